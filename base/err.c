@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	int exit_status;
+} codes[ERR_CODES] = {
+	[ERR_NONE] = { "none", 0 },
+	[ERR_FAILED] = { "failed", 1 },
+	[ERR_USAGE] = { "usage", 2 },
+	[ERR_NOPROC] = { "no_process", 3 },
+	[ERR_PERM] = { "permission", 4 },
+	[ERR_NOJEMALLOC] = { "no_jemalloc", 5 },
+	[ERR_NOPROF] = { "no_profiling", 6 },
+	[ERR_BUSY] = { "busy", 7 },
+	[ERR_UNSAFE] = { "unsafe", 8 },
+	[ERR_LOST] = { "lost", 9 },
+	[ERR_OUTPUT] = { "output", 10 },
+};
+
+int err_set(struct err *err, enum err_code code, const char *fmt, ...)
+{
+	va_list ap;
+
+	err->code = code;
+	err->sys = 0;
+	err->fix[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...)
+{
+	va_list ap;
+	size_t used;
+
+	err->code = code;
+	err->sys = sys;
+	err->fix[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	used = strlen(err->msg);
+	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", strerror(sys));
+	return -1;
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+	char inner[sizeof(err->msg)];
+	va_list ap;
+	size_t used;
+
+	memcpy(inner, err->msg, sizeof(inner));
+	va_start(ap, fmt);
+	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
+	va_end(ap);
+	used = strlen(err->msg);
+	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", inner);
+	return -1;
+}
+
+int err_fix(struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err->fix, sizeof(err->fix), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int err_exit_status(enum err_code code)
+{
+	return codes[code].exit_status;
+}
+
+const char *err_code_name(enum err_code code)
+{
+	return codes[code].name;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The one door to changing another process.
+ *
+ * injector_open() only looks. injector_run() is the one place where the
+ * target is touched: it borrows one thread for some hundred microseconds, has
+ * the target make a thread of its own (or, in direct mode, uses the borrowed
+ * one), and lets it make the calls in a row. Whatever happens to the caller,
+ * the target mends itself; doc/injection.md has the argument.
+ */
+#ifndef INJECTOR_INJECTOR_H
+#define INJECTOR_INJECTOR_H
+
+#include "base/err.h"
+#include "target/image.h"
+#include "target/jemalloc.h"
+#include "target/maps.h"
+#include "target/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum injector_mode {
+	INJECTOR_AUTO,	 /* thread, or inline where a thread cannot be made */
+	INJECTOR_THREAD, /* in a new thread of the target's */
+	INJECTOR_INLINE, /* in the borrowed thread: short calls only, no CALL_MEMFD */
+};
+
+enum call_flags {
+	CALL_OLD_STRING = 1, /* mallctl answers a char *: `old` receives the text, cut to old_len */
+	CALL_NEW_STRING = 2, /* `new` is text; the call gets a pointer to a char * to it */
+	CALL_MEMFD = 4,	     /* as CALL_NEW_STRING with the path of a fresh memfd, handed back in `fd` */
+	CALL_STATS = 8,	     /* malloc_stats_print(NULL, NULL, name) into a memfd, handed back in `fd` */
+	CALL_KEEP_GOING = 16,/* the calls after it are made even if it returns non-zero */
+};
+
+/* One call for the target to make, and what came of it. Data: no pointer of ours reaches the target. */
+struct call {
+	const char *name;   /* mallctl name, or the options of malloc_stats_print */
+	unsigned int flags; /* enum call_flags */
+	void *old;	    /* receives the value read; NULL not to read */
+	size_t old_len;     /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
+	const void *new;    /* the value to write; NULL not to write */
+	size_t new_len;     /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */
+	const void *expect; /* when not NULL and `old` reads otherwise, the calls after it are not made */
+
+	bool made;	    /* out: the call returned; nothing below is set otherwise */
+	int ret;	    /* out: what mallctl returned, an errno value, 0 for success */
+	int sys;	    /* out: errno after a call that failed (in the calling thread) */
+	int fd;		    /* out: CALL_MEMFD and CALL_STATS: a descriptor of the caller's, else -1 */
+	uint64_t call_us;   /* out: how long the call took */
+};
+#define CALL_VALUE_MAX 256
+#define CALLS_MAX 32
+
+struct injector_options {
+	enum injector_mode mode;
+	unsigned int timeout_ms;   /* for all the calls of one run; 0: 60 s */
+	unsigned int max_pause_ms; /* longest stop of the borrowed thread; 0: 250 ms */
+	unsigned int search_ms;    /* how long to look for a safe moment; 0: 10 s */
+	pid_t tid;		   /* inline calls in this very thread only; 0: any */
+	void (*log)(const char *line); /* what -v prints; NULL: nothing */
+};
+
+/* What the last injector_run() cost the target. */
+struct injector_report {
+	enum injector_mode mode; /* THREAD or INLINE */
+	pid_t tid;		 /* the thread that was borrowed */
+	uint64_t pause_us;	 /* how long it stood, stop to release */
+	unsigned int attempts;	 /* threads stopped until one was safe, this one included */
+};
+
+struct injector;
+
+/*
+ * Look at the target and prepare everything; nothing in it is stopped or
+ * changed. `p` and `je` must outlive the handle, `maps` and `images` too.
+ * Fails with ERR_PERM (ptrace(2) will not allow it), ERR_BUSY (another tracer),
+ * ERR_UNSAFE (stopped, frozen, strict seccomp), ERR_FAILED (32-bit, unknown
+ * C library, ...), each with its fix.
+ */
+int injector_open(struct injector **out, const struct proc *p, const struct maps *maps,
+		  struct images *images, const struct jemalloc *je,
+		  const struct injector_options *options, struct err *err) __must_check;
+void injector_close(struct injector *inj);
+
+/*
+ * Make `n` calls in a row. Returns 0 when the calls were made as far as their
+ * results allowed: look at each call's `made` and `ret`. Stops after a call
+ * that returned non-zero, unless CALL_KEEP_GOING.
+ *
+ * ERR_UNSAFE: no safe moment was found, nothing was changed.
+ * ERR_LOST: the target ended, or a call did not return in time; in the latter
+ * case the target finishes it by itself.
+ * ERR_BUSY: another tracer came first.
+ * Descriptors in calls[].fd belong to the caller also when this fails.
+ */
+int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
+		 struct err *err) __must_check;
+
+/* "thread", "inline". */
+const char *injector_mode_name(enum injector_mode mode);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The ELF images mapped into a process: the main program and its shared
+ * objects, whatever became of their files since.
+ *
+ * Files are opened through /proc/PID/map_files (deleted, replaced and
+ * containerised images included), else through /proc/PID/root. libelf reads
+ * them; its limits are image.c's: MAX_FILE bytes, MAX_SYMBOLS symbols.
+ */
+#ifndef TARGET_IMAGE_H
+#define TARGET_IMAGE_H
+
+#include "base/err.h"
+#include "target/maps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct range {
+	uint64_t start, end; /* [start, end), the target's addresses */
+};
+
+#define IMAGE_BUILD_ID_MAX 32
+
+struct image {
+	char *path;	    /* as maps names it, "[vdso]" included */
+	uint64_t start, end;/* lowest and highest address mapped */
+	uint64_t bias;	    /* what to add to the file's addresses */
+	bool is_main;	    /* the program itself (/proc/PID/exe) */
+	bool is_deleted;    /* its file was unlinked or replaced */
+	unsigned char elf_class; /* ELFCLASS64 or ELFCLASS32 */
+	unsigned int machine;	 /* EM_X86_64, ... */
+	unsigned int type;	 /* ET_DYN, ET_EXEC */
+	bool has_interp;	 /* PT_INTERP: linked dynamically */
+	struct range *exec; /* executable mappings of it, ascending */
+	size_t n_exec;
+	uint64_t eh_frame_hdr;	/* address of PT_GNU_EH_FRAME, 0 if none */
+	uint64_t eh_frame_hdr_size;
+	unsigned char build_id[IMAGE_BUILD_ID_MAX];
+	size_t build_id_len;
+	struct image_file *file; /* private: symbol tables, opened at first use */
+};
+
+struct images {
+	struct image *v; /* in the order of their addresses */
+	size_t n;
+};
+
+/*
+ * Every ELF image of a process. An image whose file cannot be read or is no
+ * ELF file is left out; the main program failing is an error (ERR_PERM,
+ * ERR_LOST or ERR_FAILED).
+ */
+int images_read(struct images *out, pid_t pid, const struct maps *maps, struct err *err) __must_check;
+void images_fini(struct images *images);
+
+/* The image that holds `addr`, or NULL. */
+const struct image *images_find(const struct images *images, uint64_t addr);
+
+/* The first image whose file name starts with `prefix` ("libc.so", "ld-linux", "libgcc_s"), or NULL. */
+struct image *images_by_name(const struct images *images, const char *prefix);
+
+struct symbol {
+	uint64_t addr; /* in the target */
+	uint64_t size; /* st_size, 0 if unknown */
+	unsigned char type; /* STT_FUNC, STT_OBJECT, STT_TLS (addr is then the offset), STT_GNU_IFUNC */
+	bool dynamic;  /* from .dynsym */
+};
+
+/* The defined symbol `name` from .dynsym, then .symtab (default version first). False if there is none. */
+bool image_symbol(struct image *img, const char *name, struct symbol *sym);
+
+/*
+ * Call `fn` for each defined symbol, .dynsym first, with its plain name (no
+ * "@VERSION"); stops early when fn returns non-zero, and returns that.
+ */
+typedef int image_symbol_fn(void *ctx, const char *name, const struct symbol *sym);
+int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx);
+
+/*
+ * The address of the first occurrence of `len` bytes in the file's segments
+ * with all of the flags `pflags` (PF_X for code, PF_R alone for data), 0 if
+ * there is none.
+ */
+uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A process, looked at from outside. Nothing here changes or stops it.
+ *
+ * Everything in /proc that the target can influence (its names, its links) is
+ * data from somebody else: lengths are bounded, text is never trusted.
+ */
+#ifndef TARGET_PROC_H
+#define TARGET_PROC_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PROC_COMM_SIZE 64 /* TASK_COMM_LEN is 16; kernel threads show up to 64 */
+
+/* What /proc/PID/status and its neighbours say (proc_pid_status(5)). */
+struct proc_status {
+	char comm[PROC_COMM_SIZE]; /* raw bytes, see output_safe() before printing */
+	char state;		   /* R S D T t Z X */
+	pid_t tgid, tracer_pid, ns_pid; /* ns_pid: in the target's own namespace */
+	uid_t uid, euid;
+	unsigned int threads;
+	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
+	bool no_new_privs;
+	uint64_t sig_blocked;	/* SigBlk */
+	uint64_t sig_pending;	/* SigPnd: this thread's own */
+	uint64_t shared_pending;/* ShdPnd */
+	uint64_t rss_bytes;	/* VmRSS */
+};
+
+/*
+ * A handle that keeps meaning the same process: a pidfd and the start time
+ * guard against the pid being used again (pidfd_open(2)).
+ */
+struct proc {
+	pid_t pid;
+	int pidfd;
+	uint64_t start_time; /* clock ticks since boot, field 22 of stat */
+	struct proc_status status; /* as of proc_open() or proc_refresh() */
+};
+
+/*
+ * ERR_NOPROC when there is no such process, or it is a zombie whose threads are all gone;
+ * ERR_USAGE when `pid` is a thread of another process (the message names it).
+ * proc_close() accepts a zeroed or a closed handle.
+ */
+int proc_open(struct proc *p, pid_t pid, struct err *err) __must_check;
+void proc_close(struct proc *p);
+
+/* Read the status again. ERR_LOST when the process ended or is another one now. */
+int proc_refresh(struct proc *p, struct err *err) __must_check;
+
+/* True while the very process of proc_open() exists (a zombie does not count). */
+bool proc_alive(const struct proc *p);
+
+/* Status of one thread. ERR_LOST when it is gone. */
+int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err) __must_check;
+
+/* All thread ids, ascending, in a malloc()ed array that the caller frees. */
+int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) __must_check;
+
+/* Where a thread is, from /proc/PID/task/TID/syscall, without stopping it. */
+struct proc_syscall {
+	bool running; /* on a CPU: nothing else is known */
+	long nr;      /* system call number, -1 when blocked outside one */
+	uint64_t args[6];
+	uint64_t sp, pc;
+};
+int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct err *err) __must_check;
+
+/* Read the target's memory (process_vm_readv(2)): all of `len` or ERR_FAILED. */
+int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err) __must_check;
+
+/* A NUL-terminated string of at most size-1 bytes; longer ones are cut. */
+int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err) __must_check;
+
+/*
+ * One variable of the target's initial environment (/proc/PID/environ), or
+ * -1 with ERR_FAILED when it is not set or cannot be read.
+ */
+int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err *err) __must_check;
+
+/* The file the process runs, as it names it (readlink of /proc/PID/exe). */
+int proc_exe(pid_t pid, char *buf, size_t size, struct err *err) __must_check;
+
+/* ERR_PERM/ERR_BUSY with cause and fix when ptrace(2) would refuse `p`; touches nothing. */
+int proc_may_trace(const struct proc *p, struct err *err) __must_check;
+
+#endif
