@@ -34,17 +34,17 @@ static inline void cleanup_closedir(DIR **d)
 }
 
 /* Give a guarded pointer or descriptor away: the guard finds nothing to close. */
-#define take_ptr(p)                        \
-	({                                 \
-		__auto_type taken_ = (p);  \
-		(p) = NULL;                \
-		taken_;                    \
+#define take_ptr(p)                       \
+	({                                \
+		__auto_type taken_ = (p); \
+		(p) = NULL;               \
+		taken_;                   \
 	})
-#define take_fd(fd)            \
-	({                     \
+#define take_fd(fd)                \
+	({                         \
 		int taken_ = (fd); \
-		(fd) = -1;     \
-		taken_;        \
+		(fd) = -1;         \
+		taken_;            \
 	})
 
 #endif

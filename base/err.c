@@ -9,6 +9,7 @@ static const struct {
 	const char *name;
 	int exit_status;
 } codes[ERR_CODES] = {
+	/* clang-format off */
 	[ERR_NONE] = { "none", 0 },
 	[ERR_FAILED] = { "failed", 1 },
 	[ERR_USAGE] = { "usage", 2 },
@@ -20,6 +21,7 @@ static const struct {
 	[ERR_UNSAFE] = { "unsafe", 8 },
 	[ERR_LOST] = { "lost", 9 },
 	[ERR_OUTPUT] = { "output", 10 },
+	/* clang-format on */
 };
 
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)

@@ -30,36 +30,39 @@ enum injector_mode {
 enum call_flags {
 	CALL_OLD_STRING = 1, /* mallctl answers a char *: `old` receives the text, cut to old_len */
 	CALL_NEW_STRING = 2, /* `new` is text; the call gets a pointer to a char * to it */
-	CALL_MEMFD = 4,	     /* as CALL_NEW_STRING with the path of a fresh memfd, handed back in `fd` */
-	CALL_STATS = 8,	     /* malloc_stats_print(NULL, NULL, name) into a memfd, handed back in `fd` */
-	CALL_KEEP_GOING = 16,/* the calls after it are made even if it returns non-zero */
+	CALL_MEMFD = 4, /* as CALL_NEW_STRING with the path of a fresh memfd, handed back in `fd` */
+	CALL_STATS = 8, /* malloc_stats_print(NULL, NULL, name) into a memfd, handed back in `fd` */
+	CALL_KEEP_GOING = 16, /* the calls after it are made even if it returns non-zero */
 };
 
-/* One call for the target to make, and what came of it. Data: no pointer of ours reaches the target. */
+/*
+ * One call for the target to make, and what came of it. Data: no pointer of
+ * ours reaches the target.
+ */
 struct call {
 	const char *name;   /* mallctl name, or the options of malloc_stats_print */
 	unsigned int flags; /* enum call_flags */
 	void *old;	    /* receives the value read; NULL not to read */
-	size_t old_len;     /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
+	size_t old_len;	    /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
 	const void *new;    /* the value to write; NULL not to write */
-	size_t new_len;     /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */
-	const void *expect; /* when not NULL and `old` reads otherwise, the calls after it are not made */
+	size_t new_len;	    /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */
+	const void *expect; /* not NULL: no further call is made when `old` reads otherwise */
 
-	bool made;	    /* out: the call returned; nothing below is set otherwise */
-	int ret;	    /* out: what mallctl returned, an errno value, 0 for success */
-	int sys;	    /* out: errno after a call that failed (in the calling thread) */
-	int fd;		    /* out: CALL_MEMFD and CALL_STATS: a descriptor of the caller's, else -1 */
-	uint64_t call_us;   /* out: how long the call took */
+	bool made; /* out: the call returned; nothing below is set otherwise */
+	int ret;   /* out: what mallctl returned, an errno value, 0 for success */
+	int sys;   /* out: errno after a call that failed (in the calling thread) */
+	int fd;	   /* out: CALL_MEMFD and CALL_STATS: a descriptor of the caller's, else -1 */
+	uint64_t call_us; /* out: how long the call took */
 };
 #define CALL_VALUE_MAX 256
-#define CALLS_MAX 32
+#define CALLS_MAX      32
 
 struct injector_options {
 	enum injector_mode mode;
-	unsigned int timeout_ms;   /* for all the calls of one run; 0: 60 s */
-	unsigned int max_pause_ms; /* longest stop of the borrowed thread; 0: 250 ms */
-	unsigned int search_ms;    /* how long to look for a safe moment; 0: 10 s */
-	pid_t tid;		   /* inline calls in this very thread only; 0: any */
+	unsigned int timeout_ms;       /* for all the calls of one run; 0: 60 s */
+	unsigned int max_pause_ms;     /* longest stop of the borrowed thread; 0: 250 ms */
+	unsigned int search_ms;	       /* how long to look for a safe moment; 0: 10 s */
+	pid_t tid;		       /* inline calls in this very thread only; 0: any */
 	void (*log)(const char *line); /* what -v prints; NULL: nothing */
 };
 

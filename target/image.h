@@ -24,18 +24,18 @@ struct range {
 #define IMAGE_BUILD_ID_MAX 32
 
 struct image {
-	char *path;	    /* as maps names it, "[vdso]" included */
-	uint64_t start, end;/* lowest and highest address mapped */
-	uint64_t bias;	    /* what to add to the file's addresses */
-	bool is_main;	    /* the program itself (/proc/PID/exe) */
-	bool is_deleted;    /* its file was unlinked or replaced */
+	char *path;		 /* as maps names it, "[vdso]" included */
+	uint64_t start, end;	 /* lowest and highest address mapped */
+	uint64_t bias;		 /* what to add to the file's addresses */
+	bool is_main;		 /* the program itself (/proc/PID/exe) */
+	bool is_deleted;	 /* its file was unlinked or replaced */
 	unsigned char elf_class; /* ELFCLASS64 or ELFCLASS32 */
 	unsigned int machine;	 /* EM_X86_64, ... */
 	unsigned int type;	 /* ET_DYN, ET_EXEC */
 	bool has_interp;	 /* PT_INTERP: linked dynamically */
-	struct range *exec; /* executable mappings of it, ascending */
+	struct range *exec;	 /* executable mappings of it, ascending */
 	size_t n_exec;
-	uint64_t eh_frame_hdr;	/* address of PT_GNU_EH_FRAME, 0 if none */
+	uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME, 0 if none */
 	uint64_t eh_frame_hdr_size;
 	unsigned char build_id[IMAGE_BUILD_ID_MAX];
 	size_t build_id_len;
@@ -52,23 +52,30 @@ struct images {
  * ELF file is left out; the main program failing is an error (ERR_PERM,
  * ERR_LOST or ERR_FAILED).
  */
-int images_read(struct images *out, pid_t pid, const struct maps *maps, struct err *err) __must_check;
+int images_read(struct images *out, pid_t pid, const struct maps *maps, struct err *err)
+	__must_check;
 void images_fini(struct images *images);
 
 /* The image that holds `addr`, or NULL. */
 const struct image *images_find(const struct images *images, uint64_t addr);
 
-/* The first image whose file name starts with `prefix` ("libc.so", "ld-linux", "libgcc_s"), or NULL. */
+/*
+ * The first image whose file name starts with `prefix` ("libc.so", "ld-linux",
+ * "libgcc_s"), or NULL.
+ */
 struct image *images_by_name(const struct images *images, const char *prefix);
 
 struct symbol {
-	uint64_t addr; /* in the target */
-	uint64_t size; /* st_size, 0 if unknown */
-	unsigned char type; /* STT_FUNC, STT_OBJECT, STT_TLS (addr is then the offset), STT_GNU_IFUNC */
-	bool dynamic;  /* from .dynsym */
+	uint64_t addr;	    /* in the target */
+	uint64_t size;	    /* st_size, 0 if unknown */
+	unsigned char type; /* STT_FUNC, STT_OBJECT, STT_GNU_IFUNC, STT_TLS (addr: offset) */
+	bool dynamic;	    /* from .dynsym */
 };
 
-/* The defined symbol `name` from .dynsym, then .symtab (default version first). False if there is none. */
+/*
+ * The defined symbol `name` from .dynsym, then .symtab (default version
+ * first). False if there is none.
+ */
 bool image_symbol(struct image *img, const char *name, struct symbol *sym);
 
 /*

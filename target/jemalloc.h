@@ -11,16 +11,16 @@ enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
 struct jemalloc {
-	struct image *image;	/* owned by the struct images it was found in */
+	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
-	char prefix[64];	/* "", "je_", "_rjem_" */
-	uint64_t mallctl;	/* address in the target, never 0 */
+	char prefix[64];	     /* "", "je_", "_rjem_" */
+	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
-	uint64_t malloc_message;/* address of the variable, 0 if unknown */
-	uint64_t opt_prof;	/* address of the variable opt.prof reads, 0 if unknown */
-	char version[64];	/* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
+	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
+	uint64_t opt_prof;	     /* address of the variable opt.prof reads, 0 if unknown */
+	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
-	struct range text;	/* where its code lies: the whole image for a shared object;
+	struct range text;	   /* where its code lies: the whole image for a shared object;
 				 * for a static one, what jemalloc_text() could bound */
 };
 
@@ -39,7 +39,10 @@ const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);
 /* The environment variable this jemalloc reads: MALLOC_CONF, JE_MALLOC_CONF, _RJEM_MALLOC_CONF. */
 void jemalloc_conf_name(const struct jemalloc *je, char *buf, size_t size);
 
-/* <0, 0, >0 as `version` is older than, equal to or newer than major.minor.patch; unknown is newest. */
+/*
+ * <0, 0, >0 as `version` is older than, equal to or newer than
+ * major.minor.patch; unknown is newest.
+ */
 int jemalloc_version_cmp(const char *version, int major, int minor, int patch);
 
 #endif

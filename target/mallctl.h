@@ -12,7 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum mallctl_type { MALLCTL_BOOL, MALLCTL_U32, MALLCTL_U64, MALLCTL_SIZE, MALLCTL_SSIZE, MALLCTL_STRING, MALLCTL_VOID };
+enum mallctl_type {
+	MALLCTL_BOOL,
+	MALLCTL_U32,
+	MALLCTL_U64,
+	MALLCTL_SIZE,
+	MALLCTL_SSIZE,
+	MALLCTL_STRING,
+	MALLCTL_VOID
+};
 enum mallctl_access { MALLCTL_READ = 1, MALLCTL_WRITE = 2 };
 
 struct mallctl {
@@ -44,6 +52,7 @@ size_t mallctl_size(enum mallctl_type type);
  * Parse what a user typed: true/false/1/0/on/off, numbers in decimal, hex or
  * with K M G T; ERR_USAGE names the type expected. Strings are not parsed.
  */
-int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value *v, struct err *err) __must_check;
+int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value *v,
+		  struct err *err) __must_check;
 
 #endif

@@ -17,14 +17,14 @@ struct map {
 	uint64_t offset;     /* in the file */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	unsigned int prot;   /* enum map_prot bits */
-	const char *path;    /* "" when anonymous; owned by struct maps; unescaped by nobody */
+	unsigned int prot; /* enum map_prot bits */
+	const char *path;  /* "" when anonymous; owned by struct maps; unescaped by nobody */
 };
 
 struct maps {
 	struct map *v; /* ascending, disjoint */
 	size_t n;
-	char *text;    /* what the paths point into */
+	char *text; /* what the paths point into */
 };
 
 /*
@@ -36,7 +36,10 @@ struct maps {
 int maps_read(struct maps *m, pid_t pid, struct err *err) __must_check;
 void maps_fini(struct maps *m);
 
-/* Parse `len` bytes of maps text; what maps_read() does after reading. Takes ownership of `text`. */
+/*
+ * Parse `len` bytes of maps text; what maps_read() does after reading. Takes
+ * ownership of `text`.
+ */
 int maps_parse(struct maps *m, char *text, size_t len, struct err *err) __must_check;
 
 /* The mapping that holds `addr`, or NULL. */

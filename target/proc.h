@@ -19,17 +19,17 @@
 
 /* What /proc/PID/status and its neighbours say (proc_pid_status(5)). */
 struct proc_status {
-	char comm[PROC_COMM_SIZE]; /* raw bytes, see output_safe() before printing */
-	char state;		   /* R S D T t Z X */
+	char comm[PROC_COMM_SIZE];	/* raw bytes, see output_safe() before printing */
+	char state;			/* R S D T t Z X */
 	pid_t tgid, tracer_pid, ns_pid; /* ns_pid: in the target's own namespace */
 	uid_t uid, euid;
 	unsigned int threads;
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
 	bool no_new_privs;
-	uint64_t sig_blocked;	/* SigBlk */
-	uint64_t sig_pending;	/* SigPnd: this thread's own */
-	uint64_t shared_pending;/* ShdPnd */
-	uint64_t rss_bytes;	/* VmRSS */
+	uint64_t sig_blocked;	 /* SigBlk */
+	uint64_t sig_pending;	 /* SigPnd: this thread's own */
+	uint64_t shared_pending; /* ShdPnd */
+	uint64_t rss_bytes;	 /* VmRSS */
 };
 
 /*
@@ -39,7 +39,7 @@ struct proc_status {
 struct proc {
 	pid_t pid;
 	int pidfd;
-	uint64_t start_time; /* clock ticks since boot, field 22 of stat */
+	uint64_t start_time;	   /* clock ticks since boot, field 22 of stat */
 	struct proc_status status; /* as of proc_open() or proc_refresh() */
 };
 
@@ -70,13 +70,15 @@ struct proc_syscall {
 	uint64_t args[6];
 	uint64_t sp, pc;
 };
-int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct err *err) __must_check;
+int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct err *err)
+	__must_check;
 
 /* Read the target's memory (process_vm_readv(2)): all of `len` or ERR_FAILED. */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err) __must_check;
 
 /* A NUL-terminated string of at most size-1 bytes; longer ones are cut. */
-int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err) __must_check;
+int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err)
+	__must_check;
 
 /*
  * One variable of the target's initial environment (/proc/PID/environ), or

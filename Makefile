@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Makefile, nothing recursive but variants of itself: `make B=DIR SAN=1` builds the
+# same things under DIR with the sanitizers.
+
+B ?= build
+PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR ?= $(PREFIX)/share/man
+
+CC ?= cc
+CLANG ?= clang
+PKG_CONFIG ?= pkg-config
+
+LAYERS := base target injector ops cli
+PKGS := libelf json-c libunwind-generic libcap-ng libseccomp
+ARCH := $(shell uname -m)
+
+# Architecture code lies in */arch_NAME.c: only this machine's is compiled.
+SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_%,$(wildcard $(l)/*.c)) $(wildcard $(l)/arch_$(ARCH).c))
+OBJ := $(SRC:%.c=$(B)/%.o)
+TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
+BIN := $(B)/jeprof-ctl
+
+UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
+FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+C_FILES := $(foreach d,$(LAYERS) tests/unit tests/target tests/fuzz bench,$(wildcard $(d)/*.[ch]))
+SHELL_FILES := .ci/run tests/lib.sh tests/demo tests/install-deps tests/run-all \
+	$(wildcard tests/lint/* tests/run/*.t) $(wildcard bench/*.sh)
+
+OPT ?= -O2 -g
+ifdef SAN
+OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+else
+OPT += -D_FORTIFY_SOURCE=2
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
+# "-D_GNU_SOURCE=" stays silent beside a file's own "#define _GNU_SOURCE".
+CPPFLAGS += -I. -D_GNU_SOURCE= -MMD -MP
+CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
+LDFLAGS += -Wl,-z,relro,-z,now
+
+# Without these there is nothing to compile; the goals below do without them.
+ifneq ($(filter-out help deps clean check demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
+$(error a library is missing (one of: $(PKGS)): run "make deps" as root)
+endif
+CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS))
+endif
+
+ifdef V
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-6s %s\n'
+endif
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all demo check check-built check-unit check-long lint format asan bench fuzz \
+	install uninstall clean deps victims help
+
+all: $(BIN) ## build build/jeprof-ctl
+
+$(BIN): $(OBJ)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+
+$(B)/%.o: %.c Makefile
+	$(say) CC $<
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(B)/tests/unit/%: tests/unit/%.c $(TESTED)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TESTED) $(LDLIBS) -lcmocka
+
+include tests/target/victims.mk
+
+demo: deps ## the main job, on a redis-server of its own
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/demo
+
+check: deps ## all tests, in minutes (installs what they need: see deps)
+	$(Q)$(MAKE) --no-print-directory check-built
+
+check-built: all victims $(UNIT)
+	$(Q)B=$(B) tests/run-all $(UNIT)
+
+check-unit: $(UNIT) ## the unit tests alone: no root needed, seconds
+	$(Q)B=$(B) tests/run-all --only $(UNIT)
+
+check-long: ## all tests with the long loops in full length
+	$(Q)LONG=1 $(MAKE) --no-print-directory check
+
+lint: deps ## style, layers, sizes, static analysis
+	$(Q)tests/lint/all
+
+format: ## bring all C files into shape
+	$(Q)clang-format -i $(C_FILES)
+
+asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
+	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
+
+bench: all $(B)/bench/stall ## side by side with gdb: wall time, stalls, memory
+	$(Q)B=$(B) bench/run.sh
+
+$(B)/bench/stall: bench/stall.c Makefile
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+
+fuzz: $(FUZZ) ## every fuzz target for FUZZ_SECONDS (60)
+	$(Q)for f in $(FUZZ); do mkdir -p $$f.corpus && \
+		$$f -max_total_time=$(or $(FUZZ_SECONDS),60) -artifact_prefix=$$f. $$f.corpus || exit 1; done
+
+$(B)/fuzz/%: tests/fuzz/%.c $(filter base/% target/%,$(SRC)) Makefile
+	$(say) FUZZ $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
+		-o $@ $< $(filter base/% target/%,$(SRC)) $(LDLIBS)
+
+install: all ## into PREFIX (/usr/local), below DESTDIR
+	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
+	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
+
+uninstall: ## take away what install put there
+	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
+
+deps: ## apt-get install what building and testing need, only what is missing (root)
+	$(Q)tests/install-deps
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo '  V=1 shows the commands; CC, OPT, PREFIX, DESTDIR as usual'
+
+-include $(OBJ:.o=.d) $(UNIT:=.d)
