@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/maps.h"
+
+#include "base/cleanup.h"
+#include "target/procfs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void maps_fini(struct maps *m)
+{
+	free(m->v);
+	free(m->text);
+	*m = (struct maps){ 0 };
+}
+
+/* A number at *s that ends in `end`; steps over both. */
+static bool take_number(char **s, int base, char end, uint64_t *value)
+{
+	char *stop;
+
+	if (!isxdigit((unsigned char)**s))
+		return false;
+	errno = 0;
+	*value = strtoull(*s, &stop, base);
+	if (errno || *stop != end)
+		return false;
+	*s = stop + 1;
+	return true;
+}
+
+static bool take_prot(char **s, unsigned int *prot)
+{
+	static const struct {
+		char set;
+		unsigned int bit;
+	} flags[] = { { 'r', MAP_R }, { 'w', MAP_W }, { 'x', MAP_X }, { 's', MAP_SHARED_BIT } };
+	char *c = *s;
+
+	*prot = 0;
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++, c++) {
+		if (*c == flags[i].set)
+			*prot |= flags[i].bit;
+		else if (*c != '-' && *c != 'p')
+			return false;
+	}
+	*s = c + 1;
+	return *c == ' ';
+}
+
+/* One line, NUL-terminated: "start-end prot offset major:minor inode   path". */
+static bool parse_line(char *s, struct map *map)
+{
+	uint64_t major, minor;
+	char *inode_end;
+
+	if (!take_number(&s, 16, '-', &map->start) || !take_number(&s, 16, ' ', &map->end) ||
+	    !take_prot(&s, &map->prot) || !take_number(&s, 16, ' ', &map->offset) ||
+	    !take_number(&s, 16, ':', &major) || !take_number(&s, 16, ' ', &minor) ||
+	    !isdigit((unsigned char)*s))
+		return false;
+	map->dev_major = (uint32_t)major;
+	map->dev_minor = (uint32_t)minor;
+	map->inode = strtoull(s, &inode_end, 10);
+	map->path = inode_end + strspn(inode_end, " ");
+	return map->start < map->end;
+}
+
+static size_t count_lines(const char *text, size_t len)
+{
+	const char *end = text + len;
+	size_t n = 1;
+
+	for (const char *s = text; (s = memchr(s, '\n', (size_t)(end - s))); s++)
+		n++;
+	return n;
+}
+
+static int parse_all(struct maps *m, size_t len, struct err *err)
+{
+	char *end = m->text + len;
+
+	for (char *line = m->text, *next; line < end; line = next) {
+		struct map *map = &m->v[m->n];
+		char *stop = memchr(line, '\n', (size_t)(end - line));
+
+		if (!stop)
+			stop = end;
+		*stop = '\0';
+		next = stop + 1;
+		if (!parse_line(line, map) || (m->n && map->start < map[-1].end))
+			return err_set(err, ERR_FAILED,
+				       "mapping %zu is not in the form of proc_pid_maps(5)",
+				       m->n + 1);
+		m->n++;
+	}
+	return 0;
+}
+
+int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
+{
+	_cleanup_(maps_fini) struct maps got = { .text = realloc(text, len + 1) };
+
+	if (!got.text) {
+		free(text);
+		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
+	}
+	got.text[len] = '\0';
+	got.v = calloc(count_lines(got.text, len), sizeof(*got.v));
+	if (!got.v)
+		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
+	if (parse_all(&got, len, err))
+		return -1;
+	*m = got;
+	got = (struct maps){ 0 };
+	return 0;
+}
+
+int maps_read(struct maps *m, pid_t pid, struct err *err)
+{
+	char *text;
+	size_t len;
+
+	if (procfs_read(pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, err))
+		return -1;
+	if (maps_parse(m, text, len, err))
+		return err_wrap(err, "/proc/%d/maps", pid);
+	return 0;
+}
+
+const struct map *maps_find(const struct maps *m, uint64_t addr)
+{
+	size_t low = 0, high = m->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->v[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->n && m->v[low].start <= addr ? &m->v[low] : NULL;
+}

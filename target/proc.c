@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/proc.h"
+
+#include "base/cleanup.h"
+#include "target/procfs.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define STAT_SIZE	 4096
+#define START_TIME_FIELD 22
+
+/*
+ * Field 22 of /proc/PID/stat. The name in field 2 may hold anything, ")" and
+ * spaces included: fields are counted from the last ")".
+ */
+static int start_time_read(pid_t pid, uint64_t *start_time, struct err *err)
+{
+	char text[STAT_SIZE];
+	char *s;
+
+	if (procfs_read_into(pid, 0, "stat", text, sizeof(text), err))
+		return -1;
+	s = strrchr(text, ')');
+	for (int field = 2; s && field < START_TIME_FIELD; field++)
+		s = strchr(s + 1, ' ');
+	if (!s)
+		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/stat", pid);
+	*start_time = strtoull(s, NULL, 10);
+	return 0;
+}
+
+/* A zombie whose other threads still run can be looked at through them. */
+static bool has_ended(const struct proc_status *st)
+{
+	return (st->state == 'Z' || st->state == 'X') && st->threads <= 1;
+}
+
+static int no_such(pid_t pid, struct err *err)
+{
+	return err_set(err, ERR_NOPROC, "there is no process %d", pid);
+}
+
+static bool pidfd_ended(int pidfd)
+{
+	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&pfd, 1, 0) > 0;
+}
+
+/*
+ * Both the status and the start time are of the process behind the pidfd if
+ * that one still lives after they were read.
+ */
+static int read_identity(struct proc *p, struct err *err)
+{
+	if (proc_thread_status(p->pid, 0, &p->status, err))
+		return -1;
+	if (p->status.tgid != p->pid)
+		return err_set(err, ERR_USAGE, "%d is a thread of process %d", p->pid,
+			       p->status.tgid);
+	if (has_ended(&p->status))
+		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
+	return start_time_read(p->pid, &p->start_time, err);
+}
+
+/* Why a process that has a pidfd cannot be seen in /proc. */
+static int explain_unseen(const struct proc *p, struct err *err)
+{
+	if (p->pidfd < 0 || pidfd_ended(p->pidfd))
+		return no_such(p->pid, err);
+	if (kill(p->pid, 0) && errno == ESRCH)
+		return no_such(p->pid, err);
+	err_set(err, ERR_PERM, "process %d is hidden: /proc is mounted with hidepid", p->pid);
+	return err_fix(err, "run as root");
+}
+
+int proc_open(struct proc *p, pid_t pid, struct err *err)
+{
+	_cleanup_(proc_close) struct proc got = { .pid = pid, .pidfd = -1 };
+
+	if (pid <= 0)
+		return no_such(pid, err);
+	/* -1 on a kernel or a sandbox without pidfd_open(2): the start time guards alone then. */
+	got.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (got.pidfd < 0 && errno == ESRCH)
+		return no_such(pid, err);
+	if (read_identity(&got, err)) {
+		if (err->code == ERR_LOST)
+			return has_ended(&got.status) ? no_such(pid, err)
+						      : explain_unseen(&got, err);
+		if (err->code == ERR_USAGE)
+			return err_fix(err, "give the process: %d", got.status.tgid);
+		return -1;
+	}
+	if (got.pidfd >= 0 && pidfd_ended(got.pidfd))
+		return no_such(pid, err);
+	*p = got;
+	got = (struct proc){ 0 };
+	return 0;
+}
+
+void proc_close(struct proc *p)
+{
+	if (p->pid > 0 && p->pidfd >= 0)
+		close(p->pidfd);
+	*p = (struct proc){ .pidfd = -1 };
+}
+
+int proc_refresh(struct proc *p, struct err *err)
+{
+	struct proc now = { .pid = p->pid, .pidfd = p->pidfd };
+
+	if (read_identity(&now, err))
+		return -1;
+	if (now.start_time != p->start_time || (p->pidfd >= 0 && pidfd_ended(p->pidfd)))
+		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
+	p->status = now.status;
+	return 0;
+}
+
+bool proc_alive(const struct proc *p)
+{
+	struct proc now = *p;
+	struct err ignored;
+
+	if (p->pidfd >= 0)
+		return !pidfd_ended(p->pidfd);
+	return !read_identity(&now, &ignored) && now.start_time == p->start_time;
+}
+
+int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)
+{
+	return procfs_readlink(pid, "exe", buf, size, err);
+}

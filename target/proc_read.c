@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memory and the environment of a process. */
+#include "target/proc.h"
+
+#include "base/cleanup.h"
+#include "target/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#define STRING_CHUNK 256 /* divides the page: a chunk never straddles two */
+#define ENVIRON_MAX  (8u << 20)
+
+static int read_failed(pid_t pid, uint64_t addr, int sys, struct err *err)
+{
+	if (sys == ESRCH)
+		return err_set(err, ERR_LOST, "process %d has ended", pid);
+	if (sys == EPERM)
+		return err_sys(err, ERR_PERM, sys, "cannot read the memory of process %d", pid);
+	return err_sys(err, ERR_FAILED, sys, "cannot read the memory of process %d at %#llx", pid,
+		       (unsigned long long)addr);
+}
+
+int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err)
+{
+	char *out = buf;
+
+	while (len) {
+		struct iovec local = { .iov_base = out, .iov_len = len };
+		struct iovec remote = { .iov_base = (void *)(uintptr_t)addr, .iov_len = len };
+		ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+		if (got <= 0)
+			return read_failed(pid, addr, got ? errno : EFAULT, err);
+		out += got;
+		addr += (uint64_t)got;
+		len -= (size_t)got;
+	}
+	return 0;
+}
+
+/* Up to the end of each aligned chunk, so that nothing behind the string need be mapped. */
+int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err)
+{
+	_cleanup_(cleanup_free) char *got = malloc(size);
+	size_t used = 0;
+
+	if (!got)
+		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for a string of %zu bytes",
+			       size);
+	while (used < size - 1) {
+		size_t want = STRING_CHUNK - (addr + used) % STRING_CHUNK;
+
+		if (want > size - 1 - used)
+			want = size - 1 - used;
+		if (proc_read(pid, addr + used, got + used, want, err))
+			return -1;
+		if (memchr(got + used, '\0', want)) {
+			strcpy(buf, got);
+			return 0;
+		}
+		used += want;
+	}
+	memcpy(buf, got, used);
+	buf[used] = '\0';
+	return 0;
+}
+
+int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	size_t len, name_len = strlen(name);
+
+	if (procfs_read(pid, 0, "environ", ENVIRON_MAX, &text, &len, err)) {
+		err->code = ERR_FAILED;
+		return -1;
+	}
+	for (const char *s = text; s < text + len; s += strlen(s) + 1) {
+		if (strncmp(s, name, name_len) != 0 || s[name_len] != '=')
+			continue;
+		snprintf(buf, size, "%s", s + name_len + 1);
+		return 0;
+	}
+	return err_set(err, ERR_FAILED, "process %d was started without %s", pid, name);
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Would ptrace(2) be allowed? Asked of the kernel without a ptrace request. */
+#include "target/proc.h"
+
+#include "base/cleanup.h"
+#include "target/procfs.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char yama_path[] = "/proc/sys/kernel/yama/ptrace_scope";
+
+/* -1 without Yama. */
+static int yama_scope(void)
+{
+	_cleanup_(cleanup_close) int fd = open(yama_path, O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return -1;
+	return atoi(text);
+}
+
+static int explain_yama(const struct proc *p, int scope, struct err *err)
+{
+	if (scope >= 3) {
+		err_set(err, ERR_PERM,
+			"cannot attach to %d: kernel.yama.ptrace_scope is 3, nobody may until the "
+			"next boot",
+			p->pid);
+		return err_fix(err, "boot with kernel.yama.ptrace_scope below 3");
+	}
+	err_set(err, ERR_PERM, "cannot attach to %d: kernel.yama.ptrace_scope is %d and %s", p->pid,
+		scope, scope == 1 ? "it is not your child" : "you are not root");
+	return err_fix(err, "run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)");
+}
+
+static int explain_root(const struct proc *p, struct err *err)
+{
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE)) {
+		err_set(err, ERR_PERM, "cannot attach to %d: this root has no CAP_SYS_PTRACE",
+			p->pid);
+		return err_fix(
+			err,
+			"add the capability (docker run --cap-add SYS_PTRACE), or run on the host");
+	}
+	err_set(err, ERR_PERM,
+		"cannot attach to %d: a security module or a user namespace forbids it", p->pid);
+	return err_fix(err, "look for a denial of ptrace in the kernel log (dmesg, audit.log)");
+}
+
+/* The kernel only says no; the reason is put together from what can be seen. */
+static int explain(const struct proc *p, struct err *err)
+{
+	int scope = yama_scope();
+	bool able = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE);
+
+	if (scope >= 3 || (scope == 2 && !able))
+		return explain_yama(p, scope, err);
+	if (!geteuid())
+		return explain_root(p, err);
+	if (p->status.uid != getuid() || p->status.euid != getuid()) {
+		err_set(err, ERR_PERM, "cannot attach to %d: it runs as uid %u and you are uid %u",
+			p->pid, p->status.euid, getuid());
+		return err_fix(err, "run as root (sudo) or as uid %u", p->status.euid);
+	}
+	if (scope == 1 && !able)
+		return explain_yama(p, scope, err);
+	err_set(err, ERR_PERM,
+		"cannot attach to %d: it is protected (set-uid, more capabilities than "
+		"yours, or made not dumpable)",
+		p->pid);
+	return err_fix(err, "run as root (sudo)");
+}
+
+static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
+{
+	struct proc_status st;
+	struct err ignored;
+
+	if (proc_thread_status(tracer, 0, &st, &ignored))
+		st.comm[0] = '\0';
+	/* A name may hold control characters: only a plain one is worth showing. */
+	for (char *c = st.comm; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	err_set(err, ERR_BUSY, "cannot attach to %d: process %d (%s) is tracing it", p->pid, tracer,
+		st.comm);
+	return err_fix(err, "let process %d detach, then try again", tracer);
+}
+
+int proc_may_trace(const struct proc *p, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct proc_status now;
+	char path[64];
+
+	if (p->pid == getpid())
+		return err_set(err, ERR_PERM, "jeprof-ctl cannot work on itself");
+	if (proc_thread_status(p->pid, 0, &now, err))
+		return -1;
+	if (now.tracer_pid)
+		return already_traced(p, now.tracer_pid, err);
+	/* Opening mem is checked by PTRACE_MODE_ATTACH, Yama and the like included. */
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM)
+		return explain(p, err);
+	if (errno == ESRCH && proc_alive(p))
+		return err_set(err, ERR_PERM, "cannot attach to %d: it is a kernel thread", p->pid);
+	return procfs_fail(p->pid, "mem", errno, err);
+}

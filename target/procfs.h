@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to target/: bounded reading below /proc/PID, with its errors translated. */
+#ifndef TARGET_PROCFS_H
+#define TARGET_PROCFS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * The content of /proc/PID/`name`, or of /proc/PID/task/TID/`name` when tid is
+ * not 0, NUL-terminated, in a malloc()ed buffer that the caller frees.
+ * ERR_LOST when the process is gone, ERR_PERM when it may not be read,
+ * ERR_FAILED past `max` bytes.
+ */
+int procfs_read(pid_t pid, pid_t tid, const char *name, size_t max, char **text, size_t *len,
+		struct err *err) __must_check;
+
+/* The same into the caller's buffer, cut to size - 1 bytes; for files known to be short. */
+int procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t size,
+		     struct err *err) __must_check;
+
+/* Where the link /proc/PID/`name` leads, cut to size - 1 bytes. */
+int procfs_readlink(pid_t pid, const char *name, char *buf, size_t size, struct err *err)
+	__must_check;
+
+/* Translate an errno value met below /proc/PID. Returns -1. */
+int procfs_fail(pid_t pid, const char *name, int sys, struct err *err);
+
+#endif
