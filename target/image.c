@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Images are found from their executable mappings, not from every file the
+ * target has mapped: data files, of which it may have thousands, are never
+ * looked at. Headers come from the target's memory; files stay closed until
+ * symbols are asked for.
+ */
+#include "target/image.h"
+
+#include "base/cleanup.h"
+#include "target/image_file.h"
+#include "target/image_head.h"
+#include "target/proc.h"
+#include "target/procfs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_IMAGES 4096
+#define MAX_AUXV 4096
+#define HEAD_SIZE 4096
+#define LOOK_BACK 32 /* mappings between an image's first one and its text */
+
+static void drop_last(struct images *images)
+{
+	struct image *img = &images->v[--images->n];
+
+	free(img->path);
+	free(img->exec);
+	image_file_free(img->file);
+}
+
+void images_fini(struct images *images)
+{
+	while (images->n)
+		drop_last(images);
+	free(images->v);
+	*images = (struct images){ 0 };
+}
+
+static bool is_vdso(const struct map *map)
+{
+	return !strcmp(map->path, "[vdso]");
+}
+
+static bool same_file(const struct map *a, const struct map *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && !strcmp(a->path, b->path);
+}
+
+/* The mapping with the file's first bytes, at or shortly before `map`; else `map`. */
+static const struct map *first_mapping(const struct maps *maps, const struct map *map)
+{
+	for (size_t i = 0; i < LOOK_BACK && map - i >= maps->v; i++) {
+		const struct map *m = map - i;
+
+		if (!m->offset && same_file(m, map))
+			return m;
+	}
+	return map;
+}
+
+/* From memory, else (program headers elsewhere than in the first page) from the file. */
+static bool read_head(struct image *img, const struct map *first, struct image_head *head)
+{
+	char bytes[HEAD_SIZE];
+	struct err ignored;
+	Elf *elf;
+
+	if (!first->offset && (first->prot & MAP_R) &&
+	    !proc_read(img->file->pid, first->start, bytes, sizeof(bytes), &ignored)) {
+		if (image_head_parse(head, bytes, sizeof(bytes)))
+			return true;
+		if (memcmp(bytes, ELFMAG, SELFMAG) != 0)
+			return false;
+	}
+	elf = image_elf(img);
+	return elf && image_head_read(head, elf);
+}
+
+static unsigned int elf_flags(unsigned int prot)
+{
+	return (prot & MAP_R ? PF_R : 0) | (prot & MAP_W ? PF_W : 0) | (prot & MAP_X ? PF_X : 0);
+}
+
+/* Anonymous memory within the claimed extent is the image's too: .bss, text on huge pages. */
+static bool may_belong(const struct map *m, const struct map *map)
+{
+	return !m->inode || same_file(m, map);
+}
+
+static int set_extent(struct image *img, const struct maps *maps, const struct map *map,
+		      const struct image_head *head)
+{
+	const struct map *low = map, *high = map, *last = maps->v + maps->n - 1;
+	uint64_t start, end;
+
+	image_head_extent(head, &start, &end);
+	start += img->bias;
+	end += img->bias;
+	while (low > maps->v && low[-1].start >= start && may_belong(&low[-1], map))
+		low--;
+	while (high < last && high[1].start < end && may_belong(&high[1], map))
+		high++;
+	img->start = low->start;
+	img->end = end > high->start && end < high->end ? end : high->end;
+	img->exec = calloc((size_t)(high - low) + 1, sizeof(*img->exec));
+	if (!img->exec)
+		return -1;
+	for (const struct map *m = low; m <= high; m++)
+		if (m->prot & MAP_X)
+			img->exec[img->n_exec++] = (struct range){ m->start, m->end };
+	return 0;
+}
+
+static void set_build_id(struct image *img, const struct image_head *head)
+{
+	unsigned char notes[HEAD_SIZE];
+	struct err ignored;
+
+	for (size_t i = 0; i < head->n_notes && !img->build_id_len; i++) {
+		const struct segment *s = &head->notes[i];
+
+		if (s->filesz > sizeof(notes) ||
+		    proc_read(img->file->pid, img->bias + s->vaddr, notes, s->filesz, &ignored))
+			continue;
+		img->build_id_len =
+			image_head_build_id(notes, s->filesz, img->build_id, sizeof(img->build_id));
+	}
+}
+
+static void set_head(struct image *img, const struct image_head *head)
+{
+	static const char gone[] = " (deleted)";
+	size_t len = strlen(img->path);
+
+	img->is_deleted = len > strlen(gone) && !strcmp(img->path + len - strlen(gone), gone);
+	img->elf_class = head->elf_class;
+	img->machine = head->machine;
+	img->type = head->type;
+	img->has_interp = head->has_interp;
+	if (head->eh_frame_hdr.memsz) {
+		img->eh_frame_hdr = img->bias + head->eh_frame_hdr.vaddr;
+		img->eh_frame_hdr_size = head->eh_frame_hdr.memsz;
+	}
+}
+
+/* 1: `img` is filled, 0: no ELF image there, -1: out of memory. `img` is to be released in any case. */
+static int image_read(struct image *img, pid_t pid, const struct maps *maps, const struct map *map,
+		      uint64_t program)
+{
+	struct image_head head;
+
+	img->is_main = map->start <= program && program < map->end;
+	img->path = strdup(map->path);
+	img->file = image_file_new(pid, map);
+	if (!img->path || !img->file)
+		return -1;
+	if (!read_head(img, first_mapping(maps, map), &head) ||
+	    !image_head_bias(&head, map->start, map->offset, elf_flags(map->prot), &img->bias))
+		return 0;
+	if (set_extent(img, maps, map, &head))
+		return -1;
+	set_head(img, &head);
+	set_build_id(img, &head);
+	return 1;
+}
+
+static int add_image(struct images *images, pid_t pid, const struct maps *maps,
+		     const struct map *map, uint64_t program, struct err *err)
+{
+	struct image *bigger;
+	int ret;
+
+	if (images->n == MAX_IMAGES)
+		return err_set(err, ERR_FAILED, "process %d has more than %d images", pid,
+			       MAX_IMAGES);
+	bigger = realloc(images->v, (images->n + 1) * sizeof(*bigger));
+	if (!bigger)
+		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the images of process %d",
+			       pid);
+	images->v = bigger;
+	images->v[images->n] = (struct image){ 0 };
+	ret = image_read(&images->v[images->n], pid, maps, map, program);
+	images->n++;
+	if (ret < 0)
+		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the images of process %d",
+			       pid);
+	if (!ret)
+		drop_last(images);
+	return 0;
+}
+
+/* The value of `key` in an auxiliary vector of 32 or 64 bit words, 0 if it is not there. */
+static uint64_t auxv_find(const char *auxv, size_t len, size_t word, uint64_t key)
+{
+	for (size_t i = 0; i + 2 * word <= len; i += 2 * word) {
+		uint64_t k = 0, v = 0;
+
+		memcpy(&k, auxv + i, word);
+		memcpy(&v, auxv + i + word, word);
+		if (k == key)
+			return v;
+	}
+	return 0;
+}
+
+/* The address of the program's headers: it tells the program from everything else. */
+static int program_headers(pid_t pid, uint64_t *addr, struct err *err)
+{
+	_cleanup_(cleanup_free) char *auxv = NULL;
+	uint64_t first = 0;
+	size_t len;
+
+	if (procfs_read(pid, 0, "auxv", MAX_AUXV, &auxv, &len, err))
+		return -1;
+	/* Keys are small: a first one that is not holds two words of a 32-bit process. */
+	memcpy(&first, auxv, len < sizeof(first) ? len : sizeof(first));
+	*addr = auxv_find(auxv, len, first > UINT32_MAX ? 4 : 8, AT_PHDR);
+	return 0;
+}
+
+static bool is_candidate(const struct images *images, const struct map *map, uint64_t program)
+{
+	bool holds_program = map->start <= program && program < map->end;
+
+	if (images->n && map->start < images->v[images->n - 1].end)
+		return false;
+	if (is_vdso(map))
+		return true;
+	return map->inode && map->path[0] == '/' && ((map->prot & MAP_X) || holds_program);
+}
+
+static bool has_main(const struct images *images)
+{
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].is_main)
+			return true;
+	return false;
+}
+
+int images_read(struct images *out, pid_t pid, const struct maps *maps, struct err *err)
+{
+	_cleanup_(images_fini) struct images got = { 0 };
+	uint64_t program;
+
+	if (program_headers(pid, &program, err))
+		return -1;
+	for (size_t i = 0; i < maps->n; i++)
+		if (is_candidate(&got, &maps->v[i], program) &&
+		    add_image(&got, pid, maps, &maps->v[i], program, err))
+			return -1;
+	if (!maps->n)
+		return err_set(err, ERR_LOST,
+			       "process %d has no memory: it ended, or is a kernel thread", pid);
+	if (!has_main(&got))
+		return err_set(err, ERR_FAILED,
+			       "cannot find the program of process %d in its memory", pid);
+	*out = got;
+	got = (struct images){ 0 };
+	return 0;
+}
+
+const struct image *images_find(const struct images *images, uint64_t addr)
+{
+	size_t low = 0, high = images->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (images->v[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < images->n && images->v[low].start <= addr ? &images->v[low] : NULL;
+}
+
+struct image *images_by_name(const struct images *images, const char *prefix)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const char *slash = strrchr(images->v[i].path, '/');
+		const char *name = slash ? slash + 1 : images->v[i].path;
+
+		if (!strncmp(name, prefix, strlen(prefix)))
+			return &images->v[i];
+	}
+	return NULL;
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image_file.h"
+
+#include "base/cleanup.h"
+#include "target/image_head.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define MAX_FILE (UINT64_C(4) << 30)
+#define MAX_VDSO (64u << 10)
+#define MAX_SECTIONS 65536
+
+struct image_file *image_file_new(pid_t pid, const struct map *map)
+{
+	struct image_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	*file = (struct image_file){
+		.pid = pid,
+		.start = map->start,
+		.end = map->end,
+		.inode = map->inode,
+		.dev_major = map->dev_major,
+		.dev_minor = map->dev_minor,
+		.fd = -1,
+	};
+	return file;
+}
+
+void image_file_free(struct image_file *file)
+{
+	if (!file)
+		return;
+	elf_end(file->elf);
+	cleanup_close(&file->fd);
+	free(file->memory);
+	free(file);
+}
+
+/*
+ * The target chooses what its paths lead to: a handle without access first, so
+ * that opening has no effect on a device or a FIFO, then only a regular file.
+ */
+static int open_regular(int path_fd, struct stat *st)
+{
+	char path[64];
+
+	if (fstat(path_fd, st) || !S_ISREG(st->st_mode) || (uint64_t)st->st_size > MAX_FILE)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+static int open_link(const char *path)
+{
+	_cleanup_(cleanup_close) int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	return fd < 0 ? -1 : open_regular(fd, &st);
+}
+
+/* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
+static int open_map_file(const struct image_file *file)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", file->pid,
+		 (unsigned long long)file->start, (unsigned long long)file->end);
+	return open_link(path);
+}
+
+static int open_exe(const struct image_file *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
+	return open_link(path);
+}
+
+static size_t build_id_of(int fd, unsigned char *id, size_t size)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	unsigned char bytes[4096];
+	struct image_head head;
+	size_t len = 0;
+
+	if (elf && image_head_read(&head, elf)) {
+		for (size_t i = 0; i < head.n_notes && !len; i++) {
+			ssize_t got = pread(fd, bytes, sizeof(bytes), (off_t)head.notes[i].offset);
+			size_t want = (size_t)(got > 0 ? got : 0);
+
+			if (want > head.notes[i].filesz)
+				want = head.notes[i].filesz;
+			len = image_head_build_id(bytes, want, id, size);
+		}
+	}
+	elf_end(elf);
+	return len;
+}
+
+/*
+ * The name may lead to another file by now. btrfs and overlayfs report other
+ * device numbers in maps than stat(2) does: there the build id decides.
+ */
+static bool is_same_file(const struct image *img, int fd, const struct stat *st)
+{
+	const struct image_file *file = img->file;
+	unsigned char id[IMAGE_BUILD_ID_MAX];
+
+	if (st->st_ino == file->inode && major(st->st_dev) == file->dev_major &&
+	    minor(st->st_dev) == file->dev_minor)
+		return true;
+	return img->build_id_len && build_id_of(fd, id, sizeof(id)) == img->build_id_len &&
+	       !memcmp(id, img->build_id, img->build_id_len);
+}
+
+/* Links are followed below the target's root only, as it would follow them itself. */
+static int open_by_name(const struct image *img)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	_cleanup_(cleanup_close) int root = -1, handle = -1, fd = -1;
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", img->file->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	handle = (int)syscall(SYS_openat2, root, img->path, &how, sizeof(how));
+	if (handle < 0)
+		return -1;
+	fd = open_regular(handle, &st);
+	if (fd < 0 || !is_same_file(img, fd, &st))
+		return -1;
+	return take_fd(fd);
+}
+
+static Elf *open_file(struct image *img)
+{
+	struct image_file *file = img->file;
+
+	file->fd = open_map_file(file);
+	if (file->fd < 0 && img->is_main)
+		file->fd = open_exe(file);
+	if (file->fd < 0)
+		file->fd = open_by_name(img);
+	/* Mapped, so that a giant or sparse file costs no memory. */
+	return file->fd < 0 ? NULL : elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+}
+
+static Elf *open_memory(struct image_file *file)
+{
+	size_t len = file->end - file->start;
+	struct err ignored;
+
+	if (len > MAX_VDSO)
+		return NULL;
+	file->memory = malloc(len);
+	if (!file->memory || proc_read(file->pid, file->start, file->memory, len, &ignored))
+		return NULL;
+	return elf_memory(file->memory, len);
+}
+
+static bool is_usable(Elf *elf)
+{
+	size_t sections;
+
+	return elf_kind(elf) == ELF_K_ELF && !elf_getshdrnum(elf, &sections) &&
+	       sections <= MAX_SECTIONS;
+}
+
+Elf *image_elf(struct image *img)
+{
+	struct image_file *file = img->file;
+
+	if (file->tried)
+		return file->elf;
+	file->tried = true;
+	elf_version(EV_CURRENT);
+	file->elf = file->inode ? open_file(img) : open_memory(file);
+	if (file->elf && !is_usable(file->elf)) {
+		elf_end(file->elf);
+		file->elf = NULL;
+	}
+	return file->elf;
+}

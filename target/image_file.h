@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to target/: the file behind an image, opened when first needed. */
+#ifndef TARGET_IMAGE_FILE_H
+#define TARGET_IMAGE_FILE_H
+
+#include "target/image.h"
+
+#include <libelf.h>
+
+struct image_file {
+	pid_t pid;
+	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	bool tried;   /* opened or failed: not tried again */
+	int fd;	      /* -1 unless open */
+	void *memory; /* the vdso's bytes: it has no file */
+	Elf *elf;     /* NULL unless open */
+};
+
+struct image_file *image_file_new(pid_t pid, const struct map *map);
+void image_file_free(struct image_file *file);
+
+/* The file as libelf sees it, or NULL; owned by the image. */
+Elf *image_elf(struct image *img);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image_head.h"
+
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PHDRS_MAX 512
+
+static uint64_t page_down(uint64_t addr)
+{
+	return addr & ~((uint64_t)getpagesize() - 1);
+}
+
+static uint64_t page_up(uint64_t addr)
+{
+	return page_down(addr + (uint64_t)getpagesize() - 1);
+}
+
+/* A segment that wraps around or swallows the address space is a lie. */
+static bool is_sane(const struct segment *s)
+{
+	const uint64_t limit = UINT64_C(1) << 56;
+
+	return s->offset < limit && s->vaddr < limit && s->memsz < limit && s->filesz <= s->memsz;
+}
+
+static bool add_segment(struct image_head *head, const GElf_Phdr *ph)
+{
+	struct segment s = { ph->p_offset, ph->p_vaddr, ph->p_filesz, ph->p_memsz, ph->p_flags };
+
+	if (!is_sane(&s))
+		return ph->p_type != PT_LOAD;
+	if (ph->p_type == PT_LOAD) {
+		if (head->n_loads == HEAD_LOADS_MAX)
+			return false;
+		head->loads[head->n_loads++] = s;
+	} else if (ph->p_type == PT_NOTE && head->n_notes < HEAD_NOTES_MAX) {
+		head->notes[head->n_notes++] = s;
+	} else if (ph->p_type == PT_GNU_EH_FRAME) {
+		head->eh_frame_hdr = s;
+	} else if (ph->p_type == PT_INTERP) {
+		head->has_interp = true;
+	}
+	return true;
+}
+
+bool image_head_read(struct image_head *head, Elf *elf)
+{
+	struct image_head got = { 0 };
+	GElf_Ehdr eh;
+	size_t n;
+
+	if (!gelf_getehdr(elf, &eh) || elf_getphdrnum(elf, &n) || !n || n > PHDRS_MAX)
+		return false;
+	got.elf_class = eh.e_ident[EI_CLASS];
+	got.machine = eh.e_machine;
+	got.type = eh.e_type;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr ph;
+
+		if (!gelf_getphdr(elf, (int)i, &ph) || !add_segment(&got, &ph))
+			return false;
+	}
+	if (!got.n_loads)
+		return false;
+	*head = got;
+	return true;
+}
+
+bool image_head_parse(struct image_head *head, void *bytes, size_t len)
+{
+	Elf *elf;
+	bool ok;
+
+	/* Most mappings are no ELF files: spare them the trip through libelf. */
+	if (len < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return false;
+	elf_version(EV_CURRENT);
+	elf = elf_memory(bytes, len);
+	ok = elf && image_head_read(head, elf);
+	elf_end(elf);
+	return ok;
+}
+
+static bool holds_offset(const struct segment *s, uint64_t offset)
+{
+	return s->filesz && page_down(s->offset) <= offset && offset < s->offset + s->filesz;
+}
+
+/* Neighbouring segments share a page of the file: the one mapped alike is meant. */
+bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
+		     unsigned int flags, uint64_t *bias)
+{
+	const struct segment *best = NULL;
+
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (holds_offset(s, offset) && (!best || s->flags == flags))
+			best = s;
+		if (best && best->flags == flags)
+			break;
+	}
+	if (!best)
+		return false;
+	*bias = start - (offset - page_down(best->offset)) - page_down(best->vaddr);
+	return true;
+}
+
+void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *high)
+{
+	*low = UINT64_MAX;
+	*high = 0;
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (page_down(s->vaddr) < *low)
+			*low = page_down(s->vaddr);
+		if (page_up(s->vaddr + s->memsz) > *high)
+			*high = page_up(s->vaddr + s->memsz);
+	}
+}
+
+size_t image_head_build_id(const void *notes, size_t len, unsigned char *id, size_t size)
+{
+	static const char owner[] = "GNU";
+	const unsigned char *p = notes;
+	Elf64_Nhdr note; /* the same for both classes */
+
+	while (len >= sizeof(note)) {
+		size_t name, desc;
+
+		memcpy(&note, p, sizeof(note));
+		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+		desc = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+		p += sizeof(note);
+		len -= sizeof(note);
+		if (name > len || desc > len - name)
+			return 0;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(owner) &&
+		    !memcmp(p, owner, sizeof(owner)) && note.n_descsz <= size) {
+			memcpy(id, p + name, note.n_descsz);
+			return note.n_descsz;
+		}
+		p += name + desc;
+		len -= name + desc;
+	}
+	return 0;
+}

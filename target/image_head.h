@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to target/: what an image's ELF header and program headers say. */
+#ifndef TARGET_IMAGE_HEAD_H
+#define TARGET_IMAGE_HEAD_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HEAD_LOADS_MAX 64
+#define HEAD_NOTES_MAX 8
+
+struct segment {
+	uint64_t offset, vaddr, filesz, memsz;
+	unsigned int flags; /* PF_R | PF_W | PF_X */
+};
+
+struct image_head {
+	unsigned char elf_class;
+	unsigned int machine, type;
+	bool has_interp;
+	struct segment loads[HEAD_LOADS_MAX];
+	size_t n_loads;
+	struct segment notes[HEAD_NOTES_MAX];
+	size_t n_notes;
+	struct segment eh_frame_hdr; /* memsz 0 if there is none */
+};
+
+/* False when `elf` has no usable program headers. */
+bool image_head_read(struct image_head *head, Elf *elf);
+
+/* The same from the first bytes of a file, as far as they hold the program headers. */
+bool image_head_parse(struct image_head *head, void *bytes, size_t len);
+
+/*
+ * What to add to the file's addresses when its part at `offset` is mapped at
+ * `start` with the flags `flags`. False when no segment holds that part.
+ */
+bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
+		     unsigned int flags, uint64_t *bias);
+
+/* Lowest and highest address the segments claim, page-aligned, without bias. */
+void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *high);
+
+/* The GNU build id in the bytes of a PT_NOTE; its length, 0 if there is none. */
+size_t image_head_build_id(const void *notes, size_t len, unsigned char *id, size_t size);
+
+#endif

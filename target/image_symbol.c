@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Symbols and bytes of an image's file. */
+#include "target/image.h"
+
+#include "target/image_file.h"
+#include "target/image_head.h"
+
+#include <gelf.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_SYMBOLS (16u << 20)
+#define MAX_NAME 1024
+#define VERSYM_HIDDEN 0x8000
+
+/* One symbol table on its way through a callback. */
+struct table {
+	struct image *img;
+	Elf *elf;
+	Elf_Data *symbols;
+	Elf_Data *versions; /* NULL but in a .dynsym with versions */
+	size_t strings;	    /* section index of the names */
+	size_t n;
+	bool dynamic;
+};
+
+/* As image_symbol_fn; `hidden`: not the default version of its name. */
+typedef int symbol_fn(void *ctx, const char *name, const struct symbol *sym, bool hidden);
+
+static Elf_Scn *section_by_type(Elf *elf, unsigned int type, GElf_Shdr *sh)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, sh) && sh->sh_type == type)
+			return scn;
+	return NULL;
+}
+
+static bool table_open(struct table *t, struct image *img, Elf *elf, unsigned int type)
+{
+	GElf_Shdr sh, version_sh;
+	Elf_Scn *scn = section_by_type(elf, type, &sh);
+
+	if (!scn || !sh.sh_entsize || sh.sh_size / sh.sh_entsize > MAX_SYMBOLS)
+		return false;
+	*t = (struct table){ .img = img, .elf = elf, .strings = sh.sh_link };
+	t->dynamic = type == SHT_DYNSYM;
+	t->symbols = elf_getdata(scn, NULL);
+	if (!t->symbols)
+		return false;
+	t->n = t->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
+	scn = t->dynamic ? section_by_type(elf, SHT_GNU_versym, &version_sh) : NULL;
+	t->versions = scn ? elf_getdata(scn, NULL) : NULL;
+	return true;
+}
+
+static bool is_hidden(const struct table *t, size_t i)
+{
+	GElf_Versym version;
+
+	return t->versions && gelf_getversym(t->versions, (int)i, &version) &&
+	       (version & VERSYM_HIDDEN);
+}
+
+/* An address outside of the image is none we could use. */
+static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *sym)
+{
+	unsigned int type = GELF_ST_TYPE(s->st_info);
+
+	if (s->st_shndx == SHN_UNDEF || s->st_shndx == SHN_ABS || s->st_shndx == SHN_COMMON ||
+	    type == STT_SECTION || type == STT_FILE)
+		return false;
+	*sym = (struct symbol){ .addr = s->st_value, .size = s->st_size };
+	sym->type = (unsigned char)type;
+	sym->dynamic = t->dynamic;
+	if (type == STT_TLS)
+		return true;
+	sym->addr += t->img->bias;
+	return sym->addr >= t->img->start && sym->addr <= t->img->end;
+}
+
+static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
+{
+	char plain[MAX_NAME];
+
+	for (size_t i = 1; i < t->n; i++) {
+		const char *name, *at;
+		struct symbol sym;
+		bool hidden;
+		GElf_Sym s;
+		int ret;
+
+		if (!gelf_getsym(t->symbols, (int)i, &s) || !to_symbol(t, &s, &sym))
+			continue;
+		name = elf_strptr(t->elf, t->strings, s.st_name);
+		if (!name || !*name)
+			continue;
+		hidden = is_hidden(t, i);
+		/* .symtab carries versions in the name: one "@" is not the default. */
+		at = strchr(name, '@');
+		if (at) {
+			hidden |= at[1] != '@';
+			snprintf(plain, sizeof(plain), "%.*s", (int)(at - name), name);
+			name = plain;
+		}
+		ret = fn(ctx, name, &sym, hidden);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int each_symbol(struct image *img, symbol_fn *fn, void *ctx)
+{
+	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
+	Elf *elf = image_elf(img);
+
+	for (size_t i = 0; elf && i < sizeof(types) / sizeof(types[0]); i++) {
+		struct table t;
+		int ret;
+
+		if (!table_open(&t, img, elf, types[i]))
+			continue;
+		ret = table_each(&t, fn, ctx);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+struct each {
+	image_symbol_fn *fn;
+	void *ctx;
+};
+
+static int each_plain(void *ctx, const char *name, const struct symbol *sym, bool hidden)
+{
+	const struct each *e = ctx;
+
+	(void)hidden;
+	return e->fn(e->ctx, name, sym);
+}
+
+int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx)
+{
+	struct each e = { fn, ctx };
+
+	return each_symbol(img, each_plain, &e);
+}
+
+struct wanted {
+	const char *name;
+	struct symbol sym;
+	bool found;
+};
+
+static int match(void *ctx, const char *name, const struct symbol *sym, bool hidden)
+{
+	struct wanted *w = ctx;
+
+	if (strcmp(name, w->name) != 0)
+		return 0;
+	if (!w->found || !hidden)
+		w->sym = *sym;
+	w->found = true;
+	return !hidden;
+}
+
+bool image_symbol(struct image *img, const char *name, struct symbol *sym)
+{
+	struct wanted w = { .name = name };
+
+	each_symbol(img, match, &w);
+	if (w.found)
+		*sym = w.sym;
+	return w.found;
+}
+
+uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len)
+{
+	Elf *elf = image_elf(img);
+	struct image_head head;
+	size_t size;
+	char *raw;
+
+	if (!elf || !image_head_read(&head, elf))
+		return 0;
+	raw = elf_rawfile(elf, &size);
+	for (size_t i = 0; raw && i < head.n_loads; i++) {
+		const struct segment *s = &head.loads[i];
+		const char *hit;
+
+		if ((s->flags & pflags) != pflags || s->offset >= size)
+			continue;
+		hit = memmem(raw + s->offset,
+			     s->filesz < size - s->offset ? s->filesz : size - s->offset, bytes,
+			     len);
+		if (hit)
+			return img->bias + s->vaddr + (uint64_t)(hit - (raw + s->offset));
+	}
+	return 0;
+}
