@@ -1,4 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-# Victims: programs for the tests to work on. Included by the Makefile.
+# Victims: programs for the tests to work on. Included by the Makefile. The suffix says how
+# jemalloc gets in: NAME is linked with libjemalloc.so, NAME-plain has none, NAME-je has
+# libjemalloc_pic.a with every public symbol renamed to je_*, NAME-rjem has it as the
+# program's malloc with mallctl and its fellows renamed to _rjem_*, NAME-static is static.
 
-victims:
+V_DIR := $(B)/tests/target
+V_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -I. -D_GNU_SOURCE=
+V_LIBDIR := /usr/lib/$(shell $(CC) -print-multiarch)
+V_MALLOC := malloc calloc realloc free aligned_alloc posix_memalign memalign valloc \
+	malloc_usable_size
+V_CTL := mallctl mallctlbymib mallctlnametomib malloc_stats_print malloc_conf malloc_message \
+	malloc_conf_2_conf_harder
+V_OTHER := mallocx rallocx xallocx sallocx dallocx sdallocx nallocx smallocx_54eaed1d8b56b1aa528be3bdd1877e59c56fa90c
+V_DYNAMIC := $(addprefix $(V_DIR)/,idle busy)
+VICTIMS := $(foreach s,-plain -je -rjem,$(V_DYNAMIC:=$(s))) $(V_DYNAMIC) $(V_DIR)/idle-static \
+	$(addprefix $(V_DIR)/,fenced tracer small32)
+
+victims: $(VICTIMS)
+
+$(V_DIR)/libje.a: PREFIXED = $(foreach s,$(V_MALLOC) $(V_CTL) $(V_OTHER),--redefine-sym $(s)=je_$(s))
+$(V_DIR)/librjem.a: PREFIXED = $(foreach s,$(V_CTL),--redefine-sym $(s)=_rjem_$(s))
+$(V_DIR)/lib%.a: tests/target/victims.mk
+	$(say) COPY $@
+	$(Q)mkdir -p $(@D)
+	$(Q)objcopy $(PREFIXED) $(V_LIBDIR)/libjemalloc_pic.a $@
+
+V_SOURCES := tests/target/victim.c tests/target/victim.h tests/target/victims.mk
+V_BUILD = $(CC) $(V_CFLAGS) -o $@ $< tests/target/victim.c
+V_STATIC_LIBS := -lm -ldl -lstdc++
+
+define victim
+$(V_DIR)/$(1): tests/target/$(1).c $(V_SOURCES)
+	$$(say) LD $$@
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+$(V_DIR)/$(1)-plain: tests/target/$(1).c $(V_SOURCES)
+	$$(say) LD $$@
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(V_BUILD)
+$(V_DIR)/$(1)-je: tests/target/$(1).c $(V_SOURCES) $(V_DIR)/libje.a
+	$$(say) LD $$@
+	$$(Q)$$(V_BUILD) $(foreach s,malloc calloc realloc free,-D$(s)=je_$(s)) \
+		-Wl,--whole-archive $(V_DIR)/libje.a -Wl,--no-whole-archive $(V_STATIC_LIBS)
+$(V_DIR)/$(1)-rjem: tests/target/$(1).c $(V_SOURCES) $(V_DIR)/librjem.a
+	$$(say) LD $$@
+	$$(Q)$$(V_BUILD) -Wl,--whole-archive $(V_DIR)/librjem.a -Wl,--no-whole-archive $(V_STATIC_LIBS)
+$(V_DIR)/$(1)-static: tests/target/$(1).c $(V_SOURCES)
+	$$(say) LD $$@
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(V_BUILD) -static -Wl,--whole-archive $(V_LIBDIR)/libjemalloc.a -Wl,--no-whole-archive \
+		$(V_STATIC_LIBS)
+endef
+$(foreach v,idle busy,$(eval $(call victim,$(v))))
+
+$(V_DIR)/fenced: tests/target/fenced.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $< -lseccomp
+
+$(V_DIR)/tracer: tests/target/tracer.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
+
+$(V_DIR)/small32: tests/target/small32.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -m32 -O1 -Wall -Wextra -Werror -nostdlib -static -fno-pie -no-pie \
+		-fno-stack-protector -fcf-protection=none -o $@ $<

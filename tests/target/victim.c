@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/target/victim.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct board *board;
+
+static _Thread_local char altstack[65536];
+
+void victim_open(const char *name)
+{
+	int fd = strncmp(name, "fd:", 3) == 0 ? (int)strtol(name + 3, NULL, 10)
+					      : open(name, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*board)) != 0) {
+		perror(name);
+		exit(2);
+	}
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (board == MAP_FAILED) {
+		perror(name);
+		exit(2);
+	}
+	close(fd);
+}
+
+void victim_ready(unsigned int threads)
+{
+	board->threads = threads;
+	__atomic_store_n(&board->ready, (uint64_t)getpid(), __ATOMIC_SEQ_CST);
+}
+
+void victim_count(uint64_t *counter, unsigned int line)
+{
+	board->where = line;
+	__atomic_fetch_add(counter, 1, __ATOMIC_SEQ_CST);
+}
+
+void victim_beat(unsigned int i)
+{
+	__atomic_fetch_add(&board->beats[i], 1, __ATOMIC_RELAXED);
+}
+
+void victim_altstack_set(void)
+{
+	stack_t ss = { .ss_sp = altstack, .ss_size = sizeof(altstack) };
+
+	if (sigaltstack(&ss, NULL) != 0)
+		FOUND(failed);
+}
+
+void victim_altstack_check(void)
+{
+	stack_t ss;
+
+	if (sigaltstack(NULL, &ss) != 0 || ss.ss_sp != altstack || ss.ss_size != sizeof(altstack) ||
+	    ss.ss_flags != 0)
+		FOUND(altstack);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the victims share: programs that the tests work on and that watch
+ * themselves. Everything they see goes to a board, a shared mapping of a file
+ * that the tests read from outside (tests/photo has the same layout).
+ */
+#ifndef TESTS_TARGET_VICTIM_H
+#define TESTS_TARGET_VICTIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define VICTIM_BEATS 64
+
+struct board {
+	uint64_t ready;	   /* pid, once everything is set up */
+	uint64_t threads;  /* how many of `beats` are in use */
+	uint64_t eintr;	   /* calls that failed with EINTR though no signal was sent */
+	uint64_t corrupt;  /* heap contents, errno or stack found changed */
+	uint64_t altstack; /* alternate signal stacks found changed */
+	uint64_t failed;   /* calls that failed otherwise */
+	uint64_t where;	   /* line of the last of these findings */
+	uint64_t reserved;
+	uint64_t beats[VICTIM_BEATS]; /* grow as long as that thread works */
+};
+
+extern struct board *board;
+
+/* Map the board: a path, or "fd:N" for a descriptor that was inherited. Exits on failure. */
+void victim_open(const char *name);
+
+/* Say that everything is set up, with `threads` beats to watch. */
+void victim_ready(unsigned int threads);
+
+/* Count a finding in `counter`, with its line. */
+void victim_count(uint64_t *counter, unsigned int line);
+#define FOUND(counter) victim_count(&board->counter, __LINE__)
+
+void victim_beat(unsigned int i);
+
+/* Give the calling thread an alternate signal stack; victim_altstack_check() compares. */
+void victim_altstack_set(void);
+void victim_altstack_check(void);
+
+#endif
