@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * JSON documents, thin over json-c: an object whose members are named by
+ * paths, and text from a target that need not be UTF-8.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* For _cleanup_(): drops the document unless it was given away. NULL is nothing. */
+void json_close(struct json_object **doc);
+
+/*
+ * Set the member at `path`, nested at its dots: "prof.active" is {"prof":{"active":value}}.
+ * Takes ownership of `value`; a NULL value is JSON's null.
+ */
+void json_set(struct json_object *doc, const char *path, struct json_object *value);
+
+void json_set_bool(struct json_object *doc, const char *path, bool value);
+void json_set_int(struct json_object *doc, const char *path, int64_t value);
+void json_set_u64(struct json_object *doc, const char *path, uint64_t value);
+
+/* `raw` as output_safe() leaves it; NULL is JSON's null. */
+void json_set_text(struct json_object *doc, const char *path, const char *raw);
+struct json_object *json_text(const char *raw);
+
+#endif

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static const struct unit durations[] = {
+	{ "ms", 1 },	      { "msec", 1 },	    { "msecs", 1 },	{ "s", 1000 },
+	{ "sec", 1000 },      { "secs", 1000 },	    { "second", 1000 }, { "seconds", 1000 },
+	{ "m", 60000 },	      { "min", 60000 },	    { "mins", 60000 },	{ "minute", 60000 },
+	{ "minutes", 60000 }, { "h", 3600000 },	    { "hr", 3600000 },	{ "hrs", 3600000 },
+	{ "hour", 3600000 },  { "hours", 3600000 }, { "d", 86400000 },	{ "day", 86400000 },
+	{ "days", 86400000 },
+};
+
+static int bad(const char *text, const char *what, struct err *err)
+{
+	char safe[128];
+
+	return err_set(err, ERR_USAGE, "not %s: %s", what, output_safe(text, safe, sizeof(safe)));
+}
+
+/* Digits at *at; moves past them. False if there are none or they are too many. */
+static bool number(const char **at, uint64_t *n)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**at))
+		return false;
+	errno = 0;
+	*n = strtoull(*at, &end, 10);
+	*at = end;
+	return errno == 0;
+}
+
+int text_size_parse(const char *text, uint64_t *bytes, struct err *err)
+{
+	static const char letters[] = "KMGTPE";
+	const char *at = text, *letter;
+	unsigned int shift = 0;
+	uint64_t n;
+
+	if (!number(&at, &n))
+		return bad(text, "a size such as 512K or 1M", err);
+	if (*at && (letter = strchr(letters, toupper((unsigned char)*at)))) {
+		shift = 10 * (unsigned int)(letter - letters + 1);
+		at++;
+		if (*at == 'i')
+			at++;
+	}
+	if (*at == 'B' || *at == 'b')
+		at++;
+	if (*at || (n << shift) >> shift != n)
+		return bad(text, "a size such as 512K or 1M", err);
+	*bytes = n << shift;
+	return 0;
+}
+
+static uint64_t duration_factor(const char *name, size_t len)
+{
+	if (len == 0)
+		return 1000;
+	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
+		if (strlen(durations[i].name) == len && !strncmp(durations[i].name, name, len))
+			return durations[i].factor;
+	}
+	return 0;
+}
+
+int text_duration_parse(const char *text, uint64_t *ms, struct err *err)
+{
+	static const char what[] = "a duration such as 30s, 5m or 1h30m";
+	uint64_t sum = 0, n, part;
+	const char *at = text;
+
+	do {
+		const char *unit;
+		uint64_t factor;
+
+		if (!number(&at, &n))
+			return bad(text, what, err);
+		unit = at;
+		while (isalpha((unsigned char)*at))
+			at++;
+		factor = duration_factor(unit, (size_t)(at - unit));
+		if (!factor || __builtin_mul_overflow(n, factor, &part) ||
+		    __builtin_add_overflow(sum, part, &sum))
+			return bad(text, what, err);
+	} while (*at);
+	*ms = sum;
+	return 0;
+}
+
+int text_int_parse(const char *text, int64_t min, int64_t max, int64_t *n, struct err *err)
+{
+	char safe[128], *end;
+	int64_t value;
+
+	errno = 0;
+	value = strtoll(text, &end, 10);
+	if (errno || end == text || *end || isspace((unsigned char)*text) || value < min ||
+	    value > max)
+		return err_set(err, ERR_USAGE, "not a number from %lld to %lld: %s", (long long)min,
+			       (long long)max, output_safe(text, safe, sizeof(safe)));
+	*n = value;
+	return 0;
+}
+
+const char *text_size(uint64_t bytes, char *buf, size_t size)
+{
+	static const char letters[] = "BKMGTPE";
+	double n = (double)bytes;
+	size_t i = 0;
+
+	while (n >= 1024 && letters[i + 1]) {
+		n /= 1024;
+		i++;
+	}
+	if (i == 0)
+		snprintf(buf, size, "%llu", (unsigned long long)bytes);
+	else
+		snprintf(buf, size, n < 100 ? "%.1f%c" : "%.0f%c", n, letters[i]);
+	return buf;
+}
+
+/* The code point of the UTF-8 character at `s`, its length in *len; -1 if it is not well formed. */
+static int32_t utf8_decode(const unsigned char *s, size_t *len)
+{
+	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int32_t c;
+
+	*len = *s < 0x80 ? 1 : *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+	if (*s < 0x80)
+		return *s;
+	if (*s < 0xc2 || *s > 0xf4)
+		return -1;
+	c = *s & (0xff >> (*len + 1));
+	for (size_t i = 1; i < *len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return -1;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	return c < least[*len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? -1 : c;
+}
+
+static bool printable(int32_t c)
+{
+	bool control = c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+	bool bidi = c == 0x200e || c == 0x200f || c == 0x61c || (c >= 0x202a && c <= 0x202e) ||
+		    (c >= 0x2066 && c <= 0x2069);
+
+	return !control && !bidi;
+}
+
+const char *output_safe(const char *raw, char *buf, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)raw;
+	size_t at = 0, len;
+
+	while (*s) {
+		if (printable(utf8_decode(s, &len))) {
+			if (at + len >= size)
+				break;
+			memcpy(buf + at, s, len);
+			at += len;
+			s += len;
+		} else {
+			if (at + 4 >= size)
+				break;
+			at += (size_t)snprintf(buf + at, size - at, "\\x%02x", *s++);
+		}
+	}
+	if (size)
+		buf[at] = '\0';
+	return buf;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Text from and for people: sizes, durations, and names that others chose. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* "512K", "1M", "4096", "2GiB": bytes, in powers of 1024. ERR_USAGE otherwise, or past 64 bits. */
+int text_size_parse(const char *text, uint64_t *bytes, struct err *err) __must_check;
+
+/* "30", "30s", "250ms", "5m", "5mins", "1h30m": seconds when there is no unit. ERR_USAGE otherwise. */
+int text_duration_parse(const char *text, uint64_t *ms, struct err *err) __must_check;
+
+/* A whole number from min to max, in decimal. ERR_USAGE otherwise. */
+int text_int_parse(const char *text, int64_t min, int64_t max, int64_t *n, struct err *err)
+	__must_check;
+
+/* "12.3M": at most one decimal place. Returns `buf`; 16 bytes always do. */
+const char *text_size(uint64_t bytes, char *buf, size_t size);
+
+/*
+ * `raw` made safe to print: control characters, what is no UTF-8, and
+ * characters that turn the direction of text become \xNN, byte by byte. What
+ * does not fit is cut at a whole character. Returns `buf`.
+ */
+const char *output_safe(const char *raw, char *buf, size_t size);
+
+#endif
