@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/inside.h"
+#include "ops/output.h"
+#include "ops/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+void ops_dump_fini(struct ops_dump *dump)
+{
+	free(dump->file);
+	dump->file = NULL;
+}
+
+/* A comm can hold any byte: what is no letter, digit, '-' or '_' becomes '_'. */
+static void safe_comm(const char *comm, char *buf, size_t size)
+{
+	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+	size_t i;
+
+	for (i = 0; comm[i] && i < size - 1; i++)
+		buf[i] = strchr(ok, comm[i]) ? comm[i] : '_';
+	buf[i] = '\0';
+}
+
+static char *default_name(const struct session *s)
+{
+	char comm[PROC_COMM_SIZE], stamp[32], *name = NULL;
+	time_t now = time(NULL);
+	struct tm tm;
+
+	safe_comm(s->proc.status.comm, comm, sizeof(comm));
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+	if (asprintf(&name, "%s.%d.%s.heap", *comm ? comm : "process", s->proc.pid, stamp) < 0)
+		return NULL;
+	return name;
+}
+
+static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)
+{
+	if (active->made && !active->ret && !is_active)
+		snprintf(dump->warning, sizeof(dump->warning),
+			 "prof.active is false: the profile holds only what was sampled before");
+}
+
+static int check_profile(int fd, uint64_t *bytes, struct err *err)
+{
+	char head[16] = "";
+	struct stat st;
+
+	if (fstat(fd, &st) || pread(fd, head, sizeof(head) - 1, 0) < 0)
+		return err_sys(err, ERR_LOST, errno, "cannot read the profile");
+	if (strncmp(head, "heap_v2/", 8) && strncmp(head, "heap profile:", 13))
+		return err_set(err, ERR_FAILED,
+			       "what the target wrote is no heap profile (%lld bytes)",
+			       (long long)st.st_size);
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int memfd_call_failed(const struct session *s, const struct call *call, struct err *err)
+{
+	session_call_failed(s, call, err);
+	if (call->made && call->ret)
+		err_fix(err,
+			"if the target cannot open files under /proc/self/fd, let it write to a "
+			"folder of its own with --in-target PATH");
+	return -1;
+}
+
+/* Have the target dump into a memfd; the caller closes `fd`. */
+static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct err *err)
+{
+	bool active = false;
+	struct call calls[] = {
+		call_read("prof.active", &active, sizeof(active)),
+		{ .name = "prof.dump", .flags = CALL_MEMFD, .fd = -1 },
+	};
+	_cleanup_(cleanup_close) int got = -1;
+	int failed;
+
+	calls[0].flags |= CALL_KEEP_GOING;
+	failed = session_run_prof(s, calls, 2, err);
+	got = calls[1].fd;
+	if (failed)
+		return -1;
+	if (!calls[1].made || calls[1].ret || got < 0)
+		return memfd_call_failed(s, &calls[1], err);
+	if (check_profile(got, &dump->bytes, err))
+		return -1;
+	warn_inactive(&calls[0], active, dump);
+	*fd = take_fd(got);
+	return 0;
+}
+
+static int check_has_proc(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (inside_has_proc(&s->proc))
+		return 0;
+	err_set(err, ERR_FAILED,
+		"there is no /proc in the root directory of %s, so it cannot open a file it is "
+		"handed",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err, "let the target write to a folder of its own: --in-target PATH");
+}
+
+static int dump_to_file(struct session *s, const struct ops_dump_request *request,
+			struct ops_dump *dump, struct err *err)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_free) char *path = NULL;
+	_cleanup_(cleanup_close) int fd = -1;
+
+	path = request->file ? strdup(request->file) : default_name(s);
+	if (!path)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
+	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
+	    run_memfd(s, dump, &fd, err) || output_commit(&output, fd, dump->bytes, err))
+		return -1;
+	dump->file = take_ptr(path);
+	return 0;
+}
+
+static int dump_to_stream(struct session *s, const struct ops_dump_request *request,
+			  struct ops_dump *dump, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+
+	if (session_open_injector(s, err) || run_memfd(s, dump, &fd, err))
+		return -1;
+	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, err);
+}
+
+static int target_call_failed(const struct session *s, const struct call *call, bool by_prefix,
+			      struct err *err)
+{
+	session_call_failed(s, call, err);
+	if (call->made && call->ret == EFAULT && by_prefix)
+		return err_fix(err,
+			       "the folder of the target's prefix may be missing, full or not "
+			       "writable for it; see jeprof-ctl prefix, or give --in-target PATH");
+	if (call->made && call->ret)
+		return err_fix(err,
+			       "name a path the target may write to, or leave out --in-target");
+	return -1;
+}
+
+static int run_in_target(struct session *s, struct call dump_call, bool by_prefix,
+			 struct ops_dump *dump, struct err *err)
+{
+	bool active = false;
+	struct call calls[] = { call_read("prof.active", &active, sizeof(active)), dump_call };
+
+	calls[0].flags |= CALL_KEEP_GOING;
+	if (session_run_prof(s, calls, 2, err))
+		return -1;
+	if (!calls[1].made || calls[1].ret)
+		return target_call_failed(s, &calls[1], by_prefix, err);
+	warn_inactive(&calls[0], active, dump);
+	return 0;
+}
+
+static int dump_to_target_path(struct session *s, const struct ops_dump_request *request,
+			       struct ops_dump *dump, struct err *err)
+{
+	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
+	uint64_t old_size;
+	bool existed;
+
+	if (inside_open(&in, &s->proc, request->target_path, err) ||
+	    inside_may_write(&in, &s->proc, err) || inside_absent(&in, request->force, err) ||
+	    session_open_injector(s, err))
+		return -1;
+	existed = inside_size(&in, &old_size);
+	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err)) {
+		/* Half a profile is none. While its call may still run, the file is the target's. */
+		if (!existed && err->code == ERR_FAILED)
+			unlinkat(in.dir, in.name, 0);
+		return -1;
+	}
+	if (!inside_size(&in, &dump->bytes))
+		return err_set(err, ERR_LOST, "the target dumped, but its file is not there");
+	dump->file = take_ptr(in.path);
+	return 0;
+}
+
+/* The prefix it was started with; one set later with prof.prefix cannot be read back. */
+static int read_prefix(struct session *s, char *prefix, size_t size, struct err *err)
+{
+	struct call call = call_read_string("opt.prof_prefix", prefix, size);
+	char who[SESSION_WHO_SIZE];
+
+	if (session_run_prof(s, &call, 1, err))
+		return -1;
+	if (!call.made || call.ret)
+		return session_call_failed(s, &call, err);
+	if (*prefix || !session_older(s, 5, 3, 0))
+		return 0;
+	err_set(err, ERR_FAILED, "opt.prof_prefix is empty in %s: it writes no dumps by itself",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err, "give a path: --in-target PATH");
+}
+
+static int find_dump(struct session *s, const struct inside *in, int64_t since,
+		     struct ops_dump *dump, struct err *err)
+{
+	_cleanup_(cleanup_free) char *name = inside_find_dump(in, &s->proc, since);
+	struct inside file = { .dir = in->dir, .name = name };
+
+	if (!name || !inside_size(&file, &dump->bytes)) {
+		snprintf(
+			dump->warning, sizeof(dump->warning),
+			"the target dumped by a prefix that was set while it runs, which cannot be "
+			"read back: the name of the file is not known");
+		return 0;
+	}
+	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
+		     name) < 0) {
+		dump->file = NULL;
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the dump");
+	}
+	return 0;
+}
+
+static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *err)
+{
+	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
+	struct call call = { .name = "prof.dump", .fd = -1 };
+	char prefix[OPS_TEXT_SIZE] = "";
+	struct err ignored = ERR_INIT;
+	int64_t since = time(NULL) - 1; /* file times lag the clock by a tick */
+	bool known;
+
+	if (session_open_injector(s, err) || read_prefix(s, prefix, sizeof(prefix), err))
+		return -1;
+	known = *prefix && !inside_open(&in, &s->proc, prefix, &ignored);
+	if (run_in_target(s, call, true, dump, err))
+		return -1;
+	if (known)
+		return find_dump(s, &in, since, dump, err);
+	snprintf(dump->warning, sizeof(dump->warning),
+		 "the target dumped by its own prefix; the name of the file is not known");
+	return 0;
+}
+
+static int dump_somewhere(struct session *s, const struct ops_dump_request *request,
+			  struct ops_dump *dump, struct err *err)
+{
+	if (request->in_target) {
+		dump->via = OPS_VIA_TARGET;
+		return request->target_path ? dump_to_target_path(s, request, dump, err)
+					    : dump_by_prefix(s, dump, err);
+	}
+	dump->via = OPS_VIA_MEMFD;
+	if (check_has_proc(s, err))
+		return -1;
+	return request->stream_fd >= 0 ? dump_to_stream(s, request, dump, err)
+				       : dump_to_file(s, request, dump, err);
+}
+
+int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
+	     struct ops_dump *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	struct ops_dump dump = { 0 };
+
+	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
+	    session_find_jemalloc(&s, err))
+		return -1;
+	if (dump_somewhere(&s, request, &dump, err)) {
+		ops_dump_fini(&dump);
+		return -1;
+	}
+	dump.cost = s.cost;
+	*out = dump;
+	return 0;
+}

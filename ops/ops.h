@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What users ask for, as functions that return data. Nothing here prints,
+ * exits or reads a command line.
+ *
+ * Every function checks in one order before it changes anything: the process
+ * exists and may be traced, it has a jemalloc, config.prof, opt.prof,
+ * prof.thread_active_init, and then what the operation itself needs. Errors:
+ * ERR_NOPROC, ERR_PERM, ERR_BUSY, ERR_NOJEMALLOC, ERR_NOPROF, ERR_UNSAFE and
+ * ERR_LOST from these checks and from injector_run(); others are named below.
+ */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+
+#include "base/err.h"
+#include "injector/injector.h"
+#include "target/jemalloc.h"
+#include "target/mallctl.h"
+#include "target/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OPS_WARNING_SIZE 384
+#define OPS_TEXT_SIZE 512
+
+struct ops_options {
+	enum injector_mode mode;
+	unsigned int timeout_ms;       /* 0: the injector's own */
+	unsigned int max_pause_ms;     /* 0: the injector's own */
+	unsigned int wait_ms;	       /* how long to try again while the target is ERR_BUSY */
+	void (*log)(const char *line); /* NULL: nothing is logged */
+};
+
+/* Which process it was, and what the operation cost it. */
+struct ops_cost {
+	pid_t pid;
+	char comm[PROC_COMM_SIZE]; /* raw, see output_safe() */
+	unsigned int stops;	   /* how often a thread of it was borrowed */
+	pid_t tid;		   /* the thread borrowed last */
+	uint64_t pause_us;	   /* how long threads stood, all stops together */
+	uint64_t call_us;	   /* how long the calls took, all together */
+	enum injector_mode mode;   /* of the last run */
+};
+
+/* A switch that was set: prof.active, prof.gdump. */
+struct ops_change {
+	struct ops_cost cost;
+	bool changed, before, after;
+	char warning[OPS_WARNING_SIZE]; /* "" when there is none */
+};
+
+/*
+ * Set prof.active. Idempotent; the value is read back. ops_activate() writes
+ * prof.thread_active_init true first when it is false; nothing ever writes it
+ * false.
+ */
+int ops_activate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+		 struct err *err) __must_check;
+int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+		   struct err *err) __must_check;
+
+/* Set prof.gdump: a dump by the target's own prefix at each new maximum of its memory. */
+int ops_gdump(pid_t pid, bool on, const struct ops_options *options, struct ops_change *out,
+	      struct err *err) __must_check;
+
+enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
+
+struct ops_dump_request {
+	const char *file; /* where to put it; NULL: COMM.PID.UTC-TIMESTAMP.heap in the cwd */
+	int stream_fd;	  /* when >= 0, `file` is not used: the profile is written here */
+	bool force;	  /* replace a file that exists */
+	bool in_target;	  /* the target writes it itself, with its rights, in its file system */
+	const char *target_path; /* in_target: where; NULL: by the target's own prefix */
+};
+
+struct ops_dump {
+	struct ops_cost cost;
+	enum ops_via via;
+	char *file;	/* NULL for a stream, or when the name the target chose is not known */
+	uint64_t bytes; /* 0 when `file` is not known */
+	char warning[OPS_WARNING_SIZE];
+};
+
+/*
+ * Write a heap profile. The output is checked before the target is touched
+ * (ERR_OUTPUT), and a profile that cannot be written completely leaves no file.
+ * On success the caller owns `out` and ends it with ops_dump_fini().
+ */
+int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
+	     struct ops_dump *out, struct err *err) __must_check;
+void ops_dump_fini(struct ops_dump *dump);
+
+/* Set prof.prefix (jemalloc 5.3.0 and newer): where the target writes its own dumps. */
+struct ops_prefix {
+	struct ops_cost cost;
+	char warning[OPS_WARNING_SIZE];
+};
+int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
+	       struct ops_prefix *out, struct err *err) __must_check;
+
+#define OPS_LG_KEEP (-1)
+struct ops_reset {
+	struct ops_cost cost;
+	uint64_t lg_before, lg_after; /* prof.lg_sample */
+};
+
+/* Forget all samples (prof.reset) and, unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */
+int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
+	      struct err *err) __must_check;
+
+/* A mallctl value as it was read. */
+struct ops_value {
+	const char *name; /* as asked */
+	const struct mallctl *ctl;
+	int ret; /* 0: the value is known; else what mallctl returned, -1: it was not asked */
+	union mallctl_value v;
+	char text[OPS_TEXT_SIZE]; /* of a MALLCTL_STRING: raw bytes of the target's */
+};
+
+/* Read `n` names in one run. ERR_USAGE, before anything else, for a name that cannot be read. */
+#define OPS_NAMES_MAX 24
+int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_options *options,
+	    struct ops_value *values, struct ops_cost *cost, struct err *err) __must_check;
+
+struct ops_set {
+	struct ops_cost cost;
+	const struct mallctl *ctl;
+	bool readable; /* before and after are known */
+	bool changed;
+	struct ops_value before, after;
+};
+
+/* Write one name; `text` as mallctl_parse() takes it, NULL for a MALLCTL_VOID. */
+int ops_set(pid_t pid, const char *name, const char *text, const struct ops_options *options,
+	    struct ops_set *out, struct err *err) __must_check;
+
+/* What is known of a jemalloc from outside. */
+struct ops_jemalloc {
+	char image[OPS_TEXT_SIZE]; /* its path, raw */
+	char version[64];	   /* "" if unknown */
+	char prefix[64];
+	char conf_name[80]; /* the variable it reads its options from */
+	enum jemalloc_linkage linkage;
+	size_t others; /* how many more jemallocs the process has */
+};
+
+struct ops_status {
+	struct ops_cost cost;
+	struct ops_jemalloc jemalloc;
+	struct ops_value *values; /* config.*, opt.*, prof.*; `ret` tells which are known */
+	size_t n;
+};
+
+/* Reads only. Works also where profiling is not available. */
+int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *out,
+	       struct err *err) __must_check;
+void ops_status_fini(struct ops_status *status);
+/* The value `name`, or NULL when it is not known. */
+const struct ops_value *ops_status_value(const struct ops_status *status, const char *name);
+
+struct ops_check {
+	const char *name;   /* "process", "permission", "jemalloc", ... */
+	enum tristate ok;   /* TRI_UNKNOWN: an earlier check failed, or it cannot be told */
+	enum err_code code; /* why not, when ok is TRI_NO */
+	char detail[OPS_TEXT_SIZE];
+	char fix[512];
+};
+
+#define OPS_CHECKS_MAX 12
+struct ops_checks {
+	struct ops_cost cost;
+	bool ready; /* no check failed */
+	size_t n;
+	struct ops_check v[OPS_CHECKS_MAX];
+};
+
+/* All checks in order. Never fails: what fails is a check. Reads values in one run if all else allows. */
+void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out);
+
+/* The code of the first check that failed, ERR_NONE when all passed. */
+enum err_code ops_checks_code(const struct ops_checks *checks);
+
+enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
+
+struct ops_stats {
+	struct ops_cost cost;
+	char *text; /* jemalloc's own JSON or text, or Prometheus text made from its JSON */
+	size_t len;
+};
+
+/* malloc_stats_print(). Works also where profiling is not available. */
+int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options *options,
+	      struct ops_stats *out, struct err *err) __must_check;
+void ops_stats_fini(struct ops_stats *stats);
+
+struct ops_process {
+	pid_t pid;
+	char comm[PROC_COMM_SIZE];
+	uid_t uid;
+	char version[64]; /* "" if unknown */
+	char prefix[64];
+	enum jemalloc_linkage linkage;
+	enum tristate config_prof, opt_prof;
+	uint64_t rss_bytes;
+	char container[64]; /* short id or name, "" if none */
+};
+
+struct ops_list_filter {
+	const char *comm; /* NULL: any */
+	bool by_uid;
+	uid_t uid;
+};
+
+struct ops_list {
+	struct ops_process *v; /* by pid */
+	size_t n;
+	size_t unreadable; /* processes that could not be looked at */
+};
+
+/* Every process that uses jemalloc. Touches nothing; processes that end meanwhile are left out. */
+int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct err *err)
+	__must_check;
+void ops_list_fini(struct ops_list *list);
+
+/* The one process with this comm. ERR_NOPROC if there is none, ERR_USAGE naming them if several. */
+int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
+
+#endif

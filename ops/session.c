@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/session.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define BUSY_RETRY_MS 20
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* After a failure: true when it is worth trying again, after a short sleep. */
+static bool busy_wait(const struct session *s, const struct err *err)
+{
+	const struct timespec nap = { .tv_nsec = BUSY_RETRY_MS * 1000000L };
+
+	if (err->code != ERR_BUSY || now_ms() >= s->deadline_ms)
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+const char *session_who(const struct session *s, char *buf, size_t size)
+{
+	char comm[PROC_COMM_SIZE * 4];
+
+	snprintf(buf, size, "%d (%s)", s->proc.pid,
+		 output_safe(s->proc.status.comm, comm, sizeof(comm)));
+	return buf;
+}
+
+int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
+		      struct err *err)
+{
+	s->options = options;
+	s->deadline_ms = now_ms() + options->wait_ms;
+	s->cost.pid = pid;
+	if (proc_open(&s->proc, pid, err))
+		return -1;
+	memcpy(s->cost.comm, s->proc.status.comm, sizeof(s->cost.comm));
+	return 0;
+}
+
+int session_may_trace(struct session *s, struct err *err)
+{
+	while (proc_may_trace(&s->proc, err)) {
+		if (!busy_wait(s, err) || proc_refresh(&s->proc, err))
+			return -1;
+	}
+	return 0;
+}
+
+int session_find_jemalloc(struct session *s, struct err *err)
+{
+	if (maps_read(&s->maps, s->proc.pid, err) ||
+	    images_read(&s->images, s->proc.pid, &s->maps, err) ||
+	    jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
+		return -1;
+	s->je = &s->jemallocs[0];
+	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
+	return 0;
+}
+
+int session_open_injector(struct session *s, struct err *err)
+{
+	const struct injector_options io = {
+		.mode = s->options->mode,
+		.timeout_ms = s->options->timeout_ms,
+		.max_pause_ms = s->options->max_pause_ms,
+		.log = s->options->log,
+	};
+
+	while (injector_open(&s->inj, &s->proc, &s->maps, &s->images, s->je, &io, err)) {
+		if (!busy_wait(s, err))
+			return -1;
+	}
+	return 0;
+}
+
+int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
+{
+	if (session_open_proc(s, pid, options, err) || session_may_trace(s, err) ||
+	    session_find_jemalloc(s, err))
+		return -1;
+	return session_open_injector(s, err);
+}
+
+void session_close(struct session *s)
+{
+	injector_close(s->inj);
+	free(s->jemallocs);
+	images_fini(&s->images);
+	maps_fini(&s->maps);
+	proc_close(&s->proc);
+	memset(s, 0, sizeof(*s));
+}
+
+static void add_cost(struct session *s, const struct injector_report *report,
+		     const struct call *calls, size_t n)
+{
+	s->cost.stops++;
+	s->cost.tid = report->tid;
+	s->cost.mode = report->mode;
+	s->cost.pause_us += report->pause_us;
+	for (size_t i = 0; i < n; i++)
+		s->cost.call_us += calls[i].made ? calls[i].call_us : 0;
+}
+
+int session_run(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	struct injector_report report = { 0 };
+
+	while (injector_run(s->inj, calls, n, &report, err)) {
+		if (!busy_wait(s, err))
+			return -1;
+	}
+	add_cost(s, &report, calls, n);
+	return 0;
+}
+
+int session_no_config_prof(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	err_set(err, ERR_NOPROF,
+		"config.prof is false in %s: its jemalloc was built without profiling",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err,
+		       "run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 "
+		       "on amd64 is one; LD_PRELOAD can bring it in)");
+}
+
+int session_no_opt_prof(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE], name[80];
+
+	jemalloc_conf_name(s->je, name, sizeof(name));
+	err_set(err, ERR_NOPROF,
+		"opt.prof is false in %s: its jemalloc was started without profiling, "
+		"which cannot be changed while it runs",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err, "restart it with %s=prof:true,prof_active:false in its environment",
+		       name);
+}
+
+int session_call_failed(const struct session *s, const struct call *call, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	session_who(s, who, sizeof(who));
+	if (!call->made)
+		return err_set(err, ERR_FAILED, "%s was not called in %s", call->name, who);
+	if (call->ret == ENOENT)
+		return err_set(err, ERR_FAILED, "jemalloc %s in %s does not know %s",
+			       s->version[0] ? s->version : "of unknown version", who, call->name);
+	if (call->ret == EFAULT && call->sys)
+		return err_sys(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
+	return err_sys(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
+}
+
+/* What the gate's calls read. */
+struct gate {
+	char version[64];
+	bool config_prof, opt_prof;
+};
+
+static int gate_verdict(struct session *s, const struct gate *gate, const struct call *calls,
+			struct err *err)
+{
+	for (size_t i = 0; i < SESSION_GATE; i++) {
+		if (!calls[i].made || calls[i].ret)
+			return session_call_failed(s, &calls[i], err);
+		if (i == 0)
+			snprintf(s->version, sizeof(s->version), "%s", gate->version);
+		if (i == 1 && !gate->config_prof)
+			return session_no_config_prof(s, err);
+	}
+	return gate->opt_prof ? 0 : session_no_opt_prof(s, err);
+}
+
+int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	static const bool yes = true;
+	struct gate gate = { 0 };
+	struct call all[CALLS_MAX] = { 0 };
+
+	if (n + SESSION_GATE > CALLS_MAX)
+		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
+	all[0] = call_read_string("version", gate.version, sizeof(gate.version));
+	all[1] = call_read("config.prof", &gate.config_prof, sizeof(bool));
+	all[2] = call_read("opt.prof", &gate.opt_prof, sizeof(bool));
+	all[1].expect = all[2].expect = &yes;
+	memcpy(all + SESSION_GATE, calls, n * sizeof(*calls));
+	if (session_run(s, all, n + SESSION_GATE, err)) {
+		memcpy(calls, all + SESSION_GATE, n * sizeof(*calls));
+		return -1;
+	}
+	memcpy(calls, all + SESSION_GATE, n * sizeof(*calls));
+	return gate_verdict(s, &gate, all, err);
+}
+
+bool session_older(const struct session *s, int major, int minor, int patch)
+{
+	return jemalloc_version_cmp(s->version, major, minor, patch) < 0;
+}
+
+struct call call_read(const char *name, void *old, size_t len)
+{
+	return (struct call){ .name = name, .old = old, .old_len = len, .fd = -1 };
+}
+
+struct call call_write(const char *name, const void *new, size_t len)
+{
+	return (struct call){ .name = name, .new = new, .new_len = len, .fd = -1 };
+}
+
+struct call call_swap(const char *name, void *old, const void *new, size_t len)
+{
+	return (struct call){
+		.name = name, .old = old, .old_len = len, .new = new, .new_len = len, .fd = -1
+	};
+}
+
+struct call call_read_string(const char *name, char *old, size_t size)
+{
+	return (struct call){
+		.name = name, .flags = CALL_OLD_STRING, .old = old, .old_len = size, .fd = -1
+	};
+}
+
+struct call call_write_string(const char *name, const char *text)
+{
+	return (struct call){ .name = name,
+			      .flags = CALL_NEW_STRING,
+			      .new = text,
+			      .new_len = strlen(text) + 1,
+			      .fd = -1 };
+}

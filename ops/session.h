@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One operation on one process: everything looked at, and the injector ready. */
+#ifndef OPS_SESSION_H
+#define OPS_SESSION_H
+
+#include "injector/injector.h"
+#include "ops/ops.h"
+#include "target/image.h"
+#include "target/jemalloc.h"
+#include "target/maps.h"
+#include "target/proc.h"
+
+struct session {
+	const struct ops_options *options;
+	uint64_t deadline_ms; /* until when to try again on ERR_BUSY, CLOCK_MONOTONIC */
+	struct proc proc;
+	struct maps maps;
+	struct images images;
+	struct jemalloc *jemallocs;
+	size_t n_jemallocs;
+	const struct jemalloc *je; /* the one operated on: it owns the program's malloc */
+	struct injector *inj;
+	char version[64]; /* as the target said, else as its image does; "" if unknown */
+	struct ops_cost cost;
+};
+
+/* The steps of session_open(), for callers that want to know which one failed. */
+int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
+		      struct err *err) __must_check;
+int session_may_trace(struct session *s, struct err *err) __must_check;
+int session_find_jemalloc(struct session *s, struct err *err) __must_check;
+int session_open_injector(struct session *s, struct err *err) __must_check;
+
+/* All of them. `s` is to be zeroed; session_close() is due also when this fails. Only looks. */
+int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
+	__must_check;
+void session_close(struct session *s);
+
+/* injector_run(), tried again while ERR_BUSY and there is time; adds up the cost. */
+int session_run(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
+
+/*
+ * As session_run(), for calls that must not be made unless config.prof and
+ * opt.prof are true: ERR_NOPROF with its fix when they are not. At most
+ * CALLS_MAX - SESSION_GATE calls.
+ */
+#define SESSION_GATE 3
+int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
+
+/* Fail with why `call` did not succeed. */
+int session_call_failed(const struct session *s, const struct call *call, struct err *err);
+
+/* The two refusals of the gate. */
+int session_no_config_prof(const struct session *s, struct err *err);
+int session_no_opt_prof(const struct session *s, struct err *err);
+
+/* "4242 (redis-server)" in `buf`, safe to print. */
+#define SESSION_WHO_SIZE 320
+const char *session_who(const struct session *s, char *buf, size_t size);
+
+/* Is the target's jemalloc known to be older than this? Unknown is newest. */
+bool session_older(const struct session *s, int major, int minor, int patch);
+
+struct call call_read(const char *name, void *old, size_t len);
+struct call call_write(const char *name, const void *new, size_t len);
+/* Write, and get the value from before in the same call. */
+struct call call_swap(const char *name, void *old, const void *new, size_t len);
+struct call call_read_string(const char *name, char *old, size_t size);
+struct call call_write_string(const char *name, const char *text);
+
+#endif

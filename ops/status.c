@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "ops/session.h"
+#include "ops/values.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * All of these may be read whatever opt.prof is. thread.prof.* is not among
+ * them: reading it with opt.prof false makes jemalloc 5.2.1 crash at the end
+ * of the thread.
+ */
+static const char *const names[] = {
+	"opt.prof",
+	"prof.active",
+	"prof.thread_active_init",
+	"config.prof",
+	"config.prof_libgcc",
+	"config.prof_libunwind",
+	"config.prof_frameptr",
+	"opt.prof_active",
+	"opt.prof_thread_active_init",
+	"opt.prof_prefix",
+	"opt.lg_prof_sample",
+	"opt.lg_prof_interval",
+	"opt.prof_gdump",
+	"opt.prof_final",
+	"opt.prof_leak",
+	"opt.prof_accum",
+	"prof.lg_sample",
+	"prof.interval",
+	"prof.gdump",
+};
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+_Static_assert(N_NAMES + 1 <= CALLS_MAX, "status reads in one run");
+
+static void describe(const struct session *s, struct ops_jemalloc *je)
+{
+	snprintf(je->image, sizeof(je->image), "%s", s->je->image->path);
+	snprintf(je->version, sizeof(je->version), "%s", s->version);
+	snprintf(je->prefix, sizeof(je->prefix), "%s", s->je->prefix);
+	jemalloc_conf_name(s->je, je->conf_name, sizeof(je->conf_name));
+	je->linkage = s->je->linkage;
+	je->others = s->n_jemallocs - 1;
+}
+
+static int read_all(struct session *s, struct ops_value *values, struct err *err)
+{
+	struct call calls[N_NAMES + 1];
+	char version[sizeof(s->version)] = "";
+
+	calls[N_NAMES] = call_read_string("version", version, sizeof(version));
+	for (size_t i = 0; i < N_NAMES; i++) {
+		values[i].name = names[i];
+		values[i].ctl = mallctl_lookup(names[i]);
+		values[i].ret = -1;
+		if (!values[i].ctl)
+			return err_set(err, ERR_FAILED, "%s has no type", names[i]);
+		calls[i] = value_call(&values[i]);
+		calls[i].flags |= CALL_KEEP_GOING;
+	}
+	if (session_run(s, calls, N_NAMES + 1, err))
+		return -1;
+	for (size_t i = 0; i < N_NAMES; i++) {
+		if (!calls[i].made || calls[i].ret == EAGAIN)
+			return session_call_failed(s, &calls[i], err);
+		values[i].ret = calls[i].ret;
+	}
+	if (calls[N_NAMES].made && !calls[N_NAMES].ret)
+		memcpy(s->version, version, sizeof(version));
+	return 0;
+}
+
+int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *out,
+	       struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(cleanup_free) struct ops_value *values = NULL;
+
+	if (session_open(&s, pid, options, err))
+		return -1;
+	values = calloc(N_NAMES, sizeof(*values));
+	if (!values)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the values");
+	if (read_all(&s, values, err))
+		return -1;
+	out->cost = s.cost;
+	describe(&s, &out->jemalloc);
+	out->values = take_ptr(values);
+	out->n = N_NAMES;
+	return 0;
+}
+
+void ops_status_fini(struct ops_status *status)
+{
+	free(status->values);
+	status->values = NULL;
+	status->n = 0;
+}
+
+const struct ops_value *ops_status_value(const struct ops_status *status, const char *name)
+{
+	for (size_t i = 0; i < status->n; i++) {
+		if (!strcmp(status->values[i].name, name))
+			return status->values[i].ret ? NULL : &status->values[i];
+	}
+	return NULL;
+}

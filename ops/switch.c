@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* prof.active and prof.gdump: switches that are set and read back. */
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "ops/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const bool on = true;
+
+static int finish(struct session *s, const char *name, bool want, struct ops_change *change,
+		  struct ops_change *out, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (change->after != want)
+		return err_set(err, ERR_FAILED, "%s in %s reads %s after it was set to %s", name,
+			       session_who(s, who, sizeof(who)), change->after ? "true" : "false",
+			       want ? "true" : "false");
+	change->changed = change->before != change->after;
+	change->cost = s->cost;
+	*out = *change;
+	return 0;
+}
+
+static int check_calls(const struct session *s, const struct call *calls, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!calls[i].made || calls[i].ret)
+			return session_call_failed(s, &calls[i], err);
+	}
+	return 0;
+}
+
+static int set_switch(struct session *s, const char *name, bool want, struct ops_change *out,
+		      struct err *err)
+{
+	struct ops_change change = { 0 };
+	struct call calls[] = {
+		call_swap(name, &change.before, &want, sizeof(want)),
+		call_read(name, &change.after, sizeof(change.after)),
+	};
+
+	if (session_run_prof(s, calls, 2, err) || check_calls(s, calls, 2, err))
+		return -1;
+	return finish(s, name, want, &change, out, err);
+}
+
+/*
+ * jemalloc 5.2.0 and 5.2.1 push a thread's next sample out of reach while
+ * profiling is inactive, and nothing brings it back (jemalloc #1605, #2231).
+ */
+static void warn_activate(const struct session *s, bool init_was_false, bool opt_active,
+			  struct ops_change *change)
+{
+	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
+		snprintf(change->warning, sizeof(change->warning),
+			 "jemalloc %s samples nothing in threads that allocated before profiling "
+			 "was "
+			 "activated; only threads that start from now on will show in the profile",
+			 s->version);
+	else if (init_was_false && opt_active)
+		snprintf(change->warning, sizeof(change->warning),
+			 "prof.thread_active_init was false while profiling was active: threads "
+			 "that "
+			 "were sampled then stay inactive; those that start from now on are "
+			 "sampled");
+}
+
+/* The second run: thread_active_init is false, or this jemalloc (3.6) does not have it. */
+static int activate_init_first(struct session *s, bool has_init, struct ops_change *change,
+			       bool *opt_active, struct err *err)
+{
+	struct call calls[] = {
+		call_read("opt.prof_active", opt_active, sizeof(*opt_active)),
+		call_write("prof.thread_active_init", &on, sizeof(on)),
+		call_swap("prof.active", &change->before, &on, sizeof(on)),
+		call_read("prof.active", &change->after, sizeof(change->after)),
+	};
+	size_t skip = has_init ? 0 : 2;
+
+	if (session_run_prof(s, calls + skip, 4 - skip, err))
+		return -1;
+	return check_calls(s, calls + skip, 4 - skip, err);
+}
+
+int ops_activate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+		 struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	struct ops_change change = { 0 };
+	bool init = false, opt_active = false;
+	struct call calls[] = {
+		call_read("prof.thread_active_init", &init, sizeof(init)),
+		call_swap("prof.active", &change.before, &on, sizeof(on)),
+		call_read("prof.active", &change.after, sizeof(change.after)),
+	};
+	bool has_init;
+
+	calls[0].expect = &on;
+	if (session_open(&s, pid, options, err) || session_run_prof(&s, calls, 3, err))
+		return -1;
+	has_init = !(calls[0].made && calls[0].ret == ENOENT);
+	if (has_init && (!calls[0].made || calls[0].ret))
+		return session_call_failed(&s, &calls[0], err);
+	if (!init) {
+		if (activate_init_first(&s, has_init, &change, &opt_active, err))
+			return -1;
+	} else if (check_calls(&s, calls, 3, err)) {
+		return -1;
+	}
+	warn_activate(&s, has_init && !init, opt_active, &change);
+	return finish(&s, "prof.active", true, &change, out, err);
+}
+
+int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+		   struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+
+	if (session_open(&s, pid, options, err))
+		return -1;
+	return set_switch(&s, "prof.active", false, out, err);
+}
+
+int ops_gdump(pid_t pid, bool want, const struct ops_options *options, struct ops_change *out,
+	      struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+
+	if (session_open(&s, pid, options, err) || set_switch(&s, "prof.gdump", want, out, err))
+		return -1;
+	if (want)
+		snprintf(out->warning, sizeof(out->warning),
+			 "the target now writes a dump of its own at every new maximum of its "
+			 "memory; "
+			 "watch the space there and turn it off with gdump off");
+	return 0;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* prof.prefix and prof.reset. */
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/inside.h"
+#include "ops/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+static int too_old_for_prefix(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	err_set(err, ERR_FAILED, "prof.prefix is there since jemalloc 5.3.0; %s has %s",
+		session_who(s, who, sizeof(who)), s->version[0] ? s->version : "an older one");
+	return err_fix(err, "name the file of each dump: dump PID --in-target PATH");
+}
+
+/* A prefix that cannot be written to would make every dump of the target fail in silence. */
+static int check_prefix(const struct session *s, const char *prefix, struct err *err)
+{
+	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
+
+	if (!*prefix)
+		return 0;
+	if (inside_open(&in, &s->proc, prefix, err))
+		return -1;
+	return inside_may_write(&in, &s->proc, err);
+}
+
+int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
+	       struct ops_prefix *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	struct call call = call_write_string("prof.prefix", prefix);
+
+	if (strlen(prefix) >= PATH_MAX - 64)
+		return err_set(err, ERR_USAGE, "the prefix is too long: %zu bytes", strlen(prefix));
+	if (session_open(&s, pid, options, err))
+		return -1;
+	if (session_older(&s, 5, 3, 0))
+		return too_old_for_prefix(&s, err);
+	if (check_prefix(&s, prefix, err) || session_run_prof(&s, &call, 1, err))
+		return -1;
+	if (call.made && call.ret == ENOENT)
+		return too_old_for_prefix(&s, err);
+	if (!call.made || call.ret)
+		return session_call_failed(&s, &call, err);
+	out->cost = s.cost;
+	out->warning[0] = '\0';
+	if (*prefix && *prefix != '/')
+		snprintf(out->warning, sizeof(out->warning),
+			 "the prefix is relative to the working directory of the target");
+	return 0;
+}
+
+int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
+	      struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	uint64_t before = 0, after = 0, lg = (uint64_t)lg_sample;
+	struct call calls[] = {
+		call_read("prof.lg_sample", &before, sizeof(before)),
+		{ .name = "prof.reset", .fd = -1 },
+		call_read("prof.lg_sample", &after, sizeof(after)),
+	};
+
+	if (lg_sample != OPS_LG_KEEP) {
+		if (lg_sample < 0 || lg_sample > 63)
+			return err_set(err, ERR_USAGE, "--lg-sample is from 0 to 63, not %d",
+				       lg_sample);
+		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
+	}
+	if (session_open(&s, pid, options, err) || session_run_prof(&s, calls, 3, err))
+		return -1;
+	for (size_t i = 0; i < 3; i++) {
+		if (!calls[i].made || calls[i].ret)
+			return session_call_failed(&s, &calls[i], err);
+	}
+	*out = (struct ops_reset){ .cost = s.cost, .lg_before = before, .lg_after = after };
+	return 0;
+}

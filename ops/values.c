@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/* get and set: any mallctl, by name, typed. */
+#include "ops/values.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint64_t epoch = 1;
+
+struct call value_call(struct ops_value *value)
+{
+	if (value->ctl->type == MALLCTL_STRING)
+		return call_read_string(value->name, value->text, sizeof(value->text));
+	return call_read(value->name, value->v.bytes, mallctl_size(value->ctl->type));
+}
+
+static int lookup(const char *name, const struct mallctl **ctl, struct err *err)
+{
+	char safe[256];
+
+	*ctl = mallctl_lookup(name);
+	output_safe(name, safe, sizeof(safe));
+	if (!*ctl) {
+		err_set(err, ERR_USAGE, "unknown mallctl name: %s", safe);
+		return err_fix(err, "see MALLCTL NAMESPACE in jemalloc(3) for the names");
+	}
+	if ((*ctl)->danger)
+		return err_set(err, ERR_USAGE, "%s is refused: %s", safe, (*ctl)->danger);
+	if ((*ctl)->per_thread) {
+		err_set(err, ERR_USAGE, "%s speaks of the thread that asks, not of the process",
+			safe);
+		return err_fix(
+			err,
+			"ask for a name that holds for the whole process, such as prof.active");
+	}
+	return 0;
+}
+
+static int lookup_readable(const char *name, const struct mallctl **ctl, struct err *err)
+{
+	if (lookup(name, ctl, err))
+		return -1;
+	if (!((*ctl)->access & MALLCTL_READ))
+		return err_set(err, ERR_USAGE, "%s can only be written", name);
+	return 0;
+}
+
+static void value_init(struct ops_value *value, const char *name, const struct mallctl *ctl)
+{
+	memset(value, 0, sizeof(*value));
+	value->name = name;
+	value->ctl = ctl;
+	value->ret = -1;
+}
+
+static int value_take(struct session *s, const struct call *call, struct ops_value *value,
+		      struct err *err)
+{
+	const char *since = value->ctl->since;
+
+	if (call->made && !call->ret) {
+		value->ret = 0;
+		return 0;
+	}
+	session_call_failed(s, call, err);
+	if (call->made && call->ret == ENOENT && *since)
+		err_fix(err, "%s is there since jemalloc %s", value->name, since);
+	return -1;
+}
+
+/*
+ * What may be read whatever opt.prof is comes first; the rest goes through
+ * the gate, in the same run when it is all there is.
+ */
+static int read_group(struct session *s, struct ops_value *values, size_t n, bool needs_prof,
+		      struct err *err)
+{
+	struct call calls[OPS_NAMES_MAX + 1];
+	size_t of[OPS_NAMES_MAX + 1], n_calls = 0;
+	bool stale = false;
+
+	for (size_t i = 0; i < n; i++)
+		stale |= values[i].ctl->needs_prof == needs_prof && values[i].ctl->needs_epoch;
+	if (stale) {
+		of[n_calls] = n;
+		calls[n_calls++] = call_write("epoch", &epoch, sizeof(epoch));
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (values[i].ctl->needs_prof != needs_prof)
+			continue;
+		of[n_calls] = i;
+		calls[n_calls++] = value_call(&values[i]);
+	}
+	if (!n_calls)
+		return 0;
+	if (needs_prof ? session_run_prof(s, calls, n_calls, err)
+		       : session_run(s, calls, n_calls, err))
+		return -1;
+	for (size_t i = 0; i < n_calls; i++) {
+		if (of[i] == n && (!calls[i].made || calls[i].ret))
+			return session_call_failed(s, &calls[i], err);
+		if (of[i] < n && value_take(s, &calls[i], &values[of[i]], err))
+			return -1;
+	}
+	return 0;
+}
+
+int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_options *options,
+	    struct ops_value *values, struct ops_cost *cost, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	struct ops_value read[OPS_NAMES_MAX];
+	const struct mallctl *ctl;
+
+	if (n > OPS_NAMES_MAX)
+		return err_set(err, ERR_USAGE, "more than %d names in one get", OPS_NAMES_MAX);
+	for (size_t i = 0; i < n; i++) {
+		if (lookup_readable(names[i], &ctl, err))
+			return -1;
+		value_init(&read[i], names[i], ctl);
+	}
+	if (session_open(&s, pid, options, err) || read_group(&s, read, n, false, err) ||
+	    read_group(&s, read, n, true, err))
+		return -1;
+	memcpy(values, read, n * sizeof(*read));
+	*cost = s.cost;
+	return 0;
+}
+
+/* Names that have a command of their own, with checks that set does not make. */
+static const struct {
+	const char *name, *command;
+} own_command[] = {
+	{ "prof.dump", "dump PID --in-target PATH" },
+	{ "prof.prefix", "prefix PID PATH" },
+};
+
+static int refuse_set(const struct mallctl *ctl, const char *name, const union mallctl_value *v,
+		      struct err *err)
+{
+	for (size_t i = 0; i < sizeof(own_command) / sizeof(own_command[0]); i++) {
+		if (strcmp(name, own_command[i].name))
+			continue;
+		err_set(err, ERR_USAGE, "%s is not for set", name);
+		return err_fix(err, "use jeprof-ctl %s", own_command[i].command);
+	}
+	if (ctl->type == MALLCTL_STRING)
+		return err_set(err, ERR_USAGE, "%s takes a string, which set does not write", name);
+	if (!strcmp(name, "prof.thread_active_init") && !v->b) {
+		err_set(err, ERR_USAGE,
+			"prof.thread_active_init is never set to false: threads that "
+			"start meanwhile would never be sampled again");
+		return err_fix(err, "use deactivate to stop sampling");
+	}
+	return 0;
+}
+
+static int parse_set(const char *name, const char *text, const struct mallctl **ctl,
+		     union mallctl_value *v, struct err *err)
+{
+	if (lookup(name, ctl, err))
+		return -1;
+	if (!((*ctl)->access & MALLCTL_WRITE))
+		return err_set(err, ERR_USAGE, "%s can only be read", name);
+	if ((*ctl)->type == MALLCTL_VOID) {
+		if (text)
+			return err_set(err, ERR_USAGE, "%s takes no value", name);
+	} else if (!text) {
+		return err_set(err, ERR_USAGE, "set %s needs a value", name);
+	} else if ((*ctl)->type != MALLCTL_STRING && mallctl_parse(*ctl, text, v, err)) {
+		return -1;
+	}
+	return refuse_set(*ctl, name, v, err);
+}
+
+static int run_set(struct session *s, const union mallctl_value *v, struct ops_set *set,
+		   struct err *err)
+{
+	size_t size = set->ctl->type == MALLCTL_VOID ? 0 : mallctl_size(set->ctl->type);
+	const char *name = set->before.name;
+	struct call calls[2] = { call_write(name, size ? v->bytes : NULL, size) };
+	size_t n = 1;
+
+	if (set->readable) {
+		calls[0] = call_swap(name, set->before.v.bytes, v->bytes, size);
+		calls[n++] = value_call(&set->after);
+	}
+	if (set->ctl->needs_prof ? session_run_prof(s, calls, n, err)
+				 : session_run(s, calls, n, err))
+		return -1;
+	if (value_take(s, &calls[0], &set->before, err) ||
+	    (n == 2 && value_take(s, &calls[1], &set->after, err)))
+		return -1;
+	set->changed = !set->readable || memcmp(set->before.v.bytes, set->after.v.bytes, size) != 0;
+	return 0;
+}
+
+int ops_set(pid_t pid, const char *name, const char *text, const struct ops_options *options,
+	    struct ops_set *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	union mallctl_value v = { 0 };
+	struct ops_set set = { 0 };
+
+	if (parse_set(name, text, &set.ctl, &v, err))
+		return -1;
+	set.readable = (set.ctl->access & MALLCTL_READ) && set.ctl->type != MALLCTL_VOID;
+	value_init(&set.before, name, set.ctl);
+	value_init(&set.after, name, set.ctl);
+	if (session_open(&s, pid, options, err) || run_set(&s, &v, &set, err))
+		return -1;
+	set.cost = s.cost;
+	*out = set;
+	return 0;
+}
