@@ -55,7 +55,7 @@ struct call {
 	uint64_t call_us; /* out: how long the call took */
 };
 #define CALL_VALUE_MAX 256
-#define CALLS_MAX      32
+#define CALLS_MAX 32
 
 struct injector_options {
 	enum injector_mode mode;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Everything that depends on the processor: registers, the signal frame a
+ * thread can be sent home with, calls, and reading a few machine instructions.
+ *
+ * Functions named *_regs only compute; those that take a tid talk to a stopped
+ * tracee. All return -1 with errno set on failure unless said otherwise.
+ */
+#ifndef INJECTOR_ARCH_H
+#define INJECTOR_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define ARCH_ELF_MACHINE EM_X86_64
+#define ARCH_NAME "x86-64"
+#define ARCH_RED_ZONE 128
+#define ARCH_XSTATE_MAX (32 * 1024) /* AMX needs 11008 bytes */
+
+struct arch_regs {
+	struct user_regs_struct r;
+};
+
+struct arch_xstate {
+	size_t len;
+	unsigned char bytes[ARCH_XSTATE_MAX] __attribute__((aligned(64)));
+};
+
+int arch_get_regs(pid_t tid, struct arch_regs *regs);
+int arch_set_regs(pid_t tid, const struct arch_regs *regs);
+int arch_get_xstate(pid_t tid, struct arch_xstate *x);
+int arch_set_xstate(pid_t tid, const struct arch_xstate *x);
+
+/* Is the thread in 64-bit user mode (not compat, not x32)? */
+bool arch_is_native(const struct arch_regs *regs);
+
+uint64_t arch_pc(const struct arch_regs *regs);
+uint64_t arch_sp(const struct arch_regs *regs);
+uint64_t arch_keep(const struct arch_regs *regs);   /* the register that arch_call() keeps in */
+uint64_t arch_tls(const struct arch_regs *regs);    /* thread pointer */
+long arch_syscall_nr(const struct arch_regs *regs); /* -1 outside a system call */
+long arch_syscall_result(const struct arch_regs *regs);
+
+/* In a system call's entry stop: make it another one, and go on at `pc` afterwards. */
+void arch_replace_syscall(struct arch_regs *regs, long nr, const uint64_t args[6], uint64_t pc);
+
+/* Was the system call interrupted in a way that the kernel restarts by itself? */
+bool arch_restarts(const struct arch_regs *regs);
+
+/* Make an interrupted system call be made anew, from its start, when the thread goes on. */
+void arch_restart_syscall(struct arch_regs *regs);
+
+/*
+ * The registers for calling `fn` with `args` and the stack pointer `sp`, which
+ * points at the return address; `keep` goes to the register that survives the
+ * call and tells the store gadget where to write.
+ */
+void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6],
+	       uint64_t keep);
+
+/*
+ * Return addresses that make a called function store its result: at
+ * `gadget` lie the instructions "store result to [keep]; pop keep; return".
+ * After them the thread goes on at `next`, with the stack pointer right above
+ * the chain. Fills `chain` and returns its number of words: the stack pointer for arch_call() is
+ * ARCH_CHAIN_WORDS words below the place where the thread shall come out, and
+ * aligned if that place is aligned to 16 (or, with `at_entry`, aligned as on
+ * entry of a function).
+ */
+#define ARCH_CHAIN_MAX 4
+size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep, uint64_t next,
+		  bool at_entry);
+
+/* The bytes of the store gadget and of libc's __restore_rt. */
+extern const unsigned char arch_store_gadget[];
+extern const size_t arch_store_gadget_len;
+extern const unsigned char arch_restorer[];
+extern const size_t arch_restorer_len;
+
+/* Does the call need a cleaner floating point state than this? */
+bool arch_fp_is_clean(const struct arch_xstate *x);
+void arch_fp_clean(struct arch_xstate *x);
+
+/* How big the signal frame is for this extended state, and its parts. */
+#define ARCH_UCONTEXT_SIZE 304
+size_t arch_xframe_size(const struct arch_xstate *x);
+
+/* The extended state in the form that rt_sigreturn(2) reads; `buf` has arch_xframe_size() bytes. */
+void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf);
+
+/* The ucontext for these registers and this mask, its extended state at `xframe`. */
+void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_t xframe,
+			 unsigned char buf[ARCH_UCONTEXT_SIZE]);
+
+/*
+ * Find where errno lies, relative to the thread pointer, by reading the
+ * instructions of __errno_location: `code` are its first `len` bytes, at the
+ * address `pc`. Returns true with *offset, or with *slot != 0 the address of
+ * the 8-byte word that holds the offset.
+ */
+bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64_t *offset,
+		       uint64_t *slot);
+
+#endif

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * x86-64: how a thread is sent to a function and how it finds home.
+ *
+ * Home is a signal frame that no signal made. The kernel's rt_sigreturn(2)
+ * loads a whole thread from one: registers, extended state, signal mask. The
+ * frame lies on the borrowed thread's own stack, below the red zone, and the
+ * function that the thread is sent to returns into libc's __restore_rt, which
+ * makes that system call. So the way home needs nobody's help.
+ *
+ *	struct rt_sigframe, as the kernel reads it (arch/x86/kernel/signal_64.c):
+ *	sp ->	ucontext: flags, link, uc_stack, sigcontext, sigmask	304 bytes
+ *	...
+ *		xstate: FXSAVE area, with at byte 464 the magic number, the
+ *		sizes and the features; XSAVE header; the rest; magic number 2
+ *
+ * Two details matter. uc_stack: rt_sigreturn passes it to sigaltstack(2), so a
+ * zeroed or "disabled" one would change the program's alternate stack; flags
+ * that do not exist make the kernel leave it alone. xstate_size: when it is
+ * larger than what this task may use (AMX, 5.16), the kernel falls back to
+ * restoring the SSE registers only; so parts that are dynamically enabled are
+ * included only when they are in use.
+ */
+#include "injector/arch.h"
+
+#include <cpuid.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#define EFLAGS_TF 0x100u
+#define EFLAGS_DF 0x400u
+#define EFLAGS_NT 0x4000u
+#define EFLAGS_RF 0x10000u
+#define EFLAGS_AC 0x40000u
+#define USER_CS 0x33
+#define SYSCALL_INSN_LEN 2
+#define X32_SYSCALL_BIT 0x40000000L
+
+/* include/linux/errno.h: what a system call leaves in rax when it is to be restarted */
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+
+#define FXSAVE_FCW 0
+#define FXSAVE_FTW 4
+#define FXSAVE_MXCSR 24
+#define FXSAVE_SW_RESERVED 464
+#define XSAVE_HEADER 512
+#define XSAVE_MIN_SIZE 576
+#define FCW_DEFAULT 0x37fu
+#define MXCSR_DEFAULT 0x1f80u
+#define MXCSR_FLAGS 0x3fu
+#define XFEATURE_TILE_CFG (1ull << 17)
+#define XFEATURE_TILE_DATA (1ull << 18)
+#define FP_XSTATE_MAGIC1 0x46505853u
+#define FP_XSTATE_MAGIC2 0x46505845u
+
+#define UC_FP_XSTATE 1
+#define UC_SIGCONTEXT_SS 2
+#define UC_STRICT_RESTORE_SS 4
+#define SS_NO_SUCH_FLAGS 3
+
+struct sw_bytes { /* struct _fpx_sw_bytes, uapi/asm/sigcontext.h */
+	uint32_t magic1, extended_size;
+	uint64_t xfeatures;
+	uint32_t xstate_size, padding[7];
+};
+
+struct ucontext { /* uapi: struct ucontext with struct sigcontext_64 */
+	uint64_t flags, link;
+	uint64_t ss_sp;
+	int32_t ss_flags, ss_pad;
+	uint64_t ss_size;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, eflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+	uint64_t sigmask;
+};
+_Static_assert(sizeof(struct ucontext) == ARCH_UCONTEXT_SIZE, "the kernel's layout");
+
+/* mov %rax,(%rbx); pop %rbx; ret */
+const unsigned char arch_store_gadget[] = { 0x48, 0x89, 0x03, 0x5b, 0xc3 };
+const size_t arch_store_gadget_len = sizeof(arch_store_gadget);
+#define GADGET_RET 4 /* where its "ret" lies */
+
+/* mov $15,%rax; syscall */
+const unsigned char arch_restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+const size_t arch_restorer_len = sizeof(arch_restorer);
+
+int arch_get_regs(pid_t tid, struct arch_regs *regs)
+{
+	struct iovec io = { &regs->r, sizeof(regs->r) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) < 0)
+		return -1;
+	if (io.iov_len == sizeof(regs->r))
+		return 0;
+	errno = ENOEXEC; /* a 32-bit thread answers with fewer bytes */
+	return -1;
+}
+
+int arch_set_regs(pid_t tid, const struct arch_regs *regs)
+{
+	struct iovec io = { (void *)&regs->r, sizeof(regs->r) };
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) < 0 ? -1 : 0;
+}
+
+int arch_get_xstate(pid_t tid, struct arch_xstate *x)
+{
+	struct iovec io = { x->bytes, sizeof(x->bytes) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &io) < 0)
+		return -1;
+	if (io.iov_len < XSAVE_MIN_SIZE || io.iov_len == sizeof(x->bytes)) {
+		errno = E2BIG;
+		return -1;
+	}
+	x->len = io.iov_len;
+	return 0;
+}
+
+int arch_set_xstate(pid_t tid, const struct arch_xstate *x)
+{
+	struct iovec io = { (void *)x->bytes, x->len };
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &io) < 0 ? -1 : 0;
+}
+
+bool arch_is_native(const struct arch_regs *regs)
+{
+	long nr = (long)regs->r.orig_rax;
+
+	return regs->r.cs == USER_CS && (nr < 0 || !(nr & X32_SYSCALL_BIT));
+}
+
+uint64_t arch_pc(const struct arch_regs *regs)
+{
+	return regs->r.rip;
+}
+
+uint64_t arch_sp(const struct arch_regs *regs)
+{
+	return regs->r.rsp;
+}
+
+uint64_t arch_keep(const struct arch_regs *regs)
+{
+	return regs->r.rbx;
+}
+
+uint64_t arch_tls(const struct arch_regs *regs)
+{
+	return regs->r.fs_base;
+}
+
+long arch_syscall_nr(const struct arch_regs *regs)
+{
+	return (long)regs->r.orig_rax;
+}
+
+long arch_syscall_result(const struct arch_regs *regs)
+{
+	return (long)regs->r.rax;
+}
+
+static void set_args(struct arch_regs *regs, const uint64_t args[6])
+{
+	regs->r.rdi = args[0];
+	regs->r.rsi = args[1];
+	regs->r.rdx = args[2];
+	regs->r.rcx = args[3];
+	regs->r.r8 = args[4];
+	regs->r.r9 = args[5];
+}
+
+void arch_replace_syscall(struct arch_regs *regs, long nr, const uint64_t args[6], uint64_t pc)
+{
+	set_args(regs, args);
+	regs->r.r10 = args[3]; /* the system call's fourth argument */
+	regs->r.orig_rax = (uint64_t)nr;
+	regs->r.rip = pc;
+}
+
+bool arch_restarts(const struct arch_regs *regs)
+{
+	long result = (long)regs->r.rax;
+
+	return (long)regs->r.orig_rax >= 0 &&
+	       (result == -ERESTARTSYS || result == -ERESTARTNOINTR || result == -ERESTARTNOHAND ||
+		result == -ERESTART_RESTARTBLOCK);
+}
+
+void arch_restart_syscall(struct arch_regs *regs)
+{
+	regs->r.rax = regs->r.orig_rax;
+	regs->r.rip -= SYSCALL_INSN_LEN;
+	regs->r.orig_rax = (uint64_t)-1;
+}
+
+void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6],
+	       uint64_t keep)
+{
+	set_args(regs, args);
+	regs->r.rax = 0;		 /* no vector arguments */
+	regs->r.orig_rax = (uint64_t)-1; /* or the kernel would restart what was interrupted */
+	regs->r.rbx = keep;
+	regs->r.rip = fn;
+	regs->r.rsp = sp;
+	regs->r.eflags &= ~(uint64_t)(EFLAGS_TF | EFLAGS_DF | EFLAGS_NT | EFLAGS_RF | EFLAGS_AC);
+}
+
+size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep, uint64_t next,
+		  bool at_entry)
+{
+	size_t n = 0;
+
+	chain[n++] = gadget;
+	chain[n++] = keep;
+	if (at_entry) /* a word more, or the stack would be askew in the function called */
+		chain[n++] = gadget + GADGET_RET;
+	chain[n++] = next;
+	return n;
+}
+
+/* The last byte that this task's features need in the standard XSAVE format. */
+static size_t xstate_size(const struct arch_xstate *x, uint64_t features)
+{
+	unsigned int size, offset, c, d;
+	size_t end = XSAVE_MIN_SIZE;
+
+	for (unsigned int i = 2; i < 63; i++) {
+		if (!(features & (1ull << i)) || !__get_cpuid_count(0xd, i, &size, &offset, &c, &d))
+			continue;
+		if (offset + size > end)
+			end = offset + size;
+	}
+	return end < x->len ? end : x->len;
+}
+
+/* The features that ptrace(2) told of, without those that this task has not asked for. */
+static uint64_t xstate_features(const struct arch_xstate *x)
+{
+	uint64_t features, in_use;
+
+	memcpy(&features, x->bytes + FXSAVE_SW_RESERVED, sizeof(features));
+	memcpy(&in_use, x->bytes + XSAVE_HEADER, sizeof(in_use));
+	if (!(in_use & XFEATURE_TILE_DATA))
+		features &= ~(XFEATURE_TILE_CFG | XFEATURE_TILE_DATA);
+	return features;
+}
+
+bool arch_fp_is_clean(const struct arch_xstate *x)
+{
+	uint16_t fcw;
+	uint32_t mxcsr;
+
+	memcpy(&fcw, x->bytes + FXSAVE_FCW, sizeof(fcw));
+	memcpy(&mxcsr, x->bytes + FXSAVE_MXCSR, sizeof(mxcsr));
+	/* Flags of past exceptions trouble nobody; an occupied x87 stack would. */
+	return fcw == FCW_DEFAULT && x->bytes[FXSAVE_FTW] == 0 &&
+	       (mxcsr & ~MXCSR_FLAGS) == MXCSR_DEFAULT;
+}
+
+void arch_fp_clean(struct arch_xstate *x)
+{
+	const uint16_t fcw = FCW_DEFAULT;
+	const uint32_t mxcsr = MXCSR_DEFAULT;
+
+	memset(x->bytes, 0, FXSAVE_SW_RESERVED);
+	memcpy(x->bytes + FXSAVE_FCW, &fcw, sizeof(fcw));
+	memcpy(x->bytes + FXSAVE_MXCSR, &mxcsr, sizeof(mxcsr));
+}
+
+size_t arch_xframe_size(const struct arch_xstate *x)
+{
+	return xstate_size(x, xstate_features(x)) + sizeof(uint32_t);
+}
+
+void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf)
+{
+	const uint32_t magic2 = FP_XSTATE_MAGIC2;
+	uint64_t features = xstate_features(x);
+	size_t size = xstate_size(x, features);
+	struct sw_bytes sw = {
+		.magic1 = FP_XSTATE_MAGIC1,
+		.extended_size = (uint32_t)(size + sizeof(magic2)),
+		.xfeatures = features,
+		.xstate_size = (uint32_t)size,
+	};
+
+	memcpy(buf, x->bytes, size);
+	memcpy(buf + FXSAVE_SW_RESERVED, &sw, sizeof(sw));
+	memcpy(buf + size, &magic2, sizeof(magic2));
+}
+
+void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_t xframe,
+			 unsigned char buf[ARCH_UCONTEXT_SIZE])
+{
+	struct arch_regs home = *regs;
+	struct ucontext uc;
+
+	if (arch_restarts(&home))
+		arch_restart_syscall(&home);
+	uc = (struct ucontext){
+		.flags = UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS,
+		.ss_flags = SS_NO_SUCH_FLAGS,
+		.r8 = home.r.r8,
+		.r9 = home.r.r9,
+		.r10 = home.r.r10,
+		.r11 = home.r.r11,
+		.r12 = home.r.r12,
+		.r13 = home.r.r13,
+		.r14 = home.r.r14,
+		.r15 = home.r.r15,
+		.di = home.r.rdi,
+		.si = home.r.rsi,
+		.bp = home.r.rbp,
+		.bx = home.r.rbx,
+		.dx = home.r.rdx,
+		.ax = home.r.rax,
+		.cx = home.r.rcx,
+		.sp = home.r.rsp,
+		.ip = home.r.rip,
+		.eflags = home.r.eflags,
+		.cs = (uint16_t)home.r.cs,
+		.ss = (uint16_t)home.r.ss,
+		.fpstate = xframe,
+		.sigmask = sigmask,
+	};
+	memcpy(buf, &uc, sizeof(uc));
+}
+
+static bool starts(const unsigned char *code, size_t len, const char *bytes, size_t n)
+{
+	return len >= n && memcmp(code, bytes, n) == 0;
+}
+#define STARTS(code, len, bytes) starts(code, len, bytes, sizeof(bytes) - 1)
+
+#define ADD_FS_RAX "\x64\x48\x03\x04\x25\x00\x00\x00\x00" /* add %fs:0,%rax */
+#define MOV_FS_RAX "\x64\x48\x8b\x04\x25\x00\x00\x00\x00" /* mov %fs:0,%rax */
+#define ENDBR64 "\xf3\x0f\x1e\xfa"
+
+bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64_t *offset,
+		       uint64_t *slot)
+{
+	int32_t disp;
+
+	if (STARTS(code, len, ENDBR64)) {
+		code += 4;
+		len -= 4;
+		pc += 4;
+	}
+	if (len < 17)
+		return false;
+	*slot = 0;
+	memcpy(&disp, code + 3, sizeof(disp));
+	/* mov disp(%rip),%rax; add %fs:0,%rax: a shared glibc */
+	if (STARTS(code, len, "\x48\x8b\x05") && STARTS(code + 7, len - 7, ADD_FS_RAX)) {
+		*slot = pc + 7 + (uint64_t)(int64_t)disp;
+		return true;
+	}
+	/* mov $imm,%rax; add %fs:0,%rax: a static glibc */
+	if (STARTS(code, len, "\x48\xc7\xc0") && STARTS(code + 7, len - 7, ADD_FS_RAX)) {
+		*offset = disp;
+		return true;
+	}
+	if (!STARTS(code, len, MOV_FS_RAX))
+		return false;
+	memcpy(&disp, code + 11, sizeof(disp));
+	/* mov %fs:0,%rax; then add $imm32,%rax or add $imm8,%rax (musl) */
+	if (STARTS(code + 9, len - 9, "\x48\x05")) {
+		*offset = disp;
+		return true;
+	}
+	if (STARTS(code + 9, len - 9, "\x48\x83\xc0")) {
+		*offset = (signed char)code[12];
+		return true;
+	}
+	return false;
+}

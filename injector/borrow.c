@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Borrowing a thread.
+ *
+ * What is written to its stack, from its stack pointer downwards:
+ *
+ *	red zone	the program's own, untouched
+ *	xframe		extended state, as rt_sigreturn(2) reads it
+ *	scratch		arguments and results of the call
+ *	ucontext	registers and signal mask, as rt_sigreturn(2) reads them
+ *	chain		return addresses: store gadget, then __restore_rt
+ *
+ * The order of the writes makes every instant a safe one to die at. Memory
+ * comes first: below the red zone nobody looks. Then the registers: from here
+ * on the thread, left alone, makes the call, comes to __restore_rt and is
+ * itself again. Only then the signal mask, which the frame puts back as well.
+ *
+ * With us there, the thread is stopped on entry of that rt_sigreturn, which is
+ * replaced by a system call without effect: rt_sigreturn would forget how much
+ * of an interrupted sleep remains. The program counter is set to __restore_rt
+ * again, so that the frame still brings the thread home if we end now. The
+ * true registers are put back in a PTRACE_EVENT_STOP, the one stop from which
+ * the kernel still restarts the interrupted call.
+ */
+#include "injector/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#ifndef PTRACE_GETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+#define ALIGN_DOWN(x, a) ((x) & ~(uint64_t)((a)-1))
+#define STACK_SIZE (1u << 20)
+#define GUARD_SIZE 4096
+#define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
+#define KERNEL_SIGSET_SIZE 8
+
+/* glibc's pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on x86-64. */
+struct glibc_attr {
+	int32_t sched_param, sched_policy, flags, pad;
+	uint64_t guard_size, stack_addr, stack_size, reserved[3];
+};
+#define ATTR_FLAG_DETACHSTATE 1
+_Static_assert(sizeof(struct glibc_attr) == 64, "not over 56 bytes and padding");
+
+struct make_thread { /* in scratch */
+	uint64_t result;
+	uint64_t thread;
+	struct glibc_attr attr;
+};
+
+static int lost(struct err *err, pid_t tid)
+{
+	if (errno == ESRCH)
+		return err_set(err, ERR_LOST, "the target ended while thread %d was borrowed", tid);
+	return err_sys(err, ERR_LOST, errno, "cannot control thread %d", tid);
+}
+
+static int save(const struct tracer *t, struct borrow *b, struct err *err)
+{
+	const struct callsite *cs = &t->inj->cs;
+
+	if (arch_get_xstate(b->tid, &b->xstate) < 0)
+		return err_sys(err, ERR_UNSAFE, errno,
+			       "cannot save the extended state of thread %d", b->tid);
+	if (ptrace(PTRACE_GETSIGMASK, b->tid, KERNEL_SIGSET_SIZE, &b->sigmask) < 0)
+		return err_sys(err, ERR_UNSAFE, errno, "cannot save the signal mask of thread %d",
+			       b->tid);
+	if (cs->has_errno)
+		return mem_read(t, arch_tls(&b->regs) + (uint64_t)cs->errno_offset, &b->sys,
+				sizeof(b->sys), err);
+	return 0;
+}
+
+static void lay_out(struct borrow *b)
+{
+	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE;
+
+	b->xframe = ALIGN_DOWN(top - arch_xframe_size(&b->xstate), 64);
+	b->scratch = ALIGN_DOWN(b->xframe - ARGS_MAX, 64);
+	b->ucontext = ALIGN_DOWN(b->scratch - ARCH_UCONTEXT_SIZE, 16);
+	b->chain = b->ucontext - 3 * sizeof(uint64_t);
+}
+
+/* The frame and the arguments, in one write. */
+static int write_frame(const struct tracer *t, struct borrow *b, const void *args, size_t len,
+		       struct err *err)
+{
+	static unsigned char block[BLOCK_MAX];
+	size_t size = b->xframe + arch_xframe_size(&b->xstate) - b->chain;
+	uint64_t chain[ARCH_CHAIN_MAX];
+
+	arch_chain(chain, t->inj->cs.gadget, 0, t->inj->cs.restorer, false);
+	memcpy(block, chain, 3 * sizeof(*chain));
+	arch_ucontext_build(&b->regs, b->sigmask, b->xframe, block + (b->ucontext - b->chain));
+	memcpy(block + (b->scratch - b->chain), args, len);
+	arch_xframe_build(&b->xstate, block + (b->xframe - b->chain));
+	return mem_write(t, b->chain, block, size, err);
+}
+
+static int set_mask(pid_t tid, uint64_t mask)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ? -1 : 0;
+}
+
+/* The first step that shows in the target if we die: from here on the frame is its way home. */
+static int send_off(struct borrow *b, uint64_t fn, const uint64_t args[6], uint64_t result,
+		    struct err *err)
+{
+	struct arch_regs regs = b->regs;
+	struct arch_xstate clean;
+
+	arch_call(&regs, fn, b->chain, args, result);
+	if (arch_set_regs(b->tid, &regs) < 0)
+		return lost(err, b->tid);
+	if (!arch_fp_is_clean(&b->xstate)) {
+		clean = b->xstate;
+		arch_fp_clean(&clean);
+		if (arch_set_xstate(b->tid, &clean) < 0)
+			return lost(err, b->tid);
+	}
+	return set_mask(b->tid, ~0ull) < 0 ? lost(err, b->tid) : 0;
+}
+
+/* It crashed in what we made it do: send it home. What it held stays held. */
+static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err *err)
+{
+	struct arch_regs regs = b->regs;
+	const uint64_t none[6] = { 0 };
+
+	arch_call(&regs, t->inj->cs.restorer, b->ucontext, none, 0);
+	arch_set_regs(b->tid, &regs);
+	ptrace(PTRACE_DETACH, b->tid, 0, 0);
+	err_set(err, ERR_LOST,
+		"a call in the target was ended by %s; its allocator may hold a lock now",
+		strsignal(sig));
+	return err_fix(err, "please report this; restart the target when you can");
+}
+
+/* Run until the thread is about to make its rt_sigreturn. */
+static int run_home(struct tracer *t, struct borrow *b, struct err *err)
+{
+	struct arch_regs regs;
+	unsigned long msg;
+	int sig;
+
+	for (;;) {
+		if (tracee_resume(b->tid, PTRACE_SYSCALL, 0, err) < 0)
+			return -1;
+		switch (tracee_wait(b->tid, &sig)) {
+		case STOP_GONE:
+			return err_set(err, ERR_LOST,
+				       "the target ended while thread %d was borrowed", b->tid);
+		case STOP_CLONE:
+			if (ptrace(PTRACE_GETEVENTMSG, b->tid, 0, &msg) == 0)
+				b->child = (pid_t)msg;
+			break;
+		case STOP_SIGNAL:
+			return crashed(t, b, sig, err);
+		case STOP_SYSCALL:
+			if (arch_get_regs(b->tid, &regs) < 0)
+				return lost(err, b->tid);
+			if (arch_syscall_nr(&regs) == SYS_rt_sigreturn &&
+			    arch_sp(&regs) == b->ucontext)
+				return 0;
+			break;
+		default:
+			break; /* a group stop ends here; the process stays stopped */
+		}
+	}
+}
+
+/* In place of rt_sigreturn: a call that every seccomp filter saw this thread make already. */
+static int idle(const struct tracer *t, struct borrow *b, struct err *err)
+{
+	const uint64_t args[6] = { SIG_BLOCK, 0, 0, KERNEL_SIGSET_SIZE };
+	struct arch_regs regs;
+
+	if (arch_get_regs(b->tid, &regs) < 0)
+		return lost(err, b->tid);
+	arch_replace_syscall(&regs, SYS_rt_sigprocmask, args, t->inj->cs.restorer);
+	return arch_set_regs(b->tid, &regs) < 0 ? lost(err, b->tid) : 0;
+}
+
+static int to_event_stop(struct borrow *b, struct err *err)
+{
+	int sig;
+
+	if (ptrace(PTRACE_INTERRUPT, b->tid, 0, 0) < 0)
+		return lost(err, b->tid);
+	for (;;) {
+		if (tracee_resume(b->tid, PTRACE_CONT, 0, err) < 0)
+			return -1;
+		switch (tracee_wait(b->tid, &sig)) {
+		case STOP_EVENT:
+		case STOP_GROUP:
+			return 0;
+		case STOP_GONE:
+			return err_set(err, ERR_LOST,
+				       "the target ended while thread %d was borrowed", b->tid);
+		default:
+			break;
+		}
+	}
+}
+
+static int restore(const struct tracer *t, struct borrow *b, struct err *err)
+{
+	const struct callsite *cs = &t->inj->cs;
+
+	if (to_event_stop(b, err) < 0)
+		return -1;
+	if (cs->has_errno && mem_write(t, arch_tls(&b->regs) + (uint64_t)cs->errno_offset, &b->sys,
+				       sizeof(b->sys), err) < 0)
+		return -1;
+	if (set_mask(b->tid, b->sigmask) < 0 || arch_set_xstate(b->tid, &b->xstate) < 0 ||
+	    arch_set_regs(b->tid, &b->regs) < 0)
+		return lost(err, b->tid);
+	tracee_release(t, b->tid, &b->regs);
+	return 0;
+}
+
+static int thread_failed(const struct tracer *t, int ret, struct err *err)
+{
+	err_sys(err, ERR_FAILED, ret, "the target cannot make a thread");
+	if (ret == EAGAIN)
+		return err_fix(err,
+			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "
+			       "(RLIMIT_AS) are reached%s",
+			       t->inj->opt.mode == INJECTOR_THREAD
+				       ? ""
+				       : "; short calls can use --mode inline");
+	return -1;
+}
+
+static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
+{
+	struct make_thread m = { .attr = { .flags = ATTR_FLAG_DETACHSTATE,
+					   .guard_size = GUARD_SIZE,
+					   .stack_size = STACK_SIZE } };
+	const uint64_t at = b->scratch;
+	const uint64_t args[6] = { at + offsetof(struct make_thread, thread),
+				   at + offsetof(struct make_thread, attr), t->inj->cs.getppid, 0 };
+
+	if (write_frame(t, b, &m, sizeof(m), err) < 0 ||
+	    send_off(b, t->inj->cs.pthread_create, args, at, err) < 0 || run_home(t, b, err) < 0 ||
+	    mem_read(t, at, &m, sizeof(m), err) < 0 || idle(t, b, err) < 0 ||
+	    restore(t, b, err) < 0)
+		return -1;
+	return b->child ? 0 : thread_failed(t, (int)m.result, err);
+}
+
+/* From one call's end to the next one's begin: the exit stop of the idle call. */
+static int next_call(const struct tracer *t, struct borrow *b, struct err *err)
+{
+	int sig;
+
+	if (idle(t, b, err) < 0 || tracee_resume(b->tid, PTRACE_SYSCALL, 0, err) < 0)
+		return -1;
+	if (tracee_wait(b->tid, &sig) == STOP_SYSCALL)
+		return 0;
+	return err_set(err, ERR_LOST, "thread %d stopped where it should not", b->tid);
+}
+
+static int call_inline(struct tracer *t, struct borrow *b, size_t i, bool *go_on, struct err *err)
+{
+	static struct call_args a;
+	struct shared_call *out = &t->shared->calls[i];
+	uint64_t began;
+
+	if (call_args_build(&a, &t->inj->cs, &t->calls[i], NULL, b->scratch, err) < 0 ||
+	    write_frame(t, b, a.bytes, a.len, err) < 0)
+		return -1;
+	atomic_store(&t->shared->touched, true);
+	began = now_us();
+	if (send_off(b, a.fn, a.args, a.result, err) < 0 || run_home(t, b, err) < 0)
+		return -1;
+	out->call_us = now_us() - began;
+	return call_args_collect(t, &a, &t->calls[i], arch_tls(&b->regs), out, go_on, err);
+}
+
+static int make_calls(struct tracer *t, struct borrow *b, struct err *err)
+{
+	bool go_on = true;
+
+	for (size_t i = 0; i < t->n_calls && go_on; i++) {
+		if (i && next_call(t, b, err) < 0)
+			return -1;
+		if (call_inline(t, b, i, &go_on, err) < 0)
+			return -1;
+	}
+	return idle(t, b, err) < 0 ? -1 : restore(t, b, err);
+}
+
+int borrow_run(struct tracer *t, struct borrow *b, struct err *err)
+{
+	int ret;
+
+	if (save(t, b, err) < 0) {
+		tracee_release(t, b->tid, &b->regs);
+		return -1;
+	}
+	lay_out(b);
+	ret = t->mode == INJECTOR_THREAD ? make_thread(t, b, err) : make_calls(t, b, err);
+	t->shared->report.pause_us = now_us() - b->stopped_us;
+	t->shared->report.tid = b->tid;
+	t->shared->report.mode = t->mode;
+	return ret;
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Where in the target the functions and instructions lie that an injection uses. */
+#include "injector/private.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Images whose code, all of it, may hold a lock that our calls take. */
+static const char *const danger_images[] = { "ld-linux", "ld-musl",  "ld.so",
+					     "ld-2",	 "libgcc_s", "libunwind" };
+
+/*
+ * Functions of the C library that hold, or lead to those that hold, the locks
+ * of thread creation, of the loader, and of memory. Names, not addresses: a
+ * stripped libc still exports all of these.
+ */
+static const char *const danger_functions[] = {
+	"pthread_create",
+	"pthread_join",
+	"pthread_tryjoin_np",
+	"pthread_timedjoin_np",
+	"pthread_clockjoin_np",
+	"pthread_detach",
+	"pthread_exit",
+	"pthread_getattr_np",
+	"pthread_getattr_default_np",
+	"pthread_setattr_default_np",
+	"pthread_cancel",
+	"__nptl_deallocate_tsd",
+	"thrd_create",
+	"thrd_join",
+	"thrd_exit",
+	"fork",
+	"_Fork",
+	"vfork",
+	"__libc_fork",
+	"posix_spawn",
+	"posix_spawnp",
+	"system",
+	"popen",
+	"daemon",
+	"forkpty",
+	"dlopen",
+	"dlmopen",
+	"dlclose",
+	"dlsym",
+	"dlvsym",
+	"dladdr",
+	"dladdr1",
+	"dlinfo",
+	"dlerror",
+	"dl_iterate_phdr",
+	"_dl_find_object",
+	"__libc_dlopen_mode",
+	"__libc_dlsym",
+	"__tls_get_addr",
+	"__cxa_thread_atexit_impl",
+	"__cxa_atexit",
+	"__cxa_finalize",
+	"atexit",
+	"on_exit",
+	"exit",
+	"quick_exit",
+	"at_quick_exit",
+	"abort",
+	"__register_atfork",
+	"setuid",
+	"setgid",
+	"seteuid",
+	"setegid",
+	"setreuid",
+	"setregid",
+	"setresuid",
+	"setresgid",
+	"setgroups",
+	"initgroups",
+	"mmap",
+	"mmap64",
+	"munmap",
+	"mremap",
+	"mprotect",
+	"madvise",
+	"brk",
+	"sbrk",
+	"malloc",
+	"free",
+	"calloc",
+	"realloc",
+	"memalign",
+	"aligned_alloc",
+	"posix_memalign",
+	"valloc",
+	"pvalloc",
+	"cfree",
+	"malloc_trim",
+	"malloc_usable_size",
+	"malloc_info",
+	"mallinfo",
+	"backtrace",
+	"clone",
+	"__clone",
+	"execve",
+	"execveat",
+	"fexecve",
+};
+
+#define RANGES_MAX 8192
+
+static int range_cmp(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+struct ranges {
+	struct range *v;
+	size_t n, cap;
+};
+
+static int ranges_add(struct ranges *r, uint64_t start, uint64_t end)
+{
+	struct range *v;
+
+	if (start >= end)
+		return 0;
+	if (r->n == r->cap) {
+		if (r->n >= RANGES_MAX)
+			return -1;
+		r->cap = r->cap ? r->cap * 2 : 64;
+		v = reallocarray(r->v, r->cap, sizeof(*v));
+		if (!v)
+			return -1;
+		r->v = v;
+	}
+	r->v[r->n++] = (struct range){ start, end };
+	return 0;
+}
+
+/* Sort, and merge those that touch. */
+static void ranges_sort(struct ranges *r)
+{
+	size_t n = 0;
+
+	if (!r->n)
+		return;
+	qsort(r->v, r->n, sizeof(*r->v), range_cmp);
+	for (size_t i = 1; i < r->n; i++) {
+		if (r->v[i].start > r->v[n].end)
+			r->v[++n] = r->v[i];
+		else if (r->v[i].end > r->v[n].end)
+			r->v[n].end = r->v[i].end;
+	}
+	r->n = n + 1;
+}
+
+static bool ranges_hold(const struct range *v, size_t n, uint64_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < v[mid].start)
+			hi = mid;
+		else if (addr >= v[mid].end)
+			lo = mid + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr)
+{
+	return ranges_hold(cs->danger, cs->n_danger, addr);
+}
+
+bool callsite_is_unknown(const struct callsite *cs, uint64_t addr)
+{
+	return addr >= cs->libc.start && addr < cs->libc.end && cs->n_known &&
+	       !ranges_hold(cs->known, cs->n_known, addr);
+}
+
+static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
+		      int (*read)(void *ctx, uint64_t addr, void *buf, size_t len), void *ctx)
+{
+	const struct {
+		uint64_t addr;
+		size_t len;
+	} parts[] = { { cs->mallctl, 16 },
+		      { cs->pthread_create, 16 },
+		      { cs->restorer, 9 },
+		      { cs->gadget, 5 } };
+	size_t at = 0;
+
+	memset(proof, 0, PROOF_LEN);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (parts[i].addr && read(ctx, parts[i].addr, proof + at, parts[i].len) < 0)
+			return -1;
+		at += parts[i].len;
+	}
+	return 0;
+}
+
+static int read_mem(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct err ignored = ERR_INIT;
+
+	return mem_read(ctx, addr, buf, len, &ignored);
+}
+
+static int read_proc(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct err ignored = ERR_INIT;
+
+	return proc_read(((const struct proc *)ctx)->pid, addr, buf, len, &ignored);
+}
+
+bool callsite_holds(const struct tracer *t)
+{
+	unsigned char proof[PROOF_LEN];
+
+	return read_proof(&t->inj->cs, proof, read_mem, (void *)t) == 0 &&
+	       memcmp(proof, t->inj->cs.proof, sizeof(proof)) == 0;
+}
+
+static const char *file_name(const struct image *img)
+{
+	const char *slash = strrchr(img->path, '/');
+
+	return slash ? slash + 1 : img->path;
+}
+
+static bool is_danger_image(const struct image *img)
+{
+	for (size_t i = 0; i < sizeof(danger_images) / sizeof(*danger_images); i++)
+		if (strncmp(file_name(img), danger_images[i], strlen(danger_images[i])) == 0)
+			return true;
+	return false;
+}
+
+static int add_image(struct ranges *r, const struct image *img)
+{
+	for (size_t i = 0; i < img->n_exec; i++)
+		if (ranges_add(r, img->exec[i].start, img->exec[i].end) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_known(void *ctx, const char *name, const struct symbol *sym)
+{
+	(void)name;
+	if (sym->type != STT_FUNC || !sym->size)
+		return 0;
+	return ranges_add(ctx, sym->addr, sym->addr + sym->size);
+}
+
+static int find_danger(struct callsite *cs, struct images *images, struct image *libc,
+		       const struct jemalloc *je, struct err *err)
+{
+	struct ranges danger = { 0 }, known = { 0 };
+	struct symbol sym;
+	int bad = ranges_add(&danger, je->text.start, je->text.end);
+
+	for (size_t i = 0; i < images->n; i++)
+		if (is_danger_image(&images->v[i]))
+			bad |= add_image(&danger, &images->v[i]);
+	for (size_t i = 0; i < sizeof(danger_functions) / sizeof(*danger_functions); i++)
+		if (image_symbol(libc, danger_functions[i], &sym) && sym.type == STT_FUNC)
+			bad |= ranges_add(&danger, sym.addr, sym.addr + (sym.size ? sym.size : 1));
+	if (!libc->is_main)
+		bad |= image_each_symbol(libc, add_known, &known);
+	ranges_sort(&danger);
+	ranges_sort(&known);
+	cs->danger = danger.v;
+	cs->n_danger = danger.n;
+	cs->known = known.v;
+	cs->n_known = known.n;
+	if (bad)
+		return err_set(err, ERR_FAILED, "the C library of the target has too many symbols");
+	return 0;
+}
+
+static void find_errno(struct callsite *cs, const struct proc *p, struct image *libc)
+{
+	unsigned char code[32];
+	struct err ignored = ERR_INIT;
+	struct symbol sym;
+	uint64_t slot;
+
+	if (!image_symbol(libc, "__errno_location", &sym) ||
+	    proc_read(p->pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
+	    !arch_errno_offset(code, sizeof(code), sym.addr, &cs->errno_offset, &slot))
+		return;
+	if (slot &&
+	    proc_read(p->pid, slot, &cs->errno_offset, sizeof(cs->errno_offset), &ignored) < 0)
+		return;
+	cs->has_errno = true;
+}
+
+/* Instructions that any image may have; the C library's own come first. */
+static uint64_t search_code(struct images *images, struct image *libc, const unsigned char *bytes,
+			    size_t len)
+{
+	uint64_t addr = image_search(libc, PF_X, bytes, len);
+
+	for (size_t i = 0; !addr && i < images->n; i++)
+		if (images->v[i].file)
+			addr = image_search(&images->v[i], PF_X, bytes, len);
+	return addr;
+}
+
+/* glibc, shared or linked into the main program; its pthread_attr_t is known. */
+static struct image *find_libc(struct images *images, struct err *err)
+{
+	struct image *libc = images_by_name(images, "libc.so.6");
+	struct symbol sym;
+
+	if (!libc)
+		libc = images_by_name(images, "libc-2.");
+	for (size_t i = 0; !libc && i < images->n; i++)
+		if (images->v[i].is_main &&
+		    image_symbol(&images->v[i], "gnu_get_libc_version", &sym))
+			libc = &images->v[i];
+	for (size_t i = 0; !libc && i < images->n; i++)
+		if (images->v[i].is_main &&
+		    image_symbol(&images->v[i], "__libc_start_main", &sym) &&
+		    !images->v[i].has_interp)
+			libc = &images->v[i];
+	if (libc)
+		return libc;
+	err_set(err, ERR_FAILED,
+		"the target's C library is not the GNU C library, or has no symbols");
+	err_fix(err, "jeprof-ctl knows glibc, as libc.so.6 or linked statically with its symbols");
+	return NULL;
+}
+
+/* pthread_create lies in libpthread before glibc 2.34. */
+static uint64_t find_function(struct images *images, struct image *libc, const char *name)
+{
+	struct image *pthread = images_by_name(images, "libpthread");
+	struct symbol sym;
+
+	if (image_symbol(libc, name, &sym) && sym.type == STT_FUNC)
+		return sym.addr;
+	if (pthread && image_symbol(pthread, name, &sym) && sym.type == STT_FUNC)
+		return sym.addr;
+	return 0;
+}
+
+int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
+		  const struct jemalloc *je, struct err *err)
+{
+	struct image *libc = find_libc(images, err);
+
+	*cs = (struct callsite){ .mallctl = je->mallctl,
+				 .stats_print = je->malloc_stats_print,
+				 .malloc_message = je->malloc_message };
+	if (!libc)
+		return -1;
+	if (libc->n_exec)
+		cs->libc = (struct range){ libc->exec[0].start, libc->exec[libc->n_exec - 1].end };
+	cs->pthread_create = find_function(images, libc, "pthread_create");
+	cs->getppid = find_function(images, libc, "getppid");
+	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
+	cs->gadget = search_code(images, libc, arch_store_gadget, arch_store_gadget_len);
+	if (!cs->restorer || !cs->gadget)
+		return err_set(err, ERR_FAILED,
+			       "the target's C library lacks the instructions that an injection "
+			       "returns through");
+	if (!cs->getppid)
+		cs->pthread_create = 0;
+	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
+		return err_set(err, ERR_LOST, "the code of the target cannot be read");
+	find_errno(cs, p, libc);
+	if (find_danger(cs, images, libc, je, err) < 0) {
+		callsite_fini(cs);
+		return -1;
+	}
+	return 0;
+}
+
+void callsite_fini(struct callsite *cs)
+{
+	free(cs->danger);
+	free(cs->known);
+	*cs = (struct callsite){ 0 };
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The controller's side: look at the target, fork the tracer, watch over it.
+ *
+ * The watchdog's only means is SIGKILL, and that is enough: a tracer that dies
+ * lets go of everything, and what it had begun ends by itself (borrow.c,
+ * worker.c). It is used when a thread stands longer than max_pause, when the
+ * tracer does not show itself any more, and when a call does not come back.
+ */
+#include "injector/private.h"
+
+#include "base/cleanup.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define DEFAULT_TIMEOUT_MS 60000
+#define DEFAULT_PAUSE_MS 250
+#define DEFAULT_SEARCH_MS 10000
+#define BEAT_LATE_MS 500
+#define WATCH_MS 5
+
+const char *injector_mode_name(enum injector_mode mode)
+{
+	return mode == INJECTOR_INLINE ? "inline" : mode == INJECTOR_THREAD ? "thread" : "auto";
+}
+
+static int check_state(const struct proc *now, struct err *err)
+{
+	const struct proc_status *st = &now->status;
+
+	if (st->tracer_pid) {
+		err_set(err, ERR_BUSY, "process %d is traced by process %d", now->pid,
+			st->tracer_pid);
+		return err_fix(err,
+			       "wait until that tracer (a debugger, strace) is done, or end it");
+	}
+	if (strchr("Tt", st->state)) {
+		err_set(err, ERR_UNSAFE, "process %d is stopped (state %c)", now->pid, st->state);
+		return err_fix(err, "let it go on first: kill -CONT %d", now->pid);
+	}
+	if (st->seccomp == 1) {
+		err_set(err, ERR_UNSAFE,
+			"process %d is in seccomp's strict mode: any call would kill it", now->pid);
+		return err_fix(err, "there is no way to profile it");
+	}
+	return 0;
+}
+
+static int check_image(const struct images *images, struct err *err)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image *img = &images->v[i];
+
+		if (img->is_main &&
+		    (img->elf_class != ELFCLASS64 || img->machine != ARCH_ELF_MACHINE)) {
+			err_set(err, ERR_FAILED,
+				"the target is not a 64-bit " ARCH_NAME " program");
+			return err_fix(err, "jeprof-ctl can call into 64-bit programs of its own "
+					    "architecture only");
+		}
+	}
+	return 0;
+}
+
+/* A frozen cgroup stops without any state that shows: a stop of ours would never come. */
+static int check_frozen(pid_t pid, struct err *err)
+{
+	_cleanup_(cleanup_fclose) FILE *cgroup = NULL, *events = NULL;
+	char path[4400], line[4200] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	cgroup = fopen(path, "re");
+	while (cgroup && fgets(line, sizeof(line), cgroup) && strncmp(line, "0::", 3) != 0)
+		line[0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, "0::", 3) != 0)
+		return 0;
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.events", line + 3);
+	events = fopen(path, "re");
+	while (events && fgets(line, sizeof(line), events)) {
+		if (strcmp(line, "frozen 1\n") != 0)
+			continue;
+		err_set(err, ERR_UNSAFE, "the cgroup of process %d is frozen", pid);
+		return err_fix(err, "thaw it first: write 0 to cgroup.freeze there");
+	}
+	return 0;
+}
+
+static int look(const struct proc *p, const struct images *images, struct err *err)
+{
+	struct proc now = *p;
+
+	if (proc_refresh(&now, err) < 0 || check_image(images, err) < 0 ||
+	    check_state(&now, err) < 0)
+		return -1;
+	return check_frozen(p->pid, err);
+}
+
+int injector_open(struct injector **out, const struct proc *p, const struct maps *maps,
+		  struct images *images, const struct jemalloc *je,
+		  const struct injector_options *options, struct err *err)
+{
+	struct injector *inj;
+
+	if (look(p, images, err) < 0 || proc_may_trace(p, err) < 0)
+		return -1;
+	inj = calloc(1, sizeof(*inj));
+	if (!inj)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
+	*inj = (struct injector){
+		.p = p, .maps = maps, .images = images, .je = je, .opt = *options
+	};
+	inj->opt.timeout_ms = options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS;
+	inj->opt.max_pause_ms = options->max_pause_ms ? options->max_pause_ms : DEFAULT_PAUSE_MS;
+	inj->opt.search_ms = options->search_ms ? options->search_ms : DEFAULT_SEARCH_MS;
+	if (inj->opt.search_ms > inj->opt.timeout_ms)
+		inj->opt.search_ms = inj->opt.timeout_ms;
+	if (callsite_find(&inj->cs, p, images, je, err) < 0) {
+		free(inj);
+		return -1;
+	}
+	*out = inj;
+	return 0;
+}
+
+void injector_close(struct injector *inj)
+{
+	if (!inj)
+		return;
+	callsite_fini(&inj->cs);
+	free(inj);
+}
+
+/* One run: the tracer, what is shared with it, and its deadlines. */
+struct run {
+	struct injector *inj;
+	struct call *calls;
+	size_t n;
+	struct shared *shared;
+	size_t shared_size;
+	enum injector_mode mode;
+	pid_t tracer;
+	int pidfd, socket;
+	uint64_t deadline_us, search_deadline_us;
+	const char *killed_for;
+};
+
+static bool wants_file(const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (calls[i].flags & (CALL_MEMFD | CALL_STATS))
+			return true;
+	return false;
+}
+
+static int check_calls(const struct injector *inj, const struct call *calls, size_t n,
+		       struct err *err)
+{
+	if (!n || n > CALLS_MAX)
+		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
+	for (size_t i = 0; i < n; i++)
+		if ((calls[i].flags & CALL_STATS) && !inj->cs.stats_print)
+			return err_set(err, ERR_FAILED,
+				       "malloc_stats_print was not found in the target");
+	if (wants_file(calls, n) && (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
+		err_set(err, ERR_FAILED, "this cannot be done in a thread of the target's own%s",
+			inj->cs.pthread_create ? "" : ", and it has no pthread_create");
+		return err_fix(err, "%s",
+			       inj->cs.pthread_create ? "leave --mode inline away"
+						      : "dump --in-target PATH does without");
+	}
+	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)
+		return err_set(err, ERR_FAILED, "the target has no pthread_create");
+	return 0;
+}
+
+static void tracer_process(struct run *r, pid_t controller, int socket)
+{
+	struct tracer t = { .inj = r->inj,
+			    .calls = r->calls,
+			    .n_calls = r->n,
+			    .shared = r->shared,
+			    .mem = -1,
+			    .socket = socket,
+			    .mode = r->mode,
+			    .suspend_seccomp =
+				    r->inj->p->status.seccomp && r->mode == INJECTOR_THREAD,
+			    .deadline_us = r->search_deadline_us };
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	setsid(); /* the terminal's job control is not for us */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == controller)
+		tracer_main(&t);
+	_exit(0);
+}
+
+static int start(struct run *r, struct err *err)
+{
+	int sockets[2];
+	pid_t controller = getpid();
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
+	atomic_store(&r->shared->phase, PHASE_SEARCH);
+	atomic_store(&r->shared->since_us, now_us());
+	r->tracer = fork();
+	if (r->tracer == 0)
+		tracer_process(r, controller, sockets[1]);
+	close(sockets[1]);
+	if (r->tracer < 0) {
+		close(sockets[0]);
+		return err_sys(err, ERR_FAILED, errno, "cannot fork");
+	}
+	r->socket = sockets[0];
+	r->pidfd = (int)syscall(SYS_pidfd_open, r->tracer, 0);
+	return 0;
+}
+
+/* Why the tracer must be killed now, or NULL. */
+static const char *too_late(const struct run *r)
+{
+	uint64_t now = now_us(), since = atomic_load(&r->shared->since_us);
+	uint64_t late_ms = now > since ? (now - since) / 1000 : 0;
+
+	if (now > r->deadline_us)
+		return "the call did not return in time";
+	switch (atomic_load(&r->shared->phase)) {
+	case PHASE_HOLD:
+		return late_ms > r->inj->opt.max_pause_ms
+			       ? "the thread stood longer than --max-pause"
+			       : NULL;
+	case PHASE_CALL:
+		return late_ms > BEAT_LATE_MS ? "the tracer was stopped or starved" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Until the tracer has ended, by itself or by us. */
+static void watch(struct run *r)
+{
+	struct pollfd fd = { .fd = r->pidfd, .events = POLLIN };
+	int status;
+
+	while (waitpid(r->tracer, &status, WNOHANG) == 0) {
+		r->killed_for = too_late(r);
+		if (r->killed_for) {
+			kill(r->tracer, SIGKILL);
+			waitpid(r->tracer, &status, 0);
+			break;
+		}
+		poll(&fd, r->pidfd >= 0, WATCH_MS);
+	}
+	if (r->pidfd >= 0)
+		close(r->pidfd);
+}
+
+/* The descriptors that the tracer sent; all of them, or they would be lost. */
+static void receive_files(struct run *r)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	unsigned char number;
+	int fd;
+
+	for (;;) {
+		struct iovec io = { &number, 1 };
+		struct msghdr msg = { .msg_iov = &io,
+				      .msg_iovlen = 1,
+				      .msg_control = control,
+				      .msg_controllen = sizeof(control) };
+		struct cmsghdr *c;
+
+		if (recvmsg(r->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+			break;
+		c = CMSG_FIRSTHDR(&msg);
+		if (!c || c->cmsg_type != SCM_RIGHTS || number >= r->n)
+			continue;
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+		r->calls[number].fd = fd;
+	}
+	close(r->socket);
+}
+
+static void collect(struct run *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct shared_call *from = &r->shared->calls[i];
+		struct call *to = &r->calls[i];
+
+		to->made = from->made;
+		to->ret = from->ret;
+		to->sys = from->sys;
+		to->call_us = from->call_us;
+		if (!from->made || from->ret || !to->old)
+			continue;
+		memcpy(to->old, from->old,
+		       from->old_len < to->old_len ? from->old_len : to->old_len);
+		if ((to->flags & CALL_OLD_STRING) && to->old_len)
+			((char *)to->old)[to->old_len - 1] = '\0';
+	}
+}
+
+static int explain_death(const struct run *r, struct err *err)
+{
+	const char *why = r->killed_for ? r->killed_for : "the tracer was killed";
+
+	if (atomic_load(&r->shared->touched)) {
+		err_set(err, ERR_LOST, "%s; the target goes on with the call by itself", why);
+		return err_fix(err,
+			       "look at it with: jeprof-ctl status %d; --timeout and --max-pause "
+			       "give it more time",
+			       r->inj->p->pid);
+	}
+	err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
+	return err_fix(err, "try again; on a busy machine with a longer --max-pause");
+}
+
+static void forward_log(const struct run *r)
+{
+	char *save = NULL;
+
+	if (!r->inj->opt.log)
+		return;
+	for (char *line = strtok_r(r->shared->log, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		r->inj->opt.log(line);
+}
+
+static int run_once(struct run *r, struct err *err)
+{
+	memset(r->shared, 0, r->shared_size);
+	if (start(r, err) < 0)
+		return -1;
+	watch(r);
+	receive_files(r);
+	forward_log(r);
+	collect(r);
+	if (atomic_load(&r->shared->phase) != PHASE_DONE)
+		return explain_death(r, err);
+	if (!r->shared->failed)
+		return 0;
+	*err = r->shared->err;
+	return -1;
+}
+
+/* Again where nothing was touched: another tracer for other threads, another mode. */
+static bool try_again(struct run *r, const struct err *err)
+{
+	if (atomic_load(&r->shared->touched) || now_us() > r->search_deadline_us)
+		return false;
+	if (r->shared->again)
+		return true;
+	if (err->code == ERR_FAILED && r->mode == INJECTOR_THREAD &&
+	    r->inj->opt.mode == INJECTOR_AUTO && !wants_file(r->calls, r->n)) {
+		r->mode = INJECTOR_INLINE;
+		return true;
+	}
+	return false;
+}
+
+int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
+		 struct err *err)
+{
+	struct run r = { .inj = inj,
+			 .calls = calls,
+			 .n = n,
+			 .mode = inj->opt.mode,
+			 .shared_size = sizeof(struct shared) + n * sizeof(struct shared_call) };
+	uint64_t now = now_us();
+	int ret;
+
+	for (size_t i = 0; i < n; i++) {
+		calls[i].fd = -1;
+		calls[i].made = false;
+	}
+	if (check_calls(inj, calls, n, err) < 0 || look(inj->p, inj->images, err) < 0)
+		return -1;
+	if (r.mode == INJECTOR_AUTO)
+		r.mode = inj->cs.pthread_create ? INJECTOR_THREAD : INJECTOR_INLINE;
+	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
+	r.search_deadline_us = now + (uint64_t)inj->opt.search_ms * 1000;
+	r.shared = mmap(NULL, r.shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			0);
+	if (r.shared == MAP_FAILED)
+		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
+	do {
+		ret = run_once(&r, err);
+	} while (ret < 0 && try_again(&r, err));
+	if (report)
+		*report = r.shared->report;
+	munmap(r.shared, r.shared_size);
+	return ret;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The private half of injector.h: not for those who call it.
+ *
+ * Who is who: the controller is the process of injector_run(). It forks a
+ * tracer, which alone talks ptrace(2), and watches over it. Killing the tracer
+ * at any instant is safe for the target; so the controller may do that when it is late, and
+ * the tracer is killed by the kernel when the controller dies.
+ */
+#ifndef INJECTOR_PRIVATE_H
+#define INJECTOR_PRIVATE_H
+
+#include "injector/arch.h"
+#include "injector/injector.h"
+
+#include <stdatomic.h>
+
+#define PROOF_LEN 48
+
+struct tracer;
+
+/* Addresses in the target, and code in which no thread may be borrowed. */
+struct callsite {
+	uint64_t mallctl, stats_print, malloc_message;
+	uint64_t pthread_create; /* 0: no thread can be made */
+	uint64_t getppid;	 /* entry; where the new thread lives between calls */
+	uint64_t restorer, gadget;
+	bool has_errno;
+	int64_t errno_offset; /* from the thread pointer */
+	struct range *danger; /* code that holds locks which a call of ours takes */
+	size_t n_danger;
+	struct range *known; /* functions of the C library that its symbols bound */
+	size_t n_known;
+	struct range libc;		/* its code */
+	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
+};
+
+/* ERR_FAILED when something a call needs cannot be found. */
+int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
+		  const struct jemalloc *je, struct err *err) __must_check;
+void callsite_fini(struct callsite *cs);
+/* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
+bool callsite_holds(const struct tracer *t);
+bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
+/* In the C library, but in none of the functions that it names. */
+bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
+
+#define TEXT_MAX 4096 /* longest text read back: PATH_MAX */
+
+struct shared_call {
+	bool made, has_fd;
+	int ret, sys;
+	uint64_t call_us;
+	size_t old_len;
+	char old[TEXT_MAX];
+};
+
+enum phase {
+	PHASE_SEARCH, /* nothing is stopped, or only for a look */
+	PHASE_HOLD,   /* a thread is borrowed */
+	PHASE_CALL,   /* the new thread is at work; nobody of the program stands */
+	PHASE_DONE
+};
+
+/* What tracer and controller share; written by the tracer, read by the controller. */
+struct shared {
+	_Atomic enum phase phase;
+	_Atomic uint64_t since_us; /* when the phase began, or the tracer last showed itself */
+	_Atomic bool touched;	   /* a call of jemalloc was begun */
+	_Atomic unsigned int attempts;
+	bool failed;
+	bool again; /* a thread did not stop; a fresh tracer should try the others */
+	struct err err;
+	struct injector_report report;
+	char log[4096]; /* lines for -v */
+	struct shared_call calls[];
+};
+
+struct injector {
+	const struct proc *p;
+	const struct maps *maps;
+	struct images *images;
+	const struct jemalloc *je;
+	struct injector_options opt;
+	struct callsite cs;
+};
+
+/* Everything the tracer works with. */
+struct tracer {
+	struct injector *inj;
+	struct call *calls;
+	size_t n_calls;
+	struct shared *shared;
+	int mem;    /* /proc/PID/mem, bound to this mm */
+	int socket; /* to the controller: descriptors */
+	enum injector_mode mode;
+	bool suspend_seccomp;
+	uint64_t deadline_us; /* of the search */
+};
+
+uint64_t now_us(void);
+void tracer_phase(struct tracer *t, enum phase phase);
+void tracer_beat(struct tracer *t);
+void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);
+
+/* The tracer's whole life; fills t->shared. */
+void tracer_main(struct tracer *t);
+
+/* The target's memory, bound to the mm that was there when the tracer began. */
+int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
+	__must_check;
+int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len, struct err *err)
+	__must_check;
+
+/* rank.c: the order in which threads are tried. */
+enum rank { RANK_BEST, RANK_TIMED, RANK_RUNNING, RANK_RESTARTED, RANK_UNKNOWN, RANK_NEVER };
+struct candidate {
+	pid_t tid;
+	enum rank rank;
+};
+int rank_threads(const struct proc *p, struct candidate **out, size_t *n, struct err *err)
+	__must_check;
+/* Does this system call answer EINTR to a stop, and can be made anew instead? */
+bool rank_eintr_restartable(long nr);
+/* Would a stop of this system call show in its result? */
+bool rank_never(long nr, const uint64_t args[6]);
+
+/* safepoint.c: may this stopped thread be borrowed? */
+struct safepoint {
+	struct arch_regs regs;
+	uint64_t stack_start, stack_end; /* of its mapping */
+};
+/* 0: safe, fills sp; -1: not, and err says why (ERR_UNSAFE). */
+int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
+		    struct safepoint *sp, struct err *err) __must_check;
+
+/* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
+int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,
+		 uint64_t stack_addr, size_t stack_len, struct err *err) __must_check;
+
+/* callargs.c: one call's arguments as bytes for the target. */
+#define ARGS_MAX (16 * 1024)
+struct call_args {
+	uint64_t fn;
+	uint64_t args[6];
+	unsigned char bytes[ARGS_MAX]; /* go to `addr`; the result word comes first */
+	size_t len;
+	uint64_t addr;
+	uint64_t result; /* where the store gadget writes */
+};
+/* `path` replaces the text of CALL_MEMFD. */
+int call_args_build(struct call_args *a, const struct callsite *cs, const struct call *call,
+		    const char *path, uint64_t addr, struct err *err) __must_check;
+/* Take the results out of the target again; true in *go_on when the next call may be made. */
+int call_args_collect(const struct tracer *t, const struct call_args *a, const struct call *call,
+		      uint64_t tls, struct shared_call *out, bool *go_on, struct err *err)
+	__must_check;
+
+/* borrow.c: a borrowed thread, from its stop to its release. */
+struct borrow {
+	pid_t tid;
+	struct arch_regs regs; /* its true state: this, and ... */
+	struct arch_xstate xstate;
+	uint64_t sigmask;
+	int sys;				   /* errno */
+	uint64_t xframe, scratch, ucontext, chain; /* addresses of what lies on its stack */
+	uint64_t stopped_us;
+	pid_t child; /* the thread it made, 0 for none */
+};
+
+/*
+ * Have the stopped thread make a thread (t->mode INJECTOR_THREAD) or all the
+ * calls (INJECTOR_INLINE), and give it back. On failure the thread is given
+ * back too, or mends itself when the tracer ends.
+ */
+int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check;
+
+/* worker.c: the new thread makes the calls. */
+int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;
+
+/* seccomp.c: may a stopped thread's filters see what we are about to do? */
+int seccomp_check(pid_t tid, bool *allowed, char *why, size_t size);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * May this stopped thread be borrowed?
+ *
+ * It must not hold a lock that our call takes: jemalloc's, the loader's, those
+ * of thread creation. A thread that holds one has, somewhere on its stack, a
+ * return address into the code that took it. So every word of the used stack
+ * is looked at, aligned or not in use any more: a word that points into such
+ * code makes the thread suspect, and for a suspect the exact walk through its
+ * frames decides (unwind.c). Words that are merely left over are common on a
+ * main thread's stack; frames do not lie.
+ */
+#include "injector/private.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
+#define ROOM_MIN (64u << 10)  /* what a call may need; measured: 12 KiB for prof.dump */
+#define FRAME_MAX (40u << 10) /* red zone, signal frame, arguments */
+
+#define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
+struct rseq_configuration {
+	uint64_t rseq_abi_pointer;
+	uint32_t rseq_abi_size, signature, flags, pad;
+};
+
+/* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
+static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
+{
+	struct {
+		uint32_t version, flags;
+		uint64_t start, length, abort;
+	} cs;
+	struct rseq_configuration conf;
+	struct err ignored = ERR_INIT;
+	uint64_t cs_addr;
+
+	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(conf), &conf) < (long)sizeof(conf) ||
+	    !conf.rseq_abi_pointer)
+		return false;
+	if (mem_read(t, conf.rseq_abi_pointer + 8, &cs_addr, sizeof(cs_addr), &ignored) < 0)
+		return true;
+	if (!cs_addr)
+		return false;
+	if (mem_read(t, cs_addr, &cs, sizeof(cs), &ignored) < 0)
+		return true;
+	return pc - cs.start < cs.length;
+}
+
+/* Below a glibc thread's stack lies its guard: memory that nobody may touch. */
+static bool has_guard(const struct maps *maps, const struct map *stack)
+{
+	const struct map *below = maps_find(maps, stack->start - 1);
+
+	return below && !(below->prot & (MAP_R | MAP_W | MAP_X));
+}
+
+/*
+ * The stack that the system gave this thread: of the main thread the one
+ * named [stack]; of any other the guarded mapping with its control block at
+ * the top. Coroutines, goroutines and alternate signal stacks are none of
+ * these: how far they reach nobody knows.
+ */
+static const struct map *find_stack(const struct tracer *t, const struct arch_regs *regs,
+				    struct maps *fresh)
+{
+	const struct map *m = maps_find(t->inj->maps, arch_sp(regs));
+	const struct maps *maps = t->inj->maps;
+	struct err ignored = ERR_INIT;
+
+	if (!m) { /* a thread or a stack that came since */
+		if (maps_read(fresh, t->inj->p->pid, &ignored) < 0)
+			return NULL;
+		maps = fresh;
+		m = maps_find(fresh, arch_sp(regs));
+	}
+	if (!m || !(m->prot & MAP_W))
+		return NULL;
+	if (strcmp(m->path, "[stack]") == 0)
+		return m;
+	if (arch_tls(regs) < arch_sp(regs) || arch_tls(regs) >= m->end || !has_guard(maps, m))
+		return NULL;
+	return m;
+}
+
+static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
+		      struct err *err)
+{
+	uint64_t sp = arch_sp(regs), floor = stack->start;
+	struct rlimit limit;
+
+	if (sp - stack->start < FRAME_MAX)
+		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
+	if (strcmp(stack->path, "[stack]") == 0 &&
+	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur < stack->end)
+		floor = stack->end - limit.rlim_cur; /* it grows by itself */
+	if (sp - floor < ROOM_MIN + FRAME_MAX)
+		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
+	return 0;
+}
+
+static int scan(const struct tracer *t, const unsigned char *stack, size_t len, struct err *err)
+{
+	for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, stack + i, sizeof(word));
+		if (callsite_is_dangerous(&t->inj->cs, word))
+			return err_set(err, ERR_UNSAFE,
+				       "its stack points into the allocator or the loader");
+	}
+	return 0;
+}
+
+static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
+		    struct err *err)
+{
+	uint64_t args[6] = { regs->r.rdi, regs->r.rsi, regs->r.rdx,
+			     regs->r.r10, regs->r.r8,  regs->r.r9 };
+	const struct callsite *cs = &t->inj->cs;
+	uint64_t pc = arch_pc(regs);
+
+	if (!arch_is_native(regs))
+		return err_set(err, ERR_UNSAFE, "it runs in a mode that is not 64-bit");
+	if (callsite_is_dangerous(cs, pc))
+		return err_set(err, ERR_UNSAFE, "it is in the allocator or the loader");
+	if (arch_syscall_nr(regs) < 0 && callsite_is_unknown(cs, pc))
+		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
+	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
+		return err_set(err, ERR_UNSAFE, "it is in a system call that does not bear a stop");
+	if (in_rseq(t, tid, pc))
+		return err_set(err, ERR_UNSAFE, "it is in a restartable sequence");
+	return 0;
+}
+
+int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
+		    struct safepoint *sp, struct err *err)
+{
+	static unsigned char bytes[SCAN_MAX];
+	_cleanup_(maps_fini) struct maps fresh = { 0 };
+	uint64_t from = arch_sp(regs) - ARCH_RED_ZONE;
+	struct err suspicion = ERR_INIT;
+	const struct map *stack;
+	size_t len;
+
+	if (check_pc(t, tid, regs, err) < 0)
+		return -1;
+	stack = find_stack(t, regs, &fresh);
+	if (!stack)
+		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+	if (check_room(t, regs, stack, err) < 0)
+		return -1;
+	len = stack->end - from;
+	if (len > sizeof(bytes))
+		return err_set(err, ERR_UNSAFE, "it uses more than %u MiB of stack",
+			       SCAN_MAX >> 20);
+	if (mem_read(t, from, bytes, len, err) < 0)
+		return -1;
+	if (scan(t, bytes, len, &suspicion) < 0 && unwind_check(t, regs, bytes, from, len, err) < 0)
+		return -1;
+	*sp = (struct safepoint){ .regs = *regs,
+				  .stack_start = stack->start,
+				  .stack_end = stack->end };
+	return 0;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define BEAT_MS 50
+
+static enum stop classify(int status, int *sig)
+{
+	int event = status >> 16;
+
+	*sig = 0;
+	if (!WIFSTOPPED(status))
+		return STOP_GONE;
+	*sig = WSTOPSIG(status);
+	if (event == PTRACE_EVENT_STOP)
+		return *sig == SIGTRAP ? STOP_EVENT : STOP_GROUP;
+	if (event == PTRACE_EVENT_CLONE)
+		return STOP_CLONE;
+	if (event)
+		return STOP_OTHER;
+	return *sig == (SIGTRAP | 0x80) ? STOP_SYSCALL : STOP_SIGNAL;
+}
+
+enum stop tracee_wait(pid_t tid, int *sig)
+{
+	int status;
+
+	while (waitpid(tid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return STOP_GONE;
+	return classify(status, sig);
+}
+
+/* Sleep until a child changes state, at most `ms`. SIGCHLD is blocked in the tracer. */
+static void sleep_for_child(unsigned int ms)
+{
+	const struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigtimedwait(&set, NULL, &ts);
+}
+
+/* 1 with *status, 0 when the time is up, -1 when there is nothing to wait for. */
+static int wait_until(pid_t tid, uint64_t deadline_us, int *status)
+{
+	for (;;) {
+		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		uint64_t now = now_us();
+
+		if (got == tid)
+			return 1;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		if (now >= deadline_us)
+			return 0;
+		sleep_for_child((unsigned int)((deadline_us - now) / 1000 + 1));
+	}
+}
+
+enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig)
+{
+	int status, got;
+
+	do {
+		tracer_beat(t);
+		got = wait_until(tid, now_us() + BEAT_MS * 1000, &status);
+	} while (got == 0);
+	tracer_beat(t);
+	*sig = 0;
+	return got < 0 ? STOP_GONE : classify(status, sig);
+}
+
+int tracee_resume(pid_t tid, int request, int sig, struct err *err)
+{
+	if (ptrace(request, tid, 0, (long)sig) == 0)
+		return 0;
+	if (errno == ESRCH)
+		return err_set(err, ERR_LOST, "thread %d ended meanwhile", tid);
+	return err_sys(err, ERR_LOST, errno, "cannot let thread %d go on", tid);
+}
+
+static int seize_error(pid_t tid, int sys, struct err *err)
+{
+	if (sys == ESRCH)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	if (sys == EPERM)
+		return err_sys(err, ERR_PERM, sys, "cannot attach to thread %d", tid);
+	return err_sys(err, ERR_UNSAFE, sys, "cannot attach to thread %d", tid);
+}
+
+/*
+ * The stop did not come: the thread is in the kernel where no signal reaches
+ * it (vfork(2), a dead file server). Only a tracer that ends takes the request
+ * back without a trace; so a fresh tracer goes on with the other threads.
+ */
+static int no_stop(struct tracer *t, pid_t tid, struct err *err)
+{
+	t->shared->again = true;
+	return err_set(err, ERR_UNSAFE, "thread %d did not stop: it is in an uninterruptible wait",
+		       tid);
+}
+
+int tracee_stop(struct tracer *t, pid_t tid, unsigned int timeout_ms, struct err *err)
+{
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+		       (t->suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	uint64_t deadline = now_us() + (uint64_t)timeout_ms * 1000;
+	int status, sig;
+
+	if (ptrace(PTRACE_SEIZE, tid, 0, options) < 0)
+		return seize_error(tid, errno, err);
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	for (;;) {
+		int got = wait_until(tid, deadline, &status);
+
+		if (got < 0)
+			return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		if (got == 0)
+			return no_stop(t, tid, err);
+		switch (classify(status, &sig)) {
+		case STOP_EVENT:
+			return 0;
+		case STOP_GONE:
+			return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		case STOP_GROUP:
+			ptrace(PTRACE_DETACH, tid, 0, 0);
+			return err_set(err, ERR_UNSAFE, "the process is being stopped (signal %d)",
+				       sig);
+		case STOP_SIGNAL:
+			ptrace(PTRACE_CONT, tid, 0, (long)sig);
+			break;
+		default:
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		}
+	}
+}
+
+/* Is there a signal that the thread would take: then EINTR is its own, not ours. */
+static bool signal_awaits(const struct tracer *t, pid_t tid)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
+	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0)
+		return true;
+	return (st.sig_pending | st.shared_pending) & ~st.sig_blocked;
+}
+
+void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
+{
+	struct arch_regs again = *regs;
+
+	if (arch_syscall_nr(regs) >= 0 && arch_syscall_result(regs) == -EINTR &&
+	    rank_eintr_restartable(arch_syscall_nr(regs)) && !signal_awaits(t, tid)) {
+		arch_restart_syscall(&again);
+		arch_set_regs(tid, &again);
+	}
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One traced thread: stopping it, waiting for it, letting it go (ptrace(2)). */
+#ifndef INJECTOR_TRACEE_H
+#define INJECTOR_TRACEE_H
+
+#include "injector/private.h"
+
+enum stop {
+	STOP_EVENT,   /* PTRACE_EVENT_STOP by our PTRACE_INTERRUPT, or a new thread's first */
+	STOP_GROUP,   /* the process is being stopped by a signal */
+	STOP_SYSCALL, /* entry or exit */
+	STOP_CLONE,   /* PTRACE_EVENT_CLONE */
+	STOP_SIGNAL,  /* a signal is about to be delivered */
+	STOP_OTHER,
+	STOP_GONE /* it is no tracee of ours any more */
+};
+
+/*
+ * SEIZE and INTERRUPT, and wait for the stop up to `timeout_ms`. 0: stopped.
+ * -1: not; the thread was let go as it was. ERR_UNSAFE: try another one;
+ * ERR_PERM, ERR_BUSY: no thread will do.
+ */
+int tracee_stop(struct tracer *t, pid_t tid, unsigned int timeout_ms, struct err *err) __must_check;
+
+/* Wait for any stop; blocks (the watchdog sees to its end). `sig` gets the signal. */
+enum stop tracee_wait(pid_t tid, int *sig);
+
+/* As tracee_wait(), showing the watchdog that we live. */
+enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig);
+
+/* PTRACE_CONT or PTRACE_SYSCALL; ERR_LOST when it is gone. */
+int tracee_resume(pid_t tid, int request, int sig, struct err *err) __must_check;
+
+/*
+ * Let go of a thread that stands in a PTRACE_EVENT_STOP with its own state,
+ * so that an interrupted system call goes on.
+ */
+void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
+
+#endif

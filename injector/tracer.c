@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tracer: a process of its own that looks for a thread which may be
+ * borrowed, and sees the injection through. It may be killed at any instant.
+ */
+#include "injector/tracee.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define STOP_TIMEOUT_MS 200
+#define BACKOFF_MIN_US 500
+#define BACKOFF_MAX_US 50000
+#define NICEST (-20)
+
+uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+void tracer_phase(struct tracer *t, enum phase phase)
+{
+	atomic_store(&t->shared->since_us, now_us());
+	atomic_store(&t->shared->phase, phase);
+}
+
+void tracer_beat(struct tracer *t)
+{
+	atomic_store(&t->shared->since_us, now_us());
+}
+
+void tracer_log(struct tracer *t, const char *fmt, ...)
+{
+	size_t used = strlen(t->shared->log), size = sizeof(t->shared->log);
+	va_list ap;
+
+	if (!t->inj->opt.log || used + 2 >= size)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(t->shared->log + used, size - used - 1, fmt, ap);
+	va_end(ap);
+	strcat(t->shared->log, "\n");
+}
+
+int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
+{
+	ssize_t got = pread(t->mem, buf, len, (off_t)addr);
+
+	if (got == (ssize_t)len)
+		return 0;
+	return err_set(err, ERR_LOST, "cannot read the target's memory at %#llx: %s",
+		       (unsigned long long)addr,
+		       got < 0 ? strerror(errno) : "it ended, or is another program now");
+}
+
+int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len, struct err *err)
+{
+	ssize_t put = pwrite(t->mem, buf, len, (off_t)addr);
+
+	if (put == (ssize_t)len)
+		return 0;
+	return err_set(err, ERR_LOST, "cannot write the target's memory at %#llx: %s",
+		       (unsigned long long)addr,
+		       put < 0 ? strerror(errno) : "it ended, or is another program now");
+}
+
+/*
+ * Run where the thread ran last: it wakes us, we wake it, and each time the
+ * other one's processor would have to be woken from its idle state first.
+ */
+static void move_near(const struct tracer *t, pid_t tid)
+{
+	char path[64], text[512], *at;
+	cpu_set_t set;
+	int cpu = -1, fd;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", t->inj->p->pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strrchr(text, ')'); /* field 2 may hold anything; processor is field 39 */
+	for (int field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		cpu = atoi(at);
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((size_t)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void move_anywhere(const cpu_set_t *all)
+{
+	sched_setaffinity(0, sizeof(*all), all);
+}
+
+/* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
+static int same_program(const struct tracer *t, struct err *err)
+{
+	if (proc_alive(t->inj->p) && callsite_holds(t))
+		return 0;
+	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
+		       t->inj->p->pid);
+}
+
+static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
+{
+	char why[128] = "";
+	bool allowed = true;
+	struct safepoint sp;
+
+	if (arch_get_regs(b->tid, &b->regs) < 0) {
+		if (errno == ENOEXEC)
+			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
+	}
+	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, &sp, err) < 0)
+		return -1;
+	if (t->mode == INJECTOR_THREAD && t->inj->p->status.seccomp &&
+	    (seccomp_check(b->tid, &allowed, why, sizeof(why)) < 0 || !allowed)) {
+		err_set(err, ERR_FAILED, "the target's seccomp filter does not allow %s",
+			*why ? why : "a look at it");
+		return err_fix(
+			err, "short calls can be made in a thread of the target's: --mode inline");
+	}
+	return 0;
+}
+
+/* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
+static int try_thread(struct tracer *t, const cpu_set_t *all, pid_t tid, struct err *err)
+{
+	static struct borrow b;
+	int ret;
+
+	b = (struct borrow){ .tid = tid };
+	atomic_fetch_add(&t->shared->attempts, 1);
+	move_near(t, tid);
+	if (tracee_stop(t, tid, STOP_TIMEOUT_MS, err) < 0)
+		return -1;
+	b.stopped_us = now_us();
+	tracer_phase(t, PHASE_HOLD);
+	if (check_stopped(t, &b, err) < 0) {
+		tracee_release(t, tid, &b.regs);
+		tracer_phase(t, PHASE_SEARCH);
+		return -1;
+	}
+	ret = borrow_run(t, &b, err);
+	tracer_phase(t, PHASE_CALL);
+	move_anywhere(all);
+	if (ret < 0 || !b.child)
+		return ret;
+	return worker_run(t, b.child, err);
+}
+
+static void back_off(unsigned int *us)
+{
+	struct timespec ts = { .tv_nsec = (long)(*us + (unsigned int)random() % *us) * 1000 };
+
+	nanosleep(&ts, NULL);
+	if (*us < BACKOFF_MAX_US)
+		*us *= 2;
+}
+
+static int search_once(struct tracer *t, const cpu_set_t *all, struct err *err)
+{
+	_cleanup_(cleanup_free) struct candidate *c = NULL;
+	size_t n;
+
+	if (rank_threads(t->inj->p, &c, &n, err) < 0)
+		return -1;
+	if (!n)
+		err_set(err, ERR_UNSAFE,
+			"every thread is in a system call that does not bear a stop");
+	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
+		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
+			continue;
+		if (try_thread(t, all, c[i].tid, err) == 0)
+			return 0;
+		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
+		if (err->code != ERR_UNSAFE || t->shared->again)
+			return -1;
+	}
+	return -1;
+}
+
+static int search(struct tracer *t, struct err *err)
+{
+	unsigned int backoff = BACKOFF_MIN_US;
+	struct err why = ERR_INIT;
+	cpu_set_t all;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	err_set(&why, ERR_UNSAFE, "there was no time to look at a thread");
+	for (;;) {
+		if (search_once(t, &all, &why) == 0)
+			return 0;
+		*err = why;
+		move_anywhere(&all);
+		if (why.code != ERR_UNSAFE || t->shared->again)
+			return -1;
+		if (now_us() >= t->deadline_us)
+			break;
+		back_off(&backoff);
+	}
+	err_set(err, ERR_UNSAFE,
+		"no safe moment was found in %u attempts; the last thread was let go because: %s",
+		atomic_load(&t->shared->attempts), why.msg);
+	return err_fix(err, "try again, or with a longer --timeout; nothing was changed");
+}
+
+void tracer_main(struct tracer *t)
+{
+	struct err err = ERR_INIT;
+	char path[32];
+	int ret;
+
+	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
+	srandom((unsigned int)now_us());
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->inj->p->pid);
+	t->mem = open(path, O_RDWR | O_CLOEXEC);
+	if (t->mem < 0)
+		ret = err_sys(&err, errno == ENOENT ? ERR_LOST : ERR_PERM, errno,
+			      "cannot open the memory of process %d", t->inj->p->pid);
+	else
+		ret = search(t, &err);
+	t->shared->report.attempts = atomic_load(&t->shared->attempts);
+	t->shared->failed = ret < 0;
+	t->shared->err = err;
+	tracer_phase(t, PHASE_DONE);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The thread that the target made for us makes the calls.
+ *
+ * It starts in getppid(2), and comes back there after everything it does: each
+ * detour returns to the entry of that function, and the word above the stack
+ * pointer is always the way back into the C library's thread code. So a
+ * thread that is let go, at any instant, finishes its detour, asks for its
+ * parent's pid, and ends as every thread ends.
+ *
+ * Two kinds of detours. A system call: in the entry stop of getppid another
+ * number takes its place. A function: in the exit stop the thread is sent
+ * there, and the return addresses bring it back by way of the store gadget.
+ *
+ * Files: the first detour gives the thread a descriptor table of its own, with
+ * nothing in it but the standard three (close_range(2), Linux 5.9). What it
+ * opens is never seen by the program, is not inherited by its children, and
+ * goes away with the thread.
+ */
+#include "injector/tracee.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define SCRATCH_BELOW (512u << 10) /* of its 1 MiB stack; the calls use the rest above */
+#define FIRST_OWN_FD 3
+#define CLOSE_RANGE_UNSHARE_FLAG 2
+#define MEMFD_CLOEXEC 1u
+#define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
+#define GETPPID_LEN 32
+#define GONE_TRIES 400
+#define GONE_SLEEP_NS 500000
+
+struct worker {
+	struct tracer *t;
+	pid_t tid;
+	struct arch_regs home; /* on entry of getppid: where it starts and ends */
+	uint64_t scratch;
+	bool private_files;
+};
+
+static int ended(const struct worker *w, struct err *err)
+{
+	return err_set(err, ERR_LOST,
+		       "the target, or its new thread %d, ended in the middle of a call", w->tid);
+}
+
+/* It crashed in jemalloc. Let it end as a thread, not the program as a process. */
+static int crashed(struct worker *w, int sig, struct err *err)
+{
+	struct arch_regs regs = w->home;
+	const uint64_t none[6] = { 0 };
+
+	arch_call(&regs, w->t->inj->cs.getppid, arch_sp(&w->home), none, arch_keep(&w->home));
+	arch_set_regs(w->tid, &regs);
+	ptrace(PTRACE_DETACH, w->tid, 0, 0);
+	err_set(err, ERR_LOST,
+		"a call in the target was ended by %s; its allocator may hold a lock now",
+		strsignal(sig));
+	return err_fix(err, "please report this; restart the target when you can");
+}
+
+/* To the next system call stop of any kind. */
+static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
+{
+	int sig;
+
+	for (;;) {
+		if (tracee_resume(w->tid, PTRACE_SYSCALL, 0, err) < 0)
+			return -1;
+		switch (tracee_wait_beating(w->t, w->tid, &sig)) {
+		case STOP_SYSCALL:
+			return arch_get_regs(w->tid, regs) < 0 ? ended(w, err) : 0;
+		case STOP_GONE:
+			return ended(w, err);
+		case STOP_SIGNAL:
+			if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
+			    sig == SIGSYS)
+				return crashed(w, sig, err);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+static bool at_home(const struct worker *w, const struct arch_regs *regs)
+{
+	return arch_syscall_nr(regs) == SYS_getppid &&
+	       arch_pc(regs) - w->t->inj->cs.getppid < GETPPID_LEN;
+}
+
+/* Run until it enters getppid. */
+static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
+{
+	do {
+		if (next_stop(w, regs, err) < 0)
+			return -1;
+	} while (!at_home(w, regs));
+	return 0;
+}
+
+static int first_stop(struct worker *w, struct err *err)
+{
+	long options =
+		PTRACE_O_TRACESYSGOOD | (w->t->suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	int sig;
+
+	if (tracee_wait_beating(w->t, w->tid, &sig) != STOP_EVENT)
+		return ended(w, err);
+	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
+		return ended(w, err);
+	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
+	return 0;
+}
+
+/* From home to home again, with another system call on the way. */
+static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], long *result,
+			  struct err *err)
+{
+	struct arch_regs regs = w->home;
+
+	arch_replace_syscall(&regs, nr, args, w->t->inj->cs.getppid);
+	if (arch_set_regs(w->tid, &regs) < 0 || next_stop(w, &regs, err) < 0)
+		return ended(w, err);
+	*result = arch_syscall_result(&regs);
+	return run_home(w, &regs, err);
+}
+
+/* From home to home again, with a function on the way. */
+static int remote_call(struct worker *w, const struct call_args *a, struct err *err)
+{
+	uint64_t home = w->t->inj->cs.getppid, chain[ARCH_CHAIN_MAX], sp;
+	struct arch_regs regs;
+	size_t n = arch_chain(chain, w->t->inj->cs.gadget, arch_keep(&w->home), home, true);
+
+	sp = arch_sp(&w->home) - n * sizeof(*chain);
+	if (mem_write(w->t, a->addr, a->bytes, a->len, err) < 0 ||
+	    mem_write(w->t, sp, chain, n * sizeof(*chain), err) < 0 || next_stop(w, &regs, err) < 0)
+		return -1;
+	arch_call(&regs, a->fn, sp, a->args, a->result);
+	atomic_store(&w->t->shared->touched, true);
+	if (arch_set_regs(w->tid, &regs) < 0)
+		return ended(w, err);
+	return run_home(w, &regs, err);
+}
+
+static int own_files(struct worker *w, struct err *err)
+{
+	const uint64_t args[6] = { FIRST_OWN_FD, ~0u, CLOSE_RANGE_UNSHARE_FLAG };
+	long result;
+
+	if (w->private_files)
+		return 0;
+	if (remote_syscall(w, SYS_close_range, args, &result, err) < 0)
+		return -1;
+	if (result < 0) {
+		err_sys(err, ERR_FAILED, (int)-result,
+			"the new thread cannot have files of its own");
+		return err_fix(err, "this needs Linux 5.9, and close_range(2) allowed; dump "
+				    "--in-target PATH does without");
+	}
+	w->private_files = true;
+	return 0;
+}
+
+static int make_memfd(struct worker *w, int *remote_fd, struct err *err)
+{
+	static const char name[] = "jeprof-ctl";
+	uint64_t args[6] = { w->scratch, MEMFD_CLOEXEC | MEMFD_NOEXEC_SEAL };
+	long result;
+
+	if (own_files(w, err) < 0 || mem_write(w->t, w->scratch, name, sizeof(name), err) < 0 ||
+	    remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
+		return -1;
+	args[1] = MEMFD_CLOEXEC;
+	if (result == -EINVAL && remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
+		return -1;
+	if (result < 0)
+		return err_sys(err, ERR_FAILED, (int)-result,
+			       "the target cannot make a memory file");
+	*remote_fd = (int)result;
+	return 0;
+}
+
+/* malloc_stats_print() without a function to print by writes to descriptor 2, which is this thread's own. */
+static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
+{
+	const struct callsite *cs = &w->t->inj->cs;
+	const uint64_t args[6] = { (uint64_t)remote_fd, 2 };
+	uint64_t printer = 0;
+	long result;
+
+	if (cs->malloc_message &&
+	    mem_read(w->t, cs->malloc_message, &printer, sizeof(printer), err) < 0)
+		return -1;
+	if (printer)
+		return err_set(err, ERR_FAILED,
+			       "the target prints jemalloc's messages with a function of its own");
+	if (remote_syscall(w, SYS_dup2, args, &result, err) < 0)
+		return -1;
+	return result < 0 ? err_sys(err, ERR_FAILED, (int)-result,
+				    "the new thread cannot redirect its output")
+			  : 0;
+}
+
+/* The controller gets its own descriptor of the file, read-only, with the call's number. */
+static int hand_over(struct worker *w, int remote_fd, size_t i, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[64], control[CMSG_SPACE(sizeof(int))] = { 0 };
+	unsigned char number = (unsigned char)i;
+	struct iovec io = { &number, 1 };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", w->t->inj->p->pid, w->tid,
+		 remote_fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot open the target's memory file");
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	if (sendmsg(w->t->socket, &msg, MSG_NOSIGNAL) != 1)
+		return err_sys(err, ERR_FAILED, errno, "cannot hand over the target's memory file");
+	w->t->shared->calls[i].has_fd = true;
+	return 0;
+}
+
+static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
+{
+	static struct call_args a;
+	const struct call *call = &w->t->calls[i];
+	struct shared_call *out = &w->t->shared->calls[i];
+	bool wants_file = call->flags & (CALL_MEMFD | CALL_STATS);
+	char path[64] = "";
+	uint64_t began;
+	int remote_fd = -1;
+
+	if (wants_file && make_memfd(w, &remote_fd, err) < 0)
+		return -1;
+	if ((call->flags & CALL_STATS) && redirect_stderr(w, remote_fd, err) < 0)
+		return -1;
+	/* Not /proc/self: that is the table of the program's first thread. */
+	snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", remote_fd);
+	if (call_args_build(&a, &w->t->inj->cs, call, call->flags & CALL_MEMFD ? path : NULL,
+			    w->scratch, err) < 0)
+		return -1;
+	began = now_us();
+	if (remote_call(w, &a, err) < 0)
+		return -1;
+	out->call_us = now_us() - began;
+	if (call_args_collect(w->t, &a, call, arch_tls(&w->home), out, go_on, err) < 0)
+		return -1;
+	return wants_file ? hand_over(w, remote_fd, i, err) : 0;
+}
+
+/* Wait for it to be gone, so that the target is as it was when we say that we are done. */
+static void see_off(const struct worker *w)
+{
+	const struct timespec pause = { .tv_nsec = GONE_SLEEP_NS };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", w->t->inj->p->pid, w->tid);
+	for (int i = 0; i < GONE_TRIES && access(path, F_OK) == 0; i++) {
+		tracer_beat(w->t);
+		nanosleep(&pause, NULL);
+	}
+}
+
+int worker_run(struct tracer *t, pid_t tid, struct err *err)
+{
+	struct worker w = { .t = t, .tid = tid };
+	bool go_on = true;
+
+	if (first_stop(&w, err) < 0)
+		return -1;
+	for (size_t i = 0; i < t->n_calls && go_on; i++) {
+		if (make_call(&w, i, &go_on, err) < 0) {
+			ptrace(PTRACE_DETACH, tid, 0, 0);
+			return -1;
+		}
+	}
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	see_off(&w);
+	return 0;
+}
