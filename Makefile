@@ -24,8 +24,6 @@ BIN := $(B)/jeprof-ctl
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 C_FILES := $(foreach d,$(LAYERS) tests/unit tests/target tests/fuzz bench,$(wildcard $(d)/*.[ch]))
-SHELL_FILES := .ci/run tests/lib.sh tests/demo tests/install-deps tests/run-all \
-	$(wildcard tests/lint/* tests/run/*.t) $(wildcard bench/*.sh)
 
 OPT ?= -O2 -g
 ifdef SAN
@@ -74,10 +72,16 @@ $(B)/%.o: %.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-$(B)/tests/unit/%: tests/unit/%.c $(TESTED)
+# An archive: a unit test gets the objects that it needs and no others.
+$(B)/tested.a: $(TESTED)
+	$(say) AR $@
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $(TESTED)
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(TESTED) $(LDLIBS) -lcmocka
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) -lcmocka
 
 include tests/target/victims.mk
 
@@ -107,12 +111,12 @@ asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
 bench: all $(B)/bench/stall ## side by side with gdb: wall time, stalls, memory
-	$(Q)B=$(B) bench/run.sh
+	$(Q)B=$(B) bench/run
 
 $(B)/bench/stall: bench/stall.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $<
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -o $@ $<
 
 fuzz: $(FUZZ) ## every fuzz target for FUZZ_SECONDS (60)
 	$(Q)for f in $(FUZZ); do mkdir -p $$f.corpus && \

@@ -1,0 +1,328 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What the end-to-end tests share: TAP, processes to work on, running jeprof-ctl, and the
+# proof that a target was left as it was found. Sourced by tests/run/*.t.
+#
+# Everything started here is ended, by pid, when the test ends, however it ends.
+
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+ROOT=$PWD
+B=${B:-build}
+CTL=${JEPROF_CTL:-$B/jeprof-ctl}
+[[ $CTL == /* ]] || CTL=$ROOT/$CTL
+VICTIMS=$ROOT/build/tests/target
+export PROF=prof:true,prof_active:false,lg_prof_sample:12
+# Leaks are looked for by ASan's runs too; a program that is killed is no finding.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export LC_ALL=C TZ=UTC
+
+T=$(mktemp -d "${TMPDIR:-/tmp}/jeprof-ctl-test.XXXXXX")
+chmod 755 "$T"
+started=()
+mounted=()
+declare -A redis_of=()
+
+# --- ending -------------------------------------------------------------------------------
+
+# Only a process that is still our child is ours to end: its pid cannot be another's.
+end_child()
+{
+	[ "$(awk '{ sub(/.*\) /, ""); print $2 }' "/proc/$1/stat" 2>/dev/null)" = $$ ] || return 0
+	kill -CONT "$1" 2>/dev/null
+	kill "${2:-TERM}" "$1" 2>/dev/null
+}
+
+stop_all()
+{
+	local pid tries
+
+	for pid in "${started[@]}"; do
+		end_child "$pid" -TERM
+	done
+	for ((tries = 0; tries < 50; tries++)); do
+		jobs -rp | grep -q . || break
+		sleep 0.1
+	done
+	for pid in "${started[@]}"; do
+		end_child "$pid" -KILL
+	done
+	wait 2>/dev/null
+}
+
+clean_up()
+{
+	local status=$? dir
+
+	trap - EXIT
+	stop_all 2>/dev/null
+	for dir in "${mounted[@]}"; do
+		umount "$dir" 2>/dev/null
+	done
+	[ -n "${KEEP:-}" ] || rm -rf "$T"
+	exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 1' INT TERM HUP
+
+# Remember a background process of this shell: it is ended with the test.
+own()
+{
+	started+=("$1")
+}
+
+# --- TAP ----------------------------------------------------------------------------------
+
+count=0
+failures=0
+
+diag()
+{
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+result()
+{
+	local status=$1 name=${2//#/no. }
+
+	count=$((count + 1))
+	if [ "$status" -eq 0 ]; then
+		echo "ok $count - $name"
+		return 0
+	fi
+	echo "not ok $count - $name"
+	failures=$((failures + 1))
+	return 1
+}
+
+# ok NAME COMMAND...: the command must succeed
+ok()
+{
+	local name=$1 said
+
+	shift
+	if said=$("$@" 2>&1); then
+		result 0 "$name"
+	else
+		result 1 "$name" || diag "$said"
+	fi
+}
+
+# is GOT WANTED NAME
+is()
+{
+	if [ "$1" = "$2" ]; then
+		result 0 "$3"
+	else
+		result 1 "$3" || diag "got:    '$1'"$'\n'"wanted: '$2'"
+	fi
+}
+
+# like GOT REGEX NAME (an extended regular expression)
+like()
+{
+	if [[ $1 =~ $2 ]]; then
+		result 0 "$3"
+	else
+		result 1 "$3" || diag "got:    '$1'"$'\n'"wanted: /$2/"
+	fi
+}
+
+unlike()
+{
+	if [[ $1 =~ $2 ]]; then
+		result 1 "$3" || diag "got: '$1', which /$2/ matches"
+	else
+		result 0 "$3"
+	fi
+}
+
+# A skip whose reason is not on the list of tests/skips is a failure.
+skip()
+{
+	local reason=$1 name=$2
+
+	if grep -qxF -- "$reason" tests/skips; then
+		count=$((count + 1))
+		echo "ok $count - $name # SKIP $reason"
+	else
+		result 1 "$name" || diag "skipped for a reason that is not in tests/skips: $reason"
+	fi
+}
+
+done_testing()
+{
+	echo "1..$count"
+	[ "$failures" -eq 0 ]
+	exit
+}
+
+bail_out()
+{
+	echo "Bail out! $*"
+	exit 1
+}
+
+# --- waiting and looking ------------------------------------------------------------------
+
+# within SECONDS COMMAND...: try until it succeeds
+within()
+{
+	local deadline=$((SECONDS + $1))
+
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -gt "$deadline" ] && return 1
+		sleep 0.05
+	done
+}
+
+free_port()
+{
+	python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# json EXPRESSION [FILE]: what jq finds in the last output
+json()
+{
+	jq -r "$1" "${2:-$T/out}" 2>&1
+}
+
+# --- jeprof-ctl ---------------------------------------------------------------------------
+
+# Run jeprof-ctl; leaves $status, $out and $err behind. "124" is our own limit, not its.
+run_ctl()
+{
+	timeout -k 5 120 "$CTL" "$@" >"$T/out" 2>"$T/err" </dev/null
+	status=$?
+	out=$(tr -d '\0' <"$T/out")
+	err=$(<"$T/err")
+	case $err in *Sanitizer* | *'runtime error'*) result 1 "no finding of a sanitizer" || diag "$err" ;; esac
+	return 0
+}
+
+# ctl_ok NAME ARGUMENTS...: it must succeed and say nothing that looks like an error
+ctl_ok()
+{
+	local name=$1
+
+	shift
+	run_ctl "$@"
+	if [ "$status" -eq 0 ]; then
+		result 0 "$name"
+	else
+		result 1 "$name" || diag "jeprof-ctl $*: exit $status"$'\n'"$err"$'\n'"${out:0:2000}"
+	fi
+}
+
+# ctl_fails STATUS REGEX NAME ARGUMENTS...: the exit status, and what its message must match
+ctl_fails()
+{
+	local want=$1 regex=$2 name=$3
+
+	shift 3
+	run_ctl "$@"
+	if [ "$status" -eq "$want" ] && [[ $err =~ $regex ]]; then
+		result 0 "$name"
+	else
+		result 1 "$name" || diag "jeprof-ctl $*"$'\n'"got:    exit $status, '$err'"$'\n'"wanted: exit $want, /$regex/"
+	fi
+	[ "$(wc -c <"$T/out")" -eq 0 ] || result 1 "$name: nothing on standard output" || diag "$out"
+}
+
+# --- targets ------------------------------------------------------------------------------
+
+# Each sets `pid`; victims have their board in $T/board.PID besides.
+
+# start_victim NAME [ARGUMENTS...]: a program of tests/target; `wrap` runs it through another
+# program, which must keep the pid (env, setpriv, chroot) or print nothing
+wrap=()
+start_victim()
+{
+	local name=$1 file
+
+	shift
+	[[ $name == /* ]] || name=$VICTIMS/$name
+	file=$(mktemp "$T/victim.XXXXXX")
+	"${wrap[@]}" "$name" fd:3 "$@" 3<>"$file" >>"$T/victims.log" 2>&1 &
+	pid=$!
+	own "$pid"
+	tests/photo ready "$file" "$pid" >/dev/null || bail_out "$name did not start: $(tail -n 3 "$T/victims.log")"
+	ln "$file" "$T/board.$pid"
+}
+
+# start_redis [ARGUMENTS...]: on a unix socket, with DEBUG allowed; MALLOC_CONF is the caller's
+start_redis()
+{
+	local dir
+
+	dir=$(mktemp -d "$T/redis.XXXXXX")
+	sock=$dir/sock
+	redis-server --port 0 --unixsocket "$sock" --save '' --appendonly no --dir "$dir" \
+		--enable-debug-command yes --loglevel warning "$@" >"$dir/log" 2>&1 &
+	pid=$!
+	own "$pid"
+	redis_of[$pid]=$sock
+	within 30 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
+}
+
+
+redis()
+{
+	redis-cli -s "$sock" "$@"
+}
+
+# Keys of many sizes, so that a profile has something to show.
+load_redis()
+{
+	redis DEBUG POPULATE "${1:-20000}" "key$RANDOM" "${2:-200}" >/dev/null
+}
+
+stop_target()
+{
+	end_child "$1" -TERM
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+# --- untouched ----------------------------------------------------------------------------
+
+# snapshot PID: to be taken before a target is worked on
+snapshot()
+{
+	tests/photo take "$1" "$T/photo.$1" || bail_out "cannot photograph $1"
+}
+
+pongs()
+{
+	[ "$(redis-cli -s "$1" PING)" = PONG ]
+}
+
+# assert_untouched PID [NAME]: it looks as it did at snapshot, and goes on working
+assert_untouched()
+{
+	local target=$1 name=${2:-the target is untouched} board=() said
+
+	[ -e "$T/board.$target" ] && board=("$T/board.$target")
+	if said=$(tests/photo check "$target" "$T/photo.$target" "${board[@]}" 2>&1) &&
+		{ [ -z "${redis_of[$target]:-}" ] || within 30 pongs "${redis_of[$target]}"; }; then
+		result 0 "$name"
+	else
+		result 1 "$name" || diag "$said"
+	fi
+}
+
+# --- profiles -----------------------------------------------------------------------------
+
+# The stacks of a heap profile, one a line, sorted: the oracle's and ours must have the same.
+stacks_of()
+{
+	grep '^@' "$1" | sort -u
+}
+
+is_profile()
+{
+	head -n 1 "$1" | grep -q '^heap_v2/' && grep -q '^MAPPED_LIBRARIES:' "$1"
+}

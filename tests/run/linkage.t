@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# However jemalloc got into the program, and whatever its functions are called there.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# works NAME LINKAGE PREFIX: the main job on the victim that was just started
+works()
+{
+	local name=$1 linkage=$2 prefix=$3
+
+	snapshot "$pid"
+	ctl_ok "$name: status" status "$pid" --json
+	is "$(jq -r '[.. | objects | .linkage? // empty][0]' "$T/out")" "$linkage" "$name: linkage"
+	is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" "$prefix" "$name: prefix"
+	ctl_ok "$name: check" check "$pid"
+	ctl_ok "$name: activate" activate "$pid" --json
+	is "$(json .changed)" true "$name: changed"
+	sleep 0.5
+	ctl_ok "$name: dump" dump "$pid" -o "$T/$name.heap"
+	ok "$name: a profile" is_profile "$T/$name.heap"
+	like "$(stacks_of "$T/$name.heap" | wc -l)" '^[1-9]' "$name: with stacks"
+	ctl_ok "$name: deactivate" deactivate "$pid" --json
+	is "$(json .changed)" true "$name: changed back"
+	ctl_ok "$name: stats" stats "$pid" -f json
+	like "$(json .jemalloc.version)" '^5\.' "$name: stats is jemalloc's document"
+	assert_untouched "$pid" "$name: untouched"
+	stop_target "$pid"
+}
+
+# libjemalloc_pic.a reads MALLOC_CONF whatever its functions are called.
+export MALLOC_CONF=$PROF
+start_victim idle 3
+works dynamic shared ''
+start_victim busy 2
+works busy shared ''
+wrap=(env LD_PRELOAD=libjemalloc.so.2)
+start_victim idle-plain 3
+wrap=()
+works preload preload ''
+start_victim idle-je 3
+works je static je_
+start_victim busy-je 2
+works busy-je static je_
+start_victim idle-rjem 3
+works rjem static _rjem_
+start_victim busy-rjem 2
+works busy-rjem static _rjem_
+
+# The program's file is gone: the image is still there to be read.
+cp "$VICTIMS/idle-rjem" "$T/gone"
+start_victim "$T/gone" 2
+rm "$T/gone"
+works deleted static _rjem_
+
+# Fully static, where a sampled allocation ends the program (jemalloc's unwinder): only looked at.
+start_victim idle-static
+snapshot "$pid"
+ctl_ok 'static: status' status "$pid" --json
+is "$(jq -r '[.. | objects | .linkage? // empty][0]' "$T/out")" static 'static: linkage'
+assert_untouched "$pid" 'static: untouched'
+
+done_testing

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A profile is written completely or not at all, and never over something.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+MALLOC_CONF=prof:true,lg_prof_sample:8 start_victim busy 2
+snapshot "$pid"
+
+echo precious >"$T/exists.heap"
+ctl_fails 10 'exists' 'a file that exists is refused' dump "$pid" -o "$T/exists.heap"
+like "$err" 'fix:.*--force' 'the fix is --force'
+is "$(<"$T/exists.heap")" precious 'the file is as it was'
+ctl_ok '--force replaces it' dump "$pid" -o "$T/exists.heap" --force
+ok 'now it is a profile' is_profile "$T/exists.heap"
+
+ctl_fails 10 'no-such-folder' 'a folder that does not exist' dump "$pid" -o "$T/no-such-folder/x.heap"
+ctl_fails 10 'irectory' 'a folder in the place of the file' dump "$pid" -o "$T"
+
+mkdir "$T/target"
+ln -s "$T/target/planted" "$T/link.heap"
+run_ctl dump "$pid" -o "$T/link.heap"
+is "$status" 10 'a link to nowhere counts as a file that exists' || diag "$err"
+ok 'nothing was written through the link' test ! -e "$T/target/planted"
+
+# No space: a file system of one page, seen by jeprof-ctl alone.
+mkdir "$T/small"
+timeout 60 unshare -m --propagation private bash -c "
+	mount -t tmpfs -o size=4k none '$T/small' || exit 99
+	'$CTL' dump $pid -o '$T/small/x.heap' >'$T/out' 2>'$T/err'
+	echo \$? >'$T/status'
+	ls -A '$T/small' >'$T/left'" </dev/null
+is "$(<"$T/status")" 10 'no space: exit status' || diag "$(<"$T/err")"
+like "$(<"$T/err")" '[Nn]o space' 'no space: said so'
+is "$(<"$T/left")" '' 'no space: no file is left'
+
+"$CTL" dump "$pid" -o - >/dev/full 2>"$T/err"
+is "$?" 10 'standard output is full: exit status'
+like "$(<"$T/err")" '[Nn]o space' 'standard output is full: said so'
+"$CTL" dump "$pid" -o - >&- 2>"$T/err"
+is "$?" 10 'standard output is closed: exit status' || diag "$(<"$T/err")"
+"$CTL" status "$pid" >/dev/full 2>"$T/err"
+is "$?" 10 'status to a full device: exit status' || diag "$(<"$T/err")"
+{ "$CTL" dump "$pid" -o - 2>"$T/err"; echo $? >"$T/status"; } | head -c 10 >/dev/null
+like "$(<"$T/status")" '^(10|141)$' 'a reader that goes away ends it' || diag "$(<"$T/err")"
+
+mkdir "$T/closed"
+chmod 755 "$T/closed"
+cp "$CTL" "$T/ctl"
+chmod 755 "$T/ctl"
+MALLOC_CONF=$PROF
+export MALLOC_CONF
+wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+start_victim idle
+wrap=()
+nobodys=$pid
+snapshot "$nobodys"
+setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	"$T/ctl" dump "$nobodys" -o "$T/closed/x.heap" >"$T/out" 2>"$T/err" </dev/null
+is "$?" 10 'a folder that nobody may write: exit status' || diag "$(<"$T/err")"
+like "$(<"$T/err")" '[Pp]ermission denied|not writable' 'a folder that nobody may write: said so'
+is "$(ls -A "$T/closed")" '' 'a folder that nobody may write: is empty'
+assert_untouched "$nobodys" 'the target of nobody is untouched'
+
+# Killed half-way: whenever that is, the name has a complete profile or nothing.
+pid=${started[0]}
+left=0 complete=0 odd=0
+for _ in $(seq 30); do
+	"$CTL" dump "$pid" -o "$T/killed.heap" >/dev/null 2>&1 &
+	ctl=$!
+	sleep "0.0$((RANDOM % 60 + 10))"
+	end_child "$ctl" -KILL
+	wait "$ctl" 2>/dev/null
+	if [ -e "$T/killed.heap" ]; then
+		is_profile "$T/killed.heap" && complete=$((complete + 1)) || odd=$((odd + 1))
+		rm -f "$T/killed.heap"
+	else
+		left=$((left + 1))
+	fi
+done
+diag "killed 30 times: $complete complete profiles, $left times none"
+is "$odd" 0 'killed half-way: never a part of a profile'
+is "$(find "$T" -maxdepth 1 -name '*killed*' | wc -l)" 0 'killed half-way: nothing else is left'
+assert_untouched "$pid"
+
+done_testing

@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every command on Debian's redis-server, whose own DEBUG MALLCTL is the independent witness.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+mallctl()
+{
+	redis DEBUG MALLCTL "$@"
+}
+
+# The records of a profile: each stack with its counters over all threads.
+records_of()
+{
+	awk '/^@/ { stack = $0; getline; print stack, $0 }' "$1" | sort
+}
+
+MALLOC_CONF=$PROF start_redis
+load_redis 5000
+snapshot "$pid"
+
+# --- looking ---
+ctl_ok 'check' check "$pid" --json
+is "$(json .ready)" true 'check: ready'
+is "$(json .pid)" "$pid" 'check: names the process'
+is "$(json '[.checks[] | select(.ok != true)] | length')" 0 'check: everything is ok'
+ctl_ok 'check for people' check "$pid"
+ctl_ok 'status' status "$pid" --json
+is "$(json .config.prof)" true 'status: config.prof'
+is "$(json .opt.prof)" true 'status: opt.prof'
+is "$(json .prof.active)" false 'status: prof.active'
+is "$(mallctl prof.active)" 0 'redis says the same'
+ctl_ok 'status for people' status "$pid"
+like "$(sed -n 1p "$T/out")" 'opt\.prof.*true' 'status: its first line is opt.prof'
+like "$(sed -n 2p "$T/out")" 'prof\.active.*false' 'status: its second line is prof.active'
+like "$(sed -n 3p "$T/out")" 'prof\.thread_active_init.*true' 'status: its third line is prof.thread_active_init'
+ctl_ok 'list' list --json
+is "$(jq -r --argjson p "$pid" '.. | objects | select(.pid? == $p) | .linkage' "$T/out")" shared 'list: has it'
+assert_untouched "$pid" 'looking leaves it untouched'
+
+# --- activate ---
+ctl_ok 'activate' activate "$pid" --json
+is "$(json '[.changed, .before, .after, .pid] | @csv')" "true,false,true,$pid" 'activate: changed'
+like "$(json .pause_us)" '^[0-9]+$' 'activate: says how long it stood'
+is "$(mallctl prof.active)" 1 'redis says that it is active'
+assert_untouched "$pid" 'activate leaves it untouched'
+load_redis 20000 300
+ctl_ok 'status while active' status "$pid" --json
+is "$(json .prof.active)" true 'status: active'
+
+# --- dump ---
+ctl_ok 'deactivate' deactivate "$pid" --json
+is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'deactivate: changed'
+is "$(mallctl prof.active)" 0 'redis says that it is not active any more'
+
+# Ours between two of redis's own: while those agree, ours must agree with them.
+for attempt in 1 2 3 4 5; do
+	redis DEBUG MALLCTL-STR prof.dump "$T/oracle1.heap" >/dev/null
+	rm -f "$T/ours.heap"
+	run_ctl dump "$pid" -o "$T/ours.heap" --json
+	redis DEBUG MALLCTL-STR prof.dump "$T/oracle2.heap" >/dev/null
+	cmp -s <(records_of "$T/oracle1.heap") <(records_of "$T/oracle2.heap") && break
+	diag "redis's own dumps differ in attempt $attempt"
+done
+is "$status" 0 'dump' || diag "$err"
+is "$(json .file)" "$T/ours.heap" 'dump: names the file'
+is "$(json .bytes)" "$(stat -c %s "$T/ours.heap")" 'dump: counts its bytes'
+is "$(json .via)" memfd 'dump: came through a memfd'
+ok 'dump: is a profile' is_profile "$T/ours.heap"
+like "$(stacks_of "$T/ours.heap" | wc -l)" '^[1-9][0-9]*$' 'dump: has stacks'
+ok 'dump: the stacks and counters of redis'\''s own dump' \
+	diff <(records_of "$T/oracle2.heap") <(records_of "$T/ours.heap")
+ctl_ok 'dump to standard output' dump "$pid" -o -
+ok 'dump: standard output is a profile' is_profile "$T/out"
+(cd "$T" && "$CTL" dump "$pid" >out 2>err)
+named=$(cd "$T" && echo redis-server."$pid".*.heap)
+like "$named" "^redis-server\.$pid\.[0-9]{8}T?-?[0-9]{6}Z?\.heap\$" 'dump: makes a name of its own'
+ok 'dump: that file is a profile' is_profile "$T/$named"
+assert_untouched "$pid" 'dump leaves it untouched'
+
+# --- the target's own files ---
+ctl_ok 'prefix' prefix "$pid" "$T/own" --json
+ctl_ok 'dump --in-target by the prefix' dump "$pid" --in-target --json
+ok 'dump --in-target: its file is a profile' is_profile "$(ls "$T"/own.*.heap)"
+like "$(json .file)" "^($T/own\.$pid\.0\.m0\.heap|null)\$" 'dump --in-target: names the file'
+ctl_ok 'dump --in-target PATH' dump "$pid" --in-target "$T/chosen.heap" --json
+is "$(json .file)" "$T/chosen.heap" 'dump --in-target PATH: names the file'
+ok 'dump --in-target PATH: is a profile' is_profile "$T/chosen.heap"
+ctl_fails 10 'no-such-folder' 'dump --in-target into no folder is refused' \
+	dump "$pid" --in-target "$T/no-such-folder/x.heap"
+assert_untouched "$pid" 'dumps by the target leave it untouched'
+
+# --- reset, gdump ---
+ctl_ok 'reset --lg-sample' reset "$pid" --lg-sample 14 --json
+is "$(mallctl prof.lg_sample)" 14 'redis says the new rate'
+ctl_ok 'reset --sample-rate' reset "$pid" --sample-rate 64K
+is "$(mallctl prof.lg_sample)" 16 'redis says the new rate again'
+ctl_ok 'reset alone' reset "$pid"
+is "$(mallctl prof.lg_sample)" 16 'reset alone keeps the rate'
+ctl_ok 'gdump on' gdump "$pid" on --json
+is "$(json '[.changed, .before, .after] | @csv')" true,false,true 'gdump on: changed'
+is "$(mallctl prof.gdump)" 1 'redis says that gdump is on'
+ctl_ok 'gdump off' gdump "$pid" off --json
+is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'gdump off: changed'
+is "$(mallctl prof.gdump)" 0 'redis says that gdump is off'
+assert_untouched "$pid" 'reset and gdump leave it untouched'
+
+# --- stats, get, set ---
+ctl_ok 'stats -f json' stats "$pid" -f json
+like "$(json .jemalloc.version)" '^5\.' 'stats -f json: jemalloc'\''s own document'
+ctl_ok 'stats -f text' stats "$pid" -f text
+like "$out" 'Begin jemalloc statistics' 'stats -f text: jemalloc'\''s own text'
+ctl_ok 'stats -f prom' stats "$pid" -f prom
+like "$out" 'jemalloc_[a-z_]+(\{[^}]*\})? [0-9]' 'stats -f prom: metrics'
+ctl_ok 'get' get "$pid" prof.active opt.lg_prof_sample version --json
+is "$(json .prof.active)" false 'get: a bool'
+is "$(json .opt.lg_prof_sample)" 12 'get: a size'
+like "$(json .version)" '^5\.' 'get: a string'
+ctl_ok 'set' set "$pid" prof.active true --json
+is "$(mallctl prof.active)" 1 'set: redis says so'
+ctl_ok 'set back' set "$pid" prof.active off
+is "$(mallctl prof.active)" 0 'set back: redis says so'
+ctl_fails 2 'no\.such\.name' 'get refuses an unknown name' get "$pid" no.such.name
+ctl_fails 2 'bool|true' 'set refuses a value of another type' set "$pid" prof.active 17
+ctl_fails 2 'read|writ' 'set refuses what can only be read' set "$pid" version x
+ctl_fails 2 '.' 'set refuses what does harm' set "$pid" arena.0.reset
+ctl_ok 'version' version
+assert_untouched "$pid" 'stats, get and set leave it untouched'
+
+# --- by name ---
+comm=t$RANDOM
+MALLOC_CONF=$PROF start_redis
+printf %s "$comm" >"/proc/$pid/comm"
+snapshot "$pid"
+ctl_ok '--comm finds it' activate --comm "$comm" --json
+is "$(json .pid)" "$pid" '--comm: the right one'
+ctl_ok '-p' deactivate -p "$pid"
+assert_untouched "$pid"
+
+done_testing

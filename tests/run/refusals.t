@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Each refusal: its exit status, its cause, its fix, and a target that noticed nothing.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+
+# has_fix REGEX NAME: the second line of the last message
+has_fix()
+{
+	like "$err" "fix: .*($1)" "$2: says what to do"
+}
+
+# --- no such process ---
+gone()
+{
+	local last
+
+	sleep 60 &
+	last=$!
+	kill "$last"
+	wait "$last" 2>/dev/null
+	echo "$last"
+}
+absent=$(gone 2>/dev/null)
+for command in check status activate deactivate dump; do
+	run_ctl "$command" "$absent"
+	is "$status" 3 "$command: no such process"
+	like "$out$err" 'no (such )?process|not running|does not exist' "$command: says that there is no such process"
+done
+run_ctl activate "$absent" --json
+is "$status" 3 'with --json too'
+is "$(json '.error.code' "$T/err")$(json '.error.code // empty')" no_process 'with --json: its code'
+ctl_fails 3 'process' 'pid 4194304 and more' activate 4999999
+ctl_fails 3 'process|comm' 'no process of that name' activate --comm nobody-has-this
+
+# A thread's id is no process.
+start_victim idle 2
+snapshot "$pid"
+for tid in "/proc/$pid/task"/*; do
+	[ "${tid##*/}" = "$pid" ] && continue
+	ctl_fails 2 "thread.*$pid" 'a thread id is refused, and the process named' activate "${tid##*/}"
+done
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- it ends meanwhile: whichever moment, it is said, in time, and never with 0 and no file ---
+odd=''
+for i in 1 2 3 4 5 6 7 8; do
+	start_victim busy 2
+	victim=$pid
+	"$CTL" dump "$victim" -o "$T/ends.$i.heap" >"$T/out" 2>"$T/err" &
+	ctl=$!
+	sleep "0.00$((i * 2))"
+	end_child "$victim" -KILL
+	wait "$ctl"
+	status=$?
+	wait "$victim" 2>/dev/null
+	case $status in
+	0) is_profile "$T/ends.$i.heap" || odd+=" 0-without-profile" ;;
+	3 | 9) [ -e "$T/ends.$i.heap" ] && odd+=" $status-with-file" ;;
+	*) odd+=" $status:$(<"$T/err")" ;;
+	esac
+done 2>/dev/null
+is "$odd" '' 'a target that is killed meanwhile: 0 with a profile, or 3 or 9 without'
+
+# --- no jemalloc ---
+start_victim idle-plain
+snapshot "$pid"
+ctl_fails 5 'jemalloc' 'a program without jemalloc' activate "$pid"
+has_fix '.' 'a program without jemalloc'
+run_ctl check "$pid" --json
+is "$status" 5 'a program without jemalloc: check'
+is "$(json .ready)" false 'a program without jemalloc: not ready'
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- profiling is not there ---
+MALLOC_CONF='' start_redis
+snapshot "$pid"
+for command in activate dump reset; do
+	ctl_fails 6 'opt\.prof' "redis without prof:true: $command" "$command" "$pid"
+	has_fix 'MALLOC_CONF=.*prof:true' "redis without prof:true: $command"
+done
+ctl_ok 'redis without prof:true: status' status "$pid" --json
+is "$(json .opt.prof)" false 'redis without prof:true: status says opt.prof'
+run_ctl check "$pid"
+is "$status" 6 'redis without prof:true: check'
+ctl_ok 'redis without prof:true: deactivate changes nothing' deactivate "$pid" --json
+is "$(json .changed)" false 'redis without prof:true: deactivate, changed'
+assert_untouched "$pid"
+stop_target "$pid"
+
+for v in je rjem; do
+	MALLOC_CONF='' start_victim idle-$v
+	snapshot "$pid"
+	ctl_fails 6 'opt\.prof' "$v without prof:true" activate "$pid"
+	[ $v = je ] && name=JE_MALLOC_CONF || name=_RJEM_MALLOC_CONF
+	has_fix "$name=.*prof:true" "$v without prof:true: the variable's own name"
+	assert_untouched "$pid"
+	stop_target "$pid"
+done
+
+# --- a caller without the right ---
+start_victim idle
+snapshot "$pid"
+cp "$CTL" "$T/ctl"
+chmod 755 "$T/ctl"
+setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	"$T/ctl" activate "$pid" >"$T/out" 2>"$T/err" </dev/null
+is "$?" 4 'nobody: exit status'
+err=$(<"$T/err")
+like "$err" '[Pp]ermi|not allowed|owned|belongs|user' 'nobody: the cause'
+has_fix 'root|sudo|CAP_SYS_PTRACE' 'nobody'
+assert_untouched "$pid"
+
+# --- another tracer ---
+"$VICTIMS/tracer" "$pid" >"$T/tracer" &
+tracer=$!
+own "$tracer"
+within 10 grep -q ready "$T/tracer" || bail_out 'the tracer did not start'
+tests/photo take "$pid" "$T/photo.$pid"
+for command in check activate dump; do
+	run_ctl "$command" "$pid"
+	is "$status" 7 "another tracer: $command"
+	like "$out$err" "$tracer" "another tracer: $command names it"
+done
+has_fix '.' 'another tracer'
+assert_untouched "$pid" 'with another tracer: untouched, the tracer still there'
+end_child "$tracer" -KILL
+wait "$tracer" 2>/dev/null
+ctl_ok 'after the tracer is gone it works' activate "$pid"
+stop_target "$pid"
+
+# --- stopped ---
+start_victim idle
+kill -STOP "$pid"
+snapshot "$pid"
+for command in activate dump; do
+	ctl_fails 8 'stopped' "a stopped process: $command" "$command" "$pid"
+	has_fix 'CONT' "a stopped process: $command"
+done
+is "$(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat")" T 'a stopped process is still stopped'
+ok 'a stopped process looks as before' tests/photo check "$pid" "$T/photo.$pid"
+kill -CONT "$pid"
+snapshot "$pid"
+ctl_ok 'after SIGCONT it works' activate "$pid"
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- 32 bits ---
+"$VICTIMS/small32" &
+pid=$!
+own "$pid"
+within 10 grep -q small32 "/proc/$pid/comm"
+snapshot "$pid"
+run_ctl activate "$pid"
+like "$status" '^(1|5)$' 'a 32-bit target: exit status'
+like "$err" '32-bit' 'a 32-bit target: the cause'
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- a kernel thread, a zombie, ourselves ---
+run_ctl activate 2
+like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
+bash -c 'sleep 0 & echo $!; exec sleep 60' >"$T/zombie" &
+own $!
+within 10 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'
+run_ctl activate "$(<"$T/zombie")"
+like "$status" '^(3|9)$' 'a zombie is refused' || diag "$err"
+ctl_fails 2 '.' 'pid 0 is refused' activate 0
+ctl_fails 2 '.' 'a negative pid is refused' activate -- -1
+
+done_testing

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Asking twice is no error, and asking often leaves nothing behind.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+MALLOC_CONF=$PROF start_victim idle 2
+snapshot "$pid"
+
+for want in true false; do
+	ctl_ok "activate ($want)" activate "$pid" --json
+	is "$(json '[.changed, .after] | @csv')" "$want,true" "activate: changed is $want"
+done
+assert_untouched "$pid" 'activated twice'
+for want in true false; do
+	ctl_ok "deactivate ($want)" deactivate "$pid" --json
+	is "$(json '[.changed, .after] | @csv')" "$want,false" "deactivate: changed is $want"
+done
+assert_untouched "$pid" 'deactivated twice'
+
+for mode in thread inline; do
+	ctl_ok "activate --mode $mode" activate "$pid" --mode "$mode" --json
+	is "$(json .changed)" true "activate --mode $mode: changed"
+	ctl_ok "deactivate --mode $mode" deactivate "$pid" --mode "$mode" --json
+	is "$(json .changed)" true "deactivate --mode $mode: changed"
+	assert_untouched "$pid" "untouched in mode $mode"
+done
+
+# The first rounds may make jemalloc and the C library keep memory; after these, none does.
+round()
+{
+	"$CTL" activate "$pid" && "$CTL" dump "$pid" -o "$T/x.heap" --force &&
+		"$CTL" stats "$pid" -f json && "$CTL" deactivate "$pid"
+} >"$T/round.log" 2>&1
+for _ in 1 2 3 4 5; do
+	round
+done
+before=$(tests/photo anon "$pid")
+bad=0
+for _ in $(seq "${ROUNDS:-20}"); do
+	round || bad=$((bad + 1))
+done
+is "$bad" 0 'twenty more rounds' || diag "$(<"$T/round.log")"
+is "$(tests/photo anon "$pid")" "$before" 'twenty more rounds: not a byte of memory mapped more'
+assert_untouched "$pid" 'untouched after all rounds'
+
+done_testing
