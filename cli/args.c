@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/args.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const colors[] = { "auto", "always", "never", NULL };
+static const char *const modes[] = { "auto", "thread", "inline", NULL };
+
+const struct option_def global_options[] = {
+	{ "pid", 'p', OPTION_INT, "PID", "the process, instead of the first word", ARG(pid), NULL },
+	{ "comm", 0, OPTION_STRING, "NAME", "the process with this name, if it is the only one",
+	  ARG(comm), NULL },
+	{ "json", 0, OPTION_FLAG, NULL, "one JSON document on stdout, also for an error", ARG(json),
+	  NULL },
+	{ "quiet", 'q', OPTION_FLAG, NULL, "data and errors only", ARG(quiet), NULL },
+	{ "verbose", 'v', OPTION_FLAG, NULL, "say what is done to the process", ARG(verbose),
+	  NULL },
+	{ "color", 0, OPTION_CHOICE, "WHEN", "auto, always or never", ARG(color), colors },
+	{ "timeout", 0, OPTION_DURATION, "D", "give up waiting for the calls after D (60s)",
+	  ARG(timeout_ms), NULL },
+	{ "max-pause", 0, OPTION_DURATION, "D", "longest stop of the borrowed thread (250ms)",
+	  ARG(max_pause_ms), NULL },
+	{ "mode", 0, OPTION_CHOICE, "MODE",
+	  "auto, thread (calls in a new thread) or inline (in a borrowed one)", ARG(mode), modes },
+	{ "wait", 0, OPTION_DURATION, "D", "while another tracer is at work, try again for D",
+	  ARG(wait_ms), NULL },
+	{ "help", 'h', OPTION_FLAG, NULL, "show help, of the command if one is named", ARG(help),
+	  NULL },
+	{ "version", 'V', OPTION_FLAG, NULL, "show the version", ARG(version), NULL },
+	{ .name = NULL },
+};
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* Where parsing stands. */
+struct parser {
+	char **argv;
+	int argc, next;
+	struct args *args;
+	const struct command *command;
+	bool words_only; /* after "--" */
+};
+
+static const struct option_def *find_in(const struct option_def *table, const char *name,
+					size_t len, char letter)
+{
+	for (; table && table->name; table++) {
+		if (letter ? table->letter == letter
+			   : strlen(table->name) == len && !strncmp(table->name, name, len))
+			return table;
+	}
+	return NULL;
+}
+
+static const struct option_def *find_option(const struct parser *p, const char *name, size_t len,
+					    char letter)
+{
+	const struct option_def *o = find_in(global_options, name, len, letter);
+
+	return o || !p->command ? o : find_in(p->command->options, name, len, letter);
+}
+
+static int set_choice(const struct option_def *o, const char *text, int *value, struct err *err)
+{
+	char safe[64];
+
+	for (int i = 0; o->choices[i]; i++) {
+		if (!strcmp(o->choices[i], text)) {
+			*value = i;
+			return 0;
+		}
+	}
+	return err_set(err, ERR_USAGE, "--%s does not know %s: %s", o->name,
+		       output_safe(text, safe, sizeof(safe)), o->help);
+}
+
+static int set_value(const struct option_def *o, const char *text, struct args *args,
+		     struct err *err)
+{
+	void *at = (char *)args + o->offset;
+	int failed = 0;
+
+	switch (o->type) {
+	case OPTION_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case OPTION_STRING:
+	case OPTION_OPTIONAL:
+	case OPTION_FILE:
+		*(const char **)at = text;
+		return 0;
+	case OPTION_CHOICE:
+		return set_choice(o, text, at, err);
+	case OPTION_INT:
+		failed = text_int_parse(text, 0, INT_MAX, at, err);
+		break;
+	case OPTION_DURATION:
+		failed = text_duration_parse(text, at, err);
+		break;
+	case OPTION_SIZE:
+		failed = text_size_parse(text, at, err);
+		break;
+	}
+	return failed ? err_wrap(err, "--%s", o->name) : 0;
+}
+
+static bool all_digits(const char *s)
+{
+	return *s && s[strspn(s, "0123456789")] == '\0';
+}
+
+/* Is this word an option? "-" is a name for stdout, and "-1" a number. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]);
+}
+
+/* The argument of `o`: what is attached to it, else the next word. */
+static int take_argument(struct parser *p, const struct option_def *o, const char *attached,
+			 struct err *err)
+{
+	const char *next = p->next < p->argc ? p->argv[p->next] : NULL;
+
+	if (o->type == OPTION_FLAG) {
+		if (attached)
+			return err_set(err, ERR_USAGE, "--%s takes no argument", o->name);
+		return set_value(o, NULL, p->args, err);
+	}
+	if (attached)
+		return set_value(o, attached, p->args, err);
+	if (o->type == OPTION_OPTIONAL && (!next || is_option(next) || all_digits(next)))
+		return set_value(o, "", p->args, err);
+	if (!next)
+		return err_set(err, ERR_USAGE, "--%s needs an argument: %s", o->name, o->arg);
+	p->next++;
+	return set_value(o, next, p->args, err);
+}
+
+static int unknown_option(const struct parser *p, const char *word, struct err *err)
+{
+	char safe[128];
+
+	err_set(err, ERR_USAGE, "unknown option: %s", output_safe(word, safe, sizeof(safe)));
+	if (p->command)
+		return err_fix(err, "see jeprof-ctl %s --help", p->command->name);
+	return err_fix(err, "see jeprof-ctl --help");
+}
+
+static int parse_long(struct parser *p, const char *word, struct err *err)
+{
+	size_t len = strcspn(word + 2, "=");
+	const struct option_def *o = find_option(p, word + 2, len, 0);
+
+	if (!o)
+		return unknown_option(p, word, err);
+	return take_argument(p, o, word[2 + len] ? word + 2 + len + 1 : NULL, err);
+}
+
+/* "-qv" is two flags; "-p42" is an option and its argument. */
+static int parse_short(struct parser *p, const char *word, struct err *err)
+{
+	for (const char *c = word + 1; *c; c++) {
+		const struct option_def *o = find_option(p, NULL, 0, *c);
+
+		if (!o)
+			return unknown_option(p, word, err);
+		if (o->type != OPTION_FLAG)
+			return take_argument(p, o, c[1] ? c + 1 : NULL, err);
+		if (set_value(o, NULL, p->args, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int add_word(struct parser *p, const char *word, struct err *err)
+{
+	if (p->args->n_words == WORDS_MAX)
+		return err_set(err, ERR_USAGE, "more than %d words", WORDS_MAX);
+	p->args->words[p->args->n_words++] = word;
+	return 0;
+}
+
+static int parse_one(struct parser *p, const char *word, struct err *err)
+{
+	if (p->words_only || !is_option(word))
+		return add_word(p, word, err);
+	if (!strcmp(word, "--")) {
+		p->words_only = true;
+		return 0;
+	}
+	return word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
+}
+
+/*
+ * Options may stand before the command, and its own are needed to tell which
+ * words are arguments of options: so the command is looked for first, as the
+ * first word that is neither an option nor the argument of a global one.
+ */
+static int find_command(struct parser *p, struct err *err)
+{
+	char safe[64];
+
+	for (int i = 1; i < p->argc; i++) {
+		const char *word = p->argv[i];
+		const struct option_def *o;
+		size_t len;
+
+		if (!is_option(word)) {
+			p->command = command_find(word);
+			if (p->command)
+				return i;
+			err_set(err, ERR_USAGE, "unknown command: %s",
+				output_safe(word, safe, sizeof(safe)));
+			return err_fix(err, "see jeprof-ctl --help");
+		}
+		len = strcspn(word, "=");
+		o = word[1] == '-' ? find_in(global_options, word + 2, len - 2, 0)
+				   : find_in(global_options, NULL, 0, word[strlen(word) - 1]);
+		if (o && o->type != OPTION_FLAG && !word[len] && (word[1] == '-' || !word[2]))
+			i++;
+	}
+	return 0;
+}
+
+static void take_words(struct args *args, size_t n)
+{
+	args->n_words -= n;
+	memmove(args->words, args->words + n, args->n_words * sizeof(args->words[0]));
+}
+
+static int take_pid(struct args *args, const struct command *command, struct err *err)
+{
+	if (args->pid && args->comm)
+		return err_set(err, ERR_USAGE, "--pid and --comm exclude each other");
+	if (args->pid || args->comm)
+		return 0;
+	if (!args->n_words) {
+		err_set(err, ERR_USAGE, "%s needs a process", command->name);
+		return err_fix(err, "jeprof-ctl %s %s; jeprof-ctl list shows who uses jemalloc",
+			       command->name, command->words);
+	}
+	if (text_int_parse(args->words[0], 1, INT_MAX, &args->pid, err))
+		return err_wrap(err, "PID");
+	take_words(args, 1);
+	return 0;
+}
+
+static int check_words(const struct args *args, const struct command *command, struct err *err)
+{
+	char safe[64];
+
+	if (args->n_words >= command->min_words && args->n_words <= command->max_words)
+		return 0;
+	if (args->n_words > command->max_words)
+		err_set(err, ERR_USAGE, "%s: one word too many: %s", command->name,
+			output_safe(args->words[command->max_words], safe, sizeof(safe)));
+	else
+		err_set(err, ERR_USAGE, "%s: an argument is missing", command->name);
+	return err_fix(err, "jeprof-ctl %s %s", command->name, command->words);
+}
+
+int args_parse(int argc, char **argv, struct args *args, const struct command **command,
+	       struct err *err)
+{
+	struct parser p = { .argv = argv, .argc = argc, .next = 1, .args = args };
+	int at;
+
+	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT };
+	/* An error is to be told in the form that was asked for, wherever it stands. */
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		args->json |= !strcmp(argv[i], "--json");
+	at = find_command(&p, err);
+	if (at < 0)
+		return -1;
+	while (p.next < argc) {
+		int i = p.next++;
+
+		if (i != at && parse_one(&p, argv[i], err))
+			return -1;
+	}
+	*command = p.command;
+	if (!p.command || args->help || args->version)
+		return 0;
+	if (p.command->needs_pid && take_pid(args, p.command, err))
+		return -1;
+	return check_words(args, p.command, err);
+}
+
+int args_pid(const struct args *args, pid_t *pid, struct err *err)
+{
+	if (args->comm)
+		return ops_find_comm(args->comm, pid, err);
+	*pid = (pid_t)args->pid;
+	return 0;
+}
+
+static void log_line(const char *line)
+{
+	char safe[1024];
+
+	fprintf(stderr, "jeprof-ctl: %s\n", output_safe(line, safe, sizeof(safe)));
+}
+
+static unsigned int clamp_ms(uint64_t ms)
+{
+	return ms < UINT_MAX ? (unsigned int)ms : UINT_MAX;
+}
+
+void args_options(const struct args *args, struct ops_options *options)
+{
+	*options = (struct ops_options){
+		.mode = (enum injector_mode)args->mode,
+		.timeout_ms = clamp_ms(args->timeout_ms),
+		.max_pause_ms = clamp_ms(args->max_pause_ms),
+		.wait_ms = clamp_ms(args->wait_ms),
+		.log = args->verbose ? log_line : NULL,
+	};
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the command line said. Options are tables: parsing, help and completion derive from them. */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include "base/err.h"
+#include "injector/injector.h"
+#include "ops/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define WORDS_MAX 64
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };
+
+/* The values of all options of all commands. */
+struct args {
+	bool json, quiet, verbose, help, version;
+	int color; /* enum color */
+	int mode;  /* enum injector_mode */
+	uint64_t timeout_ms, max_pause_ms, wait_ms;
+	int64_t pid; /* 0: not given */
+	const char *comm;
+
+	bool force;
+	const char *output;
+	const char *in_target; /* "" without a path, NULL when not given */
+	int format;	       /* enum format */
+	int64_t lg_sample;     /* -1: not given */
+	uint64_t sample_rate;  /* 0: not given */
+	const char *uid;
+
+	const char *words[WORDS_MAX]; /* after the command and the pid */
+	size_t n_words;
+};
+
+enum option_type {
+	OPTION_FLAG,	 /* bool */
+	OPTION_STRING,	 /* const char * */
+	OPTION_OPTIONAL, /* const char *: "" when the next word is an option, a number or missing */
+	OPTION_INT,	 /* int64_t, not negative */
+	OPTION_DURATION, /* uint64_t, milliseconds */
+	OPTION_SIZE,	 /* uint64_t, bytes */
+	OPTION_CHOICE,	 /* int: the index in `choices` */
+	OPTION_FILE,	 /* const char *, a path: completed as one */
+};
+
+struct option_def {
+	const char *name; /* long name, without the dashes; NULL ends a table */
+	char letter;	  /* short name, 0 if none */
+	enum option_type type;
+	const char *arg; /* what its argument is called, NULL if it has none */
+	const char *help;
+	size_t offset;		    /* in struct args */
+	const char *const *choices; /* OPTION_CHOICE: NULL at the end */
+};
+
+struct command {
+	const char *name;
+	const char *words;		  /* its arguments after the options, as usage shows them */
+	const char *help;		  /* one line */
+	const struct option_def *options; /* its own, NULL if none */
+	bool needs_pid;
+	unsigned int min_words, max_words; /* the pid not counted */
+	const char *const *choices;	   /* of its first word, for completion; NULL if free */
+	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */
+	int (*run)(const struct args *args, struct err *err);
+};
+
+/* Where an option's value lies, for the tables. */
+#define ARG(field) offsetof(struct args, field)
+
+extern const struct option_def global_options[];
+extern const struct command *const commands[]; /* NULL at the end */
+
+/* NULL if there is none of that name. */
+const struct command *command_find(const char *name);
+
+/* Fill `args` and `command` (NULL when the line names none). ERR_USAGE says what is wrong. */
+int args_parse(int argc, char **argv, struct args *args, const struct command **command,
+	       struct err *err) __must_check;
+
+/* The process the line means: its pid, or the only one with the name of --comm. */
+int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
+
+/* What the line says about how to do it. */
+void args_options(const struct args *args, struct ops_options *options);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+#include "cli/out.h"
+
+static int run(const struct args *args, struct err *err)
+{
+	struct ops_options options;
+	struct ops_change change;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (args_pid(args, &pid, err) || ops_deactivate(pid, &options, &change, err))
+		return -1;
+	return out_change(args, "prof.active", &change, err);
+}
+
+const struct command cmd_deactivate = {
+	.name = "deactivate",
+	.words = "PID",
+	.help = "stop sampling; what was sampled stays in the profile",
+	.needs_pid = true,
+	.run = run,
+};

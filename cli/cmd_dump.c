@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_def options_of_dump[] = {
+	{ "output", 'o', OPTION_FILE, "FILE",
+	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output),
+	  NULL },
+	{ "in-target", 0, OPTION_OPTIONAL, "[PATH]",
+	  "let the process write it itself, to PATH or by its own prefix", ARG(in_target), NULL },
+	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ .name = NULL },
+};
+
+static const char *const via_names[] = {
+	[OPS_VIA_MEMFD] = "memfd",
+	[OPS_VIA_TARGET] = "target",
+};
+
+static int print_json(const struct ops_dump *dump, struct err *err)
+{
+	struct json_object *doc = out_doc(&dump->cost);
+
+	json_set_text(doc, "file", dump->file);
+	json_set(doc, "bytes", dump->file ? json_object_new_uint64(dump->bytes) : NULL);
+	json_set_text(doc, "via", via_names[dump->via]);
+	out_doc_cost(doc, &dump->cost, dump->warning);
+	return out_json(doc, err);
+}
+
+static int print(const struct args *args, const struct ops_dump *dump, bool to_stdout,
+		 struct err *err)
+{
+	char safe[4096], size[16], who[OUT_WHO_SIZE];
+
+	out_warning(args, dump->warning);
+	out_cost(args, &dump->cost);
+	if (to_stdout)
+		return 0;
+	if (args->json)
+		return print_json(dump, err);
+	if (!dump->file)
+		return out_line(err, "%s wrote a profile", out_who(&dump->cost, who, sizeof(who)));
+	output_safe(dump->file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s%s)", safe, text_size(dump->bytes, size, sizeof(size)),
+			dump->via == OPS_VIA_TARGET ? ", in the target's file system" : "");
+}
+
+static int request_of(const struct args *args, struct ops_dump_request *request, bool to_stdout,
+		      struct err *err)
+{
+	*request = (struct ops_dump_request){
+		.file = args->output,
+		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
+		.force = args->force,
+		.in_target = args->in_target != NULL,
+		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
+	};
+	if (args->in_target && args->output)
+		return err_set(err, ERR_USAGE, "--in-target and -o exclude each other");
+	if (to_stdout && args->json) {
+		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
+		return err_fix(err, "write the profile to a file with -o FILE");
+	}
+	return 0;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	bool to_stdout = args->output && !strcmp(args->output, "-");
+	struct ops_dump_request request;
+	struct ops_options options;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (request_of(args, &request, to_stdout, err) || args_pid(args, &pid, err) ||
+	    ops_dump(pid, &request, &options, &dump, err))
+		return -1;
+	return print(args, &dump, to_stdout, err);
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.words = "PID",
+	.help = "bring a heap profile here",
+	.options = options_of_dump,
+	.needs_pid = true,
+	.run = run,
+};

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <string.h>
+
+static const char *const states[] = { "on", "off", NULL };
+
+static int run(const struct args *args, struct err *err)
+{
+	struct ops_options options;
+	struct ops_change change;
+	char safe[64];
+	bool on = !strcmp(args->words[0], "on");
+	pid_t pid;
+
+	if (!on && strcmp(args->words[0], "off"))
+		return err_set(err, ERR_USAGE, "gdump is on or off, not %s",
+			       output_safe(args->words[0], safe, sizeof(safe)));
+	args_options(args, &options);
+	if (args_pid(args, &pid, err) || ops_gdump(pid, on, &options, &change, err))
+		return -1;
+	return out_change(args, "prof.gdump", &change, err);
+}
+
+const struct command cmd_gdump = {
+	.name = "gdump",
+	.words = "PID on|off",
+	.help = "let the process dump by itself at every new maximum of its memory",
+	.needs_pid = true,
+	.min_words = 1,
+	.max_words = 1,
+	.choices = states,
+	.run = run,
+};

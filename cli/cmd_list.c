@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_def options_of_list[] = {
+	{ "uid", 0, OPTION_STRING, "USER", "only processes of this user, by name or number",
+	  ARG(uid), NULL },
+	{ .name = NULL },
+};
+
+#define COLUMNS 10
+#define CELL_SIZE 160
+
+static const char *const titles[COLUMNS] = { "PID",    "COMM",	   "USER",	  "VERSION",
+					     "PREFIX", "LINKAGE",  "CONFIG.PROF", "OPT.PROF",
+					     "RSS",    "CONTAINER" };
+
+struct table_row {
+	char cell[COLUMNS][CELL_SIZE];
+};
+
+static const char *tristate_text(enum tristate t)
+{
+	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
+}
+
+static struct json_object *tristate_json(enum tristate t)
+{
+	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
+}
+
+/* Up to the first '-': the commit that follows in jemalloc's own version is for status. */
+static void short_version(const char *version, char *buf, size_t size)
+{
+	char safe[CELL_SIZE];
+
+	output_safe(version, safe, sizeof(safe));
+	snprintf(buf, size, "%.*s", (int)strcspn(safe, "-"), safe);
+}
+
+static void user_name(uid_t uid, char *buf, size_t size)
+{
+	char text[4096];
+	struct passwd pw, *found = NULL;
+
+	if (!getpwuid_r(uid, &pw, text, sizeof(text), &found) && found)
+		output_safe(found->pw_name, buf, size);
+	else
+		snprintf(buf, size, "%u", uid);
+}
+
+static void fill_row(const struct ops_process *p, struct table_row *row)
+{
+	snprintf(row->cell[0], CELL_SIZE, "%d", p->pid);
+	output_safe(p->comm, row->cell[1], CELL_SIZE);
+	user_name(p->uid, row->cell[2], CELL_SIZE);
+	short_version(p->version, row->cell[3], CELL_SIZE);
+	output_safe(p->prefix, row->cell[4], CELL_SIZE);
+	snprintf(row->cell[5], CELL_SIZE, "%s", jemalloc_linkage_name(p->linkage));
+	snprintf(row->cell[6], CELL_SIZE, "%s", tristate_text(p->config_prof));
+	snprintf(row->cell[7], CELL_SIZE, "%s", tristate_text(p->opt_prof));
+	text_size(p->rss_bytes, row->cell[8], CELL_SIZE);
+	output_safe(p->container, row->cell[9], CELL_SIZE);
+	for (size_t c = 0; c < COLUMNS; c++) {
+		if (!row->cell[c][0])
+			strcpy(row->cell[c], "-");
+	}
+}
+
+static int print_row(const struct table_row *row, const int *width, struct err *err)
+{
+	char line[COLUMNS * (CELL_SIZE + 2)];
+	size_t at = 0;
+
+	for (size_t c = 0; c < COLUMNS; c++)
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%-*s%s",
+				       c + 1 < COLUMNS ? width[c] : 0, row->cell[c],
+				       c + 1 < COLUMNS ? "  " : "");
+	return out_line(err, "%s", line);
+}
+
+static int print_table(const struct ops_list *list, struct err *err)
+{
+	_cleanup_(cleanup_free) struct table_row *rows = calloc(list->n + 1, sizeof(*rows));
+	int width[COLUMNS] = { 0 };
+
+	if (!rows)
+		return err_set(err, ERR_FAILED, "out of memory");
+	for (size_t c = 0; c < COLUMNS; c++)
+		snprintf(rows[0].cell[c], CELL_SIZE, "%s", titles[c]);
+	for (size_t i = 0; i < list->n; i++)
+		fill_row(&list->v[i], &rows[i + 1]);
+	for (size_t i = 0; i <= list->n; i++) {
+		for (size_t c = 0; c < COLUMNS; c++) {
+			int len = (int)strlen(rows[i].cell[c]);
+
+			width[c] = len > width[c] ? len : width[c];
+		}
+	}
+	for (size_t i = 0; i <= list->n; i++) {
+		if (print_row(&rows[i], width, err))
+			return -1;
+	}
+	return 0;
+}
+
+static struct json_object *process_json(const struct ops_process *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_int(o, "pid", p->pid);
+	json_set_text(o, "comm", p->comm);
+	json_set_int(o, "uid", p->uid);
+	json_set_text(o, "version", p->version[0] ? p->version : NULL);
+	json_set_text(o, "prefix", p->prefix);
+	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
+	json_set(o, "config.prof", tristate_json(p->config_prof));
+	json_set(o, "opt.prof", tristate_json(p->opt_prof));
+	json_set(o, "prof.active", NULL);
+	json_set_u64(o, "rss_bytes", p->rss_bytes);
+	json_set_text(o, "container", p->container[0] ? p->container : NULL);
+	return o;
+}
+
+static int print_json(const struct ops_list *list, struct err *err)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < list->n; i++)
+		json_object_array_add(array, process_json(&list->v[i]));
+	return out_json(array, err);
+}
+
+static int parse_uid(const char *text, uid_t *uid, struct err *err)
+{
+	const struct passwd *pw;
+	char safe[64];
+	int64_t n;
+
+	if (isdigit((unsigned char)*text)) {
+		if (text_int_parse(text, 0, UINT_MAX, &n, err))
+			return err_wrap(err, "--uid");
+		*uid = (uid_t)n;
+		return 0;
+	}
+	pw = getpwnam(text);
+	if (!pw)
+		return err_set(err, ERR_USAGE, "--uid: no such user: %s",
+			       output_safe(text, safe, sizeof(safe)));
+	*uid = pw->pw_uid;
+	return 0;
+}
+
+static void talk(const struct args *args, const struct ops_list *list)
+{
+	if (args->quiet || args->json || !list->unreadable)
+		return;
+	fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
+		list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
+	struct ops_list_filter filter = { .comm = args->comm, .by_uid = args->uid != NULL };
+
+	if (args->pid)
+		return err_set(err, ERR_USAGE, "list shows all processes and takes no --pid");
+	if ((args->uid && parse_uid(args->uid, &filter.uid, err)) || ops_list(&filter, &list, err))
+		return -1;
+	if (args->json)
+		return print_json(&list, err);
+	if (print_table(&list, err))
+		return -1;
+	talk(args, &list);
+	return 0;
+}
+
+const struct command cmd_list = {
+	.name = "list",
+	.words = "",
+	.help = "show every process that uses jemalloc, and touch none",
+	.options = options_of_list,
+	.run = run,
+};

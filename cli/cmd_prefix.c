@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+static int run(const struct args *args, struct err *err)
+{
+	struct ops_options options;
+	struct ops_prefix prefix;
+	struct json_object *doc;
+	char who[OUT_WHO_SIZE];
+	pid_t pid;
+
+	args_options(args, &options);
+	if (args_pid(args, &pid, err) || ops_prefix(pid, args->words[0], &options, &prefix, err))
+		return -1;
+	out_warning(args, prefix.warning);
+	out_cost(args, &prefix.cost);
+	if (!args->json)
+		return out_line(err, "prof.prefix is now %s in %s", args->words[0],
+				out_who(&prefix.cost, who, sizeof(who)));
+	doc = out_doc(&prefix.cost);
+	json_set_text(doc, "prof.prefix", args->words[0]);
+	out_doc_cost(doc, &prefix.cost, prefix.warning);
+	return out_json(doc, err);
+}
+
+const struct command cmd_prefix = {
+	.name = "prefix",
+	.words = "PID PATH",
+	.help = "set where the process writes its own dumps (jemalloc 5.3.0 and newer)",
+	.needs_pid = true,
+	.min_words = 1,
+	.max_words = 1,
+	.run = run,
+};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <inttypes.h>
+
+static const struct option_def options_of_reset[] = {
+	{ "lg-sample", 0, OPTION_INT, "N", "from now on sample every 2^N bytes on average",
+	  ARG(lg_sample), NULL },
+	{ "sample-rate", 0, OPTION_SIZE, "SIZE", "the same as a size, a power of two such as 512K",
+	  ARG(sample_rate), NULL },
+	{ .name = NULL },
+};
+
+static int lg_wanted(const struct args *args, int *lg, struct err *err)
+{
+	*lg = OPS_LG_KEEP;
+	if (args->lg_sample >= 0 && args->sample_rate)
+		return err_set(err, ERR_USAGE, "--lg-sample and --sample-rate exclude each other");
+	if (args->lg_sample > 63)
+		return err_set(err, ERR_USAGE, "--lg-sample is from 0 to 63");
+	if (args->lg_sample >= 0)
+		*lg = (int)args->lg_sample;
+	if (!args->sample_rate)
+		return 0;
+	*lg = __builtin_ctzll(args->sample_rate);
+	if (args->sample_rate != 1ULL << *lg) {
+		err_set(err, ERR_USAGE, "--sample-rate %" PRIu64 " is no power of two",
+			args->sample_rate);
+		return err_fix(err, "use a power of two, such as 512K");
+	}
+	return 0;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	struct ops_options options;
+	struct json_object *doc;
+	struct ops_reset reset;
+	char who[OUT_WHO_SIZE];
+	pid_t pid;
+	int lg;
+
+	args_options(args, &options);
+	if (lg_wanted(args, &lg, err) || args_pid(args, &pid, err) ||
+	    ops_reset(pid, lg, &options, &reset, err))
+		return -1;
+	out_cost(args, &reset.cost);
+	if (!args->json)
+		return out_line(err,
+				"the samples of %s are forgotten; prof.lg_sample is %s%" PRIu64,
+				out_who(&reset.cost, who, sizeof(who)),
+				reset.lg_before != reset.lg_after ? "now " : "", reset.lg_after);
+	doc = out_doc(&reset.cost);
+	json_set_bool(doc, "changed", reset.lg_before != reset.lg_after);
+	json_set_u64(doc, "before", reset.lg_before);
+	json_set_u64(doc, "after", reset.lg_after);
+	json_set_u64(doc, "prof.lg_sample", reset.lg_after);
+	out_doc_cost(doc, &reset.cost, NULL);
+	return out_json(doc, err);
+}
+
+const struct command cmd_reset = {
+	.name = "reset",
+	.words = "PID",
+	.help = "forget all samples, and set another sample rate",
+	.options = options_of_reset,
+	.needs_pid = true,
+	.run = run,
+};

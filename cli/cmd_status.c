@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+static int print_json(const struct ops_status *status, struct err *err)
+{
+	const struct ops_jemalloc *je = &status->jemalloc;
+	struct json_object *doc = out_doc(&status->cost);
+
+	for (size_t i = 0; i < status->n; i++)
+		json_set(doc, status->values[i].name, out_value_json(&status->values[i]));
+	json_set_text(doc, "image", je->image);
+	json_set_text(doc, "version", je->version[0] ? je->version : NULL);
+	json_set_text(doc, "prefix", je->prefix);
+	json_set_text(doc, "linkage", jemalloc_linkage_name(je->linkage));
+	json_set_text(doc, "conf_variable", je->conf_name);
+	json_set_u64(doc, "other_jemallocs", je->others);
+	out_doc_cost(doc, &status->cost, NULL);
+	return out_json(doc, err);
+}
+
+static int print_line(struct err *err, const char *name, const char *raw)
+{
+	char safe[OUT_VALUE_SIZE];
+
+	return out_line(err, "%-28s %s", name, output_safe(raw, safe, sizeof(safe)));
+}
+
+static int print_jemalloc(const struct ops_jemalloc *je, struct err *err)
+{
+	const char *const lines[][2] = {
+		{ "image", je->image },
+		{ "version", je->version[0] ? je->version : "-" },
+		{ "prefix", je->prefix[0] ? je->prefix : "(none)" },
+		{ "linkage", jemalloc_linkage_name(je->linkage) },
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (print_line(err, lines[i][0], lines[i][1]))
+			return -1;
+	}
+	return 0;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_status_fini) struct ops_status status = { 0 };
+	struct ops_options options;
+	char text[OUT_VALUE_SIZE];
+	pid_t pid;
+
+	args_options(args, &options);
+	if (args_pid(args, &pid, err) || ops_status(pid, &options, &status, err))
+		return -1;
+	out_cost(args, &status.cost);
+	if (args->json)
+		return print_json(&status, err);
+	for (size_t i = 0; i < status.n; i++) {
+		if (print_line(err, status.values[i].name,
+			       out_value(&status.values[i], text, sizeof(text))))
+			return -1;
+	}
+	return print_jemalloc(&status.jemalloc, err);
+}
+
+const struct command cmd_status = {
+	.name = "status",
+	.words = "PID",
+	.help = "show how profiling is set up",
+	.needs_pid = true,
+	.run = run,
+};

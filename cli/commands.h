@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The commands, one per cmd_*.c. A new one is declared here and listed in commands.c. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/args.h"
+
+#define JEPROF_CTL_VERSION "0.1.0"
+
+extern const struct command cmd_list;
+extern const struct command cmd_check;
+extern const struct command cmd_status;
+extern const struct command cmd_activate;
+extern const struct command cmd_deactivate;
+extern const struct command cmd_dump;
+extern const struct command cmd_prefix;
+extern const struct command cmd_reset;
+extern const struct command cmd_gdump;
+extern const struct command cmd_stats;
+extern const struct command cmd_get;
+extern const struct command cmd_set;
+extern const struct command cmd_completion;
+extern const struct command cmd_version;
+
+#endif

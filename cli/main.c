@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/out.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+/*
+ * A standard descriptor that is closed would be given to the next file opened,
+ * and our talk would go there: fill the gap with one that cannot be written.
+ */
+static void fill_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int run(const struct args *args, const struct command *command, struct err *err)
+{
+	int ret;
+
+	if (args->help)
+		ret = command ? help_command(command, err) : help_all(err);
+	else if (args->version)
+		ret = cmd_version.run(args, err);
+	else if (command)
+		ret = command->run(args, err);
+	else
+		return err_set(err, ERR_USAGE, "a command is missing"),
+		       err_fix(err, "see jeprof-ctl --help");
+	return ret >= 0 && out_flush(err) ? -1 : ret;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command = NULL;
+	struct err err = ERR_INIT;
+	struct args args;
+	int ret;
+
+	fill_standard_fds();
+	/* A pipe nobody reads, and a file too large, are errors to report, not to die of. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (args_parse(argc, argv, &args, &command, &err))
+		return out_error(&args, &err);
+	ret = run(&args, command, &err);
+	return ret < 0 ? out_error(&args, &err) : ret;
+}

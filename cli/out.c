@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/out.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JSON_STYLE \
+	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+static int failed(struct err *err)
+{
+	return err_sys(err, ERR_OUTPUT, errno, "cannot write to stdout");
+}
+
+int out_write(const char *text, size_t len, struct err *err)
+{
+	return fwrite(text, 1, len, stdout) == len ? 0 : failed(err);
+}
+
+int out_line(struct err *err, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vprintf(fmt, ap);
+	va_end(ap);
+	return n < 0 || putchar('\n') == EOF ? failed(err) : 0;
+}
+
+int out_flush(struct err *err)
+{
+	return fflush(stdout) || ferror(stdout) ? failed(err) : 0;
+}
+
+int out_json(struct json_object *doc, struct err *err)
+{
+	int ret = out_line(err, "%s", json_object_to_json_string_ext(doc, JSON_STYLE));
+
+	json_object_put(doc);
+	return ret;
+}
+
+const char *out_who(const struct ops_cost *cost, char *buf, size_t size)
+{
+	char comm[PROC_COMM_SIZE * 4];
+
+	snprintf(buf, size, "%d (%s)", cost->pid, output_safe(cost->comm, comm, sizeof(comm)));
+	return buf;
+}
+
+void out_cost(const struct args *args, const struct ops_cost *cost)
+{
+	if (args->quiet || args->json || !cost->stops)
+		return;
+	if (cost->stops == 1)
+		fprintf(stderr, "stopped one thread (%d) for %" PRIu64 " µs\n", cost->tid,
+			cost->pause_us);
+	else
+		fprintf(stderr, "stopped one thread %u times, for %" PRIu64 " µs in all\n",
+			cost->stops, cost->pause_us);
+}
+
+void out_warning(const struct args *args, const char *warning)
+{
+	char safe[OPS_WARNING_SIZE * 2];
+
+	if (*warning && !args->json)
+		fprintf(stderr, "jeprof-ctl: %swarning:%s %s\n",
+			out_ink(args, STDERR_FILENO, INK_YELLOW),
+			out_ink(args, STDERR_FILENO, INK_NONE),
+			output_safe(warning, safe, sizeof(safe)));
+}
+
+struct json_object *out_doc(const struct ops_cost *cost)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_int(doc, "pid", cost->pid);
+	json_set_text(doc, "comm", cost->comm);
+	return doc;
+}
+
+void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning)
+{
+	json_set_u64(doc, "pause_us", cost->pause_us);
+	json_set_u64(doc, "call_us", cost->call_us);
+	json_set(doc, "mode", json_object_new_string(injector_mode_name(cost->mode)));
+	if (warning && *warning)
+		json_set_text(doc, "warning", warning);
+}
+
+const char *out_value(const struct ops_value *value, char *buf, size_t size)
+{
+	if (value->ret) {
+		snprintf(buf, size, "-");
+		return buf;
+	}
+	switch (value->ctl->type) {
+	case MALLCTL_BOOL:
+		snprintf(buf, size, "%s", value->v.b ? "true" : "false");
+		break;
+	case MALLCTL_U32:
+		snprintf(buf, size, "%" PRIu32, value->v.u32);
+		break;
+	case MALLCTL_U64:
+	case MALLCTL_SIZE:
+		snprintf(buf, size, "%" PRIu64, value->v.u64);
+		break;
+	case MALLCTL_SSIZE:
+		snprintf(buf, size, "%" PRId64, value->v.i64);
+		break;
+	case MALLCTL_STRING:
+		output_safe(value->text, buf, size);
+		break;
+	case MALLCTL_VOID:
+		buf[0] = '\0';
+		break;
+	}
+	return buf;
+}
+
+struct json_object *out_value_json(const struct ops_value *value)
+{
+	if (value->ret)
+		return NULL;
+	switch (value->ctl->type) {
+	case MALLCTL_BOOL:
+		return json_object_new_boolean(value->v.b);
+	case MALLCTL_U32:
+		return json_object_new_int64(value->v.u32);
+	case MALLCTL_U64:
+	case MALLCTL_SIZE:
+		return json_object_new_uint64(value->v.u64);
+	case MALLCTL_SSIZE:
+		return json_object_new_int64(value->v.i64);
+	case MALLCTL_STRING:
+		return json_text(value->text);
+	case MALLCTL_VOID:
+		break;
+	}
+	return NULL;
+}
+
+int out_change(const struct args *args, const char *name, const struct ops_change *change,
+	       struct err *err)
+{
+	struct json_object *doc;
+	char who[OUT_WHO_SIZE];
+
+	out_warning(args, change->warning);
+	out_cost(args, &change->cost);
+	if (args->json) {
+		doc = out_doc(&change->cost);
+		json_set_bool(doc, "changed", change->changed);
+		json_set_bool(doc, "before", change->before);
+		json_set_bool(doc, "after", change->after);
+		json_set_bool(doc, name, change->after);
+		out_doc_cost(doc, &change->cost, change->warning);
+		return out_json(doc, err);
+	}
+	out_who(&change->cost, who, sizeof(who));
+	return out_line(err, "%s is %s%s in %s", name, change->changed ? "now " : "",
+			change->after ? "true" : "false", who);
+}
+
+static int error_json(const struct err *err)
+{
+	struct json_object *doc = json_object_new_object();
+	struct err unwritten = ERR_INIT;
+
+	json_set_text(doc, "error.code", err_code_name(err->code));
+	json_set_text(doc, "error.message", err->msg);
+	json_set_text(doc, "error.fix", *err->fix ? err->fix : NULL);
+	return out_json(doc, &unwritten) || out_flush(&unwritten);
+}
+
+int out_error(const struct args *args, const struct err *err)
+{
+	char msg[sizeof(err->msg) * 2], fix[sizeof(err->fix) * 2];
+
+	if (args->json && !ferror(stdout) && !error_json(err))
+		return err_exit_status(err->code);
+	fprintf(stderr, "%sjeprof-ctl:%s %s\n", out_ink(args, STDERR_FILENO, INK_RED),
+		out_ink(args, STDERR_FILENO, INK_NONE), output_safe(err->msg, msg, sizeof(msg)));
+	if (*err->fix)
+		fprintf(stderr, "  fix: %s\n", output_safe(err->fix, fix, sizeof(fix)));
+	return err_exit_status(err->code);
+}
+
+const char *out_ink(const struct args *args, int fd, enum ink ink)
+{
+	static const char *const inks[] = {
+		[INK_NONE] = "\033[0m",	   [INK_GREEN] = "\033[32m", [INK_RED] = "\033[31m",
+		[INK_YELLOW] = "\033[33m", [INK_BOLD] = "\033[1m",
+	};
+	const char *no_color = getenv("NO_COLOR");
+
+	if (args->color == COLOR_NEVER)
+		return "";
+	if (args->color == COLOR_AUTO && ((no_color && *no_color) || !isatty(fd)))
+		return "";
+	return inks[ink];
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Printing: data on stdout, talk on stderr. */
+#ifndef CLI_OUT_H
+#define CLI_OUT_H
+
+#include "base/json.h"
+#include "cli/args.h"
+
+/* Print the document, and drop it. */
+int out_json(struct json_object *doc, struct err *err) __must_check;
+
+/* Print a line of data; names from a target go through output_safe() before. */
+int out_line(struct err *err, const char *fmt, ...) __printf_like(2, 3) __must_check;
+
+/* Write bytes to stdout as they are. */
+int out_write(const char *text, size_t len, struct err *err) __must_check;
+
+/* What stdio still holds; ERR_OUTPUT when it, or anything before, could not be written. */
+int out_flush(struct err *err) __must_check;
+
+/* On stderr, unless -q or --json: what the operation cost the process. */
+void out_cost(const struct args *args, const struct ops_cost *cost);
+
+/* On stderr, unless "": a warning. In JSON it is a member of the document. */
+void out_warning(const struct args *args, const char *warning);
+
+/* A document that starts with pid and comm, and ends (out_doc_cost()) with what it cost. */
+struct json_object *out_doc(const struct ops_cost *cost);
+void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning);
+
+/* "4242 (redis-server)". */
+#define OUT_WHO_SIZE 320
+const char *out_who(const struct ops_cost *cost, char *buf, size_t size);
+
+/* A mallctl value for people, and for JSON. */
+#define OUT_VALUE_SIZE 2100
+const char *out_value(const struct ops_value *value, char *buf, size_t size);
+struct json_object *out_value_json(const struct ops_value *value);
+
+/* What became of the switch `name`. */
+int out_change(const struct args *args, const char *name, const struct ops_change *change,
+	       struct err *err) __must_check;
+
+/* The error, in the form asked for. Returns the exit status. */
+int out_error(const struct args *args, const struct err *err);
+
+/* An escape sequence when `fd` is to be coloured, else "". */
+enum ink { INK_NONE, INK_GREEN, INK_RED, INK_YELLOW, INK_BOLD };
+const char *out_ink(const struct args *args, int fd, enum ink ink);
+
+#endif
