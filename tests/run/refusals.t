@@ -31,7 +31,8 @@ for command in check status activate deactivate dump; do
 done
 run_ctl activate "$absent" --json
 is "$status" 3 'with --json too'
-is "$(json '.error.code' "$T/err")$(json '.error.code // empty')" no_process 'with --json: its code'
+is "$(json .error.code)" no_process 'with --json: its code'
+like "$(json .error.message)" 'process' 'with --json: its message'
 ctl_fails 3 'process' 'pid 4194304 and more' activate 4999999
 ctl_fails 3 'process|comm' 'no process of that name' activate --comm nobody-has-this
 

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Targets behind seccomp filters: what works there works, what cannot is refused, and nothing
+# that the filter punishes is ever done.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+
+# behind FENCE: a victim behind it
+behind()
+{
+	wrap=("$VICTIMS/fenced" "$1")
+	start_victim idle 2
+	wrap=()
+	snapshot "$pid"
+}
+
+for fence in nnp clone-errno clone-kill memfd-errno open-errno; do
+	behind "$fence"
+	ctl_ok "$fence: activate" activate "$pid" --json
+	is "$(json .changed)" true "$fence: changed"
+	assert_untouched "$pid" "$fence: untouched by activate"
+	run_ctl dump "$pid" -o "$T/$fence.heap" --json
+	if [ "$status" -eq 0 ]; then
+		ok "$fence: a profile" is_profile "$T/$fence.heap"
+	else
+		like "$status" '^(8|10|4|1)$' "$fence: dump is refused"
+		like "$(json .error.fix)" '.' "$fence: dump: says what to do"
+		ok "$fence: no file is left" test ! -e "$T/$fence.heap"
+	fi
+	diag "$fence: dump: exit $status $(json '.error.message // empty')"
+	assert_untouched "$pid" "$fence: untouched by dump"
+	ctl_ok "$fence: deactivate" deactivate "$pid"
+	ctl_ok "$fence: status" status "$pid"
+	assert_untouched "$pid" "$fence: untouched"
+	stop_target "$pid"
+done
+
+done_testing

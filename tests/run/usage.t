@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The command line: what it takes, what it refuses, and that help, manual and completion know
+# all of it.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+commands='list check status activate deactivate dump prefix reset gdump stats get set version'
+
+# --- help ---
+ctl_ok 'help' --help
+for c in $commands; do
+	like "$out" "(^|[[:space:]])$c([[:space:]]|\$)" "help names $c"
+done
+help=$out
+for c in $commands; do
+	ctl_ok "help of $c" "$c" --help
+	like "$out" "[Uu]sage:? .*$c" "help of $c shows its usage"
+	help+=$'\n'$out
+done
+ctl_ok '-h' -h
+ctl_ok '-V' -V
+like "$out" '^jeprof-ctl [0-9]+\.[0-9]+' '-V'
+version=$out
+ctl_ok 'version' version
+is "$out" "$version" 'version says the same'
+ctl_ok 'version --json' version --json
+like "$(json .version)" '^[0-9]+\.[0-9]+' 'version --json'
+
+# --- the manual has every option and every command ---
+manual=doc/jeprof-ctl.8
+like "$(mandoc -T lint -W error "$manual" 2>&1)" '^$' 'the manual has no errors'
+page=$(mandoc -T ascii "$manual" | col -b)
+mapfile -t options < <(grep -oE -- '--[a-z][a-z-]+' <<<"$help" | sort -u)
+ok 'help shows options' test "${#options[@]}" -gt 8
+for o in "${options[@]}" $commands; do
+	ok "the manual has $o" grep -qE -- "(^|[^a-z-])$o([^a-z-]|\$)" <<<"$page"
+done
+for s in 0 1 2 3 4 5 6 7 8 9 10; do
+	ok "the manual has exit status $s" grep -qE "^ +$s +" <<<"$page"
+done
+
+# --- completion ---
+for shell in bash zsh fish; do
+	ctl_ok "completion $shell" completion "$shell"
+	like "$out" 'deactivate' "completion $shell knows the commands"
+	like "$out" 'lg-sample' "completion $shell knows the options"
+done
+ctl_ok 'completion bash' completion bash
+ok 'completion bash is bash' bash -n "$T/out"
+if command -v zsh >/dev/null; then
+	"$CTL" completion zsh >"$T/zsh"
+	ok 'completion zsh is zsh' zsh -n "$T/zsh"
+fi
+ctl_fails 2 'completion|shell' 'completion for an unknown shell' completion tcsh
+
+# --- usage errors: status 2, something said, nothing on standard output ---
+refused()
+{
+	ctl_fails 2 '^jeprof-ctl: .' "refused: $*" "$@"
+}
+refused
+refused nonsense
+refused activat
+like "$err" 'activate' 'a near miss names what was meant'
+refused --nonsense
+refused activate
+refused activate abc
+refused activate 0
+refused activate 1x
+refused activate 99999999999999999999
+refused activate -p
+refused activate 1 2
+refused activate 1 --nonsense
+refused activate 1 --timeout
+refused activate 1 --timeout soon
+refused activate 1 --timeout -5
+refused activate 1 --mode quick
+refused activate 1 --color maybe
+refused activate 1 --json=yes
+refused activate 1 --comm x
+refused activate 1 -o file
+refused dump 1 -o
+refused dump 1 -o - --json
+refused dump 1 -o x --in-target
+refused prefix 1
+refused reset 1 --lg-sample x
+refused reset 1 --lg-sample 64
+refused reset 1 --lg-sample 3 --sample-rate 8
+refused reset 1 --sample-rate 3K
+refused reset 1 --sample-rate 99999999999999999999T
+refused gdump 1
+refused gdump 1 maybe
+refused stats 1 -f yaml
+refused get 1
+refused set 1
+refused set 1 prof.active
+refused set 1 prof.active true false
+refused list --uid no-such-user
+run_ctl activate $'\e[31m\x07'
+is "$status" 2 'control characters are refused'
+unlike "$err" $'[\e\x07]' 'control characters are not printed'
+
+run_ctl nonsense --json
+is "$status" 2 '--json: a usage error'
+is "$(json .error.code)" usage '--json: its code'
+like "$(json .error.message)" 'nonsense' '--json: its message'
+
+# --- a name with control characters ---
+export MALLOC_CONF=$PROF
+start_victim idle
+snapshot "$pid"
+printf 'a\e[31m\nb' >"/proc/$pid/comm"
+tests/photo take "$pid" "$T/photo.$pid"
+for c in list check status activate deactivate; do
+	if [ "$c" = list ]; then run_ctl list; else run_ctl "$c" "$pid" --color never; fi
+	is "$status" 0 "$c: a name with control characters" || diag "$err"
+	unlike "$out$err" $'\e' "$c: they are not printed"
+done
+ctl_ok 'list --json' list --json
+ok 'list --json is JSON' jq -e . "$T/out"
+ctl_ok 'status --json' status "$pid" --json
+ok 'status --json is JSON' jq -e . "$T/out"
+ctl_ok 'dump with a name made of it' dump "$pid" -o "$T/x.heap" -q
+is "$out" "$T/x.heap" '-q prints the name alone'
+is "$err" '' '-q says nothing else'
+
+# --- options that work ---
+ctl_ok 'options in front' --json --timeout 30s --max-pause 500 --mode thread status "$pid"
+ctl_ok 'options behind' status "$pid" --timeout 1m30s --json
+ctl_ok '--timeout=D' status "$pid" --timeout=5mins
+ctl_ok '--color always' status "$pid" --color always
+like "$out" $'\e\\[' '--color always colours'
+export NO_COLOR=1
+ctl_ok 'NO_COLOR' status "$pid" --color auto
+unlike "$out" $'\e' 'NO_COLOR keeps colours away'
+unset NO_COLOR
+ctl_ok '-v' activate "$pid" -v
+like "$err" '.' '-v talks'
+ctl_ok 'list for people' list
+like "$out" "$pid" 'list: has the victim'
+assert_untouched "$pid"
+
+done_testing
