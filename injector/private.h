@@ -178,6 +178,10 @@ int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check
 /* worker.c: the new thread makes the calls. */
 int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
+/* confine.c: what the tracer gives up. Irrevocable, for this process alone. */
+int confine_capabilities(struct err *err) __must_check;
+int confine_syscalls(struct err *err) __must_check;
+
 /* seccomp.c: may a stopped thread's filters see what we are about to do? */
 int seccomp_check(pid_t tid, bool *allowed, char *why, size_t size);
 

@@ -226,6 +226,17 @@ static int search(struct tracer *t, struct err *err)
 	return err_fix(err, "try again, or with a longer --timeout; nothing was changed");
 }
 
+/*
+ * While the target has filters of its own, ours must wait: a tracer under
+ * seccomp may neither read nor suspend them (kernel/seccomp.c, kernel/ptrace.c).
+ */
+static int confine(const struct tracer *t, struct err *err)
+{
+	if (confine_capabilities(err) < 0)
+		return -1;
+	return t->inj->p->status.seccomp ? 0 : confine_syscalls(err);
+}
+
 void tracer_main(struct tracer *t)
 {
 	struct err err = ERR_INIT;
@@ -240,7 +251,7 @@ void tracer_main(struct tracer *t)
 		ret = err_sys(&err, errno == ENOENT ? ERR_LOST : ERR_PERM, errno,
 			      "cannot open the memory of process %d", t->inj->p->pid);
 	else
-		ret = search(t, &err);
+		ret = confine(t, &err) < 0 ? -1 : search(t, &err);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;
 	t->shared->err = err;

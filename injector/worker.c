@@ -120,7 +120,8 @@ static int first_stop(struct worker *w, struct err *err)
 	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
 		return ended(w, err);
 	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
-	return 0;
+	/* The last option is set: now the tracer can have a filter of its own, too. */
+	return w->t->inj->p->status.seccomp ? confine_syscalls(err) : 0;
 }
 
 /* From home to home again, with another system call on the way. */

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tracer handles what a stranger's process hands it. So it gives up what
+ * it will not need: all capabilities but those that attach and look, and all
+ * system calls but those it makes. It can then neither open a file for
+ * writing, nor start a program, nor reach a network.
+ */
+#include "injector/private.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+
+static const unsigned int kept[] = {
+	CAP_SYS_PTRACE,	     /* attach to the next thread */
+	CAP_DAC_READ_SEARCH, /* read /proc of another user's process */
+	CAP_SYS_ADMIN,	     /* PTRACE_O_SUSPEND_SECCOMP, and reading seccomp filters */
+};
+
+static const int allowed[] = {
+	SCMP_SYS(ptrace),
+	SCMP_SYS(wait4),
+	SCMP_SYS(waitid),
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(read),
+	SCMP_SYS(write),
+	SCMP_SYS(close),
+	SCMP_SYS(lseek),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(stat),
+	SCMP_SYS(lstat),
+	SCMP_SYS(statx),
+	SCMP_SYS(getdents64),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(fcntl),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep),
+	SCMP_SYS(rt_sigtimedwait),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(sched_setaffinity),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(prlimit64),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(futex),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(brk),
+	SCMP_SYS(mmap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(madvise),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+};
+
+int confine_capabilities(struct err *err)
+{
+	bool have[sizeof(kept) / sizeof(*kept)];
+
+	if (capng_get_caps_process() < 0)
+		return err_set(err, ERR_FAILED, "cannot read the tracer's own capabilities");
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		have[i] = capng_have_capability(CAPNG_PERMITTED, kept[i]);
+	capng_clear(CAPNG_SELECT_CAPS);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (have[i])
+			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
+	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+		return err_set(err, ERR_FAILED, "cannot drop the tracer's capabilities");
+	return 0;
+}
+
+static int add_rules(scmp_filter_ctx ctx)
+{
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
+		if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0) < 0)
+			return -1;
+	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC,
+					O_RDONLY));
+}
+
+int confine_syscalls(struct err *err)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int ret = -1;
+
+	if (ctx && add_rules(ctx) == 0)
+		ret = seccomp_load(ctx);
+	seccomp_release(ctx);
+	/* A host without seccomp(2), or a sanitizer, is no reason not to work. */
+	if (ret < 0 && ret != -EINVAL && ret != -ENOSYS)
+		return err_sys(err, ERR_FAILED, ret == -1 ? EPERM : -ret,
+			       "cannot confine the tracer");
+	return 0;
+}
