@@ -268,7 +268,7 @@ static int check_words(const struct args *args, const struct command *command, s
 			output_safe(args->words[command->max_words], safe, sizeof(safe)));
 	else
 		err_set(err, ERR_USAGE, "%s: an argument is missing", command->name);
-	return err_fix(err, "jeprof-ctl %s %s", command->name, command->words);
+	return err_fix(err, "see jeprof-ctl %s --help", command->name);
 }
 
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,

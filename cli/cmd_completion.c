@@ -79,20 +79,19 @@ static void bash(void)
 {
 	printf("# bash completion for jeprof-ctl\n_jeprof_ctl()\n{\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal word command='' words='' options='");
+	       "\tlocal word command='' words='' commands='");
+	put_commands();
+	printf("' options='");
 	bash_names(global_options);
 	printf("'\n\tCOMPREPLY=()\n\tcase $prev in\n");
 	bash_arguments(global_options);
 	printf("\tesac\n\tfor word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-	       "\t\tcase ' ");
-	put_commands();
-	printf(" ' in\n\t\t*\" $word \"*)\n\t\t\tcommand=$word\n\t\t\tbreak\n\t\t\t;;\n"
+	       "\t\tcase \" $commands \" in\n\t\t*\" $word "
+	       "\"*)\n\t\t\tcommand=$word\n\t\t\tbreak\n\t\t\t;;\n"
 	       "\t\tesac\n\tdone\n\tcase $command in\n");
 	for (size_t i = 0; commands[i]; i++)
 		bash_command(commands[i]);
-	printf("\t*)\n\t\twords='");
-	put_commands();
-	printf("'\n\t\t;;\n\tesac\n\t[[ $cur == -* ]] && words=$options\n"
+	printf("\t*)\n\t\twords=$commands\n\t\t;;\n\tesac\n\t[[ $cur == -* ]] && words=$options\n"
 	       "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
 	       "complete -F _jeprof_ctl jeprof-ctl\n");
 }

@@ -232,7 +232,7 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 	out->n = CHECKS;
 	for (size_t i = 0; i < CHECKS; i++) {
 		out->v[i].name = check_names[i];
-		unknown(&out->v[i], "not known");
+		unknown(&out->v[i], "cannot be told before what failed is mended");
 	}
 	check_all(&s, pid, options, out);
 	out->cost = s.cost;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ID_MIN 32 /* container ids have 64 hex digits, those of some runtimes 32 */
+#define ID_LEN 64 /* hex digits, in Docker, containerd, CRI-O and Podman alike */
 #define ID_SHOWN 12
 
 static size_t hex_run(const char *s)
@@ -19,7 +19,7 @@ static const char *find_id(const char *text)
 	while (*text) {
 		size_t n = hex_run(text);
 
-		if (n >= ID_MIN)
+		if (n == ID_LEN)
 			return text;
 		text += n ? n : 1;
 	}

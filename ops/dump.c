@@ -213,21 +213,31 @@ static int read_prefix(struct session *s, char *prefix, size_t size, struct err 
 	return err_fix(err, "give a path: --in-target PATH");
 }
 
-static int find_dump(struct session *s, const struct inside *in, int64_t since,
+static int warn_unknown_file(struct ops_dump *dump)
+{
+	snprintf(dump->warning, sizeof(dump->warning),
+		 "the target dumped by a prefix set while it runs, which cannot be read back: "
+		 "the name of the file is not known");
+	return 0;
+}
+
+/*
+ * Which file the target wrote: the newest by its prefix, if that is another
+ * one than before. Else it dumped by a prefix set since it was started.
+ */
+static int find_dump(struct session *s, const struct inside *in, const struct inside_dump *before,
 		     struct ops_dump *dump, struct err *err)
 {
-	_cleanup_(cleanup_free) char *name = inside_find_dump(in, &s->proc, since);
-	struct inside file = { .dir = in->dir, .name = name };
+	struct inside_dump after;
+	struct inside file = { .dir = in->dir, .name = after.name };
 
-	if (!name || !inside_size(&file, &dump->bytes)) {
-		snprintf(
-			dump->warning, sizeof(dump->warning),
-			"the target dumped by a prefix that was set while it runs, which cannot be "
-			"read back: the name of the file is not known");
-		return 0;
-	}
+	if (!inside_newest_dump(in, &s->proc, &after) ||
+	    (!strcmp(after.name, before->name) &&
+	     !memcmp(&after.written, &before->written, sizeof(after.written))) ||
+	    !inside_size(&file, &dump->bytes))
+		return warn_unknown_file(dump);
 	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
-		     name) < 0) {
+		     after.name) < 0) {
 		dump->file = NULL;
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the dump");
 	}
@@ -238,21 +248,19 @@ static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *
 {
 	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
 	struct call call = { .name = "prof.dump", .fd = -1 };
+	struct inside_dump before = { 0 };
 	char prefix[OPS_TEXT_SIZE] = "";
 	struct err ignored = ERR_INIT;
-	int64_t since = time(NULL) - 1; /* file times lag the clock by a tick */
 	bool known;
 
 	if (session_open_injector(s, err) || read_prefix(s, prefix, sizeof(prefix), err))
 		return -1;
 	known = *prefix && !inside_open(&in, &s->proc, prefix, &ignored);
+	if (known)
+		inside_newest_dump(&in, &s->proc, &before);
 	if (run_in_target(s, call, true, dump, err))
 		return -1;
-	if (known)
-		return find_dump(s, &in, since, dump, err);
-	snprintf(dump->warning, sizeof(dump->warning),
-		 "the target dumped by its own prefix; the name of the file is not known");
-	return 0;
+	return known ? find_dump(s, &in, &before, dump, err) : warn_unknown_file(dump);
 }
 
 static int dump_somewhere(struct session *s, const struct ops_dump_request *request,

@@ -151,7 +151,8 @@ int inside_may_write(const struct inside *in, const struct proc *p, struct err *
 			       "name a folder that uid %u, which the target runs as, may write to",
 			       p->status.euid);
 	}
-	if ((uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN || (vfs.f_files && !vfs.f_favail)) {
+	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
+	    (vfs.f_files && !vfs.f_favail)) {
 		bad(in, ENOSPC, "cannot write", err);
 		return err_fix(err, "make room there, or name another place");
 	}
@@ -198,30 +199,36 @@ static bool is_manual_dump(const char *file, const char *start)
 	       !strcmp(end - 5, ".heap");
 }
 
-char *inside_find_dump(const struct inside *in, const struct proc *p, int64_t since)
+static bool older(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+bool inside_newest_dump(const struct inside *in, const struct proc *p, struct inside_dump *dump)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
-	struct timespec newest = { .tv_sec = since };
-	char start[PATH_MAX], *found = NULL;
+	char start[PATH_MAX];
 	const struct dirent *e;
-	int fd = dup(in->dir);
+	int fd = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	dir = fd < 0 ? NULL : fdopendir(fd);
+	*dump = (struct inside_dump){ 0 };
+	if (fd < 0)
+		return false;
+	dir = fdopendir(fd);
+	if (!dir)
+		close(fd);
 	snprintf(start, sizeof(start), "%s.%d.", in->name, p->status.ns_pid);
 	while (dir && (e = readdir(dir))) {
 		struct stat st;
 
 		if (!is_manual_dump(e->d_name, start) ||
-		    fstatat(in->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		    fstatat(in->dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+		    older(&st.st_mtim, &dump->written))
 			continue;
-		if (st.st_mtim.tv_sec < newest.tv_sec ||
-		    (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec < newest.tv_nsec))
-			continue;
-		newest = st.st_mtim;
-		free(found);
-		found = strdup(e->d_name);
+		snprintf(dump->name, sizeof(dump->name), "%s", e->d_name);
+		dump->written = st.st_mtim;
 	}
-	return found;
+	return dump->name[0] != '\0';
 }
 
 bool inside_has_proc(const struct proc *p)

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct inside {
 	char *path; /* absolute, in the target's root */
@@ -37,11 +38,17 @@ int inside_absent(const struct inside *in, bool force, struct err *err) __must_c
 /* The size of the file; false when there is none or it is not a regular file. */
 bool inside_size(const struct inside *in, uint64_t *bytes);
 
+/* A dump by prefix in the folder, and when it was written. */
+struct inside_dump {
+	char name[256];
+	struct timespec written;
+};
+
 /*
- * The newest dump "NAME.NSPID.*.m*.heap" in the folder not older than `since`
- * (seconds, CLOCK_REALTIME). NULL if there is none; the caller frees it.
+ * The newest dump "NAME.PID.*.m*.heap" of this process in the folder. False,
+ * and an empty name, when there is none.
  */
-char *inside_find_dump(const struct inside *in, const struct proc *p, int64_t since);
+bool inside_newest_dump(const struct inside *in, const struct proc *p, struct inside_dump *dump);
 
 /* Does the target's root have a /proc? What is unknown counts as yes. */
 bool inside_has_proc(const struct proc *p);

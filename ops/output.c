@@ -91,7 +91,8 @@ static int check_room(const struct output *o, struct err *err)
 		return bad(o, errno, "cannot look at the file system of", err);
 	if (vfs.f_flag & ST_RDONLY)
 		return bad(o, EROFS, "cannot write", err);
-	if ((uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN || (vfs.f_files && !vfs.f_favail)) {
+	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
+	    (vfs.f_files && !vfs.f_favail)) {
 		bad(o, ENOSPC, "cannot write", err);
 		return err_fix(err, "make room there, or name another place with -o FILE");
 	}
