@@ -54,6 +54,15 @@ bool arch_restarts(const struct arch_regs *regs);
 void arch_restart_syscall(struct arch_regs *regs);
 
 /*
+ * A thread in restart_syscall(2) is in a call that was interrupted before. That
+ * one's number is in no register any more, but in the instruction that loaded it:
+ * `code` are the ARCH_SYSCALL_CODE bytes before the program counter. Puts the
+ * number back into `regs`, or leaves them alone when the code does not show it.
+ */
+#define ARCH_SYSCALL_CODE 7
+void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_CODE]);
+
+/*
  * The registers for calling `fn` with `args` and the stack pointer `sp`, which
  * points at the return address; `keep` goes to the register that survives the
  * call and tells the store gadget where to write.

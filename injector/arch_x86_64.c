@@ -28,6 +28,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #define EFLAGS_TF 0x100u
@@ -166,6 +167,22 @@ long arch_syscall_nr(const struct arch_regs *regs)
 long arch_syscall_result(const struct arch_regs *regs)
 {
 	return (long)regs->r.rax;
+}
+
+void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_CODE])
+{
+	/* The calls that set a restart block (kernel: set_restart_fn) */
+	static const uint32_t numbers[] = { SYS_poll, SYS_nanosleep, SYS_clock_nanosleep,
+					    SYS_futex };
+	uint32_t nr;
+
+	/* mov $nr,%eax; syscall */
+	if (code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+		return;
+	memcpy(&nr, code + 1, sizeof(nr));
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (nr == numbers[i])
+			regs->r.orig_rax = nr;
 }
 
 static void set_args(struct arch_regs *regs, const uint64_t args[6])

@@ -78,6 +78,18 @@ static int save(const struct tracer *t, struct borrow *b, struct err *err)
 	return 0;
 }
 
+/* The registers that the frame brings home when nobody restores the true ones. */
+static void name_restarted(const struct tracer *t, const struct borrow *b, struct arch_regs *home)
+{
+	unsigned char code[ARCH_SYSCALL_CODE];
+	struct err ignored = ERR_INIT;
+
+	*home = b->regs;
+	if (arch_syscall_nr(home) == SYS_restart_syscall &&
+	    mem_read(t, arch_pc(home) - sizeof(code), code, sizeof(code), &ignored) == 0)
+		arch_name_restarted(home, code);
+}
+
 static void lay_out(struct borrow *b)
 {
 	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE;
@@ -95,10 +107,12 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	static unsigned char block[BLOCK_MAX];
 	size_t size = b->xframe + arch_xframe_size(&b->xstate) - b->chain;
 	uint64_t chain[ARCH_CHAIN_MAX];
+	struct arch_regs home;
 
+	name_restarted(t, b, &home);
 	arch_chain(chain, t->inj->cs.gadget, 0, t->inj->cs.restorer, false);
 	memcpy(block, chain, 3 * sizeof(*chain));
-	arch_ucontext_build(&b->regs, b->sigmask, b->xframe, block + (b->ucontext - b->chain));
+	arch_ucontext_build(&home, b->sigmask, b->xframe, block + (b->ucontext - b->chain));
 	memcpy(block + (b->scratch - b->chain), args, len);
 	arch_xframe_build(&b->xstate, block + (b->xframe - b->chain));
 	return mem_write(t, b->chain, block, size, err);
