@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/arch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+static void test_errno_shared(void **state)
+{
+	/* mov 0x10(%rip),%rax; add %fs:0,%rax; ret */
+	static const unsigned char code[32] =
+		"\x48\x8b\x05\x10\0\0\0\x64\x48\x03\x04\x25\0\0\0\0\xc3";
+	uint64_t slot = 0;
+	int64_t offset;
+
+	(void)state;
+	assert_true(arch_errno_offset(code, sizeof(code), 0x1000, &offset, &slot));
+	assert_int_equal(slot, 0x1000 + 7 + 0x10);
+}
+
+static void test_errno_endbr(void **state)
+{
+	static const unsigned char code[32] =
+		"\xf3\x0f\x1e\xfa\x48\x8b\x05\xf0\xff\xff\xff\x64\x48\x03\x04\x25\0\0\0\0\xc3";
+	uint64_t slot = 0;
+	int64_t offset;
+
+	(void)state;
+	assert_true(arch_errno_offset(code, sizeof(code), 0x1000, &offset, &slot));
+	assert_int_equal(slot, 0x1004 + 7 - 0x10);
+}
+
+static void test_errno_static(void **state)
+{
+	/* mov $-0x40,%rax; add %fs:0,%rax; ret */
+	static const unsigned char code[32] =
+		"\x48\xc7\xc0\xc0\xff\xff\xff\x64\x48\x03\x04\x25\0\0\0\0\xc3";
+	uint64_t slot = 1;
+	int64_t offset = 0;
+
+	(void)state;
+	assert_true(arch_errno_offset(code, sizeof(code), 0x1000, &offset, &slot));
+	assert_int_equal(slot, 0);
+	assert_int_equal(offset, -0x40);
+}
+
+static void test_errno_unknown(void **state)
+{
+	static const unsigned char code[32] = "\x55\x48\x89\xe5\x90\x90";
+	uint64_t slot;
+	int64_t offset;
+
+	(void)state;
+	assert_false(arch_errno_offset(code, sizeof(code), 0x1000, &offset, &slot));
+	for (size_t len = 0; len < 17; len++)
+		assert_false(arch_errno_offset(code, len, 0x1000, &offset, &slot));
+}
+
+static struct arch_regs interrupted(long nr, long result)
+{
+	struct arch_regs regs = { 0 };
+
+	regs.r.orig_rax = (uint64_t)nr;
+	regs.r.rax = (uint64_t)result;
+	regs.r.rip = 0x400002;
+	regs.r.cs = 0x33;
+	return regs;
+}
+
+static void test_restart(void **state)
+{
+	static const long restarted[] = { -512, -513, -514, -516 };
+	struct arch_regs regs;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		regs = interrupted(SYS_read, restarted[i]);
+		assert_true(arch_restarts(&regs));
+	}
+	regs = interrupted(SYS_read, -4);
+	assert_false(arch_restarts(&regs));
+	regs = interrupted(-1, -512); /* not in a system call: the value is the program's own */
+	assert_false(arch_restarts(&regs));
+	regs = interrupted(SYS_poll, -516);
+	arch_restart_syscall(&regs);
+	assert_int_equal(regs.r.rip, 0x400000);
+	assert_int_equal(regs.r.rax, SYS_poll);
+	assert_int_equal(arch_syscall_nr(&regs), -1);
+}
+
+static void test_restarted_name(void **state)
+{
+	struct arch_regs regs = interrupted(SYS_restart_syscall, -516);
+
+	(void)state;
+	arch_name_restarted(&regs, (const unsigned char *)"\xb8\xe6\0\0\0\x0f\x05");
+	assert_int_equal(arch_syscall_nr(&regs), SYS_clock_nanosleep);
+	regs = interrupted(SYS_restart_syscall, -516);
+	/* a number that sets no restart block, and no such instruction: left alone */
+	arch_name_restarted(&regs, (const unsigned char *)"\xb8\x01\0\0\0\x0f\x05");
+	assert_int_equal(arch_syscall_nr(&regs), SYS_restart_syscall);
+	arch_name_restarted(&regs, (const unsigned char *)"\x90\xe6\0\0\0\x0f\x05");
+	assert_int_equal(arch_syscall_nr(&regs), SYS_restart_syscall);
+}
+
+static void test_modes(void **state)
+{
+	struct arch_regs regs = interrupted(SYS_read, -512);
+
+	(void)state;
+	assert_true(arch_is_native(&regs));
+	regs.r.cs = 0x23;
+	assert_false(arch_is_native(&regs));
+	regs = interrupted(SYS_read | 0x40000000L, -512);
+	assert_false(arch_is_native(&regs));
+}
+
+static void test_ucontext(void **state)
+{
+	struct arch_regs regs = interrupted(SYS_pause, -514);
+	unsigned char buf[ARCH_UCONTEXT_SIZE];
+	uint64_t word;
+	int flags;
+
+	(void)state;
+	regs.r.rsp = 0x7ffe0000;
+	arch_ucontext_build(&regs, 0xabcd, 0x7ffd0000, buf);
+	memcpy(&flags, buf + 24, sizeof(flags));
+	assert_int_equal(flags & ~3, 0);
+	assert_int_equal(flags, 3); /* ON_STACK and DISABLE at once: sigaltstack(2) refuses it */
+	memcpy(&word, buf + 40 + 15 * 8, sizeof(word));
+	assert_int_equal(word, 0x7ffe0000);
+	memcpy(&word, buf + 40 + 16 * 8, sizeof(word));
+	assert_int_equal(word, 0x400000); /* pause is made anew */
+	memcpy(&word, buf + sizeof(buf) - 8, sizeof(word));
+	assert_int_equal(word, 0xabcd);
+}
+
+static void test_chain(void **state)
+{
+	uint64_t chain[ARCH_CHAIN_MAX];
+
+	(void)state;
+	assert_int_equal(arch_chain(chain, 0x100, 7, 0x200, false), 3);
+	assert_int_equal(chain[0], 0x100);
+	assert_int_equal(chain[1], 7);
+	assert_int_equal(chain[2], 0x200);
+	assert_int_equal(arch_chain(chain, 0x100, 7, 0x200, true), 4);
+	assert_int_equal(chain[2], 0x104); /* the gadget's "ret" */
+	assert_int_equal(chain[3], 0x200);
+}
+
+static void test_fp(void **state)
+{
+	static struct arch_xstate x;
+
+	(void)state;
+	x.len = 832;
+	arch_fp_clean(&x);
+	assert_true(arch_fp_is_clean(&x));
+	x.bytes[24] |= 0x20; /* a past inexact result troubles nobody */
+	assert_true(arch_fp_is_clean(&x));
+	x.bytes[25] &= (unsigned char)~0x10; /* an unmasked exception would */
+	assert_false(arch_fp_is_clean(&x));
+	arch_fp_clean(&x);
+	x.bytes[4] = 0x80; /* something on the x87 stack */
+	assert_false(arch_fp_is_clean(&x));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_errno_shared), cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static), cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_restart),	     cmocka_unit_test(test_restarted_name),
+		cmocka_unit_test(test_modes),	     cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),	     cmocka_unit_test(test_fp),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
