@@ -4,15 +4,14 @@
 #include "base/cleanup.h"
 #include "target/image_head.h"
 #include "target/proc.h"
+#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -48,26 +47,12 @@ void image_file_free(struct image_file *file)
 	free(file);
 }
 
-/*
- * The target chooses what its paths lead to: a handle without access first, so
- * that opening has no effect on a device or a FIFO, then only a regular file.
- */
-static int open_regular(int path_fd, struct stat *st)
-{
-	char path[64];
-
-	if (fstat(path_fd, st) || !S_ISREG(st->st_mode) || (uint64_t)st->st_size > MAX_FILE)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-}
-
 static int open_link(const char *path)
 {
 	_cleanup_(cleanup_close) int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
-	return fd < 0 ? -1 : open_regular(fd, &st);
+	return fd < 0 ? -1 : procfs_open_regular(fd, MAX_FILE, &st);
 }
 
 /* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
@@ -125,22 +110,12 @@ static bool is_same_file(const struct image *img, int fd, const struct stat *st)
 	       !memcmp(id, img->build_id, img->build_id_len);
 }
 
-/* Links are followed below the target's root only, as it would follow them itself. */
 static int open_by_name(const struct image *img)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	_cleanup_(cleanup_close) int root = -1, handle = -1, fd = -1;
+	_cleanup_(cleanup_close) int fd = -1;
 	struct stat st;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/root", img->file->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	handle = (int)syscall(SYS_openat2, root, img->path, &how, sizeof(how));
-	if (handle < 0)
-		return -1;
-	fd = open_regular(handle, &st);
+	fd = procfs_open_in_root(img->file->pid, img->path, MAX_FILE, &st);
 	if (fd < 0 || !is_same_file(img, fd, &st))
 		return -1;
 	return take_fd(fd);

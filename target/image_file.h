@@ -24,4 +24,13 @@ void image_file_free(struct image_file *file);
 /* The file as libelf sees it, or NULL; owned by the image. */
 Elf *image_elf(struct image *img);
 
+/*
+ * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags
+ * and its address in the target; stops early when fn returns non-zero, and
+ * returns that.
+ */
+typedef int image_segment_fn(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			     uint64_t addr);
+int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx);
+
 #endif

@@ -177,7 +177,7 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym)
 	return w.found;
 }
 
-uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len)
+int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)
 {
 	Elf *elf = image_elf(img);
 	struct image_head head;
@@ -189,15 +189,44 @@ uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes,
 	raw = elf_rawfile(elf, &size);
 	for (size_t i = 0; raw && i < head.n_loads; i++) {
 		const struct segment *s = &head.loads[i];
-		const char *hit;
+		size_t len;
+		int ret;
 
-		if ((s->flags & pflags) != pflags || s->offset >= size)
+		if (s->offset >= size)
 			continue;
-		hit = memmem(raw + s->offset,
-			     s->filesz < size - s->offset ? s->filesz : size - s->offset, bytes,
-			     len);
-		if (hit)
-			return img->bias + s->vaddr + (uint64_t)(hit - (raw + s->offset));
+		len = s->filesz < size - s->offset ? s->filesz : size - s->offset;
+		ret = fn(ctx, s->flags, raw + s->offset, len, img->bias + s->vaddr);
+		if (ret)
+			return ret;
 	}
 	return 0;
+}
+
+struct search {
+	unsigned int pflags;
+	const void *bytes;
+	size_t len;
+	uint64_t found;
+};
+
+static int search_segment(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			  uint64_t addr)
+{
+	struct search *s = ctx;
+	const char *hit;
+
+	if ((pflags & s->pflags) != s->pflags)
+		return 0;
+	hit = memmem(bytes, len, s->bytes, s->len);
+	if (hit)
+		s->found = addr + (uint64_t)(hit - bytes);
+	return hit != NULL;
+}
+
+uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len)
+{
+	struct search s = { .pflags = pflags, .bytes = bytes, .len = len };
+
+	image_each_segment(img, search_segment, &s);
+	return s.found;
 }

@@ -10,6 +10,8 @@
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
+#define JEMALLOC_MORE_MAX 3
+
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
@@ -20,8 +22,10 @@ struct jemalloc {
 	uint64_t opt_prof;	     /* address of the variable opt.prof reads, 0 if unknown */
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
-	struct range text;	   /* where its code lies: the whole image for a shared object;
-				 * for a static one, what jemalloc_text() could bound */
+	struct range text;	   /* where its code lies: the whole image for a shared object,
+			    * else the part around mallctl */
+	struct range more[JEMALLOC_MORE_MAX]; /* a static one's further parts: cold code */
+	size_t n_more;
 };
 
 /*

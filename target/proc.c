@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STAT_SIZE	 4096
+#define STAT_SIZE 4096
 #define START_TIME_FIELD 22
 
 /*

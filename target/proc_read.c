@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 #define STRING_CHUNK 256 /* divides the page: a chunk never straddles two */
-#define ENVIRON_MAX  (8u << 20)
+#define ENVIRON_MAX (8u << 20)
 
 static int read_failed(pid_t pid, uint64_t addr, int sys, struct err *err)
 {

@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define FIRST_SIZE 4096
 
@@ -116,4 +119,32 @@ int procfs_readlink(pid_t pid, const char *name, char *buf, size_t size, struct 
 		return procfs_fail(pid, name, errno, err);
 	buf[got] = '\0';
 	return 0;
+}
+
+/*
+ * The target chooses what its paths lead to: a handle without access first, so
+ * that opening has no effect on a device and does not wait for a FIFO.
+ */
+int procfs_open_regular(int handle, uint64_t max, struct stat *st)
+{
+	char path[64];
+
+	if (fstat(handle, st) || !S_ISREG(st->st_mode) || (uint64_t)st->st_size > max)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	_cleanup_(cleanup_close) int root = -1, handle = -1;
+	char link[64];
+
+	path_of(link, sizeof(link), pid, 0, "root");
+	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return handle < 0 ? -1 : procfs_open_regular(handle, max, st);
 }

@@ -6,6 +6,8 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -24,6 +26,15 @@ int procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t s
 /* Where the link /proc/PID/`name` leads, cut to size - 1 bytes. */
 int procfs_readlink(pid_t pid, const char *name, char *buf, size_t size, struct err *err)
 	__must_check;
+
+/*
+ * Open for reading what the O_PATH handle stands for, if it is a regular file
+ * of at most `max` bytes. A descriptor, or -1.
+ */
+int procfs_open_regular(int handle, uint64_t max, struct stat *st);
+
+/* The same for a path in the root of the target; links lead nowhere else. */
+int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st);
 
 /* Translate an errno value met below /proc/PID. Returns -1. */
 int procfs_fail(pid_t pid, const char *name, int sys, struct err *err);
