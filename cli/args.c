@@ -12,7 +12,7 @@ static const char *const colors[] = { "auto", "always", "never", NULL };
 static const char *const modes[] = { "auto", "thread", "inline", NULL };
 
 const struct option_def global_options[] = {
-	{ "pid", 'p', OPTION_INT, "PID", "the process, instead of the first word", ARG(pid), NULL },
+	{ "pid", 'p', OPTION_PID, "PID", "the process, instead of the first word", ARG(pid), NULL },
 	{ "comm", 0, OPTION_STRING, "NAME", "the process with this name, if it is the only one",
 	  ARG(comm), NULL },
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON document on stdout, also for an error", ARG(json),
@@ -103,6 +103,9 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		return 0;
 	case OPTION_CHOICE:
 		return set_choice(o, text, at, err);
+	case OPTION_PID:
+		failed = text_int_parse(text, 1, INT_MAX, at, err);
+		break;
 	case OPTION_INT:
 		failed = text_int_parse(text, 0, INT_MAX, at, err);
 		break;
@@ -203,6 +206,56 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
 	return word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
 }
 
+#define NAME_MAX_LEN 24
+
+static int min3(int a, int b, int c)
+{
+	int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+/* How many letters to insert, drop or replace to get from `a` to `b` (Levenshtein). */
+static int distance(const char *a, const char *b)
+{
+	int row[NAME_MAX_LEN + 1], len = (int)strlen(b);
+
+	for (int j = 0; j <= len; j++)
+		row[j] = j;
+	for (int i = 1; a[i - 1]; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= len; j++) {
+			int above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[len];
+}
+
+static int unknown_command(const char *word, struct err *err)
+{
+	const struct command *best = NULL;
+	char safe[64];
+	int least = 3;
+
+	for (size_t i = 0; commands[i] && strlen(word) <= NAME_MAX_LEN; i++) {
+		int d = distance(word, commands[i]->name);
+
+		if (d < least) {
+			least = d;
+			best = commands[i];
+		}
+	}
+	err_set(err, ERR_USAGE, "unknown command: %s", output_safe(word, safe, sizeof(safe)));
+	if (best)
+		return err_fix(err, "did you mean %s? See jeprof-ctl --help", best->name);
+	return err_fix(err, "see jeprof-ctl --help");
+}
+
 /*
  * Options may stand before the command, and its own are needed to tell which
  * words are arguments of options: so the command is looked for first, as the
@@ -210,8 +263,6 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
  */
 static int find_command(struct parser *p, struct err *err)
 {
-	char safe[64];
-
 	for (int i = 1; i < p->argc; i++) {
 		const char *word = p->argv[i];
 		const struct option_def *o;
@@ -219,11 +270,7 @@ static int find_command(struct parser *p, struct err *err)
 
 		if (!is_option(word)) {
 			p->command = command_find(word);
-			if (p->command)
-				return i;
-			err_set(err, ERR_USAGE, "unknown command: %s",
-				output_safe(word, safe, sizeof(safe)));
-			return err_fix(err, "see jeprof-ctl --help");
+			return p->command ? i : unknown_command(word, err);
 		}
 		len = strcspn(word, "=");
 		o = word[1] == '-' ? find_in(global_options, word + 2, len - 2, 0)

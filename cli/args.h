@@ -42,6 +42,7 @@ enum option_type {
 	OPTION_FLAG,	 /* bool */
 	OPTION_STRING,	 /* const char * */
 	OPTION_OPTIONAL, /* const char *: "" when the next word is an option, a number or missing */
+	OPTION_PID,	 /* int64_t, positive */
 	OPTION_INT,	 /* int64_t, not negative */
 	OPTION_DURATION, /* uint64_t, milliseconds */
 	OPTION_SIZE,	 /* uint64_t, bytes */

@@ -93,13 +93,16 @@ static bool check_permission(struct session *s, struct ops_check *c)
 	return true;
 }
 
-static bool check_jemalloc(struct session *s, struct ops_check *c)
+static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trace)
 {
 	struct err err = ERR_INIT;
 	char path[OPS_TEXT_SIZE / 2];
 
 	if (session_find_jemalloc(s, &err)) {
-		failed(c, &err);
+		if (!may_trace && err.code == ERR_PERM)
+			unknown(c, "%s", err.msg);
+		else
+			failed(c, &err);
 		return false;
 	}
 	passed(c, "%s, %s, %s", s->je->version[0] ? s->je->version : "version unknown",
@@ -163,7 +166,7 @@ static void check_dump(const struct session *s, struct ops_check *c)
 		return;
 	}
 	c->ok = TRI_NO;
-	c->code = ERR_FAILED;
+	c->code = ERR_OUTPUT;
 	snprintf(c->detail, sizeof(c->detail), "there is no /proc in the target's root directory");
 	snprintf(c->fix, sizeof(c->fix),
 		 "let the target write to a folder of its own: dump --in-target PATH");
@@ -213,7 +216,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	if (!check_process(s, &v[CHECK_PROCESS], pid, options))
 		return;
 	may_trace = check_permission(s, &v[CHECK_PERMISSION]);
-	if (!check_jemalloc(s, &v[CHECK_JEMALLOC]))
+	if (!check_jemalloc(s, &v[CHECK_JEMALLOC], may_trace))
 		return;
 	check_config_prof(s, &v[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)

@@ -109,7 +109,7 @@ static int check_has_proc(const struct session *s, struct err *err)
 
 	if (inside_has_proc(&s->proc))
 		return 0;
-	err_set(err, ERR_FAILED,
+	err_set(err, ERR_OUTPUT,
 		"there is no /proc in the root directory of %s, so it cannot open a file it is "
 		"handed",
 		session_who(s, who, sizeof(who)));

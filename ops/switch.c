@@ -122,7 +122,15 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 
 	if (session_open(&s, pid, options, err))
 		return -1;
-	return set_switch(&s, "prof.active", false, out, err);
+	if (!set_switch(&s, "prof.active", false, out, err))
+		return 0;
+	if (err->code != ERR_NOPROF)
+		return -1;
+	/* Where profiling is not available there is nothing to stop: that is no failure. */
+	*out = (struct ops_change){ .cost = s.cost };
+	snprintf(out->warning, sizeof(out->warning), "%.*s", (int)sizeof(out->warning) - 1,
+		 err->msg);
+	return 0;
 }
 
 int ops_gdump(pid_t pid, bool want, const struct ops_options *options, struct ops_change *out,
