@@ -79,12 +79,14 @@ static int save(const struct tracer *t, struct borrow *b, struct err *err)
 }
 
 /* The registers that the frame brings home when nobody restores the true ones. */
-static void name_restarted(const struct tracer *t, const struct borrow *b, struct arch_regs *home)
+static void way_home(const struct tracer *t, const struct borrow *b, struct arch_regs *home)
 {
 	unsigned char code[ARCH_SYSCALL_CODE];
 	struct err ignored = ERR_INIT;
 
 	*home = b->regs;
+	if (tracee_hide_eintr(t, b->tid, home))
+		return;
 	if (arch_syscall_nr(home) == SYS_restart_syscall &&
 	    mem_read(t, arch_pc(home) - sizeof(code), code, sizeof(code), &ignored) == 0)
 		arch_name_restarted(home, code);
@@ -109,7 +111,7 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	uint64_t chain[ARCH_CHAIN_MAX];
 	struct arch_regs home;
 
-	name_restarted(t, b, &home);
+	way_home(t, b, &home);
 	arch_chain(chain, t->inj->cs.gadget, 0, t->inj->cs.restorer, false);
 	memcpy(block, chain, 3 * sizeof(*chain));
 	arch_ucontext_build(&home, b->sigmask, b->xframe, block + (b->ucontext - b->chain));

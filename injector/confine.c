@@ -67,6 +67,7 @@ static const int allowed[] = {
 	SCMP_SYS(mremap),
 	SCMP_SYS(mprotect),
 	SCMP_SYS(madvise),
+	SCMP_SYS(ioctl),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 };

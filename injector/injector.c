@@ -13,10 +13,12 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -371,6 +373,26 @@ static bool try_again(struct run *r, const struct err *err)
 	return false;
 }
 
+/*
+ * One of us at a time. The lock is on the target's folder in /proc, goes away with us and with
+ * it, and nobody else takes notice of it. The tracer inherits it.
+ */
+static int lock_target(pid_t pid, struct err *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, ERR_LOST, errno, "process %d ended", pid);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	close(fd);
+	err_set(err, ERR_BUSY, "another jeprof-ctl is at work on process %d", pid);
+	return err_fix(err, "wait until it is done, for example with --wait 10s");
+}
+
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err)
 {
@@ -379,6 +401,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 			 .n = n,
 			 .mode = inj->opt.mode,
 			 .shared_size = sizeof(struct shared) + n * sizeof(struct shared_call) };
+	_cleanup_(cleanup_close) int lock = -1;
 	uint64_t now = now_us();
 	int ret;
 
@@ -387,6 +410,9 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		calls[i].made = false;
 	}
 	if (check_calls(inj, calls, n, err) < 0 || look(inj->p, inj->images, err) < 0)
+		return -1;
+	lock = lock_target(inj->p->pid, err);
+	if (lock < 0)
 		return -1;
 	if (r.mode == INJECTOR_AUTO)
 		r.mode = inj->cs.pthread_create ? INJECTOR_THREAD : INJECTOR_INLINE;

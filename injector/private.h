@@ -126,13 +126,9 @@ bool rank_eintr_restartable(long nr);
 bool rank_never(long nr, const uint64_t args[6]);
 
 /* safepoint.c: may this stopped thread be borrowed? */
-struct safepoint {
-	struct arch_regs regs;
-	uint64_t stack_start, stack_end; /* of its mapping */
-};
-/* 0: safe, fills sp; -1: not, and err says why (ERR_UNSAFE). */
+/* 0: yes; -1: no, and err says why (ERR_UNSAFE). */
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
-		    struct safepoint *sp, struct err *err) __must_check;
+		    struct err *err) __must_check;
 
 /* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
 int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,

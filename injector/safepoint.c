@@ -53,11 +53,13 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 }
 
 /* Below a glibc thread's stack lies its guard: memory that nobody may touch. */
-static bool has_guard(const struct maps *maps, const struct map *stack)
+static bool has_guard(pid_t pid, const struct map *stack)
 {
-	const struct map *below = maps_find(maps, stack->start - 1);
+	char name[MAP_NAME_SIZE];
+	struct map below;
 
-	return below && !(below->prot & (MAP_R | MAP_W | MAP_X));
+	return map_query(pid, stack->start - 1, &below, name) &&
+	       !(below.prot & (MAP_R | MAP_W | MAP_X));
 }
 
 /*
@@ -66,26 +68,15 @@ static bool has_guard(const struct maps *maps, const struct map *stack)
  * the top. Coroutines, goroutines and alternate signal stacks are none of
  * these: how far they reach nobody knows.
  */
-static const struct map *find_stack(const struct tracer *t, const struct arch_regs *regs,
-				    struct maps *fresh)
+static bool find_stack(pid_t pid, const struct arch_regs *regs, struct map *m,
+		       char name[MAP_NAME_SIZE])
 {
-	const struct map *m = maps_find(t->inj->maps, arch_sp(regs));
-	const struct maps *maps = t->inj->maps;
-	struct err ignored = ERR_INIT;
-
-	if (!m) { /* a thread or a stack that came since */
-		if (maps_read(fresh, t->inj->p->pid, &ignored) < 0)
-			return NULL;
-		maps = fresh;
-		m = maps_find(fresh, arch_sp(regs));
-	}
-	if (!m || !(m->prot & MAP_W))
-		return NULL;
+	/* As it is now: the mappings that injector_open() saw may have changed. */
+	if (!map_query(pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
+		return false;
 	if (strcmp(m->path, "[stack]") == 0)
-		return m;
-	if (arch_tls(regs) < arch_sp(regs) || arch_tls(regs) >= m->end || !has_guard(maps, m))
-		return NULL;
-	return m;
+		return true;
+	return arch_tls(regs) >= arch_sp(regs) && arch_tls(regs) < m->end && has_guard(pid, m);
 }
 
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
@@ -139,32 +130,27 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 }
 
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
-		    struct safepoint *sp, struct err *err)
+		    struct err *err)
 {
 	static unsigned char bytes[SCAN_MAX];
-	_cleanup_(maps_fini) struct maps fresh = { 0 };
 	uint64_t from = arch_sp(regs) - ARCH_RED_ZONE;
 	struct err suspicion = ERR_INIT;
-	const struct map *stack;
+	char name[MAP_NAME_SIZE];
+	struct map stack;
 	size_t len;
 
 	if (check_pc(t, tid, regs, err) < 0)
 		return -1;
-	stack = find_stack(t, regs, &fresh);
-	if (!stack)
+	if (!find_stack(t->inj->p->pid, regs, &stack, name))
 		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
-	if (check_room(t, regs, stack, err) < 0)
+	if (check_room(t, regs, &stack, err) < 0)
 		return -1;
-	len = stack->end - from;
+	len = stack.end - from;
 	if (len > sizeof(bytes))
 		return err_set(err, ERR_UNSAFE, "it uses more than %u MiB of stack",
 			       SCAN_MAX >> 20);
 	if (mem_read(t, from, bytes, len, err) < 0)
 		return -1;
-	if (scan(t, bytes, len, &suspicion) < 0 && unwind_check(t, regs, bytes, from, len, err) < 0)
-		return -1;
-	*sp = (struct safepoint){ .regs = *regs,
-				  .stack_start = stack->start,
-				  .stack_end = stack->end };
-	return 0;
+	return scan(t, bytes, len, &suspicion) < 0 ? unwind_check(t, regs, bytes, from, len, err)
+						   : 0;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #define BEAT_MS 50
+#define STOP_TIMEOUT_MS 180
 
 static enum stop classify(int status, int *sig)
 {
@@ -87,13 +88,28 @@ int tracee_resume(pid_t tid, int request, int sig, struct err *err)
 	return err_sys(err, ERR_LOST, errno, "cannot let thread %d go on", tid);
 }
 
-static int seize_error(pid_t tid, int sys, struct err *err)
+static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *err)
 {
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
+	if (sys == EPERM && proc_thread_status(t->inj->p->pid, tid, &st, &ignored) == 0 &&
+	    st.tracer_pid)
+		return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
+			       st.tracer_pid);
 	if (sys == ESRCH)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (sys == EPERM)
 		return err_sys(err, ERR_PERM, sys, "cannot attach to thread %d", tid);
 	return err_sys(err, ERR_UNSAFE, sys, "cannot attach to thread %d", tid);
+}
+
+/* Before the watchdog thinks that a thread stands for too long. */
+static uint64_t stop_timeout_us(const struct tracer *t)
+{
+	unsigned int ms = t->inj->opt.max_pause_ms * 3 / 4;
+
+	return (uint64_t)(ms < STOP_TIMEOUT_MS ? ms : STOP_TIMEOUT_MS) * 1000;
 }
 
 /*
@@ -108,15 +124,16 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 		       tid);
 }
 
-int tracee_stop(struct tracer *t, pid_t tid, unsigned int timeout_ms, struct err *err)
+int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
 	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
 		       (t->suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
-	uint64_t deadline = now_us() + (uint64_t)timeout_ms * 1000;
+	uint64_t deadline = now_us() + stop_timeout_us(t);
 	int status, sig;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) < 0)
-		return seize_error(tid, errno, err);
+		return seize_error(t, tid, errno, err);
+	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	for (;;) {
@@ -155,14 +172,22 @@ static bool signal_awaits(const struct tracer *t, pid_t tid)
 	return (st.sig_pending | st.shared_pending) & ~st.sig_blocked;
 }
 
+bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs)
+{
+	long nr = arch_syscall_nr(regs);
+
+	if (nr < 0 || arch_syscall_result(regs) != -EINTR || !rank_eintr_restartable(nr) ||
+	    signal_awaits(t, tid))
+		return false;
+	arch_restart_syscall(regs);
+	return true;
+}
+
 void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
 {
 	struct arch_regs again = *regs;
 
-	if (arch_syscall_nr(regs) >= 0 && arch_syscall_result(regs) == -EINTR &&
-	    rank_eintr_restartable(arch_syscall_nr(regs)) && !signal_awaits(t, tid)) {
-		arch_restart_syscall(&again);
+	if (tracee_hide_eintr(t, tid, &again))
 		arch_set_regs(tid, &again);
-	}
 	ptrace(PTRACE_DETACH, tid, 0, 0);
 }

@@ -16,11 +16,11 @@ enum stop {
 };
 
 /*
- * SEIZE and INTERRUPT, and wait for the stop up to `timeout_ms`. 0: stopped.
+ * SEIZE and INTERRUPT, and wait for the stop, not for long. 0: stopped.
  * -1: not; the thread was let go as it was. ERR_UNSAFE: try another one;
  * ERR_PERM, ERR_BUSY: no thread will do.
  */
-int tracee_stop(struct tracer *t, pid_t tid, unsigned int timeout_ms, struct err *err) __must_check;
+int tracee_stop(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
 /* Wait for any stop; blocks (the watchdog sees to its end). `sig` gets the signal. */
 enum stop tracee_wait(pid_t tid, int *sig);
@@ -30,6 +30,12 @@ enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig);
 
 /* PTRACE_CONT or PTRACE_SYSCALL; ERR_LOST when it is gone. */
 int tracee_resume(pid_t tid, int request, int sig, struct err *err) __must_check;
+
+/*
+ * Some system calls answer EINTR to the stop itself. When no signal of the
+ * program's own is the cause, change `regs` so that the call is made anew.
+ */
+bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs);
 
 /*
  * Let go of a thread that stands in a PTRACE_EVENT_STOP with its own state,

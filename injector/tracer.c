@@ -18,7 +18,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define STOP_TIMEOUT_MS 200
 #define BACKOFF_MIN_US 500
 #define BACKOFF_MAX_US 50000
 #define NICEST (-20)
@@ -125,14 +124,13 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 {
 	char why[128] = "";
 	bool allowed = true;
-	struct safepoint sp;
 
 	if (arch_get_regs(b->tid, &b->regs) < 0) {
 		if (errno == ENOEXEC)
 			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
 	}
-	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, &sp, err) < 0)
+	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0)
 		return -1;
 	if (t->mode == INJECTOR_THREAD && t->inj->p->status.seccomp &&
 	    (seccomp_check(b->tid, &allowed, why, sizeof(why)) < 0 || !allowed)) {
@@ -153,10 +151,12 @@ static int try_thread(struct tracer *t, const cpu_set_t *all, pid_t tid, struct 
 	b = (struct borrow){ .tid = tid };
 	atomic_fetch_add(&t->shared->attempts, 1);
 	move_near(t, tid);
-	if (tracee_stop(t, tid, STOP_TIMEOUT_MS, err) < 0)
+	if (tracee_stop(t, tid, err) < 0) {
+		tracer_phase(t, PHASE_SEARCH);
 		return -1;
+	}
 	b.stopped_us = now_us();
-	tracer_phase(t, PHASE_HOLD);
+	tracer_beat(t);
 	if (check_stopped(t, &b, err) < 0) {
 		tracee_release(t, tid, &b.regs);
 		tracer_phase(t, PHASE_SEARCH);
