@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "512K", "1M", "4096", "2GiB": bytes, in powers of 1024. ERR_USAGE otherwise, or past 64 bits. */
+/* "512K", "1M", "4096", "2GiB": bytes, in powers of 1024. ERR_USAGE otherwise. */
 int text_size_parse(const char *text, uint64_t *bytes, struct err *err) __must_check;
 
-/* "30", "30s", "250ms", "5m", "5mins", "1h30m": seconds when there is no unit. ERR_USAGE otherwise. */
+/* "30", "30s", "250ms", "5mins", "1h30m": seconds when there is no unit. ERR_USAGE otherwise. */
 int text_duration_parse(const char *text, uint64_t *ms, struct err *err) __must_check;
 
 /* A whole number from min to max, in decimal. ERR_USAGE otherwise. */

@@ -28,7 +28,7 @@ static void safe_comm(const char *comm, char *buf, size_t size)
 	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 	size_t i;
 
-	for (i = 0; comm[i] && i < size - 1; i++)
+	for (i = 0; i < size - 1 && comm[i]; i++)
 		buf[i] = strchr(ok, comm[i]) ? comm[i] : '_';
 	buf[i] = '\0';
 }
@@ -185,7 +185,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 		return -1;
 	existed = inside_size(&in, &old_size);
 	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err)) {
-		/* Half a profile is none. While its call may still run, the file is the target's. */
+		/* Half a profile is none. While its call may still run, it is the target's. */
 		if (!existed && err->code == ERR_FAILED)
 			unlinkat(in.dir, in.name, 0);
 		return -1;

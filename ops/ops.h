@@ -107,7 +107,7 @@ struct ops_reset {
 	uint64_t lg_before, lg_after; /* prof.lg_sample */
 };
 
-/* Forget all samples (prof.reset) and, unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */
+/* Forget all samples (prof.reset); unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */
 int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
 	      struct err *err) __must_check;
 
@@ -177,7 +177,7 @@ struct ops_checks {
 	struct ops_check v[OPS_CHECKS_MAX];
 };
 
-/* All checks in order. Never fails: what fails is a check. Reads values in one run if all else allows. */
+/* All checks in order; what fails is a check. Reads values in one run if all else allows. */
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out);
 
 /* The code of the first check that failed, ERR_NONE when all passed. */
