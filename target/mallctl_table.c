@@ -43,7 +43,6 @@ const struct mallctl mallctl_table[] = {
 	CTL("config.cache_oblivious", BOOL, READ, "4.0.0"),
 	CTL("config.malloc_conf", STRING, READ, "4.1.0"),
 	CTL("config.opt_safety_checks", BOOL, READ, "5.3.0"),
-	CTL("config.enable_cxx", BOOL, READ, "5.0.0"),
 	CTL("config.prof_frameptr", BOOL, READ, "5.3.1"),
 	CTL("opt.abort", BOOL, READ, ""),
 	CTL("opt.stats_print", BOOL, READ, ""),

@@ -101,12 +101,12 @@ static int parse_all(struct maps *m, size_t len, struct err *err)
 
 int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
 {
-	_cleanup_(maps_fini) struct maps got = { .text = realloc(text, len + 1) };
+	_cleanup_(maps_fini) struct maps got = { 0 };
+	char *terminated = realloc(text, len + 1);
 
-	if (!got.text) {
-		free(text);
+	got.text = terminated ? terminated : text;
+	if (!terminated)
 		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
-	}
 	got.text[len] = '\0';
 	got.v = calloc(count_lines(got.text, len), sizeof(*got.v));
 	if (!got.v)
