@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The fault loop: the N-th system call of a kind fails, or its caller is killed there, for every
+# N until the command succeeds. Whatever jeprof-ctl makes of it, the target must be as it was.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+calls=ptrace,pread64,pwrite64,process_vm_readv,wait4
+
+export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
+# Not the idle one: to a tracer that dies before it could do anything, epoll_wait answers EINTR.
+start_victim busy 3
+snapshot "$pid"
+ctl_ok 'the first activation' activate "$pid"
+ctl_ok 'the first dump' dump "$pid" -o "$T/first.heap"
+ctl_ok 'the first deactivation' deactivate "$pid"
+assert_untouched "$pid" 'before the first fault'
+
+faults=0
+fault_loop()
+{
+	local fault=$1 name=$2
+
+	shift 2
+	tests/fault-loop "$CTL" "$pid" "$T/board.$pid" "$T" "$fault" "$calls" "$@" >"$T/loop" 2>"$T/loop.err"
+	is $? 0 "$name: the victim whole after each fault" || diag "$(<"$T/loop.err")"
+	diag "$(<"$T/loop")"
+	faults=$((faults + $(json '.faults // 0' "$T/loop")))
+	assert_untouched "$pid" "$name: untouched"
+}
+
+fault_loop error=EIO 'activate, each call fails' activate PID
+fault_loop signal=KILL 'activate, killed at each call' activate PID
+fault_loop signal=KILL 'inline, killed at each call' --mode inline deactivate PID
+if [ -n "${LONG:-}" ]; then
+	fault_loop error=EIO 'dump, each call fails' dump PID -o OUT
+	fault_loop signal=KILL 'dump, killed at each call' dump PID -o OUT
+	fault_loop error=ESRCH 'dump, each call finds nobody' dump PID -o OUT
+fi
+like "$faults" '^[1-9][0-9]+$' 'there were faults' # the loops would pass, too, if none came
+diag "$faults faults in all"
+
+done_testing
