@@ -13,99 +13,99 @@ static const char *const danger_images[] = { "ld-linux", "ld-musl",  "ld.so",
 /*
  * Functions of the C library that hold, or lead to those that hold, the locks
  * of thread creation, of the loader, and of memory. Names, not addresses: a
- * stripped libc still exports all of these.
+ * stripped libc still exports all of these. In strcmp()'s order.
  */
 static const char *const danger_functions[] = {
-	"pthread_create",
-	"pthread_join",
-	"pthread_tryjoin_np",
-	"pthread_timedjoin_np",
-	"pthread_clockjoin_np",
-	"pthread_detach",
-	"pthread_exit",
-	"pthread_getattr_np",
-	"pthread_getattr_default_np",
-	"pthread_setattr_default_np",
-	"pthread_cancel",
-	"__nptl_deallocate_tsd",
-	"thrd_create",
-	"thrd_join",
-	"thrd_exit",
-	"fork",
 	"_Fork",
-	"vfork",
-	"__libc_fork",
-	"posix_spawn",
-	"posix_spawnp",
-	"system",
-	"popen",
-	"daemon",
-	"forkpty",
-	"dlopen",
-	"dlmopen",
-	"dlclose",
-	"dlsym",
-	"dlvsym",
-	"dladdr",
-	"dladdr1",
-	"dlinfo",
-	"dlerror",
-	"dl_iterate_phdr",
-	"_dl_find_object",
-	"__libc_dlopen_mode",
-	"__libc_dlsym",
-	"__tls_get_addr",
-	"__cxa_thread_atexit_impl",
+	"__clone",
 	"__cxa_atexit",
 	"__cxa_finalize",
-	"atexit",
-	"on_exit",
-	"exit",
-	"quick_exit",
-	"at_quick_exit",
-	"abort",
+	"__cxa_thread_atexit_impl",
+	"__libc_dlopen_mode",
+	"__libc_dlsym",
+	"__libc_fork",
+	"__nptl_deallocate_tsd",
 	"__register_atfork",
-	"setuid",
-	"setgid",
-	"seteuid",
-	"setegid",
-	"setreuid",
-	"setregid",
-	"setresuid",
-	"setresgid",
-	"setgroups",
-	"initgroups",
-	"mmap",
-	"mmap64",
-	"munmap",
-	"mremap",
-	"mprotect",
-	"madvise",
-	"brk",
-	"sbrk",
-	"malloc",
-	"free",
-	"calloc",
-	"realloc",
-	"memalign",
+	"__tls_get_addr",
+	"_dl_find_object",
+	"abort",
 	"aligned_alloc",
-	"posix_memalign",
-	"valloc",
-	"pvalloc",
-	"cfree",
-	"malloc_trim",
-	"malloc_usable_size",
-	"malloc_info",
-	"mallinfo",
+	"at_quick_exit",
+	"atexit",
 	"backtrace",
+	"brk",
+	"calloc",
+	"cfree",
 	"clone",
-	"__clone",
+	"daemon",
+	"dl_iterate_phdr",
+	"dladdr",
+	"dladdr1",
+	"dlclose",
+	"dlerror",
+	"dlinfo",
+	"dlmopen",
+	"dlopen",
+	"dlsym",
+	"dlvsym",
 	"execve",
 	"execveat",
+	"exit",
 	"fexecve",
+	"fork",
+	"forkpty",
+	"free",
+	"initgroups",
+	"madvise",
+	"mallinfo",
+	"malloc",
+	"malloc_info",
+	"malloc_trim",
+	"malloc_usable_size",
+	"memalign",
+	"mmap",
+	"mmap64",
+	"mprotect",
+	"mremap",
+	"munmap",
+	"on_exit",
+	"popen",
+	"posix_memalign",
+	"posix_spawn",
+	"posix_spawnp",
+	"pthread_cancel",
+	"pthread_clockjoin_np",
+	"pthread_create",
+	"pthread_detach",
+	"pthread_exit",
+	"pthread_getattr_default_np",
+	"pthread_getattr_np",
+	"pthread_join",
+	"pthread_setattr_default_np",
+	"pthread_timedjoin_np",
+	"pthread_tryjoin_np",
+	"pvalloc",
+	"quick_exit",
+	"realloc",
+	"sbrk",
+	"setegid",
+	"seteuid",
+	"setgid",
+	"setgroups",
+	"setregid",
+	"setresgid",
+	"setresuid",
+	"setreuid",
+	"setuid",
+	"system",
+	"thrd_create",
+	"thrd_exit",
+	"thrd_join",
+	"valloc",
+	"vfork",
 };
 
-#define RANGES_MAX 8192
+#define RANGES_MAX (1u << 20)
 
 static int range_cmp(const void *a, const void *b)
 {
@@ -249,35 +249,49 @@ static int add_image(struct ranges *r, const struct image *img)
 	return 0;
 }
 
-static int add_known(void *ctx, const char *name, const struct symbol *sym)
+static int name_cmp(const void *key, const void *name)
 {
-	(void)name;
-	if (sym->type != STT_FUNC || !sym->size)
+	return strcmp(key, *(const char *const *)name);
+}
+
+struct libc_symbols {
+	struct ranges danger, known;
+};
+
+static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
+{
+	struct libc_symbols *found = ctx;
+	uint64_t end = sym->addr + (sym->size ? sym->size : 1);
+
+	if (sym->type != STT_FUNC)
 		return 0;
-	return ranges_add(ctx, sym->addr, sym->addr + sym->size);
+	if (bsearch(name, danger_functions, sizeof(danger_functions) / sizeof(*danger_functions),
+		    sizeof(*danger_functions), name_cmp) &&
+	    ranges_add(&found->danger, sym->addr, end) < 0)
+		return -1;
+	return sym->size ? ranges_add(&found->known, sym->addr, end) : 0;
 }
 
 static int find_danger(struct callsite *cs, struct images *images, struct image *libc,
 		       const struct jemalloc *je, struct err *err)
 {
-	struct ranges danger = { 0 }, known = { 0 };
-	struct symbol sym;
-	int bad = ranges_add(&danger, je->text.start, je->text.end);
+	struct image *pthread = images_by_name(images, "libpthread"); /* before glibc 2.34 */
+	struct libc_symbols found = { 0 };
+	int bad = ranges_add(&found.danger, je->text.start, je->text.end);
 
 	for (size_t i = 0; i < images->n; i++)
 		if (is_danger_image(&images->v[i]))
-			bad |= add_image(&danger, &images->v[i]);
-	for (size_t i = 0; i < sizeof(danger_functions) / sizeof(*danger_functions); i++)
-		if (image_symbol(libc, danger_functions[i], &sym) && sym.type == STT_FUNC)
-			bad |= ranges_add(&danger, sym.addr, sym.addr + (sym.size ? sym.size : 1));
-	if (!libc->is_main)
-		bad |= image_each_symbol(libc, add_known, &known);
-	ranges_sort(&danger);
-	ranges_sort(&known);
-	cs->danger = danger.v;
-	cs->n_danger = danger.n;
-	cs->known = known.v;
-	cs->n_known = known.n;
+			bad |= add_image(&found.danger, &images->v[i]);
+	bad |= image_each_symbol(libc, add_symbol, &found);
+	if (pthread)
+		bad |= image_each_symbol(pthread, add_symbol, &found);
+	ranges_sort(&found.danger);
+	ranges_sort(&found.known);
+	cs->danger = found.danger.v;
+	cs->n_danger = found.danger.n;
+	cs->known = found.known.v;
+	/* A static program's own functions would count as the C library's. */
+	cs->n_known = libc->is_main ? 0 : found.known.n;
 	if (bad)
 		return err_set(err, ERR_FAILED, "the C library of the target has too many symbols");
 	return 0;
