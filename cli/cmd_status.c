@@ -4,6 +4,8 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 
+#include <unistd.h>
+
 static int print_json(const struct ops_status *status, struct err *err)
 {
 	const struct ops_jemalloc *je = &status->jemalloc;
@@ -21,14 +23,16 @@ static int print_json(const struct ops_status *status, struct err *err)
 	return out_json(doc, err);
 }
 
-static int print_line(struct err *err, const char *name, const char *raw)
+static int print_line(const struct args *args, const char *name, const char *raw, struct err *err)
 {
 	char safe[OUT_VALUE_SIZE];
 
-	return out_line(err, "%-28s %s", name, output_safe(raw, safe, sizeof(safe)));
+	return out_line(err, "%s%-28s%s %s", out_ink(args, STDOUT_FILENO, INK_BOLD), name,
+			out_ink(args, STDOUT_FILENO, INK_NONE),
+			output_safe(raw, safe, sizeof(safe)));
 }
 
-static int print_jemalloc(const struct ops_jemalloc *je, struct err *err)
+static int print_jemalloc(const struct args *args, const struct ops_jemalloc *je, struct err *err)
 {
 	const char *const lines[][2] = {
 		{ "image", je->image },
@@ -38,7 +42,7 @@ static int print_jemalloc(const struct ops_jemalloc *je, struct err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		if (print_line(err, lines[i][0], lines[i][1]))
+		if (print_line(args, lines[i][0], lines[i][1], err))
 			return -1;
 	}
 	return 0;
@@ -58,11 +62,11 @@ static int run(const struct args *args, struct err *err)
 	if (args->json)
 		return print_json(&status, err);
 	for (size_t i = 0; i < status.n; i++) {
-		if (print_line(err, status.values[i].name,
-			       out_value(&status.values[i], text, sizeof(text))))
+		if (print_line(args, status.values[i].name,
+			       out_value(&status.values[i], text, sizeof(text)), err))
 			return -1;
 	}
-	return print_jemalloc(&status.jemalloc, err);
+	return print_jemalloc(args, &status.jemalloc, err);
 }
 
 const struct command cmd_status = {

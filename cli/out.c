@@ -72,7 +72,7 @@ void out_warning(const struct args *args, const char *warning)
 {
 	char safe[OPS_WARNING_SIZE * 2];
 
-	if (*warning && !args->json)
+	if (*warning && !args->json && !args->quiet)
 		fprintf(stderr, "jeprof-ctl: %swarning:%s %s\n",
 			out_ink(args, STDERR_FILENO, INK_YELLOW),
 			out_ink(args, STDERR_FILENO, INK_NONE),

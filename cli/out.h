@@ -21,7 +21,7 @@ int out_flush(struct err *err) __must_check;
 /* On stderr, unless -q or --json: what the operation cost the process. */
 void out_cost(const struct args *args, const struct ops_cost *cost);
 
-/* On stderr, unless "": a warning. In JSON it is a member of the document. */
+/* On stderr, unless -q or "": a warning. In JSON it is a member of the document. */
 void out_warning(const struct args *args, const char *warning);
 
 /* A document that starts with pid and comm, and ends (out_doc_cost()) with what it cost. */

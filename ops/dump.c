@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/inside.h"
+#include "ops/mapped.h"
 #include "ops/output.h"
 #include "ops/session.h"
 
@@ -96,7 +97,8 @@ static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct e
 		return -1;
 	if (!calls[1].made || calls[1].ret || got < 0)
 		return memfd_call_failed(s, &calls[1], err);
-	if (check_profile(got, &dump->bytes, err))
+	if (check_profile(got, &dump->bytes, err) ||
+	    mapped_complete(&got, &dump->bytes, &s->proc, err))
 		return -1;
 	warn_inactive(&calls[0], active, dump);
 	*fd = take_fd(got);
@@ -172,6 +174,16 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 	return 0;
 }
 
+static void warn_unmapped(const struct inside *in, const struct proc *p, struct ops_dump *dump)
+{
+	struct err why = ERR_INIT;
+
+	if (mapped_append(in->dir, in->name, p, &why))
+		snprintf(dump->warning, sizeof(dump->warning),
+			 "the profile may lack the mappings that give names to addresses: %.256s",
+			 why.msg);
+}
+
 static int dump_to_target_path(struct session *s, const struct ops_dump_request *request,
 			       struct ops_dump *dump, struct err *err)
 {
@@ -190,6 +202,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 			unlinkat(in.dir, in.name, 0);
 		return -1;
 	}
+	warn_unmapped(&in, &s->proc, dump);
 	if (!inside_size(&in, &dump->bytes))
 		return err_set(err, ERR_LOST, "the target dumped, but its file is not there");
 	dump->file = take_ptr(in.path);
@@ -236,6 +249,7 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 	     !memcmp(&after.written, &before->written, sizeof(after.written))) ||
 	    !inside_size(&file, &dump->bytes))
 		return warn_unknown_file(dump);
+	warn_unmapped(&file, &s->proc, dump);
 	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
 		     after.name) < 0) {
 		dump->file = NULL;

@@ -170,7 +170,8 @@ int inside_absent(const struct inside *in, bool force, struct err *err)
 	if (fstatat(in->dir, in->name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : bad(in, errno, "cannot look at", err);
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_OUTPUT, "%s exists in the target and is not a regular file", safe);
+		err_set(err, ERR_OUTPUT, "%s exists in the target and is %s", safe,
+			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 		return err_fix(err, "choose another name");
 	}
 	if (force)

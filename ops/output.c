@@ -74,7 +74,8 @@ static int check_absent(const struct output *o, struct err *err)
 		return errno == ENOENT ? 0 : bad(o, errno, "cannot look at", err);
 	output_safe(o->path, safe, sizeof(safe));
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_OUTPUT, "%s exists and is not a regular file", safe);
+		err_set(err, ERR_OUTPUT, "%s exists and is %s", safe,
+			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 		return err_fix(err, "choose another name, or write to stdout with -o -");
 	}
 	if (o->force)
@@ -129,10 +130,10 @@ void output_close(struct output *o)
 	*o = (struct output)OUTPUT_INIT;
 }
 
-static int write_all(int to, const char *buf, size_t len)
+int output_write(int fd, const char *buf, size_t len)
 {
 	while (len) {
-		ssize_t n = write(to, buf, len);
+		ssize_t n = write(fd, buf, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -160,7 +161,7 @@ int output_copy(int to, const char *what, int from, uint64_t len, struct err *er
 		if (n <= 0)
 			return err_sys(err, ERR_LOST, n ? errno : EIO,
 				       "cannot read what the target wrote");
-		if (write_all(to, buf, (size_t)n))
+		if (output_write(to, buf, (size_t)n))
 			return err_sys(err, ERR_OUTPUT, errno, "cannot write %s",
 				       output_safe(what, safe, sizeof(safe)));
 		at += (uint64_t)n;

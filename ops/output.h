@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct output {
@@ -34,6 +35,9 @@ void output_close(struct output *o);
 
 /* Write the first `len` bytes of `from` as the file. ERR_OUTPUT, and no file, when that fails. */
 int output_commit(struct output *o, int from, uint64_t len, struct err *err) __must_check;
+
+/* All of `len` bytes to `fd`. -1 and errno when that fails. */
+int output_write(int fd, const char *buf, size_t len) __must_check;
 
 /* Write the first `len` bytes of `from` to `to`. `what` names it in errors. */
 int output_copy(int to, const char *what, int from, uint64_t len, struct err *err) __must_check;

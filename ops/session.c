@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,16 @@ const char *session_who(const struct session *s, char *buf, size_t size)
 	return buf;
 }
 
+/* Whatever failed in a process that has ended: that it ended is the cause. */
+static int failed(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (err->code == ERR_LOST || proc_alive(&s->proc))
+		return -1;
+	return err_set(err, ERR_LOST, "%s has ended meanwhile", session_who(s, who, sizeof(who)));
+}
+
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct err *err)
 {
@@ -55,7 +66,22 @@ int session_may_trace(struct session *s, struct err *err)
 {
 	while (proc_may_trace(&s->proc, err)) {
 		if (!busy_wait(s, err) || proc_refresh(&s->proc, err))
-			return -1;
+			return failed(s, err);
+	}
+	return 0;
+}
+
+static int refuse_32_bit(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	for (size_t i = 0; i < s->images.n; i++) {
+		const struct image *img = &s->images.v[i];
+
+		if (img->is_main && img->elf_class == ELFCLASS32)
+			return err_set(err, ERR_FAILED,
+				       "%s is a 32-bit program; only 64-bit programs are supported",
+				       session_who(s, who, sizeof(who)));
 	}
 	return 0;
 }
@@ -63,9 +89,9 @@ int session_may_trace(struct session *s, struct err *err)
 int session_find_jemalloc(struct session *s, struct err *err)
 {
 	if (maps_read(&s->maps, s->proc.pid, err) ||
-	    images_read(&s->images, s->proc.pid, &s->maps, err) ||
+	    images_read(&s->images, s->proc.pid, &s->maps, err) || refuse_32_bit(s, err) ||
 	    jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
-		return -1;
+		return failed(s, err);
 	s->je = &s->jemallocs[0];
 	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
 	return 0;
@@ -82,7 +108,7 @@ int session_open_injector(struct session *s, struct err *err)
 
 	while (injector_open(&s->inj, &s->proc, &s->maps, &s->images, s->je, &io, err)) {
 		if (!busy_wait(s, err))
-			return -1;
+			return failed(s, err);
 	}
 	return 0;
 }
@@ -122,7 +148,7 @@ int session_run(struct session *s, struct call *calls, size_t n, struct err *err
 
 	while (injector_run(s->inj, calls, n, &report, err)) {
 		if (!busy_wait(s, err))
-			return -1;
+			return failed(s, err);
 	}
 	add_cost(s, &report, calls, n);
 	return 0;

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/mapped.h"
+
+#include "base/cleanup.h"
+#include "ops/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char title[] = "\nMAPPED_LIBRARIES:\n";
+#define TITLE_LEN (sizeof(title) - 1)
+
+/* Where the part begins, `bytes` if there is none. */
+static int find_title(int fd, uint64_t bytes, uint64_t *at, struct err *err)
+{
+	char buf[65536];
+	uint64_t from = 0;
+
+	while (from < bytes) {
+		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)from);
+		const char *hit;
+
+		if (n <= 0)
+			return err_sys(err, ERR_LOST, n ? errno : EIO, "cannot read the profile");
+		hit = memmem(buf, (size_t)n, title, TITLE_LEN);
+		if (hit) {
+			*at = from + (uint64_t)(hit - buf);
+			return 0;
+		}
+		if ((size_t)n < TITLE_LEN)
+			break;
+		/* The title may lie across the end of what was read. */
+		from += (uint64_t)n - (TITLE_LEN - 1);
+	}
+	*at = bytes;
+	return 0;
+}
+
+static int write_part(int to, const struct proc *p, struct err *err)
+{
+	_cleanup_(cleanup_close) int from = -1;
+	char path[64], buf[65536];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return err_sys(err, ERR_LOST, errno, "cannot open %s", path);
+	if (output_write(to, title, TITLE_LEN))
+		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+	while ((n = read(from, buf, sizeof(buf))) > 0) {
+		if (output_write(to, buf, (size_t)n))
+			return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+	}
+	return n ? err_sys(err, ERR_LOST, errno, "cannot read %s", path) : 0;
+}
+
+int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err)
+{
+	_cleanup_(cleanup_close) int whole = -1;
+	struct stat st;
+	uint64_t at;
+
+	if (find_title(*fd, *bytes, &at, err))
+		return -1;
+	/* In another pid namespace jemalloc may have copied the mappings of somebody else. */
+	if (at < *bytes && p->status.ns_pid == p->pid)
+		return 0;
+	whole = memfd_create("profile", MFD_CLOEXEC);
+	if (whole < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+	if (output_copy(whole, "a memory file", *fd, at, err) || write_part(whole, p, err))
+		return -1;
+	if (fstat(whole, &st))
+		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
+	close(*fd);
+	*fd = take_fd(whole);
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+int mapped_append(int dir, const char *name, const struct proc *p, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct stat st;
+	uint64_t at;
+
+	fd = openat(dir, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
+	/* Only a file that the target could write to by itself: it may have put another there. */
+	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != p->status.euid)
+		return err_set(err, ERR_OUTPUT, "the target's dump is not a file of its own");
+	if (find_title(fd, (uint64_t)st.st_size, &at, err))
+		return -1;
+	return at < (uint64_t)st.st_size ? 0 : write_part(fd, p, err);
+}
