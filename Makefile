@@ -23,7 +23,7 @@ BIN := $(B)/jeprof-ctl
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-C_FILES := $(foreach d,$(LAYERS) tests/unit tests/target tests/fuzz bench,$(wildcard $(d)/*.[ch]))
+C_FILES := $(foreach d,$(LAYERS) tests/unit tests/target tests/careless tests/fuzz bench,$(wildcard $(d)/*.[ch]))
 
 OPT ?= -O2 -g
 ifdef SAN
@@ -84,6 +84,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) -lcmocka
 
 include tests/target/victims.mk
+include tests/target/hazards.mk
 
 demo: deps ## the main job, on a redis-server of its own
 	$(Q)$(MAKE) --no-print-directory all

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The careless build: jeprof-ctl with its protections switched off, to prove
+ * that the tests would notice. This file stands in for injector/safepoint.c:
+ * every thread may be borrowed, wherever it is. The environment variable
+ * CARELESS names what is switched off besides, separated by commas:
+ *
+ *	mask	the borrowed thread's signals are not blocked
+ *	xstate	its extended state is not put back
+ *	exec	nobody asks whether the process is still the same program
+ *
+ * The linker puts the __wrap_ functions before the true ones (--wrap).
+ */
+#include "injector/private.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#ifndef PTRACE_SETSIGMASK
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+static bool careless(const char *what)
+{
+	const char *list = getenv("CARELESS");
+
+	return list && strstr(list, what);
+}
+
+int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
+		    struct err *err)
+{
+	(void)t, (void)tid, (void)regs, (void)err;
+	return 0;
+}
+
+long __real_ptrace(int request, ...);
+long __wrap_ptrace(int request, ...);
+
+long __wrap_ptrace(int request, ...)
+{
+	va_list ap;
+	pid_t tid;
+	void *addr, *data;
+
+	va_start(ap, request);
+	tid = va_arg(ap, pid_t);
+	addr = va_arg(ap, void *);
+	data = va_arg(ap, void *);
+	va_end(ap);
+	if (request == PTRACE_SETSIGMASK && careless("mask"))
+		return 0;
+	if (request == PTRACE_SETREGSET && (uintptr_t)addr == NT_X86_XSTATE && careless("xstate"))
+		return 0;
+	return __real_ptrace(request, tid, addr, data);
+}
+
+bool __real_proc_alive(const struct proc *p);
+bool __wrap_proc_alive(const struct proc *p);
+
+bool __wrap_proc_alive(const struct proc *p)
+{
+	return careless("exec") || __real_proc_alive(p);
+}
+
+bool __real_callsite_holds(const struct tracer *t);
+bool __wrap_callsite_holds(const struct tracer *t);
+
+bool __wrap_callsite_holds(const struct tracer *t)
+{
+	return careless("exec") || __real_callsite_holds(t);
+}
