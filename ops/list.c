@@ -3,72 +3,21 @@
 
 #include "base/cleanup.h"
 #include "ops/container.h"
+#include "ops/filecache.h"
 #include "ops/pids.h"
 #include "target/image.h"
 #include "target/maps.h"
 
 #include <errno.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A file known to hold no jemalloc: most processes are made of such files alone. */
-struct plain_file {
-	uint32_t dev_major, dev_minor;
-	uint64_t inode;
-};
-
 struct look {
 	const struct ops_list_filter *filter;
-	void *plain; /* tsearch(3) tree of struct plain_file */
+	struct filecache files;
 	struct ops_list list;
 	size_t room;
 };
-
-static int compare_files(const void *a, const void *b)
-{
-	const struct plain_file *x = a, *y = b;
-
-	if (x->inode != y->inode)
-		return x->inode < y->inode ? -1 : 1;
-	if (x->dev_minor != y->dev_minor)
-		return x->dev_minor < y->dev_minor ? -1 : 1;
-	return (x->dev_major > y->dev_major) - (x->dev_major < y->dev_major);
-}
-
-static struct plain_file file_of(const struct map *m)
-{
-	return (struct plain_file){ m->dev_major, m->dev_minor, m->inode };
-}
-
-static bool all_plain(const struct look *look, const struct maps *maps)
-{
-	for (size_t i = 0; i < maps->n; i++) {
-		struct plain_file key = file_of(&maps->v[i]);
-
-		if ((maps->v[i].prot & MAP_X) && key.inode &&
-		    !tfind(&key, &look->plain, compare_files))
-			return false;
-	}
-	return true;
-}
-
-static void remember_plain(struct look *look, const struct maps *maps)
-{
-	for (size_t i = 0; i < maps->n; i++) {
-		struct plain_file key = file_of(&maps->v[i]), *kept;
-
-		if (!(maps->v[i].prot & MAP_X) || !key.inode ||
-		    tfind(&key, &look->plain, compare_files))
-			continue;
-		kept = malloc(sizeof(*kept));
-		if (!kept)
-			return;
-		*kept = key;
-		if (!tsearch(kept, &look->plain, compare_files))
-			free(kept);
-	}
-}
 
 static enum tristate peek_opt_prof(pid_t pid, const struct jemalloc *je)
 {
@@ -123,9 +72,11 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 	}
 	if (jemalloc_find(p, &images, &found, &n, &why)) {
 		if (why.code == ERR_NOJEMALLOC)
-			remember_plain(look, maps);
+			filecache_add_plain(&look->files, maps);
 		return 0;
 	}
+	if (n == 1)
+		filecache_add(&look->files, p, maps, &found[0]);
 	return add_row(look, p, &found[0], err);
 }
 
@@ -140,6 +91,7 @@ static int look_at(struct look *look, pid_t pid, struct err *err)
 	_cleanup_(proc_close) struct proc p = { 0 };
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	struct err why = ERR_INIT;
+	struct jemalloc je;
 
 	if (proc_open(&p, pid, &why) || !wanted(look->filter, &p))
 		return 0;
@@ -147,8 +99,14 @@ static int look_at(struct look *look, pid_t pid, struct err *err)
 		look->list.unreadable += why.code == ERR_PERM;
 		return 0;
 	}
-	if (all_plain(look, &maps))
+	switch (filecache_ask(&look->files, &p, &maps, &je)) {
+	case FILES_PLAIN:
 		return 0;
+	case FILES_JEMALLOC:
+		return add_row(look, &p, &je, err);
+	case FILES_UNKNOWN:
+		break;
+	}
 	return look_inside(look, &p, &maps, err);
 }
 
@@ -163,7 +121,7 @@ int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct 
 		return -1;
 	for (size_t i = 0; i < n && !ret; i++)
 		ret = look_at(&look, pids[i], err);
-	tdestroy(look.plain, free);
+	filecache_fini(&look.files);
 	if (ret) {
 		ops_list_fini(&look.list);
 		return -1;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What is known of files after one process that maps them was looked at, so
+ * that hundreds of processes made of the same files are not looked at again.
+ * A file is what its device and inode say.
+ */
+#ifndef OPS_FILECACHE_H
+#define OPS_FILECACHE_H
+
+#include "target/jemalloc.h"
+#include "target/maps.h"
+#include "target/proc.h"
+
+struct filecache {
+	void *plain; /* tsearch(3) tree: files that hold no jemalloc */
+	struct known_jemalloc *known;
+	size_t n_known;
+};
+
+enum filecache_answer { FILES_UNKNOWN, FILES_PLAIN, FILES_JEMALLOC };
+
+/*
+ * What the files mapped as code tell. FILES_JEMALLOC fills `je`, but for what
+ * belongs to an image: its `image` is NULL and its `text` empty.
+ */
+enum filecache_answer filecache_ask(const struct filecache *c, const struct proc *p,
+				    const struct maps *maps, struct jemalloc *je);
+
+/* Remember that a process with these mappings has no jemalloc. */
+void filecache_add_plain(struct filecache *c, const struct maps *maps);
+
+/* Remember the only jemalloc of a process with these mappings. */
+void filecache_add(struct filecache *c, const struct proc *p, const struct maps *maps,
+		   const struct jemalloc *je);
+
+void filecache_fini(struct filecache *c);
+
+#endif
