@@ -148,7 +148,7 @@ static void set_head(struct image *img, const struct image_head *head)
 	}
 }
 
-/* 1: `img` is filled, 0: no ELF image there, -1: out of memory. `img` is to be released in any case. */
+/* 1: `img` is filled, 0: no ELF image there, -1: no memory. It is to be released in any case. */
 static int image_read(struct image *img, pid_t pid, const struct maps *maps, const struct map *map,
 		      uint64_t program)
 {

@@ -112,7 +112,7 @@ static bool in_text(const struct image *img, uint64_t addr)
 	return false;
 }
 
-static int match_mallctl(void *ctx, const char *name, const struct symbol *sym)
+static int match_name(void *ctx, const char *name, const struct symbol *sym)
 {
 	struct found *f = ctx;
 	size_t len = strlen(name), tail = strlen(mallctl_name);
@@ -226,17 +226,36 @@ static void describe(struct jemalloc *je, bool alone)
 	jemalloc_text(je);
 }
 
-/* A program may have a mallctl of its own: without the mark it is not jemalloc's. */
+/*
+ * Something may be called like mallctl and not be jemalloc's. jemalloc itself
+ * refers to these two, so that no linker drops them, and has the mark in its
+ * messages.
+ */
+static bool is_genuine(const struct jemalloc *je)
+{
+	static const char *const names[] = { "malloc_conf", "malloc_message" };
+	struct symbol sym;
+	bool found = false;
+
+	/* Without the prefix too: a build may give it to the functions alone. */
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
+		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
+			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
+	return found && image_search(je->image, PF_R, message_mark, strlen(message_mark));
+}
+
 static int search_image(struct found *f, struct image *img, struct err *err)
 {
-	size_t before = f->n;
+	size_t before = f->n, kept = f->n;
 
 	f->image = img;
-	image_each_symbol(img, match_mallctl, f);
+	image_each_symbol(img, match_name, f);
 	if (f->failed)
 		return err_set(err, ERR_FAILED, "too many jemallocs in one process, or no memory");
-	if (f->n > before && !image_search(img, PF_R, message_mark, strlen(message_mark)))
-		f->n = before;
+	for (size_t i = before; i < f->n; i++)
+		if (is_genuine(&f->v[i]))
+			f->v[kept++] = f->v[i];
+	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
 		describe(&f->v[i], f->n - before == 1);
 	return 0;

@@ -101,13 +101,15 @@ static int parse_all(struct maps *m, size_t len, struct err *err)
 
 int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
 {
-	_cleanup_(maps_fini) struct maps got = { 0 };
-	char *terminated = realloc(text, len + 1);
+	_cleanup_(maps_fini) struct maps got = { .text = malloc(len + 1) };
 
-	got.text = terminated ? terminated : text;
-	if (!terminated)
+	if (got.text) {
+		memcpy(got.text, text, len);
+		got.text[len] = '\0';
+	}
+	free(text);
+	if (!got.text)
 		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
-	got.text[len] = '\0';
 	got.v = calloc(count_lines(got.text, len), sizeof(*got.v));
 	if (!got.v)
 		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");

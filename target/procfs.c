@@ -41,7 +41,7 @@ static int file_open(pid_t pid, pid_t tid, const char *name)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Fill up to `size` bytes: procfs hands out a page at a time. Returns the length, or -1 with errno. */
+/* Fill up to `size` bytes: procfs hands out a page at a time. The length, or -1 with errno. */
 static ssize_t read_full(int fd, char *buf, size_t size)
 {
 	size_t used = 0;

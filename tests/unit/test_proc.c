@@ -218,7 +218,7 @@ static void test_read(void **state)
 	munmap(area, page);
 }
 
-/* A string that ends with its page is readable; one without an end is cut, or fails with the page. */
+/* One that ends with its page is readable; without an end it is cut, or fails with the page. */
 static void test_read_string(void **state)
 {
 	size_t page = (size_t)getpagesize();
