@@ -214,25 +214,42 @@ static int gate_verdict(struct session *s, const struct gate *gate, const struct
 	return gate->opt_prof ? 0 : session_no_opt_prof(s, err);
 }
 
-int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err)
+static bool all_succeeded(const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!calls[i].made || calls[i].ret)
+			return false;
+	}
+	return true;
+}
+
+int session_run_mixed(struct session *s, struct call *calls, size_t n_free, size_t n,
+		      struct err *err)
 {
 	static const bool yes = true;
 	struct gate gate = { 0 };
-	struct call all[CALLS_MAX] = { 0 };
+	struct call all[CALLS_MAX] = { 0 }, *lock = all + n_free;
+	int failed;
 
 	if (n + SESSION_GATE > CALLS_MAX)
 		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
-	all[0] = call_read_string("version", gate.version, sizeof(gate.version));
-	all[1] = call_read("config.prof", &gate.config_prof, sizeof(bool));
-	all[2] = call_read("opt.prof", &gate.opt_prof, sizeof(bool));
-	all[1].expect = all[2].expect = &yes;
-	memcpy(all + SESSION_GATE, calls, n * sizeof(*calls));
-	if (session_run(s, all, n + SESSION_GATE, err)) {
-		memcpy(calls, all + SESSION_GATE, n * sizeof(*calls));
+	memcpy(all, calls, n_free * sizeof(*calls));
+	lock[0] = call_read_string("version", gate.version, sizeof(gate.version));
+	lock[1] = call_read("config.prof", &gate.config_prof, sizeof(bool));
+	lock[2] = call_read("opt.prof", &gate.opt_prof, sizeof(bool));
+	lock[1].expect = lock[2].expect = &yes;
+	memcpy(lock + SESSION_GATE, calls + n_free, (n - n_free) * sizeof(*calls));
+	failed = session_run(s, all, n + SESSION_GATE, err);
+	memcpy(calls, all, n_free * sizeof(*calls));
+	memcpy(calls + n_free, lock + SESSION_GATE, (n - n_free) * sizeof(*calls));
+	if (failed)
 		return -1;
-	}
-	memcpy(calls, all + SESSION_GATE, n * sizeof(*calls));
-	return gate_verdict(s, &gate, all, err);
+	return all_succeeded(calls, n_free) ? gate_verdict(s, &gate, lock, err) : 0;
+}
+
+int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	return session_run_mixed(s, calls, 0, n, err);
 }
 
 bool session_older(const struct session *s, int major, int minor, int patch)

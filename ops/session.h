@@ -47,6 +47,14 @@ int session_run(struct session *s, struct call *calls, size_t n, struct err *err
 #define SESSION_GATE 3
 int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
 
+/*
+ * As session_run_prof(), with `n_free` calls in front that are made whatever
+ * these are. Returns 0 also when one of the free calls failed: the others were
+ * not made then.
+ */
+int session_run_mixed(struct session *s, struct call *calls, size_t n_free, size_t n,
+		      struct err *err) __must_check;
+
 /* Fail with why `call` did not succeed. */
 int session_call_failed(const struct session *s, const struct call *call, struct err *err);
 

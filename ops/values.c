@@ -72,38 +72,53 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 	return -1;
 }
 
-/*
- * What may be read whatever opt.prof is comes first; the rest goes through
- * the gate, in the same run when it is all there is.
- */
-static int read_group(struct session *s, struct ops_value *values, size_t n, bool needs_prof,
-		      struct err *err)
-{
+/* The calls of a get, and which value each is for; NULL for the epoch. */
+struct reads {
 	struct call calls[OPS_NAMES_MAX + 1];
-	size_t of[OPS_NAMES_MAX + 1], n_calls = 0;
-	bool stale = false;
+	struct ops_value *of[OPS_NAMES_MAX + 1];
+	size_t n;
+};
 
-	for (size_t i = 0; i < n; i++)
-		stale |= values[i].ctl->needs_prof == needs_prof && values[i].ctl->needs_epoch;
-	if (stale) {
-		of[n_calls] = n;
-		calls[n_calls++] = call_write("epoch", &epoch, sizeof(epoch));
-	}
+static void add_reads(struct reads *r, struct ops_value *values, size_t n, bool needs_prof)
+{
 	for (size_t i = 0; i < n; i++) {
 		if (values[i].ctl->needs_prof != needs_prof)
 			continue;
-		of[n_calls] = i;
-		calls[n_calls++] = value_call(&values[i]);
+		r->of[r->n] = &values[i];
+		r->calls[r->n++] = value_call(&values[i]);
 	}
-	if (!n_calls)
-		return 0;
-	if (needs_prof ? session_run_prof(s, calls, n_calls, err)
-		       : session_run(s, calls, n_calls, err))
+}
+
+/* Statistics are those of the last epoch: begin a new one. */
+static void add_epoch(struct reads *r, const struct ops_value *values, size_t n)
+{
+	bool stale = false;
+
+	for (size_t i = 0; i < n; i++)
+		stale |= values[i].ctl->needs_epoch;
+	if (stale) {
+		r->of[r->n] = NULL;
+		r->calls[r->n++] = call_write("epoch", &epoch, sizeof(epoch));
+	}
+}
+
+/* All in one run: first what may be read whatever opt.prof is, then the rest. */
+static int read_all(struct session *s, struct ops_value *values, size_t n, struct err *err)
+{
+	struct reads r = { .n = 0 };
+	size_t n_free;
+
+	add_epoch(&r, values, n);
+	add_reads(&r, values, n, false);
+	n_free = r.n;
+	add_reads(&r, values, n, true);
+	if (n_free == r.n ? session_run(s, r.calls, r.n, err)
+			  : session_run_mixed(s, r.calls, n_free, r.n, err))
 		return -1;
-	for (size_t i = 0; i < n_calls; i++) {
-		if (of[i] == n && (!calls[i].made || calls[i].ret))
-			return session_call_failed(s, &calls[i], err);
-		if (of[i] < n && value_take(s, &calls[i], &values[of[i]], err))
+	for (size_t i = 0; i < r.n; i++) {
+		if (r.of[i] ? value_take(s, &r.calls[i], r.of[i], err)
+			    : (!r.calls[i].made || r.calls[i].ret) &&
+				      session_call_failed(s, &r.calls[i], err))
 			return -1;
 	}
 	return 0;
@@ -123,8 +138,7 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 			return -1;
 		value_init(&read[i], names[i], ctl);
 	}
-	if (session_open(&s, pid, options, err) || read_group(&s, read, n, false, err) ||
-	    read_group(&s, read, n, true, err))
+	if (session_open(&s, pid, options, err) || read_all(&s, read, n, err))
 		return -1;
 	memcpy(values, read, n * sizeof(*read));
 	*cost = s.cost;
