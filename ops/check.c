@@ -148,6 +148,10 @@ static enum tristate peek_opt_prof(const struct session *s)
 
 static void check_threads(const struct session *s, struct ops_check *c)
 {
+	if (!s->version[0]) {
+		unknown(c, "the version of jemalloc is not known");
+		return;
+	}
 	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0)) {
 		unknown(c,
 			"jemalloc %s samples nothing in threads that allocated before activation",
