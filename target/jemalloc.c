@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "target/image_file.h"
+#include "target/jemalloc_opt.h"
 #include "target/jemalloc_text.h"
 #include "target/procfs.h"
 
@@ -23,6 +24,7 @@ struct found {
 	struct jemalloc *v;
 	size_t n;
 	struct image *image; /* being searched */
+	pid_t pid;
 	const char *preload; /* what LD_PRELOAD and ld.so.preload name */
 	bool failed;
 };
@@ -211,7 +213,7 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void describe(struct jemalloc *je, bool alone)
+static void describe(struct jemalloc *je, pid_t pid, bool alone)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
 	struct symbol sym;
@@ -221,6 +223,8 @@ static void describe(struct jemalloc *je, bool alone)
 	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
 		je->malloc_message = sym.addr;
 	je->opt_prof = find_opt_prof(je, alone);
+	if (!je->opt_prof && alone)
+		je->opt_prof = jemalloc_opt_prof(je, pid);
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);
@@ -257,7 +261,7 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
-		describe(&f->v[i], f->n - before == 1);
+		describe(&f->v[i], f->pid, f->n - before == 1);
 	return 0;
 }
 
@@ -338,7 +342,7 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 {
 	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
 	char preload[PRELOAD_MAX];
-	struct found f = { .preload = preload };
+	struct found f = { .pid = p->pid, .preload = preload };
 
 	read_preload(p->pid, preload, sizeof(preload));
 	for (size_t i = 0; i < images->n; i++) {
