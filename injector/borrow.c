@@ -41,6 +41,15 @@
 #define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
 #define KERNEL_SIGSET_SIZE 8
 
+/*
+ * Blocked meanwhile is every signal but one. setuid(2) and its kin, called by
+ * another thread, wait until each thread has taken the C library's internal
+ * signal 33 and made the same change (nptl(7)); the new thread, which inherits
+ * this mask, would keep them waiting for ever, and itself when it ends.
+ */
+#define SIG_SETXID 33
+#define CALL_SIGMASK (~(1ull << (SIG_SETXID - 1)))
+
 /* glibc's pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on x86-64. */
 struct glibc_attr {
 	int32_t sched_param, sched_policy, flags, pad;
@@ -141,7 +150,7 @@ static int send_off(struct borrow *b, uint64_t fn, const uint64_t args[6], uint6
 		if (arch_set_xstate(b->tid, &clean) < 0)
 			return lost(err, b->tid);
 	}
-	return set_mask(b->tid, ~0ull) < 0 ? lost(err, b->tid) : 0;
+	return set_mask(b->tid, CALL_SIGMASK) < 0 ? lost(err, b->tid) : 0;
 }
 
 /* It crashed in what we made it do: send it home. What it held stays held. */
@@ -164,11 +173,12 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 {
 	struct arch_regs regs;
 	unsigned long msg;
-	int sig;
+	int sig, pass = 0;
 
 	for (;;) {
-		if (tracee_resume(b->tid, PTRACE_SYSCALL, 0, err) < 0)
+		if (tracee_resume(b->tid, PTRACE_SYSCALL, pass, err) < 0)
 			return -1;
+		pass = 0;
 		switch (tracee_wait(b->tid, &sig)) {
 		case STOP_GONE:
 			return err_set(err, ERR_LOST,
@@ -178,7 +188,10 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 				b->child = (pid_t)msg;
 			break;
 		case STOP_SIGNAL:
-			return crashed(t, b, sig, err);
+			if (sig != SIG_SETXID)
+				return crashed(t, b, sig, err);
+			pass = sig;
+			break;
 		case STOP_SYSCALL:
 			if (arch_get_regs(b->tid, &regs) < 0)
 				return lost(err, b->tid);

@@ -72,11 +72,12 @@ static int crashed(struct worker *w, int sig, struct err *err)
 /* To the next system call stop of any kind. */
 static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 {
-	int sig;
+	int sig, pass = 0;
 
 	for (;;) {
-		if (tracee_resume(w->tid, PTRACE_SYSCALL, 0, err) < 0)
+		if (tracee_resume(w->tid, PTRACE_SYSCALL, pass, err) < 0)
 			return -1;
+		pass = 0;
 		switch (tracee_wait_beating(w->t, w->tid, &sig)) {
 		case STOP_SYSCALL:
 			return arch_get_regs(w->tid, regs) < 0 ? ended(w, err) : 0;
@@ -86,6 +87,7 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 			if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
 			    sig == SIGSYS)
 				return crashed(w, sig, err);
+			pass = sig; /* the C library's own; see CALL_SIGMASK in borrow.c */
 			break;
 		default:
 			break;
