@@ -279,6 +279,9 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 	struct libc_symbols found = { 0 };
 	int bad = ranges_add(&found.danger, je->text.start, je->text.end);
 
+	for (size_t i = 0; i < je->n_more; i++)
+		bad |= ranges_add(&found.danger, je->more[i].start, je->more[i].end);
+
 	for (size_t i = 0; i < images->n; i++)
 		if (is_danger_image(&images->v[i]))
 			bad |= add_image(&found.danger, &images->v[i]);

@@ -30,6 +30,7 @@
 #define DEFAULT_SEARCH_MS 10000
 #define BEAT_LATE_MS 500
 #define WATCH_MS 5
+#define SEARCH_GRACE_US 1000000
 
 const char *injector_mode_name(enum injector_mode mode)
 {
@@ -237,9 +238,12 @@ static const char *too_late(const struct run *r)
 	uint64_t now = now_us(), since = atomic_load(&r->shared->since_us);
 	uint64_t late_ms = now > since ? (now - since) / 1000 : 0;
 
-	if (now > r->deadline_us)
+	enum phase phase = atomic_load(&r->shared->phase);
+
+	/* A search ends by itself, and knows better why. */
+	if (now > r->deadline_us + (phase == PHASE_SEARCH ? SEARCH_GRACE_US : 0))
 		return "the call did not return in time";
-	switch (atomic_load(&r->shared->phase)) {
+	switch (phase) {
 	case PHASE_HOLD:
 		return late_ms > r->inj->opt.max_pause_ms
 			       ? "the thread stood longer than --max-pause"

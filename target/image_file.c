@@ -2,6 +2,7 @@
 #include "target/image_file.h"
 
 #include "base/cleanup.h"
+#include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/proc.h"
 #include "target/procfs.h"
@@ -155,18 +156,26 @@ static bool is_usable(Elf *elf)
 	       sections <= MAX_SECTIONS;
 }
 
+static void open_elf(void *arg)
+{
+	struct image *img = arg;
+	Elf *elf = img->file->inode ? open_file(img) : open_memory(img->file);
+
+	if (elf && !is_usable(elf)) {
+		elf_end(elf);
+		elf = NULL;
+	}
+	img->file->elf = elf;
+}
+
 Elf *image_elf(struct image *img)
 {
 	struct image_file *file = img->file;
 
-	if (file->tried)
-		return file->elf;
-	file->tried = true;
-	elf_version(EV_CURRENT);
-	file->elf = file->inode ? open_file(img) : open_memory(file);
-	if (file->elf && !is_usable(file->elf)) {
-		elf_end(file->elf);
-		file->elf = NULL;
+	if (!file->tried) {
+		file->tried = true;
+		elf_version(EV_CURRENT);
+		image_guard(open_elf, img);
 	}
 	return file->elf;
 }

@@ -3,6 +3,7 @@
 #include "target/image.h"
 
 #include "target/image_file.h"
+#include "target/image_guard.h"
 #include "target/image_head.h"
 
 #include <gelf.h>
@@ -111,22 +112,45 @@ static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 	return 0;
 }
 
-static int each_symbol(struct image *img, symbol_fn *fn, void *ctx)
+/* One walk over an image's tables, for image_guard(). */
+struct walk {
+	struct image *img;
+	Elf *elf;
+	symbol_fn *fn;
+	image_segment_fn *segment_fn;
+	void *ctx;
+	int ret;
+};
+
+static void walk_symbols(void *arg)
 {
 	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
-	Elf *elf = image_elf(img);
+	struct walk *w = arg;
 
-	for (size_t i = 0; elf && i < sizeof(types) / sizeof(types[0]); i++) {
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !w->ret; i++) {
 		struct table t;
-		int ret;
 
-		if (!table_open(&t, img, elf, types[i]))
-			continue;
-		ret = table_each(&t, fn, ctx);
-		if (ret)
-			return ret;
+		if (table_open(&t, w->img, w->elf, types[i]))
+			w->ret = table_each(&t, w->fn, w->ctx);
 	}
-	return 0;
+}
+
+/* A file that was cut short has nothing to say any more. */
+static int walk(struct walk *w, void (*fn)(void *))
+{
+	w->elf = image_elf(w->img);
+	if (!w->elf)
+		return 0;
+	if (!image_guard(fn, w))
+		w->img->file->elf = NULL;
+	return w->ret;
+}
+
+static int each_symbol(struct image *img, symbol_fn *fn, void *ctx)
+{
+	struct walk w = { .img = img, .fn = fn, .ctx = ctx };
+
+	return walk(&w, walk_symbols);
 }
 
 struct each {
@@ -177,29 +201,33 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym)
 	return w.found;
 }
 
-int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)
+static void walk_segments(void *arg)
 {
-	Elf *elf = image_elf(img);
+	struct walk *w = arg;
 	struct image_head head;
 	size_t size;
 	char *raw;
 
-	if (!elf || !image_head_read(&head, elf))
-		return 0;
-	raw = elf_rawfile(elf, &size);
-	for (size_t i = 0; raw && i < head.n_loads; i++) {
+	if (!image_head_read(&head, w->elf))
+		return;
+	raw = elf_rawfile(w->elf, &size);
+	for (size_t i = 0; raw && i < head.n_loads && !w->ret; i++) {
 		const struct segment *s = &head.loads[i];
 		size_t len;
-		int ret;
 
 		if (s->offset >= size)
 			continue;
 		len = s->filesz < size - s->offset ? s->filesz : size - s->offset;
-		ret = fn(ctx, s->flags, raw + s->offset, len, img->bias + s->vaddr);
-		if (ret)
-			return ret;
+		w->ret = w->segment_fn(w->ctx, s->flags, raw + s->offset, len,
+				       w->img->bias + s->vaddr);
 	}
-	return 0;
+}
+
+int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)
+{
+	struct walk w = { .img = img, .segment_fn = fn, .ctx = ctx };
+
+	return walk(&w, walk_segments);
 }
 
 struct search {
