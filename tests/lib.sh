@@ -20,6 +20,8 @@ export LC_ALL=C TZ=UTC
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/jeprof-ctl-test.XXXXXX")
 chmod 755 "$T"
+# A copy: it can be reached by every user, and a build meanwhile does not matter.
+install -m 755 "$CTL" "$T/jeprof-ctl" && CTL=$T/jeprof-ctl
 started=()
 mounted=()
 declare -A redis_of=()
@@ -29,7 +31,7 @@ declare -A redis_of=()
 # Only a process that is still our child is ours to end: its pid cannot be another's.
 end_child()
 {
-	[ "$(awk '{ sub(/.*\) /, ""); print $2 }' "/proc/$1/stat" 2>/dev/null)" = $$ ] || return 0
+	[ "$(awk '/^PPid:/ { print $2 }' "/proc/$1/status" 2>/dev/null)" = $$ ] || return 0
 	kill -CONT "$1" 2>/dev/null
 	kill "${2:-TERM}" "$1" 2>/dev/null
 }

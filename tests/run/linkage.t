@@ -53,8 +53,8 @@ start_victim "$T/gone" 2
 rm "$T/gone"
 works deleted static _rjem_
 
-# Fully static, where a sampled allocation ends the program (jemalloc's unwinder): only looked at.
-start_victim idle-static
+# Fully static, where jemalloc's unwinder cannot work and prof:true ends the program: looked at.
+MALLOC_CONF='' start_victim idle-static
 snapshot "$pid"
 ctl_ok 'static: status' status "$pid" --json
 is "$(jq -r '[.. | objects | .linkage? // empty][0]' "$T/out")" static 'static: linkage'

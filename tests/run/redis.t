@@ -6,7 +6,17 @@
 
 mallctl()
 {
-	redis DEBUG MALLCTL "$@"
+	redis DEBUG MALLCTL "$1"
+}
+
+# A bool can only be asked by writing it: redis answers what it was, and gets that back.
+switch()
+{
+	local old
+
+	old=$(redis DEBUG MALLCTL "$1" 0)
+	[ "$old" = 0 ] || redis DEBUG MALLCTL "$1" "$old" >/dev/null
+	echo "$old"
 }
 
 # The records of a profile: each stack with its counters over all threads.
@@ -29,7 +39,7 @@ ctl_ok 'status' status "$pid" --json
 is "$(json .config.prof)" true 'status: config.prof'
 is "$(json .opt.prof)" true 'status: opt.prof'
 is "$(json .prof.active)" false 'status: prof.active'
-is "$(mallctl prof.active)" 0 'redis says the same'
+is "$(switch prof.active)" 0 'redis says the same'
 ctl_ok 'status for people' status "$pid"
 like "$(sed -n 1p "$T/out")" 'opt\.prof.*true' 'status: its first line is opt.prof'
 like "$(sed -n 2p "$T/out")" 'prof\.active.*false' 'status: its second line is prof.active'
@@ -42,16 +52,17 @@ assert_untouched "$pid" 'looking leaves it untouched'
 ctl_ok 'activate' activate "$pid" --json
 is "$(json '[.changed, .before, .after, .pid] | @csv')" "true,false,true,$pid" 'activate: changed'
 like "$(json .pause_us)" '^[0-9]+$' 'activate: says how long it stood'
-is "$(mallctl prof.active)" 1 'redis says that it is active'
+is "$(switch prof.active)" 1 'redis says that it is active'
 assert_untouched "$pid" 'activate leaves it untouched'
 load_redis 20000 300
+snapshot "$pid"
 ctl_ok 'status while active' status "$pid" --json
 is "$(json .prof.active)" true 'status: active'
 
 # --- dump ---
 ctl_ok 'deactivate' deactivate "$pid" --json
 is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'deactivate: changed'
-is "$(mallctl prof.active)" 0 'redis says that it is not active any more'
+is "$(switch prof.active)" 0 'redis says that it is not active any more'
 
 # Ours between two of redis's own: while those agree, ours must agree with them.
 for attempt in 1 2 3 4 5; do
@@ -99,10 +110,10 @@ ctl_ok 'reset alone' reset "$pid"
 is "$(mallctl prof.lg_sample)" 16 'reset alone keeps the rate'
 ctl_ok 'gdump on' gdump "$pid" on --json
 is "$(json '[.changed, .before, .after] | @csv')" true,false,true 'gdump on: changed'
-is "$(mallctl prof.gdump)" 1 'redis says that gdump is on'
+is "$(switch prof.gdump)" 1 'redis says that gdump is on'
 ctl_ok 'gdump off' gdump "$pid" off --json
 is "$(json '[.changed, .before, .after] | @csv')" true,true,false 'gdump off: changed'
-is "$(mallctl prof.gdump)" 0 'redis says that gdump is off'
+is "$(switch prof.gdump)" 0 'redis says that gdump is off'
 assert_untouched "$pid" 'reset and gdump leave it untouched'
 
 # --- stats, get, set ---
@@ -117,9 +128,9 @@ is "$(json .prof.active)" false 'get: a bool'
 is "$(json .opt.lg_prof_sample)" 12 'get: a size'
 like "$(json .version)" '^5\.' 'get: a string'
 ctl_ok 'set' set "$pid" prof.active true --json
-is "$(mallctl prof.active)" 1 'set: redis says so'
+is "$(switch prof.active)" 1 'set: redis says so'
 ctl_ok 'set back' set "$pid" prof.active off
-is "$(mallctl prof.active)" 0 'set back: redis says so'
+is "$(switch prof.active)" 0 'set back: redis says so'
 ctl_fails 2 'no\.such\.name' 'get refuses an unknown name' get "$pid" no.such.name
 ctl_fails 2 'bool|true' 'set refuses a value of another type' set "$pid" prof.active 17
 ctl_fails 2 'read|writ' 'set refuses what can only be read' set "$pid" version x
@@ -129,12 +140,14 @@ assert_untouched "$pid" 'stats, get and set leave it untouched'
 
 # --- by name ---
 comm=t$RANDOM
-MALLOC_CONF=$PROF start_redis
-printf %s "$comm" >"/proc/$pid/comm"
+cp "$VICTIMS/idle" "$T/$comm"
+MALLOC_CONF=$PROF start_victim "$T/$comm"
 snapshot "$pid"
 ctl_ok '--comm finds it' activate --comm "$comm" --json
 is "$(json .pid)" "$pid" '--comm: the right one'
 ctl_ok '-p' deactivate -p "$pid"
 assert_untouched "$pid"
+MALLOC_CONF=$PROF start_victim "$T/$comm"
+ctl_fails 2 "$pid" '--comm: two of that name are listed' activate --comm "$comm"
 
 done_testing

@@ -81,7 +81,6 @@ refused activate 1 --json=yes
 refused activate 1 --comm x
 refused activate 1 -o file
 refused dump 1 -o
-refused dump 1 -o - --json
 refused dump 1 -o x --in-target
 refused prefix 1
 refused reset 1 --lg-sample x
@@ -105,13 +104,14 @@ run_ctl nonsense --json
 is "$status" 2 '--json: a usage error'
 is "$(json .error.code)" usage '--json: its code'
 like "$(json .error.message)" 'nonsense' '--json: its message'
+run_ctl dump 1 -o - --json
+is "$status" 2 '--json and -o - exclude each other'
 
 # --- a name with control characters ---
 export MALLOC_CONF=$PROF
-start_victim idle
+cp "$VICTIMS/idle" "$T/"$'a\e[31m\nb'
+start_victim "$T/"$'a\e[31m\nb'
 snapshot "$pid"
-printf 'a\e[31m\nb' >"/proc/$pid/comm"
-tests/photo take "$pid" "$T/photo.$pid"
 for c in list check status activate deactivate; do
 	if [ "$c" = list ]; then run_ctl list; else run_ctl "$c" "$pid" --color never; fi
 	is "$status" 0 "$c: a name with control characters" || diag "$err"

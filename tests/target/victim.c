@@ -11,6 +11,12 @@
 
 struct board *board;
 
+#ifdef CONF_NAME
+/* A jemalloc built with a prefix holds the name of its variable; one renamed afterwards does not. */
+extern const char victim_conf_name[];
+const char victim_conf_name[] = CONF_NAME;
+#endif
+
 static _Thread_local char altstack[65536];
 
 void victim_open(const char *name)

@@ -40,11 +40,12 @@ $(V_DIR)/$(1)-plain: tests/target/$(1).c $(V_SOURCES)
 	$$(Q)$$(V_BUILD)
 $(V_DIR)/$(1)-je: tests/target/$(1).c $(V_SOURCES) $(V_DIR)/libje.a
 	$$(say) LD $$@
-	$$(Q)$$(V_BUILD) $(foreach s,malloc calloc realloc free,-D$(s)=je_$(s)) \
+	$$(Q)$$(V_BUILD) -DCONF_NAME='"JE_MALLOC_CONF"' $(foreach s,malloc calloc realloc free,-D$(s)=je_$(s)) \
 		-Wl,--whole-archive $(V_DIR)/libje.a -Wl,--no-whole-archive $(V_STATIC_LIBS)
 $(V_DIR)/$(1)-rjem: tests/target/$(1).c $(V_SOURCES) $(V_DIR)/librjem.a
 	$$(say) LD $$@
-	$$(Q)$$(V_BUILD) -Wl,--whole-archive $(V_DIR)/librjem.a -Wl,--no-whole-archive $(V_STATIC_LIBS)
+	$$(Q)$$(V_BUILD) -DCONF_NAME='"_RJEM_MALLOC_CONF"' \
+		-Wl,--whole-archive $(V_DIR)/librjem.a -Wl,--no-whole-archive $(V_STATIC_LIBS)
 $(V_DIR)/$(1)-static: tests/target/$(1).c $(V_SOURCES)
 	$$(say) LD $$@
 	$$(Q)mkdir -p $$(@D)
@@ -68,3 +69,13 @@ $(V_DIR)/small32: tests/target/small32.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -m32 -O1 -Wall -Wextra -Werror -nostdlib -static -fno-pie -no-pie \
 		-fno-stack-protector -fcf-protection=none -o $@ $<
+
+# A library that only claims to be jemalloc, and a program that uses it.
+victims: $(V_DIR)/lied-to
+$(V_DIR)/libliar.so: tests/target/liar.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -o $@ $<
+$(V_DIR)/lied-to: tests/target/lied-to.c $(V_SOURCES) $(V_DIR)/libliar.so
+	$(say) LD $@
+	$(Q)$(V_BUILD) -L$(V_DIR) -Wl,--no-as-needed -lliar -Wl,-rpath,'$$ORIGIN'

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The proof itself: a photograph notices whatever may be left behind in a process.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export PHOTO_PATIENCE=1
+
+# A process that changes itself as told, a line of Python at a time, and says when it has.
+mkfifo "$T/orders"
+python3 -c '
+import ctypes, mmap, os, resource, signal, sys, threading, time
+print("ready", flush=True)
+for line in sys.stdin:
+    exec(line)
+    print("done", flush=True)
+' <"$T/orders" >"$T/answers" &
+pid=$!
+own "$pid"
+exec 9>"$T/orders"
+within 20 grep -q ready "$T/answers" || bail_out 'python3 did not start'
+
+order()
+{
+	local before
+
+	before=$(wc -l <"$T/answers")
+	echo "$1" >&9
+	within 20 eval '[ "$(wc -l <"$T/answers")" -gt '"$before"' ]'
+}
+
+same()
+{
+	tests/photo check "$pid" "$T/photo.$pid"
+}
+
+differs()
+{
+	! same
+}
+
+# notices NAME ORDER [ORDER-TO-UNDO]
+notices()
+{
+	snapshot "$pid"
+	ok "$1: the same before" same
+	order "$2"
+	ok "$1: noticed" differs
+	if [ -n "${3:-}" ]; then
+		order "$3"
+		ok "$1: the same when undone" same
+	fi
+}
+
+notices 'an open file' 'fd = os.open("/dev/null", os.O_RDONLY)' 'os.close(fd)'
+notices 'a memfd' 'fd = os.memfd_create("x")' 'os.close(fd)'
+notices 'a blocked signal' 'signal.pthread_sigmask(signal.SIG_BLOCK, [10])' \
+	'signal.pthread_sigmask(signal.SIG_UNBLOCK, [10])'
+notices 'an ignored signal' 'signal.signal(10, signal.SIG_IGN)' 'signal.signal(10, signal.SIG_DFL)'
+notices 'executable memory' 'm = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_EXEC)' 'm.close()'
+notices 'a mapped file' 'f = open("/etc/passwd", "rb"); m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); f.close()' 'm.close()'
+notices 'much memory' 'm = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)' 'm.close()'
+order 'm = mmap.mmap(-1, 1 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)'
+notices 'memory that is gone' 'm.close()'
+notices 'a limit' 'old = resource.getrlimit(resource.RLIMIT_NOFILE); resource.setrlimit(resource.RLIMIT_NOFILE, (old[0] - 1, old[1]))' \
+	'resource.setrlimit(resource.RLIMIT_NOFILE, old)'
+notices 'another folder' 'here = os.getcwd(); os.chdir("/")' 'os.chdir(here)'
+notices 'another name' 'old = open("/proc/self/comm").read().strip(); open("/proc/self/comm", "w").write("x")' \
+	'open("/proc/self/comm", "w").write(old)'
+notices 'another umask' 'old = os.umask(0o777)' 'os.umask(old)'
+notices 'another priority' 'os.nice(3)'
+notices 'a thread' 'threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()'
+
+snapshot "$pid"
+kill -STOP "$pid"
+ok 'a stopped process: noticed' differs
+kill -CONT "$pid"
+ok 'a stopped process: the same when continued' same
+"$VICTIMS/tracer" "$pid" >"$T/tracer" &
+tracer=$!
+own "$tracer"
+within 10 grep -q ready "$T/tracer"
+ok 'a tracer: noticed' differs
+end_child "$tracer" -KILL
+wait "$tracer" 2>/dev/null
+ok 'a tracer: the same without' same
+
+# A victim that stands still, and one that counted something.
+start_victim idle
+snapshot "$pid"
+still=$(mktemp "$T/still.XXXXXX")
+cp "$T/board.$pid" "$still"
+ok 'a heart that does not beat: noticed' \
+	eval 'tests/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
+python3 - "$still" "$T/found" <<'END'
+import struct, sys
+raw = bytearray(open(sys.argv[1], "rb").read())
+struct.pack_into("2Q", raw, 16, 1, 0)
+open(sys.argv[2], "wb").write(raw)
+END
+ok 'an EINTR: noticed' eval 'tests/photo check "$pid" "$T/photo.$pid" "$T/found" | grep -q eintr'
+assert_untouched "$pid"
+
+done_testing
