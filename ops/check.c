@@ -163,17 +163,23 @@ static void check_threads(const struct session *s, struct ops_check *c)
 	passed(c, "threads that exist are sampled from activation on");
 }
 
-static void check_dump(const struct session *s, struct ops_check *c)
+static void no_dump(struct ops_check *c, enum err_code code, const char *why)
 {
-	if (inside_has_proc(&s->proc)) {
-		passed(c, "comes back through a memfd");
-		return;
-	}
 	c->ok = TRI_NO;
-	c->code = ERR_OUTPUT;
-	snprintf(c->detail, sizeof(c->detail), "there is no /proc in the target's root directory");
+	c->code = code;
+	snprintf(c->detail, sizeof(c->detail), "%s", why);
 	snprintf(c->fix, sizeof(c->fix),
 		 "let the target write to a folder of its own: dump --in-target PATH");
+}
+
+static void check_dump(const struct session *s, struct ops_check *c)
+{
+	if (!inside_has_proc(&s->proc))
+		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
+	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
+		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
+	else
+		passed(c, "comes back through a memfd");
 }
 
 static enum tristate value_of(const struct call *call, bool value)

@@ -79,6 +79,14 @@ static int memfd_call_failed(const struct session *s, const struct call *call, s
 	return -1;
 }
 
+/* Where no thread can be made there is no memfd: the way out is a file of the target's own. */
+static int no_memfd(struct err *err)
+{
+	if (err->code == ERR_FAILED)
+		err_fix(err, "let the target write to a folder of its own: --in-target PATH");
+	return -1;
+}
+
 /* Have the target dump into a memfd; the caller closes `fd`. */
 static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct err *err)
 {
@@ -94,7 +102,7 @@ static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct e
 	failed = session_run_prof(s, calls, 2, err);
 	got = calls[1].fd;
 	if (failed)
-		return -1;
+		return no_memfd(err);
 	if (!calls[1].made || calls[1].ret || got < 0)
 		return memfd_call_failed(s, &calls[1], err);
 	if (check_profile(got, &dump->bytes, err) ||
