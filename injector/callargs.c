@@ -108,6 +108,8 @@ static int collect_old(const struct tracer *t, const struct layout *l, const str
 	if (!(call->flags & CALL_OLD_STRING)) {
 		out->old_len = call->old_len;
 		memcpy(out->old, l->old, call->old_len);
+		if (call->old_len == sizeof(bool)) /* any other byte is no bool to us */
+			out->old[0] = out->old[0] != 0;
 		return 0;
 	}
 	memcpy(&addr, l->old, sizeof(addr));

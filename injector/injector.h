@@ -42,7 +42,7 @@ enum call_flags {
 struct call {
 	const char *name;   /* mallctl name, or the options of malloc_stats_print */
 	unsigned int flags; /* enum call_flags */
-	void *old;	    /* receives the value read; NULL not to read */
+	void *old;	    /* receives the value read; NULL not to read; one byte is a bool */
 	size_t old_len;	    /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
 	const void *new;    /* the value to write; NULL not to write */
 	size_t new_len;	    /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_SYMBOLS (16u << 20)
+#define MAX_SYMBOLS (4u << 20) /* the largest programs have some 2 million */
 #define MAX_NAME 1024
 #define VERSYM_HIDDEN 0x8000
 
