@@ -75,8 +75,8 @@ if [ "$status" -eq 0 ]; then
 	ok 'chroot without /proc: a profile' is_profile "$T/jail.heap"
 else
 	is "$status" 10 'chroot without /proc: refused'
-	like "$err" '/proc' 'chroot without /proc: names the cause'
-	like "$err" 'fix: .*--in-target' 'chroot without /proc: names the way out'
+	like "$(json .error.message)" '/proc' 'chroot without /proc: names the cause'
+	like "$(json .error.fix)" '--in-target' 'chroot without /proc: names the way out'
 	ok 'chroot without /proc: no file' test ! -e "$T/jail.heap"
 fi
 ctl_ok 'chroot without /proc: --in-target' dump "$pid" --in-target /inside.heap
