@@ -39,7 +39,7 @@ struct err {
 	{                        \
 		.code = ERR_NONE \
 	}
-#define __must_check	    __attribute__((warn_unused_result))
+#define __must_check __attribute__((warn_unused_result))
 #define __printf_like(f, a) __attribute__((format(printf, f, a)))
 
 /* Set the error anew; clears `fix`. */

@@ -7,11 +7,11 @@
 
 export MALLOC_CONF=$PROF
 
-# behind FENCE: a victim behind it
+# behind FENCE: a victim behind it, of one thread: it could not make more
 behind()
 {
 	wrap=("$VICTIMS/fenced" "$1")
-	start_victim idle 2
+	start_victim idle
 	wrap=()
 	snapshot "$pid"
 }

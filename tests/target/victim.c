@@ -12,7 +12,7 @@
 struct board *board;
 
 #ifdef CONF_NAME
-/* A jemalloc built with a prefix holds the name of its variable; one renamed afterwards does not. */
+/* A jemalloc built with a prefix holds its variable's name; one renamed afterwards does not. */
 extern const char victim_conf_name[];
 const char victim_conf_name[] = CONF_NAME;
 #endif
