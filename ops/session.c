@@ -40,12 +40,23 @@ const char *session_who(const struct session *s, char *buf, size_t size)
 	return buf;
 }
 
+/* A process that is just ending has no memory any more, before it has no pid any more. */
+static bool has_ended(const struct session *s)
+{
+	struct proc_status now;
+	struct err ignored;
+
+	if (!proc_alive(&s->proc) || proc_thread_status(s->proc.pid, 0, &now, &ignored))
+		return true;
+	return s->proc.status.rss_bytes && !now.rss_bytes;
+}
+
 /* Whatever failed in a process that has ended: that it ended is the cause. */
 static int failed(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
-	if (err->code == ERR_LOST || proc_alive(&s->proc))
+	if (err->code == ERR_LOST || !has_ended(s))
 		return -1;
 	return err_set(err, ERR_LOST, "%s has ended meanwhile", session_who(s, who, sizeof(who)));
 }

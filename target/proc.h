@@ -19,9 +19,9 @@
 
 /* What /proc/PID/status and its neighbours say (proc_pid_status(5)). */
 struct proc_status {
-	char comm[PROC_COMM_SIZE];	/* raw bytes, see output_safe() before printing */
-	char state;			/* R S D T t Z X */
-	pid_t tgid, tracer_pid, ns_pid; /* ns_pid: in the target's own namespace */
+	char comm[PROC_COMM_SIZE];	      /* raw bytes, see output_safe() before printing */
+	char state;			      /* R S D T t Z X */
+	pid_t tgid, ppid, tracer_pid, ns_pid; /* ns_pid: in the target's own namespace */
 	uid_t uid, euid;
 	unsigned int threads;
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
@@ -29,7 +29,7 @@ struct proc_status {
 	uint64_t sig_blocked;	 /* SigBlk */
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */
 	uint64_t shared_pending; /* ShdPnd */
-	uint64_t rss_bytes;	 /* VmRSS */
+	uint64_t rss_bytes; /* VmRSS; 0 of a kernel thread, and of a process that is just ending */
 };
 
 /*

@@ -80,6 +80,7 @@ static const struct {
 	{ "Name:", offsetof(struct proc_status, comm), set_comm },
 	{ "State:", offsetof(struct proc_status, state), set_state },
 	{ "Tgid:", offsetof(struct proc_status, tgid), set_pid },
+	{ "PPid:", offsetof(struct proc_status, ppid), set_pid },
 	{ "TracerPid:", offsetof(struct proc_status, tracer_pid), set_pid },
 	{ "NSpid:", offsetof(struct proc_status, ns_pid), set_last_pid },
 	{ "Uid:", 0, set_uids },

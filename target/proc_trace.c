@@ -112,7 +112,8 @@ int proc_may_trace(const struct proc *p, struct err *err)
 		return 0;
 	if (errno == EACCES || errno == EPERM)
 		return explain(p, err);
-	if (errno == ESRCH && proc_alive(p))
+	/* No memory: kthreadd (2) or a child of it; else its memory has just been given back. */
+	if (errno == ESRCH && (p->pid == 2 || now.ppid == 2))
 		return err_set(err, ERR_PERM, "cannot attach to %d: it is a kernel thread", p->pid);
 	return procfs_fail(p->pid, "mem", errno, err);
 }
