@@ -2,6 +2,8 @@
 /* Where in the target the functions and instructions lie that an injection uses. */
 #include "injector/private.h"
 
+#include "base/cleanup.h"
+
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,6 +369,30 @@ static uint64_t find_function(struct images *images, struct image *libc, const c
 	return 0;
 }
 
+#define EH_FRAME_MAX (64u << 20)
+
+/* A static program may have been linked without .eh_frame_hdr. Without a table its stack stays unknown. */
+static void make_table(struct callsite *cs, const struct proc *p, struct images *images)
+{
+	_cleanup_(cleanup_free) unsigned char *bytes = NULL;
+	struct err ignored = ERR_INIT;
+	struct image *prog = NULL;
+	struct range where;
+	size_t len;
+
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].is_main)
+			prog = &images->v[i];
+	if (!prog || prog->eh_frame_hdr || !image_section(prog, ".eh_frame", &where))
+		return;
+	len = where.end - where.start;
+	bytes = len <= EH_FRAME_MAX ? malloc(len) : NULL;
+	if (!bytes || proc_read(p->pid, where.start, bytes, len, &ignored) < 0)
+		return;
+	unwind_table_make(&cs->table, bytes, len, where.start);
+	cs->program = (struct range){ prog->start, prog->end };
+}
+
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err)
 {
@@ -392,6 +418,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
 	find_errno(cs, p, libc);
+	make_table(cs, p, images);
 	if (find_danger(cs, images, libc, je, err) < 0) {
 		callsite_fini(cs);
 		return -1;
@@ -403,5 +430,6 @@ void callsite_fini(struct callsite *cs)
 {
 	free(cs->danger);
 	free(cs->known);
+	unwind_table_fini(&cs->table);
 	*cs = (struct callsite){ 0 };
 }

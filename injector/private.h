@@ -12,6 +12,7 @@
 
 #include "injector/arch.h"
 #include "injector/injector.h"
+#include "injector/unwind_table.h"
 
 #include <stdatomic.h>
 
@@ -33,6 +34,8 @@ struct callsite {
 	size_t n_known;
 	struct range libc;		/* its code */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
+	struct range program;		/* the main program, if its linker made no search table */
+	struct unwind_table table;	/* then this is it */
 };
 
 /* ERR_FAILED when something a call needs cannot be found. */

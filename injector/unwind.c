@@ -13,7 +13,9 @@
 #include <string.h>
 
 #define FRAMES_MAX 512
-#define EH_FRAME_HDR_SIZE 12 /* version, three encodings, eh_frame_ptr, fde_count */
+#define TABLE_ADDR \
+	0xffff800000000000ull /* where libunwind believes our own table to be: no user address */
+#define EH_FRAME_HDR_SIZE 12  /* version, three encodings, eh_frame_ptr, fde_count */
 
 /* dwarf_search_unwind_table() is what libunwind-ptrace calls too; no public header declares it. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
@@ -30,8 +32,15 @@ struct walk {
 
 static int read_word(const struct walk *w, uint64_t addr, unw_word_t *word)
 {
+	const struct unwind_table *table = &w->t->inj->cs.table;
 	struct err ignored = ERR_INIT;
 	uint64_t at = addr - w->stack_addr;
+
+	if (addr >= TABLE_ADDR &&
+	    addr - TABLE_ADDR + sizeof(*word) <= table->n * sizeof(*table->v)) {
+		memcpy(word, (const char *)table->v + (addr - TABLE_ADDR), sizeof(*word));
+		return 0;
+	}
 
 	if (addr >= w->stack_addr && at + sizeof(*word) <= w->stack_len) {
 		memcpy(word, w->stack + at, sizeof(*word));
@@ -99,13 +108,28 @@ static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 	(void)as, (void)pi, (void)arg; /* libunwind keeps it in a pool of its own */
 }
 
+static void own_table(const struct callsite *cs, unw_dyn_info_t *di)
+{
+	*di = (unw_dyn_info_t){ .start_ip = cs->program.start,
+				.end_ip = cs->program.end,
+				.format = UNW_INFO_FORMAT_REMOTE_TABLE };
+	di->u.rti.segbase = cs->table.base;
+	di->u.rti.table_data = TABLE_ADDR;
+	di->u.rti.table_len = cs->table.n * sizeof(*cs->table.v) / sizeof(unw_word_t);
+}
+
 /* .eh_frame_hdr with its sorted table, as the linkers make it (LSB, "Exception Frame Header"). */
 static int table_of(const struct walk *w, const struct image *img, unw_dyn_info_t *di)
 {
+	const struct callsite *cs = &w->t->inj->cs;
 	unsigned char hdr[EH_FRAME_HDR_SIZE];
 	struct err ignored = ERR_INIT;
 	uint32_t count;
 
+	if (!img->eh_frame_hdr && cs->table.n && img->start == cs->program.start) {
+		own_table(cs, di);
+		return 0;
+	}
 	if (!img->eh_frame_hdr || mem_read(w->t, img->eh_frame_hdr, hdr, sizeof(hdr), &ignored) < 0)
 		return -1;
 	/* version 1; eh_frame_ptr pcrel sdata4; count udata4; table datarel sdata4 */

@@ -85,6 +85,9 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym);
 typedef int image_symbol_fn(void *ctx, const char *name, const struct symbol *sym);
 int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx);
 
+/* Where the section `name` lies in the target; false if there is none, or it is not loaded. */
+bool image_section(struct image *img, const char *name, struct range *where);
+
 /*
  * The address of the first occurrence of `len` bytes in the file's segments
  * with all of the flags `pflags` (PF_X for code, PF_R alone for data), 0 if

@@ -230,6 +230,43 @@ int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)
 	return walk(&w, walk_segments);
 }
 
+struct wanted_section {
+	struct walk walk;
+	const char *name;
+	struct range *where;
+	bool found;
+};
+
+static void find_section(void *arg)
+{
+	struct wanted_section *w = arg;
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(w->walk.elf, &names))
+		return;
+	while (!w->found && (scn = elf_nextscn(w->walk.elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(w->walk.elf, names, sh.sh_name) : NULL;
+
+		if (!name || strcmp(name, w->name) != 0 || !(sh.sh_flags & SHF_ALLOC))
+			continue;
+		w->where->start = sh.sh_addr + w->walk.img->bias;
+		w->where->end = w->where->start + sh.sh_size;
+		w->found = true;
+	}
+}
+
+bool image_section(struct image *img, const char *name, struct range *where)
+{
+	struct wanted_section w = { .walk = { .img = img }, .name = name, .where = where };
+
+	walk(&w.walk, find_section);
+	return w.found && where->start >= img->start && where->end <= img->end &&
+	       where->start < where->end;
+}
+
 struct search {
 	unsigned int pflags;
 	const void *bytes;
