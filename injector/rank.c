@@ -30,7 +30,7 @@ enum how {
 	HOW_EINTR_MS,  /* EINTR; `arg` is a timeout in ms, negative for none */
 	HOW_EINTR_PTR, /* EINTR; `arg` points at a timeout, NULL for none */
 	HOW_FUTEX,
-	HOW_RECV, /* as HOW_ANEW, but MSG_WAITALL in `arg` may have moved bytes */
+	HOW_RECV,     /* as HOW_ANEW, but MSG_WAITALL in `arg` may have moved bytes */
 	HOW_RECVMMSG, /* as HOW_RECV, but the first of several messages may be there */
 	HOW_NEVER,
 };
@@ -137,7 +137,8 @@ bool rank_eintr_restartable(long nr)
 
 	/* A receive with SO_RCVTIMEO, a semaphore, an accept with a timeout: EINTR as well. */
 	return how == HOW_EINTR || how == HOW_EINTR_MS || how == HOW_EINTR_PTR || how == HOW_RECV ||
-	       how == HOW_RECVMMSG || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_read || nr == SYS_readv;
+	       how == HOW_RECVMMSG || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_read ||
+	       nr == SYS_readv;
 }
 
 /*

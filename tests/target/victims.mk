@@ -79,3 +79,19 @@ $(V_DIR)/libliar.so: tests/target/liar.c
 $(V_DIR)/lied-to: tests/target/lied-to.c $(V_SOURCES) $(V_DIR)/libliar.so
 	$(say) LD $@
 	$(Q)$(V_BUILD) -L$(V_DIR) -Wl,--no-as-needed -lliar -Wl,-rpath,'$$ORIGIN'
+
+# --- calls: one system call after the other; attach: what careless tools do
+
+victims: $(V_DIR)/calls $(V_DIR)/attach
+V_CALLS := $(addprefix tests/target/,calls.c calls_files.c calls_sockets.c calls_waits.c \
+	calls_others.c)
+
+$(V_DIR)/calls: $(V_CALLS) tests/target/calls.h $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $(V_CALLS) tests/target/victim.c -Wl,--no-as-needed -ljemalloc
+
+$(V_DIR)/attach: tests/target/attach.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<

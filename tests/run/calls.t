@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads that are blocked in a system call: whatever we do meanwhile, also when we are killed,
+# the call answers what it answers without us, when it does without us. tests/calls-matrix has
+# the particulars, and the control that shows that the test would notice.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+matrix=$ROOT/tests/calls-matrix
+(cd "$T" && "$matrix" "$CTL" "$VICTIMS/calls" "$VICTIMS/attach" "$T/table") >"$T/cases" 2>"$T/matrix.err"
+is $? 0 'the matrix ran to its end' || diag "$(tail -n 20 "$T/matrix.err")"
+
+while read -r verdict name why; do
+	case $verdict in
+	ok) result 0 "$name" ;;
+	skip) skip 'the kernel does not have this system call' "$name" ;;
+	*) result 1 "$name" || diag "$why" ;;
+	esac
+done <"$T/cases"
+diag "$(<"$T/table")"
+like "$(grep '^kills' "$T/table")" ': [1-9]' 'some kills hit a stopped thread'
+like "$(wc -l <"$T/cases")" '^([4-9][0-9]|[1-9][0-9][0-9])$' 'forty calls or more'
+
+done_testing
