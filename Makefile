@@ -119,15 +119,25 @@ $(B)/bench/stall: bench/stall.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -o $@ $<
 
-fuzz: $(FUZZ) ## every fuzz target for FUZZ_SECONDS (60)
-	$(Q)for f in $(FUZZ); do mkdir -p $$f.corpus && \
-		$$f -max_total_time=$(or $(FUZZ_SECONDS),60) -artifact_prefix=$$f. $$f.corpus || exit 1; done
+fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
+	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
+	$(Q)for f in $(FUZZ); do \
+		$$f -max_total_time=$(or $(FUZZ_SECONDS),60) -timeout=20 -rss_limit_mb=2048 \
+			-artifact_prefix=$$f. $$f.corpus >$$f.log 2>&1 || { tail -n 50 $$f.log; exit 1; }; \
+		echo "$$f: $$(sed -n 's/^Done/no finding in/p' $$f.log)"; done
 
-$(B)/fuzz/%: tests/fuzz/%.c $(filter base/% target/%,$(SRC)) Makefile
-	$(say) FUZZ $@
+FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
+	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/%,$(SRC)))
+.SECONDARY: $(FUZZED)
+$(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
+	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g -fsanitize=fuzzer,address,undefined \
-		-o $@ $< $(filter base/% target/%,$(SRC)) $(LDLIBS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<
+
+$(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZED) $(LDLIBS)
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names from targets on their way to a terminal and into JSON; what users type. */
+#include "base/json.h"
+#include "base/text.h"
+#include "target/mallctl.h"
+
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL 24
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_safe(const char *raw, size_t size)
+{
+	char *buf = malloc(size);
+
+	if (!buf)
+		return;
+	for (const char *c = output_safe(raw, buf, size); *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			abort();
+	if (strnlen(buf, size) == size)
+		abort();
+	free(buf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct json_object *doc;
+	const struct mallctl *m;
+	union mallctl_value v;
+	struct err err;
+	char *raw = malloc(size + 1);
+	uint64_t n;
+
+	if (!raw)
+		return 0;
+	memcpy(raw, data, size);
+	raw[size] = '\0';
+	check_safe(raw, size * 4 + 1);
+	check_safe(raw, SMALL);
+	doc = json_object_new_object();
+	json_set_text(doc, "a.b", raw);
+	json_object_to_json_string(doc);
+	json_object_put(doc);
+	if (text_size_parse(raw, &n, &err) || text_duration_parse(raw, &n, &err))
+		n = 0;
+	m = mallctl_lookup(raw);
+	if (m && mallctl_parse(m, raw, &v, &err))
+		n = 1;
+	free(raw);
+	return 0;
+}
