@@ -371,7 +371,7 @@ static uint64_t find_function(struct images *images, struct image *libc, const c
 
 #define EH_FRAME_MAX (64u << 20)
 
-/* A static program may have been linked without .eh_frame_hdr. Without a table its stack stays unknown. */
+/* Static programs may lack .eh_frame_hdr; without a table their stacks stay unknown. */
 static void make_table(struct callsite *cs, const struct proc *p, struct images *images)
 {
 	_cleanup_(cleanup_free) unsigned char *bytes = NULL;

@@ -195,7 +195,7 @@ static int make_memfd(struct worker *w, int *remote_fd, struct err *err)
 	return 0;
 }
 
-/* Without a function to print by, malloc_stats_print() writes to descriptor 2: this thread's own. */
+/* Without a function to print by, malloc_stats_print() writes to descriptor 2: here our own. */
 static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 {
 	const struct callsite *cs = &w->t->inj->cs;
