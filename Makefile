@@ -111,13 +111,14 @@ format: ## bring all C files into shape
 asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
-bench: all $(B)/bench/stall ## side by side with gdb: wall time, stalls, memory
+bench: all $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
+	$(Q)B=$(B) bench/pause
 
-$(B)/bench/stall: bench/stall.c Makefile
+$(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -o $@ $<
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $<
 
 fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
