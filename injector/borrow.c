@@ -242,14 +242,18 @@ static int to_event_stop(struct borrow *b, struct err *err)
 static int restore(const struct tracer *t, struct borrow *b, struct err *err)
 {
 	const struct callsite *cs = &t->inj->cs;
+	struct arch_regs own;
 
 	if (to_event_stop(b, err) < 0)
 		return -1;
 	if (cs->has_errno && mem_write(t, arch_tls(&b->regs) + (uint64_t)cs->errno_offset, &b->sys,
 				       sizeof(b->sys), err) < 0)
 		return -1;
-	if (set_mask(b->tid, b->sigmask) < 0 || arch_set_xstate(b->tid, &b->xstate) < 0 ||
-	    arch_set_regs(b->tid, &b->regs) < 0)
+	if (set_mask(b->tid, b->sigmask) < 0 || arch_set_xstate(b->tid, &b->xstate) < 0)
+		return lost(err, b->tid);
+	own = b->regs;
+	tracee_hide_eintr(t, b->tid, &own);
+	if (arch_set_regs(b->tid, &own) < 0)
 		return lost(err, b->tid);
 	tracee_release(t, b->tid, &b->regs);
 	return 0;

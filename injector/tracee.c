@@ -183,11 +183,17 @@ bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	return true;
 }
 
-void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
+void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
 {
 	struct arch_regs again = *regs;
 
-	if (tracee_hide_eintr(t, tid, &again))
-		arch_set_regs(tid, &again);
+	tracee_hide_eintr(t, tid, &again);
+	arch_set_regs(tid, &again);
+}
+
+void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
+{
+	if (arch_syscall_result(regs) == -EINTR)
+		tracee_own_regs(t, tid, regs);
 	ptrace(PTRACE_DETACH, tid, 0, 0);
 }

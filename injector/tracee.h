@@ -38,6 +38,13 @@ int tracee_resume(pid_t tid, int request, int sig, struct err *err) __must_check
 bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs);
 
 /*
+ * Give a thread that stands in a PTRACE_EVENT_STOP its own registers, `regs`,
+ * with that EINTR hidden. Done as the first thing of all after such a stop, it
+ * leaves next to no time in which our death would make the EINTR show.
+ */
+void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
+
+/*
  * Let go of a thread that stands in a PTRACE_EVENT_STOP with its own state,
  * so that an interrupted system call goes on.
  */

@@ -130,6 +130,8 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
 	}
+	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
+		tracee_own_regs(t, b->tid, &b->regs);
 	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0)
 		return -1;
 	if (t->mode == INJECTOR_THREAD && t->inj->p->status.seccomp &&
