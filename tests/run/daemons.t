@@ -91,7 +91,7 @@ main_job nghttpx http "$port"
 # --- varnishd ---
 port=$(free_port)
 varnishd -F -n "$T/varnish" -a "127.0.0.1:$port" -b "127.0.0.1:$backend" -s default,16m \
-	-T none -j none >"$T/varnish.log" 2>&1 </dev/null &
+	-p thread_pools=1 -p thread_pool_min=10 -p thread_pool_max=10 -T none -j none >"$T/varnish.log" 2>&1 </dev/null &
 manager=$!
 own "$manager"
 within 60 http "$port" || bail_out "varnishd did not start: $(tail -n 5 "$T/varnish.log")"
