@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
+#include <sys/prctl.h>
 
 static const unsigned int kept[] = {
 	CAP_SYS_PTRACE,	     /* attach to the next thread */
@@ -87,6 +88,12 @@ int confine_capabilities(struct err *err)
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return err_set(err, ERR_FAILED, "cannot drop the tracer's capabilities");
 	return 0;
+}
+
+bool confine_rules_filters(void)
+{
+	return prctl(PR_GET_SECCOMP) == 0 &&
+	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
 static int add_rules(scmp_filter_ctx ctx)

@@ -196,8 +196,6 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 			    .mem = -1,
 			    .socket = socket,
 			    .mode = r->mode,
-			    .suspend_seccomp =
-				    r->inj->p->status.seccomp && r->mode == INJECTOR_THREAD,
 			    .deadline_us = r->search_deadline_us };
 	sigset_t all;
 

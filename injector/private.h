@@ -97,7 +97,8 @@ struct tracer {
 	int mem;    /* /proc/PID/mem, bound to this mm */
 	int socket; /* to the controller: descriptors */
 	enum injector_mode mode;
-	bool suspend_seccomp;
+	bool guarded;	      /* some thread has seccomp filters: they are read, and suspended */
+	bool fenced;	      /* the last thread was let go because of them */
 	uint64_t deadline_us; /* of the search */
 };
 
@@ -180,8 +181,15 @@ int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;
 /* confine.c: what the tracer gives up. Irrevocable, for this process alone. */
 int confine_capabilities(struct err *err) __must_check;
 int confine_syscalls(struct err *err) __must_check;
+/* Only who has CAP_SYS_ADMIN, and no filter, may read filters and suspend them. */
+bool confine_rules_filters(void);
 
-/* seccomp.c: may a stopped thread's filters see what we are about to do? */
-int seccomp_check(pid_t tid, bool *allowed, char *why, size_t size);
+/* seccomp.c: has any thread a filter? */
+bool seccomp_present(const struct proc *p);
+/*
+ * May this stopped thread do what we are about to have it do, alone as well, should we be
+ * killed? ERR_UNSAFE with t->fenced set when its filters would punish it.
+ */
+int seccomp_check(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
 #endif

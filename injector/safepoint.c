@@ -10,7 +10,7 @@
  * frames decides (unwind.c). Words that are merely left over are common on a
  * main thread's stack; frames do not lie.
  */
-#include "injector/private.h"
+#include "injector/tracee.h"
 
 #include "base/cleanup.h"
 
@@ -23,12 +23,6 @@
 #define ROOM_MIN (64u << 10)  /* what a call may need; measured: 12 KiB for prof.dump */
 #define FRAME_MAX (40u << 10) /* red zone, signal frame, arguments */
 
-#define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
-struct rseq_configuration {
-	uint64_t rseq_abi_pointer;
-	uint32_t rseq_abi_size, signature, flags, pad;
-};
-
 /* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
 static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 {
@@ -36,14 +30,12 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 		uint32_t version, flags;
 		uint64_t start, length, abort;
 	} cs;
-	struct rseq_configuration conf;
+	uint64_t area = tracee_rseq(tid), cs_addr;
 	struct err ignored = ERR_INIT;
-	uint64_t cs_addr;
 
-	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(conf), &conf) < (long)sizeof(conf) ||
-	    !conf.rseq_abi_pointer)
+	if (!area)
 		return false;
-	if (mem_read(t, conf.rseq_abi_pointer + 8, &cs_addr, sizeof(cs_addr), &ignored) < 0)
+	if (mem_read(t, area + 8, &cs_addr, sizeof(cs_addr), &ignored) < 0)
 		return true;
 	if (!cs_addr)
 		return false;

@@ -1,52 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Thread mode makes system calls that the program may never have made. While
- * we are attached, its filters are suspended (PTRACE_O_SUSPEND_SECCOMP); but if
- * we die, the new thread must be able to end by itself, and the borrowed one
- * to finish. So each call on the way is put to the filters first
+ * We have a thread make system calls that the program may never have made.
+ * While we are attached, its filters are suspended (PTRACE_O_SUSPEND_SECCOMP);
+ * but if we die, the new thread must be able to end by itself, and the borrowed
+ * one to finish. So each call on the way is put to the filters first
  * (PTRACE_SECCOMP_GET_FILTER, Linux 4.4), and none may kill or trap.
  */
-#include "injector/private.h"
 #include "injector/seccomp_filter.h"
-
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/seccomp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
+#include "injector/tracee.h"
 
 #include "base/cleanup.h"
 
-#define FILTERS_MAX 64
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 
-/* Those of pthread_create, of a thread's life and end, and of a dump. */
-static const struct {
+#define FILTERS_MAX 64
+#define HERE 0xffffff9c /* AT_FDCWD, as the C library passes it */
+#define NO_FD 0xffffffff
+#define SIG_SETXID 33
+#define THREAD_FLAGS                                                                        \
+	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
+	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
+
+enum use {
+	USE_INLINE = 1, /* calls in a borrowed thread */
+	USE_THREAD = 2, /* making a thread, its calls, its end */
+	USE_BOTH = USE_INLINE | USE_THREAD,
+	USE_FILE = 4,  /* jemalloc writes */
+	USE_MEMFD = 8, /* to a file that we make */
+};
+
+/*
+ * With the arguments that a filter can see: pointers it cannot. Where `must_work` is not set,
+ * an error from the filter is as good.
+ */
+static const struct checked_call {
 	long nr;
 	const char *name;
-	bool must_work; /* else an error from the filter is as good */
+	unsigned int uses, must_work; /* bits of enum use */
+	uint64_t args[6];
 } calls[] = {
-	{ SYS_clone3, "clone3", false },
-	{ SYS_clone, "clone", false },
-	{ SYS_mmap, "mmap", true },
-	{ SYS_mprotect, "mprotect", true },
-	{ SYS_munmap, "munmap", false },
-	{ SYS_madvise, "madvise", false },
-	{ SYS_rt_sigprocmask, "rt_sigprocmask", true },
-	{ SYS_rt_sigreturn, "rt_sigreturn", true },
-	{ SYS_set_robust_list, "set_robust_list", false },
-	{ SYS_rseq, "rseq", false },
-	{ SYS_futex, "futex", true },
-	{ SYS_getppid, "getppid", false },
-	{ SYS_exit, "exit", true },
-	{ SYS_open, "open", false },
-	{ SYS_openat, "openat", false },
-	{ SYS_creat, "creat", false },
-	{ SYS_write, "write", false },
-	{ SYS_read, "read", false },
-	{ SYS_close, "close", false },
+	/* clang-format off */
+	{ SYS_rt_sigreturn, "rt_sigreturn", USE_BOTH, USE_BOTH, { 0 } },
+	{ SYS_rt_sigprocmask, "rt_sigprocmask", USE_BOTH, USE_THREAD, { SIG_BLOCK } },
+	{ SYS_rt_sigprocmask, "rt_sigprocmask", USE_THREAD, USE_THREAD, { SIG_SETMASK } },
+	{ SYS_mmap, "mmap", USE_BOTH, USE_THREAD,
+	  { 0, 1u << 21, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FD } },
+	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
+	  { 0, 1u << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, NO_FD } },
+	{ SYS_munmap, "munmap", USE_BOTH, USE_THREAD, { 0 } },
+	{ SYS_madvise, "madvise", USE_BOTH, 0, { 0, 0, MADV_DONTNEED } },
+	{ SYS_futex, "futex", USE_BOTH, USE_BOTH,
+	  { 0, FUTEX_WAIT_PRIVATE } },
+	{ SYS_futex, "futex", USE_BOTH, USE_BOTH,
+	  { 0, FUTEX_WAKE_PRIVATE, 1 } },
+	{ SYS_rt_sigaction, "rt_sigaction", USE_THREAD, 0, { SIG_SETXID } },
+	{ SYS_mprotect, "mprotect", USE_THREAD, USE_THREAD, { 0, 0, PROT_READ | PROT_WRITE } },
+	{ SYS_clone3, "clone3", USE_THREAD, 0, { 0 } },
+	{ SYS_clone, "clone", USE_THREAD, 0, { THREAD_FLAGS } },
+	{ SYS_set_robust_list, "set_robust_list", USE_THREAD, 0, { 0, 24 } },
+	{ SYS_rseq, "rseq", USE_THREAD, USE_THREAD, { 0, 32, 0, 0x53053053 } },
+	{ SYS_getppid, "getppid", USE_THREAD, 0, { 0 } },
+	{ SYS_exit, "exit", USE_THREAD, USE_THREAD, { 0 } },
+	{ SYS_getpid, "getpid", USE_FILE, 0, { 0 } },
+	{ SYS_open, "open", USE_FILE, 0, { 0, O_RDONLY | O_CLOEXEC } },
+	{ SYS_open, "open", USE_FILE, 0, { 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_RDONLY | O_CLOEXEC } },
+	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+	{ SYS_creat, "creat", USE_FILE, 0, { 0, 0644 } },
+	{ SYS_read, "read", USE_FILE, 0, { 4 } },
+	{ SYS_write, "write", USE_FILE, 0, { 3 } },
+	{ SYS_close, "close", USE_FILE, 0, { 3 } },
+	{ SYS_close_range, "close_range", USE_MEMFD, 0, { 3, NO_FD, 2 } },
+	{ SYS_memfd_create, "memfd_create", USE_MEMFD, 0, { 0, 1 } },
+	{ SYS_dup2, "dup2", USE_MEMFD, 0, { 3, 2 } },
+	/* clang-format on */
 };
+
+bool seccomp_present(const struct proc *p)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+	size_t n;
+
+	if (p->status.seccomp || proc_threads(p->pid, &tids, &n, &ignored) < 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (proc_thread_status(p->pid, tids[i], &st, &ignored) == 0 && st.seccomp)
+			return true;
+	return false;
+}
+
+static unsigned int uses_of(const struct tracer *t)
+{
+	unsigned int uses = t->mode == INJECTOR_THREAD ? USE_THREAD : USE_INLINE;
+
+	for (size_t i = 0; i < t->n_calls; i++) {
+		const struct call *c = &t->calls[i];
+
+		if (c->flags & (CALL_MEMFD | CALL_STATS))
+			uses |= USE_FILE | USE_MEMFD;
+		if (strcmp(c->name, "prof.dump") == 0)
+			uses |= USE_FILE;
+	}
+	return uses;
+}
 
 static bool lets_pass(uint32_t action, bool must_work)
 {
@@ -55,41 +125,73 @@ static bool lets_pass(uint32_t action, bool must_work)
 	       (action == SECCOMP_RET_ERRNO && !must_work);
 }
 
+/* A thread that has no rseq area gives none to those it makes; one that has ends with abort(). */
+static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rseq)
+{
+	return (c->uses & uses) && (c->nr != SYS_rseq || has_rseq);
+}
+
 /* The first call that this filter would not bear, or NULL. */
-static const char *check_filter(const struct sock_filter *prog, size_t n)
+static const char *check_filter(const struct sock_filter *prog, size_t n, unsigned int uses,
+				bool has_rseq)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = AUDIT_ARCH_X86_64 };
 
-		if (!lets_pass(seccomp_filter_run(prog, n, &data), calls[i].must_work))
+		if (!is_made(&calls[i], uses, has_rseq))
+			continue;
+		memcpy(data.args, calls[i].args, sizeof(data.args));
+		if (!lets_pass(seccomp_filter_run(prog, n, &data), calls[i].must_work & uses))
 			return calls[i].name;
 	}
 	return NULL;
 }
 
-int seccomp_check(pid_t tid, bool *allowed, char *why, size_t size)
+static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 {
+	bool has_rseq = tracee_rseq(tid);
+
 	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
 		_cleanup_(cleanup_free) struct sock_filter *prog = NULL;
 		long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, NULL);
 		const char *bad;
 
-		if (n < 0) {
-			*allowed = errno == ENOENT && i > 0;
-			if (!*allowed)
-				snprintf(why, size, "%s",
-					 "anybody without CAP_SYS_ADMIN to read it");
+		if (n < 0 && errno == ENOENT && i > 0)
 			return 0;
-		}
-		prog = calloc((size_t)n, sizeof(*prog));
+		prog = n > 0 ? calloc((size_t)n, sizeof(*prog)) : NULL;
 		if (!prog || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, prog) != n)
-			return -1;
-		bad = check_filter(prog, (size_t)n);
-		if (bad) {
-			*allowed = false;
-			snprintf(why, size, "%s(2), which a thread of its own needs", bad);
-			return 0;
-		}
+			return err_sys(err, ERR_UNSAFE, errno, "cannot read its seccomp filter");
+		bad = check_filter(prog, (size_t)n, uses_of(t), has_rseq);
+		if (bad)
+			return err_set(
+				err, ERR_UNSAFE,
+				"the seccomp filter of thread %d does not bear %s(2), which %s "
+				"needs",
+				tid, bad,
+				t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 	}
-	return -1;
+	return err_set(err, ERR_UNSAFE, "it has more than %d seccomp filters", FILTERS_MAX);
+}
+
+int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
+{
+	struct proc_status st;
+
+	if (proc_thread_status(t->inj->p->pid, tid, &st, err) < 0)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	if (!st.seccomp)
+		return 0;
+	if (!t->guarded) {
+		t->shared->again = true; /* a tracer that knows from its start */
+		return err_set(err, ERR_UNSAFE, "it came by a seccomp filter meanwhile");
+	}
+	t->fenced = true;
+	if (st.seccomp == SECCOMP_MODE_STRICT)
+		return err_set(err, ERR_UNSAFE,
+			       "thread %d is in seccomp's strict mode: any call would kill it",
+			       tid);
+	if (check_filters(t, tid, err) < 0)
+		return -1;
+	t->fenced = false;
+	return 0;
 }

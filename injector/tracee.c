@@ -10,6 +10,7 @@
 
 #define BEAT_MS 50
 #define STOP_TIMEOUT_MS 180
+#define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
 
 static enum stop classify(int status, int *sig)
 {
@@ -97,6 +98,10 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 	    st.tracer_pid)
 		return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
 			       st.tracer_pid);
+	if (sys == EINVAL && t->guarded)
+		return err_set(err, ERR_FAILED,
+			       "this kernel cannot suspend the target's seccomp filters "
+			       "(CONFIG_CHECKPOINT_RESTORE)");
 	if (sys == ESRCH)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (sys == EPERM)
@@ -127,7 +132,7 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
 	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
-		       (t->suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
+		       (t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
 	uint64_t deadline = now_us() + stop_timeout_us(t);
 	int status, sig;
 
@@ -159,6 +164,18 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 			ptrace(PTRACE_CONT, tid, 0, 0);
 		}
 	}
+}
+
+uint64_t tracee_rseq(pid_t tid)
+{
+	struct {
+		uint64_t rseq_abi_pointer;
+		uint32_t rseq_abi_size, signature, flags, pad;
+	} conf;
+
+	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(conf), &conf) < (long)sizeof(conf))
+		return 0;
+	return conf.rseq_abi_pointer;
 }
 
 /* Is there a signal that the thread would take: then EINTR is its own, not ours. */

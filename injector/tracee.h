@@ -31,6 +31,9 @@ enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig);
 /* PTRACE_CONT or PTRACE_SYSCALL; ERR_LOST when it is gone. */
 int tracee_resume(pid_t tid, int request, int sig, struct err *err) __must_check;
 
+/* Where a stopped thread's rseq(2) area is, 0 without one. */
+uint64_t tracee_rseq(pid_t tid);
+
 /*
  * Some system calls answer EINTR to the stop itself. When no signal of the
  * program's own is the cause, change `regs` so that the call is made anew.

@@ -21,6 +21,7 @@
 #define BACKOFF_MIN_US 500
 #define BACKOFF_MAX_US 50000
 #define NICEST (-20)
+#define FENCED_ENOUGH 4
 
 uint64_t now_us(void)
 {
@@ -122,9 +123,6 @@ static int same_program(const struct tracer *t, struct err *err)
 
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 {
-	char why[128] = "";
-	bool allowed = true;
-
 	if (arch_get_regs(b->tid, &b->regs) < 0) {
 		if (errno == ENOEXEC)
 			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
@@ -134,14 +132,7 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 		tracee_own_regs(t, b->tid, &b->regs);
 	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0)
 		return -1;
-	if (t->mode == INJECTOR_THREAD && t->inj->p->status.seccomp &&
-	    (seccomp_check(b->tid, &allowed, why, sizeof(why)) < 0 || !allowed)) {
-		err_set(err, ERR_FAILED, "the target's seccomp filter does not allow %s",
-			*why ? why : "a look at it");
-		return err_fix(
-			err, "short calls can be made in a thread of the target's: --mode inline");
-	}
-	return 0;
+	return seccomp_check(t, b->tid, err);
 }
 
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
@@ -181,10 +172,19 @@ static void back_off(unsigned int *us)
 		*us *= 2;
 }
 
+/* Threads come by their filters together: it is no use to stop them all, or again and again. */
+static int fenced_in(const struct tracer *t, struct err *err)
+{
+	err->code = ERR_FAILED;
+	if (t->mode == INJECTOR_INLINE)
+		return err_fix(err, "nothing can be called in this target without danger to it");
+	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
+}
+
 static int search_once(struct tracer *t, const cpu_set_t *all, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
-	size_t n;
+	size_t n, tried = 0, fenced = 0;
 
 	if (rank_threads(t->inj->p, &c, &n, err) < 0)
 		return -1;
@@ -194,13 +194,18 @@ static int search_once(struct tracer *t, const cpu_set_t *all, struct err *err)
 	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
 		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
 			continue;
+		t->fenced = false;
 		if (try_thread(t, all, c[i].tid, err) == 0)
 			return 0;
+		tried++;
+		fenced += t->fenced;
 		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
 		if (err->code != ERR_UNSAFE || t->shared->again)
 			return -1;
+		if (fenced == tried && fenced == FENCED_ENOUGH)
+			break;
 	}
-	return -1;
+	return tried && fenced == tried ? fenced_in(t, err) : -1;
 }
 
 static int search(struct tracer *t, struct err *err)
@@ -236,7 +241,20 @@ static int confine(const struct tracer *t, struct err *err)
 {
 	if (confine_capabilities(err) < 0)
 		return -1;
-	return t->inj->p->status.seccomp ? 0 : confine_syscalls(err);
+	return t->guarded ? 0 : confine_syscalls(err);
+}
+
+static int prepare(struct tracer *t, struct err *err)
+{
+	t->guarded = seccomp_present(t->inj->p);
+	if (confine(t, err) < 0)
+		return -1;
+	if (!t->guarded || confine_rules_filters())
+		return 0;
+	err_set(err, ERR_PERM,
+		"the target has a seccomp filter, and nobody sees what it punishes without "
+		"CAP_SYS_ADMIN or under a filter of its own");
+	return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
 }
 
 void tracer_main(struct tracer *t)
@@ -253,7 +271,7 @@ void tracer_main(struct tracer *t)
 		ret = err_sys(&err, errno == ENOENT ? ERR_LOST : ERR_PERM, errno,
 			      "cannot open the memory of process %d", t->inj->p->pid);
 	else
-		ret = confine(t, &err) < 0 ? -1 : search(t, &err);
+		ret = prepare(t, &err) < 0 ? -1 : search(t, &err);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;
 	t->shared->err = err;

@@ -113,8 +113,7 @@ static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
 
 static int first_stop(struct worker *w, struct err *err)
 {
-	long options =
-		PTRACE_O_TRACESYSGOOD | (w->t->suspend_seccomp ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	long options = PTRACE_O_TRACESYSGOOD | (w->t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
 	int sig;
 
 	if (tracee_wait_beating(w->t, w->tid, &sig) != STOP_EVENT)
@@ -123,7 +122,7 @@ static int first_stop(struct worker *w, struct err *err)
 		return ended(w, err);
 	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
 	/* The last option is set: now the tracer can have a filter of its own, too. */
-	return w->t->inj->p->status.seccomp ? confine_syscalls(err) : 0;
+	return w->t->guarded ? confine_syscalls(err) : 0;
 }
 
 /* From home to home again, with another system call on the way. */
