@@ -27,22 +27,22 @@ ok 'nothing was written through the link' test ! -e "$T/target/planted"
 mkdir "$T/small"
 timeout 60 unshare -m --propagation private bash -c "
 	mount -t tmpfs -o size=4k none '$T/small' || exit 99
-	'$CTL' dump $pid -o '$T/small/x.heap' >'$T/out' 2>'$T/err'
+	'$CTL' ${patient[*]} dump $pid -o '$T/small/x.heap' >'$T/out' 2>'$T/err'
 	echo \$? >'$T/status'
 	ls -A '$T/small' >'$T/left'" </dev/null
 is "$(<"$T/status")" 10 'no space: exit status' || diag "$(<"$T/err")"
 like "$(<"$T/err")" '[Nn]o space' 'no space: said so'
 is "$(<"$T/left")" '' 'no space: no file is left'
 
-"$CTL" dump "$pid" -o - >/dev/full 2>"$T/err"
+"$CTL" "${patient[@]}" dump "$pid" -o - >/dev/full 2>"$T/err"
 is "$?" 10 'standard output is full: exit status'
 like "$(<"$T/err")" '[Nn]o space' 'standard output is full: said so'
-"$CTL" dump "$pid" -o - >&- 2>"$T/err"
+"$CTL" "${patient[@]}" dump "$pid" -o - >&- 2>"$T/err"
 is "$?" 10 'standard output is closed: exit status' || diag "$(<"$T/err")"
-"$CTL" status "$pid" >/dev/full 2>"$T/err"
+"$CTL" "${patient[@]}" status "$pid" >/dev/full 2>"$T/err"
 is "$?" 10 'status to a full device: exit status' || diag "$(<"$T/err")"
 # Python ignores SIGPIPE, so that the error is seen; in a shell the signal ends it.
-python3 - "$CTL" dump "$pid" -o - 2>"$T/err" <<'END'
+python3 - "$CTL" "${patient[@]}" dump "$pid" -o - 2>"$T/err" <<'END'
 import os, subprocess, sys
 reader, writer = os.pipe()
 os.close(reader)
@@ -60,7 +60,7 @@ wrap=()
 nobodys=$pid
 snapshot "$nobodys"
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
-	"$CTL" dump "$nobodys" -o "$T/closed/x.heap" >"$T/out" 2>"$T/err" </dev/null
+	"$CTL" "${patient[@]}" dump "$nobodys" -o "$T/closed/x.heap" >"$T/out" 2>"$T/err" </dev/null
 is "$?" 10 'a folder that nobody may write: exit status' || diag "$(<"$T/err")"
 like "$(<"$T/err")" '[Pp]ermission denied|not writable' 'a folder that nobody may write: said so'
 is "$(ls -A "$T/closed")" '' 'a folder that nobody may write: is empty'
@@ -70,7 +70,7 @@ assert_untouched "$nobodys" 'the target of nobody is untouched'
 pid=${started[0]}
 left=0 complete=0 odd=0
 for _ in $(seq 30); do
-	"$CTL" dump "$pid" -o "$T/killed.heap" >/dev/null 2>&1 &
+	"$CTL" "${patient[@]}" dump "$pid" -o "$T/killed.heap" >/dev/null 2>&1 &
 	ctl=$!
 	sleep "0.0$((RANDOM % 60 + 10))"
 	end_child "$ctl" -KILL

@@ -83,7 +83,7 @@ ok 'dump: the stacks and counters of redis'\''s own dump' \
 	diff <(records_of "$T/oracle2.heap") <(records_of "$T/ours.heap")
 ctl_ok 'dump to standard output' dump "$pid" -o -
 ok 'dump: standard output is a profile' is_profile "$T/out"
-(cd "$T" && "$CTL" dump "$pid" >out 2>err)
+(cd "$T" && "$CTL" "${patient[@]}" dump "$pid" >out 2>err)
 named=$(cd "$T" && echo redis-server."$pid".*.heap)
 like "$named" "^redis-server\.$pid\.[0-9]{8}T?-?[0-9]{6}Z?\.heap\$" 'dump: makes a name of its own'
 ok 'dump: that file is a profile' is_profile "$T/$named"

@@ -51,7 +51,7 @@ odd=''
 for i in 1 2 3 4 5 6 7 8; do
 	start_victim busy 2
 	victim=$pid
-	"$CTL" dump "$victim" -o "$T/ends.$i.heap" >"$T/out" 2>"$T/err" &
+	"$CTL" "${patient[@]}" dump "$victim" -o "$T/ends.$i.heap" >"$T/out" 2>"$T/err" &
 	ctl=$!
 	sleep "0.00$((i * 2))"
 	end_child "$victim" -KILL
@@ -107,7 +107,7 @@ done
 start_victim idle
 snapshot "$pid"
 setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
-	"$CTL" activate "$pid" >"$T/out" 2>"$T/err" </dev/null
+	"$CTL" "${patient[@]}" activate "$pid" >"$T/out" 2>"$T/err" </dev/null
 is "$?" 4 'nobody: exit status'
 err=$(<"$T/err")
 like "$err" 'uid 0.*uid 65534' 'nobody: the cause'

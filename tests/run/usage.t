@@ -5,6 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+patient=()
 commands='list check status activate deactivate dump prefix reset gdump stats get set version'
 
 # --- help ---
@@ -108,6 +109,7 @@ run_ctl dump 1 -o - --json
 is "$status" 2 '--json and -o - exclude each other'
 
 # --- a name with control characters ---
+patient=(--max-pause 10s)
 export MALLOC_CONF=$PROF
 cp "$VICTIMS/idle" "$T/"$'a\e[31m\nb'
 start_victim "$T/"$'a\e[31m\nb'
@@ -126,7 +128,7 @@ is "$out" "$T/x.heap" '-q prints the name alone'
 is "$err" '' '-q says nothing else'
 
 # --- options that work ---
-ctl_ok 'options in front' --json --timeout 30s --max-pause 500 --mode thread status "$pid"
+ctl_ok 'options in front' --json --timeout 30s --max-pause 5000 --mode thread status "$pid"
 ctl_ok 'options behind' status "$pid" --timeout 1m30s --json
 ctl_ok '--timeout=D' status "$pid" --timeout=5mins
 ctl_ok '--color always' status "$pid" --color always
