@@ -95,3 +95,12 @@ $(V_DIR)/attach: tests/target/attach.c
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
+
+# --- state: registers full of random data
+
+victims: $(V_DIR)/state
+$(V_DIR)/state: tests/target/state.c tests/target/state_spin.S $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $< tests/target/state_spin.S tests/target/victim.c \
+		-Wl,--no-as-needed -ljemalloc
