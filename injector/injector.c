@@ -30,6 +30,8 @@
 #define DEFAULT_SEARCH_MS 10000
 #define BEAT_LATE_MS 500
 #define WATCH_MS 5
+#define LONG_PAUSES_MAX 3
+#define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
 
 const char *injector_mode_name(enum injector_mode mode)
@@ -156,6 +158,7 @@ struct run {
 	int pidfd, socket;
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
+	unsigned int long_pauses;
 };
 
 static bool wants_file(const struct call *calls, size_t n)
@@ -367,6 +370,11 @@ static bool try_again(struct run *r, const struct err *err)
 		return false;
 	if (r->shared->again)
 		return true;
+	/* A machine with too much to do: the thread had no turn. Not for ever, it did stand. */
+	if (atomic_load(&r->shared->phase) == PHASE_HOLD && ++r->long_pauses < LONG_PAUSES_MAX) {
+		poll(NULL, 0, LONG_PAUSE_REST_MS);
+		return true;
+	}
 	if (err->code == ERR_FAILED && r->mode == INJECTOR_THREAD &&
 	    r->inj->opt.mode == INJECTOR_AUTO && !wants_file(r->calls, r->n)) {
 		r->mode = INJECTOR_INLINE;

@@ -268,7 +268,7 @@ void tracer_main(struct tracer *t)
 	snprintf(path, sizeof(path), "/proc/%d/mem", t->inj->p->pid);
 	t->mem = open(path, O_RDWR | O_CLOEXEC);
 	if (t->mem < 0)
-		ret = err_sys(&err, errno == ENOENT ? ERR_LOST : ERR_PERM, errno,
+		ret = err_sys(&err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_PERM, errno,
 			      "cannot open the memory of process %d", t->inj->p->pid);
 	else
 		ret = prepare(t, &err) < 0 ? -1 : search(t, &err);
