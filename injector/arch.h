@@ -50,6 +50,9 @@ void arch_replace_syscall(struct arch_regs *regs, long nr, const uint64_t args[6
 /* Was the system call interrupted in a way that the kernel restarts by itself? */
 bool arch_restarts(const struct arch_regs *regs);
 
+/* Is it one that goes on through restart_syscall(2), with the time that remains? */
+bool arch_restarts_sleep(const struct arch_regs *regs);
+
 /* Make an interrupted system call be made anew, from its start, when the thread goes on. */
 void arch_restart_syscall(struct arch_regs *regs);
 

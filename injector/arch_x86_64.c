@@ -212,6 +212,11 @@ bool arch_restarts(const struct arch_regs *regs)
 		result == -ERESTART_RESTARTBLOCK);
 }
 
+bool arch_restarts_sleep(const struct arch_regs *regs)
+{
+	return arch_syscall_nr(regs) >= 0 && arch_syscall_result(regs) == -ERESTART_RESTARTBLOCK;
+}
+
 void arch_restart_syscall(struct arch_regs *regs)
 {
 	regs->r.rax = regs->r.orig_rax;

@@ -92,8 +92,7 @@ int confine_capabilities(struct err *err)
 
 bool confine_rules_filters(void)
 {
-	return prctl(PR_GET_SECCOMP) == 0 &&
-	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
+	return prctl(PR_GET_SECCOMP) == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
 static int add_rules(scmp_filter_ctx ctx)

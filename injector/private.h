@@ -186,6 +186,8 @@ bool confine_rules_filters(void);
 
 /* seccomp.c: has any thread a filter? */
 bool seccomp_present(const struct proc *p);
+/* Do the filters of this stopped thread let restart_syscall(2) pass? */
+bool seccomp_allows_restart(pid_t tid);
 /*
  * May this stopped thread do what we are about to have it do, alone as well, should we be
  * killed? ERR_UNSAFE with t->fenced set when its filters would punish it.

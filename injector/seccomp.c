@@ -147,20 +147,53 @@ static const char *check_filter(const struct sock_filter *prog, size_t n, unsign
 	return NULL;
 }
 
+/* The number of instructions of the i-th filter, 0 behind the last one, -1 with errno. */
+static long read_filter(pid_t tid, unsigned long i, struct sock_filter **out)
+{
+	long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, NULL);
+	struct sock_filter *prog;
+
+	if (n <= 0)
+		return n < 0 && errno == ENOENT && i > 0 ? 0 : -1;
+	prog = calloc((size_t)n, sizeof(*prog));
+	if (!prog || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, prog) != n) {
+		free(prog);
+		return -1;
+	}
+	*out = prog;
+	return n;
+}
+
+bool seccomp_allows_restart(pid_t tid)
+{
+	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = AUDIT_ARCH_X86_64 };
+
+	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
+		_cleanup_(cleanup_free) struct sock_filter *prog = NULL;
+		long n = read_filter(tid, i, &prog);
+
+		if (n == 0)
+			return true;
+		if (n < 0 || !lets_pass(seccomp_filter_run(prog, (size_t)n, &data), true))
+			return false;
+	}
+	return false;
+}
+
 static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 {
 	bool has_rseq = tracee_rseq(tid);
 
 	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
 		_cleanup_(cleanup_free) struct sock_filter *prog = NULL;
-		long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, NULL);
+		long n = read_filter(tid, i, &prog);
 		const char *bad;
 
-		if (n < 0 && errno == ENOENT && i > 0)
+		if (n == 0)
 			return 0;
-		prog = n > 0 ? calloc((size_t)n, sizeof(*prog)) : NULL;
-		if (!prog || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, prog) != n)
-			return err_sys(err, ERR_UNSAFE, errno, "cannot read its seccomp filter");
+		if (n < 0)
+			return err_sys(err, ERR_UNSAFE, errno,
+				       "cannot read a seccomp filter of thread %d", tid);
 		bad = check_filter(prog, (size_t)n, uses_of(t), has_rseq);
 		if (bad)
 			return err_set(
