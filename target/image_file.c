@@ -122,6 +122,24 @@ static int open_by_name(const struct image *img)
 	return take_fd(fd);
 }
 
+/*
+ * libelf makes room for all sections at once, and their number may be a lie:
+ * 32 bits of it lie in section 0 when e_shnum is 0 (elf(5)).
+ */
+static bool few_sections(int fd)
+{
+	Elf64_Ehdr eh;
+	Elf64_Shdr first;
+
+	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	if (eh.e_shnum || !eh.e_shoff)
+		return true;
+	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
+	       first.sh_size <= MAX_SECTIONS;
+}
+
 static Elf *open_file(struct image *img)
 {
 	struct image_file *file = img->file;
@@ -132,7 +150,7 @@ static Elf *open_file(struct image *img)
 	if (file->fd < 0)
 		file->fd = open_by_name(img);
 	/* Mapped, so that a giant or sparse file costs no memory. */
-	return file->fd < 0 ? NULL : elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	return few_sections(file->fd) ? elf_begin(file->fd, ELF_C_READ_MMAP, NULL) : NULL;
 }
 
 static Elf *open_memory(struct image_file *file)
