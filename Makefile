@@ -85,6 +85,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 
 include tests/target/victims.mk
 include tests/target/hazards.mk
+include tests/target/fences.mk
 
 demo: deps ## the main job, on a redis-server of its own
 	$(Q)$(MAKE) --no-print-directory all

@@ -28,7 +28,7 @@ def threads(pid):
 def board(path):
     with open(path, "rb") as f:
         words = memoryview(f.read()).cast("Q")
-    return {"eintr": words[2], "corrupt": words[3], "altstack": words[4], "failed": words[5],
+    return {"ready": words[0], "eintr": words[2], "corrupt": words[3], "altstack": words[4], "failed": words[5],
             "beats": list(words[8:8 + words[1]])}
 
 
