@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # jeprof-ctl is killed at random moments while it works on a busy target: the target must not
-# notice. KILLS says how often (150; 500 with LONG=1).
+# notice. KILLS says how often (150; 2000 with LONG=1).
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-kills=${KILLS:-$([ -n "${LONG:-}" ] && echo 500 || echo 150)}
+kills=${KILLS:-$([ -n "${LONG:-}" ] && echo 2000 || echo 150)}
 
 export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:16
 start_victim busy 3
