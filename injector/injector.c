@@ -21,6 +21,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -346,6 +347,30 @@ static void forward_log(const struct run *r)
 		r->inj->opt.log(line);
 }
 
+/*
+ * A write beyond the limit answers with SIGXFSZ, which waits for a borrowed thread until it has
+ * its own signals back, and ends the program. A thread of our own takes it to its grave.
+ */
+static int check_file_limit(const struct run *r, struct err *err)
+{
+	struct rlimit limit;
+
+	if (r->mode != INJECTOR_INLINE)
+		return 0;
+	for (size_t i = 0; i < r->n; i++) {
+		if (strcmp(r->calls[i].name, "prof.dump") != 0)
+			continue;
+		if (prlimit(r->inj->p->pid, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+		    limit.rlim_cur == RLIM_INFINITY)
+			continue;
+		err_set(err, ERR_FAILED,
+			"a dump in a thread of the target's own could end the target: the size of "
+			"its files is limited (RLIMIT_FSIZE)");
+		return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", r->inj->p->pid);
+	}
+	return 0;
+}
+
 static int run_once(struct run *r, struct err *err)
 {
 	memset(r->shared, 0, r->shared_size);
@@ -433,7 +458,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
 	do {
-		ret = run_once(&r, err);
+		ret = check_file_limit(&r, err) < 0 ? -1 : run_once(&r, err);
 	} while (ret < 0 && try_again(&r, err));
 	if (report)
 		*report = r.shared->report;

@@ -112,7 +112,7 @@ static unsigned int uses_of(const struct tracer *t)
 
 		if (c->flags & (CALL_MEMFD | CALL_STATS))
 			uses |= USE_FILE | USE_MEMFD;
-		if (strcmp(c->name, "prof.dump") == 0)
+		else if (strcmp(c->name, "prof.dump") == 0)
 			uses |= USE_FILE;
 	}
 	return uses;

@@ -69,10 +69,24 @@ static int check_profile(int fd, uint64_t *bytes, struct err *err)
 	return 0;
 }
 
+/* What can be done where the target ran into a limit. */
+static bool limit_fix(const struct session *s, int sys, struct err *err)
+{
+	if (sys == EFBIG)
+		err_fix(err, "the size of its files is limited; prlimit --pid %d --fsize=unlimited",
+			s->proc.pid);
+	else if (sys == EMFILE)
+		err_fix(err,
+			"the number of its files is limited; raise it with prlimit --pid %d "
+			"--nofile=NUMBER",
+			s->proc.pid);
+	return sys == EFBIG || sys == EMFILE;
+}
+
 static int memfd_call_failed(const struct session *s, const struct call *call, struct err *err)
 {
 	session_call_failed(s, call, err);
-	if (call->made && call->ret)
+	if (call->made && call->ret && !limit_fix(s, err->sys, err))
 		err_fix(err,
 			"if the target cannot open files under /proc/self/fd, let it write to a "
 			"folder of its own with --in-target PATH");
@@ -80,9 +94,9 @@ static int memfd_call_failed(const struct session *s, const struct call *call, s
 }
 
 /* Where no thread can be made there is no memfd: the way out is a file of the target's own. */
-static int no_memfd(struct err *err)
+static int no_memfd(const struct session *s, struct err *err)
 {
-	if (err->code == ERR_FAILED)
+	if (err->code == ERR_FAILED && !limit_fix(s, err->sys, err))
 		err_fix(err, "let the target write to a folder of its own: --in-target PATH");
 	return -1;
 }
@@ -102,7 +116,7 @@ static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct e
 	failed = session_run_prof(s, calls, 2, err);
 	got = calls[1].fd;
 	if (failed)
-		return no_memfd(err);
+		return no_memfd(s, err);
 	if (!calls[1].made || calls[1].ret || got < 0)
 		return memfd_call_failed(s, &calls[1], err);
 	if (check_profile(got, &dump->bytes, err) ||
@@ -161,7 +175,7 @@ static int target_call_failed(const struct session *s, const struct call *call, 
 		return err_fix(err,
 			       "the folder of the target's prefix may be missing, full or not "
 			       "writable for it; see jeprof-ctl prefix, or give --in-target PATH");
-	if (call->made && call->ret)
+	if (call->made && call->ret && !limit_fix(s, err->sys, err))
 		return err_fix(err,
 			       "name a path the target may write to, or leave out --in-target");
 	return -1;
@@ -182,14 +196,21 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 	return 0;
 }
 
-static void warn_unmapped(const struct inside *in, const struct proc *p, struct ops_dump *dump)
+/* Fails only when what the target wrote is no whole profile. */
+static int complete(const struct inside *in, const struct proc *p, struct ops_dump *dump,
+		    struct err *err)
 {
 	struct err why = ERR_INIT;
 
-	if (mapped_append(in->dir, in->name, p, &why))
-		snprintf(dump->warning, sizeof(dump->warning),
-			 "the profile may lack the mappings that give names to addresses: %.256s",
-			 why.msg);
+	if (!mapped_append(in->dir, in->name, p, &why))
+		return 0;
+	if (why.code == ERR_FAILED) {
+		*err = why;
+		return -1;
+	}
+	snprintf(dump->warning, sizeof(dump->warning),
+		 "the profile may lack the mappings that give names to addresses: %.256s", why.msg);
+	return 0;
 }
 
 static int dump_to_target_path(struct session *s, const struct ops_dump_request *request,
@@ -204,13 +225,13 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	    session_open_injector(s, err))
 		return -1;
 	existed = inside_size(&in, &old_size);
-	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err)) {
+	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err) ||
+	    complete(&in, &s->proc, dump, err)) {
 		/* Half a profile is none. While its call may still run, it is the target's. */
 		if (!existed && err->code == ERR_FAILED)
 			unlinkat(in.dir, in.name, 0);
 		return -1;
 	}
-	warn_unmapped(&in, &s->proc, dump);
 	if (!inside_size(&in, &dump->bytes))
 		return err_set(err, ERR_LOST, "the target dumped, but its file is not there");
 	dump->file = take_ptr(in.path);
@@ -257,7 +278,8 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 	     !memcmp(&after.written, &before->written, sizeof(after.written))) ||
 	    !inside_size(&file, &dump->bytes))
 		return warn_unknown_file(dump);
-	warn_unmapped(&file, &s->proc, dump);
+	if (complete(&file, &s->proc, dump, err))
+		return -1;
 	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
 		     after.name) < 0) {
 		dump->file = NULL;

@@ -15,6 +15,24 @@
 static const char title[] = "\nMAPPED_LIBRARIES:\n";
 #define TITLE_LEN (sizeof(title) - 1)
 
+/*
+ * jemalloc takes no notice of a write that did not write all. What it writes is lines, and
+ * in an address none ends.
+ */
+static int check_whole(int fd, uint64_t bytes, const struct proc *p, struct err *err)
+{
+	char last;
+
+	if (bytes && pread(fd, &last, 1, (off_t)bytes - 1) == 1 && last == '\n')
+		return 0;
+	err_set(err, ERR_FAILED, "the profile was cut off after %llu bytes",
+		(unsigned long long)bytes);
+	return err_fix(err,
+		       "make room on the disk, or lift the limit on the size of the target's "
+		       "files: prlimit --pid %d --fsize=unlimited",
+		       p->pid);
+}
+
 /* Where the part begins, `bytes` if there is none. */
 static int find_title(int fd, uint64_t bytes, uint64_t *at, struct err *err)
 {
@@ -66,7 +84,7 @@ int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *
 	struct stat st;
 	uint64_t at;
 
-	if (find_title(*fd, *bytes, &at, err))
+	if (check_whole(*fd, *bytes, p, err) || find_title(*fd, *bytes, &at, err))
 		return -1;
 	/* In another pid namespace jemalloc may have copied the mappings of somebody else. */
 	if (at < *bytes && p->status.ns_pid == p->pid)
@@ -96,7 +114,8 @@ int mapped_append(int dir, const char *name, const struct proc *p, struct err *e
 	/* Only a file that the target could write to by itself: it may have put another there. */
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != p->status.euid)
 		return err_set(err, ERR_OUTPUT, "the target's dump is not a file of its own");
-	if (find_title(fd, (uint64_t)st.st_size, &at, err))
+	if (check_whole(fd, (uint64_t)st.st_size, p, err) ||
+	    find_title(fd, (uint64_t)st.st_size, &at, err))
 		return -1;
 	return at < (uint64_t)st.st_size ? 0 : write_part(fd, p, err);
 }

@@ -16,7 +16,7 @@
 /*
  * Make sure that the profile in the first `bytes` of `fd` ends with the
  * mappings of `p`. Where it does not, `fd` is closed and replaced by a memfd
- * of our own.
+ * of our own. ERR_FAILED when the profile was cut off.
  */
 int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err) __must_check;
 
