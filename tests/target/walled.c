@@ -8,6 +8,7 @@
  *	services ACTION		all is forbidden but what systemd calls @system-service
  *	no-exec			no memory may become executable
  *	strict			SECCOMP_MODE_STRICT
+ *	mdwe			PR_SET_MDWE; nothing where the kernel does not know it
  *	second ACTION CALL...	the second thread alone is walled; the first stands in write(2)
  *
  * are walls as well. With "prove" for BOARD the program makes the first CALL
@@ -30,6 +31,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define SET_MDWE 65 /* PR_SET_MDWE, Linux 6.3 */
 #define NAP_NS 2000000
 #define KEPT 64
 
@@ -179,6 +181,10 @@ static void raise_wall(char **words, bool everywhere)
 {
 	scmp_filter_ctx ctx;
 
+	if (strcmp(words[0], "mdwe") == 0) {
+		prctl(SET_MDWE, 1, 0, 0, 0);
+		return;
+	}
 	if (strcmp(words[0], "strict") == 0) {
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 		return;

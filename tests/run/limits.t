@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Targets at their limits: of processes, memory, files and room on the disk, and in namespaces all
+# their own. What works there works, the rest is refused with what stands in the way.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6
+
+# switches NAME [ARGUMENTS...]: the short calls work
+switches()
+{
+	local name=$1
+
+	ctl_ok "$name: activate" activate "$pid" --json
+	is "$(json .changed)" true "$name: changed"
+	ctl_ok "$name: status" status "$pid"
+	ctl_ok "$name: deactivate" deactivate "$pid" --json
+	is "$(json .changed)" true "$name: changed back"
+}
+
+# no_dump NAME STATUS REGEX FIX ARGUMENTS...: a dump is refused, says why, and leaves no file
+no_dump()
+{
+	local name=$1 want=$2 message=$3 fix=$4 file=$T/no.heap
+
+	shift 4
+	ctl_fails "$want" "$message" "$name: refused" dump "$pid" "$@"
+	like "$err" "fix: .*$fix" "$name: says what to do"
+	ok "$name: no file is left" test ! -e "$file"
+}
+
+# profiled ARGUMENTS...: a victim that has something to dump
+profiled()
+{
+	MALLOC_CONF=prof:true,lg_prof_sample:6 start_victim idle "$@"
+}
+
+# --- no more threads: RLIMIT_NPROC (which does not hold for root), pids.max, RLIMIT_AS ---
+no_threads()
+{
+	local name=$1
+
+	switches "$name"
+	is "$(json .mode)" inline "$name: in a borrowed thread"
+	ctl_fails 1 'cannot make a thread' "$name: thread mode is refused" activate "$pid" --mode thread
+	like "$err" 'fix: .*RLIMIT_NPROC, pids.max.*RLIMIT_AS' "$name: the limits are named"
+	no_dump "$name: dump" 1 'cannot make a thread' '--in-target' -o "$T/no.heap"
+}
+
+wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=2)
+start_victim idle 2
+wrap=()
+snapshot "$pid"
+no_threads RLIMIT_NPROC
+assert_untouched "$pid" 'RLIMIT_NPROC: untouched'
+stop_target "$pid"
+
+start_victim idle 2
+snapshot "$pid"
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ] && echo "$pid" >"$group/cgroup.procs"; then
+	echo 2 >"$group/pids.max"
+	no_threads pids.max
+	assert_untouched "$pid" 'pids.max: untouched'
+else
+	skip 'cgroups cannot limit the number of processes here' 'pids.max'
+fi
+stop_target "$pid"
+rmdir "$group" 2>/dev/null
+
+start_victim idle 2
+prlimit --pid "$pid" --as=1000000
+snapshot "$pid"
+no_threads RLIMIT_AS
+assert_untouched "$pid" 'RLIMIT_AS: untouched'
+stop_target "$pid"
+
+# --- no more bytes in a file: jemalloc's first write fails, or is cut short ---
+mkdir -m 777 "$T/open"
+for limit in 0 1024; do
+	profiled 2
+	prlimit --pid "$pid" --fsize="$limit:unlimited"
+	snapshot "$pid"
+	cause='File too large'
+	[ $limit = 0 ] || cause='cut off after 1024 bytes'
+	no_dump "RLIMIT_FSIZE $limit: dump" 1 "$cause" 'prlimit .*--fsize' -o "$T/no.heap"
+	no_dump "RLIMIT_FSIZE $limit: dump in the target" 1 "$cause" 'prlimit .*--fsize' \
+		--in-target "$T/no.heap"
+	no_dump "RLIMIT_FSIZE $limit: dump in a borrowed thread" 1 'could end the target' \
+		'prlimit .*--fsize' --in-target "$T/no.heap" --mode inline
+	assert_untouched "$pid" "RLIMIT_FSIZE $limit: untouched"
+	ctl_ok "RLIMIT_FSIZE $limit: deactivate" deactivate "$pid"
+	prlimit --pid "$pid" --fsize=unlimited
+	ctl_ok "RLIMIT_FSIZE $limit: lifted as told, dump works" dump "$pid" -o "$T/yes.heap" --force
+	ok "RLIMIT_FSIZE $limit: a profile" is_profile "$T/yes.heap"
+	stop_target "$pid"
+done
+
+# --- no more files: the program's own table is full, ours is not; or there is no room at all ---
+profiled 2
+prlimit --pid "$pid" --nofile="$(($(find "/proc/$pid/fd" -type l | wc -l) + 1))"
+snapshot "$pid"
+ctl_ok 'RLIMIT_NOFILE reached: dump' dump "$pid" -o "$T/yes.heap" --force
+ok 'RLIMIT_NOFILE reached: a profile' is_profile "$T/yes.heap"
+prlimit --pid "$pid" --nofile=3
+snapshot "$pid"
+no_dump 'RLIMIT_NOFILE 3: dump' 1 'Too many open files' 'prlimit .*--nofile' -o "$T/no.heap"
+no_dump 'RLIMIT_NOFILE 3: dump in the target' 1 'Too many open files' 'prlimit .*--nofile' \
+	--in-target "$T/no.heap"
+ctl_ok 'RLIMIT_NOFILE 3: deactivate' deactivate "$pid"
+assert_untouched "$pid" 'RLIMIT_NOFILE 3: untouched'
+stop_target "$pid"
+
+# --- no more room on the disk ---
+mkdir "$T/full"
+mount -t tmpfs -o size=256k tmpfs "$T/full" && mounted+=("$T/full")
+head -c 245000 /dev/zero >"$T/full/filler" 2>/dev/null
+profiled 2
+snapshot "$pid"
+ctl_fails 10 'No space left' 'disk full: dump in the target is refused' \
+	dump "$pid" --in-target "$T/full/no.heap"
+like "$err" 'fix: make room' 'disk full: says what to do'
+ctl_fails 10 'No space left' 'disk full: dump is refused' dump "$pid" -o "$T/full/no.heap"
+is "$(ls "$T/full")" filler 'disk full: no file is left'
+assert_untouched "$pid" 'disk full: untouched'
+stop_target "$pid"
+
+# --- memory that is written to never becomes executable, by the kernel's own word ---
+start_victim walled mdwe
+snapshot "$pid"
+switches 'no memory becomes executable'
+ctl_ok 'no memory becomes executable: dump' dump "$pid" -o "$T/yes.heap" --force
+assert_untouched "$pid" 'no memory becomes executable: untouched'
+stop_target "$pid"
+
+# --- user, pid and mount namespaces together, one in another ---
+if unshare -U -r -p -m -f true 2>/dev/null; then
+	file=$(mktemp "$T/victim.XXXXXX")
+	unshare -U -r -p -m -f --kill-child unshare -U -r -p -m -f --mount-proc --kill-child \
+		"$VICTIMS/idle" fd:3 2 3<>"$file" >>"$T/victims.log" 2>&1 &
+	pid=$!
+	own "$pid"
+	tests/photo ready "$file" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
+	while child=$(pgrep -P "$pid") && [ -n "$child" ]; do
+		pid=$child
+	done
+	ln "$file" "$T/board.$pid"
+	snapshot "$pid"
+	switches 'namespaces'
+	ctl_ok 'namespaces: dump' dump "$pid" -o "$T/yes.heap" --force
+	ok 'namespaces: a profile' is_profile "$T/yes.heap"
+	assert_untouched "$pid" 'namespaces: untouched'
+else
+	skip 'user namespaces are switched off' 'namespaces'
+fi
+
+# --- control: a write beyond the limit does end a program ---
+{ bash -c 'ulimit -f 0; echo >"$1"' sh "$T/beyond"; } 2>/dev/null
+is $? 153 'control: RLIMIT_FSIZE ends who writes'
+
+done_testing
