@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which thread is borrowed first: children that wait in one system call each. */
+#include "injector/private.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int pipes[2];
+
+static void in_read(void)
+{
+	char c;
+
+	while (read(pipes[0], &c, 1) == 1)
+		;
+}
+
+static void in_write(void)
+{
+	char page[4096] = { 0 };
+	int full[2];
+
+	if (pipe(full) == 0)
+		while (write(full[1], page, sizeof(page)) > 0)
+			;
+}
+
+static void in_poll(void)
+{
+	poll(NULL, 0, 100000);
+}
+
+static void in_nanosleep(void)
+{
+	const struct timespec ts = { .tv_sec = 100 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void in_epoll(void)
+{
+	struct epoll_event ev;
+
+	epoll_wait(epoll_create1(0), &ev, 1, -1);
+}
+
+static void in_epoll_timed(void)
+{
+	struct epoll_event ev;
+
+	epoll_wait(epoll_create1(0), &ev, 1, 100000);
+}
+
+static void in_recv_all(void)
+{
+	int sockets[2];
+	char bytes[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0)
+		recv(sockets[0], bytes, sizeof(bytes), MSG_WAITALL);
+}
+
+static void in_a_loop(void)
+{
+	for (;;)
+		__asm__ volatile("");
+}
+
+/* The rank of a child that does `wait`; RANK_NEVER when it is not even listed. */
+static enum rank rank_of(void (*wait)(void), bool blocks)
+{
+	struct candidate *c = NULL;
+	enum rank rank = RANK_NEVER;
+	struct proc_syscall sc = { .running = true };
+	struct proc p;
+	struct err err;
+	size_t n = 0;
+	pid_t child = fork();
+
+	if (child == 0) {
+		wait();
+		_exit(0);
+	}
+	assert_int_equal(proc_open(&p, child, &err), 0);
+	/* Until it is where it shall be. */
+	for (int i = 0; i < 2000 && blocks && (sc.running || sc.nr < 0); i++) {
+		usleep(5000);
+		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
+	}
+	usleep(20000);
+	assert_int_equal(rank_threads(&p, &c, &n, &err), 0);
+	if (n) {
+		assert_int_equal(n, 1);
+		assert_int_equal(c[0].tid, child);
+		rank = c[0].rank;
+	}
+	free(c);
+	proc_close(&p);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	return rank;
+}
+
+static void test_ranks(void **state)
+{
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(rank_of(in_read, true), RANK_BEST);
+	assert_int_equal(rank_of(in_epoll, true), RANK_BEST);
+	assert_int_equal(rank_of(in_poll, true), RANK_TIMED);
+	assert_int_equal(rank_of(in_nanosleep, true), RANK_TIMED);
+	assert_int_equal(rank_of(in_a_loop, false), RANK_RUNNING);
+	assert_int_equal(rank_of(in_epoll_timed, true), RANK_RESTARTED);
+}
+
+static void test_never(void **state)
+{
+	const uint64_t all[6] = { 0, 0, 0, MSG_WAITALL }, none[6] = { 0 };
+
+	(void)state;
+	assert_int_equal(rank_of(in_write, true), RANK_NEVER);
+	assert_int_equal(rank_of(in_recv_all, true), RANK_NEVER);
+	assert_true(rank_never(SYS_write, none));
+	assert_true(rank_never(SYS_recvfrom, all));
+	assert_false(rank_never(SYS_recvfrom, none));
+	assert_false(rank_never(SYS_read, none));
+}
+
+static void test_eintr(void **state)
+{
+	(void)state;
+	assert_true(rank_eintr_restartable(SYS_epoll_wait));
+	assert_true(rank_eintr_restartable(SYS_recvfrom));
+	assert_false(rank_eintr_restartable(SYS_close));
+	assert_false(rank_eintr_restartable(SYS_write));
+	assert_false(rank_eintr_restartable(SYS_nanosleep));
+	assert_false(rank_eintr_restartable(100000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_eintr),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
