@@ -168,6 +168,12 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 	return err_fix(err, "please report this; restart the target when you can");
 }
 
+/* The signals that no mask keeps away: they are the program's, and change nothing here. */
+static bool is_passed_on(int sig)
+{
+	return sig == SIG_SETXID || sig == SIGSTOP;
+}
+
 /* Run until the thread is about to make its rt_sigreturn. */
 static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 {
@@ -188,7 +194,7 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 				b->child = (pid_t)msg;
 			break;
 		case STOP_SIGNAL:
-			if (sig != SIG_SETXID)
+			if (!is_passed_on(sig))
 				return crashed(t, b, sig, err);
 			pass = sig;
 			break;
@@ -292,11 +298,18 @@ static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 /* From one call's end to the next one's begin: the exit stop of the idle call. */
 static int next_call(const struct tracer *t, struct borrow *b, struct err *err)
 {
-	int sig;
+	int sig, pass = 0;
+	enum stop stop;
 
-	if (idle(t, b, err) < 0 || tracee_resume(b->tid, PTRACE_SYSCALL, 0, err) < 0)
+	if (idle(t, b, err) < 0)
 		return -1;
-	if (tracee_wait(b->tid, &sig) == STOP_SYSCALL)
+	do {
+		if (tracee_resume(b->tid, PTRACE_SYSCALL, pass, err) < 0)
+			return -1;
+		stop = tracee_wait(b->tid, &sig);
+		pass = stop == STOP_SIGNAL ? sig : 0;
+	} while (stop == STOP_GROUP || (stop == STOP_SIGNAL && is_passed_on(sig)));
+	if (stop == STOP_SYSCALL)
 		return 0;
 	return err_set(err, ERR_LOST, "thread %d stopped where it should not", b->tid);
 }

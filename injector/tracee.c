@@ -29,11 +29,27 @@ static enum stop classify(int status, int *sig)
 	return *sig == (SIGTRAP | 0x80) ? STOP_SYSCALL : STOP_SIGNAL;
 }
 
+/*
+ * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is only looked at, not taken (WNOWAIT):
+ * a stop for a signal that was taken loses the signal if we die before we pass it on.
+ */
+static pid_t look(pid_t tid, int *status, int flags)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL | flags) < 0)
+		return -1;
+	*status = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
+			  ? info.si_status << 8 | 0x7f
+			  : 0;
+	return info.si_pid;
+}
+
 enum stop tracee_wait(pid_t tid, int *sig)
 {
 	int status;
 
-	while (waitpid(tid, &status, __WALL) < 0)
+	while (look(tid, &status, 0) < 0)
 		if (errno != EINTR)
 			return STOP_GONE;
 	return classify(status, sig);
@@ -54,7 +70,7 @@ static void sleep_for_child(unsigned int ms)
 static int wait_until(pid_t tid, uint64_t deadline_us, int *status)
 {
 	for (;;) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t got = look(tid, status, WNOHANG);
 		uint64_t now = now_us();
 
 		if (got == tid)

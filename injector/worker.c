@@ -114,9 +114,12 @@ static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
 static int first_stop(struct worker *w, struct err *err)
 {
 	long options = PTRACE_O_TRACESYSGOOD | (w->t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	enum stop stop;
 	int sig;
 
-	if (tracee_wait_beating(w->t, w->tid, &sig) != STOP_EVENT)
+	/* It is born into a group stop when the process was stopped meanwhile. */
+	stop = tracee_wait_beating(w->t, w->tid, &sig);
+	if (stop != STOP_EVENT && stop != STOP_GROUP)
 		return ended(w, err);
 	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
 		return ended(w, err);
