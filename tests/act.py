@@ -36,6 +36,12 @@ class Board:
     def set(self, name, value):
         struct.pack_into("Q", self.map, 8 * (BEATS + ROUND.index(name)), value)
 
+    def beats(self):
+        return [self.word(BEATS + i) for i in range(self.word(1))]
+
+    def went_on(self, beats, by):
+        return all(now >= was + by for now, was in zip(self.beats(), beats))
+
     def findings(self):
         names = ("eintr", "corrupt", "altstack", "failed")
         return {n: self.word(2 + i) for i, n in enumerate(names) if self.word(2 + i)}
@@ -77,21 +83,23 @@ def field(pid, name):
     return ""
 
 
-def run_killed(argv, pid, span):
-    """Kill a run: at a moment within `span` seconds, or as soon as its tracer shows.
+def wait_moment(process, pid, span):
+    """A moment of a run: within `span` seconds, or as soon as its tracer shows."""
+    if random.random() < 0.5:
+        time.sleep(random.random() * span)
+        return
+    deadline = time.monotonic() + 10 * span
+    while process.poll() is None and time.monotonic() < deadline:
+        if field(pid, "TracerPid") not in ("", "0"):
+            break
 
-    Returns what was hit: "stopped" when the target stood, "traced", "" otherwise.
-    """
+
+def run_killed(argv, pid, span):
+    """Kill a run at some moment; what was hit: "stopped" when the target stood, "traced", ""."""
     with _cpus:
         process = start(argv)
         hit = ""
-        if random.random() < 0.5:
-            time.sleep(random.random() * span)
-        else:
-            deadline = time.monotonic() + 10 * span
-            while process.poll() is None and time.monotonic() < deadline:
-                if field(pid, "TracerPid") not in ("", "0"):
-                    break
+        wait_moment(process, pid, span)
         if process.poll() is None:
             if field(pid, "TracerPid") not in ("", "0"):
                 hit = "traced"

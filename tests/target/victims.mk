@@ -104,3 +104,10 @@ $(V_DIR)/state: tests/target/state.c tests/target/state_spin.S $(V_SOURCES)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $< tests/target/state_spin.S tests/target/victim.c \
 		-Wl,--no-as-needed -ljemalloc
+
+# --- signals: a storm of them; launch: a parent that looks at its child's job control
+
+victims: $(addprefix $(V_DIR)/,signals launch)
+$(V_DIR)/signals $(V_DIR)/launch: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
