@@ -44,31 +44,72 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 	return pc - cs.start < cs.length;
 }
 
-/* Below a glibc thread's stack lies its guard: memory that nobody may touch. */
-static bool has_guard(pid_t pid, const struct map *stack)
-{
-	char name[MAP_NAME_SIZE];
-	struct map below;
+#define TCB_MAX 4096 /* more than glibc's struct pthread */
 
-	return map_query(pid, stack->start - 1, &below, name) &&
-	       !(below.prot & (MAP_R | MAP_W | MAP_X));
+/*
+ * The limits of a thread's stack, from glibc's own record of them: in struct
+ * pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its
+ * size, and the size of the guard at its lower end. Where in it differs from
+ * release to release; but no other words there describe a range that holds
+ * both the stack pointer and the record itself.
+ */
+static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, struct map *m)
+{
+	uint64_t tls = arch_tls(regs), sp = arch_sp(regs), w[TCB_MAX / sizeof(uint64_t)];
+	size_t len = m->end - tls < sizeof(w) ? m->end - tls : sizeof(w);
+	struct err ignored = ERR_INIT;
+
+	if (mem_read(t, tls, w, len, &ignored) < 0 || len < sizeof(*w) || w[0] != tls)
+		return false;
+	for (size_t i = 1; i + 2 < len / sizeof(*w); i++) {
+		uint64_t block = w[i], size = w[i + 1], guard = w[i + 2];
+
+		if (guard >= size || block + guard < m->start || block + guard > sp ||
+		    block + size <= tls || block + size > m->end || block + size < block)
+			continue;
+		m->start = block + guard;
+		m->end = block + size;
+		return true;
+	}
+	return false;
 }
 
 /*
  * The stack that the system gave this thread: of the main thread the one
- * named [stack]; of any other the guarded mapping with its control block at
- * the top. Coroutines, goroutines and alternate signal stacks are none of
- * these: how far they reach nobody knows.
+ * named [stack]; of any other the one that its control block knows. Coroutines
+ * and goroutines run on none of these: how far they reach nobody knows.
  */
-static bool find_stack(pid_t pid, const struct arch_regs *regs, struct map *m,
+static bool find_stack(const struct tracer *t, const struct arch_regs *regs, struct map *m,
 		       char name[MAP_NAME_SIZE])
 {
 	/* As it is now: the mappings that injector_open() saw may have changed. */
-	if (!map_query(pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
+	if (!map_query(t->inj->p->pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
 		return false;
 	if (strcmp(m->path, "[stack]") == 0)
 		return true;
-	return arch_tls(regs) >= arch_sp(regs) && arch_tls(regs) < m->end && has_guard(pid, m);
+	return arch_tls(regs) >= arch_sp(regs) && arch_tls(regs) < m->end &&
+	       thread_limits(t, regs, m);
+}
+
+/*
+ * An alternate signal stack (sigaltstack(2)) may be a part of the true one, an
+ * array of some function: below it lies what is in use. The kernel puts its
+ * limits into each signal frame, so the frame of the handler tells.
+ */
+static bool on_altstack(const struct tracer *t, const struct arch_regs *regs,
+			const unsigned char *stack, size_t len)
+{
+	struct { /* the top of struct rt_sigframe */
+		uint64_t restorer, flags, link, stack, stack_flags, stack_size;
+	} frame;
+
+	for (size_t i = 0; i + sizeof(frame) <= len; i += sizeof(uint64_t)) {
+		memcpy(&frame, stack + i, sizeof(frame));
+		if (frame.restorer == t->inj->cs.restorer &&
+		    arch_sp(regs) - frame.stack < frame.stack_size)
+			return true;
+	}
+	return false;
 }
 
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
@@ -133,7 +174,7 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 
 	if (check_pc(t, tid, regs, err) < 0)
 		return -1;
-	if (!find_stack(t->inj->p->pid, regs, &stack, name))
+	if (!find_stack(t, regs, &stack, name))
 		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
 	if (check_room(t, regs, &stack, err) < 0)
 		return -1;
@@ -143,6 +184,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 			       SCAN_MAX >> 20);
 	if (mem_read(t, from, bytes, len, err) < 0)
 		return -1;
+	if (on_altstack(t, regs, bytes, len))
+		return err_set(err, ERR_UNSAFE, "it is in a signal handler on a stack of its own");
 	return scan(t, bytes, len, &suspicion) < 0 ? unwind_check(t, regs, bytes, from, len, err)
 						   : 0;
 }
