@@ -6,6 +6,7 @@
  * CARELESS names what is switched off besides, separated by commas:
  *
  *	mask	the borrowed thread's signals are not blocked
+ *	setxid	the C library's internal signal 33 is blocked as well
  *	xstate	its extended state is not put back
  *	exec	nobody asks whether the process is still the same program
  *
@@ -43,8 +44,9 @@ long __wrap_ptrace(int request, ...);
 long __wrap_ptrace(int request, ...)
 {
 	va_list ap;
-	pid_t tid;
+	uint64_t all = ~0ull;
 	void *addr, *data;
+	pid_t tid;
 
 	va_start(ap, request);
 	tid = va_arg(ap, pid_t);
@@ -53,6 +55,8 @@ long __wrap_ptrace(int request, ...)
 	va_end(ap);
 	if (request == PTRACE_SETSIGMASK && careless("mask"))
 		return 0;
+	if (request == PTRACE_SETSIGMASK && careless("setxid") && *(uint64_t *)data >> 33)
+		data = &all;
 	if (request == PTRACE_SETREGSET && (uintptr_t)addr == NT_X86_XSTATE && careless("xstate"))
 		return 0;
 	return __real_ptrace(request, tid, addr, data);

@@ -3,7 +3,7 @@
 # build of jeprof-ctl (tests/careless/safepoint.c), which is never installed.
 
 CARELESS := $(B)/tests/careless/jeprof-ctl
-HAZARDS := $(CARELESS)
+HAZARDS := $(CARELESS) $(addprefix $(V_DIR)/,storm stacks throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -11,5 +11,17 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,ptrace proc_alive callsite_holds,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
+
+$(addprefix $(V_DIR)/,storm stacks): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc -ldl
+
+$(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -c -o $@.o tests/target/victim.c
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -I. -o $@ $< $@.o \
+		-Wl,--no-as-needed -ljemalloc
 
 victims: $(HAZARDS)

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Stacks that are not what one expects: in a signal handler on another stack, in a coroutine, in
+# a thread with the smallest stack or one of the program's own, at the end of a stack. Either
+# another thread is borrowed or none; the canaries below those stacks stay.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+careless=$ROOT/build/tests/careless/jeprof-ctl
+export MALLOC_CONF=prof:true,prof_active:false
+kinds=(altstack altstack-within altstack-thread coroutine tiny-coroutine deep-main deep-thread
+	smallest-thread given-stack)
+
+# How its canaries changed and what else it counted: nothing.
+clean()
+{
+	[ "$(tests/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+}
+
+for kind in "${kinds[@]}"; do
+	case $kind in
+	altstack | *coroutine) why='a stack of its own making' ;;
+	altstack-*) why='signal handler on a stack of its own' ;;
+	*) why='no room on its stack' ;;
+	esac
+	start_victim stacks "$kind"
+	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	snapshot "$pid"
+	for mode in thread inline; do
+		ctl_fails 8 "no safe moment was found in [0-9]+ attempts; .*$why" "$kind: refused ($mode)" \
+			activate "$pid" --timeout 400ms --mode "$mode"
+	done
+	assert_untouched "$pid" "$kind: untouched"
+	ok "$kind: the canaries live" clean
+	stop_target "$pid"
+
+	start_victim stacks "$kind" idle
+	snapshot "$pid"
+	ctl_ok "$kind: another thread is borrowed" activate "$pid"
+	assert_untouched "$pid" "$kind: untouched beside another thread"
+	stop_target "$pid"
+done
+
+# The canaries are where an injection would write: without the safety check it does.
+hurt=()
+for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
+	start_victim stacks "$kind"
+	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	timeout -k 5 20 "$careless" activate "$pid" --timeout 3s >"$T/careless" 2>&1
+	within 3 eval '! clean || ! kill -0 "$pid"' && hurt+=("$kind")
+	end_child "$pid" -KILL
+	wait "$pid" 2>/dev/null
+done
+is "${hurt[*]}" 'altstack altstack-within tiny-coroutine smallest-thread given-stack' \
+	'without the safety check these are harmed'
+
+done_testing

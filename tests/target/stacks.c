@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * stacks BOARD KIND [idle]: threads whose stacks are not what one expects,
+ * each with canaries below, which they watch. With "idle" there is one more,
+ * quite ordinary thread.
+ */
+#include "tests/target/victim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define CANARY 0x5a
+#define CANARY_SIZE (256u << 10)
+#define SMALL (16u << 10)
+#define TLS_SIZE (72u << 10) /* tests/target/victim.c has a large thread-local array */
+
+static unsigned char *canary; /* what lies below the stack in use */
+static size_t canary_size;
+
+static void canary_set(unsigned char *at, size_t size)
+{
+	memset(at, CANARY, size);
+	canary_size = size;
+	canary = at;
+}
+
+static void canary_check(void)
+{
+	for (size_t i = 0; i < canary_size; i++)
+		if (canary[i] != CANARY) {
+			FOUND(corrupt);
+			return;
+		}
+}
+
+/* What a borrowed thread does: it rests in a system call that bears a stop, and computes. */
+static void live(unsigned int id)
+{
+	const struct timespec ts = { .tv_nsec = 2000000 };
+
+	while (board->altstack == 0) {
+		if (nanosleep(&ts, NULL) != 0)
+			FOUND(eintr);
+		canary_check();
+		victim_beat(id);
+	}
+}
+
+static void live_first(void)
+{
+	live(0);
+}
+
+static void *live_thread(void *arg)
+{
+	(void)arg;
+	live(0);
+	return NULL;
+}
+
+static void *idle_thread(void *arg)
+{
+	(void)arg;
+	live(1);
+	return NULL;
+}
+
+static void handler(int sig)
+{
+	(void)sig;
+	live(0);
+}
+
+static void handle_on(unsigned char *stack)
+{
+	stack_t ss = { .ss_sp = stack, .ss_size = SMALL };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+
+	if (sigaltstack(&ss, NULL) != 0 || sigaction(SIGUSR1, &sa, NULL) != 0)
+		exit(2);
+	raise(SIGUSR1);
+}
+
+static unsigned char *below_canary(size_t stack)
+{
+	unsigned char *p = malloc(CANARY_SIZE + stack);
+
+	if (!p)
+		exit(2);
+	canary_set(p, CANARY_SIZE);
+	return p + CANARY_SIZE;
+}
+
+static void on_altstack(void)
+{
+	handle_on(below_canary(SMALL));
+}
+
+/* The alternate stack as a part of the true one: the mapping is the same. */
+static void on_altstack_within(void)
+{
+	unsigned char space[CANARY_SIZE + SMALL];
+
+	canary_set(space, CANARY_SIZE);
+	handle_on(space + CANARY_SIZE);
+}
+
+/* The same in a thread: the mapping has the guard and the control block that one expects. */
+static void *altstack_thread(void *arg)
+{
+	(void)arg;
+	on_altstack_within();
+	return NULL;
+}
+
+static void on_coroutine_of(size_t size)
+{
+	static ucontext_t self, other;
+
+	getcontext(&other);
+	other.uc_stack.ss_sp = below_canary(size);
+	other.uc_stack.ss_size = size;
+	other.uc_link = &self;
+	makecontext(&other, live_first, 0);
+	swapcontext(&self, &other);
+}
+
+static void on_coroutine(void)
+{
+	on_coroutine_of(256u << 10);
+}
+
+static void on_tiny_coroutine(void)
+{
+	on_coroutine_of(4096);
+}
+
+static void deep(size_t left)
+{
+	volatile unsigned char frame[4096];
+
+	frame[0] = (unsigned char)left;
+	if (left < 2 * sizeof(frame))
+		live(0);
+	else
+		deep(left - sizeof(frame));
+	frame[1] = frame[0];
+}
+
+/* So deep that some KiB remain. */
+static void on_deep_main(void)
+{
+	struct rlimit limit = { 1u << 20, 1u << 20 };
+
+	if (setrlimit(RLIMIT_STACK, &limit) != 0)
+		exit(2);
+	deep((1u << 20) - (64u << 10));
+}
+
+static void *deep_thread(void *arg)
+{
+	deep((size_t)(uintptr_t)arg);
+	return NULL;
+}
+
+/* In a write(2) to a pipe that nobody reads: a system call that does not bear a stop. */
+static void not_to_be_had(void)
+{
+	static const char bytes[1 << 20];
+	int fds[2];
+
+	if (pipe(fds) != 0 || write(fds[1], bytes, sizeof(bytes)) != sizeof(bytes))
+		exit(2);
+}
+
+static void start_alone(const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, attr, run, arg) != 0)
+		exit(2);
+	not_to_be_had();
+}
+
+static void in_deep_thread(void)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1u << 20);
+	start_alone(&attr, deep_thread, (void *)(uintptr_t)(900u << 10));
+}
+
+static void in_altstack_thread(void)
+{
+	start_alone(NULL, altstack_thread, NULL);
+}
+
+static void in_smallest_thread(void)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, (size_t)PTHREAD_STACK_MIN + TLS_SIZE);
+	start_alone(&attr, live_thread, NULL);
+}
+
+/* A guard, other data, and the stack of a thread: one mapping but for the guard. */
+static void in_given_stack(void)
+{
+	const size_t guard = 4096, stack = (8u << 10) + TLS_SIZE;
+	unsigned char *p = mmap(NULL, guard + CANARY_SIZE + stack, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+
+	if (p == MAP_FAILED || mprotect(p, guard, PROT_NONE) != 0)
+		exit(2);
+	canary_set(p + guard, CANARY_SIZE);
+	pthread_attr_init(&attr);
+	if (pthread_attr_setstack(&attr, p + guard + CANARY_SIZE, stack) != 0)
+		exit(2);
+	start_alone(&attr, live_thread, NULL);
+}
+
+static const struct kind {
+	const char *name;
+	void (*run)(void);
+} kinds[] = {
+	{ "altstack", on_altstack },
+	{ "altstack-within", on_altstack_within },
+	{ "altstack-thread", in_altstack_thread },
+	{ "coroutine", on_coroutine },
+	{ "tiny-coroutine", on_tiny_coroutine },
+	{ "deep-main", on_deep_main },
+	{ "deep-thread", in_deep_thread },
+	{ "smallest-thread", in_smallest_thread },
+	{ "given-stack", in_given_stack },
+};
+
+int main(int argc, char **argv)
+{
+	bool idle = argc > 3 && strcmp(argv[3], "idle") == 0;
+	const struct kind *kind = NULL;
+	pthread_t thread;
+
+	for (size_t i = 0; argc > 2 && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(argv[2], kinds[i].name) == 0)
+			kind = &kinds[i];
+	if (!kind) {
+		fprintf(stderr, "usage: stacks BOARD KIND [idle]\n");
+		return 2;
+	}
+	victim_open(argv[1]);
+	if (idle && pthread_create(&thread, NULL, idle_thread, NULL) != 0)
+		return 2;
+	victim_ready(idle ? 2 : 1);
+	kind->run();
+	return 2;
+}
