@@ -30,8 +30,8 @@ static enum stop classify(int status, int *sig)
 }
 
 /*
- * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is only looked at, not taken (WNOWAIT):
- * a stop for a signal that was taken loses the signal if we die before we pass it on.
+ * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is only looked at
+ * (WNOWAIT): one that was taken loses its signal if we die before we pass it on.
  */
 static pid_t look(pid_t tid, int *status, int flags)
 {
