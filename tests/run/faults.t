@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-calls=ptrace,pread64,pwrite64,process_vm_readv,wait4
+calls=ptrace,pread64,pwrite64,process_vm_readv,waitid,wait4
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 # Not the idle one: to a tracer that dies before it could do anything, epoll_wait answers EINTR.
