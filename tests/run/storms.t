@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Storms: programs that do nothing but allocate, throw, load, fork or make threads, and every
+# command on them, the first call of a fresh process among them. Nothing may hang, and nothing
+# may be found changed. SCALE says how often (1: some 300 injections; 70 with LONG=1).
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+scale=${SCALE:-$([ -n "${LONG:-}" ] && echo 70 || echo 1)}
+careless=$ROOT/build/tests/careless/jeprof-ctl
+export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
+total=0 refused=0
+
+# counted NAME STATUS: of tests/storm, whose counts are in $T/storm
+counted()
+{
+	is "$2" 0 "$1"
+	[ "$2" -eq 0 ] || diag "$(<"$T/storm.err")"
+	total=$((total + $(json ".accepted" "$T/storm" | grep -x "[0-9]*" || echo 0)))
+	refused=$((refused + $(json ".refused" "$T/storm" | grep -x "[0-9]*" || echo 0)))
+	rm -f "$T"/own*
+}
+
+# storm COUNT VICTIM ARGUMENTS...
+storm()
+{
+	local times=$(($1 * scale))
+
+	shift
+	start_victim "$@"
+	tests/storm run "$CTL" "$pid" "$T/board.$pid" "$times" "$T" >"$T/storm" 2>"$T/storm.err"
+	counted "$*: $times injections, no harm" $?
+	ok "$*: not traced" grep -q '^TracerPid:.0$' "/proc/$pid/status"
+	stop_target "$pid"
+}
+
+# fresh COUNT VICTIM ARGUMENTS...
+fresh()
+{
+	local times=$(($1 * scale)) name=$2
+
+	shift 2
+	tests/storm fresh "$CTL" "$times" "$T" "$VICTIMS/$name" "$@" >"$T/storm" 2>"$T/storm.err"
+	counted "$name $*: the first call in $times processes, no harm" $?
+}
+
+storm 34 storm small 1
+storm 17 storm small 8
+storm 17 storm large 1
+storm 17 storm realloc 1
+storm 17 storm aligned 1
+storm 17 storm cross 4
+storm 17 throws 1
+storm 17 throws 4
+storm 17 storm dlopen 1
+storm 17 storm fork 1
+storm 17 storm threads 1
+storm 17 storm setxid 1
+fresh 34 storm small 1
+fresh 17 storm realloc 4
+fresh 17 idle 1
+diag "all together: $total injections; $refused times no safe moment was found"
+ok 'there were enough of them' [ "$total" -ge $((285 * scale)) ]
+
+# Blocked, but called from the allocator: never safe, however long one waits.
+start_victim storm inside 1
+snapshot "$pid"
+ctl_fails 8 'no safe moment was found in [1-9][0-9]* attempts; .*(allocator|C library)' \
+	'a thread that is always in the allocator is left alone' activate "$pid" --timeout 2s
+ctl_fails 8 'no safe moment was found in [1-9][0-9]* attempts; .*(allocator|C library)' \
+	'inline, too' activate "$pid" --timeout 2s --mode inline
+assert_untouched "$pid" 'nothing was changed'
+start_victim storm huge 1
+run_ctl activate "$pid" --timeout 2s
+like "$status $err" '^(0 |8 .*no safe moment was found)' 'a thread that moves large blocks: done or left alone'
+stop_target "$pid"
+
+# The same storms find what they are made for when no thread is ever refused.
+bites()
+{
+	local name=$1
+
+	shift
+	start_victim "$@"
+	TIMEOUT=3s PATIENCE=5 tests/storm run "$careless" "$pid" "$T/board.$pid" 600 "$T" \
+		>"$T/storm" 2>"$T/storm.err"
+	is $? 1 "$name"
+	diag "without the protection: $(tail -n 1 "$T/storm.err" | cut -c 1-200)"
+	end_child "$pid" -KILL
+	wait "$pid" 2>/dev/null
+}
+bites 'without the safety check a storm of fork is harmed' storm fork 1
+bites 'without the safety check a storm of dlopen is harmed' storm dlopen 1
+
+CARELESS=setxid bites 'with all signals blocked a storm of setegid hangs' storm setxid 1
+
+done_testing
