@@ -117,7 +117,7 @@ static int collect_old(const struct tracer *t, const struct layout *l, const str
 	out->old_len = 1;
 	if (!addr)
 		return 0;
-	if (proc_read_string(t->inj->p->pid, addr, out->old, sizeof(out->old), err) < 0)
+	if (proc_read_string(t->inj->p->mm_pid, addr, out->old, sizeof(out->old), err) < 0)
 		return -1;
 	out->old_len = strlen(out->old) + 1;
 	return 0;

@@ -217,7 +217,7 @@ static int read_proc(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct err ignored = ERR_INIT;
 
-	return proc_read(((const struct proc *)ctx)->pid, addr, buf, len, &ignored);
+	return proc_read(((const struct proc *)ctx)->mm_pid, addr, buf, len, &ignored);
 }
 
 bool callsite_holds(const struct tracer *t)
@@ -310,11 +310,11 @@ static void find_errno(struct callsite *cs, const struct proc *p, struct image *
 	uint64_t slot;
 
 	if (!image_symbol(libc, "__errno_location", &sym) ||
-	    proc_read(p->pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
+	    proc_read(p->mm_pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
 	    !arch_errno_offset(code, sizeof(code), sym.addr, &cs->errno_offset, &slot))
 		return;
 	if (slot &&
-	    proc_read(p->pid, slot, &cs->errno_offset, sizeof(cs->errno_offset), &ignored) < 0)
+	    proc_read(p->mm_pid, slot, &cs->errno_offset, sizeof(cs->errno_offset), &ignored) < 0)
 		return;
 	cs->has_errno = true;
 }
@@ -387,7 +387,7 @@ static void make_table(struct callsite *cs, const struct proc *p, struct images 
 		return;
 	len = where.end - where.start;
 	bytes = len <= EH_FRAME_MAX ? malloc(len) : NULL;
-	if (!bytes || proc_read(p->pid, where.start, bytes, len, &ignored) < 0)
+	if (!bytes || proc_read(p->mm_pid, where.start, bytes, len, &ignored) < 0)
 		return;
 	unwind_table_make(&cs->table, bytes, len, where.start);
 	cs->program = (struct range){ prog->start, prog->end };

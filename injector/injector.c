@@ -78,28 +78,13 @@ static int check_image(const struct images *images, struct err *err)
 	return 0;
 }
 
-/* A frozen cgroup stops without any state that shows: a stop of ours would never come. */
 static int check_frozen(pid_t pid, struct err *err)
 {
-	_cleanup_(cleanup_fclose) FILE *cgroup = NULL, *events = NULL;
-	char path[4400], line[4200] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	cgroup = fopen(path, "re");
-	while (cgroup && fgets(line, sizeof(line), cgroup) && strncmp(line, "0::", 3) != 0)
-		line[0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	if (strncmp(line, "0::", 3) != 0)
+	if (!proc_frozen(pid))
 		return 0;
-	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.events", line + 3);
-	events = fopen(path, "re");
-	while (events && fgets(line, sizeof(line), events)) {
-		if (strcmp(line, "frozen 1\n") != 0)
-			continue;
-		err_set(err, ERR_UNSAFE, "the cgroup of process %d is frozen", pid);
-		return err_fix(err, "thaw it first: write 0 to cgroup.freeze there");
-	}
-	return 0;
+	err_set(err, ERR_UNSAFE, "the control group of process %d is frozen", pid);
+	return err_fix(err,
+		       "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state");
 }
 
 static int look(const struct proc *p, const struct images *images, struct err *err)

@@ -83,7 +83,7 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 		       char name[MAP_NAME_SIZE])
 {
 	/* As it is now: the mappings that injector_open() saw may have changed. */
-	if (!map_query(t->inj->p->pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
+	if (!map_query(t->inj->p->mm_pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
 		return false;
 	if (strcmp(m->path, "[stack]") == 0)
 		return true;

@@ -283,7 +283,7 @@ void tracer_main(struct tracer *t)
 
 	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
 	srandom((unsigned int)now_us());
-	snprintf(path, sizeof(path), "/proc/%d/mem", t->inj->p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->inj->p->mm_pid);
 	t->mem = open(path, O_RDWR | O_CLOEXEC);
 	if (t->mem < 0)
 		ret = err_sys(&err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_PERM, errno,

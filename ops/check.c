@@ -141,7 +141,7 @@ static enum tristate peek_opt_prof(const struct session *s)
 	struct err ignored = ERR_INIT;
 	unsigned char value;
 
-	if (!s->je->opt_prof || proc_read(s->proc.pid, s->je->opt_prof, &value, 1, &ignored))
+	if (!s->je->opt_prof || proc_read(s->proc.mm_pid, s->je->opt_prof, &value, 1, &ignored))
 		return TRI_UNKNOWN;
 	return value ? TRI_YES : TRI_NO;
 }

@@ -83,7 +83,7 @@ enum filecache_answer filecache_ask(const struct filecache *c, const struct proc
 	const struct known_jemalloc *hit = NULL;
 	struct stat exe = { 0 };
 
-	if (!stat_exe(p->pid, &exe))
+	if (!stat_exe(p->mm_pid, &exe))
 		return FILES_UNKNOWN;
 	for (size_t i = 0; i < maps->n; i++) {
 		struct file_key key = key_of(&maps->v[i]);
@@ -133,7 +133,7 @@ void filecache_add(struct filecache *c, const struct proc *p, const struct maps 
 	struct known_jemalloc *bigger;
 	struct stat exe;
 
-	if (!m || !m->inode || !stat_exe(p->pid, &exe))
+	if (!m || !m->inode || !stat_exe(p->mm_pid, &exe))
 		return;
 	bigger = reallocarray(c->known, c->n_known + 1, sizeof(*bigger));
 	if (!bigger)

@@ -80,7 +80,7 @@ static int make_absolute(struct inside *in, const struct proc *p, const char *pa
 	if (*path == '/') {
 		in->path = strdup(path);
 	} else {
-		if (working_dir(p->pid, cwd, sizeof(cwd)))
+		if (working_dir(p->mm_pid, cwd, sizeof(cwd)))
 			return err_set(err, ERR_OUTPUT,
 				       "the target's working directory is not known; give an "
 				       "absolute path");
@@ -107,7 +107,7 @@ int inside_open(struct inside *in, const struct proc *p, const char *path, struc
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
 	if (strlen(in->path) >= PATH_MAX)
 		return bad(in, ENAMETOOLONG, "cannot write", err);
-	root = open_root(p->pid);
+	root = open_root(p->mm_pid);
 	if (root < 0)
 		return err_sys(err, ERR_PERM, errno, "cannot open the root of %d", p->pid);
 	in->dir = open_in_root(root, folder, O_RDONLY | O_DIRECTORY);
@@ -234,7 +234,7 @@ bool inside_newest_dump(const struct inside *in, const struct proc *p, struct in
 
 bool inside_has_proc(const struct proc *p)
 {
-	_cleanup_(cleanup_close) int root = open_root(p->pid);
+	_cleanup_(cleanup_close) int root = open_root(p->mm_pid);
 	struct stat st;
 
 	if (root < 0)

@@ -49,7 +49,7 @@ static int add_row(struct look *look, const struct proc *p, const struct jemallo
 				     .uid = p->status.euid,
 				     .linkage = je->linkage,
 				     .config_prof = je->config_prof,
-				     .opt_prof = peek_opt_prof(p->pid, je),
+				     .opt_prof = peek_opt_prof(p->mm_pid, je),
 				     .rss_bytes = p->status.rss_bytes };
 	memcpy(row->comm, p->status.comm, sizeof(row->comm));
 	memcpy(row->version, je->version, sizeof(row->version));
@@ -66,7 +66,7 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 	struct err why = ERR_INIT;
 	size_t n;
 
-	if (images_read(&images, p->pid, maps, &why)) {
+	if (images_read(&images, p->mm_pid, maps, &why)) {
 		look->list.unreadable += why.code == ERR_PERM;
 		return 0;
 	}
@@ -95,7 +95,7 @@ static int look_at(struct look *look, pid_t pid, struct err *err)
 
 	if (proc_open(&p, pid, &why) || !wanted(look->filter, &p))
 		return 0;
-	if (maps_read(&maps, pid, &why)) {
+	if (maps_read(&maps, p.mm_pid, &why)) {
 		look->list.unreadable += why.code == ERR_PERM;
 		return 0;
 	}

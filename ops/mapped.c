@@ -65,7 +65,7 @@ static int write_part(int to, const struct proc *p, struct err *err)
 	char path[64], buf[65536];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", p->mm_pid);
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return err_sys(err, ERR_LOST, errno, "cannot open %s", path);
@@ -86,8 +86,11 @@ int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *
 
 	if (check_whole(*fd, *bytes, p, err) || find_title(*fd, *bytes, &at, err))
 		return -1;
-	/* In another pid namespace jemalloc may have copied the mappings of somebody else. */
-	if (at < *bytes && p->status.ns_pid == p->pid)
+	/*
+	 * In another pid namespace jemalloc may have copied the mappings of somebody else; those
+	 * of a process whose first thread has ended are empty to it.
+	 */
+	if (at < *bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
 		return 0;
 	whole = memfd_create("profile", MFD_CLOEXEC);
 	if (whole < 0)
@@ -117,5 +120,5 @@ int mapped_append(int dir, const char *name, const struct proc *p, struct err *e
 	if (check_whole(fd, (uint64_t)st.st_size, p, err) ||
 	    find_title(fd, (uint64_t)st.st_size, &at, err))
 		return -1;
-	return at < (uint64_t)st.st_size ? 0 : write_part(fd, p, err);
+	return at < (uint64_t)st.st_size && p->mm_pid == p->pid ? 0 : write_part(fd, p, err);
 }

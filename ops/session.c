@@ -99,8 +99,8 @@ static int refuse_32_bit(const struct session *s, struct err *err)
 
 int session_find_jemalloc(struct session *s, struct err *err)
 {
-	if (maps_read(&s->maps, s->proc.pid, err) ||
-	    images_read(&s->images, s->proc.pid, &s->maps, err) || refuse_32_bit(s, err) ||
+	if (maps_read(&s->maps, s->proc.mm_pid, err) ||
+	    images_read(&s->images, s->proc.mm_pid, &s->maps, err) || refuse_32_bit(s, err) ||
 	    jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
 		return failed(s, err);
 	s->je = &s->jemallocs[0];

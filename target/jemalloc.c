@@ -342,9 +342,9 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 {
 	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
 	char preload[PRELOAD_MAX];
-	struct found f = { .pid = p->pid, .preload = preload };
+	struct found f = { .pid = p->mm_pid, .preload = preload };
 
-	read_preload(p->pid, preload, sizeof(preload));
+	read_preload(p->mm_pid, preload, sizeof(preload));
 	for (size_t i = 0; i < images->n; i++) {
 		int ret = images->v[i].path[0] == '/' ? search_image(&f, &images->v[i], err) : 0;
 

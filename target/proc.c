@@ -54,12 +54,30 @@ static bool pidfd_ended(int pidfd)
 	return poll(&pfd, 1, 0) > 0;
 }
 
+/* Any thread's id opens a folder in /proc, if only that of the first is listed. */
+static pid_t living_thread(const struct proc *p)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	struct proc_status st;
+	struct err ignored;
+	size_t n;
+
+	if (p->status.state != 'Z' || proc_threads(p->pid, &tids, &n, &ignored))
+		return p->pid;
+	for (size_t i = 0; i < n; i++)
+		if (!proc_thread_status(p->pid, tids[i], &st, &ignored) && !strchr("ZX", st.state))
+			return tids[i];
+	return p->pid;
+}
+
 /*
  * Both the status and the start time are of the process behind the pidfd if
  * that one still lives after they were read.
  */
 static int read_identity(struct proc *p, struct err *err)
 {
+	struct proc_status living;
+
 	if (proc_thread_status(p->pid, 0, &p->status, err))
 		return -1;
 	if (p->status.tgid != p->pid)
@@ -67,6 +85,12 @@ static int read_identity(struct proc *p, struct err *err)
 			       p->status.tgid);
 	if (has_ended(&p->status))
 		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
+	p->mm_pid = living_thread(p);
+	/* What goes away with the first thread, but is the process's. */
+	if (p->mm_pid != p->pid && !proc_thread_status(p->pid, p->mm_pid, &living, err)) {
+		p->status.rss_bytes = living.rss_bytes;
+		p->status.seccomp = living.seccomp;
+	}
 	return start_time_read(p->pid, &p->start_time, err);
 }
 
@@ -122,6 +146,7 @@ int proc_refresh(struct proc *p, struct err *err)
 	if (now.start_time != p->start_time || (p->pidfd >= 0 && pidfd_ended(p->pidfd)))
 		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
 	p->status = now.status;
+	p->mm_pid = now.mm_pid;
 	return 0;
 }
 

@@ -38,6 +38,8 @@ struct proc_status {
  */
 struct proc {
 	pid_t pid;
+	pid_t mm_pid; /* whose memory and files to look at: pid, or another of its threads when the
+		       * first one has ended: such a "zombie leader" has none any more */
 	int pidfd;
 	uint64_t start_time;	   /* clock ticks since boot, field 22 of stat */
 	struct proc_status status; /* as of proc_open() or proc_refresh() */
@@ -88,6 +90,9 @@ int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err 
 
 /* The file the process runs, as it names it (readlink of /proc/PID/exe). */
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err) __must_check;
+
+/* Is its control group frozen? Its state does not show that, and no stop of ours would come. */
+bool proc_frozen(pid_t pid);
 
 /* ERR_PERM/ERR_BUSY with cause and fix when ptrace(2) would refuse `p`; touches nothing. */
 int proc_may_trace(const struct proc *p, struct err *err) __must_check;

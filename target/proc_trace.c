@@ -106,7 +106,7 @@ int proc_may_trace(const struct proc *p, struct err *err)
 	if (now.tracer_pid)
 		return already_traced(p, now.tracer_pid, err);
 	/* Opening mem is checked by PTRACE_MODE_ATTACH, Yama and the like included. */
-	snprintf(path, sizeof(path), "/proc/%d/mem", p->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->mm_pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return 0;
