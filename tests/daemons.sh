@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Debian's daemons that use jemalloc, in their simplest configuration on loopback. Each sets
+# `pid`, the process to work on, and `port`. Sourced after tests/lib.sh.
+
+# http PORT: any answer will do
+http()
+{
+	python3 - "$1" <<'END'
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+s.settimeout(5)
+s.sendall(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
+sys.exit(0 if s.recv(12).startswith(b"HTTP/1") else 1)
+END
+}
+
+# A DNS question over TCP for the name of the root.
+dns()
+{
+	python3 - "$1" <<'END'
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+s.settimeout(5)
+s.sendall(bytes.fromhex("001c1234000000010000000000000776657273696f6e0462696e640000100003"))
+sys.exit(0 if len(s.recv(100)) > 12 else 1)
+END
+}
+
+start_named()
+{
+	local config=$T/named.conf
+
+	port=$(free_port)
+	mkdir "$T/named"
+	cat >"$config" <<END
+options {
+	directory "$T/named";
+	listen-on port $port { 127.0.0.1; };
+	listen-on-v6 { none; };
+	pid-file none;
+	session-keyfile none;
+	managed-keys-directory "$T/named";
+	recursion no;
+	dnssec-validation no;
+};
+controls { };
+END
+	named -g -n 2 -c "$config" >"$T/named.log" 2>&1 &
+	pid=$!
+	own "$pid"
+	within 30 dns "$port" || bail_out "named did not start: $(tail -n 5 "$T/named.log")"
+}
+
+# The worker process is a child of the one that was started.
+start_nghttpx()
+{
+	local backend child
+
+	port=$(free_port)
+	backend=$(free_port)
+	nghttpx --frontend="127.0.0.1,$port;no-tls" --backend="127.0.0.1,$backend" --conf=/dev/null \
+		--workers=2 --pid-file="$T/nghttpx.pid" --accesslog-file=/dev/null \
+		--errorlog-file="$T/nghttpx.log" </dev/null >"$T/nghttpx.out" 2>&1 &
+	pid=$!
+	own "$pid"
+	within 30 http "$port" || bail_out "nghttpx did not start: $(cat "$T/nghttpx.out" "$T/nghttpx.log")"
+	child=$(pgrep -P "$pid" | head -n 1)
+	pid=${child:-$pid}
+}
+
+# What answers is the child of a manager.
+start_varnishd()
+{
+	local manager backend
+
+	port=$(free_port)
+	backend=$(free_port)
+	varnishd -F -n "$T/varnish" -a "127.0.0.1:$port" -b "127.0.0.1:$backend" -s default,16m \
+		-p thread_pools=1 -p thread_pool_min=10 -p thread_pool_max=10 -T none -j none \
+		>"$T/varnish.log" 2>&1 </dev/null &
+	manager=$!
+	own "$manager"
+	within 60 http "$port" || bail_out "varnishd did not start: $(tail -n 5 "$T/varnish.log")"
+	pid=$(pgrep -P "$manager" | head -n 1)
+}

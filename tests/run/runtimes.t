@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Real runtimes on jemalloc, and Debian's daemons that link it, each under a load that checks
+# itself, while activate, dump and deactivate run: 5 times, 100 with LONG=1.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/daemons.sh
+. tests/daemons.sh
+
+export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
+rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 100 || echo 5)}
+preload=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" && /x86-64/ { print $NF; exit }')
+export HOME=$T TMPDIR=$T
+table=()
+
+# load NAME COMMAND...: what works, or asks, in the background; its lines are its progress
+load()
+{
+	local name=$1
+
+	shift
+	"$@" >"$T/$name.on" 2>"$T/$name.err" </dev/null &
+	loader=$!
+	own "$loader"
+	within 60 test -s "$T/$name.on" || bail_out "$name did not start: $(tail -n 5 "$T/$name.err")"
+}
+
+# worked NAME: the target of `pid` is worked on under the load that was started for it
+worked()
+{
+	local name=$1 before
+
+	tests/runtimes/rounds "$CTL" "$pid" "$rounds" "$T" >"$T/rounds" 2>"$T/rounds.err"
+	is "$?" 0 "$name: $rounds times activate, dump, deactivate" || diag "$(<"$T/rounds.err")"
+	like "$(json .successes "$T/rounds")" '^[1-9]' "$name: some succeeded" || diag "$(<"$T/rounds")"
+	is "$(json .wrong "$T/rounds")" '' "$name: nothing traced, stopped or masked"
+	[ ! -e "$T/rounds.heap" ] || ok "$name: a profile" is_profile "$T/rounds.heap"
+	before=$(wc -c <"$T/$name.on")
+	ok "$name: goes on" within 60 eval "[ \$(wc -c <'$T/$name.on') -gt $before ]"
+	ok "$name: it is alive" kill -0 "$pid"
+	ok "$name: the load, too" kill -0 "$loader"
+	is "$(<"$T/$name.err")" '' "$name: no error in the load"
+	table+=("$(jq -r --arg n "$name" '[$n, .median_us, .max_us, .successes, .runs, .unsafe, .why] |
+		map(tostring) | join("|")' "$T/rounds")")
+	rm -f "$T/rounds.heap"
+	stop_target "$loader"
+	stop_target "$pid"
+}
+
+# --- under LD_PRELOAD, the load is the program itself ---
+under_jemalloc()
+{
+	local name=$1
+
+	shift
+	load "$name" env LD_PRELOAD="$preload" "$@"
+	pid=$loader
+	worked "$name"
+}
+
+python=$(python3 -c 'import sys; print(sys.executable)')
+under_jemalloc python3 "$python" tests/runtimes/load.py
+under_jemalloc node "$(node -p process.execPath)" tests/runtimes/load.js
+if command -v javac >/dev/null; then
+	javac -d "$T/java" tests/runtimes/Load.java
+else
+	ecj -17 -d "$T/java" tests/runtimes/Load.java
+fi
+# The collector's threads and the compiler's; no file that shows in /tmp.
+under_jemalloc java java -Xmx128m -XX:-UsePerfData -cp "$T/java" Load
+under_jemalloc perl /usr/bin/perl tests/runtimes/load.pl
+under_jemalloc ruby /usr/bin/ruby tests/runtimes/load.rb
+
+# --- sqlite3: it reads what to do, and answers with how far it is ---
+mkfifo "$T/sql"
+{
+	echo 'PRAGMA synchronous=off; CREATE TABLE t (data);'
+	yes "INSERT INTO t VALUES (hex(randomblob(500))); DELETE FROM t WHERE rowid % 97 = 0; SELECT 'on';"
+} >"$T/sql" 2>/dev/null &
+own $!
+sqlite()
+{
+	exec env LD_PRELOAD="$preload" sqlite3 -bail "$T/sqlite.db" <"$T/sql"
+}
+load sqlite3 sqlite
+pid=$loader
+worked sqlite3
+
+# --- nginx: a worker of it ---
+port=$(free_port)
+mkdir "$T/nginx"
+cat >"$T/nginx/conf" <<END
+pid $T/nginx/pid;
+worker_processes 1;
+user root;
+error_log $T/nginx/log;
+events { }
+http {
+	access_log off;
+	client_body_temp_path $T/nginx/body;
+	proxy_temp_path $T/nginx/proxy;
+	fastcgi_temp_path $T/nginx/fastcgi;
+	uwsgi_temp_path $T/nginx/uwsgi;
+	scgi_temp_path $T/nginx/scgi;
+	server { listen 127.0.0.1:$port; return 200 "hello\n"; }
+}
+END
+LD_PRELOAD=$preload nginx -c "$T/nginx/conf" -g 'daemon off;' >"$T/nginx/out" 2>&1 </dev/null &
+master=$!
+own "$master"
+within 30 http "$port" || bail_out "nginx did not start: $(cat "$T/nginx/out" "$T/nginx/log")"
+pid=$(pgrep -P "$master" | head -n 1)
+load nginx "$python" tests/runtimes/client.py http "$port"
+worked nginx
+stop_target "$master"
+
+# --- Debian's daemons, which link it ---
+start_redis
+load redis-server "$python" tests/runtimes/client.py redis "$sock"
+worked redis-server
+start_named
+load named "$python" tests/runtimes/client.py dns "$port"
+worked named
+start_nghttpx
+load nghttpx "$python" tests/runtimes/client.py http "$port"
+worked nghttpx
+start_varnishd
+load varnishd "$python" tests/runtimes/client.py http "$port"
+worked varnishd
+
+skip 'golang is too large to install for one test' 'go with cgo'
+
+diag "$(printf '%-14s %10s %10s %10s %8s  %s\n' runtime 'median us' 'max us' successes 'no safe' 'last reason'
+	for row in "${table[@]}"; do
+		IFS='|' read -r name median max successes runs unsafe why <<<"$row"
+		printf '%-14s %10s %10s %10s %8s  %s\n' "$name" "$median" "$max" "$successes/$runs" "$unsafe" "$why"
+	done)"
+done_testing
