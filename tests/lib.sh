@@ -107,7 +107,9 @@ ok()
 	if said=$("$@" 2>&1); then
 		result 0 "$name"
 	else
-		result 1 "$name" || diag "$said"
+		result 1 "$name"
+		diag "$said"
+		return 1
 	fi
 }
 
@@ -117,7 +119,9 @@ is()
 	if [ "$1" = "$2" ]; then
 		result 0 "$3"
 	else
-		result 1 "$3" || diag "got:    '$1'"$'\n'"wanted: '$2'"
+		result 1 "$3"
+		diag "got:    '$1'"$'\n'"wanted: '$2'"
+		return 1
 	fi
 }
 
@@ -127,17 +131,20 @@ like()
 	if [[ $1 =~ $2 ]]; then
 		result 0 "$3"
 	else
-		result 1 "$3" || diag "got:    '$1'"$'\n'"wanted: /$2/"
+		result 1 "$3"
+		diag "got:    '$1'"$'\n'"wanted: /$2/"
+		return 1
 	fi
 }
 
 unlike()
 {
 	if [[ $1 =~ $2 ]]; then
-		result 1 "$3" || diag "got: '$1', which /$2/ matches"
-	else
-		result 0 "$3"
+		result 1 "$3"
+		diag "got: '$1', which /$2/ matches"
+		return 1
 	fi
+	result 0 "$3"
 }
 
 # A skip whose reason is not on the list of tests/skips is a failure.
