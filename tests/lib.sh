@@ -257,6 +257,10 @@ start_victim()
 
 	shift
 	[[ $name == /* ]] || name=$VICTIMS/$name
+	# Another user may not reach the checkout.
+	if [[ ${wrap[0]:-} == setpriv ]]; then
+		install -m 755 "$name" "$T/" && name=$T/${name##*/}
+	fi
 	file=$(mktemp "$T/victim.XXXXXX")
 	"${wrap[@]}" "$name" fd:3 "$@" 3<>"$file" >>"$T/victims.log" 2>&1 &
 	pid=$!
