@@ -2,6 +2,12 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 
+static const struct option_def options_of_activate[] = {
+	{ "force", 0, OPTION_FLAG, NULL, "also where sampling is known to end programs", ARG(force),
+	  NULL },
+	{ .name = NULL },
+};
+
 static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
@@ -9,7 +15,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_activate(pid, &options, &change, err))
+	if (args_pid(args, &pid, err) || ops_activate(pid, args->force, &options, &change, err))
 		return -1;
 	return out_change(args, "prof.active", &change, err);
 }
@@ -18,6 +24,7 @@ const struct command cmd_activate = {
 	.name = "activate",
 	.words = "PID",
 	.help = "start sampling allocations",
+	.options = options_of_activate,
 	.needs_pid = true,
 	.run = run,
 };

@@ -20,6 +20,7 @@ enum check {
 	CHECK_CONFIG_PROF,
 	CHECK_OPT_PROF,
 	CHECK_INIT,
+	CHECK_UNWINDER,
 	CHECK_INJECTION,
 	CHECK_THREADS,
 	CHECK_DUMP,
@@ -27,11 +28,11 @@ enum check {
 };
 
 static const char *const check_names[CHECKS] = {
-	[CHECK_PROCESS] = "process",	 [CHECK_PERMISSION] = "permission",
-	[CHECK_JEMALLOC] = "jemalloc",	 [CHECK_CONFIG_PROF] = "config.prof",
-	[CHECK_OPT_PROF] = "opt.prof",	 [CHECK_INIT] = "prof.thread_active_init",
-	[CHECK_INJECTION] = "injection", [CHECK_THREADS] = "threads",
-	[CHECK_DUMP] = "dump",
+	[CHECK_PROCESS] = "process",   [CHECK_PERMISSION] = "permission",
+	[CHECK_JEMALLOC] = "jemalloc", [CHECK_CONFIG_PROF] = "config.prof",
+	[CHECK_OPT_PROF] = "opt.prof", [CHECK_INIT] = "prof.thread_active_init",
+	[CHECK_UNWINDER] = "unwinder", [CHECK_INJECTION] = "injection",
+	[CHECK_THREADS] = "threads",   [CHECK_DUMP] = "dump",
 };
 _Static_assert(CHECKS <= OPS_CHECKS_MAX, "room for all checks");
 
@@ -163,6 +164,16 @@ static void check_threads(const struct session *s, struct ops_check *c)
 	passed(c, "threads that exist are sampled from activation on");
 }
 
+static void check_unwinder(const struct session *s, struct ops_check *c)
+{
+	struct err err;
+
+	if (session_may_sample(s, &err))
+		failed(c, &err);
+	else
+		passed(c, "no code is known that it stumbles over");
+}
+
 static void no_dump(struct ops_check *c, enum err_code code, const char *why)
 {
 	c->ok = TRI_NO;
@@ -233,6 +244,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 		check_opt_prof(s, &v[CHECK_OPT_PROF], peek_opt_prof(s));
 	if (may_trace)
 		check_by_run(s, out);
+	check_unwinder(s, &v[CHECK_UNWINDER]);
 	check_threads(s, &v[CHECK_THREADS]);
 	check_dump(s, &v[CHECK_DUMP]);
 }

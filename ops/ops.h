@@ -57,7 +57,8 @@ struct ops_change {
  * prof.thread_active_init true first when it is false; nothing ever writes it
  * false.
  */
-int ops_activate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+/* `force`: also where sampling is known to end some programs, which is ERR_FAILED else. */
+int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err) __must_check;
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
 		   struct err *err) __must_check;

@@ -132,6 +132,24 @@ int session_open(struct session *s, pid_t pid, const struct ops_options *options
 	return session_open_injector(s, err);
 }
 
+/*
+ * jemalloc takes the stack of each sample with libgcc's unwinder, which aborts
+ * the program when a frame of LuaJIT's compiled code is on it. Seen with knot-resolver
+ * 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its start.
+ */
+int session_may_sample(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (!images_by_name(&s->images, "libluajit"))
+		return 0;
+	err_set(err, ERR_FAILED,
+		"%s runs LuaJIT: jemalloc's unwinder (libgcc) may abort it while it samples",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err, "take the risk with activate --force, or use a jemalloc built with "
+			    "--enable-prof-libunwind");
+}
+
 void session_close(struct session *s)
 {
 	injector_close(s->inj);

@@ -36,6 +36,12 @@ int session_open(struct session *s, pid_t pid, const struct ops_options *options
 	__must_check;
 void session_close(struct session *s);
 
+/*
+ * ERR_FAILED, with its fix, when sampling is known to end some programs like
+ * this one. Looks at the images only.
+ */
+int session_may_sample(const struct session *s, struct err *err) __must_check;
+
 /* injector_run(), tried again while ERR_BUSY and there is time; adds up the cost. */
 int session_run(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
 

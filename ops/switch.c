@@ -86,7 +86,7 @@ static int activate_init_first(struct session *s, bool has_init, struct ops_chan
 	return check_calls(s, calls + skip, 4 - skip, err);
 }
 
-int ops_activate(pid_t pid, const struct ops_options *options, struct ops_change *out,
+int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err)
 {
 	_cleanup_(session_close) struct session s = { 0 };
@@ -100,7 +100,8 @@ int ops_activate(pid_t pid, const struct ops_options *options, struct ops_change
 	bool has_init;
 
 	calls[0].expect = &on;
-	if (session_open(&s, pid, options, err) || session_run_prof(&s, calls, 3, err))
+	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)) ||
+	    session_run_prof(&s, calls, 3, err))
 		return -1;
 	has_init = !(calls[0].made && calls[0].ret == ENOENT);
 	if (has_init && (!calls[0].made || calls[0].ret))

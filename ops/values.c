@@ -225,7 +225,9 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	set.readable = (set.ctl->access & MALLCTL_READ) && set.ctl->type != MALLCTL_VOID;
 	value_init(&set.before, name, set.ctl);
 	value_init(&set.after, name, set.ctl);
-	if (session_open(&s, pid, options, err) || run_set(&s, &v, &set, err))
+	if (session_open(&s, pid, options, err) ||
+	    (!strcmp(name, "prof.active") && v.b && session_may_sample(&s, err)) ||
+	    run_set(&s, &v, &set, err))
 		return -1;
 	set.cost = s.cost;
 	*out = set;

@@ -37,4 +37,26 @@ main_job nghttpx http "$port"
 start_varnishd
 main_job varnishd http "$port"
 
+# LuaJIT is in it: jemalloc would abort it once a sample is taken below compiled Lua.
+start_kresd
+snapshot "$pid"
+ctl_fails 1 'runs LuaJIT' 'kresd: activate is refused' activate "$pid"
+like "$err" 'fix: .*--force' 'kresd: what to do'
+ctl_fails 1 'runs LuaJIT' 'kresd: set is refused, too' set "$pid" prof.active true
+run_ctl --json check "$pid"
+is "$status $(json '.checks[] | select(.name == "unwinder").ok')" '1 false' 'kresd: check says so'
+ctl_ok 'kresd: status' status "$pid"
+ctl_ok 'kresd: statistics' stats "$pid" -f json
+ctl_ok 'kresd: deactivate' deactivate "$pid"
+for _ in 1 2 3 4 5; do
+	dns_localhost "$port" >/dev/null 2>&1
+done
+ok 'kresd: still answers' within 20 dns_localhost "$port"
+assert_untouched "$pid" 'kresd: untouched'
+# The control: nothing but sampling is in the way.
+ctl_ok 'kresd: activate --force' activate "$pid" --force
+ctl_ok 'kresd: deactivate again' deactivate "$pid"
+assert_untouched "$pid" 'kresd: untouched by that'
+stop_target "$pid"
+
 done_testing
