@@ -319,6 +319,22 @@ static void find_errno(struct callsite *cs, const struct proc *p, struct image *
 	cs->has_errno = true;
 }
 
+/* What glibc tells debuggers of its struct pthread (nptl_db): bits, number, offset. */
+static void find_cancel(struct callsite *cs, const struct proc *p, struct image *libc,
+			struct image *pthread)
+{
+	static const char name[] = "_thread_db_pthread_cancelhandling";
+	struct err ignored = ERR_INIT;
+	struct symbol sym;
+	uint32_t field[3];
+
+	if (!image_symbol(libc, name, &sym) && !(pthread && image_symbol(pthread, name, &sym)))
+		return;
+	if (proc_read(p->mm_pid, sym.addr, field, sizeof(field), &ignored) == 0 && field[0] == 32 &&
+	    field[1] == 1 && field[2] < TCB_MAX)
+		cs->cancel_offset = field[2];
+}
+
 /* Instructions that any image may have; the C library's own come first. */
 static uint64_t search_code(struct images *images, struct image *libc, const unsigned char *bytes,
 			    size_t len)
@@ -418,6 +434,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
 	find_errno(cs, p, libc);
+	find_cancel(cs, p, libc, images_by_name(images, "libpthread"));
 	make_table(cs, p, images);
 	if (find_danger(cs, images, libc, je, err) < 0) {
 		callsite_fini(cs);

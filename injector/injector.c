@@ -97,9 +97,9 @@ static int look(const struct proc *p, const struct images *images, struct err *e
 	return check_frozen(p->pid, err);
 }
 
-int injector_open(struct injector **out, const struct proc *p, const struct maps *maps,
-		  struct images *images, const struct jemalloc *je,
-		  const struct injector_options *options, struct err *err)
+int injector_open(struct injector **out, const struct proc *p, struct images *images,
+		  const struct jemalloc *je, const struct injector_options *options,
+		  struct err *err)
 {
 	struct injector *inj;
 
@@ -108,9 +108,7 @@ int injector_open(struct injector **out, const struct proc *p, const struct maps
 	inj = calloc(1, sizeof(*inj));
 	if (!inj)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
-	*inj = (struct injector){
-		.p = p, .maps = maps, .images = images, .je = je, .opt = *options
-	};
+	*inj = (struct injector){ .p = p, .images = images, .je = je, .opt = *options };
 	inj->opt.timeout_ms = options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS;
 	inj->opt.max_pause_ms = options->max_pause_ms ? options->max_pause_ms : DEFAULT_PAUSE_MS;
 	inj->opt.search_ms = options->search_ms ? options->search_ms : DEFAULT_SEARCH_MS;

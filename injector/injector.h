@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
-#include "target/maps.h"
 #include "target/proc.h"
 
 #include <stdbool.h>
@@ -78,14 +77,14 @@ struct injector;
 
 /*
  * Look at the target and prepare everything; nothing in it is stopped or
- * changed. `p` and `je` must outlive the handle, `maps` and `images` too.
+ * changed. `p`, `je` and `images` must outlive the handle.
  * Fails with ERR_PERM (ptrace(2) will not allow it), ERR_BUSY (another tracer),
  * ERR_UNSAFE (stopped, frozen, strict seccomp), ERR_FAILED (32-bit, unknown
  * C library, ...), each with its fix.
  */
-int injector_open(struct injector **out, const struct proc *p, const struct maps *maps,
-		  struct images *images, const struct jemalloc *je,
-		  const struct injector_options *options, struct err *err) __must_check;
+int injector_open(struct injector **out, const struct proc *p, struct images *images,
+		  const struct jemalloc *je, const struct injector_options *options,
+		  struct err *err) __must_check;
 void injector_close(struct injector *inj);
 
 /*

@@ -17,6 +17,7 @@
 #include <stdatomic.h>
 
 #define PROOF_LEN 48
+#define TCB_MAX 4096 /* more than glibc's struct pthread */
 
 struct tracer;
 
@@ -27,8 +28,9 @@ struct callsite {
 	uint64_t getppid;	 /* entry; where the new thread lives between calls */
 	uint64_t restorer, gadget;
 	bool has_errno;
-	int64_t errno_offset; /* from the thread pointer */
-	struct range *danger; /* code that holds locks which a call of ours takes */
+	int64_t errno_offset;	/* from the thread pointer */
+	uint32_t cancel_offset; /* cancelhandling in glibc's struct pthread; 0: not known */
+	struct range *danger;	/* code that holds locks which a call of ours takes */
 	size_t n_danger;
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
@@ -81,7 +83,6 @@ struct shared {
 
 struct injector {
 	const struct proc *p;
-	const struct maps *maps;
 	struct images *images;
 	const struct jemalloc *je;
 	struct injector_options opt;

@@ -44,8 +44,6 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 	return pc - cs.start < cs.length;
 }
 
-#define TCB_MAX 4096 /* more than glibc's struct pthread */
-
 /*
  * The limits of a thread's stack, from glibc's own record of them: in struct
  * pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its
@@ -162,6 +160,26 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	return 0;
 }
 
+/*
+ * A dump opens and writes a file, and both are cancellation points: a thread on which
+ * pthread_cancel(3) is pending would end there, with jemalloc's locks. Pending is CANCELED, or
+ * CANCELING before glibc 2.34. Whether it is disabled stands elsewhere in some releases.
+ */
+static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *regs)
+{
+	uint32_t pending = 1u << 2 | 1u << 3, word;
+	struct err ignored = ERR_INIT;
+	bool dumps = false;
+
+	for (size_t i = 0; i < t->n_calls; i++)
+		dumps |= !strcmp(t->calls[i].name, "prof.dump");
+	if (t->mode != INJECTOR_INLINE || !dumps || !t->inj->cs.cancel_offset)
+		return false;
+	return mem_read(t, arch_tls(regs) + t->inj->cs.cancel_offset, &word, sizeof(word),
+			&ignored) < 0 ||
+	       (word & pending);
+}
+
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
 		    struct err *err)
 {
@@ -174,6 +192,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 
 	if (check_pc(t, tid, regs, err) < 0)
 		return -1;
+	if (would_be_cancelled(t, regs))
+		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
 	if (!find_stack(t, regs, &stack, name))
 		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
 	if (check_room(t, regs, &stack, err) < 0)

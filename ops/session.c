@@ -117,7 +117,7 @@ int session_open_injector(struct session *s, struct err *err)
 		.log = s->options->log,
 	};
 
-	while (injector_open(&s->inj, &s->proc, &s->maps, &s->images, s->je, &io, err)) {
+	while (injector_open(&s->inj, &s->proc, &s->images, s->je, &io, err)) {
 		if (!busy_wait(s, err))
 			return failed(s, err);
 	}

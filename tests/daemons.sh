@@ -15,16 +15,22 @@ sys.exit(0 if s.recv(12).startswith(b"HTTP/1") else 1)
 END
 }
 
-# A DNS question over TCP for the name of the root.
+# dns PORT [QUESTION]: a question over TCP, in hex; of itself it asks for version.bind
 dns()
 {
-	python3 - "$1" <<'END'
+	python3 - "$1" "${2:-001c1234000000010000000000000776657273696f6e0462696e640000100003}" <<'END'
 import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
 s.settimeout(5)
-s.sendall(bytes.fromhex("001c1234000000010000000000000776657273696f6e0462696e640000100003"))
+s.sendall(bytes.fromhex(sys.argv[2]))
 sys.exit(0 if len(s.recv(100)) > 12 else 1)
 END
+}
+
+# The address of "localhost", which a resolver knows without asking anybody.
+dns_localhost()
+{
+	dns "$1" 001b123401000001000000000000096c6f63616c686f73740000010001
 }
 
 start_named()
@@ -83,18 +89,6 @@ start_varnishd()
 	own "$manager"
 	within 60 http "$port" || bail_out "varnishd did not start: $(tail -n 5 "$T/varnish.log")"
 	pid=$(pgrep -P "$manager" | head -n 1)
-}
-
-# The address of "localhost", which a resolver knows without asking anybody.
-dns_localhost()
-{
-	python3 - "$1" <<'END'
-import socket, sys
-s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
-s.settimeout(5)
-s.sendall(bytes.fromhex("001b123401000001000000000000096c6f63616c686f73740000010001"))
-sys.exit(0 if len(s.recv(100)) > 12 else 1)
-END
 }
 
 start_kresd()
