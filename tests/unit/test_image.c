@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/image.h"
+#include "target/proc.h"
 
 #include "base/cleanup.h"
 
@@ -15,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +171,19 @@ static void test_gone(void **state)
 	assert_int_equal(images.n, 77);
 }
 
+/* Before that, its program may still be on its way into memory. */
+static void wait_until_asleep(pid_t pid)
+{
+	struct proc_syscall sc = { .running = true };
+	struct err err;
+
+	for (int tries = 0; tries < 5000 && (sc.running || sc.nr != SYS_clock_nanosleep); tries++) {
+		usleep(2000);
+		assert_int_equal(proc_thread_syscall(pid, pid, &sc, &err), 0);
+	}
+	assert_int_equal(sc.nr, SYS_clock_nanosleep);
+}
+
 /* A program whose file is gone while it runs is still read, through its mapping or exe. */
 static void test_deleted(void **state)
 {
@@ -182,19 +198,11 @@ static void test_deleted(void **state)
 	assert_int_equal(system(command), 0);
 	pid = fork();
 	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execl(path, path, "100", NULL);
 		_exit(1);
 	}
-	for (int tries = 0; tries < 1000; tries++) {
-		char exe[64], name[64] = "";
-		ssize_t got;
-
-		snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
-		got = readlink(exe, name, sizeof(name) - 1);
-		if (got > 0 && !strcmp(name, path))
-			break;
-		usleep(1000);
-	}
+	wait_until_asleep(pid);
 	unlink(path);
 	look_at(&look, pid);
 	assert_non_null(main_of(&look));
