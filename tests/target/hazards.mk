@@ -3,7 +3,7 @@
 # build of jeprof-ctl (tests/careless/safepoint.c), which is never installed.
 
 CARELESS := $(B)/tests/careless/jeprof-ctl
-HAZARDS := $(CARELESS) $(addprefix $(V_DIR)/,mortal storm stacks throws)
+HAZARDS := $(CARELESS) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -12,7 +12,7 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 		$(foreach f,ptrace proc_alive callsite_holds,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
 
-$(addprefix $(V_DIR)/,mortal storm stacks): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+$(addprefix $(V_DIR)/,mortal storm stacks death): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc -ldl

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Life and death: children and threads that come and go, a leader that has ended, targets that
+# cannot be stopped, a pid that is another's, a cancellation that waits, and our own processes
+# stopped. ROUNDS says how often these last (20; 200 with LONG=1).
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 200 || echo 20)}
+careless=$ROOT/build/tests/careless/jeprof-ctl
+export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
+
+# driven NAME ARGUMENTS...: a driver of tests/death that must end with 0
+driven()
+{
+	local name=$1
+
+	shift
+	tests/death "$@" >"$T/driven" 2>"$T/driven.err"
+	is $? 0 "$name"
+	diag "$(cat "$T/driven" "$T/driven.err")"
+}
+
+# --- children -----------------------------------------------------------------------------
+
+# children KIND COUNT: injections while it forks, and no memory file of ours in its children
+children()
+{
+	start_victim death "$1"
+	tests/death children "$pid" >"$T/children" 2>"$T/children.err" &
+	watcher=$!
+	own "$watcher"
+	ONLY=activate,dump,deactivate tests/storm run "$CTL" "$pid" "$T/board.$pid" "$2" "$T" \
+		>"$T/storm" 2>"$T/storm.err"
+	is $? 0 "$1: $2 injections, no harm" || diag "$(<"$T/storm.err")"
+	end_child "$watcher" -TERM
+	wait "$watcher"
+	is $? 0 "$1: no child has a file of ours" || diag "$(<"$T/children.err")"
+	like "$(json .looked "$T/children")" '^[1-9]' "$1: there were children"
+	stop_target "$pid"
+}
+children forks "$rounds"
+children vforks "$rounds"
+
+# The control: a memory file that a child does inherit is found.
+start_victim death leaks
+ok 'a child with a memory file is noticed' sh -c "! timeout 10 tests/death children $pid"
+stop_target "$pid"
+
+# --- no stop reaches it -------------------------------------------------------------------
+
+state_is()
+{
+	[ "$(awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null)" = "$2" ]
+}
+
+start_victim death vfork
+ok 'the only thread waits in vfork' within 10 state_is "$pid" D
+ctl_fails 8 'no safe moment was found' 'it is left alone' activate "$pid" --timeout 2s
+ctl_fails 8 'no safe moment was found' 'in direct mode, too' --mode inline activate "$pid" --timeout 2s
+ok 'it is not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
+tests/death set "$T/board.$pid"
+ok 'its child ends, and it goes on' within 10 state_is "$pid" S
+snapshot "$pid"
+ctl_ok 'then it can be worked on' activate "$pid"
+assert_untouched "$pid" 'and is as it was'
+stop_target "$pid"
+
+start_victim death vfork2
+ok 'the main thread waits in vfork' within 10 state_is "$pid" D
+ctl_ok 'another thread is borrowed' activate "$pid"
+ctl_ok 'for a dump as well' dump "$pid" -o "$T/vfork.heap"
+ok 'the main thread waits still' state_is "$pid" D
+tests/death set "$T/board.$pid"
+ok 'its child ends, and it goes on, too' within 10 state_is "$pid" S
+snapshot "$pid"
+assert_untouched "$pid" 'nothing was found'
+stop_target "$pid"
+
+# --- threads ------------------------------------------------------------------------------
+
+start_victim death spawn
+tests/storm run "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T" >"$T/storm" 2>"$T/storm.err"
+is $? 0 "threads without end: $rounds injections, no harm" || diag "$(<"$T/storm.err")"
+diag "$(<"$T/storm")"
+ok 'threads without end: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
+stop_target "$pid"
+
+start_victim death leader
+# /proc shows neither memory nor files of such a process: its threads and its board must do.
+alone()
+{
+	local status=(/proc/"$pid"/task/*/status)
+
+	[ "${#status[@]}" -eq 3 ] && ! grep -L '^TracerPid:.0$' "${status[@]}" | grep -q .
+}
+beats()
+{
+	tests/photo board "$T/board.$pid" | jq -e "[.eintr, .corrupt, .failed] == [0, 0, 0] and .beats[0] > $1 and .beats[1] > $1"
+}
+ok 'the main thread has ended' within 10 state_is "$pid" Z
+ctl_ok 'without it: status' status "$pid"
+ctl_ok 'without it: check' check "$pid"
+ctl_ok 'without it: activate' activate "$pid"
+ctl_ok 'without it: dump' dump "$pid" -o "$T/leader.heap"
+ok 'the dump is a profile' is_profile "$T/leader.heap"
+ctl_ok 'without it: stats' stats "$pid" -f json
+ctl_ok 'without it: direct mode' --mode inline deactivate "$pid"
+ctl_ok 'without it: list' list
+like "$out" "(^|[^0-9])${pid}[^0-9]" 'it is in the list'
+ok 'its threads are its own again' within 10 alone
+ok 'and go on' within 30 beats "$(($(tests/photo board "$T/board.$pid" | jq '.beats | max') + 2))"
+stop_target "$pid"
+
+# --- frozen -------------------------------------------------------------------------------
+
+start_victim idle 2
+# frozen GROUP FILE FREEZE THAW NAME
+frozen()
+{
+	local group=$1 control=$1/$2 home
+
+	home=${group%/*}$(awk -F: -v v="$5" '$2 == (v == "v1" ? "freezer" : "") { print $3 }' "/proc/$pid/cgroup")
+	if ! mkdir "$group" 2>/dev/null || ! [ -w "$control" ] || ! echo "$pid" >"$group/cgroup.procs"; then
+		rmdir "$group" 2>/dev/null
+		skip 'cgroups cannot freeze a process here' "frozen, $5"
+		return
+	fi
+	snapshot "$pid"
+	echo "$3" >"$control"
+	ok "$5: it is frozen" within 10 grep -Eq 'frozen 1|FROZEN' "$group/cgroup.events" "$control"
+	ctl_fails 8 "frozen.*fix: thaw it.*$2" "$5: a frozen target is left alone" activate "$pid"
+	ctl_fails 8 "frozen.*fix: thaw it.*$2" "$5: in direct mode, too" --mode inline activate "$pid"
+	echo "$4" >"$control"
+	assert_untouched "$pid" "$5: untouched, once it is thawed"
+	ctl_ok "$5: then it can be worked on" activate "$pid"
+	assert_untouched "$pid" "$5: and is untouched"
+	echo "$pid" >"$home/cgroup.procs"
+	within 5 rmdir "$group"
+}
+v1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
+v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+frozen "${v2:-/nowhere}/jeprof-ctl-test-$$" cgroup.freeze 1 0 v2
+frozen "${v1:-/nowhere}/jeprof-ctl-test-$$" freezer.state FROZEN THAWED v1
+stop_target "$pid"
+
+# --- a pid that means another process -----------------------------------------------------
+
+if unshare -p -f --mount-proc sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/dev/null; then
+	reused=(unshare -p -f --mount-proc tests/death reuse)
+	# Before the tracer: looks at memory; is made; opens the memory; attaches.
+	for call in process_vm_readv setsid setpriority ptrace; do
+		ok "the pid is another's before $call: left alone" "${reused[@]}" "$CTL" "$VICTIMS/idle" "$call"
+	done
+	# The control: nobody asks whether it is the same program.
+for _ in 1 2 3 4; do
+		CARELESS='exec' "${reused[@]}" "$careless" "$VICTIMS/idle" ptrace >"$T/driven" 2>"$T/driven.err"
+		grep -q touched "$T/driven.err" && break
+	done
+	like "$(<"$T/driven.err")" '^the new process was touched' 'a careless run is noticed'
+else
+	skip 'pids cannot be chosen here' 'a pid that means another process'
+fi
+
+# --- a cancellation that waits ------------------------------------------------------------
+
+driven 'pthread_cancel is pending: it comes when it would have come' \
+	cancel "$CTL" "$VICTIMS/death" defer "$rounds" "$T"
+driven 'pthread_cancel is pending, asynchronous, and switched off: the same' \
+	cancel "$CTL" "$VICTIMS/death" disable "$rounds" "$T"
+
+# The control: a dump in a thread of the target's own comes to open(2), which ends that thread.
+harm=$(tests/death cancel "$careless" "$VICTIMS/death" defer 9 "$T" 2>&1)
+like "$harm" 'round 7: dump .*(ended while|cancelled too early|exit)' 'a thread cancelled by our call is noticed'
+
+# --- we are stopped -----------------------------------------------------------------------
+
+start_victim busy 3
+snapshot "$pid"
+driven "tracer and controller stopped, $rounds times: the target goes on" \
+	stops "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T"
+like "$(json '.hit > 0 and ([to_entries[] | select(.key | test("^tracer [89]"))] | length > 0)' "$T/driven")" \
+	true 'some of these while it was traced, and some runs failed for it'
+assert_untouched "$pid" 'after that it is as it was'
+
+done_testing
