@@ -11,6 +11,8 @@
 #include <time.h>
 
 #define BUSY_RETRY_MS 20
+#define EXEC_RETRY_MS 5
+#define EXEC_TRIES 20
 
 static uint64_t now_ms(void)
 {
@@ -97,10 +99,26 @@ static int refuse_32_bit(const struct session *s, struct err *err)
 	return 0;
 }
 
+/* In the middle of an execve(2) there is no program in memory for a moment. */
+static int read_images(struct session *s, struct err *err)
+{
+	const struct timespec nap = { .tv_nsec = EXEC_RETRY_MS * 1000000L };
+
+	for (unsigned int tries = 0; tries < EXEC_TRIES; tries++) {
+		maps_fini(&s->maps);
+		if (!maps_read(&s->maps, s->proc.mm_pid, err) &&
+		    !images_read(&s->images, s->proc.mm_pid, &s->maps, err))
+			return 0;
+		if (err->code != ERR_LOST || !proc_alive(&s->proc))
+			break;
+		nanosleep(&nap, NULL);
+	}
+	return -1;
+}
+
 int session_find_jemalloc(struct session *s, struct err *err)
 {
-	if (maps_read(&s->maps, s->proc.mm_pid, err) ||
-	    images_read(&s->images, s->proc.mm_pid, &s->maps, err) || refuse_32_bit(s, err) ||
+	if (read_images(s, err) || refuse_32_bit(s, err) ||
 	    jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
 		return failed(s, err);
 	s->je = &s->jemallocs[0];
