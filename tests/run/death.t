@@ -6,6 +6,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+LONG=${LONG:-}
+
 rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 200 || echo 20)}
 careless=$ROOT/build/tests/careless/jeprof-ctl
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
@@ -114,7 +116,8 @@ stop_target "$pid"
 
 # --- frozen -------------------------------------------------------------------------------
 
-start_victim idle 2
+# Not the idle one: to the freezer of version 1 epoll_wait answers EINTR.
+start_victim busy 2
 # frozen GROUP FILE FREEZE THAW NAME
 frozen()
 {
@@ -152,12 +155,12 @@ if unshare -p -f --mount-proc sh -c 'echo 100 >/proc/sys/kernel/ns_last_pid' 2>/
 	for call in process_vm_readv setsid setpriority ptrace; do
 		ok "the pid is another's before $call: left alone" "${reused[@]}" "$CTL" "$VICTIMS/idle" "$call"
 	done
-	# The control: nobody asks whether it is the same program.
-for _ in 1 2 3 4; do
+	# The control: nobody asks whether it is the same program. It takes luck.
+	for ((i = 0; i < 20 && ${#LONG} > 0; i++)); do
 		CARELESS='exec' "${reused[@]}" "$careless" "$VICTIMS/idle" ptrace >"$T/driven" 2>"$T/driven.err"
 		grep -q touched "$T/driven.err" && break
 	done
-	like "$(<"$T/driven.err")" '^the new process was touched' 'a careless run is noticed'
+	[ -z "$LONG" ] || like "$(<"$T/driven.err")" '^the new process was touched' 'a careless run is noticed'
 else
 	skip 'pids cannot be chosen here' 'a pid that means another process'
 fi
@@ -169,18 +172,21 @@ driven 'pthread_cancel is pending: it comes when it would have come' \
 driven 'pthread_cancel is pending, asynchronous, and switched off: the same' \
 	cancel "$CTL" "$VICTIMS/death" disable "$rounds" "$T"
 
-# The control: a dump in a thread of the target's own comes to open(2), which ends that thread.
-harm=$(tests/death cancel "$careless" "$VICTIMS/death" defer 9 "$T" 2>&1)
-like "$harm" 'round 7: dump .*(ended while|cancelled too early|exit)' 'a thread cancelled by our call is noticed'
+# What takes long, or luck.
+if [ -n "$LONG" ]; then
+	# The control: a dump in a thread of the target's own comes to open(2), which ends that thread.
+	harm=$(tests/death cancel "$careless" "$VICTIMS/death" defer 9 "$T" 2>&1)
+	like "$harm" 'round 7: dump .*(ended while|cancelled too early|exit)' 'a thread cancelled by our call is noticed'
 
-# --- we are stopped -----------------------------------------------------------------------
+	# --- we are stopped -----------------------------------------------------------------------
 
-start_victim busy 3
-snapshot "$pid"
-driven "tracer and controller stopped, $rounds times: the target goes on" \
-	stops "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T"
-like "$(json '.hit > 0 and ([to_entries[] | select(.key | test("^tracer [89]"))] | length > 0)' "$T/driven")" \
-	true 'some of these while it was traced, and some runs failed for it'
-assert_untouched "$pid" 'after that it is as it was'
+	start_victim busy 3
+	snapshot "$pid"
+	driven "tracer and controller stopped, $rounds times: the target goes on" \
+		stops "$CTL" "$pid" "$T/board.$pid" "$rounds" "$T"
+	like "$(json '.hit > 0 and ([to_entries[] | select(.key | test("^tracer [89]"))] | length > 0)' "$T/driven")" \
+		true 'some of these while it was traced, and some runs failed for it'
+	assert_untouched "$pid" 'after that it is as it was'
+fi
 
 done_testing
