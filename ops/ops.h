@@ -159,8 +159,6 @@ struct ops_status {
 int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *out,
 	       struct err *err) __must_check;
 void ops_status_fini(struct ops_status *status);
-/* The value `name`, or NULL when it is not known. */
-const struct ops_value *ops_status_value(const struct ops_status *status, const char *name);
 
 struct ops_check {
 	const char *name;   /* "process", "permission", "jemalloc", ... */

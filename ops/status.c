@@ -101,12 +101,3 @@ void ops_status_fini(struct ops_status *status)
 	status->values = NULL;
 	status->n = 0;
 }
-
-const struct ops_value *ops_status_value(const struct ops_status *status, const char *name)
-{
-	for (size_t i = 0; i < status->n; i++) {
-		if (!strcmp(status->values[i].name, name))
-			return status->values[i].ret ? NULL : &status->values[i];
-	}
-	return NULL;
-}
