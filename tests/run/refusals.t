@@ -133,7 +133,7 @@ ctl_ok 'after the tracer is gone it works' activate "$pid"
 stop_target "$pid"
 
 # --- stopped ---
-start_victim idle
+start_victim busy
 kill -STOP "$pid"
 snapshot "$pid"
 for command in activate dump; do
