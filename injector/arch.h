@@ -92,6 +92,12 @@ extern const size_t arch_store_gadget_len;
 extern const unsigned char arch_restorer[];
 extern const size_t arch_restorer_len;
 
+/*
+ * What the functions below need to know of this processor. To be called once, before them and
+ * before a thread is stopped: in a virtual machine each CPUID takes longer than a system call.
+ */
+void arch_prepare(void);
+
 /* Does the call need a cleaner floating point state than this? */
 bool arch_fp_is_clean(const struct arch_xstate *x);
 void arch_fp_clean(struct arch_xstate *x);

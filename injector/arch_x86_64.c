@@ -249,18 +249,31 @@ size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep
 	return n;
 }
 
+#define XFEATURES 63
+static size_t xfeature_end[XFEATURES]; /* in the standard XSAVE format, 0 for none */
+
+void arch_prepare(void)
+{
+	unsigned int low, high, size, offset, c, d;
+
+	if (!__get_cpuid_count(0xd, 0, &low, &size, &c, &high))
+		return;
+	for (unsigned int i = 2; i < XFEATURES; i++) {
+		if (!(((uint64_t)high << 32 | low) & (1ull << i)))
+			continue;
+		__cpuid_count(0xd, i, size, offset, c, d);
+		xfeature_end[i] = offset + size;
+	}
+}
+
 /* The last byte that this task's features need in the standard XSAVE format. */
 static size_t xstate_size(const struct arch_xstate *x, uint64_t features)
 {
-	unsigned int size, offset, c, d;
 	size_t end = XSAVE_MIN_SIZE;
 
-	for (unsigned int i = 2; i < 63; i++) {
-		if (!(features & (1ull << i)) || !__get_cpuid_count(0xd, i, &size, &offset, &c, &d))
-			continue;
-		if (offset + size > end)
-			end = offset + size;
-	}
+	for (unsigned int i = 2; i < XFEATURES; i++)
+		if ((features & (1ull << i)) && xfeature_end[i] > end)
+			end = xfeature_end[i];
 	return end < x->len ? end : x->len;
 }
 

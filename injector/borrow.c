@@ -101,12 +101,13 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 		arch_name_restarted(home, code);
 }
 
-static void lay_out(struct borrow *b)
+/* `room` is for arguments and results. */
+static void lay_out(struct borrow *b, size_t room)
 {
 	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE;
 
 	b->xframe = ALIGN_DOWN(top - arch_xframe_size(&b->xstate), 64);
-	b->scratch = ALIGN_DOWN(b->xframe - ARGS_MAX, 64);
+	b->scratch = ALIGN_DOWN(b->xframe - room, 64);
 	b->ucontext = ALIGN_DOWN(b->scratch - ARCH_UCONTEXT_SIZE, 16);
 	b->chain = b->ucontext - 3 * sizeof(uint64_t);
 }
@@ -352,7 +353,7 @@ int borrow_run(struct tracer *t, struct borrow *b, struct err *err)
 		tracee_release(t, b->tid, &b->regs);
 		return -1;
 	}
-	lay_out(b);
+	lay_out(b, t->mode == INJECTOR_THREAD ? sizeof(struct make_thread) : ARGS_MAX);
 	ret = t->mode == INJECTOR_THREAD ? make_thread(t, b, err) : make_calls(t, b, err);
 	t->shared->report.pause_us = now_us() - b->stopped_us;
 	t->shared->report.tid = b->tid;

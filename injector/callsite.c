@@ -157,7 +157,8 @@ static void ranges_sort(struct ranges *r)
 	r->n = n + 1;
 }
 
-static bool ranges_hold(const struct range *v, size_t n, uint64_t addr)
+/* If none of them holds the address, *gap is what lies around it and none of them holds either. */
+static bool ranges_hold(const struct range *v, size_t n, uint64_t addr, struct range *gap)
 {
 	size_t lo = 0, hi = n;
 
@@ -171,18 +172,39 @@ static bool ranges_hold(const struct range *v, size_t n, uint64_t addr)
 		else
 			return true;
 	}
+	gap->start = lo ? v[lo - 1].end : 0;
+	gap->end = lo < n ? v[lo].start : UINT64_MAX;
 	return false;
 }
 
 bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr)
 {
-	return ranges_hold(cs->danger, cs->n_danger, addr);
+	struct range gap;
+
+	return ranges_hold(cs->danger, cs->n_danger, addr, &gap);
+}
+
+/* Neighbouring words of a stack point to the same few places: most need no search. */
+bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len)
+{
+	struct range gap = { 0 };
+	uint64_t word;
+
+	for (size_t i = 0; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		if (word - gap.start >= gap.end - gap.start &&
+		    ranges_hold(cs->danger, cs->n_danger, word, &gap))
+			return true;
+	}
+	return false;
 }
 
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr)
 {
+	struct range gap;
+
 	return addr >= cs->libc.start && addr < cs->libc.end && cs->n_known &&
-	       !ranges_hold(cs->known, cs->n_known, addr);
+	       !ranges_hold(cs->known, cs->n_known, addr, &gap);
 }
 
 static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],

@@ -53,8 +53,6 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sigaltstack),
-	SCMP_SYS(sched_setaffinity),
-	SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(prlimit64),
 	SCMP_SYS(getrandom),

@@ -47,6 +47,8 @@ void callsite_fini(struct callsite *cs);
 /* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);
 bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
+/* Is any aligned word of these bytes such an address? */
+bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 
@@ -96,6 +98,7 @@ struct tracer {
 	size_t n_calls;
 	struct shared *shared;
 	int mem;    /* /proc/PID/mem, bound to this mm */
+	int maps;   /* /proc/PID/maps, likewise */
 	int socket; /* to the controller: descriptors */
 	enum injector_mode mode;
 	bool guarded;	      /* some thread has seccomp filters: they are read, and suspended */

@@ -81,7 +81,7 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 		       char name[MAP_NAME_SIZE])
 {
 	/* As it is now: the mappings that injector_open() saw may have changed. */
-	if (!map_query(t->inj->p->mm_pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
+	if (!map_query(t->maps, t->inj->p->mm_pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
 		return false;
 	if (strcmp(m->path, "[stack]") == 0)
 		return true;
@@ -123,19 +123,6 @@ static int check_room(const struct tracer *t, const struct arch_regs *regs, cons
 		floor = stack->end - limit.rlim_cur; /* it grows by itself */
 	if (sp - floor < ROOM_MIN + FRAME_MAX)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
-	return 0;
-}
-
-static int scan(const struct tracer *t, const unsigned char *stack, size_t len, struct err *err)
-{
-	for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
-		uint64_t word;
-
-		memcpy(&word, stack + i, sizeof(word));
-		if (callsite_is_dangerous(&t->inj->cs, word))
-			return err_set(err, ERR_UNSAFE,
-				       "its stack points into the allocator or the loader");
-	}
 	return 0;
 }
 
@@ -185,7 +172,6 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 {
 	static unsigned char bytes[SCAN_MAX];
 	uint64_t from = arch_sp(regs) - ARCH_RED_ZONE;
-	struct err suspicion = ERR_INIT;
 	char name[MAP_NAME_SIZE];
 	struct map stack;
 	size_t len;
@@ -206,6 +192,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return -1;
 	if (on_altstack(t, regs, bytes, len))
 		return err_set(err, ERR_UNSAFE, "it is in a signal handler on a stack of its own");
-	return scan(t, bytes, len, &suspicion) < 0 ? unwind_check(t, regs, bytes, from, len, err)
-						   : 0;
+	/* Suspect: its stack points into the allocator or the loader. */
+	return callsite_any_dangerous(&t->inj->cs, bytes, len)
+		       ? unwind_check(t, regs, bytes, from, len, err)
+		       : 0;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,41 +76,6 @@ int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len
 		       put < 0 ? strerror(errno) : "it ended, or is another program now");
 }
 
-/*
- * Run where the thread ran last: it wakes us, we wake it, and each time the
- * other one's processor would have to be woken from its idle state first.
- */
-static void move_near(const struct tracer *t, pid_t tid)
-{
-	char path[64], text[512], *at;
-	cpu_set_t set;
-	int cpu = -1, fd;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", t->inj->p->pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')'); /* field 2 may hold anything; processor is field 39 */
-	for (int field = 2; at && field < 39; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		cpu = atoi(at);
-	if (cpu < 0 || cpu >= CPU_SETSIZE)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-static void move_anywhere(const cpu_set_t *all)
-{
-	sched_setaffinity(0, sizeof(*all), all);
-}
-
 /* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
 static int same_program(const struct tracer *t, struct err *err)
 {
@@ -154,14 +118,13 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 }
 
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
-static int try_thread(struct tracer *t, const cpu_set_t *all, pid_t tid, struct err *err)
+static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 {
 	static struct borrow b;
 	int ret;
 
 	b = (struct borrow){ .tid = tid };
 	atomic_fetch_add(&t->shared->attempts, 1);
-	move_near(t, tid);
 	if (tracee_stop(t, tid, err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);
 		return -1;
@@ -175,7 +138,6 @@ static int try_thread(struct tracer *t, const cpu_set_t *all, pid_t tid, struct 
 	}
 	ret = borrow_run(t, &b, err);
 	tracer_phase(t, PHASE_CALL);
-	move_anywhere(all);
 	if (ret < 0 || !b.child)
 		return ret;
 	return worker_run(t, b.child, err);
@@ -199,7 +161,7 @@ static int fenced_in(const struct tracer *t, struct err *err)
 	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
 }
 
-static int search_once(struct tracer *t, const cpu_set_t *all, struct err *err)
+static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
@@ -213,7 +175,7 @@ static int search_once(struct tracer *t, const cpu_set_t *all, struct err *err)
 		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
 			continue;
 		t->fenced = false;
-		if (try_thread(t, all, c[i].tid, err) == 0)
+		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;
 		tried++;
 		fenced += t->fenced;
@@ -230,15 +192,12 @@ static int search(struct tracer *t, struct err *err)
 {
 	unsigned int backoff = BACKOFF_MIN_US;
 	struct err why = ERR_INIT;
-	cpu_set_t all;
 
-	sched_getaffinity(0, sizeof(all), &all);
 	err_set(&why, ERR_UNSAFE, "there was no time to look at a thread");
 	for (;;) {
-		if (search_once(t, &all, &why) == 0)
+		if (search_once(t, &why) == 0)
 			return 0;
 		*err = why;
-		move_anywhere(&all);
 		if (why.code != ERR_UNSAFE || t->shared->again)
 			return -1;
 		if (now_us() >= t->deadline_us)
@@ -275,21 +234,32 @@ static int prepare(struct tracer *t, struct err *err)
 	return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
 }
 
+static int open_memory(struct tracer *t, struct err *err)
+{
+	const pid_t pid = t->inj->p->mm_pid;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	t->mem = open(path, O_RDWR | O_CLOEXEC);
+	if (t->mem >= 0) {
+		snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+		t->maps = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (t->maps >= 0)
+		return 0;
+	return err_sys(err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_PERM, errno,
+		       "cannot open the memory of process %d", t->inj->p->pid);
+}
+
 void tracer_main(struct tracer *t)
 {
 	struct err err = ERR_INIT;
-	char path[32];
 	int ret;
 
 	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
 	srandom((unsigned int)now_us());
-	snprintf(path, sizeof(path), "/proc/%d/mem", t->inj->p->mm_pid);
-	t->mem = open(path, O_RDWR | O_CLOEXEC);
-	if (t->mem < 0)
-		ret = err_sys(&err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_PERM, errno,
-			      "cannot open the memory of process %d", t->inj->p->pid);
-	else
-		ret = prepare(t, &err) < 0 ? -1 : search(t, &err);
+	arch_prepare();
+	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;
 	t->shared->err = err;

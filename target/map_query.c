@@ -63,15 +63,8 @@ static bool read_whole(pid_t pid, uint64_t addr, struct map *m, char name[MAP_NA
 	return true;
 }
 
-bool map_query(pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
+bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
 {
-	_cleanup_(cleanup_close) int fd = -1;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
 	if (ask(fd, addr, m, name) == 0)
 		return true;
 	/* A name too long for us is no name that matters; ENOENT is an answer. */

@@ -44,11 +44,12 @@ int maps_parse(struct maps *m, char *text, size_t len, struct err *err) __must_c
 
 /*
  * The mapping that holds `addr` at this very moment, without reading all of
- * them where the kernel can do that (Linux 6.11). `name` receives its path,
- * to which m->path then points. False if there is none.
+ * them where the kernel can do that (Linux 6.11). `fd` is an open
+ * /proc/PID/maps, which stays with the program it was opened for. `name`
+ * receives the path, to which m->path then points. False if there is none.
  */
 #define MAP_NAME_SIZE 4096
-bool map_query(pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE]);
+bool map_query(int fd, pid_t pid, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE]);
 
 /* The mapping that holds `addr`, or NULL. */
 const struct map *maps_find(const struct maps *m, uint64_t addr);

@@ -41,12 +41,12 @@ for kind in "${kinds[@]}"; do
 	stop_target "$pid"
 done
 
-# The canaries are where an injection would write: without the safety check it does.
+# The canaries are where an inline call writes its frame: without the safety check it does.
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
 	start_victim stacks "$kind"
 	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
-	timeout -k 5 20 "$careless" activate "$pid" --timeout 3s >"$T/careless" 2>&1
+	timeout -k 5 20 "$careless" activate "$pid" --mode inline --timeout 3s >"$T/careless" 2>&1
 	within 3 eval '! clean || ! kill -0 "$pid"' && hurt+=("$kind")
 	end_child "$pid" -KILL
 	wait "$pid" 2>/dev/null
