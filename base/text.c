@@ -183,3 +183,19 @@ const char *output_safe(const char *raw, char *buf, size_t size)
 		buf[at] = '\0';
 	return buf;
 }
+
+const char *text_search(const char *bytes, size_t len, const void *part, size_t part_len)
+{
+	const char *p = part, *end = bytes + len, *at = bytes;
+	size_t pivot = part_len;
+
+	while (pivot && !p[pivot - 1])
+		pivot--;
+	if (!pivot || len < part_len)
+		return NULL;
+	pivot--;
+	for (at += pivot; at < end && (at = memchr(at, p[pivot], (size_t)(end - at))); at++)
+		if ((size_t)(end - at) >= part_len - pivot && !memcmp(at - pivot, part, part_len))
+			return at - pivot;
+	return NULL;
+}

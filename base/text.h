@@ -28,4 +28,10 @@ const char *text_size(uint64_t bytes, char *buf, size_t size);
  */
 const char *output_safe(const char *raw, char *buf, size_t size);
 
+/*
+ * As memmem(3), several times faster: memchr(3) looks for the last byte of
+ * `part` that is not 0, many bytes at a time. NULL when all of them are 0.
+ */
+const char *text_search(const char *bytes, size_t len, const void *part, size_t part_len);
+
 #endif

@@ -85,6 +85,12 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym);
 typedef int image_symbol_fn(void *ctx, const char *name, const struct symbol *sym);
 int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx);
 
+/*
+ * False when no symbol's name has `part` in it: looked up in the tables of
+ * names alone, which is quicker than image_each_symbol() by far.
+ */
+bool image_may_name(struct image *img, const char *part);
+
 /* Where the section `name` lies in the target; false if there is none, or it is not loaded. */
 bool image_section(struct image *img, const char *name, struct range *where);
 

@@ -2,6 +2,8 @@
 /* Symbols and bytes of an image's file. */
 #include "target/image.h"
 
+#include "base/pace.h"
+#include "base/text.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
@@ -20,7 +22,8 @@ struct table {
 	Elf *elf;
 	Elf_Data *symbols;
 	Elf_Data *versions; /* NULL but in a .dynsym with versions */
-	size_t strings;	    /* section index of the names */
+	const char *names;  /* names_len bytes, the last one NUL */
+	size_t names_len;
 	size_t n;
 	bool dynamic;
 };
@@ -38,6 +41,20 @@ static Elf_Scn *section_by_type(Elf *elf, unsigned int type, GElf_Shdr *sh)
 	return NULL;
 }
 
+static bool table_names(struct table *t, size_t section)
+{
+	Elf_Scn *scn = elf_getscn(t->elf, section);
+	Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+
+	if (!data || !data->d_buf)
+		return false;
+	t->names = data->d_buf;
+	t->names_len = data->d_size;
+	while (t->names_len && t->names[t->names_len - 1])
+		t->names_len--;
+	return t->names_len;
+}
+
 static bool table_open(struct table *t, struct image *img, Elf *elf, unsigned int type)
 {
 	GElf_Shdr sh, version_sh;
@@ -45,10 +62,10 @@ static bool table_open(struct table *t, struct image *img, Elf *elf, unsigned in
 
 	if (!scn || !sh.sh_entsize || sh.sh_size / sh.sh_entsize > MAX_SYMBOLS)
 		return false;
-	*t = (struct table){ .img = img, .elf = elf, .strings = sh.sh_link };
+	*t = (struct table){ .img = img, .elf = elf };
 	t->dynamic = type == SHT_DYNSYM;
 	t->symbols = elf_getdata(scn, NULL);
-	if (!t->symbols)
+	if (!t->symbols || !table_names(t, sh.sh_link))
 		return false;
 	t->n = t->symbols->d_size / gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
 	scn = t->dynamic ? section_by_type(elf, SHT_GNU_versym, &version_sh) : NULL;
@@ -92,14 +109,13 @@ static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 		GElf_Sym s;
 		int ret;
 
-		if (!gelf_getsym(t->symbols, (int)i, &s) || !to_symbol(t, &s, &sym))
+		if (!gelf_getsym(t->symbols, (int)i, &s) || !to_symbol(t, &s, &sym) ||
+		    s.st_name >= t->names_len || !t->names[s.st_name])
 			continue;
-		name = elf_strptr(t->elf, t->strings, s.st_name);
-		if (!name || !*name)
-			continue;
+		name = t->names + s.st_name;
 		hidden = is_hidden(t, i);
 		/* .symtab carries versions in the name: one "@" is not the default. */
-		at = strchr(name, '@');
+		at = t->dynamic ? NULL : strchr(name, '@');
 		if (at) {
 			hidden |= at[1] != '@';
 			snprintf(plain, sizeof(plain), "%.*s", (int)(at - name), name);
@@ -138,6 +154,7 @@ static void walk_symbols(void *arg)
 /* A file that was cut short has nothing to say any more. */
 static int walk(struct walk *w, void (*fn)(void *))
 {
+	pace();
 	w->elf = image_elf(w->img);
 	if (!w->elf)
 		return 0;
@@ -171,6 +188,33 @@ int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx)
 	struct each e = { fn, ctx };
 
 	return each_symbol(img, each_plain, &e);
+}
+
+struct part {
+	struct walk walk;
+	const char *part;
+	bool found;
+};
+
+static void search_names(void *arg)
+{
+	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
+	struct part *p = arg;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !p->found; i++) {
+		struct table t;
+
+		p->found = table_open(&t, p->walk.img, p->walk.elf, types[i]) &&
+			   text_search(t.names, t.names_len, p->part, strlen(p->part));
+	}
+}
+
+bool image_may_name(struct image *img, const char *part)
+{
+	struct part p = { .walk = { .img = img }, .part = part };
+
+	walk(&p.walk, search_names);
+	return p.found;
 }
 
 struct wanted {
@@ -282,7 +326,7 @@ static int search_segment(void *ctx, unsigned int pflags, const char *bytes, siz
 
 	if ((pflags & s->pflags) != s->pflags)
 		return 0;
-	hit = memmem(bytes, len, s->bytes, s->len);
+	hit = text_search(bytes, len, s->bytes, s->len);
 	if (hit)
 		s->found = addr + (uint64_t)(hit - bytes);
 	return hit != NULL;

@@ -2,6 +2,7 @@
 #include "target/jemalloc.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "target/image_file.h"
 #include "target/jemalloc_opt.h"
 #include "target/jemalloc_text.h"
@@ -196,7 +197,7 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	(void)addr;
 	if (pflags & PF_W)
 		return 0;
-	while ((at = memmem(at, (size_t)(end - at), "-g", 2))) {
+	while ((at = text_search(at, (size_t)(end - at), "-g", 2))) {
 		const char *start = at;
 		size_t n;
 
@@ -253,7 +254,8 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	size_t before = f->n, kept = f->n;
 
 	f->image = img;
-	image_each_symbol(img, match_name, f);
+	if (image_may_name(img, mallctl_name))
+		image_each_symbol(img, match_name, f);
 	if (f->failed)
 		return err_set(err, ERR_FAILED, "too many jemallocs in one process, or no memory");
 	for (size_t i = before; i < f->n; i++)

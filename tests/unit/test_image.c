@@ -99,6 +99,9 @@ static void test_symbols(void **state)
 	assert_int_equal(sym.addr, (uintptr_t)dlsym(RTLD_NEXT, "getopt_long"));
 	assert_true(sym.dynamic);
 	assert_false(image_symbol(libc, "no_such_function_here", &sym));
+	assert_true(image_may_name(libc, "getopt_long"));
+	assert_true(image_may_name(libc, "opt_lon"));
+	assert_false(image_may_name(libc, "no_such_function_here"));
 	assert_null(images_by_name(&look.images, "libnonesuch"));
 	vdso = images_by_name(&look.images, "[vdso]");
 	assert_non_null(vdso);

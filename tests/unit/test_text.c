@@ -134,12 +134,36 @@ static void test_safe(void **state)
 	assert_string_equal(output_safe("ab\n", small, sizeof(small)), "ab");
 }
 
+/* Against memmem(3), for every place and every length of what is looked for. */
+static void test_search(void **state)
+{
+	static const char bytes[] = "a\0bab\0\0abba\0b<je>ab";
+	const size_t len = sizeof(bytes) - 1;
+
+	(void)state;
+	for (size_t from = 0; from < len; from++)
+		for (size_t n = 1; from + n <= len; n++) {
+			const char *want = memmem(bytes, len, bytes + from, n);
+			const char *rest = bytes + from;
+			size_t zeros = 0;
+
+			while (zeros < n && !rest[zeros])
+				zeros++;
+			assert_ptr_equal(text_search(bytes, len, bytes + from, n),
+					 zeros == n ? NULL : want);
+		}
+	assert_null(text_search(bytes, len, "abc", 3));
+	assert_null(text_search(bytes, 3, "bab", 3));
+	assert_null(text_search(bytes, 0, "a", 1));
+	assert_null(text_search("", 0, "ab", 2));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_readable_sizes),
-		cmocka_unit_test(test_safe),
+		cmocka_unit_test(test_safe),	 cmocka_unit_test(test_search),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
