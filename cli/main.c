@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/pace.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/out.h"
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
 	struct args args;
 	int ret;
 
+	pace(); /* after all that the loader did */
 	fill_standard_fds();
 	/* A pipe nobody reads, and a file too large, are errors to report, not to die of. */
 	signal(SIGPIPE, SIG_IGN);
