@@ -182,6 +182,7 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 			    .shared = r->shared,
 			    .mem = -1,
 			    .maps = -1,
+			    .status = -1,
 			    .socket = socket,
 			    .mode = r->mode,
 			    .deadline_us = r->search_deadline_us };

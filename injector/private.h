@@ -99,6 +99,7 @@ struct tracer {
 	struct shared *shared;
 	int mem;    /* /proc/PID/mem, bound to this mm */
 	int maps;   /* /proc/PID/maps, likewise */
+	int status; /* the status file of the thread that is tried */
 	int socket; /* to the controller: descriptors */
 	enum injector_mode mode;
 	bool guarded;	      /* some thread has seccomp filters: they are read, and suspended */

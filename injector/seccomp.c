@@ -210,7 +210,7 @@ int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 {
 	struct proc_status st;
 
-	if (proc_thread_status(t->inj->p->pid, tid, &st, err) < 0)
+	if (proc_thread_status_read(t->status, &st, err) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (!st.seccomp)
 		return 0;

@@ -120,11 +120,15 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
 static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 {
+	_cleanup_(cleanup_close) int status = proc_thread_status_open(t->inj->p->pid, tid);
 	static struct borrow b;
 	int ret;
 
 	b = (struct borrow){ .tid = tid };
+	t->status = status;
 	atomic_fetch_add(&t->shared->attempts, 1);
+	if (status < 0)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (tracee_stop(t, tid, err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);
 		return -1;

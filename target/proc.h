@@ -62,6 +62,13 @@ bool proc_alive(const struct proc *p);
 /* Status of one thread. ERR_LOST when it is gone. */
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err) __must_check;
 
+/*
+ * The same in two steps, for who has no time in between: open, a descriptor or
+ * -1, and read, once, what it says at that moment.
+ */
+int proc_thread_status_open(pid_t pid, pid_t tid);
+int proc_thread_status_read(int fd, struct proc_status *st, struct err *err) __must_check;
+
 /* All thread ids, ascending, in a malloc()ed array that the caller frees. */
 int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err) __must_check;
 

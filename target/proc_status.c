@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/proc_status.h"
 
+#include "base/cleanup.h"
 #include "target/procfs.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STATUS_SIZE 8192
+#define STATUS_USUAL 8192
+#define STATUS_MAX (2u << 20) /* 65536 groups (NGROUPS_MAX) of 11 characters */
 
 static void set_pid(void *field, const char *s)
 {
@@ -121,16 +124,44 @@ bool proc_status_parse(struct proc_status *st, const char *text)
 	return st->state && st->tgid;
 }
 
+int proc_thread_status_open(pid_t pid, pid_t tid)
+{
+	return procfs_open(pid, tid, "status");
+}
+
+static int read_failed(int sys, struct err *err)
+{
+	if (sys == ESRCH)
+		return err_set(err, ERR_LOST, "the thread has ended");
+	return err_sys(err, ERR_FAILED, sys, "cannot read the status of a thread");
+}
+
+/* All of it in one read: the kernel writes it anew for each that begins at its beginning. */
+int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
+{
+	for (size_t size = STATUS_USUAL; size <= STATUS_MAX; size *= 16) {
+		_cleanup_(cleanup_free) char *text = malloc(size);
+		ssize_t len = text ? pread(fd, text, size - 1, 0) : -1;
+		struct proc_status got;
+
+		if (len < 0)
+			return read_failed(errno, err);
+		if ((size_t)len == size - 1)
+			continue; /* a member of many groups */
+		text[len] = '\0';
+		if (!proc_status_parse(&got, text))
+			break;
+		*st = got;
+		return 0;
+	}
+	return err_set(err, ERR_FAILED, "cannot make sense of the status of a thread");
+}
+
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err)
 {
-	struct proc_status got;
-	char text[STATUS_SIZE];
+	_cleanup_(cleanup_close) int fd = proc_thread_status_open(pid, tid);
 
-	if (procfs_read_into(pid, tid, "status", text, sizeof(text), err))
-		return -1;
-	if (!proc_status_parse(&got, text))
-		return err_set(err, ERR_FAILED, "cannot make sense of the status of process %d",
-			       pid);
-	*st = got;
-	return 0;
+	if (fd < 0)
+		return procfs_fail(pid, "status", errno, err);
+	return proc_thread_status_read(fd, st, err);
 }

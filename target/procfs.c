@@ -33,7 +33,7 @@ static void path_of(char *buf, size_t size, pid_t pid, pid_t tid, const char *na
 		snprintf(buf, size, "/proc/%d/%s", pid, name);
 }
 
-static int file_open(pid_t pid, pid_t tid, const char *name)
+int procfs_open(pid_t pid, pid_t tid, const char *name)
 {
 	char path[PATH_MAX];
 
@@ -63,7 +63,7 @@ static ssize_t read_full(int fd, char *buf, size_t size)
 int procfs_read(pid_t pid, pid_t tid, const char *name, size_t max, char **text, size_t *len,
 		struct err *err)
 {
-	_cleanup_(cleanup_close) int fd = file_open(pid, tid, name);
+	_cleanup_(cleanup_close) int fd = procfs_open(pid, tid, name);
 	_cleanup_(cleanup_free) char *buf = NULL;
 	size_t used = 0;
 
@@ -96,7 +96,7 @@ int procfs_read(pid_t pid, pid_t tid, const char *name, size_t max, char **text,
 int procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t size,
 		     struct err *err)
 {
-	_cleanup_(cleanup_close) int fd = file_open(pid, tid, name);
+	_cleanup_(cleanup_close) int fd = procfs_open(pid, tid, name);
 	ssize_t got;
 
 	if (fd < 0)

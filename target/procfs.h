@@ -10,6 +10,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* Open /proc/PID/`name`, or /proc/PID/task/TID/`name` when tid is not 0; -1 with errno. */
+int procfs_open(pid_t pid, pid_t tid, const char *name);
+
 /*
  * The content of /proc/PID/`name`, or of /proc/PID/task/TID/`name` when tid is
  * not 0, NUL-terminated, in a malloc()ed buffer that the caller frees.

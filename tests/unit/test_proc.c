@@ -320,15 +320,43 @@ static void test_not_allowed(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The groups stand before most of what matters, and there can be 65536 of them. */
+static void test_status_of_many_groups(void **state)
+{
+	_cleanup_(cleanup_close) int fd = memfd_create("status", MFD_CLOEXEC);
+	struct proc_status st;
+	struct err err;
+
+	(void)state;
+	for (size_t groups = 0; groups <= 65536; groups += 8192) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		dprintf(fd, "Name:\tx\nState:\tS (sleeping)\nTgid:\t7\nGroups:\t");
+		for (size_t i = 0; i < groups; i++)
+			dprintf(fd, "%zu ", UINT32_MAX - i);
+		dprintf(fd, "\nSeccomp:\t2\n");
+		assert_int_equal(proc_thread_status_read(fd, &st, &err), 0);
+		assert_int_equal(st.tgid, 7);
+		assert_int_equal(st.seccomp, 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_self),	    cmocka_unit_test(test_no_such),
-		cmocka_unit_test(test_close_twice), cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_zombie_leader),
-		cmocka_unit_test(test_read),	    cmocka_unit_test(test_read_string),
-		cmocka_unit_test(test_environment), cmocka_unit_test(test_already_traced),
-		cmocka_unit_test(test_may_trace),   cmocka_unit_test(test_not_allowed),
+		cmocka_unit_test(test_status_of_many_groups),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_no_such),
+		cmocka_unit_test(test_close_twice),
+		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_zombie_leader),
+		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_read_string),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_already_traced),
+		cmocka_unit_test(test_may_trace),
+		cmocka_unit_test(test_not_allowed),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
