@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +99,13 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 	unsigned int threads = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 1;
-	pthread_t thread;
 
 	if (argc < 2 || threads < 1 || threads > VICTIM_BEATS) {
 		fprintf(stderr, "usage: idle BOARD [THREADS]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
-	for (uintptr_t i = 1; i < threads; i++)
-		if (pthread_create(&thread, NULL, work, (void *)i) != 0)
-			return 2;
+	victim_threads(threads - 1, work);
 	victim_ready(threads);
 	work(NULL);
 }

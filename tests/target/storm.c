@@ -4,7 +4,7 @@
  * injection, as fast as they can, the main thread among them. Nobody rests in
  * a system call where it could be borrowed easily.
  */
-#include "tests/target/victim.h"
+#include "tests/target/block.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,13 +18,6 @@
 #include <unistd.h>
 
 #define SLOTS 256
-#define STEP 61 /* touching each word of a large block would be the whole load */
-
-struct block {
-	uint64_t seed;
-	size_t words;
-	uint64_t *data;
-};
 
 struct self {
 	unsigned int id;
@@ -34,32 +27,13 @@ struct self {
 
 static uint64_t next(struct self *s)
 {
-	s->seed ^= s->seed << 13;
-	s->seed ^= s->seed >> 7;
-	s->seed ^= s->seed << 17;
-	return s->seed;
-}
-
-static void fill(const struct block *b)
-{
-	for (size_t i = 0; i < b->words - 1; i += STEP)
-		b->data[i] = b->seed + i;
-	b->data[b->words - 1] = ~b->seed;
-}
-
-static void verify(const struct block *b)
-{
-	for (size_t i = 0; i < b->words - 1; i += STEP)
-		if (b->data[i] != b->seed + i)
-			FOUND(corrupt);
-	if (b->data[b->words - 1] != ~b->seed)
-		FOUND(corrupt);
+	return block_random(&s->seed);
 }
 
 static void replace(struct self *s, struct block *b, size_t words, size_t align)
 {
 	if (b->data)
-		verify(b);
+		block_verify(b);
 	free(b->data);
 	*b = (struct block){ .seed = next(s), .words = words };
 	b->data = align ? aligned_alloc(align, words * sizeof(uint64_t))
@@ -68,7 +42,7 @@ static void replace(struct self *s, struct block *b, size_t words, size_t align)
 		FOUND(failed);
 		abort();
 	}
-	fill(b);
+	block_fill(b);
 }
 
 static void storm_small(struct self *s)
@@ -89,24 +63,14 @@ static void storm_aligned(struct self *s)
 static void storm_realloc(struct self *s)
 {
 	struct block *b = &s->blocks[next(s) % SLOTS];
-	size_t words = 2 + next(s) % (next(s) % 16 ? 128 : 8192), kept;
-	uint64_t *data;
+	size_t words = 2 + next(s) % (next(s) % 16 ? 128 : 8192);
 
 	if (!b->data)
 		replace(s, b, 16, 0);
-	verify(b);
-	kept = words < b->words ? words : b->words;
-	data = realloc(b->data, words * sizeof(uint64_t));
-	if (!data) {
+	if (!block_resize(b, words)) {
 		FOUND(failed);
 		abort();
 	}
-	for (size_t i = 0; i < kept - 1; i += STEP)
-		if (data[i] != b->seed + i)
-			FOUND(corrupt);
-	b->data = data;
-	b->words = words;
-	fill(b);
 }
 
 /* Outside of the allocator and the loader for a while: what is tried then must not be late. */
@@ -114,7 +78,7 @@ static void breathe(struct self *s)
 {
 	for (size_t i = 0; i < SLOTS; i++)
 		if (s->blocks[i].data)
-			verify(&s->blocks[i]);
+			block_verify(&s->blocks[i]);
 }
 
 /* What one thread allocates another one frees. */
@@ -130,7 +94,7 @@ static void storm_cross(struct self *s)
 	theirs = __atomic_exchange_n(&shared[next(s) % SLOTS], mine, __ATOMIC_ACQ_REL);
 	if (!theirs)
 		return;
-	verify(theirs);
+	block_verify(theirs);
 	free(theirs->data);
 	free(theirs);
 }
@@ -261,7 +225,6 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 	unsigned int threads = argc > 3 ? (unsigned int)strtoul(argv[3], NULL, 10) : 1;
-	pthread_t thread;
 
 	for (size_t i = 0; argc > 2 && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(argv[2], kinds[i].name) == 0)
@@ -271,9 +234,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	victim_open(argv[1]);
-	for (uintptr_t i = 1; i < threads; i++)
-		if (pthread_create(&thread, NULL, work, (void *)i) != 0)
-			return 2;
+	victim_threads(threads - 1, work);
 	victim_ready(threads);
 	work(NULL);
 }

@@ -2,6 +2,7 @@
 #include "tests/target/victim.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,18 @@ void victim_open(const char *name)
 		exit(2);
 	}
 	close(fd);
+}
+
+void victim_threads(unsigned int n, void *(*work)(void *number))
+{
+	pthread_t thread;
+
+	for (uintptr_t i = 1; i <= n; i++) {
+		if (pthread_create(&thread, NULL, work, (void *)i) != 0) {
+			fprintf(stderr, "no thread %zu could be made\n", (size_t)i);
+			exit(2);
+		}
+	}
 }
 
 void victim_ready(unsigned int threads)

@@ -29,6 +29,9 @@ extern struct board *board;
 /* Map the board: a path, or "fd:N" for a descriptor that was inherited. Exits on failure. */
 void victim_open(const char *name);
 
+/* Start `n` threads; `work` gets their numbers, from 1. Exits on failure. */
+void victim_threads(unsigned int n, void *(*work)(void *number));
+
 /* Say that everything is set up, with `threads` beats to watch. */
 void victim_ready(unsigned int threads);
 

@@ -25,7 +25,8 @@ $(V_DIR)/lib%.a: tests/target/victims.mk
 	$(Q)mkdir -p $(@D)
 	$(Q)objcopy $(PREFIXED) $(V_LIBDIR)/libjemalloc_pic.a $@
 
-V_SOURCES := tests/target/victim.c tests/target/victim.h tests/target/victims.mk
+V_SOURCES := $(addprefix tests/target/,victim.c victim.h block.h) \
+	tests/target/victims.mk
 V_BUILD = $(CC) $(V_CFLAGS) -o $@ $< tests/target/victim.c
 V_STATIC_LIBS := -lm -ldl -lstdc++
 
