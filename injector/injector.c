@@ -29,7 +29,7 @@
 #define DEFAULT_TIMEOUT_MS 60000
 #define DEFAULT_PAUSE_MS 250
 #define DEFAULT_SEARCH_MS 10000
-#define BEAT_LATE_MS 500
+#define BEAT_LATE_MS 1000
 #define WATCH_MS 5
 #define LONG_PAUSES_MAX 3
 #define LONG_PAUSE_REST_MS 100
@@ -143,6 +143,8 @@ struct run {
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
 	unsigned int long_pauses;
+	/* The watchdog's: the last sign of life it saw, when it looked last, and how long ago that is. */
+	uint64_t since_us, looked_us, late_us;
 };
 
 static bool wants_file(const struct call *calls, size_t n)
@@ -205,7 +207,8 @@ static int start(struct run *r, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
 	atomic_store(&r->shared->phase, PHASE_SEARCH);
-	atomic_store(&r->shared->since_us, now_us());
+	r->looked_us = now_us();
+	atomic_store(&r->shared->since_us, r->looked_us);
 	r->tracer = fork();
 	if (r->tracer == 0)
 		tracer_process(r, controller, sockets[1]);
@@ -219,12 +222,29 @@ static int start(struct run *r, struct err *err)
 	return 0;
 }
 
-/* Why the tracer must be killed now, or NULL. */
-static const char *too_late(const struct run *r)
+/*
+ * Has the tracer not shown itself for that long? When nobody had a turn, because the whole
+ * machine stood (a virtual one does), it is not the tracer that is late: a look of ours that
+ * comes late itself counts for half of the time at most, so that there is another one.
+ */
+static bool is_late(struct run *r, uint64_t now, uint64_t limit_ms)
 {
-	uint64_t now = now_us(), since = atomic_load(&r->shared->since_us);
-	uint64_t late_ms = now > since ? (now - since) / 1000 : 0;
+	uint64_t since = atomic_load(&r->shared->since_us), limit = limit_ms * 1000;
+	uint64_t from = since > r->looked_us ? since : r->looked_us;
+	uint64_t passed = now > from ? now - from : 0;
 
+	if (since != r->since_us)
+		r->late_us = 0;
+	r->late_us += passed < limit / 2 ? passed : limit / 2;
+	r->since_us = since;
+	r->looked_us = now;
+	return r->late_us > limit;
+}
+
+/* Why the tracer must be killed now, or NULL. */
+static const char *too_late(struct run *r)
+{
+	uint64_t now = now_us();
 	enum phase phase = atomic_load(&r->shared->phase);
 
 	/* A search ends by itself, and knows better why. */
@@ -232,11 +252,11 @@ static const char *too_late(const struct run *r)
 		return "the call did not return in time";
 	switch (phase) {
 	case PHASE_HOLD:
-		return late_ms > r->inj->opt.max_pause_ms
+		return is_late(r, now, r->inj->opt.max_pause_ms)
 			       ? "the thread stood longer than --max-pause"
 			       : NULL;
 	case PHASE_CALL:
-		return late_ms > BEAT_LATE_MS ? "the tracer was stopped or starved" : NULL;
+		return is_late(r, now, BEAT_LATE_MS) ? "the tracer was stopped or starved" : NULL;
 	default:
 		return NULL;
 	}
