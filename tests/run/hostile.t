@@ -22,7 +22,7 @@ lied()
 	local name=$1 want=$2 regex=$3 peak
 
 	shift 3
-	timeout -k 5 120 /usr/bin/time -f %M -o "$T/peak" "$CTL" "$@" >"$T/out" 2>"$T/err" </dev/null
+	timeout -k 5 120 /usr/bin/time -f %M -o "$T/peak" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	status=$?
 	err=$(tr -d '\0' <"$T/err")
 	if [[ $status =~ ^($want)$ && $err =~ $regex ]]; then
@@ -116,7 +116,7 @@ start_liar honest $'\033[31mx\n\t\a'
 lied 'a name with escape sequences, check' 0 '' check "$pid"
 lied 'a name with escape sequences, list' 0 '' list
 lied 'a name with escape sequences, an error' 10 . dump "$pid" -o "$T/no/such/folder"
-(cd "$T" && "$CTL" -q dump "$pid") >"$T/out" 2>"$T/err"
+(cd "$T" && "$CTL" "${patient[@]}" -q dump "$pid") >"$T/out" 2>"$T/err"
 clean 'a name with escape sequences, in the name of a file'
 assert_untouched "$pid" 'a name with escape sequences: untouched'
 
