@@ -143,7 +143,7 @@ struct run {
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
 	unsigned int long_pauses;
-	/* The watchdog's: the last sign of life it saw, when it looked last, and how long ago that is. */
+	/* The last sign of life that the watchdog saw, when it looked last, how late that is. */
 	uint64_t since_us, looked_us, late_us;
 };
 
