@@ -45,7 +45,8 @@ ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error a library is missing (one of: $(PKGS)): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS))
+# Debian's libzydis-dev has no pkg-config file.
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis
 endif
 
 ifdef V
@@ -86,6 +87,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 include tests/target/victims.mk
 include tests/target/hazards.mk
 include tests/target/fences.mk
+include tests/target/matrix.mk
 
 demo: deps ## the main job, on a redis-server of its own
 	$(Q)$(MAKE) --no-print-directory all

@@ -324,6 +324,22 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 	return 0;
 }
 
+/*
+ * Without symbols: where every wrapper of a system call puts its error, if
+ * there is a function that answers with the address of just that.
+ */
+static bool search_errno(struct callsite *cs, const struct proc *p, struct image *libc)
+{
+	unsigned char code[ARCH_ERRNO_CODE];
+	struct err ignored = ERR_INIT;
+	uint64_t at = image_search(libc, PF_X, arch_set_errno, arch_set_errno_len);
+
+	if (!at || proc_read(p->mm_pid, at - ARCH_ERRNO_BEFORE, code, sizeof(code), &ignored) < 0)
+		return false;
+	return arch_errno_location(code, &cs->errno_offset) &&
+	       image_search(libc, PF_X, code, sizeof(code));
+}
+
 static void find_errno(struct callsite *cs, const struct proc *p, struct image *libc)
 {
 	unsigned char code[32];
@@ -331,8 +347,11 @@ static void find_errno(struct callsite *cs, const struct proc *p, struct image *
 	struct symbol sym;
 	uint64_t slot;
 
-	if (!image_symbol(libc, "__errno_location", &sym) ||
-	    proc_read(p->mm_pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
+	if (!image_symbol(libc, "__errno_location", &sym)) {
+		cs->has_errno = search_errno(cs, p, libc);
+		return;
+	}
+	if (proc_read(p->mm_pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
 	    !arch_errno_offset(code, sizeof(code), sym.addr, &cs->errno_offset, &slot))
 		return;
 	if (slot &&
@@ -369,8 +388,16 @@ static uint64_t search_code(struct images *images, struct image *libc, const uns
 	return addr;
 }
 
+/* Of a static glibc that was stripped its strings remain. No other C library has these. */
+static bool is_static_glibc(struct image *img)
+{
+	static const char name[] = "GLIBC_TUNABLES";
+
+	return img->is_main && !img->has_interp && image_search(img, PF_R, name, sizeof(name));
+}
+
 /* glibc, shared or linked into the main program; its pthread_attr_t is known. */
-static struct image *find_libc(struct images *images, struct err *err)
+static struct image *find_libc(struct images *images, bool *wary, struct err *err)
 {
 	struct image *libc = images_by_name(images, "libc.so.6");
 	struct symbol sym;
@@ -386,6 +413,11 @@ static struct image *find_libc(struct images *images, struct err *err)
 		    image_symbol(&images->v[i], "__libc_start_main", &sym) &&
 		    !images->v[i].has_interp)
 			libc = &images->v[i];
+	for (size_t i = 0; !libc && i < images->n; i++)
+		if (is_static_glibc(&images->v[i])) {
+			libc = &images->v[i];
+			*wary = true;
+		}
 	if (libc)
 		return libc;
 	err_set(err, ERR_FAILED,
@@ -434,11 +466,13 @@ static void make_table(struct callsite *cs, const struct proc *p, struct images 
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err)
 {
-	struct image *libc = find_libc(images, err);
+	bool wary = je->by_scan;
+	struct image *libc = find_libc(images, &wary, err);
 
 	*cs = (struct callsite){ .mallctl = je->mallctl,
 				 .stats_print = je->malloc_stats_print,
-				 .malloc_message = je->malloc_message };
+				 .malloc_message = je->malloc_message,
+				 .wary = wary };
 	if (!libc)
 		return -1;
 	if (libc->n_exec)

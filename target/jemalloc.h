@@ -15,7 +15,9 @@ enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
-	char prefix[64];	     /* "", "je_", "_rjem_" */
+	bool by_scan;	 /* no symbol named it: its addresses follow from its data and its code, and
+		       * are to be confirmed by a first call that changes nothing */
+	char prefix[64]; /* "", "je_", "_rjem_" */
 	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
@@ -37,6 +39,14 @@ struct jemalloc {
  */
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;
+
+/* Where dumps pass by, for those who watch them. */
+struct jemalloc_dump {
+	uint64_t prof_dump; /* its address, 0 if unknown */
+	const char *reg; /* the register that holds the file's name at its entry, "" if unknown */
+	size_t n_names;	 /* how many names of mallctl this jemalloc has, 0 if unknown */
+};
+void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out);
 
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);

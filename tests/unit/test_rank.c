@@ -101,7 +101,7 @@ static enum rank rank_of(void (*wait)(void), bool blocks)
 		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
 	}
 	usleep(20000);
-	assert_int_equal(rank_threads(&p, &c, &n, &err), 0);
+	assert_int_equal(rank_threads(&p, false, &c, &n, &err), 0);
 	if (n) {
 		assert_int_equal(n, 1);
 		assert_int_equal(c[0].tid, child);
