@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/ctl_tree.h"
 
-#include "base/cleanup.h"
 #include "target/image_file.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -47,18 +45,13 @@ static bool in_code(const struct image *img, uint64_t addr)
 
 static bool read_node(const struct ctl_tree *t, uint64_t addr, struct node *node)
 {
-	struct err ignored;
-
-	return in_image(t->image, addr) &&
-	       !proc_read(t->pid, addr, node, sizeof(*node), &ignored) && (node->named & 0xff) == 1;
+	return in_image(t->image, addr) && peek(t->memory, addr, node, sizeof(*node)) &&
+	       (node->named & 0xff) == 1;
 }
 
 static bool read_name(const struct ctl_tree *t, const struct node *node, char *buf, size_t size)
 {
-	struct err ignored;
-
-	return in_image(t->image, node->name) &&
-	       !proc_read_string(t->pid, node->name, buf, size, &ignored);
+	return in_image(t->image, node->name) && peek_string(t->memory, node->name, buf, size);
 }
 
 static bool is_called(const struct ctl_tree *t, const struct node *node, const char *name)
@@ -136,9 +129,9 @@ static int search_segment(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-unsigned int ctl_tree_find(struct ctl_tree *t, struct image *img, pid_t pid)
+unsigned int ctl_tree_find(struct ctl_tree *t, struct image *img, struct peek *memory)
 {
-	struct ctl_tree got = { .image = img, .pid = pid };
+	struct ctl_tree got = { .image = img, .memory = memory };
 	struct search s = { .tree = &got };
 
 	if (img->elf_class != ELFCLASS64)

@@ -11,23 +11,25 @@
 #define TARGET_CTL_TREE_H
 
 #include "target/image.h"
+#include "target/peek.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 struct ctl_tree {
 	const struct image *image;
-	pid_t pid;
+	struct peek *memory; /* of the process */
 	uint64_t root;	   /* the node above all others, "super_root_node" */
 	uint64_t children; /* its children: "version", "epoch", ... */
 	uint32_t n_children;
 };
 
 /*
- * The tree in the image, of the process `pid` whose image it is; the number of
- * trees found, 2 for more than one. `t` is set when it is 1. 64-bit only.
+ * The tree in the image of the process whose memory that is; the number of
+ * trees found, 2 for more than one. `t` is set when it is 1, and uses both.
+ * 64-bit only.
  */
-unsigned int ctl_tree_find(struct ctl_tree *t, struct image *img, pid_t pid);
+unsigned int ctl_tree_find(struct ctl_tree *t, struct image *img, struct peek *memory);
 
 /* The handler of `name` ("opt.prof"), 0 if there is none. No names with a number in them. */
 uint64_t ctl_tree_handler(const struct ctl_tree *t, const char *name);

@@ -4,7 +4,6 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
-#define PAGE 4096
 #define PATHS_MAX 256
 #define SEEN_SIZE 8192 /* a power of two, twice as many as instructions are followed */
 #define INSNS_MAX (SEEN_SIZE / 2)
@@ -32,35 +31,9 @@ struct walk {
 	uint64_t seen[SEEN_SIZE];
 };
 
-static const unsigned char *page_of(struct decode *d, uint64_t addr)
+static size_t fetch(struct decode *d, uint64_t addr, void *buf, size_t len)
 {
-	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
-	size_t slot = start / PAGE % DECODE_PAGES;
-
-	if (d->pages[slot].addr != start) {
-		d->pages[slot].addr = 0;
-		if (!start || d->read(d->ctx, start, d->pages[slot].bytes, PAGE))
-			return NULL;
-		d->pages[slot].addr = start;
-	}
-	return d->pages[slot].bytes;
-}
-
-/* Up to `len` bytes at `addr`; less where the target has no more. */
-static size_t fetch(struct decode *d, uint64_t addr, unsigned char *buf, size_t len)
-{
-	size_t got = 0;
-
-	while (got < len) {
-		size_t at = (addr + got) % PAGE, n = PAGE - at < len - got ? PAGE - at : len - got;
-		const unsigned char *page = page_of(d, addr + got);
-
-		if (!page)
-			break;
-		memcpy(buf + got, page + at, n);
-		got += n;
-	}
-	return got;
+	return d->read(d->ctx, addr, buf, len);
 }
 
 void decode_use_frames(struct decode *d, uint64_t hdr, uint64_t size)
@@ -88,7 +61,7 @@ static bool has_frame(struct decode *d, uint64_t addr)
 		uint64_t mid = low + (high - low) / 2;
 		int32_t start;
 
-		if (fetch(d, d->fde_table + 8 * mid, (unsigned char *)&start, sizeof(start)) !=
+		if (fetch(d, d->fde_table + 8 * mid, &start, sizeof(start)) !=
 		    sizeof(start))
 			return false;
 		if (d->fde_base + (uint64_t)(int64_t)start == addr)
@@ -235,7 +208,7 @@ static bool result_of(struct walk *w, const struct state *s, const ZydisDecodedI
 	}
 	return insn->has_memory && insn->size == sizeof(*value) &&
 	       ops[1].mem.base == ZYDIS_REGISTER_RIP &&
-	       fetch(w->d, insn->memory, (unsigned char *)value, sizeof(*value)) == sizeof(*value);
+	       fetch(w->d, insn->memory, value, sizeof(*value)) == sizeof(*value);
 }
 
 static void track_regs(struct walk *w, struct state *s, const ZydisDecodedInstruction *zi,

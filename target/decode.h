@@ -42,18 +42,13 @@ struct insn {
 	uint64_t regs[DECODE_REGS];
 };
 
-#define DECODE_PAGES 32
-
+/* Where the code comes from. */
 struct decode {
-	/* Copy `len` bytes of the target at `addr`; 0, or -1 if they are not all there. */
-	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	/* Copy up to `len` bytes of the target at `addr`; their number. */
+	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
-	uint64_t fde_table, n_fdes; /* sorted table of an .eh_frame_hdr, 0 if there is none */
+	uint64_t fde_table, n_fdes; /* private: the sorted table of an .eh_frame_hdr */
 	uint64_t fde_base;
-	struct {	       /* private: code read last */
-		uint64_t addr; /* 0 is none */
-		unsigned char bytes[4096];
-	} pages[DECODE_PAGES];
 };
 
 /* Use the .eh_frame_hdr at `hdr`, of `size` bytes, to tell where functions start. */

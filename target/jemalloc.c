@@ -17,6 +17,7 @@
 
 #define FOUND_MAX 64
 #define PRELOAD_MAX 4096
+#define CODE_MIN (UINT64_C(128) << 10) /* any jemalloc takes more */
 
 static const char mallctl_name[] = "mallctl";
 static const char message_mark[] = "<jemalloc>"; /* opens every message of every version */
@@ -248,6 +249,29 @@ static void describe(struct jemalloc *je, pid_t pid, bool alone)
 	jemalloc_text(je);
 }
 
+/* memmem() would take three times as long, and every program and library is searched for it. */
+static int search_mark(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
+{
+	const size_t size = strlen(message_mark);
+	const char *end = bytes + len, *at = bytes;
+
+	(void)ctx;
+	(void)addr;
+	if (pflags & PF_W)
+		return 0;
+	while ((at = memchr(at, message_mark[0], (size_t)(end - at)))) {
+		if ((size_t)(end - at) >= size && !memcmp(at, message_mark, size))
+			return 1;
+		at++;
+	}
+	return 0;
+}
+
+static bool has_mark(struct image *img)
+{
+	return image_each_segment(img, search_mark, NULL);
+}
+
 /*
  * Something may be called like mallctl and not be jemalloc's. jemalloc itself
  * refers to these two, so that no linker drops them, and has the mark in its
@@ -263,7 +287,7 @@ static bool is_genuine(const struct jemalloc *je)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
 			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
-	return found && image_search(je->image, PF_R, message_mark, strlen(message_mark));
+	return found && has_mark(je->image);
 }
 
 static int search_image(struct found *f, struct image *img, struct err *err)
@@ -315,9 +339,11 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 {
 	struct scan scan;
 	struct jemalloc *je;
-	uint64_t mallctl;
+	uint64_t mallctl, code = 0;
 
-	if (!image_search(img, PF_R, message_mark, strlen(message_mark)))
+	for (size_t i = 0; i < img->n_exec; i++)
+		code += img->exec[i].end - img->exec[i].start;
+	if (code < CODE_MIN || !has_mark(img))
 		return 0;
 	f->marked = true;
 	f->image = img;

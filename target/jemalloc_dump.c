@@ -2,7 +2,6 @@
 /* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
 #include "target/image_reloc.h"
 #include "target/jemalloc_scan.h"
-#include "target/proc.h"
 
 #include <string.h>
 #include <sys/syscall.h>

@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/jemalloc_scan.h"
 
-#include "target/proc.h"
-
 #include <elf.h>
-#include <string.h>
 
 #define FUNCTIONS_MAX 128
 #define INSNS_MAX 3000
 
-static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
+static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	const struct scan *s = ctx;
-	struct err ignored;
-
-	return proc_read(s->pid, addr, buf, len, &ignored);
+	return peek_some(ctx, addr, buf, len);
 }
 
 void scan_open(struct scan *s, struct image *img, pid_t pid)
 {
-	*s = (struct scan){ .image = img, .pid = pid };
-	s->code.read = read_target;
-	s->code.ctx = s;
+	s->image = img;
+	s->n_trees = 0;
+	s->code = (struct decode){ .read = read_target, .ctx = &s->memory };
+	peek_init(&s->memory, pid);
 	if (img->machine != EM_X86_64)
 		return;
-	s->n_trees = ctl_tree_find(&s->tree, img, pid);
+	s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);
 	decode_use_frames(&s->code, img->eh_frame_hdr, img->eh_frame_hdr_size);
 }
 
@@ -44,7 +39,6 @@ bool scan_in_code(const struct scan *s, uint64_t addr)
 uint64_t scan_callee(struct scan *s, const struct insn *insn)
 {
 	uint64_t slot = 0, target = insn->target;
-	struct err ignored;
 
 	if (insn->kind == INSN_CALL_INDIRECT && insn->has_memory && insn->size == sizeof(slot))
 		slot = insn->memory;
@@ -52,7 +46,7 @@ uint64_t scan_callee(struct scan *s, const struct insn *insn)
 		slot = decode_stub(&s->code, target);
 	else
 		return 0;
-	if (slot && proc_read(s->pid, slot, &target, sizeof(target), &ignored))
+	if (slot && !peek(&s->memory, slot, &target, sizeof(target)))
 		return 0;
 	return target;
 }

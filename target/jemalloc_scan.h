@@ -13,10 +13,10 @@
 
 #include <sys/types.h>
 
-/* What the rules look at. Some 200 KiB. */
+/* What the rules look at. Some 128 KiB; not to be copied. */
 struct scan {
 	struct image *image;
-	pid_t pid;
+	struct peek memory;
 	unsigned int n_trees;
 	struct ctl_tree tree; /* if n_trees is 1 */
 	struct decode code;

@@ -4,7 +4,6 @@
  * them. opt.prof decides whether anything else may be asked.
  */
 #include "target/jemalloc_scan.h"
-#include "target/proc.h"
 
 #define BYTES_MAX 64
 
@@ -38,12 +37,11 @@ static int note_byte(void *ctx, const struct insn *insn)
 }
 
 /* A byte of code is a bool: jemalloc's options have no other values. */
-static bool is_bool(const struct scan *s, uint64_t addr)
+static bool is_bool(struct scan *s, uint64_t addr)
 {
-	struct err ignored;
 	unsigned char value;
 
-	return !proc_read(s->pid, addr, &value, sizeof(value), &ignored) && value <= 1;
+	return peek(&s->memory, addr, &value, sizeof(value)) && value <= 1;
 }
 
 /* The only byte that the handler of `name` reads, 0 if there is none, or several. */

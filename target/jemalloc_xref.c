@@ -6,7 +6,6 @@
  */
 #include "target/image_file.h"
 #include "target/jemalloc_scan.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <stdio.h>
