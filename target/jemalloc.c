@@ -249,27 +249,9 @@ static void describe(struct jemalloc *je, pid_t pid, bool alone)
 	jemalloc_text(je);
 }
 
-/* memmem() would take three times as long, and every program and library is searched for it. */
-static int search_mark(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
-{
-	const size_t size = strlen(message_mark);
-	const char *end = bytes + len, *at = bytes;
-
-	(void)ctx;
-	(void)addr;
-	if (pflags & PF_W)
-		return 0;
-	while ((at = memchr(at, message_mark[0], (size_t)(end - at)))) {
-		if ((size_t)(end - at) >= size && !memcmp(at, message_mark, size))
-			return 1;
-		at++;
-	}
-	return 0;
-}
-
 static bool has_mark(struct image *img)
 {
-	return image_each_segment(img, search_mark, NULL);
+	return image_search(img, PF_R, message_mark, strlen(message_mark)) != 0;
 }
 
 /*
@@ -319,7 +301,7 @@ static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, s
 	(void)addr;
 	if (pflags & PF_W)
 		return 0;
-	while ((at = memmem(at, (size_t)(end - at), name, sizeof(name)))) {
+	while ((at = text_search(at, (size_t)(end - at), name, sizeof(name)))) {
 		const char *start = at;
 
 		while (start > bytes && (isupper((unsigned char)start[-1]) || start[-1] == '_'))

@@ -59,3 +59,10 @@ $(M_DIR)/stripped/%.so: $(M_DIR)/%.so
 	$(Q)mkdir -p $(@D)
 	$(Q)strip -s -o $@ $<
 .SECONDARY: $(foreach p,$(M_PREFIXES),$(M_DIR)/pic-$(p).a)
+
+# Jemalloc's words without jemalloc.
+victims: $(M_DIR)/words
+$(M_DIR)/words: tests/target/words.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) -static -s
