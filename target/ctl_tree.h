@@ -19,8 +19,8 @@
 struct ctl_tree {
 	const struct image *image;
 	struct peek *memory; /* of the process */
-	uint64_t root;	   /* the node above all others, "super_root_node" */
-	uint64_t children; /* its children: "version", "epoch", ... */
+	uint64_t root;	     /* the node above all others, "super_root_node" */
+	uint64_t children;   /* its children: "version", "epoch", ... */
 	uint32_t n_children;
 };
 

@@ -61,8 +61,7 @@ static bool has_frame(struct decode *d, uint64_t addr)
 		uint64_t mid = low + (high - low) / 2;
 		int32_t start;
 
-		if (fetch(d, d->fde_table + 8 * mid, &start, sizeof(start)) !=
-		    sizeof(start))
+		if (fetch(d, d->fde_table + 8 * mid, &start, sizeof(start)) != sizeof(start))
 			return false;
 		if (d->fde_base + (uint64_t)(int64_t)start == addr)
 			return true;
@@ -308,7 +307,7 @@ static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruct
 /* A call leaves what belongs to the caller, and changes everything else. */
 static void after_call(struct state *s)
 {
-	s->known &= 1u << REG_RBX | 1u << REG_RBP | 0xf000;
+	s->known &= 1u << INSN_RBX | 1u << INSN_RBP | 0xf000;
 }
 
 /* Behind the last call of a function that never returns, another function begins. */

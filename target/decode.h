@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* Registers that carry arguments, as the instruction set numbers them. */
-enum decode_reg { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI };
+enum insn_reg { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI };
 #define DECODE_REGS 16
 
 enum insn_kind {
@@ -68,7 +68,7 @@ int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, 
 /* Where a stub of the kind that linkers make (PLT) jumps through; 0 if none is at `addr`. */
 uint64_t decode_stub(struct decode *d, uint64_t addr);
 
-static inline bool insn_reg_is(const struct insn *insn, enum decode_reg reg, uint64_t value)
+static inline bool insn_reg_is(const struct insn *insn, enum insn_reg reg, uint64_t value)
 {
 	return (insn->known >> reg & 1) && insn->regs[reg] == value;
 }

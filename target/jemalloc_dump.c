@@ -24,7 +24,7 @@ struct dump {
 static int is_creat_call(void *ctx, const struct insn *insn)
 {
 	(void)ctx;
-	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, REG_RAX, SYS_creat);
+	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_RAX, SYS_creat);
 }
 
 /* creat(3) by name where the linker has not looked it up yet, else by what it does. */
@@ -52,9 +52,9 @@ static void note_call(struct dump *d, const struct insn *insn, uint64_t callee)
 {
 	const char *reg = NULL;
 
-	if (insn_reg_is(insn, REG_RSI, 1) && insn_reg_is(insn, REG_RCX, 0))
+	if (insn_reg_is(insn, INSN_RSI, 1) && insn_reg_is(insn, INSN_RCX, 0))
 		reg = "rdx";
-	else if (insn_reg_is(insn, REG_RDI, 1) && insn_reg_is(insn, REG_RDX, 0))
+	else if (insn_reg_is(insn, INSN_RDI, 1) && insn_reg_is(insn, INSN_RDX, 0))
 		reg = "rsi";
 	if (!reg || callee != d->creates)
 		return;

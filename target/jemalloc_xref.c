@@ -119,7 +119,7 @@ static int follow_use(void *ctx, const struct insn *insn)
 	struct xrefs *x = ctx;
 
 	if ((insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT) ||
-	    !insn_reg_is(insn, REG_RDI, x->string))
+	    !insn_reg_is(insn, INSN_RDI, x->string))
 		return 0;
 	vote(x, scan_callee(x->scan, insn));
 	return 1;
@@ -295,7 +295,7 @@ static int note_candidate(void *ctx, const struct insn *insn)
 
 	if (insn->kind == INSN_OTHER)
 		return 0;
-	if (insn_reg_is(insn, REG_RDI, 0) && insn_reg_is(insn, REG_RSI, 0))
+	if (insn_reg_is(insn, INSN_RDI, 0) && insn_reg_is(insn, INSN_RSI, 0))
 		r->candidate = scan_callee(r->scan, insn);
 	return 1;
 }
