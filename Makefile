@@ -114,9 +114,10 @@ format: ## bring all C files into shape
 asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
-bench: all $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
+bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
+	$(Q)B=$(B) bench/lookup
 
 $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@

@@ -35,7 +35,7 @@ struct callsite {
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
 	struct range libc; /* its code */
-	bool wary; /* not all such code is known: only a thread that waits is safe, see rank_waits() */
+	bool wary; /* not all such code is known: only who waits is safe, see rank_waits() */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
 	struct unwind_table table;	/* then this is it */
@@ -44,6 +44,9 @@ struct callsite {
 /* ERR_FAILED when something a call needs cannot be found. */
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err) __must_check;
+/* Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. */
+void callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
+			  struct image *pthread);
 void callsite_fini(struct callsite *cs);
 /* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);

@@ -227,11 +227,12 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void describe(struct jemalloc *je, pid_t pid, bool alone)
+/* `scan` is of the image, if it was opened already. */
+static void describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
 	struct symbol sym;
-	struct scan scan;
+	struct scan own;
 
 	if (find_prefixed(je, je->prefix, "", "malloc_stats_print", STT_FUNC, &sym))
 		je->malloc_stats_print = sym.addr;
@@ -240,10 +241,11 @@ static void describe(struct jemalloc *je, pid_t pid, bool alone)
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
 	je->opt_prof = find_opt_prof(je, alone);
 	if (alone && je->config_prof == TRI_YES) {
-		scan_open(&scan, je->image, pid);
-		je->prof_active = scan_prof_active(&scan);
+		if (!scan)
+			scan_open(&own, je->image, pid);
+		je->prof_active = scan_prof_active(scan ? scan : &own);
 		if (!je->opt_prof)
-			je->opt_prof = scan_opt_prof(&scan);
+			je->opt_prof = scan_opt_prof(scan ? scan : &own);
 	}
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);
@@ -286,7 +288,7 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
-		describe(&f->v[i], f->pid, f->n - before == 1);
+		describe(&f->v[i], f->pid, f->n - before == 1, NULL);
 	return 0;
 }
 
@@ -338,7 +340,7 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 		return err_set(err, ERR_FAILED, "no memory to describe a jemalloc");
 	je->by_scan = true;
 	image_each_segment(img, search_conf_name, je);
-	describe(je, f->pid, true);
+	describe(je, f->pid, true, &scan);
 	if (!je->version[0]) {
 		f->n--;
 		snprintf(f->said, sizeof(f->said),

@@ -74,7 +74,8 @@ static int search_strings(void *ctx, unsigned int pflags, const char *bytes, siz
 	const char *end = bytes + len, *at = bytes;
 	struct xrefs *x = ctx;
 
-	(void)pflags;
+	if ((pflags & PF_X) && x->n_strings)
+		return 0;
 	while ((at = memchr(at, '.', (size_t)(end - at)))) {
 		const char *start = at;
 
