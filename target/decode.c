@@ -73,11 +73,13 @@ static bool has_frame(struct decode *d, uint64_t addr)
 	return false;
 }
 
-/* True the first time. A table that is full has seen everything. */
+/* True the first time. A line has no loops. A table that is full has seen everything. */
 static bool first_time(struct walk *w, uint64_t addr)
 {
 	size_t at = (size_t)((addr * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SEEN_SIZE;
 
+	if (w->line)
+		return true;
 	for (size_t i = 0; i < SEEN_SIZE; i++, at = (at + 1) % SEEN_SIZE) {
 		if (w->seen[at] == addr)
 			return false;
@@ -362,29 +364,31 @@ static int walk_from(struct walk *w)
 	return ret;
 }
 
+static int walk(struct decode *d, uint64_t addr, bool line, unsigned int max, insn_fn *fn,
+		void *ctx)
+{
+	struct walk w; /* large, and much of it is not needed */
+
+	w.d = d;
+	w.entry = w.highest = addr;
+	w.line = line;
+	w.left = max < INSNS_MAX ? max : INSNS_MAX;
+	w.fn = fn;
+	w.ctx = ctx;
+	w.n_paths = 0;
+	if (!line)
+		memset(w.seen, 0, sizeof(w.seen));
+	return walk_from(&w);
+}
+
 int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx)
 {
-	struct walk w = { .d = d,
-			  .entry = entry,
-			  .highest = entry,
-			  .left = max < INSNS_MAX ? max : INSNS_MAX,
-			  .fn = fn,
-			  .ctx = ctx };
-
-	return walk_from(&w);
+	return walk(d, entry, false, max, fn, ctx);
 }
 
 int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx)
 {
-	struct walk w = { .d = d,
-			  .entry = addr,
-			  .highest = addr,
-			  .line = true,
-			  .left = max < INSNS_MAX ? max : INSNS_MAX,
-			  .fn = fn,
-			  .ctx = ctx };
-
-	return walk_from(&w);
+	return walk(d, addr, true, max, fn, ctx);
 }
 
 uint64_t decode_stub(struct decode *d, uint64_t addr)

@@ -315,7 +315,7 @@ static void try_call(struct report *r, uint64_t addr)
 	r->found = r->candidate;
 }
 
-/* xor esi, esi and xor edi, edi, one after the other. */
+/* xor esi, esi or xor edi, edi: the first of the two. */
 static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			uint64_t addr)
 {
@@ -328,13 +328,13 @@ static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_
 		i = (size_t)(r->mallctl - addr - NEAR);
 	if (end > r->mallctl - addr + NEAR)
 		end = (size_t)(r->mallctl - addr + NEAR);
-	for (; i + 4 <= end; i++) {
-		const char *hit = memchr(bytes + i, 0x31, end - 3 - i);
+	for (; i + 2 <= end; i++) {
+		const char *hit = memchr(bytes + i, 0x31, end - 1 - i);
 
 		if (!hit)
 			break;
 		i = (size_t)(hit - bytes);
-		if (!memcmp(hit, "\x31\xf6\x31\xff", 4) || !memcmp(hit, "\x31\xff\x31\xf6", 4))
+		if (hit[1] == (char)0xf6 || hit[1] == (char)0xff)
 			try_call(r, addr + i);
 	}
 	return 0;
