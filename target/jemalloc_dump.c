@@ -6,19 +6,14 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#define DEPTH 4
+#define DEPTH 3 /* from the handler to the call of prof_dump */
 #define CREAT_INSNS 64
-#define CALLS_MAX 64
 
 struct dump {
 	struct scan *scan;
-	uint64_t function; /* that is being walked */
-	uint64_t creates;  /* the one that calls creat(), */
-	bool ambiguous;	   /* or one of several */
-	uint64_t called;   /* as prof_dump is called: to dump, with no other file */
+	uint64_t found;
 	const char *reg;
-	size_t n;
-	uint64_t functions[CALLS_MAX];
+	bool ambiguous;
 };
 
 static int is_creat_call(void *ctx, const struct insn *insn)
@@ -43,55 +38,37 @@ static bool calls_creat(struct scan *s, const struct insn *insn)
 	return decode_function(&s->code, callee, CREAT_INSNS, is_creat_call, NULL);
 }
 
+static int note_creat(void *ctx, const struct insn *insn)
+{
+	return insn->kind != INSN_OTHER && insn->kind != INSN_SYSCALL && calls_creat(ctx, insn);
+}
+
 /*
  * To dump into a file of this name, and not for leaks: prof_dump(tsd, true,
  * filename, false), and before 4.0, and where the compiler drops the first
  * argument, prof_dump(true, filename, false).
  */
-static void note_call(struct dump *d, const struct insn *insn, uint64_t callee)
+static const char *name_register(const struct insn *insn)
 {
-	const char *reg = NULL;
-
 	if (insn_reg_is(insn, INSN_RSI, 1) && insn_reg_is(insn, INSN_RCX, 0))
-		reg = "rdx";
-	else if (insn_reg_is(insn, INSN_RDI, 1) && insn_reg_is(insn, INSN_RDX, 0))
-		reg = "rsi";
-	if (!reg || callee != d->creates)
-		return;
-	d->called = callee;
-	d->reg = reg;
+		return "rdx";
+	if (insn_reg_is(insn, INSN_RDI, 1) && insn_reg_is(insn, INSN_RDX, 0))
+		return "rsi";
+	return NULL;
 }
 
-static int note_creat(void *ctx, const struct insn *insn)
-{
-	struct dump *d = ctx;
-
-	if (insn->kind == INSN_OTHER || insn->kind == INSN_SYSCALL || !calls_creat(d->scan, insn))
-		return 0;
-	d->ambiguous |= d->creates && d->creates != d->function;
-	d->creates = d->function;
-	return 0;
-}
-
-static int note_function(void *ctx, const struct insn *insn)
-{
-	struct dump *d = ctx;
-	uint64_t callee = insn->kind == INSN_OTHER ? 0 : scan_callee(d->scan, insn);
-
-	if (!scan_in_code(d->scan, callee))
-		return 0;
-	for (size_t i = 0; i < d->n; i++)
-		if (d->functions[i] == callee)
-			callee = 0;
-	if (callee && d->n < CALLS_MAX)
-		d->functions[d->n++] = callee;
-	return 0;
-}
-
+/* It makes the file by itself, or, before 5.3.0, has a function for that. */
 static int note_site(void *ctx, const struct insn *insn)
 {
-	if (insn->kind == INSN_CALL || insn->kind == INSN_TAIL)
-		note_call(ctx, insn, insn->target);
+	struct dump *d = ctx;
+	const char *reg = name_register(insn);
+
+	if ((insn->kind != INSN_CALL && insn->kind != INSN_TAIL) || !reg ||
+	    insn->target == d->found || !scan_reach(d->scan, insn->target, 1, note_creat, d->scan))
+		return 0;
+	d->ambiguous |= d->found != 0;
+	d->found = insn->target;
+	d->reg = reg;
 	return 0;
 }
 
@@ -102,16 +79,9 @@ uint64_t scan_prof_dump(struct scan *s, const char **reg)
 
 	if (!handler)
 		return 0;
-	scan_reach(s, handler, DEPTH - 1, note_function, &d);
-	for (size_t i = 0; i < d.n; i++) {
-		d.function = d.functions[i];
-		scan_reach(s, d.function, 0, note_creat, &d);
-	}
-	if (!d.creates || d.ambiguous)
-		return 0;
-	scan_reach(s, handler, DEPTH - 1, note_site, &d);
-	if (d.called != d.creates)
+	scan_reach(s, handler, DEPTH, note_site, &d);
+	if (!d.found || d.ambiguous)
 		return 0;
 	*reg = d.reg;
-	return d.called;
+	return d.found;
 }

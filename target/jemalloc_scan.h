@@ -72,9 +72,10 @@ uint64_t scan_stats_print(struct scan *s, uint64_t mallctl);
 void scan_text(struct scan *s, uint64_t mallctl, struct range *text);
 
 /*
- * prof_dump: the function within reach of prof.dump's handler that calls
- * creat(2), if it is also the one called to dump a profile and nothing else.
- * *reg is the register that holds the file's name. 0 if unknown.
+ * prof_dump: the function within reach of prof.dump's handler that is called
+ * to dump a profile and nothing else, if that makes a file by creat(2), or
+ * what it calls does. *reg is the register that holds the file's name. 0 if
+ * unknown.
  */
 uint64_t scan_prof_dump(struct scan *s, const char **reg);
 
