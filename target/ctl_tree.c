@@ -13,7 +13,8 @@
 #define CHILDREN_MAX 256
 #define DEPTH_MAX 7 /* CTL_MAX_DEPTH */
 #define NODES_MAX 4096
-#define CANDIDATES_MAX 65536
+#define CANDIDATES_MAX 65536 /* numbers that look like a node */
+#define SERIOUS_MAX 16	     /* of which so many take long to look at */
 
 /* As in jemalloc's ctl.h, on a 64-bit machine. */
 struct node {
@@ -74,7 +75,7 @@ static bool find_child(const struct ctl_tree *t, uint64_t children, uint32_t n, 
 }
 
 /* Is `node` the root? Its first child is "version", and it has all that any jemalloc has. */
-static bool is_root(const struct ctl_tree *t, const struct node *node)
+static bool is_root(const struct ctl_tree *t, const struct node *node, unsigned int *candidates)
 {
 	static const char *const names[] = { "config", "opt", "stats", "arenas" };
 	struct node child;
@@ -82,6 +83,7 @@ static bool is_root(const struct ctl_tree *t, const struct node *node)
 	if (!read_node(t, node->children, &child) || !is_called(t, &child, "version") ||
 	    (uint32_t)child.n_children || !in_code(t->image, child.handler))
 		return false;
+	*candidates += CANDIDATES_MAX / SERIOUS_MAX;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!find_child(t, node->children, (uint32_t)node->n_children, names[i], &child) ||
 		    child.handler)
@@ -116,9 +118,10 @@ static int search_segment(void *ctx, unsigned int pflags, const char *bytes, siz
 		memcpy(&node, bytes + i, sizeof(node));
 		if (!may_be_root(&node))
 			continue;
-		if (s->candidates++ == CANDIDATES_MAX)
+		if (s->candidates++ >= CANDIDATES_MAX)
 			return 1;
-		if (!read_node(t, addr + i, &node) || !may_be_root(&node) || !is_root(t, &node))
+		if (!read_node(t, addr + i, &node) || !may_be_root(&node) ||
+		    !is_root(t, &node, &s->candidates))
 			continue;
 		t->root = addr + i;
 		t->children = node.children;

@@ -318,9 +318,19 @@ static bool is_next(struct walk *w, uint64_t pc)
 	return pc != w->entry && pc % 16 == 0 && w->d->n_fdes && has_frame(w->d, pc);
 }
 
+/* Of this walk, and of all of them: a target must not make us decode for ever. */
+static bool may_go_on(struct walk *w)
+{
+	if (!w->left || !w->d->left)
+		return false;
+	w->left--;
+	w->d->left--;
+	return true;
+}
+
 static int follow(struct walk *w, struct state *s)
 {
-	for (bool more = true; more && w->left && first_time(w, s->pc); w->left--) {
+	for (bool more = true; more && may_go_on(w) && first_time(w, s->pc);) {
 		unsigned char bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
 		ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 		size_t len = fetch(w->d, s->pc, bytes, sizeof(bytes));

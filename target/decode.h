@@ -47,6 +47,7 @@ struct decode {
 	/* Copy up to `len` bytes of the target at `addr`; their number. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
+	unsigned int left;	    /* how many more instructions are looked at, in all walks */
 	uint64_t fde_table, n_fdes; /* private: the sorted table of an .eh_frame_hdr */
 	uint64_t fde_base;
 };

@@ -5,6 +5,7 @@
 
 #define FUNCTIONS_MAX 128
 #define INSNS_MAX 3000
+#define ALL_INSNS_MAX (8u << 20) /* one second or two */
 
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -15,7 +16,7 @@ void scan_open(struct scan *s, struct image *img, pid_t pid)
 {
 	s->image = img;
 	s->n_trees = 0;
-	s->code = (struct decode){ .read = read_target, .ctx = &s->memory };
+	s->code = (struct decode){ .read = read_target, .ctx = &s->memory, .left = ALL_INSNS_MAX };
 	peek_init(&s->memory, pid);
 	if (img->machine != EM_X86_64)
 		return;

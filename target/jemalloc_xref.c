@@ -14,6 +14,7 @@
 
 #define STRINGS_MAX 256
 #define TARGETS_MAX 64
+#define TRIES_MAX (4u << 20) /* words that might be a name */
 #define VOTES_MIN 4
 #define LINE_MAX_ 24 /* instructions from the name to the call */
 #define LOOKUP_DEPTH 2
@@ -49,6 +50,7 @@ struct xrefs {
 		unsigned int name;
 	} strings[STRINGS_MAX];
 	size_t n_strings;
+	unsigned int tries; /* bounded */
 	uint64_t low, high; /* of their addresses */
 	struct target targets[TARGETS_MAX];
 	size_t n_targets;
@@ -81,7 +83,7 @@ static int search_strings(void *ctx, unsigned int pflags, const char *bytes, siz
 
 		while (start > bytes && at - start < 8 && start[-1])
 			start--;
-		if (start == bytes || !start[-1])
+		if ((start == bytes || !start[-1]) && x->tries++ < TRIES_MAX)
 			add_string(x, start, (size_t)(end - start),
 				   addr + (uint64_t)(start - bytes));
 		at++;

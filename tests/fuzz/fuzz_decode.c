@@ -41,7 +41,7 @@ static int see(void *ctx, const struct insn *insn)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes b = { .data = data, .size = size };
-	struct decode d = { .read = read_bytes, .ctx = &b };
+	struct decode d = { .read = read_bytes, .ctx = &b, .left = 100000 };
 
 	decode_function(&d, BASE, INSNS, see, &b);
 	b.seen = 0;

@@ -43,7 +43,7 @@ static int see(void *ctx, const struct insn *insn)
 static struct code walk(const char *bytes, size_t len)
 {
 	struct code c = { .bytes = bytes, .len = len };
-	struct decode d = { .read = read_code, .ctx = &c };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
 
 	assert_int_equal(decode_function(&d, BASE, 1000, see, &c), 0);
 	return c;
@@ -149,7 +149,7 @@ static void test_frames(void **state)
 		"\xeb\x0e\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
 		"\x90\xc3";
 	struct code c = { .bytes = bytes, .len = sizeof(bytes) - 1 };
-	struct decode d = { .read = read_code, .ctx = &c };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
 
 	(void)state;
 	decode_use_frames(&d, BASE, 12); /* two do not fit */
@@ -170,7 +170,7 @@ static void test_stub(void **state)
 			 "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90",
 		.len = 48
 	};
-	struct decode d = { .read = read_code, .ctx = &c };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
 
 	(void)state;
 	assert_int_equal(decode_stub(&d, BASE), BASE + 11 + 0x10);
