@@ -26,7 +26,8 @@ struct jemalloc {
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
 	struct range text;	   /* where its code lies: the whole image for a shared object,
-			    * else the part around mallctl */
+			    * else the part around mallctl; by_scan: as much of it as is
+			    * known, see scan_text() */
 	struct range more[JEMALLOC_MORE_MAX]; /* a static one's further parts: cold code */
 	size_t n_more;
 };

@@ -8,12 +8,13 @@
 
 M_DIR := $(B)/tests/target/matrix
 M_PREFIXES := none je rjem duckdb
-M_LINKAGES := shared pie static-pie static static-hdr
+M_LINKAGES := shared pie static-pie static
 M_OF_none :=
 M_OF_je := je_
 M_OF_rjem := _rjem_
 M_OF_duckdb := duckdb_je_
-M_TWINS := $(foreach l,$(M_LINKAGES),$(foreach p,$(M_PREFIXES),$(M_DIR)/$(l)-$(p)))
+M_TWINS := $(foreach l,$(M_LINKAGES),$(foreach p,$(M_PREFIXES),$(M_DIR)/$(l)-$(p))) \
+	$(M_DIR)/static-hdr-none
 MATRIX := $(M_TWINS) $(M_TWINS:=.stripped) \
 	$(foreach p,$(M_PREFIXES),$(M_DIR)/libjemalloc-$(p).so $(M_DIR)/stripped/libjemalloc-$(p).so)
 
