@@ -3,8 +3,8 @@
 # each with symbols and stripped. Included by the Makefile.
 #
 # NAME.a is Debian's archive with the control functions renamed; the program's malloc is
-# jemalloc's in all of them. Position-dependent and static programs have no .eh_frame_hdr,
-# unless their name ends in -hdr.
+# jemalloc's in all of them. "static" has a fixed address and no .eh_frame_hdr, "static-hdr"
+# has one.
 
 M_DIR := $(B)/tests/target/matrix
 M_PREFIXES := none je rjem duckdb
