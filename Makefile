@@ -41,11 +41,12 @@ LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps clean check demo asan lint format,$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
-$(error a library is missing (one of: $(PKGS)): run "make deps" as root)
+# Debian's libzydis-dev has no pkg-config file.
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && \
+	$(CC) -E -include Zydis/Zydis.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
+$(error a library is missing (one of: $(PKGS) zydis): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
-# Debian's libzydis-dev has no pkg-config file.
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis
 endif
 
