@@ -41,11 +41,13 @@ LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps clean check demo asan lint format,$(or $(MAKECMDGOALS),all)),)
-ifneq ($(shell $(PKG_CONFIG) --exists $(PKGS) 2>/dev/null && echo yes),yes)
-$(error a library is missing (one of: $(PKGS)): run "make deps" as root)
+# Debian's libzydis-dev has no pkg-config file.
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && \
+	$(CC) -E -include Zydis/Zydis.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
+$(error a library is missing (one of: $(PKGS) zydis): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS))
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis
 endif
 
 ifdef V
@@ -86,6 +88,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 include tests/target/victims.mk
 include tests/target/hazards.mk
 include tests/target/fences.mk
+include tests/target/matrix.mk
 
 demo: deps ## the main job, on a redis-server of its own
 	$(Q)$(MAKE) --no-print-directory all
@@ -112,9 +115,10 @@ format: ## bring all C files into shape
 asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
-bench: all $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
+bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
+	$(Q)B=$(B) bench/lookup
 
 $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@

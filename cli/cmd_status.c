@@ -4,7 +4,32 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 
+#include <stdio.h>
 #include <unistd.h>
+
+/* As text: a number in JSON may lose its last digits. */
+static void set_address(struct json_object *doc, const char *path, uint64_t addr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)addr);
+	json_set_text(doc, path, addr ? text : NULL);
+}
+
+static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
+{
+	json_set_text(doc, "jemalloc.found_by", je->by_scan ? "scan" : "symbols");
+	if (je->dump.n_names)
+		json_set_u64(doc, "jemalloc.names", je->dump.n_names);
+	else
+		json_set(doc, "jemalloc.names", NULL);
+	set_address(doc, "jemalloc.mallctl", je->mallctl);
+	set_address(doc, "jemalloc.malloc_stats_print", je->malloc_stats_print);
+	set_address(doc, "jemalloc.opt_prof", je->opt_prof);
+	set_address(doc, "jemalloc.prof_active", je->prof_active);
+	set_address(doc, "jemalloc.prof_dump", je->dump.prof_dump);
+	json_set_text(doc, "jemalloc.prof_dump_file", *je->dump.reg ? je->dump.reg : NULL);
+}
 
 static int print_json(const struct ops_status *status, struct err *err)
 {
@@ -19,6 +44,7 @@ static int print_json(const struct ops_status *status, struct err *err)
 	json_set_text(doc, "linkage", jemalloc_linkage_name(je->linkage));
 	json_set_text(doc, "conf_variable", je->conf_name);
 	json_set_u64(doc, "other_jemallocs", je->others);
+	set_found(doc, je);
 	out_doc_cost(doc, &status->cost, NULL);
 	return out_json(doc, err);
 }

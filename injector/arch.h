@@ -122,4 +122,16 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
 bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64_t *offset,
 		       uint64_t *slot);
 
+/*
+ * What a static C library's wrappers of system calls do with an error, and how
+ * far before it the instruction stands that tells where errno lies.
+ * arch_errno_location() replaces the ARCH_ERRNO_CODE bytes from there on by
+ * what __errno_location must look like if that is right.
+ */
+#define ARCH_ERRNO_BEFORE 7
+#define ARCH_ERRNO_CODE 17
+extern const unsigned char arch_set_errno[];
+extern const size_t arch_set_errno_len;
+bool arch_errno_location(unsigned char code[ARCH_ERRNO_CODE], int64_t *offset);
+
 #endif

@@ -418,3 +418,21 @@ bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64
 	}
 	return false;
 }
+
+/* neg %eax; mov %eax,%fs:(%rdx), after mov $imm,%rdx */
+const unsigned char arch_set_errno[] = { 0xf7, 0xd8, 0x64, 0x89, 0x02 };
+const size_t arch_set_errno_len = sizeof(arch_set_errno);
+
+bool arch_errno_location(unsigned char code[ARCH_ERRNO_CODE], int64_t *offset)
+{
+	static const char end[] = ADD_FS_RAX "\xc3";
+	int32_t displacement;
+
+	if (!STARTS(code, ARCH_ERRNO_CODE, "\x48\xc7\xc2"))
+		return false;
+	memcpy(&displacement, code + 3, sizeof(displacement));
+	*offset = displacement;
+	code[2] = 0xc0; /* mov $imm,%rax; add %fs:0,%rax; ret */
+	memcpy(code + 7, end, sizeof(end) - 1);
+	return true;
+}

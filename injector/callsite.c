@@ -324,39 +324,6 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 	return 0;
 }
 
-static void find_errno(struct callsite *cs, const struct proc *p, struct image *libc)
-{
-	unsigned char code[32];
-	struct err ignored = ERR_INIT;
-	struct symbol sym;
-	uint64_t slot;
-
-	if (!image_symbol(libc, "__errno_location", &sym) ||
-	    proc_read(p->mm_pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
-	    !arch_errno_offset(code, sizeof(code), sym.addr, &cs->errno_offset, &slot))
-		return;
-	if (slot &&
-	    proc_read(p->mm_pid, slot, &cs->errno_offset, sizeof(cs->errno_offset), &ignored) < 0)
-		return;
-	cs->has_errno = true;
-}
-
-/* What glibc tells debuggers of its struct pthread (nptl_db): bits, number, offset. */
-static void find_cancel(struct callsite *cs, const struct proc *p, struct image *libc,
-			struct image *pthread)
-{
-	static const char name[] = "_thread_db_pthread_cancelhandling";
-	struct err ignored = ERR_INIT;
-	struct symbol sym;
-	uint32_t field[3];
-
-	if (!image_symbol(libc, name, &sym) && !(pthread && image_symbol(pthread, name, &sym)))
-		return;
-	if (proc_read(p->mm_pid, sym.addr, field, sizeof(field), &ignored) == 0 && field[0] == 32 &&
-	    field[1] == 1 && field[2] < TCB_MAX)
-		cs->cancel_offset = field[2];
-}
-
 /* Instructions that any image may have; the C library's own come first. */
 static uint64_t search_code(struct images *images, struct image *libc, const unsigned char *bytes,
 			    size_t len)
@@ -369,8 +336,16 @@ static uint64_t search_code(struct images *images, struct image *libc, const uns
 	return addr;
 }
 
+/* Of a static glibc that was stripped its strings remain. No other C library has these. */
+static bool is_static_glibc(struct image *img)
+{
+	static const char name[] = "GLIBC_TUNABLES";
+
+	return img->is_main && !img->has_interp && image_search(img, PF_R, name, sizeof(name));
+}
+
 /* glibc, shared or linked into the main program; its pthread_attr_t is known. */
-static struct image *find_libc(struct images *images, struct err *err)
+static struct image *find_libc(struct images *images, bool *wary, struct err *err)
 {
 	struct image *libc = images_by_name(images, "libc.so.6");
 	struct symbol sym;
@@ -386,6 +361,11 @@ static struct image *find_libc(struct images *images, struct err *err)
 		    image_symbol(&images->v[i], "__libc_start_main", &sym) &&
 		    !images->v[i].has_interp)
 			libc = &images->v[i];
+	for (size_t i = 0; !libc && i < images->n; i++)
+		if (is_static_glibc(&images->v[i])) {
+			libc = &images->v[i];
+			*wary = true;
+		}
 	if (libc)
 		return libc;
 	err_set(err, ERR_FAILED,
@@ -434,11 +414,13 @@ static void make_table(struct callsite *cs, const struct proc *p, struct images 
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err)
 {
-	struct image *libc = find_libc(images, err);
+	bool wary = je->by_scan;
+	struct image *libc = find_libc(images, &wary, err);
 
 	*cs = (struct callsite){ .mallctl = je->mallctl,
 				 .stats_print = je->malloc_stats_print,
-				 .malloc_message = je->malloc_message };
+				 .malloc_message = je->malloc_message,
+				 .wary = wary };
 	if (!libc)
 		return -1;
 	if (libc->n_exec)
@@ -455,8 +437,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 		cs->pthread_create = 0;
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
-	find_errno(cs, p, libc);
-	find_cancel(cs, p, libc, images_by_name(images, "libpthread"));
+	callsite_find_thread(cs, p, libc, images_by_name(images, "libpthread"));
 	make_table(cs, p, images);
 	if (find_danger(cs, images, libc, je, err) < 0) {
 		callsite_fini(cs);

@@ -147,29 +147,39 @@ struct run {
 	uint64_t since_us, looked_us, late_us;
 };
 
-static bool wants_file(const struct call *calls, size_t n)
+static bool wants(const struct call *calls, size_t n, unsigned int flags)
 {
 	for (size_t i = 0; i < n; i++)
-		if (calls[i].flags & (CALL_MEMFD | CALL_STATS))
+		if (calls[i].flags & flags)
 			return true;
 	return false;
 }
+
+static bool wants_file(const struct call *calls, size_t n)
+{
+	return wants(calls, n, CALL_MEMFD | CALL_STATS);
+}
+
+#define GET_INSTEAD "read single values: get PID stats.allocated"
 
 static int check_calls(const struct injector *inj, const struct call *calls, size_t n,
 		       struct err *err)
 {
 	if (!n || n > CALLS_MAX)
 		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
-	for (size_t i = 0; i < n; i++)
-		if ((calls[i].flags & CALL_STATS) && !inj->cs.stats_print)
-			return err_set(err, ERR_FAILED,
-				       "malloc_stats_print was not found in the target");
+	if (wants(calls, n, CALL_STATS) && !inj->cs.stats_print) {
+		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
+		return err_fix(err, GET_INSTEAD);
+	}
 	if (wants_file(calls, n) && (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
 		err_set(err, ERR_FAILED, "this cannot be done in a thread of the target's own%s",
-			inj->cs.pthread_create ? "" : ", and it has no pthread_create");
+			inj->cs.pthread_create ? ""
+					       : ", and it has no pthread_create that is known");
 		return err_fix(err, "%s",
 			       inj->cs.pthread_create ? "leave --mode inline away"
-						      : "dump --in-target PATH does without");
+			       : wants(calls, n, CALL_STATS)
+				       ? GET_INSTEAD
+				       : "dump --in-target PATH does without");
 	}
 	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)
 		return err_set(err, ERR_FAILED, "the target has no pthread_create");

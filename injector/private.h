@@ -34,7 +34,8 @@ struct callsite {
 	size_t n_danger;
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
-	struct range libc;		/* its code */
+	struct range libc; /* its code */
+	bool wary; /* not all such code is known: only who waits is safe, see rank_waits() */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
 	struct unwind_table table;	/* then this is it */
@@ -43,6 +44,9 @@ struct callsite {
 /* ERR_FAILED when something a call needs cannot be found. */
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err) __must_check;
+/* Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. */
+void callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
+			  struct image *pthread);
 void callsite_fini(struct callsite *cs);
 /* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);
@@ -127,12 +131,18 @@ struct candidate {
 	pid_t tid;
 	enum rank rank;
 };
-int rank_threads(const struct proc *p, struct candidate **out, size_t *n, struct err *err)
-	__must_check;
+int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t *n,
+		 struct err *err) __must_check;
 /* Does this system call answer EINTR to a stop, and can be made anew instead? */
 bool rank_eintr_restartable(long nr);
 /* Would a stop of this system call show in its result? */
 bool rank_never(long nr, const uint64_t args[6]);
+/*
+ * In a system call that waits, and that neither jemalloc nor fork(3), the
+ * loader or thread creation ever make: whoever is in one holds none of their
+ * locks, unless it was called back or interrupted by a signal.
+ */
+bool rank_waits(long nr, const uint64_t args[6]);
 
 /* safepoint.c: may this stopped thread be borrowed? */
 /* 0: yes; -1: no, and err says why (ERR_UNSAFE). */

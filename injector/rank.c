@@ -164,6 +164,25 @@ bool rank_never(long nr, const uint64_t args[6])
 #define FUTEX_WAIT 0
 #define FUTEX_WAIT_BITSET 9
 
+/* Mutexes wait by FUTEX_WAIT; conditions, joins and semaphores by FUTEX_WAIT_BITSET. */
+bool rank_waits(long nr, const uint64_t args[6])
+{
+	unsigned int arg = 0;
+
+	switch (nr) {
+	case SYS_futex:
+		return (args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+	case SYS_read: /* of a file: during a dump, and at the start */
+	case SYS_readv:
+	case SYS_openat:
+	case SYS_flock:
+	case SYS_fcntl:
+		return false;
+	default:
+		return how_of(nr, &arg) != HOW_OTHER && !rank_never(nr, args);
+	}
+}
+
 static enum rank rank_futex(const uint64_t args[6])
 {
 	unsigned int cmd = args[1] & FUTEX_CMD_MASK;
@@ -202,7 +221,7 @@ static enum rank rank_blocked(const struct proc_syscall *sc)
 	return sc->nr < 0 ? RANK_RUNNING : RANK_UNKNOWN;
 }
 
-static enum rank rank_thread(pid_t pid, pid_t tid)
+static enum rank rank_thread(pid_t pid, pid_t tid, bool wary)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
@@ -214,7 +233,9 @@ static enum rank rank_thread(pid_t pid, pid_t tid)
 	if (!strchr("RS", st.state) || strncmp(st.comm, "jemalloc_bg", 11) == 0)
 		return RANK_NEVER;
 	if (proc_thread_syscall(pid, tid, &sc, &ignored) < 0)
-		return RANK_UNKNOWN;
+		return wary ? RANK_NEVER : RANK_UNKNOWN;
+	if (wary && (sc.running || !rank_waits(sc.nr, sc.args)))
+		return RANK_NEVER;
 	return sc.running ? RANK_RUNNING : rank_blocked(&sc);
 }
 
@@ -227,7 +248,8 @@ static int candidate_cmp(const void *a, const void *b)
 
 #define RANKED_MAX 64 /* enough to find a good one; thousands would take long to look at */
 
-int rank_threads(const struct proc *p, struct candidate **out, size_t *n, struct err *err)
+int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t *n,
+		 struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
 	struct candidate *v;
@@ -244,7 +266,7 @@ int rank_threads(const struct proc *p, struct candidate **out, size_t *n, struct
 	for (size_t i = 0; i < n_tids && *n < RANKED_MAX; i++) {
 		pid_t tid = tids[(from + i) % n_tids];
 
-		v[(*n)++] = (struct candidate){ tid, rank_thread(p->pid, tid) };
+		v[(*n)++] = (struct candidate){ tid, rank_thread(p->pid, tid, wary) };
 	}
 	qsort(v, *n, sizeof(*v), candidate_cmp);
 	while (*n && v[*n - 1].rank == RANK_NEVER)

@@ -110,6 +110,22 @@ static bool on_altstack(const struct tracer *t, const struct arch_regs *regs,
 	return false;
 }
 
+/*
+ * Whoever waits in a signal handler may have been interrupted anywhere. A
+ * handler's frame starts with the address that it returns to.
+ */
+static bool in_handler(const struct tracer *t, const unsigned char *stack, size_t len)
+{
+	for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
+		uint64_t word;
+
+		memcpy(&word, stack + i, sizeof(word));
+		if (word == t->inj->cs.restorer)
+			return true;
+	}
+	return false;
+}
+
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
 		      struct err *err)
 {
@@ -142,6 +158,10 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
 	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
 		return err_set(err, ERR_UNSAFE, "it is in a system call that does not bear a stop");
+	if (cs->wary && (arch_syscall_nr(regs) < 0 || !rank_waits(arch_syscall_nr(regs), args)))
+		return err_set(err, ERR_UNSAFE,
+			       "it does not wait in a system call that jemalloc never makes, and "
+			       "without symbols nobody knows where jemalloc's code ends");
 	if (in_rseq(t, tid, pc))
 		return err_set(err, ERR_UNSAFE, "it is in a restartable sequence");
 	return 0;
@@ -192,6 +212,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return -1;
 	if (on_altstack(t, regs, bytes, len))
 		return err_set(err, ERR_UNSAFE, "it is in a signal handler on a stack of its own");
+	if (t->inj->cs.wary && in_handler(t, bytes, len))
+		return err_set(err, ERR_UNSAFE, "it may be in a signal handler");
 	/* Suspect: its stack points into the allocator or the loader. */
 	return callsite_any_dangerous(&t->inj->cs, bytes, len)
 		       ? unwind_check(t, regs, bytes, from, len, err)

@@ -170,11 +170,14 @@ static int search_once(struct tracer *t, struct err *err)
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
 
-	if (rank_threads(t->inj->p, &c, &n, err) < 0)
+	if (rank_threads(t->inj->p, t->inj->cs.wary, &c, &n, err) < 0)
 		return -1;
 	if (!n)
 		err_set(err, ERR_UNSAFE,
-			"every thread is in a system call that does not bear a stop");
+			t->inj->cs.wary ? "no thread waits in a system call that jemalloc never "
+					  "makes, which alone is safe in a program without symbols"
+					: "every thread is in a system call that does not bear a "
+					  "stop");
 	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
 		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
 			continue;

@@ -146,6 +146,9 @@ struct ops_jemalloc {
 	char conf_name[80]; /* the variable it reads its options from */
 	enum jemalloc_linkage linkage;
 	size_t others; /* how many more jemallocs the process has */
+	bool by_scan;  /* found without symbols */
+	uint64_t mallctl, malloc_stats_print, opt_prof, prof_active; /* 0 if unknown */
+	struct jemalloc_dump dump;
 };
 
 struct ops_status {

@@ -189,7 +189,7 @@ static void add_cost(struct session *s, const struct injector_report *report,
 		s->cost.call_us += calls[i].made ? calls[i].call_us : 0;
 }
 
-int session_run(struct session *s, struct call *calls, size_t n, struct err *err)
+static int run_calls(struct session *s, struct call *calls, size_t n, struct err *err)
 {
 	struct injector_report report = { 0 };
 
@@ -199,6 +199,44 @@ int session_run(struct session *s, struct call *calls, size_t n, struct err *err
 	}
 	add_cost(s, &report, calls, n);
 	return 0;
+}
+
+static int not_jemalloc(const struct session *s, const char *version, struct err *err)
+{
+	char who[SESSION_WHO_SIZE], safe[sizeof(s->version) * 4];
+
+	err_set(err, ERR_NOJEMALLOC,
+		"what was found at %#llx in %s, which has no symbols, is not jemalloc's mallctl: "
+		"asked for its version it %s%s instead of %s",
+		(unsigned long long)s->je->mallctl, session_who(s, who, sizeof(who)),
+		*version ? "said " : "failed", output_safe(version, safe, sizeof(safe)),
+		s->je->version);
+	return err_fix(err, "run a build of the program that was not stripped, or install its "
+			    "debug symbols");
+}
+
+/* The first call reads what is known already: if that is not what comes back, it is the last. */
+static int run_confirmed(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	char version[sizeof(s->je->version)] = "";
+	struct call all[CALLS_MAX];
+	int ret;
+
+	if (n + 1 > CALLS_MAX)
+		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
+	all[0] = call_read_string("version", version, sizeof(version));
+	all[0].expect = s->je->version;
+	memcpy(all + 1, calls, n * sizeof(*calls));
+	ret = run_calls(s, all, n + 1, err);
+	memcpy(calls, all + 1, n * sizeof(*calls));
+	if (!ret && (!all[0].made || all[0].ret || strcmp(version, s->je->version) != 0))
+		return not_jemalloc(s, version, err);
+	return ret;
+}
+
+int session_run(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	return s->je->by_scan ? run_confirmed(s, calls, n, err) : run_calls(s, calls, n, err);
 }
 
 int session_no_config_prof(const struct session *s, struct err *err)
@@ -278,7 +316,7 @@ int session_run_mixed(struct session *s, struct call *calls, size_t n_free, size
 	struct call all[CALLS_MAX] = { 0 }, *lock = all + n_free;
 	int failed;
 
-	if (n + SESSION_GATE > CALLS_MAX)
+	if (n + SESSION_GATE >= CALLS_MAX)
 		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
 	memcpy(all, calls, n_free * sizeof(*calls));
 	lock[0] = call_read_string("version", gate.version, sizeof(gate.version));

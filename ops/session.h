@@ -42,13 +42,18 @@ void session_close(struct session *s);
  */
 int session_may_sample(const struct session *s, struct err *err) __must_check;
 
-/* injector_run(), tried again while ERR_BUSY and there is time; adds up the cost. */
+/*
+ * injector_run(), tried again while ERR_BUSY and there is time; adds up the
+ * cost. A jemalloc that no symbol named is asked for its version first, and
+ * for nothing else unless that is the one in its image: ERR_NOJEMALLOC. So
+ * there is room for CALLS_MAX - 1 calls.
+ */
 int session_run(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
 
 /*
  * As session_run(), for calls that must not be made unless config.prof and
  * opt.prof are true: ERR_NOPROF with its fix when they are not. At most
- * CALLS_MAX - SESSION_GATE calls.
+ * CALLS_MAX - SESSION_GATE - 1 calls.
  */
 #define SESSION_GATE 3
 int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;

@@ -36,7 +36,7 @@ static const char *const names[] = {
 	"prof.gdump",
 };
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
-_Static_assert(N_NAMES + 1 <= CALLS_MAX, "status reads in one run");
+_Static_assert(N_NAMES + 1 < CALLS_MAX, "status reads in one run");
 
 static void describe(const struct session *s, struct ops_jemalloc *je)
 {
@@ -46,6 +46,12 @@ static void describe(const struct session *s, struct ops_jemalloc *je)
 	jemalloc_conf_name(s->je, je->conf_name, sizeof(je->conf_name));
 	je->linkage = s->je->linkage;
 	je->others = s->n_jemallocs - 1;
+	je->by_scan = s->je->by_scan;
+	je->mallctl = s->je->mallctl;
+	je->malloc_stats_print = s->je->malloc_stats_print;
+	je->opt_prof = s->je->opt_prof;
+	je->prof_active = s->je->prof_active;
+	jemalloc_find_dump(s->je, &s->proc, &je->dump);
 }
 
 static int read_all(struct session *s, struct ops_value *values, struct err *err)

@@ -27,7 +27,7 @@ Elf *image_elf(struct image *img);
 /*
  * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags
  * and its address in the target; stops early when fn returns non-zero, and
- * returns that.
+ * returns that. Those with code come last: what is searched for seldom lies there.
  */
 typedef int image_segment_fn(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			     uint64_t addr);

@@ -245,26 +245,33 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym)
 	return w.found;
 }
 
-static void walk_segments(void *arg)
+/* Those with code among them, or the others. */
+static void walk_kind(struct walk *w, const struct image_head *head, unsigned int code)
 {
-	struct walk *w = arg;
-	struct image_head head;
 	size_t size;
-	char *raw;
+	char *raw = elf_rawfile(w->elf, &size);
 
-	if (!image_head_read(&head, w->elf))
-		return;
-	raw = elf_rawfile(w->elf, &size);
-	for (size_t i = 0; raw && i < head.n_loads && !w->ret; i++) {
-		const struct segment *s = &head.loads[i];
+	for (size_t i = 0; raw && i < head->n_loads && !w->ret; i++) {
+		const struct segment *s = &head->loads[i];
 		size_t len;
 
-		if (s->offset >= size)
+		if ((s->flags & PF_X) != code || s->offset >= size)
 			continue;
 		len = s->filesz < size - s->offset ? s->filesz : size - s->offset;
 		w->ret = w->segment_fn(w->ctx, s->flags, raw + s->offset, len,
 				       w->img->bias + s->vaddr);
 	}
+}
+
+static void walk_segments(void *arg)
+{
+	struct walk *w = arg;
+	struct image_head head;
+
+	if (!image_head_read(&head, w->elf))
+		return;
+	walk_kind(w, &head, 0);
+	walk_kind(w, &head, PF_X);
 }
 
 int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)

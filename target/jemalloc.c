@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "target/image_file.h"
-#include "target/jemalloc_opt.h"
+#include "target/jemalloc_scan.h"
 #include "target/jemalloc_text.h"
 #include "target/procfs.h"
 
@@ -17,6 +17,7 @@
 
 #define FOUND_MAX 64
 #define PRELOAD_MAX 4096
+#define CODE_MIN (UINT64_C(128) << 10) /* any jemalloc takes more */
 
 static const char mallctl_name[] = "mallctl";
 static const char message_mark[] = "<jemalloc>"; /* opens every message of every version */
@@ -28,6 +29,8 @@ struct found {
 	pid_t pid;
 	const char *preload; /* what LD_PRELOAD and ld.so.preload name */
 	bool failed;
+	bool marked;	/* an image without its symbols has jemalloc's mark, */
+	char said[200]; /* and this is why it was not found there */
 };
 
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
@@ -115,26 +118,36 @@ static bool in_text(const struct image *img, uint64_t addr)
 	return false;
 }
 
+static struct jemalloc *add_found(struct found *f, uint64_t mallctl)
+{
+	struct jemalloc *bigger = NULL;
+
+	if (f->n < FOUND_MAX)
+		bigger = realloc(f->v, (f->n + 1) * sizeof(*bigger));
+	f->failed = !bigger;
+	if (!bigger)
+		return NULL;
+	f->v = bigger;
+	f->v[f->n] = (struct jemalloc){ .image = f->image,
+					.mallctl = mallctl,
+					.linkage = linkage_of(f->image, f->preload) };
+	return &f->v[f->n++];
+}
+
 static int match_name(void *ctx, const char *name, const struct symbol *sym)
 {
 	struct found *f = ctx;
 	size_t len = strlen(name), tail = strlen(mallctl_name);
-	struct jemalloc *bigger, *je;
+	struct jemalloc *je;
 
 	if (len < tail || memcmp(name + len - tail, mallctl_name, tail) != 0 ||
 	    (len > tail && name[len - tail - 1] != '_') || len - tail >= sizeof(je->prefix) ||
 	    sym->type != STT_FUNC || !in_text(f->image, sym->addr) || is_known(f, sym->addr))
 		return 0;
-	bigger = f->n < FOUND_MAX ? realloc(f->v, (f->n + 1) * sizeof(*bigger)) : NULL;
-	f->failed = !bigger;
-	if (!bigger)
-		return 1;
-	f->v = bigger;
-	je = &f->v[f->n++];
-	*je = (struct jemalloc){ .image = f->image, .mallctl = sym->addr };
-	memcpy(je->prefix, name, len - tail);
-	je->linkage = linkage_of(f->image, f->preload);
-	return 0;
+	je = add_found(f, sym->addr);
+	if (je)
+		memcpy(je->prefix, name, len - tail);
+	return f->failed;
 }
 
 static bool find_prefixed(const struct jemalloc *je, const char *prefix, const char *infix,
@@ -214,21 +227,33 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void describe(struct jemalloc *je, pid_t pid, bool alone)
+/* `scan` is of the image, if it was opened already. */
+static void describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
 	struct symbol sym;
+	struct scan own;
 
 	if (find_prefixed(je, je->prefix, "", "malloc_stats_print", STT_FUNC, &sym))
 		je->malloc_stats_print = sym.addr;
 	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
 		je->malloc_message = sym.addr;
-	je->opt_prof = find_opt_prof(je, alone);
-	if (!je->opt_prof && alone)
-		je->opt_prof = jemalloc_opt_prof(je, pid);
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
+	je->opt_prof = find_opt_prof(je, alone);
+	if (alone && je->config_prof == TRI_YES) {
+		if (!scan)
+			scan_open(&own, je->image, pid);
+		je->prof_active = scan_prof_active(scan ? scan : &own);
+		if (!je->opt_prof)
+			je->opt_prof = scan_opt_prof(scan ? scan : &own);
+	}
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);
+}
+
+static bool has_mark(struct image *img)
+{
+	return image_search(img, PF_R, message_mark, strlen(message_mark)) != 0;
 }
 
 /*
@@ -246,7 +271,7 @@ static bool is_genuine(const struct jemalloc *je)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
 			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
-	return found && image_search(je->image, PF_R, message_mark, strlen(message_mark));
+	return found && has_mark(je->image);
 }
 
 static int search_image(struct found *f, struct image *img, struct err *err)
@@ -263,7 +288,70 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
-		describe(&f->v[i], f->pid, f->n - before == 1);
+		describe(&f->v[i], f->pid, f->n - before == 1, NULL);
+	return 0;
+}
+
+/* The build tells its prefix in the name of its variable, if it has one of its own. */
+static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			    uint64_t addr)
+{
+	static const char name[] = "MALLOC_CONF";
+	const char *end = bytes + len, *at = bytes;
+	struct jemalloc *je = ctx;
+
+	(void)addr;
+	if (pflags & PF_W)
+		return 0;
+	while ((at = text_search(at, (size_t)(end - at), name, sizeof(name)))) {
+		const char *start = at;
+
+		while (start > bytes && (isupper((unsigned char)start[-1]) || start[-1] == '_'))
+			start--;
+		if (start > bytes && !start[-1] && (size_t)(at - start) < sizeof(je->prefix)) {
+			for (size_t i = 0; start + i < at; i++)
+				je->prefix[i] = (char)tolower((unsigned char)start[i]);
+			return 1;
+		}
+		at++;
+	}
+	return 0;
+}
+
+/* An image that has jemalloc's mark, and no symbol that leads to it. */
+static int scan_image(struct found *f, struct image *img, struct err *err)
+{
+	struct scan scan;
+	struct jemalloc *je;
+	uint64_t mallctl, code = 0;
+
+	for (size_t i = 0; i < img->n_exec; i++)
+		code += img->exec[i].end - img->exec[i].start;
+	if (code < CODE_MIN || !has_mark(img))
+		return 0;
+	f->marked = true;
+	f->image = img;
+	scan_open(&scan, img, f->pid);
+	mallctl = scan_mallctl(&scan, f->said, sizeof(f->said));
+	if (!mallctl || is_known(f, mallctl))
+		return 0;
+	je = add_found(f, mallctl);
+	if (!je)
+		return err_set(err, ERR_FAILED, "no memory to describe a jemalloc");
+	je->by_scan = true;
+	image_each_segment(img, search_conf_name, je);
+	describe(je, f->pid, true, &scan);
+	if (!je->version[0]) {
+		f->n--;
+		snprintf(f->said, sizeof(f->said),
+			 "its version is unknown, so that mallctl, which seems to be at %#llx, "
+			 "cannot be confirmed",
+			 (unsigned long long)mallctl);
+		return 0;
+	}
+	je->malloc_stats_print = scan_stats_print(&scan, mallctl);
+	if (je->linkage == LINKAGE_STATIC)
+		scan_text(&scan, mallctl, &je->text);
 	return 0;
 }
 
@@ -296,7 +384,8 @@ static struct image *main_image(struct images *images)
 	return NULL;
 }
 
-static int none_found(const struct proc *p, struct images *images, struct err *err)
+static int none_found(const struct found *f, const struct proc *p, struct images *images,
+		      struct err *err)
 {
 	struct image *prog = main_image(images);
 
@@ -306,13 +395,14 @@ static int none_found(const struct proc *p, struct images *images, struct err *e
 			p->pid);
 		return err_fix(err, "run as root, in the mount namespace that has the file");
 	}
-	if (prog && image_search(prog, PF_R, message_mark, strlen(message_mark))) {
+	if (f->marked) {
 		err_set(err, ERR_NOJEMALLOC,
-			"process %d seems to contain jemalloc, but no symbol names its mallctl",
-			p->pid);
+			"process %d seems to contain jemalloc, but no symbol names its mallctl, "
+			"and %s",
+			p->pid, f->said);
 		return err_fix(err,
-			       "run a build of the program that was not stripped; this version "
-			       "needs the symbols");
+			       "run a build of the program that was not stripped, or install its "
+			       "debug symbols");
 	}
 	err_set(err, ERR_NOJEMALLOC, "process %d does not use jemalloc", p->pid);
 	return err_fix(err, "start it with LD_PRELOAD=libjemalloc.so.2 "
@@ -339,25 +429,72 @@ static void read_preload(pid_t pid, char *buf, size_t size)
 	buf[used + (size_t)(got > 0 ? got : 0)] = '\0';
 }
 
+static bool has_static(const struct found *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].linkage == LINKAGE_STATIC)
+			return true;
+	return false;
+}
+
+/* The program itself may hold another one than its libraries do; these only if nothing else. */
+static int scan_images(struct found *f, struct images *images, struct err *err)
+{
+	struct image *prog = main_image(images);
+
+	if (prog && !has_static(f) && scan_image(f, prog, err))
+		return -1;
+	for (size_t i = 0; i < images->n && !f->n; i++)
+		if (!images->v[i].is_main && images->v[i].path[0] == '/' &&
+		    scan_image(f, &images->v[i], err))
+			return -1;
+	return 0;
+}
+
+static int find_all(struct found *f, struct images *images, struct err *err)
+{
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].path[0] == '/' && search_image(f, &images->v[i], err))
+			return -1;
+	return scan_images(f, images, err);
+}
+
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err)
 {
 	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
 	char preload[PRELOAD_MAX];
 	struct found f = { .pid = p->mm_pid, .preload = preload };
+	int ret;
 
 	read_preload(p->mm_pid, preload, sizeof(preload));
-	for (size_t i = 0; i < images->n; i++) {
-		int ret = images->v[i].path[0] == '/' ? search_image(&f, &images->v[i], err) : 0;
-
-		v = f.v;
-		if (ret)
-			return -1;
-	}
+	ret = find_all(&f, images, err);
+	v = f.v;
+	if (ret)
+		return -1;
 	if (!f.n)
-		return none_found(p, images, err);
+		return none_found(&f, p, images, err);
 	qsort(v, f.n, sizeof(*v), by_rank);
 	*n = f.n;
 	*found = take_ptr(v);
 	return 0;
+}
+
+static int count_name(void *ctx, const char *name, uint64_t handler)
+{
+	(void)name;
+	(void)handler;
+	++*(size_t *)ctx;
+	return 0;
+}
+
+void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out)
+{
+	struct scan scan;
+
+	*out = (struct jemalloc_dump){ .reg = "" };
+	scan_open(&scan, je->image, p->mm_pid);
+	if (scan.n_trees == 1)
+		ctl_tree_each(&scan.tree, count_name, &out->n_names);
+	out->prof_dump = scan_prof_dump(&scan, &out->reg);
 }

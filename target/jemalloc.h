@@ -15,15 +15,19 @@ enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
-	char prefix[64];	     /* "", "je_", "_rjem_" */
+	bool by_scan;	 /* no symbol named it: its addresses follow from its data and its code, and
+		       * are to be confirmed by a first call that changes nothing */
+	char prefix[64]; /* "", "je_", "_rjem_" */
 	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
 	uint64_t opt_prof;	     /* address of the variable opt.prof reads, 0 if unknown */
+	uint64_t prof_active;	     /* address of the variable, 0 if unknown */
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
 	struct range text;	   /* where its code lies: the whole image for a shared object,
-			    * else the part around mallctl */
+			    * else the part around mallctl; by_scan: as much of it as is
+			    * known, see scan_text() */
 	struct range more[JEMALLOC_MORE_MAX]; /* a static one's further parts: cold code */
 	size_t n_more;
 };
@@ -36,6 +40,14 @@ struct jemalloc {
  */
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;
+
+/* Where dumps pass by, for those who watch them. */
+struct jemalloc_dump {
+	uint64_t prof_dump; /* its address, 0 if unknown */
+	const char *reg; /* the register that holds the file's name at its entry, "" if unknown */
+	size_t n_names;	 /* how many names of mallctl this jemalloc has, 0 if unknown */
+};
+void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out);
 
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);

@@ -16,6 +16,8 @@ main_job()
 	shift
 	snapshot "$pid"
 	ctl_ok "$name: check" check "$pid"
+	ctl_ok "$name: status" status "$pid" --json
+	is "$(json '[.jemalloc[] | select(. == null)] | length')" 0 "$name: all addresses are known"
 	ctl_ok "$name: activate" activate "$pid" --json
 	is "$(json .changed)" true "$name: changed"
 	for _ in 1 2 3 4 5 6 7 8 9 10; do

@@ -59,6 +59,23 @@ static void test_errno_unknown(void **state)
 		assert_false(arch_errno_offset(code, len, 0x1000, &offset, &slot));
 }
 
+static void test_errno_location(void **state)
+{
+	/* mov $-0x38,%rdx; neg %eax; mov %eax,%fs:(%rdx); mov $-1,%eax */
+	unsigned char code[ARCH_ERRNO_CODE + 1] =
+		"\x48\xc7\xc2\xc8\xff\xff\xff\xf7\xd8\x64\x89\x02\xb8\xff\xff\xff\xff";
+	int64_t offset = 0, same = 0;
+	uint64_t slot = 1;
+
+	(void)state;
+	assert_memory_equal(code + ARCH_ERRNO_BEFORE, arch_set_errno, arch_set_errno_len);
+	assert_true(arch_errno_location(code, &offset));
+	assert_int_equal(offset, -0x38);
+	assert_true(arch_errno_offset(code, ARCH_ERRNO_CODE, 0x1000, &same, &slot));
+	assert_int_equal(same, offset);
+	assert_false(arch_errno_location(code, &offset));
+}
+
 static struct arch_regs interrupted(long nr, long result)
 {
 	struct arch_regs regs = { 0 };
@@ -173,11 +190,17 @@ static void test_fp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errno_shared), cmocka_unit_test(test_errno_endbr),
-		cmocka_unit_test(test_errno_static), cmocka_unit_test(test_errno_unknown),
-		cmocka_unit_test(test_restart),	     cmocka_unit_test(test_restarted_name),
-		cmocka_unit_test(test_modes),	     cmocka_unit_test(test_ucontext),
-		cmocka_unit_test(test_chain),	     cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_errno_shared),
+		cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static),
+		cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_errno_location),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_restarted_name),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_fp),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -3,6 +3,7 @@
 #include "injector/private.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -101,7 +102,7 @@ static enum rank rank_of(void (*wait)(void), bool blocks)
 		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
 	}
 	usleep(20000);
-	assert_int_equal(rank_threads(&p, &c, &n, &err), 0);
+	assert_int_equal(rank_threads(&p, false, &c, &n, &err), 0);
 	if (n) {
 		assert_int_equal(n, 1);
 		assert_int_equal(c[0].tid, child);
@@ -139,6 +140,25 @@ static void test_never(void **state)
 	assert_false(rank_never(SYS_read, none));
 }
 
+static void test_waits(void **state)
+{
+	static const long waits[] = { SYS_epoll_wait, SYS_poll,	   SYS_nanosleep,
+				      SYS_accept4,    SYS_recvmsg, SYS_rt_sigsuspend,
+				      SYS_wait4,      SYS_semop,   SYS_restart_syscall };
+	static const long others[] = { SYS_read,  SYS_openat,	   SYS_write,  SYS_mmap,  SYS_clone,
+				       SYS_close, SYS_sched_yield, SYS_getpid, SYS_fcntl, -1 };
+	const uint64_t none[6] = { 0 }, mutex[6] = { 0, FUTEX_WAIT_PRIVATE },
+		       condition[6] = { 0, FUTEX_WAIT_BITSET_PRIVATE | FUTEX_CLOCK_REALTIME };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		assert_true(rank_waits(waits[i], none));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(rank_waits(others[i], none));
+	assert_false(rank_waits(SYS_futex, mutex));
+	assert_true(rank_waits(SYS_futex, condition));
+}
+
 static void test_eintr(void **state)
 {
 	(void)state;
@@ -156,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_eintr),
+		cmocka_unit_test(test_waits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/decode.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#define PATHS_MAX 256
+#define SEEN_SIZE 8192 /* a power of two, twice as many as instructions are followed */
+#define INSNS_MAX (SEEN_SIZE / 2)
+
+/* What is known while a path is followed. */
+struct state {
+	uint64_t pc;
+	uint16_t known;
+	uint64_t regs[DECODE_REGS];
+	int64_t depth; /* of the stack, in bytes, since the function was entered */
+	bool canary;   /* the last instruction compared the stack's guard */
+};
+
+struct walk {
+	struct decode *d;
+	ZydisDecoder decoder;
+	uint64_t entry;
+	uint64_t highest; /* instruction seen so far */
+	bool line;
+	unsigned int left;
+	insn_fn *fn;
+	void *ctx;
+	size_t n_paths;
+	struct state paths[PATHS_MAX];
+	uint64_t seen[SEEN_SIZE];
+};
+
+static size_t fetch(struct decode *d, uint64_t addr, void *buf, size_t len)
+{
+	return d->read(d->ctx, addr, buf, len);
+}
+
+void decode_use_frames(struct decode *d, uint64_t hdr, uint64_t size)
+{
+	unsigned char head[12];
+	uint32_t count;
+
+	/* version 1; eh_frame_ptr pcrel sdata4; count udata4; table datarel sdata4 */
+	if (!hdr || size < sizeof(head) || fetch(d, hdr, head, sizeof(head)) != sizeof(head) ||
+	    memcmp(head, "\x01\x1b\x03\x3b", 4) != 0)
+		return;
+	memcpy(&count, head + 8, sizeof(count));
+	if (count > (size - sizeof(head)) / 8)
+		return;
+	d->fde_base = hdr;
+	d->fde_table = hdr + sizeof(head);
+	d->n_fdes = count;
+}
+
+static bool has_frame(struct decode *d, uint64_t addr)
+{
+	uint64_t low = 0, high = d->n_fdes;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+		int32_t start;
+
+		if (fetch(d, d->fde_table + 8 * mid, &start, sizeof(start)) != sizeof(start))
+			return false;
+		if (d->fde_base + (uint64_t)(int64_t)start == addr)
+			return true;
+		if (d->fde_base + (uint64_t)(int64_t)start < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return false;
+}
+
+/* True the first time. A line has no loops. A table that is full has seen everything. */
+static bool first_time(struct walk *w, uint64_t addr)
+{
+	size_t at = (size_t)((addr * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SEEN_SIZE;
+
+	if (w->line)
+		return true;
+	for (size_t i = 0; i < SEEN_SIZE; i++, at = (at + 1) % SEEN_SIZE) {
+		if (w->seen[at] == addr)
+			return false;
+		if (w->seen[at])
+			continue;
+		w->seen[at] = addr;
+		return true;
+	}
+	return false;
+}
+
+/* -1 for what is none of the sixteen. */
+static int reg_number(ZydisRegister reg)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+
+	if (ZydisRegisterGetClass(whole) != ZYDIS_REGCLASS_GPR64)
+		return -1;
+	return ZydisRegisterGetId(whole);
+}
+
+static bool reg_value(const struct state *s, ZydisRegister reg, uint64_t *value)
+{
+	int n = reg_number(reg);
+
+	if (n < 0 || !(s->known >> n & 1))
+		return false;
+	*value = s->regs[n];
+	return true;
+}
+
+static void set_reg(struct state *s, ZydisRegister reg, uint64_t value)
+{
+	int n = reg_number(reg);
+
+	if (n < 0 || ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, reg) < 32)
+		return;
+	if (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, reg) == 32)
+		value = (uint32_t)value;
+	s->known |= (uint16_t)(1u << n);
+	s->regs[n] = value;
+}
+
+/* What `op` takes or reads, as far as that is known before the instruction. */
+static bool address_of(const struct state *s, uint64_t next, const ZydisDecodedOperand *op,
+		       uint64_t *addr)
+{
+	uint64_t base = 0;
+
+	if (op->mem.index != ZYDIS_REGISTER_NONE || op->mem.segment == ZYDIS_REGISTER_FS ||
+	    op->mem.segment == ZYDIS_REGISTER_GS)
+		return false;
+	if (op->mem.base == ZYDIS_REGISTER_RIP)
+		base = next;
+	else if (op->mem.base != ZYDIS_REGISTER_NONE && !reg_value(s, op->mem.base, &base))
+		return false;
+	*addr = base + (op->mem.disp.has_displacement ? (uint64_t)op->mem.disp.value : 0);
+	return true;
+}
+
+static void note_memory(const struct state *s, const ZydisDecodedInstruction *zi,
+			const ZydisDecodedOperand *ops, struct insn *insn)
+{
+	for (size_t i = 0; i < zi->operand_count_visible; i++) {
+		const ZydisDecodedOperand *op = &ops[i];
+
+		if (op->type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		insn->has_memory = address_of(s, insn->next, op, &insn->memory);
+		insn->size = op->mem.type == ZYDIS_MEMOP_TYPE_MEM ? op->size / 8 : 0;
+		insn->reads = insn->size && (op->actions & ZYDIS_OPERAND_ACTION_MASK_READ);
+		insn->writes = insn->size && (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
+		insn->writes_constant = i == 0 && zi->operand_count_visible > 1 &&
+					ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+		insn->has_offset = !insn->has_memory && insn->reads && insn->size == 8 &&
+				   op->mem.index == ZYDIS_REGISTER_NONE &&
+				   op->mem.segment != ZYDIS_REGISTER_FS;
+		insn->offset = op->mem.disp.has_displacement ? op->mem.disp.value : 0;
+	}
+}
+
+static void track_stack(struct state *s, const ZydisDecodedInstruction *zi,
+			const ZydisDecodedOperand *ops)
+{
+	bool on_sp = zi->operand_count_visible == 2 && ops[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		     ops[0].reg.value == ZYDIS_REGISTER_RSP &&
+		     ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+
+	if (zi->mnemonic == ZYDIS_MNEMONIC_PUSH)
+		s->depth += 8;
+	else if (zi->mnemonic == ZYDIS_MNEMONIC_POP)
+		s->depth -= 8;
+	else if (zi->mnemonic == ZYDIS_MNEMONIC_SUB && on_sp)
+		s->depth += ops[1].imm.value.s;
+	else if (zi->mnemonic == ZYDIS_MNEMONIC_ADD && on_sp)
+		s->depth -= ops[1].imm.value.s;
+	else if (zi->mnemonic == ZYDIS_MNEMONIC_LEAVE)
+		s->depth = 0;
+}
+
+static bool forgets(const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_REGISTER && reg_number(op->reg.value) >= 0 &&
+	       (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
+}
+
+/* What a register gets, where that can be told: by mov, lea, xor with itself, a read of a GOT. */
+static bool result_of(struct walk *w, const struct state *s, const ZydisDecodedInstruction *zi,
+		      const ZydisDecodedOperand *ops, const struct insn *insn, uint64_t *value)
+{
+	if (zi->operand_count_visible != 2 || ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
+		return false;
+	if (zi->mnemonic == ZYDIS_MNEMONIC_LEA) {
+		*value = insn->memory;
+		return insn->has_memory;
+	}
+	if (ops[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+		if (zi->mnemonic == ZYDIS_MNEMONIC_MOV)
+			return reg_value(s, ops[1].reg.value, value);
+		return zi->mnemonic == ZYDIS_MNEMONIC_XOR && ops[0].reg.value == ops[1].reg.value;
+	}
+	if (zi->mnemonic != ZYDIS_MNEMONIC_MOV)
+		return false;
+	if (ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		*value = ops[1].imm.value.u;
+		return true;
+	}
+	return insn->has_memory && insn->size == sizeof(*value) &&
+	       ops[1].mem.base == ZYDIS_REGISTER_RIP &&
+	       fetch(w->d, insn->memory, value, sizeof(*value)) == sizeof(*value);
+}
+
+static void track_regs(struct walk *w, struct state *s, const ZydisDecodedInstruction *zi,
+		       const ZydisDecodedOperand *ops, const struct insn *insn)
+{
+	uint64_t value = 0;
+	bool known = result_of(w, s, zi, ops, insn, &value);
+
+	for (size_t i = 0; i < zi->operand_count; i++)
+		if (forgets(&ops[i]))
+			s->known &= (uint16_t) ~(1u << reg_number(ops[i].reg.value));
+	if (known)
+		set_reg(s, ops[0].reg.value, value);
+}
+
+static void push_path(struct walk *w, const struct state *s, uint64_t pc)
+{
+	if (w->n_paths == PATHS_MAX)
+		return;
+	w->paths[w->n_paths] = *s;
+	w->paths[w->n_paths++].pc = pc;
+}
+
+/*
+ * Does a jump leave the function? A function ends with one where its stack is
+ * as at its entry. A conditional jump leads to a part the compiler deems
+ * unlikely, which has a frame of its own.
+ */
+static bool is_tail(struct walk *w, const struct state *s, uint64_t target)
+{
+	if (target == w->entry)
+		return false;
+	if (w->d->n_fdes)
+		return has_frame(w->d, target);
+	return !s->depth && target % 16 == 0 && (target < w->entry || target > w->highest);
+}
+
+#define CANARY 0x28 /* of the thread's control block: the guard of the stack protector */
+
+static bool reads_canary(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
+{
+	for (size_t i = 0; i < zi->operand_count_visible; i++)
+		if (ops[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+		    ops[i].mem.segment == ZYDIS_REGISTER_FS && ops[i].mem.disp.value == CANARY)
+			return true;
+	return false;
+}
+
+static bool branch_target(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops,
+			  uint64_t next, uint64_t *target)
+{
+	if (!zi->operand_count_visible || ops[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+	    !ops[0].imm.is_relative)
+		return false;
+	*target = next + (uint64_t)ops[0].imm.value.s;
+	return true;
+}
+
+/* Tell what kind it is; false when the path ends here. */
+static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruction *zi,
+		     const ZydisDecodedOperand *ops, struct insn *insn)
+{
+	uint64_t target = 0;
+	bool direct = branch_target(zi, ops, insn->next, &target);
+
+	switch (zi->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		insn->kind = direct ? INSN_CALL : INSN_CALL_INDIRECT;
+		insn->target = target;
+		return true;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		if (direct && (w->line || is_tail(w, s, target))) {
+			insn->kind = INSN_TAIL;
+			insn->target = target;
+		} else if (direct) {
+			push_path(w, s, target);
+		} else if (!direct && s->depth <= 0) {
+			insn->kind = INSN_CALL_INDIRECT; /* a tail call, or a switch */
+		}
+		return false;
+	case ZYDIS_CATEGORY_COND_BR:
+		/* Where the guard was overwritten a call follows that never returns. */
+		if (direct && !w->line && !s->canary)
+			push_path(w, s, target);
+		return !w->line;
+	case ZYDIS_CATEGORY_SYSCALL:
+		insn->kind = INSN_SYSCALL;
+		return true;
+	case ZYDIS_CATEGORY_RET:
+	case ZYDIS_CATEGORY_INTERRUPT:
+		return false;
+	default:
+		return zi->mnemonic != ZYDIS_MNEMONIC_UD2 && zi->mnemonic != ZYDIS_MNEMONIC_HLT;
+	}
+}
+
+/* A call leaves what belongs to the caller, and changes everything else. */
+static void after_call(struct state *s)
+{
+	s->known &= 1u << INSN_RBX | 1u << INSN_RBP | 0xf000;
+}
+
+/* Behind the last call of a function that never returns, another function begins. */
+static bool is_next(struct walk *w, uint64_t pc)
+{
+	return pc != w->entry && pc % 16 == 0 && w->d->n_fdes && has_frame(w->d, pc);
+}
+
+/* Of this walk, and of all of them: a target must not make us decode for ever. */
+static bool may_go_on(struct walk *w)
+{
+	if (!w->left || !w->d->left)
+		return false;
+	w->left--;
+	w->d->left--;
+	return true;
+}
+
+static int follow(struct walk *w, struct state *s)
+{
+	for (bool more = true; more && may_go_on(w) && first_time(w, s->pc);) {
+		unsigned char bytes[ZYDIS_MAX_INSTRUCTION_LENGTH];
+		ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+		size_t len = fetch(w->d, s->pc, bytes, sizeof(bytes));
+		struct insn insn = { .addr = s->pc, .known = s->known };
+		ZydisDecodedInstruction zi;
+		int ret;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, bytes, len, &zi, ops)))
+			return 0;
+		insn.next = s->pc + zi.length;
+		memcpy(insn.regs, s->regs, sizeof(insn.regs));
+		if (s->pc > w->highest)
+			w->highest = s->pc;
+		note_memory(s, &zi, ops, &insn);
+		more = classify(w, s, &zi, ops, &insn);
+		ret = w->fn(w->ctx, &insn);
+		if (ret)
+			return ret;
+		track_stack(s, &zi, ops);
+		track_regs(w, s, &zi, ops, &insn);
+		if (insn.kind == INSN_CALL || insn.kind == INSN_CALL_INDIRECT)
+			after_call(s);
+		s->canary = reads_canary(&zi, ops);
+		s->pc = insn.next;
+		more = more && !is_next(w, s->pc);
+	}
+	return 0;
+}
+
+static int walk_from(struct walk *w)
+{
+	int ret = 0;
+
+	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	push_path(w, &(struct state){ 0 }, w->entry);
+	while (w->n_paths && w->left && !ret) {
+		struct state s = w->paths[--w->n_paths];
+
+		ret = follow(w, &s);
+	}
+	return ret;
+}
+
+static int walk(struct decode *d, uint64_t addr, bool line, unsigned int max, insn_fn *fn,
+		void *ctx)
+{
+	struct walk w; /* large, and much of it is not needed */
+
+	w.d = d;
+	w.entry = w.highest = addr;
+	w.line = line;
+	w.left = max < INSNS_MAX ? max : INSNS_MAX;
+	w.fn = fn;
+	w.ctx = ctx;
+	w.n_paths = 0;
+	if (!line)
+		memset(w.seen, 0, sizeof(w.seen));
+	return walk_from(&w);
+}
+
+int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx)
+{
+	return walk(d, entry, false, max, fn, ctx);
+}
+
+int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx)
+{
+	return walk(d, addr, true, max, fn, ctx);
+}
+
+uint64_t decode_stub(struct decode *d, uint64_t addr)
+{
+	static const char endbr64[] = "\xf3\x0f\x1e\xfa";
+	unsigned char code[16];
+	const unsigned char *c = code;
+	int32_t displacement;
+
+	if (fetch(d, addr, code, sizeof(code)) != sizeof(code))
+		return 0;
+	if (!memcmp(c, endbr64, 4))
+		c += 4;
+	if (*c == 0xf2) /* bnd */
+		c++;
+	if (c[0] != 0xff || c[1] != 0x25)
+		return 0;
+	memcpy(&displacement, c + 2, sizeof(displacement));
+	return addr + (uint64_t)(c + 6 - code) + (uint64_t)(int64_t)displacement;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to target/: what a function of the target does, instruction by
+ * instruction. x86-64 alone; decoded by Zydis.
+ *
+ * The bytes may be anything: what cannot be decoded ends a path, and every
+ * walk is bounded.
+ */
+#ifndef TARGET_DECODE_H
+#define TARGET_DECODE_H
+
+#include "target/image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers that carry arguments, as the instruction set numbers them. */
+enum insn_reg { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI };
+#define DECODE_REGS 16
+
+enum insn_kind {
+	INSN_OTHER,
+	INSN_CALL,	    /* of `target` */
+	INSN_CALL_INDIRECT, /* of what a register or memory says */
+	INSN_TAIL,	    /* a jump to another function, at `target` */
+	INSN_SYSCALL,
+};
+
+struct insn {
+	enum insn_kind kind;
+	uint64_t addr, next;
+	uint64_t target;   /* INSN_CALL, INSN_TAIL */
+	bool has_memory;   /* it reads or writes memory at a known address: */
+	uint64_t memory;   /* this */
+	unsigned int size; /* so many bytes of it; 0: it only takes the address */
+	bool reads, writes;
+	bool writes_constant;
+	bool has_offset; /* it reads 8 bytes through a register that holds nobody knows what, */
+	int64_t offset;	 /* so far from where it points */
+	uint16_t known;	 /* before it: which registers hold a known value, a bit for each */
+	uint64_t regs[DECODE_REGS];
+};
+
+/* Where the code comes from. */
+struct decode {
+	/* Copy up to `len` bytes of the target at `addr`; their number. */
+	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	void *ctx;
+	unsigned int left;	    /* how many more instructions are looked at, in all walks */
+	uint64_t fde_table, n_fdes; /* private: the sorted table of an .eh_frame_hdr */
+	uint64_t fde_base;
+};
+
+/* Use the .eh_frame_hdr at `hdr`, of `size` bytes, to tell where functions start. */
+void decode_use_frames(struct decode *d, uint64_t hdr, uint64_t size);
+
+/*
+ * Call `fn` for the instructions of the function that starts at `entry`, in
+ * the order of its paths, each once; stops early when fn returns non-zero, and
+ * returns that. At most `max` instructions.
+ */
+typedef int insn_fn(void *ctx, const struct insn *insn);
+int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx);
+
+/* The same for what is executed in a row from `addr` on, up to a jump. */
+int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx);
+
+/* Where a stub of the kind that linkers make (PLT) jumps through; 0 if none is at `addr`. */
+uint64_t decode_stub(struct decode *d, uint64_t addr);
+
+static inline bool insn_reg_is(const struct insn *insn, enum insn_reg reg, uint64_t value)
+{
+	return (insn->known >> reg & 1) && insn->regs[reg] == value;
+}
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
+#include "target/image_reloc.h"
+#include "target/jemalloc_scan.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+
+#define DEPTH 3 /* from the handler to the call of prof_dump */
+#define CREAT_INSNS 64
+
+struct dump {
+	struct scan *scan;
+	uint64_t found;
+	const char *reg;
+	bool ambiguous;
+};
+
+static int is_creat_call(void *ctx, const struct insn *insn)
+{
+	(void)ctx;
+	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_RAX, SYS_creat);
+}
+
+/* creat(3) by name where the linker has not looked it up yet, else by what it does. */
+static bool calls_creat(struct scan *s, const struct insn *insn)
+{
+	uint64_t slot = insn->kind == INSN_CALL_INDIRECT ? insn->memory
+							 : decode_stub(&s->code, insn->target);
+	uint64_t callee = scan_callee(s, insn);
+	char name[32];
+
+	if (!callee)
+		return false;
+	if (slot && scan_in_image(s, callee) &&
+	    image_reloc_name(s->image, slot, name, sizeof(name)))
+		return !strcmp(name, "creat") || !strcmp(name, "creat64");
+	return decode_function(&s->code, callee, CREAT_INSNS, is_creat_call, NULL);
+}
+
+static int note_creat(void *ctx, const struct insn *insn)
+{
+	return insn->kind != INSN_OTHER && insn->kind != INSN_SYSCALL && calls_creat(ctx, insn);
+}
+
+/*
+ * To dump into a file of this name, and not for leaks: prof_dump(tsd, true,
+ * filename, false), and before 4.0, and where the compiler drops the first
+ * argument, prof_dump(true, filename, false).
+ */
+static const char *name_register(const struct insn *insn)
+{
+	if (insn_reg_is(insn, INSN_RSI, 1) && insn_reg_is(insn, INSN_RCX, 0))
+		return "rdx";
+	if (insn_reg_is(insn, INSN_RDI, 1) && insn_reg_is(insn, INSN_RDX, 0))
+		return "rsi";
+	return NULL;
+}
+
+/* It makes the file by itself, or, before 5.3.0, has a function for that. */
+static int note_site(void *ctx, const struct insn *insn)
+{
+	struct dump *d = ctx;
+	const char *reg = name_register(insn);
+
+	if ((insn->kind != INSN_CALL && insn->kind != INSN_TAIL) || !reg ||
+	    insn->target == d->found || !scan_reach(d->scan, insn->target, 1, note_creat, d->scan))
+		return 0;
+	d->ambiguous |= d->found != 0;
+	d->found = insn->target;
+	d->reg = reg;
+	return 0;
+}
+
+uint64_t scan_prof_dump(struct scan *s, const char **reg)
+{
+	uint64_t handler = s->n_trees == 1 ? ctl_tree_handler(&s->tree, "prof.dump") : 0;
+	struct dump d = { .scan = s };
+
+	if (!handler)
+		return 0;
+	scan_reach(s, handler, DEPTH, note_site, &d);
+	if (!d.found || d.ambiguous)
+		return 0;
+	*reg = d.reg;
+	return d.found;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to target/: jemalloc in an image that has no symbols for it. Every
+ * address is found by one rule and confirmed by another one that does not
+ * depend on it; where they disagree there is no answer.
+ */
+#ifndef TARGET_JEMALLOC_SCAN_H
+#define TARGET_JEMALLOC_SCAN_H
+
+#include "target/ctl_tree.h"
+#include "target/decode.h"
+#include "target/image.h"
+
+#include <sys/types.h>
+
+/* What the rules look at. Some 128 KiB; not to be copied. */
+struct scan {
+	struct image *image;
+	struct peek memory;
+	unsigned int n_trees;
+	struct ctl_tree tree; /* if n_trees is 1 */
+	struct decode code;
+};
+
+void scan_open(struct scan *s, struct image *img, pid_t pid);
+
+bool scan_in_image(const struct scan *s, uint64_t addr);
+bool scan_in_code(const struct scan *s, uint64_t addr);
+
+/* The function that `insn` calls, through a stub or not; 0 if it calls none, or nobody knows. */
+uint64_t scan_callee(struct scan *s, const struct insn *insn);
+
+/*
+ * Call `fn` for the instructions of `entry` and of the functions of the image
+ * that it calls, up to `depth` calls away; stops early when fn returns
+ * non-zero, and returns that.
+ */
+int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, void *ctx);
+
+/*
+ * The variable behind opt.prof: the byte that its handler reads, which what
+ * handles prof.dump reads as well. 0 if unknown.
+ */
+uint64_t scan_opt_prof(struct scan *s);
+
+/*
+ * The variable behind prof.active: the one byte that what handles it both
+ * reads and sets, another one than that of prof.thread_active_init. 0 if
+ * unknown.
+ */
+uint64_t scan_prof_active(struct scan *s);
+
+/*
+ * mallctl in an image that exports no such name: what the places that name
+ * "opt.abort" and its like call next, if it looks that name up in the tree and
+ * calls a handler. `said` receives what was found where that fails, and 0 is
+ * returned.
+ */
+uint64_t scan_mallctl(struct scan *s, char *said, size_t size);
+
+/*
+ * malloc_stats_print: what is called with two null pointers, as it is at exit,
+ * and calls the function that names the report's first line. 0 if unknown.
+ */
+uint64_t scan_stats_print(struct scan *s, uint64_t mallctl);
+
+/*
+ * Where jemalloc's code lies in a program that holds it, as far as that is
+ * known: from the first to the last of mallctl and all that handles its names.
+ * Its functions before and behind are not among it.
+ */
+void scan_text(struct scan *s, uint64_t mallctl, struct range *text);
+
+/*
+ * prof_dump: the function within reach of prof.dump's handler that is called
+ * to dump a profile and nothing else, if that makes a file by creat(2), or
+ * what it calls does. *reg is the register that holds the file's name. 0 if
+ * unknown.
+ */
+uint64_t scan_prof_dump(struct scan *s, const char **reg);
+
+#endif

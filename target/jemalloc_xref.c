@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the code's references to strings tell: jemalloc itself reads dozens of
+ * its values by name to report them, and who does that calls mallctl. Only the
+ * file is searched, each byte once, however large it is.
+ */
+#include "target/image_file.h"
+#include "target/jemalloc_scan.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRINGS_MAX 256
+#define TARGETS_MAX 64
+#define TRIES_MAX (4u << 20) /* words that might be a name */
+#define VOTES_MIN 4
+#define LINE_MAX_ 24 /* instructions from the name to the call */
+#define LOOKUP_DEPTH 2
+#define CTL_OFFSET 32 /* of the handler in a node */
+/* One object file holds both, but a linker may put cold code elsewhere. */
+#define NEAR (UINT64_C(4) << 20)
+
+/* Names that jemalloc reads in every version from 4.0 on, each by itself. */
+static const char *const names[] = {
+	"opt.abort",	   "opt.narenas",    "opt.dss",		"opt.stats_print",
+	"opt.junk",	   "opt.zero",	     "opt.utrace",	"opt.xmalloc",
+	"opt.tcache",	   "opt.prof",	     "opt.prof_prefix", "opt.prof_active",
+	"opt.prof_accum",  "opt.prof_gdump", "opt.prof_final",	"opt.prof_leak",
+	"config.debug",	   "config.fill",    "config.utrace",	"config.xmalloc",
+	"arenas.quantum",  "arenas.page",    "arenas.nbins",	"arenas.narenas",
+	"stats.allocated", "stats.active",   "stats.metadata",	"stats.resident",
+	"stats.mapped",	   "stats.retained",
+};
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+_Static_assert(N_NAMES <= 32, "a bit for each");
+
+static const char first_line[] = "___ Begin jemalloc statistics ___";
+
+struct target {
+	uint64_t addr;
+	uint32_t names; /* that it is called with */
+};
+
+struct xrefs {
+	struct scan *scan;
+	struct {
+		uint64_t addr;
+		unsigned int name;
+	} strings[STRINGS_MAX];
+	size_t n_strings;
+	unsigned int tries; /* bounded */
+	uint64_t low, high; /* of their addresses */
+	struct target targets[TARGETS_MAX];
+	size_t n_targets;
+	unsigned int name; /* the one whose use is followed, */
+	uint64_t string;   /* and where it stands */
+};
+
+static void add_string(struct xrefs *x, const char *s, size_t len, uint64_t addr)
+{
+	for (unsigned int i = 0; i < N_NAMES; i++) {
+		size_t size = strlen(names[i]) + 1;
+
+		if (len < size || memcmp(s, names[i], size) != 0 || x->n_strings == STRINGS_MAX)
+			continue;
+		x->strings[x->n_strings].addr = addr;
+		x->strings[x->n_strings++].name = i;
+	}
+}
+
+static int search_strings(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			  uint64_t addr)
+{
+	const char *end = bytes + len, *at = bytes;
+	struct xrefs *x = ctx;
+
+	if ((pflags & PF_X) && x->n_strings)
+		return 0;
+	while ((at = memchr(at, '.', (size_t)(end - at)))) {
+		const char *start = at;
+
+		while (start > bytes && at - start < 8 && start[-1])
+			start--;
+		if ((start == bytes || !start[-1]) && x->tries++ < TRIES_MAX)
+			add_string(x, start, (size_t)(end - start),
+				   addr + (uint64_t)(start - bytes));
+		at++;
+	}
+	return 0;
+}
+
+static void bound_strings(struct xrefs *x)
+{
+	x->low = UINT64_MAX;
+	for (size_t i = 0; i < x->n_strings; i++) {
+		if (x->strings[i].addr < x->low)
+			x->low = x->strings[i].addr;
+		if (x->strings[i].addr > x->high)
+			x->high = x->strings[i].addr;
+	}
+}
+
+static void vote(struct xrefs *x, uint64_t target)
+{
+	size_t i = 0;
+
+	if (!scan_in_code(x->scan, target))
+		return;
+	while (i < x->n_targets && x->targets[i].addr != target)
+		i++;
+	if (i == TARGETS_MAX)
+		return;
+	if (i == x->n_targets)
+		x->targets[x->n_targets++] = (struct target){ .addr = target };
+	x->targets[i].names |= UINT32_C(1) << x->name;
+}
+
+static int follow_use(void *ctx, const struct insn *insn)
+{
+	struct xrefs *x = ctx;
+
+	if ((insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT) ||
+	    !insn_reg_is(insn, INSN_RDI, x->string))
+		return 0;
+	vote(x, scan_callee(x->scan, insn));
+	return 1;
+}
+
+static void note_use(struct xrefs *x, uint64_t string, uint64_t code)
+{
+	if (string < x->low || string > x->high)
+		return;
+	for (size_t i = 0; i < x->n_strings; i++) {
+		if (x->strings[i].addr != string)
+			continue;
+		x->name = x->strings[i].name;
+		x->string = string;
+		decode_line(&x->scan->code, code, LINE_MAX_, follow_use, x);
+		return;
+	}
+}
+
+/* lea r64, [rip + n] */
+static void search_lea(struct xrefs *x, const char *bytes, size_t len, uint64_t addr)
+{
+	int32_t n;
+
+	for (size_t i = 1; i + 6 <= len; i++) {
+		const char *hit = memchr(bytes + i, 0x8d, len - 5 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - bytes);
+		if ((hit[-1] & 0xfb) != 0x48 || (hit[1] & 0xc7) != 0x05)
+			continue;
+		memcpy(&n, hit + 2, sizeof(n));
+		note_use(x, addr + i + 6 + (uint64_t)(int64_t)n, addr + i - 1);
+	}
+}
+
+/* mov edi, n */
+static void search_mov(struct xrefs *x, const char *bytes, size_t len, uint64_t addr)
+{
+	uint32_t n;
+
+	for (size_t i = 0; i + 5 <= len; i++) {
+		const char *hit = memchr(bytes + i, 0xbf, len - 4 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - bytes);
+		memcpy(&n, hit + 1, sizeof(n));
+		note_use(x, n, addr + i);
+	}
+}
+
+static int search_uses(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
+{
+	struct xrefs *x = ctx;
+
+	if (!(pflags & PF_X))
+		return 0;
+	search_lea(x, bytes, len, addr);
+	if (x->scan->image->type == ET_EXEC)
+		search_mov(x, bytes, len, addr);
+	return 0;
+}
+
+/* The winner, if it has no rival. */
+static uint64_t count_votes(const struct xrefs *x, char *said, size_t size)
+{
+	const struct target *best = NULL, *second = NULL;
+	int n, n_second;
+
+	for (size_t i = 0; i < x->n_targets; i++) {
+		const struct target *t = &x->targets[i];
+
+		if (!best || __builtin_popcount(t->names) > __builtin_popcount(best->names)) {
+			second = best;
+			best = t;
+		} else if (!second ||
+			   __builtin_popcount(t->names) > __builtin_popcount(second->names)) {
+			second = t;
+		}
+	}
+	n = best ? __builtin_popcount(best->names) : 0;
+	n_second = second ? __builtin_popcount(second->names) : 0;
+	if (n < VOTES_MIN)
+		snprintf(said, size, "no function is called with %d names of its options",
+			 VOTES_MIN);
+	else if (n < 2 * n_second)
+		snprintf(said, size, "%#llx and %#llx are both called with names of its options",
+			 (unsigned long long)best->addr, (unsigned long long)second->addr);
+	else
+		return best->addr;
+	return 0;
+}
+
+/* Does what follows look a name up in the tree, and call the handler that it finds? */
+struct lookup {
+	const struct ctl_tree *tree;
+	bool uses_tree, calls, reads_handler;
+};
+
+static int note_lookup(void *ctx, const struct insn *insn)
+{
+	struct lookup *l = ctx;
+	uint64_t at = insn->memory - l->tree->root;
+
+	/* The whole node, or a part of it that the compiler knew: its children. */
+	l->uses_tree |=
+		insn->has_memory && (at < CTL_OFFSET + 8 || insn->memory == l->tree->children);
+	for (unsigned int i = 0; i < DECODE_REGS; i++)
+		l->uses_tree |= insn_reg_is(insn, i, l->tree->root) ||
+				insn_reg_is(insn, i, l->tree->children);
+	l->reads_handler |= insn->has_offset && insn->offset == CTL_OFFSET;
+	l->calls |= insn->kind == INSN_CALL_INDIRECT && !insn->has_memory;
+	return 0;
+}
+
+static bool is_lookup(struct scan *s, uint64_t mallctl)
+{
+	struct lookup deep = { .tree = &s->tree }, near = { .tree = &s->tree };
+
+	scan_reach(s, mallctl, LOOKUP_DEPTH, note_lookup, &deep);
+	scan_reach(s, mallctl, LOOKUP_DEPTH - 1, note_lookup, &near);
+	return deep.uses_tree && near.reads_handler && near.calls;
+}
+
+uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
+{
+	struct xrefs x = { .scan = s };
+	uint64_t mallctl;
+
+	if (s->n_trees != 1) {
+		snprintf(said, size, "%s tree of mallctl's names is in its data",
+			 s->n_trees ? "more than one" : "no");
+		return 0;
+	}
+	image_each_segment(s->image, search_strings, &x);
+	bound_strings(&x);
+	image_each_segment(s->image, search_uses, &x);
+	mallctl = count_votes(&x, said, size);
+	if (!mallctl || is_lookup(s, mallctl))
+		return mallctl;
+	snprintf(said, size,
+		 "references to strings say that it is at %#llx, which does not look names up in "
+		 "the tree at %#llx",
+		 (unsigned long long)mallctl, (unsigned long long)s->tree.root);
+	return 0;
+}
+
+struct report {
+	struct scan *scan;
+	uint64_t mallctl;
+	uint64_t line; /* where the report's first line stands */
+	uint64_t found;
+	bool ambiguous;
+	bool names_line; /* of the function being looked at */
+	uint64_t candidate;
+};
+
+static int note_line(void *ctx, const struct insn *insn)
+{
+	struct report *r = ctx;
+
+	r->names_line |= insn->has_memory && insn->memory == r->line;
+	for (unsigned int i = 0; i < DECODE_REGS; i++)
+		r->names_line |= insn_reg_is(insn, i, r->line);
+	return r->names_line;
+}
+
+static int note_candidate(void *ctx, const struct insn *insn)
+{
+	struct report *r = ctx;
+
+	if (insn->kind == INSN_OTHER)
+		return 0;
+	if (insn_reg_is(insn, INSN_RDI, 0) && insn_reg_is(insn, INSN_RSI, 0))
+		r->candidate = scan_callee(r->scan, insn);
+	return 1;
+}
+
+static void try_call(struct report *r, uint64_t addr)
+{
+	r->candidate = 0;
+	decode_line(&r->scan->code, addr, LINE_MAX_, note_candidate, r);
+	if (!r->candidate || r->candidate == r->found || !scan_in_code(r->scan, r->candidate))
+		return;
+	r->names_line = false;
+	scan_reach(r->scan, r->candidate, 1, note_line, r);
+	if (!r->names_line)
+		return;
+	r->ambiguous |= r->found != 0;
+	r->found = r->candidate;
+}
+
+/* xor esi, esi or xor edi, edi: the first of the two. */
+static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			uint64_t addr)
+{
+	struct report *r = ctx;
+	size_t i = 0, end = len;
+
+	if (!(pflags & PF_X) || addr > r->mallctl || r->mallctl - addr >= len)
+		return 0;
+	if (r->mallctl - addr > NEAR)
+		i = (size_t)(r->mallctl - addr - NEAR);
+	if (end > r->mallctl - addr + NEAR)
+		end = (size_t)(r->mallctl - addr + NEAR);
+	for (; i + 2 <= end; i++) {
+		const char *hit = memchr(bytes + i, 0x31, end - 1 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - bytes);
+		if (hit[1] == (char)0xf6 || hit[1] == (char)0xff)
+			try_call(r, addr + i);
+	}
+	return 0;
+}
+
+uint64_t scan_stats_print(struct scan *s, uint64_t mallctl)
+{
+	struct report r = { .scan = s, .mallctl = mallctl };
+
+	r.line = image_search(s->image, PF_R, first_line, strlen(first_line));
+	if (!r.line)
+		return 0;
+	image_each_segment(s->image, search_calls, &r);
+	return r.ambiguous ? 0 : r.found;
+}

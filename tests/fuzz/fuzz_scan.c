@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The search for a jemalloc without symbols, in a file that somebody else made. */
+#include "target/image_file.h"
+#include "target/image_reloc.h"
+#include "target/jemalloc_scan.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIZE_MAX_ 65536 /* what is read from memory instead of a file, like the vdso */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void use(struct image *img)
+{
+	static struct scan scan;
+	char said[200] = "", name[64];
+	const char *reg;
+	struct range text;
+	uint64_t mallctl;
+
+	scan_open(&scan, img, getpid());
+	mallctl = scan_mallctl(&scan, said, sizeof(said));
+	if (mallctl ? mallctl < img->start || mallctl >= img->end : !*said)
+		abort();
+	scan_stats_print(&scan, img->start + 0x1000);
+	scan_opt_prof(&scan);
+	scan_prof_active(&scan);
+	scan_prof_dump(&scan, &reg);
+	scan_text(&scan, img->start + 0x1000, &text);
+	image_reloc_name(img, img->start + 0x3000, name, sizeof(name));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint64_t start = (uint64_t)(uintptr_t)data;
+	struct range exec = { start, start + size };
+	struct image img = { .path = "fuzz",
+			     .start = exec.start,
+			     .end = exec.end,
+			     .bias = exec.start,
+			     .exec = &exec,
+			     .n_exec = 1,
+			     .elf_class = ELFCLASS64,
+			     .machine = EM_X86_64,
+			     .eh_frame_hdr = start + size / 2,
+			     .eh_frame_hdr_size = size / 2 };
+	struct map map = { .start = start, .end = start + size };
+
+	if (!size || size > SIZE_MAX_)
+		return 0;
+	img.file = image_file_new(getpid(), &map);
+	if (!img.file)
+		return 0;
+	use(&img);
+	image_file_free(img.file);
+	return 0;
+}

@@ -1,0 +1,166 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every linkage of jemalloc, every prefix, with symbols and without: found, at the addresses
+# that nm(1) tells of the twin that was not stripped, and of use.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+M=$VICTIMS/matrix
+declare -A prefix_of=([none]='' [je]=je_ [rjem]=_rjem_ [duckdb]=duckdb_je_)
+declare -A pids=()
+
+# What can sample: jemalloc's unwinder ends a static program that has prof:true.
+works=(shared preload pie)
+looks=(static-pie static static-hdr)
+
+# start LINKAGE PREFIX SYMBOLS ('' or .stripped)
+start()
+{
+	local libs=$M${3:+/stripped}
+
+	case $1 in
+	shared) wrap=(env LD_LIBRARY_PATH="$libs") && start_victim "$M/shared-$2$3" 3 ;;
+	preload) wrap=(env LD_PRELOAD="$libs/libjemalloc-$2.so") && start_victim idle-plain 3 ;;
+	*) start_victim "$M/$1-$2$3" 3 ;;
+	esac
+	wrap=()
+	pids["$1-$2$3"]=$pid
+}
+
+# where FILE PID: the address at which the image lies that nm(1) counts from 0
+where()
+{
+	case $(readelf -h "$1") in *'EXEC (Exec'*) echo 0 && return ;; esac
+	awk -v name="${1##*/}" '{ n = $6; sub(".*/", "", n); sub("[.]stripped$", "", n) }
+		n == name { sub("-.*", "", $1); print $1; exit }' "/proc/$2/maps"
+}
+
+# addresses FILE PID SYMBOL...: "0x..." of each in the process
+addresses()
+{
+	local base value names=("${@:3}") name
+
+	base=$(where "$1" "$2")
+	declare -A at=()
+	while read -r value _ name; do
+		at[$name]=$((16#$value + 16#$base))
+	done < <(nm --defined-only "$1" | grep -E " ($(IFS='|' && echo "${names[*]}"))\$")
+	for name in "${names[@]}"; do
+		printf '%#x\n' "${at[$name]:-0}"
+	done | paste -sd ' '
+}
+
+# found NAME LINKAGE PREFIX SYMBOLS: status tells what nm tells
+found()
+{
+	local name=$1 linkage=$2 prefix=${prefix_of[$3]} twin=$M/$2-$3 by=symbols kind=static
+	local pid=${pids[$1]}
+
+	case $linkage in
+	shared | preload) twin=$M/libjemalloc-$3.so kind=$linkage ;;
+	*) [ -z "$4" ] || { by=scan && prefix=; } ;;
+	esac
+	ctl_ok "$name: status" status "$pid" --json || return
+	is "$(json '[.jemalloc.found_by, .linkage, .prefix, .jemalloc.names] | join(" ")')" \
+		"$by $kind $prefix 204" "$name: what it is"
+	is "$(json '.jemalloc | [.mallctl, .malloc_stats_print, .opt_prof, .prof_active, .prof_dump] | join(" ")')" \
+		"$(addresses "$twin" "$pid" "${prefix_of[$3]}"{mallctl,malloc_stats_print} \
+			je_{opt_prof,prof_active_state} prof_dump)" "$name: where it is"
+	is "$(json .jemalloc.prof_dump_file)" rdx "$name: the register of the dump's name"
+}
+
+each()
+{
+	local linkage prefix symbols
+
+	for prefix in none je rjem duckdb; do
+		for linkage in "${cells[@]}"; do
+			# One prefix tells what the table of frames changes.
+			[[ $linkage != static-hdr || $prefix = none ]] || continue
+			for symbols in '' .stripped; do
+				"$1" "$linkage-$prefix$symbols" "$linkage" "$prefix" "$symbols"
+			done
+		done
+	done
+}
+
+begin()
+{
+	start "$2" "$3" "$4"
+	snapshot "$pid"
+}
+
+activate()
+{
+	ctl_ok "$1: activate" activate "${pids[$1]}" --json
+	is "$(json .changed)" true "$1: changed"
+}
+
+dump()
+{
+	local pid=${pids[$1]}
+
+	ctl_ok "$1: dump" dump "$pid" -o "$T/$1.heap"
+	ok "$1: a profile" is_profile "$T/$1.heap"
+	like "$(stacks_of "$T/$1.heap" | wc -l)" '^[1-9]' "$1: with stacks"
+	[ -n "$4" ] || return
+	ctl_ok "$1: stats" stats "$pid" -f json
+	like "$(json .jemalloc.version)" '^5\.' "$1: stats is jemalloc's document"
+}
+
+finish()
+{
+	assert_untouched "${pids[$1]}" "$1: untouched"
+	stop_target "${pids[$1]}"
+}
+
+# In a static program without symbols calls are made in a thread that waits; profiling is off.
+refuse()
+{
+	local pid=${pids[$1]}
+
+	ctl_fails 6 'opt.prof is false' "$1: no profiling" activate "$pid"
+	[ -n "$4" ] || return
+	ctl_ok "$1: get" get "$pid" arenas.narenas --json
+	is "$(json .mode)" inline "$1: in a thread of its own"
+}
+
+export MALLOC_CONF=$PROF
+cells=("${works[@]}")
+each begin
+each found
+each activate
+sleep 0.5
+each dump
+each finish
+
+MALLOC_CONF=''
+cells=("${looks[@]}")
+each begin
+each found
+each refuse
+pid=${pids[static-none.stripped]}
+ctl_fails 1 'no pthread_create' 'static: what needs a thread' stats "$pid"
+each finish
+
+# The first call confirms what was found: a version that is another one ends it.
+start pie none .stripped
+snapshot "$pid"
+ok 'another version in memory' python3 - "$pid" "$M/pie-none.stripped" "$(where "$M/pie-none" "$pid")" <<'EOF'
+import sys
+at = open(sys.argv[2], "rb").read().index(b"5.3.0-0-g")
+with open(f"/proc/{sys.argv[1]}/mem", "r+b", 0) as mem:
+    mem.seek(int(sys.argv[3], 16) + at)
+    mem.write(b"5.3.9")
+EOF
+ctl_fails 5 "is not jemalloc's mallctl.*5\.3\.9.*5\.3\.0" 'not confirmed' activate "$pid"
+assert_untouched "$pid" 'not confirmed: untouched'
+stop_target "$pid"
+
+# Strings alone are not enough, nor is somebody who is called with them.
+start_victim "$M/words"
+snapshot "$pid"
+ctl_fails 5 'seems to contain jemalloc.* no tree' 'words: no jemalloc' activate "$pid"
+assert_untouched "$pid" 'words: untouched'
+
+done_testing

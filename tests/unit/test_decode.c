@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/decode.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BASE 0x401000
+
+/* The bytes of a target at BASE, and what was seen of them. */
+struct code {
+	const char *bytes;
+	size_t len;
+	struct insn seen[64];
+	size_t n;
+};
+
+static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct code *c = ctx;
+
+	if (addr < BASE || addr - BASE >= c->len)
+		return 0;
+	if (len > c->len - (addr - BASE))
+		len = c->len - (addr - BASE);
+	memcpy(buf, c->bytes + (addr - BASE), len);
+	return len;
+}
+
+static int see(void *ctx, const struct insn *insn)
+{
+	struct code *c = ctx;
+
+	assert_true(c->n < 64);
+	c->seen[c->n++] = *insn;
+	return 0;
+}
+
+static struct code walk(const char *bytes, size_t len)
+{
+	struct code c = { .bytes = bytes, .len = len };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
+
+	assert_int_equal(decode_function(&d, BASE, 1000, see, &c), 0);
+	return c;
+}
+#define WALK(bytes) walk(bytes, sizeof(bytes) - 1)
+
+static void test_memory(void **state)
+{
+	struct code c;
+
+	(void)state;
+	/* sub rsp, 24; movzx esi, byte [rip + 0x100]; ret */
+	c = WALK("\x48\x83\xec\x18\x0f\xb6\x35\x00\x01\x00\x00\xc3");
+	assert_int_equal(c.n, 3);
+	assert_true(c.seen[1].has_memory && c.seen[1].reads && !c.seen[1].writes);
+	assert_int_equal(c.seen[1].size, 1);
+	assert_int_equal(c.seen[1].memory, BASE + 11 + 0x100);
+	/* lea rax, [rip - 0x10]; movzx esi, byte [rax + 2]; ret */
+	c = WALK("\x48\x8d\x05\xf0\xff\xff\xff\x0f\xb6\x70\x02\xc3");
+	assert_int_equal(c.seen[0].size, 0);
+	assert_int_equal(c.seen[1].memory, BASE + 7 - 0x10 + 2);
+	/* mov byte [rip], 1; mov byte [rip], al; ret */
+	c = WALK("\xc6\x05\x00\x00\x00\x00\x01\x88\x05\x00\x00\x00\x00\xc3");
+	assert_true(c.seen[0].writes && c.seen[0].writes_constant && !c.seen[0].reads);
+	assert_true(c.seen[1].writes && !c.seen[1].writes_constant);
+	/* mov rax, [rdi + 32]; mov rax, fs:[0x28]; ret */
+	c = WALK("\x48\x8b\x47\x20\x64\x48\x8b\x04\x25\x28\x00\x00\x00\xc3");
+	assert_true(c.seen[0].has_offset && !c.seen[0].has_memory);
+	assert_int_equal(c.seen[0].offset, 32);
+	assert_false(c.seen[1].has_offset || c.seen[1].has_memory);
+}
+
+static void test_registers(void **state)
+{
+	struct code c;
+
+	(void)state;
+	/* mov esi, 1; xor ecx, ecx; mov rdi, rax; call +0 */
+	c = WALK("\xbe\x01\x00\x00\x00\x31\xc9\x48\x89\xc7\xe8\x00\x00\x00\x00\xc3");
+	assert_int_equal(c.seen[3].kind, INSN_CALL);
+	assert_int_equal(c.seen[3].target, BASE + 15);
+	assert_true(insn_reg_is(&c.seen[3], INSN_RSI, 1));
+	assert_true(insn_reg_is(&c.seen[3], INSN_RCX, 0));
+	assert_false(insn_reg_is(&c.seen[3], INSN_RDI, 0));
+	/* ...which nothing is known of afterwards, but of what belongs to the caller */
+	c = WALK("\xbe\x01\x00\x00\x00\xbb\x02\x00\x00\x00\xe8\x01\x00\x00\x00\xc3\xc3");
+	assert_int_equal(c.seen[3].addr, BASE + 15);
+	assert_false(insn_reg_is(&c.seen[3], INSN_RSI, 1));
+	assert_true(insn_reg_is(&c.seen[3], INSN_RBX, 2));
+	/* mov eax, 85; syscall; mov eax, edi; ret */
+	c = WALK("\xb8\x55\x00\x00\x00\x0f\x05\x89\xf8\xc3");
+	assert_int_equal(c.seen[1].kind, INSN_SYSCALL);
+	assert_true(insn_reg_is(&c.seen[1], INSN_RAX, 85));
+	/* mov rax, [rip + 1]; ret; and what stands there */
+	c = WALK("\x48\x8b\x05\x01\x00\x00\x00\xc3\x11\x22\x33\x44\x55\x66\x77\x00");
+	assert_true(insn_reg_is(&c.seen[1], INSN_RAX, 0x0077665544332211));
+}
+
+static void test_paths(void **state)
+{
+	struct code c;
+
+	(void)state;
+	/* test al, al; je +1; ret; nop; ret: both ways, each once */
+	c = WALK("\x84\xc0\x74\x01\xc3\x90\xc3");
+	assert_int_equal(c.n, 5);
+	/* sub rsp, 8; jmp self: it ends */
+	c = WALK("\x48\x83\xec\x08\xeb\xfe");
+	assert_int_equal(c.n, 2);
+	/* jmp to an aligned address above: another function */
+	c = WALK("\xeb\x0e\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xc3");
+	assert_int_equal(c.n, 1);
+	assert_int_equal(c.seen[0].kind, INSN_TAIL);
+	assert_int_equal(c.seen[0].target, BASE + 16);
+	/* the same with something on the stack: its own */
+	c = WALK("\x50\xeb\x0d\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xc3");
+	assert_int_equal(c.n, 3);
+	/* sub rdx, fs:[0x28]; jne; ret: what follows an overwritten guard never returns */
+	c = WALK("\x64\x48\x2b\x14\x25\x28\x00\x00\x00\x75\x01\xc3\x90\x90\xc3");
+	assert_int_equal(c.n, 3);
+}
+
+static void test_undecodable(void **state)
+{
+	struct code c;
+
+	(void)state;
+	c = walk("", 0);
+	assert_int_equal(c.n, 0);
+	/* no instruction; one that is cut off */
+	c = WALK("\x06\x06");
+	assert_int_equal(c.n, 0);
+	c = WALK("\x90\x48\x8d\x05\x00");
+	assert_int_equal(c.n, 1);
+}
+
+static void test_frames(void **state)
+{
+	/* version, encodings, eh_frame_ptr, count 2; 0x18 and 0x30 from here */
+	static const char bytes[] =
+		"\x01\x1b\x03\x3b\0\0\0\0\x02\0\0\0\x20\0\0\0\0\0\0\0\x30\0\0\0\0"
+		"\0\0\0\0\0\0\0"
+		"\xeb\x0e\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
+		"\x90\xc3";
+	struct code c = { .bytes = bytes, .len = sizeof(bytes) - 1 };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
+
+	(void)state;
+	decode_use_frames(&d, BASE, 12); /* two do not fit */
+	assert_int_equal(d.n_fdes, 0);
+	decode_use_frames(&d, BASE, 28);
+	assert_int_equal(d.n_fdes, 2);
+	assert_int_equal(decode_function(&d, BASE + 0x20, 10, see, &c), 0);
+	assert_int_equal(c.n, 1);
+	assert_int_equal(c.seen[0].kind, INSN_TAIL);
+}
+
+static void test_stub(void **state)
+{
+	/* endbr64; bnd jmp [rip + 0x10], and jmp [rip + 0x10], and none */
+	struct code c = {
+		.bytes = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\x00\x00\x00\x90\x90\x90\x90\x90"
+			 "\xff\x25\x10\x00\x00\x00\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
+			 "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90",
+		.len = 48
+	};
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
+
+	(void)state;
+	assert_int_equal(decode_stub(&d, BASE), BASE + 11 + 0x10);
+	assert_int_equal(decode_stub(&d, BASE + 16), BASE + 22 + 0x10);
+	assert_int_equal(decode_stub(&d, BASE + 32), 0);
+	assert_int_equal(decode_stub(&d, BASE + 1000), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_registers),
+		cmocka_unit_test(test_paths),  cmocka_unit_test(test_undecodable),
+		cmocka_unit_test(test_frames), cmocka_unit_test(test_stub),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/* On a library that exports mallctl, as distributions ship it: the rules must find it too. */
+#include "target/jemalloc_scan.h"
+
+#include "base/cleanup.h"
+#include "target/jemalloc.h"
+#include "target/proc.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static pid_t sleep_start(const char *conf)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setenv("LD_PRELOAD", "libjemalloc.so.2", 1);
+		setenv("LD_BIND_NOW", "1", 1); /* its own calls of mallctl go through stubs */
+		setenv("MALLOC_CONF", conf, 1);
+		execlp("sleep", "sleep", "100", NULL);
+		_exit(1);
+	}
+	for (int tries = 0; tries < 2000; tries++) {
+		struct proc_syscall sc = { .running = true };
+		char exe[256] = "";
+		struct err err;
+
+		if (!proc_exe(pid, exe, sizeof(exe), &err) && strstr(exe, "sleep") &&
+		    !proc_thread_syscall(pid, pid, &sc, &err) && !sc.running && sc.nr == 230)
+			break;
+		usleep(1000);
+	}
+	return pid;
+}
+
+static struct scan scan;
+
+static void check(const struct jemalloc *je, pid_t pid, const char *conf)
+{
+	unsigned char opt_prof = 77, prof_active = 77;
+	const char *reg = NULL;
+	char said[200] = "";
+	struct err err;
+
+	scan_open(&scan, je->image, pid);
+	assert_int_equal(scan.n_trees, 1);
+	assert_int_equal(scan_mallctl(&scan, said, sizeof(said)), je->mallctl);
+	assert_string_equal(said, "");
+	assert_int_equal(scan_stats_print(&scan, je->mallctl), je->malloc_stats_print);
+	assert_int_equal(scan_prof_dump(&scan, &reg) != 0, je->config_prof == TRI_YES);
+	if (je->config_prof != TRI_YES)
+		return;
+	assert_string_equal(reg, "rdx");
+	assert_int_equal(scan_opt_prof(&scan), je->opt_prof);
+	assert_int_equal(proc_read(pid, je->opt_prof, &opt_prof, 1, &err), 0);
+	assert_int_equal(proc_read(pid, je->prof_active, &prof_active, 1, &err), 0);
+	assert_int_equal(opt_prof, strstr(conf, "prof:true") != NULL);
+	assert_int_equal(prof_active, strstr(conf, "prof_active:true") != NULL);
+}
+
+static bool found_with(const char *conf)
+{
+	_cleanup_(images_fini) struct images images = { 0 };
+	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
+	_cleanup_(proc_close) struct proc p = { 0 };
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	pid_t pid = sleep_start(conf);
+	struct err err;
+	size_t n = 0;
+
+	if (!proc_open(&p, pid, &err) && !maps_read(&maps, pid, &err) &&
+	    !images_read(&images, pid, &maps, &err))
+		(void)!jemalloc_find(&p, &images, &found, &n, &err);
+	if (n == 1)
+		check(found, pid, conf);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return n == 1;
+}
+
+static void test_live(void **state)
+{
+	(void)state;
+#if defined(__x86_64__)
+	if (!found_with("prof:true,prof_active:false"))
+		skip();
+	assert_true(found_with("prof:true,prof_active:true"));
+	assert_true(found_with("prof:false"));
+#else
+	skip();
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_live),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
