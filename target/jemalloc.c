@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "target/image_debug.h"
 #include "target/image_file.h"
 #include "target/jemalloc_opt.h"
 #include "target/jemalloc_text.h"
@@ -17,6 +18,7 @@
 
 #define FOUND_MAX 64
 #define PRELOAD_MAX 4096
+#define PATH_SHOWN 300
 
 static const char mallctl_name[] = "mallctl";
 static const char message_mark[] = "<jemalloc>"; /* opens every message of every version */
@@ -28,6 +30,8 @@ struct found {
 	pid_t pid;
 	const char *preload; /* what LD_PRELOAD and ld.so.preload name */
 	bool failed;
+	struct err *server;	/* why debuginfod did not help, NULL when it is not to be asked */
+	struct image *nameless; /* it holds a jemalloc, but no symbol names its mallctl */
 };
 
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
@@ -107,6 +111,14 @@ static bool is_known(const struct found *f, uint64_t addr)
 	return false;
 }
 
+static bool has_found(const struct found *f, const struct image *img)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].image == img)
+			return true;
+	return false;
+}
+
 static bool in_text(const struct image *img, uint64_t addr)
 {
 	for (size_t i = 0; i < img->n_exec; i++)
@@ -151,18 +163,13 @@ static bool find_prefixed(const struct jemalloc *je, const char *prefix, const c
  * build liked it. Names without the prefix may be another jemalloc's: they
  * count only when it is the image's only one.
  */
-static uint64_t find_opt_prof(const struct jemalloc *je, bool alone)
+static bool find_private(const struct jemalloc *je, bool alone, const char *name,
+			 unsigned char type, struct symbol *sym)
 {
-	static const char name[] = "opt_prof";
-	struct symbol sym;
-
-	if (find_prefixed(je, je->prefix, "je_", name, STT_OBJECT, &sym) ||
-	    find_prefixed(je, je->prefix, "", name, STT_OBJECT, &sym))
-		return sym.addr;
-	if (alone && (find_prefixed(je, "", "je_", name, STT_OBJECT, &sym) ||
-		      find_prefixed(je, "", "", name, STT_OBJECT, &sym)))
-		return sym.addr;
-	return 0;
+	return find_prefixed(je, je->prefix, "je_", name, type, sym) ||
+	       find_prefixed(je, je->prefix, "", name, type, sym) ||
+	       (alone && (find_prefixed(je, "", "je_", name, type, sym) ||
+			  find_prefixed(je, "", "", name, type, sym)));
 }
 
 /* Length of "5.3.0-0-g" and 40 hex digits that end at a NUL, 0 if `s` is no such string. */
@@ -223,18 +230,25 @@ static void describe(struct jemalloc *je, pid_t pid, bool alone)
 		je->malloc_stats_print = sym.addr;
 	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
 		je->malloc_message = sym.addr;
-	je->opt_prof = find_opt_prof(je, alone);
-	if (!je->opt_prof && alone)
+	if (find_private(je, alone, "opt_prof", STT_OBJECT, &sym))
+		je->opt_prof = sym.addr;
+	else if (alone)
 		je->opt_prof = jemalloc_opt_prof(je, pid);
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);
 }
 
+static bool has_mark(struct image *img)
+{
+	return image_search(img, PF_R, message_mark, strlen(message_mark));
+}
+
 /*
  * Something may be called like mallctl and not be jemalloc's. jemalloc itself
- * refers to these two, so that no linker drops them, and has the mark in its
- * messages.
+ * refers to one of these two variables, so that no linker drops them, and has
+ * the mark in its messages. .gnu_debugdata names functions alone: there it is
+ * the one that mallctl calls.
  */
 static bool is_genuine(const struct jemalloc *je)
 {
@@ -246,7 +260,8 @@ static bool is_genuine(const struct jemalloc *je)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
 			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
-	return found && image_search(je->image, PF_R, message_mark, strlen(message_mark));
+	return (found || find_private(je, true, "ctl_byname", STT_FUNC, &sym)) &&
+	       has_mark(je->image);
 }
 
 static int search_image(struct found *f, struct image *img, struct err *err)
@@ -264,6 +279,37 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
 		describe(&f->v[i], f->pid, f->n - before == 1);
+	return 0;
+}
+
+/*
+ * Symbols are looked for outside of an image only if it holds a jemalloc: it was stripped,
+ * calls what every jemalloc for Linux calls, and has its texts.
+ */
+static int search_debug(struct found *f, struct image *img, struct err *err)
+{
+	size_t before = f->n;
+
+	if (!image_is_stripped(img) || !image_may_call(img, "madvise") || !has_mark(img))
+		return 0;
+	while (f->n == before && image_debug_next(img, f->server))
+		if (search_image(f, img, err))
+			return -1;
+	if (f->n == before && !f->nameless)
+		f->nameless = img;
+	return 0;
+}
+
+/* One of the program itself goes before all others (rank()): they do not hide it. */
+static int search(struct found *f, struct images *images, struct err *err)
+{
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].path[0] == '/' && search_image(f, &images->v[i], err))
+			return -1;
+	for (size_t i = 0; i < images->n; i++)
+		if ((images->v[i].is_main ? !has_found(f, &images->v[i]) : !f->n) &&
+		    search_debug(f, &images->v[i], err))
+			return -1;
 	return 0;
 }
 
@@ -296,7 +342,24 @@ static struct image *main_image(struct images *images)
 	return NULL;
 }
 
-static int none_found(const struct proc *p, struct images *images, struct err *err)
+static int no_symbols(const struct proc *p, const struct found *f, struct err *err)
+{
+	const struct err *server = f->server;
+	char path[PATH_SHOWN];
+
+	err_set(err, ERR_NOJEMALLOC,
+		"process %d seems to contain jemalloc, but no symbol names its mallctl, neither in "
+		"%s nor in a debug file of it%s%s",
+		p->pid, output_safe(f->nameless->path, path, sizeof(path)), server ? "; " : "",
+		server ? server->msg : "");
+	if (server && server->fix[0])
+		return err_fix(err, "%s", server->fix);
+	return err_fix(err, "install its debug symbols, where the process has its files or here%s",
+		       server ? "" : ", or let --debuginfod fetch them");
+}
+
+static int none_found(const struct proc *p, struct images *images, const struct found *f,
+		      struct err *err)
 {
 	struct image *prog = main_image(images);
 
@@ -306,14 +369,8 @@ static int none_found(const struct proc *p, struct images *images, struct err *e
 			p->pid);
 		return err_fix(err, "run as root, in the mount namespace that has the file");
 	}
-	if (prog && image_search(prog, PF_R, message_mark, strlen(message_mark))) {
-		err_set(err, ERR_NOJEMALLOC,
-			"process %d seems to contain jemalloc, but no symbol names its mallctl",
-			p->pid);
-		return err_fix(err,
-			       "run a build of the program that was not stripped; this version "
-			       "needs the symbols");
-	}
+	if (f->nameless)
+		return no_symbols(p, f, err);
 	err_set(err, ERR_NOJEMALLOC, "process %d does not use jemalloc", p->pid);
 	return err_fix(err, "start it with LD_PRELOAD=libjemalloc.so.2 "
 			    "MALLOC_CONF=prof:true,prof_active:false");
@@ -345,17 +402,17 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
 	char preload[PRELOAD_MAX];
 	struct found f = { .pid = p->mm_pid, .preload = preload };
+	struct err server = ERR_INIT;
+	int ret;
 
 	read_preload(p->mm_pid, preload, sizeof(preload));
-	for (size_t i = 0; i < images->n; i++) {
-		int ret = images->v[i].path[0] == '/' ? search_image(&f, &images->v[i], err) : 0;
-
-		v = f.v;
-		if (ret)
-			return -1;
-	}
+	f.server = images->ask_debuginfod ? &server : NULL;
+	ret = search(&f, images, err);
+	v = f.v;
+	if (ret)
+		return -1;
 	if (!f.n)
-		return none_found(p, images, err);
+		return none_found(p, images, &f, err);
 	qsort(v, f.n, sizeof(*v), by_rank);
 	*n = f.n;
 	*found = take_ptr(v);
