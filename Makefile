@@ -12,7 +12,7 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := base target injector ops cli
-PKGS := libelf json-c libunwind-generic libcap-ng libseccomp
+PKGS := libelf liblzma json-c libunwind-generic libcap-ng libseccomp
 ARCH := $(shell uname -m)
 
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.

@@ -15,6 +15,10 @@ const struct option_def global_options[] = {
 	{ "pid", 'p', OPTION_PID, "PID", "the process, instead of the first word", ARG(pid), NULL },
 	{ "comm", 0, OPTION_STRING, "NAME", "the process with this name, if it is the only one",
 	  ARG(comm), NULL },
+	{ "image", 0, OPTION_STRING, "NAME",
+	  "of several jemallocs, the one in this file, or with this prefix", ARG(image), NULL },
+	{ "debuginfod", 0, OPTION_FLAG, NULL,
+	  "ask the servers in DEBUGINFOD_URLS for missing symbols", ARG(debuginfod), NULL },
 	{ "json", 0, OPTION_FLAG, NULL, "one JSON document on stdout, also for an error", ARG(json),
 	  NULL },
 	{ "quiet", 'q', OPTION_FLAG, NULL, "data and errors only", ARG(quiet), NULL },
@@ -372,6 +376,8 @@ void args_options(const struct args *args, struct ops_options *options)
 		.timeout_ms = clamp_ms(args->timeout_ms),
 		.max_pause_ms = clamp_ms(args->max_pause_ms),
 		.wait_ms = clamp_ms(args->wait_ms),
+		.image = args->image,
+		.debuginfod = args->debuginfod,
 		.log = args->verbose ? log_line : NULL,
 	};
 }

@@ -25,6 +25,8 @@ struct args {
 	uint64_t timeout_ms, max_pause_ms, wait_ms;
 	int64_t pid; /* 0: not given */
 	const char *comm;
+	const char *image; /* NULL: not given */
+	bool debuginfod;
 
 	bool force;
 	const char *output;

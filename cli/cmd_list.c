@@ -17,12 +17,12 @@ static const struct option_def options_of_list[] = {
 	{ .name = NULL },
 };
 
-#define COLUMNS 10
+#define COLUMNS 11
 #define CELL_SIZE 160
 
-static const char *const titles[COLUMNS] = { "PID",    "COMM",	   "USER",	  "VERSION",
-					     "PREFIX", "LINKAGE",  "CONFIG.PROF", "OPT.PROF",
-					     "RSS",    "CONTAINER" };
+static const char *const titles[COLUMNS] = { "PID",    "COMM",	    "USER",	   "VERSION",
+					     "PREFIX", "LINKAGE",   "CONFIG.PROF", "OPT.PROF",
+					     "RSS",    "CONTAINER", "IMAGE" };
 
 struct table_row {
 	char cell[COLUMNS][CELL_SIZE];
@@ -58,6 +58,13 @@ static void user_name(uid_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static void fill_row(const struct ops_process *p, struct table_row *row)
 {
 	snprintf(row->cell[0], CELL_SIZE, "%d", p->pid);
@@ -70,6 +77,7 @@ static void fill_row(const struct ops_process *p, struct table_row *row)
 	snprintf(row->cell[7], CELL_SIZE, "%s", tristate_text(p->opt_prof));
 	text_size(p->rss_bytes, row->cell[8], CELL_SIZE);
 	output_safe(p->container, row->cell[9], CELL_SIZE);
+	output_safe(file_name(p->image), row->cell[10], CELL_SIZE);
 	for (size_t c = 0; c < COLUMNS; c++) {
 		if (!row->cell[c][0])
 			strcpy(row->cell[c], "-");
@@ -122,6 +130,7 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_int(o, "uid", p->uid);
 	json_set_text(o, "version", p->version[0] ? p->version : NULL);
 	json_set_text(o, "prefix", p->prefix);
+	json_set_text(o, "image", p->image);
 	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
 	json_set(o, "config.prof", tristate_json(p->config_prof));
 	json_set(o, "opt.prof", tristate_json(p->opt_prof));
@@ -171,10 +180,14 @@ static void talk(const struct args *args, const struct ops_list *list)
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
-	struct ops_list_filter filter = { .comm = args->comm, .by_uid = args->uid != NULL };
+	struct ops_list_filter filter = { .comm = args->comm,
+					  .by_uid = args->uid != NULL,
+					  .debuginfod = args->debuginfod };
 
 	if (args->pid)
 		return err_set(err, ERR_USAGE, "list shows all processes and takes no --pid");
+	if (args->image)
+		return err_set(err, ERR_USAGE, "list shows all jemallocs and takes no --image");
 	if ((args->uid && parse_uid(args->uid, &filter.uid, err)) || ops_list(&filter, &list, err))
 		return -1;
 	if (args->json)

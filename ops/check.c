@@ -97,7 +97,8 @@ static bool check_permission(struct session *s, struct ops_check *c)
 static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trace)
 {
 	struct err err = ERR_INIT;
-	char path[OPS_TEXT_SIZE / 2];
+	char path[OPS_TEXT_SIZE / 3], source[OPS_TEXT_SIZE / 3];
+	const char *from;
 
 	if (session_find_jemalloc(s, &err)) {
 		if (!may_trace && err.code == ERR_PERM)
@@ -106,9 +107,12 @@ static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trac
 			failed(c, &err);
 		return false;
 	}
-	passed(c, "%s, %s, %s", s->je->version[0] ? s->je->version : "version unknown",
+	from = image_debug_source(s->je->image);
+	from = from ? from : "";
+	passed(c, "%s, %s, %s%s%s", s->je->version[0] ? s->je->version : "version unknown",
 	       jemalloc_linkage_name(s->je->linkage),
-	       output_safe(s->je->image->path, path, sizeof(path)));
+	       output_safe(s->je->image->path, path, sizeof(path)), *from ? ", symbols from " : "",
+	       output_safe(from, source, sizeof(source)));
 	return true;
 }
 

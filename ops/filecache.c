@@ -79,7 +79,7 @@ static const struct known_jemalloc *find_known(const struct filecache *c,
 }
 
 enum filecache_answer filecache_ask(const struct filecache *c, const struct proc *p,
-				    const struct maps *maps, struct jemalloc *je)
+				    const struct maps *maps, struct jemalloc *je, const char **path)
 {
 	const struct known_jemalloc *hit = NULL;
 	struct stat exe = { 0 };
@@ -96,6 +96,7 @@ enum filecache_answer filecache_ask(const struct filecache *c, const struct proc
 		if (!k || (hit && hit != k))
 			return FILES_UNKNOWN;
 		hit = k;
+		*path = maps->v[i].path;
 	}
 	if (!hit)
 		return FILES_PLAIN;

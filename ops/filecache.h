@@ -21,10 +21,12 @@ enum filecache_answer { FILES_UNKNOWN, FILES_PLAIN, FILES_JEMALLOC };
 
 /*
  * What the files mapped as code tell. FILES_JEMALLOC fills `je`, but for what
- * belongs to an image: its `image` is NULL and its `text` empty.
+ * belongs to an image: its `image` is NULL and its `text` empty; `path`, which
+ * `maps` owns, is that of its file.
  */
 enum filecache_answer filecache_ask(const struct filecache *c, const struct proc *p,
-				    const struct maps *maps, struct jemalloc *je);
+				    const struct maps *maps, struct jemalloc *je,
+				    const char **path);
 
 /* Remember that a process with these mappings has no jemalloc. */
 void filecache_add_plain(struct filecache *c, const struct maps *maps);

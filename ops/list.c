@@ -9,6 +9,7 @@
 #include "target/maps.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static enum tristate peek_opt_prof(pid_t pid, const struct jemalloc *je)
 }
 
 static int add_row(struct look *look, const struct proc *p, const struct jemalloc *je,
-		   struct err *err)
+		   const char *image, struct err *err)
 {
 	struct ops_list *list = &look->list;
 	struct ops_process *row;
@@ -51,6 +52,7 @@ static int add_row(struct look *look, const struct proc *p, const struct jemallo
 				     .config_prof = je->config_prof,
 				     .opt_prof = peek_opt_prof(p->mm_pid, je),
 				     .rss_bytes = p->status.rss_bytes };
+	snprintf(row->image, sizeof(row->image), "%s", image);
 	memcpy(row->comm, p->status.comm, sizeof(row->comm));
 	memcpy(row->version, je->version, sizeof(row->version));
 	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
@@ -70,6 +72,7 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 		look->list.unreadable += why.code == ERR_PERM;
 		return 0;
 	}
+	images.ask_debuginfod = look->filter->debuginfod;
 	if (jemalloc_find(p, &images, &found, &n, &why)) {
 		if (why.code == ERR_NOJEMALLOC)
 			filecache_add_plain(&look->files, maps);
@@ -77,7 +80,11 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 	}
 	if (n == 1)
 		filecache_add(&look->files, p, maps, &found[0]);
-	return add_row(look, p, &found[0], err);
+	for (size_t i = 0; i < n; i++) {
+		if (add_row(look, p, &found[i], found[i].image->path, err))
+			return -1;
+	}
+	return 0;
 }
 
 static bool wanted(const struct ops_list_filter *filter, const struct proc *p)
@@ -92,6 +99,7 @@ static int look_at(struct look *look, pid_t pid, struct err *err)
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	struct err why = ERR_INIT;
 	struct jemalloc je;
+	const char *image;
 
 	if (proc_open(&p, pid, &why) || !wanted(look->filter, &p))
 		return 0;
@@ -99,11 +107,11 @@ static int look_at(struct look *look, pid_t pid, struct err *err)
 		look->list.unreadable += why.code == ERR_PERM;
 		return 0;
 	}
-	switch (filecache_ask(&look->files, &p, &maps, &je)) {
+	switch (filecache_ask(&look->files, &p, &maps, &je, &image)) {
 	case FILES_PLAIN:
 		return 0;
 	case FILES_JEMALLOC:
-		return add_row(look, &p, &je, err);
+		return add_row(look, &p, &je, image, err);
 	case FILES_UNKNOWN:
 		break;
 	}

@@ -28,9 +28,12 @@
 
 struct ops_options {
 	enum injector_mode mode;
-	unsigned int timeout_ms;       /* 0: the injector's own */
-	unsigned int max_pause_ms;     /* 0: the injector's own */
-	unsigned int wait_ms;	       /* how long to try again while the target is ERR_BUSY */
+	unsigned int timeout_ms;   /* 0: the injector's own */
+	unsigned int max_pause_ms; /* 0: the injector's own */
+	unsigned int wait_ms;	   /* how long to try again while the target is ERR_BUSY */
+	const char
+		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
+	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
 	void (*log)(const char *line); /* NULL: nothing is logged */
 };
 
@@ -206,6 +209,7 @@ struct ops_process {
 	char prefix[64];
 	enum jemalloc_linkage linkage;
 	enum tristate config_prof, opt_prof;
+	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */
 };
@@ -214,15 +218,17 @@ struct ops_list_filter {
 	const char *comm; /* NULL: any */
 	bool by_uid;
 	uid_t uid;
+	bool debuginfod; /* as in struct ops_options */
 };
 
 struct ops_list {
-	struct ops_process *v; /* by pid */
+	struct ops_process
+		*v; /* by pid; one for each jemalloc, that of the program's malloc first */
 	size_t n;
 	size_t unreadable; /* processes that could not be looked at */
 };
 
-/* Every process that uses jemalloc. Touches nothing; processes that end meanwhile are left out. */
+/* Every jemalloc of every process. Touches nothing; processes that end meanwhile are left out. */
 int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct err *err)
 	__must_check;
 void ops_list_fini(struct ops_list *list);

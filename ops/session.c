@@ -2,6 +2,7 @@
 #include "ops/session.h"
 
 #include "base/text.h"
+#include "ops/pick.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -84,6 +85,7 @@ int session_may_trace(struct session *s, struct err *err)
 	return 0;
 }
 
+/* 32-bit programs and those of the x32 ABI. */
 static int refuse_32_bit(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
@@ -93,8 +95,9 @@ static int refuse_32_bit(const struct session *s, struct err *err)
 
 		if (img->is_main && img->elf_class == ELFCLASS32)
 			return err_set(err, ERR_FAILED,
-				       "%s is a 32-bit program; only 64-bit programs are supported",
-				       session_who(s, who, sizeof(who)));
+				       "%s is %s program; only 64-bit programs are supported",
+				       session_who(s, who, sizeof(who)),
+				       img->machine == EM_X86_64 ? "an x32" : "a 32-bit");
 	}
 	return 0;
 }
@@ -116,13 +119,44 @@ static int read_images(struct session *s, struct err *err)
 	return -1;
 }
 
+/* As nm(1) shows them: addresses in the image's file. */
+static void log_found(const struct session *s)
+{
+	const struct jemalloc *je = s->je;
+	const struct {
+		const char *name;
+		uint64_t addr;
+	} found[] = {
+		{ "mallctl", je->mallctl },
+		{ "malloc_stats_print", je->malloc_stats_print },
+		{ "opt_prof", je->opt_prof },
+	};
+	const char *from = image_debug_source(je->image);
+	char line[1024];
+
+	if (!s->options->log)
+		return;
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		if (!found[i].addr)
+			continue;
+		snprintf(line, sizeof(line), "%s%s at 0x%llx of %s%s%s", je->prefix, found[i].name,
+			 (unsigned long long)(found[i].addr - je->image->bias), je->image->path,
+			 from ? ", symbols from " : "", from ? from : "");
+		s->options->log(line);
+	}
+}
+
 int session_find_jemalloc(struct session *s, struct err *err)
 {
-	if (read_images(s, err) || refuse_32_bit(s, err) ||
-	    jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
+	if (read_images(s, err) || refuse_32_bit(s, err))
 		return failed(s, err);
-	s->je = &s->jemallocs[0];
+	s->images.ask_debuginfod = s->options->debuginfod;
+	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
+		return failed(s, err);
+	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
+		return -1;
 	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
+	log_found(s);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ struct image {
 struct images {
 	struct image *v; /* in the order of their addresses */
 	size_t n;
+	bool ask_debuginfod; /* for symbols found nowhere else; the caller's to set */
 };
 
 /*
@@ -73,8 +74,8 @@ struct symbol {
 };
 
 /*
- * The defined symbol `name` from .dynsym, then .symtab (default version
- * first). False if there is none.
+ * The defined symbol `name` from .dynsym, then .symtab, then what
+ * image_debug_next() found (default version first). False if there is none.
  */
 bool image_symbol(struct image *img, const char *name, struct symbol *sym);
 
@@ -90,6 +91,19 @@ int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx);
  * names alone, which is quicker than image_each_symbol() by far.
  */
 bool image_may_name(struct image *img, const char *part);
+
+/* Has the image no .symtab (any more)? */
+bool image_is_stripped(struct image *img);
+
+/* False when the image imports functions, but not this one: then nothing in it calls it. */
+bool image_may_call(struct image *img, const char *name);
+
+/*
+ * Where the symbols come from that are not in the image's own tables:
+ * ".gnu_debugdata", the path of a debug file, "debuginfod"; NULL when none
+ * were needed or there are none. Raw text of the target's.
+ */
+const char *image_debug_source(const struct image *img);
 
 /* Where the section `name` lies in the target; false if there is none, or it is not loaded. */
 bool image_section(struct image *img, const char *name, struct range *where);

@@ -16,7 +16,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define MAX_FILE (UINT64_C(4) << 30)
 #define MAX_VDSO (64u << 10)
 #define MAX_SECTIONS 65536
 
@@ -34,6 +33,7 @@ struct image_file *image_file_new(pid_t pid, const struct map *map)
 		.dev_major = map->dev_major,
 		.dev_minor = map->dev_minor,
 		.fd = -1,
+		.debug.fd = -1,
 	};
 	return file;
 }
@@ -42,6 +42,7 @@ void image_file_free(struct image_file *file)
 {
 	if (!file)
 		return;
+	image_debug_fini(&file->debug);
 	elf_end(file->elf);
 	cleanup_close(&file->fd);
 	free(file->memory);
@@ -53,7 +54,7 @@ static int open_link(const char *path)
 	_cleanup_(cleanup_close) int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
-	return fd < 0 ? -1 : procfs_open_regular(fd, MAX_FILE, &st);
+	return fd < 0 ? -1 : procfs_open_regular(fd, IMAGE_FILE_MAX, &st);
 }
 
 /* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
@@ -116,7 +117,7 @@ static int open_by_name(const struct image *img)
 	_cleanup_(cleanup_close) int fd = -1;
 	struct stat st;
 
-	fd = procfs_open_in_root(img->file->pid, img->path, MAX_FILE, &st);
+	fd = procfs_open_in_root(img->file->pid, img->path, IMAGE_FILE_MAX, &st);
 	if (fd < 0 || !is_same_file(img, fd, &st))
 		return -1;
 	return take_fd(fd);
@@ -140,6 +141,23 @@ static bool few_sections(int fd)
 	       first.sh_size <= MAX_SECTIONS;
 }
 
+static Elf *usable(Elf *elf)
+{
+	size_t sections;
+
+	if (elf_kind(elf) == ELF_K_ELF && !elf_getshdrnum(elf, &sections) &&
+	    sections <= MAX_SECTIONS)
+		return elf;
+	elf_end(elf);
+	return NULL;
+}
+
+Elf *image_file_elf(int fd)
+{
+	/* Mapped, so that a giant or sparse file costs no memory. */
+	return few_sections(fd) ? usable(elf_begin(fd, ELF_C_READ_MMAP, NULL)) : NULL;
+}
+
 static Elf *open_file(struct image *img)
 {
 	struct image_file *file = img->file;
@@ -149,8 +167,7 @@ static Elf *open_file(struct image *img)
 		file->fd = open_exe(file);
 	if (file->fd < 0)
 		file->fd = open_by_name(img);
-	/* Mapped, so that a giant or sparse file costs no memory. */
-	return few_sections(file->fd) ? elf_begin(file->fd, ELF_C_READ_MMAP, NULL) : NULL;
+	return image_file_elf(file->fd);
 }
 
 static Elf *open_memory(struct image_file *file)
@@ -163,27 +180,13 @@ static Elf *open_memory(struct image_file *file)
 	file->memory = malloc(len);
 	if (!file->memory || proc_read(file->pid, file->start, file->memory, len, &ignored))
 		return NULL;
-	return elf_memory(file->memory, len);
-}
-
-static bool is_usable(Elf *elf)
-{
-	size_t sections;
-
-	return elf_kind(elf) == ELF_K_ELF && !elf_getshdrnum(elf, &sections) &&
-	       sections <= MAX_SECTIONS;
+	return usable(elf_memory(file->memory, len));
 }
 
 static void open_elf(void *arg)
 {
 	struct image *img = arg;
-	Elf *elf = img->file->inode ? open_file(img) : open_memory(img->file);
-
-	if (elf && !is_usable(elf)) {
-		elf_end(elf);
-		elf = NULL;
-	}
-	img->file->elf = elf;
+	img->file->elf = img->file->inode ? open_file(img) : open_memory(img->file);
 }
 
 Elf *image_elf(struct image *img)

@@ -4,6 +4,7 @@
 #define TARGET_IMAGE_FILE_H
 
 #include "target/image.h"
+#include "target/image_debug.h"
 
 #include <libelf.h>
 
@@ -16,13 +17,23 @@ struct image_file {
 	int fd;	      /* -1 unless open */
 	void *memory; /* the vdso's bytes: it has no file */
 	Elf *elf;     /* NULL unless open */
+	struct image_debug debug;
 };
+
+#define IMAGE_FILE_MAX (UINT64_C(4) << 30) /* bytes of a file that is read as ELF */
 
 struct image_file *image_file_new(pid_t pid, const struct map *map);
 void image_file_free(struct image_file *file);
 
 /* The file as libelf sees it, or NULL; owned by the image. */
 Elf *image_elf(struct image *img);
+
+/*
+ * A descriptor of an ELF file as libelf sees it, mapped; NULL unless it is a
+ * 64-bit one with a sane number of sections. To be called under image_guard()
+ * when its owner may cut it short.
+ */
+Elf *image_file_elf(int fd);
 
 /*
  * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags

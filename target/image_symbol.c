@@ -152,22 +152,74 @@ static void walk_symbols(void *arg)
 }
 
 /* A file that was cut short has nothing to say any more. */
+static int walk_file(struct walk *w, void (*fn)(void *), Elf **elf)
+{
+	w->elf = *elf;
+	if (w->elf && !image_guard(fn, w))
+		*elf = NULL;
+	return w->ret;
+}
+
 static int walk(struct walk *w, void (*fn)(void *))
 {
 	pace();
-	w->elf = image_elf(w->img);
-	if (!w->elf)
-		return 0;
-	if (!image_guard(fn, w))
-		w->img->file->elf = NULL;
-	return w->ret;
+	return image_elf(w->img) ? walk_file(w, fn, &w->img->file->elf) : 0;
 }
 
 static int each_symbol(struct image *img, symbol_fn *fn, void *ctx)
 {
 	struct walk w = { .img = img, .fn = fn, .ctx = ctx };
 
-	return walk(&w, walk_symbols);
+	if (!walk(&w, walk_symbols))
+		walk_file(&w, walk_symbols, &img->file->debug.elf);
+	return w.ret;
+}
+
+static void find_symtab(void *arg)
+{
+	struct walk *w = arg;
+	struct table t;
+
+	w->ret = table_open(&t, w->img, w->elf, SHT_SYMTAB);
+}
+
+bool image_is_stripped(struct image *img)
+{
+	struct walk w = { .img = img };
+
+	return !walk(&w, find_symtab);
+}
+
+/* What the image imports: symbols of .dynsym that are not defined. */
+struct imports {
+	struct walk walk;
+	const char *name;
+	bool any, found;
+};
+
+static void find_import(void *arg)
+{
+	struct imports *w = arg;
+	struct table t;
+
+	if (!table_open(&t, w->walk.img, w->walk.elf, SHT_DYNSYM))
+		return;
+	for (size_t i = 1; i < t.n && !w->found; i++) {
+		GElf_Sym s;
+
+		if (!gelf_getsym(t.symbols, (int)i, &s) || s.st_shndx != SHN_UNDEF)
+			continue;
+		w->any = true;
+		w->found = s.st_name < t.names_len && !strcmp(t.names + s.st_name, w->name);
+	}
+}
+
+bool image_may_call(struct image *img, const char *name)
+{
+	struct imports w = { .walk = { .img = img }, .name = name };
+
+	walk(&w.walk, find_import);
+	return w.found || !w.any;
 }
 
 struct each {
@@ -214,6 +266,8 @@ bool image_may_name(struct image *img, const char *part)
 	struct part p = { .walk = { .img = img }, .part = part };
 
 	walk(&p.walk, search_names);
+	if (!p.found)
+		walk_file(&p.walk, search_names, &img->file->debug.elf);
 	return p.found;
 }
 

@@ -3,9 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "target/image_debug.h"
 #include "target/image_file.h"
+#include "target/jemalloc_describe.h"
 #include "target/jemalloc_scan.h"
-#include "target/jemalloc_text.h"
 #include "target/procfs.h"
 
 #include <ctype.h>
@@ -17,10 +18,10 @@
 
 #define FOUND_MAX 64
 #define PRELOAD_MAX 4096
+#define PATH_SHOWN 300
 #define CODE_MIN (UINT64_C(128) << 10) /* any jemalloc takes more */
 
 static const char mallctl_name[] = "mallctl";
-static const char message_mark[] = "<jemalloc>"; /* opens every message of every version */
 
 struct found {
 	struct jemalloc *v;
@@ -29,8 +30,9 @@ struct found {
 	pid_t pid;
 	const char *preload; /* what LD_PRELOAD and ld.so.preload name */
 	bool failed;
-	bool marked;	/* an image without its symbols has jemalloc's mark, */
-	char said[200]; /* and this is why it was not found there */
+	struct err *server;	/* why debuginfod did not help, NULL when it is not to be asked */
+	struct image *nameless; /* it holds a jemalloc, but no symbol names its mallctl, */
+	char said[200];		/* and this is why it was not found without */
 };
 
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
@@ -110,6 +112,14 @@ static bool is_known(const struct found *f, uint64_t addr)
 	return false;
 }
 
+static bool has_found(const struct found *f, const struct image *img)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->v[i].image == img)
+			return true;
+	return false;
+}
+
 static bool in_text(const struct image *img, uint64_t addr)
 {
 	for (size_t i = 0; i < img->n_exec; i++)
@@ -150,130 +160,6 @@ static int match_name(void *ctx, const char *name, const struct symbol *sym)
 	return f->failed;
 }
 
-static bool find_prefixed(const struct jemalloc *je, const char *prefix, const char *infix,
-			  const char *name, unsigned char type, struct symbol *sym)
-{
-	char full[160];
-
-	snprintf(full, sizeof(full), "%s%s%s", prefix, infix, name);
-	return image_symbol(je->image, full, sym) && sym->type == type;
-}
-
-/*
- * Private names carry the public prefix and "je_", or one of the two, as the
- * build liked it. Names without the prefix may be another jemalloc's: they
- * count only when it is the image's only one.
- */
-static uint64_t find_opt_prof(const struct jemalloc *je, bool alone)
-{
-	static const char name[] = "opt_prof";
-	struct symbol sym;
-
-	if (find_prefixed(je, je->prefix, "je_", name, STT_OBJECT, &sym) ||
-	    find_prefixed(je, je->prefix, "", name, STT_OBJECT, &sym))
-		return sym.addr;
-	if (alone && (find_prefixed(je, "", "je_", name, STT_OBJECT, &sym) ||
-		      find_prefixed(je, "", "", name, STT_OBJECT, &sym)))
-		return sym.addr;
-	return 0;
-}
-
-/* Length of "5.3.0-0-g" and 40 hex digits that end at a NUL, 0 if `s` is no such string. */
-static size_t version_len(const char *s, const char *end)
-{
-	const char *c = s;
-	size_t hex;
-
-	for (int part = 0; part < 4; part++, c++) {
-		const char *digits = c;
-
-		while (c < end && isdigit((unsigned char)*c))
-			c++;
-		if (c == digits || c == end || *c != (part < 2 ? '.' : '-'))
-			return 0;
-	}
-	if (c == end || *c++ != 'g')
-		return 0;
-	for (hex = 0; c + hex < end && isxdigit((unsigned char)c[hex]);)
-		hex++;
-	return hex == 40 && c + hex < end && !c[hex] ? (size_t)(c + hex - s) : 0;
-}
-
-/* Every occurrence of "-g" is looked at from the start of its string. */
-static int search_version(void *ctx, unsigned int pflags, const char *bytes, size_t len,
-			  uint64_t addr)
-{
-	struct jemalloc *je = ctx;
-	const char *end = bytes + len;
-	const char *at = bytes;
-
-	(void)addr;
-	if (pflags & PF_W)
-		return 0;
-	while ((at = text_search(at, (size_t)(end - at), "-g", 2))) {
-		const char *start = at;
-		size_t n;
-
-		while (start > bytes && at - start < 24 && start[-1])
-			start--;
-		n = version_len(start, end);
-		if (n && n < sizeof(je->version)) {
-			memcpy(je->version, start, n);
-			je->version[n] = '\0';
-			return 1;
-		}
-		at += 2;
-	}
-	return 0;
-}
-
-/* `scan` is of the image, if it was opened already. */
-static void describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan)
-{
-	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
-	struct symbol sym;
-	struct scan own;
-
-	if (find_prefixed(je, je->prefix, "", "malloc_stats_print", STT_FUNC, &sym))
-		je->malloc_stats_print = sym.addr;
-	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
-		je->malloc_message = sym.addr;
-	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
-	je->opt_prof = find_opt_prof(je, alone);
-	if (alone && je->config_prof == TRI_YES) {
-		if (!scan)
-			scan_open(&own, je->image, pid);
-		je->prof_active = scan_prof_active(scan ? scan : &own);
-		if (!je->opt_prof)
-			je->opt_prof = scan_opt_prof(scan ? scan : &own);
-	}
-	image_each_segment(je->image, search_version, je);
-	jemalloc_text(je);
-}
-
-static bool has_mark(struct image *img)
-{
-	return image_search(img, PF_R, message_mark, strlen(message_mark)) != 0;
-}
-
-/*
- * Something may be called like mallctl and not be jemalloc's. jemalloc itself
- * refers to these two, so that no linker drops them, and has the mark in its
- * messages.
- */
-static bool is_genuine(const struct jemalloc *je)
-{
-	static const char *const names[] = { "malloc_conf", "malloc_message" };
-	struct symbol sym;
-	bool found = false;
-
-	/* Without the prefix too: a build may give it to the functions alone. */
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
-		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
-			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
-	return found && has_mark(je->image);
-}
-
 static int search_image(struct found *f, struct image *img, struct err *err)
 {
 	size_t before = f->n, kept = f->n;
@@ -284,37 +170,27 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	if (f->failed)
 		return err_set(err, ERR_FAILED, "too many jemallocs in one process, or no memory");
 	for (size_t i = before; i < f->n; i++)
-		if (is_genuine(&f->v[i]))
+		if (jemalloc_is_genuine(&f->v[i]))
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 	for (size_t i = before; i < f->n; i++)
-		describe(&f->v[i], f->pid, f->n - before == 1, NULL);
+		jemalloc_describe(&f->v[i], f->pid, f->n - before == 1, NULL);
 	return 0;
 }
 
-/* The build tells its prefix in the name of its variable, if it has one of its own. */
-static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, size_t len,
-			    uint64_t addr)
+/*
+ * Symbols are looked for outside of an image only if it holds a jemalloc: it was stripped,
+ * calls what every jemalloc for Linux calls, and has its texts.
+ */
+static int search_debug(struct found *f, struct image *img, struct err *err)
 {
-	static const char name[] = "MALLOC_CONF";
-	const char *end = bytes + len, *at = bytes;
-	struct jemalloc *je = ctx;
+	size_t before = f->n;
 
-	(void)addr;
-	if (pflags & PF_W)
+	if (!image_is_stripped(img) || !image_may_call(img, "madvise") || !jemalloc_has_mark(img))
 		return 0;
-	while ((at = text_search(at, (size_t)(end - at), name, sizeof(name)))) {
-		const char *start = at;
-
-		while (start > bytes && (isupper((unsigned char)start[-1]) || start[-1] == '_'))
-			start--;
-		if (start > bytes && !start[-1] && (size_t)(at - start) < sizeof(je->prefix)) {
-			for (size_t i = 0; start + i < at; i++)
-				je->prefix[i] = (char)tolower((unsigned char)start[i]);
-			return 1;
-		}
-		at++;
-	}
+	while (f->n == before && image_debug_next(img, f->server))
+		if (search_image(f, img, err))
+			return -1;
 	return 0;
 }
 
@@ -327,9 +203,9 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 
 	for (size_t i = 0; i < img->n_exec; i++)
 		code += img->exec[i].end - img->exec[i].start;
-	if (code < CODE_MIN || !has_mark(img))
+	if (code < CODE_MIN || !jemalloc_has_mark(img))
 		return 0;
-	f->marked = true;
+	f->nameless = img;
 	f->image = img;
 	scan_open(&scan, img, f->pid);
 	mallctl = scan_mallctl(&scan, f->said, sizeof(f->said));
@@ -339,8 +215,8 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 	if (!je)
 		return err_set(err, ERR_FAILED, "no memory to describe a jemalloc");
 	je->by_scan = true;
-	image_each_segment(img, search_conf_name, je);
-	describe(je, f->pid, true, &scan);
+	jemalloc_find_prefix(je);
+	jemalloc_describe(je, f->pid, true, &scan);
 	if (!je->version[0]) {
 		f->n--;
 		snprintf(f->said, sizeof(f->said),
@@ -384,6 +260,22 @@ static struct image *main_image(struct images *images)
 	return NULL;
 }
 
+static int no_symbols(const struct found *f, const struct proc *p, struct err *err)
+{
+	const struct err *server = f->server;
+	char path[PATH_SHOWN];
+
+	err_set(err, ERR_NOJEMALLOC,
+		"process %d seems to contain jemalloc, but no symbol names its mallctl, neither in "
+		"%s nor in a debug file of it%s%s; and %s",
+		p->pid, output_safe(f->nameless->path, path, sizeof(path)), server ? "; " : "",
+		server ? server->msg : "", f->said);
+	if (server && server->fix[0])
+		return err_fix(err, "%s", server->fix);
+	return err_fix(err, "install its debug symbols, where the process has its files or here%s",
+		       server ? "" : ", or let --debuginfod fetch them");
+}
+
 static int none_found(const struct found *f, const struct proc *p, struct images *images,
 		      struct err *err)
 {
@@ -395,15 +287,8 @@ static int none_found(const struct found *f, const struct proc *p, struct images
 			p->pid);
 		return err_fix(err, "run as root, in the mount namespace that has the file");
 	}
-	if (f->marked) {
-		err_set(err, ERR_NOJEMALLOC,
-			"process %d seems to contain jemalloc, but no symbol names its mallctl, "
-			"and %s",
-			p->pid, f->said);
-		return err_fix(err,
-			       "run a build of the program that was not stripped, or install its "
-			       "debug symbols");
-	}
+	if (f->nameless)
+		return no_symbols(f, p, err);
 	err_set(err, ERR_NOJEMALLOC, "process %d does not use jemalloc", p->pid);
 	return err_fix(err, "start it with LD_PRELOAD=libjemalloc.so.2 "
 			    "MALLOC_CONF=prof:true,prof_active:false");
@@ -429,34 +314,34 @@ static void read_preload(pid_t pid, char *buf, size_t size)
 	buf[used + (size_t)(got > 0 ? got : 0)] = '\0';
 }
 
-static bool has_static(const struct found *f)
+/* By symbols that lie outside of it, else without. */
+static int search_stripped(struct found *f, struct image *img, struct err *err)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (f->v[i].linkage == LINKAGE_STATIC)
-			return true;
-	return false;
+	size_t before = f->n;
+
+	if (search_debug(f, img, err))
+		return -1;
+	return f->n == before ? scan_image(f, img, err) : 0;
 }
 
-/* The program itself may hold another one than its libraries do; these only if nothing else. */
-static int scan_images(struct found *f, struct images *images, struct err *err)
+/*
+ * The program itself may hold another one than its libraries do, and goes before
+ * them (rank()); stripped libraries are looked at only if there is nothing else.
+ */
+static int search(struct found *f, struct images *images, struct err *err)
 {
 	struct image *prog = main_image(images);
 
-	if (prog && !has_static(f) && scan_image(f, prog, err))
-		return -1;
-	for (size_t i = 0; i < images->n && !f->n; i++)
-		if (!images->v[i].is_main && images->v[i].path[0] == '/' &&
-		    scan_image(f, &images->v[i], err))
-			return -1;
-	return 0;
-}
-
-static int find_all(struct found *f, struct images *images, struct err *err)
-{
 	for (size_t i = 0; i < images->n; i++)
 		if (images->v[i].path[0] == '/' && search_image(f, &images->v[i], err))
 			return -1;
-	return scan_images(f, images, err);
+	if (prog && !has_found(f, prog) && search_stripped(f, prog, err))
+		return -1;
+	for (size_t i = 0; i < images->n && !f->n; i++)
+		if (!images->v[i].is_main && images->v[i].path[0] == '/' &&
+		    search_stripped(f, &images->v[i], err))
+			return -1;
+	return 0;
 }
 
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
@@ -465,10 +350,12 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
 	char preload[PRELOAD_MAX];
 	struct found f = { .pid = p->mm_pid, .preload = preload };
+	struct err server = ERR_INIT;
 	int ret;
 
 	read_preload(p->mm_pid, preload, sizeof(preload));
-	ret = find_all(&f, images, err);
+	f.server = images->ask_debuginfod ? &server : NULL;
+	ret = search(&f, images, err);
 	v = f.v;
 	if (ret)
 		return -1;

@@ -37,6 +37,11 @@ struct jemalloc {
  * first, in a malloc()ed array. ERR_NOJEMALLOC with cause and fix when there
  * is none (a program without symbols is told apart from one without jemalloc
  * as far as its strings allow).
+ *
+ * Symbols outside of an image's own tables (target/image_debug.h) are looked
+ * for only in stripped images that hold a jemalloc's texts: the program itself,
+ * and the others while none was found. debuginfod is asked only with
+ * images->ask_debuginfod.
  */
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;

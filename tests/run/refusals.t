@@ -160,6 +160,20 @@ like "$err" '32-bit' 'a 32-bit target: the cause'
 assert_untouched "$pid"
 stop_target "$pid"
 
+# --- the x32 ABI: 32-bit addresses on an x86-64 machine ---
+(exec "$VICTIMS/smallx32") 2>/dev/null &
+pid=$!
+own "$pid"
+sleep 0.2
+if [[ $(readlink "/proc/$pid/exe") == */smallx32 ]]; then
+	snapshot "$pid"
+	ctl_fails 1 'is an x32 program' 'an x32 target' activate "$pid"
+	assert_untouched "$pid"
+	stop_target "$pid"
+else
+	skip 'the kernel does not run x32 programs' 'an x32 target'
+fi
+
 # --- a kernel thread, a zombie, ourselves ---
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"

@@ -14,7 +14,7 @@ V_CTL := mallctl mallctlbymib mallctlnametomib malloc_stats_print malloc_conf ma
 V_OTHER := mallocx rallocx xallocx sallocx dallocx sdallocx nallocx smallocx_54eaed1d8b56b1aa528be3bdd1877e59c56fa90c
 V_DYNAMIC := $(addprefix $(V_DIR)/,idle busy)
 VICTIMS := $(foreach s,-plain -je -rjem,$(V_DYNAMIC:=$(s))) $(V_DYNAMIC) $(V_DIR)/idle-static \
-	$(addprefix $(V_DIR)/,fenced tracer small32)
+	$(addprefix $(V_DIR)/,fenced tracer small32 smallx32)
 
 victims: $(VICTIMS)
 
@@ -65,10 +65,12 @@ $(V_DIR)/tracer: tests/target/tracer.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
 
-$(V_DIR)/small32: tests/target/small32.c
+$(V_DIR)/small32: V_ABI := -m32
+$(V_DIR)/smallx32: V_ABI := -mx32
+$(V_DIR)/small32 $(V_DIR)/smallx32: tests/target/small32.c
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -m32 -O1 -Wall -Wextra -Werror -nostdlib -static -fno-pie -no-pie \
+	$(Q)$(CC) $(V_ABI) -O1 -Wall -Wextra -Werror -nostdlib -static -fno-pie -no-pie \
 		-fno-stack-protector -fcf-protection=none -o $@ $<
 
 # A library that only claims to be jemalloc, and a program that uses it.
@@ -112,3 +114,32 @@ victims: $(addprefix $(V_DIR)/,signals launch)
 $(V_DIR)/signals $(V_DIR)/launch: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+
+# --- loader: libraries that come late; pretenders: no jemalloc, but something of it
+
+victims: $(addprefix $(V_DIR)/,loader pretender pretender-mallctl pretender-musl)
+$(V_DIR)/loader: tests/target/loader.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD)
+$(V_DIR)/pretender: tests/target/pretender.c tests/target/victims.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -s -o $@ $<
+$(V_DIR)/pretender-mallctl: tests/target/pretender.c tests/target/victims.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -rdynamic -DOWN_MALLCTL -o $@ $<
+$(V_DIR)/pretender-musl: tests/target/pretender.c tests/target/victims.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)musl-gcc -std=gnu17 -O2 -static -s -o $@ $<
+
+# --- programs of others, from the npm registry, by the versions of a lock file
+
+victims: $(B)/npm/installed
+$(B)/npm/installed: $(addprefix tests/npm/,package.json package-lock.json .npmrc)
+	$(say) NPM $(@D)
+	$(Q)mkdir -p $(@D)
+	$(Q)cp $^ $(@D)
+	$(Q)cd $(@D) && npm ci --silent
+	$(Q)touch $@

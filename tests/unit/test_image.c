@@ -239,14 +239,15 @@ static void ask_everything(struct image *img)
 	image_search(img, PF_R, "nonesuch", 8);
 }
 
-static void test_class32(void **state)
+/* An image of 32-bit addresses: for i386, or of the x32 ABI. */
+static void ask_class32(unsigned int machine)
 {
 	struct {
 		Elf32_Ehdr eh;
 		Elf32_Phdr ph;
 		char rest[4096];
 	} file = { .eh = { .e_type = ET_EXEC,
-			   .e_machine = EM_386,
+			   .e_machine = (Elf32_Half)machine,
 			   .e_version = EV_CURRENT,
 			   .e_phoff = sizeof(Elf32_Ehdr),
 			   .e_ehsize = sizeof(Elf32_Ehdr),
@@ -260,7 +261,6 @@ static void test_class32(void **state)
 	struct image *img;
 	void *addr;
 
-	(void)state;
 	memcpy(file.eh.e_ident, ELFMAG, SELFMAG);
 	file.eh.e_ident[EI_CLASS] = ELFCLASS32;
 	file.eh.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -270,10 +270,18 @@ static void test_class32(void **state)
 	img = images_by_name(&look.images, "memfd:hostile");
 	assert_non_null(img);
 	assert_int_equal(img->elf_class, ELFCLASS32);
+	assert_int_equal(img->machine, machine);
 	assert_int_equal(img->start, (uintptr_t)addr);
 	assert_true(img->is_deleted);
 	ask_everything(img);
 	munmap(addr, sizeof(file));
+}
+
+static void test_class32(void **state)
+{
+	(void)state;
+	ask_class32(EM_386);
+	ask_class32(EM_X86_64);
 }
 
 static size_t read_self(char **bytes)

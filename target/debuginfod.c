@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/debuginfod.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libdebuginfod.so.1"
+
+/* From <elfutils/debuginfod.h>, which is not needed to build. */
+struct client {
+	void *(*begin)(void);
+	int (*find)(void *client, const unsigned char *build_id, int len, char **path);
+	void (*end)(void *client);
+};
+
+/* Never unloaded: its HTTP client does not expect that. */
+static int load(struct client *c, struct err *err)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library) {
+		err_set(err, ERR_FAILED, "debuginfod cannot be asked: there is no " LIBRARY);
+		return err_fix(err, "apt-get install libdebuginfod1");
+	}
+	*(void **)&c->begin = dlsym(library, "debuginfod_begin");
+	*(void **)&c->find = dlsym(library, "debuginfod_find_debuginfo");
+	*(void **)&c->end = dlsym(library, "debuginfod_end");
+	if (!c->begin || !c->find || !c->end)
+		return err_set(err, ERR_FAILED,
+			       "debuginfod cannot be asked: " LIBRARY " is not one");
+	return 0;
+}
+
+int debuginfod_open(const unsigned char *build_id, size_t len, int *fd, struct err *err)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct client c = { 0 };
+	void *client;
+	int got;
+
+	if (!urls || !*urls) {
+		err_set(err, ERR_FAILED, "debuginfod cannot be asked: DEBUGINFOD_URLS is not set");
+		return err_fix(err, "name a server: DEBUGINFOD_URLS=https://debuginfod.debian.net");
+	}
+	if (load(&c, err))
+		return -1;
+	client = c.begin();
+	if (!client)
+		return err_set(err, ERR_FAILED, "debuginfod cannot be asked: no memory");
+	got = c.find(client, build_id, (int)len, NULL);
+	c.end(client);
+	if (got == -ENOENT)
+		return err_set(err, ERR_FAILED, "debuginfod does not have its symbols either");
+	if (got < 0)
+		return err_sys(err, ERR_FAILED, -got, "debuginfod cannot be asked");
+	*fd = got;
+	return 0;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image_debug.h"
+
+#include "base/cleanup.h"
+#include "base/pace.h"
+#include "target/debuginfod.h"
+#include "target/image_file.h"
+#include "target/image_guard.h"
+#include "target/image_head.h"
+#include "target/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <lzma.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CHUNK 65536
+#define XZ_MEMORY_MAX (72u << 20) /* "xz -9" needs 65 MiB, what packagers use 9 */
+#define XZ_OUT_MAX (64u << 20)
+#define LINK_FILE_MAX (UINT64_C(1) << 30) /* all of it is read, for its CRC */
+#define NOTES_MAX 4096
+#define FOLDER "/usr/lib/debug"
+
+/* In this order. */
+enum place {
+	IN_DEBUGDATA,
+	BY_ID_IN_TARGET,
+	BY_ID_ON_HOST,
+	LINK_IN_TARGET,
+	LINK_ON_HOST,
+	ON_SERVER,
+	PLACES
+};
+
+void image_debug_fini(struct image_debug *debug)
+{
+	elf_end(debug->elf);
+	cleanup_close(&debug->fd);
+	free(debug->source);
+	debug->elf = NULL;
+	debug->fd = -1;
+	debug->source = NULL;
+}
+
+/* --- sections: where they lie, then their bytes by pread(2), which needs no guard --- */
+
+struct wanted {
+	Elf *elf;
+	const char *name;
+	GElf_Shdr sh;
+	bool found;
+};
+
+static void find_section(void *arg)
+{
+	struct wanted *w = arg;
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(w->elf, &names))
+		return;
+	while (!w->found && (scn = elf_nextscn(w->elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, &w->sh) ? elf_strptr(w->elf, names, w->sh.sh_name) : NULL;
+
+		w->found = name && !strcmp(name, w->name) && w->sh.sh_type != SHT_NOBITS;
+	}
+}
+
+static bool section_of(Elf **elf, const char *name, GElf_Shdr *sh)
+{
+	struct wanted w = { .elf = *elf, .name = name };
+
+	if (*elf && !image_guard(find_section, &w))
+		*elf = NULL;
+	*sh = w.sh;
+	return w.found;
+}
+
+/* As much of the section as fits, 0 if there is none. */
+static size_t section_read(Elf **elf, int fd, const char *name, void *buf, size_t size)
+{
+	GElf_Shdr sh;
+	ssize_t got;
+
+	if (!section_of(elf, name, &sh) || sh.sh_offset > INT64_MAX)
+		return 0;
+	got = pread(fd, buf, sh.sh_size < size ? sh.sh_size : size, (off_t)sh.sh_offset);
+	return got > 0 ? (size_t)got : 0;
+}
+
+static size_t build_id_of(Elf **elf, int fd, unsigned char id[IMAGE_BUILD_ID_MAX])
+{
+	unsigned char notes[NOTES_MAX];
+	size_t len = section_read(elf, fd, ".note.gnu.build-id", notes, sizeof(notes));
+
+	return image_head_build_id(notes, len, id, IMAGE_BUILD_ID_MAX);
+}
+
+/* --- taking a file --- */
+
+enum proof { BY_CONTENT, BY_BUILD_ID, BY_CRC };
+
+/* Has it symbols, and are they this image's? BY_CRC: the CRC is right, a build id must be, too. */
+static bool belongs(const struct image *img, struct image_debug *debug, enum proof proof)
+{
+	unsigned char id[IMAGE_BUILD_ID_MAX];
+	GElf_Shdr sh;
+	size_t len;
+
+	if (!section_of(&debug->elf, ".symtab", &sh))
+		return false;
+	if (proof == BY_CONTENT)
+		return true;
+	len = build_id_of(&debug->elf, debug->fd, id);
+	if (proof == BY_CRC && (!len || !img->build_id_len))
+		return true;
+	return len && len == img->build_id_len && !memcmp(id, img->build_id, len);
+}
+
+static void open_elf(void *arg)
+{
+	struct image_debug *debug = arg;
+
+	debug->elf = image_file_elf(debug->fd);
+}
+
+/* `fd` is the table's now, or closed. */
+static bool take(struct image *img, int fd, enum proof proof, const char *source)
+{
+	struct image_debug *debug = &img->file->debug;
+
+	debug->fd = fd;
+	image_guard(open_elf, debug);
+	debug->source = strdup(source);
+	/* Looking for its build id may have found it cut short. */
+	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf)
+		return true;
+	image_debug_fini(debug);
+	return false;
+}
+
+/* --- .gnu_debugdata --- */
+
+static bool write_all(int fd, const uint8_t *bytes, size_t len)
+{
+	while (len) {
+		ssize_t put = write(fd, bytes, len);
+
+		if (put <= 0)
+			return false;
+		bytes += put;
+		len -= (size_t)put;
+	}
+	return true;
+}
+
+/* False unless a whole xz stream within the limits was unpacked. */
+static bool unpack(int in, const GElf_Shdr *sh, int out)
+{
+	_cleanup_(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
+	uint8_t packed[CHUNK], plain[CHUNK];
+	lzma_ret ret = lzma_stream_decoder(&s, XZ_MEMORY_MAX, 0);
+	uint64_t at = sh->sh_offset, left = sh->sh_size;
+
+	while (ret == LZMA_OK && s.total_out <= XZ_OUT_MAX) {
+		pace();
+		if (!s.avail_in) {
+			ssize_t got = pread(in, packed, left < CHUNK ? left : CHUNK, (off_t)at);
+
+			if (got <= 0)
+				return false;
+			s.next_in = packed;
+			s.avail_in = (size_t)got;
+			at += (size_t)got;
+			left -= (size_t)got;
+		}
+		s.next_out = plain;
+		s.avail_out = CHUNK;
+		ret = lzma_code(&s, LZMA_RUN);
+		if (!write_all(out, plain, CHUNK - s.avail_out))
+			return false;
+	}
+	return ret == LZMA_STREAM_END && s.total_out <= XZ_OUT_MAX;
+}
+
+static bool from_debugdata(struct image *img)
+{
+	static const char name[] = ".gnu_debugdata";
+	_cleanup_(cleanup_close) int fd = -1;
+	GElf_Shdr sh;
+
+	if (!section_of(&img->file->elf, name, &sh) || sh.sh_offset > INT64_MAX)
+		return false;
+	fd = memfd_create("debugdata", MFD_CLOEXEC);
+	return fd >= 0 && unpack(img->file->fd, &sh, fd) &&
+	       take(img, take_fd(fd), BY_CONTENT, name);
+}
+
+/* --- files of their own --- */
+
+/* A path in the target's root, or on the host. */
+static int open_at(const struct image *img, bool on_host, const char *path, uint64_t max)
+{
+	_cleanup_(cleanup_close) int handle = -1;
+	struct stat st;
+
+	if (!on_host)
+		return procfs_open_in_root(img->file->pid, path, max, &st);
+	handle = open(path, O_PATH | O_CLOEXEC);
+	return handle < 0 ? -1 : procfs_open_regular(handle, max, &st);
+}
+
+static bool from_build_id(struct image *img, bool on_host)
+{
+	char hex[2 * IMAGE_BUILD_ID_MAX + 1], path[sizeof(FOLDER) + sizeof(hex) + 32];
+	int fd;
+
+	if (img->build_id_len < 2)
+		return false;
+	for (size_t i = 0; i < img->build_id_len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", img->build_id[i]);
+	snprintf(path, sizeof(path), FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	fd = open_at(img, on_host, path, IMAGE_FILE_MAX);
+	return fd >= 0 && take(img, fd, BY_BUILD_ID, path);
+}
+
+struct link {
+	char name[NAME_MAX + 1];
+	uint32_t crc;
+};
+
+/* The name, zeros up to a multiple of four, and the CRC (gdb, "Separate Debug Files"). */
+static bool read_link(struct image *img, struct link *link)
+{
+	char bytes[NAME_MAX + 1 + 3 + sizeof(link->crc)];
+	size_t len = section_read(&img->file->elf, img->file->fd, ".gnu_debuglink", bytes,
+				  sizeof(bytes));
+	size_t name = strnlen(bytes, len), at = (name + 4) & ~(size_t)3;
+
+	if (!name || name > NAME_MAX || at + sizeof(link->crc) > len || memchr(bytes, '/', name))
+		return false;
+	memcpy(link->name, bytes, name);
+	link->name[name] = '\0';
+	memcpy(&link->crc, bytes + at, sizeof(link->crc));
+	return true;
+}
+
+static bool has_crc(int fd, uint32_t crc)
+{
+	uint8_t bytes[CHUNK];
+	uint32_t sum = 0;
+	uint64_t at = 0;
+	ssize_t got;
+
+	/* It may grow while it is read. */
+	while (at <= LINK_FILE_MAX && (got = pread(fd, bytes, sizeof(bytes), (off_t)at)) > 0) {
+		pace();
+		sum = lzma_crc32(bytes, (size_t)got, sum);
+		at += (uint64_t)got;
+	}
+	return at && at <= LINK_FILE_MAX && sum == crc;
+}
+
+/* The image's folder as the target names it: maps shows it from our root, not from its. */
+static bool folder_of(const struct image *img, char *buf, size_t size)
+{
+	const char *path = img->path, *slash = strrchr(path, '/');
+	char root[PATH_MAX];
+	struct err ignored;
+	size_t len = 0;
+
+	if (!slash || procfs_readlink(img->file->pid, "root", root, sizeof(root), &ignored))
+		return false;
+	if (strcmp(root, "/") != 0)
+		len = strlen(root);
+	if (!strncmp(path, root, len) && path[len] == '/')
+		path += len;
+	return snprintf(buf, size, "%.*s", (int)(slash - path), path) < (int)size;
+}
+
+static bool from_link(struct image *img, bool on_host)
+{
+	static const char *const around[][2] = { { "", "" }, { "", "/.debug" }, { FOLDER, "" } };
+	char folder[PATH_MAX], path[PATH_MAX];
+	struct link link;
+
+	if (!read_link(img, &link) || !folder_of(img, folder, sizeof(folder)))
+		return false;
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++) {
+		_cleanup_(cleanup_close) int fd = -1;
+
+		if (snprintf(path, sizeof(path), "%s%s%s/%s", around[i][0], folder, around[i][1],
+			     link.name) >= (int)sizeof(path))
+			continue;
+		fd = open_at(img, on_host, path, LINK_FILE_MAX);
+		if (fd >= 0 && has_crc(fd, link.crc) && take(img, take_fd(fd), BY_CRC, path))
+			return true;
+	}
+	return false;
+}
+
+static bool from_server(struct image *img, struct err *server)
+{
+	int fd;
+
+	if (!server || img->build_id_len < 2 ||
+	    debuginfod_open(img->build_id, img->build_id_len, &fd, server))
+		return false;
+	return take(img, fd, BY_BUILD_ID, "debuginfod");
+}
+
+static bool look_in(struct image *img, enum place place, struct err *server)
+{
+	switch (place) {
+	case IN_DEBUGDATA:
+		return from_debugdata(img);
+	case BY_ID_IN_TARGET:
+	case BY_ID_ON_HOST:
+		return from_build_id(img, place == BY_ID_ON_HOST);
+	case LINK_IN_TARGET:
+	case LINK_ON_HOST:
+		return from_link(img, place == LINK_ON_HOST);
+	case ON_SERVER:
+		return from_server(img, server);
+	case PLACES:
+		break;
+	}
+	return false;
+}
+
+bool image_debug_next(struct image *img, struct err *server)
+{
+	struct image_debug *debug = &img->file->debug;
+	bool found = false;
+
+	image_debug_fini(debug);
+	if (!image_elf(img) || img->file->fd < 0)
+		return false;
+	while (!found && debug->tried < PLACES)
+		found = look_in(img, (enum place)debug->tried++, server);
+	return found;
+}
+
+const char *image_debug_source(const struct image *img)
+{
+	return img->file->debug.source;
+}

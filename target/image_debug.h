@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to target/: a symbol table that lies outside of the image it is of,
+ * as strip(1) and those who package programs leave it.
+ */
+#ifndef TARGET_IMAGE_DEBUG_H
+#define TARGET_IMAGE_DEBUG_H
+
+#include "base/err.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+
+struct image;
+
+/* The table in use. Part of struct image_file, zeroed at first but for `fd`, which is -1. */
+struct image_debug {
+	unsigned int tried; /* so many of the places were looked at */
+	int fd;
+	Elf *elf; /* NULL when there is none */
+	char *source;
+};
+
+void image_debug_fini(struct image_debug *debug);
+
+/*
+ * Take the table of the next place that has one: .gnu_debugdata of the image
+ * (xz), a debug file by build id and one by .gnu_debuglink, each in the
+ * target's root, then on the host, and at last debuginfod, if `server` is not
+ * NULL; that receives then why debuginfod gave nothing, and stays as it is
+ * else. From then on image_symbol() and image_each_symbol() know its symbols
+ * too, and those of the place before no more. A file counts only with the
+ * image's build id; one of .gnu_debuglink needs the right CRC, and the build
+ * id only when both have one. False when no place is left.
+ */
+bool image_debug_next(struct image *img, struct err *server);
+
+#endif

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs of others. Not one false mallctl: what has no jemalloc is told so, whatever it looks
+# like. And jemallocs that others built in, as npm packages bring them.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF HOME=$T
+mkfifo "$T/silence"
+exec 9<>"$T/silence" # what reads from it waits
+
+# waiting NAME COMMAND...: a program of that name, started and waiting for what never comes
+waiting()
+{
+	local name=$1
+
+	shift
+	"$@" <"$T/silence" >"$T/$name.out" 2>&1 &
+	pid=$!
+	own "$pid"
+	within 60 asleep "$pid" "$name" || bail_out "$name did not start: $(<"$T/$name.out")"
+}
+
+# It runs that program, and its first thread waits, several times in a row.
+asleep()
+{
+	local states
+
+	[[ $(readlink "/proc/$1/exe") == */$2* ]] || return 1
+	states=$(for _ in 1 2 3 4 5; do
+		awk '{ sub(/.*\) /, ""); printf "%s", $1 }' "/proc/$1/stat"
+		sleep 0.05
+	done)
+	[ "$states" = SSSSS ]
+}
+
+# none NAME: the program that was just started is said to have no jemalloc
+none()
+{
+	local name=$1 command
+
+	snapshot "$pid"
+	for command in check activate dump; do
+		run_ctl "$command" "$pid"
+		is "$status" 5 "$name: $command"
+		like "$out$err" 'does not use jemalloc|no symbol names its mallctl' "$name: $command says why"
+	done
+	ctl_ok "$name: list" list --json
+	is "$(jq --argjson p "$pid" '.[] | select(.pid == $p)' "$T/out")" '' "$name: list does not have it"
+	assert_untouched "$pid" "$name: untouched"
+	stop_target "$pid"
+}
+
+# --- runtimes, with the malloc they come with ---
+waiting bash bash -c 'read -r line'
+none bash
+waiting python python3 -c 'input()'
+none python3
+waiting node node -e 'process.stdin.resume()'
+none node
+cat >"$T/Wait.java" <<'JAVA'
+public class Wait {
+	public static void main(String[] args) throws Exception {
+		System.in.read();
+	}
+}
+JAVA
+if command -v javac >/dev/null; then
+	javac -d "$T" "$T/Wait.java"
+else
+	ecj -17 -d "$T" "$T/Wait.java"
+fi
+# Interpreted, with one collector: no thread comes or goes.
+waiting java java -Xmx64m -Xint -XX:+UseSerialGC -XX:-UsePerfData -cp "$T" Wait
+none java
+
+# --- other allocators, preloaded as jemalloc would be ---
+for library in libtcmalloc_minimal.so.4 libmimalloc.so.2; do
+	wrap=(env LD_PRELOAD="$library")
+	start_victim idle-plain 2
+	wrap=()
+	ok "$library: is loaded" grep -q "/${library%.so*}" "/proc/$pid/maps"
+	none "$library"
+done
+
+# --- what only looks like it ---
+for name in pretender pretender-mallctl pretender-musl; do
+	waiting "$name" "$VICTIMS/$name"
+	none "$name"
+done
+
+# --- DuckDB's jemalloc, in a library that is loaded late ---
+npm=$ROOT/build/npm/node_modules
+duckdb=$npm/@duckdb/node-bindings-linux-x64/libduckdb.so
+start_victim loader "$duckdb"
+snapshot "$pid"
+ctl_fails 6 '' 'duckdb: activate' activate "$pid"
+run_ctl -v check "$pid" --json
+is "$status" 6 'duckdb: check'
+like "$err" "duckdb_je_mallctl at 0x$(nm -D "$duckdb" | awk '$3 == "duckdb_je_mallctl" { sub(/^0+/, "", $1); print $1 }') of" \
+	'duckdb: mallctl, with its prefix'
+like "$(json '.checks[] | select(.name == "config.prof") | .detail')" 'built without profiling' \
+	'duckdb: it is said that it was built without profiling'
+ctl_ok 'duckdb: stats' stats "$pid" -f json
+like "$(json .jemalloc.version)" '^5\.' 'duckdb: its mallctl is one'
+ctl_ok 'duckdb: list' list --json
+is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \
+	'duckdb_je_ shared false' 'duckdb: list'
+assert_untouched "$pid" 'duckdb: untouched'
+stop_target "$pid"
+
+# --- Rust programs with a stripped jemalloc: a static one on musl, and one on glibc ---
+rust_answer()
+{
+	local name=$1
+
+	snapshot "$pid"
+	run_ctl check "$pid" --json
+	like "$status" '^[56]$' "$name: no profiling there"
+	like "$(json '.checks[] | select(.ok == false) | .detail')" \
+		'seems to contain jemalloc|built without profiling' "$name: it is said why"
+	assert_untouched "$pid" "$name: untouched"
+	stop_target "$pid"
+}
+waiting rg "$npm/@vscode/ripgrep-linux-x64/bin/rg" word -
+rust_answer ripgrep
+waiting biome "$npm/@biomejs/cli-linux-x64/biome" check --stdin-file-path=a.js
+rust_answer biome
+
+done_testing

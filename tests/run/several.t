@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Several jemallocs in one process: all are listed, and --image says which one is meant.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+library=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
+library=$(readlink -f "$library")
+
+# rows FILTER: what list shows of the process, in its order
+rows()
+{
+	jq -r --argjson pid "$pid" ".[] | select(.pid == \$pid) | $1" "$T/out"
+}
+
+# --- the program's own, with a prefix, and a preloaded one ---
+wrap=(env LD_PRELOAD=libjemalloc.so.2)
+start_victim idle-je 2
+wrap=()
+snapshot "$pid"
+program=$VICTIMS/idle-je
+ctl_ok 'list' list --json
+is "$(rows '"<" + .prefix + ">"')" $'<je_>\n<>' 'list: one row each, the program'\''s own first'
+is "$(rows .linkage)" $'static\npreload' 'list: how each is linked'
+is "$(rows .image)" "$program"$'\n'"$library" 'list: where each lies'
+ctl_ok 'list, as a table' list
+is "$(awk -v pid="$pid" '$1 == pid { print $NF }' "$T/out")" $'idle-je\nlibjemalloc.so.2' \
+	'list, as a table: file names'
+
+ctl_ok 'status takes the program'\''s own' status "$pid" --json
+is "$(json .image)" "$program" 'status: its image'
+is "$(json .other_jemallocs)" 1 'status: there is another'
+for name in "$library" libjemalloc.so.2; do
+	ctl_ok "--image $name" --image "$name" status "$pid" --json
+	is "$(json .image)" "$library" "--image $name: its image"
+done
+for name in "$program" idle-je je_; do
+	ctl_ok "--image $name" --image "$name" status "$pid" --json
+	is "$(json .prefix)" je_ "--image $name: its prefix"
+done
+ctl_ok 'check --image' check "$pid" --image libjemalloc.so.2
+like "$out" "preload, $library" 'check --image: looks at that one'
+
+# Switching one leaves the other alone.
+ctl_ok 'activate --image' activate "$pid" --image libjemalloc.so.2 --json
+is "$(json .changed)" true 'activate --image: changed'
+ctl_ok 'the other' get "$pid" prof.active --quiet
+is "$out" false 'the other is not active'
+ctl_ok 'this one' get "$pid" prof.active --quiet --image "$library"
+is "$out" true 'this one is active'
+ctl_ok 'deactivate --image' deactivate "$pid" --image "$library"
+
+# What is none of them.
+for name in libnone.so je "${program%/*}" _rjem_ ''; do
+	ctl_fails 5 "--image .*$program \(je_\), $library \(no prefix\)" "--image '$name' is none; both are named" \
+		--image "$name" activate "$pid"
+done
+like "$err" 'fix: .*path or prefix' 'it says what to do'
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- the same file name twice ---
+mkdir "$T/a" "$T/b"
+cp "$library" "$T/a/libtwo.so"
+# Another soname, or ld.so takes the second for the first.
+LC_ALL=C sed 's/libjemalloc\.so\.2/libjemallox.so.2/' "$library" >"$T/b/libtwo.so"
+wrap=(env LD_PRELOAD="$T/a/libtwo.so:$T/b/libtwo.so")
+start_victim idle-plain 2
+wrap=()
+snapshot "$pid"
+ctl_fails 2 "means 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two' \
+	--image libtwo.so activate "$pid"
+ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- a file that is gone is called as before ---
+cp "$VICTIMS/idle-je" "$T/gone"
+start_victim "$T/gone" 2
+rm "$T/gone"
+snapshot "$pid"
+ctl_ok 'a program whose file is gone' --image "$T/gone" check "$pid"
+assert_untouched "$pid"
+
+ctl_fails 2 'takes no --image' 'list takes no --image' list --image je_
+
+done_testing
