@@ -20,6 +20,7 @@ struct jemalloc {
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
 	uint64_t opt_prof;	     /* address of the variable opt.prof reads, 0 if unknown */
+	uint64_t prof_active;	     /* address of the variable, 0 if unknown */
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
 	struct range text;	   /* where its code lies: the whole image for a shared object,
