@@ -2,6 +2,7 @@
 #include "cli/args.h"
 
 #include "base/text.h"
+#include "cli/out.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -373,5 +374,6 @@ void args_options(const struct args *args, struct ops_options *options)
 		.max_pause_ms = clamp_ms(args->max_pause_ms),
 		.wait_ms = clamp_ms(args->wait_ms),
 		.log = args->verbose ? log_line : NULL,
+		.progress = args->quiet || args->json ? NULL : out_progress,
 	};
 }

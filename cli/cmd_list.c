@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/table.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -18,25 +19,11 @@ static const struct option_def options_of_list[] = {
 };
 
 #define COLUMNS 10
-#define CELL_SIZE 160
+#define CELL_SIZE TABLE_CELL_SIZE
 
 static const char *const titles[COLUMNS] = { "PID",    "COMM",	   "USER",	  "VERSION",
 					     "PREFIX", "LINKAGE",  "CONFIG.PROF", "OPT.PROF",
 					     "RSS",    "CONTAINER" };
-
-struct table_row {
-	char cell[COLUMNS][CELL_SIZE];
-};
-
-static const char *tristate_text(enum tristate t)
-{
-	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
-}
-
-static struct json_object *tristate_json(enum tristate t)
-{
-	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
-}
 
 /* Up to the first '-': the commit that follows in jemalloc's own version is for status. */
 static void short_version(const char *version, char *buf, size_t size)
@@ -66,51 +53,21 @@ static void fill_row(const struct ops_process *p, struct table_row *row)
 	short_version(p->version, row->cell[3], CELL_SIZE);
 	output_safe(p->prefix, row->cell[4], CELL_SIZE);
 	snprintf(row->cell[5], CELL_SIZE, "%s", jemalloc_linkage_name(p->linkage));
-	snprintf(row->cell[6], CELL_SIZE, "%s", tristate_text(p->config_prof));
-	snprintf(row->cell[7], CELL_SIZE, "%s", tristate_text(p->opt_prof));
+	snprintf(row->cell[6], CELL_SIZE, "%s", out_tristate(p->config_prof));
+	snprintf(row->cell[7], CELL_SIZE, "%s", out_tristate(p->opt_prof));
 	text_size(p->rss_bytes, row->cell[8], CELL_SIZE);
 	output_safe(p->container, row->cell[9], CELL_SIZE);
-	for (size_t c = 0; c < COLUMNS; c++) {
-		if (!row->cell[c][0])
-			strcpy(row->cell[c], "-");
-	}
-}
-
-static int print_row(const struct table_row *row, const int *width, struct err *err)
-{
-	char line[COLUMNS * (CELL_SIZE + 2)];
-	size_t at = 0;
-
-	for (size_t c = 0; c < COLUMNS; c++)
-		at += (size_t)snprintf(line + at, sizeof(line) - at, "%-*s%s",
-				       c + 1 < COLUMNS ? width[c] : 0, row->cell[c],
-				       c + 1 < COLUMNS ? "  " : "");
-	return out_line(err, "%s", line);
 }
 
 static int print_table(const struct ops_list *list, struct err *err)
 {
 	_cleanup_(cleanup_free) struct table_row *rows = calloc(list->n + 1, sizeof(*rows));
-	int width[COLUMNS] = { 0 };
 
 	if (!rows)
 		return err_set(err, ERR_FAILED, "out of memory");
-	for (size_t c = 0; c < COLUMNS; c++)
-		snprintf(rows[0].cell[c], CELL_SIZE, "%s", titles[c]);
 	for (size_t i = 0; i < list->n; i++)
-		fill_row(&list->v[i], &rows[i + 1]);
-	for (size_t i = 0; i <= list->n; i++) {
-		for (size_t c = 0; c < COLUMNS; c++) {
-			int len = (int)strlen(rows[i].cell[c]);
-
-			width[c] = len > width[c] ? len : width[c];
-		}
-	}
-	for (size_t i = 0; i <= list->n; i++) {
-		if (print_row(&rows[i], width, err))
-			return -1;
-	}
-	return 0;
+		fill_row(&list->v[i], &rows[i]);
+	return table_print(titles, COLUMNS, rows, list->n, err);
 }
 
 static struct json_object *process_json(const struct ops_process *p)
@@ -123,8 +80,8 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "version", p->version[0] ? p->version : NULL);
 	json_set_text(o, "prefix", p->prefix);
 	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
-	json_set(o, "config.prof", tristate_json(p->config_prof));
-	json_set(o, "opt.prof", tristate_json(p->opt_prof));
+	json_set(o, "config.prof", out_tristate_json(p->config_prof));
+	json_set(o, "opt.prof", out_tristate_json(p->opt_prof));
 	json_set(o, "prof.active", NULL);
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);

@@ -35,6 +35,8 @@ struct callsite {
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
 	struct range libc;		/* its code */
+	struct range libpthread;	/* the same; empty from glibc 2.34 on */
+	struct range clone;		/* the root of every thread while there is a libpthread */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
 	struct unwind_table table;	/* then this is it */
@@ -51,6 +53,11 @@ bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
+/*
+ * Is `addr` where a thread of libpthread's began, `inner` being the frame that it called?
+ * clone(2)'s wrapper is dangerous everywhere else.
+ */
+bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner);
 
 #define TEXT_MAX 4096 /* longest text read back: PATH_MAX */
 
@@ -88,6 +95,7 @@ struct injector {
 	struct images *images;
 	const struct jemalloc *je;
 	struct injector_options opt;
+	pid_t tid; /* the only thread to borrow, 0: any */
 	struct callsite cs;
 };
 
@@ -128,6 +136,9 @@ struct candidate {
 	enum rank rank;
 };
 int rank_threads(const struct proc *p, struct candidate **out, size_t *n, struct err *err)
+	__must_check;
+/* The same for one thread. ERR_NOPROC when it has ended. */
+int rank_one(const struct proc *p, pid_t tid, struct candidate **out, size_t *n, struct err *err)
 	__must_check;
 /* Does this system call answer EINTR to a stop, and can be made anew instead? */
 bool rank_eintr_restartable(long nr);

@@ -165,19 +165,24 @@ static int fenced_in(const struct tracer *t, struct err *err)
 	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
 }
 
+static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
+{
+	const struct injector *inj = t->inj;
+
+	return inj->tid ? rank_one(inj->p, inj->tid, c, n, err) : rank_threads(inj->p, c, n, err);
+}
+
 static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
 
-	if (rank_threads(t->inj->p, &c, &n, err) < 0)
+	if (rank(t, &c, &n, err) < 0)
 		return -1;
 	if (!n)
-		err_set(err, ERR_UNSAFE,
-			"every thread is in a system call that does not bear a stop");
+		err_set(err, ERR_UNSAFE, "%s is in a system call that does not bear a stop",
+			t->inj->tid ? "it" : "every thread");
 	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
-		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
-			continue;
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;

@@ -153,15 +153,13 @@ static void check_threads(const struct session *s, struct ops_check *c)
 		unknown(c, "the version of jemalloc is not known");
 		return;
 	}
-	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0)) {
-		unknown(c,
-			"jemalloc %s samples nothing in threads that allocated before activation",
-			s->version);
-		snprintf(c->fix, sizeof(c->fix),
-			 "use jemalloc 5.3.0 or newer, or start with prof_active:true");
-		return;
-	}
-	passed(c, "threads that exist are sampled from activation on");
+	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
+		passed(c,
+		       "jemalloc %.*s: activate makes a call in each thread, and forgets earlier "
+		       "samples",
+		       (int)strcspn(s->version, "-"), s->version);
+	else
+		passed(c, "threads that exist are sampled from activation on");
 }
 
 static void check_unwinder(const struct session *s, struct ops_check *c)

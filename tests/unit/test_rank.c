@@ -139,6 +139,25 @@ static void test_never(void **state)
 	assert_false(rank_never(SYS_read, none));
 }
 
+static void test_one(void **state)
+{
+	struct candidate *c = NULL;
+	struct proc self;
+	struct err err;
+	size_t n = 9;
+
+	(void)state;
+	assert_int_equal(proc_open(&self, getpid(), &err), 0);
+	assert_int_equal(rank_one(&self, getpid(), &c, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(c->tid, getpid());
+	free(c);
+	/* The first process is no thread of ours. */
+	assert_int_equal(rank_one(&self, 1, &c, &n, &err), -1);
+	assert_int_equal(err.code, ERR_NOPROC);
+	proc_close(&self);
+}
+
 static void test_eintr(void **state)
 {
 	(void)state;
@@ -155,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_eintr),
 	};
 
