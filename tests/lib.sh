@@ -291,6 +291,17 @@ launch_redis()
 	within 30 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
+# build_for_root VICTIM: from tests/target, as $T/VICTIM, for the C library of enter_root()'s root
+build_for_root()
+{
+	local lib
+
+	lib=$root/usr/lib/$(cc -print-multiarch)
+	cc --sysroot="$root" -B"$lib" -L"$lib" -L"$root/lib/$(cc -print-multiarch)" -std=gnu17 -O2 -pthread \
+		-I. -D_GNU_SOURCE= -o "$T/$1" "tests/target/$1.c" tests/target/victim.c \
+		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $1 for $root"
+}
+
 # enter_root SUITE: what is started from now on runs in tests/make-root's root of that Debian
 # suite, which has $T as /mnt. Its mounts are its own and end with it. Sets `root`.
 enter_root()

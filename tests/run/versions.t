@@ -126,6 +126,15 @@ ctl_ok 'control: dump again' dump "$pid" -o "$T/control2.heap"
 like "$(objects_of "$T/control2.heap")" '^[1-9][0-9]{2}' 'control: activate brought the threads along all the same'
 stop_target "$pid"
 
+# A thread that cannot be reached is named, and the others sample.
+build_for_root crowd
+start_victim /mnt/crowd 3 stuck
+snapshot "$pid"
+ctl_ok '5.2.1, a thread that cannot be reached: activate' activate "$pid" --json
+like "$(json .warning)" '1 of 5 threads could not be reached' '5.2.1, a thread that cannot be reached: is counted'
+assert_untouched "$pid" '5.2.1, a thread that cannot be reached: untouched'
+stop_target "$pid"
+
 # Without opt.prof 5.2.1 takes prof.active, and a look at thread.prof.active ends the thread.
 MALLOC_CONF=prof:false launch_redis /mnt
 load_redis 1000

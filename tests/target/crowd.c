@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * crowd BOARD THREADS [CHURN]: that many threads, named crowd-1 and so on, which
- * rest and hold some memory. With CHURN the main thread makes one more after
- * the other meanwhile, which live for some milliseconds.
+ * crowd BOARD THREADS [churn|stuck]: that many threads, named crowd-1 and so on,
+ * which rest and hold some memory. With churn the main thread makes one more
+ * after the other meanwhile, which live for some milliseconds; with stuck there
+ * is one more that writes into a full pipe for ever, where no stop is borne.
  */
 #include "tests/target/victim.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#define KEPT 64
+#define KEPT 16
 #define SIZE 2000
 #define MANY 4096
+
+static _Atomic long settled; /* threads that hold all that they will ever hold */
 
 static void rest(long ms)
 {
@@ -52,6 +57,8 @@ static void *stay(void *arg)
 		rest(20);
 		replace(kept, round % KEPT);
 		victim_beat(id % VICTIM_BEATS);
+		if (round == KEPT)
+			atomic_fetch_add(&settled, 1);
 	}
 	return NULL;
 }
@@ -79,23 +86,42 @@ static void churn(void)
 	rest(2);
 }
 
+static void *get_stuck(void *arg)
+{
+	static const char page[4096];
+	int ends[2];
+
+	(void)arg;
+	pthread_setname_np(pthread_self(), "stuck");
+	if (pipe(ends) == 0)
+		while (write(ends[1], page, sizeof(page)) > 0)
+			;
+	FOUND(failed);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	long threads = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+	const char *how = argc > 3 ? argv[3] : "";
 	pthread_t thread;
 
 	if (threads < 1 || threads > MANY) {
-		fprintf(stderr, "usage: crowd BOARD THREADS [CHURN]\n");
+		fprintf(stderr, "usage: crowd BOARD THREADS [churn|stuck]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
 	for (long i = 1; i <= threads; i++)
 		if (pthread_create(&thread, NULL, stay, (void *)i) != 0)
 			return 2;
-	victim_ready(1);
+	if (strcmp(how, "stuck") == 0 && pthread_create(&thread, NULL, get_stuck, NULL) != 0)
+		return 2;
+	while (atomic_load(&settled) < threads)
+		rest(5);
+	victim_ready(threads < VICTIM_BEATS ? (unsigned int)threads + 1 : VICTIM_BEATS);
 	for (;;) {
 		victim_beat(0);
-		if (argc > 3)
+		if (strcmp(how, "churn") == 0)
 			churn();
 		else
 			rest(20);
