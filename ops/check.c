@@ -136,17 +136,6 @@ static void check_opt_prof(const struct session *s, struct ops_check *c, enum tr
 	}
 }
 
-/* opt.prof from the target's memory, without stopping anything. */
-static enum tristate peek_opt_prof(const struct session *s)
-{
-	struct err ignored = ERR_INIT;
-	unsigned char value;
-
-	if (!s->je->opt_prof || proc_read(s->proc.mm_pid, s->je->opt_prof, &value, 1, &ignored))
-		return TRI_UNKNOWN;
-	return value ? TRI_YES : TRI_NO;
-}
-
 static void check_threads(const struct session *s, struct ops_check *c)
 {
 	if (!s->version[0]) {
@@ -239,7 +228,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 		return;
 	check_config_prof(s, &v[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)
-		check_opt_prof(s, &v[CHECK_OPT_PROF], peek_opt_prof(s));
+		check_opt_prof(s, &v[CHECK_OPT_PROF], jemalloc_peek(&s->proc, s->je->opt_prof));
 	if (may_trace)
 		check_by_run(s, out);
 	check_unwinder(s, &v[CHECK_UNWINDER]);

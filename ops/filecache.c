@@ -21,6 +21,7 @@ struct known_jemalloc {
 	dev_t exe_dev;
 	ino_t exe_inode;
 	uint64_t opt_prof_offset; /* from the file's lowest mapping, 0 if unknown */
+	uint64_t prof_active_offset;
 	struct jemalloc je;
 };
 
@@ -101,6 +102,8 @@ enum filecache_answer filecache_ask(const struct filecache *c, const struct proc
 	*je = hit->je;
 	if (hit->opt_prof_offset)
 		je->opt_prof = lowest_mapping(maps, &hit->file) + hit->opt_prof_offset;
+	if (hit->prof_active_offset)
+		je->prof_active = lowest_mapping(maps, &hit->file) + hit->prof_active_offset;
 	return FILES_JEMALLOC;
 }
 
@@ -145,9 +148,11 @@ void filecache_add(struct filecache *c, const struct proc *p, const struct maps 
 	};
 	if (je->opt_prof)
 		bigger->opt_prof_offset = je->opt_prof - lowest_mapping(maps, &bigger->file);
+	if (je->prof_active)
+		bigger->prof_active_offset = je->prof_active - lowest_mapping(maps, &bigger->file);
 	bigger->je.image = NULL;
 	memset(&bigger->je.text, 0, sizeof(bigger->je.text));
-	bigger->je.opt_prof = 0;
+	bigger->je.opt_prof = bigger->je.prof_active = 0;
 	for (size_t i = 0; i < maps->n; i++) {
 		struct file_key key = key_of(&maps->v[i]);
 

@@ -247,7 +247,7 @@ struct ops_process {
 	char version[64]; /* "" if unknown */
 	char prefix[64];
 	enum jemalloc_linkage linkage;
-	enum tristate config_prof, opt_prof;
+	enum tristate config_prof, opt_prof, prof_active;
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */
 };
@@ -256,6 +256,7 @@ struct ops_list_filter {
 	const char *comm; /* NULL: any */
 	bool by_uid;
 	uid_t uid;
+	const char *cgroup; /* a path or a name, see cgroup_holds(); NULL: any */
 };
 
 struct ops_list {

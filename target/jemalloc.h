@@ -38,6 +38,9 @@ struct jemalloc {
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;
 
+/* A bool of the target's at one of these addresses, from its memory; unknown when `addr` is 0. */
+enum tristate jemalloc_peek(const struct proc *p, uint64_t addr);
+
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);
 
