@@ -115,6 +115,7 @@ asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 bench: all $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
+	$(Q)B=$(B) bench/list
 
 $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@
