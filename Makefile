@@ -119,6 +119,7 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb a
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
 	$(Q)B=$(B) bench/lookup
+	$(Q)B=$(B) bench/list
 
 $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@

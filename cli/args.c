@@ -2,6 +2,7 @@
 #include "cli/args.h"
 
 #include "base/text.h"
+#include "cli/out.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -379,5 +380,6 @@ void args_options(const struct args *args, struct ops_options *options)
 		.image = args->image,
 		.debuginfod = args->debuginfod,
 		.log = args->verbose ? log_line : NULL,
+		.progress = args->quiet || args->json ? NULL : out_progress,
 	};
 }

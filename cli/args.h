@@ -35,6 +35,9 @@ struct args {
 	int64_t lg_sample;     /* -1: not given */
 	uint64_t sample_rate;  /* 0: not given */
 	const char *uid;
+	const char *cgroup;
+	int sort;	      /* enum sort of cli/cmd_list.c */
+	const char *activate; /* threads: "all" or thread ids */
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/table.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -11,32 +12,24 @@
 #include <string.h>
 #include <unistd.h>
 
+enum sort { SORT_PID, SORT_RSS };
+static const char *const sorts[] = { [SORT_PID] = "pid", [SORT_RSS] = "rss", NULL };
+
 static const struct option_def options_of_list[] = {
 	{ "uid", 0, OPTION_STRING, "USER", "only processes of this user, by name or number",
 	  ARG(uid), NULL },
+	{ "cgroup", 0, OPTION_STRING, "GROUP", "only processes of this control group, path or name",
+	  ARG(cgroup), NULL },
+	{ "sort", 0, OPTION_CHOICE, "BY", "pid, or rss: most memory first", ARG(sort), sorts },
 	{ .name = NULL },
 };
 
-#define COLUMNS 11
-#define CELL_SIZE 160
+#define COLUMNS (sizeof(titles) / sizeof(*titles))
+#define CELL_SIZE TABLE_CELL_SIZE
 
-static const char *const titles[COLUMNS] = { "PID",    "COMM",	    "USER",	   "VERSION",
-					     "PREFIX", "LINKAGE",   "CONFIG.PROF", "OPT.PROF",
-					     "RSS",    "CONTAINER", "IMAGE" };
-
-struct table_row {
-	char cell[COLUMNS][CELL_SIZE];
-};
-
-static const char *tristate_text(enum tristate t)
-{
-	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
-}
-
-static struct json_object *tristate_json(enum tristate t)
-{
-	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
-}
+static const char *const titles[] = { "PID",	     "COMM",	"USER",	       "VERSION",
+				      "PREFIX",	     "LINKAGE", "CONFIG.PROF", "OPT.PROF",
+				      "PROF.ACTIVE", "RSS",	"CONTAINER",   "IMAGE" };
 
 /* Up to the first '-': the commit that follows in jemalloc's own version is for status. */
 static void short_version(const char *version, char *buf, size_t size)
@@ -73,52 +66,46 @@ static void fill_row(const struct ops_process *p, struct table_row *row)
 	short_version(p->version, row->cell[3], CELL_SIZE);
 	output_safe(p->prefix, row->cell[4], CELL_SIZE);
 	snprintf(row->cell[5], CELL_SIZE, "%s", jemalloc_linkage_name(p->linkage));
-	snprintf(row->cell[6], CELL_SIZE, "%s", tristate_text(p->config_prof));
-	snprintf(row->cell[7], CELL_SIZE, "%s", tristate_text(p->opt_prof));
-	text_size(p->rss_bytes, row->cell[8], CELL_SIZE);
-	output_safe(p->container, row->cell[9], CELL_SIZE);
-	output_safe(file_name(p->image), row->cell[10], CELL_SIZE);
-	for (size_t c = 0; c < COLUMNS; c++) {
-		if (!row->cell[c][0])
-			strcpy(row->cell[c], "-");
-	}
+	snprintf(row->cell[6], CELL_SIZE, "%s", out_tristate(p->config_prof));
+	snprintf(row->cell[7], CELL_SIZE, "%s", out_tristate(p->opt_prof));
+	snprintf(row->cell[8], CELL_SIZE, "%s", out_tristate(p->prof_active));
+	text_size(p->rss_bytes, row->cell[9], CELL_SIZE);
+	output_safe(p->container, row->cell[10], CELL_SIZE);
+	output_safe(file_name(p->image), row->cell[11], CELL_SIZE);
 }
 
-static int print_row(const struct table_row *row, const int *width, struct err *err)
+/* Most memory first, and what is equal as it was. */
+static int rss_cmp(const void *a, const void *b)
 {
-	char line[COLUMNS * (CELL_SIZE + 2)];
-	size_t at = 0;
+	const struct ops_process *x = *(const struct ops_process *const *)a;
+	const struct ops_process *y = *(const struct ops_process *const *)b;
 
-	for (size_t c = 0; c < COLUMNS; c++)
-		at += (size_t)snprintf(line + at, sizeof(line) - at, "%-*s%s",
-				       c + 1 < COLUMNS ? width[c] : 0, row->cell[c],
-				       c + 1 < COLUMNS ? "  " : "");
-	return out_line(err, "%s", line);
+	if (x->rss_bytes != y->rss_bytes)
+		return x->rss_bytes > y->rss_bytes ? -1 : 1;
+	return x < y ? -1 : x > y;
 }
 
-static int print_table(const struct ops_list *list, struct err *err)
+/* The rows in the order to show them, in an array that the caller frees; NULL without memory. */
+static const struct ops_process **in_order(const struct ops_list *list, int sort)
 {
-	_cleanup_(cleanup_free) struct table_row *rows = calloc(list->n + 1, sizeof(*rows));
-	int width[COLUMNS] = { 0 };
+	const struct ops_process **v = calloc(list->n + 1, sizeof(*v));
+
+	for (size_t i = 0; v && i < list->n; i++)
+		v[i] = &list->v[i];
+	if (v && sort == SORT_RSS)
+		qsort(v, list->n, sizeof(*v), rss_cmp);
+	return v;
+}
+
+static int print_table(const struct ops_process *const *v, size_t n, struct err *err)
+{
+	_cleanup_(cleanup_free) struct table_row *rows = calloc(n + 1, sizeof(*rows));
 
 	if (!rows)
 		return err_set(err, ERR_FAILED, "out of memory");
-	for (size_t c = 0; c < COLUMNS; c++)
-		snprintf(rows[0].cell[c], CELL_SIZE, "%s", titles[c]);
-	for (size_t i = 0; i < list->n; i++)
-		fill_row(&list->v[i], &rows[i + 1]);
-	for (size_t i = 0; i <= list->n; i++) {
-		for (size_t c = 0; c < COLUMNS; c++) {
-			int len = (int)strlen(rows[i].cell[c]);
-
-			width[c] = len > width[c] ? len : width[c];
-		}
-	}
-	for (size_t i = 0; i <= list->n; i++) {
-		if (print_row(&rows[i], width, err))
-			return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		fill_row(v[i], &rows[i]);
+	return table_print(titles, COLUMNS, rows, n, err);
 }
 
 static struct json_object *process_json(const struct ops_process *p)
@@ -132,20 +119,20 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "prefix", p->prefix);
 	json_set_text(o, "image", p->image);
 	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
-	json_set(o, "config.prof", tristate_json(p->config_prof));
-	json_set(o, "opt.prof", tristate_json(p->opt_prof));
-	json_set(o, "prof.active", NULL);
+	json_set(o, "config.prof", out_tristate_json(p->config_prof));
+	json_set(o, "opt.prof", out_tristate_json(p->opt_prof));
+	json_set(o, "prof.active", out_tristate_json(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);
 	return o;
 }
 
-static int print_json(const struct ops_list *list, struct err *err)
+static int print_json(const struct ops_process *const *v, size_t n, struct err *err)
 {
 	struct json_object *array = json_object_new_array();
 
-	for (size_t i = 0; i < list->n; i++)
-		json_object_array_add(array, process_json(&list->v[i]));
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(array, process_json(v[i]));
 	return out_json(array, err);
 }
 
@@ -177,12 +164,28 @@ static void talk(const struct args *args, const struct ops_list *list)
 		list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
 }
 
+static int print(const struct args *args, const struct ops_list *list, struct err *err)
+{
+	_cleanup_(cleanup_free) const struct ops_process **v = in_order(list, args->sort);
+
+	if (!v)
+		return err_set(err, ERR_FAILED, "out of memory");
+	if (args->json)
+		return print_json(v, list->n, err);
+	if (print_table(v, list->n, err))
+		return -1;
+	talk(args, list);
+	return 0;
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
 	struct ops_list_filter filter = { .comm = args->comm,
 					  .by_uid = args->uid != NULL,
-					  .debuginfod = args->debuginfod };
+					  .debuginfod = args->debuginfod,
+
+					  .cgroup = args->cgroup };
 
 	if (args->pid)
 		return err_set(err, ERR_USAGE, "list shows all processes and takes no --pid");
@@ -190,12 +193,7 @@ static int run(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE, "list shows all jemallocs and takes no --image");
 	if ((args->uid && parse_uid(args->uid, &filter.uid, err)) || ops_list(&filter, &list, err))
 		return -1;
-	if (args->json)
-		return print_json(&list, err);
-	if (print_table(&list, err))
-		return -1;
-	talk(args, &list);
-	return 0;
+	return print(args, &list, err);
 }
 
 const struct command cmd_list = {

@@ -19,6 +19,7 @@ extern const struct command cmd_gdump;
 extern const struct command cmd_stats;
 extern const struct command cmd_get;
 extern const struct command cmd_set;
+extern const struct command cmd_threads;
 extern const struct command cmd_completion;
 extern const struct command cmd_version;
 

@@ -14,6 +14,9 @@
 #define JSON_STYLE \
 	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
+#define PROGRESS_MIN 20 /* fewer are done at once */
+#define PROGRESS_WIDTH 40
+
 static int failed(struct err *err)
 {
 	return err_sys(err, ERR_OUTPUT, errno, "cannot write to stdout");
@@ -64,7 +67,8 @@ void out_cost(const struct args *args, const struct ops_cost *cost)
 		fprintf(stderr, "stopped one thread (%d) for %" PRIu64 " µs\n", cost->tid,
 			cost->pause_us);
 	else
-		fprintf(stderr, "stopped one thread %u times, for %" PRIu64 " µs in all\n",
+		fprintf(stderr,
+			"stopped one thread at a time, %u times, for %" PRIu64 " µs in all\n",
 			cost->stops, cost->pause_us);
 }
 
@@ -147,6 +151,27 @@ struct json_object *out_value_json(const struct ops_value *value)
 		break;
 	}
 	return NULL;
+}
+
+const char *out_tristate(enum tristate t)
+{
+	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
+}
+
+struct json_object *out_tristate_json(enum tristate t)
+{
+	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
+}
+
+void out_progress(size_t done, size_t total)
+{
+	if (total < PROGRESS_MIN || !isatty(STDERR_FILENO))
+		return;
+	if (done < total)
+		fprintf(stderr, "\r%zu of %zu threads", done, total);
+	else
+		fprintf(stderr, "\r%*s\r", PROGRESS_WIDTH, "");
+	fflush(stderr);
 }
 
 int out_change(const struct args *args, const char *name, const struct ops_change *change,

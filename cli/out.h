@@ -37,6 +37,13 @@ const char *out_who(const struct ops_cost *cost, char *buf, size_t size);
 const char *out_value(const struct ops_value *value, char *buf, size_t size);
 struct json_object *out_value_json(const struct ops_value *value);
 
+/* What may be unknown: "-", and null in JSON. */
+const char *out_tristate(enum tristate t);
+struct json_object *out_tristate_json(enum tristate t);
+
+/* How far work on many threads has come: on stderr, when that is a terminal. */
+void out_progress(size_t done, size_t total);
+
 /* What became of the switch `name`. */
 int out_change(const struct args *args, const char *name, const struct ops_change *change,
 	       struct err *err) __must_check;

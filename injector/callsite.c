@@ -157,6 +157,11 @@ static void ranges_sort(struct ranges *r)
 	r->n = n + 1;
 }
 
+static bool range_holds(const struct range *r, uint64_t addr)
+{
+	return addr >= r->start && addr < r->end;
+}
+
 /* If none of them holds the address, *gap is what lies around it and none of them holds either. */
 static bool ranges_hold(const struct range *v, size_t n, uint64_t addr, struct range *gap)
 {
@@ -203,8 +208,14 @@ bool callsite_is_unknown(const struct callsite *cs, uint64_t addr)
 {
 	struct range gap;
 
-	return addr >= cs->libc.start && addr < cs->libc.end && cs->n_known &&
-	       !ranges_hold(cs->known, cs->n_known, addr, &gap);
+	if (!range_holds(&cs->libc, addr) && !range_holds(&cs->libpthread, addr))
+		return false;
+	return cs->n_known && !ranges_hold(cs->known, cs->n_known, addr, &gap);
+}
+
+bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner)
+{
+	return range_holds(&cs->clone, addr) && range_holds(&cs->libpthread, inner);
 }
 
 static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
@@ -411,11 +422,19 @@ static void make_table(struct callsite *cs, const struct proc *p, struct images 
 	cs->program = (struct range){ prog->start, prog->end };
 }
 
+static struct range code_of(const struct image *img)
+{
+	if (!img || !img->n_exec)
+		return (struct range){ 0 };
+	return (struct range){ img->exec[0].start, img->exec[img->n_exec - 1].end };
+}
+
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err)
 {
 	bool wary = je->by_scan;
 	struct image *libc = find_libc(images, &wary, err);
+	struct symbol sym;
 
 	*cs = (struct callsite){ .mallctl = je->mallctl,
 				 .stats_print = je->malloc_stats_print,
@@ -423,8 +442,10 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 				 .wary = wary };
 	if (!libc)
 		return -1;
-	if (libc->n_exec)
-		cs->libc = (struct range){ libc->exec[0].start, libc->exec[libc->n_exec - 1].end };
+	cs->libc = code_of(libc);
+	cs->libpthread = code_of(images_by_name(images, "libpthread"));
+	if (image_symbol(libc, "clone", &sym))
+		cs->clone = (struct range){ sym.addr, sym.addr + sym.size };
 	cs->pthread_create = find_function(images, libc, "pthread_create");
 	cs->getppid = find_function(images, libc, "getppid");
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);

@@ -130,6 +130,13 @@ void injector_close(struct injector *inj)
 	free(inj);
 }
 
+void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms)
+{
+	inj->tid = tid;
+	inj->opt.mode = INJECTOR_INLINE;
+	inj->opt.search_ms = search_ms;
+}
+
 /* One run: the tracer, what is shared with it, and its deadlines. */
 struct run {
 	struct injector *inj;

@@ -61,7 +61,6 @@ struct injector_options {
 	unsigned int timeout_ms;       /* for all the calls of one run; 0: 60 s */
 	unsigned int max_pause_ms;     /* longest stop of the borrowed thread; 0: 250 ms */
 	unsigned int search_ms;	       /* how long to look for a safe moment; 0: 10 s */
-	pid_t tid;		       /* inline calls in this very thread only; 0: any */
 	void (*log)(const char *line); /* what -v prints; NULL: nothing */
 };
 
@@ -86,6 +85,13 @@ int injector_open(struct injector **out, const struct proc *p, struct images *im
 		  const struct jemalloc *je, const struct injector_options *options,
 		  struct err *err) __must_check;
 void injector_close(struct injector *inj);
+
+/*
+ * For calls that belong to a thread: from now on they are made inline, in
+ * `tid` and no other thread, and a safe moment of it is looked for no longer
+ * than `search_ms`. injector_run() fails with ERR_NOPROC when it has ended.
+ */
+void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms);
 
 /*
  * Make `n` calls in a row. Returns 0 when the calls were made as far as their

@@ -34,7 +34,9 @@ struct callsite {
 	size_t n_danger;
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
-	struct range libc; /* its code */
+	struct range libc;	 /* its code */
+	struct range libpthread; /* the same; empty from glibc 2.34 on */
+	struct range clone;	 /* the root of every thread while there is a libpthread */
 	bool wary; /* not all such code is known: only who waits is safe, see rank_waits() */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
@@ -55,6 +57,11 @@ bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
+/*
+ * Is `addr` where a thread of libpthread's began, `inner` being the frame that it called?
+ * clone(2)'s wrapper is dangerous everywhere else.
+ */
+bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner);
 
 #define TEXT_MAX 4096 /* longest text read back: PATH_MAX */
 
@@ -92,6 +99,7 @@ struct injector {
 	struct images *images;
 	const struct jemalloc *je;
 	struct injector_options opt;
+	pid_t tid; /* the only thread to borrow, 0: any */
 	struct callsite cs;
 };
 
@@ -133,6 +141,9 @@ struct candidate {
 };
 int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t *n,
 		 struct err *err) __must_check;
+/* The same for one thread. ERR_NOPROC when it has ended. */
+int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out, size_t *n,
+	     struct err *err) __must_check;
 /* Does this system call answer EINTR to a stop, and can be made anew instead? */
 bool rank_eintr_restartable(long nr);
 /* Would a stop of this system call show in its result? */

@@ -274,3 +274,21 @@ int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t
 	*out = v;
 	return 0;
 }
+
+int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out, size_t *n,
+	     struct err *err)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+	struct candidate *c;
+
+	if (proc_thread_status(p->pid, tid, &st, &ignored) < 0 || strchr("ZX", st.state))
+		return err_set(err, ERR_NOPROC, "thread %d has ended", tid);
+	c = malloc(sizeof(*c));
+	if (!c)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot rank the thread");
+	*c = (struct candidate){ tid, rank_thread(p->pid, tid, wary) };
+	*n = c->rank != RANK_NEVER;
+	*out = c;
+	return 0;
+}

@@ -22,6 +22,7 @@
 #define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
 #define ROOM_MIN (64u << 10)  /* what a call may need; measured: 12 KiB for prof.dump */
 #define FRAME_MAX (40u << 10) /* red zone, signal frame, arguments */
+#define PAGE 4096u
 
 /* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
 static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
@@ -47,9 +48,9 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 /*
  * The limits of a thread's stack, from glibc's own record of them: in struct
  * pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its
- * size, and the size of the guard at its lower end. Where in it differs from
- * release to release; but no other words there describe a range that holds
- * both the stack pointer and the record itself.
+ * size, and the size of the guard at its lower end, in whole pages. Where in it
+ * differs from release to release; but no other words there describe a range
+ * that holds both the stack pointer and the record itself.
  */
 static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, struct map *m)
 {
@@ -57,13 +58,20 @@ static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, 
 	size_t len = m->end - tls < sizeof(w) ? m->end - tls : sizeof(w);
 	struct err ignored = ERR_INIT;
 
-	if (mem_read(t, tls, w, len, &ignored) < 0 || len < sizeof(*w) || w[0] != tls)
+	/* From glibc 2.42 on the next stack's guard is in the same mapping, and unreadable. */
+	if (mem_read(t, tls, w, len, &ignored) < 0) {
+		len = PAGE - tls % PAGE;
+		if (len > sizeof(w) || mem_read(t, tls, w, len, &ignored) < 0)
+			return false;
+	}
+	if (len < sizeof(*w) || w[0] != tls)
 		return false;
 	for (size_t i = 1; i + 2 < len / sizeof(*w); i++) {
 		uint64_t block = w[i], size = w[i + 1], guard = w[i + 2];
 
-		if (guard >= size || block + guard < m->start || block + guard > sp ||
-		    block + size <= tls || block + size > m->end || block + size < block)
+		if (guard >= size || guard % PAGE || block + guard < m->start ||
+		    block + guard > sp || block + size <= tls || block + size > m->end ||
+		    block + size < block)
 			continue;
 		m->start = block + guard;
 		m->end = block + size;

@@ -165,22 +165,31 @@ static int fenced_in(const struct tracer *t, struct err *err)
 	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
 }
 
+static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
+{
+	const struct injector *inj = t->inj;
+
+	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.wary, c, n, err)
+			: rank_threads(inj->p, inj->cs.wary, c, n, err);
+}
+
 static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
 
-	if (rank_threads(t->inj->p, t->inj->cs.wary, &c, &n, err) < 0)
+	if (rank(t, &c, &n, err) < 0)
 		return -1;
 	if (!n)
 		err_set(err, ERR_UNSAFE,
-			t->inj->cs.wary ? "no thread waits in a system call that jemalloc never "
-					  "makes, which alone is safe in a program without symbols"
-					: "every thread is in a system call that does not bear a "
-					  "stop");
+			t->inj->cs.wary
+				? "%s waits in a system call that jemalloc never makes, which "
+				  "alone is safe in a program without symbols"
+				: "%s is in a system call that does not bear a stop",
+			t->inj->cs.wary ? (t->inj->tid ? "it never" : "no thread")
+			: t->inj->tid	? "it"
+					: "every thread");
 	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
-		if (t->inj->opt.tid && t->inj->opt.tid != c[i].tid)
-			continue;
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;

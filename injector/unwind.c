@@ -175,12 +175,16 @@ static unw_accessors_t accessors = {
 
 static int walk_frames(struct walk *w, unw_cursor_t *cursor, struct err *err)
 {
+	unw_word_t ip = 0, inner;
+
 	for (unsigned int n = 0; n < FRAMES_MAX; n++) {
-		unw_word_t ip;
 		int more;
 
+		inner = ip;
 		if (unw_get_reg(cursor, UNW_REG_IP, &ip) < 0)
 			return err_set(err, ERR_UNSAFE, "its stack cannot be walked");
+		if (n && callsite_is_root(&w->t->inj->cs, ip - 1, inner - 1))
+			return 0;
 		/* A return address may lie just behind the function that called last of all. */
 		if (callsite_is_dangerous(&w->t->inj->cs, ip) ||
 		    (n && callsite_is_dangerous(&w->t->inj->cs, ip - 1)))

@@ -140,32 +140,19 @@ static void check_opt_prof(const struct session *s, struct ops_check *c, enum tr
 	}
 }
 
-/* opt.prof from the target's memory, without stopping anything. */
-static enum tristate peek_opt_prof(const struct session *s)
-{
-	struct err ignored = ERR_INIT;
-	unsigned char value;
-
-	if (!s->je->opt_prof || proc_read(s->proc.mm_pid, s->je->opt_prof, &value, 1, &ignored))
-		return TRI_UNKNOWN;
-	return value ? TRI_YES : TRI_NO;
-}
-
 static void check_threads(const struct session *s, struct ops_check *c)
 {
 	if (!s->version[0]) {
 		unknown(c, "the version of jemalloc is not known");
 		return;
 	}
-	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0)) {
-		unknown(c,
-			"jemalloc %s samples nothing in threads that allocated before activation",
-			s->version);
-		snprintf(c->fix, sizeof(c->fix),
-			 "use jemalloc 5.3.0 or newer, or start with prof_active:true");
-		return;
-	}
-	passed(c, "threads that exist are sampled from activation on");
+	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
+		passed(c,
+		       "jemalloc %.*s: activate makes a call in each thread, and forgets earlier "
+		       "samples",
+		       (int)strcspn(s->version, "-"), s->version);
+	else
+		passed(c, "threads that exist are sampled from activation on");
 }
 
 static void check_unwinder(const struct session *s, struct ops_check *c)
@@ -245,7 +232,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 		return;
 	check_config_prof(s, &v[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)
-		check_opt_prof(s, &v[CHECK_OPT_PROF], peek_opt_prof(s));
+		check_opt_prof(s, &v[CHECK_OPT_PROF], jemalloc_peek(&s->proc, s->je->opt_prof));
 	if (may_trace)
 		check_by_run(s, out);
 	check_unwinder(s, &v[CHECK_UNWINDER]);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/container.h"
 
-#include "base/cleanup.h"
-
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,18 +56,41 @@ void container_parse(const char *cgroup, char *buf, size_t size)
 	buf[0] = '\0';
 }
 
-void container_of_process(pid_t pid, char *buf, size_t size)
+/* Does `path`, of `len` bytes, hold these whole names, at its beginning or anywhere? */
+static bool path_holds(const char *path, size_t len, const char *names, bool anywhere)
 {
-	_cleanup_(cleanup_fclose) FILE *f = NULL;
-	char path[64], text[8192];
-	size_t n;
+	size_t n = strlen(names);
 
-	buf[0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	text[n] = '\0';
-	container_parse(text, buf, size);
+	for (size_t i = 0; i + n <= len; i++) {
+		if (path[i] == '/' && !memcmp(path + i, names, n) &&
+		    (i + n == len || path[i + n] == '/'))
+			return true;
+		if (!anywhere)
+			break;
+	}
+	return false;
+}
+
+/* Lines of "ID:CONTROLLERS:PATH" (cgroups(7)). */
+bool cgroup_holds(const char *cgroup, const char *wanted)
+{
+	static const char mount[] = "/sys/fs/cgroup/";
+	char names[PATH_MAX];
+	bool found = false;
+
+	if (!strncmp(wanted, mount, strlen(mount)))
+		wanted += strlen(mount) - 1;
+	snprintf(names, sizeof(names), "%s%s", *wanted == '/' ? "" : "/", wanted);
+	for (size_t n = strlen(names); n > 0 && names[n - 1] == '/'; n--)
+		names[n - 1] = '\0';
+	for (const char *line = cgroup; line && *line && !found; line = strchr(line, '\n')) {
+		const char *path;
+
+		line += *line == '\n';
+		path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		found = path &&
+			path_holds(path + 1, strcspn(path + 1, "\n"), names, *wanted != '/');
+	}
+	return found;
 }

@@ -20,20 +20,11 @@ struct look {
 	size_t room;
 };
 
-static enum tristate peek_opt_prof(pid_t pid, const struct jemalloc *je)
-{
-	struct err ignored = ERR_INIT;
-	unsigned char value;
-
-	if (!je->opt_prof || proc_read(pid, je->opt_prof, &value, 1, &ignored))
-		return TRI_UNKNOWN;
-	return value ? TRI_YES : TRI_NO;
-}
-
 static int add_row(struct look *look, const struct proc *p, const struct jemalloc *je,
 		   const char *image, struct err *err)
 {
 	struct ops_list *list = &look->list;
+	char cgroup[PROC_CGROUP_SIZE];
 	struct ops_process *row;
 
 	if (list->n == look->room) {
@@ -50,13 +41,15 @@ static int add_row(struct look *look, const struct proc *p, const struct jemallo
 				     .uid = p->status.euid,
 				     .linkage = je->linkage,
 				     .config_prof = je->config_prof,
-				     .opt_prof = peek_opt_prof(p->mm_pid, je),
+				     .opt_prof = jemalloc_peek(p, je->opt_prof),
+				     .prof_active = jemalloc_peek(p, je->prof_active),
 				     .rss_bytes = p->status.rss_bytes };
 	snprintf(row->image, sizeof(row->image), "%s", image);
 	memcpy(row->comm, p->status.comm, sizeof(row->comm));
 	memcpy(row->version, je->version, sizeof(row->version));
 	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
-	container_of_process(p->pid, row->container, sizeof(row->container));
+	proc_cgroup(p->pid, cgroup, sizeof(cgroup));
+	container_parse(cgroup, row->container, sizeof(row->container));
 	return 0;
 }
 
@@ -89,8 +82,15 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 
 static bool wanted(const struct ops_list_filter *filter, const struct proc *p)
 {
-	return (!filter->comm || !strcmp(filter->comm, p->status.comm)) &&
-	       (!filter->by_uid || filter->uid == p->status.euid);
+	char cgroup[PROC_CGROUP_SIZE];
+
+	if ((filter->comm && strcmp(filter->comm, p->status.comm) != 0) ||
+	    (filter->by_uid && filter->uid != p->status.euid))
+		return false;
+	if (!filter->cgroup)
+		return true;
+	proc_cgroup(p->pid, cgroup, sizeof(cgroup));
+	return cgroup_holds(cgroup, filter->cgroup);
 }
 
 static int look_at(struct look *look, pid_t pid, struct err *err)

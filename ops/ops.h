@@ -34,7 +34,8 @@ struct ops_options {
 	const char
 		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
 	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
-	void (*log)(const char *line); /* NULL: nothing is logged */
+	void (*log)(const char *line);		     /* NULL: nothing is logged */
+	void (*progress)(size_t done, size_t total); /* of work on many threads; NULL: none */
 };
 
 /* Which process it was, and what the operation cost it. */
@@ -58,7 +59,8 @@ struct ops_change {
 /*
  * Set prof.active. Idempotent; the value is read back. ops_activate() writes
  * prof.thread_active_init true first when it is false; nothing ever writes it
- * false.
+ * false. In jemalloc 5.2.0 and 5.2.1 it makes each thread that exists sample
+ * as well, by a call in each; what was sampled before is forgotten there.
  */
 /* `force`: also where sampling is known to end some programs, which is ERR_FAILED else. */
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
@@ -69,6 +71,49 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 /* Set prof.gdump: a dump by the target's own prefix at each new maximum of its memory. */
 int ops_gdump(pid_t pid, bool on, const struct ops_options *options, struct ops_change *out,
 	      struct err *err) __must_check;
+
+/* What jemalloc knows of one thread. */
+enum ops_thread_state {
+	OPS_THREAD_UNREAD,  /* no safe moment was found; `reason` says more */
+	OPS_THREAD_REFUSED, /* it will not be tried again; `reason` says why */
+	OPS_THREAD_READ,
+};
+#define OPS_REASON_SIZE 256
+struct ops_thread {
+	pid_t tid;
+	char name[PROC_COMM_SIZE]; /* raw, see output_safe() */
+	enum ops_thread_state state;
+	enum tristate active; /* thread.prof.active, unknown where opt.prof is false */
+	bool changed;	      /* it was set to true */
+	bool has_bytes;
+	uint64_t allocated, deallocated; /* thread.*, since it began; if has_bytes */
+	char reason[OPS_REASON_SIZE];
+};
+
+struct ops_threads_request {
+	bool activate;	   /* set thread.prof.active in each of them */
+	const pid_t *only; /* these threads and no others; NULL: all */
+	size_t n_only;
+};
+
+struct ops_threads {
+	struct ops_cost cost;
+	struct ops_thread *v; /* by tid; without those that ended meanwhile */
+	size_t n;
+	size_t missed; /* how many are not OPS_THREAD_READ */
+	char warning[OPS_WARNING_SIZE];
+};
+
+/*
+ * What jemalloc knows of each thread, by a short call in each, one after the
+ * other. Without opt.prof thread.prof.active is left alone: reading it there
+ * makes jemalloc 5.2.1 crash at the end of the thread. ERR_NOPROC when one of
+ * `only` is no thread of the process; ERR_NOPROF to activate without opt.prof.
+ */
+int ops_threads(pid_t pid, const struct ops_threads_request *request,
+		const struct ops_options *options, struct ops_threads *out, struct err *err)
+	__must_check;
+void ops_threads_fini(struct ops_threads *threads);
 
 enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
 
@@ -208,7 +253,7 @@ struct ops_process {
 	char version[64]; /* "" if unknown */
 	char prefix[64];
 	enum jemalloc_linkage linkage;
-	enum tristate config_prof, opt_prof;
+	enum tristate config_prof, opt_prof, prof_active;
 	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */
@@ -218,7 +263,8 @@ struct ops_list_filter {
 	const char *comm; /* NULL: any */
 	bool by_uid;
 	uid_t uid;
-	bool debuginfod; /* as in struct ops_options */
+	bool debuginfod;    /* as in struct ops_options */
+	const char *cgroup; /* a path or a name, see cgroup_holds(); NULL: any */
 };
 
 struct ops_list {

@@ -14,6 +14,7 @@
 #define BUSY_RETRY_MS 20
 #define EXEC_RETRY_MS 5
 #define EXEC_TRIES 20
+#define TIMEOUT_MS 60000
 
 static uint64_t now_ms(void)
 {
@@ -69,6 +70,7 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 {
 	s->options = options;
 	s->deadline_ms = now_ms() + options->wait_ms;
+	s->timeout_ms = now_ms() + (options->timeout_ms ? options->timeout_ms : TIMEOUT_MS);
 	s->cost.pid = pid;
 	if (proc_open(&s->proc, pid, err))
 		return -1;
@@ -271,6 +273,20 @@ static int run_confirmed(struct session *s, struct call *calls, size_t n, struct
 int session_run(struct session *s, struct call *calls, size_t n, struct err *err)
 {
 	return s->je->by_scan ? run_confirmed(s, calls, n, err) : run_calls(s, calls, n, err);
+}
+
+int session_run_in(struct session *s, pid_t tid, unsigned int search_ms, struct call *calls,
+		   size_t n, struct err *err)
+{
+	injector_aim(s->inj, tid, search_ms);
+	return session_run(s, calls, n, err);
+}
+
+unsigned int session_left_ms(const struct session *s)
+{
+	uint64_t now = now_ms();
+
+	return now < s->timeout_ms ? (unsigned int)(s->timeout_ms - now) : 0;
 }
 
 int session_no_config_prof(const struct session *s, struct err *err)

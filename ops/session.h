@@ -13,6 +13,7 @@
 struct session {
 	const struct ops_options *options;
 	uint64_t deadline_ms; /* until when to try again on ERR_BUSY, CLOCK_MONOTONIC */
+	uint64_t timeout_ms;  /* until when all runs together may go on, CLOCK_MONOTONIC */
 	struct proc proc;
 	struct maps maps;
 	struct images images;
@@ -52,6 +53,14 @@ int session_may_sample(const struct session *s, struct err *err) __must_check;
 int session_run(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
 
 /*
+ * As session_run(), inline in the thread `tid`: for short calls about the
+ * calling thread. A safe moment of it is looked for no longer than `search_ms`.
+ * ERR_NOPROC when that thread has ended. All later runs are of this kind.
+ */
+int session_run_in(struct session *s, pid_t tid, unsigned int search_ms, struct call *calls,
+		   size_t n, struct err *err) __must_check;
+
+/*
  * As session_run(), for calls that must not be made unless config.prof and
  * opt.prof are true: ERR_NOPROF with its fix when they are not. At most
  * CALLS_MAX - SESSION_GATE - 1 calls.
@@ -77,6 +86,9 @@ int session_no_opt_prof(const struct session *s, struct err *err);
 /* "4242 (redis-server)" in `buf`, safe to print. */
 #define SESSION_WHO_SIZE 320
 const char *session_who(const struct session *s, char *buf, size_t size);
+
+/* What is left of --timeout, for operations of many runs; 0 when it is over. */
+unsigned int session_left_ms(const struct session *s);
 
 /* Is the target's jemalloc known to be older than this? Unknown is newest. */
 bool session_older(const struct session *s, int major, int minor, int patch);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "ops/session.h"
+#include "ops/visit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,23 +51,55 @@ static int set_switch(struct session *s, const char *name, bool want, struct ops
 
 /*
  * jemalloc 5.2.0 and 5.2.1 push a thread's next sample out of reach while
- * profiling is inactive, and nothing brings it back (jemalloc #1605, #2231).
+ * profiling is inactive, and nothing brings it back (jemalloc #1605, #2231)
+ * but a new struct prof_tdata, which any look at thread.prof.active makes in a
+ * thread that has none. prof.reset has those expire that were made while
+ * profiling was active before.
  */
-static void warn_activate(const struct session *s, bool init_was_false, bool opt_active,
-			  struct ops_change *change)
+static bool leaves_threads_behind(const struct session *s)
 {
-	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
+	return !session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0);
+}
+
+static void warn_left_behind(const struct session *s, const struct ops_threads *list,
+			     struct ops_change *change)
+{
+	int release = (int)strcspn(s->version, "-");
+
+	if (list->missed)
 		snprintf(change->warning, sizeof(change->warning),
-			 "jemalloc %s samples nothing in threads that allocated before profiling "
-			 "was "
-			 "activated; only threads that start from now on will show in the profile",
-			 s->version);
-	else if (init_was_false && opt_active)
+			 "jemalloc %.*s needs a call in each thread that is to be sampled, and %zu "
+			 "of %zu threads could not be reached; activate again tries again",
+			 release, s->version, list->missed, list->n);
+	else if (!change->before)
 		snprintf(change->warning, sizeof(change->warning),
-			 "prof.thread_active_init was false while profiling was active: threads "
-			 "that "
-			 "were sampled then stay inactive; those that start from now on are "
-			 "sampled");
+			 "any samples from before are forgotten (prof.reset): without that "
+			 "jemalloc %.*s does not sample its threads again",
+			 release, s->version);
+}
+
+static int bring_threads_along(struct session *s, struct ops_change *change, struct err *err)
+{
+	static const struct visit visit = { .read_active = true };
+	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
+	struct call reset = { .name = "prof.reset", .fd = -1 };
+
+	if (!change->before &&
+	    (session_run_prof(s, &reset, 1, err) || check_calls(s, &reset, 1, err)))
+		return -1;
+	if (visit_threads(s, &visit, NULL, 0, &list, err))
+		return -1;
+	warn_left_behind(s, &list, change);
+	return 0;
+}
+
+/* Threads whose thread.prof.active was made false. */
+static void warn_activate(const struct session *s, struct ops_change *change)
+{
+	snprintf(change->warning, sizeof(change->warning),
+		 "prof.thread_active_init was false while profiling was active: threads that were "
+		 "sampled then stay inactive; jeprof-ctl threads %d --activate all mends that",
+		 s->proc.pid);
 }
 
 /* The second run: thread_active_init is false, or this jemalloc (3.6) does not have it. */
@@ -112,7 +145,10 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 	} else if (check_calls(&s, calls, 3, err)) {
 		return -1;
 	}
-	warn_activate(&s, has_init && !init, opt_active, &change);
+	if (leaves_threads_behind(&s) && bring_threads_along(&s, &change, err))
+		return -1;
+	if (has_init && !init && opt_active)
+		warn_activate(&s, &change);
 	return finish(&s, "prof.active", true, &change, out, err);
 }
 

@@ -35,6 +35,16 @@ struct found {
 	char said[200];		/* and this is why it was not found without */
 };
 
+enum tristate jemalloc_peek(const struct proc *p, uint64_t addr)
+{
+	struct err ignored = ERR_INIT;
+	unsigned char value;
+
+	if (!addr || proc_read(p->mm_pid, addr, &value, 1, &ignored))
+		return TRI_UNKNOWN;
+	return value ? TRI_YES : TRI_NO;
+}
+
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
 {
 	static const char *const names[] = {

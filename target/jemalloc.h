@@ -54,6 +54,9 @@ struct jemalloc_dump {
 };
 void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out);
 
+/* A bool of the target's at one of these addresses, from its memory; unknown when `addr` is 0. */
+enum tristate jemalloc_peek(const struct proc *p, uint64_t addr);
+
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);
 

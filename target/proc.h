@@ -98,6 +98,10 @@ int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err 
 /* The file the process runs, as it names it (readlink of /proc/PID/exe). */
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err) __must_check;
 
+/* The control groups it is in, lines of cgroups(7), cut to size - 1 bytes; "" if unreadable. */
+#define PROC_CGROUP_SIZE 8192
+void proc_cgroup(pid_t pid, char *buf, size_t size);
+
 /* Is its control group frozen? Its state does not show that, and no stop of ours would come. */
 bool proc_frozen(pid_t pid);
 

@@ -6,6 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "target/proc.h"
+#include "target/procfs.h"
 
 #include <limits.h>
 #include <mntent.h>
@@ -75,4 +76,12 @@ bool proc_frozen(pid_t pid)
 		if (line_frozen(line, dir, sizeof(dir)))
 			return true;
 	return false;
+}
+
+void proc_cgroup(pid_t pid, char *buf, size_t size)
+{
+	struct err ignored = ERR_INIT;
+
+	if (procfs_read_into(pid, 0, "cgroup", buf, size, &ignored) < 0)
+		buf[0] = '\0';
 }

@@ -272,18 +272,45 @@ start_victim()
 # start_redis [ARGUMENTS...]: on a unix socket, with DEBUG allowed; MALLOC_CONF is the caller's
 start_redis()
 {
-	local dir
+	launch_redis "$T" --enable-debug-command yes "$@"
+}
 
+# launch_redis FOLDER [ARGUMENTS...]: FOLDER is what it calls $T
+launch_redis()
+{
+	local folder=$1 dir
+
+	shift
 	dir=$(mktemp -d "$T/redis.XXXXXX")
 	sock=$dir/sock
-	redis-server --port 0 --unixsocket "$sock" --save '' --appendonly no --dir "$dir" \
-		--enable-debug-command yes --loglevel warning "$@" >"$dir/log" 2>&1 &
+	"${wrap[@]}" redis-server --port 0 --unixsocket "$folder/${dir##*/}/sock" --save '' \
+		--appendonly no --dir "$folder/${dir##*/}" --loglevel warning "$@" >"$dir/log" 2>&1 &
 	pid=$!
 	own "$pid"
 	redis_of[$pid]=$sock
 	within 30 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
+# build_for_root VICTIM: from tests/target, as $T/VICTIM, for the C library of enter_root()'s root
+build_for_root()
+{
+	local lib
+
+	lib=$root/usr/lib/$(cc -print-multiarch)
+	cc --sysroot="$root" -B"$lib" -L"$lib" -L"$root/lib/$(cc -print-multiarch)" -std=gnu17 -O2 -pthread \
+		-I. -D_GNU_SOURCE= -o "$T/$1" "tests/target/$1.c" tests/target/victim.c \
+		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $1 for $root"
+}
+
+# enter_root SUITE: what is started from now on runs in tests/make-root's root of that Debian
+# suite, which has $T as /mnt. Its mounts are its own and end with it. Sets `root`.
+enter_root()
+{
+	root=$(tests/make-root "$1") || bail_out "there is no root directory of Debian $1"
+	# shellcheck disable=SC2016 # the inner shell's arguments
+	wrap=(unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount --bind "$2" "$1/mnt" &&
+		root=$1 && shift 2 && exec chroot "$root" "$@"' sh "$root" "$T")
+}
 
 redis()
 {

@@ -108,6 +108,13 @@ $(V_DIR)/state: tests/target/state.c tests/target/state_spin.S $(V_SOURCES)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $< tests/target/state_spin.S tests/target/victim.c \
 		-Wl,--no-as-needed -ljemalloc
 
+# --- crowd: many threads, some of which come and go
+
+victims: $(V_DIR)/crowd
+$(V_DIR)/crowd: tests/target/crowd.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+
 # --- signals: a storm of them; launch: a parent that looks at its child's job control
 
 victims: $(addprefix $(V_DIR)/,signals launch)

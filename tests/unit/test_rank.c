@@ -159,6 +159,25 @@ static void test_waits(void **state)
 	assert_true(rank_waits(SYS_futex, condition));
 }
 
+static void test_one(void **state)
+{
+	struct candidate *c = NULL;
+	struct proc self;
+	struct err err;
+	size_t n = 9;
+
+	(void)state;
+	assert_int_equal(proc_open(&self, getpid(), &err), 0);
+	assert_int_equal(rank_one(&self, getpid(), false, &c, &n, &err), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(c->tid, getpid());
+	free(c);
+	/* The first process is no thread of ours. */
+	assert_int_equal(rank_one(&self, 1, false, &c, &n, &err), -1);
+	assert_int_equal(err.code, ERR_NOPROC);
+	proc_close(&self);
+}
+
 static void test_eintr(void **state)
 {
 	(void)state;
@@ -173,9 +192,8 @@ static void test_eintr(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranks),
-		cmocka_unit_test(test_never),
-		cmocka_unit_test(test_eintr),
+		cmocka_unit_test(test_ranks), cmocka_unit_test(test_never),
+		cmocka_unit_test(test_one),   cmocka_unit_test(test_eintr),
 		cmocka_unit_test(test_waits),
 	};
 

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/table.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option_def options_of_threads[] = {
+	{ "activate", 0, OPTION_STRING, "WHICH",
+	  "set thread.prof.active: all, or thread ids with commas between", ARG(activate), NULL },
+	{ .name = NULL },
+};
+
+#define TIDS_MAX 4096
+
+static const char *const titles[] = { "TID",	   "NAME",	  "PROF.ACTIVE",
+				      "ALLOCATED", "DEALLOCATED", "NOTE" };
+#define COLUMNS (sizeof(titles) / sizeof(*titles))
+
+static void fill_row(const struct ops_thread *t, struct table_row *row)
+{
+	snprintf(row->cell[0], TABLE_CELL_SIZE, "%d", t->tid);
+	output_safe(t->name, row->cell[1], TABLE_CELL_SIZE);
+	snprintf(row->cell[2], TABLE_CELL_SIZE, "%s", out_tristate(t->active));
+	if (t->has_bytes) {
+		text_size(t->allocated, row->cell[3], TABLE_CELL_SIZE);
+		text_size(t->deallocated, row->cell[4], TABLE_CELL_SIZE);
+	}
+	output_safe(t->changed ? "was false" : t->reason, row->cell[5], TABLE_CELL_SIZE);
+}
+
+static int print_table(const struct ops_threads *threads, struct err *err)
+{
+	_cleanup_(cleanup_free) struct table_row *rows = calloc(threads->n + 1, sizeof(*rows));
+
+	if (!rows)
+		return err_set(err, ERR_FAILED, "out of memory");
+	for (size_t i = 0; i < threads->n; i++)
+		fill_row(&threads->v[i], &rows[i]);
+	return table_print(titles, COLUMNS, rows, threads->n, err);
+}
+
+static struct json_object *thread_json(const struct ops_thread *t)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_int(o, "tid", t->tid);
+	json_set_text(o, "name", t->name);
+	json_set(o, "thread.prof.active", out_tristate_json(t->active));
+	json_set(o, "thread.allocated", t->has_bytes ? json_object_new_uint64(t->allocated) : NULL);
+	json_set(o, "thread.deallocated",
+		 t->has_bytes ? json_object_new_uint64(t->deallocated) : NULL);
+	json_set_bool(o, "changed", t->changed);
+	json_set_text(o, "reason", *t->reason ? t->reason : NULL);
+	return o;
+}
+
+static int print_json(const struct ops_threads *threads, struct err *err)
+{
+	struct json_object *doc = out_doc(&threads->cost), *array = json_object_new_array();
+
+	for (size_t i = 0; i < threads->n; i++)
+		json_object_array_add(array, thread_json(&threads->v[i]));
+	json_set(doc, "threads", array);
+	json_set_u64(doc, "missed", threads->missed);
+	out_doc_cost(doc, &threads->cost, threads->warning);
+	return out_json(doc, err);
+}
+
+static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
+{
+	_cleanup_(cleanup_free) char *copy = strdup(text);
+	char *save = NULL;
+	int64_t tid;
+
+	if (!copy)
+		return err_set(err, ERR_FAILED, "out of memory");
+	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		if (*n == TIDS_MAX)
+			return err_set(err, ERR_USAGE, "--activate takes at most %d threads",
+				       TIDS_MAX);
+		if (text_int_parse(word, 1, INT_MAX, &tid, err))
+			return err_wrap(err, "--activate: not \"all\" and no thread id");
+		tids[(*n)++] = (pid_t)tid;
+	}
+	return *n ? 0 : err_set(err, ERR_USAGE, "--activate names no thread");
+}
+
+static int fill_request(const struct args *args, pid_t *tids, struct ops_threads_request *request,
+			struct err *err)
+{
+	if (!args->activate)
+		return 0;
+	request->activate = true;
+	if (!strcmp(args->activate, "all"))
+		return 0;
+	request->only = tids;
+	return parse_tids(args->activate, tids, &request->n_only, err);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_threads_fini) struct ops_threads threads = { 0 };
+	struct ops_threads_request request = { 0 };
+	pid_t pid, tids[TIDS_MAX];
+	struct ops_options options;
+
+	args_options(args, &options);
+	if (fill_request(args, tids, &request, err) || args_pid(args, &pid, err) ||
+	    ops_threads(pid, &request, &options, &threads, err))
+		return -1;
+	out_warning(args, threads.warning);
+	out_cost(args, &threads.cost);
+	if (args->json ? print_json(&threads, err) : print_table(&threads, err))
+		return -1;
+	return request.activate && threads.missed ? err_exit_status(ERR_UNSAFE) : 0;
+}
+
+const struct command cmd_threads = {
+	.name = "threads",
+	.words = "PID",
+	.help = "show what jemalloc knows of each thread, and make threads sample",
+	.options = options_of_threads,
+	.needs_pid = true,
+	.run = run,
+};

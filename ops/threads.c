@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "ops/session.h"
+#include "ops/visit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What decides what may be asked in a thread, and what the answers mean. */
+struct setting {
+	bool config_prof, opt_prof, active, init;
+};
+
+/* In a thread made for it: jemalloc's first mallctl ever takes all of its locks. */
+static int read_setting(struct session *s, struct setting *set, struct err *err)
+{
+	struct call calls[] = {
+		call_read_string("version", s->version, sizeof(s->version)),
+		call_read("config.prof", &set->config_prof, sizeof(bool)),
+		call_read("opt.prof", &set->opt_prof, sizeof(bool)),
+		call_read("prof.active", &set->active, sizeof(bool)),
+		call_read("prof.thread_active_init", &set->init, sizeof(bool)),
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+	if (session_run(s, calls, sizeof(calls) / sizeof(*calls), err))
+		return -1;
+	return calls[0].ret ? session_call_failed(s, &calls[0], err) : 0;
+}
+
+/* Before 4.0 there is no thread.prof.active. */
+static bool has_active(const struct session *s, const struct setting *set)
+{
+	return set->config_prof && set->opt_prof && !session_older(s, 4, 0, 0);
+}
+
+static int may_activate(const struct session *s, const struct setting *set, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (!set->config_prof)
+		return session_no_config_prof(s, err);
+	if (!set->opt_prof)
+		return session_no_opt_prof(s, err);
+	if (has_active(s, set))
+		return 0;
+	return err_set(err, ERR_FAILED,
+		       "thread.prof.active is there since jemalloc 4.0; %s has %s, which samples "
+		       "all threads or none",
+		       session_who(s, who, sizeof(who)), s->version);
+}
+
+static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)
+{
+	char *text = out->warning;
+
+	if (!set->config_prof || !set->opt_prof)
+		snprintf(text, sizeof(out->warning),
+			 "%s is false: thread.prof.active has no meaning and was not read",
+			 set->config_prof ? "opt.prof" : "config.prof");
+	else if (!set->active && activate)
+		snprintf(text, sizeof(out->warning),
+			 "prof.active is false: nothing is sampled before jeprof-ctl activate %d",
+			 out->cost.pid);
+	else if (!set->init)
+		snprintf(text, sizeof(out->warning),
+			 "prof.thread_active_init is false: threads that start from now on are not "
+			 "sampled; jeprof-ctl activate %d sets it to true",
+			 out->cost.pid);
+}
+
+int ops_threads(pid_t pid, const struct ops_threads_request *request,
+		const struct ops_options *options, struct ops_threads *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
+	struct setting set = { 0 };
+	struct visit visit = { .read_bytes = true };
+
+	if (session_open(&s, pid, options, err) || read_setting(&s, &set, err) ||
+	    (request->activate && may_activate(&s, &set, err)))
+		return -1;
+	visit.read_active = has_active(&s, &set);
+	visit.activate = request->activate;
+	if (visit_threads(&s, &visit, request->only, request->n_only, &list, err))
+		return -1;
+	list.cost = s.cost;
+	set_warning(&set, request->activate, &list);
+	*out = list;
+	list.v = NULL;
+	return 0;
+}
+
+void ops_threads_fini(struct ops_threads *threads)
+{
+	free(threads->v);
+	*threads = (struct ops_threads){ 0 };
+}

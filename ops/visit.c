@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/visit.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOST_MAX 2 /* calls that did not come back: something is wrong in there */
+
+/* How long to look for a safe moment of one thread, round by round. */
+static const unsigned int rounds_ms[] = { 60, 1000 };
+
+static bool is_one_of(pid_t tid, const pid_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (v[i] == tid)
+			return true;
+	}
+	return false;
+}
+
+static int check_only(const struct session *s, const pid_t *tids, size_t n, const pid_t *only,
+		      size_t n_only, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	for (size_t i = 0; i < n_only; i++) {
+		if (!is_one_of(only[i], tids, n))
+			return err_set(err, ERR_NOPROC, "%d is no thread of %s", only[i],
+				       session_who(s, who, sizeof(who)));
+	}
+	return 0;
+}
+
+/* jemalloc's background threads hold its locks, and allocate nothing for the program. */
+static bool is_jemallocs(const char *name)
+{
+	return !strncmp(name, "jemalloc_bg", strlen("jemalloc_bg"));
+}
+
+static int list_threads(const struct session *s, const pid_t *only, size_t n_only,
+			struct ops_threads *list, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	struct proc_status status;
+	struct err ignored;
+	size_t n;
+
+	if (proc_threads(s->proc.pid, &tids, &n, err) || check_only(s, tids, n, only, n_only, err))
+		return -1;
+	list->v = calloc(n + 1, sizeof(*list->v));
+	if (!list->v)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the threads");
+	for (size_t i = 0; i < n; i++) {
+		struct ops_thread *t = &list->v[list->n];
+
+		if ((only && !is_one_of(tids[i], only, n_only)) ||
+		    proc_thread_status(s->proc.pid, tids[i], &status, &ignored) ||
+		    is_jemallocs(status.comm))
+			continue;
+		*t = (struct ops_thread){ .tid = tids[i], .active = TRI_UNKNOWN };
+		memcpy(t->name, status.comm, sizeof(t->name));
+		snprintf(t->reason, sizeof(t->reason), "there was no time for it");
+		list->n++;
+	}
+	return 0;
+}
+
+static bool succeeded(const struct call *call)
+{
+	return call->made && !call->ret;
+}
+
+static void refuse(struct ops_thread *t, const char *name, int error)
+{
+	t->state = OPS_THREAD_REFUSED;
+	snprintf(t->reason, sizeof(t->reason), "%s: %s", name, strerror(error));
+}
+
+enum { BYTES_IN, BYTES_OUT, ACTIVE, SET_ACTIVE, CALLS };
+
+static int visit_one(struct session *s, const struct visit *visit, unsigned int search_ms,
+		     struct ops_thread *t, struct err *err)
+{
+	static const bool on = true;
+	bool active = false;
+	struct call calls[CALLS] = {
+		[BYTES_IN] = call_read("thread.allocated", &t->allocated, sizeof(t->allocated)),
+		[BYTES_OUT] =
+			call_read("thread.deallocated", &t->deallocated, sizeof(t->deallocated)),
+		[ACTIVE] = call_read("thread.prof.active", &active, sizeof(active)),
+		[SET_ACTIVE] = call_write("thread.prof.active", &on, sizeof(on)),
+	};
+	size_t from = visit->read_bytes ? BYTES_IN : ACTIVE;
+	size_t to = visit->activate ? CALLS : visit->read_active ? SET_ACTIVE : ACTIVE;
+
+	for (size_t i = 0; i < CALLS; i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+	if (session_run_in(s, t->tid, search_ms, calls + from, to - from, err))
+		return -1;
+	t->state = OPS_THREAD_READ;
+	t->reason[0] = '\0';
+	t->has_bytes = succeeded(&calls[BYTES_IN]) && succeeded(&calls[BYTES_OUT]);
+	if (succeeded(&calls[ACTIVE]))
+		t->active = active ? TRI_YES : TRI_NO;
+	else if (calls[ACTIVE].made)
+		refuse(t, "thread.prof.active", calls[ACTIVE].ret);
+	if (succeeded(&calls[SET_ACTIVE])) {
+		t->changed = t->active != TRI_YES;
+		t->active = TRI_YES;
+	} else if (calls[SET_ACTIVE].made) {
+		refuse(t, "thread.prof.active", calls[SET_ACTIVE].ret);
+	}
+	return 0;
+}
+
+/* Is what failed in one thread no reason to leave the others alone? */
+static bool is_bearable(const struct session *s, const struct err *err, unsigned int *lost)
+{
+	switch (err->code) {
+	case ERR_UNSAFE:
+	case ERR_BUSY:
+	case ERR_FAILED:
+		return true;
+	case ERR_LOST:
+		return proc_alive(&s->proc) && ++*lost < LOST_MAX;
+	default:
+		return false;
+	}
+}
+
+static void not_reached(struct ops_thread *t, const struct err *err)
+{
+	if (err->code != ERR_UNSAFE && err->code != ERR_BUSY)
+		t->state = OPS_THREAD_REFUSED;
+	snprintf(t->reason, sizeof(t->reason), "%.*s", OPS_REASON_SIZE - 1, err->msg);
+}
+
+static void drop(struct ops_threads *list, size_t i)
+{
+	list->n--;
+	memmove(&list->v[i], &list->v[i + 1], (list->n - i) * sizeof(*list->v));
+}
+
+static size_t count_missed(const struct ops_threads *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		n += list->v[i].state != OPS_THREAD_READ;
+	return n;
+}
+
+static int visit_round(struct session *s, const struct visit *visit, unsigned int search_ms,
+		       unsigned int *lost, struct ops_threads *list, struct err *err)
+{
+	for (size_t i = 0; i < list->n;) {
+		struct ops_thread *t = &list->v[i];
+		unsigned int left_ms = session_left_ms(s);
+
+		if (s->options->progress)
+			s->options->progress(i, list->n);
+		if (t->state != OPS_THREAD_UNREAD) {
+			i++;
+			continue;
+		}
+		if (!left_ms)
+			break;
+		if (visit_one(s, visit, search_ms < left_ms ? search_ms : left_ms, t, err)) {
+			if (err->code == ERR_NOPROC && proc_alive(&s->proc)) {
+				drop(list, i);
+				continue;
+			}
+			if (!is_bearable(s, err, lost))
+				return -1;
+			not_reached(t, err);
+		}
+		i++;
+	}
+	return 0;
+}
+
+int visit_threads(struct session *s, const struct visit *visit, const pid_t *only, size_t n_only,
+		  struct ops_threads *list, struct err *err)
+{
+	unsigned int lost = 0;
+	int ret;
+
+	ret = list_threads(s, only, n_only, list, err);
+	list->missed = list->n;
+	for (size_t r = 0; r < sizeof(rounds_ms) / sizeof(*rounds_ms) && !ret && list->missed;
+	     r++) {
+		ret = visit_round(s, visit, rounds_ms[r], &lost, list, err);
+		list->missed = count_missed(list);
+	}
+	if (s->options->progress)
+		s->options->progress(list->n, list->n);
+	return ret;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The same short calls in many threads, each borrowed in its turn. */
+#ifndef OPS_VISIT_H
+#define OPS_VISIT_H
+
+#include "ops/ops.h"
+#include "ops/session.h"
+
+/* What to do in each. thread.prof.active only where opt.prof is known to be true. */
+struct visit {
+	bool read_active, activate; /* thread.prof.active */
+	bool read_bytes;	    /* thread.allocated, thread.deallocated */
+};
+
+/*
+ * Fill list->v with the threads of the process, or with those of `only`, and
+ * visit them: all of them for a short time each, then those that had no safe
+ * moment for a longer one, as long as --timeout lasts. A thread that cannot be
+ * reached is as before, and no failure; one that ends is left out, and so are
+ * jemalloc's own. The caller ends the list with ops_threads_fini() also when
+ * this fails.
+ */
+int visit_threads(struct session *s, const struct visit *visit, const pid_t *only, size_t n_only,
+		  struct ops_threads *list, struct err *err) __must_check;
+
+#endif

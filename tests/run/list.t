@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# list: every process with jemalloc, told apart by what it is, and none of them touched.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# of PID FILTER: what the last document says of that process
+of()
+{
+	jq -r --argjson p "$1" ".[] | select(.pid == \$p) | $2" "$T/out"
+}
+
+# pids FILTER: whom it names, on one line
+pids()
+{
+	jq -r "[.[] | select($1) | .pid] | join(\" \")" "$T/out"
+}
+
+# start_sleep [NAME=VALUE...]: a program that was not made for jemalloc
+start_sleep()
+{
+	env "$@" sleep 1000 &
+	pid=$!
+	own "$pid"
+	within 10 grep -q sleep "/proc/$pid/comm"
+}
+
+comm=l$RANDOM
+cp "$VICTIMS/idle" "$T/$comm"
+MALLOC_CONF=$PROF start_victim "$T/$comm"
+on=$pid
+MALLOC_CONF=prof:false start_victim "$T/$comm"
+off=$pid
+start_victim idle-rjem
+static=$pid
+start_sleep LD_PRELOAD=libjemalloc.so.2
+preloaded=$pid
+start_sleep
+plain=$pid
+for p in "$on" "$off" "$static" "$preloaded"; do snapshot "$p"; done
+
+# --- what it tells ---
+ctl_ok 'list' list --json
+is "$(of "$on" .comm)" "$comm" 'comm'
+is "$(of "$on" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"shared","",true,true' 'a program linked with it'
+is "$(of "$off" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"shared","",true,false' \
+	'another process of the same program, with other options'
+is "$(of "$static" '[.linkage, .prefix, .config.prof, .opt.prof] | @csv')" '"static","_rjem_",true,false' 'one that has it inside'
+is "$(of "$preloaded" .linkage)" preload 'one that it was preloaded into'
+is "$(of "$plain" .pid)" '' 'one that has none is not there'
+like "$(of "$on" .version)" '^5\.' 'version'
+like "$(of "$on" .rss_bytes)" '^[1-9][0-9]{5}' 'RSS'
+like "$(of "$on" .prof.active)" '^(null|false)$' 'prof.active: false, or not known'
+is "$(pids .pid)" "$(pids .pid | tr ' ' '\n' | sort -n | paste -sd' ')" 'by pid'
+ctl_ok 'list for people' list
+like "$out" 'PID +COMM +USER +VERSION +PREFIX +LINKAGE +CONFIG\.PROF +OPT\.PROF +PROF\.ACTIVE +RSS +CONTAINER' 'titles'
+like "$out" "$on +$comm +root +5\.[0-9.]+ +- +shared +true +true" 'a row'
+
+# --- sorted and filtered ---
+ctl_ok 'list --sort rss' list --sort rss --json
+is "$(jq '[.[].rss_bytes] | . == (sort | reverse)' "$T/out")" true 'most memory first'
+ctl_ok 'list --comm' list --comm "$comm" --json
+is "$(pids .pid)" "$on $off" 'by comm'
+wrap=(setpriv --reuid=65534 --clear-groups)
+start_victim idle
+wrap=()
+nobody=$pid
+for user in 65534 nobody; do
+	ctl_ok "list --uid $user" list --uid "$user" --json
+	is "$(of "$nobody" .uid)" 65534 "by uid: $user's own"
+	is "$(pids '.uid != 65534')" '' "by uid: $user's alone"
+done
+group=$(cut -d: -f3 "/proc/$on/cgroup" | awk '{ print length, $0 }' | sort -n | tail -n 1 | cut -d' ' -f2-)
+ctl_ok 'list --cgroup' list --cgroup "$group" --json
+is "$(of "$on" .pid)" "$on" 'by control group'
+ctl_ok 'list --cgroup of another' list --cgroup "$group/no-such-group" --json
+is "$(pids .pid)" '' 'by control group: nobody is in there'
+ctl_ok 'list --comm and --uid' list --comm "$comm" --uid 65534 --json
+is "$(pids .pid)" '' 'filters apply together'
+ctl_fails 2 'pid|rss' 'list --sort by something else is refused' list --sort color
+
+# --- touching nothing ---
+strace -f -o "$T/strace" -e trace=ptrace,process_vm_writev,kill,tkill,tgkill,pidfd_send_signal,rt_sigqueueinfo,clone,fork,vfork,clone3 \
+	"$CTL" list >/dev/null 2>&1
+is "$(grep -vc -e '+++ exited' "$T/strace")" 0 'it traces nobody, writes to nobody, signals nobody' || diag "$(head -n 5 "$T/strace")"
+for p in "$on" "$off" "$static" "$preloaded"; do assert_untouched "$p" "list leaves $p untouched"; done
+
+# --- after activation ---
+ctl_ok 'activate' activate "$on"
+ctl_ok 'list after activate' list --json
+like "$(of "$on" .prof.active)" '^(null|true)$' 'prof.active: true, or not known'
+like "$(of "$off" .prof.active)" '^(null|false)$' 'prof.active of the other: false, or not known'
+
+# --- very many, of which some end meanwhile ---
+many=()
+for ((i = 0; i < 60; i++)); do
+	start_sleep LD_PRELOAD=libjemalloc.so.2
+	many+=("$pid")
+done
+ctl_ok 'list of very many' list --comm sleep --json
+is "$(pids '.linkage == "preload"' | wc -w)" 61 'each of them is there'
+(for ((i = 0; i < 300; i++)); do LD_PRELOAD=libjemalloc.so.2 true; done) &
+own $!
+for round in 1 2 3 4 5; do
+	run_ctl list --json
+	is "$status$err" 0 "list while processes come and go, $round"
+	is "$(of "$on" .pid)" "$on" "list while processes come and go, $round: has what stays"
+done
+
+# --- without rights ---
+timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" list --json >"$T/out" 2>"$T/err"
+is $? 0 'list of an ordinary user'
+is "$(pids '.uid != 65534')" '' 'an ordinary user sees his own'
+is "$(of "$nobody" .linkage)" shared 'and knows them'
+setpriv --reuid=65534 --clear-groups "$CTL" list >/dev/null 2>"$T/err"
+like "$(<"$T/err")" 'could not be looked at; root sees them all' 'and is told of the others'
+
+done_testing

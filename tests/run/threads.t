@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# threads: what jemalloc knows of each, and threads made to sample that were started not to.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# count FILTER: of the threads in the last document
+count()
+{
+	json "[.threads[] | select($1)] | length"
+}
+
+objects()
+{
+	rm -f "$T/profile.heap"
+	run_ctl dump "$pid" -o "$T/profile.heap"
+	awk '/^ *t\*:/ { print $2 + 0; exit }' "$T/profile.heap"
+}
+
+# The number of rounds that the slowest of the threads that stay has made.
+rounds()
+{
+	tests/photo board "$T/board.$pid" | jq '.beats | min'
+}
+
+has_reached()
+{
+	[ "$(rounds)" -ge "$1" ]
+}
+
+# Each of these threads makes 20 rounds: time to sample, if it is allowed to.
+all_work()
+{
+	within 60 has_reached $(($(rounds) + 20)) || bail_out 'the victim does not work'
+}
+
+has_objects()
+{
+	[ "$(objects)" -ge "$1" ]
+}
+
+# --- threads that sample ---
+export MALLOC_CONF=$PROF
+start_victim crowd 5
+snapshot "$pid"
+ctl_ok 'threads' threads "$pid" --json
+is "$(count true)" 6 'threads: all of them'
+is "$(count '.thread.prof.active == true')" 6 'threads: active, as they are by default'
+is "$(count '.name == "crowd-5"')" 1 'threads: by name'
+is "$(json '[.threads[].tid] | tostring')" "[$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n | paste -sd,)]" \
+	'threads: by tid, in order'
+is "$(count '.thread.allocated < 2000')" 0 'threads: what they allocated'
+is "$(count '.thread.deallocated > .thread.allocated')" 0 'threads: what they freed is less'
+is "$(json '[.missed, .threads[0].reason, .threads[0].changed] | tostring')" '[0,null,false]' 'threads: none was missed'
+like "$(json .pause_us)" '^[1-9][0-9]*$' 'threads: says how long threads stood'
+before=$(json '.threads[1].thread.allocated')
+all_work
+ctl_ok 'threads again' threads "$pid" --json
+ok 'threads: what they allocated has grown' test "$(json '.threads[1].thread.allocated')" -gt "$before"
+ctl_ok 'threads for people' threads "$pid"
+like "$(sed -n 1p "$T/out")" '^TID +NAME +PROF\.ACTIVE +ALLOCATED +DEALLOCATED +NOTE' 'threads for people: titles'
+like "$(sed -n 3p "$T/out")" '^[0-9]+ +crowd-1 +true +[0-9.]+[BKM]? +[0-9.]+[BKM]? +-$' 'threads for people: a row'
+like "$err" '^stopped one thread at a time, 7 times' 'threads for people: the cost'
+ctl_ok 'activate those that are active' threads "$pid" --activate all --json
+is "$(count .changed)" 0 'activate those that are active: nothing changed'
+like "$(json .warning)" 'prof\.active is false' 'activate those that are active: prof.active is false all the same'
+assert_untouched "$pid" 'threads leaves it untouched'
+ctl_fails 2 'activate' '--activate without a thread id is refused' threads "$pid" --activate some
+ctl_fails 2 'activate' '--activate with nothing is refused' threads "$pid" --activate ,
+ctl_fails 3 'no thread' '--activate of another process'"'"'s thread is refused' threads "$pid" --activate "$pid,$$"
+ctl_fails 3 'no process' 'no such process' threads 4194304
+assert_untouched "$pid" 'refusals leave it untouched'
+stop_target "$pid"
+
+# --- threads that were started not to sample ---
+export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:10
+start_victim crowd 5
+all_work
+snapshot "$pid"
+is "$(objects)" 0 'control: nothing is sampled'
+ctl_ok 'threads that do not sample' threads "$pid" --json
+is "$(count '.thread.prof.active == false')" 6 'threads that do not sample: said so'
+like "$(json .warning)" 'thread_active_init is false' 'threads that do not sample: so will those to come'
+ctl_ok 'activate' activate "$pid" --json
+like "$(json .warning)" "threads $pid --activate all" 'activate tells of the way out'
+all_work
+is "$(objects)" 0 'control: activate alone does not reach them'
+one=$(json '.threads[] | select(.name == "crowd-3") | .tid' <(run_ctl threads "$pid" --json; cat "$T/out"))
+ctl_ok 'one thread' threads "$pid" --activate "$one" --json
+is "$(json '[.threads[] | [.tid, .changed, .thread.prof.active]] | tostring')" "[[$one,true,true]]" 'one thread: that one and no other'
+all_work
+first=$(objects)
+like "$first" '^[1-9]' 'one thread: it samples now'
+ctl_ok 'all threads' threads "$pid" --activate all --json
+is "$(count .changed)" 5 'all threads: the others changed'
+is "$(count '.thread.prof.active == true')" 6 'all threads: all sample'
+assert_untouched "$pid" 'activating threads leaves it untouched'
+all_work
+ok 'all threads: several times as many samples' within 30 has_objects $((first * 2))
+stop_target "$pid"
+
+# --- very many, and such as come and go ---
+export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:12
+start_victim crowd 100
+snapshot "$pid"
+ctl_ok '100 threads' threads "$pid" --activate all --json
+is "$(count true)" 101 '100 threads: all of them'
+is "$(count '.thread.prof.active == true and .changed')" 101 '100 threads: all were set'
+assert_untouched "$pid" '100 threads: untouched'
+stop_target "$pid"
+start_victim crowd 20 churn
+for round in 1 2 3; do
+	ctl_ok "threads that come and go, $round" threads "$pid" --activate all --json
+	is "$(count '.name | startswith("crowd-")')" 20 "threads that come and go, $round: those that stay are there"
+	is "$(count '(.name | startswith("crowd-")) and .thread.prof.active != true')" 0 \
+		"threads that come and go, $round: and are set"
+done
+is "$(jq -c '[.eintr, .corrupt, .altstack, .failed]' <(tests/photo board "$T/board.$pid"))" '[0,0,0,0]' \
+	'threads that come and go: no harm seen'
+ok 'threads that come and go: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
+stop_target "$pid"
+
+# --- one that cannot be borrowed ---
+start_victim crowd 3 stuck
+snapshot "$pid"
+ctl_ok 'a thread that cannot be reached' threads "$pid" --json
+is "$(json .missed)" 1 'a thread that cannot be reached: counted'
+is "$(json '.threads[] | select(.name == "stuck") | .thread | tostring')" \
+	'{"prof":{"active":null},"allocated":null,"deallocated":null}' 'a thread that cannot be reached: unknown, not guessed'
+like "$(json '.threads[] | select(.name == "stuck") | .reason')" 'system call' 'a thread that cannot be reached: and why'
+run_ctl threads "$pid" --activate all --json
+is "$status" 8 'a thread that cannot be reached: --activate says so'
+is "$(count .changed)" 4 'a thread that cannot be reached: the others are set'
+assert_untouched "$pid" 'a thread that cannot be reached: untouched'
+stop_target "$pid"
+
+# --- threads that are busy ---
+export MALLOC_CONF=$PROF
+start_victim busy 2
+snapshot "$pid"
+ctl_ok 'busy threads' threads "$pid" --json
+is "$(count true)" 3 'busy threads: all of them'
+assert_untouched "$pid" 'busy threads: untouched'
+stop_target "$pid"
+
+# --- where there is nothing to read ---
+MALLOC_CONF=prof:false start_victim crowd 2
+snapshot "$pid"
+ctl_ok 'without opt.prof' threads "$pid" --json
+is "$(json '[.threads[].thread.prof.active] | unique | tostring')" '[null]' 'without opt.prof: thread.prof.active is unknown'
+is "$(count '.thread.allocated > 0')" 3 'without opt.prof: what they allocated is not'
+like "$(json .warning)" 'opt\.prof is false' 'without opt.prof: said so'
+ctl_fails 6 'opt\.prof is false' 'without opt.prof: --activate is refused' threads "$pid" --activate all
+assert_untouched "$pid" 'without opt.prof: untouched'
+stop_target "$pid"
+start_victim idle-plain
+ctl_fails 5 '.' 'without jemalloc' threads "$pid"
+
+done_testing

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every jemalloc that Debian's suites have, with the C library and the redis-server of its suite.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# The number of live objects that a profile counts.
+objects_of()
+{
+	awk '/^ *t\*:/ { print $2 + 0; exit }' "$1"
+}
+
+stacks()
+{
+	stacks_of "$T/$1.heap" | wc -l
+}
+
+# cycle NAME: on, load from the main thread, which is older than that, dump, off
+cycle()
+{
+	snapshot "$pid"
+	ctl_ok "$1: activate" activate "$pid" --json
+	is "$(json .changed)" true "$1: changed"
+	unlike "$(json .warning)" 'could not be reached' "$1: every thread was reached"
+	assert_untouched "$pid" "$1: activate leaves it untouched"
+	load_redis 20000 300
+	snapshot "$pid"
+	ctl_ok "$1: dump" dump "$pid" -o "$T/$1.heap"
+	ok "$1: is a profile" is_profile "$T/$1.heap"
+	like "$(stacks "$1")" '^[1-9]' "$1: has stacks"
+	like "$(objects_of "$T/$1.heap")" '^[1-9][0-9]{2}' "$1: has what the main thread allocated since"
+	ctl_ok "$1: deactivate" deactivate "$pid" --json
+	is "$(json .changed)" true "$1: changed back"
+	assert_untouched "$pid" "$1: untouched"
+}
+
+# Where the target writes dumps of its own accord there is a prefix since 5.3.0.
+own_dumps()
+{
+	snapshot "$pid"
+	if [ "$1" = 5.2.1 ]; then
+		ctl_fails 1 'since jemalloc 5\.3\.0.*5\.2\.1.*fix: .*--in-target PATH' "$1: prefix is refused, with a way out" \
+			prefix "$pid" "$folder/own"
+	else
+		ctl_ok "$1: prefix" prefix "$pid" "$folder/own"
+		ctl_ok "$1: dump by that prefix" dump "$pid" --in-target --json
+		ok "$1: dump by that prefix: is a profile" is_profile "$(ls "$T"/own.*.m0.heap)"
+		rm -f "$T"/own.*
+	fi
+	ctl_ok "$1: dump --in-target PATH" dump "$pid" --in-target "$folder/chosen.heap" --json
+	ok "$1: dump --in-target PATH: is a profile" is_profile "$T/chosen.heap"
+	rm -f "$T/chosen.heap"
+	assert_untouched "$pid" "$1: its own dumps leave it untouched"
+}
+
+other_commands()
+{
+	snapshot "$pid"
+	ctl_ok "$1: reset --lg-sample" reset "$pid" --lg-sample 14 --json
+	ctl_ok "$1: get" get "$pid" prof.lg_sample version --json
+	is "$(json .prof.lg_sample)" 14 "$1: the rate is the new one"
+	like "$(json .version)" "^$2" "$1: get: version"
+	ctl_ok "$1: gdump on" gdump "$pid" on --json
+	is "$(json '[.changed, .before, .after] | @csv')" true,false,true "$1: gdump on: changed"
+	ctl_ok "$1: gdump off" gdump "$pid" off
+	ctl_ok "$1: set" set "$pid" prof.active true --json
+	is "$(json .after)" true "$1: set: reads back"
+	ctl_ok "$1: set back" set "$pid" prof.active false
+	ctl_ok "$1: stats" stats "$pid" -f json
+	like "$(json .jemalloc.version)" "^$2" "$1: stats is jemalloc's document"
+	ctl_ok "$1: threads" threads "$pid" --json
+	is "$(json '[.threads[] | select(.thread.prof.active != true or .reason)] | length')" 0 \
+		"$1: threads: each is read, and active"
+	like "$(json '[.threads[] | .thread.allocated] | add')" '^[1-9][0-9]{6}' "$1: threads: what they allocated"
+	assert_untouched "$pid" "$1: these leave it untouched"
+}
+
+# version NAME REGEX: everything, on the redis-server that was just started
+version()
+{
+	load_redis 1000
+	snapshot "$pid"
+	ctl_ok "$1: check" check "$pid" --json
+	is "$(json .ready)" true "$1: check: ready"
+	ctl_ok "$1: status" status "$pid" --json
+	like "$(jq -r '[.. | objects | .version? // empty][0]' "$T/out")" "^$2" "$1: the version it is"
+	assert_untouched "$pid" "$1: looking leaves it untouched"
+	cycle "$1.first"
+	cycle "$1.second"
+	own_dumps "$1"
+	other_commands "$1" "$2"
+	stop_target "$pid"
+}
+
+export MALLOC_CONF=$PROF
+folder=$T
+start_redis
+version 5.3.0 '5\.3\.0-'
+
+folder=/mnt
+enter_root trixie
+launch_redis /mnt --enable-debug-command yes
+version 5.3.0-3 '5\.3\.0-'
+
+enter_root sid
+launch_redis /mnt --enable-debug-command yes
+version 5.3.1 '5\.[3-9]\.[1-9]'
+
+enter_root bullseye
+launch_redis /mnt
+version 5.2.1 '5\.2\.1-'
+
+# What 5.2.1 does without the calls in each thread: prof.active is true, and nothing is sampled.
+launch_redis /mnt
+load_redis 1000
+snapshot "$pid"
+ctl_ok 'control: prof.active alone' set "$pid" prof.active true --json
+is "$(json .after)" true 'control: reads back'
+load_redis 20000 300
+ctl_ok 'control: dump' dump "$pid" -o "$T/control.heap"
+is "$(objects_of "$T/control.heap")" 0 'control: nothing was sampled'
+ctl_ok 'control: activate' activate "$pid" --json
+is "$(json .changed)" false 'control: activate finds it active'
+load_redis 20000 300
+ctl_ok 'control: dump again' dump "$pid" -o "$T/control2.heap"
+like "$(objects_of "$T/control2.heap")" '^[1-9][0-9]{2}' 'control: activate brought the threads along all the same'
+stop_target "$pid"
+
+# A thread that cannot be reached is named, and the others sample.
+build_for_root crowd
+start_victim /mnt/crowd 3 stuck
+snapshot "$pid"
+ctl_ok '5.2.1, a thread that cannot be reached: activate' activate "$pid" --json
+like "$(json .warning)" '1 of 5 threads could not be reached' '5.2.1, a thread that cannot be reached: is counted'
+assert_untouched "$pid" '5.2.1, a thread that cannot be reached: untouched'
+stop_target "$pid"
+
+# Without opt.prof 5.2.1 takes prof.active, and a look at thread.prof.active ends the thread.
+MALLOC_CONF=prof:false launch_redis /mnt
+load_redis 1000
+snapshot "$pid"
+ctl_fails 6 'opt\.prof is false' '5.2.1 without opt.prof: activate is refused' activate "$pid"
+ctl_fails 6 'opt\.prof is false' '5.2.1 without opt.prof: threads --activate is refused' \
+	threads "$pid" --activate all
+ctl_ok '5.2.1 without opt.prof: threads' threads "$pid" --json
+is "$(json '[.threads[] | .thread.prof.active] | unique | tostring')" '[null]' \
+	'5.2.1 without opt.prof: thread.prof.active is not read'
+is "$(json '[.threads[] | select(.thread.allocated == null)] | length')" 0 \
+	'5.2.1 without opt.prof: what they allocated is'
+assert_untouched "$pid" '5.2.1 without opt.prof: untouched'
+redis SHUTDOWN NOSAVE 2>/dev/null
+wait "$pid"
+is "$?" 0 '5.2.1 without opt.prof: it ends as it should'
+
+done_testing

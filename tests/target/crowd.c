@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * crowd BOARD THREADS [churn|stuck]: that many threads, named crowd-1 and so on,
+ * which rest and hold some memory. With churn the main thread makes one more
+ * after the other meanwhile, which live for some milliseconds; with stuck there
+ * is one more that writes into a full pipe for ever, where no stop is borne.
+ */
+#include "tests/target/victim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEPT 16
+#define SIZE 2000
+#define MANY 4096
+
+static _Atomic long settled; /* threads that hold all that they will ever hold */
+
+static void rest(long ms)
+{
+	const struct timespec ts = { .tv_nsec = ms * 1000000L };
+
+	if (nanosleep(&ts, NULL) == 0)
+		return;
+	if (errno == EINTR)
+		FOUND(eintr);
+	else
+		FOUND(failed);
+}
+
+static void replace(char **kept, size_t i)
+{
+	if (kept[i] && (kept[i][0] != (char)i || kept[i][SIZE - 1] != (char)i))
+		FOUND(corrupt);
+	free(kept[i]);
+	kept[i] = malloc(SIZE);
+	if (kept[i])
+		memset(kept[i], (int)i, SIZE);
+	else
+		FOUND(failed);
+}
+
+static void *stay(void *arg)
+{
+	unsigned int id = (unsigned int)(uintptr_t)arg;
+	char *kept[KEPT] = { NULL }, name[16];
+
+	snprintf(name, sizeof(name), "crowd-%u", id);
+	pthread_setname_np(pthread_self(), name);
+	for (size_t round = 0;; round++) {
+		rest(20);
+		replace(kept, round % KEPT);
+		victim_beat(id % VICTIM_BEATS);
+		if (round == KEPT)
+			atomic_fetch_add(&settled, 1);
+	}
+	return NULL;
+}
+
+static void *come_and_go(void *arg)
+{
+	char *kept[KEPT] = { NULL };
+
+	(void)arg;
+	replace(kept, 1);
+	rest(3);
+	replace(kept, 1);
+	free(kept[1]);
+	return NULL;
+}
+
+static void churn(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, come_and_go, NULL) == 0)
+		pthread_detach(thread);
+	else
+		FOUND(failed);
+	rest(2);
+}
+
+static void *get_stuck(void *arg)
+{
+	static const char page[4096];
+	int ends[2];
+
+	(void)arg;
+	pthread_setname_np(pthread_self(), "stuck");
+	if (pipe(ends) == 0)
+		while (write(ends[1], page, sizeof(page)) > 0)
+			;
+	FOUND(failed);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	long threads = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+	const char *how = argc > 3 ? argv[3] : "";
+	pthread_t thread;
+
+	if (threads < 1 || threads > MANY) {
+		fprintf(stderr, "usage: crowd BOARD THREADS [churn|stuck]\n");
+		return 2;
+	}
+	victim_open(argv[1]);
+	for (long i = 1; i <= threads; i++)
+		if (pthread_create(&thread, NULL, stay, (void *)i) != 0)
+			return 2;
+	if (strcmp(how, "stuck") == 0 && pthread_create(&thread, NULL, get_stuck, NULL) != 0)
+		return 2;
+	while (atomic_load(&settled) < threads)
+		rest(5);
+	victim_ready(threads < VICTIM_BEATS ? (unsigned int)threads + 1 : VICTIM_BEATS);
+	for (;;) {
+		victim_beat(0);
+		if (strcmp(how, "churn") == 0)
+			churn();
+		else
+			rest(20);
+	}
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the text of /proc/PID/cgroup tells: container and control group. */
+#include "ops/container.h"
+
+#include "target/proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ID "80f5ef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5"
+
+static void test_parse(void **state)
+{
+	char buf[64];
+
+	(void)state;
+	container_parse("0::/system.slice/docker-" ID ".scope\n", buf, sizeof(buf));
+	assert_string_equal(buf, "80f5ef0b12bc");
+	container_parse("4:memory:/docker/" ID "\n0::/\n", buf, sizeof(buf));
+	assert_string_equal(buf, "80f5ef0b12bc");
+	container_parse("0::/lxc.payload.web/init.scope\n", buf, sizeof(buf));
+	assert_string_equal(buf, "web");
+	container_parse("0::/user.slice\n", buf, sizeof(buf));
+	assert_string_equal(buf, "");
+	container_parse("", buf, sizeof(buf));
+	assert_string_equal(buf, "");
+}
+
+static void test_holds(void **state)
+{
+	static const char v2[] = "0::/system.slice/redis.service/worker\n";
+	static const char v1[] = "9:name=systemd:/\n4:memory:/shop/db\n0::/\n";
+
+	(void)state;
+	assert_true(cgroup_holds(v2, "/system.slice/redis.service/worker"));
+	assert_true(cgroup_holds(v2, "/system.slice/redis.service"));
+	assert_true(cgroup_holds(v2, "/system.slice/"));
+	assert_true(cgroup_holds(v2, "/sys/fs/cgroup/system.slice"));
+	assert_true(cgroup_holds(v2, "/"));
+	assert_true(cgroup_holds(v2, "redis.service"));
+	assert_true(cgroup_holds(v2, "worker"));
+	assert_true(cgroup_holds(v2, "redis.service/worker"));
+	assert_true(cgroup_holds(v1, "/shop"));
+	assert_true(cgroup_holds(v1, "db"));
+	assert_false(cgroup_holds(v2, "/redis.service"));
+	assert_false(cgroup_holds(v2, "/system.slice/redis"));
+	assert_false(cgroup_holds(v2, "redis"));
+	assert_false(cgroup_holds(v2, "/system.slice/redis.service/worker/more"));
+	assert_false(cgroup_holds(v1, "/db"));
+	assert_false(cgroup_holds(v1, "memory"));
+}
+
+static void test_hostile(void **state)
+{
+	char big[PROC_CGROUP_SIZE];
+
+	(void)state;
+	assert_false(cgroup_holds("", "/"));
+	assert_false(cgroup_holds("no colon", "/"));
+	assert_false(cgroup_holds("one:colon", "colon"));
+	assert_false(cgroup_holds("0::", "x"));
+	assert_true(cgroup_holds("0::/x", "x")); /* cut off, or without its newline */
+	memset(big, '/', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	memcpy(big, "0::", 3);
+	assert_false(cgroup_holds(big, "x"));
+	assert_false(cgroup_holds("0::/x\n", big));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_holds),
+		cmocka_unit_test(test_hostile),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
