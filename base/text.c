@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,35 @@ const char *text_size(uint64_t bytes, char *buf, size_t size)
 	else
 		snprintf(buf, size, n < 100 ? "%.1f%c" : "%.0f%c", n, letters[i]);
 	return buf;
+}
+
+static int min3(int a, int b, int c)
+{
+	int m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+int text_distance(const char *a, const char *b)
+{
+	int row[TEXT_DISTANCE_MAX + 1], len = (int)strnlen(b, TEXT_DISTANCE_MAX + 1);
+
+	if (len > TEXT_DISTANCE_MAX || strnlen(a, TEXT_DISTANCE_MAX + 1) > TEXT_DISTANCE_MAX)
+		return INT_MAX;
+	for (int j = 0; j <= len; j++)
+		row[j] = j;
+	for (int i = 1; a[i - 1]; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= len; j++) {
+			int above = row[j];
+
+			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[len];
 }
 
 /* The code point of the UTF-8 character at `s`, its length in *len; -1 if it is not well formed. */

@@ -22,6 +22,13 @@ int text_int_parse(const char *text, int64_t min, int64_t max, int64_t *n, struc
 const char *text_size(uint64_t bytes, char *buf, size_t size);
 
 /*
+ * How many letters to insert, drop or replace to get from `a` to `b`
+ * (Levenshtein); INT_MAX when one is longer than TEXT_DISTANCE_MAX.
+ */
+#define TEXT_DISTANCE_MAX 48
+int text_distance(const char *a, const char *b);
+
+/*
  * `raw` made safe to print: control characters, what is no UTF-8, and
  * characters that turn the direction of text become \xNN, byte by byte. What
  * does not fit is cut at a whole character. Returns `buf`.

@@ -211,44 +211,14 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
 	return word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
 }
 
-#define NAME_MAX_LEN 24
-
-static int min3(int a, int b, int c)
-{
-	int m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* How many letters to insert, drop or replace to get from `a` to `b` (Levenshtein). */
-static int distance(const char *a, const char *b)
-{
-	int row[NAME_MAX_LEN + 1], len = (int)strlen(b);
-
-	for (int j = 0; j <= len; j++)
-		row[j] = j;
-	for (int i = 1; a[i - 1]; i++) {
-		int diagonal = row[0];
-
-		row[0] = i;
-		for (int j = 1; j <= len; j++) {
-			int above = row[j];
-
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[len];
-}
-
 static int unknown_command(const char *word, struct err *err)
 {
 	const struct command *best = NULL;
 	char safe[64];
 	int least = 3;
 
-	for (size_t i = 0; commands[i] && strlen(word) <= NAME_MAX_LEN; i++) {
-		int d = distance(word, commands[i]->name);
+	for (size_t i = 0; commands[i]; i++) {
+		int d = text_distance(word, commands[i]->name);
 
 		if (d < least) {
 			least = d;
@@ -292,17 +262,21 @@ static void take_words(struct args *args, size_t n)
 	memmove(args->words, args->words + n, args->n_words * sizeof(args->words[0]));
 }
 
+int args_no_pid(const struct command *command, struct err *err)
+{
+	err_set(err, ERR_USAGE, "%s needs a process", command->name);
+	return err_fix(err, "jeprof-ctl %s %s; jeprof-ctl list shows who uses jemalloc",
+		       command->name, command->words);
+}
+
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	if (args->pid && args->comm)
 		return err_set(err, ERR_USAGE, "--pid and --comm exclude each other");
 	if (args->pid || args->comm)
 		return 0;
-	if (!args->n_words) {
-		err_set(err, ERR_USAGE, "%s needs a process", command->name);
-		return err_fix(err, "jeprof-ctl %s %s; jeprof-ctl list shows who uses jemalloc",
-			       command->name, command->words);
-	}
+	if (!args->n_words)
+		return command->pid_optional ? 0 : args_no_pid(command, err);
 	if (text_int_parse(args->words[0], 1, INT_MAX, &args->pid, err))
 		return err_wrap(err, "PID");
 	take_words(args, 1);

@@ -38,6 +38,7 @@ struct args {
 	const char *cgroup;
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
+	const char *conf, *jemalloc;
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;
@@ -71,6 +72,7 @@ struct command {
 	const char *help;		  /* one line */
 	const struct option_def *options; /* its own, NULL if none */
 	bool needs_pid;
+	bool pid_optional; /* run() can do without it under some options, and sees to that */
 	unsigned int min_words, max_words; /* the pid not counted */
 	const char *const *choices;	   /* of its first word, for completion; NULL if free */
 	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */
@@ -92,6 +94,9 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 
 /* The process the line means: its pid, or the only one with the name of --comm. */
 int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
+
+/* ERR_USAGE: this command needs a process. */
+int args_no_pid(const struct command *command, struct err *err);
 
 /* What the line says about how to do it. */
 void args_options(const struct args *args, struct ops_options *options);

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static const struct option_def options_of_check[] = {
+	{ "conf", 0, OPTION_STRING, "STRING", "what would jemalloc make of this MALLOC_CONF?",
+	  ARG(conf), NULL },
+	{ "jemalloc", 0, OPTION_STRING, "VERSION", "with --conf: only this version of it",
+	  ARG(jemalloc), NULL },
+	{ .name = NULL },
+};
 
 static const struct {
 	const char *word;
@@ -12,16 +23,19 @@ static const struct {
 	[TRI_NO] = { "not ok", INK_RED },
 	[TRI_YES] = { "ok", INK_GREEN },
 	[TRI_YES + 1] = { "unknown", INK_YELLOW },
+	[TRI_YES + 2] = { "warning", INK_YELLOW },
 };
 
-static size_t verdict_index(enum tristate ok)
+static size_t verdict_index(const struct ops_check *c)
 {
-	return ok == TRI_UNKNOWN ? TRI_YES + 1 : (size_t)ok;
+	if (c->ok == TRI_UNKNOWN)
+		return TRI_YES + 1;
+	return c->ok == TRI_YES && c->fix[0] ? TRI_YES + 2 : (size_t)c->ok;
 }
 
 static int print_one(const struct args *args, const struct ops_check *c, struct err *err)
 {
-	size_t v = verdict_index(c->ok);
+	size_t v = verdict_index(c);
 	char safe[2048];
 
 	if (out_line(err, "%s%-7s%s %-23s  %s", out_ink(args, STDOUT_FILENO, verdicts[v].ink),
@@ -31,6 +45,20 @@ static int print_one(const struct args *args, const struct ops_check *c, struct 
 	if (!c->fix[0])
 		return 0;
 	return out_line(err, "  fix: %s", output_safe(c->fix, safe, sizeof(safe)));
+}
+
+static int print_all(const struct args *args, const struct ops_checks *checks, struct err *err)
+{
+	size_t left_out = 0;
+
+	for (size_t i = 0; i < checks->n; i++) {
+		left_out += !checks->v[i].made;
+		if (checks->v[i].made && print_one(args, &checks->v[i], err))
+			return -1;
+	}
+	if (!left_out)
+		return 0;
+	return out_line(err, "%zu check%s could not be made", left_out, left_out == 1 ? "" : "s");
 }
 
 static struct json_object *one_json(const struct ops_check *c)
@@ -58,12 +86,137 @@ static int print_json(const struct ops_checks *checks, struct err *err)
 	return out_json(doc, err);
 }
 
+static const struct {
+	const char *word;
+	enum ink ink;
+} levels[] = {
+	[CONF_NOTE] = { "note", INK_NONE },
+	[CONF_WARNING] = { "warning", INK_YELLOW },
+	[CONF_ERROR] = { "error", INK_RED },
+};
+
+static int print_finding(const struct args *args, const struct conf_finding *f, struct err *err)
+{
+	char safe[2048];
+
+	if (out_line(err, "%s%-7s%s  %s", out_ink(args, STDOUT_FILENO, levels[f->level].ink),
+		     levels[f->level].word, out_ink(args, STDOUT_FILENO, INK_NONE),
+		     output_safe(f->text, safe, sizeof(safe))))
+		return -1;
+	if (!f->fix[0])
+		return 0;
+	return out_line(err, "  fix: %s", output_safe(f->fix, safe, sizeof(safe)));
+}
+
+static int print_reading(const struct conf_reading *r, struct err *err)
+{
+	char from[16], to[16], safe[2048];
+
+	conf_version_text(r->from, from, sizeof(from));
+	conf_version_text(r->to, to, sizeof(to));
+	output_safe(r->text, safe, sizeof(safe));
+	if (r->from == r->to)
+		return out_line(err, "jemalloc %s: %s", from, safe);
+	return out_line(err, "jemalloc %s to %s: %s", from, to, safe);
+}
+
+static int print_conf(const struct args *args, const struct conf_lint *lint, struct err *err)
+{
+	size_t errors = conf_lint_count(lint, CONF_ERROR);
+	size_t warnings = conf_lint_count(lint, CONF_WARNING);
+
+	for (size_t i = 0; i < lint->n; i++) {
+		if (print_finding(args, &lint->v[i], err))
+			return -1;
+	}
+	if (lint->dropped && out_line(err, "and %zu more", lint->dropped))
+		return -1;
+	for (size_t i = 0; i < lint->n_readings; i++) {
+		if (print_reading(&lint->readings[i], err))
+			return -1;
+	}
+	if (!errors && !warnings)
+		return out_line(err, "ok");
+	return out_line(err, "%zu error%s, %zu warning%s", errors, errors == 1 ? "" : "s", warnings,
+			warnings == 1 ? "" : "s");
+}
+
+static struct json_object *findings_json(const struct conf_lint *lint)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < lint->n; i++) {
+		struct json_object *o = json_object_new_object();
+
+		json_set_text(o, "level", levels[lint->v[i].level].word);
+		json_set_u64(o, "at", lint->v[i].at);
+		json_set_text(o, "detail", lint->v[i].text);
+		json_set_text(o, "fix", lint->v[i].fix[0] ? lint->v[i].fix : NULL);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *readings_json(const struct conf_lint *lint)
+{
+	struct json_object *list = json_object_new_array();
+	char version[16];
+
+	for (size_t i = 0; i < lint->n_readings; i++) {
+		const struct conf_reading *r = &lint->readings[i];
+		struct json_object *o = json_object_new_object();
+
+		json_set_text(o, "from", conf_version_text(r->from, version, sizeof(version)));
+		json_set_text(o, "to", conf_version_text(r->to, version, sizeof(version)));
+		json_set_text(o, "detail", r->text);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static int print_conf_json(const struct args *args, const struct ops_conf *conf, struct err *err)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "conf", args->conf);
+	json_set_text(doc, "jemalloc", conf->version[0] ? conf->version : NULL);
+	json_set_bool(doc, "ok", !conf_lint_count(&conf->lint, CONF_ERROR));
+	json_set(doc, "findings", findings_json(&conf->lint));
+	json_set_u64(doc, "dropped", conf->lint.dropped);
+	json_set(doc, "readings", readings_json(&conf->lint));
+	return out_json(doc, err);
+}
+
+static int run_conf(const struct args *args, struct err *err)
+{
+	_cleanup_(cleanup_free) struct ops_conf *conf = calloc(1, sizeof(*conf));
+	struct ops_conf_request request = { .text = args->conf, .version = args->jemalloc };
+
+	if (!conf)
+		return err_set(err, ERR_FAILED, "out of memory");
+	if (((args->pid || args->comm) && args_pid(args, &request.pid, err)) ||
+	    ops_conf(&request, conf, err) ||
+	    (args->json ? print_conf_json(args, conf, err) : print_conf(args, &conf->lint, err)))
+		return -1;
+	return conf_lint_count(&conf->lint, CONF_ERROR) ? err_exit_status(ERR_USAGE) : 0;
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
 	struct ops_checks checks;
 	pid_t pid;
 
+	if (args->conf && args->jemalloc && (args->pid || args->comm))
+		return err_set(err, ERR_USAGE,
+			       "a process has its own jemalloc: it and --jemalloc exclude each "
+			       "other");
+	if (args->conf)
+		return run_conf(args, err);
+	if (args->jemalloc)
+		return err_set(err, ERR_USAGE, "--jemalloc goes with --conf");
+	if (!args->pid && !args->comm)
+		return args_no_pid(&cmd_check, err);
 	args_options(args, &options);
 	if (args_pid(args, &pid, err))
 		return -1;
@@ -74,11 +227,8 @@ static int run(const struct args *args, struct err *err)
 			return -1;
 		return err_exit_status(ops_checks_code(&checks));
 	}
-	for (size_t i = 0; i < checks.n; i++) {
-		if (print_one(args, &checks.v[i], err))
-			return -1;
-	}
-	if (out_line(err, "%s", checks.ready ? "ready" : "not ready"))
+	if (print_all(args, &checks, err) ||
+	    out_line(err, "%s", checks.ready ? "ready" : "not ready"))
 		return -1;
 	return err_exit_status(ops_checks_code(&checks));
 }
@@ -87,6 +237,8 @@ const struct command cmd_check = {
 	.name = "check",
 	.words = "PID",
 	.help = "make all checks that come before profiling, and change nothing",
+	.options = options_of_check,
 	.needs_pid = true,
+	.pid_optional = true,
 	.run = run,
 };

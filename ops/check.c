@@ -3,68 +3,85 @@
  * The checks every operation makes, one by one. A check that cannot be made
  * because an earlier one failed is unknown; the others are made all the same.
  */
-#include "ops/ops.h"
+#include "ops/check.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/inside.h"
-#include "ops/session.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum check {
-	CHECK_PROCESS,
-	CHECK_PERMISSION,
-	CHECK_JEMALLOC,
-	CHECK_CONFIG_PROF,
-	CHECK_OPT_PROF,
-	CHECK_INIT,
-	CHECK_UNWINDER,
-	CHECK_INJECTION,
-	CHECK_THREADS,
-	CHECK_DUMP,
-	CHECKS
-};
-
 static const char *const check_names[CHECKS] = {
-	[CHECK_PROCESS] = "process",   [CHECK_PERMISSION] = "permission",
-	[CHECK_JEMALLOC] = "jemalloc", [CHECK_CONFIG_PROF] = "config.prof",
-	[CHECK_OPT_PROF] = "opt.prof", [CHECK_INIT] = "prof.thread_active_init",
-	[CHECK_UNWINDER] = "unwinder", [CHECK_INJECTION] = "injection",
-	[CHECK_THREADS] = "threads",   [CHECK_DUMP] = "dump",
+	[CHECK_PROCESS] = "process",
+	[CHECK_PERMISSION] = "permission",
+	[CHECK_YAMA] = "yama",
+	[CHECK_CAPABILITY] = "capability",
+	[CHECK_NAMESPACE] = "user-namespace",
+	[CHECK_SECCOMP] = "seccomp",
+	[CHECK_JEMALLOC] = "jemalloc",
+	[CHECK_PREFIX] = "prefix",
+	[CHECK_CONFIG_PROF] = "config.prof",
+	[CHECK_CONF_BUILD] = "conf.build",
+	[CHECK_CONF_SYMBOL] = "conf.symbol",
+	[CHECK_CONF_LINK] = "conf.link",
+	[CHECK_CONF_ENVIRONMENT] = "conf.environment",
+	[CHECK_CONF] = "conf",
+	[CHECK_CONF_LINT] = "conf.mistakes",
+	[CHECK_OPT_PROF] = "opt.prof",
+	[CHECK_ACTIVE] = "prof.active",
+	[CHECK_INIT] = "prof.thread_active_init",
+	[CHECK_SAMPLE] = "prof.lg_sample",
+	[CHECK_UNWINDER] = "unwinder",
+	[CHECK_VERSION] = "version",
+	[CHECK_INJECTION] = "injection",
+	[CHECK_THREADS] = "threads",
+	[CHECK_DUMP] = "dump",
+	[CHECK_DUMP_PREFIX] = "dump.prefix",
 };
 _Static_assert(CHECKS <= OPS_CHECKS_MAX, "room for all checks");
 
-static void passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
-static void unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
-
-static void passed(struct ops_check *c, const char *fmt, ...)
+void check_passed(struct ops_check *c, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
 	va_end(ap);
+	c->made = true;
 	c->ok = TRI_YES;
+	c->fix[0] = '\0';
 }
 
-static void unknown(struct ops_check *c, const char *fmt, ...)
+void check_unknown(struct ops_check *c, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
 	va_end(ap);
+	c->made = true;
 	c->ok = TRI_UNKNOWN;
+	c->fix[0] = '\0';
 }
 
-static void failed(struct ops_check *c, const struct err *err)
+void check_failed(struct ops_check *c, const struct err *err)
 {
+	c->made = true;
 	c->ok = TRI_NO;
 	c->code = err->code;
 	snprintf(c->detail, sizeof(c->detail), "%.*s", (int)sizeof(c->detail) - 1, err->msg);
 	snprintf(c->fix, sizeof(c->fix), "%s", err->fix);
+}
+
+void check_fix(struct ops_check *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(c->fix, sizeof(c->fix), fmt, ap);
+	va_end(ap);
 }
 
 static bool check_process(struct session *s, struct ops_check *c, pid_t pid,
@@ -74,11 +91,11 @@ static bool check_process(struct session *s, struct ops_check *c, pid_t pid,
 	char who[SESSION_WHO_SIZE];
 
 	if (session_open_proc(s, pid, options, &err)) {
-		failed(c, &err);
+		check_failed(c, &err);
 		return false;
 	}
-	passed(c, "%s, uid %u, %u threads", session_who(s, who, sizeof(who)), s->proc.status.euid,
-	       s->proc.status.threads);
+	check_passed(c, "%s, uid %u, %u threads", session_who(s, who, sizeof(who)),
+		     s->proc.status.euid, s->proc.status.threads);
 	return true;
 }
 
@@ -87,10 +104,10 @@ static bool check_permission(struct session *s, struct ops_check *c)
 	struct err err = ERR_INIT;
 
 	if (session_may_trace(s, &err)) {
-		failed(c, &err);
+		check_failed(c, &err);
 		return false;
 	}
-	passed(c, "may be traced");
+	check_passed(c, "may be traced");
 	return true;
 }
 
@@ -102,18 +119,31 @@ static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trac
 
 	if (session_find_jemalloc(s, &err)) {
 		if (!may_trace && err.code == ERR_PERM)
-			unknown(c, "%s", err.msg);
+			check_unknown(c, "%s", err.msg);
 		else
-			failed(c, &err);
+			check_failed(c, &err);
 		return false;
 	}
 	from = image_debug_source(s->je->image);
 	from = from ? from : "";
-	passed(c, "%s, %s, %s%s%s", s->je->version[0] ? s->je->version : "version unknown",
-	       jemalloc_linkage_name(s->je->linkage),
-	       output_safe(s->je->image->path, path, sizeof(path)), *from ? ", symbols from " : "",
-	       output_safe(from, source, sizeof(source)));
+	check_passed(c, "%s, %s, %s%s%s", s->je->version[0] ? s->je->version : "version unknown",
+		     jemalloc_linkage_name(s->je->linkage),
+		     output_safe(s->je->image->path, path, sizeof(path)),
+		     *from ? ", symbols from " : "", output_safe(from, source, sizeof(source)));
 	return true;
+}
+
+static void check_prefix(const struct session *s, struct ops_check *c)
+{
+	char conf_name[80], safe[96], prefix[80];
+
+	jemalloc_conf_name(s->je, conf_name, sizeof(conf_name));
+	check_passed(c, "calls go to %smallctl, options come from %s",
+		     output_safe(s->je->prefix, prefix, sizeof(prefix)),
+		     output_safe(conf_name, safe, sizeof(safe)));
+	if (s->n_jemallocs > 1)
+		check_passed(c, "calls go to %smallctl, options come from %s; %zu more jemalloc%s",
+			     prefix, safe, s->n_jemallocs - 1, s->n_jemallocs > 2 ? "s" : "");
 }
 
 static void check_config_prof(const struct session *s, struct ops_check *c, enum tristate value)
@@ -122,9 +152,9 @@ static void check_config_prof(const struct session *s, struct ops_check *c, enum
 
 	if (value == TRI_NO) {
 		session_no_config_prof(s, &err);
-		failed(c, &err);
+		check_failed(c, &err);
 	} else if (value == TRI_YES) {
-		passed(c, "true");
+		check_passed(c, "true");
 	}
 }
 
@@ -134,126 +164,160 @@ static void check_opt_prof(const struct session *s, struct ops_check *c, enum tr
 
 	if (value == TRI_NO) {
 		session_no_opt_prof(s, &err);
-		failed(c, &err);
+		check_failed(c, &err);
 	} else if (value == TRI_YES) {
-		passed(c, "true");
+		check_passed(c, "true");
 	}
 }
 
 static void check_threads(const struct session *s, struct ops_check *c)
 {
 	if (!s->version[0]) {
-		unknown(c, "the version of jemalloc is not known");
+		check_unknown(c, "the version of jemalloc is not known");
 		return;
 	}
 	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
-		passed(c,
-		       "jemalloc %.*s: activate makes a call in each thread, and forgets earlier "
-		       "samples",
-		       (int)strcspn(s->version, "-"), s->version);
+		check_passed(
+			c,
+			"jemalloc %.*s: activate makes a call in each thread, and forgets earlier "
+			"samples",
+			(int)strcspn(s->version, "-"), s->version);
 	else
-		passed(c, "threads that exist are sampled from activation on");
+		check_passed(c, "threads that exist are sampled from activation on");
 }
 
-static void check_unwinder(const struct session *s, struct ops_check *c)
+/* What the run reads, in this order: the names, and where the values go. */
+struct reader {
+	struct check_values *values;
+	struct call calls[CALLS_MAX];
+	struct check_value *of[CALLS_MAX];
+	size_t n;
+};
+
+static void add_call(struct reader *r, const char *name, struct check_value *v, size_t len)
 {
-	struct err err;
-
-	if (session_may_sample(s, &err))
-		failed(c, &err);
-	else
-		passed(c, "no code is known that it stumbles over");
+	r->of[r->n] = v;
+	r->calls[r->n] = call_read(name, &v->size, len);
+	r->calls[r->n++].flags |= CALL_KEEP_GOING;
 }
 
-static void no_dump(struct ops_check *c, enum err_code code, const char *why)
+static void add_string(struct reader *r, const char *name, char *buf, size_t size)
 {
-	c->ok = TRI_NO;
-	c->code = code;
-	snprintf(c->detail, sizeof(c->detail), "%s", why);
-	snprintf(c->fix, sizeof(c->fix),
-		 "let the target write to a folder of its own: dump --in-target PATH");
+	r->calls[r->n] = call_read_string(name, buf, size);
+	r->calls[r->n++].flags |= CALL_KEEP_GOING;
 }
 
-static void check_dump(const struct session *s, struct ops_check *c)
-{
-	if (!inside_has_proc(&s->proc))
-		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
-	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
-		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
-	else
-		passed(c, "comes back through a memfd");
-}
-
-static enum tristate value_of(const struct call *call, bool value)
-{
-	if (!call->made || call->ret)
-		return TRI_UNKNOWN;
-	return value ? TRI_YES : TRI_NO;
-}
-
-/* One run that only reads; each value ends it when it makes the next one meaningless. */
-static void check_by_run(struct session *s, struct ops_checks *out)
+/* A value that makes what follows meaningless unless it is true. */
+static void add_gate(struct reader *r, const char *name, struct check_value *v)
 {
 	static const bool yes = true;
-	bool config = false, opt = false, init = false;
-	struct err err = ERR_INIT;
-	struct call calls[] = {
-		call_read_string("version", s->version, sizeof(s->version)),
-		call_read("config.prof", &config, sizeof(config)),
-		call_read("opt.prof", &opt, sizeof(opt)),
-		call_read("prof.thread_active_init", &init, sizeof(init)),
-	};
 
-	calls[1].expect = calls[2].expect = &yes;
-	if (session_open_injector(s, &err) || session_run(s, calls, 4, &err)) {
-		failed(&out->v[CHECK_INJECTION], &err);
+	r->of[r->n] = v;
+	r->calls[r->n] = call_read(name, &v->flag, sizeof(bool));
+	r->calls[r->n++].expect = &yes;
+}
+
+/*
+ * Reads only. Nothing of thread.prof.* is among it: with opt.prof false,
+ * reading that makes jemalloc up to 5.2.1 crash at the end of the thread.
+ */
+static void plan(struct reader *r, struct session *s)
+{
+	struct check_values *v = r->values;
+
+	add_string(r, "version", s->version, sizeof(s->version));
+	add_string(r, "config.malloc_conf", v->malloc_conf, sizeof(v->malloc_conf));
+	add_call(r, "config.prof_libgcc", &v->libgcc, sizeof(bool));
+	add_call(r, "config.prof_libunwind", &v->libunwind, sizeof(bool));
+	add_call(r, "config.prof_frameptr", &v->frameptr, sizeof(bool));
+	add_gate(r, "config.prof", &v->config_prof);
+	add_gate(r, "opt.prof", &v->opt_prof);
+	add_call(r, "prof.active", &v->active, sizeof(bool));
+	add_call(r, "prof.thread_active_init", &v->thread_init, sizeof(bool));
+	add_call(r, "prof.lg_sample", &v->lg_sample, sizeof(uint64_t));
+	add_string(r, "opt.prof_prefix", v->prefix, sizeof(v->prefix));
+	add_call(r, "opt.prof_gdump", &v->gdump, sizeof(bool));
+	add_call(r, "opt.prof_final", &v->final, sizeof(bool));
+	add_call(r, "opt.lg_prof_interval", &v->lg_interval, sizeof(int64_t));
+}
+
+static void take_results(struct reader *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		bool known = r->calls[i].made && !r->calls[i].ret;
+
+		if (r->of[i])
+			r->of[i]->known = known;
+		else if (r->calls[i].old == r->values->malloc_conf)
+			r->values->has_malloc_conf = known;
+		else if (r->calls[i].old == r->values->prefix)
+			r->values->has_prefix = known;
+	}
+}
+
+static enum tristate tristate_of(const struct check_value *v)
+{
+	return !v->known ? TRI_UNKNOWN : v->flag ? TRI_YES : TRI_NO;
+}
+
+static void check_by_run(struct session *s, struct ops_check *rows, struct check_values *values)
+{
+	struct reader r = { .values = values };
+	struct err err = ERR_INIT;
+
+	plan(&r, s);
+	if (session_open_injector(s, &err) || session_run(s, r.calls, r.n, &err)) {
+		check_failed(&rows[CHECK_INJECTION], &err);
 		return;
 	}
-	passed(&out->v[CHECK_INJECTION], "thread %d stood for %llu us, mode %s", s->cost.tid,
-	       (unsigned long long)s->cost.pause_us, injector_mode_name(s->cost.mode));
-	check_config_prof(s, &out->v[CHECK_CONFIG_PROF], value_of(&calls[1], config));
-	check_opt_prof(s, &out->v[CHECK_OPT_PROF], value_of(&calls[2], opt));
-	if (value_of(&calls[3], init) == TRI_YES)
-		passed(&out->v[CHECK_INIT], "true");
-	else if (value_of(&calls[3], init) == TRI_NO)
-		passed(&out->v[CHECK_INIT], "false; activate sets it to true first");
+	take_results(&r);
+	check_passed(&rows[CHECK_INJECTION], "thread %d stood for %llu us, mode %s", s->cost.tid,
+		     (unsigned long long)s->cost.pause_us, injector_mode_name(s->cost.mode));
+	check_config_prof(s, &rows[CHECK_CONFIG_PROF], tristate_of(&values->config_prof));
+	check_opt_prof(s, &rows[CHECK_OPT_PROF], tristate_of(&values->opt_prof));
 }
 
 static void check_all(struct session *s, pid_t pid, const struct ops_options *options,
-		      struct ops_checks *out)
+		      struct ops_check *rows, struct check_values *values)
 {
-	struct ops_check *v = out->v;
 	bool may_trace;
 
-	if (!check_process(s, &v[CHECK_PROCESS], pid, options))
+	if (!check_process(s, &rows[CHECK_PROCESS], pid, options))
 		return;
-	may_trace = check_permission(s, &v[CHECK_PERMISSION]);
-	if (!check_jemalloc(s, &v[CHECK_JEMALLOC], may_trace))
+	may_trace = check_permission(s, &rows[CHECK_PERMISSION]);
+	check_rights(s, may_trace, rows);
+	if (!check_jemalloc(s, &rows[CHECK_JEMALLOC], may_trace))
 		return;
-	check_config_prof(s, &v[CHECK_CONFIG_PROF], s->je->config_prof);
+	check_prefix(s, &rows[CHECK_PREFIX]);
+	check_config_prof(s, &rows[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)
-		check_opt_prof(s, &v[CHECK_OPT_PROF], jemalloc_peek(&s->proc, s->je->opt_prof));
+		check_opt_prof(s, &rows[CHECK_OPT_PROF], jemalloc_peek(&s->proc, s->je->opt_prof));
 	if (may_trace)
-		check_by_run(s, out);
-	check_unwinder(s, &v[CHECK_UNWINDER]);
-	check_threads(s, &v[CHECK_THREADS]);
-	check_dump(s, &v[CHECK_DUMP]);
+		check_by_run(s, rows, values);
+	check_conf(s, values, rows);
+	check_prof(s, values, rows);
+	check_threads(s, &rows[CHECK_THREADS]);
+	check_route(s, values, rows);
 }
 
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
 {
 	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(cleanup_free) struct check_values *values = calloc(1, sizeof(*values));
 
 	memset(out, 0, sizeof(*out));
 	out->n = CHECKS;
 	for (size_t i = 0; i < CHECKS; i++) {
 		out->v[i].name = check_names[i];
-		unknown(&out->v[i], "cannot be told before what failed is mended");
+		check_unknown(&out->v[i], values ? "cannot be told before what failed is mended"
+						 : "out of memory");
+		out->v[i].made = false;
 	}
-	check_all(&s, pid, options, out);
+	if (values)
+		check_all(&s, pid, options, out->v, values);
 	out->cost = s.cost;
 	out->cost.pid = pid;
-	out->ready = ops_checks_code(out) == ERR_NONE;
+	out->ready = values && ops_checks_code(out) == ERR_NONE;
 }
 
 enum err_code ops_checks_code(const struct ops_checks *checks)
@@ -263,4 +327,36 @@ enum err_code ops_checks_code(const struct ops_checks *checks)
 			return checks->v[i].code;
 	}
 	return ERR_NONE;
+}
+
+/* Its images are looked at: no right to trace it is needed beyond that, and nothing is stopped. */
+static int conf_of_process(pid_t pid, struct ops_conf *out, enum tristate *with_prof,
+			   struct err *err)
+{
+	static const struct ops_options options;
+	_cleanup_(session_close) struct session s = { 0 };
+
+	if (session_open_proc(&s, pid, &options, err) || session_find_jemalloc(&s, err))
+		return -1;
+	snprintf(out->version, sizeof(out->version), "%s", s.version);
+	*with_prof = s.je->config_prof;
+	return 0;
+}
+
+int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
+{
+	enum tristate with_prof = TRI_UNKNOWN;
+	char safe[64];
+
+	out->version[0] = '\0';
+	if (request->pid && conf_of_process(request->pid, out, &with_prof, err))
+		return -1;
+	if (request->version) {
+		if (!conf_version_parse(request->version))
+			return err_set(err, ERR_USAGE, "not a version of jemalloc from 3.0 on: %s",
+				       output_safe(request->version, safe, sizeof(safe)));
+		snprintf(out->version, sizeof(out->version), "%s", request->version);
+	}
+	conf_lint(request->text, conf_version_parse(out->version), with_prof, &out->lint);
+	return 0;
 }

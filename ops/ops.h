@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "injector/injector.h"
+#include "ops/conf_lint.h"
 #include "target/jemalloc.h"
 #include "target/mallctl.h"
 #include "target/proc.h"
@@ -213,13 +214,14 @@ void ops_status_fini(struct ops_status *status);
 
 struct ops_check {
 	const char *name;   /* "process", "permission", "jemalloc", ... */
-	enum tristate ok;   /* TRI_UNKNOWN: an earlier check failed, or it cannot be told */
+	bool made;	    /* false: an earlier check failed, without which it cannot be made */
+	enum tristate ok;   /* TRI_UNKNOWN: it was not made, or it cannot be told */
 	enum err_code code; /* why not, when ok is TRI_NO */
 	char detail[OPS_TEXT_SIZE];
-	char fix[512];
+	char fix[512]; /* with TRI_YES: what would be better, though profiling works */
 };
 
-#define OPS_CHECKS_MAX 12
+#define OPS_CHECKS_MAX 32
 struct ops_checks {
 	struct ops_cost cost;
 	bool ready; /* no check failed */
@@ -232,6 +234,24 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 
 /* The code of the first check that failed, ERR_NONE when all passed. */
 enum err_code ops_checks_code(const struct ops_checks *checks);
+
+struct ops_conf_request {
+	const char *text;    /* what MALLOC_CONF is to be */
+	const char *version; /* of jemalloc; NULL: all of them */
+	pid_t pid;	     /* not 0: as this process's jemalloc would read it */
+};
+
+struct ops_conf {
+	char version[64]; /* that was looked at, "" for all of them */
+	struct conf_lint lint;
+};
+
+/*
+ * What jemalloc makes of a configuration string. With a pid its images are
+ * looked at; nothing is touched. ERR_USAGE for a version that is none.
+ */
+int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
+	__must_check;
 
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 

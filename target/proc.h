@@ -105,6 +105,17 @@ void proc_cgroup(pid_t pid, char *buf, size_t size);
 /* Is its control group frozen? Its state does not show that, and no stop of ours would come. */
 bool proc_frozen(pid_t pid);
 
+/* A value of its auxiliary vector (getauxval(3)); false when it has none, or cannot be read. */
+bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value);
+
+/* What decides about ptrace(2) beside the uids; -1 is unknown. */
+struct proc_rights {
+	int yama_scope;	  /* kernel.yama.ptrace_scope; -1: there is no Yama */
+	bool capable;	  /* do we hold CAP_SYS_PTRACE in our own user namespace? */
+	int same_user_ns; /* is the target in it? */
+};
+void proc_rights(const struct proc *p, struct proc_rights *rights);
+
 /* ERR_PERM/ERR_BUSY with cause and fix when ptrace(2) would refuse `p`; touches nothing. */
 int proc_may_trace(const struct proc *p, struct err *err) __must_check;
 

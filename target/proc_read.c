@@ -14,6 +14,7 @@
 
 #define STRING_CHUNK 256 /* divides the page: a chunk never straddles two */
 #define ENVIRON_MAX (8u << 20)
+#define AUXV_MAX (64u << 10)
 
 static int read_failed(pid_t pid, uint64_t addr, int sys, struct err *err)
 {
@@ -86,4 +87,23 @@ int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err 
 		return 0;
 	}
 	return err_set(err, ERR_FAILED, "process %d was started without %s", pid, name);
+}
+
+bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct err ignored;
+	uint64_t pair[2];
+	size_t len;
+
+	if (procfs_read(pid, 0, "auxv", AUXV_MAX, &text, &len, &ignored))
+		return false;
+	for (size_t at = 0; at + sizeof(pair) <= len; at += sizeof(pair)) {
+		memcpy(pair, text + at, sizeof(pair));
+		if (pair[0] == type) {
+			*value = pair[1];
+			return true;
+		}
+	}
+	return false;
 }

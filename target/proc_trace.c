@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char yama_path[] = "/proc/sys/kernel/yama/ptrace_scope";
@@ -23,6 +24,19 @@ static int yama_scope(void)
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		return -1;
 	return atoi(text);
+}
+
+void proc_rights(const struct proc *p, struct proc_rights *rights)
+{
+	char ours[64], theirs[64];
+	struct err ignored;
+
+	rights->yama_scope = yama_scope();
+	rights->capable = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE);
+	rights->same_user_ns = -1;
+	if (!procfs_readlink(getpid(), "ns/user", ours, sizeof(ours), &ignored) &&
+	    !procfs_readlink(p->mm_pid, "ns/user", theirs, sizeof(theirs), &ignored))
+		rights->same_user_ns = !strcmp(ours, theirs);
 }
 
 static int explain_yama(const struct proc *p, int scope, struct err *err)

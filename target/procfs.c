@@ -135,16 +135,46 @@ int procfs_open_regular(int handle, uint64_t max, struct stat *st)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st)
+static bool has_root(pid_t pid)
+{
+	char link[64];
+
+	path_of(link, sizeof(link), pid, 0, "root");
+	return access(link, F_OK) == 0;
+}
+
+/* An O_PATH descriptor, or -1 with errno. */
+static int handle_in_root(pid_t pid, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	_cleanup_(cleanup_close) int root = -1, handle = -1;
+	_cleanup_(cleanup_close) int root = -1;
 	char link[64];
 
 	path_of(link, sizeof(link), pid, 0, "root");
 	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	handle = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st)
+{
+	_cleanup_(cleanup_close) int handle = handle_in_root(pid, path);
+
 	return handle < 0 ? -1 : procfs_open_regular(handle, max, st);
+}
+
+int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *buf, size_t size,
+			    bool *is_link, struct err *err)
+{
+	_cleanup_(cleanup_close) int handle = handle_in_root(pid, dir);
+	ssize_t got = handle < 0 ? -1 : readlinkat(handle, name, buf, size - 1);
+	int sys = errno;
+	bool absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
+
+	/* Without its root folder a process has ended: then "there is no link" would be a guess. */
+	if (got < 0 && (!absent || !has_root(pid)))
+		return procfs_fail(pid, "root", sys, err);
+	*is_link = got >= 0;
+	if (*is_link)
+		buf[got] = '\0';
+	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -38,6 +39,14 @@ int procfs_open_regular(int handle, uint64_t max, struct stat *st);
 
 /* The same for a path in the root of the target; links lead nowhere else. */
 int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st);
+
+/*
+ * The text of the symbolic link `name` in the folder `dir` of the target's
+ * root, cut to size - 1 bytes, and not followed. *is_link tells whether there
+ * is one; `buf` stays as it is if not. ERR_PERM or ERR_LOST when that cannot be told.
+ */
+int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *buf, size_t size,
+			    bool *is_link, struct err *err) __must_check;
 
 /* Translate an errno value met below /proc/PID. Returns -1. */
 int procfs_fail(pid_t pid, const char *name, int sys, struct err *err);

@@ -21,6 +21,11 @@ void (*malloc_message)(void *, const char *);
 static const char *lie;
 static char huge[1 << 20];
 
+static bool is_text(const char *name)
+{
+	return !strcmp(name, "config.malloc_conf") || !strcmp(name, "opt.prof_prefix");
+}
+
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
 int mallctlnametomib(const char *name, size_t *mib, size_t *len);
 int mallctlbymib(const size_t *mib, size_t len, void *oldp, size_t *oldlenp, void *newp,
@@ -93,6 +98,10 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 		return answer_version(oldp);
 	if (strcmp(name, "prof.dump") == 0)
 		return answer_dump(newp);
+	if (oldp && is_text(name)) {
+		memcpy(oldp, &(const char *){ "" }, sizeof(char *));
+		return 0;
+	}
 	if (oldp && oldlenp)
 		memset(oldp, is("odd-bools") ? 0xff : 1, *oldlenp);
 	return 0;

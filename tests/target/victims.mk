@@ -150,3 +150,18 @@ $(B)/npm/installed: $(addprefix tests/npm/,package.json package-lock.json .npmrc
 	$(Q)cp $^ $(@D)
 	$(Q)cd $(@D) && npm ci --silent
 	$(Q)touch $@
+
+# --- options: what jemalloc made of a configuration
+
+victims: $(V_DIR)/options
+$(V_DIR)/options: tests/target/options.c tests/target/victims.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
+
+# --- idle-conf: idle, with options of its own
+
+victims: $(V_DIR)/idle-conf
+$(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc

@@ -2,8 +2,10 @@
 #include "target/proc.h"
 
 #include "base/cleanup.h"
+#include "target/procfs.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -256,6 +260,62 @@ static void test_environment(void **state)
 	assert_non_null(strstr(path, "test_proc"));
 }
 
+static void test_auxiliary_vector(void **state)
+{
+	uint64_t value = 0;
+
+	(void)state;
+	assert_true(proc_auxval(getpid(), AT_PAGESZ, &value));
+	assert_int_equal(value, getauxval(AT_PAGESZ));
+	assert_false(proc_auxval(getpid(), 0x7fffffff, &value));
+	assert_false(proc_auxval(INT_MAX, AT_PAGESZ, &value));
+}
+
+/* 1, 0 when there is no link, -1 when that cannot be told. */
+static int look_at_link(pid_t pid, const char *dir, const char *name, char *buf, size_t size)
+{
+	bool is_link = false;
+	struct err err;
+
+	if (procfs_readlink_in_root(pid, dir, name, buf, size, &is_link, &err))
+		return -1;
+	return is_link;
+}
+
+static void test_link_in_root(void **state)
+{
+	char dir[] = "/tmp/jeprof-ctl-link.XXXXXX", link[64], buf[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(link, sizeof(link), "%s/malloc.conf", dir);
+	assert_int_equal(symlink("prof:true,narenas:4", link), 0);
+	assert_int_equal(look_at_link(getpid(), dir, "malloc.conf", buf, sizeof(buf)), 1);
+	assert_string_equal(buf, "prof:true,narenas:4");
+	assert_int_equal(look_at_link(getpid(), dir, "malloc.conf", buf, 5), 1);
+	assert_string_equal(buf, "prof");
+	assert_int_equal(look_at_link(getpid(), dir, "other", buf, sizeof(buf)), 0);
+	assert_int_equal(look_at_link(getpid(), "/proc", "uptime", buf, sizeof(buf)), 0);
+	assert_int_equal(look_at_link(getpid(), link, "malloc.conf", buf, sizeof(buf)), 0);
+	assert_int_equal(look_at_link(INT_MAX, dir, "malloc.conf", buf, sizeof(buf)), -1);
+	unlink(link);
+	rmdir(dir);
+}
+
+static void test_rights(void **state)
+{
+	struct proc p = { .pid = getpid(), .mm_pid = getpid() };
+	struct proc_rights rights;
+
+	(void)state;
+	proc_rights(&p, &rights);
+	assert_int_equal(rights.same_user_ns, 1);
+	assert_in_range(rights.yama_scope + 1, 0, 4);
+	p.mm_pid = INT_MAX;
+	proc_rights(&p, &rights);
+	assert_int_equal(rights.same_user_ns, -1);
+}
+
 static void be_traced(void)
 {
 	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
@@ -357,6 +417,9 @@ int main(void)
 		cmocka_unit_test(test_already_traced),
 		cmocka_unit_test(test_may_trace),
 		cmocka_unit_test(test_not_allowed),
+		cmocka_unit_test(test_auxiliary_vector),
+		cmocka_unit_test(test_link_in_root),
+		cmocka_unit_test(test_rights),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

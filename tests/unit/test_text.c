@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -158,12 +159,30 @@ static void test_search(void **state)
 	assert_null(text_search("", 0, "ab", 2));
 }
 
+static void test_distance(void **state)
+{
+	char long_name[TEXT_DISTANCE_MAX + 2];
+
+	(void)state;
+	assert_int_equal(text_distance("", ""), 0);
+	assert_int_equal(text_distance("dump", "dump"), 0);
+	assert_int_equal(text_distance("dmup", "dump"), 2);
+	assert_int_equal(text_distance("kitten", "sitting"), 3);
+	assert_int_equal(text_distance("", "abc"), 3);
+	memset(long_name, 'a', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	assert_int_equal(text_distance(long_name, "a"), INT_MAX);
+	assert_int_equal(text_distance("a", long_name), INT_MAX);
+	assert_int_equal(text_distance(long_name + 1, "a"), TEXT_DISTANCE_MAX - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_readable_sizes),
 		cmocka_unit_test(test_safe),	 cmocka_unit_test(test_search),
+		cmocka_unit_test(test_distance),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

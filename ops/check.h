@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to ops/check*.c: the rows of a check, and what they are made from. */
+#ifndef OPS_CHECK_H
+#define OPS_CHECK_H
+
+#include "ops/ops.h"
+#include "ops/session.h"
+
+#include <limits.h>
+
+enum check {
+	CHECK_PROCESS,
+	CHECK_PERMISSION,
+	CHECK_YAMA,
+	CHECK_CAPABILITY,
+	CHECK_NAMESPACE,
+	CHECK_SECCOMP,
+	CHECK_JEMALLOC,
+	CHECK_PREFIX,
+	CHECK_CONFIG_PROF,
+	CHECK_CONF_BUILD,
+	CHECK_CONF_SYMBOL,
+	CHECK_CONF_LINK,
+	CHECK_CONF_ENVIRONMENT,
+	CHECK_CONF,
+	CHECK_CONF_LINT,
+	CHECK_OPT_PROF,
+	CHECK_ACTIVE,
+	CHECK_INIT,
+	CHECK_SAMPLE,
+	CHECK_UNWINDER,
+	CHECK_VERSION,
+	CHECK_INJECTION,
+	CHECK_THREADS,
+	CHECK_DUMP,
+	CHECK_DUMP_PREFIX,
+	CHECKS
+};
+
+/* One value that the run read in the target. */
+struct check_value {
+	bool known;
+	union {
+		bool flag;
+		uint64_t size;
+		int64_t number;
+	};
+};
+
+/* What the run read. Nothing is known of what it did not come to. */
+struct check_values {
+	struct check_value config_prof, opt_prof, active, thread_init, lg_sample, libgcc, libunwind,
+		frameptr, gdump, final, lg_interval;
+	bool has_malloc_conf, has_prefix;
+	char malloc_conf[PATH_MAX]; /* config.malloc_conf */
+	char prefix[PATH_MAX];	    /* opt.prof_prefix */
+};
+
+/* A row as it turned out. A row that passed and has a fix is a warning. */
+void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+void check_failed(struct ops_check *c, const struct err *err);
+void check_fix(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+
+/* Yama, capabilities, user namespace, seccomp. `may_trace`: what the kernel said. */
+void check_rights(const struct session *s, bool may_trace, struct ops_check *rows);
+
+/*
+ * Where the configuration came from, what is wrong with it, and what decided
+ * opt.prof. Reads memory, the environment and a link; touches nothing.
+ */
+void check_conf(const struct session *s, const struct check_values *values, struct ops_check *rows);
+
+/* prof.active, the rate of sampling, the unwinder, what to know of this version. */
+void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows);
+
+/* How a profile comes back, and where the target's own dumps go. */
+void check_route(const struct session *s, const struct check_values *values,
+		 struct ops_check *rows);
+
+#endif

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# check --conf: what it says, and that real jemallocs do just that.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# --- what it says ---
+run_ctl check --conf prof:true,prof_active:false
+is "$status" 0 'a good string: exit 0'
+is "${out##*$'\n'}" ok 'a good string: ok'
+run_ctl check --conf 'prof:true, prof_active:false'
+is "$status" 2 'a blank: exit 2'
+like "$out" "error .*' ' cannot stand in a name" 'a blank: the cause'
+like "$out" 'fix: take the blank out' 'a blank: the fix'
+run_ctl check --conf lg_prof_sample:64
+is "$status" 0 'a value that is clipped is no error'
+like "$out" 'jemalloc 3\.6\.0: .*Out-of-range' 'one that versions differ on: the older'
+like "$out" 'jemalloc 4\.0\.4 to 5\.3\.1: .*lg_prof_sample:63' 'one that versions differ on: the newer'
+run_ctl check --conf prof_bt_max:100 --jemalloc 5.3.0
+is "$status" 2 'an option of later versions: exit 2 for an older one'
+run_ctl check --conf prof_bt_max:100 --jemalloc 5.3.1
+is "$status" 0 'and 0 for the version that has it'
+run_ctl check --conf $'prof:\e[31mtrue'
+unlike "$out" $'\e' 'escape sequences are not printed raw'
+run_ctl check --conf ''
+is "$status" 0 'an empty string is one'
+
+run_ctl check --json --conf prof_actve:true,lg_prof_interval:20,prof:true
+is "$status" 2 'JSON: exit 2'
+is "$(json .ok)" false 'JSON: ok'
+is "$(json .jemalloc)" null 'JSON: all versions'
+is "$(json '.findings[0] | "\(.level) \(.at) \(.fix)"')" 'error 0 did you mean prof_active?' 'JSON: a finding'
+is "$(json '.findings[] | select(.detail | test("1024 for each GiB")).level')" warning 'JSON: dumps by the thousand'
+is "$(json '.readings | length')" 1 'JSON: one reading'
+is "$(json '.readings[0] | .from, .to' | xargs)" '3.6.0 5.3.1' 'JSON: of all versions'
+
+ctl_fails 2 'needs a process' 'without a process and without --conf' check
+ctl_fails 2 -- '--jemalloc with no --conf' check 1 --jemalloc 5.3.0
+ctl_fails 2 'not a version' 'a version that is none' check --conf prof:true --jemalloc new
+ctl_fails 2 'exclude each other' 'a process has its own jemalloc' check $$ --conf prof:true --jemalloc 5.3.0
+
+# --- as a process would read it: its version counts, and it is not touched ---
+MALLOC_CONF='' start_victim idle
+snapshot "$pid"
+run_ctl check "$pid" --conf prof_bt_max:100 --json
+is "$status" 2 'a process: its version does not know prof_bt_max'
+like "$(json .jemalloc)" '^5\.3\.0' 'a process: its version is named'
+run_ctl check "$pid" --conf prof:true
+is "$status" 0 'a process: what it would take'
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- real jemallocs ---
+tests/conf-strings "${STRINGS:-150}" "${SEED:=1}" >"$T/strings"
+diag "seed $SEED"
+
+# agrees VERSION OPTIONS LIBRARY [ROOT]
+agrees()
+{
+	ok "jemalloc $1 does what is said, for $(wc -l <"$T/strings") strings" \
+		tests/conf-compare "$CTL" "$2" "$3" "$1" "${@:4}" <"$T/strings"
+}
+
+agrees 5.3.0 "$VICTIMS/options" "$(ldconfig -p | awk '/libjemalloc\.so\.2.*x86-64/ { print $NF; exit }')"
+
+# An older library works with our C library, a newer one needs its own.
+if [ -x tests/make-root ]; then
+	old=$(tests/make-root bullseye) || bail_out 'no root of bullseye'
+	agrees 5.2.1 "$VICTIMS/options" "$old/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+	new=$(tests/make-root sid) || bail_out 'no root of sid'
+	install -m 755 "$VICTIMS/options" "$new/tmp/options.$$"
+	agrees 5.3.1 "/tmp/options.$$" /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 "$new"
+	rm -f "$new/tmp/options.$$"
+fi
+
+done_testing

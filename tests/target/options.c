@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Prints options as the jemalloc it was started with has them: each argument
+ * is a name after "b:" (bool), "u:" (unsigned), "n:" (a signed number of 64
+ * bits) or "s:" (text). "NAME VALUE", or "NAME ?ERRNO".
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((weak)) int mallctl(const char *name, void *old, size_t *len, void *new,
+				  size_t new_len);
+
+static void print_option(char type, const char *name)
+{
+	union {
+		bool b;
+		unsigned int u;
+		int64_t n;
+		const char *s;
+	} v = { .n = 0 };
+	size_t len = type == 'b' ? sizeof(v.b) : type == 'u' ? sizeof(v.u) : sizeof(v.n);
+	int ret = mallctl(name, &v, &len, NULL, 0);
+
+	if (ret)
+		printf("%s ?%d\n", name, ret);
+	else if (type == 'b')
+		printf("%s %s\n", name, v.b ? "true" : "false");
+	else if (type == 'u')
+		printf("%s %u\n", name, v.u);
+	else if (type == 'n')
+		printf("%s %" PRId64 "\n", name, v.n);
+	else
+		printf("%s %s\n", name, v.s);
+}
+
+int main(int argc, char **argv)
+{
+	if (!mallctl)
+		return 2;
+	for (int i = 1; i < argc; i++) {
+		if (strlen(argv[i]) > 2)
+			print_option(argv[i][0], argv[i] + 2);
+	}
+	/* With prof_leak_error jemalloc ends the program before stdio would. */
+	return fflush(stdout) ? 1 : 0;
+}
