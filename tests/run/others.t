@@ -116,9 +116,12 @@ rust_answer()
 
 	snapshot "$pid"
 	run_ctl check "$pid" --json
-	like "$status" '^[56]$' "$name: no profiling there"
-	like "$(json '.checks[] | select(.ok == false) | .detail')" \
-		'seems to contain jemalloc|built without profiling' "$name: it is said why"
+	is "$status" 6 "$name: no profiling there"
+	like "$(json '.checks[] | select(.ok == false) | .detail')" 'built without profiling' \
+		"$name: it is said why"
+	ctl_ok "$name: list" list --json
+	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \
+		'_rjem_ static false' "$name: list"
 	assert_untouched "$pid" "$name: untouched"
 	stop_target "$pid"
 }

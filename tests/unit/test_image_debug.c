@@ -226,7 +226,7 @@ static void test_no_server(void **state)
 	assert_int_equal(debuginfod_open(id, sizeof(id), &fd, &err), -1);
 	assert_int_equal(fd, -7);
 	assert_non_null(strstr(err.msg, "DEBUGINFOD_URLS"));
-	assert_non_null(strstr(err.fix, "DEBUGINFOD_URLS="));
+	assert_non_null(strstr(err.fix, "DEBUGINFOD_URLS"));
 }
 
 int main(void)
