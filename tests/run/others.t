@@ -58,6 +58,17 @@ waiting python python3 -c 'input()'
 none python3
 waiting node node -e 'process.stdin.resume()'
 none node
+# It names the port it listens on, on loopback, once it is there.
+waiting chromium /usr/lib/chromium/chromium --headless --no-sandbox --disable-gpu --no-first-run \
+	--disable-background-networking --disable-component-update --disable-sync --disable-quic \
+	--user-data-dir="$T/chromium.user" --remote-debugging-port=0 about:blank
+ok 'chromium is there' within 60 grep -q 'DevTools listening' "$T/chromium.out"
+# It has a lot to do for some time; a process of it that rests tells that nothing was changed.
+browser=$pid
+ctl_fails 5 'does not use jemalloc' 'chromium: activate, the browser itself' activate "$browser"
+pid=$(pgrep -P "$browser" -f -- --type=zygote | head -n 1)
+none chromium
+stop_target "$browser"
 cat >"$T/Wait.java" <<'JAVA'
 public class Wait {
 	public static void main(String[] args) throws Exception {
