@@ -42,7 +42,8 @@ int debuginfod_open(const unsigned char *build_id, size_t len, int *fd, struct e
 
 	if (!urls || !*urls) {
 		err_set(err, ERR_FAILED, "debuginfod cannot be asked: DEBUGINFOD_URLS is not set");
-		return err_fix(err, "set DEBUGINFOD_URLS to the server of your distribution, see debuginfod-find(1)");
+		return err_fix(err, "set DEBUGINFOD_URLS to the server of your distribution, see "
+				    "debuginfod-find(1)");
 	}
 	if (load(&c, err))
 		return -1;
