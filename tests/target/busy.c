@@ -5,10 +5,8 @@
  */
 #include "tests/target/block.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define SLOTS 512
 
@@ -63,18 +61,6 @@ static void *storm(void *arg)
 	return NULL;
 }
 
-static void nap(void)
-{
-	const struct timespec ts = { .tv_nsec = 20 * 1000000L };
-
-	if (nanosleep(&ts, NULL) == 0)
-		return;
-	if (errno == EINTR)
-		FOUND(eintr);
-	else
-		FOUND(failed);
-}
-
 int main(int argc, char **argv)
 {
 	unsigned int threads = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 2;
@@ -88,7 +74,7 @@ int main(int argc, char **argv)
 	victim_altstack_set();
 	victim_ready(threads + 1);
 	for (;;) {
-		nap();
+		victim_nap(20);
 		victim_altstack_check();
 		victim_beat(0);
 	}

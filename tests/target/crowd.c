@@ -7,13 +7,11 @@
  */
 #include "tests/target/victim.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KEPT 16
@@ -21,18 +19,6 @@
 #define MANY 4096
 
 static _Atomic long settled; /* threads that hold all that they will ever hold */
-
-static void rest(long ms)
-{
-	const struct timespec ts = { .tv_nsec = ms * 1000000L };
-
-	if (nanosleep(&ts, NULL) == 0)
-		return;
-	if (errno == EINTR)
-		FOUND(eintr);
-	else
-		FOUND(failed);
-}
 
 static void replace(char **kept, size_t i)
 {
@@ -54,7 +40,7 @@ static void *stay(void *arg)
 	snprintf(name, sizeof(name), "crowd-%u", id);
 	pthread_setname_np(pthread_self(), name);
 	for (size_t round = 0;; round++) {
-		rest(20);
+		victim_nap(20);
 		replace(kept, round % KEPT);
 		victim_beat(id % VICTIM_BEATS);
 		if (round == KEPT)
@@ -69,7 +55,7 @@ static void *come_and_go(void *arg)
 
 	(void)arg;
 	replace(kept, 1);
-	rest(3);
+	victim_nap(3);
 	replace(kept, 1);
 	free(kept[1]);
 	return NULL;
@@ -83,7 +69,7 @@ static void churn(void)
 		pthread_detach(thread);
 	else
 		FOUND(failed);
-	rest(2);
+	victim_nap(2);
 }
 
 static void *get_stuck(void *arg)
@@ -117,13 +103,13 @@ int main(int argc, char **argv)
 	if (strcmp(how, "stuck") == 0 && pthread_create(&thread, NULL, get_stuck, NULL) != 0)
 		return 2;
 	while (atomic_load(&settled) < threads)
-		rest(5);
+		victim_nap(5);
 	victim_ready(threads < VICTIM_BEATS ? (unsigned int)threads + 1 : VICTIM_BEATS);
 	for (;;) {
 		victim_beat(0);
 		if (strcmp(how, "churn") == 0)
 			churn();
 		else
-			rest(20);
+			victim_nap(20);
 	}
 }

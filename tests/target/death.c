@@ -33,18 +33,6 @@
 #define STAYING 16
 #define ALIVE_MAX 32
 
-static void nap(long ms)
-{
-	const struct timespec ts = { .tv_nsec = ms * 1000000 };
-
-	if (nanosleep(&ts, NULL) == 0)
-		return;
-	if (errno == EINTR)
-		FOUND(eintr);
-	else
-		FOUND(failed);
-}
-
 static void touch_heap(void)
 {
 	char *p = malloc(300);
@@ -62,7 +50,7 @@ static void touch_heap(void)
 static void *nap_for_ever(void *arg)
 {
 	for (;;) {
-		nap(2);
+		victim_nap(2);
 		touch_heap();
 		victim_beat((unsigned int)(uintptr_t)arg);
 	}
@@ -198,7 +186,7 @@ static void *short_life(void *arg)
 {
 	touch_heap();
 	if (arg)
-		nap(1);
+		victim_nap(1);
 	__atomic_fetch_sub(&alive, 1, __ATOMIC_SEQ_CST);
 	return NULL;
 }
@@ -292,7 +280,7 @@ static void cancel_for_ever(bool disabled)
 	for (uint64_t round = 1;; round++) {
 		if (pthread_create(&thread, NULL, cancel_me, disabled ? page : NULL) != 0)
 			exit(2);
-		nap(5);
+		victim_nap(5);
 		if (pthread_cancel(thread) != 0)
 			FOUND(failed);
 		__atomic_store_n(&board->reserved, round, __ATOMIC_SEQ_CST);

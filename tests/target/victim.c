@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/target/victim.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 struct board *board;
@@ -64,6 +66,18 @@ void victim_count(uint64_t *counter, unsigned int line)
 void victim_beat(unsigned int i)
 {
 	__atomic_fetch_add(&board->beats[i], 1, __ATOMIC_RELAXED);
+}
+
+void victim_nap(unsigned int ms)
+{
+	const struct timespec ts = { .tv_nsec = ms * 1000000L };
+
+	if (nanosleep(&ts, NULL) == 0)
+		return;
+	if (errno == EINTR)
+		FOUND(eintr);
+	else
+		FOUND(failed);
 }
 
 void victim_altstack_set(void)

@@ -41,6 +41,9 @@ void victim_count(uint64_t *counter, unsigned int line);
 
 void victim_beat(unsigned int i);
 
+/* Sleep for less than a second; anything but a whole sleep is a finding. */
+void victim_nap(unsigned int ms);
+
 /* Give the calling thread an alternate signal stack; victim_altstack_check() compares. */
 void victim_altstack_set(void);
 void victim_altstack_check(void);
