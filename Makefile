@@ -90,7 +90,8 @@ include tests/target/hazards.mk
 include tests/target/fences.mk
 include tests/target/matrix.mk
 
-demo: deps ## the main job, on a redis-server of its own
+demo: ## the main job, on a redis-server of its own
+	$(Q)tests/install-deps demo
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo
 
