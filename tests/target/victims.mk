@@ -148,7 +148,7 @@ $(B)/npm/installed: $(addprefix tests/npm/,package.json package-lock.json .npmrc
 	$(say) NPM $(@D)
 	$(Q)mkdir -p $(@D)
 	$(Q)cp $^ $(@D)
-	$(Q)cd $(@D) && npm ci --silent
+	$(Q)cd $(@D) && npm ci --no-audit --no-fund --loglevel=error >/dev/null
 	$(Q)touch $@
 
 # --- options: what jemalloc made of a configuration
