@@ -114,7 +114,8 @@ stop_target "$pid"
 # Names are somebody else's data.
 start_liar honest $'\033[31mx\n\t\a'
 lied 'a name with escape sequences, check' 0 '' check "$pid"
-lied 'a name with escape sequences, list' 0 '' list
+lied 'a name with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
+ok 'a name with escape sequences, list has it' grep -Eqw -- "$pid" "$T/out"
 lied 'a name with escape sequences, an error' 10 . dump "$pid" -o "$T/no/such/folder"
 (cd "$T" && "$CTL" "${patient[@]}" -q dump "$pid") >"$T/out" 2>"$T/err"
 clean 'a name with escape sequences, in the name of a file'
@@ -129,7 +130,8 @@ LIE=honest start_victim "$odd/lied-to"
 snapshot "$pid"
 lied 'a path with escape sequences, check' 0 '' check "$pid"
 lied 'a path with escape sequences, status' '0|1' '' status "$pid"
-lied 'a path with escape sequences, list' 0 '' list
+lied 'a path with escape sequences, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
+ok 'a path with escape sequences, list has it' grep -Eqw -- "$pid" "$T/out"
 assert_untouched "$pid" 'a path with escape sequences: untouched'
 
 # An ELF file of a gigabyte, sparse, whose tables claim to fill it.
@@ -153,7 +155,7 @@ PYTHON
 LIE=honest start_victim "$T/giant/lied-to"
 snapshot "$pid"
 lied 'a giant ELF file, check' '[0-9]+' '' check "$pid"
-lied 'a giant ELF file, list' 0 '' list
+lied 'a giant ELF file, list' 0 '' list --comm "$(<"/proc/$pid/comm")"
 assert_untouched "$pid" 'a giant ELF file: untouched'
 
 # And one of 20 million sections.
