@@ -11,7 +11,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := base target injector ops cli
+LAYERS := base target injector profile ops cli
 PKGS := libelf liblzma json-c libunwind-generic libcap-ng libseccomp
 ARCH := $(shell uname -m)
 

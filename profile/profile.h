@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A heap profile of jemalloc as data. Pure functions over bytes: nothing here
+ * looks at a process, and nothing opens a file.
+ *
+ * Counts are doubles: a sampled profile is an estimate, and jeprof(1) computes
+ * in doubles too. A difference of two profiles has negative counts.
+ */
+#ifndef PROFILE_PROFILE_H
+#define PROFILE_PROFILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a profile counts. alloc_*: since the start, only with opt.prof_accum. */
+enum profile_type {
+	PROFILE_INUSE_OBJECTS,
+	PROFILE_INUSE_SPACE, /* bytes; the default */
+	PROFILE_ALLOC_OBJECTS,
+	PROFILE_ALLOC_SPACE, /* bytes */
+	PROFILE_TYPES
+};
+
+/* One line of MAPPED_LIBRARIES that can hold code. */
+struct profile_mapping {
+	uint64_t start, end;  /* [start, end), addresses in the process */
+	uint64_t offset;      /* of `start` in the file */
+	const char *path;     /* as the kernel named it, " (deleted)" taken off; raw text */
+	const char *build_id; /* lower-case hex digits; NULL when the profile does not say */
+	bool deleted;
+};
+
+/*
+ * A place in the code, once for the whole profile. `pc` is what the file says:
+ * a return address, but for nothing jemalloc writes.
+ */
+struct profile_address {
+	uint64_t pc;
+	uint32_t mapping; /* index of mappings, PROFILE_NONE when it lies in none */
+};
+#define PROFILE_NONE UINT32_MAX
+
+/* Objects and bytes that were allocated through one stack of calls. */
+struct profile_stack {
+	uint64_t first;		       /* index of `frames`, the innermost call first */
+	uint32_t depth;		       /* how many */
+	uint32_t thread;	       /* index of `threads`; PROFILE_NONE: all threads together */
+	double value[PROFILE_TYPES];   /* the estimate: scaled as jeprof(1) does */
+	double sampled[PROFILE_TYPES]; /* as the file says, for the sampling error */
+};
+
+struct profile_thread {
+	uint64_t id;	  /* N of "tN" */
+	const char *name; /* raw text; "" when it has none */
+};
+
+/* What jeprof-ctl wrote beside the counts (doc/heap-format.md); 0 and NULL where it did not. */
+struct profile_facts {
+	int64_t pid;
+	const char *comm, *host, *version; /* of the process, the machine, jemalloc; raw text */
+	int64_t time_ns;		   /* when it was dumped, since 1970 */
+	int64_t duration_ns;		   /* of a recording */
+};
+
+struct profile {
+	struct profile_facts facts;
+	uint64_t period;		  /* bytes per sample on average: 1 << lg_prof_sample */
+	bool has_alloc;			  /* some alloc_* count is not 0 */
+	struct profile_mapping *mappings; /* by start */
+	size_t n_mappings;
+	struct profile_address *addresses;
+	size_t n_addresses;
+	uint32_t *frames; /* of all stacks: indices of `addresses` */
+	size_t n_frames;
+	struct profile_stack *stacks;
+	size_t n_stacks;
+	struct profile_thread *threads; /* by id */
+	size_t n_threads;
+	struct profile_symbols *symbols; /* profile/symbols.h; NULL: not looked up */
+	struct profile_text *text;	 /* private: the bytes of all names */
+};
+
+struct profile_options {
+	bool by_thread;	  /* a stack of one thread each, instead of all threads together */
+	bool only_thread; /* nothing but the stacks of `thread` */
+	uint64_t thread;
+};
+
+/*
+ * Read a profile: heap_v2 of jemalloc 4.0 and newer, of 3.x, or a symbolised
+ * file of jeprof(1) or jeprof-ctl, whose names go to `symbols`. The bytes need
+ * not stay. ERR_FAILED: it is none, or it is cut short; the message says where
+ * (line and byte). The caller ends it with profile_fini().
+ */
+int profile_parse(struct profile *out, const char *bytes, size_t len,
+		  const struct profile_options *options, struct err *err) __must_check;
+void profile_fini(struct profile *profile);
+
+/* The sum of one type over all stacks. */
+double profile_total(const struct profile *profile, enum profile_type type);
+
+#endif
