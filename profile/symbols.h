@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct intern;
 struct profile;
 
 struct profile_function {
@@ -41,10 +42,17 @@ struct profile_symbols {
 	size_t n_lines;
 	struct profile_location *locations; /* one for each of profile.addresses */
 	size_t n_locations;
-	struct symbols_text *text; /* private: the bytes of all names */
+	struct intern *text; /* private: the bytes of all names */
 };
 
 /* Frees it; NULL is nothing. */
 void profile_symbols_free(struct profile_symbols *symbols);
+
+/*
+ * Give every address a made-up name, as one gets that is found nowhere:
+ * "[image+0xoffset]" with the offset in the file, "[0xaddress]" outside of all
+ * mappings. In place of what p->symbols holds. ERR_FAILED without memory.
+ */
+int profile_symbols_none(struct profile *p, struct err *err) __must_check;
 
 #endif

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbols_build.h"
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "profile/profile.h"
+#include "profile/symbols_allocator.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SLOTS_MIN 256 /* a power of two */
+#define IMAGE_NAME_MAX 255
+
+struct symbols_build {
+	struct profile_symbols *symbols;
+	size_t functions_room, lines_room;
+	uint32_t *slots; /* open hash of the functions, by name and file: index + 1, 0 if free */
+	size_t n_slots;
+	bool no_memory;
+};
+
+struct symbols_build *symbols_build_new(size_t n_addresses)
+{
+	struct symbols_build *b = calloc(1, sizeof(*b));
+	struct profile_symbols *s = calloc(1, sizeof(*s));
+
+	if (b && s) {
+		b->symbols = s;
+		b->n_slots = SLOTS_MIN;
+		b->slots = calloc(b->n_slots, sizeof(*b->slots));
+		s->text = intern_new();
+		s->n_locations = n_addresses;
+		s->locations = calloc(n_addresses + 1, sizeof(*s->locations));
+		if (b->slots && s->text && s->locations)
+			return b;
+		symbols_build_free(b);
+		return NULL;
+	}
+	free(b);
+	free(s);
+	return NULL;
+}
+
+void symbols_build_free(struct symbols_build *b)
+{
+	if (!b)
+		return;
+	profile_symbols_free(b->symbols);
+	free(b->slots);
+	free(b);
+}
+
+void symbols_build_close(struct symbols_build **b)
+{
+	symbols_build_free(*b);
+}
+
+void profile_symbols_free(struct profile_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	intern_free(symbols->text);
+	free(symbols->functions);
+	free(symbols->lines);
+	free(symbols->locations);
+	free(symbols);
+}
+
+/* The vector with room for one more than `n`, NULL without memory: it is as it was then. */
+static void *with_room(void *v, size_t *room, size_t n, size_t size)
+{
+	size_t more = *room ? 2 * *room : 256;
+
+	if (n < *room)
+		return v;
+	v = reallocarray(v, more, size);
+	if (v)
+		*room = more;
+	return v;
+}
+
+/* --- functions --- */
+
+static uint32_t *find(const struct symbols_build *b, const struct profile_function *f)
+{
+	const struct profile_function *all = b->symbols->functions;
+	uint64_t hash = ((uint64_t)(uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1) *
+			UINT64_C(0x9e3779b97f4a7c15);
+	size_t i = (size_t)(hash >> 32) & (b->n_slots - 1);
+
+	/* Names are interned: equal ones are one pointer. */
+	for (; b->slots[i]; i = (i + 1) & (b->n_slots - 1)) {
+		const struct profile_function *g = &all[b->slots[i] - 1];
+
+		if (g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
+		    g->known == f->known && g->allocator == f->allocator)
+			break;
+	}
+	return &b->slots[i];
+}
+
+static bool more_slots(struct symbols_build *b)
+{
+	uint32_t *before = b->slots;
+	size_t n_slots = 2 * b->n_slots;
+	uint32_t *slots = calloc(n_slots, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	b->slots = slots;
+	b->n_slots = n_slots;
+	for (uint32_t i = 0; i < b->symbols->n_functions; i++)
+		*find(b, &b->symbols->functions[i]) = i + 1;
+	free(before);
+	return true;
+}
+
+/* False without memory. */
+static bool intern(struct symbols_build *b, const struct profile_function *f,
+		   struct profile_function *out)
+{
+	struct intern *text = b->symbols->text;
+
+	*out = *f;
+	out->name = intern_add(text, f->name, strlen(f->name));
+	out->linkage = f->linkage ? intern_add(text, f->linkage, strlen(f->linkage)) : out->name;
+	out->file = f->file ? intern_add(text, f->file, strlen(f->file)) : NULL;
+	return out->name && out->linkage && (out->file || !f->file);
+}
+
+static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)
+{
+	struct profile_symbols *s = b->symbols;
+	struct profile_function *bigger;
+	uint32_t *slot;
+
+	if (2 * s->n_functions >= b->n_slots && !more_slots(b))
+		return PROFILE_NONE;
+	slot = find(b, f);
+	if (*slot)
+		return *slot - 1;
+	bigger = with_room(s->functions, &b->functions_room, s->n_functions, sizeof(*bigger));
+	if (!bigger || s->n_functions >= PROFILE_NONE - 1)
+		return PROFILE_NONE;
+	s->functions = bigger;
+	s->functions[s->n_functions] = *f;
+	*slot = (uint32_t)++s->n_functions;
+	return *slot - 1;
+}
+
+uint32_t symbols_build_function(struct symbols_build *b, const struct profile_function *f)
+{
+	struct profile_function kept;
+	uint32_t index = PROFILE_NONE;
+
+	if (intern(b, f, &kept)) {
+		kept.allocator |= kept.known && symbols_is_allocator(kept.name);
+		index = add_function(b, &kept);
+	}
+	b->no_memory |= index == PROFILE_NONE;
+	return index;
+}
+
+/* --- locations --- */
+
+void symbols_build_location(struct symbols_build *b, size_t address,
+			    const struct profile_line *lines, size_t n)
+{
+	struct profile_symbols *s = b->symbols;
+	struct profile_location *location = &s->locations[address];
+	size_t first = s->n_lines;
+
+	if (location->n || b->no_memory)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct profile_line *bigger =
+			with_room(s->lines, &b->lines_room, s->n_lines, sizeof(*bigger));
+
+		if (!bigger || s->n_lines >= PROFILE_NONE - 1) {
+			b->no_memory = true;
+			return;
+		}
+		s->lines = bigger;
+		s->lines[s->n_lines++] = lines[i];
+	}
+	*location = (struct profile_location){ .first = (uint32_t)first, .n = (uint32_t)n };
+}
+
+/* --- names for what has none --- */
+
+/* The file name alone; "[vdso]" brings brackets of its own. */
+static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t len = strlen(base);
+
+	if (len > 2 && *base == '[' && base[len - 1] == ']') {
+		base++;
+		len -= 2;
+	}
+	snprintf(image, IMAGE_NAME_MAX + 1, "%.*s",
+		 (int)(len < IMAGE_NAME_MAX ? len : IMAGE_NAME_MAX), base);
+}
+
+static void name_unknown(struct symbols_build *b, const struct profile *p, size_t address)
+{
+	const struct profile_address *a = &p->addresses[address];
+	struct profile_line line = { 0 };
+	char name[IMAGE_NAME_MAX + 32];
+	struct profile_function f = { .name = name };
+
+	if (a->mapping == PROFILE_NONE) {
+		snprintf(name, sizeof(name), "[0x%" PRIx64 "]", a->pc);
+	} else {
+		const struct profile_mapping *m = &p->mappings[a->mapping];
+		char image[IMAGE_NAME_MAX + 1];
+
+		image_name(m->path, image);
+		snprintf(name, sizeof(name), "[%s+0x%" PRIx64 "]", image,
+			 a->pc - m->start + m->offset);
+		f.allocator = symbols_is_allocator_image(m->path);
+	}
+	line.function = symbols_build_function(b, &f);
+	symbols_build_location(b, address, &line, 1);
+}
+
+int symbols_build_finish(struct symbols_build *b, struct profile *p, struct err *err)
+{
+	for (size_t i = 0; i < p->n_addresses && !b->no_memory; i++) {
+		if (!b->symbols->locations[i].n)
+			name_unknown(b, p, i);
+	}
+	if (b->no_memory)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the profile");
+	profile_symbols_free(p->symbols);
+	p->symbols = take_ptr(b->symbols);
+	return 0;
+}
+
+int profile_symbols_none(struct profile *p, struct err *err)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *b = symbols_build_new(p->n_addresses);
+
+	if (!b)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the profile");
+	return symbols_build_finish(b, p, err);
+}
