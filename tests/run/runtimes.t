@@ -61,11 +61,8 @@ under_jemalloc()
 python=$(python3 -c 'import sys; print(sys.executable)')
 under_jemalloc python3 "$python" tests/runtimes/load.py
 under_jemalloc node "$(node -p process.execPath)" tests/runtimes/load.js
-if command -v javac >/dev/null; then
-	javac -d "$T/java" tests/runtimes/Load.java
-else
-	ecj -17 -d "$T/java" tests/runtimes/Load.java
-fi
+# Eclipse's compiler under the name of javac takes an old language by default.
+javac -proc:none -source 17 -target 17 -d "$T/java" tests/runtimes/Load.java
 # The collector's threads and the compiler's; no file that shows in /tmp.
 under_jemalloc java java -Xmx128m -XX:-UsePerfData -cp "$T/java" Load
 under_jemalloc perl /usr/bin/perl tests/runtimes/load.pl
