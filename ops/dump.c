@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/dump.h"
 #include "ops/inside.h"
 #include "ops/mapped.h"
 #include "ops/output.h"
@@ -34,15 +35,15 @@ static void safe_comm(const char *comm, char *buf, size_t size)
 	buf[i] = '\0';
 }
 
-static char *default_name(const struct session *s)
+char *dump_name(const struct proc *p)
 {
 	char comm[PROC_COMM_SIZE], stamp[32], *name = NULL;
 	time_t now = time(NULL);
 	struct tm tm;
 
-	safe_comm(s->proc.status.comm, comm, sizeof(comm));
+	safe_comm(p->status.comm, comm, sizeof(comm));
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&name, "%s.%d.%s.heap", *comm ? comm : "process", s->proc.pid, stamp) < 0)
+	if (asprintf(&name, "%s.%d.%s.heap", *comm ? comm : "process", p->pid, stamp) < 0)
 		return NULL;
 	return name;
 }
@@ -101,33 +102,48 @@ static int no_memfd(const struct session *s, struct err *err)
 	return -1;
 }
 
+struct call dump_call(void)
+{
+	return (struct call){ .name = "prof.dump", .flags = CALL_MEMFD, .fd = -1 };
+}
+
+int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd, uint64_t *bytes,
+	     struct err *err)
+{
+	_cleanup_(cleanup_close) int got = -1;
+	uint64_t size;
+	int failed;
+
+	failed = session_run_prof(s, calls, n, err);
+	got = take_fd(calls[at].fd);
+	if (failed)
+		return no_memfd(s, err);
+	if (!calls[at].made || calls[at].ret || got < 0)
+		return memfd_call_failed(s, &calls[at], err);
+	if (check_profile(got, &size, err) || mapped_complete(&got, &size, &s->proc, err))
+		return -1;
+	*fd = take_fd(got);
+	*bytes = size;
+	return 0;
+}
+
 /* Have the target dump into a memfd; the caller closes `fd`. */
 static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct err *err)
 {
 	bool active = false;
 	struct call calls[] = {
 		call_read("prof.active", &active, sizeof(active)),
-		{ .name = "prof.dump", .flags = CALL_MEMFD, .fd = -1 },
+		dump_call(),
 	};
-	_cleanup_(cleanup_close) int got = -1;
-	int failed;
 
 	calls[0].flags |= CALL_KEEP_GOING;
-	failed = session_run_prof(s, calls, 2, err);
-	got = calls[1].fd;
-	if (failed)
-		return no_memfd(s, err);
-	if (!calls[1].made || calls[1].ret || got < 0)
-		return memfd_call_failed(s, &calls[1], err);
-	if (check_profile(got, &dump->bytes, err) ||
-	    mapped_complete(&got, &dump->bytes, &s->proc, err))
+	if (dump_run(s, calls, 2, 1, fd, &dump->bytes, err))
 		return -1;
 	warn_inactive(&calls[0], active, dump);
-	*fd = take_fd(got);
 	return 0;
 }
 
-static int check_has_proc(const struct session *s, struct err *err)
+int dump_check_memory(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
@@ -147,7 +163,7 @@ static int dump_to_file(struct session *s, const struct ops_dump_request *reques
 	_cleanup_(cleanup_free) char *path = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
 
-	path = request->file ? strdup(request->file) : default_name(s);
+	path = request->file ? strdup(request->file) : dump_name(&s->proc);
 	if (!path)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
 	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
@@ -316,7 +332,7 @@ static int dump_somewhere(struct session *s, const struct ops_dump_request *requ
 					    : dump_by_prefix(s, dump, err);
 	}
 	dump->via = OPS_VIA_MEMFD;
-	if (check_has_proc(s, err))
+	if (dump_check_memory(s, err))
 		return -1;
 	return request->stream_fd >= 0 ? dump_to_stream(s, request, dump, err)
 				       : dump_to_file(s, request, dump, err);

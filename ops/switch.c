@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "ops/session.h"
+#include "ops/switch.h"
 #include "ops/visit.h"
 
 #include <errno.h>
@@ -119,10 +120,8 @@ static int activate_init_first(struct session *s, bool has_init, struct ops_chan
 	return check_calls(s, calls + skip, 4 - skip, err);
 }
 
-int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
-		 struct err *err)
+int switch_activate(struct session *s, struct ops_change *out, bool *init_changed, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
 	struct ops_change change = { 0 };
 	bool init = false, opt_active = false;
 	struct call calls[] = {
@@ -133,23 +132,34 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 	bool has_init;
 
 	calls[0].expect = &on;
-	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)) ||
-	    session_run_prof(&s, calls, 3, err))
+	if (session_run_prof(s, calls, 3, err))
 		return -1;
 	has_init = !(calls[0].made && calls[0].ret == ENOENT);
 	if (has_init && (!calls[0].made || calls[0].ret))
-		return session_call_failed(&s, &calls[0], err);
+		return session_call_failed(s, &calls[0], err);
+	*init_changed = has_init && !init;
 	if (!init) {
-		if (activate_init_first(&s, has_init, &change, &opt_active, err))
+		if (activate_init_first(s, has_init, &change, &opt_active, err))
 			return -1;
-	} else if (check_calls(&s, calls, 3, err)) {
+	} else if (check_calls(s, calls, 3, err)) {
 		return -1;
 	}
-	if (leaves_threads_behind(&s) && bring_threads_along(&s, &change, err))
+	if (leaves_threads_behind(s) && bring_threads_along(s, &change, err))
 		return -1;
 	if (has_init && !init && opt_active)
-		warn_activate(&s, &change);
-	return finish(&s, "prof.active", true, &change, out, err);
+		warn_activate(s, &change);
+	return finish(s, "prof.active", true, &change, out, err);
+}
+
+int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
+		 struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	bool init_changed;
+
+	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)))
+		return -1;
+	return switch_activate(&s, out, &init_changed, err);
 }
 
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,

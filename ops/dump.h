@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Taking a heap profile through memory, for operations that do more than that. */
+#ifndef OPS_DUMP_H
+#define OPS_DUMP_H
+
+#include "ops/session.h"
+
+/* "COMM.PID.UTC-TIMESTAMP.heap", which the caller frees; NULL without memory. */
+char *dump_name(const struct proc *p);
+
+/* ERR_OUTPUT, with its fix, when the target cannot write to a descriptor it is handed. */
+int dump_check_memory(const struct session *s, struct err *err) __must_check;
+
+/* The call that dumps into a memfd. */
+struct call dump_call(void);
+
+/*
+ * Make `n` calls in one run, of which calls[at] is dump_call(). On success
+ * `fd`, which the caller closes, holds the whole profile, `bytes` long. When
+ * this fails the other calls may have been made all the same: see there.
+ */
+int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd, uint64_t *bytes,
+	     struct err *err) __must_check;
+
+#endif
