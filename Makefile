@@ -47,7 +47,7 @@ ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && \
 $(error a library is missing (one of: $(PKGS) zydis): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lm
 endif
 
 ifdef V
@@ -136,7 +136,7 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% ops/conf%,$(SRC)))
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf%,$(SRC)))
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
 	$(say) CLANG $<

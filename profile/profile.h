@@ -49,7 +49,12 @@ struct profile_stack {
 	uint32_t depth;		       /* how many */
 	uint32_t thread;	       /* index of `threads`; PROFILE_NONE: all threads together */
 	double value[PROFILE_TYPES];   /* the estimate: scaled as jeprof(1) does */
-	double sampled[PROFILE_TYPES]; /* as the file says, for the sampling error */
+	double sampled[PROFILE_TYPES]; /* as the file says */
+	/*
+	 * Of `value`, by sampling: its standard error is the square root (doc/heap-format.md).
+	 * The variance of a sum or a difference of values is the sum of theirs.
+	 */
+	double variance[PROFILE_TYPES];
 };
 
 struct profile_thread {
@@ -80,7 +85,7 @@ struct profile {
 	struct profile_thread *threads; /* by id */
 	size_t n_threads;
 	struct profile_symbols *symbols; /* profile/symbols.h; NULL: not looked up */
-	struct profile_text *text;	 /* private: the bytes of all names */
+	struct intern *text;		 /* private: the bytes of all names */
 };
 
 struct profile_options {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to profile/: the parts of profile_parse(). */
+#ifndef PROFILE_PARSE_H
+#define PROFILE_PARSE_H
+
+#include "base/intern.h"
+#include "profile/index.h"
+#include "profile/profile.h"
+#include "profile/reader.h"
+
+#define PARSE_NO_MEMORY "no memory for the profile"
+
+/* A profile in the making. */
+struct parse {
+	struct profile *p;
+	const struct profile_options *options;
+	struct reader file;
+	struct intern *text;
+	struct index addresses, threads; /* pc, id: index in p->addresses, p->threads */
+	size_t addresses_room, frames_room, stacks_room, threads_room;
+	bool sampled; /* the counts are those of a sample, to be scaled */
+};
+
+/* One pair of pairs: "objects: bytes [objects: bytes]", in use and since the start. */
+struct parse_counts {
+	uint64_t n[PROFILE_TYPES];
+};
+bool parse_counts(struct span *s, struct parse_counts *c);
+
+/*
+ * The addresses that the rest of the line holds, as `depth` new frames from
+ * *first on. ERR_FAILED says what is wrong with them.
+ */
+int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
+		 struct err *err) __must_check;
+
+/* A new stack; `thread` may be PROFILE_NONE. */
+int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
+		const struct parse_counts *c, struct err *err) __must_check;
+
+/*
+ * The lines after "MAPPED_LIBRARIES:" up to the end of the file, and which
+ * address lies where.
+ */
+int parse_mapped(struct parse *ps, struct err *err) __must_check;
+
+/* The frames of `thread` in the header; adds it when it is new. PROFILE_NONE without memory. */
+uint32_t parse_thread(struct parse *ps, uint64_t id);
+
+/* Put threads in the order of their ids. */
+int parse_sort_threads(struct parse *ps, struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/profile.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAPS                                                                          \
+	"\nMAPPED_LIBRARIES:\n"                                                       \
+	"400000-401000 r--p 00000000 08:01 11                         /usr/bin/a b\n" \
+	"401000-402000 r-xp 00001000 08:01 11                         /usr/bin/a b\n" \
+	"7f0000000000-7f0000001000 r-xp 00000000 08:01 12 /lib/libx.so.1 (deleted)\n" \
+	"7f0000001000-7f0000002000 rw-p 00000000 00:00 0\n"                           \
+	"7ffff0000000-7ffff0001000 r-xp 00000000 00:00 0                      [vdso]\n"
+
+static const char v2[] = "heap_v2/1024\n"
+			 "  t*: 4: 4096 [8: 8192]\n"
+			 "  t7: 3: 3072 [0: 0] worker two\n"
+			 "  t0: 1: 1024 [0: 0]\n"
+			 "@ 0x401010 0x402000 0x7f0000000010\n"
+			 "  t*: 3: 3072 [6: 6144]\n"
+			 "  t7: 3: 3072 [6: 6144]\n"
+			 "@ 0x401010 0x402001\n"
+			 "  t*: 1: 16 [0: 0]\n"
+			 "  t0: 1: 16 [0: 0]\n" MAPS;
+
+static const char v1[] = "heap profile:      3:    3072 [     6:     6144] @ heap_v2/1024\n"
+			 "     3:    3072 [     6:     6144] @ 0x401010 0x402000\n" MAPS;
+
+static const char everything[] = "heap profile: 1: 8 [0: 0] @ heapprofile\n"
+				 "1: 8 [0: 0] @ 0x401010\n" MAPS;
+
+static struct profile parsed(const char *text, const struct profile_options *options)
+{
+	struct profile p = { 0 };
+	struct err err = ERR_INIT;
+
+	if (profile_parse(&p, text, strlen(text), options, &err))
+		fail_msg("%s", err.msg);
+	return p;
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+static void test_v2(void **state)
+{
+	struct profile p = parsed(v2, NULL);
+
+	(void)state;
+	assert_int_equal(p.period, 1024);
+	assert_true(p.has_alloc);
+	assert_int_equal(p.n_stacks, 2);
+	assert_int_equal(p.stacks[0].depth, 3);
+	assert_int_equal(p.stacks[1].first, 3);
+	assert_int_equal(p.stacks[0].thread, PROFILE_NONE);
+	assert_int_equal(p.n_addresses, 4);
+	assert_int_equal(p.frames[3], p.frames[0]);
+	assert_int_equal(p.addresses[p.frames[1]].pc, 0x402000);
+	assert_int_equal(p.n_mappings, 3);
+	assert_int_equal(p.addresses[0].mapping, 0);
+	assert_int_equal(p.addresses[1].mapping, 0); /* the call ends the mapping */
+	assert_int_equal(p.addresses[2].mapping, 1);
+	assert_int_equal(p.addresses[3].mapping, PROFILE_NONE);
+	assert_string_equal(p.mappings[0].path, "/usr/bin/a b");
+	assert_false(p.mappings[0].deleted);
+	assert_int_equal(p.mappings[0].offset, 0x1000);
+	assert_string_equal(p.mappings[1].path, "/lib/libx.so.1");
+	assert_true(p.mappings[1].deleted);
+	assert_int_equal(p.n_threads, 2);
+	assert_int_equal(p.threads[1].id, 7);
+	assert_string_equal(p.threads[1].name, "worker two");
+	assert_string_equal(p.threads[0].name, "");
+	profile_fini(&p);
+}
+
+/* As jeprof(1): each stack by the average size of its own objects. */
+static void test_scale(void **state)
+{
+	double one = 1 / (1 - exp(-1.0)), small = 1 / (1 - exp(-1.0 / 64));
+	struct profile p = parsed(v2, NULL);
+
+	(void)state;
+	assert_true(is_near(p.stacks[0].value[PROFILE_INUSE_SPACE], 3072 * one));
+	assert_true(is_near(p.stacks[0].value[PROFILE_INUSE_OBJECTS], 3 * one));
+	assert_true(is_near(p.stacks[0].value[PROFILE_ALLOC_SPACE], 6144 * one));
+	assert_true(is_near(p.stacks[1].value[PROFILE_INUSE_SPACE], 16 * small));
+	assert_true(is_near(p.stacks[0].sampled[PROFILE_INUSE_SPACE], 3072));
+	assert_true(is_near(p.stacks[1].variance[PROFILE_INUSE_OBJECTS], small * (small - 1)));
+	assert_true(fabs(p.stacks[1].variance[PROFILE_INUSE_SPACE] / (256 * small * (small - 1)) -
+			 1) < 1e-9);
+	assert_true(is_near(profile_total(&p, PROFILE_INUSE_SPACE), 3072 * one + 16 * small));
+	profile_fini(&p);
+}
+
+static void test_threads(void **state)
+{
+	struct profile_options options = { .by_thread = true };
+	struct profile p = parsed(v2, &options);
+
+	(void)state;
+	assert_int_equal(p.n_stacks, 2);
+	assert_int_equal(p.threads[p.stacks[0].thread].id, 7);
+	assert_int_equal(p.threads[p.stacks[1].thread].id, 0);
+	profile_fini(&p);
+	options = (struct profile_options){ .only_thread = true, .thread = 0 };
+	p = parsed(v2, &options);
+	assert_int_equal(p.n_stacks, 1);
+	assert_int_equal(p.stacks[0].depth, 2);
+	profile_fini(&p);
+}
+
+static void test_v1(void **state)
+{
+	struct profile p = parsed(v1, NULL);
+
+	(void)state;
+	assert_int_equal(p.period, 1024);
+	assert_int_equal(p.n_stacks, 1);
+	assert_int_equal(p.stacks[0].depth, 2);
+	assert_true(is_near(p.stacks[0].value[PROFILE_INUSE_SPACE], 3072 / (1 - exp(-1.0))));
+	profile_fini(&p);
+	p = parsed(everything, NULL);
+	assert_int_equal(p.period, 1);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 8);
+	assert_true(p.stacks[0].variance[PROFILE_INUSE_SPACE] == 0);
+	profile_fini(&p);
+}
+
+static void test_bad(void **state)
+{
+	static const struct {
+		const char *text, *said;
+	} bad[] = {
+		{ "", "it is empty" },
+		{ "\n", "line 1, byte 0: not a heap profile" },
+		{ "ELF\x7f\x01\x02", "line 1, byte 0: not a heap profile" },
+		{ "heap_v2/x\n", "not a heap profile" },
+		{ "heap_v2/99999999999999999999\n", "not a heap profile" },
+		{ "heap_v2/1024", "the last line does not end" },
+		{ "heap_v2/1024\n@ 0x1\n", "line 2, byte 13: no counts follow" },
+		{ "heap_v2/1024\n@ 0x1\n@ 0x2\n t*: 1: 1 [0: 0]\n", "line 3, byte 19: no counts" },
+		{ "heap_v2/1024\n@ 0xg\n", "line 2, byte 13: not an address" },
+		{ "heap_v2/1024\n@ 0x1ffffffffffffffff\n", "not an address" },
+		{ "heap_v2/1024\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n", "not the counts" },
+		{ "heap_v2/1024\n@ 0x1\n t*: -1: 1 [0: 0]\n", "not the counts" },
+		{ "heap_v2/1024\n@ 0x1\n t*: 1: 0 [0: 0]\n", "objects of no size" },
+		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is cut short)" },
+		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: 0] x\n", "something after the counts" },
+		{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
+		{ "heap profile: 1: 8 [0: 0] @ heap/1024\n", "not a heap profile of jemalloc" },
+		{ "heap profile: 1: 8 [0: 0] @ heap_v2/1\nx\n", "line 2, byte 38: not a line" },
+		{ "heap_v2/1\nMAPPED_LIBRARIES:\n2000-1000 r-xp 0 0:0 0\n",
+		  "line 3, byte 28: not a line of" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct profile p = { .period = 77 };
+		struct err err = ERR_INIT;
+
+		assert_int_equal(profile_parse(&p, bad[i].text, strlen(bad[i].text), NULL, &err),
+				 -1);
+		assert_int_equal(err.code, ERR_FAILED);
+		if (!strstr(err.msg, bad[i].said))
+			fail_msg("'%s' says '%s', not '%s'", bad[i].text, err.msg, bad[i].said);
+		assert_int_equal(p.period, 77);
+	}
+}
+
+/* Wherever it is cut, it is either refused, or whole up to there. */
+static void test_cut(void **state)
+{
+	(void)state;
+	for (size_t len = 0; len < sizeof(v2) - 1; len++) {
+		char *part = malloc(len ? len : 1);
+		struct profile p = { 0 };
+		struct err err = ERR_INIT;
+
+		memcpy(part, v2, len);
+		if (profile_parse(&p, part, len, NULL, &err) == 0)
+			assert_int_equal(part[len - 1], '\n');
+		profile_fini(&p);
+		free(part);
+	}
+}
+
+static void test_deep(void **state)
+{
+	enum { DEPTH = 4097 };
+	char *text = malloc(64 + 8 * DEPTH), *at = text;
+	struct profile p = { 0 };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	at += sprintf(at, "heap_v2/1024\n@");
+	for (int i = 0; i < DEPTH; i++)
+		at += sprintf(at, " 0x%x", i + 16);
+	at += sprintf(at, "\n t*: 1: 1 [0: 0]\n");
+	assert_int_equal(profile_parse(&p, text, (size_t)(at - text), NULL, &err), -1);
+	assert_non_null(strstr(err.msg, "more than 4096 calls"));
+	free(text);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_v2),	cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_bad),	cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
