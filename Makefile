@@ -12,12 +12,12 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := base target injector profile ops cli
-PKGS := libelf liblzma json-c libunwind-generic libcap-ng libseccomp
+PKGS := libelf liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib
 ARCH := $(shell uname -m)
 
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.
 SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_%,$(wildcard $(l)/*.c)) $(wildcard $(l)/arch_$(ARCH).c))
-OBJ := $(SRC:%.c=$(B)/%.o)
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
 
@@ -35,7 +35,7 @@ endif
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 # "-D_GNU_SOURCE=" stays silent beside a file's own "#define _GNU_SOURCE".
-CPPFLAGS += -I. -D_GNU_SOURCE= -MMD -MP
+CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= -MMD -MP
 CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
@@ -60,7 +60,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all demo check check-built check-unit check-long lint format asan bench fuzz \
+.PHONY: all demo generated check check-built check-unit check-long lint format asan bench fuzz \
 	install uninstall clean deps victims help
 
 all: $(BIN) ## build build/jeprof-ctl
@@ -73,6 +73,18 @@ $(B)/%.o: %.c Makefile
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# The messages of pprof's format, as C.
+GENERATED := $(B)/gen/profile/pprof.pb-c.h
+$(OBJ): | $(GENERATED)
+generated: $(GENERATED)
+$(B)/gen/profile/pprof.pb-c.h: profile/pprof.proto Makefile
+	$(say) PROTO $@
+	$(Q)mkdir -p $(@D)
+	$(Q)protoc-c -I profile --c_out=$(@D) $<
+$(B)/gen/profile/pprof.pb-c.o: $(B)/gen/profile/pprof.pb-c.h
+	$(say) CC $(@:.o=.c)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
 # An archive: a unit test gets the objects that it needs and no others.
 $(B)/tested.a: $(TESTED)
@@ -108,6 +120,7 @@ check-long: ## all tests with the long loops in full length
 	$(Q)LONG=1 $(MAKE) --no-print-directory check
 
 lint: deps ## style, layers, sizes, static analysis
+	$(Q)$(MAKE) --no-print-directory generated
 	$(Q)tests/lint/all
 
 format: ## bring all C files into shape
@@ -136,12 +149,19 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf%,$(SRC)))
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf%,$(SRC))) \
+	$(B)/fuzz/gen/profile/pprof.pb-c.o
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<
+
+$(FUZZED): | $(GENERATED)
+$(B)/fuzz/gen/%.o: $(GENERATED)
+	$(say) CLANG $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $(B)/gen/$*.c
 
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/format.h"
+
+#include "profile/format_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct profile_format_info formats[PROFILE_FORMATS] = {
+	[PROFILE_FORMAT_PPROF] = { "pprof", ".pb.gz",
+				   "for go tool pprof and its kin, with all names", true,
+				   format_pprof },
+	[PROFILE_FORMAT_FOLDED] = { "folded", ".folded", "a line for each stack, for flamegraph.pl",
+				    false, format_folded },
+};
+
+const struct profile_format_info *profile_format_info(enum profile_format format)
+{
+	return &formats[format];
+}
+
+enum profile_format profile_format_by_name(const char *name)
+{
+	for (size_t i = 0; i < PROFILE_FORMATS; i++)
+		if (!strcmp(formats[i].name, name))
+			return (enum profile_format)i;
+	return PROFILE_FORMAT_NONE;
+}
+
+enum profile_format profile_format_by_path(const char *path)
+{
+	enum profile_format found = PROFILE_FORMAT_NONE;
+	size_t len = strlen(path), longest = 0;
+
+	for (size_t i = 0; i < PROFILE_FORMATS; i++) {
+		size_t n = strlen(formats[i].suffix);
+
+		if (len > n && n > longest && !strcmp(path + len - n, formats[i].suffix)) {
+			found = (enum profile_format)i;
+			longest = n;
+		}
+	}
+	return found;
+}
+
+int profile_write(const struct profile *profile, enum profile_format format,
+		  const struct profile_format_options *options, FILE *out, struct err *err)
+{
+	errno = 0;
+	if (formats[format].write(profile, options, out, err))
+		return -1;
+	if (ferror(out))
+		return err_sys(err, ERR_OUTPUT, errno ? errno : EIO, "cannot write the report");
+	return 0;
+}

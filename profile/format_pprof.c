@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A gzip'd profile of pprof with all names, so that `go tool pprof` and its kin
+ * need no binary. Frames of the allocator are left out of the samples as in any
+ * other format, and named in drop_frames for who looks the names up again.
+ */
+#include "profile/format_private.h"
+#include "profile/pprof_out.h"
+#include "profile/walk.h"
+
+#include <string.h>
+
+/* drop_frames does not grow with the profile. */
+#define DROP_MAX 16384
+
+/* Of an address: the samples have it whole, or without the allocator's inner lines. */
+#define USED_WHOLE 1
+#define USED_CUT 2
+/* Of a mapping: what is known of its code. */
+#define KNOWN_FILES 1
+#define KNOWN_LINES 2
+#define KNOWN_INLINES 4
+
+struct pprof {
+	const struct profile *p;
+	bool keep_allocator;
+	unsigned int n_types;
+	uint8_t *use;		       /* of each address */
+	uint8_t *known;		       /* of each mapping */
+	bool *called;		       /* of each function: some location has it */
+	uint64_t *ids;		       /* of one sample's locations */
+	Pprof__Line *lines, **line_of; /* of one location */
+	struct format_sum sum[PROFILE_TYPES];
+	struct pprof_out out;
+};
+
+static void pprof_free(struct pprof **guarded)
+{
+	struct pprof *w = *guarded;
+
+	if (!w)
+		return;
+	pprof_out_fini(&w->out);
+	free(w->use);
+	free(w->known);
+	free(w->called);
+	free(w->ids);
+	free(w->lines);
+	free(w->line_of);
+	free(w);
+}
+
+static struct pprof *pprof_new(const struct profile *p)
+{
+	_cleanup_(pprof_free) struct pprof *w = calloc(1, sizeof(*w));
+	size_t most_lines = 1, most_frames = 1;
+
+	if (!w)
+		return NULL;
+	for (size_t i = 0; i < p->n_addresses; i++)
+		if (p->symbols->locations[i].n > most_lines)
+			most_lines = p->symbols->locations[i].n;
+	for (size_t i = 0; i < p->n_stacks; i++)
+		if (p->stacks[i].depth > most_frames)
+			most_frames = p->stacks[i].depth;
+	w->p = p;
+	w->n_types = format_n_types(p);
+	w->use = calloc(p->n_addresses + 1, sizeof(*w->use));
+	w->known = calloc(p->n_mappings + 1, sizeof(*w->known));
+	w->called = calloc(p->symbols->n_functions + 1, sizeof(*w->called));
+	w->ids = calloc(most_frames, sizeof(*w->ids));
+	w->lines = calloc(most_lines, sizeof(*w->lines));
+	w->line_of = calloc(most_lines, sizeof(*w->line_of));
+	if (!w->use || !w->known || !w->called || !w->ids || !w->lines || !w->line_of)
+		return NULL;
+	return take_ptr(w);
+}
+
+static uint64_t whole_id(uint32_t address)
+{
+	return (uint64_t)address + 1;
+}
+
+static uint64_t cut_id(const struct pprof *w, uint32_t address)
+{
+	return w->p->n_addresses + (uint64_t)address + 1;
+}
+
+/* How many of an address's inner lines go with the allocator. */
+static uint32_t lines_cut(const struct pprof *w, uint32_t address)
+{
+	const struct profile_symbols *s = w->p->symbols;
+	const struct profile_location *at = &s->locations[address];
+	uint32_t n = at->n;
+
+	while (n && !s->functions[s->lines[at->first + n - 1].function].allocator)
+		n--;
+	return n;
+}
+
+/* The locations of a stack. Returns how many. */
+static size_t stack_ids(struct pprof *w, const struct profile_stack *stack)
+{
+	uint32_t at = 0, cut = 0;
+	size_t n = 0;
+
+	profile_stack_start(w->p, stack, w->keep_allocator, &at, &cut);
+	for (; at < stack->depth; at++, cut = 0) {
+		uint32_t address = w->p->frames[stack->first + at];
+
+		w->ids[n++] = cut ? cut_id(w, address) : whole_id(address);
+		w->use[address] |= cut ? USED_CUT : USED_WHOLE;
+	}
+	return n;
+}
+
+static void write_types(struct pprof *w)
+{
+	Pprof__ValueType type[PROFILE_TYPES], period = PPROF__VALUE_TYPE__INIT, *all[PROFILE_TYPES];
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	for (unsigned int i = 0; i < w->n_types; i++) {
+		type[i] = (Pprof__ValueType)PPROF__VALUE_TYPE__INIT;
+		type[i].type = pprof_out_text(&w->out, format_types[i].name);
+		type[i].unit = pprof_out_text(&w->out, format_types[i].unit);
+		all[i] = &type[i];
+	}
+	period.type = pprof_out_text(&w->out, "space");
+	period.unit = pprof_out_text(&w->out, "bytes");
+	part.n_sample_type = w->n_types;
+	part.sample_type = all;
+	part.period_type = &period;
+	part.period = (int64_t)w->p->period;
+	part.default_sample_type = pprof_out_text(&w->out, format_types[PROFILE_INUSE_SPACE].name);
+	part.time_nanos = w->p->facts.time_ns;
+	part.duration_nanos = w->p->facts.duration_ns;
+	pprof_out_part(&w->out, &part);
+}
+
+static void write_comment(struct pprof *w, const char *what, const char *value)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t at;
+
+	if (!value || asprintf(&text, "%s: %s", what, value) < 0)
+		return;
+	at = pprof_out_copy(&w->out, text);
+	part.n_comment = 1;
+	part.comment = &at;
+	pprof_out_part(&w->out, &part);
+}
+
+static void write_facts(struct pprof *w)
+{
+	const struct profile_facts *facts = &w->p->facts;
+	char pid[24];
+
+	snprintf(pid, sizeof(pid), "%lld", (long long)facts->pid);
+	write_comment(w, "process", facts->comm);
+	write_comment(w, "pid", facts->pid ? pid : NULL);
+	write_comment(w, "host", facts->host);
+	write_comment(w, "jemalloc", facts->version);
+}
+
+/* Without has_functions pprof would look for names by itself, in minutes. */
+static void write_mappings(struct pprof *w)
+{
+	for (size_t i = 0; i < w->p->n_mappings; i++) {
+		const struct profile_mapping *from = &w->p->mappings[i];
+		Pprof__Mapping m = PPROF__MAPPING__INIT, *one = &m;
+		Pprof__Profile part = PPROF__PROFILE__INIT;
+
+		m.id = i + 1;
+		m.memory_start = from->start;
+		m.memory_limit = from->end;
+		m.file_offset = from->offset;
+		m.filename = pprof_out_text(&w->out, from->path);
+		m.build_id = pprof_out_text(&w->out, from->build_id);
+		m.has_functions = true;
+		m.has_filenames = w->known[i] & KNOWN_FILES;
+		m.has_line_numbers = w->known[i] & KNOWN_LINES;
+		m.has_inline_frames = w->known[i] & KNOWN_INLINES;
+		part.n_mapping = 1;
+		part.mapping = &one;
+		pprof_out_part(&w->out, &part);
+	}
+}
+
+/* What is known of the addresses that have a use, and of their functions. */
+static void learn(struct pprof *w)
+{
+	const struct profile_symbols *s = w->p->symbols;
+
+	for (size_t i = 0; i < w->p->n_addresses; i++) {
+		const struct profile_location *at = &s->locations[i];
+		uint8_t known = at->n > 1 ? KNOWN_INLINES : 0;
+
+		if (!w->use[i])
+			continue;
+		for (uint32_t j = 0; j < at->n; j++) {
+			const struct profile_line *line = &s->lines[at->first + j];
+
+			w->called[line->function] = true;
+			known |= s->functions[line->function].file ? KNOWN_FILES : 0;
+			known |= line->line ? KNOWN_LINES : 0;
+		}
+		if (w->p->addresses[i].mapping != PROFILE_NONE)
+			w->known[w->p->addresses[i].mapping] |= known;
+	}
+}
+
+/* The lines of an address from number `cut` on, as a location. */
+static void write_location(struct pprof *w, uint32_t address, uint64_t id, uint32_t cut)
+{
+	const struct profile_symbols *s = w->p->symbols;
+	const struct profile_location *at = &s->locations[address];
+	const struct profile_address *from = &w->p->addresses[address];
+	Pprof__Location location = PPROF__LOCATION__INIT, *one = &location;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+
+	location.id = id;
+	/* A byte before the return address: in the call, and in its line. */
+	location.address = from->pc ? from->pc - 1 : 0;
+	location.mapping_id = from->mapping == PROFILE_NONE ? 0 : (uint64_t)from->mapping + 1;
+	location.line = w->line_of;
+	for (uint32_t j = cut; j < at->n; j++) {
+		Pprof__Line *line = &w->lines[location.n_line];
+
+		*line = (Pprof__Line)PPROF__LINE__INIT;
+		line->function_id = (uint64_t)s->lines[at->first + j].function + 1;
+		line->line = s->lines[at->first + j].line;
+		w->line_of[location.n_line++] = line;
+	}
+	part.n_location = 1;
+	part.location = &one;
+	pprof_out_part(&w->out, &part);
+}
+
+static void write_locations(struct pprof *w)
+{
+	for (uint32_t i = 0; i < w->p->n_addresses; i++) {
+		if (w->use[i] & USED_WHOLE)
+			write_location(w, i, whole_id(i), 0);
+		if (w->use[i] & USED_CUT)
+			write_location(w, i, cut_id(w, i), lines_cut(w, i));
+	}
+}
+
+static void write_functions(struct pprof *w)
+{
+	for (size_t i = 0; i < w->p->symbols->n_functions; i++) {
+		const struct profile_function *from = &w->p->symbols->functions[i];
+		Pprof__Function function = PPROF__FUNCTION__INIT, *one = &function;
+		Pprof__Profile part = PPROF__PROFILE__INIT;
+
+		if (!w->called[i])
+			continue;
+		function.id = i + 1;
+		function.name = pprof_out_text(&w->out, from->name);
+		function.system_name = pprof_out_text(&w->out, from->linkage);
+		function.filename = pprof_out_text(&w->out, from->file);
+		part.n_function = 1;
+		part.function = &one;
+		pprof_out_part(&w->out, &part);
+	}
+}
+
+/* Append `name` without its arguments to a regexp; false when there is no room for it. */
+static bool add_to_regexp(char *regexp, size_t *at, const char *name)
+{
+	size_t len = strcspn(name, "("), room = DROP_MAX - *at;
+
+	if (2 * len + 2 > room)
+		return false;
+	if (*at)
+		regexp[(*at)++] = '|';
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("\\.+*?()|[]{}^$", name[i]))
+			regexp[(*at)++] = '\\';
+		regexp[(*at)++] = name[i];
+	}
+	regexp[*at] = '\0';
+	return true;
+}
+
+static void write_drop_frames(struct pprof *w)
+{
+	const struct profile_symbols *s = w->p->symbols;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	char regexp[DROP_MAX] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const struct profile_function *f = &s->functions[i];
+
+		if (f->allocator && f->known && *f->name && !add_to_regexp(regexp, &at, f->name))
+			break;
+	}
+	part.drop_frames = pprof_out_copy(&w->out, regexp);
+	pprof_out_part(&w->out, &part);
+}
+
+static void write_sample(struct pprof *w, const struct profile_stack *stack)
+{
+	static const Pprof__Label empty = PPROF__LABEL__INIT;
+	Pprof__Label label[2] = { empty, empty }, *labels[] = { &label[0], &label[1] };
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *one = &sample;
+	Pprof__Profile part = PPROF__PROFILE__INIT;
+	int64_t value[PROFILE_TYPES];
+	bool any = false;
+
+	for (unsigned int i = 0; i < w->n_types; i++) {
+		value[i] = format_round(&w->sum[i], stack->value[i]);
+		any |= value[i] != 0;
+	}
+	if (!any)
+		return;
+	sample.n_value = w->n_types;
+	sample.value = value;
+	sample.n_location_id = stack_ids(w, stack);
+	sample.location_id = w->ids;
+	if (stack->thread != PROFILE_NONE) {
+		const struct profile_thread *thread = &w->p->threads[stack->thread];
+
+		label[0].key = pprof_out_text(&w->out, "thread_id");
+		label[0].num = (int64_t)thread->id;
+		label[1].key = pprof_out_text(&w->out, "thread");
+		label[1].str = pprof_out_text(&w->out, thread->name);
+		sample.n_label = *thread->name ? 2 : 1;
+		sample.label = labels;
+	}
+	part.n_sample = 1;
+	part.sample = &one;
+	pprof_out_part(&w->out, &part);
+}
+
+int format_pprof(const struct profile *profile, const struct profile_format_options *options,
+		 FILE *out, struct err *err)
+{
+	_cleanup_(pprof_free) struct pprof *w = pprof_new(profile);
+
+	if (!w)
+		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+	w->keep_allocator = options->keep_allocator;
+	if (pprof_out_init(&w->out, out, err))
+		return -1;
+	for (size_t i = 0; i < profile->n_stacks; i++)
+		stack_ids(w, &profile->stacks[i]);
+	learn(w);
+	write_types(w);
+	write_facts(w);
+	if (!w->keep_allocator)
+		write_drop_frames(w);
+	write_mappings(w);
+	write_locations(w);
+	write_functions(w);
+	for (size_t i = 0; i < profile->n_stacks; i++)
+		write_sample(w, &profile->stacks[i]);
+	return pprof_out_finish(&w->out, err);
+}

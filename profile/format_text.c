@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the formats of text share: whole numbers, and names within quotes and tags. */
+#include "profile/format_private.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+int64_t format_round(struct format_sum *sum, double value)
+{
+	/* Far from where doubles and 64-bit numbers end, also as a difference of two. */
+	const double most = 4e18;
+	int64_t now, before = sum->written;
+
+	if (isfinite(value))
+		sum->exact = fmin(fmax(sum->exact + value, -most), most);
+	now = llround(sum->exact);
+	sum->written = now;
+	return now - before;
+}
+
+const struct format_type format_types[PROFILE_TYPES] = {
+	[PROFILE_INUSE_OBJECTS] = { "inuse_objects", "count" },
+	[PROFILE_INUSE_SPACE] = { "inuse_space", "bytes" },
+	[PROFILE_ALLOC_OBJECTS] = { "alloc_objects", "count" },
+	[PROFILE_ALLOC_SPACE] = { "alloc_space", "bytes" },
+};
+
+unsigned int format_n_types(const struct profile *profile)
+{
+	return profile->has_alloc ? PROFILE_TYPES : PROFILE_ALLOC_OBJECTS;
+}
+
+bool format_is_bytes(enum profile_type type)
+{
+	return type == PROFILE_INUSE_SPACE || type == PROFILE_ALLOC_SPACE;
+}
+
+const char *format_amount(enum profile_type type, double amount, char *buf, size_t size)
+{
+	bool minus = amount < 0 && size;
+	double most = fmin(fabs(amount), 1e18);
+
+	if (minus)
+		*buf = '-';
+	if (format_is_bytes(type))
+		text_size((uint64_t)llround(most), buf + minus, size - minus);
+	else
+		snprintf(buf + minus, size - minus, "%lld", (long long)llround(most));
+	return buf;
+}
+
+void format_escape(const struct format_escape *escapes, const char *text, FILE *out)
+{
+	for (; *text; text++) {
+		const struct format_escape *e = escapes;
+
+		while (e->text && e->c != *text)
+			e++;
+		if (e->text)
+			fputs(e->text, out);
+		else
+			putc(*text, out);
+	}
+}
+
+/* '<' as well: the document may come to stand within a page. */
+const struct format_escape format_json[] = {
+	{ '"', "\\\"" }, { '\\', "\\\\" }, { '<', "\\u003c" }, { 0, NULL }
+};
+const struct format_escape format_xml[] = {
+	{ '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" }, { 0, NULL }
+};
+
+void format_raw(const struct format_escape *escapes, const char *raw, FILE *out)
+{
+	char safe[PROFILE_NAME_MAX];
+
+	format_escape(escapes, output_safe(raw, safe, sizeof(safe)), out);
+}
+
+int format_stacks_init(struct format_stacks *out, const struct profile *profile,
+		       const struct profile_format_options *options, struct err *err)
+{
+	_cleanup_(format_stacks_fini) struct format_stacks s = { 0 };
+
+	if (profile_names_init(&s.names, profile->symbols, err) ||
+	    profile_paths_init(&s.paths, profile, &s.names, options->keep_allocator, err))
+		return -1;
+	*out = s;
+	s = (struct format_stacks){ 0 };
+	return 0;
+}
+
+void format_stacks_fini(struct format_stacks *stacks)
+{
+	profile_names_fini(&stacks->names);
+	profile_paths_fini(&stacks->paths);
+}
+
+const char *format_title(const struct profile *profile,
+			 const struct profile_format_options *options)
+{
+	if (options->title)
+		return options->title;
+	return profile->facts.comm ? profile->facts.comm : "heap profile";
+}

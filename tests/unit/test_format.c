@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/format.h"
+#include "tests/unit/made_profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+/* What profile_write() makes of the stacks; to be freed. */
+static char *written(const struct made_stack *stacks, size_t n, enum profile_format format,
+		     const struct profile_format_options *options)
+{
+	struct made_profile *made = made_profile(stacks, n);
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(profile_write(&made->profile, format, options, out, &err), 0);
+	fclose(out);
+	made_free(made);
+	return text;
+}
+
+static const struct profile_format_options space = { .type = PROFILE_INUSE_SPACE };
+
+static void test_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < PROFILE_FORMATS; i++) {
+		const struct profile_format_info *info =
+			profile_format_info((enum profile_format)i);
+		char path[64];
+
+		assert_int_equal(profile_format_by_name(info->name), i);
+		assert_int_equal(info->suffix[0], '.');
+		snprintf(path, sizeof(path), "a/b.heap%s", info->suffix);
+		assert_int_equal(profile_format_by_path(path), i);
+		assert_int_equal(profile_format_by_path(info->suffix), PROFILE_FORMAT_NONE);
+	}
+	assert_int_equal(profile_format_by_name("pprofs"), PROFILE_FORMAT_NONE);
+	assert_int_equal(profile_format_by_path("made.heap"), PROFILE_FORMAT_NONE);
+}
+
+static void test_folded(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{ "main;b;malloc", 1, 100, 0, 0 },     { "main;a+inlined;malloc", 2, 200, 0, 0 },
+		{ "main;b;malloc", 10, 1000, 0, 0 },   { "main;b;c;malloc", 1, 7, 0, 0 },
+		{ "main;nothing;malloc", 1, 0, 0, 0 },
+	};
+	struct profile_format_options options = space;
+	char *text;
+
+	(void)state;
+	text = written(stacks, N(stacks), PROFILE_FORMAT_FOLDED, &options);
+	assert_string_equal(text, "main;a;inlined 200\nmain;b 1100\nmain;b;c 7\n");
+	free(text);
+	options.type = PROFILE_INUSE_OBJECTS;
+	options.keep_allocator = true;
+	text = written(stacks, N(stacks), PROFILE_FORMAT_FOLDED, &options);
+	assert_string_equal(text, "main;a;inlined;malloc 2\nmain;b;c;malloc 1\n"
+				  "main;b;malloc 11\nmain;nothing;malloc 1\n");
+	free(text);
+}
+
+/* What is lost in one line is found in another. */
+static void test_rounding(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{ "a", 0, 0.4, 0, 0 }, { "b", 0, 0.4, 0, 0 },  { "c", 0, 0.4, 0, 0 },
+		{ "d", 0, 3, 0, 0 },   { "e", 0, -9.2, 0, 0 }, { "f", 0, 1e300, 0, 0 }
+	};
+	char *text;
+
+	(void)state;
+	text = written(stacks, N(stacks), PROFILE_FORMAT_FOLDED, &space);
+	assert_string_equal(text, "b 1\nd 3\ne -9\nf 4000000000000000005\n");
+	free(text);
+}
+
+static void test_hostile_folded(void **state)
+{
+	static const struct made_stack stacks[] = { { "a\nb 12;c\xff\x1b[31m", 1, 5, 0, 0 } };
+	char *name = calloc(1, 100001), *text;
+	struct made_stack endless = { name, 1, 5, 0, 0 };
+
+	(void)state;
+	text = written(stacks, 1, PROFILE_FORMAT_FOLDED, &space);
+	assert_string_equal(text, "a\\x0ab 12;c\\xff\\x1b[31m 5\n");
+	free(text);
+	memset(name, 'x', 100000);
+	text = written(&endless, 1, PROFILE_FORMAT_FOLDED, &space);
+	assert_in_range(strlen(text), 2000, 2060);
+	assert_non_null(strstr(text, "xxx... 5\n"));
+	free(text);
+	free(name);
+}
+
+static void test_full(void **state)
+{
+	static const struct made_stack stacks[] = { { "a", 1, 5, 0, 0 } };
+	struct made_profile *made = made_profile(stacks, 1);
+	struct err err = ERR_INIT;
+	FILE *out = fopen("/dev/full", "w");
+
+	(void)state;
+	setvbuf(out, NULL, _IONBF, 0);
+	for (size_t i = 0; i < PROFILE_FORMATS; i++) {
+		assert_int_equal(profile_write(&made->profile, (enum profile_format)i, &space, out,
+					       &err),
+				 -1);
+		assert_int_equal(err.code, ERR_OUTPUT);
+	}
+	fclose(out);
+	made_free(made);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),	 cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_rounding), cmocka_unit_test(test_hostile_folded),
+		cmocka_unit_test(test_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
