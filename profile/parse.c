@@ -6,6 +6,7 @@
 #include "profile/parse.h"
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "profile/threads.h"
 
 #include <string.h>
 
@@ -192,7 +193,34 @@ static int parse_heap(struct parse *ps, struct err *err)
 	/* jemalloc ends each of its lines, and the last is one of them. */
 	if (!ps->file.whole)
 		return reader_fail(&ps->file, "the last line does not end", err);
-	return parse_sort_threads(ps, err);
+	return threads_sort(ps->p, err);
+}
+
+/* A symbolised file: "--- symbol", names, "---", "--- heap", and then the profile. */
+static int parse_symbolised(struct parse *ps, struct err *err)
+{
+	struct reader section;
+	struct span s;
+
+	if (parse_find_symbols(ps, &section, err))
+		return -1;
+	s = ps->file.line;
+	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "heap") &&
+	    !reader_line(&ps->file))
+		return reader_fail(&ps->file, "it ends before the profile", err);
+	return parse_heap(ps, err) ? -1 : parse_symbols(ps, &section, err);
+}
+
+static int parse_file(struct parse *ps, struct err *err)
+{
+	struct span s;
+
+	if (!reader_line(&ps->file))
+		return err_set(err, ERR_FAILED, "it is empty");
+	s = ps->file.line;
+	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "symbol"))
+		return parse_symbolised(ps, err);
+	return parse_heap(ps, err);
 }
 
 static void close_parse(struct parse *ps)
@@ -215,9 +243,7 @@ int profile_parse(struct profile *out, const char *bytes, size_t len,
 
 	if (!got.text)
 		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
-	if (!reader_line(&ps.file))
-		return err_set(err, ERR_FAILED, "it is empty");
-	if (parse_heap(&ps, err))
+	if (parse_file(&ps, err))
 		return -1;
 	*out = got;
 	got = (struct profile){ 0 };

@@ -44,10 +44,17 @@ int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t threa
  */
 int parse_mapped(struct parse *ps, struct err *err) __must_check;
 
-/* The frames of `thread` in the header; adds it when it is new. PROFILE_NONE without memory. */
+/* The thread with that id, added when it is new. PROFILE_NONE without memory. */
 uint32_t parse_thread(struct parse *ps, uint64_t id);
 
-/* Put threads in the order of their ids. */
-int parse_sort_threads(struct parse *ps, struct err *err) __must_check;
+/*
+ * The symbols that a file begins with, up to the line that ends them: found
+ * first, and read when the addresses are known.
+ */
+int parse_find_symbols(struct parse *ps, struct reader *section, struct err *err) __must_check;
+int parse_symbols(struct parse *ps, struct reader *section, struct err *err) __must_check;
+
+/* "# KEY VALUE": what jeprof-ctl added to the mappings. */
+int parse_fact(struct parse *ps, struct err *err) __must_check;
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/vec.h"
+#include "profile/mapping.h"
 #include "profile/parse.h"
 
 #include <string.h>
@@ -49,6 +50,9 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 		return 0;
 	if (p->n_mappings && m.start < p->mappings[p->n_mappings - 1].end)
 		return reader_fail(&ps->file, "a mapping that is not above the last", err);
+	/* vm.max_map_count is 65530 where nobody has changed it. */
+	if (p->n_mappings == 1u << 16)
+		return reader_fail(&ps->file, "more mappings than a process has", err);
 	m.path = keep_path(ps, &s, &m.deleted);
 	if (!m.path || !vec_grow(p->mappings, *room, p->n_mappings))
 		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
@@ -64,33 +68,17 @@ static bool is_mapping(struct span s)
 	return reader_hex(&s, &n) && reader_text(&s, "-");
 }
 
-/* The mapping that holds `at`: they are in order and disjoint. */
-static uint32_t find_mapping(const struct profile *p, uint64_t at)
-{
-	size_t low = 0, high = p->n_mappings;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (p->mappings[mid].end <= at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < p->n_mappings && p->mappings[low].start <= at ? (uint32_t)low : PROFILE_NONE;
-}
-
 int parse_mapped(struct parse *ps, struct err *err)
 {
-	struct profile *p = ps->p;
 	size_t room = 0;
 
 	while (reader_line(&ps->file)) {
-		if (is_mapping(ps->file.line) && parse_mapping(ps, &room, err))
+		struct span s = ps->file.line;
+
+		if (is_mapping(s) ? parse_mapping(ps, &room, err)
+				  : reader_text(&s, "# ") && parse_fact(ps, err))
 			return -1;
 	}
-	/* A return address may be the first one after the code that made the call. */
-	for (size_t i = 0; i < p->n_addresses; i++)
-		p->addresses[i].mapping = find_mapping(p, p->addresses[i].pc - 1);
+	mapping_place(ps->p);
 	return 0;
 }

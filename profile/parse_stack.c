@@ -134,34 +134,3 @@ uint32_t parse_thread(struct parse *ps, uint64_t id)
 	p->threads[p->n_threads] = (struct profile_thread){ .id = id, .name = "" };
 	return (uint32_t)p->n_threads++;
 }
-
-static int by_id(const void *a, const void *b)
-{
-	const struct profile_thread *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-int parse_sort_threads(struct parse *ps, struct err *err)
-{
-	struct profile *p = ps->p;
-	struct profile_thread *sorted;
-	uint32_t *moved;
-
-	if (!p->n_threads)
-		return 0;
-	/* Where each has gone: its old place is found by its id. */
-	sorted = p->threads;
-	qsort(sorted, p->n_threads, sizeof(*sorted), by_id);
-	moved = calloc(p->n_threads, sizeof(*moved));
-	if (!moved)
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
-	for (size_t i = 0; i < p->n_threads; i++)
-		moved[index_find(&ps->threads, sorted[i].id)] = (uint32_t)i;
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		if (p->stacks[i].thread != PROFILE_NONE)
-			p->stacks[i].thread = moved[p->stacks[i].thread];
-	}
-	free(moved);
-	return 0;
-}

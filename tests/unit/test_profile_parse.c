@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/profile.h"
+#include "profile/symbols.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -136,6 +137,67 @@ static void test_v1(void **state)
 	profile_fini(&p);
 }
 
+static const char symbolised[] = "--- symbol\n"
+				 "binary=/usr/bin/a\n"
+				 "0x0000000000401010 leaf\n"
+				 "0x401fff outer--middle--inner\n"
+				 "0x7f000000000f 0x00007f000000000f\n"
+				 "#0x402001 12\t/src/a.c\t_Z1fv\tf()\n"
+				 "#0x402001 0\t?\tmain\tmain\n"
+				 "---\n"
+				 "--- heap\n";
+
+static void test_symbolised(void **state)
+{
+	char text[sizeof(symbolised) + sizeof(v2)];
+	const struct profile_symbols *s;
+	const struct profile_line *lines;
+	struct profile p;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", symbolised, v2);
+	p = parsed(text, NULL);
+	s = p.symbols;
+	assert_non_null(s);
+	assert_int_equal(s->n_locations, 4);
+	lines = s->lines + s->locations[0].first;
+	assert_string_equal(s->functions[lines->function].name, "leaf");
+	assert_int_equal(s->locations[1].n, 3);
+	lines = s->lines + s->locations[1].first;
+	assert_string_equal(s->functions[lines[0].function].name, "inner");
+	assert_string_equal(s->functions[lines[2].function].name, "outer");
+	lines = s->lines + s->locations[2].first;
+	assert_false(s->functions[lines->function].known);
+	lines = s->lines + s->locations[3].first;
+	assert_int_equal(s->locations[3].n, 2);
+	assert_string_equal(s->functions[lines[0].function].name, "f()");
+	assert_string_equal(s->functions[lines[0].function].linkage, "_Z1fv");
+	assert_string_equal(s->functions[lines[0].function].file, "/src/a.c");
+	assert_int_equal(lines[0].line, 12);
+	assert_null(s->functions[lines[1].function].file);
+	profile_fini(&p);
+}
+
+static void test_facts(void **state)
+{
+	char text[sizeof(v2) + 256];
+	struct profile p;
+
+	(void)state;
+	snprintf(text, sizeof(text),
+		 "%s# pid 4242\n# comm a\\x0ab\\x5c\n# host \n# time_ns 12\n# later x\n"
+		 "# build-id 401000-402000 00ff\n",
+		 v2);
+	p = parsed(text, NULL);
+	assert_int_equal(p.facts.pid, 4242);
+	assert_int_equal(p.facts.time_ns, 12);
+	assert_string_equal(p.facts.comm, "a\nb\\");
+	assert_null(p.facts.version);
+	assert_string_equal(p.mappings[0].build_id, "00ff");
+	assert_null(p.mappings[1].build_id);
+	profile_fini(&p);
+}
+
 static void test_bad(void **state)
 {
 	static const struct {
@@ -159,6 +221,11 @@ static void test_bad(void **state)
 		{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
 		{ "heap profile: 1: 8 [0: 0] @ heap/1024\n", "not a heap profile of jemalloc" },
 		{ "heap profile: 1: 8 [0: 0] @ heap_v2/1\nx\n", "line 2, byte 38: not a line" },
+		{ "--- symbol\n0x1 a\n", "line 2, byte 11: it ends before the profile" },
+		{ "--- symbol\n0x1 a\n---\n--- heap\n", "line 4, byte 21: it ends before" },
+		{ "--- symbol\n0x1\n---\nheap_v2/1\n", "line 2, byte 11: not an address and" },
+		{ "--- symbol\n#0x1 a\n---\nheap_v2/1\n", "line 2, byte 11: not a call" },
+		{ "heap_v2/1\nMAPPED_LIBRARIES:\n# pid x\n", "line 3, byte 28: not a number" },
 		{ "heap_v2/1\nMAPPED_LIBRARIES:\n2000-1000 r-xp 0 0:0 0\n",
 		  "line 3, byte 28: not a line of" },
 	};
@@ -214,9 +281,10 @@ static void test_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2),	cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_v1),
-		cmocka_unit_test(test_bad),	cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_v2),	   cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_symbolised), cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_deep),
 	};
 

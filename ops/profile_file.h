@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Heap profiles in files. */
+#ifndef OPS_PROFILE_FILE_H
+#define OPS_PROFILE_FILE_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+/*
+ * Read the profile in the file `path`, "-" for the standard input, by
+ * profile_parse(); the message of an error starts with the path. The file is
+ * read as it is: whoever cuts it short meanwhile leaves us a profile that is
+ * cut short. ERR_FAILED. The caller ends `out` with profile_fini().
+ */
+#define PROFILE_FILE_MAX (UINT64_C(16) << 30)
+int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
+		      struct err *err) __must_check;
+
+/*
+ * Read all of `paths` and add them up (profile_merge()), and take away what
+ * the file `base` holds (profile_subtract()), unless that is NULL.
+ */
+int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
+			  const struct profile_options *options, struct profile *out,
+			  struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/combine.h"
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "profile/index.h"
+#include "profile/mapping.h"
+#include "profile/symbols_build.h"
+#include "profile/threads.h"
+
+#include <string.h>
+
+struct combine {
+	struct profile *into;
+	const struct profile *other;
+	double sign;
+	uint64_t *delta;   /* of each mapping of `other` */
+	uint32_t *address; /* of `into`, for each of `other` */
+	uint32_t *thread;
+	uint32_t *slots; /* open hash of the stacks of `into`: index + 1, 0 if free */
+	size_t n_slots;
+	size_t addresses_room, frames_room, stacks_room, threads_room;
+};
+
+static void close_combine(struct combine *c)
+{
+	free(c->delta);
+	free(c->address);
+	free(c->thread);
+	free(c->slots);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "no memory for the profile");
+}
+
+static void close_index(struct index *ix)
+{
+	index_fini(ix);
+}
+
+static int move_addresses(struct combine *c, struct err *err)
+{
+	_cleanup_(close_index) struct index known = { 0 };
+	struct profile *into = c->into;
+
+	for (size_t i = 0; i < into->n_addresses; i++) {
+		if (index_find(&known, into->addresses[i].pc) == INDEX_NONE &&
+		    !index_add(&known, into->addresses[i].pc, (uint32_t)i))
+			return no_memory(err);
+	}
+	for (size_t i = 0; i < c->other->n_addresses; i++) {
+		const struct profile_address *a = &c->other->addresses[i];
+		uint64_t pc = a->pc + (a->mapping == PROFILE_NONE ? 0 : c->delta[a->mapping]);
+
+		c->address[i] = index_find(&known, pc);
+		if (c->address[i] != INDEX_NONE)
+			continue;
+		if (into->n_addresses == PROFILE_NONE ||
+		    !vec_grow(into->addresses, c->addresses_room, into->n_addresses) ||
+		    !index_add(&known, pc, (uint32_t)into->n_addresses))
+			return no_memory(err);
+		c->address[i] = (uint32_t)into->n_addresses;
+		into->addresses[into->n_addresses++] = (struct profile_address){ .pc = pc };
+	}
+	mapping_place(into);
+	return 0;
+}
+
+/* In both they are in the order of their ids; new ones are put in order later. */
+static int move_threads(struct combine *c, struct err *err)
+{
+	_cleanup_(close_index) struct index known = { 0 };
+	struct profile *into = c->into;
+
+	for (size_t i = 0; i < into->n_threads; i++) {
+		if (!index_add(&known, into->threads[i].id, (uint32_t)i))
+			return no_memory(err);
+	}
+	for (size_t i = 0; i < c->other->n_threads; i++) {
+		const struct profile_thread *t = &c->other->threads[i];
+		const char *name;
+
+		c->thread[i] = index_find(&known, t->id);
+		if (c->thread[i] != INDEX_NONE)
+			continue;
+		name = intern_add(into->text, t->name, strlen(t->name));
+		if (!name || !vec_grow(into->threads, c->threads_room, into->n_threads))
+			return no_memory(err);
+		c->thread[i] = (uint32_t)into->n_threads;
+		into->threads[into->n_threads++] = (struct profile_thread){ t->id, name };
+	}
+	return 0;
+}
+
+/* --- stacks --- */
+
+static uint64_t hash_of(const uint32_t *frames, uint32_t depth, uint32_t thread)
+{
+	static const char anchor;
+	/* Not to be foreseen by a hostile file: where this process lies in memory is random. */
+	uint64_t h = (uint64_t)(uintptr_t)&anchor ^ thread;
+
+	for (uint32_t i = 0; i < depth; i++) {
+		h = (h ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+/* The slot of the stack with these frames, or the free one where it belongs. */
+static uint32_t *find(const struct combine *c, const uint32_t *frames, uint32_t depth,
+		      uint32_t thread)
+{
+	const struct profile *p = c->into;
+	size_t i = hash_of(frames, depth, thread) & (c->n_slots - 1);
+
+	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1)) {
+		const struct profile_stack *s = &p->stacks[c->slots[i] - 1];
+
+		if (s->depth == depth && s->thread == thread &&
+		    !memcmp(p->frames + s->first, frames, depth * sizeof(*frames)))
+			break;
+	}
+	return &c->slots[i];
+}
+
+static bool index_stacks(struct combine *c)
+{
+	size_t n = c->into->n_stacks + c->other->n_stacks;
+
+	for (c->n_slots = 64; c->n_slots < 2 * n;)
+		c->n_slots *= 2;
+	c->slots = calloc(c->n_slots, sizeof(*c->slots));
+	for (size_t i = 0; c->slots && i < c->into->n_stacks; i++) {
+		const struct profile_stack *s = &c->into->stacks[i];
+		uint32_t *slot = find(c, c->into->frames + s->first, s->depth, s->thread);
+
+		if (!*slot)
+			*slot = (uint32_t)i + 1;
+	}
+	return c->slots;
+}
+
+static void add_values(struct profile_stack *to, const struct profile_stack *from, double sign)
+{
+	for (int i = 0; i < PROFILE_TYPES; i++) {
+		to->value[i] += sign * from->value[i];
+		to->sampled[i] += sign * from->sampled[i];
+		to->variance[i] += from->variance[i];
+	}
+}
+
+static int add_stack(struct combine *c, const struct profile_stack *from, struct err *err)
+{
+	struct profile *p = c->into;
+	struct profile_stack s = { .first = p->n_frames, .depth = from->depth };
+	uint32_t *slot;
+
+	s.thread = from->thread == PROFILE_NONE ? PROFILE_NONE : c->thread[from->thread];
+	for (uint32_t i = 0; i < s.depth; i++) {
+		if (!vec_grow(p->frames, c->frames_room, p->n_frames + i))
+			return no_memory(err);
+		p->frames[s.first + i] = c->address[c->other->frames[from->first + i]];
+	}
+	slot = find(c, p->frames + s.first, s.depth, s.thread);
+	if (!*slot) {
+		if (!vec_grow(p->stacks, c->stacks_room, p->n_stacks))
+			return no_memory(err);
+		p->stacks[p->n_stacks++] = s;
+		p->n_frames += s.depth;
+		*slot = (uint32_t)p->n_stacks;
+	}
+	add_values(&p->stacks[*slot - 1], from, c->sign);
+	return 0;
+}
+
+/* --- names --- */
+
+static void copy_names(struct symbols_build *b, const struct profile_symbols *s, size_t from,
+		       size_t to)
+{
+	const struct profile_location *at = &s->locations[from];
+	struct profile_line lines[64];
+	uint32_t n = at->n < 64 ? at->n : 64;
+
+	for (uint32_t i = 0; i < n; i++) {
+		lines[i] = s->lines[at->first + i];
+		lines[i].function = symbols_build_function(b, &s->functions[lines[i].function]);
+	}
+	symbols_build_location(b, to, lines, n);
+}
+
+static int merge_names(struct combine *c, struct err *err)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *b = NULL;
+	const struct profile_symbols *ours = c->into->symbols, *theirs = c->other->symbols;
+
+	if (!ours && !theirs)
+		return 0;
+	b = symbols_build_new(c->into->n_addresses);
+	if (!b)
+		return no_memory(err);
+	for (size_t i = 0; ours && i < ours->n_locations; i++)
+		copy_names(b, ours, i, i);
+	for (size_t i = 0; theirs && i < theirs->n_locations; i++)
+		copy_names(b, theirs, i, c->address[i]);
+	return symbols_build_finish(b, c->into, err);
+}
+
+static int combine(struct profile *into, const struct profile *other, double sign, struct err *err)
+{
+	_cleanup_(close_combine) struct combine c = {
+		.into = into,
+		.other = other,
+		.sign = sign,
+		.delta = calloc(other->n_mappings + 1, sizeof(*c.delta)),
+		.address = calloc(other->n_addresses + 1, sizeof(*c.address)),
+		.thread = calloc(other->n_threads + 1, sizeof(*c.thread)),
+		.addresses_room = into->n_addresses,
+		.frames_room = into->n_frames,
+		.stacks_room = into->n_stacks,
+		.threads_room = into->n_threads,
+	};
+
+	if (!c.delta || !c.address || !c.thread || !index_stacks(&c))
+		return no_memory(err);
+	if (mapping_move(into, other, c.delta, err) || move_addresses(&c, err) ||
+	    move_threads(&c, err))
+		return -1;
+	for (size_t i = 0; i < other->n_stacks; i++) {
+		if (add_stack(&c, &other->stacks[i], err))
+			return -1;
+	}
+	into->has_alloc |= other->has_alloc;
+	return threads_sort(into, err) ? -1 : merge_names(&c, err);
+}
+
+int profile_merge(struct profile *into, const struct profile *other, struct err *err)
+{
+	return combine(into, other, 1, err);
+}
+
+int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
+{
+	return combine(into, other, -1, err);
+}

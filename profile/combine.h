@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Profiles added up and taken away from one another, stack by stack. */
+#ifndef PROFILE_COMBINE_H
+#define PROFILE_COMBINE_H
+
+#include "profile/profile.h"
+
+/*
+ * Add the counts of `other` to `into`, or take them away. Stacks are the same
+ * when they went through the same places of the same images: those of another
+ * run are moved to where `into` has that image, which is known by its build id
+ * or else by its path. Variances are added either way. Names that both bring
+ * along (profile.symbols) are kept.
+ *
+ * ERR_FAILED, with `into` as it was: the programs are not the same, or there
+ * is no memory.
+ */
+int profile_merge(struct profile *into, const struct profile *other, struct err *err) __must_check;
+int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
+	__must_check;
+
+#endif

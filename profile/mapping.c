@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/mapping.h"
+
+#include "base/intern.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Above all that a program of ours can map; the kernel's own page for system calls lies there. */
+#define USER_END (UINT64_C(1) << 56)
+#define GAP 0x10000
+
+uint32_t mapping_find(const struct profile *p, uint64_t at)
+{
+	size_t low = 0, high = p->n_mappings;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->mappings[mid].end <= at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < p->n_mappings && p->mappings[low].start <= at ? (uint32_t)low : PROFILE_NONE;
+}
+
+void mapping_place(struct profile *p)
+{
+	/* A return address may be the first one after the code that made the call. */
+	for (size_t i = 0; i < p->n_addresses; i++)
+		p->addresses[i].mapping = mapping_find(p, p->addresses[i].pc - 1);
+}
+
+/* The program itself is mapped below all libraries. */
+static const struct profile_mapping *program_of(const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		if (p->mappings[i].path[0] == '/')
+			return &p->mappings[i];
+	}
+	return NULL;
+}
+
+static bool is_same_image(const struct profile_mapping *a, const struct profile_mapping *b)
+{
+	if (a->build_id && b->build_id)
+		return !strcmp(a->build_id, b->build_id);
+	if (a->path[0])
+		return !strcmp(a->path, b->path);
+	/* Code of no file: the same only where it is in the same place. */
+	return !b->path[0] && a->start == b->start && a->end == b->end;
+}
+
+static int check_program(const struct profile *into, const struct profile *other, struct err *err)
+{
+	const struct profile_mapping *a = program_of(into), *b = program_of(other);
+	char safe[2][256];
+
+	if (!a || !b || is_same_image(a, b))
+		return 0;
+	output_safe(a->path, safe[0], sizeof(safe[0]));
+	output_safe(b->path, safe[1], sizeof(safe[1]));
+	if (!strcmp(a->path, b->path))
+		return err_set(err, ERR_FAILED, "it is of another build of %s", safe[0]);
+	return err_set(err, ERR_FAILED, "it is of another program: %s, not %s", safe[1], safe[0]);
+}
+
+/* The mapping of `p` that shows the same part of the same image, PROFILE_NONE if none does. */
+static uint32_t find_same(const struct profile *p, size_t n, const struct profile_mapping *m)
+{
+	uint32_t there = mapping_find(p, m->start);
+
+	if (there != PROFILE_NONE && p->mappings[there].offset == m->offset &&
+	    p->mappings[there].start == m->start && is_same_image(&p->mappings[there], m))
+		return there;
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_mapping *to = &p->mappings[i];
+
+		if (to->offset == m->offset && to->end - to->start == m->end - m->start &&
+		    is_same_image(to, m))
+			return (uint32_t)i;
+	}
+	return PROFILE_NONE;
+}
+
+/* Room above all mappings of both. */
+static uint64_t free_above(const struct profile *a, const struct profile *b)
+{
+	uint64_t top = 0;
+
+	for (size_t i = 0; i < a->n_mappings; i++)
+		top = a->mappings[i].end <= USER_END ? a->mappings[i].end : top;
+	for (size_t i = 0; i < b->n_mappings; i++) {
+		if (b->mappings[i].end <= USER_END && b->mappings[i].end > top)
+			top = b->mappings[i].end;
+	}
+	return top + GAP;
+}
+
+static bool is_free(const struct profile *p, size_t n, uint64_t start, uint64_t end)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (p->mappings[mid].end <= start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low == n || p->mappings[low].start >= end;
+}
+
+/* One that `into` does not have: in its own place if that is free, else above all others. */
+static int add(struct profile *into, size_t n, size_t *room, const struct profile_mapping *m,
+	       uint64_t *above, uint64_t *delta, struct err *err)
+{
+	struct profile_mapping copy = *m;
+	uint64_t size = m->end - m->start;
+
+	if (!is_free(into, n, m->start, m->end)) {
+		if (size > USER_END || *above > USER_END - size)
+			return err_set(err, ERR_FAILED, "its mappings find no room");
+		copy.start = *above;
+		copy.end = *above + size;
+		*above += size + GAP;
+		*delta = copy.start - m->start;
+	}
+	copy.path = intern_add(into->text, m->path, strlen(m->path));
+	if (m->build_id)
+		copy.build_id = intern_add(into->text, m->build_id, strlen(m->build_id));
+	if (!copy.path || (m->build_id && !copy.build_id) ||
+	    !vec_grow(into->mappings, *room, into->n_mappings))
+		return err_set(err, ERR_FAILED, "no memory for the profile");
+	into->mappings[into->n_mappings++] = copy;
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct profile_mapping *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int mapping_move(struct profile *into, const struct profile *other, uint64_t *delta,
+		 struct err *err)
+{
+	uint64_t above = free_above(into, other);
+	size_t n = into->n_mappings, room = n;
+
+	if (check_program(into, other, err))
+		return -1;
+	for (size_t i = 0; i < other->n_mappings; i++) {
+		const struct profile_mapping *m = &other->mappings[i];
+		uint32_t same = find_same(into, n, m);
+
+		delta[i] = 0;
+		if (same != PROFILE_NONE)
+			delta[i] = into->mappings[same].start - m->start;
+		else if (add(into, n, &room, m, &above, &delta[i], err))
+			return -1;
+	}
+	if (into->n_mappings > n)
+		qsort(into->mappings, into->n_mappings, sizeof(*into->mappings), by_start);
+	return 0;
+}

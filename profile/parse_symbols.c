@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The symbols of a symbolised file. jeprof(1) keeps for each call the address
+ * before its return address, and for the innermost place the address itself.
+ * It names the functions alone; jeprof-ctl says more in lines that begin with
+ * '#', which jeprof does not look at (doc/heap-format.md).
+ */
+#include "base/cleanup.h"
+#include "profile/parse.h"
+#include "profile/symbols_build.h"
+
+#include <string.h>
+
+#define NAME_MAX_BYTES 8192
+#define INLINED_MAX 64
+
+struct names {
+	struct parse *ps;
+	struct symbols_build *build;
+	uint64_t at; /* the address that `lines` are of */
+	struct profile_line lines[INLINED_MAX];
+	size_t n;
+};
+
+int parse_find_symbols(struct parse *ps, struct reader *section, struct err *err)
+{
+	*section = ps->file;
+	while (reader_line(&ps->file)) {
+		struct span s = ps->file.line;
+
+		if (!reader_text(&s, "---"))
+			continue;
+		section->end = ps->file.line.at;
+		if (!reader_line(&ps->file))
+			break;
+		return 0;
+	}
+	return reader_fail(&ps->file, "it ends before the profile", err);
+}
+
+/* "0x..." and "[image+0x...]" are no names but say that there is none. */
+static bool is_known(const char *name)
+{
+	return name[0] != '[' && strncmp(name, "0x", 2) != 0;
+}
+
+static bool copy_text(const char *from, size_t len, char to[NAME_MAX_BYTES])
+{
+	if (!len || memchr(from, '\0', len))
+		return false;
+	len = len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES - 1;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return true;
+}
+
+/* Give the lines that were read to the address they are of, if the profile has that. */
+static void give(struct names *names, uint64_t pc)
+{
+	uint32_t address = index_find(&names->ps->addresses, pc);
+
+	if (address != INDEX_NONE)
+		symbols_build_location(names->build, address, names->lines, names->n);
+}
+
+/* "outer--inner--innermost": the lines, the innermost first. False when there is no name. */
+static bool read_names(struct names *names, const struct span *s)
+{
+	const char *end = s->end;
+
+	names->n = 0;
+	while (end > s->at && names->n < INLINED_MAX) {
+		char name[NAME_MAX_BYTES];
+		struct profile_function f = { .name = name };
+		const char *from = end;
+
+		while (from - s->at >= 2 && memcmp(from - 2, "--", 2) != 0)
+			from--;
+		if (from - s->at < 2)
+			from = s->at;
+		if (!copy_text(from, (size_t)(end - from), name))
+			return false;
+		f.known = is_known(name);
+		names->lines[names->n++] =
+			(struct profile_line){ .function =
+						       symbols_build_function(names->build, &f) };
+		end = from > s->at ? from - 2 : s->at;
+	}
+	return names->n;
+}
+
+/* One round over the lines "0xPLACE names", giving them to the address PLACE + `after`. */
+static int names_round(struct names *names, struct reader section, uint64_t after, struct err *err)
+{
+	while (reader_line(&section)) {
+		struct span s = section.line;
+		uint64_t place;
+
+		if (s.end - s.at < 2 || s.at[0] != '0' || s.at[1] != 'x')
+			continue;
+		if (!reader_hex(&s, &place) || !reader_text(&s, " ") || !reader_blank(&s) ||
+		    !read_names(names, &s))
+			return reader_fail(&section, "not an address and its names", err);
+		give(names, place + after);
+	}
+	return 0;
+}
+
+/* Up to the next tab or the end. */
+static bool take_field(struct span *s, char to[NAME_MAX_BYTES])
+{
+	size_t len = (size_t)(s->end - s->at);
+	const char *tab = memchr(s->at, '\t', len);
+
+	if (!copy_text(s->at, tab ? (size_t)(tab - s->at) : len, to))
+		return false;
+	s->at = tab ? tab + 1 : s->end;
+	return true;
+}
+
+/*
+ * "#0xRETURN line TAB file TAB linkage TAB name": one call. Those of one address
+ * follow one another, the innermost first.
+ */
+static bool read_detail(struct names *names, struct span s)
+{
+	char file[NAME_MAX_BYTES], linkage[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+	struct profile_function f = { .name = name, .linkage = linkage };
+	uint64_t line, pc;
+
+	if (!reader_text(&s, "#") || !reader_hex(&s, &pc) || !reader_text(&s, " ") ||
+	    !reader_number(&s, &line) || !reader_text(&s, "\t") || !take_field(&s, file) ||
+	    !take_field(&s, linkage) || !take_field(&s, name) || line > UINT32_MAX)
+		return false;
+	if (pc != names->at) {
+		give(names, names->at);
+		names->at = pc;
+		names->n = 0;
+	}
+	f.known = is_known(name);
+	if (strcmp(file, "?") != 0)
+		f.file = file;
+	if (names->n < INLINED_MAX)
+		names->lines[names->n++] = (struct profile_line){
+			.function = symbols_build_function(names->build, &f),
+			.line = (uint32_t)line,
+		};
+	return true;
+}
+
+static int details_round(struct names *names, struct reader section, struct err *err)
+{
+	while (reader_line(&section)) {
+		if (section.line.at < section.line.end && *section.line.at == '#' &&
+		    !read_detail(names, section.line))
+			return reader_fail(&section, "not a call", err);
+	}
+	give(names, names->at);
+	return 0;
+}
+
+int parse_symbols(struct parse *ps, struct reader *section, struct err *err)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *build =
+		symbols_build_new(ps->p->n_addresses);
+	struct names names = { .ps = ps, .build = build };
+
+	if (!build)
+		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+	if (details_round(&names, *section, err) || names_round(&names, *section, 1, err) ||
+	    names_round(&names, *section, 0, err))
+		return -1;
+	return symbols_build_finish(build, ps->p, err);
+}

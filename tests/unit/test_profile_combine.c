@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/combine.h"
+#include "profile/symbols.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile parsed(const char *text, bool by_thread)
+{
+	struct profile_options options = { .by_thread = by_thread };
+	struct profile p = { 0 };
+	struct err err = ERR_INIT;
+
+	if (profile_parse(&p, text, strlen(text), &options, &err))
+		fail_msg("%s", err.msg);
+	return p;
+}
+
+#define HEAD "heap profile: 0: 0 [0: 0] @ heapprofile\n"
+#define MAPS(program, library)                                                 \
+	"\nMAPPED_LIBRARIES:\n" program " r-xp 1000 0:0 1 /bin/prog\n" library \
+	" r-xp 0 0:0 2 /lib/lib.so\n"
+
+/* The same program at two places, with its library at two places. */
+static const char here[] = HEAD "2: 20 [4: 40] @ 0x401100 0x7001010\n"
+				"1: 8 [0: 0] @ 0x401100\n" MAPS("401000-402000", "7001000-7002000");
+static const char there[] =
+	HEAD "1: 10 [1: 10] @ 0x501100 0x8001010\n"
+	     "3: 3 [0: 0] @ 0x501200 0x9\n" MAPS("501000-502000", "8001000-8002000");
+
+static void test_merge(void **state)
+{
+	struct profile p = parsed(here, false), q = parsed(there, false);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	assert_int_equal(p.n_stacks, 3);
+	assert_int_equal(p.n_mappings, 2);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 30);
+	assert_true(p.stacks[0].value[PROFILE_ALLOC_OBJECTS] == 5);
+	assert_true(p.stacks[1].value[PROFILE_INUSE_SPACE] == 8);
+	assert_int_equal(p.addresses[p.frames[p.stacks[2].first]].pc, 0x401200);
+	assert_int_equal(p.addresses[p.frames[p.stacks[2].first]].mapping, 0);
+	assert_int_equal(p.addresses[p.frames[p.stacks[2].first + 1]].mapping, PROFILE_NONE);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+static void test_subtract(void **state)
+{
+	struct profile p = parsed(here, false), q = parsed(there, false);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_subtract(&p, &q, &err), 0);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 10);
+	assert_true(p.stacks[2].value[PROFILE_INUSE_OBJECTS] == -3);
+	assert_true(profile_total(&p, PROFILE_INUSE_SPACE) == 15);
+	profile_fini(&p);
+	profile_fini(&q);
+	p = parsed(here, false);
+	q = parsed(here, false);
+	assert_int_equal(profile_subtract(&p, &q, &err), 0);
+	assert_int_equal(p.n_stacks, 2);
+	assert_true(profile_total(&p, PROFILE_INUSE_SPACE) == 0);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+/* The variance of a difference is the sum of both. */
+static void test_variance(void **state)
+{
+	static const char text[] = "heap_v2/1024\n@ 0x1\n t*: 4: 64 [0: 0]\n";
+	struct profile p = parsed(text, false), q = parsed(text, false);
+	double variance = p.stacks[0].variance[PROFILE_INUSE_SPACE];
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_subtract(&p, &q, &err), 0);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 0);
+	assert_true(variance > 0 && p.stacks[0].variance[PROFILE_INUSE_SPACE] == 2 * variance);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+static void test_refused(void **state)
+{
+	static const char other[] =
+		HEAD "1: 1 [0: 0] @ 0x1\n\nMAPPED_LIBRARIES:\n1000-2000 r-xp 0 0:0 1 /bin/other\n";
+	static const char *const build[] = { "# build-id 401000-402000 aa\n",
+					     "# build-id 501000-502000 bb\n" };
+	char text[2][sizeof(here) + sizeof(there)];
+	struct profile p = parsed(here, false), q = parsed(other, false);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_merge(&p, &q, &err), -1);
+	assert_string_equal(err.msg, "it is of another program: /bin/other, not /bin/prog");
+	assert_int_equal(p.n_stacks, 2);
+	profile_fini(&p);
+	profile_fini(&q);
+	snprintf(text[0], sizeof(text[0]), "%s%s", here, build[0]);
+	snprintf(text[1], sizeof(text[1]), "%s%s", there, build[1]);
+	p = parsed(text[0], false);
+	q = parsed(text[1], false);
+	assert_int_equal(profile_merge(&p, &q, &err), -1);
+	assert_string_equal(err.msg, "it is of another build of /bin/prog");
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+/* A library of the other one alone, where this one has another: it gets a place of its own. */
+static void test_in_the_way(void **state)
+{
+	static const char text[] = HEAD
+		"1: 1 [0: 0] @ 0x401100 0x7001020\n\nMAPPED_LIBRARIES:\n"
+		"401000-402000 r-xp 1000 0:0 1 /bin/prog\n7000000-7003000 r-xp 0 0:0 2 /lib/x.so\n";
+	struct profile p = parsed(here, false), q = parsed(text, false);
+	const struct profile_address *moved;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	assert_int_equal(p.n_stacks, 3);
+	assert_int_equal(p.n_mappings, 3);
+	moved = &p.addresses[p.frames[p.stacks[2].first + 1]];
+	assert_string_equal(p.mappings[moved->mapping].path, "/lib/x.so");
+	assert_int_equal(moved->pc - p.mappings[moved->mapping].start, 0x1020);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+static void test_threads(void **state)
+{
+	static const char a[] = "heap_v2/1\n t5: 0: 0 [0: 0] five\n@ 0x1\n t5: 1: 100 [0: 0]\n";
+	static const char b[] = "heap_v2/1\n t2: 0: 0 [0: 0] two\n@ 0x1\n t2: 1: 100 [0: 0]\n"
+				" t5: 2: 200 [0: 0]\n";
+	struct profile p = parsed(a, true), q = parsed(b, true);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	assert_int_equal(p.n_threads, 2);
+	assert_string_equal(p.threads[0].name, "two");
+	assert_string_equal(p.threads[1].name, "five");
+	assert_int_equal(p.n_stacks, 2);
+	assert_int_equal(p.stacks[0].thread, 1);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 300);
+	assert_int_equal(p.stacks[1].thread, 0);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+static void test_names(void **state)
+{
+	static const char names[] = "--- symbol\n0x4010ff fun\n---\n--- heap\n";
+	char text[sizeof(names) + sizeof(here)];
+	struct profile p, q = parsed(there, false);
+	struct err err = ERR_INIT;
+	const struct profile_symbols *s;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", names, here);
+	p = parsed(text, false);
+	assert_int_equal(profile_merge(&p, &q, &err), 0);
+	s = p.symbols;
+	assert_int_equal(s->n_locations, p.n_addresses);
+	assert_string_equal(s->functions[s->lines[s->locations[0].first].function].name, "fun");
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_subtract),
+		cmocka_unit_test(test_variance),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
