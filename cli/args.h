@@ -39,6 +39,9 @@ struct args {
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
 	const char *conf, *jemalloc;
+	uint64_t duration_ms, interval_ms; /* record; 0: not given */
+	int64_t keep;			   /* 0: all */
+	bool adopt;
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

@@ -59,8 +59,8 @@ struct ops_change {
 
 /*
  * Set prof.active. Idempotent; the value is read back. ops_activate() writes
- * prof.thread_active_init true first when it is false; nothing ever writes it
- * false. In jemalloc 5.2.0 and 5.2.1 it makes each thread that exists sample
+ * prof.thread_active_init true first when it is false; only a recording puts
+ * that back. In jemalloc 5.2.0 and 5.2.1 it makes each thread that exists sample
  * as well, by a call in each; what was sampled before is forgotten there.
  */
 /* `force`: also where sampling is known to end some programs, which is ERR_FAILED else. */
@@ -301,5 +301,81 @@ void ops_list_fini(struct ops_list *list);
 
 /* The one process with this comm. ERR_NOPROC if there is none, ERR_USAGE naming them if several. */
 int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
+
+/* Where a recording stands, for who shows it. Nothing of this stops the target. */
+struct ops_record_progress {
+	const struct ops_cost *cost; /* which process */
+	uint64_t elapsed_ms, duration_ms;
+	uint64_t rss_bytes, rss_before_bytes;
+};
+
+struct ops_record_request {
+	uint64_t duration_ms;
+	uint64_t interval_ms; /* of a series of dumps; 0: none */
+	unsigned int keep;    /* how many of the series are kept, the newest; 0: all */
+	const char *file;     /* of the last dump; NULL: COMM.PID.UTC-TIMESTAMP.heap */
+	bool force;	      /* replace files that exist */
+	bool adopt;	      /* where profiling is on already: dump, and leave it on */
+	void (*progress)(const struct ops_record_progress *progress); /* NULL: none */
+};
+
+struct ops_record {
+	struct ops_cost cost; /* of all stops together */
+	char *first, *last;   /* the files; those of the series lie between */
+	uint64_t first_bytes, last_bytes;
+	char **series; /* those that were kept */
+	size_t n_series;
+	size_t missed; /* dumps of the series for which there was no safe moment */
+	uint64_t duration_ms;
+	bool early;			 /* a signal ended it */
+	bool adopted;			 /* profiling was on, and still is */
+	bool active, thread_active_init; /* which of these were changed, and put back */
+	uint64_t rss_before_bytes, rss_after_bytes;
+	char warning[OPS_WARNING_SIZE];
+};
+
+/*
+ * Dump, activate, wait, dump, put everything back. SIGINT, SIGTERM and SIGHUP
+ * end it early; they are blocked meanwhile. ERR_BUSY when profiling is on
+ * already (unless `adopt`), or another recording is at work; ERR_OUTPUT from
+ * the files, which are checked first; ERR_LOST when the target ended. Whatever
+ * fails, the target is as it was found, or the message says otherwise, and
+ * ops_undo() puts it back. The caller ends `out` with ops_record_fini().
+ */
+int ops_record(pid_t pid, const struct ops_record_request *request,
+	       const struct ops_options *options, struct ops_record *out, struct err *err)
+	__must_check;
+void ops_record_fini(struct ops_record *record);
+
+enum ops_undo_how {
+	OPS_UNDO_NOTHING, /* no recording had left anything to put back */
+	OPS_UNDO_DONE,
+	OPS_UNDO_ENDED,	  /* the process ended, or runs another program now */
+	OPS_UNDO_RUNNING, /* it is being recorded */
+	OPS_UNDO_FAILED,  /* `why` says so */
+};
+
+struct ops_undone {
+	struct ops_cost cost;
+	pid_t pid;
+	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
+	enum ops_undo_how how;
+	bool active, thread_active_init; /* what was true and is false again */
+	struct err why;
+};
+
+struct ops_undo {
+	struct ops_undone *v;
+	size_t n;
+};
+
+/* Put back what a recording of this process left that was killed. ERR_BUSY while it is at work. */
+int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *out, struct err *err)
+	__must_check;
+
+/* The same for all recordings of this user. The caller ends `out` with ops_undo_fini(). */
+int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct err *err)
+	__must_check;
+void ops_undo_fini(struct ops_undo *undo);
 
 #endif

@@ -84,15 +84,17 @@ static int check_absent(const struct output *o, struct err *err)
 	return err_fix(err, "choose another name, or replace it with --force");
 }
 
-static int check_room(const struct output *o, struct err *err)
+int output_room(const struct output *o, uint64_t bytes, struct err *err)
 {
 	struct statvfs vfs;
 
+	if (bytes < ROOM_MIN)
+		bytes = ROOM_MIN;
 	if (fstatvfs(o->dir, &vfs))
 		return bad(o, errno, "cannot look at the file system of", err);
 	if (vfs.f_flag & ST_RDONLY)
 		return bad(o, EROFS, "cannot write", err);
-	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
+	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < bytes) ||
 	    (vfs.f_files && !vfs.f_favail)) {
 		bad(o, ENOSPC, "cannot write", err);
 		return err_fix(err, "make room there, or name another place with -o FILE");
@@ -116,7 +118,7 @@ static int open_nameless(struct output *o, struct err *err)
 int output_open(struct output *o, const char *path, bool force, struct err *err)
 {
 	if (split(o, path, force, err) || open_folder(o, err) || check_absent(o, err) ||
-	    check_room(o, err))
+	    output_room(o, ROOM_MIN, err))
 		return -1;
 	return open_nameless(o, err);
 }

@@ -33,6 +33,9 @@ struct output {
 int output_open(struct output *o, const char *path, bool force, struct err *err) __must_check;
 void output_close(struct output *o);
 
+/* ERR_OUTPUT when the file system has surely less room than this. */
+int output_room(const struct output *o, uint64_t bytes, struct err *err) __must_check;
+
 /* Write the first `len` bytes of `from` as the file. ERR_OUTPUT, and no file, when that fails. */
 int output_commit(struct output *o, int from, uint64_t len, struct err *err) __must_check;
 

@@ -57,7 +57,7 @@ static int set_switch(struct session *s, const char *name, bool want, struct ops
  * thread that has none. prof.reset has those expire that were made while
  * profiling was active before.
  */
-static bool leaves_threads_behind(const struct session *s)
+bool switch_forgets(const struct session *s)
 {
 	return !session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0);
 }
@@ -144,7 +144,7 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 	} else if (check_calls(s, calls, 3, err)) {
 		return -1;
 	}
-	if (leaves_threads_behind(s) && bring_threads_along(s, &change, err))
+	if (switch_forgets(s) && bring_threads_along(s, &change, err))
 		return -1;
 	if (has_init && !init && opt_active)
 		warn_activate(s, &change);

@@ -12,4 +12,7 @@
 int switch_activate(struct session *s, struct ops_change *out, bool *init_changed, struct err *err)
 	__must_check;
 
+/* Does activation make this jemalloc, 5.2.0 or 5.2.1, forget what it sampled before? */
+bool switch_forgets(const struct session *s);
+
 #endif

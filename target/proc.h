@@ -108,6 +108,12 @@ bool proc_frozen(pid_t pid);
 /* A value of its auxiliary vector (getauxval(3)); false when it has none, or cannot be read. */
 bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value);
 
+/*
+ * A number for the program that the process runs: another one after each
+ * execve(2), which changes neither pid nor start time. 0 when it cannot be told.
+ */
+uint64_t proc_program(pid_t pid);
+
 /* What decides about ptrace(2) beside the uids; -1 is unknown. */
 struct proc_rights {
 	int yama_scope;	  /* kernel.yama.ptrace_scope; -1: there is no Yama */

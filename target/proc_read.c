@@ -107,3 +107,18 @@ bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value)
 	}
 	return false;
 }
+
+/* The auxiliary vector has addresses of the stack, the vDSO and the program, all random. */
+uint64_t proc_program(pid_t pid)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+	struct err ignored;
+	size_t len;
+
+	if (procfs_read(pid, 0, "auxv", AUXV_MAX, &text, &len, &ignored))
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
+	return hash;
+}

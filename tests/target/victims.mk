@@ -165,3 +165,11 @@ victims: $(V_DIR)/idle-conf
 $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
+
+# --- leaky: forgets a known amount, or nothing
+
+victims: $(V_DIR)/leaky
+$(V_DIR)/leaky: tests/target/leaky.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc

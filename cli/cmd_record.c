@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DURATION_MS 30000
+#define BAR_WIDTH 20
+#define LINE_WIDTH 100
+
+static const struct option_def options_of_record[] = {
+	{ "duration", 'd', OPTION_DURATION, "D", "how long to sample (30s)", ARG(duration_ms),
+	  NULL },
+	{ "output", 'o', OPTION_FILE, "FILE",
+	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output), NULL },
+	{ "interval", 0, OPTION_DURATION, "D", "dump every D meanwhile", ARG(interval_ms), NULL },
+	{ "keep", 0, OPTION_INT, "N", "of these dumps keep the newest N", ARG(keep), NULL },
+	{ "adopt", 0, OPTION_FLAG, NULL, "where profiling is on already: dump, and leave it on",
+	  ARG(adopt), NULL },
+	{ "force", 0, OPTION_FLAG, NULL, "replace files that exist", ARG(force), NULL },
+	{ .name = NULL },
+};
+
+/* "+1.2M" */
+static const char *growth(uint64_t before, uint64_t after, char *buf, size_t size)
+{
+	char bytes[16];
+
+	snprintf(buf, size, "%c%s", after < before ? '-' : '+',
+		 text_size(after < before ? before - after : after - before, bytes, sizeof(bytes)));
+	return buf;
+}
+
+static void clear_line(void)
+{
+	fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
+	fflush(stderr);
+}
+
+static void show_progress(const struct ops_record_progress *p)
+{
+	char who[OUT_WHO_SIZE], bar[BAR_WIDTH + 1], rss[16], more[20];
+	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
+	int done = p->duration_ms ? (int)((p->duration_ms - left) * BAR_WIDTH / p->duration_ms) : 0;
+
+	memset(bar, '.', BAR_WIDTH);
+	memset(bar, '#', (size_t)done);
+	bar[BAR_WIDTH] = '\0';
+	fprintf(stderr, "\rrecording %.30s [%s] %" PRIu64 "s left, RSS %s (%s)  ",
+		out_who(p->cost, who, sizeof(who)), bar, (left + 999) / 1000,
+		text_size(p->rss_bytes, rss, sizeof(rss)),
+		growth(p->rss_before_bytes, p->rss_bytes, more, sizeof(more)));
+	fflush(stderr);
+}
+
+static struct json_object *file_json(const char *file, uint64_t bytes)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_text(o, "file", file);
+	json_set_u64(o, "bytes", bytes);
+	return o;
+}
+
+static int print_json(const struct ops_record *record, struct err *err)
+{
+	struct json_object *doc = out_doc(&record->cost), *series = json_object_new_array();
+
+	json_set(doc, "base", file_json(record->first, record->first_bytes));
+	json_set_text(doc, "file", record->last);
+	json_set_u64(doc, "bytes", record->last_bytes);
+	for (size_t i = 0; i < record->n_series; i++)
+		json_object_array_add(series, json_text(record->series[i]));
+	json_set(doc, "series", series);
+	json_set_u64(doc, "missed", record->missed);
+	json_set_u64(doc, "duration_ms", record->duration_ms);
+	json_set_bool(doc, "early", record->early);
+	json_set_bool(doc, "adopted", record->adopted);
+	json_set_bool(doc, "changed.prof.active", record->active);
+	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
+	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
+	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
+	out_doc_cost(doc, &record->cost, record->warning);
+	return out_json(doc, err);
+}
+
+static int print_file(const struct args *args, const char *file, const char *what, struct err *err)
+{
+	char safe[4096];
+
+	output_safe(file, safe, sizeof(safe));
+	return args->quiet ? out_line(err, "%s", safe) : out_line(err, "%s (%s)", safe, what);
+}
+
+static void say_how_it_ended(const struct args *args, const struct ops_record *r)
+{
+	char who[OUT_WHO_SIZE], rss[16], more[20];
+
+	if (args->quiet || args->json)
+		return;
+	fprintf(stderr, "recorded %s for %" PRIu64 ".%" PRIu64 " s%s; RSS %s (%s)\n",
+		out_who(&r->cost, who, sizeof(who)), r->duration_ms / 1000,
+		r->duration_ms / 100 % 10, r->early ? ", ended by a signal" : "",
+		text_size(r->rss_after_bytes, rss, sizeof(rss)),
+		growth(r->rss_before_bytes, r->rss_after_bytes, more, sizeof(more)));
+	if (r->missed)
+		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
+			r->missed);
+	fprintf(stderr, "%s\n",
+		r->adopted ? "profiling was on, and still is" : "profiling is off again");
+}
+
+static int print(const struct args *args, const struct ops_record *record, struct err *err)
+{
+	out_warning(args, record->warning);
+	out_cost(args, &record->cost);
+	say_how_it_ended(args, record);
+	if (args->json)
+		return print_json(record, err);
+	if (print_file(args, record->first, "at the beginning", err))
+		return -1;
+	for (size_t i = 0; i < record->n_series; i++) {
+		if (print_file(args, record->series[i], "meanwhile", err))
+			return -1;
+	}
+	return print_file(args, record->last, "at the end", err);
+}
+
+static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)
+{
+	bool shown = !args->quiet && !args->json && isatty(STDERR_FILENO);
+
+	*request = (struct ops_record_request){
+		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
+		.interval_ms = args->interval_ms,
+		.keep = (unsigned int)args->keep,
+		.file = args->output,
+		.force = args->force,
+		.adopt = args->adopt,
+		.progress = shown ? show_progress : NULL,
+	};
+	if (args->output && !strcmp(args->output, "-")) {
+		err_set(err, ERR_USAGE, "a recording is several files: they cannot go to stdout");
+		return err_fix(err, "name the last of them with -o FILE");
+	}
+	if (args->keep && !args->interval_ms)
+		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
+	return 0;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
+	struct ops_record_request request;
+	struct ops_options options;
+	pid_t pid;
+	int ret;
+
+	args_options(args, &options);
+	if (request_of(args, &request, err) || args_pid(args, &pid, err))
+		return -1;
+	ret = ops_record(pid, &request, &options, &record, err);
+	if (request.progress)
+		clear_line();
+	return ret ? -1 : print(args, &record, err);
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.words = "PID",
+	.help = "sample for a while, and put everything back as it was",
+	.options = options_of_record,
+	.needs_pid = true,
+	.run = run,
+};

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const states[] = {
+	[OPS_UNDO_NOTHING] = "nothing",	  [OPS_UNDO_DONE] = "undone",	[OPS_UNDO_ENDED] = "ended",
+	[OPS_UNDO_RUNNING] = "recording", [OPS_UNDO_FAILED] = "failed",
+};
+
+static struct json_object *undone_json(const struct ops_undone *u)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_int(o, "pid", u->pid);
+	json_set_text(o, "comm", *u->comm ? u->comm : NULL);
+	json_set_text(o, "state", states[u->how]);
+	json_set_bool(o, "changed.prof.active", u->active);
+	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
+	json_set_text(o, "reason", *u->why.msg ? u->why.msg : NULL);
+	return o;
+}
+
+static int print_json(const struct ops_undone *v, size_t n, struct err *err)
+{
+	struct json_object *doc = json_object_new_object(), *list = json_object_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(list, undone_json(&v[i]));
+	json_set(doc, "recordings", list);
+	return out_json(doc, err);
+}
+
+static int print_line(const struct args *args, const struct ops_undone *u, struct err *err)
+{
+	const struct ops_cost named = { .pid = u->pid };
+	char who[OUT_WHO_SIZE], safe[sizeof(u->why.msg) * 2];
+	struct ops_cost cost = named;
+
+	memcpy(cost.comm, u->comm, sizeof(cost.comm));
+	out_cost(args, &u->cost);
+	if (*u->comm)
+		out_who(&cost, who, sizeof(who));
+	else
+		snprintf(who, sizeof(who), "%d", u->pid);
+	switch (u->how) {
+	case OPS_UNDO_NOTHING:
+		return out_line(err, "%s: no recording has left anything to put back", who);
+	case OPS_UNDO_ENDED:
+		return out_line(err, "%s: it has ended, there is nothing to put back", who);
+	case OPS_UNDO_DONE:
+		return out_line(err, "%s: %s", who,
+				u->active ? "profiling is off again" : "profiling was off already");
+	case OPS_UNDO_RUNNING:
+	case OPS_UNDO_FAILED:
+		break;
+	}
+	return out_line(err, "%s: %s", who, output_safe(u->why.msg, safe, sizeof(safe)));
+}
+
+static int print(const struct args *args, const struct ops_undone *v, size_t n, struct err *err)
+{
+	if (args->json)
+		return print_json(v, n, err);
+	if (!n)
+		return args->quiet ? 0
+				   : out_line(err, "no recording has left anything to put back");
+	for (size_t i = 0; i < n; i++) {
+		if (print_line(args, &v[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int run_all(const struct args *args, const struct ops_options *options, struct err *err)
+{
+	_cleanup_(ops_undo_fini) struct ops_undo undo = { 0 };
+	int status = 0;
+
+	if (ops_undo_all(options, &undo, err) || print(args, undo.v, undo.n, err))
+		return -1;
+	for (size_t i = 0; i < undo.n && !status; i++) {
+		if (undo.v[i].how == OPS_UNDO_FAILED)
+			status = err_exit_status(undo.v[i].why.code);
+	}
+	return status;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	struct ops_undone undone = { 0 };
+	struct ops_options options;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (!args->pid && !args->comm)
+		return run_all(args, &options, err);
+	if (args_pid(args, &pid, err) || ops_undo(pid, &options, &undone, err))
+		return -1;
+	return print(args, &undone, 1, err);
+}
+
+const struct command cmd_undo = {
+	.name = "undo",
+	.words = "[PID]",
+	.help = "put back what recordings changed that were killed",
+	.needs_pid = true,
+	.pid_optional = true,
+	.run = run,
+};

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/journal.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/output.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "jeprof-ctl"
+#define TEXT_MAX 4096
+#define OPEN_TRIES 16
+#define LISTED_MAX 65536
+
+/* Its owner's alone: whoever else may write to it could have us change a process. */
+static bool is_private(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* The folder that holds ours. */
+static void parent_path(char *buf, size_t size)
+{
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+
+	if (!geteuid()) {
+		snprintf(buf, size, "/run");
+		return;
+	}
+	if (xdg && *xdg == '/') {
+		snprintf(buf, size, "%s", xdg);
+		return;
+	}
+	snprintf(buf, size, "/run/user/%u", geteuid());
+	if (stat(buf, &st) || !is_private(&st))
+		snprintf(buf, size, "/tmp");
+}
+
+static void folder_path(char *buf, size_t size)
+{
+	char parent[PATH_MAX];
+
+	parent_path(parent, sizeof(parent));
+	if (!strcmp(parent, "/tmp"))
+		snprintf(buf, size, "/tmp/" FOLDER "-%u", geteuid());
+	else
+		snprintf(buf, size, "%s/" FOLDER, parent);
+}
+
+static int open_folder(bool create, int *dir, struct err *err)
+{
+	char path[PATH_MAX + 32], safe[sizeof(path)];
+	_cleanup_(cleanup_close) int fd = -1;
+	struct stat st;
+
+	folder_path(path, sizeof(path));
+	output_safe(path, safe, sizeof(safe));
+	if (create && mkdir(path, 0700) && errno != EEXIST) {
+		err_sys(err, ERR_OUTPUT, errno, "cannot make the folder %.256s", safe);
+		return err_fix(err, "it is to hold what a recording changed; set XDG_RUNTIME_DIR "
+				    "to a folder of yours, or run this as root");
+	}
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && !create)
+		return err_set(err, ERR_NOPROC, "no recording has left anything behind");
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(err, ERR_OUTPUT, errno, "cannot open the folder %.256s", safe);
+	if (!is_private(&st)) {
+		err_set(err, ERR_PERM, "others may write to the folder %.256s", safe);
+		return err_fix(err, "see who made it, and remove it");
+	}
+	*dir = take_fd(fd);
+	return 0;
+}
+
+static int not_ours(const struct journal *j, struct err *err)
+{
+	char path[PATH_MAX + 32], safe[sizeof(path)];
+
+	folder_path(path, sizeof(path));
+	err_set(err, ERR_PERM, "%.256s/%s is not a file of jeprof-ctl",
+		output_safe(path, safe, sizeof(safe)), j->name);
+	return err_fix(err, "see who made it, and remove it");
+}
+
+/* What the name stands for, without following or waiting for anything. -1 with errno. */
+static int open_file(const struct journal *j, bool create)
+{
+	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+
+	return openat(j->dir, j->name, flags | (create ? O_CREAT : 0), 0600);
+}
+
+/* Is the file behind `fd` still the one with that name? The one before us may have removed it. */
+static bool still_named(const struct journal *j, int fd)
+{
+	struct stat held, named;
+
+	return !fstat(fd, &held) && !fstatat(j->dir, j->name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+/* Names and paths hold any byte: what would end a word is written as %XX. */
+static void escape(const char *raw, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *raw && n + 4 < size; raw++) {
+		unsigned char c = (unsigned char)*raw;
+
+		if (c > ' ' && c < 0x7f && c != '%')
+			buf[n++] = (char)c;
+		else
+			n += (size_t)snprintf(buf + n, size - n, "%%%02X", c);
+	}
+	buf[n] = '\0';
+}
+
+static void unescape(const char *text, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < size; text++) {
+		unsigned int c;
+
+		if (*text == '%' && sscanf(text + 1, "%2x", &c) == 1 && strlen(text) >= 3) {
+			buf[n++] = (char)c;
+			text += 2;
+		} else {
+			buf[n++] = *text;
+		}
+	}
+	buf[n] = '\0';
+}
+
+/* The line "KEY VALUE\n" of the text: VALUE, cut to size - 1 bytes; false without one. */
+static bool find_value(const char *text, const char *key, char *buf, size_t size)
+{
+	size_t key_len = strlen(key);
+
+	for (const char *s = text; *s; s += strcspn(s, "\n"), s += *s == '\n') {
+		if (strncmp(s, key, key_len) != 0 || s[key_len] != ' ')
+			continue;
+		s += key_len + 1;
+		snprintf(buf, size, "%.*s", (int)strcspn(s, "\n"), s);
+		return true;
+	}
+	return false;
+}
+
+static bool find_number(const char *text, const char *key, uint64_t *number)
+{
+	char value[32], *end;
+
+	if (!find_value(text, key, value, sizeof(value)) || !isdigit((unsigned char)value[0]))
+		return false;
+	*number = strtoull(value, &end, 10);
+	return *end == '\0';
+}
+
+/* "end 1" is the last line: without it the text was not written whole. */
+static bool parse(const char *text, struct journal_state *state)
+{
+	char value[JOURNAL_IMAGE_SIZE * 3];
+	uint64_t pid, recorder, end;
+
+	*state = (struct journal_state){ 0 };
+	if (!find_number(text, "end", &end) || !find_number(text, "pid", &pid) ||
+	    !find_number(text, "recorder", &recorder) ||
+	    !find_number(text, "start", &state->start_time) ||
+	    !find_number(text, "program", &state->program) || pid > INT_MAX || recorder > INT_MAX)
+		return false;
+	state->pid = (pid_t)pid;
+	state->recorder = (pid_t)recorder;
+	if (find_value(text, "comm", value, sizeof(value)))
+		unescape(value, state->comm, sizeof(state->comm));
+	if (find_value(text, "image", value, sizeof(value)))
+		unescape(value, state->image, sizeof(state->image));
+	state->active = find_value(text, "prof.active", value, sizeof(value));
+	state->thread_active_init =
+		find_value(text, "prof.thread_active_init", value, sizeof(value));
+	return true;
+}
+
+static void read_state(struct journal *j)
+{
+	char text[TEXT_MAX];
+	ssize_t n = pread(j->fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	j->written = parse(text, &j->state);
+}
+
+static int busy(struct journal *j, struct err *err)
+{
+	read_state(j);
+	if (!j->written)
+		return err_set(err, ERR_BUSY, "process %s is being recorded already", j->name);
+	err_set(err, ERR_BUSY, "process %s is being recorded already, by process %d", j->name,
+		j->state.recorder);
+	return err_fix(err, "wait for it, or end it early: kill -TERM %d", j->state.recorder);
+}
+
+/* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
+static int try_open(struct journal *j, bool create, struct err *err)
+{
+	struct stat st;
+
+	j->fd = open_file(j, create);
+	if (j->fd < 0 && errno == ENOENT)
+		return err_set(err, ERR_NOPROC,
+			       "no recording of process %s has left anything behind", j->name);
+	if (j->fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR || errno == EACCES))
+		return not_ours(j, err);
+	if (j->fd < 0 || fstat(j->fd, &st))
+		return err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %s",
+			       j->name);
+	if (!S_ISREG(st.st_mode) || !is_private(&st) || st.st_nlink > 1 || st.st_size >= TEXT_MAX)
+		return not_ours(j, err);
+	if (flock(j->fd, LOCK_EX | LOCK_NB))
+		return errno == EWOULDBLOCK
+			       ? busy(j, err)
+			       : err_sys(err, ERR_OUTPUT, errno,
+					 "cannot lock the file of process %s", j->name);
+	if (still_named(j, j->fd))
+		return 0;
+	cleanup_close(&j->fd);
+	j->fd = -1;
+	return 1;
+}
+
+int journal_open(struct journal *j, pid_t pid, bool create, struct err *err)
+{
+	int ret = 1;
+
+	if (open_folder(create, &j->dir, err))
+		return -1;
+	snprintf(j->name, sizeof(j->name), "%d", pid);
+	for (int i = 0; ret > 0 && i < OPEN_TRIES; i++)
+		ret = try_open(j, create, err);
+	if (ret > 0)
+		return err_set(err, ERR_BUSY, "process %d is being recorded already", pid);
+	if (!ret) {
+		read_state(j);
+		return 0;
+	}
+	/* What stands in a file that is not ours to hold is nothing to act upon. */
+	cleanup_close(&j->fd);
+	j->fd = -1;
+	j->written = false;
+	j->state = (struct journal_state){ 0 };
+	return -1;
+}
+
+static int format(const struct journal_state *s, char *buf, size_t size)
+{
+	char comm[sizeof(s->comm) * 3], image[sizeof(s->image) * 3];
+
+	escape(s->comm, comm, sizeof(comm));
+	escape(s->image, image, sizeof(image));
+	return snprintf(buf, size,
+			"pid %d\nstart %" PRIu64 "\nprogram %" PRIu64 "\nrecorder %d\ncomm %s\n"
+			"image %s\n%s%send 1\n",
+			s->pid, s->start_time, s->program, s->recorder, comm, image,
+			s->thread_active_init ? "prof.thread_active_init false\n" : "",
+			s->active ? "prof.active false\n" : "");
+}
+
+/*
+ * One write(2) over what is there, which only ever gets longer: whatever
+ * moment we are killed at, the file holds the old text or the new one.
+ */
+int journal_write(struct journal *j, struct err *err)
+{
+	char text[TEXT_MAX];
+	int len = format(&j->state, text, sizeof(text));
+
+	if (lseek(j->fd, 0, SEEK_SET) || output_write(j->fd, text, (size_t)len) ||
+	    ftruncate(j->fd, len) || fsync(j->fd) || fsync(j->dir)) {
+		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
+			j->state.pid);
+		return err_fix(err, "make room on the file system of /run or XDG_RUNTIME_DIR");
+	}
+	j->written = true;
+	return 0;
+}
+
+void journal_remove(struct journal *j)
+{
+	if (j->fd >= 0 && still_named(j, j->fd))
+		unlinkat(j->dir, j->name, 0);
+	j->written = false;
+}
+
+void journal_close(struct journal *j)
+{
+	cleanup_close(&j->fd);
+	cleanup_close(&j->dir);
+	*j = (struct journal)JOURNAL_INIT;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
+static int add_pid(const char *name, pid_t **pids, size_t *n, struct err *err)
+{
+	struct err ignored;
+	int64_t pid;
+	pid_t *more;
+
+	if (*n == LISTED_MAX || text_int_parse(name, 1, INT_MAX, &pid, &ignored))
+		return 0;
+	more = realloc(*pids, (*n + 1) * sizeof(**pids));
+	if (!more)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+	*pids = more;
+	more[(*n)++] = (pid_t)pid;
+	return 0;
+}
+
+int journal_list(pid_t **pids, size_t *n, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *found = NULL;
+	_cleanup_(cleanup_closedir) DIR *dir = NULL;
+	size_t n_found = 0;
+	struct dirent *e;
+	int fd = -1;
+
+	if (open_folder(false, &fd, err)) {
+		if (err->code != ERR_NOPROC)
+			return -1;
+		*n = 0;
+		return 0;
+	}
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+	}
+	while ((e = readdir(dir))) {
+		if (add_pid(e->d_name, &found, &n_found, err))
+			return -1;
+	}
+	if (found)
+		qsort(found, n_found, sizeof(*found), compare_pids);
+	*pids = take_ptr(found);
+	*n = n_found;
+	return 0;
+}
+
+bool journal_is_of(const struct journal_state *state, const struct proc *p)
+{
+	return state->pid == p->pid && state->start_time == p->start_time &&
+	       state->program == proc_program(p->mm_pid);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a recording changed in its target, kept in a file of its own so that it
+ * can be put back after we were killed. The file stands in a folder that only
+ * its owner can enter, /run/jeprof-ctl of root, $XDG_RUNTIME_DIR/jeprof-ctl of
+ * others, and is named by the pid. Who records holds a lock on it: a file
+ * without one is of a recording that died.
+ */
+#ifndef OPS_JOURNAL_H
+#define OPS_JOURNAL_H
+
+#include "base/err.h"
+#include "target/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define JOURNAL_IMAGE_SIZE 512
+
+/* Both switches are only ever changed from false to true. */
+struct journal_state {
+	pid_t pid;
+	uint64_t start_time; /* of the process, see struct proc */
+	uint64_t program;    /* proc_program(): what it changed is gone after an execve(2) */
+	pid_t recorder;
+	char comm[PROC_COMM_SIZE];	 /* raw */
+	char image[JOURNAL_IMAGE_SIZE];	 /* --image of the recording, "" without */
+	bool active, thread_active_init; /* changed */
+};
+
+struct journal {
+	int dir, fd; /* the folder, the file with its lock */
+	char name[16];
+	bool written; /* the file has a content that makes sense: `state` */
+	struct journal_state state;
+};
+#define JOURNAL_INIT                \
+	{                           \
+		.dir = -1, .fd = -1 \
+	}
+
+/*
+ * Open and lock the file of `pid`; `create` makes it and its folder. What
+ * stands in it is read. ERR_BUSY, naming its pid, while another recording is
+ * at work; ERR_NOPROC when there is no file; ERR_PERM when it, or its folder,
+ * is not ours; ERR_OUTPUT when it cannot be made. journal_close() is due also
+ * when this fails.
+ */
+int journal_open(struct journal *j, pid_t pid, bool create, struct err *err) __must_check;
+
+/* Write the state, and have it on disk, before this returns. ERR_OUTPUT. */
+int journal_write(struct journal *j, struct err *err) __must_check;
+
+/* Everything was put back: the file goes. */
+void journal_remove(struct journal *j);
+
+/* Ends the lock. A file that was not removed stays. */
+void journal_close(struct journal *j);
+
+/* The pids with a file, in a malloc()ed array that the caller frees. No folder is no pids. */
+int journal_list(pid_t **pids, size_t *n, struct err *err) __must_check;
+
+/* Is this the very process, and still the same program, that the state is about? */
+bool journal_is_of(const struct journal_state *state, const struct proc *p);
+
+#endif

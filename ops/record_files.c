@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/record_files.h"
+
+#include "base/cleanup.h"
+#include "ops/dump.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SUFFIX ".heap"
+
+static int no_memory(struct err *err)
+{
+	return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
+}
+
+static char *stem_of(const char *path)
+{
+	size_t len = strlen(path), suffix = strlen(SUFFIX);
+
+	if (len > suffix && !strcmp(path + len - suffix, SUFFIX))
+		len -= suffix;
+	return strndup(path, len);
+}
+
+static char *with_part(const char *stem, const char *part)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "%s.%s" SUFFIX, stem, part) < 0 ? NULL : name;
+}
+
+int record_files_open(struct record_files *f, const struct proc *p, const char *path, bool force,
+		      struct err *err)
+{
+	_cleanup_(cleanup_free) char *last = path ? strdup(path) : dump_name(p);
+	_cleanup_(cleanup_free) char *first = NULL;
+
+	f->force = force;
+	f->stem = last ? stem_of(last) : NULL;
+	first = f->stem ? with_part(f->stem, "base") : NULL;
+	if (!first)
+		return no_memory(err);
+	if (output_open(&f->first, first, force, err))
+		return -1;
+	return output_open(&f->last, last, force, err);
+}
+
+void record_files_close(struct record_files *f)
+{
+	output_close(&f->first);
+	output_close(&f->last);
+	free(f->stem);
+	f->stem = NULL;
+}
+
+int record_files_room(const struct record_files *f, struct err *err)
+{
+	return output_room(&f->last, 2 * f->largest, err);
+}
+
+int record_files_put(struct record_files *f, struct output *o, int fd, uint64_t bytes,
+		     struct err *err)
+{
+	if (bytes > f->largest)
+		f->largest = bytes;
+	return output_commit(o, fd, bytes, err);
+}
+
+char *record_files_name(const struct record_files *f, unsigned int i)
+{
+	char part[16];
+
+	snprintf(part, sizeof(part), "%04u", i);
+	return with_part(f->stem, part);
+}
+
+unsigned int record_files_oldest(const struct record_files *f)
+{
+	return f->keep && f->n_series > f->keep ? f->n_series - f->keep + 1 : 1;
+}
+
+static void remove_oldest(const struct record_files *f)
+{
+	_cleanup_(cleanup_free) char *name = NULL;
+
+	if (!f->keep || f->n_series <= f->keep)
+		return;
+	name = record_files_name(f, f->n_series - f->keep);
+	if (name)
+		unlink(name);
+}
+
+int record_files_next(struct record_files *f, int fd, uint64_t bytes, struct err *err)
+{
+	_cleanup_(output_close) struct output o = OUTPUT_INIT;
+	_cleanup_(cleanup_free) char *name = record_files_name(f, f->n_series + 1);
+
+	if (!name)
+		return no_memory(err);
+	if (output_open(&o, name, f->force, err) || record_files_put(f, &o, fd, bytes, err))
+		return -1;
+	f->n_series++;
+	remove_oldest(f);
+	return 0;
+}

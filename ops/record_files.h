@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The files that a recording writes. */
+#ifndef OPS_RECORD_FILES_H
+#define OPS_RECORD_FILES_H
+
+#include "ops/output.h"
+#include "target/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct record_files {
+	struct output first, last; /* STEM.base.heap and STEM.heap */
+	char *stem;
+	bool force;
+	unsigned int keep;     /* how many of the series stay; 0: all */
+	unsigned int n_series; /* how many were written so far; the newest are there */
+	uint64_t largest;      /* of the dumps so far, in bytes */
+};
+#define RECORD_FILES_INIT                                 \
+	{                                                 \
+		.first = OUTPUT_INIT, .last = OUTPUT_INIT \
+	}
+
+/*
+ * Check, and open without a name, the first and the last file. `path` is that
+ * of the last one; NULL: COMM.PID.UTC-TIMESTAMP.heap. ERR_OUTPUT.
+ * record_files_close() is due also when this fails.
+ */
+int record_files_open(struct record_files *f, const struct proc *p, const char *path, bool force,
+		      struct err *err) __must_check;
+void record_files_close(struct record_files *f);
+
+/* Is there room for one more dump, if it is up to twice as large as those before? ERR_OUTPUT. */
+int record_files_room(const struct record_files *f, struct err *err) __must_check;
+
+/* Write the first, or the last, file: `bytes` of `fd`. */
+int record_files_put(struct record_files *f, struct output *o, int fd, uint64_t bytes,
+		     struct err *err) __must_check;
+
+/* The next file of the series, STEM.NUMBER.heap; removes the oldest when there are too many. */
+int record_files_next(struct record_files *f, int fd, uint64_t bytes, struct err *err) __must_check;
+
+/* The name of number `i`, from 1, of the series, which the caller frees; NULL without memory. */
+char *record_files_name(const struct record_files *f, unsigned int i);
+
+/* The number of the oldest one of the series that is still there. */
+unsigned int record_files_oldest(const struct record_files *f);
+
+#endif

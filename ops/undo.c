@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Putting back what recordings changed that were killed. */
+#include "ops/ops.h"
+
+#include "base/cleanup.h"
+#include "ops/journal.h"
+#include "ops/putback.h"
+#include "ops/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A call that the recording had begun is finished by the target, if it comes to that late. */
+#define LATE_MS 200
+
+/*
+ * Nothing to be put back: the recording may have been killed just before its
+ * change, or just within it, and then the target makes it by itself.
+ */
+static int look_again(struct session *s, const struct journal_state *state, struct putback *p,
+		      struct err *err)
+{
+	const struct timespec nap = { .tv_nsec = LATE_MS * 1000000L };
+
+	if (!state->active || p->active)
+		return 0;
+	nanosleep(&nap, NULL);
+	return putback_run(s, state, p, err);
+}
+
+static int put_back(const struct journal_state *state, const struct ops_options *options,
+		    struct ops_undone *undone, struct err *err)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+	struct ops_options own = *options;
+	struct putback p = { 0 };
+
+	if (*state->image)
+		own.image = state->image;
+	/* ERR_USAGE: the number is a thread of another process now. */
+	if (session_open_proc(&s, state->pid, &own, err)) {
+		undone->how = OPS_UNDO_ENDED;
+		return err->code == ERR_NOPROC || err->code == ERR_USAGE ? 0 : -1;
+	}
+	if (!journal_is_of(state, &s.proc)) {
+		undone->how = OPS_UNDO_ENDED;
+		return 0;
+	}
+	if (session_may_trace(&s, err) || session_find_jemalloc(&s, err) ||
+	    session_open_injector(&s, err) || putback_run(&s, state, &p, err) ||
+	    look_again(&s, state, &p, err))
+		return -1;
+	undone->how = OPS_UNDO_DONE;
+	undone->active = p.active;
+	undone->thread_active_init = state->thread_active_init;
+	undone->cost = s.cost;
+	return 0;
+}
+
+/* One recording. What is being recorded is ERR_BUSY. */
+static int undo_one(pid_t pid, const struct ops_options *options, struct ops_undone *out,
+		    struct err *err)
+{
+	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
+	struct ops_undone undone = { .pid = pid, .how = OPS_UNDO_NOTHING };
+
+	if (journal_open(&j, pid, false, err))
+		return -1;
+	memcpy(undone.comm, j.state.comm, sizeof(undone.comm));
+	if (j.written && put_back(&j.state, options, &undone, err))
+		return -1;
+	journal_remove(&j);
+	*out = undone;
+	return 0;
+}
+
+int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *out, struct err *err)
+{
+	if (!undo_one(pid, options, out, err))
+		return 0;
+	if (err->code != ERR_NOPROC)
+		return -1;
+	*out = (struct ops_undone){ .pid = pid, .how = OPS_UNDO_NOTHING };
+	return 0;
+}
+
+static void undo_or_say_why(pid_t pid, const struct ops_options *options, struct ops_undone *out)
+{
+	*out = (struct ops_undone){ .pid = pid };
+	if (!undo_one(pid, options, out, &out->why))
+		return;
+	out->how = out->why.code == ERR_BUSY ? OPS_UNDO_RUNNING : OPS_UNDO_FAILED;
+}
+
+int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
+	size_t n = 0;
+
+	if (journal_list(&pids, &n, err))
+		return -1;
+	out->n = 0;
+	out->v = calloc(n ? n : 1, sizeof(*out->v));
+	if (!out->v)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+	for (size_t i = 0; i < n; i++) {
+		undo_or_say_why(pids[i], options, &out->v[out->n]);
+		/* Removed meanwhile by its owner, or not a file of ours: none of ours. */
+		if (out->v[out->n].why.code != ERR_NOPROC && out->v[out->n].why.code != ERR_PERM)
+			out->n++;
+	}
+	return 0;
+}
+
+void ops_undo_fini(struct ops_undo *undo)
+{
+	free(undo->v);
+	undo->v = NULL;
+}

@@ -1,0 +1,219 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record: one command that leaves the target as it was, however it ends; and undo, for when
+# it was killed.
+
+# A /run of our own, so that no other test's recordings are undone here.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
+mount -t tmpfs -o mode=755 none /run || exit 99
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+
+# active_of PID: prof.active, by a call of its own
+active_of()
+{
+	"$CTL" "${patient[@]}" get "$1" prof.active -q
+}
+
+# start_recording ARGUMENTS...: in the background, until profiling is on; sets `recorder`
+start_recording()
+{
+	"$CTL" "${patient[@]}" record "$pid" --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
+	recorder=$!
+	own "$recorder"
+	within 30 grep -q prof.active "/run/jeprof-ctl/$pid" && within 30 is_on "$pid"
+}
+
+is_on()
+{
+	[ "$(active_of "$1")" = true ]
+}
+
+# --- the whole of it ---
+start_victim leaky
+snapshot "$pid"
+ctl_ok 'record' record "$pid" -d 1s -o "$T/one.heap" --json
+is "$(json '[.pid, .base.file, .file, .early, .adopted, .changed.prof.active, .changed.prof.thread_active_init] | tostring')" \
+	"[$pid,\"$T/one.base.heap\",\"$T/one.heap\",false,false,true,false]" 'record: its document'
+ok 'record: the first profile' is_profile "$T/one.base.heap"
+ok 'record: the last profile' is_profile "$T/one.heap"
+is "$(stat -c %s "$T/one.heap")" "$(json .bytes)" 'record: its size'
+is "$(stat -c %a "$T/one.base.heap")" 600 'record: the profiles are their owner'"'"'s alone'
+is "$(active_of "$pid")" false 'record: profiling is off again'
+is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'record: no journal is left'
+assert_untouched "$pid" 'record leaves it untouched'
+ctl_fails 10 'exists' 'record replaces nothing unasked' record "$pid" -d 1s -o "$T/one.heap"
+ctl_fails 2 'stdout' 'record -o - is refused' record "$pid" -o -
+ctl_fails 2 '--interval' '--keep alone is refused' record "$pid" --keep 3
+is "$(active_of "$pid")" false 'refusals turn nothing on'
+ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
+like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
+like "$err" 'recorded .* for 0\.[0-9] s' 'record for people: how long'
+unlike "$err" 'left, RSS' 'record for people: no progress where there is no terminal'
+script -qec "$CTL record $pid -d 1s -o $T/tty.heap" /dev/null </dev/null >"$T/tty" 2>&1
+like "$(<"$T/tty")" '\[#+\.+\] 1s left, RSS [0-9.]+[KMG]? \(' 'record on a terminal: progress'
+
+# Each part has its own photograph: jemalloc and the C library keep some memory (tests/run/twice.t).
+# --- a series ---
+snapshot "$pid"
+ctl_ok 'a series' record "$pid" -d 2s --interval 200ms --keep 3 -o "$T/s.heap" --json
+is "$(json '.series | length')" 3 'a series: the newest three are kept'
+is "$(find "$T" -name 's.0*.heap' | sort | paste -sd' ')" "$(json '.series | join(" ")')" 'a series: and no others'
+ok 'a series: profiles' is_profile "$(json '.series[0]')"
+ok 'a series: with base and end' test -s "$T/s.base.heap" -a -s "$T/s.heap"
+assert_untouched "$pid" 'a series leaves it untouched'
+
+# --- a signal ends it early ---
+snapshot "$pid"
+for signal in INT TERM HUP; do
+	start_recording -d 300s --json
+	kill -"$signal" "$recorder"
+	wait "$recorder"
+	is "$?" 0 "SIG$signal: exit status 0"
+	is "$(json .early "$T/bg.out")" true "SIG$signal: said so"
+	ok "SIG$signal: the last profile is there" is_profile "$T/bg.heap"
+	is "$(active_of "$pid")" false "SIG$signal: profiling is off again"
+done
+assert_untouched "$pid" 'signals leave it untouched'
+
+# --- two at once ---
+snapshot "$pid"
+start_recording -d 300s
+ctl_fails 7 "by process $recorder" 'a second recording is refused' record "$pid" -d 1s -o "$T/second.heap"
+like "$err" "kill -TERM $recorder" 'a second recording: and says what to do'
+ctl_fails 7 "by process $recorder" 'undo of one that is at work is refused' undo "$pid"
+ctl_ok 'undo of all' undo --json
+is "$(json '.recordings[0] | [.pid, .state] | tostring')" "[$pid,\"recording\"]" 'undo of all: leaves it alone'
+is "$(active_of "$pid")" true 'two at once: the first goes on'
+kill -TERM "$recorder"
+wait "$recorder"
+is "$(active_of "$pid")" false 'two at once: and puts back'
+assert_untouched "$pid" 'two at once leave it untouched'
+
+# --- somebody else's ---
+snapshot "$pid"
+"$CTL" "${patient[@]}" activate "$pid" >/dev/null 2>&1
+ctl_fails 7 'somebody else' 'profiling that is on is not ours' record "$pid" -d 1s -o "$T/else.heap"
+is "$(find "$T" -name 'else*' | wc -l)" 0 'profiling that is on: no file is left'
+is "$(active_of "$pid")" true 'profiling that is on stays on'
+ctl_ok '--adopt' record "$pid" --adopt -d 300ms -o "$T/adopt.heap" --json
+is "$(json '[.adopted, .changed.prof.active] | tostring')" '[true,false]' '--adopt: said so'
+is "$(active_of "$pid")" true '--adopt leaves it on'
+"$CTL" "${patient[@]}" deactivate "$pid" >/dev/null 2>&1
+assert_untouched "$pid" 'nothing else was touched'
+
+# --- it is killed ---
+snapshot "$pid"
+start_recording -d 300s
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+is "$(active_of "$pid")" true 'killed: profiling is left on'
+ctl_ok 'undo of all' undo --json
+is "$(json '.recordings[0] | [.pid, .comm, .state, .changed.prof.active] | tostring')" "[$pid,\"leaky\",\"undone\",true]" \
+	'undo of all: put back'
+is "$(active_of "$pid")" false 'undo: profiling is off'
+ctl_ok 'undo again' undo "$pid" --json
+is "$(json '.recordings[0].state')" nothing 'undo again: there is nothing to put back'
+start_recording -d 300s
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+ctl_ok 'the next recording takes over' record "$pid" -d 300ms -o "$T/next.heap" --json
+is "$(json .changed.prof.active)" true 'the next recording: it was put back first'
+is "$(active_of "$pid")" false 'the next recording: off'
+assert_untouched "$pid" 'killed and undone, it is untouched'
+snapshot "$pid"
+tests/record-storm "$CTL" "$pid" "$T/board.$pid" "${KILLS:-25}" "$T" >"$T/storm" 2>"$T/storm.err"
+is "$?" 0 'killed at many moments: undo puts everything back' || diag "$(<"$T/storm.err")"
+diag "$(<"$T/storm")"
+assert_untouched "$pid" 'killed at many moments, it is untouched'
+
+# --- journals that are not ours ---
+snapshot "$pid"
+ln -s "$T/elsewhere" "/run/jeprof-ctl/$pid"
+ctl_fails 4 'not a file of jeprof-ctl' 'a link is not followed' record "$pid" -d 1s -o "$T/l.heap"
+ok 'a link is not followed: nothing was made' test ! -e "$T/elsewhere"
+ctl_ok 'undo ignores it' undo --json
+is "$(json '.recordings | length')" 0 'undo ignores it: no recording'
+rm "/run/jeprof-ctl/$pid"
+printf 'pid %d\nstart 1\nprogram 1\nrecorder 1\nprof.active false\nend 1\n' "$pid" >"/run/jeprof-ctl/$pid"
+chown 65534 "/run/jeprof-ctl/$pid"
+ctl_fails 4 'not a file of jeprof-ctl' 'another user'"'"'s file is none' record "$pid" -d 1s -o "$T/l.heap"
+rm "/run/jeprof-ctl/$pid"
+chmod 777 /run/jeprof-ctl
+ctl_fails 4 'others may write' 'a folder that others may write to is refused' record "$pid" -d 1s -o "$T/l.heap"
+chmod 700 /run/jeprof-ctl
+printf 'pid %d\nstart 1\nprogram 1\nrecorder 1\nprof.active false\nend 1\n' "$pid" >"/run/jeprof-ctl/$pid"
+ctl_ok 'a journal of a process that is gone' undo "$pid" --json
+is "$(json '.recordings[0].state')" ended 'a journal of a process that is gone: nothing is put back'
+printf 'pid %d\nstart' "$pid" >"/run/jeprof-ctl/$pid"
+ctl_ok 'a journal that was not written whole' undo "$pid" --json
+is "$(json '.recordings[0].state')" nothing 'a journal that was not written whole: nothing is put back'
+is "$(active_of "$pid")" false 'journals: nothing was changed'
+assert_untouched "$pid" 'journals: untouched'
+
+# --- no room ---
+snapshot "$pid"
+mkdir "$T/small" && mount -t tmpfs -o size=4k none "$T/small" && mounted+=("$T/small")
+ctl_fails 10 'No space' 'no room at the beginning' record "$pid" -d 1s -o "$T/small/x.heap"
+mount -o remount,size=300k "$T/small"
+start_recording -d 300s -o "$T/small/x.heap"
+dd if=/dev/zero of="$T/small/fill" bs=1k count=250 2>/dev/null
+kill -TERM "$recorder"
+wait "$recorder"
+is "$?" 10 'no room at the end: exit status 10'
+is "$(active_of "$pid")" false 'no room at the end: everything was put back'
+ok 'no room at the end: no half of a profile' test ! -e "$T/small/x.heap"
+assert_untouched "$pid" 'no room: untouched'
+
+# --- the target ends meanwhile ---
+start_recording -d 300s
+stop_target "$pid"
+wait "$recorder"
+is "$?" 9 'the target ends: exit status 9'
+like "$(<"$T/bg.err")" 'has ended' 'the target ends: said so'
+is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'the target ends: no journal is left'
+
+# --- thread_active_init is put back too ---
+MALLOC_CONF=$PROF,prof_thread_active_init:false start_victim leaky
+snapshot "$pid"
+ctl_ok 'prof.thread_active_init false' record "$pid" -d 300ms -o "$T/init.heap" --json
+is "$(json '.changed.prof | tostring')" '{"active":true,"thread_active_init":true}' 'prof.thread_active_init: changed'
+is "$("$CTL" "${patient[@]}" get "$pid" prof.thread_active_init -q)" false 'prof.thread_active_init: put back'
+assert_untouched "$pid" 'prof.thread_active_init: untouched'
+stop_target "$pid"
+
+# --- where it cannot be ---
+MALLOC_CONF=prof:false start_victim leaky
+snapshot "$pid"
+ctl_fails 6 'opt\.prof is false' 'without opt.prof' record "$pid" -d 1s -o "$T/no.heap"
+is "$(find "$T" -name 'no.*' | wc -l)" 0 'without opt.prof: no file'
+assert_untouched "$pid" 'without opt.prof: untouched'
+stop_target "$pid"
+ctl_fails 3 'no process' 'no such process' record 4194304 -d 1s
+
+# --- another user ---
+mkdir "$T/xdg" "$T/out.d" && chown 65534 "$T/xdg" "$T/out.d"
+wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+start_victim leaky
+snapshot "$pid"
+wrap=()
+XDG_RUNTIME_DIR=$T/xdg setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
+	"$CTL" "${patient[@]}" record "$pid" -d 300ms -o "$T/out.d/u.heap" >"$T/out" 2>"$T/err"
+is "$?" 0 'another user' || diag "$(<"$T/err")"
+is "$(stat -c '%u %a' "$T/xdg/jeprof-ctl")" '65534 700' 'another user: a folder of its own'
+ok 'another user: its profile' is_profile "$T/out.d/u.heap"
+assert_untouched "$pid" 'another user: untouched'
+stop_target "$pid"
+
+# --- a real one ---
+start_redis
+load_redis 5000
+snapshot "$pid"
+ctl_ok 'redis' record "$pid" -d 500ms -o "$T/redis.heap" --json
+ok 'redis: the last profile' is_profile "$T/redis.heap"
+is "$(active_of "$pid")" false 'redis: profiling is off again'
+assert_untouched "$pid" 'redis: untouched'
+
+done_testing
