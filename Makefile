@@ -17,7 +17,7 @@ ARCH := $(shell uname -m)
 
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.
 SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_%,$(wildcard $(l)/*.c)) $(wildcard $(l)/arch_$(ARCH).c))
-OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(B)/gen/web/page.o
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
 
@@ -86,6 +86,15 @@ $(B)/gen/profile/pprof.pb-c.o: $(B)/gen/profile/pprof.pb-c.h
 	$(say) CC $(@:.o=.c)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
+# The page of `report -f html`: put together from web/, and linked in as it is.
+$(B)/gen/web/page.html: $(wildcard web/*) Makefile
+	$(say) PAGE $@
+	$(Q)mkdir -p $(@D)
+	$(Q)web/assemble >$@
+$(B)/gen/web/page.o: $(B)/gen/web/page.html
+	$(say) LD $@
+	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o page.o page.html
+
 # An archive: a unit test gets the objects that it needs and no others.
 $(B)/tested.a: $(TESTED)
 	$(say) AR $@
@@ -150,7 +159,7 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf%,$(SRC))) \
-	$(B)/fuzz/gen/profile/pprof.pb-c.o
+	$(B)/fuzz/gen/profile/pprof.pb-c.o $(B)/gen/web/page.o
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
 	$(say) CLANG $<

@@ -12,6 +12,8 @@ static const struct profile_format_info formats[PROFILE_FORMATS] = {
 				   format_pprof },
 	[PROFILE_FORMAT_FOLDED] = { "folded", ".folded", "a line for each stack, for flamegraph.pl",
 				    false, format_folded },
+	[PROFILE_FORMAT_HTML] = { "html", ".html", "a page to look at it with, in one file", false,
+				  format_html },
 };
 
 const struct profile_format_info *profile_format_info(enum profile_format format)

@@ -64,5 +64,7 @@ int format_pprof(const struct profile *profile, const struct profile_format_opti
 		 FILE *out, struct err *err) __must_check;
 int format_folded(const struct profile *profile, const struct profile_format_options *options,
 		  FILE *out, struct err *err) __must_check;
+int format_html(const struct profile *profile, const struct profile_format_options *options,
+		FILE *out, struct err *err) __must_check;
 
 #endif

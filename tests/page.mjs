@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// page.mjs FILE EXPRESSION [FOLDER]: what a page of `report -f html` shows and does, as one
+// JSON document, for tests/run/html.t. EXPRESSION is what is searched for; pictures of the page
+// go to FOLDER.
+
+import { pathToFileURL } from 'node:url';
+import { Page } from './browser.mjs';
+
+const [, , file, expression, folder] = process.argv;
+const page = await Page.open(pathToFileURL(file).href);
+const seen = {};
+
+const CANVAS = '#flame .scroller';
+const ROW = 19;
+// The middle of the n-th row of the graph.
+const row = (n) => [640, n * ROW + ROW / 2];
+
+const text = (selector) => page.text(selector);
+const pressed = (selector) => page.get(`document.querySelector('${selector}').ariaPressed`);
+const path = () =>
+	page.get(`[...document.querySelectorAll('#path button')].map((b) => b.textContent)`);
+const search = async (what) => {
+	await page.get(`document.getElementById('search').value = ''`);
+	await page.key('/');
+	await page.type(what);
+	await page.key('Enter');
+	return text('#matched');
+};
+// How many colours the canvas of a view has, and how much of it is the page's own.
+const drawn = (view) =>
+	page.get(`(() => {
+		const canvas = document.querySelector('#${view} canvas');
+		const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+		const count = new Map();
+		for (let i = 0; i < data.length; i += 4) {
+			const colour = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
+			count.set(colour, (count.get(colour) ?? 0) + 1);
+		}
+		return { colours: count.size, most: Math.max(...count.values()) / (data.length / 4) };
+	})()`);
+const picture = async (name) => {
+	if (folder) await page.picture(`${folder}/${name}.png`);
+};
+
+async function facts() {
+	seen.title = await text('#title');
+	seen.total = await text('#total');
+	seen.facts = await text('#facts');
+	seen.builds = await text('#builds');
+	seen.legend = await text('#legend');
+	seen.types = await page.get(
+		`[...document.querySelectorAll('#types button')].map((b) => b.dataset.type)`,
+	);
+	seen.drawn = await drawn('flame');
+	await picture('flame-light');
+}
+
+async function zooms() {
+	await page.clickOn(CANVAS, ...row(1));
+	seen.clicked = { path: await path(), detail: await text('#detail') };
+	await page.key('Escape');
+	seen.whole = await path();
+	await page.key('ArrowDown');
+	seen.moved = await text('#detail');
+	await page.key('Enter');
+	seen.entered = await path();
+	await page.key('Backspace');
+	seen.left = await path();
+	await page.clickOn(CANVAS, ...row(2));
+	await page.clickOn('#back');
+	seen.button = await path();
+}
+
+async function searches() {
+	seen.matched = await search(expression);
+	seen.dimmed = await drawn('flame');
+	await picture('search');
+	seen.all = await search('.');
+	seen.none = await search('no function has this name');
+	seen.wrong = await search('(');
+	await search('');
+}
+
+async function inverts() {
+	await page.key('i');
+	seen.inverted = { pressed: await pressed('#invert'), all: await text('#detail') };
+	await page.key('ArrowDown');
+	seen.inverted.site = await text('#detail strong');
+	seen.inverted.matched = await search(expression);
+	await picture('inverted');
+	await search('');
+	await page.key('i');
+}
+
+async function hides() {
+	await search(expression);
+	await page.key('Home');
+	await page.key('ArrowDown');
+	const before = await text('#detail em');
+	await page.key('h');
+	seen.hidden = {
+		summary: await text('#modules summary'),
+		module: before,
+		total: await text('#total'),
+	};
+	await page.key('ArrowDown');
+	seen.hidden.next = await text('#detail em');
+	await page.key('H');
+	seen.hidden.after = await text('#modules summary');
+	await page.key('m');
+	await picture('modules');
+	await page.clickOn('#modules input');
+	seen.hidden.box = await text('#modules summary');
+	await page.clickOn('#modules input');
+	await page.key('m');
+	await search('');
+}
+
+async function switches() {
+	seen.units = [];
+	for (let i = 0; i < seen.types.length; i++) {
+		seen.units.push(await text('#total'));
+		await page.key('u');
+	}
+	const background = () => page.get('getComputedStyle(document.body).backgroundColor');
+	seen.themes = [await background()];
+	await page.key('t');
+	seen.themes.push(await background());
+	await picture('flame-dark');
+	await page.clickOn('#theme');
+	seen.themes.push(await background());
+	await page.prefer(true);
+	await page.send('Page.reload');
+	await new Promise((resolve) => {
+		page.loaded = resolve;
+	});
+	await page.settle();
+	seen.themes.push(await background());
+}
+
+async function tables() {
+	const cells = (at) =>
+		page.get(
+			`[...document.querySelectorAll('#table .row')[${at}].children].map((c) => c.textContent)`,
+		);
+	await page.key('2');
+	seen.rows = await page.get(
+		`Number(document.querySelector('#table .scroller').ariaRowCount ?? document.querySelector('#table .scroller').getAttribute('aria-rowcount')) - 1`,
+	);
+	seen.first = await cells(0);
+	await picture('table-dark');
+	await page.clickOn('#table [data-column="name"]');
+	seen.byName = await cells(0);
+	await page.clickOn('#table [data-column="name"]');
+	seen.byNameDown = await cells(0);
+	await page.clickOn('#table [data-column="cum"]');
+	seen.byCum = await cells(0);
+	await page.clickOn('#table .row .name');
+	seen.picked = await text('#matched');
+	await search('');
+}
+
+async function maps() {
+	await page.key('3');
+	seen.map = await drawn('map');
+	await picture('map-dark');
+	await page.clickOn('#map .scroller', 100, 60);
+	seen.mapped = await text('#map-path');
+	await picture('map-module');
+	await page.key('Escape');
+	seen.unmapped = await text('#map-path');
+	await page.key('1');
+}
+
+async function helps() {
+	const open = () => page.get(`document.getElementById('help').open`);
+	await page.key('?');
+	seen.help = [await open(), await text('#help')];
+	await picture('help');
+	await page.key('Escape');
+	seen.help.push(await open());
+}
+
+for (const part of [facts, zooms, searches, inverts, hides, switches, tables, maps, helps]) {
+	const before = page.complaints.length;
+	try {
+		await part();
+	} catch (error) {
+		page.complaints.push(`${part.name}: ${error.message}`);
+	}
+	if (page.complaints.length > before) page.complaints.push(`... in ${part.name}()`);
+}
+seen.complaints = page.complaints;
+seen.requests = [...new Set(page.requests)].filter((url) => url !== pathToFileURL(file).href);
+seen.images = await page.get('document.images.length');
+await page.close();
+console.log(JSON.stringify(seen));

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/format_private.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "tests/unit/made_profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct made_stack three[] = {
+	{ "main;work+inlined;malloc", 2, 100.5, 0, 0 },
+	{ "main;work+inlined;deeper", 1, 50, 0, 0 },
+	{ "main", 1, 1e12, 0, 0 },
+};
+
+/* The page of a profile; the caller frees it. */
+static char *page_of(const struct profile *profile, const char *title)
+{
+	const struct profile_format_options options = { .title = title };
+	char *page = NULL;
+	size_t len;
+	FILE *out = open_memstream(&page, &len);
+	struct err err;
+
+	assert_non_null(out);
+	assert_int_equal(format_html(profile, &options, out, &err), 0);
+	assert_int_equal(fclose(out), 0);
+	return page;
+}
+
+/* What lies in the page as JSON, and that it ends where it should. */
+static struct json_object *data_in(const char *page)
+{
+	static const char start[] = "<script type=\"application/json\" id=\"data\">";
+	const char *at = strstr(page, start), *end;
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct json_object *doc;
+
+	assert_non_null(at);
+	at += sizeof(start) - 1;
+	end = strstr(at, "</script>");
+	assert_non_null(end);
+	text = strndup(at, (size_t)(end - at));
+	assert_null(strchr(text, '<'));
+	doc = json_tokener_parse(text);
+	assert_non_null(doc);
+	return doc;
+}
+
+/* The member at a path, as compact JSON. */
+static const char *member(struct json_object *doc, const char *pointer)
+{
+	struct json_object *value;
+
+	assert_int_equal(json_pointer_get(doc, pointer, &value), 0);
+	return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
+}
+
+static void test_functions(void **state)
+{
+	struct made_profile *m = made_profile(three, 3);
+	_cleanup_(cleanup_free) char *page = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+
+	(void)state;
+	m->addresses[3].mapping = PROFILE_NONE;
+	m->functions[1].file = NULL;
+	page = page_of(&m->profile, NULL);
+	doc = data_in(page);
+	assert_string_equal(member(doc, "/functions/name"),
+			    "[\"malloc\",\"inlined\",\"work\",\"main\",\"deeper\"]");
+	assert_string_equal(member(doc, "/functions/module"), "[0,0,0,0,1]");
+	assert_string_equal(member(doc, "/functions/file"), "[0,-1,0,0,0]");
+	assert_string_equal(member(doc, "/files"), "[\"made.c\"]");
+	assert_string_equal(member(doc, "/modules/0"),
+			    "{\"name\":\"made\",\"path\":\"\\/usr\\/bin\\/made\","
+			    "\"build_id\":\"0123456789abcdef\"}");
+	assert_string_equal(member(doc, "/modules/1/name"), "\"[unknown]\"");
+	made_free(m);
+}
+
+static void test_stacks(void **state)
+{
+	struct made_profile *m = made_profile(three, 3);
+	_cleanup_(cleanup_free) char *page = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+
+	(void)state;
+	m->stacks[0].variance[PROFILE_INUSE_SPACE] = 4;
+	page = page_of(&m->profile, NULL);
+	doc = data_in(page);
+	assert_string_equal(member(doc, "/stacks/depth"), "[1,3,4]");
+	assert_string_equal(member(doc, "/stacks/shared"), "[0,1,3]");
+	assert_string_equal(member(doc, "/stacks/functions"), "[3,2,1,4]");
+	assert_string_equal(member(doc, "/values"), "{\"inuse_objects\":[1,2,1],"
+						    "\"inuse_space\":[1e+12,100.5,50]}");
+	assert_string_equal(member(doc, "/variances/inuse_space"), "[0,4,0]");
+	made_free(m);
+}
+
+static void test_facts(void **state)
+{
+	static const struct made_stack some[] = { { "main", 1, 2, 3, 4 }, { "work", 1, -2, 3, 4 } };
+	struct made_profile *m = made_profile(some, 2);
+	_cleanup_(cleanup_free) char *page = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+
+	(void)state;
+	m->profile.facts.version = "5.3.0";
+	m->profile.facts.time_ns = 1700000000123456789;
+	page = page_of(&m->profile, "two dumps");
+	doc = data_in(page);
+	assert_string_equal(member(doc, "/facts"),
+			    "{\"title\":\"two dumps\",\"comm\":\"made\",\"host\":null,"
+			    "\"version\":\"5.3.0\",\"pid\":42,\"time_ms\":1700000000123,"
+			    "\"duration_ms\":0,\"period\":524288,\"difference\":true}");
+	assert_string_equal(member(doc, "/values/alloc_space"), "[4,4]");
+	assert_string_equal(member(doc, "/values/inuse_space"), "[2,-2]");
+	made_free(m);
+}
+
+/* The frame of the page is the same whatever is in it, so its policy fits. */
+static void test_hostile(void **state)
+{
+	static const char name[] = "</script><img src=x onerror=alert(1)>\xff\xe2\x80\xa8\"\\<!--";
+	static const struct made_stack some[] = { { name, 1, 2, 0, 0 } };
+	struct made_profile *m = made_profile(some, 1);
+	_cleanup_(cleanup_free) char *page = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+	struct json_object *value;
+
+	(void)state;
+	m->mapping.path = "/tmp/<b>\n\x1b[31m";
+	m->profile.facts.comm = "</title><!--";
+	page = page_of(&m->profile, NULL);
+	doc = data_in(page);
+	assert_int_equal(json_pointer_get(doc, "/functions/name/0", &value), 0);
+	assert_string_equal(json_object_get_string(value),
+			    "</script><img src=x onerror=alert(1)>\\xff\\xe2\\x80\\xa8\"\\<!--");
+	assert_int_equal(json_pointer_get(doc, "/modules/0/path", &value), 0);
+	assert_string_equal(json_object_get_string(value), "/tmp/<b>\\x0a\\x1b[31m");
+	assert_int_equal(json_pointer_get(doc, "/facts/comm", &value), 0);
+	assert_string_equal(json_object_get_string(value), "</title><!--");
+	assert_non_null(strstr(page, "Content-Security-Policy"));
+	assert_null(strstr(page, "<img"));
+	assert_non_null(strstr(page, "</script>\n</body>\n</html>\n"));
+	made_free(m);
+}
+
+static void test_empty(void **state)
+{
+	struct made_profile *m = made_profile(NULL, 0);
+	_cleanup_(cleanup_free) char *page = page_of(&m->profile, NULL);
+	_cleanup_(json_close) struct json_object *doc = data_in(page);
+
+	(void)state;
+	assert_string_equal(member(doc, "/stacks"),
+			    "{\"depth\":[],\"shared\":[],\"functions\":[]}");
+	assert_string_equal(member(doc, "/values/inuse_space"), "[]");
+	made_free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_facts),	  cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_empty),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

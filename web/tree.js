@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stacks merged into a tree: node 0 is the whole, and a parent comes before its children.
+
+// Finds the child of a parent by its frame: open addressing over two numbers, since a Map
+// would want an object or a string for the two.
+class Children {
+	constructor() {
+		this.slots = new Int32Array(1 << 12).fill(-1);
+		this.frame = new Int32Array(1 << 11);
+		this.parent = new Int32Array(1 << 11);
+		this.frame[0] = -1;
+		this.parent[0] = -1;
+		this.n = 1;
+	}
+
+	slotOf(parent, frame) {
+		const mask = this.slots.length - 1;
+		let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame, 0x85ebca6b)) & mask;
+		for (;;) {
+			const node = this.slots[slot];
+			if (node < 0 || (this.parent[node] === parent && this.frame[node] === frame)) return slot;
+			slot = (slot + 1) & mask;
+		}
+	}
+
+	grow() {
+		const larger = (old) => {
+			const array = new Int32Array(old.length * 2);
+			array.set(old);
+			return array;
+		};
+		this.frame = larger(this.frame);
+		this.parent = larger(this.parent);
+		this.slots = new Int32Array(this.slots.length * 2).fill(-1);
+		for (let i = 1; i < this.n; i++) this.slots[this.slotOf(this.parent[i], this.frame[i])] = i;
+	}
+
+	get(parent, frame) {
+		const slot = this.slotOf(parent, frame);
+		if (this.slots[slot] >= 0) return this.slots[slot];
+		const node = this.n++;
+		this.slots[slot] = node;
+		this.parent[node] = parent;
+		this.frame[node] = frame;
+		if (this.n === this.parent.length) this.grow();
+		return node;
+	}
+}
+
+// kids[first[i]] ... kids[first[i + 1] - 1] are the children of node i.
+function listChildren(parent, n) {
+	const first = new Uint32Array(n + 1);
+	for (let i = 1; i < n; i++) first[parent[i] + 1]++;
+	for (let i = 0; i < n; i++) first[i + 1] += first[i];
+	const next = first.slice();
+	const kids = new Uint32Array(n);
+	for (let i = 1; i < n; i++) kids[next[parent[i]]++] = i;
+	return { first, kids };
+}
+
+/**
+ * Merge the stacks, from the outermost call or, inverted, from the allocation site. The calls
+ * of hidden modules (a flag for each module) are left out: their callers stand for them.
+ */
+export function buildTree(profile, inverted, hidden) {
+	const children = new Children();
+	const { start, path, frameModule } = profile;
+	const end = new Uint32Array(profile.nStacks);
+	for (let i = 0; i < profile.nStacks; i++) {
+		let node = 0;
+		for (let k = start[i]; k < start[i + 1]; k++) {
+			const frame = path[inverted ? start[i] + start[i + 1] - 1 - k : k];
+			if (!hidden[frameModule[frame]]) node = children.get(node, frame);
+		}
+		end[i] = node;
+	}
+	const n = children.n;
+	const parent = children.parent.slice(0, n);
+	return {
+		n,
+		parent,
+		frame: children.frame.slice(0, n),
+		end,
+		inverted,
+		...listChildren(parent, n),
+	};
+}
+
+/** For each node: the sum of its stacks, of their amounts whatever their sign, and of their variances. */
+export function sumTree(tree, counts) {
+	const net = new Float64Array(tree.n);
+	const size = new Float64Array(tree.n);
+	const variance = new Float64Array(tree.n);
+	for (let i = 0; i < tree.end.length; i++) {
+		net[tree.end[i]] += counts.value[i];
+		size[tree.end[i]] += Math.abs(counts.value[i]);
+		variance[tree.end[i]] += counts.variance[i];
+	}
+	for (let i = tree.n - 1; i > 0; i--) {
+		net[tree.parent[i]] += net[i];
+		size[tree.parent[i]] += size[i];
+		variance[tree.parent[i]] += variance[i];
+	}
+	return { net, size, variance, sorted: new Uint8Array(tree.n) };
+}
+
+/** The children of a node, the largest first. They are put in order when they are first wanted. */
+export function childrenOf(tree, sums, node) {
+	const kids = tree.kids.subarray(tree.first[node], tree.first[node + 1]);
+	if (!sums.sorted[node]) {
+		kids.sort((a, b) => sums.size[b] - sums.size[a] || a - b);
+		sums.sorted[node] = 1;
+	}
+	return kids;
+}
+
+/** What lies in or under a node whose frame is marked; nothing is counted twice. */
+export function sumMatched(tree, sums, marked) {
+	const covered = new Uint8Array(tree.n);
+	let net = 0;
+	let size = 0;
+	let variance = 0;
+	for (let i = 1; i < tree.n; i++) {
+		covered[i] = covered[tree.parent[i]];
+		if (covered[i] || !marked[tree.frame[i]]) continue;
+		covered[i] = 1;
+		net += sums.net[i];
+		size += sums.size[i];
+		variance += sums.variance[i];
+	}
+	return { net, size, error: Math.sqrt(variance) };
+}
+
+/** The nodes from node 0 to `node`, both included. */
+export function pathTo(tree, node) {
+	const path = [];
+	for (let i = node; i >= 0; i = tree.parent[i]) path.push(i);
+	return path.reverse();
+}
+
+/**
+ * Per frame: flat (it allocated itself) and cum (it or what it called), each stack counted
+ * once however often the frame is in it.
+ */
+export function sumFrames(profile, counts, hidden) {
+	const fields = ['flat', 'flatSize', 'flatVariance', 'cum', 'cumSize', 'cumVariance'];
+	const sums = Object.fromEntries(fields.map((name) => [name, new Float64Array(profile.nFrames)]));
+	const seen = new Int32Array(profile.nFrames).fill(-1);
+	for (let i = 0; i < profile.nStacks; i++) {
+		const value = counts.value[i];
+		let innermost = true;
+		for (let k = profile.start[i + 1] - 1; k >= profile.start[i]; k--) {
+			const frame = profile.path[k];
+			if (hidden[profile.frameModule[frame]]) continue;
+			if (innermost) {
+				sums.flat[frame] += value;
+				sums.flatSize[frame] += Math.abs(value);
+				sums.flatVariance[frame] += counts.variance[i];
+				innermost = false;
+			}
+			if (seen[frame] === i) continue;
+			seen[frame] = i;
+			sums.cum[frame] += value;
+			sums.cumSize[frame] += Math.abs(value);
+			sums.cumVariance[frame] += counts.variance[i];
+		}
+	}
+	return { ...sums, seen };
+}
