@@ -85,6 +85,15 @@ end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
 ok 'a tracer: the same without' same
 
+# Code of a file that the process has a copy of, as where a debugger or a probe wrote to it.
+export PHOTO_CODE=1
+snapshot "$pid"
+ok 'code: the same before' same
+order 'm = [l for l in open("/proc/self/maps") if "r-xp" in l and "/libc.so" in l][0]'
+order 'at = int(m.split("-")[0], 16); f = open("/proc/self/mem", "r+b", 0); f.seek(at); x = f.read(1); f.seek(at); f.write(x); f.close()'
+ok 'code: a copy of it is noticed' differs
+unset PHOTO_CODE
+
 # A victim that stands still, and one that counted something.
 start_victim idle
 snapshot "$pid"
