@@ -170,6 +170,20 @@ static int match_name(void *ctx, const char *name, const struct symbol *sym)
 	return f->failed;
 }
 
+/* Of those from `first` on, all of one image: where some have fellows the others are none. */
+static void drop_pretenders(struct found *f, size_t first)
+{
+	bool fellows[FOUND_MAX], any = false;
+	size_t kept = first;
+
+	for (size_t i = first; i < f->n; i++)
+		any |= fellows[i] = jemalloc_has_fellows(&f->v[i]);
+	for (size_t i = first; i < f->n; i++)
+		if (!any || fellows[i])
+			f->v[kept++] = f->v[i];
+	f->n = kept;
+}
+
 static int search_image(struct found *f, struct image *img, struct err *err)
 {
 	size_t before = f->n, kept = f->n;
@@ -183,6 +197,8 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 		if (jemalloc_is_genuine(&f->v[i]))
 			f->v[kept++] = f->v[i];
 	f->n = kept;
+	if (kept - before > 1)
+		drop_pretenders(f, before);
 	for (size_t i = before; i < f->n; i++)
 		jemalloc_describe(&f->v[i], f->pid, f->n - before == 1, NULL);
 	return 0;

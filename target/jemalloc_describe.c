@@ -133,6 +133,18 @@ bool jemalloc_is_genuine(const struct jemalloc *je)
 	       jemalloc_has_mark(je->image);
 }
 
+bool jemalloc_has_fellows(const struct jemalloc *je)
+{
+	static const char *const names[] = { "mallctlbymib", "mallctlnametomib",
+					     "malloc_stats_print" };
+	struct symbol sym;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (find_prefixed(je, je->prefix, "", names[i], STT_FUNC, &sym))
+			return true;
+	return false;
+}
+
 /* The build tells its prefix in the name of its variable, if it has one of its own. */
 static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			    uint64_t addr)

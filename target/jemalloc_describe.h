@@ -16,6 +16,12 @@ bool jemalloc_has_mark(struct image *img);
 bool jemalloc_is_genuine(const struct jemalloc *je);
 
 /*
+ * Has its prefix other functions that every jemalloc has? A program's own call_mallctl has
+ * none; nor has a jemalloc's from which the linker dropped what nobody calls.
+ */
+bool jemalloc_has_fellows(const struct jemalloc *je);
+
+/*
  * Fill in the rest. `alone`: it is the only one of its image. `scan` is of the
  * image, if it was opened already, else NULL.
  */

@@ -47,6 +47,16 @@ works rjem static _rjem_
 start_victim busy-rjem 2
 works busy-rjem static _rjem_
 
+# A function of the program's own has such a name too.
+mkfifo "$T/orders"
+start_victim dumper-je "$T/orders"
+ok 'a function called like it: is there' eval 'nm "$VICTIMS/dumper-je" | grep -q " t find_mallctl$"'
+snapshot "$pid"
+ctl_ok 'a function called like it: status' status "$pid" --json
+is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" je_ 'a function called like it: is not taken for it'
+assert_untouched "$pid" 'a function called like it: untouched'
+stop_target "$pid"
+
 # The program's file is gone: the image is still there to be read.
 cp "$VICTIMS/idle-rjem" "$T/gone"
 start_victim "$T/gone" 2

@@ -173,3 +173,38 @@ $(V_DIR)/leaky: tests/target/leaky.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc
+
+# --- dumper: writes profiles of itself. Linked with jemalloc in each way, with symbols and not;
+# in the static ones the program's own malloc is the C library's, or jemalloc would look at
+# stacks before that can be done. In dumper-hidden nothing leads to prof_dump: the call that
+# makes the file is somewhere else.
+
+D_STATIC := $(addprefix $(V_DIR)/dumper-,static static-pie)
+D_TWINS := $(addprefix $(V_DIR)/dumper-,je rjem) $(D_STATIC)
+victims: $(V_DIR)/dumper $(V_DIR)/dumper-plain $(D_TWINS) $(D_TWINS:=.stripped) \
+	$(V_DIR)/dumper-hidden.stripped
+D_WHOLE = -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(V_STATIC_LIBS)
+
+$(V_DIR)/dumper: tests/target/dumper.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+$(V_DIR)/dumper-plain: tests/target/dumper.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD)
+$(V_DIR)/dumper-rjem: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/librjem.a
+	$(say) LD $@
+	$(Q)$(V_BUILD) $(D_WHOLE)
+$(V_DIR)/dumper-je: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/libje.a
+	$(say) LD $@
+	$(Q)$(V_BUILD) $(D_WHOLE)
+$(D_STATIC): $(V_DIR)/dumper-%: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/libje.a
+	$(say) LD $@
+	$(Q)$(V_BUILD) -$* $(D_WHOLE)
+$(V_DIR)/dumper-hidden: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/librjem.a
+	$(say) LD $@
+	$(Q)$(V_BUILD) -DHIDE_CREAT -Wl,--wrap=creat $(D_WHOLE)
+$(V_DIR)/dumper%.stripped: $(V_DIR)/dumper%
+	$(say) STRIP $@
+	$(Q)strip -s -o $@ $<
