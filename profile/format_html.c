@@ -102,6 +102,24 @@ static void put_module(const struct profile_mapping *m, FILE *out)
 	fputs("}", out);
 }
 
+/* Sets each function's module. True when some function is in none, that is in `unknown`. */
+static bool find_modules(struct html_data *d, uint32_t unknown)
+{
+	const struct profile *p = d->profile;
+	bool found = false;
+
+	for (size_t i = 0; i < p->symbols->n_functions; i++) {
+		uint32_t m = d->mapping[i];
+
+		d->module[i] = unknown;
+		if (m == PROFILE_NONE)
+			found = true;
+		else
+			d->module[i] = index_find(&d->modules, key_of(p->mappings[m].path));
+	}
+	return found;
+}
+
 /* The files that functions are in, by address, and at the end what is in none. */
 static int put_modules(struct html_data *d, FILE *out, struct err *err)
 {
@@ -125,15 +143,11 @@ static int put_modules(struct html_data *d, FILE *out, struct err *err)
 		if (!index_add(&d->modules, key, n++))
 			return err_set(err, ERR_FAILED, "no memory for %u modules", n);
 	}
-	put_comma(n, out);
-	fputs("{\"name\":\"[unknown]\",\"path\":\"\",\"build_id\":null}],\n", out);
-	for (size_t i = 0; i < p->symbols->n_functions; i++) {
-		uint32_t m = d->mapping[i];
-
-		d->module[i] = m == PROFILE_NONE
-				       ? n
-				       : index_find(&d->modules, key_of(p->mappings[m].path));
+	if (find_modules(d, n)) {
+		put_comma(n, out);
+		fputs("{\"name\":\"[unknown]\",\"path\":\"\",\"build_id\":null}", out);
 	}
+	fputs("],\n", out);
 	return 0;
 }
 

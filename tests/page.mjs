@@ -20,7 +20,9 @@ const pressed = (selector) => page.get(`document.querySelector('${selector}').ar
 const path = () =>
 	page.get(`[...document.querySelectorAll('#path button')].map((b) => b.textContent)`);
 const search = async (what) => {
-	await page.get(`document.getElementById('search').value = ''`);
+	await page.key('/');
+	await page.key('Escape');
+	if (!what) return;
 	await page.key('/');
 	await page.type(what);
 	await page.key('Enter');
@@ -30,7 +32,10 @@ const search = async (what) => {
 const drawn = (view) =>
 	page.get(`(() => {
 		const canvas = document.querySelector('#${view} canvas');
-		const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+		const copy = new OffscreenCanvas(canvas.width, canvas.height);
+		const context = copy.getContext('2d', { willReadFrequently: true });
+		context.drawImage(canvas, 0, 0);
+		const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
 		const count = new Map();
 		for (let i = 0; i < data.length; i += 4) {
 			const colour = (data[i] << 16) | (data[i + 1] << 8) | data[i + 2];
@@ -78,7 +83,7 @@ async function searches() {
 	seen.all = await search('.');
 	seen.none = await search('no function has this name');
 	seen.wrong = await search('(');
-	await search('');
+	await search(null);
 }
 
 async function inverts() {
@@ -88,7 +93,7 @@ async function inverts() {
 	seen.inverted.site = await text('#detail strong');
 	seen.inverted.matched = await search(expression);
 	await picture('inverted');
-	await search('');
+	await search(null);
 	await page.key('i');
 }
 
@@ -113,7 +118,7 @@ async function hides() {
 	seen.hidden.box = await text('#modules summary');
 	await page.clickOn('#modules input');
 	await page.key('m');
-	await search('');
+	await search(null);
 }
 
 async function switches() {
@@ -157,7 +162,7 @@ async function tables() {
 	seen.byCum = await cells(0);
 	await page.clickOn('#table .row .name');
 	seen.picked = await text('#matched');
-	await search('');
+	await search(null);
 }
 
 async function maps() {

@@ -14,7 +14,7 @@ const KEYS = [
 	['1 2 3', 'flame graph, table, modules'],
 	['u', 'bytes, objects (and those allocated, where they were counted)'],
 	['i', 'invert: begin at the allocation sites'],
-	['/', 'search (an expression in lower case finds upper case too)'],
+	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
 	['m', 'choose the modules whose calls are shown'],
 	['h  H', "hide the selected box's module; show all again"],
 	['\u2190 \u2192 \u2191 \u2193', 'move between boxes, rows, areas'],
@@ -40,6 +40,7 @@ let tree;
 let sums;
 let ranks;
 let selectedFrame = -1;
+const stale = new Set();
 
 // --- what a frame is called, and what it amounts to ---
 
@@ -193,36 +194,49 @@ function mapModules(rows) {
 	return [...modules.values()].sort(bySize);
 }
 
+const painters = {
+	flame: () =>
+		flame.show({
+			tree,
+			sums,
+			marked: state.marked,
+			colours,
+			name: nodeName,
+			colour: (node) => colourOf(tree.frame[node], sums.net[node], sums.size[node]),
+		}),
+	table: () =>
+		table.show({
+			profile,
+			rows: sumFrames(profile, counts(), state.hidden),
+			type: state.type,
+			marked: state.marked,
+			size: counts().size,
+			frameName: nameOf,
+			frameModule: moduleOf,
+		}),
+	map: () =>
+		map.show({
+			modules: mapModules(sumFrames(profile, counts(), state.hidden)),
+			marked: state.marked,
+			colours,
+			colour: (area) => colourOf(area.frame, area.net, area.size),
+			label: (area) => `${area.name}  ${amount(area.net, state.type, signed)}`,
+		}),
+};
+
+// What cannot be seen is not worked out before it is.
+function paint() {
+	if (stale.delete(state.view)) painters[state.view]();
+}
+
 function refresh() {
-	const rows = sumFrames(profile, counts(), state.hidden);
-	const { marked, type } = state;
-	flame.show({
-		tree,
-		sums,
-		marked,
-		colours,
-		name: nodeName,
-		colour: (node) => colourOf(tree.frame[node], sums.net[node], sums.size[node]),
-	});
-	table.show({
-		profile,
-		rows,
-		type,
-		marked,
-		size: counts().size,
-		frameName: nameOf,
-		frameModule: moduleOf,
-	});
-	map.show({
-		modules: mapModules(rows),
-		marked,
-		colours,
-		colour: (area) => colourOf(area.frame, area.net, area.size),
-		label: (area) => `${area.name}  ${amount(area.net, type, signed)}`,
-	});
+	for (const view of Object.keys(painters)) stale.add(view);
+	painters.flame();
+	stale.delete('flame');
+	paint();
 	showPath(flame.zoomed);
 	selectNode(flame.selected);
-	showTotal(profile, type);
+	showTotal(profile, state.type);
 	showLegend();
 }
 
@@ -256,6 +270,7 @@ function showView(name) {
 	byId('back').disabled =
 		name === 'map' ? map.zoomed === null : name === 'table' || flame.zoomed === 0;
 	showTip(null);
+	paint();
 }
 
 function rebuild() {
@@ -412,6 +427,10 @@ function onKey(event) {
 	if (event.ctrlKey || event.altKey || event.metaKey || byId('help').open) return;
 	if (event.target.id === 'search') {
 		if (event.key !== 'Escape' && event.key !== 'Enter') return;
+		if (event.key === 'Escape') {
+			event.target.value = '';
+			search();
+		}
 		byId(state.view).querySelector('.scroller').focus();
 	} else if (event.key === 'Escape' && byId('modules').open) byId('modules').open = false;
 	else if (Object.hasOwn(commands, event.key)) commands[event.key]();

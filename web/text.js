@@ -43,8 +43,8 @@ export function error(value, type) {
 	return value > 0 ? `\u00b1${type.bytes ? bytes(value) : whole.format(value)}` : '';
 }
 
-/** At most n characters of a name. */
+/** At most n characters of a name; none when they would say nothing. */
 export function shorten(name, n) {
 	if (name.length <= n) return name;
-	return n < 2 ? '' : `${name.slice(0, n - 1)}\u2026`;
+	return n < 4 ? '' : `${name.slice(0, n - 1)}\u2026`;
 }

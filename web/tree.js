@@ -15,7 +15,8 @@ class Children {
 
 	slotOf(parent, frame) {
 		const mask = this.slots.length - 1;
-		let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(frame, 0x85ebca6b)) & mask;
+		const mixed = Math.imul(parent ^ Math.imul(frame, 0x85ebca6b), 0x9e3779b1);
+		let slot = (mixed ^ (mixed >>> 15)) & mask;
 		for (;;) {
 			const node = this.slots[slot];
 			if (node < 0 || (this.parent[node] === parent && this.frame[node] === frame)) return slot;

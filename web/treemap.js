@@ -110,6 +110,7 @@ export class TreemapView {
 			const inside = squarify(m.frames, m.x, m.y + bar, m.w - 1, m.h - bar - 1);
 			return inside.map((area) => ({ ...area, module: m.module }));
 		});
+		this.hovered = null;
 		this.soon();
 	}
 
@@ -165,7 +166,7 @@ export class TreemapView {
 		context.fillRect(area.x, area.y, w, h);
 		context.globalAlpha = 1;
 		const name = shorten(area.name, Math.floor((w - 8) / letter));
-		if (h < 14 || name.length < 3) return;
+		if (h < 14 || !name) return;
 		context.fillStyle = dimmed ? this.world.colours.faint : ink;
 		context.fillText(name, area.x + 4, area.y + 9);
 		const size = label(area).slice(area.name.length).trim();
