@@ -17,7 +17,8 @@ ARCH := $(shell uname -m)
 
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.
 SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_%,$(wildcard $(l)/*.c)) $(wildcard $(l)/arch_$(ARCH).c))
-OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(B)/gen/web/page.o
+EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
 
@@ -95,6 +96,12 @@ $(B)/gen/web/page.o: $(B)/gen/web/page.html
 	$(say) LD $@
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o page.o page.html
 
+# The script of `report -f svg`.
+$(B)/gen/web/svg.o: web/svg.js Makefile
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)cd $(<D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o $(abspath $@) $(<F)
+
 # An archive: a unit test gets the objects that it needs and no others.
 $(B)/tested.a: $(TESTED)
 	$(say) AR $@
@@ -159,14 +166,14 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf%,$(SRC))) \
-	$(B)/fuzz/gen/profile/pprof.pb-c.o $(B)/gen/web/page.o
+	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<
 
-$(FUZZED): | $(GENERATED)
+$(filter $(B)/fuzz/%,$(FUZZED)): | $(GENERATED)
 $(B)/fuzz/gen/%.o: $(GENERATED)
 	$(say) CLANG $@
 	$(Q)mkdir -p $(@D)

@@ -14,6 +14,7 @@ static const struct profile_format_info formats[PROFILE_FORMATS] = {
 				    false, format_folded },
 	[PROFILE_FORMAT_HTML] = { "html", ".html", "a page to look at it with, in one file", false,
 				  format_html },
+	[PROFILE_FORMAT_SVG] = { "svg", ".svg", "a flame graph, for a browser", false, format_svg },
 };
 
 const struct profile_format_info *profile_format_info(enum profile_format format)

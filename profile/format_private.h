@@ -66,5 +66,7 @@ int format_folded(const struct profile *profile, const struct profile_format_opt
 		  FILE *out, struct err *err) __must_check;
 int format_html(const struct profile *profile, const struct profile_format_options *options,
 		FILE *out, struct err *err) __must_check;
+int format_svg(const struct profile *profile, const struct profile_format_options *options,
+	       FILE *out, struct err *err) __must_check;
 
 #endif

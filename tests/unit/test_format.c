@@ -106,6 +106,59 @@ static void test_hostile_folded(void **state)
 	free(name);
 }
 
+static size_t count(const char *text, const char *part)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		n++;
+	return n;
+}
+
+static void test_svg(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{ "main;b;malloc", 1, 3 << 20, 0, 0 },
+		{ "main;a;c;malloc", 2, 1 << 20, 0, 0 },
+		{ "main;shrank", -2, -(1 << 20), 0, 0 },
+		{ "main;small;smaller", 1, 1000, 0, 0 },
+	};
+	char *text = written(stacks, N(stacks), PROFILE_FORMAT_SVG, &space);
+
+	(void)state;
+	assert_int_equal(count(text, "<g class=\"f\">"), 5);
+	assert_non_null(strstr(text, "made: inuse_space 4.0M</text>"));
+	assert_non_null(strstr(text, "pid 42, one sample in 512K, 1970-01-01 00:00:00 UTC"));
+	assert_non_null(strstr(text, "<title>b\n3.0M (74.98 %)</title>"));
+	assert_non_null(strstr(text, ">2 frames below 0.1 % are left out<"));
+	assert_null(strstr(text, "shrank"));
+	free(text);
+	text = written(stacks, 0, PROFILE_FORMAT_SVG, &space);
+	assert_int_equal(count(text, "<g class=\"f\">"), 0);
+	assert_non_null(strstr(text, "inuse_space 0"));
+	free(text);
+}
+
+static void test_hostile_svg(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{ "</title></svg><script>x()</script>&\"]]>\xc3\xa9\xff;main", 1, 5, 0, 0 }
+	};
+	struct profile_format_options options = space;
+	char *text;
+
+	(void)state;
+	options.title = "<b>&";
+	text = written(stacks, N(stacks), PROFILE_FORMAT_SVG, &options);
+	assert_int_equal(count(text, "<script>"), 1);
+	assert_int_equal(count(text, "]]>"), 1);
+	assert_non_null(strstr(text,
+			       "&lt;/title&gt;&lt;/svg&gt;&lt;script&gt;x()&lt;/script&gt;&amp;"
+			       "&quot;]]&gt;\xc3\xa9\\xff\n"));
+	assert_non_null(strstr(text, ">&lt;b&gt;&amp;: inuse_space 5<"));
+	free(text);
+}
+
 static void test_full(void **state)
 {
 	static const struct made_stack stacks[] = { { "a", 1, 5, 0, 0 } };
@@ -130,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),	 cmocka_unit_test(test_folded),
 		cmocka_unit_test(test_rounding), cmocka_unit_test(test_hostile_folded),
+		cmocka_unit_test(test_svg),	 cmocka_unit_test(test_hostile_svg),
 		cmocka_unit_test(test_full),
 	};
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hover, zoom and search of the flame graph that it stands in; without it the graph is still one.
+
+(() => {
+	const svg = document.documentElement;
+	const width = svg.viewBox.baseVal.width;
+	const status = document.getElementById('status');
+	const reset = document.getElementById('reset');
+	const letter = 6.7;
+	const slack = 0.002; // positions are rounded to 0.001
+
+	const frames = Array.from(document.querySelectorAll('g.f'), (g) => {
+		const rect = g.querySelector('rect');
+		const title = g.querySelector('title').textContent;
+		return {
+			g,
+			rect,
+			text: g.querySelector('text'),
+			title,
+			name: title.slice(0, title.lastIndexOf('\n')),
+			x: Number(rect.getAttribute('x')),
+			y: Number(rect.getAttribute('y')),
+			w: Number(rect.getAttribute('width')),
+		};
+	});
+	const byGroup = new Map(frames.map((f) => [f.g, f]));
+	const root = frames.reduce((a, b) => (b.y < a.y ? b : a), frames[0]);
+
+	const label = (name, w) => {
+		const fits = Math.floor((w - 6) / letter);
+		if (fits < 3) return '';
+		return name.length <= fits ? name : `${name.slice(0, fits - 2)}..`;
+	};
+
+	const place = (f, x, w) => {
+		f.rect.setAttribute('x', x);
+		f.rect.setAttribute('width', w);
+		f.text.setAttribute('x', x + 3);
+		f.text.textContent = label(f.name, w);
+	};
+
+	// Shows what `to` calls in the whole width, below those that lead to it.
+	const zoom = (to) => {
+		for (const f of frames) {
+			const within = f.x >= to.x - slack && f.x + f.w <= to.x + to.w + slack;
+			const leads = f.x <= to.x + slack && f.x + f.w >= to.x + to.w - slack;
+			const seen = f.y < to.y ? leads : within;
+			f.g.style.display = seen ? '' : 'none';
+			if (!seen) continue;
+			if (f.y < to.y) place(f, 0, width);
+			else place(f, ((f.x - to.x) * width) / to.w, (f.w * width) / to.w);
+		}
+		reset.style.display = to === root ? 'none' : '';
+	};
+
+	// How much of the whole lies in frames that match: a frame within another counts once.
+	const matched = (hits) => {
+		let sum = 0;
+		let end = Number.NEGATIVE_INFINITY;
+		for (const f of hits.sort((a, b) => a.x - b.x || b.w - a.w)) {
+			if (f.x + f.w <= end + slack) continue;
+			sum += f.w;
+			end = f.x + f.w;
+		}
+		return (100 * sum) / root.w;
+	};
+
+	const search = (pattern) => {
+		let regexp = null;
+		try {
+			regexp = pattern && new RegExp(pattern, 'i');
+		} catch {
+			status.textContent = 'not a regular expression';
+			return;
+		}
+		const hits = regexp ? frames.filter((f) => f !== root && regexp.test(f.name)) : [];
+		for (const f of frames) f.g.classList.remove('hit');
+		for (const f of hits) f.g.classList.add('hit');
+		status.textContent = regexp ? `${hits.length} match: ${matched(hits).toFixed(2)} %` : '';
+	};
+
+	const box = () => {
+		const place = document.createElementNS(svg.namespaceURI, 'foreignObject');
+		const input = document.createElementNS('http://www.w3.org/1999/xhtml', 'input');
+		for (const [k, v] of Object.entries({ x: width - 230, y: 6, width: 222, height: 26 }))
+			place.setAttribute(k, v);
+		input.setAttribute('placeholder', 'search (regular expression)');
+		input.setAttribute('aria-label', 'search');
+		input.style.width = '210px';
+		input.addEventListener('input', () => search(input.value));
+		place.append(input);
+		svg.append(place);
+		return input;
+	};
+
+	if (!root) return;
+	const input = box();
+	const under = (event) => byGroup.get(event.target.closest?.('g.f'));
+	svg.addEventListener('click', (event) => {
+		const f = under(event);
+		if (f) zoom(f);
+	});
+	svg.addEventListener('mouseover', (event) => {
+		const f = under(event);
+		if (f) status.textContent = f.title.replace('\n', '  ');
+	});
+	reset.addEventListener('click', () => zoom(root));
+	addEventListener('keydown', (event) => {
+		if (event.key === 'Escape') zoom(root);
+		if (event.key !== '/' || event.target === input) return;
+		event.preventDefault();
+		input.focus();
+	});
+})();
