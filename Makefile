@@ -12,7 +12,7 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := base target injector profile ops cli
-PKGS := libelf liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib
+PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib
 ARCH := $(shell uname -m)
 
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.
@@ -42,13 +42,13 @@ LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps clean check demo asan lint format,$(or $(MAKECMDGOALS),all)),)
-# Debian's libzydis-dev has no pkg-config file.
-ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && \
-	$(CC) -E -include Zydis/Zydis.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
-$(error a library is missing (one of: $(PKGS) zydis): run "make deps" as root)
+# Debian's libzydis-dev and libiberty-dev have no pkg-config file.
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && $(CC) -E -include Zydis/Zydis.h \
+	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
+$(error a library is missing (one of: $(PKGS) zydis libiberty): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -lm
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lm
 endif
 
 ifdef V

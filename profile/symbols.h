@@ -33,6 +33,7 @@ struct profile_line {
 /* Of one address: lines[first .. first + n), the innermost inlined call first; n >= 1. */
 struct profile_location {
 	uint32_t first, n;
+	uint64_t start; /* st_value of the ELF symbol that covers it; 0 when none does */
 };
 
 struct profile_symbols {

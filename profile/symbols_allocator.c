@@ -7,7 +7,7 @@
 
 #define NAME_MAX_LEN 63
 
-/* Sorted. Those of jeprof(1) (RemoveUninterestingFrames()), and what Rust puts before them. */
+/* Sorted. Those of jeprof(1), RemoveUninterestingFrames(). */
 static const char *const names[] = {
 	"::do_malloc",
 	"::do_malloc_or_cpp_alloc",
@@ -17,15 +17,6 @@ static const char *const names[] = {
 	"__builtin_vec_delete",
 	"__builtin_vec_new",
 	"__malloc_alloc_template::allocate",
-	"__rdl_alloc",
-	"__rdl_alloc_zeroed",
-	"__rdl_realloc",
-	"__rg_alloc",
-	"__rg_alloc_zeroed",
-	"__rg_realloc",
-	"__rust_alloc",
-	"__rust_alloc_zeroed",
-	"__rust_realloc",
 	"__start_google_malloc",
 	"__start_malloc_hook",
 	"__stop_google_malloc",
@@ -74,6 +65,13 @@ static const char *const names[] = {
 	"xallocx",
 };
 
+/* What Rust puts before them: a call of its allocator, whichever that is. */
+static const char *const rust_names[] = {
+	"__rdl_alloc",	"__rdl_alloc_zeroed",  "__rdl_realloc",
+	"__rg_alloc",	"__rg_alloc_zeroed",   "__rg_realloc",
+	"__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc",
+};
+
 /*
  * How names go on behind jemalloc's prefix: its functions for programs, and of
  * its own ones those that can be the innermost where a tail call or inlining
@@ -90,10 +88,8 @@ static int compare(const void *key, const void *entry)
 	return strcmp(key, *(const char *const *)entry);
 }
 
-static bool is_listed(const char *name)
-{
-	return bsearch(name, names, sizeof(names) / sizeof(*names), sizeof(*names), compare);
-}
+#define IS_IN(list, name) \
+	(bsearch(name, list, sizeof(list) / sizeof(*list), sizeof(*list), compare))
 
 /* What jemalloc is built with: je_, jet_, _rjem_, _rjem_je_, duckdb_je_ and their like. */
 static const char *after_prefix(const char *name)
@@ -120,22 +116,26 @@ static bool is_prefixed(const char *name)
 	return false;
 }
 
+bool symbols_is_jeprof_allocator(const char *name)
+{
+	return strstr(name, "TCMalloc") || !strncmp(name, "tcmalloc::", 10) || IS_IN(names, name) ||
+	       (*name == '_' && IS_IN(names, name + 1));
+}
+
 bool symbols_is_allocator(const char *name)
 {
 	char bare[NAME_MAX_LEN + 1];
 	size_t len;
 
-	if (strstr(name, "TCMalloc") || !strncmp(name, "tcmalloc::", 10))
-		return true;
 	if (!strncmp(name, "void* newImpl", 13))
 		name += 6;
 	/* Without arguments and, as jeprof does it, without template arguments. */
 	len = strcspn(name, "(<");
-	if (!len || len > NAME_MAX_LEN)
-		return false;
+	if (len > NAME_MAX_LEN)
+		len = NAME_MAX_LEN;
 	memcpy(bare, name, len);
 	bare[len] = '\0';
-	return is_listed(bare) || (*bare == '_' && is_listed(bare + 1)) || is_prefixed(bare);
+	return symbols_is_jeprof_allocator(bare) || IS_IN(rust_names, bare) || is_prefixed(bare);
 }
 
 bool symbols_is_allocator_image(const char *path)

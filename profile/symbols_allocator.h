@@ -11,7 +11,10 @@
  */
 bool symbols_is_allocator(const char *name);
 
-/* The same for the file name of an image, all of whose functions are the allocator's. */
+/* Does jeprof(1) drop it? `name` is without arguments and template arguments. */
+bool symbols_is_jeprof_allocator(const char *name);
+
+/* Is it the file name of an image all of whose functions are the allocator's? */
 bool symbols_is_allocator_image(const char *path);
 
 #endif

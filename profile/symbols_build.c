@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/symbols_allocator.h"
 
@@ -69,19 +70,6 @@ void profile_symbols_free(struct profile_symbols *symbols)
 	free(symbols);
 }
 
-/* The vector with room for one more than `n`, NULL without memory: it is as it was then. */
-static void *with_room(void *v, size_t *room, size_t n, size_t size)
-{
-	size_t more = *room ? 2 * *room : 256;
-
-	if (n < *room)
-		return v;
-	v = reallocarray(v, more, size);
-	if (v)
-		*room = more;
-	return v;
-}
-
 /* --- functions --- */
 
 static uint32_t *find(const struct symbols_build *b, const struct profile_function *f)
@@ -134,7 +122,6 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)
 {
 	struct profile_symbols *s = b->symbols;
-	struct profile_function *bigger;
 	uint32_t *slot;
 
 	if (2 * s->n_functions >= b->n_slots && !more_slots(b))
@@ -142,10 +129,9 @@ static uint32_t add_function(struct symbols_build *b, const struct profile_funct
 	slot = find(b, f);
 	if (*slot)
 		return *slot - 1;
-	bigger = with_room(s->functions, &b->functions_room, s->n_functions, sizeof(*bigger));
-	if (!bigger || s->n_functions >= PROFILE_NONE - 1)
+	if (s->n_functions >= PROFILE_NONE - 1 ||
+	    !vec_grow(s->functions, b->functions_room, s->n_functions))
 		return PROFILE_NONE;
-	s->functions = bigger;
 	s->functions[s->n_functions] = *f;
 	*slot = (uint32_t)++s->n_functions;
 	return *slot - 1;
@@ -176,17 +162,25 @@ void symbols_build_location(struct symbols_build *b, size_t address,
 	if (location->n || b->no_memory)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		struct profile_line *bigger =
-			with_room(s->lines, &b->lines_room, s->n_lines, sizeof(*bigger));
-
-		if (!bigger || s->n_lines >= PROFILE_NONE - 1) {
+		if (s->n_lines >= PROFILE_NONE - 1 ||
+		    !vec_grow(s->lines, b->lines_room, s->n_lines)) {
 			b->no_memory = true;
 			return;
 		}
-		s->lines = bigger;
 		s->lines[s->n_lines++] = lines[i];
 	}
-	*location = (struct profile_location){ .first = (uint32_t)first, .n = (uint32_t)n };
+	location->first = (uint32_t)first;
+	location->n = (uint32_t)n;
+}
+
+void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start)
+{
+	b->symbols->locations[address].start = start;
+}
+
+struct profile_symbols *symbols_build_take(struct symbols_build *b)
+{
+	return b->no_memory ? NULL : take_ptr(b->symbols);
 }
 
 /* --- names for what has none --- */

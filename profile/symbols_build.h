@@ -39,6 +39,12 @@ uint32_t symbols_build_function(struct symbols_build *b, const struct profile_fu
 void symbols_build_location(struct symbols_build *b, size_t address,
 			    const struct profile_line *lines, size_t n);
 
+/* Where the symbol starts that covers an address: `start` of its location. */
+void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start);
+
+/* What was built so far, for the caller to free; NULL without memory. `b` is empty then. */
+struct profile_symbols *symbols_build_take(struct symbols_build *b);
+
 /*
  * Hand all over to p->symbols, in place of what is there; addresses that were
  * not named get made-up names. `b` is empty then. ERR_FAILED without memory.

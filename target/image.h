@@ -57,6 +57,32 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 	__must_check;
 void images_fini(struct images *images);
 
+/* How an image was mapped, in a process that need not live any more. */
+struct image_past {
+	const char *path;
+	uint64_t start, offset;	       /* its part at `offset` began at the address `start` */
+	const unsigned char *build_id; /* of build_id_len bytes; 0: not known */
+	size_t build_id_len;
+	const char *root; /* the folder where its path counts from */
+};
+
+enum image_past_found {
+	IMAGE_PAST_FOUND,
+	IMAGE_PAST_ABSENT, /* no such file, or it cannot be read */
+	IMAGE_PAST_OTHER,  /* the file has another build id, or no code where that was mapped */
+};
+
+/*
+ * That image, on its own in `out`, which the caller ends. When its file is not
+ * found, `out` holds an image with nothing in it yet, but image_past_debug()
+ * may find its debug file by the build id. ERR_FAILED without memory.
+ */
+int images_open_past(struct images *out, const struct image_past *past,
+		     enum image_past_found *found, struct err *err) __must_check;
+
+/* image_debug_next() for such an image; `start` is that of its first mapping with code. */
+bool image_past_debug(struct image *img, uint64_t start, struct err *server);
+
 /* The image that holds `addr`, or NULL. */
 const struct image *images_find(const struct images *images, uint64_t addr);
 
@@ -71,6 +97,7 @@ struct symbol {
 	uint64_t size;	    /* st_size, 0 if unknown */
 	unsigned char type; /* STT_FUNC, STT_OBJECT, STT_GNU_IFUNC, STT_TLS (addr: offset) */
 	bool dynamic;	    /* from .dynsym */
+	bool weak;
 };
 
 /*
@@ -91,6 +118,15 @@ int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx);
  * names alone, which is quicker than image_each_symbol() by far.
  */
 bool image_may_name(struct image *img, const char *part);
+
+/*
+ * Call `fn` with the image's file, or with `debug` the one image_debug_next()
+ * found last, as libelf sees it. False when there is none, or it was cut
+ * short meanwhile; then `fn` was left in the midst of its work.
+ */
+struct Elf;
+typedef void image_elf_fn(void *ctx, struct Elf *elf);
+bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
 /* Has the image no .symtab (any more)? */
 bool image_is_stripped(struct image *img);

@@ -209,7 +209,7 @@ static int open_at(const struct image *img, bool on_host, const char *path, uint
 	struct stat st;
 
 	if (!on_host)
-		return procfs_open_in_root(img->file->pid, path, max, &st);
+		return image_file_open_in_root(img->file, path, max);
 	handle = open(path, O_PATH | O_CLOEXEC);
 	return handle < 0 ? -1 : procfs_open_regular(handle, max, &st);
 }
@@ -273,9 +273,10 @@ static bool folder_of(const struct image *img, char *buf, size_t size)
 	struct err ignored;
 	size_t len = 0;
 
-	if (!slash || procfs_readlink(img->file->pid, "root", root, sizeof(root), &ignored))
+	if (!slash || (!img->file->root &&
+		       procfs_readlink(img->file->pid, "root", root, sizeof(root), &ignored)))
 		return false;
-	if (strcmp(root, "/") != 0)
+	if (!img->file->root && strcmp(root, "/") != 0)
 		len = strlen(root);
 	if (!strncmp(path, root, len) && path[len] == '/')
 		path += len;
@@ -338,7 +339,7 @@ bool image_debug_next(struct image *img, struct err *server)
 	bool found = false;
 
 	image_debug_fini(debug);
-	if (!image_elf(img) || img->file->fd < 0)
+	if (image_elf(img) ? img->file->fd < 0 : img->file->pid)
 		return false;
 	while (!found && debug->tried < PLACES)
 		found = look_in(img, (enum place)debug->tried++, server);

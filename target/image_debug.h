@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: a symbol table that lies outside of the image it is of,
+ * A symbol table that lies outside of the image it is of,
  * as strip(1) and those who package programs leave it.
  */
 #ifndef TARGET_IMAGE_DEBUG_H

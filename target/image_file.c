@@ -46,6 +46,7 @@ void image_file_free(struct image_file *file)
 	elf_end(file->elf);
 	cleanup_close(&file->fd);
 	free(file->memory);
+	free(file->root);
 	free(file);
 }
 
@@ -75,7 +76,7 @@ static int open_exe(const struct image_file *file)
 	return open_link(path);
 }
 
-static size_t build_id_of(int fd, unsigned char *id, size_t size)
+size_t image_file_build_id(int fd, unsigned char *id, size_t size)
 {
 	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
 	unsigned char bytes[4096];
@@ -108,17 +109,25 @@ static bool is_same_file(const struct image *img, int fd, const struct stat *st)
 	if (st->st_ino == file->inode && major(st->st_dev) == file->dev_major &&
 	    minor(st->st_dev) == file->dev_minor)
 		return true;
-	return img->build_id_len && build_id_of(fd, id, sizeof(id)) == img->build_id_len &&
+	return img->build_id_len && image_file_build_id(fd, id, sizeof(id)) == img->build_id_len &&
 	       !memcmp(id, img->build_id, img->build_id_len);
+}
+
+int image_file_open_in_root(const struct image_file *file, const char *path, uint64_t max)
+{
+	struct stat st;
+
+	return file->root ? procfs_open_below(file->root, path, max, &st)
+			  : procfs_open_in_root(file->pid, path, max, &st);
 }
 
 static int open_by_name(const struct image *img)
 {
-	_cleanup_(cleanup_close) int fd = -1;
+	_cleanup_(cleanup_close) int fd =
+		image_file_open_in_root(img->file, img->path, IMAGE_FILE_MAX);
 	struct stat st;
 
-	fd = procfs_open_in_root(img->file->pid, img->path, IMAGE_FILE_MAX, &st);
-	if (fd < 0 || !is_same_file(img, fd, &st))
+	if (fd < 0 || fstat(fd, &st) || !is_same_file(img, fd, &st))
 		return -1;
 	return take_fd(fd);
 }

@@ -9,7 +9,8 @@
 #include <libelf.h>
 
 struct image_file {
-	pid_t pid;
+	pid_t pid;	     /* 0: of no process */
+	char *root;	     /* the folder that is the root of its paths; NULL: the process's own */
 	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
@@ -24,6 +25,12 @@ struct image_file {
 
 struct image_file *image_file_new(pid_t pid, const struct map *map);
 void image_file_free(struct image_file *file);
+
+/* A path in the root of the image's process, see procfs_open_in_root(). */
+int image_file_open_in_root(const struct image_file *file, const char *path, uint64_t max);
+
+/* The GNU build id of an ELF file by its program headers; its length, 0 if there is none. */
+size_t image_file_build_id(int fd, unsigned char *id, size_t size);
 
 /* The file as libelf sees it, or NULL; owned by the image. */
 Elf *image_elf(struct image *img);

@@ -92,6 +92,7 @@ static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *s
 	*sym = (struct symbol){ .addr = s->st_value, .size = s->st_size };
 	sym->type = (unsigned char)type;
 	sym->dynamic = t->dynamic;
+	sym->weak = GELF_ST_BIND(s->st_info) == STB_WEAK;
 	if (type == STT_TLS)
 		return true;
 	sym->addr += t->img->bias;
@@ -220,6 +221,31 @@ bool image_may_call(struct image *img, const char *name)
 
 	walk(&w.walk, find_import);
 	return w.found || !w.any;
+}
+
+struct with {
+	struct walk walk;
+	image_elf_fn *fn;
+	bool whole;
+};
+
+static void call_with(void *arg)
+{
+	struct with *w = arg;
+
+	w->fn(w->walk.ctx, w->walk.elf);
+	w->whole = true;
+}
+
+bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx)
+{
+	struct with w = { .walk = { .img = img, .ctx = ctx }, .fn = fn };
+
+	if (debug)
+		walk_file(&w.walk, call_with, &img->file->debug.elf);
+	else
+		walk(&w.walk, call_with);
+	return w.whole;
 }
 
 struct each {

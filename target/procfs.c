@@ -144,22 +144,35 @@ static bool has_root(pid_t pid)
 }
 
 /* An O_PATH descriptor, or -1 with errno. */
-static int handle_in_root(pid_t pid, const char *path)
+static int handle_below(const char *folder, const char *path)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	_cleanup_(cleanup_close) int root = -1;
+	_cleanup_(cleanup_close) int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+static int handle_in_root(pid_t pid, const char *path)
+{
 	char link[64];
 
 	path_of(link, sizeof(link), pid, 0, "root");
-	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return handle_below(link, path);
+}
+
+int procfs_open_below(const char *root, const char *path, uint64_t max, struct stat *st)
+{
+	_cleanup_(cleanup_close) int handle = handle_below(root, path);
+
+	return handle < 0 ? -1 : procfs_open_regular(handle, max, st);
 }
 
 int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st)
 {
-	_cleanup_(cleanup_close) int handle = handle_in_root(pid, path);
+	char link[64];
 
-	return handle < 0 ? -1 : procfs_open_regular(handle, max, st);
+	path_of(link, sizeof(link), pid, 0, "root");
+	return procfs_open_below(link, path, max, st);
 }
 
 int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *buf, size_t size,

@@ -40,6 +40,9 @@ int procfs_open_regular(int handle, uint64_t max, struct stat *st);
 /* The same for a path in the root of the target; links lead nowhere else. */
 int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st);
 
+/* The same below the folder `root`, as if that were the root directory. */
+int procfs_open_below(const char *root, const char *path, uint64_t max, struct stat *st);
+
 /*
  * The text of the symbolic link `name` in the folder `dir` of the target's
  * root, cut to size - 1 bytes, and not followed. *is_link tells whether there

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/symbolise.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/symbolise_image.h"
+#include "profile/symbols_allocator.h"
+#include "profile/symbols_build.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NO_MEMORY "cannot keep the names of the profile"
+
+/* An address of the profile on its way to a name. */
+struct asked {
+	uint64_t place; /* the calling instruction: one before the return address */
+	size_t address; /* index of p->addresses */
+};
+
+struct work {
+	struct profile *p;
+	const struct ops_symbolise_options *options;
+	struct symbols_build *build;
+	struct asked *asked; /* by place */
+	size_t n_asked;
+	struct proc proc; /* the process, while it lives; pid 0: it does not */
+	struct maps maps;
+	struct images live;
+	bool is_certain; /* that process is the profile's, whatever the build ids say */
+};
+
+static void work_fini(struct work *w)
+{
+	symbols_build_free(w->build);
+	free(w->asked);
+	images_fini(&w->live);
+	maps_fini(&w->maps);
+	if (w->proc.pid)
+		proc_close(&w->proc);
+}
+
+static void say(const struct work *w, const char *line)
+{
+	if (w->options->tell)
+		w->options->tell(line);
+}
+
+/* --- which addresses --- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct asked *x = a, *y = b;
+
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static int sort_addresses(struct work *w, struct err *err)
+{
+	const struct profile *p = w->p;
+
+	w->asked = calloc(p->n_addresses + 1, sizeof(*w->asked));
+	w->build = symbols_build_new(p->n_addresses);
+	if (!w->asked || !w->build)
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	for (size_t i = 0; i < p->n_addresses; i++) {
+		if (p->addresses[i].mapping != PROFILE_NONE && p->addresses[i].pc)
+			w->asked[w->n_asked++] = (struct asked){ p->addresses[i].pc - 1, i };
+	}
+	qsort(w->asked, w->n_asked, sizeof(*w->asked), by_place);
+	return 0;
+}
+
+/* --- the process --- */
+
+/* Only where it runs: another machine has another process of that number. */
+static pid_t named_process(const struct profile *p)
+{
+	char host[256] = "";
+
+	if (p->facts.pid <= 0 || p->facts.pid > INT32_MAX || !p->facts.host ||
+	    gethostname(host, sizeof(host) - 1) || strcmp(host, p->facts.host) != 0)
+		return 0;
+	return (pid_t)p->facts.pid;
+}
+
+/* That it cannot be looked at is no failure: there are other places. */
+static void open_process(struct work *w)
+{
+	pid_t pid = w->options->pid ? w->options->pid : named_process(w->p);
+	struct err ignored;
+
+	w->is_certain = w->options->pid != 0;
+	if (!pid || proc_open(&w->proc, pid, &ignored)) {
+		w->proc.pid = 0;
+		return;
+	}
+	if (maps_read(&w->maps, w->proc.mm_pid, &ignored) ||
+	    images_read(&w->live, w->proc.mm_pid, &w->maps, &ignored))
+		w->live.n = 0;
+	w->live.ask_debuginfod = w->options->debuginfod;
+}
+
+static struct image *find_live(const struct work *w, const struct profile_mapping *m,
+			       const struct symbolise_id *id)
+{
+	const struct image *found = images_find(&w->live, m->start);
+	size_t len = strlen(m->path);
+
+	if (!found || strncmp(found->path, m->path, len) != 0 ||
+	    (found->path[len] && strcmp(found->path + len, " (deleted)") != 0))
+		return NULL;
+	if (id->len ? id->len != found->build_id_len || memcmp(id->bytes, found->build_id, id->len)
+		    : !w->is_certain)
+		return NULL;
+	return &w->live.v[found - w->live.v];
+}
+
+/* --- one image --- */
+
+static int add_functions(struct work *w, const struct profile_symbols *found, const char *path,
+			 uint32_t *functions)
+{
+	bool allocator = symbols_is_allocator_image(path);
+
+	for (size_t i = 0; i < found->n_functions; i++) {
+		struct profile_function f = found->functions[i];
+
+		f.allocator |= allocator;
+		functions[i] = symbols_build_function(w->build, &f);
+		if (functions[i] == PROFILE_NONE)
+			return -1;
+	}
+	return 0;
+}
+
+static void add_location(struct work *w, const struct profile_symbols *found, size_t place,
+			 const struct asked *asked)
+{
+	const struct profile_location *l = &found->locations[place];
+
+	symbols_build_location(w->build, asked->address, found->lines + l->first, l->n);
+	symbols_build_start(w->build, asked->address, l->start);
+}
+
+/* From the image's numbers of functions to those of the profile. */
+static int add_found(struct work *w, struct profile_symbols *found, const char *path,
+		     const struct asked *asked, size_t n, const uint64_t *places, struct err *err)
+{
+	_cleanup_(cleanup_free) uint32_t *functions =
+		calloc(found->n_functions + 1, sizeof(*functions));
+	size_t place = 0;
+
+	if (!functions || add_functions(w, found, path, functions))
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	for (size_t i = 0; i < found->n_lines; i++)
+		found->lines[i].function = functions[found->lines[i].function];
+	for (size_t i = 0; i < n; i++) {
+		while (places[place] != asked[i].place)
+			place++;
+		add_location(w, found, place, &asked[i]);
+	}
+	return 0;
+}
+
+static void say_not_found(const struct work *w, const struct profile_mapping *m, size_t n,
+			  enum symbolise_result result)
+{
+	char safe[512], line[1024];
+
+	output_safe(m->path, safe, sizeof(safe));
+	if (result == SYMBOLISE_OTHER)
+		snprintf(line, sizeof(line),
+			 "%s is not the file that was mapped (%s): its names are not used", safe,
+			 m->build_id ? "it has another build id" : "it has no code there");
+	else
+		snprintf(line, sizeof(line), "cannot find %s: %zu addresses in it have no names",
+			 safe, n);
+	say(w, line);
+}
+
+/* Name asked[0 .. n), which lie in the image whose first mapping is `m`. */
+static int name_image(struct work *w, const struct profile_mapping *m, const struct asked *asked,
+		      size_t n, struct err *err)
+{
+	_cleanup_(cleanup_free) uint64_t *places = calloc(n, sizeof(*places));
+	struct symbolise_image image = {
+		.mapping = m,
+		.root = w->options->root,
+		.debuginfod = w->options->debuginfod,
+	};
+	struct profile_symbols *found = NULL;
+	size_t n_places = 0;
+	int failed;
+
+	if (!places)
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	for (size_t i = 0; i < n; i++) {
+		if (!i || asked[i].place != asked[i - 1].place)
+			places[n_places++] = asked[i].place;
+	}
+	symbolise_id_of(m->build_id, &image.id);
+	image.live = find_live(w, m, &image.id);
+	image.pid = w->proc.pid ? w->proc.mm_pid : 0;
+	if (symbolise_image(&image, places, n_places, &found, err))
+		return -1;
+	if (image.result != SYMBOLISE_FOUND)
+		say_not_found(w, m, n, image.result);
+	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;
+	profile_symbols_free(found);
+	return failed;
+}
+
+static const struct profile_mapping *mapping_of(const struct work *w, size_t asked)
+{
+	const struct profile *p = w->p;
+
+	return &p->mappings[p->addresses[w->asked[asked].address].mapping];
+}
+
+/* Two mappings of one file belong to one image when they keep the distance they have in it. */
+static bool same_image(const struct profile_mapping *a, const struct profile_mapping *b)
+{
+	return !strcmp(a->path, b->path) && a->deleted == b->deleted &&
+	       (a->build_id == b->build_id ||
+		(a->build_id && b->build_id && !strcmp(a->build_id, b->build_id))) &&
+	       b->start - a->start == b->offset - a->offset;
+}
+
+static int name_all(struct work *w, struct err *err)
+{
+	size_t at = 0;
+
+	while (at < w->n_asked) {
+		const struct profile_mapping *m = mapping_of(w, at);
+		size_t next = at + 1;
+
+		while (next < w->n_asked && same_image(m, mapping_of(w, next)))
+			next++;
+		while (m > w->p->mappings && same_image(m - 1, m))
+			m--;
+		if (*m->path == '/' && name_image(w, m, w->asked + at, next - at, err))
+			return -1;
+		at = next;
+	}
+	return 0;
+}
+
+int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options, struct err *err)
+{
+	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
+
+	if (sort_addresses(&w, err))
+		return -1;
+	open_process(&w);
+	if (name_all(&w, err))
+		return -1;
+	return symbols_build_finish(w.build, p, err);
+}

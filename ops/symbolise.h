@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names for the addresses of a heap profile, from the files that were mapped. */
+#ifndef OPS_SYMBOLISE_H
+#define OPS_SYMBOLISE_H
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct ops_symbolise_options {
+	pid_t pid;	  /* the process it is of, if that lives; 0: the one it names itself */
+	const char *root; /* a folder that its paths count from; NULL: here */
+	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
+	void (*tell)(const char *line); /* safe to print; NULL: nobody wants to know */
+};
+
+/*
+ * Fill p->symbols. An image is taken from the process while that lives, even
+ * when its file was deleted or lies in a container, else from `root` or from
+ * here; debug files are looked for where they belong. A file whose build id is
+ * not the profile's is warned of, and not used. What is found nowhere gets a
+ * made-up name, see profile_symbols_none(). ERR_FAILED without memory.
+ */
+int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options, struct err *err)
+	__must_check;
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to ops/symbolise*.c: names in one image, once it is known which. */
+#ifndef OPS_SYMBOLISE_IMAGE_H
+#define OPS_SYMBOLISE_IMAGE_H
+
+#include "profile/profile.h"
+#include "profile/symbols.h"
+#include "target/image.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct symbolise_id {
+	unsigned char bytes[IMAGE_BUILD_ID_MAX];
+	size_t len; /* 0: not known */
+};
+
+/* The bytes of a build id in hex; NULL, or what is none, is one that is not known. */
+void symbolise_id_of(const char *hex, struct symbolise_id *id);
+
+enum symbolise_result {
+	SYMBOLISE_FOUND,
+	SYMBOLISE_ABSENT, /* there is no such file */
+	SYMBOLISE_OTHER,  /* there is one, but it is another one than was mapped */
+};
+
+struct symbolise_image {
+	const struct profile_mapping *mapping; /* its first one with code */
+	struct symbolise_id id;		       /* as the profile has it */
+	struct image *live;		       /* as the process has it mapped; NULL: it has not */
+	pid_t pid;			       /* in whose root its path may lie, 0: none */
+	const char *root;		       /* another folder for that, NULL: none */
+	bool debuginfod;
+	enum symbolise_result result;
+};
+
+/*
+ * What is known of `n` places, ascending and distinct. *found, which the caller
+ * frees, is NULL when nothing is. ERR_FAILED without memory.
+ */
+int symbolise_image(struct symbolise_image *image, const uint64_t *places, size_t n,
+		    struct profile_symbols **found, struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Files, lines and inlined calls. libdw is asked for nothing that makes it
+ * open files by itself: no split units, no file of common parts (dwz).
+ */
+#include "profile/symbols_dwarf.h"
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/pace.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "profile/symbols_demangle.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UNITS_MAX (1u << 20)
+/* Of what is compressed, and of one unit's line program: libdw unpacks either into memory. */
+#define UNPACKED_MAX (UINT64_C(1) << 30)
+#define LINE_PROGRAM_MAX (32u << 20)
+/* libdw keeps the lines of all units; past so many it begins anew. */
+#define LINES_KEPT_MAX (4u << 20)
+#define CALLS_MAX 256
+
+/* --- may libdw have this file? --- */
+
+/* What an old ".zdebug" section says of its size, behind "ZLIB", high byte first. */
+static uint64_t old_size(Elf_Scn *scn)
+{
+	Elf_Data *data = elf_rawdata(scn, NULL);
+	const unsigned char *bytes = data ? data->d_buf : NULL;
+	uint64_t size = 0;
+
+	if (!bytes || data->d_size < 12)
+		return 0;
+	for (size_t i = 4; i < 12; i++)
+		size = size << 8 | bytes[i];
+	return size;
+}
+
+static uint64_t unpacked_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
+{
+	GElf_Chdr ch;
+
+	if (!strncmp(name, ".zdebug_", 8))
+		return old_size(scn);
+	return (sh->sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
+}
+
+static bool is_usable(Elf *elf)
+{
+	uint64_t unpacked = 0;
+	Elf_Scn *scn = NULL;
+	bool found = false;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		uint64_t size = name ? unpacked_size(scn, &sh, name) : 0;
+
+		if (!name || sh.sh_type == SHT_NOBITS)
+			continue;
+		/* Half of its names lie in another file then, which libdw would open. */
+		if (size > UNPACKED_MAX - unpacked || !strcmp(name, ".gnu_debugaltlink"))
+			return false;
+		unpacked += size;
+		found |= !strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info");
+	}
+	return found;
+}
+
+/* --- names --- */
+
+/* A string of the file's, NULL when there is none of a sane length. */
+static const char *bounded(const char *s)
+{
+	return s && *s && strnlen(s, SYMBOLS_NAME_MAX) < SYMBOLS_NAME_MAX ? s : NULL;
+}
+
+static const char *string_of(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return bounded(dwarf_formstring(dwarf_attr_integrate(die, name, &attr)));
+}
+
+static const char *linkage_of(Dwarf_Die *die)
+{
+	const char *name = string_of(die, DW_AT_linkage_name);
+
+	if (!name)
+		name = string_of(die, DW_AT_MIPS_linkage_name);
+	return name ? name : string_of(die, DW_AT_name);
+}
+
+static bool is_mangled(const char *name)
+{
+	return *name == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+/*
+ * The function that no other was inlined into here. The table of symbols tells
+ * clones from each other ("f.part.0"), which DWARF does not, and has the whole
+ * name where DWARF has the bare one.
+ */
+static const char *outermost_name(const struct place *p, const char *name)
+{
+	size_t len = name ? strlen(name) : 0;
+
+	if (!p->linkage || !name)
+		return p->linkage ? p->linkage : name;
+	if (!strncmp(p->linkage, name, len) && (!p->linkage[len] || p->linkage[len] == '.'))
+		return p->linkage;
+	return is_mangled(p->linkage) && !is_mangled(name) ? p->linkage : name;
+}
+
+/* --- lines --- */
+
+struct source {
+	const char *file; /* NULL: unknown */
+	uint32_t line;
+};
+
+/* Names count from the folder the compiler ran in; as addr2line shows them. */
+static const char *whole_path(struct unit *u, const char *file)
+{
+	const char *folder = u->folder;
+	char path[PATH_MAX];
+	int len;
+
+	if (!file || *file == '/' || !folder)
+		return file;
+	len = snprintf(path, sizeof(path), "%s/%s", folder, file);
+	if (len >= (int)sizeof(path))
+		return file;
+	return intern_add(u->lookup->text, path, (size_t)len);
+}
+
+static struct source line_at(struct unit *u, uint64_t address)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&u->die, address - u->bias);
+	struct source s = { 0 };
+	int number;
+
+	if (!line)
+		return s;
+	s.file = whole_path(u, bounded(dwarf_linesrc(line, NULL, NULL)));
+	if (!dwarf_lineno(line, &number) && number > 0)
+		s.line = (uint32_t)number;
+	return s;
+}
+
+static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *n)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, n);
+}
+
+/* Where an inlined call stands. */
+static struct source call_site(struct unit *u, Dwarf_Die *inlined)
+{
+	struct source s = { 0 };
+	Dwarf_Files *files;
+	Dwarf_Word n;
+	size_t n_files;
+
+	if (number_of(inlined, DW_AT_call_file, &n) &&
+	    !dwarf_getsrcfiles(&u->die, &files, &n_files) && n < n_files)
+		s.file = whole_path(u, bounded(dwarf_filesrc(files, n, NULL, NULL)));
+	if (number_of(inlined, DW_AT_call_line, &n) && n <= INT32_MAX)
+		s.line = (uint32_t)n;
+	return s;
+}
+
+/* --- one place --- */
+
+/* False when one of its calls has no name: half a location is none. */
+static bool name_place(struct unit *u, size_t index)
+{
+	struct symbols_lookup *l = u->lookup;
+	struct place *p = &l->places[index];
+	struct source source = line_at(u, p->address);
+	struct profile_line lines[CALLS_MAX];
+	uint32_t at = u->innermost[index];
+	size_t n = 0;
+
+	while (n < CALLS_MAX) {
+		struct scope *scope = at == SCOPE_NONE ? NULL : &u->scopes[at];
+		bool outermost = !scope || scope->parent == SCOPE_NONE;
+		const char *name = scope ? linkage_of(&scope->die) : NULL;
+
+		if (outermost)
+			name = outermost_name(p, name);
+		lines[n].function =
+			name ? symbols_lookup_function(l, name, source.file) : PROFILE_NONE;
+		if (lines[n].function == PROFILE_NONE)
+			return false;
+		lines[n++].line = source.line;
+		if (outermost)
+			break;
+		source = call_site(u, &scope->die);
+		at = scope->parent;
+	}
+	symbols_build_location(l->build, index, lines, n);
+	return true;
+}
+
+/* --- units --- */
+
+static void add_mine(struct unit *u, size_t place, uint32_t scope)
+{
+	(void)scope;
+	if (!u->lookup->places[place].named && vec_grow(u->mine, u->mine_room, u->n_mine))
+		u->mine[u->n_mine++] = (uint32_t)place;
+}
+
+/* How long the line program of the unit is, before libdw makes lines of it. */
+static bool has_sane_lines(Dwarf *dbg, Dwarf_Die *die)
+{
+	Elf *elf = dwarf_getelf(dbg);
+	Elf_Scn *scn = NULL;
+	Dwarf_Word at;
+	size_t names;
+
+	if (!number_of(die, DW_AT_stmt_list, &at) || elf_getshdrstrndx(elf, &names))
+		return true;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+		Elf_Data *data;
+		uint32_t len;
+
+		if (!name || strcmp(name, ".debug_line") != 0)
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (!data || !data->d_buf || at > data->d_size || data->d_size - at < sizeof(len))
+			return true;
+		memcpy(&len, (const char *)data->d_buf + at, sizeof(len));
+		return len <= LINE_PROGRAM_MAX;
+	}
+	return true;
+}
+
+/* Returns how many lines libdw keeps of it now. */
+static size_t read_unit(struct unit *u, Dwarf *dbg)
+{
+	Dwarf_Lines *lines;
+	size_t n_lines = 0;
+
+	u->n_mine = 0;
+	unit_each_place(u, &u->die, SCOPE_NONE, add_mine);
+	if (!u->n_mine || !has_sane_lines(dbg, &u->die))
+		return 0;
+	pace();
+	u->folder = string_of(&u->die, DW_AT_comp_dir);
+	unit_find_scopes(u);
+	for (size_t i = 0; i < u->n_mine; i++)
+		u->lookup->places[u->mine[i]].named = name_place(u, u->mine[i]);
+	for (size_t i = 0; i < u->n_mine; i++)
+		u->innermost[u->mine[i]] = SCOPE_NONE;
+	return dwarf_getsrclines(&u->die, &lines, &n_lines) ? 0 : n_lines;
+}
+
+static bool has_code(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
+}
+
+/* From the unit at *at on, until too many lines are kept: then true, and *at is the next one. */
+static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *n_units)
+{
+	size_t lines = 0, header;
+	Dwarf_Off next;
+
+	for (; *n_units < UNITS_MAX && lines < LINES_KEPT_MAX; ++*n_units, *at = next) {
+		if (dwarf_next_unit(dbg, *at, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) !=
+			    0 ||
+		    next <= *at)
+			return false;
+		u->work = 4 * (next - *at) + 64 * (u->lookup->n + 16);
+		if (dwarf_offdie(dbg, *at + header, &u->die) && has_code(&u->die))
+			lines += read_unit(u, dbg);
+	}
+	return *n_units < UNITS_MAX;
+}
+
+static void unit_fini(struct unit *u)
+{
+	free(u->mine);
+	free(u->innermost);
+	free(u->scopes);
+}
+
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias)
+{
+	_cleanup_(unit_fini) struct unit u = { .lookup = l, .bias = bias };
+	unsigned int n_units = 0;
+	Dwarf_Off at = 0;
+	bool more = true;
+
+	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
+	if (!u.innermost || !is_usable(elf))
+		return false;
+	memset(u.innermost, 0xff, (l->n + 1) * sizeof(*u.innermost));
+	while (more) {
+		Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+
+		if (!dbg)
+			return false;
+		more = read_units(&u, dbg, &at, &n_units);
+		dwarf_end(dbg);
+	}
+	return true;
+}

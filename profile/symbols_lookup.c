@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/symbols_lookup.h"
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "profile/symbols_demangle.h"
+#include "profile/symbols_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many times may symbols cover places: ten million symbols that all cover all are a lie. */
+#define WORK_PER_PLACE 4096
+
+struct symbols_lookup *symbols_lookup_new(const uint64_t *places, size_t n)
+{
+	struct symbols_lookup *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->n = n;
+	l->work = (n + 16) * (uint64_t)WORK_PER_PLACE;
+	l->places = calloc(n + 1, sizeof(*l->places));
+	l->text = intern_new();
+	l->build = symbols_build_new(n);
+	if (!l->places || !l->text || !l->build) {
+		symbols_lookup_free(l);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		l->places[i].address = places[i];
+	return l;
+}
+
+void symbols_lookup_free(struct symbols_lookup *l)
+{
+	if (!l)
+		return;
+	symbols_build_free(l->build);
+	intern_free(l->text);
+	free(l->places);
+	free(l->demangled);
+	index_fini(&l->names);
+	free(l);
+}
+
+void symbols_lookup_close(struct symbols_lookup **l)
+{
+	symbols_lookup_free(*l);
+}
+
+size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address)
+{
+	size_t low = 0, high = l->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (l->places[mid].address < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* --- symbols --- */
+
+/*
+ * Of symbols that start together jeprof(1) takes the last by name, and of weak
+ * ones the first: so that both say the same.
+ */
+static bool is_better(const struct place *p, const char *name, uint64_t start,
+		      enum symbols_rank rank)
+{
+	if (!p->linkage || start != p->start)
+		return !p->linkage || start > p->start;
+	if (rank != p->rank)
+		return rank > p->rank;
+	return rank == SYMBOLS_RANK_PLAIN ? strcmp(name, p->linkage) > 0
+					  : strcmp(name, p->linkage) < 0;
+}
+
+void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t start,
+			   uint64_t size, enum symbols_rank rank)
+{
+	size_t len = strnlen(name, SYMBOLS_NAME_MAX);
+	const char *kept = NULL;
+
+	if (!len || len == SYMBOLS_NAME_MAX)
+		return;
+	for (size_t i = symbols_lookup_find(l, start);
+	     i < l->n && l->places[i].address - start < size && l->work; i++, l->work--) {
+		struct place *p = &l->places[i];
+
+		if (!is_better(p, name, start, rank))
+			continue;
+		kept = kept ? kept : intern_add(l->text, name, len);
+		if (!kept)
+			return;
+		p->linkage = kept;
+		p->start = start;
+		p->rank = rank;
+	}
+}
+
+/* --- functions --- */
+
+/* What `linkage`, a kept one, is called: looked at once each, for it takes long. */
+static const char *name_of(struct symbols_lookup *l, const char *linkage)
+{
+	uint64_t key = (uintptr_t)linkage;
+	uint32_t known = index_find(&l->names, key);
+	char buf[SYMBOLS_NAME_MAX];
+	const char *name = linkage;
+
+	if (known != INDEX_NONE)
+		return l->demangled[known];
+	if (symbols_demangle(linkage, buf))
+		name = intern_add(l->text, buf, strlen(buf));
+	if (!name || !vec_grow(l->demangled, l->demangled_room, l->n_demangled) ||
+	    !index_add(&l->names, key, (uint32_t)l->n_demangled))
+		return linkage;
+	l->demangled[l->n_demangled++] = name;
+	return name;
+}
+
+uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file)
+{
+	const char *kept = intern_add(l->text, linkage, strlen(linkage));
+	struct profile_function f = { .linkage = kept, .file = file, .known = true };
+
+	if (!kept)
+		return PROFILE_NONE;
+	f.name = name_of(l, kept);
+	return symbols_build_function(l->build, &f);
+}
+
+/* --- the end --- */
+
+struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t bias)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct place *p = &l->places[i];
+		struct profile_line line = { 0 };
+
+		if (!p->linkage)
+			continue;
+		symbols_build_start(l->build, i, p->start - bias);
+		if (p->named)
+			continue;
+		line.function = symbols_lookup_function(l, p->linkage, NULL);
+		if (line.function == PROFILE_NONE)
+			return NULL;
+		symbols_build_location(l->build, i, &line, 1);
+	}
+	return symbols_build_take(l->build);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names for addresses of one image: from the symbols of its ELF tables, which
+ * are handed in one by one, and from the DWARF of files that others opened.
+ * Only what the addresses need is read. The files may lie: what is read from
+ * them is bounded.
+ */
+#ifndef PROFILE_SYMBOLS_LOOKUP_H
+#define PROFILE_SYMBOLS_LOOKUP_H
+
+#include "profile/symbols.h"
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols_lookup;
+
+/*
+ * For `n` places in the code, ascending and distinct; they are copied. NULL
+ * without memory. A place lies in the calling instruction: one before the
+ * return address.
+ */
+struct symbols_lookup *symbols_lookup_new(const uint64_t *places, size_t n);
+void symbols_lookup_free(struct symbols_lookup *l);
+
+/* For _cleanup_(). */
+void symbols_lookup_close(struct symbols_lookup **l);
+
+/*
+ * A function of a symbol table. Where several cover a place, the one that
+ * starts last counts, and of those that start together the higher `rank`. One
+ * without a size covers nothing: the nearest name is no answer.
+ */
+enum symbols_rank {
+	SYMBOLS_RANK_OTHER, /* of no type, or indirect */
+	SYMBOLS_RANK_WEAK,
+	SYMBOLS_RANK_PLAIN,
+};
+void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t start,
+			   uint64_t size, enum symbols_rank rank);
+
+/*
+ * Files, lines and inlined calls from the debug data of `elf`, whose addresses
+ * become places with `bias` added. To be called after the symbols are handed
+ * in. False when there is no debug data in it that can be used.
+ */
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias);
+
+/*
+ * What was found: locations[i] is that of places[i], with n == 0 where nothing
+ * was, and `start` without `bias`. The caller frees it. NULL without memory.
+ */
+struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t bias);
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to symbols_lookup.c and symbols_dwarf.c. */
+#ifndef PROFILE_SYMBOLS_PRIVATE_H
+#define PROFILE_SYMBOLS_PRIVATE_H
+
+#include "profile/index.h"
+#include "profile/symbols_build.h"
+#include "profile/symbols_lookup.h"
+
+struct place {
+	uint64_t address;
+	uint64_t start;	     /* of the symbol */
+	const char *linkage; /* of the symbol, kept; NULL: none covers it */
+	enum symbols_rank rank;
+	bool named; /* by DWARF */
+};
+
+struct symbols_lookup {
+	struct place *places;
+	size_t n;
+	struct intern *text;
+	struct symbols_build *build;
+	struct index names;	/* of kept linkage names: index of `demangled` */
+	const char **demangled; /* kept as well */
+	size_t n_demangled, demangled_room;
+	uint64_t work; /* what is left of it */
+};
+
+/* The first place at or after `address`; l->n if there is none. */
+size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address);
+
+/* The function of that linkage name, one line of which lies in `file` (NULL: unknown). */
+uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file);
+
+#endif
