@@ -66,6 +66,12 @@ void arch_restart_syscall(struct arch_regs *regs);
 void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_CODE]);
 
 /*
+ * The same from the registers of an earlier stop of the same thread: if they are of the same
+ * call, made from the same place with the same arguments, its number is known.
+ */
+void arch_name_as(struct arch_regs *regs, const struct arch_regs *earlier);
+
+/*
  * The registers for calling `fn` with `args` and the stack pointer `sp`, which
  * points at the return address; `keep` goes to the register that survives the
  * call and tells the store gadget where to write.

@@ -185,6 +185,16 @@ void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_S
 			regs->r.orig_rax = nr;
 }
 
+void arch_name_as(struct arch_regs *regs, const struct arch_regs *earlier)
+{
+	const struct user_regs_struct *a = &regs->r, *b = &earlier->r;
+
+	if (a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rbx == b->rbx &&
+	    a->rdi == b->rdi && a->rsi == b->rsi && a->rdx == b->rdx && a->r10 == b->r10 &&
+	    a->r8 == b->r8 && a->r9 == b->r9 && a->fs_base == b->fs_base)
+		regs->r.orig_rax = b->orig_rax;
+}
+
 static void set_args(struct arch_regs *regs, const uint64_t args[6])
 {
 	regs->r.rdi = args[0];

@@ -96,6 +96,11 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 	*home = b->regs;
 	if (tracee_hide_eintr(t, b->tid, home))
 		return;
+	if (arch_syscall_nr(home) != SYS_restart_syscall)
+		return;
+	for (size_t i = 0; i < SLEEPS_MAX; i++)
+		if (t->shared->sleeps[i].tid == b->tid)
+			arch_name_as(home, &t->shared->sleeps[i].regs);
 	if (arch_syscall_nr(home) == SYS_restart_syscall &&
 	    mem_read(t, arch_pc(home) - sizeof(code), code, sizeof(code), &ignored) == 0)
 		arch_name_restarted(home, code);

@@ -395,10 +395,14 @@ static int check_file_limit(const struct run *r, struct err *err)
 
 static int run_once(struct run *r, struct err *err)
 {
+	struct sleep *sleeps = r->inj->sleeps;
+
 	memset(r->shared, 0, r->shared_size);
+	memcpy(r->shared->sleeps, sleeps, sizeof(r->shared->sleeps));
 	if (start(r, err) < 0)
 		return -1;
 	watch(r);
+	memcpy(sleeps, r->shared->sleeps, sizeof(r->shared->sleeps));
 	receive_files(r);
 	forward_log(r);
 	collect(r);

@@ -80,6 +80,16 @@ enum phase {
 	PHASE_DONE
 };
 
+/*
+ * The call a thread slept in when it was last stopped: if it is stopped in it once more, its
+ * number is in no register any more (restart_syscall(2)).
+ */
+struct sleep {
+	pid_t tid; /* 0: none */
+	struct arch_regs regs;
+};
+#define SLEEPS_MAX 8
+
 /* What tracer and controller share; written by the tracer, read by the controller. */
 struct shared {
 	_Atomic enum phase phase;
@@ -90,7 +100,9 @@ struct shared {
 	bool again; /* a thread did not stop; a fresh tracer should try the others */
 	struct err err;
 	struct injector_report report;
-	char log[4096]; /* lines for -v */
+	struct sleep sleeps[SLEEPS_MAX]; /* of the threads let go last */
+	unsigned int n_sleeps;		 /* so far: the next one's place, modulo SLEEPS_MAX */
+	char log[4096];			 /* lines for -v */
 	struct shared_call calls[];
 };
 
@@ -101,6 +113,7 @@ struct injector {
 	struct injector_options opt;
 	pid_t tid; /* the only thread to borrow, 0: any */
 	struct callsite cs;
+	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
 };
 
 /* Everything the tracer works with. */

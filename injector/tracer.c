@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #define BACKOFF_MIN_US 500
@@ -97,6 +98,16 @@ static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	arch_set_regs(tid, regs);
 }
 
+static void remember_sleep(struct tracer *t, const struct borrow *b)
+{
+	struct sleep *s = &t->shared->sleeps[t->shared->n_sleeps % SLEEPS_MAX];
+
+	if (!arch_restarts_sleep(&b->regs) || arch_syscall_nr(&b->regs) == SYS_restart_syscall)
+		return;
+	*s = (struct sleep){ .tid = b->tid, .regs = b->regs };
+	t->shared->n_sleeps++;
+}
+
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 {
 	struct arch_regs mended;
@@ -108,6 +119,7 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 	}
 	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
 		tracee_own_regs(t, b->tid, &b->regs);
+	remember_sleep(t, b);
 	mended = b->regs;
 	mend_sleep(t, b->tid, &mended);
 	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0 ||

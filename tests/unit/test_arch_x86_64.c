@@ -123,6 +123,20 @@ static void test_restarted_name(void **state)
 	assert_int_equal(arch_syscall_nr(&regs), SYS_restart_syscall);
 }
 
+static void test_restarted_as(void **state)
+{
+	struct arch_regs earlier = interrupted(SYS_futex, -516), regs = earlier;
+
+	(void)state;
+	regs.r.orig_rax = SYS_restart_syscall;
+	arch_name_as(&regs, &earlier);
+	assert_int_equal(arch_syscall_nr(&regs), SYS_futex);
+	regs.r.orig_rax = SYS_restart_syscall;
+	regs.r.rdx++; /* another call from the same place */
+	arch_name_as(&regs, &earlier);
+	assert_int_equal(arch_syscall_nr(&regs), SYS_restart_syscall);
+}
+
 static void test_modes(void **state)
 {
 	struct arch_regs regs = interrupted(SYS_read, -512);
@@ -190,17 +204,12 @@ static void test_fp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errno_shared),
-		cmocka_unit_test(test_errno_endbr),
-		cmocka_unit_test(test_errno_static),
-		cmocka_unit_test(test_errno_unknown),
-		cmocka_unit_test(test_errno_location),
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_restarted_name),
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_ucontext),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_errno_shared),   cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static),   cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_errno_location), cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_restarted_name), cmocka_unit_test(test_restarted_as),
+		cmocka_unit_test(test_modes),	       cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_fp),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
