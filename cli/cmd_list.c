@@ -111,6 +111,7 @@ static int print_table(const struct ops_process *const *v, size_t n, struct err 
 static struct json_object *process_json(const struct ops_process *p)
 {
 	struct json_object *o = json_object_new_object();
+	char name[64];
 
 	json_set_int(o, "pid", p->pid);
 	json_set_text(o, "comm", p->comm);
@@ -120,7 +121,15 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "image", p->image);
 	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
 	json_set(o, "config.prof", out_tristate_json(p->config_prof));
-	json_set(o, "opt.prof", out_tristate_json(p->opt_prof));
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		snprintf(name, sizeof(name), "opt.%s", jemalloc_opt_name(i));
+		if (!p->opts[i].known)
+			json_set(o, name, NULL);
+		else if (jemalloc_opt_size(i) == 1)
+			json_set_bool(o, name, p->opts[i].value != 0);
+		else
+			json_set_int(o, name, p->opts[i].value);
+	}
 	json_set(o, "prof.active", out_tristate_json(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);

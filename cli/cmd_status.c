@@ -18,6 +18,8 @@ static void set_address(struct json_object *doc, const char *path, uint64_t addr
 
 static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
 {
+	char path[64];
+
 	json_set_text(doc, "jemalloc.found_by", je->by_scan ? "scan" : "symbols");
 	if (je->dump.n_names)
 		json_set_u64(doc, "jemalloc.names", je->dump.n_names);
@@ -25,7 +27,10 @@ static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
 		json_set(doc, "jemalloc.names", NULL);
 	set_address(doc, "jemalloc.mallctl", je->mallctl);
 	set_address(doc, "jemalloc.malloc_stats_print", je->malloc_stats_print);
-	set_address(doc, "jemalloc.opt_prof", je->opt_prof);
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		snprintf(path, sizeof(path), "jemalloc.opt_%s", jemalloc_opt_name(i));
+		set_address(doc, path, je->opt[i]);
+	}
 	set_address(doc, "jemalloc.prof_active", je->prof_active);
 	set_address(doc, "jemalloc.prof_dump", je->dump.prof_dump);
 	json_set_text(doc, "jemalloc.prof_dump_file", *je->dump.reg ? je->dump.reg : NULL);

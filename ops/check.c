@@ -247,7 +247,7 @@ static void take_results(struct reader *r)
 		bool known = r->calls[i].made && !r->calls[i].ret;
 
 		if (r->of[i])
-			r->of[i]->known = known;
+			r->of[i]->known |= known; /* its memory may have told before */
 		else if (r->calls[i].old == r->values->malloc_conf)
 			r->values->has_malloc_conf = known;
 		else if (r->calls[i].old == r->values->prefix)
@@ -277,6 +277,24 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 	check_opt_prof(s, &rows[CHECK_OPT_PROF], tristate_of(&values->opt_prof));
 }
 
+/* What its memory tells, for when no call can be made. Without opt.prof it means nothing. */
+static void peek_values(const struct session *s, struct check_values *v)
+{
+	struct check_value *const of[JEMALLOC_OPTS] = { [OPT_LG_PROF_SAMPLE] = &v->lg_sample,
+							[OPT_LG_PROF_INTERVAL] = &v->lg_interval,
+							[OPT_PROF_GDUMP] = &v->gdump,
+							[OPT_PROF_FINAL] = &v->final };
+	enum tristate active = jemalloc_peek(&s->proc, s->je->prof_active);
+
+	if (jemalloc_peek(&s->proc, s->je->opt[OPT_PROF]) != TRI_YES)
+		return;
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
+		if (of[i])
+			of[i]->known = jemalloc_peek_opt(&s->proc, s->je, i, &of[i]->number);
+	v->active =
+		(struct check_value){ .known = active != TRI_UNKNOWN, .flag = active == TRI_YES };
+}
+
 static void check_all(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct ops_check *rows, struct check_values *values)
 {
@@ -291,7 +309,9 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	check_prefix(s, &rows[CHECK_PREFIX]);
 	check_config_prof(s, &rows[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)
-		check_opt_prof(s, &rows[CHECK_OPT_PROF], jemalloc_peek(&s->proc, s->je->opt_prof));
+		check_opt_prof(s, &rows[CHECK_OPT_PROF],
+			       jemalloc_peek(&s->proc, s->je->opt[OPT_PROF]));
+	peek_values(s, values);
 	if (may_trace)
 		check_by_run(s, rows, values);
 	check_conf(s, values, rows);

@@ -20,9 +20,7 @@ struct known_jemalloc {
 	struct file_key file;
 	dev_t exe_dev;
 	ino_t exe_inode;
-	uint64_t opt_prof_offset; /* from the file's lowest mapping, 0 if unknown */
-	uint64_t prof_active_offset;
-	struct jemalloc je;
+	struct jemalloc je; /* addresses of variables count from the file's lowest mapping */
 };
 
 static int compare(const void *a, const void *b)
@@ -78,6 +76,14 @@ static const struct known_jemalloc *find_known(const struct filecache *c,
 	return NULL;
 }
 
+/* What is unknown stays so. */
+static void move_variables(struct jemalloc *je, uint64_t by)
+{
+	for (size_t i = 0; i < JEMALLOC_OPTS; i++)
+		je->opt[i] += je->opt[i] ? by : 0;
+	je->prof_active += je->prof_active ? by : 0;
+}
+
 enum filecache_answer filecache_ask(const struct filecache *c, const struct proc *p,
 				    const struct maps *maps, struct jemalloc *je, const char **path)
 {
@@ -101,10 +107,7 @@ enum filecache_answer filecache_ask(const struct filecache *c, const struct proc
 	if (!hit)
 		return FILES_PLAIN;
 	*je = hit->je;
-	if (hit->opt_prof_offset)
-		je->opt_prof = lowest_mapping(maps, &hit->file) + hit->opt_prof_offset;
-	if (hit->prof_active_offset)
-		je->prof_active = lowest_mapping(maps, &hit->file) + hit->prof_active_offset;
+	move_variables(je, lowest_mapping(maps, &hit->file));
 	return FILES_JEMALLOC;
 }
 
@@ -147,13 +150,9 @@ void filecache_add(struct filecache *c, const struct proc *p, const struct maps 
 	*bigger = (struct known_jemalloc){
 		.file = key_of(m), .exe_dev = exe.st_dev, .exe_inode = exe.st_ino, .je = *je
 	};
-	if (je->opt_prof)
-		bigger->opt_prof_offset = je->opt_prof - lowest_mapping(maps, &bigger->file);
-	if (je->prof_active)
-		bigger->prof_active_offset = je->prof_active - lowest_mapping(maps, &bigger->file);
+	move_variables(&bigger->je, -lowest_mapping(maps, &bigger->file));
 	bigger->je.image = NULL;
 	memset(&bigger->je.text, 0, sizeof(bigger->je.text));
-	bigger->je.opt_prof = bigger->je.prof_active = 0;
 	for (size_t i = 0; i < maps->n; i++) {
 		struct file_key key = key_of(&maps->v[i]);
 

@@ -41,9 +41,11 @@ static int add_row(struct look *look, const struct proc *p, const struct jemallo
 				     .uid = p->status.euid,
 				     .linkage = je->linkage,
 				     .config_prof = je->config_prof,
-				     .opt_prof = jemalloc_peek(p, je->opt_prof),
+				     .opt_prof = jemalloc_peek(p, je->opt[OPT_PROF]),
 				     .prof_active = jemalloc_peek(p, je->prof_active),
 				     .rss_bytes = p->status.rss_bytes };
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
+		row->opts[i].known = jemalloc_peek_opt(p, je, i, &row->opts[i].value);
 	snprintf(row->image, sizeof(row->image), "%s", image);
 	memcpy(row->comm, p->status.comm, sizeof(row->comm));
 	memcpy(row->version, je->version, sizeof(row->version));

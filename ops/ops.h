@@ -196,7 +196,8 @@ struct ops_jemalloc {
 	enum jemalloc_linkage linkage;
 	size_t others; /* how many more jemallocs the process has */
 	bool by_scan;  /* found without symbols */
-	uint64_t mallctl, malloc_stats_print, opt_prof, prof_active; /* 0 if unknown */
+	uint64_t mallctl, malloc_stats_print, prof_active; /* 0 if unknown */
+	uint64_t opt[JEMALLOC_OPTS]; /* of the variables of opt.*, 0 if unknown */
 	struct jemalloc_dump dump;
 };
 
@@ -274,6 +275,10 @@ struct ops_process {
 	char prefix[64];
 	enum jemalloc_linkage linkage;
 	enum tristate config_prof, opt_prof, prof_active;
+	struct {
+		bool known;
+		int64_t value;
+	} opts[JEMALLOC_OPTS];	   /* what it was started with, as far as its memory tells */
 	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */

@@ -131,7 +131,7 @@ static void log_found(const struct session *s)
 	} found[] = {
 		{ "mallctl", je->mallctl },
 		{ "malloc_stats_print", je->malloc_stats_print },
-		{ "opt_prof", je->opt_prof },
+		{ "opt_prof", je->opt[OPT_PROF] },
 	};
 	const char *from = image_debug_source(je->image);
 	char line[1024];

@@ -49,7 +49,7 @@ static void describe(const struct session *s, struct ops_jemalloc *je)
 	je->by_scan = s->je->by_scan;
 	je->mallctl = s->je->mallctl;
 	je->malloc_stats_print = s->je->malloc_stats_print;
-	je->opt_prof = s->je->opt_prof;
+	memcpy(je->opt, s->je->opt, sizeof(je->opt));
 	je->prof_active = s->je->prof_active;
 	jemalloc_find_dump(s->je, &s->proc, &je->dump);
 }

@@ -12,6 +12,20 @@ enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
 #define JEMALLOC_MORE_MAX 3
 
+/* The options of profiling that are numbers: what they were set to stands in variables. */
+enum jemalloc_opt {
+	OPT_PROF,
+	OPT_PROF_ACTIVE,
+	OPT_PROF_THREAD_ACTIVE_INIT,
+	OPT_LG_PROF_SAMPLE,
+	OPT_LG_PROF_INTERVAL,
+	OPT_PROF_GDUMP,
+	OPT_PROF_FINAL,
+	OPT_PROF_LEAK,
+	OPT_PROF_ACCUM,
+	JEMALLOC_OPTS
+};
+
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
@@ -21,7 +35,7 @@ struct jemalloc {
 	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
-	uint64_t opt_prof;	     /* address of the variable opt.prof reads, 0 if unknown */
+	uint64_t opt[JEMALLOC_OPTS]; /* addresses of the variables opt.* reads, 0 if unknown */
 	uint64_t prof_active;	     /* address of the variable, 0 if unknown */
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
@@ -56,6 +70,16 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
 
 /* A bool of the target's at one of these addresses, from its memory; unknown when `addr` is 0. */
 enum tristate jemalloc_peek(const struct proc *p, uint64_t addr);
+
+/* The name of an option after "opt.": "lg_prof_sample". */
+const char *jemalloc_opt_name(enum jemalloc_opt opt);
+
+/* How many bytes its variable has: 1 for a bool, else 8. */
+size_t jemalloc_opt_size(enum jemalloc_opt opt);
+
+/* What an option was set to, from the target's memory. False when its address is unknown. */
+bool jemalloc_peek_opt(const struct proc *p, const struct jemalloc *je, enum jemalloc_opt opt,
+		       int64_t *value) __must_check;
 
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);

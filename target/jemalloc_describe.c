@@ -84,6 +84,19 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
+static void find_opts(struct jemalloc *je, bool alone)
+{
+	char name[64];
+	struct symbol sym;
+
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		snprintf(name, sizeof(name), "opt_%s", jemalloc_opt_name(i));
+		if (find_private(je, alone, name, STT_OBJECT, &sym) &&
+		    sym.size == jemalloc_opt_size(i))
+			je->opt[i] = sym.addr;
+	}
+}
+
 void jemalloc_describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
@@ -95,14 +108,14 @@ void jemalloc_describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *
 	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
 		je->malloc_message = sym.addr;
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
-	if (find_private(je, alone, "opt_prof", STT_OBJECT, &sym))
-		je->opt_prof = sym.addr;
+	find_opts(je, alone);
 	if (alone && je->config_prof == TRI_YES) {
 		if (!scan)
 			scan_open(&own, je->image, pid);
 		je->prof_active = scan_prof_active(scan ? scan : &own);
-		if (!je->opt_prof)
-			je->opt_prof = scan_opt_prof(scan ? scan : &own);
+		if (!je->opt[OPT_PROF])
+			je->opt[OPT_PROF] = scan_opt_prof(scan ? scan : &own);
+		scan_opts(scan ? scan : &own, je->mallctl, je->opt);
 	}
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);

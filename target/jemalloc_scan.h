@@ -10,6 +10,7 @@
 #include "target/ctl_tree.h"
 #include "target/decode.h"
 #include "target/image.h"
+#include "target/jemalloc.h"
 
 #include <sys/types.h>
 
@@ -42,6 +43,15 @@ int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, 
  * handles prof.dump reads as well. 0 if unknown.
  */
 uint64_t scan_opt_prof(struct scan *s);
+
+/*
+ * The variables behind the other options: the only one that an option's
+ * handler reads, of the option's size and with a value that the option can
+ * have, if other code near mallctl writes it or takes its address, as what
+ * reads the configuration does, and if it is no other option's. Those found
+ * are set in `opt`; what is not 0 there already is left alone.
+ */
+void scan_opts(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS]);
 
 /*
  * The variable behind prof.active: the one byte that what handles it both

@@ -19,7 +19,7 @@ static void use(struct image *img)
 	char said[200] = "", name[64];
 	const char *reg;
 	struct range text;
-	uint64_t mallctl;
+	uint64_t mallctl, opt[JEMALLOC_OPTS] = { 0 };
 
 	scan_open(&scan, img, getpid());
 	mallctl = scan_mallctl(&scan, said, sizeof(said));
@@ -27,6 +27,7 @@ static void use(struct image *img)
 		abort();
 	scan_stats_print(&scan, img->start + 0x1000);
 	scan_opt_prof(&scan);
+	scan_opts(&scan, img->start + 0x1000, opt);
 	scan_prof_active(&scan);
 	scan_prof_dump(&scan, &reg);
 	scan_text(&scan, img->start + 0x1000, &text);

@@ -62,6 +62,19 @@ row_is dump true memfd redis
 row_is dump.prefix true 'can write there: jeprof$' redis
 left redis
 
+# --- no call can be made: its memory tells ---
+MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:12,lg_prof_interval:30,prof_prefix:/x start_victim busy
+kill -STOP "$pid"
+checked
+row_is injection false 'stopped' 'stopped' 'kill -CONT'
+row_is opt.prof true '^true' 'stopped'
+row_is prof.active true '^false' 'stopped'
+row_is prof.lg_sample true '^12, ' 'stopped'
+ok 'stopped: it looks as before' tests/photo check "$pid" "$T/photo.$pid"
+kill -CONT "$pid"
+snapshot "$pid"
+left 'stopped'
+
 # --- mistakes ---
 MALLOC_CONF=prof:true,prof_actve:false start_redis
 checked

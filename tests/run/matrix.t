@@ -8,6 +8,8 @@
 M=$VICTIMS/matrix
 declare -A prefix_of=([none]='' [je]=je_ [rjem]=_rjem_ [duckdb]=duckdb_je_)
 declare -A pids=()
+options=(prof_active prof_thread_active_init lg_prof_sample lg_prof_interval prof_gdump prof_final
+	prof_leak prof_accum)
 
 # What can sample: jemalloc's unwinder ends a static program that has prof:true.
 works=(shared preload pie)
@@ -66,6 +68,8 @@ found()
 	is "$(json '.jemalloc | [.mallctl, .malloc_stats_print, .opt_prof, .prof_active, .prof_dump] | join(" ")')" \
 		"$(addresses "$twin" "$pid" "${prefix_of[$3]}"{mallctl,malloc_stats_print} \
 			je_{opt_prof,prof_active_state} prof_dump)" "$name: where it is"
+	is "$(json '.jemalloc | ['"$(printf '.opt_%s,' "${options[@]}" | sed 's/,$//')"'] | join(" ")')" \
+		"$(addresses "$twin" "$pid" "${options[@]/#/je_opt_}")" "$name: where its options are"
 	is "$(json .jemalloc.prof_dump_file)" rdx "$name: the register of the dump's name"
 }
 

@@ -46,8 +46,34 @@ static pid_t sleep_start(const char *conf)
 
 static struct scan scan;
 
-static void check(const struct jemalloc *je, pid_t pid, const char *conf)
+static int64_t opt_of(const struct jemalloc *je, const struct proc *p, enum jemalloc_opt opt)
 {
+	int64_t value;
+
+	return jemalloc_peek_opt(p, je, opt, &value) ? value : 77;
+}
+
+static void check_opts(const struct jemalloc *je, const struct proc *p, const char *conf)
+{
+	uint64_t none[JEMALLOC_OPTS] = { 0 };
+
+	assert_int_equal(opt_of(je, p, OPT_PROF_ACTIVE), strstr(conf, "prof_active:true") != NULL);
+	assert_int_equal(opt_of(je, p, OPT_PROF_THREAD_ACTIVE_INIT), 1);
+	assert_int_equal(opt_of(je, p, OPT_LG_PROF_SAMPLE), 17);
+	assert_int_equal(opt_of(je, p, OPT_LG_PROF_INTERVAL), -1);
+	assert_int_equal(opt_of(je, p, OPT_PROF_GDUMP), 0);
+	assert_int_equal(opt_of(je, p, OPT_PROF_FINAL), 0);
+	assert_int_equal(opt_of(je, p, OPT_PROF_LEAK), 0);
+	assert_int_equal(opt_of(je, p, OPT_PROF_ACCUM), 1);
+	/* Far from mallctl nothing is set: no second rule, no answer. */
+	scan_opts(&scan, je->image->end, none);
+	for (size_t i = 0; i < JEMALLOC_OPTS; i++)
+		assert_int_equal(none[i], 0);
+}
+
+static void check(const struct jemalloc *je, const struct proc *p, const char *conf)
+{
+	pid_t pid = p->pid;
 	unsigned char opt_prof = 77, prof_active = 77;
 	const char *reg = NULL;
 	char said[200] = "";
@@ -62,10 +88,11 @@ static void check(const struct jemalloc *je, pid_t pid, const char *conf)
 	if (je->config_prof != TRI_YES)
 		return;
 	assert_string_equal(reg, "rdx");
-	assert_int_equal(scan_opt_prof(&scan), je->opt_prof);
-	assert_int_equal(proc_read(pid, je->opt_prof, &opt_prof, 1, &err), 0);
+	assert_int_equal(scan_opt_prof(&scan), je->opt[OPT_PROF]);
+	assert_int_equal(proc_read(pid, je->opt[OPT_PROF], &opt_prof, 1, &err), 0);
 	assert_int_equal(proc_read(pid, je->prof_active, &prof_active, 1, &err), 0);
 	assert_int_equal(opt_prof, strstr(conf, "prof:true") != NULL);
+	check_opts(je, p, conf);
 	assert_int_equal(prof_active, strstr(conf, "prof_active:true") != NULL);
 }
 
@@ -83,7 +110,7 @@ static bool found_with(const char *conf)
 	    !images_read(&images, pid, &maps, &err))
 		(void)!jemalloc_find(&p, &images, &found, &n, &err);
 	if (n == 1)
-		check(found, pid, conf);
+		check(found, &p, conf);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return n == 1;
@@ -93,10 +120,10 @@ static void test_live(void **state)
 {
 	(void)state;
 #if defined(__x86_64__)
-	if (!found_with("prof:true,prof_active:false"))
+	if (!found_with("prof:true,prof_active:false,lg_prof_sample:17,prof_accum:true"))
 		skip();
-	assert_true(found_with("prof:true,prof_active:true"));
-	assert_true(found_with("prof:false"));
+	assert_true(found_with("prof:true,prof_active:true,lg_prof_sample:17,prof_accum:true"));
+	assert_true(found_with("prof:false,prof_active:false,lg_prof_sample:17,prof_accum:true"));
 #else
 	skip();
 #endif
