@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/dump.h"
+#include "ops/facts.h"
 #include "ops/inside.h"
 #include "ops/mapped.h"
 #include "ops/output.h"
@@ -120,7 +121,8 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 		return no_memfd(s, err);
 	if (!calls[at].made || calls[at].ret || got < 0)
 		return memfd_call_failed(s, &calls[at], err);
-	if (check_profile(got, &size, err) || mapped_complete(&got, &size, &s->proc, err))
+	if (check_profile(got, &size, err) || mapped_complete(&got, &size, &s->proc, err) ||
+	    facts_append(&got, &size, s, err))
 		return -1;
 	*fd = take_fd(got);
 	*bytes = size;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/facts.h"
+
+#include "base/cleanup.h"
+#include "ops/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S INT64_C(1000000000)
+
+/* "# key value". What could end the line, or be taken for a part of it, is written as \xNN. */
+static void add_text(FILE *f, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	fprintf(f, "# %s ", key);
+	for (const unsigned char *c = (const unsigned char *)value; *c; c++) {
+		if (*c < ' ' || *c == 0x7f || *c == '\\')
+			fprintf(f, "\\x%02x", *c);
+		else
+			fputc(*c, f);
+	}
+	fputc('\n', f);
+}
+
+static void add_build_ids(FILE *f, const struct images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image *img = &images->v[i];
+
+		for (size_t k = 0; k < img->n_exec && img->build_id_len; k++) {
+			fprintf(f, "# build-id %" PRIx64 "-%" PRIx64 " ", img->exec[k].start,
+				img->exec[k].end);
+			for (size_t b = 0; b < img->build_id_len; b++)
+				fprintf(f, "%02x", img->build_id[b]);
+			fputc('\n', f);
+		}
+	}
+}
+
+static void add_all(FILE *f, const struct session *s)
+{
+	char host[256] = "";
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (gethostname(host, sizeof(host) - 1))
+		*host = '\0';
+	fprintf(f, "# pid %d\n", s->proc.pid);
+	add_text(f, "comm", s->proc.status.comm);
+	add_text(f, "host", host);
+	add_text(f, "version", s->version);
+	fprintf(f, "# time_ns %" PRId64 "\n", now.tv_sec * NS_PER_S + now.tv_nsec);
+	add_build_ids(f, &s->images);
+}
+
+static int make_text(const struct session *s, char **text, size_t *len, struct err *err)
+{
+	FILE *f = open_memstream(text, len);
+	bool failed;
+
+	if (!f)
+		return err_sys(err, ERR_FAILED, errno, "cannot describe the profile");
+	add_all(f, s);
+	failed = ferror(f);
+	if (fclose(f) || failed) {
+		free(*text);
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot describe the profile");
+	}
+	return 0;
+}
+
+/* The target's memory file, which it has closed; else a copy. At its end, -1 with `err`. */
+static int open_end(int fd, uint64_t bytes, struct err *err)
+{
+	_cleanup_(cleanup_close) int to = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	to = open(path, O_RDWR | O_CLOEXEC);
+	if (to >= 0 && lseek(to, (off_t)bytes, SEEK_SET) >= 0)
+		return take_fd(to);
+	cleanup_close(&to);
+	to = memfd_create("profile", MFD_CLOEXEC);
+	if (to < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+	return output_copy(to, "a memory file", fd, bytes, err) ? -1 : take_fd(to);
+}
+
+int facts_append(int *fd, uint64_t *bytes, const struct session *s, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	_cleanup_(cleanup_close) int to = -1;
+	size_t len = 0;
+
+	if (make_text(s, &text, &len, err))
+		return -1;
+	to = open_end(*fd, *bytes, err);
+	if (to < 0)
+		return -1;
+	if (output_write(to, text, len))
+		return err_sys(err, ERR_FAILED, errno, "cannot complete the profile");
+	close(*fd);
+	*fd = take_fd(to);
+	*bytes += len;
+	return 0;
+}
