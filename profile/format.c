@@ -15,6 +15,15 @@ static const struct profile_format_info formats[PROFILE_FORMATS] = {
 	[PROFILE_FORMAT_HTML] = { "html", ".html", "a page to look at it with, in one file", false,
 				  format_html },
 	[PROFILE_FORMAT_SVG] = { "svg", ".svg", "a flame graph, for a browser", false, format_svg },
+	[PROFILE_FORMAT_SPEEDSCOPE] = { "speedscope", ".speedscope.json", "for speedscope", false,
+					format_speedscope },
+	[PROFILE_FORMAT_CALLGRIND] = { "callgrind", ".callgrind",
+				       "for KCachegrind and callgrind_annotate", false,
+				       format_callgrind },
+	[PROFILE_FORMAT_DOT] = { "dot", ".dot", "a graph of calls, for Graphviz", false,
+				 format_dot },
+	[PROFILE_FORMAT_JSON] = { "json", ".json", "all stacks, with their errors, for programs",
+				  false, format_json_document },
 };
 
 const struct profile_format_info *profile_format_info(enum profile_format format)

@@ -15,6 +15,10 @@ enum profile_format {
 	PROFILE_FORMAT_FOLDED,
 	PROFILE_FORMAT_HTML,
 	PROFILE_FORMAT_SVG,
+	PROFILE_FORMAT_SPEEDSCOPE,
+	PROFILE_FORMAT_CALLGRIND,
+	PROFILE_FORMAT_DOT,
+	PROFILE_FORMAT_JSON,
 	PROFILE_FORMATS,
 	PROFILE_FORMAT_NONE = PROFILE_FORMATS
 };
@@ -23,6 +27,9 @@ struct profile_format_options {
 	enum profile_type type; /* what is counted, in a format that holds one type alone */
 	bool keep_allocator;	/* also the calls within malloc and its like */
 	const char *title;	/* raw text; NULL: the process's name, if it is known */
+	/* Of a graph: how much is shown of it. 0: 80 nodes, 0.005 and 0.001 of the total. */
+	size_t node_count;
+	double node_fraction, edge_fraction;
 };
 
 struct profile_format_info {

@@ -39,7 +39,7 @@ struct format_escape {
 	char c;
 	const char *text;
 };
-extern const struct format_escape format_json[], format_xml[];
+extern const struct format_escape format_json[], format_xml[], format_plain[];
 
 /* Text that is safe to show, such as profile_names holds. */
 void format_escape(const struct format_escape *escapes, const char *text, FILE *out);
@@ -68,5 +68,14 @@ int format_html(const struct profile *profile, const struct profile_format_optio
 		FILE *out, struct err *err) __must_check;
 int format_svg(const struct profile *profile, const struct profile_format_options *options,
 	       FILE *out, struct err *err) __must_check;
+int format_speedscope(const struct profile *profile, const struct profile_format_options *options,
+		      FILE *out, struct err *err) __must_check;
+int format_callgrind(const struct profile *profile, const struct profile_format_options *options,
+		     FILE *out, struct err *err) __must_check;
+int format_dot(const struct profile *profile, const struct profile_format_options *options,
+	       FILE *out, struct err *err) __must_check;
+int format_json_document(const struct profile *profile,
+			 const struct profile_format_options *options, FILE *out, struct err *err)
+	__must_check;
 
 #endif

@@ -73,6 +73,8 @@ const struct format_escape format_xml[] = {
 	{ '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" }, { 0, NULL }
 };
 
+const struct format_escape format_plain[] = { { 0, NULL } };
+
 void format_raw(const struct format_escape *escapes, const char *raw, FILE *out)
 {
 	char safe[PROFILE_NAME_MAX];

@@ -1,37 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/format.h"
-#include "tests/unit/made_profile.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define N(a) (sizeof(a) / sizeof((a)[0]))
-
-/* What profile_write() makes of the stacks; to be freed. */
-static char *written(const struct made_stack *stacks, size_t n, enum profile_format format,
-		     const struct profile_format_options *options)
-{
-	struct made_profile *made = made_profile(stacks, n);
-	struct err err = ERR_INIT;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_non_null(out);
-	assert_int_equal(profile_write(&made->profile, format, options, out, &err), 0);
-	fclose(out);
-	made_free(made);
-	return text;
-}
-
-static const struct profile_format_options space = { .type = PROFILE_INUSE_SPACE };
+#include "tests/unit/made_format.h"
 
 static void test_table(void **state)
 {
@@ -45,10 +14,10 @@ static void test_table(void **state)
 		assert_int_equal(info->suffix[0], '.');
 		snprintf(path, sizeof(path), "a/b.heap%s", info->suffix);
 		assert_int_equal(profile_format_by_path(path), i);
-		assert_int_equal(profile_format_by_path(info->suffix), PROFILE_FORMAT_NONE);
 	}
 	assert_int_equal(profile_format_by_name("pprofs"), PROFILE_FORMAT_NONE);
 	assert_int_equal(profile_format_by_path("made.heap"), PROFILE_FORMAT_NONE);
+	assert_int_equal(profile_format_by_path(".svg"), PROFILE_FORMAT_NONE);
 }
 
 static void test_folded(void **state)
@@ -104,15 +73,6 @@ static void test_hostile_folded(void **state)
 	assert_non_null(strstr(text, "xxx... 5\n"));
 	free(text);
 	free(name);
-}
-
-static size_t count(const char *text, const char *part)
-{
-	size_t n = 0;
-
-	for (; (text = strstr(text, part)); text++)
-		n++;
-	return n;
 }
 
 static void test_svg(void **state)

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For KCachegrind and callgrind_annotate(1): what each line of source allocated
+ * itself, and what came over each call from it. Costs cannot be negative there:
+ * what shrank in a difference is left out.
+ */
+#include "base/vec.h"
+#include "profile/format_private.h"
+#include "profile/index.h"
+#include "profile/walk.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A line of source; function PROFILE_NONE: a stack of which no frame is left. */
+struct cost_line {
+	uint32_t function, line;
+	double value[PROFILE_TYPES];
+};
+
+struct cost_call {
+	uint32_t from;	 /* index of lines */
+	uint32_t callee; /* function */
+	uint32_t seen;	 /* the last stack that was counted */
+	double value[PROFILE_TYPES];
+};
+
+struct callgrind {
+	const struct profile *p;
+	struct profile_names names;
+	struct cost_line *lines;
+	struct cost_call *calls;
+	size_t n_lines, room_lines, n_calls, room_calls;
+	struct index line_at, call_at; /* by (function, line), and by (from, callee) */
+	uint32_t *order;	       /* of lines: by function, then line */
+	uint32_t *first_call;	       /* of each line, in calls */
+	struct index files;	       /* by pointer: number of the file */
+	bool *named;		       /* of each function: its name has been written */
+	enum profile_type types[PROFILE_TYPES];
+	unsigned int n_types;
+	FILE *out;
+};
+
+static void callgrind_fini(struct callgrind *c)
+{
+	profile_names_fini(&c->names);
+	free(c->lines);
+	free(c->calls);
+	free(c->order);
+	free(c->first_call);
+	free(c->named);
+	index_fini(&c->line_at);
+	index_fini(&c->call_at);
+	index_fini(&c->files);
+}
+
+static void add_values(double *to, const double *from)
+{
+	for (size_t i = 0; i < PROFILE_TYPES; i++)
+		to[i] += isfinite(from[i]) ? from[i] : 0;
+}
+
+/* The index of a line's costs, INDEX_NONE without memory. */
+static uint32_t line_costs(struct callgrind *c, uint32_t function, uint32_t line)
+{
+	uint64_t key = (uint64_t)function << 32 | line;
+	uint32_t at = index_find(&c->line_at, key);
+
+	if (at != INDEX_NONE)
+		return at;
+	if (c->n_lines >= INDEX_NONE || !vec_grow(c->lines, c->room_lines, c->n_lines) ||
+	    !index_add(&c->line_at, key, (uint32_t)c->n_lines))
+		return INDEX_NONE;
+	c->lines[c->n_lines] = (struct cost_line){ .function = function, .line = line };
+	return (uint32_t)c->n_lines++;
+}
+
+static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, uint32_t n,
+		     const double *value)
+{
+	uint64_t key = (uint64_t)from << 32 | callee;
+	uint32_t at = index_find(&c->call_at, key);
+
+	if (at == INDEX_NONE) {
+		at = (uint32_t)c->n_calls;
+		if (c->n_calls >= INDEX_NONE || !vec_grow(c->calls, c->room_calls, c->n_calls) ||
+		    !index_add(&c->call_at, key, at))
+			return false;
+		c->calls[c->n_calls++] =
+			(struct cost_call){ .from = from, .callee = callee, .seen = INDEX_NONE };
+	}
+	/* A recursion passes a call several times: its stack counts once. */
+	if (c->calls[at].seen != n)
+		add_values(c->calls[at].value, value);
+	c->calls[at].seen = n;
+	return true;
+}
+
+/* Count stack number `n`, of these lines, the innermost first. */
+static bool add_stack(struct callgrind *c, uint32_t n, const struct profile_line *lines,
+		      size_t n_lines)
+{
+	const double *value = c->p->stacks[n].value;
+	uint32_t at = line_costs(c, n_lines ? lines[0].function : PROFILE_NONE,
+				 n_lines ? lines[0].line : 0);
+
+	if (at == INDEX_NONE)
+		return false;
+	add_values(c->lines[at].value, value);
+	for (size_t i = 1; i < n_lines; i++) {
+		at = line_costs(c, lines[i].function, lines[i].line);
+		if (at == INDEX_NONE || !add_call(c, at, lines[i - 1].function, n, value))
+			return false;
+	}
+	return true;
+}
+
+static int by_function(const void *left, const void *right, void *lines)
+{
+	const struct cost_line *a = (struct cost_line *)lines + *(const uint32_t *)left;
+	const struct cost_line *b = (struct cost_line *)lines + *(const uint32_t *)right;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int by_from(const void *left, const void *right)
+{
+	const struct cost_call *a = left, *b = right;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
+static bool collect(struct callgrind *c, bool keep_allocator)
+{
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
+
+	for (size_t i = 0; lines && i < c->p->n_stacks; i++) {
+		size_t n = profile_stack_lines(c->p, &c->p->stacks[i], keep_allocator, lines,
+					       PROFILE_DEPTH_MAX);
+
+		if (!add_stack(c, (uint32_t)i, lines, n))
+			return false;
+	}
+	return lines;
+}
+
+static bool sort(struct callgrind *c)
+{
+	c->order = calloc(c->n_lines + 1, sizeof(*c->order));
+	c->first_call = calloc(c->n_lines + 1, sizeof(*c->first_call));
+	c->named = calloc(c->names.n + 1, sizeof(*c->named));
+	if (!c->order || !c->first_call || !c->named)
+		return false;
+	for (size_t i = 0; i < c->n_lines; i++)
+		c->order[i] = (uint32_t)i;
+	if (c->n_lines)
+		qsort_r(c->order, c->n_lines, sizeof(*c->order), by_function, c->lines);
+	if (c->n_calls)
+		qsort(c->calls, c->n_calls, sizeof(*c->calls), by_from);
+	for (size_t i = c->n_calls; i--;)
+		c->first_call[c->calls[i].from] = (uint32_t)i;
+	return true;
+}
+
+/* Each type, the one that is asked for first: readers sort by that. */
+static void order_types(struct callgrind *c, enum profile_type first)
+{
+	unsigned int n = format_n_types(c->p);
+
+	c->types[c->n_types++] = first;
+	for (unsigned int i = 0; i < n; i++)
+		if (i != (unsigned int)first)
+			c->types[c->n_types++] = (enum profile_type)i;
+}
+
+/* "fl=(3) name" the first time, "fl=(3)" from then on. */
+static bool write_file(struct callgrind *c, const char *key, const char *raw)
+{
+	const char *path = raw ? raw : "???";
+	uint32_t at = index_find(&c->files, (uintptr_t)raw);
+	bool known = at != INDEX_NONE;
+
+	if (!known) {
+		at = (uint32_t)c->files.n + 1;
+		if (!index_add(&c->files, (uintptr_t)raw, at))
+			return false;
+	}
+	fprintf(c->out, "%s=(%u)%s", key, at, known ? "" : " ");
+	if (!known)
+		format_raw(format_plain, path, c->out);
+	putc('\n', c->out);
+	return true;
+}
+
+static bool write_function(struct callgrind *c, bool callee, uint32_t function)
+{
+	bool none = function == PROFILE_NONE;
+	uint32_t at = none ? (uint32_t)c->names.n : function;
+
+	if (!write_file(c, callee ? "cfi" : "fl",
+			none ? NULL : c->p->symbols->functions[function].file))
+		return false;
+	fprintf(c->out, "%s=(%u)", callee ? "cfn" : "fn", at + 1);
+	if (!c->named[at])
+		fprintf(c->out, " %s", none ? "???" : c->names.name[function]);
+	c->named[at] = true;
+	putc('\n', c->out);
+	return true;
+}
+
+static void write_costs(struct callgrind *c, uint32_t line, const double *value,
+			struct format_sum *sums)
+{
+	fprintf(c->out, "%u", line);
+	for (unsigned int i = 0; i < c->n_types; i++) {
+		struct format_sum alone = { 0 };
+		double cost = fmax(value[c->types[i]], 0);
+
+		fprintf(c->out, " %lld", (long long)format_round(sums ? &sums[i] : &alone, cost));
+	}
+	putc('\n', c->out);
+}
+
+static bool write_calls(struct callgrind *c, uint32_t at)
+{
+	for (size_t i = c->first_call[at]; i < c->n_calls && c->calls[i].from == at; i++) {
+		const struct cost_call *call = &c->calls[i];
+		double times = fmax(fmin(call->value[PROFILE_INUSE_OBJECTS], 1e18), 1);
+
+		if (!write_function(c, true, call->callee))
+			return false;
+		fprintf(c->out, "calls=%lld 0\n", llround(times));
+		write_costs(c, c->lines[at].line, call->value, NULL);
+	}
+	return true;
+}
+
+static void write_head(struct callgrind *c, const struct profile_format_options *options)
+{
+	fputs("# callgrind format\nversion: 1\ncreator: jeprof-ctl\n", c->out);
+	if (c->p->facts.pid > 0)
+		fprintf(c->out, "pid: %lld\n", (long long)c->p->facts.pid);
+	fputs("cmd: ", c->out);
+	format_raw(format_plain, format_title(c->p, options), c->out);
+	fputs("\npositions: line\nevents:", c->out);
+	for (unsigned int i = 0; i < c->n_types; i++)
+		fprintf(c->out, " %s", format_types[c->types[i]].name);
+	putc('\n', c->out);
+}
+
+static bool write_lines(struct callgrind *c)
+{
+	struct format_sum sums[PROFILE_TYPES] = { { 0 } };
+	uint32_t function = 0;
+
+	for (size_t i = 0; i < c->n_lines; i++) {
+		const struct cost_line *line = &c->lines[c->order[i]];
+
+		if (!i || line->function != function) {
+			putc('\n', c->out);
+			if (!write_function(c, false, line->function))
+				return false;
+		}
+		function = line->function;
+		write_costs(c, line->line, line->value, sums);
+		if (!write_calls(c, c->order[i]))
+			return false;
+	}
+	fputs("\ntotals:", c->out);
+	for (unsigned int i = 0; i < c->n_types; i++)
+		fprintf(c->out, " %lld", (long long)sums[i].written);
+	putc('\n', c->out);
+	return true;
+}
+
+int format_callgrind(const struct profile *profile, const struct profile_format_options *options,
+		     FILE *out, struct err *err)
+{
+	_cleanup_(callgrind_fini) struct callgrind c = { .p = profile, .out = out };
+
+	if (profile_names_init(&c.names, profile->symbols, err))
+		return -1;
+	order_types(&c, options->type);
+	if (!collect(&c, options->keep_allocator) || !sort(&c))
+		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+	write_head(&c, options);
+	if (!write_lines(&c))
+		return err_set(err, ERR_FAILED, "no memory for the names of files");
+	return 0;
+}

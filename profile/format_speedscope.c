@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For speedscope, by its file format schema: functions once, and a profile for each type. */
+#include "profile/format_private.h"
+
+static void write_frames(const struct format_stacks *stacks, const struct profile_symbols *symbols,
+			 FILE *out)
+{
+	fputs("\"shared\":{\"frames\":[", out);
+	for (size_t i = 0; i < stacks->names.n; i++) {
+		fprintf(out, "%s\n{\"name\":\"", i ? "," : "");
+		format_escape(format_json, stacks->names.name[i], out);
+		if (symbols->functions[i].file) {
+			fputs("\",\"file\":\"", out);
+			format_raw(format_json, symbols->functions[i].file, out);
+		}
+		fputs("\"}", out);
+	}
+	fputs("]},\n", out);
+}
+
+/* What `path` weighs; its reader takes no negative weights: what shrank is left out. */
+static int64_t weigh(struct format_sum *sum, const struct profile_path *path,
+		     enum profile_type type)
+{
+	return path->value[type] > 0 ? format_round(sum, path->value[type]) : 0;
+}
+
+static void write_samples(const struct profile_paths *paths, enum profile_type type, FILE *out)
+{
+	struct format_sum sum = { 0 };
+	const char *comma = "";
+
+	for (size_t i = 0; i < paths->n; i++) {
+		if (!weigh(&sum, &paths->v[i], type))
+			continue;
+		fprintf(out, "%s\n[", comma);
+		for (uint32_t d = 0; d < paths->v[i].depth; d++)
+			fprintf(out, d ? ",%u" : "%u", paths->v[i].function[d]);
+		putc(']', out);
+		comma = ",";
+	}
+}
+
+static void write_weights(const struct profile_paths *paths, enum profile_type type, FILE *out)
+{
+	struct format_sum sum = { 0 };
+	const char *comma = "";
+
+	for (size_t i = 0; i < paths->n; i++) {
+		int64_t n = weigh(&sum, &paths->v[i], type);
+
+		if (!n)
+			continue;
+		fprintf(out, "%s%lld", comma, (long long)n);
+		comma = ",";
+	}
+}
+
+static int64_t end_value(const struct profile_paths *paths, enum profile_type type)
+{
+	struct format_sum sum = { 0 };
+
+	for (size_t i = 0; i < paths->n; i++)
+		weigh(&sum, &paths->v[i], type);
+	return sum.written;
+}
+
+int format_speedscope(const struct profile *profile, const struct profile_format_options *options,
+		      FILE *out, struct err *err)
+{
+	_cleanup_(format_stacks_fini) struct format_stacks stacks = { 0 };
+
+	if (format_stacks_init(&stacks, profile, options, err))
+		return -1;
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+	      "\"exporter\":\"jeprof-ctl\",\"name\":\"",
+	      out);
+	format_raw(format_json, format_title(profile, options), out);
+	fprintf(out, "\",\"activeProfileIndex\":%d,\n", (int)options->type);
+	write_frames(&stacks, profile->symbols, out);
+	fputs("\"profiles\":[", out);
+	for (unsigned int i = 0; i < format_n_types(profile); i++) {
+		enum profile_type type = (enum profile_type)i;
+
+		fprintf(out,
+			"%s\n{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\","
+			"\"startValue\":0,\"endValue\":%lld,\"samples\":[",
+			i ? "," : "", format_types[i].name,
+			format_is_bytes(type) ? "bytes" : "none",
+			(long long)end_value(&stacks.paths, type));
+		write_samples(&stacks.paths, type, out);
+		fputs("],\n\"weights\":[", out);
+		write_weights(&stacks.paths, type, out);
+		fputs("]}", out);
+	}
+	fputs("]}\n", out);
+	return 0;
+}

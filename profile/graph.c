@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/graph.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "profile/index.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* In the making: which path a node or an edge was counted for last. */
+struct builder {
+	struct profile_graph graph;
+	struct index by_ends; /* of edges */
+	uint32_t *node_seen, *edge_seen;
+	size_t n_edge_room, n_seen_room;
+	enum profile_type type;
+	const bool *keep;
+};
+
+static void builder_fini(struct builder *b)
+{
+	profile_graph_fini(&b->graph);
+	index_fini(&b->by_ends);
+	free(b->node_seen);
+	free(b->edge_seen);
+}
+
+static bool keeps(const struct builder *b, uint32_t function)
+{
+	return !b->keep || b->keep[function];
+}
+
+/* The edge between two functions, a new one if there is none; INDEX_NONE without memory. */
+static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
+{
+	struct profile_graph *g = &b->graph;
+	uint64_t key = (uint64_t)from << 32 | to;
+	uint32_t at = index_find(&b->by_ends, key);
+
+	if (at != INDEX_NONE)
+		return at;
+	if (g->n_edges >= INDEX_NONE || !vec_grow(g->edges, b->n_edge_room, g->n_edges) ||
+	    !vec_grow(b->edge_seen, b->n_seen_room, g->n_edges) ||
+	    !index_add(&b->by_ends, key, (uint32_t)g->n_edges))
+		return INDEX_NONE;
+	g->edges[g->n_edges] = (struct profile_edge){ .from = from, .to = to };
+	b->edge_seen[g->n_edges] = INDEX_NONE;
+	return (uint32_t)g->n_edges++;
+}
+
+/* Count path number `n` on the edge from its function number `outer` to `inner`. */
+static bool add_edge(struct builder *b, const struct profile_path *path, uint32_t n, uint32_t outer,
+		     uint32_t inner)
+{
+	uint32_t at = edge_between(b, path->function[outer], path->function[inner]);
+
+	if (at == INDEX_NONE)
+		return false;
+	b->graph.edges[at].residual |= outer + 1 < inner;
+	if (b->edge_seen[at] == n)
+		return true;
+	b->edge_seen[at] = n;
+	b->graph.edges[at].weight += path->value[b->type];
+	b->graph.edges[at].variance += path->variance[b->type];
+	return true;
+}
+
+static bool add_path(struct builder *b, const struct profile_path *path, uint32_t n)
+{
+	uint32_t outer = INDEX_NONE;
+
+	b->graph.total += path->value[b->type];
+	b->graph.size += fabs(path->value[b->type]);
+	for (uint32_t i = 0; i < path->depth; i++) {
+		struct profile_node *node = &b->graph.nodes[path->function[i]];
+
+		if (!keeps(b, path->function[i]))
+			continue;
+		if (b->node_seen[path->function[i]] != n) {
+			b->node_seen[path->function[i]] = n;
+			node->cum += path->value[b->type];
+			node->cum_variance += path->variance[b->type];
+		}
+		if (i + 1 == path->depth) {
+			node->flat += path->value[b->type];
+			node->flat_variance += path->variance[b->type];
+		}
+		if (outer != INDEX_NONE && !add_edge(b, path, n, outer, i))
+			return false;
+		outer = i;
+	}
+	return true;
+}
+
+int profile_graph_init(struct profile_graph *out, const struct profile_paths *paths,
+		       size_t n_functions, enum profile_type type, const bool *keep,
+		       struct err *err)
+{
+	_cleanup_(builder_fini) struct builder b = { .type = type, .keep = keep };
+
+	b.graph.nodes = calloc(n_functions + 1, sizeof(*b.graph.nodes));
+	b.node_seen = calloc(n_functions + 1, sizeof(*b.node_seen));
+	if (!b.graph.nodes || !b.node_seen)
+		return err_set(err, ERR_FAILED, "no memory for %zu functions", n_functions);
+	b.graph.n_nodes = n_functions;
+	for (size_t i = 0; i < n_functions; i++) {
+		b.graph.nodes[i].function = (uint32_t)i;
+		b.node_seen[i] = INDEX_NONE;
+	}
+	for (size_t i = 0; i < paths->n; i++)
+		if (!add_path(&b, &paths->v[i], (uint32_t)i))
+			return err_set(err, ERR_FAILED, "no memory for the calls of %zu functions",
+				       n_functions);
+	*out = b.graph;
+	b.graph = (struct profile_graph){ 0 };
+	return 0;
+}
+
+void profile_graph_fini(struct profile_graph *graph)
+{
+	free(graph->nodes);
+	free(graph->edges);
+	*graph = (struct profile_graph){ 0 };
+}
