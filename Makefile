@@ -11,12 +11,23 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := base target injector profile ops cli
+LAYERS := base target injector bpf profile ops cli
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib
 ARCH := $(shell uname -m)
 
+# `watch` needs all of these to be built; HAVE_BPF=0 does without it.
+BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
+HAVE_BPF ?= $(if $(BPFTOOL),$(shell $(PKG_CONFIG) --exists libbpf && command -v $(CLANG)),0)
+ifneq ($(filter-out 0,$(HAVE_BPF)),)
+PKGS += libbpf
+NOT_BUILT := bpf/absent.c bpf/%.bpf.c
+else
+NOT_BUILT := bpf/watch.c bpf/why.c bpf/%.bpf.c
+endif
+
 # Architecture code lies in */arch_NAME.c: only this machine's is compiled.
-SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_%,$(wildcard $(l)/*.c)) $(wildcard $(l)/arch_$(ARCH).c))
+SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_% $(NOT_BUILT),$(wildcard $(l)/*.c)) \
+	$(wildcard $(l)/arch_$(ARCH).c))
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
@@ -70,13 +81,32 @@ $(BIN): $(OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
 
+# The program for the kernel, and the C that loads it. BPF_ARCH is how libbpf's headers call ARCH.
+BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(ARCH)))
+$(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h) Makefile
+	$(say) CLANG $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -O2 -g \
+		-Wall -Wextra -Wno-unused-parameter -Werror -c -o $@ $<
+
+BPF_SKELETON := $(B)/gen/bpf/watch.skel.h
+$(BPF_SKELETON): $(B)/bpf/watch.bpf.o
+	$(say) GEN $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name watch_bpf >$@
+
+# Its warnings are bpftool's to mend: a system header has none.
+$(B)/bpf/watch.o: $(BPF_SKELETON)
+$(B)/bpf/watch.o: CPPFLAGS += -isystem $(B)/gen
+
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The messages of pprof's format, as C.
-GENERATED := $(B)/gen/profile/pprof.pb-c.h
+GENERATED := $(B)/gen/profile/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETON))
 $(OBJ): | $(GENERATED)
 generated: $(GENERATED)
 $(B)/gen/profile/pprof.pb-c.h: profile/pprof.proto Makefile

@@ -42,6 +42,10 @@ struct args {
 	uint64_t duration_ms, interval_ms; /* record; 0: not given */
 	int64_t keep;			   /* 0: all */
 	bool adopt;
+	bool all, since_start; /* watch */
+	uint64_t for_ms;       /* 0: not given */
+	int64_t count;	       /* 0: not given */
+	const char *on_dump;
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

@@ -22,6 +22,7 @@ extern const struct command cmd_stats;
 extern const struct command cmd_get;
 extern const struct command cmd_set;
 extern const struct command cmd_threads;
+extern const struct command cmd_watch;
 extern const struct command cmd_completion;
 extern const struct command cmd_version;
 

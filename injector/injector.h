@@ -29,7 +29,8 @@ enum injector_mode {
 enum call_flags {
 	CALL_OLD_STRING = 1, /* mallctl answers a char *: `old` receives the text, cut to old_len */
 	CALL_NEW_STRING = 2, /* `new` is text; the call gets a pointer to a char * to it */
-	CALL_MEMFD = 4, /* as CALL_NEW_STRING with the path of a fresh memfd, handed back in `fd` */
+	CALL_MEMFD = 4, /* as CALL_NEW_STRING with the path of a fresh memfd, handed back in `fd`;
+			 * `new`, if not NULL, is text that the memfd is named by */
 	CALL_STATS = 8, /* malloc_stats_print(NULL, NULL, name) into a memfd, handed back in `fd` */
 	CALL_KEEP_GOING = 16, /* the calls after it are made even if it returns non-zero */
 };
@@ -54,6 +55,13 @@ struct call {
 	uint64_t call_us; /* out: how long the call took */
 };
 #define CALL_VALUE_MAX 256
+
+/*
+ * A memfd is called this, and a colon and its text if it has one and that fits:
+ * so that those who watch the process can tell whose file it is.
+ */
+#define INJECTOR_MEMFD "jeprof-ctl"
+#define INJECTOR_MEMFD_TEXT_MAX 238
 #define CALLS_MAX 32
 
 struct injector_options {

@@ -178,12 +178,14 @@ static int own_files(struct worker *w, struct err *err)
 	return 0;
 }
 
-static int make_memfd(struct worker *w, int *remote_fd, struct err *err)
+static int make_memfd(struct worker *w, const char *text, int *remote_fd, struct err *err)
 {
-	static const char name[] = "jeprof-ctl";
+	char name[sizeof(INJECTOR_MEMFD) + INJECTOR_MEMFD_TEXT_MAX + 1] = INJECTOR_MEMFD;
 	uint64_t args[6] = { w->scratch, MEMFD_CLOEXEC | MEMFD_NOEXEC_SEAL };
 	long result;
 
+	if (text && strlen(text) <= INJECTOR_MEMFD_TEXT_MAX)
+		snprintf(name, sizeof(name), INJECTOR_MEMFD ":%s", text);
 	if (own_files(w, err) < 0 || mem_write(w->t, w->scratch, name, sizeof(name), err) < 0 ||
 	    remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
 		return -1;
@@ -256,7 +258,8 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 	uint64_t began;
 	int remote_fd = -1;
 
-	if (wants_file && make_memfd(w, &remote_fd, err) < 0)
+	if (wants_file &&
+	    make_memfd(w, call->flags & CALL_MEMFD ? call->new : NULL, &remote_fd, err) < 0)
 		return -1;
 	if ((call->flags & CALL_STATS) && redirect_stderr(w, remote_fd, err) < 0)
 		return -1;

@@ -129,9 +129,23 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	return 0;
 }
 
-/* Have the target dump into a memfd; the caller closes `fd`. */
-static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct err *err)
+const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE])
 {
+	char cwd[DUMP_LABEL_SIZE] = "";
+	bool whole = path[0] == '/' || !strcmp(path, "-");
+	int len;
+
+	if (!whole && !getcwd(cwd, sizeof(cwd)))
+		return NULL;
+	len = snprintf(buf, DUMP_LABEL_SIZE, "%s%s%s", cwd, whole || !cwd[1] ? "" : "/", path);
+	return len > 0 && len < DUMP_LABEL_SIZE ? buf : NULL;
+}
+
+/* Have the target dump into a memfd, on its way to `path`; the caller closes `fd`. */
+static int run_memfd(struct session *s, const char *path, struct ops_dump *dump, int *fd,
+		     struct err *err)
+{
+	char label[DUMP_LABEL_SIZE];
 	bool active = false;
 	struct call calls[] = {
 		call_read("prof.active", &active, sizeof(active)),
@@ -139,6 +153,7 @@ static int run_memfd(struct session *s, struct ops_dump *dump, int *fd, struct e
 	};
 
 	calls[0].flags |= CALL_KEEP_GOING;
+	calls[1].new = dump_label(path, label);
 	if (dump_run(s, calls, 2, 1, fd, &dump->bytes, err))
 		return -1;
 	warn_inactive(&calls[0], active, dump);
@@ -169,7 +184,7 @@ static int dump_to_file(struct session *s, const struct ops_dump_request *reques
 	if (!path)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
 	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
-	    run_memfd(s, dump, &fd, err) || output_commit(&output, fd, dump->bytes, err))
+	    run_memfd(s, path, dump, &fd, err) || output_commit(&output, fd, dump->bytes, err))
 		return -1;
 	dump->file = take_ptr(path);
 	return 0;
@@ -180,7 +195,7 @@ static int dump_to_stream(struct session *s, const struct ops_dump_request *requ
 {
 	_cleanup_(cleanup_close) int fd = -1;
 
-	if (session_open_injector(s, err) || run_memfd(s, dump, &fd, err))
+	if (session_open_injector(s, err) || run_memfd(s, "-", dump, &fd, err))
 		return -1;
 	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, err);
 }

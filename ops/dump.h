@@ -11,8 +11,18 @@ char *dump_name(const struct proc *p);
 /* ERR_OUTPUT, with its fix, when the target cannot write to a descriptor it is handed. */
 int dump_check_memory(const struct session *s, struct err *err) __must_check;
 
-/* The call that dumps into a memfd. */
+/*
+ * The call that dumps into a memfd. Its `new` may be set to what dump_label()
+ * made, so that `watch` can say where the profile went.
+ */
 struct call dump_call(void);
+
+/*
+ * Where the profile goes to, for dump_call(): `path` made absolute, "-" for a
+ * stream. NULL, which is no label, where that is too long.
+ */
+#define DUMP_LABEL_SIZE (INJECTOR_MEMFD_TEXT_MAX + 1)
+const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE]);
 
 /*
  * Make `n` calls in one run, of which calls[at] is dump_call(). On success

@@ -392,22 +392,3 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 	*found = take_ptr(v);
 	return 0;
 }
-
-static int count_name(void *ctx, const char *name, uint64_t handler)
-{
-	(void)name;
-	(void)handler;
-	++*(size_t *)ctx;
-	return 0;
-}
-
-void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out)
-{
-	struct scan scan;
-
-	*out = (struct jemalloc_dump){ .reg = "" };
-	scan_open(&scan, je->image, p->mm_pid);
-	if (scan.n_trees == 1)
-		ctl_tree_each(&scan.tree, count_name, &out->n_names);
-	out->prof_dump = scan_prof_dump(&scan, &out->reg);
-}

@@ -60,6 +60,9 @@ struct jemalloc {
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;
 
+/* Does the image hold the mark that opens every message of every jemalloc? */
+bool jemalloc_has_mark(struct image *img);
+
 /* Where dumps pass by, for those who watch them. */
 struct jemalloc_dump {
 	uint64_t prof_dump; /* its address, 0 if unknown */
@@ -67,6 +70,13 @@ struct jemalloc_dump {
 	size_t n_names;	 /* how many names of mallctl this jemalloc has, 0 if unknown */
 };
 void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out);
+
+/*
+ * The same, and where its code does not lead to prof_dump, by its symbol; `reg` is "" where the
+ * compiler may have changed its arguments. False if it is not found, or inlined.
+ */
+bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
+			     struct jemalloc_dump *out);
 
 /* A bool of the target's at one of these addresses, from its memory; unknown when `addr` is 0. */
 enum tristate jemalloc_peek(const struct proc *p, uint64_t addr);

@@ -6,9 +6,6 @@
 #include "target/jemalloc.h"
 #include "target/jemalloc_scan.h"
 
-/* Does it hold the mark that opens every message of every jemalloc? */
-bool jemalloc_has_mark(struct image *img);
-
 /*
  * Something may be called like mallctl and not be jemalloc's: is this one,
  * whose image, prefix and mallctl are known?

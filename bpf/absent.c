@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The door of a build without eBPF (HAVE_BPF=0): it does not open. */
+#include "bpf/watch.h"
+
+int watch_open(struct watch **out, const struct watch_options *options,
+	       const struct watch_handlers *handlers, struct err *err)
+{
+	(void)out, (void)options, (void)handlers;
+	err_set(err, ERR_FAILED, "this jeprof-ctl was built without eBPF");
+	return err_fix(err, "install libbpf-dev, clang and bpftool, and build it again");
+}
+
+void watch_close(struct watch *w)
+{
+	(void)w;
+}
+
+int watch_add_process(struct watch *w, pid_t pid, struct err *err)
+{
+	(void)w, (void)pid;
+	return err_set(err, ERR_FAILED, "built without eBPF");
+}
+
+int watch_add_file(struct watch *w, const char *path, uint64_t offset, enum watch_convention c,
+		   struct err *err)
+{
+	(void)w, (void)path, (void)offset, (void)c;
+	return err_set(err, ERR_FAILED, "built without eBPF");
+}
+
+int watch_add_unprobed(struct watch *w, pid_t pid, struct err *err)
+{
+	(void)w, (void)pid;
+	return err_set(err, ERR_FAILED, "built without eBPF");
+}
+
+void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, uint64_t inode)
+{
+	(void)w, (void)dev_major, (void)dev_minor, (void)inode;
+}
+
+bool watch_may_probe(void)
+{
+	return false;
+}
+
+int watch_fd(const struct watch *w)
+{
+	(void)w;
+	return -1;
+}
+
+int watch_read(struct watch *w, struct err *err)
+{
+	(void)w;
+	return err_set(err, ERR_FAILED, "built without eBPF");
+}
+
+uint64_t watch_lost(const struct watch *w)
+{
+	(void)w;
+	return 0;
+}

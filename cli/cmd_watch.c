@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "ops/watch.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct option_def options_of_watch[] = {
+	{ "all", 0, OPTION_FLAG, NULL, "every process, also those that start later", ARG(all),
+	  NULL },
+	{ "for", 0, OPTION_DURATION, "D", "end after D", ARG(for_ms), NULL },
+	{ "count", 0, OPTION_INT, "N", "end after N dumps", ARG(count), NULL },
+	{ "since-start", 0, OPTION_FLAG, NULL,
+	  "times count from when the process was started, not from midnight", ARG(since_start),
+	  NULL },
+	{ "on-dump", 0, OPTION_STRING, "CMD",
+	  "run CMD with sh for each dump; its environment tells of it", ARG(on_dump), NULL },
+	{ .name = NULL },
+};
+
+#define FILE_SHOWN 4096
+#define LINE_FORMAT "%-15s  %-24s  %-8s  %8s  %9s  %s"
+
+/* A clock that can go wrong is worth a glance: the hour, to the millisecond, in UTC. */
+static void show_time(const struct args *args, const struct ops_watch_event *e, char *buf,
+		      size_t size)
+{
+	struct tm tm;
+
+	if (args->since_start) {
+		snprintf(buf, size, "+%" PRIu64 ".%03" PRIu64, e->since_start_us / 1000000,
+			 e->since_start_us / 1000 % 1000);
+		return;
+	}
+	gmtime_r(&e->time.tv_sec, &tm);
+	snprintf(buf, size, "%02d:%02d:%02d.%03ldZ", tm.tm_hour, tm.tm_min, tm.tm_sec,
+		 e->time.tv_nsec / 1000000);
+}
+
+static void show_duration(uint64_t us, char *buf, size_t size)
+{
+	if (us < 1000)
+		snprintf(buf, size, "%" PRIu64 "us", us);
+	else if (us < 1000000)
+		snprintf(buf, size, "%.1fms", (double)us / 1e3);
+	else
+		snprintf(buf, size, "%.2fs", (double)us / 1e6);
+}
+
+static void show_file(const struct ops_watch_event *e, char *buf, size_t size)
+{
+	char safe[FILE_SHOWN];
+
+	output_safe(!e->file				? "-"
+		    : e->by_us && !strcmp(e->file, "-") ? "stdout"
+							: e->file,
+		    safe, sizeof(safe));
+	snprintf(buf, size, "%s%s%s%s%s%s", safe, e->by_us ? " (by jeprof-ctl)" : "",
+		 e->container[0] && !e->by_us ? " in " : "",
+		 e->container[0] && !e->by_us ? e->container : "", e->error ? ": " : "",
+		 e->error ? e->error : "");
+}
+
+static int print_row(const struct args *args, const struct ops_watch_event *e, struct err *err)
+{
+	char comm[PROC_COMM_SIZE * 4], who[PROC_COMM_SIZE * 4 + 16], when[32], took[32], size[16],
+		file[FILE_SHOWN + 256];
+
+	show_time(args, e, when, sizeof(when));
+	snprintf(who, sizeof(who), "%d (%s)", e->pid, output_safe(e->comm, comm, sizeof(comm)));
+	show_duration(e->duration_us, took, sizeof(took));
+	show_file(e, file, sizeof(file));
+	return out_line(err, "%s" LINE_FORMAT "%s",
+			out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when, who,
+			watch_kind_name(e->kind),
+			!e->ok	       ? "failed"
+			: e->has_bytes ? text_size(e->bytes, size, sizeof(size))
+				       : "-",
+			took, file, out_ink(args, STDOUT_FILENO, INK_NONE));
+}
+
+static struct json_object *frame_json(const struct watch_frame *f)
+{
+	struct json_object *o = json_object_new_object();
+	char text[600];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, f->addr);
+	json_set_text(o, "address", text);
+	json_set_text(o, "image", f->image);
+	if (f->name)
+		snprintf(text, sizeof(text), "%.512s+0x%" PRIx64, f->name, f->offset);
+	json_set_text(o, "name", f->name ? text : NULL);
+	return o;
+}
+
+static void set_time(struct json_object *doc, const struct timespec *time)
+{
+	char date[32], text[64];
+	struct tm tm;
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
+	snprintf(text, sizeof(text), "%s.%06ldZ", date, time->tv_nsec / 1000);
+	json_set_text(doc, "time", text);
+}
+
+static struct json_object *event_json(const struct args *args, const struct ops_watch_event *e)
+{
+	struct json_object *doc = json_object_new_object(), *stack = json_object_new_array();
+
+	set_time(doc, &e->time);
+	if (args->since_start)
+		json_set_u64(doc, "since_start_us", e->since_start_us);
+	json_set_int(doc, "pid", e->pid);
+	json_set_int(doc, "tid", e->tid);
+	json_set_text(doc, "comm", e->comm);
+	json_set_text(doc, "kind", watch_kind_name(e->kind));
+	json_set_text(doc, "file", e->file);
+	json_set_text(doc, "host_file", e->host_file);
+	json_set_bool(doc, "file_confirmed", e->file_confirmed);
+	json_set_bool(doc, "ok", e->ok);
+	json_set_text(doc, "error", e->error);
+	json_set_u64(doc, "duration_us", e->duration_us);
+	json_set(doc, "bytes", e->has_bytes ? json_object_new_uint64(e->bytes) : NULL);
+	json_set_text(doc, "source", e->probed ? "uprobe" : "tracepoint");
+	json_set_text(doc, "by", e->by_us ? "jeprof-ctl" : NULL);
+	json_set_text(doc, "cgroup", e->cgroup[0] ? e->cgroup : NULL);
+	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
+	for (size_t i = 0; i < e->n_frames; i++)
+		json_object_array_add(stack, frame_json(&e->frames[i]));
+	json_set(doc, "stack", stack);
+	return doc;
+}
+
+/* One document on one line, at once: somebody may be waiting for it. */
+static int print_ndjson(struct json_object *doc, struct err *err)
+{
+	int ret = out_line(err, "%s",
+			   json_object_to_json_string_ext(
+				   doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+
+	json_object_put(doc);
+	return ret ? ret : out_flush(err);
+}
+
+static int on_event(void *ctx, const struct ops_watch_event *e, struct err *err)
+{
+	const struct args *args = ctx;
+
+	if (args->json)
+		return print_ndjson(event_json(args, e), err);
+	return print_row(args, e, err) ? -1 : out_flush(err);
+}
+
+static int on_lost(void *ctx, uint64_t n, struct err *err)
+{
+	const struct args *args = ctx;
+	struct json_object *doc;
+	struct timespec now;
+
+	if (!args->json)
+		return out_line(err, "%" PRIu64 " dumps were seen and could not be told of", n) ||
+				       out_flush(err)
+			       ? -1
+			       : 0;
+	doc = json_object_new_object();
+	clock_gettime(CLOCK_REALTIME, &now);
+	set_time(doc, &now);
+	json_set_u64(doc, "lost", n);
+	return print_ndjson(doc, err);
+}
+
+static int on_ready(void *ctx, size_t processes, struct err *err)
+{
+	const struct args *args = ctx;
+
+	if (!args->quiet)
+		fprintf(stderr, "watching %zu process%s%s\n", processes, processes == 1 ? "" : "es",
+			args->all ? ", and those that start" : "");
+	if (args->json)
+		return 0;
+	return out_line(err, LINE_FORMAT, "TIME", "PROCESS", "KIND", "SIZE", "TOOK", "FILE") ||
+			       out_flush(err)
+		       ? -1
+		       : 0;
+}
+
+static void on_note(void *ctx, const char *line)
+{
+	const struct args *args = ctx;
+	char safe[2048];
+
+	if (!args->quiet)
+		fprintf(stderr, "jeprof-ctl: %s\n", output_safe(line, safe, sizeof(safe)));
+}
+
+static void print_summary(const struct args *args, const struct ops_watch_summary *sum)
+{
+	if (args->quiet)
+		return;
+	fprintf(stderr, "%" PRIu64 " dumps, %" PRIu64 " failed, %" PRIu64 " lost\n", sum->events,
+		sum->failed, sum->lost);
+	if (sum->skipped || sum->commands_failed)
+		fprintf(stderr,
+			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "
+			"waiting\n",
+			sum->commands_failed, sum->skipped);
+}
+
+/* The signals that end it become something to poll for. */
+static int catch_signals(int *fd, struct err *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	*fd = sigprocmask(SIG_BLOCK, &set, NULL) ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
+	return *fd < 0 ? err_set(err, ERR_FAILED, "cannot wait for signals") : 0;
+}
+
+static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err *err)
+{
+	int64_t pid;
+
+	if (args->comm || args->pid) {
+		if (args_pid(args, &pids[0], err))
+			return -1;
+		*n = 1;
+	}
+	for (size_t i = 0; i < args->n_words; i++) {
+		if (text_int_parse(args->words[i], 1, INT_MAX, &pid, err))
+			return err_wrap(err, "PID");
+		pids[(*n)++] = (pid_t)pid;
+	}
+	if (args->all == (*n > 0))
+		return err_set(err, ERR_USAGE,
+			       args->all ? "--all and PID exclude each other"
+					 : "watch needs processes, or --all");
+	return 0;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(cleanup_close) int stop = -1;
+	struct ops_watch_summary sum = { 0 };
+	pid_t pids[WORDS_MAX + 1];
+	struct ops_watch_request request = {
+		.pids = pids,
+		.all = args->all,
+		.debuginfod = args->debuginfod,
+		.for_ms = args->for_ms,
+		.count = (uint64_t)args->count,
+		.on_dump = args->on_dump,
+		.out_fd = STDOUT_FILENO,
+		.ready = on_ready,
+		.event = on_event,
+		.lost = on_lost,
+		.note = on_note,
+		.ctx = (void *)args,
+	};
+	int ret;
+
+	if (take_pids(args, pids, &request.n_pids, err) || catch_signals(&stop, err))
+		return -1;
+	request.stop_fd = stop;
+	ret = ops_watch(&request, &sum, err);
+	if (!ret || sum.events)
+		print_summary(args, &sum);
+	return ret;
+}
+
+const struct command cmd_watch = {
+	.name = "watch",
+	.words = "[PID...]",
+	.help = "show every heap dump as it happens, whoever asked for it",
+	.options = options_of_watch,
+	.max_words = WORDS_MAX,
+	.run = run,
+};

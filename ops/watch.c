@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/watch.h"
+
+#include "base/cleanup.h"
+#include "bpf/watch.h"
+#include "ops/watch_event.h"
+#include "ops/watch_find.h"
+#include "ops/watch_run.h"
+#include "ops/watch_who.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIDS_MAX 64
+#define RUNS_POLL_MS 50 /* how often commands are asked whether they have ended */
+
+struct state {
+	const struct ops_watch_request *request;
+	struct watch *watch;
+	struct watch_finder finder;
+	struct watch_whos whos;
+	struct watch_runs runs;
+	struct watch_texts texts;
+	struct ops_watch_event event;
+	struct ops_watch_summary sum;
+	uint64_t deadline_ms; /* 0: none */
+	int pidfds[PIDS_MAX]; /* of request->pids, -1 of those that have ended */
+	size_t n_pidfds;
+	bool failed; /* `err` says why: a handler did not go well */
+	struct err err;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool has_enough(const struct state *s)
+{
+	return s->failed || (s->request->count && s->sum.events >= s->request->count);
+}
+
+static void on_dump(void *ctx, const struct watch_dump *dump)
+{
+	struct state *s = ctx;
+	struct watch_who *who;
+
+	if (has_enough(s))
+		return;
+	who = watch_who_find(&s->whos, (pid_t)dump->pid, dump->process_began_ns);
+	watch_event_make(dump, who, &s->texts, &s->event);
+	s->sum.events++;
+	s->sum.failed += !s->event.ok;
+	s->failed = s->request->event(s->request->ctx, &s->event, &s->err) != 0;
+	if (s->request->on_dump)
+		watch_run(&s->runs, &s->event);
+}
+
+static void on_process(void *ctx, const struct watch_process *process, bool dumps)
+{
+	struct state *s = ctx;
+
+	if (dumps)
+		(void)watch_who_find(&s->whos, (pid_t)process->pid, process->began_ns);
+	else
+		watch_find_later(&s->finder, (pid_t)process->pid);
+}
+
+static int tell_lost(struct state *s, struct err *err)
+{
+	uint64_t lost = watch_lost(s->watch), more = lost - s->sum.lost;
+
+	s->sum.lost = lost;
+	return more ? s->request->lost(s->request->ctx, more, err) : 0;
+}
+
+static int read_records(struct state *s, struct err *err)
+{
+	if (watch_read(s->watch, err))
+		return -1;
+	if (s->failed) {
+		*err = s->err;
+		return -1;
+	}
+	return tell_lost(s, err);
+}
+
+static int find_pids(struct state *s, struct err *err)
+{
+	for (size_t i = 0; i < s->request->n_pids; i++) {
+		int fd;
+
+		if (watch_find_one(&s->finder, s->request->pids[i], err))
+			return -1;
+		fd = (int)syscall(SYS_pidfd_open, s->request->pids[i], 0);
+		if (fd < 0)
+			return err_sys(err, errno == ESRCH ? ERR_NOPROC : ERR_FAILED, errno,
+				       "cannot watch process %d", s->request->pids[i]);
+		s->pidfds[s->n_pidfds++] = fd;
+	}
+	return 0;
+}
+
+static int start(struct state *s, struct err *err)
+{
+	const struct watch_options options = { .all = s->request->all };
+	const struct watch_handlers handlers = { on_dump, on_process, s };
+
+	if (s->request->n_pids > PIDS_MAX)
+		return err_set(err, ERR_USAGE, "more than %d processes", PIDS_MAX);
+	if (watch_open(&s->watch, &options, &handlers, err))
+		return -1;
+	s->finder.watch = s->watch;
+	s->finder.debuginfod = s->request->debuginfod;
+	s->finder.note = s->request->note;
+	s->finder.ctx = s->request->ctx;
+	if (s->request->all ? watch_find_all(&s->finder, err) : find_pids(s, err))
+		return -1;
+	if (s->request->for_ms)
+		s->deadline_ms = now_ms() + s->request->for_ms;
+	return s->request->ready(s->request->ctx, s->finder.processes, err);
+}
+
+static int sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* How long nothing needs to be done, in ms; -1: until something happens. */
+static int idle_ms(struct state *s)
+{
+	uint64_t now = now_ms();
+	int ms;
+
+	watch_find_due(&s->finder, &ms);
+	if (s->request->on_dump && watch_runs_go_on(&s->runs))
+		ms = sooner(ms, RUNS_POLL_MS);
+	if (s->deadline_ms)
+		ms = sooner(ms, s->deadline_ms > now ? (int)(s->deadline_ms - now) : 0);
+	return ms;
+}
+
+static bool note_ended(struct state *s, const struct pollfd *fds)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < s->n_pidfds; i++) {
+		if (s->pidfds[i] >= 0 && fds[i].revents) {
+			close(s->pidfds[i]);
+			s->pidfds[i] = -1;
+		}
+		alive += s->pidfds[i] >= 0;
+	}
+	return s->n_pidfds && !alive;
+}
+
+enum { AT_RING, AT_STOP, AT_OUT, AT_PIDS };
+
+/* Wait, and tell what there is. 1: it is over. */
+static int turn(struct state *s, struct err *err)
+{
+	struct pollfd fds[AT_PIDS + PIDS_MAX] = {
+		[AT_RING] = { .fd = watch_fd(s->watch), .events = POLLIN },
+		[AT_STOP] = { .fd = s->request->stop_fd, .events = POLLIN },
+		[AT_OUT] = { .fd = s->request->out_fd },
+	};
+	bool over;
+
+	for (size_t i = 0; i < s->n_pidfds; i++)
+		fds[AT_PIDS + i] = (struct pollfd){ .fd = s->pidfds[i], .events = POLLIN };
+	if (poll(fds, AT_PIDS + s->n_pidfds, idle_ms(s)) < 0 && errno != EINTR)
+		return err_sys(err, ERR_FAILED, errno, "cannot wait for dumps");
+	over = note_ended(s, fds + AT_PIDS) || (fds[AT_STOP].revents & POLLIN) ||
+	       (s->deadline_ms && now_ms() >= s->deadline_ms);
+	if (read_records(s, err))
+		return -1;
+	if (fds[AT_OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
+		return err_sys(err, ERR_OUTPUT, EPIPE, "cannot write to stdout");
+	return over || has_enough(s);
+}
+
+static void drain(int fd)
+{
+	char signals[4096];
+
+	if (fd >= 0 && read(fd, signals, sizeof(signals)) < 0)
+		return;
+}
+
+/* Commands that run or wait are waited for, until it is to end once more. */
+static void finish_runs(struct state *s, bool stopped)
+{
+	struct pollfd fd = { .fd = s->request->stop_fd, .events = POLLIN };
+
+	if (stopped)
+		drain(s->request->stop_fd);
+	while (watch_runs_go_on(&s->runs))
+		if (poll(&fd, 1, RUNS_POLL_MS) > 0)
+			break;
+}
+
+static int loop(struct state *s, struct err *err)
+{
+	struct pollfd stop = { .fd = s->request->stop_fd, .events = POLLIN };
+	int ret;
+
+	do {
+		ret = turn(s, err);
+	} while (!ret);
+	if (s->request->on_dump)
+		finish_runs(s, poll(&stop, 1, 0) > 0);
+	return ret < 0 ? -1 : 0;
+}
+
+static void end(struct state **at)
+{
+	struct state *s = *at;
+
+	if (!s)
+		return;
+	watch_close(s->watch);
+	watch_find_fini(&s->finder);
+	watch_whos_fini(&s->whos);
+	watch_runs_fini(&s->runs);
+	for (size_t i = 0; i < s->n_pidfds; i++)
+		if (s->pidfds[i] >= 0)
+			close(s->pidfds[i]);
+	free(s);
+}
+
+int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary *out,
+	      struct err *err)
+{
+	_cleanup_(end) struct state *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
+	s->request = request;
+	s->runs.command = request->on_dump;
+	ret = start(s, err) || loop(s, err) ? -1 : 0;
+	s->sum.skipped = s->runs.skipped;
+	s->sum.commands_failed = s->runs.failed;
+	*out = s->sum;
+	return ret;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/watch_event.h"
+
+#include "injector/injector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_S INT64_C(1000000000)
+#define NS_PER_US 1000
+
+static int64_t ns_of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+static struct timespec real_time(uint64_t boot_ns)
+{
+	int64_t ns = ns_of(CLOCK_REALTIME) - ns_of(CLOCK_BOOTTIME) + (int64_t)boot_ns;
+
+	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+}
+
+/* Its components come innermost first: they are written from the end of `buf`. */
+static const char *add_cwd(const struct watch_dump *dump, char *buf, size_t size)
+{
+	size_t len = strlen(dump->name), at = size - 1, from = 0;
+
+	if (len >= size || dump->cwd_len > sizeof(dump->cwd))
+		return NULL;
+	at -= len;
+	memcpy(buf + at, dump->name, len + 1);
+	for (uint32_t i = 0; i < dump->n_cwd && from < dump->cwd_len; i++) {
+		size_t n = strnlen(dump->cwd + from, dump->cwd_len - from);
+
+		if (at < n + 2)
+			return NULL;
+		buf[--at] = '/';
+		at -= n;
+		memcpy(buf + at, dump->cwd + from, n);
+		from += n + 1;
+	}
+	if (!at)
+		return NULL;
+	buf[--at] = '/';
+	return buf + at;
+}
+
+const char *watch_event_file(const struct watch_dump *dump, char *buf, size_t size)
+{
+	const char *whole = NULL;
+
+	if (!dump->name_len)
+		return NULL;
+	if (dump->name[0] != '/' && (dump->flags & WATCH_CWD_WHOLE))
+		whole = add_cwd(dump, buf, size);
+	if (whole)
+		return whole;
+	snprintf(buf, size, "%s", dump->name);
+	return buf;
+}
+
+/* Where our own dump went to; "" where its name does not say. NULL: it is not ours. */
+static const char *own_file(const struct watch_dump *dump)
+{
+	static const char ours[] = "memfd:" INJECTOR_MEMFD;
+	const char *name = dump->leaf + sizeof(ours) - 1;
+
+	if (!(dump->flags & WATCH_MEMORY) || strncmp(dump->leaf, ours, sizeof(ours) - 1) != 0 ||
+	    (*name && *name != ':'))
+		return NULL;
+	return *name ? name + 1 : name;
+}
+
+static void set_file(const struct watch_dump *dump, const struct watch_who *who,
+		     struct watch_texts *texts, struct ops_watch_event *e)
+{
+	const char *own = own_file(dump);
+
+	e->by_us = own;
+	e->file_confirmed = dump->cookie ? watch_is_confirmed(dump) : dump->name_len > 0;
+	if (own) {
+		e->file = *own ? own : NULL;
+		return;
+	}
+	e->file = watch_event_file(dump, texts->file, sizeof(texts->file));
+	if (!e->file || e->file[0] != '/' || !who || !who->other_root)
+		return;
+	snprintf(texts->host_file, sizeof(texts->host_file), "/proc/%d/root%s", e->pid, e->file);
+	e->host_file = texts->host_file;
+}
+
+static void set_result(const struct watch_dump *dump, struct watch_texts *texts,
+		       struct ops_watch_event *e)
+{
+	e->error = NULL;
+	if (dump->flags & WATCH_DIED) {
+		e->error = "the process ended meanwhile";
+	} else if (dump->open_error) {
+		snprintf(texts->error, sizeof(texts->error), "%s", strerror(dump->open_error));
+		e->error = texts->error;
+	} else if (dump->cookie && (dump->ret & 0xff)) { /* a bool: true is failure */
+		e->error = "the profile could not be written";
+	}
+	e->ok = !e->error;
+	e->has_bytes = dump->opened && !dump->open_error;
+	e->bytes = dump->bytes;
+}
+
+/*
+ * By frame pointers the caller of prof_dump is missed where the kernel does not
+ * know that a function's frame does not stand yet at its entry: it goes in.
+ */
+static void set_frames(const struct watch_dump *dump, struct watch_who *who,
+		       struct ops_watch_event *e)
+{
+	uint32_t n = dump->n_frames < WATCH_FRAMES ? dump->n_frames : WATCH_FRAMES;
+
+	e->n_frames = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i == 1 && dump->cookie && dump->caller && dump->frames[i] != dump->caller)
+			e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->caller };
+		e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->frames[i] };
+	}
+	if (n == 1 && dump->cookie && dump->caller)
+		e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->caller };
+	if (who)
+		watch_who_name(who, e->frames, e->n_frames);
+	if (dump->cookie && e->n_frames && !e->frames[0].name)
+		e->frames[0].name = "prof_dump";
+}
+
+void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
+		      struct watch_texts *texts, struct ops_watch_event *e)
+{
+	*e = (struct ops_watch_event){
+		.time = real_time(dump->began_ns),
+		.since_start_us = (dump->began_ns - dump->process_began_ns) / NS_PER_US,
+		.pid = (pid_t)dump->pid,
+		.tid = (pid_t)dump->tid,
+		.duration_us = (dump->ended_ns - dump->began_ns) / NS_PER_US,
+		.probed = dump->cookie,
+	};
+	memcpy(e->comm, dump->comm, sizeof(dump->comm));
+	e->kind = watch_kind_of(dump, dump->name_len ? dump->name : NULL);
+	if (who) {
+		memcpy(e->cgroup, who->cgroup, sizeof(e->cgroup));
+		memcpy(e->container, who->container, sizeof(e->container));
+	}
+	set_file(dump, who, texts, e);
+	if (e->by_us)
+		e->kind = WATCH_MANUAL;
+	set_result(dump, texts, e);
+	set_frames(dump, who, e);
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to the watch: from what the kernel saw to what is told. */
+#ifndef OPS_WATCH_EVENT_H
+#define OPS_WATCH_EVENT_H
+
+#include "bpf/event.h"
+#include "ops/watch.h"
+#include "ops/watch_who.h"
+
+struct watch_texts {
+	char file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 1];
+	char host_file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 64];
+	char error[128];
+};
+
+/* `who` may be NULL. The event's texts lie in `texts`, `dump` and `who`. */
+void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
+		      struct watch_texts *texts, struct ops_watch_event *event);
+
+/*
+ * The name of the dump's file, made absolute by the working directory in the
+ * record, into `buf`; NULL if the record has no name. It stays relative where
+ * the directory was too deep to be read.
+ */
+const char *watch_event_file(const struct watch_dump *dump, char *buf, size_t size);
+
+#endif

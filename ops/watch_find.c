@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/watch_find.h"
+
+#include "base/cleanup.h"
+#include "base/pace.h"
+#include "base/text.h"
+#include "ops/pids.h"
+#include "target/image.h"
+#include "target/jemalloc.h"
+#include "target/maps.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOTE_SIZE 1200
+#define WHAT_SHOWN 800
+
+/* When a process that has just started is looked at, in ms after it was told of. */
+static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
+#define TRIES (sizeof(delays_ms) / sizeof(*delays_ms))
+
+enum state { STATE_UNKNOWN, STATE_PLAIN, STATE_PROBED, STATE_UNPROBED };
+
+struct known_file {
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	enum state state;
+};
+
+/* What one look at a process found. */
+struct look {
+	struct watch_finder *f;
+	struct proc proc;
+	struct maps maps;
+	struct images images;
+	struct jemalloc *found;
+	size_t n;
+	bool last; /* what is not found now is not there */
+};
+
+static void close_look(struct look *l)
+{
+	free(l->found);
+	images_fini(&l->images);
+	maps_fini(&l->maps);
+	proc_close(&l->proc);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct known_file *x = a, *y = b;
+
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	if (x->dev_minor != y->dev_minor)
+		return x->dev_minor < y->dev_minor ? -1 : 1;
+	return (x->dev_major > y->dev_major) - (x->dev_major < y->dev_major);
+}
+
+static bool is_code(const struct map *m)
+{
+	return (m->prot & MAP_X) && m->inode;
+}
+
+static struct known_file key_of(const struct map *m)
+{
+	return (struct known_file){ m->inode, m->dev_major, m->dev_minor, STATE_PLAIN };
+}
+
+static const struct known_file *find_file(const struct watch_finder *f, const struct map *m)
+{
+	struct known_file key = key_of(m);
+	void *hit = tfind(&key, &f->files, compare);
+
+	return hit ? *(struct known_file *const *)hit : NULL;
+}
+
+static void know_file(struct watch_finder *f, const struct map *m, enum state state)
+{
+	struct known_file *kept;
+
+	if (find_file(f, m))
+		return;
+	kept = malloc(sizeof(*kept));
+	if (!kept)
+		return;
+	*kept = key_of(m);
+	kept->state = state;
+	if (!tsearch(kept, &f->files, compare)) {
+		free(kept);
+		return;
+	}
+	/* Each process of a file that cannot be probed is to be told of. */
+	if (state != STATE_UNPROBED)
+		watch_know_file(f->watch, m->dev_major, m->dev_minor, m->inode);
+}
+
+static void note(struct watch_finder *f, const struct proc *p, const char *what)
+{
+	char comm[PROC_COMM_SIZE * 4], line[NOTE_SIZE];
+
+	snprintf(line, sizeof(line), "%d (%s): %.*s", p->pid,
+		 output_safe(p->status.comm, comm, sizeof(comm)), WHAT_SHOWN, what);
+	f->note(f->ctx, line);
+}
+
+static enum watch_convention convention_of(const char *reg)
+{
+	return !strcmp(reg, "rsi")   ? WATCH_SECOND
+	       : !strcmp(reg, "rdx") ? WATCH_THIRD
+				     : WATCH_UNKNOWN;
+}
+
+static int probe(struct look *l, const struct map *m, const struct jemalloc_dump *dump,
+		 struct err *err)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", l->proc.mm_pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	return watch_add_file(l->f->watch, path, dump->prof_dump - m->start + m->offset,
+			      convention_of(dump->reg), err);
+}
+
+/* Is its prof_dump probed now? `why` stays empty where prof_dump is not found. */
+static bool probe_dump(struct look *l, const struct jemalloc *je, struct err *why)
+{
+	struct jemalloc_dump dump = { .reg = "" };
+	const struct map *m;
+
+	if (!watch_may_probe() || !jemalloc_find_prof_dump(je, &l->proc, &dump))
+		return false;
+	m = maps_find(&l->maps, dump.prof_dump);
+	return m && is_code(m) && !probe(l, m, &dump, why);
+}
+
+static void note_unprobed(struct look *l, const struct err *why)
+{
+	static const char seen[] = "its dumps are seen by its system calls alone";
+	char line[NOTE_SIZE];
+
+	snprintf(line, sizeof(line), "%s; %s",
+		 why->msg[0]	     ? why->msg
+		 : watch_may_probe() ? "prof_dump is not found"
+				     : "this kernel may end programs that are probed",
+		 seen);
+	note(l->f, &l->proc, line);
+}
+
+/* Its prof_dump is probed, in its file; else its system calls are to tell. */
+static enum state cover(struct look *l, const struct jemalloc *je, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (je->config_prof == TRI_NO)
+		return STATE_PLAIN;
+	if (probe_dump(l, je, &why))
+		return STATE_PROBED;
+	/* Early in its life its pointers are not relocated yet. */
+	if (!l->last && !why.msg[0])
+		return STATE_UNKNOWN;
+	if (watch_add_unprobed(l->f->watch, l->proc.pid, err))
+		return STATE_UNKNOWN;
+	note_unprobed(l, &why);
+	return STATE_UNPROBED;
+}
+
+static bool holds_jemalloc(struct images *images)
+{
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].path[0] == '/' && jemalloc_has_mark(&images->v[i]))
+			return true;
+	return false;
+}
+
+static void know_rest(struct look *l)
+{
+	for (size_t i = 0; i < l->maps.n; i++)
+		if (is_code(&l->maps.v[i]))
+			know_file(l->f, &l->maps.v[i], STATE_PLAIN);
+}
+
+/* 1: all its files are known, and it can dump; 0: they are, and it cannot; -1: look closer. */
+static int ask_files(struct look *l, struct err *err)
+{
+	int found = 0;
+
+	for (size_t i = 0; i < l->maps.n; i++) {
+		const struct known_file *file;
+
+		if (!is_code(&l->maps.v[i]))
+			continue;
+		file = find_file(l->f, &l->maps.v[i]);
+		if (!file)
+			return -1;
+		found |= file->state != STATE_PLAIN;
+		if (file->state == STATE_UNPROBED &&
+		    watch_add_unprobed(l->f->watch, l->proc.pid, err))
+			return -1;
+	}
+	return found;
+}
+
+static int find_jemallocs(struct look *l, struct err *err)
+{
+	if (images_read(&l->images, l->proc.mm_pid, &l->maps, err))
+		return -1;
+	l->images.ask_debuginfod = l->f->debuginfod;
+	if (!jemalloc_find(&l->proc, &l->images, &l->found, &l->n, err))
+		return 0;
+	if (err->code == ERR_NOJEMALLOC && (l->last || !holds_jemalloc(&l->images)))
+		know_rest(l);
+	return -1;
+}
+
+/* The file of one jemalloc; several in one are all covered before it counts as known. */
+static int cover_file(struct look *l, size_t first, struct err *err)
+{
+	const struct map *code = maps_find(&l->maps, l->found[first].mallctl);
+	enum state state = STATE_PLAIN;
+
+	if (!code || !is_code(code) || find_file(l->f, code))
+		return 0;
+	for (size_t i = first; i < l->n; i++) {
+		enum state s;
+
+		if (l->found[i].image != l->found[first].image)
+			continue;
+		s = cover(l, &l->found[i], err);
+		if (s == STATE_UNKNOWN)
+			return err->msg[0] ? -1 : err_set(err, ERR_NOJEMALLOC, "not ready yet");
+		state = s > state ? s : state;
+	}
+	know_file(l->f, code, state);
+	return 0;
+}
+
+/* As ask_files(), having looked closer: -1 with `err` set when that failed. */
+static int look_closer(struct look *l, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (find_jemallocs(l, err))
+		return -1;
+	for (size_t i = 0; i < l->n; i++) {
+		if (cover_file(l, i, &why)) {
+			*err = why;
+			return -1;
+		}
+	}
+	know_rest(l);
+	return ask_files(l, err);
+}
+
+static int look_at(struct look *l, pid_t pid, struct err *err)
+{
+	int known;
+
+	if (proc_open(&l->proc, pid, err) || maps_read(&l->maps, l->proc.mm_pid, err))
+		return -1;
+	known = ask_files(l, err);
+	pace();
+	return known >= 0 ? known : look_closer(l, err);
+}
+
+static int no_profiling(const struct look *l, struct err *err)
+{
+	char comm[PROC_COMM_SIZE * 4];
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->found[i].config_prof != TRI_NO &&
+		    jemalloc_peek(&l->proc, l->found[i].opt[OPT_PROF]) != TRI_NO)
+			return 0;
+	err_set(err, ERR_NOPROF, "%d (%s) will never dump: profiling is %s in its jemalloc",
+		l->proc.pid, output_safe(l->proc.status.comm, comm, sizeof(comm)),
+		l->found[0].config_prof == TRI_NO ? "not built" : "not turned on (opt.prof)");
+	return err_fix(err, "jeprof-ctl check %d says what to do", l->proc.pid);
+}
+
+int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err)
+{
+	_cleanup_(close_look) struct look l = { .f = f, .last = true };
+
+	if (proc_open(&l.proc, pid, err) || maps_read(&l.maps, l.proc.mm_pid, err) ||
+	    look_closer(&l, err) < 0 || no_profiling(&l, err))
+		return -1;
+	f->processes++;
+	return watch_add_process(f->watch, pid, err);
+}
+
+static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
+{
+	_cleanup_(close_look) struct look l = { .f = f, .last = tries + 1 >= TRIES };
+	struct err why = ERR_INIT;
+	int found = look_at(&l, pid, &why);
+
+	if (found == 1)
+		f->processes++;
+	if (found >= 0 || why.code == ERR_NOPROC || why.code == ERR_LOST || l.last)
+		return;
+	/* It is looked at again where something may come of it. */
+	if (why.code == ERR_NOJEMALLOC && ask_files(&l, &why) >= 0)
+		return;
+	if (f->n_visits < WATCH_VISITS_MAX)
+		f->visits[f->n_visits++] =
+			(struct watch_visit){ pid, tries + 1, now_ms() + delays_ms[tries + 1] };
+}
+
+int watch_find_all(struct watch_finder *f, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
+	size_t n;
+
+	if (pids_read(&pids, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		see(f, pids[i], 0);
+	return 0;
+}
+
+void watch_find_later(struct watch_finder *f, pid_t pid)
+{
+	for (size_t i = 0; i < f->n_visits; i++) {
+		if (f->visits[i].pid != pid)
+			continue;
+		/* Its next library: the first ones were looked at too early. */
+		if (f->visits[i].tries)
+			f->visits[i].tries--;
+		return;
+	}
+	if (f->n_visits < WATCH_VISITS_MAX)
+		f->visits[f->n_visits++] = (struct watch_visit){ pid, 0, now_ms() + delays_ms[0] };
+}
+
+void watch_find_due(struct watch_finder *f, int *next_ms)
+{
+	uint64_t now = now_ms(), soonest = UINT64_MAX;
+
+	for (size_t i = 0; i < f->n_visits;) {
+		struct watch_visit v = f->visits[i];
+
+		if (v.due_ms > now) {
+			soonest = v.due_ms < soonest ? v.due_ms : soonest;
+			i++;
+			continue;
+		}
+		f->visits[i] = f->visits[--f->n_visits];
+		see(f, v.pid, v.tries);
+	}
+	*next_ms = soonest == UINT64_MAX ? -1 : (int)(soonest - now);
+}
+
+void watch_find_fini(struct watch_finder *f)
+{
+	tdestroy(f->files, free);
+	f->files = NULL;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to the watch: which files to probe. Each file with code is looked at
+ * once, in the first process that has it mapped.
+ */
+#ifndef OPS_WATCH_FIND_H
+#define OPS_WATCH_FIND_H
+
+#include "bpf/watch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process that is to be looked at (again): it may not have mapped its libraries yet. */
+struct watch_visit {
+	pid_t pid;
+	unsigned int tries;
+	uint64_t due_ms; /* CLOCK_MONOTONIC */
+};
+#define WATCH_VISITS_MAX 4096
+
+struct watch_finder {
+	struct watch *watch;
+	bool debuginfod;
+	void (*note)(void *ctx, const char *line);
+	void *ctx;
+	void *files; /* tsearch(3) tree */
+	struct watch_visit visits[WATCH_VISITS_MAX];
+	size_t n_visits;
+	size_t processes; /* how many were found that can dump */
+};
+
+/*
+ * Look at a process that was asked for: ERR_NOPROC, ERR_NOJEMALLOC, or ERR_NOPROF where
+ * profiling cannot be turned on, each with its fix.
+ */
+int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err) __must_check;
+
+/* Look at all that run now. */
+int watch_find_all(struct watch_finder *f, struct err *err) __must_check;
+
+/* This one runs something new. */
+void watch_find_later(struct watch_finder *f, pid_t pid);
+
+/* Make the visits that are due; *next_ms receives when the next one is, -1 for none. */
+void watch_find_due(struct watch_finder *f, int *next_ms);
+
+void watch_find_fini(struct watch_finder *f);
+
+#endif
