@@ -43,14 +43,22 @@ static int by_name(const void *left, const void *right, void *names)
 	return order ? order : a < b ? -1 : a > b;
 }
 
+/* Equal names get one rank: its function is the first that has it. */
 static void rank_names(struct profile_names *names)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < names->n; i++)
 		names->ranked[i] = (uint32_t)i;
 	if (names->n)
 		qsort_r(names->ranked, names->n, sizeof(*names->ranked), by_name, names->name);
-	for (size_t i = 0; i < names->n; i++)
-		names->rank[names->ranked[i]] = (uint32_t)i;
+	for (size_t i = 0; i < names->n; i++) {
+		uint32_t function = names->ranked[i];
+
+		if (!n || strcmp(names->name[names->ranked[n - 1]], names->name[function]) != 0)
+			names->ranked[n++] = function;
+		names->rank[function] = (uint32_t)(n - 1);
+	}
 }
 
 int profile_names_init(struct profile_names *out, const struct profile_symbols *symbols,

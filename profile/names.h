@@ -17,8 +17,8 @@
 
 struct profile_names {
 	const char **name; /* one for each function */
-	uint32_t *rank;	   /* of each function in the order of names: no two have the same */
-	uint32_t *ranked;  /* the function of each rank */
+	uint32_t *rank;	   /* of each function in the order of names; equal names, equal ranks */
+	uint32_t *ranked;  /* of each rank, one function that stands for all of that name */
 	size_t n;
 	char *text; /* private */
 };

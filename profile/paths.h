@@ -3,7 +3,7 @@
  * The stacks of a profile as paths of functions, from the outermost call
  * inwards, in the order of their names: what begins alike lies together, and
  * a path that begins another comes before it. One pass over them yields any
- * tree of calls without building one.
+ * tree of calls without building one. Functions of one name are one function.
  */
 #ifndef PROFILE_PATHS_H
 #define PROFILE_PATHS_H

@@ -42,6 +42,29 @@ static void test_folded(void **state)
 	free(text);
 }
 
+/* Code of one function that another file brought in is another function of that name. */
+static void test_same_name(void **state)
+{
+	static const struct made_stack stacks[] = { { "main;a", 1, 100, 0, 0 },
+						    { "main;b", 1, 10, 0, 0 } };
+	struct made_profile *made = made_profile(stacks, N(stacks));
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_string_equal(made->functions[2].name, "b");
+	strcpy((char *)made->functions[2].name, "a");
+	made->functions[2].file = "included.h";
+	assert_int_equal(profile_write(&made->profile, PROFILE_FORMAT_FOLDED, &space, out, &err),
+			 0);
+	fclose(out);
+	assert_string_equal(text, "main;a 110\n");
+	free(text);
+	made_free(made);
+}
+
 /* What is lost in one line is found in another. */
 static void test_rounding(void **state)
 {
@@ -141,10 +164,10 @@ static void test_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	 cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_rounding), cmocka_unit_test(test_hostile_folded),
-		cmocka_unit_test(test_svg),	 cmocka_unit_test(test_hostile_svg),
-		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_table),	       cmocka_unit_test(test_folded),
+		cmocka_unit_test(test_rounding),       cmocka_unit_test(test_same_name),
+		cmocka_unit_test(test_hostile_folded), cmocka_unit_test(test_svg),
+		cmocka_unit_test(test_hostile_svg),    cmocka_unit_test(test_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

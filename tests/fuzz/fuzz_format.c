@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A heap profile in every format. The first byte chooses options. Symbolised
+ * files bring names of any bytes along. What is written stays in proportion.
+ */
+#include "profile/format.h"
+#include "profile/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Scripts and styles; of a byte, at most a frame in each type whose name was cut. */
+#define ALWAYS (1 << 20)
+#define PER_BYTE 20000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_xml(const char *text)
+{
+	const char *script = strstr(text, "<script");
+
+	/* One script, and no character that XML does not know. */
+	if (!script || strstr(script + 1, "<script"))
+		abort();
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' && *text != '\n' && *text != '\t')
+			abort();
+}
+
+static void write_one(const struct profile *p, enum profile_format format,
+		      const struct profile_format_options *options, size_t most)
+{
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	if (profile_write(p, format, options, out, &err) && err.code != ERR_FAILED)
+		abort();
+	fclose(out);
+	if (size > most)
+		abort();
+	if (format == PROFILE_FORMAT_SVG)
+		check_xml(text);
+	if (!profile_format_info(format)->binary && memchr(text, '\0', size))
+		abort();
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct profile_format_options options = { 0 };
+	struct profile_options parsing = { 0 };
+	struct profile p = { 0 };
+	struct err err = ERR_INIT;
+
+	if (!size)
+		return 0;
+	parsing.by_thread = data[0] & 1;
+	options.keep_allocator = data[0] & 2;
+	options.type = (enum profile_type)(data[0] >> 2 & 3);
+	options.node_count = data[0] >> 4;
+	if (profile_parse(&p, (const char *)data + 1, size - 1, &parsing, &err) == 0 &&
+	    (p.symbols || profile_symbols_none(&p, &err) == 0))
+		for (size_t i = 0; i < PROFILE_FORMATS; i++)
+			write_one(&p, (enum profile_format)i, &options, ALWAYS + size * PER_BYTE);
+	profile_fini(&p);
+	return 0;
+}
