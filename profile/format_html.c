@@ -308,11 +308,10 @@ int format_html(const struct profile *profile, const struct profile_format_optio
 {
 	static const char mark[] = "<!-- data -->\n";
 	_cleanup_(data_fini) struct html_data d = { .profile = profile };
-	size_t n = profile->symbols->n_functions;
-	const char *end = _binary_page_html_end, *at;
+	size_t n = profile->symbols->n_functions, before;
+	size_t len = format_embedded(_binary_page_html_start, _binary_page_html_end);
+	const char *at = memmem(_binary_page_html_start, len, mark, sizeof(mark) - 1);
 
-	at = memmem(_binary_page_html_start, (size_t)(end - _binary_page_html_start), mark,
-		    sizeof(mark) - 1);
 	d.mapping = calloc(n + 1, sizeof(*d.mapping));
 	d.module = calloc(n + 1, sizeof(*d.module));
 	if (!at || !d.mapping || !d.module)
@@ -320,10 +319,11 @@ int format_html(const struct profile *profile, const struct profile_format_optio
 	if (format_stacks_init(&d.stacks, profile, options, err))
 		return -1;
 	find_mappings(&d);
-	fwrite(_binary_page_html_start, 1, (size_t)(at - _binary_page_html_start), out);
+	before = (size_t)(at - _binary_page_html_start);
+	fwrite(_binary_page_html_start, 1, before, out);
 	if (put_data(&d, options->title, out, err))
 		return -1;
 	at += sizeof(mark) - 1;
-	fwrite(at, 1, (size_t)(end - at), out);
+	fwrite(at, 1, len - before - (sizeof(mark) - 1), out);
 	return 0;
 }

@@ -60,6 +60,9 @@ void format_stacks_fini(struct format_stacks *stacks);
 const char *format_title(const struct profile *profile,
 			 const struct profile_format_options *options);
 
+/* The length of a file that the linker put in, of which it made two symbols. */
+size_t format_embedded(const char *start, const char *end);
+
 int format_pprof(const struct profile *profile, const struct profile_format_options *options,
 		 FILE *out, struct err *err) __must_check;
 int format_folded(const struct profile *profile, const struct profile_format_options *options,

@@ -212,7 +212,7 @@ static void write_foot(const struct flame *f, unsigned int height)
 		write_text(f->out, 8, height - 8, " class=\"s\"", line);
 	}
 	fputs("<script><![CDATA[\n\"use strict\";\n", f->out);
-	fwrite(_binary_svg_js_start, 1, (size_t)(_binary_svg_js_end - _binary_svg_js_start),
+	fwrite(_binary_svg_js_start, 1, format_embedded(_binary_svg_js_start, _binary_svg_js_end),
 	       f->out);
 	fputs("]]></script>\n</svg>\n", f->out);
 }

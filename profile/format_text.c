@@ -108,3 +108,9 @@ const char *format_title(const struct profile *profile,
 		return options->title;
 	return profile->facts.comm ? profile->facts.comm : "heap profile";
 }
+
+size_t format_embedded(const char *start, const char *end)
+{
+	/* To the language they are two arrays, whose addresses have no difference. */
+	return (size_t)((uintptr_t)end - (uintptr_t)start);
+}
