@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What grew and what shrank between two profiles, and what of it is more than sampling makes. */
+#ifndef PROFILE_DIFF_H
+#define PROFILE_DIFF_H
+
+#include "profile/series.h"
+
+#include <stdbool.h>
+
+struct profile_change {
+	size_t at;	      /* index of the stack or of the function, see below */
+	double before, after; /* bytes, estimated */
+	double var_before, var_after;
+	double p; /* the probability that sampling alone makes a change as large, either way */
+	bool significant; /* beside all others */
+};
+
+struct profile_diff {
+	struct profile_change *v; /* the largest change first, whichever way it goes */
+	size_t n, n_significant;
+};
+
+/*
+ * Of a series of two profiles: each stack, `at` being its index in
+ * series->all.stacks; or each function with what was allocated in it directly,
+ * `at` being an index in series->all.symbols->functions, which are needed.
+ * What is 0 in both is left out. ERR_FAILED without memory. The caller ends
+ * `out` with profile_diff_fini().
+ */
+int profile_diff_stacks(const struct profile_series *series, struct profile_diff *out,
+			struct err *err) __must_check;
+int profile_diff_functions(const struct profile_series *series, struct profile_diff *out,
+			   struct err *err) __must_check;
+void profile_diff_fini(struct profile_diff *diff);
+
+/* The standard error of a change, at most. */
+double profile_change_error(const struct profile_change *change);
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The statistics of diff and leaks, on programs whose truth is known: they are made up here. */
+#include "profile/leaks.h"
+#include "profile/significance.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PERIOD 524288.0
+#define SIZE 1000.0 /* of all objects */
+#define STACKS 20
+#define PROFILES_MAX 16
+
+/* xorshift64*: the same numbers everywhere. */
+static uint64_t seed;
+
+static double uniform(void)
+{
+	seed ^= seed >> 12;
+	seed ^= seed << 25;
+	seed ^= seed >> 27;
+	return ((double)((seed * 0x2545f4914f6cdd1dull) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double poisson(double mean)
+{
+	double n = 0, left = exp(-mean);
+
+	if (mean > 500) /* exp() would be too small: two of the half */
+		return poisson(mean / 2) + poisson(mean / 2);
+	for (double p = uniform(); p > left; p *= uniform())
+		n++;
+	return n;
+}
+
+static double survivors(double n, double probability)
+{
+	double left = 0;
+
+	for (double i = 0; i < n; i++)
+		left += uniform() < probability;
+	return left;
+}
+
+/* A series whose values are set by hand. */
+struct made {
+	struct profile_series series;
+	struct profile_series_row rows[PROFILES_MAX];
+	double value[PROFILES_MAX][STACKS], variance[PROFILES_MAX][STACKS];
+	double seconds[PROFILES_MAX];
+};
+
+static void made_init(struct made *m, size_t profiles)
+{
+	memset(m, 0, sizeof(*m));
+	m->series.rows = m->rows;
+	m->series.n = profiles;
+	m->series.all.n_stacks = STACKS;
+	for (size_t i = 0; i < profiles; i++) {
+		m->rows[i] = (struct profile_series_row){ m->value[i], m->variance[i], STACKS };
+		m->seconds[i] = 30 * (double)i;
+	}
+}
+
+/* As profile_parse() counts `samples` of objects of SIZE. */
+static void made_set(struct made *m, size_t profile, size_t stack, double samples)
+{
+	double factor = 1 / (1 - exp(-SIZE / PERIOD));
+
+	m->value[profile][stack] = samples * factor * SIZE;
+	m->variance[profile][stack] = samples * factor * (factor - 1) * SIZE * SIZE;
+}
+
+static size_t count_leaks(struct made *m, struct profile_leaks *out)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(profile_leaks_find(&m->series, m->seconds, out, &err), 0);
+	return out->n_leaks;
+}
+
+/* Of how many of `runs` such programs, of which none leaks, is it said that it does? */
+static unsigned int false_alarms(unsigned int runs, size_t profiles, double samples,
+				 double survival, double unrest)
+{
+	static struct made m;
+	unsigned int alarms = 0;
+
+	for (unsigned int run = 0; run < runs; run++) {
+		struct profile_leaks leaks;
+
+		made_init(&m, profiles);
+		for (size_t s = 0; s < STACKS; s++) {
+			double n = poisson(samples);
+
+			for (size_t i = 0; i < profiles; i++) {
+				double level = samples * (1 + unrest * (2 * uniform() - 1));
+
+				made_set(&m, i, s, n);
+				n = survivors(n, survival) + poisson(level * (1 - survival));
+			}
+		}
+		alarms += count_leaks(&m, &leaks) > 0;
+		profile_leaks_fini(&leaks);
+	}
+	return alarms;
+}
+
+static void test_no_leak(void **state)
+{
+	static const size_t profiles[] = { 3, 5, 10 };
+	static const double samples[] = { 0.3, 3, 40 }, survival[] = { 0, 0.5, 0.9, 0.99 };
+	unsigned int runs = 0, alarms = 0, worst = 0;
+
+	(void)state;
+	seed = 1;
+	for (size_t p = 0; p < 3; p++)
+		for (size_t n = 0; n < 3; n++)
+			for (size_t s = 0; s < 4; s++) {
+				unsigned int a =
+					false_alarms(200, profiles[p], samples[n], survival[s], 0);
+
+				runs += 200;
+				alarms += a;
+				worst = a > worst ? a : worst;
+			}
+	if (alarms > runs * SIGNIFICANCE_LEVEL || worst > 8)
+		fail_msg("%u of %u programs without a leak leak, %u of 200 of a kind", alarms, runs,
+			 worst);
+}
+
+/* Programs that use more memory at one time and less at another. */
+static void test_unrest(void **state)
+{
+	unsigned int alarms = 0;
+
+	(void)state;
+	seed = 2;
+	alarms += false_alarms(500, 6, 200, 0, 0.5);
+	alarms += false_alarms(500, 10, 200, 0, 0.5);
+	if (alarms > 10)
+		fail_msg("%u of 1000 restless programs leak", alarms);
+}
+
+static void test_leak(void **state)
+{
+	unsigned int runs = 300, found = 0, others = 0, within = 0;
+	static struct made m;
+
+	(void)state;
+	seed = 3;
+	for (unsigned int run = 0; run < runs; run++) {
+		double leaked = 0, rate = 12 * SIZE / (1 - exp(-SIZE / PERIOD)) / 30;
+		struct profile_leaks leaks;
+
+		made_init(&m, 6);
+		for (size_t i = 0; i < 6; i++) {
+			for (size_t s = 0; s < STACKS; s++)
+				made_set(&m, i, s, poisson(20) + (s == 7 ? leaked : 0));
+			leaked += poisson(12);
+		}
+		if (count_leaks(&m, &leaks) && leaks.v[0].stack == 7) {
+			found++;
+			within += fabs(leaks.v[0].rate - rate) < 2 * leaks.v[0].rate_error;
+		}
+		others += leaks.n_leaks > 1;
+		profile_leaks_fini(&leaks);
+	}
+	if (found < runs * 8 / 10 || within < found * 95 / 100 || others > 3)
+		fail_msg("of %u leaks %u were found, %u with the right rate, others %u times", runs,
+			 found, within, others);
+}
+
+/* Activation: what was there before is not seen, and is replaced by what is. */
+static void test_filling_up(void **state)
+{
+	struct profile_leaks leaks;
+	static struct made m;
+
+	(void)state;
+	made_init(&m, 6);
+	for (size_t i = 0; i < 6; i++)
+		for (size_t s = 0; s < STACKS; s++)
+			made_set(&m, i, s, 1000 * (1 - pow(0.4, (double)i)));
+	assert_int_equal(count_leaks(&m, &leaks), 0);
+	assert_int_equal(leaks.n_tested, STACKS);
+	assert_int_equal(leaks.n, STACKS);
+	profile_leaks_fini(&leaks);
+}
+
+static void test_too_little(void **state)
+{
+	struct profile_leaks leaks;
+	struct err err = ERR_INIT;
+	static struct made m;
+
+	(void)state;
+	made_init(&m, 2);
+	assert_int_equal(profile_leaks_find(&m.series, m.seconds, &leaks, &err), -1);
+	assert_non_null(strstr(err.msg, "at least 3"));
+	made_init(&m, 3);
+	m.seconds[1] = m.seconds[2] = 0;
+	assert_int_equal(profile_leaks_find(&m.series, m.seconds, &leaks, &err), -1);
+	assert_non_null(strstr(err.msg, "no time"));
+}
+
+static void test_known_values(void **state)
+{
+	(void)state;
+	assert_float_equal(significance_student(1.959964, INFINITY), 0.025, 1e-6);
+	assert_float_equal(significance_student(2.776445, 4), 0.025, 1e-6);
+	assert_float_equal(significance_student(-2.776445, 4), 0.975, 1e-6);
+	assert_float_equal(significance_student(63.656741, 1), 0.005, 1e-6);
+	/* Five samples, all of them in the second: one of 2^5 ways. */
+	assert_float_equal(significance_growth(0, 0, 5, 5), 1.0 / 32, 1e-9);
+	assert_true(significance_growth(3, 3, 3, 3) == 1);
+	assert_true(significance_growth(3, 0, 4, 0) == 0);
+	assert_true(significance_growth(0, 0, 100, 100) < 1e-20);
+}
+
+static void test_growth_level(void **state)
+{
+	unsigned int runs = 20000, wrong = 0;
+
+	(void)state;
+	seed = 4;
+	for (unsigned int i = 0; i < runs; i++) {
+		double mean = 1 + 60 * uniform(), a = poisson(mean), b = poisson(mean);
+
+		wrong += significance_growth(a, a, b, b) <= 0.05;
+	}
+	if (wrong > runs * 0.052)
+		fail_msg("%u of %u differences by chance are significant at 5%%", wrong, runs);
+}
+
+static void test_holm(void **state)
+{
+	/* 0.001 <= 0.01/5, 0.002 <= 0.01/4, 0.0033 <= 0.01/3, 0.006 > 0.01/2 */
+	static const double p[] = { 0.006, 0.001, 0.0033, 0.002 };
+	static const bool wanted[] = { false, true, true, true };
+	struct err err = ERR_INIT;
+	bool significant[4];
+
+	(void)state;
+	assert_int_equal(significance_holm(p, 4, 5, significant, &err), 0);
+	assert_memory_equal(significant, wanted, sizeof(wanted));
+	assert_int_equal(significance_holm(p, 4, 100, significant, &err), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_false(significant[i]);
+	assert_int_equal(significance_holm(NULL, 0, 0, significant, &err), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_leak),	     cmocka_unit_test(test_unrest),
+		cmocka_unit_test(test_leak),	     cmocka_unit_test(test_filling_up),
+		cmocka_unit_test(test_too_little),   cmocka_unit_test(test_known_values),
+		cmocka_unit_test(test_growth_level), cmocka_unit_test(test_holm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
