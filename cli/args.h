@@ -46,6 +46,7 @@ struct args {
 	uint64_t for_ms;       /* 0: not given */
 	int64_t count;	       /* 0: not given */
 	const char *on_dump;
+	uint64_t limit_bytes; /* leaks; 0: not given */
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

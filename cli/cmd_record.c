@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/growth.h"
 #include "cli/out.h"
 
 #include <inttypes.h>
@@ -67,8 +68,9 @@ static struct json_object *file_json(const char *file, uint64_t bytes)
 	return o;
 }
 
-static int print_json(const struct ops_record *record, struct err *err)
+static int print_json(const struct ops_record *record, const struct ops_diff *diff, struct err *err)
 {
+	struct json_object *difference = json_object_new_object();
 	struct json_object *doc = out_doc(&record->cost), *series = json_object_new_array();
 
 	json_set(doc, "base", file_json(record->first, record->first_bytes));
@@ -85,6 +87,8 @@ static int print_json(const struct ops_record *record, struct err *err)
 	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
 	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
 	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
+	growth_json(difference, diff);
+	json_set(doc, "difference", difference);
 	out_doc_cost(doc, &record->cost, record->warning);
 	return out_json(doc, err);
 }
@@ -115,13 +119,8 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 		r->adopted ? "profiling was on, and still is" : "profiling is off again");
 }
 
-static int print(const struct args *args, const struct ops_record *record, struct err *err)
+static int print_files(const struct args *args, const struct ops_record *record, struct err *err)
 {
-	out_warning(args, record->warning);
-	out_cost(args, &record->cost);
-	say_how_it_ended(args, record);
-	if (args->json)
-		return print_json(record, err);
 	if (print_file(args, record->first, "at the beginning", err))
 		return -1;
 	for (size_t i = 0; i < record->n_series; i++) {
@@ -129,6 +128,23 @@ static int print(const struct args *args, const struct ops_record *record, struc
 			return -1;
 	}
 	return print_file(args, record->last, "at the end", err);
+}
+
+static int print(const struct args *args, const struct ops_record *record, struct err *err)
+{
+	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
+	const struct ops_symbolise_options symbols = growth_symbols(args);
+
+	out_warning(args, record->warning);
+	out_cost(args, &record->cost);
+	say_how_it_ended(args, record);
+	if (!args->json && print_files(args, record, err))
+		return -1;
+	if (args->quiet && !args->json)
+		return 0;
+	if (ops_diff(record->first, record->last, &symbols, &diff, err))
+		return -1;
+	return args->json ? print_json(record, &diff, err) : growth_print(args, &diff, err);
 }
 
 static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)

@@ -15,6 +15,8 @@ extern const struct command cmd_deactivate;
 extern const struct command cmd_dump;
 extern const struct command cmd_record;
 extern const struct command cmd_undo;
+extern const struct command cmd_diff;
+extern const struct command cmd_leaks;
 extern const struct command cmd_prefix;
 extern const struct command cmd_reset;
 extern const struct command cmd_gdump;

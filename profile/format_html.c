@@ -19,7 +19,7 @@ extern const char _binary_page_html_start[], _binary_page_html_end[];
 struct html_data {
 	const struct profile *profile;
 	struct format_stacks stacks;
-	uint32_t *mapping; /* of each function; PROFILE_NONE: in none; or UNUSED */
+	uint32_t *mapping; /* of each function; PROFILE_NONE: in none */
 	uint32_t *module;  /* of each function: the place of its mapping's file in the list */
 	struct index files, modules;
 };
@@ -66,23 +66,19 @@ static uint64_t key_of(const char *path)
 	return (uint64_t)(uintptr_t)path;
 }
 
-/* Of a function that no address is in: files that were symbolised may name some. */
-#define UNUSED (PROFILE_NONE - 1)
-
 /* A function is in the first mapping that it is found in. */
 static void find_mappings(struct html_data *d)
 {
 	const struct profile_symbols *symbols = d->profile->symbols;
 
-	for (size_t i = 0; i < symbols->n_functions; i++)
-		d->mapping[i] = UNUSED;
+	memset(d->mapping, 0xff, symbols->n_functions * sizeof(*d->mapping));
 	for (size_t i = 0; i < symbols->n_locations; i++) {
 		const struct profile_location *at = &symbols->locations[i];
 
 		for (uint32_t k = 0; k < at->n; k++) {
 			uint32_t *mapping = &d->mapping[symbols->lines[at->first + k].function];
 
-			if (*mapping >= UNUSED)
+			if (*mapping == PROFILE_NONE)
 				*mapping = d->profile->addresses[i].mapping;
 		}
 	}
@@ -115,9 +111,10 @@ static bool find_modules(struct html_data *d, uint32_t unknown)
 	for (size_t i = 0; i < p->symbols->n_functions; i++) {
 		uint32_t m = d->mapping[i];
 
-		d->module[i] = m == UNUSED ? 0 : unknown;
-		found = found || m == PROFILE_NONE;
-		if (m < UNUSED)
+		d->module[i] = unknown;
+		if (m == PROFILE_NONE)
+			found = true;
+		else
 			d->module[i] = index_find(&d->modules, key_of(p->mappings[m].path));
 	}
 	return found;
@@ -133,7 +130,7 @@ static int put_modules(struct html_data *d, FILE *out, struct err *err)
 	if (!used)
 		return err_set(err, ERR_FAILED, "no memory for %zu mappings", p->n_mappings);
 	for (size_t i = 0; i < p->symbols->n_functions; i++)
-		if (d->mapping[i] < UNUSED)
+		if (d->mapping[i] != PROFILE_NONE)
 			used[d->mapping[i]] = true;
 	fputs("\"modules\":[", out);
 	for (size_t i = 0; i < p->n_mappings; i++) {
@@ -250,12 +247,8 @@ static void put_counts(const struct html_data *d, bool variances, FILE *out)
 	fputs("}", out);
 }
 
-static bool is_difference(const struct html_data *d)
+static bool is_difference(const struct profile_paths *paths)
 {
-	const struct profile_paths *paths = &d->stacks.paths;
-
-	if (d->profile->difference)
-		return true;
 	for (size_t i = 0; i < paths->n; i++)
 		for (size_t t = 0; t < PROFILE_TYPES; t++)
 			if (paths->v[i].value[t] < 0)
@@ -285,7 +278,7 @@ static void put_facts(const struct html_data *d, const char *title, FILE *out)
 		"\"pid\":%" PRId64 ",\"time_ms\":%" PRId64 ",\"duration_ms\":%" PRId64
 		",\"period\":%" PRIu64 ",\"difference\":%s},\n",
 		facts->pid, facts->time_ns / 1000000, facts->duration_ns / 1000000,
-		d->profile->period, is_difference(d) ? "true" : "false");
+		d->profile->period, is_difference(&d->stacks.paths) ? "true" : "false");
 }
 
 static int put_data(struct html_data *d, const char *title, FILE *out, struct err *err)

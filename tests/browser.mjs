@@ -112,7 +112,6 @@ export class Page {
 			);
 	}
 
-	/** Go there; when it returns, it is drawn. */
 	async load(url) {
 		const loaded = new Promise((resolve) => {
 			this.loaded = resolve;

@@ -11,7 +11,7 @@ import { buildTree, pathTo, sumFrames, sumMatched, sumTree } from './tree.js';
 import { TreemapView } from './treemap.js';
 
 const KEYS = [
-	['1 2 3', 'flame graph, table, map of modules'],
+	['1 2 3', 'flame graph, table, modules'],
 	['u', 'bytes, objects (and those allocated, where they were counted)'],
 	['i', 'invert: begin at the allocation sites'],
 	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
@@ -159,6 +159,7 @@ function find(frame) {
 	byId('search').value = `^${nameOf(frame).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
 	showView('flame');
 	search();
+	byId('flame').querySelector('.scroller').focus();
 }
 
 function mapModules(rows) {
@@ -270,7 +271,6 @@ function showView(name) {
 		name === 'map' ? map.zoomed === null : name === 'table' || flame.zoomed === 0;
 	showTip(null);
 	paint();
-	byId(name).querySelector('.scroller').focus({ preventScroll: true });
 }
 
 function rebuild() {
@@ -339,7 +339,7 @@ function setHidden(module, hidden) {
 		box.checked = !state.hidden[Number(box.value)];
 	const n = state.hidden.reduce((sum, flag) => sum + flag, 0);
 	document.querySelector('#modules summary').textContent =
-		n > 0 ? `Modules (${n} hidden)` : 'Modules';
+		n > 0 ? `Modules shown (${n} hidden)` : 'Modules shown';
 	rebuild();
 }
 
@@ -463,3 +463,4 @@ listen();
 showFacts(profile);
 showView('flame');
 rebuild();
+byId('flame').querySelector('.scroller').focus({ preventScroll: true });

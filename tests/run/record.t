@@ -20,7 +20,7 @@ active_of()
 # start_recording ARGUMENTS...: in the background, until profiling is on; sets `recorder`
 start_recording()
 {
-	"$CTL" "${patient[@]}" record "$pid" --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
+	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
 	recorder=$!
 	own "$recorder"
 	within 30 grep -q prof.active "/run/jeprof-ctl/$pid" && within 30 is_on "$pid"

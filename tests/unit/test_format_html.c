@@ -152,21 +152,6 @@ static void test_hostile(void **state)
 	made_free(m);
 }
 
-/* All that is left of a difference may have grown. */
-static void test_difference(void **state)
-{
-	struct made_profile *m = made_profile(three, 3);
-	_cleanup_(cleanup_free) char *page = NULL;
-	_cleanup_(json_close) struct json_object *doc = NULL;
-
-	(void)state;
-	m->profile.difference = true;
-	page = page_of(&m->profile, NULL);
-	doc = data_in(page);
-	assert_string_equal(member(doc, "/facts/difference"), "true");
-	made_free(m);
-}
-
 static void test_empty(void **state)
 {
 	struct made_profile *m = made_profile(NULL, 0);
@@ -183,9 +168,9 @@ static void test_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),  cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_facts),	   cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_difference), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_facts),	  cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_empty),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/growth.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/out.h"
+#include "cli/table.h"
+#include "profile/significance.h"
+#include "profile/walk.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUNCTIONS_SHOWN 25
+#define STACKS_SHOWN 8
+#define CALLS_SHOWN 6
+#define NAME_SIZE 160
+
+const char *growth_bytes(double bytes, char *buf, size_t size)
+{
+	char text[16];
+	double most = fmin(fabs(bytes), 1e18);
+
+	snprintf(buf, size, "%c%s", bytes < 0 ? '-' : '+',
+		 text_size((uint64_t)llround(most), text, sizeof(text)));
+	return buf;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "work (pool.c:12)" */
+static void call_text(const struct profile_symbols *s, const struct profile_line *line, char *buf,
+		      size_t size)
+{
+	const struct profile_function *f = &s->functions[line->function];
+	char name[NAME_SIZE], file[NAME_SIZE];
+
+	output_safe(f->name, name, sizeof(name));
+	if (!f->file)
+		snprintf(buf, size, "%s", name);
+	else if (!line->line)
+		snprintf(buf, size, "%s (%s)", name,
+			 output_safe(base_name(f->file), file, sizeof(file)));
+	else
+		snprintf(buf, size, "%s (%s:%u)", name,
+			 output_safe(base_name(f->file), file, sizeof(file)), line->line);
+}
+
+const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_t size)
+{
+	struct profile_line lines[CALLS_SHOWN + 1];
+	size_t n = profile_stack_lines(p, &p->stacks[stack], false, lines, CALLS_SHOWN + 1);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && i < CALLS_SHOWN && used < size; i++) {
+		char call[2 * NAME_SIZE + 16];
+
+		call_text(p->symbols, &lines[i], call, sizeof(call));
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " < " : "", call);
+	}
+	if (!n)
+		snprintf(buf, size, "(the allocator itself)");
+	else if (n > CALLS_SHOWN && used < size)
+		snprintf(buf + used, size - used, " < ...");
+	return buf;
+}
+
+struct json_object *growth_calls_json(const struct profile *p, size_t stack)
+{
+	struct json_object *calls = json_object_new_array();
+	struct profile_line *lines = calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+	size_t n = 0;
+
+	if (lines)
+		n = profile_stack_lines(p, &p->stacks[stack], false, lines, PROFILE_DEPTH_MAX);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *f = &p->symbols->functions[lines[i].function];
+		struct json_object *call = json_object_new_object();
+
+		json_set_text(call, "function", f->name);
+		json_set_text(call, "file", f->file);
+		json_set(call, "line", lines[i].line ? json_object_new_int64(lines[i].line) : NULL);
+		json_object_array_add(calls, call);
+	}
+	free(lines);
+	return calls;
+}
+
+/* --- the difference --- */
+
+static void fill_row(const struct profile_change *c, const char *name, struct table_row *row)
+{
+	snprintf(row->cell[0], TABLE_CELL_SIZE, "%s", c->significant ? "*" : " ");
+	growth_bytes(c->after - c->before, row->cell[1], TABLE_CELL_SIZE);
+	growth_bytes(profile_change_error(c), row->cell[2], TABLE_CELL_SIZE);
+	row->cell[2][0] = ' '; /* an error goes both ways */
+	growth_bytes(c->before, row->cell[3], TABLE_CELL_SIZE);
+	growth_bytes(c->after, row->cell[4], TABLE_CELL_SIZE);
+	row->cell[3][0] = row->cell[4][0] = ' ';
+	output_safe(name, row->cell[5], TABLE_CELL_SIZE);
+}
+
+static int print_functions(const struct ops_diff *d, struct err *err)
+{
+	static const char *const titles[] = { " ",	 "GROWTH", " ERROR",
+					      " BEFORE", " AFTER", "FUNCTION" };
+	_cleanup_(cleanup_free) struct table_row *rows = NULL;
+	size_t n = d->functions.n < FUNCTIONS_SHOWN ? d->functions.n : FUNCTIONS_SHOWN;
+
+	rows = calloc(n + 1, sizeof(*rows));
+	if (!rows)
+		return err_set(err, ERR_FAILED, "no memory to print the difference");
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_change *c = &d->functions.v[i];
+
+		fill_row(c, d->series.all.symbols->functions[c->at].name, &rows[i]);
+	}
+	return table_print(titles, 6, rows, n, err);
+}
+
+static int print_stacks(const struct ops_diff *d, struct err *err)
+{
+	size_t n = d->stacks.n < STACKS_SHOWN ? d->stacks.n : STACKS_SHOWN;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_change *c = &d->stacks.v[i];
+		char calls[GROWTH_CALLS_SIZE], growth[24], error[24];
+
+		if (out_line(err, "%s %s (error %s) %s", c->significant ? "*" : " ",
+			     growth_bytes(c->after - c->before, growth, sizeof(growth)),
+			     growth_bytes(profile_change_error(c), error, sizeof(error)) + 1,
+			     growth_calls(&d->series.all, c->at, calls, sizeof(calls))))
+			return -1;
+	}
+	return 0;
+}
+
+int growth_print(const struct args *args, const struct ops_diff *d, struct err *err)
+{
+	char growth[24], before[24], after[24];
+
+	if (out_line(err, "in use: %s, from %s to %s, in %zu functions and %zu stacks",
+		     growth_bytes(d->after - d->before, growth, sizeof(growth)),
+		     growth_bytes(d->before, before, sizeof(before)) + 1,
+		     growth_bytes(d->after, after, sizeof(after)) + 1, d->functions.n, d->stacks.n))
+		return -1;
+	if (!d->stacks.n)
+		return 0;
+	if (print_functions(d, err) || out_line(err, "%s", "") || print_stacks(d, err))
+		return -1;
+	if (args->quiet)
+		return 0;
+	return out_line(err,
+			"* is more than sampling makes by itself (%.0f %% sure of all "
+			"together); ERROR is the standard error",
+			100 * (1 - SIGNIFICANCE_LEVEL));
+}
+
+static struct json_object *change_json(const struct profile_change *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set(o, "growth", json_object_new_double(round(c->after - c->before)));
+	json_set(o, "error", json_object_new_double(round(profile_change_error(c))));
+	json_set(o, "before", json_object_new_double(round(c->before)));
+	json_set(o, "after", json_object_new_double(round(c->after)));
+	json_set(o, "p", json_object_new_double(c->p));
+	json_set_bool(o, "significant", c->significant);
+	return o;
+}
+
+void growth_json(struct json_object *doc, const struct ops_diff *d)
+{
+	struct json_object *functions = json_object_new_array(), *stacks = json_object_new_array();
+
+	json_set(doc, "in_use.before", json_object_new_double(round(d->before)));
+	json_set(doc, "in_use.after", json_object_new_double(round(d->after)));
+	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
+	for (size_t i = 0; i < d->functions.n; i++) {
+		const struct profile_change *c = &d->functions.v[i];
+		struct json_object *o = change_json(c);
+
+		json_set_text(o, "function", d->series.all.symbols->functions[c->at].name);
+		json_object_array_add(functions, o);
+	}
+	for (size_t i = 0; i < d->stacks.n; i++) {
+		struct json_object *o = change_json(&d->stacks.v[i]);
+
+		json_set(o, "calls", growth_calls_json(&d->series.all, d->stacks.v[i].at));
+		json_object_array_add(stacks, o);
+	}
+	json_set(doc, "functions", functions);
+	json_set(doc, "stacks", stacks);
+}
+
+/* --- names --- */
+
+static void tell(const char *line)
+{
+	fprintf(stderr, "jeprof-ctl: %s\n", line);
+}
+
+struct ops_symbolise_options growth_symbols(const struct args *args)
+{
+	return (struct ops_symbolise_options){
+		.debuginfod = args->debuginfod,
+		.tell = args->quiet ? NULL : tell,
+	};
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Growth for people and for JSON: what record, diff and leaks print alike. */
+#ifndef CLI_GROWTH_H
+#define CLI_GROWTH_H
+
+#include "base/json.h"
+#include "cli/args.h"
+#include "ops/growth.h"
+
+#include <stddef.h>
+
+/* "+12.3M", "-512": a change of that many bytes. Returns `buf`; 24 bytes always do. */
+const char *growth_bytes(double bytes, char *buf, size_t size);
+
+/* "alloc (pool.c:12) < work < main": the calls of a stack, the innermost first, safe to print. */
+#define GROWTH_CALLS_SIZE 1024
+const char *growth_calls(const struct profile *profile, size_t stack, char *buf, size_t size);
+
+/* The same as an array of function, file, line. */
+struct json_object *growth_calls_json(const struct profile *profile, size_t stack);
+
+/* The difference: a table of functions and the stacks that changed most. */
+int growth_print(const struct args *args, const struct ops_diff *diff, struct err *err)
+	__must_check;
+void growth_json(struct json_object *doc, const struct ops_diff *diff);
+
+/* What the command line says about where names are looked up. */
+struct ops_symbolise_options growth_symbols(const struct args *args);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/growth.h"
+
+#include "base/cleanup.h"
+#include "base/intern.h"
+#include "base/text.h"
+#include "ops/profile_file.h"
+#include "profile/combine.h"
+
+#include <string.h>
+
+static const struct profile_options whole = { 0 };
+
+/* What belongs to `p` and is kept of it: texts of the second profile, in the difference. */
+static int keep_facts(struct profile *all, const struct profile_facts *facts, struct err *err)
+{
+	const char *const from[] = { facts->comm, facts->host, facts->version };
+	const char **const to[] = { &all->facts.comm, &all->facts.host, &all->facts.version };
+
+	all->facts = *facts;
+	for (size_t i = 0; i < 3; i++) {
+		*to[i] = from[i] ? intern_add(all->text, from[i], strlen(from[i])) : NULL;
+		if (from[i] && !*to[i])
+			return err_set(err, ERR_FAILED, "no memory for the profile");
+	}
+	return 0;
+}
+
+static int compare(const struct profile *before, const struct profile *after, const char *path,
+		   struct ops_diff *d, struct err *err)
+{
+	struct profile_series *s = &d->series;
+	char safe[512];
+
+	s->type = PROFILE_INUSE_SPACE;
+	if (profile_series_add(s, before, err) || profile_series_add(s, after, err) ||
+	    profile_series_difference(s, before, after, err))
+		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+	d->before = profile_total(before, PROFILE_INUSE_SPACE);
+	d->after = profile_total(after, PROFILE_INUSE_SPACE);
+	s->all.period = after->period;
+	return keep_facts(&s->all, &after->facts, err);
+}
+
+int ops_diff(const char *before, const char *after, const struct ops_symbolise_options *symbols,
+	     struct ops_diff *out, struct err *err)
+{
+	_cleanup_(profile_fini) struct profile a = { 0 };
+	_cleanup_(profile_fini) struct profile b = { 0 };
+	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
+
+	if (profile_file_read(before, &whole, &a, err) || profile_file_read(after, &whole, &b, err))
+		return -1;
+	if (compare(&a, &b, after, &diff, err))
+		return -1;
+	if (!diff.series.all.symbols && ops_symbolise(&diff.series.all, symbols, err))
+		return -1;
+	if (profile_diff_stacks(&diff.series, &diff.stacks, err) ||
+	    profile_diff_functions(&diff.series, &diff.functions, err))
+		return -1;
+	*out = diff;
+	diff = (struct ops_diff){ 0 };
+	return 0;
+}
+
+void ops_diff_fini(struct ops_diff *diff)
+{
+	profile_diff_fini(&diff->functions);
+	profile_diff_fini(&diff->stacks);
+	profile_series_fini(&diff->series);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What grows from one heap profile to the next, in files. No process is touched. */
+#ifndef OPS_GROWTH_H
+#define OPS_GROWTH_H
+
+#include "base/err.h"
+#include "ops/symbolise.h"
+#include "profile/diff.h"
+#include "profile/leaks.h"
+#include "profile/series.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ops_diff {
+	struct profile_series series; /* `all` is the difference, a profile of its own */
+	struct profile_diff functions, stacks;
+	double before, after; /* bytes, all stacks together */
+};
+
+/*
+ * The growth from the profile in the file `before` to that in `after`, in
+ * bytes in use. ERR_FAILED: one cannot be read, or they are of different
+ * programs. The caller ends `out` with ops_diff_fini().
+ */
+int ops_diff(const char *before, const char *after, const struct ops_symbolise_options *symbols,
+	     struct ops_diff *out, struct err *err) __must_check;
+void ops_diff_fini(struct ops_diff *diff);
+
+#define OPS_LEAKS_FILES_MAX 4096
+struct ops_leaks_request {
+	const char *const *files;
+	size_t n;
+	uint64_t
+		limit_bytes; /* 0: that of the process, if it still lives here, or of the machine */
+};
+
+enum ops_limit { OPS_LIMIT_NONE, OPS_LIMIT_GIVEN, OPS_LIMIT_CGROUP, OPS_LIMIT_MACHINE };
+
+struct ops_leaks {
+	struct profile_series series; /* in the order of time */
+	struct profile_leaks found;
+	double rate, rate_error; /* of all that leak together, bytes per second */
+	enum ops_limit limit;
+	uint64_t limit_bytes,
+		used_bytes;  /* unless OPS_LIMIT_NONE; `used` of what the limit is on */
+	double seconds_left; /* until it is reached at this rate; INFINITY: never */
+};
+
+/*
+ * What leaks, from dumps of one process at different times: the time is what
+ * the dump says, or else that of its file's last change. ERR_FAILED as in
+ * ops_diff() and profile_leaks_find(), or when they are of different processes.
+ * The caller ends `out` with ops_leaks_fini().
+ */
+int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolise_options *symbols,
+	      struct ops_leaks *out, struct err *err) __must_check;
+void ops_leaks_fini(struct ops_leaks *leaks);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/growth.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/limit.h"
+#include "ops/profile_file.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HOST_SIZE 256
+#define NS 1000000000.0
+
+/* Whose dumps they are, as the first that says so says. */
+struct whose {
+	int64_t pid;
+	char comm[PROC_COMM_SIZE], host[HOST_SIZE];
+};
+
+/* One dump: when, and which one of the series. */
+struct moment {
+	double seconds;
+	size_t at;
+};
+
+static int time_of(const char *path, const struct profile *p, double *seconds, struct err *err)
+{
+	char safe[512];
+	struct stat st;
+
+	if (p->facts.time_ns) {
+		*seconds = (double)p->facts.time_ns / NS;
+		return 0;
+	}
+	if (stat(path, &st))
+		return err_sys(err, ERR_FAILED, errno, "cannot tell the time of %s",
+			       output_safe(path, safe, sizeof(safe)));
+	*seconds = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / NS;
+	return 0;
+}
+
+static int check_whose(struct whose *w, const char *path, const struct profile_facts *facts,
+		       struct err *err)
+{
+	char safe[512];
+
+	if (!facts->pid)
+		return 0;
+	if (!w->pid) {
+		w->pid = facts->pid;
+		snprintf(w->comm, sizeof(w->comm), "%s", facts->comm ? facts->comm : "");
+		snprintf(w->host, sizeof(w->host), "%s", facts->host ? facts->host : "");
+		return 0;
+	}
+	if (w->pid == facts->pid && !strcmp(w->host, facts->host ? facts->host : ""))
+		return 0;
+	err_set(err, ERR_FAILED, "%s is of process %lld, and not of %lld as those before it",
+		output_safe(path, safe, sizeof(safe)), (long long)facts->pid, (long long)w->pid);
+	return err_fix(err, "give dumps of one process; diff compares those of two");
+}
+
+static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *m,
+		    struct err *err)
+{
+	static const struct profile_options whole = { 0 };
+	_cleanup_(profile_fini) struct profile p = { 0 };
+	char safe[512];
+
+	if (profile_file_read(path, &whole, &p, err) || time_of(path, &p, &m->seconds, err) ||
+	    check_whose(w, path, &p.facts, err))
+		return -1;
+	m->at = l->series.n;
+	l->series.all.period = p.period;
+	if (profile_series_add(&l->series, &p, err))
+		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+	return 0;
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+	double x = ((const struct moment *)a)->seconds, y = ((const struct moment *)b)->seconds;
+
+	return (x > y) - (x < y);
+}
+
+/* Bring the series into the order of time. */
+static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, struct err *err)
+{
+	struct profile_series_row *rows = calloc(l->series.n + 1, sizeof(*rows));
+
+	if (!rows)
+		return err_set(err, ERR_FAILED, "no memory for the profiles");
+	qsort(m, l->series.n, sizeof(*m), earlier_first);
+	for (size_t i = 0; i < l->series.n; i++) {
+		rows[i] = l->series.rows[m[i].at];
+		seconds[i] = m[i].seconds - m[0].seconds;
+	}
+	free(l->series.rows);
+	l->series.rows = rows;
+	return 0;
+}
+
+/* Does the process that was dumped still live here? A name alone is no proof, but a good sign. */
+static bool lives_here(const struct whose *w)
+{
+	_cleanup_(proc_close) struct proc p = { .pidfd = -1 };
+	char host[HOST_SIZE] = "";
+	struct err ignored;
+
+	if (!w->pid || gethostname(host, sizeof(host) - 1) || strcmp(host, w->host) != 0)
+		return false;
+	return !proc_open(&p, (pid_t)w->pid, &ignored) && !strcmp(p.status.comm, w->comm);
+}
+
+/* With a limit that was given, what counts is what the last profile holds. */
+static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w)
+{
+	struct limit limit = { given, 0 };
+
+	if (given) {
+		double used = 0;
+
+		for (size_t i = 0; i < l->series.all.n_stacks; i++)
+			used += profile_series_value(&l->series, l->series.n - 1, i);
+		limit.used = (uint64_t)used;
+		l->limit = OPS_LIMIT_GIVEN;
+	} else if (!lives_here(w)) {
+		return;
+	} else if (limit_of_cgroup((pid_t)w->pid, &limit)) {
+		l->limit = OPS_LIMIT_CGROUP;
+	} else if (limit_of_machine(&limit)) {
+		l->limit = OPS_LIMIT_MACHINE;
+	} else {
+		return;
+	}
+	l->limit_bytes = limit.limit;
+	l->used_bytes = limit.used;
+}
+
+static void project(struct ops_leaks *l)
+{
+	double variance = 0;
+
+	l->seconds_left = INFINITY;
+	for (size_t i = 0; i < l->found.n_leaks; i++) {
+		l->rate += l->found.v[i].rate;
+		variance += l->found.v[i].rate_error * l->found.v[i].rate_error;
+	}
+	l->rate_error = sqrt(variance);
+	if (l->limit == OPS_LIMIT_NONE || l->rate <= 0)
+		return;
+	l->seconds_left = l->used_bytes < l->limit_bytes
+				  ? (double)(l->limit_bytes - l->used_bytes) / l->rate
+				  : 0;
+}
+
+int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolise_options *symbols,
+	      struct ops_leaks *out, struct err *err)
+{
+	_cleanup_(ops_leaks_fini) struct ops_leaks l = { .series.type = PROFILE_INUSE_SPACE };
+	_cleanup_(cleanup_free) struct moment *moments = calloc(request->n + 1, sizeof(*moments));
+	_cleanup_(cleanup_free) double *seconds = calloc(request->n + 1, sizeof(*seconds));
+	struct whose whose = { 0 };
+
+	if (!moments || !seconds)
+		return err_set(err, ERR_FAILED, "no memory for the profiles");
+	for (size_t i = 0; i < request->n; i++) {
+		if (add_file(request->files[i], &l, &whose, &moments[i], err))
+			return -1;
+	}
+	if (sort_by_time(&l, moments, seconds, err) ||
+	    profile_leaks_find(&l.series, seconds, &l.found, err))
+		return -1;
+	l.series.all.facts.pid = whose.pid;
+	if (!l.series.all.symbols && ops_symbolise(&l.series.all, symbols, err))
+		return -1;
+	set_limit(&l, request->limit_bytes, &whose);
+	project(&l);
+	*out = l;
+	l = (struct ops_leaks){ 0 };
+	return 0;
+}
+
+void ops_leaks_fini(struct ops_leaks *leaks)
+{
+	profile_leaks_fini(&leaks->found);
+	profile_series_fini(&leaks->series);
+}

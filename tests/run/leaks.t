@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What grows and what leaks, in programs of which that is known: record, diff and leaks name
+# the function and the line, and are right within their own errors.
+
+# A /run of our own: recordings of other tests are none of ours.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
+mount -t tmpfs -o mode=755 none /run || exit 99
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+line=$(grep -n 'forgotten = malloc' tests/target/leaky.c | cut -d: -f1)
+
+is_on()
+{
+	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = true ]
+}
+
+# forget N: have the victim forget N blocks at once, and wait until it has. Byte 56 of the board.
+forget()
+{
+	python3 -c 'import struct, sys, time
+path, n = sys.argv[1], int(sys.argv[2])
+with open(path, "r+b", buffering=0) as f:
+    f.seek(56)
+    f.write(struct.pack("Q", n))
+    while struct.unpack("Q", (f.seek(56), f.read(8))[1])[0]:
+        time.sleep(0.01)' "$T/board.$pid" "$1"
+}
+
+rounds()
+{
+	tests/photo board "$T/board.$pid" | jq '.beats[0]'
+}
+
+# --- a known amount, in a known function ---
+start_victim leaky
+blocks=20000
+"$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s -o "$T/known.heap" --json >"$T/out" 2>"$T/err" &
+recorder=$!
+own "$recorder"
+ok 'a known amount: the recording begins' within 60 is_on
+forget "$blocks"
+kill -TERM "$recorder"
+wait "$recorder"
+is "$?" 0 'a known amount: recorded' || diag "$(<"$T/err")"
+is "$(json '.difference.functions[0] | [.function, .significant] | tostring')" '["forget_blocks",true]' \
+	'a known amount: the function is named'
+is "$(json '.difference.stacks[0].calls[0] | [.function, (.file | split("/") | last), .line] | tostring')" \
+	"[\"forget_blocks\",\"leaky.c\",$line]" 'a known amount: and the line'
+is "$(json ".difference.functions[0] | (.growth - $blocks * 1024 | fabs) < 4 * .error and .error < .growth / 10")" true \
+	'a known amount: estimated within its own error' || diag "$(json '.difference.functions[0]')"
+ctl_ok 'diff of the two' diff "$T/known.base.heap" "$T/known.heap"
+like "$out" '\* +\+[0-9.]+M .* forget_blocks' 'diff: the function grew'
+like "$out" "forget_blocks \(leaky.c:$line\) < main \(leaky.c:" 'diff: and from where it was called'
+ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
+is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
+	'diff the other way: it shrank'
+ctl_ok 'diff of one with itself' diff "$T/known.heap" "$T/known.heap" --json
+is "$(json '[.functions[], .stacks[] | select(.significant or .growth != 0)] | length')" 0 'diff of one with itself: nothing'
+
+# --- no leak: what was there before is replaced, and seen from then on ---
+snapshot "$pid" # jemalloc and the C library keep some memory of what came before
+ctl_ok 'no leak' record "$pid" -d 4s --interval 400ms -o "$T/none.heap" -q
+ctl_ok 'no leak: leaks' leaks "$T"/none.*heap --json
+is "$(json '[(.leaks | length), .profiles >= 6, .tested >= 1] | tostring')" '[0,true,true]' 'no leak: none is reported' ||
+	diag "$out"
+ctl_ok 'no leak, for people' leaks "$T"/none.*heap
+like "$out" '^no leak: none of [0-9]+ stacks grows steadily in [0-9]+ profiles' 'no leak, for people: said so'
+assert_untouched "$pid" 'no leak: untouched'
+stop_target "$pid"
+
+# --- a leak ---
+start_victim leaky 10
+within 30 test "$(rounds)" -ge 0
+before=$(rounds) began=$(date +%s%N)
+ctl_ok 'a leak' record "$pid" -d 4s --interval 400ms -o "$T/leak.heap" -q
+rate=$(jq -n "($(rounds) - $before) * 10 * 1024 * 1e9 / ($(date +%s%N) - $began)")
+ctl_ok 'a leak: leaks' leaks "$T"/leak.*heap --limit 1G --json
+is "$(json '.leaks | length')" 1 'a leak: one is reported' || diag "$out"
+is "$(json '.leaks[0].calls[0] | [.function, (.file | split("/") | last), .line] | tostring')" \
+	"[\"forget_blocks\",\"leaky.c\",$line]" 'a leak: where it is'
+is "$(json ".leaks[0] | (.rate - $rate | fabs) < 4 * .rate_error + $rate / 10")" true 'a leak: its rate' ||
+	diag "wanted $rate:" "$(json '.leaks[0]')"
+is "$(json '[.limit.of, .limit.bytes, .seconds_left > 0] | tostring')" '["given",1073741824,true]' 'a leak: when the limit is reached'
+ctl_ok 'a leak, in any order' leaks "$T/leak.heap" "$T/leak.0003.heap" "$T/leak.base.heap" "$T/leak.0001.heap" \
+	"$T/leak.0006.heap" "$T/leak.0005.heap"
+like "$out" "forget_blocks \(leaky.c:$line\) < main" 'a leak, in any order: the same'
+like "$out" 'all together: .* they last for' 'a leak: against the limits of the living process'
+ctl_ok 'few profiles' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap"
+like "$err" 'take 6 or more' 'few profiles: said so'
+stop_target "$pid"
+
+# --- a real one ---
+start_redis
+"$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s --interval 400ms -o "$T/redis.heap" -q >"$T/bg.out" 2>&1 &
+recorder=$!
+own "$recorder"
+ok 'redis: the recording begins' within 60 is_on
+for _ in $(seq 40); do
+	load_redis 300 300
+	sleep 0.1
+done
+kill -TERM "$recorder"
+wait "$recorder"
+ctl_ok 'redis: leaks' leaks "$T"/redis.*heap --json
+like "$(json '.leaks | length')" '^[1-9]' 'redis: it keeps growing' || diag "$out"
+stop_target "$pid"
+
+# --- what cannot be compared ---
+ctl_fails 2 'missing' 'two profiles are too few for leaks' leaks "$T/leak.heap" "$T/leak.base.heap"
+ctl_fails 1 'another program' 'profiles of two programs: diff' diff "$T/leak.heap" "$T/redis.heap"
+ctl_fails 1 'another program|of process' 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
+ctl_fails 1 'of process' 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
+ctl_fails 1 'no time' 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
+ctl_fails 1 "$T/nowhere" 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
+ctl_fails 1 'leaky.c' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
+ctl_fails 2 'missing' 'diff needs two files' diff "$T/leak.heap"
+
+done_testing
