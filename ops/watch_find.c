@@ -16,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NOTE_SIZE 1200
 #define WHAT_SHOWN 800
 
 /* When a process that has just started is looked at, in ms after it was told of. */
 static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
+#define SETTLED_S 3 /* longer than all of these together */
 #define TRIES (sizeof(delays_ms) / sizeof(*delays_ms))
 
 enum state { STATE_UNKNOWN, STATE_PLAIN, STATE_PROBED, STATE_UNPROBED };
@@ -265,11 +267,23 @@ static int look_closer(struct look *l, struct err *err)
 	return ask_files(l, err);
 }
 
+/* Has it been running for long enough to have its libraries in place? */
+static bool is_settled(const struct proc *p)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec > p->start_time / (uint64_t)sysconf(_SC_CLK_TCK) + SETTLED_S;
+}
+
 static int look_at(struct look *l, pid_t pid, struct err *err)
 {
 	int known;
 
-	if (proc_open(&l->proc, pid, err) || maps_read(&l->maps, l->proc.mm_pid, err))
+	if (proc_open(&l->proc, pid, err))
+		return -1;
+	l->last |= is_settled(&l->proc);
+	if (maps_read(&l->maps, l->proc.mm_pid, err))
 		return -1;
 	known = ask_files(l, err);
 	pace();
