@@ -63,11 +63,7 @@ static void *come_and_go(void *arg)
 
 static void churn(void)
 {
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, come_and_go, NULL) == 0)
-		pthread_detach(thread);
-	else
+	if (victim_detached(come_and_go, NULL) != 0)
 		FOUND(failed);
 	victim_nap(2);
 }

@@ -59,11 +59,8 @@ static void *nap_for_ever(void *arg)
 
 static void start(void *(*work)(void *), uintptr_t arg)
 {
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, work, (void *)arg) != 0)
+	if (victim_detached(work, (void *)arg) != 0)
 		exit(2);
-	pthread_detach(thread);
 }
 
 /* --- children -------------------------------------------------------------------------- */

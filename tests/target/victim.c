@@ -80,6 +80,19 @@ void victim_nap(unsigned int ms)
 		FOUND(failed);
 }
 
+int victim_detached(void *(*work)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int ret;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	ret = pthread_create(&thread, &attr, work, arg);
+	pthread_attr_destroy(&attr);
+	return ret;
+}
+
 void victim_altstack_set(void)
 {
 	stack_t ss = { .ss_sp = altstack, .ss_size = sizeof(altstack) };

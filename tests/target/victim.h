@@ -44,6 +44,12 @@ void victim_beat(unsigned int i);
 /* Sleep for less than a second; anything but a whole sleep is a finding. */
 void victim_nap(unsigned int ms);
 
+/*
+ * A thread that nobody waits for, 0 or an error number. Made so: glibc's pthread_detach(3) (2.36)
+ * looks at a thread that may have ended and be unmapped by then.
+ */
+int victim_detached(void *(*work)(void *), void *arg);
+
 /* Give the calling thread an alternate signal stack; victim_altstack_check() compares. */
 void victim_altstack_set(void);
 void victim_altstack_check(void);
