@@ -57,4 +57,8 @@ typedef int image_segment_fn(void *ctx, unsigned int pflags, const char *bytes, 
 			     uint64_t addr);
 int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx);
 
+/* Have `peek` read the image's code from its file, see peek_code(). */
+struct peek;
+void image_peek_code(struct image *img, struct peek *peek);
+
 #endif

@@ -7,6 +7,7 @@
 #include "target/image_file.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
+#include "target/peek.h"
 
 #include <gelf.h>
 #include <stdio.h>
@@ -359,6 +360,35 @@ int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx)
 	struct walk w = { .img = img, .segment_fn = fn, .ctx = ctx };
 
 	return walk(&w, walk_segments);
+}
+
+struct code_walk {
+	struct walk walk;
+	struct peek *peek;
+};
+
+static void walk_code(void *arg)
+{
+	struct code_walk *w = arg;
+	const struct image *img = w->walk.img;
+	struct image_head head;
+
+	if (!image_head_read(&head, w->walk.elf))
+		return;
+	for (size_t i = 0; i < head.n_loads; i++) {
+		const struct segment *s = &head.loads[i];
+
+		if ((s->flags & PF_X) && !(s->flags & PF_W))
+			peek_code(w->peek, img->file->fd, img->bias + s->vaddr,
+				  img->bias + s->vaddr + s->filesz, s->offset);
+	}
+}
+
+void image_peek_code(struct image *img, struct peek *peek)
+{
+	struct code_walk w = { .walk = { .img = img }, .peek = peek };
+
+	walk(&w.walk, walk_code);
 }
 
 struct wanted_section {

@@ -33,6 +33,7 @@ void scan_open(struct scan *s, struct image *img, pid_t pid)
 	s->n_trees = 0;
 	s->code = (struct decode){ .read = read_target, .ctx = s, .left = ALL_INSNS_MAX };
 	peek_init(&s->memory, pid);
+	image_peek_code(img, &s->memory);
 	if (img->machine != EM_X86_64)
 		return;
 	s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);

@@ -4,12 +4,44 @@
 #include "target/proc.h"
 
 #include <string.h>
+#include <unistd.h>
 
 void peek_init(struct peek *p, pid_t pid)
 {
 	p->pid = pid;
+	p->n_code = 0;
 	for (size_t i = 0; i < PEEK_PAGES; i++)
 		p->pages[i].addr = 0;
+}
+
+void peek_code(struct peek *p, int fd, uint64_t start, uint64_t end, uint64_t offset)
+{
+	uint64_t within = start % PEEK_PAGE;
+
+	if (p->n_code == PEEK_CODE_MAX || offset % PEEK_PAGE != within || start >= end)
+		return;
+	p->fd = fd;
+	p->code[p->n_code].start = start - within;
+	p->code[p->n_code].end = end;
+	p->code[p->n_code++].offset = offset - within;
+}
+
+/* A page of code, as the file has it. What is behind the file's end is 0, as when it is mapped. */
+static bool read_code(const struct peek *p, uint64_t start, unsigned char *page)
+{
+	for (size_t i = 0; i < p->n_code; i++) {
+		uint64_t at = start - p->code[i].start;
+		ssize_t got;
+
+		if (at >= p->code[i].end - p->code[i].start)
+			continue;
+		got = pread(p->fd, page, PEEK_PAGE, (off_t)(p->code[i].offset + at));
+		if (got <= 0)
+			return false;
+		memset(page + got, 0, PEEK_PAGE - (size_t)got);
+		return true;
+	}
+	return false;
 }
 
 static const unsigned char *page_of(struct peek *p, uint64_t addr)
@@ -20,7 +52,8 @@ static const unsigned char *page_of(struct peek *p, uint64_t addr)
 
 	if (p->pages[slot].addr != start) {
 		p->pages[slot].addr = 0;
-		if (!start || proc_read(p->pid, start, p->pages[slot].bytes, PEEK_PAGE, &ignored))
+		if (!start || (!read_code(p, start, p->pages[slot].bytes) &&
+			       proc_read(p->pid, start, p->pages[slot].bytes, PEEK_PAGE, &ignored)))
 			return NULL;
 		p->pages[slot].addr = start;
 	}

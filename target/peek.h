@@ -14,8 +14,16 @@
 #define PEEK_PAGES 32
 #define PEEK_PAGE 4096
 
+#define PEEK_CODE_MAX 4
+
 struct peek {
 	pid_t pid;
+	int fd; /* of a file whose code is mapped; not owned */
+	struct {
+		uint64_t start, end; /* in the target */
+		uint64_t offset;     /* in the file */
+	} code[PEEK_CODE_MAX];
+	size_t n_code;
 	struct {
 		uint64_t addr; /* 0: nothing is here */
 		unsigned char bytes[PEEK_PAGE];
@@ -23,6 +31,13 @@ struct peek {
 };
 
 void peek_init(struct peek *p, pid_t pid);
+
+/*
+ * Read what is from `start` to `end` from the file at `offset`, with pread(2).
+ * In memory there may be somebody's breakpoint in it: a uprobe's is even in a
+ * private mapping of our own (kernel/events/uprobes.c, valid_vma()).
+ */
+void peek_code(struct peek *p, int fd, uint64_t start, uint64_t end, uint64_t offset);
 
 /* Up to `len` bytes at `addr`; the number read, less where no more is mapped. */
 size_t peek_some(struct peek *p, uint64_t addr, void *buf, size_t len);
