@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define WORDS_MAX 64
+#define WORDS_MAX 1024
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };

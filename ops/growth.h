@@ -27,7 +27,6 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolise_o
 	     struct ops_diff *out, struct err *err) __must_check;
 void ops_diff_fini(struct ops_diff *diff);
 
-#define OPS_LEAKS_FILES_MAX 4096
 struct ops_leaks_request {
 	const char *const *files;
 	size_t n;

@@ -130,14 +130,10 @@ static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w
 			used += profile_series_value(&l->series, l->series.n - 1, i);
 		limit.used = (uint64_t)used;
 		l->limit = OPS_LIMIT_GIVEN;
-	} else if (!lives_here(w)) {
-		return;
-	} else if (limit_of_cgroup((pid_t)w->pid, &limit)) {
-		l->limit = OPS_LIMIT_CGROUP;
-	} else if (limit_of_machine(&limit)) {
-		l->limit = OPS_LIMIT_MACHINE;
-	} else {
-		return;
+	} else if (lives_here(w)) {
+		l->limit = limit_of_cgroup((pid_t)w->pid, &limit) ? OPS_LIMIT_CGROUP
+			   : limit_of_machine(&limit)		  ? OPS_LIMIT_MACHINE
+								  : OPS_LIMIT_NONE;
 	}
 	l->limit_bytes = limit.limit;
 	l->used_bytes = limit.used;

@@ -174,16 +174,19 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 
 /*
  * Where activation makes jemalloc forget what it sampled before, that is no
- * part of what happened since: the first dump is taken again.
+ * part of what happened since: the first dump is taken again. In a session of
+ * its own, since the one that activated is about single threads now.
  */
-static int dump_again(struct recording *r, struct session *s, int *fd, struct err *err)
+static int dump_again(struct recording *r, int *fd, struct err *err)
 {
+	_cleanup_(session_close) struct session s = { 0 };
 	struct call call = dump_call();
-	int again = -1;
+	int again = -1, ret;
 
-	if (!switch_forgets(s))
-		return 0;
-	if (dump_run(s, &call, 1, 0, &again, &r->out.first_bytes, err))
+	ret = session_open(&s, r->proc.pid, r->options, err) ||
+	      dump_run(&s, &call, 1, 0, &again, &r->out.first_bytes, err);
+	add_cost(r, &s);
+	if (ret)
 		return -1;
 	cleanup_close(fd);
 	*fd = again;
@@ -228,9 +231,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 	if (record_signals_come(&r->signals))
 		return err_set(err, ERR_FAILED, "interrupted before profiling was turned on");
 	r->out.adopted = found.active;
-	if (found.active)
-		return 0;
-	return activate(r, s, &found, err) ? -1 : dump_again(r, s, fd, err);
+	return found.active ? 0 : activate(r, s, &found, err);
 }
 
 static int begin(struct recording *r, struct err *err)
@@ -245,7 +246,7 @@ static int begin(struct recording *r, struct err *err)
 		return ended(r, err);
 	ret = begin_in(r, &s, &fd, err);
 	add_cost(r, &s);
-	if (ret)
+	if (ret || (r->journal.state.active && switch_forgets(&s) && dump_again(r, &fd, err)))
 		return -1;
 	r->out.rss_before_bytes = s.proc.status.rss_bytes;
 	return record_files_put(&r->files, &r->files.first, fd, r->out.first_bytes, err);

@@ -175,6 +175,18 @@ is "$?" 9 'the target ends: exit status 9'
 like "$(<"$T/bg.err")" 'has ended' 'the target ends: said so'
 is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'the target ends: no journal is left'
 
+# --- it becomes another program: what was changed is gone with the old one ---
+start_victim leaky
+start_recording -d 300s
+printf '\377%.0s' 1 2 3 4 5 6 7 8 | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc 2>/dev/null
+ok 'another program: it is' within 30 grep -q sleep "/proc/$pid/comm"
+kill -TERM "$recorder"
+wait "$recorder"
+is "$?" 9 'another program: exit status 9'
+like "$(<"$T/bg.err")" 'another program' 'another program: said so'
+is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'another program: no journal is left'
+stop_target "$pid"
+
 # --- thread_active_init is put back too ---
 MALLOC_CONF=$PROF,prof_thread_active_init:false start_victim leaky
 snapshot "$pid"

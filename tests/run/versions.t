@@ -34,6 +34,37 @@ cycle()
 	assert_untouched "$pid" "$1: untouched"
 }
 
+is_on()
+{
+	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = true ]
+}
+
+# recording NAME: what is allocated meanwhile, and nothing that was sampled before, is its growth
+recording()
+{
+	local recorder
+
+	snapshot "$pid"
+	"$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s -o "$T/$1.rec.heap" --json >"$T/rec.out" 2>"$T/rec.err" &
+	recorder=$!
+	own "$recorder"
+	ok "$1: record begins" within 60 is_on
+	assert_untouched "$pid" "$1: record: untouched while it goes on"
+	load_redis 20000 300
+	snapshot "$pid"
+	kill -TERM "$recorder"
+	wait "$recorder"
+	is "$?" 0 "$1: record" || diag "$(<"$T/rec.err")"
+	is "$(jq '[.difference.in_use | (.after - .before) > 5e6, .before >= 0] | all' "$T/rec.out")" true "$1: record: what grew"
+	ok "$1: record: off again" not_on
+	assert_untouched "$pid" "$1: record leaves it untouched"
+}
+
+not_on()
+{
+	! is_on
+}
+
 # Where the target writes dumps of its own accord there is a prefix since 5.3.0.
 own_dumps()
 {
@@ -87,6 +118,7 @@ version()
 	assert_untouched "$pid" "$1: looking leaves it untouched"
 	cycle "$1.first"
 	cycle "$1.second"
+	recording "$1"
 	own_dumps "$1"
 	other_commands "$1" "$2"
 	stop_target "$pid"

@@ -3,12 +3,14 @@
  * leaky BOARD [BLOCKS]: works in rounds, of which beat 0 is the count. Each
  * round replaces a tenth of a pool of blocks of many sizes, and then forgets
  * BLOCKS blocks (0) of LEAK_SIZE bytes, a size that jemalloc does not round.
- * As many as a test writes to the board's `reserved` it forgets once, at once.
+ * As many as a test writes to the board's `reserved` it forgets once, at once;
+ * -1 there makes it another program (execve(2)).
  */
 #include "tests/target/block.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define POOL 3000
 #define LEAK_SIZE 1024
@@ -53,6 +55,8 @@ int main(int argc, char **argv)
 	for (size_t round = 0;; round++) {
 		replace_in_pool(pool, round % 10, &seed);
 		forget_blocks(blocks);
+		if (board->reserved == UINT64_MAX)
+			execl("/bin/sleep", "sleep", "300", NULL);
 		if (board->reserved) {
 			forget_blocks(board->reserved);
 			__atomic_store_n(&board->reserved, 0, __ATOMIC_SEQ_CST);

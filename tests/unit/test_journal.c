@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/journal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Names with every byte that could end a word or a line. */
+static const char odd_name[] = "a b\nprof.active false\nend 1%41\x7f\xff";
+
+static struct journal opened(bool create)
+{
+	struct journal j = JOURNAL_INIT;
+	struct err err = ERR_INIT;
+
+	if (journal_open(&j, getpid(), create, &err))
+		fail_msg("%s", err.msg);
+	return j;
+}
+
+static void test_round_trip(void **state)
+{
+	struct journal j = opened(true);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_false(j.written);
+	j.state = (struct journal_state){
+		.pid = getpid(), .start_time = 77, .program = UINT64_MAX, .recorder = 5
+	};
+	strcpy(j.state.comm, odd_name);
+	strcpy(j.state.image, odd_name);
+	assert_int_equal(journal_write(&j, &err), 0);
+	journal_close(&j);
+	j = opened(false);
+	assert_true(j.written);
+	assert_string_equal(j.state.comm, odd_name);
+	assert_string_equal(j.state.image, odd_name);
+	assert_true(j.state.pid == getpid() && j.state.recorder == 5);
+	assert_true(j.state.start_time == 77 && j.state.program == UINT64_MAX);
+	assert_false(j.state.active || j.state.thread_active_init);
+	j.state.active = true;
+	assert_int_equal(journal_write(&j, &err), 0);
+	journal_close(&j);
+	j = opened(true);
+	assert_true(j.state.active && !j.state.thread_active_init);
+	journal_remove(&j);
+	journal_close(&j);
+	assert_int_equal(journal_open(&j, getpid(), false, &err), -1);
+	assert_int_equal(err.code, ERR_NOPROC);
+	journal_close(&j);
+}
+
+static void test_lock(void **state)
+{
+	struct journal j = opened(true), second = JOURNAL_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	j.state = (struct journal_state){ .pid = getpid(), .recorder = 12345, .active = true };
+	assert_int_equal(journal_write(&j, &err), 0);
+	assert_int_equal(journal_open(&second, getpid(), true, &err), -1);
+	assert_int_equal(err.code, ERR_BUSY);
+	assert_non_null(strstr(err.msg, "by process 12345"));
+	/* What another one holds is nothing to act upon. */
+	assert_false(second.written || second.state.active);
+	journal_remove(&second);
+	journal_close(&second);
+	journal_close(&j);
+	second = opened(false);
+	assert_true(second.written && second.state.active);
+	journal_remove(&second);
+	journal_close(&second);
+}
+
+static void test_list(void **state)
+{
+	struct journal j = opened(true);
+	struct err err = ERR_INIT;
+	pid_t *pids = NULL;
+	bool found = false;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(journal_list(&pids, &n, &err), 0);
+	for (size_t i = 0; i < n; i++)
+		found |= pids[i] == getpid();
+	assert_true(found);
+	free(pids);
+	journal_remove(&j);
+	journal_close(&j);
+}
+
+/* Whose process it is: another start time, or another program, is another one. */
+static void test_identity(void **state)
+{
+	struct journal_state s = { 0 };
+	struct err err = ERR_INIT;
+	struct proc p;
+
+	(void)state;
+	assert_int_equal(proc_open(&p, getpid(), &err), 0);
+	s = (struct journal_state){ .pid = getpid(),
+				    .start_time = p.start_time,
+				    .program = proc_program(getpid()) };
+	assert_true(s.program != 0);
+	assert_true(journal_is_of(&s, &p));
+	s.program++;
+	assert_false(journal_is_of(&s, &p));
+	s.program--;
+	s.start_time++;
+	assert_false(journal_is_of(&s, &p));
+	proc_close(&p);
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/test_journal.XXXXXX", own[64];
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_identity),
+	};
+	int failed;
+
+	if (!mkdtemp(folder))
+		return 2;
+	setenv("XDG_RUNTIME_DIR", folder, 1); /* root has /run */
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(own, sizeof(own), "%s/jeprof-ctl", folder);
+	rmdir(own);
+	rmdir(folder);
+	return failed;
+}
