@@ -43,12 +43,6 @@ Elf *image_elf(struct image *img);
 Elf *image_file_elf(int fd);
 
 /*
- * Code as it is in the file, by read(2): the kernel puts the breakpoints of uprobes into every
- * private mapping of it, our own ones too. The number of bytes read at `addr`.
- */
-size_t image_file_code(struct image *img, uint64_t addr, void *buf, size_t len);
-
-/*
  * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags
  * and its address in the target; stops early when fn returns non-zero, and
  * returns that. Those with code come last: what is searched for seldom lies there.

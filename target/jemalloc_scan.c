@@ -4,34 +4,21 @@
 #include "target/image_file.h"
 
 #include <elf.h>
-#include <string.h>
 
 #define FUNCTIONS_MAX 128
 #define INSNS_MAX 3000
 #define ALL_INSNS_MAX (8u << 20) /* one second or two */
 
-#define BREAKPOINT 0xcc
-
-/* Code is read from memory, where others who watch the process may have put breakpoints. */
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	struct scan *s = ctx;
-	size_t got = peek_some(&s->memory, addr, buf, len), in_file;
-	unsigned char file[64], *bytes = buf;
-
-	if (got > sizeof(file) || !memchr(buf, BREAKPOINT, got))
-		return got;
-	in_file = image_file_code(s->image, addr, file, got);
-	for (size_t i = 0; i < in_file; i++)
-		bytes[i] = bytes[i] == BREAKPOINT ? file[i] : bytes[i];
-	return got;
+	return peek_some(ctx, addr, buf, len);
 }
 
 void scan_open(struct scan *s, struct image *img, pid_t pid)
 {
 	s->image = img;
 	s->n_trees = 0;
-	s->code = (struct decode){ .read = read_target, .ctx = s, .left = ALL_INSNS_MAX };
+	s->code = (struct decode){ .read = read_target, .ctx = &s->memory, .left = ALL_INSNS_MAX };
 	peek_init(&s->memory, pid);
 	image_peek_code(img, &s->memory);
 	if (img->machine != EM_X86_64)
