@@ -15,6 +15,7 @@ struct open_stack {
 	uint64_t first;
 	uint32_t depth;
 	bool open, counted; /* there is one; it has had a line of counts */
+	size_t n_before;    /* stacks that were there before */
 };
 
 static int set_name(struct parse *ps, uint32_t thread, const struct span *s, struct err *err)
@@ -50,7 +51,7 @@ static bool is_wanted(const struct profile_options *o, bool all, uint64_t id)
 {
 	if (o->only_thread)
 		return !all && id == o->thread;
-	return all != o->by_thread;
+	return all || o->by_thread;
 }
 
 static int stack_counts(struct parse *ps, struct open_stack *stack, bool all, uint64_t id,
@@ -91,18 +92,21 @@ static int counts_line(struct parse *ps, struct open_stack *stack, struct err *e
 	return stack_counts(ps, stack, all, id, &c, err);
 }
 
-static int check_counted(const struct parse *ps, const struct open_stack *stack, struct err *err)
+/* All lines of the stack have been read. */
+static int close_stack(struct parse *ps, const struct open_stack *stack, struct err *err)
 {
 	if (stack->open && !stack->counted)
 		return reader_fail(&ps->file, "no counts follow the stack: it is cut short", err);
+	if (stack->open && ps->options->by_thread && !ps->options->only_thread)
+		parse_split(ps, stack->n_before);
 	return 0;
 }
 
 static int stack_line(struct parse *ps, struct open_stack *stack, struct span s, struct err *err)
 {
-	if (check_counted(ps, stack, err))
+	if (close_stack(ps, stack, err))
 		return -1;
-	*stack = (struct open_stack){ .open = true };
+	*stack = (struct open_stack){ .open = true, .n_before = ps->p->n_stacks };
 	return parse_frames(ps, &s, &stack->first, &stack->depth, err);
 }
 
@@ -116,7 +120,7 @@ static int parse_v2(struct parse *ps, struct err *err)
 		int failed = 0;
 
 		if (reader_text(&s, "MAPPED_LIBRARIES:")) {
-			if (check_counted(ps, &stack, err))
+			if (close_stack(ps, &stack, err))
 				return -1;
 			return parse_mapped(ps, err);
 		}
@@ -127,7 +131,7 @@ static int parse_v2(struct parse *ps, struct err *err)
 		if (failed)
 			return -1;
 	}
-	return check_counted(ps, &stack, err);
+	return close_stack(ps, &stack, err);
 }
 
 /* The body of 3.x: "counts @ addresses". It knows nothing of threads. */

@@ -39,6 +39,14 @@ int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t threa
 		const struct parse_counts *c, struct err *err) __must_check;
 
 /*
+ * The stacks from number `from` on are one stack, of all threads together and
+ * of single ones: give each thread its part of the estimate for all, so that
+ * they add up to it, and leave what no thread has. Threads that have more than
+ * there is are not believed.
+ */
+void parse_split(struct parse *ps, size_t from);
+
+/*
  * The lines after "MAPPED_LIBRARIES:" up to the end of the file, and which
  * address lies where.
  */

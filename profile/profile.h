@@ -89,7 +89,7 @@ struct profile {
 };
 
 struct profile_options {
-	bool by_thread;	  /* a stack of one thread each, instead of all threads together */
+	bool by_thread;	  /* each stack in parts, one for each thread; they add up to it */
 	bool only_thread; /* nothing but the stacks of `thread` */
 	uint64_t thread;
 };

@@ -139,8 +139,10 @@ static void test_in_the_way(void **state)
 
 static void test_threads(void **state)
 {
-	static const char a[] = "heap_v2/1\n t5: 0: 0 [0: 0] five\n@ 0x1\n t5: 1: 100 [0: 0]\n";
-	static const char b[] = "heap_v2/1\n t2: 0: 0 [0: 0] two\n@ 0x1\n t2: 1: 100 [0: 0]\n"
+	static const char a[] = "heap_v2/1\n t5: 0: 0 [0: 0] five\n@ 0x1\n"
+				" t*: 1: 100 [0: 0]\n t5: 1: 100 [0: 0]\n";
+	static const char b[] = "heap_v2/1\n t2: 0: 0 [0: 0] two\n@ 0x1\n"
+				" t*: 3: 300 [0: 0]\n t2: 1: 100 [0: 0]\n"
 				" t5: 2: 200 [0: 0]\n";
 	struct profile p = parsed(a, true), q = parsed(b, true);
 	struct err err = ERR_INIT;

@@ -120,6 +120,37 @@ static void test_threads(void **state)
 	profile_fini(&p);
 }
 
+/* Parts of a stack add up to it, whatever their own averages; who has too much has nothing. */
+static void test_parts(void **state)
+{
+	static const char text[] = "heap_v2/1024\n"
+				   "  t*: 4: 4096 [0: 0]\n"
+				   "@ 0x401010\n"
+				   "  t*: 4: 4096 [0: 0]\n"
+				   "  t1: 1: 2048 [0: 0]\n"
+				   "  t2: 2: 1024 [0: 0]\n"
+				   "@ 0x401020\n"
+				   "  t*: 1: 10 [0: 0]\n"
+				   "@ 0x401030\n"
+				   "  t*: 1: 10 [0: 0]\n"
+				   "  t1: 1: 11 [0: 0]\n" MAPS;
+	const struct profile_options options = { .by_thread = true };
+	struct profile p = parsed(text, &options), whole = parsed(text, NULL);
+
+	(void)state;
+	assert_int_equal(p.n_stacks, 5);
+	assert_int_equal(p.stacks[0].thread, PROFILE_NONE);
+	assert_true(is_near(p.stacks[0].value[PROFILE_INUSE_SPACE], 1024 / (1 - exp(-1.0))));
+	assert_true(is_near(p.stacks[1].value[PROFILE_INUSE_SPACE], 2048 / (1 - exp(-1.0))));
+	assert_true(is_near(p.stacks[2].value[PROFILE_INUSE_OBJECTS], 2 / (1 - exp(-1.0))));
+	assert_int_equal(p.stacks[3].thread, PROFILE_NONE);
+	assert_int_equal(p.stacks[4].thread, PROFILE_NONE);
+	assert_true(is_near(profile_total(&p, PROFILE_INUSE_SPACE),
+			    profile_total(&whole, PROFILE_INUSE_SPACE)));
+	profile_fini(&p);
+	profile_fini(&whole);
+}
+
 static void test_v1(void **state)
 {
 	struct profile p = parsed(v1, NULL);
@@ -281,11 +312,11 @@ static void test_deep(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2),	   cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_threads),	   cmocka_unit_test(test_v1),
-		cmocka_unit_test(test_symbolised), cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_v2),	cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_v1),	cmocka_unit_test(test_symbolised),
+		cmocka_unit_test(test_facts),	cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_cut),	cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
