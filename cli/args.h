@@ -47,6 +47,8 @@ struct args {
 	int64_t count;	       /* 0: not given */
 	const char *on_dump;
 	uint64_t limit_bytes; /* leaks; 0: not given */
+	const char *report_format;
+	bool no_cache;
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

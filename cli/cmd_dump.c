@@ -13,6 +13,9 @@ static const struct option_def options_of_dump[] = {
 	{ "output", 'o', OPTION_FILE, "FILE",
 	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output),
 	  NULL },
+	{ "format", 'f', OPTION_STRING, "FORMAT",
+	  "render it at once: pprof, folded, html, svg, ... (as it is)", ARG(report_format), NULL },
+	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
 	{ "in-target", 0, OPTION_OPTIONAL, "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", ARG(in_target), NULL },
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
@@ -62,11 +65,16 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.file = args->output,
 		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
 		.force = args->force,
+		.format = args->report_format,
+		.no_cache = args->no_cache,
+		.tell = args->quiet || args->json ? NULL : out_tell,
 		.in_target = args->in_target != NULL,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};
 	if (args->in_target && args->output)
 		return err_set(err, ERR_USAGE, "--in-target and -o exclude each other");
+	if (args->in_target && args->report_format)
+		return err_set(err, ERR_USAGE, "--in-target and -f exclude each other");
 	if (to_stdout && args->json) {
 		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
 		return err_fix(err, "write the profile to a file with -o FILE");

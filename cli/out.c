@@ -83,6 +83,11 @@ void out_warning(const struct args *args, const char *warning)
 			output_safe(warning, safe, sizeof(safe)));
 }
 
+void out_tell(const char *line)
+{
+	fprintf(stderr, "jeprof-ctl: warning: %s\n", line);
+}
+
 struct json_object *out_doc(const struct ops_cost *cost)
 {
 	struct json_object *doc = json_object_new_object();

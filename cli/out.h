@@ -24,6 +24,9 @@ void out_cost(const struct args *args, const struct ops_cost *cost);
 /* On stderr, unless -q or "": a warning. In JSON it is a member of the document. */
 void out_warning(const struct args *args, const char *warning);
 
+/* On stderr: a warning, in the middle of work. */
+void out_tell(const char *line);
+
 /* A document that starts with pid and comm, and ends (out_doc_cost()) with what it cost. */
 struct json_object *out_doc(const struct ops_cost *cost);
 void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning);

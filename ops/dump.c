@@ -8,6 +8,7 @@
 #include "ops/inside.h"
 #include "ops/mapped.h"
 #include "ops/output.h"
+#include "ops/render.h"
 #include "ops/session.h"
 
 #include <errno.h>
@@ -173,6 +174,40 @@ int dump_check_memory(const struct session *s, struct err *err)
 	return err_fix(err, "let the target write to a folder of its own: --in-target PATH");
 }
 
+/* Once the target goes its way again. */
+static int render(const struct session *s, const struct ops_dump_request *request, int *fd,
+		  struct ops_dump *dump, struct err *err)
+{
+	const struct ops_symbolise_options symbols = {
+		.pid = s->proc.pid,
+		.debuginfod = s->options->debuginfod,
+		.no_cache = request->no_cache,
+		.tell = request->tell,
+	};
+
+	if (!request->format)
+		return 0;
+	return render_profile(fd, &dump->bytes, profile_format_by_name(request->format), &symbols,
+			      err);
+}
+
+/* COMM.PID.UTC-TIMESTAMP with the suffix of its format. */
+static char *name_output(const struct session *s, const struct ops_dump_request *request)
+{
+	_cleanup_(cleanup_free) char *heap = NULL;
+	char *name = NULL;
+
+	if (request->file)
+		return strdup(request->file);
+	heap = dump_name(&s->proc);
+	if (!heap || !request->format)
+		return take_ptr(heap);
+	if (asprintf(&name, "%.*s%s", (int)(strrchr(heap, '.') - heap), heap,
+		     profile_format_info(profile_format_by_name(request->format))->suffix) < 0)
+		return NULL;
+	return name;
+}
+
 static int dump_to_file(struct session *s, const struct ops_dump_request *request,
 			struct ops_dump *dump, struct err *err)
 {
@@ -180,11 +215,12 @@ static int dump_to_file(struct session *s, const struct ops_dump_request *reques
 	_cleanup_(cleanup_free) char *path = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
 
-	path = request->file ? strdup(request->file) : dump_name(&s->proc);
+	path = name_output(s, request);
 	if (!path)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
 	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
-	    run_memfd(s, path, dump, &fd, err) || output_commit(&output, fd, dump->bytes, err))
+	    run_memfd(s, path, dump, &fd, err) || render(s, request, &fd, dump, err) ||
+	    output_commit(&output, fd, dump->bytes, err))
 		return -1;
 	dump->file = take_ptr(path);
 	return 0;
@@ -195,7 +231,8 @@ static int dump_to_stream(struct session *s, const struct ops_dump_request *requ
 {
 	_cleanup_(cleanup_close) int fd = -1;
 
-	if (session_open_injector(s, err) || run_memfd(s, "-", dump, &fd, err))
+	if (session_open_injector(s, err) || run_memfd(s, "-", dump, &fd, err) ||
+	    render(s, request, &fd, dump, err))
 		return -1;
 	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, err);
 }
@@ -361,6 +398,8 @@ int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops
 	_cleanup_(session_close) struct session s = { 0 };
 	struct ops_dump dump = { 0 };
 
+	if (request->format && profile_format_by_name(request->format) == PROFILE_FORMAT_NONE)
+		return err_set(err, ERR_USAGE, "there is no format %s", request->format);
 	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
 	    session_find_jemalloc(&s, err))
 		return -1;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define READ_MIN (64u << 10)
 
@@ -68,6 +69,19 @@ int profile_file_read(const char *path, const struct profile_options *options, s
 	if (read_path(path, &bytes, &len, err) || profile_parse(out, bytes, len, options, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
 	return 0;
+}
+
+int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *options,
+			 struct profile *out, struct err *err)
+{
+	_cleanup_(cleanup_free) char *buf = NULL;
+	size_t len = 0;
+
+	if (bytes >= PROFILE_FILE_MAX || lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, ERR_FAILED, "cannot read the profile");
+	if (read_fd(fd, (size_t)bytes + 1, &buf, &len, err))
+		return -1;
+	return profile_parse(out, buf, len < bytes ? len : (size_t)bytes, options, err);
 }
 
 /* Read one more and add it to `sum`, or take it away. */

@@ -16,6 +16,10 @@
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
 		      struct err *err) __must_check;
 
+/* The same with the first `bytes` of `fd`, and without a path in the message. */
+int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *options,
+			 struct profile *out, struct err *err) __must_check;
+
 /*
  * Read all of `paths` and add them up (profile_merge()), and take away what
  * the file `base` holds (profile_subtract()), unless that is NULL.

@@ -1,0 +1,267 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Names of addresses: those of addr2line where there is debug data, those of C++ and Rust as in
+# their source, none where none is known, and never those of another file.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8
+
+# A program of three functions, two of which the compiler inlines; it says where they stand.
+cat >"$T/names.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+char *volatile kept;
+static inline __attribute__((always_inline)) void inner(size_t n)
+{
+	kept = malloc(n);
+}
+static inline __attribute__((always_inline)) void middle(size_t n)
+{
+	inner(n + 1);
+}
+__attribute__((noinline)) void outer(size_t n)
+{
+	for (int i = 0; i < 200; i++)
+		middle(n);
+}
+__attribute__((noinline)) static void hidden(size_t n)
+{
+	kept = malloc(n);
+	kept[0] = 1;
+}
+int main(void)
+{
+	outer(3000);
+	for (int i = 0; i < 200; i++)
+		hidden(2000);
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+C
+cat >"$T/names.cc" <<'CC'
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+#include <vector>
+namespace app {
+template <class T> struct Store {
+	std::vector<T *> all;
+	__attribute__((noinline)) void add(const T &t) { all.push_back(new T(t)); }
+};
+}
+int main()
+{
+	app::Store<std::string> s;
+	for (int i = 0; i < 500; i++)
+		s.add(std::string(500, 'x'));
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+CC
+cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc || bail_out 'no compiler'
+c++ -O2 -g -o "$T/names++" "$T/names.cc" -Wl,--no-as-needed -ljemalloc || bail_out 'no C++ compiler'
+
+# start PROGRAM: sets pid
+start()
+{
+	"${wrap[@]}" "$1" >"$T/said" 2>&1 &
+	pid=$!
+	own "$pid"
+	within 30 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
+}
+
+# stacks FILE: of a JSON profile, one a line, innermost first: name@file:line,...
+stacks()
+{
+	jq -r '.functions as $f | .stacks[] | [.frames[] | $f[.[0]].name + "@" +
+		($f[.[0]].file // "?") + ":" + (.[1] | tostring)] | join(" ")' "$1"
+}
+
+# line_of TEXT: in names.c
+line_of()
+{
+	grep -nF "$1" "$T/names.c" | head -n 1 | cut -d: -f1
+}
+
+# render NAME [ARGUMENTS...]: the profile of the process as JSON, and its stacks
+render()
+{
+	local name=$1
+
+	shift
+	ctl_ok "$name: dump -f json" dump "$pid" -f json --no-cache --force -o "$T/p.json" "$@"
+	stacks "$T/p.json" >"$T/stacks"
+}
+
+# --- C: inlined calls, as addr2line has them ---
+start "$T/names"
+snapshot "$pid"
+render 'C'
+c=$T/names.c
+like "$(<"$T/stacks")" "(^|"$'\n'")inner@$c:$(line_of 'kept = malloc(n)') middle@$c:$(line_of 'inner(n + 1)') outer@$c:$(line_of 'middle(n)') main@$c:$(line_of 'outer(3000)') " \
+	'C: the inlined calls, with their lines'
+like "$(<"$T/stacks")" "hidden(\.[^@ ]*)?@$c:$(line_of 'kept[0] = 1' | awk '{ print $1 - 1 }') main@$c:" 'C: a function that is not exported'
+unlike "$(<"$T/stacks")" 'libjemalloc' 'C: nothing of the allocator'
+
+# Every address of the program: what we say is what addr2line says.
+ctl_ok 'C: dump' dump "$pid" -o "$T/names.heap"
+bias=$(awk -v path="$T/names" '$NF == path && $3 == "00000000" { print "0x" substr($1, 1, index($1, "-") - 1); exit }' "$T/names.heap")
+addr2line_stacks()
+{
+	awk '/^@/ { print; }' "$T/names.heap" | sort -u | while read -r _ addresses; do
+		for a in $addresses; do
+			[ $((a)) -ge $((bias)) ] && [ $((a)) -lt $((bias + 0x10000)) ] &&
+				printf '0x%x\n' $((a - 1 - bias))
+		done
+	done | sort -u | addr2line -a -i -f -C -e "$T/names" | sed 's/ (discriminator .*//' |
+		awk '/^0x/ { next } { name = $0; getline; print name "@" $0 }' | sed 's/@??:.*/@?:0/' | sort -u
+}
+addr2line_stacks >"$T/theirs"
+# What tells the compiler's clones of a function from each other, addr2line leaves out.
+tr ' ' '\n' <"$T/stacks" | grep -E "@$c|^_start@" | sed 's/\.[^@]*@/@/' | sort -u >"$T/ours"
+is "$(<"$T/ours")" "$(<"$T/theirs")" 'C: the names, files and lines of addr2line -i'
+
+# --- what dump says at its end, and jeprof passes over ---
+like "$(<"$T/names.heap")" "# pid $pid"$'\n'"# comm names"$'\n'"# host $(hostname)"$'\n''# version 5\.[^ ]*'$'\n''# time_ns [0-9]+' \
+	'facts: the process, the host, jemalloc, the time'
+id=$(readelf -n "$T/names" | awk '/Build ID:/ { print $3 }')
+like "$(<"$T/names.heap")" "# build-id [0-9a-f]+-[0-9a-f]+ $id" 'facts: the build id'
+grep -v '^# ' "$T/names.heap" >"$T/plain.heap"
+for mode in --text --lines --addresses; do
+	is "$(jeprof --text $mode "$T/names" "$T/names.heap" 2>/dev/null)" \
+		"$(jeprof --text $mode "$T/names" "$T/plain.heap" 2>/dev/null)" "facts: jeprof $mode is not disturbed"
+done
+like "$(jeprof --text "$T/names" "$T/names.heap" 2>/dev/null)" ' outer' 'facts: jeprof reads the file'
+
+assert_untouched "$pid" 'C: the target is untouched'
+
+# --- a deleted program, and another one at its path ---
+cp "$T/names++" "$T/other"
+mv "$T/other" "$T/names"
+snapshot "$pid"
+render 'deleted'
+like "$(<"$T/stacks")" "inner@$c:[0-9]+ middle@" 'deleted: named by the file that is mapped'
+unlike "$(<"$T/stacks")" 'app::' 'deleted: not by the file that is there now'
+assert_untouched "$pid" 'deleted: the target is untouched'
+stop_target "$pid"
+
+# --- C++ ---
+start "$T/names++"
+snapshot "$pid"
+render 'C++'
+like "$(<"$T/stacks")" 'app::Store<std::__cxx11::basic_string<char, .*>::add\(std::__cxx11::basic_string<.*@[^ ]*names\.cc:8 ' \
+	'C++: a method, with its arguments and its line'
+unlike "$(<"$T/stacks")" '(^|'$'\n'')operator new' 'C++: operator new is the allocator'
+assert_untouched "$pid" 'C++: the target is untouched'
+stop_target "$pid"
+
+# --- a stripped program: what is not known is not guessed ---
+cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc
+strip -o "$T/bare" "$T/names"
+start "$T/bare"
+snapshot "$pid"
+render 'stripped'
+like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+0x[0-9a-f]+\]@\?:0 \[bare\+0x[0-9a-f]+\]@\?:0 ' 'stripped: no names'
+unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: none at all of the program'
+assert_untouched "$pid" 'stripped: the target is untouched'
+
+# The debug file beside it, by build id alone: only the right one counts.
+mkdir -p "$T/debug/.build-id/${id:0:2}"
+objcopy --only-keep-debug "$T/names" "$T/debug/.build-id/${id:0:2}/${id:2}.debug"
+cat >"$T/with_debug" <<'SH'
+#!/bin/bash
+mkdir -p /usr/lib/debug
+mount -t tmpfs none /usr/lib/debug && cp -r "$1/." /usr/lib/debug && shift && exec "$@"
+SH
+chmod 755 "$T/with_debug"
+real_ctl=$CTL
+printf '#!/bin/sh\nexec unshare -m %s %s %s "$@"\n' "$T/with_debug" "$T/debug" "$real_ctl" >"$T/ctl"
+chmod 755 "$T/ctl"
+CTL=$T/ctl
+render 'debug file'
+like "$(<"$T/stacks")" "inner@$c:[0-9]+ middle@$c:[0-9]+ outer@" 'debug file: names, inlined calls and lines'
+wrong=$T/wrong/.build-id/${id:0:2}
+mkdir -p "$wrong"
+objcopy --only-keep-debug "$T/names++" "$wrong/${id:2}.debug"
+printf '#!/bin/sh\nexec unshare -m %s %s %s "$@"\n' "$T/with_debug" "$T/wrong" "$real_ctl" >"$T/ctl"
+render 'wrong debug file'
+like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+' 'wrong debug file: not used'
+CTL=$real_ctl
+assert_untouched "$pid" 'debug file: the target is untouched'
+stop_target "$pid"
+
+# --- another root: the file of that name here is another one ---
+mkdir -p "$T/inside"
+cp "$T/names++" "$T/path"
+cp "$T/names" "$T/inside/path"
+cat >"$T/in_mount" <<SH
+#!/bin/sh
+mount --bind "$T/inside/path" "$T/path" && exec "$T/path"
+SH
+chmod 755 "$T/in_mount"
+wrap=(unshare -m)
+start "$T/in_mount"
+wrap=()
+snapshot "$pid"
+render 'another mount namespace'
+like "$(<"$T/stacks")" "inner@$c:[0-9]+ middle@" 'another mount namespace: named by the file that it sees'
+unlike "$(<"$T/stacks")" 'app::' 'another mount namespace: not by the file of that name here'
+assert_untouched "$pid" 'another mount namespace: the target is untouched'
+stop_target "$pid"
+
+# --- the cache: for names from debug data, by build id ---
+cached=/var/cache/jeprof-ctl/$id.symbols
+mv "$cached" "$T/before" 2>/dev/null
+start "$T/names"
+snapshot "$pid"
+ctl_ok 'cache: none yet' dump "$pid" -f json -o "$T/c1.json"
+ok 'cache: kept' test -s "$cached"
+is "$(stat -c '%a %U' "$cached")" '600 root' 'cache: for our own eyes'
+ctl_ok 'cache: used' dump "$pid" -f json -o "$T/c2.json"
+is "$(stacks "$T/c2.json" | sort)" "$(stacks "$T/c1.json" | sort)" 'cache: the same names'
+cp "$cached" "$T/good"
+for broken in cut noise foreign; do
+	case $broken in
+	cut) head -c 100 "$T/good" >"$cached" ;;
+	noise) head -c 4096 /dev/urandom >"$cached" ;;
+	foreign) cp "$T/good" "$cached" && chown nobody "$cached" ;;
+	esac
+	ctl_ok "cache, $broken: dump" dump "$pid" -f json --force -o "$T/c3.json"
+	is "$(stacks "$T/c3.json" | sort)" "$(stacks "$T/c1.json" | sort)" "cache, $broken: the same names"
+	is "$(stat -c %s "$cached")" "$(stat -c %s "$T/good")" "cache, $broken: made anew"
+done
+rm "$cached"
+cp "$T/good" "$T/linked"
+echo noise >>"$T/linked"
+ln -s "$T/linked" "$cached"
+ctl_ok 'cache, a link: dump' dump "$pid" -f json --force -o "$T/c3.json"
+is "$(stacks "$T/c3.json" | sort)" "$(stacks "$T/c1.json" | sort)" 'cache, a link: the same names'
+like "$(tail -c 6 "$T/linked")" noise 'cache, a link: it is not written through'
+assert_untouched "$pid" 'cache: the target is untouched'
+stop_target "$pid"
+rm -f "$cached"
+[ ! -e "$T/before" ] || mv "$T/before" "$cached"
+
+# --- Debian's redis: every name is one that covers its address ---
+start_redis
+load_redis 2000
+snapshot "$pid"
+ctl_ok 'redis: dump' dump "$pid" -o "$T/redis.heap"
+ctl_ok 'redis: dump -f json' dump "$pid" -f json --no-cache -o "$T/redis.json"
+stacks "$T/redis.json" | tr ' ' '\n' | sed 's/@.*//' | sort -u >"$T/redis.names"
+like "$(<"$T/redis.names")" 'zmalloc' 'redis: some names are known'
+assert_untouched "$pid" 'redis: the target is untouched'
+
+# What cannot be written is refused before the target is touched.
+ctl_fails 2 'there is no format' 'an unknown format' dump "$pid" -f gif
+ctl_fails 2 'exclude each other' '-f with --in-target' dump "$pid" -f json --in-target
+run_ctl dump "$pid" -f folded -o -
+like "$(<"$T/out")" ';zmalloc[^;]* [0-9]+' 'folded, to stdout'
+assert_untouched "$pid" 'redis: the target is untouched'
+done_testing
