@@ -123,47 +123,22 @@ static struct image *find_live(const struct work *w, const struct profile_mappin
 
 /* --- one image --- */
 
-static int add_functions(struct work *w, const struct profile_symbols *found, const char *path,
-			 uint32_t *functions)
-{
-	bool allocator = symbols_is_allocator_image(path);
-
-	for (size_t i = 0; i < found->n_functions; i++) {
-		struct profile_function f = found->functions[i];
-
-		f.allocator |= allocator;
-		functions[i] = symbols_build_function(w->build, &f);
-		if (functions[i] == PROFILE_NONE)
-			return -1;
-	}
-	return 0;
-}
-
-static void add_location(struct work *w, const struct profile_symbols *found, size_t place,
-			 const struct asked *asked)
-{
-	const struct profile_location *l = &found->locations[place];
-
-	symbols_build_location(w->build, asked->address, found->lines + l->first, l->n);
-	symbols_build_start(w->build, asked->address, l->start);
-}
-
 /* From the image's numbers of functions to those of the profile. */
-static int add_found(struct work *w, struct profile_symbols *found, const char *path,
+static int add_found(struct work *w, const struct profile_symbols *found, const char *path,
 		     const struct asked *asked, size_t n, const uint64_t *places, struct err *err)
 {
 	_cleanup_(cleanup_free) uint32_t *functions =
 		calloc(found->n_functions + 1, sizeof(*functions));
+	bool allocator = symbols_is_allocator_image(path);
 	size_t place = 0;
 
-	if (!functions || add_functions(w, found, path, functions))
+	if (!functions)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
-	for (size_t i = 0; i < found->n_lines; i++)
-		found->lines[i].function = functions[found->lines[i].function];
+	memset(functions, 0xff, found->n_functions * sizeof(*functions));
 	for (size_t i = 0; i < n; i++) {
 		while (places[place] != asked[i].place)
 			place++;
-		add_location(w, found, place, &asked[i]);
+		symbols_build_copy(w->build, asked[i].address, found, place, functions, allocator);
 	}
 	return 0;
 }
@@ -193,6 +168,7 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		.mapping = m,
 		.root = w->options->root,
 		.debuginfod = w->options->debuginfod,
+		.use_cache = !w->options->no_cache,
 	};
 	struct profile_symbols *found = NULL;
 	size_t n_places = 0;

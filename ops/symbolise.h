@@ -13,6 +13,7 @@ struct ops_symbolise_options {
 	pid_t pid;	  /* the process it is of, if that lives; 0: the one it names itself */
 	const char *root; /* a folder that its paths count from; NULL: here */
 	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
+	bool no_cache;	  /* read all anew, and keep nothing (ops/symbol_cache.h) */
 	void (*tell)(const char *line); /* safe to print; NULL: nobody wants to know */
 };
 

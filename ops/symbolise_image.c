@@ -2,13 +2,20 @@
 #include "ops/symbolise_image.h"
 
 #include "base/cleanup.h"
+#include "ops/symbol_cache.h"
+#include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
 #include "target/image_debug.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define NO_MEMORY "cannot keep the names of an image"
+#define CACHED_PLACES_MAX (1u << 20)
 
 void symbolise_id_of(const char *hex, struct symbolise_id *id)
 {
@@ -127,25 +134,208 @@ static bool read_all(struct reading *r, const struct symbolise_image *image)
 	return any;
 }
 
+/* --- what is known of it already --- */
+
+/* The places of one image, and what is known of them. */
+struct answer {
+	struct symbolise_image *image;
+	const uint64_t *places;
+	size_t n;
+	struct symbols_build *build;
+	bool *known;
+	uint64_t *missing; /* the places that are not */
+	size_t n_missing;
+	struct symbol_cache cache;
+};
+
+static void answer_fini(struct answer *a)
+{
+	symbols_build_free(a->build);
+	symbol_cache_fini(&a->cache);
+	free(a->known);
+	free(a->missing);
+}
+
+/* Whatever the image was mapped at, and whether its file is still there. */
+static uint64_t offset_of(const struct symbolise_image *image, uint64_t place)
+{
+	return place - image->mapping->start + image->mapping->offset;
+}
+
+static void list_missing(struct answer *a)
+{
+	a->n_missing = 0;
+	for (size_t i = 0; i < a->n; i++) {
+		if (!a->known[i])
+			a->missing[a->n_missing++] = a->places[i];
+	}
+}
+
+static uint32_t *no_functions(const struct profile_symbols *s)
+{
+	uint32_t *functions = malloc((s->n_functions + 1) * sizeof(*functions));
+
+	if (functions)
+		memset(functions, 0xff, (s->n_functions + 1) * sizeof(*functions));
+	return functions;
+}
+
+static void take_cached(struct answer *a, const unsigned char *id, size_t len)
+{
+	_cleanup_(cleanup_free) uint32_t *functions = NULL;
+	size_t at = 0;
+
+	if (!a->image->use_cache || !symbol_cache_load(id, len, &a->cache))
+		return;
+	functions = no_functions(a->cache.symbols);
+	for (size_t i = 0; functions && i < a->n; i++) {
+		uint64_t offset = offset_of(a->image, a->places[i]);
+
+		while (at < a->cache.n && a->cache.offsets[at] < offset)
+			at++;
+		if (at == a->cache.n || a->cache.offsets[at] != offset)
+			continue;
+		symbols_build_copy(a->build, i, a->cache.symbols, at, functions, false);
+		a->known[i] = true;
+	}
+	list_missing(a);
+}
+
+static void take_found(struct answer *a, const struct profile_symbols *found)
+{
+	_cleanup_(cleanup_free) uint32_t *functions = no_functions(found);
+	size_t at = 0;
+
+	for (size_t i = 0; functions && i < a->n; i++) {
+		if (!a->known[i])
+			symbols_build_copy(a->build, i, found, at++, functions, false);
+	}
+}
+
+/* What is found now and what was known before, in one order. */
+static struct profile_symbols *merge(const struct answer *a, const struct profile_symbols *found,
+				     uint64_t *offsets, size_t n)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *b = symbols_build_new(n);
+	_cleanup_(cleanup_free) uint32_t *old = NULL, *new = no_functions(found);
+	size_t cached = 0, fresh = 0;
+
+	if (a->cache.n)
+		old = no_functions(a->cache.symbols);
+	if (!b || !new || (a->cache.n && !old))
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t next =
+			fresh < a->n_missing ? offset_of(a->image, a->missing[fresh]) : UINT64_MAX;
+
+		if (cached < a->cache.n && a->cache.offsets[cached] < next) {
+			offsets[i] = a->cache.offsets[cached];
+			symbols_build_copy(b, i, a->cache.symbols, cached++, old, false);
+		} else {
+			offsets[i] = next;
+			symbols_build_copy(b, i, found, fresh++, new, false);
+		}
+	}
+	return symbols_build_take(b);
+}
+
+/*
+ * A build id is what the owner of a file says it is: names from the file of a
+ * stranger are not kept for those who own the real one.
+ */
+static bool may_keep(const struct answer *a, const struct image *img)
+{
+	uid_t owner;
+
+	return a->image->use_cache && img->build_id_len && image_owner(img, &owner) &&
+	       (owner == 0 || owner == geteuid()) && a->cache.n + a->n_missing <= CACHED_PLACES_MAX;
+}
+
+static void keep(const struct answer *a, const struct image *img,
+		 const struct profile_symbols *found)
+{
+	struct symbol_cache cache = { .n = a->cache.n + a->n_missing };
+
+	if (!may_keep(a, img))
+		return;
+	cache.offsets = calloc(cache.n + 1, sizeof(*cache.offsets));
+	if (cache.offsets)
+		cache.symbols = merge(a, found, cache.offsets, cache.n);
+	if (cache.symbols)
+		symbol_cache_save(img->build_id, img->build_id_len, &cache);
+	symbol_cache_fini(&cache);
+}
+
+/* --- one image --- */
+
+static int open_image(struct symbolise_image *image, struct images *past, struct image **img,
+		      struct err *err)
+{
+	image->result = SYMBOLISE_FOUND;
+	*img = image->live;
+	if (image->live)
+		return 0;
+	if (find_past(image, past, err))
+		return -1;
+	*img = past->n ? past->v : NULL;
+	return 0;
+}
+
+/* Those that the cache does not know, from the files. */
+static int look_up(struct answer *a, struct image *img, struct err *err)
+{
+	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
+		symbols_lookup_new(a->missing, a->n_missing);
+	struct reading r = { .lookup = lookup, .img = img };
+	struct profile_symbols *found;
+
+	if (!lookup)
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	if (!read_all(&r, a->image))
+		return 0;
+	a->image->result = SYMBOLISE_FOUND;
+	found = symbols_lookup_take(lookup, img->bias);
+	if (!found)
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	take_found(a, found);
+	/* Without debug data it is quickly read again, and there may be some by then. */
+	if (r.has_debug)
+		keep(a, img, found);
+	profile_symbols_free(found);
+	return 0;
+}
+
+static int answer_all(struct answer *a, struct err *err)
+{
+	_cleanup_(images_fini) struct images past = { 0 };
+	struct symbolise_image *image = a->image;
+	struct image *img;
+
+	list_missing(a);
+	image->result = SYMBOLISE_FOUND;
+	if (image->id.len)
+		take_cached(a, image->id.bytes, image->id.len);
+	if (!a->n_missing)
+		return 0;
+	if (open_image(image, &past, &img, err))
+		return -1;
+	if (img && !image->id.len && image->result == SYMBOLISE_FOUND)
+		take_cached(a, img->build_id, img->build_id_len);
+	return img && a->n_missing ? look_up(a, img, err) : 0;
+}
+
 int symbolise_image(struct symbolise_image *image, const uint64_t *places, size_t n,
 		    struct profile_symbols **found, struct err *err)
 {
-	_cleanup_(images_fini) struct images past = { 0 };
-	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
-		symbols_lookup_new(places, n);
-	struct reading r = { .lookup = lookup, .img = image->live };
+	_cleanup_(answer_fini) struct answer a = { .image = image, .places = places, .n = n };
 
-	if (!lookup)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of an image");
-	image->result = SYMBOLISE_FOUND;
-	if (!image->live) {
-		if (find_past(image, &past, err))
-			return -1;
-		r.img = past.n ? past.v : NULL;
-	}
-	if (!r.img || !read_all(&r, image))
-		return 0;
-	image->result = SYMBOLISE_FOUND;
-	*found = symbols_lookup_take(lookup, r.img->bias);
-	return *found ? 0 : err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of an image");
+	a.build = symbols_build_new(n);
+	a.known = calloc(n + 1, sizeof(*a.known));
+	a.missing = calloc(n + 1, sizeof(*a.missing));
+	if (!a.build || !a.known || !a.missing)
+		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	if (answer_all(&a, err))
+		return -1;
+	*found = symbols_build_take(a.build);
+	return *found ? 0 : err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
 }

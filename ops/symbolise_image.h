@@ -30,7 +30,7 @@ struct symbolise_image {
 	struct image *live;		       /* as the process has it mapped; NULL: it has not */
 	pid_t pid;			       /* in whose root its path may lie, 0: none */
 	const char *root;		       /* another folder for that, NULL: none */
-	bool debuginfod;
+	bool debuginfod, use_cache;
 	enum symbolise_result result;
 };
 

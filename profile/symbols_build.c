@@ -178,6 +178,30 @@ void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start
 	b->symbols->locations[address].start = start;
 }
 
+void symbols_build_copy(struct symbols_build *b, size_t address,
+			const struct profile_symbols *other, size_t location, uint32_t *functions,
+			bool allocator)
+{
+	const struct profile_location *l = &other->locations[location];
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	uint32_t n = l->n < SYMBOLS_INLINED_MAX ? l->n : SYMBOLS_INLINED_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct profile_line *line = &other->lines[l->first + i];
+		uint32_t *function = &functions[line->function];
+
+		if (*function == PROFILE_NONE) {
+			struct profile_function f = other->functions[line->function];
+
+			f.allocator |= allocator;
+			*function = symbols_build_function(b, &f);
+		}
+		lines[i] = (struct profile_line){ *function, line->line };
+	}
+	symbols_build_location(b, address, lines, n);
+	symbols_build_start(b, address, l->start);
+}
+
 struct profile_symbols *symbols_build_take(struct symbols_build *b)
 {
 	return b->no_memory ? NULL : take_ptr(b->symbols);

@@ -15,6 +15,9 @@
 struct profile;
 struct symbols_build;
 
+/* No more calls than these were inlined at one address; what is beyond is left out. */
+#define SYMBOLS_INLINED_MAX 256
+
 /*
  * For `n_addresses` addresses, none of them named yet. NULL without memory. The
  * functions below remember when memory runs out, and symbols_build_finish() says so.
@@ -41,6 +44,15 @@ void symbols_build_location(struct symbols_build *b, size_t address,
 
 /* Where the symbol starts that covers an address: `start` of its location. */
 void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start);
+
+/*
+ * The calls of a location of `other`, and its start, for an address.
+ * `functions`, one for each function of `other` and PROFILE_NONE at first, is
+ * where it remembers their new indices; `allocator`: they are the allocator's all.
+ */
+void symbols_build_copy(struct symbols_build *b, size_t address,
+			const struct profile_symbols *other, size_t location, uint32_t *functions,
+			bool allocator);
 
 /* What was built so far, for the caller to free; NULL without memory. `b` is empty then. */
 struct profile_symbols *symbols_build_take(struct symbols_build *b);

@@ -25,7 +25,6 @@
 #define LINE_PROGRAM_MAX (32u << 20)
 /* libdw keeps the lines of all units; past so many it begins anew. */
 #define LINES_KEPT_MAX (4u << 20)
-#define CALLS_MAX 256
 
 /* --- may libdw have this file? --- */
 
@@ -190,11 +189,11 @@ static bool name_place(struct unit *u, size_t index)
 	struct symbols_lookup *l = u->lookup;
 	struct place *p = &l->places[index];
 	struct source source = line_at(u, p->address);
-	struct profile_line lines[CALLS_MAX];
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
 	uint32_t at = u->innermost[index];
 	size_t n = 0;
 
-	while (n < CALLS_MAX) {
+	while (n < SYMBOLS_INLINED_MAX) {
 		struct scope *scope = at == SCOPE_NONE ? NULL : &u->scopes[at];
 		bool outermost = !scope || scope->parent == SCOPE_NONE;
 		const char *name = scope ? linkage_of(&scope->die) : NULL;

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct range {
 	uint64_t start, end; /* [start, end), the target's addresses */
@@ -127,6 +128,9 @@ bool image_may_name(struct image *img, const char *part);
 struct Elf;
 typedef void image_elf_fn(void *ctx, struct Elf *elf);
 bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
+
+/* Who owns the file that is read, the image's own or else the debug file; false if none is. */
+bool image_owner(const struct image *img, uid_t *owner);
 
 /* Has the image no .symtab (any more)? */
 bool image_is_stripped(struct image *img);

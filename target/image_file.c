@@ -209,3 +209,14 @@ Elf *image_elf(struct image *img)
 	}
 	return file->elf;
 }
+
+bool image_owner(const struct image *img, uid_t *owner)
+{
+	const struct image_file *file = img->file;
+	struct stat st;
+
+	if (fstat(file->fd >= 0 ? file->fd : file->debug.fd, &st))
+		return false;
+	*owner = st.st_uid;
+	return true;
+}
