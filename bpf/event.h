@@ -47,6 +47,19 @@ struct watch_process {
 	__u64 began_ns; /* CLOCK_BOOTTIME */
 };
 
+/* Who asked: registers, in the order of their DWARF numbers, and the frames above prof_dump. */
+#define WATCH_REGS 17
+#define WATCH_STACK_SIZE 16384
+#define WATCH_STACK_STEP 1024
+struct watch_begin {
+	struct watch_process process;
+	__u32 tid;
+	__u32 stack_len; /* 0 where nobody wants it, or the architecture is not known here */
+	__u64 dump_began_ns;
+	__u64 regs[WATCH_REGS];
+	unsigned char stack[WATCH_STACK_SIZE]; /* from the stack pointer on */
+};
+
 struct watch_dump {
 	__u32 type, flags;
 	__u32 pid, tid; /* in the watch's own pid namespace */

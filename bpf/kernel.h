@@ -9,7 +9,6 @@
 #include <bpf/bpf_helpers.h>
 
 #define PIDNS_LEVELS 33 /* MAX_PID_NS_LEVEL, and the first */
-#define CWD_STEPS 40
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -18,6 +18,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "bpf/cwd.h"
 #include "bpf/event.h"
 #include "bpf/kernel.h"
 
@@ -34,8 +35,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PIDS_MAX 65536
 #define FILES_MAX 65536
 #define RING_BYTES (4 << 20)
+#define BEGINS_BYTES (4 << 20)
 
 const volatile bool watch_all = false;
+const volatile bool copy_stacks = false;
 const volatile bool any_pidns = true; /* the pids that the kernel counts are ours */
 const volatile __u32 own_pidns = 0;
 bool unprobed_any = false;
@@ -50,6 +53,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, RING_BYTES);
 } records SEC(".maps");
+
+/* They are large, and not worth losing a dump for: a ring of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, BEGINS_BYTES);
+} begins SEC(".maps");
 
 /* The dumps in progress, by thread. */
 struct {
@@ -140,20 +149,6 @@ static __always_inline __u64 written(void)
 	return BPF_CORE_READ(task, ioac.wchar);
 }
 
-/* Without room for it nothing is missed: it only lets us look sooner. */
-static __always_inline void tell_process(enum watch_record_type type, __u32 pid)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct watch_process *p = bpf_ringbuf_reserve(&records, sizeof(*p), 0);
-
-	if (!p)
-		return;
-	p->type = type;
-	p->pid = pid;
-	p->began_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	bpf_ringbuf_submit(p, 0);
-}
-
 static __always_inline struct watch_dump *begin(__u64 cookie)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -195,62 +190,6 @@ static __always_inline void read_name(struct watch_dump *d, __u64 addr)
 	d->name_len = len > 0 ? len : 0;
 }
 
-static __always_inline struct mount *mount_of(struct vfsmount *mnt)
-{
-	struct mount *none = NULL;
-
-	return (void *)mnt - (unsigned long)__builtin_preserve_access_index(&none->mnt);
-}
-
-/* One component outwards of the working directory; false where there is none. */
-static __always_inline bool add_component(struct watch_dump *d, struct dentry *at)
-{
-	__u32 used = d->cwd_len;
-	long len;
-
-	if (used > WATCH_CWD_SIZE - WATCH_LEAF_SIZE)
-		return false;
-	len = bpf_probe_read_kernel_str(&d->cwd[used], WATCH_LEAF_SIZE,
-					BPF_CORE_READ(at, d_name.name));
-	if (len <= 0)
-		return false;
-	d->cwd_len = used + len;
-	d->n_cwd++;
-	return true;
-}
-
-/*
- * The working directory from the inside out, for names that do not start at the root. What
- * adds up stands in the map: the verifier would follow each of its values.
- */
-static __noinline int read_cwd(struct watch_dump *d)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fs_struct *fs = BPF_CORE_READ(task, fs);
-	struct dentry *at = BPF_CORE_READ(fs, pwd.dentry), *root = BPF_CORE_READ(fs, root.dentry);
-	struct vfsmount *mnt = BPF_CORE_READ(fs, pwd.mnt), *top = BPF_CORE_READ(fs, root.mnt);
-
-	for (int i = 0; i < CWD_STEPS; i++) {
-		struct mount *m = mount_of(mnt), *parent = BPF_CORE_READ(m, mnt_parent);
-
-		if (at == root && mnt == top) {
-			d->flags |= WATCH_CWD_WHOLE;
-			break;
-		}
-		if (at == BPF_CORE_READ(mnt, mnt_root)) {
-			if (m == parent)
-				break;
-			at = BPF_CORE_READ(m, mnt_mountpoint);
-			mnt = __builtin_preserve_access_index(&parent->mnt);
-			continue;
-		}
-		if (!add_component(d, at))
-			break;
-		at = BPF_CORE_READ(at, d_parent);
-	}
-	return 0;
-}
-
 static __noinline int finish(__u64 key, struct watch_dump *d)
 {
 	__u32 len = d->name_len;
@@ -266,6 +205,40 @@ static __noinline int finish(__u64 key, struct watch_dump *d)
 		count_lost();
 	bpf_map_delete_elem(&dumps, &key);
 	return 0;
+}
+
+static __always_inline void read_regs(struct pt_regs *ctx, struct watch_begin *b)
+{
+#ifdef __TARGET_ARCH_x86
+	const __u64 regs[WATCH_REGS] = { ctx->rax, ctx->rdx, ctx->rcx, ctx->rbx, ctx->rsi, ctx->rdi,
+					 ctx->rbp, ctx->rsp, ctx->r8,  ctx->r9,	 ctx->r10, ctx->r11,
+					 ctx->r12, ctx->r13, ctx->r14, ctx->r15, ctx->rip };
+
+	__builtin_memcpy(b->regs, regs, sizeof(regs));
+	for (__u32 at = 0; copy_stacks && at < WATCH_STACK_SIZE; at += WATCH_STACK_STEP) {
+		if (bpf_probe_read_user(b->stack + at, WATCH_STACK_STEP,
+					(const void *)(ctx->rsp + at)))
+			break;
+		b->stack_len = at + WATCH_STACK_STEP;
+	}
+#endif
+}
+
+/* Without room for it its stack is known by frame pointers alone. */
+static __always_inline void tell_begin(struct pt_regs *ctx, const struct watch_dump *d)
+{
+	struct watch_begin *b = bpf_ringbuf_reserve(&begins, sizeof(*b), 0);
+
+	if (!b)
+		return;
+	b->process.type = WATCH_RECORD_BEGIN;
+	b->process.pid = d->pid;
+	b->process.began_ns = d->process_began_ns;
+	b->tid = d->tid;
+	b->dump_began_ns = d->began_ns;
+	b->stack_len = 0;
+	read_regs(ctx, b);
+	bpf_ringbuf_submit(b, 0);
 }
 
 SEC("uprobe")
@@ -290,7 +263,7 @@ int dump_begins(struct pt_regs *ctx)
 	d->args[3] = PT_REGS_PARM4(ctx);
 	bpf_probe_read_user(&d->caller, sizeof(d->caller), (const void *)d->sp);
 	read_stack(ctx, d);
-	tell_process(WATCH_RECORD_BEGIN, pid);
+	tell_begin(ctx, d);
 	return 0;
 }
 
@@ -461,6 +434,20 @@ int write_begins(struct syscall_enter *ctx)
 	return 0;
 }
 
+/* Without room for it nothing is missed: it only lets us look sooner. */
+static __always_inline void tell_process(__u32 pid)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct watch_process *p = bpf_ringbuf_reserve(&records, sizeof(*p), 0);
+
+	if (!p)
+		return;
+	p->type = WATCH_RECORD_PROCESS;
+	p->pid = pid;
+	p->began_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_ringbuf_submit(p, 0);
+}
+
 /* Tell of the current process, unless `inode` was looked at before. */
 static __always_inline int tell_unless_known(struct inode *inode)
 {
@@ -469,7 +456,7 @@ static __always_inline int tell_unless_known(struct inode *inode)
 	__u32 pid, tid;
 
 	if (inode && !bpf_map_lookup_elem(&files, &key) && find_ids(&pid, &tid))
-		tell_process(WATCH_RECORD_PROCESS, pid);
+		tell_process(pid);
 	return 0;
 }
 

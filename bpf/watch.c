@@ -18,23 +18,35 @@
 
 struct watch {
 	struct watch_bpf *skel;
-	struct ring_buffer *ring;
+	struct ring_buffer *ring, *begins;
 	struct watch_handlers handlers;
 	struct bpf_link *links[LINKS_MAX];
 	size_t n_links, n_files;
 	bool listens_to_writes;
 };
 
+static int hand_over_begin(void *ctx, void *data, size_t size)
+{
+	const struct watch *w = ctx;
+
+	if (size >= sizeof(struct watch_begin))
+		w->handlers.begin(w->handlers.ctx, data);
+	return 0;
+}
+
 static int hand_over(void *ctx, void *data, size_t size)
 {
 	const struct watch *w = ctx;
 	const struct watch_dump *dump = data;
 	const struct watch_process *process = data;
+	const struct watch_handlers *h = &w->handlers;
 
-	if (size >= offsetof(struct watch_dump, name) && dump->type == WATCH_RECORD_DUMP)
-		w->handlers.dump(w->handlers.ctx, dump);
-	else if (size >= sizeof(*process) && process->type != WATCH_RECORD_DUMP)
-		w->handlers.process(w->handlers.ctx, process, process->type == WATCH_RECORD_BEGIN);
+	if (dump->type == WATCH_RECORD_DUMP && size >= offsetof(struct watch_dump, name)) {
+		ring_buffer__consume(w->begins); /* its own among them */
+		h->dump(h->ctx, dump);
+	} else if (dump->type == WATCH_RECORD_PROCESS && size >= sizeof(*process)) {
+		h->process(h->ctx, (pid_t)process->pid);
+	}
 	return 0;
 }
 
@@ -75,14 +87,15 @@ static int listen_to_all(struct watch *w, bool all, struct err *err)
 		       : 0;
 }
 
-static int load(struct watch *w, bool all, struct err *err)
+static int load(struct watch *w, const struct watch_options *options, struct err *err)
 {
 	struct stat st;
 
 	w->skel = watch_bpf__open();
 	if (!w->skel)
 		return why_not_loaded(errno, err);
-	w->skel->rodata->watch_all = all;
+	w->skel->rodata->watch_all = options->all;
+	w->skel->rodata->copy_stacks = options->stacks;
 	if (!stat("/proc/self/ns/pid", &st)) {
 		w->skel->rodata->own_pidns = (__u32)st.st_ino;
 		w->skel->rodata->any_pidns = st.st_ino == FIRST_PIDNS;
@@ -90,7 +103,8 @@ static int load(struct watch *w, bool all, struct err *err)
 	if (watch_bpf__load(w->skel))
 		return why_not_loaded(errno, err);
 	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.records), hand_over, w, NULL);
-	return w->ring ? 0 : why_not_loaded(errno, err);
+	w->begins = ring_buffer__new(bpf_map__fd(w->skel->maps.begins), hand_over_begin, w, NULL);
+	return w->ring && w->begins ? 0 : why_not_loaded(errno, err);
 }
 
 static void close_watch(struct watch **w)
@@ -107,8 +121,7 @@ int watch_open(struct watch **out, const struct watch_options *options,
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
 	why_listen();
 	w->handlers = *handlers;
-	if (why_impossible(err) || load(w, options->all, err) ||
-	    listen_to_all(w, options->all, err))
+	if (why_impossible(err) || load(w, options, err) || listen_to_all(w, options->all, err))
 		return -1;
 	*out = take_ptr(w);
 	return 0;
@@ -121,6 +134,7 @@ void watch_close(struct watch *w)
 	for (size_t i = 0; i < w->n_links; i++)
 		bpf_link__destroy(w->links[i]);
 	ring_buffer__free(w->ring);
+	ring_buffer__free(w->begins);
 	watch_bpf__destroy(w->skel);
 	free(w);
 }
@@ -201,10 +215,17 @@ int watch_fd(const struct watch *w)
 	return ring_buffer__epoll_fd(w->ring);
 }
 
+int watch_begins_fd(const struct watch *w)
+{
+	return ring_buffer__epoll_fd(w->begins);
+}
+
 int watch_read(struct watch *w, struct err *err)
 {
-	int n = ring_buffer__consume(w->ring);
+	int n = ring_buffer__consume(w->begins);
 
+	if (n >= 0)
+		n = ring_buffer__consume(w->ring);
 	return n < 0 ? err_sys(err, ERR_FAILED, -n, "cannot read what the kernel saw") : 0;
 }
 

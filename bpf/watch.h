@@ -21,14 +21,16 @@
 struct watch;
 
 struct watch_options {
-	bool all; /* every process, and tell of those that start later */
+	bool all;    /* every process, and tell of those that start later */
+	bool stacks; /* with the stacks of threads whose dumps begin */
 };
 
 /* What the records are handed to, in watch_read(). A record lives as long as the call. */
 struct watch_handlers {
 	void (*dump)(void *ctx, const struct watch_dump *dump);
-	/* It runs code that was not looked at; or its dump has begun, `dumps`. */
-	void (*process)(void *ctx, const struct watch_process *process, bool dumps);
+	void (*begin)(void *ctx, const struct watch_begin *begin); /* before its dump; may be left
+								    * out */
+	void (*process)(void *ctx, pid_t pid); /* it runs code that was not looked at */
 	void *ctx;
 };
 
@@ -63,8 +65,9 @@ void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, ui
  */
 bool watch_may_probe(void);
 
-/* A descriptor that is readable when there are records: poll(2) it. Ours. */
+/* Descriptors that are readable when there are records, of begins or of all else. Ours. */
 int watch_fd(const struct watch *w);
+int watch_begins_fd(const struct watch *w);
 
 /* Hand over the records that are there. */
 int watch_read(struct watch *w, struct err *err) __must_check;

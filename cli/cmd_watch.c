@@ -257,6 +257,7 @@ static int run(const struct args *args, struct err *err)
 	struct ops_watch_request request = {
 		.pids = pids,
 		.all = args->all,
+		.stacks = args->json,
 		.debuginfod = args->debuginfod,
 		.for_ms = args->for_ms,
 		.count = (uint64_t)args->count,

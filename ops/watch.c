@@ -6,6 +6,7 @@
 #include "ops/watch_event.h"
 #include "ops/watch_find.h"
 #include "ops/watch_run.h"
+#include "ops/watch_stack.h"
 #include "ops/watch_who.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct state {
 	struct watch *watch;
 	struct watch_finder finder;
 	struct watch_whos whos;
+	struct watch_stacks stacks;
 	struct watch_runs runs;
 	struct watch_texts texts;
 	struct ops_watch_event event;
@@ -56,7 +58,7 @@ static void on_dump(void *ctx, const struct watch_dump *dump)
 	if (has_enough(s))
 		return;
 	who = watch_who_find(&s->whos, (pid_t)dump->pid, dump->process_began_ns);
-	watch_event_make(dump, who, &s->texts, &s->event);
+	watch_event_make(dump, who, &s->stacks, &s->texts, &s->event);
 	s->sum.events++;
 	s->sum.failed += !s->event.ok;
 	s->failed = s->request->event(s->request->ctx, &s->event, &s->err) != 0;
@@ -64,14 +66,18 @@ static void on_dump(void *ctx, const struct watch_dump *dump)
 		watch_run(&s->runs, &s->event);
 }
 
-static void on_process(void *ctx, const struct watch_process *process, bool dumps)
+static void on_begin(void *ctx, const struct watch_begin *begin)
 {
 	struct state *s = ctx;
 
-	if (dumps)
-		(void)watch_who_find(&s->whos, (pid_t)process->pid, process->began_ns);
-	else
-		watch_find_later(&s->finder, (pid_t)process->pid);
+	watch_stack_begin(&s->stacks, &s->whos, begin);
+}
+
+static void on_process(void *ctx, pid_t pid)
+{
+	struct state *s = ctx;
+
+	watch_find_later(&s->finder, pid);
 }
 
 static int tell_lost(struct state *s, struct err *err)
@@ -111,8 +117,9 @@ static int find_pids(struct state *s, struct err *err)
 
 static int start(struct state *s, struct err *err)
 {
-	const struct watch_options options = { .all = s->request->all };
-	const struct watch_handlers handlers = { on_dump, on_process, s };
+	const struct watch_options options = { .all = s->request->all,
+					       .stacks = s->request->stacks };
+	const struct watch_handlers handlers = { on_dump, on_begin, on_process, s };
 
 	if (s->request->n_pids > PIDS_MAX)
 		return err_set(err, ERR_USAGE, "more than %d processes", PIDS_MAX);
@@ -162,13 +169,14 @@ static bool note_ended(struct state *s, const struct pollfd *fds)
 	return s->n_pidfds && !alive;
 }
 
-enum { AT_RING, AT_STOP, AT_OUT, AT_PIDS };
+enum { AT_RING, AT_BEGINS, AT_STOP, AT_OUT, AT_PIDS };
 
 /* Wait, and tell what there is. 1: it is over. */
 static int turn(struct state *s, struct err *err)
 {
 	struct pollfd fds[AT_PIDS + PIDS_MAX] = {
 		[AT_RING] = { .fd = watch_fd(s->watch), .events = POLLIN },
+		[AT_BEGINS] = { .fd = watch_begins_fd(s->watch), .events = POLLIN },
 		[AT_STOP] = { .fd = s->request->stop_fd, .events = POLLIN },
 		[AT_OUT] = { .fd = s->request->out_fd },
 	};

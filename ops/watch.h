@@ -53,7 +53,8 @@ struct ops_watch_event {
 struct ops_watch_request {
 	const pid_t *pids; /* these processes, */
 	size_t n_pids;
-	bool all; /* or every one, also those that start later */
+	bool all;    /* or every one, also those that start later */
+	bool stacks; /* events are to have their frames */
 	bool debuginfod;
 	uint64_t for_ms;     /* how long; 0: until stop_fd */
 	uint64_t count;	     /* how many events; 0: no limit */

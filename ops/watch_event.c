@@ -110,31 +110,9 @@ static void set_result(const struct watch_dump *dump, struct watch_texts *texts,
 	e->bytes = dump->bytes;
 }
 
-/*
- * By frame pointers the caller of prof_dump is missed where the kernel does not
- * know that a function's frame does not stand yet at its entry: it goes in.
- */
-static void set_frames(const struct watch_dump *dump, struct watch_who *who,
-		       struct ops_watch_event *e)
-{
-	uint32_t n = dump->n_frames < WATCH_FRAMES ? dump->n_frames : WATCH_FRAMES;
-
-	e->n_frames = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		if (i == 1 && dump->cookie && dump->caller && dump->frames[i] != dump->caller)
-			e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->caller };
-		e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->frames[i] };
-	}
-	if (n == 1 && dump->cookie && dump->caller)
-		e->frames[e->n_frames++] = (struct watch_frame){ .addr = dump->caller };
-	if (who)
-		watch_who_name(who, e->frames, e->n_frames);
-	if (dump->cookie && e->n_frames && !e->frames[0].name)
-		e->frames[0].name = "prof_dump";
-}
-
 void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
-		      struct watch_texts *texts, struct ops_watch_event *e)
+		      struct watch_stacks *stacks, struct watch_texts *texts,
+		      struct ops_watch_event *e)
 {
 	*e = (struct ops_watch_event){
 		.time = real_time(dump->began_ns),
@@ -154,5 +132,5 @@ void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
 	if (e->by_us)
 		e->kind = WATCH_MANUAL;
 	set_result(dump, texts, e);
-	set_frames(dump, who, e);
+	e->n_frames = watch_stack_end(stacks, dump, who, e->frames);
 }

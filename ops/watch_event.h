@@ -5,6 +5,7 @@
 
 #include "bpf/event.h"
 #include "ops/watch.h"
+#include "ops/watch_stack.h"
 #include "ops/watch_who.h"
 
 struct watch_texts {
@@ -15,7 +16,8 @@ struct watch_texts {
 
 /* `who` may be NULL. The event's texts lie in `texts`, `dump` and `who`. */
 void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
-		      struct watch_texts *texts, struct ops_watch_event *event);
+		      struct watch_stacks *stacks, struct watch_texts *texts,
+		      struct ops_watch_event *event);
 
 /*
  * The name of the dump's file, made absolute by the working directory in the

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/unwind.h"
+
+#include <libunwind.h>
+#include <string.h>
+
+#define FRAMES_MAX 512
+#define EH_FRAME_HDR_SIZE 12 /* version, three encodings, eh_frame_ptr, fde_count */
+
+/* dwarf_search_unwind_table() is what libunwind-ptrace calls too; no public header declares it. */
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
+
+static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *word, int write, void *arg)
+{
+	const struct unwind_source *s = arg;
+	uint64_t value;
+
+	(void)as;
+	if (write)
+		return -UNW_EREADONLYREG;
+	if (!s->read(s->ctx, addr, &value))
+		return -UNW_EINVAL;
+	*word = value;
+	return 0;
+}
+
+static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write,
+		      void *arg)
+{
+	const struct unwind_source *s = arg;
+
+	(void)as;
+	if (write)
+		return -UNW_EREADONLYREG;
+	if (reg < 0 || reg >= UNWIND_REGS)
+		return -UNW_EBADREG;
+	*value = s->regs[reg];
+	return 0;
+}
+
+static int access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write,
+			void *arg)
+{
+	(void)as, (void)reg, (void)value, (void)write, (void)arg;
+	return -UNW_EBADREG;
+}
+
+static int no_dyn_info(unw_addr_space_t as, unw_word_t *addr, void *arg)
+{
+	(void)as, (void)addr, (void)arg;
+	return -UNW_ENOINFO;
+}
+
+static int no_resume(unw_addr_space_t as, unw_cursor_t *c, void *arg)
+{
+	(void)as, (void)c, (void)arg;
+	return -UNW_EINVAL;
+}
+
+static int no_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t len, unw_word_t *off,
+		   void *arg)
+{
+	(void)as, (void)addr, (void)buf, (void)len, (void)off, (void)arg;
+	return -UNW_ENOINFO;
+}
+
+static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
+{
+	(void)as, (void)pi, (void)arg; /* libunwind keeps it in a pool of its own */
+}
+
+bool unwind_table_of(const struct image *img,
+		     bool (*read)(void *ctx, uint64_t addr, uint64_t *word), void *ctx,
+		     struct unwind_table_place *place)
+{
+	unsigned char hdr[16];
+	uint64_t words[2];
+	uint32_t count;
+
+	if (!img->eh_frame_hdr || !read(ctx, img->eh_frame_hdr, &words[0]) ||
+	    !read(ctx, img->eh_frame_hdr + 8, &words[1]))
+		return false;
+	memcpy(hdr, words, sizeof(hdr));
+	/* version 1; eh_frame_ptr pcrel sdata4; count udata4; table datarel sdata4 */
+	if (memcmp(hdr, "\x01\x1b\x03\x3b", 4) != 0)
+		return false;
+	memcpy(&count, hdr + 8, sizeof(count));
+	if (img->eh_frame_hdr_size &&
+	    (uint64_t)count * 8 + EH_FRAME_HDR_SIZE > img->eh_frame_hdr_size)
+		return false;
+	*place = (struct unwind_table_place){ .start = img->start,
+					      .end = img->end,
+					      .base = img->eh_frame_hdr,
+					      .table = img->eh_frame_hdr + EH_FRAME_HDR_SIZE,
+					      .n_entries = count };
+	return true;
+}
+
+static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
+			  void *arg)
+{
+	struct unwind_source *s = arg;
+	struct unwind_table_place place;
+	unw_dyn_info_t di;
+
+	if (!s->table(s->ctx, ip, &place)) {
+		s->guessed = true;
+		return -UNW_ENOINFO;
+	}
+	di = (unw_dyn_info_t){ .start_ip = place.start,
+			       .end_ip = place.end,
+			       .format = UNW_INFO_FORMAT_REMOTE_TABLE };
+	di.u.rti.segbase = place.base;
+	di.u.rti.table_data = place.table;
+	di.u.rti.table_len = place.n_entries * 8 / sizeof(unw_word_t);
+	if (UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need, arg) == 0)
+		return 0;
+	s->guessed = true;
+	return -UNW_ENOINFO;
+}
+
+static unw_addr_space_t address_space(bool keep)
+{
+	static unw_accessors_t accessors = {
+		.find_proc_info = find_proc_info,
+		.put_unwind_info = put_unwind_info,
+		.get_dyn_info_list_addr = no_dyn_info,
+		.access_mem = access_mem,
+		.access_reg = access_reg,
+		.access_fpreg = access_fpreg,
+		.resume = no_resume,
+		.get_proc_name = no_name,
+	};
+	static unw_addr_space_t spaces[2];
+
+	if (!spaces[keep]) {
+		spaces[keep] = unw_create_addr_space(&accessors, 0);
+		if (spaces[keep])
+			unw_set_caching_policy(spaces[keep],
+					       keep ? UNW_CACHE_GLOBAL : UNW_CACHE_NONE);
+	}
+	return spaces[keep];
+}
+
+int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx)
+{
+	unw_addr_space_t as = address_space(source->keep);
+	unw_cursor_t cursor;
+	unw_word_t ip;
+
+	source->guessed = false;
+	if (!as || unw_init_remote(&cursor, as, source) < 0)
+		return -1;
+	for (unsigned int n = 0; n < FRAMES_MAX; n++) {
+		int ret;
+
+		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) < 0)
+			return -1;
+		ret = fn(ctx, ip);
+		if (ret)
+			return ret;
+		ret = unw_step(&cursor);
+		if (source->guessed || ret < 0)
+			return -1;
+		if (!ret)
+			return 0;
+	}
+	return -1;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Walking the frames of a thread of another process by its unwind tables, with
+ * libunwind's remote interface over memory that the caller reads.
+ *
+ * libunwind guesses when a frame has no unwind information (it follows the
+ * frame pointer). A guess counts for nothing here: such a frame ends the walk.
+ */
+#ifndef TARGET_UNWIND_H
+#define TARGET_UNWIND_H
+
+#include "target/image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* In the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
+#define UNWIND_REGS 17
+
+/* A search table: pairs of offsets from `base`, ascending, at `table` in the same memory. */
+struct unwind_table_place {
+	uint64_t start, end; /* the code it is for */
+	uint64_t base, table, n_entries;
+};
+
+struct unwind_source {
+	uint64_t regs[UNWIND_REGS];
+	/* A word at `addr`, and the table for `ip`; false if there is none. */
+	bool (*read)(void *ctx, uint64_t addr, uint64_t *word);
+	bool (*table)(void *ctx, uint64_t ip, struct unwind_table_place *place);
+	void *ctx;
+	bool keep;    /* the tables stay as they are: no other process is walked by us */
+	bool guessed; /* out: the walk ended at a frame without unwind information */
+};
+
+/*
+ * Call `fn` with the address each frame is at, innermost first, and stop when
+ * it returns non-zero. Returns that; 0 when the outermost frame was reached;
+ * -1 when the walk ended before.
+ */
+typedef int unwind_fn(void *ctx, uint64_t ip);
+int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx);
+
+/* .eh_frame_hdr of an image, with its sorted table, as the linkers make it; false: it has none. */
+bool unwind_table_of(const struct image *img,
+		     bool (*read)(void *ctx, uint64_t addr, uint64_t *word), void *ctx,
+		     struct unwind_table_place *place);
+
+#endif
