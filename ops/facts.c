@@ -59,6 +59,8 @@ static void add_all(FILE *f, const struct session *s)
 	add_text(f, "host", host);
 	add_text(f, "version", s->version);
 	fprintf(f, "# time_ns %" PRId64 "\n", now.tv_sec * NS_PER_S + now.tv_nsec);
+	if (s->recorded_ms)
+		fprintf(f, "# duration_ns %" PRIu64 "\n", s->recorded_ms * (NS_PER_S / 1000));
 	add_build_ids(f, &s->images);
 }
 

@@ -259,6 +259,7 @@ static int open_again(struct recording *r, struct session *s, const struct ops_o
 {
 	if (!proc_alive(&r->proc) || !journal_is_of(&r->journal.state, &r->proc))
 		return ended(r, err);
+	s->recorded_ms = record_now_ms() - r->begun_ms;
 	return session_open(s, r->proc.pid, options, err);
 }
 

@@ -24,6 +24,7 @@ struct session {
 	struct injector *inj;
 	char version[64]; /* as the target said, else as its image does; "" if unknown */
 	struct ops_cost cost;
+	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
 };
 
 /* The steps of session_open(), for callers that want to know which one failed. */

@@ -40,6 +40,8 @@ is "$(json '[.pid, .base.file, .file, .early, .adopted, .changed.prof.active, .c
 ok 'record: the first profile' is_profile "$T/one.base.heap"
 ok 'record: the last profile' is_profile "$T/one.heap"
 is "$(stat -c %s "$T/one.heap")" "$(json .bytes)" 'record: its size'
+like "$(sed -n 's/^# duration_ns //p' "$T/one.heap")" '^[0-9]{10,}$' 'record: the last profile says how long'
+is "$(grep -c '^# duration_ns' "$T/one.base.heap")" 0 'record: and the first does not'
 is "$(stat -c %a "$T/one.base.heap")" 600 'record: the profiles are their owner'"'"'s alone'
 is "$(active_of "$pid")" false 'record: profiling is off again'
 is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'record: no journal is left'
