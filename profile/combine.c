@@ -245,5 +245,8 @@ int profile_merge(struct profile *into, const struct profile *other, struct err 
 
 int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
 {
-	return combine(into, other, -1, err);
+	if (combine(into, other, -1, err))
+		return -1;
+	into->difference = true;
+	return 0;
 }

@@ -112,6 +112,7 @@ export class Page {
 			);
 	}
 
+	/** Go there; when it returns, it is drawn. */
 	async load(url) {
 		const loaded = new Promise((resolve) => {
 			this.loaded = resolve;

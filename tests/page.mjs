@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // page.mjs FILE EXPRESSION [FOLDER]: what a page of `report -f html` shows and does, as one
-// JSON document, for tests/run/html.t. EXPRESSION is what is searched for; pictures of the page
-// go to FOLDER.
+// JSON document, for tests/run/html.t. EXPRESSION is what is searched for; without one the page
+// is only looked at. Pictures of it go to FOLDER.
 
+import { basename } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Page } from './browser.mjs';
 
 const [, , file, expression, folder] = process.argv;
-const page = await Page.open(pathToFileURL(file).href);
-const seen = {};
+const began = performance.now();
+const page = await Page.open('about:blank');
+const opened = performance.now();
+await page.load(pathToFileURL(file).href);
+const seen = { speed: { browser_ms: opened - began, page_ms: performance.now() - opened } };
 
 const CANVAS = '#flame .scroller';
 const ROW = 19;
@@ -44,7 +48,7 @@ const drawn = (view) =>
 		return { colours: count.size, most: Math.max(...count.values()) / (data.length / 4) };
 	})()`);
 const picture = async (name) => {
-	if (folder) await page.picture(`${folder}/${name}.png`);
+	if (folder) await page.picture(`${folder}/${basename(file, '.html')}-${name}.png`);
 };
 
 async function facts() {
@@ -153,6 +157,8 @@ async function tables() {
 		`Number(document.querySelector('#table .scroller').ariaRowCount ?? document.querySelector('#table .scroller').getAttribute('aria-rowcount')) - 1`,
 	);
 	seen.first = await cells(0);
+	await page.key('ArrowDown');
+	seen.second = { cells: await cells(1), detail: await text('#detail') };
 	await picture('table-dark');
 	await page.clickOn('#table [data-column="name"]');
 	seen.byName = await cells(0);
@@ -169,12 +175,36 @@ async function maps() {
 	await page.key('3');
 	seen.map = await drawn('map');
 	await picture('map-dark');
+	await page.key('ArrowRight');
+	seen.area = await text('#detail');
 	await page.clickOn('#map .scroller', 100, 60);
 	seen.mapped = await text('#map-path');
 	await picture('map-module');
 	await page.key('Escape');
 	seen.unmapped = await text('#map-path');
 	await page.key('1');
+}
+
+// What a frame takes while the mouse goes over the graph and while it scrolls.
+async function moves() {
+	const frames = await page.get(`(async () => {
+		const scroller = document.querySelector('${CANVAS}');
+		const canvas = scroller.querySelector('canvas');
+		const times = [];
+		const frame = () => new Promise((done) => requestAnimationFrame(done));
+		let last = await frame();
+		for (let i = 0; i < 60; i++) {
+			canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: i * 20, clientY: 220 + i * 2 }));
+			scroller.scrollTop = i * 3;
+			const now = await frame();
+			times.push(now - last);
+			last = now;
+		}
+		scroller.scrollTop = 0;
+		return times.sort((a, b) => a - b);
+	})()`);
+	seen.speed.frame_ms = frames[30];
+	seen.speed.slowest_frame_ms = frames[59];
 }
 
 async function helps() {
@@ -186,7 +216,10 @@ async function helps() {
 	seen.help.push(await open());
 }
 
-for (const part of [facts, zooms, searches, inverts, hides, switches, tables, maps, helps]) {
+const parts = expression
+	? [facts, moves, zooms, searches, inverts, hides, switches, tables, maps, helps]
+	: [facts, moves, zooms, switches, maps, helps];
+for (const part of parts) {
 	const before = page.complaints.length;
 	try {
 		await part();
@@ -197,6 +230,8 @@ for (const part of [facts, zooms, searches, inverts, hides, switches, tables, ma
 }
 seen.complaints = page.complaints;
 seen.requests = [...new Set(page.requests)].filter((url) => url !== pathToFileURL(file).href);
+for (const name of Object.keys(seen.speed))
+	seen.speed[name] = Math.round(seen.speed[name] * 10) / 10;
 seen.images = await page.get('document.images.length');
 await page.close();
 console.log(JSON.stringify(seen));

@@ -56,9 +56,9 @@ export function showFacts(profile) {
 		document.getElementById('facts').append(pair);
 	}
 	const body = document.querySelector('#builds tbody');
-	for (const module of modules) {
+	for (const module of modules.filter(({ path }) => path)) {
 		const row = document.createElement('tr');
-		row.append(element('td', module.path || module.name), element('td', module.build_id ?? ''));
+		row.append(element('td', module.path), element('td', module.build_id ?? ''));
 		body.append(row);
 	}
 }

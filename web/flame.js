@@ -133,7 +133,6 @@ export class FlameView {
 
 	draw() {
 		if (!this.rows || this.scroller.clientWidth === 0) return;
-		const began = performance.now();
 		const { context, width, height } = fitCanvas(this.canvas, this.scroller);
 		const { colours } = this.world;
 		context.fillStyle = colours.page;
@@ -147,7 +146,6 @@ export class FlameView {
 			const top = y * ROW_HIGH - this.scroller.scrollTop;
 			for (let i = 0; i < this.rows[y].x.length; i++) this.drawBox(context, y, i, top, letter);
 		}
-		this.lastDraw = performance.now() - began;
 	}
 
 	drawBox(context, y, i, top, letter) {

@@ -11,7 +11,7 @@ import { buildTree, pathTo, sumFrames, sumMatched, sumTree } from './tree.js';
 import { TreemapView } from './treemap.js';
 
 const KEYS = [
-	['1 2 3', 'flame graph, table, modules'],
+	['1 2 3', 'flame graph, table, map of modules'],
 	['u', 'bytes, objects (and those allocated, where they were counted)'],
 	['i', 'invert: begin at the allocation sites'],
 	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
@@ -159,7 +159,6 @@ function find(frame) {
 	byId('search').value = `^${nameOf(frame).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
 	showView('flame');
 	search();
-	byId('flame').querySelector('.scroller').focus();
 }
 
 function mapModules(rows) {
@@ -248,7 +247,8 @@ function showLegend() {
 		made.append(square, text);
 		return made;
 	};
-	const top = [...ranks.keys()].filter((module) => ranks[module] >= 0 && ranks[module] < 6);
+	const { size } = moduleSums(profile, state.type.key);
+	const top = [...ranks.keys()].filter((module) => size[module] > 0 && ranks[module] < 6);
 	top.sort((a, b) => ranks[a] - ranks[b]);
 	const chips = signed
 		? [
@@ -271,6 +271,7 @@ function showView(name) {
 		name === 'map' ? map.zoomed === null : name === 'table' || flame.zoomed === 0;
 	showTip(null);
 	paint();
+	byId(name).querySelector('.scroller').focus({ preventScroll: true });
 }
 
 function rebuild() {
@@ -339,7 +340,7 @@ function setHidden(module, hidden) {
 		box.checked = !state.hidden[Number(box.value)];
 	const n = state.hidden.reduce((sum, flag) => sum + flag, 0);
 	document.querySelector('#modules summary').textContent =
-		n > 0 ? `Modules shown (${n} hidden)` : 'Modules shown';
+		n > 0 ? `Modules (${n} hidden)` : 'Modules';
 	rebuild();
 }
 
@@ -379,7 +380,8 @@ function makeTypes() {
 function makeModules() {
 	const { net, size } = moduleSums(profile, profile.types[0].key);
 	const order = [...size.keys()].sort((a, b) => size[b] - size[a]);
-	for (const module of order) {
+	const used = new Set(profile.frameModule);
+	for (const module of order.filter((index) => used.has(index))) {
 		const label = document.createElement('label');
 		const box = document.createElement('input');
 		const name = document.createElement('span');
@@ -463,4 +465,3 @@ listen();
 showFacts(profile);
 showView('flame');
 rebuild();
-byId('flame').querySelector('.scroller').focus({ preventScroll: true });

@@ -38,26 +38,14 @@ function readCounts(data, key) {
 	return { value, variance, total, size, error: Math.sqrt(spread) };
 }
 
-// Two functions of one name in one module are one for who reads: a compiler's clones, and what
-// has lines of several files. The first stands for all.
-function mergeNames({ name, module }) {
-	const first = new Map();
-	return Uint32Array.from(name, (text, index) => {
-		const key = `${module[index]} ${text}`;
-		if (!first.has(key)) first.set(key, index);
-		return first.get(key);
-	});
-}
-
 /**
- * A frame is a function's index: in names, files and frameModule. counts[key]: value and variance
+ * A frame is a function in a module: an index of names, files and frameModule. counts[key]: value and variance
  * of each stack; `size` is the sum of what changed either way, to which shares refer.
  */
 export function readProfile(data) {
 	const { start, path } = readPaths(data.stacks);
 	const types = TYPES.filter((type) => data.values[type.key]);
 	const { name: names, file, module } = data.functions;
-	const frames = mergeNames(data.functions);
 	return {
 		facts: data.facts,
 		difference: data.facts.difference,
@@ -68,7 +56,7 @@ export function readProfile(data) {
 		nFrames: names.length,
 		nStacks: data.stacks.depth.length,
 		start,
-		path: path.map((frame) => frames[frame]),
+		path,
 		types,
 		counts: Object.fromEntries(types.map(({ key }) => [key, readCounts(data, key)])),
 	};

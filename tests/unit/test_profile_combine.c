@@ -60,6 +60,7 @@ static void test_subtract(void **state)
 
 	(void)state;
 	assert_int_equal(profile_subtract(&p, &q, &err), 0);
+	assert_true(p.difference);
 	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 10);
 	assert_true(p.stacks[2].value[PROFILE_INUSE_OBJECTS] == -3);
 	assert_true(profile_total(&p, PROFILE_INUSE_SPACE) == 15);
