@@ -24,7 +24,10 @@ static int is_creat_call(void *ctx, const struct insn *insn)
 	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_RAX, SYS_creat);
 }
 
-/* creat(3) by name where the linker has not looked it up yet, else by what it does. */
+/*
+ * creat(3) by the name that the linker is to look up, or has looked up, else by what it does.
+ * In newer C libraries the function itself makes no system call.
+ */
 static bool calls_creat(struct scan *s, const struct insn *insn)
 {
 	uint64_t slot = insn->kind == INSN_CALL_INDIRECT ? insn->memory
@@ -34,8 +37,7 @@ static bool calls_creat(struct scan *s, const struct insn *insn)
 
 	if (!callee)
 		return false;
-	if (slot && scan_in_image(s, callee) &&
-	    image_reloc_name(s->image, slot, name, sizeof(name)))
+	if (slot && image_reloc_name(s->image, slot, name, sizeof(name)))
 		return !strcmp(name, "creat") || !strcmp(name, "creat64");
 	return decode_function(&s->code, callee, CREAT_INSNS, is_creat_call, NULL);
 }
