@@ -24,4 +24,13 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -I. -o $@ $< $@.o \
 		-Wl,--no-as-needed -ljemalloc
 
+# As HAVE_BPF=0 builds it.
+NOBPF := $(B)/tests/nobpf/jeprof-ctl
+victims: $(NOBPF)
+$(NOBPF): $(OBJ) $(B)/bpf/absent.o
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out %/bpf/watch.o %/bpf/why.o,$^)) \
+		$(filter-out -lbpf,$(LDLIBS))
+
 victims: $(HAZARDS)

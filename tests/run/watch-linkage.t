@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# watch: however jemalloc got into the program, whichever version it is, and wherever it runs.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# --- every linkage, with symbols and without; in dumper-hidden nothing leads to prof_dump ---
+dumpers=(dumper{,-je,-rjem,-static,-static-pie} dumper-{je,rjem,static,static-pie,hidden}.stripped)
+declare -A pids=()
+for d in "${dumpers[@]}"; do
+	MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$T/$d start_dumper "$d"
+	pids[$d]=$pid
+	snapshot "$pid"
+done
+start_watch pids "${pids[@]}"
+by_pid=$watcher
+start_watch all --all
+# A process is told of where prof_dump is not found, once that is sure.
+ok 'all: a process whose prof_dump is not found' \
+	within 20 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
+for d in "${dumpers[@]}"; do
+	order "${pids[$d]}" dump "$T/$d.first.heap"
+	is "$answer" 0 "$d: a dump"
+	order "${pids[$d]}" dump "$T/no/$d.heap"
+	is "$answer" 14 "$d: a dump that fails"
+	order "${pids[$d]}" files 100 "$T/$d.other"
+done
+end_watch pids "$by_pid"
+end_watch all
+for d in "${dumpers[@]}"; do
+	wanted=$({ rows_of "$T/$d.first.heap" && echo "manual false $T/no/$d.heap null"; } | sort)
+	source=uprobe
+	# Seen by its system calls alone: a name that is nobody's tells nothing.
+	[ "$d" = dumper-hidden.stripped ] && source=tracepoint wanted=${wanted//manual/unknown}
+	for watch in pids all; do
+		is "$(events_of "$watch" "${pids[$d]}")" "$wanted" "$d: $watch: one event for each dump"
+		is "$(seen "$watch" "select(.pid == ${pids[$d]}) | .source" | uniq)" "$source" "$d: $watch: seen by"
+	done
+	assert_untouched "${pids[$d]}" "$d: untouched"
+done
+
+start_watch final "${pids[@]}"
+for d in "${dumpers[@]}"; do
+	tell "${pids[$d]}" exit
+	wait "${pids[$d]}"
+	is "$?" 0 "$d: ends as it should"
+done
+wait "$watcher"
+for d in "${dumpers[@]}"; do
+	is "$(events_of final "${pids[$d]}")" "$(rows_of "$T/$d".[0-9]*.f.heap)" "$d: one event at the exit"
+done
+
+# --- what starts after the watch: a program that it has not seen, and one that ends at once ---
+# (whose library is known from another process: else it would be gone before it is looked at)
+cp "$VICTIMS/dumper-static.stripped" "$T/late"
+MALLOC_CONF=prof:true start_dumper dumper
+start_watch late --all
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper "$T/late"
+is_seen()
+{
+	order "$pid" dump "$T/late.heap"
+	[ -n "$(events_of late "$pid")" ]
+}
+ok 'a program that starts later: is found' within 30 is_seen
+already=$(events_of late "$pid" | wc -l)
+for _ in 1 2 3; do
+	order "$pid" dump "$T/late.heap"
+done
+for _ in 1 2 3 4 5; do
+	MALLOC_CONF=prof:true,prof_final:true,prof_prefix:$T/short LD_PRELOAD=libjemalloc.so.2 /bin/true
+done
+end_watch late
+is "$(events_of late "$pid" | wc -l)" $((already + 3)) 'a program that starts later: one event for each dump'
+is "$(seen late 'select(.comm == "true") | '"$row")" "$(rows_of "$T"/short.*.f.heap)" \
+	'programs that end at once: one event each'
+is "$(seen late 'select(.comm == "true") | .pid' | wc -l)" 5 'programs that end at once: all of them'
+stop_target "$pid"
+
+# --- a container: namespaces of users, mounts and processes ---
+if unshare --user --map-root-user true 2>/dev/null; then
+	mkdir "$T/inner"
+	mkfifo "$T/inner/orders"
+	inner=$(mktemp "$T/victim.XXXXXX")
+	# shellcheck disable=SC2016 # the inner shell's arguments
+	MALLOC_CONF=prof:true,lg_prof_sample:12 unshare --user --map-root-user --mount --pid --fork --kill-child \
+		sh -c 'mount -t tmpfs none /mnt && exec "$0" fd:3 "$1"' "$VICTIMS/dumper" "$T/inner/orders" \
+		3<>"$inner" >>"$T/victims.log" 2>&1 &
+	outer=$!
+	own "$outer"
+	within 20 tests/photo ready "$inner" || bail_out 'no container'
+	pid=$(pgrep -P "$outer")
+	mv "$T/inner/orders" "$T/orders.$pid"
+	mv "$T/inner/orders.said" "$T/said.$pid"
+	snapshot "$pid"
+	start_watch inside --all
+	order "$pid" dump /mnt/inside.heap
+	is "$answer" 0 'a container: a dump'
+	end_watch inside
+	bytes=$(stat -c %s "/proc/$pid/root/mnt/inside.heap")
+	is "$(events_of inside "$pid")" "manual true /mnt/inside.heap $bytes" 'a container: one event'
+	is "$(seen inside "select(.pid == $pid) | .host_file")" "/proc/$pid/root/mnt/inside.heap" \
+		'a container: where it lies for us'
+	assert_untouched "$pid" 'a container: untouched'
+	kill "$outer"
+else
+	skip 'user namespaces are switched off' 'a container'
+fi
+
+# --- other versions, with the redis-server of their suites ---
+folder=/mnt
+# version SUITE [ARGUMENTS OF REDIS...]
+version()
+{
+	local suite=$1 own=$T/own-$1
+
+	shift
+	enter_root "$suite"
+	MALLOC_CONF=prof:true,lg_prof_sample:16,lg_prof_interval:20,prof_final:true,prof_prefix:/mnt/own-$suite \
+		launch_redis /mnt "$@"
+	load_redis
+	rm -f "$own".*
+	snapshot "$pid"
+	start_watch "$suite" "$pid"
+	load_redis
+	redis DEBUG MALLCTL-STR prof.dump "/mnt/$suite.heap" >/dev/null
+	redis DEBUG MALLCTL-STR prof.dump "/mnt/no/$suite.heap" >/dev/null
+	run_ctl dump "$pid" -o "$T/ours-$suite.heap"
+	is "$status" 0 "$suite: our own dump" || diag "$err"
+	redis DEBUG MALLCTL prof.gdump 1 >/dev/null
+	load_redis 2000
+	redis DEBUG MALLCTL prof.gdump 0 >/dev/null
+	end_watch "$suite"
+	is "$(seen "$suite" 'select(.by == null) | '"$row")" \
+		"$({ rows_of "$own".*.heap "$T/$suite.heap" && echo "manual false /mnt/no/$suite.heap null"; } | sort)" \
+		"$suite: one event for each dump of its own"
+	is "$(seen "$suite" 'select(.by != null) | "\(.by) \(.kind) \(.ok) \(.file) \(.bytes > 2000)"')" \
+		"jeprof-ctl manual true $T/ours-$suite.heap true" "$suite: and for ours"
+	is "$(seen "$suite" .kind | uniq | paste -sd ' ')" 'gdump interval manual' "$suite: of each kind"
+	assert_untouched "$pid" "$suite: untouched"
+	rm -f "$own".*
+	start_watch "$suite-final" "$pid"
+	redis SHUTDOWN NOSAVE 2>/dev/null
+	wait "$pid"
+	wait "$watcher"
+	is "$(events_of "$suite-final" "$pid")" "$(rows_of "$own".*.heap)" "$suite: one event at the exit"
+}
+version sid --enable-debug-command yes
+version bullseye
+
+done_testing

@@ -1,0 +1,155 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# watch: its options, its table, what it refuses and why.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# --- what it refuses ---
+ctl_fails 2 'PID|--all' 'no process is named' watch
+ctl_fails 2 '.' 'all, and one' watch 1 --all
+ctl_fails 2 '.' 'no pid' watch abc
+ctl_fails 2 '.' 'no duration' watch --all --for soon
+ctl_fails 2 '.' 'no number' watch --all --count many
+ctl_fails 2 '.' 'a negative number' watch --all --count -1
+ctl_fails 3 'no process|process 4194304' 'no such process' watch 4194304
+start_victim idle-plain
+ctl_fails 5 'jemalloc' 'a process without jemalloc' watch "$pid"
+stop_target "$pid"
+
+MALLOC_CONF=prof:false start_victim idle
+ctl_fails 6 'opt\.prof' 'a process that cannot dump' watch "$pid"
+stop_target "$pid"
+
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper
+snapshot "$pid"
+# without NAME STATUS REGEX COMMAND...: a watch that COMMAND starts
+without()
+{
+	local name=$1 want=$2 regex=$3
+
+	shift 3
+	timeout 60 "$@" "$CTL" watch "$pid" --count 1 >"$T/out" 2>"$T/err" </dev/null
+	is "$?" "$want" "$name: refused"
+	like "$(<"$T/err")" "$regex" "$name: why"
+	like "$(<"$T/err")" 'fix: ' "$name: and what to do"
+}
+without 'no rights' 4 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN|root' setpriv --bounding-set -bpf,-perfmon,-sys_admin
+without 'no BTF' 1 'BTF|btf' unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh
+setpriv --reuid 65534 --regid 65534 --clear-groups "$CTL" watch --all >"$T/out" 2>"$T/err" </dev/null
+is "$?" 4 'another user: refused'
+like "$(<"$T/err")" 'fix: .*(root|CAP_BPF)' 'another user: and what to do'
+assert_untouched "$pid" 'refusals leave it untouched'
+
+# --- a build without it ---
+no_bpf=build/tests/nobpf/jeprof-ctl
+run_without()
+{
+	"$no_bpf" "$@" >"$T/out" 2>"$T/err"
+}
+run_without watch "$pid"
+is "$?" 1 'a build without libbpf: refused'
+like "$(<"$T/err")" 'built without' 'a build without libbpf: says so'
+ok 'a build without libbpf: needs none' eval "! ldd $no_bpf | grep -q libbpf"
+ok 'a build without libbpf: other commands work' run_without status "$pid" --max-pause 10s
+
+# --- when it ends ---
+start_watch count "$pid" --count 3
+order "$pid" dumps 5 "$T/five.heap"
+wait "$watcher"
+is "$?" 0 '--count: ends'
+is "$(seen count .kind | wc -l)" 3 '--count: after so many'
+like "$(<"$T/count.talk")" '3 dumps, 0 failed, 0 lost' '--count: and says so'
+start_watch for "$pid" --for 1s
+order "$pid" dump "$T/for.heap"
+wait "$watcher"
+is "$?" 0 '--for: ends'
+is "$(events_of for "$pid")" "$(rows_of "$T/for.heap")" '--for: was there'
+start_watch term "$pid"
+kill -TERM "$watcher"
+wait "$watcher"
+is "$?" 0 'SIGTERM ends it'
+start_watch comm --comm dumper
+order "$pid" dump "$T/comm.heap"
+end_watch comm
+is "$(events_of comm "$pid")" "$(rows_of "$T/comm.heap")" '--comm'
+mkfifo "$T/pipe"
+head -n 1 "$T/pipe" >"$T/head" &
+"$CTL" watch "$pid" >"$T/pipe" 2>"$T/err" &
+watcher=$!
+own "$watcher"
+within 30 grep -q '^watching' "$T/err"
+wait "$!"
+is "$?" 10 'nobody reads: it ends'
+
+# --- the table ---
+"$CTL" watch "$pid" --count 3 >"$T/table" 2>"$T/err" &
+watcher=$!
+own "$watcher"
+within 30 grep -q '^watching' "$T/err"
+order "$pid" dump "$T/table.heap"
+order "$pid" dump "$T/no/table.heap"
+order "$pid" dump "$T/"$'esc\e[31m.heap'
+wait "$watcher"
+is "$?" 0 'table: ends'
+like "$(sed -n 1p "$T/table")" '^TIME +PROCESS +KIND +SIZE +TOOK +FILE$' 'table: titles'
+like "$(sed -n 2p "$T/table")" "^[0-9:]{8}\.[0-9]+Z +$pid \(dumper\) +manual +[0-9.]+K? +[0-9.]+[um]?s +$T/table.heap\$" \
+	'table: a dump'
+like "$(sed -n 3p "$T/table")" "manual +failed .*$T/no/table.heap: No such file or directory\$" 'table: one that failed'
+unlike "$(<"$T/table")" $'\e' 'table: control characters are not printed'
+is "$(wc -l <"$T/table")" 4 'table: a line for each'
+
+# --- since the process began ---
+began=$(awk '{ print $22 / 100 }' "/proc/$pid/stat")
+start_watch since "$pid" --since-start --count 1
+order "$pid" dump "$T/since.heap"
+now=$(cut -d ' ' -f 1 /proc/uptime)
+wait "$watcher"
+is "$(jq -r --argjson b "$began" --argjson n "$now" \
+	'.since_start_us / 1e6 | . > 0 and . < $n - $b + 0.02' "$T/since.events")" true '--since-start'
+
+# --- commands ---
+# shellcheck disable=SC2016 # the command's own variables
+start_watch on "$pid" --on-dump 'env | grep ^JEPROF_CTL_ | sort >"$JEPROF_CTL_FILE.seen"; exit 0'
+order "$pid" dump "$T/on.heap"
+within 20 test -s "$T/on.heap.seen"
+end_watch on
+while read -r name key; do
+	is "$(sed -n "s/^JEPROF_CTL_$name=//p" "$T/on.heap.seen")" "$(seen on ".$key // \"\"")" \
+		"--on-dump: its environment has $name"
+done <<'END'
+PID pid
+TID tid
+COMM comm
+KIND kind
+FILE file
+OK ok
+BYTES bytes
+DURATION_US duration_us
+SOURCE source
+CGROUP cgroup
+TIME time
+END
+start_watch bad "$pid" --on-dump 'exit 3'
+order "$pid" dump "$T/bad.heap"
+end_watch bad
+like "$(<"$T/bad.talk")" '1 commands? failed' '--on-dump: a command that failed is counted'
+# shellcheck disable=SC2016
+start_watch many "$pid" --on-dump 'echo x >>"'"$T"'/many"'
+order "$pid" dumps 40 "$T/many.heap"
+end_watch many
+is "$(wc -l <"$T/many")" 40 '--on-dump: all have run when it ends'
+assert_untouched "$pid" 'untouched'
+
+# --- other commands beside it ---
+start_watch beside "$pid"
+ctl_ok 'status while it is watched' status "$pid" --json
+like "$(json .jemalloc.prof_dump)" '^0x' 'status while it is watched: finds prof_dump'
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper-static.stripped
+start_watch beside2 "$pid"
+ctl_ok 'a stripped static program while it is watched: dump' dump "$pid" --in-target "$T/beside.heap"
+end_watch beside2
+is "$(events_of beside2 "$pid" | wc -l)" 1 'a stripped static program while it is watched: one event'
+
+done_testing

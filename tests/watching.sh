@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # pid is set by lib.sh
+# shellcheck disable=SC2034 # answer is for the test
+# For tests of `watch`: watches that run beside the test, programs that dump when they are told
+# to, and what must have been seen. Sourced after tests/lib.sh.
+
+# A probe puts a breakpoint into a copy of a page of code: that copy must be gone with the watch.
+export PHOTO_CODE=1
+
+# A library of our own: whoever else on this machine watches the system's does not matter.
+mkdir "$T/lib"
+cp -L "/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2" "$T/lib/"
+export LD_LIBRARY_PATH=$T/lib
+
+# --- watches ------------------------------------------------------------------------------
+
+# start_watch NAME ARGUMENTS...: its events go to $T/NAME.events, its talk to $T/NAME.talk; sets
+# `watcher`. Returns when its probes are in place. Who starts it otherwise is in `watch_by`.
+watch_by=()
+start_watch()
+{
+	local name=$1
+
+	shift
+	"${watch_by[@]}" "$CTL" watch --json "$@" >"$T/$name.events" 2>"$T/$name.talk" </dev/null &
+	watcher=$!
+	own "$watcher"
+	within 60 watch_has_begun "$watcher" "$name"
+	grep -q '^watching' "$T/$name.talk" || bail_out "jeprof-ctl watch $*: $(<"$T/$name.talk")"
+}
+
+watch_has_begun()
+{
+	grep -q '^watching' "$T/$2.talk" || ! kill -0 "$1"
+}
+
+# end_watch NAME [PID]: as with Ctrl-C; what happened before must be in its output
+end_watch()
+{
+	local name=$1 ended=${2:-$watcher}
+
+	end_child "$ended" -INT
+	wait "$ended"
+	is "$?" 0 "$name: the watch ends"
+	case $(<"$T/$name.talk") in *Sanitizer* | *'runtime error'*)
+		result 1 "$name: no finding of a sanitizer" || diag "$(<"$T/$name.talk")" ;;
+	esac
+}
+
+# seen NAME FILTER: one line for each event that jq's FILTER makes of it, sorted
+seen()
+{
+	jq -rc "$2" "$T/$1.events" | sort
+}
+
+# The events of a process, as "KIND OK FILE BYTES"
+row='"\(.kind) \(.ok) \(.file) \(.bytes)"'
+events_of()
+{
+	seen "$1" "select(.pid == $2) | $row"
+}
+
+# --- dumpers ------------------------------------------------------------------------------
+
+# start_dumper NAME: a program of tests/target/dumper.c; its orders go to $T/orders.$pid
+orders=0
+start_dumper()
+{
+	local fifo
+
+	orders=$((orders + 1))
+	fifo=$T/orders.$orders
+	mkfifo -m 666 "$fifo"
+	install -m 666 /dev/null "$fifo.said"
+	start_victim "$1" "${folder:-$T}/orders.$orders"
+	mv "$fifo" "$T/orders.$pid"
+	mv "$fifo.said" "$T/said.$pid"
+}
+
+# tell PID ORDER...: do not wait for the answer
+tell()
+{
+	local to=$1
+
+	shift
+	echo "$*" >"$T/orders.$to"
+}
+
+answers_of()
+{
+	wc -l <"$T/said.$1"
+}
+
+has_answered()
+{
+	[ "$(answers_of "$1")" -ge "$2" ]
+}
+
+# order PID ORDER...: and wait; leaves $answer behind
+order()
+{
+	local to=$1 before
+
+	shift
+	before=$(answers_of "$to")
+	tell "$to" "$@"
+	within 60 has_answered "$to" $((before + 1)) || bail_out "process $to does not answer to: $*"
+	answer=$(tail -n 1 "$T/said.$to")
+}
+
+# --- what must have been seen -------------------------------------------------------------
+
+# rows_of FILE...: what events of their dumps must say; a name of jemalloc's own tells the kind.
+# $folder is what the process calls $T.
+rows_of()
+{
+	local file kind
+
+	for file; do
+		case ${file##*/} in
+		*.[0-9]*.i[0-9]*.heap) kind=interval ;;
+		*.[0-9]*.u[0-9]*.heap) kind=gdump ;;
+		*.[0-9]*.f.heap) kind=final ;;
+		*) kind=manual ;;
+		esac
+		echo "$kind true ${folder:-$T}${file#"$T"} $(stat -c %s "$file")"
+	done | sort
+}
