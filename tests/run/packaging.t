@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What make install installs, and the unit that watches from the boot on: systemd takes it as it
+# is, and what it forbids is nothing that a watch needs.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+ok 'make install' make -s install PREFIX="$T/usr"
+ok 'the program is there' "$T/usr/sbin/jeprof-ctl" version
+ok 'the manual is there' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
+unit=$T/usr/lib/systemd/system/jeprof-ctl-watch.service
+ok 'systemd takes the unit' systemd-analyze verify --man=no "$unit"
+ok 'systemd: its exposure is below 3.0 of 10' systemd-analyze security --offline=true --threshold=30 --no-pager "$unit"
+sed 's/^ExecStart=.*/ExecStart=sbin\/jeprof-ctl/' "$unit" >"$T/broken.service"
+ok 'control: systemd refuses a broken one' eval '! systemd-analyze verify --man=no "$T/broken.service"'
+sed '/^CapabilityBoundingSet=/d; /^SystemCallFilter=/d' "$unit" >"$T/weak.service"
+ok 'control: systemd finds a weak one' \
+	eval '! systemd-analyze security --offline=true --threshold=30 --no-pager "$T/weak.service"'
+
+setting()
+{
+	sed -n "s/^$1=//p" "$unit"
+}
+
+# The command of the unit, with its capabilities and nothing else, where all is read-only.
+wrap=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper "$(realpath "$VICTIMS/dumper")"
+wrap=()
+caps=$(setting CapabilityBoundingSet | sed 's/CAP_/+/g' | tr 'A-Z ' 'a-z,')
+# shellcheck disable=SC2016 # the inner shell's arguments
+limits=(unshare -m --propagation private sh -c 'mount --bind / / && mount -o remount,bind,ro / && exec "$@"' sh
+	setpriv --no-new-privs --bounding-set "-all,$caps")
+read -ra command < <(setting ExecStart)
+is "${command[0]}" "$T/usr/sbin/jeprof-ctl" 'the unit starts what was installed'
+"${limits[@]}" "${command[@]}" >"$T/unit.events" 2>"$T/unit.talk" </dev/null &
+watcher=$!
+own "$watcher"
+is_seen()
+{
+	order "$pid" dump /dev/null
+	[ -n "$(events_of unit "$pid")" ]
+}
+ok 'the unit: a dump of another user is seen' within 60 is_seen || diag "$(<"$T/unit.talk")"
+is "$(seen unit "select(.pid == $pid) | .source" | uniq)" uprobe 'the unit: by its probe'
+end_watch unit
+is "$(<"$T/unit.talk")" '' 'the unit: nothing to say'
+
+# members SET...: the system calls of systemd's sets, and those that are named
+members()
+{
+	local word inner
+
+	for word; do
+		case $word in
+		@*)
+			mapfile -t inner < <(systemd-analyze syscall-filter "$word" | sed -n 's/^ \+\([-@a-z_0-9]*\)$/\1/p')
+			members "${inner[@]}"
+			;;
+		*) echo "$word" ;;
+		esac
+	done
+}
+read -ra allowed < <(setting SystemCallFilter)
+members "${allowed[@]}" | sort -u >"$T/allowed"
+like "$(wc -l <"$T/allowed")" '^[3-9][0-9]{2}$' 'the filter: system calls are listed'
+timeout 60 strace -f -qq -o "$T/calls" "${command[@]}" --for 2s >/dev/null 2>&1
+sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | sort -u >"$T/made"
+ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
+is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows what a watch does'
+stop_target "$pid"
+
+ok 'make uninstall' make -s uninstall PREFIX="$T/usr"
+is "$(find "$T/usr" -type f)" '' 'make uninstall: nothing is left'
+
+done_testing
