@@ -34,7 +34,7 @@ enum watch_flags {
 	WATCH_RETURNED = 1,   /* `ret` is what prof_dump returned */
 	WATCH_DIED = 2,	      /* its thread ended in the middle */
 	WATCH_PROFILE = 4,    /* its first bytes are those of a heap profile */
-	WATCH_WORTH = 8,      /* it failed to open, by creat(2) */
+	WATCH_BY_CREAT = 8,   /* its file was to be made by creat(2) */
 	WATCH_CWD_WHOLE = 16, /* `cwd` reaches up to the root of the process */
 	WATCH_MEMORY = 32,    /* the file is a memfd, `leaf` its name */
 };

@@ -284,14 +284,24 @@ int dump_ends(struct pt_regs *ctx)
 	return 0;
 }
 
+/* A file that was opened like a dump, and is none as far as anybody knows. */
+static __always_inline bool is_candidate(const struct watch_dump *d)
+{
+	return !d->cookie && !(d->flags & WATCH_PROFILE);
+}
+
 SEC("tp/sched/sched_process_exit")
 int thread_ends(void *ctx)
 {
 	__u64 key;
 	struct watch_dump *d = find_dump(&key);
 
-	if (!d || (!d->cookie && !(d->flags & WATCH_PROFILE)))
+	if (!d)
 		return 0;
+	if (is_candidate(d)) {
+		bpf_map_delete_elem(&dumps, &key);
+		return 0;
+	}
 	d->flags |= WATCH_DIED;
 	finish(key, d);
 	return 0;
@@ -304,7 +314,12 @@ static __always_inline int opening(void *ctx, __u64 path, __u64 flags, __u64 mod
 	struct watch_dump *d = find_dump(&key);
 	__u32 pid, tid;
 
-	if (!(flags & O_CREAT_FLAG) || (d && d->fd != WATCH_FD_NONE))
+	if (!(flags & O_CREAT_FLAG))
+		return 0;
+	/* The file before was none, or it would have been closed. */
+	if (d && is_candidate(d))
+		d = NULL;
+	if (d && d->fd != WATCH_FD_NONE)
 		return 0;
 	if (!d) {
 		if (!unprobed_any || mode != DUMP_MODE ||
@@ -316,7 +331,7 @@ static __always_inline int opening(void *ctx, __u64 path, __u64 flags, __u64 mod
 			return 0;
 		read_stack(ctx, d);
 		if (by_creat)
-			d->flags |= WATCH_WORTH;
+			d->flags |= WATCH_BY_CREAT;
 	}
 	d->fd = WATCH_FD_OPENING;
 	d->opened = path;

@@ -168,7 +168,9 @@ int watch_add_unprobed(struct watch *w, pid_t pid, struct err *err)
 static struct bpf_link *probe(const struct bpf_program *prog, const char *path, uint64_t offset,
 			      uint64_t cookie, bool at_return)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = cookie, .retprobe = at_return);
+	const struct bpf_uprobe_opts opts = { .sz = sizeof(opts),
+					      .bpf_cookie = cookie,
+					      .retprobe = at_return };
 
 	return bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts);
 }

@@ -59,11 +59,10 @@ static uint64_t own_status(const char *key, int base)
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
-static bool may_bpf(void)
+/* CAP_BPF and CAP_PERFMON do for the program; for a uprobe the kernel wants CAP_SYS_ADMIN. */
+static bool may_watch(void)
 {
-	uint64_t caps = own_status("\nCapEff:", 16);
-
-	return (caps & BIT(CAP_SYS_ADMIN)) || ((caps & BIT(CAP_BPF)) && (caps & BIT(CAP_PERFMON)));
+	return own_status("\nCapEff:", 16) & BIT(CAP_SYS_ADMIN);
 }
 
 /* Capabilities count for the kernel's own user namespace, and not for another one. */
@@ -83,10 +82,11 @@ static int no_rights(struct err *err)
 		return err_fix(err, "run it as root on the host, or in a container without a user "
 				    "namespace of its own");
 	}
-	err_set(err, ERR_PERM, "cannot load an eBPF program without CAP_BPF and CAP_PERFMON");
-	return err_fix(err, "run it as root, or with the capabilities CAP_BPF, CAP_PERFMON, "
-			    "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH (in a container: "
-			    "--privileged --pid=host)");
+	err_set(err, ERR_PERM,
+		"cannot load an eBPF program (CAP_BPF, CAP_PERFMON) and place "
+		"uprobes (CAP_SYS_ADMIN) without these capabilities");
+	return err_fix(err, "run it as root, or with CAP_SYS_ADMIN, which is all of them, and "
+			    "CAP_SYS_PTRACE (in a container: --privileged --pid=host)");
 }
 
 static int locked_down(struct err *err)
@@ -127,7 +127,7 @@ static int by_memlock(struct err *err)
 
 int why_impossible(struct err *err)
 {
-	if (!may_bpf())
+	if (!may_watch())
 		return no_rights(err);
 	if (access(BTF_FILE, R_OK)) {
 		err_sys(err, ERR_FAILED, errno, "this kernel does not tell its types: %s",

@@ -55,7 +55,7 @@ static void on_dump(void *ctx, const struct watch_dump *dump)
 	struct state *s = ctx;
 	struct watch_who *who;
 
-	if (has_enough(s))
+	if (has_enough(s) || !watch_event_is_dump(dump))
 		return;
 	who = watch_who_find(&s->whos, (pid_t)dump->pid, dump->process_began_ns);
 	watch_event_make(dump, who, &s->stacks, &s->texts, &s->event);

@@ -24,6 +24,16 @@ static struct timespec real_time(uint64_t boot_ns)
 	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
 }
 
+bool watch_event_is_dump(const struct watch_dump *dump)
+{
+	static const char suffix[] = ".heap";
+	size_t len = dump->name_len;
+
+	if (dump->cookie || !dump->open_error || (dump->flags & WATCH_BY_CREAT))
+		return true;
+	return len >= sizeof(suffix) && !strcmp(dump->name + len - sizeof(suffix), suffix);
+}
+
 /* Its components come innermost first: they are written from the end of `buf`. */
 static const char *add_cwd(const struct watch_dump *dump, char *buf, size_t size)
 {

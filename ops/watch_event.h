@@ -8,11 +8,19 @@
 #include "ops/watch_stack.h"
 #include "ops/watch_who.h"
 
+#include <stdbool.h>
+
 struct watch_texts {
 	char file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 1];
 	char host_file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 64];
 	char error[128];
 };
+
+/*
+ * Is it one, as far as can be told? A file that could not be opened was one if
+ * it was to be made as no other function than jemalloc's does, or by its name.
+ */
+bool watch_event_is_dump(const struct watch_dump *dump);
 
 /* `who` may be NULL. The event's texts lie in `texts`, `dump` and `who`. */
 void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
