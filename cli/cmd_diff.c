@@ -3,6 +3,18 @@
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
+#include "profile/format.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_def options_of_diff[] = {
+	{ "format", 'f', OPTION_STRING, "FORMAT", "write it as pprof, folded, html, svg, ...",
+	  ARG(report_format), NULL },
+	{ "output", 'o', OPTION_FILE, "FILE", "where to put that (stdout)", ARG(output), NULL },
+	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ .name = NULL },
+};
 
 static int print_json(const struct args *args, const struct ops_diff *diff, struct err *err)
 {
@@ -14,13 +26,40 @@ static int print_json(const struct args *args, const struct ops_diff *diff, stru
 	return out_json(doc, err);
 }
 
+static int write_as(const struct args *args, const struct ops_diff *diff, struct err *err)
+{
+	enum profile_format format = profile_format_by_name(args->report_format);
+	bool to_stdout = !args->output || !strcmp(args->output, "-");
+
+	if (to_stdout && profile_format_info(format)->binary && isatty(STDOUT_FILENO)) {
+		err_set(err, ERR_USAGE, "%s is not for a terminal", args->report_format);
+		return err_fix(err, "write it to a file with -o FILE");
+	}
+	return ops_diff_write(diff, format, to_stdout ? NULL : args->output, args->force,
+			      STDOUT_FILENO, err);
+}
+
+static int check(const struct args *args, struct err *err)
+{
+	if (!args->report_format && args->output)
+		return err_set(err, ERR_USAGE, "-o is for what --format writes");
+	if (args->report_format &&
+	    profile_format_by_name(args->report_format) == PROFILE_FORMAT_NONE)
+		return growth_check_formats(args, err)
+			       ? -1
+			       : err_set(err, ERR_USAGE, "--format takes one format");
+	return 0;
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	const struct ops_symbolise_options symbols = growth_symbols(args);
 
-	if (ops_diff(args->words[0], args->words[1], &symbols, &diff, err))
+	if (check(args, err) || ops_diff(args->words[0], args->words[1], &symbols, &diff, err))
 		return -1;
+	if (args->report_format)
+		return write_as(args, &diff, err);
 	return args->json ? print_json(args, &diff, err) : growth_print(args, &diff, err);
 }
 
@@ -28,6 +67,7 @@ const struct command cmd_diff = {
 	.name = "diff",
 	.words = "BEFORE AFTER",
 	.help = "show what grew from one heap profile to another",
+	.options = options_of_diff,
 	.min_words = 2,
 	.max_words = 2,
 	.run = run,

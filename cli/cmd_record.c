@@ -23,6 +23,8 @@ static const struct option_def options_of_record[] = {
 	{ "keep", 0, OPTION_INT, "N", "of these dumps keep the newest N", ARG(keep), NULL },
 	{ "adopt", 0, OPTION_FLAG, NULL, "where profiling is on already: dump, and leave it on",
 	  ARG(adopt), NULL },
+	{ "format", 'f', OPTION_STRING, "FORMAT,...",
+	  "also write the difference as pprof, folded, html, svg, ...", ARG(report_format), NULL },
 	{ "force", 0, OPTION_FLAG, NULL, "replace files that exist", ARG(force), NULL },
 	{ .name = NULL },
 };
@@ -68,7 +70,8 @@ static struct json_object *file_json(const char *file, uint64_t bytes)
 	return o;
 }
 
-static int print_json(const struct ops_record *record, const struct ops_diff *diff, struct err *err)
+static int print_json(const struct ops_record *record, const struct ops_diff *diff,
+		      struct json_object *rendered, struct err *err)
 {
 	struct json_object *difference = json_object_new_object();
 	struct json_object *doc = out_doc(&record->cost), *series = json_object_new_array();
@@ -88,6 +91,7 @@ static int print_json(const struct ops_record *record, const struct ops_diff *di
 	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
 	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
 	growth_json(difference, diff);
+	json_set(difference, "files", json_object_get(rendered));
 	json_set(doc, "difference", difference);
 	out_doc_cost(doc, &record->cost, record->warning);
 	return out_json(doc, err);
@@ -130,21 +134,37 @@ static int print_files(const struct args *args, const struct ops_record *record,
 	return print_file(args, record->last, "at the end", err);
 }
 
+/* What the names of all files begin with. */
+static const char *stem_of(const char *file, char *buf, size_t size)
+{
+	size_t len = strlen(file);
+
+	if (len > 5 && !strcmp(file + len - 5, ".heap"))
+		len -= 5;
+	snprintf(buf, size, "%.*s", (int)len, file);
+	return buf;
+}
+
 static int print(const struct args *args, const struct ops_record *record, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
+	_cleanup_(json_close) struct json_object *rendered = json_object_new_array();
 	const struct ops_symbolise_options symbols = growth_symbols(args);
+	char stem[4096];
 
 	out_warning(args, record->warning);
 	out_cost(args, &record->cost);
 	say_how_it_ended(args, record);
 	if (!args->json && print_files(args, record, err))
 		return -1;
-	if (args->quiet && !args->json)
+	if (args->quiet && !args->json && !args->report_format)
 		return 0;
-	if (ops_diff(record->first, record->last, &symbols, &diff, err))
+	if (ops_diff(record->first, record->last, &symbols, &diff, err) ||
+	    growth_write(args, &diff, stem_of(record->last, stem, sizeof(stem)), rendered, err))
 		return -1;
-	return args->json ? print_json(record, &diff, err) : growth_print(args, &diff, err);
+	if (args->json)
+		return print_json(record, &diff, rendered, err);
+	return args->quiet ? 0 : growth_print(args, &diff, err);
 }
 
 static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)
@@ -166,7 +186,7 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	}
 	if (args->keep && !args->interval_ms)
 		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
-	return 0;
+	return growth_check_formats(args, err);
 }
 
 static int run(const struct args *args, struct err *err)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/out.h"
 #include "cli/table.h"
+#include "profile/format.h"
 #include "profile/significance.h"
 #include "profile/walk.h"
 
@@ -201,17 +202,74 @@ void growth_json(struct json_object *doc, const struct ops_diff *d)
 	json_set(doc, "stacks", stacks);
 }
 
-/* --- names --- */
+/* --- formats --- */
 
-static void tell(const char *line)
+/* The next name of a list with commas: its length, 0 at the end. `at` moves behind it. */
+static size_t next_name(const char **at, const char **name)
 {
-	fprintf(stderr, "jeprof-ctl: %s\n", line);
+	size_t len;
+
+	*at += strspn(*at, ",");
+	*name = *at;
+	len = strcspn(*at, ",");
+	*at += len;
+	return len;
+}
+
+static enum profile_format format_of(const char *name, size_t len)
+{
+	char copy[32];
+
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, name);
+	return profile_format_by_name(copy);
+}
+
+int growth_check_formats(const struct args *args, struct err *err)
+{
+	const char *at = args->report_format ? args->report_format : "", *name;
+	char known[256] = "", safe[64];
+	size_t len;
+
+	while ((len = next_name(&at, &name))) {
+		if (len < 32 && format_of(name, len) != PROFILE_FORMAT_NONE)
+			continue;
+		for (int f = 0; f < PROFILE_FORMATS; f++)
+			snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+				 f ? ", " : "", profile_format_info((enum profile_format)f)->name);
+		err_set(err, ERR_USAGE, "--format does not know %s",
+			output_safe(name, safe, sizeof(safe)));
+		return err_fix(err, "these it knows: %s", known);
+	}
+	return 0;
+}
+
+int growth_write(const struct args *args, const struct ops_diff *d, const char *stem,
+		 struct json_object *files, struct err *err)
+{
+	const char *at = args->report_format ? args->report_format : "", *name;
+	size_t len;
+
+	while ((len = next_name(&at, &name))) {
+		enum profile_format format = format_of(name, len);
+		_cleanup_(cleanup_free) char *path = NULL;
+		char safe[4096];
+
+		if (asprintf(&path, "%s%s", stem, profile_format_info(format)->suffix) < 0)
+			return err_set(err, ERR_FAILED, "no memory for the name of a file");
+		if (ops_diff_write(d, format, path, args->force, -1, err))
+			return -1;
+		json_object_array_add(files, json_text(path));
+		if (!args->json &&
+		    out_line(err, "%s (the difference)", output_safe(path, safe, sizeof(safe))))
+			return -1;
+	}
+	return 0;
 }
 
 struct ops_symbolise_options growth_symbols(const struct args *args)
 {
 	return (struct ops_symbolise_options){
 		.debuginfod = args->debuginfod,
-		.tell = args->quiet ? NULL : tell,
+		.tell = args->quiet || args->json ? NULL : out_tell,
 	};
 }

@@ -4,7 +4,9 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "ops/output.h"
 #include "ops/profile_file.h"
+#include "ops/render.h"
 #include "profile/combine.h"
 
 #include <string.h>
@@ -61,6 +63,22 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolise_o
 	*out = diff;
 	diff = (struct ops_diff){ 0 };
 	return 0;
+}
+
+int ops_diff_write(const struct ops_diff *diff, enum profile_format format, const char *path,
+		   bool force, int stream_fd, struct err *err)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
+	uint64_t bytes = 0;
+
+	if (path && output_open(&output, path, force, err))
+		return -1;
+	if (render_write(&diff->series.all, format, &fd, &bytes, err))
+		return -1;
+	if (!path)
+		return output_copy(stream_fd, "the output stream", fd, bytes, err);
+	return output_room(&output, bytes, err) ? -1 : output_commit(&output, fd, bytes, err);
 }
 
 void ops_diff_fini(struct ops_diff *diff)

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "ops/symbolise.h"
 #include "profile/diff.h"
+#include "profile/format.h"
 #include "profile/leaks.h"
 #include "profile/series.h"
 
@@ -26,6 +27,10 @@ struct ops_diff {
 int ops_diff(const char *before, const char *after, const struct ops_symbolise_options *symbols,
 	     struct ops_diff *out, struct err *err) __must_check;
 void ops_diff_fini(struct ops_diff *diff);
+
+/* Write the difference in `format`: to the file `path`, or to `stream_fd` when that is NULL. */
+int ops_diff_write(const struct ops_diff *diff, enum profile_format format, const char *path,
+		   bool force, int stream_fd, struct err *err) __must_check;
 
 struct ops_leaks_request {
 	const char *const *files;

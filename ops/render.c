@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-static int write_memory(const struct profile *p, enum profile_format format, int *fd,
-			uint64_t *bytes, struct err *err)
+int render_write(const struct profile *p, enum profile_format format, int *fd, uint64_t *bytes,
+		 struct err *err)
 {
 	const struct profile_format_options options = { .type = PROFILE_INUSE_SPACE };
 	_cleanup_(cleanup_close) int memory = memfd_create("profile", MFD_CLOEXEC);
@@ -39,7 +39,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format,
 	int rendered = -1;
 
 	if (profile_file_read_fd(*fd, *bytes, &options, &p, err) ||
-	    ops_symbolise(&p, symbols, err) || write_memory(&p, format, &rendered, bytes, err))
+	    ops_symbolise(&p, symbols, err) || render_write(&p, format, &rendered, bytes, err))
 		return -1;
 	close(*fd);
 	*fd = rendered;

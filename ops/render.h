@@ -15,4 +15,8 @@
 int render_profile(int *fd, uint64_t *bytes, enum profile_format format,
 		   const struct ops_symbolise_options *symbols, struct err *err) __must_check;
 
+/* A profile whose names were looked up, in `format`: a memfd, which the caller closes. */
+int render_write(const struct profile *p, enum profile_format format, int *fd, uint64_t *bytes,
+		 struct err *err) __must_check;
+
 #endif

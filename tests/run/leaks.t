@@ -54,6 +54,13 @@ is "$(json ".difference.functions[0] | (.growth - $blocks * 1024 | fabs) < 4 * .
 ctl_ok 'diff of the two' diff "$T/known.base.heap" "$T/known.heap"
 like "$out" '\* +\+[0-9.]+M .* forget_blocks' 'diff: the function grew'
 like "$out" "forget_blocks \(leaky.c:$line\) < main \(leaky.c:" 'diff: and from where it was called'
+ctl_ok 'diff -f folded' diff "$T/known.base.heap" "$T/known.heap" -f folded
+like "$(grep -c 'main;forget_blocks [0-9]*$' "$T/out")" '^1$' 'diff -f folded: the stack'
+is "$(awk '/;forget_blocks [0-9]+$/ { if (($NF - 20480000) ^ 2 < 4e12) n++ } END { print n + 0 }' "$T/out")" 1 'diff -f folded: its bytes'
+ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
+ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
+ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
+ctl_fails 2 'does not know wood' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'

@@ -54,6 +54,10 @@ ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
 like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
 like "$err" 'recorded .* for 0\.[0-9] s' 'record for people: how long'
 unlike "$err" 'left, RSS' 'record for people: no progress where there is no terminal'
+ctl_ok 'record -f' record "$pid" -d 300ms -o "$T/rendered.heap" -f folded,pprof --json
+is "$(json '.difference.files | join(" ")')" "$T/rendered.folded $T/rendered.pb.gz" 'record -f: its files'
+ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
+ctl_fails 2 'does not know wood.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f folded,wood -o "$T/w.heap"
 script -qec "$CTL record $pid -d 1s -o $T/tty.heap" /dev/null </dev/null >"$T/tty" 2>&1
 like "$(<"$T/tty")" '\[#+\.+\] 1s left, RSS [0-9.]+[KMG]? \(' 'record on a terminal: progress'
 
