@@ -58,12 +58,23 @@ struct parser {
 	bool words_only; /* after "--" */
 };
 
+/* "--inuse_space" is "--inuse-space": jeprof and pprof write it that way. */
+static bool is_name(const char *name, const char *given, size_t len)
+{
+	if (strlen(name) != len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (name[i] != (given[i] == '_' ? '-' : given[i]))
+			return false;
+	}
+	return true;
+}
+
 static const struct option_def *find_in(const struct option_def *table, const char *name,
 					size_t len, char letter)
 {
 	for (; table && table->name; table++) {
-		if (letter ? table->letter == letter
-			   : strlen(table->name) == len && !strncmp(table->name, name, len))
+		if (letter ? table->letter == letter : is_name(table->name, name, len))
 			return table;
 	}
 	return NULL;
@@ -303,7 +314,7 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	struct parser p = { .argv = argv, .argc = argc, .next = 1, .args = args };
 	int at;
 
-	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT };
+	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1 };
 	/* An error is to be told in the form that was asked for, wherever it stands. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		args->json |= !strcmp(argv[i], "--json");

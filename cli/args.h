@@ -46,9 +46,18 @@ struct args {
 	uint64_t for_ms;       /* 0: not given */
 	int64_t count;	       /* 0: not given */
 	const char *on_dump;
-	uint64_t limit_bytes; /* leaks; 0: not given */
-	const char *report_format;
+	uint64_t limit_bytes;	   /* leaks; 0: not given */
+	const char *report_format; /* dump, report, convert */
 	bool no_cache;
+
+	/* report */
+	const char *base, *peek, *thread, *nodefraction, *root;
+	const char *focus, *ignore, *show, *hide, *retain, *exclude;
+	bool inuse_space, inuse_objects, alloc_space, alloc_objects;
+	bool by_function, by_line, by_file, by_address;
+	bool tree, cum, show_bytes, drop_negative, keep_allocator;
+	int64_t nodecount; /* -1: not given */
+	int unit;	   /* enum profile_unit */
 
 	const char *words[WORDS_MAX]; /* after the command and the pid */
 	size_t n_words;

@@ -183,8 +183,8 @@ static void copy_names(struct symbols_build *b, const struct profile_symbols *s,
 		       size_t to)
 {
 	const struct profile_location *at = &s->locations[from];
-	struct profile_line lines[64];
-	uint32_t n = at->n < 64 ? at->n : 64;
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	uint32_t n = at->n < SYMBOLS_INLINED_MAX ? at->n : SYMBOLS_INLINED_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
 		lines[i] = s->lines[at->first + i];
@@ -236,6 +236,16 @@ static int combine(struct profile *into, const struct profile *other, double sig
 	}
 	into->has_alloc |= other->has_alloc;
 	return threads_sort(into, err) ? -1 : merge_names(&c, err);
+}
+
+void profile_drop_negative(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		for (int t = 0; t < PROFILE_TYPES; t++) {
+			if (profile->stacks[i].value[t] < 0)
+				profile->stacks[i].value[t] = 0;
+		}
+	}
 }
 
 int profile_merge(struct profile *into, const struct profile *other, struct err *err)

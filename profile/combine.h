@@ -19,4 +19,7 @@ int profile_merge(struct profile *into, const struct profile *other, struct err 
 int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
 	__must_check;
 
+/* Of a difference: what has become less counts as 0. */
+void profile_drop_negative(struct profile *profile);
+
 #endif

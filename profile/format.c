@@ -24,6 +24,8 @@ static const struct profile_format_info formats[PROFILE_FORMATS] = {
 				 format_dot },
 	[PROFILE_FORMAT_JSON] = { "json", ".json", "all stacks, with their errors, for programs",
 				  false, format_json_document },
+	[PROFILE_FORMAT_RAW] = { "raw", ".raw", "with its names, for jeprof and report anywhere",
+				 false, format_raw_profile },
 };
 
 const struct profile_format_info *profile_format_info(enum profile_format format)

@@ -81,4 +81,7 @@ int format_json_document(const struct profile *profile,
 			 const struct profile_format_options *options, FILE *out, struct err *err)
 	__must_check;
 
+int format_raw_profile(const struct profile *profile, const struct profile_format_options *options,
+		       FILE *out, struct err *err) __must_check;
+
 #endif

@@ -7,18 +7,18 @@
  */
 #include "base/cleanup.h"
 #include "profile/parse.h"
+#include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
 
 #include <string.h>
 
 #define NAME_MAX_BYTES 8192
-#define INLINED_MAX 64
 
 struct names {
 	struct parse *ps;
 	struct symbols_build *build;
 	uint64_t at; /* the address that `lines` are of */
-	struct profile_line lines[INLINED_MAX];
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
 	size_t n;
 };
 
@@ -69,7 +69,7 @@ static bool read_names(struct names *names, const struct span *s)
 	const char *end = s->end;
 
 	names->n = 0;
-	while (end > s->at && names->n < INLINED_MAX) {
+	while (end > s->at && names->n < SYMBOLS_INLINED_MAX) {
 		char name[NAME_MAX_BYTES];
 		struct profile_function f = { .name = name };
 		const char *from = end;
@@ -118,6 +118,15 @@ static bool take_field(struct span *s, char to[NAME_MAX_BYTES])
 	return true;
 }
 
+/* Is it the address of code of an image that is all the allocator's? */
+static bool is_in_allocator(const struct parse *ps, uint64_t pc)
+{
+	uint32_t address = index_find(&ps->addresses, pc);
+	uint32_t m = address == INDEX_NONE ? PROFILE_NONE : ps->p->addresses[address].mapping;
+
+	return m != PROFILE_NONE && symbols_is_allocator_image(ps->p->mappings[m].path);
+}
+
 /*
  * "#0xRETURN line TAB file TAB linkage TAB name": one call. Those of one address
  * follow one another, the innermost first.
@@ -138,9 +147,10 @@ static bool read_detail(struct names *names, struct span s)
 		names->n = 0;
 	}
 	f.known = is_known(name);
+	f.allocator = !f.known && is_in_allocator(names->ps, pc);
 	if (strcmp(file, "?") != 0)
 		f.file = file;
-	if (names->n < INLINED_MAX)
+	if (names->n < SYMBOLS_INLINED_MAX)
 		names->lines[names->n++] = (struct profile_line){
 			.function = symbols_build_function(names->build, &f),
 			.line = (uint32_t)line,

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
-commands='list check status activate deactivate dump prefix reset gdump stats get set threads version'
+commands='list check status activate deactivate dump prefix reset gdump stats get set threads report convert version'
 
 # --- help ---
 ctl_ok 'help' --help

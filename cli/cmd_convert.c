@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "profile/format.h"
+
+static const struct option_def options_of_convert[] = {
+	{ "format", 'f', OPTION_STRING, "FORMAT", "not the one that OUT's suffix tells",
+	  ARG(report_format), NULL },
+	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ "inuse-objects", 0, OPTION_FLAG, NULL,
+	  "count objects, where a format holds one count alone", ARG(inuse_objects), NULL },
+	{ "keep-allocator", 0, OPTION_FLAG, NULL, "also the calls within malloc and its like",
+	  ARG(keep_allocator), NULL },
+	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
+	  NULL },
+	{ .name = NULL },
+};
+
+static int unknown_suffix(const char *path, struct err *err)
+{
+	char safe[256], list[512] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+					 profile_format_info((enum profile_format)i)->suffix);
+	err_set(err, ERR_USAGE, "the name does not tell a format: %s",
+		output_safe(path, safe, sizeof(safe)));
+	return err_fix(err, "let it end in one of: %s; or name one with -f", list);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	enum profile_format format = profile_format_by_path(args->words[1]);
+	struct args to = *args;
+
+	to.output = args->words[1];
+	if (args->report_format)
+		return report_run(&to, args->words, 1, args->report_format, err);
+	if (format == PROFILE_FORMAT_NONE)
+		return unknown_suffix(args->words[1], err);
+	return report_run(&to, args->words, 1, profile_format_info(format)->name, err);
+}
+
+const struct command cmd_convert = {
+	.name = "convert",
+	.words = "IN OUT",
+	.help = "write a heap profile in another format",
+	.options = options_of_convert,
+	.min_words = 2,
+	.max_words = 2,
+	.run = run,
+};

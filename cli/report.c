@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/out.h"
+#include "ops/report.h"
+#include "profile/format.h"
+#include "profile/report.h"
+#include "profile/symbols.h"
+#include "profile/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ROWS 80 /* as many as jeprof and pprof draw */
+
+/* What is to be written. The reports come first, and then the formats of profile/format.h. */
+enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT };
+
+struct report {
+	const struct args *args;
+	enum report_kind kind;
+	enum profile_format format; /* of REPORT_FORMAT */
+	struct profile_report_options options;
+	double node_fraction;
+	struct ops_report data;
+};
+
+static void close_report(struct report *r)
+{
+	ops_report_fini(&r->data);
+}
+
+/* Of several flags that exclude each other, the number of the one that is set, 0 if none is. */
+static int only_one(const bool *const *flags, int n, const char *what, int *which, struct err *err)
+{
+	int set = 0;
+
+	*which = 0;
+	for (int i = 0; i < n; i++) {
+		set += *flags[i];
+		*which = *flags[i] ? i : *which;
+	}
+	return set > 1 ? err_set(err, ERR_USAGE, "%s exclude each other", what) : 0;
+}
+
+static int read_type(const struct args *args, enum profile_type *type, struct err *err)
+{
+	const bool *const flags[] = { &args->inuse_space, &args->inuse_objects, &args->alloc_space,
+				      &args->alloc_objects };
+	static const enum profile_type types[] = { PROFILE_INUSE_SPACE, PROFILE_INUSE_OBJECTS,
+						   PROFILE_ALLOC_SPACE, PROFILE_ALLOC_OBJECTS };
+	int which;
+
+	if (only_one(flags, 4, "--inuse-space, --inuse-objects, --alloc-space and --alloc-objects",
+		     &which, err))
+		return -1;
+	*type = types[which];
+	return 0;
+}
+
+static int read_grain(const struct args *args, enum profile_grain *grain, struct err *err)
+{
+	const bool *const flags[] = { &args->by_function, &args->by_line, &args->by_file,
+				      &args->by_address };
+	int which;
+
+	if (only_one(flags, 4, "--functions, --lines, --files and --addresses", &which, err))
+		return -1;
+	*grain = (enum profile_grain)which;
+	return 0;
+}
+
+static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
+{
+	static const char *const reports[] = {
+		[REPORT_TEXT] = "text", [REPORT_TREE] = "tree", [REPORT_JEPROF] = "jeprof"
+	};
+	char safe[64];
+
+	r->kind = args->tree || args->peek ? REPORT_TREE : REPORT_TEXT;
+	if (!name)
+		return 0;
+	for (int i = 0; i < REPORT_FORMAT; i++) {
+		if (!strcmp(name, reports[i])) {
+			r->kind = (enum report_kind)i;
+			return 0;
+		}
+	}
+	r->kind = REPORT_FORMAT;
+	r->format = profile_format_by_name(name);
+	if (r->format != PROFILE_FORMAT_NONE)
+		return 0;
+	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
+	return err_fix(err, "see jeprof-ctl convert --help");
+}
+
+static int read_fraction(const char *text, double *fraction, struct err *err)
+{
+	char *end;
+
+	if (!text)
+		return 0;
+	*fraction = strtod(text, &end);
+	if (end == text || *end || !(*fraction >= 0 && *fraction <= 1))
+		return err_set(err, ERR_USAGE, "--nodefraction is a part of 1, such as 0.005");
+	return 0;
+}
+
+static int read_thread(const struct args *args, struct profile_options *options, struct err *err)
+{
+	int64_t n;
+
+	if (!args->thread)
+		return 0;
+	if (text_int_parse(args->thread, 0, INT64_MAX, &n, err))
+		return err_wrap(err, "--thread");
+	*options = (struct profile_options){ .only_thread = true, .thread = (uint64_t)n };
+	return 0;
+}
+
+static int read_line(const struct args *args, const char *format, struct report *r,
+		     struct ops_report_request *request, struct err *err)
+{
+	static const char *const columns[] = {
+		[PROFILE_BY_FUNCTION] = "function",
+		[PROFILE_BY_LINE] = "line",
+		[PROFILE_BY_FILE] = "file",
+		[PROFILE_BY_ADDRESS] = "address",
+	};
+
+	if (read_format(args, format, r, err) || read_type(args, &r->options.type, err) ||
+	    read_grain(args, &request->grain, err) ||
+	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
+	    read_thread(args, &request->options, err))
+		return -1;
+	if (args->json && r->kind == REPORT_FORMAT)
+		return err_set(err, ERR_USAGE, "--json and -f %s exclude each other", format);
+	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
+	r->options.by_cum = args->cum;
+	r->options.node_count = args->nodecount >= 0	   ? (size_t)args->nodecount
+				: r->kind == REPORT_JEPROF ? 0
+							   : ROWS;
+	r->options.edge_fraction = args->peek ? 0 : 0.001;
+	r->options.column = columns[request->grain];
+	r->options.has_thread = request->options.only_thread;
+	r->options.thread = request->options.thread;
+	return 0;
+}
+
+static void tell(const char *line)
+{
+	fprintf(stderr, "jeprof-ctl: %s\n", line);
+}
+
+static void fill_request(const struct args *args, const struct report *r,
+			 struct ops_report_request *request)
+{
+	request->base = args->base;
+	request->jeprof = r->kind == REPORT_JEPROF;
+	request->whole = r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION;
+	request->drop_negative = args->drop_negative;
+	request->filter = (struct profile_filter){
+		.focus = args->focus,
+		.ignore = args->ignore,
+		.show = args->show,
+		.hide = args->hide,
+		.retain = args->retain,
+		.exclude = args->exclude,
+		.keep_allocator = args->keep_allocator ||
+				  (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_RAW),
+	};
+	request->symbols = (struct ops_symbolise_options){
+		.root = args->root,
+		.debuginfod = args->debuginfod,
+		.no_cache = args->no_cache,
+		.tell = args->quiet || args->json ? NULL : tell,
+	};
+	/* A format that takes every type knows threads apart, too. */
+	if (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_PPROF &&
+	    !request->options.only_thread)
+		request->options.by_thread = true;
+}
+
+static int check_type(const struct report *r, struct err *err)
+{
+	bool alloc =
+		r->options.type == PROFILE_ALLOC_SPACE || r->options.type == PROFILE_ALLOC_OBJECTS;
+
+	/* jeprof says "Total: 0" by saying nothing. */
+	if (!alloc || r->data.profile.has_alloc || r->kind == REPORT_JEPROF)
+		return 0;
+	err_set(err, ERR_FAILED, "the profile does not count what was freed again");
+	return err_fix(err, "start the program with prof_accum:true in MALLOC_CONF");
+}
+
+static struct json_object *row_json(const struct report *r, const struct profile_row *node)
+{
+	const struct profile_symbols *s = r->data.profile.symbols;
+	struct json_object *row = json_object_new_object();
+
+	json_set_text(row, "name", s->functions[node->function].name);
+	json_set(row, "flat", json_object_new_double(node->flat));
+	json_set(row, "cum", json_object_new_double(node->cum));
+	json_set(row, "flat_error", json_object_new_double(sqrt(node->flat_variance)));
+	json_set(row, "cum_error", json_object_new_double(sqrt(node->cum_variance)));
+	return row;
+}
+
+static int print_json(const struct report *r, const struct profile_table *table, struct err *err)
+{
+	const struct profile *p = &r->data.profile;
+	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
+	size_t n = profile_report_rows(table, &r->options);
+
+	json_set_text(doc, "type", profile_type_name(r->options.type));
+	json_set(doc, "pid", p->facts.pid ? json_object_new_int64(p->facts.pid) : NULL);
+	json_set_text(doc, "comm", p->facts.comm);
+	json_set_u64(doc, "period", p->period);
+	json_set_u64(doc, "stacks", p->n_stacks);
+	json_set(doc, "total", json_object_new_double(r->options.total));
+	json_set(doc, "shown", json_object_new_double(table->total));
+	json_set(doc, "shown_error", json_object_new_double(sqrt(table->variance)));
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(rows, row_json(r, &table->rows[i]));
+	json_set(doc, "rows", rows);
+	return out_json(doc, err);
+}
+
+static int write_format(const struct report *r, FILE *out, struct err *err)
+{
+	struct profile_format_options options = {
+		.type = r->options.type,
+		.keep_allocator = r->args->keep_allocator,
+		.node_count = r->args->nodecount > 0 ? (size_t)r->args->nodecount : 0,
+		.node_fraction = r->node_fraction,
+	};
+
+	return profile_write(&r->data.profile, r->format, &options, out, err);
+}
+
+static int write_report(FILE *out, const void *ctx, struct err *err)
+{
+	_cleanup_(profile_table_fini) struct profile_table table = { 0 };
+	const struct report *r = ctx;
+	const struct profile *p = &r->data.profile;
+
+	if (r->kind == REPORT_FORMAT)
+		return write_format(r, out, err);
+	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator, err))
+		return -1;
+	profile_table_sort(&table, p->symbols, r->options.by_cum);
+	profile_table_trim(&table, r->node_fraction);
+	if (r->args->json)
+		return print_json(r, &table, err);
+	if (r->kind == REPORT_JEPROF)
+		return profile_report_jeprof(p, &table, &r->options, out, err);
+	if (r->kind == REPORT_TREE)
+		return profile_report_tree(p, &table, &r->options, r->args->peek, out, err);
+	return profile_report_text(p, &table, &r->options, out, err);
+}
+
+static int write_out(const struct report *r, struct err *err)
+{
+	const char *path = r->args->output;
+
+	if (path && strcmp(path, "-") != 0)
+		return ops_write_file(path, r->args->force, write_report, r, err);
+	if (r->kind == REPORT_FORMAT && profile_format_info(r->format)->binary &&
+	    isatty(STDOUT_FILENO)) {
+		err_set(err, ERR_USAGE, "a terminal cannot show %s",
+			profile_format_info(r->format)->name);
+		return err_fix(err, "write it to a file with -o FILE");
+	}
+	if (write_report(stdout, r, err))
+		return -1;
+	return out_flush(err);
+}
+
+int report_run(const struct args *args, const char *const *files, size_t n_files,
+	       const char *format, struct err *err)
+{
+	_cleanup_(close_report) struct report r = { .args = args };
+	struct ops_report_request request = { .files = files, .n_files = n_files };
+
+	if (read_line(args, format, &r, &request, err))
+		return -1;
+	fill_request(args, &r, &request);
+	if (ops_report(&request, &r.data, err) || check_type(&r, err))
+		return -1;
+	r.options.total = r.data.total[r.options.type];
+	return write_out(&r, err);
+}

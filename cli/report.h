@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What `report` and `convert` share. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "cli/args.h"
+
+/*
+ * Read `files`, and write what the line asks for, in the format of this name
+ * (NULL: a table), to args->output or to stdout.
+ */
+int report_run(const struct args *args, const char *const *files, size_t n_files,
+	       const char *format, struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Profiles read from files, and made ready to be shown. */
+#ifndef OPS_REPORT_H
+#define OPS_REPORT_H
+
+#include "base/err.h"
+#include "ops/symbolise.h"
+#include "profile/filter.h"
+#include "profile/profile.h"
+#include "profile/regroup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct ops_report_request {
+	const char *const *files; /* at least one; "-" is the standard input */
+	size_t n_files;
+	const char *base; /* to be taken away; NULL: nothing */
+	struct profile_options options;
+	struct profile_filter filter;
+	enum profile_grain grain;
+	bool jeprof;	    /* names and rows as jeprof(1) has them */
+	bool whole;	    /* for a format: functions as they are, with their files and lines */
+	bool drop_negative; /* of a difference: what has become less counts as 0 */
+	struct ops_symbolise_options symbols;
+};
+
+struct ops_report {
+	struct profile profile;
+	double total[PROFILE_TYPES]; /* before anything was filtered out */
+};
+
+/*
+ * Read the profiles, add them up, look their names up where a file brings none
+ * along, and select and group as it is asked for. ERR_FAILED: a file is no
+ * profile, they do not belong together, or it has no such thread; ERR_USAGE: an
+ * expression is wrong. The caller ends `out` with ops_report_fini().
+ */
+int ops_report(const struct ops_report_request *request, struct ops_report *out, struct err *err)
+	__must_check;
+void ops_report_fini(struct ops_report *report);
+
+/*
+ * Have `write` fill the file `path`, which appears complete or not at all; an
+ * existing one is replaced with `force` alone. ERR_OUTPUT, or what `write` says.
+ */
+int ops_write_file(const char *path, bool force,
+		   int (*write)(FILE *out, const void *ctx, struct err *err), const void *ctx,
+		   struct err *err) __must_check;
+
+#endif

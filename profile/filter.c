@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/filter.h"
+
+#include "base/cleanup.h"
+#include "profile/regex.h"
+#include "profile/symbols.h"
+#include "profile/walk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct expressions {
+	struct regex *retain, *exclude, *focus, *ignore, *show, *hide;
+};
+
+static void close_filter(struct expressions *f)
+{
+	regex_free(f->retain);
+	regex_free(f->exclude);
+	regex_free(f->focus);
+	regex_free(f->ignore);
+	regex_free(f->show);
+	regex_free(f->hide);
+}
+
+static int compile(const char *what, const char *pattern, struct regex **re, struct err *err)
+{
+	return pattern ? regex_new(what, pattern, re, err) : 0;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "no memory for the profile");
+}
+
+/* --- the allocator --- */
+
+/*
+ * Within one location all up to the last call of the allocator goes, whatever
+ * stack it is in: what lies outside of that one decides about the rest.
+ */
+static void cut_location(const struct profile_symbols *s, struct profile_location *at)
+{
+	for (uint32_t i = at->n; i-- > 0;) {
+		if (!s->functions[s->lines[at->first + i].function].allocator)
+			continue;
+		at->first += i + 1;
+		at->n -= i + 1;
+		return;
+	}
+}
+
+static void cut_allocator(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		struct profile_stack *s = &p->stacks[i];
+		uint32_t frame, line;
+
+		profile_stack_start(p, s, false, &frame, &line);
+		s->first += frame;
+		s->depth -= frame;
+	}
+	for (size_t i = 0; i < p->symbols->n_locations; i++)
+		cut_location(p->symbols, &p->symbols->locations[i]);
+}
+
+/* --- calls --- */
+
+/* Which functions match: each is asked once. */
+static bool *match_functions(const struct profile_symbols *s, struct regex *re)
+{
+	bool *matches = calloc(s->n_functions + 1, sizeof(*matches));
+
+	for (size_t i = 0; matches && i < s->n_functions; i++)
+		matches[i] = regex_matches(re, s->functions[i].name);
+	return matches;
+}
+
+/* Empty the locations whose outermost function does (not) match. */
+static int select_locations(struct profile_symbols *s, struct regex *re, bool keep_matching,
+			    struct err *err)
+{
+	_cleanup_(cleanup_free) bool *matches = NULL;
+
+	if (!re)
+		return 0;
+	matches = match_functions(s, re);
+	if (!matches)
+		return no_memory(err);
+	for (size_t i = 0; i < s->n_locations; i++) {
+		struct profile_location *at = &s->locations[i];
+
+		if (at->n && matches[s->lines[at->first + at->n - 1].function] != keep_matching)
+			at->n = 0;
+	}
+	return regex_check(re, err);
+}
+
+/* Take the calls away that do (not) match. Locations share no lines, so they shrink in place. */
+static int select_lines(struct profile_symbols *s, struct regex *re, bool keep_matching,
+			struct err *err)
+{
+	_cleanup_(cleanup_free) bool *matches = NULL;
+
+	if (!re)
+		return 0;
+	matches = match_functions(s, re);
+	if (!matches)
+		return no_memory(err);
+	for (size_t i = 0; i < s->n_locations; i++) {
+		struct profile_location *at = &s->locations[i];
+		uint32_t n = 0;
+
+		for (uint32_t j = 0; j < at->n; j++) {
+			struct profile_line line = s->lines[at->first + j];
+
+			if (matches[line.function] == keep_matching)
+				s->lines[at->first + n++] = line;
+		}
+		at->n = n;
+	}
+	return regex_check(re, err);
+}
+
+/* --- stacks --- */
+
+static bool address_matches(const struct profile *p, size_t address, struct regex *re)
+{
+	const struct profile_location *at = &p->symbols->locations[address];
+	char text[4200];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, p->addresses[address].pc - 1);
+	if (regex_matches(re, text))
+		return true;
+	for (uint32_t i = 0; i < at->n; i++) {
+		const struct profile_line *line = &p->symbols->lines[at->first + i];
+		const struct profile_function *f = &p->symbols->functions[line->function];
+
+		if (regex_matches(re, f->name))
+			return true;
+		if (!f->file)
+			continue;
+		snprintf(text, sizeof(text), "%s:%u", f->file, line->line);
+		if (regex_matches(re, text))
+			return true;
+	}
+	return false;
+}
+
+static bool stack_matches(const struct profile *p, const struct profile_stack *s,
+			  const bool *matches)
+{
+	for (uint32_t i = 0; i < s->depth; i++) {
+		if (matches[p->frames[s->first + i]])
+			return true;
+	}
+	return false;
+}
+
+static int select_stacks(struct profile *p, struct regex *re, bool keep_matching, struct err *err)
+{
+	_cleanup_(cleanup_free) bool *matches = NULL;
+	size_t n = 0;
+
+	if (!re)
+		return 0;
+	matches = calloc(p->n_addresses + 1, sizeof(*matches));
+	if (!matches)
+		return no_memory(err);
+	for (size_t i = 0; i < p->n_addresses; i++)
+		matches[i] = p->symbols->locations[i].n && address_matches(p, i, re);
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		if (stack_matches(p, &p->stacks[i], matches) == keep_matching)
+			p->stacks[n++] = p->stacks[i];
+	}
+	p->n_stacks = n;
+	return regex_check(re, err);
+}
+
+/* --- what is left --- */
+
+/* Frames whose location is empty go, and stacks that had frames and have none now. */
+static void drop_empty(struct profile *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		struct profile_stack s = p->stacks[i];
+		uint32_t depth = 0;
+
+		for (uint32_t j = 0; j < s.depth; j++) {
+			uint32_t address = p->frames[s.first + j];
+
+			if (p->symbols->locations[address].n)
+				p->frames[s.first + depth++] = address;
+		}
+		s.depth = depth;
+		if (depth)
+			p->stacks[n++] = s;
+	}
+	p->n_stacks = n;
+}
+
+/* Every address has a line by contract; no stack uses those that are empty now. */
+static void fill_empty(struct profile_symbols *s)
+{
+	for (size_t i = 0; i < s->n_locations; i++) {
+		if (!s->locations[i].n)
+			s->locations[i] = (struct profile_location){ .first = 0, .n = 1 };
+	}
+}
+
+int profile_filter(struct profile *profile, const struct profile_filter *how, struct err *err)
+{
+	_cleanup_(close_filter) struct expressions f = { 0 };
+	struct profile_symbols *s = profile->symbols;
+
+	if (compile("retain", how->retain, &f.retain, err) ||
+	    compile("exclude", how->exclude, &f.exclude, err) ||
+	    compile("focus", how->focus, &f.focus, err) ||
+	    compile("ignore", how->ignore, &f.ignore, err) ||
+	    compile("show", how->show, &f.show, err) || compile("hide", how->hide, &f.hide, err))
+		return -1;
+	if (!how->keep_allocator)
+		cut_allocator(profile);
+	if (select_locations(s, f.retain, true, err) ||
+	    select_locations(s, f.exclude, false, err) ||
+	    select_stacks(profile, f.focus, true, err) ||
+	    select_stacks(profile, f.ignore, false, err) || select_lines(s, f.show, true, err) ||
+	    select_lines(s, f.hide, false, err))
+		return -1;
+	drop_empty(profile);
+	fill_empty(s);
+	return 0;
+}

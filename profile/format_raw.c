@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A profile with its names, which jeprof(1) reads without the program: what
+ * its --raw writes, and more in lines that it does not look at
+ * (doc/heap-format.md).
+ */
+#include "base/cleanup.h"
+#include "profile/format_private.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text in a line of fields: nothing in it may end a field, a line, or a name. */
+static void put_text(const char *text, FILE *out)
+{
+	for (const char *at = text; *at; at++) {
+		bool dashes = at[0] == '-' && at > text && at[-1] == '-';
+
+		if (dashes)
+			putc(' ', out);
+		putc((unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at, out);
+	}
+}
+
+/*
+ * "0xPLACE outer--inner": the innermost place of a stack is itself, a call's is before it. jeprof
+ * knows the allocator by a few names; what else it is goes by one of them, so that it drops it too.
+ */
+static void put_names(const struct profile *p, size_t address, uint64_t place, FILE *out)
+{
+	const struct profile_symbols *s = p->symbols;
+	const struct profile_location *at = &s->locations[address];
+
+	fprintf(out, "0x%016" PRIx64 " ", place);
+	for (uint32_t i = at->n; i-- > 0;) {
+		const struct profile_function *f = &s->functions[s->lines[at->first + i].function];
+
+		put_text(f->allocator ? "malloc" : f->name, out);
+		fputs(i ? "--" : "\n", out);
+	}
+}
+
+/* "#0xRETURN line TAB file TAB linkage TAB name" for each call, the innermost first. */
+static void put_details(const struct profile *p, size_t address, FILE *out)
+{
+	const struct profile_symbols *s = p->symbols;
+	const struct profile_location *at = &s->locations[address];
+
+	for (uint32_t i = 0; i < at->n; i++) {
+		const struct profile_line *line = &s->lines[at->first + i];
+		const struct profile_function *f = &s->functions[line->function];
+
+		fprintf(out, "#0x%" PRIx64 " %u\t", p->addresses[address].pc, line->line);
+		put_text(f->file && *f->file ? f->file : "?", out);
+		putc('\t', out);
+		put_text(f->linkage, out);
+		putc('\t', out);
+		put_text(f->name, out);
+		putc('\n', out);
+	}
+}
+
+static int put_symbols(const struct profile *p, FILE *out, struct err *err)
+{
+	_cleanup_(cleanup_free) bool *innermost = calloc(p->n_addresses + 1, sizeof(*innermost));
+
+	if (!innermost)
+		return err_set(err, ERR_FAILED, "no memory for the report");
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		if (p->stacks[i].depth)
+			innermost[p->frames[p->stacks[i].first]] = true;
+	}
+	fputs("--- symbol\n", out);
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		if (p->mappings[i].path[0] != '/')
+			continue;
+		fputs("binary=", out);
+		put_text(p->mappings[i].path, out);
+		putc('\n', out);
+		break;
+	}
+	for (size_t i = 0; i < p->n_addresses; i++) {
+		put_names(p, i, p->addresses[i].pc - 1, out);
+		if (innermost[i])
+			put_names(p, i, p->addresses[i].pc, out);
+		put_details(p, i, out);
+	}
+	fputs("---\n--- heap\n", out);
+	return 0;
+}
+
+static void put_counts(const double n[PROFILE_TYPES], FILE *out)
+{
+	fprintf(out, "  t*: %.0f: %.0f [%.0f: %.0f]\n", n[PROFILE_INUSE_OBJECTS],
+		n[PROFILE_INUSE_SPACE], n[PROFILE_ALLOC_OBJECTS], n[PROFILE_ALLOC_SPACE]);
+}
+
+static void put_stacks(const struct profile *p, FILE *out)
+{
+	double total[PROFILE_TYPES] = { 0 };
+
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			total[t] += p->stacks[i].sampled[t];
+	}
+	fprintf(out, "heap_v2/%" PRIu64 "\n", p->period);
+	put_counts(total, out);
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		const struct profile_stack *s = &p->stacks[i];
+
+		putc('@', out);
+		for (uint32_t j = 0; j < s->depth; j++)
+			fprintf(out, " 0x%" PRIx64, p->addresses[p->frames[s->first + j]].pc);
+		putc('\n', out);
+		put_counts(s->sampled, out);
+	}
+}
+
+static void put_fact(const char *key, const char *text, FILE *out)
+{
+	if (!text)
+		return;
+	fprintf(out, "# %s ", key);
+	for (const char *at = text; *at; at++) {
+		if ((unsigned char)*at < 0x20 || *at == 0x7f || *at == '\\')
+			fprintf(out, "\\x%02x", (unsigned char)*at);
+		else
+			putc(*at, out);
+	}
+	putc('\n', out);
+}
+
+static void put_number(const char *key, int64_t n, FILE *out)
+{
+	if (n)
+		fprintf(out, "# %s %" PRId64 "\n", key, n);
+}
+
+static void put_mappings(const struct profile *p, FILE *out)
+{
+	fputs("\nMAPPED_LIBRARIES:\n", out);
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+
+		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 %s%s\n", m->start,
+			m->end, m->offset, m->path, m->deleted ? " (deleted)" : "");
+	}
+	put_number("pid", p->facts.pid, out);
+	put_fact("comm", p->facts.comm, out);
+	put_fact("host", p->facts.host, out);
+	put_fact("version", p->facts.version, out);
+	put_number("time_ns", p->facts.time_ns, out);
+	put_number("duration_ns", p->facts.duration_ns, out);
+	for (size_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+
+		if (m->build_id)
+			fprintf(out, "# build-id %" PRIx64 "-%" PRIx64 " %s\n", m->start, m->end,
+				m->build_id);
+	}
+}
+
+int format_raw_profile(const struct profile *profile, const struct profile_format_options *options,
+		       FILE *out, struct err *err)
+{
+	(void)options;
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		for (int t = 0; t < PROFILE_TYPES; t++) {
+			if (profile->stacks[i].sampled[t] < 0)
+				return err_set(
+					err, ERR_FAILED,
+					"raw cannot hold a difference: it has no counts below 0");
+		}
+	}
+	if (put_symbols(profile, out, err))
+		return -1;
+	put_stacks(profile, out);
+	put_mappings(profile, out);
+	return 0;
+}

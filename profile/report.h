@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Reports to be read: tables of functions, and who called whom. */
+#ifndef PROFILE_REPORT_H
+#define PROFILE_REPORT_H
+
+#include "profile/profile.h"
+#include "profile/table.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum profile_unit {
+	PROFILE_UNIT_AUTO, /* each number in the one that suits it */
+	PROFILE_UNIT_B,
+	PROFILE_UNIT_KB, /* powers of 1024 */
+	PROFILE_UNIT_MB,
+	PROFILE_UNIT_GB,
+};
+
+struct profile_report_options {
+	enum profile_type type;
+	enum profile_unit unit; /* of bytes */
+	bool by_cum;		/* in the order of cum, not of flat */
+	size_t node_count;	/* rows; 0: all */
+	double edge_fraction;	/* of a tree: no call whose part of the total is less */
+	double total;		/* of the profile before anything was filtered out of it */
+	const char *column;	/* what the last column holds: "function", "line" */
+	bool has_thread;	/* it is of one thread */
+	uint64_t thread;
+};
+
+/* "inuse_space" and its like. Static storage. */
+const char *profile_type_name(enum profile_type type);
+
+/* The number of rows, from the first of a sorted table, that the options leave. */
+size_t profile_report_rows(const struct profile_table *table,
+			   const struct profile_report_options *options);
+
+/*
+ * Write a table, or each function between its callers and its callees; with
+ * `peek`, those alone whose name matches the expression. The table is sorted,
+ * and has edges where it is to be a tree. Names are made safe to print.
+ * ERR_OUTPUT: `out` cannot be written; ERR_FAILED: no memory; ERR_USAGE: `peek` is wrong;
+ * ERR_FAILED: it matches nothing.
+ */
+int profile_report_text(const struct profile *profile, const struct profile_table *table,
+			const struct profile_report_options *options, FILE *out, struct err *err)
+	__must_check;
+int profile_report_tree(const struct profile *profile, const struct profile_table *table,
+			const struct profile_report_options *options, const char *peek, FILE *out,
+			struct err *err) __must_check;
+
+/* To the byte what jeprof(1) writes with --text, and --show_bytes for PROFILE_UNIT_B. */
+int profile_report_jeprof(const struct profile *profile, const struct profile_table *table,
+			  const struct profile_report_options *options, FILE *out, struct err *err)
+	__must_check;
+
+#endif

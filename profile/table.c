@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/table.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "profile/symbols.h"
+#include "profile/walk.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct building {
+	struct profile_table *table;
+	const struct profile_stack *stack;
+	enum profile_type type;
+	uint32_t *row;	/* of each function: its place in table->rows + 1, 0 if none */
+	uint32_t *seen; /* of each row: the last stack that counted for it + 1 */
+	size_t rows_room, seen_room;
+	uint32_t round; /* the number of the stack + 1 */
+};
+
+static void close_building(struct building *b)
+{
+	free(b->row);
+	free(b->seen);
+}
+
+void profile_table_fini(struct profile_table *table)
+{
+	free(table->rows);
+	*table = (struct profile_table){ 0 };
+}
+
+static struct profile_row *row_of(struct building *b, uint32_t function)
+{
+	struct profile_table *g = b->table;
+
+	if (!b->row[function]) {
+		if (!vec_grow(g->rows, b->rows_room, g->n_rows) ||
+		    !vec_grow(b->seen, b->seen_room, g->n_rows))
+			return NULL;
+		g->rows[g->n_rows] = (struct profile_row){ .function = function };
+		b->seen[g->n_rows] = 0;
+		b->row[function] = (uint32_t)++g->n_rows;
+	}
+	return &g->rows[b->row[function] - 1];
+}
+
+static bool add_row(struct building *b, uint32_t function, bool innermost)
+{
+	struct profile_row *row = row_of(b, function);
+	uint32_t *seen;
+
+	if (!row)
+		return false;
+	seen = &b->seen[row - b->table->rows];
+	if (innermost) {
+		row->flat += b->stack->value[b->type];
+		row->flat_variance += b->stack->variance[b->type];
+	}
+	if (*seen != b->round) {
+		row->cum += b->stack->value[b->type];
+		row->cum_variance += b->stack->variance[b->type];
+		*seen = b->round;
+	}
+	return true;
+}
+
+static bool add_stack(struct building *b, const struct profile_line *lines, size_t n)
+{
+	if (n) {
+		b->table->total += b->stack->value[b->type];
+		b->table->variance += b->stack->variance[b->type];
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!add_row(b, lines[i].function, i == 0))
+			return false;
+	}
+	return true;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "no memory for the report");
+}
+
+int profile_table_init(struct profile_table *out, const struct profile *profile,
+		       enum profile_type type, bool keep_allocator, struct err *err)
+{
+	_cleanup_(profile_table_fini) struct profile_table got = { 0 };
+	_cleanup_(close_building) struct building b = { .table = &got, .type = type };
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+
+	b.row = calloc(profile->symbols->n_functions + 1, sizeof(*b.row));
+	if (!b.row || !lines)
+		return no_memory(err);
+	for (size_t i = 0; i < profile->n_stacks; i++) {
+		size_t n;
+
+		b.stack = &profile->stacks[i];
+		b.round = (uint32_t)i + 1;
+		n = profile_stack_lines(profile, b.stack, keep_allocator, lines, PROFILE_DEPTH_MAX);
+		if (!add_stack(&b, lines, n))
+			return no_memory(err);
+	}
+	*out = got;
+	got = (struct profile_table){ 0 };
+	return 0;
+}
+
+/* --- sorting --- */
+
+struct order {
+	const struct profile_symbols *symbols;
+	bool by_cum;
+};
+
+static int by_value(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int by_name(const struct order *o, uint32_t a, uint32_t b)
+{
+	return strcmp(o->symbols->functions[a].name, o->symbols->functions[b].name);
+}
+
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+	const struct profile_row *x = a, *y = b;
+	const struct order *o = ctx;
+	int c = o->by_cum ? by_value(x->cum, y->cum) : by_value(x->flat, y->flat);
+
+	return c ? c : by_name(o, x->function, y->function);
+}
+
+void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
+			bool by_cum)
+{
+	struct order o = { symbols, by_cum };
+
+	qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
+}
+
+void profile_table_trim(struct profile_table *table, double fraction)
+{
+	double least = fraction * fabs(table->total);
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const struct profile_row *row = &table->rows[i];
+
+		if (fabs(row->cum) >= least && (row->flat != 0 || row->cum != 0))
+			table->rows[n++] = table->rows[i];
+	}
+	table->n_rows = n;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What each function allocated itself, and with all that it called: the rows of a report. */
+#ifndef PROFILE_TABLE_H
+#define PROFILE_TABLE_H
+
+#include "profile/profile.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A function. A stack counts once for each that is in it, however often it is. */
+struct profile_row {
+	uint32_t function;		    /* index of profile_symbols.functions */
+	double flat, cum;		    /* as the innermost call; anywhere in the stack */
+	double flat_variance, cum_variance; /* by sampling: standard errors are their roots */
+};
+
+struct profile_table {
+	struct profile_row *rows; /* of every function that some stack has */
+	size_t n_rows;
+	double total, variance; /* of all stacks with a call left: what flat adds up to */
+};
+
+/*
+ * Needs profile->symbols. ERR_FAILED: no memory. The caller ends it with profile_table_fini().
+ */
+int profile_table_init(struct profile_table *out, const struct profile *profile,
+		       enum profile_type type, bool keep_allocator, struct err *err) __must_check;
+void profile_table_fini(struct profile_table *table);
+
+/* The largest first, and by name what is equal. */
+void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
+			bool by_cum);
+
+/*
+ * Take the functions out whose cum is less than this part of the total, and
+ * those of a difference that are the same in both; the order stays.
+ */
+void profile_table_trim(struct profile_table *table, double fraction);
+
+#endif

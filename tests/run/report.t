@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report and convert: to the byte what jeprof makes of programs with symbols, and right where
+# jeprof is not, on profiles that real processes wrote of themselves.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+patient=()
+g++ -std=c++17 -O1 -g -pthread -o "$T/forest" tests/target/forest.cc -ljemalloc || bail_out 'cannot build forest'
+MALLOC_CONF=prof:true,lg_prof_sample:11,prof_accum:true "$T/forest" "$T/base.heap" "$T/end.heap" ||
+	bail_out 'forest wrote no profiles'
+
+# jeprof_text OPTIONS...: of the program's own work alone. addr2line(1) finds other source files for
+# pieces of the C library than they are from.
+without=(--exclude='^__libc_start|^_start|^start_thread|^clone')
+jeprof_text()
+{
+	jeprof --text --focus='^walk$' "${without[@]}" "$@" "$T/forest" "$T/end.heap" 2>"$T/jeprof.err" >"$T/jeprof.out"
+}
+
+# Rows with the same number may be in any order: jeprof adds up in a new one each time.
+# Nor is "sum%" then the same.
+rows()
+{
+	sed -E 's/^( *[^ ]+ +[^ ]+) +[^ ]+/\1/' "$1" | sort
+}
+
+# same NAME OPTIONS...: both print the same
+same()
+{
+	local name=$1
+
+	shift
+	jeprof_text "$@"
+	run_ctl report -f jeprof --focus='^walk$' "${without[@]}" "$@" "$T/end.heap"
+	ok "$name: a table" test "$(wc -l <"$T/jeprof.out")" -gt 1
+	is "$(rows "$T/out")" "$(rows "$T/jeprof.out")" "$name: to the byte as jeprof"
+}
+
+# --- as jeprof ---
+same 'functions'
+like "$out" 'oak::grow@' 'functions: overloads are told apart'
+like "$out" ' \(inline\)' 'functions: inlined calls are shown'
+same 'lines' --lines
+same 'files' --files
+same 'addresses' --addresses
+same 'inuse_objects' --inuse_objects
+same 'alloc_space' --alloc_space --lines
+same 'alloc_objects' --alloc_objects
+same 'bytes' --show_bytes
+same 'cum' --cum
+same 'base' --base="$T/base.heap"
+same 'base, objects' --base="$T/base.heap" --inuse_objects --cum
+same 'base, drop_negative' --base="$T/base.heap" --drop_negative
+same 'ignore' --ignore='oak::'
+same 'ignore a line' --ignore='forest.cc:4[0-9]$'
+without=()
+same 'exclude' --exclude='^many|grow'
+same 'retain' --retain='oak|walk'
+threads=$(sed -nE '2,/^@/s/^ *t([0-9]+):.*/\1/p' "$T/end.heap")
+ok 'threads: two' test "$(wc -w <<<"$threads")" -eq 2
+for thread in $threads; do
+	same "thread $thread" --thread="$thread"
+done
+run_ctl report -f jeprof "$T/base.heap" "$T/end.heap"
+jeprof --text "$T/forest" "$T/base.heap" "$T/end.heap" 2>/dev/null >"$T/jeprof.out"
+is "$(sed 1q "$T/out")" "$(sed 1q "$T/jeprof.out")" 'two files: the total is their sum'
+
+# --- our own table ---
+ctl_ok 'text' report "$T/end.heap"
+like "$(sed -n 1p "$T/out")" '^inuse_space.*: [0-9.]+[KM] ±[0-9.]+[KM] in [0-9]+ stacks' 'text: what it is of'
+like "$out" ' oak::grow\(double\)' 'text: overloads with their arguments'
+unlike "$out" '\+0x.*libjemalloc' 'text: no calls within the allocator'
+ctl_ok 'text, of few rows' report "$T/end.heap" -n 3
+is "$(wc -l <"$T/out")" 6 'text, of few rows: three, and three lines above'
+ctl_ok 'keep-allocator' report "$T/end.heap" -n 0 --keep-allocator
+like "$out" ' calloc' 'keep-allocator: calloc is shown'
+ctl_ok 'hide' report "$T/end.heap" -n 0 --hide '^keep'
+unlike "$out" ' keep\(' 'hide: an inlined call is hidden'
+like "$out" ' oak::grow\(int\)' 'hide: and what it was inlined into stays'
+ctl_ok 'show' report "$T/end.heap" -n 0 --show '^main$'
+is "$(wc -l <"$T/out")" 3 'show: one function'
+ctl_ok 'unit' report "$T/end.heap" --unit KB
+like "$out" '[0-9.]+KB ±' 'unit: KB'
+ctl_ok 'json' report "$T/end.heap" --json -n 0
+ok 'json: flat adds up' jq -e '([.rows[].flat] | add) as $sum | ($sum - .shown) | fabs < 0.01' "$T/out"
+ok 'json: errors' jq -e '[.rows[] | select(.flat > 0) | .flat_error > 0] | all' "$T/out"
+ctl_ok 'tree' report "$T/end.heap" --tree -n 5
+like "$out" '<- walk\(unsigned int\)' 'tree: callers'
+ctl_ok 'peek' report "$T/end.heap" --peek '^elm::twice'
+like "$out" '<- walk' 'peek: the caller'
+like "$out" '-> elm::help' 'peek: a callee'
+is "$(grep -c '^ *[0-9].*%.*  elm::twice' "$T/out")" 1 'peek: that function alone'
+
+# --- raw ---
+ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"
+jeprof_text
+jeprof --text --focus='^walk$' "$T/end.raw" 2>/dev/null >"$T/raw.out"
+is "$(sed 1q "$T/raw.out")" "$(sed 1q "$T/jeprof.out")" 'raw: jeprof reads it without the program, and has the same total'
+mv "$T/forest" "$T/gone"
+for grain in --functions --lines --addresses; do
+	run_ctl report "$T/end.raw" "$grain" -n 0
+	cp "$T/out" "$T/raw.out"
+	mv "$T/gone" "$T/forest"
+	run_ctl report "$T/end.heap" "$grain" -n 0
+	mv "$T/forest" "$T/gone"
+	is "$(<"$T/raw.out")" "$out" "raw: the same report without the program, $grain"
+done
+mv "$T/gone" "$T/forest"
+ctl_fails 1 'difference' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
+
+# --- another run of the same program ---
+MALLOC_CONF=prof:true,lg_prof_sample:11,prof_accum:true "$T/forest" "$T/base2.heap" "$T/end2.heap"
+ctl_ok 'another run' report --base "$T/base2.heap" "$T/end2.heap" --json -n 0
+same_run=$(json '.rows | map(select(.name | startswith("oak::"))) | length')
+ctl_ok 'the base of another run' report --base "$T/base.heap" "$T/end2.heap" --json -n 0
+is "$(json '.rows | map(select(.name | startswith("oak::"))) | length')" "$same_run" 'the base of another run: its addresses are moved'
+
+# --- stripped: jeprof makes names up ---
+MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:12 start_redis
+load_redis 5000
+snapshot "$pid"
+ctl_ok 'a dump of redis' dump "$pid" -o "$T/redis.heap"
+assert_untouched "$pid" 'redis is untouched'
+stop_target "$pid"
+jeprof --text "$(command -v redis-server)" "$T/redis.heap" 2>/dev/null >"$T/jeprof.out"
+ctl_ok 'stripped' report "$T/redis.heap" -n 0
+# jeprof names whatever symbol comes before, though it ended long ago.
+like "$(<"$T/jeprof.out")" 'std::__throw_ios_failure' 'stripped: jeprof says that an exception was thrown'
+unlike "$out" '__throw_ios_failure' 'stripped: we do not'
+like "$out" '\[libstdc\+\+\.so[^ ]*\+0x[0-9a-f]+\]' 'stripped: what has no name is said to have none'
+like "$out" ' zmalloc$|^.* zmalloc'$'\n' 'stripped: what has one is named'
+
+# --- bad input ---
+head -c $(($(grep -b '^@' "$T/end.heap" | sed -n '5s/:.*//p') + 25)) "$T/end.heap" >"$T/cut.heap"
+ctl_fails 1 'cut.heap: line [0-9]+, byte [0-9]+' 'cut short' report "$T/cut.heap"
+sed '/^MAPPED/,$d' "$T/end.heap" >"$T/unmapped.heap"
+ctl_ok 'without MAPPED_LIBRARIES' report "$T/unmapped.heap"
+like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: said so'
+: >"$T/empty.heap"
+ctl_fails 1 'empty.heap: it is empty' 'empty' report "$T/empty.heap"
+ctl_fails 1 'line 1.*not a heap profile' 'binary' report "$T/forest"
+ctl_fails 1 'cannot open' 'no such file' report "$T/none.heap"
+ctl_fails 1 'cannot read' 'a folder' report "$T"
+ctl_fails 1 'of another program: .*redis.*, not .*forest' 'two programs' report "$T/end.heap" "$T/redis.heap"
+ctl_fails 1 'of another program' 'the base of another program' report --base "$T/redis.heap" "$T/end.heap"
+ctl_fails 1 'no thread 77' 'no such thread' report --thread 77 "$T/end.heap"
+ctl_fails 2 'at character 1' 'a wrong expression' report --focus '(' "$T/end.heap"
+ctl_fails 2 'exclude each other' 'two counts' report --inuse_space --alloc_space "$T/end.heap"
+ctl_fails 2 'no format' 'an unknown format' report -f nonsense "$T/end.heap"
+ctl_fails 2 'a part of 1' 'a wrong part' report --nodefraction 2 "$T/end.heap"
+ctl_fails 2 'tell a format' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
+ctl_fails 10 'exists' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
+ctl_ok 'unless asked to' convert --force "$T/end.heap" "$T/end.raw"
+grep -v '^ *t[*0-9]*:.*\[[1-9]' "$T/redis.heap" >"$T/plain.heap"
+ctl_fails 1 'prof_accum' 'alloc counts that are not there' report --alloc_space "$T/redis.heap"
+
+done_testing
