@@ -68,7 +68,11 @@ void watch_stack_begin(struct watch_stacks *s, struct watch_whos *whos,
 	peek_init(&w.code, pid);
 	memcpy(source.regs, begin->regs, sizeof(source.regs));
 	/* Where it ends before its time, what was found until then is true. */
-	(void)unwind_walk(&source, add_frame, out);
+	if (unwind_walk(&source, add_frame, out) < 0 && out->n &&
+	    !images_find(&who->images, out->addrs[out->n - 1]) && watch_who_refresh(who)) {
+		out->n = 0; /* it has loaded a library since */
+		(void)unwind_walk(&source, add_frame, out);
+	}
 }
 
 static const struct watch_stack *find_stack(const struct watch_stacks *s,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -78,6 +79,14 @@ static bool is_same(const struct proc *p, uint64_t began_ns)
 	return p->start_time <= began + 1 && began <= p->start_time + 1;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
 static int read_images(struct watch_who *who, const struct proc *p)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
@@ -87,6 +96,7 @@ static int read_images(struct watch_who *who, const struct proc *p)
 	if (maps_read(&maps, p->mm_pid, &ignored) ||
 	    images_read(&images, p->mm_pid, &maps, &ignored))
 		return -1;
+	who->read_ns = now_ns();
 	forget_places(who);
 	images_fini(&who->images);
 	who->images = images;
@@ -113,6 +123,17 @@ static int look(struct watch_who *who, pid_t pid, uint64_t began_ns)
 	who->pid = pid;
 	who->began_ns = began_ns;
 	return 0;
+}
+
+bool watch_who_refresh(struct watch_who *who)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err ignored = ERR_INIT;
+
+	if (now_ns() < who->read_ns + NS_PER_S || proc_open(&p, who->pid, &ignored) ||
+	    !is_same(&p, who->began_ns))
+		return false;
+	return read_images(who, &p) == 0;
 }
 
 struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns)

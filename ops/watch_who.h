@@ -28,7 +28,8 @@ struct watch_place {
 struct watch_who {
 	pid_t pid; /* 0: a free place */
 	uint64_t began_ns;
-	uint64_t used; /* when it was asked for last, counted */
+	uint64_t used;	  /* when it was asked for last, counted */
+	uint64_t read_ns; /* when its images were read, CLOCK_BOOTTIME */
 	struct images images;
 	char cgroup[512];
 	char container[64];
@@ -47,6 +48,12 @@ struct watch_whos {
  * and has ended. Valid until the next call.
  */
 struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns);
+
+/*
+ * An address lies in none of its images: read them again, unless that was done
+ * a moment ago. True if they were.
+ */
+bool watch_who_refresh(struct watch_who *who);
 
 /* Name `n` addresses, the first one where it is and the others where they return to. */
 void watch_who_name(struct watch_who *who, struct watch_frame *frames, size_t n);

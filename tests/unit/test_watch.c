@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What is made of a record of the kernel's: kind, file, result. */
+#include "ops/watch_event.h"
+#include "ops/watch_kind.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NAME_ADDR 0x7f0000001000
+#define OTHER_ADDR 0x7f0000002000
+
+static struct watch_dump dump;
+static struct watch_stacks stacks;
+static struct watch_texts texts;
+static struct ops_watch_event event;
+
+static void set_name(const char *name)
+{
+	strcpy(dump.name, name);
+	dump.name_len = (__u32)strlen(name) + 1;
+}
+
+/* A good manual dump of a jemalloc of today: prof_dump(tsd, true, name, false). */
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&dump, 0, sizeof(dump));
+	dump = (struct watch_dump){ .flags = WATCH_RETURNED,
+				    .pid = 42,
+				    .tid = 43,
+				    .cookie = 4 | WATCH_THIRD,
+				    .began_ns = 5000000,
+				    .ended_ns = 7500000,
+				    .process_began_ns = 1000000,
+				    .args = { 1, 1, NAME_ADDR, 0 },
+				    .opened = NAME_ADDR,
+				    .bytes = 1234,
+				    .fd = WATCH_FD_CLOSED,
+				    .comm = "redis-server" };
+	set_name("/tmp/a.heap");
+	return 0;
+}
+
+static void make(void)
+{
+	watch_event_make(&dump, NULL, &stacks, &texts, &event);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_int_equal(watch_kind_by_name("jeprof.42.0.m0.heap"), WATCH_MANUAL);
+	assert_int_equal(watch_kind_by_name("/a.b/jeprof.42.17.i3.heap"), WATCH_INTERVAL);
+	assert_int_equal(watch_kind_by_name("x.1.2.u12.heap"), WATCH_GDUMP);
+	assert_int_equal(watch_kind_by_name("x.1.2.f.heap"), WATCH_FINAL);
+	assert_int_equal(watch_kind_by_name("/tmp/.1.2.f.heap"), WATCH_FINAL);
+	assert_int_equal(watch_kind_by_name("x.1.2.f3.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("x.1.2.i.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("x.1.i3.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("x.1.b.i3.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("x.1.2.k3.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("x.1.2.i3.hea"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name(".heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name("f.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name(""), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_by_name(NULL), WATCH_KIND_UNKNOWN);
+}
+
+/* A name is the user's to choose: who is told of errors asked for the dump. */
+static void test_arguments(void **state)
+{
+	(void)state;
+	set_name("/tmp/x.1.2.i3.heap");
+	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_MANUAL);
+	dump.args[1] = 0xabcd00; /* false, and what else is in its register */
+	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_INTERVAL);
+	dump.args[3] = 1;
+	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_FINAL);
+	dump.args[3] = 0;
+	assert_int_equal(watch_kind_of(&dump, "/tmp/a.heap"), WATCH_KIND_UNKNOWN);
+	assert_int_equal(watch_kind_of(&dump, "x.1.2.m3.heap"), WATCH_KIND_UNKNOWN);
+}
+
+static void test_second_argument(void **state)
+{
+	(void)state;
+	dump.cookie = 4 | WATCH_SECOND;
+	dump.args[0] = 1;
+	dump.args[1] = NAME_ADDR;
+	dump.args[2] = 0;
+	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_MANUAL);
+	assert_true(watch_is_confirmed(&dump));
+	dump.args[0] = 0;
+	dump.args[2] = 1;
+	assert_int_equal(watch_kind_of(&dump, dump.name), WATCH_FINAL);
+}
+
+/* Where the compiler may have dropped an argument, what is opened tells which is the name. */
+static void test_unknown_convention(void **state)
+{
+	(void)state;
+	dump.cookie = 4;
+	assert_int_equal(watch_convention_of(&dump), WATCH_THIRD);
+	assert_true(watch_is_confirmed(&dump));
+	dump.args[1] = NAME_ADDR;
+	dump.args[2] = 0;
+	assert_int_equal(watch_convention_of(&dump), WATCH_SECOND);
+	dump.args[1] = OTHER_ADDR;
+	assert_int_equal(watch_convention_of(&dump), WATCH_UNKNOWN);
+	assert_false(watch_is_confirmed(&dump));
+	assert_int_equal(watch_kind_of(&dump, "x.1.2.i3.heap"), WATCH_INTERVAL);
+}
+
+static void test_good(void **state)
+{
+	(void)state;
+	make();
+	assert_int_equal(event.kind, WATCH_MANUAL);
+	assert_string_equal(event.file, "/tmp/a.heap");
+	assert_true(event.file_confirmed && event.ok && event.has_bytes && event.probed);
+	assert_false(event.by_us);
+	assert_null(event.error);
+	assert_null(event.host_file);
+	assert_int_equal(event.bytes, 1234);
+	assert_int_equal(event.duration_us, 2500);
+	assert_int_equal(event.since_start_us, 4000);
+	assert_int_equal(event.pid, 42);
+	assert_int_equal(event.tid, 43);
+	assert_string_equal(event.comm, "redis-server");
+}
+
+static void test_failed(void **state)
+{
+	(void)state;
+	dump.ret = 0xff01; /* a bool in the lowest byte */
+	make();
+	assert_false(event.ok);
+	assert_non_null(event.error);
+	dump.open_error = ENOENT;
+	make();
+	assert_string_equal(event.error, strerror(ENOENT));
+	assert_false(event.has_bytes);
+	dump.open_error = 0;
+	dump.ret = 0xff00;
+	make();
+	assert_true(event.ok);
+	dump.flags = WATCH_DIED;
+	make();
+	assert_false(event.ok);
+}
+
+static void test_unconfirmed(void **state)
+{
+	(void)state;
+	dump.opened = OTHER_ADDR;
+	make();
+	assert_false(event.file_confirmed);
+	dump.name_len = 0;
+	make();
+	assert_null(event.file);
+}
+
+static void test_own(void **state)
+{
+	(void)state;
+	set_name("/proc/thread-self/fd/3");
+	dump.flags |= WATCH_MEMORY;
+	strcpy(dump.leaf, "memfd:jeprof-ctl:/root/a b.heap");
+	make();
+	assert_true(event.by_us);
+	assert_string_equal(event.file, "/root/a b.heap");
+	strcpy(dump.leaf, "memfd:jeprof-ctl");
+	make();
+	assert_true(event.by_us);
+	assert_null(event.file);
+	strcpy(dump.leaf, "memfd:jeprof-ctlx:/a");
+	make();
+	assert_false(event.by_us);
+	/* A file of that name in a folder is none of ours. */
+	strcpy(dump.leaf, "memfd:jeprof-ctl:/a");
+	dump.flags &= ~(__u32)WATCH_MEMORY;
+	make();
+	assert_false(event.by_us);
+	assert_string_equal(event.file, "/proc/thread-self/fd/3");
+}
+
+static void set_cwd(const char *components, size_t len, unsigned int n)
+{
+	memcpy(dump.cwd, components, len);
+	dump.cwd_len = (__u32)len;
+	dump.n_cwd = n;
+	dump.flags |= WATCH_CWD_WHOLE;
+}
+
+static void test_relative(void **state)
+{
+	static const char inner_first[] = "data\0redis\0var";
+	char buf[256], tiny[8];
+
+	(void)state;
+	set_name("a.heap");
+	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "a.heap");
+	set_cwd("", 0, 0);
+	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "/a.heap");
+	set_cwd(inner_first, sizeof(inner_first), 3);
+	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "/var/redis/data/a.heap");
+	assert_string_equal(watch_event_file(&dump, tiny, sizeof(tiny)), "a.heap");
+	dump.flags &= ~(__u32)WATCH_CWD_WHOLE;
+	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "a.heap");
+	/* More than is there counts for nothing. */
+	set_cwd(inner_first, sizeof(inner_first), 1000);
+	assert_string_equal(watch_event_file(&dump, buf, sizeof(buf)), "/var/redis/data/a.heap");
+}
+
+static void test_candidates(void **state)
+{
+	(void)state;
+	dump.cookie = 0;
+	assert_true(watch_event_is_dump(&dump));
+	dump.open_error = EACCES;
+	assert_true(watch_event_is_dump(&dump)); /* by its name */
+	set_name("/var/run/daemon.pid");
+	assert_false(watch_event_is_dump(&dump));
+	set_name(".heap");
+	assert_true(watch_event_is_dump(&dump));
+	set_name("x");
+	assert_false(watch_event_is_dump(&dump));
+	dump.name_len = 0;
+	assert_false(watch_event_is_dump(&dump));
+	dump.flags |= WATCH_BY_CREAT;
+	assert_true(watch_event_is_dump(&dump));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_names, set_up),
+		cmocka_unit_test_setup(test_arguments, set_up),
+		cmocka_unit_test_setup(test_second_argument, set_up),
+		cmocka_unit_test_setup(test_unknown_convention, set_up),
+		cmocka_unit_test_setup(test_good, set_up),
+		cmocka_unit_test_setup(test_failed, set_up),
+		cmocka_unit_test_setup(test_unconfirmed, set_up),
+		cmocka_unit_test_setup(test_own, set_up),
+		cmocka_unit_test_setup(test_relative, set_up),
+		cmocka_unit_test_setup(test_candidates, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
