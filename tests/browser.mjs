@@ -77,8 +77,7 @@ export class Page {
 		page.connection.heard = (message) => page.hear(message);
 		page.complaints = [];
 		page.requests = [];
-		const { targetInfos } = await page.connection.send('Target.getTargets');
-		const { targetId } = targetInfos.find((target) => target.type === 'page');
+		const { targetId } = await page.connection.send('Target.createTarget', { url: 'about:blank' });
 		const { sessionId } = await page.connection.send('Target.attachToTarget', {
 			targetId,
 			flatten: true,
@@ -112,14 +111,22 @@ export class Page {
 			);
 	}
 
-	/** Go there; when it returns, it is drawn. */
-	async load(url) {
+	async loadBy(method, params) {
 		const loaded = new Promise((resolve) => {
 			this.loaded = resolve;
 		});
-		await this.send('Page.navigate', { url });
+		await this.send(method, params);
 		await loaded;
 		await this.settle();
+	}
+
+	/** Go there; when it returns, it is drawn. */
+	load(url) {
+		return this.loadBy('Page.navigate', { url });
+	}
+
+	reload() {
+		return this.loadBy('Page.reload', {});
 	}
 
 	prefer(dark) {

@@ -139,11 +139,7 @@ async function switches() {
 	await page.clickOn('#theme');
 	seen.themes.push(await background());
 	await page.prefer(true);
-	await page.send('Page.reload');
-	await new Promise((resolve) => {
-		page.loaded = resolve;
-	});
-	await page.settle();
+	await page.reload();
 	seen.themes.push(await background());
 }
 

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report -f html: the page in a browser, of a real process, of a difference, of hostile names,
+# and of 20,000 stacks. tests/page.mjs says what it saw.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# KEEP=FOLDER keeps the pictures of the pages.
+pictures=${KEEP:-}
+export T
+
+# visit PAGE EXPRESSION: fills $T/out with what page.mjs saw
+visit()
+{
+	if timeout -k 5 300 node tests/page.mjs "$1" "$2" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err"; then
+		result 0 "${1##*/}: visited"
+	else
+		result 1 "${1##*/}: visited" || diag "$(<"$T/err")"
+	fi
+	is "$(json '.complaints | join("\n")')" '' "${1##*/}: the browser has nothing to complain of"
+	is "$(json '.requests | join(" ")')" '' "${1##*/}: nothing is fetched"
+	is "$(json .images)" 0 "${1##*/}: no image"
+}
+
+# made NAME ARGUMENTS...: the page $T/NAME.html of what made-profile prints
+made()
+{
+	local name=$1
+
+	shift
+	tests/made-profile "$@" >"$T/$name.heap"
+	ctl_ok "report -f html of $name.heap" report "$T/$name.heap" -f html -o "$T/$name.html"
+}
+
+# The sum of a folded report: bytes.
+folded_sum()
+{
+	"$CTL" report "$@" -f folded | awk '{ sum += $NF } END { printf "%.0f\n", sum }'
+}
+
+# shown_bytes TEXT: the exact number in "1.2 MiB ±3 KiB (1,234,567 bytes)bytes in use"
+shown_bytes()
+{
+	sed -E 's/.*\((\+|−)?([0-9,]+) (bytes|objects)\).*/\1\2/; s/,//g; s/^\+//; s/−/-/' <<<"$1"
+}
+
+# near A B NAME: equal but for the rounding of the last byte
+near()
+{
+	ok "$3" awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a - b <= 1 && b - a <= 1) }'
+}
+
+# --- a real process ---
+MALLOC_CONF=prof:true,lg_prof_sample:10 start_redis
+load_redis 5000
+snapshot "$pid"
+ctl_ok 'dump' dump "$pid" -o "$T/first.heap"
+assert_untouched "$pid"
+load_redis 5000
+ctl_ok 'dump again' dump "$pid" -o "$T/second.heap"
+stop_target "$pid"
+
+ctl_ok 'report -f html' report "$T/first.heap" -f html -o "$T/first.html"
+visit "$T/first.html" 'redis|[a-z]'
+near "$(shown_bytes "$(json .total)")" "$(folded_sum "$T/first.heap")" 'the total is that of the other reports'
+is "$(json '.types | join(" ")')" 'inuse_space inuse_objects' 'bytes and objects'
+like "$(json .facts)" 'Samplingone sample in 1\.0 KiB' 'the sampling rate'
+like "$(json .total)" '±[0-9]' 'the sampling error of the total'
+like "$(json .legend)" 'redis-(server|check-rdb)' 'the modules'
+ok 'it draws' jq -e '.drawn.colours > 10 and .drawn.most < 0.98' "$T/out"
+ok 'the map draws' jq -e '.map.colours > 10 and .map.most < 0.98' "$T/out"
+
+# --- what can be done with it ---
+made made 300 leaky_one
+visit "$T/made.html" '^leaky_one$'
+is "$(json '.clicked.path | length')" 2 'a click zooms'
+is "$(json '.clicked.path[1]')" main 'a click zooms to what is there'
+is "$(json '.whole | length')" 1 'Escape leads back'
+like "$(json .moved)" '^main' 'an arrow key selects'
+is "$(json '.entered | join(" ")')" 'all main' 'Enter zooms'
+is "$(json '.left | length')" 1 'Backspace leads back'
+is "$(json '.button | length')" 1 'a button leads back'
+total=$(shown_bytes "$(json .total)")
+share=$(awk -v t="$total" 'BEGIN { printf "%.2f%%", 100 * 1048576 / (1 - exp(-2)) / t }')
+like "$(json .matched)" "^matched 1\.2 MiB ±.*, ${share//./\\.}\$" 'a search shows what it matched'
+is "$(json '.none')" 'matched 0 bytes, 0.00%' 'a search for what is not there'
+like "$(json '.all')" ', 100\.0%$' 'a search for all counts nothing twice'
+is "$(json .wrong)" 'not a regular expression' 'what is no expression'
+is "$(json .inverted.pressed)" true 'inverted'
+is "$(json .inverted.matched)" "$(json .matched)" 'inverted: the same is matched'
+unlike "$(json .inverted.site)" '^main$' 'inverted: begins at an allocation site'
+is "$(json '.hidden | [.summary, .after, .box] | join(", ")')" \
+	'Modules (1 hidden), Modules, Modules (1 hidden)' 'a module is hidden, by key and by mouse'
+is "$(json .hidden.total)" "$(json .total)" 'hiding a module changes no total'
+is "$(json '.hidden.next == .hidden.module')" false 'a hidden module is not in the graph'
+like "$(json '.units[1]')" 'objects in use$' 'objects'
+is "$(json '.themes[0] == .themes[1]')" false 'dark by key'
+is "$(json '.themes[0] == .themes[2]')" true 'light by button'
+is "$(json '.themes[1] == .themes[3]')" true 'dark when the system is'
+is "$(json '[.first[6], .first[7]] | join(" ")')" "$(json '[.inverted.site, .first[7]] | join(" ")')" \
+	'the table begins with the largest allocation site'
+is "$(json '.second | .cells[6] as $name | .detail | startswith($name)')" true 'arrow keys move in the table'
+unlike "$(json .area)" '^all' 'and in the map'
+is "$(json '.byCum[6]')" main 'the table by cum'
+is "$(json '.byName[6] < .byNameDown[6]')" true 'the table by name, both ways'
+like "$(json .picked)" ', 100\.0%$' 'a row of the table is shown in the graph'
+is "$(json '.mapped | startswith("/usr/")')" true 'a click in the map leads into a module'
+is "$(json .unmapped)" '' 'and Escape out of it'
+is "$(json '.help[0], .help[2]' | paste -sd' ')" 'true false' 'the keys are shown, and go away'
+
+# --- a difference ---
+ctl_ok 'a difference' report --base "$T/second.heap" "$T/first.heap" -f html -o "$T/diff.html"
+visit "$T/diff.html" '.'
+like "$(json .title)" '^Difference' 'a difference: said so'
+like "$(json .legend)" 'less than before.*more' 'a difference: what the colours say'
+near "$(shown_bytes "$(json .total)")" "$(folded_sum --base "$T/second.heap" "$T/first.heap")" 'a difference: the total'
+like "$(json .total)" '^−' 'a difference: less'
+
+# --- hostile names ---
+evil=$'</script><img src=x onerror=alert(1)>\xe2\x80\xa8\xff\x1b[31m"\\'
+made hostile 50 "$evil" '<!-' __proto__
+visit "$T/hostile.html" '^__proto__$'
+like "$(json .matched)" '^matched 1\.2 MiB' 'hostile names: searched for'
+ok 'hostile names: stay text' grep -qF '\u003c/script>\u003cimg src=x onerror=alert(1)>' "$T/hostile.html"
+is "$(grep -c '</script>' "$T/hostile.html")" 2 'hostile names: end no script'
+is "$(LC_ALL=C tr -d '\n\t -~\200-\377' <"$T/hostile.html" | wc -c)" 0 'hostile names: no control characters'
+
+# --- many stacks ---
+made many 20000
+visit "$T/many.html" 'vector'
+diag "20,000 stacks: $(wc -c <"$T/many.html") bytes, $(json '.speed | tojson')"
+
+# --- nothing at all ---
+printf 'heap_v2/524288\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/empty.heap"
+"$CTL" report "$T/empty.heap" -f html -o "$T/empty.html"
+visit "$T/empty.html" ''
+like "$(json .total)" '^0 bytes' 'nothing at all: is said so'
+
+done_testing
