@@ -13,7 +13,7 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := base target injector bpf profile ops cli
-PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
+PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8 libarchive
 ARCH := $(shell uname -m)
 
 # `watch` needs all of these to be built; HAVE_BPF=0 does without it.

@@ -13,6 +13,7 @@ extern const struct command cmd_status;
 extern const struct command cmd_activate;
 extern const struct command cmd_deactivate;
 extern const struct command cmd_dump;
+extern const struct command cmd_bundle;
 extern const struct command cmd_record;
 extern const struct command cmd_undo;
 extern const struct command cmd_diff;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/bundle_file.h"
 #include "profile/combine.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #define READ_MIN (64u << 10)
+#define UNPACKED_MAX (UINT64_C(2) << 30) /* a small bundle may hold a large lie */
 
 static int read_fd(int fd, size_t room, char **bytes, size_t *len, struct err *err)
 {
@@ -19,7 +21,9 @@ static int read_fd(int fd, size_t room, char **bytes, size_t *len, struct err *e
 	size_t used = 0;
 	ssize_t n = 1;
 
-	while (buf && n) {
+	if (!buf)
+		return err_set(err, ERR_FAILED, "there is no memory for all of it");
+	while (n) {
 		if (used == room) {
 			char *bigger = room < PROFILE_FILE_MAX ? realloc(buf, 2 * room) : NULL;
 
@@ -33,7 +37,7 @@ static int read_fd(int fd, size_t room, char **bytes, size_t *len, struct err *e
 			return err_sys(err, ERR_FAILED, errno, "cannot read it");
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (!buf || n)
+	if (n)
 		return err_set(err, ERR_FAILED, "there is no memory for all of it");
 	*bytes = take_ptr(buf);
 	*len = used;
@@ -59,6 +63,21 @@ static int read_path(const char *path, char **bytes, size_t *len, struct err *er
 	return read_fd(fd, room, bytes, len, err);
 }
 
+/* Of a bundle, the profile that brings its names along. */
+static int unpack(char **bytes, size_t *len, struct err *err)
+{
+	static const char *const wanted[] = { "profile.raw", "profile.heap", NULL };
+	char *content;
+
+	if (!bundle_is(*bytes, *len))
+		return 0;
+	if (bundle_find(*bytes, *len, wanted, UNPACKED_MAX, &content, len, err))
+		return -1;
+	free(*bytes);
+	*bytes = content;
+	return 0;
+}
+
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
 		      struct err *err)
 {
@@ -66,7 +85,8 @@ int profile_file_read(const char *path, const struct profile_options *options, s
 	char safe[512];
 	size_t len = 0;
 
-	if (read_path(path, &bytes, &len, err) || profile_parse(out, bytes, len, options, err))
+	if (read_path(path, &bytes, &len, err) || unpack(&bytes, &len, err) ||
+	    profile_parse(out, bytes, len, options, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
 	return 0;
 }

@@ -7,8 +7,8 @@
 #include "profile/profile.h"
 
 /*
- * Read the profile in the file `path`, "-" for the standard input, by
- * profile_parse(); the message of an error starts with the path. The file is
+ * Read the profile in the file `path`, which may be a bundle, "-" for the
+ * standard input, by profile_parse(); the message of an error starts with the path. The file is
  * read as it is: whoever cuts it short meanwhile leaves us a profile that is
  * cut short. ERR_FAILED. The caller ends `out` with profile_fini().
  */

@@ -150,9 +150,18 @@ static char *read_all(int fd, size_t *len)
 	return bytes && pread(fd, bytes, *len, 0) == (ssize_t)*len ? take_ptr(bytes) : NULL;
 }
 
+static uint64_t *offsets_of(const struct view *v)
+{
+	uint64_t *offsets = calloc((size_t)v->header->n_places + 1, sizeof(*offsets));
+
+	for (size_t i = 0; offsets && i < v->header->n_places; i++)
+		offsets[i] = v->places[i].offset;
+	return offsets;
+}
+
 bool symbol_cache_read(int fd, struct symbol_cache *out)
 {
-	_cleanup_(symbol_cache_fini) struct symbol_cache got = { 0 };
+	struct symbol_cache got = { 0 };
 	size_t len;
 	_cleanup_(cleanup_free) char *bytes = read_all(fd, &len);
 	struct view v;
@@ -160,14 +169,13 @@ bool symbol_cache_read(int fd, struct symbol_cache *out)
 	if (!bytes || !view_of(bytes, len, &v) || !functions_are_sane(&v) || !places_are_sane(&v))
 		return false;
 	got.n = v.header->n_places;
-	got.offsets = calloc(got.n + 1, sizeof(*got.offsets));
+	got.offsets = offsets_of(&v);
 	got.symbols = build(&v);
-	if (!got.offsets || !got.symbols)
+	if (!got.offsets || !got.symbols) {
+		symbol_cache_fini(&got);
 		return false;
-	for (size_t i = 0; i < got.n; i++)
-		got.offsets[i] = v.places[i].offset;
+	}
 	*out = got;
-	got = (struct symbol_cache){ 0 };
 	return true;
 }
 

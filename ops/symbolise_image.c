@@ -112,7 +112,7 @@ static void read_debug(void *ctx, struct Elf *elf)
 
 static bool next_debug(struct reading *r, const struct symbolise_image *image)
 {
-	struct err why, *server = image->debuginfod ? &why : NULL;
+	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
 
 	return r->img == image->live ? image_debug_next(r->img, server)
 				     : image_past_debug(r->img, image->mapping->start, server);

@@ -65,12 +65,15 @@ static const char *const names[] = {
 	"xallocx",
 };
 
+#define N_NAMES (sizeof(names) / sizeof(*names))
+
 /* What Rust puts before them: a call of its allocator, whichever that is. */
 static const char *const rust_names[] = {
 	"__rdl_alloc",	"__rdl_alloc_zeroed",  "__rdl_realloc",
 	"__rg_alloc",	"__rg_alloc_zeroed",   "__rg_realloc",
 	"__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc",
 };
+#define N_RUST_NAMES (sizeof(rust_names) / sizeof(*rust_names))
 
 /*
  * How names go on behind jemalloc's prefix: its functions for programs, and of
@@ -88,8 +91,10 @@ static int compare(const void *key, const void *entry)
 	return strcmp(key, *(const char *const *)entry);
 }
 
-#define IS_IN(list, name) \
-	(bsearch(name, list, sizeof(list) / sizeof(*list), sizeof(*list), compare))
+static bool is_in(const char *const *list, size_t n, const char *name)
+{
+	return bsearch(name, list, n, sizeof(*list), compare);
+}
 
 /* What jemalloc is built with: je_, jet_, _rjem_, _rjem_je_, duckdb_je_ and their like. */
 static const char *after_prefix(const char *name)
@@ -118,8 +123,8 @@ static bool is_prefixed(const char *name)
 
 bool symbols_is_jeprof_allocator(const char *name)
 {
-	return strstr(name, "TCMalloc") || !strncmp(name, "tcmalloc::", 10) || IS_IN(names, name) ||
-	       (*name == '_' && IS_IN(names, name + 1));
+	return strstr(name, "TCMalloc") || !strncmp(name, "tcmalloc::", 10) ||
+	       is_in(names, N_NAMES, name) || (*name == '_' && is_in(names, N_NAMES, name + 1));
 }
 
 bool symbols_is_allocator(const char *name)
@@ -135,7 +140,8 @@ bool symbols_is_allocator(const char *name)
 		len = NAME_MAX_LEN;
 	memcpy(bare, name, len);
 	bare[len] = '\0';
-	return symbols_is_jeprof_allocator(bare) || IS_IN(rust_names, bare) || is_prefixed(bare);
+	return symbols_is_jeprof_allocator(bare) || is_in(rust_names, N_RUST_NAMES, bare) ||
+	       is_prefixed(bare);
 }
 
 bool symbols_is_allocator_image(const char *path)

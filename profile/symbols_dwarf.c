@@ -303,24 +303,32 @@ static void unit_fini(struct unit *u)
 	free(u->scopes);
 }
 
-bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias)
+/* False when libdw does not take the file. */
+static bool read_all(struct unit *u, Elf *elf)
 {
-	_cleanup_(unit_fini) struct unit u = { .lookup = l, .bias = bias };
 	unsigned int n_units = 0;
 	Dwarf_Off at = 0;
 	bool more = true;
 
-	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
-	if (!u.innermost || !is_usable(elf))
-		return false;
-	memset(u.innermost, 0xff, (l->n + 1) * sizeof(*u.innermost));
+	memset(u->innermost, 0xff, (u->lookup->n + 1) * sizeof(*u->innermost));
 	while (more) {
 		Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 
 		if (!dbg)
 			return false;
-		more = read_units(&u, dbg, &at, &n_units);
+		more = read_units(u, dbg, &at, &n_units);
 		dwarf_end(dbg);
 	}
 	return true;
+}
+
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias)
+{
+	struct unit u = { .lookup = l, .bias = bias };
+	bool read;
+
+	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
+	read = u.innermost && is_usable(elf) && read_all(&u, elf);
+	unit_fini(&u);
+	return read;
 }

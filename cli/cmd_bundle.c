@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "ops/bundle.h"
+
+static const struct option_def options_of_bundle[] = {
+	{ "output", 'o', OPTION_FILE, "FILE",
+	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", ARG(output), NULL },
+	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
+	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ .name = NULL },
+};
+
+static int print_json(const struct ops_bundle *bundle, struct err *err)
+{
+	struct json_object *doc =
+		bundle->cost.pid ? out_doc(&bundle->cost) : json_object_new_object();
+
+	json_set_text(doc, "file", bundle->file);
+	json_set_u64(doc, "bytes", bundle->bytes);
+	if (bundle->cost.pid)
+		out_doc_cost(doc, &bundle->cost, bundle->warning);
+	return out_json(doc, err);
+}
+
+static int print(const struct args *args, const struct ops_bundle *bundle, struct err *err)
+{
+	char safe[4096], size[16];
+
+	out_warning(args, bundle->warning);
+	if (bundle->cost.pid)
+		out_cost(args, &bundle->cost);
+	if (args->json)
+		return print_json(bundle, err);
+	output_safe(bundle->file, safe, sizeof(safe));
+	if (args->quiet)
+		return out_line(err, "%s", safe);
+	return out_line(err, "%s (%s)", safe, text_size(bundle->bytes, size, sizeof(size)));
+}
+
+/* A word that is a number is a process; "./4242" is a file. */
+static int what(const struct args *args, struct ops_bundle_request *request, struct err *err)
+{
+	struct err ignored;
+	int64_t pid = args->pid;
+
+	if (!pid && !args->comm && !args->n_words)
+		return args_no_pid(&cmd_bundle, err);
+	if (args->n_words && (pid || args->comm))
+		return err_set(err, ERR_USAGE, "a process and a file exclude each other");
+	if (args->n_words && text_int_parse(args->words[0], 1, INT32_MAX, &pid, &ignored)) {
+		request->profile = args->words[0];
+		return 0;
+	}
+	if (args->n_words) {
+		request->pid = (pid_t)pid;
+		return 0;
+	}
+	return args_pid(args, &request->pid, err);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_bundle_fini) struct ops_bundle bundle = { 0 };
+	struct ops_bundle_request request = {
+		.output = args->output,
+		.force = args->force,
+		.no_cache = args->no_cache,
+		.tell = args->quiet || args->json ? NULL : out_tell,
+	};
+	struct ops_options options;
+
+	args_options(args, &options);
+	if (what(args, &request, err) || ops_bundle(&request, &options, &bundle, err))
+		return -1;
+	return print(args, &bundle, err);
+}
+
+const struct command cmd_bundle = {
+	.name = "bundle",
+	.words = "PID|FILE",
+	.help = "one file with all that a profile needs elsewhere",
+	.options = options_of_bundle,
+	.max_words = 1,
+	.run = run,
+};

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/bundle.h"
+
+#include "base/cleanup.h"
+#include "ops/bundle_file.h"
+#include "ops/output.h"
+#include "ops/profile_file.h"
+#include "ops/render.h"
+#include "target/maps.h"
+#include "target/procfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SUFFIX ".bundle.tar.gz"
+
+void ops_bundle_fini(struct ops_bundle *bundle)
+{
+	free(bundle->file);
+	bundle->file = NULL;
+}
+
+struct work {
+	const struct ops_bundle_request *request;
+	const struct ops_options *options;
+	struct ops_bundle result;
+	int profile; /* the bytes of profile.heap */
+	uint64_t profile_bytes;
+};
+
+static void work_fini(struct work *w)
+{
+	ops_bundle_fini(&w->result);
+	cleanup_close(&w->profile);
+}
+
+static int new_memory(int *fd, struct err *err)
+{
+	*fd = memfd_create("bundle", MFD_CLOEXEC);
+	return *fd < 0 ? err_sys(err, ERR_FAILED, errno, "cannot make a memory file") : 0;
+}
+
+static int size_of(int fd, uint64_t *bytes, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* --- the profile --- */
+
+static int dump(struct work *w, struct err *err)
+{
+	struct ops_dump_request request = { .stream_fd = -1 };
+	struct ops_dump got;
+
+	if (new_memory(&w->profile, err))
+		return -1;
+	request.stream_fd = w->profile;
+	if (ops_dump(w->request->pid, &request, w->options, &got, err))
+		return -1;
+	w->result.cost = got.cost;
+	snprintf(w->result.warning, sizeof(w->result.warning), "%s", got.warning);
+	ops_dump_fini(&got);
+	return size_of(w->profile, &w->profile_bytes, err);
+}
+
+static int open_file(struct work *w, struct err *err)
+{
+	w->profile = open(w->request->profile, O_RDONLY | O_CLOEXEC);
+	if (w->profile < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot open the profile");
+	return size_of(w->profile, &w->profile_bytes, err);
+}
+
+static int add_rendered(struct bundle_out *out, const struct profile *p, enum profile_format format,
+			struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char name[64];
+	uint64_t bytes;
+
+	if (render_write(p, format, &fd, &bytes, err))
+		return -1;
+	snprintf(name, sizeof(name), "profile%s", profile_format_info(format)->suffix);
+	return bundle_out_add_fd(out, name, fd, bytes, err);
+}
+
+static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
+{
+	static const struct profile_options all = { 0 };
+	const struct ops_symbolise_options symbols = {
+		.pid = w->request->pid,
+		.debuginfod = w->options->debuginfod,
+		.no_cache = w->request->no_cache,
+		.tell = w->request->tell,
+	};
+	_cleanup_(profile_fini) struct profile p = { 0 };
+
+	if (profile_file_read_fd(w->profile, w->profile_bytes, &all, &p, err) ||
+	    (!p.symbols && ops_symbolise(&p, &symbols, err)) ||
+	    bundle_out_add_fd(out, "profile.heap", w->profile, w->profile_bytes, err) ||
+	    add_rendered(out, &p, PROFILE_FORMAT_PPROF, err))
+		return -1;
+	return add_rendered(out, &p, PROFILE_FORMAT_RAW, err);
+}
+
+/* --- what surrounds it: as far as it is to be had --- */
+
+static int add_maps(const struct work *w, struct bundle_out *out, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct err ignored;
+	size_t len;
+
+	if (procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, &ignored))
+		return 0;
+	return bundle_out_add(out, "maps", text, len, err);
+}
+
+static int add_stats(struct work *w, struct bundle_out *out, struct err *err)
+{
+	struct ops_stats stats;
+	struct err why;
+	int ret;
+
+	if (ops_stats(w->request->pid, OPS_STATS_JSON, w->options, &stats, &why)) {
+		snprintf(w->result.warning, sizeof(w->result.warning),
+			 "there are no statistics in it: %.256s", why.msg);
+		return 0;
+	}
+	w->result.cost.stops += stats.cost.stops;
+	w->result.cost.pause_us += stats.cost.pause_us;
+	w->result.cost.call_us += stats.cost.call_us;
+	ret = bundle_out_add(out, "stats.json", stats.text, stats.len, err);
+	ops_stats_fini(&stats);
+	return ret;
+}
+
+/* --- the file --- */
+
+static char *default_name(const struct work *w)
+{
+	char stamp[32], *name = NULL;
+	time_t now = time(NULL);
+	const char *base;
+	struct tm tm;
+	int ret;
+
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+	if (w->request->pid) {
+		ret = asprintf(&name, "jemalloc.%d.%s" SUFFIX, w->request->pid, stamp);
+	} else {
+		base = strrchr(w->request->profile, '/');
+		ret = asprintf(&name, "%s" SUFFIX, base ? base + 1 : w->request->profile);
+	}
+	return ret < 0 ? NULL : name;
+}
+
+/* The folder that it unpacks to: the file's name up to its suffix. */
+static void folder_of(const char *path, char folder[NAME_MAX])
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	if (len > strlen(SUFFIX) && !strcmp(name + len - strlen(SUFFIX), SUFFIX))
+		len -= strlen(SUFFIX);
+	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
+}
+
+static int write_all(struct work *w, int fd, struct err *err)
+{
+	_cleanup_(bundle_out_close) struct bundle_out *out = NULL;
+	char folder[NAME_MAX];
+
+	folder_of(w->result.file, folder);
+	if ((w->request->pid ? dump(w, err) : open_file(w, err)) ||
+	    bundle_out_open(&out, fd, folder, err) || add_profile(w, out, err))
+		return -1;
+	if (w->request->pid && (add_maps(w, out, err) || add_stats(w, out, err)))
+		return -1;
+	return bundle_out_finish(out, err);
+}
+
+int ops_bundle(const struct ops_bundle_request *request, const struct ops_options *options,
+	       struct ops_bundle *out, struct err *err)
+{
+	_cleanup_(work_fini) struct work w = { .request = request,
+					       .options = options,
+					       .profile = -1 };
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int memory = -1;
+
+	w.result.file = request->output ? strdup(request->output) : default_name(&w);
+	if (!w.result.file)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
+	if (output_open(&output, w.result.file, request->force, err) || new_memory(&memory, err) ||
+	    write_all(&w, memory, err) || size_of(memory, &w.result.bytes, err) ||
+	    output_commit(&output, memory, w.result.bytes, err))
+		return -1;
+	*out = w.result;
+	w.result.file = NULL;
+	return 0;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* All that is needed to look at a profile on another machine, in one file. */
+#ifndef OPS_BUNDLE_H
+#define OPS_BUNDLE_H
+
+#include "ops/ops.h"
+
+struct ops_bundle_request {
+	pid_t pid;			/* the process to dump; 0: `profile` is a file */
+	const char *profile;		/* a heap profile that is there already */
+	const char *output;		/* NULL: COMM.PID.UTC-TIMESTAMP.bundle.tar.gz in the cwd */
+	bool force;			/* replace a file that exists */
+	bool no_cache;			/* see struct ops_symbolise_options */
+	void (*tell)(const char *line); /* the same */
+};
+
+struct ops_bundle {
+	struct ops_cost cost; /* pid 0: no process was touched */
+	char *file;
+	uint64_t bytes;
+	char warning[OPS_WARNING_SIZE];
+};
+
+/*
+ * Write an archive with the profile as it is (profile.heap), the same with all
+ * names (profile.raw, profile.pb.gz), and of a process also its mappings (maps)
+ * and jemalloc's statistics and configuration (stats.json). ERR_OUTPUT before the
+ * target is touched; ERR_FAILED when the file is no profile. On success the
+ * caller ends `out` with ops_bundle_fini().
+ */
+int ops_bundle(const struct ops_bundle_request *request, const struct ops_options *options,
+	       struct ops_bundle *out, struct err *err) __must_check;
+void ops_bundle_fini(struct ops_bundle *bundle);
+
+#endif

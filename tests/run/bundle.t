@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# One file with all that a profile needs on another machine: names are read from it alone.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8
+cat >"$T/far.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+char *volatile kept;
+static inline __attribute__((always_inline)) void carried_along(size_t n)
+{
+	kept = malloc(n);
+}
+__attribute__((noinline)) void far_away(size_t n)
+{
+	for (int i = 0; i < 200; i++)
+		carried_along(n);
+}
+int main(void)
+{
+	far_away(3000);
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+C
+cc -std=gnu17 -O2 -g -o "$T/far" "$T/far.c" -Wl,--no-as-needed -ljemalloc || bail_out 'no compiler'
+"$T/far" >"$T/said" 2>&1 &
+pid=$!
+own "$pid"
+within 30 grep -q ready "$T/said" || bail_out "it did not start: $(<"$T/said")"
+snapshot "$pid"
+
+# --- of a process ---
+ctl_ok 'bundle PID' bundle "$pid" --no-cache -o "$T/far.bundle.tar.gz"
+like "$out" '/far\.bundle\.tar\.gz \([0-9.]+K\)' 'bundle PID: says what it wrote'
+is "$(stat -c %a "$T/far.bundle.tar.gz")" 600 'bundle PID: for our own eyes'
+is "$(tar tzf "$T/far.bundle.tar.gz" | sort | tr '\n' ' ')" \
+	'far/maps far/profile.heap far/profile.pb.gz far/profile.raw far/stats.json ' 'bundle PID: what is in it'
+mkdir "$T/unpacked"
+ok 'bundle PID: tar unpacks it' tar xzf "$T/far.bundle.tar.gz" -C "$T/unpacked"
+ok 'bundle PID: the profile' is_profile "$T/unpacked/far/profile.heap"
+like "$(<"$T/unpacked/far/profile.heap")" "# pid $pid" 'bundle PID: and what it is of'
+is "$(json '.jemalloc.opt.prof' "$T/unpacked/far/stats.json")" true 'bundle PID: statistics and configuration'
+like "$(<"$T/unpacked/far/maps")" "$T/far" 'bundle PID: mappings'
+ctl_fails 10 'exists' 'an existing file is not replaced' bundle "$pid" -o "$T/far.bundle.tar.gz"
+ctl_ok 'with --force it is' bundle "$pid" --force --no-cache -o "$T/far.bundle.tar.gz" --json
+is "$(json .file)" "$T/far.bundle.tar.gz" '--json: the file'
+is "$(json .pid)" "$pid" '--json: the process'
+assert_untouched "$pid" 'the target is untouched'
+
+# --- of a file; then the program is gone, and the names are still there ---
+ctl_ok 'dump' dump "$pid" -o "$T/far.heap"
+ctl_ok 'bundle FILE' bundle "$T/far.heap" --no-cache -o "$T/file.bundle.tar.gz"
+is "$(tar tzf "$T/file.bundle.tar.gz" | sort | tr '\n' ' ')" \
+	'file/profile.heap file/profile.pb.gz file/profile.raw ' 'bundle FILE: what is in it'
+assert_untouched "$pid" 'bundle FILE touches no process'
+stop_target "$pid"
+rm "$T/far"
+for of in far file; do
+	ctl_ok "report of $of" report "$T/$of.bundle.tar.gz" --lines
+	like "$out" "carried_along[^"$'\n'"]*far\.c:7" "report of $of: names, files and lines without the program"
+done
+ctl_ok 'report of the bare profile' report "$T/far.heap"
+like "$out" '\[far\+0x' 'report of the bare profile: no names without the program'
+
+# Another build at its path is no help.
+cc -std=gnu17 -O1 -g -o "$T/far" "$T/far.c" -Wl,--no-as-needed -ljemalloc
+ctl_ok 'report with another build there' report "$T/far.heap"
+like "$err" 'far is not the file that was mapped \(it has another build id\): its names are not used' \
+	'report with another build there: it says so'
+like "$out" '\[far\+0x' 'report with another build there: no names of that'
+unlike "$out" 'far_away|carried_along' 'report with another build there: none at all'
+
+# --- what is no bundle ---
+head -c 2000 "$T/far.bundle.tar.gz" >"$T/cut"
+head -c 1000 /dev/urandom | gzip >"$T/noise.gz"
+tar czf "$T/empty.tar.gz" -C "$T" said
+for bad in cut noise.gz empty.tar.gz; do
+	ctl_fails 1 "$bad" "$bad: refused" report "$T/$bad"
+done
+ctl_fails 1 '' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ok 'and no file is left' test ! -e "$T/never"
+ctl_fails 2 'PID' 'neither a process nor a file' bundle
+done_testing
