@@ -73,8 +73,7 @@ static void write_name(const struct dot *d, const char *name)
 		while (len && (name[len] & 0xc0) == 0x80)
 			len--;
 	}
-	memcpy(label, name, len);
-	strcpy(label + len, name[len] ? "..." : "");
+	snprintf(label, sizeof(label), "%.*s%s", (int)len, name, name[len] ? "..." : "");
 	format_escape(dot_text, label, d->out);
 }
 
@@ -138,15 +137,16 @@ int format_dot(const struct profile *profile, const struct profile_format_option
 	double least = options->edge_fraction > 0 ? options->edge_fraction : EDGE_FRACTION;
 	_cleanup_(format_stacks_fini) struct format_stacks stacks = { 0 };
 	_cleanup_(profile_graph_fini) struct profile_graph all = { 0 }, shown = { 0 };
-	_cleanup_(cleanup_free) bool *keep = calloc(profile->symbols->n_functions + 1, 1);
+	_cleanup_(cleanup_free) bool *keep = NULL;
 	struct dot d = { .stacks = &stacks, .type = options->type, .out = out };
 	size_t n;
 
-	if (!keep)
-		return err_set(err, ERR_FAILED, "no memory for a graph");
 	if (format_stacks_init(&stacks, profile, options, err) ||
 	    profile_graph_init(&all, &stacks.paths, stacks.names.n, d.type, NULL, err))
 		return -1;
+	keep = calloc(stacks.names.n + 1, sizeof(*keep));
+	if (!keep)
+		return err_set(err, ERR_FAILED, "no memory for a graph");
 	d.size = all.size;
 	n = choose(&all, options, keep);
 	if (profile_graph_init(&shown, &stacks.paths, stacks.names.n, d.type, keep, err))

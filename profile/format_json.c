@@ -124,13 +124,13 @@ int format_json_document(const struct profile *profile,
 			 const struct profile_format_options *options, FILE *out, struct err *err)
 {
 	_cleanup_(profile_names_fini) struct profile_names names = { 0 };
-	_cleanup_(cleanup_free) struct profile_line *lines =
-		malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
+	_cleanup_(cleanup_free) struct profile_line *lines = NULL;
 
-	if (!lines)
-		return err_set(err, ERR_FAILED, "no memory for the stacks");
 	if (profile_names_init(&names, profile->symbols, err))
 		return -1;
+	lines = malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
+	if (!lines)
+		return err_set(err, ERR_FAILED, "no memory for the stacks");
 	write_facts(profile, out);
 	write_mappings(profile, out);
 	write_functions(profile, &names, out);

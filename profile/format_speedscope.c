@@ -76,7 +76,8 @@ int format_speedscope(const struct profile *profile, const struct profile_format
 	      "\"exporter\":\"jeprof-ctl\",\"name\":\"",
 	      out);
 	format_raw(format_json, format_title(profile, options), out);
-	fprintf(out, "\",\"activeProfileIndex\":%d,\n", (int)options->type);
+	fprintf(out, "\",\"activeProfileIndex\":%u,\n",
+		options->type < format_n_types(profile) ? (unsigned int)options->type : 0);
 	write_frames(&stacks, profile->symbols, out);
 	fputs("\"profiles\":[", out);
 	for (unsigned int i = 0; i < format_n_types(profile); i++) {

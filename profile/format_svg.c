@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#define WIDTH 1200
-#define ROW 16
-#define TOP 58
+#define WIDTH 1200u
+#define ROW 16u
+#define TOP 58u
 #define LETTER 6.7
 /* Of the total: what is narrower is left out, and said so. */
 #define LEAST 0.001
@@ -198,7 +198,7 @@ static void write_head(const struct flame *f, const struct profile *p,
 		WIDTH, height, WIDTH, height);
 	write_text(f->out, 8, 18, " class=\"t\"", line);
 	write_facts(p, f->out);
-	write_text(f->out, WIDTH - 300, 22, " id=\"reset\" class=\"s\"", "zoom out");
+	write_text(f->out, (int)WIDTH - 300, 22, " id=\"reset\" class=\"s\"", "zoom out");
 }
 
 static void write_foot(const struct flame *f, unsigned int height)

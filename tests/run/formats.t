@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report -f FORMAT of real dumps, read by the programs that the formats are for: the totals are
+# ours, and what is hostile in a name stays text.
+# shellcheck source=tests/lib.sh
+. "${BASH_SOURCE%/*}/../lib.sh"
+
+export T
+formats=(pprof folded svg speedscope callgrind dot json html)
+
+# what SUBCOMMAND FILE [NAME]: its JSON goes where json() looks
+what()
+{
+	timeout 120 tests/formats.mjs "$@" >"$T/out" 2>"$T/node.err" || diag "$(tail -n 5 "$T/node.err")"
+}
+
+# report_as FORMAT FILE [OPTIONS...]: from $heap
+report_as()
+{
+	local format=$1 file=$2
+
+	shift 2
+	ctl_ok "report -f $format $*" report -q -f "$format" -o "$file" "$@" "$heap"
+}
+
+# check_formats NAME: every format of $heap, in the hands of its readers; sets `total`
+check_formats()
+{
+	local name=$1 dir=$T/$1 format
+
+	mkdir "$dir"
+	for format in "${formats[@]}"; do
+		report_as "$format" "$dir/it.$format"
+	done
+	total=$(json '.totals[1] | round' "$dir/it.json")
+	like "$total" '^[1-9][0-9]+$' "$name: there is a total"
+	is "$(json '[.stacks[].values[1]] | add | round' "$dir/it.json")" "$total" "$name: json: the stacks add up"
+	is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$dir/it.folded")" "$total" "$name: folded adds up"
+	what pprof "$dir/it.pprof"
+	is "$(json '.totals[1]')" "$total" "$name: pprof-format: the total"
+	is "$(json '.symbolised')" true "$name: pprof-format: nobody looks for names again"
+	is "$(go tool pprof -top -unit=B "$dir/it.pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')" \
+		"$total" "$name: go tool pprof: the total"
+	ok "$name: go tool pprof draws it" eval "go tool pprof -svg '$dir/it.pprof' 2>/dev/null | grep -q '</svg>'"
+	is "$(callgrind_annotate "$dir/it.callgrind" 2>"$T/cg.err" | awk '/PROGRAM TOTALS/ { gsub(",", ""); print $1 }')" \
+		"$total" "$name: callgrind_annotate: the total"
+	is "$(<"$T/cg.err")" '' "$name: callgrind_annotate has no complaint"
+	ok "$name: dot draws it" dot -Tsvg -o "$dir/dot.svg" "$dir/it.dot"
+	ok "$name: the drawings are XML" xmllint --noout "$dir/dot.svg" "$dir/it.svg"
+	is "$(json '[.profiles[1] | .endValue, (.weights | add)] | unique | tostring' "$dir/it.speedscope")" \
+		"[$total]" "$name: speedscope: the total"
+	what speedscope "$dir/it.speedscope"
+	like "$(json .said)" 'inuse_space \(2/' "$name: speedscope shows it"
+}
+
+serve_pprof()
+{
+	local port
+
+	port=$(free_port)
+	PPROF_TMPDIR=$T go tool pprof -http="127.0.0.1:$port" -no_browser "$1" >/dev/null 2>&1 &
+	own $!
+	url=http://127.0.0.1:$port
+	ok 'go tool pprof serves it' within 30 fetch "$url/top"
+}
+
+fetch()
+{
+	python3 -c 'import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1]).read().decode())' "$1"
+}
+
+# --- a stripped daemon with threads and several libraries ---
+export MALLOC_CONF=prof:true,prof_active:true,prof_accum:true,lg_prof_sample:12
+start_redis
+load_redis 20000 300
+snapshot "$pid"
+heap=$T/redis.heap
+ctl_ok 'dump' dump "$pid" -o "$heap"
+check_formats redis
+is "$(json '[.stacks[] | select(.values[1] > 0) | .errors[1] > 0] | unique | tostring' "$T/redis/it.json")" '[true]' \
+	'json: each stack has its error'
+what pprof "$T/redis/it.pprof"
+is "$(json '.types | tostring')" '["inuse_objects","inuse_space","alloc_objects","alloc_space"]' 'pprof: all types'
+is "$(json '[.default, .period_type, .period] | tostring')" '["inuse_space","space",4096]' 'pprof: what was sampled'
+like "$(json '.comments | tostring')" "process: redis-server.*pid: $pid" 'pprof: what it is of'
+like "$(json '.build_ids[0]')" '^[0-9a-f]{40}$' 'pprof: build ids'
+like "$(json .time_ns)" '^1[0-9]{18}$' 'pprof: when'
+ok 'pprof: threads are told apart' test "$(json '.threads | length')" -ge 1
+is "$(json '.inner[]' | grep -cE '^(malloc|calloc|je_.*|imalloc.*|prof_.*)$')" 0 'pprof: nothing of the allocator inside'
+like "$(json .drop)" 'calloc' 'pprof: who looks names up again leaves them out as well'
+serve_pprof "$T/redis/it.pprof"
+for page in top flamegraph peek; do
+	like "$(fetch "$url/$page")" 'redis' "go tool pprof: its page $page"
+done
+what svg "$T/redis/it.svg" main
+like "$(json .found)" '^[1-9][0-9]* match: [0-9.]+ %$' 'svg: a search'
+like "$(json .hovered)" '[Mm]ain.*[0-9]M .*%\)' 'svg: what a frame is'
+is "$(json '[.wide, .back, .scripts, .odd] | tostring')" '[1200,0,1,0]' 'svg: zoomed in, and out again'
+is "$(json '[.others, .complaints] | tostring')" '[[],[]]' 'svg: nothing from outside, nothing to complain of'
+like "$(<"$T/redis/it.html")" 'Content-Security-Policy' 'html: a page'
+
+# --- other counts, and other selections ---
+report_as folded "$T/objects" --inuse-objects
+is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/objects")" "$(json '.totals[0] | round' "$T/redis/it.json")" \
+	'folded: objects'
+report_as folded "$T/allocated" --alloc-space
+is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/allocated")" "$(json '.totals[3] | round' "$T/redis/it.json")" \
+	'folded: all that was ever allocated'
+report_as folded "$T/inside" --keep-allocator
+like "$(<"$T/inside")" ';(malloc|calloc|realloc|posix_memalign|\[libjemalloc[^;]*) [0-9]+' 'folded: the allocator too'
+assert_untouched "$pid" 'dump leaves it untouched'
+load_redis 20000 300
+snapshot "$pid"
+ctl_ok 'dump again' dump "$pid" -o "$T/redis2.heap"
+heap=$T/redis2.heap
+for format in "${formats[@]}"; do
+	report_as "$format" "$T/grown.$format" --base "$T/redis.heap"
+done
+is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/grown.folded")" "$(json '.totals[1] | round' "$T/grown.json")" \
+	'a difference adds up'
+assert_untouched "$pid" 'the target is untouched'
+stop_target "$pid"
+
+# --- convert, by the suffix ---
+for suffix in pb.gz folded svg speedscope.json callgrind dot json html; do
+	ctl_ok "convert to .$suffix" convert -q "$heap" "$T/as.$suffix"
+done
+is "$(head -c 2 "$T/as.pb.gz" | od -An -tx1)" ' 1f 8b' 'convert: pprof is compressed'
+like "$(head -c 20 "$T/as.speedscope.json")" 'schema' 'convert: the longer suffix counts'
+
+# --- names that want to be more than names; a quote in the name of a file would break pprof's dot ---
+python3 - "$T/hostile.heap" <<'END'
+import sys
+
+names = ["</script><img src=x onerror=alert(1)>", "a;b 12", '"]]>&lt;<b>', "\\N\\n\"];evil", "\x1b[31m\xe2\x80\xae",
+         "(1) fn=x", "%s%n", "long" * 5000, "b\u00fcro"]
+with open(sys.argv[1], "w", errors="surrogateescape") as f:
+    f.write("--- symbol\nbinary=/</script>\n")
+    for i, name in enumerate(names):
+        f.write(f"{0x55d0000000 + 16 * i:#x} {name}\n")
+    f.write("---\n--- heap\nheap_v2/1\n  t*: 9: 9000 [0: 0]\n")
+    for i in range(len(names)):
+        calls = " ".join(f"{0x55d0000001 + 16 * ((i + j) % len(names)):#x}" for j in range(3))
+        f.write(f"@ {calls}\n  t*: 1: 1000 [0: 0]\n")
+    f.write("\nMAPPED_LIBRARIES:\n55d0000000-55d0001000 r-xp 0 00:00 0 /</script>\n")
+END
+heap=$T/hostile.heap
+check_formats hostile
+is "$total" 9000 'hostile names: the total'
+is "$(grep -c . "$T/hostile/it.folded")" 9 'hostile names: a stack stays a line'
+what svg "$T/hostile/it.svg" 'onerror'
+is "$(json '[.scripts, .odd, .others, .complaints] | tostring')" '[1,0,[],[]]' 'hostile names: they stay text'
+like "$(json .hovered)" '</script><img src=x onerror=alert\(1\)>' 'hostile names: and can be read'
+for format in folded svg speedscope callgrind dot json html; do
+	is "$(tr -d '\n\t' <"$T/hostile/it.$format" | LC_ALL=C grep -c '[[:cntrl:]]')" 0 "hostile names: no control characters in $format"
+	ok "hostile names: $format is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$T/hostile/it.$format"
+done
+
+done_testing
