@@ -181,6 +181,7 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb a
 	$(Q)B=$(B) bench/pause
 	$(Q)B=$(B) bench/lookup
 	$(Q)B=$(B) bench/list
+	$(Q)B=$(B) bench/report
 	$(Q)B=$(B) bench/watch
 
 $(B)/bench/%: bench/%.c Makefile
