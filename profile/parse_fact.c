@@ -23,24 +23,28 @@ static const struct {
 	{ "version", false, offsetof(struct profile_facts, version) },
 };
 
+/* Of one lower-case hex digit, -1 for any other character. */
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Bytes that are no text are written as \xNN. Returns the length. */
 static size_t unescape(const struct span *s, char out[VALUE_MAX])
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t n = 0;
 
 	for (const char *at = s->at; at < s->end && n < VALUE_MAX; at++) {
-		const char *high = NULL, *low = NULL;
+		bool escaped = s->end - at >= 4 && at[0] == '\\' && at[1] == 'x';
+		int high = escaped ? hex_digit(at[2]) : -1, low = escaped ? hex_digit(at[3]) : -1;
 
-		if (s->end - at >= 4 && at[0] == '\\' && at[1] == 'x') {
-			high = memchr(digits, at[2], 16);
-			low = memchr(digits, at[3], 16);
-		}
-		if (!high || !low || (high == digits && low == digits)) {
+		if (high < 0 || low < 0 || (!high && !low)) {
 			out[n++] = *at;
 			continue;
 		}
-		out[n++] = (char)((high - digits) << 4 | (low - digits));
+		out[n++] = (char)(high << 4 | low);
 		at += 3;
 	}
 	return n;

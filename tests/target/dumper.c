@@ -48,11 +48,14 @@ extern void *je_malloc(size_t) __attribute__((weak));
 
 static mallctl_fn *find_mallctl(void)
 {
-	mallctl_fn *known[] = { mallctl, je_mallctl, _rjem_mallctl, duckdb_je_mallctl };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (known[i])
-			return known[i];
+	if (mallctl)
+		return mallctl;
+	if (je_mallctl)
+		return je_mallctl;
+	if (_rjem_mallctl)
+		return _rjem_mallctl;
+	if (duckdb_je_mallctl)
+		return duckdb_je_mallctl;
 	fprintf(stderr, "no mallctl\n");
 	exit(2);
 }
