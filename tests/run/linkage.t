@@ -50,7 +50,7 @@ works busy-rjem static _rjem_
 # A function of the program's own has such a name too.
 mkfifo "$T/orders"
 start_victim dumper-je "$T/orders"
-ok 'a function called like it: is there' eval 'nm "$VICTIMS/dumper-je" | grep -q " t find_mallctl$"'
+like "$(nm "$VICTIMS/dumper-je")" ' t find_mallctl' 'a function called like it: is there'
 snapshot "$pid"
 ctl_ok 'a function called like it: status' status "$pid" --json
 is "$(jq -r '[.. | objects | .prefix? | strings][0]' "$T/out")" je_ 'a function called like it: is not taken for it'

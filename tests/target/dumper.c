@@ -46,7 +46,8 @@ NAMED(duckdb_je_mallctl);
 /* Where the program's malloc is not jemalloc's. */
 extern void *je_malloc(size_t) __attribute__((weak));
 
-static mallctl_fn *find_mallctl(void)
+/* Its name ends as mallctl's does: it must be there to be mistaken. */
+static __attribute__((noinline)) mallctl_fn *find_mallctl(void)
 {
 	if (mallctl)
 		return mallctl;
