@@ -19,6 +19,14 @@ address()
 	nm "$twin" | awk -v name="$1" '$3 == name { sub(/^0+/, "", $1); print $1 }'
 }
 
+# What is allocated is sampled by chance: the first dump may come too early.
+has_stacks()
+{
+	stacks_of "$T/symbols.heap" | grep -q . && return
+	"$CTL" -q "${more[@]}" dump "$pid" --force -o "$T/symbols.heap"
+	return 1
+}
+
 # found NAME SOURCE: the main job on the victim that was just started, with the symbols from SOURCE
 found()
 {
@@ -36,7 +44,7 @@ found()
 	sleep 0.3
 	ctl_ok "$name: dump" "${more[@]}" dump "$pid" --force -o "$T/symbols.heap"
 	ok "$name: a profile" is_profile "$T/symbols.heap"
-	like "$(stacks_of "$T/symbols.heap" | wc -l)" '^[1-9]' "$name: with stacks"
+	ok "$name: with stacks" within 30 has_stacks
 	ctl_ok "$name: deactivate" "${more[@]}" deactivate "$pid"
 	assert_untouched "$pid" "$name: untouched"
 	stop_target "$pid"
