@@ -214,6 +214,13 @@ const char *output_safe(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
+const char *text_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 const char *text_search(const char *bytes, size_t len, const void *part, size_t part_len)
 {
 	const char *p = part, *end = bytes + len, *at = bytes;

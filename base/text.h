@@ -35,6 +35,9 @@ int text_distance(const char *a, const char *b);
  */
 const char *output_safe(const char *raw, char *buf, size_t size);
 
+/* The last part of a path: what is behind its last slash. */
+const char *text_file_name(const char *path);
+
 /*
  * As memmem(3), several times faster: memchr(3) looks for the last byte of
  * `part` that is not 0, many bytes at a time. NULL when all of them are 0.

@@ -247,6 +247,15 @@ static bool is_tail(struct walk *w, const struct state *s, uint64_t target)
 	return !s->depth && target % 16 == 0 && (target < w->entry || target > w->highest);
 }
 
+/*
+ * The same for a line, whose function nobody knows: does it jump to the start of one, or to a
+ * stub? Those have no frames of their own.
+ */
+static bool is_line_tail(struct walk *w, uint64_t target)
+{
+	return !w->d->n_fdes || has_frame(w->d, target) || decode_stub(w->d, target);
+}
+
 #define CANARY 0x28 /* of the thread's control block: the guard of the stack protector */
 
 static bool reads_canary(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
@@ -281,10 +290,10 @@ static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruct
 		insn->target = target;
 		return true;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		if (direct && (w->line || is_tail(w, s, target))) {
+		if (direct && (w->line ? is_line_tail(w, target) : is_tail(w, s, target))) {
 			insn->kind = INSN_TAIL;
 			insn->target = target;
-		} else if (direct) {
+		} else if (direct && !w->line) {
 			push_path(w, s, target);
 		} else if (!direct && s->depth <= 0) {
 			insn->kind = INSN_CALL_INDIRECT; /* a tail call, or a switch */

@@ -8,6 +8,7 @@
 #include "target/image.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "target/image_file.h"
 #include "target/image_head.h"
 #include "target/proc.h"
@@ -116,6 +117,50 @@ static int set_extent(struct image *img, const struct maps *maps, const struct m
 	return 0;
 }
 
+/* With some of its own bytes, or with others that took their place: text on huge pages. */
+static bool begins_at(const struct maps *maps, const struct map *map, const struct segment *s,
+		      uint64_t bias)
+{
+	const struct map *m = maps_find(maps, bias + s->vaddr);
+
+	return m && (!s->filesz || !same_file(m, map) ||
+		     m->offset + (bias + s->vaddr - m->start) == s->offset);
+}
+
+/* What the loader relocates and then protects (PT_GNU_RELRO) may be all of it. */
+static bool may_write(const struct image_head *head, const struct maps *maps, uint64_t vaddr,
+		      uint64_t bias)
+{
+	const struct map *m = maps_find(maps, bias + vaddr);
+
+	return m && ((m->prot & MAP_W) ||
+		     (vaddr >= head->relro.vaddr && vaddr - head->relro.vaddr < head->relro.memsz));
+}
+
+/*
+ * A tool that reads a file may map all of it in one piece, and so that it may run: everything
+ * may, where the personality says READ_IMPLIES_EXEC (personality(2)). Then its data is not where
+ * its code expects it, or cannot be written.
+ */
+static bool is_loaded(const struct image *img, const struct maps *maps, const struct map *map,
+		      const struct image_head *head)
+{
+	const struct segment *data = NULL;
+
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (s->memsz && !begins_at(maps, map, s, img->bias))
+			return false;
+		if (s->memsz && (s->flags & PF_W) && (!data || s->vaddr > data->vaddr))
+			data = s;
+	}
+	if (!data)
+		return true;
+	return may_write(head, maps, data->vaddr + data->memsz - 1, img->bias) &&
+	       (!data->filesz || may_write(head, maps, data->vaddr + data->filesz - 1, img->bias));
+}
+
 static void set_build_id(struct image *img, const struct image_head *head)
 {
 	unsigned char notes[HEAD_SIZE];
@@ -165,6 +210,7 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 	if (set_extent(img, maps, map, &head))
 		return -1;
 	set_head(img, &head);
+	img->is_loaded = is_loaded(img, maps, map, &head);
 	set_build_id(img, &head);
 	return 1;
 }
@@ -283,10 +329,7 @@ const struct image *images_find(const struct images *images, uint64_t addr)
 struct image *images_by_name(const struct images *images, const char *prefix)
 {
 	for (size_t i = 0; i < images->n; i++) {
-		const char *slash = strrchr(images->v[i].path, '/');
-		const char *name = slash ? slash + 1 : images->v[i].path;
-
-		if (!strncmp(name, prefix, strlen(prefix)))
+		if (!strncmp(text_file_name(images->v[i].path), prefix, strlen(prefix)))
 			return &images->v[i];
 	}
 	return NULL;

@@ -4,8 +4,9 @@
  * objects, whatever became of their files since.
  *
  * Files are opened through /proc/PID/map_files (deleted, replaced and
- * containerised images included), else through /proc/PID/root. libelf reads
- * them; its limits are image.c's: MAX_FILE bytes, MAX_SYMBOLS symbols.
+ * containerised images included), else through /proc/PID/root, else put
+ * together from what is in memory. libelf reads them; its limits are image.c's:
+ * MAX_FILE bytes, MAX_SYMBOLS symbols.
  */
 #ifndef TARGET_IMAGE_H
 #define TARGET_IMAGE_H
@@ -30,6 +31,10 @@ struct image {
 	uint64_t bias;		 /* what to add to the file's addresses */
 	bool is_main;		 /* the program itself (/proc/PID/exe) */
 	bool is_deleted;	 /* its file was unlinked or replaced */
+	bool is_loaded;		 /* its segments are where a loader puts them: else it is a file
+				  * that is read, and nothing in it can be called */
+	bool is_plain;		 /* it is known to hold no jemalloc: by the caller, or since
+				  * jemalloc_find() searched it */
 	unsigned char elf_class; /* ELFCLASS64 or ELFCLASS32 */
 	unsigned int machine;	 /* EM_X86_64, ... */
 	unsigned int type;	 /* ET_DYN, ET_EXEC */
@@ -129,7 +134,10 @@ struct Elf;
 typedef void image_elf_fn(void *ctx, struct Elf *elf);
 bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
-/* Who owns the file that is read, the image's own or else the debug file; false if none is. */
+/*
+ * Who owns the file that is read, the image's own or else the debug file; false
+ * if none is, or it was put together from the target's memory.
+ */
 bool image_owner(const struct image *img, uid_t *owner);
 
 /* Has the image no .symtab (any more)? */
@@ -139,9 +147,10 @@ bool image_is_stripped(struct image *img);
 bool image_may_call(struct image *img, const char *name);
 
 /*
- * Where the symbols come from that are not in the image's own tables:
- * ".gnu_debugdata", the path of a debug file, "debuginfod"; NULL when none
- * were needed or there are none. Raw text of the target's.
+ * Where the symbols come from that are not in the tables of the image's file:
+ * ".gnu_debugdata", the path of a debug file, "debuginfod", memory (see
+ * target/image_rebuild.h); NULL when none were needed or there are none. Raw
+ * text of the target's.
  */
 const char *image_debug_source(const struct image *img);
 
@@ -150,8 +159,8 @@ bool image_section(struct image *img, const char *name, struct range *where);
 
 /*
  * The address of the first occurrence of `len` bytes in the file's segments
- * with all of the flags `pflags` (PF_X for code, PF_R alone for data), 0 if
- * there is none.
+ * with all of the flags `pflags` (PF_X for code, PF_R alone for data, which may
+ * lie between the code where the linker left it there), 0 if there is none.
  */
 uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len);
 

@@ -35,8 +35,17 @@ enum place {
 	PLACES
 };
 
+static void close_common(struct image_debug *debug)
+{
+	elf_end(debug->common);
+	cleanup_close(&debug->common_fd);
+	debug->common = NULL;
+	debug->common_fd = -1;
+}
+
 void image_debug_fini(struct image_debug *debug)
 {
+	close_common(debug);
 	elf_end(debug->elf);
 	cleanup_close(&debug->fd);
 	free(debug->source);
@@ -214,16 +223,25 @@ static int open_at(const struct image *img, bool on_host, const char *path, uint
 	return handle < 0 ? -1 : procfs_open_regular(handle, max, &st);
 }
 
+/* Where a file of this build id has its debug data: of 2 to IMAGE_BUILD_ID_MAX bytes. */
+#define ID_PATH_SIZE (sizeof(FOLDER) + 2 * IMAGE_BUILD_ID_MAX + 32)
+static void path_of_id(const unsigned char *id, size_t len, char path[ID_PATH_SIZE])
+{
+	char hex[2 * IMAGE_BUILD_ID_MAX + 1];
+
+	for (size_t i = 0; i < len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	snprintf(path, ID_PATH_SIZE, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
+}
+
 static bool from_build_id(struct image *img, bool on_host)
 {
-	char hex[2 * IMAGE_BUILD_ID_MAX + 1], path[sizeof(FOLDER) + sizeof(hex) + 32];
+	char path[ID_PATH_SIZE];
 	int fd;
 
 	if (img->build_id_len < 2)
 		return false;
-	for (size_t i = 0; i < img->build_id_len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", img->build_id[i]);
-	snprintf(path, sizeof(path), FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	path_of_id(img->build_id, img->build_id_len, path);
 	fd = open_at(img, on_host, path, IMAGE_FILE_MAX);
 	return fd >= 0 && take(img, fd, BY_BUILD_ID, path);
 }
@@ -348,5 +366,98 @@ bool image_debug_next(struct image *img, struct err *server)
 
 const char *image_debug_source(const struct image *img)
 {
-	return img->file->debug.source;
+	const struct image_file *file = img->file;
+
+	return file->debug.source || !file->is_rebuilt ? file->debug.source
+						       : "memory: its file cannot be opened";
+}
+
+/* --- what files have in common --- */
+
+/* What a file says of the one that it needs: .gnu_debugaltlink. */
+struct needed {
+	char path[PATH_MAX]; /* raw text; "": none is needed */
+	unsigned char id[IMAGE_BUILD_ID_MAX];
+	size_t len;
+};
+
+static void read_needed(Elf **elf, int fd, struct needed *needed)
+{
+	char bytes[sizeof(needed->path) + sizeof(needed->id)];
+	size_t len = section_read(elf, fd, ".gnu_debugaltlink", bytes, sizeof(bytes));
+	size_t name = strnlen(bytes, len);
+
+	*needed = (struct needed){ 0 };
+	if (!name || name >= sizeof(needed->path) || name >= len)
+		return;
+	memcpy(needed->path, bytes, name);
+	needed->len = len - name - 1;
+	if (needed->len > sizeof(needed->id))
+		needed->len = 0;
+	memcpy(needed->id, bytes + name + 1, needed->len);
+}
+
+static void open_common(void *arg)
+{
+	struct image_debug *debug = arg;
+
+	debug->common = image_file_elf(debug->common_fd);
+}
+
+/* `fd` is the image's now, or closed. */
+static bool take_common(struct image_debug *debug, int fd, const struct needed *needed)
+{
+	unsigned char id[IMAGE_BUILD_ID_MAX];
+
+	debug->common_fd = fd;
+	if (fd >= 0)
+		image_guard(open_common, debug);
+	if (debug->common && build_id_of(&debug->common, fd, id) == needed->len &&
+	    !memcmp(id, needed->id, needed->len) && debug->common)
+		return true;
+	close_common(debug);
+	return false;
+}
+
+/* A name without a slash before it counts from the folder of the file that has it. */
+static bool path_of_needed(const struct image *img, bool debug, const char *name, char *path,
+			   size_t size)
+{
+	const char *source = debug ? img->file->debug.source : NULL;
+	const char *slash = source ? strrchr(source, '/') : NULL;
+	char folder[PATH_MAX];
+
+	if (*name == '/')
+		return snprintf(path, size, "%s", name) < (int)size;
+	if (slash)
+		return snprintf(path, size, "%.*s/%s", (int)(slash - source), source, name) <
+		       (int)size;
+	return folder_of(img, folder, sizeof(folder)) &&
+	       snprintf(path, size, "%s/%s", folder, name) < (int)size;
+}
+
+struct Elf *image_common(struct image *img, bool debug, struct err *server, char *path, size_t size)
+{
+	struct image_debug *d = &img->file->debug;
+	char by_name[PATH_MAX], by_id[ID_PATH_SIZE];
+	const char *const paths[] = { by_name, by_id };
+	struct needed needed;
+	int fd;
+
+	close_common(d);
+	read_needed(debug ? &d->elf : &img->file->elf, debug ? d->fd : img->file->fd, &needed);
+	snprintf(path, size, "%s", needed.path);
+	if (needed.len < 2)
+		return NULL;
+	path_of_id(needed.id, needed.len, by_id);
+	if (!path_of_needed(img, debug, needed.path, by_name, sizeof(by_name)))
+		*by_name = '\0';
+	for (size_t i = 0; i < 4; i++) {
+		fd = open_at(img, i % 2, paths[i / 2], IMAGE_FILE_MAX);
+		if (take_common(d, fd, &needed))
+			return d->common;
+	}
+	if (server && !debuginfod_open(needed.id, needed.len, &fd, server))
+		take_common(d, fd, &needed);
+	return d->common;
 }

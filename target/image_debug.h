@@ -10,15 +10,21 @@
 
 #include <libelf.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct image;
 
-/* The table in use. Part of struct image_file, zeroed at first but for `fd`, which is -1. */
+/*
+ * The table in use. Part of struct image_file, zeroed at first but for the
+ * descriptors, which are -1.
+ */
 struct image_debug {
 	unsigned int tried; /* so many of the places were looked at */
 	int fd;
 	Elf *elf; /* NULL when there is none */
 	char *source;
+	int common_fd; /* see image_common() */
+	Elf *common;   /* NULL unless open */
 };
 
 void image_debug_fini(struct image_debug *debug);
@@ -34,5 +40,15 @@ void image_debug_fini(struct image_debug *debug);
  * id only when both have one. False when no place is left.
  */
 bool image_debug_next(struct image *img, struct err *server);
+
+/*
+ * dwz(1) moves what the debug data of several files have in common to a file
+ * of its own. To be called within image_with_elf(), with its `debug`: the file
+ * that the data needs, owned by the image until the next call; NULL when it
+ * needs none, or none of the right build id is found, where the debug files
+ * are looked for. `path` is what its name is, "" when none is needed: raw text.
+ */
+struct Elf *image_common(struct image *img, bool debug, struct err *server, char *path,
+			 size_t size);
 
 #endif

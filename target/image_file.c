@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
+#include "target/image_rebuild.h"
 #include "target/proc.h"
 #include "target/procfs.h"
 
@@ -34,6 +35,7 @@ struct image_file *image_file_new(pid_t pid, const struct map *map)
 		.dev_minor = map->dev_minor,
 		.fd = -1,
 		.debug.fd = -1,
+		.debug.common_fd = -1,
 	};
 	return file;
 }
@@ -44,7 +46,10 @@ void image_file_free(struct image_file *file)
 		return;
 	image_debug_fini(&file->debug);
 	elf_end(file->elf);
-	cleanup_close(&file->fd);
+	if (file->is_rebuilt)
+		image_rebuild_close(file->fd);
+	else
+		cleanup_close(&file->fd);
 	free(file->memory);
 	free(file->root);
 	free(file);
@@ -176,6 +181,10 @@ static Elf *open_file(struct image *img)
 		file->fd = open_exe(file);
 	if (file->fd < 0)
 		file->fd = open_by_name(img);
+	if (file->fd < 0) {
+		file->fd = image_rebuild(img);
+		file->is_rebuilt = file->fd >= 0;
+	}
 	return image_file_elf(file->fd);
 }
 
@@ -215,7 +224,7 @@ bool image_owner(const struct image *img, uid_t *owner)
 	const struct image_file *file = img->file;
 	struct stat st;
 
-	if (fstat(file->fd >= 0 ? file->fd : file->debug.fd, &st))
+	if (file->is_rebuilt || fstat(file->fd >= 0 ? file->fd : file->debug.fd, &st))
 		return false;
 	*owner = st.st_uid;
 	return true;

@@ -14,10 +14,11 @@ struct image_file {
 	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	bool tried;   /* opened or failed: not tried again */
-	int fd;	      /* -1 unless open */
-	void *memory; /* the vdso's bytes: it has no file */
-	Elf *elf;     /* NULL unless open */
+	bool tried;	 /* opened or failed: not tried again */
+	bool is_rebuilt; /* fd is what image_rebuild() made */
+	int fd;		 /* -1 unless open */
+	void *memory;	 /* the vdso's bytes: it has no file */
+	Elf *elf;	 /* NULL unless open */
 	struct image_debug debug;
 };
 

@@ -39,6 +39,10 @@ static bool add_segment(struct image_head *head, const GElf_Phdr *ph)
 		head->notes[head->n_notes++] = s;
 	} else if (ph->p_type == PT_GNU_EH_FRAME) {
 		head->eh_frame_hdr = s;
+	} else if (ph->p_type == PT_DYNAMIC) {
+		head->dynamic = s;
+	} else if (ph->p_type == PT_GNU_RELRO) {
+		head->relro = s;
 	} else if (ph->p_type == PT_INTERP) {
 		head->has_interp = true;
 	}

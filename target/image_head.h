@@ -24,7 +24,7 @@ struct image_head {
 	size_t n_loads;
 	struct segment notes[HEAD_NOTES_MAX];
 	size_t n_notes;
-	struct segment eh_frame_hdr; /* memsz 0 if there is none */
+	struct segment eh_frame_hdr, dynamic, relro; /* memsz 0 if there is none */
 };
 
 /* False when `elf` has no usable program headers. */

@@ -140,17 +140,27 @@ struct walk {
 	int ret;
 };
 
-static void walk_symbols(void *arg)
+/* Both tables of a file, until `fn` returns other than 0 for one. */
+static void walk_tables(struct walk *w, int (*fn)(struct walk *w, const struct table *t))
 {
 	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
-	struct walk *w = arg;
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !w->ret; i++) {
 		struct table t;
 
 		if (table_open(&t, w->img, w->elf, types[i]))
-			w->ret = table_each(&t, w->fn, w->ctx);
+			w->ret = fn(w, &t);
 	}
+}
+
+static int walk_table(struct walk *w, const struct table *t)
+{
+	return table_each(t, w->fn, w->ctx);
+}
+
+static void walk_symbols(void *arg)
+{
+	walk_tables(arg, walk_table);
 }
 
 /* A file that was cut short has nothing to say any more. */
@@ -246,6 +256,8 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx)
 		walk_file(&w.walk, call_with, &img->file->debug.elf);
 	else
 		walk(&w.walk, call_with);
+	if (!w.whole)
+		img->file->debug.common = NULL; /* it may be the one that was cut short */
 	return w.whole;
 }
 
@@ -269,33 +281,25 @@ int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx)
 	return each_symbol(img, each_plain, &e);
 }
 
-struct part {
-	struct walk walk;
-	const char *part;
-	bool found;
-};
+static int search_table(struct walk *w, const struct table *t)
+{
+	const char *part = w->ctx;
+
+	return text_search(t->names, t->names_len, part, strlen(part)) != NULL;
+}
 
 static void search_names(void *arg)
 {
-	static const unsigned int types[] = { SHT_DYNSYM, SHT_SYMTAB };
-	struct part *p = arg;
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && !p->found; i++) {
-		struct table t;
-
-		p->found = table_open(&t, p->walk.img, p->walk.elf, types[i]) &&
-			   text_search(t.names, t.names_len, p->part, strlen(p->part));
-	}
+	walk_tables(arg, search_table);
 }
 
 bool image_may_name(struct image *img, const char *part)
 {
-	struct part p = { .walk = { .img = img }, .part = part };
+	struct walk w = { .img = img, .ctx = (void *)part };
 
-	walk(&p.walk, search_names);
-	if (!p.found)
-		walk_file(&p.walk, search_names, &img->file->debug.elf);
-	return p.found;
+	if (!walk(&w, search_names))
+		walk_file(&w, search_names, &img->file->debug.elf);
+	return w.ret;
 }
 
 struct wanted {
@@ -426,33 +430,4 @@ bool image_section(struct image *img, const char *name, struct range *where)
 	walk(&w.walk, find_section);
 	return w.found && where->start >= img->start && where->end <= img->end &&
 	       where->start < where->end;
-}
-
-struct search {
-	unsigned int pflags;
-	const void *bytes;
-	size_t len;
-	uint64_t found;
-};
-
-static int search_segment(void *ctx, unsigned int pflags, const char *bytes, size_t len,
-			  uint64_t addr)
-{
-	struct search *s = ctx;
-	const char *hit;
-
-	if ((pflags & s->pflags) != s->pflags)
-		return 0;
-	hit = text_search(bytes, len, s->bytes, s->len);
-	if (hit)
-		s->found = addr + (uint64_t)(hit - bytes);
-	return hit != NULL;
-}
-
-uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len)
-{
-	struct search s = { .pflags = pflags, .bytes = bytes, .len = len };
-
-	image_each_segment(img, search_segment, &s);
-	return s.found;
 }

@@ -89,8 +89,7 @@ int jemalloc_version_cmp(const char *version, int major, int minor, int patch)
 static bool is_preloaded(const char *path, const char *list)
 {
 	static const char between[] = " \t\n:";
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = text_file_name(path);
 	size_t stem = strcspn(name, "."); /* libjemalloc.so.2 may be a link to libjemalloc.so.2.1 */
 
 	for (list += strspn(list, between); *list; list += strspn(list, between)) {
@@ -200,19 +199,16 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	if (kept - before > 1)
 		drop_pretenders(f, before);
 	for (size_t i = before; i < f->n; i++)
-		jemalloc_describe(&f->v[i], f->pid, f->n - before == 1, NULL);
+		jemalloc_describe(&f->v[i], f->n - before == 1);
 	return 0;
 }
 
-/*
- * Symbols are looked for outside of an image only if it holds a jemalloc: it was stripped,
- * calls what every jemalloc for Linux calls, and has its texts.
- */
+/* Every jemalloc for Linux calls madvise(2). */
 static int search_debug(struct found *f, struct image *img, struct err *err)
 {
 	size_t before = f->n;
 
-	if (!image_is_stripped(img) || !image_may_call(img, "madvise") || !jemalloc_has_mark(img))
+	if (!image_is_stripped(img) || !image_may_call(img, "madvise"))
 		return 0;
 	while (f->n == before && image_debug_next(img, f->server))
 		if (search_image(f, img, err))
@@ -225,12 +221,8 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 {
 	struct scan scan;
 	struct jemalloc *je;
-	uint64_t mallctl, code = 0;
+	uint64_t mallctl;
 
-	for (size_t i = 0; i < img->n_exec; i++)
-		code += img->exec[i].end - img->exec[i].start;
-	if (code < CODE_MIN || !jemalloc_has_mark(img))
-		return 0;
 	f->nameless = img;
 	f->image = img;
 	scan_open(&scan, img, f->pid);
@@ -242,7 +234,7 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 		return err_set(err, ERR_FAILED, "no memory to describe a jemalloc");
 	je->by_scan = true;
 	jemalloc_find_prefix(je);
-	jemalloc_describe(je, f->pid, true, &scan);
+	jemalloc_describe(je, true);
 	if (!je->version[0]) {
 		f->n--;
 		snprintf(f->said, sizeof(f->said),
@@ -257,11 +249,16 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 	return 0;
 }
 
-/* The main program's malloc: its own, else the preloaded one, else the first that was loaded. */
+/*
+ * The main program's malloc: its own, else the preloaded one, else the first that was loaded. A
+ * library that names no mallctl keeps its malloc to itself as well.
+ */
 static int rank(const struct jemalloc *je)
 {
 	if (je->linkage == LINKAGE_STATIC)
 		return 0;
+	if (je->by_scan)
+		return 4;
 	if (je->linkage == LINKAGE_PRELOAD)
 		return 1;
 	return je->prefix[0] ? 3 : 2;
@@ -340,31 +337,51 @@ static void read_preload(pid_t pid, char *buf, size_t size)
 	buf[used + (size_t)(got > 0 ? got : 0)] = '\0';
 }
 
+static bool has_texts(struct image *img)
+{
+	uint64_t code = 0;
+
+	for (size_t i = 0; i < img->n_exec; i++)
+		code += img->exec[i].end - img->exec[i].start;
+	return code >= CODE_MIN && jemalloc_has_mark(img);
+}
+
 /* By symbols that lie outside of it, else without. */
 static int search_stripped(struct found *f, struct image *img, struct err *err)
 {
 	size_t before = f->n;
 
+	img->is_plain = !has_texts(img);
+	if (img->is_plain || !img->is_loaded)
+		return 0;
 	if (search_debug(f, img, err))
 		return -1;
 	return f->n == before ? scan_image(f, img, err) : 0;
 }
 
 /*
- * The program itself may hold another one than its libraries do, and goes before
- * them (rank()); stripped libraries are looked at only if there is nothing else.
+ * To look for texts reads all of a file: where one was found already only in those that call what
+ * every jemalloc for Linux calls, which few libraries do.
  */
+static bool may_hold_another(const struct found *f, struct image *img)
+{
+	return img->path[0] == '/' && !img->is_plain && !has_found(f, img) &&
+	       (!f->n || img->is_main || image_may_call(img, "madvise"));
+}
+
+/* By symbols, and where there are none, without: each image may hold one of its own. */
 static int search(struct found *f, struct images *images, struct err *err)
 {
 	struct image *prog = main_image(images);
 
 	for (size_t i = 0; i < images->n; i++)
-		if (images->v[i].path[0] == '/' && search_image(f, &images->v[i], err))
+		if (images->v[i].path[0] == '/' && !images->v[i].is_plain &&
+		    images->v[i].is_loaded && search_image(f, &images->v[i], err))
 			return -1;
-	if (prog && !has_found(f, prog) && search_stripped(f, prog, err))
+	if (prog && may_hold_another(f, prog) && search_stripped(f, prog, err))
 		return -1;
-	for (size_t i = 0; i < images->n && !f->n; i++)
-		if (!images->v[i].is_main && images->v[i].path[0] == '/' &&
+	for (size_t i = 0; i < images->n; i++)
+		if (!images->v[i].is_main && may_hold_another(f, &images->v[i]) &&
 		    search_stripped(f, &images->v[i], err))
 			return -1;
 	return 0;

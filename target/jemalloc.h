@@ -29,14 +29,17 @@ enum jemalloc_opt {
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
-	bool by_scan;	 /* no symbol named it: its addresses follow from its data and its code, and
+	bool by_scan;  /* no symbol named it: its addresses follow from its data and its code, and
 		       * are to be confirmed by a first call that changes nothing */
-	char prefix[64]; /* "", "je_", "_rjem_" */
+	bool is_alone; /* it is the only one of its image */
+	bool opts_sought;	     /* jemalloc_find_opts() was called */
+	char prefix[64];	     /* "", "je_", "_rjem_" */
 	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
-	uint64_t opt[JEMALLOC_OPTS]; /* addresses of the variables opt.* reads, 0 if unknown */
-	uint64_t prof_active;	     /* address of the variable, 0 if unknown */
+	/* Addresses of the variables of opt.* and prof.active; 0 if unknown, and until
+	 * jemalloc_find_opts(). */
+	uint64_t opt[JEMALLOC_OPTS], prof_active;
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
 	struct range text;	   /* where its code lies: the whole image for a shared object,
@@ -53,15 +56,19 @@ struct jemalloc {
  * as far as its strings allow).
  *
  * Symbols outside of an image's own tables (target/image_debug.h) are looked
- * for only in stripped images that hold a jemalloc's texts: the program itself,
- * and the others while none was found. debuginfod is asked only with
- * images->ask_debuginfod.
+ * for only in stripped images that hold a jemalloc's texts. debuginfod is asked
+ * only with images->ask_debuginfod. Images that are marked as plain are passed
+ * over, and those that turn out to be are marked.
  */
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,
 		  struct err *err) __must_check;
 
-/* Does the image hold the mark that opens every message of every jemalloc? */
-bool jemalloc_has_mark(struct image *img);
+/*
+ * Find the variables behind its options and prof.active, which takes as long
+ * as to find jemalloc itself, for those who look at them. `pid` is the process
+ * that it was found in.
+ */
+void jemalloc_find_opts(struct jemalloc *je, pid_t pid);
 
 /* Where dumps pass by, for those who watch them. */
 struct jemalloc_dump {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "target/image_file.h"
+#include "target/jemalloc_scan.h"
 #include "target/jemalloc_text.h"
 
 #include <ctype.h>
@@ -84,39 +85,47 @@ static int search_version(void *ctx, unsigned int pflags, const char *bytes, siz
 	return 0;
 }
 
-static void find_opts(struct jemalloc *je, bool alone)
+static void find_opts(struct jemalloc *je)
 {
 	char name[64];
 	struct symbol sym;
 
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
 		snprintf(name, sizeof(name), "opt_%s", jemalloc_opt_name(i));
-		if (find_private(je, alone, name, STT_OBJECT, &sym) &&
+		if (find_private(je, je->is_alone, name, STT_OBJECT, &sym) &&
 		    sym.size == jemalloc_opt_size(i))
 			je->opt[i] = sym.addr;
 	}
 }
 
-void jemalloc_describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan)
+void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
+{
+	struct scan scan;
+
+	if (je->opts_sought)
+		return;
+	je->opts_sought = true;
+	find_opts(je);
+	if (!je->is_alone || je->config_prof != TRI_YES)
+		return;
+	scan_open(&scan, je->image, pid);
+	je->prof_active = scan_prof_active(&scan);
+	if (!je->opt[OPT_PROF])
+		je->opt[OPT_PROF] = scan_opt_prof(&scan);
+	scan_opts(&scan, je->mallctl, je->opt);
+}
+
+void jemalloc_describe(struct jemalloc *je, bool is_alone)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
 	struct symbol sym;
-	struct scan own;
 
+	je->is_alone = is_alone;
 	if (find_prefixed(je, je->prefix, "", "malloc_stats_print", STT_FUNC, &sym))
 		je->malloc_stats_print = sym.addr;
 	if (find_prefixed(je, je->prefix, "", "malloc_message", STT_OBJECT, &sym))
 		je->malloc_message = sym.addr;
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
-	find_opts(je, alone);
-	if (alone && je->config_prof == TRI_YES) {
-		if (!scan)
-			scan_open(&own, je->image, pid);
-		je->prof_active = scan_prof_active(scan ? scan : &own);
-		if (!je->opt[OPT_PROF])
-			je->opt[OPT_PROF] = scan_opt_prof(scan ? scan : &own);
-		scan_opts(scan ? scan : &own, je->mallctl, je->opt);
-	}
 	image_each_segment(je->image, search_version, je);
 	jemalloc_text(je);
 }

@@ -4,7 +4,6 @@
 #define TARGET_JEMALLOC_DESCRIBE_H
 
 #include "target/jemalloc.h"
-#include "target/jemalloc_scan.h"
 
 /*
  * Something may be called like mallctl and not be jemalloc's: is this one,
@@ -18,11 +17,11 @@ bool jemalloc_is_genuine(const struct jemalloc *je);
  */
 bool jemalloc_has_fellows(const struct jemalloc *je);
 
-/*
- * Fill in the rest. `alone`: it is the only one of its image. `scan` is of the
- * image, if it was opened already, else NULL.
- */
-void jemalloc_describe(struct jemalloc *je, pid_t pid, bool alone, struct scan *scan);
+/* Fill in the rest, but for what jemalloc_find_opts() does. */
+void jemalloc_describe(struct jemalloc *je, bool is_alone);
+
+/* Does the image hold the mark that opens every message of every jemalloc? */
+bool jemalloc_has_mark(struct image *img);
 
 /* The prefix, by the name of the variable it reads; as it was if that has none of its own. */
 void jemalloc_find_prefix(struct jemalloc *je);
