@@ -92,6 +92,12 @@ void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t 
 size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep, uint64_t next,
 		  bool at_entry);
 
+/*
+ * The registers that make the store gadget write the four bytes `value` to the address `at`,
+ * and then take a word from the stack pointer `sp` and return to the next one.
+ */
+void arch_store(struct arch_regs *regs, uint64_t gadget, uint64_t sp, uint64_t at, uint32_t value);
+
 /* The bytes of the store gadget and of libc's __restore_rt. */
 extern const unsigned char arch_store_gadget[];
 extern const size_t arch_store_gadget_len;

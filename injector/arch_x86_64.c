@@ -12,7 +12,8 @@
  *	sp ->	ucontext: flags, link, uc_stack, sigcontext, sigmask	304 bytes
  *	...
  *		xstate: FXSAVE area, with at byte 464 the magic number, the
- *		sizes and the features; XSAVE header; the rest; magic number 2
+ *		sizes and the features; XSAVE header; the rest; magic number 2.
+ *		The FXSAVE area alone where the processor has no XSAVE.
  *
  * Two details matter. uc_stack: rt_sigreturn passes it to sigaltstack(2), so a
  * zeroed or "disabled" one would change the program's alternate stack; flags
@@ -50,7 +51,8 @@
 #define FXSAVE_FTW 4
 #define FXSAVE_MXCSR 24
 #define FXSAVE_SW_RESERVED 464
-#define XSAVE_HEADER 512
+#define FXSAVE_SIZE 512
+#define XSAVE_HEADER FXSAVE_SIZE
 #define XSAVE_MIN_SIZE 576
 #define FCW_DEFAULT 0x37fu
 #define MXCSR_DEFAULT 0x1f80u
@@ -86,7 +88,8 @@ _Static_assert(sizeof(struct ucontext) == ARCH_UCONTEXT_SIZE, "the kernel's layo
 /* mov %rax,(%rbx); pop %rbx; ret */
 const unsigned char arch_store_gadget[] = { 0x48, 0x89, 0x03, 0x5b, 0xc3 };
 const size_t arch_store_gadget_len = sizeof(arch_store_gadget);
-#define GADGET_RET 4 /* where its "ret" lies */
+#define GADGET_STORE32 1 /* without the prefix it is mov %eax,(%rbx); pop %rbx; ret */
+#define GADGET_RET 4	 /* where its "ret" lies */
 
 /* mov $15,%rax; syscall */
 const unsigned char arch_restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
@@ -111,12 +114,28 @@ int arch_set_regs(pid_t tid, const struct arch_regs *regs)
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) < 0 ? -1 : 0;
 }
 
+/* A processor without XSAVE, as a virtual machine may have it: the FXSAVE area is all. */
+static int get_fxsave(pid_t tid, struct arch_xstate *x)
+{
+	struct iovec io = { x->bytes, FXSAVE_SIZE };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRFPREG, &io) < 0)
+		return -1;
+	x->len = FXSAVE_SIZE;
+	return 0;
+}
+
+static bool has_xsave(const struct arch_xstate *x)
+{
+	return x->len != FXSAVE_SIZE;
+}
+
 int arch_get_xstate(pid_t tid, struct arch_xstate *x)
 {
 	struct iovec io = { x->bytes, sizeof(x->bytes) };
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &io) < 0)
-		return -1;
+		return errno == ENODEV ? get_fxsave(tid, x) : -1;
 	if (io.iov_len < XSAVE_MIN_SIZE || io.iov_len == sizeof(x->bytes)) {
 		errno = E2BIG;
 		return -1;
@@ -129,7 +148,9 @@ int arch_set_xstate(pid_t tid, const struct arch_xstate *x)
 {
 	struct iovec io = { (void *)x->bytes, x->len };
 
-	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &io) < 0 ? -1 : 0;
+	return ptrace(PTRACE_SETREGSET, tid, has_xsave(x) ? NT_X86_XSTATE : NT_PRFPREG, &io) < 0
+		       ? -1
+		       : 0;
 }
 
 bool arch_is_native(const struct arch_regs *regs)
@@ -259,6 +280,14 @@ size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep
 	return n;
 }
 
+void arch_store(struct arch_regs *regs, uint64_t gadget, uint64_t sp, uint64_t at, uint32_t value)
+{
+	const uint64_t none[6] = { 0 };
+
+	arch_call(regs, gadget + GADGET_STORE32, sp, none, at);
+	regs->r.rax = value;
+}
+
 #define XFEATURES 63
 static size_t xfeature_end[XFEATURES]; /* in the standard XSAVE format, 0 for none */
 
@@ -323,21 +352,25 @@ void arch_fp_clean(struct arch_xstate *x)
 
 size_t arch_xframe_size(const struct arch_xstate *x)
 {
-	return xstate_size(x, xstate_features(x)) + sizeof(uint32_t);
+	return has_xsave(x) ? xstate_size(x, xstate_features(x)) + sizeof(uint32_t) : FXSAVE_SIZE;
 }
 
 void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf)
 {
 	const uint32_t magic2 = FP_XSTATE_MAGIC2;
-	uint64_t features = xstate_features(x);
-	size_t size = xstate_size(x, features);
-	struct sw_bytes sw = {
-		.magic1 = FP_XSTATE_MAGIC1,
-		.extended_size = (uint32_t)(size + sizeof(magic2)),
-		.xfeatures = features,
-		.xstate_size = (uint32_t)size,
-	};
+	struct sw_bytes sw = { .magic1 = FP_XSTATE_MAGIC1 };
+	uint64_t features;
+	size_t size;
 
+	if (!has_xsave(x)) {
+		memcpy(buf, x->bytes, FXSAVE_SIZE);
+		return;
+	}
+	features = xstate_features(x);
+	size = xstate_size(x, features);
+	sw.extended_size = (uint32_t)(size + sizeof(magic2));
+	sw.xfeatures = features;
+	sw.xstate_size = (uint32_t)size;
 	memcpy(buf, x->bytes, size);
 	memcpy(buf + FXSAVE_SW_RESERVED, &sw, sizeof(sw));
 	memcpy(buf + size, &magic2, sizeof(magic2));

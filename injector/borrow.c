@@ -7,7 +7,9 @@
  *	red zone	the program's own, untouched
  *	xframe		extended state, as rt_sigreturn(2) reads it
  *	scratch		arguments and results of the call
- *	ucontext	registers and signal mask, as rt_sigreturn(2) reads them
+ *	home		registers and signal mask, as rt_sigreturn(2) reads them
+ *	link		return address: __restore_rt
+ *	ucontext	the registers of a store gadget that puts back errno, likewise
  *	chain		return addresses: store gadget, then __restore_rt
  *
  * The order of the writes makes every instant a safe one to die at. Memory
@@ -23,6 +25,8 @@
  * the kernel still restarts the interrupted call.
  */
 #include "injector/tracee.h"
+
+#include "base/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,6 +44,7 @@
 #define GUARD_SIZE 4096
 #define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
 #define KERNEL_SIGSET_SIZE 8
+#define LINK_SIZE (2 * sizeof(uint64_t))
 
 /*
  * Blocked meanwhile is every signal but one. setuid(2) and its kin, called by
@@ -71,6 +76,11 @@ static int lost(struct err *err, pid_t tid)
 	return err_sys(err, ERR_LOST, errno, "cannot control thread %d", tid);
 }
 
+static uint64_t errno_address(const struct tracer *t, const struct borrow *b)
+{
+	return arch_tls(&b->regs) + (uint64_t)t->inj->cs.errno_offset;
+}
+
 static int save(const struct tracer *t, struct borrow *b, struct err *err)
 {
 	const struct callsite *cs = &t->inj->cs;
@@ -82,8 +92,7 @@ static int save(const struct tracer *t, struct borrow *b, struct err *err)
 		return err_sys(err, ERR_UNSAFE, errno, "cannot save the signal mask of thread %d",
 			       b->tid);
 	if (cs->has_errno)
-		return mem_read(t, arch_tls(&b->regs) + (uint64_t)cs->errno_offset, &b->sys,
-				sizeof(b->sys), err);
+		return mem_read(t, errno_address(t, b), &b->sys, sizeof(b->sys), err);
 	return 0;
 }
 
@@ -113,11 +122,33 @@ static void lay_out(struct borrow *b, size_t room)
 
 	b->xframe = ALIGN_DOWN(top - arch_xframe_size(&b->xstate), 64);
 	b->scratch = ALIGN_DOWN(b->xframe - room, 64);
-	b->ucontext = ALIGN_DOWN(b->scratch - ARCH_UCONTEXT_SIZE, 16);
+	b->home = ALIGN_DOWN(b->scratch - ARCH_UCONTEXT_SIZE, 16);
+	b->ucontext = b->home - LINK_SIZE - ARCH_UCONTEXT_SIZE;
 	b->chain = b->ucontext - 3 * sizeof(uint64_t);
 }
 
-/* The frame and the arguments, in one write. */
+/*
+ * The frame that the thread comes to when its call is over: it puts back errno, which the call
+ * may have set, and goes on to the one below. Where errno lies is not known of every C library.
+ */
+static void build_errno_frame(const struct tracer *t, const struct borrow *b,
+			      const struct arch_regs *home, unsigned char *block)
+{
+	const struct callsite *cs = &t->inj->cs;
+	const uint64_t link[] = { 0, cs->restorer };
+	struct arch_regs regs = *home;
+
+	_Static_assert(sizeof(link) == LINK_SIZE, "what a store takes from the stack");
+	if (!cs->has_errno) {
+		arch_ucontext_build(home, b->sigmask, b->xframe, block);
+		return;
+	}
+	arch_store(&regs, cs->gadget, b->home - LINK_SIZE, errno_address(t, b), (uint32_t)b->sys);
+	arch_ucontext_build(&regs, CALL_SIGMASK, b->xframe, block);
+	memcpy(block + ARCH_UCONTEXT_SIZE, link, sizeof(link));
+}
+
+/* The frames and the arguments, in one write. */
 static int write_frame(const struct tracer *t, struct borrow *b, const void *args, size_t len,
 		       struct err *err)
 {
@@ -129,7 +160,8 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	way_home(t, b, &home);
 	arch_chain(chain, t->inj->cs.gadget, 0, t->inj->cs.restorer, false);
 	memcpy(block, chain, 3 * sizeof(*chain));
-	arch_ucontext_build(&home, b->sigmask, b->xframe, block + (b->ucontext - b->chain));
+	build_errno_frame(t, b, &home, block + (b->ucontext - b->chain));
+	arch_ucontext_build(&home, b->sigmask, b->xframe, block + (b->home - b->chain));
 	memcpy(block + (b->scratch - b->chain), args, len);
 	arch_xframe_build(&b->xstate, block + (b->xframe - b->chain));
 	return mem_write(t, b->chain, block, size, err);
@@ -258,8 +290,7 @@ static int restore(const struct tracer *t, struct borrow *b, struct err *err)
 
 	if (to_event_stop(b, err) < 0)
 		return -1;
-	if (cs->has_errno && mem_write(t, arch_tls(&b->regs) + (uint64_t)cs->errno_offset, &b->sys,
-				       sizeof(b->sys), err) < 0)
+	if (cs->has_errno && mem_write(t, errno_address(t, b), &b->sys, sizeof(b->sys), err) < 0)
 		return -1;
 	if (set_mask(b->tid, b->sigmask) < 0 || arch_set_xstate(b->tid, &b->xstate) < 0)
 		return lost(err, b->tid);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where in the target the functions and instructions lie that an injection uses. */
+#include "base/text.h"
 #include "injector/private.h"
 
 #include "base/cleanup.h"
@@ -215,7 +216,9 @@ bool callsite_is_unknown(const struct callsite *cs, uint64_t addr)
 
 bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner)
 {
-	return range_holds(&cs->clone, addr) && range_holds(&cs->libpthread, inner);
+	return range_holds(&cs->clone, addr) &&
+	       (range_holds(&cs->libpthread, inner) || range_holds(&cs->start_thread, inner) ||
+		callsite_is_unknown(cs, inner));
 }
 
 static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
@@ -261,17 +264,11 @@ bool callsite_holds(const struct tracer *t)
 	       memcmp(proof, t->inj->cs.proof, sizeof(proof)) == 0;
 }
 
-static const char *file_name(const struct image *img)
-{
-	const char *slash = strrchr(img->path, '/');
-
-	return slash ? slash + 1 : img->path;
-}
-
 static bool is_danger_image(const struct image *img)
 {
 	for (size_t i = 0; i < sizeof(danger_images) / sizeof(*danger_images); i++)
-		if (strncmp(file_name(img), danger_images[i], strlen(danger_images[i])) == 0)
+		if (strncmp(text_file_name(img->path), danger_images[i],
+			    strlen(danger_images[i])) == 0)
 			return true;
 	return false;
 }
@@ -446,6 +443,8 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	cs->libpthread = code_of(images_by_name(images, "libpthread"));
 	if (image_symbol(libc, "clone", &sym))
 		cs->clone = (struct range){ sym.addr, sym.addr + sym.size };
+	if (image_symbol(libc, "start_thread", &sym)) /* of a static program, or with debug data */
+		cs->start_thread = (struct range){ sym.addr, sym.addr + sym.size };
 	cs->pthread_create = find_function(images, libc, "pthread_create");
 	cs->getppid = find_function(images, libc, "getppid");
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);

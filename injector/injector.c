@@ -10,8 +10,8 @@
 #include "injector/private.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,7 +21,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,70 +39,13 @@ const char *injector_mode_name(enum injector_mode mode)
 	return mode == INJECTOR_INLINE ? "inline" : mode == INJECTOR_THREAD ? "thread" : "auto";
 }
 
-static int check_state(const struct proc *now, struct err *err)
-{
-	const struct proc_status *st = &now->status;
-
-	if (st->tracer_pid) {
-		err_set(err, ERR_BUSY, "process %d is traced by process %d", now->pid,
-			st->tracer_pid);
-		return err_fix(err,
-			       "wait until that tracer (a debugger, strace) is done, or end it");
-	}
-	if (strchr("Tt", st->state)) {
-		err_set(err, ERR_UNSAFE, "process %d is stopped (state %c)", now->pid, st->state);
-		return err_fix(err, "let it go on first: kill -CONT %d", now->pid);
-	}
-	if (st->seccomp == 1) {
-		err_set(err, ERR_UNSAFE,
-			"process %d is in seccomp's strict mode: any call would kill it", now->pid);
-		return err_fix(err, "there is no way to profile it");
-	}
-	return 0;
-}
-
-static int check_image(const struct images *images, struct err *err)
-{
-	for (size_t i = 0; i < images->n; i++) {
-		const struct image *img = &images->v[i];
-
-		if (img->is_main &&
-		    (img->elf_class != ELFCLASS64 || img->machine != ARCH_ELF_MACHINE)) {
-			err_set(err, ERR_FAILED,
-				"the target is not a 64-bit " ARCH_NAME " program");
-			return err_fix(err, "jeprof-ctl can call into 64-bit programs of its own "
-					    "architecture only");
-		}
-	}
-	return 0;
-}
-
-static int check_frozen(pid_t pid, struct err *err)
-{
-	if (!proc_frozen(pid))
-		return 0;
-	err_set(err, ERR_UNSAFE, "the control group of process %d is frozen", pid);
-	return err_fix(err,
-		       "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state");
-}
-
-static int look(const struct proc *p, const struct images *images, struct err *err)
-{
-	struct proc now = *p;
-
-	if (proc_refresh(&now, err) < 0 || check_image(images, err) < 0 ||
-	    check_state(&now, err) < 0)
-		return -1;
-	return check_frozen(p->pid, err);
-}
-
 int injector_open(struct injector **out, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, const struct injector_options *options,
 		  struct err *err)
 {
 	struct injector *inj;
 
-	if (look(p, images, err) < 0 || proc_may_trace(p, err) < 0)
+	if (check_target(p, images, err) < 0 || proc_may_trace(p, err) < 0)
 		return -1;
 	inj = calloc(1, sizeof(*inj));
 	if (!inj)
@@ -153,45 +95,6 @@ struct run {
 	/* The last sign of life that the watchdog saw, when it looked last, how late that is. */
 	uint64_t since_us, looked_us, late_us;
 };
-
-static bool wants(const struct call *calls, size_t n, unsigned int flags)
-{
-	for (size_t i = 0; i < n; i++)
-		if (calls[i].flags & flags)
-			return true;
-	return false;
-}
-
-static bool wants_file(const struct call *calls, size_t n)
-{
-	return wants(calls, n, CALL_MEMFD | CALL_STATS);
-}
-
-#define GET_INSTEAD "read single values: get PID stats.allocated"
-
-static int check_calls(const struct injector *inj, const struct call *calls, size_t n,
-		       struct err *err)
-{
-	if (!n || n > CALLS_MAX)
-		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
-	if (wants(calls, n, CALL_STATS) && !inj->cs.stats_print) {
-		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
-		return err_fix(err, GET_INSTEAD);
-	}
-	if (wants_file(calls, n) && (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
-		err_set(err, ERR_FAILED, "this cannot be done in a thread of the target's own%s",
-			inj->cs.pthread_create ? ""
-					       : ", and it has no pthread_create that is known");
-		return err_fix(err, "%s",
-			       inj->cs.pthread_create ? "leave --mode inline away"
-			       : wants(calls, n, CALL_STATS)
-				       ? GET_INSTEAD
-				       : "dump --in-target PATH does without");
-	}
-	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)
-		return err_set(err, ERR_FAILED, "the target has no pthread_create");
-	return 0;
-}
 
 static void tracer_process(struct run *r, pid_t controller, int socket)
 {
@@ -272,8 +175,14 @@ static const char *too_late(struct run *r)
 		return is_late(r, now, r->inj->opt.max_pause_ms)
 			       ? "the thread stood longer than --max-pause"
 			       : NULL;
-	case PHASE_CALL:
-		return is_late(r, now, BEAT_LATE_MS) ? "the tracer was stopped or starved" : NULL;
+	case PHASE_CALL: {
+		/* While it stands, a signal that is due to a thread may wait with it. */
+		uint64_t limit = r->inj->opt.max_pause_ms;
+
+		if (limit < BEAT_LATE_MS)
+			limit = BEAT_LATE_MS;
+		return is_late(r, now, limit) ? "the tracer was stopped or starved" : NULL;
+	}
 	default:
 		return NULL;
 	}
@@ -343,19 +252,42 @@ static void collect(struct run *r)
 	}
 }
 
+/*
+ * Somebody has stopped the process, and a thread of it that holds one of jemalloc's locks: our
+ * call waits for that.
+ */
+static bool was_stopped(const struct run *r)
+{
+	struct err ignored = ERR_INIT;
+	struct proc now = *r->inj->p;
+
+	return proc_refresh(&now, &ignored) == 0 && now.status.state == 'T';
+}
+
 static int explain_death(const struct run *r, struct err *err)
 {
 	const char *why = r->killed_for ? r->killed_for : "the tracer was killed";
+	pid_t pid = r->inj->p->pid;
 
-	if (atomic_load(&r->shared->touched)) {
-		err_set(err, ERR_LOST, "%s; the target goes on with the call by itself", why);
-		return err_fix(err,
-			       "look at it with: jeprof-ctl status %d; --timeout and --max-pause "
-			       "give it more time",
-			       r->inj->p->pid);
+	if (!atomic_load(&r->shared->touched)) {
+		err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
+		return err_fix(err, "try again; on a busy machine with a longer --max-pause");
 	}
-	err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
-	return err_fix(err, "try again; on a busy machine with a longer --max-pause");
+	if (r->killed_for && was_stopped(r)) {
+		err_set(err, ERR_LOST,
+			"process %d was stopped in the middle of a call; it ends the call by "
+			"itself",
+			pid);
+		return err_fix(err,
+			       "let it go on: kill -CONT %d; then look at it with: "
+			       "jeprof-ctl status %d",
+			       pid, pid);
+	}
+	err_set(err, ERR_LOST, "%s; the target goes on with the call by itself", why);
+	return err_fix(err,
+		       "look at it with: jeprof-ctl status %d; --timeout and --max-pause give it "
+		       "more time",
+		       pid);
 }
 
 static void forward_log(const struct run *r)
@@ -367,30 +299,6 @@ static void forward_log(const struct run *r)
 	for (char *line = strtok_r(r->shared->log, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
 		r->inj->opt.log(line);
-}
-
-/*
- * A write beyond the limit answers with SIGXFSZ, which waits for a borrowed thread until it has
- * its own signals back, and ends the program. A thread of our own takes it to its grave.
- */
-static int check_file_limit(const struct run *r, struct err *err)
-{
-	struct rlimit limit;
-
-	if (r->mode != INJECTOR_INLINE)
-		return 0;
-	for (size_t i = 0; i < r->n; i++) {
-		if (strcmp(r->calls[i].name, "prof.dump") != 0)
-			continue;
-		if (prlimit(r->inj->p->pid, RLIMIT_FSIZE, NULL, &limit) == 0 &&
-		    limit.rlim_cur == RLIM_INFINITY)
-			continue;
-		err_set(err, ERR_FAILED,
-			"a dump in a thread of the target's own could end the target: the size of "
-			"its files is limited (RLIMIT_FSIZE)");
-		return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", r->inj->p->pid);
-	}
-	return 0;
 }
 
 static int run_once(struct run *r, struct err *err)
@@ -427,7 +335,7 @@ static bool try_again(struct run *r, const struct err *err)
 		return true;
 	}
 	if (err->code == ERR_FAILED && r->mode == INJECTOR_THREAD &&
-	    r->inj->opt.mode == INJECTOR_AUTO && !wants_file(r->calls, r->n)) {
+	    r->inj->opt.mode == INJECTOR_AUTO && !calls_want_file(r->calls, r->n)) {
 		r->mode = INJECTOR_INLINE;
 		return true;
 	}
@@ -470,7 +378,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		calls[i].fd = -1;
 		calls[i].made = false;
 	}
-	if (check_calls(inj, calls, n, err) < 0 || look(inj->p, inj->images, err) < 0)
+	if (check_calls(inj, calls, n, err) < 0 || check_target(inj->p, inj->images, err) < 0)
 		return -1;
 	lock = lock_target(inj->p->pid, err);
 	if (lock < 0)
@@ -484,7 +392,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
 	do {
-		ret = check_file_limit(&r, err) < 0 ? -1 : run_once(&r, err);
+		ret = check_file_limit(inj, r.mode, calls, n, err) < 0 ? -1 : run_once(&r, err);
 	} while (ret < 0 && try_again(&r, err));
 	if (report)
 		*report = r.shared->report;

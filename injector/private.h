@@ -34,9 +34,10 @@ struct callsite {
 	size_t n_danger;
 	struct range *known; /* functions of the C library that its symbols bound */
 	size_t n_known;
-	struct range libc;	 /* its code */
-	struct range libpthread; /* the same; empty from glibc 2.34 on */
-	struct range clone;	 /* the root of every thread while there is a libpthread */
+	struct range libc;	   /* its code */
+	struct range libpthread;   /* the same; empty from glibc 2.34 on */
+	struct range clone;	   /* the root of a thread where clone3(2) was not to be had */
+	struct range start_thread; /* what it calls; empty where it has no symbol */
 	bool wary; /* not all such code is known: only who waits is safe, see rank_waits() */
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
@@ -58,8 +59,10 @@ bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *byte
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 /*
- * Is `addr` where a thread of libpthread's began, `inner` being the frame that it called?
- * clone(2)'s wrapper is dangerous everywhere else.
+ * Is `addr` where a thread began in clone(2)'s wrapper, `inner` being the frame that it called?
+ * That is so before glibc 2.34, and where a filter says that there is no clone3(2), as systemd's
+ * RestrictNamespaces= and container runtimes have it. `inner` is start_thread(), which has no
+ * name to other files. The wrapper is dangerous everywhere else.
  */
 bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner);
 
@@ -132,7 +135,16 @@ struct tracer {
 	uint64_t deadline_us; /* of the search */
 };
 
-uint64_t now_us(void);
+/* Is the target in a state in which a thread of it can be stopped, and one that we can work on? */
+int check_target(const struct proc *p, const struct images *images, struct err *err) __must_check;
+/* Can these calls be made in it? */
+int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
+	__must_check;
+/* Would one of them end it, because its files may not grow? */
+int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
+		     size_t n, struct err *err) __must_check;
+bool calls_want_file(const struct call *calls, size_t n);
+
 void tracer_phase(struct tracer *t, enum phase phase);
 void tracer_beat(struct tracer *t);
 void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);
@@ -201,8 +213,8 @@ struct borrow {
 	struct arch_regs regs; /* its true state: this, and ... */
 	struct arch_xstate xstate;
 	uint64_t sigmask;
-	int sys;				   /* errno */
-	uint64_t xframe, scratch, ucontext, chain; /* addresses of what lies on its stack */
+	int sys;					 /* errno */
+	uint64_t xframe, scratch, home, ucontext, chain; /* addresses of what lies on its stack */
 	uint64_t stopped_us;
 	pid_t child; /* the thread it made, 0 for none */
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/tracee.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -110,15 +112,20 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	if (sys == EPERM && proc_thread_status(t->inj->p->pid, tid, &st, &ignored) == 0 &&
-	    st.tracer_pid)
-		return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
-			       st.tracer_pid);
+	bool ended = sys == ESRCH;
+
+	if (sys == EPERM) { /* the answer as well for one that has just ended (ptrace_attach()) */
+		ended = proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0 ||
+			st.state == 'Z' || st.state == 'X';
+		if (!ended && st.tracer_pid)
+			return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
+				       st.tracer_pid);
+	}
 	if (sys == EINVAL && t->guarded)
 		return err_set(err, ERR_FAILED,
 			       "this kernel cannot suspend the target's seccomp filters "
 			       "(CONFIG_CHECKPOINT_RESTORE)");
-	if (sys == ESRCH)
+	if (ended)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (sys == EPERM)
 		return err_sys(err, ERR_PERM, sys, "cannot attach to thread %d", tid);

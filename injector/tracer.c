@@ -6,6 +6,7 @@
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +23,6 @@
 #define BACKOFF_MAX_US 50000
 #define NICEST (-20)
 #define FENCED_ENOUGH 4
-
-uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
 
 void tracer_phase(struct tracer *t, enum phase phase)
 {

@@ -20,6 +20,7 @@
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

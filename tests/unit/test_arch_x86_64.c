@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -184,6 +185,43 @@ static void test_chain(void **state)
 	assert_int_equal(chain[3], 0x200);
 }
 
+/* Run the instructions that these registers lead to, with what they take from the stack. */
+static void run_store(const struct arch_regs *regs)
+{
+	uint64_t at = regs->r.rbx;
+
+	__asm__ volatile("sub $128, %%rsp\n\t"
+			 "lea 1f(%%rip), %%rcx\n\t"
+			 "push %%rcx\n\t"
+			 "push $0\n\t"
+			 "jmp *%[pc]\n"
+			 "1:\tadd $128, %%rsp"
+			 : "+b"(at)
+			 : "a"(regs->r.rax), [pc] "d"(regs->r.rip)
+			 : "rcx", "memory", "cc");
+}
+
+static void test_store(void **state)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t words[3] = { 1, 2, 3 };
+	struct arch_regs regs = { 0 };
+
+	(void)state;
+	assert_ptr_not_equal(page, MAP_FAILED);
+	memcpy(page, arch_store_gadget, arch_store_gadget_len);
+	regs.r.orig_rax = SYS_pause;
+	arch_store(&regs, (uintptr_t)page, 0x1000, (uintptr_t)&words[1], 77);
+	assert_int_equal(regs.r.rsp, 0x1000);
+	assert_int_equal(arch_syscall_nr(&regs), -1);
+	run_store(&regs);
+	assert_int_equal(words[0], 1);
+	assert_int_equal(words[1], 77);
+	assert_int_equal(words[2], 3); /* errno has neighbours */
+	munmap(page, 4096);
+}
+
 static void test_fp(void **state)
 {
 	static struct arch_xstate x;
@@ -201,15 +239,47 @@ static void test_fp(void **state)
 	assert_false(arch_fp_is_clean(&x));
 }
 
+/* The signal frame of a processor without XSAVE has nothing behind the FXSAVE area. */
+static void test_xframe(void **state)
+{
+	static unsigned char buf[ARCH_XSTATE_MAX];
+	static struct arch_xstate x;
+	uint32_t magic;
+
+	(void)state;
+	x.len = 512;
+	memset(x.bytes, 0x5a, 512);
+	assert_int_equal(arch_xframe_size(&x), 512);
+	arch_xframe_build(&x, buf);
+	assert_memory_equal(buf, x.bytes, 512);
+	assert_int_equal(buf[512], 0);
+	x.len = 832;
+	memset(x.bytes, 0, sizeof(x.bytes));
+	assert_int_equal(arch_xframe_size(&x), 576 + sizeof(magic));
+	arch_xframe_build(&x, buf);
+	memcpy(&magic, buf + 464, sizeof(magic));
+	assert_int_equal(magic, 0x46505853);
+	memcpy(&magic, buf + 576, sizeof(magic));
+	assert_int_equal(magic, 0x46505845);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errno_shared),   cmocka_unit_test(test_errno_endbr),
-		cmocka_unit_test(test_errno_static),   cmocka_unit_test(test_errno_unknown),
-		cmocka_unit_test(test_errno_location), cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_restarted_name), cmocka_unit_test(test_restarted_as),
-		cmocka_unit_test(test_modes),	       cmocka_unit_test(test_ucontext),
-		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_errno_shared),
+		cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static),
+		cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_errno_location),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_restarted_name),
+		cmocka_unit_test(test_restarted_as),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_store),
+		cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_xframe),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

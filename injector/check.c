@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What must hold before a tracer is started, and can be seen from outside. */
+#include "injector/private.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static int check_state(const struct proc *now, struct err *err)
+{
+	const struct proc_status *st = &now->status;
+
+	if (st->tracer_pid) {
+		err_set(err, ERR_BUSY, "process %d is traced by process %d", now->pid,
+			st->tracer_pid);
+		return err_fix(err,
+			       "wait until that tracer (a debugger, strace) is done, or end it");
+	}
+	if (strchr("Tt", st->state)) {
+		err_set(err, ERR_UNSAFE, "process %d is stopped (state %c)", now->pid, st->state);
+		return err_fix(err, "let it go on first: kill -CONT %d", now->pid);
+	}
+	if (st->seccomp == 1) {
+		err_set(err, ERR_UNSAFE,
+			"process %d is in seccomp's strict mode: any call would kill it", now->pid);
+		return err_fix(err, "there is no way to profile it");
+	}
+	return 0;
+}
+
+static int check_image(const struct images *images, struct err *err)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image *img = &images->v[i];
+
+		if (img->is_main &&
+		    (img->elf_class != ELFCLASS64 || img->machine != ARCH_ELF_MACHINE)) {
+			err_set(err, ERR_FAILED,
+				"the target is not a 64-bit " ARCH_NAME " program");
+			return err_fix(err, "jeprof-ctl can call into 64-bit programs of its own "
+					    "architecture only");
+		}
+	}
+	return 0;
+}
+
+static int check_frozen(pid_t pid, struct err *err)
+{
+	if (!proc_frozen(pid))
+		return 0;
+	err_set(err, ERR_UNSAFE, "the control group of process %d is frozen", pid);
+	return err_fix(err,
+		       "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state");
+}
+
+int check_target(const struct proc *p, const struct images *images, struct err *err)
+{
+	struct proc now = *p;
+
+	if (proc_refresh(&now, err) < 0 || check_image(images, err) < 0 ||
+	    check_state(&now, err) < 0)
+		return -1;
+	return check_frozen(p->pid, err);
+}
+
+static bool wants(const struct call *calls, size_t n, unsigned int flags)
+{
+	for (size_t i = 0; i < n; i++)
+		if (calls[i].flags & flags)
+			return true;
+	return false;
+}
+
+bool calls_want_file(const struct call *calls, size_t n)
+{
+	return wants(calls, n, CALL_MEMFD | CALL_STATS);
+}
+
+#define GET_INSTEAD "read single values: get PID stats.allocated"
+
+int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
+{
+	if (!n || n > CALLS_MAX)
+		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
+	if (wants(calls, n, CALL_STATS) && !inj->cs.stats_print) {
+		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
+		return err_fix(err, GET_INSTEAD);
+	}
+	if (calls_want_file(calls, n) &&
+	    (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
+		err_set(err, ERR_FAILED, "this cannot be done in a thread of the target's own%s",
+			inj->cs.pthread_create ? ""
+					       : ", and it has no pthread_create that is known");
+		return err_fix(err, "%s",
+			       inj->cs.pthread_create ? "leave --mode inline away"
+			       : wants(calls, n, CALL_STATS)
+				       ? GET_INSTEAD
+				       : "dump --in-target PATH does without");
+	}
+	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)
+		return err_set(err, ERR_FAILED, "the target has no pthread_create");
+	return 0;
+}
+
+/*
+ * A write beyond the limit answers with SIGXFSZ, which waits for a borrowed thread until it has
+ * its own signals back, and ends the program. A thread of our own takes it to its grave.
+ */
+int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
+		     size_t n, struct err *err)
+{
+	struct rlimit limit;
+
+	if (mode != INJECTOR_INLINE)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(calls[i].name, "prof.dump") != 0)
+			continue;
+		if (prlimit(inj->p->pid, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+		    limit.rlim_cur == RLIM_INFINITY)
+			continue;
+		err_set(err, ERR_FAILED,
+			"a dump in a thread of the target's own could end the target: the size of "
+			"its files is limited (RLIMIT_FSIZE)");
+		return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", inj->p->pid);
+	}
+	return 0;
+}

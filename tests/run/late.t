@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A call that does not come back in time: what a dump waits for is held by a thread of the program
+# that writes a dump of its own, into a pipe that nobody reads. We leave, and say how things stand;
+# the call ends by itself when it can.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+threads()
+{
+	awk '/^Threads:/ { print $2 }' "/proc/$pid/status"
+}
+has_threads()
+{
+	[ "$(threads)" -eq "$1" ]
+}
+# is in creat(2) or openat(2): holds the lock of dumps
+writes_a_dump()
+{
+	cat /proc/"$pid"/task/*/syscall | grep -Eq '^(85|257) '
+}
+hold()
+{
+	before=$(answers_of "$pid")
+	tell "$pid" thread "$T/pipe"
+	within 10 writes_a_dump || bail_out 'the program does not write a dump'
+}
+let_go()
+{
+	cat "$T/pipe" >"$T/own.heap"
+	within 20 has_answered "$pid" $((before + 1)) && is "$(tail -n 1 "$T/said.$pid")" 0 "$1: its own dump is made" &&
+		ok "$1: it has no more threads than before" within 20 has_threads 1
+}
+
+MALLOC_CONF=$PROF,prof_active:true start_dumper dumper
+order "$pid" grow 100
+ctl_ok 'a dump' dump "$pid" -o "$T/first.heap"
+mkfifo "$T/pipe"
+snapshot "$pid"
+
+hold
+ctl_fails 9 'did not return in time; the target goes on with the call by itself.*--timeout' \
+	'a call that waits too long' --timeout 2s dump "$pid" -o "$T/late.heap"
+ok 'no file is left of it' test ! -e "$T/late.heap"
+ok 'nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
+is "$(threads)" 3 'the call is still waiting'
+let_go 'let go'
+
+hold
+"$CTL" "${patient[@]}" --timeout 3s dump "$pid" -o "$T/late.heap" >/dev/null 2>"$T/err" &
+ctl=$!
+ok 'the call is begun' within 3 has_threads 3
+kill -STOP "$pid"
+wait "$ctl"
+is $? 9 'a program that is stopped meanwhile'
+like "$(<"$T/err")" "$pid was stopped in the middle of a call; it ends the call by itself.*kill -CONT $pid" \
+	'is named as the cause, with the fix'
+is "$(awk '/^State:/ { print $2 }' "/proc/$pid/status")" T 'it is stopped still'
+kill -CONT "$pid"
+let_go 'continued'
+
+assert_untouched "$pid"
+ctl_ok 'the next dump' dump "$pid" -o "$T/next.heap"
+is "$(stacks_of "$T/next.heap" | wc -l)" "$(stacks_of "$T/own.heap" | wc -l)" 'with all stacks'
+
+done_testing
