@@ -24,6 +24,9 @@ enum watch_convention {
 	WATCH_CONVENTION_MASK = 3,
 };
 
+/* Of every probe on a kernel without bpf_get_attach_cookie(), before Linux 5.15: unknown. */
+#define WATCH_NO_COOKIE (WATCH_CONVENTION_MASK + 1)
+
 enum watch_record_type {
 	WATCH_RECORD_DUMP,
 	WATCH_RECORD_BEGIN,   /* a dump has begun, and the process can still be looked at */

@@ -128,4 +128,15 @@ static __always_inline struct file *file_of(int fd)
 	return file;
 }
 
+enum bpf_func_id___since_5_15 { BPF_FUNC_get_attach_cookie___since_5_15 = 174 };
+
+/* The cookie of the probe that was hit, or `none` on a kernel that has none for probes. */
+static __always_inline __u64 probe_cookie(void *ctx, __u64 none)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id___since_5_15,
+				       BPF_FUNC_get_attach_cookie___since_5_15))
+		return bpf_get_attach_cookie(ctx);
+	return none;
+}
+
 #endif

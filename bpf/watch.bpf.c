@@ -244,7 +244,7 @@ static __always_inline void tell_begin(struct pt_regs *ctx, const struct watch_d
 SEC("uprobe")
 int dump_begins(struct pt_regs *ctx)
 {
-	__u64 key, cookie = bpf_get_attach_cookie(ctx);
+	__u64 key, cookie = probe_cookie(ctx, WATCH_NO_COOKIE);
 	struct watch_dump *d = find_dump(&key);
 	__u32 pid, tid;
 

@@ -168,10 +168,15 @@ int watch_add_unprobed(struct watch *w, pid_t pid, struct err *err)
 static struct bpf_link *probe(const struct bpf_program *prog, const char *path, uint64_t offset,
 			      uint64_t cookie, bool at_return)
 {
-	const struct bpf_uprobe_opts opts = { .sz = sizeof(opts),
-					      .bpf_cookie = cookie,
-					      .retprobe = at_return };
+	struct bpf_uprobe_opts opts = { .sz = sizeof(opts),
+					.bpf_cookie = cookie,
+					.retprobe = at_return };
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts);
 
+	/* libbpf says so where the kernel takes none. */
+	if (link || errno != EOPNOTSUPP)
+		return link;
+	opts.bpf_cookie = 0;
 	return bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts);
 }
 

@@ -89,16 +89,50 @@ static int no_rights(struct err *err)
 			    "CAP_SYS_PTRACE (in a container: --privileged --pid=host)");
 }
 
+/* Where securityfs is not mounted, what the kernel was started with may tell. */
+static bool is_confidential(void)
+{
+	char text[4096];
+
+	if (read_text(LOCKDOWN_FILE, text, sizeof(text)))
+		return strstr(text, "[confidentiality]");
+	return read_text("/proc/cmdline", text, sizeof(text)) &&
+	       strstr(text, "lockdown=confidentiality");
+}
+
 static int locked_down(struct err *err)
 {
-	char text[128];
-
-	if (!read_text(LOCKDOWN_FILE, text, sizeof(text)) || !strstr(text, "[confidentiality]"))
+	if (!is_confidential())
 		return 0;
 	err_set(err, ERR_PERM,
 		"this kernel is locked down: its mode confidentiality lets no eBPF "
 		"program look at memory");
 	return err_fix(err, "start the kernel with lockdown=integrity, or without lockdown");
+}
+
+/* The kernel tells the numbers of its tracepoints there, and nowhere else. */
+static int no_tracepoints(struct err *err)
+{
+	static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	bool mounted = false;
+	char path[128], id[32];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		snprintf(path, sizeof(path), "%s/events/syscalls/sys_enter_openat/id", folders[i]);
+		if (read_text(path, id, sizeof(id)))
+			return 0;
+		snprintf(path, sizeof(path), "%s/events", folders[i]);
+		mounted |= !access(path, F_OK);
+	}
+	if (!mounted) {
+		err_set(err, ERR_FAILED, "tracefs is not mounted at %s", folders[0]);
+		return err_fix(err, "mount -t tracefs tracefs %s (in a container: bind the host's)",
+			       folders[0]);
+	}
+	err_set(err, ERR_FAILED,
+		"this kernel has no tracepoints at its system calls: %s/events/syscalls",
+		folders[0]);
+	return err_fix(err, "run a kernel that was built with CONFIG_FTRACE_SYSCALLS=y");
 }
 
 static int by_seccomp(struct err *err)
@@ -133,14 +167,25 @@ int why_impossible(struct err *err)
 		err_sys(err, ERR_FAILED, errno, "this kernel does not tell its types: %s",
 			BTF_FILE);
 		return err_fix(err, "run a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, as "
-				    "those of the distributions are");
+				    "those of the distributions are, and have /sys mounted");
 	}
 	if (access(UPROBE_TYPE, F_OK)) {
 		err_sys(err, ERR_FAILED, errno, "this kernel has no uprobes: %s", UPROBE_TYPE);
 		return err_fix(err, "run a kernel that was built with CONFIG_UPROBE_EVENTS=y, and "
 				    "have /sys mounted");
 	}
-	return locked_down(err);
+	return locked_down(err) || no_tracepoints(err) ? -1 : 0;
+}
+
+/* Each probe takes two descriptors. */
+static int too_many_files(struct err *err)
+{
+	struct rlimit limit = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	err_set(err, ERR_FAILED, "no more than %llu files may be open at a time (RLIMIT_NOFILE)",
+		(unsigned long long)limit.rlim_cur);
+	return err_fix(err, "ulimit -n 4096");
 }
 
 static int unknown(enum err_code code, int sys, const char *what, struct err *err)
@@ -159,9 +204,11 @@ int why_not_loaded(int sys, struct err *err)
 		err_set(err, ERR_FAILED, "this kernel has no bpf(2)");
 		return err_fix(err, "run a kernel that was built with CONFIG_BPF_SYSCALL=y");
 	}
+	if (sys == EMFILE)
+		return too_many_files(err);
 	if (sys != EPERM && sys != EACCES) {
 		unknown(ERR_FAILED, sys, "load the eBPF program", err);
-		return err_fix(err, "watch needs Linux 5.15 or newer");
+		return err_fix(err, "watch needs Linux 5.10 or newer");
 	}
 	if (in_user_ns())
 		return no_rights(err);
@@ -176,6 +223,8 @@ int why_not_attached(int sys, const char *what, struct err *err)
 
 	sys = sys < 0 ? -sys : sys;
 	snprintf(text, sizeof(text), "listen to %s", what);
+	if (sys == EMFILE)
+		return too_many_files(err);
 	if ((sys == EPERM || sys == EACCES) && by_seccomp(err))
 		return -1;
 	return unknown(sys == EPERM || sys == EACCES ? ERR_PERM : ERR_FAILED, sys, text, err);

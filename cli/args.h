@@ -48,6 +48,7 @@ struct args {
 	const char *on_dump;
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */
+	int leaks_format;
 	bool no_cache;
 
 	/* report */
@@ -82,7 +83,7 @@ struct option_def {
 	const char *arg; /* what its argument is called, NULL if it has none */
 	const char *help;
 	size_t offset;		    /* in struct args */
-	const char *const *choices; /* OPTION_CHOICE: NULL at the end */
+	const char *const *choices; /* NULL at the end; else than of OPTION_CHOICE: to complete */
 };
 
 struct command {

@@ -40,7 +40,7 @@ static void bash_arguments(const struct option_def *o)
 		if (o->letter)
 			printf(" | -%c", o->letter);
 		printf(")\n");
-		if (o->type == OPTION_CHOICE) {
+		if (o->choices) {
 			printf("\t\tmapfile -t COMPREPLY < <(compgen -W '");
 			put_choices(o->choices);
 			printf("' -- \"$cur\")\n\t\treturn\n\t\t;;\n");
@@ -102,7 +102,7 @@ static void zsh_argument(const struct option_def *o)
 	if (o->type == OPTION_FLAG)
 		return;
 	printf("%s:%s:", o->type == OPTION_OPTIONAL ? ":" : "", o->arg);
-	if (o->type == OPTION_CHOICE) {
+	if (o->choices) {
 		printf("(");
 		put_choices(o->choices);
 		printf(")");
@@ -180,7 +180,7 @@ static void fish_options(const struct option_def *o, const char *condition)
 		printf("complete -c jeprof-ctl%s -l %s", condition, o->name);
 		if (o->letter)
 			printf(" -s %c", o->letter);
-		if (o->type == OPTION_CHOICE) {
+		if (o->choices) {
 			printf(" -x -a '");
 			put_choices(o->choices);
 			printf("'");

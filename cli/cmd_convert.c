@@ -6,7 +6,7 @@
 
 static const struct option_def options_of_convert[] = {
 	{ "format", 'f', OPTION_STRING, "FORMAT", "not the one that OUT's suffix tells",
-	  ARG(report_format), NULL },
+	  ARG(report_format), report_formats },
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
 	{ "inuse-objects", 0, OPTION_FLAG, NULL,
 	  "count objects, where a format holds one count alone", ARG(inuse_objects), NULL },

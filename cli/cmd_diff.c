@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
+#include "cli/report.h"
 #include "profile/format.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 
 static const struct option_def options_of_diff[] = {
 	{ "format", 'f', OPTION_STRING, "FORMAT", "write it as pprof, folded, html, svg, ...",
-	  ARG(report_format), NULL },
+	  ARG(report_format), report_formats + REPORT_FORMATS_ONLY },
 	{ "output", 'o', OPTION_FILE, "FILE", "where to put that (stdout)", ARG(output), NULL },
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
 	{ .name = NULL },

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@ static const struct option_def options_of_dump[] = {
 	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output),
 	  NULL },
 	{ "format", 'f', OPTION_STRING, "FORMAT",
-	  "render it at once: pprof, folded, html, svg, ... (as it is)", ARG(report_format), NULL },
+	  "render it at once: pprof, folded, html, svg, ... (as it is)", ARG(report_format),
+	  report_formats + REPORT_FORMATS_ONLY },
 	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
 	{ "in-target", 0, OPTION_OPTIONAL, "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", ARG(in_target), NULL },

@@ -13,7 +13,12 @@
 /* With fewer profiles, memory that goes up and down can look as if it grew. */
 #define ENOUGH 6
 
+static const char *const formats[] = { "text", "json", NULL };
+#define IN_JSON 1
+
 static const struct option_def options_of_leaks[] = {
+	{ "format", 'f', OPTION_CHOICE, "FORMAT", "text, or json: the same as --json (text)",
+	  ARG(leaks_format), formats },
 	{ "limit", 0, OPTION_SIZE, "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)",
 	  ARG(limit_bytes), NULL },
@@ -165,7 +170,8 @@ static int run(const struct args *args, struct err *err)
 
 	if (ops_leaks(&request, &symbols, &leaks, err))
 		return -1;
-	return args->json ? print_json(&leaks, err) : print(args, &leaks, err);
+	return args->json || args->leaks_format == IN_JSON ? print_json(&leaks, err)
+							   : print(args, &leaks, err);
 }
 
 const struct command cmd_leaks = {

@@ -51,13 +51,6 @@ static void user_name(uid_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static void fill_row(const struct ops_process *p, struct table_row *row)
 {
 	snprintf(row->cell[0], CELL_SIZE, "%d", p->pid);
@@ -71,7 +64,7 @@ static void fill_row(const struct ops_process *p, struct table_row *row)
 	snprintf(row->cell[8], CELL_SIZE, "%s", out_tristate(p->prof_active));
 	text_size(p->rss_bytes, row->cell[9], CELL_SIZE);
 	output_safe(p->container, row->cell[10], CELL_SIZE);
-	output_safe(file_name(p->image), row->cell[11], CELL_SIZE);
+	output_safe(text_file_name(p->image), row->cell[11], CELL_SIZE);
 }
 
 /* Most memory first, and what is equal as it was. */

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
+#include "cli/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,8 @@ static const struct option_def options_of_record[] = {
 	{ "adopt", 0, OPTION_FLAG, NULL, "where profiling is on already: dump, and leave it on",
 	  ARG(adopt), NULL },
 	{ "format", 'f', OPTION_STRING, "FORMAT,...",
-	  "also write the difference as pprof, folded, html, svg, ...", ARG(report_format), NULL },
+	  "also write the difference as pprof, folded, html, svg, ...", ARG(report_format),
+	  report_formats + REPORT_FORMATS_ONLY },
 	{ "force", 0, OPTION_FLAG, NULL, "replace files that exist", ARG(force), NULL },
 	{ .name = NULL },
 };

@@ -11,7 +11,7 @@ static const char *const units[] = { "auto", "B", "KB", "MB", "GB", NULL };
 
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', OPTION_STRING, "FORMAT", "text, tree, jeprof, or one of convert's (text)",
-	  ARG(report_format), NULL },
+	  ARG(report_format), report_formats },
 	{ "output", 'o', OPTION_FILE, "FILE", "where to put it (stdout)", ARG(output), NULL },
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
 	{ "base", 0, OPTION_FILE, "FILE", "take the profile in FILE away", ARG(base), NULL },

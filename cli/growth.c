@@ -29,13 +29,6 @@ const char *growth_bytes(double bytes, char *buf, size_t size)
 	return buf;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "work (pool.c:12)" */
 static void call_text(const struct profile_symbols *s, const struct profile_line *line, char *buf,
 		      size_t size)
@@ -48,10 +41,10 @@ static void call_text(const struct profile_symbols *s, const struct profile_line
 		snprintf(buf, size, "%s", name);
 	else if (!line->line)
 		snprintf(buf, size, "%s (%s)", name,
-			 output_safe(base_name(f->file), file, sizeof(file)));
+			 output_safe(text_file_name(f->file), file, sizeof(file)));
 	else
 		snprintf(buf, size, "%s (%s:%u)", name,
-			 output_safe(base_name(f->file), file, sizeof(file)), line->line);
+			 output_safe(text_file_name(f->file), file, sizeof(file)), line->line);
 }
 
 const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_t size)

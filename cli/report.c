@@ -30,6 +30,11 @@ struct report {
 	struct ops_report data;
 };
 
+const char *const report_formats[] = {
+	"text",	      "tree",	   "jeprof", "pprof", "folded", "html", "svg",
+	"speedscope", "callgrind", "dot",    "json",  "raw",	NULL,
+};
+
 static void close_report(struct report *r)
 {
 	ops_report_fini(&r->data);

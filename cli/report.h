@@ -5,6 +5,10 @@
 
 #include "cli/args.h"
 
+/* The names of formats, NULL at the end: the first ones are those of reports alone. */
+extern const char *const report_formats[];
+#define REPORT_FORMATS_ONLY 3
+
 /*
  * Read `files`, and write what the line asks for, in the format of this name
  * (NULL: a table), to args->output or to stdout.

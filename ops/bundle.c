@@ -2,6 +2,7 @@
 #include "ops/bundle.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "ops/bundle_file.h"
 #include "ops/output.h"
 #include "ops/profile_file.h"
@@ -153,7 +154,6 @@ static char *default_name(const struct work *w)
 {
 	char stamp[32], *name = NULL;
 	time_t now = time(NULL);
-	const char *base;
 	struct tm tm;
 	int ret;
 
@@ -161,8 +161,7 @@ static char *default_name(const struct work *w)
 	if (w->request->pid) {
 		ret = asprintf(&name, "jemalloc.%d.%s" SUFFIX, w->request->pid, stamp);
 	} else {
-		base = strrchr(w->request->profile, '/');
-		ret = asprintf(&name, "%s" SUFFIX, base ? base + 1 : w->request->profile);
+		ret = asprintf(&name, "%s" SUFFIX, text_file_name(w->request->profile));
 	}
 	return ret < 0 ? NULL : name;
 }
@@ -170,7 +169,7 @@ static char *default_name(const struct work *w)
 /* The folder that it unpacks to: the file's name up to its suffix. */
 static void folder_of(const char *path, char folder[NAME_MAX])
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = text_file_name(path);
 	size_t len = strlen(name);
 
 	if (len > strlen(SUFFIX) && !strcmp(name + len - strlen(SUFFIX), SUFFIX))

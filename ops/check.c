@@ -124,6 +124,7 @@ static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trac
 			check_failed(c, &err);
 		return false;
 	}
+	jemalloc_find_opts(s->je, s->proc.mm_pid);
 	from = image_debug_source(s->je->image);
 	from = from ? from : "";
 	check_passed(c, "%s, %s, %s%s%s", s->je->version[0] ? s->je->version : "version unknown",

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/container.h"
 
+#include "base/cleanup.h"
+
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #define ID_LEN 64 /* hex digits, in Docker, containerd, CRI-O and Podman alike */
 #define ID_SHOWN 12
+#define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
 
 static size_t hex_run(const char *s)
 {
@@ -93,4 +100,47 @@ bool cgroup_holds(const char *cgroup, const char *wanted)
 			path_holds(path + 1, strcspn(path + 1, "\n"), names, *wanted != '/');
 	}
 	return found;
+}
+
+/* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */
+static int handle_path(int root, const char *folder, uint64_t id, char *buf, size_t size)
+{
+	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + sizeof(id)] = { 0 };
+	struct file_handle *handle = (struct file_handle *)room;
+	_cleanup_(cleanup_close) int fd = -1;
+	char link[64], path[PATH_MAX];
+	size_t len = strlen(folder);
+	ssize_t n;
+
+	handle->handle_bytes = sizeof(id);
+	handle->handle_type = HANDLE_KERNFS;
+	memcpy(handle->f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(root, handle, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return -1;
+	path[n] = '\0';
+	if (strncmp(path, folder, len) != 0 || (path[len] && path[len] != '/'))
+		return -1;
+	snprintf(buf, size, "%s", path[len] ? path + len : "/");
+	return 0;
+}
+
+bool cgroup_by_id(uint64_t id, char *buf, size_t size)
+{
+	/* Where systemd keeps it, alone or beside the older ones. */
+	static const char *const folders[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+	for (size_t i = 0; id && i < sizeof(folders) / sizeof(*folders); i++) {
+		_cleanup_(cleanup_close) int root =
+			open(folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		struct statfs fs;
+
+		if (root >= 0 && !fstatfs(root, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return !handle_path(root, folders[i], id, buf, size);
+	}
+	return false;
 }

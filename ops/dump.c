@@ -267,19 +267,24 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 }
 
 /* Fails only when what the target wrote is no whole profile. */
-static int complete(const struct inside *in, const struct proc *p, struct ops_dump *dump,
+static int complete(const struct session *s, const struct inside *in, struct ops_dump *dump,
 		    struct err *err)
 {
+	_cleanup_(cleanup_close) int fd = -1;
 	struct err why = ERR_INIT;
 
-	if (!mapped_append(in->dir, in->name, p, &why))
-		return 0;
-	if (why.code == ERR_FAILED) {
-		*err = why;
-		return -1;
+	if (mapped_append(in->dir, in->name, &s->proc, &fd, &why)) {
+		if (why.code == ERR_FAILED) {
+			*err = why;
+			return -1;
+		}
+		snprintf(dump->warning, sizeof(dump->warning),
+			 "the profile may lack the mappings that give names to addresses: %.256s",
+			 why.msg);
+	} else if (facts_write(fd, s, &why)) {
+		snprintf(dump->warning, sizeof(dump->warning),
+			 "the profile does not say what it is of: %.256s", why.msg);
 	}
-	snprintf(dump->warning, sizeof(dump->warning),
-		 "the profile may lack the mappings that give names to addresses: %.256s", why.msg);
 	return 0;
 }
 
@@ -296,7 +301,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 		return -1;
 	existed = inside_size(&in, &old_size);
 	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err) ||
-	    complete(&in, &s->proc, dump, err)) {
+	    complete(s, &in, dump, err)) {
 		/* Half a profile is none. While its call may still run, it is the target's. */
 		if (!existed && err->code == ERR_FAILED)
 			unlinkat(in.dir, in.name, 0);
@@ -348,8 +353,9 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 	     !memcmp(&after.written, &before->written, sizeof(after.written))) ||
 	    !inside_size(&file, &dump->bytes))
 		return warn_unknown_file(dump);
-	if (complete(&file, &s->proc, dump, err))
+	if (complete(s, &file, dump, err))
 		return -1;
+	inside_size(&file, &dump->bytes); /* it has grown */
 	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
 		     after.name) < 0) {
 		dump->file = NULL;

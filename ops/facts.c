@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,4 +115,24 @@ int facts_append(int *fd, uint64_t *bytes, const struct session *s, struct err *
 	*fd = take_fd(to);
 	*bytes += len;
 	return 0;
+}
+
+int facts_write(int fd, const struct session *s, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct stat st;
+	size_t len = 0;
+	int sys;
+
+	if (make_text(s, &text, &len, err))
+		return -1;
+	if (fstat(fd, &st))
+		return err_sys(err, ERR_OUTPUT, errno, "cannot look at the target's dump");
+	if (!output_write(fd, text, len))
+		return 0;
+	/* A part of a line would make the whole file unreadable. */
+	sys = errno;
+	if (ftruncate(fd, st.st_size))
+		return err_sys(err, ERR_OUTPUT, sys, "the target's dump ends in half a line");
+	return err_sys(err, ERR_OUTPUT, sys, "cannot write to the target's dump");
 }

@@ -16,4 +16,10 @@
  */
 int facts_append(int *fd, uint64_t *bytes, const struct session *s, struct err *err) __must_check;
 
+/*
+ * Write them to the end of a file of the target's own; `fd` appends. ERR_OUTPUT,
+ * with the file as it was, when it cannot be written; ERR_FAILED.
+ */
+int facts_write(int fd, const struct session *s, struct err *err) __must_check;
+
 #endif

@@ -68,13 +68,16 @@ static int look_inside(struct look *look, const struct proc *p, const struct map
 		return 0;
 	}
 	images.ask_debuginfod = look->filter->debuginfod;
+	filecache_mark_plain(&look->files, p, &images, maps);
 	if (jemalloc_find(p, &images, &found, &n, &why)) {
 		if (why.code == ERR_NOJEMALLOC)
-			filecache_add_plain(&look->files, maps);
+			filecache_add_plain(&look->files, p, &images, maps);
 		return 0;
 	}
+	for (size_t i = 0; i < n; i++)
+		jemalloc_find_opts(&found[i], p->mm_pid);
 	if (n == 1)
-		filecache_add(&look->files, p, maps, &found[0]);
+		filecache_add(&look->files, p, &images, maps, &found[0]);
 	for (size_t i = 0; i < n; i++) {
 		if (add_row(look, p, &found[i], found[i].image->path, err))
 			return -1;

@@ -105,20 +105,23 @@ int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *
 	return 0;
 }
 
-int mapped_append(int dir, const char *name, const struct proc *p, struct err *err)
+int mapped_append(int dir, const char *name, const struct proc *p, int *fd, struct err *err)
 {
-	_cleanup_(cleanup_close) int fd = -1;
+	_cleanup_(cleanup_close) int to = -1;
 	struct stat st;
 	uint64_t at;
 
-	fd = openat(dir, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
+	to = openat(dir, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (to < 0 || fstat(to, &st))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
 	/* Only a file that the target could write to by itself: it may have put another there. */
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != p->status.euid)
 		return err_set(err, ERR_OUTPUT, "the target's dump is not a file of its own");
-	if (check_whole(fd, (uint64_t)st.st_size, p, err) ||
-	    find_title(fd, (uint64_t)st.st_size, &at, err))
+	if (check_whole(to, (uint64_t)st.st_size, p, err) ||
+	    find_title(to, (uint64_t)st.st_size, &at, err))
 		return -1;
-	return at < (uint64_t)st.st_size && p->mm_pid == p->pid ? 0 : write_part(fd, p, err);
+	if ((at == (uint64_t)st.st_size || p->mm_pid != p->pid) && write_part(to, p, err))
+		return -1;
+	*fd = take_fd(to);
+	return 0;
 }

@@ -20,7 +20,12 @@
  */
 int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err) __must_check;
 
-/* The same for a file of the target's own, appended to only where it has no such part. */
-int mapped_append(int dir, const char *name, const struct proc *p, struct err *err) __must_check;
+/*
+ * The same for a file of the target's own, appended to only where it has no
+ * such part. ERR_OUTPUT: it cannot be appended to, or is not surely the target's.
+ * The caller closes `fd`, which appends to it.
+ */
+int mapped_append(int dir, const char *name, const struct proc *p, int *fd, struct err *err)
+	__must_check;
 
 #endif

@@ -22,9 +22,9 @@ static bool is_named(const struct image *img, const char *path, const char *name
 
 static bool is_meant(const struct jemalloc *je, const char *name)
 {
-	const char *path = je->image->path, *slash = strrchr(path, '/');
+	const char *path = je->image->path;
 
-	return is_named(je->image, path, name) || (slash && is_named(je->image, slash + 1, name)) ||
+	return is_named(je->image, path, name) || is_named(je->image, text_file_name(path), name) ||
 	       (*name && !strcmp(je->prefix, name));
 }
 
@@ -44,11 +44,11 @@ static void list_all(const struct jemalloc *v, size_t n, char *buf, size_t size)
 	}
 }
 
-int pick_jemalloc(const struct jemalloc *v, size_t n, const char *name,
-		  const struct jemalloc **picked, struct err *err)
+int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
+		  struct err *err)
 {
 	char list[LIST_SIZE], safe[SHOWN_SIZE];
-	const struct jemalloc *found = NULL;
+	struct jemalloc *found = NULL;
 	size_t hits = 0;
 
 	for (size_t i = 0; i < n && (name || !i); i++) {

@@ -11,7 +11,7 @@
  * ERR_NOJEMALLOC when there is none, ERR_USAGE when there are several; both
  * name what there is.
  */
-int pick_jemalloc(const struct jemalloc *v, size_t n, const char *name,
-		  const struct jemalloc **picked, struct err *err) __must_check;
+int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
+		  struct err *err) __must_check;
 
 #endif

@@ -9,6 +9,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "ops/dump.h"
 #include "ops/journal.h"
 #include "ops/putback.h"
@@ -56,7 +57,7 @@ static int ended(const struct recording *r, struct err *err)
 	return err_set(err, ERR_LOST,
 		       "process %d has ended, or runs another program, after %llu "
 		       "seconds of the recording",
-		       r->proc.pid, (unsigned long long)(record_now_ms() - r->begun_ms) / 1000);
+		       r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
 }
 
 /* --- the journal and what it says --- */
@@ -155,6 +156,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 		      struct err *err)
 {
 	static const bool no = false;
+	char label[DUMP_LABEL_SIZE];
 	struct call calls[] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
@@ -164,6 +166,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 	if (!r->request->adopt)
 		calls[0].expect = &no;
 	calls[1].flags |= CALL_KEEP_GOING;
+	calls[2].new = dump_label(r->files.first.path, label);
 	if (dump_run(s, calls, 3, 2, fd, &r->out.first_bytes, err))
 		return calls[0].made && !calls[0].ret && found->active && !r->request->adopt
 			       ? somebody_elses(s, err)
@@ -181,8 +184,10 @@ static int dump_again(struct recording *r, int *fd, struct err *err)
 {
 	_cleanup_(session_close) struct session s = { 0 };
 	struct call call = dump_call();
+	char label[DUMP_LABEL_SIZE];
 	int again = -1, ret;
 
+	call.new = dump_label(r->files.first.path, label);
 	ret = session_open(&s, r->proc.pid, r->options, err) ||
 	      dump_run(&s, &call, 1, 0, &again, &r->out.first_bytes, err);
 	add_cost(r, &s);
@@ -259,7 +264,7 @@ static int open_again(struct recording *r, struct session *s, const struct ops_o
 {
 	if (!proc_alive(&r->proc) || !journal_is_of(&r->journal.state, &r->proc))
 		return ended(r, err);
-	s->recorded_ms = record_now_ms() - r->begun_ms;
+	s->recorded_ms = now_ms() - r->begun_ms;
 	return session_open(s, r->proc.pid, options, err);
 }
 
@@ -267,12 +272,15 @@ static int dump_next(struct recording *r, struct err *err)
 {
 	_cleanup_(session_close) struct session s = { 0 };
 	_cleanup_(cleanup_close) int fd = -1;
+	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
 	struct call call = dump_call();
+	char label[DUMP_LABEL_SIZE];
 	uint64_t bytes = 0;
 	int ret;
 
 	if (record_files_room(&r->files, err))
 		return -1;
+	call.new = name ? dump_label(name, label) : NULL;
 	ret = open_again(r, &s, r->options, err) || dump_run(&s, &call, 1, 0, &fd, &bytes, err);
 	add_cost(r, &s);
 	if (ret && (err->code == ERR_UNSAFE || err->code == ERR_BUSY)) {
@@ -287,7 +295,7 @@ static void show(struct recording *r)
 	struct err ignored;
 	struct ops_record_progress p = {
 		.cost = &r->out.cost,
-		.elapsed_ms = record_now_ms() - r->begun_ms,
+		.elapsed_ms = now_ms() - r->begun_ms,
 		.duration_ms = r->request->duration_ms,
 		.rss_before_bytes = r->out.rss_before_bytes,
 	};
@@ -308,7 +316,7 @@ static int wait_for_end(struct recording *r, struct err *err)
 	uint64_t end = r->begun_ms + r->request->duration_ms, interval = r->request->interval_ms;
 	uint64_t next = interval ? r->begun_ms + interval : end;
 
-	for (uint64_t now = r->begun_ms; now < end && !r->out.early; now = record_now_ms()) {
+	for (uint64_t now = r->begun_ms; now < end && !r->out.early; now = now_ms()) {
 		uint64_t until =
 			at_most(at_most(next, end), r->request->progress ? now + PROGRESS_MS : end);
 
@@ -320,16 +328,16 @@ static int wait_for_end(struct recording *r, struct err *err)
 			r->out.early = true;
 			break;
 		case RECORD_TIME:
-			if (record_now_ms() < next || next >= end)
+			if (now_ms() < next || next >= end)
 				break;
 			if (dump_next(r, err))
 				return -1;
-			while (next <= record_now_ms())
+			while (next <= now_ms())
 				next += interval;
 			break;
 		}
 	}
-	r->out.duration_ms = record_now_ms() - r->begun_ms;
+	r->out.duration_ms = now_ms() - r->begun_ms;
 	return 0;
 }
 
@@ -343,8 +351,10 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 	struct putback p = { 0 };
 	struct err why = ERR_INIT;
 	size_t n = putback_calls(state, &p, calls + 1);
+	char label[DUMP_LABEL_SIZE];
 	int ret;
 
+	calls[0].new = dump_label(r->files.last.path, label);
 	calls[0].flags |= CALL_KEEP_GOING;
 	ret = dump_run(s, calls, 1 + n, 0, fd, &r->out.last_bytes, err);
 	if (!putback_check(s, calls + 1, n, &why)) {
@@ -394,7 +404,7 @@ static int record(struct recording *r, struct err *err)
 {
 	if (begin(r, err))
 		return give_up(r, err);
-	r->begun_ms = record_now_ms();
+	r->begun_ms = now_ms();
 	if (wait_for_end(r, err) || finish(r, err))
 		return give_up(r, err);
 	if (put_back(r, err))

@@ -2,12 +2,12 @@
 #include "ops/record_wait.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 int record_signals_open(struct record_signals *s, struct err *err)
@@ -44,14 +44,6 @@ bool record_signals_come(const struct record_signals *s)
 	return read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
 }
 
-uint64_t record_now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 enum record_wake record_wait(const struct record_signals *s, const struct proc *p,
 			     uint64_t until_ms)
 {
@@ -59,7 +51,7 @@ enum record_wake record_wait(const struct record_signals *s, const struct proc *
 		{ .fd = s->fd, .events = POLLIN },
 		{ .fd = p->pidfd, .events = POLLIN },
 	};
-	uint64_t now = record_now_ms(), left = until_ms > now ? until_ms - now : 0;
+	uint64_t now = now_ms(), left = until_ms > now ? until_ms - now : 0;
 
 	if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) <= 0)
 		return RECORD_TIME;

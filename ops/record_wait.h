@@ -28,11 +28,8 @@ bool record_signals_come(const struct record_signals *s);
 
 enum record_wake { RECORD_TIME, RECORD_SIGNAL, RECORD_ENDED };
 
-/* Until `until_ms` of record_now_ms(), or less: the first of the three that happens. */
+/* Until `until_ms` of now_ms(), or less: the first of the three that happens. */
 enum record_wake record_wait(const struct record_signals *s, const struct proc *p,
 			     uint64_t until_ms);
-
-/* CLOCK_MONOTONIC. */
-uint64_t record_now_ms(void);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/session.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "ops/pick.h"
 
@@ -15,14 +16,6 @@
 #define EXEC_RETRY_MS 5
 #define EXEC_TRIES 20
 #define TIMEOUT_MS 60000
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 /* After a failure: true when it is worth trying again, after a short sleep. */
 static bool busy_wait(const struct session *s, const struct err *err)
@@ -124,20 +117,22 @@ static int read_images(struct session *s, struct err *err)
 /* As nm(1) shows them: addresses in the image's file. */
 static void log_found(const struct session *s)
 {
-	const struct jemalloc *je = s->je;
-	const struct {
+	struct jemalloc *je = s->je;
+	const char *from = image_debug_source(je->image);
+	char line[1024];
+	struct {
 		const char *name;
 		uint64_t addr;
 	} found[] = {
 		{ "mallctl", je->mallctl },
 		{ "malloc_stats_print", je->malloc_stats_print },
-		{ "opt_prof", je->opt[OPT_PROF] },
+		{ "opt_prof", 0 },
 	};
-	const char *from = image_debug_source(je->image);
-	char line[1024];
 
 	if (!s->options->log)
 		return;
+	jemalloc_find_opts(je, s->proc.mm_pid);
+	found[2].addr = je->opt[OPT_PROF];
 	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
 		if (!found[i].addr)
 			continue;

@@ -19,8 +19,8 @@ struct session {
 	struct images images;
 	struct jemalloc *jemallocs;
 	size_t n_jemallocs;
-	const struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless
-				    * another was asked for */
+	struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless another
+			      * was asked for */
 	struct injector *inj;
 	char version[64]; /* as the target said, else as its image does; "" if unknown */
 	struct ops_cost cost;

@@ -40,6 +40,7 @@ _Static_assert(N_NAMES + 1 < CALLS_MAX, "status reads in one run");
 
 static void describe(const struct session *s, struct ops_jemalloc *je)
 {
+	jemalloc_find_opts(s->je, s->proc.mm_pid);
 	snprintf(je->image, sizeof(je->image), "%s", s->je->image->path);
 	snprintf(je->version, sizeof(je->version), "%s", s->version);
 	snprintf(je->prefix, sizeof(je->prefix), "%s", s->je->prefix);

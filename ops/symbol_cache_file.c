@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "jcsyms1\n"
+#define MAGIC "jcsyms3\n"
 #define NO_TEXT UINT32_MAX
 
 struct header {
@@ -32,8 +32,10 @@ struct file_place {
 
 struct file_function {
 	uint32_t name, linkage, file; /* where in the text; NO_TEXT: none */
-	uint32_t known;
+	uint32_t flags;
 };
+#define KNOWN 1u
+#define BARE 2u
 
 struct view {
 	const struct header *header;
@@ -128,7 +130,8 @@ static struct profile_symbols *build(const struct view *v)
 			.name = v->text + f->name,
 			.linkage = v->text + f->linkage,
 			.file = f->file == NO_TEXT ? NULL : v->text + f->file,
-			.known = f->known,
+			.known = f->flags & KNOWN,
+			.bare = f->flags & BARE,
 		};
 
 		functions[i] = symbols_build_function(b, &function);
@@ -199,7 +202,9 @@ static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct profile_function *from = &s->functions[i];
-		struct file_function to = { .known = from->known };
+		struct file_function to = {
+			.flags = (from->known ? KNOWN : 0) | (from->bare ? BARE : 0),
+		};
 
 		if (!put_text(text, from->name, &to.name))
 			return false;

@@ -159,6 +159,25 @@ static void say_not_found(const struct work *w, const struct profile_mapping *m,
 	say(w, line);
 }
 
+/* What there is of debug data, but not to be had. */
+static void say_lacks(const struct work *w, const struct symbolise_image *image)
+{
+	char safe[512], file[512], line[1280];
+
+	output_safe(image->mapping->path, safe, sizeof(safe));
+	output_safe(image->lacks, file, sizeof(file));
+	if (*image->lacks)
+		snprintf(line, sizeof(line),
+			 "cannot find %s, which the debug data of %s needs: it has no lines", file,
+			 safe);
+	else
+		snprintf(line, sizeof(line),
+			 "the debug data of %s is split: what was inlined is in .dwo files, which "
+			 "are not read",
+			 safe);
+	say(w, line);
+}
+
 /* Name asked[0 .. n), which lie in the image whose first mapping is `m`. */
 static int name_image(struct work *w, const struct profile_mapping *m, const struct asked *asked,
 		      size_t n, struct err *err)
@@ -187,6 +206,8 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		return -1;
 	if (image.result != SYMBOLISE_FOUND)
 		say_not_found(w, m, n, image.result);
+	if (*image.lacks || image.split)
+		say_lacks(w, &image);
 	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;
 	profile_symbols_free(found);
 	return failed;

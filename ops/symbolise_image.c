@@ -86,7 +86,9 @@ static int find_past(struct symbolise_image *image, struct images *past, struct 
 
 struct reading {
 	struct symbols_lookup *lookup;
+	struct symbolise_image *image;
 	struct image *img;
+	bool in_debug;	/* of the debug file, not the image's own */
 	bool has_debug; /* DWARF was read */
 };
 
@@ -103,11 +105,24 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 	return 0;
 }
 
-static void read_debug(void *ctx, struct Elf *elf)
+static void read_dwarf(void *ctx, struct Elf *elf)
 {
 	struct reading *r = ctx;
+	struct symbolise_image *image = r->image;
+	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
+	struct Elf *common =
+		image_common(r->img, r->in_debug, server, image->lacks, sizeof(image->lacks));
 
-	r->has_debug = symbols_lookup_dwarf(r->lookup, elf, r->img->bias);
+	r->has_debug = symbols_lookup_dwarf(r->lookup, elf, common, r->img->bias);
+	image->split = symbols_lookup_is_split(r->lookup);
+	if (common)
+		*image->lacks = '\0';
+}
+
+static void read_debug(struct reading *r, bool in_debug)
+{
+	r->in_debug = in_debug;
+	image_with_elf(r->img, in_debug, read_dwarf, r);
 }
 
 static bool next_debug(struct reading *r, const struct symbolise_image *image)
@@ -124,12 +139,12 @@ static bool read_all(struct reading *r, const struct symbolise_image *image)
 	bool has_table = !image_is_stripped(r->img), any = image->result == SYMBOLISE_FOUND;
 
 	image_each_symbol(r->img, add_symbol, r);
-	image_with_elf(r->img, false, read_debug, r);
+	read_debug(r, false);
 	while (!(has_table && r->has_debug) && next_debug(r, image)) {
 		any = has_table = true;
 		image_each_symbol(r->img, add_symbol, r);
 		if (!r->has_debug)
-			image_with_elf(r->img, true, read_debug, r);
+			read_debug(r, true);
 	}
 	return any;
 }
@@ -286,7 +301,7 @@ static int look_up(struct answer *a, struct image *img, struct err *err)
 {
 	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
 		symbols_lookup_new(a->missing, a->n_missing);
-	struct reading r = { .lookup = lookup, .img = img };
+	struct reading r = { .lookup = lookup, .image = a->image, .img = img };
 	struct profile_symbols *found;
 
 	if (!lookup)

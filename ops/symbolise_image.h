@@ -32,6 +32,8 @@ struct symbolise_image {
 	const char *root;		       /* another folder for that, NULL: none */
 	bool debuginfod, use_cache;
 	enum symbolise_result result;
+	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
+	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */
 };
 
 /*

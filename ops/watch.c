@@ -2,6 +2,7 @@
 #include "ops/watch.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "bpf/watch.h"
 #include "ops/watch_event.h"
 #include "ops/watch_find.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PIDS_MAX 64
@@ -36,14 +36,6 @@ struct state {
 	bool failed; /* `err` says why: a handler did not go well */
 	struct err err;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static bool has_enough(const struct state *s)
 {

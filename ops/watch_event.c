@@ -2,6 +2,7 @@
 #include "ops/watch_event.h"
 
 #include "injector/injector.h"
+#include "ops/container.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,6 +138,8 @@ void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
 	if (who) {
 		memcpy(e->cgroup, who->cgroup, sizeof(e->cgroup));
 		memcpy(e->container, who->container, sizeof(e->container));
+	} else if (cgroup_by_id(dump->cgroup, e->cgroup, sizeof(e->cgroup))) {
+		container_parse(e->cgroup, e->container, sizeof(e->container));
 	}
 	set_file(dump, who, texts, e);
 	if (e->by_us)

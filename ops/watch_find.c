@@ -2,8 +2,10 @@
 #include "ops/watch_find.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/pace.h"
 #include "base/text.h"
+#include "ops/filekey.h"
 #include "ops/pids.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
@@ -15,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NOTE_SIZE 1200
@@ -29,8 +30,7 @@ static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
 enum state { STATE_UNKNOWN, STATE_PLAIN, STATE_PROBED, STATE_UNPROBED };
 
 struct known_file {
-	uint64_t inode;
-	uint32_t dev_major, dev_minor;
+	struct file_key key;
 	enum state state;
 };
 
@@ -42,7 +42,9 @@ struct look {
 	struct images images;
 	struct jemalloc *found;
 	size_t n;
-	bool last; /* what is not found now is not there */
+	bool last;     /* what is not found now is not there */
+	bool all;      /* files that are known count too */
+	bool searched; /* what is not known now is nothing of ours */
 };
 
 static void close_look(struct look *l)
@@ -53,39 +55,10 @@ static void close_look(struct look *l)
 	proc_close(&l->proc);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct known_file *x = a, *y = b;
-
-	if (x->inode != y->inode)
-		return x->inode < y->inode ? -1 : 1;
-	if (x->dev_minor != y->dev_minor)
-		return x->dev_minor < y->dev_minor ? -1 : 1;
-	return (x->dev_major > y->dev_major) - (x->dev_major < y->dev_major);
-}
-
-static bool is_code(const struct map *m)
-{
-	return (m->prot & MAP_X) && m->inode;
-}
-
-static struct known_file key_of(const struct map *m)
-{
-	return (struct known_file){ m->inode, m->dev_major, m->dev_minor, STATE_PLAIN };
-}
-
 static const struct known_file *find_file(const struct watch_finder *f, const struct map *m)
 {
-	struct known_file key = key_of(m);
-	void *hit = tfind(&key, &f->files, compare);
+	struct file_key key = file_key_of(m);
+	void *hit = tfind(&key, &f->files, file_key_compare);
 
 	return hit ? *(struct known_file *const *)hit : NULL;
 }
@@ -99,9 +72,8 @@ static void know_file(struct watch_finder *f, const struct map *m, enum state st
 	kept = malloc(sizeof(*kept));
 	if (!kept)
 		return;
-	*kept = key_of(m);
-	kept->state = state;
-	if (!tsearch(kept, &f->files, compare)) {
+	*kept = (struct known_file){ file_key_of(m), state };
+	if (!tsearch(kept, &f->files, file_key_compare)) {
 		free(kept);
 		return;
 	}
@@ -146,7 +118,7 @@ static bool probe_dump(struct look *l, const struct jemalloc *je, struct err *wh
 	if (!watch_may_probe() || !jemalloc_find_prof_dump(je, &l->proc, &dump))
 		return false;
 	m = maps_find(&l->maps, dump.prof_dump);
-	return m && is_code(m) && !probe(l, m, &dump, why);
+	return m && file_is_code(m) && !probe(l, m, &dump, why);
 }
 
 static void note_unprobed(struct look *l, const struct err *why)
@@ -180,19 +152,34 @@ static enum state cover(struct look *l, const struct jemalloc *je, struct err *e
 	return STATE_UNPROBED;
 }
 
-static bool holds_jemalloc(struct images *images)
+/* After a search that found none that it could tell all of. */
+static bool holds_jemalloc(const struct images *images)
 {
 	for (size_t i = 0; i < images->n; i++)
-		if (images->v[i].path[0] == '/' && jemalloc_has_mark(&images->v[i]))
+		if (images->v[i].path[0] == '/' && !images->v[i].is_plain)
 			return true;
 	return false;
+}
+
+/*
+ * A process may show of a file what it likes, and what is known of the file holds for all: it
+ * counts what the file itself says, and what root's processes show that run it.
+ */
+static bool may_know(const struct look *l, const struct map *m)
+{
+	const struct image *img = images_find(&l->images, m->start);
+
+	if (img && img->is_plain)
+		return true;
+	return !l->proc.status.euid && (!img || img->is_loaded);
 }
 
 static void know_rest(struct look *l)
 {
 	for (size_t i = 0; i < l->maps.n; i++)
-		if (is_code(&l->maps.v[i]))
+		if (file_is_code(&l->maps.v[i]) && may_know(l, &l->maps.v[i]))
 			know_file(l->f, &l->maps.v[i], STATE_PLAIN);
+	l->searched = true;
 }
 
 /* 1: all its files are known, and it can dump; 0: they are, and it cannot; -1: look closer. */
@@ -203,9 +190,11 @@ static int ask_files(struct look *l, struct err *err)
 	for (size_t i = 0; i < l->maps.n; i++) {
 		const struct known_file *file;
 
-		if (!is_code(&l->maps.v[i]))
+		if (!file_is_code(&l->maps.v[i]))
 			continue;
 		file = find_file(l->f, &l->maps.v[i]);
+		if (!file && l->searched)
+			continue;
 		if (!file)
 			return -1;
 		found |= file->state != STATE_PLAIN;
@@ -216,11 +205,20 @@ static int ask_files(struct look *l, struct err *err)
 	return found;
 }
 
+static bool is_plain(const void *ctx, const struct map *m)
+{
+	const struct known_file *file = find_file(ctx, m);
+
+	return file && file->state == STATE_PLAIN;
+}
+
 static int find_jemallocs(struct look *l, struct err *err)
 {
 	if (images_read(&l->images, l->proc.mm_pid, &l->maps, err))
 		return -1;
 	l->images.ask_debuginfod = l->f->debuginfod;
+	if (!l->all)
+		file_mark_plain(&l->images, &l->maps, is_plain, l->f);
 	if (!jemalloc_find(&l->proc, &l->images, &l->found, &l->n, err))
 		return 0;
 	if (err->code == ERR_NOJEMALLOC && (l->last || !holds_jemalloc(&l->images)))
@@ -234,7 +232,7 @@ static int cover_file(struct look *l, size_t first, struct err *err)
 	const struct map *code = maps_find(&l->maps, l->found[first].mallctl);
 	enum state state = STATE_PLAIN;
 
-	if (!code || !is_code(code) || find_file(l->f, code))
+	if (!code || !file_is_code(code) || find_file(l->f, code))
 		return 0;
 	for (size_t i = first; i < l->n; i++) {
 		enum state s;
@@ -270,10 +268,9 @@ static int look_closer(struct look *l, struct err *err)
 /* Has it been running for long enough to have its libraries in place? */
 static bool is_settled(const struct proc *p)
 {
-	struct timespec now;
+	uint64_t began_s = p->start_time / (uint64_t)sysconf(_SC_CLK_TCK);
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec > p->start_time / (uint64_t)sysconf(_SC_CLK_TCK) + SETTLED_S;
+	return now_boot_ns() / 1000000000 > began_s + SETTLED_S;
 }
 
 static int look_at(struct look *l, pid_t pid, struct err *err)
@@ -294,10 +291,12 @@ static int no_profiling(const struct look *l, struct err *err)
 {
 	char comm[PROC_COMM_SIZE * 4];
 
-	for (size_t i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++) {
+		jemalloc_find_opts(&l->found[i], l->proc.mm_pid);
 		if (l->found[i].config_prof != TRI_NO &&
 		    jemalloc_peek(&l->proc, l->found[i].opt[OPT_PROF]) != TRI_NO)
 			return 0;
+	}
 	err_set(err, ERR_NOPROF, "%d (%s) will never dump: profiling is %s in its jemalloc",
 		l->proc.pid, output_safe(l->proc.status.comm, comm, sizeof(comm)),
 		l->found[0].config_prof == TRI_NO ? "not built" : "not turned on (opt.prof)");
@@ -306,7 +305,7 @@ static int no_profiling(const struct look *l, struct err *err)
 
 int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err)
 {
-	_cleanup_(close_look) struct look l = { .f = f, .last = true };
+	_cleanup_(close_look) struct look l = { .f = f, .last = true, .all = true };
 
 	if (proc_open(&l.proc, pid, err) || maps_read(&l.maps, l.proc.mm_pid, err) ||
 	    look_closer(&l, err) < 0 || no_profiling(&l, err))
@@ -323,6 +322,7 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 
 	if (found == 1)
 		f->processes++;
+	f->unreadable += found < 0 && why.code == ERR_PERM;
 	if (found >= 0 || why.code == ERR_NOPROC || why.code == ERR_LOST || l.last)
 		return;
 	/* It is looked at again where something may come of it. */
@@ -331,6 +331,19 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 	if (f->n_visits < WATCH_VISITS_MAX)
 		f->visits[f->n_visits++] =
 			(struct watch_visit){ pid, tries + 1, now_ms() + delays_ms[tries + 1] };
+}
+
+static void note_unreadable(const struct watch_finder *f)
+{
+	char line[NOTE_SIZE];
+
+	if (!f->unreadable)
+		return;
+	snprintf(line, sizeof(line),
+		 "%zu process%s could not be looked at: their dumps are seen only where others "
+		 "run the same files",
+		 f->unreadable, f->unreadable == 1 ? "" : "es");
+	f->note(f->ctx, line);
 }
 
 int watch_find_all(struct watch_finder *f, struct err *err)
@@ -342,6 +355,7 @@ int watch_find_all(struct watch_finder *f, struct err *err)
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		see(f, pids[i], 0);
+	note_unreadable(f);
 	return 0;
 }
 

@@ -29,7 +29,8 @@ struct watch_finder {
 	void *files; /* tsearch(3) tree */
 	struct watch_visit visits[WATCH_VISITS_MAX];
 	size_t n_visits;
-	size_t processes; /* how many were found that can dump */
+	size_t processes;  /* how many were found that can dump */
+	size_t unreadable; /* how many could not be looked at, for want of rights */
 };
 
 /*

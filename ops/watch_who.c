@@ -2,7 +2,9 @@
 #include "ops/watch_who.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "ops/container.h"
+#include "profile/symbols_demangle.h"
 #include "target/maps.h"
 #include "target/proc.h"
 
@@ -11,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -79,14 +80,6 @@ static bool is_same(const struct proc *p, uint64_t began_ns)
 	return p->start_time <= began + 1 && began <= p->start_time + 1;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 static int read_images(struct watch_who *who, const struct proc *p)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
@@ -96,7 +89,7 @@ static int read_images(struct watch_who *who, const struct proc *p)
 	if (maps_read(&maps, p->mm_pid, &ignored) ||
 	    images_read(&images, p->mm_pid, &maps, &ignored))
 		return -1;
-	who->read_ns = now_ns();
+	who->read_ns = now_boot_ns();
 	forget_places(who);
 	images_fini(&who->images);
 	who->images = images;
@@ -130,7 +123,7 @@ bool watch_who_refresh(struct watch_who *who)
 	_cleanup_(proc_close) struct proc p = { 0 };
 	struct err ignored = ERR_INIT;
 
-	if (now_ns() < who->read_ns + NS_PER_S || proc_open(&p, who->pid, &ignored) ||
+	if (now_boot_ns() < who->read_ns + NS_PER_S || proc_open(&p, who->pid, &ignored) ||
 	    !is_same(&p, who->began_ns))
 		return false;
 	return read_images(who, &p) == 0;
@@ -177,6 +170,7 @@ struct search {
 
 static int note_symbol(void *ctx, const char *name, const struct symbol *sym)
 {
+	static char plain[SYMBOLS_NAME_MAX];
 	struct search *s = ctx;
 
 	if (sym->type != STT_FUNC && sym->type != STT_GNU_IFUNC)
@@ -187,7 +181,7 @@ static int note_symbol(void *ctx, const char *name, const struct symbol *sym)
 		if (p->image != s->image || p->name || p->addr < sym->addr ||
 		    p->addr - sym->addr >= sym->size)
 			continue;
-		p->name = strdup(name);
+		p->name = strdup(symbols_demangle(name, plain) ? plain : name);
 		p->offset = p->addr - sym->addr;
 	}
 	return 0;

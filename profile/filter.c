@@ -77,49 +77,52 @@ static bool *match_functions(const struct profile_symbols *s, struct regex *re)
 	return matches;
 }
 
-/* Empty the locations whose outermost function does (not) match. */
-static int select_locations(struct profile_symbols *s, struct regex *re, bool keep_matching,
-			    struct err *err)
+/* Calls that do (not) match, as select_calls() wants them. */
+struct choice {
+	bool *matches; /* one for each function */
+	bool keep_matching;
+};
+
+typedef void choose_fn(struct profile_symbols *s, struct profile_location *at,
+		       const struct choice *choice);
+
+/* Empty it when its outermost function is not chosen. */
+static void choose_whole(struct profile_symbols *s, struct profile_location *at,
+			 const struct choice *choice)
 {
-	_cleanup_(cleanup_free) bool *matches = NULL;
+	uint32_t outermost = at->n ? s->lines[at->first + at->n - 1].function : 0;
 
-	if (!re)
-		return 0;
-	matches = match_functions(s, re);
-	if (!matches)
-		return no_memory(err);
-	for (size_t i = 0; i < s->n_locations; i++) {
-		struct profile_location *at = &s->locations[i];
-
-		if (at->n && matches[s->lines[at->first + at->n - 1].function] != keep_matching)
-			at->n = 0;
-	}
-	return regex_check(re, err);
+	if (at->n && choice->matches[outermost] != choice->keep_matching)
+		at->n = 0;
 }
 
-/* Take the calls away that do (not) match. Locations share no lines, so they shrink in place. */
-static int select_lines(struct profile_symbols *s, struct regex *re, bool keep_matching,
-			struct err *err)
+/* Take the calls away that are not chosen. Locations share no lines, so they shrink in place. */
+static void choose_each(struct profile_symbols *s, struct profile_location *at,
+			const struct choice *choice)
 {
-	_cleanup_(cleanup_free) bool *matches = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t j = 0; j < at->n; j++) {
+		struct profile_line line = s->lines[at->first + j];
+
+		if (choice->matches[line.function] == choice->keep_matching)
+			s->lines[at->first + n++] = line;
+	}
+	at->n = n;
+}
+
+static int select_calls(struct profile_symbols *s, choose_fn *choose, struct regex *re,
+			bool keep_matching, struct err *err)
+{
+	_cleanup_(cleanup_free) bool *matches = re ? match_functions(s, re) : NULL;
+	const struct choice choice = { matches, keep_matching };
 
 	if (!re)
 		return 0;
-	matches = match_functions(s, re);
 	if (!matches)
 		return no_memory(err);
-	for (size_t i = 0; i < s->n_locations; i++) {
-		struct profile_location *at = &s->locations[i];
-		uint32_t n = 0;
-
-		for (uint32_t j = 0; j < at->n; j++) {
-			struct profile_line line = s->lines[at->first + j];
-
-			if (matches[line.function] == keep_matching)
-				s->lines[at->first + n++] = line;
-		}
-		at->n = n;
-	}
+	for (size_t i = 0; i < s->n_locations; i++)
+		choose(s, &s->locations[i], &choice);
 	return regex_check(re, err);
 }
 
@@ -224,11 +227,12 @@ int profile_filter(struct profile *profile, const struct profile_filter *how, st
 		return -1;
 	if (!how->keep_allocator)
 		cut_allocator(profile);
-	if (select_locations(s, f.retain, true, err) ||
-	    select_locations(s, f.exclude, false, err) ||
+	if (select_calls(s, choose_whole, f.retain, true, err) ||
+	    select_calls(s, choose_whole, f.exclude, false, err) ||
 	    select_stacks(profile, f.focus, true, err) ||
-	    select_stacks(profile, f.ignore, false, err) || select_lines(s, f.show, true, err) ||
-	    select_lines(s, f.hide, false, err))
+	    select_stacks(profile, f.ignore, false, err) ||
+	    select_calls(s, choose_each, f.show, true, err) ||
+	    select_calls(s, choose_each, f.hide, false, err))
 		return -1;
 	drop_empty(profile);
 	fill_empty(s);

@@ -4,6 +4,7 @@
  * in it as JSON. Numbers go in arrays, and of a stack only what it does not share with the
  * one before: a profile has too many calls for an object each. web/profile.js reads it.
  */
+#include "base/text.h"
 #include "profile/format_private.h"
 #include "profile/html_stacks.h"
 
@@ -16,17 +17,6 @@
 extern const char _binary_page_html_start[], _binary_page_html_end[];
 
 /* --- the parts of JSON; nothing in its text can end the <script> that it lies in --- */
-
-static void put_text(const char *raw, FILE *out)
-{
-	if (!raw) {
-		fputs("null", out);
-		return;
-	}
-	putc('"', out);
-	format_raw(format_json, raw, out);
-	putc('"', out);
-}
 
 static void put_number(double n, FILE *out)
 {
@@ -42,21 +32,14 @@ static void put_comma(size_t i, FILE *out)
 
 /* --- modules, files and functions --- */
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static void put_module(const struct profile_mapping *m, FILE *out)
 {
 	fputs("{\"name\":", out);
-	put_text(*m->path ? base_name(m->path) : "[no file]", out);
+	format_json_text(*m->path ? text_file_name(m->path) : "[no file]", out);
 	fputs(",\"path\":", out);
-	put_text(m->path, out);
+	format_json_text(m->path, out);
 	fputs(",\"build_id\":", out);
-	put_text(m->build_id, out);
+	format_json_text(m->build_id, out);
 	fputs("}", out);
 }
 
@@ -90,7 +73,7 @@ static int put_files(const struct profile *p, const struct html_stacks *s, FILE 
 		if (!file || index_find(&files, (uintptr_t)file) != INDEX_NONE)
 			continue;
 		put_comma(n, out);
-		put_text(file, out);
+		format_json_text(file, out);
 		if (!index_add(&files, (uintptr_t)file, n++))
 			return err_set(err, ERR_FAILED, "no memory for %u file names", n);
 	}
@@ -195,7 +178,7 @@ static void put_facts(const struct profile *p, const char *title, FILE *out)
 	fputs("\"facts\":{", out);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		fprintf(out, "\"%s\":", texts[i].key);
-		put_text(texts[i].raw, out);
+		format_json_text(texts[i].raw, out);
 		putc(',', out);
 	}
 	fprintf(out,

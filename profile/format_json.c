@@ -12,13 +12,7 @@
 static void write_text(const char *key, const char *raw, FILE *out)
 {
 	fprintf(out, ",\"%s\":", key);
-	if (!raw) {
-		fputs("null", out);
-		return;
-	}
-	putc('"', out);
-	format_raw(format_json, raw, out);
-	putc('"', out);
+	format_json_text(raw, out);
 }
 
 static void write_int(const char *key, int64_t n, FILE *out)

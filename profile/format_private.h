@@ -47,6 +47,9 @@ void format_escape(const struct format_escape *escapes, const char *text, FILE *
 /* Any text: made safe and cut at PROFILE_NAME_MAX first. */
 void format_raw(const struct format_escape *escapes, const char *raw, FILE *out);
 
+/* Any text as a string of JSON, with its quotes; NULL as null. */
+void format_json_text(const char *raw, FILE *out);
+
 /* The paths of a profile, and the names in them. */
 struct format_stacks {
 	struct profile_names names;

@@ -82,6 +82,17 @@ void format_raw(const struct format_escape *escapes, const char *raw, FILE *out)
 	format_escape(escapes, output_safe(raw, safe, sizeof(safe)), out);
 }
 
+void format_json_text(const char *raw, FILE *out)
+{
+	if (!raw) {
+		fputs("null", out);
+		return;
+	}
+	putc('"', out);
+	format_raw(format_json, raw, out);
+	putc('"', out);
+}
+
 int format_stacks_init(struct format_stacks *out, const struct profile *profile,
 		       const struct profile_format_options *options, struct err *err)
 {

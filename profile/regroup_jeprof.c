@@ -80,16 +80,29 @@ static void symbol_name(const struct profile_function *f, char out[NAME_SIZE])
 		snprintf(out, NAME_SIZE, "%s", f->name);
 }
 
+/* What DWARF calls a function that it has no linkage name of. */
+static void drop_scope(char *name)
+{
+	char *end = name + strlen(name);
+
+	while (end > name + 1 && strncmp(end - 2, "::", 2) != 0)
+		end--;
+	if (end > name + 1)
+		memmove(name, end, strlen(end) + 1);
+}
+
 /* A function as jeprof sees it: MapToSymbols(). */
 struct view {
 	char short_name[NAME_SIZE];
 	bool has_start; /* nm's name of the symbol took the place of addr2line's */
 };
 
-static void view(const struct profile_function *f, const char *symbol, uint64_t start,
+static void view(const struct profile_function *f, bool bare, const char *symbol, uint64_t start,
 		 struct view *v)
 {
 	shorten(f->name, v->short_name);
+	if (bare)
+		drop_scope(v->short_name);
 	v->has_start = start && !strncmp(symbol, v->short_name, strlen(v->short_name));
 	if (v->has_start)
 		shorten(symbol, v->short_name);
@@ -105,7 +118,8 @@ struct shared {
 		bool twice;
 	} * slots;
 	size_t n_slots;
-	struct index asked; /* inlined calls, see is_misnamed() */
+	struct index asked;  /* inlined calls, see is_misnamed() */
+	struct index direct; /* functions, see is_bare() */
 	bool no_memory;
 };
 
@@ -150,6 +164,7 @@ static void close_shared(struct shared *sh)
 	intern_free(sh->text);
 	free(sh->slots);
 	index_fini(&sh->asked);
+	index_fini(&sh->direct);
 }
 
 static int find_shared(struct shared *sh, const struct profile *p, struct err *err)
@@ -166,7 +181,7 @@ static int find_shared(struct shared *sh, const struct profile *p, struct err *e
 		struct view v;
 
 		symbol_name(f, symbol);
-		view(f, symbol, start, &v);
+		view(f, false, symbol, start, &v);
 		if (v.has_start)
 			note(sh, &v, symbol, start);
 	}
@@ -177,7 +192,7 @@ static int find_shared(struct shared *sh, const struct profile *p, struct err *e
 
 /*
  * Of the first address that addr2line(1) is asked for within an inlined call, it names the symbol
- * instead of the function that was inlined, where that has no mangled name (binutils 2.40,
+ * instead of the function that was inlined, where that has no linkage name (binutils 2.40,
  * _bfd_dwarf2_find_nearest_line()). The same calls around it tell the same place.
  */
 static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
@@ -187,7 +202,7 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 	const struct profile_function *f = &s->functions[lines[0].function];
 	uint64_t key = at->start ^ lines[0].function;
 
-	if (at->n < 2 || !at->start || f->linkage != f->name)
+	if (at->n < 2 || !at->start || !f->bare)
 		return false;
 	for (uint32_t i = 1; i < at->n; i++) {
 		key = (key ^ lines[i].function) * UINT64_C(0x9e3779b97f4a7c15);
@@ -199,6 +214,23 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 	return true;
 }
 
+/*
+ * Where a function has no linkage name in DWARF, addr2line(1) takes that of the symbol once it
+ * was asked for a place that no call was inlined at; before, it has the bare name alone.
+ */
+static bool is_bare(struct shared *sh, const struct profile_symbols *s,
+		    const struct profile_location *at)
+{
+	const struct profile_function *f = &s->functions[s->lines[at->first + at->n - 1].function];
+	bool direct = index_find(&sh->direct, at->start) != INDEX_NONE;
+
+	if (!f->bare || direct)
+		return false;
+	if (at->n == 1)
+		sh->no_memory |= !index_add(&sh->direct, at->start, 0);
+	return at->n > 1;
+}
+
 /* `name` is what filters see, and `linkage` what is shown. */
 static void name_address(struct symbols_build *b, struct shared *sh, const struct profile *p,
 			 size_t address)
@@ -208,7 +240,7 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 	uint32_t n = at->n < SYMBOLS_INLINED_MAX ? at->n : SYMBOLS_INLINED_MAX;
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
 	char symbol[NAME_SIZE], shown[SHOWN_SIZE];
-	bool allocator = false, misnamed = is_misnamed(sh, s, at);
+	bool allocator = false, misnamed = is_misnamed(sh, s, at), bare = is_bare(sh, s, at);
 	struct view v;
 
 	symbol_name(outermost(p, address), symbol);
@@ -217,7 +249,8 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 		struct profile_function f = s->functions[line->function];
 		const char *name;
 
-		view(i == 0 && misnamed ? outermost(p, address) : &f, symbol, at->start, &v);
+		view(i == 0 && misnamed ? outermost(p, address) : &f, bare && i == n - 1, symbol,
+		     at->start, &v);
 		/* Code of jemalloc that has no name gets one from jeprof, and is shown. */
 		if (i == n - 1)
 			allocator =

@@ -21,7 +21,8 @@ struct profile_function {
 	const char *linkage; /* as the symbol table has it; the same pointer when not mangled */
 	const char *file;    /* path of the source; NULL when unknown */
 	bool known;	     /* false: `name` is made up from the address */
-	bool allocator;	     /* malloc and its like: not shown at the inner end of a stack */
+	bool bare; /* DWARF has its name without what it lies in: see profile/regroup_jeprof.c */
+	bool allocator; /* malloc and its like: not shown at the inner end of a stack */
 };
 
 /* One call at an address: the function it is in. */

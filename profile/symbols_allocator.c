@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/symbols_allocator.h"
 
+#include "base/text.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +148,5 @@ bool symbols_is_allocator(const char *name)
 
 bool symbols_is_allocator_image(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return !strncmp(slash ? slash + 1 : path, "libjemalloc", 11);
+	return !strncmp(text_file_name(path), "libjemalloc", 11);
 }

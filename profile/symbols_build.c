@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/symbols_allocator.h"
@@ -84,7 +85,7 @@ static uint32_t *find(const struct symbols_build *b, const struct profile_functi
 		const struct profile_function *g = &all[b->slots[i] - 1];
 
 		if (g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
-		    g->known == f->known && g->allocator == f->allocator)
+		    g->known == f->known && g->bare == f->bare && g->allocator == f->allocator)
 			break;
 	}
 	return &b->slots[i];
@@ -212,7 +213,7 @@ struct profile_symbols *symbols_build_take(struct symbols_build *b)
 /* The file name alone; "[vdso]" brings brackets of its own. */
 static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = text_file_name(path);
 	size_t len = strlen(base);
 
 	if (len > 2 && *base == '[' && base[len - 1] == ']') {

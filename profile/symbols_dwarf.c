@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Files, lines and inlined calls. libdw is asked for nothing that makes it
- * open files by itself: no split units, no file of common parts (dwz).
+ * open files by itself: no split units, and a file of common parts (dwz) is given to it.
  */
 #include "profile/symbols_dwarf.h"
 
@@ -51,7 +51,7 @@ static uint64_t unpacked_size(Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 	return (sh->sh_flags & SHF_COMPRESSED) && gelf_getchdr(scn, &ch) ? ch.ch_size : 0;
 }
 
-static bool is_usable(Elf *elf)
+static bool is_usable(Elf *elf, bool has_common)
 {
 	uint64_t unpacked = 0;
 	Elf_Scn *scn = NULL;
@@ -69,7 +69,8 @@ static bool is_usable(Elf *elf)
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
 		/* Half of its names lie in another file then, which libdw would open. */
-		if (size > UNPACKED_MAX - unpacked || !strcmp(name, ".gnu_debugaltlink"))
+		if (size > UNPACKED_MAX - unpacked ||
+		    (!has_common && !strcmp(name, ".gnu_debugaltlink")))
 			return false;
 		unpacked += size;
 		found |= !strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info");
@@ -92,12 +93,14 @@ static const char *string_of(Dwarf_Die *die, unsigned int name)
 	return bounded(dwarf_formstring(dwarf_attr_integrate(die, name, &attr)));
 }
 
-static const char *linkage_of(Dwarf_Die *die)
+/* *bare: there is no linkage name. */
+static const char *linkage_of(Dwarf_Die *die, bool *bare)
 {
 	const char *name = string_of(die, DW_AT_linkage_name);
 
 	if (!name)
 		name = string_of(die, DW_AT_MIPS_linkage_name);
+	*bare = !name;
 	return name ? name : string_of(die, DW_AT_name);
 }
 
@@ -195,13 +198,14 @@ static bool name_place(struct unit *u, size_t index)
 
 	while (n < SYMBOLS_INLINED_MAX) {
 		struct scope *scope = at == SCOPE_NONE ? NULL : &u->scopes[at];
-		bool outermost = !scope || scope->parent == SCOPE_NONE;
-		const char *name = scope ? linkage_of(&scope->die) : NULL;
+		bool outermost = !scope || scope->parent == SCOPE_NONE, bare = false;
+		const char *name = scope ? linkage_of(&scope->die, &bare) : NULL;
 
 		if (outermost)
 			name = outermost_name(p, name);
 		lines[n].function =
-			name ? symbols_lookup_function(l, name, source.file) : PROFILE_NONE;
+			name ? symbols_lookup_function(l, name, source.file, bare && u->mangles)
+			     : PROFILE_NONE;
 		if (lines[n].function == PROFILE_NONE)
 			return false;
 		lines[n++].line = source.line;
@@ -251,6 +255,15 @@ static bool has_sane_lines(Dwarf *dbg, Dwarf_Die *die)
 	return true;
 }
 
+/* As addr2line(1) sees it: of C, a name is a linkage name. */
+static bool mangles(Dwarf_Die *die)
+{
+	int language = dwarf_srclang(die);
+
+	return language != DW_LANG_C89 && language != DW_LANG_C && language != DW_LANG_C99 &&
+	       language != DW_LANG_C11;
+}
+
 /* Returns how many lines libdw keeps of it now. */
 static size_t read_unit(struct unit *u, Dwarf *dbg)
 {
@@ -262,6 +275,9 @@ static size_t read_unit(struct unit *u, Dwarf *dbg)
 	if (!u->n_mine || !has_sane_lines(dbg, &u->die))
 		return 0;
 	pace();
+	u->lookup->split |= dwarf_tag(&u->die) == DW_TAG_skeleton_unit ||
+			    dwarf_hasattr(&u->die, DW_AT_GNU_dwo_name);
+	u->mangles = mangles(&u->die);
 	u->folder = string_of(&u->die, DW_AT_comp_dir);
 	unit_find_scopes(u);
 	for (size_t i = 0; i < u->n_mine; i++)
@@ -303,8 +319,13 @@ static void unit_fini(struct unit *u)
 	free(u->scopes);
 }
 
+static void close_dwarf(Dwarf **dbg)
+{
+	dwarf_end(*dbg);
+}
+
 /* False when libdw does not take the file. */
-static bool read_all(struct unit *u, Elf *elf)
+static bool read_all(struct unit *u, Elf *elf, Elf *common)
 {
 	unsigned int n_units = 0;
 	Dwarf_Off at = 0;
@@ -312,23 +333,27 @@ static bool read_all(struct unit *u, Elf *elf)
 
 	memset(u->innermost, 0xff, (u->lookup->n + 1) * sizeof(*u->innermost));
 	while (more) {
-		Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+		_cleanup_(close_dwarf) Dwarf *alt =
+			common ? dwarf_begin_elf(common, DWARF_C_READ, NULL) : NULL;
+		_cleanup_(close_dwarf) Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 
-		if (!dbg)
+		if (!dbg || (common && !alt))
 			return false;
+		if (alt)
+			dwarf_setalt(dbg, alt);
 		more = read_units(u, dbg, &at, &n_units);
-		dwarf_end(dbg);
 	}
 	return true;
 }
 
-bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias)
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias)
 {
 	struct unit u = { .lookup = l, .bias = bias };
 	bool read;
 
 	u.innermost = malloc((l->n + 1) * sizeof(*u.innermost));
-	read = u.innermost && is_usable(elf) && read_all(&u, elf);
+	read = u.innermost && is_usable(elf, common != NULL) &&
+	       (!common || is_usable(common, false)) && read_all(&u, elf, common);
 	unit_fini(&u);
 	return read;
 }

@@ -19,6 +19,7 @@ struct unit {
 	uint64_t bias;
 	Dwarf_Die die;
 	const char *folder; /* that the compiler ran in, NULL if unknown */
+	bool mangles;	    /* its language makes linkage names of names */
 	uint64_t work;	    /* what is left of it: DIEs and ranges to look at */
 	uint32_t *mine;	    /* indices of the places that lie in it */
 	size_t n_mine, mine_room;

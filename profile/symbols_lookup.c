@@ -126,10 +126,11 @@ static const char *name_of(struct symbols_lookup *l, const char *linkage)
 	return name;
 }
 
-uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file)
+uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
+				 bool bare)
 {
 	const char *kept = intern_add(l->text, linkage, strlen(linkage));
-	struct profile_function f = { .linkage = kept, .file = file, .known = true };
+	struct profile_function f = { .linkage = kept, .file = file, .known = true, .bare = bare };
 
 	if (!kept)
 		return PROFILE_NONE;
@@ -138,6 +139,11 @@ uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, 
 }
 
 /* --- the end --- */
+
+bool symbols_lookup_is_split(const struct symbols_lookup *l)
+{
+	return l->split;
+}
 
 struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t bias)
 {
@@ -150,7 +156,7 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 		symbols_build_start(l->build, i, p->start - bias);
 		if (p->named)
 			continue;
-		line.function = symbols_lookup_function(l, p->linkage, NULL);
+		line.function = symbols_lookup_function(l, p->linkage, NULL, false);
 		if (line.function == PROFILE_NONE)
 			return NULL;
 		symbols_build_location(l->build, i, &line, 1);

@@ -43,10 +43,18 @@ void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t 
 
 /*
  * Files, lines and inlined calls from the debug data of `elf`, whose addresses
- * become places with `bias` added. To be called after the symbols are handed
+ * become places with `bias` added. `common`: where it has parts in common with
+ * other files, the file of those (dwz), else NULL. To be called after the symbols are handed
  * in. False when there is no debug data in it that can be used.
  */
-bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, uint64_t bias);
+bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias);
+
+/*
+ * Has debug data that was read been split (-gsplit-dwarf)? Then the calls that
+ * were inlined at some of the places stand in files of their own (.dwo), which
+ * are not read: those places have their lines, and the function around.
+ */
+bool symbols_lookup_is_split(const struct symbols_lookup *l);
 
 /*
  * What was found: locations[i] is that of places[i], with n == 0 where nothing

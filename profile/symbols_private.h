@@ -24,12 +24,17 @@ struct symbols_lookup {
 	const char **demangled; /* kept as well */
 	size_t n_demangled, demangled_room;
 	uint64_t work; /* what is left of it */
+	bool split;    /* see symbols_lookup_is_split() */
 };
 
 /* The first place at or after `address`; l->n if there is none. */
 size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address);
 
-/* The function of that linkage name, one line of which lies in `file` (NULL: unknown). */
-uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file);
+/*
+ * The function of that linkage name, one line of which lies in `file` (NULL: unknown);
+ * `bare`: see struct profile_function.
+ */
+uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
+				 bool bare);
 
 #endif
