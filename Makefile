@@ -53,7 +53,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps clean check demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-vm clean check check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libzydis-dev and libiberty-dev have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && $(CC) -E -include Zydis/Zydis.h \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -73,14 +73,26 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all demo generated check check-built check-unit check-long lint format asan bench fuzz \
-	install uninstall clean deps victims help
+.PHONY: all portable demo generated check check-built check-unit check-long \
+	check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
 
 $(BIN): $(OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+
+# The program with its libraries and their loader, which a program names by its full path: it runs
+# where the folder is $(PORTABLE), whatever C library the machine has.
+PORTABLE ?= /opt/jeprof-ctl
+LOADER := ld-linux-x86-64.so.2
+portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jeprof-ctl of any machine
+$(B)/portable/jeprof-ctl: $(BIN) Makefile
+	$(say) LD $@
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)/lib
+	$(Q)ldd $(BIN) | grep -o '/[^ ]*' | xargs cp -L -t $(@D)/lib
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
+		-Wl,--dynamic-linker=$(PORTABLE)/lib/$(LOADER) -o $@ $(OBJ) $(LDLIBS)
 
 # The program for the kernel, and the C that loads it. BPF_ARCH is how libbpf's headers call ARCH.
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(ARCH)))
@@ -148,6 +160,7 @@ include tests/target/victims.mk
 include tests/target/hazards.mk
 include tests/target/fences.mk
 include tests/target/matrix.mk
+include tests/target/vm.mk
 
 demo: ## the main job, on a redis-server of its own
 	$(Q)tests/install-deps demo
@@ -162,6 +175,22 @@ check-built: all victims $(UNIT)
 
 check-unit: $(UNIT) ## the unit tests alone: no root needed, seconds
 	$(Q)B=$(B) tests/run-all --only $(UNIT)
+
+VM_SUITES := bullseye bookworm trixie sid
+SUITE ?= bookworm
+check-vm: deps-vm ## tests in a virtual machine of Debian SUITE (bookworm), made and destroyed
+	$(Q)vagrant/check-vm $(SUITE)
+
+check-vm-all: deps-vm ## the same in each of bullseye, bookworm, trixie, sid; then a table of them
+	$(Q)failed=; for s in $(VM_SUITES); do vagrant/check-vm $$s || failed="$$failed $$s"; done; \
+		vagrant/table $(VM_SUITES) | tee build/vm/table.md; \
+		test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
+
+vm: deps-vm ## a shell in such a machine, with jeprof-ctl in it; it ends with the shell
+	$(Q)vagrant/check-vm --shell $(SUITE)
+
+deps-vm:
+	$(Q)tests/install-deps vm
 
 check-long: ## all tests with the long loops in full length
 	$(Q)LONG=1 $(MAKE) --no-print-directory check
@@ -234,7 +263,7 @@ clean: ## remove build/
 	rm -rf build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo '  V=1 shows the commands; CC, OPT, PREFIX, DESTDIR as usual'
 
 -include $(OBJ:.o=.d) $(UNIT:=.d)

@@ -61,6 +61,8 @@ static __attribute__((noinline)) mallctl_fn *find_mallctl(void)
 	exit(2);
 }
 
+/* Its symbol is that of a C++ function: dumper::dump(char const*). */
+static __attribute__((noinline)) int dump_to(const char *path) __asm__("_ZN6dumper4dumpEPKc");
 static int dump_to(const char *path)
 {
 	return find_mallctl()("prof.dump", NULL, NULL, &path, sizeof(path));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * fenced FENCE PROGRAM ARGS...: run a program behind a seccomp filter or a
- * limit. Fences: clone-errno, clone-kill, memfd-errno, open-errno, nnp.
+ * limit. Fences: clone-errno, clone-kill, memfd-errno, open-errno, bpf-errno,
+ * clone3-nosys, nnp.
  */
 #include <errno.h>
 #include <seccomp.h>
@@ -20,6 +21,8 @@ static const struct fence {
 	{ "clone-kill", SCMP_ACT_KILL_PROCESS, { SCMP_SYS(clone), SCMP_SYS(clone3), -1 } },
 	{ "memfd-errno", SCMP_ACT_ERRNO(EPERM), { SCMP_SYS(memfd_create), -1 } },
 	{ "open-errno", SCMP_ACT_ERRNO(EACCES), { SCMP_SYS(creat), -1 } },
+	{ "bpf-errno", SCMP_ACT_ERRNO(EPERM), { SCMP_SYS(bpf), -1 } },
+	{ "clone3-nosys", SCMP_ACT_ERRNO(ENOSYS), { SCMP_SYS(clone3), -1 } },
 	{ "nnp", SCMP_ACT_ALLOW, { -1 } },
 	/* clang-format on */
 };

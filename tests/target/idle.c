@@ -54,10 +54,10 @@ static void wait_in_everything(int epoll, int event)
 
 static void check_errno(void)
 {
-	errno = 77;
+	errno = KEPT_ERRNO;
 	for (volatile int i = 0; i < 1000; i++)
 		;
-	if (errno != 77)
+	if (errno != KEPT_ERRNO)
 		FOUND(corrupt);
 }
 

@@ -3,31 +3,21 @@
 #include "tests/target/victim.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 static void *rest(void *arg)
 {
-	const struct timespec ts = { .tv_nsec = 5000000 };
 	volatile char *first = malloc(1);
 
 	/* The C library's heap of this thread is there before anybody looks. */
 	if (first)
 		*first = 0;
-	for (;;) {
-		if (nanosleep(&ts, NULL) != 0)
-			FOUND(eintr);
-		victim_beat((unsigned int)(uintptr_t)arg);
-	}
-	return NULL;
+	return victim_rest(arg);
 }
 
 int main(int argc, char **argv)
 {
-	pthread_t thread;
-
 	if (argc < 2) {
 		fprintf(stderr, "usage: loader BOARD LIBRARY...\n");
 		return 2;
@@ -39,8 +29,7 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	if (pthread_create(&thread, NULL, rest, (void *)1) != 0)
-		return 2;
+	victim_threads(1, rest);
 	victim_ready(2);
 	rest(NULL);
 }

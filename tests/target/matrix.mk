@@ -16,7 +16,8 @@ M_OF_duckdb := duckdb_je_
 M_TWINS := $(foreach l,$(M_LINKAGES),$(foreach p,$(M_PREFIXES),$(M_DIR)/$(l)-$(p))) \
 	$(M_DIR)/static-hdr-none
 MATRIX := $(M_TWINS) $(M_TWINS:=.stripped) \
-	$(foreach p,$(M_PREFIXES),$(M_DIR)/libjemalloc-$(p).so $(M_DIR)/stripped/libjemalloc-$(p).so)
+	$(foreach p,$(M_PREFIXES),$(M_DIR)/libjemalloc-$(p).so $(M_DIR)/stripped/libjemalloc-$(p).so) \
+	$(M_DIR)/stripped/libhidden-rjem.so
 
 victims: $(MATRIX)
 
@@ -35,6 +36,10 @@ M_WHOLE = -Wl,--whole-archive $(filter %.a,$^) -Wl,--no-whole-archive $(V_STATIC
 $(M_DIR)/libjemalloc-%.so: $(M_DIR)/pic-%.a
 	$(say) LD $@
 	$(Q)$(CC) -shared -o $@ -Wl,-soname,$(@F) $(M_WHOLE)
+# What a library does that keeps its jemalloc to itself.
+$(M_DIR)/libhidden-%.so: $(M_DIR)/pic-%.a
+	$(say) LD $@
+	$(Q)$(CC) -shared -o $@ -Wl,-soname,$(@F) $(M_WHOLE) -Wl,--exclude-libs,ALL
 $(M_DIR)/shared-%: $(M_SOURCES) $(M_DIR)/libjemalloc-%.so
 	$(say) LD $@
 	$(Q)$(CC) -pthread -o $@ $(M_SOURCES) -L$(M_DIR) -Wl,--no-as-needed -ljemalloc-$* \

@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -46,11 +45,8 @@ static void canary_check(void)
 /* What a borrowed thread does: it rests in a system call that bears a stop, and computes. */
 static void live(unsigned int id)
 {
-	const struct timespec ts = { .tv_nsec = 2000000 };
-
 	while (board->altstack == 0) {
-		if (nanosleep(&ts, NULL) != 0)
-			FOUND(eintr);
+		victim_nap(2);
 		canary_check();
 		victim_beat(id);
 	}

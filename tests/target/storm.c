@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SLOTS 256
@@ -167,24 +166,19 @@ static void storm_threads(struct self *s)
 /* The C library has each thread make the call, and waits until all have (nptl(7)). */
 static void storm_setxid(struct self *s)
 {
-	const struct timespec ts = { .tv_nsec = 500000 };
-
 	if (setegid(getegid()) != 0)
 		FOUND(failed);
 	storm_small(s);
 	/* A traced thread cannot take this signal faster than others can send it. */
-	if (nanosleep(&ts, NULL) != 0)
-		FOUND(eintr);
+	victim_nap(1);
 }
 
 static void print_slowly(void *arg, const char *text)
 {
-	const struct timespec ts = { .tv_nsec = 1000000 };
 	const struct self *s = arg;
 
 	(void)text;
-	if (nanosleep(&ts, NULL) != 0)
-		FOUND(eintr);
+	victim_nap(1);
 	victim_beat(s->id);
 }
 

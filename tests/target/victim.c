@@ -72,12 +72,20 @@ void victim_nap(unsigned int ms)
 {
 	const struct timespec ts = { .tv_nsec = ms * 1000000L };
 
-	if (nanosleep(&ts, NULL) == 0)
-		return;
-	if (errno == EINTR)
-		FOUND(eintr);
-	else
-		FOUND(failed);
+	errno = KEPT_ERRNO;
+	if (nanosleep(&ts, NULL) < 0)
+		victim_count(errno == EINTR ? &board->eintr : &board->failed, __LINE__);
+	else if (errno != KEPT_ERRNO)
+		FOUND(corrupt);
+}
+
+void *victim_rest(void *number)
+{
+	for (;;) {
+		victim_nap(5);
+		victim_beat((unsigned int)(uintptr_t)number);
+	}
+	return NULL;
 }
 
 int victim_detached(void *(*work)(void *), void *arg)

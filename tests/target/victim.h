@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define VICTIM_BEATS 64
+#define KEPT_ERRNO 77 /* what victims set errno to, to see that nobody else does */
 
 struct board {
 	uint64_t ready;	   /* pid, once everything is set up */
@@ -41,8 +42,11 @@ void victim_count(uint64_t *counter, unsigned int line);
 
 void victim_beat(unsigned int i);
 
-/* Sleep for less than a second; anything but a whole sleep is a finding. */
+/* Sleep for less than a second; anything but a whole sleep that leaves errno alone is a finding. */
 void victim_nap(unsigned int ms);
+
+/* Nap and beat for ever: what a thread does that is to be left alone. For victim_threads(). */
+void *victim_rest(void *number);
 
 /*
  * A thread that nobody waits for, 0 or an error number. Made so: glibc's pthread_detach(3) (2.36)

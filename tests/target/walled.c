@@ -218,11 +218,11 @@ static void work(unsigned int id, char **kept)
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
 
 	for (unsigned int round = 0;; round++) {
-		errno = 77;
+		errno = KEPT_ERRNO;
 		if (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL) != 0)
 			FOUND(eintr);
-		if (errno != 77)
-			FOUND(reserved); /* counted apart: a kill in direct mode may do it */
+		if (errno != KEPT_ERRNO)
+			FOUND(corrupt);
 		churn(kept, round);
 		victim_beat(id);
 	}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# redis-server.service as Debian ships it: a user of its own, a read-only file system, a folder
+# /tmp of its own, no new code in memory, and a filter for system calls.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+export WATCH_SYSTEM=1
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# Few arenas: each command may need another one, which is new memory.
+start_redis_service prof:true,prof_active:false,lg_prof_sample:12,prof_prefix:/tmp/own,narenas:2
+# Debian 11 has ProtectSystem=true, and ReadOnlyDirectories=/ beside it.
+like "$(of_unit redis-server MemoryDenyWriteExecute ProtectSystem PrivateTmp NoNewPrivileges)" \
+	'^yes (strict|yes) yes yes$' 'the unit has its fences'
+is "$(stat -c %U "/proc/$pid")" redis 'and its user'
+tmp=/proc/$pid/root/tmp
+# Enough that what comes is no new memory, and too few for redis to save them by a child.
+fill_redis 4000
+snapshot "$pid"
+
+ctl_ok 'list' list --json
+is "$(json ".[] | select(.pid == $pid) | \"\(.comm) \(.linkage) \(.config.prof) \(.opt.prof) \(.prof.active)\"")" \
+	'redis-server shared true true false' 'list: has it'
+feature list
+ctl_ok 'check' check "$pid" --json
+is "$(json '"\(.ready) \([.checks[] | select(.ok == false)] | length)"')" 'true 0' 'check: ready'
+feature check
+ctl_ok 'status' status "$pid" --json
+is "$(json '[.jemalloc[] | select(. == null)] | length')" 0 'status: all addresses are known'
+is "$(json .opt.lg_prof_sample)" 12 'status: what the drop-in says'
+feature status
+ctl_ok 'activate' activate "$pid" --json
+# Up to 5.2.1 each thread is told by itself.
+mode=thread
+[[ $("$CTL" "${patient[@]}" get "$pid" version) == 5.2.* ]] && mode=inline
+is "$(json '"\(.changed) \(.mode)"')" "true $mode" 'activate: changed, by a thread of its own'
+feature activate
+fill_redis 1000
+ctl_ok 'dump' dump "$pid" -o "$T/redis.heap" --json
+is "$(json .via)" memfd 'dump: by memory'
+ok 'dump: a profile' is_profile "$T/redis.heap"
+like "$(stacks_of "$T/redis.heap" | wc -l)" '^[1-9]' 'dump: with stacks'
+feature dump
+ctl_ok 'report' report "$T/redis.heap" --json
+is "$(json '"\(.pid) \(.comm)"')" "$pid redis-server" 'report: of whom'
+like "$(json '[.rows[].name] | join(" ")')" 'redis' 'report: names redis'
+feature report
+ctl_ok 'dump --in-target' dump "$pid" --in-target /tmp/there.heap
+ok 'dump --in-target: in the folder /tmp of the service' is_profile "$tmp/there.heap"
+ok 'dump --in-target: and not in ours' test ! -e /tmp/there.heap
+ctl_fails 10 'Read-only file system' 'dump --in-target where all is read-only' dump "$pid" --in-target /usr/there.heap
+feature dump-in-target
+ctl_ok 'threads' threads "$pid" --json
+is "$(json '"\(.missed) \([.threads[] | select(.thread.prof.active != true)] | length)"')" '0 0' \
+	'threads: all are reached, and sampled' || diag "$out"
+feature threads
+ctl_ok 'stats' stats "$pid" -f json
+like "$(json .jemalloc.version)" '^5\.' 'stats: its document'
+feature stats
+ctl_ok 'deactivate' deactivate "$pid" --json
+is "$(json .changed)" true 'deactivate: changed'
+feature deactivate
+ctl_ok 'record' record "$pid" -d 1s -o "$T/recorded.heap" --json
+is "$(json '"\(.early) \(.changed.prof.active)"')" 'false true' 'record: put back'
+ok 'record: a profile' is_profile "$T/recorded.heap"
+feature record
+assert_untouched "$pid" 'untouched by all that'
+
+# --- seen by the watch, with where its files are from here ---
+start_watch redis "$pid"
+ctl_ok 'watched: dump' dump "$pid" -o "$T/watched.heap"
+ctl_ok 'watched: dump --in-target' dump "$pid" --in-target /tmp/watched.heap
+ctl_ok 'watched: activate' activate "$pid"
+ctl_ok 'watched: gdump on' gdump "$pid" on
+fill_redis 2000
+ctl_ok 'watched: gdump off' gdump "$pid" off
+ctl_ok 'watched: deactivate' deactivate "$pid"
+end_watch redis
+sources=$(seen redis .source | uniq)
+is "$(seen redis 'select(.by != null) | "\(.kind) \(.ok) \(.file)"')" "manual true $T/watched.heap" 'watched: our own dump'
+is "$(seen redis 'select(.file == "/tmp/watched.heap") | "\(.kind) \(.host_file) \(.bytes)"')" \
+	"manual $tmp/watched.heap $(dumped_bytes "$tmp/watched.heap")" 'watched: where it is from here'
+ok 'watched: jemalloc dumped by itself' test -s "$tmp/own.$pid.1.u1.heap" || diag "$(ls "$tmp")"
+is "$(seen redis 'select(.kind == "gdump") | "\(.host_file) \(.bytes)"')" \
+	"$(stat -c '%n %s' "$tmp"/own.*.u*.heap)" 'watched: what jemalloc dumps by itself'
+like "$(seen redis .cgroup | uniq)" 'redis-server.service$' 'watched: its control group'
+like "$(tail -n 1 "$T/redis.talk")" ' 0 failed, 0 lost' 'watched: nothing lost'
+feature watch "yes, by $sources"
+assert_untouched "$pid" 'untouched by the watch'
+
+done_testing

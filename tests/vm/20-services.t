@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# named and varnish (or vinyl-cache) as services of Debian: other users, more threads, and a child that works.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/daemons.sh
+. tests/daemons.sh
+
+# main_job NAME COMMAND...: profile it while COMMAND has it work
+main_job()
+{
+	local name=$1
+
+	shift
+	ok "$name: answers" within 60 "$@"
+	# It may make threads for its first questions.
+	for _ in 1 2 3 4 5 6; do
+		"$@" >/dev/null 2>&1
+	done
+	snapshot "$pid"
+	ctl_ok "$name: check" check "$pid"
+	profile_working "$name" "$@"
+	assert_untouched "$pid" "$name: untouched"
+	feature "$name.service"
+}
+
+# Where Debian's profile of it is there, it is obeyed.
+systemctl start apparmor 2>/dev/null
+start_service named "$PROF"
+is "$(stat -c %U "/proc/$pid")" bind 'named: its user'
+confined=$(cat "/proc/$pid/attr/current" 2>/dev/null)
+diag "AppArmor: ${confined:-none}"
+# It makes the threads that write its files when it first does.
+rndc dumpdb
+main_job named dns 53
+systemctl stop named
+
+# Its new name, from Debian 14 on.
+cache=varnish
+systemctl cat vinyl-cache.service >/dev/null 2>&1 && cache=vinyl-cache
+start_service "$cache" "$PROF"
+port=6081
+ok "$cache: answers" within 60 http "$port"
+pid=$(pgrep -P "$pid" | head -n 1)
+like "$(stat -c %U "/proc/$pid")" '^(vcache|vinyl.*)$' "$cache: the child has a user of its own"
+main_job "$cache" http "$port"
+
+done_testing

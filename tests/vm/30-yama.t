@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# kernel.yama.ptrace_scope 0, 1 and 2: for root, for a user's own process, for that of another
+# user, and for a user with CAP_SYS_PTRACE. What is refused says why and what to do.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+export MALLOC_CONF=$PROF
+scope()
+{
+	echo "$1" >/proc/sys/kernel/yama/ptrace_scope
+}
+at_end+=("scope $(</proc/sys/kernel/yama/ptrace_scope)")
+
+wrap=("${user[@]}")
+launch_redis "$T"
+wrap=()
+snapshot "$pid"
+folder=$T/user
+install -d -o 12345 "$folder"
+
+# works NAME: by whoever is in `runner`
+works()
+{
+	ctl_ok "$1: activate" activate "$pid"
+	ctl_ok "$1: deactivate" deactivate "$pid"
+}
+
+# refused NAME CAUSE FIX: with every command that touches a process, and in the rows of check
+refused()
+{
+	local command
+
+	for command in activate dump; do
+		ctl_fails 4 "$2" "$1: $command" "$command" "$pid"
+		has_fix "$3" "$1: $command"
+	done
+	run_ctl check "$pid" --json
+	is "$status $(json .ready)" '4 false' "$1: check"
+	like "$(json '.checks[] | select(.name == "permission") | .detail + " " + .fix')" "$2.*$3" "$1: check says so"
+	ctl_ok "$1: list" list --json
+	is "$(json ".[] | select(.pid == $pid) | .comm")" redis-server "$1: list still has it"
+}
+
+row()
+{
+	run_ctl check "$pid" --json
+	json ".checks[] | select(.name == \"$1\") | \"\(.ok) \(.detail) \(.fix)\""
+}
+
+for scope in 0 1 2; do
+	scope "$scope"
+	works "scope $scope, root"
+	like "$(row yama)" "^true kernel.yama.ptrace_scope is $scope" "scope $scope, root: the row of check"
+	feature "ptrace_scope $scope, root"
+
+	runner=(setpriv --reuid 12345 --regid 12345 --clear-groups --inh-caps=+sys_ptrace --ambient-caps=+sys_ptrace)
+	works "scope $scope, a user with CAP_SYS_PTRACE"
+	feature "ptrace_scope $scope, a user with CAP_SYS_PTRACE"
+
+	runner=("${stranger[@]}")
+	if [ "$scope" -lt 2 ]; then
+		cause='it runs as uid 12345 and you are uid 12346'
+	else
+		cause='kernel.yama.ptrace_scope is 2 and you are not root'
+	fi
+	ctl_fails 4 "$cause" "scope $scope, another user's process" activate "$pid"
+	has_fix 'run as root \(sudo\)' "scope $scope, another user's process"
+	feature "ptrace_scope $scope, another user's process" 'refused, with its fix'
+
+	runner=("${user[@]}")
+	case $scope in
+	0)
+		works 'scope 0, the own process'
+		ctl_ok 'scope 0, the own process: check' check "$pid"
+		ctl_ok 'scope 0, the own process: dump' dump "$pid" -o "$folder/a.heap"
+		feature 'ptrace_scope 0, the own process'
+		;;
+	1)
+		refused 'scope 1, the own process' 'kernel.yama.ptrace_scope is 1 and it is not your child' \
+			'run as root \(sudo\), or set kernel.yama.ptrace_scope=0'
+		like "$(row yama)" '^false .* is 1 .*ptrace_scope=0' 'scope 1, the own process: the row of check'
+		feature 'ptrace_scope 1, the own process' 'refused, with its fix'
+		;;
+	2)
+		refused 'scope 2, the own process' 'kernel.yama.ptrace_scope is 2 and you are not root' \
+			'run as root \(sudo\), or set kernel.yama.ptrace_scope=0'
+		like "$(row yama)" '^false .* is 2 .*ptrace_scope=0' 'scope 2, the own process: the row of check'
+		feature 'ptrace_scope 2, the own process' 'refused, with its fix'
+		;;
+	esac
+	runner=()
+	assert_untouched "$pid" "scope $scope: untouched"
+done
+
+done_testing

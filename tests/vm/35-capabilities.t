@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Root without capabilities, users with them, and what the watch cannot do without: each refusal
+# says why and what to do.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# A user's process. (Debian's service has a user namespace, whose owner is root: there root may do
+# all that it likes, without capabilities here.)
+export MALLOC_CONF=$PROF
+wrap=("${user[@]}")
+launch_redis "$T"
+wrap=()
+snapshot "$pid"
+
+# without CAPABILITY...: root, and all but these
+without()
+{
+	local caps=${*/#/-}
+
+	runner=(setpriv "--bounding-set=${caps// /,}" "--inh-caps=${caps// /,}")
+}
+
+# refused STATUS REGEX FIX NAME ARGUMENTS...
+refused()
+{
+	local fix=$3
+
+	ctl_fails "$1" "$2" "$4" "${@:5}"
+	has_fix "$fix" "$4"
+}
+
+watches()
+{
+	ctl_ok "$1" watch "$pid" --for 1s
+}
+
+# --- ptrace ---
+without sys_ptrace
+refused 4 'this root has no CAP_SYS_PTRACE' '--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: activate' activate "$pid"
+run_ctl check "$pid" --json
+is "$status" 4 'root without CAP_SYS_PTRACE: check'
+like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.fix)"')" \
+	'false CAP_SYS_PTRACE is not held.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check says so'
+feature 'root without CAP_SYS_PTRACE' 'refused, with its fix'
+
+# --- eBPF ---
+# setpriv of Debian 11 has not heard of the newer two, and passes on none of those.
+newer=()
+setpriv --list-caps | grep -qx bpf && newer=(bpf perfmon)
+without sys_admin "${newer[@]}"
+refused 4 'CAP_BPF.*CAP_SYS_ADMIN' 'root.*CAP_SYS_ADMIN' 'watch without any capability for it' watch "$pid"
+without sys_admin
+refused 4 'CAP_SYS_ADMIN' 'root.*CAP_SYS_ADMIN' 'watch with CAP_BPF and CAP_PERFMON alone' watch "$pid"
+runner=("${user[@]}")
+refused 4 'CAP_BPF' 'root' 'watch by a user' watch --all
+feature 'watch without capabilities' 'refused, with its fix'
+
+for value in 0 2; do
+	set_sysctl kernel.unprivileged_bpf_disabled "$value"
+	runner=()
+	watches "unprivileged_bpf_disabled $value: root watches"
+	runner=("${user[@]}")
+	refused 4 'CAP_BPF' 'root' "unprivileged_bpf_disabled $value: a user does not" watch --all
+	feature "unprivileged_bpf_disabled $value"
+done
+
+# --- locked memory: Linux before 5.11 counts that of eBPF ---
+without sys_resource
+runner=(prlimit --memlock=65536:65536 "${runner[@]}")
+if kernel_is_before 5.11; then
+	refused 4 'before Linux 5.11.*RLIMIT_MEMLOCK is 65536' 'ulimit -l unlimited' 'watch with little locked memory' watch "$pid"
+	feature 'watch with little locked memory' 'refused, with its fix'
+else
+	watches 'watch with little locked memory'
+	feature 'watch with little locked memory'
+fi
+runner=(prlimit --memlock=65536:65536)
+watches 'watch with little locked memory, by a root that may have more'
+feature 'watch with little locked memory, CAP_SYS_RESOURCE'
+
+# --- no tracefs ---
+# shellcheck disable=SC2016 # the inner shell's arguments
+runner=(unshare -m sh -c 'umount -R /sys/kernel/debug; umount -R /sys/kernel/tracing; exec "$@"' sh)
+refused 1 'tracefs' 'mount -t tracefs tracefs /sys/kernel/tracing' 'watch without tracefs' watch "$pid"
+# shellcheck disable=SC2016
+runner=(unshare -m sh -c 'umount -R /sys/kernel/debug; umount -R /sys/kernel/tracing
+	mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"' sh)
+watches 'watch with tracefs alone'
+feature 'watch without tracefs' 'refused, with its fix'
+
+runner=()
+assert_untouched "$pid"
+
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What cannot be taken back until the next boot, and so comes last: unprivileged_bpf_disabled 1,
+# lockdown integrity, then confidentiality, and ptrace_scope 3.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+start_redis_service "$PROF"
+snapshot "$pid"
+
+watches()
+{
+	ctl_ok "$1" watch "$pid" --for 1s
+}
+
+# works NAME
+works()
+{
+	ctl_ok "$1: activate" activate "$pid"
+	ctl_ok "$1: dump" dump "$pid" -o "$T/a.heap" --force
+	ctl_ok "$1: deactivate" deactivate "$pid"
+}
+
+echo 1 >/proc/sys/kernel/unprivileged_bpf_disabled
+watches 'unprivileged_bpf_disabled 1: root watches'
+runner=("${user[@]}")
+ctl_fails 4 'CAP_BPF' 'unprivileged_bpf_disabled 1: a user does not' watch --all
+has_fix 'root' 'unprivileged_bpf_disabled 1'
+runner=()
+feature 'unprivileged_bpf_disabled 1'
+
+echo integrity >/sys/kernel/security/lockdown
+works 'lockdown integrity'
+watches 'lockdown integrity: root watches'
+feature 'lockdown integrity'
+
+echo confidentiality >/sys/kernel/security/lockdown
+works 'lockdown confidentiality'
+feature 'lockdown confidentiality'
+ctl_fails 4 'locked down.*confidentiality' 'lockdown confidentiality: watch' watch "$pid"
+has_fix 'lockdown=integrity' 'lockdown confidentiality: watch'
+feature 'lockdown confidentiality, watch' 'refused, with its fix'
+
+echo 3 >/proc/sys/kernel/yama/ptrace_scope
+for command in activate dump record; do
+	ctl_fails 4 'ptrace_scope is 3, nobody may until the next boot' "ptrace_scope 3: $command" "$command" "$pid"
+	has_fix 'boot with kernel.yama.ptrace_scope below 3' "ptrace_scope 3: $command"
+done
+run_ctl check "$pid" --json
+is "$status $(json .ready)" '4 false' 'ptrace_scope 3: check'
+like "$(json '.checks[] | select(.name == "yama") | "\(.ok) \(.detail) \(.fix)"')" \
+	'^false kernel.yama.ptrace_scope is 3 boot with' 'ptrace_scope 3: the row of check'
+ctl_ok 'ptrace_scope 3: list' list --json
+is "$(json ".[] | select(.pid == $pid) | .comm")" redis-server 'ptrace_scope 3: list still has it'
+feature 'ptrace_scope 3, root' 'refused, with its fix'
+assert_untouched "$pid"
+
+done_testing
