@@ -33,6 +33,24 @@ dns_localhost()
 	dns "$1" 001b123401000001000000000000096c6f63616c686f73740000010001
 }
 
+# profile_working NAME COMMAND...: activate, dump and deactivate `pid` while COMMAND has it work
+profile_working()
+{
+	local name=$1 file=$T/$1.heap
+
+	shift
+	ctl_ok "$name: activate" activate "$pid" --json
+	is "$(json .changed)" true "$name: changed"
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		"$@" >/dev/null 2>&1
+	done
+	ctl_ok "$name: dump" dump "$pid" -o "$file"
+	ok "$name: a profile" is_profile "$file"
+	ctl_ok "$name: deactivate" deactivate "$pid" --json
+	is "$(json .changed)" true "$name: changed back"
+	ok "$name: still answers" within 20 "$@"
+}
+
 start_named()
 {
 	local config=$T/named.conf

@@ -17,6 +17,9 @@ export PROF=prof:true,prof_active:false,lg_prof_sample:12
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LC_ALL=C TZ=UTC
+# How many times slower than an ordinary machine this one may be: every limit is longer then.
+SLOW=${SLOW:-1}
+export PHOTO_PATIENCE=${PHOTO_PATIENCE:-$((10 * SLOW))}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/jeprof-ctl-test.XXXXXX")
 chmod 755 "$T"
@@ -24,6 +27,7 @@ chmod 755 "$T"
 install -m 755 "$CTL" "$T/jeprof-ctl" && CTL=$T/jeprof-ctl
 started=()
 mounted=()
+at_end=()
 declare -A redis_of=()
 
 # --- ending -------------------------------------------------------------------------------
@@ -55,10 +59,13 @@ stop_all()
 
 clean_up()
 {
-	local status=$? dir
+	local status=$? dir command
 
 	trap - EXIT
 	stop_all 2>/dev/null
+	for command in "${at_end[@]}"; do
+		eval "$command"
+	done
 	for dir in "${mounted[@]}"; do
 		umount "$dir" 2>/dev/null
 	done
@@ -178,7 +185,7 @@ bail_out()
 # within SECONDS COMMAND...: try until it succeeds
 within()
 {
-	local deadline=$((SECONDS + $1))
+	local deadline=$((SECONDS + $1 * SLOW))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
@@ -204,10 +211,12 @@ json()
 # On a loaded machine our own threads may have to wait for a CPU: no test fails for that.
 patient=(--max-pause 10s)
 
-# Run jeprof-ctl; leaves $status, $out and $err behind. "124" is our own limit, not its.
+# Run jeprof-ctl; leaves $status, $out and $err behind. "124" is our own limit, not its. Who runs
+# it otherwise is in `runner`.
+runner=()
 run_ctl()
 {
-	timeout -k 5 120 "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	timeout -k 5 $((120 * SLOW)) "${runner[@]}" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	status=$?
 	out=$(tr -d '\0' <"$T/out")
 	err=$(<"$T/err")
@@ -269,6 +278,24 @@ start_victim()
 	ln "$file" "$T/board.$pid"
 }
 
+# start_mapper LIBRARY [clear]: maps it as data that may run; `clear` wipes its header there. Sets
+# `pid`.
+start_mapper()
+{
+	"${wrap[@]}" /usr/bin/python3 - "$@" >"$T/mapped" <<-'PYTHON' &
+		import mmap, os, sys, time
+		kept = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 0, mmap.MAP_PRIVATE,
+		                 mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+		if len(sys.argv) > 2:
+		    kept[:64] = bytes(64)
+		print("mapped", flush=True)
+		time.sleep(1000)
+	PYTHON
+	pid=$!
+	own "$pid"
+	within 10 grep -q mapped "$T/mapped" || bail_out "nothing maps $1"
+}
+
 # start_redis [ARGUMENTS...]: on a unix socket, with DEBUG allowed; MALLOC_CONF is the caller's
 start_redis()
 {
@@ -282,6 +309,7 @@ launch_redis()
 
 	shift
 	dir=$(mktemp -d "$T/redis.XXXXXX")
+	chmod 777 "$dir"
 	sock=$dir/sock
 	"${wrap[@]}" redis-server --port 0 --unixsocket "$folder/${dir##*/}/sock" --save '' \
 		--appendonly no --dir "$folder/${dir##*/}" --loglevel warning "$@" >"$dir/log" 2>&1 &

@@ -29,7 +29,6 @@ def board(path):
     with open(path, "rb") as f:
         words = memoryview(f.read()).cast("Q")
     return {"ready": words[0], "eintr": words[2], "corrupt": words[3], "altstack": words[4], "failed": words[5],
-            "lost_errno": words[7],
             "beats": list(words[8:8 + words[1]])}
 
 

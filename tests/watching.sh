@@ -5,13 +5,16 @@
 # For tests of `watch`: watches that run beside the test, programs that dump when they are told
 # to, and what must have been seen. Sourced after tests/lib.sh.
 
-# A probe puts a breakpoint into a copy of a page of code: that copy must be gone with the watch.
+# A probe puts a breakpoint into the code: that must be gone with the watch.
 export PHOTO_CODE=1
 
-# A library of our own: whoever else on this machine watches the system's does not matter.
-mkdir "$T/lib"
-cp -L "/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2" "$T/lib/"
-export LD_LIBRARY_PATH=$T/lib
+# A library of our own: whoever else on this machine watches the system's does not matter. With
+# WATCH_SYSTEM=1 there is nobody else.
+if [ "${WATCH_SYSTEM:-}" != 1 ]; then
+	mkdir "$T/lib"
+	cp -L "/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2" "$T/lib/"
+	export LD_LIBRARY_PATH=$T/lib
+fi
 
 # --- watches ------------------------------------------------------------------------------
 
@@ -111,6 +114,12 @@ order()
 
 # --- what must have been seen -------------------------------------------------------------
 
+# dumped_bytes FILE: without what jeprof-ctl added behind it
+dumped_bytes()
+{
+	grep -v '^# ' "$1" | wc -c
+}
+
 # rows_of FILE...: what events of their dumps must say; a name of jemalloc's own tells the kind.
 # $folder is what the process calls $T.
 rows_of()
@@ -124,6 +133,22 @@ rows_of()
 		*.[0-9]*.f.heap) kind=final ;;
 		*) kind=manual ;;
 		esac
-		echo "$kind true ${folder:-$T}${file#"$T"} $(stat -c %s "$file")"
+		echo "$kind true ${folder:-$T}${file#"$T"} $(dumped_bytes "$file")"
 	done | sort
+}
+
+# note_early FILE...: those are there when a watch has just begun, as redis-server goes on to
+# allocate when it is idle: they may have been seen or not. without_early passes on the others.
+note_early()
+{
+	local file
+
+	for file; do
+		[ ! -e "$file" ] || rows_of "$file"
+	done >"$T/early"
+}
+
+without_early()
+{
+	grep -vxF -f "$T/early"
 }

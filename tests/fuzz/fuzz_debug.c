@@ -54,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    image_guard(open_elf, img.file)) {
 		image_is_stripped(&img);
 		image_may_call(&img, "madvise");
+		image_search(&img, 0, "jemalloc", 8);
 		while (image_debug_next(&img, NULL))
 			image_each_symbol(&img, look, &img);
 	}

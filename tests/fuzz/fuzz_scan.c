@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The search for a jemalloc without symbols, in a file that somebody else made. */
-#include "target/image_file.h"
 #include "target/image_reloc.h"
 #include "target/jemalloc_scan.h"
+#include "tests/fuzz/fuzz_image.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SIZE_MAX_ 65536 /* what is read from memory instead of a file, like the vdso */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -48,11 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			     .machine = EM_X86_64,
 			     .eh_frame_hdr = start + size / 2,
 			     .eh_frame_hdr_size = size / 2 };
-	struct map map = { .start = start, .end = start + size };
 
-	if (!size || size > SIZE_MAX_)
-		return 0;
-	img.file = image_file_new(getpid(), &map);
+	img.file = fuzz_image_file(data, size);
 	if (!img.file)
 		return 0;
 	use(&img);

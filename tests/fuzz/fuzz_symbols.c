@@ -28,7 +28,7 @@ static void read_elf(void *arg)
 	elf_version(EV_CURRENT);
 	elf = image_file_elf(r->fd);
 	if (elf)
-		symbols_lookup_dwarf(r->lookup, elf, 0);
+		symbols_lookup_dwarf(r->lookup, elf, NULL, 0);
 	elf_end(elf);
 }
 

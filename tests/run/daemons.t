@@ -11,23 +11,14 @@ export MALLOC_CONF=$PROF
 # main_job NAME: activate, work a little, dump, deactivate
 main_job()
 {
-	local name=$1 file=$T/$1.heap
+	local name=$1
 
 	shift
 	snapshot "$pid"
 	ctl_ok "$name: check" check "$pid"
 	ctl_ok "$name: status" status "$pid" --json
 	is "$(json '[.jemalloc[] | select(. == null)] | length')" 0 "$name: all addresses are known"
-	ctl_ok "$name: activate" activate "$pid" --json
-	is "$(json .changed)" true "$name: changed"
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		"$@" >/dev/null 2>&1
-	done
-	ctl_ok "$name: dump" dump "$pid" -o "$file"
-	ok "$name: a profile" is_profile "$file"
-	ctl_ok "$name: deactivate" deactivate "$pid" --json
-	is "$(json .changed)" true "$name: changed back"
-	ok "$name: still answers" within 20 "$@"
+	profile_working "$name" "$@"
 	assert_untouched "$pid" "$name: untouched"
 	stop_target "$pid"
 }

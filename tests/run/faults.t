@@ -35,6 +35,8 @@ fault_loop()
 fault_loop error=EIO 'activate, each call fails' activate PID
 fault_loop signal=KILL 'activate, killed at each call' activate PID
 fault_loop signal=KILL 'inline, killed at each call' --mode inline deactivate PID
+# The kernel makes no file there: the call fails, and sets errno.
+EXIT=1 fault_loop signal=KILL 'inline, a call that sets errno' --mode inline dump PID --in-target /proc/none
 if [ -n "${LONG:-}" ]; then
 	fault_loop error=EIO 'dump, each call fails' dump PID -o OUT
 	fault_loop signal=KILL 'dump, killed at each call' dump PID -o OUT

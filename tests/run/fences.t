@@ -37,4 +37,18 @@ for fence in nnp clone-errno clone-kill memfd-errno open-errno; do
 	stop_target "$pid"
 done
 
+# Where clone3(2) is said not to exist, as systemd and container runtimes do it, threads begin in
+# clone(2): they can be reached all the same.
+for name in idle idle-static; do
+	wrap=("$VICTIMS/fenced" clone3-nosys)
+	MALLOC_CONF='' start_victim "$name" 4
+	wrap=()
+	snapshot "$pid"
+	tids=("/proc/$pid/task"/*)
+	ctl_ok "clone3-nosys: $name: threads" threads "$pid" --json
+	is "$(json '"\(.missed) \(.threads | length)"')" "0 ${#tids[@]}" "clone3-nosys: $name: all are reached"
+	assert_untouched "$pid" "clone3-nosys: $name: untouched"
+	stop_target "$pid"
+done
+
 done_testing

@@ -91,6 +91,8 @@ is "$(json '.leaks[0].calls[0] | [.function, (.file | split("/") | last), .line]
 is "$(json ".leaks[0] | (.rate - $rate | fabs) < 4 * .rate_error + $rate / 10")" true 'a leak: its rate' ||
 	diag "wanted $rate:" "$(json '.leaks[0]')"
 is "$(json '[.limit.of, .limit.bytes, .seconds_left > 0] | tostring')" '["given",1073741824,true]' 'a leak: when the limit is reached'
+run_ctl leaks "$T"/leak.*heap --limit 1G -f json
+is "$(json '.leaks | length')" 1 'a leak: -f json is --json'
 ctl_ok 'a leak, in any order' leaks "$T/leak.heap" "$T/leak.0003.heap" "$T/leak.base.heap" "$T/leak.0001.heap" \
 	"$T/leak.0006.heap" "$T/leak.0005.heap"
 like "$out" "forget_blocks \(leaky.c:$line\) < main" 'a leak, in any order: the same'

@@ -107,6 +107,24 @@ for round in 1 2 3 4 5; do
 	is "$(of "$on" .pid)" "$on" "list while processes come and go, $round: has what stays"
 done
 
+# --- who maps a library without being linked with it says nothing of those who are ---
+library=$(ldconfig -p | awk '/libjemalloc\.so\.2 / { print $NF; exit }')
+for how in '' clear; do
+	for owner in root nobody; do
+		[ "$owner$how" = rootclear ] && continue # root could do worse
+		wrap=()
+		[ "$owner" = nobody ] && wrap=(setpriv --reuid=65534 --clear-groups)
+		start_mapper "$library" $how
+		mapper=$pid
+		wrap=()
+		start_sleep LD_PRELOAD=libjemalloc.so.2
+		run_ctl list --json
+		is "$(of "$pid" .linkage)" preload "behind one that maps the library, $owner ${how:-whole}"
+		is "$(of "$mapper" .pid)" '' "which is not there, $owner ${how:-whole}"
+		stop_target "$mapper"
+	done
+done
+
 # --- without rights ---
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" list --json >"$T/out" 2>"$T/err"
 is $? 0 'list of an ordinary user'

@@ -139,6 +139,9 @@ rust_answer()
 waiting rg "$npm/@vscode/ripgrep-linux-x64/bin/rg" word -
 rust_answer ripgrep
 waiting biome "$npm/@biomejs/cli-linux-x64/biome" check --stdin-file-path=a.js
+# Its code jumps about as a call would look like: stats needs what is really called.
+ctl_ok 'biome: stats' stats "$pid" -f json
+like "$(json .jemalloc.version)" '^5\.' 'biome: its malloc_stats_print is one'
 rust_answer biome
 
 done_testing

@@ -85,13 +85,18 @@ end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
 ok 'a tracer: the same without' same
 
-# Code of a file that the process has a copy of, as where a debugger or a probe wrote to it.
+# Code that is not the file's, as where a debugger or a probe wrote to it.
 export PHOTO_CODE=1
+order 'm = [l for l in open("/proc/self/maps") if "r-xp" in l and "/libc.so" in l][0]'
+order 'at = int(m.split("-")[0], 16); f = open("/proc/self/mem", "r+b", 0)'
 snapshot "$pid"
 ok 'code: the same before' same
-order 'm = [l for l in open("/proc/self/maps") if "r-xp" in l and "/libc.so" in l][0]'
-order 'at = int(m.split("-")[0], 16); f = open("/proc/self/mem", "r+b", 0); f.seek(at); x = f.read(1); f.seek(at); f.write(x); f.close()'
-ok 'code: a copy of it is noticed' differs
+order 'f.seek(at); x = f.read(1); f.seek(at); f.write(x)'
+ok 'code: a copy that is the same is as the file' same
+order 'f.seek(at); f.write(bytes([x[0] ^ 0xcc]))'
+ok 'code: a byte that changed is noticed' differs
+order 'f.seek(at); f.write(x)'
+ok 'code: the same when it was put back' same
 unset PHOTO_CODE
 
 # A victim that stands still, and one that counted something.

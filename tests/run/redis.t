@@ -97,6 +97,9 @@ like "$(json .file)" "^($T/own\.$pid\.0\.m0\.heap|null)\$" 'dump --in-target: na
 ctl_ok 'dump --in-target PATH' dump "$pid" --in-target "$T/chosen.heap" --json
 is "$(json .file)" "$T/chosen.heap" 'dump --in-target PATH: names the file'
 ok 'dump --in-target PATH: is a profile' is_profile "$T/chosen.heap"
+is "$(json .bytes)" "$(stat -c %s "$T/chosen.heap")" 'dump --in-target PATH: its size'
+like "$(<"$T/chosen.heap")" "# pid $pid"$'\n''# comm redis-server'$'\n''(# [^'$'\n'']*'$'\n'')*# build-id ' \
+	'dump --in-target PATH: says what it is of'
 ctl_fails 10 'no-such-folder' 'dump --in-target into no folder is refused' \
 	dump "$pid" --in-target "$T/no-such-folder/x.heap"
 assert_untouched "$pid" 'dumps by the target leave it untouched'

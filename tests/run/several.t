@@ -75,6 +75,36 @@ ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
 
+# --- where no symbol names either: a program's own, and one that a library keeps to itself ---
+hidden=$VICTIMS/matrix/stripped/libhidden-rjem.so
+is "$(nm -D --defined-only "$hidden" | wc -l)" 0 'a library that hides its jemalloc: names nothing'
+wrap=(env LD_PRELOAD="$hidden")
+start_victim "$VICTIMS/matrix/pie-duckdb.stripped" 2
+snapshot "$pid"
+ctl_ok 'list, without symbols' list --json
+is "$(rows '"\(.linkage) \(.image)"')" "static $VICTIMS/matrix/pie-duckdb.stripped"$'\n'"preload $hidden" \
+	'list, without symbols: one row each'
+ctl_ok 'the program'\''s own, without symbols' activate "$pid" --json
+is "$(json .changed)" true 'the program'\''s own, without symbols: changed'
+ctl_ok 'the hidden one' get "$pid" prof.active --quiet --image "${hidden##*/}"
+is "$out" false 'the hidden one is not active'
+assert_untouched "$pid"
+stop_target "$pid"
+
+# Who names his mallctl goes before who hides it, however that came in.
+start_victim idle 2
+wrap=()
+snapshot "$pid"
+ctl_ok 'list, one is hidden' list --json
+is "$(rows .image)" "$library"$'\n'"$hidden" 'list, one is hidden: one row each'
+ctl_ok 'status, one is hidden' status "$pid" --json
+is "$(json .image)" "$library" 'status, one is hidden: the other one'
+ctl_ok 'activate the hidden one' activate "$pid" --image "${hidden##*/}"
+ctl_ok 'its own' get "$pid" prof.active --quiet --image "${hidden##*/}"
+is "$out" true 'the hidden one is active'
+assert_untouched "$pid"
+stop_target "$pid"
+
 # --- a file that is gone is called as before ---
 cp "$VICTIMS/idle-je" "$T/gone"
 start_victim "$T/gone" 2

@@ -151,6 +151,34 @@ unlike "$(<"$T/stacks")" 'app::' 'deleted: not by the file that is there now'
 assert_untouched "$pid" 'deleted: the target is untouched'
 stop_target "$pid"
 
+# --- debug data in other files ---
+mkdir "$T/dwz"
+for name in one two; do
+	cc -std=gnu17 -O2 -g -o "$T/dwz/$name" "$T/names.c" -Wl,--no-as-needed -ljemalloc
+done
+(cd "$T/dwz" && dwz -m common.debug -M common.debug one two) || bail_out 'dwz failed'
+start "$T/dwz/one"
+snapshot "$pid"
+render 'dwz'
+like "$(<"$T/stacks")" "inner@$c:[0-9]+ middle@$c:[0-9]+ outer@" 'dwz: what several files have in common is found'
+mv "$T/dwz/common.debug" "$T/dwz/away"
+render 'dwz, without the common file'
+like "$err" 'cannot find common\.debug, which the debug data of .*/one needs: it has no lines' 'dwz, without the common file: said so'
+like "$(<"$T/stacks")" '(^|'$'\n'')outer@\?:0 main@' 'dwz, without the common file: names of the symbol table'
+cp "$T/names" "$T/dwz/common.debug"
+render 'dwz, another common file'
+like "$err" 'cannot find common\.debug' 'dwz, another common file: not used'
+assert_untouched "$pid" 'dwz: the target is untouched'
+stop_target "$pid"
+(cd "$T/dwz" && cc -std=gnu17 -O2 -g -gsplit-dwarf -o split "$c" -Wl,--no-as-needed -ljemalloc)
+start "$T/dwz/split"
+snapshot "$pid"
+render 'split'
+like "$(<"$T/stacks")" "(^|"$'\n'")outer@$c:[0-9]+ main@$c:[0-9]+ " 'split: the function around, and the line'
+like "$err" 'the debug data of .*/split is split: what was inlined is in \.dwo files' 'split: said so'
+assert_untouched "$pid" 'split: the target is untouched'
+stop_target "$pid"
+
 # --- C++ ---
 start "$T/names++"
 snapshot "$pid"

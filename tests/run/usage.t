@@ -46,9 +46,15 @@ for shell in bash zsh fish; do
 	ctl_ok "completion $shell" completion "$shell"
 	like "$out" 'deactivate' "completion $shell knows the commands"
 	like "$out" 'lg-sample' "completion $shell knows the options"
+	like "$out" 'callgrind' "completion $shell knows the formats"
 done
 ctl_ok 'completion bash' completion bash
 ok 'completion bash is bash' bash -n "$T/out"
+formats=$(bash -c '. "$1"; COMP_WORDS=(jeprof-ctl report -f ""); COMP_CWORD=3; _jeprof_ctl; echo "${COMPREPLY[@]}"' sh "$T/out")
+like "$formats" '^text .* raw$' 'completion bash: the formats of report'
+for format in $formats; do
+	ctl_fails 1 'it is empty' "completion bash: $format is one" report -f "$format" /dev/null
+done
 if command -v zsh >/dev/null; then
 	"$CTL" completion zsh >"$T/zsh"
 	ok 'completion zsh is zsh' zsh -n "$T/zsh"

@@ -76,7 +76,34 @@ is "$(events_of late "$pid" | wc -l)" $((already + 3)) 'a program that starts la
 is "$(seen late 'select(.comm == "true") | '"$row")" "$(rows_of "$T"/short.*.f.heap)" \
 	'programs that end at once: one event each'
 is "$(seen late 'select(.comm == "true") | .pid' | wc -l)" 5 'programs that end at once: all of them'
+if grep -q ' cgroup2 ' /proc/mounts; then
+	is "$(seen late 'select(.comm == "true") | .cgroup[:1]' | uniq)" / 'programs that end at once: their control group'
+else
+	skip 'there is no unified hierarchy of control groups' 'programs that end at once: their control group'
+fi
 stop_target "$pid"
+
+# --- who maps the library without being linked with it says nothing of those who are ---
+mkdir "$T/mapped.d"
+cp "$T/lib/libjemalloc.so.2" "$T/mapped.d/"
+for how in '' clear; do
+	wrap=(setpriv --reuid=65534 --clear-groups)
+	start_mapper "$T/mapped.d/libjemalloc.so.2" $how
+	wrap=()
+	mapper=$pid
+	start_watch "behind$how" --all
+	LD_LIBRARY_PATH=$T/mapped.d MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper
+	is_seen()
+	{
+		order "$pid" dump "$T/behind.heap"
+		[ -n "$(events_of "behind$how" "$pid")" ]
+	}
+	ok "behind one that maps the library, ${how:-whole}: is seen" within 30 is_seen
+	is "$(seen "behind$how" .source | uniq)" uprobe "behind one that maps the library, ${how:-whole}: by a probe"
+	end_watch "behind$how"
+	stop_target "$pid"
+	stop_target "$mapper"
+done
 
 # --- a container: namespaces of users, mounts and processes ---
 if unshare --user --map-root-user true 2>/dev/null; then
@@ -123,6 +150,7 @@ version()
 	rm -f "$own".*
 	snapshot "$pid"
 	start_watch "$suite" "$pid"
+	note_early "$own".*
 	load_redis
 	redis DEBUG MALLCTL-STR prof.dump "/mnt/$suite.heap" >/dev/null
 	redis DEBUG MALLCTL-STR prof.dump "/mnt/no/$suite.heap" >/dev/null
@@ -132,8 +160,8 @@ version()
 	load_redis 2000
 	redis DEBUG MALLCTL prof.gdump 0 >/dev/null
 	end_watch "$suite"
-	is "$(seen "$suite" 'select(.by == null) | '"$row")" \
-		"$({ rows_of "$own".*.heap "$T/$suite.heap" && echo "manual false /mnt/no/$suite.heap null"; } | sort)" \
+	is "$(seen "$suite" 'select(.by == null) | '"$row" | without_early)" \
+		"$({ rows_of "$own".*.heap "$T/$suite.heap" && echo "manual false /mnt/no/$suite.heap null"; } | sort | without_early)" \
 		"$suite: one event for each dump of its own"
 	is "$(seen "$suite" 'select(.by != null) | "\(.by) \(.kind) \(.ok) \(.file) \(.bytes > 2000)"')" \
 		"jeprof-ctl manual true $T/ours-$suite.heap true" "$suite: and for ours"
@@ -141,10 +169,11 @@ version()
 	assert_untouched "$pid" "$suite: untouched"
 	rm -f "$own".*
 	start_watch "$suite-final" "$pid"
+	note_early "$own".*
 	redis SHUTDOWN NOSAVE 2>/dev/null
 	wait "$pid"
 	wait "$watcher"
-	is "$(events_of "$suite-final" "$pid")" "$(rows_of "$own".*.heap)" "$suite: one event at the exit"
+	is "$(events_of "$suite-final" "$pid" | without_early)" "$(rows_of "$own".*.heap | without_early)" "$suite: one event at the exit"
 }
 version sid --enable-debug-command yes
 version bullseye

@@ -36,10 +36,36 @@ without()
 	like "$(<"$T/err")" 'fix: ' "$name: and what to do"
 }
 without 'no rights' 4 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN|root' setpriv --bounding-set -bpf,-perfmon,-sys_admin
-without 'no BTF' 1 'BTF|btf' unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh
+# hide FOLDER [ANOTHER]: as where they are not mounted
+hide()
+{
+	# shellcheck disable=SC2016 # the inner shell's arguments
+	hidden=(unshare -m sh -c 'for i in "$1" "$2"; do
+		[ ! -d "$i" ] || mount -t tmpfs none "$i" || exit 99; done; shift 2; exec "$@"' sh "$1" "${2:-}")
+}
+hide /sys/kernel/btf
+without 'no BTF' 1 'does not tell its types.*CONFIG_DEBUG_INFO_BTF=y' "${hidden[@]}"
+hide /sys/bus/event_source
+without 'no uprobes' 1 'has no uprobes.*CONFIG_UPROBE_EVENTS=y' "${hidden[@]}"
+hide /sys/kernel
+without 'no /sys' 1 'does not tell its types.*/sys mounted' "${hidden[@]}"
+hide /sys/kernel/tracing /sys/kernel/debug
+without 'no tracefs' 1 'tracefs is not mounted.*mount -t tracefs tracefs /sys/kernel/tracing' "${hidden[@]}"
+hide /sys/kernel/tracing/events/syscalls /sys/kernel/debug
+without 'no tracepoints of system calls' 1 'no tracepoints at its system calls.*CONFIG_FTRACE_SYSCALLS=y' "${hidden[@]}"
+without 'a seccomp filter' 4 'seccomp filter.*--security-opt seccomp=unconfined' "$VICTIMS/fenced" bpf-errno
+without 'few files' 1 '20 files .*RLIMIT_NOFILE.*ulimit -n' prlimit --nofile=20
+if unshare --user --map-root-user true 2>/dev/null; then
+	without 'a user namespace' 4 'user namespace.*on the host' unshare --user --map-root-user
+else
+	skip 'user namespaces are switched off' 'a user namespace'
+fi
 setpriv --reuid 65534 --regid 65534 --clear-groups "$CTL" watch --all >"$T/out" 2>"$T/err" </dev/null
 is "$?" 4 'another user: refused'
 like "$(<"$T/err")" 'fix: .*(root|CAP_BPF)' 'another user: and what to do'
+timeout 60 setpriv --bounding-set -sys_ptrace "$CTL" watch --all --for 1ms >"$T/out" 2>"$T/err" </dev/null
+is "$?" 0 'others cannot be looked at: watches what can be'
+like "$(<"$T/err")" '[0-9]+ process(es)? could not be looked at' 'others cannot be looked at: says so'
 assert_untouched "$pid" 'refusals leave it untouched'
 
 # --- a build without it ---
@@ -65,7 +91,7 @@ start_watch for "$pid" --for 1s
 order "$pid" dump "$T/for.heap"
 wait "$watcher"
 is "$?" 0 '--for: ends'
-is "$(events_of for "$pid")" "$(rows_of "$T/for.heap")" '--for: was there'
+like "$(tail -n 1 "$T/for.talk")" '^[01] dumps?, 0 failed, 0 lost' '--for: and says what it saw'
 start_watch term "$pid"
 kill -TERM "$watcher"
 wait "$watcher"
@@ -101,7 +127,7 @@ unlike "$(<"$T/table")" $'\e' 'table: control characters are not printed'
 is "$(wc -l <"$T/table")" 4 'table: a line for each'
 
 # --- since the process began ---
-began=$(awk '{ print $22 / 100 }' "/proc/$pid/stat")
+began=$(awk '{ printf "%.2f", $22 / 100 }' "/proc/$pid/stat")
 start_watch since "$pid" --since-start --count 1
 order "$pid" dump "$T/since.heap"
 now=$(cut -d ' ' -f 1 /proc/uptime)

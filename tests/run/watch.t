@@ -8,9 +8,9 @@
 
 own_conf=prof:true,lg_prof_sample:16,prof_prefix:$T/own
 
-code_is_copied()
+code_is_changed()
 {
-	! tests/photo check "$1" "$T/photo.$1" >"$T/said.photo" && grep -q 'code is a copy' "$T/said.photo"
+	! tests/photo check "$1" "$T/photo.$1" >"$T/said.photo" && grep -q 'code are not the file' "$T/said.photo"
 }
 
 # --- redis-server: what it asks for itself, what its jemalloc does, what we do ---
@@ -19,7 +19,8 @@ load_redis
 rm -f "$T"/own.*
 snapshot "$pid"
 start_watch redis "$pid"
-ok 'control: a watch shows in the pages of code' env PHOTO_PATIENCE=1 bash -c "$(declare -f code_is_copied); T=$T; code_is_copied $pid"
+note_early "$T"/own.*
+ok 'control: a watch shows in the code' env PHOTO_PATIENCE=1 bash -c "$(declare -f code_is_changed); T=$T; code_is_changed $pid"
 load_redis
 redis DEBUG MALLCTL-STR prof.dump "$T/manual.heap" >/dev/null
 redis DEBUG MALLCTL-STR prof.dump "$T/no/such.heap" >/dev/null
@@ -33,8 +34,8 @@ redis DEBUG MALLCTL prof.gdump 0 >/dev/null
 end_watch redis
 ok 'redis: interval dumps came' eval 'ls "$T"/own.*.i*.heap'
 ok 'redis: high-water dumps came' eval 'ls "$T"/own.*.u*.heap'
-is "$(seen redis "select(.pid == $pid and .by == null) | $row")" \
-	"$({ rows_of "$T"/{own.*,manual,there}.heap && echo "manual false $T/no/such.heap null"; } | sort)" \
+is "$(seen redis "select(.pid == $pid and .by == null) | $row" | without_early)" \
+	"$({ rows_of "$T"/{own.*,manual,there}.heap && echo "manual false $T/no/such.heap null"; } | sort | without_early)" \
 	'redis: one event for each dump'
 is "$(seen redis 'select(.by != null) | "\(.by) \(.kind) \(.ok) \(.file) \(.bytes > 2000)"')" \
 	"jeprof-ctl manual true $T/ours.heap true" 'redis: our own dump is called so'
@@ -48,12 +49,13 @@ assert_untouched "$pid" 'redis: untouched'
 # The last one of all: it ends, and with it the watch.
 rm -f "$T"/own.*
 start_watch final "$pid"
+note_early "$T"/own.*
 redis SHUTDOWN NOSAVE 2>/dev/null
 wait "$pid"
 ok 'at-exit: the watch ends when nobody is left' within 30 eval "! kill -0 $watcher"
 wait "$watcher"
 is "$?" 0 'at-exit: as it should'
-is "$(events_of final "$pid")" "$(rows_of "$T"/own.*.heap)" 'at-exit: one event'
+is "$(events_of final "$pid" | without_early)" "$(rows_of "$T"/own.*.heap | without_early)" 'at-exit: one event'
 like "$(events_of final "$pid")" '(^|'$'\n'')final true ' 'at-exit: of its kind'
 
 # --- a program of ours: other threads, children, names ---
@@ -111,6 +113,8 @@ is "$(seen all "select(.file == \"$T/fork.heap\") | \"\(.kind) \(.ok) \(.pid != 
 	'all: of a child'
 is "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[0].name')" prof_dump+0x0 'the stack: begins there'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[1].image')" '/libjemalloc\.so' 'the stack: who called'
+like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .stack[].name')" 'dumper::dump\(char const\*\)\+0x' \
+	'the stack: names as they stand in the source'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .cgroup')" '^/' 'the control group'
 like "$(seen one 'select(.file == "'"$T"'/manual2.heap") | .time')" \
 	'^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]+Z$' 'the time'

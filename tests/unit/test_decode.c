@@ -148,6 +148,7 @@ static void test_frames(void **state)
 		"\0\0\0\0\0\0\0"
 		"\xeb\x0e\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
 		"\x90\xc3";
+	char within[sizeof(bytes)];
 	struct code c = { .bytes = bytes, .len = sizeof(bytes) - 1 };
 	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
 
@@ -159,6 +160,18 @@ static void test_frames(void **state)
 	assert_int_equal(decode_function(&d, BASE + 0x20, 10, see, &c), 0);
 	assert_int_equal(c.n, 1);
 	assert_int_equal(c.seen[0].kind, INSN_TAIL);
+	/* A line's jump to a function; to the middle of one; to nobody knows what. */
+	assert_int_equal(decode_line(&d, BASE + 0x20, 10, see, &c), 0);
+	assert_int_equal(c.seen[1].kind, INSN_TAIL);
+	memcpy(within, bytes, sizeof(within));
+	within[0x21] = 0x0d;
+	c.bytes = within;
+	assert_int_equal(decode_line(&d, BASE + 0x20, 10, see, &c), 0);
+	assert_int_equal(c.n, 3);
+	assert_int_equal(c.seen[2].kind, INSN_OTHER);
+	d.n_fdes = 0;
+	assert_int_equal(decode_line(&d, BASE + 0x20, 10, see, &c), 0);
+	assert_int_equal(c.seen[3].kind, INSN_TAIL);
 }
 
 static void test_stub(void **state)

@@ -24,29 +24,11 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/look.h"
+
 #define SELF_MAX (64u << 20)
 
 static const char mark[] = "an unlikely text: 7f3c19aa";
-
-struct look {
-	struct maps maps;
-	struct images images;
-};
-
-static void look_end(struct look *look)
-{
-	images_fini(&look->images);
-	maps_fini(&look->maps);
-}
-
-static void look_at(struct look *look, pid_t pid)
-{
-	struct err err;
-
-	*look = (struct look){ 0 };
-	assert_int_equal(maps_read(&look->maps, pid, &err), 0);
-	assert_int_equal(images_read(&look->images, pid, &look->maps, &err), 0);
-}
 
 static struct image *main_of(struct look *look)
 {
@@ -156,6 +138,45 @@ static void test_search(void **state)
 	for (size_t i = 0; i < sizeof(mark); i++)
 		absent[i] = (char)(mark[i] ^ 0x55);
 	assert_int_equal(image_search(prog, PF_R, absent, sizeof(absent)), 0);
+}
+
+/* Wherever it stands, also where two of the windows meet that a file is read by. */
+static void test_search_long(void **state)
+{
+	enum { LEN = 60000, STEP = 50000 };
+	_cleanup_(look_end) struct look look;
+	struct image *libc;
+
+	(void)state;
+	look_at(&look, getpid());
+	libc = images_by_name(&look.images, "libc.so");
+	assert_non_null(libc);
+	for (uint64_t at = libc->exec[0].start; at + LEN + STEP < libc->exec[0].end; at += STEP)
+		assert_int_equal(image_search(libc, PF_X, (const void *)(uintptr_t)at, LEN), at);
+}
+
+/* What is in use is told from a file that is read, whatever memory lies behind it. */
+static void test_loaded(void **state)
+{
+	const size_t room = 32 << 20;
+	char *at = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	_cleanup_(look_end) struct look look;
+	Dl_info info;
+	size_t size;
+	int fd;
+
+	(void)state;
+	assert_true(at != MAP_FAILED && dladdr(strlen, &info));
+	fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	size = (size_t)lseek(fd, 0, SEEK_END);
+	assert_ptr_equal(mmap(at, size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0), at);
+	look_at(&look, getpid());
+	assert_non_null(images_find(&look.images, (uintptr_t)at));
+	for (size_t i = 0; i < look.images.n; i++)
+		assert_int_equal(look.images.v[i].is_loaded,
+				 look.images.v[i].start != (uintptr_t)at);
+	munmap(at, room);
+	close(fd);
 }
 
 static void test_gone(void **state)
@@ -439,6 +460,8 @@ int main(void)
 		cmocka_unit_test(test_default_version),
 		cmocka_unit_test(test_each),
 		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_search_long),
+		cmocka_unit_test(test_loaded),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_class32),

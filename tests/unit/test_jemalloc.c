@@ -117,6 +117,8 @@ static void test_static(void **state)
 	assert_int_equal(je->mallctl, (uintptr_t)fake_mallctl);
 	assert_int_equal(je->malloc_stats_print, (uintptr_t)fake_malloc_stats_print);
 	assert_int_equal(je->malloc_message, (uintptr_t)&fake_malloc_message);
+	assert_int_equal(je->opt[OPT_PROF], 0);
+	jemalloc_find_opts(&look.found[0], getpid());
 	assert_int_equal(je->opt[OPT_PROF], (uintptr_t)&fake_je_opt_prof);
 	assert_string_equal(je->version, texts[0]);
 	assert_int_equal(je->config_prof, TRI_YES);

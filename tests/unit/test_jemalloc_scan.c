@@ -110,6 +110,8 @@ static bool found_with(const char *conf)
 	    !images_read(&images, pid, &maps, &err))
 		(void)!jemalloc_find(&p, &images, &found, &n, &err);
 	if (n == 1)
+		jemalloc_find_opts(found, pid);
+	if (n == 1)
 		check(found, &p, conf);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

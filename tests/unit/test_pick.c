@@ -19,7 +19,7 @@ static struct image images[COUNT] = {
 	{ .path = other },
 	{ .path = odd },
 };
-static const struct jemalloc all[COUNT] = {
+static struct jemalloc all[COUNT] = {
 	{ .image = &images[0], .prefix = "je_" },
 	{ .image = &images[1] },
 	{ .image = &images[2], .prefix = "duckdb_je_" },
@@ -28,7 +28,7 @@ static const struct jemalloc all[COUNT] = {
 
 static void picks(const char *name, size_t wanted)
 {
-	const struct jemalloc *picked = NULL;
+	struct jemalloc *picked = NULL;
 	struct err err;
 
 	assert_int_equal(pick_jemalloc(all, COUNT, name, &picked, &err), 0);
@@ -37,7 +37,7 @@ static void picks(const char *name, size_t wanted)
 
 static void fails(const char *name, enum err_code code)
 {
-	const struct jemalloc *picked = &all[1];
+	struct jemalloc *picked = &all[1];
 	struct err err = ERR_INIT;
 
 	assert_int_equal(pick_jemalloc(all, COUNT, name, &picked, &err), -1);

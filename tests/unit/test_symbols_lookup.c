@@ -79,7 +79,7 @@ static void test_inlined(void **state)
 	places[1] = return_address - 1;
 	l = symbols_lookup_new(places, 2);
 	symbols_lookup_symbol(l, "outer", (uintptr_t)outer, 4096, SYMBOLS_RANK_PLAIN);
-	assert_true(symbols_lookup_dwarf(l, elf, bias));
+	assert_true(symbols_lookup_dwarf(l, elf, NULL, bias));
 	s = symbols_lookup_take(l, bias);
 	elf_end(elf);
 	assert_non_null(s);
