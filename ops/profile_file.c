@@ -12,81 +12,134 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define READ_MIN (64u << 10)
+#define HEAD_MAX (64u << 10)
 #define UNPACKED_MAX (UINT64_C(2) << 30) /* a small bundle may hold a large lie */
 
-static int read_fd(int fd, size_t room, char **bytes, size_t *len, struct err *err)
+/* A file on its way into memory. */
+struct source {
+	int fd;
+	uint64_t left; /* bytes that may still be read */
+	bool whole;    /* what lies beyond them is not wanted */
+	size_t n_head, head_at;
+	char head[HEAD_MAX]; /* bytes that were read to see what it is */
+};
+
+static ssize_t read_some(struct source *s, char *buf, size_t room, struct err *err)
 {
-	_cleanup_(cleanup_free) char *buf = malloc(room);
-	size_t used = 0;
+	ssize_t n;
+
+	if (!s->left)
+		return s->whole ? 0 : err_set(err, ERR_FAILED, "it is longer than 16 GB");
+	do
+		n = read(s->fd, buf, room < s->left ? room : (size_t)s->left);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot read it");
+	s->left -= (uint64_t)n;
+	return n;
+}
+
+static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
+{
+	struct source *s = ctx;
+	size_t n = s->n_head - s->head_at;
+
+	if (!n)
+		return read_some(s, buf, room, err);
+	n = n < room ? n : room;
+	memcpy(buf, s->head + s->head_at, n);
+	s->head_at += n;
+	return (ssize_t)n;
+}
+
+/* A pipe may give a byte at a time. */
+static int read_head(struct source *s, struct err *err)
+{
 	ssize_t n = 1;
 
-	if (!buf)
-		return err_set(err, ERR_FAILED, "there is no memory for all of it");
+	while (n && s->n_head < HEAD_MAX) {
+		n = read_some(s, s->head + s->n_head, HEAD_MAX - s->n_head, err);
+		if (n < 0)
+			return -1;
+		s->n_head += (size_t)n;
+	}
+	return 0;
+}
+
+static int open_path(const char *path, int *fd, struct err *err)
+{
+	struct stat st;
+
+	*fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)
+				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*fd < 0 || fstat(*fd, &st))
+		return err_sys(err, ERR_FAILED, errno, "cannot open it");
+	if (S_ISDIR(st.st_mode))
+		return err_sys(err, ERR_FAILED, EISDIR, "cannot read it");
+	return 0;
+}
+
+static int read_all(struct source *s, char **bytes, size_t *len, struct err *err)
+{
+	_cleanup_(cleanup_free) char *buf = NULL;
+	size_t room = 0, used = 0;
+	ssize_t n = 1;
+
 	while (n) {
 		if (used == room) {
-			char *bigger = room < PROFILE_FILE_MAX ? realloc(buf, 2 * room) : NULL;
+			char *bigger = realloc(buf, room ? 2 * room : 2 * HEAD_MAX);
 
 			if (!bigger)
-				break;
+				return err_set(err, ERR_FAILED, "there is no memory for all of it");
 			buf = bigger;
-			room *= 2;
+			room = room ? 2 * room : 2 * HEAD_MAX;
 		}
-		n = read(fd, buf + used, room - used);
-		if (n < 0 && errno != EINTR)
-			return err_sys(err, ERR_FAILED, errno, "cannot read it");
-		used += n > 0 ? (size_t)n : 0;
+		n = next_bytes(s, buf + used, room - used, err);
+		if (n < 0)
+			return -1;
+		used += (size_t)n;
 	}
-	if (n)
-		return err_set(err, ERR_FAILED, "there is no memory for all of it");
 	*bytes = take_ptr(buf);
 	*len = used;
 	return 0;
 }
 
-static int read_path(const char *path, char **bytes, size_t *len, struct err *err)
-{
-	_cleanup_(cleanup_close) int fd = -1;
-	size_t room = READ_MIN;
-	struct stat st;
-
-	if (!strcmp(path, "-"))
-		return read_fd(STDIN_FILENO, room, bytes, len, err);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot open it");
-	if (S_ISDIR(st.st_mode))
-		return err_sys(err, ERR_FAILED, EISDIR, "cannot read it");
-	/* One byte more, to see the end without asking for more room. */
-	if (S_ISREG(st.st_mode) && (uint64_t)st.st_size < PROFILE_FILE_MAX)
-		room = (size_t)st.st_size + 1;
-	return read_fd(fd, room, bytes, len, err);
-}
-
 /* Of a bundle, the profile that brings its names along. */
-static int unpack(char **bytes, size_t *len, struct err *err)
+static int parse_bundle(struct source *s, const struct profile_options *options,
+			struct profile *out, struct err *err)
 {
 	static const char *const wanted[] = { "profile.raw", "profile.heap", NULL };
-	char *content;
+	_cleanup_(cleanup_free) char *packed = NULL, *content = NULL;
+	size_t len;
 
-	if (!bundle_is(*bytes, *len))
-		return 0;
-	if (bundle_find(*bytes, *len, wanted, UNPACKED_MAX, &content, len, err))
+	if (read_all(s, &packed, &len, err) ||
+	    bundle_find(packed, len, wanted, UNPACKED_MAX, &content, &len, err))
 		return -1;
-	free(*bytes);
-	*bytes = content;
-	return 0;
+	return profile_parse(out, content, len, options, err);
+}
+
+static int read_path(const char *path, const struct profile_options *options, struct profile *out,
+		     struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct source s = { .left = PROFILE_FILE_MAX };
+
+	if (open_path(path, &fd, err))
+		return -1;
+	s.fd = fd;
+	if (read_head(&s, err))
+		return -1;
+	return bundle_is(s.head, s.n_head)
+		       ? parse_bundle(&s, options, out, err)
+		       : profile_parse_pieces(out, next_bytes, &s, options, err);
 }
 
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
 		      struct err *err)
 {
-	_cleanup_(cleanup_free) char *bytes = NULL;
 	char safe[512];
-	size_t len = 0;
 
-	if (read_path(path, &bytes, &len, err) || unpack(&bytes, &len, err) ||
-	    profile_parse(out, bytes, len, options, err))
+	if (read_path(path, options, out, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
 	return 0;
 }
@@ -94,14 +147,11 @@ int profile_file_read(const char *path, const struct profile_options *options, s
 int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *options,
 			 struct profile *out, struct err *err)
 {
-	_cleanup_(cleanup_free) char *buf = NULL;
-	size_t len = 0;
+	struct source s = { .fd = fd, .left = bytes, .whole = true };
 
 	if (bytes >= PROFILE_FILE_MAX || lseek(fd, 0, SEEK_SET) < 0)
 		return err_set(err, ERR_FAILED, "cannot read the profile");
-	if (read_fd(fd, (size_t)bytes + 1, &buf, &len, err))
-		return -1;
-	return profile_parse(out, buf, len < bytes ? len : (size_t)bytes, options, err);
+	return profile_parse_pieces(out, next_bytes, &s, options, err);
 }
 
 /* Read one more and add it to `sum`, or take it away. */

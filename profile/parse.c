@@ -203,16 +203,15 @@ static int parse_heap(struct parse *ps, struct err *err)
 /* A symbolised file: "--- symbol", names, "---", "--- heap", and then the profile. */
 static int parse_symbolised(struct parse *ps, struct err *err)
 {
-	struct reader section;
 	struct span s;
 
-	if (parse_find_symbols(ps, &section, err))
+	if (parse_find_symbols(ps, err))
 		return -1;
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "heap") &&
 	    !reader_line(&ps->file))
 		return reader_fail(&ps->file, "it ends before the profile", err);
-	return parse_heap(ps, err) ? -1 : parse_symbols(ps, &section, err);
+	return parse_heap(ps, err) ? -1 : parse_symbols(ps, err);
 }
 
 static int parse_file(struct parse *ps, struct err *err)
@@ -231,17 +230,18 @@ static void close_parse(struct parse *ps)
 {
 	index_fini(&ps->addresses);
 	index_fini(&ps->threads);
+	free(ps->symbols);
 }
 
-int profile_parse(struct profile *out, const char *bytes, size_t len,
-		  const struct profile_options *options, struct err *err)
+static int parse(struct profile *out, struct reader file, const struct profile_options *options,
+		 struct err *err)
 {
 	static const struct profile_options none;
 	_cleanup_(profile_fini) struct profile got = { .text = intern_new() };
 	_cleanup_(close_parse) struct parse ps = {
 		.p = &got,
 		.options = options ? options : &none,
-		.file = { .start = bytes, .next = bytes, .end = bytes + len },
+		.file = file,
 		.text = got.text,
 	};
 
@@ -252,4 +252,30 @@ int profile_parse(struct profile *out, const char *bytes, size_t len,
 	*out = got;
 	got = (struct profile){ 0 };
 	return 0;
+}
+
+int profile_parse(struct profile *out, const char *bytes, size_t len,
+		  const struct profile_options *options, struct err *err)
+{
+	struct reader file = { .start = bytes, .next = bytes, .end = bytes + len };
+
+	return parse(out, file, options, err);
+}
+
+int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
+			 const struct profile_options *options, struct err *err)
+{
+	_cleanup_(reader_pieces_fini) struct reader_pieces pieces = { .more = more, .ctx = ctx };
+	struct profile got = { 0 };
+	int failed = parse(&got, (struct reader){ .pieces = &pieces }, options, err);
+
+	/* What could not be read looks like the end of the file. */
+	if (pieces.err.code != ERR_NONE) {
+		profile_fini(&got);
+		*err = pieces.err;
+		return -1;
+	}
+	if (!failed)
+		*out = got;
+	return failed;
 }

@@ -15,6 +15,9 @@ struct parse {
 	struct profile *p;
 	const struct profile_options *options;
 	struct reader file;
+	struct reader section; /* of a symbolised file: its symbols, in `symbols` */
+	char *symbols;
+	size_t n_symbols, symbols_room; /* bytes */
 	struct intern *text;
 	struct index addresses, threads; /* pc, id: index in p->addresses, p->threads */
 	size_t addresses_room, frames_room, stacks_room, threads_room;
@@ -57,10 +60,10 @@ uint32_t parse_thread(struct parse *ps, uint64_t id);
 
 /*
  * The symbols that a file begins with, up to the line that ends them: found
- * first, and read when the addresses are known.
+ * first and kept, and read when the addresses are known.
  */
-int parse_find_symbols(struct parse *ps, struct reader *section, struct err *err) __must_check;
-int parse_symbols(struct parse *ps, struct reader *section, struct err *err) __must_check;
+int parse_find_symbols(struct parse *ps, struct err *err) __must_check;
+int parse_symbols(struct parse *ps, struct err *err) __must_check;
 
 /* "# KEY VALUE": what jeprof-ctl added to the mappings. */
 int parse_fact(struct parse *ps, struct err *err) __must_check;

@@ -10,9 +10,11 @@
 #include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 8192
+#define SECTION_MIN ((size_t)4096)
 
 struct names {
 	struct parse *ps;
@@ -22,15 +24,42 @@ struct names {
 	size_t n;
 };
 
-int parse_find_symbols(struct parse *ps, struct reader *section, struct err *err)
+/* The line that was read last, as it is. */
+static bool keep_line(struct parse *ps)
 {
-	*section = ps->file;
+	size_t len = (size_t)(ps->file.next - ps->file.line.at), room = ps->symbols_room;
+
+	while (room - ps->n_symbols < len)
+		room = room ? 2 * room : SECTION_MIN;
+	if (room != ps->symbols_room) {
+		char *bigger = realloc(ps->symbols, room);
+
+		if (!bigger)
+			return false;
+		ps->symbols = bigger;
+		ps->symbols_room = room;
+	}
+	memcpy(ps->symbols + ps->n_symbols, ps->file.line.at, len);
+	ps->n_symbols += len;
+	return true;
+}
+
+int parse_find_symbols(struct parse *ps, struct err *err)
+{
+	struct reader *section = &ps->section;
+
+	*section = (struct reader){ .number = ps->file.number };
+	section->before = ps->file.before + (size_t)(ps->file.next - ps->file.start);
 	while (reader_line(&ps->file)) {
 		struct span s = ps->file.line;
 
-		if (!reader_text(&s, "---"))
+		if (!reader_text(&s, "---")) {
+			if (!keep_line(ps))
+				return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
 			continue;
-		section->end = ps->file.line.at;
+		}
+		section->start = section->next = ps->symbols;
+		section->end = ps->symbols ? ps->symbols + ps->n_symbols : NULL;
 		if (!reader_line(&ps->file))
 			break;
 		return 0;
@@ -169,7 +198,7 @@ static int details_round(struct names *names, struct reader section, struct err 
 	return 0;
 }
 
-int parse_symbols(struct parse *ps, struct reader *section, struct err *err)
+int parse_symbols(struct parse *ps, struct err *err)
 {
 	_cleanup_(symbols_build_close) struct symbols_build *build =
 		symbols_build_new(ps->p->n_addresses);
@@ -177,8 +206,8 @@ int parse_symbols(struct parse *ps, struct reader *section, struct err *err)
 
 	if (!build)
 		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
-	if (details_round(&names, *section, err) || names_round(&names, *section, 1, err) ||
-	    names_round(&names, *section, 0, err))
+	if (details_round(&names, ps->section, err) || names_round(&names, ps->section, 1, err) ||
+	    names_round(&names, ps->section, 0, err))
 		return -1;
 	return symbols_build_finish(build, ps->p, err);
 }

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What a profile counts. alloc_*: since the start, only with opt.prof_accum. */
 enum profile_type {
@@ -104,6 +105,15 @@ struct profile_options {
 int profile_parse(struct profile *out, const char *bytes, size_t len,
 		  const struct profile_options *options, struct err *err) __must_check;
 void profile_fini(struct profile *profile);
+
+/*
+ * The same of a file that comes in pieces, of which no more is kept than its longest line and its
+ * symbols. `more` puts up to `room` bytes, the next ones, in `buf`, and returns how many: 0 at the
+ * end, -1 with `err` set, which is the error then. ERR_FAILED also for a line above 64 MB.
+ */
+typedef ssize_t profile_more_fn(void *ctx, char *buf, size_t room, struct err *err);
+int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
+			 const struct profile_options *options, struct err *err) __must_check;
 
 /* The sum of one type over all stacks. */
 double profile_total(const struct profile *profile, enum profile_type type);

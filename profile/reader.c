@@ -1,19 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/reader.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define PIECE ((size_t)256 << 10) /* stays in the cache of one processor */
+#define LINE_MAX_BYTES ((size_t)64 << 20)
+
+void reader_pieces_fini(struct reader_pieces *pieces)
+{
+	free(pieces->buf);
+	pieces->buf = NULL;
+	pieces->room = 0;
+}
+
+/* Room for a line longer than what there was room for. */
+static bool make_room(struct reader *f)
+{
+	struct reader_pieces *p = f->pieces;
+	size_t room = p->room ? 2 * p->room : PIECE;
+	char *buf = room <= LINE_MAX_BYTES ? realloc(p->buf, room) : NULL;
+
+	if (!buf) {
+		err_set(&p->err, ERR_FAILED,
+			room > LINE_MAX_BYTES ? "a line of more than 64 MB"
+					      : "no memory for the profile");
+		return false;
+	}
+	f->end = buf + (f->end - f->start);
+	f->start = f->next = p->buf = buf;
+	p->room = room;
+	return true;
+}
+
+/* One more piece behind what was not read yet, in place of what was. False at the end. */
+static bool next_piece(struct reader *f)
+{
+	struct reader_pieces *p = f->pieces;
+	size_t rest = (size_t)(f->end - f->next);
+	ssize_t n;
+
+	if (!p || p->err.code != ERR_NONE)
+		return false;
+	if (rest)
+		memmove(p->buf, f->next, rest);
+	f->before += (size_t)(f->next - f->start);
+	f->start = f->next = p->buf;
+	f->end = f->start + rest;
+	if (rest == p->room && !make_room(f))
+		return false;
+	n = p->more(p->ctx, p->buf + rest, p->room - rest, &p->err);
+	f->end += n > 0 ? n : 0;
+	return n > 0;
+}
+
+/* Where the next line ends; NULL: with the file. */
+static const char *line_end(struct reader *f)
+{
+	size_t seen = 0, n;
+	const char *end;
+
+	do {
+		n = (size_t)(f->end - f->next);
+		end = n > seen ? memchr(f->next + seen, '\n', n - seen) : NULL;
+		seen = n;
+	} while (!end && next_piece(f));
+	return end;
+}
 
 bool reader_line(struct reader *f)
 {
-	const char *end;
+	const char *end = line_end(f);
 
 	if (f->next == f->end)
 		return false;
-	end = memchr(f->next, '\n', (size_t)(f->end - f->next));
 	f->whole = end != NULL;
 	if (!end)
 		end = f->end;
 	f->line = (struct span){ f->next, end };
+	f->byte = f->before + (size_t)(f->next - f->start);
 	f->next = f->whole ? end + 1 : end;
 	f->number++;
 	while (f->line.end > f->line.at && (f->line.end[-1] == ' ' || f->line.end[-1] == '\r'))
@@ -23,8 +88,8 @@ bool reader_line(struct reader *f)
 
 int reader_fail(const struct reader *f, const char *what, struct err *err)
 {
-	return err_set(err, ERR_FAILED, "line %zu, byte %zu: %s%s", f->number,
-		       (size_t)(f->line.at - f->start), what, f->whole ? "" : " (it is cut short)");
+	return err_set(err, ERR_FAILED, "line %zu, byte %zu: %s%s", f->number, f->byte, what,
+		       f->whole ? "" : " (it is cut short)");
 }
 
 bool reader_text(struct span *s, const char *text)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,6 +36,42 @@ static void check(const struct profile *p)
 	}
 }
 
+/* Some bytes at a time, as many as the first byte says. */
+struct pieces {
+	const uint8_t *at;
+	size_t left, step;
+};
+
+static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
+{
+	struct pieces *s = ctx;
+	size_t n = s->left < s->step ? s->left : s->step;
+
+	(void)err;
+	n = n < room ? n : room;
+	memcpy(buf, s->at, n);
+	s->at += n;
+	s->left -= n;
+	return (ssize_t)n;
+}
+
+/* Read in pieces it is the same, whatever was made of the whole. */
+static void check_pieces(const uint8_t *data, size_t size, const struct profile_options *options,
+			 const struct profile *whole, const struct err *why)
+{
+	struct pieces s = { data + 1, size - 1, (size_t)data[0] + 1 };
+	struct profile p = { 0 };
+	struct err err = ERR_INIT;
+
+	if (profile_parse_pieces(&p, next_bytes, &s, options, &err) == 0)
+		check(&p);
+	if (strcmp(err.msg, why->msg) != 0 || p.n_stacks != whole->n_stacks ||
+	    p.n_frames != whole->n_frames || p.n_addresses != whole->n_addresses ||
+	    p.n_mappings != whole->n_mappings || !p.symbols != !whole->symbols)
+		abort();
+	profile_fini(&p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct profile_options options = { 0 };
@@ -50,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(&p);
 	else if (err.code != ERR_FAILED || !err.msg[0])
 		abort();
+	check_pieces(data, size, &options, &p, &err);
 	profile_fini(&p);
 	return 0;
 }

@@ -48,6 +48,59 @@ static struct profile parsed(const char *text, const struct profile_options *opt
 	return p;
 }
 
+/* A file whose reading gives some bytes at a time, and fails after the last if it is to. */
+struct pieces {
+	const char *at;
+	size_t left, step;
+	bool endless, fails;
+};
+
+static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
+{
+	struct pieces *s = ctx;
+	size_t n = s->left < s->step ? s->left : s->step;
+
+	n = n < room ? n : room;
+	if (!n && s->endless) {
+		memset(buf, 'a', room);
+		return (ssize_t)room;
+	}
+	if (!n && s->fails)
+		return err_set(err, ERR_FAILED, "the disk is gone");
+	memcpy(buf, s->at, n);
+	s->at += n;
+	s->left -= n;
+	return (ssize_t)n;
+}
+
+/* However it is cut in pieces, it is the same profile, or the same error. */
+static void assert_same_in_pieces(const char *text, size_t len)
+{
+	static const size_t steps[] = { 1, 2, 7, 64, 1000000 };
+	struct profile whole = { 0 };
+	struct err why = ERR_INIT;
+	int failed = profile_parse(&whole, text, len, NULL, &why);
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct pieces s = { .at = text, .left = len, .step = steps[i] };
+		struct profile p = { 0 };
+		struct err err = ERR_INIT;
+
+		assert_int_equal(profile_parse_pieces(&p, next_bytes, &s, NULL, &err), failed);
+		assert_string_equal(err.msg, why.msg);
+		assert_int_equal(p.n_stacks, whole.n_stacks);
+		assert_int_equal(p.n_mappings, whole.n_mappings);
+		assert_int_equal(!p.symbols, !whole.symbols);
+		assert_int_equal(p.n_frames, whole.n_frames);
+		if (p.n_frames)
+			assert_memory_equal(p.frames, whole.frames, p.n_frames * sizeof(*p.frames));
+		if (p.symbols)
+			assert_int_equal(p.symbols->n_lines, whole.symbols->n_lines);
+		profile_fini(&p);
+	}
+	profile_fini(&whole);
+}
+
 static bool is_near(double a, double b)
 {
 	return fabs(a - b) <= 1e-12 * fabs(b);
@@ -272,6 +325,7 @@ static void test_bad(void **state)
 		if (!strstr(err.msg, bad[i].said))
 			fail_msg("'%s' says '%s', not '%s'", bad[i].text, err.msg, bad[i].said);
 		assert_int_equal(p.period, 77);
+		assert_same_in_pieces(bad[i].text, strlen(bad[i].text));
 	}
 }
 
@@ -287,6 +341,7 @@ static void test_cut(void **state)
 		memcpy(part, v2, len);
 		if (profile_parse(&p, part, len, NULL, &err) == 0)
 			assert_int_equal(part[len - 1], '\n');
+		assert_same_in_pieces(part, len);
 		profile_fini(&p);
 		free(part);
 	}
@@ -309,14 +364,56 @@ static void test_deep(void **state)
 	free(text);
 }
 
+static void test_pieces(void **state)
+{
+	char text[sizeof(symbolised) + sizeof(v2)];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s", symbolised, v2);
+	assert_same_in_pieces(text, strlen(text));
+	assert_same_in_pieces(v1, strlen(v1));
+	assert_same_in_pieces(everything, strlen(everything));
+}
+
+/* A line longer than a piece. */
+static void test_long_line(void **state)
+{
+	enum { LONG = 1 << 20 };
+	char *text = malloc(sizeof(v2) + LONG + 1);
+
+	(void)state;
+	strcpy(text, v2);
+	memset(text + sizeof(v2) - 1, 'x', LONG);
+	strcpy(text + sizeof(v2) - 1 + LONG, "\n");
+	assert_same_in_pieces(text, strlen(text));
+	free(text);
+}
+
+static void test_pieces_fail(void **state)
+{
+	struct pieces broken = { .at = v2, .left = sizeof(v2) - 1, .step = 50, .fails = true };
+	struct pieces endless = { .at = v2, .left = 13, .step = 50, .endless = true };
+	struct profile p = { .period = 77 };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_parse_pieces(&p, next_bytes, &broken, NULL, &err), -1);
+	assert_string_equal(err.msg, "the disk is gone");
+	assert_int_equal(profile_parse_pieces(&p, next_bytes, &endless, NULL, &err), -1);
+	assert_string_equal(err.msg, "a line of more than 64 MB");
+	assert_int_equal(p.period, 77);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2),	cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_v1),	cmocka_unit_test(test_symbolised),
-		cmocka_unit_test(test_facts),	cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_cut),	cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_v2),	    cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_v1),	    cmocka_unit_test(test_symbolised),
+		cmocka_unit_test(test_facts),	    cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_pieces),	    cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_pieces_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
