@@ -46,7 +46,7 @@ static bool next_piece(struct reader *f)
 		memmove(p->buf, f->next, rest);
 	f->before += (size_t)(f->next - f->start);
 	f->start = f->next = p->buf;
-	f->end = f->start + rest;
+	f->end = rest ? f->start + rest : f->start;
 	if (rest == p->room && !make_room(f))
 		return false;
 	n = p->more(p->ctx, p->buf + rest, p->room - rest, &p->err);
