@@ -78,6 +78,22 @@ static const char *const rust_names[] = {
 #define N_RUST_NAMES (sizeof(rust_names) / sizeof(*rust_names))
 
 /*
+ * Between those and what a program calls, newer compilers have a crate, and the
+ * library the module alloc::alloc. Who allocates is before them in the stack.
+ */
+static bool is_rust(const char *name)
+{
+	static const char *const starts[] = { "__rustc::__r",
+					      "alloc::alloc::", "<alloc::alloc::Global" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		if (!strncmp(name, starts[i], strlen(starts[i])))
+			return true;
+	}
+	return *name == '<' && strstr(name, " as core::alloc::global::GlobalAlloc>::");
+}
+
+/*
  * How names go on behind jemalloc's prefix: its functions for programs, and of
  * its own ones those that can be the innermost where a tail call or inlining
  * has taken the others away.
@@ -143,7 +159,7 @@ bool symbols_is_allocator(const char *name)
 	memcpy(bare, name, len);
 	bare[len] = '\0';
 	return symbols_is_jeprof_allocator(bare) || is_in(rust_names, N_RUST_NAMES, bare) ||
-	       is_prefixed(bare);
+	       is_rust(name) || is_prefixed(bare);
 }
 
 bool symbols_is_allocator_image(const char *path)
