@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "jcsyms3\n"
+#define MAGIC "jcsyms4\n"
 #define NO_TEXT UINT32_MAX
 
 struct header {
@@ -31,7 +31,7 @@ struct file_place {
 };
 
 struct file_function {
-	uint32_t name, linkage, file; /* where in the text; NO_TEXT: none */
+	uint32_t name, linkage, file, table_file; /* where in the text; NO_TEXT: none */
 	uint32_t flags;
 };
 #define KNOWN 1u
@@ -78,7 +78,8 @@ static bool functions_are_sane(const struct view *v)
 	for (uint32_t i = 0; i < v->header->n_functions; i++) {
 		const struct file_function *f = &v->functions[i];
 
-		if (f->name >= len || f->linkage >= len || (f->file >= len && f->file != NO_TEXT))
+		if (f->name >= len || f->linkage >= len || (f->file >= len && f->file != NO_TEXT) ||
+		    (f->table_file >= len && f->table_file != NO_TEXT))
 			return false;
 	}
 	return true;
@@ -130,6 +131,7 @@ static struct profile_symbols *build(const struct view *v)
 			.name = v->text + f->name,
 			.linkage = v->text + f->linkage,
 			.file = f->file == NO_TEXT ? NULL : v->text + f->file,
+			.table_file = f->table_file == NO_TEXT ? NULL : v->text + f->table_file,
 			.known = f->flags & KNOWN,
 			.bare = f->flags & BARE,
 		};
@@ -184,7 +186,6 @@ bool symbol_cache_read(int fd, struct symbol_cache *out)
 
 /* --- writing --- */
 
-/* Equal names are one pointer: most are that of the function before, or its own other name. */
 static bool put_text(FILE *text, const char *s, uint32_t *at)
 {
 	long where = ftell(text);
@@ -195,10 +196,27 @@ static bool put_text(FILE *text, const char *s, uint32_t *at)
 	return fwrite(s, strlen(s) + 1, 1, text) == 1;
 }
 
+struct last {
+	const char *s;
+	uint32_t at;
+};
+
+/* Equal names are one pointer: most files are that of the function before. */
+static bool put_file(FILE *text, const char *s, struct last *last, uint32_t *at)
+{
+	*at = NO_TEXT;
+	if (!s)
+		return true;
+	if (s != last->s && !put_text(text, s, &last->at))
+		return false;
+	last->s = s;
+	*at = last->at;
+	return true;
+}
+
 static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 {
-	const char *last_file = NULL;
-	uint32_t file = NO_TEXT;
+	struct last file = { 0 }, table_file = { 0 };
 
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct profile_function *from = &s->functions[i];
@@ -211,10 +229,9 @@ static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 		to.linkage = to.name;
 		if (from->linkage != from->name && !put_text(text, from->linkage, &to.linkage))
 			return false;
-		if (from->file && from->file != last_file && !put_text(text, from->file, &file))
+		if (!put_file(text, from->file, &file, &to.file) ||
+		    !put_file(text, from->table_file, &table_file, &to.table_file))
 			return false;
-		last_file = from->file ? from->file : last_file;
-		to.file = from->file ? file : NO_TEXT;
 		if (fwrite(&to, sizeof(to), 1, f) != 1)
 			return false;
 	}

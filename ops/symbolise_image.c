@@ -101,7 +101,7 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 		rank = sym->weak ? SYMBOLS_RANK_WEAK : SYMBOLS_RANK_PLAIN;
 	else if (sym->type != STT_GNU_IFUNC && sym->type != STT_NOTYPE)
 		return 0;
-	symbols_lookup_symbol(r->lookup, name, sym->addr, sym->size, rank);
+	symbols_lookup_symbol(r->lookup, name, sym->addr, sym->size, rank, sym->file);
 	return 0;
 }
 

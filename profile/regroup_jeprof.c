@@ -200,7 +200,8 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 {
 	const struct profile_line *lines = s->lines + at->first;
 	const struct profile_function *f = &s->functions[lines[0].function];
-	uint64_t key = at->start ^ lines[0].function;
+	/* Its lines may be of several files: which function it is, its name alone tells. */
+	uint64_t key = at->start ^ (uintptr_t)f->linkage;
 
 	if (at->n < 2 || !at->start || !f->bare)
 		return false;
@@ -306,7 +307,10 @@ static void place_of(const struct profile_function *f, uint32_t line, char *out,
 	if (f->file && line)
 		snprintf(out, size, "%s:%u", f->file, line);
 	else
-		snprintf(out, size, "%s:?", f->file ? f->file : "??");
+		snprintf(out, size, "%s:?",
+			 f->file	 ? f->file
+			 : f->table_file ? f->table_file
+					 : "??");
 }
 
 /* TranslateStack(). */

@@ -20,8 +20,13 @@ struct profile_function {
 	const char *name;    /* for people: demangled, or "[image+0xoffset]" when unknown */
 	const char *linkage; /* as the symbol table has it; the same pointer when not mangled */
 	const char *file;    /* path of the source; NULL when unknown */
-	bool known;	     /* false: `name` is made up from the address */
-	bool bare; /* DWARF has its name without what it lies in: see profile/regroup_jeprof.c */
+	/*
+	 * Of a local symbol that debug data says nothing of: the file that the symbol table says it
+	 * is of, "" for none. A hint, as linkers put others behind it: only -f jeprof shows it.
+	 */
+	const char *table_file;
+	bool known; /* false: `name` is made up from the address */
+	bool bare;  /* DWARF has its name without what it lies in: see profile/regroup_jeprof.c */
 	bool allocator; /* malloc and its like: not shown at the inner end of a stack */
 };
 

@@ -85,7 +85,8 @@ static uint32_t *find(const struct symbols_build *b, const struct profile_functi
 		const struct profile_function *g = &all[b->slots[i] - 1];
 
 		if (g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
-		    g->known == f->known && g->bare == f->bare && g->allocator == f->allocator)
+		    g->table_file == f->table_file && g->known == f->known && g->bare == f->bare &&
+		    g->allocator == f->allocator)
 			break;
 	}
 	return &b->slots[i];
@@ -117,7 +118,10 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 	out->name = intern_add(text, f->name, strlen(f->name));
 	out->linkage = f->linkage ? intern_add(text, f->linkage, strlen(f->linkage)) : out->name;
 	out->file = f->file ? intern_add(text, f->file, strlen(f->file)) : NULL;
-	return out->name && out->linkage && (out->file || !f->file);
+	out->table_file =
+		f->table_file ? intern_add(text, f->table_file, strlen(f->table_file)) : NULL;
+	return out->name && out->linkage && (out->file || !f->file) &&
+	       (out->table_file || !f->table_file);
 }
 
 static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)

@@ -83,10 +83,10 @@ static bool is_better(const struct place *p, const char *name, uint64_t start,
 }
 
 void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t start,
-			   uint64_t size, enum symbols_rank rank)
+			   uint64_t size, enum symbols_rank rank, const char *file)
 {
 	size_t len = strnlen(name, SYMBOLS_NAME_MAX);
-	const char *kept = NULL;
+	const char *kept = NULL, *kept_file = NULL;
 
 	if (!len || len == SYMBOLS_NAME_MAX)
 		return;
@@ -97,9 +97,12 @@ void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t 
 		if (!is_better(p, name, start, rank))
 			continue;
 		kept = kept ? kept : intern_add(l->text, name, len);
+		if (file && !kept_file)
+			kept_file = intern_add(l->text, file, strnlen(file, SYMBOLS_NAME_MAX - 1));
 		if (!kept)
 			return;
 		p->linkage = kept;
+		p->file = kept_file;
 		p->start = start;
 		p->rank = rank;
 	}
@@ -126,16 +129,21 @@ static const char *name_of(struct symbols_lookup *l, const char *linkage)
 	return name;
 }
 
+static uint32_t add_function(struct symbols_lookup *l, const char *linkage,
+			     struct profile_function f)
+{
+	f.linkage = intern_add(l->text, linkage, strlen(linkage));
+	if (!f.linkage)
+		return PROFILE_NONE;
+	f.name = name_of(l, f.linkage);
+	f.known = true;
+	return symbols_build_function(l->build, &f);
+}
+
 uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
 				 bool bare)
 {
-	const char *kept = intern_add(l->text, linkage, strlen(linkage));
-	struct profile_function f = { .linkage = kept, .file = file, .known = true, .bare = bare };
-
-	if (!kept)
-		return PROFILE_NONE;
-	f.name = name_of(l, kept);
-	return symbols_build_function(l->build, &f);
+	return add_function(l, linkage, (struct profile_function){ .file = file, .bare = bare });
 }
 
 /* --- the end --- */
@@ -156,7 +164,8 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 		symbols_build_start(l->build, i, p->start - bias);
 		if (p->named)
 			continue;
-		line.function = symbols_lookup_function(l, p->linkage, NULL, false);
+		line.function = add_function(l, p->linkage,
+					     (struct profile_function){ .table_file = p->file });
 		if (line.function == PROFILE_NONE)
 			return NULL;
 		symbols_build_location(l->build, i, &line, 1);

@@ -31,7 +31,8 @@ void symbols_lookup_close(struct symbols_lookup **l);
 /*
  * A function of a symbol table. Where several cover a place, the one that
  * starts last counts, and of those that start together the higher `rank`. One
- * without a size covers nothing: the nearest name is no answer.
+ * without a size covers nothing: the nearest name is no answer. `file`: see struct
+ * profile_function's table_file; it is copied.
  */
 enum symbols_rank {
 	SYMBOLS_RANK_OTHER, /* of no type, or indirect */
@@ -39,7 +40,7 @@ enum symbols_rank {
 	SYMBOLS_RANK_PLAIN,
 };
 void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t start,
-			   uint64_t size, enum symbols_rank rank);
+			   uint64_t size, enum symbols_rank rank, const char *file);
 
 /*
  * Files, lines and inlined calls from the debug data of `elf`, whose addresses

@@ -11,6 +11,7 @@ struct place {
 	uint64_t address;
 	uint64_t start;	     /* of the symbol */
 	const char *linkage; /* of the symbol, kept; NULL: none covers it */
+	const char *file;    /* kept as well; NULL: it says none */
 	enum symbols_rank rank;
 	bool named; /* by DWARF */
 };

@@ -104,6 +104,11 @@ struct symbol {
 	unsigned char type; /* STT_FUNC, STT_OBJECT, STT_GNU_IFUNC, STT_TLS (addr: offset) */
 	bool dynamic;	    /* from .dynsym */
 	bool weak;
+	/*
+	 * Of a local one of .symtab: the file that the table says it is of, "" where it says none.
+	 * NULL for others. For as long as the function lasts that it is handed to.
+	 */
+	const char *file;
 };
 
 /*

@@ -102,6 +102,7 @@ static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *s
 
 static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 {
+	const char *file = NULL;
 	char plain[MAX_NAME];
 
 	for (size_t i = 1; i < t->n; i++) {
@@ -111,10 +112,14 @@ static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 		GElf_Sym s;
 		int ret;
 
-		if (!gelf_getsym(t->symbols, (int)i, &s) || !to_symbol(t, &s, &sym) ||
-		    s.st_name >= t->names_len || !t->names[s.st_name])
+		if (!gelf_getsym(t->symbols, (int)i, &s) || s.st_name >= t->names_len)
 			continue;
 		name = t->names + s.st_name;
+		if (GELF_ST_TYPE(s.st_info) == STT_FILE)
+			file = name; /* of the local ones that follow */
+		if (!*name || !to_symbol(t, &s, &sym))
+			continue;
+		sym.file = GELF_ST_BIND(s.st_info) == STB_LOCAL ? file : NULL;
 		hidden = is_hidden(t, i);
 		/* .symtab carries versions in the name: one "@" is not the default. */
 		at = t->dynamic ? NULL : strchr(name, '@');
@@ -316,6 +321,7 @@ static int match(void *ctx, const char *name, const struct symbol *sym, bool hid
 		return 0;
 	if (!w->found || !hidden)
 		w->sym = *sym;
+	w->sym.file = NULL;
 	w->found = true;
 	return !hidden;
 }

@@ -125,6 +125,27 @@ static void test_each(void **state)
 	assert_int_equal(n, 10);
 }
 
+/* What the table says of where a local symbol is from. */
+static int check_file(void *ctx, const char *name, const struct symbol *sym)
+{
+	(void)ctx;
+	if (!strcmp(name, "main"))
+		assert_null(sym->file);
+	return !strcmp(name, "check_file") && !strcmp(sym->file, "test_image.c");
+}
+
+static void test_file(void **state)
+{
+	_cleanup_(look_end) struct look look;
+	struct symbol sym;
+
+	(void)state;
+	look_at(&look, getpid());
+	assert_int_equal(image_each_symbol(main_of(&look), check_file, NULL), 1);
+	assert_true(image_symbol(main_of(&look), "check_file", &sym));
+	assert_null(sym.file);
+}
+
 static void test_search(void **state)
 {
 	_cleanup_(look_end) struct look look;
@@ -459,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_default_version),
 		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_search),
 		cmocka_unit_test(test_search_long),
 		cmocka_unit_test(test_loaded),

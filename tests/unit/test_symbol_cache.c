@@ -26,7 +26,7 @@ static struct symbol_cache some_cache(void)
 
 	f.file = "/src/f.cc";
 	lines[0] = (struct profile_line){ symbols_build_function(b, &f), 7 };
-	f = (struct profile_function){ .name = "malloc", .known = true };
+	f = (struct profile_function){ .name = "malloc", .table_file = "", .known = true };
 	lines[1] = (struct profile_line){ symbols_build_function(b, &f), 0 };
 	symbols_build_location(b, 0, lines, 2);
 	symbols_build_start(b, 0, 0x1234);
@@ -66,9 +66,11 @@ static void test_round_trip(void **state)
 	assert_string_equal(f->name, "f(int)");
 	assert_string_equal(f->linkage, "_Z1fi");
 	assert_string_equal(f->file, "/src/f.cc");
+	assert_null(f->table_file);
 	f = &got.symbols->functions[got.symbols->lines[1].function];
 	assert_string_equal(f->name, "malloc");
 	assert_null(f->file);
+	assert_string_equal(f->table_file, "");
 	assert_true(f->allocator);
 	symbol_cache_fini(&got);
 	close(fd);

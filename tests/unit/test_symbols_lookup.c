@@ -78,7 +78,7 @@ static void test_inlined(void **state)
 	places[0] = 16; /* the ELF header */
 	places[1] = return_address - 1;
 	l = symbols_lookup_new(places, 2);
-	symbols_lookup_symbol(l, "outer", (uintptr_t)outer, 4096, SYMBOLS_RANK_PLAIN);
+	symbols_lookup_symbol(l, "outer", (uintptr_t)outer, 4096, SYMBOLS_RANK_PLAIN, "table.c");
 	assert_true(symbols_lookup_dwarf(l, elf, NULL, bias));
 	s = symbols_lookup_take(l, bias);
 	elf_end(elf);
@@ -93,6 +93,7 @@ static void test_inlined(void **state)
 	assert_int_equal(line_of(s, 1, 1), MIDDLE_LINE);
 	assert_int_equal(line_of(s, 1, 2), outer_line);
 	assert_non_null(strstr(function_of(s, 1, 2)->file, "tests/unit/test_symbols_lookup.c"));
+	assert_null(function_of(s, 1, 2)->table_file);
 	assert_true(function_of(s, 1, 2)->known);
 	profile_symbols_free(s);
 }
@@ -105,15 +106,15 @@ static void test_symbols(void **state)
 	struct profile_symbols *s;
 
 	(void)state;
-	symbols_lookup_symbol(l, "f", 100, 50, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "no_size", 150, 0, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "whole", 200, 100, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "weak", 240, 20, SYMBOLS_RANK_WEAK);
-	symbols_lookup_symbol(l, "_ZN1a1bEv", 240, 20, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "A", 240, 20, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "zzz", 240, 20, SYMBOLS_RANK_OTHER);
-	symbols_lookup_symbol(l, "", 240, 20, SYMBOLS_RANK_PLAIN);
-	symbols_lookup_symbol(l, "to_the_end", 300, UINT64_MAX, SYMBOLS_RANK_PLAIN);
+	symbols_lookup_symbol(l, "f", 100, 50, SYMBOLS_RANK_PLAIN, "f.c");
+	symbols_lookup_symbol(l, "no_size", 150, 0, SYMBOLS_RANK_PLAIN, NULL);
+	symbols_lookup_symbol(l, "whole", 200, 100, SYMBOLS_RANK_PLAIN, "");
+	symbols_lookup_symbol(l, "weak", 240, 20, SYMBOLS_RANK_WEAK, NULL);
+	symbols_lookup_symbol(l, "_ZN1a1bEv", 240, 20, SYMBOLS_RANK_PLAIN, NULL);
+	symbols_lookup_symbol(l, "A", 240, 20, SYMBOLS_RANK_PLAIN, NULL);
+	symbols_lookup_symbol(l, "zzz", 240, 20, SYMBOLS_RANK_OTHER, NULL);
+	symbols_lookup_symbol(l, "", 240, 20, SYMBOLS_RANK_PLAIN, NULL);
+	symbols_lookup_symbol(l, "to_the_end", 300, UINT64_MAX, SYMBOLS_RANK_PLAIN, NULL);
 	s = symbols_lookup_take(l, 40);
 	assert_non_null(s);
 	assert_int_equal(s->n_locations, 7);
@@ -127,6 +128,9 @@ static void test_symbols(void **state)
 	assert_string_equal(function_of(s, 6, 0)->name, "to_the_end");
 	assert_int_equal(s->locations[1].start, 60);
 	assert_null(function_of(s, 1, 0)->file);
+	assert_string_equal(function_of(s, 1, 0)->table_file, "f.c");
+	assert_string_equal(function_of(s, 4, 0)->table_file, "");
+	assert_null(function_of(s, 5, 0)->table_file);
 	profile_symbols_free(s);
 	symbols_lookup_free(l);
 }
@@ -145,7 +149,7 @@ static void test_too_many(void **state)
 	l = symbols_lookup_new(places, 1000);
 	for (int i = 0; i < 100000; i++) {
 		snprintf(name, sizeof(name), "f%d", i);
-		symbols_lookup_symbol(l, name, 0, UINT64_MAX, SYMBOLS_RANK_PLAIN);
+		symbols_lookup_symbol(l, name, 0, UINT64_MAX, SYMBOLS_RANK_PLAIN, NULL);
 	}
 	s = symbols_lookup_take(l, 0);
 	assert_non_null(s);
