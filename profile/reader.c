@@ -126,13 +126,13 @@ bool reader_number(struct span *s, uint64_t *n)
 	return true;
 }
 
-static unsigned int digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned int)(c - '0');
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : 16;
-}
+/* The value of a hex digit + 1; 0: it is none. A profile is made of these, and little else. */
+static const unsigned char digits[256] = {
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
 
 bool reader_hex(struct span *s, uint64_t *n)
 {
@@ -141,10 +141,10 @@ bool reader_hex(struct span *s, uint64_t *n)
 	unsigned int d;
 
 	reader_text(s, "0x");
-	for (at = s->at; at < s->end && (d = digit(*at)) < 16; at++) {
+	for (at = s->at; at < s->end && (d = digits[(unsigned char)*at]); at++) {
 		if (value >> 60)
 			return false;
-		value = value << 4 | d;
+		value = value << 4 | (d - 1);
 	}
 	if (at == s->at)
 		return false;
