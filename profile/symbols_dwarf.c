@@ -23,8 +23,8 @@
 /* Of what is compressed, and of one unit's line program: libdw unpacks either into memory. */
 #define UNPACKED_MAX (UINT64_C(1) << 30)
 #define LINE_PROGRAM_MAX (32u << 20)
-/* libdw keeps the lines of all units; past so many it begins anew. */
-#define LINES_KEPT_MAX (4u << 20)
+/* libdw keeps the lines of all units, 40 bytes each; past so many it begins anew. */
+#define LINES_KEPT_MAX (64u << 10)
 
 /* --- may libdw have this file? --- */
 

@@ -179,6 +179,42 @@ like "$err" 'the debug data of .*/split is split: what was inlined is in \.dwo f
 assert_untouched "$pid" 'split: the target is untouched'
 stop_target "$pid"
 
+# --- more lines than are kept at once: the units behind them are read as well ---
+mkdir "$T/long"
+for n in 1 2 3; do
+	{
+		printf 'void *malloc(unsigned long);\nextern char *volatile kept;\nvolatile int x%d;\n' "$n"
+		[ "$n" -eq 3 ] || printf 'void unit%d(void);\n' $((n + 1))
+		printf '__attribute__((noinline)) void unit%d(void)\n{\n' "$n"
+		yes "x$n++;" | head -n 40000
+		if [ "$n" -eq 3 ]; then echo 'kept = malloc(3000);'; else echo "unit$((n + 1))();"; fi
+		printf 'x%d++;\n}\n' "$n"
+	} >"$T/long/$n.c"
+done
+cat >"$T/long/main.c" <<'C'
+#include <stdio.h>
+#include <unistd.h>
+char *volatile kept;
+void unit1(void);
+int main(void)
+{
+	for (int i = 0; i < 200; i++)
+		unit1();
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+C
+(cd "$T/long" && cc -O0 -g -o long 1.c 2.c 3.c main.c -Wl,--no-as-needed -ljemalloc) || bail_out 'no compiler'
+start "$T/long/long"
+snapshot "$pid"
+render 'many lines'
+like "$(<"$T/stacks")" "(^|"$'\n'")unit3@$T/long/3.c:40006 unit2@$T/long/2.c:40007 unit1@$T/long/1.c:40007 main@$T/long/main.c:8 " \
+	'many lines: those of each unit'
+assert_untouched "$pid" 'many lines: the target is untouched'
+stop_target "$pid"
+
 # --- C++ ---
 start "$T/names++"
 snapshot "$pid"
