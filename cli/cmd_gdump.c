@@ -7,6 +7,11 @@
 
 static const char *const states[] = { "on", "off", NULL };
 
+static const struct option_def options_of_gdump[] = {
+	{ "force", 0, OPTION_FLAG, NULL, "although it may hang the process", ARG(force), NULL },
+	{ .name = NULL },
+};
+
 static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
@@ -19,7 +24,7 @@ static int run(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE, "gdump is on or off, not %s",
 			       output_safe(args->words[0], safe, sizeof(safe)));
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_gdump(pid, on, &options, &change, err))
+	if (args_pid(args, &pid, err) || ops_gdump(pid, on, args->force, &options, &change, err))
 		return -1;
 	return out_change(args, "prof.gdump", &change, err);
 }
@@ -31,6 +36,7 @@ const struct command cmd_gdump = {
 	.needs_pid = true,
 	.min_words = 1,
 	.max_words = 1,
+	.options = options_of_gdump,
 	.choices = states,
 	.run = run,
 };

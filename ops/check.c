@@ -34,6 +34,7 @@ static const char *const check_names[CHECKS] = {
 	[CHECK_INIT] = "prof.thread_active_init",
 	[CHECK_SAMPLE] = "prof.lg_sample",
 	[CHECK_UNWINDER] = "unwinder",
+	[CHECK_GDUMP] = "opt.prof_gdump",
 	[CHECK_VERSION] = "version",
 	[CHECK_INJECTION] = "injection",
 	[CHECK_THREADS] = "threads",

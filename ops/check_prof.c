@@ -101,12 +101,24 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 
 	if (v->libgcc.known && !v->libgcc.flag && unwinder)
 		check_passed(c, "%s", unwinder);
-	else if (session_may_sample(s, &err))
+	else if (session_may_unwind(s, &err))
 		check_failed(c, &err);
 	else if (unwinder)
 		check_passed(c, "%s; no code is known that it stumbles over", unwinder);
 	else
 		check_passed(c, "no code is known that it stumbles over");
+}
+
+static void check_gdump(const struct session *s, const struct check_values *v, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+
+	if (!v->gdump.known)
+		check_unknown(c, "prof_gdump could not be read");
+	else if (!v->gdump.flag)
+		check_passed(c, "it makes no dumps at new maxima, which may hang it");
+	else if (session_may_gdump(s, &err))
+		check_failed(c, &err);
 }
 
 /* What a user notices, from `since` to before `until`. */
@@ -158,5 +170,6 @@ void check_prof(const struct session *s, const struct check_values *values, stru
 	check_thread_init(values, &rows[CHECK_INIT]);
 	check_sample(s, values, &rows[CHECK_SAMPLE]);
 	check_unwinder(s, values, &rows[CHECK_UNWINDER]);
+	check_gdump(s, values, &rows[CHECK_GDUMP]);
 	check_version(s, &rows[CHECK_VERSION]);
 }

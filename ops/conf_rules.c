@@ -174,10 +174,11 @@ static void rule_files(const struct rules *r)
 		return;
 	if (value(r, CONF_GDUMP))
 		conf_lint_fix(
-			conf_lint_add(r->out, CONF_WARNING, 0,
-				      "prof_gdump:true: a file is written whenever the memory "
-				      "in use reaches a new maximum"),
-			"leave it out; gdump switches it on while the program runs");
+			conf_lint_add(
+				r->out, CONF_WARNING, 0,
+				"prof_gdump:true: a file is written whenever the memory "
+				"in use reaches a new maximum, and the program may hang in it"),
+			"leave it out; record --interval makes dumps while the program runs");
 	if (value(r, CONF_FINAL))
 		conf_lint_add(r->out, CONF_NOTE, 0,
 			      "prof_final%s: a file is written when the program exits",

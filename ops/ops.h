@@ -63,15 +63,18 @@ struct ops_change {
  * that back. In jemalloc 5.2.0 and 5.2.1 it makes each thread that exists sample
  * as well, by a call in each; what was sampled before is forgotten there.
  */
-/* `force`: also where sampling is known to end some programs, which is ERR_FAILED else. */
+/* `force`: also where sampling is known to end or hang some programs; else ERR_FAILED. */
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err) __must_check;
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
 		   struct err *err) __must_check;
 
-/* Set prof.gdump: a dump by the target's own prefix at each new maximum of its memory. */
-int ops_gdump(pid_t pid, bool on, const struct ops_options *options, struct ops_change *out,
-	      struct err *err) __must_check;
+/*
+ * Set prof.gdump: a dump by the target's own prefix at each new maximum of its memory. That can
+ * hang the target (jemalloc 4.5.0 to 5.3.1): to turn it on is ERR_FAILED without `force`.
+ */
+int ops_gdump(pid_t pid, bool on, bool force, const struct ops_options *options,
+	      struct ops_change *out, struct err *err) __must_check;
 
 /* What jemalloc knows of one thread. */
 enum ops_thread_state {

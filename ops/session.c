@@ -186,7 +186,7 @@ int session_open(struct session *s, pid_t pid, const struct ops_options *options
  * the program when a frame of LuaJIT's compiled code is on it. Seen with knot-resolver
  * 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its start.
  */
-int session_may_sample(const struct session *s, struct err *err)
+int session_may_unwind(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
@@ -197,6 +197,35 @@ int session_may_sample(const struct session *s, struct err *err)
 		session_who(s, who, sizeof(who)));
 	return err_fix(err, "take the risk with activate --force, or use a jemalloc built with "
 			    "--enable-prof-libunwind");
+}
+
+/*
+ * A thread that sees a stack for the first time may have to let its table of stacks grow:
+ * prof_lookup() does that with the thread's tdata->lock held (ckh_insert()). If the memory for it
+ * is a new maximum, the dump is made there and then, by the same thread, and takes that lock once
+ * more. Seen with jemalloc 4.5.0, 5.2.1, 5.3.0 and 5.3.1, each within 300 dumps.
+ */
+int session_may_gdump(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	err_set(err, ERR_FAILED,
+		"dumps at new maxima (prof.gdump) may hang %s for good: jemalloc makes them also "
+		"where a thread holds a lock that the dump takes",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err,
+		       "record --interval makes dumps as memory grows, without that risk; take it "
+		       "with --force");
+}
+
+int session_may_sample(const struct session *s, struct err *err)
+{
+	if (session_may_unwind(s, err))
+		return -1;
+	jemalloc_find_opts(s->je, s->proc.mm_pid);
+	return jemalloc_peek(&s->proc, s->je->opt[OPT_PROF_GDUMP]) == TRI_YES
+		       ? session_may_gdump(s, err)
+		       : 0;
 }
 
 void session_close(struct session *s)

@@ -40,10 +40,14 @@ int session_open(struct session *s, pid_t pid, const struct ops_options *options
 void session_close(struct session *s);
 
 /*
- * ERR_FAILED, with its fix, when sampling is known to end some programs like
- * this one. Looks at the images only.
+ * ERR_FAILED, with its fix, when sampling is known to end some programs like this one, or to
+ * hang them: all of session_may_unwind() and, where it was started with prof_gdump:true,
+ * session_may_gdump(). Looks only.
  */
 int session_may_sample(const struct session *s, struct err *err) __must_check;
+int session_may_unwind(const struct session *s, struct err *err) __must_check;
+/* It never may: ERR_FAILED, with its fix. */
+int session_may_gdump(const struct session *s, struct err *err) __must_check;
 
 /*
  * injector_run(), tried again while ERR_BUSY and there is time; adds up the

@@ -180,12 +180,13 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 	return 0;
 }
 
-int ops_gdump(pid_t pid, bool want, const struct ops_options *options, struct ops_change *out,
-	      struct err *err)
+int ops_gdump(pid_t pid, bool want, bool force, const struct ops_options *options,
+	      struct ops_change *out, struct err *err)
 {
 	_cleanup_(session_close) struct session s = { 0 };
 
-	if (session_open(&s, pid, options, err) || set_switch(&s, "prof.gdump", want, out, err))
+	if (session_open(&s, pid, options, err) || (want && !force && session_may_gdump(&s, err)) ||
+	    set_switch(&s, "prof.gdump", want, out, err))
 		return -1;
 	if (want)
 		snprintf(out->warning, sizeof(out->warning),

@@ -227,6 +227,7 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	value_init(&set.after, name, set.ctl);
 	if (session_open(&s, pid, options, err) ||
 	    (!strcmp(name, "prof.active") && v.b && session_may_sample(&s, err)) ||
+	    (!strcmp(name, "prof.gdump") && v.b && session_may_gdump(&s, err)) ||
 	    run_set(&s, &v, &set, err))
 		return -1;
 	set.cost = s.cost;

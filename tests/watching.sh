@@ -5,6 +5,10 @@
 # For tests of `watch`: watches that run beside the test, programs that dump when they are told
 # to, and what must have been seen. Sourced after tests/lib.sh.
 
+# systemd mounts it on every Debian that was booted by it.
+mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
+	bail_out 'tracefs cannot be mounted'
+
 # A probe puts a breakpoint into the code: that must be gone with the watch.
 export PHOTO_CODE=1
 

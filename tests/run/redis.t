@@ -111,7 +111,7 @@ ctl_ok 'reset --sample-rate' reset "$pid" --sample-rate 64K
 is "$(mallctl prof.lg_sample)" 16 'redis says the new rate again'
 ctl_ok 'reset alone' reset "$pid"
 is "$(mallctl prof.lg_sample)" 16 'reset alone keeps the rate'
-ctl_ok 'gdump on' gdump "$pid" on --json
+ctl_ok 'gdump on' gdump "$pid" on --force --json
 is "$(json '[.changed, .before, .after] | @csv')" true,false,true 'gdump on: changed'
 is "$(switch prof.gdump)" 1 'redis says that gdump is on'
 ctl_ok 'gdump off' gdump "$pid" off --json

@@ -91,7 +91,7 @@ other_commands()
 	ctl_ok "$1: get" get "$pid" prof.lg_sample version --json
 	is "$(json .prof.lg_sample)" 14 "$1: the rate is the new one"
 	like "$(json .version)" "^$2" "$1: get: version"
-	ctl_ok "$1: gdump on" gdump "$pid" on --json
+	ctl_ok "$1: gdump on" gdump "$pid" on --force --json
 	is "$(json '[.changed, .before, .after] | @csv')" true,false,true "$1: gdump on: changed"
 	ctl_ok "$1: gdump off" gdump "$pid" off
 	ctl_ok "$1: set" set "$pid" prof.active true --json

@@ -12,6 +12,7 @@
  *	files N PATH		no dump: make and remove the same file N times, in the two ways
  *				in which jemalloc makes one
  *	grow N			allocate N blocks of 4 KB, and keep them
+ *	stacks N		the same, each by another stack
  *	gdump			let jemalloc dump at new maxima
  *	exit			exit(3)
  *
@@ -36,6 +37,7 @@
 #define BEAT_MS 20
 #define BLOCK 4096
 #define COUNT_MAX 1000000
+#define STACK_BITS 20
 
 typedef int mallctl_fn(const char *, void *, size_t *, void *, size_t);
 #define NAMED(name) extern mallctl_fn name __attribute__((weak))
@@ -168,6 +170,32 @@ static unsigned long grow(unsigned long n)
 	return made;
 }
 
+/* The bits of `path` choose which of two calls is made on each step of the way. */
+static __attribute__((noinline)) unsigned long descend(unsigned int depth, unsigned long path)
+{
+	unsigned long made;
+
+	if (!depth)
+		return grow(1);
+	if (path & 1) {
+		made = descend(depth - 1, path >> 1);
+		__asm__ volatile("# odd");
+	} else {
+		made = descend(depth - 1, path >> 1);
+		__asm__ volatile("# even");
+	}
+	return made;
+}
+
+static unsigned long grow_stacks(unsigned long n)
+{
+	unsigned long made = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		made += descend(STACK_BITS, i);
+	return made;
+}
+
 static unsigned long gdump(void)
 {
 	bool on = true;
@@ -208,6 +236,8 @@ static unsigned long obey(const char *word, char *rest)
 	}
 	if (!strcmp(word, "grow"))
 		return grow(count_of(&rest));
+	if (!strcmp(word, "stacks"))
+		return grow_stacks(count_of(&rest));
 	if (!strcmp(word, "gdump"))
 		return gdump();
 	if (!strcmp(word, "exit"))
