@@ -116,6 +116,13 @@ order()
 	answer=$(tail -n 1 "$T/said.$to")
 }
 
+# Few samples, and so few stacks: else a dump at a new maximum may hang it. See tests/run/gdump.t.
+few_stacks()
+{
+	run_ctl reset "$pid" --lg-sample 19
+	[ "$status" -eq 0 ] || bail_out "the rate of samples cannot be set: $err"
+}
+
 # --- what must have been seen -------------------------------------------------------------
 
 # dumped_bytes FILE: without what jeprof-ctl added behind it

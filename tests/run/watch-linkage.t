@@ -156,6 +156,7 @@ version()
 	redis DEBUG MALLCTL-STR prof.dump "/mnt/no/$suite.heap" >/dev/null
 	run_ctl dump "$pid" -o "$T/ours-$suite.heap"
 	is "$status" 0 "$suite: our own dump" || diag "$err"
+	few_stacks
 	redis DEBUG MALLCTL prof.gdump 1 >/dev/null
 	load_redis 2000
 	redis DEBUG MALLCTL prof.gdump 0 >/dev/null

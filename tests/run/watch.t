@@ -28,6 +28,7 @@ run_ctl dump "$pid" -o "$T/ours.heap"
 is "$status" 0 'redis: our own dump'
 run_ctl dump "$pid" --in-target "$T/there.heap"
 is "$status" 0 'redis: our own dump, by the target'
+few_stacks
 redis DEBUG MALLCTL prof.gdump 1 >/dev/null
 load_redis 2000
 redis DEBUG MALLCTL prof.gdump 0 >/dev/null
