@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # report -f jeprof of real programs with symbols, to the byte what jeprof makes of them: all of
 # each table, in every mode that both have. Python in C, with threads and Debian's libraries; the
-# tests of googletest in C++, with jemalloc linked in.
+# tests of googletest in C++, with jemalloc linked in. And what filters leave, counted without either.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -206,5 +206,34 @@ run_ctl report --no-cache -f jeprof --addresses --retain='^pythread_wrapper$' "$
 read -r _ _ _ _ _ address _ place < <(sed -n 2p "$T/out")
 is "$(gdb -batch -ex "info line *0x$address" "$python" 2>/dev/null | sed -nE 's/^Line ([0-9]+) of "([^"]*)".*/\2:\1/p')" \
 	"${place#./build-debug/}" 'python: the file of a line, as gdb has it'
+
+# --- filters, those that jeprof has not among them: counted anew, without jeprof ---
+
+# counted NAME ROWS OPTIONS...: each row of ours but those without a name, and that many at least
+counted()
+{
+	local name=$1 rows=$2
+
+	shift 2
+	ctl_ok "$name: report" report -q --no-cache --json -n 0 "$@" "$T/python.heap"
+	jq -r '.rows[] | select(.name | startswith("[") | not) | "\(.name) \(.flat | round) \(.cum | round)"' \
+		"$T/out" | sort >"$T/ours"
+	tests/counted.py "$T/python.heap" "${@#--}" >"$T/theirs" 2>"$T/counted.err" || diag "$(<"$T/counted.err")"
+	ok "$name: rows" test "$(wc -l <"$T/theirs")" -ge "$rows"
+	is "$(diff "$T/ours" <(sort "$T/theirs"))" '' "$name: the same rows"
+}
+
+counted 'all' 300
+counted 'hide' 300 --hide='^_?Py(Mem|Object)_'
+counted 'show' 5 --show='^PyDict'
+counted 'focus, hide' 50 --focus='^PyDict' --hide='^_?Py'
+counted 'ignore, show' 5 --ignore='^PyDict' --show='^_?PyObject_'
+counted 'retain' 5 --retain='^PyDict'
+counted 'exclude, focus' 50 --exclude='^_?Py(Mem|Object)_' --focus='^_?PyAST_Compile'
+for thread in $threads; do
+	counted "thread $thread" 20 --thread="$thread"
+done
+counted 'the thread named orders' 20 --thread="$(sed -nE '2,/^@/s/^ *t([0-9]+): .* orders$/\1/p' "$T/python.heap")" \
+	--focus='^odict_'
 
 done_testing
