@@ -140,7 +140,8 @@ bool reader_hex(struct span *s, uint64_t *n)
 	const char *at;
 	unsigned int d;
 
-	reader_text(s, "0x");
+	if (s->end - s->at >= 2 && s->at[0] == '0' && s->at[1] == 'x')
+		s->at += 2;
 	for (at = s->at; at < s->end && (d = digits[(unsigned char)*at]); at++) {
 		if (value >> 60)
 			return false;

@@ -12,8 +12,10 @@
 static void name_of(const struct profile_function *f, uint32_t line, uint64_t pc,
 		    enum profile_grain grain, char name[NAME_SIZE])
 {
-	char place[4200] = "", address[32] = "";
+	char place[4200], address[32];
 
+	/* Not all of them are cleared: this is done for every call at every address. */
+	*place = *address = '\0';
 	if (f->file && line)
 		snprintf(place, sizeof(place), " %s:%u", f->file, line);
 	else if (f->file)
