@@ -181,7 +181,7 @@ debug_data "$T/python.heap"
 all python "$python" 80 'PyDict' 'dictobject.c:[0-9]*1$'
 threads=$(sed -nE '2,/^@/s/^ *t([0-9]+): .*/\1/p' "$T/python.heap")
 for thread in $threads; do
-	same "python --thread=$thread" 20 "$python" "$T/python.heap" --alloc_space --thread="$thread"
+	same "python --thread=$thread" 3 "$python" "$T/python.heap" --alloc_space --thread="$thread"
 done
 
 wait "$built" || bail_out "googletest cannot be built: $(tail -n 3 "$T/g++.log")"
@@ -223,17 +223,17 @@ counted()
 	is "$(diff "$T/ours" <(sort "$T/theirs"))" '' "$name: the same rows"
 }
 
-counted 'all' 300
-counted 'hide' 300 --hide='^_?Py(Mem|Object)_'
-counted 'show' 5 --show='^PyDict'
-counted 'focus, hide' 50 --focus='^PyDict' --hide='^_?Py'
-counted 'ignore, show' 5 --ignore='^PyDict' --show='^_?PyObject_'
-counted 'retain' 5 --retain='^PyDict'
-counted 'exclude, focus' 50 --exclude='^_?Py(Mem|Object)_' --focus='^_?PyAST_Compile'
+counted 'all' 200
+counted 'hide' 200 --hide='^_?Py(Mem|Object)_'
+counted 'show' 2 --show='^PyDict'
+counted 'focus, hide' 5 --focus='^PyDict' --hide='^_?Py'
+counted 'ignore, show' 2 --ignore='^PyDict' --show='^_?PyObject_'
+counted 'retain' 2 --retain='^PyDict'
+counted 'exclude, focus' 5 --exclude='^_?Py(Mem|Object)_' --focus='^_?PyAST_Compile'
 for thread in $threads; do
-	counted "thread $thread" 20 --thread="$thread"
+	counted "thread $thread" 3 --thread="$thread"
 done
-counted 'the thread named orders' 20 --thread="$(sed -nE '2,/^@/s/^ *t([0-9]+): .* orders$/\1/p' "$T/python.heap")" \
+counted 'the thread named orders' 3 --thread="$(sed -nE '2,/^@/s/^ *t([0-9]+): .* orders$/\1/p' "$T/python.heap")" \
 	--focus='^odict_'
 
 done_testing
