@@ -2,7 +2,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "ops/graphviz.h"
 #include "profile/format.h"
+
+#include <string.h>
 
 static const struct option_def options_of_convert[] = {
 	{ "format", 'f', OPTION_STRING, "FORMAT", "not the one that OUT's suffix tells",
@@ -30,9 +33,21 @@ static int unknown_suffix(const char *path, struct err *err)
 	return err_fix(err, "let it end in one of: %s; or name one with -f", list);
 }
 
+/* calls.dot.svg is the graph of calls, drawn, and no flame graph. */
+static enum profile_format format_of(const char *path)
+{
+	static const char graph[] = ".dot";
+	const char *type = graphviz_type(path);
+	size_t tail = type ? strlen(graph) + 1 + strlen(type) : 0, len = strlen(path);
+
+	if (type && len > tail && !strncmp(path + len - tail, graph, strlen(graph)))
+		return PROFILE_FORMAT_DOT;
+	return profile_format_by_path(path);
+}
+
 static int run(const struct args *args, struct err *err)
 {
-	enum profile_format format = profile_format_by_path(args->words[1]);
+	enum profile_format format = format_of(args->words[1]);
 	struct args to = *args;
 
 	to.output = args->words[1];

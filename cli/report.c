@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/out.h"
+#include "ops/graphviz.h"
 #include "ops/report.h"
 #include "profile/format.h"
 #include "profile/report.h"
@@ -25,6 +26,7 @@ struct report {
 	const struct args *args;
 	enum report_kind kind;
 	enum profile_format format; /* of REPORT_FORMAT */
+	const char *picture;	    /* of a graph: what it is drawn as; NULL: not drawn */
 	struct profile_report_options options;
 	double node_fraction;
 	struct ops_report data;
@@ -98,6 +100,8 @@ static int read_format(const struct args *args, const char *name, struct report 
 	}
 	r->kind = REPORT_FORMAT;
 	r->format = profile_format_by_name(name);
+	if (r->format == PROFILE_FORMAT_DOT && args->output)
+		r->picture = graphviz_type(args->output);
 	if (r->format != PROFILE_FORMAT_NONE)
 		return 0;
 	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
@@ -236,8 +240,9 @@ static int print_json(const struct report *r, const struct profile_table *table,
 	return out_json(doc, err);
 }
 
-static int write_format(const struct report *r, FILE *out, struct err *err)
+static int write_format(FILE *out, const void *ctx, struct err *err)
 {
+	const struct report *r = ctx;
 	struct profile_format_options options = {
 		.type = r->options.type,
 		.keep_allocator = r->args->keep_allocator,
@@ -254,8 +259,10 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 	const struct report *r = ctx;
 	const struct profile *p = &r->data.profile;
 
+	if (r->picture)
+		return graphviz_draw(r->picture, write_format, r, out, err);
 	if (r->kind == REPORT_FORMAT)
-		return write_format(r, out, err);
+		return write_format(out, r, err);
 	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator, err))
 		return -1;
 	profile_table_sort(&table, p->symbols, r->options.by_cum);

@@ -129,6 +129,20 @@ done
 is "$(head -c 2 "$T/as.pb.gz" | od -An -tx1)" ' 1f 8b' 'convert: pprof is compressed'
 like "$(head -c 20 "$T/as.speedscope.json")" 'schema' 'convert: the longer suffix counts'
 
+# --- the graph of calls, drawn ---
+ctl_ok 'convert to .dot.svg' convert -q "$heap" "$T/calls.dot.svg"
+is "$(xmllint --xpath 'count(//*[local-name()="title"][text()="'"$(sed -n 's/^digraph "\(.*\)" {$/\1/p' "$T/as.dot")"'"])' "$T/calls.dot.svg")" \
+	1 'it is the graph, as dot(1) draws it'
+is "$(grep -c 'class="node"' "$T/calls.dot.svg")" "$(dot -Tsvg "$T/as.dot" | grep -c 'class="node"')" 'with all its nodes'
+ctl_ok 'report -f dot -o PDF' report -f dot "$heap" -o "$T/calls.pdf"
+is "$(head -c 5 "$T/calls.pdf")" '%PDF-' 'a PDF'
+ctl_fails 10 'exists' 'a picture does not replace a file' report -f dot "$heap" -o "$T/calls.pdf"
+runner=(env PATH=/nowhere)
+ctl_fails 1 'dot\(1\) of Graphviz.* not installed.*apt-get install graphviz' 'without Graphviz' \
+	report -f dot "$heap" -o "$T/undrawn.png"
+runner=()
+ok 'without Graphviz: no file' test ! -e "$T/undrawn.png"
+
 # --- names that want to be more than names; a quote in the name of a file would break pprof's dot ---
 python3 - "$T/hostile.heap" <<'END'
 import sys

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/graphviz.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+#define NOT_FOUND 127
+#define SAID_MAX 200
+
+/* What dot(1) reads, draws and says. */
+struct files {
+	FILE *graph, *picture, *said;
+};
+
+static void close_files(struct files *f)
+{
+	cleanup_fclose(&f->graph);
+	cleanup_fclose(&f->picture);
+	cleanup_fclose(&f->said);
+}
+
+static FILE *memory_file(void)
+{
+	int fd = memfd_create("graph", MFD_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}
+
+static int open_files(struct files *f, struct err *err)
+{
+	*f = (struct files){ memory_file(), memory_file(), memory_file() };
+	if (f->graph && f->picture && f->said)
+		return 0;
+	return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+}
+
+const char *graphviz_type(const char *path)
+{
+	static const char *const types[] = { "svg", "png", "pdf" };
+	const char *dot = strrchr(path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(dot + 1, types[i]))
+			return types[i];
+	return NULL;
+}
+
+static int become_nobody(void)
+{
+	return setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	       setresuid(NOBODY, NOBODY, NOBODY);
+}
+
+/* The child: never returns. */
+static void run_dot(const struct files *f, const char *type)
+{
+	char option[16];
+	sigset_t none;
+
+	snprintf(option, sizeof(option), "-T%s", type);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(fileno(f->graph), 0) == 0 && dup2(fileno(f->picture), 1) == 1 &&
+	    dup2(fileno(f->said), 2) == 2 && (geteuid() || !become_nobody()))
+		execlp("dot", "dot", option, (char *)NULL);
+	_exit(errno == ENOENT ? NOT_FOUND : 1);
+}
+
+static int explain(FILE *said, int status, struct err *err)
+{
+	char line[SAID_MAX] = "", safe[SAID_MAX];
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) {
+		err_set(err, ERR_FAILED,
+			"dot(1) of Graphviz, which draws graphs, is not installed");
+		return err_fix(err, "apt-get install graphviz; or write the graph itself, to a "
+				    "file that ends in .dot");
+	}
+	rewind(said);
+	if (fgets(line, sizeof(line), said))
+		line[strcspn(line, "\n")] = '\0';
+	return err_set(err, ERR_FAILED, "dot(1) of Graphviz cannot draw the graph: %s",
+		       output_safe(line, safe, sizeof(safe)));
+}
+
+static int draw(const struct files *f, const char *type, struct err *err)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL); /* what the child has of our buffers is written already */
+	rewind(f->graph);
+	pid = fork();
+	if (pid == 0)
+		run_dot(f, type);
+	if (pid < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot start dot(1)");
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status ? explain(f->said, status, err) : 0;
+}
+
+static int copy(FILE *from, FILE *to, struct err *err)
+{
+	char bytes[BUFSIZ];
+	size_t n;
+
+	rewind(from);
+	while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
+		if (fwrite(bytes, 1, n, to) != n)
+			return err_sys(err, ERR_OUTPUT, errno, "cannot write the picture");
+	return 0;
+}
+
+int graphviz_draw(const char *type, int (*write)(FILE *out, const void *ctx, struct err *err),
+		  const void *ctx, FILE *out, struct err *err)
+{
+	_cleanup_(close_files) struct files f = { 0 };
+
+	if (open_files(&f, err) || write(f.graph, ctx, err) || draw(&f, type, err))
+		return -1;
+	return copy(f.picture, out, err);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Graphs of calls, drawn by dot(1) of Graphviz where that is installed. */
+#ifndef OPS_GRAPHVIZ_H
+#define OPS_GRAPHVIZ_H
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+/* The picture that a file of this name is to hold: "svg", "png" or "pdf"; else NULL. */
+const char *graphviz_type(const char *path);
+
+/*
+ * Have `write` make a graph in dot's language, and write its picture to `out`. Root has it drawn
+ * by "nobody": the names in it are somebody else's. ERR_FAILED, with its fix where there is no
+ * dot(1), or what `write` says.
+ */
+int graphviz_draw(const char *type, int (*write)(FILE *out, const void *ctx, struct err *err),
+		  const void *ctx, FILE *out, struct err *err) __must_check;
+
+#endif
