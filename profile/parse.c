@@ -6,6 +6,7 @@
 #include "profile/parse.h"
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/vec.h"
 #include "profile/threads.h"
 
 #include <string.h>
@@ -245,7 +246,8 @@ static int parse(struct profile *out, struct reader file, const struct profile_o
 		.text = got.text,
 	};
 
-	if (!got.text)
+	/* A profile of stacks without calls has frames as well: none of them, but somewhere. */
+	if (!got.text || !vec_grow(got.frames, ps.frames_room, got.n_frames))
 		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
 	if (parse_file(&ps, err))
 		return -1;
