@@ -33,7 +33,7 @@ feature status
 ctl_ok 'activate' activate "$pid" --json
 # Up to 5.2.1 each thread is told by itself.
 mode=thread
-[[ $("$CTL" "${patient[@]}" get "$pid" version) == 5.2.* ]] && mode=inline
+[[ $("$CTL" -q "${patient[@]}" get "$pid" version) == 5.2.* ]] && mode=inline
 is "$(json '"\(.changed) \(.mode)"')" "true $mode" 'activate: changed, by a thread of its own'
 feature activate
 fill_redis 1000

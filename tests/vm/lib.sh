@@ -66,14 +66,14 @@ set_sysctl()
 
 # --- services -----------------------------------------------------------------------------
 
-# start_service UNIT MALLOC_CONF: as Debian ships it, but for that variable. Sets `pid`, and
-# leaves nothing when the test ends.
+# start_service UNIT MALLOC_CONF [VARIABLE=VALUE]: as Debian ships it, but for these variables. Sets
+# `pid`, and leaves nothing when the test ends.
 start_service()
 {
 	local folder=/run/systemd/system/$1.service.d
 
 	mkdir -p "$folder"
-	printf '[Service]\nEnvironment=MALLOC_CONF=%s\n' "$2" >"$folder/profiling.conf"
+	printf '[Service]\nEnvironment=MALLOC_CONF=%s %s\n' "$2" "${3:-}" >"$folder/profiling.conf"
 	at_end+=("systemctl stop $1" "rm -r $folder" "systemctl daemon-reload" "systemctl reset-failed $1 2>/dev/null")
 	systemctl daemon-reload
 	restart_service "$1"
