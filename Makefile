@@ -13,7 +13,10 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := base target injector bpf profile ops cli
-PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8 libarchive
+PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
+# Headers alone: these are loaded when they are needed, by the name they have in LOADED.
+HEADERS := libarchive
+LOADED := libarchive.so.13
 ARCH := $(shell uname -m)
 
 # `watch` needs all of these to be built; HAVE_BPF=0 does without it.
@@ -55,11 +58,11 @@ LDFLAGS += -Wl,-z,relro,-z,now
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps deps-vm clean check check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libzydis-dev and libiberty-dev have no pkg-config file.
-ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) && $(CC) -E -include Zydis/Zydis.h \
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E -include Zydis/Zydis.h \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
-$(error a library is missing (one of: $(PKGS) zydis libiberty): run "make deps" as root)
+$(error a library is missing (one of: $(PKGS) $(HEADERS) zydis libiberty): run "make deps" as root)
 endif
-CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS))
+CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS))
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lm
 endif
 
@@ -90,7 +93,9 @@ portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jepr
 $(B)/portable/jeprof-ctl: $(BIN) Makefile
 	$(say) LD $@
 	$(Q)rm -rf $(@D) && mkdir -p $(@D)/lib
-	$(Q)ldd $(BIN) | grep -o '/[^ ]*' | xargs cp -L -t $(@D)/lib
+	$(Q)loaded=$$($(CC) -print-file-name=$(LOADED)) && \
+		{ echo "$$loaded" && ldd $(BIN) "$$loaded" | grep -o '/[^ :]*$$\|/[^ ]* (' | tr -d ' ('; } | \
+		sort -u | xargs cp -L -t $(@D)/lib
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
 		-Wl,--dynamic-linker=$(PORTABLE)/lib/$(LOADER) -o $@ $(OBJ) $(LDLIBS)
 

@@ -2,9 +2,8 @@
 #include "ops/bundle_file.h"
 
 #include "base/cleanup.h"
+#include "ops/libarchive.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -19,14 +18,15 @@
 /* --- writing --- */
 
 struct bundle_out {
+	const struct libarchive *lib;
 	struct archive *a;
 	char folder[NAME_MAX];
 	time_t now;
 };
 
-static int bad(struct archive *a, const char *what, struct err *err)
+static int bad(const struct libarchive *lib, struct archive *a, const char *what, struct err *err)
 {
-	const char *why = a ? archive_error_string(a) : NULL;
+	const char *why = a ? lib->error_string(a) : NULL;
 
 	return err_set(err, ERR_FAILED, "cannot %s: %s", what, why ? why : "no memory");
 }
@@ -35,11 +35,13 @@ static int start(struct bundle_out *o, int fd, const char *folder, struct err *e
 {
 	snprintf(o->folder, sizeof(o->folder), "%s", folder);
 	o->now = time(NULL);
-	o->a = archive_write_new();
-	if (!o->a || archive_write_add_filter_gzip(o->a) != ARCHIVE_OK ||
-	    archive_write_set_format_pax_restricted(o->a) != ARCHIVE_OK ||
-	    archive_write_open_fd(o->a, fd) != ARCHIVE_OK)
-		return bad(o->a, "make an archive", err);
+	if (libarchive_load(&o->lib, err))
+		return -1;
+	o->a = o->lib->write_new();
+	if (!o->a || o->lib->write_add_filter_gzip(o->a) != ARCHIVE_OK ||
+	    o->lib->write_set_format_pax_restricted(o->a) != ARCHIVE_OK ||
+	    o->lib->write_open_fd(o->a, fd) != ARCHIVE_OK)
+		return bad(o->lib, o->a, "make an archive", err);
 	return 0;
 }
 
@@ -59,21 +61,21 @@ int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct 
 
 static int begin(struct bundle_out *out, const char *name, uint64_t bytes, struct err *err)
 {
-	struct archive_entry *entry = archive_entry_new();
+	struct archive_entry *entry = out->lib->entry_new();
 	char path[NAME_MAX + 64];
 	int ret;
 
 	if (!entry)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot add to an archive");
 	snprintf(path, sizeof(path), "%s/%s", out->folder, name);
-	archive_entry_set_pathname(entry, path);
-	archive_entry_set_size(entry, (int64_t)bytes);
-	archive_entry_set_filetype(entry, AE_IFREG);
-	archive_entry_set_perm(entry, 0600);
-	archive_entry_set_mtime(entry, out->now, 0);
-	ret = archive_write_header(out->a, entry);
-	archive_entry_free(entry);
-	return ret == ARCHIVE_OK ? 0 : bad(out->a, "add to an archive", err);
+	out->lib->entry_set_pathname(entry, path);
+	out->lib->entry_set_size(entry, (int64_t)bytes);
+	out->lib->entry_set_filetype(entry, AE_IFREG);
+	out->lib->entry_set_perm(entry, 0600);
+	out->lib->entry_set_mtime(entry, out->now, 0);
+	ret = out->lib->write_header(out->a, entry);
+	out->lib->entry_free(entry);
+	return ret == ARCHIVE_OK ? 0 : bad(out->lib, out->a, "add to an archive", err);
 }
 
 int bundle_out_add(struct bundle_out *out, const char *name, const void *bytes, size_t len,
@@ -81,8 +83,8 @@ int bundle_out_add(struct bundle_out *out, const char *name, const void *bytes, 
 {
 	if (begin(out, name, len, err))
 		return -1;
-	if (archive_write_data(out->a, bytes, len) != (la_ssize_t)len)
-		return bad(out->a, "add to an archive", err);
+	if (out->lib->write_data(out->a, bytes, len) != (la_ssize_t)len)
+		return bad(out->lib, out->a, "add to an archive", err);
 	return 0;
 }
 
@@ -99,8 +101,8 @@ int bundle_out_add_fd(struct bundle_out *out, const char *name, int fd, uint64_t
 
 		if (n <= 0)
 			return err_sys(err, ERR_FAILED, n ? errno : EIO, "cannot read the profile");
-		if (archive_write_data(out->a, buf, (size_t)n) != n)
-			return bad(out->a, "add to an archive", err);
+		if (out->lib->write_data(out->a, buf, (size_t)n) != n)
+			return bad(out->lib, out->a, "add to an archive", err);
 		at += (uint64_t)n;
 	}
 	return 0;
@@ -108,14 +110,17 @@ int bundle_out_add_fd(struct bundle_out *out, const char *name, int fd, uint64_t
 
 int bundle_out_finish(struct bundle_out *out, struct err *err)
 {
-	return archive_write_close(out->a) == ARCHIVE_OK ? 0 : bad(out->a, "write an archive", err);
+	return out->lib->write_close(out->a) == ARCHIVE_OK
+		       ? 0
+		       : bad(out->lib, out->a, "write an archive", err);
 }
 
 void bundle_out_close(struct bundle_out **out)
 {
 	if (!*out)
 		return;
-	archive_write_free((*out)->a);
+	if ((*out)->a)
+		(*out)->lib->write_free((*out)->a);
 	free(*out);
 }
 
@@ -126,9 +131,15 @@ bool bundle_is(const char *bytes, size_t len)
 	return len > 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
 }
 
-static void close_reader(struct archive **a)
+struct reading {
+	const struct libarchive *lib;
+	struct archive *a;
+};
+
+static void close_reading(struct reading *r)
 {
-	archive_read_free(*a);
+	if (r->a)
+		r->lib->read_free(r->a);
 }
 
 /* How far up in `wanted` it stands; -1: it does not. */
@@ -145,7 +156,7 @@ static int rank_of(const char *path, const char *const *wanted)
 }
 
 /* What the header says of the size is not believed. */
-static int read_content(struct archive *a, uint64_t max, char **content, size_t *len,
+static int read_content(const struct reading *r, uint64_t max, char **content, size_t *len,
 			struct err *err)
 {
 	_cleanup_(cleanup_free) char *buf = NULL;
@@ -161,9 +172,9 @@ static int read_content(struct archive *a, uint64_t max, char **content, size_t 
 			buf = bigger;
 			room += room / 2 + CHUNK;
 		}
-		n = archive_read_data(a, buf + used, room - used);
+		n = r->lib->read_data(r->a, buf + used, room - used);
 		if (n < 0)
-			return bad(a, "unpack it", err);
+			return bad(r->lib, r->a, "unpack it", err);
 		used += (size_t)n;
 	}
 	free(*content);
@@ -172,7 +183,7 @@ static int read_content(struct archive *a, uint64_t max, char **content, size_t 
 	return 0;
 }
 
-static int find(struct archive *a, const char *const *wanted, uint64_t max, char **content,
+static int find(const struct reading *r, const char *const *wanted, uint64_t max, char **content,
 		size_t *len, struct err *err)
 {
 	int best = INT_MAX, ret = ARCHIVE_OK;
@@ -181,32 +192,35 @@ static int find(struct archive *a, const char *const *wanted, uint64_t max, char
 	for (int i = 0; i < FILES_MAX && best > 0; i++) {
 		int rank;
 
-		ret = archive_read_next_header(a, &entry);
+		ret = r->lib->read_next_header(r->a, &entry);
 		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
 			break;
-		rank = rank_of(archive_entry_pathname(entry), wanted);
-		if (rank < 0 || rank >= best || archive_entry_filetype(entry) != AE_IFREG)
+		rank = rank_of(r->lib->entry_pathname(entry), wanted);
+		if (rank < 0 || rank >= best || r->lib->entry_filetype(entry) != AE_IFREG)
 			continue;
-		if (read_content(a, max, content, len, err))
+		if (read_content(r, max, content, len, err))
 			return -1;
 		best = rank;
 	}
 	if (best == INT_MAX && ret != ARCHIVE_EOF)
-		return bad(a, "unpack it", err);
+		return bad(r->lib, r->a, "unpack it", err);
 	return best == INT_MAX ? err_set(err, ERR_FAILED, "there is no profile in it") : 0;
 }
 
 int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
 		char **content, size_t *content_len, struct err *err)
 {
-	_cleanup_(close_reader) struct archive *a = archive_read_new();
+	_cleanup_(close_reading) struct reading r = { 0 };
 	_cleanup_(cleanup_free) char *found = NULL;
 
-	if (!a || archive_read_support_filter_gzip(a) != ARCHIVE_OK ||
-	    archive_read_support_format_tar(a) != ARCHIVE_OK ||
-	    archive_read_open_memory(a, bytes, len) != ARCHIVE_OK)
-		return bad(a, "unpack it", err);
-	if (find(a, wanted, max, &found, content_len, err))
+	if (libarchive_load(&r.lib, err))
+		return -1;
+	r.a = r.lib->read_new();
+	if (!r.a || r.lib->read_support_filter_gzip(r.a) != ARCHIVE_OK ||
+	    r.lib->read_support_format_tar(r.a) != ARCHIVE_OK ||
+	    r.lib->read_open_memory(r.a, bytes, len) != ARCHIVE_OK)
+		return bad(r.lib, r.a, "unpack it", err);
+	if (find(&r, wanted, max, &found, content_len, err))
 		return -1;
 	*content = take_ptr(found);
 	return 0;

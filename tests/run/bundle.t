@@ -86,4 +86,15 @@ done
 ctl_fails 1 '' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
 ok 'and no file is left' test ! -e "$T/never"
 ctl_fails 2 'PID' 'neither a process nor a file' bundle
+
+# --- without libarchive, which is loaded for bundles alone ---
+library=$(ldconfig -p | awk '$1 == "libarchive.so.13" { print $NF; exit }')
+status=0
+unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
+	"$CTL" report "$T/far.bundle.tar.gz" >"$T/out" 2>"$T/err" || status=$?
+is "$status" 1 'without libarchive: no bundle'
+like "$(<"$T/err")" 'there are no bundles without libarchive\.so\.13.*fix: apt-get install libarchive13' 'without libarchive: what to install'
+unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
+	"$CTL" report "$T/far.heap" >"$T/out" 2>"$T/err"
+like "$(<"$T/out")" 'far' 'without libarchive: a profile is a profile'
 done_testing
