@@ -91,21 +91,45 @@ static void drop_scope(char *name)
 		memmove(name, end, strlen(end) + 1);
 }
 
+static void drop_clone(char *name)
+{
+	char *clone = strstr(name, " [clone ");
+
+	if (clone)
+		*clone = '\0';
+}
+
 /* A function as jeprof sees it: MapToSymbols(). */
 struct view {
 	char short_name[NAME_SIZE];
 	bool has_start; /* nm's name of the symbol took the place of addr2line's */
 };
 
-static void view(const struct profile_function *f, bool bare, const char *symbol, uint64_t start,
-		 struct view *v)
+/* Where addr2line(1) has a name from. */
+enum source {
+	FROM_SYMBOL,
+	FROM_DWARF, /* which does not tell pieces of a function from it */
+	FROM_DWARF_BARE,
+};
+
+static void view(const struct profile_function *f, enum source source, const char *symbol,
+		 uint64_t start, struct view *v)
 {
 	shorten(f->name, v->short_name);
-	if (bare)
+	if (source != FROM_SYMBOL)
+		drop_clone(v->short_name);
+	if (source == FROM_DWARF_BARE)
 		drop_scope(v->short_name);
 	v->has_start = start && !strncmp(symbol, v->short_name, strlen(v->short_name));
 	if (v->has_start)
 		shorten(symbol, v->short_name);
+}
+
+static enum source source_of(const struct profile_function *f, bool bare)
+{
+	if (bare)
+		return FROM_DWARF_BARE;
+	return f->file && !f->bare ? FROM_DWARF : FROM_SYMBOL;
 }
 
 /* --- names that two functions share: FillFullnameToShortnameMap() --- */
@@ -181,7 +205,7 @@ static int find_shared(struct shared *sh, const struct profile *p, struct err *e
 		struct view v;
 
 		symbol_name(f, symbol);
-		view(f, false, symbol, start, &v);
+		view(f, source_of(f, false), symbol, start, &v);
 		if (v.has_start)
 			note(sh, &v, symbol, start);
 	}
@@ -250,8 +274,10 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 		struct profile_function f = s->functions[line->function];
 		const char *name;
 
-		view(i == 0 && misnamed ? outermost(p, address) : &f, bare && i == n - 1, symbol,
-		     at->start, &v);
+		if (i == 0 && misnamed)
+			view(outermost(p, address), FROM_SYMBOL, symbol, at->start, &v);
+		else
+			view(&f, source_of(&f, bare && i == n - 1), symbol, at->start, &v);
 		/* Code of jemalloc that has no name gets one from jeprof, and is shown. */
 		if (i == n - 1)
 			allocator =

@@ -132,7 +132,7 @@ compare()
 
 # --- C++, with names that DWARF has without the namespace around: built meanwhile ---
 gtest=/usr/src/googletest/googletest
-g++ -std=c++17 -O1 -g -static-libstdc++ -static-libgcc -I"$gtest" -I"$gtest/include" -o "$T/gtest" \
+g++ -std=c++17 -O2 -g -static-libstdc++ -static-libgcc -I"$gtest" -I"$gtest/include" -o "$T/gtest" \
 	"$gtest/src/gtest-all.cc" "$gtest/src/gtest_main.cc" "$gtest/samples/sample1.cc" \
 	"$gtest"/samples/sample{3,5}_unittest.cc -pthread -l:libjemalloc.a -lm >"$T/g++.log" 2>&1 &
 built=$!

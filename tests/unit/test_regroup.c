@@ -166,6 +166,52 @@ static void test_short_names(void **state)
 	short_name("f.part.0", "f.part.0", "f.part.0");
 }
 
+/*
+ * Debug data does not tell pieces of a function from it: they have the symbol's name only where
+ * that begins as the short name does.
+ */
+static void test_pieces(void **state)
+{
+	static const struct place places[] = {
+		{ 0x1000,
+		  { { { .name = "g(int) [clone .isra.0]",
+			.linkage = "_Z1gi.isra.0",
+			.file = "/src/g.cc",
+			.known = true },
+		      1 } } },
+		{ 0x1014,
+		  { { { .name = "void A::m<int>(int) [clone .isra.0]",
+			.linkage = "_ZN1A1mIiEEvT_.isra.0",
+			.file = "/src/g.cc",
+			.known = true },
+		      2 } } },
+		/* It has no linkage name, and no other address was asked for before. */
+		{ 0x1028,
+		  { { { .name = "h", .file = "/src/g.cc", .known = true }, 3 },
+		    { { .name = "A::n(int) [clone .part.0]",
+			.linkage = "_ZN1A1nEi.part.0",
+			.file = "/src/g.cc",
+			.known = true,
+			.bare = true },
+		      4 } } },
+		/* As the symbol table alone has it. */
+		{ 0x103c,
+		  { { { .name = "void A::m<int>(int) [clone .part.0]",
+			.linkage = "_ZN1A1mIiEEvT_.part.0",
+			.known = true },
+		      0 } } },
+	};
+	struct profile p = made(places, 4);
+
+	(void)state;
+	jeprof(&p, PROFILE_BY_FUNCTION);
+	assert_string_equal(at(&p, 0, 0)->name, "g [clone .isra.0]");
+	assert_string_equal(at(&p, 1, 0)->name, "A::m");
+	assert_string_equal(at(&p, 2, 1)->name, "n");
+	assert_string_equal(at(&p, 3, 0)->name, "A::m [clone .part.0]");
+	profile_symbols_free(p.symbols);
+}
+
 /* Two functions with one short name are told apart by where they start. */
 static void test_shared_names(void **state)
 {
@@ -269,11 +315,11 @@ static void test_bare(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),   cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_files),	    cmocka_unit_test(test_addresses),
-		cmocka_unit_test(test_short_names), cmocka_unit_test(test_shared_names),
-		cmocka_unit_test(test_grains),	    cmocka_unit_test(test_table_files),
-		cmocka_unit_test(test_bare),
+		cmocka_unit_test(test_functions),    cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_files),	     cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_short_names),  cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_shared_names), cmocka_unit_test(test_grains),
+		cmocka_unit_test(test_table_files),  cmocka_unit_test(test_bare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
