@@ -5,16 +5,16 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <signal.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOBODY 65534
-#define NOT_FOUND 127
+#define NOT_FOUND 127 /* as setpriv(1) says it */
 #define SAID_MAX 200
+
+extern char **environ;
 
 /* What dot(1) reads, draws and says. */
 struct files {
@@ -57,37 +57,43 @@ const char *graphviz_type(const char *path)
 	return NULL;
 }
 
-static int become_nobody(void)
-{
-	return setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	       setresuid(NOBODY, NOBODY, NOBODY);
-}
-
-/* The child: never returns. */
-static void run_dot(const struct files *f, const char *type)
+/* Root's is started by setpriv(1), as "nobody". */
+static int start_dot(const struct files *f, const char *type, pid_t *pid)
 {
 	char option[16];
-	sigset_t none;
+	const char *const as_nobody[] = { "setpriv",	    "--reuid=65534",
+					  "--regid=65534",  "--clear-groups",
+					  "--no-new-privs", "dot",
+					  option,	    NULL };
+	const char *const *argv = as_nobody + (geteuid() ? 5 : 0);
+	posix_spawn_file_actions_t files;
+	int ret;
 
 	snprintf(option, sizeof(option), "-T%s", type);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (dup2(fileno(f->graph), 0) == 0 && dup2(fileno(f->picture), 1) == 1 &&
-	    dup2(fileno(f->said), 2) == 2 && (geteuid() || !become_nobody()))
-		execlp("dot", "dot", option, (char *)NULL);
-	_exit(errno == ENOENT ? NOT_FOUND : 1);
+	if (posix_spawn_file_actions_init(&files))
+		return ENOMEM;
+	ret = posix_spawn_file_actions_adddup2(&files, fileno(f->graph), 0) ||
+			      posix_spawn_file_actions_adddup2(&files, fileno(f->picture), 1) ||
+			      posix_spawn_file_actions_adddup2(&files, fileno(f->said), 2)
+		      ? ENOMEM
+		      : posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	return ret;
+}
+
+static int not_there(struct err *err)
+{
+	err_set(err, ERR_FAILED, "dot(1) of Graphviz, which draws graphs, is not installed");
+	return err_fix(err, "apt-get install graphviz; or write the graph itself, to a file that "
+			    "ends in .dot");
 }
 
 static int explain(FILE *said, int status, struct err *err)
 {
 	char line[SAID_MAX] = "", safe[SAID_MAX];
 
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND) {
-		err_set(err, ERR_FAILED,
-			"dot(1) of Graphviz, which draws graphs, is not installed");
-		return err_fix(err, "apt-get install graphviz; or write the graph itself, to a "
-				    "file that ends in .dot");
-	}
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
+		return not_there(err);
 	rewind(said);
 	if (fgets(line, sizeof(line), said))
 		line[strcspn(line, "\n")] = '\0';
@@ -97,16 +103,16 @@ static int explain(FILE *said, int status, struct err *err)
 
 static int draw(const struct files *f, const char *type, struct err *err)
 {
-	int status = 0;
+	int status = 0, ret;
 	pid_t pid;
 
-	fflush(NULL); /* what the child has of our buffers is written already */
+	fflush(f->graph);
 	rewind(f->graph);
-	pid = fork();
-	if (pid == 0)
-		run_dot(f, type);
-	if (pid < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot start dot(1)");
+	ret = start_dot(f, type, &pid);
+	if (ret == ENOENT)
+		return not_there(err);
+	if (ret)
+		return err_sys(err, ERR_FAILED, ret, "cannot start dot(1)");
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return status ? explain(f->said, status, err) : 0;
