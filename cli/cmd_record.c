@@ -9,11 +9,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define DURATION_MS 30000
 #define BAR_WIDTH 20
-#define LINE_WIDTH 100
+#define LINE_WIDTH 192
+#define MEMORY_SIZE 96
 
 static const struct option_def options_of_record[] = {
 	{ "duration", 'd', OPTION_DURATION, "D", "how long to sample (30s)", ARG(duration_ms),
@@ -41,25 +43,58 @@ static const char *growth(uint64_t before, uint64_t after, char *buf, size_t siz
 	return buf;
 }
 
+/* "allocated 3.4M (+1.2M), RSS 10M (+2M)" */
+static const char *memory(const uint64_t allocated[2], const uint64_t rss[2], char *buf,
+			  size_t size)
+{
+	char now[16], more[20];
+	size_t n = 0;
+
+	if (allocated[0])
+		n = (size_t)snprintf(buf, size, "allocated %s (%s), ",
+				     text_size(allocated[1], now, sizeof(now)),
+				     growth(allocated[0], allocated[1], more, sizeof(more)));
+	snprintf(buf + n, size - n, "RSS %s (%s)", text_size(rss[1], now, sizeof(now)),
+		 growth(rss[0], rss[1], more, sizeof(more)));
+	return buf;
+}
+
+/* Of the terminal that shows how far it is. */
+static int columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
+}
+
 static void clear_line(void)
 {
-	fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
+	int n = columns() - 1;
+
+	fprintf(stderr, "\r%*s\r", n < LINE_WIDTH ? n : LINE_WIDTH, "");
 	fflush(stderr);
 }
 
 static void show_progress(const struct ops_record_progress *p)
 {
-	char who[OUT_WHO_SIZE], bar[BAR_WIDTH + 1], rss[16], more[20];
+	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
+	const uint64_t rss[] = { p->rss_before_bytes, p->rss_bytes };
+	char who[OUT_WHO_SIZE], bar[BAR_WIDTH + 1], used[MEMORY_SIZE], line[LINE_WIDTH + 1];
+	int len;
 	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
 	int done = p->duration_ms ? (int)((p->duration_ms - left) * BAR_WIDTH / p->duration_ms) : 0;
 
 	memset(bar, '.', BAR_WIDTH);
 	memset(bar, '#', (size_t)done);
 	bar[BAR_WIDTH] = '\0';
-	fprintf(stderr, "\rrecording %.30s [%s] %" PRIu64 "s left, RSS %s (%s)  ",
-		out_who(p->cost, who, sizeof(who)), bar, (left + 999) / 1000,
-		text_size(p->rss_bytes, rss, sizeof(rss)),
-		growth(p->rss_before_bytes, p->rss_bytes, more, sizeof(more)));
+	out_who(p->cost, who, sizeof(who));
+	memory(allocated, rss, used, sizeof(used));
+	len = snprintf(line, sizeof(line), "recording %.30s [%s] %" PRIu64 "s left, %s", who, bar,
+		       (left + 999) / 1000, used);
+	if (len >= columns()) /* it would wrap */
+		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %s", who,
+			 (left + 999) / 1000, used);
+	fprintf(stderr, "\r%s  ", line);
 	fflush(stderr);
 }
 
@@ -90,6 +125,10 @@ static int print_json(const struct ops_record *record, const struct ops_diff *di
 	json_set_bool(doc, "adopted", record->adopted);
 	json_set_bool(doc, "changed.prof.active", record->active);
 	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
+	if (record->allocated_before_bytes) {
+		json_set_u64(doc, "allocated_before_bytes", record->allocated_before_bytes);
+		json_set_u64(doc, "allocated_after_bytes", record->allocated_after_bytes);
+	}
 	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
 	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
 	growth_json(difference, diff);
@@ -109,15 +148,16 @@ static int print_file(const struct args *args, const char *file, const char *wha
 
 static void say_how_it_ended(const struct args *args, const struct ops_record *r)
 {
-	char who[OUT_WHO_SIZE], rss[16], more[20];
+	const uint64_t allocated[] = { r->allocated_before_bytes, r->allocated_after_bytes };
+	const uint64_t rss[] = { r->rss_before_bytes, r->rss_after_bytes };
+	char who[OUT_WHO_SIZE], used[MEMORY_SIZE];
 
 	if (args->quiet || args->json)
 		return;
-	fprintf(stderr, "recorded %s for %" PRIu64 ".%" PRIu64 " s%s; RSS %s (%s)\n",
+	fprintf(stderr, "recorded %s for %" PRIu64 ".%" PRIu64 " s%s; %s\n",
 		out_who(&r->cost, who, sizeof(who)), r->duration_ms / 1000,
 		r->duration_ms / 100 % 10, r->early ? ", ended by a signal" : "",
-		text_size(r->rss_after_bytes, rss, sizeof(rss)),
-		growth(r->rss_before_bytes, r->rss_after_bytes, more, sizeof(more)));
+		memory(allocated, rss, used, sizeof(used)));
 	if (r->missed)
 		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
 			r->missed);

@@ -317,6 +317,8 @@ int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
 struct ops_record_progress {
 	const struct ops_cost *cost; /* which process */
 	uint64_t elapsed_ms, duration_ms;
+	/* stats.allocated, at the first dump and at the last one so far; 0: it has no statistics */
+	uint64_t allocated_before_bytes, allocated_bytes;
 	uint64_t rss_bytes, rss_before_bytes;
 };
 
@@ -341,6 +343,7 @@ struct ops_record {
 	bool early;			 /* a signal ended it */
 	bool adopted;			 /* profiling was on, and still is */
 	bool active, thread_active_init; /* which of these were changed, and put back */
+	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;
 	char warning[OPS_WARNING_SIZE];
 };

@@ -37,6 +37,7 @@ struct recording {
 	struct record_files files;
 	struct ops_record out;
 	uint64_t begun_ms;
+	uint64_t allocated; /* as read in the last run */
 };
 
 static void add_cost(struct recording *r, const struct session *s)
@@ -147,6 +148,31 @@ static int somebody_elses(const struct session *s, struct err *err)
 }
 
 /* What the target was found with. */
+/*
+ * What is allocated when a dump is made: calls in front of it, in the same run. That costs no stop,
+ * where to ask in between would. jemalloc may be built without statistics.
+ */
+#define COUNT_CALLS 2
+
+static void count_calls(struct recording *r, struct call calls[COUNT_CALLS])
+{
+	static const uint64_t epoch = 1;
+
+	calls[0] = call_write("epoch", &epoch, sizeof(epoch));
+	calls[1] = call_read("stats.allocated", &r->allocated, sizeof(r->allocated));
+	calls[0].flags |= CALL_KEEP_GOING;
+	calls[1].flags |= CALL_KEEP_GOING;
+}
+
+static void take_count(struct recording *r, const struct call calls[COUNT_CALLS])
+{
+	if (!calls[1].made || calls[1].ret)
+		return;
+	if (!r->out.allocated_before_bytes)
+		r->out.allocated_before_bytes = r->allocated;
+	r->out.allocated_after_bytes = r->allocated;
+}
+
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
@@ -157,21 +183,24 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 {
 	static const bool no = false;
 	char label[DUMP_LABEL_SIZE];
-	struct call calls[] = {
+	struct call calls[2 + COUNT_CALLS + 1] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
-		dump_call(),
 	};
+	struct call *dump = &calls[2 + COUNT_CALLS];
 
 	if (!r->request->adopt)
 		calls[0].expect = &no;
 	calls[1].flags |= CALL_KEEP_GOING;
-	calls[2].new = dump_label(r->files.first.path, label);
-	if (dump_run(s, calls, 3, 2, fd, &r->out.first_bytes, err))
+	count_calls(r, calls + 2);
+	*dump = dump_call();
+	dump->new = dump_label(r->files.first.path, label);
+	if (dump_run(s, calls, 2 + COUNT_CALLS + 1, 2 + COUNT_CALLS, fd, &r->out.first_bytes, err))
 		return calls[0].made && !calls[0].ret && found->active && !r->request->adopt
 			       ? somebody_elses(s, err)
 			       : -1;
 	found->has_init = calls[1].made && !calls[1].ret;
+	take_count(r, calls + 2);
 	return 0;
 }
 
@@ -273,20 +302,25 @@ static int dump_next(struct recording *r, struct err *err)
 	_cleanup_(session_close) struct session s = { 0 };
 	_cleanup_(cleanup_close) int fd = -1;
 	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
-	struct call call = dump_call();
+	struct call calls[COUNT_CALLS + 1];
 	char label[DUMP_LABEL_SIZE];
 	uint64_t bytes = 0;
 	int ret;
 
 	if (record_files_room(&r->files, err))
 		return -1;
-	call.new = name ? dump_label(name, label) : NULL;
-	ret = open_again(r, &s, r->options, err) || dump_run(&s, &call, 1, 0, &fd, &bytes, err);
+	count_calls(r, calls);
+	calls[COUNT_CALLS] = dump_call();
+	calls[COUNT_CALLS].new = name ? dump_label(name, label) : NULL;
+	ret = open_again(r, &s, r->options, err) ||
+	      dump_run(&s, calls, COUNT_CALLS + 1, COUNT_CALLS, &fd, &bytes, err);
 	add_cost(r, &s);
 	if (ret && (err->code == ERR_UNSAFE || err->code == ERR_BUSY)) {
 		r->out.missed++;
 		return 0;
 	}
+	if (!ret)
+		take_count(r, calls);
 	return ret ? -1 : record_files_next(&r->files, fd, bytes, err);
 }
 
@@ -297,6 +331,8 @@ static void show(struct recording *r)
 		.cost = &r->out.cost,
 		.elapsed_ms = now_ms() - r->begun_ms,
 		.duration_ms = r->request->duration_ms,
+		.allocated_bytes = r->out.allocated_after_bytes,
+		.allocated_before_bytes = r->out.allocated_before_bytes,
 		.rss_before_bytes = r->out.rss_before_bytes,
 	};
 
@@ -347,17 +383,21 @@ static int wait_for_end(struct recording *r, struct err *err)
 static int dump_last(struct recording *r, struct session *s, int *fd, struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
-	struct call calls[1 + PUTBACK_CALLS] = { dump_call() };
+	struct call calls[COUNT_CALLS + 1 + PUTBACK_CALLS];
+	struct call *dump = calls + COUNT_CALLS, *back = dump + 1;
 	struct putback p = { 0 };
 	struct err why = ERR_INIT;
-	size_t n = putback_calls(state, &p, calls + 1);
+	size_t n = putback_calls(state, &p, back);
 	char label[DUMP_LABEL_SIZE];
 	int ret;
 
-	calls[0].new = dump_label(r->files.last.path, label);
-	calls[0].flags |= CALL_KEEP_GOING;
-	ret = dump_run(s, calls, 1 + n, 0, fd, &r->out.last_bytes, err);
-	if (!putback_check(s, calls + 1, n, &why)) {
+	count_calls(r, calls);
+	*dump = dump_call();
+	dump->new = dump_label(r->files.last.path, label);
+	dump->flags |= CALL_KEEP_GOING;
+	ret = dump_run(s, calls, COUNT_CALLS + 1 + n, COUNT_CALLS, fd, &r->out.last_bytes, err);
+	take_count(r, calls);
+	if (!putback_check(s, back, n, &why)) {
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;
 		nothing_changed(r);

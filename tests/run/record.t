@@ -53,13 +53,29 @@ is "$(active_of "$pid")" false 'refusals turn nothing on'
 ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
 like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
 like "$err" 'recorded .* for 0\.[0-9] s' 'record for people: how long'
-unlike "$err" 'left, RSS' 'record for people: no progress where there is no terminal'
+unlike "$err" ' left, ' 'record for people: no progress where there is no terminal'
 ctl_ok 'record -f' record "$pid" -d 300ms -o "$T/rendered.heap" -f folded,pprof --json
 is "$(json '.difference.files | join(" ")')" "$T/rendered.folded $T/rendered.pb.gz" 'record -f: its files'
 ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
 ctl_fails 2 'does not know wood.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f folded,wood -o "$T/w.heap"
-script -qec "$CTL record $pid -d 1s -o $T/tty.heap" /dev/null </dev/null >"$T/tty" 2>&1
-like "$(<"$T/tty")" '\[#+\.+\] 1s left, RSS [0-9.]+[KMG]? \(' 'record on a terminal: progress'
+memory='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\), RSS [0-9.]+[KMG]? \('
+for columns in 130 60; do
+	script -qec "stty cols $columns; $CTL record $pid -d 1s -o $T/tty$columns.heap" /dev/null </dev/null >"$T/tty$columns" 2>&1
+done
+like "$(<"$T/tty130")" "\\[#+\\.+\\] 1s left, $memory" 'record on a terminal: progress'
+like "$(<"$T/tty60")" $'\r'"$pid \\([^)]*\\) 1s left, $memory" 'record on a narrow terminal: without the bar'
+
+# --- what is allocated, in a program at rest ---
+leaky=$pid
+start_victim idle
+ctl_ok 'record, at rest' record "$pid" -d 300ms -o "$T/rest.heap" --json
+recorded=$(json '"\(.allocated_before_bytes) \(.allocated_after_bytes)"')
+ctl_ok 'what is allocated' get "$pid" stats.allocated --json
+is "$(awk -v said="$recorded" -v now="$(json .stats.allocated)" 'BEGIN { split(said, a)
+	print (a[1] > now / 2 && a[1] < now * 2 && a[2] > now * 0.8 && a[2] < now * 1.25) }')" 1 \
+	"record: what is allocated at its dumps: $recorded, and now $(json .stats.allocated)"
+stop_target "$pid"
+pid=$leaky
 
 # Each part has its own photograph: jemalloc and the C library keep some memory (tests/run/twice.t).
 # --- a series ---

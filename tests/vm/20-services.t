@@ -32,13 +32,19 @@ is_named_user()
 
 # Where Debian's profile of it is there, it is obeyed.
 systemctl start apparmor 2>/dev/null
-start_service named "$PROF"
+# start_named [VARIABLE=VALUE]: until it answers, for before that rndc(8) cannot stop it either
+start_named()
+{
+	start_service named "$PROF" "$@"
+	ok 'named: is up' within 60 dns 53
+}
+start_named
 # Before 9.18, as Debian 11 has it, named has nothing to do with jemalloc.
 how=yes
 if ! ldd /usr/sbin/named | grep -q jemalloc; then
 	ctl_fails 5 'does not use jemalloc' 'named: without jemalloc' activate "$pid"
 	has_fix 'LD_PRELOAD=libjemalloc' 'named'
-	start_service named "$PROF" LD_PRELOAD=libjemalloc.so.2
+	start_named LD_PRELOAD=libjemalloc.so.2
 	how='yes, with LD_PRELOAD'
 fi
 ok 'named: its user' within 10 is_named_user

@@ -74,7 +74,7 @@ start_service()
 
 	mkdir -p "$folder"
 	printf '[Service]\nEnvironment=MALLOC_CONF=%s %s\n' "$2" "${3:-}" >"$folder/profiling.conf"
-	at_end+=("systemctl stop $1" "rm -r $folder" "systemctl daemon-reload" "systemctl reset-failed $1 2>/dev/null")
+	at_end+=("systemctl stop $1" "rm -rf $folder" "systemctl daemon-reload" "systemctl reset-failed $1 2>/dev/null")
 	systemctl daemon-reload
 	restart_service "$1"
 }
