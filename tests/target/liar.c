@@ -88,6 +88,8 @@ static int answer_dump(void *newp)
 
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen)
 {
+	int on;
+
 	(void)newlen;
 	if (is("busy-loop"))
 		for (;;)
@@ -102,8 +104,9 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 		memcpy(oldp, &(const char *){ "" }, sizeof(char *));
 		return 0;
 	}
+	on = strcmp(name, "opt.prof_gdump") != 0; /* all is, but what nobody should turn on */
 	if (oldp && oldlenp)
-		memset(oldp, is("odd-bools") ? 0xff : 1, *oldlenp);
+		memset(oldp, is("odd-bools") ? 0xff : on, *oldlenp);
 	return 0;
 }
 
