@@ -85,7 +85,7 @@ is "$(seen redis 'select(.file == "/tmp/watched.heap") | "\(.kind) \(.host_file)
 	"manual $tmp/watched.heap $(dumped_bytes "$tmp/watched.heap")" 'watched: where it is from here'
 ok 'watched: jemalloc dumped by itself' eval 'ls "$tmp"/own.$pid.*.u*.heap' || diag "$(ls "$tmp")"
 is "$(seen redis 'select(.kind == "gdump") | "\(.host_file) \(.bytes)"')" \
-	"$(stat -c '%n %s' "$tmp"/own.*.u*.heap | sort -V)" 'watched: what jemalloc dumps by itself'
+	"$(stat -c '%n %s' "$tmp"/own.*.u*.heap)" 'watched: what jemalloc dumps by itself'
 like "$(seen redis .cgroup | uniq)" 'redis-server.service$' 'watched: its control group'
 like "$(tail -n 1 "$T/redis.talk")" ' 0 failed, 0 lost' 'watched: nothing lost'
 feature watch "yes, by $sources"
