@@ -327,17 +327,19 @@ static void close_dwarf(Dwarf **dbg)
 /* False when libdw does not take the file. */
 static bool read_all(struct unit *u, Elf *elf, Elf *common)
 {
+	_cleanup_(close_dwarf) Dwarf *alt =
+		common ? dwarf_begin_elf(common, DWARF_C_READ, NULL) : NULL;
 	unsigned int n_units = 0;
 	Dwarf_Off at = 0;
 	bool more = true;
 
+	if (common && !alt)
+		return false;
 	memset(u->innermost, 0xff, (u->lookup->n + 1) * sizeof(*u->innermost));
 	while (more) {
-		_cleanup_(close_dwarf) Dwarf *alt =
-			common ? dwarf_begin_elf(common, DWARF_C_READ, NULL) : NULL;
 		_cleanup_(close_dwarf) Dwarf *dbg = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 
-		if (!dbg || (common && !alt))
+		if (!dbg)
 			return false;
 		if (alt)
 			dwarf_setalt(dbg, alt);
