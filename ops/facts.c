@@ -2,6 +2,7 @@
 #include "ops/facts.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "ops/output.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ int facts_append(int *fd, uint64_t *bytes, const struct session *s, struct err *
 	to = open_end(*fd, *bytes, err);
 	if (to < 0)
 		return -1;
-	if (output_write(to, text, len))
+	if (!write_all(to, text, len))
 		return err_sys(err, ERR_FAILED, errno, "cannot complete the profile");
 	close(*fd);
 	*fd = take_fd(to);
@@ -128,7 +129,7 @@ int facts_write(int fd, const struct session *s, struct err *err)
 		return -1;
 	if (fstat(fd, &st))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot look at the target's dump");
-	if (!output_write(fd, text, len))
+	if (write_all(fd, text, len))
 		return 0;
 	/* A part of a line would make the whole file unreadable. */
 	sys = errno;

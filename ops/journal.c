@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "ops/output.h"
 
 #include <ctype.h>
@@ -287,7 +288,7 @@ int journal_write(struct journal *j, struct err *err)
 	char text[TEXT_MAX];
 	int len = format(&j->state, text, sizeof(text));
 
-	if (lseek(j->fd, 0, SEEK_SET) || output_write(j->fd, text, (size_t)len) ||
+	if (lseek(j->fd, 0, SEEK_SET) || !write_all(j->fd, text, (size_t)len) ||
 	    ftruncate(j->fd, len) || fsync(j->fd) || fsync(j->dir)) {
 		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
 			j->state.pid);

@@ -2,6 +2,7 @@
 #include "ops/mapped.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "ops/output.h"
 
 #include <errno.h>
@@ -69,10 +70,10 @@ static int write_part(int to, const struct proc *p, struct err *err)
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return err_sys(err, ERR_LOST, errno, "cannot open %s", path);
-	if (output_write(to, title, TITLE_LEN))
+	if (!write_all(to, title, TITLE_LEN))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
 	while ((n = read(from, buf, sizeof(buf))) > 0) {
-		if (output_write(to, buf, (size_t)n))
+		if (!write_all(to, buf, (size_t)n))
 			return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
 	}
 	return n ? err_sys(err, ERR_LOST, errno, "cannot read %s", path) : 0;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,23 +133,6 @@ void output_close(struct output *o)
 	*o = (struct output)OUTPUT_INIT;
 }
 
-int output_write(int fd, const char *buf, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, buf, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			errno = n ? errno : ENOSPC;
-			return -1;
-		}
-		buf += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int output_copy(int to, const char *what, int from, uint64_t len, struct err *err)
 {
 	char buf[65536], safe[SAFE_PATH_SIZE];
@@ -163,7 +147,7 @@ int output_copy(int to, const char *what, int from, uint64_t len, struct err *er
 		if (n <= 0)
 			return err_sys(err, ERR_LOST, n ? errno : EIO,
 				       "cannot read what the target wrote");
-		if (output_write(to, buf, (size_t)n))
+		if (!write_all(to, buf, (size_t)n))
 			return err_sys(err, ERR_OUTPUT, errno, "cannot write %s",
 				       output_safe(what, safe, sizeof(safe)));
 		at += (uint64_t)n;

@@ -39,9 +39,6 @@ int output_room(const struct output *o, uint64_t bytes, struct err *err) __must_
 /* Write the first `len` bytes of `from` as the file. ERR_OUTPUT, and no file, when that fails. */
 int output_commit(struct output *o, int from, uint64_t len, struct err *err) __must_check;
 
-/* All of `len` bytes to `fd`. -1 and errno when that fails. */
-int output_write(int fd, const char *buf, size_t len) __must_check;
-
 /* Write the first `len` bytes of `from` to `to`. `what` names it in errors. */
 int output_copy(int to, const char *what, int from, uint64_t len, struct err *err) __must_check;
 

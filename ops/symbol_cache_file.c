@@ -6,7 +6,7 @@
 #include "ops/symbol_cache_file.h"
 
 #include "base/cleanup.h"
-#include "ops/output.h"
+#include "base/write.h"
 #include "profile/symbols_build.h"
 
 #include <lzma.h>
@@ -281,5 +281,5 @@ bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *byte
 	h.text_len = (uint32_t)text_len;
 	h.crc = lzma_crc32((const uint8_t *)body, len, 0);
 	*bytes = sizeof(h) + len;
-	return !output_write(fd, (const char *)&h, sizeof(h)) && !output_write(fd, body, len);
+	return write_all(fd, &h, sizeof(h)) && write_all(fd, body, len);
 }

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef BASE_WRITE_H
+#define BASE_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All of it, in as many calls of write(2) as it takes. False with errno set. */
+bool write_all(int fd, const void *bytes, size_t len) __attribute__((warn_unused_result));
+
+#endif
