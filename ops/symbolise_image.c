@@ -122,7 +122,7 @@ static void read_dwarf(void *ctx, struct Elf *elf)
 static void read_debug(struct reading *r, bool in_debug)
 {
 	r->in_debug = in_debug;
-	image_with_elf(r->img, in_debug, read_dwarf, r);
+	image_with_debug(r->img, in_debug, read_dwarf, r);
 }
 
 static bool next_debug(struct reading *r, const struct symbolise_image *image)

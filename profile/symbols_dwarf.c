@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define UNITS_MAX (1u << 20)
 /* Of what is compressed, and of one unit's line program: libdw unpacks either into memory. */
@@ -25,6 +27,8 @@
 #define LINE_PROGRAM_MAX (32u << 20)
 /* libdw keeps the lines of all units, 40 bytes each; past so many it begins anew. */
 #define LINES_KEPT_MAX (64u << 10)
+/* Of units that were walked past, before what they brought into memory is given back. */
+#define WALKED_MAX (1u << 20)
 
 /* --- may libdw have this file? --- */
 
@@ -294,11 +298,25 @@ static bool has_code(Dwarf_Die *die)
 	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
 }
 
+/*
+ * The pages of a mapped file are the file's: they come again when they are
+ * looked at. What libelf read into memory of its own, where it cannot map,
+ * comes from malloc(3), and does not start with a page.
+ */
+static void give_back(Elf *elf)
+{
+	size_t size;
+	char *file = elf ? elf_rawfile(elf, &size) : NULL;
+
+	if (file && !((uintptr_t)file % (uintptr_t)sysconf(_SC_PAGESIZE)))
+		madvise(file, size, MADV_DONTNEED);
+}
+
 /* From the unit at *at on, until too many lines are kept: then true, and *at is the next one. */
 static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *n_units)
 {
+	Dwarf_Off next, given_back = *at;
 	size_t lines = 0, header;
-	Dwarf_Off next;
 
 	for (; *n_units < UNITS_MAX && lines < LINES_KEPT_MAX; ++*n_units, *at = next) {
 		if (dwarf_next_unit(dbg, *at, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) !=
@@ -308,6 +326,10 @@ static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *
 		u->work = 4 * (next - *at) + 64 * (u->lookup->n + 16);
 		if (dwarf_offdie(dbg, *at + header, &u->die) && has_code(&u->die))
 			lines += read_unit(u, dbg);
+		if (next - given_back > WALKED_MAX) {
+			give_back(dwarf_getelf(dbg));
+			given_back = next;
+		}
 	}
 	return *n_units < UNITS_MAX;
 }

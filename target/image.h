@@ -140,6 +140,13 @@ typedef void image_elf_fn(void *ctx, struct Elf *elf);
 bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
 /*
+ * The same for those who read its debug data. Where that is packed, `fn` gets
+ * a file of its sections as they were before, for the time of the call
+ * (target/image_plain.h).
+ */
+bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
+
+/*
  * Who owns the file that is read, the image's own or else the debug file; false
  * if none is, or it was put together from the target's memory.
  */

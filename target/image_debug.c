@@ -3,10 +3,12 @@
 
 #include "base/cleanup.h"
 #include "base/pace.h"
+#include "base/write.h"
 #include "target/debuginfod.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
+#include "target/image_plain.h"
 #include "target/procfs.h"
 
 #include <errno.h>
@@ -35,22 +37,20 @@ enum place {
 	PLACES
 };
 
-static void close_common(struct image_debug *debug)
+static void close_elf(Elf **elf, int *fd)
 {
-	elf_end(debug->common);
-	cleanup_close(&debug->common_fd);
-	debug->common = NULL;
-	debug->common_fd = -1;
+	elf_end(*elf);
+	cleanup_close(fd);
+	*elf = NULL;
+	*fd = -1;
 }
 
 void image_debug_fini(struct image_debug *debug)
 {
-	close_common(debug);
-	elf_end(debug->elf);
-	cleanup_close(&debug->fd);
+	close_elf(&debug->common, &debug->common_fd);
+	close_elf(&debug->plain, &debug->plain_fd);
+	close_elf(&debug->elf, &debug->fd);
 	free(debug->source);
-	debug->elf = NULL;
-	debug->fd = -1;
 	debug->source = NULL;
 }
 
@@ -153,19 +153,6 @@ static bool take(struct image *img, int fd, enum proof proof, const char *source
 }
 
 /* --- .gnu_debugdata --- */
-
-static bool write_all(int fd, const uint8_t *bytes, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, bytes, len);
-
-		if (put <= 0)
-			return false;
-		bytes += put;
-		len -= (size_t)put;
-	}
-	return true;
-}
 
 /* False unless a whole xz stream within the limits was unpacked. */
 static bool unpack(int in, const GElf_Shdr *sh, int out)
@@ -372,6 +359,36 @@ const char *image_debug_source(const struct image *img)
 						       : "memory: its file cannot be opened";
 }
 
+/* --- debug data, unpacked --- */
+
+struct with {
+	image_elf_fn *fn;
+	void *ctx;
+	struct image *img;
+	bool debug;
+};
+
+static void call_with_plain(void *arg, Elf *elf)
+{
+	const struct with *w = arg;
+	struct image_debug *d = &w->img->file->debug;
+
+	close_elf(&d->plain, &d->plain_fd);
+	d->plain = image_plain(elf, w->debug ? d->fd : w->img->file->fd, &d->plain_fd);
+	w->fn(w->ctx, d->plain ? d->plain : elf);
+}
+
+bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx)
+{
+	struct with w = { fn, ctx, img, debug };
+
+	if (image_with_elf(img, debug, call_with_plain, &w))
+		return true;
+	/* They may have been in use. */
+	img->file->debug.common = img->file->debug.plain = NULL;
+	return false;
+}
+
 /* --- what files have in common --- */
 
 /* What a file says of the one that it needs: .gnu_debugaltlink. */
@@ -404,6 +421,18 @@ static void open_common(void *arg)
 	debug->common = image_file_elf(debug->common_fd);
 }
 
+static void unpack_common(struct image_debug *debug)
+{
+	int fd;
+	Elf *plain = image_plain(debug->common, debug->common_fd, &fd);
+
+	if (!plain)
+		return;
+	close_elf(&debug->common, &debug->common_fd);
+	debug->common = plain;
+	debug->common_fd = fd;
+}
+
 /* `fd` is the image's now, or closed. */
 static bool take_common(struct image_debug *debug, int fd, const struct needed *needed)
 {
@@ -412,11 +441,13 @@ static bool take_common(struct image_debug *debug, int fd, const struct needed *
 	debug->common_fd = fd;
 	if (fd >= 0)
 		image_guard(open_common, debug);
-	if (debug->common && build_id_of(&debug->common, fd, id) == needed->len &&
-	    !memcmp(id, needed->id, needed->len) && debug->common)
-		return true;
-	close_common(debug);
-	return false;
+	if (!debug->common || build_id_of(&debug->common, fd, id) != needed->len ||
+	    memcmp(id, needed->id, needed->len) != 0 || !debug->common) {
+		close_elf(&debug->common, &debug->common_fd);
+		return false;
+	}
+	unpack_common(debug);
+	return true;
 }
 
 /* A name without a slash before it counts from the folder of the file that has it. */
@@ -444,7 +475,7 @@ struct Elf *image_common(struct image *img, bool debug, struct err *server, char
 	struct needed needed;
 	int fd;
 
-	close_common(d);
+	close_elf(&d->common, &d->common_fd);
 	read_needed(debug ? &d->elf : &img->file->elf, debug ? d->fd : img->file->fd, &needed);
 	snprintf(path, size, "%s", needed.path);
 	if (needed.len < 2)

@@ -25,6 +25,8 @@ struct image_debug {
 	char *source;
 	int common_fd; /* see image_common() */
 	Elf *common;   /* NULL unless open */
+	int plain_fd;  /* see image_with_debug() */
+	Elf *plain;    /* NULL unless open */
 };
 
 void image_debug_fini(struct image_debug *debug);
@@ -43,7 +45,7 @@ bool image_debug_next(struct image *img, struct err *server);
 
 /*
  * dwz(1) moves what the debug data of several files have in common to a file
- * of its own. To be called within image_with_elf(), with its `debug`: the file
+ * of its own. To be called within image_with_debug(), with its `debug`: the file
  * that the data needs, owned by the image until the next call; NULL when it
  * needs none, or none of the right build id is found, where the debug files
  * are looked for. `path` is what its name is, "" when none is needed: raw text.

@@ -36,6 +36,7 @@ struct image_file *image_file_new(pid_t pid, const struct map *map)
 		.fd = -1,
 		.debug.fd = -1,
 		.debug.common_fd = -1,
+		.debug.plain_fd = -1,
 	};
 	return file;
 }

@@ -261,8 +261,6 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx)
 		walk_file(&w.walk, call_with, &img->file->debug.elf);
 	else
 		walk(&w.walk, call_with);
-	if (!w.whole)
-		img->file->debug.common = NULL; /* it may be the one that was cut short */
 	return w.whole;
 }
 

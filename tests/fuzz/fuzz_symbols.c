@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names from an ELF file and its DWARF, both of which may say anything. */
+#include "base/cleanup.h"
 #include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"
+#include "target/image_plain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +18,22 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct read {
-	int fd;
+	int fd, plain_fd;
 	struct symbols_lookup *lookup;
 };
 
 static void read_elf(void *arg)
 {
 	struct read *r = arg;
-	Elf *elf;
+	Elf *elf, *plain = NULL;
 
 	elf_version(EV_CURRENT);
 	elf = image_file_elf(r->fd);
-	if (elf)
-		symbols_lookup_dwarf(r->lookup, elf, NULL, 0);
+	if (elf) {
+		plain = image_plain(elf, r->fd, &r->plain_fd);
+		symbols_lookup_dwarf(r->lookup, plain ? plain : elf, NULL, 0);
+	}
+	elf_end(plain);
 	elf_end(elf);
 }
 
@@ -51,10 +56,11 @@ static void check(const struct profile_symbols *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct read r = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
+	struct read r = { .fd = memfd_create("fuzz", MFD_CLOEXEC), .plain_fd = -1 };
 	struct profile_symbols *s = NULL;
 	uint64_t places[PLACES];
 
+	setenv("TMPDIR", "/dev/shm", 1);
 	/* The code of a small library, and some far away. */
 	for (size_t i = 0; i < PLACES; i++)
 		places[i] = i < PLACES - 2 ? 0x1000 + 16 * i : UINT64_MAX - PLACES + i;
@@ -66,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check(s);
 	profile_symbols_free(s);
 	symbols_lookup_free(r.lookup);
+	cleanup_close(&r.plain_fd);
 	close(r.fd);
 	return 0;
 }
