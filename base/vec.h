@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Arrays that grow by one element at a time, in room that doubles. */
+/* Arrays that grow, in room that doubles. */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
@@ -10,22 +10,27 @@
 #define VEC_ROOM_MIN 64
 
 /*
- * Make sure that `v`, with room for `room` elements, has room for one after
- * the first `n`. Both may be 0 and NULL. False without memory: `v` is as it was.
+ * Make sure that `v`, with room for `room` elements, has room for `more` after
+ * the first `n`. All may be 0 and NULL. False without memory: `v` is as it was.
  */
-#define vec_grow(v, room, n)                                                            \
-	({                                                                              \
-		bool grown_ = true;                                                     \
-		if ((n) == (room)) {                                                    \
-			size_t more_ = (room) ? 2 * (room) : VEC_ROOM_MIN;              \
-			__typeof__(v) bigger_ = reallocarray((v), more_, sizeof(*(v))); \
-			grown_ = bigger_;                                               \
-			if (grown_) {                                                   \
-				(v) = bigger_;                                          \
-				(room) = more_;                                         \
-			}                                                               \
-		}                                                                       \
-		grown_;                                                                 \
+#define vec_room(v, room, n, more)                                                        \
+	({                                                                                \
+		size_t wanted_ = (room);                                                  \
+		bool enough_ = true;                                                      \
+		while (wanted_ - (n) < (more))                                            \
+			wanted_ = wanted_ ? 2 * wanted_ : VEC_ROOM_MIN;                   \
+		if (wanted_ != (room)) {                                                  \
+			__typeof__(v) bigger_ = reallocarray((v), wanted_, sizeof(*(v))); \
+			enough_ = bigger_;                                                \
+			if (enough_) {                                                    \
+				(v) = bigger_;                                            \
+				(room) = wanted_;                                         \
+			}                                                                 \
+		}                                                                         \
+		enough_;                                                                  \
 	})
+
+/* The same for one more. */
+#define vec_grow(v, room, n) vec_room(v, room, n, 1)
 
 #endif

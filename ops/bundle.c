@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/bundle_file.h"
+#include "ops/memory_file.h"
 #include "ops/output.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,22 +42,6 @@ static void work_fini(struct work *w)
 	cleanup_close(&w->profile);
 }
 
-static int new_memory(int *fd, struct err *err)
-{
-	*fd = memfd_create("bundle", MFD_CLOEXEC);
-	return *fd < 0 ? err_sys(err, ERR_FAILED, errno, "cannot make a memory file") : 0;
-}
-
-static int size_of(int fd, uint64_t *bytes, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
-	*bytes = (uint64_t)st.st_size;
-	return 0;
-}
-
 /* --- the profile --- */
 
 static int dump(struct work *w, struct err *err)
@@ -65,7 +49,7 @@ static int dump(struct work *w, struct err *err)
 	struct ops_dump_request request = { .stream_fd = -1 };
 	struct ops_dump got;
 
-	if (new_memory(&w->profile, err))
+	if (memory_file_make(&w->profile, err))
 		return -1;
 	request.stream_fd = w->profile;
 	if (ops_dump(w->request->pid, &request, w->options, &got, err))
@@ -73,15 +57,18 @@ static int dump(struct work *w, struct err *err)
 	w->result.cost = got.cost;
 	snprintf(w->result.warning, sizeof(w->result.warning), "%s", got.warning);
 	ops_dump_fini(&got);
-	return size_of(w->profile, &w->profile_bytes, err);
+	return memory_file_size(w->profile, &w->profile_bytes, err);
 }
 
 static int open_file(struct work *w, struct err *err)
 {
+	struct stat st;
+
 	w->profile = open(w->request->profile, O_RDONLY | O_CLOEXEC);
-	if (w->profile < 0)
+	if (w->profile < 0 || fstat(w->profile, &st))
 		return err_sys(err, ERR_FAILED, errno, "cannot open the profile");
-	return size_of(w->profile, &w->profile_bytes, err);
+	w->profile_bytes = (uint64_t)st.st_size;
+	return 0;
 }
 
 static int add_rendered(struct bundle_out *out, const struct profile *p, enum profile_format format,
@@ -203,8 +190,9 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 	w.result.file = request->output ? strdup(request->output) : default_name(&w);
 	if (!w.result.file)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
-	if (output_open(&output, w.result.file, request->force, err) || new_memory(&memory, err) ||
-	    write_all(&w, memory, err) || size_of(memory, &w.result.bytes, err) ||
+	if (output_open(&output, w.result.file, request->force, err) ||
+	    memory_file_make(&memory, err) || write_all(&w, memory, err) ||
+	    memory_file_size(memory, &w.result.bytes, err) ||
 	    output_commit(&output, memory, w.result.bytes, err))
 		return -1;
 	*out = w.result;

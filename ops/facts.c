@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/write.h"
+#include "ops/memory_file.h"
 #include "ops/output.h"
 
 #include <errno.h>
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,9 +93,9 @@ static int open_end(int fd, uint64_t bytes, struct err *err)
 	if (to >= 0 && lseek(to, (off_t)bytes, SEEK_SET) >= 0)
 		return take_fd(to);
 	cleanup_close(&to);
-	to = memfd_create("profile", MFD_CLOEXEC);
-	if (to < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+	to = -1;
+	if (memory_file_make(&to, err))
+		return -1;
 	return output_copy(to, "a memory file", fd, bytes, err) ? -1 : take_fd(to);
 }
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,34 +15,16 @@
 
 extern char **environ;
 
-/* What dot(1) reads, draws and says. */
+/* Memory files: what dot(1) reads, draws and says. */
 struct files {
-	FILE *graph, *picture, *said;
+	int graph, picture, said;
 };
 
 static void close_files(struct files *f)
 {
-	cleanup_fclose(&f->graph);
-	cleanup_fclose(&f->picture);
-	cleanup_fclose(&f->said);
-}
-
-static FILE *memory_file(void)
-{
-	int fd = memfd_create("graph", MFD_CLOEXEC);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
-
-	if (fd >= 0 && !f)
-		close(fd);
-	return f;
-}
-
-static int open_files(struct files *f, struct err *err)
-{
-	*f = (struct files){ memory_file(), memory_file(), memory_file() };
-	if (f->graph && f->picture && f->said)
-		return 0;
-	return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+	cleanup_close(&f->graph);
+	cleanup_close(&f->picture);
+	cleanup_close(&f->said);
 }
 
 const char *graphviz_type(const char *path)
@@ -72,9 +53,9 @@ static int start_dot(const struct files *f, const char *type, pid_t *pid)
 	snprintf(option, sizeof(option), "-T%s", type);
 	if (posix_spawn_file_actions_init(&files))
 		return ENOMEM;
-	ret = posix_spawn_file_actions_adddup2(&files, fileno(f->graph), 0) ||
-			      posix_spawn_file_actions_adddup2(&files, fileno(f->picture), 1) ||
-			      posix_spawn_file_actions_adddup2(&files, fileno(f->said), 2)
+	ret = posix_spawn_file_actions_adddup2(&files, f->graph, 0) ||
+			      posix_spawn_file_actions_adddup2(&files, f->picture, 1) ||
+			      posix_spawn_file_actions_adddup2(&files, f->said, 2)
 		      ? ENOMEM
 		      : posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&files);
@@ -88,15 +69,14 @@ static int not_there(struct err *err)
 			    "ends in .dot");
 }
 
-static int explain(FILE *said, int status, struct err *err)
+static int explain(int said, int status, struct err *err)
 {
 	char line[SAID_MAX] = "", safe[SAID_MAX];
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
 		return not_there(err);
-	rewind(said);
-	if (fgets(line, sizeof(line), said))
-		line[strcspn(line, "\n")] = '\0';
+	(void)!pread(said, line, sizeof(line) - 1, 0);
+	line[strcspn(line, "\n")] = '\0';
 	return err_set(err, ERR_FAILED, "dot(1) of Graphviz cannot draw the graph: %s",
 		       output_safe(line, safe, sizeof(safe)));
 }
@@ -106,8 +86,6 @@ static int draw(const struct files *f, const char *type, struct err *err)
 	int status = 0, ret;
 	pid_t pid;
 
-	fflush(f->graph);
-	rewind(f->graph);
 	ret = start_dot(f, type, &pid);
 	if (ret == ENOENT)
 		return not_there(err);
@@ -118,24 +96,29 @@ static int draw(const struct files *f, const char *type, struct err *err)
 	return status ? explain(f->said, status, err) : 0;
 }
 
-static int copy(FILE *from, FILE *to, struct err *err)
+static int copy(int from, FILE *to, struct err *err)
 {
 	char bytes[BUFSIZ];
-	size_t n;
+	off_t at = 0;
+	ssize_t n;
 
-	rewind(from);
-	while ((n = fread(bytes, 1, sizeof(bytes), from)) > 0)
-		if (fwrite(bytes, 1, n, to) != n)
+	while ((n = pread(from, bytes, sizeof(bytes), at)) > 0) {
+		if (fwrite(bytes, 1, (size_t)n, to) != (size_t)n)
 			return err_sys(err, ERR_OUTPUT, errno, "cannot write the picture");
+		at += n;
+	}
 	return 0;
 }
 
-int graphviz_draw(const char *type, int (*write)(FILE *out, const void *ctx, struct err *err),
-		  const void *ctx, FILE *out, struct err *err)
+int graphviz_draw(const char *type, memory_file_fn *write, const void *ctx, FILE *out,
+		  struct err *err)
 {
-	_cleanup_(close_files) struct files f = { 0 };
+	_cleanup_(close_files) struct files f = { -1, -1, -1 };
+	uint64_t bytes;
 
-	if (open_files(&f, err) || write(f.graph, ctx, err) || draw(&f, type, err))
+	if (memory_file_write(write, ctx, &f.graph, &bytes, err) ||
+	    memory_file_make(&f.picture, err) || memory_file_make(&f.said, err) ||
+	    draw(&f, type, err))
 		return -1;
 	return copy(f.picture, out, err);
 }

@@ -3,7 +3,7 @@
 #ifndef OPS_GRAPHVIZ_H
 #define OPS_GRAPHVIZ_H
 
-#include "base/err.h"
+#include "ops/memory_file.h"
 
 #include <stdio.h>
 
@@ -15,7 +15,7 @@ const char *graphviz_type(const char *path);
  * by "nobody": the names in it are somebody else's. ERR_FAILED, with its fix where there is no
  * dot(1), or what `write` says.
  */
-int graphviz_draw(const char *type, int (*write)(FILE *out, const void *ctx, struct err *err),
-		  const void *ctx, FILE *out, struct err *err) __must_check;
+int graphviz_draw(const char *type, memory_file_fn *write, const void *ctx, FILE *out,
+		  struct err *err) __must_check;
 
 #endif

@@ -3,13 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/write.h"
+#include "ops/memory_file.h"
 #include "ops/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,7 +82,6 @@ static int write_part(int to, const struct proc *p, struct err *err)
 int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err)
 {
 	_cleanup_(cleanup_close) int whole = -1;
-	struct stat st;
 	uint64_t at;
 
 	if (check_whole(*fd, *bytes, p, err) || find_title(*fd, *bytes, &at, err))
@@ -93,16 +92,11 @@ int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *
 	 */
 	if (at < *bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
 		return 0;
-	whole = memfd_create("profile", MFD_CLOEXEC);
-	if (whole < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
-	if (output_copy(whole, "a memory file", *fd, at, err) || write_part(whole, p, err))
+	if (memory_file_make(&whole, err) || output_copy(whole, "a memory file", *fd, at, err) ||
+	    write_part(whole, p, err) || memory_file_size(whole, bytes, err))
 		return -1;
-	if (fstat(whole, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
 	close(*fd);
 	*fd = take_fd(whole);
-	*bytes = (uint64_t)st.st_size;
 	return 0;
 }
 

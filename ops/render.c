@@ -2,33 +2,30 @@
 #include "ops/render.h"
 
 #include "base/cleanup.h"
+#include "ops/memory_file.h"
 #include "ops/profile_file.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <unistd.h>
+
+struct rendering {
+	const struct profile *profile;
+	enum profile_format format;
+};
+
+static int write_rendered(FILE *out, const void *ctx, struct err *err)
+{
+	static const struct profile_format_options options = { .type = PROFILE_INUSE_SPACE };
+	const struct rendering *r = ctx;
+
+	return profile_write(r->profile, r->format, &options, out, err);
+}
 
 int render_write(const struct profile *p, enum profile_format format, int *fd, uint64_t *bytes,
 		 struct err *err)
 {
-	const struct profile_format_options options = { .type = PROFILE_INUSE_SPACE };
-	_cleanup_(cleanup_close) int memory = memfd_create("profile", MFD_CLOEXEC);
-	_cleanup_(cleanup_fclose) FILE *out = NULL;
-	int copy = memory < 0 ? -1 : dup(memory);
-	struct stat st;
+	const struct rendering r = { p, format };
 
-	out = copy < 0 ? NULL : fdopen(copy, "w");
-	if (!out) {
-		cleanup_close(&copy);
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
-	}
-	if (profile_write(p, format, &options, out, err))
-		return -1;
-	if (fflush(out) || fstat(memory, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot write the profile");
-	*fd = take_fd(memory);
-	*bytes = (uint64_t)st.st_size;
-	return 0;
+	return memory_file_write(write_rendered, &r, fd, bytes, err);
 }
 
 int render_profile(int *fd, uint64_t *bytes, enum profile_format format,

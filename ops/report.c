@@ -6,10 +6,6 @@
 #include "ops/profile_file.h"
 #include "profile/combine.h"
 
-#include <errno.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 void ops_report_fini(struct ops_report *report)
 {
 	profile_fini(&report->profile);
@@ -67,42 +63,16 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 	return 0;
 }
 
-/* Into a memory file: what the disk gets is complete, and has room there. */
-static int fill(int fd, int (*write)(FILE *out, const void *ctx, struct err *err), const void *ctx,
-		struct err *err)
-{
-	_cleanup_(cleanup_fclose) FILE *f = NULL;
-	int copy = dup(fd);
-
-	f = copy < 0 ? NULL : fdopen(copy, "w");
-	if (!f) {
-		if (copy >= 0)
-			close(copy);
-		return err_sys(err, ERR_FAILED, errno, "cannot open a memory file");
-	}
-	if (write(f, ctx, err))
-		return -1;
-	return fflush(f) ? err_sys(err, ERR_OUTPUT, errno, "cannot fill a memory file") : 0;
-}
-
-int ops_write_file(const char *path, bool force,
-		   int (*write)(FILE *out, const void *ctx, struct err *err), const void *ctx,
+int ops_write_file(const char *path, bool force, memory_file_fn *write, const void *ctx,
 		   struct err *err)
 {
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
-	struct stat st;
+	uint64_t bytes;
 
-	if (output_open(&output, path, force, err))
+	/* What the disk gets is complete, and has room there. */
+	if (output_open(&output, path, force, err) ||
+	    memory_file_write(write, ctx, &fd, &bytes, err) || output_room(&output, bytes, err))
 		return -1;
-	fd = memfd_create("report", MFD_CLOEXEC);
-	if (fd < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
-	if (fill(fd, write, ctx, err))
-		return -1;
-	if (fstat(fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
-	if (output_room(&output, (uint64_t)st.st_size, err))
-		return -1;
-	return output_commit(&output, fd, (uint64_t)st.st_size, err);
+	return output_commit(&output, fd, bytes, err);
 }

@@ -4,6 +4,7 @@
 #define OPS_REPORT_H
 
 #include "base/err.h"
+#include "ops/memory_file.h"
 #include "ops/symbolise.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -11,7 +12,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 struct ops_report_request {
 	const char *const *files; /* at least one; "-" is the standard input */
@@ -45,8 +45,7 @@ void ops_report_fini(struct ops_report *report);
  * Have `write` fill the file `path`, which appears complete or not at all; an
  * existing one is replaced with `force` alone. ERR_OUTPUT, or what `write` says.
  */
-int ops_write_file(const char *path, bool force,
-		   int (*write)(FILE *out, const void *ctx, struct err *err), const void *ctx,
+int ops_write_file(const char *path, bool force, memory_file_fn *write, const void *ctx,
 		   struct err *err) __must_check;
 
 #endif

@@ -6,6 +6,7 @@
  * '#', which jeprof does not look at (doc/heap-format.md).
  */
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "profile/parse.h"
 #include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define NAME_MAX_BYTES 8192
-#define SECTION_MIN ((size_t)4096)
 
 struct names {
 	struct parse *ps;
@@ -27,18 +27,10 @@ struct names {
 /* The line that was read last, as it is. */
 static bool keep_line(struct parse *ps)
 {
-	size_t len = (size_t)(ps->file.next - ps->file.line.at), room = ps->symbols_room;
+	size_t len = (size_t)(ps->file.next - ps->file.line.at);
 
-	while (room - ps->n_symbols < len)
-		room = room ? 2 * room : SECTION_MIN;
-	if (room != ps->symbols_room) {
-		char *bigger = realloc(ps->symbols, room);
-
-		if (!bigger)
-			return false;
-		ps->symbols = bigger;
-		ps->symbols_room = room;
-	}
+	if (!vec_room(ps->symbols, ps->symbols_room, ps->n_symbols, len))
+		return false;
 	memcpy(ps->symbols + ps->n_symbols, ps->file.line.at, len);
 	ps->n_symbols += len;
 	return true;

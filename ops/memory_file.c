@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/memory_file.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+int memory_file_make(int *fd, struct err *err)
+{
+	int made = memfd_create("jeprof-ctl", MFD_CLOEXEC);
+
+	if (made < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+	*fd = made;
+	return 0;
+}
+
+int memory_file_size(int fd, uint64_t *bytes, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int fill(int fd, memory_file_fn *write, const void *ctx, struct err *err)
+{
+	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	f = copy < 0 ? NULL : fdopen(copy, "w");
+	if (!f) {
+		cleanup_close(&copy);
+		return err_sys(err, ERR_FAILED, errno, "cannot open a memory file");
+	}
+	if (write(f, ctx, err))
+		return -1;
+	return fflush(f) ? err_sys(err, ERR_OUTPUT, errno, "cannot fill a memory file") : 0;
+}
+
+int memory_file_write(memory_file_fn *write, const void *ctx, int *fd, uint64_t *bytes,
+		      struct err *err)
+{
+	_cleanup_(cleanup_close) int made = -1;
+
+	if (memory_file_make(&made, err) || fill(made, write, ctx, err) ||
+	    memory_file_size(made, bytes, err))
+		return -1;
+	lseek(made, 0, SEEK_SET);
+	*fd = take_fd(made);
+	return 0;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Files in memory (memfd_create(2)): what others get is complete, or does not begin. */
+#ifndef OPS_MEMORY_FILE_H
+#define OPS_MEMORY_FILE_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* An empty one, which the caller closes. ERR_FAILED. */
+int memory_file_make(int *fd, struct err *err) __must_check;
+
+/* How long it is. ERR_FAILED. */
+int memory_file_size(int fd, uint64_t *bytes, struct err *err) __must_check;
+
+/*
+ * What `write` writes: a new one, which the caller closes, at its start, with
+ * its size in *bytes. ERR_FAILED, ERR_OUTPUT when memory runs out, or what
+ * `write` returns; *fd and *bytes stay as they are then.
+ */
+typedef int memory_file_fn(FILE *out, const void *ctx, struct err *err);
+int memory_file_write(memory_file_fn *write, const void *ctx, int *fd, uint64_t *bytes,
+		      struct err *err) __must_check;
+
+#endif
