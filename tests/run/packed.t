@@ -109,11 +109,11 @@ start "$T/program"
 mkdir "$T/tmp"
 names 'packed' "$T/program.heap" env TMPDIR="$T/tmp"
 named 'packed'
-ok 'packed: its memory stays small' test "$peak" -lt $((filler_kb / 4)) || diag "$peak KB"
+ok 'packed: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
 is "$(ls -A "$T/tmp")" '' 'packed: nothing is left in TMPDIR'
 names 'packed, in /var/tmp' "$T/program.heap" env -u TMPDIR
 named 'packed, in /var/tmp'
-ok 'packed, in /var/tmp: its memory stays small' test "$peak" -lt $((filler_kb / 4)) || diag "$peak KB"
+ok 'packed, in /var/tmp: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
 # Where there is no file to unpack to, memory has to do: the control of the numbers above.
 names 'no such TMPDIR' "$T/program.heap" env TMPDIR="$T/absent"
 named 'no such TMPDIR'
@@ -142,7 +142,7 @@ for kind in zlib zlib-gnu; do
 	ok "$kind: the debug file is packed" is_packed "$debug"
 	names "$kind" "$T/bare.heap" with_debug
 	named "$kind"
-	[ "$kind" = zlib-gnu ] || ok "$kind: its memory stays small" test "$peak" -lt $((filler_kb / 4)) || diag "$peak KB"
+	[ "$kind" = zlib-gnu ] || ok "$kind: its memory stays small" test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
 done
 (cd "$T" && objcopy --only-keep-debug plain a.debug && cp a.debug b.debug && cp a.debug c.debug &&
 	dwz -m common.debug -M /usr/lib/debug/common.debug a.debug b.debug c.debug) ||
@@ -152,7 +152,7 @@ objcopy --compress-debug-sections=zlib "$T/common.debug" "$T/debug/common.debug"
 ok 'common: it is packed' is_packed "$T/debug/common.debug"
 names 'common' "$T/bare.heap" with_debug
 named 'common'
-ok 'common: its memory stays small' test "$peak" -lt $((filler_kb / 4)) || diag "$peak KB"
+ok 'common: its memory stays small' test "$peak" -lt $((filler_kb / 2)) || diag "$peak KB"
 
 # --- data that is broken, or says what is not so: names of the tables, or none ---
 # break_it HOW: the packed .debug_info of the debug file
