@@ -43,12 +43,17 @@ int out_flush(struct err *err)
 	return fflush(stdout) || ferror(stdout) ? failed(err) : 0;
 }
 
-int out_json(struct json_object *doc, struct err *err)
+int out_json_to(FILE *to, struct json_object *doc, struct err *err)
 {
-	int ret = out_line(err, "%s", json_object_to_json_string_ext(doc, JSON_STYLE));
+	int n = fprintf(to, "%s\n", json_object_to_json_string_ext(doc, JSON_STYLE));
 
 	json_object_put(doc);
-	return ret;
+	return n < 0 ? failed(err) : 0;
+}
+
+int out_json(struct json_object *doc, struct err *err)
+{
+	return out_json_to(stdout, doc, err);
 }
 
 const char *out_who(const struct ops_cost *cost, char *buf, size_t size)

@@ -6,8 +6,11 @@
 #include "base/json.h"
 #include "cli/args.h"
 
+#include <stdio.h>
+
 /* Print the document, and drop it. */
 int out_json(struct json_object *doc, struct err *err) __must_check;
+int out_json_to(FILE *to, struct json_object *doc, struct err *err) __must_check;
 
 /* Print a line of data; names from a target go through output_safe() before. */
 int out_line(struct err *err, const char *fmt, ...) __printf_like(2, 3) __must_check;

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ROWS 80 /* as many as jeprof and pprof draw */
@@ -82,7 +83,7 @@ static int read_grain(const struct args *args, enum profile_grain *grain, struct
 	return 0;
 }
 
-static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
+static int read_kind(const struct args *args, const char *name, struct report *r, struct err *err)
 {
 	static const char *const reports[] = {
 		[REPORT_TEXT] = "text", [REPORT_TREE] = "tree", [REPORT_JEPROF] = "jeprof"
@@ -106,6 +107,30 @@ static int read_format(const struct args *args, const char *name, struct report 
 		return 0;
 	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
 	return err_fix(err, "see jeprof-ctl convert --help");
+}
+
+static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
+{
+	const char *wanted = args->peek ? "peek" : "tree";
+
+	if (read_kind(args, name, r, err))
+		return -1;
+	if ((args->peek || args->tree) && r->kind != REPORT_TREE)
+		return err_set(err, ERR_USAGE, "--%s and -f %s exclude each other", wanted, name);
+	if (args->json && args->peek)
+		return err_set(err, ERR_USAGE, "--peek and --json exclude each other");
+	if (args->json && r->kind == REPORT_FORMAT)
+		return err_set(err, ERR_USAGE, "--json and -f %s exclude each other", name);
+	return 0;
+}
+
+static int read_root(const char *root, struct err *err)
+{
+	struct stat st;
+
+	if (root && stat(root, &st))
+		return err_sys(err, ERR_FAILED, errno, "--root");
+	return !root || S_ISDIR(st.st_mode) ? 0 : err_sys(err, ERR_FAILED, ENOTDIR, "--root");
 }
 
 static int read_fraction(const char *text, double *fraction, struct err *err)
@@ -145,10 +170,8 @@ static int read_line(const struct args *args, const char *format, struct report 
 	if (read_format(args, format, r, err) || read_type(args, &r->options.type, err) ||
 	    read_grain(args, &request->grain, err) ||
 	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
-	    read_thread(args, &request->options, err))
+	    read_thread(args, &request->options, err) || read_root(args->root, err))
 		return -1;
-	if (args->json && r->kind == REPORT_FORMAT)
-		return err_set(err, ERR_USAGE, "--json and -f %s exclude each other", format);
 	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
 	r->options.by_cum = args->cum;
 	r->options.node_count = args->nodecount >= 0	   ? (size_t)args->nodecount
@@ -220,7 +243,8 @@ static struct json_object *row_json(const struct report *r, const struct profile
 	return row;
 }
 
-static int print_json(const struct report *r, const struct profile_table *table, struct err *err)
+static int print_json(const struct report *r, const struct profile_table *table, FILE *out,
+		      struct err *err)
 {
 	const struct profile *p = &r->data.profile;
 	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
@@ -237,7 +261,7 @@ static int print_json(const struct report *r, const struct profile_table *table,
 	for (size_t i = 0; i < n; i++)
 		json_object_array_add(rows, row_json(r, &table->rows[i]));
 	json_set(doc, "rows", rows);
-	return out_json(doc, err);
+	return out_json_to(out, doc, err);
 }
 
 static int write_format(FILE *out, const void *ctx, struct err *err)
@@ -265,10 +289,14 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 		return write_format(out, r, err);
 	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator, err))
 		return -1;
-	profile_table_sort(&table, p->symbols, r->options.by_cum);
+	profile_table_sort(&table, p->symbols,
+			   (struct profile_table_order){
+				   .by_cum = r->options.by_cum,
+				   .by_sign = r->kind == REPORT_JEPROF,
+			   });
 	profile_table_trim(&table, r->node_fraction);
 	if (r->args->json)
-		return print_json(r, &table, err);
+		return print_json(r, &table, out, err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)

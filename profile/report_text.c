@@ -63,7 +63,7 @@ const char *report_percent(double part, double whole, char *buf, size_t size)
 	if (whole == 0)
 		snprintf(buf, size, "-");
 	else
-		snprintf(buf, size, "%.1f%%", 100 * part / whole);
+		snprintf(buf, size, "%.1f%%", part == 0 ? 0 : 100 * part / whole);
 	return buf;
 }
 

@@ -128,6 +128,13 @@ static void one(const struct tree *t, const struct profile_row *row)
 	fprintf(t->out, "\n");
 }
 
+static void head(const struct tree *t)
+{
+	report_head(t->p, t->table, t->o, t->out);
+	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n\n", "flat", "flat%", "cum", "cum%",
+		t->o->by_cum ? "±cum" : "±flat", t->o->column);
+}
+
 static int peek_at(const struct tree *t, const char *peek, struct err *err)
 {
 	_cleanup_(regex_close) struct regex *re = NULL;
@@ -141,8 +148,9 @@ static int peek_at(const struct tree *t, const char *peek, struct err *err)
 
 		if (!regex_matches(re, t->p->symbols->functions[row->function].name))
 			continue;
+		if (!found++)
+			head(t);
 		one(t, row);
-		found++;
 	}
 	if (regex_check(re, err))
 		return -1;
@@ -161,15 +169,10 @@ int profile_report_tree(const struct profile *profile, const struct profile_tabl
 
 	if (find_edges(&t, err))
 		return -1;
-	report_head(profile, table, options, out);
-	fprintf(out, "%10s %6s %10s %6s %9s  %s\n\n", "flat", "flat%", "cum", "cum%",
-		options->by_cum ? "±cum" : "±flat", options->column);
-	if (peek) {
-		if (peek_at(&t, peek, err))
-			return -1;
-	} else {
-		for (size_t i = 0; i < profile_report_rows(table, options); i++)
-			one(&t, &table->rows[i]);
-	}
+	if (peek)
+		return peek_at(&t, peek, err) ? -1 : report_written(out, err);
+	head(&t);
+	for (size_t i = 0; i < profile_report_rows(table, options); i++)
+		one(&t, &table->rows[i]);
 	return report_written(out, err);
 }

@@ -114,11 +114,15 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 
 struct order {
 	const struct profile_symbols *symbols;
-	bool by_cum;
+	struct profile_table_order of;
 };
 
-static int by_value(double a, double b)
+static int by_value(const struct order *o, double a, double b)
 {
+	double x = o->of.by_sign ? a : fabs(a), y = o->of.by_sign ? b : fabs(b);
+
+	if (x != y)
+		return x > y ? -1 : 1;
 	return a > b ? -1 : a < b;
 }
 
@@ -131,15 +135,15 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct profile_row *x = a, *y = b;
 	const struct order *o = ctx;
-	int c = o->by_cum ? by_value(x->cum, y->cum) : by_value(x->flat, y->flat);
+	int c = o->of.by_cum ? by_value(o, x->cum, y->cum) : by_value(o, x->flat, y->flat);
 
 	return c ? c : by_name(o, x->function, y->function);
 }
 
 void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
-			bool by_cum)
+			struct profile_table_order order)
 {
-	struct order o = { symbols, by_cum };
+	struct order o = { symbols, order };
 
 	qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
 }

@@ -29,9 +29,14 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 		       enum profile_type type, bool keep_allocator, struct err *err) __must_check;
 void profile_table_fini(struct profile_table *table);
 
+struct profile_table_order {
+	bool by_cum;  /* not by flat */
+	bool by_sign; /* what shrank comes last, as jeprof has it, and not where its size puts it */
+};
+
 /* The largest first, and by name what is equal. */
 void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
-			bool by_cum);
+			struct profile_table_order order);
 
 /*
  * Take the functions out whose cum is less than this part of the total, and

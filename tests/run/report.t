@@ -91,6 +91,18 @@ ctl_ok 'peek' report "$T/end.heap" --peek '^elm::twice'
 like "$out" '<- walk' 'peek: the caller'
 like "$out" '-> elm::help' 'peek: a callee'
 is "$(grep -c '^ *[0-9].*%.*  elm::twice' "$T/out")" 1 'peek: that function alone'
+ctl_fails 1 'no function matches' 'peek: at nothing' report "$T/end.heap" --peek '^no such function$'
+ctl_fails 2 '--peek and -f folded exclude' 'peek: in a format that has none' report "$T/end.heap" --peek elm -f folded
+ctl_fails 2 '--tree and -f text exclude' 'tree: as text' report "$T/end.heap" --tree -f text
+run_ctl report "$T/end.heap" --peek elm --json
+is "$status $(json .error.code)" '2 usage' 'peek: JSON has none'
+ctl_ok 'JSON' report "$T/end.heap" --json
+cp "$T/out" "$T/shown.json"
+ctl_ok 'JSON, to a file' report "$T/end.heap" --json -o "$T/report.json"
+is "$out" '' 'JSON, to a file: nothing of it goes to stdout'
+ok 'JSON, to a file: it is there' cmp "$T/shown.json" "$T/report.json"
+ctl_fails 1 '--root: No such file' 'a --root that does not exist' report "$T/end.heap" --root "$T/nowhere"
+ctl_fails 1 '--root: Not a directory' 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
 
 # --- raw ---
 ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"
@@ -108,6 +120,13 @@ for grain in --functions --lines --addresses; do
 done
 mv "$T/gone" "$T/forest"
 ctl_fails 1 'difference' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
+
+# --- a difference: what shrank most is as far up as what grew most ---
+ctl_ok 'less' report --base "$T/end.heap" "$T/base.heap" -n 1 -q
+like "$out" $'  function\n *-[0-9.]+[KM] ' 'less: the first row is the one that shrank most'
+unlike "$out" '-0\.0%' 'less: no part of nothing'
+ctl_ok 'less, all' report --base "$T/end.heap" "$T/base.heap" --json -n 0
+is "$(json '[.rows[].flat | fabs] | . == (sort | reverse)')" true 'less, all: by size'
 
 # --- another run of the same program ---
 MALLOC_CONF=prof:true,lg_prof_sample:11,prof_accum:true "$T/forest" "$T/base2.heap" "$T/end2.heap"
