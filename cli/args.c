@@ -315,6 +315,7 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	int at;
 
 	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1 };
+	args->duration_ms = args->interval_ms = ARGS_NOT_GIVEN;
 	/* An error is to be told in the form that was asked for, wherever it stands. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		args->json |= !strcmp(argv[i], "--json");

@@ -15,6 +15,8 @@
 #define WORDS_MAX 1024
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+#define ARGS_NOT_GIVEN UINT64_MAX /* where 0 may be given */
+
 enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };
 
 /* The values of all options of all commands. */
@@ -39,7 +41,7 @@ struct args {
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
 	const char *conf, *jemalloc;
-	uint64_t duration_ms, interval_ms; /* record; 0: not given */
+	uint64_t duration_ms, interval_ms; /* record; ARGS_NOT_GIVEN */
 	int64_t keep;			   /* 0: all */
 	bool adopt;
 	bool all, since_start; /* watch */

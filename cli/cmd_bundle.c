@@ -5,6 +5,9 @@
 #include "cli/out.h"
 #include "ops/bundle.h"
 
+#include <string.h>
+#include <unistd.h>
+
 static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', OPTION_FILE, "FILE",
 	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", ARG(output), NULL },
@@ -32,6 +35,8 @@ static int print(const struct args *args, const struct ops_bundle *bundle, struc
 	out_warning(args, bundle->warning);
 	if (bundle->cost.pid)
 		out_cost(args, &bundle->cost);
+	if (args->output && !strcmp(args->output, "-"))
+		return 0;
 	if (args->json)
 		return print_json(bundle, err);
 	output_safe(bundle->file, safe, sizeof(safe));
@@ -61,11 +66,24 @@ static int what(const struct args *args, struct ops_bundle_request *request, str
 	return args_pid(args, &request->pid, err);
 }
 
+static int check_stdout(const struct args *args, struct err *err)
+{
+	if (args->json)
+		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
+	else if (isatty(STDOUT_FILENO))
+		err_set(err, ERR_USAGE, "a bundle is not for a terminal");
+	else
+		return 0;
+	return err_fix(err, "write it to a file with -o FILE");
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_bundle_fini) struct ops_bundle bundle = { 0 };
+	bool to_stdout = args->output && !strcmp(args->output, "-");
 	struct ops_bundle_request request = {
-		.output = args->output,
+		.output = to_stdout ? NULL : args->output,
+		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
 		.force = args->force,
 		.no_cache = args->no_cache,
 		.tell = args->quiet || args->json ? NULL : out_tell,
@@ -73,7 +91,8 @@ static int run(const struct args *args, struct err *err)
 	struct ops_options options;
 
 	args_options(args, &options);
-	if (what(args, &request, err) || ops_bundle(&request, &options, &bundle, err))
+	if ((to_stdout && check_stdout(args, err)) || what(args, &request, err) ||
+	    ops_bundle(&request, &options, &bundle, err))
 		return -1;
 	return print(args, &bundle, err);
 }

@@ -43,14 +43,17 @@ static const char *growth(uint64_t before, uint64_t after, char *buf, size_t siz
 	return buf;
 }
 
-/* "allocated 3.4M (+1.2M), RSS 10M (+2M)" */
+/* "allocated 3.4M (+1.2M), RSS 10M (+2M)"; what is allocated now may not be known (0). */
 static const char *memory(const uint64_t allocated[2], const uint64_t rss[2], char *buf,
 			  size_t size)
 {
 	char now[16], more[20];
 	size_t n = 0;
 
-	if (allocated[0])
+	if (allocated[0] && !allocated[1])
+		n = (size_t)snprintf(buf, size, "allocated %s at first, ",
+				     text_size(allocated[0], now, sizeof(now)));
+	else if (allocated[0])
 		n = (size_t)snprintf(buf, size, "allocated %s (%s), ",
 				     text_size(allocated[1], now, sizeof(now)),
 				     growth(allocated[0], allocated[1], more, sizeof(more)));
@@ -67,12 +70,20 @@ static int columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
 }
 
-static void clear_line(void)
+/* A line that wraps could not be written over: what is too long is cut. */
+static void print_line(const char *line)
 {
 	int n = columns() - 1;
 
-	fprintf(stderr, "\r%*s\r", n < LINE_WIDTH ? n : LINE_WIDTH, "");
+	n = n < 1 ? 1 : n < LINE_WIDTH ? n : LINE_WIDTH;
+	fprintf(stderr, "\r%-*.*s", n, n, line);
 	fflush(stderr);
+}
+
+static void clear_line(void)
+{
+	print_line("");
+	fputc('\r', stderr);
 }
 
 static void show_progress(const struct ops_record_progress *p)
@@ -94,8 +105,7 @@ static void show_progress(const struct ops_record_progress *p)
 	if (len >= columns()) /* it would wrap */
 		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %s", who,
 			 (left + 999) / 1000, used);
-	fprintf(stderr, "\r%s  ", line);
-	fflush(stderr);
+	print_line(line);
 }
 
 static struct json_object *file_json(const char *file, uint64_t bytes)
@@ -214,8 +224,9 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	bool shown = !args->quiet && !args->json && isatty(STDERR_FILENO);
 
 	*request = (struct ops_record_request){
-		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
-		.interval_ms = args->interval_ms,
+		.duration_ms =
+			args->duration_ms != ARGS_NOT_GIVEN ? args->duration_ms : DURATION_MS,
+		.interval_ms = args->interval_ms != ARGS_NOT_GIVEN ? args->interval_ms : 0,
 		.keep = (unsigned int)args->keep,
 		.file = args->output,
 		.force = args->force,
@@ -226,9 +237,22 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 		err_set(err, ERR_USAGE, "a recording is several files: they cannot go to stdout");
 		return err_fix(err, "name the last of them with -o FILE");
 	}
-	if (args->keep && !args->interval_ms)
+	if (!args->duration_ms || !args->interval_ms)
+		return err_set(err, ERR_USAGE, "--%s must be longer than 0",
+			       args->duration_ms ? "interval" : "duration");
+	if (args->keep && args->interval_ms == ARGS_NOT_GIVEN)
 		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
 	return growth_check_formats(args, err);
+}
+
+/* What is written at the end is to be possible before anything is recorded. Other names are new. */
+static int check_files(const struct args *args, struct err *err)
+{
+	char stem[4096];
+
+	return args->output
+		       ? growth_check_files(args, stem_of(args->output, stem, sizeof(stem)), err)
+		       : 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -240,7 +264,7 @@ static int run(const struct args *args, struct err *err)
 	int ret;
 
 	args_options(args, &options);
-	if (request_of(args, &request, err) || args_pid(args, &pid, err))
+	if (request_of(args, &request, err) || args_pid(args, &pid, err) || check_files(args, err))
 		return -1;
 	ret = ops_record(pid, &request, &options, &record, err);
 	if (request.progress)

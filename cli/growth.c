@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/out.h"
 #include "cli/table.h"
+#include "ops/report.h"
 #include "profile/format.h"
 #include "profile/significance.h"
 #include "profile/walk.h"
@@ -220,18 +221,48 @@ static enum profile_format format_of(const char *name, size_t len)
 int growth_check_formats(const struct args *args, struct err *err)
 {
 	const char *at = args->report_format ? args->report_format : "", *name;
-	char known[256] = "", safe[64];
+	char known[PROFILE_FORMAT_NAMES_SIZE], safe[64];
 	size_t len;
 
 	while ((len = next_name(&at, &name))) {
 		if (len < 32 && format_of(name, len) != PROFILE_FORMAT_NONE)
 			continue;
-		for (int f = 0; f < PROFILE_FORMATS; f++)
-			snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-				 f ? ", " : "", profile_format_info((enum profile_format)f)->name);
-		err_set(err, ERR_USAGE, "--format does not know %s",
-			output_safe(name, safe, sizeof(safe)));
-		return err_fix(err, "these it knows: %s", known);
+		output_safe(name, safe, sizeof(safe));
+		err_set(err, ERR_USAGE, "--format does not know %.*s", (int)strcspn(safe, ","),
+			safe);
+		return err_fix(err, "these it knows: %s",
+			       profile_format_names(known, sizeof(known)));
+	}
+	return 0;
+}
+
+/* The file of the format that is called so, which the caller frees; NULL without memory. */
+static char *path_of(const char *stem, const char *name, size_t len)
+{
+	char *path = NULL;
+
+	return asprintf(&path, "%s%s", stem, profile_format_info(format_of(name, len))->suffix) < 0
+		       ? NULL
+		       : path;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "no memory for the name of a file");
+}
+
+int growth_check_files(const struct args *args, const char *stem, struct err *err)
+{
+	const char *at = args->report_format ? args->report_format : "", *name;
+	size_t len;
+
+	while ((len = next_name(&at, &name))) {
+		_cleanup_(cleanup_free) char *path = path_of(stem, name, len);
+
+		if (!path)
+			return no_memory(err);
+		if (ops_check_file(path, args->force, err))
+			return -1;
 	}
 	return 0;
 }
@@ -243,13 +274,12 @@ int growth_write(const struct args *args, const struct ops_diff *d, const char *
 	size_t len;
 
 	while ((len = next_name(&at, &name))) {
-		enum profile_format format = format_of(name, len);
-		_cleanup_(cleanup_free) char *path = NULL;
+		_cleanup_(cleanup_free) char *path = path_of(stem, name, len);
 		char safe[4096];
 
-		if (asprintf(&path, "%s%s", stem, profile_format_info(format)->suffix) < 0)
-			return err_set(err, ERR_FAILED, "no memory for the name of a file");
-		if (ops_diff_write(d, format, path, args->force, -1, err))
+		if (!path)
+			return no_memory(err);
+		if (ops_diff_write(d, format_of(name, len), path, args->force, -1, err))
 			return -1;
 		json_object_array_add(files, json_text(path));
 		if (!args->json &&

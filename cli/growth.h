@@ -34,6 +34,9 @@ int growth_write(const struct args *args, const struct ops_diff *diff, const cha
 /* ERR_USAGE when --format names one that there is not. */
 int growth_check_formats(const struct args *args, struct err *err) __must_check;
 
+/* May growth_write() write its files? ERR_OUTPUT. */
+int growth_check_files(const struct args *args, const char *stem, struct err *err) __must_check;
+
 /* What the command line says about where names are looked up. */
 struct ops_symbolise_options growth_symbols(const struct args *args);
 

@@ -88,7 +88,7 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	static const char *const reports[] = {
 		[REPORT_TEXT] = "text", [REPORT_TREE] = "tree", [REPORT_JEPROF] = "jeprof"
 	};
-	char safe[64];
+	char known[PROFILE_FORMAT_NAMES_SIZE], safe[64];
 
 	r->kind = args->tree || args->peek ? REPORT_TREE : REPORT_TEXT;
 	if (!name)
@@ -106,7 +106,8 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	if (r->format != PROFILE_FORMAT_NONE)
 		return 0;
 	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
-	return err_fix(err, "see jeprof-ctl convert --help");
+	return err_fix(err, "these there are: text, tree, jeprof, %s",
+		       profile_format_names(known, sizeof(known)));
 }
 
 static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)

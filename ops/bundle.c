@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "ops/bundle_file.h"
 #include "ops/memory_file.h"
 #include "ops/output.h"
@@ -60,14 +61,48 @@ static int dump(struct work *w, struct err *err)
 	return memory_file_size(w->profile, &w->profile_bytes, err);
 }
 
+static int bad_file(const struct work *w, struct err *err)
+{
+	char safe[512];
+
+	return err_wrap(err, "%s", output_safe(w->request->profile, safe, sizeof(safe)));
+}
+
+/* What can be read but once is kept: it is parsed, and goes into the bundle. */
+static int keep(int *fd, struct err *err)
+{
+	_cleanup_(cleanup_close) int memory = -1;
+	char buf[65536];
+	ssize_t n = 1;
+
+	if (memory_file_make(&memory, err))
+		return -1;
+	while (n) {
+		n = read(*fd, buf, sizeof(buf));
+		if (n < 0 && errno != EINTR)
+			return err_sys(err, ERR_FAILED, errno, "cannot read it");
+		if (n > 0 && !write_all(memory, buf, (size_t)n))
+			return err_sys(err, ERR_FAILED, errno, "cannot keep it in memory");
+	}
+	close(*fd);
+	*fd = take_fd(memory);
+	return 0;
+}
+
 static int open_file(struct work *w, struct err *err)
 {
+	const char *path = w->request->profile;
 	struct stat st;
 
-	w->profile = open(w->request->profile, O_RDONLY | O_CLOEXEC);
-	if (w->profile < 0 || fstat(w->profile, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot open the profile");
-	w->profile_bytes = (uint64_t)st.st_size;
+	w->profile = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)
+					    : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (w->profile < 0 || fstat(w->profile, &st)) {
+		err_sys(err, ERR_FAILED, errno, "cannot open it");
+		return bad_file(w, err);
+	}
+	if ((!S_ISREG(st.st_mode) && keep(&w->profile, err)) ||
+	    memory_file_size(w->profile, &w->profile_bytes, err))
+		return bad_file(w, err);
 	return 0;
 }
 
@@ -95,8 +130,9 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 	};
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
-	if (profile_file_read_fd(w->profile, w->profile_bytes, &all, &p, err) ||
-	    (!p.symbols && ops_symbolise(&p, &symbols, err)) ||
+	if (profile_file_read_fd(w->profile, w->profile_bytes, &all, &p, err))
+		return w->request->pid ? -1 : bad_file(w, err);
+	if ((!p.symbols && ops_symbolise(&p, &symbols, err)) ||
 	    bundle_out_add_fd(out, "profile.heap", w->profile, w->profile_bytes, err) ||
 	    add_rendered(out, &p, PROFILE_FORMAT_PPROF, err))
 		return -1;
@@ -148,7 +184,10 @@ static char *default_name(const struct work *w)
 	if (w->request->pid) {
 		ret = asprintf(&name, "jemalloc.%d.%s" SUFFIX, w->request->pid, stamp);
 	} else {
-		ret = asprintf(&name, "%s" SUFFIX, text_file_name(w->request->profile));
+		ret = asprintf(&name, "%s" SUFFIX,
+			       strcmp(w->request->profile, "-") != 0
+				       ? text_file_name(w->request->profile)
+				       : "profile");
 	}
 	return ret < 0 ? NULL : name;
 }
@@ -164,7 +203,7 @@ static void folder_of(const char *path, char folder[NAME_MAX])
 	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
 }
 
-static int write_all(struct work *w, int fd, struct err *err)
+static int write_bundle(struct work *w, int fd, struct err *err)
 {
 	_cleanup_(bundle_out_close) struct bundle_out *out = NULL;
 	char folder[NAME_MAX];
@@ -186,14 +225,19 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 					       .profile = -1 };
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_close) int memory = -1;
+	bool to_stream = request->stream_fd >= 0;
 
 	w.result.file = request->output ? strdup(request->output) : default_name(&w);
 	if (!w.result.file)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
-	if (output_open(&output, w.result.file, request->force, err) ||
-	    memory_file_make(&memory, err) || write_all(&w, memory, err) ||
-	    memory_file_size(memory, &w.result.bytes, err) ||
-	    output_commit(&output, memory, w.result.bytes, err))
+	if ((!to_stream && output_open(&output, w.result.file, request->force, err)) ||
+	    memory_file_make(&memory, err) || write_bundle(&w, memory, err) ||
+	    memory_file_size(memory, &w.result.bytes, err))
+		return -1;
+	if (to_stream ? output_copy(request->stream_fd, "the output stream", memory, w.result.bytes,
+				    err)
+		      : output_room(&output, w.result.bytes, err) ||
+				output_commit(&output, memory, w.result.bytes, err))
 		return -1;
 	*out = w.result;
 	w.result.file = NULL;

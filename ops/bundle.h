@@ -7,8 +7,9 @@
 
 struct ops_bundle_request {
 	pid_t pid;			/* the process to dump; 0: `profile` is a file */
-	const char *profile;		/* a heap profile that is there already */
-	const char *output;		/* NULL: COMM.PID.UTC-TIMESTAMP.bundle.tar.gz in the cwd */
+	const char *profile;		/* a heap profile that is there already; "-": stdin */
+	const char *output;		/* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
+	int stream_fd;			/* where it goes instead of a file; -1: to a file */
 	bool force;			/* replace a file that exists */
 	bool no_cache;			/* see struct ops_symbolise_options */
 	void (*tell)(const char *line); /* the same */

@@ -183,6 +183,13 @@ static int read_content(const struct reading *r, uint64_t max, char **content, s
 	return 0;
 }
 
+static int no_bundle(const struct reading *r, struct err *err)
+{
+	bad(r->lib, r->a, "unpack it as a bundle", err);
+	return err_fix(err, "unpack a heap profile that is packed; what is made for pprof is read "
+			    "by pprof");
+}
+
 static int find(const struct reading *r, const char *const *wanted, uint64_t max, char **content,
 		size_t *len, struct err *err)
 {
@@ -203,7 +210,7 @@ static int find(const struct reading *r, const char *const *wanted, uint64_t max
 		best = rank;
 	}
 	if (best == INT_MAX && ret != ARCHIVE_EOF)
-		return bad(r->lib, r->a, "unpack it", err);
+		return no_bundle(r, err);
 	return best == INT_MAX ? err_set(err, ERR_FAILED, "there is no profile in it") : 0;
 }
 
@@ -219,7 +226,7 @@ int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64
 	if (!r.a || r.lib->read_support_filter_gzip(r.a) != ARCHIVE_OK ||
 	    r.lib->read_support_format_tar(r.a) != ARCHIVE_OK ||
 	    r.lib->read_open_memory(r.a, bytes, len) != ARCHIVE_OK)
-		return bad(r.lib, r.a, "unpack it", err);
+		return no_bundle(&r, err);
 	if (find(&r, wanted, max, &found, content_len, err))
 		return -1;
 	*content = take_ptr(found);

@@ -317,7 +317,10 @@ int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
 struct ops_record_progress {
 	const struct ops_cost *cost; /* which process */
 	uint64_t elapsed_ms, duration_ms;
-	/* stats.allocated, at the first dump and at the last one so far; 0: it has no statistics */
+	/*
+	 * stats.allocated, at the first dump (0: it has no statistics), and at the last one of
+	 * the series (0: there was none yet)
+	 */
 	uint64_t allocated_before_bytes, allocated_bytes;
 	uint64_t rss_bytes, rss_before_bytes;
 };

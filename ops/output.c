@@ -59,9 +59,7 @@ static int open_folder(struct output *o, struct err *err)
 		o->dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (o->dir < 0) {
 		bad(o, errno, "cannot open the folder of", err);
-		return err_fix(
-			err,
-			"name a folder that exists with -o FILE, or write to stdout with -o -");
+		return err_fix(err, "name a folder that exists");
 	}
 	return 0;
 }
@@ -77,7 +75,7 @@ static int check_absent(const struct output *o, struct err *err)
 	if (!S_ISREG(st.st_mode)) {
 		err_set(err, ERR_OUTPUT, "%s exists and is %s", safe,
 			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
-		return err_fix(err, "choose another name, or write to stdout with -o -");
+		return err_fix(err, "choose another name");
 	}
 	if (o->force)
 		return 0;
@@ -98,7 +96,7 @@ int output_room(const struct output *o, uint64_t bytes, struct err *err)
 	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < bytes) ||
 	    (vfs.f_files && !vfs.f_favail)) {
 		bad(o, ENOSPC, "cannot write", err);
-		return err_fix(err, "make room there, or name another place with -o FILE");
+		return err_fix(err, "make room there, or name another place");
 	}
 	return 0;
 }
@@ -112,8 +110,7 @@ static int open_nameless(struct output *o, struct err *err)
 	    !faccessat(o->dir, ".", W_OK | X_OK, AT_EACCESS))
 		return 0;
 	bad(o, errno, "cannot write", err);
-	return err_fix(err,
-		       "name a folder you may write to with -o FILE, or write to stdout with -o -");
+	return err_fix(err, "name a folder you may write to");
 }
 
 int output_open(struct output *o, const char *path, bool force, struct err *err)

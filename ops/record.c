@@ -147,7 +147,6 @@ static int somebody_elses(const struct session *s, struct err *err)
 		       s->proc.pid);
 }
 
-/* What the target was found with. */
 /*
  * What is allocated when a dump is made: calls in front of it, in the same run. That costs no stop,
  * where to ask in between would. jemalloc may be built without statistics.
@@ -173,6 +172,7 @@ static void take_count(struct recording *r, const struct call calls[COUNT_CALLS]
 	r->out.allocated_after_bytes = r->allocated;
 }
 
+/* What the target was found with. */
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
@@ -258,7 +258,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 
 	if (session_may_trace(s, err) || session_find_jemalloc(s, err) ||
 	    dump_check_memory(s, err) || journal_open(&r->journal, s->proc.pid, true, err) ||
-	    record_files_open(&r->files, &s->proc, r->request->file, r->request->force, err) ||
+	    record_files_open(&r->files, &s->proc, r->request, err) ||
 	    session_open_injector(s, err) || take_over(r, s, err) ||
 	    dump_first(r, s, &found, fd, err))
 		return -1;
@@ -331,7 +331,7 @@ static void show(struct recording *r)
 		.cost = &r->out.cost,
 		.elapsed_ms = now_ms() - r->begun_ms,
 		.duration_ms = r->request->duration_ms,
-		.allocated_bytes = r->out.allocated_after_bytes,
+		.allocated_bytes = r->files.n_series ? r->out.allocated_after_bytes : 0,
 		.allocated_before_bytes = r->out.allocated_before_bytes,
 		.rss_before_bytes = r->out.rss_before_bytes,
 	};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define SUFFIX ".heap"
+#define CHECKED 1000 /* of a series, before it begins */
 
 static int no_memory(struct err *err)
 {
@@ -33,20 +34,41 @@ static char *with_part(const char *stem, const char *part)
 	return asprintf(&name, "%s.%s" SUFFIX, stem, part) < 0 ? NULL : name;
 }
 
-int record_files_open(struct record_files *f, const struct proc *p, const char *path, bool force,
-		      struct err *err)
+/* Names that were not given have a time in them, and are new. */
+static int check_series(const struct record_files *f, const struct ops_record_request *r,
+			struct err *err)
 {
-	_cleanup_(cleanup_free) char *last = path ? strdup(path) : dump_name(p);
+	uint64_t n = 0;
+
+	if (r->file && r->interval_ms && r->duration_ms)
+		n = (r->duration_ms - 1) / r->interval_ms;
+	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
+		_cleanup_(output_close) struct output o = OUTPUT_INIT;
+		_cleanup_(cleanup_free) char *name = record_files_name(f, i);
+
+		if (!name)
+			return no_memory(err);
+		if (output_open(&o, name, f->force, err))
+			return -1;
+	}
+	return 0;
+}
+
+int record_files_open(struct record_files *f, const struct proc *p,
+		      const struct ops_record_request *r, struct err *err)
+{
+	_cleanup_(cleanup_free) char *last = r->file ? strdup(r->file) : dump_name(p);
 	_cleanup_(cleanup_free) char *first = NULL;
 
-	f->force = force;
+	f->force = r->force;
 	f->stem = last ? stem_of(last) : NULL;
 	first = f->stem ? with_part(f->stem, "base") : NULL;
 	if (!first)
 		return no_memory(err);
-	if (output_open(&f->first, first, force, err))
+	if (output_open(&f->first, first, r->force, err) ||
+	    output_open(&f->last, last, r->force, err))
 		return -1;
-	return output_open(&f->last, last, force, err);
+	return check_series(f, r, err);
 }
 
 void record_files_close(struct record_files *f)

@@ -3,6 +3,7 @@
 #ifndef OPS_RECORD_FILES_H
 #define OPS_RECORD_FILES_H
 
+#include "ops/ops.h"
 #include "ops/output.h"
 #include "target/proc.h"
 
@@ -24,12 +25,12 @@ struct record_files {
 	}
 
 /*
- * Check, and open without a name, the first and the last file. `path` is that
- * of the last one; NULL: COMM.PID.UTC-TIMESTAMP.heap. ERR_OUTPUT.
- * record_files_close() is due also when this fails.
+ * Check, and open without a name, the first and the last file, and check those
+ * of the series: a recording is not to fail half-way because of a file that was
+ * there. ERR_OUTPUT. record_files_close() is due also when this fails.
  */
-int record_files_open(struct record_files *f, const struct proc *p, const char *path, bool force,
-		      struct err *err) __must_check;
+int record_files_open(struct record_files *f, const struct proc *p,
+		      const struct ops_record_request *request, struct err *err) __must_check;
 void record_files_close(struct record_files *f);
 
 /* Is there room for one more dump, if it is up to twice as large as those before? ERR_OUTPUT. */

@@ -63,6 +63,13 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 	return 0;
 }
 
+int ops_check_file(const char *path, bool force, struct err *err)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+
+	return output_open(&output, path, force, err);
+}
+
 int ops_write_file(const char *path, bool force, memory_file_fn *write, const void *ctx,
 		   struct err *err)
 {

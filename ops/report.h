@@ -48,4 +48,7 @@ void ops_report_fini(struct ops_report *report);
 int ops_write_file(const char *path, bool force, memory_file_fn *write, const void *ctx,
 		   struct err *err) __must_check;
 
+/* Could ops_write_file() write this file? ERR_OUTPUT. */
+int ops_check_file(const char *path, bool force, struct err *err) __must_check;
+
 #endif

@@ -41,6 +41,17 @@ enum profile_format profile_format_by_name(const char *name)
 	return PROFILE_FORMAT_NONE;
 }
 
+const char *profile_format_names(char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < PROFILE_FORMATS && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 formats[i].name);
+	return buf;
+}
+
 enum profile_format profile_format_by_path(const char *path)
 {
 	enum profile_format found = PROFILE_FORMAT_NONE;

@@ -59,9 +59,21 @@ ctl_ok 'bundle FILE' bundle "$T/far.heap" --no-cache -o "$T/file.bundle.tar.gz"
 is "$(tar tzf "$T/file.bundle.tar.gz" | sort | tr '\n' ' ')" \
 	'file/profile.heap file/profile.pb.gz file/profile.raw ' 'bundle FILE: what is in it'
 assert_untouched "$pid" 'bundle FILE touches no process'
+
+# --- through pipes ---
+"$CTL" bundle - --no-cache -o - <"$T/far.heap" >"$T/piped.bundle.tar.gz" 2>"$T/err"
+is "$?" 0 'bundle - -o -' || diag "$(<"$T/err")"
+# shellcheck disable=SC2002 # a pipe is what is tried
+cat "$T/far.heap" | "$CTL" bundle - --no-cache -o - 2>"$T/err" | tar xzO profile/profile.heap >"$T/piped.heap"
+ok 'bundle of a pipe: has the profile' cmp "$T/piped.heap" "$T/far.heap"
+ok 'bundle -o -: no file of that name' test ! -e ./-
+run_ctl bundle "$T/far.heap" -o - --json
+is "$status $(json .error.code)" '2 usage' 'bundle -o - --json is refused'
+ctl_ok 'bundle PID -o -' bundle "$pid" --no-cache -o -
+ok 'bundle PID -o -: a bundle and nothing else' tar tzf "$T/out"
 stop_target "$pid"
 rm "$T/far"
-for of in far file; do
+for of in far file piped; do
 	ctl_ok "report of $of" report "$T/$of.bundle.tar.gz" --lines
 	like "$out" "carried_along[^"$'\n'"]*far\.c:7" "report of $of: names, files and lines without the program"
 done
@@ -83,7 +95,10 @@ tar czf "$T/empty.tar.gz" -C "$T" said
 for bad in cut noise.gz empty.tar.gz; do
 	ctl_fails 1 "$bad" "$bad: refused" report "$T/$bad"
 done
-ctl_fails 1 '' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ctl_fails 1 'fix: unpack a heap profile that is packed' 'a packed file' report "$T/noise.gz"
+ctl_fails 1 'far.c: line 1' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ctl_fails 1 'none.heap: cannot open' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
+ctl_fails 1 "$T: .*Is a directory" 'bundle of a folder' bundle "$T" -o "$T/never"
 ok 'and no file is left' test ! -e "$T/never"
 ctl_fails 2 'PID' 'neither a process nor a file' bundle
 

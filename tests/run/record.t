@@ -57,13 +57,36 @@ unlike "$err" ' left, ' 'record for people: no progress where there is no termin
 ctl_ok 'record -f' record "$pid" -d 300ms -o "$T/rendered.heap" -f folded,pprof --json
 is "$(json '.difference.files | join(" ")')" "$T/rendered.folded $T/rendered.pb.gz" 'record -f: its files'
 ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
-ctl_fails 2 'does not know wood.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f folded,wood -o "$T/w.heap"
-memory='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\), RSS [0-9.]+[KMG]? \('
-for columns in 130 60; do
-	script -qec "stty cols $columns; $CTL record $pid -d 1s -o $T/tty$columns.heap" /dev/null </dev/null >"$T/tty$columns" 2>&1
-done
-like "$(<"$T/tty130")" "\\[#+\\.+\\] 1s left, $memory" 'record on a terminal: progress'
-like "$(<"$T/tty60")" $'\r'"$pid \\([^)]*\\) 1s left, $memory" 'record on a narrow terminal: without the bar'
+ctl_fails 2 $'does not know wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
+: >"$T/late.html"
+ctl_fails 10 'late.html exists' 'record -f: a file that exists' record "$pid" -d 1m -f folded,html -o "$T/late.heap"
+ok 'record -f: is found before the recording' test ! -e "$T/late.base.heap"
+: >"$T/row.0003.heap"
+ctl_fails 10 'row.0003.heap exists' 'a series: a file that exists' record "$pid" -d 1m --interval 1s -o "$T/row.heap"
+ok 'a series: is found before the recording' test ! -e "$T/row.base.heap"
+ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --interval 200ms -o "$T/row.heap"
+ctl_fails 2 '--duration must be longer than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
+ctl_fails 2 '--interval must be longer than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
+# What is allocated now nobody knows who does not ask for it, which a series does.
+rss='RSS [0-9.]+[KMG]? \([-+]'
+first='allocated [0-9.]+[KMG]? at first' now='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\)'
+on_terminal()
+{
+	local columns=$1
+
+	shift
+	script -qec "stty cols $columns; $CTL record $pid -d 1s -o $T/tty$columns.heap $*" /dev/null </dev/null >"$T/tty$columns" 2>&1
+}
+on_terminal 130
+like "$(<"$T/tty130")" "\\[#+\\.+\\] 1s left, $first, $rss" 'record on a terminal: progress'
+unlike "$(<"$T/tty130")" "left, $now" 'record on a terminal: no growth of what was counted once'
+on_terminal 131 --interval 300ms
+like "$(<"$T/tty131")" "1s left, $now, $rss" 'record of a series on a terminal: what is allocated'
+on_terminal 70
+like "$(<"$T/tty70")" $'\r'"$pid \\([^)]*\\) 1s left, $first, $rss" 'record on a narrow terminal: without the bar'
+on_terminal 24
+like "$(<"$T/tty24")" $'\r'"$pid \\([^)]*\\) 1s left" 'record on a very narrow terminal: progress'
+is "$(tr '\r' '\n' <"$T/tty24" | grep -c "^$pid.\{19,\}")" 0 'record on a very narrow terminal: nothing wraps'
 
 # --- what is allocated, in a program at rest ---
 leaky=$pid
