@@ -53,7 +53,7 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolise_o
 
 	if (profile_file_read(before, &whole, &a, err) || profile_file_read(after, &whole, &b, err))
 		return -1;
-	if (compare(&a, &b, after, &diff, err))
+	if (ops_symbolise_pair(&a, &b, symbols, err) || compare(&a, &b, after, &diff, err))
 		return -1;
 	if (!diff.series.all.symbols && ops_symbolise(&diff.series.all, symbols, err))
 		return -1;

@@ -66,7 +66,7 @@ static int check_whose(struct whose *w, const char *path, const struct profile_f
 }
 
 static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *m,
-		    struct err *err)
+		    const struct ops_symbolise_options *symbols, struct err *err)
 {
 	static const struct profile_options whole = { 0 };
 	_cleanup_(profile_fini) struct profile p = { 0 };
@@ -77,6 +77,9 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 		return -1;
 	m->at = l->series.n;
 	l->series.all.period = p.period;
+	l->series.all.facts.pid = w->pid;
+	if (ops_symbolise_pair(&l->series.all, &p, symbols, err))
+		return -1;
 	if (profile_series_add(&l->series, &p, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
 	return 0;
@@ -167,13 +170,12 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolis
 	if (!moments || !seconds)
 		return err_set(err, ERR_FAILED, "no memory for the profiles");
 	for (size_t i = 0; i < request->n; i++) {
-		if (add_file(request->files[i], &l, &whose, &moments[i], err))
+		if (add_file(request->files[i], &l, &whose, &moments[i], symbols, err))
 			return -1;
 	}
 	if (sort_by_time(&l, moments, seconds, err) ||
 	    profile_leaks_find(&l.series, seconds, &l.found, err))
 		return -1;
-	l.series.all.facts.pid = whose.pid;
 	if (!l.series.all.symbols && ops_symbolise(&l.series.all, symbols, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);

@@ -156,12 +156,14 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 
 /* Read one more and add it to `sum`, or take it away. */
 static int combine(struct profile *sum, const char *path, bool subtract,
-		   const struct profile_options *options, struct err *err)
+		   const struct profile_options *options,
+		   const struct ops_symbolise_options *symbols, struct err *err)
 {
 	_cleanup_(profile_fini) struct profile other = { 0 };
 	char safe[512];
 
-	if (profile_file_read(path, options, &other, err))
+	if (profile_file_read(path, options, &other, err) ||
+	    ops_symbolise_pair(sum, &other, symbols, err))
 		return -1;
 	if (subtract ? profile_subtract(sum, &other, err) : profile_merge(sum, &other, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
@@ -169,7 +171,8 @@ static int combine(struct profile *sum, const char *path, bool subtract,
 }
 
 int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
-			  const struct profile_options *options, struct profile *out,
+			  const struct profile_options *options,
+			  const struct ops_symbolise_options *symbols, struct profile *out,
 			  struct err *err)
 {
 	_cleanup_(profile_fini) struct profile got = { 0 };
@@ -177,10 +180,10 @@ int profile_file_read_all(const char *const *paths, size_t n_paths, const char *
 	if (profile_file_read(paths[0], options, &got, err))
 		return -1;
 	for (size_t i = 1; i < n_paths; i++) {
-		if (combine(&got, paths[i], false, options, err))
+		if (combine(&got, paths[i], false, options, symbols, err))
 			return -1;
 	}
-	if (base && combine(&got, base, true, options, err))
+	if (base && combine(&got, base, true, options, symbols, err))
 		return -1;
 	*out = got;
 	got = (struct profile){ 0 };

@@ -4,6 +4,7 @@
 #define OPS_PROFILE_FILE_H
 
 #include "base/err.h"
+#include "ops/symbolise.h"
 #include "profile/profile.h"
 
 /*
@@ -22,10 +23,12 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 
 /*
  * Read all of `paths` and add them up (profile_merge()), and take away what
- * the file `base` holds (profile_subtract()), unless that is NULL.
+ * the file `base` holds (profile_subtract()), unless that is NULL. Where some
+ * bring names along and some do not, names are looked up by `symbols`.
  */
 int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
-			  const struct profile_options *options, struct profile *out,
+			  const struct profile_options *options,
+			  const struct ops_symbolise_options *symbols, struct profile *out,
 			  struct err *err) __must_check;
 
 #endif

@@ -49,7 +49,7 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 	struct profile *p = &got.profile;
 
 	if (profile_file_read_all(request->files, request->n_files, request->base,
-				  &request->options, p, err) ||
+				  &request->options, &request->symbols, p, err) ||
 	    check_thread(p, &request->options, err))
 		return -1;
 	if (request->drop_negative)

@@ -259,3 +259,13 @@ int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options
 		return -1;
 	return symbols_build_finish(w.build, p, err);
 }
+
+int ops_symbolise_pair(struct profile *a, struct profile *b,
+		       const struct ops_symbolise_options *options, struct err *err)
+{
+	struct profile *bare = a->symbols ? b : a;
+
+	if (!a->symbols == !b->symbols || !bare->n_addresses)
+		return 0;
+	return ops_symbolise(bare, options, err);
+}

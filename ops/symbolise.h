@@ -27,4 +27,11 @@ struct ops_symbolise_options {
 int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options, struct err *err)
 	__must_check;
 
+/*
+ * The same for two that are to be put together: where one brings names along,
+ * the other needs its own before, since what has names is not looked up again.
+ */
+int ops_symbolise_pair(struct profile *a, struct profile *b,
+		       const struct ops_symbolise_options *options, struct err *err) __must_check;
+
 #endif

@@ -166,6 +166,9 @@ int format_raw_profile(const struct profile *profile, const struct profile_forma
 		       FILE *out, struct err *err)
 {
 	(void)options;
+	if (profile->rates_differ)
+		return err_set(err, ERR_FAILED,
+			       "raw cannot hold profiles of different sample rates");
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		for (int t = 0; t < PROFILE_TYPES; t++) {
 			if (profile->stacks[i].sampled[t] < 0)

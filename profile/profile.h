@@ -73,9 +73,10 @@ struct profile_facts {
 
 struct profile {
 	struct profile_facts facts;
-	uint64_t period;		  /* bytes per sample on average: 1 << lg_prof_sample */
-	bool has_alloc;			  /* some alloc_* count is not 0 */
-	bool difference;		  /* another one was subtracted: counts may be negative */
+	uint64_t period;   /* bytes per sample on average: 1 << lg_prof_sample */
+	bool rates_differ; /* among those that were added up: period is the first's */
+	bool has_alloc;	   /* some alloc_* count is not 0 */
+	bool difference;   /* another one was subtracted: counts may be negative */
 	struct profile_mapping *mappings; /* by start */
 	size_t n_mappings;
 	struct profile_address *addresses;

@@ -88,7 +88,7 @@ void report_head(const struct profile *p, const struct profile_table *g,
 		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), p->n_stacks);
 	if (o->total != g->total)
 		fprintf(out, ", of %s", report_amount(o, o->total, a[2], sizeof(a[2])));
-	if (p->period > 1)
+	if (p->period > 1 && !p->rates_differ)
 		fprintf(out, "; a sample each %s", text_size(p->period, a[0], sizeof(a[0])));
 	fputc('\n', out);
 }

@@ -121,6 +121,26 @@ done
 mv "$T/gone" "$T/forest"
 ctl_fails 1 'difference' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
 
+# --- one with names and one without: what only the second has is looked up as well ---
+ctl_ok 'the base with its names' report -f raw "$T/base.heap" -o "$T/base.raw"
+for pair in "base.raw end.heap" "end.heap base.raw" "end.raw base.heap"; do
+	read -r one other <<<"$pair"
+	run_ctl report -q -n 0 "$T/${one%.*}.heap" "$T/${other%.*}.heap"
+	cp "$T/out" "$T/bare.out"
+	ctl_ok "$pair" report -q -n 0 "$T/$one" "$T/$other"
+	ok "$pair: the same names as from neither" cmp "$T/bare.out" "$T/out"
+	run_ctl diff -q "$T/${one%.*}.heap" "$T/${other%.*}.heap"
+	cp "$T/out" "$T/bare.out"
+	ctl_ok "diff $pair" diff -q "$T/$one" "$T/$other"
+	ok "diff $pair: the same names as from neither" cmp "$T/bare.out" "$T/out"
+done
+
+# --- two sample rates: raw is samples, and has one ---
+sed '1s/.*/heap_v2\/65536/' "$T/base.heap" >"$T/rare.heap"
+ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
+unlike "$out" 'a sample each' 'two rates: neither is said to be that of both'
+ctl_fails 1 'different sample rates' 'raw holds one rate' report -f raw "$T/end.heap" "$T/rare.heap"
+
 # --- a difference: what shrank most is as far up as what grew most ---
 ctl_ok 'less' report --base "$T/end.heap" "$T/base.heap" -n 1 -q
 like "$out" $'  function\n *-[0-9.]+[KM] ' 'less: the first row is the one that shrank most'
