@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "profile/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,6 +61,13 @@ static int print(const struct args *args, const struct ops_dump *dump, bool to_s
 			dump->via == OPS_VIA_TARGET ? ", in the target's file system" : "");
 }
 
+static bool is_binary(const char *name)
+{
+	enum profile_format format = name ? profile_format_by_name(name) : PROFILE_FORMAT_NONE;
+
+	return format != PROFILE_FORMAT_NONE && profile_format_info(format)->binary;
+}
+
 static int request_of(const struct args *args, struct ops_dump_request *request, bool to_stdout,
 		      struct err *err)
 {
@@ -77,6 +85,10 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		return err_set(err, ERR_USAGE, "--in-target and -o exclude each other");
 	if (args->in_target && args->report_format)
 		return err_set(err, ERR_USAGE, "--in-target and -f exclude each other");
+	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
+		err_set(err, ERR_USAGE, "a terminal cannot show %s", args->report_format);
+		return err_fix(err, "write it to a file with -o FILE");
+	}
 	if (to_stdout && args->json) {
 		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
 		return err_fix(err, "write the profile to a file with -o FILE");

@@ -18,6 +18,7 @@
 #define FUNCTIONS_SHOWN 25
 #define STACKS_SHOWN 8
 #define CALLS_SHOWN 6
+#define CALLS_LOOKED_AT 256
 #define NAME_SIZE 160
 
 const char *growth_bytes(double bytes, char *buf, size_t size)
@@ -48,22 +49,49 @@ static void call_text(const struct profile_symbols *s, const struct profile_line
 			 output_safe(text_file_name(f->file), file, sizeof(file)), line->line);
 }
 
+/* Of the standard library of C++ or Rust, which may be ten calls deep before the program's own. */
+static bool is_of_language(const struct profile_function *f)
+{
+	static const char *const names[] = { "std::", "__gnu_cxx::", "core::", "alloc::" };
+	static const char *const folders[] = {
+		"/include/c++/", "/libstdc++-v3/", "/c++/v1/",
+		"/library/std/", "/library/core/", "/library/alloc/"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strncmp(f->name, names[i], strlen(names[i])))
+			return true;
+	}
+	for (size_t i = 0; f->file && i < sizeof(folders) / sizeof(*folders); i++) {
+		if (strstr(f->file, folders[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The innermost call, and of those around it the ones that are the program's own. */
 const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_t size)
 {
-	struct profile_line lines[CALLS_SHOWN + 1];
-	size_t n = profile_stack_lines(p, &p->stacks[stack], false, lines, CALLS_SHOWN + 1);
-	size_t used = 0;
+	struct profile_line lines[CALLS_LOOKED_AT];
+	size_t n = profile_stack_lines(p, &p->stacks[stack], false, lines, CALLS_LOOKED_AT);
+	size_t used = 0, shown = 0, i;
+	bool left_out = false;
 
-	buf[0] = '\0';
-	for (size_t i = 0; i < n && i < CALLS_SHOWN && used < size; i++) {
+	snprintf(buf, size, "%s", n ? "" : "(the allocator itself)");
+	for (i = 0; i < n && shown < CALLS_SHOWN && used < size; i++) {
 		char call[2 * NAME_SIZE + 16];
 
+		if (i && is_of_language(&p->symbols->functions[lines[i].function])) {
+			left_out = true;
+			continue;
+		}
 		call_text(p->symbols, &lines[i], call, sizeof(call));
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " < " : "", call);
+		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", shown ? " < " : "",
+					 left_out ? "... < " : "", call);
+		left_out = false;
+		shown++;
 	}
-	if (!n)
-		snprintf(buf, size, "(the allocator itself)");
-	else if (n > CALLS_SHOWN && used < size)
+	if ((left_out || i < n) && used < size)
 		snprintf(buf + used, size - used, " < ...");
 	return buf;
 }

@@ -65,9 +65,21 @@ static int check_whose(struct whose *w, const char *path, const struct profile_f
 	return err_fix(err, "give dumps of one process; diff compares those of two");
 }
 
-static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *m,
+/* A file that was given twice would be evidence twice. Other dumps are never of the same moment. */
+static bool is_there(const struct ops_leaks *l, const struct profile *p,
+		     const struct moment *moments, double seconds)
+{
+	for (size_t i = 0; p->facts.time_ns && i < l->series.n; i++) {
+		if (moments[i].seconds == seconds)
+			return true;
+	}
+	return false;
+}
+
+static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *moments,
 		    const struct ops_symbolise_options *symbols, struct err *err)
 {
+	struct moment *m = &moments[l->series.n];
 	static const struct profile_options whole = { 0 };
 	_cleanup_(profile_fini) struct profile p = { 0 };
 	char safe[512];
@@ -75,6 +87,8 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	if (profile_file_read(path, &whole, &p, err) || time_of(path, &p, &m->seconds, err) ||
 	    check_whose(w, path, &p.facts, err))
 		return -1;
+	if (is_there(l, &p, moments, m->seconds))
+		return 0;
 	m->at = l->series.n;
 	l->series.all.period = p.period;
 	l->series.all.facts.pid = w->pid;
@@ -170,7 +184,7 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolis
 	if (!moments || !seconds)
 		return err_set(err, ERR_FAILED, "no memory for the profiles");
 	for (size_t i = 0; i < request->n; i++) {
-		if (add_file(request->files[i], &l, &whose, &moments[i], symbols, err))
+		if (add_file(request->files[i], &l, &whose, moments, symbols, err))
 			return -1;
 	}
 	if (sort_by_time(&l, moments, seconds, err) ||

@@ -202,7 +202,8 @@ int profile_leaks_find(const struct profile_series *series, const double *second
 	struct times t = { .seconds = seconds, .n = series->n };
 
 	if (series->n < PROFILE_LEAKS_MIN)
-		return err_set(err, ERR_FAILED, "growth over time needs at least %d profiles",
+		return err_set(err, ERR_FAILED,
+			       "growth over time needs at least %d profiles of different times",
 			       PROFILE_LEAKS_MIN);
 	times_init(&t);
 	if (t.squares <= 0 || seconds[0] >= seconds[series->n - 1])

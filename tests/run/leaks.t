@@ -97,6 +97,10 @@ ctl_ok 'a leak, in any order' leaks "$T/leak.heap" "$T/leak.0003.heap" "$T/leak.
 	"$T/leak.0006.heap" "$T/leak.0005.heap"
 like "$out" "forget_blocks \(leaky.c:$line\) < main" 'a leak, in any order: the same'
 like "$out" 'all together: .* they last for' 'a leak: against the limits of the living process'
+ctl_ok 'a leak, the last profile three times' leaks "$T"/leak.*heap "$T/leak.heap" "$T/leak.heap" --limit 1G --json
+cp "$T/out" "$T/thrice"
+ctl_ok 'a leak, each profile once' leaks "$T"/leak.*heap --limit 1G --json
+ok 'a profile counts once' cmp "$T/thrice" "$T/out"
 ctl_ok 'few profiles' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap"
 like "$err" 'take 6 or more' 'few profiles: said so'
 stop_target "$pid"
@@ -122,7 +126,7 @@ ctl_fails 2 'missing' 'two profiles are too few for leaks' leaks "$T/leak.heap" 
 ctl_fails 1 'another program' 'profiles of two programs: diff' diff "$T/leak.heap" "$T/redis.heap"
 ctl_fails 1 'another program|of process' 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
 ctl_fails 1 'of process' 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
-ctl_fails 1 'no time' 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
+ctl_fails 1 'at least 3 profiles of different times' 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
 ctl_fails 1 "$T/nowhere" 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
 ctl_fails 1 'leaky.c' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
 ctl_fails 2 'missing' 'diff needs two files' diff "$T/leak.heap"

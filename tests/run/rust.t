@@ -109,6 +109,9 @@ profiled()
 		"$encoding: it is not the allocator's interface"
 	ctl_ok "$encoding: report" report --no-cache --cum "$T/app.heap"
 	ok "$encoding: report has the name" grep -qE "(^| )$(printf '%s' "$shelf::add" | sed 's/[][]/\\&/g')\$" "$T/out"
+	ctl_ok "$encoding: diff" diff -q "$T/app.heap" "$T/app.heap"
+	ok "$encoding: diff names the program's own call behind those of the library" \
+		grep -qF " < ... < <app::store::Shelf<[u64; 40]> as app::Grow>::grow (app.rs:$(line_of 'vec![1; 3000]')) < " "$T/out"
 	stop_target "$pid"
 }
 
