@@ -29,6 +29,7 @@ const byId = (id) => document.getElementById(id);
 const profile = readProfile(JSON.parse(byId('data').textContent));
 const colours = new Colours();
 const shades = profile.names.map(shadeOf);
+const calling = new Set(profile.frameModule); // the modules that have any call
 const state = {
 	view: 'flame',
 	type: profile.types[0],
@@ -247,8 +248,7 @@ function showLegend() {
 		made.append(square, text);
 		return made;
 	};
-	const { size } = moduleSums(profile, state.type.key);
-	const top = [...ranks.keys()].filter((module) => size[module] > 0 && ranks[module] < 6);
+	const top = [...ranks.keys()].filter((module) => ranks[module] < Math.min(calling.size, 8));
 	top.sort((a, b) => ranks[a] - ranks[b]);
 	const chips = signed
 		? [
@@ -287,10 +287,12 @@ function measure() {
 	search();
 }
 
-// The modules by what they allocated, so that the largest have the colours that differ most.
+// The modules by what they allocated, so that the largest have the colours that differ most; then
+// those that only call others, and those that have no call at all.
 function rankModules() {
 	const { size } = moduleSums(profile, state.type.key);
-	const order = [...size.keys()].sort((a, b) => size[b] - size[a]);
+	const calls = (module) => Number(calling.has(module));
+	const order = [...size.keys()].sort((a, b) => size[b] - size[a] || calls(b) - calls(a));
 	ranks = new Int32Array(size.length);
 	order.forEach((module, rank) => {
 		ranks[module] = rank;

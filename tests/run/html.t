@@ -67,6 +67,7 @@ is "$(json '.types | join(" ")')" 'inuse_space inuse_objects' 'bytes and objects
 like "$(json .facts)" 'Samplingone sample in 1\.0 KiB' 'the sampling rate'
 like "$(json .total)" '±[0-9]' 'the sampling error of the total'
 like "$(json .legend)" 'redis-(server|check-rdb)' 'the modules'
+like "$(json .legend)" 'libc\.so\.6' 'those that allocate nothing by themselves, too'
 ok 'it draws' jq -e '.drawn.colours > 10 and .drawn.most < 0.98' "$T/out"
 ok 'the map draws' jq -e '.map.colours > 10 and .map.most < 0.98' "$T/out"
 
