@@ -12,6 +12,7 @@
 #define SHOWN 20
 /* With fewer profiles, memory that goes up and down can look as if it grew. */
 #define ENOUGH 6
+#define FEW_SIZE 128
 
 static const char *const formats[] = { "text", "json", NULL };
 #define IN_JSON 1
@@ -45,10 +46,22 @@ static struct json_object *leak_json(const struct ops_leaks *l, const struct pro
 	return o;
 }
 
+static bool say_few(const struct ops_leaks *l, char few[FEW_SIZE])
+{
+	if (l->series.n >= ENOUGH)
+		return false;
+	snprintf(few, FEW_SIZE,
+		 "with %zu profiles, memory that goes up and down may look as if it grew: take %d "
+		 "or more",
+		 l->series.n, ENOUGH);
+	return true;
+}
+
 static int print_json(const struct ops_leaks *l, struct err *err)
 {
 	struct json_object *doc = json_object_new_object(), *leaks = json_object_new_array();
 	bool limited = l->limit != OPS_LIMIT_NONE;
+	char few[FEW_SIZE];
 
 	json_set_u64(doc, "profiles", l->series.n);
 	json_set(doc, "seconds", json_object_new_double(l->found.seconds));
@@ -64,6 +77,8 @@ static int print_json(const struct ops_leaks *l, struct err *err)
 	json_set(doc, "limit.used", limited ? json_object_new_uint64(l->used_bytes) : NULL);
 	json_set(doc, "seconds_left",
 		 isfinite(l->seconds_left) ? json_object_new_double(l->seconds_left) : NULL);
+	if (say_few(l, few))
+		json_set_text(doc, "warning", few);
 	return out_json(doc, err);
 }
 
@@ -125,13 +140,12 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 			span(l->seconds_left, left, sizeof(left)));
 }
 
-static void warn_few(const struct args *args, const struct ops_leaks *l)
+static void warn(const struct args *args, const struct ops_leaks *l)
 {
-	if (!args->quiet && l->series.n < ENOUGH)
-		fprintf(stderr,
-			"jeprof-ctl: with %zu profiles, memory that goes up and down may look as "
-			"if it grew: take %d or more\n",
-			l->series.n, ENOUGH);
+	char few[FEW_SIZE];
+
+	if (!args->quiet && say_few(l, few))
+		fprintf(stderr, "jeprof-ctl: %s\n", few);
 }
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
@@ -139,7 +153,7 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 	const struct profile_leaks *found = &l->found;
 	char time[32];
 
-	warn_few(args, l);
+	warn(args, l);
 	span(found->seconds, time, sizeof(time));
 	if (!found->n_leaks)
 		return out_line(

@@ -240,6 +240,11 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	if (!args->duration_ms || !args->interval_ms)
 		return err_set(err, ERR_USAGE, "--%s must be longer than 0",
 			       args->duration_ms ? "interval" : "duration");
+	if (request->interval_ms && request->interval_ms >= request->duration_ms) {
+		err_set(err, ERR_USAGE,
+			"--interval is not shorter than the recording: there would be no series");
+		return err_fix(err, "record for longer, such as -d 10m --interval 1m");
+	}
 	if (args->keep && args->interval_ms == ARGS_NOT_GIVEN)
 		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
 	return growth_check_formats(args, err);

@@ -66,6 +66,7 @@ ctl_fails 10 'row.0003.heap exists' 'a series: a file that exists' record "$pid"
 ok 'a series: is found before the recording' test ! -e "$T/row.base.heap"
 ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --interval 200ms -o "$T/row.heap"
 ctl_fails 2 '--duration must be longer than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
+ctl_fails 2 'would be no series.*fix: .*-d 10m' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
 ctl_fails 2 '--interval must be longer than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
 # What is allocated now nobody knows who does not ask for it, which a series does.
 rss='RSS [0-9.]+[KMG]? \([-+]'
@@ -86,7 +87,7 @@ on_terminal 70
 like "$(<"$T/tty70")" $'\r'"$pid \\([^)]*\\) 1s left, $first, $rss" 'record on a narrow terminal: without the bar'
 on_terminal 24
 like "$(<"$T/tty24")" $'\r'"$pid \\([^)]*\\) 1s left" 'record on a very narrow terminal: progress'
-is "$(tr '\r' '\n' <"$T/tty24" | grep -c "^$pid.\{19,\}")" 0 'record on a very narrow terminal: nothing wraps'
+is "$(tr '\r' '\n' <"$T/tty24" | awk -v pid="$pid " 'index($0, pid) == 1 && length > 23' | wc -l)" 0 'record on a very narrow terminal: nothing wraps'
 
 # --- what is allocated, in a program at rest ---
 leaky=$pid
