@@ -116,6 +116,7 @@ like "$(json .title)" '^Difference' 'a difference: said so'
 like "$(json .legend)" 'less than before.*more' 'a difference: what the colours say'
 near "$(shown_bytes "$(json .total)")" "$(folded_sum --base "$T/second.heap" "$T/first.heap")" 'a difference: the total'
 like "$(json .total)" '^−' 'a difference: less'
+like "$(json '.first[0]')" '^−' 'a difference: the table begins with what changed most'
 
 # --- hostile names ---
 evil=$'</script><img src=x onerror=alert(1)>\xe2\x80\xa8\xff\x1b[31m"\\'
