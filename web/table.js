@@ -75,8 +75,7 @@ export class TableView {
 		const text = key === 'name' ? frameName : frameModule;
 		// Of a difference, what shrank counts as much as what grew.
 		const compare = by
-			? (a, b) =>
-					Math.abs(rows[by][a]) - Math.abs(rows[by][b]) || rows.cumSize[a] - rows.cumSize[b]
+			? (a, b) => Math.abs(rows[by][a]) - Math.abs(rows[by][b]) || rows.cumSize[a] - rows.cumSize[b]
 			: (a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);
 		this.order.sort(compare);
 		if (this.sort.down) this.order.reverse();
