@@ -6,6 +6,7 @@
 #include "ops/bundle_file.h"
 #include "profile/combine.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -129,6 +130,10 @@ static int read_path(const char *path, const struct profile_options *options, st
 	s.fd = fd;
 	if (read_head(&s, err))
 		return -1;
+	if (s.n_head >= SELFMAG && !memcmp(s.head, ELFMAG, SELFMAG)) {
+		err_set(err, ERR_FAILED, "it is a program or a library, not a heap profile");
+		return err_fix(err, "give profiles alone: a profile says what it is of");
+	}
 	return bundle_is(s.head, s.n_head)
 		       ? parse_bundle(&s, options, out, err)
 		       : profile_parse_pieces(out, next_bytes, &s, options, err);

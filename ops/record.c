@@ -55,10 +55,11 @@ static void add_cost(struct recording *r, const struct session *s)
 
 static int ended(const struct recording *r, struct err *err)
 {
-	return err_set(err, ERR_LOST,
-		       "process %d has ended, or runs another program, after %llu "
-		       "seconds of the recording",
-		       r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
+	err_set(err, ERR_LOST,
+		"process %d has ended, or runs another program, after %llu seconds of the "
+		"recording",
+		r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
+	return record_files_left(&r->files, err);
 }
 
 /* --- the journal and what it says --- */

@@ -218,8 +218,16 @@ start_recording -d 300s
 stop_target "$pid"
 wait "$recorder"
 is "$?" 9 'the target ends: exit status 9'
-like "$(<"$T/bg.err")" 'has ended' 'the target ends: said so'
+like "$(<"$T/bg.err")" 'has ended.*fix: there is only the profile of the beginning, .*base.heap' 'the target ends: said so'
 is "$(find /run/jeprof-ctl -type f | wc -l)" 0 'the target ends: no journal is left'
+
+start_victim leaky
+start_recording -d 300s --interval 100ms --keep 2 -o "$T/fallen.heap"
+ok 'the target ends in a series: there is one' within 60 test -e "$T/fallen.0003.heap"
+stop_target "$pid"
+wait "$recorder"
+newest=$(find "$T" -name 'fallen.0*.heap' | sort | tail -n 1)
+like "$(<"$T/bg.err")" "fix: see what was dumped until then: $T/fallen.base.heap, and 2 up to $newest" 'the target ends in a series: what is left of it'
 
 # --- it becomes another program: what was changed is gone with the old one ---
 start_victim leaky
