@@ -85,7 +85,8 @@ static int find_edges(struct tree *t, struct err *err)
 	    profile_paths_init(&t->paths, t->p, &t->names, true, err) ||
 	    profile_graph_init(&t->graph, &t->paths, n, t->o->type, NULL, err))
 		return -1;
-	qsort(t->graph.edges, t->graph.n_edges, sizeof(*t->graph.edges), by_weight);
+	if (t->graph.n_edges)
+		qsort(t->graph.edges, t->graph.n_edges, sizeof(*t->graph.edges), by_weight);
 	return adjacency_init(&t->callers, &t->graph, n, true, err) ||
 			       adjacency_init(&t->callees, &t->graph, n, false, err)
 		       ? -1

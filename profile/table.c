@@ -145,7 +145,8 @@ void profile_table_sort(struct profile_table *table, const struct profile_symbol
 {
 	struct order o = { symbols, order };
 
-	qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
+	if (table->n_rows)
+		qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
 }
 
 void profile_table_trim(struct profile_table *table, double fraction)

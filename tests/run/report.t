@@ -187,6 +187,18 @@ ctl_ok 'without MAPPED_LIBRARIES' report "$T/unmapped.heap"
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: said so'
 : >"$T/empty.heap"
 ctl_fails 1 'empty.heap: it is empty' 'empty' report "$T/empty.heap"
+
+# No stacks, as before activation; one call without a caller.
+printf 'heap_v2/4096\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/idle.heap"
+printf 'heap_v2/4096\n  t*: 1: 64 [0: 0]\n@ 0x4010\n  t*: 1: 64 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/lone.heap"
+for few in idle lone; do
+	for format in text tree jeprof pprof folded html svg speedscope callgrind dot json raw; do
+		ctl_ok "$few: $format" report -f "$format" "$T/$few.heap"
+	done
+	ctl_ok "$few: diff" diff "$T/$few.heap" "$T/$few.heap"
+	ctl_ok "$few: JSON" report --json "$T/$few.heap"
+done
+ctl_ok 'idle and lone' diff "$T/idle.heap" "$T/lone.heap"
 printf '\1\0\377\2' >"$T/binary"
 ctl_fails 1 'line 1.*not a heap profile' 'binary' report "$T/binary"
 ctl_fails 1 'forest: it is a program.*fix: give profiles alone' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
