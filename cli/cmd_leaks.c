@@ -46,9 +46,14 @@ static struct json_object *leak_json(const struct ops_leaks *l, const struct pro
 	return o;
 }
 
+static bool is_enough(const struct ops_leaks *l)
+{
+	return l->series.n >= ENOUGH;
+}
+
 static bool say_few(const struct ops_leaks *l, char few[FEW_SIZE])
 {
-	if (l->series.n >= ENOUGH)
+	if (is_enough(l))
 		return false;
 	snprintf(few, FEW_SIZE,
 		 "with %zu profiles, memory that goes up and down may look as if it grew: take %d "
@@ -66,7 +71,9 @@ static int print_json(const struct ops_leaks *l, struct err *err)
 	json_set_u64(doc, "profiles", l->series.n);
 	json_set(doc, "seconds", json_object_new_double(l->found.seconds));
 	json_set_u64(doc, "tested", l->found.n_tested);
-	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
+	json_set(doc, "dispersion", json_object_new_double(l->found.dispersion));
+	json_set(doc, "confidence",
+		 is_enough(l) ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
 	for (size_t i = 0; i < l->found.n_leaks; i++)
 		json_object_array_add(leaks, leak_json(l, &l->found.v[i]));
 	json_set(doc, "leaks", leaks);
@@ -151,19 +158,18 @@ static void warn(const struct args *args, const struct ops_leaks *l)
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
 {
 	const struct profile_leaks *found = &l->found;
-	char time[32];
+	char time[32], sure[32] = "";
 
 	warn(args, l);
 	span(found->seconds, time, sizeof(time));
+	if (is_enough(l))
+		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
 	if (!found->n_leaks)
 		return out_line(
-			err,
-			"no leak: none of %zu stacks grows steadily in %zu profiles over %s "
-			"(%.0f %% sure)",
-			found->n_tested, l->series.n, time, 100 * (1 - SIGNIFICANCE_LEVEL));
-	if (out_line(err, "%zu of %zu stacks grow steadily in %zu profiles over %s (%.0f %% sure):",
-		     found->n_leaks, found->n_tested, l->series.n, time,
-		     100 * (1 - SIGNIFICANCE_LEVEL)))
+			err, "no leak: none of %zu stacks grows steadily in %zu profiles over %s%s",
+			found->n_tested, l->series.n, time, sure);
+	if (out_line(err, "%zu of %zu stacks grow steadily in %zu profiles over %s%s:",
+		     found->n_leaks, found->n_tested, l->series.n, time, sure))
 		return -1;
 	for (size_t i = 0; i < found->n_leaks && i < SHOWN; i++) {
 		if (print_leak(l, &found->v[i], err))

@@ -10,6 +10,11 @@
 /* Growth that is over by the end is none: at least this part of its rate must be left. */
 #define GOES_ON 0.5
 #define FEW 2
+/* So many falls, as sampling makes them, count beside those there are: one or two are no rule. */
+#define CALM 4
+/* A quarter of what sampling makes is more: the chi-square distribution, one degree of freedom. */
+#define QUARTILE 0.75
+#define CHI2_QUARTILE 1.3233037
 
 /* The times, as the weights of a least squares fit: its slope is the sum of weight * value. */
 struct times {
@@ -24,6 +29,7 @@ struct curve {
 	const struct profile_series *series;
 	const struct times *times;
 	size_t stack;
+	double dispersion; /* of all values, in parts of what sampling accounts for */
 };
 
 static double value(const struct curve *c, size_t i)
@@ -33,7 +39,7 @@ static double value(const struct curve *c, size_t i)
 
 static double variance(const struct curve *c, size_t i)
 {
-	return profile_series_variance(c->series, i, c->stack);
+	return c->dispersion * profile_series_variance(c->series, i, c->stack);
 }
 
 static double weight(const struct times *t, size_t i)
@@ -123,11 +129,13 @@ static double probability(const struct curve *c, double rate, double *error)
 	return fmax(all > 0 ? significance_student(rate / *error, df) : 0, ends(c));
 }
 
+/* Upwards or downwards: the second half as the first. */
 static bool goes_on(const struct curve *c)
 {
 	size_t middle = c->times->n / 2;
+	double way = slope(c, 0, c->times->n - 1) < 0 ? -1 : 1;
 
-	return slope(c, middle, c->times->n - 1) >= GOES_ON * slope(c, 0, middle);
+	return way * slope(c, middle, c->times->n - 1) >= GOES_ON * way * slope(c, 0, middle);
 }
 
 static bool is_there(const struct curve *c)
@@ -146,6 +154,42 @@ static int by_rate(const void *a, const void *b)
 	if (x->leaks != y->leaks)
 		return x->leaks ? -1 : 1;
 	return (x->rate < y->rate) - (x->rate > y->rate);
+}
+
+/* --- how far from sampling alone --- */
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Whatever makes stacks grow that do not leak makes others fall: how much more than sampling alone
+ * makes of it, by the upper quartile of those that do so steadily? At least 1. (Of the mean, a
+ * single cache that is emptied would hide every leak.)
+ */
+static int dispersion(const struct profile_series *series, const struct times *t, double *out,
+		      struct err *err)
+{
+	size_t n = CALM;
+	_cleanup_(cleanup_free) double *falls = calloc(series->all.n_stacks + CALM, sizeof(*falls));
+
+	if (!falls)
+		return err_set(err, ERR_FAILED, "no memory to look for leaks");
+	for (size_t i = 0; i < CALM; i++)
+		falls[i] = CHI2_QUARTILE;
+	for (size_t i = 0; i < series->all.n_stacks; i++) {
+		struct curve c = { series, t, i, 1 };
+		double rate = slope(&c, 0, t->n - 1), sampling = bound(&c, 0);
+
+		if (rate < 0 && sampling > 0 && goes_on(&c))
+			falls[n++] = rate * rate / sampling;
+	}
+	qsort(falls, n, sizeof(*falls), by_size);
+	*out = fmax(falls[(size_t)(QUARTILE * (double)n)] / CHI2_QUARTILE, 1);
+	return 0;
 }
 
 /* Which of those that grow are significant, if all that were tested count. */
@@ -173,8 +217,10 @@ static int fit_all(const struct profile_series *series, const struct times *t,
 	l->v = calloc(series->all.n_stacks + 1, sizeof(*l->v));
 	if (!l->v)
 		return err_set(err, ERR_FAILED, "no memory to look for leaks");
+	if (dispersion(series, t, &l->dispersion, err))
+		return -1;
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
-		struct curve c = { .series = series, .times = t, .stack = i };
+		struct curve c = { series, t, i, l->dispersion };
 		struct profile_leak leak = { .stack = i };
 
 		if (!is_there(&c))

@@ -27,6 +27,11 @@ struct profile_leaks {
 	size_t n, n_leaks;
 	size_t n_tested; /* stacks, whether they grow or not */
 	double seconds;	 /* from the first to the last */
+	/*
+	 * What the stacks do in general, in parts of what sampling makes them do: at least 1. All
+	 * rate_error and p allow for it.
+	 */
+	double dispersion;
 };
 
 /*

@@ -103,8 +103,10 @@ ctl_ok 'a leak, each profile once' leaks "$T"/leak.*heap --limit 1G --json
 ok 'a profile counts once' cmp "$T/thrice" "$T/out"
 ctl_ok 'few profiles' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap"
 like "$err" 'take 6 or more' 'few profiles: said so'
+unlike "$out" 'sure' 'few profiles: not how sure'
 ctl_ok 'few profiles, in JSON' leaks "$T/leak.base.heap" "$T/leak.0003.heap" "$T/leak.heap" --json
 like "$(json .warning)" 'take 6 or more' 'few profiles, in JSON: said so'
+is "$(json '[.confidence, .dispersion >= 1] | tostring')" '[null,true]' 'few profiles, in JSON: no confidence'
 is "$(json .warning "$T/thrice")" null 'enough profiles: no warning'
 stop_target "$pid"
 

@@ -17,6 +17,7 @@
 #define PERIOD 524288.0
 #define SIZE 1000.0 /* of all objects */
 #define STACKS 20
+#define STACKS_MAX 60
 #define PROFILES_MAX 16
 
 /* xorshift64*: the same numbers everywhere. */
@@ -54,18 +55,18 @@ static double survivors(double n, double probability)
 struct made {
 	struct profile_series series;
 	struct profile_series_row rows[PROFILES_MAX];
-	double value[PROFILES_MAX][STACKS], variance[PROFILES_MAX][STACKS];
+	double value[PROFILES_MAX][STACKS_MAX], variance[PROFILES_MAX][STACKS_MAX];
 	double seconds[PROFILES_MAX];
 };
 
-static void made_init(struct made *m, size_t profiles)
+static void made_init(struct made *m, size_t profiles, size_t stacks)
 {
 	memset(m, 0, sizeof(*m));
 	m->series.rows = m->rows;
 	m->series.n = profiles;
-	m->series.all.n_stacks = STACKS;
+	m->series.all.n_stacks = stacks;
 	for (size_t i = 0; i < profiles; i++) {
-		m->rows[i] = (struct profile_series_row){ m->value[i], m->variance[i], STACKS };
+		m->rows[i] = (struct profile_series_row){ m->value[i], m->variance[i], stacks };
 		m->seconds[i] = 30 * (double)i;
 	}
 }
@@ -97,7 +98,7 @@ static unsigned int false_alarms(unsigned int runs, size_t profiles, double samp
 	for (unsigned int run = 0; run < runs; run++) {
 		struct profile_leaks leaks;
 
-		made_init(&m, profiles);
+		made_init(&m, profiles, STACKS);
 		for (size_t s = 0; s < STACKS; s++) {
 			double n = poisson(samples);
 
@@ -150,6 +151,81 @@ static void test_unrest(void **state)
 		fail_msg("%u of 1000 restless programs leak", alarms);
 }
 
+/* As a normal distribution, nearly: of mean 0 and variance 1. */
+static double normal(void)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += uniform();
+	return sum;
+}
+
+/*
+ * The memory of many stacks goes up and down, by 30 % as a rule, and remembers so much of where it
+ * was. One may leak besides: so many samples from one profile to the next.
+ */
+struct swing {
+	size_t profiles;
+	double memory, leak;
+	unsigned int runs, found, alarms; /* alarms: by others than the one that leaks */
+};
+
+static void swing(struct swing *w)
+{
+	static struct made m;
+
+	for (unsigned int run = 0; run < w->runs; run++) {
+		struct profile_leaks leaks;
+		bool found = false;
+
+		made_init(&m, w->profiles, STACKS_MAX);
+		for (size_t s = 0; s < STACKS_MAX; s++) {
+			double level = normal(), leaked = 0;
+
+			for (size_t i = 0; i < w->profiles; i++) {
+				made_set(&m, i, s,
+					 poisson(200 * fmax(0, 1 + 0.3 * level)) + leaked);
+				leaked += s ? 0 : poisson(w->leak);
+				level = w->memory * level +
+					sqrt(1 - w->memory * w->memory) * normal();
+			}
+		}
+		count_leaks(&m, &leaks);
+		for (size_t i = 0; i < leaks.n_leaks; i++)
+			found |= w->leak > 0 && !leaks.v[i].stack;
+		w->found += found;
+		w->alarms += leaks.n_leaks > found;
+		profile_leaks_fini(&leaks);
+	}
+}
+
+/* What falls tells how much of the growth means nothing. */
+static void test_swing(void **state)
+{
+	static const struct {
+		struct swing w;
+		unsigned int found_min, alarms_max;
+	} cases[] = {
+		{ { .profiles = 3, .runs = 300 }, 0, 20 },
+		{ { .profiles = 6, .runs = 300 }, 0, 6 },
+		{ { .profiles = 6, .memory = 0.8, .runs = 300 }, 0, 20 },
+		{ { .profiles = 12, .memory = 0.8, .runs = 300 }, 0, 20 },
+		{ { .profiles = 6, .leak = 200, .runs = 300 }, 240, 6 },
+		{ { .profiles = 12, .leak = 200, .runs = 300 }, 295, 6 },
+	};
+
+	(void)state;
+	seed = 6;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct swing w = cases[i].w;
+
+		swing(&w);
+		if (w.found < cases[i].found_min || w.alarms > cases[i].alarms_max)
+			fail_msg("case %zu: found %u times, %u false alarms", i, w.found, w.alarms);
+	}
+}
+
 static void test_leak(void **state)
 {
 	unsigned int runs = 300, found = 0, others = 0, within = 0;
@@ -161,7 +237,7 @@ static void test_leak(void **state)
 		double leaked = 0, rate = 12 * SIZE / (1 - exp(-SIZE / PERIOD)) / 30;
 		struct profile_leaks leaks;
 
-		made_init(&m, 6);
+		made_init(&m, 6, STACKS);
 		for (size_t i = 0; i < 6; i++) {
 			for (size_t s = 0; s < STACKS; s++)
 				made_set(&m, i, s, poisson(20) + (s == 7 ? leaked : 0));
@@ -179,6 +255,26 @@ static void test_leak(void **state)
 			 found, within, others);
 }
 
+/* One stack is drained as steadily as another one grows: that is no reason to doubt it. */
+static void test_drained(void **state)
+{
+	struct profile_leaks leaks;
+	static struct made m;
+
+	(void)state;
+	made_init(&m, 6, STACKS);
+	for (size_t i = 0; i < 6; i++)
+		for (size_t s = 0; s < STACKS; s++)
+			made_set(&m, i, s,
+				 s < 1	  ? 2000 - 300 * (double)i
+				 : s == 7 ? 300 * (double)i
+					  : 50);
+	assert_int_equal(count_leaks(&m, &leaks), 1);
+	assert_int_equal(leaks.v[0].stack, 7);
+	assert_true(leaks.dispersion == 1);
+	profile_leaks_fini(&leaks);
+}
+
 /* Activation: what was there before is not seen, and is replaced by what is. */
 static void test_filling_up(void **state)
 {
@@ -186,7 +282,7 @@ static void test_filling_up(void **state)
 	static struct made m;
 
 	(void)state;
-	made_init(&m, 6);
+	made_init(&m, 6, STACKS);
 	for (size_t i = 0; i < 6; i++)
 		for (size_t s = 0; s < STACKS; s++)
 			made_set(&m, i, s, 1000 * (1 - pow(0.4, (double)i)));
@@ -203,10 +299,10 @@ static void test_too_little(void **state)
 	static struct made m;
 
 	(void)state;
-	made_init(&m, 2);
+	made_init(&m, 2, STACKS);
 	assert_int_equal(profile_leaks_find(&m.series, m.seconds, &leaks, &err), -1);
 	assert_non_null(strstr(err.msg, "at least 3"));
-	made_init(&m, 3);
+	made_init(&m, 3, STACKS);
 	m.seconds[1] = m.seconds[2] = 0;
 	assert_int_equal(profile_leaks_find(&m.series, m.seconds, &leaks, &err), -1);
 	assert_non_null(strstr(err.msg, "no time"));
@@ -263,6 +359,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_leak),	     cmocka_unit_test(test_unrest),
 		cmocka_unit_test(test_leak),	     cmocka_unit_test(test_filling_up),
+		cmocka_unit_test(test_swing),	     cmocka_unit_test(test_drained),
 		cmocka_unit_test(test_too_little),   cmocka_unit_test(test_known_values),
 		cmocka_unit_test(test_growth_level), cmocka_unit_test(test_holm),
 	};
