@@ -294,6 +294,15 @@ static int take_pid(struct args *args, const struct command *command, struct err
 	return 0;
 }
 
+/* What would be ignored was meant for something. */
+static int refuse_pid(const struct args *args, const struct command *command, struct err *err)
+{
+	if (command->pid_by_option || (!args->pid && !args->comm))
+		return 0;
+	err_set(err, ERR_USAGE, "%s takes no process", command->name);
+	return err_fix(err, "see jeprof-ctl %s --help", command->name);
+}
+
 static int check_words(const struct args *args, const struct command *command, struct err *err)
 {
 	char safe[64];
@@ -331,7 +340,8 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	*command = p.command;
 	if (!p.command || args->help || args->version)
 		return 0;
-	if (p.command->needs_pid && take_pid(args, p.command, err))
+	if (p.command->needs_pid ? take_pid(args, p.command, err)
+				 : refuse_pid(args, p.command, err))
 		return -1;
 	return check_words(args, p.command, err);
 }

@@ -94,7 +94,8 @@ struct command {
 	const char *help;		  /* one line */
 	const struct option_def *options; /* its own, NULL if none */
 	bool needs_pid;
-	bool pid_optional; /* run() can do without it under some options, and sees to that */
+	bool pid_optional;  /* run() can do without it under some options, and sees to that */
+	bool pid_by_option; /* it needs none, but run() takes the one of --pid or --comm */
 	unsigned int min_words, max_words; /* the pid not counted */
 	const char *const *choices;	   /* of its first word, for completion; NULL if free */
 	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */

@@ -102,6 +102,7 @@ const struct command cmd_bundle = {
 	.words = "PID|FILE",
 	.help = "one file with all that a profile needs elsewhere",
 	.options = options_of_bundle,
+	.pid_by_option = true,
 	.max_words = 1,
 	.run = run,
 };

@@ -50,6 +50,9 @@ static int run(const struct args *args, struct err *err)
 	enum profile_format format = format_of(args->words[1]);
 	struct args to = *args;
 
+	if (args->json)
+		return err_set(err, ERR_USAGE,
+			       "convert says nothing in JSON: let OUT end in .json");
 	to.output = args->words[1];
 	if (args->report_format)
 		return report_run(&to, args->words, 1, args->report_format, err);

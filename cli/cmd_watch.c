@@ -285,6 +285,7 @@ const struct command cmd_watch = {
 	.words = "[PID...]",
 	.help = "show every heap dump as it happens, whoever asked for it",
 	.options = options_of_watch,
+	.pid_by_option = true,
 	.max_words = WORDS_MAX,
 	.run = run,
 };

@@ -45,7 +45,11 @@ int out_flush(struct err *err)
 
 int out_json_to(FILE *to, struct json_object *doc, struct err *err)
 {
-	int n = fprintf(to, "%s\n", json_object_to_json_string_ext(doc, JSON_STYLE));
+	int n;
+
+	/* 0.99 as such, and not as the double that is nearest to it. */
+	json_c_set_serialization_double_format("%.15g", JSON_C_OPTION_GLOBAL);
+	n = fprintf(to, "%s\n", json_object_to_json_string_ext(doc, JSON_STYLE));
 
 	json_object_put(doc);
 	return n < 0 ? failed(err) : 0;

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/out.h"
-#include "ops/graphviz.h"
+#include "ops/render.h"
 #include "ops/report.h"
 #include "profile/format.h"
 #include "profile/report.h"
@@ -27,7 +27,6 @@ struct report {
 	const struct args *args;
 	enum report_kind kind;
 	enum profile_format format; /* of REPORT_FORMAT */
-	const char *picture;	    /* of a graph: what it is drawn as; NULL: not drawn */
 	struct profile_report_options options;
 	double node_fraction;
 	struct ops_report data;
@@ -101,8 +100,6 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	}
 	r->kind = REPORT_FORMAT;
 	r->format = profile_format_by_name(name);
-	if (r->format == PROFILE_FORMAT_DOT && args->output)
-		r->picture = graphviz_type(args->output);
 	if (r->format != PROFILE_FORMAT_NONE)
 		return 0;
 	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
@@ -275,7 +272,7 @@ static int write_format(FILE *out, const void *ctx, struct err *err)
 		.node_fraction = r->node_fraction,
 	};
 
-	return profile_write(&r->data.profile, r->format, &options, out, err);
+	return render_into(out, &r->data.profile, r->format, &options, r->args->output, err);
 }
 
 static int write_report(FILE *out, const void *ctx, struct err *err)
@@ -284,8 +281,6 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 	const struct report *r = ctx;
 	const struct profile *p = &r->data.profile;
 
-	if (r->picture)
-		return graphviz_draw(r->picture, write_format, r, out, err);
 	if (r->kind == REPORT_FORMAT)
 		return write_format(out, r, err);
 	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator, err))

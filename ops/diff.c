@@ -74,7 +74,7 @@ int ops_diff_write(const struct ops_diff *diff, enum profile_format format, cons
 
 	if (path && output_open(&output, path, force, err))
 		return -1;
-	if (render_write(&diff->series.all, format, &fd, &bytes, err))
+	if (render_write(&diff->series.all, format, path, &fd, &bytes, err))
 		return -1;
 	if (!path)
 		return output_copy(stream_fd, "the output stream", fd, bytes, err);

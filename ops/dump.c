@@ -187,8 +187,8 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 
 	if (!request->format)
 		return 0;
-	return render_profile(fd, &dump->bytes, profile_format_by_name(request->format), &symbols,
-			      err);
+	return render_profile(fd, &dump->bytes, profile_format_by_name(request->format),
+			      request->file, &symbols, err);
 }
 
 /* COMM.PID.UTC-TIMESTAMP with the suffix of its format. */

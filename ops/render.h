@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A profile that was just dumped, in another format. */
+/* A profile in another format. */
 #ifndef OPS_RENDER_H
 #define OPS_RENDER_H
 
@@ -7,16 +7,25 @@
 #include "profile/format.h"
 
 #include <stdint.h>
+#include <stdio.h>
+
+/*
+ * A profile whose names were looked up, in `format`. `path`: of the file that it is for, or NULL;
+ * a graph of calls is drawn by Graphviz where that ends in .svg, .png or .pdf (ops/graphviz.h).
+ */
+int render_into(FILE *out, const struct profile *p, enum profile_format format,
+		const struct profile_format_options *options, const char *path, struct err *err)
+	__must_check;
+
+/* The same, of the bytes in use: a memfd, which the caller closes. */
+int render_write(const struct profile *p, enum profile_format format, const char *path, int *fd,
+		 uint64_t *bytes, struct err *err) __must_check;
 
 /*
  * Look the names up for the profile in the first `bytes` of `fd`, and put a
- * memfd with the profile in `format` in its place. ERR_FAILED.
+ * memfd with the profile in `format` in its place, as above. ERR_FAILED.
  */
-int render_profile(int *fd, uint64_t *bytes, enum profile_format format,
+int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
 		   const struct ops_symbolise_options *symbols, struct err *err) __must_check;
-
-/* A profile whose names were looked up, in `format`: a memfd, which the caller closes. */
-int render_write(const struct profile *p, enum profile_format format, int *fd, uint64_t *bytes,
-		 struct err *err) __must_check;
 
 #endif

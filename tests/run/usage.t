@@ -103,6 +103,11 @@ refused set 1
 refused set 1 prof.active
 refused set 1 prof.active true false
 refused list --uid no-such-user
+refused list --pid 1
+refused report --comm x file
+like "$err" 'report takes no process' 'what is not looked at is refused'
+run_ctl convert --json in out.svg
+like "$(json .error.message)" 'convert says nothing in JSON' 'convert: --json is refused by name'
 run_ctl activate $'\e[31m\x07'
 is "$status" 2 'control characters are refused'
 unlike "$err" $'[\e\x07]' 'control characters are not printed'
