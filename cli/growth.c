@@ -49,24 +49,39 @@ static void call_text(const struct profile_symbols *s, const struct profile_line
 			 output_safe(text_file_name(f->file), file, sizeof(file)), line->line);
 }
 
+/* Rust's names: "_R...", or, in the older form, "_ZN...17h" with a hash of 16 digits and an "E". */
+static bool is_rust(const char *linkage)
+{
+	size_t len = strlen(linkage);
+
+	return !strncmp(linkage, "_R", 2) ||
+	       (len > 20 && !strncmp(linkage, "_ZN", 3) && !strncmp(linkage + len - 20, "17h", 3));
+}
+
+static bool begins_with_any(const char *name, const char *const *with)
+{
+	for (; *with; with++) {
+		if (!strncmp(name, *with, strlen(*with)))
+			return true;
+	}
+	return false;
+}
+
 /* Of the standard library of C++ or Rust, which may be ten calls deep before the program's own. */
 static bool is_of_language(const struct profile_function *f)
 {
-	static const char *const names[] = { "std::", "__gnu_cxx::", "core::", "alloc::" };
-	static const char *const folders[] = {
-		"/include/c++/", "/libstdc++-v3/", "/c++/v1/",
-		"/library/std/", "/library/core/", "/library/alloc/"
-	};
+	static const char *const both[] = { "std::", "__gnu_cxx::", NULL };
+	static const char *const rust[] = { "core::", "alloc::", NULL };
+	static const char *const folders[] = { "/include/c++/", "/libstdc++-v3/", "/c++/v1/" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (!strncmp(f->name, names[i], strlen(names[i])))
-			return true;
-	}
+	if (begins_with_any(f->name, both) ||
+	    (begins_with_any(f->name, rust) && is_rust(f->linkage)))
+		return true;
 	for (size_t i = 0; f->file && i < sizeof(folders) / sizeof(*folders); i++) {
 		if (strstr(f->file, folders[i]))
 			return true;
 	}
-	return false;
+	return f->file && strstr(f->file, "/rustc") && strstr(f->file, "/library/");
 }
 
 /* The innermost call, and of those around it the ones that are the program's own. */

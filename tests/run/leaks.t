@@ -67,6 +67,14 @@ is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')"
 ctl_ok 'diff of one with itself' diff "$T/known.heap" "$T/known.heap" --json
 is "$(json '[.functions[], .stacks[] | select(.significant or .growth != 0)] | length')" 0 'diff of one with itself: nothing'
 
+# --- a program's own namespace that is called like a library of Rust's ---
+for n in 1 900; do
+	printf '%s\n' '--- symbol' 'binary=/x' '0x1000 inner' '0x2000 core::run' '---' '--- heap' 'heap_v2/1' \
+		"  t*: $n: ${n}000 [0: 0]" '@ 0x1000 0x2001' "  t*: $n: ${n}000 [0: 0]" '' 'MAPPED_LIBRARIES:' >"$T/core.$n"
+done
+ctl_ok 'a namespace called core: diff' diff "$T/core.1" "$T/core.900"
+like "$out" 'inner < core::run' 'a namespace called core: its calls are shown'
+
 # --- no leak: what was there before is replaced, and seen from then on ---
 snapshot "$pid" # jemalloc and the C library keep some memory of what came before
 ctl_ok 'no leak' record "$pid" -d 4s --interval 400ms -o "$T/none.heap" -q
