@@ -313,13 +313,14 @@ void ops_list_fini(struct ops_list *list);
 /* The one process with this comm. ERR_NOPROC if there is none, ERR_USAGE naming them if several. */
 int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
 
-/* Where a recording stands, for who shows it. Nothing of this stops the target. */
+/* Where a recording stands, for who shows it. */
 struct ops_record_progress {
 	const struct ops_cost *cost; /* which process */
 	uint64_t elapsed_ms, duration_ms;
 	/*
-	 * stats.allocated, at the first dump (0: it has no statistics), and at the last one of
-	 * the series (0: there was none yet)
+	 * stats.allocated, at the first dump (0: it has no statistics), and as it was counted last
+	 * (0: not yet). While progress is shown it is counted every five seconds, for which a
+	 * thread of the target stands each time.
 	 */
 	uint64_t allocated_before_bytes, allocated_bytes;
 	uint64_t rss_bytes, rss_before_bytes;

@@ -13,6 +13,7 @@
 #include "ops/dump.h"
 #include "ops/journal.h"
 #include "ops/putback.h"
+#include "ops/record_count.h"
 #include "ops/record_files.h"
 #include "ops/record_wait.h"
 #include "ops/session.h"
@@ -37,7 +38,7 @@ struct recording {
 	struct record_files files;
 	struct ops_record out;
 	uint64_t begun_ms;
-	uint64_t allocated; /* as read in the last run */
+	struct record_count count;
 };
 
 static void add_cost(struct recording *r, const struct session *s)
@@ -53,13 +54,18 @@ static void add_cost(struct recording *r, const struct session *s)
 	r->out.cost.mode = s->cost.mode;
 }
 
+/* Is it the process, and the program, that was found at the beginning? */
+static bool is_there(const struct recording *r)
+{
+	return proc_alive(&r->proc) && journal_is_of(&r->journal.state, &r->proc);
+}
+
 static int ended(const struct recording *r, struct err *err)
 {
-	err_set(err, ERR_LOST,
-		"process %d has ended, or runs another program, after %llu seconds of the "
-		"recording",
-		r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
-	return record_files_left(&r->files, err);
+	return err_set(err, ERR_LOST,
+		       "process %d has ended, or runs another program, after %llu seconds of the "
+		       "recording",
+		       r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
 }
 
 /* --- the journal and what it says --- */
@@ -89,7 +95,7 @@ static int put_back(struct recording *r, struct err *why)
 		struct putback p = { 0 };
 		int ret;
 
-		if (!proc_alive(&r->proc) || !journal_is_of(&r->journal.state, &r->proc))
+		if (!is_there(r))
 			break;
 		ret = session_open(&s, r->proc.pid, &r->patient, why) ||
 		      putback_run(&s, &r->journal.state, &p, why);
@@ -97,8 +103,7 @@ static int put_back(struct recording *r, struct err *why)
 		if (!ret)
 			nothing_changed(r);
 	}
-	if (anything_changed(r) && proc_alive(&r->proc) &&
-	    journal_is_of(&r->journal.state, &r->proc))
+	if (anything_changed(r) && is_there(r))
 		return still_on(r, why);
 	journal_remove(&r->journal);
 	return 0;
@@ -148,31 +153,6 @@ static int somebody_elses(const struct session *s, struct err *err)
 		       s->proc.pid);
 }
 
-/*
- * What is allocated when a dump is made: calls in front of it, in the same run. That costs no stop,
- * where to ask in between would. jemalloc may be built without statistics.
- */
-#define COUNT_CALLS 2
-
-static void count_calls(struct recording *r, struct call calls[COUNT_CALLS])
-{
-	static const uint64_t epoch = 1;
-
-	calls[0] = call_write("epoch", &epoch, sizeof(epoch));
-	calls[1] = call_read("stats.allocated", &r->allocated, sizeof(r->allocated));
-	calls[0].flags |= CALL_KEEP_GOING;
-	calls[1].flags |= CALL_KEEP_GOING;
-}
-
-static void take_count(struct recording *r, const struct call calls[COUNT_CALLS])
-{
-	if (!calls[1].made || calls[1].ret)
-		return;
-	if (!r->out.allocated_before_bytes)
-		r->out.allocated_before_bytes = r->allocated;
-	r->out.allocated_after_bytes = r->allocated;
-}
-
 /* What the target was found with. */
 struct found {
 	bool active, init;
@@ -184,24 +164,25 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 {
 	static const bool no = false;
 	char label[DUMP_LABEL_SIZE];
-	struct call calls[2 + COUNT_CALLS + 1] = {
+	struct call calls[2 + RECORD_COUNT_CALLS + 1] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
 	};
-	struct call *dump = &calls[2 + COUNT_CALLS];
+	struct call *dump = &calls[2 + RECORD_COUNT_CALLS];
 
 	if (!r->request->adopt)
 		calls[0].expect = &no;
 	calls[1].flags |= CALL_KEEP_GOING;
-	count_calls(r, calls + 2);
+	record_count_calls(&r->count, calls + 2);
 	*dump = dump_call();
 	dump->new = dump_label(r->files.first.path, label);
-	if (dump_run(s, calls, 2 + COUNT_CALLS + 1, 2 + COUNT_CALLS, fd, &r->out.first_bytes, err))
+	if (dump_run(s, calls, 2 + RECORD_COUNT_CALLS + 1, 2 + RECORD_COUNT_CALLS, fd,
+		     &r->out.first_bytes, err))
 		return calls[0].made && !calls[0].ret && found->active && !r->request->adopt
 			       ? somebody_elses(s, err)
 			       : -1;
 	found->has_init = calls[1].made && !calls[1].ret;
-	take_count(r, calls + 2);
+	record_count_take(&r->count, calls + 2);
 	return 0;
 }
 
@@ -292,7 +273,7 @@ static int begin(struct recording *r, struct err *err)
 static int open_again(struct recording *r, struct session *s, const struct ops_options *options,
 		      struct err *err)
 {
-	if (!proc_alive(&r->proc) || !journal_is_of(&r->journal.state, &r->proc))
+	if (!is_there(r))
 		return ended(r, err);
 	s->recorded_ms = now_ms() - r->begun_ms;
 	return session_open(s, r->proc.pid, options, err);
@@ -303,25 +284,25 @@ static int dump_next(struct recording *r, struct err *err)
 	_cleanup_(session_close) struct session s = { 0 };
 	_cleanup_(cleanup_close) int fd = -1;
 	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
-	struct call calls[COUNT_CALLS + 1];
+	struct call calls[RECORD_COUNT_CALLS + 1];
 	char label[DUMP_LABEL_SIZE];
 	uint64_t bytes = 0;
 	int ret;
 
 	if (record_files_room(&r->files, err))
 		return -1;
-	count_calls(r, calls);
-	calls[COUNT_CALLS] = dump_call();
-	calls[COUNT_CALLS].new = name ? dump_label(name, label) : NULL;
+	record_count_calls(&r->count, calls);
+	calls[RECORD_COUNT_CALLS] = dump_call();
+	calls[RECORD_COUNT_CALLS].new = name ? dump_label(name, label) : NULL;
 	ret = open_again(r, &s, r->options, err) ||
-	      dump_run(&s, calls, COUNT_CALLS + 1, COUNT_CALLS, &fd, &bytes, err);
+	      dump_run(&s, calls, RECORD_COUNT_CALLS + 1, RECORD_COUNT_CALLS, &fd, &bytes, err);
 	add_cost(r, &s);
 	if (ret && (err->code == ERR_UNSAFE || err->code == ERR_BUSY)) {
 		r->out.missed++;
 		return 0;
 	}
 	if (!ret)
-		take_count(r, calls);
+		record_count_take(&r->count, calls);
 	return ret ? -1 : record_files_next(&r->files, fd, bytes, err);
 }
 
@@ -332,8 +313,8 @@ static void show(struct recording *r)
 		.cost = &r->out.cost,
 		.elapsed_ms = now_ms() - r->begun_ms,
 		.duration_ms = r->request->duration_ms,
-		.allocated_bytes = r->files.n_series ? r->out.allocated_after_bytes : 0,
-		.allocated_before_bytes = r->out.allocated_before_bytes,
+		.allocated_bytes = r->count.n > 1 ? r->count.last : 0,
+		.allocated_before_bytes = r->count.first,
 		.rss_before_bytes = r->out.rss_before_bytes,
 	};
 
@@ -341,6 +322,15 @@ static void show(struct recording *r)
 		return;
 	p.rss_bytes = r->proc.status.rss_bytes;
 	r->request->progress(&p);
+}
+
+static void count(struct recording *r)
+{
+	_cleanup_(session_close) struct session s = { 0 };
+
+	if (is_there(r))
+		record_count_ask(&r->count, &s, r->proc.pid, r->options);
+	add_cost(r, &s);
 }
 
 static uint64_t at_most(uint64_t a, uint64_t b)
@@ -365,8 +355,11 @@ static int wait_for_end(struct recording *r, struct err *err)
 			r->out.early = true;
 			break;
 		case RECORD_TIME:
-			if (now_ms() < next || next >= end)
+			if (now_ms() < next || next >= end) {
+				if (r->request->progress && record_count_due(&r->count))
+					count(r);
 				break;
+			}
 			if (dump_next(r, err))
 				return -1;
 			while (next <= now_ms())
@@ -384,20 +377,21 @@ static int wait_for_end(struct recording *r, struct err *err)
 static int dump_last(struct recording *r, struct session *s, int *fd, struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
-	struct call calls[COUNT_CALLS + 1 + PUTBACK_CALLS];
-	struct call *dump = calls + COUNT_CALLS, *back = dump + 1;
+	struct call calls[RECORD_COUNT_CALLS + 1 + PUTBACK_CALLS];
+	struct call *dump = calls + RECORD_COUNT_CALLS, *back = dump + 1;
 	struct putback p = { 0 };
 	struct err why = ERR_INIT;
 	size_t n = putback_calls(state, &p, back);
 	char label[DUMP_LABEL_SIZE];
 	int ret;
 
-	count_calls(r, calls);
+	record_count_calls(&r->count, calls);
 	*dump = dump_call();
 	dump->new = dump_label(r->files.last.path, label);
 	dump->flags |= CALL_KEEP_GOING;
-	ret = dump_run(s, calls, COUNT_CALLS + 1 + n, COUNT_CALLS, fd, &r->out.last_bytes, err);
-	take_count(r, calls);
+	ret = dump_run(s, calls, RECORD_COUNT_CALLS + 1 + n, RECORD_COUNT_CALLS, fd,
+		       &r->out.last_bytes, err);
+	record_count_take(&r->count, calls);
 	if (!putback_check(s, back, n, &why)) {
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;
@@ -446,10 +440,16 @@ static int record(struct recording *r, struct err *err)
 	if (begin(r, err))
 		return give_up(r, err);
 	r->begun_ms = now_ms();
-	if (wait_for_end(r, err) || finish(r, err))
+	if (wait_for_end(r, err) || finish(r, err)) {
+		/* It may have ended in the midst of a dump, which knows of no others. */
+		if (!is_there(r))
+			record_files_left(&r->files, err);
 		return give_up(r, err);
+	}
 	if (put_back(r, err))
 		return -1;
+	r->out.allocated_before_bytes = r->count.first;
+	r->out.allocated_after_bytes = r->count.last;
 	return name_files(r, err);
 }
 

@@ -106,19 +106,20 @@ unsigned int record_files_oldest(const struct record_files *f)
 	return f->keep && f->n_series > f->keep ? f->n_series - f->keep + 1 : 1;
 }
 
-int record_files_left(const struct record_files *f, struct err *err)
+void record_files_left(const struct record_files *f, struct err *err)
 {
 	unsigned int n = f->n_series - record_files_oldest(f) + 1;
 	_cleanup_(cleanup_free) char *newest = record_files_name(f, f->n_series);
 	char safe[2][200];
 
 	if (!f->largest || !newest)
-		return -1;
+		return;
 	output_safe(f->first.path, safe[0], sizeof(safe[0]));
 	if (!f->n_series)
-		return err_fix(err, "there is only the profile of the beginning, %s", safe[0]);
-	return err_fix(err, "see what was dumped until then: %s, and %u up to %s", safe[0], n,
-		       output_safe(newest, safe[1], sizeof(safe[1])));
+		err_fix(err, "there is only the profile of the beginning, %s", safe[0]);
+	else
+		err_fix(err, "see what was dumped until then: %s, and %u up to %s", safe[0], n,
+			output_safe(newest, safe[1], sizeof(safe[1])));
 }
 
 static void remove_oldest(const struct record_files *f)

@@ -46,8 +46,8 @@ int record_files_next(struct record_files *f, int fd, uint64_t bytes, struct err
 /* The name of number `i`, from 1, of the series, which the caller frees; NULL without memory. */
 char *record_files_name(const struct record_files *f, unsigned int i);
 
-/* The recording failed: say in the error's fix which files it has written. -1. */
-int record_files_left(const struct record_files *f, struct err *err);
+/* The recording failed: say in the error's fix which files it has written. */
+void record_files_left(const struct record_files *f, struct err *err);
 
 /* The number of the oldest one of the series that is still there. */
 unsigned int record_files_oldest(const struct record_files *f);

@@ -68,7 +68,8 @@ ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --in
 ctl_fails 2 '--duration must be longer than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
 ctl_fails 2 'would be no series.*fix: .*-d 10m' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
 ctl_fails 2 '--interval must be longer than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
-# What is allocated now nobody knows who does not ask for it, which a series does.
+# What is allocated now takes a stop to know: a series asks with each dump, and else it is asked for
+# every five seconds, but only when somebody looks.
 rss='RSS [0-9.]+[KMG]? \([-+]'
 first='allocated [0-9.]+[KMG]? at first' now='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\)'
 on_terminal()
@@ -83,6 +84,11 @@ like "$(<"$T/tty130")" "\\[#+\\.+\\] 1s left, $first, $rss" 'record on a termina
 unlike "$(<"$T/tty130")" "left, $now" 'record on a terminal: no growth of what was counted once'
 on_terminal 131 --interval 300ms
 like "$(<"$T/tty131")" "1s left, $now, $rss" 'record of a series on a terminal: what is allocated'
+on_terminal 132 -d 7s
+like "$(<"$T/tty132")" "[12]s left, $now, $rss" 'a longer record on a terminal: what is allocated'
+like "$(<"$T/tty132")" 'stopped one thread at a time, 4 times' 'which takes a stop'
+ctl_ok 'a longer record that nobody looks at' record "$pid" -d 7s -o "$T/unseen.heap"
+like "$err" 'stopped one thread at a time, 3 times' 'takes none'
 on_terminal 70
 like "$(<"$T/tty70")" $'\r'"$pid \\([^)]*\\) 1s left, $first, $rss" 'record on a narrow terminal: without the bar'
 on_terminal 24
