@@ -156,7 +156,7 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
 	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
 		       (t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
-	uint64_t deadline = now_us() + stop_timeout_us(t);
+	uint64_t deadline;
 	int status, sig;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) < 0)
@@ -164,6 +164,8 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	/* Attaching may have taken long itself, and who does not wait now leaves EINTR behind. */
+	deadline = now_us() + stop_timeout_us(t);
 	for (;;) {
 		int got = wait_until(tid, deadline, &status);
 
