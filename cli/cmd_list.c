@@ -186,7 +186,6 @@ static int run(const struct args *args, struct err *err)
 	struct ops_list_filter filter = { .comm = args->comm,
 					  .by_uid = args->uid != NULL,
 					  .debuginfod = args->debuginfod,
-
 					  .cgroup = args->cgroup };
 
 	if (args->pid)
@@ -203,5 +202,6 @@ const struct command cmd_list = {
 	.words = "",
 	.help = "show every process that uses jemalloc, and touch none",
 	.options = options_of_list,
+	.pid_by_option = true,
 	.run = run,
 };
