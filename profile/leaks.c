@@ -24,12 +24,20 @@ struct times {
 	double half; /* the weights of the second half together */
 };
 
+/* How all stacks move: how much more than sampling makes them, and how well that is known. */
+struct movement {
+	double dispersion; /* at least 1 */
+	double df;	   /* degrees of freedom; INFINITY when it is 1 */
+};
+
+static const struct movement no_movement = { 1, INFINITY };
+
 /* Of one stack: what was counted at each of these times. */
 struct curve {
 	const struct profile_series *series;
 	const struct times *times;
 	size_t stack;
-	double dispersion; /* of all values, in parts of what sampling accounts for */
+	const struct movement *movement;
 };
 
 static double value(const struct curve *c, size_t i)
@@ -39,7 +47,7 @@ static double value(const struct curve *c, size_t i)
 
 static double variance(const struct curve *c, size_t i)
 {
-	return c->dispersion * profile_series_variance(c->series, i, c->stack);
+	return c->movement->dispersion * profile_series_variance(c->series, i, c->stack);
 }
 
 static double weight(const struct times *t, size_t i)
@@ -126,6 +134,7 @@ static double probability(const struct curve *c, double rate, double *error)
 	/* Welch and Satterthwaite: the scatter is known from few values, the sampling exactly. */
 	if (from_scatter > 0)
 		df = (double)(c->times->n - 2) * (all / from_scatter) * (all / from_scatter);
+	df = fmin(df, c->movement->df);
 	return fmax(all > 0 ? significance_student(rate / *error, df) : 0, ends(c));
 }
 
@@ -167,28 +176,31 @@ static int by_size(const void *a, const void *b)
 
 /*
  * Whatever makes stacks grow that do not leak makes others fall: how much more than sampling alone
- * makes of it, by the upper quartile of those that do so steadily? At least 1. (Of the mean, a
- * single cache that is emptied would hide every leak.)
+ * makes of it, by the upper quartile of those that do so steadily? (Of the mean, a single cache
+ * that is emptied would hide every leak.)
  */
-static int dispersion(const struct profile_series *series, const struct times *t, double *out,
-		      struct err *err)
+static int find_movement(const struct profile_series *series, const struct times *t,
+			 struct movement *out, struct err *err)
 {
 	size_t n = CALM;
 	_cleanup_(cleanup_free) double *falls = calloc(series->all.n_stacks + CALM, sizeof(*falls));
+	double upper;
 
 	if (!falls)
 		return err_set(err, ERR_FAILED, "no memory to look for leaks");
 	for (size_t i = 0; i < CALM; i++)
 		falls[i] = CHI2_QUARTILE;
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
-		struct curve c = { series, t, i, 1 };
+		struct curve c = { series, t, i, &no_movement };
 		double rate = slope(&c, 0, t->n - 1), sampling = bound(&c, 0);
 
 		if (rate < 0 && sampling > 0 && goes_on(&c))
 			falls[n++] = rate * rate / sampling;
 	}
 	qsort(falls, n, sizeof(*falls), by_size);
-	*out = fmax(falls[(size_t)(QUARTILE * (double)n)] / CHI2_QUARTILE, 1);
+	upper = falls[(size_t)(QUARTILE * (double)n)];
+	*out = upper > CHI2_QUARTILE ? (struct movement){ upper / CHI2_QUARTILE, (double)n }
+				     : no_movement;
 	return 0;
 }
 
@@ -214,13 +226,16 @@ static int decide(struct profile_leaks *l, struct err *err)
 static int fit_all(const struct profile_series *series, const struct times *t,
 		   struct profile_leaks *l, struct err *err)
 {
+	struct movement movement;
+
 	l->v = calloc(series->all.n_stacks + 1, sizeof(*l->v));
 	if (!l->v)
 		return err_set(err, ERR_FAILED, "no memory to look for leaks");
-	if (dispersion(series, t, &l->dispersion, err))
+	if (find_movement(series, t, &movement, err))
 		return -1;
+	l->dispersion = movement.dispersion;
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
-		struct curve c = { series, t, i, l->dispersion };
+		struct curve c = { series, t, i, &movement };
 		struct profile_leak leak = { .stack = i };
 
 		if (!is_there(&c))

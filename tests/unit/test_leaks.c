@@ -207,12 +207,12 @@ static void test_swing(void **state)
 		struct swing w;
 		unsigned int found_min, alarms_max;
 	} cases[] = {
-		{ { .profiles = 3, .runs = 300 }, 0, 20 },
-		{ { .profiles = 6, .runs = 300 }, 0, 6 },
-		{ { .profiles = 6, .memory = 0.8, .runs = 300 }, 0, 20 },
-		{ { .profiles = 12, .memory = 0.8, .runs = 300 }, 0, 20 },
-		{ { .profiles = 6, .leak = 200, .runs = 300 }, 240, 6 },
-		{ { .profiles = 12, .leak = 200, .runs = 300 }, 295, 6 },
+		{ { .profiles = 3, .runs = 300 }, 0, 8 },
+		{ { .profiles = 6, .runs = 300 }, 0, 3 },
+		{ { .profiles = 6, .memory = 0.8, .runs = 300 }, 0, 12 },
+		{ { .profiles = 12, .memory = 0.8, .runs = 300 }, 0, 6 },
+		{ { .profiles = 6, .leak = 200, .runs = 300 }, 240, 3 },
+		{ { .profiles = 12, .leak = 200, .runs = 300 }, 295, 3 },
 	};
 
 	(void)state;
