@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/scratch.h"
+
 struct look {
 	struct maps maps;
 	struct images images;
@@ -30,17 +32,6 @@ struct look {
 	void *addr;
 	size_t len;
 };
-
-static char folder[] = "/tmp/test_image_debug.XXXXXX";
-
-/* A shell command in the folder, where $SELF is this program. */
-static void run(const char *command)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "cd %s && { %s; } 2>/dev/null", folder, command);
-	assert_int_equal(system(line), 0);
-}
 
 static void look_end(struct look *look)
 {
@@ -72,25 +63,11 @@ static void look_at(struct look *look, const char *name)
 
 static int setup(void **state)
 {
-	char self[4096];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
 	(void)state;
-	if (len < 0 || !mkdtemp(folder))
-		return -1;
-	self[len] = '\0';
-	setenv("SELF", self, 1);
-	run("strip -s -o bare $SELF && objcopy --only-keep-debug $SELF whole.debug &&"
-	    "objcopy -S --keep-symbol=test_debugdata whole.debug mini && xz -k mini &&"
-	    "objcopy --add-section .gnu_debugdata=mini.xz bare mini-inside");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	run("rm -r $PWD");
-	return 0;
+	return scratch_make(
+		"strip -s -o bare $SELF && objcopy --only-keep-debug $SELF whole.debug &&"
+		"objcopy -S --keep-symbol=test_debugdata whole.debug mini && xz -k mini &&"
+		"objcopy --add-section .gnu_debugdata=mini.xz bare mini-inside");
 }
 
 /* The copy has a function of ours where we have it, counted from the start of the image. */
@@ -238,5 +215,5 @@ int main(void)
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }

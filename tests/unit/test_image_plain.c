@@ -19,38 +19,16 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/test_image_plain.XXXXXX";
-
-static void run(const char *command)
-{
-	char line[1024];
-
-	snprintf(line, sizeof(line), "cd %s && { %s; } 2>/dev/null", folder, command);
-	assert_int_equal(system(line), 0);
-}
+#include "tests/unit/scratch.h"
 
 static int setup(void **state)
 {
-	char self[4096];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
 	(void)state;
-	if (len < 0 || !mkdtemp(folder))
+	if (scratch_make("objcopy --decompress-debug-sections $SELF plain && "
+			 "objcopy --compress-debug-sections=zlib plain packed && "
+			 "objcopy --compress-debug-sections=zlib-gnu plain old"))
 		return -1;
-	self[len] = '\0';
-	setenv("SELF", self, 1);
-	setenv("TMPDIR", folder, 1);
-	run("objcopy --decompress-debug-sections $SELF plain && "
-	    "objcopy --compress-debug-sections=zlib plain packed && "
-	    "objcopy --compress-debug-sections=zlib-gnu plain old && mkdir closed");
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	run("rm -r $PWD");
-	return 0;
+	return setenv("TMPDIR", folder, 1);
 }
 
 struct file {
@@ -227,5 +205,5 @@ int main(void)
 		cmocka_unit_test(test_cut_short),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
 }
