@@ -221,6 +221,13 @@ const char *text_file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+size_t text_stem(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), n = strlen(suffix);
+
+	return len > n && !strcmp(path + len - n, suffix) ? len - n : len;
+}
+
 const char *text_search(const char *bytes, size_t len, const void *part, size_t part_len)
 {
 	const char *p = part, *end = bytes + len, *at = bytes;

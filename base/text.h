@@ -38,6 +38,9 @@ const char *output_safe(const char *raw, char *buf, size_t size);
 /* The last part of a path: what is behind its last slash. */
 const char *text_file_name(const char *path);
 
+/* How long it is without `suffix`, if it ends in that and is more than that. */
+size_t text_stem(const char *path, const char *suffix);
+
 /*
  * As memmem(3), several times faster: memchr(3) looks for the last byte of
  * `part` that is not 0, many bytes at a time. NULL when all of them are 0.

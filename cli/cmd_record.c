@@ -189,11 +189,7 @@ static int print_files(const struct args *args, const struct ops_record *record,
 /* What the names of all files begin with. */
 static const char *stem_of(const char *file, char *buf, size_t size)
 {
-	size_t len = strlen(file);
-
-	if (len > 5 && !strcmp(file + len - 5, ".heap"))
-		len -= 5;
-	snprintf(buf, size, "%.*s", (int)len, file);
+	snprintf(buf, size, "%.*s", (int)text_stem(file, ".heap"), file);
 	return buf;
 }
 

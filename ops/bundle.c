@@ -196,10 +196,8 @@ static char *default_name(const struct work *w)
 static void folder_of(const char *path, char folder[NAME_MAX])
 {
 	const char *name = text_file_name(path);
-	size_t len = strlen(name);
+	size_t len = text_stem(name, SUFFIX);
 
-	if (len > strlen(SUFFIX) && !strcmp(name + len - strlen(SUFFIX), SUFFIX))
-		len -= strlen(SUFFIX);
 	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
 }
 

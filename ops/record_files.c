@@ -19,15 +19,6 @@ static int no_memory(struct err *err)
 	return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
 }
 
-static char *stem_of(const char *path)
-{
-	size_t len = strlen(path), suffix = strlen(SUFFIX);
-
-	if (len > suffix && !strcmp(path + len - suffix, SUFFIX))
-		len -= suffix;
-	return strndup(path, len);
-}
-
 static char *with_part(const char *stem, const char *part)
 {
 	char *name = NULL;
@@ -62,7 +53,7 @@ int record_files_open(struct record_files *f, const struct proc *p,
 	_cleanup_(cleanup_free) char *first = NULL;
 
 	f->force = r->force;
-	f->stem = last ? stem_of(last) : NULL;
+	f->stem = last ? strndup(last, text_stem(last, SUFFIX)) : NULL;
 	first = f->stem ? with_part(f->stem, "base") : NULL;
 	if (!first)
 		return no_memory(err);

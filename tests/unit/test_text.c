@@ -176,13 +176,22 @@ static void test_distance(void **state)
 	assert_int_equal(text_distance(long_name + 1, "a"), TEXT_DISTANCE_MAX - 1);
 }
 
+static void test_stem(void **state)
+{
+	(void)state;
+	assert_int_equal(text_stem("a/b.heap", ".heap"), 3);
+	assert_int_equal(text_stem("a.heap.gz", ".heap"), 9);
+	assert_int_equal(text_stem(".heap", ".heap"), 5);
+	assert_int_equal(text_stem("", ".heap"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_readable_sizes),
 		cmocka_unit_test(test_safe),	 cmocka_unit_test(test_search),
-		cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_distance), cmocka_unit_test(test_stem),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
