@@ -35,11 +35,17 @@ static double probability(const struct profile_change *c)
 	return fmin(1, 2 * p);
 }
 
+/* What did not change, or as much, by what it holds: the order says something then too. */
 static int largest_first(const void *a, const void *b)
 {
-	double x = fabs(growth(a)), y = fabs(growth(b));
+	const struct profile_change *x = a, *y = b;
+	double p = fabs(growth(x)), q = fabs(growth(y));
 
-	return (x < y) - (x > y);
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->after != y->after)
+		return x->after > y->after ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
 /* Test and sort what was collected. */

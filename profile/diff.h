@@ -16,7 +16,8 @@ struct profile_change {
 };
 
 struct profile_diff {
-	struct profile_change *v; /* the largest change first, whichever way it goes */
+	/* The largest change first, whichever way it goes; of equal ones, what holds most after. */
+	struct profile_change *v;
 	size_t n, n_significant;
 };
 

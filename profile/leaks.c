@@ -162,7 +162,9 @@ static int by_rate(const void *a, const void *b)
 
 	if (x->leaks != y->leaks)
 		return x->leaks ? -1 : 1;
-	return (x->rate < y->rate) - (x->rate > y->rate);
+	if (x->rate != y->rate)
+		return x->rate > y->rate ? -1 : 1;
+	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
 /* --- how far from sampling alone --- */

@@ -67,6 +67,28 @@ static void test_stacks(void **state)
 	profile_series_fini(&s);
 }
 
+/* Of what did not change, the order is by what it holds, whatever the order of the profile. */
+static void test_unchanged(void **state)
+{
+	static const uint64_t by_size[] = { 0x401300, 0x401500, 0x401100, 0x401400, 0x401200 };
+	static const char same[] = HEAD STACK("0x401100", "30", "480") STACK("0x401200", "5", "80")
+		STACK("0x401300", "90", "1440") STACK("0x401400", "10", "160")
+			STACK("0x401500", "60", "960") MAPS;
+	struct profile_series s = { .type = PROFILE_INUSE_SPACE };
+	struct profile_diff d;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	add(&s, same);
+	add(&s, same);
+	assert_int_equal(profile_diff_stacks(&s, &d, &err), 0);
+	assert_int_equal(d.n, 5);
+	for (size_t i = 0; i < d.n; i++)
+		assert_int_equal(pc_of(&s, &d.v[i]), by_size[i]);
+	profile_diff_fini(&d);
+	profile_series_fini(&s);
+}
+
 /* Two stacks through one place, and none through another: they are functions by their names. */
 static void test_functions(void **state)
 {
@@ -127,9 +149,8 @@ static void test_other_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_unchanged),
+		cmocka_unit_test(test_functions),     cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_other_program),
 	};
 
