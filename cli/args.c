@@ -129,7 +129,8 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		failed = text_duration_parse(text, at, err);
 		break;
 	case OPTION_SIZE:
-		failed = text_size_parse(text, at, err);
+		failed = text_size_parse(text, at, err) ||
+			 (!*(uint64_t *)at && err_set(err, ERR_USAGE, "it is more than 0"));
 		break;
 	}
 	return failed ? err_wrap(err, "--%s", o->name) : 0;

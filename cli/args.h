@@ -73,7 +73,7 @@ enum option_type {
 	OPTION_PID,	 /* int64_t, positive */
 	OPTION_INT,	 /* int64_t, not negative */
 	OPTION_DURATION, /* uint64_t, milliseconds */
-	OPTION_SIZE,	 /* uint64_t, bytes */
+	OPTION_SIZE,	 /* uint64_t, bytes, not 0 */
 	OPTION_CHOICE,	 /* int: the index in `choices` */
 	OPTION_FILE,	 /* const char *, a path: completed as one */
 };

@@ -94,6 +94,8 @@ refused reset 1 --lg-sample x
 refused reset 1 --lg-sample 64
 refused reset 1 --lg-sample 3 --sample-rate 8
 refused reset 1 --sample-rate 3K
+refused reset 1 --sample-rate 0
+refused leaks a b c --limit 0
 refused reset 1 --sample-rate 99999999999999999999T
 refused gdump 1
 refused gdump 1 maybe
