@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 
 	pace(); /* after all that the loader did */
 	fill_standard_fds();
-	/* A pipe nobody reads, and a file too large, are errors to report, not to die of. */
+	/* A pipe nobody reads, and a file too large, are errors, and nothing to die of half-way. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (args_parse(argc, argv, &args, &command, &err))

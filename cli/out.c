@@ -225,6 +225,9 @@ int out_error(const struct args *args, const struct err *err)
 {
 	char msg[sizeof(err->msg) * 2], fix[sizeof(err->fix) * 2];
 
+	/* Who read has seen enough, as head(1) has: that is no news. The exit status tells it. */
+	if (err->code == ERR_OUTPUT && err->sys == EPIPE)
+		return err_exit_status(err->code);
 	if (args->json && !ferror(stdout) && !error_json(err))
 		return err_exit_status(err->code);
 	fprintf(stderr, "%sjeprof-ctl:%s %s\n", out_ink(args, STDERR_FILENO, INK_RED),

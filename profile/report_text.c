@@ -4,6 +4,7 @@
 #include "profile/report_private.h"
 #include "profile/symbols.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -69,7 +70,9 @@ const char *report_percent(double part, double whole, char *buf, size_t size)
 
 int report_written(FILE *out, struct err *err)
 {
-	return ferror(out) ? err_set(err, ERR_OUTPUT, "cannot write the report") : 0;
+	return ferror(out)
+		       ? err_sys(err, ERR_OUTPUT, errno ? errno : EIO, "cannot write the report")
+		       : 0;
 }
 
 void report_head(const struct profile *p, const struct profile_table *g,

@@ -141,6 +141,31 @@ ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
 unlike "$out" 'a sample each' 'two rates: neither is said to be that of both'
 ctl_fails 1 'different sample rates' 'raw holds one rate' report -f raw "$T/end.heap" "$T/rare.heap"
 
+# --- the output cannot be written ---
+for how in text tree jeprof folded; do
+	"$CTL" report -f "$how" "$T/end.heap" >/dev/full 2>"$T/err"
+	like "$? $(<"$T/err")" '^10 jeprof-ctl: cannot write .*: No space left on device$' "a full device: $how"
+done
+# What reads may have seen enough. Python starts it with an ignored SIGPIPE, as services are.
+unread()
+{
+	python3 - "$CTL" "$@" 2>"$T/err" <<'END'
+import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(subprocess.run(sys.argv[1:], stdout=writer, restore_signals=False).returncode)
+END
+	is "$? $(<"$T/err")" '10 ' "nobody reads: status 10, and not a word: $1 ${*: -1}"
+}
+unread report "$T/end.heap"
+unread report "$T/end.heap" --tree
+unread report "$T/end.heap" -f pprof
+unread report "$T/end.heap" --json
+unread diff "$T/base.heap" "$T/end.heap" -f svg
+unread diff "$T/base.heap" "$T/end.heap"
+unread bundle "$T/end.heap" -o -
+unread report --help
+
 # --- a difference: what shrank most is as far up as what grew most ---
 ctl_ok 'less' report --base "$T/end.heap" "$T/base.heap" -n 1 -q
 like "$out" $'  function\n *-[0-9.]+[KM] ' 'less: the first row is the one that shrank most'
@@ -209,7 +234,7 @@ ctl_fails 1 'of another program' 'the base of another program' report --base "$T
 ctl_fails 1 'no thread 77' 'no such thread' report --thread 77 "$T/end.heap"
 ctl_fails 2 'at character 1' 'a wrong expression' report --focus '(' "$T/end.heap"
 ctl_fails 2 'exclude each other' 'two counts' report --inuse_space --alloc_space "$T/end.heap"
-ctl_fails 2 'no format' 'an unknown format' report -f nonsense "$T/end.heap"
+ctl_fails 2 $'there is no format nonsense\n.*fix: .*text, .*pprof' 'an unknown format' report -f nonsense "$T/end.heap"
 ctl_fails 2 'a part of 1' 'a wrong part' report --nodefraction 2 "$T/end.heap"
 ctl_fails 2 'tell a format' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
 ctl_fails 10 'exists' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
