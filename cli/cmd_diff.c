@@ -42,14 +42,16 @@ static int write_as(const struct args *args, const struct ops_diff *diff, struct
 
 static int check(const struct args *args, struct err *err)
 {
+	unsigned int several;
+
 	if (!args->report_format && args->output)
 		return err_set(err, ERR_USAGE, "-o is for what --format writes");
-	if (args->report_format &&
-	    profile_format_by_name(args->report_format) == PROFILE_FORMAT_NONE)
-		return growth_check_formats(args, err)
-			       ? -1
-			       : err_set(err, ERR_USAGE, "--format takes one format");
-	return 0;
+	if (!args->report_format ||
+	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
+		return 0;
+	return growth_formats(args->report_format, &several, err)
+		       ? -1
+		       : err_set(err, ERR_USAGE, "--format takes one format");
 }
 
 static int run(const struct args *args, struct err *err)

@@ -193,7 +193,8 @@ static const char *stem_of(const char *file, char *buf, size_t size)
 	return buf;
 }
 
-static int print(const struct args *args, const struct ops_record *record, struct err *err)
+static int print(const struct args *args, unsigned int formats, const struct ops_record *record,
+		 struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	_cleanup_(json_close) struct json_object *rendered = json_object_new_array();
@@ -208,7 +209,8 @@ static int print(const struct args *args, const struct ops_record *record, struc
 	if (args->quiet && !args->json && !args->report_format)
 		return 0;
 	if (ops_diff(record->first, record->last, &symbols, &diff, err) ||
-	    growth_write(args, &diff, stem_of(record->last, stem, sizeof(stem)), rendered, err))
+	    growth_write(args, formats, &diff, stem_of(record->last, stem, sizeof(stem)), rendered,
+			 err))
 		return -1;
 	if (args->json)
 		return print_json(record, &diff, rendered, err);
@@ -243,17 +245,17 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	}
 	if (args->keep && args->interval_ms == ARGS_NOT_GIVEN)
 		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
-	return growth_check_formats(args, err);
+	return 0;
 }
 
 /* What is written at the end is to be possible before anything is recorded. Other names are new. */
-static int check_files(const struct args *args, struct err *err)
+static int check_files(const struct args *args, unsigned int formats, struct err *err)
 {
 	char stem[4096];
 
-	return args->output
-		       ? growth_check_files(args, stem_of(args->output, stem, sizeof(stem)), err)
-		       : 0;
+	return args->output ? growth_check_files(args, formats,
+						 stem_of(args->output, stem, sizeof(stem)), err)
+			    : 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -261,16 +263,18 @@ static int run(const struct args *args, struct err *err)
 	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
 	struct ops_record_request request;
 	struct ops_options options;
+	unsigned int formats;
 	pid_t pid;
 	int ret;
 
 	args_options(args, &options);
-	if (request_of(args, &request, err) || args_pid(args, &pid, err) || check_files(args, err))
+	if (request_of(args, &request, err) || growth_formats(args->report_format, &formats, err) ||
+	    args_pid(args, &pid, err) || check_files(args, formats, err))
 		return -1;
 	ret = ops_record(pid, &request, &options, &record, err);
 	if (request.progress)
 		clear_line();
-	return ret ? -1 : print(args, &record, err);
+	return ret ? -1 : print(args, formats, &record, err);
 }
 
 const struct command cmd_record = {

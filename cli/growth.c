@@ -241,92 +241,77 @@ void growth_json(struct json_object *doc, const struct ops_diff *d)
 
 /* --- formats --- */
 
-/* The next name of a list with commas: its length, 0 at the end. `at` moves behind it. */
-static size_t next_name(const char **at, const char **name)
+/* raw holds what was counted, and nothing was counted below 0. */
+static int no_raw(struct err *err)
 {
-	size_t len;
-
-	*at += strspn(*at, ",");
-	*name = *at;
-	len = strcspn(*at, ",");
-	*at += len;
-	return len;
+	err_set(err, ERR_USAGE, "raw holds a profile, not the difference of two");
+	return err_fix(err, "leave it out, and convert a profile: jeprof-ctl convert FILE.heap "
+			    "FILE.raw");
 }
 
-static enum profile_format format_of(const char *name, size_t len)
+int growth_formats(const char *names, unsigned int *formats, struct err *err)
 {
-	char copy[32];
-
-	snprintf(copy, sizeof(copy), "%.*s", (int)len, name);
-	return profile_format_by_name(copy);
-}
-
-int growth_check_formats(const struct args *args, struct err *err)
-{
-	const char *at = args->report_format ? args->report_format : "", *name;
-	char known[PROFILE_FORMAT_NAMES_SIZE], safe[64];
+	unsigned int found = 0;
+	char name[64];
 	size_t len;
 
-	while ((len = next_name(&at, &name))) {
-		if (len < 32 && format_of(name, len) != PROFILE_FORMAT_NONE)
-			continue;
-		output_safe(name, safe, sizeof(safe));
-		err_set(err, ERR_USAGE, "--format does not know %.*s", (int)strcspn(safe, ","),
-			safe);
-		return err_fix(err, "these it knows: %s",
-			       profile_format_names(known, sizeof(known)));
+	for (names = names ? names : ""; *names; names += len + !!names[len]) {
+		enum profile_format format;
+
+		len = strcspn(names, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		format = profile_format_by_name(name);
+		if (format == PROFILE_FORMAT_NONE && len)
+			return profile_format_unknown(name, "", err);
+		if (format == PROFILE_FORMAT_RAW)
+			return no_raw(err);
+		found |= len ? 1u << format : 0;
 	}
+	*formats = found;
 	return 0;
 }
 
-/* The file of the format that is called so, which the caller frees; NULL without memory. */
-static char *path_of(const char *stem, const char *name, size_t len)
+static int path_of(const char *stem, int format, char **path, struct err *err)
 {
-	char *path = NULL;
-
-	return asprintf(&path, "%s%s", stem, profile_format_info(format_of(name, len))->suffix) < 0
-		       ? NULL
-		       : path;
+	return asprintf(path, "%s%s", stem,
+			profile_format_info((enum profile_format)format)->suffix) < 0
+		       ? err_set(err, ERR_FAILED, "no memory for the name of a file")
+		       : 0;
 }
 
-static int no_memory(struct err *err)
+int growth_check_files(const struct args *args, unsigned int formats, const char *stem,
+		       struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the name of a file");
-}
+	for (int i = 0; i < PROFILE_FORMATS; i++) {
+		_cleanup_(cleanup_free) char *path = NULL;
 
-int growth_check_files(const struct args *args, const char *stem, struct err *err)
-{
-	const char *at = args->report_format ? args->report_format : "", *name;
-	size_t len;
-
-	while ((len = next_name(&at, &name))) {
-		_cleanup_(cleanup_free) char *path = path_of(stem, name, len);
-
-		if (!path)
-			return no_memory(err);
-		if (ops_check_file(path, args->force, err))
+		if (formats & 1u << i &&
+		    (path_of(stem, i, &path, err) || ops_check_file(path, args->force, err)))
 			return -1;
 	}
 	return 0;
 }
 
-int growth_write(const struct args *args, const struct ops_diff *d, const char *stem,
-		 struct json_object *files, struct err *err)
+static int write_difference(const struct args *args, const struct ops_diff *d, int format,
+			    const char *stem, struct json_object *files, struct err *err)
 {
-	const char *at = args->report_format ? args->report_format : "", *name;
-	size_t len;
+	_cleanup_(cleanup_free) char *path = NULL;
+	char safe[4096];
 
-	while ((len = next_name(&at, &name))) {
-		_cleanup_(cleanup_free) char *path = path_of(stem, name, len);
-		char safe[4096];
+	if (path_of(stem, format, &path, err) ||
+	    ops_diff_write(d, (enum profile_format)format, path, args->force, -1, err))
+		return -1;
+	json_object_array_add(files, json_text(path));
+	return args->json ? 0
+			  : out_line(err, "%s (the difference)",
+				     output_safe(path, safe, sizeof(safe)));
+}
 
-		if (!path)
-			return no_memory(err);
-		if (ops_diff_write(d, format_of(name, len), path, args->force, -1, err))
-			return -1;
-		json_object_array_add(files, json_text(path));
-		if (!args->json &&
-		    out_line(err, "%s (the difference)", output_safe(path, safe, sizeof(safe))))
+int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *d,
+		 const char *stem, struct json_object *files, struct err *err)
+{
+	for (int i = 0; i < PROFILE_FORMATS; i++) {
+		if (formats & 1u << i && write_difference(args, d, i, stem, files, err))
 			return -1;
 	}
 	return 0;

@@ -25,17 +25,21 @@ int growth_print(const struct args *args, const struct ops_diff *diff, struct er
 void growth_json(struct json_object *doc, const struct ops_diff *diff);
 
 /*
- * Write the difference in each of the formats of --format, "pprof,folded", to
- * `stem` and the format's suffix, and tell of them; their names are added to `files`.
+ * The formats of --format, "pprof,folded" or NULL: a bit for each, 1 << enum profile_format.
+ * ERR_USAGE: there is none of a name, or it cannot hold every difference.
  */
-int growth_write(const struct args *args, const struct ops_diff *diff, const char *stem,
-		 struct json_object *files, struct err *err) __must_check;
+int growth_formats(const char *names, unsigned int *formats, struct err *err) __must_check;
 
-/* ERR_USAGE when --format names one that there is not. */
-int growth_check_formats(const struct args *args, struct err *err) __must_check;
+/*
+ * Write the difference in each of the formats to `stem` and the format's suffix,
+ * and tell of them; their names are added to `files`.
+ */
+int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *diff,
+		 const char *stem, struct json_object *files, struct err *err) __must_check;
 
 /* May growth_write() write its files? ERR_OUTPUT. */
-int growth_check_files(const struct args *args, const char *stem, struct err *err) __must_check;
+int growth_check_files(const struct args *args, unsigned int formats, const char *stem,
+		       struct err *err) __must_check;
 
 /* What the command line says about where names are looked up. */
 struct ops_symbolise_options growth_symbols(const struct args *args);

@@ -87,7 +87,6 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	static const char *const reports[] = {
 		[REPORT_TEXT] = "text", [REPORT_TREE] = "tree", [REPORT_JEPROF] = "jeprof"
 	};
-	char known[PROFILE_FORMAT_NAMES_SIZE], safe[64];
 
 	r->kind = args->tree || args->peek ? REPORT_TREE : REPORT_TEXT;
 	if (!name)
@@ -100,11 +99,9 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	}
 	r->kind = REPORT_FORMAT;
 	r->format = profile_format_by_name(name);
-	if (r->format != PROFILE_FORMAT_NONE)
-		return 0;
-	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
-	return err_fix(err, "these there are: text, tree, jeprof, %s",
-		       profile_format_names(known, sizeof(known)));
+	return r->format != PROFILE_FORMAT_NONE
+		       ? 0
+		       : profile_format_unknown(name, "text, tree, jeprof, ", err);
 }
 
 static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)

@@ -398,14 +398,6 @@ static int dump_somewhere(struct session *s, const struct ops_dump_request *requ
 				       : dump_to_file(s, request, dump, err);
 }
 
-static int no_format(const char *name, struct err *err)
-{
-	char known[PROFILE_FORMAT_NAMES_SIZE], safe[64];
-
-	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
-	return err_fix(err, "these there are: %s", profile_format_names(known, sizeof(known)));
-}
-
 int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
 	     struct ops_dump *out, struct err *err)
 {
@@ -413,7 +405,7 @@ int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops
 	struct ops_dump dump = { 0 };
 
 	if (request->format && profile_format_by_name(request->format) == PROFILE_FORMAT_NONE)
-		return no_format(request->format, err);
+		return profile_format_unknown(request->format, "", err);
 	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
 	    session_find_jemalloc(&s, err))
 		return -1;

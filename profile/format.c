@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/format.h"
 
+#include "base/text.h"
 #include "profile/format_private.h"
 
 #include <errno.h>
@@ -41,15 +42,16 @@ enum profile_format profile_format_by_name(const char *name)
 	return PROFILE_FORMAT_NONE;
 }
 
-const char *profile_format_names(char *buf, size_t size)
+int profile_format_unknown(const char *name, const char *also, struct err *err)
 {
+	char known[256] = "", safe[64];
 	size_t used = 0;
 
-	buf[0] = '\0';
-	for (size_t i = 0; i < PROFILE_FORMATS && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+	for (size_t i = 0; i < PROFILE_FORMATS && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 formats[i].name);
-	return buf;
+	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
+	return err_fix(err, "these there are: %s%s", also, known);
 }
 
 enum profile_format profile_format_by_path(const char *path)

@@ -48,9 +48,8 @@ const struct profile_format_info *profile_format_info(enum profile_format format
 /* The format of this name; PROFILE_FORMAT_NONE when there is none. */
 enum profile_format profile_format_by_name(const char *name);
 
-/* All names, with commas between, for a message. Returns `buf`. */
-#define PROFILE_FORMAT_NAMES_SIZE 256
-const char *profile_format_names(char *buf, size_t size);
+/* ERR_USAGE: there is no format of this name. `also` ("text, ") are those that the caller adds. */
+int profile_format_unknown(const char *name, const char *also, struct err *err);
 
 /* The format of a file by its longest suffix that is known; PROFILE_FORMAT_NONE without one. */
 enum profile_format profile_format_by_path(const char *path);

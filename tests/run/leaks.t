@@ -60,7 +60,7 @@ is "$(awk '/;forget_blocks [0-9]+$/ { if (($NF - 20480000) ^ 2 < 4e12) n++ } END
 ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
 ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
-ctl_fails 2 'does not know wood' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
+ctl_fails 2 $'there is no format wood\n.*fix: .*pprof' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'

@@ -54,10 +54,12 @@ ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
 like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
 like "$err" 'recorded .* for 0\.[0-9] s' 'record for people: how long'
 unlike "$err" ' left, ' 'record for people: no progress where there is no terminal'
-ctl_ok 'record -f' record "$pid" -d 300ms -o "$T/rendered.heap" -f folded,pprof --json
-is "$(json '.difference.files | join(" ")')" "$T/rendered.folded $T/rendered.pb.gz" 'record -f: its files'
+ctl_ok 'record -f' record "$pid" -d 300ms -o "$T/rendered.heap" -f folded,pprof,folded --json
+is "$(json '.difference.files | join(" ")')" "$T/rendered.pb.gz $T/rendered.folded" 'record -f: its files, each once'
 ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
-ctl_fails 2 $'does not know wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
+ctl_fails 2 $'there is no format wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
+ctl_fails 2 $'raw holds .* not the difference.*\n.*fix: .*convert' 'record -f: raw holds no difference' \
+	record "$pid" -d 1m -f folded,raw -o "$T/w.heap"
 : >"$T/late.html"
 ctl_fails 10 'late.html exists' 'record -f: a file that exists' record "$pid" -d 1m -f folded,html -o "$T/late.heap"
 ok 'record -f: is found before the recording' test ! -e "$T/late.base.heap"
