@@ -345,10 +345,13 @@ redis()
 	redis-cli -s "$sock" "$@"
 }
 
-# Keys of many sizes, so that a profile has something to show.
+# Keys that are not there yet, so that a profile has something to show: what is there already
+# redis leaves as it is.
+loads=0
 load_redis()
 {
-	redis DEBUG POPULATE "${1:-20000}" "key$RANDOM" "${2:-200}" >/dev/null
+	loads=$((loads + 1))
+	redis DEBUG POPULATE "${1:-20000}" "key$loads" "${2:-200}" >/dev/null
 }
 
 stop_target()

@@ -123,8 +123,9 @@ redis_answers()
 	[ "$(at_redis PING)" = PONG ]
 }
 
-# Keys with values of some size, so that a profile has something to show. All versions can do it.
+# New keys with values of some size, so that a profile has something to show. All versions can do it.
+# The service may have kept those of another test.
 fill_redis()
 {
-	at_redis EVAL "for i = 1, ${1:-5000} do redis.call('set', '$RANDOM:' .. i, string.rep('x', 300)) end" 0 >/dev/null
+	at_redis EVAL "for i = 1, ${1:-5000} do redis.call('set', '$EPOCHREALTIME:' .. i, string.rep('x', 300)) end" 0 >/dev/null
 }
