@@ -81,8 +81,7 @@ start_nghttpx()
 {
 	local backend child
 
-	port=$(free_port)
-	backend=$(free_port)
+	read -r port backend < <(free_port 2)
 	nghttpx --frontend="127.0.0.1,$port;no-tls" --backend="127.0.0.1,$backend" --conf=/dev/null \
 		--workers=2 --pid-file="$T/nghttpx.pid" --accesslog-file=/dev/null \
 		--errorlog-file="$T/nghttpx.log" </dev/null >"$T/nghttpx.out" 2>&1 &
@@ -98,8 +97,7 @@ start_varnishd()
 {
 	local manager backend
 
-	port=$(free_port)
-	backend=$(free_port)
+	read -r port backend < <(free_port 2)
 	varnishd -F -n "$T/varnish" -a "127.0.0.1:$port" -b "127.0.0.1:$backend" -s default,16m \
 		-p thread_pools=1 -p thread_pool_min=10 -p thread_pool_max=10 -T none -j none \
 		>"$T/varnish.log" 2>&1 </dev/null &

@@ -194,10 +194,12 @@ within()
 	done
 }
 
+# free_port [N]: that many, none of them twice
 free_port()
 {
-	python3 -c 'import socket
-s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+	python3 -c 'import socket, sys
+all = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(s.getsockname()[1] for s in all))' "${1:-1}"
 }
 
 # json EXPRESSION [FILE]: what jq finds in the last output
