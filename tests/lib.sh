@@ -402,3 +402,20 @@ is_profile()
 {
 	head -n 1 "$1" | grep -q '^heap_v2/' && grep -q '^MAPPED_LIBRARIES:' "$1"
 }
+
+# comes_to_have_stacks FILE [OPTIONS...]: a dump of `pid`. What is allocated is sampled by chance: the
+# first may come too early, then others replace it.
+comes_to_have_stacks()
+{
+	within 30 has_stacks "$@"
+}
+
+has_stacks()
+{
+	local file=$1
+
+	shift
+	stacks_of "$file" | grep -q . && return
+	"$CTL" -q "${patient[@]}" "$@" dump "$pid" --force -o "$file"
+	return 1
+}

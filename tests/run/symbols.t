@@ -19,14 +19,6 @@ address()
 	nm "$twin" | awk -v name="$1" '$3 == name { sub(/^0+/, "", $1); print $1 }'
 }
 
-# What is allocated is sampled by chance: the first dump may come too early.
-has_stacks()
-{
-	stacks_of "$T/symbols.heap" | grep -q . && return
-	"$CTL" -q "${more[@]}" dump "$pid" --force -o "$T/symbols.heap"
-	return 1
-}
-
 # found NAME SOURCE: the main job on the victim that was just started, with the symbols from SOURCE
 found()
 {
@@ -41,10 +33,9 @@ found()
 	like "$out" "static, .*, symbols from $source" "$name: check says where from"
 	ctl_ok "$name: activate" "${more[@]}" activate "$pid" --json
 	is "$(json .changed)" true "$name: changed"
-	sleep 0.3
 	ctl_ok "$name: dump" "${more[@]}" dump "$pid" --force -o "$T/symbols.heap"
 	ok "$name: a profile" is_profile "$T/symbols.heap"
-	ok "$name: with stacks" within 30 has_stacks
+	ok "$name: with stacks" comes_to_have_stacks "$T/symbols.heap" "${more[@]}"
 	ctl_ok "$name: deactivate" "${more[@]}" deactivate "$pid"
 	assert_untouched "$pid" "$name: untouched"
 	stop_target "$pid"
