@@ -164,7 +164,11 @@ stop_target "$pid"
 (exec "$VICTIMS/smallx32") 2>/dev/null &
 pid=$!
 own "$pid"
-sleep 0.2
+has_begun()
+{
+	[[ $(readlink "/proc/$pid/exe") != "$(readlink "/proc/$$/exe")" ]]
+}
+within 20 has_begun
 if [[ $(readlink "/proc/$pid/exe") == */smallx32 ]]; then
 	snapshot "$pid"
 	ctl_fails 1 'is an x32 program' 'an x32 target' activate "$pid"
