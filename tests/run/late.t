@@ -42,16 +42,16 @@ snapshot "$pid"
 
 hold
 ctl_fails 9 'did not return in time; the target goes on with the call by itself.*--timeout' \
-	'a call that waits too long' --timeout 2s dump "$pid" -o "$T/late.heap"
+	'a call that waits too long' --timeout 4s dump "$pid" -o "$T/late.heap"
 ok 'no file is left of it' test ! -e "$T/late.heap"
 ok 'nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
 is "$(threads)" 3 'the call is still waiting'
 let_go 'let go'
 
 hold
-"$CTL" "${patient[@]}" --timeout 3s dump "$pid" -o "$T/late.heap" >/dev/null 2>"$T/err" &
+"$CTL" "${patient[@]}" --timeout 6s dump "$pid" -o "$T/late.heap" >/dev/null 2>"$T/err" &
 ctl=$!
-ok 'the call is begun' within 3 has_threads 3
+ok 'the call is begun' within 6 has_threads 3
 kill -STOP "$pid"
 wait "$ctl"
 is $? 9 'a program that is stopped meanwhile'

@@ -17,10 +17,11 @@ is_locked()
 	grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks
 }
 
-# The first one is held up when it has the target for itself, but has not attached yet.
+# hold_up MICROSECONDS: the first one is held up when it has the target for itself, but has not
+# attached yet.
 hold_up()
 {
-	strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$1:when=1" \
+	strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
 		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
 	held=$!
 	own "$held"
