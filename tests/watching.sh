@@ -9,6 +9,11 @@
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
 	bail_out 'tracefs cannot be mounted'
 
+# Who watches all processes has a breakpoint in those of others as well, such as another run of these
+# tests: one at a time on a machine.
+exec {machine}</sys/kernel/tracing
+flock -w 1000 "$machine" || bail_out 'another test that watches does not end'
+
 # A probe puts a breakpoint into the code: that must be gone with the watch.
 export PHOTO_CODE=1
 
