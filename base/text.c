@@ -122,14 +122,15 @@ const char *text_size(uint64_t bytes, char *buf, size_t size)
 	double n = (double)bytes;
 	size_t i = 0;
 
-	while (n >= 1024 && letters[i + 1]) {
+	/* From 1023.5 on it would be rounded to 1024. */
+	while (n >= (i ? 1023.5 : 1024) && letters[i + 1]) {
 		n /= 1024;
 		i++;
 	}
 	if (i == 0)
 		snprintf(buf, size, "%llu", (unsigned long long)bytes);
 	else
-		snprintf(buf, size, n < 100 ? "%.1f%c" : "%.0f%c", n, letters[i]);
+		snprintf(buf, size, n < 99.95 ? "%.1f%c" : "%.0f%c", n, letters[i]);
 	return buf;
 }
 

@@ -107,6 +107,10 @@ static void test_readable_sizes(void **state)
 	(void)state;
 	assert_string_equal(text_size(1023, buf, sizeof(buf)), "1023");
 	assert_string_equal(text_size(1536, buf, sizeof(buf)), "1.5K");
+	assert_string_equal(text_size(102348, buf, sizeof(buf)), "99.9K");
+	assert_string_equal(text_size(102399, buf, sizeof(buf)), "100K");
+	assert_string_equal(text_size((1 << 20) - 1024, buf, sizeof(buf)), "1023K");
+	assert_string_equal(text_size((1 << 20) - 1, buf, sizeof(buf)), "1.0M");
 	assert_string_equal(text_size(512 << 10, buf, sizeof(buf)), "512K");
 	assert_true(strlen(text_size(UINT64_MAX, buf, sizeof(buf))) < sizeof(buf));
 }
