@@ -31,6 +31,20 @@ const char *growth_bytes(double bytes, char *buf, size_t size)
 	return buf;
 }
 
+/* As output_safe(), and with dots where it was cut: of C++ a name may be as long as a page. */
+static const char *name_text(const char *raw, char *buf, size_t size)
+{
+	static const char dots[] = "...";
+	size_t at = size - sizeof(dots);
+
+	if (strlen(output_safe(raw, buf, size)) >= strlen(raw))
+		return buf;
+	while (at && (buf[at] & 0xc0) == 0x80) /* within a character */
+		at--;
+	memcpy(buf + at, dots, sizeof(dots));
+	return buf;
+}
+
 /* "work (pool.c:12)" */
 static void call_text(const struct profile_symbols *s, const struct profile_line *line, char *buf,
 		      size_t size)
@@ -38,7 +52,7 @@ static void call_text(const struct profile_symbols *s, const struct profile_line
 	const struct profile_function *f = &s->functions[line->function];
 	char name[NAME_SIZE], file[NAME_SIZE];
 
-	output_safe(f->name, name, sizeof(name));
+	name_text(f->name, name, sizeof(name));
 	if (!f->file)
 		snprintf(buf, size, "%s", name);
 	else if (!line->line)
@@ -143,7 +157,7 @@ static void fill_row(const struct profile_change *c, const char *name, struct ta
 	growth_bytes(c->before, row->cell[3], TABLE_CELL_SIZE);
 	growth_bytes(c->after, row->cell[4], TABLE_CELL_SIZE);
 	row->cell[3][0] = row->cell[4][0] = ' ';
-	output_safe(name, row->cell[5], TABLE_CELL_SIZE);
+	name_text(name, row->cell[5], TABLE_CELL_SIZE);
 }
 
 static int print_functions(const struct ops_diff *d, struct err *err)

@@ -13,7 +13,7 @@
 const char *growth_bytes(double bytes, char *buf, size_t size);
 
 /* "alloc (pool.c:12) < work < main": the calls of a stack, the innermost first, safe to print. */
-#define GROWTH_CALLS_SIZE 1024
+#define GROWTH_CALLS_SIZE 2304
 const char *growth_calls(const struct profile *profile, size_t stack, char *buf, size_t size);
 
 /* The same as an array of function, file, line. */

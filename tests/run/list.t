@@ -56,6 +56,13 @@ ctl_ok 'list for people' list
 like "$out" 'PID +COMM +USER +VERSION +PREFIX +LINKAGE +CONFIG\.PROF +OPT\.PROF +PROF\.ACTIVE +RSS +CONTAINER' 'titles'
 like "$out" "$on +$comm +root +5\.[0-9.]+ +- +shared +true +true" 'a row'
 
+cp "$VICTIMS/idle" "$T/lüä"
+MALLOC_CONF=$PROF start_victim "$T/lüä"
+ctl_ok 'a name with letters of two bytes' list --comm lüä
+is "$(LC_ALL=C.UTF-8 bash -c '{ read -r a; read -r b; } && a=${a%%USER*} && b=${b%%root*} && echo $((${#a} - ${#b}))' <"$T/out")" 0 \
+	'a name with letters of two bytes: the columns are straight'
+stop_target "$pid"
+
 # --- sorted and filtered ---
 ctl_ok 'list --sort rss' list --sort rss --json
 is "$(jq '[.[].rss_bytes] | . == (sort | reverse)' "$T/out")" true 'most memory first'

@@ -135,6 +135,12 @@ for pair in "base.raw end.heap" "end.heap base.raw" "end.raw base.heap"; do
 	ok "diff $pair: the same names as from neither" cmp "$T/bare.out" "$T/out"
 done
 
+# --- a name as long as a page ---
+long=$(printf 'g%.0s' {1..400})
+sed "s/\tkeep\tkeep\$/\t$long\t$long/" "$T/end.raw" >"$T/long.raw"
+ctl_ok 'a long name: diff' diff "$T/long.raw" "$T/long.raw"
+like "$out" ' \+[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +g{100,}\.\.\.'$'\n' 'a long name: shows where it was cut'
+
 # --- two sample rates: raw is samples, and has one ---
 sed '1s/.*/heap_v2\/65536/' "$T/base.heap" >"$T/rare.heap"
 ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
