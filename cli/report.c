@@ -326,5 +326,7 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	if (ops_report(&request, &r.data, err) || check_type(&r, err))
 		return -1;
 	r.options.total = r.data.total[r.options.type];
+	if (r.options.total != 0 && !r.data.profile.n_stacks && request.symbols.tell)
+		request.symbols.tell("the filters leave no stack");
 	return write_out(&r, err);
 }

@@ -80,6 +80,10 @@ unlike "$out" ' keep\(' 'hide: an inlined call is hidden'
 like "$out" ' oak::grow\(int\)' 'hide: and what it was inlined into stays'
 ctl_ok 'show' report "$T/end.heap" -n 0 --show '^main$'
 is "$(wc -l <"$T/out")" 3 'show: one function'
+ctl_ok 'a filter that leaves nothing' report "$T/end.heap" --focus '^no such function$' -f folded
+is "$out$err" 'jeprof-ctl: the filters leave no stack' 'a filter that leaves nothing: said so'
+ctl_ok 'a filter that leaves nothing, quietly' report "$T/end.heap" --hide . -q -f folded
+is "$out$err" '' 'a filter that leaves nothing, quietly: not a word'
 ctl_ok 'unit' report "$T/end.heap" --unit KB
 like "$out" '[0-9.]+KB ±' 'unit: KB'
 ctl_ok 'json' report "$T/end.heap" --json -n 0
