@@ -317,8 +317,8 @@ static int write_difference(const struct args *args, const struct ops_diff *d, i
 		return -1;
 	json_object_array_add(files, json_text(path));
 	return args->json ? 0
-			  : out_line(err, "%s (the difference)",
-				     output_safe(path, safe, sizeof(safe)));
+			  : out_line(err, "%s%s", output_safe(path, safe, sizeof(safe)),
+				     args->quiet ? "" : " (the difference)");
 }
 
 int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *d,
