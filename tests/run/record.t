@@ -137,6 +137,16 @@ for signal in INT TERM HUP; do
 done
 assert_untouched "$pid" 'signals leave it untouched'
 
+# --- somebody else turns it off ---
+start_recording -d 300s
+ctl_ok 'turned off meanwhile' deactivate "$pid"
+kill -TERM "$recorder"
+wait "$recorder"
+is "$?" 0 'turned off meanwhile: the recording ends well'
+like "$(<"$T/bg.err")" 'warning: somebody turned profiling off meanwhile' 'turned off meanwhile: and says so'
+ctl_ok 'nobody turns it off' record "$pid" -d 300ms -o "$T/mine.heap"
+unlike "$err" 'warning' 'nobody turns it off: no warning'
+
 # --- two at once ---
 snapshot "$pid"
 start_recording -d 300s
