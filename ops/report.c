@@ -27,10 +27,6 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 
 static int name_and_select(const struct ops_report_request *r, struct profile *p, struct err *err)
 {
-	if (!p->symbols && !p->n_mappings && p->n_stacks && r->symbols.tell)
-		r->symbols.tell(
-			"the profile has no MAPPED_LIBRARIES, without which no address gets "
-			"a name: it may have been cut short");
 	if (!p->symbols && ops_symbolise(p, &r->symbols, err))
 		return -1;
 	if (r->jeprof)

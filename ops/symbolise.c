@@ -252,6 +252,9 @@ int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options
 {
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
 
+	if (!p->n_mappings && p->n_stacks && options->tell)
+		options->tell("the profile has no MAPPED_LIBRARIES, without which no address gets "
+			      "a name: it may have been cut short");
 	if (sort_addresses(&w, err))
 		return -1;
 	open_process(&w);

@@ -220,6 +220,8 @@ ctl_fails 1 'cut.heap: line [0-9]+, byte [0-9]+' 'cut short' report "$T/cut.heap
 sed '/^MAPPED/,$d' "$T/end.heap" >"$T/unmapped.heap"
 ctl_ok 'without MAPPED_LIBRARIES' report "$T/unmapped.heap"
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: said so'
+ctl_ok 'without MAPPED_LIBRARIES: diff' diff "$T/unmapped.heap" "$T/unmapped.heap"
+like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: diff says so, too'
 : >"$T/empty.heap"
 ctl_fails 1 'empty.heap: it is empty' 'empty' report "$T/empty.heap"
 
