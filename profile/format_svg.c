@@ -32,6 +32,7 @@ struct flame {
 	const struct profile_symbols *symbols;
 	enum profile_type type;
 	double total, at, variance; /* `at` and `variance`: of the paths so far */
+	double shrunk;
 	struct open_frame *open;
 	uint32_t n_open;
 	uint32_t deepest;
@@ -181,8 +182,12 @@ static void write_head(const struct flame *f, const struct profile *p,
 	int n = snprintf(line, sizeof(line), "%.600s", format_title(p, options));
 
 	n = n < 600 ? n : 600;
-	snprintf(line + n, sizeof(line) - (size_t)n, ": %s %s", format_types[f->type].name,
-		 format_amount(f->type, f->total, amount, sizeof(amount)));
+	n += snprintf(line + n, sizeof(line) - (size_t)n, ": %s%s %s",
+		      p->difference ? "growth of " : "", format_types[f->type].name,
+		      format_amount(f->type, f->total, amount, sizeof(amount)));
+	if (f->shrunk > 0)
+		snprintf(line + n, sizeof(line) - (size_t)n, "; what shrank, by %s, is not shown",
+			 format_amount(f->type, f->shrunk, amount, sizeof(amount)));
 	fprintf(f->out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
@@ -232,9 +237,12 @@ int format_svg(const struct profile *profile, const struct profile_format_option
 		return err_set(err, ERR_FAILED, "no memory for a flame graph");
 	if (format_stacks_init(&stacks, profile, options, err))
 		return -1;
-	for (size_t i = 0; i < stacks.paths.n; i++)
-		if (isfinite(stacks.paths.v[i].value[f.type]))
-			f.total += fmax(stacks.paths.v[i].value[f.type], 0);
+	for (size_t i = 0; i < stacks.paths.n; i++) {
+		if (!isfinite(stacks.paths.v[i].value[f.type]))
+			continue;
+		f.total += fmax(stacks.paths.v[i].value[f.type], 0);
+		f.shrunk += fmax(-stacks.paths.v[i].value[f.type], 0);
+	}
 	draw(&f);
 	height = TOP + (f.deepest + 1) * ROW + 28;
 	f.out = out;

@@ -101,6 +101,10 @@ like "$out" "forget_blocks \(leaky.c:$line\) < main \(leaky.c:" 'diff: and from 
 ctl_ok 'diff -f folded' diff "$T/known.base.heap" "$T/known.heap" -f folded
 like "$(grep -c 'main;forget_blocks [0-9]*$' "$T/out")" '^1$' 'diff -f folded: the stack'
 is "$(awk '/;forget_blocks [0-9]+$/ { if (($NF - 20480000) ^ 2 < 4e12) n++ } END { print n + 0 }' "$T/out")" 1 'diff -f folded: its bytes'
+ctl_ok 'diff -f svg' diff "$T/known.base.heap" "$T/known.heap" -f svg
+like "$out" ': growth of inuse_space [0-9.]+M(<|; what shrank, by [0-9.]+K?,)' 'diff -f svg: says what it is of'
+ctl_ok 'diff -f svg, of less' diff "$T/known.heap" "$T/known.base.heap" -f svg
+like "$out" ': growth of inuse_space [0-9.]+K?; what shrank, by [0-9.]+M, is not shown' 'diff -f svg, of less: says so'
 ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
 ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"

@@ -103,18 +103,19 @@ static void test_svg(void **state)
 	static const struct made_stack stacks[] = {
 		{ "main;b;malloc", 1, 3 << 20, 0, 0 },
 		{ "main;a;c;malloc", 2, 1 << 20, 0, 0 },
-		{ "main;shrank", -2, -(1 << 20), 0, 0 },
+		{ "main;gone", -2, -(1 << 20), 0, 0 },
 		{ "main;small;smaller", 1, 1000, 0, 0 },
 	};
 	char *text = written(stacks, N(stacks), PROFILE_FORMAT_SVG, &space);
 
 	(void)state;
 	assert_int_equal(count(text, "<g class=\"f\">"), 5);
-	assert_non_null(strstr(text, "made: inuse_space 4.0M</text>"));
+	assert_non_null(
+		strstr(text, "made: inuse_space 4.0M; what shrank, by 1.0M, is not shown</text>"));
 	assert_non_null(strstr(text, "pid 42, one sample in 512K, 1970-01-01 00:00:00 UTC"));
 	assert_non_null(strstr(text, "<title>b\n3.0M (74.98 %)</title>"));
 	assert_non_null(strstr(text, ">2 frames below 0.1 % are left out<"));
-	assert_null(strstr(text, "shrank"));
+	assert_null(strstr(text, "gone"));
 	free(text);
 	text = written(stacks, 0, PROFILE_FORMAT_SVG, &space);
 	assert_int_equal(count(text, "<g class=\"f\">"), 0);
