@@ -67,6 +67,14 @@ static int read_head(struct source *s, struct err *err)
 	return 0;
 }
 
+static int no_program(const struct source *s, struct err *err)
+{
+	if (s->n_head < SELFMAG || memcmp(s->head, ELFMAG, SELFMAG) != 0)
+		return 0;
+	err_set(err, ERR_FAILED, "it is a program or a library, not a heap profile");
+	return err_fix(err, "give profiles alone: a profile says what it is of");
+}
+
 static int open_path(const char *path, int *fd, struct err *err)
 {
 	struct stat st;
@@ -128,12 +136,8 @@ static int read_path(const char *path, const struct profile_options *options, st
 	if (open_path(path, &fd, err))
 		return -1;
 	s.fd = fd;
-	if (read_head(&s, err))
+	if (read_head(&s, err) || no_program(&s, err))
 		return -1;
-	if (s.n_head >= SELFMAG && !memcmp(s.head, ELFMAG, SELFMAG)) {
-		err_set(err, ERR_FAILED, "it is a program or a library, not a heap profile");
-		return err_fix(err, "give profiles alone: a profile says what it is of");
-	}
 	return bundle_is(s.head, s.n_head)
 		       ? parse_bundle(&s, options, out, err)
 		       : profile_parse_pieces(out, next_bytes, &s, options, err);
@@ -156,6 +160,12 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 
 	if (bytes >= PROFILE_FILE_MAX || lseek(fd, 0, SEEK_SET) < 0)
 		return err_set(err, ERR_FAILED, "cannot read the profile");
+	if (read_head(&s, err) || no_program(&s, err))
+		return -1;
+	if (bundle_is(s.head, s.n_head)) {
+		err_set(err, ERR_FAILED, "it is packed: a bundle, or a profile of pprof");
+		return err_fix(err, "report reads a bundle as it is, pprof what was made for it");
+	}
 	return profile_parse_pieces(out, next_bytes, &s, options, err);
 }
 

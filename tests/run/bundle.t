@@ -97,6 +97,9 @@ for bad in cut noise.gz empty.tar.gz; do
 done
 ctl_fails 1 'fix: unpack a heap profile that is packed' 'a packed file' report "$T/noise.gz"
 ctl_fails 1 'far.c: line 1' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ctl_fails 1 'far.bundle.tar.gz: it is packed: a bundle.*fix: report reads' 'bundle of a bundle' \
+	bundle "$T/far.bundle.tar.gz" -o "$T/never"
+ctl_fails 1 'it is a program' 'bundle of a program' bundle "$CTL" -o "$T/never"
 ctl_fails 1 'none.heap: cannot open' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
 ctl_fails 1 "$T: .*Is a directory" 'bundle of a folder' bundle "$T" -o "$T/never"
 ok 'and no file is left' test ! -e "$T/never"
