@@ -325,6 +325,8 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 
 		label[0].key = pprof_out_text(&w->out, "thread_id");
 		label[0].num = (int64_t)thread->id;
+		/* Without a unit pprof takes a 0 for a label that is not there. */
+		label[0].num_unit = pprof_out_text(&w->out, "id");
 		label[1].key = pprof_out_text(&w->out, "thread");
 		label[1].str = pprof_out_text(&w->out, thread->name);
 		sample.n_label = *thread->name ? 2 : 1;

@@ -87,6 +87,7 @@ like "$(json '.comments | tostring')" "process: redis-server.*pid: $pid" 'pprof:
 like "$(json '.build_ids[0]')" '^[0-9a-f]{40}$' 'pprof: build ids'
 like "$(json .time_ns)" '^1[0-9]{18}$' 'pprof: when'
 ok 'pprof: threads are told apart' test "$(json '.threads | length')" -ge 1
+like "$(go tool pprof -tags "$T/redis/it.pprof" 2>/dev/null)" 'thread_id:.*%\): 0' 'pprof: the first thread, whose number is 0, is one of them'
 is "$(json '.inner[]' | grep -cE '^(malloc|calloc|je_.*|imalloc.*|prof_.*)$')" 0 'pprof: nothing of the allocator inside'
 like "$(json .drop)" 'calloc' 'pprof: who looks names up again leaves them out as well'
 serve_pprof "$T/redis/it.pprof"

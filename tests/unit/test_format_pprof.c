@@ -180,6 +180,7 @@ static void test_threads(void **state)
 	assert_int_equal(pprof->sample[2]->n_label, 0);
 	assert_string_equal(text(pprof, pprof->sample[1]->label[0]->key), "thread_id");
 	assert_int_equal(pprof->sample[1]->label[0]->num, 7);
+	assert_string_equal(text(pprof, pprof->sample[0]->label[0]->num_unit), "id");
 	assert_string_equal(text(pprof, pprof->sample[1]->label[1]->str), "work\\xff");
 	pprof__profile__free_unpacked(pprof, NULL);
 	made_free(made);
