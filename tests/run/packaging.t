@@ -40,9 +40,9 @@ own "$watcher"
 is_seen()
 {
 	order "$pid" dump /dev/null
-	[ -n "$(events_of unit "$pid")" ]
+	[ -n "$(events_of "$1" "$pid")" ]
 }
-ok 'the unit: a dump of another user is seen' within 60 is_seen || diag "$(<"$T/unit.talk")"
+ok 'the unit: a dump of another user is seen' within 60 is_seen unit || diag "$(<"$T/unit.talk")"
 is "$(seen unit "select(.pid == $pid) | .source" | uniq)" uprobe 'the unit: by its probe'
 end_watch unit
 is "$(<"$T/unit.talk")" '' 'the unit: nothing to say'
@@ -65,9 +65,16 @@ members()
 read -ra allowed < <(setting SystemCallFilter)
 members "${allowed[@]}" | sort -u >"$T/allowed"
 like "$(wc -l <"$T/allowed")" '^[3-9][0-9]{2}$' 'the filter: system calls are listed'
-timeout 60 strace -f -qq -o "$T/calls" "${command[@]}" --for 2s >/dev/null 2>&1
+strace -f -qq -o "$T/calls" "${command[@]}" >"$T/traced.events" 2>/dev/null </dev/null &
+strace=$!
+own "$strace"
+# The stack of a dump takes calls of its own.
+ok 'the filter: a dump is seen' within 60 is_seen traced
+kill -INT "$(pgrep -P "$strace")"
+wait "$strace"
 sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | sort -u >"$T/made"
 ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
+is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and those of a stack'
 is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows what a watch does'
 stop_target "$pid"
 
