@@ -14,6 +14,9 @@ static const struct option_def options_of_diff[] = {
 	  ARG(report_format), report_formats + REPORT_FORMATS_ONLY },
 	{ "output", 'o', OPTION_FILE, "FILE", "where to put that (stdout)", ARG(output), NULL },
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
+	  NULL },
+	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
 	{ .name = NULL },
 };
 
@@ -57,9 +60,10 @@ static int check(const struct args *args, struct err *err)
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
-	const struct ops_symbolise_options symbols = growth_symbols(args);
+	struct ops_symbolise_options symbols;
 
-	if (check(args, err) || ops_diff(args->words[0], args->words[1], &symbols, &diff, err))
+	if (check(args, err) || report_symbols(args, &symbols, err) ||
+	    ops_diff(args->words[0], args->words[1], &symbols, &diff, err))
 		return -1;
 	if (args->report_format)
 		return write_as(args, &diff, err);

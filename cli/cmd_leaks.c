@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
+#include "cli/report.h"
 #include "profile/significance.h"
 
 #include <math.h>
@@ -23,6 +24,9 @@ static const struct option_def options_of_leaks[] = {
 	{ "limit", 0, OPTION_SIZE, "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)",
 	  ARG(limit_bytes), NULL },
+	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
+	  NULL },
+	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
 	{ .name = NULL },
 };
 
@@ -181,14 +185,14 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks leaks = { 0 };
-	const struct ops_symbolise_options symbols = growth_symbols(args);
+	struct ops_symbolise_options symbols;
 	const struct ops_leaks_request request = {
 		.files = args->words,
 		.n = args->n_words,
 		.limit_bytes = args->limit_bytes,
 	};
 
-	if (ops_leaks(&request, &symbols, &leaks, err))
+	if (report_symbols(args, &symbols, err) || ops_leaks(&request, &symbols, &leaks, err))
 		return -1;
 	return args->json || args->leaks_format == IN_JSON ? print_json(&leaks, err)
 							   : print(args, &leaks, err);

@@ -198,7 +198,7 @@ static int print(const struct args *args, unsigned int formats, const struct ops
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	_cleanup_(json_close) struct json_object *rendered = json_object_new_array();
-	const struct ops_symbolise_options symbols = growth_symbols(args);
+	struct ops_symbolise_options symbols;
 	char stem[4096];
 
 	out_warning(args, record->warning);
@@ -208,7 +208,8 @@ static int print(const struct args *args, unsigned int formats, const struct ops
 		return -1;
 	if (args->quiet && !args->json && !args->report_format)
 		return 0;
-	if (ops_diff(record->first, record->last, &symbols, &diff, err) ||
+	if (report_symbols(args, &symbols, err) ||
+	    ops_diff(record->first, record->last, &symbols, &diff, err) ||
 	    growth_write(args, formats, &diff, stem_of(record->last, stem, sizeof(stem)), rendered,
 			 err))
 		return -1;

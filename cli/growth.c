@@ -330,11 +330,3 @@ int growth_write(const struct args *args, unsigned int formats, const struct ops
 	}
 	return 0;
 }
-
-struct ops_symbolise_options growth_symbols(const struct args *args)
-{
-	return (struct ops_symbolise_options){
-		.debuginfod = args->debuginfod,
-		.tell = args->quiet || args->json ? NULL : out_tell,
-	};
-}

@@ -41,7 +41,4 @@ int growth_write(const struct args *args, unsigned int formats, const struct ops
 int growth_check_files(const struct args *args, unsigned int formats, const char *stem,
 		       struct err *err) __must_check;
 
-/* What the command line says about where names are looked up. */
-struct ops_symbolise_options growth_symbols(const struct args *args);
-
 #endif

@@ -119,13 +119,22 @@ static int read_format(const struct args *args, const char *name, struct report 
 	return 0;
 }
 
-static int read_root(const char *root, struct err *err)
+int report_symbols(const struct args *args, struct ops_symbolise_options *symbols, struct err *err)
 {
+	const char *root = args->root;
 	struct stat st;
 
 	if (root && stat(root, &st))
 		return err_sys(err, ERR_FAILED, errno, "--root");
-	return !root || S_ISDIR(st.st_mode) ? 0 : err_sys(err, ERR_FAILED, ENOTDIR, "--root");
+	if (root && !S_ISDIR(st.st_mode))
+		return err_sys(err, ERR_FAILED, ENOTDIR, "--root");
+	*symbols = (struct ops_symbolise_options){
+		.root = root,
+		.debuginfod = args->debuginfod,
+		.no_cache = args->no_cache,
+		.tell = args->quiet || args->json ? NULL : out_tell,
+	};
+	return 0;
 }
 
 static int read_fraction(const char *text, double *fraction, struct err *err)
@@ -165,7 +174,8 @@ static int read_line(const struct args *args, const char *format, struct report 
 	if (read_format(args, format, r, err) || read_type(args, &r->options.type, err) ||
 	    read_grain(args, &request->grain, err) ||
 	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
-	    read_thread(args, &request->options, err) || read_root(args->root, err))
+	    read_thread(args, &request->options, err) ||
+	    report_symbols(args, &request->symbols, err))
 		return -1;
 	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
 	r->options.by_cum = args->cum;
@@ -177,11 +187,6 @@ static int read_line(const struct args *args, const char *format, struct report 
 	r->options.has_thread = request->options.only_thread;
 	r->options.thread = request->options.thread;
 	return 0;
-}
-
-static void tell(const char *line)
-{
-	fprintf(stderr, "jeprof-ctl: %s\n", line);
 }
 
 static void fill_request(const struct args *args, const struct report *r,
@@ -200,12 +205,6 @@ static void fill_request(const struct args *args, const struct report *r,
 		.exclude = args->exclude,
 		.keep_allocator = args->keep_allocator ||
 				  (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_RAW),
-	};
-	request->symbols = (struct ops_symbolise_options){
-		.root = args->root,
-		.debuginfod = args->debuginfod,
-		.no_cache = args->no_cache,
-		.tell = args->quiet || args->json ? NULL : tell,
 	};
 	/* A format that takes every type knows threads apart, too. */
 	if (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_PPROF &&

@@ -4,6 +4,7 @@
 #define CLI_REPORT_H
 
 #include "cli/args.h"
+#include "ops/symbolise.h"
 
 /* The names of formats, NULL at the end: the first ones are those of reports alone. */
 extern const char *const report_formats[];
@@ -15,5 +16,9 @@ extern const char *const report_formats[];
  */
 int report_run(const struct args *args, const char *const *files, size_t n_files,
 	       const char *format, struct err *err) __must_check;
+
+/* What the line says about where names are looked up. ERR_FAILED: --root is no folder. */
+int report_symbols(const struct args *args, struct ops_symbolise_options *symbols, struct err *err)
+	__must_check;
 
 #endif

@@ -81,7 +81,7 @@ like "$out" ' oak::grow\(int\)' 'hide: and what it was inlined into stays'
 ctl_ok 'show' report "$T/end.heap" -n 0 --show '^main$'
 is "$(wc -l <"$T/out")" 3 'show: one function'
 ctl_ok 'a filter that leaves nothing' report "$T/end.heap" --focus '^no such function$' -f folded
-is "$out$err" 'jeprof-ctl: the filters leave no stack' 'a filter that leaves nothing: said so'
+is "$out$err" 'jeprof-ctl: warning: the filters leave no stack' 'a filter that leaves nothing: said so'
 ctl_ok 'a filter that leaves nothing, quietly' report "$T/end.heap" --hide . -q -f folded
 is "$out$err" '' 'a filter that leaves nothing, quietly: not a word'
 ctl_ok 'unit' report "$T/end.heap" --unit KB
@@ -106,6 +106,7 @@ ctl_ok 'JSON, to a file' report "$T/end.heap" --json -o "$T/report.json"
 is "$out" '' 'JSON, to a file: nothing of it goes to stdout'
 ok 'JSON, to a file: it is there' cmp "$T/shown.json" "$T/report.json"
 ctl_fails 1 '--root: No such file' 'a --root that does not exist' report "$T/end.heap" --root "$T/nowhere"
+ctl_fails 1 '--root: No such file' 'diff: a --root that does not exist' diff "$T/base.heap" "$T/end.heap" --root "$T/nowhere"
 ctl_fails 1 '--root: Not a directory' 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
 
 # --- raw ---
@@ -121,6 +122,14 @@ for grain in --functions --lines --addresses; do
 	run_ctl report "$T/end.heap" "$grain" -n 0
 	mv "$T/forest" "$T/gone"
 	is "$(<"$T/raw.out")" "$out" "raw: the same report without the program, $grain"
+done
+mkdir -p "$T/root$T"
+cp "$T/gone" "$T/root$T/forest"
+for command in diff report; do
+	ctl_ok "$command --root" "$command" --root "$T/root" --no-cache "$T/base.heap" "$T/end.heap"
+	like "$out" ' oak::' "$command --root: the names of the program there"
+	run_ctl "$command" --no-cache "$T/base.heap" "$T/end.heap"
+	unlike "$out" ' oak::' "$command without --root: no such names"
 done
 mv "$T/gone" "$T/forest"
 ctl_fails 1 'difference' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
