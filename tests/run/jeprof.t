@@ -156,7 +156,7 @@ def work(name, make, kept, ready, end):
     end.wait()
 
 jobs = {
-    "patterns": lambda i: re.compile("a%d(b|c)*" % (i % 20)),
+    "patterns": lambda i: re.compile("a%d(b|c)*" % i),
     "documents": lambda i: json.loads('{"a": [%d, "%s"]}' % (i, "x" * i)),
     "orders": lambda i: collections.OrderedDict((k, str(k)) for k in range(i % 50)),
 }
