@@ -244,9 +244,14 @@ static int combine(struct profile *into, const struct profile *other, double sig
 void profile_drop_negative(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->n_stacks; i++) {
-		for (int t = 0; t < PROFILE_TYPES; t++) {
-			if (profile->stacks[i].value[t] < 0)
-				profile->stacks[i].value[t] = 0;
+		struct profile_stack *s = &profile->stacks[i];
+
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			s->value[t] = s->value[t] < 0 ? 0 : s->value[t];
+		/* Samples are objects and their bytes: there are none of one alone. */
+		for (int t = 0; t < PROFILE_TYPES; t += 2) {
+			if (s->sampled[t] <= 0 || s->sampled[t + 1] <= 0)
+				s->sampled[t] = s->sampled[t + 1] = 0;
 		}
 	}
 }

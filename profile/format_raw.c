@@ -162,6 +162,13 @@ static void put_mappings(const struct profile *p, FILE *out)
 	}
 }
 
+static int below_0(struct err *err)
+{
+	err_set(err, ERR_FAILED, "raw cannot hold a difference: it has no counts below 0");
+	return err_fix(err, "leave out what shrank: report --base BEFORE --drop-negative -f raw "
+			    "AFTER");
+}
+
 int format_raw_profile(const struct profile *profile, const struct profile_format_options *options,
 		       FILE *out, struct err *err)
 {
@@ -172,9 +179,7 @@ int format_raw_profile(const struct profile *profile, const struct profile_forma
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		for (int t = 0; t < PROFILE_TYPES; t++) {
 			if (profile->stacks[i].sampled[t] < 0)
-				return err_set(
-					err, ERR_FAILED,
-					"raw cannot hold a difference: it has no counts below 0");
+				return below_0(err);
 		}
 	}
 	if (put_symbols(profile, out, err))

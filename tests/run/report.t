@@ -132,7 +132,13 @@ for command in diff report; do
 	unlike "$out" ' oak::' "$command without --root: no such names"
 done
 mv "$T/gone" "$T/forest"
-ctl_fails 1 'difference' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
+awk '/^@/ { n++ } n == 5 && /t\*:/ { sub(/t\*: [0-9]+: [0-9]+/, "t*: 9000: 900000") } 1' "$T/base.heap" >"$T/fat.heap"
+ctl_ok 'raw of a difference, of what grew' report -q --base "$T/fat.heap" "$T/end.heap" --drop-negative -f raw -o "$T/grown.raw"
+ctl_ok 'raw of a difference: has what grew' report --json "$T/grown.raw"
+grown=$(json .shown)
+ctl_ok 'raw of a difference, directly' report --json --base "$T/fat.heap" "$T/end.heap" --drop-negative
+ok 'raw of a difference: as much' awk -v a="$grown" -v b="$(json .shown)" 'BEGIN { exit !(a > 0 && a > b * 0.98 && a < b * 1.02) }'
+ctl_fails 1 'difference.*fix: .*--drop-negative' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
 
 # --- one with names and one without: what only the second has is looked up as well ---
 ctl_ok 'the base with its names' report -f raw "$T/base.heap" -o "$T/base.raw"
