@@ -36,7 +36,7 @@ static int write_as(const struct args *args, const struct ops_diff *diff, struct
 	bool to_stdout = !args->output || !strcmp(args->output, "-");
 
 	if (to_stdout && profile_format_info(format)->binary && isatty(STDOUT_FILENO)) {
-		err_set(err, ERR_USAGE, "%s is not for a terminal", args->report_format);
+		err_set(err, ERR_USAGE, "a terminal cannot show %s", args->report_format);
 		return err_fix(err, "write it to a file with -o FILE");
 	}
 	return ops_diff_write(diff, format, to_stdout ? NULL : args->output, args->force,
@@ -49,6 +49,8 @@ static int check(const struct args *args, struct err *err)
 
 	if (!args->report_format && args->output)
 		return err_set(err, ERR_USAGE, "-o is for what --format writes");
+	if (args->report_format && args->json)
+		return err_set(err, ERR_USAGE, "--json and -f exclude each other");
 	if (!args->report_format ||
 	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
 		return 0;

@@ -108,6 +108,8 @@ like "$out" ': growth of inuse_space [0-9.]+K?; what shrank, by [0-9.]+M, is not
 ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
 ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
+run_ctl diff "$T/known.base.heap" "$T/known.heap" -f svg --json
+is "$status $(json .error.code)" '2 usage' 'diff -f with --json'
 ctl_fails 2 $'there is no format wood\n.*fix: .*pprof' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
