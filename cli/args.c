@@ -102,6 +102,11 @@ static int set_choice(const struct option_def *o, const char *text, int *value, 
 		       output_safe(text, safe, sizeof(safe)), o->help);
 }
 
+static int not_zero(uint64_t value, struct err *err)
+{
+	return value ? 0 : err_set(err, ERR_USAGE, "it must be more than 0");
+}
+
 static int set_value(const struct option_def *o, const char *text, struct args *args,
 		     struct err *err)
 {
@@ -126,11 +131,10 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		failed = text_int_parse(text, 0, INT_MAX, at, err);
 		break;
 	case OPTION_DURATION:
-		failed = text_duration_parse(text, at, err);
+		failed = text_duration_parse(text, at, err) || not_zero(*(uint64_t *)at, err);
 		break;
 	case OPTION_SIZE:
-		failed = text_size_parse(text, at, err) ||
-			 (!*(uint64_t *)at && err_set(err, ERR_USAGE, "it is more than 0"));
+		failed = text_size_parse(text, at, err) || not_zero(*(uint64_t *)at, err);
 		break;
 	}
 	return failed ? err_wrap(err, "--%s", o->name) : 0;
@@ -325,7 +329,6 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	int at;
 
 	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1 };
-	args->duration_ms = args->interval_ms = ARGS_NOT_GIVEN;
 	/* An error is to be told in the form that was asked for, wherever it stands. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		args->json |= !strcmp(argv[i], "--json");

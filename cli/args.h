@@ -15,7 +15,6 @@
 #define WORDS_MAX 1024
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-#define ARGS_NOT_GIVEN UINT64_MAX /* where 0 may be given */
 
 enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };
 
@@ -41,7 +40,7 @@ struct args {
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
 	const char *conf, *jemalloc;
-	uint64_t duration_ms, interval_ms; /* record; ARGS_NOT_GIVEN */
+	uint64_t duration_ms, interval_ms; /* record */
 	int64_t keep;			   /* 0: all */
 	bool adopt;
 	bool all, since_start; /* watch */
@@ -72,7 +71,7 @@ enum option_type {
 	OPTION_OPTIONAL, /* const char *: "" when the next word is an option, a number or missing */
 	OPTION_PID,	 /* int64_t, positive */
 	OPTION_INT,	 /* int64_t, not negative */
-	OPTION_DURATION, /* uint64_t, milliseconds */
+	OPTION_DURATION, /* uint64_t, milliseconds, not 0 */
 	OPTION_SIZE,	 /* uint64_t, bytes, not 0 */
 	OPTION_CHOICE,	 /* int: the index in `choices` */
 	OPTION_FILE,	 /* const char *, a path: completed as one */

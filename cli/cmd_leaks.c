@@ -170,10 +170,12 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
 	if (!found->n_leaks)
 		return out_line(
-			err, "no leak: none of %zu stacks grows steadily in %zu profiles over %s%s",
-			found->n_tested, l->series.n, time, sure);
-	if (out_line(err, "%zu of %zu stacks grow steadily in %zu profiles over %s%s:",
-		     found->n_leaks, found->n_tested, l->series.n, time, sure))
+			err,
+			"no leak: none of %zu stack%s grows steadily in %zu profiles over %s%s",
+			found->n_tested, found->n_tested == 1 ? "" : "s", l->series.n, time, sure);
+	if (out_line(err, "%zu of %zu stack%s %s steadily in %zu profiles over %s%s:",
+		     found->n_leaks, found->n_tested, found->n_tested == 1 ? "" : "s",
+		     found->n_leaks == 1 ? "grows" : "grow", l->series.n, time, sure))
 		return -1;
 	for (size_t i = 0; i < found->n_leaks && i < SHOWN; i++) {
 		if (print_leak(l, &found->v[i], err))

@@ -223,9 +223,8 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	bool shown = !args->quiet && !args->json && isatty(STDERR_FILENO);
 
 	*request = (struct ops_record_request){
-		.duration_ms =
-			args->duration_ms != ARGS_NOT_GIVEN ? args->duration_ms : DURATION_MS,
-		.interval_ms = args->interval_ms != ARGS_NOT_GIVEN ? args->interval_ms : 0,
+		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
+		.interval_ms = args->interval_ms,
 		.keep = (unsigned int)args->keep,
 		.file = args->output,
 		.force = args->force,
@@ -236,15 +235,12 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 		err_set(err, ERR_USAGE, "a recording is several files: they cannot go to stdout");
 		return err_fix(err, "name the last of them with -o FILE");
 	}
-	if (!args->duration_ms || !args->interval_ms)
-		return err_set(err, ERR_USAGE, "--%s must be longer than 0",
-			       args->duration_ms ? "interval" : "duration");
 	if (request->interval_ms && request->interval_ms >= request->duration_ms) {
 		err_set(err, ERR_USAGE,
 			"--interval is not shorter than the recording: there would be no series");
 		return err_fix(err, "record for longer, such as -d 10m --interval 1m");
 	}
-	if (args->keep && args->interval_ms == ARGS_NOT_GIVEN)
+	if (args->keep && !args->interval_ms)
 		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
 	return 0;
 }

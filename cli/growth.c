@@ -199,10 +199,11 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 {
 	char growth[24], before[24], after[24];
 
-	if (out_line(err, "in use: %s, from %s to %s, in %zu functions and %zu stacks",
+	if (out_line(err, "in use: %s, from %s to %s, in %zu function%s and %zu stack%s",
 		     growth_bytes(d->after - d->before, growth, sizeof(growth)),
 		     growth_bytes(d->before, before, sizeof(before)) + 1,
-		     growth_bytes(d->after, after, sizeof(after)) + 1, d->functions.n, d->stacks.n))
+		     growth_bytes(d->after, after, sizeof(after)) + 1, d->functions.n,
+		     d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s"))
 		return -1;
 	if (!d->stacks.n)
 		return 0;

@@ -87,8 +87,9 @@ void report_head(const struct profile *p, const struct profile_table *g,
 		fprintf(out, " (%lld)", (long long)p->facts.pid);
 	if (o->has_thread)
 		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
-	fprintf(out, ": %s ±%s in %zu stacks", report_amount(o, g->total, a[0], sizeof(a[0])),
-		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), p->n_stacks);
+	fprintf(out, ": %s ±%s in %zu stack%s", report_amount(o, g->total, a[0], sizeof(a[0])),
+		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), p->n_stacks,
+		p->n_stacks == 1 ? "" : "s");
 	if (o->total != g->total)
 		fprintf(out, ", of %s", report_amount(o, o->total, a[2], sizeof(a[2])));
 	if (p->period > 1 && !p->rates_differ)

@@ -72,9 +72,9 @@ ok 'record -f: is found before the recording' test ! -e "$T/late.base.heap"
 ctl_fails 10 'row.0003.heap exists' 'a series: a file that exists' record "$pid" -d 1m --interval 1s -o "$T/row.heap"
 ok 'a series: is found before the recording' test ! -e "$T/row.base.heap"
 ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --interval 200ms -o "$T/row.heap"
-ctl_fails 2 '--duration must be longer than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
+ctl_fails 2 '--duration: it must be more than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
 ctl_fails 2 'would be no series.*fix: .*-d 10m' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
-ctl_fails 2 '--interval must be longer than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
+ctl_fails 2 '--interval: it must be more than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
 # What is allocated now takes a stop to know: a series asks with each dump, and else it is asked for
 # every five seconds, but only when somebody looks.
 rss='RSS [0-9.]+[KMG]? \([-+]'

@@ -96,6 +96,9 @@ refused reset 1 --lg-sample 3 --sample-rate 8
 refused reset 1 --sample-rate 3K
 refused reset 1 --sample-rate 0
 refused leaks a b c --limit 0
+refused activate 1 --timeout 0
+refused activate 1 --max-pause 0s
+refused watch --for 0
 refused reset 1 --sample-rate 99999999999999999999T
 refused gdump 1
 refused gdump 1 maybe
