@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define LOST_MAX 2 /* calls that did not come back: something is wrong in there */
+#define ENDING_MS 1000 /* how long a thread may take to end once its memory was put away */
+#define LOST_MAX 2     /* calls that did not come back: something is wrong in there */
 
 /* How long to look for a safe moment of one thread, round by round. */
 static const unsigned int rounds_ms[] = { 60, 1000 };
@@ -79,6 +81,33 @@ static void refuse(struct ops_thread *t, const char *name, int error)
 	snprintf(t->reason, sizeof(t->reason), "%s: %s", name, strerror(error));
 }
 
+/* Is the thread gone, now or soon? */
+static bool ends(const struct session *s, pid_t tid)
+{
+	const struct timespec nap = { .tv_nsec = 10 * 1000000 };
+	struct proc_status status;
+	struct err ignored;
+
+	for (unsigned int ms = 0; ms < ENDING_MS && session_left_ms(s); ms += 10) {
+		if (proc_thread_status(s->proc.pid, tid, &status, &ignored))
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
+/*
+ * In a thread that ends, from when jemalloc has put its data away on, there is nothing to set:
+ * EAGAIN, as when there is no memory for it (prof_tdata_get(), jemalloc 4.0 to 5.3).
+ */
+static int not_set(const struct session *s, struct ops_thread *t, int error, struct err *err)
+{
+	if (error == EAGAIN && ends(s, t->tid))
+		return err_set(err, ERR_NOPROC, "thread %d has ended", t->tid);
+	refuse(t, "thread.prof.active", error);
+	return 0;
+}
+
 enum { BYTES_IN, BYTES_OUT, ACTIVE, SET_ACTIVE, CALLS };
 
 static int visit_one(struct session *s, const struct visit *visit, unsigned int search_ms,
@@ -111,7 +140,7 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		t->changed = t->active != TRI_YES;
 		t->active = TRI_YES;
 	} else if (calls[SET_ACTIVE].made) {
-		refuse(t, "thread.prof.active", calls[SET_ACTIVE].ret);
+		return not_set(s, t, calls[SET_ACTIVE].ret, err);
 	}
 	return 0;
 }

@@ -121,6 +121,22 @@ is "$(jq -c '[.eintr, .corrupt, .altstack, .failed]' <(tests/photo board "$T/boa
 ok 'threads that come and go: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 stop_target "$pid"
 
+# --- such as are about to end: jemalloc has put away what it knew of them ---
+start_victim crowd 3 ending
+ending="(.name | startswith(\"crowd-\") | not) and .tid != $pid"
+is_one_there()
+{
+	run_ctl threads "$pid" --json
+	[ "$(count "$ending")" -gt 0 ]
+}
+ok 'threads that end: control: one is there' within 30 is_one_there
+ctl_ok 'threads that end: --activate' threads "$pid" --activate all --json
+is "$(json .missed)" 0 'threads that end: are no failure'
+is "$(count "$ending and .thread.prof.active != true")" 0 'threads that end: and left out'
+is "$(count '.thread.prof.active == true' | sed 's/^[4-9]$/all/')" all 'threads that end: the others are set'
+ok 'threads that end: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
+stop_target "$pid"
+
 # --- one that cannot be borrowed ---
 start_victim crowd 3 stuck
 snapshot "$pid"

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * crowd BOARD THREADS [churn|stuck]: that many threads, named crowd-1 and so on,
- * which rest and hold some memory. With churn the main thread makes one more
- * after the other meanwhile, which live for some milliseconds; with stuck there
- * is one more that writes into a full pipe for ever, where no stop is borne.
+ * crowd BOARD THREADS [churn|ending|stuck]: that many threads, named crowd-1 and
+ * so on, which rest and hold some memory. With churn the main thread makes one
+ * more after the other meanwhile, which live for some milliseconds; with ending
+ * such as take a while to end after jemalloc has put their data away; with
+ * stuck there is one more that writes into a full pipe for ever, where no stop
+ * is borne.
  */
 #include "tests/target/victim.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +64,37 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
+/* The destructors run in the order in which their keys were made, and jemalloc's is older. */
+static void linger(void *arg)
+{
+	(void)arg;
+	victim_nap(400);
+}
+
+static void *end_slowly(void *key)
+{
+	char *kept[KEPT] = { NULL };
+
+	replace(kept, 1);
+	if (pthread_setspecific(*(pthread_key_t *)key, &settled) != 0)
+		FOUND(failed);
+	free(kept[1]);
+	return NULL;
+}
+
+static void make_ending(void)
+{
+	static pthread_key_t key;
+	static bool made;
+
+	if (!made && pthread_key_create(&key, linger) != 0)
+		FOUND(failed);
+	made = true;
+	if (victim_detached(end_slowly, &key) != 0)
+		FOUND(failed);
+	victim_nap(200);
+}
+
 static void churn(void)
 {
 	if (victim_detached(come_and_go, NULL) != 0)
@@ -89,7 +123,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (threads < 1 || threads > MANY) {
-		fprintf(stderr, "usage: crowd BOARD THREADS [churn|stuck]\n");
+		fprintf(stderr, "usage: crowd BOARD THREADS [churn|ending|stuck]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
@@ -105,6 +139,8 @@ int main(int argc, char **argv)
 		victim_beat(0);
 		if (strcmp(how, "churn") == 0)
 			churn();
+		else if (strcmp(how, "ending") == 0)
+			make_ending();
 		else
 			victim_nap(20);
 	}
