@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/filecache.h"
 
+#include "base/cleanup.h"
 #include "ops/filekey.h"
+#include "target/door.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -43,10 +45,9 @@ static bool may_speak(uid_t by, uid_t uid)
 
 static bool stat_exe(pid_t pid, struct stat *st)
 {
-	char path[64];
+	_cleanup_(cleanup_close) int exe = door_proc_handle(pid, "exe");
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return !stat(path, st);
+	return exe >= 0 && !fstat(exe, st);
 }
 
 static uint64_t lowest_mapping(const struct maps *maps, const struct file_key *key)

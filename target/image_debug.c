@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
-#include "target/debuginfod.h"
+#include "target/door.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
@@ -201,13 +201,7 @@ static bool from_debugdata(struct image *img)
 /* A path in the target's root, or on the host. */
 static int open_at(const struct image *img, bool on_host, const char *path, uint64_t max)
 {
-	_cleanup_(cleanup_close) int handle = -1;
-	struct stat st;
-
-	if (!on_host)
-		return image_file_open_in_root(img->file, path, max);
-	handle = open(path, O_PATH | O_CLOEXEC);
-	return handle < 0 ? -1 : procfs_open_regular(handle, max, &st);
+	return on_host ? door_below("/", path, max) : image_file_open_in_root(img->file, path, max);
 }
 
 /* Where a file of this build id has its debug data: of 2 to IMAGE_BUILD_ID_MAX bytes. */
@@ -313,10 +307,10 @@ static bool from_server(struct image *img, struct err *server)
 {
 	int fd;
 
-	if (!server || img->build_id_len < 2 ||
-	    debuginfod_open(img->build_id, img->build_id_len, &fd, server))
+	if (!server || img->build_id_len < 2)
 		return false;
-	return take(img, fd, BY_BUILD_ID, "debuginfod");
+	fd = door_debuginfod(img->build_id, img->build_id_len, server);
+	return fd >= 0 && take(img, fd, BY_BUILD_ID, "debuginfod");
 }
 
 static bool look_in(struct image *img, enum place place, struct err *server)
@@ -488,7 +482,8 @@ struct Elf *image_common(struct image *img, bool debug, struct err *server, char
 		if (take_common(d, fd, &needed))
 			return d->common;
 	}
-	if (server && !debuginfod_open(needed.id, needed.len, &fd, server))
+	fd = server ? door_debuginfod(needed.id, needed.len, server) : -1;
+	if (fd >= 0)
 		take_common(d, fd, &needed);
 	return d->common;
 }

@@ -2,6 +2,7 @@
 #include "target/image_file.h"
 
 #include "base/cleanup.h"
+#include "target/door.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/image_rebuild.h"
@@ -56,30 +57,14 @@ void image_file_free(struct image_file *file)
 	free(file);
 }
 
-static int open_link(const char *path)
-{
-	_cleanup_(cleanup_close) int fd = open(path, O_PATH | O_CLOEXEC);
-	struct stat st;
-
-	return fd < 0 ? -1 : procfs_open_regular(fd, IMAGE_FILE_MAX, &st);
-}
-
 /* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
 static int open_map_file(const struct image_file *file)
 {
-	char path[96];
+	char name[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", file->pid,
-		 (unsigned long long)file->start, (unsigned long long)file->end);
-	return open_link(path);
-}
-
-static int open_exe(const struct image_file *file)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", file->pid);
-	return open_link(path);
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)file->start,
+		 (unsigned long long)file->end);
+	return door_proc_file(file->pid, name, IMAGE_FILE_MAX);
 }
 
 size_t image_file_build_id(int fd, unsigned char *id, size_t size)
@@ -121,10 +106,8 @@ static bool is_same_file(const struct image *img, int fd, const struct stat *st)
 
 int image_file_open_in_root(const struct image_file *file, const char *path, uint64_t max)
 {
-	struct stat st;
-
-	return file->root ? procfs_open_below(file->root, path, max, &st)
-			  : procfs_open_in_root(file->pid, path, max, &st);
+	return file->root ? door_below(file->root, path, max)
+			  : procfs_open_in_root(file->pid, path, max);
 }
 
 static int open_by_name(const struct image *img)
@@ -179,7 +162,7 @@ static Elf *open_file(struct image *img)
 
 	file->fd = open_map_file(file);
 	if (file->fd < 0 && img->is_main)
-		file->fd = open_exe(file);
+		file->fd = door_proc_file(file->pid, "exe", IMAGE_FILE_MAX);
 	if (file->fd < 0)
 		file->fd = open_by_name(img);
 	if (file->fd < 0) {

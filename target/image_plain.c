@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
+#include "target/door.h"
 #include "target/image_file.h"
 
 #include <fcntl.h>
@@ -118,23 +119,6 @@ static bool place_sections(struct copy *c)
 
 /* --- the file --- */
 
-static int make_file(void)
-{
-	const char *folder = getenv("TMPDIR");
-	char path[4096];
-	int fd;
-
-	folder = folder && *folder == '/' ? folder : "/var/tmp";
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 ||
-	    snprintf(path, sizeof(path), "%s/jeprof-ctl.XXXXXX", folder) >= (int)sizeof(path))
-		return fd;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
 static bool has_room(int fd, uint64_t size)
 {
 	struct statvfs fs;
@@ -233,7 +217,7 @@ Elf *image_plain(Elf *packed, int fd, int *plain_fd)
 
 	if (fd < 0 || !place_sections(&c))
 		return NULL;
-	c.out = make_file();
+	c.out = door_temporary();
 	if (c.out >= 0 && has_room(c.out, c.size) && fill(&c))
 		elf = image_file_elf(c.out);
 	if (elf)

@@ -322,14 +322,13 @@ static void read_preload(pid_t pid, char *buf, size_t size)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct err ignored;
-	struct stat st;
 	ssize_t got;
 	size_t used;
 
 	if (proc_getenv(pid, "LD_PRELOAD", buf, size, &ignored))
 		buf[0] = '\0';
 	used = strlen(buf);
-	fd = procfs_open_in_root(pid, "/etc/ld.so.preload", PRELOAD_MAX, &st);
+	fd = procfs_open_in_root(pid, "/etc/ld.so.preload", PRELOAD_MAX);
 	if (fd < 0 || used + 2 >= size)
 		return;
 	buf[used++] = ' ';

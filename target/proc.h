@@ -82,8 +82,13 @@ struct proc_syscall {
 int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct err *err)
 	__must_check;
 
-/* Read the target's memory (process_vm_readv(2)): all of `len` or ERR_FAILED. */
+/*
+ * Read the target's memory: all of `len` or ERR_FAILED. By process_vm_readv(2); a confined process
+ * (target/confined.h) reads /proc/PID/mem, of which it keeps one descriptor until
+ * proc_read_forget().
+ */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err) __must_check;
+void proc_read_forget(void);
 
 /* A NUL-terminated string of at most size-1 bytes; longer ones are cut. */
 int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct err *err)

@@ -41,12 +41,13 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 	_cleanup_(cleanup_free) pid_t *got = NULL;
 	size_t used = 0, room = 0;
 	struct dirent *entry;
-	char path[64];
+	int fd = procfs_open(pid, 0, "task");
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		cleanup_close(&fd);
 		return procfs_fail(pid, "task", errno, err);
+	}
 	while ((entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;

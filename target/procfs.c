@@ -2,14 +2,10 @@
 #include "target/procfs.h"
 
 #include "base/cleanup.h"
+#include "target/door.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FIRST_SIZE 4096
@@ -25,20 +21,9 @@ int procfs_fail(pid_t pid, const char *name, int sys, struct err *err)
 	return err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
 }
 
-static void path_of(char *buf, size_t size, pid_t pid, pid_t tid, const char *name)
-{
-	if (tid)
-		snprintf(buf, size, "/proc/%d/task/%d/%s", pid, tid, name);
-	else
-		snprintf(buf, size, "/proc/%d/%s", pid, name);
-}
-
 int procfs_open(pid_t pid, pid_t tid, const char *name)
 {
-	char path[PATH_MAX];
-
-	path_of(path, sizeof(path), pid, tid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return door_proc(pid, tid, name);
 }
 
 /* Fill up to `size` bytes: procfs hands out a page at a time. The length, or -1 with errno. */
@@ -110,81 +95,41 @@ int procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t s
 
 int procfs_readlink(pid_t pid, const char *name, char *buf, size_t size, struct err *err)
 {
-	char path[64];
-	ssize_t got;
+	ssize_t got = door_proc_link(pid, name, buf, size);
 
-	path_of(path, sizeof(path), pid, 0, name);
-	got = readlink(path, buf, size - 1);
 	if (got < 0)
 		return procfs_fail(pid, name, errno, err);
 	buf[got] = '\0';
 	return 0;
 }
 
-/*
- * The target chooses what its paths lead to: a handle without access first, so
- * that opening has no effect on a device and does not wait for a FIFO.
- */
-int procfs_open_regular(int handle, uint64_t max, struct stat *st)
+static void root_of(pid_t pid, char buf[32])
 {
-	char path[64];
-
-	if (fstat(handle, st) || !S_ISREG(st->st_mode) || (uint64_t)st->st_size > max)
-		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	snprintf(buf, 32, "/proc/%d/root", pid);
 }
 
-static bool has_root(pid_t pid)
+int procfs_open_in_root(pid_t pid, const char *path, uint64_t max)
 {
-	char link[64];
+	char root[32];
 
-	path_of(link, sizeof(link), pid, 0, "root");
-	return access(link, F_OK) == 0;
-}
-
-/* An O_PATH descriptor, or -1 with errno. */
-static int handle_below(const char *folder, const char *path)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
-	_cleanup_(cleanup_close) int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-}
-
-static int handle_in_root(pid_t pid, const char *path)
-{
-	char link[64];
-
-	path_of(link, sizeof(link), pid, 0, "root");
-	return handle_below(link, path);
-}
-
-int procfs_open_below(const char *root, const char *path, uint64_t max, struct stat *st)
-{
-	_cleanup_(cleanup_close) int handle = handle_below(root, path);
-
-	return handle < 0 ? -1 : procfs_open_regular(handle, max, st);
-}
-
-int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st)
-{
-	char link[64];
-
-	path_of(link, sizeof(link), pid, 0, "root");
-	return procfs_open_below(link, path, max, st);
+	root_of(pid, root);
+	return door_below(root, path, max);
 }
 
 int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *buf, size_t size,
 			    bool *is_link, struct err *err)
 {
-	_cleanup_(cleanup_close) int handle = handle_in_root(pid, dir);
-	ssize_t got = handle < 0 ? -1 : readlinkat(handle, name, buf, size - 1);
-	int sys = errno;
-	bool absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
+	char root[32], ignored[2];
+	ssize_t got;
+	bool absent;
+	int sys;
 
+	root_of(pid, root);
+	got = door_link_below(root, dir, name, buf, size);
+	sys = errno;
+	absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
 	/* Without its root folder a process has ended: then "there is no link" would be a guess. */
-	if (got < 0 && (!absent || !has_root(pid)))
+	if (got < 0 && (!absent || door_proc_link(pid, "root", ignored, sizeof(ignored)) < 0))
 		return procfs_fail(pid, "root", sys, err);
 	*is_link = got >= 0;
 	if (*is_link)

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Open /proc/PID/`name`, or /proc/PID/task/TID/`name` when tid is not 0; -1 with errno. */
@@ -31,17 +30,8 @@ int procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, size_t s
 int procfs_readlink(pid_t pid, const char *name, char *buf, size_t size, struct err *err)
 	__must_check;
 
-/*
- * Open for reading what the O_PATH handle stands for, if it is a regular file
- * of at most `max` bytes. A descriptor, or -1.
- */
-int procfs_open_regular(int handle, uint64_t max, struct stat *st);
-
-/* The same for a path in the root of the target; links lead nowhere else. */
-int procfs_open_in_root(pid_t pid, const char *path, uint64_t max, struct stat *st);
-
-/* The same below the folder `root`, as if that were the root directory. */
-int procfs_open_below(const char *root, const char *path, uint64_t max, struct stat *st);
+/* door_below() of the target's root: the file `path` there; links lead nowhere else. */
+int procfs_open_in_root(pid_t pid, const char *path, uint64_t max);
 
 /*
  * The text of the symbolic link `name` in the folder `dir` of the target's

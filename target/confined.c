@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/confined.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "target/fence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHUNK 65536
+#define END_MS 200 /* how long a child may take to end after SIGKILL */
+#define MESSAGE_MAX (64u << 20)
+#define LEFT_MAX 64
+#define FDS_MAX 64
+
+/* Of the confined child. */
+static int controller = -1;
+
+/* --- messages: their length first, then all of it in pieces --- */
+
+static bool send_piece(int sock, const void *bytes, size_t len, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec io = { (void *)bytes, len };
+	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t sent;
+
+	if (fd >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	do {
+		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)len;
+}
+
+static bool send_message(int sock, const struct pack *p, int fd)
+{
+	uint64_t len = p->len;
+
+	if (p->failed || !send_piece(sock, &len, sizeof(len), fd))
+		return false;
+	for (size_t at = 0; at < p->len; at += CHUNK) {
+		size_t n = p->len - at < CHUNK ? p->len - at : CHUNK;
+
+		if (!send_piece(sock, p->v + at, n, -1))
+			return false;
+	}
+	return true;
+}
+
+/* A descriptor that is not wanted is closed. */
+static ssize_t receive_piece(int sock, void *bytes, size_t size, int *fd)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec io = { bytes, size };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	struct cmsghdr *c;
+	ssize_t got;
+	int came = -1;
+
+	do {
+		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	c = got >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+	    c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&came, CMSG_DATA(c), sizeof(came));
+	if (fd && *fd < 0)
+		*fd = came;
+	else
+		cleanup_close(&came);
+	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : got;
+}
+
+/* False after `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none. */
+static bool readable(int sock, uint64_t deadline_ms)
+{
+	struct pollfd p = { .fd = sock, .events = POLLIN };
+
+	for (;;) {
+		uint64_t now = now_ms();
+		int left = -1, n;
+
+		if (deadline_ms)
+			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
+		n = poll(&p, 1, left);
+		if (n >= 0 || errno != EINTR)
+			return n > 0;
+	}
+}
+
+enum received { RECEIVED, RECEIVED_LATE, RECEIVED_END, RECEIVED_BAD };
+
+static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
+				     unsigned char **bytes, size_t *len, int *fd)
+{
+	_cleanup_(cleanup_free) unsigned char *got = NULL;
+	uint64_t want;
+	ssize_t n;
+
+	if (!readable(sock, deadline_ms))
+		return RECEIVED_LATE;
+	n = receive_piece(sock, &want, sizeof(want), fd);
+	if (n != sizeof(want))
+		return n <= 0 ? RECEIVED_END : RECEIVED_BAD;
+	if (want > max)
+		return RECEIVED_BAD;
+	got = malloc((size_t)want + 1);
+	if (!got)
+		return RECEIVED_BAD;
+	for (size_t at = 0; at < want; at += (size_t)n) {
+		if (!readable(sock, deadline_ms))
+			return RECEIVED_LATE;
+		n = receive_piece(sock, got + at, (size_t)want - at, NULL);
+		if (n <= 0)
+			return RECEIVED_END;
+	}
+	*bytes = take_ptr(got);
+	*len = (size_t)want;
+	return RECEIVED;
+}
+
+/* --- the children --- */
+
+static void die_with_parent(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+/* Its own handlers are the controller's: here the signals do what they do by default. */
+static void reset_signals(void)
+{
+	for (int sig = 1; sig < SIGRTMIN; sig++)
+		signal(sig, sig == SIGPIPE ? SIG_IGN : SIG_DFL);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* All descriptors but these and the standard three; those lead nowhere. */
+static void keep_only(int *fds, size_t n)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
+
+	for (int fd = 0; null >= 0 && fd < 3; fd++)
+		if (fd < 2 || !FENCE_SANITIZED)
+			dup2(null, fd);
+	qsort(fds, n, sizeof(*fds), by_number);
+	for (size_t i = 0; i < n; i++) {
+		if (fds[i] > from)
+			syscall(SYS_close_range, from, fds[i] - 1, 0);
+		from = fds[i] >= from ? fds[i] + 1 : from;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
+static void opener_main(int sock, const struct door_policy *policy, pid_t parent)
+{
+	struct err ignored;
+
+	die_with_parent(parent);
+	reset_signals();
+	keep_only(&sock, 1);
+	if (fence_opener(policy->debuginfod, &ignored) == 0)
+		door_serve(sock, policy);
+	_exit(0);
+}
+
+static void limit(int resource, uint64_t max)
+{
+	struct rlimit now;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) || now.rlim_max < max)
+		return;
+	now.rlim_cur = now.rlim_max = max;
+	setrlimit((__rlimit_resource_t)resource, &now);
+}
+
+static void set_limits(const struct confined_options *o)
+{
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
+	/* A sanitizer reserves terabytes. */
+	if (!FENCE_SANITIZED)
+		limit(RLIMIT_DATA, o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
+}
+
+static void child_main(const struct confined_options *o, int sock, int door, pid_t parent,
+		       confined_fn *fn, void *ctx)
+{
+	struct err err = ERR_INIT;
+	int fds[FDS_MAX + 2];
+	size_t n = 0;
+
+	die_with_parent(parent);
+	reset_signals();
+	for (size_t i = 0; i < o->n_fds; i++)
+		fds[n++] = o->fds[i];
+	fds[n++] = sock;
+	fds[n++] = door;
+	keep_only(fds, n);
+	set_limits(o);
+	controller = sock;
+	door_use(door);
+	if (fence_confined(&err) < 0)
+		confined_reply(true, &err, NULL, -1);
+	else
+		fn(ctx);
+	_exit(0);
+}
+
+struct pairs {
+	int answers[2], door[2]; /* [0] is the controller's and the opener's, [1] the child's */
+};
+
+static void close_pairs(const struct pairs *p)
+{
+	cleanup_close(&p->answers[0]);
+	cleanup_close(&p->answers[1]);
+	cleanup_close(&p->door[0]);
+	cleanup_close(&p->door[1]);
+}
+
+static int make_pair(int pair[2])
+{
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
+static int pidfd_of(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+static int fork_both(struct confined *c, const struct confined_options *o, struct pairs *p,
+		     confined_fn *fn, void *ctx)
+{
+	pid_t parent = getpid();
+
+	c->opener = fork();
+	if (c->opener == 0)
+		opener_main(p->door[0], &o->policy, parent);
+	if (c->opener < 0)
+		return -1;
+	c->opener_fd = pidfd_of(c->opener);
+	c->child = fork();
+	if (c->child == 0)
+		child_main(o, p->answers[1], p->door[1], parent, fn, ctx);
+	if (c->child < 0)
+		return -1;
+	c->child_fd = pidfd_of(c->child);
+	return 0;
+}
+
+int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
+		   void *ctx, struct err *err)
+{
+	_cleanup_(close_pairs) struct pairs p = { { -1, -1 }, { -1, -1 } };
+
+	*c = (struct confined)CONFINED_INIT;
+	c->what = options->what;
+	if (options->n_fds > FDS_MAX)
+		return err_set(err, ERR_FAILED, "cannot %s: too many files", c->what);
+	if (make_pair(p.answers) || make_pair(p.door) || fork_both(c, options, &p, fn, ctx)) {
+		err_sys(err, ERR_FAILED, errno, "cannot %s in a confined process", c->what);
+		c->opener = c->opener > 0 ? c->opener : 0;
+		c->child = c->child > 0 ? c->child : 0;
+		confined_end(c);
+		return -1;
+	}
+	c->sock = take_fd(p.answers[0]);
+	return 0;
+}
+
+/* --- ending them --- */
+
+/* Children that did not end in time: tried again when the next ones end. */
+static pid_t left[LEFT_MAX];
+static size_t n_left;
+
+static void reap_left(void)
+{
+	for (size_t i = 0; i < n_left;) {
+		if (waitpid(left[i], NULL, WNOHANG))
+			left[i] = left[--n_left];
+		else
+			i++;
+	}
+}
+
+static void reap(pid_t pid, int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	if (pidfd >= 0)
+		poll(&p, 1, END_MS);
+	if (!waitpid(pid, NULL, WNOHANG) && n_left < LEFT_MAX)
+		left[n_left++] = pid;
+}
+
+void confined_end(struct confined *c)
+{
+	cleanup_close(&c->sock);
+	reap(c->child, c->child_fd);
+	reap(c->opener, c->opener_fd);
+	cleanup_close(&c->child_fd);
+	cleanup_close(&c->opener_fd);
+	free(c->message);
+	*c = (struct confined)CONFINED_INIT;
+	reap_left();
+}
+
+/* --- the controller's side --- */
+
+int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
+{
+	if (send_message(c->sock, message, fd))
+		return 0;
+	return err_sys(err, ERR_FAILED, errno, "cannot %s", c->what);
+}
+
+/* What ended it, for the message. */
+static int explain_end(const struct confined *c, struct err *err)
+{
+	struct pollfd p = { .fd = c->child_fd, .events = POLLIN };
+	siginfo_t info = { 0 };
+
+	poll(&p, 1, END_MS);
+	if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+	    info.si_pid == c->child && info.si_code != CLD_EXITED) {
+		err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
+			strsignal(info.si_status));
+		return err_fix(err, "nothing was changed; what it read may be damaged, or made to "
+				    "do harm");
+	}
+	return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended", c->what);
+}
+
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+/* The child's error; true when there was one. */
+static bool unpack_err(struct unpack *u, struct err *err)
+{
+	uint64_t code = unpack_max(u, ERR_CODES - 1);
+
+	if (u->bad || code == ERR_NONE)
+		return false;
+	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
+	unpack_into(u, err->msg, sizeof(err->msg));
+	unpack_into(u, err->fix, sizeof(err->fix));
+	make_printable(err->msg);
+	make_printable(err->fix);
+	return !u->bad;
+}
+
+int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
+		    int *fd, struct err *err)
+{
+	size_t len = 0;
+
+	free(take_ptr(c->message));
+	if (fd)
+		*fd = -1;
+	switch (receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len, fd)) {
+	case RECEIVED:
+		break;
+	case RECEIVED_LATE:
+		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %u ms", c->what,
+			timeout_ms);
+		return err_fix(err, "its memory or its files may not answer; a longer --timeout "
+				    "gives it more time");
+	case RECEIVED_END:
+		return explain_end(c, err);
+	case RECEIVED_BAD:
+		return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what);
+	}
+	*answer = (struct unpack){ c->message, c->message + len, false };
+	if (unpack_err(answer, err))
+		return -1;
+	return answer->bad
+		       ? err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what)
+		       : 0;
+}
+
+/* --- the child's side --- */
+
+bool confined_next(struct unpack *message, int *fd)
+{
+	static unsigned char *bytes;
+	size_t len = 0;
+
+	free(take_ptr(bytes));
+	if (fd)
+		*fd = -1;
+	if (receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fd) != RECEIVED)
+		return false;
+	*message = (struct unpack){ bytes, bytes + len, false };
+	return true;
+}
+
+void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+
+	pack_u64(&p, failed ? err->code : ERR_NONE);
+	if (failed) {
+		pack_u64(&p, (uint64_t)err->sys);
+		pack_text(&p, err->msg);
+		pack_text(&p, err->fix);
+	} else if (answer) {
+		pack_bytes(&p, answer->v, answer->len);
+		p.failed |= answer->failed;
+	}
+	/* Without memory for the answer it ends, which the controller sees. */
+	if (!send_message(controller, &p, failed ? -1 : fd))
+		_exit(1);
+}

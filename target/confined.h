@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Work on what a target names or holds, in a process where nothing can be gained.
+ *
+ * confined_start() makes two children. The confined one gives up everything
+ * before it reads the first byte: capabilities(7), new privileges
+ * (PR_SET_NO_NEW_PRIVS), and all system calls but those that compute, read and
+ * answer. It cannot open a file, start a program, trace, signal or connect.
+ * What it needs the opener opens for it (target/door.h). It answers by messages,
+ * which the controller checks like anything else that comes from outside.
+ *
+ * Both are expendable. A child that reads memory behind a file system that does not answer
+ * sleeps in the kernel, where not even SIGKILL reaches it; the controller
+ * waits until its deadline, and goes on without it.
+ */
+#ifndef TARGET_CONFINED_H
+#define TARGET_CONFINED_H
+
+#include "base/err.h"
+#include "base/pack.h"
+#include "target/door.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct confined {
+	pid_t child, opener;	 /* 0: none */
+	int child_fd, opener_fd; /* pidfds, -1: the kernel has none */
+	int sock;		 /* SOCK_SEQPACKET, to the child */
+	unsigned char *message;	 /* the last one received */
+	const char *what;	 /* of confined_options */
+};
+#define CONFINED_INIT                                       \
+	{                                                   \
+		.child_fd = -1, .opener_fd = -1, .sock = -1 \
+	}
+
+struct confined_options {
+	const char *what; /* for messages, as in "cannot WHAT"; outlives the handle */
+	struct door_policy policy;
+	const int *fds; /* descriptors that the child keeps */
+	size_t n_fds;
+	uint64_t memory_max_bytes; /* RLIMIT_DATA; 0: CONFINED_MEMORY */
+	unsigned int cpu_max_s;	   /* RLIMIT_CPU; 0: CONFINED_CPU_S */
+};
+#define CONFINED_MEMORY (UINT64_C(2) << 30)
+#define CONFINED_CPU_S 120
+
+/* Receives the messages of one side and sends those of the other. */
+typedef void confined_fn(void *ctx);
+
+/*
+ * Start both, and have the child call `fn`; it ends when that returns. The memory of the caller
+ * is copied to it, as fork(2) does. ERR_FAILED when no child can be made.
+ */
+int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
+		   void *ctx, struct err *err) __must_check;
+
+/* End both, wait a moment for that, and leave behind what does not end. Takes CONFINED_INIT too. */
+void confined_end(struct confined *c);
+
+/* --- the controller's side --- */
+
+/* Send a message; `fd` is -1 or a descriptor that the child gets a copy of. */
+int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
+	__must_check;
+
+/*
+ * The child's next answer. `answer` points into memory of the handle, until the next call. A
+ * descriptor that came with it is the caller's; `fd` may be NULL for answers without one.
+ *
+ * Fails with the child's own error, which was checked and made printable; with
+ * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when the child
+ * ended, or sent what is no message, or more than `max` bytes. The handle can only be ended then.
+ */
+int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
+		    int *fd, struct err *err) __must_check;
+
+/* --- the child's side: only in `fn` --- */
+
+/* The next message, in memory that stays until the next call; false when there is none any more. */
+bool confined_next(struct unpack *message, int *fd);
+
+/* Answer with what was packed, or with the error if `failed`; with `fd` unless that is -1. */
+void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd);
+
+#endif

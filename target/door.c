@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/door.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "target/debuginfod.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define GIVEN_MAX 4
+#define ID_MAX 64
+#define NAME_SIZE 128 /* of what lies in /proc/PID, and of links in /etc */
+#define PRELOAD "/etc/ld.so.preload"
+
+enum op {
+	OP_PROC,
+	OP_PROC_FILE,
+	OP_PROC_HANDLE,
+	OP_PROC_LINK,
+	OP_BELOW,
+	OP_LINK_BELOW,
+	OP_TEMPORARY,
+	OP_DEBUGINFOD,
+	OPS
+};
+
+struct request {
+	uint32_t op;
+	int32_t pid, tid;
+	uint32_t id_len;
+	uint64_t max;
+	unsigned char id[ID_MAX];
+	char name[NAME_SIZE];
+	char root[PATH_MAX], path[PATH_MAX]; /* sent where the answer depends on them */
+};
+
+struct reply {
+	int32_t sys; /* errno, 0 for success */
+	uint32_t len;
+	char text[PATH_MAX]; /* of a link, or a struct err */
+};
+_Static_assert(sizeof(struct err) <= PATH_MAX, "an error travels as text");
+
+/* --- opening for ourselves --- */
+
+static void proc_path(char *buf, size_t size, const struct request *r)
+{
+	if (r->tid)
+		snprintf(buf, size, "/proc/%d/task/%d/%s", r->pid, r->tid, r->name);
+	else
+		snprintf(buf, size, "/proc/%d/%s", r->pid, r->name);
+}
+
+/* -1 with `sys` in errno. */
+static int fails(int sys)
+{
+	errno = sys;
+	return -1;
+}
+
+/*
+ * A target chooses what its paths lead to. A handle comes first, so that opening
+ * has no effect on a device and does not wait for a FIFO.
+ */
+static int open_regular(int handle, uint64_t max)
+{
+	struct stat st;
+	char path[64];
+
+	if (handle < 0)
+		return -1;
+	if (fstat(handle, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode))
+		return fails(EINVAL);
+	if ((uint64_t)st.st_size > max)
+		return fails(EFBIG);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+static int handle_below(const char *root, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	_cleanup_(cleanup_close) int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return folder < 0 ? -1 : (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+static int open_temporary(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char path[PATH_MAX];
+	int fd;
+
+	folder = folder && *folder == '/' ? folder : "/var/tmp";
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 ||
+	    snprintf(path, sizeof(path), "%s/jeprof-ctl.XXXXXX", folder) >= (int)sizeof(path))
+		return fd;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path);
+	return fd;
+}
+
+static ssize_t read_link_below(const struct request *r, char *buf, size_t size)
+{
+	_cleanup_(cleanup_close) int folder = handle_below(r->root, r->path);
+
+	return folder < 0 ? -1 : readlinkat(folder, r->name, buf, size);
+}
+
+static int ask_server(const struct request *r, struct reply *reply)
+{
+	struct err err = ERR_INIT;
+	int fd;
+
+	if (!debuginfod_open(r->id, r->id_len, &fd, &err))
+		return fd;
+	memcpy(reply->text, &err, sizeof(err));
+	reply->len = sizeof(err);
+	return fails(ENOENT);
+}
+
+/* A descriptor, or 0 where the answer is text, or -1 with errno. */
+static int do_it(const struct request *r, struct reply *reply)
+{
+	_cleanup_(cleanup_close) int handle = -1;
+	char path[PATH_MAX];
+	ssize_t len = 0;
+
+	proc_path(path, sizeof(path), r);
+	switch ((enum op)r->op) {
+	case OP_PROC:
+		return open(path, O_RDONLY | O_CLOEXEC);
+	case OP_PROC_FILE:
+		handle = open(path, O_PATH | O_CLOEXEC);
+		return open_regular(handle, r->max);
+	case OP_PROC_HANDLE:
+		return open(path, O_PATH | O_CLOEXEC);
+	case OP_BELOW:
+		handle = handle_below(r->root, r->path);
+		return open_regular(handle, r->max);
+	case OP_TEMPORARY:
+		return open_temporary();
+	case OP_DEBUGINFOD:
+		return ask_server(r, reply);
+	case OP_PROC_LINK:
+		len = readlink(path, reply->text, sizeof(reply->text));
+		break;
+	case OP_LINK_BELOW:
+		len = read_link_below(r, reply->text, sizeof(reply->text));
+		break;
+	case OPS:
+		return fails(EINVAL);
+	}
+	reply->len = len < 0 ? 0 : (uint32_t)len;
+	return len < 0 ? -1 : 0;
+}
+
+/* --- the opener --- */
+
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* map_files/START-END */
+static bool is_map_file(const char *name)
+{
+	static const char folder[] = "map_files/";
+	static const char range[] = "0123456789abcdef-";
+
+	if (strncmp(name, folder, strlen(folder)) != 0)
+		return false;
+	name += strlen(folder);
+	return *name && name[strspn(name, range)] == '\0';
+}
+
+static bool may_name(const struct request *r)
+{
+	static const char *const files[] = { "auxv", "cgroup", "environ", "maps", "mem",
+					     "stat", "status", "syscall", "task" };
+	static const char *const links[] = { "cwd", "exe", "ns/mnt", "ns/user", "root" };
+
+	switch ((enum op)r->op) {
+	case OP_PROC:
+		return is_one_of(r->name, files, sizeof(files) / sizeof(*files));
+	case OP_PROC_FILE:
+	case OP_PROC_HANDLE:
+		return !strcmp(r->name, "exe") || is_map_file(r->name);
+	case OP_PROC_LINK:
+		return is_one_of(r->name, links, sizeof(links) / sizeof(*links));
+	case OP_LINK_BELOW:
+		return !strcmp(r->path, "/etc") && *r->name && !strchr(r->name, '/');
+	default:
+		return true;
+	}
+}
+
+/* A process of the policy, or one of its threads. */
+static bool may_pid(const struct door_policy *policy, pid_t pid)
+{
+	char path[64];
+
+	if (pid <= 0)
+		return false;
+	if (!policy->pid || pid == policy->pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", policy->pid, pid);
+	return !access(path, F_OK);
+}
+
+static bool may_root(const struct door_policy *policy, const char *root)
+{
+	char expected[64];
+	int pid;
+
+	if (!strcmp(root, "/") || (policy->root && !strcmp(root, policy->root)))
+		return true;
+	if (sscanf(root, "/proc/%d/", &pid) != 1 || !may_pid(policy, pid))
+		return false;
+	snprintf(expected, sizeof(expected), "/proc/%d/root", pid);
+	return !strcmp(root, expected);
+}
+
+static bool may(const struct door_policy *policy, const struct request *r)
+{
+	switch ((enum op)r->op) {
+	case OP_BELOW:
+	case OP_LINK_BELOW:
+		return may_root(policy, r->root) && may_name(r);
+	case OP_TEMPORARY:
+		return true;
+	case OP_DEBUGINFOD:
+		return policy->debuginfod && r->id_len <= ID_MAX;
+	case OPS:
+		return false;
+	default:
+		return may_pid(policy, r->pid) && may_name(r);
+	}
+}
+
+/* What is opened by a path is there to be read as ELF: a file of secrets is none. */
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+static int open_for(const struct door_policy *policy, const struct request *r, struct reply *reply)
+{
+	bool by_path = r->op == OP_BELOW || r->op == OP_PROC_FILE;
+	int fd;
+
+	if (r->op >= OPS || !may(policy, r))
+		return fails(EPERM);
+	fd = do_it(r, reply);
+	if (fd < 0 || !by_path || is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD)))
+		return fd;
+	close(fd);
+	return fails(ENOEXEC);
+}
+
+/* One message with at most one descriptor; `fd` is -1 for none. */
+static bool send_reply(int sock, const struct reply *reply, int fd)
+{
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec io = { (void *)reply, offsetof(struct reply, text) + reply->len };
+	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+
+	if (fd >= 0) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) >= 0;
+}
+
+static bool is_text(const struct request *r)
+{
+	return r->op == OP_PROC_LINK || r->op == OP_LINK_BELOW;
+}
+
+static size_t request_size(const struct request *r)
+{
+	return r->op == OP_BELOW || r->op == OP_LINK_BELOW ? sizeof(*r)
+							   : offsetof(struct request, root);
+}
+
+/* Is it a whole request, whose texts end? */
+static bool is_request(const struct request *r, ssize_t got)
+{
+	if (got < (ssize_t)offsetof(struct request, root) || (size_t)got != request_size(r))
+		return false;
+	return memchr(r->name, '\0', sizeof(r->name)) &&
+	       ((size_t)got < sizeof(*r) ||
+		(memchr(r->root, '\0', sizeof(r->root)) && memchr(r->path, '\0', sizeof(r->path))));
+}
+
+static bool serve_one(int sock, const struct door_policy *policy)
+{
+	static struct request r;
+	static struct reply reply;
+	ssize_t got = recv(sock, &r, sizeof(r), 0);
+	int fd;
+	bool sent;
+
+	if (got < 0 && errno == EINTR)
+		return true;
+	if (!is_request(&r, got))
+		return false;
+	reply.len = 0;
+	fd = open_for(policy, &r, &reply);
+	reply.sys = fd < 0 ? errno : 0;
+	fd = is_text(&r) ? -1 : fd;
+	sent = send_reply(sock, &reply, fd);
+	cleanup_close(&fd);
+	return sent;
+}
+
+void door_serve(int sock, const struct door_policy *policy)
+{
+	while (serve_one(sock, policy))
+		;
+}
+
+/* --- asking --- */
+
+static int asked = -1; /* of this process: see door_use() */
+
+static struct given {
+	pid_t pid;
+	char name[16];
+	int fd;
+} given[GIVEN_MAX];
+static size_t n_given;
+
+void door_use(int sock)
+{
+	asked = sock;
+}
+
+bool door_in_use(void)
+{
+	return asked >= 0;
+}
+
+void door_give(pid_t pid, const char *name, int fd)
+{
+	if (n_given == GIVEN_MAX) {
+		close(fd);
+		return;
+	}
+	given[n_given] = (struct given){ .pid = pid, .fd = fd };
+	snprintf(given[n_given++].name, sizeof(given->name), "%s", name);
+}
+
+void door_forget(void)
+{
+	while (n_given)
+		close(given[--n_given].fd);
+}
+
+static int take_given(const struct request *r)
+{
+	for (size_t i = 0; i < n_given; i++) {
+		int fd = given[i].fd;
+
+		if (given[i].pid != r->pid || r->tid || strcmp(given[i].name, r->name) != 0)
+			continue;
+		given[i] = given[--n_given];
+		return fd;
+	}
+	return -1;
+}
+
+static int receive(struct reply *reply, int *fd)
+{
+	char control[CMSG_SPACE(sizeof(int))];
+	struct iovec io = { reply, sizeof(*reply) };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	ssize_t got = recvmsg(asked, &msg, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	*fd = -1;
+	if (got < (ssize_t)offsetof(struct reply, text))
+		return fails(EPIPE);
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
+	return reply->sys ? fails(reply->sys) : 0;
+}
+
+/* As do_it(), by whoever may. */
+static int ask(struct request *r, struct reply *reply)
+{
+	int fd;
+
+	reply->len = 0;
+	if (asked < 0)
+		return do_it(r, reply);
+	if (r->op == OP_PROC || r->op == OP_PROC_HANDLE) {
+		fd = take_given(r);
+		if (fd >= 0)
+			return fd;
+	}
+	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0)
+		return fails(EPIPE);
+	if (receive(reply, &fd))
+		return -1;
+	return is_text(r) ? 0 : fd;
+}
+
+/* False with errno for what is too long. */
+static bool fill(char *to, size_t size, const char *text)
+{
+	if (snprintf(to, size, "%s", text) < (int)size)
+		return true;
+	errno = ENAMETOOLONG;
+	return false;
+}
+
+/* What all requests begin with; the texts of the one before are left where they are not sent. */
+static struct request *begin(enum op op, pid_t pid, uint64_t max)
+{
+	static struct request r;
+
+	r.op = op;
+	r.pid = pid;
+	r.tid = 0;
+	r.max = max;
+	r.name[0] = '\0';
+	return &r;
+}
+
+static int ask_proc(enum op op, pid_t pid, pid_t tid, const char *name, uint64_t max,
+		    struct reply *reply)
+{
+	struct request *r = begin(op, pid, max);
+
+	r->tid = tid;
+	return fill(r->name, sizeof(r->name), name) ? ask(r, reply) : -1;
+}
+
+static ssize_t copy_text(const struct reply *reply, char *buf, size_t size)
+{
+	size_t len = reply->len < size - 1 ? reply->len : size - 1;
+
+	memcpy(buf, reply->text, len);
+	return (ssize_t)len;
+}
+
+int door_proc(pid_t pid, pid_t tid, const char *name)
+{
+	struct reply reply;
+
+	return ask_proc(OP_PROC, pid, tid, name, 0, &reply);
+}
+
+int door_proc_file(pid_t pid, const char *name, uint64_t max)
+{
+	struct reply reply;
+
+	return ask_proc(OP_PROC_FILE, pid, 0, name, max, &reply);
+}
+
+int door_proc_handle(pid_t pid, const char *name)
+{
+	struct reply reply;
+
+	return ask_proc(OP_PROC_HANDLE, pid, 0, name, 0, &reply);
+}
+
+ssize_t door_proc_link(pid_t pid, const char *name, char *buf, size_t size)
+{
+	struct reply reply;
+
+	if (ask_proc(OP_PROC_LINK, pid, 0, name, 0, &reply) < 0)
+		return -1;
+	return copy_text(&reply, buf, size);
+}
+
+int door_below(const char *root, const char *path, uint64_t max)
+{
+	struct request *r = begin(OP_BELOW, 0, max);
+	struct reply reply;
+
+	return fill(r->root, sizeof(r->root), root) && fill(r->path, sizeof(r->path), path)
+		       ? ask(r, &reply)
+		       : -1;
+}
+
+ssize_t door_link_below(const char *root, const char *dir, const char *name, char *buf, size_t size)
+{
+	struct request *r = begin(OP_LINK_BELOW, 0, 0);
+	struct reply reply;
+
+	if (!fill(r->root, sizeof(r->root), root) || !fill(r->path, sizeof(r->path), dir) ||
+	    !fill(r->name, sizeof(r->name), name) || ask(r, &reply) < 0)
+		return -1;
+	return copy_text(&reply, buf, size);
+}
+
+int door_temporary(void)
+{
+	struct reply reply;
+
+	return ask(begin(OP_TEMPORARY, 0, 0), &reply);
+}
+
+int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err)
+{
+	struct request *r = begin(OP_DEBUGINFOD, 0, 0);
+	struct reply reply;
+	int fd;
+
+	if (len > ID_MAX)
+		return err_set(err, ERR_FAILED, "this build id is too long for debuginfod");
+	r->id_len = (uint32_t)len;
+	memcpy(r->id, build_id, len);
+	fd = ask(r, &reply);
+	if (fd >= 0)
+		return fd;
+	if (reply.len == sizeof(*err))
+		memcpy(err, reply.text, sizeof(*err));
+	else
+		err_sys(err, ERR_FAILED, errno, "debuginfod cannot be asked");
+	return -1;
+}

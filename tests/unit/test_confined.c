@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/confined.h"
+
+#include "base/clock.h"
+#include "target/fence.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ANSWER_MAX (1u << 20)
+#define PATIENCE_MS 20000
+
+static int secret = 4711;
+
+/* Run `fn` confined, and have its one answer. */
+static int ask_once(struct confined *c, confined_fn *fn, void *ctx,
+		    const struct door_policy *policy, unsigned int timeout_ms, struct unpack *u,
+		    int *fd, struct err *err)
+{
+	const struct confined_options options = { .what = "test it", .policy = *policy };
+
+	assert_int_equal(confined_start(c, &options, fn, ctx, err), 0);
+	return confined_answer(c, timeout_ms, ANSWER_MAX, u, fd, err);
+}
+
+static const struct door_policy anything;
+
+/* --- messages --- */
+
+static void echo(void *ctx)
+{
+	struct unpack u;
+	int fd;
+
+	(void)ctx;
+	while (confined_next(&u, &fd)) {
+		struct pack p = { 0 };
+
+		pack_bytes(&p, u.at, (size_t)(u.end - u.at));
+		confined_reply(false, NULL, &p, fd);
+		pack_fini(&p);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static void test_echo(void **state)
+{
+	const struct confined_options options = { .what = "echo" };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct stat sent, got;
+	struct pack p = { 0 };
+	struct unpack u;
+	int fd;
+
+	(void)state;
+	assert_int_equal(confined_start(&c, &options, echo, NULL, &err), 0);
+	for (size_t len = 1; len < ANSWER_MAX; len = len * 7 + 1) {
+		char *text = calloc(1, len);
+
+		assert_non_null(text);
+		p.len = 0;
+		memset(text, (int)len, len);
+		pack_bytes(&p, text, len);
+		assert_int_equal(confined_ask(&c, &p, STDIN_FILENO, &err), 0);
+		assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, &fd, &err), 0);
+		assert_int_equal(u.end - u.at, len);
+		assert_memory_equal(u.at, text, len);
+		assert_true(!fstat(STDIN_FILENO, &sent) && !fstat(fd, &got));
+		assert_true(sent.st_dev == got.st_dev && sent.st_ino == got.st_ino);
+		close(fd);
+		free(text);
+	}
+	/* More than was asked for is no answer. */
+	assert_int_equal(confined_ask(&c, &p, -1, &err), 0);
+	assert_int_equal(confined_answer(&c, PATIENCE_MS, 100, &u, &fd, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED);
+	pack_fini(&p);
+	confined_end(&c);
+}
+
+static void fail_rudely(void *ctx)
+{
+	struct err err = ERR_INIT;
+
+	(void)ctx;
+	err_sys(&err, ERR_NOPROF, EIO, "a \033[31mred\n line");
+	err_fix(&err, "paint it \177 black");
+	confined_reply(true, &err, NULL, -1);
+}
+
+static void test_error(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, fail_rudely, NULL, &anything, PATIENCE_MS, &u, NULL, &err),
+			 -1);
+	assert_int_equal(err.code, ERR_NOPROF);
+	assert_int_equal(err.sys, EIO);
+	assert_non_null(strstr(err.msg, "a ?[31mred? line"));
+	assert_string_equal(err.fix, "paint it ? black");
+	confined_end(&c);
+}
+
+/* --- an end that is none of its own --- */
+
+static void crash(void *ctx)
+{
+	(void)ctx;
+	signal(SIGSEGV, SIG_DFL);
+	raise(SIGABRT);
+	abort();
+}
+
+static void test_crash(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, crash, NULL, &anything, PATIENCE_MS, &u, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED);
+	assert_non_null(strstr(err.msg, "test it"));
+	confined_end(&c);
+}
+
+static void hang(void *ctx)
+{
+	(void)ctx;
+	for (;;)
+		pause();
+}
+
+static void test_deadline(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+	uint64_t began = now_ms();
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, hang, NULL, &anything, 100, &u, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_UNSAFE);
+	assert_true(now_ms() - began >= 100);
+	child = c.child;
+	confined_end(&c);
+	assert_true(kill(child, 0) && errno == ESRCH);
+}
+
+/* --- what it may not do --- */
+
+static bool has_no_capability(void)
+{
+	char text[4096];
+	int fd = door_proc(getpid(), 0, "status");
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (got < 0)
+		return false;
+	text[got] = '\0';
+	return strstr(text, "CapPrm:\t0000000000000000") &&
+	       strstr(text, "CapEff:\t0000000000000000") && strstr(text, "NoNewPrivs:\t1") &&
+	       strstr(text, "Seccomp:\t2");
+}
+
+/* Each line that is not as it should be is named in the answer. */
+static void try_all(void *ctx)
+{
+	char name[] = "true", *const argv[] = { name, NULL };
+	const struct {
+		const char *name;
+		bool refused;
+	} tries[] = {
+		{ "open", open("/dev/null", O_RDONLY) < 0 && errno == EPERM },
+		{ "create", open("/tmp", O_TMPFILE | O_RDWR, 0600) < 0 && errno == EPERM },
+		{ "exec", execv("/bin/true", argv) < 0 && errno == EPERM },
+		{ "fork", fork() < 0 && errno == EPERM },
+		{ "socket", socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM },
+		{ "kill", kill(*(pid_t *)ctx, 0) < 0 && errno == EPERM },
+		{ "ptrace", ptrace(PTRACE_SEIZE, *(pid_t *)ctx, 0, 0) < 0 && errno == EPERM },
+		{ "unlink", unlink("/tmp/jeprof-ctl-none") < 0 && errno == EPERM },
+		{ "capabilities", has_no_capability() },
+	};
+	struct pack p = { 0 };
+
+	for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++)
+		if (!tries[i].refused)
+			pack_text(&p, tries[i].name);
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_fence(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	pid_t self = getpid();
+	struct unpack u;
+	char name[32];
+
+	(void)state;
+	assert_int_equal(ask_once(&c, try_all, &self, &anything, PATIENCE_MS, &u, NULL, &err), 0);
+	while (u.at != u.end) {
+		unpack_into(&u, name, sizeof(name));
+		fail_msg("a confined process may %s", name);
+	}
+	confined_end(&c);
+}
+
+static void take_memory(void *ctx)
+{
+	const size_t size = (size_t)CONFINED_MEMORY + (16 << 20);
+	struct pack p = { 0 };
+	char *much = malloc(size);
+
+	(void)ctx;
+	pack_u64(&p, much != NULL);
+	confined_reply(false, NULL, &p, -1);
+}
+
+static void test_memory(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, take_memory, NULL, &anything, PATIENCE_MS, &u, NULL, &err),
+			 0);
+	assert_true(unpack_u64(&u) == 0 || FENCE_SANITIZED);
+	confined_end(&c);
+}
+
+/* --- what is opened for it --- */
+
+static int errno_of(int fd)
+{
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static void open_all(void *ctx)
+{
+	pid_t self = *(pid_t *)ctx;
+	struct pack p = { 0 };
+	struct err err = ERR_INIT;
+	int value = 0;
+	char link[8];
+
+	pack_u64(&p, (uint64_t)errno_of(door_proc(self, 0, "maps")));
+	pack_u64(&p, (uint64_t)errno_of(door_proc(self, self, "status")));
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(self, "exe", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/", "/bin/true", UINT64_MAX)));
+	pack_u64(&p, door_proc_link(self, "exe", link, sizeof(link)) == sizeof(link) - 1);
+	pack_u64(&p, (uint64_t)errno_of(door_temporary()));
+	if (proc_read(self, (uint64_t)(uintptr_t)&secret, &value, sizeof(value), &err))
+		value = 0;
+	pack_u64(&p, (uint64_t)value);
+	pack_u64(&p, (uint64_t)errno_of(door_proc(self, 0, "clear_refs")));
+	pack_u64(&p, (uint64_t)errno_of(door_proc(self, 0, "../1/status")));
+	pack_u64(&p, (uint64_t)errno_of(door_proc(1, 0, "status")));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/proc/1/root", "/bin/true", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/etc", "hostname", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/", "/etc/passwd", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/", "/dev/null", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(self, "exe", 3)));
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(self, "map_files/../exe", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)door_link_below("/", "/root", "x", link, sizeof(link)));
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_door(void **state)
+{
+	static const int64_t expected[] = { 0,	     0,	     0,	    0,	   1,	  0,
+					    4711,    EPERM,  EPERM, EPERM, EPERM, EPERM,
+					    ENOEXEC, EINVAL, EFBIG, EPERM, -1 };
+	pid_t self = getpid();
+	const struct door_policy mine = { .pid = self };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, open_all, &self, &mine, PATIENCE_MS, &u, NULL, &err), 0);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		int64_t got = (int64_t)unpack_u64(&u);
+
+		if (got != expected[i])
+			fail_msg("answer %zu is %lld, not %lld", i, (long long)got,
+				 (long long)expected[i]);
+	}
+	assert_true(unpack_done(&u));
+	confined_end(&c);
+}
+
+/* A descriptor that was handed over is used once; the opener is not asked for it. */
+static void use_given(void *ctx)
+{
+	struct pack p = { 0 };
+	struct stat st;
+	int fd;
+
+	door_give(1, "maps", *(int *)ctx);
+	fd = door_proc(1, 0, "maps");
+	pack_u64(&p, fd == *(int *)ctx && !fstat(fd, &st));
+	pack_u64(&p, door_proc(1, 0, "maps") < 0);
+	door_give(1, "maps", fd);
+	door_forget();
+	pack_u64(&p, fstat(fd, &st) < 0);
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_given(void **state)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	const struct confined_options options = {
+		.what = "use it", .policy = { .pid = getpid() }, .fds = &fd, .n_fds = 1
+	};
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(confined_start(&c, &options, use_given, &fd, &err), 0);
+	assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, NULL, &err), 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(unpack_u64(&u) == 1);
+	assert_true(unpack_done(&u));
+	confined_end(&c);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_echo),  cmocka_unit_test(test_error),
+		cmocka_unit_test(test_crash), cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_fence), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_door),  cmocka_unit_test(test_given),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
