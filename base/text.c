@@ -215,6 +215,14 @@ const char *output_safe(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
+void output_make_safe(char *text, size_t size)
+{
+	char safe[4096];
+
+	output_safe(text, safe, size < sizeof(safe) ? size : sizeof(safe));
+	strcpy(text, safe);
+}
+
 const char *text_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -35,6 +35,9 @@ int text_distance(const char *a, const char *b);
  */
 const char *output_safe(const char *raw, char *buf, size_t size);
 
+/* The same in place: what makes it longer than `size` - 1 bytes, at most 4095, is cut. */
+void output_make_safe(char *text, size_t size);
+
 /* The last part of a path: what is behind its last slash. */
 const char *text_file_name(const char *path);
 

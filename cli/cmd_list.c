@@ -160,10 +160,16 @@ static int parse_uid(const char *text, uid_t *uid, struct err *err)
 
 static void talk(const struct args *args, const struct ops_list *list)
 {
-	if (args->quiet || args->json || !list->unreadable)
+	if (args->quiet || args->json)
 		return;
-	fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
-		list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
+	if (list->unreadable)
+		fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
+			list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
+	if (list->unanswered)
+		fprintf(stderr,
+			"%zu process%s not looked at: reading %s memory or files hangs or fails\n",
+			list->unanswered, list->unanswered == 1 ? " was" : "es were",
+			list->unanswered == 1 ? "its" : "their");
 }
 
 static int print(const struct args *args, const struct ops_list *list, struct err *err)

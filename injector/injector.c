@@ -39,27 +39,30 @@ const char *injector_mode_name(enum injector_mode mode)
 	return mode == INJECTOR_INLINE ? "inline" : mode == INJECTOR_THREAD ? "thread" : "auto";
 }
 
-int injector_open(struct injector **out, const struct proc *p, struct images *images,
-		  const struct jemalloc *je, const struct injector_options *options,
-		  struct err *err)
+int injector_may_work(const struct proc *p, const struct images *images, struct err *err)
 {
-	struct injector *inj;
+	return check_target(p, images, err) < 0 || proc_may_trace(p, err) < 0 ? -1 : 0;
+}
 
-	if (check_target(p, images, err) < 0 || proc_may_trace(p, err) < 0)
-		return -1;
-	inj = calloc(1, sizeof(*inj));
-	if (!inj)
+int injector_open(struct injector **out, const struct proc *p, const struct images *images,
+		  const struct jemalloc *je, struct callsite *site,
+		  const struct injector_options *options, struct err *err)
+{
+	struct injector *inj = calloc(1, sizeof(*inj));
+
+	if (!inj) {
+		injector_site_free(site);
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
-	*inj = (struct injector){ .p = p, .images = images, .je = je, .opt = *options };
+	}
+	*inj = (struct injector){
+		.p = p, .images = images, .je = je, .opt = *options, .cs = *site
+	};
+	free(site); /* its ranges moved */
 	inj->opt.timeout_ms = options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS;
 	inj->opt.max_pause_ms = options->max_pause_ms ? options->max_pause_ms : DEFAULT_PAUSE_MS;
 	inj->opt.search_ms = options->search_ms ? options->search_ms : DEFAULT_SEARCH_MS;
 	if (inj->opt.search_ms > inj->opt.timeout_ms)
 		inj->opt.search_ms = inj->opt.timeout_ms;
-	if (callsite_find(&inj->cs, p, images, je, err) < 0) {
-		free(inj);
-		return -1;
-	}
 	*out = inj;
 	return 0;
 }

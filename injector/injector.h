@@ -83,15 +83,22 @@ struct injector_report {
 struct injector;
 
 /*
- * Look at the target and prepare everything; nothing in it is stopped or
- * changed. `p`, `je` and `images` must outlive the handle.
- * Fails with ERR_PERM (ptrace(2) will not allow it), ERR_BUSY (another tracer),
- * ERR_UNSAFE (stopped, frozen, strict seccomp), ERR_FAILED (32-bit, unknown
- * C library, ...), each with its fix.
+ * Is the target in a state in which it can be worked on? Looks only. Fails with ERR_PERM
+ * (ptrace(2) will not allow it), ERR_BUSY (another tracer), ERR_UNSAFE (stopped, frozen,
+ * strict seccomp) or ERR_FAILED (32-bit), each with its fix.
  */
-int injector_open(struct injector **out, const struct proc *p, struct images *images,
-		  const struct jemalloc *je, const struct injector_options *options,
-		  struct err *err) __must_check;
+int injector_may_work(const struct proc *p, const struct images *images, struct err *err)
+	__must_check;
+
+/*
+ * Prepare everything; nothing in the target is stopped or changed. `p`, `je` and `images` must
+ * outlive the handle, which owns `site` from now on (injector/site.h), also when this fails:
+ * ERR_FAILED without memory.
+ */
+struct callsite;
+int injector_open(struct injector **out, const struct proc *p, const struct images *images,
+		  const struct jemalloc *je, struct callsite *site,
+		  const struct injector_options *options, struct err *err) __must_check;
 void injector_close(struct injector *inj);
 
 /*

@@ -12,6 +12,7 @@
 
 #include "injector/arch.h"
 #include "injector/injector.h"
+#include "injector/site.h"
 #include "injector/unwind_table.h"
 
 #include <stdatomic.h>
@@ -111,7 +112,7 @@ struct shared {
 
 struct injector {
 	const struct proc *p;
-	struct images *images;
+	const struct images *images;
 	const struct jemalloc *je;
 	struct injector_options opt;
 	pid_t tid; /* the only thread to borrow, 0: any */

@@ -7,6 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/look.h"
+#include "target/answer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,6 +87,27 @@ void check_fix(struct ops_check *c, const char *fmt, ...)
 	va_end(ap);
 }
 
+void check_row_pack(const struct ops_check *c, struct pack *p)
+{
+	pack_u64(p, c->made);
+	tristate_pack(c->ok, p);
+	pack_u64(p, c->code);
+	pack_text(p, c->detail);
+	pack_text(p, c->fix);
+}
+
+void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u)
+{
+	c->name = was->name;
+	c->made = unpack_bool(u);
+	c->ok = tristate_unpack(u);
+	c->code = (enum err_code)unpack_max(u, ERR_CODES - 1);
+	unpack_into(u, c->detail, sizeof(c->detail));
+	unpack_into(u, c->fix, sizeof(c->fix));
+	output_make_safe(c->detail, sizeof(c->detail));
+	output_make_safe(c->fix, sizeof(c->fix));
+}
+
 static bool check_process(struct session *s, struct ops_check *c, pid_t pid,
 			  const struct ops_options *options)
 {
@@ -112,20 +135,20 @@ static bool check_permission(struct session *s, struct ops_check *c)
 	return true;
 }
 
-static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trace)
+static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trace,
+			   struct jemalloc_values *found)
 {
 	struct err err = ERR_INIT;
 	char path[OPS_TEXT_SIZE / 3], source[OPS_TEXT_SIZE / 3];
 	const char *from;
 
-	if (session_find_jemalloc(s, &err)) {
+	if (session_find_jemalloc(s, &err) || look_values(s, found, &err)) {
 		if (!may_trace && err.code == ERR_PERM)
 			check_unknown(c, "%s", err.msg);
 		else
 			check_failed(c, &err);
 		return false;
 	}
-	jemalloc_find_opts(s->je, s->proc.mm_pid);
 	from = image_debug_source(s->je->image);
 	from = from ? from : "";
 	check_passed(c, "%s, %s, %s%s%s", s->je->version[0] ? s->je->version : "version unknown",
@@ -137,12 +160,11 @@ static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trac
 
 static void check_prefix(const struct session *s, struct ops_check *c)
 {
-	char conf_name[80], safe[96], prefix[80];
+	char safe[96], prefix[80];
 
-	jemalloc_conf_name(s->je, conf_name, sizeof(conf_name));
 	check_passed(c, "calls go to %smallctl, options come from %s",
 		     output_safe(s->je->prefix, prefix, sizeof(prefix)),
-		     output_safe(conf_name, safe, sizeof(safe)));
+		     output_safe(s->je->conf_name, safe, sizeof(safe)));
 	if (s->n_jemallocs > 1)
 		check_passed(c, "calls go to %smallctl, options come from %s; %zu more jemalloc%s",
 			     prefix, safe, s->n_jemallocs - 1, s->n_jemallocs > 2 ? "s" : "");
@@ -280,19 +302,22 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 }
 
 /* What its memory tells, for when no call can be made. Without opt.prof it means nothing. */
-static void peek_values(const struct session *s, struct check_values *v)
+static void take_found(const struct jemalloc_values *found, struct check_values *v)
 {
 	struct check_value *const of[JEMALLOC_OPTS] = { [OPT_LG_PROF_SAMPLE] = &v->lg_sample,
 							[OPT_LG_PROF_INTERVAL] = &v->lg_interval,
 							[OPT_PROF_GDUMP] = &v->gdump,
 							[OPT_PROF_FINAL] = &v->final };
-	enum tristate active = jemalloc_peek(&s->proc, s->je->prof_active);
+	enum tristate active = found->prof_active;
 
-	if (jemalloc_peek(&s->proc, s->je->opt[OPT_PROF]) != TRI_YES)
+	if (jemalloc_value_is(found, OPT_PROF) != TRI_YES)
 		return;
-	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
-		if (of[i])
-			of[i]->known = jemalloc_peek_opt(&s->proc, s->je, i, &of[i]->number);
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		if (!of[i])
+			continue;
+		of[i]->known = found->opt[i].known;
+		of[i]->number = found->opt[i].value;
+	}
 	v->active =
 		(struct check_value){ .known = active != TRI_UNKNOWN, .flag = active == TRI_YES };
 }
@@ -300,23 +325,25 @@ static void peek_values(const struct session *s, struct check_values *v)
 static void check_all(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct ops_check *rows, struct check_values *values)
 {
+	struct jemalloc_values found;
+	struct err err = ERR_INIT;
 	bool may_trace;
 
 	if (!check_process(s, &rows[CHECK_PROCESS], pid, options))
 		return;
 	may_trace = check_permission(s, &rows[CHECK_PERMISSION]);
 	check_rights(s, may_trace, rows);
-	if (!check_jemalloc(s, &rows[CHECK_JEMALLOC], may_trace))
+	if (!check_jemalloc(s, &rows[CHECK_JEMALLOC], may_trace, &found))
 		return;
 	check_prefix(s, &rows[CHECK_PREFIX]);
 	check_config_prof(s, &rows[CHECK_CONFIG_PROF], s->je->config_prof);
 	if (s->je->config_prof != TRI_NO)
-		check_opt_prof(s, &rows[CHECK_OPT_PROF],
-			       jemalloc_peek(&s->proc, s->je->opt[OPT_PROF]));
-	peek_values(s, values);
+		check_opt_prof(s, &rows[CHECK_OPT_PROF], jemalloc_value_is(&found, OPT_PROF));
+	take_found(&found, values);
 	if (may_trace)
 		check_by_run(s, rows, values);
-	check_conf(s, values, rows);
+	if (look_conf(s, values, rows, &err))
+		check_unknown(&rows[CHECK_CONF], "%s", err.msg);
 	check_prof(s, values, rows);
 	check_threads(s, &rows[CHECK_THREADS]);
 	check_route(s, values, rows);
@@ -324,7 +351,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) struct check_values *values = calloc(1, sizeof(*values));
 
 	memset(out, 0, sizeof(*out));
@@ -356,7 +383,7 @@ static int conf_of_process(pid_t pid, struct ops_conf *out, enum tristate *with_
 			   struct err *err)
 {
 	static const struct ops_options options;
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 
 	if (session_open_proc(&s, pid, &options, err) || session_find_jemalloc(&s, err))
 		return -1;

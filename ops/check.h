@@ -63,14 +63,18 @@ void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3
 void check_failed(struct ops_check *c, const struct err *err);
 void check_fix(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 
+/* A row as a message; the name of one that was unpacked is that of `was`. */
+void check_row_pack(const struct ops_check *c, struct pack *p);
+void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u);
+
 /* Yama, capabilities, user namespace, seccomp. `may_trace`: what the kernel said. */
 void check_rights(const struct session *s, bool may_trace, struct ops_check *rows);
 
 /*
- * Where the configuration came from, what is wrong with it, and what decided
- * opt.prof. Reads memory, the environment and a link; touches nothing.
+ * Where the configuration came from, what is wrong with it, and what decided opt.prof. Reads
+ * memory, the environment and a link, in a confined process: look_conf() calls it.
  */
-void check_conf(const struct session *s, const struct check_values *values, struct ops_check *rows);
+void check_conf(struct session *s, const struct check_values *values, struct ops_check *rows);
 
 /* prof.active, the rate of sampling, the unwinder, what to know of this version. */
 void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows);

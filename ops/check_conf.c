@@ -285,14 +285,14 @@ static int version_of(const struct session *s)
 	return version ? version : conf_versions[CONF_VERSIONS - 1];
 }
 
-void check_conf(const struct session *s, const struct check_values *values, struct ops_check *rows)
+void check_conf(struct session *s, const struct check_values *values, struct ops_check *rows)
 {
 	_cleanup_(cleanup_free) struct sources *all = calloc(1, sizeof(*all));
 
 	if (!all)
 		return;
 	all->version = version_of(s);
-	jemalloc_conf_name(s->je, all->env_name, sizeof(all->env_name));
+	snprintf(all->env_name, sizeof(all->env_name), "%s", jemalloc_conf_name(s->je));
 	read_build(values, &all->v[CONF_FROM_BUILD], &rows[CHECK_CONF_BUILD]);
 	read_symbols(s, all, &rows[CHECK_CONF_SYMBOL]);
 	read_link(s, &all->v[CONF_FROM_LINK], &rows[CHECK_CONF_LINK]);

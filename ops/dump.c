@@ -401,7 +401,7 @@ static int dump_somewhere(struct session *s, const struct ops_dump_request *requ
 int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
 	     struct ops_dump *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_dump dump = { 0 };
 
 	if (request->format && profile_format_by_name(request->format) == PROFILE_FORMAT_NONE)

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * One confined child looks at all processes, one after the other. It is handed what it reads of
+ * each (its mappings, its memory, its program), so that most take no question to the opener. The
+ * next few are on their way while it works. A process at which it hangs or crashes costs the child,
+ * not the list: another one goes on with the next.
+ */
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/vec.h"
 #include "ops/container.h"
 #include "ops/filecache.h"
+#include "ops/list_row.h"
 #include "ops/pids.h"
+#include "target/confined.h"
 #include "target/image.h"
 #include "target/maps.h"
 
@@ -13,128 +23,301 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct look {
-	const struct ops_list_filter *filter;
+#define ANSWER_MAX ((size_t)1 << 20)
+#define AHEAD 16 /* processes on their way to the child */
+
+/*
+ * How long one process may take: the largest stripped program that was tried, of 499 MB, takes
+ * 1.0 s. Whoever makes many that hang is given less and less.
+ */
+#define PATIENCE_MS 10000
+#define PATIENCE_MIN_MS 250
+#define PATIENCE_DEBUGINFOD_MS 120000
+
+/* --- in the child --- */
+
+struct looker {
+	bool debuginfod;
 	struct filecache files;
-	struct ops_list list;
-	size_t room;
 };
 
-static int add_row(struct look *look, const struct proc *p, const struct jemalloc *je,
-		   const char *image, struct err *err)
+static void fill_row(struct ops_process *row, const struct proc *p, const struct jemalloc *je,
+		     const char *image)
 {
-	struct ops_list *list = &look->list;
-	char cgroup[PROC_CGROUP_SIZE];
-	struct ops_process *row;
+	struct jemalloc_values values;
 
-	if (list->n == look->room) {
-		size_t room = look->room ? look->room * 2 : 64;
-
-		row = reallocarray(list->v, room, sizeof(*row));
-		if (!row)
-			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
-		list->v = row;
-		look->room = room;
-	}
-	row = &list->v[list->n++];
+	jemalloc_peek_values(je, p, &values);
 	*row = (struct ops_process){ .pid = p->pid,
-				     .uid = p->status.euid,
 				     .linkage = je->linkage,
 				     .config_prof = je->config_prof,
-				     .opt_prof = jemalloc_peek(p, je->opt[OPT_PROF]),
-				     .prof_active = jemalloc_peek(p, je->prof_active),
-				     .rss_bytes = p->status.rss_bytes };
-	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
-		row->opts[i].known = jemalloc_peek_opt(p, je, i, &row->opts[i].value);
+				     .opt_prof = jemalloc_value_is(&values, OPT_PROF),
+				     .prof_active = values.prof_active };
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		row->opts[i].known = values.opt[i].known;
+		row->opts[i].value = values.opt[i].value;
+	}
 	snprintf(row->image, sizeof(row->image), "%s", image);
-	memcpy(row->comm, p->status.comm, sizeof(row->comm));
 	memcpy(row->version, je->version, sizeof(row->version));
 	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
-	proc_cgroup(p->pid, cgroup, sizeof(cgroup));
-	container_parse(cgroup, row->container, sizeof(row->container));
-	return 0;
 }
 
-static int look_inside(struct look *look, const struct proc *p, const struct maps *maps,
-		       struct err *err)
+static void pack_row(struct pack *out, const struct proc *p, const struct jemalloc *je,
+		     const char *image)
+{
+	struct ops_process row;
+
+	fill_row(&row, p, je, image);
+	list_row_pack(&row, out);
+}
+
+static int look_inside(struct looker *l, const struct proc *p, const struct maps *maps,
+		       struct pack *out, struct err *err)
 {
 	_cleanup_(images_fini) struct images images = { 0 };
 	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
-	struct err why = ERR_INIT;
 	size_t n;
 
-	if (images_read(&images, p->mm_pid, maps, &why)) {
-		look->list.unreadable += why.code == ERR_PERM;
-		return 0;
-	}
-	images.ask_debuginfod = look->filter->debuginfod;
-	filecache_mark_plain(&look->files, p, &images, maps);
-	if (jemalloc_find(p, &images, &found, &n, &why)) {
-		if (why.code == ERR_NOJEMALLOC)
-			filecache_add_plain(&look->files, p, &images, maps);
-		return 0;
+	if (images_read(&images, p->mm_pid, maps, err))
+		return -1;
+	images.ask_debuginfod = l->debuginfod;
+	filecache_mark_plain(&l->files, p, &images, maps);
+	if (jemalloc_find(p, &images, &found, &n, err)) {
+		if (err->code == ERR_NOJEMALLOC)
+			filecache_add_plain(&l->files, p, &images, maps);
+		return -1;
 	}
 	for (size_t i = 0; i < n; i++)
 		jemalloc_find_opts(&found[i], p->mm_pid);
 	if (n == 1)
-		filecache_add(&look->files, p, &images, maps, &found[0]);
-	for (size_t i = 0; i < n; i++) {
-		if (add_row(look, p, &found[i], found[i].image->path, err))
+		filecache_add(&l->files, p, &images, maps, &found[0]);
+	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
+		pack_row(out, p, &found[i], found[i].image->path);
+	return 0;
+}
+
+static int look_at(struct looker *l, const struct proc *p, struct pack *out, struct err *err)
+{
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	struct jemalloc je;
+	const char *image;
+
+	if (maps_read(&maps, p->mm_pid, err))
+		return -1;
+	switch (filecache_ask(&l->files, p, &maps, &je, &image)) {
+	case FILES_PLAIN:
+		return 0;
+	case FILES_JEMALLOC:
+		pack_row(out, p, &je, image);
+		return 0;
+	case FILES_UNKNOWN:
+		break;
+	}
+	return look_inside(l, p, &maps, out, err);
+}
+
+static const char *const handed[] = { "maps", "mem", "exe" };
+#define HANDED (sizeof(handed) / sizeof(*handed))
+
+static void serve(void *ctx)
+{
+	struct looker *l = ctx;
+	int fds[CONFINED_FDS_MAX];
+	struct unpack u;
+	size_t n;
+
+	while (confined_next_with(&u, fds, &n)) {
+		_cleanup_(pack_fini) struct pack out = { 0 };
+		struct err err = ERR_INIT;
+		struct proc p;
+		int failed;
+
+		unpack_bytes(&u, &p, sizeof(p));
+		for (size_t i = 0; i < n && i < HANDED; i++)
+			door_give(p.mm_pid, handed[i], fds[i]);
+		failed = look_at(l, &p, &out, &err);
+		confined_reply(failed, &err, &out, -1);
+		door_forget();
+		proc_read_forget();
+	}
+	filecache_fini(&l->files);
+}
+
+/* --- in the controller --- */
+
+/* What is said of a process besides what is in its memory. */
+struct asked {
+	size_t index; /* in the list of pids */
+	pid_t pid;
+	uid_t uid;
+	uint64_t rss_bytes;
+	char comm[PROC_COMM_SIZE];
+	char container[64];
+};
+
+struct look {
+	const struct ops_list_filter *filter;
+	pid_t *pids;
+	size_t n_pids, next; /* the first one that was not asked about */
+	struct confined child;
+	struct asked asked[AHEAD]; /* a ring: the child has the first `n_asked` from `first` on */
+	size_t first, n_asked;
+	unsigned int patience_ms;
+	struct ops_list list;
+	size_t room;
+};
+
+static int start(struct look *look, struct err *err)
+{
+	const struct confined_options options = { .what = "look at the processes",
+						  .policy = { .debuginfod =
+								      look->filter->debuginfod } };
+	struct looker looker = { .debuginfod = look->filter->debuginfod };
+
+	return confined_start(&look->child, &options, serve, &looker, err);
+}
+
+static int add_rows(struct look *look, const struct asked *a, struct unpack *u, struct err *err)
+{
+	struct ops_list *list = &look->list;
+	size_t rows = 0;
+
+	while (u->at != u->end && rows++ < LIST_ROWS_MAX) {
+		struct ops_process *row;
+
+		if (!vec_grow(list->v, look->room, list->n))
+			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
+		row = &list->v[list->n];
+		list_row_unpack(row, u);
+		if (u->bad) {
+			list->unanswered++;
+			return 0;
+		}
+		row->pid = a->pid;
+		row->uid = a->uid;
+		row->rss_bytes = a->rss_bytes;
+		memcpy(row->comm, a->comm, sizeof(row->comm));
+		memcpy(row->container, a->container, sizeof(row->container));
+		list->n++;
+	}
+	return 0;
+}
+
+/* It goes on behind the process at which the child stopped. */
+static int replace_child(struct look *look, struct err *err)
+{
+	look->list.unanswered++;
+	look->next = look->asked[look->first].index + 1;
+	look->n_asked = 0;
+	if (look->patience_ms > PATIENCE_MIN_MS)
+		look->patience_ms /= 2;
+	confined_end(&look->child);
+	return start(look, err);
+}
+
+/* The answer about the process that was asked about first. */
+static int take_answer(struct look *look, struct err *err)
+{
+	const struct asked *a = &look->asked[look->first];
+	struct err why = ERR_INIT;
+	struct unpack u;
+	int failed = confined_answer(&look->child, look->patience_ms, ANSWER_MAX, &u, NULL, &why);
+
+	if (failed && look->child.broken)
+		return replace_child(look, err);
+	look->first = (look->first + 1) % AHEAD;
+	look->n_asked--;
+	if (!failed)
+		return add_rows(look, a, &u, err);
+	look->list.unreadable += why.code == ERR_PERM;
+	return 0;
+}
+
+static bool wanted(const struct ops_list_filter *filter, const struct proc *p, const char *cgroup)
+{
+	if ((filter->comm && strcmp(filter->comm, p->status.comm) != 0) ||
+	    (filter->by_uid && filter->uid != p->status.euid))
+		return false;
+	return !filter->cgroup || cgroup_holds(cgroup, filter->cgroup);
+}
+
+/* Without its mappings nothing is to be found; the others are opened when they are needed. */
+static size_t open_files(const struct proc *p, int fds[CONFINED_FDS_MAX])
+{
+	fds[0] = door_proc(p->mm_pid, 0, "maps");
+	if (fds[0] < 0)
+		return 0;
+	fds[1] = door_proc(p->mm_pid, 0, "mem");
+	if (fds[1] < 0)
+		return 1;
+	fds[2] = door_proc_handle(p->mm_pid, "exe");
+	return fds[2] < 0 ? 2 : HANDED;
+}
+
+static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
+{
+	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
+	_cleanup_(pack_fini) struct pack message = { 0 };
+	struct proc sent = *p;
+	int fds[CONFINED_FDS_MAX], failed;
+	size_t n = open_files(p, fds);
+
+	if (!n) {
+		look->list.unreadable += errno == EACCES || errno == EPERM;
+		return 0;
+	}
+	*a = (struct asked){ .index = look->next - 1,
+			     .pid = p->pid,
+			     .uid = p->status.euid,
+			     .rss_bytes = p->status.rss_bytes };
+	memcpy(a->comm, p->status.comm, sizeof(a->comm));
+	container_parse(cgroup, a->container, sizeof(a->container));
+	sent.pidfd = -1;
+	pack_bytes(&message, &sent, sizeof(sent));
+	failed = confined_ask_with(&look->child, &message, fds, n, err);
+	for (size_t i = 0; i < n; i++)
+		close(fds[i]);
+	look->n_asked += !failed;
+	return failed;
+}
+
+static int ask_about(struct look *look, pid_t pid, struct err *err)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	char cgroup[PROC_CGROUP_SIZE];
+	struct err why = ERR_INIT;
+
+	if (proc_open(&p, pid, &why))
+		return 0;
+	proc_cgroup(pid, cgroup, sizeof(cgroup));
+	return wanted(look->filter, &p, cgroup) ? ask(look, &p, cgroup, err) : 0;
+}
+
+static int look_at_all(struct look *look, struct err *err)
+{
+	while (look->next < look->n_pids || look->n_asked) {
+		int failed = look->next < look->n_pids && look->n_asked < AHEAD
+				     ? ask_about(look, look->pids[look->next++], err)
+				     : take_answer(look, err);
+
+		if (failed)
 			return -1;
 	}
 	return 0;
 }
 
-static bool wanted(const struct ops_list_filter *filter, const struct proc *p)
-{
-	char cgroup[PROC_CGROUP_SIZE];
-
-	if ((filter->comm && strcmp(filter->comm, p->status.comm) != 0) ||
-	    (filter->by_uid && filter->uid != p->status.euid))
-		return false;
-	if (!filter->cgroup)
-		return true;
-	proc_cgroup(p->pid, cgroup, sizeof(cgroup));
-	return cgroup_holds(cgroup, filter->cgroup);
-}
-
-static int look_at(struct look *look, pid_t pid, struct err *err)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	_cleanup_(maps_fini) struct maps maps = { 0 };
-	struct err why = ERR_INIT;
-	struct jemalloc je;
-	const char *image;
-
-	if (proc_open(&p, pid, &why) || !wanted(look->filter, &p))
-		return 0;
-	if (maps_read(&maps, p.mm_pid, &why)) {
-		look->list.unreadable += why.code == ERR_PERM;
-		return 0;
-	}
-	switch (filecache_ask(&look->files, &p, &maps, &je, &image)) {
-	case FILES_PLAIN:
-		return 0;
-	case FILES_JEMALLOC:
-		return add_row(look, &p, &je, image, err);
-	case FILES_UNKNOWN:
-		break;
-	}
-	return look_inside(look, &p, &maps, err);
-}
-
 int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct err *err)
 {
-	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	struct look look = { .filter = filter };
-	int ret = 0;
-	size_t n;
+	struct look look = { .filter = filter,
+			     .child = CONFINED_INIT,
+			     .patience_ms =
+				     filter->debuginfod ? PATIENCE_DEBUGINFOD_MS : PATIENCE_MS };
+	int ret;
 
-	if (pids_read(&pids, &n, err))
+	if (pids_read(&look.pids, &look.n_pids, err))
 		return -1;
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = look_at(&look, pids[i], err);
-	filecache_fini(&look.files);
+	ret = start(&look, err) || look_at_all(&look, err);
+	confined_end(&look.child);
+	free(look.pids);
 	if (ret) {
 		ops_list_fini(&look.list);
 		return -1;

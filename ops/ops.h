@@ -302,7 +302,8 @@ struct ops_list {
 	struct ops_process
 		*v; /* by pid; one for each jemalloc, that of the program's malloc first */
 	size_t n;
-	size_t unreadable; /* processes that could not be looked at */
+	size_t unreadable; /* processes that may not be looked at */
+	size_t unanswered; /* processes whose memory or files did not answer in time, or did harm */
 };
 
 /* Every jemalloc of every process. Touches nothing; processes that end meanwhile are left out. */

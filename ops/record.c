@@ -91,7 +91,7 @@ static int still_on(const struct recording *r, struct err *err)
 static int put_back(struct recording *r, struct err *why)
 {
 	for (int i = 0; anything_changed(r) && i < PUTBACK_TRIES; i++) {
-		_cleanup_(session_close) struct session s = { 0 };
+		_cleanup_(session_close) struct session s = SESSION_INIT;
 		struct putback p = { 0 };
 		int ret;
 
@@ -193,7 +193,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
  */
 static int dump_again(struct recording *r, int *fd, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct call call = dump_call();
 	char label[DUMP_LABEL_SIZE];
 	int again = -1, ret;
@@ -252,7 +252,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 
 static int begin(struct recording *r, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	int ret;
 
@@ -281,7 +281,7 @@ static int open_again(struct recording *r, struct session *s, const struct ops_o
 
 static int dump_next(struct recording *r, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
 	struct call calls[RECORD_COUNT_CALLS + 1];
@@ -326,7 +326,7 @@ static void show(struct recording *r)
 
 static void count(struct recording *r)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 
 	if (is_there(r))
 		record_count_ask(&r->count, &s, r->proc.pid, r->options);
@@ -406,7 +406,7 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 
 static int finish(struct recording *r, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	int ret;
 

@@ -3,9 +3,9 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "ops/look.h"
 #include "ops/pick.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,6 @@
 #include <time.h>
 
 #define BUSY_RETRY_MS 20
-#define EXEC_RETRY_MS 5
-#define EXEC_TRIES 20
 #define TIMEOUT_MS 60000
 
 /* After a failure: true when it is worth trying again, after a short sleep. */
@@ -80,44 +78,11 @@ int session_may_trace(struct session *s, struct err *err)
 	return 0;
 }
 
-/* 32-bit programs and those of the x32 ABI. */
-static int refuse_32_bit(const struct session *s, struct err *err)
-{
-	char who[SESSION_WHO_SIZE];
-
-	for (size_t i = 0; i < s->images.n; i++) {
-		const struct image *img = &s->images.v[i];
-
-		if (img->is_main && img->elf_class == ELFCLASS32)
-			return err_set(err, ERR_FAILED,
-				       "%s is %s program; only 64-bit programs are supported",
-				       session_who(s, who, sizeof(who)),
-				       img->machine == EM_X86_64 ? "an x32" : "a 32-bit");
-	}
-	return 0;
-}
-
-/* In the middle of an execve(2) there is no program in memory for a moment. */
-static int read_images(struct session *s, struct err *err)
-{
-	const struct timespec nap = { .tv_nsec = EXEC_RETRY_MS * 1000000L };
-
-	for (unsigned int tries = 0; tries < EXEC_TRIES; tries++) {
-		maps_fini(&s->maps);
-		if (!maps_read(&s->maps, s->proc.mm_pid, err) &&
-		    !images_read(&s->images, s->proc.mm_pid, &s->maps, err))
-			return 0;
-		if (err->code != ERR_LOST || !proc_alive(&s->proc))
-			break;
-		nanosleep(&nap, NULL);
-	}
-	return -1;
-}
-
 /* As nm(1) shows them: addresses in the image's file. */
-static void log_found(const struct session *s)
+static int log_found(struct session *s, struct err *err)
 {
-	struct jemalloc *je = s->je;
+	const struct jemalloc *je = s->je;
+	struct jemalloc_values ignored;
 	const char *from = image_debug_source(je->image);
 	char line[1024];
 	struct {
@@ -130,8 +95,9 @@ static void log_found(const struct session *s)
 	};
 
 	if (!s->options->log)
-		return;
-	jemalloc_find_opts(je, s->proc.mm_pid);
+		return 0;
+	if (look_values(s, &ignored, err))
+		return -1;
 	found[2].addr = je->opt[OPT_PROF];
 	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
 		if (!found[i].addr)
@@ -141,20 +107,17 @@ static void log_found(const struct session *s)
 			 from ? ", symbols from " : "", from ? from : "");
 		s->options->log(line);
 	}
+	return 0;
 }
 
 int session_find_jemalloc(struct session *s, struct err *err)
 {
-	if (read_images(s, err) || refuse_32_bit(s, err))
-		return failed(s, err);
-	s->images.ask_debuginfod = s->options->debuginfod;
-	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
+	if (look_start(s, err))
 		return failed(s, err);
 	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
 		return -1;
 	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
-	log_found(s);
-	return 0;
+	return log_found(s, err) ? failed(s, err) : 0;
 }
 
 int session_open_injector(struct session *s, struct err *err)
@@ -166,11 +129,16 @@ int session_open_injector(struct session *s, struct err *err)
 		.log = s->options->log,
 	};
 
-	while (injector_open(&s->inj, &s->proc, &s->images, s->je, &io, err)) {
+	struct callsite *site;
+
+	while (injector_may_work(&s->proc, &s->images, err)) {
 		if (!busy_wait(s, err))
 			return failed(s, err);
 	}
-	return 0;
+	return look_site(s, &site, err) ||
+			       injector_open(&s->inj, &s->proc, &s->images, s->je, site, &io, err)
+		       ? failed(s, err)
+		       : 0;
 }
 
 int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
@@ -218,24 +186,26 @@ int session_may_gdump(const struct session *s, struct err *err)
 		       "with --force");
 }
 
-int session_may_sample(const struct session *s, struct err *err)
+int session_may_sample(struct session *s, struct err *err)
 {
+	struct jemalloc_values values;
+
 	if (session_may_unwind(s, err))
 		return -1;
-	jemalloc_find_opts(s->je, s->proc.mm_pid);
-	return jemalloc_peek(&s->proc, s->je->opt[OPT_PROF_GDUMP]) == TRI_YES
-		       ? session_may_gdump(s, err)
-		       : 0;
+	if (look_values(s, &values, err))
+		return failed(s, err);
+	return jemalloc_value_is(&values, OPT_PROF_GDUMP) == TRI_YES ? session_may_gdump(s, err)
+								     : 0;
 }
 
 void session_close(struct session *s)
 {
 	injector_close(s->inj);
+	look_end(s);
 	free(s->jemallocs);
 	images_fini(&s->images);
-	maps_fini(&s->maps);
 	proc_close(&s->proc);
-	memset(s, 0, sizeof(*s));
+	*s = (struct session)SESSION_INIT;
 }
 
 static void add_cost(struct session *s, const struct injector_report *report,
@@ -327,9 +297,9 @@ int session_no_config_prof(const struct session *s, struct err *err)
 
 int session_no_opt_prof(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE], name[80];
+	char who[SESSION_WHO_SIZE], name[sizeof(s->je->conf_name) * 4];
 
-	jemalloc_conf_name(s->je, name, sizeof(name));
+	output_safe(s->je->conf_name, name, sizeof(name));
 	err_set(err, ERR_NOPROF,
 		"opt.prof is false in %s: its jemalloc was started without profiling, "
 		"which cannot be changed while it runs",

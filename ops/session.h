@@ -5,6 +5,7 @@
 
 #include "injector/injector.h"
 #include "ops/ops.h"
+#include "target/confined.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
 #include "target/maps.h"
@@ -15,8 +16,9 @@ struct session {
 	uint64_t deadline_ms; /* until when to try again on ERR_BUSY, CLOCK_MONOTONIC */
 	uint64_t timeout_ms;  /* until when all runs together may go on, CLOCK_MONOTONIC */
 	struct proc proc;
-	struct maps maps;
-	struct images images;
+	struct confined looker; /* it reads the files and the memory of the process: ops/look.h */
+	struct maps maps;	/* of the looker alone */
+	struct images images;	/* what the looker found, without the files */
 	struct jemalloc *jemallocs;
 	size_t n_jemallocs;
 	struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless another
@@ -34,7 +36,11 @@ int session_may_trace(struct session *s, struct err *err) __must_check;
 int session_find_jemalloc(struct session *s, struct err *err) __must_check;
 int session_open_injector(struct session *s, struct err *err) __must_check;
 
-/* All of them. `s` is to be zeroed; session_close() is due also when this fails. Only looks. */
+/* All of them. `s` is SESSION_INIT; session_close() is due also when this fails. Only looks. */
+#define SESSION_INIT                    \
+	{                               \
+		.looker = CONFINED_INIT \
+	}
 int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
 	__must_check;
 void session_close(struct session *s);
@@ -44,7 +50,7 @@ void session_close(struct session *s);
  * hang them: all of session_may_unwind() and, where it was started with prof_gdump:true,
  * session_may_gdump(). Looks only.
  */
-int session_may_sample(const struct session *s, struct err *err) __must_check;
+int session_may_sample(struct session *s, struct err *err) __must_check;
 int session_may_unwind(const struct session *s, struct err *err) __must_check;
 /* It never may: ERR_FAILED, with its fix. */
 int session_may_gdump(const struct session *s, struct err *err) __must_check;

@@ -72,7 +72,7 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options *options,
 	      struct ops_stats *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) char *text = NULL;
 	char who[SESSION_WHO_SIZE];
 	size_t len;

@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "ops/look.h"
 #include "ops/session.h"
 #include "ops/values.h"
 
@@ -38,13 +39,16 @@ static const char *const names[] = {
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
 _Static_assert(N_NAMES + 1 < CALLS_MAX, "status reads in one run");
 
-static void describe(const struct session *s, struct ops_jemalloc *je)
+static int describe(struct session *s, struct ops_jemalloc *je, struct err *err)
 {
-	jemalloc_find_opts(s->je, s->proc.mm_pid);
+	struct jemalloc_values ignored;
+
+	if (look_values(s, &ignored, err) || look_dump(s, &je->dump, err))
+		return -1;
 	snprintf(je->image, sizeof(je->image), "%s", s->je->image->path);
 	snprintf(je->version, sizeof(je->version), "%s", s->version);
 	snprintf(je->prefix, sizeof(je->prefix), "%s", s->je->prefix);
-	jemalloc_conf_name(s->je, je->conf_name, sizeof(je->conf_name));
+	snprintf(je->conf_name, sizeof(je->conf_name), "%s", s->je->conf_name);
 	je->linkage = s->je->linkage;
 	je->others = s->n_jemallocs - 1;
 	je->by_scan = s->je->by_scan;
@@ -52,7 +56,7 @@ static void describe(const struct session *s, struct ops_jemalloc *je)
 	je->malloc_stats_print = s->je->malloc_stats_print;
 	memcpy(je->opt, s->je->opt, sizeof(je->opt));
 	je->prof_active = s->je->prof_active;
-	jemalloc_find_dump(s->je, &s->proc, &je->dump);
+	return 0;
 }
 
 static int read_all(struct session *s, struct ops_value *values, struct err *err)
@@ -85,7 +89,7 @@ static int read_all(struct session *s, struct ops_value *values, struct err *err
 int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *out,
 	       struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) struct ops_value *values = NULL;
 
 	if (session_open(&s, pid, options, err))
@@ -93,10 +97,9 @@ int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *
 	values = calloc(N_NAMES, sizeof(*values));
 	if (!values)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the values");
-	if (read_all(&s, values, err))
+	if (read_all(&s, values, err) || describe(&s, &out->jemalloc, err))
 		return -1;
 	out->cost = s.cost;
-	describe(&s, &out->jemalloc);
 	out->values = take_ptr(values);
 	out->n = N_NAMES;
 	return 0;

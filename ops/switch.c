@@ -154,7 +154,7 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	bool init_changed;
 
 	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)))
@@ -165,7 +165,7 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
 		   struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 
 	if (session_open(&s, pid, options, err))
 		return -1;
@@ -183,7 +183,7 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 int ops_gdump(pid_t pid, bool want, bool force, const struct ops_options *options,
 	      struct ops_change *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 
 	if (session_open(&s, pid, options, err) || (want && !force && session_may_gdump(&s, err)) ||
 	    set_switch(&s, "prof.gdump", want, out, err))

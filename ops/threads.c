@@ -75,7 +75,7 @@ static void set_warning(const struct setting *set, bool activate, struct ops_thr
 int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct setting set = { 0 };
 	struct visit visit = { .read_bytes = true };

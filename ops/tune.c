@@ -35,7 +35,7 @@ static int check_prefix(const struct session *s, const char *prefix, struct err 
 int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	       struct ops_prefix *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct call call = call_write_string("prof.prefix", prefix);
 
 	if (strlen(prefix) >= PATH_MAX - 64)
@@ -61,7 +61,7 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
 	      struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	uint64_t before = 0, after = 0, lg = (uint64_t)lg_sample;
 	struct call calls[] = {
 		call_read("prof.lg_sample", &before, sizeof(before)),

@@ -33,7 +33,7 @@ static int look_again(struct session *s, const struct journal_state *state, stru
 static int put_back(const struct journal_state *state, const struct ops_options *options,
 		    struct ops_undone *undone, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options own = *options;
 	struct putback p = { 0 };
 

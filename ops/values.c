@@ -127,7 +127,7 @@ static int read_all(struct session *s, struct ops_value *values, size_t n, struc
 int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_options *options,
 	    struct ops_value *values, struct ops_cost *cost, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_value read[OPS_NAMES_MAX];
 	const struct mallctl *ctl;
 
@@ -216,7 +216,7 @@ static int run_set(struct session *s, const union mallctl_value *v, struct ops_s
 int ops_set(pid_t pid, const char *name, const char *text, const struct ops_options *options,
 	    struct ops_set *out, struct err *err)
 {
-	_cleanup_(session_close) struct session s = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
 	union mallctl_value v = { 0 };
 	struct ops_set set = { 0 };
 

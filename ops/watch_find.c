@@ -292,9 +292,11 @@ static int no_profiling(const struct look *l, struct err *err)
 	char comm[PROC_COMM_SIZE * 4];
 
 	for (size_t i = 0; i < l->n; i++) {
-		jemalloc_find_opts(&l->found[i], l->proc.mm_pid);
+		struct jemalloc_values values;
+
+		jemalloc_read_values(&l->found[i], &l->proc, &values);
 		if (l->found[i].config_prof != TRI_NO &&
-		    jemalloc_peek(&l->proc, l->found[i].opt[OPT_PROF]) != TRI_NO)
+		    jemalloc_value_is(&values, OPT_PROF) != TRI_NO)
 			return 0;
 	}
 	err_set(err, ERR_NOPROF, "%d (%s) will never dump: profiling is %s in its jemalloc",

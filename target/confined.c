@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "target/fence.h"
 
 #include <errno.h>
@@ -17,10 +18,11 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CHUNK 65536
-#define END_MS 200 /* how long a child may take to end after SIGKILL */
+#define END_MS 200 /* how long the end of a child may come after that of its socket */
 #define MESSAGE_MAX (64u << 20)
 #define LEFT_MAX 64
 #define FDS_MAX 64
@@ -30,22 +32,30 @@ static int controller = -1;
 
 /* --- messages: their length first, then all of it in pieces --- */
 
-static bool send_piece(int sock, const void *bytes, size_t len, int fd)
+#define CONTROL_SIZE CMSG_SPACE(CONFINED_FDS_MAX * sizeof(int))
+
+/* Descriptors on their way. */
+struct fds {
+	int v[CONFINED_FDS_MAX];
+	size_t n;
+};
+
+static bool send_piece(int sock, const void *bytes, size_t len, const struct fds *fds)
 {
-	char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	char control[CONTROL_SIZE] = { 0 };
 	struct iovec io = { (void *)bytes, len };
 	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
 	struct cmsghdr *c;
 	ssize_t sent;
 
-	if (fd >= 0) {
+	if (fds && fds->n) {
 		msg.msg_control = control;
-		msg.msg_controllen = sizeof(control);
+		msg.msg_controllen = CMSG_SPACE(fds->n * sizeof(int));
 		c = CMSG_FIRSTHDR(&msg);
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+		c->cmsg_len = CMSG_LEN(fds->n * sizeof(int));
+		memcpy(CMSG_DATA(c), fds->v, fds->n * sizeof(int));
 	}
 	do {
 		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
@@ -53,46 +63,61 @@ static bool send_piece(int sock, const void *bytes, size_t len, int fd)
 	return sent == (ssize_t)len;
 }
 
-static bool send_message(int sock, const struct pack *p, int fd)
+static bool send_message(int sock, const struct pack *p, const struct fds *fds)
 {
 	uint64_t len = p->len;
 
-	if (p->failed || !send_piece(sock, &len, sizeof(len), fd))
+	if (p->failed || !send_piece(sock, &len, sizeof(len), fds))
 		return false;
 	for (size_t at = 0; at < p->len; at += CHUNK) {
 		size_t n = p->len - at < CHUNK ? p->len - at : CHUNK;
 
-		if (!send_piece(sock, p->v + at, n, -1))
+		if (!send_piece(sock, p->v + at, n, NULL))
 			return false;
 	}
 	return true;
 }
 
-/* A descriptor that is not wanted is closed. */
-static ssize_t receive_piece(int sock, void *bytes, size_t size, int *fd)
+static void close_fds(struct fds *fds)
 {
-	char control[CMSG_SPACE(sizeof(int))];
+	while (fds->n)
+		close(fds->v[--fds->n]);
+}
+
+static void take_fds(struct msghdr *msg, struct fds *fds)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+
+	fds->n = 0;
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		return;
+	fds->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(fds->v, CMSG_DATA(c), fds->n * sizeof(int));
+}
+
+/* Descriptors that are not wanted are closed. */
+static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds)
+{
+	char control[CONTROL_SIZE];
 	struct iovec io = { bytes, size };
 	struct msghdr msg = { .msg_iov = &io,
 			      .msg_iovlen = 1,
 			      .msg_control = control,
 			      .msg_controllen = sizeof(control) };
-	struct cmsghdr *c;
+	struct fds came = { .n = 0 };
 	ssize_t got;
-	int came = -1;
 
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
-	c = got >= 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-	    c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&came, CMSG_DATA(c), sizeof(came));
-	if (fd && *fd < 0)
-		*fd = came;
-	else
-		cleanup_close(&came);
-	return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : got;
+	if (got >= 0)
+		take_fds(&msg, &came);
+	if (got < 0 || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !fds) {
+		close_fds(&came);
+		return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : got;
+	}
+	*fds = came;
+	return got;
 }
 
 /* False after `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none. */
@@ -115,7 +140,7 @@ static bool readable(int sock, uint64_t deadline_ms)
 enum received { RECEIVED, RECEIVED_LATE, RECEIVED_END, RECEIVED_BAD };
 
 static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
-				     unsigned char **bytes, size_t *len, int *fd)
+				     unsigned char **bytes, size_t *len, struct fds *fds)
 {
 	_cleanup_(cleanup_free) unsigned char *got = NULL;
 	uint64_t want;
@@ -123,7 +148,7 @@ static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
 
 	if (!readable(sock, deadline_ms))
 		return RECEIVED_LATE;
-	n = receive_piece(sock, &want, sizeof(want), fd);
+	n = receive_piece(sock, &want, sizeof(want), fds);
 	if (n != sizeof(want))
 		return n <= 0 ? RECEIVED_END : RECEIVED_BAD;
 	if (want > max)
@@ -253,11 +278,6 @@ static int make_pair(int pair[2])
 	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
 }
 
-static int pidfd_of(pid_t pid)
-{
-	return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
 static int fork_both(struct confined *c, const struct confined_options *o, struct pairs *p,
 		     confined_fn *fn, void *ctx)
 {
@@ -268,13 +288,11 @@ static int fork_both(struct confined *c, const struct confined_options *o, struc
 		opener_main(p->door[0], &o->policy, parent);
 	if (c->opener < 0)
 		return -1;
-	c->opener_fd = pidfd_of(c->opener);
 	c->child = fork();
 	if (c->child == 0)
 		child_main(o, p->answers[1], p->door[1], parent, fn, ctx);
 	if (c->child < 0)
 		return -1;
-	c->child_fd = pidfd_of(c->child);
 	return 0;
 }
 
@@ -300,7 +318,7 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 
 /* --- ending them --- */
 
-/* Children that did not end in time: tried again when the next ones end. */
+/* Children that had not ended yet: reaped when the next ones end, or by init. */
 static pid_t left[LEFT_MAX];
 static size_t n_left;
 
@@ -314,15 +332,12 @@ static void reap_left(void)
 	}
 }
 
-static void reap(pid_t pid, int pidfd)
+/* Nothing is lost with it: it only reads. That it is gone is not waited for. */
+static void end_child(pid_t pid)
 {
-	struct pollfd p = { .fd = pidfd, .events = POLLIN };
-
 	if (pid <= 0)
 		return;
 	kill(pid, SIGKILL);
-	if (pidfd >= 0)
-		poll(&p, 1, END_MS);
 	if (!waitpid(pid, NULL, WNOHANG) && n_left < LEFT_MAX)
 		left[n_left++] = pid;
 }
@@ -330,10 +345,8 @@ static void reap(pid_t pid, int pidfd)
 void confined_end(struct confined *c)
 {
 	cleanup_close(&c->sock);
-	reap(c->child, c->child_fd);
-	reap(c->opener, c->opener_fd);
-	cleanup_close(&c->child_fd);
-	cleanup_close(&c->opener_fd);
+	end_child(c->child);
+	end_child(c->opener);
 	free(c->message);
 	*c = (struct confined)CONFINED_INIT;
 	reap_left();
@@ -341,35 +354,39 @@ void confined_end(struct confined *c)
 
 /* --- the controller's side --- */
 
-int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
+int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
+		      struct err *err)
 {
-	if (send_message(c->sock, message, fd))
+	struct fds with = { .n = n_fds };
+
+	memcpy(with.v, fds, n_fds * sizeof(*fds));
+	if (send_message(c->sock, message, &with))
 		return 0;
 	return err_sys(err, ERR_FAILED, errno, "cannot %s", c->what);
+}
+
+int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
+{
+	return confined_ask_with(c, message, &fd, fd >= 0, err);
 }
 
 /* What ended it, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
-	struct pollfd p = { .fd = c->child_fd, .events = POLLIN };
+	const struct timespec nap = { .tv_nsec = 1000000 };
 	siginfo_t info = { 0 };
 
-	poll(&p, 1, END_MS);
-	if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG) == 0 &&
-	    info.si_pid == c->child && info.si_code != CLD_EXITED) {
-		err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
-			strsignal(info.si_status));
-		return err_fix(err, "nothing was changed; what it read may be damaged, or made to "
-				    "do harm");
+	for (int i = 0; i < END_MS && !info.si_pid; i++) {
+		if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG))
+			break;
+		nanosleep(&nap, NULL);
 	}
-	return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended", c->what);
-}
-
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
+	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
+		return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended",
+			       c->what);
+	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
+		strsignal(info.si_status));
+	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
 }
 
 /* The child's error; true when there was one. */
@@ -382,20 +399,37 @@ static bool unpack_err(struct unpack *u, struct err *err)
 	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
 	unpack_into(u, err->msg, sizeof(err->msg));
 	unpack_into(u, err->fix, sizeof(err->fix));
-	make_printable(err->msg);
-	make_printable(err->fix);
+	output_make_safe(err->msg, sizeof(err->msg));
+	output_make_safe(err->fix, sizeof(err->fix));
 	return !u->bad;
+}
+
+/* -1 for none. */
+static int take_first(struct fds *fds, bool wanted)
+{
+	int fd;
+
+	if (!wanted || !fds->n)
+		return -1;
+	fd = fds->v[0];
+	fds->v[0] = fds->v[--fds->n];
+	return fd;
 }
 
 int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
 		    int *fd, struct err *err)
 {
+	struct fds fds = { .n = 0 };
+	enum received received;
 	size_t len = 0;
 
 	free(take_ptr(c->message));
+	received = receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len, &fds);
 	if (fd)
-		*fd = -1;
-	switch (receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len, fd)) {
+		*fd = take_first(&fds, received == RECEIVED);
+	close_fds(&fds);
+	c->broken = received != RECEIVED;
+	switch (received) {
 	case RECEIVED:
 		break;
 	case RECEIVED_LATE:
@@ -411,30 +445,52 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	*answer = (struct unpack){ c->message, c->message + len, false };
 	if (unpack_err(answer, err))
 		return -1;
-	return answer->bad
-		       ? err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what)
-		       : 0;
+	c->broken = answer->bad;
+	return c->broken ? err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what)
+			 : 0;
 }
 
 /* --- the child's side --- */
 
-bool confined_next(struct unpack *message, int *fd)
+static bool next_message(struct unpack *message, struct fds *fds)
 {
 	static unsigned char *bytes;
 	size_t len = 0;
 
 	free(take_ptr(bytes));
-	if (fd)
-		*fd = -1;
-	if (receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fd) != RECEIVED)
+	if (receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fds) != RECEIVED)
 		return false;
 	*message = (struct unpack){ bytes, bytes + len, false };
+	return true;
+}
+
+bool confined_next(struct unpack *message, int *fd)
+{
+	struct fds fds = { .n = 0 };
+
+	if (!next_message(message, &fds))
+		return false;
+	if (fd)
+		*fd = take_first(&fds, true);
+	close_fds(&fds);
+	return true;
+}
+
+bool confined_next_with(struct unpack *message, int fds[CONFINED_FDS_MAX], size_t *n_fds)
+{
+	struct fds came = { .n = 0 };
+
+	if (!next_message(message, &came))
+		return false;
+	memcpy(fds, came.v, came.n * sizeof(*fds));
+	*n_fds = came.n;
 	return true;
 }
 
 void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
+	const struct fds fds = { { fd }, !failed && fd >= 0 };
 
 	pack_u64(&p, failed ? err->code : ERR_NONE);
 	if (failed) {
@@ -446,6 +502,6 @@ void confined_reply(bool failed, const struct err *err, const struct pack *answe
 		p.failed |= answer->failed;
 	}
 	/* Without memory for the answer it ends, which the controller sees. */
-	if (!send_message(controller, &p, failed ? -1 : fd))
+	if (!send_message(controller, &p, &fds))
 		_exit(1);
 }

@@ -25,21 +25,21 @@
 #include <sys/types.h>
 
 struct confined {
-	pid_t child, opener;	 /* 0: none */
-	int child_fd, opener_fd; /* pidfds, -1: the kernel has none */
-	int sock;		 /* SOCK_SEQPACKET, to the child */
-	unsigned char *message;	 /* the last one received */
-	const char *what;	 /* of confined_options */
+	pid_t child, opener;	/* 0: none */
+	int sock;		/* SOCK_SEQPACKET, to the child */
+	bool broken;		/* it hangs, ended, or made no sense: nothing more will come */
+	unsigned char *message; /* the last one received */
+	const char *what;	/* of confined_options */
 };
-#define CONFINED_INIT                                       \
-	{                                                   \
-		.child_fd = -1, .opener_fd = -1, .sock = -1 \
+#define CONFINED_INIT      \
+	{                  \
+		.sock = -1 \
 	}
 
 struct confined_options {
 	const char *what; /* for messages, as in "cannot WHAT"; outlives the handle */
 	struct door_policy policy;
-	const int *fds; /* descriptors that the child keeps */
+	const int *fds; /* descriptors that the child keeps; those below 0 are passed over */
 	size_t n_fds;
 	uint64_t memory_max_bytes; /* RLIMIT_DATA; 0: CONFINED_MEMORY */
 	unsigned int cpu_max_s;	   /* RLIMIT_CPU; 0: CONFINED_CPU_S */
@@ -57,7 +57,7 @@ typedef void confined_fn(void *ctx);
 int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
 		   void *ctx, struct err *err) __must_check;
 
-/* End both, wait a moment for that, and leave behind what does not end. Takes CONFINED_INIT too. */
+/* End both, by SIGKILL; that they are gone is not waited for. Takes CONFINED_INIT too. */
 void confined_end(struct confined *c);
 
 /* --- the controller's side --- */
@@ -66,13 +66,19 @@ void confined_end(struct confined *c);
 int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
 	__must_check;
 
+/* The same with up to CONFINED_FDS_MAX descriptors. */
+#define CONFINED_FDS_MAX 4
+int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
+		      struct err *err) __must_check;
+
 /*
  * The child's next answer. `answer` points into memory of the handle, until the next call. A
  * descriptor that came with it is the caller's; `fd` may be NULL for answers without one.
  *
  * Fails with the child's own error, which was checked and made printable; with
  * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when the child
- * ended, or sent what is no message, or more than `max` bytes. The handle can only be ended then.
+ * ended, or sent what is no message, or more than `max` bytes. In the last two cases `broken` is
+ * set, and the handle can only be ended.
  */
 int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
 		    int *fd, struct err *err) __must_check;
@@ -81,6 +87,7 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 
 /* The next message, in memory that stays until the next call; false when there is none any more. */
 bool confined_next(struct unpack *message, int *fd);
+bool confined_next_with(struct unpack *message, int fds[CONFINED_FDS_MAX], size_t *n_fds);
 
 /* Answer with what was packed, or with the error if `failed`; with `fd` unless that is -1. */
 void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd);

@@ -18,7 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GIVEN_MAX 4
 #define ID_MAX 64
 #define NAME_SIZE 128 /* of what lies in /proc/PID, and of links in /etc */
 #define PRELOAD "/etc/ld.so.preload"
@@ -355,7 +354,7 @@ static struct given {
 	pid_t pid;
 	char name[16];
 	int fd;
-} given[GIVEN_MAX];
+} given[DOOR_GIVEN_MAX];
 static size_t n_given;
 
 void door_use(int sock)
@@ -370,7 +369,7 @@ bool door_in_use(void)
 
 void door_give(pid_t pid, const char *name, int fd)
 {
-	if (n_given == GIVEN_MAX) {
+	if (n_given == DOOR_GIVEN_MAX) {
 		close(fd);
 		return;
 	}

@@ -68,6 +68,7 @@ bool door_in_use(void);
  * Hand over a descriptor of /proc/PID/`name` ("maps", "mem", "exe") that was opened already:
  * the next request for it is answered with it. door_forget() closes those that are left.
  */
+#define DOOR_GIVEN_MAX 8
 void door_give(pid_t pid, const char *name, int fd);
 void door_forget(void);
 

@@ -29,6 +29,7 @@ static void drop_last(struct images *images)
 	struct image *img = &images->v[--images->n];
 
 	free(img->path);
+	free(img->symbols_from);
 	free(img->exec);
 	image_file_free(img->file);
 }

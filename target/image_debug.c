@@ -349,6 +349,8 @@ const char *image_debug_source(const struct image *img)
 {
 	const struct image_file *file = img->file;
 
+	if (!file)
+		return img->symbols_from;
 	return file->debug.source || !file->is_rebuilt ? file->debug.source
 						       : "memory: its file cannot be opened";
 }

@@ -195,6 +195,8 @@ Elf *image_elf(struct image *img)
 {
 	struct image_file *file = img->file;
 
+	if (!file)
+		return NULL;
 	if (!file->tried) {
 		file->tried = true;
 		elf_version(EV_CURRENT);

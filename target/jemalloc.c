@@ -35,16 +35,6 @@ struct found {
 	char said[200];		/* and this is why it was not found without */
 };
 
-enum tristate jemalloc_peek(const struct proc *p, uint64_t addr)
-{
-	struct err ignored = ERR_INIT;
-	unsigned char value;
-
-	if (!addr || proc_read(p->mm_pid, addr, &value, 1, &ignored))
-		return TRI_UNKNOWN;
-	return value ? TRI_YES : TRI_NO;
-}
-
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
 {
 	static const char *const names[] = {
@@ -57,17 +47,19 @@ const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
 }
 
 /* The build decides the variable's name: the prefix may have been given to the symbols later. */
-void jemalloc_conf_name(const struct jemalloc *je, char *buf, size_t size)
+const char *jemalloc_conf_name(struct jemalloc *je)
 {
 	static const char plain[] = "MALLOC_CONF";
-	char name[sizeof(je->prefix) + sizeof(plain)];
+	char *name = je->conf_name;
 
-	snprintf(name, sizeof(name), "%s%s", je->prefix, plain);
+	if (*name)
+		return name;
+	snprintf(name, sizeof(je->conf_name), "%s%s", je->prefix, plain);
 	for (char *c = name; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
 	if (je->image && !image_search(je->image, PF_R, name, strlen(name) + 1))
 		strcpy(name, plain);
-	snprintf(buf, size, "%s", name);
+	return name;
 }
 
 int jemalloc_version_cmp(const char *version, int major, int minor, int patch)

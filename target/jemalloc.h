@@ -34,6 +34,7 @@ struct jemalloc {
 	bool is_alone; /* it is the only one of its image */
 	bool opts_sought;	     /* jemalloc_find_opts() was called */
 	char prefix[64];	     /* "", "je_", "_rjem_" */
+	char conf_name[80];	     /* see jemalloc_conf_name(); "" where it was not asked yet */
 	uint64_t mallctl;	     /* address in the target, never 0 */
 	uint64_t malloc_stats_print; /* 0 if unknown */
 	uint64_t malloc_message;     /* address of the variable, 0 if unknown */
@@ -70,6 +71,21 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
  */
 void jemalloc_find_opts(struct jemalloc *je, pid_t pid);
 
+/* What its options were set to, and prof.active, as the target's memory has them. */
+struct jemalloc_values {
+	struct {
+		bool known;
+		int64_t value;
+	} opt[JEMALLOC_OPTS];
+	enum tristate prof_active;
+};
+
+/* Find the variables, and read them. */
+void jemalloc_read_values(struct jemalloc *je, const struct proc *p, struct jemalloc_values *out);
+
+/* One of them that is a bool. */
+enum tristate jemalloc_value_is(const struct jemalloc_values *values, enum jemalloc_opt opt);
+
 /* Where dumps pass by, for those who watch them. */
 struct jemalloc_dump {
 	uint64_t prof_dump; /* its address, 0 if unknown */
@@ -85,24 +101,24 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
 bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
 			     struct jemalloc_dump *out);
 
-/* A bool of the target's at one of these addresses, from its memory; unknown when `addr` is 0. */
-enum tristate jemalloc_peek(const struct proc *p, uint64_t addr);
-
 /* The name of an option after "opt.": "lg_prof_sample". */
 const char *jemalloc_opt_name(enum jemalloc_opt opt);
 
 /* How many bytes its variable has: 1 for a bool, else 8. */
 size_t jemalloc_opt_size(enum jemalloc_opt opt);
 
-/* What an option was set to, from the target's memory. False when its address is unknown. */
-bool jemalloc_peek_opt(const struct proc *p, const struct jemalloc *je, enum jemalloc_opt opt,
-		       int64_t *value) __must_check;
+/* Read the variables that are known. */
+void jemalloc_peek_values(const struct jemalloc *je, const struct proc *p,
+			  struct jemalloc_values *out);
 
 /* "shared", "static", "preload". */
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);
 
-/* The environment variable this jemalloc reads: MALLOC_CONF, JE_MALLOC_CONF, _RJEM_MALLOC_CONF. */
-void jemalloc_conf_name(const struct jemalloc *je, char *buf, size_t size);
+/*
+ * The environment variable this jemalloc reads: MALLOC_CONF, JE_MALLOC_CONF, _RJEM_MALLOC_CONF.
+ * Looked up in the image at first.
+ */
+const char *jemalloc_conf_name(struct jemalloc *je);
 
 /*
  * <0, 0, >0 as `version` is older than, equal to or newer than

@@ -105,8 +105,7 @@ static bool covers(const struct jemalloc *je, uint64_t addr)
 static void test_static(void **state)
 {
 	_cleanup_(look_end) struct look look;
-	const struct jemalloc *je;
-	char conf[64];
+	struct jemalloc *je;
 
 	(void)state;
 	look_at(&look, getpid());
@@ -122,8 +121,7 @@ static void test_static(void **state)
 	assert_int_equal(je->opt[OPT_PROF], (uintptr_t)&fake_je_opt_prof);
 	assert_string_equal(je->version, texts[0]);
 	assert_int_equal(je->config_prof, TRI_YES);
-	jemalloc_conf_name(je, conf, sizeof(conf));
-	assert_string_equal(conf, texts[3]);
+	assert_string_equal(jemalloc_conf_name(je), texts[3]);
 }
 
 /* All of jemalloc's functions, and not the program's: its main() is on every stack. */
@@ -182,7 +180,7 @@ static void test_preload(void **state)
 {
 	_cleanup_(sleep_end) pid_t pid = sleep_start(PRELOADED);
 	_cleanup_(look_end) struct look look;
-	const struct jemalloc *je;
+	struct jemalloc *je;
 
 	(void)state;
 	look_at(&look, pid);
@@ -226,16 +224,14 @@ static void test_version_cmp(void **state)
 static void test_names(void **state)
 {
 	struct jemalloc je = { .prefix = "_rjem_" };
-	char buf[64], small[4];
 
 	(void)state;
-	jemalloc_conf_name(&je, buf, sizeof(buf));
-	assert_string_equal(buf, "_RJEM_MALLOC_CONF");
-	jemalloc_conf_name(&je, small, sizeof(small));
-	assert_string_equal(small, "_RJ");
+	assert_string_equal(jemalloc_conf_name(&je), "_RJEM_MALLOC_CONF");
 	je.prefix[0] = '\0';
-	jemalloc_conf_name(&je, buf, sizeof(buf));
-	assert_string_equal(buf, "MALLOC_CONF");
+	assert_string_equal(jemalloc_conf_name(&je),
+			    "_RJEM_MALLOC_CONF"); /* once found it is kept */
+	je.conf_name[0] = '\0';
+	assert_string_equal(jemalloc_conf_name(&je), "MALLOC_CONF");
 	assert_string_equal(jemalloc_linkage_name(LINKAGE_SHARED), "shared");
 	assert_string_equal(jemalloc_linkage_name(LINKAGE_STATIC), "static");
 	assert_string_equal(jemalloc_linkage_name(LINKAGE_PRELOAD), "preload");

@@ -48,9 +48,10 @@ static struct scan scan;
 
 static int64_t opt_of(const struct jemalloc *je, const struct proc *p, enum jemalloc_opt opt)
 {
-	int64_t value;
+	struct jemalloc_values values;
 
-	return jemalloc_peek_opt(p, je, opt, &value) ? value : 77;
+	jemalloc_peek_values(je, p, &values);
+	return values.opt[opt].known ? values.opt[opt].value : 77;
 }
 
 static void check_opts(const struct jemalloc *je, const struct proc *p, const char *conf)

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to ops/list.c: a row of the list as a message from a confined process. */
+#ifndef OPS_LIST_ROW_H
+#define OPS_LIST_ROW_H
+
+#include "base/pack.h"
+#include "ops/ops.h"
+
+#define LIST_ROWS_MAX 256 /* of one process: it may have that many jemallocs mapped */
+
+/* What is in the memory and the files of the process; not its pid, user, names and sizes. */
+void list_row_pack(const struct ops_process *row, struct pack *p);
+void list_row_unpack(struct ops_process *row, struct unpack *u);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to ops/: what is to be known of a process before it is worked on, from a confined
+ * child that reads its files and its memory (target/confined.h). The child keeps them open for
+ * further questions until look_end(). The controller reads its answers alone.
+ *
+ * Each question fails with the child's error, or with that of confined_answer().
+ */
+#ifndef OPS_LOOK_H
+#define OPS_LOOK_H
+
+#include "injector/site.h"
+#include "ops/session.h"
+
+/* Find the images and the jemallocs of s->proc; fills s->images and s->jemallocs. */
+int look_start(struct session *s, struct err *err) __must_check;
+void look_end(struct session *s);
+
+/* Where calls of s->je take place; the caller owns *site. */
+int look_site(struct session *s, struct callsite **site, struct err *err) __must_check;
+
+/* The variables of s->je, and what they hold now. */
+int look_values(struct session *s, struct jemalloc_values *values, struct err *err) __must_check;
+
+/* jemalloc_find_dump() of s->je. */
+int look_dump(struct session *s, struct jemalloc_dump *dump, struct err *err) __must_check;
+
+/* check_conf(): fills the rows of the configuration. */
+struct check_values;
+struct ops_check;
+int look_conf(struct session *s, const struct check_values *values, struct ops_check *rows,
+	      struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/answer.h"
+
+#include "base/cleanup.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PATH_ROOM (PATH_MAX + 64) /* with " (deleted)" */
+#define IMAGE_LEAST 64		  /* bytes of a message */
+#define JEMALLOC_LEAST 128
+#define JEMALLOCS_MAX 256
+
+/* One more than it is: -1 is unknown. */
+void tristate_pack(enum tristate value, struct pack *p)
+{
+	pack_u64(p, (uint64_t)(value - TRI_UNKNOWN));
+}
+
+enum tristate tristate_unpack(struct unpack *u)
+{
+	return (enum tristate)((int)unpack_max(u, TRI_YES - TRI_UNKNOWN) + TRI_UNKNOWN);
+}
+
+/* --- images --- */
+
+static void pack_range(struct pack *p, struct range r)
+{
+	pack_u64(p, r.start);
+	pack_u64(p, r.end);
+}
+
+static struct range unpack_range(struct unpack *u)
+{
+	struct range r;
+
+	r.start = unpack_u64(u);
+	r.end = unpack_u64(u);
+	return r;
+}
+
+static void pack_image(const struct image *img, struct pack *p)
+{
+	pack_text(p, img->path);
+	pack_text(p, image_debug_source(img));
+	pack_u64(p, img->start);
+	pack_u64(p, img->end);
+	pack_u64(p, img->bias);
+	pack_u64(p, img->is_main);
+	pack_u64(p, img->is_deleted);
+	pack_u64(p, img->is_loaded);
+	pack_u64(p, img->is_plain);
+	pack_u64(p, img->has_interp);
+	pack_u64(p, img->elf_class);
+	pack_u64(p, img->machine);
+	pack_u64(p, img->type);
+	pack_u64(p, img->eh_frame_hdr);
+	pack_u64(p, img->eh_frame_hdr_size);
+	pack_u64(p, img->build_id_len);
+	pack_bytes(p, img->build_id, img->build_id_len);
+	pack_u64(p, img->n_exec);
+	for (size_t i = 0; i < img->n_exec; i++)
+		pack_range(p, img->exec[i]);
+}
+
+static void unpack_image(struct image *img, struct unpack *u)
+{
+	img->path = unpack_text(u, PATH_ROOM);
+	img->symbols_from = unpack_text(u, PATH_ROOM);
+	img->start = unpack_u64(u);
+	img->end = unpack_u64(u);
+	img->bias = unpack_u64(u);
+	img->is_main = unpack_bool(u);
+	img->is_deleted = unpack_bool(u);
+	img->is_loaded = unpack_bool(u);
+	img->is_plain = unpack_bool(u);
+	img->has_interp = unpack_bool(u);
+	img->elf_class = (unsigned char)unpack_max(u, UCHAR_MAX);
+	img->machine = (unsigned int)unpack_max(u, USHRT_MAX);
+	img->type = (unsigned int)unpack_max(u, USHRT_MAX);
+	img->eh_frame_hdr = unpack_u64(u);
+	img->eh_frame_hdr_size = unpack_u64(u);
+	img->build_id_len = (size_t)unpack_max(u, sizeof(img->build_id));
+	unpack_bytes(u, img->build_id, img->build_id_len);
+	img->n_exec = unpack_count(u, 2 * sizeof(uint64_t));
+	img->exec = calloc(img->n_exec + 1, sizeof(*img->exec));
+	u->bad |= !img->path || !img->exec;
+	for (size_t i = 0; i < img->n_exec && img->exec; i++)
+		img->exec[i] = unpack_range(u);
+}
+
+void images_pack(const struct images *images, struct pack *p)
+{
+	pack_u64(p, images->n);
+	for (size_t i = 0; i < images->n; i++)
+		pack_image(&images->v[i], p);
+}
+
+/* images_find() relies on their order. */
+static bool are_ordered(const struct images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image *img = &images->v[i];
+
+		if (img->start > img->end || (i && img->start < img[-1].end))
+			return false;
+	}
+	return true;
+}
+
+bool images_unpack(struct images *out, struct unpack *u)
+{
+	struct images got = { 0 };
+	size_t n = unpack_count(u, IMAGE_LEAST);
+
+	got.v = calloc(n + 1, sizeof(*got.v));
+	while (got.v && got.n < n && !u->bad)
+		unpack_image(&got.v[got.n++], u);
+	u->bad |= !got.v || !are_ordered(&got);
+	if (u->bad) {
+		images_fini(&got);
+		return false;
+	}
+	*out = got;
+	return true;
+}
+
+/* --- jemallocs --- */
+
+static void pack_jemalloc(const struct jemalloc *je, const struct images *images, struct pack *p)
+{
+	pack_u64(p, (uint64_t)(je->image - images->v));
+	pack_u64(p, je->linkage);
+	pack_u64(p, je->by_scan);
+	pack_u64(p, je->is_alone);
+	pack_text(p, je->prefix);
+	pack_text(p, je->conf_name);
+	pack_u64(p, je->mallctl);
+	pack_u64(p, je->malloc_stats_print);
+	pack_u64(p, je->malloc_message);
+	pack_text(p, je->version);
+	tristate_pack(je->config_prof, p);
+	pack_range(p, je->text);
+	pack_u64(p, je->n_more);
+	for (size_t i = 0; i < je->n_more; i++)
+		pack_range(p, je->more[i]);
+}
+
+static void unpack_jemalloc(struct jemalloc *je, const struct images *images, struct unpack *u)
+{
+	size_t image = (size_t)unpack_max(u, images->n - 1);
+
+	je->image = &images->v[image];
+	je->linkage = (enum jemalloc_linkage)unpack_max(u, LINKAGE_PRELOAD);
+	je->by_scan = unpack_bool(u);
+	je->is_alone = unpack_bool(u);
+	unpack_into(u, je->prefix, sizeof(je->prefix));
+	unpack_into(u, je->conf_name, sizeof(je->conf_name));
+	je->mallctl = unpack_u64(u);
+	je->malloc_stats_print = unpack_u64(u);
+	je->malloc_message = unpack_u64(u);
+	unpack_into(u, je->version, sizeof(je->version));
+	je->config_prof = tristate_unpack(u);
+	je->text = unpack_range(u);
+	je->n_more = (size_t)unpack_max(u, JEMALLOC_MORE_MAX);
+	for (size_t i = 0; i < je->n_more; i++)
+		je->more[i] = unpack_range(u);
+	u->bad |= !je->mallctl;
+}
+
+void jemallocs_pack(const struct jemalloc *v, size_t n, const struct images *images, struct pack *p)
+{
+	pack_u64(p, n);
+	for (size_t i = 0; i < n; i++)
+		pack_jemalloc(&v[i], images, p);
+}
+
+struct jemalloc *jemallocs_unpack(size_t *n, const struct images *images, struct unpack *u)
+{
+	_cleanup_(cleanup_free) struct jemalloc *v = NULL;
+	size_t want = unpack_count(u, JEMALLOC_LEAST);
+
+	if (u->bad || !images->n || !want || want > JEMALLOCS_MAX)
+		return NULL;
+	v = calloc(want, sizeof(*v));
+	for (size_t i = 0; i < want && v; i++)
+		unpack_jemalloc(&v[i], images, u);
+	if (!v || u->bad)
+		return NULL;
+	*n = want;
+	return take_ptr(v);
+}
+
+void jemalloc_opts_pack(const struct jemalloc *je, const struct jemalloc_values *values,
+			struct pack *p)
+{
+	for (size_t i = 0; i < JEMALLOC_OPTS; i++) {
+		pack_u64(p, je->opt[i]);
+		pack_u64(p, values->opt[i].known);
+		pack_u64(p, (uint64_t)values->opt[i].value);
+	}
+	pack_u64(p, je->prof_active);
+	tristate_pack(values->prof_active, p);
+}
+
+void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, struct unpack *u)
+{
+	for (size_t i = 0; i < JEMALLOC_OPTS; i++) {
+		je->opt[i] = unpack_u64(u);
+		values->opt[i].known = unpack_bool(u);
+		values->opt[i].value = (int64_t)unpack_u64(u);
+	}
+	je->prof_active = unpack_u64(u);
+	values->prof_active = tristate_unpack(u);
+	je->opts_sought = true;
+}
+
+/* --- where dumps pass by --- */
+
+static const char *const registers[] = { "", "rsi", "rdx" };
+#define REGISTERS (sizeof(registers) / sizeof(registers[0]))
+
+void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p)
+{
+	size_t reg = 0;
+
+	for (size_t i = 0; i < REGISTERS; i++)
+		if (dump->reg && !strcmp(dump->reg, registers[i]))
+			reg = i;
+	pack_u64(p, dump->prof_dump);
+	pack_u64(p, reg);
+	pack_u64(p, dump->n_names);
+}
+
+void jemalloc_dump_unpack(struct jemalloc_dump *dump, struct unpack *u)
+{
+	dump->prof_dump = unpack_u64(u);
+	dump->reg = registers[unpack_max(u, REGISTERS - 1)];
+	dump->n_names = (size_t)unpack_u64(u);
+}

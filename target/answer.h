@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What was found in a process, as a message from the confined child that looked
+ * (target/confined.h). What is unpacked was checked: lengths, numbers of enums, indexes,
+ * the end of every text. Whether an address is what it is said to be was not: it is the target's.
+ */
+#ifndef TARGET_ANSWER_H
+#define TARGET_ANSWER_H
+
+#include "base/pack.h"
+#include "target/image.h"
+#include "target/jemalloc.h"
+
+void tristate_pack(enum tristate value, struct pack *p);
+enum tristate tristate_unpack(struct unpack *u);
+
+/* Without their files: nothing can be looked up in images that were unpacked. */
+void images_pack(const struct images *images, struct pack *p);
+
+/* False, with nothing in `out`, for a message that makes no sense. The caller ends `out`. */
+bool images_unpack(struct images *out, struct unpack *u) __must_check;
+
+/* `images`: those they were found in, which were packed before. */
+void jemallocs_pack(const struct jemalloc *v, size_t n, const struct images *images,
+		    struct pack *p);
+
+/* At least one, in a malloc()ed array of the caller's; NULL for a message that makes no sense. */
+struct jemalloc *jemallocs_unpack(size_t *n, const struct images *images, struct unpack *u)
+	__must_check;
+
+/* What jemalloc_find_opts() adds, with the values as they were then. */
+void jemalloc_opts_pack(const struct jemalloc *je, const struct jemalloc_values *values,
+			struct pack *p);
+void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, struct unpack *u);
+
+void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p);
+void jemalloc_dump_unpack(struct jemalloc_dump *dump, struct unpack *u);
+
+#endif
