@@ -24,6 +24,7 @@
  * true registers are put back in a PTRACE_EVENT_STOP, the one stop from which
  * the kernel still restarts the interrupted call.
  */
+#include "injector/proof.h"
 #include "injector/tracee.h"
 
 #include "base/clock.h"
@@ -36,7 +37,6 @@
 
 #ifndef PTRACE_GETSIGMASK
 #define PTRACE_GETSIGMASK 0x420a
-#define PTRACE_SETSIGMASK 0x420b
 #endif
 
 #define ALIGN_DOWN(x, a) ((x) & ~(uint64_t)((a)-1))
@@ -74,6 +74,13 @@ static int lost(struct err *err, pid_t tid)
 	if (errno == ESRCH)
 		return err_set(err, ERR_LOST, "the target ended while thread %d was borrowed", tid);
 	return err_sys(err, ERR_LOST, errno, "cannot control thread %d", tid);
+}
+
+static int gone(const struct borrow *b, struct err *err)
+{
+	return err_set(err, ERR_LOST,
+		       "the target ended or became another program while thread %d was borrowed",
+		       b->tid);
 }
 
 static uint64_t errno_address(const struct tracer *t, const struct borrow *b)
@@ -167,28 +174,24 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	return mem_write(t, b->chain, block, size, err);
 }
 
-static int set_mask(pid_t tid, uint64_t mask)
-{
-	return ptrace(PTRACE_SETSIGMASK, tid, KERNEL_SIGSET_SIZE, &mask) < 0 ? -1 : 0;
-}
-
 /* The first step that shows in the target if we die: from here on the frame is its way home. */
-static int send_off(struct borrow *b, uint64_t fn, const uint64_t args[6], uint64_t result,
-		    struct err *err)
+static int send_off(struct tracer *t, struct borrow *b, uint64_t fn, const uint64_t args[6],
+		    uint64_t result, enum progress progress, struct err *err)
 {
 	struct arch_regs regs = b->regs;
 	struct arch_xstate clean;
 
 	arch_call(&regs, fn, b->chain, args, result);
-	if (arch_set_regs(b->tid, &regs) < 0)
+	atomic_store(&t->shared->progress, progress);
+	if (proof_set_regs(t, b->tid, &regs) < 0)
 		return lost(err, b->tid);
 	if (!arch_fp_is_clean(&b->xstate)) {
 		clean = b->xstate;
 		arch_fp_clean(&clean);
-		if (arch_set_xstate(b->tid, &clean) < 0)
+		if (proof_set_xstate(t, b->tid, &clean) < 0)
 			return lost(err, b->tid);
 	}
-	return set_mask(b->tid, CALL_SIGMASK) < 0 ? lost(err, b->tid) : 0;
+	return proof_set_sigmask(t, b->tid, CALL_SIGMASK) < 0 ? lost(err, b->tid) : 0;
 }
 
 /* It crashed in what we made it do: send it home. What it held stays held. */
@@ -198,7 +201,7 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 	const uint64_t none[6] = { 0 };
 
 	arch_call(&regs, t->inj->cs.restorer, b->ucontext, none, 0);
-	arch_set_regs(b->tid, &regs);
+	proof_set_regs(t, b->tid, &regs);
 	ptrace(PTRACE_DETACH, b->tid, 0, 0);
 	err_set(err, ERR_LOST,
 		"a call in the target was ended by %s; its allocator may hold a lock now",
@@ -223,10 +226,9 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 		if (tracee_resume(b->tid, PTRACE_SYSCALL, pass, err) < 0)
 			return -1;
 		pass = 0;
-		switch (tracee_wait(b->tid, &sig)) {
+		switch (tracee_wait(t, b->tid, &sig)) {
 		case STOP_GONE:
-			return err_set(err, ERR_LOST,
-				       "the target ended while thread %d was borrowed", b->tid);
+			return gone(b, err);
 		case STOP_CLONE:
 			if (ptrace(PTRACE_GETEVENTMSG, b->tid, 0, &msg) == 0)
 				b->child = (pid_t)msg;
@@ -258,10 +260,10 @@ static int idle(const struct tracer *t, struct borrow *b, struct err *err)
 	if (arch_get_regs(b->tid, &regs) < 0)
 		return lost(err, b->tid);
 	arch_replace_syscall(&regs, SYS_rt_sigprocmask, args, t->inj->cs.restorer);
-	return arch_set_regs(b->tid, &regs) < 0 ? lost(err, b->tid) : 0;
+	return proof_set_regs(t, b->tid, &regs) < 0 ? lost(err, b->tid) : 0;
 }
 
-static int to_event_stop(struct borrow *b, struct err *err)
+static int to_event_stop(struct tracer *t, struct borrow *b, struct err *err)
 {
 	int sig;
 
@@ -270,40 +272,41 @@ static int to_event_stop(struct borrow *b, struct err *err)
 	for (;;) {
 		if (tracee_resume(b->tid, PTRACE_CONT, 0, err) < 0)
 			return -1;
-		switch (tracee_wait(b->tid, &sig)) {
+		switch (tracee_wait(t, b->tid, &sig)) {
 		case STOP_EVENT:
 		case STOP_GROUP:
 			return 0;
 		case STOP_GONE:
-			return err_set(err, ERR_LOST,
-				       "the target ended while thread %d was borrowed", b->tid);
+			return gone(b, err);
 		default:
 			break;
 		}
 	}
 }
 
-static int restore(const struct tracer *t, struct borrow *b, struct err *err)
+static int restore(struct tracer *t, struct borrow *b, struct err *err)
 {
 	const struct callsite *cs = &t->inj->cs;
 	struct arch_regs own;
 
-	if (to_event_stop(b, err) < 0)
+	if (to_event_stop(t, b, err) < 0)
 		return -1;
 	if (cs->has_errno && mem_write(t, errno_address(t, b), &b->sys, sizeof(b->sys), err) < 0)
 		return -1;
-	if (set_mask(b->tid, b->sigmask) < 0 || arch_set_xstate(b->tid, &b->xstate) < 0)
+	if (proof_set_sigmask(t, b->tid, b->sigmask) < 0 ||
+	    proof_set_xstate(t, b->tid, &b->xstate) < 0)
 		return lost(err, b->tid);
 	own = b->regs;
 	tracee_hide_eintr(t, b->tid, &own);
-	if (arch_set_regs(b->tid, &own) < 0)
+	if (proof_set_regs(t, b->tid, &own) < 0)
 		return lost(err, b->tid);
 	tracee_release(t, b->tid, &b->regs);
 	return 0;
 }
 
-static int thread_failed(const struct tracer *t, int ret, struct err *err)
+static int thread_failed(struct tracer *t, int ret, struct err *err)
 {
+	atomic_store(&t->shared->progress, PROGRESS_NONE);
 	err_sys(err, ERR_FAILED, ret, "the target cannot make a thread");
 	if (ret == EAGAIN)
 		return err_fix(err,
@@ -325,15 +328,15 @@ static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 				   at + offsetof(struct make_thread, attr), t->inj->cs.getppid, 0 };
 
 	if (write_frame(t, b, &m, sizeof(m), err) < 0 ||
-	    send_off(b, t->inj->cs.pthread_create, args, at, err) < 0 || run_home(t, b, err) < 0 ||
-	    mem_read(t, at, &m, sizeof(m), err) < 0 || idle(t, b, err) < 0 ||
-	    restore(t, b, err) < 0)
+	    send_off(t, b, t->inj->cs.pthread_create, args, at, PROGRESS_SENT, err) < 0 ||
+	    run_home(t, b, err) < 0 || mem_read(t, at, &m, sizeof(m), err) < 0 ||
+	    idle(t, b, err) < 0 || restore(t, b, err) < 0)
 		return -1;
 	return b->child ? 0 : thread_failed(t, (int)m.result, err);
 }
 
 /* From one call's end to the next one's begin: the exit stop of the idle call. */
-static int next_call(const struct tracer *t, struct borrow *b, struct err *err)
+static int next_call(struct tracer *t, struct borrow *b, struct err *err)
 {
 	int sig, pass = 0;
 	enum stop stop;
@@ -343,7 +346,7 @@ static int next_call(const struct tracer *t, struct borrow *b, struct err *err)
 	do {
 		if (tracee_resume(b->tid, PTRACE_SYSCALL, pass, err) < 0)
 			return -1;
-		stop = tracee_wait(b->tid, &sig);
+		stop = tracee_wait(t, b->tid, &sig);
 		pass = stop == STOP_SIGNAL ? sig : 0;
 	} while (stop == STOP_GROUP || (stop == STOP_SIGNAL && is_passed_on(sig)));
 	if (stop == STOP_SYSCALL)
@@ -360,9 +363,9 @@ static int call_inline(struct tracer *t, struct borrow *b, size_t i, bool *go_on
 	if (call_args_build(&a, &t->inj->cs, &t->calls[i], NULL, b->scratch, err) < 0 ||
 	    write_frame(t, b, a.bytes, a.len, err) < 0)
 		return -1;
-	atomic_store(&t->shared->touched, true);
 	began = now_us();
-	if (send_off(b, a.fn, a.args, a.result, err) < 0 || run_home(t, b, err) < 0)
+	if (send_off(t, b, a.fn, a.args, a.result, PROGRESS_CALL, err) < 0 ||
+	    run_home(t, b, err) < 0)
 		return -1;
 	out->call_us = now_us() - began;
 	return call_args_collect(t, &a, &t->calls[i], arch_tls(&b->regs), out, go_on, err);

@@ -54,9 +54,13 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 		injector_site_free(site);
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
 	}
-	*inj = (struct injector){
-		.p = p, .images = images, .je = je, .opt = *options, .cs = *site
-	};
+	*inj = (struct injector){ .p = p,
+				  .images = images,
+				  .je = je,
+				  .opt = *options,
+				  .start = p->status,
+				  .program = proc_program(p->mm_pid),
+				  .cs = *site };
 	free(site); /* its ranges moved */
 	inj->opt.timeout_ms = options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS;
 	inj->opt.max_pause_ms = options->max_pause_ms ? options->max_pause_ms : DEFAULT_PAUSE_MS;
@@ -94,6 +98,7 @@ struct run {
 	int pidfd, socket;
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
+	bool sent; /* in any of the attempts, a thread of the target's was sent off */
 	unsigned int long_pauses;
 	/* The last sign of life that the watchdog saw, when it looked last, how late that is. */
 	uint64_t since_us, looked_us, late_us;
@@ -115,7 +120,8 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	setsid(); /* the terminal's job control is not for us */
+	signal(SIGCHLD, SIG_DFL); /* ignored, a thread that ends would leave nothing to wait for */
+	setsid();		  /* the terminal's job control is not for us */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == controller)
 		tracer_main(&t);
@@ -267,15 +273,26 @@ static bool was_stopped(const struct run *r)
 	return proc_refresh(&now, &ignored) == 0 && now.status.state == 'T';
 }
 
+/* This attempt, or one before it, may have sent a thread off all the same. */
+static int not_called(const struct run *r, const char *why, struct err *err)
+{
+	if (r->sent)
+		err_set(err, ERR_LOST,
+			"%s; jemalloc was not called, but a thread of the target had been sent off "
+			"to make another one: both finish by themselves",
+			why);
+	else
+		err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
+	return err_fix(err, "try again; on a busy machine with a longer --max-pause");
+}
+
 static int explain_death(const struct run *r, struct err *err)
 {
 	const char *why = r->killed_for ? r->killed_for : "the tracer was killed";
 	pid_t pid = r->inj->p->pid;
 
-	if (!atomic_load(&r->shared->touched)) {
-		err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
-		return err_fix(err, "try again; on a busy machine with a longer --max-pause");
-	}
+	if (atomic_load(&r->shared->progress) != PROGRESS_CALL)
+		return not_called(r, why, err);
 	if (r->killed_for && was_stopped(r)) {
 		err_set(err, ERR_LOST,
 			"process %d was stopped in the middle of a call; it ends the call by "
@@ -317,6 +334,7 @@ static int run_once(struct run *r, struct err *err)
 	receive_files(r);
 	forward_log(r);
 	collect(r);
+	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
 	if (atomic_load(&r->shared->phase) != PHASE_DONE)
 		return explain_death(r, err);
 	if (!r->shared->failed)
@@ -328,16 +346,21 @@ static int run_once(struct run *r, struct err *err)
 /* Again where nothing was touched: another tracer for other threads, another mode. */
 static bool try_again(struct run *r, const struct err *err)
 {
-	if (atomic_load(&r->shared->touched) || now_us() > r->search_deadline_us)
+	enum progress progress = atomic_load(&r->shared->progress);
+
+	if (progress == PROGRESS_CALL || now_us() > r->search_deadline_us)
 		return false;
 	if (r->shared->again)
 		return true;
-	/* A machine with too much to do: the thread had no turn. Not for ever, it did stand. */
+	/*
+	 * A machine with too much to do: the thread had no turn. Not for ever, it was stopped. One
+	 * that had been sent off finishes by itself, and what it made ends.
+	 */
 	if (atomic_load(&r->shared->phase) == PHASE_HOLD && ++r->long_pauses < LONG_PAUSES_MAX) {
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;
 	}
-	if (err->code == ERR_FAILED && r->mode == INJECTOR_THREAD &&
+	if (err->code == ERR_FAILED && progress == PROGRESS_NONE && r->mode == INJECTOR_THREAD &&
 	    r->inj->opt.mode == INJECTOR_AUTO && !calls_want_file(r->calls, r->n)) {
 		r->mode = INJECTOR_INLINE;
 		return true;
@@ -397,6 +420,11 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 	do {
 		ret = check_file_limit(inj, r.mode, calls, n, err) < 0 ? -1 : run_once(&r, err);
 	} while (ret < 0 && try_again(&r, err));
+	if (ret < 0 && err->code == ERR_UNSAFE && r.sent) {
+		struct err why = *err;
+
+		not_called(&r, why.msg, err);
+	}
 	if (report)
 		*report = r.shared->report;
 	munmap(r.shared, r.shared_size);

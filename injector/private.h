@@ -94,11 +94,18 @@ struct sleep {
 };
 #define SLEEPS_MAX 8
 
+/* What the target has got from us, in this order: what is true of it if the tracer dies. */
+enum progress {
+	PROGRESS_NONE, /* nothing, or it was all put back */
+	PROGRESS_SENT, /* a thread was sent off to make a thread; jemalloc was not called */
+	PROGRESS_CALL, /* a call of jemalloc was begun */
+};
+
 /* What tracer and controller share; written by the tracer, read by the controller. */
 struct shared {
 	_Atomic enum phase phase;
 	_Atomic uint64_t since_us; /* when the phase began, or the tracer last showed itself */
-	_Atomic bool touched;	   /* a call of jemalloc was begun */
+	_Atomic enum progress progress;
 	_Atomic unsigned int attempts;
 	bool failed;
 	bool again; /* a thread did not stop; a fresh tracer should try the others */
@@ -115,7 +122,9 @@ struct injector {
 	const struct images *images;
 	const struct jemalloc *je;
 	struct injector_options opt;
-	pid_t tid; /* the only thread to borrow, 0: any */
+	struct proc_status start; /* the rights it had when it was looked at */
+	uint64_t program;	  /* the number of the program that it ran then */
+	pid_t tid;		  /* the only thread to borrow, 0: any */
 	struct callsite cs;
 	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
 };
@@ -126,10 +135,13 @@ struct tracer {
 	struct call *calls;
 	size_t n_calls;
 	struct shared *shared;
-	int mem;    /* /proc/PID/mem, bound to this mm */
-	int maps;   /* /proc/PID/maps, likewise */
-	int status; /* the status file of the thread that is tried */
-	int socket; /* to the controller: descriptors */
+	int mem;		/* /proc/PID/mem, bound to this mm */
+	int maps;		/* /proc/PID/maps, likewise */
+	int status;		/* the status file of the thread that is tried */
+	pid_t proven;		/* the thread that may be changed, 0: none; see proof.h */
+	struct proc_status now; /* the status of the thread that was proven last */
+	int socket;		/* to the controller: descriptors */
+	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
 	bool guarded;	      /* some thread has seccomp filters: they are read, and suspended */
 	bool fenced;	      /* the last thread was let go because of them */

@@ -208,18 +208,14 @@ static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 
 int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 {
-	struct proc_status st;
-
-	if (proc_thread_status_read(t->status, &st, err) < 0)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
-	if (!st.seccomp)
+	if (!t->now.seccomp)
 		return 0;
 	if (!t->guarded) {
 		t->shared->again = true; /* a tracer that knows from its start */
 		return err_set(err, ERR_UNSAFE, "it came by a seccomp filter meanwhile");
 	}
 	t->fenced = true;
-	if (st.seccomp == SECCOMP_MODE_STRICT)
+	if (t->now.seccomp == SECCOMP_MODE_STRICT)
 		return err_set(err, ERR_UNSAFE,
 			       "thread %d is in seccomp's strict mode: any call would kill it",
 			       tid);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/tracee.h"
+#include "injector/proof.h"
 
 #include "base/clock.h"
 
@@ -31,6 +32,21 @@ static enum stop classify(int status, int *sig)
 	return *sig == (SIGTRAP | 0x80) ? STOP_SYSCALL : STOP_SIGNAL;
 }
 
+/* It runs another program now, perhaps with more rights: nothing of it is ours to change. */
+static enum stop let_go_after_exec(struct tracer *t, pid_t tid)
+{
+	t->proven = 0;
+	ptrace(PTRACE_DETACH, tid, 0, 0);
+	return STOP_GONE;
+}
+
+static enum stop stop_of(struct tracer *t, pid_t tid, int status, int *sig)
+{
+	if (WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_EXEC)
+		return let_go_after_exec(t, tid);
+	return classify(status, sig);
+}
+
 /*
  * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is only looked at
  * (WNOWAIT): one that was taken loses its signal if we die before we pass it on.
@@ -47,14 +63,14 @@ static pid_t look(pid_t tid, int *status, int flags)
 	return info.si_pid;
 }
 
-enum stop tracee_wait(pid_t tid, int *sig)
+enum stop tracee_wait(struct tracer *t, pid_t tid, int *sig)
 {
 	int status;
 
 	while (look(tid, &status, 0) < 0)
 		if (errno != EINTR)
 			return STOP_GONE;
-	return classify(status, sig);
+	return stop_of(t, tid, status, sig);
 }
 
 /* Sleep until a child changes state, at most `ms`. SIGCHLD is blocked in the tracer. */
@@ -95,7 +111,7 @@ enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig)
 	} while (got == 0);
 	tracer_beat(t);
 	*sig = 0;
-	return got < 0 ? STOP_GONE : classify(status, sig);
+	return got < 0 ? STOP_GONE : stop_of(t, tid, status, sig);
 }
 
 int tracee_resume(pid_t tid, int request, int sig, struct err *err)
@@ -154,13 +170,15 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
-	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
 		       (t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
 	uint64_t deadline;
 	int status, sig;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) < 0)
 		return seize_error(t, tid, errno, err);
+	if (proof_program(t, tid, err) < 0)
+		return -1; /* a tracer that ends lets go of it */
 	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
@@ -169,11 +187,12 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 	for (;;) {
 		int got = wait_until(tid, deadline, &status);
 
-		if (got < 0)
-			return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		if (got < 0) /* not ended, but without this id: execve(2) gave it the first one's */
+			return err_set(err, ERR_LOST, "process %d became another program meanwhile",
+				       t->inj->p->pid);
 		if (got == 0)
 			return no_stop(t, tid, err);
-		switch (classify(status, &sig)) {
+		switch (stop_of(t, tid, status, &sig)) {
 		case STOP_EVENT:
 			return 0;
 		case STOP_GONE:
@@ -230,7 +249,7 @@ void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *
 	struct arch_regs again = *regs;
 
 	tracee_hide_eintr(t, tid, &again);
-	arch_set_regs(tid, &again);
+	proof_set_regs(t, tid, &again);
 }
 
 void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)

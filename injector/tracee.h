@@ -22,8 +22,11 @@ enum stop {
  */
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
-/* Wait for any stop; blocks (the watchdog sees to its end). `sig` gets the signal. */
-enum stop tracee_wait(pid_t tid, int *sig);
+/*
+ * Wait for any stop; blocks (the watchdog sees to its end). `sig` gets the signal. A tracee that
+ * called execve(2) is let go as it is, and counts as gone.
+ */
+enum stop tracee_wait(struct tracer *t, pid_t tid, int *sig);
 
 /* As tracee_wait(), showing the watchdog that we live. */
 enum stop tracee_wait_beating(struct tracer *t, pid_t tid, int *sig);
@@ -49,7 +52,7 @@ void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *
 
 /*
  * Let go of a thread that stands in a PTRACE_EVENT_STOP with its own state,
- * so that an interrupted system call goes on.
+ * so that an interrupted system call goes on. One that was not proven is let go as it is.
  */
 void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
 

@@ -3,6 +3,8 @@
  * The tracer: a process of its own that looks for a thread which may be
  * borrowed, and sees the injection through. It may be killed at any instant.
  */
+#include "injector/memfd.h"
+#include "injector/proof.h"
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
@@ -88,7 +90,7 @@ static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	if (!t->guarded || !arch_restarts_sleep(regs) || seccomp_allows_restart(tid))
 		return;
 	arch_restart_syscall(regs);
-	arch_set_regs(tid, regs);
+	proof_set_regs(t, tid, regs);
 }
 
 static void remember_sleep(struct tracer *t, const struct borrow *b)
@@ -110,6 +112,8 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
 	}
+	if (proof_take(t, b->tid, t->status, err) < 0)
+		return -1;
 	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
 		tracee_own_regs(t, b->tid, &b->regs);
 	remember_sleep(t, b);
@@ -245,6 +249,8 @@ static int confine(const struct tracer *t, struct err *err)
 static int prepare(struct tracer *t, struct err *err)
 {
 	t->guarded = seccomp_present(t->inj->p);
+	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
+		return -1;
 	if (confine(t, err) < 0)
 		return -1;
 	if (!t->guarded || confine_rules_filters())

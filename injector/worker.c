@@ -17,6 +17,8 @@
  * opens is never seen by the program, is not inherited by its children, and
  * goes away with the thread.
  */
+#include "injector/memfd.h"
+#include "injector/proof.h"
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
@@ -52,7 +54,9 @@ struct worker {
 static int ended(const struct worker *w, struct err *err)
 {
 	return err_set(err, ERR_LOST,
-		       "the target, or its new thread %d, ended in the middle of a call", w->tid);
+		       "the target, or its new thread %d, ended or became another program in the "
+		       "middle of a call",
+		       w->tid);
 }
 
 /* It crashed in jemalloc. Let it end as a thread, not the program as a process. */
@@ -62,7 +66,7 @@ static int crashed(struct worker *w, int sig, struct err *err)
 	const uint64_t none[6] = { 0 };
 
 	arch_call(&regs, w->t->inj->cs.getppid, arch_sp(&w->home), none, arch_keep(&w->home));
-	arch_set_regs(w->tid, &regs);
+	proof_set_regs(w->t, w->tid, &regs);
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
 	err_set(err, ERR_LOST,
 		"a call in the target was ended by %s; its allocator may hold a lock now",
@@ -112,9 +116,30 @@ static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
 	return 0;
 }
 
+/*
+ * What clone(2) made is not always a thread: see proof.h. It stands in its first stop, so that
+ * it stays what it is.
+ */
+static int is_thread(struct worker *w, struct err *err)
+{
+	_cleanup_(cleanup_close) int status = proc_thread_status_open(w->t->inj->p->pid, w->tid);
+	struct err why = ERR_INIT;
+
+	if (proof_take(w->t, w->tid, status, &why) == 0)
+		return 0;
+	ptrace(PTRACE_DETACH, w->tid, 0, 0);
+	err_set(err, ERR_LOST,
+		"the target made no thread, but a process of its own (%d), which was let go as it "
+		"is; jemalloc was not called",
+		w->tid);
+	return err_fix(err, "this is not what the C library does: do not trust what this process "
+			    "says");
+}
+
 static int first_stop(struct worker *w, struct err *err)
 {
-	long options = PTRACE_O_TRACESYSGOOD | (w->t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC |
+		       (w->t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
 	enum stop stop;
 	int sig;
 
@@ -122,6 +147,8 @@ static int first_stop(struct worker *w, struct err *err)
 	stop = tracee_wait_beating(w->t, w->tid, &sig);
 	if (stop != STOP_EVENT && stop != STOP_GROUP)
 		return ended(w, err);
+	if (is_thread(w, err) < 0)
+		return -1;
 	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
 		return ended(w, err);
 	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
@@ -136,7 +163,7 @@ static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], lon
 	struct arch_regs regs = w->home;
 
 	arch_replace_syscall(&regs, nr, args, w->t->inj->cs.getppid);
-	if (arch_set_regs(w->tid, &regs) < 0 || next_stop(w, &regs, err) < 0)
+	if (proof_set_regs(w->t, w->tid, &regs) < 0 || next_stop(w, &regs, err) < 0)
 		return ended(w, err);
 	*result = arch_syscall_result(&regs);
 	return run_home(w, &regs, err);
@@ -154,8 +181,8 @@ static int remote_call(struct worker *w, const struct call_args *a, struct err *
 	    mem_write(w->t, sp, chain, n * sizeof(*chain), err) < 0 || next_stop(w, &regs, err) < 0)
 		return -1;
 	arch_call(&regs, a->fn, sp, a->args, a->result);
-	atomic_store(&w->t->shared->touched, true);
-	if (arch_set_regs(w->tid, &regs) < 0)
+	atomic_store(&w->t->shared->progress, PROGRESS_CALL);
+	if (proof_set_regs(w->t, w->tid, &regs) < 0)
 		return ended(w, err);
 	return run_home(w, &regs, err);
 }
@@ -179,7 +206,19 @@ static int own_files(struct worker *w, struct err *err)
 	return 0;
 }
 
-static int make_memfd(struct worker *w, const char *text, int *remote_fd, struct err *err)
+/* What the target's code does with the number from now on does not matter: see memfd.h. */
+static int hold_memfd(const struct worker *w, int remote_fd, int *handle, struct err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", w->t->inj->p->pid, w->tid,
+		 remote_fd);
+	return memfd_hold(path, w->t->memfd_dev, handle, err);
+}
+
+/* *handle is the file for us, with O_PATH. */
+static int make_memfd(struct worker *w, const char *text, int *remote_fd, int *handle,
+		      struct err *err)
 {
 	char name[sizeof(INJECTOR_MEMFD) + INJECTOR_MEMFD_TEXT_MAX + 1] = INJECTOR_MEMFD;
 	uint64_t args[6] = { w->scratch, MEMFD_CLOEXEC | MEMFD_NOEXEC_SEAL };
@@ -197,7 +236,7 @@ static int make_memfd(struct worker *w, const char *text, int *remote_fd, struct
 		return err_sys(err, ERR_FAILED, (int)-result,
 			       "the target cannot make a memory file");
 	*remote_fd = (int)result;
-	return 0;
+	return hold_memfd(w, *remote_fd, handle, err);
 }
 
 /* Without a function to print by, malloc_stats_print() writes to descriptor 2: here our own. */
@@ -222,10 +261,10 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 }
 
 /* The controller gets its own descriptor of the file, read-only, with the call's number. */
-static int hand_over(struct worker *w, int remote_fd, size_t i, struct err *err)
+static int hand_over(struct worker *w, int handle, size_t i, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
-	char path[64], control[CMSG_SPACE(sizeof(int))] = { 0 };
+	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	unsigned char number = (unsigned char)i;
 	struct iovec io = { &number, 1 };
 	struct msghdr msg = { .msg_iov = &io,
@@ -234,11 +273,8 @@ static int hand_over(struct worker *w, int remote_fd, size_t i, struct err *err)
 			      .msg_controllen = sizeof(control) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", w->t->inj->p->pid, w->tid,
-		 remote_fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot open the target's memory file");
+	if (memfd_open(handle, &fd, err) < 0)
+		return -1;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
@@ -251,6 +287,7 @@ static int hand_over(struct worker *w, int remote_fd, size_t i, struct err *err)
 
 static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 {
+	_cleanup_(cleanup_close) int handle = -1;
 	static struct call_args a;
 	const struct call *call = &w->t->calls[i];
 	struct shared_call *out = &w->t->shared->calls[i];
@@ -259,8 +296,8 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 	uint64_t began;
 	int remote_fd = -1;
 
-	if (wants_file &&
-	    make_memfd(w, call->flags & CALL_MEMFD ? call->new : NULL, &remote_fd, err) < 0)
+	if (wants_file && make_memfd(w, call->flags & CALL_MEMFD ? call->new : NULL, &remote_fd,
+				     &handle, err) < 0)
 		return -1;
 	if ((call->flags & CALL_STATS) && redirect_stderr(w, remote_fd, err) < 0)
 		return -1;
@@ -275,7 +312,7 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 	out->call_us = now_us() - began;
 	if (call_args_collect(w->t, &a, call, arch_tls(&w->home), out, go_on, err) < 0)
 		return -1;
-	return wants_file ? hand_over(w, remote_fd, i, err) : 0;
+	return wants_file ? hand_over(w, handle, i, err) : 0;
 }
 
 /* Wait for it to be gone, so that the target is as it was when we say that we are done. */

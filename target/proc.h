@@ -23,6 +23,8 @@ struct proc_status {
 	char state;			      /* R S D T t Z X */
 	pid_t tgid, ppid, tracer_pid, ns_pid; /* ns_pid: in the target's own namespace */
 	uid_t uid, euid;
+	uint32_t uids[3], gids[3]; /* real, effective, saved */
+	uint64_t cap_permitted;	   /* CapPrm */
 	unsigned int threads;
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
 	bool no_new_privs;

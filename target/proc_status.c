@@ -51,14 +51,23 @@ static void set_last_pid(void *field, const char *s)
 		*(pid_t *)field = (pid_t)strtol(s, &stop, 10);
 }
 
-/* Real and effective id come first. */
+/* Real, effective and saved id come first. */
+static void set_ids(void *field, const char *s)
+{
+	uint32_t *ids = field;
+	char *stop;
+
+	for (int i = 0; i < 3; i++, s = stop)
+		ids[i] = (uint32_t)strtoul(s, &stop, 10);
+}
+
 static void set_uids(void *field, const char *s)
 {
 	struct proc_status *st = field;
-	char *stop;
 
-	st->uid = (uid_t)strtoul(s, &stop, 10);
-	st->euid = (uid_t)strtoul(stop, NULL, 10);
+	set_ids(st->uids, s);
+	st->uid = st->uids[0];
+	st->euid = st->uids[1];
 }
 
 /* The kernel writes a newline as \n and a backslash as \\ here. */
@@ -87,6 +96,8 @@ static const struct {
 	{ "TracerPid:", offsetof(struct proc_status, tracer_pid), set_pid },
 	{ "NSpid:", offsetof(struct proc_status, ns_pid), set_last_pid },
 	{ "Uid:", 0, set_uids },
+	{ "Gid:", offsetof(struct proc_status, gids), set_ids },
+	{ "CapPrm:", offsetof(struct proc_status, cap_permitted), set_mask },
 	{ "Threads:", offsetof(struct proc_status, threads), set_uint },
 	{ "Seccomp:", offsetof(struct proc_status, seccomp), set_uint },
 	{ "NoNewPrivs:", offsetof(struct proc_status, no_new_privs), set_bool },

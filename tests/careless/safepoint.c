@@ -8,11 +8,12 @@
  *	mask	the borrowed thread's signals are not blocked
  *	setxid	the C library's internal signal 33 is blocked as well
  *	xstate	its extended state is not put back
- *	exec	nobody asks whether the process is still the same program
+ *	exec	nobody asks whether the process is still the same program, and
+ *		whether a thread is its own
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap).
  */
-#include "injector/private.h"
+#include "injector/proof.h"
 
 #include <elf.h>
 #include <stdarg.h>
@@ -53,6 +54,8 @@ long __wrap_ptrace(int request, ...)
 	addr = va_arg(ap, void *);
 	data = va_arg(ap, void *);
 	va_end(ap);
+	if ((request == PTRACE_SEIZE || request == PTRACE_SETOPTIONS) && careless("exec"))
+		data = (void *)((uintptr_t)data & ~(uintptr_t)PTRACE_O_TRACEEXEC);
 	if (request == PTRACE_SETSIGMASK && careless("mask"))
 		return 0;
 	if (request == PTRACE_SETSIGMASK && careless("setxid") && *(uint64_t *)data >> 33)
@@ -76,4 +79,25 @@ bool __wrap_callsite_holds(const struct tracer *t);
 bool __wrap_callsite_holds(const struct tracer *t)
 {
 	return careless("exec") || __real_callsite_holds(t);
+}
+
+int __real_proof_program(const struct tracer *t, pid_t tid, struct err *err);
+int __wrap_proof_program(const struct tracer *t, pid_t tid, struct err *err);
+
+int __wrap_proof_program(const struct tracer *t, pid_t tid, struct err *err)
+{
+	return careless("exec") ? 0 : __real_proof_program(t, tid, err);
+}
+
+int __real_proof_take(struct tracer *t, pid_t tid, int status, struct err *err);
+int __wrap_proof_take(struct tracer *t, pid_t tid, int status, struct err *err);
+
+int __wrap_proof_take(struct tracer *t, pid_t tid, int status, struct err *err)
+{
+	int ret = __real_proof_take(t, tid, status, err);
+
+	if (!careless("exec"))
+		return ret;
+	t->proven = tid;
+	return 0;
 }

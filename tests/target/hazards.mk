@@ -9,7 +9,7 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
-		$(foreach f,ptrace proc_alive callsite_holds,-Wl,--wrap=$(f)) -o $@ $< \
+		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
 
 $(addprefix $(V_DIR)/,mortal storm stacks death): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
@@ -34,3 +34,24 @@ $(NOBPF): $(OBJ) $(B)/bpf/absent.o
 		$(filter-out -lbpf,$(LDLIBS))
 
 victims: $(HAZARDS)
+
+# Programs that are hostile from their first instruction on: no C library, chosen addresses. One
+# wants to have its tracer set registers in another program, which is set-user-ID; one swaps files.
+BARE := $(addprefix $(V_DIR)/,usurper usurped swapper)
+BARE_FLAGS := $(V_CFLAGS) -fno-builtin -nostdlib -static -fno-pie -no-pie -fno-stack-protector \
+	-fcf-protection=none -Wl,--section-start=.meet=0x300000
+victims: $(BARE)
+$(V_DIR)/usurper $(V_DIR)/swapper: BARE_FLAGS += -Wl,--section-start=.far=0x10000000
+$(BARE): $(V_DIR)/%: tests/target/%.c tests/target/bare.h tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(BARE_FLAGS) -o $@ $<
+
+# What opens a memory file by its number (tests/careless/memfd.c).
+CARELESS_MEMFD := $(B)/tests/careless/jeprof-ctl-memfd
+victims: $(CARELESS_MEMFD)
+$(CARELESS_MEMFD): tests/careless/memfd.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
+		$(filter-out $(B)/injector/memfd.o,$(OBJ)) $(LDLIBS)

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A target, without a right of its own, runs a set-user-ID program in what root's jeprof-ctl traces:
+# nothing is changed in that program, which would do what the target wants.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+install -m 755 "$VICTIMS/usurper" "$T/"
+install -m 4755 "$VICTIMS/usurped" "$T/"
+mkdir -m 700 "$T/private"
+
+# start_usurper WAY: sets `pid`
+start_usurper()
+{
+	rm -f "$T/private/made"
+	"${nobody[@]}" "$T/usurper" "$1" "$T/usurped" "$T/private/made" &
+	pid=$!
+	own "$pid"
+	within 10 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
+}
+
+# The program that was run gets its signal some time later.
+settled()
+{
+	sleep 1
+	! pgrep -x usurped >/dev/null
+}
+
+attack()
+{
+	start_usurper "$1"
+	run_ctl get "$pid" version
+	diag "$1: exit $status: $err"
+	within 20 settled
+}
+
+start_usurper process
+is "$(awk '/^CapPrm:/ { print $2 }' "/proc/$pid/status")" 0000000000000000 'the attacker has no capability'
+stop_target "$pid"
+
+attack process
+is "$status" 9 'a process that looks like a thread: refused'
+like "$err" 'made no thread, but a process of its own.*fix: .*do not trust' 'a process that looks like a thread: it is said why'
+ok 'a process that looks like a thread: the other program is not misled' test ! -e "$T/private/made"
+stop_target "$pid"
+
+for way in borrowed thread; do
+	attack "$way"
+	is "$status" 9 "$way: runs another program: refused"
+	like "$err" 'became another program' "$way: runs another program: it is said why"
+	ok "$way: the other program is not misled" test ! -e "$T/private/made"
+	stop_target "$pid"
+done
+
+# The control: who does not ask whose thread it is makes the file, as root.
+CTL=$ROOT/build/tests/careless/jeprof-ctl
+export CARELESS=exec
+for way in process borrowed; do
+	attack "$way"
+	is "$(stat -c %u "$T/private/made" 2>&1)" 0 "control: $way: a careless build misleads the other program"
+	stop_target "$pid"
+done
+
+done_testing

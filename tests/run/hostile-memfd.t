@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A target puts another file, which only root may read, at the number of the memory file that its
+# answer is to be in: jeprof-ctl neither opens that file nor shows it, whenever it is put there.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+install -m 755 "$VICTIMS/swapper" "$T/"
+mkdir -m 755 "$T/private"
+printf 'heap_v2/1\n  t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\nsecret\n' >"$T/private/file"
+mkfifo "$T/private/fifo"
+mknod "$T/private/device" c 1 3
+chmod 600 "$T/private"/*
+cp "$T/private/file" "$T/file.before"
+
+# Who opens any of them is seen.
+tests/opened "$T/private"/{file,fifo,device} >"$T/opened" &
+own $!
+within 10 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
+seen=1
+opened()
+{
+	tail -n "+$((seen + 1))" "$T/opened" | sed 's:.*/::' | sort -u | xargs
+}
+forget()
+{
+	seen=$(wc -l <"$T/opened")
+}
+
+# start_swapper WHEN KIND: sets `pid`
+start_swapper()
+{
+	"${nobody[@]}" "$T/swapper" "$1" "$T/private/$2" &
+	pid=$!
+	own "$pid"
+	within 10 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
+	forget
+}
+
+is "$("${nobody[@]}" cat "$T/private/file" 2>/dev/null)" '' 'the attacker may not read the file itself'
+cat "$T/private/file" >/dev/null
+ok 'that a file is opened is seen' within 10 eval '[ "$(opened)" = file ]'
+
+# Without a swap, such a program is served.
+start_swapper never file
+ctl_ok 'no swap: dump' dump "$pid" -o "$T/none.heap"
+ok 'no swap: a profile' is_profile "$T/none.heap"
+ctl_ok 'no swap: statistics' stats "$pid" -f json
+is "$(json .jemalloc.version)" 5.3.0 'no swap: they are what was written'
+stop_target "$pid"
+
+for kind in file fifo device; do
+	start_swapper before "$kind"
+	ctl_fails 1 'put another file in the place' "$kind, before the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 'put another file in the place' "$kind, before the look: stats" --timeout 10s stats "$pid" -f text
+	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
+	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, before the look: bundle does not hold it"
+	is "$(opened)" '' "$kind, before the look: it was not opened"
+	stop_target "$pid"
+
+	# The file that is read is the one that was made, and is empty.
+	start_swapper after "$kind"
+	ctl_fails 1 'no heap profile \(0 bytes\)' "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	run_ctl --timeout 10s stats "$pid" -f text
+	is "$status:$out" 1: "$kind, after the look: stats"
+	rm -f "$T/swap.tar.gz"
+	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
+	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, after the look: bundle does not hold it"
+	is "$(opened)" '' "$kind, after the look: it was not opened"
+	stop_target "$pid"
+done
+ok 'no profile is left' test ! -e "$T/swap.heap"
+ok 'the file is as it was' cmp "$T/private/file" "$T/file.before"
+
+# The control: who opens by the number shows the file.
+CTL=$ROOT/build/tests/careless/jeprof-ctl-memfd
+for when in before after; do
+	start_swapper "$when" file
+	run_ctl stats "$pid" -f text
+	like "$out" secret "control: $when: opened by its number, root's file is shown"
+	is "$(opened)" file "control: $when: and that is seen"
+	stop_target "$pid"
+	start_swapper "$when" device
+	run_ctl stats "$pid" -f text
+	is "$(opened)" device "control: $when: a device is opened"
+	stop_target "$pid"
+done
+
+done_testing

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For programs that are hostile from their first instruction on: no C library, but what jeprof-ctl
+ * knows glibc and jemalloc by. To be included by one file, which defines what is declared here.
+ */
+#ifndef TESTS_TARGET_BARE_H
+#define TESTS_TARGET_BARE_H
+
+#include <linux/sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+/* What jeprof-ctl looks for in the file. */
+__attribute__((used)) static const char mark[] = "<jemalloc>: ";
+__attribute__((used)) static const char trace[] = "heap_v2/%zu";
+__attribute__((used)) static const char release[] =
+	"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
+
+void (*malloc_message)(void *, const char *);
+int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
+int mallctlnametomib(const char *name, size_t *mib, size_t *len);
+int mallctlbymib(const size_t *mib, size_t len, void *oldp, size_t *oldlenp, void *newp,
+		 size_t newlen);
+void malloc_stats_print(void (*write_cb)(void *, const char *), void *opaque, const char *opts);
+int pthread_create(void *thread, const void *attr, void *fn, void *arg);
+const char *gnu_get_libc_version(void);
+
+/* The program's arguments; the thread that calls this then waits for ever. */
+static void arguments(char **argv);
+
+const char *gnu_get_libc_version(void)
+{
+	return release;
+}
+
+int mallctlnametomib(const char *name, size_t *mib, size_t *len)
+{
+	(void)name, (void)mib, (void)len;
+	return 2;
+}
+
+int mallctlbymib(const size_t *mib, size_t len, void *oldp, size_t *oldlenp, void *newp,
+		 size_t newlen)
+{
+	(void)mib, (void)len, (void)oldp, (void)oldlenp, (void)newp, (void)newlen;
+	return 2;
+}
+
+static inline long call(long nr, long a, long b, long c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+static char bare_stack[2 << 20] __attribute__((aligned(64)));
+
+/* clone(2): what it makes runs `born` on a stack of its own; the flags decide what it is. */
+static inline long bare_clone(unsigned long flags, void (*born)(void))
+{
+	uint64_t *top = (uint64_t *)(bare_stack + sizeof(bare_stack) - 4096);
+	long made;
+
+	*top = (uint64_t)born;
+	__asm__ volatile("xor %%edx,%%edx\n\t"
+			 "xor %%r10d,%%r10d\n\t"
+			 "xor %%r8d,%%r8d\n\t"
+			 "syscall\n\t"
+			 "test %%eax,%%eax\n\t"
+			 "jnz 1f\n\t"
+			 "ret\n"
+			 "1:"
+			 : "=a"(made)
+			 : "a"(SYS_clone), "D"(flags), "S"(top)
+			 : "rdx", "r10", "r8", "rcx", "r11", "memory");
+	return made;
+}
+
+#define BARE_THREAD (CLONE_VM | CLONE_THREAD | CLONE_SIGHAND | CLONE_FS | CLONE_FILES)
+
+/* Far from what counts as jemalloc's code, where no thread would be borrowed. */
+__attribute__((section(".far"), used, noreturn)) void bare_begin(char **argv);
+
+void bare_begin(char **argv)
+{
+	long ret;
+
+	arguments(argv);
+	for (;;)
+		__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_pause) : "rcx", "r11", "memory");
+}
+
+__asm__(".section .far,\"ax\",@progbits\n"
+	".globl _start\n"
+	"_start: lea 8(%rsp),%rdi\n"
+	"and $-16,%rsp\n"
+	"call bare_begin\n"
+	".text\n");
+
+#endif

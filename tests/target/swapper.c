@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * swapper WHEN FILE: puts FILE at the number of the memory file that its dumps and statistics are
+ * to be written to. WHEN says when:
+ *
+ *	before	right after it was made, before jeprof-ctl can look at it: a function of the C
+ *		library that jeprof-ctl goes through is its own
+ *	after	in the call that is to write it
+ *	never	it writes what it is asked for
+ */
+#include "tests/target/bare.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FIRST_FILE 3
+
+enum when { BEFORE = 'b', AFTER = 'a', NEVER = 'n' };
+static enum when when;
+static char *file;
+static const char profile[] = "heap_v2/1\n  t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\n";
+static const char statistics[] = "{\"jemalloc\":{\"version\":\"5.3.0\"}}\n";
+
+/* The new thread comes here after each step of jeprof-ctl's. */
+__asm__(".globl getppid\n"
+	".type getppid,@function\n"
+	"getppid: push %rbp\n mov %rsp,%rbp\n and $-16,%rsp\n call step\n leave\n"
+	"mov $110,%eax\n syscall\n ret\n"
+	".size getppid,.-getppid\n"
+	"mov $15,%rax\n syscall\n"
+	"mov %rax,(%rbx)\n pop %rbx\n ret\n");
+
+/* No right to open the file is needed to name it: O_PATH. */
+static void swap(int fd)
+{
+	long other = call(SYS_open, (long)file, O_PATH | O_CLOEXEC, 0, 0);
+
+	call(SYS_dup2, other, fd, 0, 0);
+	call(SYS_close, other, 0, 0, 0);
+}
+
+__attribute__((used)) static void step(void)
+{
+	if (when == BEFORE && call(SYS_fcntl, FIRST_FILE, F_GETFD, 0, 0) >= 0)
+		swap(FIRST_FILE);
+}
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static int dump(void)
+{
+	if (when == AFTER)
+		swap(FIRST_FILE);
+	else
+		call(SYS_write, FIRST_FILE, (long)profile, sizeof(profile) - 1, 0);
+	return 0;
+}
+
+int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen)
+{
+	const char *text = same(name, "version") ? release : "";
+	size_t len = oldlenp ? *oldlenp : 0;
+
+	(void)newlen;
+	if (same(name, "prof.dump"))
+		return newp ? dump() : 0;
+	for (size_t i = 0; oldp && i < len; i++)
+		((volatile char *)oldp)[i] = len == sizeof(text) ? ((char *)&text)[i] : 1;
+	return 0;
+}
+
+void malloc_stats_print(void (*write_cb)(void *, const char *), void *opaque, const char *opts)
+{
+	(void)write_cb, (void)opaque, (void)opts;
+	if (when == AFTER)
+		swap(FIRST_FILE);
+	else
+		call(SYS_write, 2, (long)statistics, sizeof(statistics) - 1, 0);
+}
+
+static void born(void)
+{
+	getppid();
+	call(SYS_exit, 0, 0, 0, 0);
+}
+
+int pthread_create(void *thread, const void *attr, void *fn, void *arg)
+{
+	(void)thread, (void)attr, (void)fn, (void)arg;
+	return bare_clone(BARE_THREAD, born) < 0;
+}
+
+static void arguments(char **argv)
+{
+	when = argv[1] ? (enum when)argv[1][0] : NEVER;
+	file = argv[2];
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/proof.h"
+#include "target/proc_status.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct proc_status status_of(const char *ids, const char *caps)
+{
+	struct proc_status st;
+	char text[256];
+
+	snprintf(text, sizeof(text), "State:\tS (sleeping)\nTgid:\t7\n%s\nCapPrm:\t%s\n", ids,
+		 caps);
+	assert_true(proc_status_parse(&st, text));
+	return st;
+}
+
+static const char user[] = "Uid:\t1000\t1000\t1000\t1000\nGid:\t100\t100\t100\t100";
+
+static void test_rights(void **state)
+{
+	static const struct {
+		const char *start, *start_caps, *now, *now_caps;
+		bool same;
+	} rows[] = {
+		{ user, "0", user, "0", true },
+		{ user, "3000", user, "1000", true },
+		{ user, "1000", user, "3000", false },
+		{ user, "0", user, "80000", false },
+		{ user, "0", "Uid:\t1000\t0\t0\t0\nGid:\t100\t100\t100\t100", "0", false },
+		{ user, "0", "Uid:\t1000\t1000\t0\t1000\nGid:\t100\t100\t100\t100", "0", false },
+		{ user, "0", "Uid:\t1000\t1000\t1000\t1000\nGid:\t100\t42\t42\t42", "0", false },
+		/* A service that may change between its ids does so in any thread. */
+		{ "Uid:\t0\t33\t0\t33\nGid:\t0\t33\t0\t33", "f",
+		  "Uid:\t0\t0\t0\t0\nGid:\t33\t0\t33\t0", "f", true },
+		{ "Uid:\t33\t33\t33\t33\nGid:\t33\t33\t33\t33", "0",
+		  "Uid:\t33\t34\t33\t33\nGid:\t33\t33\t33\t33", "0", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct proc_status start = status_of(rows[i].start, rows[i].start_caps);
+		struct proc_status now = status_of(rows[i].now, rows[i].now_caps);
+
+		if (proof_no_more_rights(&start, &now) != rows[i].same)
+			fail_msg("row %zu", i);
+	}
+}
+
+/* What was not proven cannot be changed: not even asked of the kernel. */
+static void test_unproven(void **state)
+{
+	static struct arch_xstate x;
+	struct arch_regs regs = { 0 };
+	struct tracer t = { .proven = 0 };
+
+	(void)state;
+	for (pid_t tid = 0; tid < 3; tid++) {
+		errno = 0;
+		assert_int_equal(proof_set_regs(&t, tid, &regs), -1);
+		assert_int_equal(errno, EPERM);
+		assert_int_equal(proof_set_xstate(&t, tid, &x), -1);
+		assert_int_equal(proof_set_sigmask(&t, tid, 0), -1);
+		assert_int_equal(errno, EPERM);
+		t.proven = 99;
+	}
+}
+
+static void test_take(void **state)
+{
+	struct err err = ERR_INIT;
+	struct proc p;
+	struct injector inj = { .p = &p };
+	struct tracer t = { .inj = &inj };
+	int status = proc_thread_status_open(getpid(), getpid());
+
+	(void)state;
+	assert_int_equal(proc_open(&p, getpid(), &err), 0);
+	inj.start = p.status;
+	assert_int_equal(proof_take(&t, getpid(), status, &err), 0);
+	assert_int_equal(t.proven, getpid());
+	/* A process of its own, whatever clone(2) made it share. */
+	p.pid++;
+	assert_int_equal(proof_take(&t, getpid(), status, &err), -1);
+	assert_int_equal(err.code, ERR_UNSAFE);
+	assert_int_equal(t.proven, 0);
+	p.pid--;
+	assert_int_equal(proof_take(&t, getpid(), -1, &err), -1);
+	inj.start.uids[0] = inj.start.uids[1] = inj.start.uids[2] = getuid() + 1;
+	assert_int_equal(proof_take(&t, getpid(), status, &err), -1);
+	assert_int_equal(t.proven, 0);
+	close(status);
+	proc_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_unproven),
+		cmocka_unit_test(test_take),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
