@@ -377,6 +377,7 @@ void args_options(const struct args *args, struct ops_options *options)
 		.timeout_ms = clamp_ms(args->timeout_ms),
 		.max_pause_ms = clamp_ms(args->max_pause_ms),
 		.wait_ms = clamp_ms(args->wait_ms),
+		.max_bytes = args->max_size_bytes,
 		.image = args->image,
 		.debuginfod = args->debuginfod,
 		.log = args->verbose ? log_line : NULL,

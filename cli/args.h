@@ -30,6 +30,7 @@ struct args {
 	bool debuginfod;
 
 	bool force;
+	uint64_t max_size_bytes; /* 0: not given */
 	const char *output;
 	const char *in_target; /* "" without a path, NULL when not given */
 	int format;	       /* enum format */
@@ -100,6 +101,13 @@ struct command {
 	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */
 	int (*run)(const struct args *args, struct err *err);
 };
+
+/* For commands that take what a process hands over. */
+#define OPTION_MAX_SIZE(of)                                                          \
+	{                                                                            \
+		"max-size", 0, OPTION_SIZE, "SIZE", "read no " of " that is larger", \
+			ARG(max_size_bytes), NULL                                    \
+	}
 
 /* Where an option's value lies, for the tables. */
 #define ARG(field) offsetof(struct args, field)

@@ -12,6 +12,7 @@ static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', OPTION_FILE, "FILE",
 	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", ARG(output), NULL },
 	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
+	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
 	{ .name = NULL },
 };

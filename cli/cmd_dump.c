@@ -21,6 +21,7 @@ static const struct option_def options_of_dump[] = {
 	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
 	{ "in-target", 0, OPTION_OPTIONAL, "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", ARG(in_target), NULL },
+	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
 	{ .name = NULL },
 };

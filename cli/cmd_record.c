@@ -29,6 +29,7 @@ static const struct option_def options_of_record[] = {
 	{ "format", 'f', OPTION_STRING, "FORMAT,...",
 	  "also write the difference as pprof, folded, html, svg, ...", ARG(report_format),
 	  report_formats + REPORT_FORMATS_ONLY },
+	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, OPTION_FLAG, NULL, "replace files that exist", ARG(force), NULL },
 	{ .name = NULL },
 };

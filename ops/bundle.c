@@ -2,6 +2,7 @@
 #include "ops/bundle.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/write.h"
 #include "ops/bundle_file.h"
@@ -32,6 +33,7 @@ void ops_bundle_fini(struct ops_bundle *bundle)
 struct work {
 	const struct ops_bundle_request *request;
 	const struct ops_options *options;
+	uint64_t deadline_ms;
 	struct ops_bundle result;
 	int profile; /* the bytes of profile.heap */
 	uint64_t profile_bytes;
@@ -45,15 +47,26 @@ static void work_fini(struct work *w)
 
 /* --- the profile --- */
 
+/* One deadline for all of it. */
+static struct ops_options in_time(const struct work *w)
+{
+	struct ops_options options = *w->options;
+	uint64_t now = now_ms();
+
+	options.timeout_ms = w->deadline_ms > now ? (unsigned int)(w->deadline_ms - now) : 1;
+	return options;
+}
+
 static int dump(struct work *w, struct err *err)
 {
+	const struct ops_options options = in_time(w);
 	struct ops_dump_request request = { .stream_fd = -1 };
 	struct ops_dump got;
 
 	if (memory_file_make(&w->profile, err))
 		return -1;
 	request.stream_fd = w->profile;
-	if (ops_dump(w->request->pid, &request, w->options, &got, err))
+	if (ops_dump(w->request->pid, &request, &options, &got, err))
 		return -1;
 	w->result.cost = got.cost;
 	snprintf(w->result.warning, sizeof(w->result.warning), "%s", got.warning);
@@ -154,11 +167,13 @@ static int add_maps(const struct work *w, struct bundle_out *out, struct err *er
 
 static int add_stats(struct work *w, struct bundle_out *out, struct err *err)
 {
+	struct ops_options options = in_time(w);
 	struct ops_stats stats;
 	struct err why;
 	int ret;
 
-	if (ops_stats(w->request->pid, OPS_STATS_JSON, w->options, &stats, &why)) {
+	options.max_bytes = 0; /* that was about the profile */
+	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &stats, &why)) {
 		snprintf(w->result.warning, sizeof(w->result.warning),
 			 "there are no statistics in it: %.256s", why.msg);
 		return 0;
@@ -225,6 +240,8 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 	_cleanup_(cleanup_close) int memory = -1;
 	bool to_stream = request->stream_fd >= 0;
 
+	if (request->pid || options->timeout_ms)
+		w.deadline_ms = now_ms() + ops_timeout_ms(options);
 	w.result.file = request->output ? strdup(request->output) : default_name(&w);
 	if (!w.result.file)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
@@ -233,9 +250,8 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 	    memory_file_size(memory, &w.result.bytes, err))
 		return -1;
 	if (to_stream ? output_copy(request->stream_fd, "the output stream", memory, w.result.bytes,
-				    err)
-		      : output_room(&output, w.result.bytes, err) ||
-				output_commit(&output, memory, w.result.bytes, err))
+				    w.deadline_ms, err)
+		      : output_commit(&output, memory, w.result.bytes, w.deadline_ms, err))
 		return -1;
 	*out = w.result;
 	w.result.file = NULL;

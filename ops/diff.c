@@ -77,8 +77,8 @@ int ops_diff_write(const struct ops_diff *diff, enum profile_format format, cons
 	if (render_write(&diff->series.all, format, path, &fd, &bytes, err))
 		return -1;
 	if (!path)
-		return output_copy(stream_fd, "the output stream", fd, bytes, err);
-	return output_room(&output, bytes, err) ? -1 : output_commit(&output, fd, bytes, err);
+		return output_copy(stream_fd, "the output stream", fd, bytes, 0, err);
+	return output_commit(&output, fd, bytes, 0, err);
 }
 
 void ops_diff_fini(struct ops_diff *diff)

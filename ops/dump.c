@@ -6,8 +6,11 @@
 #include "ops/dump.h"
 #include "ops/facts.h"
 #include "ops/inside.h"
+#include "ops/inside_file.h"
 #include "ops/mapped.h"
+#include "ops/memory_file.h"
 #include "ops/output.h"
+#include "ops/received.h"
 #include "ops/render.h"
 #include "ops/session.h"
 
@@ -57,18 +60,41 @@ static void warn_inactive(const struct call *active, bool is_active, struct ops_
 			 "prof.active is false: the profile holds only what was sampled before");
 }
 
-static int check_profile(int fd, uint64_t *bytes, struct err *err)
+static int check_profile(int fd, uint64_t bytes, struct err *err)
 {
 	char head[16] = "";
-	struct stat st;
 
-	if (fstat(fd, &st) || pread(fd, head, sizeof(head) - 1, 0) < 0)
+	if (pread(fd, head, sizeof(head) - 1, 0) < 0)
 		return err_sys(err, ERR_LOST, errno, "cannot read the profile");
 	if (strncmp(head, "heap_v2/", 8) && strncmp(head, "heap profile:", 13))
 		return err_set(err, ERR_FAILED,
-			       "what the target wrote is no heap profile (%lld bytes)",
-			       (long long)st.st_size);
-	*bytes = (uint64_t)st.st_size;
+			       "what the target wrote is no heap profile (%llu bytes)",
+			       (unsigned long long)bytes);
+	return 0;
+}
+
+static struct received_rules profile_rules(const struct session *s)
+{
+	return (struct received_rules){
+		.what = "profile",
+		.max_bytes = s->options->max_bytes ? s->options->max_bytes : OPS_PROFILE_MAX,
+		.deadline_ms = s->timeout_ms,
+	};
+}
+
+/* A whole profile of our own, from what the target wrote. */
+static int take_profile(const struct session *s, int from, int *fd, uint64_t *bytes,
+			struct err *err)
+{
+	const struct received_rules rules = profile_rules(s);
+	_cleanup_(cleanup_close) int got = -1;
+	uint64_t size;
+
+	if (received_copy(from, &rules, &got, &size, err) || check_profile(got, size, err) ||
+	    mapped_complete(got, &s->proc, rules.deadline_ms, err) || facts_append(got, s, err) ||
+	    memory_file_size(got, bytes, err))
+		return -1;
+	*fd = take_fd(got);
 	return 0;
 }
 
@@ -113,7 +139,6 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	     struct err *err)
 {
 	_cleanup_(cleanup_close) int got = -1;
-	uint64_t size;
 	int failed;
 
 	failed = session_run_prof(s, calls, n, err);
@@ -122,12 +147,7 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 		return no_memfd(s, err);
 	if (!calls[at].made || calls[at].ret || got < 0)
 		return memfd_call_failed(s, &calls[at], err);
-	if (check_profile(got, &size, err) || mapped_complete(&got, &size, &s->proc, err) ||
-	    facts_append(&got, &size, s, err))
-		return -1;
-	*fd = take_fd(got);
-	*bytes = size;
-	return 0;
+	return take_profile(s, got, fd, bytes, err);
 }
 
 const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE])
@@ -220,7 +240,7 @@ static int dump_to_file(struct session *s, const struct ops_dump_request *reques
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
 	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
 	    run_memfd(s, path, dump, &fd, err) || render(s, request, &fd, dump, err) ||
-	    output_commit(&output, fd, dump->bytes, err))
+	    output_commit(&output, fd, dump->bytes, s->timeout_ms, err))
 		return -1;
 	dump->file = take_ptr(path);
 	return 0;
@@ -234,7 +254,8 @@ static int dump_to_stream(struct session *s, const struct ops_dump_request *requ
 	if (session_open_injector(s, err) || run_memfd(s, "-", dump, &fd, err) ||
 	    render(s, request, &fd, dump, err))
 		return -1;
-	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, err);
+	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, s->timeout_ms,
+			   err);
 }
 
 static int target_call_failed(const struct session *s, const struct call *call, bool by_prefix,
@@ -270,21 +291,17 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 static int complete(const struct session *s, const struct inside *in, struct ops_dump *dump,
 		    struct err *err)
 {
-	_cleanup_(cleanup_close) int fd = -1;
+	const struct received_rules rules = profile_rules(s);
 	struct err why = ERR_INIT;
 
-	if (mapped_append(in->dir, in->name, &s->proc, &fd, &why)) {
-		if (why.code == ERR_FAILED) {
-			*err = why;
-			return -1;
-		}
-		snprintf(dump->warning, sizeof(dump->warning),
-			 "the profile may lack the mappings that give names to addresses: %.256s",
-			 why.msg);
-	} else if (facts_write(fd, s, &why)) {
-		snprintf(dump->warning, sizeof(dump->warning),
-			 "the profile does not say what it is of: %.256s", why.msg);
+	if (!inside_file_complete(in, s, &rules, &why))
+		return 0;
+	if (why.code == ERR_FAILED) {
+		*err = why;
+		return -1;
 	}
+	snprintf(dump->warning, sizeof(dump->warning),
+		 "the profile may lack its mappings, and what it is of: %.256s", why.msg);
 	return 0;
 }
 

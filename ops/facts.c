@@ -3,16 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/write.h"
-#include "ops/memory_file.h"
-#include "ops/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -76,64 +71,28 @@ static int make_text(const struct session *s, char **text, size_t *len, struct e
 	add_all(f, s);
 	failed = ferror(f);
 	if (fclose(f) || failed) {
-		free(*text);
+		free(take_ptr(*text));
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot describe the profile");
 	}
 	return 0;
 }
 
-/* The target's memory file, which it has closed; else a copy. At its end, -1 with `err`. */
-static int open_end(int fd, uint64_t bytes, struct err *err)
-{
-	_cleanup_(cleanup_close) int to = -1;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	to = open(path, O_RDWR | O_CLOEXEC);
-	if (to >= 0 && lseek(to, (off_t)bytes, SEEK_SET) >= 0)
-		return take_fd(to);
-	cleanup_close(&to);
-	to = -1;
-	if (memory_file_make(&to, err))
-		return -1;
-	return output_copy(to, "a memory file", fd, bytes, err) ? -1 : take_fd(to);
-}
-
-int facts_append(int *fd, uint64_t *bytes, const struct session *s, struct err *err)
+int facts_append(int fd, const struct session *s, struct err *err)
 {
 	_cleanup_(cleanup_free) char *text = NULL;
-	_cleanup_(cleanup_close) int to = -1;
-	size_t len = 0;
-
-	if (make_text(s, &text, &len, err))
-		return -1;
-	to = open_end(*fd, *bytes, err);
-	if (to < 0)
-		return -1;
-	if (!write_all(to, text, len))
-		return err_sys(err, ERR_FAILED, errno, "cannot complete the profile");
-	close(*fd);
-	*fd = take_fd(to);
-	*bytes += len;
-	return 0;
-}
-
-int facts_write(int fd, const struct session *s, struct err *err)
-{
-	_cleanup_(cleanup_free) char *text = NULL;
-	struct stat st;
+	off_t end = lseek(fd, 0, SEEK_END);
 	size_t len = 0;
 	int sys;
 
 	if (make_text(s, &text, &len, err))
 		return -1;
-	if (fstat(fd, &st))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot look at the target's dump");
+	if (end < 0)
+		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
 	if (write_all(fd, text, len))
 		return 0;
 	/* A part of a line would make the whole file unreadable. */
 	sys = errno;
-	if (ftruncate(fd, st.st_size))
-		return err_sys(err, ERR_OUTPUT, sys, "the target's dump ends in half a line");
-	return err_sys(err, ERR_OUTPUT, sys, "cannot write to the target's dump");
+	if (ftruncate(fd, end))
+		return err_sys(err, ERR_OUTPUT, sys, "the profile ends in half a line");
+	return err_sys(err, ERR_OUTPUT, sys, "cannot complete the profile");
 }

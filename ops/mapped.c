@@ -2,15 +2,14 @@
 #include "ops/mapped.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/write.h"
 #include "ops/memory_file.h"
-#include "ops/output.h"
+#include "target/door.h"
+#include "target/maps.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char title[] = "\nMAPPED_LIBRARIES:\n";
@@ -34,16 +33,27 @@ static int check_whole(int fd, uint64_t bytes, const struct proc *p, struct err 
 		       p->pid);
 }
 
+static int too_late(uint64_t deadline_ms, struct err *err)
+{
+	if (!deadline_ms || now_ms() < deadline_ms)
+		return 0;
+	err_set(err, ERR_UNSAFE, "there was no time to complete the profile");
+	return err_fix(err, "a longer --timeout gives it more");
+}
+
 /* Where the part begins, `bytes` if there is none. */
-static int find_title(int fd, uint64_t bytes, uint64_t *at, struct err *err)
+static int find_title(int fd, uint64_t bytes, uint64_t deadline_ms, uint64_t *at, struct err *err)
 {
 	char buf[65536];
 	uint64_t from = 0;
 
 	while (from < bytes) {
-		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)from);
+		uint64_t left = bytes - from;
+		ssize_t n = pread(fd, buf, left < sizeof(buf) ? left : sizeof(buf), (off_t)from);
 		const char *hit;
 
+		if (too_late(deadline_ms, err))
+			return -1;
 		if (n <= 0)
 			return err_sys(err, ERR_LOST, n ? errno : EIO, "cannot read the profile");
 		hit = memmem(buf, (size_t)n, title, TITLE_LEN);
@@ -60,63 +70,51 @@ static int find_title(int fd, uint64_t bytes, uint64_t *at, struct err *err)
 	return 0;
 }
 
-static int write_part(int to, const struct proc *p, struct err *err)
+static int write_part(int to, const struct proc *p, uint64_t deadline_ms, struct err *err)
 {
-	_cleanup_(cleanup_close) int from = -1;
-	char path[64], buf[65536];
+	_cleanup_(cleanup_close) int from = door_proc(p->mm_pid, 0, "maps");
+	size_t left = MAPS_TEXT_MAX;
+	char buf[65536];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->mm_pid);
-	from = open(path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
-		return err_sys(err, ERR_LOST, errno, "cannot open %s", path);
-	if (!write_all(to, title, TITLE_LEN))
+		return err_sys(err, ERR_LOST, errno, "cannot open the mappings of %d", p->pid);
+	if (lseek(to, 0, SEEK_END) < 0 || !write_all(to, title, TITLE_LEN))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
-	while ((n = read(from, buf, sizeof(buf))) > 0) {
+	while ((n = read(from, buf, sizeof(buf))) > 0 && (size_t)n <= left) {
+		if (too_late(deadline_ms, err))
+			return -1;
 		if (!write_all(to, buf, (size_t)n))
 			return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+		left -= (size_t)n;
 	}
-	return n ? err_sys(err, ERR_LOST, errno, "cannot read %s", path) : 0;
+	return n < 0 ? err_sys(err, ERR_LOST, errno, "cannot read the mappings of %d", p->pid) : 0;
 }
 
-int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err)
+int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)
 {
-	_cleanup_(cleanup_close) int whole = -1;
-	uint64_t at;
+	uint64_t bytes, at;
 
-	if (check_whole(*fd, *bytes, p, err) || find_title(*fd, *bytes, &at, err))
+	if (memory_file_size(fd, &bytes, err) || check_whole(fd, bytes, p, err) ||
+	    find_title(fd, bytes, deadline_ms, &at, err))
 		return -1;
 	/*
 	 * In another pid namespace jemalloc may have copied the mappings of somebody else; those
 	 * of a process whose first thread has ended are empty to it.
 	 */
-	if (at < *bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
+	if (at < bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
 		return 0;
-	if (memory_file_make(&whole, err) || output_copy(whole, "a memory file", *fd, at, err) ||
-	    write_part(whole, p, err) || memory_file_size(whole, bytes, err))
-		return -1;
-	close(*fd);
-	*fd = take_fd(whole);
-	return 0;
+	if (ftruncate(fd, (off_t)at))
+		return err_sys(err, ERR_FAILED, errno, "cannot complete the profile");
+	return write_part(fd, p, deadline_ms, err);
 }
 
-int mapped_append(int dir, const char *name, const struct proc *p, int *fd, struct err *err)
+int mapped_append(int fd, uint64_t bytes, const struct proc *p, uint64_t deadline_ms,
+		  struct err *err)
 {
-	_cleanup_(cleanup_close) int to = -1;
-	struct stat st;
 	uint64_t at;
 
-	to = openat(dir, name, O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (to < 0 || fstat(to, &st))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
-	/* Only a file that the target could write to by itself: it may have put another there. */
-	if (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != p->status.euid)
-		return err_set(err, ERR_OUTPUT, "the target's dump is not a file of its own");
-	if (check_whole(to, (uint64_t)st.st_size, p, err) ||
-	    find_title(to, (uint64_t)st.st_size, &at, err))
+	if (check_whole(fd, bytes, p, err) || find_title(fd, bytes, deadline_ms, &at, err))
 		return -1;
-	if ((at == (uint64_t)st.st_size || p->mm_pid != p->pid) && write_part(to, p, err))
-		return -1;
-	*fd = take_fd(to);
-	return 0;
+	return at == bytes || p->mm_pid != p->pid ? write_part(fd, p, deadline_ms, err) : 0;
 }

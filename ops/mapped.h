@@ -14,18 +14,18 @@
 #include <stdint.h>
 
 /*
- * Make sure that the profile in the first `bytes` of `fd` ends with the
- * mappings of `p`. Where it does not, `fd` is closed and replaced by a memfd
- * of our own. ERR_FAILED when the profile was cut off.
+ * Make sure that the profile in the memory file `fd`, which is our own, ends with the
+ * mappings of `p`. ERR_FAILED when the profile was cut off; ERR_UNSAFE after the
+ * deadline (CLOCK_MONOTONIC; 0: none).
  */
-int mapped_complete(int *fd, uint64_t *bytes, const struct proc *p, struct err *err) __must_check;
+int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)
+	__must_check;
 
 /*
- * The same for a file of the target's own, appended to only where it has no
- * such part. ERR_OUTPUT: it cannot be appended to, or is not surely the target's.
- * The caller closes `fd`, which appends to it.
+ * The same for `bytes` of a file of the target's own, appended to only where it has no
+ * such part. ERR_OUTPUT: it cannot be appended to.
  */
-int mapped_append(int dir, const char *name, const struct proc *p, int *fd, struct err *err)
-	__must_check;
+int mapped_append(int fd, uint64_t bytes, const struct proc *p, uint64_t deadline_ms,
+		  struct err *err) __must_check;
 
 #endif

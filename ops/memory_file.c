@@ -28,6 +28,26 @@ int memory_file_size(int fd, uint64_t *bytes, struct err *err)
 	return 0;
 }
 
+int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err)
+{
+	_cleanup_(cleanup_free) char *buf = bytes < SIZE_MAX ? malloc((size_t)bytes + 1) : NULL;
+	uint64_t at = 0;
+
+	if (!buf)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot read a memory file");
+	while (at < bytes) {
+		ssize_t n = pread(fd, buf + at, (size_t)(bytes - at), (off_t)at);
+
+		if (n <= 0)
+			return err_sys(err, ERR_FAILED, n ? errno : EIO,
+				       "cannot read a memory file");
+		at += (uint64_t)n;
+	}
+	buf[at] = '\0';
+	*text = take_ptr(buf);
+	return 0;
+}
+
 static int fill(int fd, memory_file_fn *write, const void *ctx, struct err *err)
 {
 	_cleanup_(cleanup_fclose) FILE *f = NULL;

@@ -14,6 +14,9 @@ int memory_file_make(int *fd, struct err *err) __must_check;
 /* How long it is. ERR_FAILED. */
 int memory_file_size(int fd, uint64_t *bytes, struct err *err) __must_check;
 
+/* Its first `bytes` with a '\0' behind them, in memory that the caller frees. ERR_FAILED. */
+int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err) __must_check;
+
 /*
  * What `write` writes: a new one, which the caller closes, at its start, with
  * its size in *bytes. ERR_FAILED, ERR_OUTPUT when memory runs out, or what

@@ -24,6 +24,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What is read of a target's answer at most, in bytes: a profile, statistics. */
+#define OPS_PROFILE_MAX (UINT64_C(1) << 30)
+#define OPS_STATS_MAX (UINT64_C(64) << 20)
 #define OPS_WARNING_SIZE 384
 #define OPS_TEXT_SIZE 512
 
@@ -32,12 +35,19 @@ struct ops_options {
 	unsigned int timeout_ms;   /* 0: the injector's own */
 	unsigned int max_pause_ms; /* 0: the injector's own */
 	unsigned int wait_ms;	   /* how long to try again while the target is ERR_BUSY */
+	uint64_t max_bytes; /* of what the target hands over; 0: OPS_PROFILE_MAX, OPS_STATS_MAX */
 	const char
 		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
 	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
 	void (*log)(const char *line);		     /* NULL: nothing is logged */
 	void (*progress)(size_t done, size_t total); /* of work on many threads; NULL: none */
 };
+
+/* How long all of an operation may take: timeout_ms, or a minute. */
+static inline unsigned int ops_timeout_ms(const struct ops_options *options)
+{
+	return options->timeout_ms ? options->timeout_ms : 60000;
+}
 
 /* Which process it was, and what the operation cost it. */
 struct ops_cost {

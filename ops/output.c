@@ -2,6 +2,7 @@
 #include "ops/output.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/write.h"
 
@@ -130,7 +131,17 @@ void output_close(struct output *o)
 	*o = (struct output)OUTPUT_INIT;
 }
 
-int output_copy(int to, const char *what, int from, uint64_t len, struct err *err)
+static int too_late(const char *what, struct err *err)
+{
+	char safe[SAFE_PATH_SIZE];
+
+	err_set(err, ERR_UNSAFE, "there was no time to write all of %s",
+		output_safe(what, safe, sizeof(safe)));
+	return err_fix(err, "a longer --timeout gives it more");
+}
+
+int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadline_ms,
+		struct err *err)
 {
 	char buf[65536], safe[SAFE_PATH_SIZE];
 	uint64_t at = 0;
@@ -139,6 +150,8 @@ int output_copy(int to, const char *what, int from, uint64_t len, struct err *er
 		size_t want = len - at < sizeof(buf) ? (size_t)(len - at) : sizeof(buf);
 		ssize_t n = pread(from, buf, want, (off_t)at);
 
+		if (deadline_ms && now_ms() >= deadline_ms)
+			return too_late(what, err);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -219,14 +232,15 @@ static int rename_temp(struct output *o, const char *temp, struct err *err)
 	return -1;
 }
 
-static int commit_by_rename(struct output *o, int from, uint64_t len, struct err *err)
+static int commit_by_rename(struct output *o, int from, uint64_t len, uint64_t deadline_ms,
+			    struct err *err)
 {
 	bool nameless = o->fd >= 0;
 	char temp[256];
 
 	if (make_temp(o, temp, sizeof(temp), err))
 		return -1;
-	if (!nameless && (output_copy(o->fd, o->path, from, len, err) ||
+	if (!nameless && (output_copy(o->fd, o->path, from, len, deadline_ms, err) ||
 			  (fsync(o->fd) && bad(o, errno, "cannot write", err)))) {
 		unlinkat(o->dir, temp, 0);
 		return -1;
@@ -234,31 +248,33 @@ static int commit_by_rename(struct output *o, int from, uint64_t len, struct err
 	return rename_temp(o, temp, err);
 }
 
-static int commit(struct output *o, int from, uint64_t len, struct err *err)
+static int commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
 {
 	if (o->fd >= 0) {
-		if (output_copy(o->fd, o->path, from, len, err))
+		if (output_copy(o->fd, o->path, from, len, deadline_ms, err))
 			return -1;
 		if (!o->force && !link_nameless(o, o->name))
 			return 0;
 		if (!o->force && errno == EEXIST)
 			return name_taken(o, err);
 	}
-	return commit_by_rename(o, from, len, err);
+	return commit_by_rename(o, from, len, deadline_ms, err);
 }
 
 /* While a temporary name exists, no signal that ends us may leave it behind. */
-int output_commit(struct output *o, int from, uint64_t len, struct err *err)
+int output_commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
 {
 	sigset_t block, before;
 	int ret;
 
+	if (output_room(o, len, err))
+		return -1;
 	sigemptyset(&block);
 	sigaddset(&block, SIGINT);
 	sigaddset(&block, SIGTERM);
 	sigaddset(&block, SIGHUP);
 	sigprocmask(SIG_BLOCK, &block, &before);
-	ret = commit(o, from, len, err);
+	ret = commit(o, from, len, deadline_ms, err);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

@@ -36,10 +36,15 @@ void output_close(struct output *o);
 /* ERR_OUTPUT when the file system has surely less room than this. */
 int output_room(const struct output *o, uint64_t bytes, struct err *err) __must_check;
 
-/* Write the first `len` bytes of `from` as the file. ERR_OUTPUT, and no file, when that fails. */
-int output_commit(struct output *o, int from, uint64_t len, struct err *err) __must_check;
+/*
+ * Write the first `len` bytes of `from` as the file, if there is room. ERR_OUTPUT, and no file,
+ * when that fails; ERR_UNSAFE after `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none.
+ */
+int output_commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
+	__must_check;
 
-/* Write the first `len` bytes of `from` to `to`. `what` names it in errors. */
-int output_copy(int to, const char *what, int from, uint64_t len, struct err *err) __must_check;
+/* Write the first `len` bytes of `from` to `to`, before the deadline. `what` names it in errors. */
+int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadline_ms,
+		struct err *err) __must_check;
 
 #endif

@@ -265,7 +265,8 @@ static int begin(struct recording *r, struct err *err)
 	if (ret || (r->journal.state.active && switch_forgets(&s) && dump_again(r, &fd, err)))
 		return -1;
 	r->out.rss_before_bytes = s.proc.status.rss_bytes;
-	return record_files_put(&r->files, &r->files.first, fd, r->out.first_bytes, err);
+	return record_files_put(&r->files, &r->files.first, fd, r->out.first_bytes, s.timeout_ms,
+				err);
 }
 
 /* --- the middle --- */
@@ -303,7 +304,7 @@ static int dump_next(struct recording *r, struct err *err)
 	}
 	if (!ret)
 		record_count_take(&r->count, calls);
-	return ret ? -1 : record_files_next(&r->files, fd, bytes, err);
+	return ret ? -1 : record_files_next(&r->files, fd, bytes, s.timeout_ms, err);
 }
 
 static void show(struct recording *r)
@@ -417,7 +418,8 @@ static int finish(struct recording *r, struct err *err)
 	if (ret)
 		return -1;
 	r->out.rss_after_bytes = s.proc.status.rss_bytes;
-	return record_files_put(&r->files, &r->files.last, fd, r->out.last_bytes, err);
+	return record_files_put(&r->files, &r->files.last, fd, r->out.last_bytes, s.timeout_ms,
+				err);
 }
 
 static int name_files(struct recording *r, struct err *err)

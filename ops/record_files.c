@@ -77,11 +77,11 @@ int record_files_room(const struct record_files *f, struct err *err)
 }
 
 int record_files_put(struct record_files *f, struct output *o, int fd, uint64_t bytes,
-		     struct err *err)
+		     uint64_t deadline_ms, struct err *err)
 {
 	if (bytes > f->largest)
 		f->largest = bytes;
-	return output_commit(o, fd, bytes, err);
+	return output_commit(o, fd, bytes, deadline_ms, err);
 }
 
 char *record_files_name(const struct record_files *f, unsigned int i)
@@ -124,14 +124,16 @@ static void remove_oldest(const struct record_files *f)
 		unlink(name);
 }
 
-int record_files_next(struct record_files *f, int fd, uint64_t bytes, struct err *err)
+int record_files_next(struct record_files *f, int fd, uint64_t bytes, uint64_t deadline_ms,
+		      struct err *err)
 {
 	_cleanup_(output_close) struct output o = OUTPUT_INIT;
 	_cleanup_(cleanup_free) char *name = record_files_name(f, f->n_series + 1);
 
 	if (!name)
 		return no_memory(err);
-	if (output_open(&o, name, f->force, err) || record_files_put(f, &o, fd, bytes, err))
+	if (output_open(&o, name, f->force, err) ||
+	    record_files_put(f, &o, fd, bytes, deadline_ms, err))
 		return -1;
 	f->n_series++;
 	remove_oldest(f);

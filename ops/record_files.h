@@ -36,12 +36,13 @@ void record_files_close(struct record_files *f);
 /* Is there room for one more dump, if it is up to twice as large as those before? ERR_OUTPUT. */
 int record_files_room(const struct record_files *f, struct err *err) __must_check;
 
-/* Write the first, or the last, file: `bytes` of `fd`. */
+/* Write the first, or the last, file: `bytes` of `fd`, before the deadline. */
 int record_files_put(struct record_files *f, struct output *o, int fd, uint64_t bytes,
-		     struct err *err) __must_check;
+		     uint64_t deadline_ms, struct err *err) __must_check;
 
 /* The next file of the series, STEM.NUMBER.heap; removes the oldest when there are too many. */
-int record_files_next(struct record_files *f, int fd, uint64_t bytes, struct err *err) __must_check;
+int record_files_next(struct record_files *f, int fd, uint64_t bytes, uint64_t deadline_ms,
+		      struct err *err) __must_check;
 
 /* The name of number `i`, from 1, of the series, which the caller frees; NULL without memory. */
 char *record_files_name(const struct record_files *f, unsigned int i);

@@ -75,7 +75,7 @@ int ops_write_file(const char *path, bool force, memory_file_fn *write, const vo
 
 	/* What the disk gets is complete, and has room there. */
 	if (output_open(&output, path, force, err) ||
-	    memory_file_write(write, ctx, &fd, &bytes, err) || output_room(&output, bytes, err))
+	    memory_file_write(write, ctx, &fd, &bytes, err))
 		return -1;
-	return output_commit(&output, fd, bytes, err);
+	return output_commit(&output, fd, bytes, 0, err);
 }

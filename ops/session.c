@@ -13,7 +13,6 @@
 #include <time.h>
 
 #define BUSY_RETRY_MS 20
-#define TIMEOUT_MS 60000
 
 /* After a failure: true when it is worth trying again, after a short sleep. */
 static bool busy_wait(const struct session *s, const struct err *err)
@@ -61,7 +60,7 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 {
 	s->options = options;
 	s->deadline_ms = now_ms() + options->wait_ms;
-	s->timeout_ms = now_ms() + (options->timeout_ms ? options->timeout_ms : TIMEOUT_MS);
+	s->timeout_ms = now_ms() + ops_timeout_ms(options);
 	s->cost.pid = pid;
 	if (proc_open(&s->proc, pid, err))
 		return -1;

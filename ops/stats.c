@@ -2,43 +2,87 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/prom.h"
+#include "ops/memory_file.h"
+#include "ops/received.h"
 #include "ops/session.h"
+#include "ops/stats_text.h"
+#include "target/confined.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* jemalloc's own report is tens of kilobytes, some hundred with many arenas. */
-#define STATS_MAX (64u << 20)
+#define ANSWER_MAX 8192
 
-static int read_fd(int fd, char **text, size_t *len, struct err *err)
+/* What the target wrote, on its way to text. */
+struct work {
+	enum ops_stats_format format;
+	struct stats_of of;
+	int fd; /* of our own */
+	uint64_t bytes;
+};
+
+static int write_out(FILE *out, const void *ctx, struct err *err)
 {
-	_cleanup_(cleanup_free) char *buf = NULL;
-	struct stat st;
-	size_t at = 0;
+	const struct work *w = ctx;
+	_cleanup_(cleanup_free) char *text = NULL;
 
-	if (fstat(fd, &st))
-		return err_sys(err, ERR_LOST, errno, "cannot read the statistics");
-	if (st.st_size <= 0 || st.st_size > STATS_MAX)
-		return err_set(err, ERR_FAILED, "the target wrote %lld bytes of statistics",
-			       (long long)st.st_size);
-	buf = malloc((size_t)st.st_size + 1);
-	if (!buf)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the statistics");
-	while (at < (size_t)st.st_size) {
-		ssize_t n = pread(fd, buf + at, (size_t)st.st_size - at, (off_t)at);
+	return memory_file_read(w->fd, w->bytes, &text, err) ||
+			       stats_text_write(w->format, text, w->bytes, &w->of, out, err)
+		       ? -1
+		       : 0;
+}
 
-		if (n <= 0)
-			return err_sys(err, ERR_LOST, n ? errno : EIO,
-				       "cannot read the statistics");
-		at += (size_t)n;
-	}
-	buf[at] = '\0';
-	*text = take_ptr(buf);
-	*len = at;
+static void render(void *ctx)
+{
+	_cleanup_(pack_fini) struct pack answer = { 0 };
+	struct err err = ERR_INIT;
+	int fd = -1, failed;
+	uint64_t bytes = 0;
+
+	failed = memory_file_write(write_out, ctx, &fd, &bytes, &err);
+	confined_reply(failed, &err, &answer, fd);
+}
+
+/* Its text is parsed where nothing can be gained by it. */
+static int render_confined(const struct session *s, struct work *w, char **text, size_t *len,
+			   struct err *err)
+{
+	const struct confined_options options = {
+		.what = "read the statistics", .fds = &w->fd, .n_fds = 1, .no_door = true
+	};
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
+	struct unpack answer;
+	uint64_t bytes;
+
+	if (confined_start(&c, &options, render, w, err) ||
+	    confined_answer(&c, session_left_ms(s), ANSWER_MAX, &answer, &fd, err) ||
+	    memory_file_size(fd, &bytes, err))
+		return -1;
+	if (bytes > 4 * w->bytes + ANSWER_MAX)
+		return err_set(err, ERR_FAILED, "the statistics have grown too large");
+	if (memory_file_read(fd, bytes, text, err))
+		return -1;
+	*len = (size_t)bytes;
 	return 0;
+}
+
+static int take(const struct session *s, enum ops_stats_format format, int fd, char **text,
+		size_t *len, struct err *err)
+{
+	const struct received_rules rules = {
+		.what = "report",
+		.max_bytes = s->options->max_bytes ? s->options->max_bytes : OPS_STATS_MAX,
+		.deadline_ms = s->timeout_ms,
+	};
+	_cleanup_(cleanup_close) int got = -1;
+	struct work w = { format, { s->proc.pid, s->proc.status.comm }, -1, 0 };
+
+	if (received_copy(fd, &rules, &got, &w.bytes, err))
+		return -1;
+	if (!w.bytes)
+		return err_set(err, ERR_FAILED, "the target wrote no statistics");
+	w.fd = got;
+	return render_confined(s, &w, text, len, err);
 }
 
 /*
@@ -66,7 +110,7 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 	if (!call.made || call.ret || fd < 0)
 		return err_sys(err, ERR_FAILED, call.sys ? call.sys : call.ret,
 			       "malloc_stats_print failed in %s", session_who(s, who, sizeof(who)));
-	return read_fd(fd, text, len, err);
+	return take(s, format, fd, text, len, err);
 }
 
 int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options *options,
@@ -75,7 +119,7 @@ int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options 
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) char *text = NULL;
 	char who[SESSION_WHO_SIZE];
-	size_t len;
+	size_t len = 0;
 
 	if (session_open(&s, pid, options, err))
 		return -1;
@@ -89,14 +133,6 @@ int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options 
 	}
 	if (run_stats(&s, format, &text, &len, err))
 		return -1;
-	if (format == OPS_STATS_PROM) {
-		char *prom;
-
-		if (prom_render(text, s.proc.pid, s.proc.status.comm, &prom, &len, err))
-			return -1;
-		free(text);
-		text = prom;
-	}
 	*out = (struct ops_stats){ .cost = s.cost, .text = take_ptr(text), .len = len };
 	return 0;
 }

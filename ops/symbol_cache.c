@@ -182,6 +182,6 @@ void symbol_cache_save(const unsigned char *build_id, size_t len, const struct s
 		return;
 	strcat(strcat(path, "/"), name);
 	if (!output_open(&output, path, true, &ignored) &&
-	    !output_commit(&output, fd, bytes, &ignored))
+	    !output_commit(&output, fd, bytes, 0, &ignored))
 		bound_size(dir);
 }

@@ -189,14 +189,15 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* All descriptors but these and the standard three; those lead nowhere. */
-static void keep_only(int *fds, size_t n)
+/* All descriptors but these and the standard three; those lead nowhere, or where is said. */
+static void keep_only(int *fds, size_t n, int out, int talk)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
 
-	for (int fd = 0; null >= 0 && fd < 3; fd++)
-		if (fd < 2 || !FENCE_SANITIZED)
-			dup2(null, fd);
+	dup2(null, 0);
+	dup2(out ? out : null, 1);
+	if (talk || !FENCE_SANITIZED)
+		dup2(talk ? talk : null, 2);
 	qsort(fds, n, sizeof(*fds), by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] > from)
@@ -212,7 +213,7 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 
 	die_with_parent(parent);
 	reset_signals();
-	keep_only(&sock, 1);
+	keep_only(&sock, 1, 0, 0);
 	if (fence_opener(policy->debuginfod, &ignored) == 0)
 		door_serve(sock, policy);
 	_exit(0);
@@ -249,12 +250,13 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	for (size_t i = 0; i < o->n_fds; i++)
 		fds[n++] = o->fds[i];
 	fds[n++] = sock;
-	fds[n++] = door;
-	keep_only(fds, n);
+	if (door >= 0)
+		fds[n++] = door;
+	keep_only(fds, n, o->out, o->talk);
 	set_limits(o);
 	controller = sock;
 	door_use(door);
-	if (fence_confined(&err) < 0)
+	if ((o->enter && o->enter(ctx, &err) < 0) || fence_confined(&err) < 0)
 		confined_reply(true, &err, NULL, -1);
 	else
 		fn(ctx);
@@ -283,11 +285,13 @@ static int fork_both(struct confined *c, const struct confined_options *o, struc
 {
 	pid_t parent = getpid();
 
-	c->opener = fork();
-	if (c->opener == 0)
-		opener_main(p->door[0], &o->policy, parent);
-	if (c->opener < 0)
-		return -1;
+	if (!o->no_door) {
+		c->opener = fork();
+		if (c->opener == 0)
+			opener_main(p->door[0], &o->policy, parent);
+		if (c->opener < 0)
+			return -1;
+	}
 	c->child = fork();
 	if (c->child == 0)
 		child_main(o, p->answers[1], p->door[1], parent, fn, ctx);
@@ -305,7 +309,8 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 	c->what = options->what;
 	if (options->n_fds > FDS_MAX)
 		return err_set(err, ERR_FAILED, "cannot %s: too many files", c->what);
-	if (make_pair(p.answers) || make_pair(p.door) || fork_both(c, options, &p, fn, ctx)) {
+	if (make_pair(p.answers) || (!options->no_door && make_pair(p.door)) ||
+	    fork_both(c, options, &p, fn, ctx)) {
 		err_sys(err, ERR_FAILED, errno, "cannot %s in a confined process", c->what);
 		c->opener = c->opener > 0 ? c->opener : 0;
 		c->child = c->child > 0 ? c->child : 0;

@@ -164,15 +164,22 @@ static int add_fstat(scmp_filter_ctx ctx)
 				SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
 }
 
+int fence_drop_capabilities(struct err *err)
+{
+	if (keep_capabilities(NULL, 0, err) < 0)
+		return -1;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return err_sys(err, ERR_FAILED, errno, "cannot confine a child");
+	return 0;
+}
+
 int fence_confined(struct err *err)
 {
 	scmp_filter_ctx ctx;
 	int ret = -1;
 
-	if (keep_capabilities(NULL, 0, err) < 0)
+	if (fence_drop_capabilities(err) < 0)
 		return -1;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return err_sys(err, ERR_FAILED, errno, "cannot confine a child");
 	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	if (ctx &&
 	    add_calls(ctx, confined_calls, sizeof(confined_calls) / sizeof(*confined_calls)) == 0)

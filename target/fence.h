@@ -17,6 +17,9 @@
 #define FENCE_SANITIZED 0
 #endif
 
+/* No capability is left, and none can be had again. */
+int fence_drop_capabilities(struct err *err) __must_check;
+
 /*
  * For a process that works on a target's data: no capability, no new privileges, and only what
  * computes, reads and writes descriptors it has: no open(2) of any kind, no socket, no

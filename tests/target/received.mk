@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tests/run/hostile-received.t needs: a library that hands over what is hard on the one who reads
+# it, and a build of jeprof-ctl that believes it all.
+
+victims: $(V_DIR)/given $(B)/tests/careless/jeprof-ctl-received
+$(V_DIR)/libgiver.so: tests/target/giver.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -o $@ $<
+$(V_DIR)/given: tests/target/lied-to.c $(V_SOURCES) $(V_DIR)/libgiver.so
+	$(say) LD $@
+	$(Q)$(V_BUILD) -L$(V_DIR) -Wl,--no-as-needed -lgiver -Wl,-rpath,'$$ORIGIN'
+
+$(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/received.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		-Wl,--wrap=stats_text_write -o $@ $< \
+		$(filter-out $(B)/ops/received.o $(B)/ops/inside_file.o,$(OBJ)) $(LDLIBS)
