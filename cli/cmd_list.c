@@ -160,9 +160,9 @@ static int parse_uid(const char *text, uid_t *uid, struct err *err)
 
 static void talk(const struct args *args, const struct ops_list *list)
 {
-	if (args->quiet || args->json)
+	if (args->quiet)
 		return;
-	if (list->unreadable)
+	if (list->unreadable && !args->json)
 		fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
 			list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
 	if (list->unanswered)
@@ -178,9 +178,7 @@ static int print(const struct args *args, const struct ops_list *list, struct er
 
 	if (!v)
 		return err_set(err, ERR_FAILED, "out of memory");
-	if (args->json)
-		return print_json(v, list->n, err);
-	if (print_table(v, list->n, err))
+	if (args->json ? print_json(v, list->n, err) : print_table(v, list->n, err))
 		return -1;
 	talk(args, list);
 	return 0;

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/look.h"
-#include "target/answer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,27 +84,6 @@ void check_fix(struct ops_check *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(c->fix, sizeof(c->fix), fmt, ap);
 	va_end(ap);
-}
-
-void check_row_pack(const struct ops_check *c, struct pack *p)
-{
-	pack_u64(p, c->made);
-	tristate_pack(c->ok, p);
-	pack_u64(p, c->code);
-	pack_text(p, c->detail);
-	pack_text(p, c->fix);
-}
-
-void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u)
-{
-	c->name = was->name;
-	c->made = unpack_bool(u);
-	c->ok = tristate_unpack(u);
-	c->code = (enum err_code)unpack_max(u, ERR_CODES - 1);
-	unpack_into(u, c->detail, sizeof(c->detail));
-	unpack_into(u, c->fix, sizeof(c->fix));
-	output_make_safe(c->detail, sizeof(c->detail));
-	output_make_safe(c->fix, sizeof(c->fix));
 }
 
 static bool check_process(struct session *s, struct ops_check *c, pid_t pid,

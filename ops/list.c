@@ -30,7 +30,7 @@
  * How long one process may take: the largest stripped program that was tried, of 499 MB, takes
  * 1.0 s. Whoever makes many that hang is given less and less.
  */
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 5000
 #define PATIENCE_MIN_MS 250
 #define PATIENCE_DEBUGINFOD_MS 120000
 

@@ -438,8 +438,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	case RECEIVED:
 		break;
 	case RECEIVED_LATE:
-		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %u ms", c->what,
-			timeout_ms);
+		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %.1f s", c->what,
+			timeout_ms / 1e3);
 		return err_fix(err, "its memory or its files may not answer; a longer --timeout "
 				    "gives it more time");
 	case RECEIVED_END:

@@ -24,6 +24,13 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -I. -o $@ $< $@.o \
 		-Wl,--no-as-needed -ljemalloc
 
+# Programs that attack whoever looks at them; they need no jemalloc.
+ATTACKERS := $(addprefix $(V_DIR)/,silent)
+$(ATTACKERS): $(V_DIR)/%: tests/target/%.c
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
+
 # As HAVE_BPF=0 builds it.
 NOBPF := $(B)/tests/nobpf/jeprof-ctl
 victims: $(NOBPF)
@@ -33,7 +40,7 @@ $(NOBPF): $(OBJ) $(B)/bpf/absent.o
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out %/bpf/watch.o %/bpf/why.o,$^)) \
 		$(filter-out -lbpf,$(LDLIBS))
 
-victims: $(HAZARDS)
+victims: $(HAZARDS) $(ATTACKERS)
 
 # Programs that are hostile from their first instruction on: no C library, chosen addresses. One
 # wants to have its tracer set registers in another program, which is set-user-ID; one swaps files.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a confined child says of a process, as the controller reads it. */
+#include "injector/site.h"
+#include "ops/check.h"
+#include "ops/list_row.h"
+#include "target/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_images(const struct images *images)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image *img = &images->v[i];
+
+		if (!img->path || img->start > img->end || img->build_id_len > IMAGE_BUILD_ID_MAX)
+			abort();
+		for (size_t k = 0; k < img->n_exec; k++)
+			(void)images_find(images, img->exec[k].start);
+	}
+}
+
+static void read_found(struct unpack u)
+{
+	struct images images = { 0 };
+	struct jemalloc *v;
+	struct callsite *site;
+	struct jemalloc_values values;
+	size_t n;
+
+	if (!images_unpack(&images, &u))
+		return;
+	check_images(&images);
+	v = jemallocs_unpack(&n, &images, &u);
+	for (size_t i = 0; v && i < n; i++)
+		if (v[i].image < images.v || v[i].image >= images.v + images.n ||
+		    v[i].n_more > JEMALLOC_MORE_MAX || strlen(v[i].version) >= sizeof(v->version))
+			abort();
+	if (v) {
+		jemalloc_opts_unpack(v, &values, &u);
+		site = injector_site_unpack(v, &u);
+		injector_site_free(site);
+	}
+	free(v);
+	images_fini(&images);
+}
+
+static void read_rows(struct unpack u)
+{
+	struct ops_check row, was = { .name = "row" };
+	struct ops_process process;
+	struct jemalloc_dump dump;
+
+	check_row_unpack(&row, &was, &u);
+	if (row.ok < TRI_UNKNOWN || row.ok > TRI_YES || strlen(row.detail) >= sizeof(row.detail))
+		abort();
+	list_row_unpack(&process, &u);
+	if (process.linkage > LINKAGE_PRELOAD || strlen(process.image) >= sizeof(process.image))
+		abort();
+	jemalloc_dump_unpack(&dump, &u);
+	if (!dump.reg)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct unpack u = { data, data + size, false };
+
+	read_found(u);
+	read_rows(u);
+	return 0;
+}

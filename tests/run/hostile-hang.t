@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A process whose memory never answers: a mapping of a FUSE file system of its own, as any user may
+# make. Whoever reads it sleeps in the kernel and cannot be killed. That costs jeprof-ctl the
+# process that reads, and nothing else.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# On ordinary hosts every user may open /dev/fuse.
+mknod -m 666 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
+install -d -m 755 -o 65534 "$T/mnt"
+install -m 755 "$VICTIMS/silent" "$T/"
+
+# start_silent: sets `pid`
+start_silent()
+{
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+		"$T/silent" "$T/fuse" "$T/mnt" >"$T/silent.out" 2>&1 </dev/null &
+	pid=$!
+	own "$pid"
+	within 10 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
+}
+
+state_of()
+{
+	awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null
+}
+
+MALLOC_CONF=$PROF start_victim idle
+innocent=$pid
+snapshot "$innocent"
+start_silent
+silent=$pid
+
+# --- the control: who reads that memory without care ---
+start=$(awk '/lib\.so/ { sub(/-.*/, "", $1); print $1; exit }' "/proc/$silent/maps")
+python3 -c "import os; os.pread(os.open('/proc/$silent/mem', os.O_RDONLY), 16, 0x$start)" 2>/dev/null &
+reader=$!
+own "$reader"
+sleeps() { [ "$(state_of "$reader")" = D ]; }
+ok 'control: who reads its memory sleeps in the kernel' within 10 sleeps
+kill -KILL "$reader"
+sleep 0.3
+is "$(state_of "$reader")" D 'control: and cannot be killed'
+
+# --- list ---
+run_ctl list --json
+is "$status" 0 'list succeeds'
+is "$(json ".[] | select(.pid == $innocent) | .opt.prof")" true 'list: other processes are in it'
+is "$(json ".[] | select(.pid == $silent) | .pid")" '' 'list: the silent one is not'
+like "$err" 'not looked at' 'list: and that is said'
+
+# --- one process ---
+ctl_fails 8 'took longer than 1.5 s' 'status of it ends in time' \
+	--timeout 1500ms status "$silent"
+run_ctl --timeout 1500ms check "$silent"
+like "$out" 'took longer than' 'check says so, too'
+
+assert_untouched "$innocent" 'the other process'
+done_testing

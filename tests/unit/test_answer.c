@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/answer.h"
+
+#include "base/cleanup.h"
+#include "injector/private.h"
+#include "ops/check.h"
+#include "ops/list_row.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/look.h"
+
+static struct unpack reading(const struct pack *p)
+{
+	return (struct unpack){ p->v, p->v + p->len, false };
+}
+
+/* Of each image what is there without its file. */
+static void test_images(void **state)
+{
+	_cleanup_(look_end) struct look look;
+	_cleanup_(images_fini) struct images got = { 0 };
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack u;
+
+	(void)state;
+	look_at(&look, getpid());
+	images_pack(&look.images, &p);
+	u = reading(&p);
+	assert_true(images_unpack(&got, &u));
+	assert_true(unpack_done(&u));
+	assert_int_equal(got.n, look.images.n);
+	for (size_t i = 0; i < got.n; i++) {
+		const struct image *a = &look.images.v[i], *b = &got.v[i];
+
+		assert_string_equal(a->path, b->path);
+		assert_true(a->start == b->start && a->end == b->end && a->bias == b->bias);
+		assert_true(a->is_main == b->is_main && a->is_loaded == b->is_loaded);
+		assert_true(a->eh_frame_hdr == b->eh_frame_hdr && a->type == b->type);
+		assert_int_equal(a->build_id_len, b->build_id_len);
+		assert_memory_equal(a->build_id, b->build_id, a->build_id_len);
+		assert_int_equal(a->n_exec, b->n_exec);
+		assert_memory_equal(a->exec, b->exec, a->n_exec * sizeof(*a->exec));
+		assert_null(b->file);
+	}
+	assert_ptr_equal(images_find(&got, got.v[0].start), &got.v[0]);
+}
+
+/* images_find() searches by bisection: an answer with its images in disorder is refused. */
+static void test_disorder(void **state)
+{
+	_cleanup_(look_end) struct look look;
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct images got = { 0 };
+	struct image first;
+	struct unpack u;
+
+	(void)state;
+	look_at(&look, getpid());
+	first = look.images.v[0];
+	look.images.v[0] = look.images.v[1];
+	look.images.v[1] = first;
+	images_pack(&look.images, &p);
+	u = reading(&p);
+	assert_false(images_unpack(&got, &u));
+	assert_null(got.v);
+}
+
+static struct jemalloc some_jemalloc(struct images *images)
+{
+	struct jemalloc je = { .image = &images->v[1],
+			       .linkage = LINKAGE_STATIC,
+			       .is_alone = true,
+			       .prefix = "je_",
+			       .mallctl = 0x1000,
+			       .malloc_stats_print = 0x2000,
+			       .version = "5.3.0-0-g54eaed1d",
+			       .config_prof = TRI_UNKNOWN,
+			       .text = { 1, 2 },
+			       .more = { { 3, 4 } },
+			       .n_more = 1 };
+
+	je.opt[OPT_PROF] = 77;
+	return je;
+}
+
+static void test_jemallocs(void **state)
+{
+	_cleanup_(look_end) struct look look;
+	_cleanup_(cleanup_free) struct jemalloc *got = NULL;
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct jemalloc_values values = { .prof_active = TRI_YES }, read;
+	struct jemalloc je;
+	struct unpack u;
+	size_t n;
+
+	(void)state;
+	look_at(&look, getpid());
+	je = some_jemalloc(&look.images);
+	values.opt[OPT_LG_PROF_SAMPLE].known = true;
+	values.opt[OPT_LG_PROF_SAMPLE].value = -19;
+	jemallocs_pack(&je, 1, &look.images, &p);
+	jemalloc_opts_pack(&je, &values, &p);
+	u = reading(&p);
+	got = jemallocs_unpack(&n, &look.images, &u);
+	assert_non_null(got);
+	assert_int_equal(n, 1);
+	assert_ptr_equal(got->image, je.image);
+	assert_string_equal(got->prefix, je.prefix);
+	assert_string_equal(got->version, je.version);
+	assert_true(got->mallctl == 0x1000 && got->linkage == LINKAGE_STATIC && got->is_alone);
+	assert_true(got->config_prof == TRI_UNKNOWN && got->n_more == 1 && got->more[0].end == 4);
+	assert_true(got->opt[OPT_PROF] == 0);
+	jemalloc_opts_unpack(got, &read, &u);
+	assert_true(unpack_done(&u));
+	assert_true(got->opt[OPT_PROF] == 77 && got->opts_sought && read.prof_active == TRI_YES);
+	assert_true(read.opt[OPT_LG_PROF_SAMPLE].known && !read.opt[OPT_PROF].known);
+	assert_true(read.opt[OPT_LG_PROF_SAMPLE].value == -19);
+	/* In an image that there is none of, or without an address. */
+	je.image = look.images.v + look.images.n;
+	p.len = 0;
+	jemallocs_pack(&je, 1, &look.images, &p);
+	u = reading(&p);
+	assert_null(jemallocs_unpack(&n, &look.images, &u));
+	je.image = look.images.v;
+	je.mallctl = 0;
+	p.len = 0;
+	jemallocs_pack(&je, 1, &look.images, &p);
+	u = reading(&p);
+	assert_null(jemallocs_unpack(&n, &look.images, &u));
+}
+
+static void test_site(void **state)
+{
+	struct range danger[] = { { 10, 20 }, { 30, 40 } }, known[] = { { 5, 50 } };
+	struct unwind_entry entries[] = { { -5, 1 }, { 7, 2 } };
+	struct callsite cs = { .mallctl = 0x1000,
+			       .stats_print = 0x2000,
+			       .pthread_create = 0x3000,
+			       .getppid = 0x4000,
+			       .restorer = 0x5000,
+			       .gadget = 0x6000,
+			       .has_errno = true,
+			       .errno_offset = -64,
+			       .cancel_offset = 776,
+			       .danger = danger,
+			       .n_danger = 2,
+			       .known = known,
+			       .n_known = 1,
+			       .proof = "proof",
+			       .table = { entries, 2, 0x7000 } };
+	const struct jemalloc je = { .mallctl = 0x1000, .malloc_stats_print = 0x2000 };
+	const struct jemalloc other = { .mallctl = 0x1001, .malloc_stats_print = 0x2000 };
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct callsite *got;
+	struct unpack u;
+
+	(void)state;
+	injector_site_pack(&cs, &p);
+	u = reading(&p);
+	got = injector_site_unpack(&je, &u);
+	assert_non_null(got);
+	assert_true(unpack_done(&u));
+	assert_true(got->errno_offset == -64 && got->has_errno && got->cancel_offset == 776);
+	assert_memory_equal(got->danger, danger, sizeof(danger));
+	assert_memory_equal(got->table.v, entries, sizeof(entries));
+	assert_memory_equal(got->proof, cs.proof, sizeof(cs.proof));
+	assert_true(callsite_is_dangerous(got, 35) && !callsite_is_dangerous(got, 25));
+	injector_site_free(got);
+	/* About another mallctl than was found, or with ranges in disorder. */
+	u = reading(&p);
+	assert_null(injector_site_unpack(&other, &u));
+	danger[1].start = 15;
+	p.len = 0;
+	injector_site_pack(&cs, &p);
+	u = reading(&p);
+	assert_null(injector_site_unpack(&je, &u));
+}
+
+static void test_rows(void **state)
+{
+	struct ops_check row = { .made = true, .ok = TRI_NO, .code = ERR_BUSY }, read;
+	struct ops_process process = { .linkage = LINKAGE_PRELOAD, .prof_active = TRI_UNKNOWN },
+			   got;
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack u;
+
+	(void)state;
+	row.name = "jemalloc";
+	strcpy(row.detail, "a \033[1mbold\033[m claim");
+	strcpy(process.image, "/usr/bin/a");
+	process.opts[OPT_PROF].known = true;
+	process.opts[OPT_PROF].value = 1;
+	check_row_pack(&row, &p);
+	list_row_pack(&process, &p);
+	u = reading(&p);
+	check_row_unpack(&read, &row, &u);
+	list_row_unpack(&got, &u);
+	assert_true(unpack_done(&u));
+	assert_true(read.made && read.ok == TRI_NO && read.code == ERR_BUSY);
+	assert_string_equal(read.detail, "a \\x1b[1mbold\\x1b[m claim");
+	assert_string_equal(got.image, process.image);
+	assert_true(got.linkage == LINKAGE_PRELOAD && got.prof_active == TRI_UNKNOWN);
+	assert_true(got.opts[OPT_PROF].known && got.opts[OPT_PROF].value == 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_images),	  cmocka_unit_test(test_disorder),
+		cmocka_unit_test(test_jemallocs), cmocka_unit_test(test_site),
+		cmocka_unit_test(test_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
