@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One confined child looks at all processes, one after the other. It is handed what it reads of
- * each (its mappings, its memory, its program), so that most take no question to the opener. The
- * next few are on their way while it works. A process at which it hangs or crashes costs the child,
- * not the list: another one goes on with the next.
+ * One confined child looks at all processes, one after the other. It is handed
+ * what it reads of each (its mappings, memory, program and environment), so that
+ * most take no question to the opener. The next few are on their way while it
+ * works. A process at which it hangs or crashes costs the child, not the list:
+ * another one goes on with the next.
  */
 #include "ops/ops.h"
 
@@ -81,15 +82,10 @@ static int look_inside(struct looker *l, const struct proc *p, const struct maps
 		return -1;
 	images.ask_debuginfod = l->debuginfod;
 	filecache_mark_plain(&l->files, p, &images, maps);
-	if (jemalloc_find(p, &images, &found, &n, err)) {
-		if (err->code == ERR_NOJEMALLOC)
-			filecache_add_plain(&l->files, p, &images, maps);
+	if (jemalloc_find(p, &images, &found, &n, err))
 		return -1;
-	}
 	for (size_t i = 0; i < n; i++)
 		jemalloc_find_opts(&found[i], p->mm_pid);
-	if (n == 1)
-		filecache_add(&l->files, p, &images, maps, &found[0]);
 	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
 		pack_row(out, p, &found[i], found[i].image->path);
 	return 0;
@@ -115,7 +111,8 @@ static int look_at(struct looker *l, const struct proc *p, struct pack *out, str
 	return look_inside(l, p, &maps, out, err);
 }
 
-static const char *const handed[] = { "maps", "mem", "exe" };
+static const char *const handed[] = { "maps", "mem", "exe", "environ" };
+_Static_assert(sizeof(handed) / sizeof(*handed) <= CONFINED_FDS_MAX, "they are handed at once");
 #define HANDED (sizeof(handed) / sizeof(*handed))
 
 static void serve(void *ctx)
@@ -171,7 +168,8 @@ static int start(struct look *look, struct err *err)
 	const struct confined_options options = { .what = "look at the processes",
 						  .policy = { .debuginfod =
 								      look->filter->debuginfod } };
-	struct looker looker = { .debuginfod = look->filter->debuginfod };
+	struct looker looker = { .debuginfod = look->filter->debuginfod,
+				 .files.debuginfod = look->filter->debuginfod };
 
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
@@ -250,7 +248,10 @@ static size_t open_files(const struct proc *p, int fds[CONFINED_FDS_MAX])
 	if (fds[1] < 0)
 		return 1;
 	fds[2] = door_proc_handle(p->mm_pid, "exe");
-	return fds[2] < 0 ? 2 : HANDED;
+	if (fds[2] < 0)
+		return 2;
+	fds[3] = door_proc(p->mm_pid, 0, "environ");
+	return fds[3] < 0 ? 3 : HANDED;
 }
 
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)

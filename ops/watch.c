@@ -119,6 +119,8 @@ static int start(struct state *s, struct err *err)
 		return -1;
 	s->finder.watch = s->watch;
 	s->finder.debuginfod = s->request->debuginfod;
+	s->finder.files.dumps = true;
+	s->finder.files.debuginfod = s->request->debuginfod;
 	s->finder.note = s->request->note;
 	s->finder.ctx = s->request->ctx;
 	if (s->request->all ? watch_find_all(&s->finder, err) : find_pids(s, err))

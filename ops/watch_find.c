@@ -12,8 +12,6 @@
 #include "target/maps.h"
 #include "target/proc.h"
 
-#include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +27,6 @@ static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
 
 enum state { STATE_UNKNOWN, STATE_PLAIN, STATE_PROBED, STATE_UNPROBED };
 
-struct known_file {
-	struct file_key key;
-	enum state state;
-};
-
 /* What one look at a process found. */
 struct look {
 	struct watch_finder *f;
@@ -42,9 +35,10 @@ struct look {
 	struct images images;
 	struct jemalloc *found;
 	size_t n;
-	bool last;     /* what is not found now is not there */
-	bool all;      /* files that are known count too */
-	bool searched; /* what is not known now is nothing of ours */
+	bool last;	  /* what is not found now is not there */
+	bool all;	  /* files that are known count too */
+	bool searched;	  /* what is not known now is nothing of ours, */
+	bool found_alone; /* or was found in this process, and is watched there */
 };
 
 static void close_look(struct look *l)
@@ -53,33 +47,6 @@ static void close_look(struct look *l)
 	images_fini(&l->images);
 	maps_fini(&l->maps);
 	proc_close(&l->proc);
-}
-
-static const struct known_file *find_file(const struct watch_finder *f, const struct map *m)
-{
-	struct file_key key = file_key_of(m);
-	void *hit = tfind(&key, &f->files, file_key_compare);
-
-	return hit ? *(struct known_file *const *)hit : NULL;
-}
-
-static void know_file(struct watch_finder *f, const struct map *m, enum state state)
-{
-	struct known_file *kept;
-
-	if (find_file(f, m))
-		return;
-	kept = malloc(sizeof(*kept));
-	if (!kept)
-		return;
-	*kept = (struct known_file){ file_key_of(m), state };
-	if (!tsearch(kept, &f->files, file_key_compare)) {
-		free(kept);
-		return;
-	}
-	/* Each process of a file that cannot be probed is to be told of. */
-	if (state != STATE_UNPROBED)
-		watch_know_file(f->watch, m->dev_major, m->dev_minor, m->inode);
 }
 
 static void note(struct watch_finder *f, const struct proc *p, const char *what)
@@ -98,27 +65,14 @@ static enum watch_convention convention_of(const char *reg)
 				     : WATCH_UNKNOWN;
 }
 
-static int probe(struct look *l, const struct map *m, const struct jemalloc_dump *dump,
+static int probe(struct look *l, const struct map *m, const struct jemalloc_file_dump *dump,
 		 struct err *err)
 {
 	char path[96];
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", l->proc.mm_pid,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	return watch_add_file(l->f->watch, path, dump->prof_dump - m->start + m->offset,
-			      convention_of(dump->reg), err);
-}
-
-/* Is its prof_dump probed now? `why` stays empty where prof_dump is not found. */
-static bool probe_dump(struct look *l, const struct jemalloc *je, struct err *why)
-{
-	struct jemalloc_dump dump = { .reg = "" };
-	const struct map *m;
-
-	if (!watch_may_probe() || !jemalloc_find_prof_dump(je, &l->proc, &dump))
-		return false;
-	m = maps_find(&l->maps, dump.prof_dump);
-	return m && file_is_code(m) && !probe(l, m, &dump, why);
+	return watch_add_file(l->f->watch, path, dump->offset, convention_of(dump->reg), err);
 }
 
 static void note_unprobed(struct look *l, const struct err *why)
@@ -134,22 +88,25 @@ static void note_unprobed(struct look *l, const struct err *why)
 	note(l->f, &l->proc, line);
 }
 
-/* Its prof_dump is probed, in its file; else its system calls are to tell. */
-static enum state cover(struct look *l, const struct jemalloc *je, struct err *err)
+/* Each prof_dump of the file is probed; else system calls are to tell. */
+static enum state cover(struct look *l, const struct map *m, const struct jemalloc_file *file)
 {
+	enum state state = STATE_PLAIN;
 	struct err why = ERR_INIT;
 
-	if (je->config_prof == TRI_NO)
-		return STATE_PLAIN;
-	if (probe_dump(l, je, &why))
-		return STATE_PROBED;
-	/* Early in its life its pointers are not relocated yet. */
-	if (!l->last && !why.msg[0])
-		return STATE_UNKNOWN;
-	if (watch_add_unprobed(l->f->watch, l->proc.pid, err))
-		return STATE_UNKNOWN;
-	note_unprobed(l, &why);
-	return STATE_UNPROBED;
+	for (size_t i = 0; i < jemalloc_file_count(file); i++) {
+		struct jemalloc_file_dump dump = jemalloc_file_dump(file, i);
+
+		if (!dump.may_dump)
+			continue;
+		if (state == STATE_PLAIN)
+			state = STATE_PROBED;
+		if (!watch_may_probe() || !dump.known || probe(l, m, &dump, &why))
+			state = STATE_UNPROBED;
+	}
+	if (state == STATE_UNPROBED)
+		note_unprobed(l, &why);
+	return state;
 }
 
 /* After a search that found none that it could tell all of. */
@@ -161,55 +118,49 @@ static bool holds_jemalloc(const struct images *images)
 	return false;
 }
 
-/*
- * A process may show of a file what it likes, and what is known of the file holds for all: it
- * counts what the file itself says, and what root's processes show that run it.
- */
-static bool may_know(const struct look *l, const struct map *m)
+/* What is known of a file for all processes. Those that run no other need not be told of. */
+static enum state know(struct look *l, const struct map *m, const struct known_file *file)
 {
-	const struct image *img = images_find(&l->images, m->start);
-
-	if (img && img->is_plain)
-		return true;
-	return !l->proc.status.euid && (!img || img->is_loaded);
+	if (*file->note != STATE_UNKNOWN)
+		return *file->note;
+	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, m, file->file);
+	/* Each process of a file that cannot be probed is to be told of. */
+	if (*file->note != STATE_UNPROBED && file->is_exact)
+		watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
+	return *file->note;
 }
 
-static void know_rest(struct look *l)
+/* Of one file, as ask_files(). */
+static int ask_file(struct look *l, const struct map *m, struct err *err)
 {
-	for (size_t i = 0; i < l->maps.n; i++)
-		if (file_is_code(&l->maps.v[i]) && may_know(l, &l->maps.v[i]))
-			know_file(l->f, &l->maps.v[i], STATE_PLAIN);
-	l->searched = true;
+	struct known_file file = filecache_know(&l->f->files, &l->proc, m);
+	bool is_loaded;
+
+	if (file.holds == JEMALLOC_FILE_UNKNOWN)
+		return l->searched ? 0 : -1;
+	if (know(l, m, &file) == STATE_PLAIN)
+		return 0;
+	is_loaded = jemalloc_file_is_loaded(file.file, &l->maps, m);
+	if (*file.note == STATE_PROBED)
+		return is_loaded;
+	if (!is_loaded) /* not yet, or it is only read */
+		return l->last ? 0 : err_set(err, ERR_NOJEMALLOC, "not ready yet");
+	return watch_add_unprobed(l->f->watch, l->proc.pid, err) ? -1 : 1;
 }
 
 /* 1: all its files are known, and it can dump; 0: they are, and it cannot; -1: look closer. */
 static int ask_files(struct look *l, struct err *err)
 {
-	int found = 0;
+	int found = l->found_alone;
 
 	for (size_t i = 0; i < l->maps.n; i++) {
-		const struct known_file *file;
+		int ret = file_is_code(&l->maps.v[i]) ? ask_file(l, &l->maps.v[i], err) : 0;
 
-		if (!file_is_code(&l->maps.v[i]))
-			continue;
-		file = find_file(l->f, &l->maps.v[i]);
-		if (!file && l->searched)
-			continue;
-		if (!file)
+		if (ret < 0)
 			return -1;
-		found |= file->state != STATE_PLAIN;
-		if (file->state == STATE_UNPROBED &&
-		    watch_add_unprobed(l->f->watch, l->proc.pid, err))
-			return -1;
+		found |= ret;
 	}
 	return found;
-}
-
-static bool is_plain(const void *ctx, const struct map *m)
-{
-	const struct known_file *file = find_file(ctx, m);
-
-	return file && file->state == STATE_PLAIN;
 }
 
 static int find_jemallocs(struct look *l, struct err *err)
@@ -218,50 +169,39 @@ static int find_jemallocs(struct look *l, struct err *err)
 		return -1;
 	l->images.ask_debuginfod = l->f->debuginfod;
 	if (!l->all)
-		file_mark_plain(&l->images, &l->maps, is_plain, l->f);
+		filecache_mark_plain(&l->f->files, &l->proc, &l->images, &l->maps);
 	if (!jemalloc_find(&l->proc, &l->images, &l->found, &l->n, err))
 		return 0;
-	if (err->code == ERR_NOJEMALLOC && (l->last || !holds_jemalloc(&l->images)))
-		know_rest(l);
+	l->searched |= err->code == ERR_NOJEMALLOC && (l->last || !holds_jemalloc(&l->images));
 	return -1;
 }
 
-/* The file of one jemalloc; several in one are all covered before it counts as known. */
-static int cover_file(struct look *l, size_t first, struct err *err)
+/* One that its file does not tell of: a process may show what it likes, of itself. */
+static int watch_alone(struct look *l, const struct jemalloc *je, struct err *err)
 {
-	const struct map *code = maps_find(&l->maps, l->found[first].mallctl);
-	enum state state = STATE_PLAIN;
+	const struct map *code = maps_find(&l->maps, je->mallctl);
+	const struct err why = ERR_INIT;
 
-	if (!code || !file_is_code(code) || find_file(l->f, code))
+	if (je->config_prof == TRI_NO || l->found_alone ||
+	    (code && file_is_code(code) &&
+	     filecache_know(&l->f->files, &l->proc, code).holds != JEMALLOC_FILE_UNKNOWN))
 		return 0;
-	for (size_t i = first; i < l->n; i++) {
-		enum state s;
-
-		if (l->found[i].image != l->found[first].image)
-			continue;
-		s = cover(l, &l->found[i], err);
-		if (s == STATE_UNKNOWN)
-			return err->msg[0] ? -1 : err_set(err, ERR_NOJEMALLOC, "not ready yet");
-		state = s > state ? s : state;
-	}
-	know_file(l->f, code, state);
+	if (watch_add_unprobed(l->f->watch, l->proc.pid, err))
+		return -1;
+	note_unprobed(l, &why);
+	l->found_alone = true;
 	return 0;
 }
 
 /* As ask_files(), having looked closer: -1 with `err` set when that failed. */
 static int look_closer(struct look *l, struct err *err)
 {
-	struct err why = ERR_INIT;
-
 	if (find_jemallocs(l, err))
 		return -1;
-	for (size_t i = 0; i < l->n; i++) {
-		if (cover_file(l, i, &why)) {
-			*err = why;
+	for (size_t i = 0; i < l->n; i++)
+		if (watch_alone(l, &l->found[i], err))
 			return -1;
-		}
-	}
-	know_rest(l);
+	l->searched = true;
 	return ask_files(l, err);
 }
 
@@ -395,6 +335,5 @@ void watch_find_due(struct watch_finder *f, int *next_ms)
 
 void watch_find_fini(struct watch_finder *f)
 {
-	tdestroy(f->files, free);
-	f->files = NULL;
+	filecache_fini(&f->files);
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to the watch: which files to probe. Each file with code is looked at
- * once, in the first process that has it mapped.
+ * Private to the watch: which files to probe. Each file with code is looked into
+ * once, when the first process has it mapped. A process whose files do not tell
+ * is looked at for itself, and its dumps are seen by its system calls alone: a
+ * breakpoint is put where the file itself says that it belongs, nowhere else.
  */
 #ifndef OPS_WATCH_FIND_H
 #define OPS_WATCH_FIND_H
 
 #include "bpf/watch.h"
+#include "ops/filecache.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +29,7 @@ struct watch_finder {
 	bool debuginfod;
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
-	void *files; /* tsearch(3) tree */
+	struct filecache files; /* each with whether it is probed */
 	struct watch_visit visits[WATCH_VISITS_MAX];
 	size_t n_visits;
 	size_t processes;  /* how many were found that can dump */

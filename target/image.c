@@ -47,19 +47,13 @@ static bool is_vdso(const struct map *map)
 	return !strcmp(map->path, "[vdso]");
 }
 
-static bool same_file(const struct map *a, const struct map *b)
-{
-	return a->inode == b->inode && a->dev_major == b->dev_major &&
-	       a->dev_minor == b->dev_minor && !strcmp(a->path, b->path);
-}
-
 /* The mapping with the file's first bytes, at or shortly before `map`; else `map`. */
 static const struct map *first_mapping(const struct maps *maps, const struct map *map)
 {
 	for (size_t i = 0; i < LOOK_BACK && map - i >= maps->v; i++) {
 		const struct map *m = map - i;
 
-		if (!m->offset && same_file(m, map))
+		if (!m->offset && image_head_same_file(m, map))
 			return m;
 	}
 	return map;
@@ -91,7 +85,7 @@ static unsigned int elf_flags(unsigned int prot)
 /* Anonymous memory within the claimed extent is the image's too: .bss, text on huge pages. */
 static bool may_belong(const struct map *m, const struct map *map)
 {
-	return !m->inode || same_file(m, map);
+	return !m->inode || image_head_same_file(m, map);
 }
 
 static int set_extent(struct image *img, const struct maps *maps, const struct map *map,
@@ -116,50 +110,6 @@ static int set_extent(struct image *img, const struct maps *maps, const struct m
 		if (m->prot & MAP_X)
 			img->exec[img->n_exec++] = (struct range){ m->start, m->end };
 	return 0;
-}
-
-/* With some of its own bytes, or with others that took their place: text on huge pages. */
-static bool begins_at(const struct maps *maps, const struct map *map, const struct segment *s,
-		      uint64_t bias)
-{
-	const struct map *m = maps_find(maps, bias + s->vaddr);
-
-	return m && (!s->filesz || !same_file(m, map) ||
-		     m->offset + (bias + s->vaddr - m->start) == s->offset);
-}
-
-/* What the loader relocates and then protects (PT_GNU_RELRO) may be all of it. */
-static bool may_write(const struct image_head *head, const struct maps *maps, uint64_t vaddr,
-		      uint64_t bias)
-{
-	const struct map *m = maps_find(maps, bias + vaddr);
-
-	return m && ((m->prot & MAP_W) ||
-		     (vaddr >= head->relro.vaddr && vaddr - head->relro.vaddr < head->relro.memsz));
-}
-
-/*
- * A tool that reads a file may map all of it in one piece, and so that it may run: everything
- * may, where the personality says READ_IMPLIES_EXEC (personality(2)). Then its data is not where
- * its code expects it, or cannot be written.
- */
-static bool is_loaded(const struct image *img, const struct maps *maps, const struct map *map,
-		      const struct image_head *head)
-{
-	const struct segment *data = NULL;
-
-	for (size_t i = 0; i < head->n_loads; i++) {
-		const struct segment *s = &head->loads[i];
-
-		if (s->memsz && !begins_at(maps, map, s, img->bias))
-			return false;
-		if (s->memsz && (s->flags & PF_W) && (!data || s->vaddr > data->vaddr))
-			data = s;
-	}
-	if (!data)
-		return true;
-	return may_write(head, maps, data->vaddr + data->memsz - 1, img->bias) &&
-	       (!data->filesz || may_write(head, maps, data->vaddr + data->filesz - 1, img->bias));
 }
 
 static void set_build_id(struct image *img, const struct image_head *head)
@@ -211,7 +161,7 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 	if (set_extent(img, maps, map, &head))
 		return -1;
 	set_head(img, &head);
-	img->is_loaded = is_loaded(img, maps, map, &head);
+	img->is_loaded = image_head_is_loaded(&head, maps, map, img->bias);
 	set_build_id(img, &head);
 	return 1;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "target/door.h"
+#include "target/image_data.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/image_rebuild.h"
@@ -47,6 +48,7 @@ void image_file_free(struct image_file *file)
 	if (!file)
 		return;
 	image_debug_fini(&file->debug);
+	image_data_free(file->data);
 	elf_end(file->elf);
 	if (file->is_rebuilt)
 		image_rebuild_close(file->fd);
@@ -58,13 +60,26 @@ void image_file_free(struct image_file *file)
 }
 
 /* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
-static int open_map_file(const struct image_file *file)
+static int open_map_file(pid_t pid, uint64_t start, uint64_t end)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)file->start,
-		 (unsigned long long)file->end);
-	return door_proc_file(file->pid, name, IMAGE_FILE_MAX);
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
+		 (unsigned long long)end);
+	return door_proc_file(pid, name, IMAGE_FILE_MAX);
+}
+
+int image_file_open_mapped(pid_t pid, const struct map *map, struct stat *st)
+{
+	_cleanup_(cleanup_close) int fd = open_map_file(pid, map->start, map->end);
+
+	if (fd >= 0)
+		return fstat(fd, st) ? -1 : take_fd(fd);
+	fd = procfs_open_in_root(pid, map->path, IMAGE_FILE_MAX);
+	if (fd < 0 || fstat(fd, st) || st->st_ino != map->inode ||
+	    major(st->st_dev) != map->dev_major || minor(st->st_dev) != map->dev_minor)
+		return -1;
+	return take_fd(fd);
 }
 
 size_t image_file_build_id(int fd, unsigned char *id, size_t size)
@@ -160,7 +175,7 @@ static Elf *open_file(struct image *img)
 {
 	struct image_file *file = img->file;
 
-	file->fd = open_map_file(file);
+	file->fd = open_map_file(file->pid, file->start, file->end);
 	if (file->fd < 0 && img->is_main)
 		file->fd = door_proc_file(file->pid, "exe", IMAGE_FILE_MAX);
 	if (file->fd < 0)

@@ -7,6 +7,7 @@
 #include "target/image_debug.h"
 
 #include <libelf.h>
+#include <sys/stat.h>
 
 struct image_file {
 	pid_t pid;	     /* 0: of no process */
@@ -14,11 +15,12 @@ struct image_file {
 	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	bool tried;	 /* opened or failed: not tried again */
-	bool is_rebuilt; /* fd is what image_rebuild() made */
-	int fd;		 /* -1 unless open */
-	void *memory;	 /* the vdso's bytes: it has no file */
-	Elf *elf;	 /* NULL unless open */
+	bool tried;		 /* opened or failed: not tried again */
+	bool is_rebuilt;	 /* fd is what image_rebuild() made */
+	int fd;			 /* -1 unless open */
+	void *memory;		 /* the vdso's bytes: it has no file */
+	Elf *elf;		 /* NULL unless open */
+	struct image_data *data; /* NULL, or what is read in place of the process's memory */
 	struct image_debug debug;
 };
 
@@ -26,6 +28,12 @@ struct image_file {
 
 struct image_file *image_file_new(pid_t pid, const struct map *map);
 void image_file_free(struct image_file *file);
+
+/*
+ * The very file of a mapping, whatever its name leads to now; `st` is what
+ * fstat(2) says of it. -1 where that cannot be opened, or is no regular file.
+ */
+int image_file_open_mapped(pid_t pid, const struct map *map, struct stat *st);
 
 /* A path in the root of the image's process, see procfs_open_in_root(). */
 int image_file_open_in_root(const struct image_file *file, const char *path, uint64_t max);

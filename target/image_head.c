@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/image_head.h"
 
+#include "target/maps.h"
+
 #include <gelf.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +126,56 @@ void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *h
 		if (page_up(s->vaddr + s->memsz) > *high)
 			*high = page_up(s->vaddr + s->memsz);
 	}
+}
+
+bool image_head_same_file(const struct map *a, const struct map *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major &&
+	       a->dev_minor == b->dev_minor && !strcmp(a->path, b->path);
+}
+
+/* With some of its own bytes, or with others that took their place: text on huge pages. */
+static bool begins_at(const struct maps *maps, const struct map *map, const struct segment *s,
+		      uint64_t bias)
+{
+	const struct map *m = maps_find(maps, bias + s->vaddr);
+
+	return m && (!s->filesz || !image_head_same_file(m, map) ||
+		     m->offset + (bias + s->vaddr - m->start) == s->offset);
+}
+
+/* What the loader relocates and then protects (PT_GNU_RELRO) may be all of it. */
+static bool may_write(const struct image_head *head, const struct maps *maps, uint64_t vaddr,
+		      uint64_t bias)
+{
+	const struct map *m = maps_find(maps, bias + vaddr);
+
+	return m && ((m->prot & MAP_W) ||
+		     (vaddr >= head->relro.vaddr && vaddr - head->relro.vaddr < head->relro.memsz));
+}
+
+/*
+ * A tool that reads a file may map all of it in one piece, and so that it may run: everything
+ * may, where the personality says READ_IMPLIES_EXEC (personality(2)). Then its data is not where
+ * its code expects it, or cannot be written.
+ */
+bool image_head_is_loaded(const struct image_head *head, const struct maps *maps,
+			  const struct map *map, uint64_t bias)
+{
+	const struct segment *data = NULL;
+
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (s->memsz && !begins_at(maps, map, s, bias))
+			return false;
+		if (s->memsz && (s->flags & PF_W) && (!data || s->vaddr > data->vaddr))
+			data = s;
+	}
+	if (!data)
+		return true;
+	return may_write(head, maps, data->vaddr + data->memsz - 1, bias) &&
+	       (!data->filesz || may_write(head, maps, data->vaddr + data->filesz - 1, bias));
 }
 
 size_t image_head_build_id(const void *notes, size_t len, unsigned char *id, size_t size)

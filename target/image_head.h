@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct map;
+struct maps;
+
 #define HEAD_LOADS_MAX 64
 #define HEAD_NOTES_MAX 8
 
@@ -39,6 +42,16 @@ bool image_head_parse(struct image_head *head, void *bytes, size_t len);
  */
 bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
 		     unsigned int flags, uint64_t *bias);
+
+/*
+ * Are its segments where a loader puts them, with `bias` added, in a process
+ * with these mappings, of which `map` is one of the file's? Else the file is only read.
+ */
+bool image_head_is_loaded(const struct image_head *head, const struct maps *maps,
+			  const struct map *map, uint64_t bias);
+
+/* Are the two of the same file, as maps tells files apart? */
+bool image_head_same_file(const struct map *a, const struct map *b);
 
 /* Lowest and highest address the segments claim, page-aligned, without bias. */
 void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *high);

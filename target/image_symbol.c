@@ -397,6 +397,7 @@ void image_peek_code(struct image *img, struct peek *peek)
 	struct code_walk w = { .walk = { .img = img }, .peek = peek };
 
 	walk(&w.walk, walk_code);
+	peek->data = img->file->data;
 }
 
 struct wanted_section {

@@ -309,16 +309,22 @@ static int none_found(const struct found *f, const struct proc *p, struct images
 			    "MALLOC_CONF=prof:true,prof_active:false");
 }
 
+static void read_preload_variable(pid_t pid, char *buf, size_t size)
+{
+	struct err ignored;
+
+	if (proc_getenv(pid, "LD_PRELOAD", buf, size, &ignored))
+		buf[0] = '\0';
+}
+
 /* LD_PRELOAD, and the target's own /etc/ld.so.preload, one after the other. */
 static void read_preload(pid_t pid, char *buf, size_t size)
 {
 	_cleanup_(cleanup_close) int fd = -1;
-	struct err ignored;
 	ssize_t got;
 	size_t used;
 
-	if (proc_getenv(pid, "LD_PRELOAD", buf, size, &ignored))
-		buf[0] = '\0';
+	read_preload_variable(pid, buf, size);
 	used = strlen(buf);
 	fd = procfs_open_in_root(pid, "/etc/ld.so.preload", PRELOAD_MAX);
 	if (fd < 0 || used + 2 >= size)
@@ -376,6 +382,33 @@ static int search(struct found *f, struct images *images, struct err *err)
 		    search_stripped(f, &images->v[i], err))
 			return -1;
 	return 0;
+}
+
+int jemalloc_find_alone(struct images *images, struct jemalloc **found, size_t *n, struct err *err)
+{
+	struct err server = ERR_INIT;
+	struct found f = { .preload = "", .server = images->ask_debuginfod ? &server : NULL };
+
+	if (search(&f, images, err) || !f.n) {
+		free(f.v);
+		return -1;
+	}
+	*n = f.n;
+	*found = f.v;
+	return 0;
+}
+
+enum jemalloc_linkage jemalloc_linkage_in(pid_t pid, const char *path, bool is_program)
+{
+	char preload[PRELOAD_MAX];
+
+	if (is_program)
+		return LINKAGE_STATIC;
+	read_preload_variable(pid, preload, sizeof(preload));
+	if (is_preloaded(path, preload))
+		return LINKAGE_PRELOAD;
+	read_preload(pid, preload, sizeof(preload));
+	return is_preloaded(path, preload) ? LINKAGE_PRELOAD : LINKAGE_SHARED;
 }
 
 int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc **found, size_t *n,

@@ -65,6 +65,16 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 		  struct err *err) __must_check;
 
 /*
+ * The same in a single image that is of no process but of a file
+ * (target/image_mapped.h): `linkage` is not told.
+ */
+int jemalloc_find_alone(struct images *images, struct jemalloc **found, size_t *n, struct err *err)
+	__must_check;
+
+/* How a jemalloc came into a process, in whose file `path`, or the program's own. */
+enum jemalloc_linkage jemalloc_linkage_in(pid_t pid, const char *path, bool is_program);
+
+/*
  * Find the variables behind its options and prof.active, which takes as long
  * as to find jemalloc itself, for those who look at them. `pid` is the process
  * that it was found in.

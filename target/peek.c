@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/peek.h"
 
+#include "target/image_data.h"
 #include "target/proc.h"
 
 #include <string.h>
@@ -9,6 +10,7 @@
 void peek_init(struct peek *p, pid_t pid)
 {
 	p->pid = pid;
+	p->data = NULL;
 	p->n_code = 0;
 	for (size_t i = 0; i < PEEK_PAGES; i++)
 		p->pages[i].addr = 0;
@@ -44,16 +46,24 @@ static bool read_code(const struct peek *p, uint64_t start, unsigned char *page)
 	return false;
 }
 
+static bool read_page(const struct peek *p, uint64_t start, unsigned char *page)
+{
+	struct err ignored;
+
+	if (read_code(p, start, page))
+		return true;
+	return p->data ? image_data_page(p->data, start, page)
+		       : !proc_read(p->pid, start, page, PEEK_PAGE, &ignored);
+}
+
 static const unsigned char *page_of(struct peek *p, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(PEEK_PAGE - 1);
 	size_t slot = start / PEEK_PAGE % PEEK_PAGES;
-	struct err ignored;
 
 	if (p->pages[slot].addr != start) {
 		p->pages[slot].addr = 0;
-		if (!start || (!read_code(p, start, p->pages[slot].bytes) &&
-			       proc_read(p->pid, start, p->pages[slot].bytes, PEEK_PAGE, &ignored)))
+		if (!start || !read_page(p, start, p->pages[slot].bytes))
 			return NULL;
 		p->pages[slot].addr = start;
 	}

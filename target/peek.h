@@ -16,9 +16,12 @@
 
 #define PEEK_CODE_MAX 4
 
+struct image_data;
+
 struct peek {
 	pid_t pid;
-	int fd; /* of a file whose code is mapped; not owned */
+	const struct image_data *data; /* read in place of the process's memory; NULL; not owned */
+	int fd;			       /* of a file whose code is mapped; not owned */
 	struct {
 		uint64_t start, end; /* in the target */
 		uint64_t offset;     /* in the file */

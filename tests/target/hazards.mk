@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the hazard tests need besides: victims that are hard on an injection, and the careless
-# build of jeprof-ctl (tests/careless/safepoint.c), which is never installed.
+# build of jeprof-ctl (tests/careless/safepoint.c), which is never installed, nor is the one that
+# believes what targets say (tests/careless/trusting.c).
 
 CARELESS := $(B)/tests/careless/jeprof-ctl
-HAZARDS := $(CARELESS) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
+TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
+HAZARDS := $(CARELESS) $(TRUSTING) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -11,6 +13,12 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
+
+$(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,jemalloc_file_read,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(addprefix $(V_DIR)/,mortal storm stacks death): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/image_data.h"
+
+#include "target/image_file.h"
+#include "target/image_guard.h"
+#include "target/image_head.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PAGE 4096
+#define SHT_RELR_TYPE 19 /* SHT_RELR: newer than some elf.h */
+
+struct reloc {
+	uint64_t at, value; /* addresses in the image */
+};
+
+struct image_data {
+	int fd; /* the image's */
+	uint64_t bias;
+	struct image_head head;
+	struct reloc *relocs; /* ascending */
+	size_t n, room;
+};
+
+/* On the way. */
+struct fill {
+	struct image_data *data;
+	Elf *elf;
+	bool ok;
+};
+
+static bool add(struct image_data *d, uint64_t at, uint64_t value)
+{
+	if (d->n == DATA_RELOCS_MAX)
+		return false;
+	if (d->n == d->room) {
+		size_t room = d->room ? 2 * d->room : 1024;
+		struct reloc *bigger = reallocarray(d->relocs, room, sizeof(*bigger));
+
+		if (!bigger)
+			return false;
+		d->relocs = bigger;
+		d->room = room;
+	}
+	d->relocs[d->n++] = (struct reloc){ d->bias + at, d->bias + value };
+	return true;
+}
+
+/* The symbols of a section of relocations; NULL if it has none. */
+static Elf_Data *symbols_of(Elf *elf, const GElf_Shdr *sh)
+{
+	Elf_Scn *scn = sh->sh_link ? elf_getscn(elf, sh->sh_link) : NULL;
+
+	return scn ? elf_getdata(scn, NULL) : NULL;
+}
+
+static bool add_rela(struct image_data *d, Elf_Data *symbols, const GElf_Rela *r)
+{
+	GElf_Sym sym = { 0 };
+
+	switch (GELF_R_TYPE(r->r_info)) {
+	case R_X86_64_RELATIVE:
+		return add(d, r->r_offset, (uint64_t)r->r_addend);
+	case R_X86_64_64:
+	case R_X86_64_GLOB_DAT:
+	case R_X86_64_JUMP_SLOT:
+		if (symbols)
+			gelf_getsym(symbols, (int)GELF_R_SYM(r->r_info), &sym);
+		return add(d, r->r_offset,
+			   sym.st_value + (GELF_R_TYPE(r->r_info) == R_X86_64_64
+						   ? (uint64_t)r->r_addend
+						   : 0));
+	default:
+		return true;
+	}
+}
+
+static bool add_relas(struct fill *f, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *relocs = elf_getdata(scn, NULL), *symbols = symbols_of(f->elf, sh);
+	size_t n = relocs ? relocs->d_size / gelf_fsize(f->elf, ELF_T_RELA, 1, EV_CURRENT) : 0;
+	GElf_Rela rela;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i > DATA_RELOCS_MAX || !gelf_getrela(relocs, (int)i, &rela) ||
+		    !add_rela(f->data, symbols, &rela))
+			return false;
+	}
+	return true;
+}
+
+/* The eight bytes that the file has for an address. */
+static bool word_at(const struct image_data *d, uint64_t vaddr, uint64_t *word)
+{
+	for (size_t i = 0; i < d->head.n_loads; i++) {
+		const struct segment *s = &d->head.loads[i];
+
+		if (vaddr >= s->vaddr && vaddr - s->vaddr + sizeof(*word) <= s->filesz)
+			return pread(d->fd, word, sizeof(*word),
+				     (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
+	}
+	return false;
+}
+
+static bool add_relr(struct image_data *d, uint64_t at)
+{
+	uint64_t word;
+
+	return word_at(d, at, &word) ? add(d, at, word) : true;
+}
+
+/* An address, or, where the lowest bit is set, a bit for each of the 63 words that follow. */
+static bool add_relrs(struct fill *f, Elf_Scn *scn)
+{
+	Elf_Data *words = elf_rawdata(scn, NULL);
+	size_t n = words && words->d_buf ? words->d_size / sizeof(uint64_t) : 0;
+	uint64_t next = 0;
+
+	for (size_t i = 0; i < n && i <= DATA_RELOCS_MAX; i++) {
+		uint64_t word;
+
+		memcpy(&word, (const char *)words->d_buf + i * sizeof(word), sizeof(word));
+		if (!(word & 1)) {
+			if (!add_relr(f->data, word))
+				return false;
+			next = word + sizeof(word);
+			continue;
+		}
+		for (unsigned int bit = 1; bit < 64; bit++)
+			if ((word >> bit & 1) &&
+			    !add_relr(f->data, next + (bit - 1) * sizeof(word)))
+				return false;
+		next += 63 * sizeof(word);
+	}
+	return true;
+}
+
+static void fill(void *arg)
+{
+	struct fill *f = arg;
+	Elf_Scn *scn = NULL;
+	bool ok = true;
+	GElf_Shdr sh;
+
+	while (ok && (scn = elf_nextscn(f->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		if (sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
+			ok = add_relas(f, scn, &sh);
+		else if (sh.sh_type == SHT_RELR_TYPE)
+			ok = add_relrs(f, scn);
+	}
+	f->ok = ok;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct reloc *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+struct image_data *image_data_new(struct image *img, const struct image_head *head)
+{
+	struct image_data *d = calloc(1, sizeof(*d));
+	struct fill f = { .data = d, .elf = img->file->elf };
+
+	if (!d)
+		return NULL;
+	d->fd = img->file->fd;
+	d->bias = img->bias;
+	d->head = *head;
+	if (img->machine == EM_X86_64 && !image_guard(fill, &f))
+		img->file->elf = NULL;
+	if (img->machine == EM_X86_64 && !f.ok) {
+		image_data_free(d);
+		return NULL;
+	}
+	if (d->n)
+		qsort(d->relocs, d->n, sizeof(*d->relocs), by_address);
+	return d;
+}
+
+void image_data_free(struct image_data *data)
+{
+	if (!data)
+		return;
+	free(data->relocs);
+	free(data);
+}
+
+/* What the segment has of that page; false if nothing. */
+static bool read_segment(const struct image_data *d, const struct segment *s, uint64_t start,
+			 unsigned char page[PAGE])
+{
+	uint64_t low = d->bias + s->vaddr, high = low + s->memsz, end = low + s->filesz;
+	uint64_t from = low > start ? low : start, to = end < start + PAGE ? end : start + PAGE;
+
+	if (high <= start || low >= start + PAGE)
+		return false;
+	if (from < to &&
+	    pread(d->fd, page + (from - start), to - from, (off_t)(s->offset + (from - low))) < 0)
+		return false;
+	return true;
+}
+
+static size_t first_reloc(const struct image_data *d, uint64_t at)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (d->relocs[mid].at < at)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Pointers lie aligned where anybody looks for them: one across a page's end is left alone. */
+static void relocate(const struct image_data *d, uint64_t start, unsigned char page[PAGE])
+{
+	for (size_t i = first_reloc(d, start); i < d->n; i++) {
+		uint64_t within = d->relocs[i].at - start;
+
+		if (within + sizeof(d->relocs[i].value) > PAGE)
+			return;
+		memcpy(page + within, &d->relocs[i].value, sizeof(d->relocs[i].value));
+	}
+}
+
+bool image_data_page(const struct image_data *d, uint64_t start, unsigned char page[PAGE])
+{
+	bool any = false;
+
+	memset(page, 0, PAGE);
+	for (size_t i = 0; i < d->head.n_loads; i++)
+		any |= read_segment(d, &d->head.loads[i], start, page);
+	if (any)
+		relocate(d, start, page);
+	return any;
+}

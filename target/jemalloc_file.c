@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/jemalloc_file.h"
+
+#include "base/cleanup.h"
+#include "target/image_head.h"
+#include "target/image_mapped.h"
+#include "target/jemalloc_describe.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct one {
+	struct jemalloc je; /* addresses as the file's headers have them */
+	struct jemalloc_dump dump;
+};
+
+struct jemalloc_file {
+	struct image_head head;
+	size_t n;
+	struct one v[];
+};
+
+/* What is unknown stays so. */
+static void move(struct jemalloc *je, uint64_t by)
+{
+	je->mallctl += by;
+	je->malloc_stats_print += je->malloc_stats_print ? by : 0;
+	je->malloc_message += je->malloc_message ? by : 0;
+	for (size_t i = 0; i < JEMALLOC_OPTS; i++)
+		je->opt[i] += je->opt[i] ? by : 0;
+	je->prof_active += je->prof_active ? by : 0;
+}
+
+static void keep(struct one *one, struct jemalloc *je, bool dumps)
+{
+	const struct proc nobody = { 0 };
+	uint64_t bias = je->image->bias;
+
+	jemalloc_find_opts(je, 0);
+	if (dumps && je->config_prof != TRI_NO)
+		(void)!jemalloc_find_prof_dump(je, &nobody, &one->dump);
+	one->dump.prof_dump -= one->dump.prof_dump ? bias : 0;
+	one->je = *je;
+	one->je.image = NULL;
+	one->je.n_more = 0;
+	one->je.text = (struct range){ 0 };
+	move(&one->je, -bias);
+}
+
+enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,
+					    const struct jemalloc_file_look *look, struct stat *st)
+{
+	_cleanup_(images_fini) struct images images = { 0 };
+	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
+	struct jemalloc_file *file;
+	struct image_head head;
+	struct err ignored;
+	size_t n;
+
+	switch (images_open_mapped(&images, look->pid, look->map, &head, st)) {
+	case IMAGE_MAPPED_UNKNOWN:
+		return JEMALLOC_FILE_UNKNOWN;
+	case IMAGE_MAPPED_NONE:
+		return JEMALLOC_FILE_NONE;
+	case IMAGE_MAPPED_FOUND:
+		break;
+	}
+	if (!jemalloc_has_mark(&images.v[0]))
+		return JEMALLOC_FILE_NONE;
+	images.ask_debuginfod = look->debuginfod;
+	if (!image_mapped_relocate(&images.v[0], &head) ||
+	    jemalloc_find_alone(&images, &found, &n, &ignored))
+		return JEMALLOC_FILE_UNKNOWN;
+	file = calloc(1, sizeof(*file) + n * sizeof(file->v[0]));
+	if (!file)
+		return JEMALLOC_FILE_UNKNOWN;
+	file->head = head;
+	file->n = n;
+	for (size_t i = 0; i < n; i++)
+		keep(&file->v[i], &found[i], look->dumps);
+	*out = file;
+	return JEMALLOC_FILE_SOME;
+}
+
+void jemalloc_file_free(struct jemalloc_file *file)
+{
+	free(file);
+}
+
+static unsigned int elf_flags(unsigned int prot)
+{
+	return (prot & MAP_R ? PF_R : 0) | (prot & MAP_W ? PF_W : 0) | (prot & MAP_X ? PF_X : 0);
+}
+
+static bool bias_of(const struct jemalloc_file *file, const struct map *code, uint64_t *bias)
+{
+	return image_head_bias(&file->head, code->start, code->offset, elf_flags(code->prot), bias);
+}
+
+bool jemalloc_file_is_loaded(const struct jemalloc_file *file, const struct maps *maps,
+			     const struct map *code)
+{
+	uint64_t bias;
+
+	return bias_of(file, code, &bias) && image_head_is_loaded(&file->head, maps, code, bias);
+}
+
+bool jemalloc_file_only(const struct jemalloc_file *file, const struct map *code,
+			struct jemalloc *je)
+{
+	uint64_t bias;
+
+	if (file->n != 1 || !bias_of(file, code, &bias))
+		return false;
+	*je = file->v[0].je;
+	move(je, bias);
+	return true;
+}
+
+size_t jemalloc_file_count(const struct jemalloc_file *file)
+{
+	return file->n;
+}
+
+struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i)
+{
+	struct jemalloc_file_dump out = { .may_dump = file->v[i].je.config_prof != TRI_NO };
+	uint64_t at = file->v[i].dump.prof_dump;
+
+	for (size_t k = 0; k < file->head.n_loads && at && !out.known; k++) {
+		const struct segment *s = &file->head.loads[k];
+
+		if (!(s->flags & PF_X) || at < s->vaddr || at - s->vaddr >= s->filesz)
+			continue;
+		out.known = true;
+		out.offset = s->offset + (at - s->vaddr);
+		out.reg = file->v[i].dump.reg;
+	}
+	return out;
+}

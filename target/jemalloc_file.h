@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What a file says of jemalloc, read from the file alone: that holds for every
+ * process that has it mapped. Whoever owns a process may show of a file what he
+ * likes, so what was seen in a process holds for that process and no other.
+ */
+#ifndef TARGET_JEMALLOC_FILE_H
+#define TARGET_JEMALLOC_FILE_H
+
+#include "target/jemalloc.h"
+#include "target/maps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum jemalloc_file_holds {
+	JEMALLOC_FILE_UNKNOWN, /* look at the process: the file cannot be read, or does not tell */
+	JEMALLOC_FILE_NONE,
+	JEMALLOC_FILE_SOME,
+};
+
+struct jemalloc_file;
+
+struct jemalloc_file_look {
+	pid_t pid;
+	const struct map *map; /* one of the process's */
+	bool dumps;	       /* look for where dumps pass by: takes as long as all the rest */
+	bool debuginfod;       /* ask it for symbols found nowhere else */
+};
+
+/*
+ * Look into the file of a mapping. `st` is what fstat(2) says of the file;
+ * undefined for JEMALLOC_FILE_UNKNOWN. With JEMALLOC_FILE_SOME, *out is the
+ * caller's, for jemalloc_file_free(). Touches nothing but the file and, for its
+ * symbols, debug files in the host's /usr/lib/debug.
+ */
+enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,
+					    const struct jemalloc_file_look *look, struct stat *st);
+void jemalloc_file_free(struct jemalloc_file *file);
+
+/*
+ * Is the file loaded in a process with these mappings, of which `code` is one of
+ * it that may be run? Not so where it is only read.
+ */
+bool jemalloc_file_is_loaded(const struct jemalloc_file *file, const struct maps *maps,
+			     const struct map *code);
+
+/*
+ * Its only jemalloc, as a process has it, of which `code` is a mapping of the
+ * file that may be run: with the variables of its options; its `image` is NULL,
+ * its `text` empty, its `linkage` undefined. False if the file has several.
+ */
+bool jemalloc_file_only(const struct jemalloc_file *file, const struct map *code,
+			struct jemalloc *je);
+
+/*
+ * Where the prof_dump of its jemalloc number `i` lies in the file, see
+ * jemalloc_find_prof_dump(), with jemalloc_file_look.dumps.
+ */
+struct jemalloc_file_dump {
+	bool may_dump;	 /* it was built with profiling, or that is unknown */
+	bool known;	 /* what follows is; */
+	uint64_t offset; /* in the file */
+	const char *reg;
+};
+size_t jemalloc_file_count(const struct jemalloc_file *file);
+struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i);
+
+#endif
