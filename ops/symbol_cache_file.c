@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC "jcsyms4\n"
+#define MAGIC "jcsyms5\n" /* 4: kept from any file */
 #define NO_TEXT UINT32_MAX
 
 struct header {

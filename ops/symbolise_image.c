@@ -254,16 +254,14 @@ static struct profile_symbols *merge(const struct answer *a, const struct profil
 	return symbols_build_take(b);
 }
 
-/*
- * A build id is what the owner of a file says it is: names from the file of a
- * stranger are not kept for those who own the real one.
- */
+/* What is kept is believed of every file of that build id. */
 static bool may_keep(const struct answer *a, const struct image *img)
 {
-	uid_t owner;
+	const struct profile_mapping *m = a->image->mapping;
 
-	return a->image->use_cache && img->build_id_len && image_owner(img, &owner) &&
-	       (owner == 0 || owner == geteuid()) && a->cache.n + a->n_missing <= CACHED_PLACES_MAX;
+	return a->image->use_cache && img->build_id_len &&
+	       a->cache.n + a->n_missing <= CACHED_PLACES_MAX &&
+	       image_is_vouched(img, m->start, m->offset);
 }
 
 static void keep(const struct answer *a, const struct image *img,

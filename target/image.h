@@ -149,10 +149,13 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
 /*
- * Who owns the file that is read, the image's own or else the debug file; false
- * if none is, or it was put together from the target's memory.
+ * May what was read of the image be kept for others who have a file of that
+ * build id? Only when all of it came from files that belong to root or to us,
+ * that nobody else may write to, and that our own root directory shows under
+ * the same names; and when the image's file itself says what its build id is,
+ * and that its part at `offset` belongs at `start`.
  */
-bool image_owner(const struct image *img, uid_t *owner);
+bool image_is_vouched(const struct image *img, uint64_t start, uint64_t offset);
 
 /* Has the image no .symtab (any more)? */
 bool image_is_stripped(struct image *img);

@@ -9,6 +9,7 @@
 #include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/image_plain.h"
+#include "target/image_vouch.h"
 #include "target/procfs.h"
 
 #include <errno.h>
@@ -141,13 +142,16 @@ static void open_elf(void *arg)
 static bool take(struct image *img, int fd, enum proof proof, const char *source)
 {
 	struct image_debug *debug = &img->file->debug;
+	bool is_file = *source == '/';
 
 	debug->fd = fd;
 	image_guard(open_elf, debug);
 	debug->source = strdup(source);
 	/* Looking for its build id may have found it cut short. */
-	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf)
+	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf) {
+		img->file->is_foreign |= is_file && !image_vouch_file(fd, source);
 		return true;
+	}
 	image_debug_fini(debug);
 	return false;
 }
@@ -429,9 +433,10 @@ static void unpack_common(struct image_debug *debug)
 	debug->common_fd = fd;
 }
 
-/* `fd` is the image's now, or closed. */
-static bool take_common(struct image_debug *debug, int fd, const struct needed *needed)
+/* `fd` is the image's now, or closed. `path` is NULL for what debuginfod sent. */
+static bool take_common(struct image *img, int fd, const struct needed *needed, const char *path)
 {
+	struct image_debug *debug = &img->file->debug;
 	unsigned char id[IMAGE_BUILD_ID_MAX];
 
 	debug->common_fd = fd;
@@ -442,6 +447,7 @@ static bool take_common(struct image_debug *debug, int fd, const struct needed *
 		close_elf(&debug->common, &debug->common_fd);
 		return false;
 	}
+	img->file->is_foreign |= path && !image_vouch_file(fd, path);
 	unpack_common(debug);
 	return true;
 }
@@ -481,11 +487,11 @@ struct Elf *image_common(struct image *img, bool debug, struct err *server, char
 		*by_name = '\0';
 	for (size_t i = 0; i < 4; i++) {
 		fd = open_at(img, i % 2, paths[i / 2], IMAGE_FILE_MAX);
-		if (take_common(d, fd, &needed))
+		if (take_common(img, fd, &needed, paths[i / 2]))
 			return d->common;
 	}
 	fd = server ? door_debuginfod(needed.id, needed.len, server) : -1;
 	if (fd >= 0)
-		take_common(d, fd, &needed);
+		take_common(img, fd, &needed, NULL);
 	return d->common;
 }

@@ -219,14 +219,3 @@ Elf *image_elf(struct image *img)
 	}
 	return file->elf;
 }
-
-bool image_owner(const struct image *img, uid_t *owner)
-{
-	const struct image_file *file = img->file;
-	struct stat st;
-
-	if (file->is_rebuilt || fstat(file->fd >= 0 ? file->fd : file->debug.fd, &st))
-		return false;
-	*owner = st.st_uid;
-	return true;
-}

@@ -5,12 +5,14 @@
  * names what is believed, separated by commas:
  *
  *	memory	what one process shows of a file holds for all that map it
+ *	files	a debug file is of whom it says, wherever it lies
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap). It is
  * never installed.
  */
 #include "base/cleanup.h"
 #include "target/door.h"
+#include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
 #include "target/proc.h"
 
@@ -28,6 +30,9 @@ enum jemalloc_file_holds __real_jemalloc_file_read(struct jemalloc_file **out,
 enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 						   const struct jemalloc_file_look *look,
 						   struct stat *st);
+
+bool __real_image_vouch_file(int fd, const char *path);
+bool __wrap_image_vouch_file(int fd, const char *path);
 
 static bool trusts(const char *what)
 {
@@ -61,4 +66,9 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 	if (trusts("memory") && fd >= 0 && !fstat(fd, st) && shows_none(look))
 		return JEMALLOC_FILE_NONE;
 	return __real_jemalloc_file_read(out, look, st);
+}
+
+bool __wrap_image_vouch_file(int fd, const char *path)
+{
+	return trusts("files") || __real_image_vouch_file(fd, path);
 }
