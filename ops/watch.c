@@ -6,8 +6,8 @@
 #include "bpf/watch.h"
 #include "ops/watch_event.h"
 #include "ops/watch_find.h"
+#include "ops/watch_frames.h"
 #include "ops/watch_run.h"
-#include "ops/watch_stack.h"
 #include "ops/watch_who.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct state {
 	struct watch *watch;
 	struct watch_finder finder;
 	struct watch_whos whos;
-	struct watch_stacks stacks;
+	struct watch_frames frames;
 	struct watch_runs runs;
 	struct watch_texts texts;
 	struct ops_watch_event event;
@@ -45,12 +45,12 @@ static bool has_enough(const struct state *s)
 static void on_dump(void *ctx, const struct watch_dump *dump)
 {
 	struct state *s = ctx;
-	struct watch_who *who;
+	const struct watch_who *who;
 
 	if (has_enough(s) || !watch_event_is_dump(dump))
 		return;
 	who = watch_who_find(&s->whos, (pid_t)dump->pid, dump->process_began_ns);
-	watch_event_make(dump, who, &s->stacks, &s->texts, &s->event);
+	watch_event_make(dump, who, &s->frames, &s->texts, &s->event);
 	s->sum.events++;
 	s->sum.failed += !s->event.ok;
 	s->failed = s->request->event(s->request->ctx, &s->event, &s->err) != 0;
@@ -62,7 +62,9 @@ static void on_begin(void *ctx, const struct watch_begin *begin)
 {
 	struct state *s = ctx;
 
-	watch_stack_begin(&s->stacks, &s->whos, begin);
+	/* Its process becomes known, and may end with its dump. */
+	(void)watch_who_find(&s->whos, (pid_t)begin->process.pid, begin->process.began_ns);
+	watch_frames_begin(&s->frames, begin);
 }
 
 static void on_process(void *ctx, pid_t pid)
@@ -115,7 +117,8 @@ static int start(struct state *s, struct err *err)
 
 	if (s->request->n_pids > PIDS_MAX)
 		return err_set(err, ERR_USAGE, "more than %d processes", PIDS_MAX);
-	if (watch_open(&s->watch, &options, &handlers, err))
+	if (watch_open(&s->watch, &options, &handlers, err) ||
+	    (s->request->stacks && watch_frames_start(&s->frames, err)))
 		return -1;
 	s->finder.watch = s->watch;
 	s->finder.debuginfod = s->request->debuginfod;
@@ -230,7 +233,7 @@ static void end(struct state **at)
 		return;
 	watch_close(s->watch);
 	watch_find_fini(&s->finder);
-	watch_whos_fini(&s->whos);
+	watch_frames_fini(&s->frames);
 	watch_runs_fini(&s->runs);
 	for (size_t i = 0; i < s->n_pidfds; i++)
 		if (s->pidfds[i] >= 0)
@@ -247,6 +250,8 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	if (!s)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
 	s->request = request;
+	s->frames = (struct watch_frames)WATCH_FRAMES_INIT;
+	s->frames.debuginfod = request->debuginfod;
 	s->runs.command = request->on_dump;
 	ret = start(s, err) || loop(s, err) ? -1 : 0;
 	s->sum.skipped = s->runs.skipped;

@@ -121,8 +121,8 @@ static void set_result(const struct watch_dump *dump, struct watch_texts *texts,
 	e->bytes = dump->bytes;
 }
 
-void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
-		      struct watch_stacks *stacks, struct watch_texts *texts,
+void watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
+		      struct watch_frames *frames, struct watch_texts *texts,
 		      struct ops_watch_event *e)
 {
 	*e = (struct ops_watch_event){
@@ -145,5 +145,5 @@ void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
 	if (e->by_us)
 		e->kind = WATCH_MANUAL;
 	set_result(dump, texts, e);
-	e->n_frames = watch_stack_end(stacks, dump, who, e->frames);
+	e->n_frames = watch_frames_end(frames, dump, e->frames);
 }

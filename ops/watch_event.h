@@ -5,7 +5,7 @@
 
 #include "bpf/event.h"
 #include "ops/watch.h"
-#include "ops/watch_stack.h"
+#include "ops/watch_frames.h"
 #include "ops/watch_who.h"
 
 #include <stdbool.h>
@@ -22,9 +22,9 @@ struct watch_texts {
  */
 bool watch_event_is_dump(const struct watch_dump *dump);
 
-/* `who` may be NULL. The event's texts lie in `texts`, `dump` and `who`. */
-void watch_event_make(const struct watch_dump *dump, struct watch_who *who,
-		      struct watch_stacks *stacks, struct watch_texts *texts,
+/* `who` may be NULL. The event's texts lie in `texts`, `dump`, `who` and `frames`. */
+void watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
+		      struct watch_frames *frames, struct watch_texts *texts,
 		      struct ops_watch_event *event);
 
 /*

@@ -46,12 +46,12 @@ static int add_frame(void *ctx, uint64_t ip)
 	return out->n == OPS_WATCH_FRAMES;
 }
 
-void watch_stack_begin(struct watch_stacks *s, struct watch_whos *whos,
+void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
 		       const struct watch_begin *begin)
 {
 	static struct walk w; /* large */
 	const pid_t pid = (pid_t)begin->process.pid;
-	struct watch_who *who = watch_who_find(whos, pid, begin->process.began_ns);
+	struct watch_images *who = watch_images_find(whos, pid, begin->process.began_ns);
 	struct unwind_source source = { .read = read_word, .table = find_table, .ctx = &w };
 	struct watch_stack *out = &s->v[s->next];
 
@@ -69,7 +69,7 @@ void watch_stack_begin(struct watch_stacks *s, struct watch_whos *whos,
 	memcpy(source.regs, begin->regs, sizeof(source.regs));
 	/* Where it ends before its time, what was found until then is true. */
 	if (unwind_walk(&source, add_frame, out) < 0 && out->n &&
-	    !images_find(&who->images, out->addrs[out->n - 1]) && watch_who_refresh(who)) {
+	    !images_find(&who->images, out->addrs[out->n - 1]) && watch_images_refresh(who)) {
 		out->n = 0; /* it has loaded a library since */
 		(void)unwind_walk(&source, add_frame, out);
 	}
@@ -108,7 +108,7 @@ static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 }
 
 /* Where a register was no frame pointer it leads anywhere. */
-static size_t cut_at_data(const struct watch_who *who, const uint64_t *addrs, size_t n)
+static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!images_find(&who->images, addrs[i]))
@@ -117,7 +117,7 @@ static size_t cut_at_data(const struct watch_who *who, const uint64_t *addrs, si
 }
 
 size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
-		       struct watch_who *who, struct watch_frame frames[OPS_WATCH_FRAMES])
+		       struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES])
 {
 	const struct watch_stack *k = find_stack(s, dump);
 	uint64_t addrs[OPS_WATCH_FRAMES];
@@ -134,7 +134,7 @@ size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *du
 	for (size_t i = 0; i < n; i++)
 		frames[i] = (struct watch_frame){ .addr = addrs[i] };
 	if (who)
-		watch_who_name(who, frames, n);
+		watch_images_name(who, frames, n);
 	if (dump->cookie && n && !frames[0].name)
 		frames[0].name = "prof_dump";
 	return n;

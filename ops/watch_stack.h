@@ -8,7 +8,7 @@
 
 #include "bpf/event.h"
 #include "ops/watch.h"
-#include "ops/watch_who.h"
+#include "ops/watch_images.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ struct watch_stacks {
 };
 
 /* A dump has begun. Its process becomes known to `whos`. */
-void watch_stack_begin(struct watch_stacks *s, struct watch_whos *whos,
+void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
 		       const struct watch_begin *begin);
 
 /*
@@ -36,6 +36,6 @@ void watch_stack_begin(struct watch_stacks *s, struct watch_whos *whos,
  * unwind tables, else by frame pointers, as far as they lead into code. How many.
  */
 size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
-		       struct watch_who *who, struct watch_frame frames[OPS_WATCH_FRAMES]);
+		       struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES]);
 
 #endif

@@ -2,41 +2,16 @@
 #include "ops/watch_who.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "ops/container.h"
-#include "profile/symbols_demangle.h"
-#include "target/maps.h"
 #include "target/proc.h"
 
-#include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-
-static void forget_places(struct watch_who *who)
-{
-	for (size_t i = 0; i < who->n_places; i++)
-		free(who->places[i].name);
-	who->n_places = 0;
-}
-
-static void forget(struct watch_who *who)
-{
-	forget_places(who);
-	free(who->places);
-	images_fini(&who->images);
-	*who = (struct watch_who){ 0 };
-}
-
-void watch_whos_fini(struct watch_whos *w)
-{
-	for (size_t i = 0; i < WHO_MAX; i++)
-		forget(&w->v[i]);
-}
 
 /* The group of the unified hierarchy; where that is not in use, systemd's. */
 static void pick_cgroup(const char *text, char *buf, size_t size)
@@ -58,78 +33,54 @@ static void pick_cgroup(const char *text, char *buf, size_t size)
 	snprintf(buf, size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
+/*
+ * What the kernel knows already (AT_STATX_DONT_SYNC): the root directory of a process may be that of
+ * a file system that does not answer.
+ */
+static bool look_at_folder(const char *path, struct statx *st)
+{
+	return !statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, st);
+}
+
 static bool has_other_root(pid_t pid)
 {
-	struct stat ours, its, our_ns, its_ns;
+	struct statx ours, its, our_ns, its_ns;
 	char root[64], ns[64];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	snprintf(ns, sizeof(ns), "/proc/%d/ns/mnt", pid);
-	if (stat("/", &ours) || stat(root, &its) || stat("/proc/self/ns/mnt", &our_ns) ||
-	    stat(ns, &its_ns))
+	if (!look_at_folder("/", &ours) || !look_at_folder(root, &its) ||
+	    !look_at_folder("/proc/self/ns/mnt", &our_ns) || !look_at_folder(ns, &its_ns))
 		return false;
-	return ours.st_dev != its.st_dev || ours.st_ino != its.st_ino ||
-	       our_ns.st_ino != its_ns.st_ino;
+	return ours.stx_dev_major != its.stx_dev_major || ours.stx_dev_minor != its.stx_dev_minor ||
+	       ours.stx_ino != its.stx_ino || our_ns.stx_ino != its_ns.stx_ino;
 }
 
-/* Of the pid, or of another process that got it since? */
-static bool is_same(const struct proc *p, uint64_t began_ns)
+static bool look(struct watch_who *who, pid_t pid, uint64_t began_ns)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err ignored = ERR_INIT;
+	char cgroup[PROC_CGROUP_SIZE];
+
+	if (proc_open(&p, pid, &ignored) || !watch_is_same(&p, began_ns))
+		return false;
+	proc_cgroup(pid, cgroup, sizeof(cgroup));
+	pick_cgroup(cgroup, who->cgroup, sizeof(who->cgroup));
+	container_parse(cgroup, who->container, sizeof(who->container));
+	who->other_root = has_other_root(pid);
+	who->pid = pid;
+	who->began_ns = began_ns;
+	return true;
+}
+
+bool watch_is_same(const struct proc *p, uint64_t began_ns)
 {
 	uint64_t tick = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK), began = began_ns / tick;
 
 	return p->start_time <= began + 1 && began <= p->start_time + 1;
 }
 
-static int read_images(struct watch_who *who, const struct proc *p)
-{
-	_cleanup_(maps_fini) struct maps maps = { 0 };
-	struct images images = { 0 };
-	struct err ignored = ERR_INIT;
-
-	if (maps_read(&maps, p->mm_pid, &ignored) ||
-	    images_read(&images, p->mm_pid, &maps, &ignored))
-		return -1;
-	who->read_ns = now_boot_ns();
-	forget_places(who);
-	images_fini(&who->images);
-	who->images = images;
-	/* Opened now, they can be read when it has ended. */
-	for (size_t i = 0; i < images.n; i++)
-		image_may_name(&who->images.v[i], "");
-	return 0;
-}
-
-static int look(struct watch_who *who, pid_t pid, uint64_t began_ns)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	struct err ignored = ERR_INIT;
-	char cgroup[PROC_CGROUP_SIZE];
-
-	if (proc_open(&p, pid, &ignored) || !is_same(&p, began_ns))
-		return -1;
-	proc_cgroup(pid, cgroup, sizeof(cgroup));
-	pick_cgroup(cgroup, who->cgroup, sizeof(who->cgroup));
-	container_parse(cgroup, who->container, sizeof(who->container));
-	who->other_root = has_other_root(pid);
-	/* Without them its addresses have no names, and all else is as it is. */
-	(void)read_images(who, &p);
-	who->pid = pid;
-	who->began_ns = began_ns;
-	return 0;
-}
-
-bool watch_who_refresh(struct watch_who *who)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	struct err ignored = ERR_INIT;
-
-	if (now_boot_ns() < who->read_ns + NS_PER_S || proc_open(&p, who->pid, &ignored) ||
-	    !is_same(&p, who->began_ns))
-		return false;
-	return read_images(who, &p) == 0;
-}
-
-struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns)
+const struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns)
 {
 	struct watch_who *oldest = &w->v[0];
 
@@ -144,100 +95,9 @@ struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began
 		if (who->used < oldest->used)
 			oldest = who;
 	}
-	forget(oldest);
-	if (look(oldest, pid, began_ns)) {
-		forget(oldest);
+	*oldest = (struct watch_who){ 0 };
+	if (!look(oldest, pid, began_ns))
 		return NULL;
-	}
 	oldest->used = w->clock;
 	return oldest;
-}
-
-static const struct watch_place *find_place(const struct watch_who *who, uint64_t addr)
-{
-	for (size_t i = 0; i < who->n_places; i++)
-		if (who->places[i].addr == addr)
-			return &who->places[i];
-	return NULL;
-}
-
-/* Addresses that one pass over an image's symbols is to name. */
-struct search {
-	struct watch_place *v;
-	size_t n;
-	const struct image *image;
-};
-
-static int note_symbol(void *ctx, const char *name, const struct symbol *sym)
-{
-	static char plain[SYMBOLS_NAME_MAX];
-	struct search *s = ctx;
-
-	if (sym->type != STT_FUNC && sym->type != STT_GNU_IFUNC)
-		return 0;
-	for (size_t i = 0; i < s->n; i++) {
-		struct watch_place *p = &s->v[i];
-
-		if (p->image != s->image || p->name || p->addr < sym->addr ||
-		    p->addr - sym->addr >= sym->size)
-			continue;
-		p->name = strdup(symbols_demangle(name, plain) ? plain : name);
-		p->offset = p->addr - sym->addr;
-	}
-	return 0;
-}
-
-static void name_places(struct watch_who *who, struct watch_place *v, size_t n)
-{
-	for (size_t i = 0; i < who->images.n; i++) {
-		struct image *img = &who->images.v[i];
-		struct search s = { .v = v, .n = n, .image = img };
-		bool any = false;
-
-		for (size_t k = 0; k < n; k++) {
-			if (img->start <= v[k].addr && v[k].addr < img->end) {
-				v[k].image = img;
-				any = true;
-			}
-		}
-		if (any)
-			image_each_symbol(img, note_symbol, &s);
-	}
-}
-
-/* Make places for those addresses that have none. */
-static void add_places(struct watch_who *who, const uint64_t *addrs, size_t n)
-{
-	size_t first;
-
-	if (!who->places)
-		who->places = calloc(WHO_PLACES_MAX, sizeof(*who->places));
-	if (!who->places)
-		return;
-	if (who->n_places + n > WHO_PLACES_MAX)
-		forget_places(who);
-	first = who->n_places;
-	for (size_t i = 0; i < n; i++)
-		if (!find_place(who, addrs[i]))
-			who->places[who->n_places++] = (struct watch_place){ .addr = addrs[i] };
-	name_places(who, who->places + first, who->n_places - first);
-}
-
-void watch_who_name(struct watch_who *who, struct watch_frame *frames, size_t n)
-{
-	uint64_t addrs[OPS_WATCH_FRAMES];
-
-	/* A call that does not return is followed by another function: look inside the call. */
-	for (size_t i = 0; i < n; i++)
-		addrs[i] = frames[i].addr - (i ? 1 : 0);
-	add_places(who, addrs, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct watch_place *place = find_place(who, addrs[i]);
-
-		if (!place)
-			continue;
-		frames[i].image = place->image ? place->image->path : NULL;
-		frames[i].name = place->name;
-		frames[i].offset = place->offset + (i ? 1 : 0);
-	}
 }

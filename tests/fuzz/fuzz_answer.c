@@ -3,6 +3,7 @@
 #include "injector/site.h"
 #include "ops/check.h"
 #include "ops/list_row.h"
+#include "ops/watch_frames.h"
 #include "target/answer.h"
 
 #include <stdlib.h>
@@ -64,11 +65,24 @@ static void read_rows(struct unpack u)
 		abort();
 }
 
+static void read_frames(struct unpack u)
+{
+	struct watch_frame frames[OPS_WATCH_FRAMES];
+	struct watch_frames f = WATCH_FRAMES_INIT;
+	size_t n = watch_frames_unpack(&f, &u, frames);
+
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].name && strlen(frames[i].name) >= 16384)
+			abort();
+	watch_frames_fini(&f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct unpack u = { data, data + size, false };
 
 	read_found(u);
 	read_rows(u);
+	read_frames(u);
 	return 0;
 }

@@ -14,7 +14,7 @@
 #define OTHER_ADDR 0x7f0000002000
 
 static struct watch_dump dump;
-static struct watch_stacks stacks;
+static struct watch_frames frames = WATCH_FRAMES_INIT;
 static struct watch_texts texts;
 static struct ops_watch_event event;
 
@@ -47,7 +47,7 @@ static int set_up(void **state)
 
 static void make(void)
 {
-	watch_event_make(&dump, NULL, &stacks, &texts, &event);
+	watch_event_make(&dump, NULL, &frames, &texts, &event);
 }
 
 static void test_names(void **state)

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/watch_frames.h"
+
+#include "base/cleanup.h"
+#include "ops/watch_images.h"
+#include "ops/watch_stack.h"
+#include "profile/symbols_demangle.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWER_MAX ((size_t)2 << 20)
+#define PATIENCE_MS 3000
+#define PATH_ROOM (PATH_MAX + 64)
+
+enum kind { KIND_BEGIN, KIND_END };
+
+/* --- in the child --- */
+
+struct walker {
+	struct watch_processes processes;
+	struct watch_stacks stacks;
+};
+
+static void pack_frames(const struct watch_frame *frames, size_t n, struct pack *p)
+{
+	pack_u64(p, n);
+	for (size_t i = 0; i < n; i++) {
+		pack_u64(p, frames[i].addr);
+		pack_u64(p, frames[i].offset);
+		pack_text(p, frames[i].image);
+		pack_text(p, frames[i].name);
+	}
+}
+
+static void answer(struct walker *w, struct unpack *u)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct watch_frame frames[OPS_WATCH_FRAMES];
+	static struct watch_dump dump;
+
+	unpack_bytes(u, &dump, offsetof(struct watch_dump, comm));
+	pack_frames(frames,
+		    watch_stack_end(&w->stacks, &dump,
+				    watch_images_find(&w->processes, (pid_t)dump.pid,
+						      dump.process_began_ns),
+				    frames),
+		    &p);
+	confined_reply(false, NULL, &p, -1);
+}
+
+static void serve(void *ctx)
+{
+	struct walker *w = ctx;
+	static struct watch_begin begin;
+	struct unpack u;
+
+	while (confined_next(&u, NULL)) {
+		if (unpack_u64(&u) == KIND_END) {
+			answer(w, &u);
+			continue;
+		}
+		unpack_bytes(&u, &begin, sizeof(begin));
+		watch_stack_begin(&w->stacks, &w->processes, &begin);
+	}
+	watch_images_fini(&w->processes);
+}
+
+/* --- in the controller --- */
+
+int watch_frames_start(struct watch_frames *f, struct err *err)
+{
+	const struct confined_options options = { .what = "name who dumped",
+						  .policy = { .debuginfod = f->debuginfod } };
+	_cleanup_(cleanup_free) struct walker *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return err_set(err, ERR_FAILED, "no memory for the stacks of dumps");
+	return confined_start(&f->child, &options, serve, w, err);
+}
+
+static void forget_texts(struct watch_frames *f)
+{
+	while (f->n_texts)
+		free(f->texts[--f->n_texts]);
+}
+
+void watch_frames_fini(struct watch_frames *f)
+{
+	confined_end(&f->child);
+	forget_texts(f);
+}
+
+/* A child that hangs or crashed is replaced. Without another one the frames stay unknown. */
+static void replace(struct watch_frames *f)
+{
+	struct err ignored;
+
+	confined_end(&f->child);
+	if (watch_frames_start(f, &ignored))
+		f->child = (struct confined)CONFINED_INIT;
+}
+
+static bool tell(struct watch_frames *f, enum kind kind, const void *bytes, size_t len)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct err ignored;
+
+	pack_u64(&p, kind);
+	pack_bytes(&p, bytes, len);
+	return !confined_ask(&f->child, &p, -1, &ignored);
+}
+
+void watch_frames_begin(struct watch_frames *f, const struct watch_begin *begin)
+{
+	if (f->child.sock >= 0 && !tell(f, KIND_BEGIN, begin, sizeof(*begin)))
+		replace(f);
+}
+
+static const char *keep_text(struct watch_frames *f, char *text)
+{
+	if (text)
+		f->texts[f->n_texts++] = text;
+	return text;
+}
+
+size_t watch_frames_unpack(struct watch_frames *f, struct unpack *u,
+			   struct watch_frame frames[OPS_WATCH_FRAMES])
+{
+	size_t n = (size_t)unpack_max(u, OPS_WATCH_FRAMES);
+
+	forget_texts(f);
+	for (size_t i = 0; i < n; i++) {
+		frames[i].addr = unpack_u64(u);
+		frames[i].offset = unpack_u64(u);
+		frames[i].image = keep_text(f, unpack_text(u, PATH_ROOM));
+		frames[i].name = keep_text(f, unpack_text(u, SYMBOLS_NAME_MAX));
+	}
+	return unpack_done(u) ? n : 0;
+}
+
+size_t watch_frames_end(struct watch_frames *f, const struct watch_dump *dump,
+			struct watch_frame frames[OPS_WATCH_FRAMES])
+{
+	struct err ignored;
+	struct unpack u;
+
+	if (f->child.sock < 0)
+		return 0;
+	if (!tell(f, KIND_END, dump, offsetof(struct watch_dump, comm)) ||
+	    confined_answer(&f->child, PATIENCE_MS, ANSWER_MAX, &u, NULL, &ignored)) {
+		f->unanswered++;
+		replace(f);
+		return 0;
+	}
+	return watch_frames_unpack(f, &u, frames);
+}

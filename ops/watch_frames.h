@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to the watch: who asked for a dump. Stacks are walked and functions are named in a
+ * confined child (target/confined.h), which reads files and memory of the processes that dumped.
+ */
+#ifndef OPS_WATCH_FRAMES_H
+#define OPS_WATCH_FRAMES_H
+
+#include "bpf/event.h"
+#include "ops/watch.h"
+#include "target/confined.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct watch_frames {
+	struct confined child;
+	bool debuginfod;
+	char *texts[2 * OPS_WATCH_FRAMES]; /* of the last dump */
+	size_t n_texts;
+	size_t unanswered; /* dumps whose frames it did not tell in time: it was replaced then */
+};
+#define WATCH_FRAMES_INIT              \
+	{                              \
+		.child = CONFINED_INIT \
+	}
+
+/* Without it no dump has frames. */
+int watch_frames_start(struct watch_frames *f, struct err *err) __must_check;
+void watch_frames_fini(struct watch_frames *f);
+
+/* A dump has begun: its process can be looked at now, and may end with it. */
+void watch_frames_begin(struct watch_frames *f, const struct watch_begin *begin);
+
+/*
+ * The frames of a dump that has ended, innermost first, with their names; how many. Their texts
+ * live until the next call. 0 where the child was not started, or did not answer.
+ */
+size_t watch_frames_end(struct watch_frames *f, const struct watch_dump *dump,
+			struct watch_frame frames[OPS_WATCH_FRAMES]);
+
+/* For its fuzz target: an answer of the child's. 0 for one that makes no sense. */
+size_t watch_frames_unpack(struct watch_frames *f, struct unpack *u,
+			   struct watch_frame frames[OPS_WATCH_FRAMES]);
+
+#endif
