@@ -7,18 +7,17 @@
  * worker.c). It is used when a thread stands longer than max_pause, when the
  * tracer does not show itself any more, and when a call does not come back.
  */
+#include "injector/lock.h"
 #include "injector/private.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -368,24 +367,14 @@ static bool try_again(struct run *r, const struct err *err)
 	return false;
 }
 
-/*
- * One of us at a time. The lock is on the target's folder in /proc, goes away with us and with
- * it, and nobody else takes notice of it. The tracer inherits it.
- */
-static int lock_target(pid_t pid, struct err *err)
+/* One of us at a time. */
+static int lock_process(const struct injector *inj, int *lock, struct err *err)
 {
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return err_sys(err, ERR_LOST, errno, "process %d ended", pid);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	close(fd);
-	err_set(err, ERR_BUSY, "another jeprof-ctl is at work on process %d", pid);
-	return err_fix(err, "wait until it is done, for example with --wait 10s");
+	if (lock_target(inj->p->pid, lock, err) < 0)
+		return -1;
+	if (*lock < 0 && inj->opt.log)
+		inj->opt.log(err->msg);
+	return 0;
 }
 
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
@@ -406,8 +395,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 	}
 	if (check_calls(inj, calls, n, err) < 0 || check_target(inj->p, inj->images, err) < 0)
 		return -1;
-	lock = lock_target(inj->p->pid, err);
-	if (lock < 0)
+	if (lock_process(inj, &lock, err) < 0)
 		return -1;
 	if (r.mode == INJECTOR_AUTO)
 		r.mode = inj->cs.pthread_create ? INJECTOR_THREAD : INJECTOR_INLINE;

@@ -2,6 +2,7 @@
 #include "ops/journal.h"
 
 #include "base/cleanup.h"
+#include "base/private.h"
 #include "base/text.h"
 #include "base/write.h"
 #include "ops/output.h"
@@ -19,78 +20,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FOLDER "jeprof-ctl"
 #define TEXT_MAX 4096
 #define OPEN_TRIES 16
 #define LISTED_MAX 65536
 
-/* Its owner's alone: whoever else may write to it could have us change a process. */
-static bool is_private(const struct stat *st)
-{
-	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
-
-/* The folder that holds ours. */
-static void parent_path(char *buf, size_t size)
-{
-	const char *xdg = getenv("XDG_RUNTIME_DIR");
-	struct stat st;
-
-	if (!geteuid()) {
-		snprintf(buf, size, "/run");
-		return;
-	}
-	if (xdg && *xdg == '/') {
-		snprintf(buf, size, "%s", xdg);
-		return;
-	}
-	snprintf(buf, size, "/run/user/%u", geteuid());
-	if (stat(buf, &st) || !is_private(&st))
-		snprintf(buf, size, "/tmp");
-}
-
-static void folder_path(char *buf, size_t size)
-{
-	char parent[PATH_MAX];
-
-	parent_path(parent, sizeof(parent));
-	if (!strcmp(parent, "/tmp"))
-		snprintf(buf, size, "/tmp/" FOLDER "-%u", geteuid());
-	else
-		snprintf(buf, size, "%s/" FOLDER, parent);
-}
-
 static int open_folder(bool create, int *dir, struct err *err)
 {
 	char path[PATH_MAX + 32], safe[sizeof(path)];
-	_cleanup_(cleanup_close) int fd = -1;
-	struct stat st;
+	int fd = private_open(create), sys = errno;
 
-	folder_path(path, sizeof(path));
-	output_safe(path, safe, sizeof(safe));
-	if (create && mkdir(path, 0700) && errno != EEXIST) {
-		err_sys(err, ERR_OUTPUT, errno, "cannot make the folder %.256s", safe);
-		return err_fix(err, "it is to hold what a recording changed; set XDG_RUNTIME_DIR "
-				    "to a folder of yours, or run this as root");
+	if (fd >= 0) {
+		*dir = fd;
+		return 0;
 	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT && !create)
+	if (sys == ENOENT && !create)
 		return err_set(err, ERR_NOPROC, "no recording has left anything behind");
-	if (fd < 0 || fstat(fd, &st))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot open the folder %.256s", safe);
-	if (!is_private(&st)) {
+	private_path(path, sizeof(path));
+	output_safe(path, safe, sizeof(safe));
+	if (sys == EPERM) {
 		err_set(err, ERR_PERM, "others may write to the folder %.256s", safe);
 		return err_fix(err, "see who made it, and remove it");
 	}
-	*dir = take_fd(fd);
-	return 0;
+	err_sys(err, ERR_OUTPUT, sys, "cannot use the folder %.256s", safe);
+	return err_fix(err, "it is to hold what a recording changed; set XDG_RUNTIME_DIR "
+			    "to a folder of yours, or run this as root");
 }
 
 static int not_ours(const struct journal *j, struct err *err)
 {
 	char path[PATH_MAX + 32], safe[sizeof(path)];
 
-	folder_path(path, sizeof(path));
+	private_path(path, sizeof(path));
 	err_set(err, ERR_PERM, "%.256s/%s is not a file of jeprof-ctl",
 		output_safe(path, safe, sizeof(safe)), j->name);
 	return err_fix(err, "see who made it, and remove it");
@@ -228,7 +188,8 @@ static int try_open(struct journal *j, bool create, struct err *err)
 	if (j->fd < 0 || fstat(j->fd, &st))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %s",
 			       j->name);
-	if (!S_ISREG(st.st_mode) || !is_private(&st) || st.st_nlink > 1 || st.st_size >= TEXT_MAX)
+	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
+	    st.st_size >= TEXT_MAX)
 		return not_ours(j, err);
 	if (flock(j->fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK

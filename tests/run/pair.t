@@ -14,7 +14,7 @@ snapshot "$pid"
 # Not by trying: who tries has the lock himself for a moment.
 is_locked()
 {
-	grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks
+	grep -q "POSIX .*:$(stat -c %i /run/jeprof-ctl/lock) $pid $pid\$" /proc/locks
 }
 
 # hold_up MICROSECONDS: the first one is held up when it has the target for itself, but has not
@@ -29,7 +29,7 @@ hold_up()
 }
 
 hold_up 3000000
-ctl_fails 7 "another jeprof-ctl is at work on process $pid" 'the second one is told that the first is at work' \
+ctl_fails 7 "another jeprof-ctl is at work on process $pid: process [0-9]+ \(jeprof-ctl\)" 'the second one is told that the first is at work' \
 	deactivate "$pid"
 like "$err" 'fix: .*--wait' 'and how to wait for it'
 wait "$held"

@@ -64,13 +64,14 @@ static int dump(void)
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen)
 {
 	const char *text = same(name, "version") ? release : "";
-	size_t len = oldlenp ? *oldlenp : 0;
 
 	(void)newlen;
 	if (same(name, "prof.dump"))
 		return newp ? dump() : 0;
-	for (size_t i = 0; oldp && i < len; i++)
-		((volatile char *)oldp)[i] = len == sizeof(text) ? ((char *)&text)[i] : 1;
+	if (oldp && *oldlenp == sizeof(text))
+		*(const char **)oldp = text;
+	else if (oldp)
+		*(volatile char *)oldp = 1;
 	return 0;
 }
 

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/lock.h"
+
+#include "base/cleanup.h"
+#include "base/private.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define LOCK_FILE "lock"
+
+/* Who has it is as good as gone when it is not seen: then it is worth another try. */
+static int held_by(pid_t pid, pid_t holder, struct err *err)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
+	if (holder > 0 && proc_thread_status(holder, 0, &st, &ignored) == 0) {
+		/* Its owner is this user, who may have given it any name. */
+		for (char *c = st.comm; *c; c++)
+			if (*c < ' ' || *c > '~')
+				*c = '?';
+		err_set(err, ERR_BUSY,
+			"another jeprof-ctl is at work on process %d: process %d (%s)", pid, holder,
+			st.comm);
+	} else {
+		err_set(err, ERR_BUSY, "another jeprof-ctl is at work on process %d", pid);
+	}
+	return err_fix(err, "wait until it is done, for example with --wait 10s");
+}
+
+static int open_file(void)
+{
+	_cleanup_(cleanup_close) int folder = private_open(true);
+
+	if (folder < 0)
+		return -1;
+	return openat(folder, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+int lock_target(pid_t pid, int *lock, struct err *err)
+{
+	struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = pid, .l_len = 1 };
+	_cleanup_(cleanup_close) int fd = open_file();
+
+	*lock = -1;
+	if (fd >= 0 && fcntl(fd, F_SETLK, &byte) == 0) {
+		*lock = take_fd(fd);
+		return 0;
+	}
+	if (fd >= 0 && (errno == EAGAIN || errno == EACCES)) {
+		if (fcntl(fd, F_GETLK, &byte) < 0 || byte.l_type == F_UNLCK)
+			byte.l_pid = 0;
+		return held_by(pid, byte.l_pid, err);
+	}
+	err_sys(err, ERR_FAILED, errno, "two at once on process %d are not kept apart: no lock",
+		pid);
+	return 0;
+}

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Two jeprof-ctl on one process are kept apart by a lock that only the tool's own user can take:
+# nobody else holds it up, nothing that was killed does, and where it cannot be had work goes on.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+export MALLOC_CONF=$PROF
+lock=/run/jeprof-ctl/lock
+
+# hold_up MICROSECONDS: one that has the target for itself, but has not attached yet. Sets `held`,
+# and `holder`, its own pid.
+hold_up()
+{
+	strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
+		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
+	held=$!
+	own "$held"
+	within 30 is_locked && holder=$(awk -v end=" $pid $pid" '/POSIX/ && index($0, end) { print $5 }' /proc/locks)
+}
+
+is_locked()
+{
+	grep -q "POSIX .*:$(stat -c %i "$lock") $pid $pid\$" /proc/locks
+}
+
+start_victim idle 2
+snapshot "$pid"
+first=$pid
+
+# --- what anybody can lock holds nobody up ---
+"${nobody[@]}" flock -F "/proc/$pid" sleep 1000 &
+own $!
+within 10 grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks || bail_out 'nobody locks the folder'
+flock -n "/proc/$pid" true
+is $? 1 'control: a stranger holds the lock of the folder in /proc'
+ctl_ok 'a stranger has locked the folder in /proc: activate' activate "$pid"
+"${nobody[@]}" flock "$lock" true 2>"$T/err"
+like "$(<"$T/err")" 'Permission denied' 'a stranger cannot open the lock'
+is "$(stat -c '%u %a' /run/jeprof-ctl "$lock" | xargs)" '0 700 0 600' 'the lock and its folder are of root alone'
+
+# --- who holds it is said ---
+hold_up 3000000
+ctl_fails 7 "another jeprof-ctl is at work on process $pid: process $holder \(jeprof-ctl\)" 'the holder is named' \
+	deactivate "$pid"
+MALLOC_CONF=$PROF start_victim idle-je 2
+ctl_ok 'another process is not locked' status "$pid"
+stop_target "$pid"
+wait "$held" 2>/dev/null
+is $? 0 'the holder ends well'
+pid=$first
+
+# --- killed, it leaves nothing that blocks ---
+hold_up 3000000
+kill -KILL "$holder"
+wait "$held" 2>/dev/null
+ctl_ok 'the holder was killed: deactivate' --wait 10s deactivate "$pid"
+assert_untouched "$pid" 'the holder was killed: untouched'
+
+# --- no folder for it: work goes on, and -v says so ---
+# shellcheck disable=SC2016 # the inner shell's arguments
+runner=(unshare -m sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh)
+ctl_ok 'a read-only /run: activate' -v activate "$pid"
+like "$err" 'are not kept apart: no lock: .*(Read-only|No such)' 'a read-only /run: it is said'
+# shellcheck disable=SC2016
+runner=(unshare -m sh -c 'mount -t tmpfs none /run && mkdir -m 777 /run/jeprof-ctl && exec "$@"' sh)
+ctl_ok 'a folder that others may write to: deactivate' -v deactivate "$pid"
+like "$err" 'are not kept apart: no lock: .*not permitted' 'a folder that others may write to: it is said'
+runner=()
+assert_untouched "$pid" 'without a lock: untouched'
+
+# --- a user, who has another folder; and a stranger who was there first ---
+user=$((20000 + $$ % 20000))
+wrap=(setpriv --reuid "$user" --regid "$user" --clear-groups --inh-caps=-all)
+MALLOC_CONF=$PROF start_victim idle 2
+snapshot "$pid"
+at_end+=("rm -rf /tmp/jeprof-ctl-$user")
+runner=("${wrap[@]}" env -u XDG_RUNTIME_DIR)
+wrap=()
+ctl_ok 'a user: activate' activate "$pid"
+is "$(stat -c '%u %a' "/tmp/jeprof-ctl-$user" "/tmp/jeprof-ctl-$user/lock" | xargs)" "$user 700 $user 600" 'a user: the lock is of that user alone'
+rm -rf "/tmp/jeprof-ctl-$user"
+"${nobody[@]}" mkdir "/tmp/jeprof-ctl-$user"
+"${nobody[@]}" /usr/bin/python3 - "/tmp/jeprof-ctl-$user/lock" "$pid" <<'PYTHON' &
+import fcntl, sys, time
+file = open(sys.argv[1], "w")
+fcntl.lockf(file, fcntl.LOCK_EX, 1, int(sys.argv[2]))
+time.sleep(1000)
+PYTHON
+own $!
+within 10 grep -q " $pid $pid\$" /proc/locks || bail_out 'nobody locks'
+ctl_ok 'a stranger made the folder first: deactivate' -v deactivate "$pid"
+like "$err" 'are not kept apart' 'a stranger made the folder first: it is not used'
+runner=()
+assert_untouched "$pid" 'a user: untouched'
+
+# --- root and the owner: ptrace(2) itself keeps them apart ---
+"$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
+own $!
+within 10 grep -q '^TracerPid:.*[1-9]' "/proc/$pid/status"
+ctl_fails 7 'is tracing it' 'another tracer came first' activate "$pid"
+
+done_testing
