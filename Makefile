@@ -233,7 +233,7 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf% ops/list_row% ops/check_row% ops/watch_frames% ops/watch_images% ops/watch_stack% ops/watch_who% ops/container%,$(SRC))) \
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf% ops/list_row% ops/check_row% ops/watch_frames% ops/watch_images% ops/watch_stack% ops/watch_who% ops/container% ops/journal_text%,$(SRC))) \
 	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile

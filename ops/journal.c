@@ -5,13 +5,12 @@
 #include "base/private.h"
 #include "base/text.h"
 #include "base/write.h"
+#include "ops/journal_text.h"
 #include "ops/output.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_MAX 4096
 #define OPEN_TRIES 16
 #define LISTED_MAX 65536
+#define ASIDE_SIZE 32
 
 static int open_folder(bool create, int *dir, struct err *err)
 {
@@ -73,95 +72,13 @@ static bool still_named(const struct journal *j, int fd)
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-/* Names and paths hold any byte: what would end a word is written as %XX. */
-static void escape(const char *raw, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *raw && n + 4 < size; raw++) {
-		unsigned char c = (unsigned char)*raw;
-
-		if (c > ' ' && c < 0x7f && c != '%')
-			buf[n++] = (char)c;
-		else
-			n += (size_t)snprintf(buf + n, size - n, "%%%02X", c);
-	}
-	buf[n] = '\0';
-}
-
-static void unescape(const char *text, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *text && n + 1 < size; text++) {
-		unsigned int c;
-
-		if (*text == '%' && sscanf(text + 1, "%2x", &c) == 1 && strlen(text) >= 3) {
-			buf[n++] = (char)c;
-			text += 2;
-		} else {
-			buf[n++] = *text;
-		}
-	}
-	buf[n] = '\0';
-}
-
-/* The line "KEY VALUE\n" of the text: VALUE, cut to size - 1 bytes; false without one. */
-static bool find_value(const char *text, const char *key, char *buf, size_t size)
-{
-	size_t key_len = strlen(key);
-
-	for (const char *s = text; *s; s += strcspn(s, "\n"), s += *s == '\n') {
-		if (strncmp(s, key, key_len) != 0 || s[key_len] != ' ')
-			continue;
-		s += key_len + 1;
-		snprintf(buf, size, "%.*s", (int)strcspn(s, "\n"), s);
-		return true;
-	}
-	return false;
-}
-
-static bool find_number(const char *text, const char *key, uint64_t *number)
-{
-	char value[32], *end;
-
-	if (!find_value(text, key, value, sizeof(value)) || !isdigit((unsigned char)value[0]))
-		return false;
-	*number = strtoull(value, &end, 10);
-	return *end == '\0';
-}
-
-/* "end 1" is the last line: without it the text was not written whole. */
-static bool parse(const char *text, struct journal_state *state)
-{
-	char value[JOURNAL_IMAGE_SIZE * 3];
-	uint64_t pid, recorder, end;
-
-	*state = (struct journal_state){ 0 };
-	if (!find_number(text, "end", &end) || !find_number(text, "pid", &pid) ||
-	    !find_number(text, "recorder", &recorder) ||
-	    !find_number(text, "start", &state->start_time) ||
-	    !find_number(text, "program", &state->program) || pid > INT_MAX || recorder > INT_MAX)
-		return false;
-	state->pid = (pid_t)pid;
-	state->recorder = (pid_t)recorder;
-	if (find_value(text, "comm", value, sizeof(value)))
-		unescape(value, state->comm, sizeof(state->comm));
-	if (find_value(text, "image", value, sizeof(value)))
-		unescape(value, state->image, sizeof(state->image));
-	state->active = find_value(text, "prof.active", value, sizeof(value));
-	state->thread_active_init =
-		find_value(text, "prof.thread_active_init", value, sizeof(value));
-	return true;
-}
-
 static void read_state(struct journal *j)
 {
-	char text[TEXT_MAX];
+	char text[JOURNAL_TEXT_MAX];
 	ssize_t n = pread(j->fd, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? n : 0] = '\0';
-	j->written = parse(text, &j->state);
+	j->written = journal_text_parse(text, &j->state);
 }
 
 static int busy(struct journal *j, struct err *err)
@@ -189,7 +106,7 @@ static int try_open(struct journal *j, bool create, struct err *err)
 		return err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %s",
 			       j->name);
 	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
-	    st.st_size >= TEXT_MAX)
+	    st.st_size >= JOURNAL_TEXT_MAX)
 		return not_ours(j, err);
 	if (flock(j->fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK
@@ -226,44 +143,82 @@ int journal_open(struct journal *j, pid_t pid, bool create, struct err *err)
 	return -1;
 }
 
-static int format(const struct journal_state *s, char *buf, size_t size)
+/* Written whole beside the journal; locked before it takes the name, for as long as we live. */
+static int write_aside(const struct journal *j, const char *name, int *fd)
 {
-	char comm[sizeof(s->comm) * 3], image[sizeof(s->image) * 3];
+	_cleanup_(cleanup_close) int aside = -1;
+	char text[JOURNAL_TEXT_MAX];
+	int len = journal_text_format(&j->state, text, sizeof(text));
 
-	escape(s->comm, comm, sizeof(comm));
-	escape(s->image, image, sizeof(image));
-	return snprintf(buf, size,
-			"pid %d\nstart %" PRIu64 "\nprogram %" PRIu64 "\nrecorder %d\ncomm %s\n"
-			"image %s\n%s%send 1\n",
-			s->pid, s->start_time, s->program, s->recorder, comm, image,
-			s->thread_active_init ? "prof.thread_active_init false\n" : "",
-			s->active ? "prof.active false\n" : "");
+	/* One that died may have left it: the lock on the journal makes it ours. */
+	unlinkat(j->dir, name, 0);
+	aside = openat(j->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (aside < 0 || !write_all(aside, text, (size_t)len) || fsync(aside) ||
+	    flock(aside, LOCK_EX | LOCK_NB))
+		return -1;
+	*fd = take_fd(aside);
+	return 0;
+}
+
+static void aside_name(const struct journal *j, char name[ASIDE_SIZE])
+{
+	snprintf(name, ASIDE_SIZE, "%s.new", j->name);
 }
 
 /*
- * One write(2) over what is there, which only ever gets longer: whatever
- * moment we are killed at, the file holds the old text or the new one.
+ * Whatever moment we are killed at, the name stands for the old text or the new
+ * one, whole. Who opened the old file meanwhile finds that it has no name any more.
  */
 int journal_write(struct journal *j, struct err *err)
 {
-	char text[TEXT_MAX];
-	int len = format(&j->state, text, sizeof(text));
+	char name[ASIDE_SIZE];
+	int fd;
 
-	if (lseek(j->fd, 0, SEEK_SET) || !write_all(j->fd, text, (size_t)len) ||
-	    ftruncate(j->fd, len) || fsync(j->fd) || fsync(j->dir)) {
+	aside_name(j, name);
+	if (write_aside(j, name, &fd)) {
 		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
 			j->state.pid);
+		unlinkat(j->dir, name, 0);
 		return err_fix(err, "make room on the file system of /run or XDG_RUNTIME_DIR");
 	}
+	if (renameat(j->dir, name, j->dir, j->name) || fsync(j->dir)) {
+		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
+			j->state.pid);
+		close(fd);
+		return -1;
+	}
+	close(j->fd);
+	j->fd = fd;
 	j->written = true;
 	return 0;
 }
 
 void journal_remove(struct journal *j)
 {
-	if (j->fd >= 0 && still_named(j, j->fd))
+	char name[ASIDE_SIZE];
+
+	aside_name(j, name);
+	if (j->fd >= 0 && still_named(j, j->fd)) {
+		unlinkat(j->dir, name, 0);
 		unlinkat(j->dir, j->name, 0);
+	}
 	j->written = false;
+}
+
+int journal_decided(const struct proc *p, bool active, bool init, struct err *err)
+{
+	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
+
+	if (journal_open(&j, p->pid, false, err))
+		return err->code == ERR_NOPROC ? 0 : -1;
+	if (!j.written || !journal_is_of(&j.state, p))
+		return 0;
+	j.state.active &= !active;
+	j.state.thread_active_init &= !init;
+	if (j.state.active || j.state.thread_active_init)
+		return journal_write(&j, err);
+	journal_remove(&j);
+	return 0;
 }
 
 void journal_close(struct journal *j)

@@ -50,11 +50,21 @@ struct journal {
  */
 int journal_open(struct journal *j, pid_t pid, bool create, struct err *err) __must_check;
 
-/* Write the state, and have it on disk, before this returns. ERR_OUTPUT. */
+/*
+ * Write the state in place of what is there, and have it on disk, before this
+ * returns; the lock goes on. ERR_OUTPUT.
+ */
 int journal_write(struct journal *j, struct err *err) __must_check;
 
 /* Everything was put back: the file goes. */
 void journal_remove(struct journal *j);
+
+/*
+ * The user has decided about prof.active (`active`), or prof.thread_active_init
+ * (`init`), of a process: what a recording that died has changed there is his
+ * now, and not to be put back. ERR_BUSY, as journal_open(), while one is at work.
+ */
+int journal_decided(const struct proc *p, bool active, bool init, struct err *err) __must_check;
 
 /* Ends the lock. A file that was not removed stays. */
 void journal_close(struct journal *j);

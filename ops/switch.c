@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "ops/journal.h"
 #include "ops/session.h"
 #include "ops/switch.h"
 #include "ops/visit.h"
@@ -151,6 +152,24 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 	return finish(s, "prof.active", true, &change, out, err);
 }
 
+/*
+ * What is changed is changed: that it will be put back, or cannot be kept from
+ * that, is a warning.
+ */
+static void decide(const struct session *s, bool init, struct ops_change *change)
+{
+	struct err why = ERR_INIT;
+
+	if (!journal_decided(&s->proc, true, init, &why) || *change->warning)
+		return;
+	if (why.code == ERR_BUSY && change->after)
+		snprintf(change->warning, sizeof(change->warning),
+			 "%.200s, which turns profiling off when it ends", why.msg);
+	else if (why.code != ERR_BUSY)
+		snprintf(change->warning, sizeof(change->warning),
+			 "undo may put back what this set: %.200s", why.msg);
+}
+
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err)
 {
@@ -159,7 +178,10 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 
 	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)))
 		return -1;
-	return switch_activate(&s, out, &init_changed, err);
+	if (switch_activate(&s, out, &init_changed, err))
+		return -1;
+	decide(&s, true, out);
+	return 0;
 }
 
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
@@ -169,8 +191,10 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 
 	if (session_open(&s, pid, options, err))
 		return -1;
-	if (!set_switch(&s, "prof.active", false, out, err))
+	if (!set_switch(&s, "prof.active", false, out, err)) {
+		decide(&s, false, out);
 		return 0;
+	}
 	if (err->code != ERR_NOPROF)
 		return -1;
 	/* Where profiling is not available there is nothing to stop: that is no failure. */

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/journal.h"
 #include "ops/session.h"
 
 #include <errno.h>
@@ -219,6 +220,7 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	union mallctl_value v = { 0 };
 	struct ops_set set = { 0 };
+	struct err ignored;
 
 	if (parse_set(name, text, &set.ctl, &v, err))
 		return -1;
@@ -232,5 +234,8 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 		return -1;
 	set.cost = s.cost;
 	*out = set;
+	/* Should that fail, undo puts back what the journal says, as if this had not been. */
+	(void)!journal_decided(&s.proc, !strcmp(name, "prof.active"),
+			       !strcmp(name, "prof.thread_active_init"), &ignored);
 	return 0;
 }

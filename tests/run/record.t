@@ -198,6 +198,43 @@ is "$?" 0 'killed at many moments: undo puts everything back' || diag "$(<"$T/st
 diag "$(<"$T/storm")"
 assert_untouched "$pid" 'killed at many moments, it is untouched'
 
+# --- it is killed, and then the user decides ---
+decided=$pid
+snapshot "$decided"
+# kill_recording: one that has turned profiling on
+kill_recording()
+{
+	pid=$decided
+	start_recording -d 300s
+	kill -KILL "$recorder"
+	wait "$recorder" 2>/dev/null
+}
+kill_recording
+ctl_ok 'killed, then activate' activate "$decided"
+ctl_ok 'killed, then activate, then undo' undo --json
+is "$(json '.recordings | length')" 0 'activate takes over: nothing is left to undo'
+is "$(active_of "$decided")" true 'activate takes over: undo leaves it on'
+run_ctl deactivate "$decided"
+kill_recording
+ctl_ok 'killed, then set prof.active' set "$decided" prof.active true
+ctl_ok 'killed, then set, then undo' undo "$decided" --json
+is "$(active_of "$decided")" true 'set takes over: undo leaves it on'
+run_ctl deactivate "$decided"
+kill_recording
+ctl_ok 'killed, then deactivate' deactivate "$decided"
+ctl_ok 'then the program is told to by others' undo "$decided"
+is "$(active_of "$decided")" false 'deactivate: off'
+kill_recording
+ctl_ok 'control: killed, and nobody decides' undo "$decided"
+is "$(active_of "$decided")" false 'control: undo turns it off'
+start_recording -d 300s
+ctl_ok 'activate while it is recorded' activate "$decided"
+like "$err" "by process $recorder, which turns profiling off when it ends" 'activate while it is recorded: is told'
+kill -TERM "$recorder"
+wait "$recorder"
+is "$(active_of "$decided")" false 'and so it is'
+assert_untouched "$decided" 'the user decides: untouched'
+
 # --- journals that are not ours ---
 snapshot "$pid"
 ln -s "$T/elsewhere" "/run/jeprof-ctl/$pid"

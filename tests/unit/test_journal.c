@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/journal.h"
 
+#include "ops/journal_text.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,6 +82,92 @@ static void test_lock(void **state)
 	journal_close(&second);
 }
 
+/* A shorter text takes the place of a longer one, at once and whole; the lock goes on. */
+static void test_shorter(void **state)
+{
+	struct journal j = opened(true), second = JOURNAL_INIT;
+	struct err err = ERR_INIT;
+	char path[256], text[4096] = "";
+	FILE *f;
+
+	(void)state;
+	j.state = (struct journal_state){ .pid = getpid(), .active = true };
+	memset(j.state.image, 'x', sizeof(j.state.image) - 1);
+	assert_int_equal(journal_write(&j, &err), 0);
+	j.state = (struct journal_state){ .pid = getpid() };
+	assert_int_equal(journal_write(&j, &err), 0);
+	assert_int_equal(journal_open(&second, getpid(), true, &err), -1);
+	assert_int_equal(err.code, ERR_BUSY);
+	journal_close(&second);
+	snprintf(path, sizeof(path), "%s/jeprof-ctl/%d",
+		 geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run", getpid());
+	f = fopen(path, "re");
+	assert_non_null(f);
+	assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+	fclose(f);
+	assert_null(strstr(text, "xxx"));
+	assert_null(strstr(text, "prof.active"));
+	journal_close(&j);
+	j = opened(false);
+	assert_true(j.written && !j.state.active && !*j.state.image);
+	journal_remove(&j);
+	journal_close(&j);
+}
+
+/* A tail of a longer text, as older versions could leave it, is no text of ours. */
+static void test_not_whole(void **state)
+{
+	static const char head[] = "pid 1\nstart 2\nprogram 3\nrecorder 4\n";
+	struct journal_state s;
+	char text[512];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%send 1\n", head);
+	assert_true(journal_text_parse(text, &s));
+	assert_false(s.active);
+	snprintf(text, sizeof(text), "%send 1\nprof.active false\nend 1\n", head);
+	assert_false(journal_text_parse(text, &s));
+	snprintf(text, sizeof(text), "%send 1\nge libx\n", head);
+	assert_false(journal_text_parse(text, &s));
+	snprintf(text, sizeof(text), "%send 1", head);
+	assert_false(journal_text_parse(text, &s));
+	assert_false(journal_text_parse(head, &s));
+	assert_false(journal_text_parse("", &s));
+}
+
+/* What the user decided is not put back; what he did not is. */
+static void test_decided(void **state)
+{
+	struct journal j = opened(true);
+	struct err err = ERR_INIT;
+	struct proc p;
+
+	(void)state;
+	assert_int_equal(proc_open(&p, getpid(), &err), 0);
+	j.state = (struct journal_state){ .pid = getpid(),
+					  .start_time = p.start_time,
+					  .program = proc_program(getpid()),
+					  .active = true,
+					  .thread_active_init = true };
+	assert_int_equal(journal_write(&j, &err), 0);
+	assert_int_equal(journal_decided(&p, true, true, &err), -1);
+	assert_int_equal(err.code, ERR_BUSY);
+	journal_close(&j);
+	p.start_time++; /* another process */
+	assert_int_equal(journal_decided(&p, true, true, &err), 0);
+	p.start_time--;
+	assert_int_equal(journal_decided(&p, true, false, &err), 0);
+	j = opened(false);
+	assert_true(!j.state.active && j.state.thread_active_init);
+	journal_close(&j);
+	assert_int_equal(journal_decided(&p, false, true, &err), 0);
+	assert_int_equal(journal_open(&j, getpid(), false, &err), -1);
+	assert_int_equal(err.code, ERR_NOPROC);
+	journal_close(&j);
+	assert_int_equal(journal_decided(&p, true, true, &err), 0);
+	proc_close(&p);
+}
+
 static void test_list(void **state)
 {
 	struct journal j = opened(true);
@@ -124,9 +212,9 @@ int main(void)
 {
 	char folder[] = "/tmp/test_journal.XXXXXX", own[64];
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_shorter),	   cmocka_unit_test(test_not_whole),
+		cmocka_unit_test(test_decided),	   cmocka_unit_test(test_list),
 		cmocka_unit_test(test_identity),
 	};
 	int failed;
