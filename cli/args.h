@@ -78,13 +78,40 @@ enum option_type {
 	OPTION_FILE,	 /* const char *, a path: completed as one */
 };
 
+/* What the value of each is in struct args. */
+#define OPTION_TYPE_FLAG bool
+#define OPTION_TYPE_STRING const char *
+#define OPTION_TYPE_OPTIONAL const char *
+#define OPTION_TYPE_PID int64_t
+#define OPTION_TYPE_INT int64_t
+#define OPTION_TYPE_DURATION uint64_t
+#define OPTION_TYPE_SIZE uint64_t
+#define OPTION_TYPE_CHOICE int
+#define OPTION_TYPE_FILE const char *
+
+/*
+ * Of which type an option is, and where its value lies, for the tables: a field
+ * of another type does not compile, as its neighbour would be overwritten.
+ */
+#define VALUE(kind, field)                                                                    \
+	OPTION_##kind,                                                                        \
+		offsetof(struct args, field) +                                                \
+			0 * sizeof(struct {                                                   \
+				_Static_assert(__builtin_types_compatible_p(                  \
+						       __typeof__(((struct args *)0)->field), \
+						       OPTION_TYPE_##kind),                   \
+					       "the field " #field                            \
+					       " is not of the type of OPTION_" #kind);       \
+				char unused;                                                  \
+			})
+
 struct option_def {
-	const char *name; /* long name, without the dashes; NULL ends a table */
-	char letter;	  /* short name, 0 if none */
-	enum option_type type;
-	const char *arg; /* what its argument is called, NULL if it has none */
+	const char *name;      /* long name, without the dashes; NULL ends a table */
+	char letter;	       /* short name, 0 if none */
+	enum option_type type; /* this and the next by VALUE() */
+	size_t offset;	       /* in struct args */
+	const char *arg;       /* what its argument is called, NULL if it has none */
 	const char *help;
-	size_t offset;		    /* in struct args */
 	const char *const *choices; /* NULL at the end; else than of OPTION_CHOICE: to complete */
 };
 
@@ -103,14 +130,11 @@ struct command {
 };
 
 /* For commands that take what a process hands over. */
-#define OPTION_MAX_SIZE(of)                                                          \
-	{                                                                            \
-		"max-size", 0, OPTION_SIZE, "SIZE", "read no " of " that is larger", \
-			ARG(max_size_bytes), NULL                                    \
+#define OPTION_MAX_SIZE(of)                                         \
+	{                                                           \
+		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE", \
+			"read no " of " that is larger", NULL       \
 	}
-
-/* Where an option's value lies, for the tables. */
-#define ARG(field) offsetof(struct args, field)
 
 extern const struct option_def global_options[];
 extern const struct command *const commands[]; /* NULL at the end */

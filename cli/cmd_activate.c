@@ -3,8 +3,8 @@
 #include "cli/out.h"
 
 static const struct option_def options_of_activate[] = {
-	{ "force", 0, OPTION_FLAG, NULL, "also where sampling is known to end or hang programs",
-	  ARG(force), NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL,
+	  "also where sampling is known to end or hang programs", NULL },
 	{ .name = NULL },
 };
 

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 static const struct option_def options_of_bundle[] = {
-	{ "output", 'o', OPTION_FILE, "FILE",
-	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", ARG(output), NULL },
-	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
-	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },
 };
 

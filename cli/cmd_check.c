@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 static const struct option_def options_of_check[] = {
-	{ "conf", 0, OPTION_STRING, "STRING", "what would jemalloc make of this MALLOC_CONF?",
-	  ARG(conf), NULL },
-	{ "jemalloc", 0, OPTION_STRING, "VERSION", "with --conf: only this version of it",
-	  ARG(jemalloc), NULL },
+	{ "conf", 0, VALUE(STRING, conf), "STRING", "what would jemalloc make of this MALLOC_CONF?",
+	  NULL },
+	{ "jemalloc", 0, VALUE(STRING, jemalloc), "VERSION", "with --conf: only this version of it",
+	  NULL },
 	{ .name = NULL },
 };
 

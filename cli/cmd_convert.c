@@ -8,15 +8,14 @@
 #include <string.h>
 
 static const struct option_def options_of_convert[] = {
-	{ "format", 'f', OPTION_STRING, "FORMAT", "not the one that OUT's suffix tells",
-	  ARG(report_format), report_formats },
-	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
-	{ "inuse-objects", 0, OPTION_FLAG, NULL,
-	  "count objects, where a format holds one count alone", ARG(inuse_objects), NULL },
-	{ "keep-allocator", 0, OPTION_FLAG, NULL, "also the calls within malloc and its like",
-	  ARG(keep_allocator), NULL },
-	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
-	  NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "not the one that OUT's suffix tells", report_formats },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "inuse-objects", 0, VALUE(FLAG, inuse_objects), NULL,
+	  "count objects, where a format holds one count alone", NULL },
+	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
+	  "also the calls within malloc and its like", NULL },
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ .name = NULL },
 };
 

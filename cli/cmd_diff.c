@@ -10,13 +10,12 @@
 #include <unistd.h>
 
 static const struct option_def options_of_diff[] = {
-	{ "format", 'f', OPTION_STRING, "FORMAT", "write it as pprof, folded, html, svg, ...",
-	  ARG(report_format), report_formats + REPORT_FORMATS_ONLY },
-	{ "output", 'o', OPTION_FILE, "FILE", "where to put that (stdout)", ARG(output), NULL },
-	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
-	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
-	  NULL },
-	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "write it as pprof, folded, html, svg, ...", report_formats + REPORT_FORMATS_ONLY },
+	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put that (stdout)", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
 	{ .name = NULL },
 };
 

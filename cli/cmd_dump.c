@@ -12,17 +12,16 @@
 #include <unistd.h>
 
 static const struct option_def options_of_dump[] = {
-	{ "output", 'o', OPTION_FILE, "FILE",
-	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output),
-	  NULL },
-	{ "format", 'f', OPTION_STRING, "FORMAT",
-	  "render it at once: pprof, folded, html, svg, ... (as it is)", ARG(report_format),
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
+	  "render it at once: pprof, folded, html, svg, ... (as it is)",
 	  report_formats + REPORT_FORMATS_ONLY },
-	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
-	{ "in-target", 0, OPTION_OPTIONAL, "[PATH]",
-	  "let the process write it itself, to PATH or by its own prefix", ARG(in_target), NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
+	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
+	  "let the process write it itself, to PATH or by its own prefix", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
-	{ "force", 0, OPTION_FLAG, NULL, "replace a file that exists", ARG(force), NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },
 };
 

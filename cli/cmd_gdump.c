@@ -8,7 +8,7 @@
 static const char *const states[] = { "on", "off", NULL };
 
 static const struct option_def options_of_gdump[] = {
-	{ "force", 0, OPTION_FLAG, NULL, "although it may hang the process", ARG(force), NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "although it may hang the process", NULL },
 	{ .name = NULL },
 };
 

@@ -19,14 +19,12 @@ static const char *const formats[] = { "text", "json", NULL };
 #define IN_JSON 1
 
 static const struct option_def options_of_leaks[] = {
-	{ "format", 'f', OPTION_CHOICE, "FORMAT", "text, or json: the same as --json (text)",
-	  ARG(leaks_format), formats },
-	{ "limit", 0, OPTION_SIZE, "SIZE",
-	  "when will the profile reach it? (the process's own limit, while it lives)",
-	  ARG(limit_bytes), NULL },
-	{ "root", 0, OPTION_FILE, "DIR", "look for programs and libraries below DIR", ARG(root),
-	  NULL },
-	{ "no-cache", 0, OPTION_FLAG, NULL, "look all names up anew", ARG(no_cache), NULL },
+	{ "format", 'f', VALUE(CHOICE, leaks_format), "FORMAT",
+	  "text, or json: the same as --json (text)", formats },
+	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
+	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
+	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
 	{ .name = NULL },
 };
 

@@ -16,11 +16,11 @@ enum sort { SORT_PID, SORT_RSS };
 static const char *const sorts[] = { [SORT_PID] = "pid", [SORT_RSS] = "rss", NULL };
 
 static const struct option_def options_of_list[] = {
-	{ "uid", 0, OPTION_STRING, "USER", "only processes of this user, by name or number",
-	  ARG(uid), NULL },
-	{ "cgroup", 0, OPTION_STRING, "GROUP", "only processes of this control group, path or name",
-	  ARG(cgroup), NULL },
-	{ "sort", 0, OPTION_CHOICE, "BY", "pid, or rss: most memory first", ARG(sort), sorts },
+	{ "uid", 0, VALUE(STRING, uid), "USER", "only processes of this user, by name or number",
+	  NULL },
+	{ "cgroup", 0, VALUE(STRING, cgroup), "GROUP",
+	  "only processes of this control group, path or name", NULL },
+	{ "sort", 0, VALUE(CHOICE, sort), "BY", "pid, or rss: most memory first", sorts },
 	{ .name = NULL },
 };
 

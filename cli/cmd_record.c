@@ -18,19 +18,18 @@
 #define MEMORY_SIZE 96
 
 static const struct option_def options_of_record[] = {
-	{ "duration", 'd', OPTION_DURATION, "D", "how long to sample (30s)", ARG(duration_ms),
-	  NULL },
-	{ "output", 'o', OPTION_FILE, "FILE",
-	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", ARG(output), NULL },
-	{ "interval", 0, OPTION_DURATION, "D", "dump every D meanwhile", ARG(interval_ms), NULL },
-	{ "keep", 0, OPTION_INT, "N", "of these dumps keep the newest N", ARG(keep), NULL },
-	{ "adopt", 0, OPTION_FLAG, NULL, "where profiling is on already: dump, and leave it on",
-	  ARG(adopt), NULL },
-	{ "format", 'f', OPTION_STRING, "FORMAT,...",
-	  "also write the difference as pprof, folded, html, svg, ...", ARG(report_format),
+	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (30s)", NULL },
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	{ "interval", 0, VALUE(DURATION, interval_ms), "D", "dump every D meanwhile", NULL },
+	{ "keep", 0, VALUE(INT, keep), "N", "of these dumps keep the newest N", NULL },
+	{ "adopt", 0, VALUE(FLAG, adopt), NULL,
+	  "where profiling is on already: dump, and leave it on", NULL },
+	{ "format", 'f', VALUE(STRING, report_format), "FORMAT,...",
+	  "also write the difference as pprof, folded, html, svg, ...",
 	  report_formats + REPORT_FORMATS_ONLY },
 	OPTION_MAX_SIZE("profile (1G)"),
-	{ "force", 0, OPTION_FLAG, NULL, "replace files that exist", ARG(force), NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace files that exist", NULL },
 	{ .name = NULL },
 };
 

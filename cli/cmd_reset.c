@@ -5,10 +5,10 @@
 #include <inttypes.h>
 
 static const struct option_def options_of_reset[] = {
-	{ "lg-sample", 0, OPTION_INT, "N", "from now on sample every 2^N bytes on average",
-	  ARG(lg_sample), NULL },
-	{ "sample-rate", 0, OPTION_SIZE, "SIZE", "the same as a size, a power of two such as 512K",
-	  ARG(sample_rate), NULL },
+	{ "lg-sample", 0, VALUE(INT, lg_sample), "N",
+	  "from now on sample every 2^N bytes on average", NULL },
+	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
+	  "the same as a size, a power of two such as 512K", NULL },
 	{ .name = NULL },
 };
 

@@ -11,8 +11,8 @@ static const enum ops_stats_format format_of[] = {
 };
 
 static const struct option_def options_of_stats[] = {
-	{ "format", 'f', OPTION_CHOICE, "FORMAT", "json, text or prom (text; json with --json)",
-	  ARG(format), formats },
+	{ "format", 'f', VALUE(CHOICE, format), "FORMAT",
+	  "json, text or prom (text; json with --json)", formats },
 	OPTION_MAX_SIZE("statistics (64M)"),
 	{ .name = NULL },
 };

@@ -11,8 +11,8 @@
 #include <string.h>
 
 static const struct option_def options_of_threads[] = {
-	{ "activate", 0, OPTION_STRING, "WHICH",
-	  "set thread.prof.active: all, or thread ids with commas between", ARG(activate), NULL },
+	{ "activate", 0, VALUE(STRING, activate), "WHICH",
+	  "set thread.prof.active: all, or thread ids with commas between", NULL },
 	{ .name = NULL },
 };
 

@@ -15,15 +15,13 @@
 #include <unistd.h>
 
 static const struct option_def options_of_watch[] = {
-	{ "all", 0, OPTION_FLAG, NULL, "every process, also those that start later", ARG(all),
-	  NULL },
-	{ "for", 0, OPTION_DURATION, "D", "end after D", ARG(for_ms), NULL },
-	{ "count", 0, OPTION_INT, "N", "end after N dumps", ARG(count), NULL },
-	{ "since-start", 0, OPTION_FLAG, NULL,
-	  "times count from when the process was started, not from midnight", ARG(since_start),
-	  NULL },
-	{ "on-dump", 0, OPTION_STRING, "CMD",
-	  "run CMD with sh for each dump; its environment tells of it", ARG(on_dump), NULL },
+	{ "all", 0, VALUE(FLAG, all), NULL, "every process, also those that start later", NULL },
+	{ "for", 0, VALUE(DURATION, for_ms), "D", "end after D", NULL },
+	{ "count", 0, VALUE(INT, count), "N", "end after N dumps", NULL },
+	{ "since-start", 0, VALUE(FLAG, since_start), NULL,
+	  "times count from when the process was started, not from midnight", NULL },
+	{ "on-dump", 0, VALUE(STRING, on_dump), "CMD",
+	  "run CMD with sh for each dump; its environment tells of it", NULL },
 	{ .name = NULL },
 };
 
