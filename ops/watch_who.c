@@ -34,7 +34,7 @@ static void pick_cgroup(const char *text, char *buf, size_t size)
 }
 
 /*
- * What the kernel knows already (AT_STATX_DONT_SYNC): the root directory of a process may be that of
+ * What the kernel knows already (AT_STATX_DONT_SYNC): the root of a process may be that of
  * a file system that does not answer.
  */
 static bool look_at_folder(const char *path, struct statx *st)
