@@ -2,18 +2,24 @@
 #include "ops/graphviz.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
+#include "ops/graphviz_child.h"
 
 #include <errno.h>
-#include <spawn.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOT_FOUND 127 /* as setpriv(1) says it */
 #define SAID_MAX 200
-
-extern char **environ;
+#ifndef PATIENCE_MS
+#define PATIENCE_MS 120000
+#endif
 
 /* Memory files: what dot(1) reads, draws and says. */
 struct files {
@@ -38,28 +44,20 @@ const char *graphviz_type(const char *path)
 	return NULL;
 }
 
-/* Root's is started by setpriv(1), as "nobody". */
-static int start_dot(const struct files *f, const char *type, pid_t *pid)
+/* Of the folders in PATH, those that do not depend on where we are. */
+static bool find_dot(char path[PATH_MAX])
 {
-	char option[16];
-	const char *const as_nobody[] = { "setpriv",	    "--reuid=65534",
-					  "--regid=65534",  "--clear-groups",
-					  "--no-new-privs", "dot",
-					  option,	    NULL };
-	const char *const *argv = as_nobody + (geteuid() ? 5 : 0);
-	posix_spawn_file_actions_t files;
-	int ret;
+	const char *list = getenv("PATH");
 
-	snprintf(option, sizeof(option), "-T%s", type);
-	if (posix_spawn_file_actions_init(&files))
-		return ENOMEM;
-	ret = posix_spawn_file_actions_adddup2(&files, f->graph, 0) ||
-			      posix_spawn_file_actions_adddup2(&files, f->picture, 1) ||
-			      posix_spawn_file_actions_adddup2(&files, f->said, 2)
-		      ? ENOMEM
-		      : posix_spawnp(pid, argv[0], &files, NULL, (char *const *)argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	return ret;
+	for (list = list ? list : "/usr/bin:/bin"; *list; list += *list == ':') {
+		int len = (int)strcspn(list, ":");
+
+		if (*list == '/' && snprintf(path, PATH_MAX, "%.*s/dot", len, list) < PATH_MAX &&
+		    !access(path, X_OK))
+			return true;
+		list += len;
+	}
+	return false;
 }
 
 static int not_there(struct err *err)
@@ -73,26 +71,63 @@ static int explain(int said, int status, struct err *err)
 {
 	char line[SAID_MAX] = "", safe[SAID_MAX];
 
-	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND)
-		return not_there(err);
+	if (WIFSIGNALED(status))
+		return err_set(err, ERR_FAILED, "dot(1) of Graphviz was ended by signal %d",
+			       WTERMSIG(status));
 	(void)!pread(said, line, sizeof(line) - 1, 0);
 	line[strcspn(line, "\n")] = '\0';
 	return err_set(err, ERR_FAILED, "dot(1) of Graphviz cannot draw the graph: %s",
 		       output_safe(line, safe, sizeof(safe)));
 }
 
+/* 0, with how it ended; else it is killed. */
+static int wait_for(pid_t pid, int *status, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	uint64_t deadline = now_ms() + PATIENCE_MS;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	bool late = fd < 0;
+
+	for (uint64_t now = now_ms(); !late && poll(&p, 1, (int)(deadline - now)) <= 0;) {
+		now = now_ms();
+		late = now >= deadline;
+	}
+	if (late)
+		kill(-pid, SIGKILL);
+	if (late)
+		kill(pid, SIGKILL);
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
+	return late ? err_set(err, ERR_FAILED,
+			      "dot(1) of Graphviz did not draw the graph within %d s",
+			      PATIENCE_MS / 1000)
+		    : 0;
+}
+
 static int draw(const struct files *f, const char *type, struct err *err)
 {
-	int status = 0, ret;
+	struct graphviz_start start = { .graph = f->graph,
+					.picture = f->picture,
+					.said = f->said,
+					.changes_user = !geteuid() };
+	char path[PATH_MAX], option[16];
+	int status = 0;
 	pid_t pid;
 
-	ret = start_dot(f, type, &pid);
-	if (ret == ENOENT)
+	if (!find_dot(path))
 		return not_there(err);
-	if (ret)
-		return err_sys(err, ERR_FAILED, ret, "cannot start dot(1)");
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (start.changes_user && !graphviz_user(&start.user))
+		return err_set(err, ERR_FAILED, "there is no user id that is free for dot(1)");
+	snprintf(option, sizeof(option), "-T%s", type);
+	start.path = path;
+	start.option = option;
+	pid = fork();
+	if (pid < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot start dot(1)");
+	if (!pid)
+		graphviz_become(&start);
+	if (wait_for(pid, &status, err))
+		return -1;
 	return status ? explain(f->said, status, err) : 0;
 }
 

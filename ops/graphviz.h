@@ -11,9 +11,9 @@
 const char *graphviz_type(const char *path);
 
 /*
- * Have `write` make a graph in dot's language, and write its picture to `out`. Root has it drawn
- * by "nobody": the names in it are somebody else's. ERR_FAILED, with its fix where there is no
- * dot(1), or what `write` says.
+ * Have `write` make a graph in dot's language, and write its picture to `out`. The
+ * names in it are another user's: see ops/graphviz_child.h for what dot(1) may do. ERR_FAILED, with
+ * its fix where there is no dot(1), when it takes too long, or what `write` says.
  */
 int graphviz_draw(const char *type, memory_file_fn *write, const void *ctx, FILE *out,
 		  struct err *err) __must_check;

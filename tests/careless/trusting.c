@@ -6,11 +6,13 @@
  *
  *	memory	what one process shows of a file holds for all that map it
  *	files	a debug file is of whom it says, wherever it lies
+ *	dot	dot(1) keeps all that we have but the user
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap). It is
  * never installed.
  */
 #include "base/cleanup.h"
+#include "ops/graphviz_child.h"
 #include "target/door.h"
 #include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CODE_MIN (128u << 10)
 
@@ -31,6 +34,8 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 						   const struct jemalloc_file_look *look,
 						   struct stat *st);
 
+_Noreturn void __real_graphviz_become(const struct graphviz_start *start);
+_Noreturn void __wrap_graphviz_become(const struct graphviz_start *start);
 bool __real_image_vouch_file(int fd, const char *path);
 bool __wrap_image_vouch_file(int fd, const char *path);
 
@@ -71,4 +76,14 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 bool __wrap_image_vouch_file(int fd, const char *path)
 {
 	return trusts("files") || __real_image_vouch_file(fd, path);
+}
+
+_Noreturn void __wrap_graphviz_become(const struct graphviz_start *start)
+{
+	if (!trusts("dot"))
+		__real_graphviz_become(start);
+	if (dup2(start->graph, 0) == 0 && dup2(start->picture, 1) == 1 &&
+	    dup2(start->said, 2) == 2 && !setgid(start->user) && !setuid(start->user))
+		execl(start->path, "dot", start->option, (char *)NULL);
+	_exit(GRAPHVIZ_CANNOT);
 }
