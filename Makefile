@@ -233,7 +233,10 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% ops/conf% ops/list_row% ops/check_row% ops/watch_frames% ops/watch_images% ops/watch_stack% ops/watch_who% ops/container% ops/journal_text%,$(SRC))) \
+# What is built for them besides whole folders: the messages of confined children and what they need.
+FUZZED_OPS := $(addprefix ops/,conf% list_row% check_row% watch_frames% watch_images% watch_stack% \
+	watch_who% watch_look% filecache% filekey% handed% container% journal_text%)
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% $(FUZZED_OPS),$(SRC))) \
 	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile

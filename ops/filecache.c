@@ -2,9 +2,12 @@
 #include "ops/filecache.h"
 
 #include "base/cleanup.h"
+#include "base/pack.h"
 #include "ops/filekey.h"
+#include "target/confined.h"
 #include "target/door.h"
 
+#include <fcntl.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,7 @@ struct file_said {
 	enum jemalloc_file_holds holds;
 	struct jemalloc_file *file;
 	unsigned int note;
+	int handle; /* kept where something of the file may be probed */
 };
 
 static void said_free(void *arg)
@@ -27,6 +31,7 @@ static void said_free(void *arg)
 	struct file_said *e = arg;
 
 	jemalloc_file_free(e->file);
+	cleanup_close(&e->handle);
 	free(e);
 }
 
@@ -36,17 +41,101 @@ static bool is_exact(const struct map *m, const struct stat *st)
 	       minor(st->st_dev) == m->dev_minor;
 }
 
-/* What is not known of a file is not kept: the next process may show it better. */
+/* --- in a child of its own --- */
+
+#define ANSWER_MAX ((size_t)1 << 20)
+#define PATIENCE_MS 5000
+
+static void map_name(const struct map *m, char buf[64])
+{
+	snprintf(buf, 64, "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+}
+
+static void read_file(void *ctx)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct jemalloc_file *file = NULL;
+	enum jemalloc_file_holds holds;
+	struct stat st;
+
+	holds = jemalloc_file_read(&file, ctx, &st);
+	pack_u64(&p, holds);
+	if (file)
+		jemalloc_file_pack(file, &p);
+	jemalloc_file_free(file);
+	confined_reply(false, NULL, &p, -1);
+}
+
+static enum jemalloc_file_holds unpack_file(struct jemalloc_file **file, struct unpack *u)
+{
+	enum jemalloc_file_holds holds =
+		(enum jemalloc_file_holds)unpack_max(u, JEMALLOC_FILE_SOME);
+
+	if (holds == JEMALLOC_FILE_SOME)
+		*file = jemalloc_file_unpack(u);
+	if (unpack_done(u) && (holds != JEMALLOC_FILE_SOME || *file))
+		return holds;
+	jemalloc_file_free(*file);
+	*file = NULL;
+	return JEMALLOC_FILE_UNKNOWN;
+}
+
+/* What the kernel knows of it without asking its file system. */
+static bool look_at_handle(int handle, struct stat *st)
+{
+	struct statx stx;
+
+	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &stx))
+		return false;
+	st->st_dev = makedev(stx.stx_dev_major, stx.stx_dev_minor);
+	st->st_ino = stx.stx_ino;
+	return true;
+}
+
+static enum jemalloc_file_holds read_confined(struct jemalloc_file **file,
+					      const struct jemalloc_file_look *look,
+					      struct stat *st, int *kept)
+{
+	_cleanup_(cleanup_close) int handle = -1;
+	_cleanup_(confined_end) struct confined child = CONFINED_INIT;
+	struct confined_options options = { .what = "look at a file" };
+	enum jemalloc_file_holds holds = JEMALLOC_FILE_UNKNOWN;
+	struct err ignored;
+	struct unpack u;
+	char name[64];
+
+	map_name(look->map, name);
+	handle = door_proc_handle(look->pid, name);
+	if (handle < 0 || !look_at_handle(handle, st))
+		return holds;
+	options.policy = (struct door_policy){ .pid = look->pid,
+					       .debuginfod = look->debuginfod,
+					       .has_handle = true,
+					       .handle = handle };
+	if (!confined_start(&child, &options, read_file, (void *)look, &ignored) &&
+	    !confined_answer(&child, PATIENCE_MS, ANSWER_MAX, &u, NULL, &ignored))
+		holds = unpack_file(file, &u);
+	if (holds == JEMALLOC_FILE_SOME)
+		*kept = take_fd(handle);
+	return holds;
+}
+
 static struct file_said *learn(struct filecache *c, const struct proc *p, const struct map *m)
 {
 	const struct jemalloc_file_look look = { p->mm_pid, m, c->dumps, c->debuginfod };
-	struct file_said got = { .key = file_key_of(m) }, *kept;
-	struct stat st;
+	struct file_said got = { .key = file_key_of(m), .handle = -1 }, *kept;
+	struct stat st = { 0 };
 
-	got.holds = jemalloc_file_read(&got.file, &look, &st);
-	kept = got.holds != JEMALLOC_FILE_UNKNOWN ? malloc(sizeof(*kept)) : NULL;
+	got.holds = c->confined ? read_confined(&got.file, &look, &st, &got.handle)
+				: jemalloc_file_read(&got.file, &look, &st);
+	/* What a file does not tell once, to a child of its own, it does not tell the next one. */
+	kept = got.holds != JEMALLOC_FILE_UNKNOWN || (c->confined && st.st_ino)
+		       ? malloc(sizeof(*kept))
+		       : NULL;
 	if (!kept) {
 		jemalloc_file_free(got.file);
+		cleanup_close(&got.handle);
 		return NULL;
 	}
 	got.dev = st.st_dev;
@@ -64,7 +153,7 @@ static bool is_link(const struct proc *p, const char *name, const struct file_sa
 	_cleanup_(cleanup_close) int fd = door_proc_handle(p->mm_pid, name);
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && st.st_dev == e->dev && st.st_ino == e->inode;
+	return fd >= 0 && look_at_handle(fd, &st) && st.st_dev == e->dev && st.st_ino == e->inode;
 }
 
 /* Is it the file of this mapping, too, where maps does not tell? */
@@ -74,8 +163,7 @@ static bool is_same(const struct file_said *e, const struct proc *p, const struc
 
 	if (e->is_exact)
 		return true;
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
+	map_name(m, name);
 	return is_link(p, name, e);
 }
 
@@ -94,7 +182,7 @@ struct known_file filecache_know(struct filecache *c, const struct proc *p, cons
 
 	if (!e)
 		return (struct known_file){ .holds = JEMALLOC_FILE_UNKNOWN };
-	return (struct known_file){ e->holds, e->file, &e->note, e->is_exact };
+	return (struct known_file){ e->holds, e->file, &e->note, e->is_exact, e->handle };
 }
 
 enum filecache_answer filecache_ask(struct filecache *c, const struct proc *p,

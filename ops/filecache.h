@@ -20,6 +20,11 @@ struct filecache {
 	void *files; /* tsearch(3) tree */
 	/* The caller's to set: whether to look for where dumps pass by, and to ask debuginfod. */
 	bool dumps, debuginfod;
+	/*
+	 * Whether each file is read in a confined child of its own, from a file system that
+	 * answers: what such a child says of a file comes from that file, and from no other.
+	 */
+	bool confined;
 };
 
 enum filecache_answer { FILES_UNKNOWN, FILES_PLAIN, FILES_JEMALLOC };
@@ -30,6 +35,7 @@ struct known_file {
 	unsigned int *note; /* the caller's to change, 0 at first; NULL for JEMALLOC_FILE_UNKNOWN */
 	bool is_exact; /* its device and inode are what maps shows: not so on btrfs and overlayfs,
 			* where different files may show the same */
+	int handle;    /* O_PATH, of a confined cache: the file that was looked at; else -1 */
 };
 
 /*

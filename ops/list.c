@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "ops/container.h"
 #include "ops/filecache.h"
+#include "ops/handed.h"
 #include "ops/list_row.h"
 #include "ops/pids.h"
 #include "target/confined.h"
@@ -111,10 +112,6 @@ static int look_at(struct looker *l, const struct proc *p, struct pack *out, str
 	return look_inside(l, p, &maps, out, err);
 }
 
-static const char *const handed[] = { "maps", "mem", "exe", "environ" };
-_Static_assert(sizeof(handed) / sizeof(*handed) <= CONFINED_FDS_MAX, "they are handed at once");
-#define HANDED (sizeof(handed) / sizeof(*handed))
-
 static void serve(void *ctx)
 {
 	struct looker *l = ctx;
@@ -129,12 +126,10 @@ static void serve(void *ctx)
 		int failed;
 
 		unpack_bytes(&u, &p, sizeof(p));
-		for (size_t i = 0; i < n && i < HANDED; i++)
-			door_give(p.mm_pid, handed[i], fds[i]);
+		handed_use(&p, fds, n);
 		failed = look_at(l, &p, &out, &err);
 		confined_reply(failed, &err, &out, -1);
-		door_forget();
-		proc_read_forget();
+		handed_forget();
 	}
 	filecache_fini(&l->files);
 }
@@ -238,29 +233,13 @@ static bool wanted(const struct ops_list_filter *filter, const struct proc *p, c
 	return !filter->cgroup || cgroup_holds(cgroup, filter->cgroup);
 }
 
-/* Without its mappings nothing is to be found; the others are opened when they are needed. */
-static size_t open_files(const struct proc *p, int fds[CONFINED_FDS_MAX])
-{
-	fds[0] = door_proc(p->mm_pid, 0, "maps");
-	if (fds[0] < 0)
-		return 0;
-	fds[1] = door_proc(p->mm_pid, 0, "mem");
-	if (fds[1] < 0)
-		return 1;
-	fds[2] = door_proc_handle(p->mm_pid, "exe");
-	if (fds[2] < 0)
-		return 2;
-	fds[3] = door_proc(p->mm_pid, 0, "environ");
-	return fds[3] < 0 ? 3 : HANDED;
-}
-
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
 {
 	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
 	_cleanup_(pack_fini) struct pack message = { 0 };
 	struct proc sent = *p;
 	int fds[CONFINED_FDS_MAX], failed;
-	size_t n = open_files(p, fds);
+	size_t n = handed_open(p, fds);
 
 	if (!n) {
 		look->list.unreadable += errno == EACCES || errno == EPERM;
@@ -275,8 +254,7 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);
-	for (size_t i = 0; i < n; i++)
-		close(fds[i]);
+	handed_close(fds, n);
 	look->n_asked += !failed;
 	return failed;
 }

@@ -122,7 +122,8 @@ static int start(struct state *s, struct err *err)
 		return -1;
 	s->finder.watch = s->watch;
 	s->finder.debuginfod = s->request->debuginfod;
-	s->finder.files.dumps = true;
+	s->finder.files.dumps = s->finder.files.confined = true;
+	s->finder.looker.debuginfod = s->request->debuginfod;
 	s->finder.files.debuginfod = s->request->debuginfod;
 	s->finder.note = s->request->note;
 	s->finder.ctx = s->request->ctx;
@@ -251,6 +252,7 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
 	s->request = request;
 	s->frames = (struct watch_frames)WATCH_FRAMES_INIT;
+	s->finder.looker = (struct watch_looker)WATCH_LOOKER_INIT;
 	s->frames.debuginfod = request->debuginfod;
 	s->runs.command = request->on_dump;
 	ret = start(s, err) || loop(s, err) ? -1 : 0;

@@ -7,8 +7,6 @@
 #include "base/text.h"
 #include "ops/filekey.h"
 #include "ops/pids.h"
-#include "target/image.h"
-#include "target/jemalloc.h"
 #include "target/maps.h"
 #include "target/proc.h"
 
@@ -32,9 +30,7 @@ struct look {
 	struct watch_finder *f;
 	struct proc proc;
 	struct maps maps;
-	struct images images;
-	struct jemalloc *found;
-	size_t n;
+	struct watch_inside inside;
 	bool last;	  /* what is not found now is not there */
 	bool all;	  /* files that are known count too */
 	bool searched;	  /* what is not known now is nothing of ours, */
@@ -43,8 +39,6 @@ struct look {
 
 static void close_look(struct look *l)
 {
-	free(l->found);
-	images_fini(&l->images);
 	maps_fini(&l->maps);
 	proc_close(&l->proc);
 }
@@ -65,13 +59,13 @@ static enum watch_convention convention_of(const char *reg)
 				     : WATCH_UNKNOWN;
 }
 
-static int probe(struct look *l, const struct map *m, const struct jemalloc_file_dump *dump,
-		 struct err *err)
+/* By the very file that was looked at: the process may have another one in its place by now. */
+static int probe(struct look *l, const struct known_file *file,
+		 const struct jemalloc_file_dump *dump, struct err *err)
 {
-	char path[96];
+	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", l->proc.mm_pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->handle);
 	return watch_add_file(l->f->watch, path, dump->offset, convention_of(dump->reg), err);
 }
 
@@ -89,19 +83,19 @@ static void note_unprobed(struct look *l, const struct err *why)
 }
 
 /* Each prof_dump of the file is probed; else system calls are to tell. */
-static enum state cover(struct look *l, const struct map *m, const struct jemalloc_file *file)
+static enum state cover(struct look *l, const struct known_file *file)
 {
 	enum state state = STATE_PLAIN;
 	struct err why = ERR_INIT;
 
-	for (size_t i = 0; i < jemalloc_file_count(file); i++) {
-		struct jemalloc_file_dump dump = jemalloc_file_dump(file, i);
+	for (size_t i = 0; i < jemalloc_file_count(file->file); i++) {
+		struct jemalloc_file_dump dump = jemalloc_file_dump(file->file, i);
 
 		if (!dump.may_dump)
 			continue;
 		if (state == STATE_PLAIN)
 			state = STATE_PROBED;
-		if (!watch_may_probe() || !dump.known || probe(l, m, &dump, &why))
+		if (!watch_may_probe() || !dump.known || probe(l, file, &dump, &why))
 			state = STATE_UNPROBED;
 	}
 	if (state == STATE_UNPROBED)
@@ -109,21 +103,12 @@ static enum state cover(struct look *l, const struct map *m, const struct jemall
 	return state;
 }
 
-/* After a search that found none that it could tell all of. */
-static bool holds_jemalloc(const struct images *images)
-{
-	for (size_t i = 0; i < images->n; i++)
-		if (images->v[i].path[0] == '/' && !images->v[i].is_plain)
-			return true;
-	return false;
-}
-
 /* What is known of a file for all processes. Those that run no other need not be told of. */
 static enum state know(struct look *l, const struct map *m, const struct known_file *file)
 {
 	if (*file->note != STATE_UNKNOWN)
 		return *file->note;
-	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, m, file->file);
+	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, file);
 	/* Each process of a file that cannot be probed is to be told of. */
 	if (*file->note != STATE_UNPROBED && file->is_exact)
 		watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
@@ -165,19 +150,17 @@ static int ask_files(struct look *l, struct err *err)
 
 static int find_jemallocs(struct look *l, struct err *err)
 {
-	if (images_read(&l->images, l->proc.mm_pid, &l->maps, err))
+	if (watch_look_inside(&l->f->looker, &l->proc, l->all, &l->inside, err))
 		return -1;
-	l->images.ask_debuginfod = l->f->debuginfod;
-	if (!l->all)
-		filecache_mark_plain(&l->f->files, &l->proc, &l->images, &l->maps);
-	if (!jemalloc_find(&l->proc, &l->images, &l->found, &l->n, err))
+	if (l->inside.n)
 		return 0;
-	l->searched |= err->code == ERR_NOJEMALLOC && (l->last || !holds_jemalloc(&l->images));
+	*err = l->inside.why_not;
+	l->searched |= l->last || !l->inside.holds;
 	return -1;
 }
 
 /* One that its file does not tell of: a process may show what it likes, of itself. */
-static int watch_alone(struct look *l, const struct jemalloc *je, struct err *err)
+static int watch_alone(struct look *l, const struct watch_found *je, struct err *err)
 {
 	const struct map *code = maps_find(&l->maps, je->mallctl);
 	const struct err why = ERR_INIT;
@@ -198,8 +181,8 @@ static int look_closer(struct look *l, struct err *err)
 {
 	if (find_jemallocs(l, err))
 		return -1;
-	for (size_t i = 0; i < l->n; i++)
-		if (watch_alone(l, &l->found[i], err))
+	for (size_t i = 0; i < l->inside.n; i++)
+		if (watch_alone(l, &l->inside.v[i], err))
 			return -1;
 	l->searched = true;
 	return ask_files(l, err);
@@ -220,7 +203,7 @@ static int look_at(struct look *l, pid_t pid, struct err *err)
 	if (proc_open(&l->proc, pid, err))
 		return -1;
 	l->last |= is_settled(&l->proc);
-	if (maps_read(&l->maps, l->proc.mm_pid, err))
+	if (watch_look_maps(&l->f->looker, &l->proc, &l->maps, err))
 		return -1;
 	known = ask_files(l, err);
 	pace();
@@ -231,17 +214,12 @@ static int no_profiling(const struct look *l, struct err *err)
 {
 	char comm[PROC_COMM_SIZE * 4];
 
-	for (size_t i = 0; i < l->n; i++) {
-		struct jemalloc_values values;
-
-		jemalloc_read_values(&l->found[i], &l->proc, &values);
-		if (l->found[i].config_prof != TRI_NO &&
-		    jemalloc_value_is(&values, OPT_PROF) != TRI_NO)
+	for (size_t i = 0; i < l->inside.n; i++)
+		if (l->inside.v[i].config_prof != TRI_NO && l->inside.v[i].opt_prof != TRI_NO)
 			return 0;
-	}
 	err_set(err, ERR_NOPROF, "%d (%s) will never dump: profiling is %s in its jemalloc",
 		l->proc.pid, output_safe(l->proc.status.comm, comm, sizeof(comm)),
-		l->found[0].config_prof == TRI_NO ? "not built" : "not turned on (opt.prof)");
+		l->inside.v[0].config_prof == TRI_NO ? "not built" : "not turned on (opt.prof)");
 	return err_fix(err, "jeprof-ctl check %d says what to do", l->proc.pid);
 }
 
@@ -249,7 +227,7 @@ int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err)
 {
 	_cleanup_(close_look) struct look l = { .f = f, .last = true, .all = true };
 
-	if (proc_open(&l.proc, pid, err) || maps_read(&l.maps, l.proc.mm_pid, err) ||
+	if (proc_open(&l.proc, pid, err) || watch_look_maps(&f->looker, &l.proc, &l.maps, err) ||
 	    look_closer(&l, err) < 0 || no_profiling(&l, err))
 		return -1;
 	f->processes++;
@@ -265,7 +243,9 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 	if (found == 1)
 		f->processes++;
 	f->unreadable += found < 0 && why.code == ERR_PERM;
-	if (found >= 0 || why.code == ERR_NOPROC || why.code == ERR_LOST || l.last)
+	/* What does not answer is not asked again. */
+	if (found >= 0 || why.code == ERR_NOPROC || why.code == ERR_LOST ||
+	    why.code == ERR_UNSAFE || l.last)
 		return;
 	/* It is looked at again where something may come of it. */
 	if (why.code == ERR_NOJEMALLOC && ask_files(&l, &why) >= 0)
@@ -279,6 +259,14 @@ static void note_unreadable(const struct watch_finder *f)
 {
 	char line[NOTE_SIZE];
 
+	if (f->looker.unanswered) {
+		snprintf(line, sizeof(line),
+			 "%zu process%s not looked at, because reading %s memory or files hangs or "
+			 "fails",
+			 f->looker.unanswered, f->looker.unanswered == 1 ? " was" : "es were",
+			 f->looker.unanswered == 1 ? "its" : "their");
+		f->note(f->ctx, line);
+	}
 	if (!f->unreadable)
 		return;
 	snprintf(line, sizeof(line),
@@ -336,4 +324,5 @@ void watch_find_due(struct watch_finder *f, int *next_ms)
 void watch_find_fini(struct watch_finder *f)
 {
 	filecache_fini(&f->files);
+	watch_look_fini(&f->looker);
 }

@@ -10,6 +10,7 @@
 
 #include "bpf/watch.h"
 #include "ops/filecache.h"
+#include "ops/watch_look.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,7 @@ struct watch_finder {
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
 	struct filecache files; /* each with whether it is probed */
+	struct watch_looker looker;
 	struct watch_visit visits[WATCH_VISITS_MAX];
 	size_t n_visits;
 	size_t processes;  /* how many were found that can dump */

@@ -3,7 +3,10 @@
 
 #include "base/cleanup.h"
 
+#include "target/maps.h"
+
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +24,80 @@ void tristate_pack(enum tristate value, struct pack *p)
 enum tristate tristate_unpack(struct unpack *u)
 {
 	return (enum tristate)((int)unpack_max(u, TRI_YES - TRI_UNKNOWN) + TRI_UNKNOWN);
+}
+
+/* --- mappings --- */
+
+#define MAP_WORDS 8
+#define PATH_TEXT 12 /* "/4294967295" */
+
+/* An image has all its mappings within so many. */
+#define SAME_FILE_WITHIN 64
+
+/* A mapping with the same path, as far back as such are looked for. */
+static size_t with_path(const struct maps *maps, const size_t *paths, size_t i)
+{
+	for (size_t k = i; k-- > 0 && i - k <= SAME_FILE_WITHIN;)
+		if (!strcmp(maps->v[k].path, maps->v[i].path))
+			return paths[k];
+	return i;
+}
+
+void maps_pack(const struct maps *maps, struct pack *p)
+{
+	_cleanup_(cleanup_free) size_t *paths = calloc(maps->n + 1, sizeof(*paths));
+
+	p->failed |= !paths;
+	pack_u64(p, maps->n);
+	for (size_t i = 0; i < maps->n && paths; i++) {
+		const struct map *m = &maps->v[i];
+
+		paths[i] = *m->path ? with_path(maps, paths, i) : i;
+		pack_u64(p, m->start);
+		pack_u64(p, m->end);
+		pack_u64(p, m->offset);
+		pack_u64(p, m->inode);
+		pack_u64(p, m->dev_major);
+		pack_u64(p, m->dev_minor);
+		pack_u64(p, m->prot);
+		pack_u64(p, *m->path ? paths[i] + 1 : 0);
+	}
+}
+
+static void unpack_map(struct map *m, const struct maps *all, struct unpack *u)
+{
+	size_t path;
+
+	m->start = unpack_u64(u);
+	m->end = unpack_u64(u);
+	m->offset = unpack_u64(u);
+	m->inode = unpack_u64(u);
+	m->dev_major = (uint32_t)unpack_max(u, UINT32_MAX);
+	m->dev_minor = (uint32_t)unpack_max(u, UINT32_MAX);
+	m->prot = (unsigned int)unpack_max(u, MAP_R | MAP_W | MAP_X | MAP_SHARED_BIT);
+	path = (size_t)unpack_max(u, all->n);
+	m->path = path ? all->text + (path - 1) * PATH_TEXT : "";
+	u->bad |= m->start >= m->end;
+}
+
+bool maps_unpack(struct maps *out, struct unpack *u)
+{
+	struct maps got = { .n = unpack_count(u, MAP_WORDS * sizeof(uint64_t)) };
+
+	got.v = calloc(got.n + 1, sizeof(*got.v));
+	got.text = calloc(got.n + 1, PATH_TEXT);
+	u->bad |= !got.v || !got.text || got.n > UINT32_MAX;
+	for (size_t i = 0; i < got.n && !u->bad; i++) {
+		snprintf(got.text + i * PATH_TEXT, PATH_TEXT, "/%u", (unsigned int)i);
+		unpack_map(&got.v[i], &got, u);
+		u->bad |= i && got.v[i].start < got.v[i - 1].end;
+	}
+	if (u->bad) {
+		maps_fini(&got);
+		return false;
+	}
+	*out = got;
+	return true;
 }
 
 /* --- images --- */

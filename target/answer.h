@@ -14,6 +14,14 @@
 void tristate_pack(enum tristate value, struct pack *p);
 enum tristate tristate_unpack(struct unpack *u);
 
+/*
+ * A path tells there which mappings have the same one, and is "" for those that have none; it
+ * does not name a file.
+ */
+struct maps;
+void maps_pack(const struct maps *maps, struct pack *p);
+bool maps_unpack(struct maps *out, struct unpack *u) __must_check;
+
 /* Without their files: nothing can be looked up in images that were unpacked. */
 void images_pack(const struct images *images, struct pack *p);
 

@@ -209,11 +209,12 @@ static void keep_only(int *fds, size_t n, int out, int talk)
 
 static void opener_main(int sock, const struct door_policy *policy, pid_t parent)
 {
+	int fds[2] = { sock, policy->has_handle ? policy->handle : -1 };
 	struct err ignored;
 
 	die_with_parent(parent);
 	reset_signals();
-	keep_only(&sock, 1, 0, 0);
+	keep_only(fds, 2, 0, 0);
 	if (fence_opener(policy->debuginfod, &ignored) == 0)
 		door_serve(sock, policy);
 	_exit(0);

@@ -10,13 +10,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Not in every <linux/magic.h>. */
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
+#ifndef CIFS_SUPER_MAGIC
+#define CIFS_SUPER_MAGIC 0xff534d42
+#endif
+#ifndef SMB2_SUPER_MAGIC
+#define SMB2_SUPER_MAGIC 0xfe534d42
+#endif
+#ifndef CEPH_SUPER_MAGIC
+#define CEPH_SUPER_MAGIC 0x00c36400
+#endif
 
 #define ID_MAX 64
 #define NAME_SIZE 128 /* of what lies in /proc/PID, and of links in /etc */
@@ -240,6 +256,9 @@ static bool may_root(const struct door_policy *policy, const char *root)
 
 static bool may(const struct door_policy *policy, const struct request *r)
 {
+	if (policy->has_handle && r->op != OP_PROC_FILE && r->op != OP_TEMPORARY &&
+	    r->op != OP_DEBUGINFOD && (r->op != OP_BELOW || strcmp(r->root, "/") != 0))
+		return false;
 	switch ((enum op)r->op) {
 	case OP_BELOW:
 	case OP_LINK_BELOW:
@@ -264,6 +283,27 @@ static bool is_elf(int fd)
 	       !memcmp(magic, ELFMAG, SELFMAG);
 }
 
+/* Of a file system whose pages come from elsewhere? Asking it may take for ever, here. */
+static bool is_served(int handle)
+{
+	static const uint32_t served[] = { FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  V9FS_MAGIC,
+					   SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
+					   CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC };
+	struct statfs fs;
+
+	if (fstatfs(handle, &fs))
+		return true;
+	for (size_t i = 0; i < sizeof(served) / sizeof(*served); i++)
+		if ((uint32_t)fs.f_type == served[i])
+			return true;
+	return false;
+}
+
+static int open_only(const struct door_policy *policy, uint64_t max)
+{
+	return is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
+}
+
 static int open_for(const struct door_policy *policy, const struct request *r, struct reply *reply)
 {
 	bool by_path = r->op == OP_BELOW || r->op == OP_PROC_FILE;
@@ -271,7 +311,8 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 
 	if (r->op >= OPS || !may(policy, r))
 		return fails(EPERM);
-	fd = do_it(r, reply);
+	fd = policy->has_handle && r->op == OP_PROC_FILE ? open_only(policy, r->max)
+							 : do_it(r, reply);
 	if (fd < 0 || !by_path || is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD)))
 		return fd;
 	close(fd);

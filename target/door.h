@@ -56,6 +56,13 @@ struct door_policy {
 	pid_t pid;	  /* this process and its threads; 0: any */
 	const char *root; /* a folder besides the roots of processes and "/"; NULL: none */
 	bool debuginfod;  /* debuginfod may be asked: the opener needs the network then */
+	/*
+	 * The only file of a process that is opened, whatever is asked for: an O_PATH descriptor of
+	 * the caller's. It must be of a file system of this machine's kernel: one that another
+	 * process or machine serves may keep waiting who reads it later, too (ENOTSUP).
+	 */
+	bool has_handle;
+	int handle;
 };
 
 /* From now on this process asks through `sock`, a SOCK_SEQPACKET pair's other end. */

@@ -66,35 +66,21 @@ static const int confined_calls[] = {
 };
 
 static const int opener_calls[] = {
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(pread64),
-	SCMP_SYS(close),
-	SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),
-	SCMP_SYS(access),
-	SCMP_SYS(faccessat),
-	SCMP_SYS(faccessat2),
-	SCMP_SYS(openat2),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(unlink),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(brk),
-	SCMP_SYS(mmap),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mprotect),
-	SCMP_SYS(futex),
-	SCMP_SYS(getpid),
-	SCMP_SYS(gettid),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(restart_syscall),
+	SCMP_SYS(recvfrom),	 SCMP_SYS(sendmsg),
+	SCMP_SYS(fstat),	 SCMP_SYS(fstatfs),
+	SCMP_SYS(newfstatat),	 SCMP_SYS(pread64),
+	SCMP_SYS(close),	 SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),	 SCMP_SYS(access),
+	SCMP_SYS(faccessat),	 SCMP_SYS(faccessat2),
+	SCMP_SYS(openat2),	 SCMP_SYS(getrandom),
+	SCMP_SYS(unlink),	 SCMP_SYS(fcntl),
+	SCMP_SYS(brk),		 SCMP_SYS(mmap),
+	SCMP_SYS(munmap),	 SCMP_SYS(mprotect),
+	SCMP_SYS(futex),	 SCMP_SYS(getpid),
+	SCMP_SYS(gettid),	 SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigaction),	 SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(exit),		 SCMP_SYS(exit_group),
+	SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
 	SCMP_SYS(madvise),
 };
 
@@ -157,11 +143,16 @@ static int load(scmp_filter_ctx ctx, int ret, struct err *err)
 	return 0;
 }
 
-/* fstat(3), as glibc makes it from 2.33 on: no path but "" is meant. */
+/* fstat(3), as glibc makes it from 2.33 on, and statx(2): no path but "" is meant. */
 static int add_fstat(scmp_filter_ctx ctx)
 {
 	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+				SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH)) < 0 ||
+			       seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(statx), 1,
+						SCMP_A2(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH,
+							AT_EMPTY_PATH)) < 0
+		       ? -1
+		       : 0;
 }
 
 int fence_drop_capabilities(struct err *err)

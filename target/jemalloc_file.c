@@ -2,6 +2,7 @@
 #include "target/jemalloc_file.h"
 
 #include "base/cleanup.h"
+#include "target/answer.h"
 #include "target/image_head.h"
 #include "target/image_mapped.h"
 #include "target/jemalloc_describe.h"
@@ -87,6 +88,86 @@ void jemalloc_file_free(struct jemalloc_file *file)
 {
 	free(file);
 }
+
+/* --- as a message --- */
+
+#define FILE_JEMALLOCS_MAX 64
+
+static void pack_segment(const struct segment *s, struct pack *p)
+{
+	pack_u64(p, s->offset);
+	pack_u64(p, s->vaddr);
+	pack_u64(p, s->filesz);
+	pack_u64(p, s->memsz);
+	pack_u64(p, s->flags);
+}
+
+static void unpack_segment(struct segment *s, struct unpack *u)
+{
+	s->offset = unpack_u64(u);
+	s->vaddr = unpack_u64(u);
+	s->filesz = unpack_u64(u);
+	s->memsz = unpack_u64(u);
+	s->flags = (unsigned int)unpack_max(u, PF_R | PF_W | PF_X);
+}
+
+static void pack_one(const struct one *one, struct pack *p)
+{
+	struct jemalloc_values none = { .prof_active = TRI_UNKNOWN };
+
+	pack_text(p, one->je.prefix);
+	pack_text(p, one->je.version);
+	tristate_pack(one->je.config_prof, p);
+	pack_u64(p, one->je.mallctl);
+	jemalloc_opts_pack(&one->je, &none, p);
+	jemalloc_dump_pack(&one->dump, p);
+}
+
+static void unpack_one(struct one *one, struct unpack *u)
+{
+	struct jemalloc_values none;
+
+	unpack_into(u, one->je.prefix, sizeof(one->je.prefix));
+	unpack_into(u, one->je.version, sizeof(one->je.version));
+	one->je.config_prof = tristate_unpack(u);
+	one->je.mallctl = unpack_u64(u);
+	jemalloc_opts_unpack(&one->je, &none, u);
+	jemalloc_dump_unpack(&one->dump, u);
+}
+
+/* Of its headers what tells where it is loaded. */
+void jemalloc_file_pack(const struct jemalloc_file *file, struct pack *p)
+{
+	pack_u64(p, file->n);
+	pack_u64(p, file->head.n_loads);
+	for (size_t i = 0; i < file->head.n_loads; i++)
+		pack_segment(&file->head.loads[i], p);
+	pack_segment(&file->head.relro, p);
+	for (size_t i = 0; i < file->n; i++)
+		pack_one(&file->v[i], p);
+}
+
+struct jemalloc_file *jemalloc_file_unpack(struct unpack *u)
+{
+	size_t n = (size_t)unpack_max(u, FILE_JEMALLOCS_MAX);
+	struct jemalloc_file *file = calloc(1, sizeof(*file) + n * sizeof(file->v[0]));
+
+	if (!file)
+		return NULL;
+	file->n = n;
+	file->head.n_loads = (size_t)unpack_max(u, HEAD_LOADS_MAX);
+	for (size_t i = 0; i < file->head.n_loads; i++)
+		unpack_segment(&file->head.loads[i], u);
+	unpack_segment(&file->head.relro, u);
+	for (size_t i = 0; i < n; i++)
+		unpack_one(&file->v[i], u);
+	if (!u->bad && n)
+		return file;
+	free(file);
+	return NULL;
+}
+
+/* --- in a process --- */
 
 static unsigned int elf_flags(unsigned int prot)
 {

@@ -7,6 +7,7 @@
 #ifndef TARGET_JEMALLOC_FILE_H
 #define TARGET_JEMALLOC_FILE_H
 
+#include "base/pack.h"
 #include "target/jemalloc.h"
 #include "target/maps.h"
 
@@ -39,6 +40,13 @@ struct jemalloc_file_look {
 enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,
 					    const struct jemalloc_file_look *look, struct stat *st);
 void jemalloc_file_free(struct jemalloc_file *file);
+
+/*
+ * The same as a message from a confined process. NULL for one that makes no sense; what it
+ * says was not checked against the file.
+ */
+void jemalloc_file_pack(const struct jemalloc_file *file, struct pack *p);
+struct jemalloc_file *jemalloc_file_unpack(struct unpack *u) __must_check;
 
 /*
  * Is the file loaded in a process with these mappings, of which `code` is one of

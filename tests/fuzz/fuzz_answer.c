@@ -4,7 +4,9 @@
 #include "ops/check.h"
 #include "ops/list_row.h"
 #include "ops/watch_frames.h"
+#include "ops/watch_look.h"
 #include "target/answer.h"
+#include "target/jemalloc_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +79,36 @@ static void read_frames(struct unpack u)
 	watch_frames_fini(&f);
 }
 
+static void read_maps(struct unpack u)
+{
+	struct maps maps = { 0 };
+	struct jemalloc_file *file;
+	struct jemalloc je;
+
+	if (!maps_unpack(&maps, &u))
+		return;
+	for (size_t i = 0; i < maps.n; i++)
+		if (!maps_find(&maps, maps.v[i].start) || strlen(maps.v[i].path) > 11)
+			abort();
+	file = jemalloc_file_unpack(&u);
+	for (size_t i = 0; file && i < maps.n; i++) {
+		(void)jemalloc_file_is_loaded(file, &maps, &maps.v[i]);
+		(void)jemalloc_file_only(file, &maps.v[i], &je);
+	}
+	for (size_t i = 0; file && i < jemalloc_file_count(file); i++)
+		(void)jemalloc_file_dump(file, i);
+	jemalloc_file_free(file);
+	maps_fini(&maps);
+}
+
+static void read_inside(struct unpack u)
+{
+	static struct watch_inside inside;
+
+	if (watch_inside_unpack(&inside, &u) && inside.n > WATCH_FOUND_MAX)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct unpack u = { data, data + size, false };
@@ -84,5 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_found(u);
 	read_rows(u);
 	read_frames(u);
+	read_maps(u);
+	read_inside(u);
 	return 0;
 }

@@ -56,5 +56,21 @@ ctl_fails 8 'took longer than 1.5 s' 'status of it ends in time' \
 run_ctl --timeout 1500ms check "$silent"
 like "$out" 'took longer than' 'check says so, too'
 
+# --- watch --all: it begins with the silent one there, and another one comes while it watches ---
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+MALLOC_CONF=$PROF start_dumper dumper
+dumper=$pid
+start_watch all --all
+like "$(<"$T/all.talk")" 'not looked at' 'watch: what does not answer is named'
+install -d -m 755 -o 65534 "$T/mnt2"
+setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
+	"$T/silent" "$T/fuse" "$T/mnt2" >"$T/silent2.out" 2>&1 </dev/null &
+own $!
+within 10 grep -q mapped "$T/silent2.out" || bail_out "silent did not start: $(<"$T/silent2.out")"
+order "$dumper" dump "$T/seen.heap"
+seen_it() { events_of all "$dumper" | grep -qF "$T/seen.heap"; }
+ok 'watch: dumps of others are seen' within 30 seen_it
+end_watch all
 assert_untouched "$innocent" 'the other process'
 done_testing

@@ -185,6 +185,37 @@ static void test_site(void **state)
 	assert_null(injector_site_unpack(&je, &u));
 }
 
+/* Mappings of one file still have one path, and those of another another one. */
+static void test_maps(void **state)
+{
+	_cleanup_(look_end) struct look look;
+	_cleanup_(maps_fini) struct maps got = { 0 };
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack u;
+
+	(void)state;
+	look_at(&look, getpid());
+	maps_pack(&look.maps, &p);
+	u = reading(&p);
+	assert_true(maps_unpack(&got, &u));
+	assert_true(unpack_done(&u));
+	assert_int_equal(got.n, look.maps.n);
+	for (size_t i = 0; i < got.n; i++) {
+		const struct map *a = &look.maps.v[i], *b = &got.v[i];
+
+		assert_true(a->start == b->start && a->end == b->end && a->offset == b->offset);
+		assert_true(a->inode == b->inode && a->dev_major == b->dev_major);
+		assert_true(a->prot == b->prot && !*a->path == !*b->path);
+		if (i)
+			assert_int_equal(!strcmp(a->path, a[-1].path),
+					 !strcmp(b->path, b[-1].path));
+	}
+	p.v[8] ^= 0xff; /* the beginning of the first one */
+	u = reading(&p);
+	p.v[15] = 0xff;
+	assert_false(maps_unpack(&look.maps, &u));
+}
+
 static void test_rows(void **state)
 {
 	struct ops_check row = { .made = true, .ok = TRI_NO, .code = ERR_BUSY }, read;
@@ -217,7 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_images),	  cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_jemallocs), cmocka_unit_test(test_site),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_maps),	  cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -320,6 +320,40 @@ static void test_door(void **state)
 	confined_end(&c);
 }
 
+static void open_only(void *ctx)
+{
+	pid_t self = *(pid_t *)ctx;
+	struct pack p = { 0 };
+	struct stat st = { 0 };
+	int fd = door_proc_file(self, "exe", UINT64_MAX);
+
+	pack_u64(&p, fd >= 0 && !fstat(fd, &st) ? st.st_ino : 0);
+	pack_u64(&p, (uint64_t)errno_of(door_proc(self, 0, "mem")));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/proc/self/root", "/bin/true", UINT64_MAX)));
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+/* With a handle the only file of a process is that one, whatever is asked for. */
+static void test_handle(void **state)
+{
+	int handle = open("/bin/true", O_PATH | O_CLOEXEC);
+	pid_t self = getpid();
+	struct door_policy only = { .pid = self, .has_handle = true, .handle = handle };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct stat st;
+	struct unpack u;
+
+	(void)state;
+	assert_true(handle >= 0 && !fstat(handle, &st));
+	assert_int_equal(ask_once(&c, open_only, &self, &only, PATIENCE_MS, &u, NULL, &err), 0);
+	assert_true(unpack_u64(&u) == st.st_ino);
+	assert_true(unpack_u64(&u) == EPERM && unpack_u64(&u) == EPERM);
+	confined_end(&c);
+	close(handle);
+}
+
 /* A descriptor that was handed over is used once; the opener is not asked for it. */
 static void use_given(void *ctx)
 {
@@ -365,7 +399,8 @@ int main(void)
 		cmocka_unit_test(test_echo),  cmocka_unit_test(test_error),
 		cmocka_unit_test(test_crash), cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_fence), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_door),  cmocka_unit_test(test_given),
+		cmocka_unit_test(test_door),  cmocka_unit_test(test_handle),
+		cmocka_unit_test(test_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
