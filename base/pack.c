@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/pack.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,6 +148,30 @@ char *unpack_text(struct unpack *u, size_t max)
 	text[len] = '\0';
 	u->at += len;
 	return text;
+}
+
+void pack_err(struct pack *p, const struct err *err)
+{
+	pack_u64(p, err ? err->code : ERR_NONE);
+	if (!err)
+		return;
+	pack_u64(p, (uint64_t)err->sys);
+	pack_text(p, err->msg);
+	pack_text(p, err->fix);
+}
+
+bool unpack_err(struct unpack *u, struct err *err)
+{
+	uint64_t code = unpack_max(u, ERR_CODES - 1);
+
+	if (u->bad || code == ERR_NONE)
+		return false;
+	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
+	unpack_into(u, err->msg, sizeof(err->msg));
+	unpack_into(u, err->fix, sizeof(err->fix));
+	output_make_safe(err->msg, sizeof(err->msg));
+	output_make_safe(err->fix, sizeof(err->fix));
+	return !u->bad;
 }
 
 bool unpack_done(const struct unpack *u)

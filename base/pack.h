@@ -12,6 +12,8 @@
 #ifndef BASE_PACK_H
 #define BASE_PACK_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +52,9 @@ size_t unpack_count(struct unpack *u, size_t least);
 void unpack_into(struct unpack *u, char *buf, size_t size);
 /* In memory that the caller frees; NULL where NULL was packed, and in a bad message. */
 char *unpack_text(struct unpack *u, size_t max);
+/* An error, or none (NULL). True when there was one: its texts are made safe to print. */
+void pack_err(struct pack *p, const struct err *err);
+bool unpack_err(struct unpack *u, struct err *err);
 /* Was all of it read, and was it good? */
 bool unpack_done(const struct unpack *u);
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "cli/apart.h"
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "ops/errand.h"
 #include "profile/format.h"
 
 #include <string.h>
@@ -34,7 +36,7 @@ static int write_as(const struct args *args, const struct ops_diff *diff, struct
 	enum profile_format format = profile_format_by_name(args->report_format);
 	bool to_stdout = !args->output || !strcmp(args->output, "-");
 
-	if (to_stdout && profile_format_info(format)->binary && isatty(STDOUT_FILENO)) {
+	if (to_stdout && profile_format_info(format)->binary && apart_to_terminal()) {
 		err_set(err, ERR_USAGE, "a terminal cannot show %s", args->report_format);
 		return err_fix(err, "write it to a file with -o FILE");
 	}
@@ -58,17 +60,42 @@ static int check(const struct args *args, struct err *err)
 		       : err_set(err, ERR_USAGE, "--format takes one format");
 }
 
-static int run(const struct args *args, struct err *err)
+struct job {
+	const struct args *args;
+	struct ops_symbolise_options symbols;
+};
+
+static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
-	struct ops_symbolise_options symbols;
+	struct job j = *(const struct job *)ctx;
 
-	if (check(args, err) || report_symbols(args, &symbols, err) ||
-	    ops_diff(args->words[0], args->words[1], &symbols, &diff, err))
+	if (j.symbols.tell)
+		j.symbols.tell = errand_tell;
+	if (ops_diff(j.args->words[0], j.args->words[1], &j.symbols, &diff, err))
 		return -1;
-	if (args->report_format)
-		return write_as(args, &diff, err);
-	return args->json ? print_json(args, &diff, err) : growth_print(args, &diff, err);
+	if (j.args->report_format)
+		return write_as(j.args, &diff, err);
+	return j.args->json ? print_json(j.args, &diff, err) : growth_print(j.args, &diff, err);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	bool to_file = args->output && strcmp(args->output, "-") != 0;
+	struct job job = { .args = args };
+	const struct apart apart = {
+		.inputs = args->words,
+		.n_inputs = args->n_words,
+		.outputs = &args->output,
+		.n_outputs = to_file,
+		.symbols = &job.symbols,
+		.run = run_apart,
+		.ctx = &job,
+	};
+
+	if (check(args, err) || report_symbols(args, &job.symbols, err))
+		return -1;
+	return apart_run(args, &apart, err);
 }
 
 const struct command cmd_diff = {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/apart.h"
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "ops/errand.h"
 #include "profile/significance.h"
 
 #include <math.h>
@@ -154,7 +156,7 @@ static void warn(const struct args *args, const struct ops_leaks *l)
 	char few[FEW_SIZE];
 
 	if (!args->quiet && say_few(l, few))
-		fprintf(stderr, "jeprof-ctl: %s\n", few);
+		errand_tell(few);
 }
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
@@ -182,20 +184,41 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 	return print_limit(l, err);
 }
 
-static int run(const struct args *args, struct err *err)
+struct job {
+	const struct args *args;
+	struct ops_symbolise_options symbols;
+};
+
+static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks leaks = { 0 };
-	struct ops_symbolise_options symbols;
+	struct job j = *(const struct job *)ctx;
 	const struct ops_leaks_request request = {
-		.files = args->words,
-		.n = args->n_words,
-		.limit_bytes = args->limit_bytes,
+		.files = j.args->words,
+		.n = j.args->n_words,
+		.limit_bytes = j.args->limit_bytes,
 	};
 
-	if (report_symbols(args, &symbols, err) || ops_leaks(&request, &symbols, &leaks, err))
+	if (j.symbols.tell)
+		j.symbols.tell = errand_tell;
+	if (ops_leaks(&request, &j.symbols, &leaks, err))
 		return -1;
-	return args->json || args->leaks_format == IN_JSON ? print_json(&leaks, err)
-							   : print(args, &leaks, err);
+	return j.args->json || j.args->leaks_format == IN_JSON ? print_json(&leaks, err)
+							       : print(j.args, &leaks, err);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	struct job job = { .args = args };
+	const struct apart apart = {
+		.inputs = args->words,
+		.n_inputs = args->n_words,
+		.symbols = &job.symbols,
+		.run = run_apart,
+		.ctx = &job,
+	};
+
+	return report_symbols(args, &job.symbols, err) || apart_run(args, &apart, err) ? -1 : 0;
 }
 
 const struct command cmd_leaks = {

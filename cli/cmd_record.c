@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/apart.h"
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "ops/errand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,14 +195,57 @@ static const char *stem_of(const char *file, char *buf, size_t size)
 	return buf;
 }
 
-static int print(const struct args *args, unsigned int formats, const struct ops_record *record,
-		 struct err *err)
+struct job {
+	const struct args *args;
+	const struct ops_record *record;
+	struct ops_symbolise_options symbols;
+	unsigned int formats;
+};
+
+static int print_difference(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	_cleanup_(json_close) struct json_object *rendered = json_object_new_array();
-	struct ops_symbolise_options symbols;
+	struct job j = *(const struct job *)ctx;
 	char stem[4096];
 
+	if (j.symbols.tell)
+		j.symbols.tell = errand_tell;
+	if (ops_diff(j.record->first, j.record->last, &j.symbols, &diff, err) ||
+	    growth_write(j.args, j.formats, &diff, stem_of(j.record->last, stem, sizeof(stem)),
+			 rendered, err))
+		return -1;
+	if (j.args->json)
+		return print_json(j.record, &diff, rendered, err);
+	return j.args->quiet ? 0 : growth_print(j.args, &diff, err);
+}
+
+static int print_apart(const struct args *args, unsigned int formats,
+		       const struct ops_record *record, struct err *err)
+{
+	struct job job = { .args = args, .record = record, .formats = formats };
+	const char *const inputs[] = { record->first, record->last };
+	_cleanup_(growth_paths_fini) struct growth_paths paths = { 0 };
+	struct apart apart = {
+		.inputs = inputs,
+		.n_inputs = 2,
+		.symbols = &job.symbols,
+		.run = print_difference,
+		.ctx = &job,
+	};
+	char stem[4096];
+
+	if (report_symbols(args, &job.symbols, err) ||
+	    growth_paths(formats, stem_of(record->last, stem, sizeof(stem)), &paths, err))
+		return -1;
+	apart.outputs = (const char *const *)paths.v;
+	apart.n_outputs = paths.n;
+	return apart_run(args, &apart, err);
+}
+
+static int print(const struct args *args, unsigned int formats, const struct ops_record *record,
+		 struct err *err)
+{
 	out_warning(args, record->warning);
 	out_cost(args, &record->cost);
 	say_how_it_ended(args, record);
@@ -208,14 +253,7 @@ static int print(const struct args *args, unsigned int formats, const struct ops
 		return -1;
 	if (args->quiet && !args->json && !args->report_format)
 		return 0;
-	if (report_symbols(args, &symbols, err) ||
-	    ops_diff(record->first, record->last, &symbols, &diff, err) ||
-	    growth_write(args, formats, &diff, stem_of(record->last, stem, sizeof(stem)), rendered,
-			 err))
-		return -1;
-	if (args->json)
-		return print_json(record, &diff, rendered, err);
-	return args->quiet ? 0 : growth_print(args, &diff, err);
+	return print_apart(args, formats, record, err);
 }
 
 static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)

@@ -294,16 +294,37 @@ static int path_of(const char *stem, int format, char **path, struct err *err)
 		       : 0;
 }
 
+int growth_paths(unsigned int formats, const char *stem, struct growth_paths *paths,
+		 struct err *err)
+{
+	for (int i = 0; i < PROFILE_FORMATS; i++) {
+		if (!(formats & 1u << i))
+			continue;
+		if (path_of(stem, i, &paths->v[paths->n], err)) {
+			paths->v[paths->n] = NULL;
+			return -1;
+		}
+		paths->n++;
+	}
+	return 0;
+}
+
+void growth_paths_fini(struct growth_paths *paths)
+{
+	while (paths->n)
+		free(paths->v[--paths->n]);
+}
+
 int growth_check_files(const struct args *args, unsigned int formats, const char *stem,
 		       struct err *err)
 {
-	for (int i = 0; i < PROFILE_FORMATS; i++) {
-		_cleanup_(cleanup_free) char *path = NULL;
+	_cleanup_(growth_paths_fini) struct growth_paths paths = { 0 };
 
-		if (formats & 1u << i &&
-		    (path_of(stem, i, &path, err) || ops_check_file(path, args->force, err)))
+	if (growth_paths(formats, stem, &paths, err))
+		return -1;
+	for (size_t i = 0; i < paths.n; i++)
+		if (ops_check_file(paths.v[i], args->force, err))
 			return -1;
-	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/args.h"
 #include "ops/growth.h"
+#include "profile/format.h"
 
 #include <stddef.h>
 
@@ -36,6 +37,15 @@ int growth_formats(const char *names, unsigned int *formats, struct err *err) __
  */
 int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *diff,
 		 const char *stem, struct json_object *files, struct err *err) __must_check;
+
+/* The names of its files. growth_paths_fini() is due also when this fails. */
+struct growth_paths {
+	char *v[PROFILE_FORMATS];
+	size_t n;
+};
+int growth_paths(unsigned int formats, const char *stem, struct growth_paths *paths,
+		 struct err *err) __must_check;
+void growth_paths_fini(struct growth_paths *paths);
 
 /* May growth_write() write its files? ERR_OUTPUT. */
 int growth_check_files(const struct args *args, unsigned int formats, const char *stem,

@@ -3,7 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/apart.h"
 #include "cli/out.h"
+#include "ops/errand.h"
 #include "ops/render.h"
 #include "ops/report.h"
 #include "profile/format.h"
@@ -303,7 +305,7 @@ static int write_out(const struct report *r, struct err *err)
 	if (path && strcmp(path, "-") != 0)
 		return ops_write_file(path, r->args->force, write_report, r, err);
 	if (r->kind == REPORT_FORMAT && profile_format_info(r->format)->binary &&
-	    isatty(STDOUT_FILENO)) {
+	    apart_to_terminal()) {
 		err_set(err, ERR_USAGE, "a terminal cannot show %s",
 			profile_format_info(r->format)->name);
 		return err_fix(err, "write it to a file with -o FILE");
@@ -313,19 +315,49 @@ static int write_out(const struct report *r, struct err *err)
 	return out_flush(err);
 }
 
+struct job {
+	const struct args *args;
+	struct report *report;
+	struct ops_report_request *request;
+};
+
+static int run(const void *ctx, struct err *err)
+{
+	const struct job *j = ctx;
+	struct report *r = j->report;
+	struct ops_report_request *request = j->request;
+
+	if (request->symbols.tell)
+		request->symbols.tell = errand_tell;
+	if (ops_report(request, &r->data, err) || check_type(r, err))
+		return -1;
+	r->options.total = r->data.total[r->options.type];
+	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.tell)
+		request->symbols.tell("the filters leave no stack");
+	return write_out(r, err);
+}
+
 int report_run(const struct args *args, const char *const *files, size_t n_files,
 	       const char *format, struct err *err)
 {
 	_cleanup_(close_report) struct report r = { .args = args };
 	struct ops_report_request request = { .files = files, .n_files = n_files };
+	const struct job job = { args, &r, &request };
+	const struct ops_symbolise_options *symbols = &request.symbols;
+	bool to_file = args->output && strcmp(args->output, "-") != 0;
+	const struct apart apart = {
+		.inputs = files,
+		.n_inputs = n_files,
+		.base = args->base,
+		.outputs = &args->output,
+		.n_outputs = to_file,
+		.symbols = symbols,
+		.run = run,
+		.ctx = &job,
+	};
 
 	if (read_line(args, format, &r, &request, err))
 		return -1;
 	fill_request(args, &r, &request);
-	if (ops_report(&request, &r.data, err) || check_type(&r, err))
-		return -1;
-	r.options.total = r.data.total[r.options.type];
-	if (r.options.total != 0 && !r.data.profile.n_stacks && request.symbols.tell)
-		request.symbols.tell("the filters leave no stack");
-	return write_out(&r, err);
+	return apart_run(args, &apart, err);
 }

@@ -6,6 +6,8 @@
 #include "base/text.h"
 #include "base/write.h"
 #include "ops/bundle_file.h"
+#include "ops/errand.h"
+#include "ops/libarchive.h"
 #include "ops/memory_file.h"
 #include "ops/output.h"
 #include "ops/profile_file.h"
@@ -14,7 +16,6 @@
 #include "target/procfs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define CPU_MAX_S 3600
 #define SUFFIX ".bundle.tar.gz"
 
 void ops_bundle_fini(struct ops_bundle *bundle)
@@ -37,12 +39,19 @@ struct work {
 	struct ops_bundle result;
 	int profile; /* the bytes of profile.heap */
 	uint64_t profile_bytes;
+	char *maps; /* NULL: they are not to be had */
+	size_t maps_len;
+	struct ops_stats stats; /* the same for its text */
+	int archive;		/* a memory file */
 };
 
 static void work_fini(struct work *w)
 {
 	ops_bundle_fini(&w->result);
 	cleanup_close(&w->profile);
+	cleanup_close(&w->archive);
+	ops_stats_fini(&w->stats);
+	free(w->maps);
 }
 
 /* --- the profile --- */
@@ -107,8 +116,7 @@ static int open_file(struct work *w, struct err *err)
 	const char *path = w->request->profile;
 	struct stat st;
 
-	w->profile = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)
-					    : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	w->profile = errand_open(path);
 	if (w->profile < 0 || fstat(w->profile, &st)) {
 		err_sys(err, ERR_FAILED, errno, "cannot open it");
 		return bad_file(w, err);
@@ -139,7 +147,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 		.pid = w->request->pid,
 		.debuginfod = w->options->debuginfod,
 		.no_cache = w->request->no_cache,
-		.tell = w->request->tell,
+		.tell = w->request->tell ? errand_tell : NULL,
 	};
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
@@ -154,36 +162,29 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 
 /* --- what surrounds it: as far as it is to be had --- */
 
-static int add_maps(const struct work *w, struct bundle_out *out, struct err *err)
+static void read_maps(struct work *w)
 {
-	_cleanup_(cleanup_free) char *text = NULL;
 	struct err ignored;
-	size_t len;
 
-	if (procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, &ignored))
-		return 0;
-	return bundle_out_add(out, "maps", text, len, err);
+	if (procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &w->maps, &w->maps_len,
+			&ignored))
+		w->maps = NULL;
 }
 
-static int add_stats(struct work *w, struct bundle_out *out, struct err *err)
+static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
-	struct ops_stats stats;
 	struct err why;
-	int ret;
 
 	options.max_bytes = 0; /* that was about the profile */
-	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &stats, &why)) {
+	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &w->stats, &why)) {
 		snprintf(w->result.warning, sizeof(w->result.warning),
 			 "there are no statistics in it: %.256s", why.msg);
-		return 0;
+		return;
 	}
-	w->result.cost.stops += stats.cost.stops;
-	w->result.cost.pause_us += stats.cost.pause_us;
-	w->result.cost.call_us += stats.cost.call_us;
-	ret = bundle_out_add(out, "stats.json", stats.text, stats.len, err);
-	ops_stats_fini(&stats);
-	return ret;
+	w->result.cost.stops += w->stats.cost.stops;
+	w->result.cost.pause_us += w->stats.cost.pause_us;
+	w->result.cost.call_us += w->stats.cost.call_us;
 }
 
 /* --- the file --- */
@@ -216,28 +217,88 @@ static void folder_of(const char *path, char folder[NAME_MAX])
 	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
 }
 
-static int write_bundle(struct work *w, int fd, struct err *err)
+/* --- in a confined child: it parses, and packs --- */
+
+static int load(void *ctx, struct err *err)
+{
+	const struct libarchive *ignored;
+
+	(void)ctx;
+	return libarchive_load(&ignored, err);
+}
+
+static int pack_all(struct work *w, struct err *err)
 {
 	_cleanup_(bundle_out_close) struct bundle_out *out = NULL;
 	char folder[NAME_MAX];
 
 	folder_of(w->result.file, folder);
-	if ((w->request->pid ? dump(w, err) : open_file(w, err)) ||
-	    bundle_out_open(&out, fd, folder, err) || add_profile(w, out, err))
+	if (bundle_out_open(&out, w->archive, folder, err) || add_profile(w, out, err))
 		return -1;
-	if (w->request->pid && (add_maps(w, out, err) || add_stats(w, out, err)))
+	if ((w->maps && bundle_out_add(out, "maps", w->maps, w->maps_len, err)) ||
+	    (w->stats.text && bundle_out_add(out, "stats.json", w->stats.text, w->stats.len, err)))
 		return -1;
 	return bundle_out_finish(out, err);
+}
+
+static void pack_confined(void *ctx)
+{
+	struct err err = ERR_INIT;
+
+	if (pack_all(ctx, &err))
+		confined_reply(true, &err, NULL, -1);
+	else
+		errand_done(NULL, -1);
+}
+
+static int write_bundle(struct work *w, struct err *err)
+{
+	const int fds[] = { w->profile, w->archive };
+	const struct confined_options options = {
+		.what = "make a bundle",
+		.policy = { .pid = w->request->pid,
+			    .debuginfod = w->options->debuginfod,
+			    .no_memory = !w->request->pid },
+		.fds = fds,
+		.n_fds = 2,
+		.enter = load,
+		.memory_max_bytes = errand_memory(w->profile_bytes),
+		.cpu_max_s = CPU_MAX_S,
+	};
+	const struct errand_rules rules = {
+		.debuginfod = w->options->debuginfod,
+		.tell = w->request->tell,
+		.deadline_ms = w->deadline_ms,
+	};
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	struct unpack answer;
+
+	if (confined_start(&c, &options, pack_confined, w, err) ||
+	    errand_run(&c, &rules, &answer, NULL, err))
+		return -1;
+	errand_finish(&c);
+	return errand_check(w->archive, &rules, &w->result.bytes, err);
+}
+
+/* What goes into it. */
+static int gather(struct work *w, struct err *err)
+{
+	if (!w->request->pid)
+		return open_file(w, err);
+	if (dump(w, err))
+		return -1;
+	read_maps(w);
+	read_stats(w);
+	return 0;
 }
 
 int ops_bundle(const struct ops_bundle_request *request, const struct ops_options *options,
 	       struct ops_bundle *out, struct err *err)
 {
-	_cleanup_(work_fini) struct work w = { .request = request,
-					       .options = options,
-					       .profile = -1 };
+	_cleanup_(work_fini) struct work w = {
+		.request = request, .options = options, .profile = -1, .archive = -1
+	};
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
-	_cleanup_(cleanup_close) int memory = -1;
 	bool to_stream = request->stream_fd >= 0;
 
 	if (request->pid || options->timeout_ms)
@@ -246,12 +307,11 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 	if (!w.result.file)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
 	if ((!to_stream && output_open(&output, w.result.file, request->force, err)) ||
-	    memory_file_make(&memory, err) || write_bundle(&w, memory, err) ||
-	    memory_file_size(memory, &w.result.bytes, err))
+	    memory_file_make(&w.archive, err) || gather(&w, err) || write_bundle(&w, err))
 		return -1;
-	if (to_stream ? output_copy(request->stream_fd, "the output stream", memory, w.result.bytes,
-				    w.deadline_ms, err)
-		      : output_commit(&output, memory, w.result.bytes, w.deadline_ms, err))
+	if (to_stream ? output_copy(request->stream_fd, "the output stream", w.archive,
+				    w.result.bytes, w.deadline_ms, err)
+		      : output_commit(&output, w.archive, w.result.bytes, w.deadline_ms, err))
 		return -1;
 	*out = w.result;
 	w.result.file = NULL;

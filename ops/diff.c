@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/text.h"
+#include "ops/errand.h"
 #include "ops/output.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
@@ -68,17 +69,13 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolise_o
 int ops_diff_write(const struct ops_diff *diff, enum profile_format format, const char *path,
 		   bool force, int stream_fd, struct err *err)
 {
-	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	uint64_t bytes = 0;
 
-	if (path && output_open(&output, path, force, err))
-		return -1;
 	if (render_write(&diff->series.all, format, path, &fd, &bytes, err))
 		return -1;
-	if (!path)
-		return output_copy(stream_fd, "the output stream", fd, bytes, 0, err);
-	return output_commit(&output, fd, bytes, 0, err);
+	return path ? errand_write(path, force, fd, bytes, err)
+		    : output_copy(stream_fd, "the output stream", fd, bytes, 0, err);
 }
 
 void ops_diff_fini(struct ops_diff *diff)

@@ -8,7 +8,6 @@
 #include "ops/inside.h"
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
-#include "ops/memory_file.h"
 #include "ops/output.h"
 #include "ops/received.h"
 #include "ops/render.h"
@@ -22,6 +21,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define ANSWER_MAX 8192 /* bytes: it is an error or nothing */
 
 void ops_dump_fini(struct ops_dump *dump)
 {
@@ -76,23 +77,56 @@ static int check_profile(int fd, uint64_t bytes, struct err *err)
 static struct received_rules profile_rules(const struct session *s)
 {
 	return (struct received_rules){
-		.what = "profile",
+		.what = "the target's profile",
 		.max_bytes = s->options->max_bytes ? s->options->max_bytes : OPS_PROFILE_MAX,
 		.deadline_ms = s->timeout_ms,
 	};
+}
+
+/* A profile of our own on its way to be whole. */
+struct work {
+	const struct session *s;
+	uint64_t deadline_ms;
+	int fd;
+	uint64_t bytes;
+};
+
+static void complete_profile(void *ctx)
+{
+	const struct work *w = ctx;
+	struct err err = ERR_INIT;
+	int failed;
+
+	failed = check_profile(w->fd, w->bytes, &err) ||
+		 mapped_complete(w->fd, &w->s->proc, w->deadline_ms, &err) ||
+		 facts_append(w->fd, w->s, &err);
+	confined_reply(failed, &err, NULL, -1);
 }
 
 /* A whole profile of our own, from what the target wrote. */
 static int take_profile(const struct session *s, int from, int *fd, uint64_t *bytes,
 			struct err *err)
 {
-	const struct received_rules rules = profile_rules(s);
+	struct received_rules rules = profile_rules(s);
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	_cleanup_(cleanup_close) int got = -1;
-	uint64_t size;
+	struct work w = { .s = s, .deadline_ms = rules.deadline_ms };
+	const struct confined_options options = {
+		.what = "complete the profile",
+		.policy = { .pid = s->proc.pid },
+		.fds = &got,
+		.n_fds = 1,
+	};
+	struct unpack answer;
 
-	if (received_copy(from, &rules, &got, &size, err) || check_profile(got, size, err) ||
-	    mapped_complete(got, &s->proc, rules.deadline_ms, err) || facts_append(got, s, err) ||
-	    memory_file_size(got, bytes, err))
+	if (received_copy(from, &rules, &got, &w.bytes, err))
+		return -1;
+	w.fd = got;
+	if (confined_start(&c, &options, complete_profile, &w, err) ||
+	    confined_answer(&c, session_left_ms(s), ANSWER_MAX, &answer, NULL, err))
+		return -1;
+	rules.max_bytes = UINT64_MAX;
+	if (received_check(got, &rules, bytes, err))
 		return -1;
 	*fd = take_fd(got);
 	return 0;
@@ -208,7 +242,7 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 	if (!request->format)
 		return 0;
 	return render_profile(fd, &dump->bytes, profile_format_by_name(request->format),
-			      request->file, &symbols, err);
+			      request->file, &symbols, s->timeout_ms, err);
 }
 
 /* COMM.PID.UTC-TIMESTAMP with the suffix of its format. */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/errand.h"
 #include "ops/limit.h"
 #include "ops/profile_file.h"
 #include "target/proc.h"
@@ -31,6 +32,7 @@ struct moment {
 
 static int time_of(const char *path, const struct profile *p, double *seconds, struct err *err)
 {
+	_cleanup_(cleanup_close) int fd = -1;
 	char safe[512];
 	struct stat st;
 
@@ -38,7 +40,8 @@ static int time_of(const char *path, const struct profile *p, double *seconds, s
 		*seconds = (double)p->facts.time_ns / NS;
 		return 0;
 	}
-	if (stat(path, &st))
+	fd = errand_open(path);
+	if (fd < 0 || fstat(fd, &st))
 		return err_sys(err, ERR_FAILED, errno, "cannot tell the time of %s",
 			       output_safe(path, safe, sizeof(safe)));
 	*seconds = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / NS;
@@ -123,16 +126,20 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, 
 	return 0;
 }
 
-/* Does the process that was dumped still live here? A name alone is no proof, but a good sign. */
-static bool lives_here(const struct whose *w)
+/* Of the process that was dumped, if it still lives here. */
+static enum ops_limit limit_here(const struct whose *w, struct limit *limit)
 {
-	_cleanup_(proc_close) struct proc p = { .pidfd = -1 };
+	static const enum ops_limit limits[] = {
+		[ERRAND_LIMIT_NONE] = OPS_LIMIT_NONE,
+		[ERRAND_LIMIT_CGROUP] = OPS_LIMIT_CGROUP,
+		[ERRAND_LIMIT_MACHINE] = OPS_LIMIT_MACHINE,
+	};
 	char host[HOST_SIZE] = "";
-	struct err ignored;
 
-	if (!w->pid || gethostname(host, sizeof(host) - 1) || strcmp(host, w->host) != 0)
-		return false;
-	return !proc_open(&p, (pid_t)w->pid, &ignored) && !strcmp(p.status.comm, w->comm);
+	if (w->pid <= 0 || w->pid > INT32_MAX || gethostname(host, sizeof(host) - 1) ||
+	    strcmp(host, w->host) != 0)
+		return OPS_LIMIT_NONE;
+	return limits[errand_limit((pid_t)w->pid, w->comm, limit)];
 }
 
 /* With a limit that was given, what counts is what the last profile holds. */
@@ -147,10 +154,8 @@ static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w
 			used += profile_series_value(&l->series, l->series.n - 1, i);
 		limit.used = (uint64_t)used;
 		l->limit = OPS_LIMIT_GIVEN;
-	} else if (lives_here(w)) {
-		l->limit = limit_of_cgroup((pid_t)w->pid, &limit) ? OPS_LIMIT_CGROUP
-			   : limit_of_machine(&limit)		  ? OPS_LIMIT_MACHINE
-								  : OPS_LIMIT_NONE;
+	} else {
+		l->limit = limit_here(w, &limit);
 	}
 	l->limit_bytes = limit.limit;
 	l->used_bytes = limit.used;

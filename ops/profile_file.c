@@ -4,11 +4,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/bundle_file.h"
+#include "ops/errand.h"
 #include "profile/combine.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,8 +79,7 @@ static int open_path(const char *path, int *fd, struct err *err)
 {
 	struct stat st;
 
-	*fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC)
-				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	*fd = errand_open(path);
 	if (*fd < 0 || fstat(*fd, &st))
 		return err_sys(err, ERR_FAILED, errno, "cannot open it");
 	if (S_ISDIR(st.st_mode))

@@ -14,9 +14,8 @@ static int too_large(const struct received_rules *r, uint64_t bytes, struct err 
 {
 	char size[16], max[16];
 
-	err_set(err, ERR_FAILED, "the target's %s is too large: %s, and at most %s are read",
-		r->what, text_size(bytes, size, sizeof(size)),
-		text_size(r->max_bytes, max, sizeof(max)));
+	err_set(err, ERR_FAILED, "%s is too large: %s, and at most %s are read", r->what,
+		text_size(bytes, size, sizeof(size)), text_size(r->max_bytes, max, sizeof(max)));
 	return err_fix(err, "raise the limit with --max-size SIZE");
 }
 
@@ -24,11 +23,9 @@ static int has_holes(const struct received_rules *r, const struct stat *st, stru
 {
 	char size[16], there[16];
 
-	err_set(err, ERR_FAILED,
-		"the target's %s has holes: %s, with %s of data; jemalloc leaves none", r->what,
-		text_size((uint64_t)st->st_size, size, sizeof(size)),
-		text_size((uint64_t)st->st_blocks * 512, there, sizeof(there)));
-	return err_fix(err, "do not trust this process: it made the %s itself", r->what);
+	return err_set(err, ERR_FAILED, "%s has holes, which nobody wrote: %s, with %s of data",
+		       r->what, text_size((uint64_t)st->st_size, size, sizeof(size)),
+		       text_size((uint64_t)st->st_blocks * 512, there, sizeof(there)));
 }
 
 int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, struct err *err)
@@ -37,10 +34,9 @@ int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, 
 	off_t hole;
 
 	if (fstat(fd, &st))
-		return err_sys(err, ERR_LOST, errno, "cannot look at the target's %s", rules->what);
+		return err_sys(err, ERR_LOST, errno, "cannot look at %s", rules->what);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_FAILED, "what the target handed over as its %s is no file",
-			       rules->what);
+		return err_set(err, ERR_FAILED, "%s is no regular file", rules->what);
 	if ((uint64_t)st.st_size > rules->max_bytes)
 		return too_large(rules, (uint64_t)st.st_size, err);
 	/* Not by st_blocks: file systems that compress have fewer without a hole. */
@@ -62,8 +58,7 @@ int received_copy(int from, const struct received_rules *rules, int *to, uint64_
 	    output_copy(copy, "a memory file", from, size, rules->deadline_ms, err))
 		return -1;
 	if (fstat(from, &st) || (uint64_t)st.st_size != size)
-		return err_set(err, ERR_FAILED, "the target changed its %s while it was read",
-			       rules->what);
+		return err_set(err, ERR_FAILED, "%s was changed while it was read", rules->what);
 	*to = take_fd(copy);
 	*bytes = size;
 	return 0;

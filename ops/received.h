@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 struct received_rules {
-	const char *what;     /* "profile" */
+	const char *what;     /* "the target's profile" */
 	uint64_t max_bytes;   /* no byte is read of what is larger */
 	uint64_t deadline_ms; /* CLOCK_MONOTONIC */
 };
 
 /*
  * May a file be read? *bytes is its size. ERR_FAILED: it is no regular file, larger than
- * max_bytes, or has holes, which cost the target nothing, and jemalloc writes none.
+ * max_bytes, or has holes, which cost the target nothing, and jemalloc leaves none.
  */
 int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, struct err *err)
 	__must_check;

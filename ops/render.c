@@ -2,10 +2,12 @@
 #include "ops/render.h"
 
 #include "base/cleanup.h"
+#include "ops/errand.h"
 #include "ops/graphviz.h"
 #include "ops/memory_file.h"
 #include "ops/profile_file.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 struct rendering {
@@ -22,6 +24,23 @@ static int write_plain(FILE *out, const void *ctx, struct err *err)
 	return profile_write(r->profile, r->format, r->options, out, err);
 }
 
+static int write_picture(FILE *out, const struct rendering *r, const char *type, struct err *err)
+{
+	_cleanup_(cleanup_close) int graph = -1;
+	_cleanup_(cleanup_close) int picture = -1;
+	char buf[65536];
+	uint64_t bytes;
+	ssize_t n;
+
+	if (memory_file_write(write_plain, r, &graph, &bytes, err) ||
+	    errand_draw(type, graph, &picture, err))
+		return -1;
+	for (off_t at = 0; (n = pread(picture, buf, sizeof(buf), at)) > 0; at += n)
+		if (fwrite(buf, 1, (size_t)n, out) != (size_t)n)
+			return err_sys(err, ERR_OUTPUT, errno, "cannot write the picture");
+	return n ? err_sys(err, ERR_FAILED, errno, "cannot read the picture") : 0;
+}
+
 static int write_rendered(FILE *out, const void *ctx, struct err *err)
 {
 	const struct rendering *r = ctx;
@@ -29,8 +48,7 @@ static int write_rendered(FILE *out, const void *ctx, struct err *err)
 
 	if (r->format == PROFILE_FORMAT_DOT && r->path)
 		picture = graphviz_type(r->path);
-	return picture ? graphviz_draw(picture, write_plain, r, out, err)
-		       : write_plain(out, r, err);
+	return picture ? write_picture(out, r, picture, err) : write_plain(out, r, err);
 }
 
 int render_into(FILE *out, const struct profile *p, enum profile_format format,
@@ -50,18 +68,67 @@ int render_write(const struct profile *p, enum profile_format format, const char
 	return memory_file_write(write_rendered, &r, fd, bytes, err);
 }
 
-int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolise_options *symbols, struct err *err)
+struct work {
+	int fd;
+	uint64_t bytes;
+	enum profile_format format;
+	const char *path;
+	struct ops_symbolise_options symbols;
+};
+
+static int render(const struct work *w, int *fd, struct err *err)
 {
 	static const struct profile_options options = { 0 };
 	_cleanup_(profile_fini) struct profile p = { 0 };
-	int rendered = -1;
+	uint64_t bytes;
 
-	if (profile_file_read_fd(*fd, *bytes, &options, &p, err) ||
-	    ops_symbolise(&p, symbols, err) ||
-	    render_write(&p, format, path, &rendered, bytes, err))
+	return profile_file_read_fd(w->fd, w->bytes, &options, &p, err) ||
+			       ops_symbolise(&p, &w->symbols, err) ||
+			       render_write(&p, w->format, w->path, fd, &bytes, err)
+		       ? -1
+		       : 0;
+}
+
+static void render_confined(void *ctx)
+{
+	const struct work *w = ctx;
+	struct err err = ERR_INIT;
+	int fd = -1;
+
+	if (render(w, &fd, &err))
+		confined_reply(true, &err, NULL, -1);
+	else
+		errand_done(NULL, fd);
+}
+
+int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
+		   const struct ops_symbolise_options *symbols, uint64_t deadline_ms,
+		   struct err *err)
+{
+	struct work w = { *fd, *bytes, format, path, *symbols };
+	const struct confined_options options = {
+		.what = "render the profile",
+		.policy = { .pid = symbols->pid, .debuginfod = symbols->debuginfod },
+		.fds = fd,
+		.n_fds = 1,
+		.memory_max_bytes = errand_memory(*bytes),
+	};
+	const struct errand_rules rules = {
+		.debuginfod = symbols->debuginfod,
+		.tell = symbols->tell,
+		.deadline_ms = deadline_ms,
+	};
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(cleanup_close) int rendered = -1;
+	struct unpack answer;
+
+	w.symbols.tell = symbols->tell ? errand_tell : NULL;
+	if (confined_start(&c, &options, render_confined, &w, err) ||
+	    errand_run(&c, &rules, &answer, &rendered, err) ||
+	    errand_check(rendered, &rules, bytes, err))
 		return -1;
+	errand_finish(&c);
 	close(*fd);
-	*fd = rendered;
+	*fd = take_fd(rendered);
 	return 0;
 }

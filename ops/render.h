@@ -23,9 +23,11 @@ int render_write(const struct profile *p, enum profile_format format, const char
 
 /*
  * Look the names up for the profile in the first `bytes` of `fd`, and put a
- * memfd with the profile in `format` in its place, as above. ERR_FAILED.
+ * memfd with the profile in `format` in its place, as above: in a confined child, before the
+ * deadline (CLOCK_MONOTONIC; 0: none). ERR_FAILED, ERR_UNSAFE.
  */
 int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolise_options *symbols, struct err *err) __must_check;
+		   const struct ops_symbolise_options *symbols, uint64_t deadline_ms,
+		   struct err *err) __must_check;
 
 #endif

@@ -2,6 +2,7 @@
 #include "ops/report.h"
 
 #include "base/cleanup.h"
+#include "ops/errand.h"
 #include "ops/output.h"
 #include "ops/profile_file.h"
 #include "profile/combine.h"
@@ -69,13 +70,12 @@ int ops_check_file(const char *path, bool force, struct err *err)
 int ops_write_file(const char *path, bool force, memory_file_fn *write, const void *ctx,
 		   struct err *err)
 {
-	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	uint64_t bytes;
 
 	/* What the disk gets is complete, and has room there. */
-	if (output_open(&output, path, force, err) ||
-	    memory_file_write(write, ctx, &fd, &bytes, err))
-		return -1;
-	return output_commit(&output, fd, bytes, 0, err);
+	return memory_file_write(write, ctx, &fd, &bytes, err) ||
+			       errand_write(path, force, fd, bytes, err)
+		       ? -1
+		       : 0;
 }

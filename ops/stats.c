@@ -70,7 +70,7 @@ static int take(const struct session *s, enum ops_stats_format format, int fd, c
 		size_t *len, struct err *err)
 {
 	const struct received_rules rules = {
-		.what = "report",
+		.what = "the target's report",
 		.max_bytes = s->options->max_bytes ? s->options->max_bytes : OPS_STATS_MAX,
 		.deadline_ms = s->timeout_ms,
 	};

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,7 +146,7 @@ static void bound_size(int folder)
 
 /* --- one file --- */
 
-bool symbol_cache_load(const unsigned char *build_id, size_t len, struct symbol_cache *out)
+int symbol_cache_open(const unsigned char *build_id, size_t len)
 {
 	static const struct timespec now[2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };
 	char path[PATH_MAX], name[NAME_MAX];
@@ -155,30 +154,28 @@ bool symbol_cache_load(const unsigned char *build_id, size_t len, struct symbol_
 	_cleanup_(cleanup_close) int fd = -1;
 
 	if (!file_name(build_id, len, name) || !folder_path(path))
-		return false;
+		return -1;
 	dir = open_folder(path);
 	if (dir < 0)
-		return false;
+		return -1;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || !is_ours(fd, S_IFREG) || !symbol_cache_read(fd, out))
-		return false;
+	if (fd < 0 || !is_ours(fd, S_IFREG))
+		return -1;
 	futimens(fd, now);
-	return true;
+	return take_fd(fd);
 }
 
-void symbol_cache_save(const unsigned char *build_id, size_t len, const struct symbol_cache *cache)
+void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint64_t bytes)
 {
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	char path[PATH_MAX], name[NAME_MAX];
 	_cleanup_(cleanup_close) int dir = -1;
-	_cleanup_(cleanup_close) int fd = memfd_create("symbols", MFD_CLOEXEC);
 	struct err ignored;
-	uint64_t bytes;
 
-	if (fd < 0 || !file_name(build_id, len, name) || !folder_path(path) || !make_folder(path))
+	if (!file_name(build_id, len, name) || !folder_path(path) || !make_folder(path))
 		return;
 	dir = open_folder(path);
-	if (dir < 0 || !symbol_cache_write(fd, cache, &bytes))
+	if (dir < 0)
 		return;
 	strcat(strcat(path, "/"), name);
 	if (!output_open(&output, path, true, &ignored) &&

@@ -24,11 +24,11 @@ struct symbol_cache {
 
 #define SYMBOL_CACHE_BYTES_MAX (UINT64_C(256) << 20) /* of all files together */
 
-/* What is kept for an image. False when nothing is, or it is no file of ours, or a broken one. */
-bool symbol_cache_load(const unsigned char *build_id, size_t len, struct symbol_cache *out);
+/* The file that is kept for an image (ops/symbol_cache_file.h); -1: none, or it is not ours. */
+int symbol_cache_open(const unsigned char *build_id, size_t len);
 void symbol_cache_fini(struct symbol_cache *cache);
 
-/* Keep it, in place of what was kept. */
-void symbol_cache_save(const unsigned char *build_id, size_t len, const struct symbol_cache *cache);
+/* Keep the first `bytes` of `fd`, in place of what was kept. */
+void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint64_t bytes);
 
 #endif

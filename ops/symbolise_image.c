@@ -2,7 +2,9 @@
 #include "ops/symbolise_image.h"
 
 #include "base/cleanup.h"
-#include "ops/symbol_cache.h"
+#include "ops/errand.h"
+#include "ops/memory_file.h"
+#include "ops/symbol_cache_file.h"
 #include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
 #include "target/image_debug.h"
@@ -195,12 +197,13 @@ static uint32_t *no_functions(const struct profile_symbols *s)
 	return functions;
 }
 
-static void take_cached(struct answer *a, const unsigned char *id, size_t len)
+/* What a file of the cache knows. */
+static void take_file(struct answer *a, int fd)
 {
 	_cleanup_(cleanup_free) uint32_t *functions = NULL;
 	size_t at = 0;
 
-	if (!a->image->use_cache || !symbol_cache_load(id, len, &a->cache))
+	if (fd < 0 || !symbol_cache_read(fd, &a->cache))
 		return;
 	functions = no_functions(a->cache.symbols);
 	for (size_t i = 0; functions && i < a->n; i++) {
@@ -208,12 +211,51 @@ static void take_cached(struct answer *a, const unsigned char *id, size_t len)
 
 		while (at < a->cache.n && a->cache.offsets[at] < offset)
 			at++;
-		if (at == a->cache.n || a->cache.offsets[at] != offset)
+		if (a->known[i] || at == a->cache.n || a->cache.offsets[at] != offset)
 			continue;
 		symbols_build_copy(a->build, i, a->cache.symbols, at, functions, false);
 		a->known[i] = true;
 	}
 	list_missing(a);
+}
+
+/* What is not kept is looked up by another process, which may keep it. */
+static void ask_keeper(struct answer *a, const unsigned char *id, size_t len)
+{
+	const struct profile_mapping *m = a->image->mapping;
+	const struct errand_places places = {
+		.path = m->path,
+		.build_id = id,
+		.build_id_len = len,
+		.start = m->start,
+		.offset = m->offset,
+		.places = a->missing,
+		.n = a->n_missing,
+	};
+	struct errand_found found;
+
+	if (a->n_missing > ERRAND_PLACES_MAX || a->image->root)
+		return;
+	errand_look_up(&places, &found);
+	if (found.fd < 0)
+		return;
+	symbol_cache_fini(&a->cache);
+	take_file(a, found.fd);
+	a->image->split = found.split;
+	memcpy(a->image->lacks, found.lacks, sizeof(found.lacks));
+	close(found.fd);
+}
+
+static void take_cached(struct answer *a, const unsigned char *id, size_t len)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+
+	if (!a->image->use_cache || !len)
+		return;
+	fd = errand_names(id, len);
+	take_file(a, fd);
+	if (a->n_missing && !a->image->keeper && confined_inside())
+		ask_keeper(a, id, len);
 }
 
 static void take_found(struct answer *a, const struct profile_symbols *found)
@@ -267,6 +309,10 @@ static bool may_keep(const struct answer *a, const struct image *img)
 static void keep(const struct answer *a, const struct image *img,
 		 const struct profile_symbols *found)
 {
+	_cleanup_(cleanup_close) int fd = -1;
+	struct err ignored;
+	uint64_t bytes;
+
 	struct symbol_cache cache = { .n = a->cache.n + a->n_missing };
 
 	if (!may_keep(a, img))
@@ -274,8 +320,9 @@ static void keep(const struct answer *a, const struct image *img,
 	cache.offsets = calloc(cache.n + 1, sizeof(*cache.offsets));
 	if (cache.offsets)
 		cache.symbols = merge(a, found, cache.offsets, cache.n);
-	if (cache.symbols)
-		symbol_cache_save(img->build_id, img->build_id_len, &cache);
+	if (cache.symbols && !memory_file_make(&fd, &ignored) &&
+	    symbol_cache_write(fd, &cache, &bytes))
+		a->image->kept = take_fd(fd);
 	symbol_cache_fini(&cache);
 }
 
@@ -312,7 +359,7 @@ static int look_up(struct answer *a, struct image *img, struct err *err)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
 	take_found(a, found);
 	/* Without debug data it is quickly read again, and there may be some by then. */
-	if (r.has_debug)
+	if (a->image->keeper && r.has_debug)
 		keep(a, img, found);
 	profile_symbols_free(found);
 	return 0;

@@ -34,6 +34,9 @@ struct symbolise_image {
 	enum symbolise_result result;
 	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
 	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */
+
+	bool keeper; /* it is for the cache (ops/symbol_keeper.h) */
+	int kept;    /* then: a file of the cache, which the caller closes; -1: none */
 };
 
 /*

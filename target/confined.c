@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "target/fence.h"
 
 #include <errno.h>
@@ -23,6 +22,7 @@
 
 #define CHUNK 65536
 #define END_MS 200 /* how long the end of a child may come after that of its socket */
+#define FINISH_TRIES 5000
 #define MESSAGE_MAX (64u << 20)
 #define LEFT_MAX 64
 #define FDS_MAX 64
@@ -358,6 +358,21 @@ void confined_end(struct confined *c)
 	reap_left();
 }
 
+void confined_finish(struct confined *c)
+{
+	const struct timespec nap = { .tv_nsec = 200000 };
+
+	cleanup_close(&c->sock);
+	c->sock = -1;
+	for (int i = 0; c->child > 0 && i < FINISH_TRIES; i++) {
+		if (waitpid(c->child, NULL, WNOHANG))
+			c->child = 0;
+		else
+			nanosleep(&nap, NULL);
+	}
+	confined_end(c);
+}
+
 /* --- the controller's side --- */
 
 int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
@@ -393,21 +408,6 @@ static int explain_end(const struct confined *c, struct err *err)
 	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
 		strsignal(info.si_status));
 	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
-}
-
-/* The child's error; true when there was one. */
-static bool unpack_err(struct unpack *u, struct err *err)
-{
-	uint64_t code = unpack_max(u, ERR_CODES - 1);
-
-	if (u->bad || code == ERR_NONE)
-		return false;
-	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
-	unpack_into(u, err->msg, sizeof(err->msg));
-	unpack_into(u, err->fix, sizeof(err->fix));
-	output_make_safe(err->msg, sizeof(err->msg));
-	output_make_safe(err->fix, sizeof(err->fix));
-	return !u->bad;
 }
 
 /* -1 for none. */
@@ -470,6 +470,11 @@ static bool next_message(struct unpack *message, struct fds *fds)
 	return true;
 }
 
+bool confined_inside(void)
+{
+	return controller >= 0;
+}
+
 bool confined_next(struct unpack *message, int *fd)
 {
 	struct fds fds = { .n = 0 };
@@ -498,12 +503,8 @@ void confined_reply(bool failed, const struct err *err, const struct pack *answe
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	const struct fds fds = { { fd }, !failed && fd >= 0 };
 
-	pack_u64(&p, failed ? err->code : ERR_NONE);
-	if (failed) {
-		pack_u64(&p, (uint64_t)err->sys);
-		pack_text(&p, err->msg);
-		pack_text(&p, err->fix);
-	} else if (answer) {
+	pack_err(&p, failed ? err : NULL);
+	if (!failed && answer) {
 		pack_bytes(&p, answer->v, answer->len);
 		p.failed |= answer->failed;
 	}

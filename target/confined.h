@@ -65,6 +65,12 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 /* End both, by SIGKILL; that they are gone is not waited for. Takes CONFINED_INIT too. */
 void confined_end(struct confined *c);
 
+/*
+ * The same for a child that has done all it was asked: it ends by itself, and is waited for up to
+ * a second, so that the time and the memory it took are counted as ours (getrusage(2)).
+ */
+void confined_finish(struct confined *c);
+
 /* --- the controller's side --- */
 
 /* Send a message; `fd` is -1 or a descriptor that the child gets a copy of. */
@@ -87,6 +93,9 @@ int confined_ask_with(struct confined *c, const struct pack *message, const int 
  */
 int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
 		    int *fd, struct err *err) __must_check;
+
+/* Is this process such a child? */
+bool confined_inside(void);
 
 /* --- the child's side: only in `fn` --- */
 

@@ -254,8 +254,17 @@ static bool may_root(const struct door_policy *policy, const char *root)
 	return !strcmp(root, expected);
 }
 
+static bool is_memory(const char *name)
+{
+	static const char *const files[] = { "auxv", "environ", "mem", "syscall" };
+
+	return is_one_of(name, files, sizeof(files) / sizeof(*files));
+}
+
 static bool may(const struct door_policy *policy, const struct request *r)
 {
+	if (policy->no_memory && r->op == OP_PROC && is_memory(r->name))
+		return false;
 	if (policy->has_handle && r->op != OP_PROC_FILE && r->op != OP_TEMPORARY &&
 	    r->op != OP_DEBUGINFOD && (r->op != OP_BELOW || strcmp(r->root, "/") != 0))
 		return false;
@@ -304,6 +313,18 @@ static int open_only(const struct door_policy *policy, uint64_t max)
 	return is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
 }
 
+/* Nobody else can have written what is in it. */
+static bool is_vouched(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()) || st.st_mode & S_IWOTH)
+		return false;
+	/* Many systems give each user a group. */
+	return !(st.st_mode & S_IWGRP) || !st.st_gid ||
+	       (st.st_uid == geteuid() && st.st_gid == getegid());
+}
+
 static int open_for(const struct door_policy *policy, const struct request *r, struct reply *reply)
 {
 	bool by_path = r->op == OP_BELOW || r->op == OP_PROC_FILE;
@@ -313,7 +334,10 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 		return fails(EPERM);
 	fd = policy->has_handle && r->op == OP_PROC_FILE ? open_only(policy, r->max)
 							 : do_it(r, reply);
-	if (fd < 0 || !by_path || is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD)))
+	if (fd < 0 || !by_path)
+		return fd;
+	if ((is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD))) &&
+	    (!policy->vouched || is_vouched(fd)))
 		return fd;
 	close(fd);
 	return fails(ENOEXEC);

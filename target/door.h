@@ -53,7 +53,7 @@ int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err);
 
 /* For whom, and what. */
 struct door_policy {
-	pid_t pid;	  /* this process and its threads; 0: any */
+	pid_t pid;	  /* this process and its threads; 0: any; -1: none */
 	const char *root; /* a folder besides the roots of processes and "/"; NULL: none */
 	bool debuginfod;  /* debuginfod may be asked: the opener needs the network then */
 	/*
@@ -63,6 +63,8 @@ struct door_policy {
 	 */
 	bool has_handle;
 	int handle;
+	bool no_memory; /* nothing of a process's memory: no mem, environ, auxv, syscall */
+	bool vouched;	/* only files of root's or the user's that others may not write to */
 };
 
 /* From now on this process asks through `sock`, a SOCK_SEQPACKET pair's other end. */

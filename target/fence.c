@@ -54,6 +54,7 @@ static const int confined_calls[] = {
 	SCMP_SYS(gettid),
 	SCMP_SYS(getuid),
 	SCMP_SYS(geteuid),
+	SCMP_SYS(getegid),
 	SCMP_SYS(uname),
 	SCMP_SYS(sysinfo),
 	SCMP_SYS(getrusage),
@@ -81,6 +82,7 @@ static const int opener_calls[] = {
 	SCMP_SYS(rt_sigaction),	 SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(exit),		 SCMP_SYS(exit_group),
 	SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
+	SCMP_SYS(geteuid),	 SCMP_SYS(getegid),
 	SCMP_SYS(madvise),
 };
 

@@ -85,7 +85,7 @@ for lie in changes grows; do
 	start_giver "$lie" $((64 << 20))
 	run_ctl --timeout 20s dump "$pid" -o "$T/got.heap"
 	like "$status" '^(1|9)$' "$lie: refused" || diag "$err"
-	like "$err" 'changed its profile|has holes|cannot read|cut off' "$lie: says why"
+	like "$err" 'was changed|has holes|cannot read|cut off' "$lie: says why"
 	ok "$lie: no file is left" test ! -e "$T/got.heap"
 	stop_target "$pid"
 done

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apart.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/out.h"
+#include "ops/bundle_file.h"
+#include "ops/errand.h"
+#include "ops/libarchive.h"
+#include "ops/memory_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CPU_MAX_S 3600 /* a profile of 16 GB takes minutes */
+
+static bool to_terminal;
+
+bool apart_to_terminal(void)
+{
+	return confined_inside() ? to_terminal : isatty(STDOUT_FILENO);
+}
+
+/* --- in the child --- */
+
+struct work {
+	const struct apart *apart;
+	bool packed; /* there may be a bundle */
+};
+
+/* Libraries are loaded before no file can be opened any more. */
+static int load(void *ctx, struct err *err)
+{
+	const struct work *w = ctx;
+	const struct libarchive *ignored;
+	struct err none;
+
+	(void)err;
+	if (w->packed)
+		(void)!libarchive_load(&ignored, &none);
+	return 0;
+}
+
+static void run(void *ctx)
+{
+	const struct work *w = ctx;
+	struct err err = ERR_INIT;
+
+	if (w->apart->run(w->apart->ctx, &err) || out_flush(&err))
+		confined_reply(true, &err, NULL, -1);
+	else
+		errand_done(NULL, -1);
+}
+
+/* --- the controller --- */
+
+struct outputs {
+	struct output *v;
+	size_t n;
+};
+
+static void close_outputs(struct outputs *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		output_close(&o->v[i]);
+	free(o->v);
+}
+
+static int open_outputs(const struct args *args, const struct apart *a, struct outputs *o,
+			struct err *err)
+{
+	o->v = calloc(a->n_outputs + 1, sizeof(*o->v));
+	if (!o->v)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the outputs");
+	for (; o->n < a->n_outputs; o->n++) {
+		o->v[o->n] = (struct output)OUTPUT_INIT;
+		if (output_open(&o->v[o->n], a->outputs[o->n], args->force, err)) {
+			output_close(&o->v[o->n]);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* How much there is to read, and whether a part of it may be packed. */
+static uint64_t look_at(const char *path, bool *packed)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char head[2];
+	struct stat st;
+
+	if (strcmp(path, "-") != 0 ? stat(path, &st) : fstat(STDIN_FILENO, &st))
+		return 0;
+	if (!S_ISREG(st.st_mode)) {
+		*packed = true;
+		return 0;
+	}
+	fd = errand_open(path);
+	*packed |= fd >= 0 && pread(fd, head, 2, 0) == 2 && bundle_is(head, sizeof(head) + 1);
+	return (uint64_t)st.st_size;
+}
+
+static uint64_t look_at_all(const struct apart *a, bool *packed)
+{
+	uint64_t bytes = a->base ? look_at(a->base, packed) : 0;
+
+	for (size_t i = 0; i < a->n_inputs; i++)
+		bytes += look_at(a->inputs[i], packed);
+	return bytes;
+}
+
+/* A terminal obeys what is no text. */
+static int show(int fd, uint64_t bytes, struct err *err)
+{
+	char buf[65536];
+
+	for (uint64_t at = 0; at < bytes;) {
+		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)at);
+
+		if (n <= 0)
+			return err_sys(err, ERR_FAILED, n ? errno : EIO,
+				       "cannot read what is to be printed");
+		for (ssize_t i = 0; i < n; i++)
+			if (((unsigned char)buf[i] < ' ' && buf[i] != '\n' && buf[i] != '\t') ||
+			    buf[i] == 0x7f)
+				buf[i] = '?';
+		if (out_write(buf, (size_t)n, err))
+			return -1;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+static int pass_on(int fd, const struct errand_rules *rules, struct err *err)
+{
+	uint64_t bytes;
+
+	if (errand_check(fd, rules, &bytes, err))
+		return -1;
+	return to_terminal
+		       ? show(fd, bytes, err)
+		       : output_copy(STDOUT_FILENO, "stdout", fd, bytes, rules->deadline_ms, err);
+}
+
+static int serve(struct confined *c, const struct errand_rules *rules, int out, struct err *err)
+{
+	struct unpack answer;
+
+	if (errand_run(c, rules, &answer, NULL, err) || pass_on(out, rules, err))
+		return -1;
+	errand_finish(c);
+	return 0;
+}
+
+int apart_run(const struct args *args, const struct apart *a, struct err *err)
+{
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(close_outputs) struct outputs outputs = { 0 };
+	_cleanup_(cleanup_close) int out = -1;
+	struct work w = { .apart = a };
+	struct errand_rules rules = {
+		.inputs = a->inputs,
+		.n_inputs = a->n_inputs,
+		.base = a->base,
+		.debuginfod = a->symbols->debuginfod,
+		.tell = a->symbols->tell,
+		.deadline_ms = args->timeout_ms ? now_ms() + args->timeout_ms : 0,
+	};
+	struct confined_options options = {
+		.what = "read the profile",
+		.policy = { .root = a->symbols->root,
+			    .debuginfod = a->symbols->debuginfod,
+			    .no_memory = true },
+		.enter = load,
+		.cpu_max_s = CPU_MAX_S,
+	};
+
+	if (open_outputs(args, a, &outputs, err) || memory_file_make(&out, err) || out_flush(err))
+		return -1;
+	rules.outputs = outputs.v;
+	rules.n_outputs = outputs.n;
+	options.out = out;
+	options.memory_max_bytes = errand_memory(look_at_all(a, &w.packed));
+	to_terminal = isatty(STDOUT_FILENO);
+	if (confined_start(&c, &options, run, &w, err))
+		return -1;
+	return serve(&c, &rules, out, err);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/errand.h"
+
+#include "base/cleanup.h"
+#include "ops/errand_private.h"
+#include "ops/graphviz.h"
+#include "ops/memory_file.h"
+#include "ops/symbol_cache.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- in a confined child --- */
+
+/* Ask, and get the reply; false when the controller is gone. */
+static bool ask(enum errand op, const struct pack *args, int fd, struct unpack *reply, int *got)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+
+	pack_u64(&p, op);
+	if (args)
+		pack_bytes(&p, args->v, args->len);
+	p.failed |= args && args->failed;
+	confined_reply(false, NULL, &p, fd);
+	return confined_next(reply, got);
+}
+
+static int gone(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "the process that does this has ended");
+}
+
+static int ask_open(const char *path)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+	int fd = -1, sys;
+
+	pack_text(&p, path);
+	if (!ask(ERRAND_OPEN, &p, -1, &reply, &fd)) {
+		errno = EPIPE;
+		return -1;
+	}
+	sys = (int)unpack_u64(&reply);
+	errno = sys;
+	return sys ? -1 : fd;
+}
+
+static int ask_write(const char *path, int fd, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+
+	pack_text(&p, path);
+	if (!ask(ERRAND_WRITE, &p, fd, &reply, NULL))
+		return gone(err);
+	return unpack_err(&reply, err) ? -1 : 0;
+}
+
+static int ask_draw(const char *type, int graph, int *picture, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+	int fd = -1;
+
+	pack_text(&p, type);
+	if (!ask(ERRAND_DRAW, &p, graph, &reply, &fd))
+		return gone(err);
+	if (unpack_err(&reply, err))
+		return -1;
+	*picture = fd;
+	return 0;
+}
+
+static int ask_names(const unsigned char *build_id, size_t len)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+	int fd = -1;
+
+	pack_u64(&p, len);
+	pack_bytes(&p, build_id, len);
+	return ask(ERRAND_NAMES, &p, -1, &reply, &fd) ? fd : -1;
+}
+
+void errand_look_up(const struct errand_places *places, struct errand_found *out)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+
+	*out = (struct errand_found){ .fd = -1 };
+	errand_pack_places(&p, places);
+	if (ask(ERRAND_LOOK_UP, &p, -1, &reply, &out->fd))
+		errand_unpack_found(&reply, out);
+}
+
+void errand_tell(const char *line)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+
+	pack_text(&p, line);
+	(void)ask(ERRAND_TELL, &p, -1, &reply, NULL);
+}
+
+static enum errand_limit ask_limit(pid_t pid, const char *comm, struct limit *out)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack reply;
+	uint64_t of;
+
+	pack_u64(&p, (uint64_t)pid);
+	pack_text(&p, comm);
+	if (!ask(ERRAND_LIMIT, &p, -1, &reply, NULL))
+		return ERRAND_LIMIT_NONE;
+	of = unpack_max(&reply, ERRAND_LIMIT_MACHINE);
+	out->limit = unpack_u64(&reply);
+	out->used = unpack_u64(&reply);
+	return (enum errand_limit)of;
+}
+
+void errand_done(const struct pack *answer, int fd)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+
+	pack_u64(&p, ERRAND_DONE);
+	if (answer)
+		pack_bytes(&p, answer->v, answer->len);
+	p.failed |= answer && answer->failed;
+	confined_reply(false, NULL, &p, fd);
+}
+
+/* --- by ourselves, or by asking --- */
+
+int errand_open(const char *path)
+{
+	if (confined_inside())
+		return ask_open(path);
+	return strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+				      : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+}
+
+int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct err *err)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+
+	if (confined_inside())
+		return ask_write(path, fd, err);
+	return output_open(&output, path, force, err) || output_commit(&output, fd, bytes, 0, err)
+		       ? -1
+		       : 0;
+}
+
+static int copy_graph(FILE *out, const void *ctx, struct err *err)
+{
+	const int *fd = ctx;
+	uint64_t bytes;
+
+	if (memory_file_size(*fd, &bytes, err) || fflush(out))
+		return -1;
+	return output_copy(fileno(out), "a memory file", *fd, bytes, 0, err);
+}
+
+struct drawing {
+	const char *type;
+	int graph;
+};
+
+static int draw(FILE *out, const void *ctx, struct err *err)
+{
+	const struct drawing *d = ctx;
+
+	return graphviz_draw(d->type, copy_graph, &d->graph, out, err);
+}
+
+int errand_draw(const char *type, int graph, int *picture, struct err *err)
+{
+	const struct drawing d = { type, graph };
+	uint64_t bytes;
+
+	return confined_inside() ? ask_draw(type, graph, picture, err)
+				 : memory_file_write(draw, &d, picture, &bytes, err);
+}
+
+int errand_names(const unsigned char *build_id, size_t len)
+{
+	return confined_inside() ? ask_names(build_id, len) : symbol_cache_open(build_id, len);
+}
+
+enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out)
+{
+	_cleanup_(proc_close) struct proc p = { .pidfd = -1 };
+	struct err ignored;
+
+	if (confined_inside())
+		return ask_limit(pid, comm, out);
+	/* A name alone is no proof, but a good sign. */
+	if (proc_open(&p, pid, &ignored) || strcmp(p.status.comm, comm) != 0)
+		return ERRAND_LIMIT_NONE;
+	return limit_of_cgroup(pid, out) ? ERRAND_LIMIT_CGROUP
+	       : limit_of_machine(out)	 ? ERRAND_LIMIT_MACHINE
+					 : ERRAND_LIMIT_NONE;
+}

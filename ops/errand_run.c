@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "ops/errand_private.h"
+#include "ops/graphviz.h"
+#include "ops/memory_file.h"
+#include "ops/received.h"
+#include "ops/symbol_keeper.h"
+#include "target/proc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX (UINT64_C(16) << 30) /* of what a child makes */
+#define NO_DEADLINE_MS 86400000u
+
+unsigned int errand_left_ms(const struct errand_rules *rules)
+{
+	uint64_t now = now_ms();
+
+	if (!rules->deadline_ms)
+		return NO_DEADLINE_MS;
+	return rules->deadline_ms > now ? (unsigned int)(rules->deadline_ms - now) : 0;
+}
+
+/* What a child made is no more to be believed than what it read. */
+int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, struct err *err)
+{
+	const struct received_rules r = { .what = "the result",
+					  .max_bytes = FILE_MAX,
+					  .deadline_ms = rules->deadline_ms };
+
+	return fd < 0 ? err_set(err, ERR_FAILED, "there is no result")
+		      : received_check(fd, &r, bytes, err);
+}
+
+/* 4 GiB do for what is packed, and for debug data; of the rest see bench/report. */
+uint64_t errand_memory(uint64_t file_bytes)
+{
+	return (UINT64_C(4) << 30) + 4 * (file_bytes < FILE_MAX ? file_bytes : FILE_MAX);
+}
+
+/* --- messages --- */
+
+void errand_pack_places(struct pack *p, const struct errand_places *places)
+{
+	pack_text(p, places->path);
+	pack_u64(p, places->build_id_len);
+	pack_bytes(p, places->build_id, places->build_id_len);
+	pack_u64(p, places->start);
+	pack_u64(p, places->offset);
+	pack_u64(p, places->n);
+	pack_bytes(p, places->places, places->n * sizeof(*places->places));
+}
+
+bool errand_unpack_places(struct unpack *u, struct errand_asked *a)
+{
+	struct errand_places *p = &a->p;
+
+	unpack_into(u, a->path, sizeof(a->path));
+	p->path = a->path;
+	p->build_id_len = unpack_max(u, sizeof(a->build_id));
+	unpack_bytes(u, a->build_id, p->build_id_len);
+	p->build_id = a->build_id;
+	p->start = unpack_u64(u);
+	p->offset = unpack_u64(u);
+	p->n = unpack_count(u, sizeof(*a->places));
+	if (u->bad || p->n > ERRAND_PLACES_MAX || a->path[0] != '/')
+		return false;
+	a->places = calloc(p->n + 1, sizeof(*a->places));
+	if (!a->places)
+		return false;
+	unpack_bytes(u, a->places, p->n * sizeof(*a->places));
+	p->places = a->places;
+	for (size_t i = 1; i < p->n; i++)
+		if (a->places[i] <= a->places[i - 1])
+			return false;
+	return unpack_done(u) && p->n;
+}
+
+void errand_asked_fini(struct errand_asked *a)
+{
+	free(a->places);
+	a->places = NULL;
+}
+
+void errand_pack_found(struct pack *p, const struct errand_found *found)
+{
+	pack_u64(p, found->split);
+	pack_text(p, found->lacks);
+}
+
+bool errand_unpack_found(struct unpack *u, struct errand_found *found)
+{
+	found->split = unpack_bool(u);
+	unpack_into(u, found->lacks, sizeof(found->lacks));
+	return unpack_done(u);
+}
+
+/* --- what is done; each answers, or returns false when the question makes no sense --- */
+
+struct serving {
+	struct confined *c;
+	const struct errand_rules *rules;
+	struct unpack *u; /* what is left of the question */
+	int fd;		  /* that came with it */
+};
+
+static bool answer(const struct serving *s, const struct pack *p, int fd)
+{
+	struct err ignored;
+
+	return confined_ask(s->c, p, fd, &ignored) == 0;
+}
+
+static bool answer_err(const struct serving *s, bool failed, const struct err *err, int fd)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+
+	pack_err(&p, failed ? err : NULL);
+	return answer(s, &p, failed ? -1 : fd);
+}
+
+static bool may_open(const struct errand_rules *r, const char *path)
+{
+	if (r->base && !strcmp(path, r->base))
+		return true;
+	for (size_t i = 0; i < r->n_inputs; i++)
+		if (!strcmp(path, r->inputs[i]))
+			return true;
+	return false;
+}
+
+static bool serve_open(const struct serving *s)
+{
+	_cleanup_(cleanup_free) char *path = unpack_text(s->u, 1u << 20);
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+
+	if (!unpack_done(s->u) || !path)
+		return false;
+	errno = EPERM;
+	if (may_open(s->rules, path))
+		fd = errand_open(path);
+	pack_u64(&p, fd < 0 ? (uint64_t)errno : 0);
+	return answer(s, &p, fd);
+}
+
+static bool serve_write(const struct serving *s)
+{
+	_cleanup_(cleanup_free) char *path = unpack_text(s->u, 1u << 20);
+	struct output *to = NULL;
+	struct err err = ERR_INIT;
+	uint64_t bytes;
+
+	if (!unpack_done(s->u) || !path)
+		return false;
+	for (size_t i = 0; i < s->rules->n_outputs && !to; i++)
+		if (!strcmp(s->rules->outputs[i].path, path))
+			to = &s->rules->outputs[i];
+	if (!to)
+		return false;
+	return answer_err(s,
+			  errand_check(s->fd, s->rules, &bytes, &err) ||
+				  output_commit(to, s->fd, bytes, s->rules->deadline_ms, &err),
+			  &err, -1);
+}
+
+static bool serve_draw(const struct serving *s)
+{
+	_cleanup_(cleanup_close) int picture = -1;
+	struct err err = ERR_INIT;
+	char type[8], name[16];
+	uint64_t bytes;
+	bool failed;
+
+	unpack_into(s->u, type, sizeof(type));
+	snprintf(name, sizeof(name), "x.%s", type);
+	if (!unpack_done(s->u) || !graphviz_type(name))
+		return false;
+	failed = errand_check(s->fd, s->rules, &bytes, &err) ||
+		 errand_draw(graphviz_type(name), s->fd, &picture, &err);
+	return answer_err(s, failed, &err, picture);
+}
+
+static bool serve_names(const struct serving *s)
+{
+	unsigned char id[ERRAND_ID_MAX];
+	size_t len = unpack_max(s->u, sizeof(id));
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+
+	unpack_bytes(s->u, id, len);
+	if (!unpack_done(s->u))
+		return false;
+	fd = errand_names(id, len);
+	pack_u64(&p, fd >= 0);
+	return answer(s, &p, fd);
+}
+
+static bool serve_look_up(const struct serving *s)
+{
+	_cleanup_(errand_asked_fini) struct errand_asked a = { .places = NULL };
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct errand_found found = { .fd = -1 };
+	bool answered;
+
+	if (!errand_unpack_places(s->u, &a))
+		return false;
+	symbol_keeper_look_up(&a.p, s->rules, &found);
+	errand_pack_found(&p, &found);
+	answered = answer(s, &p, found.fd);
+	cleanup_close(&found.fd);
+	return answered;
+}
+
+static bool serve_tell(const struct serving *s)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	char line[ERRAND_LINE_SIZE];
+
+	unpack_into(s->u, line, sizeof(line));
+	if (!unpack_done(s->u))
+		return false;
+	output_make_safe(line, sizeof(line));
+	if (s->rules->tell)
+		s->rules->tell(line);
+	pack_u64(&p, 0);
+	return answer(s, &p, -1);
+}
+
+static bool serve_limit(const struct serving *s)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct limit limit = { 0 };
+	char comm[PROC_COMM_SIZE];
+	pid_t pid = (pid_t)unpack_max(s->u, INT32_MAX);
+
+	unpack_into(s->u, comm, sizeof(comm));
+	if (!unpack_done(s->u))
+		return false;
+	pack_u64(&p, errand_limit(pid, comm, &limit));
+	pack_u64(&p, limit.limit);
+	pack_u64(&p, limit.used);
+	return answer(s, &p, -1);
+}
+
+static bool serve(const struct serving *s, uint64_t op)
+{
+	static bool (*const serves[ERRANDS])(const struct serving *) = {
+		[ERRAND_OPEN] = serve_open,	  [ERRAND_WRITE] = serve_write,
+		[ERRAND_DRAW] = serve_draw,	  [ERRAND_NAMES] = serve_names,
+		[ERRAND_LOOK_UP] = serve_look_up, [ERRAND_TELL] = serve_tell,
+		[ERRAND_LIMIT] = serve_limit,
+	};
+
+	return op < ERRANDS && serves[op] && serves[op](s);
+}
+
+int errand_run(struct confined *c, const struct errand_rules *rules, struct unpack *result, int *fd,
+	       struct err *err)
+{
+	for (;;) {
+		_cleanup_(cleanup_close) int came = -1;
+		struct unpack u;
+		uint64_t op;
+		struct serving s = { .c = c, .rules = rules, .u = &u };
+
+		if (confined_answer(c, errand_left_ms(rules), ERRAND_ANSWER_MAX, &u, &came, err))
+			return -1;
+		op = unpack_max(&u, ERRANDS - 1);
+		if (!u.bad && op == ERRAND_DONE) {
+			*result = u;
+			if (fd)
+				*fd = take_fd(came);
+			return 0;
+		}
+		s.fd = came;
+		if (u.bad || !serve(&s, op))
+			return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense",
+				       c->what);
+	}
+}
+
+void errand_finish(struct confined *c)
+{
+	symbol_keeper_end();
+	confined_finish(c);
+}
