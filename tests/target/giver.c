@@ -44,7 +44,7 @@ static int put(int fd, const char *text)
 /* The file goes on changing when it was handed over. */
 static void *change(void *unused)
 {
-	off_t size = atoll(arg);
+	off_t size = atoll(arg), n = 0; /* it never has the same size twice */
 	int fd;
 
 	(void)unused;
@@ -54,7 +54,8 @@ static void *change(void *unused)
 	*shared = '\0';
 	while (fd >= 0) {
 		if (is("grows") ? pwrite(fd, chunk, 4096, lseek(fd, 0, SEEK_END)) < 0
-				: ftruncate(fd, size / 2) || pwrite(fd, chunk, CHUNK, size / 2) < 0)
+				: ftruncate(fd, size / 2) ||
+					  pwrite(fd, chunk, CHUNK, size / 2 + ++n) < 0)
 			break;
 		usleep(100);
 	}
