@@ -16,7 +16,7 @@
 static const unsigned int kept[] = {
 	CAP_SYS_PTRACE,	     /* attach to the next thread */
 	CAP_DAC_READ_SEARCH, /* read /proc of another user's process */
-	CAP_SYS_ADMIN,	     /* PTRACE_O_SUSPEND_SECCOMP, and reading seccomp filters */
+	CAP_SYS_ADMIN,	     /* read seccomp filters: the last one, for the reader alone */
 };
 
 static const int allowed[] = {
@@ -71,16 +71,17 @@ static const int allowed[] = {
 	SCMP_SYS(exit_group),
 };
 
-int confine_capabilities(struct err *err)
+int confine_capabilities(bool reads_filters, struct err *err)
 {
+	const size_t n = sizeof(kept) / sizeof(*kept) - !reads_filters;
 	bool have[sizeof(kept) / sizeof(*kept)];
 
 	if (capng_get_caps_process() < 0)
 		return err_set(err, ERR_FAILED, "cannot read the tracer's own capabilities");
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+	for (size_t i = 0; i < n; i++)
 		have[i] = capng_have_capability(CAPNG_PERMITTED, kept[i]);
 	capng_clear(CAPNG_SELECT_CAPS);
-	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+	for (size_t i = 0; i < n; i++)
 		if (have[i])
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #define LONG_PAUSES_MAX 3
 #define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
+#define DEATH_WAIT_US 2000000 /* for a tracer that was killed */
 
 const char *injector_mode_name(enum injector_mode mode)
 {
@@ -97,11 +99,28 @@ struct run {
 	int pidfd, socket;
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
-	bool sent; /* in any of the attempts, a thread of the target's was sent off */
+	bool left_behind; /* it was killed, and does not end */
+	bool sent;	  /* in any of the attempts, a thread of the target's was sent off */
 	unsigned int long_pauses;
 	/* The last sign of life that the watchdog saw, when it looked last, how late that is. */
 	uint64_t since_us, looked_us, late_us;
 };
+
+/*
+ * A tracer that is left behind must not keep a pipe of the caller's open, nor its terminal. What a
+ * sanitizer finds is still to be seen.
+ */
+static void leave_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int n = 3;
+
+#ifdef __SANITIZE_ADDRESS__
+	n = 2;
+#endif
+	for (int i = 0; null >= 0 && i < n; i++)
+		dup2(null, i);
+}
 
 static void tracer_process(struct run *r, pid_t controller, int socket)
 {
@@ -120,7 +139,8 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	signal(SIGCHLD, SIG_DFL); /* ignored, a thread that ends would leave nothing to wait for */
-	setsid();		  /* the terminal's job control is not for us */
+	leave_streams();
+	setsid(); /* the terminal's job control is not for us */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == controller)
 		tracer_main(&t);
@@ -196,17 +216,26 @@ static const char *too_late(struct run *r)
 	}
 }
 
-/* Until the tracer has ended, by itself or by us. */
+/*
+ * Until the tracer has ended, by itself or by us; or does not end, as it waits in the kernel for a
+ * page of the target's memory that a file system does not deliver: not even SIGKILL ends that.
+ */
 static void watch(struct run *r)
 {
 	struct pollfd fd = { .fd = r->pidfd, .events = POLLIN };
-	int status;
+	uint64_t killed_us = 0;
 
-	while (waitpid(r->tracer, &status, WNOHANG) == 0) {
-		r->killed_for = too_late(r);
-		if (r->killed_for) {
-			kill(r->tracer, SIGKILL);
-			waitpid(r->tracer, &status, 0);
+	r->killed_for = NULL;
+	r->left_behind = false;
+	while (waitpid(r->tracer, NULL, WNOHANG) == 0) {
+		if (!r->killed_for) {
+			r->killed_for = too_late(r);
+			if (r->killed_for) {
+				kill(r->tracer, SIGKILL);
+				killed_us = now_us();
+			}
+		} else if (now_us() - killed_us > DEATH_WAIT_US) {
+			r->left_behind = true;
 			break;
 		}
 		poll(&fd, r->pidfd >= 0, WATCH_MS);
@@ -285,11 +314,28 @@ static int not_called(const struct run *r, const char *why, struct err *err)
 	return err_fix(err, "try again; on a busy machine with a longer --max-pause");
 }
 
+/* It lets go of its thread when it comes to die, as ever; when that will be depends on others. */
+static int explain_left(const struct run *r, struct err *err)
+{
+	pid_t pid = r->inj->p->pid;
+
+	err_set(err, ERR_LOST,
+		"the tracer (process %d) cannot be ended: it waits for memory of process %d that a "
+		"file system does not deliver; until then thread %d stays stopped",
+		r->tracer, pid, r->shared->report.tid);
+	return err_fix(err,
+		       "see whose file it is (/proc/%d/maps), and end the server of that file "
+		       "system, or abort its connection (/sys/fs/fuse/connections)",
+		       pid);
+}
+
 static int explain_death(const struct run *r, struct err *err)
 {
 	const char *why = r->killed_for ? r->killed_for : "the tracer was killed";
 	pid_t pid = r->inj->p->pid;
 
+	if (r->left_behind)
+		return explain_left(r, err);
 	if (atomic_load(&r->shared->progress) != PROGRESS_CALL)
 		return not_called(r, why, err);
 	if (r->killed_for && was_stopped(r)) {
@@ -347,7 +393,7 @@ static bool try_again(struct run *r, const struct err *err)
 {
 	enum progress progress = atomic_load(&r->shared->progress);
 
-	if (progress == PROGRESS_CALL || now_us() > r->search_deadline_us)
+	if (r->left_behind || progress == PROGRESS_CALL || now_us() > r->search_deadline_us)
 		return false;
 	if (r->shared->again)
 		return true;

@@ -21,6 +21,7 @@
 #define TCB_MAX 4096 /* more than glibc's struct pthread */
 
 struct tracer;
+struct filters;
 
 /* Addresses in the target, and code in which no thread may be borrowed. */
 struct callsite {
@@ -143,9 +144,12 @@ struct tracer {
 	int socket;		/* to the controller: descriptors */
 	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
-	bool guarded;	      /* some thread has seccomp filters: they are read, and suspended */
-	bool fenced;	      /* the last thread was let go because of them */
-	uint64_t deadline_us; /* of the search */
+	bool guarded; /* some thread has seccomp filters: they are read before it is borrowed */
+	struct filters *filters; /* then: those of the thread read last; see filters.h */
+	int reader;		 /* and a socket to the process that reads them, */
+	pid_t reader_pid;	 /* which is this one */
+	bool fenced;		 /* the last thread was let go because of them */
+	uint64_t deadline_us;	 /* of the search */
 };
 
 /* Is the target in a state in which a thread of it can be stopped, and one that we can work on? */
@@ -242,20 +246,25 @@ int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check
 /* worker.c: the new thread makes the calls. */
 int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
-/* confine.c: what the tracer gives up. Irrevocable, for this process alone. */
-int confine_capabilities(struct err *err) __must_check;
+/*
+ * confine.c: what the tracer, or its reader of filters, gives up. Irrevocable, for this process
+ * alone.
+ */
+int confine_capabilities(bool reads_filters, struct err *err) __must_check;
 int confine_syscalls(struct err *err) __must_check;
-/* Only who has CAP_SYS_ADMIN, and no filter, may read filters and suspend them. */
+/* Only who has CAP_SYS_ADMIN, and no filter, may read filters. */
 bool confine_rules_filters(void);
 
 /* seccomp.c: has any thread a filter? */
 bool seccomp_present(const struct proc *p);
-/* Do the filters of this stopped thread let restart_syscall(2) pass? */
-bool seccomp_allows_restart(pid_t tid);
 /*
- * May this stopped thread do what we are about to have it do, alone as well, should we be
- * killed? ERR_UNSAFE with t->fenced set when its filters would punish it.
+ * May this thread, which is not stopped, do what we are about to have it do, alone as well,
+ * should we be killed? ERR_UNSAFE with t->fenced set when its filters would punish it.
  */
+int seccomp_read(struct tracer *t, pid_t tid, struct err *err) __must_check;
+/* When it is stopped, and t->now is its status: has it the filters that were read? */
 int seccomp_check(struct tracer *t, pid_t tid, struct err *err) __must_check;
+/* Likewise: do they let restart_syscall(2) pass? */
+bool seccomp_restarts(const struct tracer *t, pid_t tid);
 
 #endif

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * We have a thread make system calls that the program may never have made.
- * While we are attached, its filters are suspended (PTRACE_O_SUSPEND_SECCOMP);
- * but if we die, the new thread must be able to end by itself, and the borrowed
- * one to finish. So each call on the way is put to the filters first
- * (PTRACE_SECCOMP_GET_FILTER, Linux 4.4), and none may kill or trap.
+ * We have a thread make system calls that the program may never have made. Its filters stay in
+ * force: suspended (PTRACE_O_SUSPEND_SECCOMP), they would be so for the target's own code as well,
+ * which could do meanwhile what they are to keep it from. So each call on the way is put to the
+ * filters first, and none may kill or trap, neither with us nor after our death.
  */
+#include "injector/filters.h"
 #include "injector/seccomp_filter.h"
-#include "injector/tracee.h"
 
 #include "base/cleanup.h"
 
@@ -21,10 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
-#define FILTERS_MAX 64
 #define HERE 0xffffff9c /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff
 #define SIG_SETXID 33
@@ -147,54 +144,23 @@ static const char *check_filter(const struct sock_filter *prog, size_t n, unsign
 	return NULL;
 }
 
-/* The number of instructions of the i-th filter, 0 behind the last one, -1 with errno. */
-static long read_filter(pid_t tid, unsigned long i, struct sock_filter **out)
-{
-	long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, NULL);
-	struct sock_filter *prog;
-
-	if (n <= 0)
-		return n < 0 && errno == ENOENT && i > 0 ? 0 : -1;
-	prog = calloc((size_t)n, sizeof(*prog));
-	if (!prog || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, prog) != n) {
-		free(prog);
-		return -1;
-	}
-	*out = prog;
-	return n;
-}
-
-bool seccomp_allows_restart(pid_t tid)
+static bool allows_restart(const struct filters *f)
 {
 	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = AUDIT_ARCH_X86_64 };
 
-	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
-		_cleanup_(cleanup_free) struct sock_filter *prog = NULL;
-		long n = read_filter(tid, i, &prog);
-
-		if (n == 0)
-			return true;
-		if (n < 0 || !lets_pass(seccomp_filter_run(prog, (size_t)n, &data), true))
+	for (size_t i = 0; i < f->n; i++)
+		if (!lets_pass(seccomp_filter_run(f->code[i], f->len[i], &data), true))
 			return false;
-	}
-	return false;
+	return true;
 }
 
-static int check_filters(struct tracer *t, pid_t tid, struct err *err)
+static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 {
-	bool has_rseq = tracee_rseq(tid);
+	const struct filters *f = t->filters;
 
-	for (unsigned long i = 0; i < FILTERS_MAX; i++) {
-		_cleanup_(cleanup_free) struct sock_filter *prog = NULL;
-		long n = read_filter(tid, i, &prog);
-		const char *bad;
+	for (size_t i = 0; i < f->n; i++) {
+		const char *bad = check_filter(f->code[i], f->len[i], uses_of(t), f->has_rseq);
 
-		if (n == 0)
-			return 0;
-		if (n < 0)
-			return err_sys(err, ERR_UNSAFE, errno,
-				       "cannot read a seccomp filter of thread %d", tid);
-		bad = check_filter(prog, (size_t)n, uses_of(t), has_rseq);
 		if (bad)
 			return err_set(
 				err, ERR_UNSAFE,
@@ -203,24 +169,60 @@ static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 				tid, bad,
 				t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 	}
-	return err_set(err, ERR_UNSAFE, "it has more than %d seccomp filters", FILTERS_MAX);
+	return 0;
 }
 
-int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
+static int came_by_filter(struct tracer *t, struct err *err)
 {
-	if (!t->now.seccomp)
+	t->shared->again = true; /* a tracer that knows from its start */
+	return err_set(err, ERR_UNSAFE, "it came by a seccomp filter meanwhile");
+}
+
+int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
+{
+	struct proc_status st;
+
+	if (proc_thread_status_read(t->status, &st, err) < 0)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	if (!st.seccomp)
 		return 0;
-	if (!t->guarded) {
-		t->shared->again = true; /* a tracer that knows from its start */
-		return err_set(err, ERR_UNSAFE, "it came by a seccomp filter meanwhile");
-	}
+	if (!t->guarded)
+		return came_by_filter(t, err);
 	t->fenced = true;
-	if (t->now.seccomp == SECCOMP_MODE_STRICT)
+	if (st.seccomp == SECCOMP_MODE_STRICT)
 		return err_set(err, ERR_UNSAFE,
 			       "thread %d is in seccomp's strict mode: any call would kill it",
 			       tid);
+	if (!st.filters)
+		return err_set(err, ERR_UNSAFE,
+			       "this kernel does not say how many seccomp filters thread %d has "
+			       "(Linux 5.9)",
+			       tid);
+	if (filters_read(t, tid, st.filters, allows_restart, err) < 0) {
+		t->fenced = false;
+		return -1;
+	}
 	if (check_filters(t, tid, err) < 0)
 		return -1;
 	t->fenced = false;
 	return 0;
+}
+
+static bool same_filters(const struct tracer *t, pid_t tid)
+{
+	return t->guarded && t->filters->tid == tid && t->filters->count == t->now.filters;
+}
+
+int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
+{
+	if (!t->now.seccomp || same_filters(t, tid))
+		return 0;
+	if (!t->guarded)
+		return came_by_filter(t, err);
+	return err_set(err, ERR_UNSAFE, "it came by another seccomp filter meanwhile");
+}
+
+bool seccomp_restarts(const struct tracer *t, pid_t tid)
+{
+	return !t->now.seccomp || (same_filters(t, tid) && allows_restart(t->filters));
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -137,10 +138,6 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 			return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
 				       st.tracer_pid);
 	}
-	if (sys == EINVAL && t->guarded)
-		return err_set(err, ERR_FAILED,
-			       "this kernel cannot suspend the target's seccomp filters "
-			       "(CONFIG_CHECKPOINT_RESTORE)");
 	if (ended)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (sys == EPERM)
@@ -170,8 +167,7 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
-	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC |
-		       (t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
 	uint64_t deadline;
 	int status, sig;
 
@@ -179,6 +175,7 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 		return seize_error(t, tid, errno, err);
 	if (proof_program(t, tid, err) < 0)
 		return -1; /* a tracer that ends lets go of it */
+	t->shared->report.tid = tid;
 	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
@@ -208,6 +205,31 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 			ptrace(PTRACE_CONT, tid, 0, 0);
 		}
 	}
+}
+
+static void remember_sleep(struct tracer *t, const struct borrow *b)
+{
+	struct sleep *s = &t->shared->sleeps[t->shared->n_sleeps % SLEEPS_MAX];
+
+	if (!arch_restarts_sleep(&b->regs) || arch_syscall_nr(&b->regs) == SYS_restart_syscall)
+		return;
+	*s = (struct sleep){ .tid = b->tid, .regs = b->regs };
+	t->shared->n_sleeps++;
+}
+
+int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
+{
+	if (arch_get_regs(b->tid, &b->regs) < 0) {
+		if (errno == ENOEXEC)
+			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
+	}
+	if (proof_take(t, b->tid, status, err) < 0)
+		return -1;
+	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
+		tracee_own_regs(t, b->tid, &b->regs);
+	remember_sleep(t, b);
+	return 0;
 }
 
 uint64_t tracee_rseq(pid_t tid)

@@ -23,6 +23,13 @@ enum stop {
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err) __must_check;
 
 /*
+ * The first thing to do with a thread that tracee_stop() stopped: its registers into b->regs, the
+ * proof that it may be changed (proof.h, `status`), an EINTR hidden, a sleep remembered.
+ * ERR_UNSAFE; whatever it returns, tracee_release() with b->regs lets go of the thread.
+ */
+int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err) __must_check;
+
+/*
  * Wait for any stop; blocks (the watchdog sees to its end). `sig` gets the signal. A tracee that
  * called execve(2) is let go as it is, and counts as gone.
  */

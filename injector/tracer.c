@@ -3,6 +3,7 @@
  * The tracer: a process of its own that looks for a thread which may be
  * borrowed, and sees the injection through. It may be killed at any instant.
  */
+#include "injector/filters.h"
 #include "injector/memfd.h"
 #include "injector/proof.h"
 #include "injector/tracee.h"
@@ -87,36 +88,18 @@ static int same_program(const struct tracer *t, struct err *err)
  */
 static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs)
 {
-	if (!t->guarded || !arch_restarts_sleep(regs) || seccomp_allows_restart(tid))
+	if (!arch_restarts_sleep(regs) || seccomp_restarts(t, tid))
 		return;
 	arch_restart_syscall(regs);
 	proof_set_regs(t, tid, regs);
-}
-
-static void remember_sleep(struct tracer *t, const struct borrow *b)
-{
-	struct sleep *s = &t->shared->sleeps[t->shared->n_sleeps % SLEEPS_MAX];
-
-	if (!arch_restarts_sleep(&b->regs) || arch_syscall_nr(&b->regs) == SYS_restart_syscall)
-		return;
-	*s = (struct sleep){ .tid = b->tid, .regs = b->regs };
-	t->shared->n_sleeps++;
 }
 
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 {
 	struct arch_regs mended;
 
-	if (arch_get_regs(b->tid, &b->regs) < 0) {
-		if (errno == ENOEXEC)
-			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
-	}
-	if (proof_take(t, b->tid, t->status, err) < 0)
+	if (tracee_look(t, b, t->status, err) < 0)
 		return -1;
-	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
-		tracee_own_regs(t, b->tid, &b->regs);
-	remember_sleep(t, b);
 	mended = b->regs;
 	mend_sleep(t, b->tid, &mended);
 	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0 ||
@@ -138,6 +121,8 @@ static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 	atomic_fetch_add(&t->shared->attempts, 1);
 	if (status < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	if (seccomp_read(t, tid, err) < 0)
+		return -1;
 	if (tracee_stop(t, tid, err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);
 		return -1;
@@ -235,30 +220,15 @@ static int search(struct tracer *t, struct err *err)
 	return err_fix(err, "try again, or with a longer --timeout; nothing was changed");
 }
 
-/*
- * While the target has filters of its own, ours must wait: a tracer under
- * seccomp may neither read nor suspend them (kernel/seccomp.c, kernel/ptrace.c).
- */
-static int confine(const struct tracer *t, struct err *err)
-{
-	if (confine_capabilities(err) < 0)
-		return -1;
-	return t->guarded ? 0 : confine_syscalls(err);
-}
-
+/* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
 static int prepare(struct tracer *t, struct err *err)
 {
 	t->guarded = seccomp_present(t->inj->p);
 	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
 		return -1;
-	if (confine(t, err) < 0)
+	if (t->guarded && filters_open(t, err) < 0)
 		return -1;
-	if (!t->guarded || confine_rules_filters())
-		return 0;
-	err_set(err, ERR_PERM,
-		"the target has a seccomp filter, and nobody sees what it punishes without "
-		"CAP_SYS_ADMIN or under a filter of its own");
-	return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
+	return confine_capabilities(false, err) < 0 ? -1 : confine_syscalls(err);
 }
 
 static int open_memory(struct tracer *t, struct err *err)
@@ -287,6 +257,7 @@ void tracer_main(struct tracer *t)
 	srandom((unsigned int)now_us());
 	arch_prepare();
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
+	filters_close(t);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;
 	t->shared->err = err;

@@ -138,8 +138,7 @@ static int is_thread(struct worker *w, struct err *err)
 
 static int first_stop(struct worker *w, struct err *err)
 {
-	long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC |
-		       (w->t->guarded ? PTRACE_O_SUSPEND_SECCOMP : 0);
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
 	enum stop stop;
 	int sig;
 
@@ -152,8 +151,7 @@ static int first_stop(struct worker *w, struct err *err)
 	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
 		return ended(w, err);
 	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
-	/* The last option is set: now the tracer can have a filter of its own, too. */
-	return w->t->guarded ? confine_syscalls(err) : 0;
+	return 0;
 }
 
 /* From home to home again, with another system call on the way. */

@@ -27,6 +27,7 @@ struct proc_status {
 	uint64_t cap_permitted;	   /* CapPrm */
 	unsigned int threads;
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
+	unsigned int filters; /* how many of these; 0 before Linux 5.9, which does not say */
 	bool no_new_privs;
 	uint64_t sig_blocked;	 /* SigBlk */
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */

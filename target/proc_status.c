@@ -100,6 +100,7 @@ static const struct {
 	{ "CapPrm:", offsetof(struct proc_status, cap_permitted), set_mask },
 	{ "Threads:", offsetof(struct proc_status, threads), set_uint },
 	{ "Seccomp:", offsetof(struct proc_status, seccomp), set_uint },
+	{ "Seccomp_filters:", offsetof(struct proc_status, filters), set_uint },
 	{ "NoNewPrivs:", offsetof(struct proc_status, no_new_privs), set_bool },
 	{ "SigBlk:", offsetof(struct proc_status, sig_blocked), set_mask },
 	{ "SigPnd:", offsetof(struct proc_status, sig_pending), set_mask },

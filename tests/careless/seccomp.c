@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * A careless build: it stands in for injector/seccomp.c and takes no notice of
- * the target's seccomp filters. They are neither read nor suspended.
+ * the target's seccomp filters.
  */
 #include "injector/private.h"
 
@@ -11,14 +11,20 @@ bool seccomp_present(const struct proc *p)
 	return false;
 }
 
+int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
+{
+	(void)t, (void)tid, (void)err;
+	return 0;
+}
+
 int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 {
 	(void)t, (void)tid, (void)err;
 	return 0;
 }
 
-bool seccomp_allows_restart(pid_t tid)
+bool seccomp_restarts(const struct tracer *t, pid_t tid)
 {
-	(void)tid;
+	(void)t, (void)tid;
 	return true;
 }

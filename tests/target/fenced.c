@@ -2,7 +2,7 @@
 /*
  * fenced FENCE PROGRAM ARGS...: run a program behind a seccomp filter or a
  * limit. Fences: clone-errno, clone-kill, memfd-errno, open-errno, bpf-errno,
- * clone3-nosys, nnp.
+ * clone3-nosys, mkdir-errno, nnp.
  */
 #include <errno.h>
 #include <seccomp.h>
@@ -23,6 +23,7 @@ static const struct fence {
 	{ "open-errno", SCMP_ACT_ERRNO(EACCES), { SCMP_SYS(creat), -1 } },
 	{ "bpf-errno", SCMP_ACT_ERRNO(EPERM), { SCMP_SYS(bpf), -1 } },
 	{ "clone3-nosys", SCMP_ACT_ERRNO(ENOSYS), { SCMP_SYS(clone3), -1 } },
+	{ "mkdir-errno", SCMP_ACT_ERRNO(EPERM), { SCMP_SYS(mkdir), SCMP_SYS(mkdirat), -1 } },
 	{ "nnp", SCMP_ACT_ALLOW, { -1 } },
 	/* clang-format on */
 };

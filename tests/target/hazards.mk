@@ -71,3 +71,17 @@ $(CARELESS_MEMFD): tests/careless/memfd.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
 		$(filter-out $(B)/injector/memfd.o,$(OBJ)) $(LDLIBS)
+
+# A library that does in its calls what a filter forbids the program.
+victims: $(V_DIR)/escape/libliar.so
+$(V_DIR)/escape/libliar.so: tests/target/escaper.c tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -o $@ $<
+
+# A program with memory that is never delivered.
+victims: $(V_DIR)/drowner
+$(V_DIR)/drowner: tests/target/drowner.c tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fno-stack-clash-protection -o $@ $< -Wl,--no-as-needed -ljemalloc

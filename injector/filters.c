@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/filters.h"
+#include "injector/proof.h"
+#include "injector/tracee.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* From the tracer: a thread's id; once its filters were read, whether to make a sleep anew. */
+struct request {
+	pid_t tid;
+	bool anew;
+};
+
+/* From the reader: after the filters were read, with the thread stopped; and when it was let go. */
+enum answer { ANSWER_FAILED, ANSWER_READ, ANSWER_LET_GO };
+
+static int read_filters(struct filters *f, pid_t tid, struct err *err)
+{
+	for (f->n = 0; f->n < FILTERS_MAX; f->n++) {
+		struct sock_filter *code = f->code[f->n];
+		long len = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, f->n, NULL);
+
+		if (len < 0 && errno == ENOENT && f->n)
+			return 0;
+		if (len < 0 && errno == EINVAL)
+			return err_set(err, ERR_FAILED,
+				       "this kernel does not show the target's seccomp filters "
+				       "(CONFIG_CHECKPOINT_RESTORE)");
+		if (len <= 0 || len > BPF_MAXINSNS ||
+		    ptrace(PTRACE_SECCOMP_GET_FILTER, tid, f->n, code) != len)
+			return err_sys(err, ERR_UNSAFE, errno,
+				       "cannot read a seccomp filter of thread %d", tid);
+		f->len[f->n] = (unsigned int)len;
+	}
+	return err_set(err, ERR_UNSAFE, "it has more than %d seccomp filters", FILTERS_MAX);
+}
+
+/* With the thread stopped. */
+static int look(struct tracer *t, struct borrow *b, int status, struct err *err)
+{
+	struct filters *f = t->filters;
+
+	if (tracee_look(t, b, status, err) < 0)
+		return -1;
+	f->count = t->now.filters;
+	f->has_rseq = tracee_rseq(b->tid);
+	f->rests = arch_restarts_sleep(&b->regs);
+	return read_filters(f, b->tid, err);
+}
+
+static bool say(int socket, enum answer answer)
+{
+	return write(socket, &answer, sizeof(answer)) == sizeof(answer);
+}
+
+/* One thread: false when the tracer is gone. */
+static bool serve(struct tracer *t, int socket, pid_t tid)
+{
+	_cleanup_(cleanup_close) int status = proc_thread_status_open(t->inj->p->pid, tid);
+	struct filters *f = t->filters;
+	struct borrow b = { .tid = tid };
+	struct request then = { 0 };
+	bool have;
+
+	if (tracee_stop(t, tid, &f->err) < 0) {
+		tracer_phase(t, PHASE_SEARCH);
+		return say(socket, ANSWER_FAILED);
+	}
+	have = look(t, &b, status, &f->err) == 0;
+	if (have)
+		have = say(socket, ANSWER_READ) &&
+		       read(socket, &then, sizeof(then)) == sizeof(then);
+	if (have && then.anew && arch_restarts_sleep(&b.regs)) {
+		arch_restart_syscall(&b.regs);
+		proof_set_regs(t, tid, &b.regs);
+	}
+	tracee_release(t, tid, &b.regs);
+	tracer_phase(t, PHASE_SEARCH);
+	return say(socket, have ? ANSWER_LET_GO : ANSWER_FAILED);
+}
+
+static void reader(struct tracer *t, pid_t tracer, int socket)
+{
+	struct request r;
+
+	struct err ignored = ERR_INIT;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(t->mem);
+	close(t->maps);
+	close(t->socket);
+	if (getppid() == tracer && confine_capabilities(true, &ignored) == 0)
+		while (read(socket, &r, sizeof(r)) == sizeof(r) && serve(t, socket, r.tid))
+			;
+	_exit(0);
+}
+
+int filters_open(struct tracer *t, struct err *err)
+{
+	pid_t tracer = getpid(), pid;
+	int sockets[2];
+
+	if (!confine_rules_filters()) {
+		err_set(err, ERR_PERM,
+			"the target has a seccomp filter, and nobody sees what it punishes without "
+			"CAP_SYS_ADMIN or under a filter of its own");
+		return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
+	}
+	t->filters = mmap(NULL, sizeof(*t->filters), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (t->filters == MAP_FAILED)
+		return err_sys(err, ERR_FAILED, errno, "cannot share memory with a process");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
+	pid = fork();
+	if (pid == 0) {
+		close(sockets[0]);
+		reader(t, tracer, sockets[1]);
+	}
+	close(sockets[1]);
+	t->reader = sockets[0];
+	t->reader_pid = pid < 0 ? 0 : pid;
+	return pid < 0 ? err_sys(err, ERR_FAILED, errno, "cannot fork") : 0;
+}
+
+void filters_close(struct tracer *t)
+{
+	if (!t->reader_pid)
+		return;
+	close(t->reader);
+	waitpid(t->reader_pid, NULL, 0);
+}
+
+static int failed(struct tracer *t, struct err *err)
+{
+	*err = t->filters->err;
+	t->filters->tid = 0;
+	return -1;
+}
+
+/* No sign of life meanwhile: a reader that holds a thread for too long is ended with us. */
+static enum answer await(const struct tracer *t)
+{
+	enum answer answer;
+
+	if (read(t->reader, &answer, sizeof(answer)) == sizeof(answer))
+		return answer;
+	err_set(&t->filters->err, ERR_FAILED, "the process that reads seccomp filters ended");
+	return ANSWER_FAILED;
+}
+
+int filters_read(struct tracer *t, pid_t tid, unsigned int count,
+		 bool (*allows_restart)(const struct filters *f), struct err *err)
+{
+	struct request r = { .tid = tid };
+	struct filters *f = t->filters;
+
+	if (f->tid == tid && f->count == count)
+		return 0;
+	f->tid = 0;
+	if (write(t->reader, &r, sizeof(r)) != sizeof(r) || await(t) != ANSWER_READ)
+		return failed(t, err);
+	r.anew = f->rests && !allows_restart(f);
+	if (write(t->reader, &r, sizeof(r)) != sizeof(r) || await(t) != ANSWER_LET_GO)
+		return failed(t, err);
+	f->tid = tid;
+	return 0;
+}

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Memory of a target's that is never delivered, a page of a file system of its own: the tracer that
+# reads it cannot be ended, and is left behind after a bounded time, with the truth told.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+install -m 755 "$VICTIMS/drowner" "$T/"
+mkdir -m 777 "$T/mount"
+mknod -m 666 "$T/fuse" c 10 229 # as udev makes it
+
+# start_drowner: sets `pid`, and `page`, the address of what is never delivered
+start_drowner()
+{
+	"${nobody[@]}" "$T/drowner" "$T/fuse" "$T/mount" >"$T/drowner.out" 2>"$T/drowner.err" &
+	pid=$!
+	own "$pid"
+	within 20 grep -q 0x "$T/drowner.out" || bail_out "no such file system: $(<"$T/drowner.err")"
+	page=$(cut -d' ' -f2 "$T/drowner.out")
+}
+
+state_of()
+{
+	awk '/^State:/ { print $2 }' "/proc/$1/status" 2>/dev/null
+}
+
+gone()
+{
+	[[ $(state_of "$1") =~ ^Z?$ ]]
+}
+
+# The control: whoever reads that page cannot be ended.
+start_drowner
+/usr/bin/python3 - "$pid" "$page" >"$T/reader.out" 2>&1 <<'PYTHON' &
+import os, sys
+mem = os.open(f"/proc/{sys.argv[1]}/mem", os.O_RDONLY)
+print("reading", flush=True)
+os.pread(mem, 1, int(sys.argv[2], 16))
+PYTHON
+reader=$!
+own "$reader"
+within 10 grep -q reading "$T/reader.out"
+within 10 eval '[ "$(state_of $reader)" = D ]'
+kill -KILL "$reader"
+sleep 1
+is "$(state_of "$reader")" D 'control: who reads the page is not ended by SIGKILL'
+
+# A pipe that is read to its end: a process that is left behind holds no end of it.
+began=$SECONDS
+said=$(timeout 60 "$CTL" --max-pause 500ms get "$pid" version 2>&1)
+is $? 9 'get: it ends'
+like "$said" 'the tracer \(process [0-9]+\) cannot be ended: it waits for memory of process '"$pid"' that a file system does not deliver; until then thread [0-9]+ stays stopped' \
+	'get: what happened is said'
+like "$said" 'fix: .*end the server of that file system.*fuse/connections' 'get: what to do is said'
+diag "it took $((SECONDS - began)) s"
+tracer=$(sed -n 's/.*tracer (process \([0-9]*\)).*/\1/p' <<<"$said")
+is "$(state_of "$tracer")" D 'the tracer is left behind'
+is "$(awk '/^Tgid:/ { print $2 }' "/proc/$tracer/status")" "$tracer" 'its id is the one that was said'
+
+# Others are not kept waiting by it.
+start=$pid
+MALLOC_CONF=$PROF start_victim idle 2
+snapshot "$pid"
+ctl_ok 'meanwhile: another process is worked on' activate "$pid"
+assert_untouched "$pid" 'meanwhile: untouched'
+pid=$start
+
+# The server of the file system ends: so does all that waits.
+stop_target "$pid"
+ok 'the server has ended: so does the tracer' within 20 gone "$tracer"
+ok 'the server has ended: so does the reader' within 20 gone "$reader"
+
+done_testing
