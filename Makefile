@@ -235,7 +235,8 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them besides whole folders: the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,conf% list_row% check_row% watch_frames% watch_images% watch_stack% \
-	watch_who% watch_look% filecache% filekey% handed% container% journal_text%)
+	watch_who% watch_look% filecache% filekey% handed% container% journal_text% \
+	errand% output% memory_file% received% graphviz% limit% symbol_% symbolise_image% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% $(FUZZED_OPS),$(SRC))) \
 	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
@@ -250,9 +251,11 @@ $(B)/fuzz/gen/%.o: $(GENERATED)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $(B)/gen/$*.c
 
+# It starts no process.
+$(B)/fuzz/fuzz_errand: FUZZ_LINK := -Wl,--wrap=symbol_keeper_look_up
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(FUZZED) $(LDLIBS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $< $(FUZZED) $(LDLIBS)
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
