@@ -86,7 +86,7 @@ static int answer_dump(void *newp)
 	return 0;
 }
 
-/* --- LIE=random: each call says something else, as SEED has it; most of it is near the truth --- */
+/* --- LIE=random: each call says something else, by SEED; most of it is near the truth --- */
 
 static uint64_t chance(void)
 {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/errand_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000
+
+static char told[256];
+static char folder[64], path[128];
+
+static void keep_line(const char *line)
+{
+	snprintf(told, sizeof(told), "%s", line);
+}
+
+/* Run `fn` confined, and serve it. */
+static int serve(confined_fn *fn, struct output *output, struct unpack *u, struct err *err)
+{
+	static const char *const inputs[] = { "/etc/hostname" };
+	static struct confined c = CONFINED_INIT;
+	const struct confined_options options = { .what = "test it", .no_door = true };
+	const struct errand_rules rules = {
+		.inputs = inputs,
+		.n_inputs = 1,
+		.base = "/etc/passwd",
+		.outputs = output,
+		.n_outputs = output != NULL,
+		.tell = keep_line,
+	};
+
+	confined_end(&c);
+	assert_int_equal(confined_start(&c, &options, fn, NULL, err), 0);
+	return errand_run(&c, &rules, u, NULL, err);
+}
+
+/* --- opening --- */
+
+static int errno_of(const char *name)
+{
+	int fd = errand_open(name), sys = fd < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return sys;
+}
+
+static void open_some(void *ctx)
+{
+	struct pack p = { 0 };
+
+	(void)ctx;
+	pack_u64(&p, (uint64_t)errno_of("/etc/hostname"));
+	pack_u64(&p, (uint64_t)errno_of("/etc/passwd"));
+	pack_u64(&p, (uint64_t)errno_of("/etc/shadow"));
+	pack_u64(&p, (uint64_t)errno_of("/etc/../etc/hostname"));
+	pack_u64(&p, (uint64_t)errno_of(""));
+	errand_done(&p, -1);
+	pack_fini(&p);
+}
+
+static void test_open(void **state)
+{
+	static const uint64_t expected[] = { 0, 0, EPERM, EPERM, EPERM };
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(serve(open_some, NULL, &u, &err), 0);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(unpack_u64(&u), expected[i]);
+	assert_true(unpack_done(&u));
+}
+
+/* --- writing --- */
+
+static void write_one(const char *to)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct err err = ERR_INIT;
+
+	if (write(fd, "made\n", 5) == 5 && !errand_write(to, true, fd, 5, &err))
+		errand_done(NULL, -1);
+	else
+		confined_reply(true, &err, NULL, -1);
+}
+
+static void write_named(void *ctx)
+{
+	(void)ctx;
+	write_one(path);
+}
+
+static void write_other(void *ctx)
+{
+	(void)ctx;
+	write_one("/tmp/jeprof-ctl-test-other");
+}
+
+/* A file of nothing but a hole. */
+static void write_hole(void *ctx)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct err err = ERR_INIT;
+
+	(void)ctx;
+	if (ftruncate(fd, (off_t)1 << 40) || errand_write(path, true, fd, 5, &err))
+		confined_reply(true, &err, NULL, -1);
+}
+
+static int write_by(confined_fn *fn, struct err *err)
+{
+	struct output output = OUTPUT_INIT;
+	struct unpack u;
+	int ret;
+
+	assert_int_equal(output_open(&output, path, true, err), 0);
+	ret = serve(fn, &output, &u, err);
+	output_close(&output);
+	return ret;
+}
+
+static void test_write(void **state)
+{
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(write_by(write_other, &err), -1);
+	assert_non_null(strstr(err.msg, "makes no sense"));
+	assert_int_equal(access("/tmp/jeprof-ctl-test-other", F_OK), -1);
+	assert_int_equal(write_by(write_hole, &err), -1);
+	assert_non_null(strstr(err.msg, "too large"));
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(write_by(write_named, &err), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 5);
+	unlink(path);
+}
+
+/* --- lines, and what makes no sense --- */
+
+static void tell(void *ctx)
+{
+	(void)ctx;
+	errand_tell("a \033[31mred\033[0m line");
+	errand_done(NULL, -1);
+}
+
+static void draw_nothing(void *ctx)
+{
+	struct err err = ERR_INIT;
+	int picture;
+
+	(void)ctx;
+	(void)!errand_draw("exe", 0, &picture, &err);
+	errand_done(NULL, -1);
+}
+
+static void test_others(void **state)
+{
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(serve(tell, NULL, &u, &err), 0);
+	assert_string_equal(told, "a \\x1b[31mred\\x1b[0m line");
+	assert_int_equal(serve(draw_nothing, NULL, &u, &err), -1);
+	assert_non_null(strstr(err.msg, "makes no sense"));
+}
+
+/* --- places --- */
+
+static bool unpacks(const struct errand_places *places)
+{
+	struct errand_asked a = { .places = NULL };
+	struct pack p = { 0 };
+	struct unpack u;
+	bool good;
+
+	errand_pack_places(&p, places);
+	u = (struct unpack){ p.v, p.v + p.len, false };
+	good = errand_unpack_places(&u, &a);
+	if (good) {
+		assert_string_equal(a.p.path, places->path);
+		assert_int_equal(a.p.n, places->n);
+		assert_memory_equal(a.p.places, places->places, places->n * sizeof(uint64_t));
+		assert_memory_equal(a.p.build_id, places->build_id, places->build_id_len);
+	}
+	errand_asked_fini(&a);
+	pack_fini(&p);
+	return good;
+}
+
+static void test_places(void **state)
+{
+	static const uint64_t sorted[] = { 1, 2, 900 }, twice[] = { 1, 1 };
+	const unsigned char id[] = { 1, 2, 3 };
+	struct errand_places p = {
+		.path = "/usr/bin/true",
+		.build_id = id,
+		.build_id_len = 3,
+		.places = sorted,
+		.n = 3,
+	};
+
+	(void)state;
+	assert_true(unpacks(&p));
+	p.path = "usr/bin/true";
+	assert_false(unpacks(&p));
+	p.path = "/usr/bin/true";
+	p.n = 0;
+	assert_false(unpacks(&p));
+	p.places = twice;
+	p.n = 2;
+	assert_false(unpacks(&p));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_places),
+	};
+	int failed;
+
+	strcpy(folder, "/tmp/jeprof-ctl-errand.XXXXXX");
+	if (!mkdtemp(folder))
+		return 1;
+	snprintf(path, sizeof(path), "%s/out", folder);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(folder);
+	return failed;
+}
