@@ -13,12 +13,6 @@
 #include <seccomp.h>
 #include <sys/prctl.h>
 
-static const unsigned int kept[] = {
-	CAP_SYS_PTRACE,	     /* attach to the next thread */
-	CAP_DAC_READ_SEARCH, /* read /proc of another user's process */
-	CAP_SYS_ADMIN,	     /* read seccomp filters: the last one, for the reader alone */
-};
-
 static const int allowed[] = {
 	SCMP_SYS(ptrace),
 	SCMP_SYS(wait4),
@@ -71,19 +65,28 @@ static const int allowed[] = {
 	SCMP_SYS(exit_group),
 };
 
+static void keep(unsigned int capability, bool have)
+{
+	if (have)
+		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, capability);
+}
+
+/* CAP_DAC_OVERRIDE only where a container has that alone: the fence lets nothing be written. */
 int confine_capabilities(bool reads_filters, struct err *err)
 {
-	const size_t n = sizeof(kept) / sizeof(*kept) - !reads_filters;
-	bool have[sizeof(kept) / sizeof(*kept)];
+	bool traces, reads, overrides, admin;
 
 	if (capng_get_caps_process() < 0)
 		return err_set(err, ERR_FAILED, "cannot read the tracer's own capabilities");
-	for (size_t i = 0; i < n; i++)
-		have[i] = capng_have_capability(CAPNG_PERMITTED, kept[i]);
+	traces = capng_have_capability(CAPNG_PERMITTED, CAP_SYS_PTRACE);
+	reads = capng_have_capability(CAPNG_PERMITTED, CAP_DAC_READ_SEARCH);
+	overrides = !reads && capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE);
+	admin = reads_filters && capng_have_capability(CAPNG_PERMITTED, CAP_SYS_ADMIN);
 	capng_clear(CAPNG_SELECT_CAPS);
-	for (size_t i = 0; i < n; i++)
-		if (have[i])
-			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
+	keep(CAP_SYS_PTRACE, traces);	  /* attach to the next thread */
+	keep(CAP_DAC_READ_SEARCH, reads); /* read /proc of another user's process */
+	keep(CAP_DAC_OVERRIDE, overrides);
+	keep(CAP_SYS_ADMIN, admin); /* read seccomp filters */
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return err_set(err, ERR_FAILED, "cannot drop the tracer's capabilities");
 	return 0;

@@ -137,6 +137,7 @@ struct tracer {
 	size_t n_calls;
 	struct shared *shared;
 	int mem;		/* /proc/PID/mem, bound to this mm */
+	bool pokes;		/* which is not open for writing: that is done by PTRACE_POKEDATA */
 	int maps;		/* /proc/PID/maps, likewise */
 	int status;		/* the status file of the thread that is tried */
 	pid_t proven;		/* the thread that may be changed, 0: none; see proof.h */

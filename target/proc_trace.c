@@ -62,6 +62,16 @@ static int explain_root(const struct proc *p, struct err *err)
 			err,
 			"add the capability (docker run --cap-add SYS_PTRACE), or run on the host");
 	}
+	if (p->status.euid != geteuid() &&
+	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_READ_SEARCH) &&
+	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE)) {
+		err_set(err, ERR_PERM,
+			"cannot attach to %d: it runs as uid %u, and this root has no "
+			"CAP_DAC_READ_SEARCH",
+			p->pid, p->status.euid);
+		return err_fix(err, "add the capability (docker run --cap-add DAC_READ_SEARCH), or "
+				    "run on the host");
+	}
 	err_set(err, ERR_PERM,
 		"cannot attach to %d: a security module or a user namespace forbids it", p->pid);
 	return err_fix(err, "look for a denial of ptrace in the kernel log (dmesg, audit.log)");

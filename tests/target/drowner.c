@@ -2,8 +2,8 @@
 /*
  * drowner DEVICE FOLDER: as any user may, mounts a file system of its own (FUSE, DEVICE is
  * /dev/fuse) on FOLDER, in namespaces of its own. A thread has its stack in a file of it. Most of
- * its pages are there; one in the middle is not, and whoever reads it gets no answer, for ever. Says
- * "PID ADDRESS" once it is ready, of itself and of that page.
+ * its pages are there; one in the middle is not, and whoever reads it gets no answer, for ever.
+ * Says "PID ADDRESS" once it is ready, of itself and of that page.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>

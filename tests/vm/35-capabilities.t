@@ -44,6 +44,48 @@ like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.
 	'false CAP_SYS_PTRACE is not held.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check says so'
 feature 'root without CAP_SYS_PTRACE' 'refused, with its fix'
 
+# --- exactly what is needed ---
+# with CAPABILITY...: root, and these alone
+with()
+{
+	local caps=("${@/#/+}")
+
+	runner=(setpriv "--bounding-set=-all$(printf ',%s' "${caps[@]}")" --inh-caps=-all)
+}
+
+# all_work NAME: what a process takes
+all_work()
+{
+	ctl_ok "$1: check" check "$pid"
+	ctl_ok "$1: activate" activate "$pid"
+	fill_redis 1000
+	ctl_ok "$1: dump" dump "$pid" -o "$T/caps.heap" --force
+	ok "$1: a profile" is_profile "$T/caps.heap"
+	ctl_ok "$1: deactivate" deactivate "$pid"
+}
+
+with sys_ptrace dac_read_search
+all_work 'another user'
+with sys_ptrace
+refused 4 'CAP_DAC_READ_SEARCH' '--cap-add DAC_READ_SEARCH' 'another user, without CAP_DAC_READ_SEARCH: activate' activate "$pid"
+feature 'process of another user, by CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH alone'
+runner=()
+assert_untouched "$pid" 'another user: untouched'
+
+# In a user namespace of its own, whose owner is that user.
+first=$pid first_sock=$sock
+wrap=("${user[@]}" unshare -U)
+launch_redis "$T"
+wrap=()
+snapshot "$pid"
+with sys_ptrace dac_read_search
+all_work 'another user namespace'
+feature 'process in another user namespace, by these alone'
+runner=()
+assert_untouched "$pid" 'another user namespace: untouched'
+stop_target "$pid"
+pid=$first sock=$first_sock
+
 # --- eBPF ---
 # setpriv of Debian 11 has not heard of the newer two, and passes on none of those.
 newer=()

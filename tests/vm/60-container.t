@@ -62,6 +62,12 @@ main_job()
 		"$there/tmp/$name.there.heap $(dumped_bytes "$there/tmp/$name.there.heap")" "$name: where it is from here"
 	like "$(seen "$name" .container | sort -u)" "$name" "$name: in which container"
 	ctl_ok "$name: deactivate" deactivate "$pid"
+	# The container's programs are behind a filter, which takes CAP_SYS_ADMIN to read.
+	runner=(setpriv '--bounding-set=-all,+sys_ptrace,+dac_read_search,+sys_admin' --inh-caps=-all)
+	ctl_ok "$name: activate with the capabilities it takes" activate "$pid"
+	ctl_ok "$name: dump with them" dump "$pid" -o "$T/$name.caps.heap"
+	ctl_ok "$name: deactivate with them" deactivate "$pid"
+	runner=()
 	assert_untouched "$pid" "$name: untouched"
 }
 
