@@ -6,6 +6,17 @@
 #include <string.h>
 #include <sys/resource.h>
 
+int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err)
+{
+	if (!st->shadow_stack)
+		return 0;
+	err_set(err, ERR_FAILED,
+		"thread %d has a shadow stack (x86_Thread_features: shstk), which calls from "
+		"outside are not made for yet",
+		tid);
+	return err_fix(err, "start the program without: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK");
+}
+
 static int check_state(const struct proc *now, struct err *err)
 {
 	const struct proc_status *st = &now->status;
@@ -25,7 +36,7 @@ static int check_state(const struct proc *now, struct err *err)
 			"process %d is in seccomp's strict mode: any call would kill it", now->pid);
 		return err_fix(err, "there is no way to profile it");
 	}
-	return 0;
+	return check_shadow_stack(now->pid, st, err);
 }
 
 static int check_image(const struct images *images, struct err *err)

@@ -155,6 +155,11 @@ struct tracer {
 
 /* Is the target in a state in which a thread of it can be stopped, and one that we can work on? */
 int check_target(const struct proc *p, const struct images *images, struct err *err) __must_check;
+/*
+ * ERR_FAILED when this thread's return addresses are kept on a shadow stack as well, which knows
+ * nothing of ours: its first return from our call would be SIGSEGV.
+ */
+int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
 /* Can these calls be made in it? */
 int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
 	__must_check;

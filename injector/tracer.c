@@ -146,6 +146,8 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 
 	if (tracee_look(t, b, t->status, err) < 0)
 		return -1;
+	if (check_shadow_stack(b->tid, &t->now, err) < 0)
+		return -1;
 	mended = b->regs;
 	mend_sleep(t, b->tid, &mended);
 	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0 ||

@@ -27,6 +27,17 @@ static void set_bool(void *field, const char *s)
 	*(bool *)field = strtoul(s, NULL, 10);
 }
 
+/* Words with spaces between; of those that can be on, not of those that are locked. */
+static void set_features(void *field, const char *s)
+{
+	static const char name[] = "shstk";
+	const size_t len = sizeof(name) - 1;
+
+	for (; *s && *s != '\n'; s += strcspn(s, " \n"), s += strspn(s, " "))
+		if (!strncmp(s, name, len) && (!s[len] || strchr(" \n", s[len])))
+			*(bool *)field = true;
+}
+
 static void set_mask(void *field, const char *s)
 {
 	*(uint64_t *)field = strtoull(s, NULL, 16);
@@ -102,6 +113,7 @@ static const struct {
 	{ "Seccomp:", offsetof(struct proc_status, seccomp), set_uint },
 	{ "Seccomp_filters:", offsetof(struct proc_status, filters), set_uint },
 	{ "NoNewPrivs:", offsetof(struct proc_status, no_new_privs), set_bool },
+	{ "x86_Thread_features:", offsetof(struct proc_status, shadow_stack), set_features },
 	{ "SigBlk:", offsetof(struct proc_status, sig_blocked), set_mask },
 	{ "SigPnd:", offsetof(struct proc_status, sig_pending), set_mask },
 	{ "ShdPnd:", offsetof(struct proc_status, shared_pending), set_mask },

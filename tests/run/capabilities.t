@@ -78,7 +78,7 @@ stop_target "$pid"
 
 # --- in a user namespace of its own, whose owner is that user ---
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all unshare -U)
-MALLOC_CONF=$PROF start_victim "$T/idle" 2
+MALLOC_CONF=$PROF start_victim idle 2
 wrap=()
 snapshot "$pid"
 with sys_ptrace dac_read_search

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -101,12 +102,44 @@ static void test_take(void **state)
 	proc_close(&p);
 }
 
+/* As Linux 6.6 and later write it (arch/x86/kernel/cpu/proc.c, arch_proc_pid_thread_features()). */
+static void test_shadow_stack(void **state)
+{
+	static const struct {
+		const char *line;
+		bool has;
+	} rows[] = {
+		{ "x86_Thread_features:\t\nx86_Thread_features_locked:\t", false },
+		{ "x86_Thread_features:\tshstk \nx86_Thread_features_locked:\tshstk wrss ", true },
+		{ "x86_Thread_features:\tshstk wrss \nx86_Thread_features_locked:\t", true },
+		{ "x86_Thread_features:\twrss \nx86_Thread_features_locked:\tshstk wrss ", false },
+		{ "x86_Thread_features:\tshstk2 noshstk \n", false },
+		{ "x86_Thread_features:\tshstk", true },
+		{ "NoNewPrivs:\t0", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct proc_status st = status_of(rows[i].line, "0");
+		struct err err = ERR_INIT;
+
+		assert_int_equal(st.shadow_stack, rows[i].has);
+		assert_int_equal(check_shadow_stack(7, &st, &err), rows[i].has ? -1 : 0);
+		if (!rows[i].has)
+			continue;
+		assert_int_equal(err.code, ERR_FAILED);
+		assert_non_null(strstr(err.msg, "thread 7 has a shadow stack"));
+		assert_non_null(strstr(err.fix, "GLIBC_TUNABLES"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rights),
 		cmocka_unit_test(test_unproven),
 		cmocka_unit_test(test_take),
+		cmocka_unit_test(test_shadow_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
