@@ -2,6 +2,7 @@
 #include "bpf/watch.h"
 
 #include "base/cleanup.h"
+#include "bpf/trial.h"
 #include "bpf/watch.skel.h"
 #include "bpf/why.h"
 
@@ -207,7 +208,7 @@ void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, ui
 				   BPF_ANY);
 }
 
-bool watch_may_probe(void)
+static bool version_may_probe(void)
 {
 	struct utsname u;
 	int major = 0, minor = 0, patch = 0;
@@ -215,6 +216,19 @@ bool watch_may_probe(void)
 	if (uname(&u) || sscanf(u.release, "%d.%d.%d", &major, &minor, &patch) < 2 || major != 6)
 		return true;
 	return minor < 11 || minor > 13 || (minor == 12 && patch >= 20);
+}
+
+bool watch_may_probe(void)
+{
+	static enum { NOT_ASKED, YES, NO } answer;
+
+	if (answer == NOT_ASKED) {
+		enum trial got = trial_run(trial_probed);
+
+		answer = got == TRIAL_LIVES || (got == TRIAL_UNKNOWN && version_may_probe()) ? YES
+											     : NO;
+	}
+	return answer == YES;
 }
 
 int watch_fd(const struct watch *w)

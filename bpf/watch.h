@@ -61,7 +61,8 @@ void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, ui
 /*
  * Can returns be probed without danger? Linux 6.11 made a system call of it,
  * and seccomp's filters could end a process for that until 6.14 and an update
- * of 6.12 (uretprobe is let through; 6.12.20 has it for sure).
+ * of 6.12. It is tried at the first call, on a child of our own (bpf/trial.h);
+ * where that is not possible the version tells (6.12.20 has the update for sure).
  */
 bool watch_may_probe(void);
 
