@@ -45,7 +45,10 @@ OPT ?= -O2 -g
 ifdef SAN
 OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 else
-OPT += -D_FORTIFY_SOURCE=2
+OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection
+ifeq ($(ARCH),x86_64)
+OPT += -fcf-protection
+endif
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
