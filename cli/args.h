@@ -47,7 +47,7 @@ struct args {
 	bool all, since_start; /* watch */
 	uint64_t for_ms;       /* 0: not given */
 	int64_t count;	       /* 0: not given */
-	const char *on_dump;
+	const char *on_dump, *on_dump_exec;
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */
 	int leaks_format;

@@ -22,6 +22,8 @@ static const struct option_def options_of_watch[] = {
 	  "times count from when the process was started, not from midnight", NULL },
 	{ "on-dump", 0, VALUE(STRING, on_dump), "CMD",
 	  "run CMD with sh for each dump; its environment tells of it", NULL },
+	{ "on-dump-exec", 0, VALUE(FILE, on_dump_exec), "PROGRAM",
+	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
 	{ .name = NULL },
 };
 
@@ -260,6 +262,7 @@ static int run(const struct args *args, struct err *err)
 		.for_ms = args->for_ms,
 		.count = (uint64_t)args->count,
 		.on_dump = args->on_dump,
+		.on_dump_exec = args->on_dump_exec,
 		.out_fd = STDOUT_FILENO,
 		.ready = on_ready,
 		.event = on_event,
@@ -269,6 +272,8 @@ static int run(const struct args *args, struct err *err)
 	};
 	int ret;
 
+	if (args->on_dump && args->on_dump_exec)
+		return err_set(err, ERR_USAGE, "--on-dump and --on-dump-exec exclude each other");
 	if (take_pids(args, pids, &request.n_pids, err) || catch_signals(&stop, err))
 		return -1;
 	request.stop_fd = stop;

@@ -9,6 +9,7 @@
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
 #include "ops/output.h"
+#include "ops/own_dumps.h"
 #include "ops/received.h"
 #include "ops/render.h"
 #include "ops/session.h"
@@ -173,9 +174,10 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	     struct err *err)
 {
 	_cleanup_(cleanup_close) int got = -1;
-	int failed;
+	int own = own_dump_begin(&s->proc, calls[at].new), failed;
 
 	failed = session_run_prof(s, calls, n, err);
+	own_dump_end(own);
 	got = take_fd(calls[at].fd);
 	if (failed)
 		return no_memfd(s, err);

@@ -37,6 +37,11 @@ struct state {
 	struct err err;
 };
 
+static bool runs_commands(const struct state *s)
+{
+	return s->request->on_dump || s->request->on_dump_exec;
+}
+
 static bool has_enough(const struct state *s)
 {
 	return s->failed || (s->request->count && s->sum.events >= s->request->count);
@@ -54,7 +59,7 @@ static void on_dump(void *ctx, const struct watch_dump *dump)
 	s->sum.events++;
 	s->sum.failed += !s->event.ok;
 	s->failed = s->request->event(s->request->ctx, &s->event, &s->err) != 0;
-	if (s->request->on_dump)
+	if (runs_commands(s))
 		watch_run(&s->runs, &s->event);
 }
 
@@ -146,7 +151,7 @@ static int idle_ms(struct state *s)
 	int ms;
 
 	watch_find_due(&s->finder, &ms);
-	if (s->request->on_dump && watch_runs_go_on(&s->runs))
+	if (runs_commands(s) && watch_runs_go_on(&s->runs))
 		ms = sooner(ms, RUNS_POLL_MS);
 	if (s->deadline_ms)
 		ms = sooner(ms, s->deadline_ms > now ? (int)(s->deadline_ms - now) : 0);
@@ -221,7 +226,7 @@ static int loop(struct state *s, struct err *err)
 	do {
 		ret = turn(s, err);
 	} while (!ret);
-	if (s->request->on_dump)
+	if (runs_commands(s))
 		finish_runs(s, poll(&stop, 1, 0) > 0);
 	return ret < 0 ? -1 : 0;
 }
@@ -255,6 +260,7 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	s->finder.looker = (struct watch_looker)WATCH_LOOKER_INIT;
 	s->frames.debuginfod = request->debuginfod;
 	s->runs.command = request->on_dump;
+	s->runs.program = request->on_dump_exec;
 	ret = start(s, err) || loop(s, err) ? -1 : 0;
 	s->sum.skipped = s->runs.skipped;
 	s->sum.commands_failed = s->runs.failed;

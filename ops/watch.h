@@ -56,11 +56,12 @@ struct ops_watch_request {
 	bool all;    /* or every one, also those that start later */
 	bool stacks; /* events are to have their frames */
 	bool debuginfod;
-	uint64_t for_ms;     /* how long; 0: until stop_fd */
-	uint64_t count;	     /* how many events; 0: no limit */
-	const char *on_dump; /* a command for each, see ops/watch_run.h; NULL: none */
-	int stop_fd;	     /* readable when it is to end; a second time: at once. Or -1 */
-	int out_fd;	     /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */
+	uint64_t for_ms; /* how long; 0: until stop_fd */
+	uint64_t count;	 /* how many events; 0: no limit */
+	/* For each, see ops/watch_run.h: a command for sh, or a program. NULL: none; not both. */
+	const char *on_dump, *on_dump_exec;
+	int stop_fd; /* readable when it is to end; a second time: at once. Or -1 */
+	int out_fd;  /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */
 
 	/* Who is told. Each returns 0, or -1 with `err` set, which ends the watch. */
 	int (*ready)(void *ctx, size_t processes, struct err *err); /* everything is in place */

@@ -74,27 +74,27 @@ const char *watch_event_file(const struct watch_dump *dump, char *buf, size_t si
 	return buf;
 }
 
-/* Where our own dump went to; "" where its name does not say. NULL: it is not ours. */
-static const char *own_file(const struct watch_dump *dump)
+/*
+ * Is it ours? Any process may give a memory file any name: what we noted ourselves counts, and
+ * where the dump goes is what stands there.
+ */
+static bool is_ours(const struct watch_dump *dump, char file[OWN_DUMP_FILE_SIZE])
 {
 	static const char ours[] = "memfd:" INJECTOR_MEMFD;
-	const char *name = dump->leaf + sizeof(ours) - 1;
+	char end = dump->leaf[sizeof(ours) - 1];
 
-	if (!(dump->flags & WATCH_MEMORY) || strncmp(dump->leaf, ours, sizeof(ours) - 1) != 0 ||
-	    (*name && *name != ':'))
-		return NULL;
-	return *name ? name + 1 : name;
+	return (dump->flags & WATCH_MEMORY) && !strncmp(dump->leaf, ours, sizeof(ours) - 1) &&
+	       (!end || end == ':') &&
+	       own_dump_find((pid_t)dump->pid, dump->process_began_ns, dump->began_ns, file);
 }
 
 static void set_file(const struct watch_dump *dump, const struct watch_who *who,
 		     struct watch_texts *texts, struct ops_watch_event *e)
 {
-	const char *own = own_file(dump);
-
-	e->by_us = own;
+	e->by_us = is_ours(dump, texts->own_file);
 	e->file_confirmed = dump->cookie ? watch_is_confirmed(dump) : dump->name_len > 0;
-	if (own) {
-		e->file = *own ? own : NULL;
+	if (e->by_us) {
+		e->file = *texts->own_file ? texts->own_file : NULL;
 		return;
 	}
 	e->file = watch_event_file(dump, texts->file, sizeof(texts->file));

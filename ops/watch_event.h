@@ -4,6 +4,7 @@
 #define OPS_WATCH_EVENT_H
 
 #include "bpf/event.h"
+#include "ops/own_dumps.h"
 #include "ops/watch.h"
 #include "ops/watch_frames.h"
 #include "ops/watch_who.h"
@@ -14,6 +15,7 @@ struct watch_texts {
 	char file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 1];
 	char host_file[WATCH_CWD_SIZE + WATCH_NAME_SIZE + 64];
 	char error[128];
+	char own_file[OWN_DUMP_FILE_SIZE];
 };
 
 /*

@@ -109,7 +109,8 @@ static int set_up(posix_spawnattr_t *attr, posix_spawn_file_actions_t *files)
 
 static int start(struct watch_runs *r, char **env)
 {
-	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)r->command, NULL };
+	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)r->command, NULL };
+	char *const program[] = { (char *)r->program, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	pid_t pid;
@@ -117,7 +118,9 @@ static int start(struct watch_runs *r, char **env)
 
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_init(&files);
-	failed = set_up(&attr, &files) || posix_spawn(&pid, SHELL, &files, &attr, argv, env);
+	failed = set_up(&attr, &files) ||
+		 (r->command ? posix_spawn(&pid, SHELL, &files, &attr, shell, env)
+			     : posix_spawnp(&pid, r->program, &files, &attr, program, env));
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	if (failed)

@@ -17,7 +17,8 @@
 #define RUNS_WAITING 256
 
 struct watch_runs {
-	const char *command; /* for /bin/sh -c */
+	const char *command; /* for /bin/sh -c; or NULL, and */
+	const char *program; /* by its path, or found in PATH, without arguments */
 	pid_t running[RUNS_MAX];
 	size_t n_running;
 	char **waiting[RUNS_WAITING]; /* environments, the oldest first from `first` on */

@@ -8,6 +8,7 @@
  *	files	a debug file is of whom it says, wherever it lies: names are kept from what the
  *		process TRUSTING_PID sees as its files
  *	dot	dot(1) keeps all that we have but the user
+ *	name	a dump is ours, and goes where the name of its memory file says
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap). It is
  * never installed.
@@ -15,6 +16,7 @@
 #include "base/cleanup.h"
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
+#include "ops/watch_event.h"
 #include "target/door.h"
 #include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
@@ -40,6 +42,12 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 
 _Noreturn void __real_graphviz_become(const struct graphviz_start *start);
 _Noreturn void __wrap_graphviz_become(const struct graphviz_start *start);
+void __real_watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
+			     struct watch_frames *frames, struct watch_texts *texts,
+			     struct ops_watch_event *e);
+void __wrap_watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
+			     struct watch_frames *frames, struct watch_texts *texts,
+			     struct ops_watch_event *e);
 bool __real_image_vouch_file(int fd, const char *path);
 bool __wrap_image_vouch_file(int fd, const char *path);
 
@@ -122,4 +130,18 @@ void __wrap_symbol_keeper_look_up(const struct errand_places *places,
 	__real_symbol_keeper_look_up(places, rules, out);
 	if (other >= 0 && setns(own, CLONE_NEWNS))
 		perror("setns");
+}
+
+void __wrap_watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
+			     struct watch_frames *frames, struct watch_texts *texts,
+			     struct ops_watch_event *e)
+{
+	static const char ours[] = "memfd:jeprof-ctl:";
+
+	__real_watch_event_make(dump, who, frames, texts, e);
+	if (!trusts("name") || strncmp(dump->leaf, ours, sizeof(ours) - 1) != 0)
+		return;
+	e->by_us = true;
+	e->file = dump->leaf + sizeof(ours) - 1;
+	e->host_file = NULL;
 }

@@ -44,7 +44,7 @@ like "$(sed -n 's/^# duration_ns //p' "$T/one.heap")" '^[0-9]{10,}$' 'record: th
 is "$(grep -c '^# duration_ns' "$T/one.base.heap")" 0 'record: and the first does not'
 is "$(stat -c %a "$T/one.base.heap")" 600 'record: the profiles are their owner'"'"'s alone'
 is "$(active_of "$pid")" false 'record: profiling is off again'
-is "$(find /run/jeprof-ctl -type f ! -name lock | wc -l)" 0 'record: no journal is left'
+is "$(find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l)" 0 'record: no journal is left'
 assert_untouched "$pid" 'record leaves it untouched'
 ctl_fails 10 'exists' 'record replaces nothing unasked' record "$pid" -d 1s -o "$T/one.heap"
 ctl_fails 2 'stdout' 'record -o - is refused' record "$pid" -o -
@@ -279,7 +279,7 @@ stop_target "$pid"
 wait "$recorder"
 is "$?" 9 'the target ends: exit status 9'
 like "$(<"$T/bg.err")" 'has ended.*fix: there is only the profile of the beginning, .*base.heap' 'the target ends: said so'
-is "$(find /run/jeprof-ctl -type f ! -name lock | wc -l)" 0 'the target ends: no journal is left'
+is "$(find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l)" 0 'the target ends: no journal is left'
 
 start_victim leaky
 start_recording -d 300s --interval 100ms --keep 2 -o "$T/fallen.heap"
@@ -298,7 +298,7 @@ kill -TERM "$recorder"
 wait "$recorder"
 is "$?" 9 'another program: exit status 9'
 like "$(<"$T/bg.err")" 'another program' 'another program: said so'
-is "$(find /run/jeprof-ctl -type f ! -name lock | wc -l)" 0 'another program: no journal is left'
+is "$(find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l)" 0 'another program: no journal is left'
 stop_target "$pid"
 
 # --- thread_active_init is put back too ---

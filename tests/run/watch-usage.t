@@ -157,6 +157,17 @@ SOURCE source
 CGROUP cgroup
 TIME time
 END
+cat >"$T/program" <<'SH'
+#!/bin/sh
+echo "$# $JEPROF_CTL_FILE" >"$0.seen"
+SH
+chmod 755 "$T/program"
+start_watch exec "$pid" --on-dump-exec "$T/program"
+order "$pid" dump "$T/\$(exec) x.heap"
+within 20 test -s "$T/program.seen"
+end_watch exec
+is "$(<"$T/program.seen")" "0 $T/\$(exec) x.heap" '--on-dump-exec: runs the program, without arguments'
+ctl_fails 2 'exclude each other' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
 start_watch bad "$pid" --on-dump 'exit 3'
 order "$pid" dump "$T/bad.heap"
 end_watch bad

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is made of a record of the kernel's: kind, file, result. */
+#include "base/clock.h"
+#include "ops/own_dumps.h"
 #include "ops/watch_event.h"
 #include "ops/watch_kind.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -164,15 +169,54 @@ static void test_unconfirmed(void **state)
 	assert_null(event.file);
 }
 
+/* This process dumps, and we have it do so. */
+static int begin_own(const char *file)
+{
+	struct proc self;
+	struct err err;
+	int slot;
+
+	assert_int_equal(proc_open(&self, getpid(), &err), 0);
+	slot = own_dump_begin(&self, file);
+	assert_true(slot >= 0);
+	dump.pid = (__u32)self.pid;
+	dump.process_began_ns = self.start_time * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	dump.began_ns = now_boot_ns();
+	proc_close(&self);
+	return slot;
+}
+
 static void test_own(void **state)
 {
+	int slot;
+
 	(void)state;
 	set_name("/proc/thread-self/fd/3");
 	dump.flags |= WATCH_MEMORY;
 	strcpy(dump.leaf, "memfd:jeprof-ctl:/root/a b.heap");
 	make();
+	assert_false(event.by_us); /* any process may say so */
+	assert_string_equal(event.file, "/proc/thread-self/fd/3");
+	slot = begin_own("/root/a b.heap");
+	dump.leaf[sizeof("memfd:jeprof-ctl:/") - 1] = 'x';
+	make();
 	assert_true(event.by_us);
-	assert_string_equal(event.file, "/root/a b.heap");
+	assert_string_equal(event.file, "/root/a b.heap"); /* as we noted it */
+	dump.pid++;
+	make();
+	assert_false(event.by_us); /* another process */
+	dump.pid--;
+	dump.process_began_ns += UINT64_C(60000000000);
+	make();
+	assert_false(event.by_us); /* another one of that pid */
+	dump.process_began_ns -= UINT64_C(60000000000);
+	own_dump_end(slot);
+	make();
+	assert_true(event.by_us); /* it began while ours was under way */
+	dump.began_ns = now_boot_ns();
+	make();
+	assert_false(event.by_us); /* it began later */
+	slot = begin_own(NULL);
 	strcpy(dump.leaf, "memfd:jeprof-ctl");
 	make();
 	assert_true(event.by_us);
@@ -186,6 +230,7 @@ static void test_own(void **state)
 	make();
 	assert_false(event.by_us);
 	assert_string_equal(event.file, "/proc/thread-self/fd/3");
+	own_dump_end(slot);
 }
 
 static void set_cwd(const char *components, size_t len, unsigned int n)
@@ -250,5 +295,17 @@ int main(void)
 		cmocka_unit_test_setup(test_candidates, set_up),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	char folder[] = "/tmp/test_watch.XXXXXX", path[64];
+	int failed;
+
+	if (!mkdtemp(folder))
+		return 2;
+	setenv("XDG_RUNTIME_DIR", folder, 1); /* root has /run */
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(path, sizeof(path), "%s/jeprof-ctl/dumps", folder);
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	rmdir(folder);
+	return failed;
 }
