@@ -85,3 +85,12 @@ $(V_DIR)/drowner: tests/target/drowner.c tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -fno-stack-clash-protection -o $@ $< -Wl,--no-as-needed -ljemalloc
+
+# Children that keep all their rights (tests/careless/unfenced.c).
+CARELESS_UNFENCED := $(B)/tests/careless/jeprof-ctl-unfenced
+victims: $(CARELESS_UNFENCED)
+$(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,fence_confined fence_opener,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)

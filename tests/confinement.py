@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""confinement.py TRACE PATTERN...: who read what, and what they had given up before.
+
+TRACE is what strace -f -y wrote of one command. A process that reads, or maps, a file whose path
+matches one of the PATTERNs must have loaded a seccomp filter and dropped all capabilities before
+that. The opener has a filter, but capabilities: it reads the first four bytes alone. A process that
+calls ptrace(2) is the tracer, which has a fence of its own. Prints each process that did otherwise,
+and "read by N confined processes".
+"""
+import collections
+import re
+import sys
+
+READS = re.compile(r"^(?:read|pread64|readv|preadv|mmap|getdents64|process_vm_readv)\(.*?\d+<([^>]*)>")
+MAGIC = re.compile(r"^pread64\(.*, 4, 0\)\s+= 4$")
+MEMORY = re.compile(r"^process_vm_readv\(")
+
+
+def calls(path):
+    """pid and call, with those that were interrupted by others put together again."""
+    begun = {}
+    with open(path, encoding="utf-8", errors="replace") as f:
+        for line in f:
+            pid, _, call = line.rstrip("\n").partition(" ")
+            call = call.lstrip()
+            if call.endswith("<unfinished ...>"):
+                begun[pid] = call[:-len("<unfinished ...>")]
+                continue
+            resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", call)
+            yield pid, begun.pop(pid, "") + resumed.group(1) if resumed else call
+
+
+def main(path, patterns):
+    wanted = re.compile("|".join(patterns))
+    fenced, bare, tracers = set(), set(), set()
+    readers, faults = collections.Counter(), {}
+    for pid, call in calls(path):
+        if call.startswith("seccomp(SECCOMP_SET_MODE_FILTER") and call.endswith("= 0"):
+            fenced.add(pid)
+        if call.startswith("capset(") and "effective=0, permitted=0" in call:
+            bare.add(pid)
+        if call.startswith("ptrace("):
+            tracers.add(pid)
+        read = READS.match(call)
+        if (read and wanted.search(read.group(1))) or MEMORY.match(call):
+            if pid in fenced and MAGIC.match(call):
+                continue
+            readers[pid] += 1
+            if pid not in fenced or pid not in bare:
+                faults.setdefault(pid, call[:160])
+    for pid, call in faults.items():
+        if pid not in tracers:
+            print(f"process {pid} was not confined: {call}")
+    print(f"read by {len(set(readers) - set(faults))} confined processes")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2:])

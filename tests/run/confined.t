@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a process names or holds is read by confined processes alone: seen by strace, for each command.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# A program and a jemalloc of its own, so that the files of jeprof-ctl itself are others.
+install -m 755 "$VICTIMS/idle" "$T/its-program"
+MALLOC_CONF=prof:true,lg_prof_sample:10 start_victim "$T/its-program"
+snapshot "$pid"
+run_ctl dump "$pid" -o "$T/its-profile.heap"
+[ "$status" -eq 0 ] || bail_out "no profile: $err"
+run_ctl bundle "$pid" -o "$T/its-bundle.tar.gz"
+[ "$status" -eq 0 ] || bail_out "no bundle: $err"
+
+# auxv is the kernel's own: of it a number is made that changes with each execve(2).
+readers_in()
+{
+	tests/confinement.py "$1" "^/proc/$pid/(mem|maps|environ|task/[0-9]+/(mem|maps))" 'its-program' \
+		'its-profile' 'its-bundle' "^$T/lib/" '^/memfd:jeprof-ctl' '/var/cache/jeprof-ctl/'
+}
+
+# confined NAME COMMAND...: strace sees at least one confined process read, and no other
+confined()
+{
+	local name=$1
+
+	shift
+	strace -f -y -o "$T/trace" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	readers_in "$T/trace" >"$T/readers"
+	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
+}
+
+confined 'list' list
+confined 'check' check "$pid"
+confined 'status' status "$pid"
+confined 'activate' activate "$pid"
+confined 'dump' dump "$pid" -o "$T/1.heap"
+confined 'dump -f html' dump "$pid" -f html -o "$T/1.html"
+confined 'dump --in-target' dump "$pid" --in-target "$T/its-profile-2.heap"
+confined 'stats' stats "$pid"
+confined 'stats -f prom' stats "$pid" -f prom
+confined 'record' record "$pid" -d 1s --adopt -o "$T/2.heap"
+confined 'deactivate' deactivate "$pid"
+confined 'bundle' bundle "$pid" -o "$T/2.tar.gz"
+confined 'report' report "$T/its-profile.heap"
+confined 'report of a bundle' report "$T/its-bundle.tar.gz"
+confined 'convert' convert "$T/its-profile.heap" "$T/3.pb.gz"
+confined 'diff' diff "$T/its-profile.heap" "$T/its-profile.heap"
+confined 'leaks' leaks "$T/its-profile.heap" "$T/its-profile.heap" "$T/its-profile.heap"
+confined 'watch' watch "$pid" --for 1s
+confined 'watch --all' watch --all --for 1s
+assert_untouched "$pid" 'untouched'
+
+# --- the control: the same program without the fences ---
+CTL=$ROOT/build/tests/careless/jeprof-ctl-unfenced
+strace -f -y -o "$T/trace" "$CTL" list >/dev/null 2>&1
+like "$(readers_in "$T/trace")" 'was not confined' 'control: without its fences this test fails'
+done_testing
