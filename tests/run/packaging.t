@@ -75,7 +75,8 @@ own "$strace"
 ok 'the filter: a dump is seen' within 60 is_seen traced
 kill -INT "$(pgrep -P "$strace")"
 wait "$strace"
-sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | sort -u >"$T/made"
+# 335 is uretprobe, which the kernel itself makes where a return is probed, and no filter sees.
+sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | grep -vx syscall_0x14f | sort -u >"$T/made"
 ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
 is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and those of a stack'
 is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows what a watch does'
