@@ -17,3 +17,11 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		-Wl,--wrap=stats_text_write -o $@ $< \
 		$(filter-out $(B)/ops/received.o $(B)/ops/inside_file.o,$(OBJ)) $(LDLIBS)
+
+OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined
+victims: $(B)/tests/careless/jeprof-ctl-overtaken
+$(B)/tests/careless/jeprof-ctl-overtaken: tests/careless/overtaken.c tests/target/received.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,$(OVERTAKEN),-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)

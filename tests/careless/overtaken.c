@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The overtaken build: what a profile or statistics could do that had found a way to run code in
+ * the process that parses them. Each parser is preceded by an attack: it makes files, runs a
+ * program, reads what is secret, and tries to put names into the cache; what it achieves lies in
+ * the folder OVERTAKEN. With OVERTAKEN_FREE the process is not confined: then all of it works.
+ */
+#include "base/cleanup.h"
+#include "ops/bundle_file.h"
+#include "ops/errand.h"
+#include "ops/mapped.h"
+#include "ops/stats_text.h"
+#include "ops/symbol_cache.h"
+#include "profile/parse.h"
+#include "target/fence.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void name_of(char path[PATH_MAX], const char *name)
+{
+	snprintf(path, PATH_MAX, "%s/%s", getenv("OVERTAKEN"), name);
+}
+
+static void mark(bool achieved, const char *name)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[PATH_MAX];
+
+	name_of(path, name);
+	if (achieved)
+		fd = open(path, O_WRONLY | O_CREAT, 0600);
+}
+
+static void attack(void)
+{
+	static const unsigned char id[20] = { 0x0b, 0xad };
+	_cleanup_(cleanup_close) int secret = -1;
+	_cleanup_(cleanup_close) int sock = -1;
+	_cleanup_(cleanup_close) int names = -1;
+	char path[PATH_MAX], command[PATH_MAX + 16];
+
+	mark(true, "made");
+	name_of(path, "ran");
+	snprintf(command, sizeof(command), "touch %s", path);
+	(void)!system(command);
+	name_of(path, "secret");
+	secret = open(path, O_RDONLY);
+	mark(secret >= 0, "read");
+	sock = socket(AF_INET, SOCK_STREAM, 0);
+	mark(sock >= 0, "connected");
+	mark(!kill(getppid(), 0), "signalled");
+	names = memfd_create("names", MFD_CLOEXEC);
+	if (write(names, "poison", 6) == 6)
+		symbol_cache_store(id, sizeof(id), names, 6);
+}
+
+/* What the controller is asked for, though it was never named. */
+static void ask(void)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[PATH_MAX];
+
+	name_of(path, "secret");
+	fd = errand_open(path);
+	if (fd >= 0)
+		errand_tell("the controller opened the secret");
+}
+
+int __real_profile_parse_pieces(struct profile *out, profile_more_fn *read, void *ctx,
+				const struct profile_options *options, struct err *err);
+int __wrap_profile_parse_pieces(struct profile *out, profile_more_fn *read, void *ctx,
+				const struct profile_options *options, struct err *err);
+
+int __wrap_profile_parse_pieces(struct profile *out, profile_more_fn *read, void *ctx,
+				const struct profile_options *options, struct err *err)
+{
+	attack();
+	ask();
+	return __real_profile_parse_pieces(out, read, ctx, options, err);
+}
+
+int __real_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
+		       char **content, size_t *content_len, struct err *err);
+int __wrap_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
+		       char **content, size_t *content_len, struct err *err);
+
+int __wrap_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
+		       char **content, size_t *content_len, struct err *err)
+{
+	attack();
+	ask();
+	return __real_bundle_find(bytes, len, wanted, max, content, content_len, err);
+}
+
+int __real_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
+			    const struct stats_of *of, FILE *out, struct err *err);
+int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
+			    const struct stats_of *of, FILE *out, struct err *err);
+
+int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
+			    const struct stats_of *of, FILE *out, struct err *err)
+{
+	attack();
+	return __real_stats_text_write(format, text, len, of, out, err);
+}
+
+int __real_mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err);
+int __wrap_mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err);
+
+int __wrap_mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)
+{
+	attack();
+	return __real_mapped_complete(fd, p, deadline_ms, err);
+}
+
+int __real_fence_confined(struct err *err);
+int __wrap_fence_confined(struct err *err);
+
+int __wrap_fence_confined(struct err *err)
+{
+	return getenv("OVERTAKEN_FREE") ? 0 : __real_fence_confined(err);
+}

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A profile, or statistics, that run code in the process that parses them (tests/careless/overtaken.c)
+# gain nothing: no file, no program, no secret, no name in the cache. The control runs the same without
+# what confines it.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+overtaken=$ROOT/build/tests/careless/jeprof-ctl-overtaken
+poison=/var/cache/jeprof-ctl/0bad000000000000000000000000000000000000.symbols
+at_end+=("rm -f '$poison'")
+rm -f "$poison"
+export OVERTAKEN=$T/gains
+
+# attempt NAME ARGUMENTS...: nothing is gained, and the command works
+attempt()
+{
+	local name=$1
+
+	shift
+	rm -rf "$OVERTAKEN" && mkdir "$OVERTAKEN" && echo secret >"$OVERTAKEN/secret"
+	timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	is "$?" 0 "$name: works" || diag "$(<"$T/err")"
+	is "$(ls "$OVERTAKEN")" secret "$name: nothing is gained"
+	unlike "$(<"$T/err")" 'opened the secret' "$name: nothing is opened for it"
+	ok "$name: no name is kept" test ! -e "$poison"
+}
+
+# harm NAME GAINS ARGUMENTS...: what it gains when it is free
+harm()
+{
+	local name=$1 want=$2
+
+	shift 2
+	rm -rf "$OVERTAKEN" && mkdir "$OVERTAKEN" && echo secret >"$OVERTAKEN/secret"
+	OVERTAKEN_FREE=1 timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	is "$(cd "$OVERTAKEN" && echo *)" "$want" "control: $name: if it were free"
+	ok "control: $name: a name would be kept" test -e "$poison"
+	rm -f "$poison"
+}
+
+all='connected made ran read secret signalled'
+MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8 start_victim busy 2
+snapshot "$pid"
+comes_to_have_stacks "$T/a.heap"
+within 10 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/b.heap"
+within 10 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/c.heap"
+
+attempt 'dump' dump "$pid" -o "$T/d.heap" --force
+harm 'dump' "$all" dump "$pid" -o "$T/d.heap" --force
+attempt 'dump -f html' dump "$pid" -f html -o "$T/d.html" --force
+attempt 'stats' stats "$pid" -f json
+harm 'stats' "$all" stats "$pid" -f json
+attempt 'bundle of a process' bundle "$pid" -o "$T/d.tar.gz" --force
+attempt 'record' record "$pid" --adopt -d 50ms -o "$T/r.heap" -f folded --force
+assert_untouched "$pid"
+
+attempt 'report' report "$T/a.heap"
+harm 'report' "$all" report "$T/a.heap"
+attempt 'report -o' report "$T/a.heap" -f folded -o "$T/a.folded" --force
+ok 'report -o: its file is there' test -s "$T/a.folded"
+attempt 'report of a bundle' report "$T/d.tar.gz"
+attempt 'convert' convert "$T/a.heap" "$T/a.pb.gz" --force
+attempt 'diff' diff "$T/a.heap" "$T/b.heap"
+attempt 'leaks' leaks "$T/a.heap" "$T/b.heap" "$T/c.heap"
+attempt 'bundle of a file' bundle "$T/a.heap" -o "$T/e.tar.gz" --force
+"$overtaken" -q report - <"$T/a.heap" >"$T/out" 2>"$T/err"
+is "$?" 0 'report of the standard input'
+
+# What goes to a terminal does nothing there.
+{
+	printf -- '--- symbol\nbinary=/usr/bin/odd\n0x0000000000401233 \033[31m\033]0;owned\aodd_name\n---\n'
+	printf -- '--- heap\nheap_v2/524288\n  t*: 1: 4096 [0: 0]\n@ 0x401234\n  t*: 1: 4096 [0: 0]\n\n'
+	printf 'MAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 08:01 123 /usr/bin/odd\n'
+} >"$T/odd.raw"
+script -qec "$CTL report -f folded $T/odd.raw" /dev/null </dev/null >"$T/out" 2>&1
+like "$(tr -d '\0' <"$T/out")" odd_name 'on a terminal: the name is shown'
+is "$(LC_ALL=C tr -d '[:print:]\n\t\r\200-\377' <"$T/out" | wc -c)" 0 'on a terminal: nothing that it obeys'
+
+done_testing
