@@ -39,8 +39,6 @@ struct work {
 	struct ops_bundle result;
 	int profile; /* the bytes of profile.heap */
 	uint64_t profile_bytes;
-	char *maps; /* NULL: they are not to be had */
-	size_t maps_len;
 	struct ops_stats stats; /* the same for its text */
 	int archive;		/* a memory file */
 };
@@ -51,7 +49,6 @@ static void work_fini(struct work *w)
 	cleanup_close(&w->profile);
 	cleanup_close(&w->archive);
 	ops_stats_fini(&w->stats);
-	free(w->maps);
 }
 
 /* --- the profile --- */
@@ -162,15 +159,6 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 
 /* --- what surrounds it: as far as it is to be had --- */
 
-static void read_maps(struct work *w)
-{
-	struct err ignored;
-
-	if (procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &w->maps, &w->maps_len,
-			&ignored))
-		w->maps = NULL;
-}
-
 static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
@@ -227,6 +215,19 @@ static int load(void *ctx, struct err *err)
 	return libarchive_load(&ignored, err);
 }
 
+/* Without them the bundle lacks a file that is for people to read. */
+static int add_maps(const struct work *w, struct bundle_out *out, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct err ignored;
+	size_t len;
+
+	if (!w->request->pid ||
+	    procfs_read(w->request->pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, &ignored))
+		return 0;
+	return bundle_out_add(out, "maps", text, len, err);
+}
+
 static int pack_all(struct work *w, struct err *err)
 {
 	_cleanup_(bundle_out_close) struct bundle_out *out = NULL;
@@ -235,7 +236,7 @@ static int pack_all(struct work *w, struct err *err)
 	folder_of(w->result.file, folder);
 	if (bundle_out_open(&out, w->archive, folder, err) || add_profile(w, out, err))
 		return -1;
-	if ((w->maps && bundle_out_add(out, "maps", w->maps, w->maps_len, err)) ||
+	if (add_maps(w, out, err) ||
 	    (w->stats.text && bundle_out_add(out, "stats.json", w->stats.text, w->stats.len, err)))
 		return -1;
 	return bundle_out_finish(out, err);
@@ -287,7 +288,6 @@ static int gather(struct work *w, struct err *err)
 		return open_file(w, err);
 	if (dump(w, err))
 		return -1;
-	read_maps(w);
 	read_stats(w);
 	return 0;
 }
