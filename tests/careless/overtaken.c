@@ -3,7 +3,7 @@
  * The overtaken build: what a profile or statistics could do that had found a way to run code in
  * the process that parses them. Each parser is preceded by an attack: it makes files, runs a
  * program, reads what is secret, and tries to put names into the cache; what it achieves lies in
- * the folder OVERTAKEN. With OVERTAKEN_FREE the process is not confined: then all of it works.
+ * the folder OVERTAKEN. It prints what a terminal obeys. With OVERTAKEN_FREE the process is not confined: then all of it works.
  */
 #include "base/cleanup.h"
 #include "ops/bundle_file.h"
@@ -72,6 +72,7 @@ static void ask(void)
 	fd = errand_open(path);
 	if (fd >= 0)
 		errand_tell("the controller opened the secret");
+	fputs("\033]0;owned\a\n", stdout);
 }
 
 int __real_profile_parse_pieces(struct profile *out, profile_more_fn *read, void *ctx,
