@@ -2,6 +2,7 @@
 #include "ops/graphviz_child.h"
 
 #include "base/cleanup.h"
+#include "target/fence.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -165,9 +166,11 @@ static bool fence(void)
 {
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) &&
-	       !prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) && limit(RLIMIT_AS, MEMORY_MAX) &&
-	       limit(RLIMIT_CPU, CPU_MAX_S) && limit(RLIMIT_FSIZE, PICTURE_MAX) &&
-	       limit(RLIMIT_NOFILE, FILES_MAX) && limit(RLIMIT_CORE, 0) && fence_in();
+	       !prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) &&
+	       /* A sanitizer has reserved terabytes. */
+	       (FENCE_SANITIZED || limit(RLIMIT_AS, MEMORY_MAX)) && limit(RLIMIT_CPU, CPU_MAX_S) &&
+	       limit(RLIMIT_FSIZE, PICTURE_MAX) && limit(RLIMIT_NOFILE, FILES_MAX) &&
+	       limit(RLIMIT_CORE, 0) && fence_in();
 }
 
 /* Another user's would be counted with all that he runs. */

@@ -149,10 +149,14 @@ static void test_shown_otherwise(void **state)
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	const struct map *m = wait_for(&maps, pid);
 	_cleanup_(cleanup_close) int fd = open(m->path, O_RDONLY | O_CLOEXEC);
-	char *bytes = mmap(NULL, 65536, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	const size_t room = 16 << 20; /* where its data would be there is nothing */
+	char *free = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *bytes;
 
 	(void)state;
-	assert_ptr_not_equal(bytes, MAP_FAILED);
+	assert_ptr_not_equal(free, MAP_FAILED);
+	bytes = mmap(free, 65536, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+		     0);
+	assert_ptr_equal(bytes, free);
 	memset(bytes, 0, 64);
 	maps_fini(&maps);
 	m = map_of(&maps, (uintptr_t)bytes);
@@ -162,7 +166,7 @@ static void test_shown_otherwise(void **state)
 	maps_fini(&maps);
 	m = map_of(&maps, (uintptr_t)bytes);
 	assert_int_equal(look(getpid(), m, false, &page), JEMALLOC_FILE_SOME);
-	munmap(bytes, 4096);
+	munmap(free, room);
 }
 
 static void test_none(void **state)
