@@ -24,6 +24,7 @@
  * true registers are put back in a PTRACE_EVENT_STOP, the one stop from which
  * the kernel still restarts the interrupted call.
  */
+#include "injector/glibc.h"
 #include "injector/proof.h"
 #include "injector/tracee.h"
 
@@ -40,8 +41,6 @@
 #endif
 
 #define ALIGN_DOWN(x, a) ((x) & ~(uint64_t)((a)-1))
-#define STACK_SIZE (1u << 20)
-#define GUARD_SIZE 4096
 #define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
 #define KERNEL_SIGSET_SIZE 8
 #define LINK_SIZE (2 * sizeof(uint64_t))
@@ -52,16 +51,7 @@
  * signal 33 and made the same change (nptl(7)); the new thread, which inherits
  * this mask, would keep them waiting for ever, and itself when it ends.
  */
-#define SIG_SETXID 33
 #define CALL_SIGMASK (~(1ull << (SIG_SETXID - 1)))
-
-/* glibc's pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on x86-64. */
-struct glibc_attr {
-	int32_t sched_param, sched_policy, flags, pad;
-	uint64_t guard_size, stack_addr, stack_size, reserved[3];
-};
-#define ATTR_FLAG_DETACHSTATE 1
-_Static_assert(sizeof(struct glibc_attr) == 64, "not over 56 bytes and padding");
 
 struct make_thread { /* in scratch */
 	uint64_t result;

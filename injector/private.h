@@ -11,6 +11,7 @@
 #define INJECTOR_PRIVATE_H
 
 #include "injector/arch.h"
+#include "injector/glibc.h"
 #include "injector/injector.h"
 #include "injector/site.h"
 #include "injector/unwind_table.h"
@@ -18,7 +19,6 @@
 #include <stdatomic.h>
 
 #define PROOF_LEN 48
-#define TCB_MAX 4096 /* more than glibc's struct pthread */
 
 struct tracer;
 struct filters;

@@ -6,6 +6,7 @@
  * filters first, and none may kill or trap, neither with us nor after our death.
  */
 #include "injector/filters.h"
+#include "injector/glibc.h"
 #include "injector/seccomp_filter.h"
 
 #include "base/cleanup.h"
@@ -21,69 +22,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-
-#define HERE 0xffffff9c /* AT_FDCWD, as the C library passes it */
-#define NO_FD 0xffffffff
-#define SIG_SETXID 33
-#define THREAD_FLAGS                                                                        \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
-	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
-
-enum use {
-	USE_INLINE = 1, /* calls in a borrowed thread */
-	USE_THREAD = 2, /* making a thread, its calls, its end */
-	USE_BOTH = USE_INLINE | USE_THREAD,
-	USE_FILE = 4,  /* jemalloc writes */
-	USE_MEMFD = 8, /* to a file that we make */
-};
-
-/*
- * With the arguments that a filter can see: pointers it cannot. Where `must_work` is not set,
- * an error from the filter is as good.
- */
-static const struct checked_call {
-	long nr;
-	const char *name;
-	unsigned int uses, must_work; /* bits of enum use */
-	uint64_t args[6];
-} calls[] = {
-	/* clang-format off */
-	{ SYS_rt_sigreturn, "rt_sigreturn", USE_BOTH, USE_BOTH, { 0 } },
-	{ SYS_rt_sigprocmask, "rt_sigprocmask", USE_BOTH, USE_THREAD, { SIG_BLOCK } },
-	{ SYS_rt_sigprocmask, "rt_sigprocmask", USE_THREAD, USE_THREAD, { SIG_SETMASK } },
-	{ SYS_mmap, "mmap", USE_BOTH, USE_THREAD,
-	  { 0, 1u << 21, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FD } },
-	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
-	  { 0, 1u << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, NO_FD } },
-	{ SYS_munmap, "munmap", USE_BOTH, USE_THREAD, { 0 } },
-	{ SYS_madvise, "madvise", USE_BOTH, 0, { 0, 0, MADV_DONTNEED } },
-	{ SYS_futex, "futex", USE_BOTH, USE_BOTH,
-	  { 0, FUTEX_WAIT_PRIVATE } },
-	{ SYS_futex, "futex", USE_BOTH, USE_BOTH,
-	  { 0, FUTEX_WAKE_PRIVATE, 1 } },
-	{ SYS_rt_sigaction, "rt_sigaction", USE_THREAD, 0, { SIG_SETXID } },
-	{ SYS_mprotect, "mprotect", USE_THREAD, USE_THREAD, { 0, 0, PROT_READ | PROT_WRITE } },
-	{ SYS_clone3, "clone3", USE_THREAD, 0, { 0 } },
-	{ SYS_clone, "clone", USE_THREAD, 0, { THREAD_FLAGS } },
-	{ SYS_set_robust_list, "set_robust_list", USE_THREAD, 0, { 0, 24 } },
-	{ SYS_rseq, "rseq", USE_THREAD, USE_THREAD, { 0, 32, 0, 0x53053053 } },
-	{ SYS_getppid, "getppid", USE_THREAD, 0, { 0 } },
-	{ SYS_exit, "exit", USE_THREAD, USE_THREAD, { 0 } },
-	{ SYS_getpid, "getpid", USE_FILE, 0, { 0 } },
-	{ SYS_open, "open", USE_FILE, 0, { 0, O_RDONLY | O_CLOEXEC } },
-	{ SYS_open, "open", USE_FILE, 0, { 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
-	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_RDONLY | O_CLOEXEC } },
-	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
-	{ SYS_creat, "creat", USE_FILE, 0, { 0, 0644 } },
-	{ SYS_read, "read", USE_FILE, 0, { 4 } },
-	{ SYS_write, "write", USE_FILE, 0, { 3 } },
-	{ SYS_close, "close", USE_FILE, 0, { 3 } },
-	{ SYS_close_range, "close_range", USE_MEMFD, 0, { 3, NO_FD, 2 } },
-	{ SYS_memfd_create, "memfd_create", USE_MEMFD, 0, { 0, 1 } },
-	{ SYS_dup2, "dup2", USE_MEMFD, 0, { 3, 2 } },
-	/* clang-format on */
-};
 
 bool seccomp_present(const struct proc *p)
 {
@@ -132,14 +70,15 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 static const char *check_filter(const struct sock_filter *prog, size_t n, unsigned int uses,
 				bool has_rseq)
 {
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		struct seccomp_data data = { .nr = (int)calls[i].nr, .arch = AUDIT_ARCH_X86_64 };
+	for (size_t i = 0; i < n_glibc_calls; i++) {
+		struct seccomp_data data = { .nr = (int)glibc_calls[i].nr,
+					     .arch = AUDIT_ARCH_X86_64 };
 
-		if (!is_made(&calls[i], uses, has_rseq))
+		if (!is_made(&glibc_calls[i], uses, has_rseq))
 			continue;
-		memcpy(data.args, calls[i].args, sizeof(data.args));
-		if (!lets_pass(seccomp_filter_run(prog, n, &data), calls[i].must_work & uses))
-			return calls[i].name;
+		memcpy(data.args, glibc_calls[i].args, sizeof(data.args));
+		if (!lets_pass(seccomp_filter_run(prog, n, &data), glibc_calls[i].must_work & uses))
+			return glibc_calls[i].name;
 	}
 	return NULL;
 }

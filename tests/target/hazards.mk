@@ -94,3 +94,11 @@ $(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,fence_confined fence_opener,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+
+# What the C library does, compared with what is known of it.
+B_SOURCES := tests/target/births.c injector/glibc.c
+victims: $(V_DIR)/births
+$(V_DIR)/births: $(B_SOURCES) injector/glibc.h tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $(B_SOURCES)

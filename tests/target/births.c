@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * births [extra]: makes threads as jeprof-ctl has a target make them, traces that, and compares
+ * with what jeprof-ctl knows of the C library (injector/glibc.h). A line for each thing that was
+ * seen, "known" or "UNKNOWN". With `extra` the threads do one thing more.
+ */
+#include "injector/glibc.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MARK 0x6a70 /* getpgid(MARK): now it begins; getpgid(MARK + 1): now it ends */
+#define ROUNDS 3
+
+/* Which arguments a filter could tell apart: no pointers, no sizes. */
+static const struct {
+	long nr;
+	unsigned int args; /* bits */
+} telling[] = {
+	{ SYS_mmap, 1u << 2 | 1u << 3 },  { SYS_mprotect, 1u << 2 },
+	{ SYS_futex, 1u << 1 },		  { SYS_rt_sigprocmask, 1u << 0 },
+	{ SYS_madvise, 1u << 2 },	  { SYS_clone, 1u << 0 },
+	{ SYS_rt_sigaction, 1u << 0 },	  { SYS_rseq, 1u << 3 },
+	{ SYS_set_robust_list, 1u << 1 },
+};
+
+static void nap(void)
+{
+	const struct timespec ts = { .tv_nsec = 20000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static void *born(void *extra)
+{
+	return (void *)(uintptr_t)(extra ? getuid() + (unsigned int)getppid()
+					 : (unsigned int)getppid());
+}
+
+static _Noreturn void be_traced(void *extra)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *volatile used;
+
+	used = malloc(1); /* or the first use of malloc would show: getrandom(2), brk(2) */
+	free(used);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	pthread_attr_setguardsize(&attr, GUARD_SIZE);
+	for (int i = 0; i < ROUNDS; i++) {
+		syscall(SYS_getpgid, MARK);
+		pthread_create(&thread, &attr, born, extra);
+		syscall(SYS_getpgid, MARK + 1);
+		nap();
+	}
+	_exit(0);
+}
+
+static int is_known(long nr, const uint64_t args[6])
+{
+	unsigned int mask = 0;
+
+	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
+		if (telling[i].nr == nr)
+			mask = telling[i].args;
+	for (size_t i = 0; i < n_glibc_calls; i++) {
+		const struct checked_call *c = &glibc_calls[i];
+		int same = c->nr == nr && (c->uses & USE_THREAD);
+
+		for (int a = 0; a < 6; a++)
+			if (mask & 1u << a)
+				same &= (uint32_t)c->args[a] == (uint32_t)args[a];
+		if (same)
+			return 1;
+	}
+	return 0;
+}
+
+/* A system call's entry, of the first thread or of one that it made. */
+static void see(int first, const struct user_regs_struct *r)
+{
+	static int between;
+	const uint64_t args[6] = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 };
+	long nr = (long)r->orig_rax;
+
+	if (first && nr == SYS_getpgid && (args[0] == MARK || args[0] == MARK + 1))
+		between = args[0] == MARK;
+	else if (!first || between)
+		printf("%s %s: system call %ld (%#lx, %#lx, %#lx, %#lx)\n",
+		       is_known(nr, args) ? "known" : "UNKNOWN", first ? "maker" : "made", nr,
+		       args[0], args[1], args[2], args[3]);
+}
+
+static int trace(pid_t pid)
+{
+	static unsigned char inside[1 << 22]; /* by thread: is its next stop an exit? */
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
+	struct user_regs_struct regs;
+	int status, sig;
+	pid_t tid;
+
+	if (waitpid(pid, &status, 0) != pid || ptrace(PTRACE_SETOPTIONS, pid, 0, options) < 0 ||
+	    ptrace(PTRACE_SYSCALL, pid, 0, 0) < 0)
+		return 2;
+	while ((tid = waitpid(-1, &status, __WALL)) > 0) {
+		if (!WIFSTOPPED(status))
+			continue;
+		sig = WSTOPSIG(status);
+		if (sig == (SIGTRAP | 0x80)) {
+			inside[tid] ^= 1;
+			if (inside[tid] && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+				see(tid == pid, &regs);
+		}
+		/* None of its own signals: what a new thread begins with is a stop. */
+		sig = sig == SIGTRAP || sig == (SIGTRAP | 0x80) || sig == SIGSTOP ? 0 : sig;
+		ptrace(PTRACE_SYSCALL, tid, 0, (long)sig);
+	}
+	return 0;
+}
+
+/* pthread_attr_t as it is written by hand. */
+static void compare_attr(void)
+{
+	const struct glibc_attr *ours;
+	struct glibc_attr want = { .flags = ATTR_FLAG_DETACHSTATE,
+				   .guard_size = GUARD_SIZE,
+				   .stack_size = STACK_SIZE };
+	union {
+		pthread_attr_t attr;
+		struct glibc_attr ours;
+	} u;
+
+	memset(&u, 0, sizeof(u));
+	pthread_attr_init(&u.attr);
+	pthread_attr_setdetachstate(&u.attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&u.attr, STACK_SIZE);
+	pthread_attr_setguardsize(&u.attr, GUARD_SIZE);
+	ours = &u.ours;
+	printf("%s pthread_attr_t: flags %d, guard %lu, stack %lu\n",
+	       memcmp(ours, &want, offsetof(struct glibc_attr, reserved)) ? "UNKNOWN" : "known",
+	       ours->flags, ours->guard_size, ours->stack_size);
+}
+
+/* The block, its size and its guard, in struct pthread: injector/safepoint.c, thread_limits(). */
+static void *compare_limits(void *unused)
+{
+	const uint64_t *w = (const uint64_t *)pthread_self(); /* NOLINT: as glibc has it */
+	size_t size = 0, guard = 0, found = 0, n = TCB_MAX / 2 / sizeof(*w);
+	pthread_attr_t attr;
+	void *addr = NULL;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &addr, &size);
+	pthread_attr_getguardsize(&attr, &guard);
+	for (size_t i = 1; i + 2 < n; i++)
+		if (w[i + 2] == guard && w[i] + w[i + 1] == (uint64_t)addr + size &&
+		    (w[i] == (uint64_t)addr || w[i] + guard == (uint64_t)addr))
+			found = i;
+	printf("%s struct pthread: itself at 0: %d, limits of its stack at %zu\n",
+	       found && w[0] == (uint64_t)w ? "known" : "UNKNOWN", w[0] == (uint64_t)w,
+	       found * sizeof(*w));
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	pid_t pid;
+	int ret;
+
+	pid = fork(); /* before the first thread, which takes more calls than the next ones */
+	if (pid == 0)
+		be_traced(argc > 1 ? argv[1] : NULL);
+	ret = pid < 0 ? 2 : trace(pid);
+	compare_attr();
+	if (pthread_create(&thread, NULL, compare_limits, NULL) == 0)
+		pthread_join(thread, NULL);
+	return ret;
+}
