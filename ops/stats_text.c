@@ -45,8 +45,8 @@ static int check_json(const char *text, size_t len, struct err *err)
 static int check_bytes(const char *text, size_t len, struct err *err)
 {
 	for (size_t i = 0; i < len; i++)
-		if (((unsigned char)text[i] < ' ' && !memchr("\t\r\n", text[i], 3)) ||
-		    text[i] == 0x7f)
+		if (!text[i] || text[i] == 0x7f ||
+		    ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
 			return err_set(err, ERR_FAILED,
 				       "jemalloc's statistics have a control character in them");
 	return 0;

@@ -3,7 +3,8 @@
  * The overtaken build: what a profile or statistics could do that had found a way to run code in
  * the process that parses them. Each parser is preceded by an attack: it makes files, runs a
  * program, reads what is secret, and tries to put names into the cache; what it achieves lies in
- * the folder OVERTAKEN. It prints what a terminal obeys. With OVERTAKEN_FREE the process is not confined: then all of it works.
+ * the folder OVERTAKEN. It prints what a terminal obeys. With OVERTAKEN_FREE the process is not
+ * confined: then all of it works.
  */
 #include "base/cleanup.h"
 #include "ops/bundle_file.h"

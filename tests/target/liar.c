@@ -146,7 +146,7 @@ static void random_write(int fd, const char *truth)
 	char text[8192];
 	size_t len = strlen(truth);
 
-	memcpy(text, truth, len);
+	snprintf(text, sizeof(text), "%s", truth);
 	for (uint64_t i = one_in(2) ? chance() % 16 : 0; i > 0; i--)
 		text[chance() % len] = (char)chance();
 	if (one_in(4))

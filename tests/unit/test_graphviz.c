@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What becomes of a dot(1) that does not draw. */
 #define PATIENCE_MS 500
-#include "ops/graphviz.c"
+#include "ops/graphviz.c" // NOLINT(bugprone-suspicious-include)
 
 #include <setjmp.h>
 #include <stdarg.h>
