@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,6 +90,14 @@ static int busy(struct journal *j, struct err *err)
 	return err_fix(err, "wait for it, or end it early: kill -TERM %d", j->state.recorder);
 }
 
+/* A lock of this process alone: children that outlive it by a moment do not keep it. */
+static int lock_file(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, F_SETLK, &whole);
+}
+
 /* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
 static int try_open(struct journal *j, bool create, struct err *err)
 {
@@ -108,8 +115,8 @@ static int try_open(struct journal *j, bool create, struct err *err)
 	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
 	    st.st_size >= JOURNAL_TEXT_MAX)
 		return not_ours(j, err);
-	if (flock(j->fd, LOCK_EX | LOCK_NB))
-		return errno == EWOULDBLOCK
+	if (lock_file(j->fd))
+		return errno == EAGAIN || errno == EACCES
 			       ? busy(j, err)
 			       : err_sys(err, ERR_OUTPUT, errno,
 					 "cannot lock the file of process %s", j->name);
@@ -153,8 +160,7 @@ static int write_aside(const struct journal *j, const char *name, int *fd)
 	/* One that died may have left it: the lock on the journal makes it ours. */
 	unlinkat(j->dir, name, 0);
 	aside = openat(j->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (aside < 0 || !write_all(aside, text, (size_t)len) || fsync(aside) ||
-	    flock(aside, LOCK_EX | LOCK_NB))
+	if (aside < 0 || !write_all(aside, text, (size_t)len) || fsync(aside) || lock_file(aside))
 		return -1;
 	*fd = take_fd(aside);
 	return 0;

@@ -4,7 +4,9 @@
  * can be put back after we were killed. The file stands in a folder that only
  * its owner can enter, /run/jeprof-ctl of root, $XDG_RUNTIME_DIR/jeprof-ctl of
  * others, and is named by the pid. Who records holds a lock on it: a file
- * without one is of a recording that died.
+ * without one is of a recording that died. The lock ends with its process: a
+ * child does not inherit it (fcntl_locking(2), F_SETLK). It does not keep the
+ * process from opening the same journal twice, and closing either one ends it.
  */
 #ifndef OPS_JOURNAL_H
 #define OPS_JOURNAL_H

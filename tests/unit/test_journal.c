@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,6 +26,32 @@ static struct journal opened(bool create)
 	if (journal_open(&j, getpid(), create, &err))
 		fail_msg("%s", err.msg);
 	return j;
+}
+
+/* Another process than the one with the lock. */
+static bool in_child(bool (*fn)(pid_t pid))
+{
+	pid_t pid = getpid(), child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child)
+		_exit(!fn(pid));
+	assert_true(waitpid(child, &status, 0) == child);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* What another one holds is nothing to act upon. */
+static bool is_busy(pid_t pid)
+{
+	struct journal j = JOURNAL_INIT;
+	struct err err = ERR_INIT;
+	bool busy = journal_open(&j, pid, true, &err) == -1 && err.code == ERR_BUSY &&
+		    strstr(err.msg, "by process 12345") && !j.written && !j.state.active;
+
+	journal_remove(&j);
+	journal_close(&j);
+	return busy;
 }
 
 static void test_round_trip(void **state)
@@ -62,30 +89,63 @@ static void test_round_trip(void **state)
 
 static void test_lock(void **state)
 {
-	struct journal j = opened(true), second = JOURNAL_INIT;
+	struct journal j = opened(true);
 	struct err err = ERR_INIT;
 
 	(void)state;
 	j.state = (struct journal_state){ .pid = getpid(), .recorder = 12345, .active = true };
 	assert_int_equal(journal_write(&j, &err), 0);
-	assert_int_equal(journal_open(&second, getpid(), true, &err), -1);
-	assert_int_equal(err.code, ERR_BUSY);
-	assert_non_null(strstr(err.msg, "by process 12345"));
-	/* What another one holds is nothing to act upon. */
-	assert_false(second.written || second.state.active);
-	journal_remove(&second);
-	journal_close(&second);
+	assert_true(in_child(is_busy));
+	/* Not only the first one is kept out. */
+	assert_true(in_child(is_busy));
 	journal_close(&j);
-	second = opened(false);
-	assert_true(second.written && second.state.active);
-	journal_remove(&second);
-	journal_close(&second);
+	assert_false(in_child(is_busy));
+	j = opened(true);
+	journal_remove(&j);
+	journal_close(&j);
+}
+
+static int ends[2]; /* a pipe: what outlives its parent has [1] */
+
+/* Ends with the lock, and leaves a child that has all its descriptors. */
+static bool die_before_child(pid_t pid)
+{
+	struct journal j = JOURNAL_INIT;
+	struct err err = ERR_INIT;
+	char c;
+
+	if (journal_open(&j, pid, true, &err))
+		return false;
+	j.state = (struct journal_state){ .pid = pid, .recorder = 12345, .active = true };
+	if (journal_write(&j, &err))
+		return false;
+	if (fork() == 0) {
+		close(ends[1]);
+		_exit(read(ends[0], &c, 1) != 0);
+	}
+	return true;
+}
+
+/* The lock ends with who took it, whatever becomes of its children. */
+static void test_lock_is_not_inherited(void **state)
+{
+	struct journal j;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_true(in_child(die_before_child));
+	j = opened(false);
+	assert_true(j.written && j.state.active);
+	journal_remove(&j);
+	journal_close(&j);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 /* A shorter text takes the place of a longer one, at once and whole; the lock goes on. */
 static void test_shorter(void **state)
 {
-	struct journal j = opened(true), second = JOURNAL_INIT;
+	struct journal j = opened(true);
 	struct err err = ERR_INIT;
 	char path[256], text[4096] = "";
 	FILE *f;
@@ -94,11 +154,9 @@ static void test_shorter(void **state)
 	j.state = (struct journal_state){ .pid = getpid(), .active = true };
 	memset(j.state.image, 'x', sizeof(j.state.image) - 1);
 	assert_int_equal(journal_write(&j, &err), 0);
-	j.state = (struct journal_state){ .pid = getpid() };
+	j.state = (struct journal_state){ .pid = getpid(), .recorder = 12345 };
 	assert_int_equal(journal_write(&j, &err), 0);
-	assert_int_equal(journal_open(&second, getpid(), true, &err), -1);
-	assert_int_equal(err.code, ERR_BUSY);
-	journal_close(&second);
+	assert_true(in_child(is_busy));
 	snprintf(path, sizeof(path), "%s/jeprof-ctl/%d",
 		 geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run", getpid());
 	f = fopen(path, "re");
@@ -135,6 +193,15 @@ static void test_not_whole(void **state)
 	assert_false(journal_text_parse("", &s));
 }
 
+static bool decided_is_busy(pid_t pid)
+{
+	struct err err = ERR_INIT;
+	struct proc p;
+
+	return !proc_open(&p, pid, &err) && journal_decided(&p, true, true, &err) == -1 &&
+	       err.code == ERR_BUSY;
+}
+
 /* What the user decided is not put back; what he did not is. */
 static void test_decided(void **state)
 {
@@ -150,8 +217,7 @@ static void test_decided(void **state)
 					  .active = true,
 					  .thread_active_init = true };
 	assert_int_equal(journal_write(&j, &err), 0);
-	assert_int_equal(journal_decided(&p, true, true, &err), -1);
-	assert_int_equal(err.code, ERR_BUSY);
+	assert_true(in_child(decided_is_busy));
 	journal_close(&j);
 	p.start_time++; /* another process */
 	assert_int_equal(journal_decided(&p, true, true, &err), 0);
@@ -212,9 +278,13 @@ int main(void)
 {
 	char folder[] = "/tmp/test_journal.XXXXXX", own[64];
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_shorter),	   cmocka_unit_test(test_not_whole),
-		cmocka_unit_test(test_decided),	   cmocka_unit_test(test_list),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_lock_is_not_inherited),
+		cmocka_unit_test(test_shorter),
+		cmocka_unit_test(test_not_whole),
+		cmocka_unit_test(test_decided),
+		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_identity),
 	};
 	int failed;
