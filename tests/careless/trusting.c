@@ -14,6 +14,7 @@
  * never installed.
  */
 #include "base/cleanup.h"
+#include "ops/filecache.h"
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
@@ -39,7 +40,10 @@ enum jemalloc_file_holds __real_jemalloc_file_read(struct jemalloc_file **out,
 enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 						   const struct jemalloc_file_look *look,
 						   struct stat *st);
-
+struct known_file __real_filecache_know(struct filecache *c, const struct proc *p,
+					const struct map *m);
+struct known_file __wrap_filecache_know(struct filecache *c, const struct proc *p,
+					const struct map *m);
 _Noreturn void __real_graphviz_become(const struct graphviz_start *start);
 _Noreturn void __wrap_graphviz_become(const struct graphviz_start *start);
 void __real_watch_event_make(const struct watch_dump *dump, const struct watch_who *who,
@@ -83,6 +87,22 @@ enum jemalloc_file_holds __wrap_jemalloc_file_read(struct jemalloc_file **out,
 	if (trusts("memory") && fd >= 0 && !fstat(fd, st) && shows_none(look))
 		return JEMALLOC_FILE_NONE;
 	return __real_jemalloc_file_read(out, look, st);
+}
+
+/* A confined child that has nothing but the file cannot be misled: there is none here. */
+struct known_file __wrap_filecache_know(struct filecache *c, const struct proc *p,
+					const struct map *m)
+{
+	const struct jemalloc_file_look look = { .pid = p->mm_pid, .map = m };
+	struct filecache careless = *c;
+	struct known_file known;
+
+	if (!trusts("memory") || !shows_none(&look))
+		return __real_filecache_know(c, p, m);
+	careless.confined = false;
+	known = __real_filecache_know(&careless, p, m);
+	c->files = careless.files;
+	return known;
 }
 
 bool __wrap_image_vouch_file(int fd, const char *path)
