@@ -5,7 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all)
+# What is done to it may leave its signals blocked: it is killed, and does not outlive the test.
+nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --pdeathsig KILL)
 install -m 755 "$VICTIMS/usurper" "$T/"
 install -m 4755 "$VICTIMS/usurped" "$T/"
 mkdir -m 700 "$T/private"
@@ -18,6 +19,12 @@ start_usurper()
 	pid=$!
 	own "$pid"
 	within 10 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
+}
+
+stop_usurper()
+{
+	end_child "$pid" -KILL
+	wait "$pid" 2>/dev/null
 }
 
 # The program that was run gets its signal some time later.
@@ -37,20 +44,20 @@ attack()
 
 start_usurper process
 is "$(awk '/^CapPrm:/ { print $2 }' "/proc/$pid/status")" 0000000000000000 'the attacker has no capability'
-stop_target "$pid"
+stop_usurper
 
 attack process
 is "$status" 9 'a process that looks like a thread: refused'
 like "$err" 'made no thread, but a process of its own.*fix: .*do not trust' 'a process that looks like a thread: it is said why'
 ok 'a process that looks like a thread: the other program is not misled' test ! -e "$T/private/made"
-stop_target "$pid"
+stop_usurper
 
 for way in borrowed thread; do
 	attack "$way"
 	is "$status" 9 "$way: runs another program: refused"
 	like "$err" 'became another program' "$way: runs another program: it is said why"
 	ok "$way: the other program is not misled" test ! -e "$T/private/made"
-	stop_target "$pid"
+	stop_usurper
 done
 
 # The control: who does not ask whose thread it is makes the file, as root.
@@ -59,7 +66,7 @@ export CARELESS=exec
 for way in process borrowed; do
 	attack "$way"
 	is "$(stat -c %u "$T/private/made" 2>&1)" 0 "control: $way: a careless build misleads the other program"
-	stop_target "$pid"
+	stop_usurper
 done
 
 done_testing
