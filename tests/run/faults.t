@@ -5,9 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-# Those of the tracer; process_vm_readv comes before anything is touched, and often.
+# Those of the tracer.
 calls=ptrace,pread64,pwrite64,waitid,wait4
-[ -n "${LONG:-}" ] && calls=$calls,process_vm_readv
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 # Not the idle one: to a tracer that dies before it could do anything, epoll_wait answers EINTR.

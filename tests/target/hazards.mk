@@ -102,3 +102,10 @@ $(V_DIR)/births: $(B_SOURCES) injector/glibc.h tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $(B_SOURCES)
+
+# What lets reads of the tracer fail.
+victims: $(V_DIR)/libfaulty.so
+$(V_DIR)/libfaulty.so: tests/target/faulty.c tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -fPIC -shared -o $@ $< -ldl
