@@ -158,7 +158,7 @@ int main(int argc, char **argv)
 		_exit(*(volatile char *)page);
 	}
 	nanosleep(&moment, NULL);
-	/* Not by stdio, which allocates: who reads the mapping keeps all mappings locked meanwhile. */
+	/* Not by stdio, which allocates: who reads the mapping keeps all mappings locked. */
 	if (write(STDOUT_FILENO, "mapped\n", strlen("mapped\n")) < 0)
 		die("write");
 	for (;;)
