@@ -14,7 +14,8 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	if (proc_program(tid) == inj->program)
+	/* Another process that got the pid may run the same program, at the same addresses. */
+	if (proc_alive(inj->p) && proc_program(tid) == inj->program)
 		return 0;
 	if (proc_alive(inj->p) && (proc_thread_status(inj->p->pid, tid, &st, &ignored) < 0 ||
 				   st.state == 'Z' || st.state == 'X'))
