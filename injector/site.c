@@ -2,6 +2,7 @@
 #include "injector/site.h"
 
 #include "injector/private.h"
+#include "target/answer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,26 +34,11 @@ void injector_site_free(struct callsite *site)
 
 /* --- as a message --- */
 
-static void pack_range(struct pack *p, struct range r)
-{
-	pack_u64(p, r.start);
-	pack_u64(p, r.end);
-}
-
-static struct range unpack_range(struct unpack *u)
-{
-	struct range r;
-
-	r.start = unpack_u64(u);
-	r.end = unpack_u64(u);
-	return r;
-}
-
 static void pack_ranges(struct pack *p, const struct range *v, size_t n)
 {
 	pack_u64(p, n);
 	for (size_t i = 0; i < n; i++)
-		pack_range(p, v[i]);
+		range_pack(v[i], p);
 }
 
 /* Ascending and disjoint: they are searched by bisection. */
@@ -63,7 +49,7 @@ static struct range *unpack_ranges(struct unpack *u, size_t *n)
 
 	u->bad |= !v;
 	for (size_t i = 0; i < want && !u->bad; i++) {
-		v[i] = unpack_range(u);
+		v[i] = range_unpack(u);
 		u->bad |= v[i].start >= v[i].end || (i && v[i].start <= v[i - 1].end);
 	}
 	*n = u->bad ? 0 : want;
@@ -103,13 +89,13 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 	pack_u64(p, cs->cancel_offset);
 	pack_ranges(p, cs->danger, cs->n_danger);
 	pack_ranges(p, cs->known, cs->n_known);
-	pack_range(p, cs->libc);
-	pack_range(p, cs->libpthread);
-	pack_range(p, cs->clone);
-	pack_range(p, cs->start_thread);
+	range_pack(cs->libc, p);
+	range_pack(cs->libpthread, p);
+	range_pack(cs->clone, p);
+	range_pack(cs->start_thread, p);
 	pack_u64(p, cs->wary);
 	pack_bytes(p, cs->proof, sizeof(cs->proof));
-	pack_range(p, cs->program);
+	range_pack(cs->program, p);
 	pack_table(p, &cs->table);
 }
 
@@ -127,13 +113,13 @@ static void unpack(struct callsite *cs, struct unpack *u)
 	cs->cancel_offset = (uint32_t)unpack_max(u, TCB_MAX - 1);
 	cs->danger = unpack_ranges(u, &cs->n_danger);
 	cs->known = unpack_ranges(u, &cs->n_known);
-	cs->libc = unpack_range(u);
-	cs->libpthread = unpack_range(u);
-	cs->clone = unpack_range(u);
-	cs->start_thread = unpack_range(u);
+	cs->libc = range_unpack(u);
+	cs->libpthread = range_unpack(u);
+	cs->clone = range_unpack(u);
+	cs->start_thread = range_unpack(u);
 	cs->wary = unpack_bool(u);
 	unpack_bytes(u, cs->proof, sizeof(cs->proof));
-	cs->program = unpack_range(u);
+	cs->program = range_unpack(u);
 	unpack_table(u, &cs->table);
 }
 

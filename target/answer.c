@@ -102,13 +102,13 @@ bool maps_unpack(struct maps *out, struct unpack *u)
 
 /* --- images --- */
 
-static void pack_range(struct pack *p, struct range r)
+void range_pack(struct range r, struct pack *p)
 {
 	pack_u64(p, r.start);
 	pack_u64(p, r.end);
 }
 
-static struct range unpack_range(struct unpack *u)
+struct range range_unpack(struct unpack *u)
 {
 	struct range r;
 
@@ -138,7 +138,7 @@ static void pack_image(const struct image *img, struct pack *p)
 	pack_bytes(p, img->build_id, img->build_id_len);
 	pack_u64(p, img->n_exec);
 	for (size_t i = 0; i < img->n_exec; i++)
-		pack_range(p, img->exec[i]);
+		range_pack(img->exec[i], p);
 }
 
 static void unpack_image(struct image *img, struct unpack *u)
@@ -164,7 +164,7 @@ static void unpack_image(struct image *img, struct unpack *u)
 	img->exec = calloc(img->n_exec + 1, sizeof(*img->exec));
 	u->bad |= !img->path || !img->exec;
 	for (size_t i = 0; i < img->n_exec && img->exec; i++)
-		img->exec[i] = unpack_range(u);
+		img->exec[i] = range_unpack(u);
 }
 
 void images_pack(const struct images *images, struct pack *p)
@@ -218,10 +218,10 @@ static void pack_jemalloc(const struct jemalloc *je, const struct images *images
 	pack_u64(p, je->malloc_message);
 	pack_text(p, je->version);
 	tristate_pack(je->config_prof, p);
-	pack_range(p, je->text);
+	range_pack(je->text, p);
 	pack_u64(p, je->n_more);
 	for (size_t i = 0; i < je->n_more; i++)
-		pack_range(p, je->more[i]);
+		range_pack(je->more[i], p);
 }
 
 static void unpack_jemalloc(struct jemalloc *je, const struct images *images, struct unpack *u)
@@ -239,10 +239,10 @@ static void unpack_jemalloc(struct jemalloc *je, const struct images *images, st
 	je->malloc_message = unpack_u64(u);
 	unpack_into(u, je->version, sizeof(je->version));
 	je->config_prof = tristate_unpack(u);
-	je->text = unpack_range(u);
+	je->text = range_unpack(u);
 	je->n_more = (size_t)unpack_max(u, JEMALLOC_MORE_MAX);
 	for (size_t i = 0; i < je->n_more; i++)
-		je->more[i] = unpack_range(u);
+		je->more[i] = range_unpack(u);
 	u->bad |= !je->mallctl;
 }
 

@@ -14,6 +14,9 @@
 void tristate_pack(enum tristate value, struct pack *p);
 enum tristate tristate_unpack(struct unpack *u);
 
+void range_pack(struct range r, struct pack *p);
+struct range range_unpack(struct unpack *u);
+
 /*
  * A path tells there which mappings have the same one, and is "" for those that have none; it
  * does not name a file.
