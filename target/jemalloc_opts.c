@@ -171,10 +171,31 @@ static void try_setting(struct setting *w, uint64_t addr, uint64_t memory)
 	}
 }
 
+/* Four bytes at `at` of code at `addr` as what an instruction adds to the address behind it. */
+static uint64_t relative_to(const char *at, uint64_t addr)
+{
+	int32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return addr + 4 + (uint64_t)(int64_t)n;
+}
+
+/* The same as an address, in programs where those are constants. */
+static uint64_t absolute(const char *at)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return n;
+}
+
+/* Nearly every byte of the code comes through here: what the loop compares with is its own. */
 static int search_settings(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			   uint64_t addr)
 {
 	struct setting *w = ctx;
+	const bool constants = w->scan->image->type == ET_EXEC;
+	const uint64_t low = w->low, span = w->high - w->low;
 	size_t i = OPCODE_MAX, end = len;
 
 	if (!(pflags & PF_X) || addr > w->mallctl || w->mallctl - addr >= len)
@@ -184,16 +205,12 @@ static int search_settings(void *ctx, unsigned int pflags, const char *bytes, si
 	if (end > w->mallctl - addr + NEAR)
 		end = (size_t)(w->mallctl - addr + NEAR);
 	for (; i + 4 <= end; i++) {
-		uint64_t memory;
-		int32_t n;
+		uint64_t memory = relative_to(bytes + i, addr + i);
 
-		memcpy(&n, bytes + i, sizeof(n));
-		memory = addr + i + 4 + (uint64_t)(int64_t)n;
-		if (memory + 4 - w->low <= w->high + 4 - w->low)
+		if (memory + 4 - low <= span + 4)
 			try_setting(w, addr + i, memory);
-		memory = (uint32_t)n; /* where addresses are constants */
-		if (w->scan->image->type == ET_EXEC && memory - w->low <= w->high - w->low)
-			try_setting(w, addr + i, memory);
+		if (constants && absolute(bytes + i) - low <= span)
+			try_setting(w, addr + i, absolute(bytes + i));
 	}
 	return 0;
 }
