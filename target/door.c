@@ -401,6 +401,10 @@ static bool serve_one(int sock, const struct door_policy *policy)
 	reply.sys = fd < 0 ? errno : 0;
 	fd = is_text(&r) ? -1 : fd;
 	sent = send_reply(sock, &reply, fd);
+	if (!sent && errno == ETOOMANYREFS) {
+		reply.sys = ETOOMANYREFS;
+		sent = send_reply(sock, &reply, -1);
+	}
 	cleanup_close(&fd);
 	return sent;
 }
@@ -480,6 +484,48 @@ static int receive(struct reply *reply, int *fd)
 	return reply->sys ? fails(reply->sys) : 0;
 }
 
+/* Files that were asked for ahead of their use, in the order in which the opener answers. */
+static struct ahead {
+	pid_t pid;
+	char name[NAME_SIZE];
+	int fd; /* -1: failed, or in use */
+} ahead[DOOR_AHEAD_MAX];
+static size_t n_ahead, n_answered;
+
+static void receive_ahead(size_t upto)
+{
+	struct reply reply;
+
+	while (n_answered < upto)
+		receive(&reply, &ahead[n_answered++].fd);
+}
+
+/* -1 for what was not asked for, or failed then: it is asked for again. */
+static int take_ahead(const struct request *r)
+{
+	for (size_t i = 0; i < n_ahead; i++) {
+		if (ahead[i].pid != r->pid || strcmp(ahead[i].name, r->name) != 0)
+			continue;
+		receive_ahead(i + 1);
+		return take_fd(ahead[i].fd);
+	}
+	return -1;
+}
+
+/* What needs no question any more, or -1. */
+static int take_ready(const struct request *r)
+{
+	switch ((enum op)r->op) {
+	case OP_PROC:
+	case OP_PROC_HANDLE:
+		return take_given(r);
+	case OP_PROC_FILE:
+		return take_ahead(r);
+	default:
+		return -1;
+	}
+}
+
 /* As do_it(), by whoever may. */
 static int ask(struct request *r, struct reply *reply)
 {
@@ -488,11 +534,10 @@ static int ask(struct request *r, struct reply *reply)
 	reply->len = 0;
 	if (asked < 0)
 		return do_it(r, reply);
-	if (r->op == OP_PROC || r->op == OP_PROC_HANDLE) {
-		fd = take_given(r);
-		if (fd >= 0)
-			return fd;
-	}
+	fd = take_ready(r);
+	if (fd >= 0)
+		return fd;
+	receive_ahead(n_ahead);
 	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0)
 		return fails(EPIPE);
 	if (receive(reply, &fd))
@@ -551,6 +596,19 @@ int door_proc_file(pid_t pid, const char *name, uint64_t max)
 	struct reply reply;
 
 	return ask_proc(OP_PROC_FILE, pid, 0, name, max, &reply);
+}
+
+void door_proc_file_ahead(pid_t pid, const char *name, uint64_t max)
+{
+	struct request *r = begin(OP_PROC_FILE, pid, max);
+	struct ahead *a = &ahead[n_ahead];
+
+	if (asked < 0 || n_ahead == DOOR_AHEAD_MAX || !fill(r->name, sizeof(r->name), name) ||
+	    send(asked, r, request_size(r), MSG_NOSIGNAL) < 0)
+		return;
+	*a = (struct ahead){ .pid = pid, .fd = -1 };
+	memcpy(a->name, r->name, sizeof(a->name));
+	n_ahead++;
 }
 
 int door_proc_handle(pid_t pid, const char *name)

@@ -28,6 +28,14 @@ int door_proc(pid_t pid, pid_t tid, const char *name);
  */
 int door_proc_file(pid_t pid, const char *name, uint64_t max);
 
+/*
+ * Have the opener open it now: door_proc_file() with the same arguments finds it done, which saves
+ * the wait for each of many files. For a confined process, for as many as there is room for;
+ * elsewhere, and beyond that, it does nothing. What is never asked for stays open.
+ */
+#define DOOR_AHEAD_MAX 32
+void door_proc_file_ahead(pid_t pid, const char *name, uint64_t max);
+
 /* The same, as a handle to be looked at alone (open(2), O_PATH). */
 int door_proc_handle(pid_t pid, const char *name);
 

@@ -59,14 +59,33 @@ void image_file_free(struct image_file *file)
 	free(file);
 }
 
+static void name_map_file(char *buf, size_t size, uint64_t start, uint64_t end)
+{
+	snprintf(buf, size, "map_files/%llx-%llx", (unsigned long long)start,
+		 (unsigned long long)end);
+}
+
 /* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
 static int open_map_file(pid_t pid, uint64_t start, uint64_t end)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)start,
-		 (unsigned long long)end);
+	name_map_file(name, sizeof(name), start, end);
 	return door_proc_file(pid, name, IMAGE_FILE_MAX);
+}
+
+void images_open_ahead(const struct images *images)
+{
+	char name[64];
+
+	for (size_t i = 0; i < images->n; i++) {
+		const struct image_file *file = images->v[i].file;
+
+		if (!file->inode || file->tried)
+			continue;
+		name_map_file(name, sizeof(name), file->start, file->end);
+		door_proc_file_ahead(file->pid, name, IMAGE_FILE_MAX);
+	}
 }
 
 int image_file_open_mapped(pid_t pid, const struct map *map, struct stat *st)

@@ -393,6 +393,57 @@ static void test_given(void **state)
 	close(fd);
 }
 
+/* More than there is room for is asked for, among it what fails: that is asked for again. */
+static void use_ahead(void *ctx)
+{
+	pid_t pid = *(pid_t *)ctx;
+	struct pack p = { 0 };
+	struct unpack u;
+
+	door_proc_file_ahead(pid, "map_files/0-1000", UINT64_MAX);
+	for (int i = 0; i < DOOR_AHEAD_MAX + 5; i++)
+		door_proc_file_ahead(pid, "exe", UINT64_MAX);
+	pack_u64(&p, door_proc(pid, 0, "maps") >= 0);
+	confined_reply(false, NULL, &p, -1);
+	p.len = 0;
+	/* The process is gone by now: what can be had was opened before. */
+	if (!confined_next(&u, NULL))
+		return;
+	pack_u64(&p, errno_of(door_proc_file(pid, "exe", UINT64_MAX)) == 0);
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(pid, "exe", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(pid, "map_files/0-1000", UINT64_MAX)));
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_ahead(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct door_policy policy = { 0 };
+	struct err err = ERR_INIT;
+	struct pack nothing = { 0 };
+	struct unpack u;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	policy.pid = pid;
+	assert_int_equal(ask_once(&c, use_ahead, &pid, &policy, PATIENCE_MS, &u, NULL, &err), 0);
+	assert_true(unpack_u64(&u) == 1);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(confined_ask(&c, &nothing, -1, &err), 0);
+	assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, NULL, &err), 0);
+	assert_true(unpack_u64(&u) == 1);
+	assert_true(unpack_u64(&u) == ENOENT);
+	assert_true(unpack_u64(&u) == ENOENT);
+	confined_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,7 +451,7 @@ int main(void)
 		cmocka_unit_test(test_crash), cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_fence), cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_door),  cmocka_unit_test(test_handle),
-		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_given), cmocka_unit_test(test_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
