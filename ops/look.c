@@ -17,7 +17,7 @@
 #define ANSWER_MAX ((size_t)128 << 20)
 #define ROWS_MAX (CHECKS * sizeof(struct ops_check))
 
-enum question { ASK_FIND, ASK_SITE, ASK_VALUES, ASK_DUMP, ASK_CONF, QUESTIONS };
+enum question { ASK_SITE, ASK_VALUES, ASK_DUMP, ASK_CONF, QUESTIONS };
 
 /* --- in the child --- */
 
@@ -56,10 +56,12 @@ static int read_images(struct session *s, struct err *err)
 	return -1;
 }
 
-static int find(struct session *s, struct pack *p, struct err *err)
+static int find(struct session *s, struct unpack *nothing, struct pack *p, struct err *err)
 {
+	(void)nothing;
 	if (read_images(s, err) || refuse_32_bit(s, err))
 		return -1;
+	images_open_ahead(&s->images);
 	s->images.ask_debuginfod = s->options->debuginfod;
 	if (jemalloc_find(&s->proc, &s->images, &s->jemallocs, &s->n_jemallocs, err))
 		return -1;
@@ -118,12 +120,10 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 	size_t je = (size_t)unpack_u64(u);
 
 	unpack_into(u, s->version, sizeof(s->version));
-	if (question != ASK_FIND && je >= s->n_jemallocs)
+	if (je >= s->n_jemallocs)
 		return err_set(err, ERR_FAILED, "there is no jemalloc of this number");
 	s->je = s->jemallocs + je;
 	switch (question) {
-	case ASK_FIND:
-		return find(s, p, err);
 	case ASK_SITE:
 		return find_site(s, p, err);
 	case ASK_VALUES:
@@ -144,6 +144,15 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 static const char *const opened[] = { "maps", "mem", "auxv", "environ" };
 #define OPENED (sizeof(opened) / sizeof(*opened))
 
+static void reply(int (*fn)(struct session *s, struct unpack *u, struct pack *p, struct err *err),
+		  struct session *s, struct unpack *u)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct err err = ERR_INIT;
+
+	confined_reply(fn(s, u, &p, &err) != 0, &err, &p, -1);
+}
+
 struct looker {
 	struct session *s;
 	int fds[OPENED + 1]; /* the last one is the pidfd */
@@ -158,31 +167,29 @@ static void serve(void *ctx)
 	for (size_t i = 0; i < OPENED; i++)
 		if (l->fds[i] >= 0)
 			door_give(s->proc.mm_pid, opened[i], l->fds[i]);
-	while (confined_next(&u, NULL)) {
-		_cleanup_(pack_fini) struct pack p = { 0 };
-		struct err err = ERR_INIT;
-
-		confined_reply(answer(s, &u, &p, &err) != 0, &err, &p, -1);
-	}
+	reply(find, s, NULL);
+	while (confined_next(&u, NULL))
+		reply(answer, s, &u);
 }
 
 /* --- in the controller --- */
+
+static int take_answer(struct session *s, struct unpack *u, struct err *err)
+{
+	return confined_answer(&s->looker, session_left_ms(s), ANSWER_MAX, u, NULL, err);
+}
 
 static int ask(struct session *s, enum question question, const struct pack *more, struct unpack *u,
 	       struct err *err)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	unsigned int left_ms = session_left_ms(s);
 
 	pack_u64(&p, question);
-	pack_u64(&p, s->je ? (uint64_t)(s->je - s->jemallocs) : 0);
+	pack_u64(&p, (uint64_t)(s->je - s->jemallocs));
 	pack_text(&p, s->version);
 	if (more)
 		pack_bytes(&p, more->v, more->len);
-	return confined_ask(&s->looker, &p, -1, err) ||
-			       confined_answer(&s->looker, left_ms, ANSWER_MAX, u, NULL, err)
-		       ? -1
-		       : 0;
+	return confined_ask(&s->looker, &p, -1, err) || take_answer(s, u, err) ? -1 : 0;
 }
 
 static int senseless(const struct session *s, struct err *err)
@@ -190,7 +197,7 @@ static int senseless(const struct session *s, struct err *err)
 	return err_set(err, ERR_FAILED, "what was found in %d makes no sense", s->proc.pid);
 }
 
-static int start(struct session *s, struct err *err)
+int look_begin(struct session *s, struct err *err)
 {
 	struct looker l = { .s = s };
 	const struct confined_options options = {
@@ -210,11 +217,11 @@ static int start(struct session *s, struct err *err)
 	return failed;
 }
 
-int look_start(struct session *s, struct err *err)
+int look_found(struct session *s, struct err *err)
 {
 	struct unpack u;
 
-	if (start(s, err) || ask(s, ASK_FIND, NULL, &u, err))
+	if ((s->looker.sock < 0 && look_begin(s, err)) || take_answer(s, &u, err))
 		return -1;
 	if (!images_unpack(&s->images, &u))
 		return senseless(s, err);

@@ -12,8 +12,13 @@
 #include "injector/site.h"
 #include "ops/session.h"
 
-/* Find the images and the jemallocs of s->proc; fills s->images and s->jemallocs. */
-int look_start(struct session *s, struct err *err) __must_check;
+/*
+ * Begin to look for the images and the jemallocs of s->proc, beside what the caller does next.
+ * look_found() begins where that was not done, waits for the answer, and fills s->images and
+ * s->jemallocs from it.
+ */
+int look_begin(struct session *s, struct err *err) __must_check;
+int look_found(struct session *s, struct err *err) __must_check;
 void look_end(struct session *s);
 
 /* Where calls of s->je take place; the caller owns *site. */

@@ -70,7 +70,13 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 
 int session_may_trace(struct session *s, struct err *err)
 {
+	struct err again = ERR_INIT;
+
+	/* If that fails, session_find_jemalloc() tries it again, and says why it failed. */
+	if (s->looker.sock < 0 && look_begin(s, &again))
+		look_end(s);
 	while (proc_may_trace(&s->proc, err)) {
+		look_end(s); /* what it found may have changed by then */
 		if (!busy_wait(s, err) || proc_refresh(&s->proc, err))
 			return failed(s, err);
 	}
@@ -111,7 +117,7 @@ static int log_found(struct session *s, struct err *err)
 
 int session_find_jemalloc(struct session *s, struct err *err)
 {
-	if (look_start(s, err))
+	if (look_found(s, err))
 		return failed(s, err);
 	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
 		return -1;

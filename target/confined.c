@@ -286,19 +286,16 @@ static int fork_both(struct confined *c, const struct confined_options *o, struc
 {
 	pid_t parent = getpid();
 
-	if (!o->no_door) {
-		c->opener = fork();
-		if (c->opener == 0)
-			opener_main(p->door[0], &o->policy, parent);
-		if (c->opener < 0)
-			return -1;
-	}
+	/* The one that has more to do comes first. */
 	c->child = fork();
 	if (c->child == 0)
 		child_main(o, p->answers[1], p->door[1], parent, fn, ctx);
-	if (c->child < 0)
-		return -1;
-	return 0;
+	if (c->child < 0 || o->no_door)
+		return c->child < 0 ? -1 : 0;
+	c->opener = fork();
+	if (c->opener == 0)
+		opener_main(p->door[0], &o->policy, parent);
+	return c->opener < 0 ? -1 : 0;
 }
 
 int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
