@@ -9,105 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Images whose code, all of it, may hold a lock that our calls take. */
-static const char *const danger_images[] = { "ld-linux", "ld-musl",  "ld.so",
-					     "ld-2",	 "libgcc_s", "libunwind" };
-
-/*
- * Functions of the C library that hold, or lead to those that hold, the locks
- * of thread creation, of the loader, and of memory. Names, not addresses: a
- * stripped libc still exports all of these. In strcmp()'s order.
- */
-static const char *const danger_functions[] = {
-	"_Fork",
-	"__clone",
-	"__cxa_atexit",
-	"__cxa_finalize",
-	"__cxa_thread_atexit_impl",
-	"__libc_dlopen_mode",
-	"__libc_dlsym",
-	"__libc_fork",
-	"__nptl_deallocate_tsd",
-	"__register_atfork",
-	"__tls_get_addr",
-	"_dl_find_object",
-	"abort",
-	"aligned_alloc",
-	"at_quick_exit",
-	"atexit",
-	"backtrace",
-	"brk",
-	"calloc",
-	"cfree",
-	"clone",
-	"daemon",
-	"dl_iterate_phdr",
-	"dladdr",
-	"dladdr1",
-	"dlclose",
-	"dlerror",
-	"dlinfo",
-	"dlmopen",
-	"dlopen",
-	"dlsym",
-	"dlvsym",
-	"execve",
-	"execveat",
-	"exit",
-	"fexecve",
-	"fork",
-	"forkpty",
-	"free",
-	"initgroups",
-	"madvise",
-	"mallinfo",
-	"malloc",
-	"malloc_info",
-	"malloc_trim",
-	"malloc_usable_size",
-	"memalign",
-	"mmap",
-	"mmap64",
-	"mprotect",
-	"mremap",
-	"munmap",
-	"on_exit",
-	"popen",
-	"posix_memalign",
-	"posix_spawn",
-	"posix_spawnp",
-	"pthread_cancel",
-	"pthread_clockjoin_np",
-	"pthread_create",
-	"pthread_detach",
-	"pthread_exit",
-	"pthread_getattr_default_np",
-	"pthread_getattr_np",
-	"pthread_join",
-	"pthread_setattr_default_np",
-	"pthread_timedjoin_np",
-	"pthread_tryjoin_np",
-	"pvalloc",
-	"quick_exit",
-	"realloc",
-	"sbrk",
-	"setegid",
-	"seteuid",
-	"setgid",
-	"setgroups",
-	"setregid",
-	"setresgid",
-	"setresuid",
-	"setreuid",
-	"setuid",
-	"system",
-	"thrd_create",
-	"thrd_exit",
-	"thrd_join",
-	"valloc",
-	"vfork",
-};
-
 #define RANGES_MAX (1u << 20)
 
 static int range_cmp(const void *a, const void *b)
@@ -264,26 +165,12 @@ bool callsite_holds(const struct tracer *t)
 	       memcmp(proof, t->inj->cs.proof, sizeof(proof)) == 0;
 }
 
-static bool is_danger_image(const struct image *img)
-{
-	for (size_t i = 0; i < sizeof(danger_images) / sizeof(*danger_images); i++)
-		if (strncmp(text_file_name(img->path), danger_images[i],
-			    strlen(danger_images[i])) == 0)
-			return true;
-	return false;
-}
-
 static int add_image(struct ranges *r, const struct image *img)
 {
 	for (size_t i = 0; i < img->n_exec; i++)
 		if (ranges_add(r, img->exec[i].start, img->exec[i].end) < 0)
 			return -1;
 	return 0;
-}
-
-static int name_cmp(const void *key, const void *name)
-{
-	return strcmp(key, *(const char *const *)name);
 }
 
 struct libc_symbols {
@@ -297,11 +184,10 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 
 	if (sym->type != STT_FUNC)
 		return 0;
-	if (bsearch(name, danger_functions, sizeof(danger_functions) / sizeof(*danger_functions),
-		    sizeof(*danger_functions), name_cmp) &&
-	    ranges_add(&found->danger, sym->addr, end) < 0)
+	if (glibc_holds_locks(name) && ranges_add(&found->danger, sym->addr, end) < 0)
 		return -1;
-	return sym->size ? ranges_add(&found->known, sym->addr, end) : 0;
+	/* One that is not exported may have been reached by a jump from one that holds a lock. */
+	return sym->size && sym->dynamic ? ranges_add(&found->known, sym->addr, end) : 0;
 }
 
 static int find_danger(struct callsite *cs, struct images *images, struct image *libc,
@@ -315,7 +201,7 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 		bad |= ranges_add(&found.danger, je->more[i].start, je->more[i].end);
 
 	for (size_t i = 0; i < images->n; i++)
-		if (is_danger_image(&images->v[i]))
+		if (glibc_image_holds_locks(text_file_name(images->v[i].path)))
 			bad |= add_image(&found.danger, &images->v[i]);
 	bad |= image_each_symbol(libc, add_symbol, &found);
 	if (pthread)

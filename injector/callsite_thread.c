@@ -40,20 +40,18 @@ static void find_errno(struct callsite *cs, const struct proc *p, struct image *
 	cs->has_errno = true;
 }
 
-/* What glibc tells debuggers of its struct pthread (nptl_db): bits, number, offset. */
 static void find_cancel(struct callsite *cs, const struct proc *p, struct image *libc,
 			struct image *pthread)
 {
-	static const char name[] = "_thread_db_pthread_cancelhandling";
+	static const char name[] = GLIBC_CANCEL_SYMBOL;
 	struct err ignored = ERR_INIT;
 	struct symbol sym;
 	uint32_t field[3];
 
 	if (!image_symbol(libc, name, &sym) && !(pthread && image_symbol(pthread, name, &sym)))
 		return;
-	if (proc_read(p->mm_pid, sym.addr, field, sizeof(field), &ignored) == 0 && field[0] == 32 &&
-	    field[1] == 1 && field[2] < TCB_MAX)
-		cs->cancel_offset = field[2];
+	if (proc_read(p->mm_pid, sym.addr, field, sizeof(field), &ignored) == 0)
+		glibc_cancel_offset(field, &cs->cancel_offset);
 }
 
 void callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,

@@ -5,6 +5,8 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -12,7 +14,7 @@
 #define SYS_close_range 436 /* Linux 5.9 */
 #endif
 
-#define HERE 0xffffff9c /* AT_FDCWD, as the C library passes it */
+#define HERE 0xffffff9c	  /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff
 #define THREAD_FLAGS                                                                        \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
@@ -59,3 +61,140 @@ const struct checked_call glibc_calls[] = {
 };
 
 const size_t n_glibc_calls = sizeof(glibc_calls) / sizeof(*glibc_calls);
+
+bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset)
+{
+	if (field[0] != 32 || field[1] != 1 || field[2] >= TCB_MAX)
+		return false;
+	*offset = field[2];
+	return true;
+}
+
+/* How the names of their files begin. */
+static const char *const images[] = { "ld-linux", "ld-musl",  "ld.so",
+				      "ld-2",	  "libgcc_s", "libunwind" };
+
+/* In strcmp()'s order. */
+const char *const glibc_holders[] = {
+	"_Fork",
+	"__clone",
+	"__cxa_atexit",
+	"__cxa_finalize",
+	"__cxa_thread_atexit_impl",
+	"__deallocate_stack",
+	"__default_morecore",
+	"__libc_calloc2",
+	"__libc_dlopen_mode",
+	"__libc_dlsym",
+	"__libc_fork",
+	"__libc_malloc2",
+	"__malloc_info",
+	"__nptl_deallocate_stack",
+	"__nptl_deallocate_tsd",
+	"__register_atfork",
+	"__tls_get_addr",
+	"_dl_find_object",
+	"_mid_memalign",
+	"abort",
+	"aligned_alloc",
+	"at_quick_exit",
+	"atexit",
+	"backtrace",
+	"brk",
+	"calloc",
+	"cfree",
+	"clone",
+	"daemon",
+	"dl_iterate_phdr",
+	"dladdr",
+	"dladdr1",
+	"dlclose",
+	"dlerror",
+	"dlinfo",
+	"dlmopen",
+	"dlopen",
+	"dlsym",
+	"dlvsym",
+	"execve",
+	"execveat",
+	"exit",
+	"fexecve",
+	"fork",
+	"forkpty",
+	"free",
+	"initgroups",
+	"madvise",
+	"mallinfo",
+	"mallinfo2",
+	"malloc",
+	"malloc_info",
+	"malloc_stats",
+	"malloc_trim",
+	"malloc_usable_size",
+	"mallopt",
+	"memalign",
+	"mmap",
+	"mmap64",
+	"mprotect",
+	"mremap",
+	"munmap",
+	"on_exit",
+	"popen",
+	"posix_memalign",
+	"posix_spawn",
+	"posix_spawnp",
+	"pthread_cancel",
+	"pthread_clockjoin_np",
+	"pthread_create",
+	"pthread_detach",
+	"pthread_exit",
+	"pthread_getattr_default_np",
+	"pthread_getattr_np",
+	"pthread_join",
+	"pthread_setattr_default_np",
+	"pthread_timedjoin_np",
+	"pthread_tryjoin_np",
+	"pvalloc",
+	"quick_exit",
+	"realloc",
+	"sbrk",
+	"setegid",
+	"seteuid",
+	"setgid",
+	"setgroups",
+	"setregid",
+	"setresgid",
+	"setresuid",
+	"setreuid",
+	"setuid",
+	"system",
+	"thrd_create",
+	"thrd_exit",
+	"thrd_join",
+	"valloc",
+	"vfork",
+};
+const size_t n_glibc_holders = sizeof(glibc_holders) / sizeof(*glibc_holders);
+
+/* Of a part of a function that the compiler made, "_mid_memalign.isra.0", the function's name. */
+static int name_cmp(const void *key, const void *name)
+{
+	const char *const *listed = name;
+	size_t len = strcspn(key, ".");
+	int diff = strncmp(key, *listed, len);
+
+	return diff ? diff : -((*listed)[len] != '\0');
+}
+
+bool glibc_holds_locks(const char *function)
+{
+	return bsearch(function, glibc_holders, n_glibc_holders, sizeof(*glibc_holders), name_cmp);
+}
+
+bool glibc_image_holds_locks(const char *file)
+{
+	for (size_t i = 0; i < sizeof(images) / sizeof(*images); i++)
+		if (strncmp(file, images[i], strlen(images[i])) == 0)
+			return true;
+	return false;
+}

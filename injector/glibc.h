@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What is known of glibc by hand, and compared with the installed one by a test
- * (tests/target/births.c, tests/run/glibc.t): the system calls of making and ending a thread, and
- * two layouts.
+ * (tests/target/births.c and holders.c, tests/glibc.sh): the system calls of making and ending a
+ * thread, layouts, and which functions hold locks.
  */
 #ifndef INJECTOR_GLIBC_H
 #define INJECTOR_GLIBC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,15 @@ _Static_assert(sizeof(struct glibc_attr) == 64, "not over 56 bytes and padding")
 #define GUARD_SIZE 4096
 #define TCB_MAX 4096  /* more than struct pthread */
 #define SIG_SETXID 33 /* the C library's internal signal (nptl(7)) */
+
+/*
+ * What glibc says to debuggers (nptl_db/structs.def) of the word of struct pthread in which a
+ * cancellation shows: how many bits it has, how many of it there are, and where. Pending is
+ * CANCELED, or CANCELING before glibc 2.34.
+ */
+#define GLIBC_CANCEL_SYMBOL "_thread_db_pthread_cancelhandling"
+#define GLIBC_CANCEL_PENDING (1u << 2 | 1u << 3)
+bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset);
 
 enum use {
 	USE_INLINE = 1, /* calls in a borrowed thread */
@@ -43,5 +53,17 @@ struct checked_call {
 };
 extern const struct checked_call glibc_calls[];
 extern const size_t n_glibc_calls;
+
+/*
+ * Functions of the C library that hold, or lead to those that hold, the locks of thread creation,
+ * of the loader, and of memory: those that every libc exports, stripped or not; and those inside
+ * it that they jump to, of which a static program knows the names.
+ */
+extern const char *const glibc_holders[];
+extern const size_t n_glibc_holders;
+bool glibc_holds_locks(const char *function);
+
+/* An image of which all code may hold such a lock, by the name of its file. */
+bool glibc_image_holds_locks(const char *file);
 
 #endif

@@ -177,12 +177,12 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 
 /*
  * A dump opens and writes a file, and both are cancellation points: a thread on which
- * pthread_cancel(3) is pending would end there, with jemalloc's locks. Pending is CANCELED, or
- * CANCELING before glibc 2.34. Whether it is disabled stands elsewhere in some releases.
+ * pthread_cancel(3) is pending would end there, with jemalloc's locks. Whether cancellation is
+ * disabled is kept elsewhere in some releases.
  */
 static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *regs)
 {
-	uint32_t pending = 1u << 2 | 1u << 3, word;
+	uint32_t word;
 	struct err ignored = ERR_INIT;
 	bool dumps = false;
 
@@ -192,7 +192,7 @@ static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *r
 		return false;
 	return mem_read(t, arch_tls(regs) + t->inj->cs.cancel_offset, &word, sizeof(word),
 			&ignored) < 0 ||
-	       (word & pending);
+	       (word & GLIBC_CANCEL_PENDING);
 }
 
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,

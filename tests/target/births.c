@@ -2,9 +2,11 @@
 /*
  * births [extra]: makes threads as jeprof-ctl has a target make them, traces that, and compares
  * with what jeprof-ctl knows of the C library (injector/glibc.h). A line for each thing that was
- * seen, "known" or "UNKNOWN". With `extra` the threads do one thing more.
+ * seen, "known" or "UNKNOWN". With `extra` the threads do one thing more, and a field of struct
+ * pthread is looked for beside its place.
  */
 #include "injector/glibc.h"
+#include "tests/target/symbols.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -176,6 +178,71 @@ static void *compare_limits(void *unused)
 	return unused;
 }
 
+static uint32_t cancel_field[3], tcb_size;
+
+static void find_field(const char *name, uint64_t addr, const Elf64_Sym *sym, bool exported)
+{
+	const void *at = (const void *)addr;
+
+	(void)sym, (void)exported;
+	if (!strcmp(name, GLIBC_CANCEL_SYMBOL))
+		memcpy(cancel_field, at, sizeof(cancel_field));
+	if (!strcmp(name, "_thread_db_sizeof_pthread"))
+		memcpy(&tcb_size, at, sizeof(tcb_size));
+}
+
+static int find_fields(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)size, (void)ctx;
+	if (symbols_is_libc(info))
+		symbols_each(info->dlpi_name, info->dlpi_addr, find_field);
+	return 0;
+}
+
+static uint32_t cancel_word(uint32_t offset)
+{
+	uint32_t word;
+
+	memcpy(&word, (const char *)pthread_self() + offset, sizeof(word)); /* NOLINT */
+	return word;
+}
+
+/* Where a cancellation that is pending shows: injector/safepoint.c, would_be_cancelled(). */
+static void *compare_cancel(void *wrong)
+{
+	uint32_t offset = 0, seen[4] = { 0 };
+	bool found = glibc_cancel_offset(cancel_field, &offset), same;
+	int old;
+
+	offset += wrong ? sizeof(uint32_t) : 0;
+	if (found)
+		seen[0] = cancel_word(offset);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	if (found)
+		seen[1] = cancel_word(offset);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old);
+	if (found)
+		seen[2] = cancel_word(offset);
+	pthread_cancel(pthread_self());
+	if (found)
+		seen[3] = cancel_word(offset);
+	same = found && !((seen[0] | seen[1] | seen[2]) & GLIBC_CANCEL_PENDING) &&
+	       (seen[3] & GLIBC_CANCEL_PENDING);
+	printf("%s cancellation: at %u: %#x, disabled %#x, deferred %#x, pending %#x\n",
+	       same ? "known" : "UNKNOWN", offset, seen[0], seen[1], seen[2], seen[3]);
+	return NULL;
+}
+
+/* What else is taken for granted. */
+static void compare_numbers(void)
+{
+	printf("%s struct pthread: %u bytes\n",
+	       tcb_size && tcb_size <= TCB_MAX ? "known" : "UNKNOWN", tcb_size);
+	printf("%s signals: the first that programs have is %d\n",
+	       SIGRTMIN == SIG_SETXID + 1 ? "known" : "UNKNOWN", SIGRTMIN);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -189,5 +256,9 @@ int main(int argc, char **argv)
 	compare_attr();
 	if (pthread_create(&thread, NULL, compare_limits, NULL) == 0)
 		pthread_join(thread, NULL);
+	dl_iterate_phdr(find_fields, NULL);
+	if (pthread_create(&thread, NULL, compare_cancel, argc > 1 ? argv[1] : NULL) == 0)
+		pthread_join(thread, NULL);
+	compare_numbers();
 	return ret;
 }

@@ -95,13 +95,21 @@ $(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,fence_confined fence_opener,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
-# What the C library does, compared with what is known of it.
-B_SOURCES := tests/target/births.c injector/glibc.c
-victims: $(V_DIR)/births
-$(V_DIR)/births: $(B_SOURCES) injector/glibc.h tests/target/hazards.mk
+# What the C library does, compared with what is known of it. In a static program, too.
+B_SOURCES := tests/target/births.c tests/target/symbols.c injector/glibc.c
+H_SOURCES := tests/target/holders.c tests/target/symbols.c injector/glibc.c injector/rank.c
+B_HEADERS := tests/target/symbols.h injector/glibc.h injector/private.h
+# Of injector/rank.c one table, without what reads a process.
+H_FLAGS := -ffunction-sections -fdata-sections -fno-jump-tables -Wl,--gc-sections -Wl,--no-as-needed
+victims: $(addprefix $(V_DIR)/,births holders holders-static)
+$(V_DIR)/births: $(B_SOURCES) $(B_HEADERS) tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -o $@ $(B_SOURCES)
+$(V_DIR)/holders $(V_DIR)/holders-static: $(H_SOURCES) $(B_HEADERS) tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES) -ldl -lrt
 
 # What lets reads of the tracer fail.
 victims: $(V_DIR)/libfaulty.so

@@ -4,18 +4,20 @@
 
 VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy)
 
-vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(B)/vm/target/births
+vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(addprefix $(B)/vm/target/,births holders)
 
+VM_CC = root=$$(tests/make-root bullseye) && lib=$$root/usr/lib/$$($(CC) -print-multiarch) && \
+	$(CC) $(V_CFLAGS) --sysroot=$$root -B$$lib -L$$lib -L$$root/lib/$${lib\#\#*/}
 $(B)/vm/target/%: tests/target/%.c $(V_SOURCES) tests/target/vm.mk tests/make-root
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)root=$$(tests/make-root bullseye) && lib=$$root/usr/lib/$$($(CC) -print-multiarch) && \
-		$(CC) $(V_CFLAGS) --sysroot=$$root -B$$lib -L$$lib -L$$root/lib/$${lib##*/} -o $@ $< \
-			tests/target/victim.c -Wl,--no-as-needed -ljemalloc
+	$(Q)$(VM_CC) -o $@ $< tests/target/victim.c -Wl,--no-as-needed -ljemalloc
 
-$(B)/vm/target/births: tests/target/births.c injector/glibc.c injector/glibc.h tests/target/vm.mk tests/make-root
+$(B)/vm/target/births: $(B_SOURCES) $(B_HEADERS) tests/target/vm.mk tests/make-root
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)root=$$(tests/make-root bullseye) && lib=$$root/usr/lib/$$($(CC) -print-multiarch) && \
-		$(CC) $(V_CFLAGS) --sysroot=$$root -B$$lib -L$$lib -L$$root/lib/$${lib##*/} -o $@ $< \
-			injector/glibc.c
+	$(Q)$(VM_CC) -o $@ $(B_SOURCES)
+$(B)/vm/target/holders: $(H_SOURCES) $(B_HEADERS) tests/target/vm.mk tests/make-root
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(VM_CC) $(H_FLAGS) -o $@ $(H_SOURCES) -ldl -lrt
