@@ -14,6 +14,7 @@
 #define SYS_close_range 436 /* Linux 5.9 */
 #endif
 
+#define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, Linux 6.13 */
 #define HERE 0xffffff9c	  /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff
 #define THREAD_FLAGS                                                                        \
@@ -31,6 +32,12 @@ const struct checked_call glibc_calls[] = {
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FD } },
 	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
 	  { 0, 1u << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, NO_FD } },
+	/* From glibc 2.42 on; where it gets an error the guard is made by mprotect(2). */
+	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
+	  { 0, 1u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
+	    NO_FD } },
+	{ SYS_madvise, "madvise", USE_THREAD, 0, { 0, 0, GUARD_INSTALL } },
+	{ SYS_mprotect, "mprotect", USE_THREAD, 0, { 0, 0, PROT_NONE } },
 	{ SYS_munmap, "munmap", USE_BOTH, USE_THREAD, { 0 } },
 	{ SYS_madvise, "madvise", USE_BOTH, 0, { 0, 0, MADV_DONTNEED } },
 	{ SYS_futex, "futex", USE_BOTH, USE_BOTH,
