@@ -191,15 +191,14 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 }
 
 static int find_danger(struct callsite *cs, struct images *images, struct image *libc,
-		       const struct jemalloc *je, struct err *err)
+		       const struct jemalloc_text *text, struct err *err)
 {
 	struct image *pthread = images_by_name(images, "libpthread"); /* before glibc 2.34 */
 	struct libc_symbols found = { 0 };
-	int bad = ranges_add(&found.danger, je->text.start, je->text.end);
+	int bad = 0;
 
-	for (size_t i = 0; i < je->n_more; i++)
-		bad |= ranges_add(&found.danger, je->more[i].start, je->more[i].end);
-
+	for (size_t i = 0; i < text->n; i++)
+		bad |= ranges_add(&found.danger, text->v[i].start, text->v[i].end);
 	for (size_t i = 0; i < images->n; i++)
 		if (glibc_image_holds_locks(text_file_name(images->v[i].path)))
 			bad |= add_image(&found.danger, &images->v[i]);
@@ -315,7 +314,8 @@ static struct range code_of(const struct image *img)
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err)
 {
-	bool wary = je->by_scan;
+	_cleanup_(jemalloc_text_fini) struct jemalloc_text text = { 0 };
+	bool wary = false;
 	struct image *libc = find_libc(images, &wary, err);
 	struct symbol sym;
 
@@ -323,8 +323,9 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 				 .stats_print = je->malloc_stats_print,
 				 .malloc_message = je->malloc_message,
 				 .wary = wary };
-	if (!libc)
+	if (!libc || jemalloc_text(&text, je, p->mm_pid, err) < 0)
 		return -1;
+	cs->wary |= !text.whole;
 	cs->libc = code_of(libc);
 	cs->libpthread = code_of(images_by_name(images, "libpthread"));
 	if (image_symbol(libc, "clone", &sym))
@@ -345,7 +346,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
 	callsite_find_thread(cs, p, libc, images_by_name(images, "libpthread"));
 	make_table(cs, p, images);
-	if (find_danger(cs, images, libc, je, err) < 0) {
+	if (find_danger(cs, images, libc, &text, err) < 0) {
 		callsite_fini(cs);
 		return -1;
 	}

@@ -12,7 +12,7 @@
 
 #define PATH_ROOM (PATH_MAX + 64) /* with " (deleted)" */
 #define IMAGE_LEAST 64		  /* bytes of a message */
-#define JEMALLOC_LEAST 128
+#define JEMALLOC_LEAST 64
 #define JEMALLOCS_MAX 256
 
 /* One more than it is: -1 is unknown. */
@@ -218,10 +218,6 @@ static void pack_jemalloc(const struct jemalloc *je, const struct images *images
 	pack_u64(p, je->malloc_message);
 	pack_text(p, je->version);
 	tristate_pack(je->config_prof, p);
-	range_pack(je->text, p);
-	pack_u64(p, je->n_more);
-	for (size_t i = 0; i < je->n_more; i++)
-		range_pack(je->more[i], p);
 }
 
 static void unpack_jemalloc(struct jemalloc *je, const struct images *images, struct unpack *u)
@@ -239,10 +235,6 @@ static void unpack_jemalloc(struct jemalloc *je, const struct images *images, st
 	je->malloc_message = unpack_u64(u);
 	unpack_into(u, je->version, sizeof(je->version));
 	je->config_prof = tristate_unpack(u);
-	je->text = range_unpack(u);
-	je->n_more = (size_t)unpack_max(u, JEMALLOC_MORE_MAX);
-	for (size_t i = 0; i < je->n_more; i++)
-		je->more[i] = range_unpack(u);
 	u->bad |= !je->mallctl;
 }
 

@@ -410,9 +410,33 @@ int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, 
 	return walk(d, addr, true, max, fn, ctx);
 }
 
+void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *ctx)
+{
+	ZydisDecodedInstruction zi;
+	ZydisDecoder decoder;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	for (size_t i = 0; i < len; i += zi.length) {
+		uint64_t next;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+			    &decoder, NULL, (const char *)code + i, len - i, &zi)))
+			return;
+		next = addr + i + zi.length;
+		if (zi.raw.imm[0].size == 32 || zi.raw.imm[0].is_relative)
+			fn(ctx, (zi.raw.imm[0].is_relative ? next : 0) + zi.raw.imm[0].value.u,
+			   zi.raw.imm[0].is_relative);
+		/* Relative to the program counter: no base, no index. */
+		if (zi.raw.disp.size == 32 && zi.raw.modrm.mod == 0 && zi.raw.modrm.rm == 5)
+			fn(ctx, next + (uint64_t)zi.raw.disp.value, false);
+	}
+}
+
 uint64_t decode_stub(struct decode *d, uint64_t addr)
 {
 	static const char endbr64[] = "\xf3\x0f\x1e\xfa";
+	static const char index[] = "\x41\xbb"; /* mov $n,%r11d: of mold's */
 	unsigned char code[16];
 	const unsigned char *c = code;
 	int32_t displacement;
@@ -421,6 +445,8 @@ uint64_t decode_stub(struct decode *d, uint64_t addr)
 		return 0;
 	if (!memcmp(c, endbr64, 4))
 		c += 4;
+	if (!memcmp(c, index, 2))
+		c += 6;
 	if (*c == 0xf2) /* bnd */
 		c++;
 	if (c[0] != 0xff || c[1] != 0x25)

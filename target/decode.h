@@ -66,6 +66,14 @@ int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn 
 /* The same for what is executed in a row from `addr` on, up to a jump. */
 int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx);
 
+/*
+ * Call `fn` for each address that the `len` bytes of code at `addr` name: where they branch to,
+ * and what they read, write, compute or load that is an address or may be one. They are decoded
+ * in a row, as compilers for x86-64 put no data between.
+ */
+typedef void ref_fn(void *ctx, uint64_t to, bool is_branch);
+void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *ctx);
+
 /* Where a stub of the kind that linkers make (PLT) jumps through; 0 if none is at `addr`. */
 uint64_t decode_stub(struct decode *d, uint64_t addr);
 

@@ -236,8 +236,6 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 		return 0;
 	}
 	je->malloc_stats_print = scan_stats_print(&scan, mallctl);
-	if (je->linkage == LINKAGE_STATIC)
-		scan_text(&scan, mallctl, &je->text);
 	return 0;
 }
 

@@ -10,8 +10,6 @@
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
-#define JEMALLOC_MORE_MAX 3
-
 /* The options of profiling that are numbers: what they were set to stands in variables. */
 enum jemalloc_opt {
 	OPT_PROF,
@@ -43,11 +41,6 @@ struct jemalloc {
 	uint64_t opt[JEMALLOC_OPTS], prof_active;
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
-	struct range text;	   /* where its code lies: the whole image for a shared object,
-			    * else the part around mallctl; by_scan: as much of it as is
-			    * known, see scan_text() */
-	struct range more[JEMALLOC_MORE_MAX]; /* a static one's further parts: cold code */
-	size_t n_more;
 };
 
 /*
@@ -95,6 +88,23 @@ void jemalloc_read_values(struct jemalloc *je, const struct proc *p, struct jema
 
 /* One of them that is a bool. */
 enum tristate jemalloc_value_is(const struct jemalloc_values *values, enum jemalloc_opt opt);
+
+/* Where its code lies. */
+struct jemalloc_text {
+	struct range *v; /* ascending: all of a shared object's code; of a program's the parts that
+			  * are jemalloc's */
+	size_t n;
+	bool whole; /* all of it is known; else there may be more */
+};
+
+/*
+ * Read from the image's file, and from the memory of `pid` where symbols are missing. `out` is
+ * the caller's to end. ERR_FAILED without memory.
+ */
+int jemalloc_text(struct jemalloc_text *out, const struct jemalloc *je, pid_t pid, struct err *err)
+	__must_check;
+void jemalloc_text_fini(struct jemalloc_text *text);
+bool jemalloc_text_has(const struct jemalloc_text *text, uint64_t addr);
 
 /* Where dumps pass by, for those who watch them. */
 struct jemalloc_dump {

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "target/image_file.h"
 #include "target/jemalloc_scan.h"
-#include "target/jemalloc_text.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -127,7 +126,6 @@ void jemalloc_describe(struct jemalloc *je, bool is_alone)
 		je->malloc_message = sym.addr;
 	je->config_prof = image_search(je->image, PF_R, heap, strlen(heap)) ? TRI_YES : TRI_NO;
 	image_each_segment(je->image, search_version, je);
-	jemalloc_text(je);
 }
 
 bool jemalloc_has_mark(struct image *img)
@@ -139,7 +137,7 @@ bool jemalloc_has_mark(struct image *img)
  * Something may be called like mallctl and not be jemalloc's. jemalloc itself
  * refers to one of these two variables, so that no linker drops them, and has
  * the mark in its messages. .gnu_debugdata names functions alone: there it is
- * the one that mallctl calls.
+ * the one that mallctl calls, or, where LTO left neither, both of its fellows.
  */
 bool jemalloc_is_genuine(const struct jemalloc *je)
 {
@@ -151,8 +149,10 @@ bool jemalloc_is_genuine(const struct jemalloc *je)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
 			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
-	return (found || find_private(je, true, "ctl_byname", STT_FUNC, &sym)) &&
-	       jemalloc_has_mark(je->image);
+	found = found || find_private(je, true, "ctl_byname", STT_FUNC, &sym) ||
+		(find_prefixed(je, je->prefix, "", "mallctlbymib", STT_FUNC, &sym) &&
+		 find_prefixed(je, je->prefix, "", "mallctlnametomib", STT_FUNC, &sym));
+	return found && jemalloc_has_mark(je->image);
 }
 
 bool jemalloc_has_fellows(const struct jemalloc *je)

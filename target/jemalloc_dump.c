@@ -127,18 +127,11 @@ static bool is_prof_dump(const char *name, bool *cloned)
 
 struct named {
 	const struct jemalloc *je;
+	struct jemalloc_text text;
 	struct jemalloc_dump *out;
 	size_t n;
 	bool in_text; /* `out` lies in what is known to be this jemalloc's code */
 };
-
-static bool in_text(const struct jemalloc *je, uint64_t addr)
-{
-	for (size_t i = 0; i < je->n_more; i++)
-		if (je->more[i].start <= addr && addr < je->more[i].end)
-			return true;
-	return je->text.start <= addr && addr < je->text.end;
-}
 
 static int note_name(void *ctx, const char *name, const struct symbol *sym)
 {
@@ -148,7 +141,7 @@ static int note_name(void *ctx, const char *name, const struct symbol *sym)
 	if (sym->type != STT_FUNC || !is_prof_dump(name, &cloned))
 		return 0;
 	n->n++;
-	n->in_text = in_text(n->je, sym->addr);
+	n->in_text = jemalloc_text_has(&n->text, sym->addr);
 	n->out->prof_dump = sym->addr;
 	if (cloned)
 		n->out->reg = "";
@@ -161,11 +154,14 @@ bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
 			     struct jemalloc_dump *out)
 {
 	struct named n = { .je = je, .out = out };
+	struct err ignored = ERR_INIT;
 
 	jemalloc_find_dump(je, p, out);
 	if (out->prof_dump || !image_may_name(je->image, "prof_dump"))
 		return out->prof_dump;
+	(void)!jemalloc_text(&n.text, je, p->mm_pid, &ignored);
 	image_each_symbol(je->image, note_name, &n);
+	jemalloc_text_fini(&n.text);
 	/* Of several jemallocs in one program, only the one whose code is known to be there. */
 	if (n.n > 1 && !n.in_text)
 		out->prof_dump = 0;

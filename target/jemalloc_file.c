@@ -44,8 +44,6 @@ static void keep(struct one *one, struct jemalloc *je, bool dumps)
 	one->dump.prof_dump -= one->dump.prof_dump ? bias : 0;
 	one->je = *je;
 	one->je.image = NULL;
-	one->je.n_more = 0;
-	one->je.text = (struct range){ 0 };
 	move(&one->je, -bias);
 }
 

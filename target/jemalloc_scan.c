@@ -100,27 +100,29 @@ int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, 
 	return ret;
 }
 
-static int widen(void *ctx, const char *name, uint64_t handler)
+struct control {
+	scan_control_fn *fn;
+	void *ctx;
+};
+
+static int note_handler(void *ctx, const char *name, uint64_t handler)
 {
-	struct range *text = ctx;
+	const struct control *c = ctx;
 
 	(void)name;
-	if (handler < text->start)
-		text->start = handler;
-	if (handler >= text->end)
-		text->end = handler + 1;
+	c->fn(c->ctx, handler);
 	return 0;
 }
 
-void scan_text(struct scan *s, uint64_t mallctl, struct range *text)
+void scan_control(struct scan *s, uint64_t mallctl, scan_control_fn *fn, void *ctx)
 {
-	struct range got = { mallctl, mallctl + 1 };
+	struct control c = { fn, ctx };
 	const char *ignored;
 	uint64_t dump = scan_prof_dump(s, &ignored);
 
+	fn(ctx, mallctl);
 	if (s->n_trees == 1)
-		ctl_tree_each(&s->tree, widen, &got);
+		ctl_tree_each(&s->tree, note_handler, &c);
 	if (dump)
-		widen(&got, "prof_dump", dump);
-	*text = got;
+		fn(ctx, dump);
 }

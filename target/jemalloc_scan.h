@@ -74,12 +74,9 @@ uint64_t scan_mallctl(struct scan *s, char *said, size_t size);
  */
 uint64_t scan_stats_print(struct scan *s, uint64_t mallctl);
 
-/*
- * Where jemalloc's code lies in a program that holds it, as far as that is
- * known: from the first to the last of mallctl and all that handles its names.
- * Its functions before and behind are not among it.
- */
-void scan_text(struct scan *s, uint64_t mallctl, struct range *text);
+/* Call `fn` for mallctl, for each function that handles one of its names, and for prof_dump. */
+typedef void scan_control_fn(void *ctx, uint64_t addr);
+void scan_control(struct scan *s, uint64_t mallctl, scan_control_fn *fn, void *ctx);
 
 /*
  * prof_dump: the function within reach of prof.dump's handler that is called

@@ -1,334 +1,665 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * In a program that holds jemalloc itself, its functions stand together, as
- * its archive was linked: once among the ordinary code and once more among
- * the code the compiler deems unlikely. Both are found as dense runs of
- * functions with names jemalloc uses. Taking everything from the first to the
- * last would swallow the program's main(), and then no thread were ever safe.
+ * Which functions of a program are those of the jemalloc that it holds.
+ *
+ * How they lie in the file depends on the linker (lld puts jemalloc_constructor() where its
+ * section came, GNU ld into a part of its own), on its options (a section for each function, or
+ * one for all) and on LTO, which mixes them with the program's. So no order is assumed. Each
+ * symbol stands for one function, and two sources decide:
+ *
+ *  - names: the interface (malloc(), mallctl(), operator new), with the prefix that it has in
+ *    this program, and the private namespace that configure gives to all that is not static
+ *    ("je_");
+ *  - code: what these call or jump to, or whose address they take, if its symbol is local (a
+ *    static function, or a hidden one after linking), or named as jemalloc's functions are. It
+ *    is jemalloc's, as jemalloc calls nothing of another object file but by a global name. And
+ *    so on with what was found.
+ *
+ * Where the symbol table has a record of the source file that a local function is of, that
+ * decides as well: another file than jemalloc's has none of its functions. A function of a file
+ * that is called like one of jemalloc's, with such a name too, is jemalloc's if another one of
+ * that file was found, or if what lies before and behind was. That adds what no code names, such
+ * as handlers in tables. With LTO, and for hidden functions with some linkers, there is no such
+ * record: then handlers are known by their names.
+ *
+ * Where code leads to a place that no symbol names, the table is not complete, and the answer
+ * says so: then frame tables (.eh_frame) bound the functions, and the code of those that handle
+ * mallctl's names leads to the others. DWARF is not read: a file that has it has the symbols too.
  */
-#include "target/jemalloc_text.h"
+#include "target/jemalloc.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "target/decode.h"
+#include "target/image_file.h"
+#include "target/jemalloc_scan.h"
 
 #include <elf.h>
-#include <stdbool.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Unknown names in a row that do not end a run: helpers of a version we have not seen. */
-#define GAP_MAX 3
-/* A run that is shorter may be the program's own functions. */
-#define RUN_MIN 8
-/* Where most of jemalloc's functions are expected to be. */
-#define RUN_GOOD 64
-/* jemalloc 5.3's code takes 0.7 MiB: without names it lies within this of mallctl. */
-#define WINDOW (UINT64_C(1) << 20)
+#define CODE_MAX (16u << 20) /* bytes decoded; jemalloc 5.3 has 0.4 MiB */
+#define PADDING_MAX 64	     /* between one function and the next */
+#define FRAME_MIN 16	     /* bytes of the shortest entry of an .eh_frame with a function */
 
-static const char *const starts[] = {
-	"a0",
-	"arena_",
-	"arenas_",
-	"atomic_",
-	"background_thread",
-	"base_",
-	"batch_alloc",
-	"bin_",
-	"bitmap_",
-	"buf_writer_",
-	"buferror",
-	"buffered_",
-	"cache_bin_",
-	"chunk_",
-	"ckh_",
-	"config_",
-	"counter_",
-	"ctl_",
-	"decay_",
-	"decrement_recent",
-	"default_junk_",
-	"div_",
-	"do_rallocx",
-	"ecache_",
-	"edata_",
-	"ehooks_",
-	"emap_",
-	"emitter_",
-	"epoch_",
-	"eset_",
-	"experimental_",
-	"extent_",
-	"extents_",
-	"exp_grow_",
-	"fxp_",
-	"gctx_",
-	"geom_grow",
-	"hash_",
-	"hook_",
-	"hooks_",
-	"hpa_",
-	"hpdata_",
-	"huge_",
-	"i_",
-	"init_opt_",
-	"inspect_",
-	"ialloc",
-	"idalloc",
-	"imalloc",
-	"iralloc",
-	"isdalloc",
-	"isalloc",
-	"ivsalloc",
-	"jemalloc_",
-	"large_",
-	"lg_prof_",
-	"log_",
+/* What jemalloc 3.6 to 5.3.1 offers a program, without the prefix. */
+static const char *const interface[] = {
 	"malloc",
-	"max_background_",
-	"metadata_",
-	"mutex_",
-	"mtx_",
-	"nstime_",
-	"opt_",
-	"os_page",
-	"pa_",
-	"pac_",
-	"pages_",
-	"pai_",
-	"parse_",
-	"peak_",
-	"percpu_",
-	"posix_memalign",
-	"prng_",
-	"prof_",
-	"psset_",
-	"quarantine_",
-	"ralloc",
-	"rtree_",
-	"safety_check_",
-	"san_",
-	"sc_",
-	"sec_",
-	"size_class",
-	"stats_",
-	"sz_",
-	"tcache",
-	"tcaches_",
-	"tctx_",
-	"tdata_",
-	"te_",
-	"test_hooks_",
-	"thread_",
-	"ticker_",
-	"tsd_",
-	"version_ctl",
-	"witness_",
-	"x2s",
-	"x_x2s",
-	"z2s",
-	"zone_",
-	"xmallctl",
-	"aligned_alloc",
 	"calloc",
-	"cfree",
-	"dallocx",
-	"free",
-	"mallctl",
-	"memalign",
-	"nallocx",
-	"pvalloc",
-	"rallocx",
 	"realloc",
-	"sallocx",
-	"sdallocx",
+	"free",
+	"aligned_alloc",
+	"posix_memalign",
+	"memalign",
 	"valloc",
+	"pvalloc",
+	"cfree",
+	"free_sized",
+	"free_aligned_sized",
+	"mallocx",
+	"rallocx",
 	"xallocx",
-	"_Znw",
-	"_Zna",
-	"_Zdl",
-	"_Zda",
-	"_Z13fallback_impl",
-	"_ZL9handleOOM",
-	"newImpl",
-	"_ZL7newImpl",
-	"_ZL10handleOOM",
+	"sallocx",
+	"dallocx",
+	"sdallocx",
+	"nallocx",
+	"malloc_usable_size",
+	"mallctl",
+	"mallctlbymib",
+	"mallctlnametomib",
+	"malloc_stats_print",
+	"malloc_size",
+	"batch_alloc",
+	"jemalloc_prefork",
+	"jemalloc_postfork_parent",
+	"allocm",
+	"rallocm",
+	"jemalloc_constructor",
 };
 
-/* What the linker puts between the two runs; never jemalloc's. */
-static const char *const stops[] = { "main",  "_start",	     "_init",
-				     "_fini", "frame_dummy", "jemalloc_constructor" };
+/* operator new, new[], delete and delete[] */
+static const char *const operators[] = { "_Znw", "_Zna", "_Zdl", "_Zda" };
 
-/* STRONG: in jemalloc's private namespace, or with its prefix. */
-enum likeness { OTHER, LIKELY, STRONG, STOP };
+/* How its other functions begin, where a build gave them no namespace, and static ones. */
+static const char *const private[] = {
+	"approximate_",	 "arenas_",	  "config_",
+	"epoch_",	 "experimental_", "max_background_",
+	"default_junk_", "lg_",		  "opt_",
+	"postponed_",	 "pow2_",	  "version_",
+	"arena_",	 "atomic_",	  "background_thread",
+	"base_",	 "batch_",	  "bin_",
+	"bitmap_",	 "buf_",	  "cache_bin_",
+	"chunk_",	 "ckh_",	  "counter_",
+	"ctl_",		 "decay_",	  "div_",
+	"ecache_",	 "edata_",	  "ehooks_",
+	"emap_",	 "emitter_",	  "eset_",
+	"extent_",	 "extents_",	  "fxp_",
+	"hook_",	 "hpa_",	  "hpdata_",
+	"huge_",	 "inspect_",	  "iralloc",
+	"jemalloc_",	 "large_",	  "log_",
+	"malloc_",	 "mutex_",	  "nstime_",
+	"pa_",		 "pac_",	  "pages_",
+	"pai_",		 "peak_",	  "prng_",
+	"prof_",	 "psset_",	  "quarantine_",
+	"rtree_",	 "safety_",	  "san_",
+	"sc_",		 "sec_",	  "stats_",
+	"sz_",		 "tcache_",	  "tcaches_",
+	"te_",		 "thread_",	  "ticker_",
+	"tsd_",		 "witness_",	  "zone_",
+};
+
+/* Its source files, without the ending: .c, and .cpp for the operators. */
+static const char *const sources[] = {
+	"arena",
+	"atomic",
+	"background_thread",
+	"base",
+	"bin",
+	"bin_info",
+	"bitmap",
+	"buf_writer",
+	"cache_bin",
+	"chunk",
+	"chunk_dss",
+	"chunk_mmap",
+	"ckh",
+	"conf",
+	"counter",
+	"ctl",
+	"decay",
+	"div",
+	"ecache",
+	"edata",
+	"edata_cache",
+	"ehooks",
+	"emap",
+	"eset",
+	"exp_grow",
+	"extent",
+	"extent_dss",
+	"extent_mmap",
+	"fxp",
+	"hash",
+	"hook",
+	"hooks",
+	"hpa",
+	"hpa_central",
+	"hpa_hooks",
+	"hpa_utils",
+	"hpdata",
+	"huge",
+	"inspect",
+	"jemalloc",
+	"jemalloc_cpp",
+	"large",
+	"log",
+	"malloc_io",
+	"mb",
+	"mutex",
+	"mutex_pool",
+	"nstime",
+	"pa",
+	"pa_extra",
+	"pac",
+	"pages",
+	"pai",
+	"peak_event",
+	"prng",
+	"prof",
+	"prof_data",
+	"prof_log",
+	"prof_recent",
+	"prof_stack_range",
+	"prof_stats",
+	"prof_sys",
+	"psset",
+	"quarantine",
+	"rtree",
+	"safety_check",
+	"san",
+	"san_bump",
+	"sc",
+	"sec",
+	"spin",
+	"stats",
+	"sz",
+	"tcache",
+	"test_hooks",
+	"thread_event",
+	"thread_event_registry",
+	"ticker",
+	"tsd",
+	"util",
+	"witness",
+};
+
+#define N(list) (sizeof(list) / sizeof((list)[0]))
 
 struct func {
 	uint64_t start, end;
-	enum likeness like;
+	unsigned int file; /* the number of its source file's record; 0: file or name are not like
+			    * jemalloc's */
+	bool ours;
+	bool open;     /* ours, if it is reached from what is ours, */
+	bool reserved; /* unless one of its names is not for programs: it is the C library's */
+	bool decoded;  /* what it leads to was looked at */
 };
 
 struct funcs {
 	const struct jemalloc *je;
+	bool bare;	      /* the interface without the prefix is jemalloc's too */
+	const char *file;     /* the record of a source file that the last symbol had, */
+	unsigned int n_files; /* its number, */
+	bool is_source;	      /* whether it is called like one of jemalloc's, */
+	bool is_open;	      /* and whether what is local there may be jemalloc's */
 	struct func *v;
 	size_t n, room;
-	bool failed; /* out of memory */
+	bool failed;	     /* out of memory */
+	bool more;	     /* functions were found that are not decoded yet */
+	bool nameless;	     /* their code leads to where no symbol is */
+	size_t left;	     /* bytes that may still be decoded */
+	struct range hull;   /* from the first to the last that handles a name of mallctl's */
+	struct range frames; /* .eh_frame */
+	/* The code that is being decoded. */
+	const char *bytes;
+	size_t len;
+	uint64_t addr;
 };
 
-struct run {
-	struct range range;
-	size_t n;      /* functions with jemalloc's names */
-	size_t strong; /* of which STRONG */
-};
-
-static bool has_prefix(const char *name, const char *prefix)
+static bool begins_with(const char *name, const char *start)
 {
-	return !strncmp(name, prefix, strlen(prefix));
+	return strncmp(name, start, strlen(start)) == 0;
 }
 
-static enum likeness likeness(const struct jemalloc *je, const char *name)
+static bool begins_with_any(const char *name, const char *const *starts, size_t n)
 {
-	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
-		if (!strcmp(name, stops[i]))
-			return STOP;
-	if (has_prefix(name, "je_") || (je->prefix[0] && has_prefix(name, je->prefix)))
-		return STRONG;
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
-		if (has_prefix(name, starts[i]))
-			return LIKELY;
-	return OTHER;
+	for (size_t i = 0; i < n; i++)
+		if (*name == *starts[i] && begins_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+/* Compilers add to the names of a function's parts and copies: ".cold", ".constprop.0". */
+static bool is_interface(const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (size_t i = 0; i < N(interface); i++)
+		if (strlen(interface[i]) == len && memcmp(name, interface[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* jemalloc's by its name alone. */
+static bool is_named(const struct funcs *f, const char *name)
+{
+	const char *prefix = f->je->prefix;
+	size_t len = strlen(prefix);
+
+	if (begins_with(name, "je_") || begins_with_any(name, operators, N(operators)))
+		return true;
+	if (len && begins_with(name, prefix) &&
+	    (begins_with(name + len, "je_") || is_interface(name + len) ||
+	     (len >= 3 && !strcmp(prefix + len - 3, "je_"))))
+		return true;
+	return f->bare && is_interface(name);
+}
+
+/* What handles mallctl's names, and memory by default: only tables lead to it. */
+static bool is_in_table(const char *name)
+{
+	static const char *const ends[] = { "_ctl", "_index", "_default" };
+	size_t len = strcspn(name, ".");
+
+	for (size_t i = 0; i < N(ends); i++)
+		if (len > strlen(ends[i]) &&
+		    memcmp(name + len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
+			return true;
+	return begins_with(name, "ehooks_default_") || begins_with(name, "hpa_hooks_");
+}
+
+/* The names of C++ and Rust are encoded so that they begin like this. */
+static bool is_reserved(const char *name)
+{
+	return name[0] == '_' && name[1] != 'Z' && name[1] != 'R';
+}
+
+static bool is_source(const char *file)
+{
+	const char *name = text_file_name(file), *dot = strrchr(name, '.');
+
+	if (begins_with(name, "jemalloc_") && !begins_with(name, "jemalloc_cpp"))
+		name += strlen("jemalloc_"); /* as some who copy it call its files */
+	if (!dot || dot < name || (strcmp(dot, ".c") != 0 && strcmp(dot, ".cpp") != 0))
+		return false;
+	for (size_t i = 0; i < N(sources); i++)
+		if (strlen(sources[i]) == (size_t)(dot - name) &&
+		    memcmp(name, sources[i], (size_t)(dot - name)) == 0)
+			return true;
+	return false;
+}
+
+/* What linkers call the result of LTO; "" is what they make local themselves. */
+static bool is_no_source(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return !*file || !strcmp(file, "<artificial>") || (dot && !strcmp(dot, ".o"));
+}
+
+static struct func *add(struct funcs *f)
+{
+	if (f->n == f->room) {
+		size_t room = f->room ? 2 * f->room : 4096;
+		struct func *bigger = reallocarray(f->v, room, sizeof(*bigger));
+
+		f->failed = !bigger;
+		if (!bigger)
+			return NULL;
+		f->v = bigger;
+		f->room = room;
+	}
+	return &f->v[f->n++];
 }
 
 static int add_func(void *ctx, const char *name, const struct symbol *sym)
 {
-	struct funcs *funcs = ctx;
+	struct funcs *f = ctx;
+	struct func *func;
 
 	if (sym->type != STT_FUNC)
 		return 0;
-	if (funcs->n == funcs->room) {
-		size_t room = funcs->room ? 2 * funcs->room : 4096;
-		struct func *bigger = realloc(funcs->v, room * sizeof(*bigger));
-
-		funcs->failed = !bigger;
-		if (!bigger)
-			return 1;
-		funcs->v = bigger;
-		funcs->room = room;
+	if (sym->file != f->file) {
+		f->file = sym->file;
+		f->is_source = f->file && is_source(f->file);
+		f->n_files += f->is_source;
+		f->is_open = f->is_source || (f->file && is_no_source(f->file));
 	}
-	funcs->v[funcs->n++] =
-		(struct func){ sym->addr, sym->addr + sym->size, likeness(funcs->je, name) };
+	func = add(f);
+	if (!func)
+		return 1;
+	*func = (struct func){ .start = sym->addr,
+			       .end = sym->addr + (sym->size ? sym->size : 1),
+			       .ours = is_named(f, name),
+			       .open = f->is_open,
+			       .reserved = is_reserved(name) };
+	if (strstr(name, ".lto_priv.")) /* local before GNU C divided the work */
+		func->open = true;
+	if (begins_with_any(name, private, N(private))) {
+		func->ours |= func->open && !f->is_source && is_in_table(name);
+		func->open = true;
+		func->file = f->is_source ? f->n_files : 0;
+	}
 	return 0;
 }
 
-/* A name that counts comes first among those of one address. */
 static int by_start(const void *a, const void *b)
 {
 	const struct func *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (int)y->like - (int)x->like;
+	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The run that begins with function *i; moves *i past it. */
-static struct run take_run(const struct funcs *funcs, size_t *i)
+/* One for each address: it may have several names, of several files where equal code was folded. */
+static void merge_aliases(struct funcs *f)
 {
-	struct run run = { .range = { funcs->v[*i].start, funcs->v[*i].start } };
-	size_t last = *i, k;
+	size_t n = 0;
 
-	for (k = *i; k < funcs->n && k - last <= GAP_MAX && funcs->v[k].like != STOP; k++) {
-		if (funcs->v[k].like == OTHER)
+	qsort(f->v, f->n, sizeof(*f->v), by_start);
+	for (size_t i = 0; i < f->n; i++) {
+		struct func *to = n ? &f->v[n - 1] : NULL;
+
+		if (!to || to->start != f->v[i].start) {
+			f->v[n++] = f->v[i];
 			continue;
-		last = k;
-		run.n++;
-		run.strong += funcs->v[k].like == STRONG;
+		}
+		if (to->end < f->v[i].end)
+			to->end = f->v[i].end;
+		if (!to->file)
+			to->file = f->v[i].file;
+		to->ours |= f->v[i].ours;
+		to->open |= f->v[i].open;
+		to->reserved |= f->v[i].reserved;
 	}
-	/* Up to the next function: alignment and assembly without a size count as inside. */
-	for (k = last; k < funcs->n && funcs->v[k].start <= funcs->v[last].start; k++)
-		if (funcs->v[k].end > run.range.end)
-			run.range.end = funcs->v[k].end;
-	if (k < funcs->n && funcs->v[k].start > run.range.end)
-		run.range.end = funcs->v[k].start;
-	*i = last + 1;
-	return run;
+	f->n = n;
+	for (size_t i = 0; i + 1 < n; i++)
+		if (f->v[i].end > f->v[i + 1].start)
+			f->v[i].end = f->v[i + 1].start;
 }
 
-/* Keep the largest of the runs that do not hold mallctl. */
-static void keep_run(struct jemalloc *je, size_t *sizes, const struct run *run)
+static struct func *find(const struct funcs *f, uint64_t addr)
 {
-	size_t least = 0;
+	size_t lo = 0, hi = f->n;
 
-	if (run->n < RUN_MIN)
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (addr < f->v[mid].start)
+			hi = mid;
+		else if (addr >= f->v[mid].end)
+			lo = mid + 1;
+		else
+			return &f->v[mid];
+	}
+	return NULL;
+}
+
+static size_t read_segment(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct funcs *f = ctx;
+
+	if (addr < f->addr || addr - f->addr >= f->len)
+		return 0;
+	if (len > f->len - (addr - f->addr))
+		len = f->len - (addr - f->addr);
+	memcpy(buf, f->bytes + (addr - f->addr), len);
+	return len;
+}
+
+static void take(struct funcs *f, struct func *func)
+{
+	f->more |= !func->ours;
+	func->ours = true;
+}
+
+static void note_ref(void *ctx, uint64_t to, bool branch)
+{
+	struct funcs *f = ctx;
+	struct decode code = { .read = read_segment, .ctx = f };
+	struct func *func;
+
+	if (to < f->addr || to - f->addr >= f->len)
 		return;
-	if (je->n_more < JEMALLOC_MORE_MAX) {
-		least = je->n_more++;
-	} else {
-		for (size_t i = 1; i < JEMALLOC_MORE_MAX; i++)
-			if (sizes[i] < sizes[least])
-				least = i;
-		if (sizes[least] >= run->n)
-			return;
-	}
-	je->more[least] = run->range;
-	sizes[least] = run->n;
+	func = find(f, to);
+	if (func && func->open && !func->reserved && (branch || to == func->start))
+		take(f, func);
+	else if (!func && branch && !decode_stub(&code, to))
+		f->nameless = true;
 }
 
-static bool bound_by_names(struct jemalloc *je, struct funcs *funcs)
+static int decode_ours(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
 {
-	size_t sizes[JEMALLOC_MORE_MAX];
-	size_t strong = 0;
-	bool good = false;
+	struct funcs *f = ctx;
 
-	for (size_t i = 0; i < funcs->n; i++)
-		strong += funcs->v[i].like == STRONG;
-	qsort(funcs->v, funcs->n, sizeof(*funcs->v), by_start);
-	for (size_t i = 0; i < funcs->n;) {
-		struct run run;
+	if (!(pflags & PF_X))
+		return 0;
+	f->bytes = bytes;
+	f->len = len;
+	f->addr = addr;
+	for (size_t i = 0; i < f->n; i++) {
+		struct func *func = &f->v[i];
+		size_t size = func->end - func->start;
 
-		if (funcs->v[i].like != LIKELY && funcs->v[i].like != STRONG) {
-			i++;
+		if (!func->ours || func->decoded || func->start < addr ||
+		    func->start - addr >= len || size > len - (func->start - addr))
+			continue;
+		func->decoded = true;
+		f->nameless |= size > f->left;
+		if (size > f->left)
+			continue;
+		f->left -= size;
+		decode_refs(bytes + (func->start - addr), size, func->start, note_ref, f);
+	}
+	return 0;
+}
+
+/* What lies between two functions that are ours, if all of it is of such files. */
+static void take_between(struct funcs *f)
+{
+	size_t from = f->n;
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->v[i].ours)
+			while (from < i)
+				take(f, &f->v[from++]);
+		if (f->v[i].ours)
+			from = i + 1;
+		else if (!f->v[i].file)
+			from = f->n;
+	}
+}
+
+/*
+ * All of a source file that have such names, once one of its functions was found. Not all that
+ * the record is said to be of: objects without one, as those of the C library are, come behind
+ * the one of another object.
+ */
+static void take_files(struct funcs *f)
+{
+	_cleanup_(cleanup_free) bool *found = calloc(f->n_files + 1, sizeof(*found));
+
+	f->failed |= !found;
+	for (size_t i = 0; i < f->n && found; i++)
+		if (f->v[i].ours)
+			found[f->v[i].file] = true;
+	for (size_t i = 0; i < f->n && found; i++)
+		if (f->v[i].file && found[f->v[i].file])
+			take(f, &f->v[i]);
+}
+
+static void follow(struct funcs *f)
+{
+	f->left = CODE_MAX;
+	do {
+		f->more = false;
+		image_each_segment(f->je->image, decode_ours, f);
+		take_files(f);
+		take_between(f);
+	} while (f->more && !f->failed);
+}
+
+static int put(struct jemalloc_text *text, uint64_t start, uint64_t end)
+{
+	struct range *bigger = reallocarray(text->v, text->n + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -1;
+	text->v = bigger;
+	text->v[text->n++] = (struct range){ start, end };
+	return 0;
+}
+
+static int put_funcs(const struct funcs *f, struct jemalloc_text *text)
+{
+	const struct func *last = NULL;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct func *func = &f->v[i];
+
+		if (!func->ours) {
+			last = NULL;
 			continue;
 		}
-		run = take_run(funcs, &i);
-		if (run.range.start <= je->mallctl && je->mallctl < run.range.end) {
-			je->text = run.range;
-			good = run.n >= RUN_GOOD;
-		} else if (run.strong || strong < RUN_MIN) {
-			/* With a private namespace, runs without it are the program's own. */
-			keep_run(je, sizes, &run);
-		}
+		if (last && func->start - last->end <= PADDING_MAX)
+			text->v[text->n - 1].end = func->end;
+		else if (put(text, func->start, func->end) < 0)
+			return -1;
+		last = func;
 	}
-	return good;
+	return 0;
 }
 
-/* Around mallctl, within the executable mapping that holds it. */
-static void bound_by_window(struct jemalloc *je)
+/* The function that the entry of an .eh_frame at `at` is of. GNU C and clang make no others. */
+static void add_frame(struct funcs *f, const char *entry, uint64_t at)
+{
+	struct {
+		uint32_t len, cie;
+		int32_t start; /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
+		uint32_t size;
+	} fde;
+	struct func *func;
+	uint64_t start;
+
+	memcpy(&fde, entry, sizeof(fde));
+	start = at + 8 + (uint64_t)(int64_t)fde.start;
+	if (!fde.cie || start < f->hull.start || start >= f->hull.end || !fde.size)
+		return;
+	func = add(f);
+	if (func)
+		*func = (struct func){ .start = start, .end = start + fde.size, .open = true };
+}
+
+static int add_frames(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
+{
+	struct funcs *f = ctx;
+	uint64_t at = f->frames.start - addr, end = f->frames.end - addr;
+	uint32_t size;
+
+	(void)pflags;
+	if (f->frames.start < addr || end > len)
+		return 0;
+	for (; end - at >= FRAME_MIN && !f->failed; at += sizeof(size) + size) {
+		memcpy(&size, bytes + at, sizeof(size));
+		if (size < FRAME_MIN - sizeof(size) || size > end - at - sizeof(size))
+			break;
+		add_frame(f, bytes + at, addr + at);
+	}
+	return 1;
+}
+
+static void add_seed(void *ctx, uint64_t addr)
+{
+	struct funcs *f = ctx;
+	struct func *func = add(f);
+
+	if (!func)
+		return;
+	*func = (struct func){ .start = addr, .end = addr + 1, .ours = true };
+	if (addr < f->hull.start)
+		f->hull.start = addr;
+	if (addr >= f->hull.end)
+		f->hull.end = addr + 1;
+}
+
+/*
+ * Without symbols: what mallctl, all that handles its names, and prof_dump lead to, as far as it
+ * lies between the first and the last of them. Frame tables tell where functions begin and end.
+ */
+static void add_unnamed(struct funcs *f, pid_t pid)
+{
+	struct scan scan;
+
+	f->hull = (struct range){ UINT64_MAX, 0 };
+	scan_open(&scan, f->je->image, pid);
+	scan_control(&scan, f->je->mallctl, add_seed, f);
+	if (image_section(f->je->image, ".eh_frame", &f->frames))
+		image_each_segment(f->je->image, add_frames, f);
+	merge_aliases(f);
+	follow(f);
+}
+
+static int find_static(struct jemalloc_text *text, const struct jemalloc *je, pid_t pid)
+{
+	struct funcs f = { .je = je };
+	struct symbol sym;
+	char name[128];
+	int ret;
+
+	snprintf(name, sizeof(name), "%smalloc", je->prefix);
+	f.bare = !je->prefix[0] || !image_symbol(je->image, name, &sym);
+	image_each_symbol(je->image, add_func, &f);
+	merge_aliases(&f);
+	follow(&f);
+	text->whole = !je->by_scan && !f.nameless && find(&f, je->mallctl);
+	if (!text->whole)
+		add_unnamed(&f, pid);
+	ret = f.failed ? -1 : put_funcs(&f, text);
+	free(f.v);
+	return ret;
+}
+
+int jemalloc_text(struct jemalloc_text *out, const struct jemalloc *je, pid_t pid, struct err *err)
 {
 	const struct image *img = je->image;
+	struct jemalloc_text text = { 0 };
+	int ret;
 
-	je->n_more = 0;
-	je->text = (struct range){ je->mallctl, je->mallctl + 1 };
-	for (size_t i = 0; i < img->n_exec; i++) {
-		const struct range *x = &img->exec[i];
-
-		if (je->mallctl < x->start || je->mallctl >= x->end)
-			continue;
-		je->text = *x;
-		if (je->mallctl - x->start > WINDOW)
-			je->text.start = je->mallctl - WINDOW;
-		if (x->end - je->mallctl > WINDOW)
-			je->text.end = je->mallctl + WINDOW;
+	if (je->linkage == LINKAGE_STATIC || !img->n_exec) {
+		ret = find_static(&text, je, pid);
+	} else {
+		text.whole = true;
+		ret = put(&text, img->exec[0].start, img->exec[img->n_exec - 1].end);
 	}
+	if (ret < 0) {
+		jemalloc_text_fini(&text);
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot find jemalloc's code");
+	}
+	*out = text;
+	return 0;
 }
 
-void jemalloc_text(struct jemalloc *je)
+void jemalloc_text_fini(struct jemalloc_text *text)
 {
-	struct funcs funcs = { .je = je };
-	struct image *img = je->image;
+	free(text->v);
+	*text = (struct jemalloc_text){ 0 };
+}
 
-	if (je->linkage != LINKAGE_STATIC && img->n_exec) {
-		je->text = (struct range){ img->exec[0].start, img->exec[img->n_exec - 1].end };
-		return;
-	}
-	image_each_symbol(img, add_func, &funcs);
-	if (funcs.failed || !bound_by_names(je, &funcs))
-		bound_by_window(je);
-	free(funcs.v);
+bool jemalloc_text_has(const struct jemalloc_text *text, uint64_t addr)
+{
+	for (size_t i = 0; i < text->n; i++)
+		if (text->v[i].start <= addr && addr < text->v[i].end)
+			return true;
+	return false;
 }

@@ -39,7 +39,7 @@ static void read_found(struct unpack u)
 	v = jemallocs_unpack(&n, &images, &u);
 	for (size_t i = 0; v && i < n; i++)
 		if (v[i].image < images.v || v[i].image >= images.v + images.n ||
-		    v[i].n_more > JEMALLOC_MORE_MAX || strlen(v[i].version) >= sizeof(v->version))
+		    strlen(v[i].version) >= sizeof(v->version))
 			abort();
 	if (v) {
 		jemalloc_opts_unpack(v, &values, &u);

@@ -3,18 +3,20 @@
 #include "target/image.h"
 #include "target/image_head.h"
 #include "target/jemalloc.h"
-#include "target/jemalloc_text.h"
 #include "tests/fuzz/fuzz_image.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void use(struct image *img)
 {
 	struct jemalloc je = { .image = img, .mallctl = img->start + 0x1000 };
+	struct jemalloc_text text;
+	struct err ignored = ERR_INIT;
 	struct symbol sym;
 	struct range where;
 
@@ -24,7 +26,8 @@ static void use(struct image *img)
 	if (image_section(img, ".eh_frame", &where) &&
 	    (where.start < img->start || where.end > img->end || where.start >= where.end))
 		abort();
-	jemalloc_text(&je);
+	if (jemalloc_text(&text, &je, getpid(), &ignored) == 0)
+		jemalloc_text_fini(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

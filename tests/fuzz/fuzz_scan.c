@@ -11,12 +11,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void note_control(void *ctx, uint64_t addr)
+{
+	*(uint64_t *)ctx ^= addr;
+}
+
 static void use(struct image *img)
 {
 	static struct scan scan;
 	char said[200] = "", name[64];
 	const char *reg;
-	struct range text;
 	uint64_t mallctl, opt[JEMALLOC_OPTS] = { 0 };
 
 	scan_open(&scan, img, getpid());
@@ -28,7 +32,7 @@ static void use(struct image *img)
 	scan_opts(&scan, img->start + 0x1000, opt);
 	scan_prof_active(&scan);
 	scan_prof_dump(&scan, &reg);
-	scan_text(&scan, img->start + 0x1000, &text);
+	scan_control(&scan, img->start + 0x1000, note_control, &mallctl);
 	image_reloc_name(img, img->start + 0x3000, name, sizeof(name));
 }
 

@@ -176,12 +176,13 @@ static void test_frames(void **state)
 
 static void test_stub(void **state)
 {
-	/* endbr64; bnd jmp [rip + 0x10], and jmp [rip + 0x10], and none */
+	/* endbr64; bnd jmp [rip + 0x10], and jmp [rip + 0x10], and none, and as mold makes them */
 	struct code c = {
 		.bytes = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\x00\x00\x00\x90\x90\x90\x90\x90"
 			 "\xff\x25\x10\x00\x00\x00\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
-			 "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90",
-		.len = 48
+			 "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90"
+			 "\xf3\x0f\x1e\xfa\x41\xbb\x07\x00\x00\x00\xff\x25\x10\x00\x00\x00",
+		.len = 64
 	};
 	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
 
@@ -189,7 +190,46 @@ static void test_stub(void **state)
 	assert_int_equal(decode_stub(&d, BASE), BASE + 11 + 0x10);
 	assert_int_equal(decode_stub(&d, BASE + 16), BASE + 22 + 0x10);
 	assert_int_equal(decode_stub(&d, BASE + 32), 0);
+	assert_int_equal(decode_stub(&d, BASE + 48), BASE + 64 + 0x10);
 	assert_int_equal(decode_stub(&d, BASE + 1000), 0);
+}
+
+struct refs {
+	struct {
+		uint64_t to;
+		bool is_branch;
+	} v[8];
+	size_t n;
+};
+
+static void note_ref(void *ctx, uint64_t to, bool is_branch)
+{
+	struct refs *r = ctx;
+
+	assert_true(r->n < 8);
+	r->v[r->n].to = to;
+	r->v[r->n++].is_branch = is_branch;
+}
+
+static void test_refs(void **state)
+{
+	static const char code[] = "\xe8\x10\x00\x00\x00"		   /* call */
+				   "\x74\x02"				   /* je */
+				   "\x48\x8d\x3d\x20\x00\x00\x00"	   /* lea n(%rip),%rdi */
+				   "\xc3"				   /* ret */
+				   "\xbf\x00\x00\x40\x00"		   /* mov $n,%edi */
+				   "\x0f\x85\xf0\xff\xff\xff"		   /* jne */
+				   "\x48\x8b\x87\x20\x00\x00\x00\x06\xe8"; /* (%rdi); bad */
+	struct refs r = { .n = 0 };
+
+	(void)state;
+	decode_refs(code, sizeof(code) - 1, BASE, note_ref, &r);
+	assert_int_equal(r.n, 5);
+	assert_true(r.v[0].to == BASE + 5 + 0x10 && r.v[0].is_branch);
+	assert_true(r.v[1].to == BASE + 7 + 2 && r.v[1].is_branch);
+	assert_true(r.v[2].to == BASE + 14 + 0x20 && !r.v[2].is_branch);
+	assert_true(r.v[3].to == 0x400000 && !r.v[3].is_branch);
+	assert_true(r.v[4].to == BASE + 26 - 0x10 && r.v[4].is_branch);
 }
 
 int main(void)
@@ -198,6 +238,7 @@ int main(void)
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_paths),  cmocka_unit_test(test_undecodable),
 		cmocka_unit_test(test_frames), cmocka_unit_test(test_stub),
+		cmocka_unit_test(test_refs),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

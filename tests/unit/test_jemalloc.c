@@ -36,7 +36,16 @@ __asm__(".macro fake_function name\n"
 	".irp b, 0, 1, 2, 3, 4, 5, 6\n"
 	"\tfake_function je_hot_\\a\\b\n"
 	".endr\n.endr\n"
-	"\tfake_function helper_nobody_knows\n"
+	"\tfake_function app_between\n"
+	"\t.globl arena_reached, arena_of_the_program, __arena_of_libc\n"
+	"\t.type je_calls, @function\nje_calls: call arena_reached\n"
+	"\tcall __arena_of_libc\n\tcall app_static\n\tret\n\t.size je_calls, . - je_calls\n"
+	"\t.type arena_reached, @function\n"
+	"arena_reached: jmp arena_next\n\t.size arena_reached, . - arena_reached\n"
+	"\t.globl arena_next\n\tfake_function arena_next\n"
+	"\tfake_function arena_of_the_program\n"
+	"\tfake_function __arena_of_libc\n"
+	"\tfake_function app_static\n"
 	"\t.globl fake_mallctl, fake_malloc_stats_print\n"
 	"\tfake_function fake_mallctl\n"
 	"\tfake_function fake_malloc_stats_print\n"
@@ -93,13 +102,13 @@ static uint64_t address_of(struct look *look, const char *name)
 	return sym.addr;
 }
 
-static bool covers(const struct jemalloc *je, uint64_t addr)
+static bool covers(struct look *look, uint64_t addr)
 {
-	bool yes = je->text.start <= addr && addr < je->text.end;
+	_cleanup_(jemalloc_text_fini) struct jemalloc_text text = { 0 };
 
-	for (size_t i = 0; i < je->n_more; i++)
-		yes |= je->more[i].start <= addr && addr < je->more[i].end;
-	return yes;
+	assert_int_equal(jemalloc_text(&text, look->found, look->proc.mm_pid, &look->err), 0);
+	assert_true(text.whole);
+	return jemalloc_text_has(&text, addr);
 }
 
 static void test_static(void **state)
@@ -124,23 +133,30 @@ static void test_static(void **state)
 	assert_string_equal(jemalloc_conf_name(je), texts[3]);
 }
 
-/* All of jemalloc's functions, and not the program's: its main() is on every stack. */
+/*
+ * All of jemalloc's functions, by name and by what they call, wherever they lie; and not the
+ * program's: its main() is on every stack.
+ */
 static void test_text(void **state)
 {
-	static const char *const inside[] = { "je_hot_00",    "je_hot_96",   "helper_nobody_knows",
-					      "fake_mallctl", "je_hot_last", "je_cold_0",
-					      "je_cold_9" };
-	static const char *const outside[] = { "app_before", "app_2",	  "app_5",
-					       "main",	     "test_text", "_start" };
+	static const char *const inside[] = {
+		"je_hot_00",	"je_hot_96",   "je_calls",  "arena_reached", "arena_next",
+		"fake_mallctl", "je_hot_last", "je_cold_0", "je_cold_9",
+	};
+	static const char *const outside[] = {
+		"app_before",	   "app_between", "app_static", "arena_of_the_program",
+		"__arena_of_libc", "app_2",	  "app_5",	"main",
+		"test_text",	   "_start",
+	};
 	_cleanup_(look_end) struct look look;
 
 	(void)state;
 	look_at(&look, getpid());
 	assert_int_equal(look.ret, 0);
 	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
-		assert_true(covers(look.found, address_of(&look, inside[i])));
+		assert_true(covers(&look, address_of(&look, inside[i])));
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-		assert_false(covers(look.found, address_of(&look, outside[i])));
+		assert_false(covers(&look, address_of(&look, outside[i])));
 }
 
 /* A program with LD_PRELOAD set or not, sleeping; ready when it is what it shall be. */
@@ -194,7 +210,7 @@ static void test_preload(void **state)
 	assert_true(je->mallctl > je->image->start && je->mallctl < je->image->end);
 	assert_true(je->malloc_stats_print != 0);
 	assert_true(jemalloc_version_cmp(je->version, 3, 6, 0) >= 0);
-	assert_true(covers(je, je->mallctl));
+	assert_true(covers(&look, je->mallctl));
 }
 
 static void test_none(void **state)
