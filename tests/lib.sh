@@ -226,6 +226,12 @@ run_ctl()
 	return 0
 }
 
+# A build with the sanitizers needs more memory, and its children keep their standard error.
+is_sanitized()
+{
+	grep -qaF __asan_init "$CTL"
+}
+
 # ctl_ok NAME ARGUMENTS...: it must succeed and say nothing that looks like an error
 ctl_ok()
 {

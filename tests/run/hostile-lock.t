@@ -13,7 +13,8 @@ lock=/run/jeprof-ctl/lock
 # and `holder`, its own pid.
 hold_up()
 {
-	strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
+	# Leaks cannot be looked for in what is traced (LeakSanitizer traces its own process).
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -qq -o "$T/held.strace" -e trace=ptrace -e "inject=ptrace:delay_enter=$(($1 * SLOW)):when=1" \
 		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
 	held=$!
 	own "$held"

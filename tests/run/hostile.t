@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 memory_kb=65536 # of a jeprof-ctl that uses 4 MB otherwise; ASan's own needs are no measure
-[[ $CTL == *asan* ]] && memory_kb=2097152
+! is_sanitized || memory_kb=2097152
 
 # clean NAME: the last outputs hold no control character but the ends of lines
 clean()

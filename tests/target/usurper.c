@@ -13,6 +13,7 @@
  */
 #include "tests/target/bare.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,18 +36,27 @@ __asm__(".section .meet,\"ax\",@progbits\n"
 	"mov %rax,(%rbx)\n pop %rbx\n ret\n"
 	".text\n");
 
-/* Run the other program, and hurt it once it is there. */
+/*
+ * Run the other program, and hurt it once it is there: then the pipe ends. It is hurt again if it
+ * is still there, as a tracer that ends may take a signal with it.
+ */
 static void usurp(void)
 {
+	int tries = 50;
 	const struct timespec delay = { .tv_nsec = DELAY_NS };
 	char *argv[] = { program, file, NULL };
 	uint64_t none = 0;
 	long self = call(SYS_getpid, 0, 0, 0, 0);
+	int ends[2];
 
 	call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&none, 0, sizeof(none));
+	call(SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0);
 	if (call(SYS_fork, 0, 0, 0, 0) == 0) {
-		call(SYS_nanosleep, (long)&delay, 0, 0, 0);
-		call(SYS_kill, self, SIGSEGV, 0, 0);
+		call(SYS_close, ends[1], 0, 0, 0);
+		call(SYS_read, ends[0], (long)ends, 1, 0);
+		do
+			call(SYS_nanosleep, (long)&delay, 0, 0, 0);
+		while (call(SYS_kill, self, SIGSEGV, 0, 0) == 0 && --tries);
 		call(SYS_exit_group, 0, 0, 0, 0);
 	}
 	call(SYS_execve, (long)program, (long)argv, 0, 0);
