@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *const colors[] = { "auto", "always", "never", NULL };
-static const char *const modes[] = { "auto", "thread", "inline", NULL };
+static const char *const modes[] = { "auto", "thread", "inline", "poke", NULL };
 
 const struct option_def global_options[] = {
 	{ "pid", 'p', VALUE(PID, pid), "PID", "the process, instead of the first word", NULL },
@@ -30,7 +30,8 @@ const struct option_def global_options[] = {
 	{ "max-pause", 0, VALUE(DURATION, max_pause_ms), "D",
 	  "longest stop of the borrowed thread (250ms)", NULL },
 	{ "mode", 0, VALUE(CHOICE, mode), "MODE",
-	  "auto, thread (calls in a new thread) or inline (in a borrowed one)", modes },
+	  "auto, thread (calls in a new thread), inline (in a borrowed one) or poke (no call)",
+	  modes },
 	{ "wait", 0, VALUE(DURATION, wait_ms), "D",
 	  "while another tracer is at work, try again for D", NULL },
 	{ "help", 'h', VALUE(FLAG, help), NULL, "show help, of the command if one is named", NULL },

@@ -70,7 +70,11 @@ const char *out_who(const struct ops_cost *cost, char *buf, size_t size)
 
 void out_cost(const struct args *args, const struct ops_cost *cost)
 {
-	if (args->quiet || args->json || !cost->stops)
+	if (args->quiet || args->json)
+		return;
+	if (cost->mode == INJECTOR_POKE)
+		fprintf(stderr, "wrote one byte; no thread was stopped\n");
+	if (!cost->stops)
 		return;
 	if (cost->stops == 1)
 		fprintf(stderr, "stopped one thread (%d) for %" PRIu64 " µs\n", cost->tid,

@@ -37,7 +37,12 @@
 
 const char *injector_mode_name(enum injector_mode mode)
 {
-	return mode == INJECTOR_INLINE ? "inline" : mode == INJECTOR_THREAD ? "thread" : "auto";
+	static const char *const names[] = { [INJECTOR_AUTO] = "auto",
+					     [INJECTOR_THREAD] = "thread",
+					     [INJECTOR_INLINE] = "inline",
+					     [INJECTOR_POKE] = "poke" };
+
+	return names[mode];
 }
 
 int injector_may_work(const struct proc *p, const struct images *images, struct err *err)

@@ -17,7 +17,7 @@
 #define ANSWER_MAX ((size_t)128 << 20)
 #define ROWS_MAX (CHECKS * sizeof(struct ops_check))
 
-enum question { ASK_SITE, ASK_VALUES, ASK_DUMP, ASK_CONF, QUESTIONS };
+enum question { ASK_SITE, ASK_VALUES, ASK_ACTIVE, ASK_DUMP, ASK_CONF, QUESTIONS };
 
 /* --- in the child --- */
 
@@ -128,6 +128,9 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 		return find_site(s, p, err);
 	case ASK_VALUES:
 		read_values(s, p);
+		break;
+	case ASK_ACTIVE:
+		pack_u64(p, jemalloc_confirm_active(s->je, s->proc.mm_pid));
 		break;
 	case ASK_DUMP:
 		find_dump(s, p);
@@ -254,6 +257,16 @@ int look_values(struct session *s, struct jemalloc_values *values, struct err *e
 	if (ask(s, ASK_VALUES, NULL, &u, err))
 		return -1;
 	jemalloc_opts_unpack(s->je, values, &u);
+	return unpack_done(&u) ? 0 : senseless(s, err);
+}
+
+int look_active(struct session *s, bool *confirmed, struct err *err)
+{
+	struct unpack u;
+
+	if (ask(s, ASK_ACTIVE, NULL, &u, err))
+		return -1;
+	*confirmed = unpack_bool(&u);
 	return unpack_done(&u) ? 0 : senseless(s, err);
 }
 

@@ -27,6 +27,9 @@ int look_site(struct session *s, struct callsite **site, struct err *err) __must
 /* The variables of s->je, and what they hold now. */
 int look_values(struct session *s, struct jemalloc_values *values, struct err *err) __must_check;
 
+/* jemalloc_confirm_active() of s->je, after look_values(). */
+int look_active(struct session *s, bool *confirmed, struct err *err) __must_check;
+
 /* jemalloc_find_dump() of s->je. */
 int look_dump(struct session *s, struct jemalloc_dump *dump, struct err *err) __must_check;
 

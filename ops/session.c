@@ -136,6 +136,10 @@ int session_open_injector(struct session *s, struct err *err)
 
 	struct callsite *site;
 
+	if (s->options->mode == INJECTOR_POKE)
+		return err_set(err, ERR_USAGE,
+			       "--mode poke makes no call: activate, deactivate and undo alone can "
+			       "do without");
 	while (injector_may_work(&s->proc, &s->images, err)) {
 		if (!busy_wait(s, err))
 			return failed(s, err);

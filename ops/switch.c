@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "ops/journal.h"
+#include "ops/poke.h"
 #include "ops/session.h"
 #include "ops/switch.h"
 #include "ops/visit.h"
@@ -170,16 +171,37 @@ static void decide(const struct session *s, bool init, struct ops_change *change
 			 "undo may put back what this set: %.200s", why.msg);
 }
 
+static int poke(struct session *s, pid_t pid, bool want, bool force,
+		const struct ops_options *options, struct ops_change *out, struct err *err)
+{
+	if (session_open_proc(s, pid, options, err) || poke_active(s, want, force, out, err))
+		return -1;
+	decide(s, false, out);
+	return 0;
+}
+
+/* For what keeps a call from being made, and not a write. */
+static int suggest_poke(const struct ops_options *options, struct err *err)
+{
+	char fix[sizeof(err->fix)];
+
+	if (options->mode != INJECTOR_AUTO || (err->code != ERR_UNSAFE && err->code != ERR_BUSY))
+		return -1;
+	memcpy(fix, err->fix, sizeof(fix));
+	return err_fix(err, "%s%s--mode poke does it without a call", fix, *fix ? "; or " : "");
+}
+
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	bool init_changed;
 
-	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)))
-		return -1;
-	if (switch_activate(&s, out, &init_changed, err))
-		return -1;
+	if (poke_is_wanted(options))
+		return poke(&s, pid, true, force, options, out, err);
+	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)) ||
+	    switch_activate(&s, out, &init_changed, err))
+		return suggest_poke(options, err);
 	decide(&s, true, out);
 	return 0;
 }
@@ -189,14 +211,15 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 
-	if (session_open(&s, pid, options, err))
-		return -1;
-	if (!set_switch(&s, "prof.active", false, out, err)) {
+	if (poke_is_wanted(options))
+		return poke(&s, pid, false, false, options, out, err);
+	if (!session_open(&s, pid, options, err) &&
+	    !set_switch(&s, "prof.active", false, out, err)) {
 		decide(&s, false, out);
 		return 0;
 	}
 	if (err->code != ERR_NOPROF)
-		return -1;
+		return suggest_poke(options, err);
 	/* Where profiling is not available there is nothing to stop: that is no failure. */
 	*out = (struct ops_change){ .cost = s.cost };
 	snprintf(out->warning, sizeof(out->warning), "%.*s", (int)sizeof(out->warning) - 1,

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "ops/journal.h"
+#include "ops/poke.h"
 #include "ops/putback.h"
 #include "ops/session.h"
 
@@ -30,6 +31,23 @@ static int look_again(struct session *s, const struct journal_state *state, stru
 	return putback_run(s, state, p, err);
 }
 
+static int put_back_by_poke(struct session *s, const struct journal_state *state,
+			    struct ops_undone *undone, struct err *err)
+{
+	struct ops_change change = { 0 };
+
+	if (state->thread_active_init)
+		return err_set(err, ERR_USAGE,
+			       "prof.thread_active_init has to be put back, too, "
+			       "which takes a call: do without --mode poke");
+	if (state->active && poke_active(s, false, false, &change, err))
+		return -1;
+	undone->how = OPS_UNDO_DONE;
+	undone->active = change.before;
+	undone->cost = change.cost;
+	return 0;
+}
+
 static int put_back(const struct journal_state *state, const struct ops_options *options,
 		    struct ops_undone *undone, struct err *err)
 {
@@ -48,6 +66,8 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 		undone->how = OPS_UNDO_ENDED;
 		return 0;
 	}
+	if (poke_is_wanted(options))
+		return put_back_by_poke(&s, state, undone, err);
 	if (session_may_trace(&s, err) || session_find_jemalloc(&s, err) ||
 	    session_open_injector(&s, err) || putback_run(&s, state, &p, err) ||
 	    look_again(&s, state, &p, err))

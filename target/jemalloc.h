@@ -74,6 +74,13 @@ enum jemalloc_linkage jemalloc_linkage_in(pid_t pid, const char *path, bool is_p
  */
 void jemalloc_find_opts(struct jemalloc *je, pid_t pid);
 
+/*
+ * What handles the name prof.active led to je->prof_active. Does a second way, which knows nothing
+ * of the first, lead there too: the variable's symbol (prof_active up to 5.2.1, prof_active_state
+ * since 5.3.0), or what malloc(3) reads where it decides whether to sample?
+ */
+bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid);
+
 /* What its options were set to, and prof.active, as the target's memory has them. */
 struct jemalloc_values {
 	struct {

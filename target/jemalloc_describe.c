@@ -114,6 +114,26 @@ void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
 	scan_opts(&scan, je->mallctl, je->opt);
 }
 
+bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
+{
+	static const char *const names[] = { "prof_active_state", "prof_active" };
+	struct symbol sym;
+	struct scan scan;
+
+	jemalloc_find_opts(je, pid);
+	if (!je->prof_active)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (find_private(je, je->is_alone, names[i], STT_OBJECT, &sym) && sym.size == 1)
+			return sym.addr == je->prof_active;
+	/* Its functions that allocate may have no prefix though those that control it have one. */
+	if (!find_prefixed(je, je->prefix, "", "malloc", STT_FUNC, &sym) &&
+	    !find_prefixed(je, "", "", "malloc", STT_FUNC, &sym))
+		return false;
+	scan_open(&scan, je->image, pid);
+	return scan_allocation_reads(&scan, sym.addr, je->prof_active);
+}
+
 void jemalloc_describe(struct jemalloc *je, bool is_alone)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */

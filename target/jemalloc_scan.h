@@ -60,6 +60,9 @@ void scan_opts(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS]);
  */
 uint64_t scan_prof_active(struct scan *s);
 
+/* Does `entry`, a function that allocates, or what it calls, read the byte at `addr`? */
+bool scan_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr);
+
 /*
  * mallctl in an image that exports no such name: what the places that name
  * "opt.abort" and its like call next, if it looks that name up in the tree and

@@ -6,6 +6,7 @@
 #include "target/jemalloc_scan.h"
 
 #define BYTES_MAX 64
+#define ALLOCATION_DEPTH 3 /* calls from malloc to where it decides whether to sample */
 
 /* Bytes of the image's data that some code reads, and that it sets. */
 struct bytes {
@@ -61,6 +62,11 @@ static int is_read(void *ctx, const struct insn *insn)
 	const uint64_t *addr = ctx;
 
 	return insn->has_memory && insn->memory == *addr && insn->size == 1 && insn->reads;
+}
+
+bool scan_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr)
+{
+	return scan_reach(s, entry, ALLOCATION_DEPTH, is_read, &addr);
 }
 
 uint64_t scan_opt_prof(struct scan *s)

@@ -100,6 +100,18 @@ activate()
 	is "$(json .changed)" true "$1: changed"
 }
 
+poke()
+{
+	local pid=${pids[$1]}
+
+	ctl_ok "$1: poke" activate --mode poke "$pid" --json
+	is "$(json '[.before, .after, .mode, .pause_us] | join(" ")')" 'false true poke 0' "$1: poke: what it did"
+	ctl_ok "$1: poke: get" get "$pid" prof.active -q
+	is "$out" true "$1: poke: mallctl reads the same"
+	ctl_ok "$1: poke back" deactivate --mode poke "$pid" --json
+	is "$(json .changed)" true "$1: poke back: changed"
+}
+
 dump()
 {
 	local pid=${pids[$1]}
@@ -133,6 +145,7 @@ export MALLOC_CONF=$PROF
 cells=("${works[@]}")
 each begin
 each found
+each poke
 each activate
 each dump
 each finish

@@ -40,6 +40,27 @@ is_on()
 }
 
 # recording NAME: what is allocated meanwhile, and nothing that was sampled before, is its growth
+# poke NAME: on without a call; the main thread, which is older than that, is sampled
+poke()
+{
+	snapshot "$pid"
+	if [ "$1" = 5.2.1 ]; then
+		ctl_fails 8 'jemalloc 5\.2\.1.* threads that exist are not sampled' "$1: poke is refused" \
+			activate --mode poke "$pid"
+		assert_untouched "$pid" "$1: poke leaves it untouched"
+		return
+	fi
+	ctl_ok "$1: poke" activate --mode poke "$pid" --json
+	is "$(json .changed)" true "$1: poke: changed"
+	assert_untouched "$pid" "$1: poke leaves it untouched"
+	load_redis 20000 300
+	ctl_ok "$1: poke: dump" dump "$pid" -o "$T/$1.poke.heap"
+	like "$(objects_of "$T/$1.poke.heap")" '^[1-9][0-9]{2}' "$1: poke: has what the main thread allocated since"
+	ctl_ok "$1: poke back" deactivate --mode poke "$pid" --json
+	is "$(json .changed)" true "$1: poke back: changed"
+	ok "$1: poke back: off" not_on
+}
+
 recording()
 {
 	local recorder
@@ -118,6 +139,7 @@ version()
 	assert_untouched "$pid" "$1: looking leaves it untouched"
 	cycle "$1.first"
 	cycle "$1.second"
+	poke "$1"
 	recording "$1"
 	own_dumps "$1"
 	other_commands "$1" "$2"

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to ops/: prof.active set by writing its byte, without a call and without a stop. For
+ * processes in which no call can be made: stopped, frozen, in an uninterruptible sleep, or without
+ * a thread that may be borrowed.
+ *
+ * mallctl sets it under a lock that serves this byte alone, and does nothing else; allocations
+ * read it without the lock (prof_active_set() and prof_active_get_unlocked() in src/prof.c of 4.0
+ * to 5.3.1). In 5.2.0 and 5.2.1 threads that exist do not sample from then on (switch_forgets()):
+ * there activation is refused.
+ */
+#ifndef OPS_POKE_H
+#define OPS_POKE_H
+
+#include "ops/session.h"
+
+/*
+ * Find jemalloc in `s`, which is at session_open_proc(), write the byte, and read it back.
+ * ERR_UNSAFE where its address is not known by two ways (jemalloc_confirm_active()), ERR_NOPROF
+ * without opt.prof, ERR_PERM without the right to write, ERR_LOST where the program ended. With
+ * `force` it turns sampling on in spite of session_may_sample().
+ */
+int poke_active(struct session *s, bool want, bool force, struct ops_change *out, struct err *err)
+	__must_check;
+
+/* Is this what the user asked for? */
+static inline bool poke_is_wanted(const struct ops_options *options)
+{
+	return options->mode == INJECTOR_POKE;
+}
+
+#endif
