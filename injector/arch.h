@@ -39,7 +39,6 @@ bool arch_is_native(const struct arch_regs *regs);
 
 uint64_t arch_pc(const struct arch_regs *regs);
 uint64_t arch_sp(const struct arch_regs *regs);
-uint64_t arch_keep(const struct arch_regs *regs);   /* the register that arch_call() keeps in */
 uint64_t arch_tls(const struct arch_regs *regs);    /* thread pointer */
 long arch_syscall_nr(const struct arch_regs *regs); /* -1 outside a system call */
 long arch_syscall_result(const struct arch_regs *regs);
@@ -72,35 +71,53 @@ void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_S
 void arch_name_as(struct arch_regs *regs, const struct arch_regs *earlier);
 
 /*
- * The registers for calling `fn` with `args` and the stack pointer `sp`, which
- * points at the return address; `keep` goes to the register that survives the
- * call and tells the store gadget where to write.
+ * The registers for calling `fn` with `args` and the stack pointer `sp`, which points at the
+ * return address. What a function must preserve stays as it is in `regs`.
  */
-void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6],
-	       uint64_t keep);
+void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6]);
 
 /*
- * Return addresses that make a called function store its result: at
- * `gadget` lie the instructions "store result to [keep]; pop keep; return".
- * After them the thread goes on at `next`, with the stack pointer right above
- * the chain. Fills `chain` and returns its number of words: the stack pointer for arch_call() is
- * ARCH_CHAIN_WORDS words below the place where the thread shall come out, and
- * aligned if that place is aligned to 16 (or, with `at_entry`, aligned as on
- * entry of a function).
+ * Two runs of instructions that C compilers leave everywhere, by which a thread stores what a
+ * function returned: "store it where a register points, or so far behind; return", and "take
+ * that register from the stack; return".
  */
-#define ARCH_CHAIN_MAX 4
-size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep, uint64_t next,
-		  bool at_entry);
+struct arch_gadget {
+	uint64_t store, load;
+	uint8_t reg; /* which, as the instruction set numbers it */
+	int8_t offset;
+};
+
+/* The first such store among these bytes of code, or NULL; it has at most ARCH_STORE_MAX bytes. */
+#define ARCH_STORE_MAX 5
+const char *arch_find_store(const char *bytes, size_t len);
 
 /*
- * The registers that make the store gadget write the four bytes `value` to the address `at`,
- * and then take a word from the stack pointer `sp` and return to the next one.
+ * Take `reg` and `offset` from the ARCH_STORE_MAX bytes at a store, and say by which
+ * ARCH_LOAD_LEN bytes its register is taken from the stack. False if they are no store.
  */
-void arch_store(struct arch_regs *regs, uint64_t gadget, uint64_t sp, uint64_t at, uint32_t value);
+#define ARCH_LOAD_LEN 2
+bool arch_gadget_from(struct arch_gadget *g, const unsigned char store[ARCH_STORE_MAX],
+		      unsigned char load[ARCH_LOAD_LEN]);
 
-/* The bytes of the store gadget and of libc's __restore_rt. */
-extern const unsigned char arch_store_gadget[];
-extern const size_t arch_store_gadget_len;
+/*
+ * Return addresses that make a called function store its result at `to`. After them the thread
+ * goes on at `next`, with the stack pointer right above the chain. Fills `chain` and returns its
+ * number of words: the stack pointer for arch_call() is so many words below the place where the
+ * thread shall come out, and aligned if that place is aligned to 16 (or, with `at_entry`, aligned
+ * as on entry of a function).
+ */
+#define ARCH_CHAIN_MAX 5
+size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], const struct arch_gadget *g, uint64_t to,
+		  uint64_t next, bool at_entry);
+
+/*
+ * The registers that make a thread write the four bytes `value` to the address `to`, and then
+ * return to the word at the stack pointer `sp`.
+ */
+void arch_store(struct arch_regs *regs, const struct arch_gadget *g, uint64_t sp, uint64_t to,
+		uint32_t value);
+
+/* The bytes of libc's __restore_rt. */
 extern const unsigned char arch_restorer[];
 extern const size_t arch_restorer_len;
 

@@ -85,12 +85,6 @@ struct ucontext { /* uapi: struct ucontext with struct sigcontext_64 */
 };
 _Static_assert(sizeof(struct ucontext) == ARCH_UCONTEXT_SIZE, "the kernel's layout");
 
-/* mov %rax,(%rbx); pop %rbx; ret */
-const unsigned char arch_store_gadget[] = { 0x48, 0x89, 0x03, 0x5b, 0xc3 };
-const size_t arch_store_gadget_len = sizeof(arch_store_gadget);
-#define GADGET_STORE32 1 /* without the prefix it is mov %eax,(%rbx); pop %rbx; ret */
-#define GADGET_RET 4	 /* where its "ret" lies */
-
 /* mov $15,%rax; syscall */
 const unsigned char arch_restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
 const size_t arch_restorer_len = sizeof(arch_restorer);
@@ -168,11 +162,6 @@ uint64_t arch_pc(const struct arch_regs *regs)
 uint64_t arch_sp(const struct arch_regs *regs)
 {
 	return regs->r.rsp;
-}
-
-uint64_t arch_keep(const struct arch_regs *regs)
-{
-	return regs->r.rbx;
 }
 
 uint64_t arch_tls(const struct arch_regs *regs)
@@ -255,36 +244,94 @@ void arch_restart_syscall(struct arch_regs *regs)
 	regs->r.orig_rax = (uint64_t)-1;
 }
 
-void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6],
-	       uint64_t keep)
+void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6])
 {
 	set_args(regs, args);
 	regs->r.rax = 0;		 /* no vector arguments */
 	regs->r.orig_rax = (uint64_t)-1; /* or the kernel would restart what was interrupted */
-	regs->r.rbx = keep;
 	regs->r.rip = fn;
 	regs->r.rsp = sp;
 	regs->r.eflags &= ~(uint64_t)(EFLAGS_TF | EFLAGS_DF | EFLAGS_NT | EFLAGS_RF | EFLAGS_AC);
 }
 
-size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], uint64_t gadget, uint64_t keep, uint64_t next,
-		  bool at_entry)
+/* mov %rax,(%rsi) or mov %rax,n(%rsi), or the same with %rdi; ret */
+#define STORE_REX 0x48
+#define STORE_OPCODE 0x89
+#define STORE_OFFSET 0x40 /* in the third byte: a byte with the offset follows */
+#define REG_RSI 6
+#define REG_RDI 7
+#define POP 0x58
+#define RET 0xc3
+#define STORE32 1 /* where the same begins without the prefix: mov %eax,... */
+
+static bool is_store(const unsigned char *code, unsigned char offset)
+{
+	return code[0] == STORE_REX && code[1] == STORE_OPCODE &&
+	       (code[2] == (offset | REG_RSI) || code[2] == (offset | REG_RDI));
+}
+
+/* How many bytes before its "ret" a store begins, 0 for none. */
+static size_t store_before(const unsigned char *ret, size_t before)
+{
+	if (before >= 3 && is_store(ret - 3, 0))
+		return 3;
+	return before >= 4 && is_store(ret - 4, STORE_OFFSET) ? 4 : 0;
+}
+
+const char *arch_find_store(const char *bytes, size_t len)
+{
+	const char *at = bytes, *end = bytes + len;
+
+	while ((at = memchr(at, RET, (size_t)(end - at)))) {
+		size_t n = store_before((const unsigned char *)at, (size_t)(at - bytes));
+
+		if (n)
+			return at - n;
+		at++;
+	}
+	return NULL;
+}
+
+bool arch_gadget_from(struct arch_gadget *g, const unsigned char store[ARCH_STORE_MAX],
+		      unsigned char load[ARCH_LOAD_LEN])
+{
+	size_t len = store[2] & STORE_OFFSET ? 4 : 3;
+
+	if (store[len] != RET || store_before(store + len, len) != len)
+		return false;
+	g->reg = store[2] & 7;
+	g->offset = (int8_t)(store[2] & STORE_OFFSET ? store[3] : 0);
+	load[0] = (unsigned char)(POP + g->reg);
+	load[1] = RET;
+	return true;
+}
+
+static uint64_t store_base(const struct arch_gadget *g, uint64_t to)
+{
+	return to - (uint64_t)(int64_t)g->offset;
+}
+
+size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], const struct arch_gadget *g, uint64_t to,
+		  uint64_t next, bool at_entry)
 {
 	size_t n = 0;
 
-	chain[n++] = gadget;
-	chain[n++] = keep;
-	if (at_entry) /* a word more, or the stack would be askew in the function called */
-		chain[n++] = gadget + GADGET_RET;
+	if (!at_entry) /* a word more, or the stack would be askew in the function called */
+		chain[n++] = g->load + 1;
+	chain[n++] = g->load;
+	chain[n++] = store_base(g, to);
+	chain[n++] = g->store;
 	chain[n++] = next;
 	return n;
 }
 
-void arch_store(struct arch_regs *regs, uint64_t gadget, uint64_t sp, uint64_t at, uint32_t value)
+void arch_store(struct arch_regs *regs, const struct arch_gadget *g, uint64_t sp, uint64_t to,
+		uint32_t value)
 {
-	const uint64_t none[6] = { 0 };
+	uint64_t args[6] = { 0 };
 
-	arch_call(regs, gadget + GADGET_STORE32, sp, none, at);
+	args[g->reg == REG_RDI ? 0 : 1] = store_base(g, to);
+	arch_call(regs, g->store + STORE32, sp, args);
 	regs->r.rax = value;
 }
 

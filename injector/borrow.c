@@ -9,8 +9,8 @@
  *	scratch		arguments and results of the call
  *	home		registers and signal mask, as rt_sigreturn(2) reads them
  *	link		return address: __restore_rt
- *	ucontext	the registers of a store gadget that puts back errno, likewise
- *	chain		return addresses: store gadget, then __restore_rt
+ *	ucontext	the registers of a store that puts back errno, likewise
+ *	chain		return addresses: a store of the result, then __restore_rt
  *
  * The order of the writes makes every instant a safe one to die at. Memory
  * comes first: below the red zone nobody looks. Then the registers: from here
@@ -121,7 +121,7 @@ static void lay_out(struct borrow *b, size_t room)
 	b->scratch = ALIGN_DOWN(b->xframe - room, 64);
 	b->home = ALIGN_DOWN(b->scratch - ARCH_UCONTEXT_SIZE, 16);
 	b->ucontext = b->home - LINK_SIZE - ARCH_UCONTEXT_SIZE;
-	b->chain = b->ucontext - 3 * sizeof(uint64_t);
+	b->chain = b->ucontext - ARCH_CHAIN_MAX * sizeof(uint64_t);
 }
 
 /*
@@ -135,19 +135,20 @@ static void build_errno_frame(const struct tracer *t, const struct borrow *b,
 	const uint64_t link[] = { 0, cs->restorer };
 	struct arch_regs regs = *home;
 
-	_Static_assert(sizeof(link) == LINK_SIZE, "what a store takes from the stack");
+	_Static_assert(sizeof(link) == LINK_SIZE, "the last word is the return address");
 	if (!cs->has_errno) {
 		arch_ucontext_build(home, b->sigmask, b->xframe, block);
 		return;
 	}
-	arch_store(&regs, cs->gadget, b->home - LINK_SIZE, errno_address(t, b), (uint32_t)b->sys);
+	arch_store(&regs, &cs->gadget, b->home - sizeof(*link), errno_address(t, b),
+		   (uint32_t)b->sys);
 	arch_ucontext_build(&regs, CALL_SIGMASK, b->xframe, block);
 	memcpy(block + ARCH_UCONTEXT_SIZE, link, sizeof(link));
 }
 
-/* The frames and the arguments, in one write. */
+/* The frames and the arguments, in one write; the call's result goes to `result`. */
 static int write_frame(const struct tracer *t, struct borrow *b, const void *args, size_t len,
-		       struct err *err)
+		       uint64_t result, struct err *err)
 {
 	static unsigned char block[BLOCK_MAX];
 	size_t size = b->xframe + arch_xframe_size(&b->xstate) - b->chain;
@@ -155,8 +156,8 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	struct arch_regs home;
 
 	way_home(t, b, &home);
-	arch_chain(chain, t->inj->cs.gadget, 0, t->inj->cs.restorer, false);
-	memcpy(block, chain, 3 * sizeof(*chain));
+	arch_chain(chain, &t->inj->cs.gadget, result, t->inj->cs.restorer, false);
+	memcpy(block, chain, sizeof(chain));
 	build_errno_frame(t, b, &home, block + (b->ucontext - b->chain));
 	arch_ucontext_build(&home, b->sigmask, b->xframe, block + (b->home - b->chain));
 	memcpy(block + (b->scratch - b->chain), args, len);
@@ -166,12 +167,12 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 
 /* The first step that shows in the target if we die: from here on the frame is its way home. */
 static int send_off(struct tracer *t, struct borrow *b, uint64_t fn, const uint64_t args[6],
-		    uint64_t result, enum progress progress, struct err *err)
+		    enum progress progress, struct err *err)
 {
 	struct arch_regs regs = b->regs;
 	struct arch_xstate clean;
 
-	arch_call(&regs, fn, b->chain, args, result);
+	arch_call(&regs, fn, b->chain, args);
 	atomic_store(&t->shared->progress, progress);
 	if (proof_set_regs(t, b->tid, &regs) < 0)
 		return lost(err, b->tid);
@@ -190,7 +191,7 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 	struct arch_regs regs = b->regs;
 	const uint64_t none[6] = { 0 };
 
-	arch_call(&regs, t->inj->cs.restorer, b->ucontext, none, 0);
+	arch_call(&regs, t->inj->cs.restorer, b->ucontext, none);
 	proof_set_regs(t, b->tid, &regs);
 	ptrace(PTRACE_DETACH, b->tid, 0, 0);
 	err_set(err, ERR_LOST,
@@ -317,8 +318,8 @@ static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 	const uint64_t args[6] = { at + offsetof(struct make_thread, thread),
 				   at + offsetof(struct make_thread, attr), t->inj->cs.getppid, 0 };
 
-	if (write_frame(t, b, &m, sizeof(m), err) < 0 ||
-	    send_off(t, b, t->inj->cs.pthread_create, args, at, PROGRESS_SENT, err) < 0 ||
+	if (write_frame(t, b, &m, sizeof(m), at, err) < 0 ||
+	    send_off(t, b, t->inj->cs.pthread_create, args, PROGRESS_SENT, err) < 0 ||
 	    run_home(t, b, err) < 0 || mem_read(t, at, &m, sizeof(m), err) < 0 ||
 	    idle(t, b, err) < 0 || restore(t, b, err) < 0)
 		return -1;
@@ -351,11 +352,10 @@ static int call_inline(struct tracer *t, struct borrow *b, size_t i, bool *go_on
 	uint64_t began;
 
 	if (call_args_build(&a, &t->inj->cs, &t->calls[i], NULL, b->scratch, err) < 0 ||
-	    write_frame(t, b, a.bytes, a.len, err) < 0)
+	    write_frame(t, b, a.bytes, a.len, a.result, err) < 0)
 		return -1;
 	began = now_us();
-	if (send_off(t, b, a.fn, a.args, a.result, PROGRESS_CALL, err) < 0 ||
-	    run_home(t, b, err) < 0)
+	if (send_off(t, b, a.fn, a.args, PROGRESS_CALL, err) < 0 || run_home(t, b, err) < 0)
 		return -1;
 	out->call_us = now_us() - began;
 	return call_args_collect(t, &a, &t->calls[i], arch_tls(&b->regs), out, go_on, err);

@@ -131,7 +131,8 @@ static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
 	} parts[] = { { cs->mallctl, 16 },
 		      { cs->pthread_create, 16 },
 		      { cs->restorer, 9 },
-		      { cs->gadget, 5 } };
+		      { cs->gadget.store, ARCH_STORE_MAX },
+		      { cs->gadget.load, ARCH_LOAD_LEN } };
 	size_t at = 0;
 
 	memset(proof, 0, PROOF_LEN);
@@ -227,6 +228,24 @@ static uint64_t search_code(struct images *images, struct image *libc, const uns
 		if (images->v[i].file)
 			addr = image_search(&images->v[i], PF_X, bytes, len);
 	return addr;
+}
+
+static bool find_gadget(struct arch_gadget *g, const struct proc *p, struct images *images,
+			struct image *libc)
+{
+	unsigned char store[ARCH_STORE_MAX], load[ARCH_LOAD_LEN];
+	struct err ignored = ERR_INIT;
+
+	g->store = image_search_code(libc, arch_find_store, ARCH_STORE_MAX);
+	for (size_t i = 0; !g->store && i < images->n; i++)
+		if (images->v[i].file)
+			g->store =
+				image_search_code(&images->v[i], arch_find_store, ARCH_STORE_MAX);
+	if (!g->store || proc_read(p->mm_pid, g->store, store, sizeof(store), &ignored) < 0 ||
+	    !arch_gadget_from(g, store, load))
+		return false;
+	g->load = search_code(images, libc, load, sizeof(load));
+	return g->load;
 }
 
 /* Of a static glibc that was stripped its strings remain. No other C library has these. */
@@ -335,8 +354,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	cs->pthread_create = find_function(images, libc, "pthread_create");
 	cs->getppid = find_function(images, libc, "getppid");
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
-	cs->gadget = search_code(images, libc, arch_store_gadget, arch_store_gadget_len);
-	if (!cs->restorer || !cs->gadget)
+	if (!cs->restorer || !find_gadget(&cs->gadget, p, images, libc))
 		return err_set(err, ERR_FAILED,
 			       "the target's C library lacks the instructions that an injection "
 			       "returns through");

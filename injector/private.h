@@ -28,7 +28,8 @@ struct callsite {
 	uint64_t mallctl, stats_print, malloc_message;
 	uint64_t pthread_create; /* 0: no thread can be made */
 	uint64_t getppid;	 /* entry; where the new thread lives between calls */
-	uint64_t restorer, gadget;
+	uint64_t restorer;
+	struct arch_gadget gadget;
 	bool has_errno;
 	int64_t errno_offset;	/* from the thread pointer */
 	uint32_t cancel_offset; /* cancelhandling in glibc's struct pthread; 0: not known */
@@ -220,7 +221,7 @@ struct call_args {
 	unsigned char bytes[ARGS_MAX]; /* go to `addr`; the result word comes first */
 	size_t len;
 	uint64_t addr;
-	uint64_t result; /* where the store gadget writes */
+	uint64_t result; /* where what the function returned is stored */
 };
 /* `path` replaces the text of CALL_MEMFD. */
 int call_args_build(struct call_args *a, const struct callsite *cs, const struct call *call,

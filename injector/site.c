@@ -83,7 +83,10 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 	pack_u64(p, cs->pthread_create);
 	pack_u64(p, cs->getppid);
 	pack_u64(p, cs->restorer);
-	pack_u64(p, cs->gadget);
+	pack_u64(p, cs->gadget.store);
+	pack_u64(p, cs->gadget.load);
+	pack_u64(p, cs->gadget.reg);
+	pack_u64(p, (uint64_t)cs->gadget.offset);
 	pack_u64(p, cs->has_errno);
 	pack_u64(p, (uint64_t)cs->errno_offset);
 	pack_u64(p, cs->cancel_offset);
@@ -107,7 +110,10 @@ static void unpack(struct callsite *cs, struct unpack *u)
 	cs->pthread_create = unpack_u64(u);
 	cs->getppid = unpack_u64(u);
 	cs->restorer = unpack_u64(u);
-	cs->gadget = unpack_u64(u);
+	cs->gadget.store = unpack_u64(u);
+	cs->gadget.load = unpack_u64(u);
+	cs->gadget.reg = (uint8_t)unpack_max(u, UINT8_MAX);
+	cs->gadget.offset = (int8_t)unpack_u64(u);
 	cs->has_errno = unpack_bool(u);
 	cs->errno_offset = (int64_t)unpack_u64(u);
 	cs->cancel_offset = (uint32_t)unpack_max(u, TCB_MAX - 1);
@@ -131,7 +137,8 @@ struct callsite *injector_site_unpack(const struct jemalloc *je, struct unpack *
 		return NULL;
 	unpack(cs, u);
 	if (!u->bad && cs->mallctl == je->mallctl && cs->stats_print == je->malloc_stats_print &&
-	    cs->restorer && cs->gadget && !(cs->pthread_create && !cs->getppid))
+	    cs->restorer && cs->gadget.store && cs->gadget.load &&
+	    !(cs->pthread_create && !cs->getppid))
 		return cs;
 	injector_site_free(cs);
 	return NULL;

@@ -10,7 +10,7 @@
  *
  * Two kinds of detours. A system call: in the entry stop of getppid another
  * number takes its place. A function: in the exit stop the thread is sent
- * there, and the return addresses bring it back by way of the store gadget.
+ * there, and the return addresses bring it back by way of a store of its result.
  *
  * Files: the first detour gives the thread a descriptor table of its own, with
  * nothing in it but the standard three (close_range(2), Linux 5.9). What it
@@ -65,7 +65,7 @@ static int crashed(struct worker *w, int sig, struct err *err)
 	struct arch_regs regs = w->home;
 	const uint64_t none[6] = { 0 };
 
-	arch_call(&regs, w->t->inj->cs.getppid, arch_sp(&w->home), none, arch_keep(&w->home));
+	arch_call(&regs, w->t->inj->cs.getppid, arch_sp(&w->home), none);
 	proof_set_regs(w->t, w->tid, &regs);
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
 	err_set(err, ERR_LOST,
@@ -172,13 +172,13 @@ static int remote_call(struct worker *w, const struct call_args *a, struct err *
 {
 	uint64_t home = w->t->inj->cs.getppid, chain[ARCH_CHAIN_MAX], sp;
 	struct arch_regs regs;
-	size_t n = arch_chain(chain, w->t->inj->cs.gadget, arch_keep(&w->home), home, true);
+	size_t n = arch_chain(chain, &w->t->inj->cs.gadget, a->result, home, true);
 
 	sp = arch_sp(&w->home) - n * sizeof(*chain);
 	if (mem_write(w->t, a->addr, a->bytes, a->len, err) < 0 ||
 	    mem_write(w->t, sp, chain, n * sizeof(*chain), err) < 0 || next_stop(w, &regs, err) < 0)
 		return -1;
-	arch_call(&regs, a->fn, sp, a->args, a->result);
+	arch_call(&regs, a->fn, sp, a->args);
 	atomic_store(&w->t->shared->progress, PROGRESS_CALL);
 	if (proof_set_regs(w->t, w->tid, &regs) < 0)
 		return ended(w, err);

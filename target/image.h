@@ -184,4 +184,11 @@ bool image_section(struct image *img, const char *name, struct range *where);
  */
 uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len);
 
+/*
+ * The same in code alone, for what `find` finds: it returns where that begins among the bytes it
+ * is given, or NULL. `longest` is how many bytes what it finds may have.
+ */
+typedef const char *image_find_fn(const char *bytes, size_t len);
+uint64_t image_search_code(struct image *img, image_find_fn *find, size_t longest);
+
 #endif

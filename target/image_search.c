@@ -18,10 +18,16 @@
 
 struct search {
 	unsigned int pflags;
+	image_find_fn *find; /* NULL: what is looked for is `bytes` */
 	const void *bytes;
 	size_t len;
 	uint64_t found;
 };
+
+static const char *find(const struct search *s, const char *bytes, size_t len)
+{
+	return s->find ? s->find(bytes, len) : text_search(bytes, len, s->bytes, s->len);
+}
 
 static int search_segment(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			  uint64_t addr)
@@ -31,7 +37,7 @@ static int search_segment(void *ctx, unsigned int pflags, const char *bytes, siz
 
 	if ((pflags & s->pflags) != s->pflags)
 		return 0;
-	hit = text_search(bytes, len, s->bytes, s->len);
+	hit = find(s, bytes, len);
 	if (hit)
 		s->found = addr + (uint64_t)(hit - bytes);
 	return hit != NULL;
@@ -69,7 +75,7 @@ static void search_windows(struct search *s, int fd, const struct segment *segme
 		if (got <= 0)
 			return;
 		len = kept + (size_t)got;
-		hit = text_search(window, len, s->bytes, s->len);
+		hit = find(s, window, len);
 		if (hit) {
 			s->found = bias + segment->vaddr + at - kept + (uint64_t)(hit - window);
 			return;
@@ -97,15 +103,27 @@ static void search_file(struct search *s, struct image *img)
 	}
 }
 
+static uint64_t search(struct search *s, struct image *img)
+{
+	if (!image_elf(img) || !s->len || s->len > WINDOW / 2)
+		return 0;
+	if (img->file->fd >= 0)
+		search_file(s, img);
+	else
+		image_each_segment(img, search_segment, s);
+	return s->found;
+}
+
 uint64_t image_search(struct image *img, unsigned int pflags, const void *bytes, size_t len)
 {
 	struct search s = { .pflags = pflags, .bytes = bytes, .len = len };
 
-	if (!image_elf(img) || !len || len > WINDOW / 2)
-		return 0;
-	if (img->file->fd >= 0)
-		search_file(&s, img);
-	else
-		image_each_segment(img, search_segment, &s);
-	return s.found;
+	return search(&s, img);
+}
+
+uint64_t image_search_code(struct image *img, image_find_fn *fn, size_t longest)
+{
+	struct search s = { .pflags = PF_X, .find = fn, .len = longest };
+
+	return search(&s, img);
 }

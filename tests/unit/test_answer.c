@@ -144,7 +144,7 @@ static void test_site(void **state)
 			       .pthread_create = 0x3000,
 			       .getppid = 0x4000,
 			       .restorer = 0x5000,
-			       .gadget = 0x6000,
+			       .gadget = { 0x6000, 0x6100, 7, -8 },
 			       .has_errno = true,
 			       .errno_offset = -64,
 			       .cancel_offset = 776,

@@ -171,33 +171,73 @@ static void test_ucontext(void **state)
 	assert_int_equal(word, 0xabcd);
 }
 
+static const struct arch_gadget gadget = { .store = 0x100, .load = 0x300, .reg = 6, .offset = 8 };
+
 static void test_chain(void **state)
 {
 	uint64_t chain[ARCH_CHAIN_MAX];
 
 	(void)state;
-	assert_int_equal(arch_chain(chain, 0x100, 7, 0x200, false), 3);
-	assert_int_equal(chain[0], 0x100);
-	assert_int_equal(chain[1], 7);
-	assert_int_equal(chain[2], 0x200);
-	assert_int_equal(arch_chain(chain, 0x100, 7, 0x200, true), 4);
-	assert_int_equal(chain[2], 0x104); /* the gadget's "ret" */
+	assert_int_equal(arch_chain(chain, &gadget, 0x77, 0x200, true), 4);
+	assert_int_equal(chain[0], 0x300);
+	assert_int_equal(chain[1], 0x77 - 8);
+	assert_int_equal(chain[2], 0x100);
 	assert_int_equal(chain[3], 0x200);
+	assert_int_equal(arch_chain(chain, &gadget, 0x77, 0x200, false), 5);
+	assert_int_equal(chain[0], 0x301); /* a "ret" */
+	assert_int_equal(chain[1], 0x300);
+	assert_int_equal(chain[4], 0x200);
+}
+
+/* Stores of each form, and what is none: another register, a jump between, no way back. */
+static const char *const stores[] = {
+	"\x48\x89\x06\xc3",
+	"\x48\x89\x07\xc3",
+	"\x48\x89\x46\xc3\xc3",
+	"\x48\x89\x47\xf0\xc3",
+};
+static const char *const no_stores[] = {
+	"\x48\x89\x0f\xc3\x90", "\x48\x89\x03\xc3\x90", "\x4c\x89\x06\xc3\x90",
+	"\x48\x8b\x06\xc3\x90", "\x48\x89\x06\x90\xc3", "\x48\x89\x86\x90\xc3",
+};
+
+static void test_find_store(void **state)
+{
+	unsigned char load[ARCH_LOAD_LEN];
+	struct arch_gadget g;
+	char code[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++) {
+		memset(code, 0xc3, sizeof(code));
+		memcpy(code + 40, stores[i], strlen(stores[i]));
+		assert_ptr_equal(arch_find_store(code, sizeof(code)), code + 40);
+		assert_ptr_equal(arch_find_store(code + 40, strlen(stores[i])), code + 40);
+		assert_null(arch_find_store(code + 40, 3));
+		assert_null(arch_find_store(code + 41, 10));
+		assert_true(arch_gadget_from(&g, (unsigned char *)code + 40, load));
+		assert_int_equal(load[0], i % 2 ? 0x5f : 0x5e);
+		assert_int_equal(load[1], 0xc3);
+		assert_int_equal(g.offset, i < 2 ? 0 : stores[i][3]);
+	}
+	for (size_t i = 0; i < sizeof(no_stores) / sizeof(*no_stores); i++) {
+		assert_null(arch_find_store(no_stores[i], 5));
+		assert_false(arch_gadget_from(&g, (const unsigned char *)no_stores[i], load));
+	}
+	assert_null(arch_find_store(code, 0));
 }
 
 /* Run the instructions that these registers lead to, with what they take from the stack. */
 static void run_store(const struct arch_regs *regs)
 {
-	uint64_t at = regs->r.rbx;
-
 	__asm__ volatile("sub $128, %%rsp\n\t"
 			 "lea 1f(%%rip), %%rcx\n\t"
 			 "push %%rcx\n\t"
-			 "push $0\n\t"
 			 "jmp *%[pc]\n"
 			 "1:\tadd $128, %%rsp"
-			 : "+b"(at)
-			 : "a"(regs->r.rax), [pc] "d"(regs->r.rip)
+			 :
+			 : "a"(regs->r.rax), [pc] "d"(regs->r.rip), "S"(regs->r.rsi),
+			   "D"(regs->r.rdi)
 			 : "rcx", "memory", "cc");
 }
 
@@ -205,20 +245,26 @@ static void test_store(void **state)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint32_t words[3] = { 1, 2, 3 };
-	struct arch_regs regs = { 0 };
+	unsigned char load[ARCH_LOAD_LEN];
 
 	(void)state;
 	assert_ptr_not_equal(page, MAP_FAILED);
-	memcpy(page, arch_store_gadget, arch_store_gadget_len);
-	regs.r.orig_rax = SYS_pause;
-	arch_store(&regs, (uintptr_t)page, 0x1000, (uintptr_t)&words[1], 77);
-	assert_int_equal(regs.r.rsp, 0x1000);
-	assert_int_equal(arch_syscall_nr(&regs), -1);
-	run_store(&regs);
-	assert_int_equal(words[0], 1);
-	assert_int_equal(words[1], 77);
-	assert_int_equal(words[2], 3); /* errno has neighbours */
+	for (size_t i = 0; i < sizeof(stores) / sizeof(*stores); i++) {
+		struct arch_gadget g = { .store = (uintptr_t)page };
+		uint32_t words[3] = { 1, 2, 3 };
+		struct arch_regs regs = { 0 };
+
+		memcpy(page, stores[i], strlen(stores[i]));
+		assert_true(arch_gadget_from(&g, page, load));
+		regs.r.orig_rax = SYS_pause;
+		arch_store(&regs, &g, 0x1000, (uintptr_t)&words[1], 77);
+		assert_int_equal(regs.r.rsp, 0x1000);
+		assert_int_equal(arch_syscall_nr(&regs), -1);
+		run_store(&regs);
+		assert_int_equal(words[0], 1);
+		assert_int_equal(words[1], 77);
+		assert_int_equal(words[2], 3); /* errno has neighbours */
+	}
 	munmap(page, 4096);
 }
 
@@ -266,19 +312,13 @@ static void test_xframe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errno_shared),
-		cmocka_unit_test(test_errno_endbr),
-		cmocka_unit_test(test_errno_static),
-		cmocka_unit_test(test_errno_unknown),
-		cmocka_unit_test(test_errno_location),
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_restarted_name),
-		cmocka_unit_test(test_restarted_as),
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_ucontext),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_store),
-		cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_errno_shared),   cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static),   cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_errno_location), cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_restarted_name), cmocka_unit_test(test_restarted_as),
+		cmocka_unit_test(test_modes),	       cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_find_store),
+		cmocka_unit_test(test_store),	       cmocka_unit_test(test_fp),
 		cmocka_unit_test(test_xframe),
 	};
 

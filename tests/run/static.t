@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs in C that are linked statically, with the C library and the jemalloc of each Debian
+# suite: the instructions that an injection returns through are found in what the linker took.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
+gcc_dir=$(dirname "$(cc -print-file-name=libgcc_eh.a)")
+
+# Our libgcc asks glibc for this from 2.35 on; without it, it asks by dl_iterate_phdr(3).
+echo 'int _dl_find_object(void *pc, void *found) { return pc == found ? 0 : -1; }' >"$T/older.c"
+
+# prefixed ARCHIVE: with je_ before all that it gives a program
+prefixed()
+{
+	nm -g --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $3 !~ /^je_/ { print $3, "je_" $3 }' | sort -u >"$T/names"
+	objcopy --redefine-syms="$T/names" "$1" "$T/libje.a"
+}
+
+# build_static ROOT OUT FLAGS...: the victim idle, with what is in that root directory ("" is our own)
+build_static()
+{
+	local root=$1 lib=$1/usr/lib/x86_64-linux-gnu out=$2
+
+	shift 2
+	prefixed "$lib/libjemalloc_pic.a"
+	cc -std=gnu17 -O2 -pthread -I. -D_GNU_SOURCE= -DCONF_NAME='"JE_MALLOC_CONF"' -Dmalloc=je_malloc \
+		-Dcalloc=je_calloc -Drealloc=je_realloc -Dfree=je_free ${root:+"--sysroot=$root"} \
+		-static -nostdlib -o "$out" "$@" "$lib"/crt1.o "$lib"/crti.o "$gcc_dir"/crtbeginT.o \
+		tests/target/idle.c tests/target/victim.c "$T/libje.a" -L"$lib" -Wl,--start-group \
+		-lgcc -lgcc_eh "$lib"/libpthread.a "$lib"/libm.a "$lib"/libdl.a "$lib"/libc.a -Wl,--end-group \
+		"$gcc_dir"/crtend.o "$lib"/crtn.o 2>"$T/cc.log" || bail_out "cannot link: $(<"$T/cc.log")"
+}
+
+# works NAME: the main job
+works()
+{
+	start_victim "$T/static" 3
+	snapshot "$pid"
+	ctl_ok "$1: activate" activate "$pid" --json
+	is "$(json .changed)" true "$1: changed"
+	ctl_ok "$1: dump --in-target" dump "$pid" --in-target "$T/in.heap" --force
+	ok "$1: a profile" is_profile "$T/in.heap"
+	ctl_ok "$1: threads" threads "$pid"
+	ctl_ok "$1: get" get "$pid" opt.prof
+	ctl_ok "$1: deactivate" deactivate "$pid"
+	assert_untouched "$pid" "$1: untouched"
+	stop_target "$pid"
+	rm -f "$T/in.heap"
+}
+
+build_static '' "$T/static"
+works "glibc $(getconf GNU_LIBC_VERSION | tr -cd 0-9.)"
+strip "$T/static"
+works 'the same, stripped'
+for suite in bullseye trixie sid; do
+	root=$(tests/make-root "$suite") || bail_out "there is no root directory of Debian $suite"
+	more=()
+	[ "$suite" != bullseye ] || more=("$T/older.c")
+	build_static "$root" "$T/static" "${more[@]}"
+	works "$suite"
+done
+
+done_testing
