@@ -83,6 +83,7 @@ static int look_inside(struct looker *l, const struct proc *p, const struct maps
 		return -1;
 	images.ask_debuginfod = l->debuginfod;
 	filecache_mark_plain(&l->files, p, &images, maps);
+	images_open_ahead(&images);
 	if (jemalloc_find(p, &images, &found, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++)

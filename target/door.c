@@ -446,12 +446,6 @@ void door_give(pid_t pid, const char *name, int fd)
 	snprintf(given[n_given++].name, sizeof(given->name), "%s", name);
 }
 
-void door_forget(void)
-{
-	while (n_given)
-		close(given[--n_given].fd);
-}
-
 static int take_given(const struct request *r)
 {
 	for (size_t i = 0; i < n_given; i++) {
@@ -510,6 +504,16 @@ static int take_ahead(const struct request *r)
 		return take_fd(ahead[i].fd);
 	}
 	return -1;
+}
+
+void door_forget(void)
+{
+	while (n_given)
+		close(given[--n_given].fd);
+	receive_ahead(n_ahead);
+	while (n_ahead)
+		cleanup_close(&ahead[--n_ahead].fd);
+	n_answered = 0;
 }
 
 /* What needs no question any more, or -1. */

@@ -65,7 +65,10 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 	__must_check;
 void images_fini(struct images *images);
 
-/* Have their files opened while the caller does something else; see door_proc_file_ahead(). */
+/*
+ * Have the files of those that are not known to be plain opened while the caller does something
+ * else; see door_proc_file_ahead().
+ */
 void images_open_ahead(const struct images *images);
 
 /* How an image was mapped, in a process that need not live any more. */

@@ -81,7 +81,7 @@ void images_open_ahead(const struct images *images)
 	for (size_t i = 0; i < images->n; i++) {
 		const struct image_file *file = images->v[i].file;
 
-		if (!file->inode || file->tried)
+		if (!file->inode || file->tried || images->v[i].is_plain)
 			continue;
 		name_map_file(name, sizeof(name), file->start, file->end);
 		door_proc_file_ahead(file->pid, name, IMAGE_FILE_MAX);
