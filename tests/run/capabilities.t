@@ -44,6 +44,10 @@ assert_untouched "$pid" 'untouched'
 with sys_ptrace dac_override
 ctl_ok 'CAP_DAC_OVERRIDE is as good: activate' activate "$pid"
 ctl_ok 'CAP_DAC_OVERRIDE is as good: deactivate' deactivate "$pid"
+ctl_ok '--mode poke: activate' activate --mode poke "$pid"
+ctl_ok '--mode poke: deactivate' deactivate --mode poke "$pid"
+with sys_ptrace dac_read_search
+ctl_fails 4 'cannot write to the memory.*CAP_DAC_OVERRIDE' '--mode poke without CAP_DAC_OVERRIDE' activate --mode poke "$pid"
 
 for command in status activate dump stats threads bundle deactivate; do
 	args=("$pid")
