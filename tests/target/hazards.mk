@@ -35,10 +35,10 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 
 # Programs that attack whoever looks at them; they need no jemalloc.
 ATTACKERS := $(addprefix $(V_DIR)/,silent)
-$(ATTACKERS): $(V_DIR)/%: tests/target/%.c
+$(ATTACKERS): $(V_DIR)/%: tests/target/%.c tests/target/fuse.c tests/target/fuse.h
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $(filter %.c,$^)
 
 # As HAVE_BPF=0 builds it.
 NOBPF := $(B)/tests/nobpf/jeprof-ctl
@@ -81,10 +81,10 @@ $(V_DIR)/escape/libliar.so: tests/target/escaper.c tests/target/hazards.mk
 
 # A program with memory that is never delivered.
 victims: $(V_DIR)/drowner
-$(V_DIR)/drowner: tests/target/drowner.c tests/target/hazards.mk
+$(V_DIR)/drowner: tests/target/drowner.c tests/target/fuse.c tests/target/fuse.h tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(V_CFLAGS) -fno-stack-clash-protection -o $@ $< -Wl,--no-as-needed -ljemalloc
+	$(Q)$(CC) $(V_CFLAGS) -fno-stack-clash-protection -o $@ $(filter %.c,$^) -Wl,--no-as-needed -ljemalloc
 
 # Children that keep all their rights (tests/careless/unfenced.c).
 CARELESS_UNFENCED := $(B)/tests/careless/jeprof-ctl-unfenced

@@ -192,9 +192,11 @@ static void use_default_attr(void)
 
 static void use_realloc(void)
 {
-	char *volatile used = malloc(BIG), *volatile more = realloc(used, 2 * BIG);
+	char *used = malloc(BIG), *more = realloc(used, 2 * BIG);
 
-	free(more ? more : used);
+	if (more)
+		used = more;
+	free(used);
 }
 
 static void use_calloc(void)
