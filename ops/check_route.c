@@ -17,7 +17,7 @@ static void no_dump(struct ops_check *c, enum err_code code, const char *why)
 
 static void check_dump(const struct session *s, struct ops_check *c)
 {
-	if (!inside_has_proc(&s->proc))
+	if (!inside_has_proc(s))
 		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
 	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
 		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
@@ -49,8 +49,7 @@ static void check_prefix(const struct session *s, const struct check_values *v, 
 		return;
 	}
 	output_safe(v->prefix, prefix, sizeof(prefix));
-	if (!inside_open(&in, &s->proc, v->prefix, &err) &&
-	    !inside_may_write(&in, &s->proc, &err)) {
+	if (!inside_open(&in, s, v->prefix, &err) && !inside_may_write(&in, &err)) {
 		check_passed(c, "the target can write there: %s%s%s", prefix,
 			     when ? ", and does so " : "", when ? when : "");
 		return;

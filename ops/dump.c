@@ -221,7 +221,7 @@ int dump_check_memory(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
-	if (inside_has_proc(&s->proc))
+	if (inside_has_proc(s))
 		return 0;
 	err_set(err, ERR_OUTPUT,
 		"there is no /proc in the root directory of %s, so it cannot open a file it is "
@@ -348,16 +348,15 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	uint64_t old_size;
 	bool existed;
 
-	if (inside_open(&in, &s->proc, request->target_path, err) ||
-	    inside_may_write(&in, &s->proc, err) || inside_absent(&in, request->force, err) ||
-	    session_open_injector(s, err))
+	if (inside_open(&in, s, request->target_path, err) || inside_may_write(&in, err) ||
+	    inside_absent(&in, request->force, err) || session_open_injector(s, err))
 		return -1;
 	existed = inside_size(&in, &old_size);
 	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err) ||
 	    complete(s, &in, dump, err)) {
 		/* Half a profile is none. While its call may still run, it is the target's. */
 		if (!existed && err->code == ERR_FAILED)
-			unlinkat(in.dir, in.name, 0);
+			inside_remove(&in);
 		return -1;
 	}
 	if (!inside_size(&in, &dump->bytes))
@@ -399,9 +398,9 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 		     struct ops_dump *dump, struct err *err)
 {
 	struct inside_dump after;
-	struct inside file = { .dir = in->dir, .name = after.name };
+	struct inside file = { .s = s, .dir = in->dir, .name = after.name };
 
-	if (!inside_newest_dump(in, &s->proc, &after) ||
+	if (!inside_newest_dump(in, &after) ||
 	    (!strcmp(after.name, before->name) &&
 	     !memcmp(&after.written, &before->written, sizeof(after.written))) ||
 	    !inside_size(&file, &dump->bytes))
@@ -428,9 +427,9 @@ static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *
 
 	if (session_open_injector(s, err) || read_prefix(s, prefix, sizeof(prefix), err))
 		return -1;
-	known = *prefix && !inside_open(&in, &s->proc, prefix, &ignored);
+	known = *prefix && !inside_open(&in, s, prefix, &ignored);
 	if (known)
-		inside_newest_dump(&in, &s->proc, &before);
+		inside_newest_dump(&in, &before);
 	if (run_in_target(s, call, true, dump, err))
 		return -1;
 	return known ? find_dump(s, &in, &before, dump, err) : warn_unknown_file(dump);

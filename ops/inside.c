@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "target/confined.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,6 +20,7 @@
 
 #define ROOM_MIN 65536
 #define SAFE_PATH_SIZE 600
+#define ANSWER_MAX 8192
 
 static int bad(const struct inside *in, int sys, const char *what, struct err *err)
 {
@@ -92,29 +94,100 @@ static int make_absolute(struct inside *in, const struct proc *p, const char *pa
 	return 0;
 }
 
-int inside_open(struct inside *in, const struct proc *p, const char *path, struct err *err)
-{
-	_cleanup_(cleanup_close) int root = -1;
-	_cleanup_(cleanup_free) char *folder = NULL;
-	const char *slash;
+/* --- questions for a child --- */
 
-	if (make_absolute(in, p, path, err))
+/* A question, and what the child found. */
+struct question {
+	const struct inside *in;
+	int (*find)(struct question *q, struct err *err); /* in the child */
+	bool force;
+	int fd;
+	bool found;
+	uint64_t bytes;
+	struct inside_dump dump;
+};
+
+static int enter(void *ctx, struct err *err)
+{
+	struct question *q = ctx;
+
+	return q->find(q, err);
+}
+
+static void tell(void *ctx)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	const struct question *q = ctx;
+
+	pack_u64(&p, q->found);
+	pack_u64(&p, q->bytes);
+	pack_bytes(&p, &q->dump, sizeof(q->dump));
+	confined_reply(false, NULL, &p, q->fd);
+}
+
+static int ask(struct question *q, struct err *err)
+{
+	const struct confined_options options = {
+		.what = "look at the target's folder",
+		.fds = &q->in->dir,
+		.n_fds = 1,
+		.no_door = true,
+		.enter = enter,
+	};
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	struct unpack answer;
+	int fd = -1;
+
+	q->fd = -1;
+	if (confined_start(&c, &options, tell, q, err) ||
+	    confined_answer(&c, session_left_ms(q->in->s), ANSWER_MAX, &answer, &fd, err))
 		return -1;
-	slash = strrchr(in->path, '/');
-	in->name = strdup(slash + 1);
-	folder = strndup(in->path, (size_t)(slash + 1 - in->path));
-	if (!in->name || !folder)
+	q->found = unpack_bool(&answer);
+	q->bytes = unpack_u64(&answer);
+	unpack_bytes(&answer, &q->dump, sizeof(q->dump));
+	q->dump.name[sizeof(q->dump.name) - 1] = '\0';
+	if (!unpack_done(&answer)) {
+		cleanup_close(&fd);
+		return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense",
+			       options.what);
+	}
+	q->fd = fd;
+	return 0;
+}
+
+static int open_folder(struct question *q, struct err *err)
+{
+	const struct inside *in = q->in;
+	_cleanup_(cleanup_free) char *folder =
+		strndup(in->path, strlen(in->path) - strlen(in->name));
+	_cleanup_(cleanup_close) int root = open_root(in->s->proc.mm_pid);
+
+	if (!folder)
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
+	if (root < 0)
+		return err_sys(err, ERR_PERM, errno, "cannot open the root of %d", in->s->proc.pid);
+	q->fd = open_in_root(root, folder, O_PATH | O_DIRECTORY);
+	if (q->fd >= 0)
+		return 0;
+	bad(in, errno, "cannot open the folder of", err);
+	return err_fix(err, "name a folder that exists where the target runs");
+}
+
+int inside_open(struct inside *in, const struct session *s, const char *path, struct err *err)
+{
+	struct question q = { .in = in, .find = open_folder };
+
+	in->s = s;
+	if (make_absolute(in, &s->proc, path, err))
+		return -1;
+	in->name = strdup(strrchr(in->path, '/') + 1);
+	if (!in->name)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
 	if (strlen(in->path) >= PATH_MAX)
 		return bad(in, ENAMETOOLONG, "cannot write", err);
-	root = open_root(p->mm_pid);
-	if (root < 0)
-		return err_sys(err, ERR_PERM, errno, "cannot open the root of %d", p->pid);
-	in->dir = open_in_root(root, folder, O_RDONLY | O_DIRECTORY);
-	if (in->dir < 0) {
-		bad(in, errno, "cannot open the folder of", err);
-		return err_fix(err, "name a folder that exists where the target runs");
-	}
+	if (ask(&q, err))
+		return -1;
+	in->dir = q.fd;
 	return 0;
 }
 
@@ -136,8 +209,10 @@ static bool surely_refused(const struct stat *st, uid_t euid)
 	return (st->st_mode & 0030) != 0030 && (st->st_mode & 0003) != 0003;
 }
 
-int inside_may_write(const struct inside *in, const struct proc *p, struct err *err)
+static int look_at_folder(struct question *q, struct err *err)
 {
+	const struct inside *in = q->in;
+	uid_t euid = in->s->proc.status.euid;
 	struct statvfs vfs;
 	struct stat st;
 
@@ -145,11 +220,11 @@ int inside_may_write(const struct inside *in, const struct proc *p, struct err *
 		return bad(in, errno, "cannot look at the folder of", err);
 	if (vfs.f_flag & ST_RDONLY)
 		return bad(in, EROFS, "cannot write", err);
-	if (surely_refused(&st, p->status.euid)) {
+	if (surely_refused(&st, euid)) {
 		bad(in, EACCES, "cannot write", err);
 		return err_fix(err,
 			       "name a folder that uid %u, which the target runs as, may write to",
-			       p->status.euid);
+			       euid);
 	}
 	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
 	    (vfs.f_files && !vfs.f_favail)) {
@@ -159,8 +234,16 @@ int inside_may_write(const struct inside *in, const struct proc *p, struct err *
 	return 0;
 }
 
-int inside_absent(const struct inside *in, bool force, struct err *err)
+int inside_may_write(const struct inside *in, struct err *err)
 {
+	struct question q = { .in = in, .find = look_at_folder };
+
+	return ask(&q, err);
+}
+
+static int look_for_file(struct question *q, struct err *err)
+{
+	const struct inside *in = q->in;
 	char safe[SAFE_PATH_SIZE];
 	struct stat st;
 
@@ -174,20 +257,71 @@ int inside_absent(const struct inside *in, bool force, struct err *err)
 			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 		return err_fix(err, "choose another name");
 	}
-	if (force)
+	if (q->force)
 		return 0;
 	err_set(err, ERR_OUTPUT, "%s exists in the target", safe);
 	return err_fix(err, "choose another name, or replace it with --force");
 }
 
-bool inside_size(const struct inside *in, uint64_t *bytes)
+int inside_absent(const struct inside *in, bool force, struct err *err)
+{
+	struct question q = { .in = in, .find = look_for_file, .force = force };
+
+	return ask(&q, err);
+}
+
+static int find_size(struct question *q, struct err *err)
 {
 	struct stat st;
 
-	if (fstatat(in->dir, in->name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	(void)err;
+	q->found =
+		!fstatat(q->in->dir, q->in->name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
+	q->bytes = q->found ? (uint64_t)st.st_size : 0;
+	return 0;
+}
+
+bool inside_size(const struct inside *in, uint64_t *bytes)
+{
+	struct question q = { .in = in, .find = find_size };
+	struct err ignored = ERR_INIT;
+
+	if (ask(&q, &ignored) || !q.found)
 		return false;
-	*bytes = (uint64_t)st.st_size;
+	*bytes = q.bytes;
 	return true;
+}
+
+static int remove_it(struct question *q, struct err *err)
+{
+	(void)err;
+	unlinkat(q->in->dir, q->in->name, 0);
+	return 0;
+}
+
+void inside_remove(const struct inside *in)
+{
+	struct question q = { .in = in, .find = remove_it };
+	struct err ignored = ERR_INIT;
+
+	if (ask(&q, &ignored))
+		return;
+}
+
+static int open_handle(struct question *q, struct err *err)
+{
+	q->fd = openat(q->in->dir, q->in->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return q->fd < 0 ? err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump") : 0;
+}
+
+int inside_handle(const struct inside *in, int *handle, struct err *err)
+{
+	struct question q = { .in = in, .find = open_handle };
+
+	if (ask(&q, err))
+		return -1;
+	*handle = q.fd;
+	return 0;
 }
 
 /* NAME.PID.SEQ.mN.heap, with a namespace number between in some versions. */
@@ -205,20 +339,22 @@ static bool older(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-bool inside_newest_dump(const struct inside *in, const struct proc *p, struct inside_dump *dump)
+static int find_newest(struct question *q, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
+	const struct inside *in = q->in;
+	struct inside_dump *dump = &q->dump;
 	char start[PATH_MAX];
 	const struct dirent *e;
 	int fd = openat(in->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	*dump = (struct inside_dump){ 0 };
+	(void)err;
 	if (fd < 0)
-		return false;
+		return 0;
 	dir = fdopendir(fd);
 	if (!dir)
 		close(fd);
-	snprintf(start, sizeof(start), "%s.%d.", in->name, p->status.ns_pid);
+	snprintf(start, sizeof(start), "%s.%d.", in->name, in->s->proc.status.ns_pid);
 	while (dir && (e = readdir(dir))) {
 		struct stat st;
 
@@ -229,16 +365,52 @@ bool inside_newest_dump(const struct inside *in, const struct proc *p, struct in
 		snprintf(dump->name, sizeof(dump->name), "%s", e->d_name);
 		dump->written = st.st_mtim;
 	}
+	return 0;
+}
+
+bool inside_newest_dump(const struct inside *in, struct inside_dump *dump)
+{
+	struct question q = { .in = in, .find = find_newest };
+	struct err ignored = ERR_INIT;
+
+	*dump = (struct inside_dump){ 0 };
+	if (ask(&q, &ignored) || strchr(q.dump.name, '/'))
+		return false;
+	*dump = q.dump;
 	return dump->name[0] != '\0';
 }
 
-bool inside_has_proc(const struct proc *p)
+static int find_proc(struct question *q, struct err *err)
 {
-	_cleanup_(cleanup_close) int root = open_root(p->mm_pid);
+	_cleanup_(cleanup_close) int root = open_root(q->in->s->proc.mm_pid);
 	struct stat st;
 
-	if (root < 0)
-		return true;
+	(void)err;
 	/* The link itself: it leads nowhere for a reader in another pid namespace. */
-	return !fstatat(root, "proc/self", &st, AT_SYMLINK_NOFOLLOW) || errno != ENOENT;
+	q->found = root < 0 || !fstatat(root, "proc/self", &st, AT_SYMLINK_NOFOLLOW) ||
+		   errno != ENOENT;
+	return 0;
+}
+
+/* By what the kernel has in memory: no file system is asked. */
+static bool same_root(pid_t pid)
+{
+	_cleanup_(cleanup_close) int root = open_root(pid);
+	const unsigned int want = STATX_INO | STATX_MNT_ID;
+	struct statx ours, its;
+
+	return root >= 0 && !statx(AT_FDCWD, "/", AT_STATX_DONT_SYNC, want, &ours) &&
+	       !statx(root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, want, &its) &&
+	       (ours.stx_mask & its.stx_mask & STATX_MNT_ID) && ours.stx_mnt_id == its.stx_mnt_id &&
+	       ours.stx_ino == its.stx_ino;
+}
+
+bool inside_has_proc(const struct session *s)
+{
+	const struct inside in = { .s = s, .dir = -1 };
+	struct question q = { .in = &in, .find = find_proc };
+	struct err ignored = ERR_INIT;
+
+	return (same_root(s->proc.mm_pid) && !access("/proc/self", F_OK)) || ask(&q, &ignored) ||
+	       q.found;
 }

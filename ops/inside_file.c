@@ -79,9 +79,8 @@ static void complete(void *ctx)
 int inside_file_complete(const struct inside *in, const struct session *s,
 			 const struct received_rules *rules, struct err *err)
 {
-	_cleanup_(cleanup_close) int handle =
-		openat(in->dir, in->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct work w = { .s = s, .rules = rules, .handle = handle, .fd = -1 };
+	_cleanup_(cleanup_close) int handle = -1;
+	struct work w = { .s = s, .rules = rules, .fd = -1 };
 	const struct confined_options options = {
 		.what = "complete the target's dump",
 		.policy = { .pid = s->proc.pid },
@@ -91,11 +90,11 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 	};
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	struct unpack answer;
-	struct stat st;
 
-	if (handle < 0)
-		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
-	if (look(&w, handle, &st, err) || confined_start(&c, &options, complete, &w, err))
+	if (inside_handle(in, &handle, err))
+		return -1;
+	w.handle = handle;
+	if (confined_start(&c, &options, complete, &w, err))
 		return -1;
 	return confined_answer(&c, session_left_ms(s), 0x2000, &answer, NULL, err);
 }

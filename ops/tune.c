@@ -27,9 +27,9 @@ static int check_prefix(const struct session *s, const char *prefix, struct err 
 
 	if (!*prefix)
 		return 0;
-	if (inside_open(&in, &s->proc, prefix, err))
+	if (inside_open(&in, s, prefix, err))
 		return -1;
-	return inside_may_write(&in, &s->proc, err);
+	return inside_may_write(&in, err);
 }
 
 int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
