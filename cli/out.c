@@ -83,6 +83,11 @@ void out_cost(const struct args *args, const struct ops_cost *cost)
 		fprintf(stderr,
 			"stopped one thread at a time, %u times, for %" PRIu64 " µs in all\n",
 			cost->stops, cost->pause_us);
+	if (cost->prolonged)
+		fprintf(stderr,
+			"a system call's timeout began again, %u times: its waits end later, by "
+			"%" PRIu64 " ms or more in all\n",
+			cost->prolonged, cost->late_us / 1000);
 }
 
 void out_warning(const struct args *args, const char *warning)
@@ -114,6 +119,10 @@ void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const ch
 {
 	json_set_u64(doc, "pause_us", cost->pause_us);
 	json_set_u64(doc, "call_us", cost->call_us);
+	if (cost->prolonged) {
+		json_set_u64(doc, "prolonged", cost->prolonged);
+		json_set_u64(doc, "late_us", cost->late_us);
+	}
 	json_set(doc, "mode", json_object_new_string(injector_mode_name(cost->mode)));
 	if (warning && *warning)
 		json_set_text(doc, "warning", warning);

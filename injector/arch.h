@@ -24,6 +24,8 @@ struct arch_regs {
 	struct user_regs_struct r;
 };
 
+struct proc_syscall;
+
 struct arch_xstate {
 	size_t len;
 	unsigned char bytes[ARCH_XSTATE_MAX] __attribute__((aligned(64)));
@@ -54,6 +56,15 @@ bool arch_restarts_sleep(const struct arch_regs *regs);
 
 /* Make an interrupted system call be made anew, from its start, when the thread goes on. */
 void arch_restart_syscall(struct arch_regs *regs);
+
+/* The system call that the thread is in, as /proc would show it; `running` when it is in none. */
+void arch_get_syscall(const struct arch_regs *regs, struct proc_syscall *sc);
+
+/*
+ * Of epoll_wait(2), epoll_pwait(2) or poll(2), about to be made anew: the timeout becomes `ms`,
+ * unless it is shorter than that. Other calls stay as they are.
+ */
+void arch_lower_timeout(struct arch_regs *regs, uint64_t ms);
 
 /*
  * A thread in restart_syscall(2) is in a call that was interrupted before. That

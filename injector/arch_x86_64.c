@@ -23,6 +23,7 @@
  * included only when they are in use.
  */
 #include "injector/arch.h"
+#include "target/proc.h"
 
 #include <cpuid.h>
 #include <elf.h>
@@ -242,6 +243,37 @@ void arch_restart_syscall(struct arch_regs *regs)
 	regs->r.rax = regs->r.orig_rax;
 	regs->r.rip -= SYSCALL_INSN_LEN;
 	regs->r.orig_rax = (uint64_t)-1;
+}
+
+void arch_get_syscall(const struct arch_regs *regs, struct proc_syscall *sc)
+{
+	const struct user_regs_struct *r = &regs->r;
+
+	*sc = (struct proc_syscall){ .running = (long)r->orig_rax < 0,
+				     .nr = (long)r->orig_rax,
+				     .args = { r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9 },
+				     .sp = r->rsp,
+				     .pc = r->rip };
+}
+
+void arch_lower_timeout(struct arch_regs *regs, uint64_t ms)
+{
+	long nr = (long)regs->r.orig_rax < 0 ? (long)regs->r.rax : (long)regs->r.orig_rax;
+	unsigned long long *timeout;
+
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		timeout = &regs->r.r10;
+		break;
+	case SYS_poll:
+		timeout = &regs->r.rdx;
+		break;
+	default:
+		return;
+	}
+	if ((int)*timeout >= 0 && ms < (uint64_t)(int)*timeout)
+		*timeout = ms;
 }
 
 void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t args[6])

@@ -5,6 +5,7 @@
  * What is written to its stack, from its stack pointer downwards:
  *
  *	red zone	the program's own, untouched
+ *	note		of a wait that was lengthened (wait.h)
  *	xframe		extended state, as rt_sigreturn(2) reads it
  *	scratch		arguments and results of the call
  *	home		registers and signal mask, as rt_sigreturn(2) reads them
@@ -102,20 +103,20 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 	*home = b->regs;
 	if (tracee_hide_eintr(t, b->tid, home))
 		return;
-	if (arch_syscall_nr(home) != SYS_restart_syscall)
-		return;
-	for (size_t i = 0; i < SLEEPS_MAX; i++)
+	for (size_t i = 0; i < SLEEPS_MAX && arch_syscall_nr(home) == SYS_restart_syscall; i++)
 		if (t->shared->sleeps[i].tid == b->tid)
 			arch_name_as(home, &t->shared->sleeps[i].regs);
 	if (arch_syscall_nr(home) == SYS_restart_syscall &&
 	    mem_read(t, arch_pc(home) - sizeof(code), code, sizeof(code), &ignored) == 0)
 		arch_name_restarted(home, code);
+	if (arch_restarts_sleep(home))
+		wait_shorten(t, home);
 }
 
 /* `room` is for arguments and results. */
 static void lay_out(struct borrow *b, size_t room)
 {
-	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE;
+	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE - WAIT_NOTE_SIZE;
 
 	b->xframe = ALIGN_DOWN(top - arch_xframe_size(&b->xstate), 64);
 	b->scratch = ALIGN_DOWN(b->xframe - room, 64);
@@ -287,6 +288,7 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 	if (proof_set_sigmask(t, b->tid, b->sigmask) < 0 ||
 	    proof_set_xstate(t, b->tid, &b->xstate) < 0)
 		return lost(err, b->tid);
+	wait_note(t, b);
 	own = b->regs;
 	tracee_hide_eintr(t, b->tid, &own);
 	if (proof_set_regs(t, b->tid, &own) < 0)

@@ -102,6 +102,12 @@ static int add_rules(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
 		if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0) < 0)
 			return -1;
+	/* Its own place alone (wait.c). */
+	if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 1,
+			     SCMP_A0(SCMP_CMP_EQ, 0)) < 0 ||
+	    seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1,
+			     SCMP_A0(SCMP_CMP_EQ, 0)) < 0)
+		return -1;
 	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
 				SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC,
 					O_RDONLY));

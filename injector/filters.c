@@ -71,6 +71,7 @@ static bool serve(struct tracer *t, int socket, pid_t tid)
 	struct request then = { 0 };
 	bool have;
 
+	wait_look(t, tid);
 	if (tracee_stop(t, tid, &f->err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);
 		return say(socket, ANSWER_FAILED);
@@ -81,6 +82,7 @@ static bool serve(struct tracer *t, int socket, pid_t tid)
 		       read(socket, &then, sizeof(then)) == sizeof(then);
 	if (have && then.anew && arch_restarts_sleep(&b.regs)) {
 		arch_restart_syscall(&b.regs);
+		wait_shorten(t, &b.regs);
 		proof_set_regs(t, tid, &b.regs);
 	}
 	tracee_release(t, tid, &b.regs);

@@ -29,6 +29,7 @@
 #define DEFAULT_PAUSE_MS 250
 #define DEFAULT_SEARCH_MS 10000
 #define BEAT_LATE_MS 1000
+#define CLOCK_LATE_MS 500
 #define WATCH_MS 5
 #define LONG_PAUSES_MAX 3
 #define LONG_PAUSE_REST_MS 100
@@ -138,7 +139,8 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 			    .status = -1,
 			    .socket = socket,
 			    .mode = r->mode,
-			    .deadline_us = r->search_deadline_us };
+			    .deadline_us = r->search_deadline_us,
+			    .end_us = r->deadline_us };
 	sigset_t all;
 
 	sigfillset(&all);
@@ -216,6 +218,8 @@ static const char *too_late(struct run *r)
 			limit = BEAT_LATE_MS;
 		return is_late(r, now, limit) ? "the tracer was stopped or starved" : NULL;
 	}
+	case PHASE_CLOCK:
+		return is_late(r, now, CLOCK_LATE_MS) ? "a CPU had no time for the tracer" : NULL;
 	default:
 		return NULL;
 	}
@@ -402,6 +406,11 @@ static bool try_again(struct run *r, const struct err *err)
 		return false;
 	if (r->shared->again)
 		return true;
+	/* Another one does without the CPUs' clocks. */
+	if (atomic_load(&r->shared->phase) == PHASE_CLOCK) {
+		r->inj->no_clock = true;
+		return true;
+	}
 	/*
 	 * A machine with too much to do: the thread had no turn. Not for ever, it was stopped. One
 	 * that had been sent off finishes by itself, and what it made ends.

@@ -79,6 +79,8 @@ struct injector_report {
 	pid_t tid;		 /* the thread that was borrowed */
 	uint64_t pause_us;	 /* how long it stood, stop to release */
 	unsigned int attempts;	 /* threads stopped until one was safe, this one included */
+	bool prolonged;		 /* a system call of its waits longer, as its timeout began again */
+	uint64_t late_us;	 /* by so much; 0: not known */
 };
 
 struct injector;

@@ -15,6 +15,7 @@
 #include "injector/injector.h"
 #include "injector/site.h"
 #include "injector/unwind_table.h"
+#include "injector/wait.h"
 
 #include <stdatomic.h>
 
@@ -81,6 +82,7 @@ struct shared_call {
 
 enum phase {
 	PHASE_SEARCH, /* nothing is stopped, or only for a look */
+	PHASE_CLOCK,  /* nothing is stopped; the tracer waits for its turn on a certain CPU */
 	PHASE_HOLD,   /* a thread is borrowed */
 	PHASE_CALL,   /* the new thread is at work; nobody of the program stands */
 	PHASE_DONE
@@ -129,6 +131,7 @@ struct injector {
 	pid_t tid;		  /* the only thread to borrow, 0: any */
 	struct callsite cs;
 	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
+	bool no_clock;			 /* a CPU gave the tracer no turn: see wait.c */
 };
 
 /* Everything the tracer works with. */
@@ -143,6 +146,7 @@ struct tracer {
 	int status;		/* the status file of the thread that is tried */
 	pid_t proven;		/* the thread that may be changed, 0: none; see proof.h */
 	struct proc_status now; /* the status of the thread that was proven last */
+	struct wait wait;	/* what the thread that is tried waits for */
 	int socket;		/* to the controller: descriptors */
 	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
@@ -152,6 +156,9 @@ struct tracer {
 	pid_t reader_pid;	 /* which is this one */
 	bool fenced;		 /* the last thread was let go because of them */
 	uint64_t deadline_us;	 /* of the search */
+	uint64_t end_us;	 /* of all that the tracer does */
+	bool waits;		 /* a thread is left alone for now, see wait.h */
+	uint64_t look_us;	 /* when to look at it again; 0: any time */
 };
 
 /* Is the target in a state in which a thread of it can be stopped, and one that we can work on? */
@@ -193,6 +200,12 @@ int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t
 /* The same for one thread. ERR_NOPROC when it has ended. */
 int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out, size_t *n,
 	     struct err *err) __must_check;
+/*
+ * What a call that is made anew after a stop has for a timeout: argument number *arg, in
+ * milliseconds or as a pointer to a struct timespec; or SO_RCVTIMEO of a socket, if it is one.
+ */
+enum rank_limit { LIMIT_NONE, LIMIT_MS, LIMIT_POINTER, LIMIT_SOCKET };
+enum rank_limit rank_limit(long nr, unsigned int *arg);
 /* Does this system call answer EINTR to a stop, and can be made anew instead? */
 bool rank_eintr_restartable(long nr);
 /* Would a stop of this system call show in its result? */

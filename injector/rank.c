@@ -8,7 +8,7 @@
  *  - most are made anew by the kernel, and nothing shows;
  *  - those with a relative timeout go on with what remains of it;
  *  - some answer EINTR to any stop. They are made anew by us, which is exact
- *    when they have no timeout, and lengthens it when they have one;
+ *    when they have no timeout; where they have one, see wait.h;
  *  - a transfer that has already moved some bytes returns a short count. No
  *    stop can avoid that, so threads that are in one are left alone.
  */
@@ -56,7 +56,6 @@ static const struct {
 	{ SYS_msgsnd, HOW_ANEW, 0 },
 	{ SYS_mq_timedreceive, HOW_ANEW, 0 },
 	{ SYS_mq_timedsend, HOW_ANEW, 0 },
-	{ SYS_io_pgetevents, HOW_ANEW, 0 },
 	{ SYS_openat, HOW_ANEW, 0 },
 	{ SYS_recvfrom, HOW_RECV, 3 },
 	{ SYS_recvmsg, HOW_RECV, 2 },
@@ -75,8 +74,9 @@ static const struct {
 	{ SYS_semop, HOW_EINTR, 0 },
 	{ SYS_semtimedop, HOW_EINTR_PTR, 3 },
 	{ SYS_io_getevents, HOW_EINTR_PTR, 4 },
+	{ SYS_io_pgetevents, HOW_EINTR_PTR, 4 }, /* made anew by the kernel, with its whole time */
 #ifdef SYS_futex_waitv
-	{ SYS_futex_waitv, HOW_EINTR_PTR, 3 },
+	{ SYS_futex_waitv, HOW_EINTR, 0 }, /* its timeout is a time of a clock */
 #endif
 	{ SYS_write, HOW_NEVER, 0 },
 	{ SYS_writev, HOW_NEVER, 0 },
@@ -139,6 +139,21 @@ bool rank_eintr_restartable(long nr)
 	return how == HOW_EINTR || how == HOW_EINTR_MS || how == HOW_EINTR_PTR || how == HOW_RECV ||
 	       how == HOW_RECVMMSG || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_read ||
 	       nr == SYS_readv;
+}
+
+enum rank_limit rank_limit(long nr, unsigned int *arg)
+{
+	switch (how_of(nr, arg)) {
+	case HOW_EINTR_MS:
+		return LIMIT_MS;
+	case HOW_EINTR_PTR:
+		return LIMIT_POINTER;
+	case HOW_TIMED:
+		*arg = 2;
+		return nr == SYS_poll ? LIMIT_MS : LIMIT_NONE;
+	default:
+		return rank_eintr_restartable(nr) && nr != SYS_semop ? LIMIT_SOCKET : LIMIT_NONE;
+	}
 }
 
 /*

@@ -226,6 +226,7 @@ int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
 	}
 	if (proof_take(t, b->tid, status, err) < 0)
 		return -1;
+	wait_settle(t, &b->regs);
 	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
 		tracee_own_regs(t, b->tid, &b->regs);
 	remember_sleep(t, b);
@@ -263,6 +264,7 @@ bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	    signal_awaits(t, tid))
 		return false;
 	arch_restart_syscall(regs);
+	wait_shorten(t, regs);
 	return true;
 }
 

@@ -137,6 +137,7 @@ static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	if (!arch_restarts_sleep(regs) || seccomp_restarts(t, tid))
 		return;
 	arch_restart_syscall(regs);
+	wait_shorten(t, regs);
 	proof_set_regs(t, tid, regs);
 }
 
@@ -171,6 +172,8 @@ static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (seccomp_read(t, tid, err) < 0)
 		return -1;
+	if (t->guarded)
+		wait_look_again(t, tid);
 	if (tracee_stop(t, tid, err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);
 		return -1;
@@ -189,10 +192,15 @@ static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 	return worker_run(t, b.child, err);
 }
 
-static void back_off(unsigned int *us)
+/* For a random time, longer each time; until `until_us` if that comes first. */
+static void back_off(unsigned int *us, uint64_t until_us)
 {
-	struct timespec ts = { .tv_nsec = (long)(*us + (unsigned int)random() % *us) * 1000 };
+	uint64_t now = now_us(), for_us = *us + (unsigned int)random() % *us;
+	struct timespec ts;
 
+	if (until_us > now && until_us - now < for_us)
+		for_us = until_us - now + 1;
+	ts = (struct timespec){ .tv_nsec = (long)for_us * 1000 };
 	nanosleep(&ts, NULL);
 	if (*us < BACKOFF_MAX_US)
 		*us *= 2;
@@ -215,6 +223,23 @@ static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct 
 			: rank_threads(inj->p, inj->cs.wary, c, n, err);
 }
 
+/* Its wait would end later, see wait.h: then it is looked at again when that is over. */
+static bool is_left_alone(struct tracer *t, pid_t tid, struct err *err)
+{
+	uint64_t until_us;
+
+	if (!wait_is_spared(t, &until_us))
+		return false;
+	t->waits = true;
+	if (until_us && (!t->look_us || until_us < t->look_us))
+		t->look_us = until_us;
+	err_set(err, ERR_UNSAFE,
+		"the timeout of the system call that it waits in would begin again, so it is left "
+		"alone until that ends");
+	tracer_log(t, "thread %d: %s", tid, err->msg);
+	return true;
+}
+
 static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
@@ -231,7 +256,10 @@ static int search_once(struct tracer *t, struct err *err)
 			t->inj->cs.wary ? (t->inj->tid ? "it never" : "no thread")
 			: t->inj->tid	? "it"
 					: "every thread");
-	for (size_t i = 0; i < n && now_us() < t->deadline_us; i++) {
+	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
+		wait_look(t, c[i].tid);
+		if (is_left_alone(t, c[i].tid, err))
+			continue;
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;
@@ -253,14 +281,17 @@ static int search(struct tracer *t, struct err *err)
 
 	err_set(&why, ERR_UNSAFE, "there was no time to look at a thread");
 	for (;;) {
+		t->look_us = 0;
+		t->waits = false;
 		if (search_once(t, &why) == 0)
 			return 0;
 		*err = why;
 		if (why.code != ERR_UNSAFE || t->shared->again)
 			return -1;
-		if (now_us() >= t->deadline_us)
+		/* A wait with a timeout does end. */
+		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
 			break;
-		back_off(&backoff);
+		back_off(&backoff, t->look_us);
 	}
 	err_set(err, ERR_UNSAFE,
 		"no safe moment was found in %u attempts; the last thread was let go because: %s",

@@ -172,6 +172,8 @@ static void read_stats(struct work *w)
 	}
 	w->result.cost.stops += w->stats.cost.stops;
 	w->result.cost.pause_us += w->stats.cost.pause_us;
+	w->result.cost.prolonged += w->stats.cost.prolonged;
+	w->result.cost.late_us += w->stats.cost.late_us;
 	w->result.cost.call_us += w->stats.cost.call_us;
 }
 

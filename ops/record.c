@@ -49,6 +49,8 @@ static void add_cost(struct recording *r, const struct session *s)
 		return;
 	r->out.cost.stops += s->cost.stops;
 	r->out.cost.pause_us += s->cost.pause_us;
+	r->out.cost.prolonged += s->cost.prolonged;
+	r->out.cost.late_us += s->cost.late_us;
 	r->out.cost.call_us += s->cost.call_us;
 	r->out.cost.tid = s->cost.tid;
 	r->out.cost.mode = s->cost.mode;

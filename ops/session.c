@@ -224,6 +224,8 @@ static void add_cost(struct session *s, const struct injector_report *report,
 	s->cost.tid = report->tid;
 	s->cost.mode = report->mode;
 	s->cost.pause_us += report->pause_us;
+	s->cost.prolonged += report->prolonged;
+	s->cost.late_us += report->late_us;
 	for (size_t i = 0; i < n; i++)
 		s->cost.call_us += calls[i].made ? calls[i].call_us : 0;
 }

@@ -34,6 +34,7 @@ struct proc_status {
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */
 	uint64_t shared_pending; /* ShdPnd */
 	uint64_t rss_bytes; /* VmRSS; 0 of a kernel thread, and of a process that is just ending */
+	uint64_t switches;  /* voluntary_ctxt_switches: how often this thread went to sleep */
 };
 
 /*
@@ -85,6 +86,17 @@ struct proc_syscall {
 };
 int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct err *err)
 	__must_check;
+
+/*
+ * When a thread ran last, by the clock of the CPU that it ran on: of a thread that sleeps, when it
+ * went to sleep. Each CPU has a clock of its own, which leaves out what a hypervisor took from it.
+ * False where the kernel does not say (/proc/PID/task/TID/sched wants CONFIG_SCHED_DEBUG).
+ */
+struct proc_ran {
+	uint64_t ns;
+	int cpu;
+};
+bool proc_thread_ran(pid_t pid, pid_t tid, struct proc_ran *ran);
 
 /*
  * Read the target's memory: all of `len` or ERR_FAILED. By process_vm_readv(2); a confined process

@@ -43,6 +43,11 @@ static void set_mask(void *field, const char *s)
 	*(uint64_t *)field = strtoull(s, NULL, 16);
 }
 
+static void set_count(void *field, const char *s)
+{
+	*(uint64_t *)field = strtoull(s, NULL, 10);
+}
+
 static void set_kib(void *field, const char *s)
 {
 	*(uint64_t *)field = strtoull(s, NULL, 10) << 10;
@@ -118,6 +123,7 @@ static const struct {
 	{ "SigPnd:", offsetof(struct proc_status, sig_pending), set_mask },
 	{ "ShdPnd:", offsetof(struct proc_status, shared_pending), set_mask },
 	{ "VmRSS:", offsetof(struct proc_status, rss_bytes), set_kib },
+	{ "voluntary_ctxt_switches:", offsetof(struct proc_status, switches), set_count },
 };
 
 static void parse_line(struct proc_status *st, const char *line)

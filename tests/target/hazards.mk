@@ -5,7 +5,8 @@
 
 CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
-HAZARDS := $(CARELESS) $(TRUSTING) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
+ANEW := $(B)/tests/careless/jeprof-ctl-anew
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -13,6 +14,13 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
+
+# One that makes waits with a timeout anew as if they had just begun.
+$(ANEW): tests/careless/waits.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,wait_look wait_settle,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@

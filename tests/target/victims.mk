@@ -122,6 +122,13 @@ $(V_DIR)/signals $(V_DIR)/launch: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
+# --- ticks: one system call with a timeout after the other, and by how much they end too late
+
+victims: $(V_DIR)/ticks
+$(V_DIR)/ticks: tests/target/ticks.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+
 # --- loader: libraries that come late; pretenders: no jemalloc, but something of it
 
 victims: $(addprefix $(V_DIR)/,loader pretender pretender-mallctl pretender-musl)

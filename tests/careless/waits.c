@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts makes each wait that
+ * it stops anew, with its whole time. Only tests/run/waits.t runs it, to show that it would notice.
+ */
+#include "injector/private.h"
+
+void __wrap_wait_look(struct tracer *t, pid_t tid);
+void __wrap_wait_settle(struct tracer *t, const struct arch_regs *regs);
+
+void __wrap_wait_look(struct tracer *t, pid_t tid)
+{
+	(void)tid;
+	t->wait = (struct wait){ 0 };
+}
+
+void __wrap_wait_settle(struct tracer *t, const struct arch_regs *regs)
+{
+	(void)t;
+	(void)regs;
+}
