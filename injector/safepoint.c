@@ -97,41 +97,72 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 	       thread_limits(t, regs, m);
 }
 
-/*
- * An alternate signal stack (sigaltstack(2)) may be a part of the true one, an
- * array of some function: below it lies what is in use. The kernel puts its
- * limits into each signal frame, so the frame of the handler tells.
- */
-static bool on_altstack(const struct tracer *t, const struct arch_regs *regs,
-			const unsigned char *stack, size_t len)
-{
-	struct { /* the top of struct rt_sigframe */
-		uint64_t restorer, flags, link, stack, stack_flags, stack_size;
-	} frame;
+/* What the kernel puts on the stack for a handler (struct rt_sigframe): the part that is looked at. */
+struct signal_frame {
+	uint64_t restorer, flags, link, stack, stack_flags, stack_size;
+	uint64_t regs[15], sp, pc, eflags; /* of where the signal came */
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate;
+};
+#define FRAME_FLAGS 7u /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
+#define USER_CS 0x33
+#define USER_END (UINT64_C(1) << 56) /* with five levels of page tables */
+#define FPSTATE_ALIGN 16	     /* 64 with XSAVE */
+#define ALTSTACK_MIN 2048	     /* MINSIGSTKSZ: sigaltstack(2) takes none that is smaller */
 
-	for (size_t i = 0; i + sizeof(frame) <= len; i += sizeof(uint64_t)) {
-		memcpy(&frame, stack + i, sizeof(frame));
-		if (frame.restorer == t->inj->cs.restorer &&
-		    arch_sp(regs) - frame.stack < frame.stack_size)
-			return true;
-	}
-	return false;
+/*
+ * Is there a handler's frame at `at`? The address that handlers return to is not enough: the C
+ * library leaves it on the stack in what it passes to rt_sigaction(2), and what lies beside it
+ * is anything. The rest of a frame is the kernel's: it puts no flags but these, no link, the
+ * selector of 64-bit code, user addresses, and the extended state a little above.
+ */
+static bool is_signal_frame(const struct tracer *t, const struct signal_frame *f, uint64_t at)
+{
+	return f->restorer == t->inj->cs.restorer && !(f->flags & ~(uint64_t)FRAME_FLAGS) &&
+	       !f->link && f->cs == USER_CS && f->pc < USER_END && f->sp < USER_END &&
+	       (!f->fpstate || (f->fpstate > at && f->fpstate - at < ARCH_XSTATE_MAX &&
+				f->fpstate % FPSTATE_ALIGN == 0));
 }
 
 /*
- * Whoever waits in a signal handler may have been interrupted anywhere. A
- * handler's frame starts with the address that it returns to.
+ * An alternate signal stack (sigaltstack(2)) may be a part of the true one, an array of some
+ * function: below it lies what is in use. The kernel puts its limits into each signal frame, which
+ * lies within them, as does whatever the handler has on its stack.
  */
-static bool in_handler(const struct tracer *t, const unsigned char *stack, size_t len)
+static bool is_on_altstack(const struct signal_frame *f, uint64_t at, uint64_t sp,
+			   const struct map *stack)
 {
-	for (size_t i = 0; i + sizeof(uint64_t) <= len; i += sizeof(uint64_t)) {
-		uint64_t word;
+	uint64_t end = f->stack + f->stack_size;
 
-		memcpy(&word, stack + i, sizeof(word));
-		if (word == t->inj->cs.restorer)
-			return true;
+	return f->stack_size >= ALTSTACK_MIN && f->stack < end && end <= stack->end &&
+	       f->stack <= at && at + sizeof(*f) <= end && f->stack <= sp && sp < end;
+}
+
+/*
+ * Whoever waits in a signal handler may have been interrupted anywhere, which counts where not
+ * all dangerous code is known.
+ */
+static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
+			  const struct map *stack, const unsigned char *bytes, size_t len,
+			  struct err *err)
+{
+	uint64_t from = stack->end - len;
+	struct signal_frame f;
+
+	for (size_t i = 0; i + sizeof(f) <= len; i += sizeof(uint64_t)) {
+		memcpy(&f.restorer, bytes + i, sizeof(f.restorer));
+		if (f.restorer != t->inj->cs.restorer)
+			continue;
+		memcpy(&f, bytes + i, sizeof(f));
+		if (!is_signal_frame(t, &f, from + i))
+			continue;
+		if (is_on_altstack(&f, from + i, arch_sp(regs), stack))
+			return err_set(err, ERR_UNSAFE,
+				       "it is in a signal handler on a stack of its own");
+		if (t->inj->cs.wary)
+			return err_set(err, ERR_UNSAFE, "it may be in a signal handler");
 	}
-	return false;
+	return 0;
 }
 
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
@@ -218,10 +249,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 			       SCAN_MAX >> 20);
 	if (mem_read(t, from, bytes, len, err) < 0)
 		return -1;
-	if (on_altstack(t, regs, bytes, len))
-		return err_set(err, ERR_UNSAFE, "it is in a signal handler on a stack of its own");
-	if (t->inj->cs.wary && in_handler(t, bytes, len))
-		return err_set(err, ERR_UNSAFE, "it may be in a signal handler");
+	if (check_handlers(t, regs, &stack, bytes, len, err) < 0)
+		return -1;
 	/* Suspect: its stack points into the allocator or the loader. */
 	return callsite_any_dangerous(&t->inj->cs, bytes, len)
 		       ? unwind_check(t, regs, bytes, from, len, err)

@@ -41,6 +41,25 @@ for kind in "${kinds[@]}"; do
 	stop_target "$pid"
 done
 
+# What is left over on a stack is no handler's frame; a real one is, also where no symbol says which
+# code is dangerous.
+for victim in stacks stacks-rjem.stripped; do
+	_RJEM_MALLOC_CONF=$MALLOC_CONF start_victim "$victim" leftovers
+	snapshot "$pid"
+	for mode in thread inline; do
+		ctl_ok "$victim: leftovers of a handler do not count ($mode)" \
+			activate "$pid" --mode "$mode" --timeout 5s
+	done
+	assert_untouched "$pid" "$victim: untouched"
+	stop_target "$pid"
+done
+_RJEM_MALLOC_CONF=$MALLOC_CONF start_victim stacks-rjem.stripped handler
+snapshot "$pid"
+ctl_fails 8 'it may be in a signal handler' 'who waits in a handler is refused without symbols' \
+	activate "$pid" --timeout 400ms
+assert_untouched "$pid" 'untouched in its handler'
+stop_target "$pid"
+
 # The canaries are where an inline call writes its frame: without the safety check it does.
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do

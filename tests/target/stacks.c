@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -228,6 +229,39 @@ static void in_given_stack(void)
 	start_alone(&attr, live_thread, NULL);
 }
 
+/*
+ * On the stack lies what a program has there that has made a handler known: the address that
+ * handlers return to, among other words, as in a signal frame with a stack of nearly 2^64 bytes.
+ */
+static void with_leftovers(void)
+{
+	struct {
+		void *handler;
+		unsigned long flags;
+		uint64_t restorer, mask;
+	} known;
+	const struct sigaction sa = { .sa_handler = SIG_IGN };
+	volatile uint64_t words[] = { 0, 0, 1, 2, 0x2000, 0 };
+
+	if (sigaction(SIGUSR1, &sa, NULL) != 0 ||
+	    syscall(SYS_rt_sigaction, SIGUSR1, NULL, &known, sizeof(known.mask)) != 0)
+		exit(2);
+	words[0] = known.restorer;
+	words[5] = (uint64_t)-6376;
+	live(0);
+	board->reserved = words[0];
+}
+
+/* On the usual stack. */
+static void in_handler(void)
+{
+	const struct sigaction sa = { .sa_handler = handler };
+
+	if (sigaction(SIGUSR1, &sa, NULL) != 0)
+		exit(2);
+	raise(SIGUSR1);
+}
+
 static const struct kind {
 	const char *name;
 	void (*run)(void);
@@ -241,6 +275,8 @@ static const struct kind {
 	{ "deep-thread", in_deep_thread },
 	{ "smallest-thread", in_smallest_thread },
 	{ "given-stack", in_given_stack },
+	{ "leftovers", with_leftovers },
+	{ "handler", in_handler },
 };
 
 int main(int argc, char **argv)

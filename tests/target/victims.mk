@@ -203,6 +203,14 @@ $(V_DIR)/dumper-plain: tests/target/dumper.c $(V_SOURCES)
 $(V_DIR)/dumper-rjem: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/librjem.a
 	$(say) LD $@
 	$(Q)$(V_BUILD) $(D_WHOLE)
+# Of a program without symbols only a thread that waits, and in no handler, is borrowed.
+victims: $(V_DIR)/stacks-rjem.stripped
+$(V_DIR)/stacks-rjem: tests/target/stacks.c $(V_SOURCES) $(V_DIR)/librjem.a
+	$(say) LD $@
+	$(Q)$(V_BUILD) -DCONF_NAME='"_RJEM_MALLOC_CONF"' $(D_WHOLE)
+$(V_DIR)/stacks%.stripped: $(V_DIR)/stacks%
+	$(say) STRIP $@
+	$(Q)strip -s -o $@ $<
 $(V_DIR)/dumper-je: tests/target/dumper.c $(V_SOURCES) $(V_DIR)/libje.a
 	$(say) LD $@
 	$(Q)$(V_BUILD) $(D_WHOLE)
