@@ -190,14 +190,14 @@ static int by_number(const void *a, const void *b)
 }
 
 /* All descriptors but these and the standard three; those lead nowhere, or where is said. */
-static void keep_only(int *fds, size_t n, int out, int talk)
+static void keep_only(int *fds, size_t n, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
 
 	dup2(null, 0);
 	dup2(out ? out : null, 1);
-	if (talk || !FENCE_SANITIZED)
-		dup2(talk ? talk : null, 2);
+	if (!FENCE_SANITIZED)
+		dup2(null, 2);
 	qsort(fds, n, sizeof(*fds), by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] > from)
@@ -214,7 +214,7 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 
 	die_with_parent(parent);
 	reset_signals();
-	keep_only(fds, 2, 0, 0);
+	keep_only(fds, 2, 0);
 	if (fence_opener(policy->debuginfod, &ignored) == 0)
 		door_serve(sock, policy);
 	_exit(0);
@@ -253,7 +253,7 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	fds[n++] = sock;
 	if (door >= 0)
 		fds[n++] = door;
-	keep_only(fds, n, o->out, o->talk);
+	keep_only(fds, n, o->out);
 	set_limits(o);
 	controller = sock;
 	door_use(door);

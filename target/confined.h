@@ -42,8 +42,8 @@ struct confined_options {
 	struct door_policy policy;
 	const int *fds; /* descriptors that the child keeps; those below 0 are passed over */
 	size_t n_fds;
-	bool no_door;  /* it needs nothing opened: there is no opener */
-	int out, talk; /* its standard output and error; 0: they lead nowhere */
+	bool no_door; /* it needs nothing opened: there is no opener */
+	int out;      /* its standard output; 0: it leads nowhere */
 	/* In the child, before it is confined; NULL: nothing. */
 	int (*enter)(void *ctx, struct err *err);
 	uint64_t memory_max_bytes; /* RLIMIT_DATA; 0: CONFINED_MEMORY */
