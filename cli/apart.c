@@ -16,7 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CPU_MAX_S 3600 /* a profile of 16 GB takes minutes */
+#define CPU_MAX_S 3600			    /* a profile of 16 GB takes minutes */
+#define MAX_MS (UINT64_C(2000) * CPU_MAX_S) /* by the clock, for one that sleeps */
 
 static bool to_terminal;
 
@@ -168,7 +169,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.base = a->base,
 		.debuginfod = a->symbols->debuginfod,
 		.tell = a->symbols->tell,
-		.deadline_ms = args->timeout_ms ? now_ms() + args->timeout_ms : 0,
+		.deadline_ms = now_ms() + (args->timeout_ms ? args->timeout_ms : MAX_MS),
 	};
 	struct confined_options options = {
 		.what = "read the profile",

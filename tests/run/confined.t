@@ -34,6 +34,12 @@ confined()
 	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
 }
 
+# The longest that a process of the last command waits for another one, in ms.
+longest_wait()
+{
+	grep -Eo 'POLLIN}\], 1, [0-9]+' "$T/trace" | awk '$3 > max { max = $3 } END { print max + 0 }'
+}
+
 confined 'list' list
 confined 'check' check "$pid"
 confined 'status' status "$pid"
@@ -47,6 +53,9 @@ confined 'record' record "$pid" -d 1s --adopt -o "$T/2.heap"
 confined 'deactivate' deactivate "$pid"
 confined 'bundle' bundle "$pid" -o "$T/2.tar.gz"
 confined 'report' report "$T/its-profile.heap"
+like "$(longest_wait)" '^7[12][0-9]{5}$' 'report: a process that sleeps is waited for two hours at most'
+confined 'report --timeout' --timeout 30s report "$T/its-profile.heap"
+like "$(longest_wait)" '^(30000|2[0-9]{4})$' 'report --timeout: or for that long'
 confined 'report of a bundle' report "$T/its-bundle.tar.gz"
 confined 'convert' convert "$T/its-profile.heap" "$T/3.pb.gz"
 confined 'diff' diff "$T/its-profile.heap" "$T/its-profile.heap"
