@@ -186,11 +186,13 @@ const size_t n_glibc_holders = sizeof(glibc_holders) / sizeof(*glibc_holders);
 /* Of a part of a function that the compiler made, "_mid_memalign.isra.0", the function's name. */
 static int name_cmp(const void *key, const void *name)
 {
-	const char *const *listed = name;
-	size_t len = strcspn(key, ".");
-	int diff = strncmp(key, *listed, len);
+	const char *wanted = key, *listed = *(const char *const *)name;
 
-	return diff ? diff : -((*listed)[len] != '\0');
+	while (*wanted && *wanted != '.' && *wanted == *listed) {
+		wanted++;
+		listed++;
+	}
+	return (*wanted == '.' ? 0 : (unsigned char)*wanted) - (unsigned char)*listed;
 }
 
 bool glibc_holds_locks(const char *function)

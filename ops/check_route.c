@@ -49,7 +49,7 @@ static void check_prefix(const struct session *s, const struct check_values *v, 
 		return;
 	}
 	output_safe(v->prefix, prefix, sizeof(prefix));
-	if (!inside_open(&in, s, v->prefix, &err) && !inside_may_write(&in, &err)) {
+	if (!inside_open(&in, s, v->prefix, true, &err)) {
 		check_passed(c, "the target can write there: %s%s%s", prefix,
 			     when ? ", and does so " : "", when ? when : "");
 		return;

@@ -348,7 +348,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	uint64_t old_size;
 	bool existed;
 
-	if (inside_open(&in, s, request->target_path, err) || inside_may_write(&in, err) ||
+	if (inside_open(&in, s, request->target_path, true, err) ||
 	    inside_absent(&in, request->force, err) || session_open_injector(s, err))
 		return -1;
 	existed = inside_size(&in, &old_size);
@@ -427,7 +427,7 @@ static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *
 
 	if (session_open_injector(s, err) || read_prefix(s, prefix, sizeof(prefix), err))
 		return -1;
-	known = *prefix && !inside_open(&in, s, prefix, &ignored);
+	known = *prefix && !inside_open(&in, s, prefix, false, &ignored);
 	if (known)
 		inside_newest_dump(&in, &before);
 	if (run_in_target(s, call, true, dump, err))

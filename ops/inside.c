@@ -100,7 +100,7 @@ static int make_absolute(struct inside *in, const struct proc *p, const char *pa
 struct question {
 	const struct inside *in;
 	int (*find)(struct question *q, struct err *err); /* in the child */
-	bool force;
+	bool force, to_write;
 	int fd;
 	bool found;
 	uint64_t bytes;
@@ -155,6 +155,40 @@ static int ask(struct question *q, struct err *err)
 	return 0;
 }
 
+/* Groups and ACLs are left to the kernel: only a sure refusal is one here. */
+static bool surely_refused(const struct stat *st, uid_t euid)
+{
+	if (euid == 0)
+		return false;
+	if (st->st_uid == euid)
+		return (st->st_mode & 0300) != 0300;
+	return (st->st_mode & 0030) != 0030 && (st->st_mode & 0003) != 0003;
+}
+
+static int may_write(const struct inside *in, int folder, struct err *err)
+{
+	uid_t euid = in->s->proc.status.euid;
+	struct statvfs vfs;
+	struct stat st;
+
+	if (fstat(folder, &st) || fstatvfs(folder, &vfs))
+		return bad(in, errno, "cannot look at the folder of", err);
+	if (vfs.f_flag & ST_RDONLY)
+		return bad(in, EROFS, "cannot write", err);
+	if (surely_refused(&st, euid)) {
+		bad(in, EACCES, "cannot write", err);
+		return err_fix(err,
+			       "name a folder that uid %u, which the target runs as, may write to",
+			       euid);
+	}
+	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
+	    (vfs.f_files && !vfs.f_favail)) {
+		bad(in, ENOSPC, "cannot write", err);
+		return err_fix(err, "make room there, or name another place");
+	}
+	return 0;
+}
+
 static int open_folder(struct question *q, struct err *err)
 {
 	const struct inside *in = q->in;
@@ -168,14 +202,15 @@ static int open_folder(struct question *q, struct err *err)
 		return err_sys(err, ERR_PERM, errno, "cannot open the root of %d", in->s->proc.pid);
 	q->fd = open_in_root(root, folder, O_PATH | O_DIRECTORY);
 	if (q->fd >= 0)
-		return 0;
+		return q->to_write ? may_write(in, q->fd, err) : 0;
 	bad(in, errno, "cannot open the folder of", err);
 	return err_fix(err, "name a folder that exists where the target runs");
 }
 
-int inside_open(struct inside *in, const struct session *s, const char *path, struct err *err)
+int inside_open(struct inside *in, const struct session *s, const char *path, bool to_write,
+		struct err *err)
 {
-	struct question q = { .in = in, .find = open_folder };
+	struct question q = { .in = in, .find = open_folder, .to_write = to_write };
 
 	in->s = s;
 	if (make_absolute(in, &s->proc, path, err))
@@ -197,48 +232,6 @@ void inside_close(struct inside *in)
 	free(in->path);
 	free(in->name);
 	*in = (struct inside)INSIDE_INIT;
-}
-
-/* Groups and ACLs are left to the kernel: only a sure refusal is one here. */
-static bool surely_refused(const struct stat *st, uid_t euid)
-{
-	if (euid == 0)
-		return false;
-	if (st->st_uid == euid)
-		return (st->st_mode & 0300) != 0300;
-	return (st->st_mode & 0030) != 0030 && (st->st_mode & 0003) != 0003;
-}
-
-static int look_at_folder(struct question *q, struct err *err)
-{
-	const struct inside *in = q->in;
-	uid_t euid = in->s->proc.status.euid;
-	struct statvfs vfs;
-	struct stat st;
-
-	if (fstat(in->dir, &st) || fstatvfs(in->dir, &vfs))
-		return bad(in, errno, "cannot look at the folder of", err);
-	if (vfs.f_flag & ST_RDONLY)
-		return bad(in, EROFS, "cannot write", err);
-	if (surely_refused(&st, euid)) {
-		bad(in, EACCES, "cannot write", err);
-		return err_fix(err,
-			       "name a folder that uid %u, which the target runs as, may write to",
-			       euid);
-	}
-	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
-	    (vfs.f_files && !vfs.f_favail)) {
-		bad(in, ENOSPC, "cannot write", err);
-		return err_fix(err, "make room there, or name another place");
-	}
-	return 0;
-}
-
-int inside_may_write(const struct inside *in, struct err *err)
-{
-	struct question q = { .in = in, .find = look_at_folder };
-
-	return ask(&q, err);
 }
 
 static int look_for_file(struct question *q, struct err *err)

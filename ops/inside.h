@@ -29,13 +29,13 @@ struct inside {
 		.dir = -1 \
 	}
 
-/* Find the folder of `path`. ERR_OUTPUT when there is none. inside_close() is due also then. */
-int inside_open(struct inside *in, const struct session *s, const char *path, struct err *err)
-	__must_check;
+/*
+ * Find the folder of `path`. ERR_OUTPUT when there is none or, `to_write`, when the target surely
+ * cannot write there: rights, read-only, full. inside_close() is due also then.
+ */
+int inside_open(struct inside *in, const struct session *s, const char *path, bool to_write,
+		struct err *err) __must_check;
 void inside_close(struct inside *in);
-
-/* ERR_OUTPUT when the target surely cannot write there: rights, read-only, full. */
-int inside_may_write(const struct inside *in, struct err *err) __must_check;
 
 /* ERR_OUTPUT when the file exists and `force` is not set, or is not a regular file. */
 int inside_absent(const struct inside *in, bool force, struct err *err) __must_check;

@@ -27,9 +27,7 @@ static int check_prefix(const struct session *s, const char *prefix, struct err 
 
 	if (!*prefix)
 		return 0;
-	if (inside_open(&in, s, prefix, err))
-		return -1;
-	return inside_may_write(&in, err);
+	return inside_open(&in, s, prefix, true, err);
 }
 
 int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,

@@ -100,8 +100,16 @@ static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *s
 	return sym->addr >= t->img->start && sym->addr <= t->img->end;
 }
 
-static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
+/* Is that the plain name, or the name with a version? */
+static bool is_named(const char *name, const char *plain, size_t len)
 {
+	return !strncmp(name, plain, len) && (!name[len] || name[len] == '@');
+}
+
+/* All symbols, or those called `only` if that is not NULL. */
+static int table_each(const struct table *t, const char *only, symbol_fn *fn, void *ctx)
+{
+	const size_t only_len = only ? strlen(only) : 0;
 	const char *file = NULL;
 	char plain[MAX_NAME];
 
@@ -117,6 +125,8 @@ static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 		name = t->names + s.st_name;
 		if (GELF_ST_TYPE(s.st_info) == STT_FILE)
 			file = name; /* of the local ones that follow */
+		if (only && !is_named(name, only, only_len))
+			continue;
 		if (!*name || !to_symbol(t, &s, &sym))
 			continue;
 		sym.file = GELF_ST_BIND(s.st_info) == STB_LOCAL ? file : NULL;
@@ -139,6 +149,7 @@ static int table_each(const struct table *t, symbol_fn *fn, void *ctx)
 struct walk {
 	struct image *img;
 	Elf *elf;
+	const char *only; /* the symbols of this name; NULL: all */
 	symbol_fn *fn;
 	image_segment_fn *segment_fn;
 	void *ctx;
@@ -160,7 +171,7 @@ static void walk_tables(struct walk *w, int (*fn)(struct walk *w, const struct t
 
 static int walk_table(struct walk *w, const struct table *t)
 {
-	return table_each(t, w->fn, w->ctx);
+	return table_each(t, w->only, w->fn, w->ctx);
 }
 
 static void walk_symbols(void *arg)
@@ -183,9 +194,9 @@ static int walk(struct walk *w, void (*fn)(void *))
 	return image_elf(w->img) ? walk_file(w, fn, &w->img->file->elf) : 0;
 }
 
-static int each_symbol(struct image *img, symbol_fn *fn, void *ctx)
+static int each_symbol(struct image *img, const char *only, symbol_fn *fn, void *ctx)
 {
-	struct walk w = { .img = img, .fn = fn, .ctx = ctx };
+	struct walk w = { .img = img, .only = only, .fn = fn, .ctx = ctx };
 
 	if (!walk(&w, walk_symbols))
 		walk_file(&w, walk_symbols, &img->file->debug.elf);
@@ -281,7 +292,7 @@ int image_each_symbol(struct image *img, image_symbol_fn *fn, void *ctx)
 {
 	struct each e = { fn, ctx };
 
-	return each_symbol(img, each_plain, &e);
+	return each_symbol(img, NULL, each_plain, &e);
 }
 
 static int search_table(struct walk *w, const struct table *t)
@@ -306,7 +317,6 @@ bool image_may_name(struct image *img, const char *part)
 }
 
 struct wanted {
-	const char *name;
 	struct symbol sym;
 	bool found;
 };
@@ -315,8 +325,7 @@ static int match(void *ctx, const char *name, const struct symbol *sym, bool hid
 {
 	struct wanted *w = ctx;
 
-	if (strcmp(name, w->name) != 0)
-		return 0;
+	(void)name;
 	if (!w->found || !hidden)
 		w->sym = *sym;
 	w->sym.file = NULL;
@@ -326,9 +335,9 @@ static int match(void *ctx, const char *name, const struct symbol *sym, bool hid
 
 bool image_symbol(struct image *img, const char *name, struct symbol *sym)
 {
-	struct wanted w = { .name = name };
+	struct wanted w = { .found = false };
 
-	each_symbol(img, match, &w);
+	each_symbol(img, name, match, &w);
 	if (w.found)
 		*sym = w.sym;
 	return w.found;
