@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/session.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "ops/look.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BUSY_RETRY_MS 20
 
@@ -45,14 +47,29 @@ static bool has_ended(const struct session *s)
 	return s->proc.status.rss_bytes && !now.rss_bytes;
 }
 
-/* Whatever failed in a process that has ended: that it ended is the cause. */
+/*
+ * After execve(2) /proc/PID/mem, if it was opened before, is at its end, whatever is read (proc(5)).
+ * What is read is beyond all that can be mapped.
+ */
+static bool is_replaced(const struct session *s)
+{
+	char byte;
+
+	return s->memory >= 0 && pread(s->memory, &byte, 1, INT64_MAX - 1) == 0;
+}
+
+/* Whatever failed in a process that has ended, or runs another program: that is the cause. */
 static int failed(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
-	if (err->code == ERR_LOST || !has_ended(s))
+	if (err->code == ERR_LOST)
 		return -1;
-	return err_set(err, ERR_LOST, "%s has ended meanwhile", session_who(s, who, sizeof(who)));
+	session_who(s, who, sizeof(who));
+	if (has_ended(s))
+		return err_set(err, ERR_LOST, "%s has ended meanwhile", who);
+	return is_replaced(s) ? err_set(err, ERR_LOST, "%s became another program meanwhile", who)
+			      : -1;
 }
 
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
@@ -120,7 +137,7 @@ int session_find_jemalloc(struct session *s, struct err *err)
 	if (look_found(s, err))
 		return failed(s, err);
 	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
-		return -1;
+		return failed(s, err);
 	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
 	return log_found(s, err) ? failed(s, err) : 0;
 }
@@ -211,6 +228,7 @@ void session_close(struct session *s)
 {
 	injector_close(s->inj);
 	look_end(s);
+	cleanup_close(&s->memory);
 	free(s->jemallocs);
 	images_fini(&s->images);
 	proc_close(&s->proc);
