@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,18 @@ int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...)
 	va_end(ap);
 	used = strlen(err->msg);
 	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", strerror(sys));
+	return -1;
+}
+
+int err_own(struct err *err)
+{
+	if (err->sys == EMFILE)
+		return err_fix(err, "jeprof-ctl itself needs more descriptors: ulimit -n 1024");
+	if (err->sys == ENFILE)
+		return err_fix(err, "the whole system has no descriptors left: see fs.file-max");
+	if (err->sys == ENOMEM || err->sys == EAGAIN)
+		return err_fix(err, "jeprof-ctl itself needs memory, or another process: see the "
+				    "limits it runs under (ulimit -a)");
 	return -1;
 }
 

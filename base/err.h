@@ -52,6 +52,8 @@ int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...) 
 int err_wrap(struct err *err, const char *fmt, ...) __printf_like(2, 3);
 
 /* Say what the user can do about it. */
+/* After err_sys(): a system call of ours failed, not one of the target's; name our own limit. */
+int err_own(struct err *err);
 int err_fix(struct err *err, const char *fmt, ...) __printf_like(2, 3);
 
 /* The process's exit status for a code (jeprof-ctl(8), EXIT STATUS). */

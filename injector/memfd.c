@@ -11,6 +11,12 @@
 
 #define NOEXEC_SEAL 8u /* MFD_NOEXEC_SEAL, Linux 6.3; wanted by vm.memfd_noexec=2 */
 
+static int own_failure(const char *what, struct err *err)
+{
+	err_sys(err, ERR_FAILED, errno, "%s", what);
+	return err_own(err);
+}
+
 int memfd_device(dev_t *dev, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = memfd_create("jeprof-ctl", MFD_CLOEXEC | NOEXEC_SEAL);
@@ -19,7 +25,7 @@ int memfd_device(dev_t *dev, struct err *err)
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("jeprof-ctl", MFD_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+		return own_failure("cannot make a memory file", err);
 	*dev = st.st_dev;
 	return 0;
 }
@@ -38,7 +44,7 @@ int memfd_hold(const char *path, dev_t dev, int *handle, struct err *err)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot look at the target's memory file");
+		return own_failure("cannot look at the target's memory file", err);
 	/* No path leads to a memory file; on its device are only such, and unnamed mappings. */
 	if (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_nlink || st.st_size)
 		return not_ours(err);
@@ -55,7 +61,7 @@ int memfd_open(int handle, int *fd, struct err *err)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 	opened = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (opened < 0 || fstat(handle, &held) < 0 || fstat(opened, &got) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot open the target's memory file");
+		return own_failure("cannot open the target's memory file", err);
 	if (held.st_dev != got.st_dev || held.st_ino != got.st_ino)
 		return not_ours(err);
 	*fd = take_fd(opened);

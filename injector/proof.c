@@ -11,14 +11,18 @@
 int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 {
 	const struct injector *inj = t->inj;
-	struct err ignored = ERR_INIT;
-	struct proc_status st;
+	struct err why = ERR_INIT;
+	struct proc_status st = { 0 };
 
 	/* Another process that got the pid may run the same program, at the same addresses. */
 	if (proc_alive(inj->p) && proc_program(tid) == inj->program)
 		return 0;
-	if (proc_alive(inj->p) && (proc_thread_status(inj->p->pid, tid, &st, &ignored) < 0 ||
-				   st.state == 'Z' || st.state == 'X'))
+	if (proc_alive(inj->p) && proc_thread_status(inj->p->pid, tid, &st, &why) < 0 &&
+	    why.code != ERR_LOST) {
+		*err = why; /* for a reason of our own */
+		return -1;
+	}
+	if (proc_alive(inj->p) && (why.code == ERR_LOST || st.state == 'Z' || st.state == 'X'))
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
 		       inj->p->pid);

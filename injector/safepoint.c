@@ -97,7 +97,7 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 	       thread_limits(t, regs, m);
 }
 
-/* What the kernel puts on the stack for a handler (struct rt_sigframe): the part that is looked at. */
+/* What the kernel puts on the stack for a handler (struct rt_sigframe), in part. */
 struct signal_frame {
 	uint64_t restorer, flags, link, stack, stack_flags, stack_size;
 	uint64_t regs[15], sp, pc, eflags; /* of where the signal came */

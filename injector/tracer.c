@@ -158,6 +158,14 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 	return 0;
 }
 
+static int no_status(pid_t tid, int sys, struct err *err)
+{
+	if (sys == ENOENT || sys == ESRCH)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
+	return err_own(err);
+}
+
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
 static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 {
@@ -169,7 +177,7 @@ static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 	t->status = status;
 	atomic_fetch_add(&t->shared->attempts, 1);
 	if (status < 0)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		return no_status(tid, errno, err);
 	if (seccomp_read(t, tid, err) < 0)
 		return -1;
 	if (t->guarded)
@@ -310,6 +318,13 @@ static int prepare(struct tracer *t, struct err *err)
 	return confine_capabilities(false, err) < 0 ? -1 : confine_syscalls(err);
 }
 
+static enum err_code open_error(int sys)
+{
+	if (sys == ENOENT || sys == ESRCH)
+		return ERR_LOST;
+	return sys == EACCES || sys == EPERM ? ERR_PERM : ERR_FAILED;
+}
+
 static int open_memory(struct tracer *t, struct err *err)
 {
 	const pid_t pid = t->inj->p->mm_pid;
@@ -328,8 +343,9 @@ static int open_memory(struct tracer *t, struct err *err)
 	}
 	if (t->maps >= 0)
 		return 0;
-	return err_sys(err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_PERM, errno,
-		       "cannot open the memory of process %d", t->inj->p->pid);
+	err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
+		t->inj->p->pid);
+	return err_own(err);
 }
 
 void tracer_main(struct tracer *t)

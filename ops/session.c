@@ -39,11 +39,14 @@ const char *session_who(const struct session *s, char *buf, size_t size)
 /* A process that is just ending has no memory any more, before it has no pid any more. */
 static bool has_ended(const struct session *s)
 {
+	struct err why = ERR_INIT;
 	struct proc_status now;
-	struct err ignored;
 
-	if (!proc_alive(&s->proc) || proc_thread_status(s->proc.pid, 0, &now, &ignored))
+	if (!proc_alive(&s->proc))
 		return true;
+	/* What cannot be read for a reason of our own (EMFILE) says nothing of the process. */
+	if (proc_thread_status(s->proc.pid, 0, &now, &why))
+		return why.code == ERR_LOST;
 	return s->proc.status.rss_bytes && !now.rss_bytes;
 }
 

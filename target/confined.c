@@ -310,6 +310,7 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 	if (make_pair(p.answers) || (!options->no_door && make_pair(p.door)) ||
 	    fork_both(c, options, &p, fn, ctx)) {
 		err_sys(err, ERR_FAILED, errno, "cannot %s in a confined process", c->what);
+		err_own(err);
 		c->opener = c->opener > 0 ? c->opener : 0;
 		c->child = c->child > 0 ? c->child : 0;
 		confined_end(c);

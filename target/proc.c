@@ -153,11 +153,14 @@ int proc_refresh(struct proc *p, struct err *err)
 bool proc_alive(const struct proc *p)
 {
 	struct proc now = *p;
-	struct err ignored;
+	struct err why = ERR_INIT;
 
 	if (p->pidfd >= 0)
 		return !pidfd_ended(p->pidfd);
-	return !read_identity(&now, &ignored) && now.start_time == p->start_time;
+	/* As far as is known: when we have no descriptor left it is no other process. */
+	if (read_identity(&now, &why))
+		return why.code != ERR_LOST;
+	return now.start_time == p->start_time;
 }
 
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)

@@ -18,7 +18,8 @@ int procfs_fail(pid_t pid, const char *name, int sys, struct err *err)
 		err_sys(err, ERR_PERM, sys, "cannot read /proc/%d/%s", pid, name);
 		return err_fix(err, "run as root, or as the user the process belongs to");
 	}
-	return err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
+	err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
+	return err_own(err);
 }
 
 int procfs_open(pid_t pid, pid_t tid, const char *name)

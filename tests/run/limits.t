@@ -160,4 +160,29 @@ fi
 { bash -c 'ulimit -f 0; echo >"$1"' sh "$T/beyond"; } 2>/dev/null
 is $? 153 'control: RLIMIT_FSIZE ends who writes'
 
+# --- our own limit on descriptors: never the target's fault ---
+MALLOC_CONF=$PROF start_victim idle
+snapshot "$pid"
+for command in status check activate dump list; do
+	arguments=("$pid")
+	[ "$command" = dump ] && arguments+=(--force -o "$T/few.heap")
+	[ "$command" = list ] && arguments=()
+	wrong=
+	refused=0
+	for files in {4..24}; do
+		runner=(prlimit "--nofile=$files")
+		run_ctl "$command" "${arguments[@]}" --timeout 3s
+		[ "$status" -eq 0 ] && continue
+		refused=$((refused + 1))
+		[[ $status == @(1|127) && $err$out != *@(' ended'|' end '|'prlimit --pid'|'longer --timeout')* ]] ||
+			wrong+="with $files: exit $status, $err"$'\n'
+	done
+	runner=()
+	is "$wrong" '' "$command: our own limit is not blamed on the target"
+	# Without descriptors nothing can be done.
+	ok "$command: refused with few" test "$refused" -gt 0
+done
+assert_untouched "$pid" 'untouched by commands without descriptors'
+stop_target "$pid"
+
 done_testing
