@@ -38,10 +38,9 @@ int session_find_jemalloc(struct session *s, struct err *err) __must_check;
 int session_open_injector(struct session *s, struct err *err) __must_check;
 
 /* All of them. `s` is SESSION_INIT; session_close() is due also when this fails. Only looks. */
-#define SESSION_INIT                    \
-	{                               \
-		.memory = -1,           \
-		.looker = CONFINED_INIT \
+#define SESSION_INIT                                  \
+	{                                             \
+		.memory = -1, .looker = CONFINED_INIT \
 	}
 int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
 	__must_check;
