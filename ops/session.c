@@ -51,8 +51,8 @@ static bool has_ended(const struct session *s)
 }
 
 /*
- * After execve(2) /proc/PID/mem, if it was opened before, is at its end, whatever is read (proc(5)).
- * What is read is beyond all that can be mapped.
+ * After execve(2) /proc/PID/mem, if it was opened before, is at its end, whatever is read
+ * (proc(5)). What is read is beyond all that can be mapped.
  */
 static bool is_replaced(const struct session *s)
 {

@@ -31,7 +31,8 @@ int door_proc_file(pid_t pid, const char *name, uint64_t max);
 /*
  * Have the opener open it now: door_proc_file() with the same arguments finds it done, which saves
  * the wait for each of many files. For a confined process, for as many as there is room for;
- * elsewhere, and beyond that, it does nothing. What is not asked for stays open until door_forget().
+ * elsewhere, and beyond that, it does nothing. What is not asked for stays open until
+ * door_forget().
  */
 #define DOOR_AHEAD_MAX 32
 void door_proc_file_ahead(pid_t pid, const char *name, uint64_t max);
