@@ -13,6 +13,9 @@
 #include <string.h>
 #include <time.h>
 
+#define DYING_TRIES 20
+#define DYING_NS 10000000
+
 /* A call that the recording had begun is finished by the target, if it comes to that late. */
 #define LATE_MS 200
 
@@ -79,6 +82,21 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	return 0;
 }
 
+/* A recorder that was killed just now may still hold its journal: it is given time to end. */
+static int open_journal(struct journal *j, pid_t pid, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = DYING_NS };
+	int ret = journal_open(j, pid, false, err);
+
+	for (int i = 0; ret && err->code == ERR_BUSY && i < DYING_TRIES; i++) {
+		journal_close(j);
+		*j = (struct journal)JOURNAL_INIT;
+		nanosleep(&pause, NULL);
+		ret = journal_open(j, pid, false, err);
+	}
+	return ret;
+}
+
 /* One recording. What is being recorded is ERR_BUSY. */
 static int undo_one(pid_t pid, const struct ops_options *options, struct ops_undone *out,
 		    struct err *err)
@@ -86,7 +104,7 @@ static int undo_one(pid_t pid, const struct ops_options *options, struct ops_und
 	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
 	struct ops_undone undone = { .pid = pid, .how = OPS_UNDO_NOTHING };
 
-	if (journal_open(&j, pid, false, err))
+	if (open_journal(&j, pid, err))
 		return -1;
 	memcpy(undone.comm, j.state.comm, sizeof(undone.comm));
 	if (j.written && put_back(&j.state, options, &undone, err))

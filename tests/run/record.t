@@ -185,6 +185,15 @@ is "$(json '.recordings[0] | [.pid, .comm, .state, .changed.prof.active] | tostr
 is "$(active_of "$pid")" false 'undo: profiling is off'
 ctl_ok 'undo again' undo "$pid" --json
 is "$(json '.recordings[0].state')" nothing 'undo again: there is nothing to put back'
+states=
+for _ in {1..5}; do
+	start_recording -d 300s
+	kill -KILL "$recorder"
+	run_ctl undo --json
+	states+="$status $(json '.recordings[0].state') "
+	wait "$recorder" 2>/dev/null
+done
+is "$states" '0 undone 0 undone 0 undone 0 undone 0 undone ' 'undo right after a kill: one that is dying is not at work'
 start_recording -d 300s
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
