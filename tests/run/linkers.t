@@ -1,0 +1,306 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What linkers, LTO and strip(1) make of a program that holds jemalloc itself: each must work, or
+# be refused for a reason that is stated here. Prints a table. A selection in which each two values
+# that go together meet where it matters; all of them with LONG=1.
+#
+# Not tried: jemalloc 4.5.0 and 5.1.0, of which no suite of Debian's has the source or a package.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+unset MALLOC_CONF
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# Why something is not to be had, as jeprof-ctl says it. The second: LTO made malloc_stats_print
+# one with its only caller, or no symbol says where it is.
+known_reasons=(
+	"cannot be done in a thread of the target's own, and it has no pthread_create"
+	'malloc_stats_print (is not to be found|was not found)'
+)
+interface=(malloc calloc realloc free aligned_alloc posix_memalign memalign valloc malloc_usable_size
+	mallctl mallctlbymib mallctlnametomib malloc_stats_print malloc_conf malloc_message malloc_conf_2_conf_harder
+	mallocx rallocx xallocx sallocx dallocx sdallocx nallocx)
+declare -A prefix_of=([none]='' [je]=je_ [rjem]=_rjem_ [app]=app_)
+
+# archive_of WHICH PREFIX: Debian's own with its functions renamed (debian-5.2.1, debian-5.3.0), or one
+# of tests/make-jemalloc's, which have prefixes of their own
+archive_of()
+{
+	local lib s rename=() out=$T/$1-$2.a
+
+	lib=/usr/lib/$(cc -print-multiarch)
+	case $1 in
+	debian-5.2.1) lib=$(tests/make-root bullseye)$lib ;;
+	debian-*) ;;
+	*) tests/make-jemalloc "${1%-*}" "${1#*-}" && return ;;
+	esac
+	if [ ! -e "$out" ]; then
+		for s in "${interface[@]}"; do
+			rename+=(--redefine-sym "$s=${prefix_of[$2]}$s")
+		done
+		# Of the C library's own names it keeps those only with its malloc().
+		[ "$2" = none ] || for s in malloc calloc realloc free memalign valloc; do
+			rename+=(--redefine-sym "__libc_$s=${prefix_of[$2]}__libc_$s")
+		done
+		objcopy "${rename[@]}" "$lib/libjemalloc_pic.a" "$out"
+	fi
+	echo "$out"
+}
+
+cat >"$T/more.cc" <<'CC'
+#include <string>
+#include <vector>
+static std::vector<std::string> kept(1000, "a text that is too long to lie in the object itself");
+CC
+
+cat >"$T/app.rs" <<'RUST'
+use std::alloc::{GlobalAlloc, Layout};
+use std::os::raw::{c_int, c_void};
+extern "C" {
+    #[link_name = "PREFIXmallocx"]
+    fn mallocx(size: usize, flags: c_int) -> *mut c_void;
+    #[link_name = "PREFIXsdallocx"]
+    fn sdallocx(at: *mut c_void, size: usize, flags: c_int);
+    #[link_name = "PREFIXmallctl"]
+    fn mallctl(name: *const u8, old: *mut c_void, len: *mut usize, new: *mut c_void, size: usize) -> c_int;
+}
+struct Jemalloc;
+unsafe impl GlobalAlloc for Jemalloc {
+    unsafe fn alloc(&self, l: Layout) -> *mut u8 {
+        mallocx(l.size(), l.align().trailing_zeros() as c_int) as *mut u8
+    }
+    unsafe fn dealloc(&self, at: *mut u8, l: Layout) {
+        sdallocx(at as *mut c_void, l.size(), l.align().trailing_zeros() as c_int)
+    }
+}
+#[global_allocator]
+static GLOBAL: Jemalloc = Jemalloc;
+fn work() {
+    let mut kept = Vec::new();
+    loop {
+        if kept.len() < 4096 {
+            kept.push(vec![1u8; 777]);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+fn main() {
+    unsafe { mallctl(b"no.such.name\0".as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut(), 0) };
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(work)).collect();
+    println!("ready");
+    for t in threads {
+        t.join().unwrap();
+    }
+}
+RUST
+
+# link OUT ARCHIVE PREFIX LINKER LINKAGE LANGUAGE FLAGS: 1 if that cannot be linked; what was said
+# is in $T/link.log
+link()
+{
+	local out=$1 archive=$2 prefix=$3 linker=$4 linkage=$5 language=$6 flags=$7 s words=() compiler=gcc arg more=()
+
+	read -ra words <<<"$flags"
+	case $archive in *thin* | *sections*) compiler=clang ;; esac
+	[ "$language" != C++ ] || compiler=${compiler/gcc/g++} compiler=${compiler/%clang/clang++}
+	if [ "$language" = Rust ]; then
+		sed "s/PREFIX/$prefix/" "$T/app.rs" >"$T/$prefix.rs"
+		[ "$linker" = default ] || words+=("-fuse-ld=$linker")
+		for arg in "$archive" "${words[@]}" -lstdc++; do
+			set -- "$@" -C "link-arg=$arg"
+		done
+		rustc -g -O -o "$out" "$T/$prefix.rs" --crate-name app "${@:8}" >"$T/link.log" 2>&1
+		return
+	fi
+	[ -z "$prefix" ] || for s in malloc calloc realloc free; do
+		words+=("-D$s=$prefix$s")
+	done
+	for s in idle victim; do
+		"${compiler/++/cc}" -std=gnu17 -O2 -g -fPIC -pthread -I. -D_GNU_SOURCE= "${words[@]}" -DCONF_NAME='"IN_ALL"' \
+			-c -o "$T/$s.o" "tests/target/$s.c" >"$T/link.log" 2>&1 || return 1
+	done
+	if [ "$language" = C++ ]; then
+		g++ -O2 -g -fPIC -c -o "$T/more.o" "$T/more.cc" || return 1
+		more=("$T/more.o")
+	fi
+	"$compiler" -pthread "${words[@]}" "-$linkage" "-fuse-ld=$linker" -o "$out" "$T/idle.o" "$T/victim.o" \
+		"${more[@]}" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive \
+		-lm -ldl -lstdc++ >"$T/link.log" 2>&1
+}
+
+# began OUT LANGUAGE CONF: sets `pid`; 1 if the program ended by itself
+began()
+{
+	local conf=(MALLOC_CONF="$3" JE_MALLOC_CONF="$3" _RJEM_MALLOC_CONF="$3" APP_MALLOC_CONF="$3")
+
+	if [ "$2" = Rust ]; then
+		env "${conf[@]}" "$1" >"$T/said" 2>&1 &
+		pid=$!
+		own "$pid"
+		within 20 grep -q ready "$T/said"
+		return
+	fi
+	: >"$T/board"
+	env "${conf[@]}" "$1" "$T/board" 3 >>"$T/victims.log" 2>&1 &
+	pid=$!
+	own "$pid"
+	tests/photo ready "$T/board" "$pid" >/dev/null 2>&1 || return 1
+	ln -f "$T/board" "$T/board.$pid"
+}
+
+# step NAME ARGUMENTS...: adds to `row`; what is refused must have a reason that is known
+step()
+{
+	local name=$1 reason
+
+	shift
+	run_ctl "$@"
+	if [ "$status" -eq 0 ]; then
+		row+=" | yes"
+		return 0
+	fi
+	for reason in "${known_reasons[@]}"; do
+		if [[ $err =~ $reason ]]; then
+			row+=" | refused: ${BASH_REMATCH[0]}"
+			return 1
+		fi
+	done
+	row+=" | FAILED"
+	result 1 "$cell: $name" || diag "jeprof-ctl $*: exit $status"$'\n'"$err"
+	return 1
+}
+
+# cell ARCHIVE PREFIX LINKER LINKAGE SYMBOLS LANGUAGE FLAGS
+cell()
+{
+	local archive file prefix=${prefix_of[$2]} before=$failures found options=$PROF
+
+	cell="$1 $2 $3 $4 $5 $6${7:+ $7}"
+	row="| $1 | ${prefix:-none} | $3 | $4 | $5 | $6 | ${7:-}"
+	file=$T/cell
+	archive=$(archive_of "$1" "$2") || bail_out "there is no $1"
+	if ! link "$file" "$archive" "$prefix" "$3" "$4" "$6" "$7"; then
+		row+=" | not built | | | | | |"
+		[[ $3-$4 == gold-static-pie ]] || result 1 "$cell: is built" || diag "$(tail -n 5 "$T/link.log")"
+		table+=("$row")
+		return
+	fi
+	case $5 in
+	debug) strip -g "$file" ;;
+	part) strip -x "$file" ;;
+	none) strip "$file" ;;
+	esac
+	# In a static program whose malloc() it is, its unwinder's own calls of malloc() end the program.
+	[[ $4 != static* || -n $prefix ]] || options=prof:false
+	if ! began "$file" "$6" "$options"; then
+		row+=" | ended by itself | | | | | |"
+		result 1 "$cell: runs"
+		table+=("$row")
+		return
+	fi
+	row+=" | yes"
+	[ "$6" = Rust ] || snapshot "$pid"
+	if step status status "$pid" --json; then
+		found=$(json '[.linkage, .jemalloc.found_by] | join(", by ")')
+		row=${row%yes}$found
+		[ "$options" != "$PROF" ] || steps
+	fi
+	[ "$6" = Rust ] || assert_untouched "$pid" "$cell: untouched"
+	stop_target "$pid"
+	[ "$failures" -ne "$before" ] || result 0 "$cell"
+	table+=("$row |")
+}
+
+has_event()
+{
+	jq -e 'select(.file | endswith(".heap") or startswith("/proc/thread-self/"))' "$T/cell.events"
+}
+
+steps()
+{
+	step activate activate "$pid" --json
+	rm -f "$T"/cell.{events,talk,heap} "$T/in.heap"
+	start_watch cell "$pid"
+	step dump dump "$pid" --force -o "$T/cell.heap" || {
+		row+=', '
+		run_ctl dump "$pid" --force --in-target "$T/in.heap"
+		[ "$status" -eq 0 ] || result 1 "$cell: dump --in-target" || diag "$err"
+		row+="--in-target: $([ "$status" -eq 0 ] && echo yes || echo FAILED)"
+	}
+	step threads threads "$pid"
+	step stats stats "$pid" -f json
+	within 10 has_event
+	end_child "$watcher" -INT
+	wait "$watcher" || result 1 "$cell: the watch ends"
+	row+=" | $(jq -r 'select(.pid) | .source + " " + .kind' "$T/cell.events" | sort -u | paste -sd ,)"
+	has_event >/dev/null || result 1 "$cell: watch sees the dump"
+	run_ctl deactivate "$pid"
+	[ "$status" -eq 0 ] || result 1 "$cell: deactivate" || diag "$err"
+}
+
+table=('| jemalloc | prefix | linker | linkage | symbols | language | flags | runs | found | activate | dump | threads | stats | watch |')
+gc='-ffunction-sections -Wl,--gc-sections'
+icf="$gc -Wl,--icf=all"
+
+some()
+{
+	cell debian-5.3.0 rjem lld pie all C ''
+	cell debian-5.3.0 je lld static all C ''
+	cell debian-5.3.0 app mold static-pie none C ''
+	cell debian-5.3.0 rjem bfd static none C "$gc"
+	cell debian-5.3.0 rjem gold static debug C ''
+	cell debian-5.2.1 je gold pie debug C "$gc"
+	cell debian-5.2.1 none mold pie all C++ ''
+	cell debian-5.2.1 app lld pie part C++ ''
+	cell lto-5.3.0 none bfd pie all C -flto
+	cell lto-5.3.0 none gold pie none C -flto
+	cell sections-5.3.1 je lld pie all C "$icf"
+	cell sections-5.3.1 je gold static part C "$icf"
+	cell debian-5.3.0 rjem default pie all Rust ''
+	cell debian-5.3.0 none lld pie debug Rust ''
+}
+
+every()
+{
+	local archive prefix linker linkage symbols language flags
+
+	for linker in bfd gold lld mold; do
+		for linkage in pie static static-pie; do
+			for symbols in all debug part none; do
+				for archive in debian-5.2.1 debian-5.3.0; do
+					for prefix in none je rjem app; do
+						cell "$archive" "$prefix" "$linker" "$linkage" "$symbols" C ''
+					done
+					cell "$archive" none "$linker" "$linkage" "$symbols" C++ "$gc"
+				done
+				for archive in plain-5.3.0 plain-5.3.1; do
+					cell "$archive" rjem "$linker" "$linkage" "$symbols" C ''
+				done
+				for archive in sections-5.3.0 sections-5.3.1; do
+					cell "$archive" je "$linker" "$linkage" "$symbols" C "$gc"
+					[ "$linker" = bfd ] || cell "$archive" je "$linker" "$linkage" "$symbols" C "$icf"
+				done
+				for archive in 5.3.0 5.3.1; do
+					# Neither reads what the other compiler leaves for LTO.
+					[ "$linker" = lld ] || cell "lto-$archive" none "$linker" "$linkage" "$symbols" C -flto
+					[ "$linker" != lld ] || cell "thin-$archive" app "$linker" "$linkage" "$symbols" C -flto=thin
+				done
+			done
+		done
+		for symbols in all debug part none; do
+			for prefix in none je rjem app; do
+				cell debian-5.3.0 "$prefix" "$linker" pie "$symbols" Rust ''
+			done
+		done
+	done
+}
+
+if [ -n "${CELL:-}" ]; then
+	eval "cell $CELL" # one alone, to look at
+elif [ -n "${LONG:-}" ]; then
+	every
+else
+	some
+fi
+diag "$(printf '%s\n' "${table[@]}" | sed -E 's/^(([^|]*\|){15}).*/\1/')"
+done_testing
