@@ -626,6 +626,9 @@ static int find_static(struct jemalloc_text *text, const struct jemalloc *je, pi
 	if (!text->whole)
 		add_unnamed(&f, pid);
 	ret = f.failed ? -1 : put_funcs(&f, text);
+	/* Who waits in a hook that was called from malloc(3) comes from between them, too. */
+	if (!ret && !text->whole)
+		ret = put(text, f.hull.start, f.hull.end);
 	free(f.v);
 	return ret;
 }
