@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What linkers, LTO and strip(1) make of a program that holds jemalloc itself: each must work, or
 # be refused for a reason that is stated here. Prints a table. A selection in which each two values
-# that go together meet where it matters; all of them with LONG=1.
+# that go together meet where it matters; all of them, which takes hours, with CELLS=all.
 #
 # Not tried: jemalloc 4.5.0 and 5.1.0, of which no suite of Debian's has the source or a package.
 # shellcheck source=tests/lib.sh
@@ -297,7 +297,7 @@ every()
 
 if [ -n "${CELL:-}" ]; then
 	eval "cell $CELL" # one alone, to look at
-elif [ -n "${LONG:-}" ]; then
+elif [ "${CELLS:-}" = all ]; then
 	every
 else
 	some
