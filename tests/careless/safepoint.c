@@ -9,7 +9,7 @@
  *	setxid	the C library's internal signal 33 is blocked as well
  *	xstate	its extended state is not put back
  *	exec	nobody asks whether the process is still the same program, and
- *		whether a thread is its own
+ *		whether a thread is its own; its memory is that of the pid
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap).
  */
@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 
 #ifndef PTRACE_SETSIGMASK
 #define PTRACE_SETSIGMASK 0x420b
@@ -100,4 +101,42 @@ int __wrap_proof_take(struct tracer *t, pid_t tid, int status, struct err *err)
 		return ret;
 	t->proven = tid;
 	return 0;
+}
+
+/* Memory by the pid, as process_vm_readv(2) goes: of whatever program has it. */
+int __real_mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err);
+int __wrap_mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err);
+
+int __wrap_mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
+{
+	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
+
+	if (careless("exec") &&
+	    process_vm_readv(t->inj->p->pid, &here, 1, &there, 1, 0) == (ssize_t)len)
+		return 0;
+	return __real_mem_read(t, addr, buf, len, err);
+}
+
+int __real_mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len,
+		     struct err *err);
+int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len,
+		     struct err *err);
+
+int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len,
+		     struct err *err)
+{
+	const unsigned char *bytes = buf;
+
+	/* process_vm_writev(2) is none of the system calls that the tracer has left. */
+	for (size_t i = 0; careless("exec") && i < len; i++) {
+		uint64_t at = (addr + i) & ~UINT64_C(7);
+		long word = __real_ptrace(PTRACE_PEEKDATA, t->proven, at, NULL);
+
+		memcpy((char *)&word + (addr + i - at), bytes + i, 1);
+		if (__real_ptrace(PTRACE_POKEDATA, t->proven, at, word) < 0)
+			return __real_mem_write(t, addr, buf, len, err);
+	}
+	if (careless("exec"))
+		return 0;
+	return __real_mem_write(t, addr, buf, len, err);
 }

@@ -10,7 +10,7 @@ export MALLOC_CONF=$PROF
 # traced MODE: what the processes of a run did: NUMBER PID CALL(...
 traced()
 {
-	strace -f -qq -o "$T/trace" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
+	strace -f -y -qq -o "$T/trace" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
 	awk '{ print NR, $1, $2 }' "$T/trace" >"$T/calls"
 }
 
@@ -48,12 +48,12 @@ for fence in mkdir-errno clone3-nosys none; do
 		for p in $tracers; do
 			fenced=$(awk -v pid="$p" '$1 == pid && /seccomp\(SECCOMP_SET_MODE_FILTER/ { print NR; exit }' "$T/trace")
 			ok "$name: it is under a filter before it attaches" test "${fenced:-999999}" -lt "$(first "$p" ptrace)"
-			is "$(awk -v pid="$p" -v n="${fenced:-0}" '$1 == pid && NR < n && /(pread64|process_vm_readv)\(/ && !/"Name:/' "$T/trace" | wc -l)" \
+			is "$(awk -v pid="$p" -v n="${fenced:-0}" '$1 == pid && NR < n && /(pread64\([0-9]+<[^>]*\/mem>|process_vm_readv\()/' "$T/trace" | wc -l)" \
 				0 "$name: and before it reads a byte of the target"
 			is "$(grep -c "^$p .*PTRACE_SECCOMP_GET_FILTER" "$T/trace")" 0 "$name: it reads no filter itself"
 		done
 		for p in $readers; do
-			is "$(awk -v pid="$p" '$1 == pid && /(pread64|process_vm_readv|pwrite64)\(/ && !/"Name:/' "$T/trace" | wc -l)" \
+			is "$(awk -v pid="$p" '$1 == pid && /((pread64|pwrite64)\([0-9]+<[^>]*\/mem>|process_vm_readv\()/' "$T/trace" | wc -l)" \
 				0 "$name: who reads the filters reads no memory"
 		done
 		[ "$fence" = none ] || ok "$name: the filters are read" grep -q PTRACE_SECCOMP_GET_FILTER "$T/trace"

@@ -12,7 +12,7 @@ $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
-		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take,-Wl,--wrap=$(f)) -o $@ $< \
+		$(foreach f,ptrace proc_alive callsite_holds proof_program proof_take mem_read mem_write,-Wl,--wrap=$(f)) -o $@ $< \
 		$(filter-out $(B)/injector/safepoint.o,$(OBJ)) $(LDLIBS)
 
 # One that makes waits with a timeout anew as if they had just begun.

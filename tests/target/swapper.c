@@ -28,7 +28,7 @@ __asm__(".globl getppid\n"
 	"mov $110,%eax\n syscall\n ret\n"
 	".size getppid,.-getppid\n"
 	"mov $15,%rax\n syscall\n"
-	"mov %rax,(%rbx)\n pop %rbx\n ret\n");
+	"mov %rax,(%rdi)\n ret\n pop %rdi\n ret\n");
 
 /* No right to open the file is needed to name it: O_PATH. */
 static void swap(int fd)

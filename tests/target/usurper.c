@@ -33,7 +33,7 @@ __asm__(".section .meet,\"ax\",@progbits\n"
 	".balign 32\n"
 	"mov $15,%rax\n syscall\n"
 	".balign 32\n"
-	"mov %rax,(%rbx)\n pop %rbx\n ret\n"
+	"mov %rax,(%rdi)\n ret\n pop %rdi\n ret\n"
 	".text\n");
 
 /*
