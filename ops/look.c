@@ -6,7 +6,6 @@
 #include "target/answer.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +146,6 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 /* What every look reads, opened before it begins: that takes no question to the opener. */
 static const char *const opened[] = { "maps", "mem", "auxv", "environ" };
 #define OPENED (sizeof(opened) / sizeof(*opened))
-#define MEMORY 1 /* of them */
 
 static void reply(int (*fn)(struct session *s, struct unpack *u, struct pack *p, struct err *err),
 		  struct session *s, struct unpack *u)
@@ -216,8 +214,6 @@ int look_begin(struct session *s, struct err *err)
 	for (size_t i = 0; i < OPENED; i++)
 		l.fds[i] = door_proc(s->proc.mm_pid, 0, opened[i]);
 	l.fds[OPENED] = s->proc.pidfd;
-	cleanup_close(&s->memory);
-	s->memory = fcntl(l.fds[MEMORY], F_DUPFD_CLOEXEC, 0);
 	failed = confined_start(&s->looker, &options, serve, &l, err);
 	for (size_t i = 0; i < OPENED; i++)
 		cleanup_close(&l.fds[i]);

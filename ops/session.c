@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/session.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "ops/look.h"
@@ -12,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BUSY_RETRY_MS 20
 
@@ -50,17 +48,6 @@ static bool has_ended(const struct session *s)
 	return s->proc.status.rss_bytes && !now.rss_bytes;
 }
 
-/*
- * After execve(2) /proc/PID/mem, if it was opened before, is at its end, whatever is read
- * (proc(5)). What is read is beyond all that can be mapped.
- */
-static bool is_replaced(const struct session *s)
-{
-	char byte;
-
-	return s->memory >= 0 && pread(s->memory, &byte, 1, INT64_MAX - 1) == 0;
-}
-
 /* Whatever failed in a process that has ended, or runs another program: that is the cause. */
 static int failed(const struct session *s, struct err *err)
 {
@@ -71,8 +58,9 @@ static int failed(const struct session *s, struct err *err)
 	session_who(s, who, sizeof(who));
 	if (has_ended(s))
 		return err_set(err, ERR_LOST, "%s has ended meanwhile", who);
-	return is_replaced(s) ? err_set(err, ERR_LOST, "%s became another program meanwhile", who)
-			      : -1;
+	return proc_replaced(&s->proc)
+		       ? err_set(err, ERR_LOST, "%s became another program meanwhile", who)
+		       : -1;
 }
 
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
@@ -231,7 +219,6 @@ void session_close(struct session *s)
 {
 	injector_close(s->inj);
 	look_end(s);
-	cleanup_close(&s->memory);
 	free(s->jemallocs);
 	images_fini(&s->images);
 	proc_close(&s->proc);

@@ -16,7 +16,6 @@ struct session {
 	uint64_t deadline_ms; /* until when to try again on ERR_BUSY, CLOCK_MONOTONIC */
 	uint64_t timeout_ms;  /* until when all runs together may go on, CLOCK_MONOTONIC */
 	struct proc proc;
-	int memory;		/* of the program that is looked at; nothing is read by it */
 	struct confined looker; /* it reads the files and the memory of the process: ops/look.h */
 	struct maps maps;	/* of the looker alone */
 	struct images images;	/* what the looker found, without the files */
@@ -38,9 +37,9 @@ int session_find_jemalloc(struct session *s, struct err *err) __must_check;
 int session_open_injector(struct session *s, struct err *err) __must_check;
 
 /* All of them. `s` is SESSION_INIT; session_close() is due also when this fails. Only looks. */
-#define SESSION_INIT                                  \
-	{                                             \
-		.memory = -1, .looker = CONFINED_INIT \
+#define SESSION_INIT                    \
+	{                               \
+		.looker = CONFINED_INIT \
 	}
 int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
 	__must_check;

@@ -15,24 +15,35 @@
 
 #define STAT_SIZE 4096
 #define START_TIME_FIELD 22
+#define START_STACK_FIELD 28
+
+/* The field `number` of a stat file, `from` which is that of number `at`. NULL without one. */
+static const char *stat_field(const char *from, int at, int number)
+{
+	while (from && at < number) {
+		from = strchr(from + 1, ' ');
+		at++;
+	}
+	return from;
+}
 
 /*
- * Field 22 of /proc/PID/stat. The name in field 2 may hold anything, ")" and
+ * Fields 22 and 28 of /proc/PID/stat. The name in field 2 may hold anything, ")" and
  * spaces included: fields are counted from the last ")".
  */
-static int start_time_read(pid_t pid, uint64_t *start_time, struct err *err)
+static int read_stat(struct proc *p, struct err *err)
 {
 	char text[STAT_SIZE];
-	char *s;
+	const char *start_time, *stack;
 
-	if (procfs_read_into(pid, 0, "stat", text, sizeof(text), err))
+	if (procfs_read_into(p->pid, 0, "stat", text, sizeof(text), err))
 		return -1;
-	s = strrchr(text, ')');
-	for (int field = 2; s && field < START_TIME_FIELD; field++)
-		s = strchr(s + 1, ' ');
-	if (!s)
-		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/stat", pid);
-	*start_time = strtoull(s, NULL, 10);
+	start_time = stat_field(strrchr(text, ')'), 2, START_TIME_FIELD);
+	stack = stat_field(start_time, START_TIME_FIELD, START_STACK_FIELD);
+	if (!start_time || !stack)
+		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/stat", p->pid);
+	p->start_time = strtoull(start_time, NULL, 10);
+	p->start_stack = strtoull(stack, NULL, 10);
 	return 0;
 }
 
@@ -91,7 +102,7 @@ static int read_identity(struct proc *p, struct err *err)
 		p->status.rss_bytes = living.rss_bytes;
 		p->status.seccomp = living.seccomp;
 	}
-	return start_time_read(p->pid, &p->start_time, err);
+	return read_stat(p, err);
 }
 
 /* Why a process that has a pidfd cannot be seen in /proc. */
@@ -147,6 +158,7 @@ int proc_refresh(struct proc *p, struct err *err)
 		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
 	p->status = now.status;
 	p->mm_pid = now.mm_pid;
+	p->start_stack = now.start_stack;
 	return 0;
 }
 
@@ -161,6 +173,15 @@ bool proc_alive(const struct proc *p)
 	if (read_identity(&now, &why))
 		return why.code != ERR_LOST;
 	return now.start_time == p->start_time;
+}
+
+bool proc_replaced(const struct proc *p)
+{
+	struct proc now = { .pid = p->pid };
+	struct err ignored = ERR_INIT;
+
+	return !read_stat(&now, &ignored) && p->start_stack && now.start_stack &&
+	       (now.start_stack != p->start_stack || now.start_time != p->start_time);
 }
 
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)

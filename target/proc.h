@@ -46,7 +46,8 @@ struct proc {
 	pid_t mm_pid; /* whose memory and files to look at: pid, or another of its threads when the
 		       * first one has ended: such a "zombie leader" has none any more */
 	int pidfd;
-	uint64_t start_time;	   /* clock ticks since boot, field 22 of stat */
+	uint64_t start_time;  /* clock ticks since boot, field 22 of stat */
+	uint64_t start_stack; /* where the program's stack began, field 28; 0 if we may not know */
 	struct proc_status status; /* as of proc_open() or proc_refresh() */
 };
 
@@ -63,6 +64,13 @@ int proc_refresh(struct proc *p, struct err *err) __must_check;
 
 /* True while the very process of proc_open() exists (a zombie does not count). */
 bool proc_alive(const struct proc *p);
+
+/*
+ * Did it call execve(2) since proc_open() or proc_refresh()? By where its stack begins, which is
+ * drawn by lot for each program (ASLR); false where that is switched off. Nothing of its memory is
+ * read: it may never answer.
+ */
+bool proc_replaced(const struct proc *p);
 
 /* Status of one thread. ERR_LOST when it is gone. */
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err) __must_check;

@@ -401,6 +401,43 @@ static void test_status_of_many_groups(void **state)
 	}
 }
 
+/* Another program has another stack. The same one, at work, has not. */
+static void test_replaced(void **state)
+{
+	struct err err = ERR_INIT;
+	char buf[64] = "";
+	struct proc p;
+	int pipes[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (read(pipes[0], buf, 1) == 1) {
+			dup2(pipes[0], STDIN_FILENO);
+			execl("/bin/cat", "cat", NULL);
+		}
+		_exit(1);
+	}
+	assert_int_equal(proc_open(&p, pid, &err), 0);
+	assert_false(proc_replaced(&p));
+	assert_int_equal(write(pipes[1], "x", 1), 1);
+	for (int i = 0; i < 1000 && !proc_replaced(&p); i++)
+		usleep(10000);
+	assert_true(proc_replaced(&p));
+	assert_true(proc_alive(&p));
+	assert_int_equal(proc_refresh(&p, &err), 0);
+	assert_false(proc_replaced(&p));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_false(proc_replaced(&p));
+	proc_close(&p);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_auxiliary_vector),
 		cmocka_unit_test(test_link_in_root),
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_replaced),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
