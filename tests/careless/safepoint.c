@@ -130,7 +130,7 @@ int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, siz
 	/* process_vm_writev(2) is none of the system calls that the tracer has left. */
 	for (size_t i = 0; careless("exec") && i < len; i++) {
 		uint64_t at = (addr + i) & ~UINT64_C(7);
-		long word = __real_ptrace(PTRACE_PEEKDATA, t->proven, at, NULL);
+		long word = __real_ptrace(PTRACE_PEEKDATA, t->proven, at, (void *)NULL);
 
 		memcpy((char *)&word + (addr + i - at), bytes + i, 1);
 		if (__real_ptrace(PTRACE_POKEDATA, t->proven, at, word) < 0)
