@@ -66,6 +66,15 @@ int err_own(struct err *err)
 	return -1;
 }
 
+bool err_is_own(const struct err *err)
+{
+	struct err own = *err;
+
+	own.fix[0] = '\0';
+	err_own(&own);
+	return own.fix[0] && !strcmp(own.fix, err->fix);
+}
+
 int err_wrap(struct err *err, const char *fmt, ...)
 {
 	char inner[sizeof(err->msg)];

@@ -12,6 +12,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
 /* What went wrong, in terms of what the user can do about it. */
 enum err_code {
 	ERR_NONE = 0,
@@ -52,9 +54,13 @@ int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...) 
 int err_wrap(struct err *err, const char *fmt, ...) __printf_like(2, 3);
 
 /* Say what the user can do about it. */
+int err_fix(struct err *err, const char *fmt, ...) __printf_like(2, 3);
+
 /* After err_sys(): a system call of ours failed, not one of the target's; name our own limit. */
 int err_own(struct err *err);
-int err_fix(struct err *err, const char *fmt, ...) __printf_like(2, 3);
+
+/* Is its fix the one that err_own() set? */
+bool err_is_own(const struct err *err);
 
 /* The process's exit status for a code (jeprof-ctl(8), EXIT STATUS). */
 int err_exit_status(enum err_code code);

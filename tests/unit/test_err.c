@@ -65,13 +65,32 @@ static void test_codes(void **state)
 	assert_string_equal(err_code_name(ERR_NOPROC), "no_process");
 }
 
+/* A limit of ours is told from what failed in the target with the same errno value. */
+static void test_own(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	err_sys(&err, ERR_FAILED, EMFILE, "cannot open it");
+	assert_false(err_is_own(&err));
+	err_own(&err);
+	assert_true(err_is_own(&err));
+	assert_non_null(strstr(err.fix, "ulimit -n"));
+	err_sys(&err, ERR_FAILED, EAGAIN, "the target cannot make a thread");
+	err_fix(&err, "raise its limits");
+	assert_false(err_is_own(&err));
+	err_sys(&err, ERR_FAILED, ENOENT, "cannot open it");
+	err_own(&err);
+	assert_false(err_is_own(&err));
+	assert_string_equal(err.fix, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set),
-		cmocka_unit_test(test_sys_and_wrap),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_set),  cmocka_unit_test(test_sys_and_wrap),
+		cmocka_unit_test(test_long), cmocka_unit_test(test_codes),
+		cmocka_unit_test(test_own),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
