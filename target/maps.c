@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READ_TRIES 10
+
 void maps_fini(struct maps *m)
 {
 	free(m->v);
@@ -125,11 +127,14 @@ int maps_read(struct maps *m, pid_t pid, struct err *err)
 	char *text;
 	size_t len;
 
-	if (procfs_read(pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, err))
-		return -1;
-	if (maps_parse(m, text, len, err))
-		return err_wrap(err, "/proc/%d/maps", pid);
-	return 0;
+	/* One that grows between two reads may come twice, and overlap (proc_pid_maps(5)). */
+	for (unsigned int tries = 0; tries < READ_TRIES; tries++) {
+		if (procfs_read(pid, 0, "maps", MAPS_TEXT_MAX, &text, &len, err))
+			return -1;
+		if (!maps_parse(m, text, len, err))
+			return 0;
+	}
+	return err_wrap(err, "/proc/%d/maps", pid);
 }
 
 const struct map *maps_find(const struct maps *m, uint64_t addr)
