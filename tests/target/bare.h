@@ -6,23 +6,13 @@
 #ifndef TESTS_TARGET_BARE_H
 #define TESTS_TARGET_BARE_H
 
+#include "tests/target/pretended.h"
+
 #include <linux/sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* What jeprof-ctl looks for in the file. */
-__attribute__((used)) static const char mark[] = "<jemalloc>: ";
-__attribute__((used)) static const char trace[] = "heap_v2/%zu";
-__attribute__((used)) static const char release[] =
-	"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
-
-void (*malloc_message)(void *, const char *);
-int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
-int mallctlnametomib(const char *name, size_t *mib, size_t *len);
-int mallctlbymib(const size_t *mib, size_t len, void *oldp, size_t *oldlenp, void *newp,
-		 size_t newlen);
-void malloc_stats_print(void (*write_cb)(void *, const char *), void *opaque, const char *opts);
 int pthread_create(void *thread, const void *attr, void *fn, void *arg);
 const char *gnu_get_libc_version(void);
 

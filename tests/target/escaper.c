@@ -3,24 +3,13 @@
  * A jemalloc that is none, in the place of tests/target/liar.c's library: in its calls it makes the
  * folder that ESCAPE names, which a filter may forbid to the program.
  */
+#include "tests/target/pretended.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* What jeprof-ctl looks for in the file. */
-__attribute__((used)) static const char mark[] = "<jemalloc>: ";
-__attribute__((used)) static const char trace[] = "heap_v2/%zu";
-__attribute__((used)) static const char release[] =
-	"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
-
-void (*malloc_message)(void *, const char *);
-int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
-int mallctlnametomib(const char *name, size_t *mib, size_t *len);
-int mallctlbymib(const size_t *mib, size_t len, void *oldp, size_t *oldlenp, void *newp,
-		 size_t newlen);
-void malloc_stats_print(void (*write_cb)(void *, const char *), void *opaque, const char *opts);
 
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen)
 {

@@ -3,6 +3,8 @@
  * A library that claims to be jemalloc, and hands over what costs it nothing and the one who reads
  * it much. LIE chooses what, ARG how large, or which file.
  */
+#include "tests/target/pretended.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,16 +16,6 @@
 #include <unistd.h>
 
 #define CHUNK (1u << 20)
-
-/* What jeprof-ctl looks for in the file. */
-__attribute__((used)) static const char mark[] = "<jemalloc>: ";
-__attribute__((used)) static const char trace[] = "heap_v2/%zu";
-__attribute__((used)) static const char release[] =
-	"5.3.0-0-g54eaed1d8b56b1aa528be3bdd1877e59c56fa90c";
-
-void (*malloc_message)(void *, const char *);
-int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen);
-void malloc_stats_print(void (*write_cb)(void *, const char *), void *opaque, const char *opts);
 
 static const char head[] = "heap_v2/1\n  t*: 1: 1 [0: 0]\n";
 static const char title[] = "\nMAPPED_LIBRARIES:\n";
