@@ -11,7 +11,7 @@
 static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },

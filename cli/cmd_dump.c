@@ -17,7 +17,7 @@ static const struct option_def options_of_dump[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "render it at once: pprof, folded, html, svg, ... (as it is)",
 	  report_formats + REPORT_FORMATS_ONLY },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),

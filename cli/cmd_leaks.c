@@ -26,7 +26,7 @@ static const struct option_def options_of_leaks[] = {
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
 

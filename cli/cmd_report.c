@@ -52,7 +52,7 @@ static const struct option_def options_of_report[] = {
 	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
 	  "also the calls within malloc and its like", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
-	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look all names up anew", NULL },
+	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
 

@@ -21,7 +21,7 @@ static const struct option_def options_of_watch[] = {
 	{ "since-start", 0, VALUE(FLAG, since_start), NULL,
 	  "times count from when the process was started, not from midnight", NULL },
 	{ "on-dump", 0, VALUE(STRING, on_dump), "CMD",
-	  "run CMD with sh for each dump; its environment tells of it", NULL },
+	  "run CMD with sh for each dump; its environment describes it", NULL },
 	{ "on-dump-exec", 0, VALUE(FILE, on_dump_exec), "PROGRAM",
 	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
 	{ .name = NULL },
