@@ -12,7 +12,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := base target injector bpf profile ops cli
+LAYERS := $(wildcard base sandbox process elf target jemalloc injector bpf profile io symbols ops cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive
@@ -29,9 +29,10 @@ else
 NOT_BUILT := bpf/watch.c bpf/why.c bpf/%.bpf.c
 endif
 
-# Architecture code lies in */arch_NAME.c: only this machine's is compiled.
-SRC := $(foreach l,$(LAYERS),$(filter-out $(l)/arch_% $(NOT_BUILT),$(wildcard $(l)/*.c)) \
-	$(wildcard $(l)/arch_$(ARCH).c))
+# Code for one architecture is in arch/: only this machine's is compiled.
+FOLDERS := $(shell find $(LAYERS) -type d)
+SRC := $(filter-out $(NOT_BUILT),$(foreach d,$(filter-out %/arch,$(FOLDERS)),$(wildcard $(d)/*.c))) \
+	injector/arch/$(ARCH).c
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
@@ -39,7 +40,7 @@ BIN := $(B)/jeprof-ctl
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-C_FILES := $(foreach d,$(LAYERS) tests/unit tests/target tests/careless tests/fuzz bench,$(wildcard $(d)/*.[ch]))
+C_FILES := $(foreach d,$(FOLDERS) tests/unit tests/target tests/careless tests/fuzz bench,$(wildcard $(d)/*.[ch]))
 
 OPT ?= -O2 -g
 ifdef SAN
@@ -243,7 +244,7 @@ FUZZED_OPS := $(addprefix ops/,conf% list_row% check_row% watch_frames% watch_im
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% $(FUZZED_OPS),$(SRC))) \
 	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
-$(B)/fuzz/%.o: %.c $(wildcard */*.h) Makefile
+$(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<

@@ -10,7 +10,7 @@
 #ifndef INJECTOR_PRIVATE_H
 #define INJECTOR_PRIVATE_H
 
-#include "injector/arch.h"
+#include "injector/arch/arch.h"
 #include "injector/glibc.h"
 #include "injector/injector.h"
 #include "injector/site.h"

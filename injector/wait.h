@@ -18,7 +18,7 @@
 #ifndef INJECTOR_WAIT_H
 #define INJECTOR_WAIT_H
 
-#include "injector/arch.h"
+#include "injector/arch/arch.h"
 #include "target/proc.h"
 
 struct tracer;

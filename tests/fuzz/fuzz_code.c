@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The few machine instructions that are read in the target's C library. */
-#include "injector/arch.h"
+#include "injector/arch/arch.h"
 
 #include <string.h>
 

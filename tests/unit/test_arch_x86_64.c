@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/arch.h"
+#include "injector/arch/arch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

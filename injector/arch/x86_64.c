@@ -22,7 +22,7 @@
  * restoring the SSE registers only; so parts that are dynamically enabled are
  * included only when they are in use.
  */
-#include "injector/arch.h"
+#include "injector/arch/arch.h"
 #include "target/proc.h"
 
 #include <cpuid.h>

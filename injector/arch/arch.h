@@ -6,8 +6,8 @@
  * Functions named *_regs only compute; those that take a tid talk to a stopped
  * tracee. All return -1 with errno set on failure unless said otherwise.
  */
-#ifndef INJECTOR_ARCH_H
-#define INJECTOR_ARCH_H
+#ifndef INJECTOR_ARCH_ARCH_H
+#define INJECTOR_ARCH_ARCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
