@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The part of a command that reads profiles, in a confined child (target/confined.h). The
+ * The part of a command that reads profiles, in a confined child (sandbox/confined.h). The
  * controller opens the files that the line names, puts what is made in its place, and passes on
  * what the child prints: made harmless where that is a terminal.
  */

@@ -2,7 +2,7 @@
 #include "injector/poke.h"
 
 #include "base/cleanup.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <errno.h>
 #include <unistd.h>

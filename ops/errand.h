@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a confined child (target/confined.h) that works on profiles has its controller do:
+ * What a confined child (sandbox/confined.h) that works on profiles has its controller do:
  * open the files that the user named, put files in their place, start dot(1), keep names.
  *
  * The functions of the first part do it themselves in an ordinary process. errand_run() is the
@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "ops/limit.h"
 #include "ops/output.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "base/pack.h"
 #include "ops/filekey.h"
-#include "target/confined.h"
-#include "target/door.h"
+#include "sandbox/confined.h"
+#include "sandbox/door.h"
 
 #include <fcntl.h>
 #include <search.h>

@@ -2,7 +2,7 @@
 #include "ops/graphviz_child.h"
 
 #include "base/cleanup.h"
-#include "target/fence.h"
+#include "sandbox/fence.h"
 
 #include <dirent.h>
 #include <errno.h>

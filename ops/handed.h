@@ -7,7 +7,7 @@
 #ifndef OPS_HANDED_H
 #define OPS_HANDED_H
 
-#include "target/confined.h"
+#include "sandbox/confined.h"
 #include "target/proc.h"
 
 #include <stddef.h>

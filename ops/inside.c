@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * Every path is resolved inside the target's root (openat2(2)), so that links
  * in there cannot lead out of it.
  *
- * Its file systems may never answer. So each question is asked by a child (target/confined.h), for
+ * Its file systems may never answer. So each question is asked by a child (sandbox/confined.h), for
  * as long as the command has time; one that sleeps in the kernel is left behind. Where that
  * happens, the error is ERR_UNSAFE.
  */

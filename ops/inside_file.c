@@ -4,8 +4,8 @@
 #include "base/cleanup.h"
 #include "ops/facts.h"
 #include "ops/mapped.h"
-#include "target/confined.h"
-#include "target/fence.h"
+#include "sandbox/confined.h"
+#include "sandbox/fence.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,7 @@
 #include "ops/handed.h"
 #include "ops/list_row.h"
 #include "ops/pids.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 #include "target/image.h"
 #include "target/maps.h"
 

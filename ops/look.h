@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to ops/: what is to be known of a process before it is worked on, from a confined
- * child that reads its files and its memory (target/confined.h). The child keeps them open for
+ * child that reads its files and its memory (sandbox/confined.h). The child keeps them open for
  * further questions until look_end(). The controller reads its answers alone.
  *
  * Each question fails with the child's error, or with that of confined_answer().

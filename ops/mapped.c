@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/write.h"
 #include "ops/memory_file.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/maps.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "injector/injector.h"
 #include "ops/ops.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
 #include "target/maps.h"

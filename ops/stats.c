@@ -6,7 +6,7 @@
 #include "ops/received.h"
 #include "ops/session.h"
 #include "ops/stats_text.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <stdlib.h>
 

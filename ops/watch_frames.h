@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to the watch: who asked for a dump. Stacks are walked and functions are named in a
- * confined child (target/confined.h), which reads files and memory of the processes that dumped.
+ * confined child (sandbox/confined.h), which reads files and memory of the processes that dumped.
  */
 #ifndef OPS_WATCH_FRAMES_H
 #define OPS_WATCH_FRAMES_H
 
 #include "bpf/event.h"
 #include "ops/watch.h"
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <stdbool.h>
 #include <stddef.h>

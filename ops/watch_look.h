@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to the watch: what processes show of themselves, from one confined child that looks at
- * all of them (target/confined.h). It is believed of the process alone. One at which the child
+ * all of them (sandbox/confined.h). It is believed of the process alone. One at which the child
  * hangs or crashes costs the child, which is replaced.
  */
 #ifndef OPS_WATCH_LOOK_H
 #define OPS_WATCH_LOOK_H
 
-#include "target/confined.h"
+#include "sandbox/confined.h"
 #include "target/jemalloc.h"
 #include "target/maps.h"
 #include "target/proc.h"

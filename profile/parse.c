@@ -3,10 +3,10 @@
  * The text that jemalloc writes (doc/heap-format.md). It is read once, in one
  * direction, in time that grows with its length alone.
  */
+#include "profile/parse.h"
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "profile/parse.h"
 #include "profile/threads.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What was found in a process, as a message from the confined child that looked
- * (target/confined.h). What is unpacked was checked: lengths, numbers of enums, indexes,
+ * (sandbox/confined.h). What is unpacked was checked: lengths, numbers of enums, indexes,
  * the end of every text. Whether an address is what it is said to be was not: it is the target's.
  */
 #ifndef TARGET_ANSWER_H

@@ -2,7 +2,7 @@
 #include "target/image_file.h"
 
 #include "base/cleanup.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/image_data.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/image_file.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "target/image_vouch.h"
 
 #include "base/cleanup.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/image.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"

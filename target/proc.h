@@ -108,7 +108,7 @@ bool proc_thread_ran(pid_t pid, pid_t tid, struct proc_ran *ran);
 
 /*
  * Read the target's memory: all of `len` or ERR_FAILED. By process_vm_readv(2); a confined process
- * (target/confined.h) reads /proc/PID/mem, of which it keeps one descriptor until
+ * (sandbox/confined.h) reads /proc/PID/mem, of which it keeps one descriptor until
  * proc_read_forget().
  */
 int proc_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *err) __must_check;

@@ -3,7 +3,7 @@
 #include "target/proc.h"
 
 #include "base/cleanup.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/procfs.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "target/procfs.h"
 
 #include "base/cleanup.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #include "ops/stats_text.h"
 #include "ops/symbol_cache.h"
 #include "profile/parse.h"
-#include "target/fence.h"
+#include "sandbox/fence.h"
 
 #include <fcntl.h>
 #include <limits.h>

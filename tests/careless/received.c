@@ -4,13 +4,13 @@
  * ops/inside_file.c. It believes sizes, reads holes, opens before it looks, and passes on
  * what is no statistics: to prove that the tests would notice.
  */
+#include "ops/received.h"
 #include "base/cleanup.h"
 #include "ops/facts.h"
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
 #include "ops/memory_file.h"
 #include "ops/output.h"
-#include "ops/received.h"
 #include "ops/stats_text.h"
 
 #include <errno.h>

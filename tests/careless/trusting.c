@@ -18,7 +18,7 @@
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 #include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
 #include "target/proc.h"

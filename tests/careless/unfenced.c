@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Children that keep all they have: what tests/run/confined.t must notice. */
-#include "target/fence.h"
+#include "sandbox/fence.h"
 
 int __wrap_fence_confined(struct err *err);
 int __wrap_fence_opener(bool network, struct err *err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An answer as a confined child may send it: pieces of any length, errors of any text. */
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include <stdint.h>
 #include <stdlib.h>

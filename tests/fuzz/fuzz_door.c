@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests to the opener, from a child that does not keep to them. */
-#include "target/door.h"
+#include "sandbox/door.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include "base/clock.h"
-#include "target/fence.h"
+#include "sandbox/fence.h"
 #include "target/proc.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "target/image_debug.h"
 
 #include "base/cleanup.h"
-#include "target/debuginfod.h"
+#include "sandbox/debuginfod.h"
 #include "target/image.h"
 
 #include <fcntl.h>

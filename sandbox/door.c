@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/door.h"
+#include "sandbox/door.h"
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "target/debuginfod.h"
+#include "sandbox/debuginfod.h"
 
 #include <ctype.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/fence.h"
+#include "sandbox/fence.h"
 
 #include <cap-ng.h>
 #include <errno.h>

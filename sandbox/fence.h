@@ -4,8 +4,8 @@
  * they make. Irrevocable, for the calling process alone. Fails with ERR_FAILED; a
  * kernel without seccomp is no failure.
  */
-#ifndef TARGET_FENCE_H
-#define TARGET_FENCE_H
+#ifndef SANDBOX_FENCE_H
+#define SANDBOX_FENCE_H
 
 #include "base/err.h"
 

@@ -4,8 +4,8 @@
  * (debuginfod(8)). The client library is loaded when it is needed: most have
  * no use for it, and it brings an HTTP client with it.
  */
-#ifndef TARGET_DEBUGINFOD_H
-#define TARGET_DEBUGINFOD_H
+#ifndef SANDBOX_DEBUGINFOD_H
+#define SANDBOX_DEBUGINFOD_H
 
 #include "base/err.h"
 

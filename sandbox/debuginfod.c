@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/debuginfod.h"
+#include "sandbox/debuginfod.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -6,19 +6,19 @@
  * before it reads the first byte: capabilities(7), new privileges
  * (PR_SET_NO_NEW_PRIVS), and all system calls but those that compute, read and
  * answer. It cannot open a file, start a program, trace, signal or connect.
- * What it needs the opener opens for it (target/door.h). It answers by messages,
+ * What it needs the opener opens for it (sandbox/door.h). It answers by messages,
  * which the controller checks like anything else that comes from outside.
  *
  * Both are expendable. A child that reads memory behind a file system that does not answer
  * sleeps in the kernel, where not even SIGKILL reaches it; the controller
  * waits until its deadline, and goes on without it.
  */
-#ifndef TARGET_CONFINED_H
-#define TARGET_CONFINED_H
+#ifndef SANDBOX_CONFINED_H
+#define SANDBOX_CONFINED_H
 
 #include "base/err.h"
 #include "base/pack.h"
-#include "target/door.h"
+#include "sandbox/door.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Opening what is to be read of a process: the one way for all of target/.
  *
  * In an ordinary process these functions open for themselves. In a confined one
- * (target/confined.h), which may open nothing, they ask the opener: a process
+ * (sandbox/confined.h), which may open nothing, they ask the opener: a process
  * that has the rights of the user, checks each request against a policy, opens
  * for reading, and passes the descriptor (unix(7), SCM_RIGHTS). The opener reads
  * no byte of what it opens but the first four of a file, and may hang in an open(2) of
@@ -11,8 +11,8 @@
  *
  * A descriptor is the caller's; -1 is a failure, with errno.
  */
-#ifndef TARGET_DOOR_H
-#define TARGET_DOOR_H
+#ifndef SANDBOX_DOOR_H
+#define SANDBOX_DOOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/confined.h"
+#include "sandbox/confined.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "target/fence.h"
+#include "sandbox/fence.h"
 
 #include <errno.h>
 #include <fcntl.h>
