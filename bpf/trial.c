@@ -2,7 +2,7 @@
 #include "bpf/trial.h"
 
 #include "base/cleanup.h"
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <errno.h>
 #include <linux/audit.h>

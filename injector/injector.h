@@ -12,9 +12,9 @@
 #define INJECTOR_INJECTOR_H
 
 #include "base/err.h"
+#include "process/proc.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
-#include "target/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/private.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

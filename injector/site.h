@@ -9,9 +9,9 @@
 
 #include "base/err.h"
 #include "base/pack.h"
+#include "process/proc.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
-#include "target/proc.h"
 
 struct callsite;
 

@@ -19,7 +19,7 @@
 #define INJECTOR_WAIT_H
 
 #include "injector/arch/arch.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 struct tracer;
 struct borrow;

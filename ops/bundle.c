@@ -12,8 +12,8 @@
 #include "ops/output.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
-#include "target/maps.h"
-#include "target/procfs.h"
+#include "process/maps.h"
+#include "process/procfs.h"
 
 #include <errno.h>
 #include <stdio.h>

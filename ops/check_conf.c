@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/environ.h"
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 #include <elf.h>
 #include <stdio.h>

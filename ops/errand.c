@@ -6,7 +6,7 @@
 #include "ops/graphviz.h"
 #include "ops/memory_file.h"
 #include "ops/symbol_cache.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

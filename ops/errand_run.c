@@ -7,7 +7,7 @@
 #include "ops/memory_file.h"
 #include "ops/received.h"
 #include "ops/symbol_keeper.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,11 +10,11 @@
 #ifndef OPS_FILECACHE_H
 #define OPS_FILECACHE_H
 
+#include "process/maps.h"
+#include "process/proc.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
 #include "target/jemalloc_file.h"
-#include "target/maps.h"
-#include "target/proc.h"
 
 struct filecache {
 	void *files; /* tsearch(3) tree */

@@ -3,8 +3,8 @@
 #ifndef OPS_FILEKEY_H
 #define OPS_FILEKEY_H
 
+#include "process/maps.h"
 #include "target/image.h"
-#include "target/maps.h"
 
 #include <stdbool.h>
 #include <stdint.h>

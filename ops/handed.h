@@ -7,8 +7,8 @@
 #ifndef OPS_HANDED_H
 #define OPS_HANDED_H
 
+#include "process/proc.h"
 #include "sandbox/confined.h"
-#include "target/proc.h"
 
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #define OPS_JOURNAL_H
 
 #include "base/err.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "ops/errand.h"
 #include "ops/limit.h"
 #include "ops/profile_file.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <math.h>

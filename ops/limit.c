@@ -2,7 +2,7 @@
 #include "ops/limit.h"
 
 #include "base/cleanup.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,9 +16,9 @@
 #include "ops/handed.h"
 #include "ops/list_row.h"
 #include "ops/pids.h"
+#include "process/maps.h"
 #include "sandbox/confined.h"
 #include "target/image.h"
-#include "target/maps.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/write.h"
 #include "ops/memory_file.h"
+#include "process/maps.h"
 #include "sandbox/door.h"
-#include "target/maps.h"
 
 #include <errno.h>
 #include <string.h>

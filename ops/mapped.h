@@ -9,7 +9,7 @@
 #define OPS_MAPPED_H
 
 #include "base/err.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdint.h>
 

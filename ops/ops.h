@@ -15,9 +15,9 @@
 #include "base/err.h"
 #include "injector/injector.h"
 #include "ops/conf_lint.h"
+#include "process/proc.h"
 #include "target/jemalloc.h"
 #include "target/mallctl.h"
-#include "target/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

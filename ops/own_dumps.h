@@ -9,7 +9,7 @@
 #ifndef OPS_OWN_DUMPS_H
 #define OPS_OWN_DUMPS_H
 
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

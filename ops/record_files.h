@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 #include "ops/output.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

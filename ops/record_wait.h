@@ -4,7 +4,7 @@
 #define OPS_RECORD_WAIT_H
 
 #include "base/err.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <signal.h>
 #include <stdbool.h>

@@ -5,11 +5,11 @@
 
 #include "injector/injector.h"
 #include "ops/ops.h"
+#include "process/maps.h"
+#include "process/proc.h"
 #include "sandbox/confined.h"
 #include "target/image.h"
 #include "target/jemalloc.h"
-#include "target/maps.h"
-#include "target/proc.h"
 
 struct session {
 	const struct ops_options *options;

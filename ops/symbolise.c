@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/symbolise_image.h"
+#include "process/proc.h"
 #include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
-#include "target/proc.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "ops/watch_kind.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

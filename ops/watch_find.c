@@ -7,8 +7,8 @@
 #include "base/text.h"
 #include "ops/filekey.h"
 #include "ops/pids.h"
-#include "target/maps.h"
-#include "target/proc.h"
+#include "process/maps.h"
+#include "process/proc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

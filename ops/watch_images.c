@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "ops/watch_who.h"
+#include "process/maps.h"
+#include "process/proc.h"
 #include "profile/symbols_demangle.h"
-#include "target/maps.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "ops/container.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef OPS_WATCH_WHO_H
 #define OPS_WATCH_WHO_H
 
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <limits.h>
 #include <stdio.h>

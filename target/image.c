@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "process/proc.h"
+#include "process/procfs.h"
 #include "target/image_file.h"
 #include "target/image_head.h"
-#include "target/proc.h"
-#include "target/procfs.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -12,7 +12,7 @@
 #define TARGET_IMAGE_H
 
 #include "base/err.h"
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,13 +4,13 @@
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
+#include "process/procfs.h"
 #include "sandbox/door.h"
 #include "target/image_file.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/image_plain.h"
 #include "target/image_vouch.h"
-#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

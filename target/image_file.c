@@ -2,13 +2,13 @@
 #include "target/image_file.h"
 
 #include "base/cleanup.h"
+#include "process/proc.h"
+#include "process/procfs.h"
 #include "sandbox/door.h"
 #include "target/image_data.h"
 #include "target/image_guard.h"
 #include "target/image_head.h"
 #include "target/image_rebuild.h"
-#include "target/proc.h"
-#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/image_head.h"
 
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <gelf.h>
 #include <string.h>

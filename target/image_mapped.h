@@ -7,9 +7,9 @@
 #ifndef TARGET_IMAGE_MAPPED_H
 #define TARGET_IMAGE_MAPPED_H
 
+#include "process/maps.h"
 #include "target/image.h"
 #include "target/image_head.h"
-#include "target/maps.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>

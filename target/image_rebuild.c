@@ -7,9 +7,9 @@
 #include "target/image_rebuild.h"
 
 #include "base/cleanup.h"
+#include "process/proc.h"
 #include "target/image_file.h"
 #include "target/image_head.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <stddef.h>

@@ -3,11 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "process/procfs.h"
 #include "target/image_debug.h"
 #include "target/image_file.h"
 #include "target/jemalloc_describe.h"
 #include "target/jemalloc_scan.h"
-#include "target/procfs.h"
 
 #include <ctype.h>
 #include <elf.h>

@@ -4,8 +4,8 @@
 #define TARGET_JEMALLOC_H
 
 #include "base/err.h"
+#include "process/proc.h"
 #include "target/image.h"
-#include "target/proc.h"
 
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };

@@ -8,8 +8,8 @@
 #define TARGET_JEMALLOC_FILE_H
 
 #include "base/pack.h"
+#include "process/maps.h"
 #include "target/jemalloc.h"
-#include "target/maps.h"
 
 #include <stdbool.h>
 #include <stddef.h>

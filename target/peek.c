@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/peek.h"
 
+#include "process/proc.h"
 #include "target/image_data.h"
-#include "target/proc.h"
 
 #include <string.h>
 #include <unistd.h>

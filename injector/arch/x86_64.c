@@ -23,7 +23,7 @@
  * included only when they are in use.
  */
 #include "injector/arch/arch.h"
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <cpuid.h>
 #include <elf.h>

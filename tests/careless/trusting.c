@@ -18,10 +18,10 @@
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
+#include "process/proc.h"
 #include "sandbox/door.h"
 #include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The parser of maps text, which the target's mappings and file names make up. */
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <stdlib.h>
 #include <string.h>

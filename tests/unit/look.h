@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_LOOK_H
 #define TESTS_UNIT_LOOK_H
 
+#include "process/maps.h"
 #include "target/image.h"
-#include "target/maps.h"
 
 struct look {
 	struct maps maps;

@@ -2,8 +2,8 @@
 #include "sandbox/confined.h"
 
 #include "base/clock.h"
+#include "process/proc.h"
 #include "sandbox/fence.h"
-#include "target/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

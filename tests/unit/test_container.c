@@ -2,7 +2,7 @@
 /* What the text of /proc/PID/cgroup tells: container and control group. */
 #include "ops/container.h"
 
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "process/proc.h"
 #include "target/image.h"
-#include "target/proc.h"
 
 #include "base/cleanup.h"
 

@@ -3,8 +3,8 @@
 #include "target/image_rebuild.h"
 
 #include "base/cleanup.h"
+#include "process/proc.h"
 #include "target/image_file.h"
-#include "target/proc.h"
 
 #include <elf.h>
 #include <setjmp.h>

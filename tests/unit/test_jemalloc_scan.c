@@ -3,8 +3,8 @@
 #include "target/jemalloc_scan.h"
 
 #include "base/cleanup.h"
+#include "process/proc.h"
 #include "target/jemalloc.h"
-#include "target/proc.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include "base/cleanup.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The memory and the environment of a process. */
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include "base/cleanup.h"
+#include "process/procfs.h"
 #include "sandbox/door.h"
-#include "target/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

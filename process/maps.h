@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The target's memory mappings, from /proc/PID/maps (proc_pid_maps(5)). */
-#ifndef TARGET_MAPS_H
-#define TARGET_MAPS_H
+#ifndef PROCESS_MAPS_H
+#define PROCESS_MAPS_H
 
 #include "base/err.h"
 

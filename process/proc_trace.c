@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Would ptrace(2) be allowed? Asked of the kernel without a ptrace request. */
-#include "target/proc.h"
+#include "process/proc.h"
 
 #include "base/cleanup.h"
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 #include <cap-ng.h>
 #include <errno.h>

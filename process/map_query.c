@@ -4,7 +4,7 @@
  * /proc/PID/maps (PROCMAP_QUERY); before, the whole file must be read.
  */
 #include "base/cleanup.h"
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include <errno.h>
 #include <fcntl.h>

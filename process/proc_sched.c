@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the scheduler says of a thread. */
-#include "target/proc.h"
+#include "process/proc.h"
 
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

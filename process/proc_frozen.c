@@ -5,8 +5,8 @@
  * version 1 freezer.state says FROZEN, or FREEZING on the way there.
  */
 #include "base/cleanup.h"
-#include "target/proc.h"
-#include "target/procfs.h"
+#include "process/proc.h"
+#include "process/procfs.h"
 
 #include <limits.h>
 #include <mntent.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 #include "base/cleanup.h"
 #include "sandbox/door.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/maps.h"
+#include "process/maps.h"
 
 #include "base/cleanup.h"
-#include "target/procfs.h"
+#include "process/procfs.h"
 
 #include <ctype.h>
 #include <errno.h>

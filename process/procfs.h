@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: bounded reading below /proc/PID, with its errors translated. */
-#ifndef TARGET_PROCFS_H
-#define TARGET_PROCFS_H
+#ifndef PROCESS_PROCFS_H
+#define PROCESS_PROCFS_H
 
 #include "base/err.h"
 

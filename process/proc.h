@@ -5,8 +5,8 @@
  * Everything in /proc that the target can influence (its names, its links) is
  * data from somebody else: lengths are bounded, text is never trusted.
  */
-#ifndef TARGET_PROC_H
-#define TARGET_PROC_H
+#ifndef PROCESS_PROC_H
+#define PROCESS_PROC_H
 
 #include "base/err.h"
 
