@@ -12,8 +12,8 @@
 #define INJECTOR_INJECTOR_H
 
 #include "base/err.h"
+#include "elf/image.h"
 #include "process/proc.h"
-#include "target/image.h"
 #include "target/jemalloc.h"
 
 #include <stdbool.h>

@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "base/pack.h"
+#include "elf/image.h"
 #include "process/proc.h"
-#include "target/image.h"
 #include "target/jemalloc.h"
 
 struct callsite;

@@ -4,7 +4,7 @@
  * already. A frame without unwind information ends it, and the thread counts
  * as unsafe.
  */
-#include "target/unwind.h"
+#include "elf/unwind.h"
 #include "injector/private.h"
 
 #include <string.h>

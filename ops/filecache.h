@@ -10,9 +10,9 @@
 #ifndef OPS_FILECACHE_H
 #define OPS_FILECACHE_H
 
+#include "elf/image.h"
 #include "process/maps.h"
 #include "process/proc.h"
-#include "target/image.h"
 #include "target/jemalloc.h"
 #include "target/jemalloc_file.h"
 

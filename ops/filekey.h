@@ -3,8 +3,8 @@
 #ifndef OPS_FILEKEY_H
 #define OPS_FILEKEY_H
 
+#include "elf/image.h"
 #include "process/maps.h"
-#include "target/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/vec.h"
+#include "elf/image.h"
 #include "ops/container.h"
 #include "ops/filecache.h"
 #include "ops/handed.h"
@@ -18,7 +19,6 @@
 #include "ops/pids.h"
 #include "process/maps.h"
 #include "sandbox/confined.h"
-#include "target/image.h"
 
 #include <errno.h>
 #include <stdio.h>

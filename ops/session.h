@@ -3,12 +3,12 @@
 #ifndef OPS_SESSION_H
 #define OPS_SESSION_H
 
+#include "elf/image.h"
 #include "injector/injector.h"
 #include "ops/ops.h"
 #include "process/maps.h"
 #include "process/proc.h"
 #include "sandbox/confined.h"
-#include "target/image.h"
 #include "target/jemalloc.h"
 
 struct session {

@@ -2,9 +2,9 @@
 #include "ops/symbol_cache.h"
 
 #include "base/cleanup.h"
+#include "elf/image.h"
 #include "ops/output.h"
 #include "ops/symbol_cache_file.h"
-#include "target/image.h"
 
 #include <errno.h>
 #include <fcntl.h>

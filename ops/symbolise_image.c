@@ -2,12 +2,12 @@
 #include "ops/symbolise_image.h"
 
 #include "base/cleanup.h"
+#include "elf/image_debug.h"
 #include "ops/errand.h"
 #include "ops/memory_file.h"
 #include "ops/symbol_cache_file.h"
 #include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
-#include "target/image_debug.h"
 
 #include <elf.h>
 #include <errno.h>

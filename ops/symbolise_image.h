@@ -3,9 +3,9 @@
 #ifndef OPS_SYMBOLISE_IMAGE_H
 #define OPS_SYMBOLISE_IMAGE_H
 
+#include "elf/image.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
-#include "target/image.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -7,8 +7,8 @@
 #define OPS_WATCH_IMAGES_H
 
 #include "bpf/event.h"
+#include "elf/image.h"
 #include "ops/watch.h"
-#include "target/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

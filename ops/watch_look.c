@@ -3,10 +3,10 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "elf/image.h"
 #include "ops/filecache.h"
 #include "ops/handed.h"
 #include "target/answer.h"
-#include "target/image.h"
 
 #include <stdlib.h>
 #include <string.h>

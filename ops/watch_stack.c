@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/watch_stack.h"
 
-#include "target/peek.h"
-#include "target/unwind.h"
+#include "elf/peek.h"
+#include "elf/unwind.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #define TARGET_ANSWER_H
 
 #include "base/pack.h"
-#include "target/image.h"
+#include "elf/image.h"
 #include "target/jemalloc.h"
 
 void tristate_pack(enum tristate value, struct pack *p);

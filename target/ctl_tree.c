@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/ctl_tree.h"
 
-#include "target/image_file.h"
+#include "elf/image_file.h"
 
 #include <elf.h>
 #include <stdio.h>

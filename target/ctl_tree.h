@@ -10,8 +10,8 @@
 #ifndef TARGET_CTL_TREE_H
 #define TARGET_CTL_TREE_H
 
-#include "target/image.h"
-#include "target/peek.h"
+#include "elf/image.h"
+#include "elf/peek.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

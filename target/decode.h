@@ -9,7 +9,7 @@
 #ifndef TARGET_DECODE_H
 #define TARGET_DECODE_H
 
-#include "target/image.h"
+#include "elf/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "elf/image_debug.h"
+#include "elf/image_file.h"
 #include "process/procfs.h"
-#include "target/image_debug.h"
-#include "target/image_file.h"
 #include "target/jemalloc_describe.h"
 #include "target/jemalloc_scan.h"
 

@@ -4,8 +4,8 @@
 #define TARGET_JEMALLOC_H
 
 #include "base/err.h"
+#include "elf/image.h"
 #include "process/proc.h"
-#include "target/image.h"
 
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
@@ -49,7 +49,7 @@ struct jemalloc {
  * is none (a program without symbols is told apart from one without jemalloc
  * as far as its strings allow).
  *
- * Symbols outside of an image's own tables (target/image_debug.h) are looked
+ * Symbols outside of an image's own tables (elf/image_debug.h) are looked
  * for only in stripped images that hold a jemalloc's texts. debuginfod is asked
  * only with images->ask_debuginfod. Images that are marked as plain are passed
  * over, and those that turn out to be are marked.
@@ -59,7 +59,7 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 
 /*
  * The same in a single image that is of no process but of a file
- * (target/image_mapped.h): `linkage` is not told.
+ * (elf/image_mapped.h): `linkage` is not told.
  */
 int jemalloc_find_alone(struct images *images, struct jemalloc **found, size_t *n, struct err *err)
 	__must_check;

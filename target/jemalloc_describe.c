@@ -2,7 +2,7 @@
 #include "target/jemalloc_describe.h"
 
 #include "base/text.h"
-#include "target/image_file.h"
+#include "elf/image_file.h"
 #include "target/jemalloc_scan.h"
 
 #include <ctype.h>

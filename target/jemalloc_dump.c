@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
-#include "target/image_reloc.h"
+#include "elf/image_reloc.h"
 #include "target/jemalloc.h"
 #include "target/jemalloc_scan.h"
 

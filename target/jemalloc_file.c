@@ -2,9 +2,9 @@
 #include "target/jemalloc_file.h"
 
 #include "base/cleanup.h"
+#include "elf/image_head.h"
+#include "elf/image_mapped.h"
 #include "target/answer.h"
-#include "target/image_head.h"
-#include "target/image_mapped.h"
 #include "target/jemalloc_describe.h"
 
 #include <elf.h>

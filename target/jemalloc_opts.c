@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The variables that keep what profiling was started with. */
-#include "target/image_file.h"
+#include "elf/image_file.h"
 #include "target/jemalloc.h"
 #include "target/jemalloc_scan.h"
 

@@ -7,9 +7,9 @@
 #ifndef TARGET_JEMALLOC_SCAN_H
 #define TARGET_JEMALLOC_SCAN_H
 
+#include "elf/image.h"
 #include "target/ctl_tree.h"
 #include "target/decode.h"
-#include "target/image.h"
 #include "target/jemalloc.h"
 
 #include <sys/types.h>

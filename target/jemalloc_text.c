@@ -30,8 +30,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "elf/image_file.h"
 #include "target/decode.h"
-#include "target/image_file.h"
 #include "target/jemalloc_scan.h"
 
 #include <elf.h>

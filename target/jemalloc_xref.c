@@ -4,7 +4,7 @@
  * its values by name to report them, and who does that calls mallctl. Only the
  * file is searched, each byte once, however large it is.
  */
-#include "target/image_file.h"
+#include "elf/image_file.h"
 #include "target/jemalloc_scan.h"
 
 #include <elf.h>

@@ -14,13 +14,13 @@
  * never installed.
  */
 #include "base/cleanup.h"
+#include "elf/image_vouch.h"
 #include "ops/filecache.h"
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
 #include "process/proc.h"
 #include "sandbox/door.h"
-#include "target/image_vouch.h"
 #include "target/jemalloc_file.h"
 
 #include <elf.h>

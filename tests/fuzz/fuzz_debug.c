@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Symbols from outside of a file's own tables: .gnu_debugdata, .gnu_debuglink, the build id. */
-#include "target/image.h"
-#include "target/image_debug.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
+#include "elf/image.h"
+#include "elf/image_debug.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ELF reader, on a file that somebody else made: symbols, sections, segments, notes. */
-#include "target/image.h"
-#include "target/image_head.h"
+#include "elf/image.h"
+#include "elf/image_head.h"
 #include "target/jemalloc.h"
 #include "tests/fuzz/fuzz_image.h"
 

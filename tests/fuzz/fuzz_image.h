@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_FUZZ_IMAGE_H
 #define TESTS_FUZZ_FUZZ_IMAGE_H
 
-#include "target/image_file.h"
+#include "elf/image_file.h"
 
 #include <elf.h>
 #include <stdlib.h>

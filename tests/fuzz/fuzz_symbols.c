@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names from an ELF file and its DWARF, both of which may say anything. */
 #include "base/cleanup.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_plain.h"
 #include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_plain.h"
 
 #include <stdlib.h>
 #include <string.h>

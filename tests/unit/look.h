@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_LOOK_H
 #define TESTS_UNIT_LOOK_H
 
+#include "elf/image.h"
 #include "process/maps.h"
-#include "target/image.h"
 
 struct look {
 	struct maps maps;

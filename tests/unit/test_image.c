@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "elf/image.h"
 #include "process/proc.h"
-#include "target/image.h"
 
 #include "base/cleanup.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_data.h"
+#include "elf/image_data.h"
 
-#include "target/image_file.h"
-#include "target/image_head.h"
+#include "elf/image_file.h"
+#include "elf/image_head.h"
 
 #include <elf.h>
 #include <setjmp.h>

@@ -3,11 +3,11 @@
  * Copies of this very program, stripped, with its symbols put elsewhere; each is mapped
  * into this process, which then looks at itself.
  */
-#include "target/image_debug.h"
+#include "elf/image_debug.h"
 
 #include "base/cleanup.h"
+#include "elf/image.h"
 #include "sandbox/debuginfod.h"
-#include "target/image.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

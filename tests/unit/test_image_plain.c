@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Copies of this very program, their debug data packed, and unpacked again. */
-#include "target/image_plain.h"
+#include "elf/image_plain.h"
 
 #include "base/cleanup.h"
-#include "target/image_file.h"
+#include "elf/image_file.h"
 
 #include <fcntl.h>
 #include <gelf.h>

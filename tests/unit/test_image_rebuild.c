@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The images of this very process: as their files have them, and from memory alone. */
-#include "target/image_rebuild.h"
+#include "elf/image_rebuild.h"
 
 #include "base/cleanup.h"
+#include "elf/image_file.h"
 #include "process/proc.h"
-#include "target/image_file.h"
 
 #include <elf.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_vouch.h"
+#include "elf/image_vouch.h"
 
 #include "base/cleanup.h"
-#include "target/image_file.h"
+#include "elf/image_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/unwind_table.h"
 
+#include "elf/image.h"
 #include "process/proc.h"
-#include "target/image.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

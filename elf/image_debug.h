@@ -3,8 +3,8 @@
  * A symbol table that lies outside of the image it is of,
  * as strip(1) and those who package programs leave it.
  */
-#ifndef TARGET_IMAGE_DEBUG_H
-#define TARGET_IMAGE_DEBUG_H
+#ifndef ELF_IMAGE_DEBUG_H
+#define ELF_IMAGE_DEBUG_H
 
 #include "base/err.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Symbols and bytes of an image's file. */
-#include "target/image.h"
+#include "elf/image.h"
 
 #include "base/pace.h"
 #include "base/text.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
-#include "target/peek.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
+#include "elf/peek.h"
 
 #include <gelf.h>
 #include <stdio.h>

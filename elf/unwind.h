@@ -6,10 +6,10 @@
  * libunwind guesses when a frame has no unwind information (it follows the
  * frame pointer). A guess counts for nothing here: such a frame ends the walk.
  */
-#ifndef TARGET_UNWIND_H
-#define TARGET_UNWIND_H
+#ifndef ELF_UNWIND_H
+#define ELF_UNWIND_H
 
-#include "target/image.h"
+#include "elf/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The image in a file that a process has mapped, by what the file says and nothing else. */
-#include "target/image_mapped.h"
+#include "elf/image_mapped.h"
 
 #include "base/cleanup.h"
-#include "target/image_data.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
+#include "elf/image_data.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_debug.h"
+#include "elf/image_debug.h"
 
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
+#include "elf/image_plain.h"
+#include "elf/image_vouch.h"
 #include "process/procfs.h"
 #include "sandbox/door.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
-#include "target/image_plain.h"
-#include "target/image_vouch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,12 +4,12 @@
  * change any byte that it shows of a file that it has mapped, headers included;
  * what holds for every process that maps the file is what the file itself says.
  */
-#ifndef TARGET_IMAGE_MAPPED_H
-#define TARGET_IMAGE_MAPPED_H
+#ifndef ELF_IMAGE_MAPPED_H
+#define ELF_IMAGE_MAPPED_H
 
+#include "elf/image.h"
+#include "elf/image_head.h"
 #include "process/maps.h"
-#include "target/image.h"
-#include "target/image_head.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ enum image_mapped images_open_mapped(struct images *out, pid_t pid, const struct
 
 /*
  * Before its data is read in place of a process's memory: have its pointers set
- * (target/image_data.h). False without memory, or where they are too many.
+ * (elf/image_data.h). False without memory, or where they are too many.
  */
 bool image_mapped_relocate(struct image *img, const struct image_head *head) __must_check;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_file.h"
+#include "elf/image_file.h"
 
 #include "base/cleanup.h"
+#include "elf/image_data.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
+#include "elf/image_rebuild.h"
 #include "process/proc.h"
 #include "process/procfs.h"
 #include "sandbox/door.h"
-#include "target/image_data.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
-#include "target/image_rebuild.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_vouch.h"
+#include "elf/image_vouch.h"
 
 #include "base/cleanup.h"
+#include "elf/image.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
 #include "sandbox/door.h"
-#include "target/image.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
 
 #include <elf.h>
 #include <linux/magic.h>

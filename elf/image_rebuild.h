@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: the file of an image that cannot be opened, from what is in memory. */
-#ifndef TARGET_IMAGE_REBUILD_H
-#define TARGET_IMAGE_REBUILD_H
+#ifndef ELF_IMAGE_REBUILD_H
+#define ELF_IMAGE_REBUILD_H
 
-#include "target/image.h"
+#include "elf/image.h"
 
 /*
  * A file with the loaded segments of `img` where its file has them, as they are

@@ -5,8 +5,8 @@
  * dynamic linker sets them (ELF gABI "Relocation"; psABI x86-64, table 4.9; DT_RELR).
  * A pointer to what another image defines points to this image's first byte.
  */
-#ifndef TARGET_IMAGE_DATA_H
-#define TARGET_IMAGE_DATA_H
+#ifndef ELF_IMAGE_DATA_H
+#define ELF_IMAGE_DATA_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: what an image's ELF header and program headers say. */
-#ifndef TARGET_IMAGE_HEAD_H
-#define TARGET_IMAGE_HEAD_H
+#ifndef ELF_IMAGE_HEAD_H
+#define ELF_IMAGE_HEAD_H
 
 #include <libelf.h>
 #include <stdbool.h>

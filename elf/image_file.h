@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: the file behind an image, opened when first needed. */
-#ifndef TARGET_IMAGE_FILE_H
-#define TARGET_IMAGE_FILE_H
+#ifndef ELF_IMAGE_FILE_H
+#define ELF_IMAGE_FILE_H
 
-#include "target/image.h"
-#include "target/image_debug.h"
+#include "elf/image.h"
+#include "elf/image_debug.h"
 
 #include <libelf.h>
 #include <sys/stat.h>

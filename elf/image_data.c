@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_data.h"
+#include "elf/image_data.h"
 
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
 
 #include <gelf.h>
 #include <stdlib.h>

@@ -3,12 +3,12 @@
  * Looking for bytes in an image. A file is read window by window: mapped, a
  * large program would take as much of our memory as it has bytes.
  */
-#include "target/image.h"
+#include "elf/image.h"
 
 #include "base/pace.h"
 #include "base/text.h"
-#include "target/image_file.h"
-#include "target/image_head.h"
+#include "elf/image_file.h"
+#include "elf/image_head.h"
 
 #include <elf.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/unwind.h"
+#include "elf/unwind.h"
 
 #include <libunwind.h>
 #include <string.h>

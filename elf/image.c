@@ -5,14 +5,14 @@
  * looked at. Headers come from the target's memory; files stay closed until
  * symbols are asked for.
  */
-#include "target/image.h"
+#include "elf/image.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "elf/image_file.h"
+#include "elf/image_head.h"
 #include "process/proc.h"
 #include "process/procfs.h"
-#include "target/image_file.h"
-#include "target/image_head.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Images of a process that may have ended: by their paths, and by their build ids. */
-#include "target/image.h"
+#include "elf/image.h"
 
 #include "base/cleanup.h"
-#include "target/image_debug.h"
-#include "target/image_file.h"
-#include "target/image_guard.h"
-#include "target/image_head.h"
+#include "elf/image_debug.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
+#include "elf/image_head.h"
 
 #include <elf.h>
 #include <errno.h>

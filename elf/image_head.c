@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_head.h"
+#include "elf/image_head.h"
 
 #include "process/maps.h"
 

@@ -5,8 +5,8 @@
  * likes: mounts of its own, FUSE, which tells any owner. What is kept for
  * others comes from files that no other user could have made.
  */
-#ifndef TARGET_IMAGE_VOUCH_H
-#define TARGET_IMAGE_VOUCH_H
+#ifndef ELF_IMAGE_VOUCH_H
+#define ELF_IMAGE_VOUCH_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * Private to target/: many small reads of a target's memory, page by page, so
  * that they take few system calls. What changes meanwhile may not be seen.
  */
-#ifndef TARGET_PEEK_H
-#define TARGET_PEEK_H
+#ifndef ELF_PEEK_H
+#define ELF_PEEK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/peek.h"
+#include "elf/peek.h"
 
+#include "elf/image_data.h"
 #include "process/proc.h"
-#include "target/image_data.h"
 
 #include <string.h>
 #include <unistd.h>

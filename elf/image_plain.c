@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_plain.h"
+#include "elf/image_plain.h"
 
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
+#include "elf/image_file.h"
 #include "sandbox/door.h"
-#include "target/image_file.h"
 
 #include <fcntl.h>
 #include <gelf.h>

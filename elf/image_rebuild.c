@@ -4,12 +4,12 @@
  * takes a capability (proc_pid_map_files(5)), or, the program's own, through
  * /proc/PID/exe. Whoever may neither, may still read the memory of his process.
  */
-#include "target/image_rebuild.h"
+#include "elf/image_rebuild.h"
 
 #include "base/cleanup.h"
+#include "elf/image_file.h"
+#include "elf/image_head.h"
 #include "process/proc.h"
-#include "target/image_file.h"
-#include "target/image_head.h"
 
 #include <elf.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
  * for a database, of which it then looks at little. In a file, mapped, what is
  * not looked at takes no memory, and what was can be given back.
  */
-#ifndef TARGET_IMAGE_PLAIN_H
-#define TARGET_IMAGE_PLAIN_H
+#ifndef ELF_IMAGE_PLAIN_H
+#define ELF_IMAGE_PLAIN_H
 
 #include <libelf.h>
 

@@ -8,8 +8,8 @@
  * together from what is in memory. libelf reads them; its limits are image.c's:
  * MAX_FILE bytes, MAX_SYMBOLS symbols.
  */
-#ifndef TARGET_IMAGE_H
-#define TARGET_IMAGE_H
+#ifndef ELF_IMAGE_H
+#define ELF_IMAGE_H
 
 #include "base/err.h"
 #include "process/maps.h"
@@ -150,7 +150,7 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 /*
  * The same for those who read its debug data. Where that is packed, `fn` gets
  * a file of its sections as they were before, for the time of the call
- * (target/image_plain.h).
+ * (elf/image_plain.h).
  */
 bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
@@ -172,7 +172,7 @@ bool image_may_call(struct image *img, const char *name);
 /*
  * Where the symbols come from that are not in the tables of the image's file:
  * ".gnu_debugdata", the path of a debug file, "debuginfod", memory (see
- * target/image_rebuild.h); NULL when none were needed or there are none. Raw
+ * elf/image_rebuild.h); NULL when none were needed or there are none. Raw
  * text of the target's.
  */
 const char *image_debug_source(const struct image *img);

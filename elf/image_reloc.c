@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_reloc.h"
+#include "elf/image_reloc.h"
 
-#include "target/image_file.h"
-#include "target/image_guard.h"
+#include "elf/image_file.h"
+#include "elf/image_guard.h"
 
 #include <gelf.h>
 #include <stdio.h>

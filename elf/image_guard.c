@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/image_guard.h"
+#include "elf/image_guard.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -4,8 +4,8 @@
  * that a giant one costs no memory. Their owner may cut one short meanwhile;
  * then reading it raises SIGBUS, which must not end us.
  */
-#ifndef TARGET_IMAGE_GUARD_H
-#define TARGET_IMAGE_GUARD_H
+#ifndef ELF_IMAGE_GUARD_H
+#define ELF_IMAGE_GUARD_H
 
 #include <stdbool.h>
 
