@@ -46,7 +46,7 @@ struct image {
 	unsigned char build_id[IMAGE_BUILD_ID_MAX];
 	size_t build_id_len;
 	struct image_file *file; /* private: symbol tables, opened at first use; NULL in images of
-				  * another process's answer (target/answer.h), which have none */
+				  * another process's answer (jemalloc/answer.h), which have none */
 	char *symbols_from;	 /* of such an image: image_debug_source() */
 };
 

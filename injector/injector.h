@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "elf/image.h"
+#include "jemalloc/jemalloc.h"
 #include "process/proc.h"
-#include "target/jemalloc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

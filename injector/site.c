@@ -2,7 +2,7 @@
 #include "injector/site.h"
 
 #include "injector/private.h"
-#include "target/answer.h"
+#include "jemalloc/answer.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/pack.h"
 #include "elf/image.h"
+#include "jemalloc/jemalloc.h"
 #include "process/proc.h"
-#include "target/jemalloc.h"
 
 struct callsite;
 

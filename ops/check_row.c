@@ -3,7 +3,7 @@
 #include "ops/check.h"
 
 #include "base/text.h"
-#include "target/answer.h"
+#include "jemalloc/answer.h"
 
 void check_row_pack(const struct ops_check *c, struct pack *p)
 {

@@ -8,7 +8,7 @@
 #ifndef OPS_CONF_H
 #define OPS_CONF_H
 
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

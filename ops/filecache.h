@@ -2,7 +2,7 @@
 /*
  * What files say, so that hundreds of processes made of the same files are not
  * looked at one by one. It is read from the file itself, and thus holds for all
- * that map it (target/jemalloc_file.h): what a process shows of its files is
+ * that map it (jemalloc/file.h): what a process shows of its files is
  * believed of that process alone, whoever runs it. A file is what its device
  * and inode say: a build id is what its maker says, and somebody else's file may
  * say the same.
@@ -11,10 +11,10 @@
 #define OPS_FILECACHE_H
 
 #include "elf/image.h"
+#include "jemalloc/file.h"
+#include "jemalloc/jemalloc.h"
 #include "process/maps.h"
 #include "process/proc.h"
-#include "target/jemalloc.h"
-#include "target/jemalloc_file.h"
 
 struct filecache {
 	void *files; /* tsearch(3) tree */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/list_row.h"
 
-#include "target/answer.h"
+#include "jemalloc/answer.h"
 
 void list_row_pack(const struct ops_process *row, struct pack *p)
 {

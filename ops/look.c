@@ -2,8 +2,8 @@
 #include "ops/look.h"
 
 #include "base/cleanup.h"
+#include "jemalloc/answer.h"
 #include "ops/check.h"
-#include "target/answer.h"
 
 #include <elf.h>
 #include <limits.h>

@@ -14,10 +14,10 @@
 
 #include "base/err.h"
 #include "injector/injector.h"
+#include "jemalloc/jemalloc.h"
+#include "jemalloc/mallctl.h"
 #include "ops/conf_lint.h"
 #include "process/proc.h"
-#include "target/jemalloc.h"
-#include "target/mallctl.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef OPS_PICK_H
 #define OPS_PICK_H
 
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 /*
  * The one of `n` whose image is called `name` (a path as maps names it, or its

@@ -5,11 +5,11 @@
 
 #include "elf/image.h"
 #include "injector/injector.h"
+#include "jemalloc/jemalloc.h"
 #include "ops/ops.h"
 #include "process/maps.h"
 #include "process/proc.h"
 #include "sandbox/confined.h"
-#include "target/jemalloc.h"
 
 struct session {
 	const struct ops_options *options;

@@ -4,9 +4,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image.h"
+#include "jemalloc/answer.h"
 #include "ops/filecache.h"
 #include "ops/handed.h"
-#include "target/answer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,10 +7,10 @@
 #ifndef OPS_WATCH_LOOK_H
 #define OPS_WATCH_LOOK_H
 
+#include "jemalloc/jemalloc.h"
 #include "process/maps.h"
 #include "process/proc.h"
 #include "sandbox/confined.h"
-#include "target/jemalloc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

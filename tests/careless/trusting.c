@@ -15,13 +15,13 @@
  */
 #include "base/cleanup.h"
 #include "elf/image_vouch.h"
+#include "jemalloc/file.h"
 #include "ops/filecache.h"
 #include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
 #include "process/proc.h"
 #include "sandbox/door.h"
-#include "target/jemalloc_file.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a confined child says of a process, as the controller reads it. */
 #include "injector/site.h"
+#include "jemalloc/answer.h"
+#include "jemalloc/file.h"
 #include "ops/check.h"
 #include "ops/list_row.h"
 #include "ops/watch_frames.h"
 #include "ops/watch_look.h"
-#include "target/answer.h"
-#include "target/jemalloc_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a function does, when its bytes are anybody's; and the table of function starts. */
-#include "target/decode.h"
+#include "jemalloc/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

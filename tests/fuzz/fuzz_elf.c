@@ -2,7 +2,7 @@
 /* The ELF reader, on a file that somebody else made: symbols, sections, segments, notes. */
 #include "elf/image.h"
 #include "elf/image_head.h"
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 #include "tests/fuzz/fuzz_image.h"
 
 #include <elf.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The search for a jemalloc without symbols, in a file that somebody else made. */
 #include "elf/image_reloc.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 #include "tests/fuzz/fuzz_image.h"
 
 #include <elf.h>

@@ -2,7 +2,7 @@
 /* Names from targets on their way to a terminal and into JSON; what users type. */
 #include "base/json.h"
 #include "base/text.h"
-#include "target/mallctl.h"
+#include "jemalloc/mallctl.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/answer.h"
+#include "jemalloc/answer.h"
 
 #include "base/cleanup.h"
 #include "injector/private.h"

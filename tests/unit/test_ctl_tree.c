@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* On a tree of our own, in our own memory. */
-#include "target/ctl_tree.h"
+#include "jemalloc/ctl_tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * This program holds something that looks like jemalloc to whoever reads its
  * symbols: functions with jemalloc's names, in two places, and the texts.
  */
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 #include "base/cleanup.h"
 

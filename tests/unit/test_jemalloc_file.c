@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A library is looked into by its file; this process shows something else of it. */
-#include "target/jemalloc_file.h"
+#include "jemalloc/file.h"
 
 #include "base/cleanup.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* On a library that exports mallctl, as distributions ship it: the rules must find it too. */
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 
 #include "base/cleanup.h"
+#include "jemalloc/jemalloc.h"
 #include "process/proc.h"
-#include "target/jemalloc.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/mallctl.h"
+#include "jemalloc/mallctl.h"
 
-#include "target/mallctl_table.h"
+#include "jemalloc/mallctl_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

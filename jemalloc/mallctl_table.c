@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/mallctl_table.h"
+#include "jemalloc/mallctl_table.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/jemalloc_file.h"
+#include "jemalloc/file.h"
 
 #include "base/cleanup.h"
 #include "elf/image_head.h"
 #include "elf/image_mapped.h"
-#include "target/answer.h"
-#include "target/jemalloc_describe.h"
+#include "jemalloc/answer.h"
+#include "jemalloc/describe.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
 #include "elf/image_reloc.h"
-#include "target/jemalloc.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/jemalloc.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <string.h>

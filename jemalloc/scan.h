@@ -4,13 +4,13 @@
  * address is found by one rule and confirmed by another one that does not
  * depend on it; where they disagree there is no answer.
  */
-#ifndef TARGET_JEMALLOC_SCAN_H
-#define TARGET_JEMALLOC_SCAN_H
+#ifndef JEMALLOC_SCAN_H
+#define JEMALLOC_SCAN_H
 
 #include "elf/image.h"
-#include "target/ctl_tree.h"
-#include "target/decode.h"
-#include "target/jemalloc.h"
+#include "jemalloc/ctl_tree.h"
+#include "jemalloc/decode.h"
+#include "jemalloc/jemalloc.h"
 
 #include <sys/types.h>
 

@@ -5,7 +5,7 @@
  * file is searched, each byte once, however large it is.
  */
 #include "elf/image_file.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/jemalloc_describe.h"
+#include "jemalloc/describe.h"
 
 #include "base/text.h"
 #include "elf/image_file.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 
 #include <ctype.h>
 #include <elf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/ctl_tree.h"
+#include "jemalloc/ctl_tree.h"
 
 #include "elf/image_file.h"
 

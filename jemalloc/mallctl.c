@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/mallctl.h"
+#include "jemalloc/mallctl.h"
 
 #include "base/text.h"
-#include "target/mallctl_table.h"
+#include "jemalloc/mallctl_table.h"
 
 #include <ctype.h>
 #include <errno.h>

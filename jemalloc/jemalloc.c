@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
+#include "jemalloc/describe.h"
+#include "jemalloc/scan.h"
 #include "process/procfs.h"
-#include "target/jemalloc_describe.h"
-#include "target/jemalloc_scan.h"
 
 #include <ctype.h>
 #include <elf.h>

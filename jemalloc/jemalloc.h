@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Finding jemalloc in a process's images. Looks at files and maps only. */
-#ifndef TARGET_JEMALLOC_H
-#define TARGET_JEMALLOC_H
+#ifndef JEMALLOC_JEMALLOC_H
+#define JEMALLOC_JEMALLOC_H
 
 #include "base/err.h"
 #include "elf/image.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 
 #include "elf/image_file.h"
 

@@ -4,12 +4,12 @@
  * (sandbox/confined.h). What is unpacked was checked: lengths, numbers of enums, indexes,
  * the end of every text. Whether an address is what it is said to be was not: it is the target's.
  */
-#ifndef TARGET_ANSWER_H
-#define TARGET_ANSWER_H
+#ifndef JEMALLOC_ANSWER_H
+#define JEMALLOC_ANSWER_H
 
 #include "base/pack.h"
 #include "elf/image.h"
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 void tristate_pack(enum tristate value, struct pack *p);
 enum tristate tristate_unpack(struct unpack *u);

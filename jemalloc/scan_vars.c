@@ -3,7 +3,7 @@
  * The variables behind mallctl's names, where distributions have stripped
  * them. opt.prof decides whether anything else may be asked.
  */
-#include "target/jemalloc_scan.h"
+#include "jemalloc/scan.h"
 
 #define BYTES_MAX 64
 #define ALLOCATION_DEPTH 3 /* calls from malloc to where it decides whether to sample */

@@ -3,8 +3,8 @@
  * The mallctl names jeprof-ctl knows: their types, whether they can be read
  * and written, since which jemalloc (jemalloc 3.6 to 5.3.1, ctl.c).
  */
-#ifndef TARGET_MALLCTL_H
-#define TARGET_MALLCTL_H
+#ifndef JEMALLOC_MALLCTL_H
+#define JEMALLOC_MALLCTL_H
 
 #include "base/err.h"
 

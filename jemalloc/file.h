@@ -4,12 +4,12 @@
  * process that has it mapped. Whoever owns a process may show of a file what he
  * likes, so what was seen in a process holds for that process and no other.
  */
-#ifndef TARGET_JEMALLOC_FILE_H
-#define TARGET_JEMALLOC_FILE_H
+#ifndef JEMALLOC_FILE_H
+#define JEMALLOC_FILE_H
 
 #include "base/pack.h"
+#include "jemalloc/jemalloc.h"
 #include "process/maps.h"
-#include "target/jemalloc.h"
 
 #include <stdbool.h>
 #include <stddef.h>

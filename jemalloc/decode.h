@@ -6,8 +6,8 @@
  * The bytes may be anything: what cannot be decoded ends a path, and every
  * walk is bounded.
  */
-#ifndef TARGET_DECODE_H
-#define TARGET_DECODE_H
+#ifndef JEMALLOC_DECODE_H
+#define JEMALLOC_DECODE_H
 
 #include "elf/image.h"
 

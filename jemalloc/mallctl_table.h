@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: the table behind mallctl_lookup(). */
-#ifndef TARGET_MALLCTL_TABLE_H
-#define TARGET_MALLCTL_TABLE_H
+#ifndef JEMALLOC_MALLCTL_TABLE_H
+#define JEMALLOC_MALLCTL_TABLE_H
 
-#include "target/mallctl.h"
+#include "jemalloc/mallctl.h"
 
 extern const struct mallctl mallctl_table[];
 extern const size_t mallctl_table_size;

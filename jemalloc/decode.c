@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/decode.h"
+#include "jemalloc/decode.h"
 
 #include <Zydis/Zydis.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * Reads files and memory. Both may be anything: every pointer is checked to
  * lie in the image, and every walk is bounded.
  */
-#ifndef TARGET_CTL_TREE_H
-#define TARGET_CTL_TREE_H
+#ifndef JEMALLOC_CTL_TREE_H
+#define JEMALLOC_CTL_TREE_H
 
 #include "elf/image.h"
 #include "elf/peek.h"

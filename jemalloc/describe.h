@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to target/: what an image says of the jemalloc in it. */
-#ifndef TARGET_JEMALLOC_DESCRIBE_H
-#define TARGET_JEMALLOC_DESCRIBE_H
+#ifndef JEMALLOC_DESCRIBE_H
+#define JEMALLOC_DESCRIBE_H
 
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 /*
  * Something may be called like mallctl and not be jemalloc's: is this one,

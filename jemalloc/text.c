@@ -26,13 +26,13 @@
  * says so: then frame tables (.eh_frame) bound the functions, and the code of those that handle
  * mallctl's names leads to the others. DWARF is not read: a file that has it has the symbols too.
  */
-#include "target/jemalloc.h"
+#include "jemalloc/jemalloc.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image_file.h"
-#include "target/decode.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/decode.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The variables that keep what profiling was started with. */
 #include "elf/image_file.h"
-#include "target/jemalloc.h"
-#include "target/jemalloc_scan.h"
+#include "jemalloc/jemalloc.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <stdio.h>
