@@ -241,7 +241,8 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 FUZZED_OPS := $(addprefix ops/,conf% list_row% check_row% watch_frames% watch_images% watch_stack% \
 	watch_who% watch_look% filecache% filekey% handed% container% journal_text% \
 	errand% output% memory_file% received% graphviz% limit% symbol_% symbolise_image% stats_text% prom%)
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% target/% injector/% profile/% $(FUZZED_OPS),$(SRC))) \
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% profile/% \
+	$(FUZZED_OPS),$(SRC))) \
 	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: what an image's segments hold when it was loaded and has
+ * Private to elf/: what an image's segments hold when it was loaded and has
  * not run yet, from its file: its bytes, zeros behind them, and pointers as the
  * dynamic linker sets them (ELF gABI "Relocation"; psABI x86-64, table 4.9; DT_RELR).
  * A pointer to what another image defines points to this image's first byte.

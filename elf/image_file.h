@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: the file behind an image, opened when first needed. */
+/* Private to elf/: the file behind an image, opened when first needed. */
 #ifndef ELF_IMAGE_FILE_H
 #define ELF_IMAGE_FILE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/. The files of a target are read through a mapping, so
+ * Private to elf/. The files of a target are read through a mapping, so
  * that a giant one costs no memory. Their owner may cut one short meanwhile;
  * then reading it raises SIGBUS, which must not end us.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: an image by its file alone. The owner of a process may
+ * Private to elf/: an image by its file alone. The owner of a process may
  * change any byte that it shows of a file that it has mapped, headers included;
  * what holds for every process that maps the file is what the file itself says.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: the file of an image that cannot be opened, from what is in memory. */
+/* Private to elf/: the file of an image that cannot be opened, from what is in memory. */
 #ifndef ELF_IMAGE_REBUILD_H
 #define ELF_IMAGE_REBUILD_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: what the dynamic linker is asked to fill in. */
+/* Private to elf/: what the dynamic linker is asked to fill in. */
 #ifndef ELF_IMAGE_RELOC_H
 #define ELF_IMAGE_RELOC_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: is a file one that this machine itself vouches for? A build
+ * Private to elf/: is a file one that this machine itself vouches for? A build
  * id is what the maker of a file says it is, and a process sees what files it
  * likes: mounts of its own, FUSE, which tells any owner. What is kept for
  * others comes from files that no other user could have made.

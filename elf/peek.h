@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: many small reads of a target's memory, page by page, so
+ * Many small reads of a target's memory, page by page, so
  * that they take few system calls. What changes meanwhile may not be seen.
  */
 #ifndef ELF_PEEK_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: the tree in which jemalloc looks up the names of
+ * Private to jemalloc/: the tree in which jemalloc looks up the names of
  * mallctl. Its form has been the same from 3.6 on, and no strip(1) takes it
  * away: it tells which names this jemalloc has, and what handles each.
  *

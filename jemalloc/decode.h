@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: what a function of the target does, instruction by
+ * Private to jemalloc/: what a function of the target does, instruction by
  * instruction. x86-64 alone; decoded by Zydis.
  *
  * The bytes may be anything: what cannot be decoded ends a path, and every

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: what an image says of the jemalloc in it. */
+/* Private to jemalloc/: what an image says of the jemalloc in it. */
 #ifndef JEMALLOC_DESCRIBE_H
 #define JEMALLOC_DESCRIBE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: the table behind mallctl_lookup(). */
+/* Private to jemalloc/: the table behind mallctl_lookup(). */
 #ifndef JEMALLOC_MALLCTL_TABLE_H
 #define JEMALLOC_MALLCTL_TABLE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: jemalloc in an image that has no symbols for it. Every
+ * Private to jemalloc/: jemalloc in an image that has no symbols for it. Every
  * address is found by one rule and confirmed by another one that does not
  * depend on it; where they disagree there is no answer.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to target/: parsing proc_pid_status(5). */
+/* Private to process/: parsing proc_pid_status(5). */
 #ifndef PROCESS_PROC_STATUS_H
 #define PROCESS_PROC_STATUS_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to target/: debug files from the servers that DEBUGINFOD_URLS names
+ * Private to sandbox/: debug files from the servers that DEBUGINFOD_URLS names
  * (debuginfod(8)). The client library is loaded when it is needed: most have
  * no use for it, and it brings an HTTP client with it.
  */

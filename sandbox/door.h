@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening what is to be read of a process: the one way for all of target/.
+ * Opening what is to be read of a process: the one way for all that looks at a target.
  *
  * In an ordinary process these functions open for themselves. In a confined one
  * (sandbox/confined.h), which may open nothing, they ask the opener: a process
