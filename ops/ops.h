@@ -14,9 +14,9 @@
 
 #include "base/err.h"
 #include "injector/injector.h"
+#include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
-#include "ops/conf_lint.h"
 #include "process/proc.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A configuration string, which anybody may have written, read as each version does. */
-#include "ops/conf_lint.h"
+#include "jemalloc/conf_lint.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Strings as each version reads them, from its source. tests/run/conf.t asks
  * the versions that can be had the same, and more.
  */
-#include "ops/conf_lint.h"
+#include "jemalloc/conf_lint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

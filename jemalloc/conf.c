@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/conf.h"
+#include "jemalloc/conf.h"
 
 #include <ctype.h>
 #include <string.h>

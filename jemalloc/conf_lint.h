@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is wrong with a MALLOC_CONF string, and what is likely not meant. Pure functions. */
-#ifndef OPS_CONF_LINT_H
-#define OPS_CONF_LINT_H
+#ifndef JEMALLOC_CONF_LINT_H
+#define JEMALLOC_CONF_LINT_H
 
 #include "base/err.h"
-#include "ops/conf.h"
+#include "jemalloc/conf.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
  * What options do that are written correctly. Sources of the facts: jemalloc's
  * prof.c of each version, and its manual.
  */
-#include "ops/conf_lint.h"
+#include "jemalloc/conf_lint.h"
 
 #include "base/text.h"
 

@@ -3,7 +3,7 @@
  * Every option of every version from 3.0 on. Where a limit or a type changed,
  * an option has several rows, which do not overlap.
  */
-#include "ops/conf.h"
+#include "jemalloc/conf.h"
 
 #include "base/text.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How each family of versions reads a string, in words: where they differ, the words do. */
-#include "ops/conf_lint.h"
+#include "jemalloc/conf_lint.h"
 
 #include <stdarg.h>
 #include <stdio.h>

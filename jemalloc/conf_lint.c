@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/conf_lint.h"
+#include "jemalloc/conf_lint.h"
 
 #include <ctype.h>
 #include <stdarg.h>

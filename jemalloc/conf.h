@@ -5,8 +5,8 @@
  * 64-bit machine with pages of 4 KiB. Pure functions over text; what a string
  * holds is anybody's: nothing here relies on its form.
  */
-#ifndef OPS_CONF_H
-#define OPS_CONF_H
+#ifndef JEMALLOC_CONF_H
+#define JEMALLOC_CONF_H
 
 #include "jemalloc/jemalloc.h"
 
