@@ -238,7 +238,7 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them besides whole folders: the messages of confined children and what they need.
-FUZZED_OPS := $(addprefix ops/,conf% list_row% check_row% watch_frames% watch_images% watch_stack% \
+FUZZED_OPS := $(addprefix ops/,list_row% check_row% watch_frames% watch_images% watch_stack% \
 	watch_who% watch_look% filecache% filekey% handed% container% journal_text% \
 	errand% output% memory_file% received% graphviz% limit% symbol_% symbolise_image% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% profile/% \

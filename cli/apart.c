@@ -4,10 +4,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/out.h"
-#include "ops/bundle_file.h"
-#include "ops/errand.h"
-#include "ops/libarchive.h"
-#include "ops/memory_file.h"
+#include "io/bundle_file.h"
+#include "io/libarchive.h"
+#include "io/memory_file.h"
+#include "ops/errand_run.h"
 
 #include <errno.h>
 #include <stdio.h>

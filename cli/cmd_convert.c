@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "ops/graphviz.h"
+#include "io/graphviz.h"
 #include "profile/format.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
-#include "ops/errand.h"
+#include "io/errand.h"
 
 #include <inttypes.h>
 #include <stdio.h>

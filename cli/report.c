@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/apart.h"
 #include "cli/out.h"
-#include "ops/errand.h"
+#include "io/errand.h"
 #include "ops/render.h"
 #include "ops/report.h"
 #include "profile/format.h"

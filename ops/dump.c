@@ -3,14 +3,14 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "io/output.h"
+#include "io/received.h"
 #include "ops/dump.h"
 #include "ops/facts.h"
 #include "ops/inside.h"
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
-#include "ops/output.h"
 #include "ops/own_dumps.h"
-#include "ops/received.h"
 #include "ops/render.h"
 #include "ops/session.h"
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ops/errand_run.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "ops/errand_private.h"
-#include "ops/graphviz.h"
-#include "ops/memory_file.h"
-#include "ops/received.h"
+#include "io/graphviz.h"
+#include "io/memory_file.h"
+#include "io/received.h"
+#include "ops/symbol_cache.h"
 #include "ops/symbol_keeper.h"
 #include "process/proc.h"
 
@@ -40,63 +42,6 @@ int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, stru
 uint64_t errand_memory(uint64_t file_bytes)
 {
 	return (UINT64_C(4) << 30) + 4 * (file_bytes < FILE_MAX ? file_bytes : FILE_MAX);
-}
-
-/* --- messages --- */
-
-void errand_pack_places(struct pack *p, const struct errand_places *places)
-{
-	pack_text(p, places->path);
-	pack_u64(p, places->build_id_len);
-	pack_bytes(p, places->build_id, places->build_id_len);
-	pack_u64(p, places->start);
-	pack_u64(p, places->offset);
-	pack_u64(p, places->n);
-	pack_bytes(p, places->places, places->n * sizeof(*places->places));
-}
-
-bool errand_unpack_places(struct unpack *u, struct errand_asked *a)
-{
-	struct errand_places *p = &a->p;
-
-	unpack_into(u, a->path, sizeof(a->path));
-	p->path = a->path;
-	p->build_id_len = unpack_max(u, sizeof(a->build_id));
-	unpack_bytes(u, a->build_id, p->build_id_len);
-	p->build_id = a->build_id;
-	p->start = unpack_u64(u);
-	p->offset = unpack_u64(u);
-	p->n = unpack_count(u, sizeof(*a->places));
-	if (u->bad || p->n > ERRAND_PLACES_MAX || a->path[0] != '/')
-		return false;
-	a->places = calloc(p->n + 1, sizeof(*a->places));
-	if (!a->places)
-		return false;
-	unpack_bytes(u, a->places, p->n * sizeof(*a->places));
-	p->places = a->places;
-	for (size_t i = 1; i < p->n; i++)
-		if (a->places[i] <= a->places[i - 1])
-			return false;
-	return unpack_done(u) && p->n;
-}
-
-void errand_asked_fini(struct errand_asked *a)
-{
-	free(a->places);
-	a->places = NULL;
-}
-
-void errand_pack_found(struct pack *p, const struct errand_found *found)
-{
-	pack_u64(p, found->split);
-	pack_text(p, found->lacks);
-}
-
-bool errand_unpack_found(struct unpack *u, struct errand_found *found)
-{
-	found->split = unpack_bool(u);
-	unpack_into(u, found->lacks, sizeof(found->lacks));
-	return unpack_done(u);
 }
 
 /* --- what is done; each answers, or returns false when the question makes no sense --- */
@@ -195,7 +140,7 @@ static bool serve_names(const struct serving *s)
 	unpack_bytes(s->u, id, len);
 	if (!unpack_done(s->u))
 		return false;
-	fd = errand_names(id, len);
+	fd = symbol_cache_open(id, len);
 	pack_u64(&p, fd >= 0);
 	return answer(s, &p, fd);
 }

@@ -6,8 +6,8 @@
 #ifndef OPS_INSIDE_FILE_H
 #define OPS_INSIDE_FILE_H
 
+#include "io/received.h"
 #include "ops/inside.h"
-#include "ops/received.h"
 #include "ops/session.h"
 
 /*

@@ -5,8 +5,8 @@
 #include "base/private.h"
 #include "base/text.h"
 #include "base/write.h"
+#include "io/output.h"
 #include "ops/journal_text.h"
-#include "ops/output.h"
 
 #include <dirent.h>
 #include <errno.h>

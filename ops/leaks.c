@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/errand.h"
-#include "ops/limit.h"
+#include "io/errand.h"
 #include "ops/profile_file.h"
+#include "process/limit.h"
 #include "process/proc.h"
 
 #include <errno.h>

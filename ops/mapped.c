@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/write.h"
-#include "ops/memory_file.h"
+#include "io/memory_file.h"
 #include "process/maps.h"
 #include "sandbox/door.h"
 

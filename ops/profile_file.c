@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/bundle_file.h"
-#include "ops/errand.h"
+#include "io/bundle_file.h"
+#include "io/errand.h"
 #include "profile/combine.h"
 
 #include <elf.h>

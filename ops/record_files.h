@@ -3,8 +3,8 @@
 #ifndef OPS_RECORD_FILES_H
 #define OPS_RECORD_FILES_H
 
+#include "io/output.h"
 #include "ops/ops.h"
-#include "ops/output.h"
 #include "process/proc.h"
 
 #include <stdbool.h>

@@ -2,9 +2,9 @@
 #include "ops/render.h"
 
 #include "base/cleanup.h"
-#include "ops/errand.h"
-#include "ops/graphviz.h"
-#include "ops/memory_file.h"
+#include "io/graphviz.h"
+#include "io/memory_file.h"
+#include "ops/errand_run.h"
 #include "ops/profile_file.h"
 
 #include <errno.h>

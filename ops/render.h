@@ -11,7 +11,7 @@
 
 /*
  * A profile whose names were looked up, in `format`. `path`: of the file that it is for, or NULL;
- * a graph of calls is drawn by Graphviz where that ends in .svg, .png or .pdf (ops/graphviz.h).
+ * a graph of calls is drawn by Graphviz where that ends in .svg, .png or .pdf (io/graphviz.h).
  */
 int render_into(FILE *out, const struct profile *p, enum profile_format format,
 		const struct profile_format_options *options, const char *path, struct err *err)

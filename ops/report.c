@@ -2,8 +2,8 @@
 #include "ops/report.h"
 
 #include "base/cleanup.h"
-#include "ops/errand.h"
-#include "ops/output.h"
+#include "io/errand.h"
+#include "io/output.h"
 #include "ops/profile_file.h"
 #include "profile/combine.h"
 

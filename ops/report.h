@@ -4,7 +4,7 @@
 #define OPS_REPORT_H
 
 #include "base/err.h"
-#include "ops/memory_file.h"
+#include "io/memory_file.h"
 #include "ops/symbolise.h"
 #include "profile/filter.h"
 #include "profile/profile.h"

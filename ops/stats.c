@@ -2,8 +2,8 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/memory_file.h"
-#include "ops/received.h"
+#include "io/memory_file.h"
+#include "io/received.h"
 #include "ops/session.h"
 #include "ops/stats_text.h"
 #include "sandbox/confined.h"

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "elf/image.h"
-#include "ops/output.h"
+#include "io/output.h"
 #include "ops/symbol_cache_file.h"
 
 #include <errno.h>

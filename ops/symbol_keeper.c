@@ -2,8 +2,7 @@
 #include "ops/symbol_keeper.h"
 
 #include "base/cleanup.h"
-#include "ops/errand_private.h"
-#include "ops/received.h"
+#include "io/received.h"
 #include "ops/symbol_cache.h"
 #include "ops/symbol_cache_file.h"
 #include "ops/symbolise_image.h"

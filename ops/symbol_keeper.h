@@ -9,7 +9,7 @@
 #ifndef OPS_SYMBOL_KEEPER_H
 #define OPS_SYMBOL_KEEPER_H
 
-#include "ops/errand.h"
+#include "ops/errand_run.h"
 
 /*
  * One child serves all the questions of a command. out->fd, which the caller closes, is -1 where

@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "elf/image_debug.h"
-#include "ops/errand.h"
-#include "ops/memory_file.h"
+#include "io/errand.h"
+#include "io/memory_file.h"
 #include "ops/symbol_cache_file.h"
 #include "profile/symbols_build.h"
 #include "profile/symbols_lookup.h"
@@ -252,7 +252,7 @@ static void take_cached(struct answer *a, const unsigned char *id, size_t len)
 
 	if (!a->image->use_cache || !len)
 		return;
-	fd = errand_names(id, len);
+	fd = confined_inside() ? errand_names(id, len) : symbol_cache_open(id, len);
 	take_file(a, fd);
 	if (a->n_missing && !a->image->keeper && confined_inside())
 		ask_keeper(a, id, len);

@@ -7,8 +7,8 @@
  * confined: then all of it works.
  */
 #include "base/cleanup.h"
-#include "ops/bundle_file.h"
-#include "ops/errand.h"
+#include "io/bundle_file.h"
+#include "io/errand.h"
 #include "ops/mapped.h"
 #include "ops/stats_text.h"
 #include "ops/symbol_cache.h"

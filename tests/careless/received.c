@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The careless build for what a target hands over: this file stands in for ops/received.c and
+ * The careless build for what a target hands over: this file stands in for io/received.c and
  * ops/inside_file.c. It believes sizes, reads holes, opens before it looks, and passes on
  * what is no statistics: to prove that the tests would notice.
  */
-#include "ops/received.h"
+#include "io/received.h"
 #include "base/cleanup.h"
+#include "io/memory_file.h"
+#include "io/output.h"
 #include "ops/facts.h"
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
-#include "ops/memory_file.h"
-#include "ops/output.h"
 #include "ops/stats_text.h"
 
 #include <errno.h>

@@ -15,9 +15,9 @@
  */
 #include "base/cleanup.h"
 #include "elf/image_vouch.h"
+#include "io/graphviz_child.h"
 #include "jemalloc/file.h"
 #include "ops/filecache.h"
-#include "ops/graphviz_child.h"
 #include "ops/symbol_keeper.h"
 #include "ops/watch_event.h"
 #include "process/proc.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/errand_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* What becomes of a dot(1) that does not draw. */
 static unsigned int patience_ms = 60000;
 #define PATIENCE_MS patience_ms
-#include "ops/graphviz.c" // NOLINT(bugprone-suspicious-include)
+#include "io/graphviz.c" // NOLINT(bugprone-suspicious-include)
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/received.h"
+#include "io/received.h"
 
 #include "base/clock.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/received.h"
+#include "io/received.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/memory_file.h"
-#include "ops/output.h"
+#include "io/memory_file.h"
+#include "io/output.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Several files in one: a tar archive, packed with gzip, as any tar(1) reads it. */
-#ifndef OPS_BUNDLE_FILE_H
-#define OPS_BUNDLE_FILE_H
+#ifndef IO_BUNDLE_FILE_H
+#define IO_BUNDLE_FILE_H
 
 #include "base/err.h"
 

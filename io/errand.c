@@ -1,17 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/errand.h"
+#include "io/errand.h"
 
 #include "base/cleanup.h"
-#include "ops/errand_private.h"
-#include "ops/graphviz.h"
-#include "ops/memory_file.h"
-#include "ops/symbol_cache.h"
+#include "io/graphviz.h"
+#include "io/memory_file.h"
+#include "io/output.h"
 #include "process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --- messages --- */
+
+void errand_pack_places(struct pack *p, const struct errand_places *places)
+{
+	pack_text(p, places->path);
+	pack_u64(p, places->build_id_len);
+	pack_bytes(p, places->build_id, places->build_id_len);
+	pack_u64(p, places->start);
+	pack_u64(p, places->offset);
+	pack_u64(p, places->n);
+	pack_bytes(p, places->places, places->n * sizeof(*places->places));
+}
+
+bool errand_unpack_places(struct unpack *u, struct errand_asked *a)
+{
+	struct errand_places *p = &a->p;
+
+	unpack_into(u, a->path, sizeof(a->path));
+	p->path = a->path;
+	p->build_id_len = unpack_max(u, sizeof(a->build_id));
+	unpack_bytes(u, a->build_id, p->build_id_len);
+	p->build_id = a->build_id;
+	p->start = unpack_u64(u);
+	p->offset = unpack_u64(u);
+	p->n = unpack_count(u, sizeof(*a->places));
+	if (u->bad || p->n > ERRAND_PLACES_MAX || a->path[0] != '/')
+		return false;
+	a->places = calloc(p->n + 1, sizeof(*a->places));
+	if (!a->places)
+		return false;
+	unpack_bytes(u, a->places, p->n * sizeof(*a->places));
+	p->places = a->places;
+	for (size_t i = 1; i < p->n; i++)
+		if (a->places[i] <= a->places[i - 1])
+			return false;
+	return unpack_done(u) && p->n;
+}
+
+void errand_asked_fini(struct errand_asked *a)
+{
+	free(a->places);
+	a->places = NULL;
+}
+
+void errand_pack_found(struct pack *p, const struct errand_found *found)
+{
+	pack_u64(p, found->split);
+	pack_text(p, found->lacks);
+}
+
+bool errand_unpack_found(struct unpack *u, struct errand_found *found)
+{
+	found->split = unpack_bool(u);
+	unpack_into(u, found->lacks, sizeof(found->lacks));
+	return unpack_done(u);
+}
 
 /* --- in a confined child --- */
 
@@ -75,7 +132,7 @@ static int ask_draw(const char *type, int graph, int *picture, struct err *err)
 	return 0;
 }
 
-static int ask_names(const unsigned char *build_id, size_t len)
+int errand_names(const unsigned char *build_id, size_t len)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack reply;
@@ -183,11 +240,6 @@ int errand_draw(const char *type, int graph, int *picture, struct err *err)
 
 	return confined_inside() ? ask_draw(type, graph, picture, err)
 				 : memory_file_write(draw, &d, picture, &bytes, err);
-}
-
-int errand_names(const unsigned char *build_id, size_t len)
-{
-	return confined_inside() ? ask_names(build_id, len) : symbol_cache_open(build_id, len);
 }
 
 enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/limit.h"
+#include "process/limit.h"
 
 #include "base/cleanup.h"
 #include "process/proc.h"

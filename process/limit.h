@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How much memory there is for a process. */
-#ifndef OPS_LIMIT_H
-#define OPS_LIMIT_H
+#ifndef PROCESS_LIMIT_H
+#define PROCESS_LIMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/memory_file.h"
+#include "io/memory_file.h"
 
 #include "base/cleanup.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files in memory (memfd_create(2)): what others get is complete, or does not begin. */
-#ifndef OPS_MEMORY_FILE_H
-#define OPS_MEMORY_FILE_H
+#ifndef IO_MEMORY_FILE_H
+#define IO_MEMORY_FILE_H
 
 #include "base/err.h"
 

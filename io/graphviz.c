@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/graphviz.h"
+#include "io/graphviz.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "ops/graphviz_child.h"
+#include "io/graphviz_child.h"
 
 #include <errno.h>
 #include <limits.h>

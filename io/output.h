@@ -4,8 +4,8 @@
  * (O_TMPFILE) and linked when all of it is there; links planted in a folder
  * that others may write to are never followed.
  */
-#ifndef OPS_OUTPUT_H
-#define OPS_OUTPUT_H
+#ifndef IO_OUTPUT_H
+#define IO_OUTPUT_H
 
 #include "base/err.h"
 

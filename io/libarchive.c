@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/libarchive.h"
+#include "io/libarchive.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Graphs of calls, drawn by dot(1) of Graphviz where that is installed. */
-#ifndef OPS_GRAPHVIZ_H
-#define OPS_GRAPHVIZ_H
+#ifndef IO_GRAPHVIZ_H
+#define IO_GRAPHVIZ_H
 
-#include "ops/memory_file.h"
+#include "io/memory_file.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,7 @@ const char *graphviz_type(const char *path);
 
 /*
  * Have `write` make a graph in dot's language, and write its picture to `out`. The
- * names in it are another user's: see ops/graphviz_child.h for what dot(1) may do. ERR_FAILED, with
+ * names in it are another user's: see io/graphviz_child.h for what dot(1) may do. ERR_FAILED, with
  * its fix where there is no dot(1), when it takes too long, or what `write` says.
  */
 int graphviz_draw(const char *type, memory_file_fn *write, const void *ctx, FILE *out,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/graphviz_child.h"
+#include "io/graphviz_child.h"
 
 #include "base/cleanup.h"
 #include "sandbox/fence.h"

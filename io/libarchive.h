@@ -3,8 +3,8 @@
  * libarchive, loaded when a bundle is made or read: it brings nine libraries along, which were
  * half of the time that every command took to start.
  */
-#ifndef OPS_LIBARCHIVE_H
-#define OPS_LIBARCHIVE_H
+#ifndef IO_LIBARCHIVE_H
+#define IO_LIBARCHIVE_H
 
 #include "base/err.h"
 

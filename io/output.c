@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/output.h"
+#include "io/output.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

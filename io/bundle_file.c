@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/bundle_file.h"
+#include "io/bundle_file.h"
 
 #include "base/cleanup.h"
-#include "ops/libarchive.h"
+#include "io/libarchive.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to ops/graphviz.c: dot(1) as a process of which nothing is to be had.
+ * Private to io/graphviz.c: dot(1) as a process of which nothing is to be had.
  * It reads text that a target chose, with parsers that were not made for that.
  */
-#ifndef OPS_GRAPHVIZ_CHILD_H
-#define OPS_GRAPHVIZ_CHILD_H
+#ifndef IO_GRAPHVIZ_CHILD_H
+#define IO_GRAPHVIZ_CHILD_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -4,8 +4,8 @@
  * write to it, cut it or punch holes into it at any time: so it is copied once, by read(2), into
  * a memory file of our own, and only that is looked at. The target's is never written to.
  */
-#ifndef OPS_RECEIVED_H
-#define OPS_RECEIVED_H
+#ifndef IO_RECEIVED_H
+#define IO_RECEIVED_H
 
 #include "base/err.h"
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The controller's side of io/errand.h: serves a confined child until that is done, and does
+ * nothing but what the rules allow.
+ */
+#ifndef OPS_ERRAND_RUN_H
+#define OPS_ERRAND_RUN_H
+
+#include "io/errand.h"
+#include "io/output.h"
+
+struct errand_rules {
+	const char *const *inputs; /* these may be opened */
+	size_t n_inputs;
+	const char *base;	/* and this; NULL: no more */
+	struct output *outputs; /* opened already; these may be written */
+	size_t n_outputs;
+	bool debuginfod;		/* names may be asked for there */
+	void (*tell)(const char *line); /* NULL: lines are dropped */
+	uint64_t deadline_ms;		/* CLOCK_MONOTONIC */
+};
+#define ERRAND_ANSWER_MAX (16u << 20)
+
+/*
+ * Serve the child until errand_done(), whose answer it is; or fail with the child's error or that
+ * of confined_answer().
+ */
+int errand_run(struct confined *c, const struct errand_rules *rules, struct unpack *answer, int *fd,
+	       struct err *err) __must_check;
+
+/* The child is done, and all of it was taken: confined_finish(), for all who worked on it. */
+void errand_finish(struct confined *c);
+
+/* May what a child made be read, and how long is it? received_check() of it. */
+int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, struct err *err)
+	__must_check;
+
+/* How much memory a child may need that parses a file of this size: of struct confined_options. */
+uint64_t errand_memory(uint64_t file_bytes);
+
+/* How long a deadline is away; 0 when it has passed. */
+unsigned int errand_left_ms(const struct errand_rules *rules);
+
+#endif
