@@ -34,7 +34,7 @@ FOLDERS := $(shell find $(LAYERS) -type d)
 SRC := $(filter-out $(NOT_BUILT),$(foreach d,$(filter-out %/arch,$(FOLDERS)),$(wildcard $(d)/*.c))) \
 	injector/arch/$(ARCH).c
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
-OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/pprof.pb-c.o $(EMBEDDED)
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
 
@@ -128,14 +128,14 @@ $(B)/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The messages of pprof's format, as C.
-GENERATED := $(B)/gen/profile/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETON))
+GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETON))
 $(OBJ): | $(GENERATED)
 generated: $(GENERATED)
-$(B)/gen/profile/pprof.pb-c.h: profile/pprof.proto Makefile
+$(B)/gen/profile/format/pprof.pb-c.h: profile/format/pprof.proto Makefile
 	$(say) PROTO $@
 	$(Q)mkdir -p $(@D)
-	$(Q)protoc-c -I profile --c_out=$(@D) $<
-$(B)/gen/profile/pprof.pb-c.o: $(B)/gen/profile/pprof.pb-c.h
+	$(Q)protoc-c -I profile/format --c_out=$(@D) $<
+$(B)/gen/profile/format/pprof.pb-c.o: $(B)/gen/profile/format/pprof.pb-c.h
 	$(say) CC $(@:.o=.c)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
@@ -237,13 +237,11 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-# What is built for them besides whole folders: the messages of confined children and what they need.
-FUZZED_OPS := $(addprefix ops/,list_row% check_row% watch_frames% watch_images% watch_stack% \
-	watch_who% watch_look% filecache% filekey% handed% container% journal_text% \
-	errand% output% memory_file% received% graphviz% limit% symbol_% symbolise_image% stats_text% prom%)
-FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% profile/% \
-	$(FUZZED_OPS),$(SRC))) \
-	$(B)/fuzz/gen/profile/pprof.pb-c.o $(EMBEDDED)
+# What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
+FUZZED_OPS := $(addprefix ops/,list_row% check_row% watch/% filecache% filekey% handed% container% \
+	own_dumps% record/journal_text% errand_run% symbol_keeper% stats_text% prom%)
+FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \
+	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)
 $(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile
 	$(say) CLANG $<

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "io/graphviz.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "cli/out.h"
 #include "cli/report.h"
 #include "io/errand.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/report.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

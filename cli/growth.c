@@ -6,7 +6,7 @@
 #include "cli/out.h"
 #include "cli/table.h"
 #include "ops/report.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "profile/significance.h"
 #include "profile/walk.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/args.h"
 #include "ops/growth.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include <stddef.h>
 

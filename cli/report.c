@@ -8,7 +8,7 @@
 #include "io/errand.h"
 #include "ops/render.h"
 #include "ops/report.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "profile/report.h"
 #include "profile/symbols.h"
 #include "profile/table.h"
@@ -22,7 +22,7 @@
 
 #define ROWS 80 /* as many as jeprof and pprof draw */
 
-/* What is to be written. The reports come first, and then the formats of profile/format.h. */
+/* What is to be written. The reports come first, and then the formats of profile/format/format.h. */
 enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT };
 
 struct report {

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "ops/symbolise.h"
 #include "profile/diff.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "profile/leaks.h"
 #include "profile/series.h"
 

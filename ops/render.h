@@ -4,7 +4,7 @@
 #define OPS_RENDER_H
 
 #include "ops/symbolise.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page, as profile/format_html.c wrote it, in arrays of numbers: a profile
+// The data of the page, as profile/format/html.c wrote it, in arrays of numbers: a profile
 // has too many calls for an object each.
 
 const TYPES = [

@@ -3,7 +3,7 @@
  * A heap profile in every format. The first byte chooses options. Symbolised
  * files bring names of any bytes along. What is written stays in proportion.
  */
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "profile/symbols.h"
 
 #include <stdlib.h>

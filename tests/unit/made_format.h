@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_MADE_FORMAT_H
 #define TESTS_UNIT_MADE_FORMAT_H
 
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "tests/unit/made_profile.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "tests/unit/made_format.h"
 
 static void test_table(void **state)

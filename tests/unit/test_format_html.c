@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/format.h"
-#include "profile/pprof.pb-c.h"
+#include "profile/format/format.h"
+#include "profile/format/pprof.pb-c.h"
 #include "tests/unit/made_profile.h"
 
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to profile/format_html.c: the stacks of a profile as paths of
+ * Private to profile/format/html.c: the stacks of a profile as paths of
  * frames, where a frame is a function in a module. paths.h does not do: what
  * was inlined into two libraries is one function there.
  */
-#ifndef PROFILE_HTML_STACKS_H
-#define PROFILE_HTML_STACKS_H
+#ifndef PROFILE_FORMAT_HTML_STACKS_H
+#define PROFILE_FORMAT_HTML_STACKS_H
 
 #include "base/err.h"
 #include "profile/index.h"

@@ -4,12 +4,12 @@
  * that follow each other in a file are one message to its reader, so a profile
  * is written in small pieces and never held whole.
  */
-#ifndef PROFILE_PPROF_OUT_H
-#define PROFILE_PPROF_OUT_H
+#ifndef PROFILE_FORMAT_PPROF_OUT_H
+#define PROFILE_FORMAT_PPROF_OUT_H
 
 #include "base/err.h"
+#include "profile/format/pprof.pb-c.h"
 #include "profile/index.h"
-#include "profile/pprof.pb-c.h"
 
 #include <stddef.h>
 #include <stdint.h>

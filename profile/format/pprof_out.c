@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/pprof_out.h"
+#include "profile/format/pprof_out.h"
 
 #include "base/text.h"
 

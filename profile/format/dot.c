@@ -4,7 +4,7 @@
  * it with what they call, as jeprof(1) and pprof draw it. Text is as large as
  * what the function allocated itself, a box as red as what it and its callees did.
  */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 #include "profile/graph.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the formats share. Private to profile/format*.c. */
+/* What the formats share. Private to profile/format/. */
 #ifndef PROFILE_FORMAT_PRIVATE_H
 #define PROFILE_FORMAT_PRIVATE_H
 
 #include "base/cleanup.h"
-#include "profile/format.h"
+#include "profile/format/format.h"
 #include "profile/names.h"
 #include "profile/paths.h"
 #include "profile/symbols.h"

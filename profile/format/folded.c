@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* "main;work;malloc_it 4096": what flamegraph.pl and its kin read. */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 /* A ';' within a name would make two frames of it (Rust has "[u8; 32]"). */
 static const struct format_escape separators[] = { { ';', ":" }, { 0, NULL } };

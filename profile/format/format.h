@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A profile in the formats of other programs. Every name is made safe for its format. */
-#ifndef PROFILE_FORMAT_H
-#define PROFILE_FORMAT_H
+#ifndef PROFILE_FORMAT_FORMAT_H
+#define PROFILE_FORMAT_FORMAT_H
 
 #include "base/err.h"
 #include "profile/profile.h"

@@ -5,8 +5,8 @@
  * one before: a profile has too many calls for an object each. web/profile.js reads it.
  */
 #include "base/text.h"
-#include "profile/format_private.h"
-#include "profile/html_stacks.h"
+#include "profile/format/html_stacks.h"
+#include "profile/format/private.h"
 
 #include <inttypes.h>
 #include <math.h>

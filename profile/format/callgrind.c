@@ -5,7 +5,7 @@
  * what shrank in a difference is left out.
  */
 #include "base/vec.h"
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 #include "profile/index.h"
 #include "profile/walk.h"
 

@@ -4,7 +4,7 @@
  * top, as wide as what was allocated within. It needs nothing from outside,
  * and no script to be read.
  */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 #include "profile/walk.h"
 
 #include <math.h>

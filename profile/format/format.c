@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/format.h"
+#include "profile/format/format.h"
 
 #include "base/text.h"
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 #include <errno.h>
 #include <string.h>

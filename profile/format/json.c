@@ -3,7 +3,7 @@
  * The whole profile as one JSON document (jeprof-ctl(8), FORMATS), written as
  * it goes: a million stacks as a tree of objects would need gigabytes.
  */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 #include "profile/walk.h"
 
 #include <inttypes.h>

@@ -4,8 +4,8 @@
  * need no binary. Frames of the allocator are left out of the samples as in any
  * other format, and named in drop_frames for who looks the names up again.
  */
-#include "profile/format_private.h"
-#include "profile/pprof_out.h"
+#include "profile/format/pprof_out.h"
+#include "profile/format/private.h"
 #include "profile/walk.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* For speedscope, by its file format schema: functions once, and a profile for each type. */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 static void write_frames(const struct format_stacks *stacks, const struct profile_symbols *symbols,
 			 FILE *out)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/html_stacks.h"
+#include "profile/format/html_stacks.h"
 
 #include "base/cleanup.h"
 #include "base/vec.h"

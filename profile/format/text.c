@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the formats of text share: whole numbers, and names within quotes and tags. */
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 #include "base/text.h"
 

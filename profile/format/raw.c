@@ -5,7 +5,7 @@
  * (doc/heap-format.md).
  */
 #include "base/cleanup.h"
-#include "profile/format_private.h"
+#include "profile/format/private.h"
 
 #include <inttypes.h>
 #include <math.h>
