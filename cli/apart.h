@@ -8,7 +8,7 @@
 #define CLI_APART_H
 
 #include "cli/args.h"
-#include "ops/symbolise.h"
+#include "symbols/symbolize.h"
 
 struct apart {
 	const char *const *inputs; /* the files that it may read; "-" is the standard input */

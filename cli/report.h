@@ -4,7 +4,7 @@
 #define CLI_REPORT_H
 
 #include "cli/args.h"
-#include "ops/symbolise.h"
+#include "symbols/symbolize.h"
 
 /* The names of formats, NULL at the end: the first ones are those of reports alone. */
 extern const char *const report_formats[];

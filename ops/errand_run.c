@@ -7,9 +7,9 @@
 #include "io/graphviz.h"
 #include "io/memory_file.h"
 #include "io/received.h"
-#include "ops/symbol_cache.h"
 #include "ops/symbol_keeper.h"
 #include "process/proc.h"
+#include "symbols/cache.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
 #define OPS_GROWTH_H
 
 #include "base/err.h"
-#include "ops/symbolise.h"
 #include "profile/diff.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
 #include "profile/series.h"
+#include "symbols/symbolize.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
 #define OPS_PROFILE_FILE_H
 
 #include "base/err.h"
-#include "ops/symbolise.h"
 #include "profile/profile.h"
+#include "symbols/symbolize.h"
 
 /*
  * Read the profile in the file `path`, which may be a bundle, "-" for the

@@ -3,8 +3,8 @@
 #ifndef OPS_RENDER_H
 #define OPS_RENDER_H
 
-#include "ops/symbolise.h"
 #include "profile/format/format.h"
+#include "symbols/symbolize.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
 
 #include "base/err.h"
 #include "io/memory_file.h"
-#include "ops/symbolise.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/regroup.h"
+#include "symbols/symbolize.h"
 
 #include <stdbool.h>
 #include <stddef.h>

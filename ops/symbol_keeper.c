@@ -3,10 +3,10 @@
 
 #include "base/cleanup.h"
 #include "io/received.h"
-#include "ops/symbol_cache.h"
-#include "ops/symbol_cache_file.h"
-#include "ops/symbolise_image.h"
 #include "profile/profile.h"
+#include "symbols/cache.h"
+#include "symbols/cache_file.h"
+#include "symbols/symbolize_image.h"
 
 #include <string.h>
 

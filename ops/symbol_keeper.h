@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who fills the cache of names (ops/symbol_cache.h). What a profile says may be a trap for the one
+ * Who fills the cache of names (symbols/cache.h). What a profile says may be a trap for the one
  * who parses it, and what is kept is believed later: so the names that are kept are looked up by
  * a confined child that never sees a profile. It is given a path, a build id and places, as
  * numbers; it reads nothing but files that belong to root or to the user, and what it answers the

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "ops/watch_images.h"
 #include "ops/watch_stack.h"
-#include "profile/symbols_demangle.h"
+#include "symbols/demangle.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "ops/watch_who.h"
 #include "process/maps.h"
 #include "process/proc.h"
-#include "profile/symbols_demangle.h"
+#include "symbols/demangle.h"
 
 #include <elf.h>
 #include <stdlib.h>

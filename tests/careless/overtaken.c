@@ -11,9 +11,9 @@
 #include "io/errand.h"
 #include "ops/mapped.h"
 #include "ops/stats_text.h"
-#include "ops/symbol_cache.h"
 #include "profile/parse.h"
 #include "sandbox/fence.h"
+#include "symbols/cache.h"
 
 #include <fcntl.h>
 #include <limits.h>

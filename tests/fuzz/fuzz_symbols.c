@@ -5,7 +5,7 @@
 #include "elf/image_guard.h"
 #include "elf/image_plain.h"
 #include "profile/symbols_build.h"
-#include "profile/symbols_lookup.h"
+#include "symbols/lookup.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/symbol_cache_file.h"
+#include "symbols/cache_file.h"
 
 #include "profile/symbols_build.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbols_demangle.h"
+#include "symbols/demangle.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

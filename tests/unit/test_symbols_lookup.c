@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* On this very program: it is built with debug data. */
-#include "profile/symbols_lookup.h"
+#include "symbols/lookup.h"
 
 #include "base/cleanup.h"
 #include "profile/profile.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/symbol_cache.h"
+#include "symbols/cache.h"
 
 #include "base/cleanup.h"
 #include "elf/image.h"
 #include "io/output.h"
-#include "ops/symbol_cache_file.h"
+#include "symbols/cache_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * libdw's dwarf_getscopes() would walk it for each of them. What holds none
  * of them is stepped over.
  */
-#include "profile/symbols_dwarf.h"
+#include "symbols/dwarf.h"
 
 #include "base/vec.h"
 

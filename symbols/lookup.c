@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbols_lookup.h"
+#include "symbols/lookup.h"
 
 #include "base/intern.h"
 #include "base/vec.h"
 #include "profile/profile.h"
-#include "profile/symbols_demangle.h"
-#include "profile/symbols_private.h"
+#include "symbols/demangle.h"
+#include "symbols/private.h"
 
 #include <stdlib.h>
 #include <string.h>

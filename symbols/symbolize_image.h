@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/symbolise*.c: names in one image, once it is known which. */
-#ifndef OPS_SYMBOLISE_IMAGE_H
-#define OPS_SYMBOLISE_IMAGE_H
+/* Private to symbols/symbolize*.c: names in one image, once it is known which. */
+#ifndef SYMBOLS_SYMBOLIZE_IMAGE_H
+#define SYMBOLS_SYMBOLIZE_IMAGE_H
 
 #include "elf/image.h"
 #include "profile/profile.h"

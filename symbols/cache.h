@@ -6,8 +6,8 @@
  * ~/.cache; only for the user's own eyes, and of a bounded size. The cache
  * helps or does nothing: none of its failures is one of the caller.
  */
-#ifndef OPS_SYMBOL_CACHE_H
-#define OPS_SYMBOL_CACHE_H
+#ifndef SYMBOLS_CACHE_H
+#define SYMBOLS_CACHE_H
 
 #include "profile/symbols.h"
 
@@ -24,7 +24,7 @@ struct symbol_cache {
 
 #define SYMBOL_CACHE_BYTES_MAX (UINT64_C(256) << 20) /* of all files together */
 
-/* The file that is kept for an image (ops/symbol_cache_file.h); -1: none, or it is not ours. */
+/* The file that is kept for an image (symbols/cache_file.h); -1: none, or it is not ours. */
 int symbol_cache_open(const unsigned char *build_id, size_t len);
 void symbol_cache_fini(struct symbol_cache *cache);
 

@@ -5,8 +5,8 @@
  * Only what the addresses need is read. The files may lie: what is read from
  * them is bounded.
  */
-#ifndef PROFILE_SYMBOLS_LOOKUP_H
-#define PROFILE_SYMBOLS_LOOKUP_H
+#ifndef SYMBOLS_LOOKUP_H
+#define SYMBOLS_LOOKUP_H
 
 #include "profile/symbols.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names for the addresses of a heap profile, from the files that were mapped. */
-#ifndef OPS_SYMBOLISE_H
-#define OPS_SYMBOLISE_H
+#ifndef SYMBOLS_SYMBOLIZE_H
+#define SYMBOLS_SYMBOLIZE_H
 
 #include "base/err.h"
 #include "profile/profile.h"
@@ -13,7 +13,7 @@ struct ops_symbolise_options {
 	pid_t pid;	  /* the process it is of, if that lives; 0: the one it names itself */
 	const char *root; /* a folder that its paths count from; NULL: here */
 	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
-	bool no_cache;	  /* read all anew, and keep nothing (ops/symbol_cache.h) */
+	bool no_cache;	  /* read all anew, and keep nothing (symbols/cache.h) */
 	void (*tell)(const char *line); /* safe to print; NULL: nobody wants to know */
 };
 

@@ -3,14 +3,14 @@
  * Files, lines and inlined calls. libdw is asked for nothing that makes it
  * open files by itself: no split units, and a file of common parts (dwz) is given to it.
  */
-#include "profile/symbols_dwarf.h"
+#include "symbols/dwarf.h"
 
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/pace.h"
 #include "base/vec.h"
 #include "profile/profile.h"
-#include "profile/symbols_demangle.h"
+#include "symbols/demangle.h"
 
 #include <dwarf.h>
 #include <gelf.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/symbolise.h"
+#include "symbols/symbolize.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/symbolise_image.h"
 #include "process/proc.h"
 #include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
+#include "symbols/symbolize_image.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to symbol_cache.c: what stands in a file of the cache. */
-#ifndef OPS_SYMBOL_CACHE_FILE_H
-#define OPS_SYMBOL_CACHE_FILE_H
+#ifndef SYMBOLS_CACHE_FILE_H
+#define SYMBOLS_CACHE_FILE_H
 
-#include "ops/symbol_cache.h"
+#include "symbols/cache.h"
 
 #define SYMBOL_CACHE_FILE_MAX (64u << 20)
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/symbolise_image.h"
+#include "symbols/symbolize_image.h"
 
 #include "base/cleanup.h"
 #include "elf/image_debug.h"
 #include "io/errand.h"
 #include "io/memory_file.h"
-#include "ops/symbol_cache_file.h"
 #include "profile/symbols_build.h"
-#include "profile/symbols_lookup.h"
+#include "symbols/cache_file.h"
+#include "symbols/lookup.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names of C++ and Rust as they stand in the source, as `c++filt` prints them. */
-#ifndef PROFILE_SYMBOLS_DEMANGLE_H
-#define PROFILE_SYMBOLS_DEMANGLE_H
+#ifndef SYMBOLS_DEMANGLE_H
+#define SYMBOLS_DEMANGLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * A header, then places, lines, functions and text, one after the other, in
  * the byte order of the machine: the file is for this one alone.
  */
-#include "ops/symbol_cache_file.h"
+#include "symbols/cache_file.h"
 
 #include "base/cleanup.h"
 #include "base/write.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to symbols_lookup.c and symbols_dwarf.c. */
-#ifndef PROFILE_SYMBOLS_PRIVATE_H
-#define PROFILE_SYMBOLS_PRIVATE_H
+#ifndef SYMBOLS_PRIVATE_H
+#define SYMBOLS_PRIVATE_H
 
 #include "profile/index.h"
 #include "profile/symbols_build.h"
-#include "profile/symbols_lookup.h"
+#include "symbols/lookup.h"
 
 struct place {
 	uint64_t address;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to symbols_dwarf.c and symbols_scopes.c: one compile unit on its way through both. */
-#ifndef PROFILE_SYMBOLS_DWARF_H
-#define PROFILE_SYMBOLS_DWARF_H
+#ifndef SYMBOLS_DWARF_H
+#define SYMBOLS_DWARF_H
 
-#include "profile/symbols_private.h"
+#include "symbols/private.h"
 
 #include <elfutils/libdw.h>
 
