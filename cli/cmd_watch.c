@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-#include "ops/watch.h"
+#include "ops/watch/watch.h"
 
 #include <inttypes.h>
 #include <limits.h>

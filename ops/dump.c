@@ -10,9 +10,9 @@
 #include "ops/inside.h"
 #include "ops/inside_file.h"
 #include "ops/mapped.h"
-#include "ops/own_dumps.h"
 #include "ops/render.h"
 #include "ops/session.h"
+#include "ops/watch/own_dumps.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,10 +13,10 @@
 #include "base/vec.h"
 #include "elf/image.h"
 #include "ops/container.h"
-#include "ops/filecache.h"
 #include "ops/handed.h"
 #include "ops/list_row.h"
 #include "ops/pids.h"
+#include "ops/watch/filecache.h"
 #include "process/maps.h"
 #include "sandbox/confined.h"
 

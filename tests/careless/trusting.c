@@ -17,9 +17,9 @@
 #include "elf/image_vouch.h"
 #include "io/graphviz_child.h"
 #include "jemalloc/file.h"
-#include "ops/filecache.h"
 #include "ops/symbol_keeper.h"
-#include "ops/watch_event.h"
+#include "ops/watch/event.h"
+#include "ops/watch/filecache.h"
 #include "process/proc.h"
 #include "sandbox/door.h"
 

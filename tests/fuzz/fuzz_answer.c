@@ -5,8 +5,8 @@
 #include "jemalloc/file.h"
 #include "ops/check.h"
 #include "ops/list_row.h"
-#include "ops/watch_frames.h"
-#include "ops/watch_look.h"
+#include "ops/watch/frames.h"
+#include "ops/watch/look.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is made of a record of the kernel's: kind, file, result. */
 #include "base/clock.h"
-#include "ops/own_dumps.h"
-#include "ops/watch_event.h"
-#include "ops/watch_kind.h"
+#include "ops/watch/event.h"
+#include "ops/watch/kind.h"
+#include "ops/watch/own_dumps.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -6,8 +6,8 @@
  * folder that is the user's alone (base/private.h): a watch of the same user
  * finds it there.
  */
-#ifndef OPS_OWN_DUMPS_H
-#define OPS_OWN_DUMPS_H
+#ifndef OPS_WATCH_OWN_DUMPS_H
+#define OPS_WATCH_OWN_DUMPS_H
 
 #include "process/proc.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_event.h"
+#include "ops/watch/event.h"
 
 #include "injector/injector.h"
 #include "ops/container.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/filekey.h"
+#include "ops/watch/filekey.h"
 
 struct file_key file_key_of(const struct map *m)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_run.h"
+#include "ops/watch/run.h"
 
 #include "base/cleanup.h"
 

@@ -4,10 +4,10 @@
 #define OPS_WATCH_EVENT_H
 
 #include "bpf/event.h"
-#include "ops/own_dumps.h"
-#include "ops/watch.h"
-#include "ops/watch_frames.h"
-#include "ops/watch_who.h"
+#include "ops/watch/frames.h"
+#include "ops/watch/own_dumps.h"
+#include "ops/watch/watch.h"
+#include "ops/watch/who.h"
 
 #include <stdbool.h>
 

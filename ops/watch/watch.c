@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch.h"
+#include "ops/watch/watch.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/watch.h"
-#include "ops/watch_event.h"
-#include "ops/watch_find.h"
-#include "ops/watch_frames.h"
-#include "ops/watch_run.h"
-#include "ops/watch_who.h"
+#include "ops/watch/event.h"
+#include "ops/watch/find.h"
+#include "ops/watch/frames.h"
+#include "ops/watch/run.h"
+#include "ops/watch/who.h"
 
 #include <errno.h>
 #include <poll.h>

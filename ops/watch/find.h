@@ -9,8 +9,8 @@
 #define OPS_WATCH_FIND_H
 
 #include "bpf/watch.h"
-#include "ops/filecache.h"
-#include "ops/watch_look.h"
+#include "ops/watch/filecache.h"
+#include "ops/watch/look.h"
 
 #include <stdbool.h>
 #include <stddef.h>

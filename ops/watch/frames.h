@@ -7,7 +7,7 @@
 #define OPS_WATCH_FRAMES_H
 
 #include "bpf/event.h"
-#include "ops/watch.h"
+#include "ops/watch/watch.h"
 #include "sandbox/confined.h"
 
 #include <stdbool.h>

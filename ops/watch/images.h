@@ -8,7 +8,7 @@
 
 #include "bpf/event.h"
 #include "elf/image.h"
-#include "ops/watch.h"
+#include "ops/watch/watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

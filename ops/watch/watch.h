@@ -4,11 +4,11 @@
  * the kernel (bpf/watch.h, which says what that does to a process); nobody is
  * stopped, and no thread is borrowed.
  */
-#ifndef OPS_WATCH_H
-#define OPS_WATCH_H
+#ifndef OPS_WATCH_WATCH_H
+#define OPS_WATCH_WATCH_H
 
 #include "base/err.h"
-#include "ops/watch_kind.h"
+#include "ops/watch/kind.h"
 #include "process/proc.h"
 
 #include <stdbool.h>
@@ -58,7 +58,7 @@ struct ops_watch_request {
 	bool debuginfod;
 	uint64_t for_ms; /* how long; 0: until stop_fd */
 	uint64_t count;	 /* how many events; 0: no limit */
-	/* For each, see ops/watch_run.h: a command for sh, or a program. NULL: none; not both. */
+	/* For each, see ops/watch/run.h: a command for sh, or a program. NULL: none; not both. */
 	const char *on_dump, *on_dump_exec;
 	int stop_fd; /* readable when it is to end; a second time: at once. Or -1 */
 	int out_fd;  /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */

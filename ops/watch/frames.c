@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_frames.h"
+#include "ops/watch/frames.h"
 
 #include "base/cleanup.h"
-#include "ops/watch_images.h"
-#include "ops/watch_stack.h"
+#include "ops/watch/images.h"
+#include "ops/watch/stack.h"
 #include "symbols/demangle.h"
 
 #include <limits.h>

@@ -7,8 +7,8 @@
  * and inode say: a build id is what its maker says, and somebody else's file may
  * say the same.
  */
-#ifndef OPS_FILECACHE_H
-#define OPS_FILECACHE_H
+#ifndef OPS_WATCH_FILECACHE_H
+#define OPS_WATCH_FILECACHE_H
 
 #include "elf/image.h"
 #include "jemalloc/file.h"

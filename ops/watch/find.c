@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_find.h"
+#include "ops/watch/find.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/pace.h"
 #include "base/text.h"
-#include "ops/filekey.h"
 #include "ops/pids.h"
+#include "ops/watch/filekey.h"
 #include "process/maps.h"
 #include "process/proc.h"
 

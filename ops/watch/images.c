@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_images.h"
+#include "ops/watch/images.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "ops/watch_who.h"
+#include "ops/watch/who.h"
 #include "process/maps.h"
 #include "process/proc.h"
 #include "symbols/demangle.h"

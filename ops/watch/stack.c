@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_stack.h"
+#include "ops/watch/stack.h"
 
 #include "elf/peek.h"
 #include "elf/unwind.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to ops/: files that processes have mapped, told apart by device and inode. */
-#ifndef OPS_FILEKEY_H
-#define OPS_FILEKEY_H
+#ifndef OPS_WATCH_FILEKEY_H
+#define OPS_WATCH_FILEKEY_H
 
 #include "elf/image.h"
 #include "process/maps.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/own_dumps.h"
+#include "ops/watch/own_dumps.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/private.h"
 #include "base/write.h"
-#include "ops/watch_who.h"
+#include "ops/watch/who.h"
 
 #include <fcntl.h>
 #include <stdio.h>

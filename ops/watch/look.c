@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_look.h"
+#include "ops/watch/look.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image.h"
 #include "jemalloc/answer.h"
-#include "ops/filecache.h"
 #include "ops/handed.h"
+#include "ops/watch/filecache.h"
 
 #include <stdlib.h>
 #include <string.h>

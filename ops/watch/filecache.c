@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/filecache.h"
+#include "ops/watch/filecache.h"
 
 #include "base/cleanup.h"
 #include "base/pack.h"
-#include "ops/filekey.h"
+#include "ops/watch/filekey.h"
 #include "sandbox/confined.h"
 #include "sandbox/door.h"
 

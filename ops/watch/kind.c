@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_kind.h"
+#include "ops/watch/kind.h"
 
 #include <stddef.h>
 #include <string.h>

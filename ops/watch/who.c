@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch_who.h"
+#include "ops/watch/who.h"
 
 #include "base/cleanup.h"
 #include "ops/container.h"

@@ -7,7 +7,7 @@
 #ifndef OPS_WATCH_RUN_H
 #define OPS_WATCH_RUN_H
 
-#include "ops/watch.h"
+#include "ops/watch/watch.h"
 
 #include <stddef.h>
 #include <stdint.h>

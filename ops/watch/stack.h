@@ -7,8 +7,8 @@
 #define OPS_WATCH_STACK_H
 
 #include "bpf/event.h"
-#include "ops/watch.h"
-#include "ops/watch_images.h"
+#include "ops/watch/images.h"
+#include "ops/watch/watch.h"
 
 #include <stddef.h>
 #include <stdint.h>
