@@ -3,8 +3,8 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/journal.h"
 #include "ops/poke.h"
+#include "ops/record/journal.h"
 #include "ops/session.h"
 #include "ops/switch.h"
 #include "ops/visit.h"

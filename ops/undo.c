@@ -3,9 +3,9 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/journal.h"
 #include "ops/poke.h"
-#include "ops/putback.h"
+#include "ops/record/journal.h"
+#include "ops/record/putback.h"
 #include "ops/session.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/journal.h"
+#include "ops/record/journal.h"
 #include "ops/session.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/journal.h"
+#include "ops/record/journal.h"
 
-#include "ops/journal_text.h"
+#include "ops/record/journal_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/record_count.h"
+#include "ops/record/count.h"
 
 #include "base/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/record_wait.h"
+#include "ops/record/wait.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

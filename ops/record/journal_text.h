@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/journal.c: the state of a journal as text, "KEY VALUE" in each line. */
-#ifndef OPS_JOURNAL_TEXT_H
-#define OPS_JOURNAL_TEXT_H
+/* Private to ops/record/journal.c: the state of a journal as text, "KEY VALUE" in each line. */
+#ifndef OPS_RECORD_JOURNAL_TEXT_H
+#define OPS_RECORD_JOURNAL_TEXT_H
 
-#include "ops/journal.h"
+#include "ops/record/journal.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/record_files.h"
+#include "ops/record/files.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

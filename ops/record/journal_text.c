@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/journal_text.h"
+#include "ops/record/journal_text.h"
 
 #include <ctype.h>
 #include <inttypes.h>

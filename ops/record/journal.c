@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/journal.h"
+#include "ops/record/journal.h"
 
 #include "base/cleanup.h"
 #include "base/private.h"
 #include "base/text.h"
 #include "base/write.h"
 #include "io/output.h"
-#include "ops/journal_text.h"
+#include "ops/record/journal_text.h"
 
 #include <dirent.h>
 #include <errno.h>

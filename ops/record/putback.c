@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/putback.h"
+#include "ops/record/putback.h"
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
  * child does not inherit it (fcntl_locking(2), F_SETLK). It does not keep the
  * process from opening the same journal twice, and closing either one ends it.
  */
-#ifndef OPS_JOURNAL_H
-#define OPS_JOURNAL_H
+#ifndef OPS_RECORD_JOURNAL_H
+#define OPS_RECORD_JOURNAL_H
 
 #include "base/err.h"
 #include "process/proc.h"

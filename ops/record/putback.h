@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Putting back what a recording changed in its target. */
-#ifndef OPS_PUTBACK_H
-#define OPS_PUTBACK_H
+#ifndef OPS_RECORD_PUTBACK_H
+#define OPS_RECORD_PUTBACK_H
 
-#include "ops/journal.h"
+#include "ops/record/journal.h"
 #include "ops/session.h"
 
 /* The calls that put it back, and what they found. To be zeroed; must outlive the calls. */
