@@ -16,7 +16,7 @@ struct apart {
 	const char *base;	    /* one more; NULL: none */
 	const char *const *outputs; /* those that it may write: checked before it begins */
 	size_t n_outputs;
-	const struct ops_symbolise_options *symbols;
+	const struct ops_symbolize_options *symbols;
 	/* In the child: prints, and fails as a command does. */
 	int (*run)(const void *ctx, struct err *err);
 	const void *ctx;

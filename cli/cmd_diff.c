@@ -62,7 +62,7 @@ static int check(const struct args *args, struct err *err)
 
 struct job {
 	const struct args *args;
-	struct ops_symbolise_options symbols;
+	struct ops_symbolize_options symbols;
 };
 
 static int run_apart(const void *ctx, struct err *err)

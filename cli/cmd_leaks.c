@@ -186,7 +186,7 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 
 struct job {
 	const struct args *args;
-	struct ops_symbolise_options symbols;
+	struct ops_symbolize_options symbols;
 };
 
 static int run_apart(const void *ctx, struct err *err)

@@ -198,7 +198,7 @@ static const char *stem_of(const char *file, char *buf, size_t size)
 struct job {
 	const struct args *args;
 	const struct ops_record *record;
-	struct ops_symbolise_options symbols;
+	struct ops_symbolize_options symbols;
 	unsigned int formats;
 };
 

@@ -121,7 +121,7 @@ static int read_format(const struct args *args, const char *name, struct report 
 	return 0;
 }
 
-int report_symbols(const struct args *args, struct ops_symbolise_options *symbols, struct err *err)
+int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
 {
 	const char *root = args->root;
 	struct stat st;
@@ -130,7 +130,7 @@ int report_symbols(const struct args *args, struct ops_symbolise_options *symbol
 		return err_sys(err, ERR_FAILED, errno, "--root");
 	if (root && !S_ISDIR(st.st_mode))
 		return err_sys(err, ERR_FAILED, ENOTDIR, "--root");
-	*symbols = (struct ops_symbolise_options){
+	*symbols = (struct ops_symbolize_options){
 		.root = root,
 		.debuginfod = args->debuginfod,
 		.no_cache = args->no_cache,
@@ -343,7 +343,7 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	_cleanup_(close_report) struct report r = { .args = args };
 	struct ops_report_request request = { .files = files, .n_files = n_files };
 	const struct job job = { args, &r, &request };
-	const struct ops_symbolise_options *symbols = &request.symbols;
+	const struct ops_symbolize_options *symbols = &request.symbols;
 	bool to_file = args->output && strcmp(args->output, "-") != 0;
 	const struct apart apart = {
 		.inputs = files,

@@ -18,7 +18,7 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	       const char *format, struct err *err) __must_check;
 
 /* What the line says about where names are looked up. ERR_FAILED: --root is no folder. */
-int report_symbols(const struct args *args, struct ops_symbolise_options *symbols, struct err *err)
+int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
 	__must_check;
 
 #endif

@@ -48,7 +48,7 @@ struct errand_places {
 
 struct errand_found {
 	int fd;		 /* the names, as errand_names() has them; -1: there are none */
-	bool split;	 /* as in struct symbolise_image */
+	bool split;	 /* as in struct symbolize_image */
 	char lacks[256]; /* the same */
 };
 

@@ -140,7 +140,7 @@ static int add_rendered(struct bundle_out *out, const struct profile *p, enum pr
 static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 {
 	static const struct profile_options all = { 0 };
-	const struct ops_symbolise_options symbols = {
+	const struct ops_symbolize_options symbols = {
 		.pid = w->request->pid,
 		.debuginfod = w->options->debuginfod,
 		.no_cache = w->request->no_cache,
@@ -150,7 +150,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 
 	if (profile_file_read_fd(w->profile, w->profile_bytes, &all, &p, err))
 		return w->request->pid ? -1 : bad_file(w, err);
-	if ((!p.symbols && ops_symbolise(&p, &symbols, err)) ||
+	if ((!p.symbols && ops_symbolize(&p, &symbols, err)) ||
 	    bundle_out_add_fd(out, "profile.heap", w->profile, w->profile_bytes, err) ||
 	    add_rendered(out, &p, PROFILE_FORMAT_PPROF, err))
 		return -1;

@@ -11,7 +11,7 @@ struct ops_bundle_request {
 	const char *output;		/* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
 	int stream_fd;			/* where it goes instead of a file; -1: to a file */
 	bool force;			/* replace a file that exists */
-	bool no_cache;			/* see struct ops_symbolise_options */
+	bool no_cache;			/* see struct ops_symbolize_options */
 	void (*tell)(const char *line); /* the same */
 };
 

@@ -45,7 +45,7 @@ static int compare(const struct profile *before, const struct profile *after, co
 	return keep_facts(&s->all, &after->facts, err);
 }
 
-int ops_diff(const char *before, const char *after, const struct ops_symbolise_options *symbols,
+int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
 	     struct ops_diff *out, struct err *err)
 {
 	_cleanup_(profile_fini) struct profile a = { 0 };
@@ -54,9 +54,9 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolise_o
 
 	if (profile_file_read(before, &whole, &a, err) || profile_file_read(after, &whole, &b, err))
 		return -1;
-	if (ops_symbolise_pair(&a, &b, symbols, err) || compare(&a, &b, after, &diff, err))
+	if (ops_symbolize_pair(&a, &b, symbols, err) || compare(&a, &b, after, &diff, err))
 		return -1;
-	if (!diff.series.all.symbols && ops_symbolise(&diff.series.all, symbols, err))
+	if (!diff.series.all.symbols && ops_symbolize(&diff.series.all, symbols, err))
 		return -1;
 	if (profile_diff_stacks(&diff.series, &diff.stacks, err) ||
 	    profile_diff_functions(&diff.series, &diff.functions, err))

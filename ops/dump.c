@@ -234,7 +234,7 @@ int dump_check_memory(const struct session *s, struct err *err)
 static int render(const struct session *s, const struct ops_dump_request *request, int *fd,
 		  struct ops_dump *dump, struct err *err)
 {
-	const struct ops_symbolise_options symbols = {
+	const struct ops_symbolize_options symbols = {
 		.pid = s->proc.pid,
 		.debuginfod = s->options->debuginfod,
 		.no_cache = request->no_cache,

@@ -24,7 +24,7 @@ struct ops_diff {
  * bytes in use. ERR_FAILED: one cannot be read, or they are of different
  * programs. The caller ends `out` with ops_diff_fini().
  */
-int ops_diff(const char *before, const char *after, const struct ops_symbolise_options *symbols,
+int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
 	     struct ops_diff *out, struct err *err) __must_check;
 void ops_diff_fini(struct ops_diff *diff);
 
@@ -57,7 +57,7 @@ struct ops_leaks {
  * ops_diff() and profile_leaks_find(), or when they are of different processes.
  * The caller ends `out` with ops_leaks_fini().
  */
-int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolise_options *symbols,
+int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err) __must_check;
 void ops_leaks_fini(struct ops_leaks *leaks);
 

@@ -80,7 +80,7 @@ static bool is_there(const struct ops_leaks *l, const struct profile *p,
 }
 
 static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *moments,
-		    const struct ops_symbolise_options *symbols, struct err *err)
+		    const struct ops_symbolize_options *symbols, struct err *err)
 {
 	struct moment *m = &moments[l->series.n];
 	static const struct profile_options whole = { 0 };
@@ -95,7 +95,7 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	m->at = l->series.n;
 	l->series.all.period = p.period;
 	l->series.all.facts.pid = w->pid;
-	if (ops_symbolise_pair(&l->series.all, &p, symbols, err))
+	if (ops_symbolize_pair(&l->series.all, &p, symbols, err))
 		return -1;
 	if (profile_series_add(&l->series, &p, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
@@ -178,7 +178,7 @@ static void project(struct ops_leaks *l)
 				  : 0;
 }
 
-int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolise_options *symbols,
+int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks l = { .series.type = PROFILE_INUSE_SPACE };
@@ -195,7 +195,7 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolis
 	if (sort_by_time(&l, moments, seconds, err) ||
 	    profile_leaks_find(&l.series, seconds, &l.found, err))
 		return -1;
-	if (!l.series.all.symbols && ops_symbolise(&l.series.all, symbols, err))
+	if (!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);

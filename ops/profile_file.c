@@ -171,13 +171,13 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 /* Read one more and add it to `sum`, or take it away. */
 static int combine(struct profile *sum, const char *path, bool subtract,
 		   const struct profile_options *options,
-		   const struct ops_symbolise_options *symbols, struct err *err)
+		   const struct ops_symbolize_options *symbols, struct err *err)
 {
 	_cleanup_(profile_fini) struct profile other = { 0 };
 	char safe[512];
 
 	if (profile_file_read(path, options, &other, err) ||
-	    ops_symbolise_pair(sum, &other, symbols, err))
+	    ops_symbolize_pair(sum, &other, symbols, err))
 		return -1;
 	if (subtract ? profile_subtract(sum, &other, err) : profile_merge(sum, &other, err))
 		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
@@ -186,7 +186,7 @@ static int combine(struct profile *sum, const char *path, bool subtract,
 
 int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
 			  const struct profile_options *options,
-			  const struct ops_symbolise_options *symbols, struct profile *out,
+			  const struct ops_symbolize_options *symbols, struct profile *out,
 			  struct err *err)
 {
 	_cleanup_(profile_fini) struct profile got = { 0 };

@@ -28,7 +28,7 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
  */
 int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
 			  const struct profile_options *options,
-			  const struct ops_symbolise_options *symbols, struct profile *out,
+			  const struct ops_symbolize_options *symbols, struct profile *out,
 			  struct err *err) __must_check;
 
 #endif

@@ -73,7 +73,7 @@ struct work {
 	uint64_t bytes;
 	enum profile_format format;
 	const char *path;
-	struct ops_symbolise_options symbols;
+	struct ops_symbolize_options symbols;
 };
 
 static int render(const struct work *w, int *fd, struct err *err)
@@ -83,7 +83,7 @@ static int render(const struct work *w, int *fd, struct err *err)
 	uint64_t bytes;
 
 	return profile_file_read_fd(w->fd, w->bytes, &options, &p, err) ||
-			       ops_symbolise(&p, &w->symbols, err) ||
+			       ops_symbolize(&p, &w->symbols, err) ||
 			       render_write(&p, w->format, w->path, fd, &bytes, err)
 		       ? -1
 		       : 0;
@@ -102,7 +102,7 @@ static void render_confined(void *ctx)
 }
 
 int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolise_options *symbols, uint64_t deadline_ms,
+		   const struct ops_symbolize_options *symbols, uint64_t deadline_ms,
 		   struct err *err)
 {
 	struct work w = { *fd, *bytes, format, path, *symbols };

@@ -27,7 +27,7 @@ int render_write(const struct profile *p, enum profile_format format, const char
  * deadline (CLOCK_MONOTONIC; 0: none). ERR_FAILED, ERR_UNSAFE.
  */
 int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolise_options *symbols, uint64_t deadline_ms,
+		   const struct ops_symbolize_options *symbols, uint64_t deadline_ms,
 		   struct err *err) __must_check;
 
 #endif

@@ -28,7 +28,7 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 
 static int name_and_select(const struct ops_report_request *r, struct profile *p, struct err *err)
 {
-	if (!p->symbols && ops_symbolise(p, &r->symbols, err))
+	if (!p->symbols && ops_symbolize(p, &r->symbols, err))
 		return -1;
 	if (r->jeprof)
 		return profile_names_jeprof(p, err) || profile_filter(p, &r->filter, err) ||

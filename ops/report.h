@@ -23,7 +23,7 @@ struct ops_report_request {
 	bool jeprof;	    /* names and rows as jeprof(1) has them */
 	bool whole;	    /* for a format: functions as they are, with their files and lines */
 	bool drop_negative; /* of a difference: what has become less counts as 0 */
-	struct ops_symbolise_options symbols;
+	struct ops_symbolize_options symbols;
 };
 
 struct ops_report {

@@ -18,7 +18,7 @@ static void look_up(const struct errand_asked *a, bool debuginfod)
 	const struct profile_mapping mapping = { .path = a->path,
 						 .start = a->p.start,
 						 .offset = a->p.offset };
-	struct symbolise_image image = {
+	struct symbolize_image image = {
 		.mapping = &mapping,
 		.debuginfod = debuginfod,
 		.use_cache = true,
@@ -31,7 +31,7 @@ static void look_up(const struct errand_asked *a, bool debuginfod)
 
 	memcpy(image.id.bytes, a->build_id, a->p.build_id_len);
 	image.id.len = a->p.build_id_len;
-	if (!symbolise_image(&image, a->p.places, a->p.n, &symbols, &ignored))
+	if (!symbolize_image(&image, a->p.places, a->p.n, &symbols, &ignored))
 		profile_symbols_free(symbols);
 	found.split = image.split;
 	memcpy(found.lacks, image.lacks, sizeof(found.lacks));

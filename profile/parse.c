@@ -201,8 +201,8 @@ static int parse_heap(struct parse *ps, struct err *err)
 	return threads_sort(ps->p, err);
 }
 
-/* A symbolised file: "--- symbol", names, "---", "--- heap", and then the profile. */
-static int parse_symbolised(struct parse *ps, struct err *err)
+/* A symbolized file: "--- symbol", names, "---", "--- heap", and then the profile. */
+static int parse_symbolized(struct parse *ps, struct err *err)
 {
 	struct span s;
 
@@ -223,7 +223,7 @@ static int parse_file(struct parse *ps, struct err *err)
 		return err_set(err, ERR_FAILED, "it is empty");
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "symbol"))
-		return parse_symbolised(ps, err);
+		return parse_symbolized(ps, err);
 	return parse_heap(ps, err);
 }
 

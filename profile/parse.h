@@ -15,7 +15,7 @@ struct parse {
 	struct profile *p;
 	const struct profile_options *options;
 	struct reader file;
-	struct reader section; /* of a symbolised file: its symbols, in `symbols` */
+	struct reader section; /* of a symbolized file: its symbols, in `symbols` */
 	char *symbols;
 	size_t n_symbols, symbols_room; /* bytes */
 	struct intern *text;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The symbols of a symbolised file. jeprof(1) keeps for each call the address
+ * The symbols of a symbolized file. jeprof(1) keeps for each call the address
  * before its return address, and for the innermost place the address itself.
  * It names the functions alone; jeprof-ctl says more in lines that begin with
  * '#', which jeprof does not look at (doc/heap-format.md).

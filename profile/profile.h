@@ -98,7 +98,7 @@ struct profile_options {
 };
 
 /*
- * Read a profile: heap_v2 of jemalloc 4.0 and newer, of 3.x, or a symbolised
+ * Read a profile: heap_v2 of jemalloc 4.0 and newer, of 3.x, or a symbolized
  * file of jeprof(1) or jeprof-ctl, whose names go to `symbols`. The bytes need
  * not stay. ERR_FAILED: it is none, or it is cut short; the message says where
  * (line and byte). The caller ends it with profile_fini().

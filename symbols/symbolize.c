@@ -25,7 +25,7 @@ struct asked {
 
 struct work {
 	struct profile *p;
-	const struct ops_symbolise_options *options;
+	const struct ops_symbolize_options *options;
 	struct symbols_build *build;
 	struct asked *asked; /* by place */
 	size_t n_asked;
@@ -107,7 +107,7 @@ static void open_process(struct work *w)
 }
 
 static struct image *find_live(const struct work *w, const struct profile_mapping *m,
-			       const struct symbolise_id *id)
+			       const struct symbolize_id *id)
 {
 	const struct image *found = images_find(&w->live, m->start);
 	size_t len = strlen(m->path);
@@ -144,12 +144,12 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 }
 
 static void say_not_found(const struct work *w, const struct profile_mapping *m, size_t n,
-			  enum symbolise_result result)
+			  enum symbolize_result result)
 {
 	char safe[512], line[1024];
 
 	output_safe(m->path, safe, sizeof(safe));
-	if (result == SYMBOLISE_OTHER)
+	if (result == SYMBOLIZE_OTHER)
 		snprintf(line, sizeof(line),
 			 "%s is not the file that was mapped (%s): its names are not used", safe,
 			 m->build_id ? "it has another build id" : "it has no code there");
@@ -160,7 +160,7 @@ static void say_not_found(const struct work *w, const struct profile_mapping *m,
 }
 
 /* What there is of debug data, but not to be had. */
-static void say_lacks(const struct work *w, const struct symbolise_image *image)
+static void say_lacks(const struct work *w, const struct symbolize_image *image)
 {
 	char safe[512], file[512], line[1280];
 
@@ -183,7 +183,7 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		      size_t n, struct err *err)
 {
 	_cleanup_(cleanup_free) uint64_t *places = calloc(n, sizeof(*places));
-	struct symbolise_image image = {
+	struct symbolize_image image = {
 		.mapping = m,
 		.root = w->options->root,
 		.debuginfod = w->options->debuginfod,
@@ -199,12 +199,12 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		if (!i || asked[i].place != asked[i - 1].place)
 			places[n_places++] = asked[i].place;
 	}
-	symbolise_id_of(m->build_id, &image.id);
+	symbolize_id_of(m->build_id, &image.id);
 	image.live = find_live(w, m, &image.id);
 	image.pid = w->proc.pid ? w->proc.mm_pid : 0;
-	if (symbolise_image(&image, places, n_places, &found, err))
+	if (symbolize_image(&image, places, n_places, &found, err))
 		return -1;
-	if (image.result != SYMBOLISE_FOUND)
+	if (image.result != SYMBOLIZE_FOUND)
 		say_not_found(w, m, n, image.result);
 	if (*image.lacks || image.split)
 		say_lacks(w, &image);
@@ -248,7 +248,7 @@ static int name_all(struct work *w, struct err *err)
 	return 0;
 }
 
-int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options, struct err *err)
+int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options, struct err *err)
 {
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
 
@@ -263,12 +263,12 @@ int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options
 	return symbols_build_finish(w.build, p, err);
 }
 
-int ops_symbolise_pair(struct profile *a, struct profile *b,
-		       const struct ops_symbolise_options *options, struct err *err)
+int ops_symbolize_pair(struct profile *a, struct profile *b,
+		       const struct ops_symbolize_options *options, struct err *err)
 {
 	struct profile *bare = a->symbols ? b : a;
 
 	if (!a->symbols == !b->symbols || !bare->n_addresses)
 		return 0;
-	return ops_symbolise(bare, options, err);
+	return ops_symbolize(bare, options, err);
 }

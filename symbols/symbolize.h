@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct ops_symbolise_options {
+struct ops_symbolize_options {
 	pid_t pid;	  /* the process it is of, if that lives; 0: the one it names itself */
 	const char *root; /* a folder that its paths count from; NULL: here */
 	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
@@ -24,14 +24,14 @@ struct ops_symbolise_options {
  * not the profile's is warned of, and not used. What is found nowhere gets a
  * made-up name, see profile_symbols_none(). ERR_FAILED without memory.
  */
-int ops_symbolise(struct profile *p, const struct ops_symbolise_options *options, struct err *err)
+int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options, struct err *err)
 	__must_check;
 
 /*
  * The same for two that are to be put together: where one brings names along,
  * the other needs its own before, since what has names is not looked up again.
  */
-int ops_symbolise_pair(struct profile *a, struct profile *b,
-		       const struct ops_symbolise_options *options, struct err *err) __must_check;
+int ops_symbolize_pair(struct profile *a, struct profile *b,
+		       const struct ops_symbolize_options *options, struct err *err) __must_check;
 
 #endif

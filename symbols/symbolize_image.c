@@ -19,7 +19,7 @@
 #define NO_MEMORY "cannot keep the names of an image"
 #define CACHED_PLACES_MAX (1u << 20)
 
-void symbolise_id_of(const char *hex, struct symbolise_id *id)
+void symbolize_id_of(const char *hex, struct symbolize_id *id)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -39,7 +39,7 @@ void symbolise_id_of(const char *hex, struct symbolise_id *id)
 
 /* --- where the file is --- */
 
-static int try_root(struct symbolise_image *image, const char *root, struct images *past,
+static int try_root(struct symbolize_image *image, const char *root, struct images *past,
 		    struct err *err)
 {
 	const struct image_past was = {
@@ -56,16 +56,16 @@ static int try_root(struct symbolise_image *image, const char *root, struct imag
 	if (images_open_past(&got, &was, &found, err))
 		return -1;
 	if (found == IMAGE_PAST_FOUND)
-		image->result = SYMBOLISE_FOUND;
+		image->result = SYMBOLIZE_FOUND;
 	else if (found == IMAGE_PAST_OTHER)
-		image->result = SYMBOLISE_OTHER;
+		image->result = SYMBOLIZE_OTHER;
 	images_fini(past);
 	*past = got;
 	return 0;
 }
 
 /* In the root of the process, in the folder the user named, and here. */
-static int find_past(struct symbolise_image *image, struct images *past, struct err *err)
+static int find_past(struct symbolize_image *image, struct images *past, struct err *err)
 {
 	const char *roots[3] = { NULL, image->root, image->root ? NULL : "/" };
 	char link[64];
@@ -73,8 +73,8 @@ static int find_past(struct symbolise_image *image, struct images *past, struct 
 	snprintf(link, sizeof(link), "/proc/%d/root", image->pid);
 	if (image->pid)
 		roots[0] = link;
-	image->result = SYMBOLISE_ABSENT;
-	for (size_t i = 0; i < 3 && image->result != SYMBOLISE_FOUND; i++) {
+	image->result = SYMBOLIZE_ABSENT;
+	for (size_t i = 0; i < 3 && image->result != SYMBOLIZE_FOUND; i++) {
 		/* A deleted file's name may lead to its successor: only a build id can tell. */
 		if (!roots[i] || (image->mapping->deleted && !image->id.len))
 			continue;
@@ -88,7 +88,7 @@ static int find_past(struct symbolise_image *image, struct images *past, struct 
 
 struct reading {
 	struct symbols_lookup *lookup;
-	struct symbolise_image *image;
+	struct symbolize_image *image;
 	struct image *img;
 	bool in_debug;	/* of the debug file, not the image's own */
 	bool has_debug; /* DWARF was read */
@@ -110,7 +110,7 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 static void read_dwarf(void *ctx, struct Elf *elf)
 {
 	struct reading *r = ctx;
-	struct symbolise_image *image = r->image;
+	struct symbolize_image *image = r->image;
 	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
 	struct Elf *common =
 		image_common(r->img, r->in_debug, server, image->lacks, sizeof(image->lacks));
@@ -127,7 +127,7 @@ static void read_debug(struct reading *r, bool in_debug)
 	image_with_debug(r->img, in_debug, read_dwarf, r);
 }
 
-static bool next_debug(struct reading *r, const struct symbolise_image *image)
+static bool next_debug(struct reading *r, const struct symbolize_image *image)
 {
 	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
 
@@ -136,9 +136,9 @@ static bool next_debug(struct reading *r, const struct symbolise_image *image)
 }
 
 /* Its own tables and debug data, and what it lacks of both from elsewhere. */
-static bool read_all(struct reading *r, const struct symbolise_image *image)
+static bool read_all(struct reading *r, const struct symbolize_image *image)
 {
-	bool has_table = !image_is_stripped(r->img), any = image->result == SYMBOLISE_FOUND;
+	bool has_table = !image_is_stripped(r->img), any = image->result == SYMBOLIZE_FOUND;
 
 	image_each_symbol(r->img, add_symbol, r);
 	read_debug(r, false);
@@ -155,7 +155,7 @@ static bool read_all(struct reading *r, const struct symbolise_image *image)
 
 /* The places of one image, and what is known of them. */
 struct answer {
-	struct symbolise_image *image;
+	struct symbolize_image *image;
 	const uint64_t *places;
 	size_t n;
 	struct symbols_build *build;
@@ -174,7 +174,7 @@ static void answer_fini(struct answer *a)
 }
 
 /* Whatever the image was mapped at, and whether its file is still there. */
-static uint64_t offset_of(const struct symbolise_image *image, uint64_t place)
+static uint64_t offset_of(const struct symbolize_image *image, uint64_t place)
 {
 	return place - image->mapping->start + image->mapping->offset;
 }
@@ -328,10 +328,10 @@ static void keep(const struct answer *a, const struct image *img,
 
 /* --- one image --- */
 
-static int open_image(struct symbolise_image *image, struct images *past, struct image **img,
+static int open_image(struct symbolize_image *image, struct images *past, struct image **img,
 		      struct err *err)
 {
-	image->result = SYMBOLISE_FOUND;
+	image->result = SYMBOLIZE_FOUND;
 	*img = image->live;
 	if (image->live)
 		return 0;
@@ -353,7 +353,7 @@ static int look_up(struct answer *a, struct image *img, struct err *err)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
 	if (!read_all(&r, a->image))
 		return 0;
-	a->image->result = SYMBOLISE_FOUND;
+	a->image->result = SYMBOLIZE_FOUND;
 	found = symbols_lookup_take(lookup, img->bias);
 	if (!found)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
@@ -368,23 +368,23 @@ static int look_up(struct answer *a, struct image *img, struct err *err)
 static int answer_all(struct answer *a, struct err *err)
 {
 	_cleanup_(images_fini) struct images past = { 0 };
-	struct symbolise_image *image = a->image;
+	struct symbolize_image *image = a->image;
 	struct image *img;
 
 	list_missing(a);
-	image->result = SYMBOLISE_FOUND;
+	image->result = SYMBOLIZE_FOUND;
 	if (image->id.len)
 		take_cached(a, image->id.bytes, image->id.len);
 	if (!a->n_missing)
 		return 0;
 	if (open_image(image, &past, &img, err))
 		return -1;
-	if (img && !image->id.len && image->result == SYMBOLISE_FOUND)
+	if (img && !image->id.len && image->result == SYMBOLIZE_FOUND)
 		take_cached(a, img->build_id, img->build_id_len);
 	return img && a->n_missing ? look_up(a, img, err) : 0;
 }
 
-int symbolise_image(struct symbolise_image *image, const uint64_t *places, size_t n,
+int symbolize_image(struct symbolize_image *image, const uint64_t *places, size_t n,
 		    struct profile_symbols **found, struct err *err)
 {
 	_cleanup_(answer_fini) struct answer a = { .image = image, .places = places, .n = n };

@@ -10,28 +10,28 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct symbolise_id {
+struct symbolize_id {
 	unsigned char bytes[IMAGE_BUILD_ID_MAX];
 	size_t len; /* 0: not known */
 };
 
 /* The bytes of a build id in hex; NULL, or what is none, is one that is not known. */
-void symbolise_id_of(const char *hex, struct symbolise_id *id);
+void symbolize_id_of(const char *hex, struct symbolize_id *id);
 
-enum symbolise_result {
-	SYMBOLISE_FOUND,
-	SYMBOLISE_ABSENT, /* there is no such file */
-	SYMBOLISE_OTHER,  /* there is one, but it is another one than was mapped */
+enum symbolize_result {
+	SYMBOLIZE_FOUND,
+	SYMBOLIZE_ABSENT, /* there is no such file */
+	SYMBOLIZE_OTHER,  /* there is one, but it is another one than was mapped */
 };
 
-struct symbolise_image {
+struct symbolize_image {
 	const struct profile_mapping *mapping; /* its first one with code */
-	struct symbolise_id id;		       /* as the profile has it */
+	struct symbolize_id id;		       /* as the profile has it */
 	struct image *live;		       /* as the process has it mapped; NULL: it has not */
 	pid_t pid;			       /* in whose root its path may lie, 0: none */
 	const char *root;		       /* another folder for that, NULL: none */
 	bool debuginfod, use_cache;
-	enum symbolise_result result;
+	enum symbolize_result result;
 	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
 	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */
 
@@ -43,7 +43,7 @@ struct symbolise_image {
  * What is known of `n` places, ascending and distinct. *found, which the caller
  * frees, is NULL when nothing is. ERR_FAILED without memory.
  */
-int symbolise_image(struct symbolise_image *image, const uint64_t *places, size_t n,
+int symbolize_image(struct symbolize_image *image, const uint64_t *places, size_t n,
 		    struct profile_symbols **found, struct err *err) __must_check;
 
 #endif

@@ -37,7 +37,7 @@ function pprof() {
 		time_ns: String(profile.timeNanos),
 		comments: profile.comment.map(text),
 		build_ids: profile.mapping.map((m) => text(m.buildId)).filter((id) => id !== ''),
-		symbolised: profile.mapping.every((m) => m.hasFunctions),
+		symbolized: profile.mapping.every((m) => m.hasFunctions),
 		inner: [...new Set(profile.sample.map((s) => calls(s)[0]))],
 		threads: [...new Set(labels.filter(([key]) => key === 'thread_id').map(([, value]) => value))],
 	};

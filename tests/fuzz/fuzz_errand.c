@@ -3,6 +3,7 @@
  * What a confined child that works on profiles asks of its controller: messages, each a byte for
  * its length and as many bytes. Nothing may be opened or written, and nothing comes but an end.
  */
+#include "ops/errand_run.h"
 #include "ops/symbol_keeper.h"
 
 #include <stdint.h>

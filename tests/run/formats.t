@@ -38,7 +38,7 @@ check_formats()
 	is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$dir/it.folded")" "$total" "$name: folded adds up"
 	what pprof "$dir/it.pprof"
 	is "$(json '.totals[1]')" "$total" "$name: pprof-format: the total"
-	is "$(json '.symbolised')" true "$name: pprof-format: nobody looks for names again"
+	is "$(json '.symbolized')" true "$name: pprof-format: nobody looks for names again"
 	is "$(go tool pprof -top -unit=B "$dir/it.pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')" \
 		"$total" "$name: go tool pprof: the total"
 	ok "$name: go tool pprof draws it" eval "go tool pprof -svg '$dir/it.pprof' 2>/dev/null | grep -q '</svg>'"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "ops/errand_run.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

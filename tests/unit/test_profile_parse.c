@@ -221,7 +221,7 @@ static void test_v1(void **state)
 	profile_fini(&p);
 }
 
-static const char symbolised[] = "--- symbol\n"
+static const char symbolized[] = "--- symbol\n"
 				 "binary=/usr/bin/a\n"
 				 "0x0000000000401010 leaf\n"
 				 "0x401fff outer--middle--inner\n"
@@ -231,15 +231,15 @@ static const char symbolised[] = "--- symbol\n"
 				 "---\n"
 				 "--- heap\n";
 
-static void test_symbolised(void **state)
+static void test_symbolized(void **state)
 {
-	char text[sizeof(symbolised) + sizeof(v2)];
+	char text[sizeof(symbolized) + sizeof(v2)];
 	const struct profile_symbols *s;
 	const struct profile_line *lines;
 	struct profile p;
 
 	(void)state;
-	snprintf(text, sizeof(text), "%s%s", symbolised, v2);
+	snprintf(text, sizeof(text), "%s%s", symbolized, v2);
 	p = parsed(text, NULL);
 	s = p.symbols;
 	assert_non_null(s);
@@ -366,10 +366,10 @@ static void test_deep(void **state)
 
 static void test_pieces(void **state)
 {
-	char text[sizeof(symbolised) + sizeof(v2)];
+	char text[sizeof(symbolized) + sizeof(v2)];
 
 	(void)state;
-	snprintf(text, sizeof(text), "%s%s", symbolised, v2);
+	snprintf(text, sizeof(text), "%s%s", symbolized, v2);
 	assert_same_in_pieces(text, strlen(text));
 	assert_same_in_pieces(v1, strlen(v1));
 	assert_same_in_pieces(everything, strlen(everything));
@@ -409,7 +409,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_v2),	    cmocka_unit_test(test_scale),
 		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_v1),	    cmocka_unit_test(test_symbolised),
+		cmocka_unit_test(test_v1),	    cmocka_unit_test(test_symbolized),
 		cmocka_unit_test(test_facts),	    cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_pieces),	    cmocka_unit_test(test_long_line),
