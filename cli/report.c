@@ -22,7 +22,7 @@
 
 #define ROWS 80 /* as many as jeprof and pprof draw */
 
-/* What is to be written. The reports come first, and then the formats of profile/format/format.h. */
+/* What is to be written: the reports first, then the formats of profile/format/format.h. */
 enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT };
 
 struct report {

@@ -32,7 +32,7 @@ int errand_draw(const char *type, int graph, int *picture, struct err *err) __mu
 /* A line for the user's eyes; from a confined child alone. */
 void errand_tell(const char *line);
 
-/* The names that are kept for a build id (symbols/cache.h); -1: none are. In a confined child alone. */
+/* The names kept for a build id (symbols/cache.h); -1: none. In a confined child alone. */
 int errand_names(const unsigned char *build_id, size_t len);
 
 /* What is asked of files that the machine vouches for: names of places in one of them. */
