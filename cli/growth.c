@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "cli/growth.h"
 
 #include "base/cleanup.h"
@@ -7,8 +8,8 @@
 #include "cli/table.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
+#include "profile/profile.h"
 #include "profile/significance.h"
-#include "profile/walk.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/combine.h"
 
 #include "base/cleanup.h"
@@ -6,8 +7,8 @@
 #include "base/vec.h"
 #include "profile/index.h"
 #include "profile/mapping.h"
+#include "profile/profile.h"
 #include "profile/symbols_build.h"
-#include "profile/threads.h"
 
 #include <string.h>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/diff.h"
 
 #include "base/cleanup.h"
+#include "profile/profile.h"
 #include "profile/significance.h"
 #include "profile/symbols.h"
-#include "profile/walk.h"
 
 #include <math.h>
 #include <stdlib.h>

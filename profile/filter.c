@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/filter.h"
 
 #include "base/cleanup.h"
+#include "profile/profile.h"
 #include "profile/regex.h"
 #include "profile/symbols.h"
-#include "profile/walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

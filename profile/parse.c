@@ -4,10 +4,11 @@
  * direction, in time that grows with its length alone.
  */
 #include "profile/parse.h"
+
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/vec.h"
-#include "profile/threads.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/paths.h"
 
 #include "base/cleanup.h"
+#include "profile/profile.h"
 #include "profile/symbols.h"
-#include "profile/walk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/profile.h"
 
+#include "base/cleanup.h"
 #include "base/intern.h"
 #include "profile/symbols.h"
 
@@ -25,4 +26,80 @@ double profile_total(const struct profile *profile, enum profile_type type)
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		total += profile->stacks[i].value[type];
 	return total;
+}
+
+/* --- threads --- */
+
+static int by_id(const void *a, const void *b)
+{
+	const struct profile_thread *const *x = a, *const *y = b;
+
+	return (*x)->id < (*y)->id ? -1 : (*x)->id > (*y)->id;
+}
+
+int threads_sort(struct profile *p, struct err *err)
+{
+	_cleanup_(cleanup_free) const struct profile_thread **order =
+		calloc(p->n_threads + 1, sizeof(void *));
+	_cleanup_(cleanup_free) uint32_t *moved = calloc(p->n_threads + 1, sizeof(*moved));
+	_cleanup_(cleanup_free) struct profile_thread *sorted =
+		calloc(p->n_threads + 1, sizeof(*sorted));
+
+	if (!order || !moved || !sorted)
+		return err_set(err, ERR_FAILED, "no memory for the profile");
+	for (size_t i = 0; i < p->n_threads; i++)
+		order[i] = &p->threads[i];
+	qsort(order, p->n_threads, sizeof(*order), by_id);
+	for (size_t i = 0; i < p->n_threads; i++) {
+		sorted[i] = *order[i];
+		moved[order[i] - p->threads] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		if (p->stacks[i].thread != PROFILE_NONE)
+			p->stacks[i].thread = moved[p->stacks[i].thread];
+	}
+	free(p->threads);
+	p->threads = take_ptr(sorted);
+	return 0;
+}
+
+/* --- the calls of a stack --- */
+
+void profile_stack_start(const struct profile *profile, const struct profile_stack *stack,
+			 bool keep_allocator, uint32_t *frame, uint32_t *line)
+{
+	const struct profile_symbols *symbols = profile->symbols;
+
+	*frame = 0;
+	*line = 0;
+	for (uint32_t i = stack->depth; i-- > 0 && !keep_allocator;) {
+		uint32_t address = profile->frames[stack->first + i];
+		const struct profile_location *at = &symbols->locations[address];
+
+		for (uint32_t j = at->n; j-- > 0;) {
+			if (!symbols->functions[symbols->lines[at->first + j].function].allocator)
+				continue;
+			*frame = j + 1 == at->n ? i + 1 : i;
+			*line = j + 1 == at->n ? 0 : j + 1;
+			return;
+		}
+	}
+}
+
+size_t profile_stack_lines(const struct profile *profile, const struct profile_stack *stack,
+			   bool keep_allocator, struct profile_line *lines, size_t max)
+{
+	const struct profile_symbols *symbols = profile->symbols;
+	uint32_t frame, line;
+	size_t n = 0;
+
+	profile_stack_start(profile, stack, keep_allocator, &frame, &line);
+	for (; frame < stack->depth; frame++, line = 0) {
+		uint32_t address = profile->frames[stack->first + frame];
+		const struct profile_location *at = &symbols->locations[address];
+
+		for (; line < at->n && n < max; line++)
+			lines[n++] = symbols->lines[at->first + line];
+	}
+	return n;
 }

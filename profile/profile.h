@@ -10,6 +10,7 @@
 #define PROFILE_PROFILE_H
 
 #include "base/err.h"
+#include "profile/symbols.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +119,31 @@ int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
 
 /* The sum of one type over all stacks. */
 double profile_total(const struct profile *profile, enum profile_type type);
+
+/* Private to profile/: its table of threads. */
+
+/* Put the threads in the order of their ids. ERR_FAILED without memory. */
+int threads_sort(struct profile *p, struct err *err) __must_check;
+
+/* The calls of a stack by name: what every report and every format starts from. */
+
+/* No stack that profile_parse() lets through is deeper in addresses; deeper in lines it is cut. */
+#define PROFILE_DEPTH_MAX 8192
+
+/*
+ * The calls of one stack, the innermost first, inlined ones each on its own.
+ * Without `keep_allocator` the outermost function of the allocator is left out
+ * with all that it called. Writes at most `max` (PROFILE_DEPTH_MAX always
+ * does) and returns how many. Needs profile->symbols.
+ */
+size_t profile_stack_lines(const struct profile *profile, const struct profile_stack *stack,
+			   bool keep_allocator, struct profile_line *lines, size_t max);
+
+/*
+ * Where those calls begin: *frame of the stack's addresses are left out (all
+ * of them: == depth), and so are the first *line lines of the next one.
+ */
+void profile_stack_start(const struct profile *profile, const struct profile_stack *stack,
+			 bool keep_allocator, uint32_t *frame, uint32_t *line);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "profile/format/private.h"
 #include "profile/index.h"
-#include "profile/walk.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/format/html_stacks.h"
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "profile/profile.h"
 #include "profile/symbols.h"
-#include "profile/walk.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
  * it goes: a million stacks as a tree of objects would need gigabytes.
  */
 #include "profile/format/private.h"
-#include "profile/walk.h"
+#include "profile/profile.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "profile/format/pprof_out.h"
 #include "profile/format/private.h"
-#include "profile/walk.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * and no script to be read.
  */
 #include "profile/format/private.h"
-#include "profile/walk.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>
