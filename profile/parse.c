@@ -1,16 +1,424 @@
 // SPDX-License-Identifier: Apache-2.0
-/*
- * The text that jemalloc writes (doc/heap-format.md). It is read once, in one
- * direction, in time that grows with its length alone.
- */
 #include "profile/parse.h"
 
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "profile/mapping.h"
 #include "profile/profile.h"
 
+#include <ctype.h>
+#include <math.h>
+#include <stddef.h>
 #include <string.h>
+
+/* --- what jeprof-ctl added --- */
+
+/* What jeprof-ctl adds to a dump (doc/heap-format.md), in lines that jeprof(1) does not look at. */
+
+#define VALUE_MAX 4096
+#define BUILD_ID_MAX 128 /* digits */
+
+static const struct {
+	const char *key;
+	bool number; /* int64_t, else const char * */
+	size_t offset;
+} facts[] = {
+	{ "pid", true, offsetof(struct profile_facts, pid) },
+	{ "time_ns", true, offsetof(struct profile_facts, time_ns) },
+	{ "duration_ns", true, offsetof(struct profile_facts, duration_ns) },
+	{ "comm", false, offsetof(struct profile_facts, comm) },
+	{ "host", false, offsetof(struct profile_facts, host) },
+	{ "version", false, offsetof(struct profile_facts, version) },
+};
+
+/* Of one lower-case hex digit, -1 for any other character. */
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Bytes that are no text are written as \xNN. Returns the length. */
+static size_t unescape(const struct span *s, char out[VALUE_MAX])
+{
+	size_t n = 0;
+
+	for (const char *at = s->at; at < s->end && n < VALUE_MAX; at++) {
+		bool escaped = s->end - at >= 4 && at[0] == '\\' && at[1] == 'x';
+		int high = escaped ? hex_digit(at[2]) : -1, low = escaped ? hex_digit(at[3]) : -1;
+
+		if (high < 0 || low < 0 || (!high && !low)) {
+			out[n++] = *at;
+			continue;
+		}
+		out[n++] = (char)(high << 4 | low);
+		at += 3;
+	}
+	return n;
+}
+
+static int set_text(struct parse *ps, const struct span *s, const char **to, struct err *err)
+{
+	char value[VALUE_MAX];
+	size_t n = unescape(s, value);
+
+	if (memchr(value, '\0', n))
+		return reader_fail(&ps->file, "no text", err);
+	*to = intern_add(ps->text, value, n);
+	return *to ? 0 : err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+}
+
+/* "START-END HEX", for a mapping that was above. */
+static int set_build_id(struct parse *ps, struct span s, struct err *err)
+{
+	uint64_t start, end;
+	uint32_t m;
+	size_t n = 0;
+
+	if (!reader_hex(&s, &start) || !reader_text(&s, "-") || !reader_hex(&s, &end) ||
+	    !reader_text(&s, " "))
+		return reader_fail(&ps->file, "not the build id of a mapping", err);
+	while (n < (size_t)(s.end - s.at) && isxdigit((unsigned char)s.at[n]))
+		n++;
+	if (!n || n > BUILD_ID_MAX || s.at + n != s.end)
+		return reader_fail(&ps->file, "not a build id", err);
+	m = mapping_find(ps->p, start);
+	if (m == PROFILE_NONE || ps->p->mappings[m].start != start)
+		return 0;
+	ps->p->mappings[m].build_id = intern_add(ps->text, s.at, n);
+	return ps->p->mappings[m].build_id ? 0 : err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+}
+
+int parse_fact(struct parse *ps, struct err *err)
+{
+	char *base = (char *)&ps->p->facts;
+	struct span line = ps->file.line;
+
+	reader_text(&line, "# ");
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		struct span s = line;
+		uint64_t n;
+
+		if (!reader_text(&s, facts[i].key) || !reader_text(&s, " "))
+			continue;
+		if (!facts[i].number)
+			return set_text(ps, &s, (const char **)(base + facts[i].offset), err);
+		if (!reader_number(&s, &n) || n > INT64_MAX || s.at != s.end)
+			return reader_fail(&ps->file, "not a number", err);
+		*(int64_t *)(base + facts[i].offset) = (int64_t)n;
+		return 0;
+	}
+	return reader_text(&line, "build-id ") ? set_build_id(ps, line, err) : 0;
+}
+
+/* --- mappings --- */
+
+/* "START-END perms offset": how a line of proc_pid_maps(5) begins. */
+static bool read_place(struct span *s, struct profile_mapping *m, bool *code)
+{
+	if (!reader_hex(s, &m->start) || !reader_text(s, "-") || !reader_hex(s, &m->end) ||
+	    !reader_text(s, " ") || s->end - s->at < 5 || s->at[4] != ' ')
+		return false;
+	*code = s->at[2] == 'x';
+	s->at += 5;
+	return reader_hex(s, &m->offset) && reader_text(s, " ") && m->start < m->end;
+}
+
+/* "major:minor inode   path", where there may be no path. */
+static bool read_file(struct span *s)
+{
+	uint64_t n;
+
+	if (!reader_hex(s, &n) || !reader_text(s, ":") || !reader_hex(s, &n) ||
+	    !reader_text(s, " ") || !reader_number(s, &n))
+		return false;
+	reader_blank(s);
+	return !memchr(s->at, '\0', (size_t)(s->end - s->at));
+}
+
+static const char *keep_path(struct parse *ps, const struct span *s, bool *deleted)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = (size_t)(s->end - s->at), mark_len = sizeof(mark) - 1;
+
+	*deleted = len > mark_len && !memcmp(s->end - mark_len, mark, mark_len);
+	return intern_add(ps->text, s->at, *deleted ? len - mark_len : len);
+}
+
+static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
+{
+	struct profile *p = ps->p;
+	struct profile_mapping m = { 0 };
+	struct span s = ps->file.line;
+	bool code = false;
+
+	if (!read_place(&s, &m, &code) || !read_file(&s))
+		return reader_fail(&ps->file, "not a line of /proc/PID/maps", err);
+	if (!code)
+		return 0;
+	if (p->n_mappings && m.start < p->mappings[p->n_mappings - 1].end)
+		return reader_fail(&ps->file, "a mapping that is not above the last", err);
+	/* vm.max_map_count is 65530 where nobody has changed it. */
+	if (p->n_mappings == 1u << 16)
+		return reader_fail(&ps->file, "more mappings than a process has", err);
+	m.path = keep_path(ps, &s, &m.deleted);
+	if (!m.path || !vec_grow(p->mappings, *room, p->n_mappings))
+		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+	p->mappings[p->n_mappings++] = m;
+	return 0;
+}
+
+/* Lines that say where something is mapped begin with "START-END"; others may be between. */
+static bool is_mapping(struct span s)
+{
+	uint64_t n;
+
+	return reader_hex(&s, &n) && reader_text(&s, "-");
+}
+
+int parse_mapped(struct parse *ps, struct err *err)
+{
+	size_t room = 0;
+
+	while (reader_line(&ps->file)) {
+		struct span s = ps->file.line;
+
+		if (is_mapping(s) ? parse_mapping(ps, &room, err)
+				  : reader_text(&s, "# ") && parse_fact(ps, err))
+			return -1;
+	}
+	mapping_place(ps->p);
+	return 0;
+}
+
+/* --- threads --- */
+
+/* The parts that threads have in a stack. */
+
+/* The stack of all threads together among those from `from` on; NULL unless there is just one. */
+static struct profile_stack *find_whole(struct profile *p, size_t from)
+{
+	struct profile_stack *whole = NULL;
+
+	for (size_t i = from; i < p->n_stacks; i++) {
+		if (p->stacks[i].thread != PROFILE_NONE)
+			continue;
+		if (whole)
+			return NULL;
+		whole = &p->stacks[i];
+	}
+	return whole;
+}
+
+/* What no thread has: 0 in an honest profile. False when the threads have more than there is. */
+static bool find_rest(const struct profile *p, size_t from, const struct profile_stack *whole,
+		      double *rest)
+{
+	for (int t = 0; t < PROFILE_TYPES; t++) {
+		rest[t] = 2 * whole->sampled[t];
+		for (size_t i = from; i < p->n_stacks; i++)
+			rest[t] -= p->stacks[i].sampled[t];
+		if (rest[t] < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Make `stack` the part of `whole` that was sampled in it. */
+static void set_part(struct profile_stack *stack, const struct profile_stack *whole,
+		     const double *sampled)
+{
+	for (int t = 0; t < PROFILE_TYPES; t++) {
+		double part = whole->sampled[t] > 0 ? sampled[t] / whole->sampled[t] : 0;
+
+		stack->sampled[t] = sampled[t];
+		stack->value[t] = whole->value[t] * part;
+		stack->variance[t] = whole->variance[t] * part;
+	}
+}
+
+static bool is_nothing(const struct profile_stack *stack)
+{
+	for (int t = 0; t < PROFILE_TYPES; t++)
+		if (stack->sampled[t] > 0)
+			return false;
+	return true;
+}
+
+/* Drop the stacks from `from` on that are of a thread, or not of one and empty. */
+static void drop(struct profile *p, size_t from, bool threads)
+{
+	size_t kept = from;
+
+	for (size_t i = from; i < p->n_stacks; i++) {
+		bool of_thread = p->stacks[i].thread != PROFILE_NONE;
+
+		if (threads ? !of_thread : of_thread || !is_nothing(&p->stacks[i]))
+			p->stacks[kept++] = p->stacks[i];
+	}
+	p->n_stacks = kept;
+}
+
+void parse_split(struct parse *ps, size_t from)
+{
+	struct profile *p = ps->p;
+	struct profile_stack *at = find_whole(p, from), whole;
+	double rest[PROFILE_TYPES];
+
+	if (!at || !find_rest(p, from, at, rest)) {
+		drop(p, from, true);
+		return;
+	}
+	whole = *at;
+	for (size_t i = from; i < p->n_stacks; i++) {
+		struct profile_stack *stack = &p->stacks[i];
+
+		set_part(stack, &whole, stack == at ? rest : stack->sampled);
+	}
+	drop(p, from, false);
+}
+
+/* --- stacks --- */
+
+/* jemalloc records 128 calls by default; a file may not make us hold millions for one stack. */
+#define DEPTH_MAX 4096
+
+bool parse_counts(struct span *s, struct parse_counts *c)
+{
+	struct span got = *s;
+
+	if (!reader_number(&got, &c->n[PROFILE_INUSE_OBJECTS]) || !reader_text(&got, ":") ||
+	    !reader_blank(&got) || !reader_number(&got, &c->n[PROFILE_INUSE_SPACE]) ||
+	    !reader_blank(&got) || !reader_text(&got, "[") || !reader_blank(&got) ||
+	    !reader_number(&got, &c->n[PROFILE_ALLOC_OBJECTS]) || !reader_text(&got, ":") ||
+	    !reader_blank(&got) || !reader_number(&got, &c->n[PROFILE_ALLOC_SPACE]) ||
+	    !reader_text(&got, "]"))
+		return false;
+	*s = got;
+	return true;
+}
+
+/* The index of an address, which is added when it is new; PROFILE_NONE without memory. */
+static uint32_t intern_address(struct parse *ps, uint64_t pc)
+{
+	struct profile *p = ps->p;
+	uint32_t found = index_find(&ps->addresses, pc);
+
+	if (found != INDEX_NONE)
+		return found;
+	if (p->n_addresses == PROFILE_NONE ||
+	    !vec_grow(p->addresses, ps->addresses_room, p->n_addresses) ||
+	    !index_add(&ps->addresses, pc, (uint32_t)p->n_addresses))
+		return PROFILE_NONE;
+	p->addresses[p->n_addresses] = (struct profile_address){ pc, PROFILE_NONE };
+	return (uint32_t)p->n_addresses++;
+}
+
+int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
+		 struct err *err)
+{
+	struct profile *p = ps->p;
+	uint32_t n = 0, address;
+	uint64_t pc;
+
+	*first = p->n_frames;
+	for (; reader_blank(s) && s->at < s->end; n++) {
+		if (!reader_hex(s, &pc) || (s->at < s->end && *s->at != ' '))
+			return reader_fail(&ps->file, "not an address", err);
+		if (n == DEPTH_MAX)
+			return reader_fail(&ps->file, "more than 4096 calls in one stack", err);
+		address = intern_address(ps, pc);
+		if (address == PROFILE_NONE || !vec_grow(p->frames, ps->frames_room, p->n_frames))
+			return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		p->frames[p->n_frames++] = address;
+	}
+	*depth = n;
+	return 0;
+}
+
+/*
+ * The variance of the bytes that one object of X bytes adds to an estimate, in
+ * squares of the period, is h(x) = x^2 / (exp(x) - 1) with x = X / period. Of
+ * objects of several sizes only the average is known; the smallest function
+ * that is not below h and bends to one side alone, at that average, is not
+ * below the average of theirs (Jensen's inequality). It is h up to its highest
+ * point, and goes on straight.
+ */
+#define H_TOP_AT 1.593624260040040
+#define H_TOP 0.647610237891915
+
+static double spread(double objects, double x)
+{
+	if (x > H_TOP_AT && objects > 1)
+		return H_TOP;
+	return x * x / expm1(x);
+}
+
+/*
+ * What jeprof(1) does: an object of X bytes is sampled with the probability
+ * 1 - exp(-X / period), and X is the average of the stack. The number of objects that n
+ * samples stand for has the variance n * (1 - probability) / probability^2.
+ */
+static bool scale(const struct parse *ps, struct profile_stack *stack, unsigned int objects,
+		  unsigned int space)
+{
+	double n = stack->sampled[objects], bytes = stack->sampled[space], factor = 1;
+	double period = (double)ps->p->period;
+
+	if (ps->sampled && n != 0) {
+		factor = 1 / (1 - exp(-(bytes / n / period)));
+		if (!isfinite(factor))
+			return false;
+		stack->variance[objects] = n * factor * (factor - 1);
+		stack->variance[space] =
+			n * factor * period * period * spread(n, bytes / n / period);
+	}
+	stack->value[objects] = n * factor;
+	stack->value[space] = bytes * factor;
+	return isfinite(stack->value[objects]) && isfinite(stack->value[space]);
+}
+
+int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
+		const struct parse_counts *c, struct err *err)
+{
+	struct profile *p = ps->p;
+	struct profile_stack stack = { .first = first, .depth = depth, .thread = thread };
+
+	for (int i = 0; i < PROFILE_TYPES; i++)
+		stack.sampled[i] = (double)c->n[i];
+	if (!scale(ps, &stack, PROFILE_INUSE_OBJECTS, PROFILE_INUSE_SPACE) ||
+	    !scale(ps, &stack, PROFILE_ALLOC_OBJECTS, PROFILE_ALLOC_SPACE))
+		return reader_fail(&ps->file, "objects of no size", err);
+	if (!vec_grow(p->stacks, ps->stacks_room, p->n_stacks))
+		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+	p->stacks[p->n_stacks++] = stack;
+	if (c->n[PROFILE_ALLOC_OBJECTS] || c->n[PROFILE_ALLOC_SPACE])
+		p->has_alloc = true;
+	return 0;
+}
+
+uint32_t parse_thread(struct parse *ps, uint64_t id)
+{
+	struct profile *p = ps->p;
+	uint32_t found = index_find(&ps->threads, id);
+
+	if (found != INDEX_NONE)
+		return found;
+	if (p->n_threads == PROFILE_NONE || !vec_grow(p->threads, ps->threads_room, p->n_threads) ||
+	    !index_add(&ps->threads, id, (uint32_t)p->n_threads))
+		return PROFILE_NONE;
+	p->threads[p->n_threads] = (struct profile_thread){ .id = id, .name = "" };
+	return (uint32_t)p->n_threads++;
+}
+
+/* --- files --- */
+
+/*
+ * The text that jemalloc writes (doc/heap-format.md). It is read once, in one
+ * direction, in time that grows with its length alone.
+ */
 
 /* A new stack of heap_v2, whose counts are on the lines that follow. */
 struct open_stack {

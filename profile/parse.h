@@ -3,10 +3,63 @@
 #ifndef PROFILE_PARSE_H
 #define PROFILE_PARSE_H
 
+#include "base/err.h"
 #include "base/intern.h"
 #include "profile/index.h"
 #include "profile/profile.h"
-#include "profile/reader.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Private to profile/: reading text that somebody else wrote, line by line. */
+
+/* A part of one line: [at, end). The functions below step over what they found. */
+struct span {
+	const char *at, *end;
+};
+
+/* Up to `room` bytes of a file, the next ones: how many, 0 at its end, -1 with `err` set. */
+typedef ssize_t reader_more_fn(void *ctx, char *buf, size_t room, struct err *err);
+
+/* A file of which a piece at a time is in memory. */
+struct reader_pieces {
+	reader_more_fn *more;
+	void *ctx;
+	char *buf;
+	size_t room;
+	struct err err; /* why there was no more; ERR_NONE: it ended */
+};
+
+/* The lines of a file. */
+struct reader {
+	const char *start, *next, *end; /* what of it is in memory */
+	struct reader_pieces *pieces;	/* NULL: that is all of it */
+	size_t before;			/* bytes of the file before `start` */
+	struct span line;		/* without its end and the white space before that */
+	size_t number, byte;		/* of `line`: from 1, and where it begins */
+	bool whole;			/* it ends in a newline */
+};
+
+/* To the next line; false when there is none. With pieces, `line` moves: keep no part of it. */
+bool reader_line(struct reader *f);
+
+/* Frees the buffer. */
+void reader_pieces_fini(struct reader_pieces *pieces);
+
+/* Set the error "line N, byte N: what" for the line that was read last. Returns -1. */
+int reader_fail(const struct reader *f, const char *what, struct err *err);
+
+/* Does it go on with `text`? */
+bool reader_text(struct span *s, const char *text);
+
+/* Blanks, any number of them. Always true, so that it can stand in a condition. */
+bool reader_blank(struct span *s);
+
+/* A number that fits. reader_hex() takes "0x" before it as well. False leaves `s` anywhere. */
+bool reader_number(struct span *s, uint64_t *n);
+bool reader_hex(struct span *s, uint64_t *n);
 
 #define PARSE_NO_MEMORY "no memory for the profile"
 

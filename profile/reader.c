@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/reader.h"
+#include "profile/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
