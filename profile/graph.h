@@ -8,7 +8,7 @@
 #define PROFILE_GRAPH_H
 
 #include "base/err.h"
-#include "profile/paths.h"
+#include "profile/names.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,10 +2,9 @@
 /* Each function between those that called it and those that it called. */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "profile/filter.h"
 #include "profile/graph.h"
 #include "profile/names.h"
-#include "profile/paths.h"
-#include "profile/regex.h"
 #include "profile/report_private.h"
 #include "profile/symbols.h"
 

@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "profile/format/format.h"
 #include "profile/names.h"
-#include "profile/paths.h"
 #include "profile/symbols.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/regex.h"
+#include "profile/filter.h"
 
 #include "base/cleanup.h"
 
