@@ -7,7 +7,7 @@
 #include "cli/out.h"
 #include "cli/report.h"
 #include "io/errand.h"
-#include "profile/significance.h"
+#include "profile/leaks.h"
 
 #include <math.h>
 #include <stdio.h>

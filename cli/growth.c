@@ -8,8 +8,8 @@
 #include "cli/table.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
+#include "profile/leaks.h"
 #include "profile/profile.h"
-#include "profile/significance.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "profile/diff.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
-#include "profile/series.h"
 #include "symbols/symbolize.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef PROFILE_DIFF_H
 #define PROFILE_DIFF_H
 
-#include "profile/series.h"
+#include "profile/leaks.h"
 
 #include <stdbool.h>
 

@@ -2,10 +2,202 @@
 #include "profile/leaks.h"
 
 #include "base/cleanup.h"
-#include "profile/significance.h"
+#include "base/intern.h"
+#include "profile/combine.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* --- significance --- */
+
+#define BETA_STEPS 300
+#define BETA_PRECISION 1e-12
+#define BETA_TINY 1e-300
+
+/* The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22). */
+static double beta_fraction(double x, double a, double b)
+{
+	double c = 1, d = 1 - (a + b) * x / (a + 1), value;
+
+	d = 1 / (fabs(d) < BETA_TINY ? BETA_TINY : d);
+	value = d;
+	for (int m = 1; m <= BETA_STEPS; m++) {
+		for (int odd = 0; odd < 2; odd++) {
+			double up =
+				odd ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+				    : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+
+			d = 1 + up * d;
+			d = 1 / (fabs(d) < BETA_TINY ? BETA_TINY : d);
+			c = 1 + up / c;
+			c = fabs(c) < BETA_TINY ? BETA_TINY : c;
+			value *= c * d;
+		}
+		if (fabs(c * d - 1) < BETA_PRECISION)
+			break;
+	}
+	return value;
+}
+
+/* The regularized incomplete beta function I_x(a, b). */
+static double beta(double x, double a, double b)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(x, a, b) / a;
+	return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double significance_student(double t, double df)
+{
+	double tail;
+
+	if (!isfinite(df) || df > 1e6)
+		return erfc(t / sqrt(2)) / 2;
+	tail = beta(df / (df + t * t), df / 2, 0.5) / 2;
+	return t > 0 ? tail : 1 - tail;
+}
+
+/* How many equally likely samples would have an estimate of this size and variance? */
+static double samples(double value, double unit)
+{
+	return value > 0 ? value / unit : 0;
+}
+
+double significance_growth(double before, double var_before, double after, double var_after)
+{
+	double variance = var_before + var_after, unit, normal, exact;
+
+	if (after <= before)
+		return 1;
+	if (variance <= 0)
+		return 0; /* nothing was left to chance */
+	normal = significance_student((after - before) / sqrt(variance), INFINITY);
+	unit = variance / (before + after);
+	/* Of n + m samples, each in either dump with the same right: at least m in the second. */
+	exact = beta(0.5, samples(after, unit), samples(before, unit) + 1);
+	return fmax(normal, exact);
+}
+
+static int smaller_first(const void *a, const void *b, void *p)
+{
+	double x = ((const double *)p)[*(const size_t *)a];
+	double y = ((const double *)p)[*(const size_t *)b];
+
+	return (x > y) - (x < y);
+}
+
+int significance_holm(const double *p, size_t n, size_t n_tested, bool *significant,
+		      struct err *err)
+{
+	_cleanup_(cleanup_free) size_t *order = calloc(n + 1, sizeof(*order));
+	size_t i;
+
+	if (!order)
+		return err_set(err, ERR_FAILED, "no memory to compare %zu rows", n);
+	for (i = 0; i < n; i++) {
+		order[i] = i;
+		significant[i] = false;
+	}
+	qsort_r(order, n, sizeof(*order), smaller_first, (void *)p);
+	for (i = 0; i < n && p[order[i]] <= SIGNIFICANCE_LEVEL / (double)(n_tested - i); i++)
+		significant[order[i]] = true;
+	return 0;
+}
+
+/* --- a series of profiles --- */
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_FAILED, "no memory for the profiles");
+}
+
+static void clear_counts(struct profile *p)
+{
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		memset(p->stacks[i].value, 0, sizeof(p->stacks[i].value));
+		memset(p->stacks[i].sampled, 0, sizeof(p->stacks[i].sampled));
+		memset(p->stacks[i].variance, 0, sizeof(p->stacks[i].variance));
+	}
+}
+
+static int take_counts(struct profile_series *s, struct err *err)
+{
+	struct profile_series_row *row = &s->rows[s->n];
+	size_t n = s->all.n_stacks;
+
+	*row = (struct profile_series_row){
+		.value = malloc((n + 1) * sizeof(*row->value)),
+		.variance = malloc((n + 1) * sizeof(*row->variance)),
+		.n_stacks = n,
+	};
+	s->n++; /* what was allocated is freed with the series */
+	if (!row->value || !row->variance)
+		return no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		row->value[i] = s->all.stacks[i].value[s->type];
+		row->variance[i] = s->all.stacks[i].variance[s->type];
+	}
+	return 0;
+}
+
+int profile_series_add(struct profile_series *s, const struct profile *profile, struct err *err)
+{
+	struct profile_series_row *rows = reallocarray(s->rows, s->n + 1, sizeof(*rows));
+
+	if (!rows)
+		return no_memory(err);
+	s->rows = rows;
+	if (!s->all.text)
+		s->all.text = intern_new();
+	if (!s->all.text)
+		return no_memory(err);
+	clear_counts(&s->all);
+	if (profile_merge(&s->all, profile, err))
+		return -1;
+	return take_counts(s, err);
+}
+
+int profile_series_difference(struct profile_series *s, const struct profile *before,
+			      const struct profile *after, struct err *err)
+{
+	clear_counts(&s->all);
+	if (profile_merge(&s->all, after, err))
+		return -1;
+	return profile_subtract(&s->all, before, err);
+}
+
+void profile_series_fini(struct profile_series *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->rows[i].value);
+		free(s->rows[i].variance);
+	}
+	free(s->rows);
+	profile_fini(&s->all);
+	*s = (struct profile_series){ 0 };
+}
+
+double profile_series_value(const struct profile_series *s, size_t profile, size_t stack)
+{
+	const struct profile_series_row *row = &s->rows[profile];
+
+	return stack < row->n_stacks ? row->value[stack] : 0;
+}
+
+double profile_series_variance(const struct profile_series *s, size_t profile, size_t stack)
+{
+	const struct profile_series_row *row = &s->rows[profile];
+
+	return stack < row->n_stacks ? row->variance[stack] : 0;
+}
+
+/* --- leaks --- */
 
 /* Growth that is over by the end is none: at least this part of its rate must be left. */
 #define GOES_ON 0.5

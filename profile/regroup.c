@@ -2,10 +2,15 @@
 #include "profile/regroup.h"
 
 #include "base/cleanup.h"
+#include "base/intern.h"
+#include "profile/index.h"
+#include "profile/symbols_allocator.h"
 #include "profile/symbols_build.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NAME_SIZE 16384
 
@@ -60,5 +65,385 @@ int profile_regroup(struct profile *profile, enum profile_grain grain, struct er
 		return err_set(err, ERR_FAILED, "no memory for the names");
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		regroup_address(b, profile, i, grain);
+	return symbols_build_finish(b, profile, err);
+}
+
+/* --- names as jeprof has them --- */
+
+/* What jeprof(1) of jemalloc 5.3.0 makes of names: its subroutines are named at each place. */
+
+#define JEPROF_NAME_SIZE 8192
+#define SHOWN_SIZE (JEPROF_NAME_SIZE + 64)
+
+/* Drop "(...)" and a " const" after it, or "<...>", innermost first, until none is left. */
+static void drop_pairs(char *s, char open, char close)
+{
+	for (;;) {
+		char *to, *from = strchr(s, close);
+
+		/* The first that closes, and what opened it last, are an innermost pair. */
+		while (from && !(to = memrchr(s, open, (size_t)(from - s))))
+			from = strchr(from + 1, close);
+		if (!from)
+			return;
+		from++;
+		if (open == '(') {
+			size_t blanks = strspn(from, " \t");
+
+			if (!strncmp(from + blanks, "const", 5))
+				from += blanks + 5;
+		}
+		memmove(to, from, strlen(from) + 1);
+	}
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* ShortFunctionName(). */
+static void shorten(const char *name, char out[JEPROF_NAME_SIZE])
+{
+	size_t len;
+
+	snprintf(out, JEPROF_NAME_SIZE, "%s", name);
+	drop_pairs(out, '(', ')');
+	drop_pairs(out, '<', '>');
+	/* The type before the last "name::" that follows a blank. */
+	len = strlen(out);
+	for (size_t i = len; i-- > 0;) {
+		size_t end = i + 1;
+
+		while (out[i] == ' ' && is_word(out[end]))
+			end++;
+		if (end > i + 1 && out[end] == ':' && out[end + 1] == ':') {
+			memmove(out, out + i + 1, len - i);
+			return;
+		}
+	}
+}
+
+/*
+ * As nm -C has the name of a function's symbol: compilers put ".part.0" and its like behind the
+ * names of pieces of functions.
+ */
+static void symbol_name(const struct profile_function *f, char out[JEPROF_NAME_SIZE])
+{
+	const char *dot = strchr(f->linkage, '.');
+
+	if (f->linkage == f->name || strncmp(f->linkage, "_Z", 2) != 0)
+		snprintf(out, JEPROF_NAME_SIZE, "%s", f->linkage);
+	else if (dot && !strstr(f->name, "[clone"))
+		snprintf(out, JEPROF_NAME_SIZE, "%s [clone %s]", f->name, dot);
+	else
+		snprintf(out, JEPROF_NAME_SIZE, "%s", f->name);
+}
+
+/* What DWARF calls a function that it has no linkage name of. */
+static void drop_scope(char *name)
+{
+	char *end = name + strlen(name);
+
+	while (end > name + 1 && strncmp(end - 2, "::", 2) != 0)
+		end--;
+	if (end > name + 1)
+		memmove(name, end, strlen(end) + 1);
+}
+
+static void drop_clone(char *name)
+{
+	char *clone = strstr(name, " [clone ");
+
+	if (clone)
+		*clone = '\0';
+}
+
+/* A function as jeprof sees it: MapToSymbols(). */
+struct view {
+	char short_name[JEPROF_NAME_SIZE];
+	bool has_start; /* nm's name of the symbol took the place of addr2line's */
+};
+
+/* Where addr2line(1) has a name from. */
+enum source {
+	FROM_SYMBOL,
+	FROM_DWARF, /* which does not tell pieces of a function from it */
+	FROM_DWARF_BARE,
+};
+
+static void view(const struct profile_function *f, enum source source, const char *symbol,
+		 uint64_t start, struct view *v)
+{
+	shorten(f->name, v->short_name);
+	if (source != FROM_SYMBOL)
+		drop_clone(v->short_name);
+	if (source == FROM_DWARF_BARE)
+		drop_scope(v->short_name);
+	v->has_start = start && !strncmp(symbol, v->short_name, strlen(v->short_name));
+	if (v->has_start)
+		shorten(symbol, v->short_name);
+}
+
+static enum source source_of(const struct profile_function *f, bool bare)
+{
+	if (bare)
+		return FROM_DWARF_BARE;
+	return f->file && !f->bare ? FROM_DWARF : FROM_SYMBOL;
+}
+
+/* --- names that two functions share: FillFullnameToShortnameMap() --- */
+
+struct shared {
+	struct intern *text;
+	struct shared_slot {
+		const char *name; /* interned: short name */
+		const char *full; /* the first function that had it: symbol and start */
+		bool twice;
+	} * slots;
+	size_t n_slots;
+	struct index asked;  /* inlined calls, see is_misnamed() */
+	struct index direct; /* functions, see is_bare() */
+	bool no_memory;
+};
+
+static struct shared_slot *find(struct shared_slot *slots, size_t n_slots, const char *name)
+{
+	size_t i = ((uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (n_slots - 1);
+
+	while (slots[i].name && slots[i].name != name)
+		i = (i + 1) & (n_slots - 1);
+	return &slots[i];
+}
+
+static void note(struct shared *sh, const struct view *v, const char *symbol, uint64_t start)
+{
+	char full[SHOWN_SIZE];
+	const char *name, *kept;
+	struct shared_slot *slot;
+
+	snprintf(full, sizeof(full), "%s<%" PRIx64, symbol, start);
+	name = intern_add(sh->text, v->short_name, strlen(v->short_name));
+	kept = intern_add(sh->text, full, strlen(full));
+	if (!name || !kept) {
+		sh->no_memory = true;
+		return;
+	}
+	slot = find(sh->slots, sh->n_slots, name);
+	if (!slot->name)
+		*slot = (struct shared_slot){ .name = name, .full = kept };
+	else if (slot->full != kept)
+		slot->twice = true;
+}
+
+static const struct profile_function *outermost(const struct profile *p, size_t address)
+{
+	const struct profile_location *at = &p->symbols->locations[address];
+
+	return &p->symbols->functions[p->symbols->lines[at->first + at->n - 1].function];
+}
+
+static void close_shared(struct shared *sh)
+{
+	intern_free(sh->text);
+	free(sh->slots);
+	index_fini(&sh->asked);
+	index_fini(&sh->direct);
+}
+
+static int find_shared(struct shared *sh, const struct profile *p, struct err *err)
+{
+	sh->text = intern_new();
+	for (sh->n_slots = 64; sh->n_slots < 2 * p->n_addresses;)
+		sh->n_slots *= 2;
+	sh->slots = calloc(sh->n_slots, sizeof(*sh->slots));
+	sh->no_memory = !sh->text || !sh->slots;
+	for (size_t i = 0; !sh->no_memory && i < p->n_addresses; i++) {
+		const struct profile_function *f = outermost(p, i);
+		uint64_t start = p->symbols->locations[i].start;
+		char symbol[JEPROF_NAME_SIZE];
+		struct view v;
+
+		symbol_name(f, symbol);
+		view(f, source_of(f, false), symbol, start, &v);
+		if (v.has_start)
+			note(sh, &v, symbol, start);
+	}
+	return sh->no_memory ? err_set(err, ERR_FAILED, "no memory for the names") : 0;
+}
+
+/* --- the new names --- */
+
+/*
+ * Of the first address that addr2line(1) is asked for within an inlined call, it names the symbol
+ * instead of the function that was inlined, where that has no linkage name (binutils 2.40,
+ * _bfd_dwarf2_find_nearest_line()). The same calls around it tell the same place.
+ */
+static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
+			const struct profile_location *at)
+{
+	const struct profile_line *lines = s->lines + at->first;
+	const struct profile_function *f = &s->functions[lines[0].function];
+	/* Its lines may be of several files: which function it is, its name alone tells. */
+	uint64_t key = at->start ^ (uintptr_t)f->linkage;
+
+	if (at->n < 2 || !at->start || !f->bare)
+		return false;
+	for (uint32_t i = 1; i < at->n; i++) {
+		key = (key ^ lines[i].function) * UINT64_C(0x9e3779b97f4a7c15);
+		key = (key ^ key >> 32 ^ lines[i].line) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	if (index_find(&sh->asked, key) != INDEX_NONE)
+		return false;
+	sh->no_memory |= !index_add(&sh->asked, key, 0);
+	return true;
+}
+
+/*
+ * Where a function has no linkage name in DWARF, addr2line(1) takes that of the symbol once it
+ * was asked for a place that no call was inlined at; before, it has the bare name alone.
+ */
+static bool is_bare(struct shared *sh, const struct profile_symbols *s,
+		    const struct profile_location *at)
+{
+	const struct profile_function *f = &s->functions[s->lines[at->first + at->n - 1].function];
+	bool direct = index_find(&sh->direct, at->start) != INDEX_NONE;
+
+	if (!f->bare || direct)
+		return false;
+	if (at->n == 1)
+		sh->no_memory |= !index_add(&sh->direct, at->start, 0);
+	return at->n > 1;
+}
+
+/* `name` is what filters see, and `linkage` what is shown. */
+static void name_address(struct symbols_build *b, struct shared *sh, const struct profile *p,
+			 size_t address)
+{
+	const struct profile_symbols *s = p->symbols;
+	const struct profile_location *at = &s->locations[address];
+	uint32_t n = at->n < SYMBOLS_INLINED_MAX ? at->n : SYMBOLS_INLINED_MAX;
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	char symbol[JEPROF_NAME_SIZE], shown[SHOWN_SIZE];
+	bool allocator = false, misnamed = is_misnamed(sh, s, at), bare = is_bare(sh, s, at);
+	struct view v;
+
+	symbol_name(outermost(p, address), symbol);
+	for (uint32_t i = n; i-- > 0;) {
+		const struct profile_line *line = &s->lines[at->first + i];
+		struct profile_function f = s->functions[line->function];
+		const char *name;
+
+		if (i == 0 && misnamed)
+			view(outermost(p, address), FROM_SYMBOL, symbol, at->start, &v);
+		else
+			view(&f, source_of(&f, bare && i == n - 1), symbol, at->start, &v);
+		/* Code of jemalloc that has no name gets one from jeprof, and is shown. */
+		if (i == n - 1)
+			allocator =
+				f.known ? symbols_is_jeprof_allocator(v.short_name) : f.allocator;
+		snprintf(shown, sizeof(shown), "%s", v.short_name);
+		name = intern_add(sh->text, v.short_name, strlen(v.short_name));
+		if (name && v.has_start && find(sh->slots, sh->n_slots, name)->twice)
+			snprintf(shown, sizeof(shown), "%s@%" PRIx64, v.short_name, at->start);
+		f.name = v.short_name;
+		f.linkage = shown;
+		f.known = false;
+		f.allocator = allocator;
+		lines[i].line = line->line;
+		lines[i].function = symbols_build_function(b, &f);
+	}
+	symbols_build_location(b, address, lines, n);
+}
+
+/* The order in which jeprof asks. */
+static int by_pc(const void *a, const void *b, void *addresses)
+{
+	const struct profile_address *all = addresses;
+	uint64_t x = all[*(const uint32_t *)a].pc, y = all[*(const uint32_t *)b].pc;
+
+	return x < y ? -1 : x > y;
+}
+
+int profile_names_jeprof(struct profile *profile, struct err *err)
+{
+	_cleanup_(cleanup_free) uint32_t *order = NULL;
+	_cleanup_(symbols_build_close) struct symbols_build *b =
+		symbols_build_new(profile->n_addresses);
+	_cleanup_(close_shared) struct shared sh = { 0 };
+
+	if (!b)
+		return err_set(err, ERR_FAILED, "no memory for the names");
+	order = calloc(profile->n_addresses + 1, sizeof(*order));
+	if (!order || find_shared(&sh, profile, err))
+		return err_set(err, ERR_FAILED, "no memory for the names");
+	for (size_t i = 0; i < profile->n_addresses; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, profile->n_addresses, sizeof(*order), by_pc, profile->addresses);
+	for (size_t i = 0; i < profile->n_addresses; i++)
+		name_address(b, &sh, profile, order[i]);
+	if (sh.no_memory)
+		return err_set(err, ERR_FAILED, "no memory for the names");
+	return symbols_build_finish(b, profile, err);
+}
+
+/* "file:line" as addr2line(1) has it. */
+static void place_of(const struct profile_function *f, uint32_t line, char *out, size_t size)
+{
+	if (f->file && line)
+		snprintf(out, size, "%s:%u", f->file, line);
+	else
+		snprintf(out, size, "%s:?",
+			 f->file	 ? f->file
+			 : f->table_file ? f->table_file
+					 : "??");
+}
+
+/* TranslateStack(). */
+static void shown_name(const struct profile *p, size_t address, uint32_t i,
+		       enum profile_grain grain, char out[2 * SHOWN_SIZE])
+{
+	const struct profile_location *at = &p->symbols->locations[address];
+	const struct profile_line *line = &p->symbols->lines[at->first + i];
+	const struct profile_function *f = &p->symbols->functions[line->function];
+	const char *inlined = i + 1 < at->n ? " (inline)" : "";
+	char place[4200];
+
+	place_of(f, line->line, place, sizeof(place));
+	if (grain == PROFILE_BY_ADDRESS)
+		snprintf(out, 2 * SHOWN_SIZE, "%016" PRIx64 " %s%s %s",
+			 p->addresses[address].pc - 1, f->linkage, inlined, place);
+	else if (grain == PROFILE_BY_LINE)
+		snprintf(out, 2 * SHOWN_SIZE, "%s%s %s", f->linkage, inlined, place);
+	else if (grain == PROFILE_BY_FILE)
+		snprintf(out, 2 * SHOWN_SIZE, "%s", f->file && line->line ? f->file : place);
+	else
+		snprintf(out, 2 * SHOWN_SIZE, "%s%s", f->linkage, inlined);
+}
+
+int profile_regroup_jeprof(struct profile *profile, enum profile_grain grain, struct err *err)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *b =
+		symbols_build_new(profile->n_addresses);
+
+	if (!b)
+		return err_set(err, ERR_FAILED, "no memory for the names");
+	for (size_t i = 0; i < profile->n_addresses; i++) {
+		const struct profile_location *at = &profile->symbols->locations[i];
+		struct profile_line lines[SYMBOLS_INLINED_MAX];
+		uint32_t n = at->n < SYMBOLS_INLINED_MAX ? at->n : SYMBOLS_INLINED_MAX;
+
+		for (uint32_t j = 0; j < n; j++) {
+			const struct profile_line *line = &profile->symbols->lines[at->first + j];
+			char name[2 * SHOWN_SIZE];
+			struct profile_function g = { .name = name };
+
+			g.allocator = profile->symbols->functions[line->function].allocator;
+			shown_name(profile, i, j, grain, name);
+			lines[j] =
+				(struct profile_line){ .function = symbols_build_function(b, &g) };
+		}
+		symbols_build_location(b, i, lines, n);
+	}
 	return symbols_build_finish(b, profile, err);
 }

@@ -25,8 +25,8 @@ struct profile_function {
 	 * is of, "" for none. A hint, as linkers put others behind it: only -f jeprof shows it.
 	 */
 	const char *table_file;
-	bool known; /* false: `name` is made up from the address */
-	bool bare;  /* DWARF has its name without what it lies in: see profile/regroup_jeprof.c */
+	bool known;	/* false: `name` is made up from the address */
+	bool bare;	/* DWARF has its name without what it lies in: see profile/regroup.c */
 	bool allocator; /* malloc and its like: not shown at the inner end of a stack */
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The statistics of diff and leaks, on programs whose truth is known: they are made up here. */
 #include "profile/leaks.h"
-#include "profile/significance.h"
 
 #include <math.h>
 #include <setjmp.h>

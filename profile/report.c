@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/report.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "profile/filter.h"
+#include "profile/graph.h"
+#include "profile/names.h"
+#include "profile/symbols.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the reports share. Private to profile/report*.c. */
+
+#define REPORT_AMOUNT_SIZE 32
+#define REPORT_NAME_SIZE 17408
+
+#define MIB 1048576.0
+
+const char *profile_type_name(enum profile_type type)
+{
+	static const char *const names[] = {
+		[PROFILE_INUSE_OBJECTS] = "inuse_objects",
+		[PROFILE_INUSE_SPACE] = "inuse_space",
+		[PROFILE_ALLOC_OBJECTS] = "alloc_objects",
+		[PROFILE_ALLOC_SPACE] = "alloc_space",
+	};
+
+	return names[type];
+}
+
+size_t profile_report_rows(const struct profile_table *table,
+			   const struct profile_report_options *options)
+{
+	size_t max = options->node_count;
+
+	return max && max < table->n_rows ? max : table->n_rows;
+}
+
+static bool is_bytes(enum profile_type type)
+{
+	return type == PROFILE_INUSE_SPACE || type == PROFILE_ALLOC_SPACE;
+}
+
+/* "12.3M", "-1.50MB", "17". Returns `buf`. */
+static const char *report_amount(const struct profile_report_options *o, double amount, char *buf,
+				 size_t size)
+{
+	static const char *const names[] = {
+		[PROFILE_UNIT_B] = "B",
+		[PROFILE_UNIT_KB] = "KB",
+		[PROFILE_UNIT_MB] = "MB",
+		[PROFILE_UNIT_GB] = "GB",
+	};
+	double magnitude = fabs(amount);
+	char text[16];
+
+	if (!is_bytes(o->type))
+		snprintf(buf, size, "%.0f", amount);
+	else if (o->unit == PROFILE_UNIT_AUTO)
+		snprintf(buf, size, "%s%s", amount < 0 ? "-" : "",
+			 text_size(magnitude < 0x1p63 ? (uint64_t)llround(magnitude) : UINT64_MAX,
+				   text, sizeof(text)));
+	else
+		snprintf(buf, size, "%.*f%s", o->unit == PROFILE_UNIT_B ? 0 : 2,
+			 amount / exp2(10 * (o->unit - PROFILE_UNIT_B)), names[o->unit]);
+	return buf;
+}
+
+/* "12.3%", and "-" of nothing. Returns `buf`. */
+static const char *report_percent(double part, double whole, char *buf, size_t size)
+{
+	if (whole == 0)
+		snprintf(buf, size, "-");
+	else
+		snprintf(buf, size, "%.1f%%", part == 0 ? 0 : 100 * part / whole);
+	return buf;
+}
+
+/* ERR_OUTPUT when something could not be written. */
+static int report_written(FILE *out, struct err *err)
+{
+	return ferror(out)
+		       ? err_sys(err, ERR_OUTPUT, errno ? errno : EIO, "cannot write the report")
+		       : 0;
+}
+
+/* What it is of, and how much in all: one line. */
+static void report_head(const struct profile *p, const struct profile_table *g,
+			const struct profile_report_options *o, FILE *out)
+{
+	char a[3][REPORT_AMOUNT_SIZE], comm[256];
+
+	fprintf(out, "%s", profile_type_name(o->type));
+	if (p->facts.comm)
+		fprintf(out, " of %s", output_safe(p->facts.comm, comm, sizeof(comm)));
+	if (p->facts.pid)
+		fprintf(out, " (%lld)", (long long)p->facts.pid);
+	if (o->has_thread)
+		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
+	fprintf(out, ": %s ±%s in %zu stack%s", report_amount(o, g->total, a[0], sizeof(a[0])),
+		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), p->n_stacks,
+		p->n_stacks == 1 ? "" : "s");
+	if (o->total != g->total)
+		fprintf(out, ", of %s", report_amount(o, o->total, a[2], sizeof(a[2])));
+	if (p->period > 1 && !p->rates_differ)
+		fprintf(out, "; a sample each %s", text_size(p->period, a[0], sizeof(a[0])));
+	fputc('\n', out);
+}
+
+static void row(const struct profile *p, const struct profile_table *g,
+		const struct profile_report_options *o, const struct profile_row *node, double sum,
+		FILE *out)
+{
+	double variance = o->by_cum ? node->cum_variance : node->flat_variance;
+	char a[3][REPORT_AMOUNT_SIZE], percent[3][16], name[REPORT_NAME_SIZE];
+
+	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n",
+		report_amount(o, node->flat, a[0], sizeof(a[0])),
+		report_percent(node->flat, g->total, percent[0], sizeof(percent[0])),
+		report_percent(sum, g->total, percent[1], sizeof(percent[1])),
+		report_amount(o, node->cum, a[1], sizeof(a[1])),
+		report_percent(node->cum, g->total, percent[2], sizeof(percent[2])),
+		report_amount(o, sqrt(variance), a[2], sizeof(a[2])),
+		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
+}
+
+int profile_report_text(const struct profile *profile, const struct profile_table *table,
+			const struct profile_report_options *options, FILE *out, struct err *err)
+{
+	size_t rows = profile_report_rows(table, options);
+	double sum = 0;
+
+	report_head(profile, table, options, out);
+	if (rows < table->n_rows)
+		fprintf(out, "the first %zu of %zu rows\n", rows, table->n_rows);
+	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n", "flat", "flat%", "sum%", "cum", "cum%",
+		options->by_cum ? "±cum" : "±flat", options->column);
+	for (size_t i = 0; i < rows; i++) {
+		sum += table->rows[i].flat;
+		row(profile, table, options, &table->rows[i], sum, out);
+	}
+	return report_written(out, err);
+}
+
+/* --- jeprof: Unparse(), Percent(), PrintText() --- */
+
+static const char *unparse(const struct profile_report_options *o, double n, char *buf, size_t size)
+{
+	if (is_bytes(o->type) && o->unit != PROFILE_UNIT_B)
+		snprintf(buf, size, "%.1f", n / MIB);
+	else
+		snprintf(buf, size, "%.0f", trunc(n) + 0.0);
+	return buf;
+}
+
+static const char *percent_of(double n, double total, char *buf, size_t size)
+{
+	if (total != 0)
+		snprintf(buf, size, "%.1f%%", n * 100.0 / total);
+	else
+		snprintf(buf, size, "%s", n == 0 ? "nan" : n > 0 ? "+inf" : "-inf");
+	return buf;
+}
+
+static void jeprof_row(const struct profile *p, const struct profile_table *g,
+		       const struct profile_report_options *o, const struct profile_row *node,
+		       double sum, FILE *out)
+{
+	char a[2][REPORT_AMOUNT_SIZE], percent[3][32], name[REPORT_NAME_SIZE];
+
+	fprintf(out, "%8s %6s %6s %8s %6s %s\n", unparse(o, node->flat, a[0], sizeof(a[0])),
+		percent_of(node->flat, g->total, percent[0], sizeof(percent[0])),
+		percent_of(sum, g->total, percent[1], sizeof(percent[1])),
+		unparse(o, node->cum, a[1], sizeof(a[1])),
+		percent_of(node->cum, g->total, percent[2], sizeof(percent[2])),
+		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
+}
+
+int profile_report_jeprof(const struct profile *profile, const struct profile_table *table,
+			  const struct profile_report_options *options, FILE *out, struct err *err)
+{
+	const char *units = !is_bytes(options->type)	      ? "objects"
+			    : options->unit == PROFILE_UNIT_B ? "B"
+							      : "MB";
+	char total[REPORT_AMOUNT_SIZE];
+	double sum = 0;
+	size_t rows = profile_report_rows(table, options);
+
+	if (options->total != 0) {
+		fputs("Total", out);
+		if (options->has_thread)
+			fprintf(out, " (t%llu)", (unsigned long long)options->thread);
+		fprintf(out, ": %s %s\n", unparse(options, options->total, total, sizeof(total)),
+			units);
+	}
+	for (size_t i = 0; i < rows; i++) {
+		const struct profile_row *node = &table->rows[i];
+
+		sum += node->flat;
+		if (node->flat != 0 || node->cum != 0)
+			jeprof_row(profile, table, options, node, sum, out);
+	}
+	return report_written(out, err);
+}
+
+/* --- callers and callees --- */
+
+/* Each function between those that called it and those that it called. */
+
+/* The edges at one end of each function, the heaviest first. */
+struct adjacency {
+	size_t *first;	/* of function i: edge[first[i]] .. edge[first[i + 1]] */
+	uint32_t *edge; /* indices of graph.edges */
+};
+
+static void close_adjacency(struct adjacency *a)
+{
+	free(a->first);
+	free(a->edge);
+}
+
+static int adjacency_init(struct adjacency *a, const struct profile_graph *g, size_t n_functions,
+			  bool callers, struct err *err)
+{
+	a->first = calloc(n_functions + 2, sizeof(*a->first));
+	a->edge = calloc(g->n_edges + 1, sizeof(*a->edge));
+	if (!a->first || !a->edge)
+		return err_set(err, ERR_FAILED, "no memory for the report");
+	/* Counted one place too high: filling moves each start up to where it belongs. */
+	for (size_t i = 0; i < g->n_edges; i++)
+		a->first[(callers ? g->edges[i].to : g->edges[i].from) + 2]++;
+	for (size_t i = 2; i < n_functions + 2; i++)
+		a->first[i] += a->first[i - 1];
+	for (size_t i = 0; i < g->n_edges; i++) {
+		uint32_t f = callers ? g->edges[i].to : g->edges[i].from;
+
+		a->edge[a->first[f + 1]++] = (uint32_t)i;
+	}
+	return 0;
+}
+
+struct tree {
+	const struct profile *p;
+	const struct profile_table *table;
+	struct profile_names names;
+	struct profile_paths paths;
+	struct profile_graph graph;
+	const struct profile_report_options *o;
+	struct adjacency callers, callees;
+	FILE *out;
+};
+
+static void close_tree(struct tree *t)
+{
+	close_adjacency(&t->callers);
+	close_adjacency(&t->callees);
+	profile_graph_fini(&t->graph);
+	profile_paths_fini(&t->paths);
+	profile_names_fini(&t->names);
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct profile_edge *x = a, *y = b;
+	double p = fabs(x->weight), q = fabs(y->weight);
+
+	if (p != q)
+		return p > q ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+static int find_edges(struct tree *t, struct err *err)
+{
+	size_t n = t->p->symbols->n_functions;
+
+	/* The allocator's calls are gone by now, unless they were to stay. */
+	if (profile_names_init(&t->names, t->p->symbols, err) ||
+	    profile_paths_init(&t->paths, t->p, &t->names, true, err) ||
+	    profile_graph_init(&t->graph, &t->paths, n, t->o->type, NULL, err))
+		return -1;
+	if (t->graph.n_edges)
+		qsort(t->graph.edges, t->graph.n_edges, sizeof(*t->graph.edges), by_weight);
+	return adjacency_init(&t->callers, &t->graph, n, true, err) ||
+			       adjacency_init(&t->callees, &t->graph, n, false, err)
+		       ? -1
+		       : 0;
+}
+
+static void edges(const struct tree *t, const struct profile_row *row, bool callers)
+{
+	const struct adjacency *a = callers ? &t->callers : &t->callees;
+
+	for (size_t i = a->first[row->function]; i < a->first[row->function + 1]; i++) {
+		const struct profile_edge *e = &t->graph.edges[a->edge[i]];
+		char amount[REPORT_AMOUNT_SIZE], percent[16], name[REPORT_NAME_SIZE];
+		uint32_t f = callers ? e->from : e->to;
+
+		if (fabs(e->weight) < t->o->edge_fraction * fabs(t->table->total))
+			break;
+		fprintf(t->out, "%38s %6s  %s %s\n",
+			report_amount(t->o, e->weight, amount, sizeof(amount)),
+			report_percent(e->weight, row->cum, percent, sizeof(percent)),
+			callers ? "<-" : "->",
+			output_safe(t->p->symbols->functions[f].name, name, sizeof(name)));
+	}
+}
+
+static void one(const struct tree *t, const struct profile_row *row)
+{
+	char a[3][REPORT_AMOUNT_SIZE], percent[2][16], name[REPORT_NAME_SIZE];
+
+	edges(t, row, true);
+	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n",
+		report_amount(t->o, row->flat, a[0], sizeof(a[0])),
+		report_percent(row->flat, t->table->total, percent[0], sizeof(percent[0])),
+		report_amount(t->o, row->cum, a[1], sizeof(a[1])),
+		report_percent(row->cum, t->table->total, percent[1], sizeof(percent[1])),
+		report_amount(t->o, sqrt(t->o->by_cum ? row->cum_variance : row->flat_variance),
+			      a[2], sizeof(a[2])),
+		output_safe(t->p->symbols->functions[row->function].name, name, sizeof(name)));
+	edges(t, row, false);
+	fprintf(t->out, "\n");
+}
+
+static void head(const struct tree *t)
+{
+	report_head(t->p, t->table, t->o, t->out);
+	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n\n", "flat", "flat%", "cum", "cum%",
+		t->o->by_cum ? "±cum" : "±flat", t->o->column);
+}
+
+static int peek_at(const struct tree *t, const char *peek, struct err *err)
+{
+	_cleanup_(regex_close) struct regex *re = NULL;
+	char safe[256];
+	size_t found = 0;
+
+	if (regex_new("peek", peek, &re, err))
+		return -1;
+	for (size_t i = 0; i < t->table->n_rows; i++) {
+		const struct profile_row *row = &t->table->rows[i];
+
+		if (!regex_matches(re, t->p->symbols->functions[row->function].name))
+			continue;
+		if (!found++)
+			head(t);
+		one(t, row);
+	}
+	if (regex_check(re, err))
+		return -1;
+	return found ? 0
+		     : err_set(err, ERR_FAILED, "no function matches %s",
+			       output_safe(peek, safe, sizeof(safe)));
+}
+
+int profile_report_tree(const struct profile *profile, const struct profile_table *table,
+			const struct profile_report_options *options, const char *peek, FILE *out,
+			struct err *err)
+{
+	_cleanup_(close_tree) struct tree t = {
+		.p = profile, .table = table, .o = options, .out = out
+	};
+
+	if (find_edges(&t, err))
+		return -1;
+	if (peek)
+		return peek_at(&t, peek, err) ? -1 : report_written(out, err);
+	head(&t);
+	for (size_t i = 0; i < profile_report_rows(table, options); i++)
+		one(&t, &table->rows[i]);
+	return report_written(out, err);
+}
