@@ -8,7 +8,7 @@
 #include "profile/index.h"
 #include "profile/mapping.h"
 #include "profile/profile.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <string.h>
 

@@ -8,8 +8,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "profile/parse.h"
-#include "profile/symbols_allocator.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <stdlib.h>
 #include <string.h>

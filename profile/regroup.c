@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/regroup.h"
 
 #include "base/cleanup.h"
 #include "base/intern.h"
 #include "profile/index.h"
-#include "profile/symbols_allocator.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <ctype.h>
 #include <inttypes.h>

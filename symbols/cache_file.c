@@ -3,11 +3,12 @@
  * A header, then places, lines, functions and text, one after the other, in
  * the byte order of the machine: the file is for this one alone.
  */
+
 #include "symbols/cache_file.h"
 
 #include "base/cleanup.h"
 #include "base/write.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <lzma.h>
 #include <stdlib.h>

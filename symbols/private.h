@@ -4,7 +4,7 @@
 #define SYMBOLS_PRIVATE_H
 
 #include "profile/index.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 #include "symbols/lookup.h"
 
 struct place {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "symbols/symbolize.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "process/proc.h"
-#include "profile/symbols_allocator.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 #include "symbols/symbolize_image.h"
 
 #include <errno.h>

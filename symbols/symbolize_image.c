@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "symbols/symbolize_image.h"
 
 #include "base/cleanup.h"
 #include "elf/image_debug.h"
 #include "io/errand.h"
 #include "io/memory_file.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 #include "symbols/cache_file.h"
 #include "symbols/lookup.h"
 

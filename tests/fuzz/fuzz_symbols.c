@@ -4,7 +4,7 @@
 #include "elf/image_file.h"
 #include "elf/image_guard.h"
 #include "elf/image_plain.h"
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 #include "symbols/lookup.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Rows: what stands for what, in our own names and in jeprof's. */
 #include "profile/regroup.h"
 
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

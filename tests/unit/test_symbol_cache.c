@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "symbols/cache_file.h"
 
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "profile/symbols_build.h"
+#include "profile/symbols.h"
 
 #include "profile/profile.h"
-#include "profile/symbols_allocator.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
