@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the formats of text share: whole numbers, and names within quotes and tags. */
-#include "profile/format/private.h"
-
 #include "base/text.h"
+#include "profile/format/private.h"
 
 #include <math.h>
 #include <string.h>
+
+/* What the formats of text share: whole numbers, and names within quotes and tags. */
 
 int64_t format_round(struct format_sum *sum, double value)
 {
@@ -124,4 +124,35 @@ size_t format_embedded(const char *start, const char *end)
 {
 	/* To the language they are two arrays, whose addresses have no difference. */
 	return (size_t)((uintptr_t)end - (uintptr_t)start);
+}
+
+/* --- folded stacks --- */
+
+/* "main;work;malloc_it 4096": what flamegraph.pl and its kin read. */
+
+/* A ';' within a name would make two frames of it (Rust has "[u8; 32]"). */
+static const struct format_escape separators[] = { { ';', ":" }, { 0, NULL } };
+
+int format_folded(const struct profile *profile, const struct profile_format_options *options,
+		  FILE *out, struct err *err)
+{
+	_cleanup_(format_stacks_fini) struct format_stacks stacks = { 0 };
+	struct format_sum sum = { 0 };
+
+	if (format_stacks_init(&stacks, profile, options, err))
+		return -1;
+	for (size_t i = 0; i < stacks.paths.n; i++) {
+		const struct profile_path *path = &stacks.paths.v[i];
+		int64_t n = format_round(&sum, path->value[options->type]);
+
+		if (!n)
+			continue;
+		for (uint32_t d = 0; d < path->depth; d++) {
+			if (d)
+				putc(';', out);
+			format_escape(separators, stacks.names.name[path->function[d]], out);
+		}
+		fprintf(out, "%s %lld\n", path->depth ? "" : "?", (long long)n);
+	}
+	return 0;
 }
