@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "cli/apart.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/out.h"
-#include "io/bundle_file.h"
-#include "io/libarchive.h"
+#include "io/archive.h"
 #include "io/memory_file.h"
 #include "ops/errand_run.h"
 

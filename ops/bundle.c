@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/bundle.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/write.h"
-#include "io/bundle_file.h"
-#include "io/libarchive.h"
+#include "io/archive.h"
 #include "io/memory_file.h"
 #include "io/output.h"
 #include "ops/errand_run.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/profile_file.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "io/bundle_file.h"
+#include "io/archive.h"
 #include "io/errand.h"
 #include "profile/combine.h"
 

@@ -7,7 +7,7 @@
  * confined: then all of it works.
  */
 #include "base/cleanup.h"
-#include "io/bundle_file.h"
+#include "io/archive.h"
 #include "io/errand.h"
 #include "ops/mapped.h"
 #include "ops/stats_text.h"

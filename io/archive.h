@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Several files in one: a tar archive, packed with gzip, as any tar(1) reads it. */
+#ifndef IO_ARCHIVE_H
+#define IO_ARCHIVE_H
+
+#include "base/err.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * libarchive, loaded when a bundle is made or read: it brings nine libraries along, which were
+ * half of the time that every command took to start.
+ */
+
+/* Of its functions those in use, without "archive_". */
+#define LIBARCHIVE_FUNCTIONS(F)            \
+	F(error_string)                    \
+	F(read_new)                        \
+	F(read_support_filter_gzip)        \
+	F(read_support_format_tar)         \
+	F(read_open_memory)                \
+	F(read_next_header)                \
+	F(read_data)                       \
+	F(read_free)                       \
+	F(write_new)                       \
+	F(write_add_filter_gzip)           \
+	F(write_set_format_pax_restricted) \
+	F(write_open_fd)                   \
+	F(write_header)                    \
+	F(write_data)                      \
+	F(write_close)                     \
+	F(write_free)                      \
+	F(entry_new)                       \
+	F(entry_free)                      \
+	F(entry_pathname)                  \
+	F(entry_filetype)                  \
+	F(entry_set_pathname)              \
+	F(entry_set_size)                  \
+	F(entry_set_filetype)              \
+	F(entry_set_perm)                  \
+	F(entry_set_mtime)
+
+struct libarchive {
+#define LIBARCHIVE_FIELD(name) __typeof__(archive_##name) *name;
+	LIBARCHIVE_FUNCTIONS(LIBARCHIVE_FIELD)
+#undef LIBARCHIVE_FIELD
+};
+
+/* The same each time; it stays loaded. ERR_FAILED: it is not installed. */
+int libarchive_load(const struct libarchive **out, struct err *err) __must_check;
+
+struct bundle_out;
+
+/* Begin one in `fd`, which stays the caller's. `folder` is where its files unpack to. */
+int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct err *err)
+	__must_check;
+
+/* Add a file with mode 0600. */
+int bundle_out_add(struct bundle_out *out, const char *name, const void *bytes, size_t len,
+		   struct err *err) __must_check;
+
+/* The same with the first `bytes` of a file. */
+int bundle_out_add_fd(struct bundle_out *out, const char *name, int fd, uint64_t bytes,
+		      struct err *err) __must_check;
+
+/* Nothing is complete before this succeeds. */
+int bundle_out_finish(struct bundle_out *out, struct err *err) __must_check;
+
+/* For _cleanup_(); ends it, finished or not. */
+void bundle_out_close(struct bundle_out **out);
+
+/* May these bytes be the start of one? */
+bool bundle_is(const char *bytes, size_t len);
+
+/*
+ * The first file of the names `wanted` (NULL at the end, the best one first,
+ * without folders) in an archive: *content, which the caller frees, and its
+ * length. Nothing is unpacked to disk, and no more than `max` bytes to memory.
+ * ERR_FAILED when it is no archive, has no such file, or that is longer.
+ */
+int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
+		char **content, size_t *content_len, struct err *err) __must_check;
+
+#endif
