@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/symbol_keeper.h"
 
 #include "base/cleanup.h"
 #include "io/received.h"
 #include "profile/profile.h"
 #include "symbols/cache.h"
-#include "symbols/cache_file.h"
 #include "symbols/symbolize_image.h"
 
 #include <string.h>

@@ -2,18 +2,298 @@
 #include "symbols/cache.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "elf/image.h"
 #include "io/output.h"
-#include "symbols/cache_file.h"
+#include "profile/symbols.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- a file --- */
+
+/*
+ * A header, then places, lines, functions and text, one after the other, in
+ * the byte order of the machine: the file is for this one alone.
+ */
+
+#define MAGIC "jcsyms5\n" /* 4: kept from any file */
+#define NO_TEXT UINT32_MAX
+
+struct header {
+	char magic[8];
+	uint32_t n_places, n_lines, n_functions, text_len;
+	uint32_t crc; /* of all that follows */
+	uint32_t unused;
+};
+
+struct file_place {
+	uint64_t offset, start;
+	uint32_t first, n;
+};
+
+struct file_function {
+	uint32_t name, linkage, file, table_file; /* where in the text; NO_TEXT: none */
+	uint32_t flags;
+};
+#define KNOWN 1u
+#define BARE 2u
+
+struct view {
+	const struct header *header;
+	const struct file_place *places;
+	const struct profile_line *lines;
+	const struct file_function *functions;
+	const char *text;
+};
+
+_Static_assert(sizeof(struct header) % 8 == 0, "places are aligned");
+_Static_assert(sizeof(struct profile_line) == 8, "functions are aligned");
+
+/* --- reading --- */
+
+/* The parts, when they fill the bytes and nothing was changed in them. */
+static bool view_of(const char *bytes, size_t len, struct view *v)
+{
+	const struct header *h = (const void *)bytes;
+	uint64_t want;
+
+	if (len < sizeof(*h) || memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0)
+		return false;
+	want = sizeof(*h) + (uint64_t)h->n_places * sizeof(*v->places) +
+	       (uint64_t)h->n_lines * sizeof(*v->lines) +
+	       (uint64_t)h->n_functions * sizeof(*v->functions) + h->text_len;
+	if (want != len || lzma_crc32((const uint8_t *)(h + 1), len - sizeof(*h), 0) != h->crc)
+		return false;
+	v->header = h;
+	v->places = (const void *)(h + 1);
+	v->lines = (const void *)(v->places + h->n_places);
+	v->functions = (const void *)(v->lines + h->n_lines);
+	v->text = (const char *)(v->functions + h->n_functions);
+	return !h->text_len || !v->text[h->text_len - 1];
+}
+
+static bool functions_are_sane(const struct view *v)
+{
+	uint32_t len = v->header->text_len;
+
+	for (uint32_t i = 0; i < v->header->n_functions; i++) {
+		const struct file_function *f = &v->functions[i];
+
+		if (f->name >= len || f->linkage >= len || (f->file >= len && f->file != NO_TEXT) ||
+		    (f->table_file >= len && f->table_file != NO_TEXT))
+			return false;
+	}
+	return true;
+}
+
+static bool places_are_sane(const struct view *v)
+{
+	for (uint32_t i = 0; i < v->header->n_lines; i++) {
+		if (v->lines[i].function >= v->header->n_functions)
+			return false;
+	}
+	for (uint32_t i = 0; i < v->header->n_places; i++) {
+		const struct file_place *p = &v->places[i];
+
+		if ((i && p->offset <= p[-1].offset) || p->first > v->header->n_lines ||
+		    p->n > v->header->n_lines - p->first)
+			return false;
+	}
+	return true;
+}
+
+static void build_place(struct symbols_build *b, const struct view *v, const uint32_t *functions,
+			uint32_t i)
+{
+	const struct file_place *p = &v->places[i];
+	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	uint32_t n = p->n < SYMBOLS_INLINED_MAX ? p->n : SYMBOLS_INLINED_MAX;
+
+	for (uint32_t k = 0; k < n; k++) {
+		lines[k] = v->lines[p->first + k];
+		lines[k].function = functions[lines[k].function];
+	}
+	symbols_build_location(b, i, lines, n);
+	symbols_build_start(b, i, p->start);
+}
+
+static struct profile_symbols *build(const struct view *v)
+{
+	_cleanup_(symbols_build_close) struct symbols_build *b =
+		symbols_build_new(v->header->n_places);
+	_cleanup_(cleanup_free) uint32_t *functions =
+		calloc((size_t)v->header->n_functions + 1, sizeof(*functions));
+
+	if (!b || !functions)
+		return NULL;
+	for (uint32_t i = 0; i < v->header->n_functions; i++) {
+		const struct file_function *f = &v->functions[i];
+		const struct profile_function function = {
+			.name = v->text + f->name,
+			.linkage = v->text + f->linkage,
+			.file = f->file == NO_TEXT ? NULL : v->text + f->file,
+			.table_file = f->table_file == NO_TEXT ? NULL : v->text + f->table_file,
+			.known = f->flags & KNOWN,
+			.bare = f->flags & BARE,
+		};
+
+		functions[i] = symbols_build_function(b, &function);
+	}
+	for (uint32_t i = 0; i < v->header->n_places; i++)
+		build_place(b, v, functions, i);
+	return symbols_build_take(b);
+}
+
+static char *read_all(int fd, size_t *len)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size <= 0 || st.st_size > SYMBOL_CACHE_FILE_MAX)
+		return NULL;
+	*len = (size_t)st.st_size;
+	bytes = malloc(*len);
+	return bytes && pread(fd, bytes, *len, 0) == (ssize_t)*len ? take_ptr(bytes) : NULL;
+}
+
+static uint64_t *offsets_of(const struct view *v)
+{
+	uint64_t *offsets = calloc((size_t)v->header->n_places + 1, sizeof(*offsets));
+
+	for (size_t i = 0; offsets && i < v->header->n_places; i++)
+		offsets[i] = v->places[i].offset;
+	return offsets;
+}
+
+bool symbol_cache_read(int fd, struct symbol_cache *out)
+{
+	struct symbol_cache got = { 0 };
+	size_t len;
+	_cleanup_(cleanup_free) char *bytes = read_all(fd, &len);
+	struct view v;
+
+	if (!bytes || !view_of(bytes, len, &v) || !functions_are_sane(&v) || !places_are_sane(&v))
+		return false;
+	got.n = v.header->n_places;
+	got.offsets = offsets_of(&v);
+	got.symbols = build(&v);
+	if (!got.offsets || !got.symbols) {
+		symbol_cache_fini(&got);
+		return false;
+	}
+	*out = got;
+	return true;
+}
+
+/* --- writing --- */
+
+static bool put_text(FILE *text, const char *s, uint32_t *at)
+{
+	long where = ftell(text);
+
+	if (where < 0 || where > SYMBOL_CACHE_FILE_MAX)
+		return false;
+	*at = (uint32_t)where;
+	return fwrite(s, strlen(s) + 1, 1, text) == 1;
+}
+
+struct last {
+	const char *s;
+	uint32_t at;
+};
+
+/* Equal names are one pointer: most files are that of the function before. */
+static bool put_file(FILE *text, const char *s, struct last *last, uint32_t *at)
+{
+	*at = NO_TEXT;
+	if (!s)
+		return true;
+	if (s != last->s && !put_text(text, s, &last->at))
+		return false;
+	last->s = s;
+	*at = last->at;
+	return true;
+}
+
+static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
+{
+	struct last file = { 0 }, table_file = { 0 };
+
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const struct profile_function *from = &s->functions[i];
+		struct file_function to = {
+			.flags = (from->known ? KNOWN : 0) | (from->bare ? BARE : 0),
+		};
+
+		if (!put_text(text, from->name, &to.name))
+			return false;
+		to.linkage = to.name;
+		if (from->linkage != from->name && !put_text(text, from->linkage, &to.linkage))
+			return false;
+		if (!put_file(text, from->file, &file, &to.file) ||
+		    !put_file(text, from->table_file, &table_file, &to.table_file))
+			return false;
+		if (fwrite(&to, sizeof(to), 1, f) != 1)
+			return false;
+	}
+	return true;
+}
+
+static bool put_places(FILE *f, const struct symbol_cache *cache)
+{
+	for (size_t i = 0; i < cache->n; i++) {
+		const struct profile_location *l = &cache->symbols->locations[i];
+		const struct file_place p = { cache->offsets[i], l->start, l->first, l->n };
+
+		if (fwrite(&p, sizeof(p), 1, f) != 1)
+			return false;
+	}
+	return !cache->symbols->n_lines ||
+	       fwrite(cache->symbols->lines, sizeof(struct profile_line), cache->symbols->n_lines,
+		      f) == cache->symbols->n_lines;
+}
+
+/* All but the header: the text, which comes last, is written beside the rest. */
+static bool put_all(const struct symbol_cache *cache, char **body, size_t *len, size_t *text_len)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	FILE *f = open_memstream(body, len), *t = open_memstream(&text, text_len);
+	bool ok = f && t && put_places(f, cache) && put_functions(f, t, cache->symbols);
+
+	if (t)
+		ok = !fclose(t) && ok;
+	ok = ok && (!*text_len || fwrite(text, *text_len, 1, f) == 1);
+	if (f)
+		ok = !fclose(f) && ok;
+	return ok;
+}
+
+bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *bytes)
+{
+	_cleanup_(cleanup_free) char *body = NULL;
+	struct header h = { .magic = MAGIC };
+	size_t len = 0, text_len = 0;
+
+	if (!put_all(cache, &body, &len, &text_len) || len > SYMBOL_CACHE_FILE_MAX - sizeof(h))
+		return false;
+	h.n_places = (uint32_t)cache->n;
+	h.n_lines = (uint32_t)cache->symbols->n_lines;
+	h.n_functions = (uint32_t)cache->symbols->n_functions;
+	h.text_len = (uint32_t)text_len;
+	h.crc = lzma_crc32((const uint8_t *)body, len, 0);
+	*bytes = sizeof(h) + len;
+	return write_all(fd, &h, sizeof(h)) && write_all(fd, body, len);
+}
+
+/* --- the folder --- */
 
 #define SUFFIX ".symbols"
 #define FILES_MAX 65536

@@ -24,11 +24,24 @@ struct symbol_cache {
 
 #define SYMBOL_CACHE_BYTES_MAX (UINT64_C(256) << 20) /* of all files together */
 
-/* The file that is kept for an image (symbols/cache_file.h); -1: none, or it is not ours. */
+/* The file that is kept for an image (symbols/cache.h); -1: none, or it is not ours. */
 int symbol_cache_open(const unsigned char *build_id, size_t len);
 void symbol_cache_fini(struct symbol_cache *cache);
 
 /* Keep the first `bytes` of `fd`, in place of what was kept. */
 void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint64_t bytes);
+
+/* Private to symbol_cache.c: what stands in a file of the cache. */
+
+#define SYMBOL_CACHE_FILE_MAX (64u << 20)
+
+/*
+ * False when it is none, or broken: whoever wrote it, nothing that it says is
+ * believed before it was checked. The caller ends `out` with symbol_cache_fini().
+ */
+bool symbol_cache_read(int fd, struct symbol_cache *out);
+
+/* Write it from the start of `fd`; *bytes is its length. */
+bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *bytes);
 
 #endif

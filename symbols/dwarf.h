@@ -3,9 +3,44 @@
 #ifndef SYMBOLS_DWARF_H
 #define SYMBOLS_DWARF_H
 
-#include "symbols/private.h"
+#include "profile/index.h"
+#include "profile/symbols.h"
+#include "symbols/lookup.h"
 
 #include <elfutils/libdw.h>
+
+/* Private to symbols_lookup.c and symbols_dwarf.c. */
+
+struct place {
+	uint64_t address;
+	uint64_t start;	     /* of the symbol */
+	const char *linkage; /* of the symbol, kept; NULL: none covers it */
+	const char *file;    /* kept as well; NULL: it says none */
+	enum symbols_rank rank;
+	bool named; /* by DWARF */
+};
+
+struct symbols_lookup {
+	struct place *places;
+	size_t n;
+	struct intern *text;
+	struct symbols_build *build;
+	struct index names;	/* of kept linkage names: index of `demangled` */
+	const char **demangled; /* kept as well */
+	size_t n_demangled, demangled_room;
+	uint64_t work; /* what is left of it */
+	bool split;    /* see symbols_lookup_is_split() */
+};
+
+/* The first place at or after `address`; l->n if there is none. */
+size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address);
+
+/*
+ * The function of that linkage name, one line of which lies in `file` (NULL: unknown);
+ * `bare`: see struct profile_function.
+ */
+uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
+				 bool bare);
 
 /* A function, or a call that was inlined into one, which covers some place. */
 struct scope {

@@ -7,7 +7,7 @@
 #include "io/errand.h"
 #include "io/memory_file.h"
 #include "profile/symbols.h"
-#include "symbols/cache_file.h"
+#include "symbols/cache.h"
 #include "symbols/lookup.h"
 
 #include <elf.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/watch/frames.h"
 
 #include "base/cleanup.h"
 #include "ops/watch/images.h"
 #include "ops/watch/stack.h"
-#include "symbols/demangle.h"
+#include "symbols/lookup.h"
 
 #include <limits.h>
 #include <stdlib.h>

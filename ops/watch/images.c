@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/watch/images.h"
 
 #include "base/cleanup.h"
@@ -6,7 +7,7 @@
 #include "ops/watch/who.h"
 #include "process/maps.h"
 #include "process/proc.h"
-#include "symbols/demangle.h"
+#include "symbols/lookup.h"
 
 #include <elf.h>
 #include <stdlib.h>

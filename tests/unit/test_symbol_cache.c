@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/cache_file.h"
+#include "symbols/cache.h"
 
 #include "profile/symbols.h"
 

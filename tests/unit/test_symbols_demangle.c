@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "symbols/demangle.h"
+#include "symbols/lookup.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
