@@ -154,4 +154,9 @@ void proc_rights(const struct proc *p, struct proc_rights *rights);
 /* ERR_PERM/ERR_BUSY with cause and fix when ptrace(2) would refuse `p`; touches nothing. */
 int proc_may_trace(const struct proc *p, struct err *err) __must_check;
 
+/* Private to process/: parsing proc_pid_status(5). */
+
+/* False when `text` holds no State and Tgid. Lines that are missing leave zeros. */
+bool proc_status_parse(struct proc_status *st, const char *text);
+
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The parser of /proc/PID/status, the first line of which the target writes. */
-#include "process/proc_status.h"
+#include "process/proc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/proof.h"
-#include "process/proc_status.h"
+#include "process/proc.h"
 
 #include <errno.h>
 #include <setjmp.h>
