@@ -150,7 +150,7 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 /*
  * The same for those who read its debug data. Where that is packed, `fn` gets
  * a file of its sections as they were before, for the time of the call
- * (elf/image_plain.h).
+ * (elf/image_debug.h).
  */
 bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "jemalloc/file.h"
 
 #include "base/cleanup.h"
+#include "elf/image_data.h"
 #include "elf/image_head.h"
-#include "elf/image_mapped.h"
 #include "jemalloc/answer.h"
 #include "jemalloc/describe.h"
 

@@ -59,7 +59,7 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 
 /*
  * The same in a single image that is of no process but of a file
- * (elf/image_mapped.h): `linkage` is not told.
+ * (elf/image_data.h): `linkage` is not told.
  */
 int jemalloc_find_alone(struct images *images, struct jemalloc **found, size_t *n, struct err *err)
 	__must_check;

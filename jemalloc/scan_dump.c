@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
-#include "elf/image_reloc.h"
+#include "elf/image_head.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/scan.h"
 

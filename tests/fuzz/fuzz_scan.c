@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The search for a jemalloc without symbols, in a file that somebody else made. */
-#include "elf/image_reloc.h"
+#include "elf/image_head.h"
 #include "jemalloc/scan.h"
 #include "tests/fuzz/fuzz_image.h"
 

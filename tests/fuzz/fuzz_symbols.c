@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Names from an ELF file and its DWARF, both of which may say anything. */
 #include "base/cleanup.h"
+#include "elf/image_debug.h"
 #include "elf/image_file.h"
 #include "elf/image_guard.h"
-#include "elf/image_plain.h"
 #include "profile/symbols.h"
 #include "symbols/lookup.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Copies of this very program, their debug data packed, and unpacked again. */
-#include "elf/image_plain.h"
+#include "elf/image_debug.h"
 
 #include "base/cleanup.h"
 #include "elf/image_file.h"
