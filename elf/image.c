@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "elf/image.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
 #include "process/proc.h"
 #include "process/procfs.h"

@@ -172,7 +172,7 @@ bool image_may_call(struct image *img, const char *name);
 /*
  * Where the symbols come from that are not in the tables of the image's file:
  * ".gnu_debugdata", the path of a debug file, "debuginfod", memory (see
- * elf/image_rebuild.h); NULL when none were needed or there are none. Raw
+ * elf/image_file.h); NULL when none were needed or there are none. Raw
  * text of the target's.
  */
 const char *image_debug_source(const struct image *img);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "elf/image_data.h"
 
 #include "base/cleanup.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
 
 #include <elf.h>

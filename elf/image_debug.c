@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "elf/image_debug.h"
 
 #include "base/cleanup.h"
 #include "base/pace.h"
 #include "base/write.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
 #include "elf/image_vouch.h"
 #include "process/procfs.h"

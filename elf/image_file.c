@@ -3,21 +3,378 @@
 
 #include "base/cleanup.h"
 #include "elf/image_data.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
-#include "elf/image_rebuild.h"
 #include "process/proc.h"
 #include "process/procfs.h"
 #include "sandbox/door.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+/* --- files that shrink --- */
+
+static sigjmp_buf out;
+static volatile sig_atomic_t guarded;
+
+static void cut_short(int sig)
+{
+	if (guarded)
+		siglongjmp(out, 1);
+	/* Not ours: let it do what it does. */
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+bool image_guard(void (*fn)(void *ctx), void *ctx)
+{
+	struct sigaction guard = { .sa_handler = cut_short, .sa_flags = SA_NODEFER }, before;
+	volatile bool whole = false;
+
+	if (guarded) {
+		fn(ctx);
+		return true;
+	}
+	sigaction(SIGBUS, &guard, &before);
+	if (sigsetjmp(out, 1) == 0) {
+		guarded = 1;
+		fn(ctx);
+		whole = true;
+	}
+	guarded = 0;
+	sigaction(SIGBUS, &before, NULL);
+	return whole;
+}
+
+/* --- files that cannot be opened --- */
+
+/*
+ * The file of a deleted image is reached through /proc/PID/map_files, which
+ * takes a capability (proc_pid_map_files(5)), or, the program's own, through
+ * /proc/PID/exe. Whoever may neither, may still read the memory of his process.
+ */
+
+#define CHUNK (64u << 10)
+#define SYMBOLS_MAX (4u << 20)
+#define ENTRIES_MAX 4096 /* of PT_DYNAMIC: real ones have dozens */
+
+enum { NONE, DYNSYM, DYNSTR, VERSYM, RELA_DYN, RELA_PLT, SECTIONS };
+
+static uint64_t held; /* bytes of all files that are made and not closed */
+
+struct rebuild {
+	const struct image *img;
+	struct image_head head;
+	char *bytes;   /* of the file that is made */
+	uint64_t size; /* without the section headers, which follow */
+	Elf64_Shdr sections[SECTIONS];
+};
+
+/* What PT_DYNAMIC says, d_tag by d_tag (elf(5)). */
+struct dynamic {
+	uint64_t symtab, strtab, strsz, versym, gnu_hash, hash, rela, relasz, jmprel, pltrelsz;
+};
+
+/* How long the file is; false when its segments say that they are more than all it may have. */
+static bool whole_size(const struct image_head *head, uint64_t *size)
+{
+	uint64_t end = 0, sum = 0;
+
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (s->offset + s->filesz > end)
+			end = s->offset + s->filesz;
+		sum += s->filesz;
+		if (end > IMAGE_REBUILT_MAX || sum > IMAGE_REBUILT_MAX)
+			return false;
+	}
+	*size = (end + 7) & ~UINT64_C(7);
+	return true;
+}
+
+static bool read_head(struct rebuild *b)
+{
+	char bytes[4096];
+	struct err ignored;
+
+	if (proc_read(b->img->file->pid, b->img->start, bytes, sizeof(bytes), &ignored) ||
+	    !image_head_parse(&b->head, bytes, sizeof(bytes)) || b->head.elf_class != ELFCLASS64)
+		return false;
+	return whole_size(&b->head, &b->size) && b->size >= sizeof(bytes);
+}
+
+/* What cannot be read stays zero, and what is zero takes no memory. */
+static void copy_chunk(const struct rebuild *b, uint64_t from, uint64_t to, size_t len)
+{
+	static char chunk[CHUNK];
+	struct err ignored;
+
+	memset(chunk, 0, len);
+	(void)!proc_read(b->img->file->pid, from, chunk, len, &ignored);
+	if (chunk[0] || memcmp(chunk, chunk + 1, len - 1) != 0)
+		memcpy(b->bytes + to, chunk, len);
+}
+
+static void copy_segment(const struct rebuild *b, const struct segment *s)
+{
+	uint64_t start = b->img->bias + s->vaddr;
+
+	if (start < b->img->start || start >= b->img->end)
+		return;
+	for (uint64_t done = 0; done < s->filesz && start + done < b->img->end; done += CHUNK) {
+		uint64_t len = s->filesz - done;
+
+		if (len > b->img->end - start - done)
+			len = b->img->end - start - done;
+		copy_chunk(b, start + done, s->offset + done, len < CHUNK ? len : CHUNK);
+	}
+}
+
+/* The `len` bytes in the file of what lies at `vaddr`, or NULL. */
+static const void *at(const struct rebuild *b, uint64_t vaddr, uint64_t len)
+{
+	for (size_t i = 0; i < b->head.n_loads; i++) {
+		const struct segment *s = &b->head.loads[i];
+
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz &&
+		    len <= s->filesz - (vaddr - s->vaddr))
+			return b->bytes + s->offset + (vaddr - s->vaddr);
+	}
+	return NULL;
+}
+
+/* glibc's loader writes what it added back into PT_DYNAMIC, musl's does not. */
+static uint64_t unbiased(const struct rebuild *b, uint64_t addr)
+{
+	return addr >= b->img->start && addr < b->img->end ? addr - b->img->bias : addr;
+}
+
+static const struct {
+	int64_t tag;
+	size_t field;
+	bool is_addr;
+} entries[] = {
+#define ENTRY(tag, field, is_addr)                            \
+	{                                                     \
+		tag, offsetof(struct dynamic, field), is_addr \
+	}
+	ENTRY(DT_SYMTAB, symtab, true),	    ENTRY(DT_STRTAB, strtab, true),
+	ENTRY(DT_STRSZ, strsz, false),	    ENTRY(DT_VERSYM, versym, true),
+	ENTRY(DT_GNU_HASH, gnu_hash, true), ENTRY(DT_HASH, hash, true),
+	ENTRY(DT_RELA, rela, true),	    ENTRY(DT_RELASZ, relasz, false),
+	ENTRY(DT_JMPREL, jmprel, true),	    ENTRY(DT_PLTRELSZ, pltrelsz, false),
+#undef ENTRY
+};
+
+static void set_entry(const struct rebuild *b, struct dynamic *d, const Elf64_Dyn *entry)
+{
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		uint64_t value = entry->d_un.d_val;
+
+		if (entries[i].tag != entry->d_tag)
+			continue;
+		if (entries[i].is_addr)
+			value = unbiased(b, value);
+		memcpy((char *)d + entries[i].field, &value, sizeof(value));
+	}
+}
+
+static struct dynamic read_dynamic(const struct rebuild *b)
+{
+	const struct segment *s = &b->head.dynamic;
+	struct dynamic d = { 0 };
+	Elf64_Dyn entry;
+
+	for (uint64_t i = 0; i + sizeof(entry) <= s->filesz && i / sizeof(entry) < ENTRIES_MAX;
+	     i += sizeof(entry)) {
+		const void *p = at(b, s->vaddr + i, sizeof(entry));
+
+		if (!p)
+			break;
+		memcpy(&entry, p, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		set_entry(b, &d, &entry);
+	}
+	return d;
+}
+
+static bool word_at(const struct rebuild *b, uint64_t vaddr, uint32_t *word)
+{
+	const void *p = at(b, vaddr, sizeof(*word));
+
+	if (p)
+		memcpy(word, p, sizeof(*word));
+	return p;
+}
+
+/*
+ * DT_GNU_HASH has the number of its buckets, of the first symbol it knows, the
+ * size of a filter, the filter, the buckets, and for each symbol a word that is
+ * odd where a chain ends: the last symbol ends the chain of the highest bucket.
+ */
+static uint64_t count_by_gnu_hash(const struct rebuild *b, uint64_t hash)
+{
+	uint32_t n_buckets, first, filter, last = 0, word = 0;
+	uint64_t buckets, chains;
+
+	if (!word_at(b, hash, &n_buckets) || !word_at(b, hash + 4, &first) ||
+	    !word_at(b, hash + 8, &filter) || n_buckets > SYMBOLS_MAX)
+		return 0;
+	buckets = hash + 16 + (uint64_t)filter * 8;
+	chains = buckets + (uint64_t)n_buckets * 4;
+	for (uint32_t i = 0; i < n_buckets; i++) {
+		if (!word_at(b, buckets + (uint64_t)i * 4, &word))
+			return 0;
+		last = word > last ? word : last;
+	}
+	if (last < first)
+		return first;
+	for (; last < SYMBOLS_MAX; last++) {
+		if (!word_at(b, chains + (uint64_t)(last - first) * 4, &word))
+			return 0;
+		if (word & 1)
+			return last + UINT64_C(1);
+	}
+	return 0;
+}
+
+static uint64_t count_symbols(const struct rebuild *b, const struct dynamic *d)
+{
+	uint32_t n = 0;
+
+	/* DT_HASH: the second word is the number of symbols. */
+	if (d->hash && word_at(b, d->hash + 4, &n))
+		return n;
+	return d->gnu_hash ? count_by_gnu_hash(b, d->gnu_hash) : 0;
+}
+
+static bool add_section(struct rebuild *b, size_t i, Elf64_Shdr sh)
+{
+	const char *p = sh.sh_addr && sh.sh_size ? at(b, sh.sh_addr, sh.sh_size) : NULL;
+
+	if (!p)
+		return false;
+	sh.sh_flags = SHF_ALLOC;
+	sh.sh_offset = (uint64_t)(p - b->bytes);
+	sh.sh_addralign = 1;
+	b->sections[i] = sh;
+	return true;
+}
+
+static void add_sections(struct rebuild *b)
+{
+	struct dynamic d = read_dynamic(b);
+	uint64_t n = count_symbols(b, &d);
+
+	if (n > SYMBOLS_MAX ||
+	    !add_section(b, DYNSTR,
+			 (Elf64_Shdr){ .sh_type = SHT_STRTAB,
+				       .sh_addr = d.strtab,
+				       .sh_size = d.strsz }) ||
+	    !add_section(b, DYNSYM,
+			 (Elf64_Shdr){ .sh_type = SHT_DYNSYM,
+				       .sh_addr = d.symtab,
+				       .sh_size = n * sizeof(Elf64_Sym),
+				       .sh_entsize = sizeof(Elf64_Sym),
+				       .sh_link = DYNSTR }))
+		return;
+	add_section(b, VERSYM,
+		    (Elf64_Shdr){ .sh_type = SHT_GNU_versym,
+				  .sh_addr = d.versym,
+				  .sh_size = n * sizeof(Elf64_Versym),
+				  .sh_entsize = sizeof(Elf64_Versym),
+				  .sh_link = DYNSYM });
+	add_section(b, RELA_DYN,
+		    (Elf64_Shdr){ .sh_type = SHT_RELA,
+				  .sh_addr = d.rela,
+				  .sh_size = d.relasz,
+				  .sh_entsize = sizeof(Elf64_Rela),
+				  .sh_link = DYNSYM });
+	add_section(b, RELA_PLT,
+		    (Elf64_Shdr){ .sh_type = SHT_RELA,
+				  .sh_addr = d.jmprel,
+				  .sh_size = d.pltrelsz,
+				  .sh_entsize = sizeof(Elf64_Rela),
+				  .sh_link = DYNSYM });
+}
+
+/* The header says where the section headers were in the file: now they are at the end. */
+static bool set_header(struct rebuild *b)
+{
+	Elf64_Ehdr eh;
+
+	memcpy(&eh, b->bytes, sizeof(eh));
+	if (memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	eh.e_shoff = b->size;
+	eh.e_shentsize = sizeof(Elf64_Shdr);
+	eh.e_shnum = SECTIONS;
+	eh.e_shstrndx = SHN_UNDEF;
+	memcpy(b->bytes, &eh, sizeof(eh));
+	memcpy(b->bytes + b->size, b->sections, sizeof(b->sections));
+	return true;
+}
+
+static bool fill(struct rebuild *b)
+{
+	for (size_t i = 0; i < b->head.n_loads; i++)
+		copy_segment(b, &b->head.loads[i]);
+	add_sections(b);
+	return set_header(b);
+}
+
+static bool make(struct rebuild *b, int fd, uint64_t total)
+{
+	bool ok;
+
+	b->bytes = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (b->bytes == MAP_FAILED)
+		return false;
+	ok = fill(b);
+	munmap(b->bytes, total);
+	return ok;
+}
+
+int image_rebuild(const struct image *img)
+{
+	_cleanup_(cleanup_close) int fd = memfd_create("image", MFD_CLOEXEC);
+	struct rebuild b = { .img = img };
+	uint64_t total;
+
+	if (fd < 0 || img->start >= img->end || !read_head(&b))
+		return -1;
+	total = b.size + sizeof(b.sections);
+	if (total > IMAGE_REBUILT_MAX - held || ftruncate(fd, (off_t)total))
+		return -1;
+	held += total;
+	if (make(&b, fd, total))
+		return take_fd(fd);
+	image_rebuild_close(take_fd(fd));
+	return -1;
+}
+
+void image_rebuild_close(int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st))
+		held -= (uint64_t)st.st_size;
+	close(fd);
+}
+
+/* --- files --- */
 
 #define MAX_VDSO (64u << 10)
 #define MAX_SECTIONS 65536

@@ -7,7 +7,39 @@
 #include "elf/image_debug.h"
 
 #include <libelf.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+
+/*
+ * Private to elf/. The files of a target are read through a mapping, so
+ * that a giant one costs no memory. Their owner may cut one short meanwhile;
+ * then reading it raises SIGBUS, which must not end us.
+ */
+
+/*
+ * Call `fn`; false when the file was cut short on the way. What fn had begun
+ * is left as it was then, so that a libelf handle in use may not be used
+ * again, not even closed. Not for more than one thread; nests.
+ */
+bool image_guard(void (*fn)(void *ctx), void *ctx);
+
+/* Private to elf/: the file of an image that cannot be opened, from what is in memory. */
+
+/*
+ * A file with the loaded segments of `img` where its file has them, as they are
+ * in the target's memory now: data as the program changed it, zeros where
+ * nothing can be read. Of section headers it has those that can be told from
+ * PT_DYNAMIC: .dynsym, .dynstr, .gnu.version, relocations; no .symtab, no debug
+ * data, no name of a section.
+ *
+ * A descriptor for image_rebuild_close(), or -1: not a 64-bit image, its first
+ * page is not mapped, all that are open together would be larger than
+ * IMAGE_REBUILT_MAX, or there is no memory.
+ */
+#define IMAGE_REBUILT_MAX (UINT64_C(1) << 30)
+int image_rebuild(const struct image *img);
+
+void image_rebuild_close(int fd);
 
 struct image_file {
 	pid_t pid;	     /* 0: of no process */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "elf/image_head.h"
 
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "process/maps.h"
 
 #include <gelf.h>

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "elf/image.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
 #include "elf/peek.h"
 

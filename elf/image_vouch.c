@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "elf/image_vouch.h"
 
 #include "base/cleanup.h"
 #include "elf/image.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "elf/image_head.h"
 #include "sandbox/door.h"
 

@@ -3,7 +3,6 @@
 #include "elf/image.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An image put together from memory that somebody else filled, and all that is read from it. */
+#include "elf/image_file.h"
 #include "elf/image_head.h"
-#include "elf/image_rebuild.h"
 #include "tests/fuzz/fuzz_image.h"
 
 #include <stdlib.h>

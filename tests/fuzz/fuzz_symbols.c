@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
-#include "elf/image_guard.h"
 #include "profile/symbols.h"
 #include "symbols/lookup.h"
 

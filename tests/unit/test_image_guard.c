@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/image.h"
-#include "elf/image_guard.h"
+#include "elf/image_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The images of this very process: as their files have them, and from memory alone. */
-#include "elf/image_rebuild.h"
+#include "elf/image_file.h"
 
 #include "base/cleanup.h"
-#include "elf/image_file.h"
 #include "process/proc.h"
 
 #include <elf.h>
