@@ -55,4 +55,12 @@ size_t mallctl_size(enum mallctl_type type);
 int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value *v,
 		  struct err *err) __must_check;
 
+/* Private to jemalloc/: the table behind mallctl_lookup(). */
+
+extern const struct mallctl mallctl_table[];
+extern const size_t mallctl_table_size;
+
+/* What "<mutex>" stands for, below stats.mutexes and stats.arenas.<i>.mutexes. */
+bool mallctl_is_mutex(const char *name, size_t len);
+
 #endif

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jemalloc/mallctl.h"
 
-#include "jemalloc/mallctl_table.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
