@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jemalloc/ctl_tree.h"
+#include "jemalloc/scan.h"
 
 #include "elf/image_file.h"
 

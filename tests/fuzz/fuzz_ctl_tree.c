@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A tree of names that somebody made up: pointers are offsets in the input, put right. */
-#include "jemalloc/ctl_tree.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <stdlib.h>

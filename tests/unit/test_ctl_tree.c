@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* On a tree of our own, in our own memory. */
-#include "jemalloc/ctl_tree.h"
+#include "jemalloc/scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
