@@ -25,7 +25,7 @@
 
 /* --- unpacking --- */
 
-#define PLAIN_CHUNK 65536
+#define CHUNK 65536
 #define ALIGN 16
 
 /* A section on its way to the copy. */
@@ -136,11 +136,11 @@ static bool has_room(int fd, uint64_t size)
 }
 
 /* The next bytes of the section, from *at on, whose end is `end`. */
-static size_t next_bytes(const struct copy *c, unsigned char chunk[PLAIN_CHUNK], uint64_t *at,
+static size_t next_bytes(const struct copy *c, unsigned char chunk[CHUNK], uint64_t *at,
 			 uint64_t end)
 {
 	uint64_t left = end - *at;
-	ssize_t got = pread(c->in, chunk, left < PLAIN_CHUNK ? left : PLAIN_CHUNK, (off_t)*at);
+	ssize_t got = pread(c->in, chunk, left < CHUNK ? left : CHUNK, (off_t)*at);
 
 	pace();
 	*at += got > 0 ? (uint64_t)got : 0;
@@ -156,7 +156,7 @@ static void end_inflate(z_stream *z)
 static bool unpack(const struct copy *c, const struct section *s)
 {
 	_cleanup_(end_inflate) z_stream z = { 0 };
-	unsigned char packed[PLAIN_CHUNK], plain[PLAIN_CHUNK];
+	unsigned char packed[CHUNK], plain[CHUNK];
 	uint64_t at = s->from, end = s->from + s->len;
 	int status = inflateInit(&z);
 
@@ -176,7 +176,7 @@ static bool unpack(const struct copy *c, const struct section *s)
 
 static bool copy_section(const struct copy *c, const struct section *s)
 {
-	unsigned char chunk[PLAIN_CHUNK];
+	unsigned char chunk[CHUNK];
 	uint64_t at = s->from, end = s->from + s->len;
 
 	if (lseek(c->out, (off_t)s->sh.sh_offset, SEEK_SET) < 0)
@@ -236,7 +236,6 @@ Elf *image_plain(Elf *packed, int fd, int *plain_fd)
 
 /* --- debug files --- */
 
-#define CHUNK 65536
 #define XZ_MEMORY_MAX (72u << 20) /* "xz -9" needs 65 MiB, what packagers use 9 */
 #define XZ_OUT_MAX (64u << 20)
 #define LINK_FILE_MAX (UINT64_C(1) << 30) /* all of it is read, for its CRC */

@@ -343,8 +343,6 @@ void conf_rules(const struct conf_state *state, bool all, struct conf_lint *out)
 
 /* --- findings --- */
 
-#define SHOWN 60 /* bytes of the string that a finding quotes */
-
 struct conf_finding *conf_lint_add(struct conf_lint *lint, enum conf_level level, size_t at,
 				   const char *fmt, ...)
 {
