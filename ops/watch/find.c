@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "ops/watch/find.h"
 
 #include "base/cleanup.h"
@@ -6,7 +7,7 @@
 #include "base/pace.h"
 #include "base/text.h"
 #include "ops/pids.h"
-#include "ops/watch/filekey.h"
+#include "ops/watch/filecache.h"
 #include "process/maps.h"
 #include "process/proc.h"
 

@@ -2,8 +2,8 @@
 /* What is made of a record of the kernel's: kind, file, result. */
 #include "base/clock.h"
 #include "ops/watch/event.h"
-#include "ops/watch/kind.h"
 #include "ops/watch/own_dumps.h"
+#include "ops/watch/watch.h"
 
 #include <errno.h>
 #include <setjmp.h>
