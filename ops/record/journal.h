@@ -77,4 +77,14 @@ int journal_list(pid_t **pids, size_t *n, struct err *err) __must_check;
 /* Is this the very process, and still the same program, that the state is about? */
 bool journal_is_of(const struct journal_state *state, const struct proc *p);
 
+/* Private to ops/record/journal.c: the state of a journal as text, "KEY VALUE" in each line. */
+
+#define JOURNAL_TEXT_MAX 4096 /* the NUL included */
+
+/* False for a text that is not whole, or lacks what says which process it is of. */
+bool journal_text_parse(const char *text, struct journal_state *state);
+
+/* The length of the text, which always fits into JOURNAL_TEXT_MAX bytes. */
+int journal_text_format(const struct journal_state *state, char *buf, size_t size);
+
 #endif

@@ -1,4 +1,324 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "io/output.h"
+#include "ops/dump.h"
+#include "ops/ops.h"
+#include "ops/record/journal.h"
+#include "ops/record/putback.h"
+#include "ops/session.h"
+#include "ops/switch.h"
+#include "process/proc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* The files that a recording writes. */
+
+struct record_files {
+	struct output first, last; /* STEM.base.heap and STEM.heap */
+	char *stem;
+	bool force;
+	unsigned int keep;     /* how many of the series stay; 0: all */
+	unsigned int n_series; /* how many were written so far; the newest are there */
+	uint64_t largest;      /* of the dumps so far, in bytes */
+};
+#define RECORD_FILES_INIT                                 \
+	{                                                 \
+		.first = OUTPUT_INIT, .last = OUTPUT_INIT \
+	}
+
+/* Waiting within a recording: for the time to pass, a signal, or the end of the target. */
+
+/* The signals that end a recording early, blocked as long as it goes on. */
+struct record_signals {
+	int fd;
+	sigset_t before;
+};
+#define RECORD_SIGNALS_INIT \
+	{                   \
+		.fd = -1    \
+	}
+
+enum record_wake { RECORD_TIME, RECORD_SIGNAL, RECORD_ENDED };
+
+/* What is allocated while a recording goes on: stats.allocated, where jemalloc has statistics. */
+
+#define RECORD_COUNT_CALLS 2
+#define RECORD_COUNT_EVERY_MS 5000
+
+struct record_count {
+	uint64_t read;	      /* private: by the calls of the last run */
+	uint64_t first, last; /* bytes; 0: not known */
+	unsigned int n;	      /* how often it was counted */
+	uint64_t next_ms;     /* of now_ms(): when somebody who watches is told the next one */
+	bool gave_up;
+};
+
+/* --- threads that sample --- */
+
+#define TIMEOUT_MS 2000
+
+/* Calls to make in front of others, which cost no stop of their own there. */
+static void record_count_calls(struct record_count *c, struct call calls[RECORD_COUNT_CALLS])
+{
+	static const uint64_t epoch = 1;
+
+	calls[0] = call_write("epoch", &epoch, sizeof(epoch));
+	calls[1] = call_read("stats.allocated", &c->read, sizeof(c->read));
+	calls[0].flags |= CALL_KEEP_GOING;
+	calls[1].flags |= CALL_KEEP_GOING;
+}
+
+/* What they said. */
+static void record_count_take(struct record_count *c, const struct call calls[RECORD_COUNT_CALLS])
+{
+	c->next_ms = now_ms() + RECORD_COUNT_EVERY_MS;
+	if (!calls[1].made || calls[1].ret)
+		return;
+	if (!c->n++)
+		c->first = c->read;
+	c->last = c->read;
+}
+
+static bool record_count_due(const struct record_count *c)
+{
+	return c->n && !c->gave_up && now_ms() >= c->next_ms;
+}
+
+/*
+ * Count in a session of its own, which the caller closes: somebody watches how much is allocated,
+ * which a thread of the target must be stopped to tell. A target that cannot be asked at once,
+ * such as one that is overloaded, is left alone: record_count_due() is false from then on.
+ */
+static void record_count_ask(struct record_count *c, struct session *s, pid_t pid,
+			     const struct ops_options *options)
+{
+	struct call calls[RECORD_COUNT_CALLS];
+	struct ops_options brief = *options;
+	unsigned int before = c->n;
+	struct err ignored;
+
+	brief.wait_ms = 0;
+	brief.timeout_ms = TIMEOUT_MS;
+	brief.log = NULL;
+	record_count_calls(c, calls);
+	if (!session_open(s, pid, &brief, &ignored) &&
+	    !session_run(s, calls, RECORD_COUNT_CALLS, &ignored))
+		record_count_take(c, calls);
+	c->gave_up = c->n == before;
+}
+
+/* --- waiting --- */
+
+/* Has one of them come? It is taken. */
+static bool record_signals_come(const struct record_signals *s)
+{
+	struct signalfd_siginfo info;
+
+	return read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+}
+
+static int record_signals_open(struct record_signals *s, struct err *err)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	s->fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot wait for signals");
+	sigprocmask(SIG_BLOCK, &ends, &s->before);
+	return 0;
+}
+
+/* Whoever pressed Ctrl-C twice wanted the same twice. */
+static void record_signals_close(struct record_signals *s)
+{
+	if (s->fd < 0)
+		return;
+	while (record_signals_come(s))
+		;
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	cleanup_close(&s->fd);
+	s->fd = -1;
+}
+
+/* Until `until_ms` of now_ms(), or less: the first of the three that happens. */
+static enum record_wake record_wait(const struct record_signals *s, const struct proc *p,
+				    uint64_t until_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->fd, .events = POLLIN },
+		{ .fd = p->pidfd, .events = POLLIN },
+	};
+	uint64_t now = now_ms(), left = until_ms > now ? until_ms - now : 0;
+
+	if (poll(fds, 2, left < INT_MAX ? (int)left : INT_MAX) <= 0)
+		return RECORD_TIME;
+	if (fds[1].revents)
+		return RECORD_ENDED;
+	return record_signals_come(s) ? RECORD_SIGNAL : RECORD_TIME;
+}
+
+/* --- names of files --- */
+
+#define SUFFIX ".heap"
+#define CHECKED 1000 /* of a series, before it begins */
+
+static int no_memory(struct err *err)
+{
+	return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
+}
+
+static char *with_part(const char *stem, const char *part)
+{
+	char *name = NULL;
+
+	return asprintf(&name, "%s.%s" SUFFIX, stem, part) < 0 ? NULL : name;
+}
+
+/* The name of number `i`, from 1, of the series, which the caller frees; NULL without memory. */
+static char *record_files_name(const struct record_files *f, unsigned int i)
+{
+	char part[16];
+
+	snprintf(part, sizeof(part), "%04u", i);
+	return with_part(f->stem, part);
+}
+
+/* Names that were not given have a time in them, and are new. */
+static int check_series(const struct record_files *f, const struct ops_record_request *r,
+			struct err *err)
+{
+	uint64_t n = 0;
+
+	if (r->file && r->interval_ms && r->duration_ms)
+		n = (r->duration_ms - 1) / r->interval_ms;
+	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
+		_cleanup_(output_close) struct output o = OUTPUT_INIT;
+		_cleanup_(cleanup_free) char *name = record_files_name(f, i);
+
+		if (!name)
+			return no_memory(err);
+		if (output_open(&o, name, f->force, err))
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Check, and open without a name, the first and the last file, and check those
+ * of the series: a recording is not to fail half-way because of a file that was
+ * there. ERR_OUTPUT. record_files_close() is due also when this fails.
+ */
+static int record_files_open(struct record_files *f, const struct proc *p,
+			     const struct ops_record_request *r, struct err *err)
+{
+	_cleanup_(cleanup_free) char *last = r->file ? strdup(r->file) : dump_name(p);
+	_cleanup_(cleanup_free) char *first = NULL;
+
+	f->force = r->force;
+	f->stem = last ? strndup(last, text_stem(last, SUFFIX)) : NULL;
+	first = f->stem ? with_part(f->stem, "base") : NULL;
+	if (!first)
+		return no_memory(err);
+	if (output_open(&f->first, first, r->force, err) ||
+	    output_open(&f->last, last, r->force, err))
+		return -1;
+	return check_series(f, r, err);
+}
+
+static void record_files_close(struct record_files *f)
+{
+	output_close(&f->first);
+	output_close(&f->last);
+	free(f->stem);
+	f->stem = NULL;
+}
+
+/* Is there room for one more dump, if it is up to twice as large as those before? ERR_OUTPUT. */
+static int record_files_room(const struct record_files *f, struct err *err)
+{
+	return output_room(&f->last, 2 * f->largest, err);
+}
+
+/* Write the first, or the last, file: `bytes` of `fd`, before the deadline. */
+static int record_files_put(struct record_files *f, struct output *o, int fd, uint64_t bytes,
+			    uint64_t deadline_ms, struct err *err)
+{
+	if (bytes > f->largest)
+		f->largest = bytes;
+	return output_commit(o, fd, bytes, deadline_ms, err);
+}
+
+/* The number of the oldest one of the series that is still there. */
+static unsigned int record_files_oldest(const struct record_files *f)
+{
+	return f->keep && f->n_series > f->keep ? f->n_series - f->keep + 1 : 1;
+}
+
+/* The recording failed: say in the error's fix which files it has written. */
+static void record_files_left(const struct record_files *f, struct err *err)
+{
+	unsigned int n = f->n_series - record_files_oldest(f) + 1;
+	_cleanup_(cleanup_free) char *newest = record_files_name(f, f->n_series);
+	char safe[2][200];
+
+	if (!f->largest || !newest)
+		return;
+	output_safe(f->first.path, safe[0], sizeof(safe[0]));
+	if (!f->n_series)
+		err_fix(err, "there is only the profile of the beginning, %s", safe[0]);
+	else
+		err_fix(err, "see what was dumped until then: %s, and %u up to %s", safe[0], n,
+			output_safe(newest, safe[1], sizeof(safe[1])));
+}
+
+static void remove_oldest(const struct record_files *f)
+{
+	_cleanup_(cleanup_free) char *name = NULL;
+
+	if (!f->keep || f->n_series <= f->keep)
+		return;
+	name = record_files_name(f, f->n_series - f->keep);
+	if (name)
+		unlink(name);
+}
+
+/* The next file of the series, STEM.NUMBER.heap; removes the oldest when there are too many. */
+static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uint64_t deadline_ms,
+			     struct err *err)
+{
+	_cleanup_(output_close) struct output o = OUTPUT_INIT;
+	_cleanup_(cleanup_free) char *name = record_files_name(f, f->n_series + 1);
+
+	if (!name)
+		return no_memory(err);
+	if (output_open(&o, name, f->force, err) ||
+	    record_files_put(f, &o, fd, bytes, deadline_ms, err))
+		return -1;
+	f->n_series++;
+	remove_oldest(f);
+	return 0;
+}
+
+/* --- recording --- */
+
 /*
  * A recording: dump, activate, wait, dump, put everything back.
  *
@@ -6,22 +326,6 @@
  * leaves it after it was put back. In between no session is open: the target
  * may load libraries, or run another program, and each dump looks anew.
  */
-#include "ops/ops.h"
-
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "ops/dump.h"
-#include "ops/record/count.h"
-#include "ops/record/files.h"
-#include "ops/record/journal.h"
-#include "ops/record/putback.h"
-#include "ops/record/wait.h"
-#include "ops/session.h"
-#include "ops/switch.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PROGRESS_MS 250
 /* Putting back is tried harder than anything else. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The text of a journal: what is read is written back, and read as the same. */
-#include "ops/record/journal_text.h"
+#include "ops/record/journal.h"
 
 #include <stdlib.h>
 #include <string.h>

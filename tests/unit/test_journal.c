@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/record/journal.h"
 
-#include "ops/record/journal_text.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
