@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-#include "cli/table.h"
 
 #include <ctype.h>
 #include <limits.h>

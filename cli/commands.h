@@ -31,4 +31,9 @@ extern const struct command cmd_convert;
 extern const struct command cmd_completion;
 extern const struct command cmd_version;
 
+/* Help, from the tables. */
+
+int help_all(struct err *err) __must_check;
+int help_command(const struct command *command, struct err *err) __must_check;
+
 #endif

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/out.h"
-#include "cli/table.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/pace.h"
 #include "cli/commands.h"
-#include "cli/help.h"
 #include "cli/out.h"
 
 #include <fcntl.h>

@@ -3,9 +3,11 @@
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
 
+#include "base/err.h"
 #include "base/json.h"
 #include "cli/args.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* Print the document, and drop it. */
@@ -60,5 +62,18 @@ int out_error(const struct args *args, const struct err *err);
 /* An escape sequence when `fd` is to be coloured, else "". */
 enum ink { INK_NONE, INK_GREEN, INK_RED, INK_YELLOW, INK_BOLD };
 const char *out_ink(const struct args *args, int fd, enum ink ink);
+
+/* Rows of text in columns that are as wide as they need to be. */
+
+#define TABLE_COLUMNS_MAX 16
+#define TABLE_CELL_SIZE 160
+
+struct table_row {
+	char cell[TABLE_COLUMNS_MAX][TABLE_CELL_SIZE]; /* safe to print; "" shows as "-" */
+};
+
+/* Print the titles and `n` rows of `columns` cells. */
+int table_print(const char *const *titles, size_t columns, const struct table_row *rows, size_t n,
+		struct err *err) __must_check;
 
 #endif
