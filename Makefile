@@ -240,7 +240,7 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,list_row% check_row% handed% container% \
 	$(addprefix watch/,filecache% filekey% frames% images% look% own_dumps% stack% who%) \
-	record/journal_text% errand_run% symbol_keeper% stats_text% prom%)
+	record/journal% errand_run% symbol_keeper% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED)

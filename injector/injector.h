@@ -24,7 +24,7 @@ enum injector_mode {
 	INJECTOR_AUTO,	 /* thread, or inline where a thread cannot be made */
 	INJECTOR_THREAD, /* in a new thread of the target's */
 	INJECTOR_INLINE, /* in the borrowed thread: short calls only, no CALL_MEMFD */
-	INJECTOR_POKE,	 /* no call at all (ops/poke.h): nothing that an injector could do */
+	INJECTOR_POKE,	 /* no call at all (ops/activate.h): nothing that an injector could do */
 };
 
 enum call_flags {

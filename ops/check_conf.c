@@ -1,22 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/check.h"
+#include "ops/session.h"
+#include "process/procfs.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* Private to ops/: the environment of a process, also where its own title has overwritten it. */
+
+enum environ_found {
+	ENVIRON_UNREADABLE,
+	ENVIRON_ABSENT,
+	ENVIRON_INITIAL, /* it was started with it */
+	ENVIRON_NOW,	 /* it has it now, and what it was started with is not known any more */
+};
+
+/* --- the environment --- */
+
+#define VARIABLES_MAX 4096
+#define NAME_SIZE 128
+
+/* Of a program linked statically, or one that took the variable over; else the C library's. */
+static uint64_t find_environ(const struct session *s)
+{
+	struct image *libc = images_by_name(&s->images, "libc.so");
+	struct symbol sym;
+
+	for (size_t i = 0; i < s->images.n; i++) {
+		struct image *img = &s->images.v[i];
+
+		if (img->is_main && image_symbol(img, "environ", &sym) && sym.type == STT_OBJECT)
+			return sym.addr;
+	}
+	return libc && image_symbol(libc, "environ", &sym) ? sym.addr : 0;
+}
+
+/* Is this string the variable? Then its value is in `buf`. */
+static bool is_variable(const struct session *s, uint64_t addr, const char *name, char *buf,
+			size_t size)
+{
+	size_t len = strlen(name);
+	char start[NAME_SIZE];
+	struct err ignored;
+
+	return len + 2 <= sizeof(start) &&
+	       !proc_read_string(s->proc.mm_pid, addr, start, len + 2, &ignored) &&
+	       !strncmp(start, name, len) && start[len] == '=' &&
+	       !proc_read_string(s->proc.mm_pid, addr + len + 1, buf, size, &ignored);
+}
+
+static bool find_now(const struct session *s, const char *name, char *buf, size_t size)
+{
+	uint64_t at = find_environ(s), text;
+	struct err ignored;
+
+	if (!at || proc_read(s->proc.mm_pid, at, &at, sizeof(at), &ignored) || !at)
+		return false;
+	for (size_t i = 0; i < VARIABLES_MAX; i++, at += sizeof(text)) {
+		if (proc_read(s->proc.mm_pid, at, &text, sizeof(text), &ignored) || !text)
+			return false;
+		if (is_variable(s, text, name, buf, size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The variable `name`, cut to size - 1 bytes: from the initial environment,
+ * else from where the C library's `environ` leads now. Programs that show
+ * their state as their title (setproctitle(3)) overwrite the initial one and
+ * keep a copy. Reads memory only.
+ */
+static enum environ_found environ_get(const struct session *s, const char *name, char *buf,
+				      size_t size)
+{
+	struct err err = ERR_INIT;
+
+	if (!proc_getenv(s->proc.mm_pid, name, buf, size, &err))
+		return ENVIRON_INITIAL;
+	if (find_now(s, name, buf, size))
+		return ENVIRON_NOW;
+	return err.sys ? ENVIRON_UNREADABLE : ENVIRON_ABSENT;
+}
+
+/* --- MALLOC CONF --- */
+
 /*
  * Where jemalloc got its options from: it reads these places once, when the
  * program starts, in this order, and the last one that sets an option wins.
  * They are looked at as they are now; where that does not explain the value
  * of opt.prof, this is said.
  */
-#include "ops/check.h"
-
-#include "base/cleanup.h"
-#include "base/text.h"
-#include "ops/environ.h"
-#include "process/procfs.h"
-
-#include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
 
 #define CONF_SIZE 8192
 #define QUOTED_SIZE 256

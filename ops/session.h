@@ -11,6 +11,17 @@
 #include "process/proc.h"
 #include "sandbox/confined.h"
 
+/* Private to ops/: which of a process's jemallocs is meant. */
+
+/*
+ * The one of `n` whose image is called `name` (a path as maps names it, or its
+ * file name) or whose prefix is `name`; the first when `name` is NULL.
+ * ERR_NOJEMALLOC when there is none, ERR_USAGE when there are several; both
+ * name what there is.
+ */
+int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
+		  struct err *err) __must_check;
+
 struct session {
 	const struct ops_options *options;
 	uint64_t deadline_ms; /* until when to try again on ERR_BUSY, CLOCK_MONOTONIC */
@@ -110,5 +121,10 @@ struct call call_write(const char *name, const void *new, size_t len);
 struct call call_swap(const char *name, void *old, const void *new, size_t len);
 struct call call_read_string(const char *name, char *old, size_t size);
 struct call call_write_string(const char *name, const char *text);
+
+/* Mallctl values as calls: shared by get, set and status. */
+
+/* The call that reads `value->name` into `value`; `value->ctl` is set. */
+struct call value_call(struct ops_value *value);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "ops/look.h"
 #include "ops/session.h"
-#include "ops/values.h"
 
 #include <errno.h>
 #include <stdlib.h>

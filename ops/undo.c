@@ -3,7 +3,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/poke.h"
+#include "ops/activate.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
 #include "ops/session.h"

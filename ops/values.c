@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* get and set: any mallctl, by name, typed. */
-#include "ops/values.h"
+#include "ops/session.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/record/journal.h"
-#include "ops/session.h"
 
 #include <errno.h>
 #include <string.h>

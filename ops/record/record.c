@@ -4,12 +4,12 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "io/output.h"
+#include "ops/activate.h"
 #include "ops/dump.h"
 #include "ops/ops.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
 #include "ops/session.h"
-#include "ops/switch.h"
 #include "process/proc.h"
 
 #include <errno.h>

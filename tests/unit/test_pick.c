@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/pick.h"
+#include "ops/session.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Turning profiling on within an operation that does more than that. */
+#ifndef OPS_ACTIVATE_H
+#define OPS_ACTIVATE_H
+
+#include "ops/session.h"
+
+/*
+ * ops_activate() in a session that is open. *init_changed is set, also when
+ * this fails later, once prof.thread_active_init is about to be made true.
+ */
+int switch_activate(struct session *s, struct ops_change *out, bool *init_changed, struct err *err)
+	__must_check;
+
+/* Does activation make this jemalloc, 5.2.0 or 5.2.1, forget what it sampled before? */
+bool switch_forgets(const struct session *s);
+
 /*
  * Private to ops/: prof.active set by writing its byte, without a call and without a stop. For
  * processes in which no call can be made: stopped, frozen, in an uninterruptible sleep, or without
@@ -9,10 +25,6 @@
  * to 5.3.1). In 5.2.0 and 5.2.1 threads that exist do not sample from then on (switch_forgets()):
  * there activation is refused.
  */
-#ifndef OPS_POKE_H
-#define OPS_POKE_H
-
-#include "ops/session.h"
 
 /*
  * Find jemalloc in `s`, which is at session_open_proc(), write the byte, and read it back.
