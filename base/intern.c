@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/intern.h"
 
+#include "base/map.h"
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHUNK 65536
-#define SLOTS_MIN 256 /* a power of two */
 
 struct chunk {
 	struct chunk *next;
@@ -15,29 +17,16 @@ struct chunk {
 	char bytes[];
 };
 
-struct slot {
-	const char *s; /* NULL: free */
-	uint32_t hash;
-};
-
 struct intern {
 	struct chunk *chunks; /* the one being filled first */
-	struct slot *slots;
-	size_t n, n_slots;
+	const char **strings;
+	size_t n, room;
+	struct map by_text; /* of strings */
 };
 
 struct intern *intern_new(void)
 {
-	struct intern *in = calloc(1, sizeof(*in));
-
-	if (!in)
-		return NULL;
-	in->n_slots = SLOTS_MIN;
-	in->slots = calloc(in->n_slots, sizeof(*in->slots));
-	if (in->slots)
-		return in;
-	free(in);
-	return NULL;
+	return calloc(1, sizeof(struct intern));
 }
 
 void intern_free(struct intern *in)
@@ -50,63 +39,23 @@ void intern_free(struct intern *in)
 		free(in->chunks);
 		in->chunks = next;
 	}
-	free(in->slots);
+	free(in->strings);
+	map_fini(&in->by_text);
 	free(in);
 }
 
-static uint64_t mix(uint64_t h)
+struct text {
+	const struct intern *in;
+	const char *s;
+	size_t len;
+};
+
+static bool is_text(const void *ctx, uint32_t i)
 {
-	h *= UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 32;
-}
+	const struct text *t = ctx;
+	const char *kept = t->in->strings[i];
 
-/*
- * Names are long: eight bytes at a time. Who writes a file full of names that are to collide
- * does not know where this process lies in memory.
- */
-static uint32_t hash_of(const char *s, size_t len)
-{
-	static const char anchor;
-	uint64_t h = (uint64_t)(uintptr_t)&anchor ^ len, piece;
-
-	for (; len >= sizeof(piece); s += sizeof(piece), len -= sizeof(piece)) {
-		memcpy(&piece, s, sizeof(piece));
-		h = mix(h ^ piece);
-	}
-	piece = 0;
-	memcpy(&piece, s, len);
-	return (uint32_t)mix(h ^ piece);
-}
-
-/* The slot that holds the string, or the free one where it belongs. */
-static struct slot *find(struct slot *slots, size_t n_slots, uint32_t hash, const char *s,
-			 size_t len)
-{
-	size_t i = hash & (n_slots - 1);
-
-	while (slots[i].s && (slots[i].hash != hash || strncmp(slots[i].s, s, len) != 0 ||
-			      slots[i].s[len] != '\0'))
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
-}
-
-static bool more_slots(struct intern *in)
-{
-	size_t n_slots = 2 * in->n_slots;
-	struct slot *slots = calloc(n_slots, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	for (size_t i = 0; i < in->n_slots; i++) {
-		const struct slot *old = &in->slots[i];
-
-		if (old->s)
-			*find(slots, n_slots, old->hash, old->s, strlen(old->s)) = *old;
-	}
-	free(in->slots);
-	in->slots = slots;
-	in->n_slots = n_slots;
-	return true;
+	return strncmp(kept, t->s, t->len) == 0 && kept[t->len] == '\0';
 }
 
 static char *room(struct intern *in, size_t len)
@@ -128,22 +77,20 @@ static char *room(struct intern *in, size_t len)
 
 const char *intern_add(struct intern *in, const char *s, size_t len)
 {
-	uint32_t hash = hash_of(s, len);
-	struct slot *slot;
+	const struct text text = { in, s, len };
+	uint64_t hash = map_hash(s, len, 0);
+	uint32_t at = map_find(&in->by_text, hash, is_text, &text);
 	char *kept;
 
-	/* Half of them stay free, which keeps the searches short. */
-	if (2 * in->n >= in->n_slots && !more_slots(in))
+	if (at != MAP_NONE)
+		return in->strings[at];
+	if (in->n == MAP_NONE || !vec_grow(in->strings, in->room, in->n))
 		return NULL;
-	slot = find(in->slots, in->n_slots, hash, s, len);
-	if (slot->s)
-		return slot->s;
 	kept = room(in, len + 1);
-	if (!kept)
+	if (!kept || !map_add(&in->by_text, hash, (uint32_t)in->n))
 		return NULL;
 	memcpy(kept, s, len);
 	kept[len] = '\0';
-	*slot = (struct slot){ .s = kept, .hash = hash };
-	in->n++;
+	in->strings[in->n++] = kept;
 	return kept;
 }

@@ -4,8 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
-#include "profile/index.h"
 #include "profile/mapping.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
@@ -19,8 +19,7 @@ struct combine {
 	uint64_t *delta;   /* of each mapping of `other` */
 	uint32_t *address; /* of `into`, for each of `other` */
 	uint32_t *thread;
-	uint32_t *slots; /* open hash of the stacks of `into`: index + 1, 0 if free */
-	size_t n_slots;
+	struct map stacks; /* of `into` */
 	size_t addresses_room, frames_room, stacks_room, threads_room;
 };
 
@@ -29,7 +28,7 @@ static void close_combine(struct combine *c)
 	free(c->delta);
 	free(c->address);
 	free(c->thread);
-	free(c->slots);
+	map_fini(&c->stacks);
 }
 
 static int no_memory(struct err *err)
@@ -37,31 +36,26 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_FAILED, "no memory for the profile");
 }
 
-static void close_index(struct index *ix)
-{
-	index_fini(ix);
-}
-
 static int move_addresses(struct combine *c, struct err *err)
 {
-	_cleanup_(close_index) struct index known = { 0 };
+	_cleanup_(map_fini) struct map known = { 0 };
 	struct profile *into = c->into;
 
 	for (size_t i = 0; i < into->n_addresses; i++) {
-		if (index_find(&known, into->addresses[i].pc) == INDEX_NONE &&
-		    !index_add(&known, into->addresses[i].pc, (uint32_t)i))
+		if (map_get(&known, into->addresses[i].pc) == MAP_NONE &&
+		    !map_put(&known, into->addresses[i].pc, (uint32_t)i))
 			return no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_addresses; i++) {
 		const struct profile_address *a = &c->other->addresses[i];
 		uint64_t pc = a->pc + (a->mapping == PROFILE_NONE ? 0 : c->delta[a->mapping]);
 
-		c->address[i] = index_find(&known, pc);
-		if (c->address[i] != INDEX_NONE)
+		c->address[i] = map_get(&known, pc);
+		if (c->address[i] != MAP_NONE)
 			continue;
 		if (into->n_addresses == PROFILE_NONE ||
 		    !vec_grow(into->addresses, c->addresses_room, into->n_addresses) ||
-		    !index_add(&known, pc, (uint32_t)into->n_addresses))
+		    !map_put(&known, pc, (uint32_t)into->n_addresses))
 			return no_memory(err);
 		c->address[i] = (uint32_t)into->n_addresses;
 		into->addresses[into->n_addresses++] = (struct profile_address){ .pc = pc };
@@ -73,19 +67,19 @@ static int move_addresses(struct combine *c, struct err *err)
 /* In both they are in the order of their ids; new ones are put in order later. */
 static int move_threads(struct combine *c, struct err *err)
 {
-	_cleanup_(close_index) struct index known = { 0 };
+	_cleanup_(map_fini) struct map known = { 0 };
 	struct profile *into = c->into;
 
 	for (size_t i = 0; i < into->n_threads; i++) {
-		if (!index_add(&known, into->threads[i].id, (uint32_t)i))
+		if (!map_put(&known, into->threads[i].id, (uint32_t)i))
 			return no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_threads; i++) {
 		const struct profile_thread *t = &c->other->threads[i];
 		const char *name;
 
-		c->thread[i] = index_find(&known, t->id);
-		if (c->thread[i] != INDEX_NONE)
+		c->thread[i] = map_get(&known, t->id);
+		if (c->thread[i] != MAP_NONE)
 			continue;
 		name = intern_add(into->text, t->name, strlen(t->name));
 		if (!name || !vec_grow(into->threads, c->threads_room, into->n_threads))
@@ -98,51 +92,50 @@ static int move_threads(struct combine *c, struct err *err)
 
 /* --- stacks --- */
 
-static uint64_t hash_of(const uint32_t *frames, uint32_t depth, uint32_t thread)
-{
-	static const char anchor;
-	/* Not to be foreseen by a hostile file: where this process lies in memory is random. */
-	uint64_t h = (uint64_t)(uintptr_t)&anchor ^ thread;
+/* The stack that is looked for. */
+struct stack_key {
+	const struct profile *p;
+	const uint32_t *frames;
+	uint32_t depth, thread;
+};
 
-	for (uint32_t i = 0; i < depth; i++) {
-		h = (h ^ frames[i]) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 32;
-	}
-	return h;
+static uint64_t hash_of(const struct stack_key *k)
+{
+	return map_hash(k->frames, k->depth * sizeof(*k->frames), map_hash_u64(k->thread));
 }
 
-/* The slot of the stack with these frames, or the free one where it belongs. */
-static uint32_t *find(const struct combine *c, const uint32_t *frames, uint32_t depth,
-		      uint32_t thread)
+static bool is_stack(const void *ctx, uint32_t i)
 {
-	const struct profile *p = c->into;
-	size_t i = hash_of(frames, depth, thread) & (c->n_slots - 1);
+	const struct stack_key *k = ctx;
+	const struct profile_stack *s = &k->p->stacks[i];
 
-	for (; c->slots[i]; i = (i + 1) & (c->n_slots - 1)) {
-		const struct profile_stack *s = &p->stacks[c->slots[i] - 1];
+	return s->depth == k->depth && s->thread == k->thread &&
+	       !memcmp(k->p->frames + s->first, k->frames, k->depth * sizeof(*k->frames));
+}
 
-		if (s->depth == depth && s->thread == thread &&
-		    !memcmp(p->frames + s->first, frames, depth * sizeof(*frames)))
-			break;
-	}
-	return &c->slots[i];
+/* The index of that stack; the next free one, under which it is added, if there is none. */
+static uint32_t find(struct combine *c, const struct stack_key *k, uint32_t next)
+{
+	uint64_t hash = hash_of(k);
+	uint32_t at = map_find(&c->stacks, hash, is_stack, k);
+
+	if (at != MAP_NONE)
+		return at;
+	return map_add(&c->stacks, hash, next) ? next : MAP_NONE;
 }
 
 static bool index_stacks(struct combine *c)
 {
-	size_t n = c->into->n_stacks + c->other->n_stacks;
+	const struct profile *p = c->into;
 
-	for (c->n_slots = 64; c->n_slots < 2 * n;)
-		c->n_slots *= 2;
-	c->slots = calloc(c->n_slots, sizeof(*c->slots));
-	for (size_t i = 0; c->slots && i < c->into->n_stacks; i++) {
-		const struct profile_stack *s = &c->into->stacks[i];
-		uint32_t *slot = find(c, c->into->frames + s->first, s->depth, s->thread);
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		const struct profile_stack *s = &p->stacks[i];
+		const struct stack_key k = { p, p->frames + s->first, s->depth, s->thread };
 
-		if (!*slot)
-			*slot = (uint32_t)i + 1;
+		if (find(c, &k, (uint32_t)i) == MAP_NONE)
+			return false;
 	}
-	return c->slots;
+	return true;
 }
 
 static void add_values(struct profile_stack *to, const struct profile_stack *from, double sign)
@@ -158,7 +151,8 @@ static int add_stack(struct combine *c, const struct profile_stack *from, struct
 {
 	struct profile *p = c->into;
 	struct profile_stack s = { .first = p->n_frames, .depth = from->depth };
-	uint32_t *slot;
+	struct stack_key k;
+	uint32_t at;
 
 	s.thread = from->thread == PROFILE_NONE ? PROFILE_NONE : c->thread[from->thread];
 	for (uint32_t i = 0; i < s.depth; i++) {
@@ -166,15 +160,17 @@ static int add_stack(struct combine *c, const struct profile_stack *from, struct
 			return no_memory(err);
 		p->frames[s.first + i] = c->address[c->other->frames[from->first + i]];
 	}
-	slot = find(c, p->frames + s.first, s.depth, s.thread);
-	if (!*slot) {
-		if (!vec_grow(p->stacks, c->stacks_room, p->n_stacks))
-			return no_memory(err);
+	k = (struct stack_key){ p, p->frames + s.first, s.depth, s.thread };
+	if (p->n_stacks == MAP_NONE || !vec_grow(p->stacks, c->stacks_room, p->n_stacks))
+		return no_memory(err);
+	at = find(c, &k, (uint32_t)p->n_stacks);
+	if (at == MAP_NONE)
+		return no_memory(err);
+	if (at == p->n_stacks) {
 		p->stacks[p->n_stacks++] = s;
 		p->n_frames += s.depth;
-		*slot = (uint32_t)p->n_stacks;
 	}
-	add_values(&p->stacks[*slot - 1], from, c->sign);
+	add_values(&p->stacks[at], from, c->sign);
 	return 0;
 }
 

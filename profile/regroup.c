@@ -4,7 +4,8 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "profile/index.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "profile/symbols.h"
 
 #include <ctype.h>
@@ -196,31 +197,22 @@ static enum source source_of(const struct profile_function *f, bool bare)
 
 struct shared {
 	struct intern *text;
-	struct shared_slot {
-		const char *name; /* interned: short name */
+	struct shared_name {
 		const char *full; /* the first function that had it: symbol and start */
 		bool twice;
-	} * slots;
-	size_t n_slots;
-	struct index asked;  /* inlined calls, see is_misnamed() */
-	struct index direct; /* functions, see is_bare() */
+	} * names;
+	size_t n_names, names_room;
+	struct map by_name; /* of names; the key is the interned short name */
+	struct map asked;   /* inlined calls, see is_misnamed() */
+	struct map direct;  /* functions, see is_bare() */
 	bool no_memory;
 };
-
-static struct shared_slot *find(struct shared_slot *slots, size_t n_slots, const char *name)
-{
-	size_t i = ((uint64_t)(uintptr_t)name * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (n_slots - 1);
-
-	while (slots[i].name && slots[i].name != name)
-		i = (i + 1) & (n_slots - 1);
-	return &slots[i];
-}
 
 static void note(struct shared *sh, const struct view *v, const char *symbol, uint64_t start)
 {
 	char full[SHOWN_SIZE];
 	const char *name, *kept;
-	struct shared_slot *slot;
+	uint32_t at;
 
 	snprintf(full, sizeof(full), "%s<%" PRIx64, symbol, start);
 	name = intern_add(sh->text, v->short_name, strlen(v->short_name));
@@ -229,11 +221,24 @@ static void note(struct shared *sh, const struct view *v, const char *symbol, ui
 		sh->no_memory = true;
 		return;
 	}
-	slot = find(sh->slots, sh->n_slots, name);
-	if (!slot->name)
-		*slot = (struct shared_slot){ .name = name, .full = kept };
-	else if (slot->full != kept)
-		slot->twice = true;
+	at = map_get(&sh->by_name, (uintptr_t)name);
+	if (at != MAP_NONE) {
+		sh->names[at].twice |= sh->names[at].full != kept;
+		return;
+	}
+	if (!vec_grow(sh->names, sh->names_room, sh->n_names) ||
+	    !map_put(&sh->by_name, (uintptr_t)name, (uint32_t)sh->n_names)) {
+		sh->no_memory = true;
+		return;
+	}
+	sh->names[sh->n_names++] = (struct shared_name){ .full = kept };
+}
+
+static bool is_shared(const struct shared *sh, const char *name)
+{
+	uint32_t at = map_get(&sh->by_name, (uintptr_t)name);
+
+	return at != MAP_NONE && sh->names[at].twice;
 }
 
 static const struct profile_function *outermost(const struct profile *p, size_t address)
@@ -246,18 +251,16 @@ static const struct profile_function *outermost(const struct profile *p, size_t 
 static void close_shared(struct shared *sh)
 {
 	intern_free(sh->text);
-	free(sh->slots);
-	index_fini(&sh->asked);
-	index_fini(&sh->direct);
+	free(sh->names);
+	map_fini(&sh->by_name);
+	map_fini(&sh->asked);
+	map_fini(&sh->direct);
 }
 
 static int find_shared(struct shared *sh, const struct profile *p, struct err *err)
 {
 	sh->text = intern_new();
-	for (sh->n_slots = 64; sh->n_slots < 2 * p->n_addresses;)
-		sh->n_slots *= 2;
-	sh->slots = calloc(sh->n_slots, sizeof(*sh->slots));
-	sh->no_memory = !sh->text || !sh->slots;
+	sh->no_memory = !sh->text;
 	for (size_t i = 0; !sh->no_memory && i < p->n_addresses; i++) {
 		const struct profile_function *f = outermost(p, i);
 		uint64_t start = p->symbols->locations[i].start;
@@ -293,9 +296,9 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 		key = (key ^ lines[i].function) * UINT64_C(0x9e3779b97f4a7c15);
 		key = (key ^ key >> 32 ^ lines[i].line) * UINT64_C(0x9e3779b97f4a7c15);
 	}
-	if (index_find(&sh->asked, key) != INDEX_NONE)
+	if (map_get(&sh->asked, key) != MAP_NONE)
 		return false;
-	sh->no_memory |= !index_add(&sh->asked, key, 0);
+	sh->no_memory |= !map_put(&sh->asked, key, 0);
 	return true;
 }
 
@@ -307,12 +310,12 @@ static bool is_bare(struct shared *sh, const struct profile_symbols *s,
 		    const struct profile_location *at)
 {
 	const struct profile_function *f = &s->functions[s->lines[at->first + at->n - 1].function];
-	bool direct = index_find(&sh->direct, at->start) != INDEX_NONE;
+	bool direct = map_get(&sh->direct, at->start) != MAP_NONE;
 
 	if (!f->bare || direct)
 		return false;
 	if (at->n == 1)
-		sh->no_memory |= !index_add(&sh->direct, at->start, 0);
+		sh->no_memory |= !map_put(&sh->direct, at->start, 0);
 	return at->n > 1;
 }
 
@@ -344,7 +347,7 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 				f.known ? symbols_is_jeprof_allocator(v.short_name) : f.allocator;
 		snprintf(shown, sizeof(shown), "%s", v.short_name);
 		name = intern_add(sh->text, v.short_name, strlen(v.short_name));
-		if (name && v.has_start && find(sh->slots, sh->n_slots, name)->twice)
+		if (name && v.has_start && is_shared(sh, name))
 			snprintf(shown, sizeof(shown), "%s@%" PRIx64, v.short_name, at->start);
 		f.name = v.short_name;
 		f.linkage = shown;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "profile/profile.h"
@@ -178,14 +179,12 @@ bool symbols_is_allocator_image(const char *path)
 
 /* --- building --- */
 
-#define SLOTS_MIN 256 /* a power of two */
 #define IMAGE_NAME_MAX 255
 
 struct symbols_build {
 	struct profile_symbols *symbols;
 	size_t functions_room, lines_room;
-	uint32_t *slots; /* open hash of the functions, by name and file: index + 1, 0 if free */
-	size_t n_slots;
+	struct map by_name; /* of the functions */
 	bool no_memory;
 };
 
@@ -196,12 +195,10 @@ struct symbols_build *symbols_build_new(size_t n_addresses)
 
 	if (b && s) {
 		b->symbols = s;
-		b->n_slots = SLOTS_MIN;
-		b->slots = calloc(b->n_slots, sizeof(*b->slots));
 		s->text = intern_new();
 		s->n_locations = n_addresses;
 		s->locations = calloc(n_addresses + 1, sizeof(*s->locations));
-		if (b->slots && s->text && s->locations)
+		if (s->text && s->locations)
 			return b;
 		symbols_build_free(b);
 		return NULL;
@@ -216,7 +213,7 @@ void symbols_build_free(struct symbols_build *b)
 	if (!b)
 		return;
 	profile_symbols_free(b->symbols);
-	free(b->slots);
+	map_fini(&b->by_name);
 	free(b);
 }
 
@@ -238,39 +235,19 @@ void profile_symbols_free(struct profile_symbols *symbols)
 
 /* --- functions --- */
 
-static uint32_t *find(const struct symbols_build *b, const struct profile_function *f)
+struct function_key {
+	const struct profile_function *all, *f;
+};
+
+/* Names are interned: equal ones are one pointer. */
+static bool is_function(const void *ctx, uint32_t i)
 {
-	const struct profile_function *all = b->symbols->functions;
-	uint64_t hash = ((uint64_t)(uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1) *
-			UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (size_t)(hash >> 32) & (b->n_slots - 1);
+	const struct function_key *k = ctx;
+	const struct profile_function *f = k->f, *g = &k->all[i];
 
-	/* Names are interned: equal ones are one pointer. */
-	for (; b->slots[i]; i = (i + 1) & (b->n_slots - 1)) {
-		const struct profile_function *g = &all[b->slots[i] - 1];
-
-		if (g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
-		    g->table_file == f->table_file && g->known == f->known && g->bare == f->bare &&
-		    g->allocator == f->allocator)
-			break;
-	}
-	return &b->slots[i];
-}
-
-static bool more_slots(struct symbols_build *b)
-{
-	uint32_t *before = b->slots;
-	size_t n_slots = 2 * b->n_slots;
-	uint32_t *slots = calloc(n_slots, sizeof(*slots));
-
-	if (!slots)
-		return false;
-	b->slots = slots;
-	b->n_slots = n_slots;
-	for (uint32_t i = 0; i < b->symbols->n_functions; i++)
-		*find(b, &b->symbols->functions[i]) = i + 1;
-	free(before);
-	return true;
+	return g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
+	       g->table_file == f->table_file && g->known == f->known && g->bare == f->bare &&
+	       g->allocator == f->allocator;
 }
 
 /* False without memory. */
@@ -292,19 +269,18 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)
 {
 	struct profile_symbols *s = b->symbols;
-	uint32_t *slot;
+	const struct function_key k = { s->functions, f };
+	uint64_t hash = map_hash_u64((uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1);
+	uint32_t at = map_find(&b->by_name, hash, is_function, &k);
 
-	if (2 * s->n_functions >= b->n_slots && !more_slots(b))
-		return PROFILE_NONE;
-	slot = find(b, f);
-	if (*slot)
-		return *slot - 1;
+	if (at != MAP_NONE)
+		return at;
 	if (s->n_functions >= PROFILE_NONE - 1 ||
-	    !vec_grow(s->functions, b->functions_room, s->n_functions))
+	    !vec_grow(s->functions, b->functions_room, s->n_functions) ||
+	    !map_add(&b->by_name, hash, (uint32_t)s->n_functions))
 		return PROFILE_NONE;
 	s->functions[s->n_functions] = *f;
-	*slot = (uint32_t)++s->n_functions;
-	return *slot - 1;
+	return (uint32_t)s->n_functions++;
 }
 
 uint32_t symbols_build_function(struct symbols_build *b, const struct profile_function *f)

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#define SLOTS_MIN 256
+
+/*
+ * Set once for each process; a child has its parent's. A confined child may be refused getrandom(2):
+ * then the place of this process in memory, and the time, must do.
+ */
+static uint64_t process_seed(void)
+{
+	static uint64_t seed;
+
+	if (!seed && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+		struct timespec now = { 0 };
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		seed = (uint64_t)(uintptr_t)&seed ^ (uint64_t)now.tv_nsec << 32;
+	}
+	seed |= 1;
+	return seed;
+}
+
+/* The finalizer of MurmurHash3, which is one to one. */
+static uint64_t mix(uint64_t h)
+{
+	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+	return h ^ h >> 31;
+}
+
+uint64_t map_hash_u64(uint64_t key)
+{
+	return mix(key ^ process_seed());
+}
+
+uint64_t map_hash(const void *bytes, size_t len, uint64_t seed)
+{
+	const unsigned char *at = bytes;
+	uint64_t h = seed ^ process_seed() ^ len, piece;
+
+	for (; len >= sizeof(piece); at += sizeof(piece), len -= sizeof(piece)) {
+		memcpy(&piece, at, sizeof(piece));
+		h = (h ^ piece) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	piece = 0;
+	memcpy(&piece, at, len);
+	return mix(h ^ piece);
+}
+
+static struct map_slot *find(struct map_slot *slots, size_t n_slots, uint64_t hash,
+			     map_equal_fn *equal, const void *ctx)
+{
+	size_t i = hash & (n_slots - 1);
+
+	while (slots[i].value != MAP_NONE &&
+	       (slots[i].hash != hash || (equal && !equal(ctx, slots[i].value))))
+		i = (i + 1) & (n_slots - 1);
+	return &slots[i];
+}
+
+uint32_t map_find(const struct map *map, uint64_t hash, map_equal_fn *equal, const void *ctx)
+{
+	return map->n ? find(map->slots, map->n_slots, hash, equal, ctx)->value : MAP_NONE;
+}
+
+static void put(struct map_slot *slots, size_t n_slots, struct map_slot slot)
+{
+	size_t i = slot.hash & (n_slots - 1);
+
+	while (slots[i].value != MAP_NONE)
+		i = (i + 1) & (n_slots - 1);
+	slots[i] = slot;
+}
+
+static bool more_slots(struct map *map)
+{
+	size_t n_slots = map->n_slots ? 2 * map->n_slots : SLOTS_MIN;
+	struct map_slot *slots = reallocarray(NULL, n_slots, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	memset(slots, 0xff, n_slots * sizeof(*slots));
+	for (size_t i = 0; i < map->n_slots; i++) {
+		if (map->slots[i].value != MAP_NONE)
+			put(slots, n_slots, map->slots[i]);
+	}
+	free(map->slots);
+	map->slots = slots;
+	map->n_slots = n_slots;
+	return true;
+}
+
+bool map_add(struct map *map, uint64_t hash, uint32_t value)
+{
+	/* Half of them stay free, which keeps the searches short. */
+	if (2 * map->n >= map->n_slots && !more_slots(map))
+		return false;
+	put(map->slots, map->n_slots, (struct map_slot){ hash, value });
+	map->n++;
+	return true;
+}
+
+void map_fini(struct map *map)
+{
+	free(map->slots);
+	*map = (struct map){ 0 };
+}
