@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/intern.h"
 
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct intern {
 	struct chunk *chunks; /* the one being filled first */
 	const char **strings;
 	size_t n, room;
-	struct map by_text; /* of strings */
+	struct hashmap by_text; /* of strings */
 };
 
 struct intern *intern_new(void)
@@ -40,7 +40,7 @@ void intern_free(struct intern *in)
 		in->chunks = next;
 	}
 	free(in->strings);
-	map_fini(&in->by_text);
+	hashmap_fini(&in->by_text);
 	free(in);
 }
 
@@ -78,16 +78,16 @@ static char *room(struct intern *in, size_t len)
 const char *intern_add(struct intern *in, const char *s, size_t len)
 {
 	const struct text text = { in, s, len };
-	uint64_t hash = map_hash(s, len, 0);
-	uint32_t at = map_find(&in->by_text, hash, is_text, &text);
+	uint64_t hash = hashmap_hash(s, len, 0);
+	uint32_t at = hashmap_find(&in->by_text, hash, is_text, &text);
 	char *kept;
 
-	if (at != MAP_NONE)
+	if (at != HASHMAP_NONE)
 		return in->strings[at];
-	if (in->n == MAP_NONE || !vec_grow(in->strings, in->room, in->n))
+	if (in->n == HASHMAP_NONE || !vec_grow(in->strings, in->room, in->n))
 		return NULL;
 	kept = room(in, len + 1);
-	if (!kept || !map_add(&in->by_text, hash, (uint32_t)in->n))
+	if (!kept || !hashmap_add(&in->by_text, hash, (uint32_t)in->n))
 		return NULL;
 	memcpy(kept, s, len);
 	kept[len] = '\0';

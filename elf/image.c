@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
 #include "elf/image_head.h"
@@ -173,17 +174,14 @@ static int image_read(struct image *img, pid_t pid, const struct maps *maps, con
 static int add_image(struct images *images, pid_t pid, const struct maps *maps,
 		     const struct map *map, uint64_t program, struct err *err)
 {
-	struct image *bigger;
 	int ret;
 
 	if (images->n == MAX_IMAGES)
 		return err_set(err, ERR_FAILED, "process %d has more than %d images", pid,
 			       MAX_IMAGES);
-	bigger = realloc(images->v, (images->n + 1) * sizeof(*bigger));
-	if (!bigger)
+	if (!vec_grow(images->v, images->room, images->n))
 		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the images of process %d",
 			       pid);
-	images->v = bigger;
 	images->v[images->n] = (struct image){ 0 };
 	ret = image_read(&images->v[images->n], pid, maps, map, program);
 	images->n++;

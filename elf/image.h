@@ -52,7 +52,7 @@ struct image {
 
 struct images {
 	struct image *v; /* in the order of their addresses */
-	size_t n;
+	size_t n, room;
 	bool ask_debuginfod; /* for symbols found nowhere else; the caller's to set */
 };
 

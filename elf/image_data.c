@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "elf/image_data.h"
+#include "base/vec.h"
 
 #include "base/cleanup.h"
 #include "elf/image_file.h"
@@ -37,17 +38,8 @@ struct fill {
 
 static bool add(struct image_data *d, uint64_t at, uint64_t value)
 {
-	if (d->n == DATA_RELOCS_MAX)
+	if (d->n == DATA_RELOCS_MAX || !vec_grow(d->relocs, d->room, d->n))
 		return false;
-	if (d->n == d->room) {
-		size_t room = d->room ? 2 * d->room : 1024;
-		struct reloc *bigger = reallocarray(d->relocs, room, sizeof(*bigger));
-
-		if (!bigger)
-			return false;
-		d->relocs = bigger;
-		d->room = room;
-	}
 	d->relocs[d->n++] = (struct reloc){ d->bias + at, d->bias + value };
 	return true;
 }

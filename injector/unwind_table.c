@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/unwind_table.h"
 
+#include "base/vec.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,17 +101,10 @@ static bool fits(int64_t v)
 
 static int add(struct unwind_table *t, size_t *cap, uint64_t start, uint64_t fde)
 {
-	struct unwind_entry *v;
-
 	if (!fits((int64_t)(start - t->base)) || !fits((int64_t)fde))
 		return 0;
-	if (t->n == *cap) {
-		*cap = *cap ? *cap * 2 : 1024;
-		v = reallocarray(t->v, *cap, sizeof(*v));
-		if (!v)
-			return -1;
-		t->v = v;
-	}
+	if (!vec_grow(t->v, *cap, t->n))
+		return -1;
 	t->v[t->n++] = (struct unwind_entry){ (int32_t)(start - t->base), (int32_t)fde };
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "ops/ops.h"
 
 #include <errno.h>
@@ -18,15 +19,8 @@ static int compare(const void *a, const void *b)
 
 static int append(pid_t **v, size_t *n, size_t *room, pid_t pid, struct err *err)
 {
-	pid_t *bigger;
-
-	if (*n == *room) {
-		bigger = reallocarray(*v, *room ? *room * 2 : 256, sizeof(*bigger));
-		if (!bigger)
-			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
-		*v = bigger;
-		*room = *room ? *room * 2 : 256;
-	}
+	if (!vec_grow(*v, *room, *n))
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
 	(*v)[(*n)++] = pid;
 	return 0;
 }

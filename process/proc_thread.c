@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "process/proc.h"
 #include "process/procfs.h"
 
@@ -25,21 +26,6 @@ static int by_tid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool grow(pid_t **tids, size_t n, size_t *room)
-{
-	pid_t *bigger;
-
-	if (n < *room)
-		return true;
-	if (n >= MAX_THREADS)
-		return false;
-	*room = *room ? 2 * *room : 64;
-	bigger = realloc(*tids, *room * sizeof(**tids));
-	if (bigger)
-		*tids = bigger;
-	return bigger;
-}
-
 int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
@@ -56,7 +42,7 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 	while ((entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		if (!grow(&got, used, &room))
+		if (used == MAX_THREADS || !vec_grow(got, room, used))
 			return err_set(err, ERR_FAILED, "process %d has too many threads", pid);
 		got[used++] = (pid_t)strtol(entry->d_name, NULL, 10);
 	}

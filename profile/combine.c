@@ -3,8 +3,8 @@
 #include "profile/combine.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "profile/mapping.h"
 #include "profile/profile.h"
@@ -19,7 +19,7 @@ struct combine {
 	uint64_t *delta;   /* of each mapping of `other` */
 	uint32_t *address; /* of `into`, for each of `other` */
 	uint32_t *thread;
-	struct map stacks; /* of `into` */
+	struct hashmap stacks; /* of `into` */
 	size_t addresses_room, frames_room, stacks_room, threads_room;
 };
 
@@ -28,7 +28,7 @@ static void close_combine(struct combine *c)
 	free(c->delta);
 	free(c->address);
 	free(c->thread);
-	map_fini(&c->stacks);
+	hashmap_fini(&c->stacks);
 }
 
 static int no_memory(struct err *err)
@@ -38,24 +38,24 @@ static int no_memory(struct err *err)
 
 static int move_addresses(struct combine *c, struct err *err)
 {
-	_cleanup_(map_fini) struct map known = { 0 };
+	_cleanup_(hashmap_fini) struct hashmap known = { 0 };
 	struct profile *into = c->into;
 
 	for (size_t i = 0; i < into->n_addresses; i++) {
-		if (map_get(&known, into->addresses[i].pc) == MAP_NONE &&
-		    !map_put(&known, into->addresses[i].pc, (uint32_t)i))
+		if (hashmap_get(&known, into->addresses[i].pc) == HASHMAP_NONE &&
+		    !hashmap_put(&known, into->addresses[i].pc, (uint32_t)i))
 			return no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_addresses; i++) {
 		const struct profile_address *a = &c->other->addresses[i];
 		uint64_t pc = a->pc + (a->mapping == PROFILE_NONE ? 0 : c->delta[a->mapping]);
 
-		c->address[i] = map_get(&known, pc);
-		if (c->address[i] != MAP_NONE)
+		c->address[i] = hashmap_get(&known, pc);
+		if (c->address[i] != HASHMAP_NONE)
 			continue;
 		if (into->n_addresses == PROFILE_NONE ||
 		    !vec_grow(into->addresses, c->addresses_room, into->n_addresses) ||
-		    !map_put(&known, pc, (uint32_t)into->n_addresses))
+		    !hashmap_put(&known, pc, (uint32_t)into->n_addresses))
 			return no_memory(err);
 		c->address[i] = (uint32_t)into->n_addresses;
 		into->addresses[into->n_addresses++] = (struct profile_address){ .pc = pc };
@@ -67,19 +67,19 @@ static int move_addresses(struct combine *c, struct err *err)
 /* In both they are in the order of their ids; new ones are put in order later. */
 static int move_threads(struct combine *c, struct err *err)
 {
-	_cleanup_(map_fini) struct map known = { 0 };
+	_cleanup_(hashmap_fini) struct hashmap known = { 0 };
 	struct profile *into = c->into;
 
 	for (size_t i = 0; i < into->n_threads; i++) {
-		if (!map_put(&known, into->threads[i].id, (uint32_t)i))
+		if (!hashmap_put(&known, into->threads[i].id, (uint32_t)i))
 			return no_memory(err);
 	}
 	for (size_t i = 0; i < c->other->n_threads; i++) {
 		const struct profile_thread *t = &c->other->threads[i];
 		const char *name;
 
-		c->thread[i] = map_get(&known, t->id);
-		if (c->thread[i] != MAP_NONE)
+		c->thread[i] = hashmap_get(&known, t->id);
+		if (c->thread[i] != HASHMAP_NONE)
 			continue;
 		name = intern_add(into->text, t->name, strlen(t->name));
 		if (!name || !vec_grow(into->threads, c->threads_room, into->n_threads))
@@ -101,7 +101,7 @@ struct stack_key {
 
 static uint64_t hash_of(const struct stack_key *k)
 {
-	return map_hash(k->frames, k->depth * sizeof(*k->frames), map_hash_u64(k->thread));
+	return hashmap_hash(k->frames, k->depth * sizeof(*k->frames), hashmap_hash_u64(k->thread));
 }
 
 static bool is_stack(const void *ctx, uint32_t i)
@@ -117,11 +117,11 @@ static bool is_stack(const void *ctx, uint32_t i)
 static uint32_t find(struct combine *c, const struct stack_key *k, uint32_t next)
 {
 	uint64_t hash = hash_of(k);
-	uint32_t at = map_find(&c->stacks, hash, is_stack, k);
+	uint32_t at = hashmap_find(&c->stacks, hash, is_stack, k);
 
-	if (at != MAP_NONE)
+	if (at != HASHMAP_NONE)
 		return at;
-	return map_add(&c->stacks, hash, next) ? next : MAP_NONE;
+	return hashmap_add(&c->stacks, hash, next) ? next : HASHMAP_NONE;
 }
 
 static bool index_stacks(struct combine *c)
@@ -132,7 +132,7 @@ static bool index_stacks(struct combine *c)
 		const struct profile_stack *s = &p->stacks[i];
 		const struct stack_key k = { p, p->frames + s->first, s->depth, s->thread };
 
-		if (find(c, &k, (uint32_t)i) == MAP_NONE)
+		if (find(c, &k, (uint32_t)i) == HASHMAP_NONE)
 			return false;
 	}
 	return true;
@@ -161,10 +161,10 @@ static int add_stack(struct combine *c, const struct profile_stack *from, struct
 		p->frames[s.first + i] = c->address[c->other->frames[from->first + i]];
 	}
 	k = (struct stack_key){ p, p->frames + s.first, s.depth, s.thread };
-	if (p->n_stacks == MAP_NONE || !vec_grow(p->stacks, c->stacks_room, p->n_stacks))
+	if (p->n_stacks == HASHMAP_NONE || !vec_grow(p->stacks, c->stacks_room, p->n_stacks))
 		return no_memory(err);
 	at = find(c, &k, (uint32_t)p->n_stacks);
-	if (at == MAP_NONE)
+	if (at == HASHMAP_NONE)
 		return no_memory(err);
 	if (at == p->n_stacks) {
 		p->stacks[p->n_stacks++] = s;

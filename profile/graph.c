@@ -2,7 +2,7 @@
 #include "profile/graph.h"
 
 #include "base/cleanup.h"
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 /* In the making: which path a node or an edge was counted for last. */
 struct builder {
 	struct profile_graph graph;
-	struct map by_ends; /* of edges */
+	struct hashmap by_ends; /* of edges */
 	uint32_t *node_seen, *edge_seen;
 	size_t n_edge_room, n_seen_room;
 	enum profile_type type;
@@ -21,7 +21,7 @@ struct builder {
 static void builder_fini(struct builder *b)
 {
 	profile_graph_fini(&b->graph);
-	map_fini(&b->by_ends);
+	hashmap_fini(&b->by_ends);
 	free(b->node_seen);
 	free(b->edge_seen);
 }
@@ -31,21 +31,21 @@ static bool keeps(const struct builder *b, uint32_t function)
 	return !b->keep || b->keep[function];
 }
 
-/* The edge between two functions, a new one if there is none; MAP_NONE without memory. */
+/* The edge between two functions, a new one if there is none; HASHMAP_NONE without memory. */
 static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
 {
 	struct profile_graph *g = &b->graph;
 	uint64_t key = (uint64_t)from << 32 | to;
-	uint32_t at = map_get(&b->by_ends, key);
+	uint32_t at = hashmap_get(&b->by_ends, key);
 
-	if (at != MAP_NONE)
+	if (at != HASHMAP_NONE)
 		return at;
-	if (g->n_edges >= MAP_NONE || !vec_grow(g->edges, b->n_edge_room, g->n_edges) ||
+	if (g->n_edges >= HASHMAP_NONE || !vec_grow(g->edges, b->n_edge_room, g->n_edges) ||
 	    !vec_grow(b->edge_seen, b->n_seen_room, g->n_edges) ||
-	    !map_put(&b->by_ends, key, (uint32_t)g->n_edges))
-		return MAP_NONE;
+	    !hashmap_put(&b->by_ends, key, (uint32_t)g->n_edges))
+		return HASHMAP_NONE;
 	g->edges[g->n_edges] = (struct profile_edge){ .from = from, .to = to };
-	b->edge_seen[g->n_edges] = MAP_NONE;
+	b->edge_seen[g->n_edges] = HASHMAP_NONE;
 	return (uint32_t)g->n_edges++;
 }
 
@@ -55,7 +55,7 @@ static bool add_edge(struct builder *b, const struct profile_path *path, uint32_
 {
 	uint32_t at = edge_between(b, path->function[outer], path->function[inner]);
 
-	if (at == MAP_NONE)
+	if (at == HASHMAP_NONE)
 		return false;
 	b->graph.edges[at].residual |= outer + 1 < inner;
 	if (b->edge_seen[at] == n)
@@ -68,7 +68,7 @@ static bool add_edge(struct builder *b, const struct profile_path *path, uint32_
 
 static bool add_path(struct builder *b, const struct profile_path *path, uint32_t n)
 {
-	uint32_t outer = MAP_NONE;
+	uint32_t outer = HASHMAP_NONE;
 
 	b->graph.total += path->value[b->type];
 	b->graph.size += fabs(path->value[b->type]);
@@ -86,7 +86,7 @@ static bool add_path(struct builder *b, const struct profile_path *path, uint32_
 			node->flat += path->value[b->type];
 			node->flat_variance += path->variance[b->type];
 		}
-		if (outer != MAP_NONE && !add_edge(b, path, n, outer, i))
+		if (outer != HASHMAP_NONE && !add_edge(b, path, n, outer, i))
 			return false;
 		outer = i;
 	}
@@ -106,7 +106,7 @@ int profile_graph_init(struct profile_graph *out, const struct profile_paths *pa
 	b.graph.n_nodes = n_functions;
 	for (size_t i = 0; i < n_functions; i++) {
 		b.graph.nodes[i].function = (uint32_t)i;
-		b.node_seen[i] = MAP_NONE;
+		b.node_seen[i] = HASHMAP_NONE;
 	}
 	for (size_t i = 0; i < paths->n; i++)
 		if (!add_path(&b, &paths->v[i], (uint32_t)i))

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "base/vec.h"
 #include "profile/combine.h"
 
 #include <math.h>
@@ -148,11 +149,8 @@ static int take_counts(struct profile_series *s, struct err *err)
 
 int profile_series_add(struct profile_series *s, const struct profile *profile, struct err *err)
 {
-	struct profile_series_row *rows = reallocarray(s->rows, s->n + 1, sizeof(*rows));
-
-	if (!rows)
+	if (!vec_grow(s->rows, s->room, s->n))
 		return no_memory(err);
-	s->rows = rows;
 	if (!s->all.text)
 		s->all.text = intern_new();
 	if (!s->all.text)

@@ -23,7 +23,7 @@ struct profile_series {
 	struct profile all; /* every stack of any of them; its counts mean nothing */
 	enum profile_type type;
 	struct profile_series_row *rows; /* one for each profile, in the order they came */
-	size_t n;
+	size_t n, room;
 };
 
 /*

@@ -304,13 +304,13 @@ bool parse_counts(struct span *s, struct parse_counts *c)
 static uint32_t intern_address(struct parse *ps, uint64_t pc)
 {
 	struct profile *p = ps->p;
-	uint32_t found = map_get(&ps->addresses, pc);
+	uint32_t found = hashmap_get(&ps->addresses, pc);
 
-	if (found != MAP_NONE)
+	if (found != HASHMAP_NONE)
 		return found;
 	if (p->n_addresses == PROFILE_NONE ||
 	    !vec_grow(p->addresses, ps->addresses_room, p->n_addresses) ||
-	    !map_put(&ps->addresses, pc, (uint32_t)p->n_addresses))
+	    !hashmap_put(&ps->addresses, pc, (uint32_t)p->n_addresses))
 		return PROFILE_NONE;
 	p->addresses[p->n_addresses] = (struct profile_address){ pc, PROFILE_NONE };
 	return (uint32_t)p->n_addresses++;
@@ -402,12 +402,12 @@ int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t threa
 uint32_t parse_thread(struct parse *ps, uint64_t id)
 {
 	struct profile *p = ps->p;
-	uint32_t found = map_get(&ps->threads, id);
+	uint32_t found = hashmap_get(&ps->threads, id);
 
-	if (found != MAP_NONE)
+	if (found != HASHMAP_NONE)
 		return found;
 	if (p->n_threads == PROFILE_NONE || !vec_grow(p->threads, ps->threads_room, p->n_threads) ||
-	    !map_put(&ps->threads, id, (uint32_t)p->n_threads))
+	    !hashmap_put(&ps->threads, id, (uint32_t)p->n_threads))
 		return PROFILE_NONE;
 	p->threads[p->n_threads] = (struct profile_thread){ .id = id, .name = "" };
 	return (uint32_t)p->n_threads++;
@@ -638,8 +638,8 @@ static int parse_file(struct parse *ps, struct err *err)
 
 static void close_parse(struct parse *ps)
 {
-	map_fini(&ps->addresses);
-	map_fini(&ps->threads);
+	hashmap_fini(&ps->addresses);
+	hashmap_fini(&ps->threads);
 	free(ps->symbols);
 }
 

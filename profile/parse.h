@@ -4,8 +4,8 @@
 #define PROFILE_PARSE_H
 
 #include "base/err.h"
+#include "base/hashmap.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -72,7 +72,7 @@ struct parse {
 	char *symbols;
 	size_t n_symbols, symbols_room; /* bytes */
 	struct intern *text;
-	struct map addresses, threads; /* pc, id: index in p->addresses, p->threads */
+	struct hashmap addresses, threads; /* pc, id: index in p->addresses, p->threads */
 	size_t addresses_room, frames_room, stacks_room, threads_room;
 	bool sampled; /* the counts are those of a sample, to be scaled */
 };

@@ -77,9 +77,9 @@ static bool copy_text(const char *from, size_t len, char to[NAME_MAX_BYTES])
 /* Give the lines that were read to the address they are of, if the profile has that. */
 static void give(struct names *names, uint64_t pc)
 {
-	uint32_t address = map_get(&names->ps->addresses, pc);
+	uint32_t address = hashmap_get(&names->ps->addresses, pc);
 
-	if (address != MAP_NONE)
+	if (address != HASHMAP_NONE)
 		symbols_build_location(names->build, address, names->lines, names->n);
 }
 
@@ -141,8 +141,8 @@ static bool take_field(struct span *s, char to[NAME_MAX_BYTES])
 /* Is it the address of code of an image that is all the allocator's? */
 static bool is_in_allocator(const struct parse *ps, uint64_t pc)
 {
-	uint32_t address = map_get(&ps->addresses, pc);
-	uint32_t m = address == MAP_NONE ? PROFILE_NONE : ps->p->addresses[address].mapping;
+	uint32_t address = hashmap_get(&ps->addresses, pc);
+	uint32_t m = address == HASHMAP_NONE ? PROFILE_NONE : ps->p->addresses[address].mapping;
 
 	return m != PROFILE_NONE && symbols_is_allocator_image(ps->p->mappings[m].path);
 }

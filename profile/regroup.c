@@ -3,8 +3,8 @@
 #include "profile/regroup.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "profile/symbols.h"
 
@@ -202,9 +202,9 @@ struct shared {
 		bool twice;
 	} * names;
 	size_t n_names, names_room;
-	struct map by_name; /* of names; the key is the interned short name */
-	struct map asked;   /* inlined calls, see is_misnamed() */
-	struct map direct;  /* functions, see is_bare() */
+	struct hashmap by_name; /* of names; the key is the interned short name */
+	struct hashmap asked;	/* inlined calls, see is_misnamed() */
+	struct hashmap direct;	/* functions, see is_bare() */
 	bool no_memory;
 };
 
@@ -221,13 +221,13 @@ static void note(struct shared *sh, const struct view *v, const char *symbol, ui
 		sh->no_memory = true;
 		return;
 	}
-	at = map_get(&sh->by_name, (uintptr_t)name);
-	if (at != MAP_NONE) {
+	at = hashmap_get(&sh->by_name, (uintptr_t)name);
+	if (at != HASHMAP_NONE) {
 		sh->names[at].twice |= sh->names[at].full != kept;
 		return;
 	}
 	if (!vec_grow(sh->names, sh->names_room, sh->n_names) ||
-	    !map_put(&sh->by_name, (uintptr_t)name, (uint32_t)sh->n_names)) {
+	    !hashmap_put(&sh->by_name, (uintptr_t)name, (uint32_t)sh->n_names)) {
 		sh->no_memory = true;
 		return;
 	}
@@ -236,9 +236,9 @@ static void note(struct shared *sh, const struct view *v, const char *symbol, ui
 
 static bool is_shared(const struct shared *sh, const char *name)
 {
-	uint32_t at = map_get(&sh->by_name, (uintptr_t)name);
+	uint32_t at = hashmap_get(&sh->by_name, (uintptr_t)name);
 
-	return at != MAP_NONE && sh->names[at].twice;
+	return at != HASHMAP_NONE && sh->names[at].twice;
 }
 
 static const struct profile_function *outermost(const struct profile *p, size_t address)
@@ -252,9 +252,9 @@ static void close_shared(struct shared *sh)
 {
 	intern_free(sh->text);
 	free(sh->names);
-	map_fini(&sh->by_name);
-	map_fini(&sh->asked);
-	map_fini(&sh->direct);
+	hashmap_fini(&sh->by_name);
+	hashmap_fini(&sh->asked);
+	hashmap_fini(&sh->direct);
 }
 
 static int find_shared(struct shared *sh, const struct profile *p, struct err *err)
@@ -296,9 +296,9 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 		key = (key ^ lines[i].function) * UINT64_C(0x9e3779b97f4a7c15);
 		key = (key ^ key >> 32 ^ lines[i].line) * UINT64_C(0x9e3779b97f4a7c15);
 	}
-	if (map_get(&sh->asked, key) != MAP_NONE)
+	if (hashmap_get(&sh->asked, key) != HASHMAP_NONE)
 		return false;
-	sh->no_memory |= !map_put(&sh->asked, key, 0);
+	sh->no_memory |= !hashmap_put(&sh->asked, key, 0);
 	return true;
 }
 
@@ -310,12 +310,12 @@ static bool is_bare(struct shared *sh, const struct profile_symbols *s,
 		    const struct profile_location *at)
 {
 	const struct profile_function *f = &s->functions[s->lines[at->first + at->n - 1].function];
-	bool direct = map_get(&sh->direct, at->start) != MAP_NONE;
+	bool direct = hashmap_get(&sh->direct, at->start) != HASHMAP_NONE;
 
 	if (!f->bare || direct)
 		return false;
 	if (at->n == 1)
-		sh->no_memory |= !map_put(&sh->direct, at->start, 0);
+		sh->no_memory |= !hashmap_put(&sh->direct, at->start, 0);
 	return at->n > 1;
 }
 

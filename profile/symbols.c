@@ -2,8 +2,8 @@
 #include "profile/symbols.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "profile/profile.h"
@@ -184,7 +184,7 @@ bool symbols_is_allocator_image(const char *path)
 struct symbols_build {
 	struct profile_symbols *symbols;
 	size_t functions_room, lines_room;
-	struct map by_name; /* of the functions */
+	struct hashmap by_name; /* of the functions */
 	bool no_memory;
 };
 
@@ -213,7 +213,7 @@ void symbols_build_free(struct symbols_build *b)
 	if (!b)
 		return;
 	profile_symbols_free(b->symbols);
-	map_fini(&b->by_name);
+	hashmap_fini(&b->by_name);
 	free(b);
 }
 
@@ -270,14 +270,14 @@ static uint32_t add_function(struct symbols_build *b, const struct profile_funct
 {
 	struct profile_symbols *s = b->symbols;
 	const struct function_key k = { s->functions, f };
-	uint64_t hash = map_hash_u64((uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1);
-	uint32_t at = map_find(&b->by_name, hash, is_function, &k);
+	uint64_t hash = hashmap_hash_u64((uintptr_t)f->linkage ^ (uint64_t)(uintptr_t)f->file << 1);
+	uint32_t at = hashmap_find(&b->by_name, hash, is_function, &k);
 
-	if (at != MAP_NONE)
+	if (at != HASHMAP_NONE)
 		return at;
 	if (s->n_functions >= PROFILE_NONE - 1 ||
 	    !vec_grow(s->functions, b->functions_room, s->n_functions) ||
-	    !map_add(&b->by_name, hash, (uint32_t)s->n_functions))
+	    !hashmap_add(&b->by_name, hash, (uint32_t)s->n_functions))
 		return PROFILE_NONE;
 	s->functions[s->n_functions] = *f;
 	return (uint32_t)s->n_functions++;

@@ -3,7 +3,7 @@
 #ifndef SYMBOLS_DWARF_H
 #define SYMBOLS_DWARF_H
 
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "profile/symbols.h"
 #include "symbols/lookup.h"
 
@@ -25,7 +25,7 @@ struct symbols_lookup {
 	size_t n;
 	struct intern *text;
 	struct symbols_build *build;
-	struct map names;	/* of kept linkage names: index of `demangled` */
+	struct hashmap names;	/* of kept linkage names: index of `demangled` */
 	const char **demangled; /* kept as well */
 	size_t n_demangled, demangled_room;
 	uint64_t work; /* what is left of it */

@@ -89,7 +89,7 @@ void symbols_lookup_free(struct symbols_lookup *l)
 	intern_free(l->text);
 	free(l->places);
 	free(l->demangled);
-	map_fini(&l->names);
+	hashmap_fini(&l->names);
 	free(l);
 }
 
@@ -162,16 +162,16 @@ void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t 
 static const char *name_of(struct symbols_lookup *l, const char *linkage)
 {
 	uint64_t key = (uintptr_t)linkage;
-	uint32_t known = map_get(&l->names, key);
+	uint32_t known = hashmap_get(&l->names, key);
 	char buf[SYMBOLS_NAME_MAX];
 	const char *name = linkage;
 
-	if (known != MAP_NONE)
+	if (known != HASHMAP_NONE)
 		return l->demangled[known];
 	if (symbols_demangle(linkage, buf))
 		name = intern_add(l->text, buf, strlen(buf));
 	if (!name || !vec_grow(l->demangled, l->demangled_room, l->n_demangled) ||
-	    !map_put(&l->names, key, (uint32_t)l->n_demangled))
+	    !hashmap_put(&l->names, key, (uint32_t)l->n_demangled))
 		return linkage;
 	l->demangled[l->n_demangled++] = name;
 	return name;

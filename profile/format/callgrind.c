@@ -4,7 +4,7 @@
  * itself, and what came over each call from it. Costs cannot be negative there:
  * what shrank in a difference is left out.
  */
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
 #include "profile/format/private.h"
 #include "profile/profile.h"
@@ -31,11 +31,11 @@ struct callgrind {
 	struct cost_line *lines;
 	struct cost_call *calls;
 	size_t n_lines, room_lines, n_calls, room_calls;
-	struct map line_at, call_at; /* by (function, line), and by (from, callee) */
-	uint32_t *order;	     /* of lines: by function, then line */
-	uint32_t *first_call;	     /* of each line, in calls */
-	struct map files;	     /* by pointer: number of the file */
-	bool *named;		     /* of each function: its name has been written */
+	struct hashmap line_at, call_at; /* by (function, line), and by (from, callee) */
+	uint32_t *order;		 /* of lines: by function, then line */
+	uint32_t *first_call;		 /* of each line, in calls */
+	struct hashmap files;		 /* by pointer: number of the file */
+	bool *named;			 /* of each function: its name has been written */
 	enum profile_type types[PROFILE_TYPES];
 	unsigned int n_types;
 	FILE *out;
@@ -49,9 +49,9 @@ static void callgrind_fini(struct callgrind *c)
 	free(c->order);
 	free(c->first_call);
 	free(c->named);
-	map_fini(&c->line_at);
-	map_fini(&c->call_at);
-	map_fini(&c->files);
+	hashmap_fini(&c->line_at);
+	hashmap_fini(&c->call_at);
+	hashmap_fini(&c->files);
 }
 
 static void add_values(double *to, const double *from)
@@ -60,17 +60,17 @@ static void add_values(double *to, const double *from)
 		to[i] += isfinite(from[i]) ? from[i] : 0;
 }
 
-/* The index of a line's costs, MAP_NONE without memory. */
+/* The index of a line's costs, HASHMAP_NONE without memory. */
 static uint32_t line_costs(struct callgrind *c, uint32_t function, uint32_t line)
 {
 	uint64_t key = (uint64_t)function << 32 | line;
-	uint32_t at = map_get(&c->line_at, key);
+	uint32_t at = hashmap_get(&c->line_at, key);
 
-	if (at != MAP_NONE)
+	if (at != HASHMAP_NONE)
 		return at;
-	if (c->n_lines >= MAP_NONE || !vec_grow(c->lines, c->room_lines, c->n_lines) ||
-	    !map_put(&c->line_at, key, (uint32_t)c->n_lines))
-		return MAP_NONE;
+	if (c->n_lines >= HASHMAP_NONE || !vec_grow(c->lines, c->room_lines, c->n_lines) ||
+	    !hashmap_put(&c->line_at, key, (uint32_t)c->n_lines))
+		return HASHMAP_NONE;
 	c->lines[c->n_lines] = (struct cost_line){ .function = function, .line = line };
 	return (uint32_t)c->n_lines++;
 }
@@ -79,15 +79,15 @@ static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, uint32
 		     const double *value)
 {
 	uint64_t key = (uint64_t)from << 32 | callee;
-	uint32_t at = map_get(&c->call_at, key);
+	uint32_t at = hashmap_get(&c->call_at, key);
 
-	if (at == MAP_NONE) {
+	if (at == HASHMAP_NONE) {
 		at = (uint32_t)c->n_calls;
-		if (c->n_calls >= MAP_NONE || !vec_grow(c->calls, c->room_calls, c->n_calls) ||
-		    !map_put(&c->call_at, key, at))
+		if (c->n_calls >= HASHMAP_NONE || !vec_grow(c->calls, c->room_calls, c->n_calls) ||
+		    !hashmap_put(&c->call_at, key, at))
 			return false;
 		c->calls[c->n_calls++] =
-			(struct cost_call){ .from = from, .callee = callee, .seen = MAP_NONE };
+			(struct cost_call){ .from = from, .callee = callee, .seen = HASHMAP_NONE };
 	}
 	/* A recursion passes a call several times: its stack counts once. */
 	if (c->calls[at].seen != n)
@@ -104,12 +104,12 @@ static bool add_stack(struct callgrind *c, uint32_t n, const struct profile_line
 	uint32_t at = line_costs(c, n_lines ? lines[0].function : PROFILE_NONE,
 				 n_lines ? lines[0].line : 0);
 
-	if (at == MAP_NONE)
+	if (at == HASHMAP_NONE)
 		return false;
 	add_values(c->lines[at].value, value);
 	for (size_t i = 1; i < n_lines; i++) {
 		at = line_costs(c, lines[i].function, lines[i].line);
-		if (at == MAP_NONE || !add_call(c, at, lines[i - 1].function, n, value))
+		if (at == HASHMAP_NONE || !add_call(c, at, lines[i - 1].function, n, value))
 			return false;
 	}
 	return true;
@@ -182,12 +182,12 @@ static void order_types(struct callgrind *c, enum profile_type first)
 static bool write_file(struct callgrind *c, const char *key, const char *raw)
 {
 	const char *path = raw ? raw : "???";
-	uint32_t at = map_get(&c->files, (uintptr_t)raw);
-	bool known = at != MAP_NONE;
+	uint32_t at = hashmap_get(&c->files, (uintptr_t)raw);
+	bool known = at != HASHMAP_NONE;
 
 	if (!known) {
 		at = (uint32_t)c->files.n + 1;
-		if (!map_put(&c->files, (uintptr_t)raw, at))
+		if (!hashmap_put(&c->files, (uintptr_t)raw, at))
 			return false;
 	}
 	fprintf(c->out, "%s=(%u)%s", key, at, known ? "" : " ");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "profile/format/private.h"
@@ -42,10 +42,10 @@ struct html_stacks {
 	size_t n;
 	uint32_t *first; /* of each module, a mapping of its file; by address */
 	uint32_t n_modules;
-	uint32_t *module; /* private: of each mapping */
-	uint32_t *calls;  /* private: of all paths */
-	size_t room;	  /* private: of frames */
-	struct map keys;  /* private: of frames */
+	uint32_t *module;    /* private: of each mapping */
+	uint32_t *calls;     /* private: of all paths */
+	size_t room;	     /* private: of frames */
+	struct hashmap keys; /* private: of frames */
 };
 
 /* --- stacks --- */
@@ -73,16 +73,16 @@ static int by_frames(const void *left, const void *right)
 /* A file may be mapped in several pieces: whoever made the profile keeps its path once. */
 static bool find_modules(struct html_stacks *s, const struct profile *p)
 {
-	_cleanup_(map_fini) struct map paths = { 0 };
+	_cleanup_(hashmap_fini) struct hashmap paths = { 0 };
 
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		uint64_t key = (uint64_t)(uintptr_t)p->mappings[i].path;
-		uint32_t module = map_get(&paths, key);
+		uint32_t module = hashmap_get(&paths, key);
 
-		if (module == MAP_NONE) {
+		if (module == HASHMAP_NONE) {
 			module = s->n_modules++;
 			s->first[module] = (uint32_t)i;
-			if (!map_put(&paths, key, module))
+			if (!hashmap_put(&paths, key, module))
 				return false;
 		}
 		s->module[i] = module;
@@ -90,21 +90,21 @@ static bool find_modules(struct html_stacks *s, const struct profile *p)
 	return true;
 }
 
-/* The frame of a function in a mapping; MAP_NONE without memory. */
+/* The frame of a function in a mapping; HASHMAP_NONE without memory. */
 static uint32_t frame_of(struct html_stacks *s, uint32_t function, uint32_t mapping)
 {
 	uint32_t module = mapping == PROFILE_NONE ? s->n_modules : s->module[mapping];
 	uint32_t rank = s->names.rank[function], frame;
 	uint64_t key = (uint64_t)rank << 32 | module;
 
-	frame = map_get(&s->keys, key);
-	if (frame != MAP_NONE)
+	frame = hashmap_get(&s->keys, key);
+	if (frame != HASHMAP_NONE)
 		return frame;
 	if (!vec_grow(s->frames, s->room, s->n_frames))
-		return MAP_NONE;
+		return HASHMAP_NONE;
 	frame = (uint32_t)s->n_frames;
-	if (!map_put(&s->keys, key, frame))
-		return MAP_NONE;
+	if (!hashmap_put(&s->keys, key, frame))
+		return HASHMAP_NONE;
 	s->frames[s->n_frames++] = (struct html_frame){ s->names.ranked[rank], module };
 	return frame;
 }
@@ -135,7 +135,7 @@ static bool make_path(struct html_stacks *s, const struct profile *p,
 		for (; line < lines->n; line++) {
 			*--at = frame_of(s, p->symbols->lines[lines->first + line].function,
 					 p->addresses[address].mapping);
-			if (*at == MAP_NONE)
+			if (*at == HASHMAP_NONE)
 				return false;
 		}
 	}
@@ -159,7 +159,7 @@ static bool make_paths(struct html_stacks *s, const struct profile *p, bool keep
 static void html_stacks_fini(struct html_stacks *stacks)
 {
 	profile_names_fini(&stacks->names);
-	map_fini(&stacks->keys);
+	hashmap_fini(&stacks->keys);
 	free(stacks->frames);
 	free(stacks->v);
 	free(stacks->first);
@@ -252,18 +252,18 @@ static const char *file_of(const struct profile *p, const struct html_stacks *s,
 static int put_files(const struct profile *p, const struct html_stacks *s, FILE *out,
 		     struct err *err)
 {
-	_cleanup_(map_fini) struct map files = { 0 };
+	_cleanup_(hashmap_fini) struct hashmap files = { 0 };
 	uint32_t n = 0;
 
 	fputs("\"files\":[", out);
 	for (size_t i = 0; i < s->n_frames; i++) {
 		const char *file = file_of(p, s, i);
 
-		if (!file || map_get(&files, (uintptr_t)file) != MAP_NONE)
+		if (!file || hashmap_get(&files, (uintptr_t)file) != HASHMAP_NONE)
 			continue;
 		put_comma(n, out);
 		format_json_text(file, out);
-		if (!map_put(&files, (uintptr_t)file, n++))
+		if (!hashmap_put(&files, (uintptr_t)file, n++))
 			return err_set(err, ERR_FAILED, "no memory for %u file names", n);
 	}
 	fputs("],\n\"functions\":{\"file\":[", out);
@@ -271,7 +271,7 @@ static int put_files(const struct profile *p, const struct html_stacks *s, FILE 
 		const char *file = file_of(p, s, i);
 
 		put_comma(i, out);
-		fprintf(out, "%d", file ? (int)map_get(&files, (uintptr_t)file) : -1);
+		fprintf(out, "%d", file ? (int)hashmap_get(&files, (uintptr_t)file) : -1);
 	}
 	return 0;
 }

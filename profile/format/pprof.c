@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/err.h"
-#include "base/map.h"
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "profile/format/pprof.pb-c.h"
 #include "profile/format/private.h"
@@ -23,9 +23,9 @@ struct pprof_out {
 	ProtobufCBuffer base; /* what protobuf-c appends to */
 	FILE *file;
 	z_stream z;
-	bool deflating;	    /* z is in use */
-	bool failed;	    /* no memory */
-	struct map strings; /* by pointer: the index in the string table */
+	bool deflating;		/* z is in use */
+	bool failed;		/* no memory */
+	struct hashmap strings; /* by pointer: the index in the string table */
 	int64_t n_strings;
 	char *safe; /* for one text */
 	size_t safe_size;
@@ -99,7 +99,7 @@ static void pprof_out_fini(struct pprof_out *o)
 	if (o->deflating)
 		deflateEnd(&o->z);
 	o->deflating = false;
-	map_fini(&o->strings);
+	hashmap_fini(&o->strings);
 	free(o->safe);
 	o->safe = NULL;
 }
@@ -149,11 +149,11 @@ static int64_t pprof_out_text(struct pprof_out *o, const char *raw)
 
 	if (!raw)
 		return 0;
-	known = map_get(&o->strings, (uintptr_t)raw);
-	if (known != MAP_NONE)
+	known = hashmap_get(&o->strings, (uintptr_t)raw);
+	if (known != HASHMAP_NONE)
 		return known;
-	if (o->n_strings >= MAP_NONE ||
-	    !map_put(&o->strings, (uintptr_t)raw, (uint32_t)(*raw ? o->n_strings : 0))) {
+	if (o->n_strings >= HASHMAP_NONE ||
+	    !hashmap_put(&o->strings, (uintptr_t)raw, (uint32_t)(*raw ? o->n_strings : 0))) {
 		o->failed = true;
 		return 0;
 	}

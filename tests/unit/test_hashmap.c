@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/map.h"
+#include "base/hashmap.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,33 +14,33 @@
 
 static void test_empty(void **state)
 {
-	struct map map = { 0 };
+	struct hashmap map = { 0 };
 
 	(void)state;
-	assert_int_equal(map_get(&map, 0), MAP_NONE);
-	assert_int_equal(map_get(&map, UINT64_MAX), MAP_NONE);
-	map_fini(&map);
-	map_fini(&map);
+	assert_int_equal(hashmap_get(&map, 0), HASHMAP_NONE);
+	assert_int_equal(hashmap_get(&map, UINT64_MAX), HASHMAP_NONE);
+	hashmap_fini(&map);
+	hashmap_fini(&map);
 }
 
 /* Numbers that differ in few bits, as addresses do, and both ends. */
 static void test_numbers(void **state)
 {
-	struct map map = { 0 };
+	struct hashmap map = { 0 };
 
 	(void)state;
-	assert_true(map_put(&map, 0, MANY));
-	assert_true(map_put(&map, UINT64_MAX, MANY + 1));
+	assert_true(hashmap_put(&map, 0, MANY));
+	assert_true(hashmap_put(&map, UINT64_MAX, MANY + 1));
 	for (uint32_t i = 0; i < MANY; i++)
-		assert_true(map_put(&map, (uint64_t)(i + 1) << 12, i));
+		assert_true(hashmap_put(&map, (uint64_t)(i + 1) << 12, i));
 	for (uint32_t i = 0; i < MANY; i++)
-		assert_int_equal(map_get(&map, (uint64_t)(i + 1) << 12), i);
-	assert_int_equal(map_get(&map, 0), MANY);
-	assert_int_equal(map_get(&map, UINT64_MAX), MANY + 1);
-	assert_int_equal(map_get(&map, 1), MAP_NONE);
+		assert_int_equal(hashmap_get(&map, (uint64_t)(i + 1) << 12), i);
+	assert_int_equal(hashmap_get(&map, 0), MANY);
+	assert_int_equal(hashmap_get(&map, UINT64_MAX), MANY + 1);
+	assert_int_equal(hashmap_get(&map, 1), HASHMAP_NONE);
 	assert_int_equal(map.n, MANY + 2);
 	assert_true(map.n_slots >= 2 * map.n);
-	map_fini(&map);
+	hashmap_fini(&map);
 }
 
 static const char *const words[] = { "", "a", "ab", "abcdefgh", "abcdefghi", "abcdefghij" };
@@ -53,34 +53,34 @@ static bool is_word(const void *ctx, uint32_t i)
 
 static uint64_t hash_of(const char *word)
 {
-	return map_hash(word, strlen(word), 0);
+	return hashmap_hash(word, strlen(word), 0);
 }
 
 static void test_bytes(void **state)
 {
-	struct map map = { 0 };
+	struct hashmap map = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < N_WORDS; i++)
-		assert_true(map_add(&map, hash_of(words[i]), i));
+		assert_true(hashmap_add(&map, hash_of(words[i]), i));
 	for (uint32_t i = 0; i < N_WORDS; i++)
-		assert_int_equal(map_find(&map, hash_of(words[i]), is_word, words[i]), i);
-	assert_int_equal(map_find(&map, hash_of("b"), is_word, "b"), MAP_NONE);
-	map_fini(&map);
+		assert_int_equal(hashmap_find(&map, hash_of(words[i]), is_word, words[i]), i);
+	assert_int_equal(hashmap_find(&map, hash_of("b"), is_word, "b"), HASHMAP_NONE);
+	hashmap_fini(&map);
 }
 
 /* Keys of one hash are told apart by what they are. */
 static void test_collision(void **state)
 {
-	struct map map = { 0 };
+	struct hashmap map = { 0 };
 
 	(void)state;
 	for (uint32_t i = 0; i < N_WORDS; i++)
-		assert_true(map_add(&map, 7, i));
+		assert_true(hashmap_add(&map, 7, i));
 	for (uint32_t i = 0; i < N_WORDS; i++)
-		assert_int_equal(map_find(&map, 7, is_word, words[i]), i);
-	assert_int_equal(map_find(&map, 7, is_word, "b"), MAP_NONE);
-	map_fini(&map);
+		assert_int_equal(hashmap_find(&map, 7, is_word, words[i]), i);
+	assert_int_equal(hashmap_find(&map, 7, is_word, "b"), HASHMAP_NONE);
+	hashmap_fini(&map);
 }
 
 /* A zero at the end, a prefix, and the seed count. */
@@ -91,10 +91,10 @@ static void test_hash(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(zeros); i++) {
 		for (size_t j = 0; j < i; j++)
-			assert_true(map_hash(zeros, i, 0) != map_hash(zeros, j, 0));
+			assert_true(hashmap_hash(zeros, i, 0) != hashmap_hash(zeros, j, 0));
 	}
-	assert_true(map_hash("a", 1, 0) != map_hash("a", 1, 1));
-	assert_true(map_hash("a", 1, 0) == map_hash("ab", 1, 0));
+	assert_true(hashmap_hash("a", 1, 0) != hashmap_hash("a", 1, 1));
+	assert_true(hashmap_hash("a", 1, 0) == hashmap_hash("ab", 1, 0));
 }
 
 int main(void)

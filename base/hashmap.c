@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/map.h"
+#include "base/hashmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +34,12 @@ static uint64_t mix(uint64_t h)
 	return h ^ h >> 31;
 }
 
-uint64_t map_hash_u64(uint64_t key)
+uint64_t hashmap_hash_u64(uint64_t key)
 {
 	return mix(key ^ process_seed());
 }
 
-uint64_t map_hash(const void *bytes, size_t len, uint64_t seed)
+uint64_t hashmap_hash(const void *bytes, size_t len, uint64_t seed)
 {
 	const unsigned char *at = bytes;
 	uint64_t h = seed ^ process_seed() ^ len, piece;
@@ -54,41 +54,42 @@ uint64_t map_hash(const void *bytes, size_t len, uint64_t seed)
 	return mix(h ^ piece);
 }
 
-static struct map_slot *find(struct map_slot *slots, size_t n_slots, uint64_t hash,
-			     map_equal_fn *equal, const void *ctx)
+static struct hashmap_slot *find(struct hashmap_slot *slots, size_t n_slots, uint64_t hash,
+				 hashmap_equal_fn *equal, const void *ctx)
 {
 	size_t i = hash & (n_slots - 1);
 
-	while (slots[i].value != MAP_NONE &&
+	while (slots[i].value != HASHMAP_NONE &&
 	       (slots[i].hash != hash || (equal && !equal(ctx, slots[i].value))))
 		i = (i + 1) & (n_slots - 1);
 	return &slots[i];
 }
 
-uint32_t map_find(const struct map *map, uint64_t hash, map_equal_fn *equal, const void *ctx)
+uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_equal_fn *equal,
+		      const void *ctx)
 {
-	return map->n ? find(map->slots, map->n_slots, hash, equal, ctx)->value : MAP_NONE;
+	return map->n ? find(map->slots, map->n_slots, hash, equal, ctx)->value : HASHMAP_NONE;
 }
 
-static void put(struct map_slot *slots, size_t n_slots, struct map_slot slot)
+static void put(struct hashmap_slot *slots, size_t n_slots, struct hashmap_slot slot)
 {
 	size_t i = slot.hash & (n_slots - 1);
 
-	while (slots[i].value != MAP_NONE)
+	while (slots[i].value != HASHMAP_NONE)
 		i = (i + 1) & (n_slots - 1);
 	slots[i] = slot;
 }
 
-static bool more_slots(struct map *map)
+static bool more_slots(struct hashmap *map)
 {
 	size_t n_slots = map->n_slots ? 2 * map->n_slots : SLOTS_MIN;
-	struct map_slot *slots = reallocarray(NULL, n_slots, sizeof(*slots));
+	struct hashmap_slot *slots = reallocarray(NULL, n_slots, sizeof(*slots));
 
 	if (!slots)
 		return false;
 	memset(slots, 0xff, n_slots * sizeof(*slots));
 	for (size_t i = 0; i < map->n_slots; i++) {
-		if (map->slots[i].value != MAP_NONE)
+		if (map->slots[i].value != HASHMAP_NONE)
 			put(slots, n_slots, map->slots[i]);
 	}
 	free(map->slots);
@@ -97,18 +98,18 @@ static bool more_slots(struct map *map)
 	return true;
 }
 
-bool map_add(struct map *map, uint64_t hash, uint32_t value)
+bool hashmap_add(struct hashmap *map, uint64_t hash, uint32_t value)
 {
 	/* Half of them stay free, which keeps the searches short. */
 	if (2 * map->n >= map->n_slots && !more_slots(map))
 		return false;
-	put(map->slots, map->n_slots, (struct map_slot){ hash, value });
+	put(map->slots, map->n_slots, (struct hashmap_slot){ hash, value });
 	map->n++;
 	return true;
 }
 
-void map_fini(struct map *map)
+void hashmap_fini(struct hashmap *map)
 {
 	free(map->slots);
-	*map = (struct map){ 0 };
+	*map = (struct hashmap){ 0 };
 }
