@@ -12,7 +12,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := $(wildcard base sandbox process elf jemalloc injector bpf profile io symbols ops cli)
+LAYERS := $(wildcard base sandbox process elf jemalloc injector bpf profile io symbols ops api cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -17,18 +18,6 @@ static const struct option_def options_of_bundle[] = {
 	{ .name = NULL },
 };
 
-static int print_json(const struct ops_bundle *bundle, struct err *err)
-{
-	struct json_object *doc =
-		bundle->cost.pid ? out_doc(&bundle->cost) : json_object_new_object();
-
-	json_set_text(doc, "file", bundle->file);
-	json_set_u64(doc, "bytes", bundle->bytes);
-	if (bundle->cost.pid)
-		out_doc_cost(doc, &bundle->cost, bundle->warning);
-	return out_json(doc, err);
-}
-
 static int print(const struct args *args, const struct ops_bundle *bundle, struct err *err)
 {
 	char safe[4096], size[16];
@@ -39,7 +28,7 @@ static int print(const struct args *args, const struct ops_bundle *bundle, struc
 	if (args->output && !strcmp(args->output, "-"))
 		return 0;
 	if (args->json)
-		return print_json(bundle, err);
+		return out_json(api_bundle(bundle), err);
 	output_safe(bundle->file, safe, sizeof(safe));
 	if (args->quiet)
 		return out_line(err, "%s", safe);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -61,31 +62,6 @@ static int print_all(const struct args *args, const struct ops_checks *checks, s
 	return out_line(err, "%zu check%s could not be made", left_out, left_out == 1 ? "" : "s");
 }
 
-static struct json_object *one_json(const struct ops_check *c)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_text(o, "name", c->name);
-	json_set(o, "ok", c->ok == TRI_UNKNOWN ? NULL : json_object_new_boolean(c->ok == TRI_YES));
-	json_set_text(o, "detail", c->detail);
-	json_set_text(o, "fix", c->fix[0] ? c->fix : NULL);
-	return o;
-}
-
-static int print_json(const struct ops_checks *checks, struct err *err)
-{
-	struct json_object *doc = json_object_new_object();
-	struct json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < checks->n; i++)
-		json_object_array_add(list, one_json(&checks->v[i]));
-	json_set_int(doc, "pid", checks->cost.pid);
-	json_set_bool(doc, "ready", checks->ready);
-	json_set(doc, "checks", list);
-	json_set_u64(doc, "pause_us", checks->cost.pause_us);
-	return out_json(doc, err);
-}
-
 static const struct {
 	const char *word;
 	enum ink ink;
@@ -141,52 +117,6 @@ static int print_conf(const struct args *args, const struct conf_lint *lint, str
 			warnings == 1 ? "" : "s");
 }
 
-static struct json_object *findings_json(const struct conf_lint *lint)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (size_t i = 0; i < lint->n; i++) {
-		struct json_object *o = json_object_new_object();
-
-		json_set_text(o, "level", levels[lint->v[i].level].word);
-		json_set_u64(o, "at", lint->v[i].at);
-		json_set_text(o, "detail", lint->v[i].text);
-		json_set_text(o, "fix", lint->v[i].fix[0] ? lint->v[i].fix : NULL);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static struct json_object *readings_json(const struct conf_lint *lint)
-{
-	struct json_object *list = json_object_new_array();
-	char version[16];
-
-	for (size_t i = 0; i < lint->n_readings; i++) {
-		const struct conf_reading *r = &lint->readings[i];
-		struct json_object *o = json_object_new_object();
-
-		json_set_text(o, "from", conf_version_text(r->from, version, sizeof(version)));
-		json_set_text(o, "to", conf_version_text(r->to, version, sizeof(version)));
-		json_set_text(o, "detail", r->text);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-static int print_conf_json(const struct args *args, const struct ops_conf *conf, struct err *err)
-{
-	struct json_object *doc = json_object_new_object();
-
-	json_set_text(doc, "conf", args->conf);
-	json_set_text(doc, "jemalloc", conf->version[0] ? conf->version : NULL);
-	json_set_bool(doc, "ok", !conf_lint_count(&conf->lint, CONF_ERROR));
-	json_set(doc, "findings", findings_json(&conf->lint));
-	json_set_u64(doc, "dropped", conf->lint.dropped);
-	json_set(doc, "readings", readings_json(&conf->lint));
-	return out_json(doc, err);
-}
-
 static int run_conf(const struct args *args, struct err *err)
 {
 	_cleanup_(cleanup_free) struct ops_conf *conf = calloc(1, sizeof(*conf));
@@ -196,7 +126,8 @@ static int run_conf(const struct args *args, struct err *err)
 		return err_set(err, ERR_FAILED, "out of memory");
 	if (((args->pid || args->comm) && args_pid(args, &request.pid, err)) ||
 	    ops_conf(&request, conf, err) ||
-	    (args->json ? print_conf_json(args, conf, err) : print_conf(args, &conf->lint, err)))
+	    (args->json ? out_json(api_conf(args->conf, conf), err)
+			: print_conf(args, &conf->lint, err)))
 		return -1;
 	return conf_lint_count(&conf->lint, CONF_ERROR) ? err_exit_status(ERR_USAGE) : 0;
 }
@@ -223,7 +154,7 @@ static int run(const struct args *args, struct err *err)
 	ops_check(pid, &options, &checks);
 	out_cost(args, &checks.cost);
 	if (args->json) {
-		if (print_json(&checks, err))
+		if (out_json(api_check(&checks), err))
 			return -1;
 		return err_exit_status(ops_checks_code(&checks));
 	}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "cli/apart.h"
 #include "cli/commands.h"
@@ -20,16 +21,6 @@ static const struct option_def options_of_diff[] = {
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
-
-static int print_json(const struct args *args, const struct ops_diff *diff, struct err *err)
-{
-	struct json_object *doc = json_object_new_object();
-
-	json_set_text(doc, "before", args->words[0]);
-	json_set_text(doc, "after", args->words[1]);
-	growth_json(doc, diff);
-	return out_json(doc, err);
-}
 
 static int write_as(const struct args *args, const struct ops_diff *diff, struct err *err)
 {
@@ -76,7 +67,8 @@ static int run_apart(const void *ctx, struct err *err)
 		return -1;
 	if (j.args->report_format)
 		return write_as(j.args, &diff, err);
-	return j.args->json ? print_json(j.args, &diff, err) : growth_print(j.args, &diff, err);
+	return j.args->json ? out_json(api_diff(j.args->words[0], j.args->words[1], &diff), err)
+			    : growth_print(j.args, &diff, err);
 }
 
 static int run(const struct args *args, struct err *err)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -25,22 +26,6 @@ static const struct option_def options_of_dump[] = {
 	{ .name = NULL },
 };
 
-static const char *const via_names[] = {
-	[OPS_VIA_MEMFD] = "memfd",
-	[OPS_VIA_TARGET] = "target",
-};
-
-static int print_json(const struct ops_dump *dump, struct err *err)
-{
-	struct json_object *doc = out_doc(&dump->cost);
-
-	json_set_text(doc, "file", dump->file);
-	json_set(doc, "bytes", dump->file ? json_object_new_uint64(dump->bytes) : NULL);
-	json_set_text(doc, "via", via_names[dump->via]);
-	out_doc_cost(doc, &dump->cost, dump->warning);
-	return out_json(doc, err);
-}
-
 static int print(const struct args *args, const struct ops_dump *dump, bool to_stdout,
 		 struct err *err)
 {
@@ -51,7 +36,7 @@ static int print(const struct args *args, const struct ops_dump *dump, bool to_s
 	if (to_stdout)
 		return 0;
 	if (args->json)
-		return print_json(dump, err);
+		return out_json(api_dump(dump), err);
 	if (!dump->file)
 		return out_line(err, "%s wrote a profile", out_who(&dump->cost, who, sizeof(who)));
 	output_safe(dump->file, safe, sizeof(safe));

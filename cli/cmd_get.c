@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-
-static int print_json(const struct ops_value *values, size_t n, const struct ops_cost *cost,
-		      struct err *err)
-{
-	struct json_object *doc = out_doc(cost);
-
-	for (size_t i = 0; i < n; i++)
-		json_set(doc, values[i].name, out_value_json(&values[i]));
-	out_doc_cost(doc, cost, NULL);
-	return out_json(doc, err);
-}
 
 static int run(const struct args *args, struct err *err)
 {
@@ -27,7 +17,7 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	out_cost(args, &cost);
 	if (args->json)
-		return print_json(values, args->n_words, &cost, err);
+		return out_json(api_get(values, args->n_words, &cost), err);
 	for (size_t i = 0; i < args->n_words; i++) {
 		out_value(&values[i], text, sizeof(text));
 		if (args->quiet ? out_line(err, "%s", text)

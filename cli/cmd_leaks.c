@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/apart.h"
@@ -13,9 +14,6 @@
 #include <stdio.h>
 
 #define SHOWN 20
-/* With fewer profiles, memory that goes up and down can look as if it grew. */
-#define ENOUGH 6
-#define FEW_SIZE 128
 
 static const char *const formats[] = { "text", "json", NULL };
 #define IN_JSON 1
@@ -29,69 +27,6 @@ static const struct option_def options_of_leaks[] = {
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
-
-static const char *const limits[] = {
-	[OPS_LIMIT_NONE] = NULL,
-	[OPS_LIMIT_GIVEN] = "given",
-	[OPS_LIMIT_CGROUP] = "cgroup",
-	[OPS_LIMIT_MACHINE] = "machine",
-};
-
-static struct json_object *leak_json(const struct ops_leaks *l, const struct profile_leak *leak)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set(o, "rate", json_object_new_double(leak->rate));
-	json_set(o, "rate_error", json_object_new_double(leak->rate_error));
-	json_set(o, "before", json_object_new_double(round(leak->first)));
-	json_set(o, "after", json_object_new_double(round(leak->last)));
-	json_set(o, "p", json_object_new_double(leak->p));
-	json_set(o, "calls", growth_calls_json(&l->series.all, leak->stack));
-	return o;
-}
-
-static bool is_enough(const struct ops_leaks *l)
-{
-	return l->series.n >= ENOUGH;
-}
-
-static bool say_few(const struct ops_leaks *l, char few[FEW_SIZE])
-{
-	if (is_enough(l))
-		return false;
-	snprintf(few, FEW_SIZE,
-		 "with %zu profiles, memory that goes up and down may look as if it grew: take %d "
-		 "or more",
-		 l->series.n, ENOUGH);
-	return true;
-}
-
-static int print_json(const struct ops_leaks *l, struct err *err)
-{
-	struct json_object *doc = json_object_new_object(), *leaks = json_object_new_array();
-	bool limited = l->limit != OPS_LIMIT_NONE;
-	char few[FEW_SIZE];
-
-	json_set_u64(doc, "profiles", l->series.n);
-	json_set(doc, "seconds", json_object_new_double(l->found.seconds));
-	json_set_u64(doc, "tested", l->found.n_tested);
-	json_set(doc, "dispersion", json_object_new_double(l->found.dispersion));
-	json_set(doc, "confidence",
-		 is_enough(l) ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
-	for (size_t i = 0; i < l->found.n_leaks; i++)
-		json_object_array_add(leaks, leak_json(l, &l->found.v[i]));
-	json_set(doc, "leaks", leaks);
-	json_set(doc, "rate", json_object_new_double(l->rate));
-	json_set(doc, "rate_error", json_object_new_double(l->rate_error));
-	json_set_text(doc, "limit.of", limits[l->limit]);
-	json_set(doc, "limit.bytes", limited ? json_object_new_uint64(l->limit_bytes) : NULL);
-	json_set(doc, "limit.used", limited ? json_object_new_uint64(l->used_bytes) : NULL);
-	json_set(doc, "seconds_left",
-		 isfinite(l->seconds_left) ? json_object_new_double(l->seconds_left) : NULL);
-	if (say_few(l, few))
-		json_set_text(doc, "warning", few);
-	return out_json(doc, err);
-}
 
 /* "1.9M/min", or by the hour what is little. Returns `buf`; 32 bytes always do. */
 static const char *per_time(double rate, char *buf, size_t size)
@@ -153,10 +88,8 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 
 static void warn(const struct args *args, const struct ops_leaks *l)
 {
-	char few[FEW_SIZE];
-
-	if (!args->quiet && say_few(l, few))
-		errand_tell(few);
+	if (!args->quiet && *l->warning)
+		errand_tell(l->warning);
 }
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
@@ -166,7 +99,7 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 
 	warn(args, l);
 	span(found->seconds, time, sizeof(time));
-	if (is_enough(l))
+	if (!*l->warning)
 		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
 	if (!found->n_leaks)
 		return out_line(
@@ -203,7 +136,7 @@ static int run_apart(const void *ctx, struct err *err)
 		j.symbols.tell = errand_tell;
 	if (ops_leaks(&request, &j.symbols, &leaks, err))
 		return -1;
-	return j.args->json || j.args->leaks_format == IN_JSON ? print_json(&leaks, err)
+	return j.args->json || j.args->leaks_format == IN_JSON ? out_json(api_leaks(&leaks), err)
 							       : print(j.args, &leaks, err);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -100,43 +101,6 @@ static int print_table(const struct ops_process *const *v, size_t n, struct err 
 	return table_print(titles, COLUMNS, rows, n, err);
 }
 
-static struct json_object *process_json(const struct ops_process *p)
-{
-	struct json_object *o = json_object_new_object();
-	char name[64];
-
-	json_set_int(o, "pid", p->pid);
-	json_set_text(o, "comm", p->comm);
-	json_set_int(o, "uid", p->uid);
-	json_set_text(o, "version", p->version[0] ? p->version : NULL);
-	json_set_text(o, "prefix", p->prefix);
-	json_set_text(o, "image", p->image);
-	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
-	json_set(o, "config.prof", out_tristate_json(p->config_prof));
-	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
-		snprintf(name, sizeof(name), "opt.%s", jemalloc_opt_name(i));
-		if (!p->opts[i].known)
-			json_set(o, name, NULL);
-		else if (jemalloc_opt_size(i) == 1)
-			json_set_bool(o, name, p->opts[i].value != 0);
-		else
-			json_set_int(o, name, p->opts[i].value);
-	}
-	json_set(o, "prof.active", out_tristate_json(p->prof_active));
-	json_set_u64(o, "rss_bytes", p->rss_bytes);
-	json_set_text(o, "container", p->container[0] ? p->container : NULL);
-	return o;
-}
-
-static int print_json(const struct ops_process *const *v, size_t n, struct err *err)
-{
-	struct json_object *array = json_object_new_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_object_array_add(array, process_json(v[i]));
-	return out_json(array, err);
-}
-
 static int parse_uid(const char *text, uid_t *uid, struct err *err)
 {
 	const struct passwd *pw;
@@ -177,7 +141,7 @@ static int print(const struct args *args, const struct ops_list *list, struct er
 
 	if (!v)
 		return err_set(err, ERR_FAILED, "out of memory");
-	if (args->json ? print_json(v, list->n, err) : print_table(v, list->n, err))
+	if (args->json ? out_json(api_list(v, list->n), err) : print_table(v, list->n, err))
 		return -1;
 	talk(args, list);
 	return 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -7,7 +8,6 @@ static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
 	struct ops_prefix prefix;
-	struct json_object *doc;
 	char who[OUT_WHO_SIZE];
 	pid_t pid;
 
@@ -19,10 +19,7 @@ static int run(const struct args *args, struct err *err)
 	if (!args->json)
 		return out_line(err, "prof.prefix is now %s in %s", args->words[0],
 				out_who(&prefix.cost, who, sizeof(who)));
-	doc = out_doc(&prefix.cost);
-	json_set_text(doc, "prof.prefix", args->words[0]);
-	out_doc_cost(doc, &prefix.cost, prefix.warning);
-	return out_json(doc, err);
+	return out_json(api_prefix(args->words[0], &prefix), err);
 }
 
 const struct command cmd_prefix = {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/apart.h"
@@ -110,46 +111,6 @@ static void show_progress(const struct ops_record_progress *p)
 	print_line(line);
 }
 
-static struct json_object *file_json(const char *file, uint64_t bytes)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_text(o, "file", file);
-	json_set_u64(o, "bytes", bytes);
-	return o;
-}
-
-static int print_json(const struct ops_record *record, const struct ops_diff *diff,
-		      struct json_object *rendered, struct err *err)
-{
-	struct json_object *difference = json_object_new_object();
-	struct json_object *doc = out_doc(&record->cost), *series = json_object_new_array();
-
-	json_set(doc, "base", file_json(record->first, record->first_bytes));
-	json_set_text(doc, "file", record->last);
-	json_set_u64(doc, "bytes", record->last_bytes);
-	for (size_t i = 0; i < record->n_series; i++)
-		json_object_array_add(series, json_text(record->series[i]));
-	json_set(doc, "series", series);
-	json_set_u64(doc, "missed", record->missed);
-	json_set_u64(doc, "duration_ms", record->duration_ms);
-	json_set_bool(doc, "early", record->early);
-	json_set_bool(doc, "adopted", record->adopted);
-	json_set_bool(doc, "changed.prof.active", record->active);
-	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
-	if (record->allocated_before_bytes) {
-		json_set_u64(doc, "allocated_before_bytes", record->allocated_before_bytes);
-		json_set_u64(doc, "allocated_after_bytes", record->allocated_after_bytes);
-	}
-	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
-	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
-	growth_json(difference, diff);
-	json_set(difference, "files", json_object_get(rendered));
-	json_set(doc, "difference", difference);
-	out_doc_cost(doc, &record->cost, record->warning);
-	return out_json(doc, err);
-}
-
 static int print_file(const struct args *args, const char *file, const char *what, struct err *err)
 {
 	char safe[4096];
@@ -200,32 +161,32 @@ struct job {
 	const struct ops_record *record;
 	struct ops_symbolize_options symbols;
 	unsigned int formats;
+	const struct growth_paths *paths;
 };
 
 static int print_difference(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
-	_cleanup_(json_close) struct json_object *rendered = json_object_new_array();
 	struct job j = *(const struct job *)ctx;
-	char stem[4096];
 
 	if (j.symbols.tell)
 		j.symbols.tell = errand_tell;
 	if (ops_diff(j.record->first, j.record->last, &j.symbols, &diff, err) ||
-	    growth_write(j.args, j.formats, &diff, stem_of(j.record->last, stem, sizeof(stem)),
-			 rendered, err))
+	    growth_write(j.args, j.formats, &diff, j.paths, err))
 		return -1;
 	if (j.args->json)
-		return print_json(j.record, &diff, rendered, err);
+		return out_json(api_record(j.record, &diff, (const char *const *)j.paths->v,
+					   j.paths->n),
+				err);
 	return j.args->quiet ? 0 : growth_print(j.args, &diff, err);
 }
 
 static int print_apart(const struct args *args, unsigned int formats,
 		       const struct ops_record *record, struct err *err)
 {
-	struct job job = { .args = args, .record = record, .formats = formats };
-	const char *const inputs[] = { record->first, record->last };
 	_cleanup_(growth_paths_fini) struct growth_paths paths = { 0 };
+	struct job job = { .args = args, .record = record, .formats = formats, .paths = &paths };
+	const char *const inputs[] = { record->first, record->last };
 	struct apart apart = {
 		.inputs = inputs,
 		.n_inputs = 2,

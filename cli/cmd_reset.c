@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 
@@ -35,7 +36,6 @@ static int lg_wanted(const struct args *args, int *lg, struct err *err)
 static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
-	struct json_object *doc;
 	struct ops_reset reset;
 	char who[OUT_WHO_SIZE];
 	pid_t pid;
@@ -51,13 +51,7 @@ static int run(const struct args *args, struct err *err)
 				"the samples of %s are forgotten; prof.lg_sample is %s%" PRIu64,
 				out_who(&reset.cost, who, sizeof(who)),
 				reset.lg_before != reset.lg_after ? "now " : "", reset.lg_after);
-	doc = out_doc(&reset.cost);
-	json_set_bool(doc, "changed", reset.lg_before != reset.lg_after);
-	json_set_u64(doc, "before", reset.lg_before);
-	json_set_u64(doc, "after", reset.lg_after);
-	json_set_u64(doc, "prof.lg_sample", reset.lg_after);
-	out_doc_cost(doc, &reset.cost, NULL);
-	return out_json(doc, err);
+	return out_json(api_reset(&reset), err);
 }
 
 const struct command cmd_reset = {

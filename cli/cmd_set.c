@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-
-static int print_json(const struct ops_set *set, struct err *err)
-{
-	struct json_object *doc = out_doc(&set->cost);
-
-	json_set_text(doc, "name", set->before.name);
-	json_set_bool(doc, "changed", set->changed);
-	json_set(doc, "before", set->readable ? out_value_json(&set->before) : NULL);
-	json_set(doc, "after", set->readable ? out_value_json(&set->after) : NULL);
-	out_doc_cost(doc, &set->cost, NULL);
-	return out_json(doc, err);
-}
 
 static int run(const struct args *args, struct err *err)
 {
@@ -27,7 +16,7 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	out_cost(args, &set.cost);
 	if (args->json)
-		return print_json(&set, err);
+		return out_json(api_set(&set), err);
 	if (!set.readable)
 		return out_line(err, "%s was written in %s", args->words[0],
 				out_who(&set.cost, who, sizeof(who)));

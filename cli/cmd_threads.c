@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -42,33 +43,6 @@ static int print_table(const struct ops_threads *threads, struct err *err)
 	for (size_t i = 0; i < threads->n; i++)
 		fill_row(&threads->v[i], &rows[i]);
 	return table_print(titles, COLUMNS, rows, threads->n, err);
-}
-
-static struct json_object *thread_json(const struct ops_thread *t)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_int(o, "tid", t->tid);
-	json_set_text(o, "name", t->name);
-	json_set(o, "thread.prof.active", out_tristate_json(t->active));
-	json_set(o, "thread.allocated", t->has_bytes ? json_object_new_uint64(t->allocated) : NULL);
-	json_set(o, "thread.deallocated",
-		 t->has_bytes ? json_object_new_uint64(t->deallocated) : NULL);
-	json_set_bool(o, "changed", t->changed);
-	json_set_text(o, "reason", *t->reason ? t->reason : NULL);
-	return o;
-}
-
-static int print_json(const struct ops_threads *threads, struct err *err)
-{
-	struct json_object *doc = out_doc(&threads->cost), *array = json_object_new_array();
-
-	for (size_t i = 0; i < threads->n; i++)
-		json_object_array_add(array, thread_json(&threads->v[i]));
-	json_set(doc, "threads", array);
-	json_set_u64(doc, "missed", threads->missed);
-	out_doc_cost(doc, &threads->cost, threads->warning);
-	return out_json(doc, err);
 }
 
 static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
@@ -115,7 +89,7 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	out_warning(args, threads.warning);
 	out_cost(args, &threads.cost);
-	if (args->json ? print_json(&threads, err) : print_table(&threads, err))
+	if (args->json ? out_json(api_threads(&threads), err) : print_table(&threads, err))
 		return -1;
 	return request.activate && threads.missed ? err_exit_status(ERR_UNSAFE) : 0;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -6,34 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-static const char *const states[] = {
-	[OPS_UNDO_NOTHING] = "nothing",	  [OPS_UNDO_DONE] = "undone",	[OPS_UNDO_ENDED] = "ended",
-	[OPS_UNDO_RUNNING] = "recording", [OPS_UNDO_FAILED] = "failed",
-};
-
-static struct json_object *undone_json(const struct ops_undone *u)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set_int(o, "pid", u->pid);
-	json_set_text(o, "comm", *u->comm ? u->comm : NULL);
-	json_set_text(o, "state", states[u->how]);
-	json_set_bool(o, "changed.prof.active", u->active);
-	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
-	json_set_text(o, "reason", *u->why.msg ? u->why.msg : NULL);
-	return o;
-}
-
-static int print_json(const struct ops_undone *v, size_t n, struct err *err)
-{
-	struct json_object *doc = json_object_new_object(), *list = json_object_new_array();
-
-	for (size_t i = 0; i < n; i++)
-		json_object_array_add(list, undone_json(&v[i]));
-	json_set(doc, "recordings", list);
-	return out_json(doc, err);
-}
 
 static int print_line(const struct args *args, const struct ops_undone *u, struct err *err)
 {
@@ -65,7 +38,7 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 static int print(const struct args *args, const struct ops_undone *v, size_t n, struct err *err)
 {
 	if (args->json)
-		return print_json(v, n, err);
+		return out_json(api_undo(v, n), err);
 	if (!n)
 		return args->quiet ? 0
 				   : out_line(err, "no recording has left anything to put back");

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 
 static int run(const struct args *args, struct err *err)
 {
-	struct json_object *doc;
-
 	if (!args->json)
 		return out_line(err, "jeprof-ctl %s", JEPROF_CTL_VERSION);
-	doc = json_object_new_object();
-	json_set_text(doc, "version", JEPROF_CTL_VERSION);
-	return out_json(doc, err);
+	return out_json(api_version(), err);
 }
 
 const struct command cmd_version = {

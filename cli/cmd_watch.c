@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -88,58 +89,6 @@ static int print_row(const struct args *args, const struct ops_watch_event *e, s
 			took, file, out_ink(args, STDOUT_FILENO, INK_NONE));
 }
 
-static struct json_object *frame_json(const struct watch_frame *f)
-{
-	struct json_object *o = json_object_new_object();
-	char text[600];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, f->addr);
-	json_set_text(o, "address", text);
-	json_set_text(o, "image", f->image);
-	if (f->name)
-		snprintf(text, sizeof(text), "%.512s+0x%" PRIx64, f->name, f->offset);
-	json_set_text(o, "name", f->name ? text : NULL);
-	return o;
-}
-
-static void set_time(struct json_object *doc, const struct timespec *time)
-{
-	char date[32], text[64];
-	struct tm tm;
-
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
-	snprintf(text, sizeof(text), "%s.%06ldZ", date, time->tv_nsec / 1000);
-	json_set_text(doc, "time", text);
-}
-
-static struct json_object *event_json(const struct args *args, const struct ops_watch_event *e)
-{
-	struct json_object *doc = json_object_new_object(), *stack = json_object_new_array();
-
-	set_time(doc, &e->time);
-	if (args->since_start)
-		json_set_u64(doc, "since_start_us", e->since_start_us);
-	json_set_int(doc, "pid", e->pid);
-	json_set_int(doc, "tid", e->tid);
-	json_set_text(doc, "comm", e->comm);
-	json_set_text(doc, "kind", watch_kind_name(e->kind));
-	json_set_text(doc, "file", e->file);
-	json_set_text(doc, "host_file", e->host_file);
-	json_set_bool(doc, "file_confirmed", e->file_confirmed);
-	json_set_bool(doc, "ok", e->ok);
-	json_set_text(doc, "error", e->error);
-	json_set_u64(doc, "duration_us", e->duration_us);
-	json_set(doc, "bytes", e->has_bytes ? json_object_new_uint64(e->bytes) : NULL);
-	json_set_text(doc, "source", e->probed ? "uprobe" : "tracepoint");
-	json_set_text(doc, "by", e->by_us ? "jeprof-ctl" : NULL);
-	json_set_text(doc, "cgroup", e->cgroup[0] ? e->cgroup : NULL);
-	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
-	for (size_t i = 0; i < e->n_frames; i++)
-		json_object_array_add(stack, frame_json(&e->frames[i]));
-	json_set(doc, "stack", stack);
-	return doc;
-}
-
 /* One document on one line, at once: somebody may be waiting for it. */
 static int print_ndjson(struct json_object *doc, struct err *err)
 {
@@ -156,26 +105,20 @@ static int on_event(void *ctx, const struct ops_watch_event *e, struct err *err)
 	const struct args *args = ctx;
 
 	if (args->json)
-		return print_ndjson(event_json(args, e), err);
+		return print_ndjson(api_watch_event(e, args->since_start), err);
 	return print_row(args, e, err) ? -1 : out_flush(err);
 }
 
 static int on_lost(void *ctx, uint64_t n, struct err *err)
 {
 	const struct args *args = ctx;
-	struct json_object *doc;
-	struct timespec now;
 
 	if (!args->json)
 		return out_line(err, "%" PRIu64 " dumps were seen and could not be told of", n) ||
 				       out_flush(err)
 			       ? -1
 			       : 0;
-	doc = json_object_new_object();
-	clock_gettime(CLOCK_REALTIME, &now);
-	set_time(doc, &now);
-	json_set_u64(doc, "lost", n);
-	return print_ndjson(doc, err);
+	return print_ndjson(api_watch_lost(n), err);
 }
 
 static int on_ready(void *ctx, size_t processes, struct err *err)

@@ -5,8 +5,6 @@
 
 #include "cli/args.h"
 
-#define JEPROF_CTL_VERSION "0.1.0"
-
 extern const struct command cmd_list;
 extern const struct command cmd_check;
 extern const struct command cmd_status;

@@ -125,27 +125,6 @@ const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_
 	return buf;
 }
 
-struct json_object *growth_calls_json(const struct profile *p, size_t stack)
-{
-	struct json_object *calls = json_object_new_array();
-	struct profile_line *lines = calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
-	size_t n = 0;
-
-	if (lines)
-		n = profile_stack_lines(p, &p->stacks[stack], false, lines, PROFILE_DEPTH_MAX);
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_function *f = &p->symbols->functions[lines[i].function];
-		struct json_object *call = json_object_new_object();
-
-		json_set_text(call, "function", f->name);
-		json_set_text(call, "file", f->file);
-		json_set(call, "line", lines[i].line ? json_object_new_int64(lines[i].line) : NULL);
-		json_object_array_add(calls, call);
-	}
-	free(lines);
-	return calls;
-}
-
 /* --- the difference --- */
 
 static void fill_row(const struct profile_change *c, const char *name, struct table_row *row)
@@ -215,43 +194,6 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 			"* is more than sampling makes by itself (%.0f %% sure of all "
 			"together); ERROR is the standard error",
 			100 * (1 - SIGNIFICANCE_LEVEL));
-}
-
-static struct json_object *change_json(const struct profile_change *c)
-{
-	struct json_object *o = json_object_new_object();
-
-	json_set(o, "growth", json_object_new_double(round(c->after - c->before)));
-	json_set(o, "error", json_object_new_double(round(profile_change_error(c))));
-	json_set(o, "before", json_object_new_double(round(c->before)));
-	json_set(o, "after", json_object_new_double(round(c->after)));
-	json_set(o, "p", json_object_new_double(c->p));
-	json_set_bool(o, "significant", c->significant);
-	return o;
-}
-
-void growth_json(struct json_object *doc, const struct ops_diff *d)
-{
-	struct json_object *functions = json_object_new_array(), *stacks = json_object_new_array();
-
-	json_set(doc, "in_use.before", json_object_new_double(round(d->before)));
-	json_set(doc, "in_use.after", json_object_new_double(round(d->after)));
-	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
-	for (size_t i = 0; i < d->functions.n; i++) {
-		const struct profile_change *c = &d->functions.v[i];
-		struct json_object *o = change_json(c);
-
-		json_set_text(o, "function", d->series.all.symbols->functions[c->at].name);
-		json_object_array_add(functions, o);
-	}
-	for (size_t i = 0; i < d->stacks.n; i++) {
-		struct json_object *o = change_json(&d->stacks.v[i]);
-
-		json_set(o, "calls", growth_calls_json(&d->series.all, d->stacks.v[i].at));
-		json_object_array_add(stacks, o);
-	}
-	json_set(doc, "functions", functions);
-	json_set(doc, "stacks", stacks);
 }
 
 /* --- formats --- */
@@ -329,25 +271,24 @@ int growth_check_files(const struct args *args, unsigned int formats, const char
 }
 
 static int write_difference(const struct args *args, const struct ops_diff *d, int format,
-			    const char *stem, struct json_object *files, struct err *err)
+			    const char *path, struct err *err)
 {
-	_cleanup_(cleanup_free) char *path = NULL;
 	char safe[4096];
 
-	if (path_of(stem, format, &path, err) ||
-	    ops_diff_write(d, (enum profile_format)format, path, args->force, -1, err))
+	if (ops_diff_write(d, (enum profile_format)format, path, args->force, -1, err))
 		return -1;
-	json_object_array_add(files, json_text(path));
 	return args->json ? 0
 			  : out_line(err, "%s%s", output_safe(path, safe, sizeof(safe)),
 				     args->quiet ? "" : " (the difference)");
 }
 
 int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *d,
-		 const char *stem, struct json_object *files, struct err *err)
+		 const struct growth_paths *paths, struct err *err)
 {
+	size_t n = 0;
+
 	for (int i = 0; i < PROFILE_FORMATS; i++) {
-		if (formats & 1u << i && write_difference(args, d, i, stem, files, err))
+		if (formats & 1u << i && write_difference(args, d, i, paths->v[n++], err))
 			return -1;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/out.h"
 
+#include "api/json.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -106,28 +107,6 @@ void out_tell(const char *line)
 	fprintf(stderr, "jeprof-ctl: warning: %s\n", line);
 }
 
-struct json_object *out_doc(const struct ops_cost *cost)
-{
-	struct json_object *doc = json_object_new_object();
-
-	json_set_int(doc, "pid", cost->pid);
-	json_set_text(doc, "comm", cost->comm);
-	return doc;
-}
-
-void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning)
-{
-	json_set_u64(doc, "pause_us", cost->pause_us);
-	json_set_u64(doc, "call_us", cost->call_us);
-	if (cost->prolonged) {
-		json_set_u64(doc, "prolonged", cost->prolonged);
-		json_set_u64(doc, "late_us", cost->late_us);
-	}
-	json_set(doc, "mode", json_object_new_string(injector_mode_name(cost->mode)));
-	if (warning && *warning)
-		json_set_text(doc, "warning", warning);
-}
-
 const char *out_value(const struct ops_value *value, char *buf, size_t size)
 {
 	if (value->ret) {
@@ -158,36 +137,9 @@ const char *out_value(const struct ops_value *value, char *buf, size_t size)
 	return buf;
 }
 
-struct json_object *out_value_json(const struct ops_value *value)
-{
-	if (value->ret)
-		return NULL;
-	switch (value->ctl->type) {
-	case MALLCTL_BOOL:
-		return json_object_new_boolean(value->v.b);
-	case MALLCTL_U32:
-		return json_object_new_int64(value->v.u32);
-	case MALLCTL_U64:
-	case MALLCTL_SIZE:
-		return json_object_new_uint64(value->v.u64);
-	case MALLCTL_SSIZE:
-		return json_object_new_int64(value->v.i64);
-	case MALLCTL_STRING:
-		return json_text(value->text);
-	case MALLCTL_VOID:
-		break;
-	}
-	return NULL;
-}
-
 const char *out_tristate(enum tristate t)
 {
 	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
-}
-
-struct json_object *out_tristate_json(enum tristate t)
-{
-	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
 }
 
 void out_progress(size_t done, size_t total)
@@ -204,34 +156,22 @@ void out_progress(size_t done, size_t total)
 int out_change(const struct args *args, const char *name, const struct ops_change *change,
 	       struct err *err)
 {
-	struct json_object *doc;
 	char who[OUT_WHO_SIZE];
 
 	out_warning(args, change->warning);
 	out_cost(args, &change->cost);
-	if (args->json) {
-		doc = out_doc(&change->cost);
-		json_set_bool(doc, "changed", change->changed);
-		json_set_bool(doc, "before", change->before);
-		json_set_bool(doc, "after", change->after);
-		json_set_bool(doc, name, change->after);
-		out_doc_cost(doc, &change->cost, change->warning);
-		return out_json(doc, err);
-	}
+	if (args->json)
+		return out_json(api_change(name, change), err);
 	out_who(&change->cost, who, sizeof(who));
 	return out_line(err, "%s is %s%s in %s", name, change->changed ? "now " : "",
 			change->after ? "true" : "false", who);
 }
 
-static int error_json(const struct err *err)
+static int print_error(const struct err *err)
 {
-	struct json_object *doc = json_object_new_object();
 	struct err unwritten = ERR_INIT;
 
-	json_set_text(doc, "error.code", err_code_name(err->code));
-	json_set_text(doc, "error.message", err->msg);
-	json_set_text(doc, "error.fix", *err->fix ? err->fix : NULL);
-	return out_json(doc, &unwritten) || out_flush(&unwritten);
+	return out_json(api_error(err), &unwritten) || out_flush(&unwritten);
 }
 
 int out_error(const struct args *args, const struct err *err)
@@ -241,7 +181,7 @@ int out_error(const struct args *args, const struct err *err)
 	/* Who read has seen enough, as head(1) has: that is no news. The exit status tells it. */
 	if (err->code == ERR_OUTPUT && err->sys == EPIPE)
 		return err_exit_status(err->code);
-	if (args->json && !ferror(stdout) && !error_json(err))
+	if (args->json && !ferror(stdout) && !print_error(err))
 		return err_exit_status(err->code);
 	fprintf(stderr, "%sjeprof-ctl:%s %s\n", out_ink(args, STDERR_FILENO, INK_RED),
 		out_ink(args, STDERR_FILENO, INK_NONE), output_safe(err->msg, msg, sizeof(msg)));

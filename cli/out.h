@@ -32,22 +32,16 @@ void out_warning(const struct args *args, const char *warning);
 /* On stderr: a warning, in the middle of work. */
 void out_tell(const char *line);
 
-/* A document that starts with pid and comm, and ends (out_doc_cost()) with what it cost. */
-struct json_object *out_doc(const struct ops_cost *cost);
-void out_doc_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning);
-
 /* "4242 (redis-server)". */
 #define OUT_WHO_SIZE 320
 const char *out_who(const struct ops_cost *cost, char *buf, size_t size);
 
-/* A mallctl value for people, and for JSON. */
+/* A mallctl value. */
 #define OUT_VALUE_SIZE 2100
 const char *out_value(const struct ops_value *value, char *buf, size_t size);
-struct json_object *out_value_json(const struct ops_value *value);
 
-/* What may be unknown: "-", and null in JSON. */
+/* "-" for what is unknown. */
 const char *out_tristate(enum tristate t);
-struct json_object *out_tristate_json(enum tristate t);
 
 /* How far work on many threads has come: on stderr, when that is a terminal. */
 void out_progress(size_t done, size_t total);

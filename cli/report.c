@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/report.h"
+#include "api/json.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -226,40 +227,6 @@ static int check_type(const struct report *r, struct err *err)
 	return err_fix(err, "start the program with prof_accum:true in MALLOC_CONF");
 }
 
-static struct json_object *row_json(const struct report *r, const struct profile_row *node)
-{
-	const struct profile_symbols *s = r->data.profile.symbols;
-	struct json_object *row = json_object_new_object();
-
-	json_set_text(row, "name", s->functions[node->function].name);
-	json_set(row, "flat", json_object_new_double(node->flat));
-	json_set(row, "cum", json_object_new_double(node->cum));
-	json_set(row, "flat_error", json_object_new_double(sqrt(node->flat_variance)));
-	json_set(row, "cum_error", json_object_new_double(sqrt(node->cum_variance)));
-	return row;
-}
-
-static int print_json(const struct report *r, const struct profile_table *table, FILE *out,
-		      struct err *err)
-{
-	const struct profile *p = &r->data.profile;
-	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
-	size_t n = profile_report_rows(table, &r->options);
-
-	json_set_text(doc, "type", profile_type_name(r->options.type));
-	json_set(doc, "pid", p->facts.pid ? json_object_new_int64(p->facts.pid) : NULL);
-	json_set_text(doc, "comm", p->facts.comm);
-	json_set_u64(doc, "period", p->period);
-	json_set_u64(doc, "stacks", p->n_stacks);
-	json_set(doc, "total", json_object_new_double(r->options.total));
-	json_set(doc, "shown", json_object_new_double(table->total));
-	json_set(doc, "shown_error", json_object_new_double(sqrt(table->variance)));
-	for (size_t i = 0; i < n; i++)
-		json_object_array_add(rows, row_json(r, &table->rows[i]));
-	json_set(doc, "rows", rows);
-	return out_json_to(out, doc, err);
-}
-
 static int write_format(FILE *out, const void *ctx, struct err *err)
 {
 	const struct report *r = ctx;
@@ -290,7 +257,7 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 			   });
 	profile_table_trim(&table, r->node_fraction);
 	if (r->args->json)
-		return print_json(r, &table, out, err);
+		return out_json_to(out, api_report(p, &table, &r->options), err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)

@@ -178,6 +178,15 @@ static void project(struct ops_leaks *l)
 				  : 0;
 }
 
+static void warn_of_few(struct ops_leaks *l)
+{
+	if (l->series.n < PROFILE_LEAKS_ENOUGH)
+		snprintf(l->warning, sizeof(l->warning),
+			 "with %zu profiles, memory that goes up and down may look as if it grew: "
+			 "take %d or more",
+			 l->series.n, PROFILE_LEAKS_ENOUGH);
+}
+
 int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err)
 {
@@ -199,6 +208,7 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);
+	warn_of_few(&l);
 	*out = l;
 	l = (struct ops_leaks){ 0 };
 	return 0;

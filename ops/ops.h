@@ -24,6 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define JEPROF_CTL_VERSION "0.1.0"
+
 /* What is read of a target's answer at most, in bytes: a profile, statistics. */
 #define OPS_PROFILE_MAX (UINT64_C(1) << 30)
 #define OPS_STATS_MAX (UINT64_C(64) << 20)

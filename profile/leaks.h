@@ -83,6 +83,8 @@ struct profile_leak {
 };
 
 #define PROFILE_LEAKS_MIN 3 /* profiles; through two of them every line fits */
+/* With fewer, memory that goes up and down can look as if it grew. */
+#define PROFILE_LEAKS_ENOUGH 6
 
 struct profile_leaks {
 	struct profile_leak *v; /* that grow: those that leak first, by rate */

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
+
+#include "ops/bundle.h"
+#include "profile/format/format.h"
+#include "profile/leaks.h"
+#include "profile/profile.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* --- what many documents have --- */
+
+/* A document that starts with pid and comm, and ends (set_cost()) with what it cost. */
+static struct json_object *new_doc(const struct ops_cost *cost)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_int(doc, "pid", cost->pid);
+	json_set_text(doc, "comm", cost->comm);
+	return doc;
+}
+
+static void set_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning)
+{
+	json_set_u64(doc, "pause_us", cost->pause_us);
+	json_set_u64(doc, "call_us", cost->call_us);
+	if (cost->prolonged) {
+		json_set_u64(doc, "prolonged", cost->prolonged);
+		json_set_u64(doc, "late_us", cost->late_us);
+	}
+	json_set(doc, "mode", json_object_new_string(injector_mode_name(cost->mode)));
+	if (warning && *warning)
+		json_set_text(doc, "warning", warning);
+}
+
+static struct json_object *tristate(enum tristate t)
+{
+	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
+}
+
+static struct json_object *value_of(const struct ops_value *value)
+{
+	if (value->ret)
+		return NULL;
+	switch (value->ctl->type) {
+	case MALLCTL_BOOL:
+		return json_object_new_boolean(value->v.b);
+	case MALLCTL_U32:
+		return json_object_new_int64(value->v.u32);
+	case MALLCTL_U64:
+	case MALLCTL_SIZE:
+		return json_object_new_uint64(value->v.u64);
+	case MALLCTL_SSIZE:
+		return json_object_new_int64(value->v.i64);
+	case MALLCTL_STRING:
+		return json_text(value->text);
+	case MALLCTL_VOID:
+		break;
+	}
+	return NULL;
+}
+
+/* As text: a number in JSON may lose its last digits. */
+static void set_address(struct json_object *doc, const char *path, uint64_t addr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%#llx", (unsigned long long)addr);
+	json_set_text(doc, path, addr ? text : NULL);
+}
+
+struct json_object *api_error(const struct err *err)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "error.code", err_code_name(err->code));
+	json_set_text(doc, "error.message", err->msg);
+	json_set_text(doc, "error.fix", *err->fix ? err->fix : NULL);
+	return doc;
+}
+
+struct json_object *api_version(void)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "version", JEPROF_CTL_VERSION);
+	return doc;
+}
+
+/* --- processes --- */
+
+static struct json_object *process_json(const struct ops_process *p)
+{
+	struct json_object *o = json_object_new_object();
+	char name[64];
+
+	json_set_int(o, "pid", p->pid);
+	json_set_text(o, "comm", p->comm);
+	json_set_int(o, "uid", p->uid);
+	json_set_text(o, "version", p->version[0] ? p->version : NULL);
+	json_set_text(o, "prefix", p->prefix);
+	json_set_text(o, "image", p->image);
+	json_set_text(o, "linkage", jemalloc_linkage_name(p->linkage));
+	json_set(o, "config.prof", tristate(p->config_prof));
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		snprintf(name, sizeof(name), "opt.%s", jemalloc_opt_name(i));
+		if (!p->opts[i].known)
+			json_set(o, name, NULL);
+		else if (jemalloc_opt_size(i) == 1)
+			json_set_bool(o, name, p->opts[i].value != 0);
+		else
+			json_set_int(o, name, p->opts[i].value);
+	}
+	json_set(o, "prof.active", tristate(p->prof_active));
+	json_set_u64(o, "rss_bytes", p->rss_bytes);
+	json_set_text(o, "container", p->container[0] ? p->container : NULL);
+	return o;
+}
+
+struct json_object *api_list(const struct ops_process *const *v, size_t n)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(array, process_json(v[i]));
+	return array;
+}
+
+/* --- check --- */
+
+static struct json_object *check_json(const struct ops_check *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_text(o, "name", c->name);
+	json_set(o, "ok", c->ok == TRI_UNKNOWN ? NULL : json_object_new_boolean(c->ok == TRI_YES));
+	json_set_text(o, "detail", c->detail);
+	json_set_text(o, "fix", c->fix[0] ? c->fix : NULL);
+	return o;
+}
+
+struct json_object *api_check(const struct ops_checks *checks)
+{
+	struct json_object *doc = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < checks->n; i++)
+		json_object_array_add(list, check_json(&checks->v[i]));
+	json_set_int(doc, "pid", checks->cost.pid);
+	json_set_bool(doc, "ready", checks->ready);
+	json_set(doc, "checks", list);
+	json_set_u64(doc, "pause_us", checks->cost.pause_us);
+	return doc;
+}
+
+static const char *const levels[] = {
+	[CONF_NOTE] = "note",
+	[CONF_WARNING] = "warning",
+	[CONF_ERROR] = "error",
+};
+
+static struct json_object *findings_json(const struct conf_lint *lint)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < lint->n; i++) {
+		struct json_object *o = json_object_new_object();
+
+		json_set_text(o, "level", levels[lint->v[i].level]);
+		json_set_u64(o, "at", lint->v[i].at);
+		json_set_text(o, "detail", lint->v[i].text);
+		json_set_text(o, "fix", lint->v[i].fix[0] ? lint->v[i].fix : NULL);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *readings_json(const struct conf_lint *lint)
+{
+	struct json_object *list = json_object_new_array();
+	char version[16];
+
+	for (size_t i = 0; i < lint->n_readings; i++) {
+		const struct conf_reading *r = &lint->readings[i];
+		struct json_object *o = json_object_new_object();
+
+		json_set_text(o, "from", conf_version_text(r->from, version, sizeof(version)));
+		json_set_text(o, "to", conf_version_text(r->to, version, sizeof(version)));
+		json_set_text(o, "detail", r->text);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+struct json_object *api_conf(const char *text, const struct ops_conf *conf)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "conf", text);
+	json_set_text(doc, "jemalloc", conf->version[0] ? conf->version : NULL);
+	json_set_bool(doc, "ok", !conf_lint_count(&conf->lint, CONF_ERROR));
+	json_set(doc, "findings", findings_json(&conf->lint));
+	json_set_u64(doc, "dropped", conf->lint.dropped);
+	json_set(doc, "readings", readings_json(&conf->lint));
+	return doc;
+}
+
+/* --- values --- */
+
+static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
+{
+	char path[64];
+
+	json_set_text(doc, "jemalloc.found_by", je->by_scan ? "scan" : "symbols");
+	if (je->dump.n_names)
+		json_set_u64(doc, "jemalloc.names", je->dump.n_names);
+	else
+		json_set(doc, "jemalloc.names", NULL);
+	set_address(doc, "jemalloc.mallctl", je->mallctl);
+	set_address(doc, "jemalloc.malloc_stats_print", je->malloc_stats_print);
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		snprintf(path, sizeof(path), "jemalloc.opt_%s", jemalloc_opt_name(i));
+		set_address(doc, path, je->opt[i]);
+	}
+	set_address(doc, "jemalloc.prof_active", je->prof_active);
+	set_address(doc, "jemalloc.prof_dump", je->dump.prof_dump);
+	json_set_text(doc, "jemalloc.prof_dump_file", *je->dump.reg ? je->dump.reg : NULL);
+}
+
+struct json_object *api_status(const struct ops_status *status)
+{
+	const struct ops_jemalloc *je = &status->jemalloc;
+	struct json_object *doc = new_doc(&status->cost);
+
+	for (size_t i = 0; i < status->n; i++)
+		json_set(doc, status->values[i].name, value_of(&status->values[i]));
+	json_set_text(doc, "image", je->image);
+	json_set_text(doc, "version", je->version[0] ? je->version : NULL);
+	json_set_text(doc, "prefix", je->prefix);
+	json_set_text(doc, "linkage", jemalloc_linkage_name(je->linkage));
+	json_set_text(doc, "conf_variable", je->conf_name);
+	json_set_u64(doc, "other_jemallocs", je->others);
+	set_found(doc, je);
+	set_cost(doc, &status->cost, NULL);
+	return doc;
+}
+
+struct json_object *api_get(const struct ops_value *values, size_t n, const struct ops_cost *cost)
+{
+	struct json_object *doc = new_doc(cost);
+
+	for (size_t i = 0; i < n; i++)
+		json_set(doc, values[i].name, value_of(&values[i]));
+	set_cost(doc, cost, NULL);
+	return doc;
+}
+
+struct json_object *api_set(const struct ops_set *set)
+{
+	struct json_object *doc = new_doc(&set->cost);
+
+	json_set_text(doc, "name", set->before.name);
+	json_set_bool(doc, "changed", set->changed);
+	json_set(doc, "before", set->readable ? value_of(&set->before) : NULL);
+	json_set(doc, "after", set->readable ? value_of(&set->after) : NULL);
+	set_cost(doc, &set->cost, NULL);
+	return doc;
+}
+
+struct json_object *api_change(const char *name, const struct ops_change *change)
+{
+	struct json_object *doc = new_doc(&change->cost);
+
+	json_set_bool(doc, "changed", change->changed);
+	json_set_bool(doc, "before", change->before);
+	json_set_bool(doc, "after", change->after);
+	json_set_bool(doc, name, change->after);
+	set_cost(doc, &change->cost, change->warning);
+	return doc;
+}
+
+struct json_object *api_prefix(const char *prefix, const struct ops_prefix *result)
+{
+	struct json_object *doc = new_doc(&result->cost);
+
+	json_set_text(doc, "prof.prefix", prefix);
+	set_cost(doc, &result->cost, result->warning);
+	return doc;
+}
+
+struct json_object *api_reset(const struct ops_reset *reset)
+{
+	struct json_object *doc = new_doc(&reset->cost);
+
+	json_set_bool(doc, "changed", reset->lg_before != reset->lg_after);
+	json_set_u64(doc, "before", reset->lg_before);
+	json_set_u64(doc, "after", reset->lg_after);
+	json_set_u64(doc, "prof.lg_sample", reset->lg_after);
+	set_cost(doc, &reset->cost, NULL);
+	return doc;
+}
+
+static struct json_object *thread_json(const struct ops_thread *t)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_int(o, "tid", t->tid);
+	json_set_text(o, "name", t->name);
+	json_set(o, "thread.prof.active", tristate(t->active));
+	json_set(o, "thread.allocated", t->has_bytes ? json_object_new_uint64(t->allocated) : NULL);
+	json_set(o, "thread.deallocated",
+		 t->has_bytes ? json_object_new_uint64(t->deallocated) : NULL);
+	json_set_bool(o, "changed", t->changed);
+	json_set_text(o, "reason", *t->reason ? t->reason : NULL);
+	return o;
+}
+
+struct json_object *api_threads(const struct ops_threads *threads)
+{
+	struct json_object *doc = new_doc(&threads->cost), *array = json_object_new_array();
+
+	for (size_t i = 0; i < threads->n; i++)
+		json_object_array_add(array, thread_json(&threads->v[i]));
+	json_set(doc, "threads", array);
+	json_set_u64(doc, "missed", threads->missed);
+	set_cost(doc, &threads->cost, threads->warning);
+	return doc;
+}
+
+/* --- profiles --- */
+
+struct json_object *api_dump(const struct ops_dump *dump)
+{
+	static const char *const via[] = { [OPS_VIA_MEMFD] = "memfd", [OPS_VIA_TARGET] = "target" };
+	struct json_object *doc = new_doc(&dump->cost);
+
+	json_set_text(doc, "file", dump->file);
+	json_set(doc, "bytes", dump->file ? json_object_new_uint64(dump->bytes) : NULL);
+	json_set_text(doc, "via", via[dump->via]);
+	set_cost(doc, &dump->cost, dump->warning);
+	return doc;
+}
+
+struct json_object *api_bundle(const struct ops_bundle *bundle)
+{
+	struct json_object *doc =
+		bundle->cost.pid ? new_doc(&bundle->cost) : json_object_new_object();
+
+	json_set_text(doc, "file", bundle->file);
+	json_set_u64(doc, "bytes", bundle->bytes);
+	if (bundle->cost.pid)
+		set_cost(doc, &bundle->cost, bundle->warning);
+	return doc;
+}
+
+static struct json_object *undone_json(const struct ops_undone *u)
+{
+	static const char *const states[] = {
+		[OPS_UNDO_NOTHING] = "nothing", [OPS_UNDO_DONE] = "undone",
+		[OPS_UNDO_ENDED] = "ended",	[OPS_UNDO_RUNNING] = "recording",
+		[OPS_UNDO_FAILED] = "failed",
+	};
+	struct json_object *o = json_object_new_object();
+
+	json_set_int(o, "pid", u->pid);
+	json_set_text(o, "comm", *u->comm ? u->comm : NULL);
+	json_set_text(o, "state", states[u->how]);
+	json_set_bool(o, "changed.prof.active", u->active);
+	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
+	json_set_text(o, "reason", *u->why.msg ? u->why.msg : NULL);
+	return o;
+}
+
+struct json_object *api_undo(const struct ops_undone *v, size_t n)
+{
+	struct json_object *doc = json_object_new_object(), *list = json_object_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(list, undone_json(&v[i]));
+	json_set(doc, "recordings", list);
+	return doc;
+}
+
+/* --- growth --- */
+
+static struct json_object *calls_json(const struct profile *p, size_t stack)
+{
+	struct json_object *calls = json_object_new_array();
+	struct profile_line *lines = calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+	size_t n = 0;
+
+	if (lines)
+		n = profile_stack_lines(p, &p->stacks[stack], false, lines, PROFILE_DEPTH_MAX);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *f = &p->symbols->functions[lines[i].function];
+		struct json_object *call = json_object_new_object();
+
+		json_set_text(call, "function", f->name);
+		json_set_text(call, "file", f->file);
+		json_set(call, "line", lines[i].line ? json_object_new_int64(lines[i].line) : NULL);
+		json_object_array_add(calls, call);
+	}
+	free(lines);
+	return calls;
+}
+
+static struct json_object *change_json(const struct profile_change *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set(o, "growth", json_object_new_double(round(c->after - c->before)));
+	json_set(o, "error", json_object_new_double(round(profile_change_error(c))));
+	json_set(o, "before", json_object_new_double(round(c->before)));
+	json_set(o, "after", json_object_new_double(round(c->after)));
+	json_set(o, "p", json_object_new_double(c->p));
+	json_set_bool(o, "significant", c->significant);
+	return o;
+}
+
+static void set_growth(struct json_object *doc, const struct ops_diff *d)
+{
+	struct json_object *functions = json_object_new_array(), *stacks = json_object_new_array();
+
+	json_set(doc, "in_use.before", json_object_new_double(round(d->before)));
+	json_set(doc, "in_use.after", json_object_new_double(round(d->after)));
+	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
+	for (size_t i = 0; i < d->functions.n; i++) {
+		const struct profile_change *c = &d->functions.v[i];
+		struct json_object *o = change_json(c);
+
+		json_set_text(o, "function", d->series.all.symbols->functions[c->at].name);
+		json_object_array_add(functions, o);
+	}
+	for (size_t i = 0; i < d->stacks.n; i++) {
+		struct json_object *o = change_json(&d->stacks.v[i]);
+
+		json_set(o, "calls", calls_json(&d->series.all, d->stacks.v[i].at));
+		json_object_array_add(stacks, o);
+	}
+	json_set(doc, "functions", functions);
+	json_set(doc, "stacks", stacks);
+}
+
+static struct json_object *file_json(const char *file, uint64_t bytes)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_text(o, "file", file);
+	json_set_u64(o, "bytes", bytes);
+	return o;
+}
+
+struct json_object *api_record(const struct ops_record *record, const struct ops_diff *diff,
+			       const char *const *files, size_t n)
+{
+	struct json_object *difference = json_object_new_object();
+	struct json_object *doc = new_doc(&record->cost), *series = json_object_new_array(),
+			   *written = json_object_new_array();
+
+	json_set(doc, "base", file_json(record->first, record->first_bytes));
+	json_set_text(doc, "file", record->last);
+	json_set_u64(doc, "bytes", record->last_bytes);
+	for (size_t i = 0; i < record->n_series; i++)
+		json_object_array_add(series, json_text(record->series[i]));
+	json_set(doc, "series", series);
+	json_set_u64(doc, "missed", record->missed);
+	json_set_u64(doc, "duration_ms", record->duration_ms);
+	json_set_bool(doc, "early", record->early);
+	json_set_bool(doc, "adopted", record->adopted);
+	json_set_bool(doc, "changed.prof.active", record->active);
+	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
+	if (record->allocated_before_bytes) {
+		json_set_u64(doc, "allocated_before_bytes", record->allocated_before_bytes);
+		json_set_u64(doc, "allocated_after_bytes", record->allocated_after_bytes);
+	}
+	json_set_u64(doc, "rss_before_bytes", record->rss_before_bytes);
+	json_set_u64(doc, "rss_after_bytes", record->rss_after_bytes);
+	set_growth(difference, diff);
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(written, json_text(files[i]));
+	json_set(difference, "files", written);
+	json_set(doc, "difference", difference);
+	set_cost(doc, &record->cost, record->warning);
+	return doc;
+}
+
+struct json_object *api_diff(const char *before, const char *after, const struct ops_diff *diff)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "before", before);
+	json_set_text(doc, "after", after);
+	set_growth(doc, diff);
+	return doc;
+}
+
+static struct json_object *leak_json(const struct ops_leaks *l, const struct profile_leak *leak)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set(o, "rate", json_object_new_double(leak->rate));
+	json_set(o, "rate_error", json_object_new_double(leak->rate_error));
+	json_set(o, "before", json_object_new_double(round(leak->first)));
+	json_set(o, "after", json_object_new_double(round(leak->last)));
+	json_set(o, "p", json_object_new_double(leak->p));
+	json_set(o, "calls", calls_json(&l->series.all, leak->stack));
+	return o;
+}
+
+struct json_object *api_leaks(const struct ops_leaks *l)
+{
+	static const char *const limits[] = {
+		[OPS_LIMIT_NONE] = NULL,
+		[OPS_LIMIT_GIVEN] = "given",
+		[OPS_LIMIT_CGROUP] = "cgroup",
+		[OPS_LIMIT_MACHINE] = "machine",
+	};
+	struct json_object *doc = json_object_new_object(), *leaks = json_object_new_array();
+	bool limited = l->limit != OPS_LIMIT_NONE;
+
+	json_set_u64(doc, "profiles", l->series.n);
+	json_set(doc, "seconds", json_object_new_double(l->found.seconds));
+	json_set_u64(doc, "tested", l->found.n_tested);
+	json_set(doc, "dispersion", json_object_new_double(l->found.dispersion));
+	json_set(doc, "confidence",
+		 !*l->warning ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
+	for (size_t i = 0; i < l->found.n_leaks; i++)
+		json_object_array_add(leaks, leak_json(l, &l->found.v[i]));
+	json_set(doc, "leaks", leaks);
+	json_set(doc, "rate", json_object_new_double(l->rate));
+	json_set(doc, "rate_error", json_object_new_double(l->rate_error));
+	json_set_text(doc, "limit.of", limits[l->limit]);
+	json_set(doc, "limit.bytes", limited ? json_object_new_uint64(l->limit_bytes) : NULL);
+	json_set(doc, "limit.used", limited ? json_object_new_uint64(l->used_bytes) : NULL);
+	json_set(doc, "seconds_left",
+		 isfinite(l->seconds_left) ? json_object_new_double(l->seconds_left) : NULL);
+	if (*l->warning)
+		json_set_text(doc, "warning", l->warning);
+	return doc;
+}
+
+/* --- report --- */
+
+static struct json_object *row_json(const struct profile_symbols *s, const struct profile_row *node)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_set_text(row, "name", s->functions[node->function].name);
+	json_set(row, "flat", json_object_new_double(node->flat));
+	json_set(row, "cum", json_object_new_double(node->cum));
+	json_set(row, "flat_error", json_object_new_double(sqrt(node->flat_variance)));
+	json_set(row, "cum_error", json_object_new_double(sqrt(node->cum_variance)));
+	return row;
+}
+
+struct json_object *api_report(const struct profile *p, const struct profile_table *table,
+			       const struct profile_report_options *options)
+{
+	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
+	size_t n = profile_report_rows(table, options);
+
+	json_set_text(doc, "type", profile_type_name(options->type));
+	json_set(doc, "pid", p->facts.pid ? json_object_new_int64(p->facts.pid) : NULL);
+	json_set_text(doc, "comm", p->facts.comm);
+	json_set_u64(doc, "period", p->period);
+	json_set_u64(doc, "stacks", p->n_stacks);
+	json_set(doc, "total", json_object_new_double(options->total));
+	json_set(doc, "shown", json_object_new_double(table->total));
+	json_set(doc, "shown_error", json_object_new_double(sqrt(table->variance)));
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(rows, row_json(p->symbols, &table->rows[i]));
+	json_set(doc, "rows", rows);
+	return doc;
+}
+
+/* --- watch --- */
+
+static struct json_object *frame_json(const struct watch_frame *f)
+{
+	struct json_object *o = json_object_new_object();
+	char text[600];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, f->addr);
+	json_set_text(o, "address", text);
+	json_set_text(o, "image", f->image);
+	if (f->name)
+		snprintf(text, sizeof(text), "%.512s+0x%" PRIx64, f->name, f->offset);
+	json_set_text(o, "name", f->name ? text : NULL);
+	return o;
+}
+
+static void set_time(struct json_object *doc, const struct timespec *time)
+{
+	char date[32], text[64];
+	struct tm tm;
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
+	snprintf(text, sizeof(text), "%s.%06ldZ", date, time->tv_nsec / 1000);
+	json_set_text(doc, "time", text);
+}
+
+struct json_object *api_watch_event(const struct ops_watch_event *e, bool since_start)
+{
+	struct json_object *doc = json_object_new_object(), *stack = json_object_new_array();
+
+	set_time(doc, &e->time);
+	if (since_start)
+		json_set_u64(doc, "since_start_us", e->since_start_us);
+	json_set_int(doc, "pid", e->pid);
+	json_set_int(doc, "tid", e->tid);
+	json_set_text(doc, "comm", e->comm);
+	json_set_text(doc, "kind", watch_kind_name(e->kind));
+	json_set_text(doc, "file", e->file);
+	json_set_text(doc, "host_file", e->host_file);
+	json_set_bool(doc, "file_confirmed", e->file_confirmed);
+	json_set_bool(doc, "ok", e->ok);
+	json_set_text(doc, "error", e->error);
+	json_set_u64(doc, "duration_us", e->duration_us);
+	json_set(doc, "bytes", e->has_bytes ? json_object_new_uint64(e->bytes) : NULL);
+	json_set_text(doc, "source", e->probed ? "uprobe" : "tracepoint");
+	json_set_text(doc, "by", e->by_us ? "jeprof-ctl" : NULL);
+	json_set_text(doc, "cgroup", e->cgroup[0] ? e->cgroup : NULL);
+	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
+	for (size_t i = 0; i < e->n_frames; i++)
+		json_object_array_add(stack, frame_json(&e->frames[i]));
+	json_set(doc, "stack", stack);
+	return doc;
+}
+
+struct json_object *api_watch_lost(uint64_t n)
+{
+	struct json_object *doc = json_object_new_object();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	set_time(doc, &now);
+	json_set_u64(doc, "lost", n);
+	return doc;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What operations return as JSON: one function for each result, used by every face of the program.
+ * doc/schema/ describes the documents; a key that exists keeps its name and meaning.
+ *
+ * Each returns a new document (json-c), which the caller drops with json_object_put(). Text of a
+ * target is made safe to print (output_safe()). Sizes are bytes, times are named with their unit.
+ * What is not known is null.
+ */
+#ifndef API_JSON_H
+#define API_JSON_H
+
+#include "base/json.h"
+#include "ops/growth.h"
+#include "ops/ops.h"
+#include "ops/watch/watch.h"
+#include "profile/report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ops_bundle;
+
+struct json_object *api_error(const struct err *err);
+struct json_object *api_version(void);
+
+struct json_object *api_list(const struct ops_process *const *processes, size_t n);
+struct json_object *api_check(const struct ops_checks *checks);
+/* `text`: what was checked; NULL: that of the process. */
+struct json_object *api_conf(const char *text, const struct ops_conf *conf);
+struct json_object *api_status(const struct ops_status *status);
+struct json_object *api_get(const struct ops_value *values, size_t n, const struct ops_cost *cost);
+struct json_object *api_set(const struct ops_set *set);
+/* What became of the switch `name`. */
+struct json_object *api_change(const char *name, const struct ops_change *change);
+struct json_object *api_prefix(const char *prefix, const struct ops_prefix *result);
+struct json_object *api_reset(const struct ops_reset *reset);
+struct json_object *api_threads(const struct ops_threads *threads);
+struct json_object *api_dump(const struct ops_dump *dump);
+struct json_object *api_bundle(const struct ops_bundle *bundle);
+struct json_object *api_undo(const struct ops_undone *undone, size_t n);
+
+/* `files`: the names of what was written of the difference, n of them. */
+struct json_object *api_record(const struct ops_record *record, const struct ops_diff *diff,
+			       const char *const *files, size_t n);
+struct json_object *api_diff(const char *before, const char *after, const struct ops_diff *diff);
+struct json_object *api_leaks(const struct ops_leaks *leaks);
+
+/* The rows that the options leave of a sorted table. */
+struct json_object *api_report(const struct profile *profile, const struct profile_table *table,
+			       const struct profile_report_options *options);
+
+/* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */
+struct json_object *api_watch_event(const struct ops_watch_event *event, bool since_start);
+struct json_object *api_watch_lost(uint64_t n);
+
+#endif
