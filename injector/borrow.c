@@ -45,6 +45,7 @@
 #define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
 #define KERNEL_SIGSET_SIZE 8
 #define LINK_SIZE (2 * sizeof(uint64_t))
+#define ROUNDING_MAX (3 * 64)
 
 /*
  * Blocked meanwhile is every signal but one. setuid(2) and its kin, called by
@@ -111,6 +112,13 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 		arch_name_restarted(home, code);
 	if (arch_restarts_sleep(home))
 		wait_shorten(t, home);
+}
+
+size_t borrow_frame_max(void)
+{
+	return ARCH_RED_ZONE + WAIT_NOTE_SIZE + arch_xframe_max() + ARGS_MAX +
+	       2 * ARCH_UCONTEXT_SIZE + LINK_SIZE + ARCH_CHAIN_MAX * sizeof(uint64_t) +
+	       ROUNDING_MAX;
 }
 
 /* `room` is for arguments and results. */

@@ -227,7 +227,7 @@ int unwind_check(const struct tracer *t, const struct arch_regs *regs, const uns
 		 uint64_t stack_addr, size_t stack_len, struct err *err) __must_check;
 
 /* callargs.c: one call's arguments as bytes for the target. */
-#define ARGS_MAX (16 * 1024)
+#define ARGS_MAX (8 * 1024)
 struct call_args {
 	uint64_t fn;
 	uint64_t args[6];
@@ -262,6 +262,8 @@ struct borrow {
  * back too, or mends itself when the tracer ends.
  */
 int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check;
+/* What that writes to the thread's stack at most, in bytes, from its stack pointer downwards. */
+size_t borrow_frame_max(void);
 
 /* worker.c: the new thread makes the calls. */
 int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;

@@ -20,8 +20,7 @@
 #include <sys/resource.h>
 
 #define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
-#define ROOM_MIN (64u << 10)  /* what a call may need; measured: 12 KiB for prof.dump */
-#define FRAME_MAX (40u << 10) /* red zone, signal frame, arguments */
+#define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
 #define PAGE 4096u
 
 /* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
@@ -168,15 +167,15 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
 		      struct err *err)
 {
-	uint64_t sp = arch_sp(regs), floor = stack->start;
+	uint64_t sp = arch_sp(regs), floor = stack->start, frame = borrow_frame_max();
 	struct rlimit limit;
 
-	if (sp - stack->start < FRAME_MAX)
+	if (sp - stack->start < frame)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	if (strcmp(stack->path, "[stack]") == 0 &&
 	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur < stack->end)
 		floor = stack->end - limit.rlim_cur; /* it grows by itself */
-	if (sp - floor < ROOM_MIN + FRAME_MAX)
+	if (sp - floor < frame + CALL_ROOM)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	return 0;
 }

@@ -145,6 +145,8 @@ void arch_fp_clean(struct arch_xstate *x);
 /* How big the signal frame is for this extended state, and its parts. */
 #define ARCH_UCONTEXT_SIZE 304
 size_t arch_xframe_size(const struct arch_xstate *x);
+/* The most that this is on this machine, in bytes; after arch_prepare(). */
+size_t arch_xframe_max(void);
 
 /* The extended state in the form that rt_sigreturn(2) reads; `buf` has arch_xframe_size() bytes. */
 void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf);

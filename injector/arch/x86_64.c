@@ -434,6 +434,16 @@ size_t arch_xframe_size(const struct arch_xstate *x)
 	return has_xsave(x) ? xstate_size(x, xstate_features(x)) + sizeof(uint32_t) : FXSAVE_SIZE;
 }
 
+size_t arch_xframe_max(void)
+{
+	size_t end = XSAVE_MIN_SIZE;
+
+	for (unsigned int i = 2; i < XFEATURES; i++)
+		if (xfeature_end[i] > end)
+			end = xfeature_end[i];
+	return (end < ARCH_XSTATE_MAX ? end : ARCH_XSTATE_MAX) + sizeof(uint32_t);
+}
+
 void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf)
 {
 	const uint32_t magic2 = FP_XSTATE_MAGIC2;

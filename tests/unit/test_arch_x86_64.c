@@ -309,6 +309,20 @@ static void test_xframe(void **state)
 	assert_int_equal(magic, 0x46505845);
 }
 
+/* A task with all features of this machine has the largest frame. */
+static void test_xframe_max(void **state)
+{
+	static struct arch_xstate x = { .len = ARCH_XSTATE_MAX - 1 };
+	const uint64_t all = ~UINT64_C(0);
+
+	(void)state;
+	arch_prepare();
+	memcpy(x.bytes + 464, &all, sizeof(all));
+	memcpy(x.bytes + 512, &all, sizeof(all));
+	assert_int_equal(arch_xframe_size(&x), arch_xframe_max());
+	assert_true(arch_xframe_max() >= 576);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,7 +333,7 @@ int main(void)
 		cmocka_unit_test(test_modes),	       cmocka_unit_test(test_ucontext),
 		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_find_store),
 		cmocka_unit_test(test_store),	       cmocka_unit_test(test_fp),
-		cmocka_unit_test(test_xframe),
+		cmocka_unit_test(test_xframe),	       cmocka_unit_test(test_xframe_max),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
