@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/image_data.h"
 
+#include "base/write.h"
 #include "elf/image_file.h"
 #include "elf/image_guard.h"
 #include "elf/image_head.h"
@@ -99,8 +100,8 @@ static bool word_at(const struct image_data *d, uint64_t vaddr, uint64_t *word)
 		const struct segment *s = &d->head.loads[i];
 
 		if (vaddr >= s->vaddr && vaddr - s->vaddr + sizeof(*word) <= s->filesz)
-			return pread(d->fd, word, sizeof(*word),
-				     (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
+			return read_at(d->fd, word, sizeof(*word),
+				       (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
 	}
 	return false;
 }
@@ -202,7 +203,7 @@ static bool read_segment(const struct image_data *d, const struct segment *s, ui
 	if (high <= start || low >= start + PAGE)
 		return false;
 	if (from < to &&
-	    pread(d->fd, page + (from - start), to - from, (off_t)(s->offset + (from - low))) < 0)
+	    read_at(d->fd, page + (from - start), to - from, (off_t)(s->offset + (from - low))) < 0)
 		return false;
 	return true;
 }

@@ -3,6 +3,7 @@
 #include "elf/image_mapped.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "elf/image_data.h"
 #include "elf/image_file.h"
 #include "elf/image_guard.h"
@@ -80,7 +81,7 @@ static bool is_foreign(int fd)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
 
-	return pread(fd, ident, sizeof(ident), 0) >= 0 &&
+	return read_at(fd, ident, sizeof(ident), 0) >= 0 &&
 	       (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_CLASS] != ELFCLASS64);
 }
 

@@ -131,7 +131,7 @@ static size_t next_bytes(const struct copy *c, unsigned char chunk[CHUNK], uint6
 			 uint64_t end)
 {
 	uint64_t left = end - *at;
-	ssize_t got = pread(c->in, chunk, left < CHUNK ? left : CHUNK, (off_t)*at);
+	ssize_t got = read_at(c->in, chunk, left < CHUNK ? left : CHUNK, (off_t)*at);
 
 	pace();
 	*at += got > 0 ? (uint64_t)got : 0;

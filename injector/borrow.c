@@ -308,7 +308,7 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 static int thread_failed(struct tracer *t, int ret, struct err *err)
 {
 	atomic_store(&t->shared->progress, PROGRESS_NONE);
-	err_sys(err, ERR_FAILED, ret, "the target cannot make a thread");
+	err_target(err, ERR_FAILED, ret, "the target cannot make a thread");
 	if (ret == EAGAIN)
 		return err_fix(err,
 			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "

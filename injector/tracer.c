@@ -51,12 +51,20 @@ void tracer_log(struct tracer *t, const char *fmt, ...)
 	strcat(t->shared->log, "\n");
 }
 
+/* EIO is what is not mapped. */
+static void note(ssize_t got)
+{
+	if (got < 0 && errno != EIO)
+		err_note(errno, "the tracer cannot reach the target's memory");
+}
+
 int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
 {
 	ssize_t got = pread(t->mem, buf, len, (off_t)addr);
 
 	if (got == (ssize_t)len)
 		return 0;
+	note(got);
 	return err_set(err, ERR_LOST, "cannot read the target's memory at %#llx: %s",
 		       (unsigned long long)addr,
 		       got < 0 ? strerror(errno) : "it ended, or is another program now");
@@ -114,6 +122,7 @@ int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len
 		return 0;
 	if (put == (ssize_t)len)
 		return 0;
+	note(put);
 	return err_set(err, ERR_LOST, "cannot write the target's memory at %#llx: %s",
 		       (unsigned long long)addr,
 		       put < 0 ? strerror(errno) : "it ended, or is another program now");
@@ -162,8 +171,7 @@ static int no_status(pid_t tid, int sys, struct err *err)
 {
 	if (sys == ENOENT || sys == ESRCH)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
-	err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
-	return err_own(err);
+	return err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
 }
 
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
@@ -299,6 +307,7 @@ static int search(struct tracer *t, struct err *err)
 		/* A wait with a timeout does end. */
 		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
 			break;
+		err_forget(); /* what another try may do better */
 		back_off(&backoff, t->look_us);
 	}
 	err_set(err, ERR_UNSAFE,
@@ -343,9 +352,18 @@ static int open_memory(struct tracer *t, struct err *err)
 	}
 	if (t->maps >= 0)
 		return 0;
-	err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
-		t->inj->p->pid);
-	return err_own(err);
+	return err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
+		       t->inj->p->pid);
+}
+
+/* Once a thread was sent off, what failed is known, but not what became of it. */
+static void explain(const struct tracer *t, struct err *err)
+{
+	enum err_code code = err->code;
+
+	err_explain(err);
+	if (atomic_load(&t->shared->progress) != PROGRESS_NONE)
+		err->code = code;
 }
 
 void tracer_main(struct tracer *t)
@@ -357,6 +375,8 @@ void tracer_main(struct tracer *t)
 	srandom((unsigned int)now_us());
 	arch_prepare();
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
+	if (ret < 0)
+		explain(t, &err);
 	filters_close(t);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;

@@ -54,6 +54,10 @@ static void check_prefix(const struct session *s, const struct check_values *v, 
 			     when ? ", and does so " : "", when ? when : "");
 		return;
 	}
+	if (err.own) {
+		check_unknown(c, "%s", err.msg);
+		return;
+	}
 	check_passed(c, "the target cannot write there: %s%s%s", prefix,
 		     when ? ", and tries to " : "", when ? when : "");
 	if (when)

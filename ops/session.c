@@ -66,6 +66,7 @@ static int failed(const struct session *s, struct err *err)
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct err *err)
 {
+	err_forget();
 	s->options = options;
 	s->deadline_ms = now_ms() + options->wait_ms;
 	s->timeout_ms = now_ms() + ops_timeout_ms(options);
@@ -338,8 +339,8 @@ int session_call_failed(const struct session *s, const struct call *call, struct
 		return err_set(err, ERR_FAILED, "jemalloc %s in %s does not know %s",
 			       s->version[0] ? s->version : "of unknown version", who, call->name);
 	if (call->ret == EFAULT && call->sys)
-		return err_sys(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
-	return err_sys(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
+		return err_target(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
+	return err_target(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
 }
 
 /* What the gate's calls read. */

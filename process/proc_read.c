@@ -24,6 +24,10 @@ static int read_failed(pid_t pid, uint64_t addr, int sys, struct err *err)
 		return err_set(err, ERR_LOST, "process %d has ended", pid);
 	if (sys == EPERM || sys == EACCES)
 		return err_sys(err, ERR_PERM, sys, "cannot read the memory of process %d", pid);
+	if (sys == EIO)
+		return err_target(err, ERR_FAILED, sys,
+				  "cannot read the memory of process %d at %#llx", pid,
+				  (unsigned long long)addr);
 	return err_sys(err, ERR_FAILED, sys, "cannot read the memory of process %d at %#llx", pid,
 		       (unsigned long long)addr);
 }
@@ -46,16 +50,26 @@ static bool open_memory(pid_t pid)
 	return memory_fd >= 0;
 }
 
+/* EIO is what is not mapped. */
+static ssize_t read_memory(int fd, void *buf, size_t len, off_t at)
+{
+	ssize_t got = pread(fd, buf, len, at);
+
+	if (got < 0 && errno != EIO)
+		err_note(errno, "cannot read the memory of process %d", memory_pid);
+	return got;
+}
+
 /* Through /proc/PID/mem, which needs no right but the descriptor: at its end 0 is read. */
 static ssize_t read_through(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	ssize_t got;
 
 	if (memory_fd < 0 || memory_pid != pid)
-		return open_memory(pid) ? pread(memory_fd, buf, len, (off_t)addr) : -1;
-	got = pread(memory_fd, buf, len, (off_t)addr);
+		return open_memory(pid) ? read_memory(memory_fd, buf, len, (off_t)addr) : -1;
+	got = read_memory(memory_fd, buf, len, (off_t)addr);
 	/* It belongs to the program that ran when it was opened. */
-	return got || !open_memory(pid) ? got : pread(memory_fd, buf, len, (off_t)addr);
+	return got || !open_memory(pid) ? got : read_memory(memory_fd, buf, len, (off_t)addr);
 }
 
 static ssize_t read_some(pid_t pid, uint64_t addr, void *buf, size_t len)

@@ -163,6 +163,7 @@ static int read_failed(int sys, struct err *err)
 {
 	if (sys == ESRCH)
 		return err_set(err, ERR_LOST, "the thread has ended");
+	err_note(sys, "cannot read the status of a thread");
 	return err_sys(err, ERR_FAILED, sys, "cannot read the status of a thread");
 }
 

@@ -48,13 +48,16 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 		cleanup_close(&fd);
 		return procfs_fail(pid, "task", errno, err);
 	}
-	while ((entry = readdir(dir))) {
+	while (errno = 0, (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		if (!grow(&got, used, &room))
-			return err_set(err, ERR_FAILED, "process %d has too many threads", pid);
+			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the threads of %d",
+				       pid);
 		got[used++] = (pid_t)strtol(entry->d_name, NULL, 10);
 	}
+	if (errno)
+		return procfs_fail(pid, "task", errno, err);
 	if (!used)
 		return err_set(err, ERR_LOST, "process %d has ended", pid);
 	qsort(got, used, sizeof(*got), by_tid);

@@ -6,7 +6,8 @@
 CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
-HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
+BLAMING := $(B)/tests/careless/jeprof-ctl-blaming
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -21,6 +22,13 @@ $(ANEW): tests/careless/waits.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,wait_look wait_settle,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+
+# One that forgets its own limits.
+$(BLAMING): tests/careless/blaming.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,err_explain err_is_noted,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -118,6 +126,13 @@ $(V_DIR)/holders $(V_DIR)/holders-static: $(H_SOURCES) $(B_HEADERS) tests/target
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES) -ldl -lrt
+
+# What lets any call of ours fail.
+victims: $(V_DIR)/failing
+$(V_DIR)/failing: tests/target/failing.c tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
 
 # What lets reads of the tracer fail.
 victims: $(V_DIR)/libfaulty.so
