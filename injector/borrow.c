@@ -102,7 +102,7 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 	struct err ignored = ERR_INIT;
 
 	*home = b->regs;
-	if (tracee_hide_eintr(t, b->tid, home))
+	if (tracee_hide_eintr(t, home))
 		return;
 	for (size_t i = 0; i < SLEEPS_MAX && arch_syscall_nr(home) == SYS_restart_syscall; i++)
 		if (t->shared->sleeps[i].tid == b->tid)
@@ -298,7 +298,7 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 		return lost(err, b->tid);
 	wait_note(t, b);
 	own = b->regs;
-	tracee_hide_eintr(t, b->tid, &own);
+	tracee_hide_eintr(t, &own);
 	if (proof_set_regs(t, b->tid, &own) < 0)
 		return lost(err, b->tid);
 	tracee_release(t, b->tid, &b->regs);
