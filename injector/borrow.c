@@ -312,10 +312,8 @@ static int thread_failed(struct tracer *t, int ret, struct err *err)
 	if (ret == EAGAIN)
 		return err_fix(err,
 			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "
-			       "(RLIMIT_AS) are reached%s",
-			       t->inj->opt.mode == INJECTOR_THREAD
-				       ? ""
-				       : "; short calls can use --mode inline");
+			       "(RLIMIT_AS) are reached: raise them, or %s",
+			       tracer_without_thread(t));
 	return -1;
 }
 

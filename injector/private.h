@@ -168,6 +168,8 @@ int check_target(const struct proc *p, const struct images *images, struct err *
  * nothing of ours: its first return from our call would be SIGSEGV.
  */
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
+/* The fix for who cannot have jemalloc's statistics. */
+#define CHECK_GET_INSTEAD "read single values: get PID stats.allocated"
 /* Can these calls be made in it? */
 int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
 	__must_check;
@@ -177,6 +179,8 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 bool calls_want_file(const struct call *calls, size_t n);
 
 void tracer_phase(struct tracer *t, enum phase phase);
+/* What to do where no thread can be made in it for these calls: the words of a fix. */
+const char *tracer_without_thread(const struct tracer *t);
 void tracer_beat(struct tracer *t);
 void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);
 
@@ -221,6 +225,13 @@ bool rank_waits(long nr, const uint64_t args[6]);
 /* 0: yes; -1: no, and err says why (ERR_UNSAFE). */
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
 		    struct err *err) __must_check;
+
+/* The fix of a refusal that another try does not change; those that do have none. */
+#define SAFEPOINT_FIX_SYMBOLS                                                       \
+	"install its debug symbols (see SYMBOLS in jeprof-ctl(8)); activate --mode " \
+	"poke may do without a thread"
+#define SAFEPOINT_FIX_POKE \
+	"another try will not help: activate --mode poke may do without a thread"
 
 /* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
 int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,

@@ -196,10 +196,12 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
 	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
 		return err_set(err, ERR_UNSAFE, "it is in a system call that does not bear a stop");
-	if (cs->wary && (arch_syscall_nr(regs) < 0 || !rank_waits(arch_syscall_nr(regs), args)))
-		return err_set(err, ERR_UNSAFE,
-			       "it does not wait in a system call that jemalloc never makes, and "
-			       "without symbols nobody knows where jemalloc's code ends");
+	if (cs->wary && (arch_syscall_nr(regs) < 0 || !rank_waits(arch_syscall_nr(regs), args))) {
+		err_set(err, ERR_UNSAFE,
+			"it does not wait in a system call that jemalloc never makes, and without "
+			"symbols nobody knows where jemalloc's code ends");
+		return err_fix(err, SAFEPOINT_FIX_SYMBOLS);
+	}
 	if (in_rseq(t, tid, pc))
 		return err_set(err, ERR_UNSAFE, "it is in a restartable sequence");
 	return 0;
@@ -238,8 +240,10 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return -1;
 	if (would_be_cancelled(t, regs))
 		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
-	if (!find_stack(t, regs, &stack, name))
-		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+	if (!find_stack(t, regs, &stack, name)) {
+		err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+		return err_fix(err, SAFEPOINT_FIX_POKE);
+	}
 	if (check_room(t, regs, &stack, err) < 0)
 		return -1;
 	len = stack.end - from;

@@ -222,13 +222,25 @@ static void back_off(unsigned int *us, uint64_t until_us)
 		*us *= 2;
 }
 
+const char *tracer_without_thread(const struct tracer *t)
+{
+	for (size_t i = 0; i < t->n_calls; i++) {
+		if (t->calls[i].flags & CALL_MEMFD)
+			return "let the target write to a folder of its own: --in-target PATH";
+		if (t->calls[i].flags & CALL_STATS)
+			return CHECK_GET_INSTEAD;
+	}
+	return "leave --mode thread away: calls that are short can be made in a thread of the "
+	       "target's own";
+}
+
 /* Threads come by their filters together: it is no use to stop them all, or again and again. */
 static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
 	if (t->mode == INJECTOR_INLINE)
 		return err_fix(err, "nothing can be called in this target without danger to it");
-	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
+	return err_fix(err, "%s", tracer_without_thread(t));
 }
 
 static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
@@ -260,6 +272,7 @@ static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
+	bool in_vain = true; /* to look again later */
 
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
@@ -272,21 +285,28 @@ static int search_once(struct tracer *t, struct err *err)
 			t->inj->cs.wary ? (t->inj->tid ? "it never" : "no thread")
 			: t->inj->tid	? "it"
 					: "every thread");
+	if (!n && t->inj->cs.wary)
+		err_fix(err, SAFEPOINT_FIX_SYMBOLS);
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
-		if (is_left_alone(t, c[i].tid, err))
+		if (is_left_alone(t, c[i].tid, err)) {
+			in_vain = false;
 			continue;
+		}
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;
 		tried++;
 		fenced += t->fenced;
+		in_vain &= err->fix[0] != '\0';
 		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
 		if (err->code != ERR_UNSAFE || t->shared->again)
 			return -1;
 		if (fenced == tried && fenced == FENCED_ENOUGH)
 			break;
 	}
+	if (n && !in_vain)
+		err->fix[0] = '\0';
 	return tried && fenced == tried ? fenced_in(t, err) : -1;
 }
 
@@ -313,7 +333,8 @@ static int search(struct tracer *t, struct err *err)
 	err_set(err, ERR_UNSAFE,
 		"no safe moment was found in %u attempts; the last thread was let go because: %s",
 		atomic_load(&t->shared->attempts), why.msg);
-	return err_fix(err, "try again, or with a longer --timeout; nothing was changed");
+	return err_fix(err, "%s; nothing was changed",
+		       why.fix[0] ? why.fix : "try again, or with a longer --timeout");
 }
 
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
