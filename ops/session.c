@@ -310,6 +310,14 @@ int session_no_config_prof(const struct session *s, struct err *err)
 	err_set(err, ERR_NOPROF,
 		"config.prof is false in %s: its jemalloc was built without profiling",
 		session_who(s, who, sizeof(who)));
+	/* The program calls it by names of its own, or by its own malloc(3). */
+	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
+		return err_fix(err,
+			       "build it with a jemalloc that has profiling (--enable-prof%s): no "
+			       "library that is preloaded takes the place of this one",
+			       strcmp(s->je->prefix, "_rjem_") ? ""
+							       : "; in Rust the feature profiling "
+								 "of tikv-jemallocator");
 	return err_fix(err,
 		       "run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 "
 		       "on amd64 is one; LD_PRELOAD can bring it in)");
