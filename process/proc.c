@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define STAT_SIZE 4096
+#define FLAGS_FIELD 9
+#define DYING_FLAGS 0x404u /* PF_EXITING, PF_SIGNALED of <linux/sched.h>; the same since 2.6 */
 #define START_TIME_FIELD 22
 #define START_STACK_FIELD 28
 
@@ -182,6 +184,22 @@ bool proc_replaced(const struct proc *p)
 
 	return !read_stat(&now, &ignored) && p->start_stack && now.start_stack &&
 	       (now.start_stack != p->start_stack || now.start_time != p->start_time);
+}
+
+bool proc_is_dying(pid_t pid)
+{
+	struct err why = ERR_INIT;
+	struct proc_status st;
+	char text[STAT_SIZE];
+	const char *flags;
+
+	if (proc_thread_status(pid, 0, &st, &why) ||
+	    procfs_read_into(pid, 0, "stat", text, sizeof(text), &why))
+		return why.code == ERR_LOST;
+	flags = stat_field(strrchr(text, ')'), 2, FLAGS_FIELD);
+	return strchr("ZX", st.state) ||
+	       ((st.sig_pending | st.shared_pending) & UINT64_C(1) << (SIGKILL - 1)) ||
+	       (flags && strtoul(flags, NULL, 10) & DYING_FLAGS);
 }
 
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)
