@@ -247,8 +247,8 @@ static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct 
 {
 	const struct injector *inj = t->inj;
 
-	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.wary, c, n, err)
-			: rank_threads(inj->p, inj->cs.wary, c, n, err);
+	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.caution, c, n, err)
+			: rank_threads(inj->p, inj->cs.caution, c, n, err);
 }
 
 /* Its wait would end later, see wait.h: then it is looked at again when that is over. */
@@ -276,17 +276,12 @@ static int search_once(struct tracer *t, struct err *err)
 
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
-	if (!n)
-		err_set(err, ERR_UNSAFE,
-			t->inj->cs.wary
-				? "%s waits in a system call that jemalloc never makes, which "
-				  "alone is safe in a program without symbols"
-				: "%s is in a system call that does not bear a stop",
-			t->inj->cs.wary ? (t->inj->tid ? "it never" : "no thread")
-			: t->inj->tid	? "it"
-					: "every thread");
-	if (!n && t->inj->cs.wary)
-		err_fix(err, SAFEPOINT_FIX_SYMBOLS);
+	if (!n && t->inj->cs.caution)
+		callsite_too_bold(&t->inj->cs, t->inj->tid ? "it never waits" : "no thread waits",
+				  err);
+	else if (!n)
+		err_set(err, ERR_UNSAFE, "%s is in a system call that does not bear a stop",
+			t->inj->tid ? "it" : "every thread");
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
 		if (is_left_alone(t, c[i].tid, err)) {

@@ -92,7 +92,7 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 			if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
 			    sig == SIGSYS)
 				return crashed(w, sig, err);
-			pass = sig; /* the C library's own; see CALL_SIGMASK in borrow.c */
+			pass = sig; /* the C library's own; see call_sigmask() in borrow.c */
 			break;
 		default:
 			break;

@@ -164,6 +164,10 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
 bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64_t *offset,
 		       uint64_t *slot);
 
+/* The code of an __errno_location by which errno lies at `offset` from the thread pointer. */
+#define ARCH_ERRNO_AT_CODE 14
+void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset);
+
 /*
  * What a static C library's wrappers of system calls do with an error, and how
  * far before it the instruction stands that tells where errno lies.

@@ -551,6 +551,17 @@ bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64
 	return false;
 }
 
+void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset)
+{
+	/* mov %fs:0,%rax; add $offset,%rax; ret */
+	const unsigned char bytes[ARCH_ERRNO_AT_CODE] = {
+		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0, 0x48, 0x83, 0xc0, (unsigned char)offset,
+		0xc3
+	};
+
+	memcpy(code, bytes, sizeof(bytes));
+}
+
 /* neg %eax; mov %eax,%fs:(%rdx), after mov $imm,%rdx */
 const unsigned char arch_set_errno[] = { 0xf7, 0xd8, 0x64, 0x89, 0x02 };
 const size_t arch_set_errno_len = sizeof(arch_set_errno);

@@ -122,6 +122,7 @@ static void *altstack_thread(void *arg)
 	return NULL;
 }
 
+#ifdef __GLIBC__ /* musl has no makecontext(3) */
 static void on_coroutine_of(size_t size)
 {
 	static ucontext_t self, other;
@@ -143,6 +144,7 @@ static void on_tiny_coroutine(void)
 {
 	on_coroutine_of(4096);
 }
+#endif
 
 static void deep(size_t left)
 {
@@ -202,7 +204,11 @@ static void in_deep_thread(void)
 
 static void in_altstack_thread(void)
 {
-	start_alone(NULL, altstack_thread, NULL);
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's own are smaller */
+	start_alone(&attr, altstack_thread, NULL);
 }
 
 static void in_thread_of(size_t size)
@@ -309,8 +315,10 @@ static const struct kind {
 	{ "altstack", on_altstack },
 	{ "altstack-within", on_altstack_within },
 	{ "altstack-thread", in_altstack_thread },
+#ifdef __GLIBC__
 	{ "coroutine", on_coroutine },
 	{ "tiny-coroutine", on_tiny_coroutine },
+#endif
 	{ "deep-main", on_deep_main },
 	{ "deep-thread", in_deep_thread },
 	{ "smallest-thread", in_smallest_thread },
