@@ -46,7 +46,7 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -c -o $@.o tests/target/victim.c
-	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -I. -o $@ $< $@.o \
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -iquote . -o $@ $< $@.o \
 		-Wl,--no-as-needed -ljemalloc
 
 # Programs that attack whoever looks at them; they need no jemalloc.
