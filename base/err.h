@@ -33,6 +33,7 @@ enum err_code {
 struct err {
 	enum err_code code;
 	int sys;       /* errno value that caused it, 0 if none */
+	bool own;      /* a limit of ours, or of the machine: it says nothing of a target */
 	char msg[768]; /* one line, no full stop, no newline */
 	char fix[512]; /* what to do about it; empty if nothing is known */
 };
@@ -47,20 +48,39 @@ struct err {
 /* Set the error anew; clears `fix`. */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...) __printf_like(3, 4);
 
-/* As err_set(), with ": strerror(sys)" appended and `sys` remembered. */
+/*
+ * A system call of ours failed: as err_set(), with ": strerror(sys)" appended and `sys` remembered.
+ * Where that is a limit of ours (EMFILE, ENFILE, ENOMEM, EAGAIN), or a failure of the machine or
+ * between our own processes (EIO, EPIPE), it is `own`, with the fix that belongs to it, and
+ * noted: see err_note().
+ */
 int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...) __printf_like(4, 5);
+
+/* The same for a call that the target made: its limits are not ours. */
+int err_target(struct err *err, enum err_code code, int sys, const char *fmt, ...)
+	__printf_like(4, 5);
 
 /* Put "fmt: " before the message; code and fix stay. */
 int err_wrap(struct err *err, const char *fmt, ...) __printf_like(2, 3);
 
-/* Say what the user can do about it. */
+/* Say what the user can do about it. The fix for a limit of our own stays. */
 int err_fix(struct err *err, const char *fmt, ...) __printf_like(2, 3);
 
-/* After err_sys(): a system call of ours failed, not one of the target's; name our own limit. */
-int err_own(struct err *err);
+/*
+ * What cannot be read because of a limit of ours is easily taken for what is not there. So each
+ * process remembers the first such error, also one that its caller ignored.
+ *
+ * err_note() remembers a failed call where no error is made of it; it does nothing unless `sys` is
+ * a limit of ours, and keeps errno. err_explain(), after a failure, puts the remembered error in
+ * the place of one that is not `own`. err_forget() is called when work begins that is to be
+ * judged by itself.
+ */
+void err_note(int sys, const char *fmt, ...) __printf_like(2, 3);
+int err_explain(struct err *err);
+void err_forget(void);
 
-/* Is its fix the one that err_own() set? */
-bool err_is_own(const struct err *err);
+/* Was anything noted by err_note() but an I/O error? Then not all was seen, whatever the result. */
+bool err_is_noted(void);
 
 /* The process's exit status for a code (jeprof-ctl(8), EXIT STATUS). */
 int err_exit_status(enum err_code code);

@@ -9,8 +9,8 @@
 #define SLOTS_MIN 256
 
 /*
- * Set once for each process; a child has its parent's. A confined child may be refused getrandom(2):
- * then the place of this process in memory, and the time, must do.
+ * Set once for each process; a child has its parent's. Should getrandom(2) fail, the place of this
+ * process in memory and the time must do.
  */
 static uint64_t process_seed(void)
 {

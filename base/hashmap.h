@@ -36,8 +36,8 @@ uint64_t hashmap_hash_u64(uint64_t key);
 uint64_t hashmap_hash(const void *bytes, size_t len, uint64_t seed);
 
 /*
- * What was added under `hash` and equals `ctx`; HASHMAP_NONE if nothing was. `equal` is NULL for keys
- * whose hash is enough, which are those of hashmap_hash_u64().
+ * What was added under `hash` and equals `ctx`; HASHMAP_NONE if nothing was. `equal` is NULL for
+ * keys whose hash is enough, which are those of hashmap_hash_u64().
  */
 uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_equal_fn *equal,
 		      const void *ctx);

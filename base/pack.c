@@ -156,6 +156,7 @@ void pack_err(struct pack *p, const struct err *err)
 	if (!err)
 		return;
 	pack_u64(p, (uint64_t)err->sys);
+	pack_u64(p, err->own);
 	pack_text(p, err->msg);
 	pack_text(p, err->fix);
 }
@@ -167,6 +168,7 @@ bool unpack_err(struct unpack *u, struct err *err)
 	if (u->bad || code == ERR_NONE)
 		return false;
 	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
+	err->own = unpack_bool(u);
 	unpack_into(u, err->msg, sizeof(err->msg));
 	unpack_into(u, err->fix, sizeof(err->fix));
 	output_make_safe(err->msg, sizeof(err->msg));

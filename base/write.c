@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/write.h"
 
+#include "base/err.h"
+
 #include <errno.h>
 #include <unistd.h>
 
@@ -21,4 +23,13 @@ bool write_all(int fd, const void *bytes, size_t len)
 		len -= (size_t)put;
 	}
 	return true;
+}
+
+ssize_t read_at(int fd, void *bytes, size_t len, off_t at)
+{
+	ssize_t got = pread(fd, bytes, len, at);
+
+	if (got < 0)
+		err_note(errno, "cannot read a file or memory");
+	return got;
 }

@@ -123,6 +123,9 @@ static int parse_uid(const char *text, uid_t *uid, struct err *err)
 
 static void talk(const struct args *args, const struct ops_list *list)
 {
+	char safe[sizeof(list->why.msg) * 2];
+	bool fix = list->why.fix[0];
+
 	if (args->quiet)
 		return;
 	if (list->unreadable && !args->json)
@@ -133,6 +136,11 @@ static void talk(const struct args *args, const struct ops_list *list)
 			"%zu process%s not looked at: reading %s memory or files hangs or fails\n",
 			list->unanswered, list->unanswered == 1 ? " was" : "es were",
 			list->unanswered == 1 ? "its" : "their");
+	if (list->missed)
+		fprintf(stderr, "%zu process%s not looked at: %s\n%s%s%s", list->missed,
+			list->missed == 1 ? " was" : "es were",
+			output_safe(list->why.msg, safe, sizeof(safe)), fix ? "  fix: " : "",
+			list->why.fix, fix ? "\n" : "");
 }
 
 static int print(const struct args *args, const struct ops_list *list, struct err *err)

@@ -26,7 +26,7 @@ int growth_print(const struct args *args, const struct ops_diff *diff, struct er
  */
 int growth_formats(const char *names, unsigned int *formats, struct err *err) __must_check;
 
-/* The names of the files of a difference, by format. growth_paths_fini() is due also when this fails. */
+/* The names of the files of a difference. growth_paths_fini() is due also when this fails. */
 struct growth_paths {
 	char *v[PROFILE_FORMATS];
 	size_t n;

@@ -53,5 +53,8 @@ int main(int argc, char **argv)
 	if (args_parse(argc, argv, &args, &command, &err))
 		return out_error(&args, &err);
 	ret = run(&args, command, &err);
+	/* What is not known of a target stays so. */
+	if (ret < 0 && err.code != ERR_LOST)
+		err_explain(&err);
 	return ret < 0 ? out_error(&args, &err) : ret;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "elf/image_data.h"
-#include "base/vec.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
+#include "base/write.h"
 #include "elf/image_file.h"
 #include "elf/image_head.h"
 
@@ -94,8 +94,8 @@ static bool word_at(const struct image_data *d, uint64_t vaddr, uint64_t *word)
 		const struct segment *s = &d->head.loads[i];
 
 		if (vaddr >= s->vaddr && vaddr - s->vaddr + sizeof(*word) <= s->filesz)
-			return pread(d->fd, word, sizeof(*word),
-				     (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
+			return read_at(d->fd, word, sizeof(*word),
+				       (off_t)(s->offset + vaddr - s->vaddr)) == sizeof(*word);
 	}
 	return false;
 }
@@ -197,7 +197,7 @@ static bool read_segment(const struct image_data *d, const struct segment *s, ui
 	if (high <= start || low >= start + PAGE)
 		return false;
 	if (from < to &&
-	    pread(d->fd, page + (from - start), to - from, (off_t)(s->offset + (from - low))) < 0)
+	    read_at(d->fd, page + (from - start), to - from, (off_t)(s->offset + (from - low))) < 0)
 		return false;
 	return true;
 }
@@ -312,7 +312,7 @@ static bool is_foreign(int fd)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
 
-	return pread(fd, ident, sizeof(ident), 0) >= 0 &&
+	return read_at(fd, ident, sizeof(ident), 0) >= 0 &&
 	       (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_CLASS] != ELFCLASS64);
 }
 

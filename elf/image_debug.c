@@ -140,7 +140,7 @@ static size_t next_bytes(const struct copy *c, unsigned char chunk[CHUNK], uint6
 			 uint64_t end)
 {
 	uint64_t left = end - *at;
-	ssize_t got = pread(c->in, chunk, left < CHUNK ? left : CHUNK, (off_t)*at);
+	ssize_t got = read_at(c->in, chunk, left < CHUNK ? left : CHUNK, (off_t)*at);
 
 	pace();
 	*at += got > 0 ? (uint64_t)got : 0;
@@ -313,7 +313,7 @@ static size_t section_read(Elf **elf, int fd, const char *name, void *buf, size_
 
 	if (!section_of(elf, name, &sh) || sh.sh_offset > INT64_MAX)
 		return 0;
-	got = pread(fd, buf, sh.sh_size < size ? sh.sh_size : size, (off_t)sh.sh_offset);
+	got = read_at(fd, buf, sh.sh_size < size ? sh.sh_size : size, (off_t)sh.sh_offset);
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -384,7 +384,7 @@ static bool unpack_minidebug(int in, const GElf_Shdr *sh, int out)
 	while (ret == LZMA_OK && s.total_out <= XZ_OUT_MAX) {
 		pace();
 		if (!s.avail_in) {
-			ssize_t got = pread(in, packed, left < CHUNK ? left : CHUNK, (off_t)at);
+			ssize_t got = read_at(in, packed, left < CHUNK ? left : CHUNK, (off_t)at);
 
 			if (got <= 0)
 				return false;
@@ -475,7 +475,7 @@ static bool has_crc(int fd, uint32_t crc)
 	ssize_t got;
 
 	/* It may grow while it is read. */
-	while (at <= LINK_FILE_MAX && (got = pread(fd, bytes, sizeof(bytes), (off_t)at)) > 0) {
+	while (at <= LINK_FILE_MAX && (got = read_at(fd, bytes, sizeof(bytes), (off_t)at)) > 0) {
 		pace();
 		sum = lzma_crc32(bytes, (size_t)got, sum);
 		at += (uint64_t)got;

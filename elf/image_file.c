@@ -2,6 +2,7 @@
 #include "elf/image_file.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "elf/image_data.h"
 #include "elf/image_head.h"
 #include "process/proc.h"
@@ -467,7 +468,8 @@ size_t image_file_build_id(int fd, unsigned char *id, size_t size)
 
 	if (elf && image_head_read(&head, elf)) {
 		for (size_t i = 0; i < head.n_notes && !len; i++) {
-			ssize_t got = pread(fd, bytes, sizeof(bytes), (off_t)head.notes[i].offset);
+			ssize_t got =
+				read_at(fd, bytes, sizeof(bytes), (off_t)head.notes[i].offset);
 			size_t want = (size_t)(got > 0 ? got : 0);
 
 			if (want > head.notes[i].filesz)
@@ -521,12 +523,12 @@ static bool few_sections(int fd)
 	Elf64_Ehdr eh;
 	Elf64_Shdr first;
 
-	if (fd < 0 || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
+	if (fd < 0 || read_at(fd, &eh, sizeof(eh), 0) != sizeof(eh) ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64)
 		return false;
 	if (eh.e_shnum || !eh.e_shoff)
 		return true;
-	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
+	return read_at(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
 	       first.sh_size <= MAX_SECTIONS;
 }
 

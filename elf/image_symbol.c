@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/pace.h"
 #include "base/text.h"
+#include "base/write.h"
 #include "elf/image.h"
 #include "elf/image_file.h"
 #include "elf/image_head.h"
@@ -72,8 +73,8 @@ static void search_windows(struct search *s, int fd, const struct segment *segme
 
 	for (uint64_t at = 0; at < segment->filesz;) {
 		uint64_t left = segment->filesz - at, room = sizeof(window) - kept;
-		ssize_t got = pread(fd, window + kept, left < room ? left : room,
-				    (off_t)(segment->offset + at));
+		ssize_t got = read_at(fd, window + kept, left < room ? left : room,
+				      (off_t)(segment->offset + at));
 		const char *hit;
 		size_t len;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/peek.h"
 
+#include "base/write.h"
 #include "elf/image_data.h"
 #include "process/proc.h"
 
@@ -37,7 +38,7 @@ static bool read_code(const struct peek *p, uint64_t start, unsigned char *page)
 
 		if (at >= p->code[i].end - p->code[i].start)
 			continue;
-		got = pread(p->fd, page, PEEK_PAGE, (off_t)(p->code[i].offset + at));
+		got = read_at(p->fd, page, PEEK_PAGE, (off_t)(p->code[i].offset + at));
 		if (got <= 0)
 			return false;
 		memset(page + got, 0, PEEK_PAGE - (size_t)got);

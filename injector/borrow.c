@@ -25,7 +25,6 @@
  * true registers are put back in a PTRACE_EVENT_STOP, the one stop from which
  * the kernel still restarts the interrupted call.
  */
-#include "injector/glibc.h"
 #include "injector/proof.h"
 #include "injector/tracee.h"
 
@@ -45,19 +44,23 @@
 #define BLOCK_MAX (ARGS_MAX + ARCH_XSTATE_MAX + 4096)
 #define KERNEL_SIGSET_SIZE 8
 #define LINK_SIZE (2 * sizeof(uint64_t))
+#define ROUNDING_MAX (3 * 64)
 
 /*
  * Blocked meanwhile is every signal but one. setuid(2) and its kin, called by
- * another thread, wait until each thread has taken the C library's internal
- * signal 33 and made the same change (nptl(7)); the new thread, which inherits
+ * another thread, wait until each thread has taken an internal signal of the C
+ * library's and made the same change (nptl(7)); the new thread, which inherits
  * this mask, would keep them waiting for ever, and itself when it ends.
  */
-#define CALL_SIGMASK (~(1ull << (SIG_SETXID - 1)))
+static uint64_t call_sigmask(const struct tracer *t)
+{
+	return ~t->inj->cs.lib->open_signals;
+}
 
 struct make_thread { /* in scratch */
 	uint64_t result;
 	uint64_t thread;
-	struct glibc_attr attr;
+	unsigned char attr[ATTR_SIZE];
 };
 
 static int lost(struct err *err, pid_t tid)
@@ -101,7 +104,7 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 	struct err ignored = ERR_INIT;
 
 	*home = b->regs;
-	if (tracee_hide_eintr(t, b->tid, home))
+	if (tracee_hide_eintr(t, home))
 		return;
 	for (size_t i = 0; i < SLEEPS_MAX && arch_syscall_nr(home) == SYS_restart_syscall; i++)
 		if (t->shared->sleeps[i].tid == b->tid)
@@ -111,6 +114,13 @@ static void way_home(const struct tracer *t, const struct borrow *b, struct arch
 		arch_name_restarted(home, code);
 	if (arch_restarts_sleep(home))
 		wait_shorten(t, home);
+}
+
+size_t borrow_frame_max(void)
+{
+	return ARCH_RED_ZONE + WAIT_NOTE_SIZE + arch_xframe_max() + ARGS_MAX +
+	       2 * ARCH_UCONTEXT_SIZE + LINK_SIZE + ARCH_CHAIN_MAX * sizeof(uint64_t) +
+	       ROUNDING_MAX;
 }
 
 /* `room` is for arguments and results. */
@@ -143,7 +153,7 @@ static void build_errno_frame(const struct tracer *t, const struct borrow *b,
 	}
 	arch_store(&regs, &cs->gadget, b->home - sizeof(*link), errno_address(t, b),
 		   (uint32_t)b->sys);
-	arch_ucontext_build(&regs, CALL_SIGMASK, b->xframe, block);
+	arch_ucontext_build(&regs, call_sigmask(t), b->xframe, block);
 	memcpy(block + ARCH_UCONTEXT_SIZE, link, sizeof(link));
 }
 
@@ -183,7 +193,7 @@ static int send_off(struct tracer *t, struct borrow *b, uint64_t fn, const uint6
 		if (proof_set_xstate(t, b->tid, &clean) < 0)
 			return lost(err, b->tid);
 	}
-	return proof_set_sigmask(t, b->tid, CALL_SIGMASK) < 0 ? lost(err, b->tid) : 0;
+	return proof_set_sigmask(t, b->tid, call_sigmask(t)) < 0 ? lost(err, b->tid) : 0;
 }
 
 /* It crashed in what we made it do: send it home. What it held stays held. */
@@ -202,9 +212,9 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 }
 
 /* The signals that no mask keeps away: they are the program's, and change nothing here. */
-static bool is_passed_on(int sig)
+static bool is_passed_on(const struct tracer *t, int sig)
 {
-	return sig == SIG_SETXID || sig == SIGSTOP;
+	return (t->inj->cs.lib->open_signals & SIGNAL_BIT(sig)) || sig == SIGSTOP;
 }
 
 /* Run until the thread is about to make its rt_sigreturn. */
@@ -226,7 +236,7 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 				b->child = (pid_t)msg;
 			break;
 		case STOP_SIGNAL:
-			if (!is_passed_on(sig))
+			if (!is_passed_on(t, sig))
 				return crashed(t, b, sig, err);
 			pass = sig;
 			break;
@@ -290,7 +300,7 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 		return lost(err, b->tid);
 	wait_note(t, b);
 	own = b->regs;
-	tracee_hide_eintr(t, b->tid, &own);
+	tracee_hide_eintr(t, &own);
 	if (proof_set_regs(t, b->tid, &own) < 0)
 		return lost(err, b->tid);
 	tracee_release(t, b->tid, &b->regs);
@@ -300,26 +310,25 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 static int thread_failed(struct tracer *t, int ret, struct err *err)
 {
 	atomic_store(&t->shared->progress, PROGRESS_NONE);
-	err_sys(err, ERR_FAILED, ret, "the target cannot make a thread");
+	err_target(err, ERR_FAILED, ret, "the target cannot make a thread");
 	if (ret == EAGAIN)
 		return err_fix(err,
 			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "
-			       "(RLIMIT_AS) are reached%s",
-			       t->inj->opt.mode == INJECTOR_THREAD
-				       ? ""
-				       : "; short calls can use --mode inline");
+			       "(RLIMIT_AS) are reached: raise them, or %s",
+			       tracer_without_thread(t));
 	return -1;
 }
 
 static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 {
-	struct make_thread m = { .attr = { .flags = ATTR_FLAG_DETACHSTATE,
-					   .guard_size = GUARD_SIZE,
-					   .stack_size = STACK_SIZE } };
+	const struct libc *lib = t->inj->cs.lib;
+	struct make_thread m = { 0 };
 	const uint64_t at = b->scratch;
 	const uint64_t args[6] = { at + offsetof(struct make_thread, thread),
 				   at + offsetof(struct make_thread, attr), t->inj->cs.getppid, 0 };
 
+	memcpy(m.attr, lib->attr, lib->attr_size);
+	b->sigmask &= ~lib->unblocked;
 	if (write_frame(t, b, &m, sizeof(m), at, err) < 0 ||
 	    send_off(t, b, t->inj->cs.pthread_create, args, PROGRESS_SENT, err) < 0 ||
 	    run_home(t, b, err) < 0 || mem_read(t, at, &m, sizeof(m), err) < 0 ||
@@ -341,7 +350,7 @@ static int next_call(struct tracer *t, struct borrow *b, struct err *err)
 			return -1;
 		stop = tracee_wait(t, b->tid, &sig);
 		pass = stop == STOP_SIGNAL ? sig : 0;
-	} while (stop == STOP_GROUP || (stop == STOP_SIGNAL && is_passed_on(sig)));
+	} while (stop == STOP_GROUP || (stop == STOP_SIGNAL && is_passed_on(t, sig)));
 	if (stop == STOP_SYSCALL)
 		return 0;
 	return err_set(err, ERR_LOST, "thread %d stopped where it should not", b->tid);

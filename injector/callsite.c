@@ -174,7 +174,30 @@ static int add_image(struct ranges *r, const struct image *img)
 	return 0;
 }
 
+int callsite_too_bold(const struct callsite *cs, const char *who, struct err *err)
+{
+	const char *why = "without symbols nobody knows where jemalloc's code ends";
+
+	if (cs->caution == CAUTION_OUTSIDE)
+		why = "whether it holds a lock in a function of musl's does not show, as these "
+		      "have "
+		      "no unwind information";
+	else if (cs->lib->no_unwind)
+		why = "musl's functions, a part of the program, have no unwind information";
+	err_set(err, ERR_UNSAFE, "%s in a system call that jemalloc never makes, and %s", who, why);
+	return cs->lib->no_unwind ? -1 : err_fix(err, SAFEPOINT_FIX_SYMBOLS);
+}
+
+static enum caution caution_of(const struct callsite *cs, const struct image *libc, bool stripped,
+			       const struct jemalloc_text *text)
+{
+	if (stripped || !text->whole || (cs->lib->no_unwind && libc->is_main))
+		return CAUTION_WAITING;
+	return cs->lib->no_unwind ? CAUTION_OUTSIDE : CAUTION_NONE;
+}
+
 struct libc_symbols {
+	const struct libc *lib;
 	struct ranges danger, known;
 };
 
@@ -185,7 +208,7 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 
 	if (sym->type != STT_FUNC)
 		return 0;
-	if (glibc_holds_locks(name) && ranges_add(&found->danger, sym->addr, end) < 0)
+	if (found->lib->holds_locks(name) && ranges_add(&found->danger, sym->addr, end) < 0)
 		return -1;
 	/* One that is not exported may have been reached by a jump from one that holds a lock. */
 	return sym->size && sym->dynamic ? ranges_add(&found->known, sym->addr, end) : 0;
@@ -195,13 +218,13 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 		       const struct jemalloc_text *text, struct err *err)
 {
 	struct image *pthread = images_by_name(images, "libpthread"); /* before glibc 2.34 */
-	struct libc_symbols found = { 0 };
+	struct libc_symbols found = { .lib = cs->lib };
 	int bad = 0;
 
 	for (size_t i = 0; i < text->n; i++)
 		bad |= ranges_add(&found.danger, text->v[i].start, text->v[i].end);
 	for (size_t i = 0; i < images->n; i++)
-		if (glibc_image_holds_locks(text_file_name(images->v[i].path)))
+		if (libc_image_holds_locks(text_file_name(images->v[i].path)))
 			bad |= add_image(&found.danger, &images->v[i]);
 	bad |= image_each_symbol(libc, add_symbol, &found);
 	if (pthread)
@@ -246,44 +269,6 @@ static bool find_gadget(struct arch_gadget *g, const struct proc *p, struct imag
 		return false;
 	g->load = search_code(images, libc, load, sizeof(load));
 	return g->load;
-}
-
-/* Of a static glibc that was stripped its strings remain. No other C library has these. */
-static bool is_static_glibc(struct image *img)
-{
-	static const char name[] = "GLIBC_TUNABLES";
-
-	return img->is_main && !img->has_interp && image_search(img, PF_R, name, sizeof(name));
-}
-
-/* glibc, shared or linked into the main program; its pthread_attr_t is known. */
-static struct image *find_libc(struct images *images, bool *wary, struct err *err)
-{
-	struct image *libc = images_by_name(images, "libc.so.6");
-	struct symbol sym;
-
-	if (!libc)
-		libc = images_by_name(images, "libc-2.");
-	for (size_t i = 0; !libc && i < images->n; i++)
-		if (images->v[i].is_main &&
-		    image_symbol(&images->v[i], "gnu_get_libc_version", &sym))
-			libc = &images->v[i];
-	for (size_t i = 0; !libc && i < images->n; i++)
-		if (images->v[i].is_main &&
-		    image_symbol(&images->v[i], "__libc_start_main", &sym) &&
-		    !images->v[i].has_interp)
-			libc = &images->v[i];
-	for (size_t i = 0; !libc && i < images->n; i++)
-		if (is_static_glibc(&images->v[i])) {
-			libc = &images->v[i];
-			*wary = true;
-		}
-	if (libc)
-		return libc;
-	err_set(err, ERR_FAILED,
-		"the target's C library is not the GNU C library, or has no symbols");
-	err_fix(err, "jeprof-ctl knows glibc, as libc.so.6 or linked statically with its symbols");
-	return NULL;
 }
 
 /* pthread_create lies in libpthread before glibc 2.34. */
@@ -334,17 +319,18 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 		  const struct jemalloc *je, struct err *err)
 {
 	_cleanup_(jemalloc_text_fini) struct jemalloc_text text = { 0 };
-	bool wary = false;
-	struct image *libc = find_libc(images, &wary, err);
+	bool stripped;
+	const struct libc *lib;
+	struct image *libc = libc_find(images, &lib, &stripped, err);
 	struct symbol sym;
 
 	*cs = (struct callsite){ .mallctl = je->mallctl,
 				 .stats_print = je->malloc_stats_print,
 				 .malloc_message = je->malloc_message,
-				 .wary = wary };
+				 .lib = lib };
 	if (!libc || jemalloc_text(&text, je, p->mm_pid, err) < 0)
 		return -1;
-	cs->wary |= !text.whole;
+	cs->caution = caution_of(cs, libc, stripped, &text);
 	cs->libc = code_of(libc);
 	cs->libpthread = code_of(images_by_name(images, "libpthread"));
 	if (image_symbol(libc, "clone", &sym))
@@ -356,13 +342,18 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
 	if (!cs->restorer || !find_gadget(&cs->gadget, p, images, libc))
 		return err_set(err, ERR_FAILED,
-			       "the target's C library lacks the instructions that an injection "
-			       "returns through");
+			       "the target's C library, %s, lacks the instructions that an "
+			       "injection returns through%s",
+			       lib->name,
+			       libc->is_main ? ": a static program that no signal handler is "
+					       "linked into has none"
+					     : "");
 	if (!cs->getppid)
 		cs->pthread_create = 0;
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
-	callsite_find_thread(cs, p, libc, images_by_name(images, "libpthread"));
+	if (callsite_find_thread(cs, p, libc, images_by_name(images, "libpthread"), err) < 0)
+		return -1;
 	make_table(cs, p, images);
 	if (find_danger(cs, images, libc, &text, err) < 0) {
 		callsite_fini(cs);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where in a thread's own data errno lies, and whether it is being cancelled. */
+#include "injector/glibc.h"
+#include "injector/musl.h"
 #include "injector/private.h"
 
 #include <elf.h>
@@ -20,24 +22,28 @@ static bool search_errno(struct callsite *cs, const struct proc *p, struct image
 	       image_search(libc, PF_X, code, sizeof(code));
 }
 
-static void find_errno(struct callsite *cs, const struct proc *p, struct image *libc)
+/* By what the function says that answers with its address. */
+static bool read_errno(struct callsite *cs, const struct proc *p, uint64_t location)
 {
 	unsigned char code[32];
 	struct err ignored = ERR_INIT;
-	struct symbol sym;
 	uint64_t slot;
 
-	if (!image_symbol(libc, "__errno_location", &sym)) {
+	if (proc_read(p->mm_pid, location, code, sizeof(code), &ignored) < 0 ||
+	    !arch_errno_offset(code, sizeof(code), location, &cs->errno_offset, &slot))
+		return false;
+	return !slot || proc_read(p->mm_pid, slot, &cs->errno_offset, sizeof(cs->errno_offset),
+				  &ignored) == 0;
+}
+
+static void find_errno(struct callsite *cs, const struct proc *p, struct image *libc)
+{
+	struct symbol sym;
+
+	if (image_symbol(libc, "__errno_location", &sym))
+		cs->has_errno = read_errno(cs, p, sym.addr);
+	else
 		cs->has_errno = search_errno(cs, p, libc);
-		return;
-	}
-	if (proc_read(p->mm_pid, sym.addr, code, sizeof(code), &ignored) < 0 ||
-	    !arch_errno_offset(code, sizeof(code), sym.addr, &cs->errno_offset, &slot))
-		return;
-	if (slot &&
-	    proc_read(p->mm_pid, slot, &cs->errno_offset, sizeof(cs->errno_offset), &ignored) < 0)
-		return;
-	cs->has_errno = true;
 }
 
 static void find_cancel(struct callsite *cs, const struct proc *p, struct image *libc,
@@ -54,9 +60,39 @@ static void find_cancel(struct callsite *cs, const struct proc *p, struct image 
 		glibc_cancel_offset(field, &cs->cancel_offset);
 }
 
-void callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
-			  struct image *pthread)
+/*
+ * In musl both lie in struct pthread. That it is the known one shows where errno is: the
+ * instructions of __errno_location() say so.
+ */
+static int find_in_musl(struct callsite *cs, const struct proc *p, struct image *libc,
+			struct err *err)
 {
+	unsigned char code[ARCH_ERRNO_AT_CODE];
+	struct symbol sym;
+	uint64_t at;
+
+	arch_errno_at(code, MUSL_ERRNO);
+	at = image_symbol(libc, "__errno_location", &sym)
+		     ? sym.addr
+		     : image_search(libc, PF_X, code, sizeof(code));
+	if (!at || !read_errno(cs, p, at) || cs->errno_offset != MUSL_ERRNO) {
+		err_set(err, ERR_FAILED,
+			"the target's C library is a musl whose struct pthread is not known: errno "
+			"is not at %d in it",
+			MUSL_ERRNO);
+		return err_fix(err, "jeprof-ctl knows musl 1.1.20 to 1.2.5");
+	}
+	cs->has_errno = true;
+	cs->cancel_offset = MUSL_CANCEL;
+	return 0;
+}
+
+int callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
+			 struct image *pthread, struct err *err)
+{
+	if (cs->lib == &libc_musl)
+		return find_in_musl(cs, p, libc, err);
 	find_errno(cs, p, libc);
 	find_cancel(cs, p, libc, pthread);
+	return 0;
 }

@@ -87,15 +87,13 @@ bool calls_want_file(const struct call *calls, size_t n)
 	return wants(calls, n, CALL_MEMFD | CALL_STATS);
 }
 
-#define GET_INSTEAD "read single values: get PID stats.allocated"
-
 int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
 {
 	if (!n || n > CALLS_MAX)
 		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
 	if (wants(calls, n, CALL_STATS) && !inj->cs.stats_print) {
 		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
-		return err_fix(err, GET_INSTEAD);
+		return err_fix(err, CHECK_GET_INSTEAD);
 	}
 	if (calls_want_file(calls, n) &&
 	    (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
@@ -105,7 +103,7 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 		return err_fix(err, "%s",
 			       inj->cs.pthread_create ? "leave --mode inline away"
 			       : wants(calls, n, CALL_STATS)
-				       ? GET_INSTEAD
+				       ? CHECK_GET_INSTEAD
 				       : "dump --in-target PATH does without");
 	}
 	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)

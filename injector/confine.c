@@ -118,6 +118,8 @@ int confine_syscalls(struct err *err)
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int ret = -1;
 
+	if (ctx) /* the kernel's own errors, not those of the library */
+		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (ctx && add_rules(ctx) == 0)
 		ret = seccomp_load(ctx);
 	seccomp_release(ctx);

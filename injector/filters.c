@@ -71,6 +71,7 @@ static bool serve(struct tracer *t, int socket, pid_t tid)
 	struct request then = { 0 };
 	bool have;
 
+	t->status = status;
 	wait_look(t, tid);
 	if (tracee_stop(t, tid, &f->err) < 0) {
 		tracer_phase(t, PHASE_SEARCH);

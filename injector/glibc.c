@@ -17,11 +17,12 @@
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, Linux 6.13 */
 #define HERE 0xffffff9c	  /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff
+#define PAGE 4096u
 #define THREAD_FLAGS                                                                        \
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 
-const struct checked_call glibc_calls[] = {
+static const struct checked_call calls[] = {
 	/* clang-format off */
 	{ SYS_rt_sigreturn, "rt_sigreturn", USE_BOTH, USE_BOTH, { 0 } },
 	{ SYS_rt_sigprocmask, "rt_sigprocmask", USE_BOTH, USE_THREAD, { SIG_BLOCK } },
@@ -67,8 +68,6 @@ const struct checked_call glibc_calls[] = {
 	/* clang-format on */
 };
 
-const size_t n_glibc_calls = sizeof(glibc_calls) / sizeof(*glibc_calls);
-
 bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset)
 {
 	if (field[0] != 32 || field[1] != 1 || field[2] >= TCB_MAX)
@@ -76,10 +75,6 @@ bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset)
 	*offset = field[2];
 	return true;
 }
-
-/* How the names of their files begin. */
-static const char *const images[] = { "ld-linux", "ld-musl",  "ld.so",
-				      "ld-2",	  "libgcc_s", "libunwind" };
 
 /* In strcmp()'s order. */
 const char *const glibc_holders[] = {
@@ -200,10 +195,43 @@ bool glibc_holds_locks(const char *function)
 	return bsearch(function, glibc_holders, n_glibc_holders, sizeof(*glibc_holders), name_cmp);
 }
 
-bool glibc_image_holds_locks(const char *file)
+/*
+ * In struct pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its size, and
+ * the size of the guard at its lower end, in whole pages. Where in it differs from release to
+ * release; but no other words there describe a range that holds both the stack pointer and the
+ * record itself.
+ */
+static bool find_stack(const uint64_t *words, size_t n, uint64_t tls, uint64_t sp,
+		       const struct range *map, struct range *stack)
 {
-	for (size_t i = 0; i < sizeof(images) / sizeof(*images); i++)
-		if (strncmp(file, images[i], strlen(images[i])) == 0)
-			return true;
+	if (!n || words[0] != tls)
+		return false;
+	for (size_t i = 1; i + 2 < n; i++) {
+		uint64_t block = words[i], size = words[i + 1], guard = words[i + 2];
+
+		if (guard >= size || guard % PAGE || block + guard < map->start ||
+		    block + guard > sp || block + size <= tls || block + size > map->end ||
+		    block + size < block)
+			continue;
+		*stack = (struct range){ block + guard, block + size };
+		return true;
+	}
 	return false;
 }
+
+static const struct glibc_attr attr = { .flags = ATTR_FLAG_DETACHSTATE,
+					.guard_size = GUARD_SIZE,
+					.stack_size = STACK_SIZE };
+_Static_assert(sizeof(attr) <= ATTR_SIZE, "pthread_attr_t of glibc");
+
+const struct libc libc_glibc = {
+	.name = "glibc",
+	.calls = calls,
+	.n_calls = sizeof(calls) / sizeof(*calls),
+	.attr = &attr,
+	.attr_size = sizeof(attr),
+	.open_signals = SIGNAL_BIT(SIG_SETXID),
+	.cancel_pending = GLIBC_CANCEL_PENDING,
+	.holds_locks = glibc_holds_locks,
+	.stack = find_stack,
+};

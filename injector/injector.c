@@ -56,6 +56,7 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 		  const struct injector_options *options, struct err *err)
 {
 	struct injector *inj = calloc(1, sizeof(*inj));
+	struct err why = ERR_INIT;
 
 	if (!inj) {
 		injector_site_free(site);
@@ -69,6 +70,14 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 				  .program = proc_program(p->mm_pid),
 				  .cs = *site };
 	free(site); /* its ranges moved */
+	/* 0 where it may not be read: then it stays 0. But not for want of a descriptor. */
+	if (!inj->program)
+		err_explain(&why);
+	if (why.own) {
+		*err = why;
+		injector_close(inj);
+		return -1;
+	}
 	inj->opt.timeout_ms = options->timeout_ms ? options->timeout_ms : DEFAULT_TIMEOUT_MS;
 	inj->opt.max_pause_ms = options->max_pause_ms ? options->max_pause_ms : DEFAULT_PAUSE_MS;
 	inj->opt.search_ms = options->search_ms ? options->search_ms : DEFAULT_SEARCH_MS;
@@ -268,8 +277,11 @@ static void receive_files(struct run *r)
 				      .msg_controllen = sizeof(control) };
 		struct cmsghdr *c;
 
-		if (recvmsg(r->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		if (recvmsg(r->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) {
+			if (errno != EAGAIN)
+				err_note(errno, "cannot receive the target's memory file");
 			break;
+		}
 		c = CMSG_FIRSTHDR(&msg);
 		if (!c || c->cmsg_type != SCM_RIGHTS || number >= r->n)
 			continue;
@@ -375,6 +387,18 @@ static void forward_log(const struct run *r)
 		r->inj->opt.log(line);
 }
 
+/* Was all received that the tracer sent? */
+static int check_files(const struct run *r, struct err *err)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		if (!r->shared->calls[i].has_fd || r->calls[i].fd >= 0)
+			continue;
+		err_set(err, ERR_FAILED, "the target's memory file was not received");
+		return err_explain(err);
+	}
+	return 0;
+}
+
 static int run_once(struct run *r, struct err *err)
 {
 	struct sleep *sleeps = r->inj->sleeps;
@@ -391,10 +415,11 @@ static int run_once(struct run *r, struct err *err)
 	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
 	if (atomic_load(&r->shared->phase) != PHASE_DONE)
 		return explain_death(r, err);
-	if (!r->shared->failed)
-		return 0;
-	*err = r->shared->err;
-	return -1;
+	if (r->shared->failed) {
+		*err = r->shared->err;
+		return -1;
+	}
+	return check_files(r, err);
 }
 
 /* Again where nothing was touched: another tracer for other threads, another mode. */
@@ -419,8 +444,9 @@ static bool try_again(struct run *r, const struct err *err)
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;
 	}
-	if (err->code == ERR_FAILED && progress == PROGRESS_NONE && r->mode == INJECTOR_THREAD &&
-	    r->inj->opt.mode == INJECTOR_AUTO && !calls_want_file(r->calls, r->n)) {
+	if (err->code == ERR_FAILED && !err->own && progress == PROGRESS_NONE &&
+	    r->mode == INJECTOR_THREAD && r->inj->opt.mode == INJECTOR_AUTO &&
+	    !calls_want_file(r->calls, r->n)) {
 		r->mode = INJECTOR_INLINE;
 		return true;
 	}

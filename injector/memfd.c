@@ -13,8 +13,7 @@
 
 static int own_failure(const char *what, struct err *err)
 {
-	err_sys(err, ERR_FAILED, errno, "%s", what);
-	return err_own(err);
+	return err_sys(err, ERR_FAILED, errno, "%s", what);
 }
 
 int memfd_device(dev_t *dev, struct err *err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A flag of the target's, set without a call and without a stop. Why that is safe: ops/activate.h. */
+/* A flag of the target's, set without a call or a stop. Why that is safe: ops/activate.h. */
 #ifndef INJECTOR_POKE_H
 #define INJECTOR_POKE_H
 

@@ -11,8 +11,8 @@
 #define INJECTOR_PRIVATE_H
 
 #include "injector/arch/arch.h"
-#include "injector/glibc.h"
 #include "injector/injector.h"
+#include "injector/libc.h"
 #include "injector/site.h"
 #include "injector/unwind_table.h"
 #include "injector/wait.h"
@@ -24,8 +24,20 @@
 struct tracer;
 struct filters;
 
+/* Which threads may be safe, by what they do; what follows is looked at of these alone. */
+enum caution {
+	CAUTION_NONE, /* all dangerous code is known, and every stack can be walked */
+	/*
+	 * Who waits (rank_waits()), or runs outside of the C library: no walk leads out of that, so
+	 * that nobody knows whether a lock is held within.
+	 */
+	CAUTION_OUTSIDE,
+	CAUTION_WAITING, /* who waits: not all dangerous code is known */
+};
+
 /* Addresses in the target, and code in which no thread may be borrowed. */
 struct callsite {
+	const struct libc *lib; /* which C library it is */
 	uint64_t mallctl, stats_print, malloc_message;
 	uint64_t pthread_create; /* 0: no thread can be made */
 	uint64_t getppid;	 /* entry; where the new thread lives between calls */
@@ -33,7 +45,7 @@ struct callsite {
 	struct arch_gadget gadget;
 	bool has_errno;
 	int64_t errno_offset;	/* from the thread pointer */
-	uint32_t cancel_offset; /* cancelhandling in glibc's struct pthread; 0: not known */
+	uint32_t cancel_offset; /* in struct pthread, the word of its cancellation; 0: not known */
 	struct range *danger;	/* code that holds locks which a call of ours takes */
 	size_t n_danger;
 	struct range *known; /* functions of the C library that its symbols bound */
@@ -42,7 +54,7 @@ struct callsite {
 	struct range libpthread;   /* the same; empty from glibc 2.34 on */
 	struct range clone;	   /* the root of a thread where clone3(2) was not to be had */
 	struct range start_thread; /* what it calls; empty where it has no symbol */
-	bool wary; /* not all such code is known: only who waits is safe, see rank_waits() */
+	enum caution caution;
 	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
 	struct range program;		/* the main program, if its linker made no search table */
 	struct unwind_table table;	/* then this is it */
@@ -51,15 +63,20 @@ struct callsite {
 /* ERR_FAILED when something a call needs cannot be found. */
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err) __must_check;
-/* Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. */
-void callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
-			  struct image *pthread);
+/*
+ * Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. ERR_FAILED for a
+ * musl whose struct pthread is not the known one.
+ */
+int callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
+			 struct image *pthread, struct err *err) __must_check;
 void callsite_fini(struct callsite *cs);
 /* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);
 bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
 /* Is any aligned word of these bytes such an address? */
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
+/* ERR_UNSAFE: caution says no; `who` begins the sentence, "it does not wait". */
+int callsite_too_bold(const struct callsite *cs, const char *who, struct err *err);
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 /*
@@ -168,6 +185,8 @@ int check_target(const struct proc *p, const struct images *images, struct err *
  * nothing of ours: its first return from our call would be SIGSEGV.
  */
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
+/* The fix for who cannot have jemalloc's statistics. */
+#define CHECK_GET_INSTEAD "read single values: get PID stats.allocated"
 /* Can these calls be made in it? */
 int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
 	__must_check;
@@ -177,6 +196,8 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 bool calls_want_file(const struct call *calls, size_t n);
 
 void tracer_phase(struct tracer *t, enum phase phase);
+/* What to do where no thread can be made in it for these calls: the words of a fix. */
+const char *tracer_without_thread(const struct tracer *t);
 void tracer_beat(struct tracer *t);
 void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);
 
@@ -195,11 +216,11 @@ struct candidate {
 	pid_t tid;
 	enum rank rank;
 };
-int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t *n,
+int rank_threads(const struct proc *p, enum caution caution, struct candidate **out, size_t *n,
 		 struct err *err) __must_check;
 /* The same for one thread. ERR_NOPROC when it has ended. */
-int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out, size_t *n,
-	     struct err *err) __must_check;
+int rank_one(const struct proc *p, pid_t tid, enum caution caution, struct candidate **out,
+	     size_t *n, struct err *err) __must_check;
 /*
  * What a call that is made anew after a stop has for a timeout: argument number *arg, in
  * milliseconds or as a pointer to a struct timespec; or SO_RCVTIMEO of a socket, if it is one.
@@ -222,12 +243,18 @@ bool rank_waits(long nr, const uint64_t args[6]);
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
 		    struct err *err) __must_check;
 
+/* The fix of a refusal that another try does not change; those that do have none. */
+#define SAFEPOINT_FIX_SYMBOLS                                                        \
+	"install its debug symbols (see SYMBOLS in jeprof-ctl(8)); activate --mode " \
+	"poke may do without a thread"
+#define SAFEPOINT_FIX_POKE "another try will not help: activate --mode poke may do without a thread"
+
 /* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
 int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,
 		 uint64_t stack_addr, size_t stack_len, struct err *err) __must_check;
 
 /* callargs.c: one call's arguments as bytes for the target. */
-#define ARGS_MAX (16 * 1024)
+#define ARGS_MAX (8 * 1024)
 struct call_args {
 	uint64_t fn;
 	uint64_t args[6];
@@ -262,6 +289,8 @@ struct borrow {
  * back too, or mends itself when the tracer ends.
  */
 int borrow_run(struct tracer *t, struct borrow *b, struct err *err) __must_check;
+/* What that writes to the thread's stack at most, in bytes, from its stack pointer downwards. */
+size_t borrow_frame_max(void);
 
 /* worker.c: the new thread makes the calls. */
 int worker_run(struct tracer *t, pid_t tid, struct err *err) __must_check;

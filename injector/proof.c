@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sys/ptrace.h>
 
+#define READ_TRIES 3
+
 #ifndef PTRACE_SETSIGMASK
 #define PTRACE_SETSIGMASK 0x420b
 #endif
@@ -43,13 +45,23 @@ bool proof_no_more_rights(const struct proc_status *start, const struct proc_sta
 	       !(now->cap_permitted & ~start->cap_permitted);
 }
 
+int proof_status(int status, struct proc_status *now, struct err *err)
+{
+	int failed, tries = 0;
+
+	do {
+		failed = proc_thread_status_read(status, now, err);
+	} while (failed && err->own && ++tries < READ_TRIES);
+	return failed;
+}
+
 int proof_take(struct tracer *t, pid_t tid, int status, struct err *err)
 {
 	struct proc_status *now = &t->now;
 
 	t->proven = 0;
-	if (proc_thread_status_read(status, now, err) < 0)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	if (proof_status(status, now, err) < 0)
+		return err->own ? -1 : err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	if (now->tgid != t->inj->p->pid)
 		return err_set(err, ERR_UNSAFE, "thread %d belongs to process %d", tid, now->tgid);
 	if (!proof_no_more_rights(&t->inj->start, now))

@@ -32,6 +32,12 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err) __must_che
  */
 int proof_take(struct tracer *t, pid_t tid, int status, struct err *err) __must_check;
 
+/*
+ * Read the status of a thread that is stopped, from its file. A limit of ours is tried against some
+ * times more: a thread whose status is not known may keep an EINTR that the stop has left.
+ */
+int proof_status(int status, struct proc_status *now, struct err *err) __must_check;
+
 /* Has `now` no right that `start` did not have? Exposed for its test. */
 bool proof_no_more_rights(const struct proc_status *start, const struct proc_status *now);
 

@@ -236,7 +236,7 @@ static enum rank rank_blocked(const struct proc_syscall *sc)
 	return sc->nr < 0 ? RANK_RUNNING : RANK_UNKNOWN;
 }
 
-static enum rank rank_thread(pid_t pid, pid_t tid, bool wary)
+static enum rank rank_thread(pid_t pid, pid_t tid, enum caution caution)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
@@ -248,10 +248,12 @@ static enum rank rank_thread(pid_t pid, pid_t tid, bool wary)
 	if (!strchr("RS", st.state) || strncmp(st.comm, "jemalloc_bg", 11) == 0)
 		return RANK_NEVER;
 	if (proc_thread_syscall(pid, tid, &sc, &ignored) < 0)
-		return wary ? RANK_NEVER : RANK_UNKNOWN;
-	if (wary && (sc.running || !rank_waits(sc.nr, sc.args)))
+		return caution == CAUTION_WAITING ? RANK_NEVER : RANK_UNKNOWN;
+	if (sc.running)
+		return caution == CAUTION_WAITING ? RANK_NEVER : RANK_RUNNING;
+	if (caution && !rank_waits(sc.nr, sc.args))
 		return RANK_NEVER;
-	return sc.running ? RANK_RUNNING : rank_blocked(&sc);
+	return rank_blocked(&sc);
 }
 
 static int candidate_cmp(const void *a, const void *b)
@@ -263,7 +265,7 @@ static int candidate_cmp(const void *a, const void *b)
 
 #define RANKED_MAX 64 /* enough to find a good one; thousands would take long to look at */
 
-int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t *n,
+int rank_threads(const struct proc *p, enum caution caution, struct candidate **out, size_t *n,
 		 struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
@@ -281,7 +283,7 @@ int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t
 	for (size_t i = 0; i < n_tids && *n < RANKED_MAX; i++) {
 		pid_t tid = tids[(from + i) % n_tids];
 
-		v[(*n)++] = (struct candidate){ tid, rank_thread(p->pid, tid, wary) };
+		v[(*n)++] = (struct candidate){ tid, rank_thread(p->pid, tid, caution) };
 	}
 	qsort(v, *n, sizeof(*v), candidate_cmp);
 	while (*n && v[*n - 1].rank == RANK_NEVER)
@@ -290,8 +292,8 @@ int rank_threads(const struct proc *p, bool wary, struct candidate **out, size_t
 	return 0;
 }
 
-int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out, size_t *n,
-	     struct err *err)
+int rank_one(const struct proc *p, pid_t tid, enum caution caution, struct candidate **out,
+	     size_t *n, struct err *err)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
@@ -302,7 +304,7 @@ int rank_one(const struct proc *p, pid_t tid, bool wary, struct candidate **out,
 	c = malloc(sizeof(*c));
 	if (!c)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot rank the thread");
-	*c = (struct candidate){ tid, rank_thread(p->pid, tid, wary) };
+	*c = (struct candidate){ tid, rank_thread(p->pid, tid, caution) };
 	*n = c->rank != RANK_NEVER;
 	*out = c;
 	return 0;

@@ -20,8 +20,7 @@
 #include <sys/resource.h>
 
 #define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
-#define ROOM_MIN (64u << 10)  /* what a call may need; measured: 12 KiB for prof.dump */
-#define FRAME_MAX (40u << 10) /* red zone, signal frame, arguments */
+#define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
 #define PAGE 4096u
 
 /* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
@@ -45,18 +44,14 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 	return pc - cs.start < cs.length;
 }
 
-/*
- * The limits of a thread's stack, from glibc's own record of them: in struct
- * pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its
- * size, and the size of the guard at its lower end, in whole pages. Where in it
- * differs from release to release; but no other words there describe a range
- * that holds both the stack pointer and the record itself.
- */
+/* The limits of a thread's stack, from the C library's own record of them. */
 static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, struct map *m)
 {
-	uint64_t tls = arch_tls(regs), sp = arch_sp(regs), w[TCB_MAX / sizeof(uint64_t)];
+	uint64_t tls = arch_tls(regs), w[TCB_MAX / sizeof(uint64_t)];
 	size_t len = m->end - tls < sizeof(w) ? m->end - tls : sizeof(w);
+	const struct range map = { m->start, m->end };
 	struct err ignored = ERR_INIT;
+	struct range stack;
 
 	/* From glibc 2.42 on the next stack's guard is in the same mapping, and unreadable. */
 	if (mem_read(t, tls, w, len, &ignored) < 0) {
@@ -64,20 +59,11 @@ static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, 
 		if (len > sizeof(w) || mem_read(t, tls, w, len, &ignored) < 0)
 			return false;
 	}
-	if (len < sizeof(*w) || w[0] != tls)
+	if (!t->inj->cs.lib->stack(w, len / sizeof(*w), tls, arch_sp(regs), &map, &stack))
 		return false;
-	for (size_t i = 1; i + 2 < len / sizeof(*w); i++) {
-		uint64_t block = w[i], size = w[i + 1], guard = w[i + 2];
-
-		if (guard >= size || guard % PAGE || block + guard < m->start ||
-		    block + guard > sp || block + size <= tls || block + size > m->end ||
-		    block + size < block)
-			continue;
-		m->start = block + guard;
-		m->end = block + size;
-		return true;
-	}
-	return false;
+	m->start = stack.start;
+	m->end = stack.end;
+	return true;
 }
 
 /*
@@ -159,7 +145,7 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 		if (is_on_altstack(&f, from + i, arch_sp(regs), stack))
 			return err_set(err, ERR_UNSAFE,
 				       "it is in a signal handler on a stack of its own");
-		if (t->inj->cs.wary)
+		if (t->inj->cs.caution)
 			return err_set(err, ERR_UNSAFE, "it may be in a signal handler");
 	}
 	return 0;
@@ -168,17 +154,27 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
 		      struct err *err)
 {
-	uint64_t sp = arch_sp(regs), floor = stack->start;
+	uint64_t sp = arch_sp(regs), floor = stack->start, frame = borrow_frame_max();
 	struct rlimit limit;
 
-	if (sp - stack->start < FRAME_MAX)
+	if (sp - stack->start < frame)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	if (strcmp(stack->path, "[stack]") == 0 &&
 	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur < stack->end)
 		floor = stack->end - limit.rlim_cur; /* it grows by itself */
-	if (sp - floor < ROOM_MIN + FRAME_MAX)
+	if (sp - floor < frame + CALL_ROOM)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	return 0;
+}
+
+/* In code of a file that is not the C library: not in what it or the kernel (vDSO) made. */
+static bool is_outside(const struct tracer *t, const struct arch_regs *regs)
+{
+	const struct image *img = images_find(t->inj->images, arch_pc(regs));
+	uint64_t pc = arch_pc(regs);
+
+	return arch_syscall_nr(regs) < 0 && img && img->path[0] == '/' &&
+	       (pc < t->inj->cs.libc.start || pc >= t->inj->cs.libc.end);
 }
 
 static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
@@ -187,6 +183,7 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	uint64_t args[6] = { regs->r.rdi, regs->r.rsi, regs->r.rdx,
 			     regs->r.r10, regs->r.r8,  regs->r.r9 };
 	const struct callsite *cs = &t->inj->cs;
+	bool waits = arch_syscall_nr(regs) >= 0 && rank_waits(arch_syscall_nr(regs), args);
 	uint64_t pc = arch_pc(regs);
 
 	if (!arch_is_native(regs))
@@ -197,10 +194,8 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
 	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
 		return err_set(err, ERR_UNSAFE, "it is in a system call that does not bear a stop");
-	if (cs->wary && (arch_syscall_nr(regs) < 0 || !rank_waits(arch_syscall_nr(regs), args)))
-		return err_set(err, ERR_UNSAFE,
-			       "it does not wait in a system call that jemalloc never makes, and "
-			       "without symbols nobody knows where jemalloc's code ends");
+	if (cs->caution && !(waits || (cs->caution == CAUTION_OUTSIDE && is_outside(t, regs))))
+		return callsite_too_bold(cs, "it does not wait", err);
 	if (in_rseq(t, tid, pc))
 		return err_set(err, ERR_UNSAFE, "it is in a restartable sequence");
 	return 0;
@@ -223,7 +218,7 @@ static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *r
 		return false;
 	return mem_read(t, arch_tls(regs) + t->inj->cs.cancel_offset, &word, sizeof(word),
 			&ignored) < 0 ||
-	       (word & GLIBC_CANCEL_PENDING);
+	       (word & t->inj->cs.lib->cancel_pending);
 }
 
 int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
@@ -239,8 +234,10 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return -1;
 	if (would_be_cancelled(t, regs))
 		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
-	if (!find_stack(t, regs, &stack, name))
-		return err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+	if (!find_stack(t, regs, &stack, name)) {
+		err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+		return err_fix(err, SAFEPOINT_FIX_POKE);
+	}
 	if (check_room(t, regs, &stack, err) < 0)
 		return -1;
 	len = stack.end - from;
@@ -251,8 +248,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return -1;
 	if (check_handlers(t, regs, &stack, bytes, len, err) < 0)
 		return -1;
-	/* Suspect: its stack points into the allocator or the loader. */
-	return callsite_any_dangerous(&t->inj->cs, bytes, len)
+	/* Suspect: its stack points into the allocator or the loader. The red zone has no frame. */
+	return callsite_any_dangerous(&t->inj->cs, bytes + ARCH_RED_ZONE, len - ARCH_RED_ZONE)
 		       ? unwind_check(t, regs, bytes, from, len, err)
 		       : 0;
 }

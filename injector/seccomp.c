@@ -6,7 +6,6 @@
  * filters first, and none may kill or trap, neither with us nor after our death.
  */
 #include "injector/filters.h"
-#include "injector/glibc.h"
 #include "injector/seccomp_filter.h"
 
 #include "base/cleanup.h"
@@ -67,18 +66,18 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 }
 
 /* The first call that this filter would not bear, or NULL. */
-static const char *check_filter(const struct sock_filter *prog, size_t n, unsigned int uses,
-				bool has_rseq)
+static const char *check_filter(const struct libc *lib, const struct sock_filter *prog, size_t n,
+				unsigned int uses, bool has_rseq)
 {
-	for (size_t i = 0; i < n_glibc_calls; i++) {
-		struct seccomp_data data = { .nr = (int)glibc_calls[i].nr,
-					     .arch = AUDIT_ARCH_X86_64 };
+	for (size_t i = 0; i < lib->n_calls; i++) {
+		const struct checked_call *c = &lib->calls[i];
+		struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
 
-		if (!is_made(&glibc_calls[i], uses, has_rseq))
+		if (!is_made(c, uses, has_rseq))
 			continue;
-		memcpy(data.args, glibc_calls[i].args, sizeof(data.args));
-		if (!lets_pass(seccomp_filter_run(prog, n, &data), glibc_calls[i].must_work & uses))
-			return glibc_calls[i].name;
+		memcpy(data.args, c->args, sizeof(data.args));
+		if (!lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses))
+			return c->name;
 	}
 	return NULL;
 }
@@ -98,7 +97,8 @@ static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 	const struct filters *f = t->filters;
 
 	for (size_t i = 0; i < f->n; i++) {
-		const char *bad = check_filter(f->code[i], f->len[i], uses_of(t), f->has_rseq);
+		const char *bad = check_filter(t->inj->cs.lib, f->code[i], f->len[i], uses_of(t),
+					       f->has_rseq);
 
 		if (bad)
 			return err_set(

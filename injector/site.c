@@ -77,6 +77,7 @@ static void unpack_table(struct unpack *u, struct unwind_table *t)
 
 void injector_site_pack(const struct callsite *cs, struct pack *p)
 {
+	pack_u64(p, libc_number(cs->lib));
 	pack_u64(p, cs->mallctl);
 	pack_u64(p, cs->stats_print);
 	pack_u64(p, cs->malloc_message);
@@ -96,7 +97,7 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 	range_pack(cs->libpthread, p);
 	range_pack(cs->clone, p);
 	range_pack(cs->start_thread, p);
-	pack_u64(p, cs->wary);
+	pack_u64(p, cs->caution);
 	pack_bytes(p, cs->proof, sizeof(cs->proof));
 	range_pack(cs->program, p);
 	pack_table(p, &cs->table);
@@ -104,6 +105,8 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 
 static void unpack(struct callsite *cs, struct unpack *u)
 {
+	cs->lib = libc_by_number(unpack_u64(u));
+	u->bad |= !cs->lib;
 	cs->mallctl = unpack_u64(u);
 	cs->stats_print = unpack_u64(u);
 	cs->malloc_message = unpack_u64(u);
@@ -123,7 +126,7 @@ static void unpack(struct callsite *cs, struct unpack *u)
 	cs->libpthread = range_unpack(u);
 	cs->clone = range_unpack(u);
 	cs->start_thread = range_unpack(u);
-	cs->wary = unpack_bool(u);
+	cs->caution = (enum caution)unpack_max(u, CAUTION_WAITING);
 	unpack_bytes(u, cs->proof, sizeof(cs->proof));
 	cs->program = range_unpack(u);
 	unpack_table(u, &cs->table);

@@ -246,22 +246,22 @@ uint64_t tracee_rseq(pid_t tid)
 }
 
 /* Is there a signal that the thread would take: then EINTR is its own, not ours. */
-static bool signal_awaits(const struct tracer *t, pid_t tid)
+static bool signal_awaits(const struct tracer *t)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0)
+	if (proof_status(t->status, &st, &ignored) < 0)
 		return true;
 	return (st.sig_pending | st.shared_pending) & ~st.sig_blocked;
 }
 
-bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs)
+bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs)
 {
 	long nr = arch_syscall_nr(regs);
 
 	if (nr < 0 || arch_syscall_result(regs) != -EINTR || !rank_eintr_restartable(nr) ||
-	    signal_awaits(t, tid))
+	    signal_awaits(t))
 		return false;
 	arch_restart_syscall(regs);
 	wait_shorten(t, regs);
@@ -272,7 +272,7 @@ void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *
 {
 	struct arch_regs again = *regs;
 
-	tracee_hide_eintr(t, tid, &again);
+	tracee_hide_eintr(t, &again);
 	proof_set_regs(t, tid, &again);
 }
 

@@ -48,7 +48,7 @@ uint64_t tracee_rseq(pid_t tid);
  * Some system calls answer EINTR to the stop itself. When no signal of the
  * program's own is the cause, change `regs` so that the call is made anew.
  */
-bool tracee_hide_eintr(const struct tracer *t, pid_t tid, struct arch_regs *regs);
+bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs);
 
 /*
  * Give a thread that stands in a PTRACE_EVENT_STOP its own registers, `regs`,

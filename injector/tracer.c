@@ -51,12 +51,20 @@ void tracer_log(struct tracer *t, const char *fmt, ...)
 	strcat(t->shared->log, "\n");
 }
 
+/* EIO is what is not mapped. */
+static void note(ssize_t got)
+{
+	if (got < 0 && errno != EIO)
+		err_note(errno, "the tracer cannot reach the target's memory");
+}
+
 int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
 {
 	ssize_t got = pread(t->mem, buf, len, (off_t)addr);
 
 	if (got == (ssize_t)len)
 		return 0;
+	note(got);
 	return err_set(err, ERR_LOST, "cannot read the target's memory at %#llx: %s",
 		       (unsigned long long)addr,
 		       got < 0 ? strerror(errno) : "it ended, or is another program now");
@@ -114,6 +122,7 @@ int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len
 		return 0;
 	if (put == (ssize_t)len)
 		return 0;
+	note(put);
 	return err_set(err, ERR_LOST, "cannot write the target's memory at %#llx: %s",
 		       (unsigned long long)addr,
 		       put < 0 ? strerror(errno) : "it ended, or is another program now");
@@ -162,8 +171,7 @@ static int no_status(pid_t tid, int sys, struct err *err)
 {
 	if (sys == ENOENT || sys == ESRCH)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
-	err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
-	return err_own(err);
+	return err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
 }
 
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
@@ -214,21 +222,33 @@ static void back_off(unsigned int *us, uint64_t until_us)
 		*us *= 2;
 }
 
+const char *tracer_without_thread(const struct tracer *t)
+{
+	for (size_t i = 0; i < t->n_calls; i++) {
+		if (t->calls[i].flags & CALL_MEMFD)
+			return "let the target write to a folder of its own: --in-target PATH";
+		if (t->calls[i].flags & CALL_STATS)
+			return CHECK_GET_INSTEAD;
+	}
+	return "leave --mode thread away: calls that are short can be made in a thread of the "
+	       "target's own";
+}
+
 /* Threads come by their filters together: it is no use to stop them all, or again and again. */
 static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
 	if (t->mode == INJECTOR_INLINE)
 		return err_fix(err, "nothing can be called in this target without danger to it");
-	return err_fix(err, "short calls can be made in a thread of the target's: --mode inline");
+	return err_fix(err, "%s", tracer_without_thread(t));
 }
 
 static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
 {
 	const struct injector *inj = t->inj;
 
-	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.wary, c, n, err)
-			: rank_threads(inj->p, inj->cs.wary, c, n, err);
+	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.caution, c, n, err)
+			: rank_threads(inj->p, inj->cs.caution, c, n, err);
 }
 
 /* Its wait would end later, see wait.h: then it is looked at again when that is over. */
@@ -252,33 +272,36 @@ static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
+	bool in_vain = true; /* to look again later */
 
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
-	if (!n)
-		err_set(err, ERR_UNSAFE,
-			t->inj->cs.wary
-				? "%s waits in a system call that jemalloc never makes, which "
-				  "alone is safe in a program without symbols"
-				: "%s is in a system call that does not bear a stop",
-			t->inj->cs.wary ? (t->inj->tid ? "it never" : "no thread")
-			: t->inj->tid	? "it"
-					: "every thread");
+	if (!n && t->inj->cs.caution)
+		callsite_too_bold(&t->inj->cs, t->inj->tid ? "it never waits" : "no thread waits",
+				  err);
+	else if (!n)
+		err_set(err, ERR_UNSAFE, "%s is in a system call that does not bear a stop",
+			t->inj->tid ? "it" : "every thread");
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
-		if (is_left_alone(t, c[i].tid, err))
+		if (is_left_alone(t, c[i].tid, err)) {
+			in_vain = false;
 			continue;
+		}
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0)
 			return 0;
 		tried++;
 		fenced += t->fenced;
+		in_vain &= err->fix[0] != '\0';
 		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
 		if (err->code != ERR_UNSAFE || t->shared->again)
 			return -1;
 		if (fenced == tried && fenced == FENCED_ENOUGH)
 			break;
 	}
+	if (n && !in_vain)
+		err->fix[0] = '\0';
 	return tried && fenced == tried ? fenced_in(t, err) : -1;
 }
 
@@ -299,12 +322,14 @@ static int search(struct tracer *t, struct err *err)
 		/* A wait with a timeout does end. */
 		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
 			break;
+		err_forget(); /* what another try may do better */
 		back_off(&backoff, t->look_us);
 	}
 	err_set(err, ERR_UNSAFE,
 		"no safe moment was found in %u attempts; the last thread was let go because: %s",
 		atomic_load(&t->shared->attempts), why.msg);
-	return err_fix(err, "try again, or with a longer --timeout; nothing was changed");
+	return err_fix(err, "%s; nothing was changed",
+		       why.fix[0] ? why.fix : "try again, or with a longer --timeout");
 }
 
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
@@ -343,9 +368,18 @@ static int open_memory(struct tracer *t, struct err *err)
 	}
 	if (t->maps >= 0)
 		return 0;
-	err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
-		t->inj->p->pid);
-	return err_own(err);
+	return err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
+		       t->inj->p->pid);
+}
+
+/* Once a thread was sent off, what failed is known, but not what became of it. */
+static void explain(const struct tracer *t, struct err *err)
+{
+	enum err_code code = err->code;
+
+	err_explain(err);
+	if (atomic_load(&t->shared->progress) != PROGRESS_NONE)
+		err->code = code;
 }
 
 void tracer_main(struct tracer *t)
@@ -357,6 +391,8 @@ void tracer_main(struct tracer *t)
 	srandom((unsigned int)now_us());
 	arch_prepare();
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
+	if (ret < 0)
+		explain(t, &err);
 	filters_close(t);
 	t->shared->report.attempts = atomic_load(&t->shared->attempts);
 	t->shared->failed = ret < 0;

@@ -92,7 +92,7 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 			if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
 			    sig == SIGSYS)
 				return crashed(w, sig, err);
-			pass = sig; /* the C library's own; see CALL_SIGMASK in borrow.c */
+			pass = sig; /* the C library's own; see call_sigmask() in borrow.c */
 			break;
 		default:
 			break;
@@ -195,8 +195,8 @@ static int own_files(struct worker *w, struct err *err)
 	if (remote_syscall(w, SYS_close_range, args, &result, err) < 0)
 		return -1;
 	if (result < 0) {
-		err_sys(err, ERR_FAILED, (int)-result,
-			"the new thread cannot have files of its own");
+		err_target(err, ERR_FAILED, (int)-result,
+			   "the new thread cannot have files of its own");
 		return err_fix(err, "this needs Linux 5.9, and close_range(2) allowed; dump "
 				    "--in-target PATH does without");
 	}
@@ -231,8 +231,8 @@ static int make_memfd(struct worker *w, const char *text, int *remote_fd, int *h
 	if (result == -EINVAL && remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
 		return -1;
 	if (result < 0)
-		return err_sys(err, ERR_FAILED, (int)-result,
-			       "the target cannot make a memory file");
+		return err_target(err, ERR_FAILED, (int)-result,
+				  "the target cannot make a memory file");
 	*remote_fd = (int)result;
 	return hold_memfd(w, *remote_fd, handle, err);
 }
@@ -253,8 +253,8 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 			       "the target prints jemalloc's messages with a function of its own");
 	if (remote_syscall(w, SYS_dup2, args, &result, err) < 0)
 		return -1;
-	return result < 0 ? err_sys(err, ERR_FAILED, (int)-result,
-				    "the new thread cannot redirect its output")
+	return result < 0 ? err_target(err, ERR_FAILED, (int)-result,
+				       "the new thread cannot redirect its output")
 			  : 0;
 }
 

@@ -57,7 +57,9 @@ int received_copy(int from, const struct received_rules *rules, int *to, uint64_
 	if (received_check(from, rules, &size, err) || memory_file_make(&copy, err) ||
 	    output_copy(copy, "a memory file", from, size, rules->deadline_ms, err))
 		return -1;
-	if (fstat(from, &st) || (uint64_t)st.st_size != size)
+	if (fstat(from, &st))
+		return err_sys(err, ERR_LOST, errno, "cannot look at %s", rules->what);
+	if ((uint64_t)st.st_size != size)
 		return err_set(err, ERR_FAILED, "%s was changed while it was read", rules->what);
 	*to = take_fd(copy);
 	*bytes = size;

@@ -505,6 +505,7 @@ static int none_found(const struct found *f, const struct proc *p, struct images
 		      struct err *err)
 {
 	struct image *prog = main_image(images);
+	uint64_t secure = 0;
 
 	if (prog && !image_elf(prog)) {
 		err_set(err, ERR_NOJEMALLOC,
@@ -515,6 +516,14 @@ static int none_found(const struct found *f, const struct proc *p, struct images
 	if (f->nameless)
 		return no_symbols(f, p, err);
 	err_set(err, ERR_NOJEMALLOC, "process %d does not use jemalloc", p->pid);
+	if (prog && !prog->has_interp)
+		return err_fix(err, "only a build with jemalloc in it can be profiled: the program "
+				    "is linked statically, and LD_PRELOAD has no effect on it");
+	if (proc_auxval(p->mm_pid, AT_SECURE, &secure) && secure)
+		return err_fix(err,
+			       "only a build with jemalloc in it can be profiled: the program "
+			       "has more rights than its user, and LD_PRELOAD has no effect on "
+			       "it");
 	return err_fix(err, "start it with LD_PRELOAD=libjemalloc.so.2 "
 			    "MALLOC_CONF=prof:true,prof_active:false");
 }

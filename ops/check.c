@@ -327,6 +327,21 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	check_route(s, values, rows);
 }
 
+/* What was not seen because of a limit of ours is no verdict on the process. */
+static void check_ourselves(struct ops_check *rows)
+{
+	struct err err = ERR_INIT;
+
+	if (!err_is_noted())
+		return;
+	for (size_t i = 0; i < CHECKS; i++) {
+		check_unknown(&rows[i], "jeprof-ctl could not look at everything");
+		rows[i].made = false;
+	}
+	err_explain(&err);
+	check_failed(&rows[CHECK_PROCESS], &err);
+}
+
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
@@ -342,6 +357,7 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 	}
 	if (values)
 		check_all(&s, pid, options, out->v, values);
+	check_ourselves(out->v);
 	out->cost = s.cost;
 	out->cost.pid = pid;
 	out->ready = values && ops_checks_code(out) == ERR_NONE;

@@ -34,6 +34,8 @@ static uint64_t find_environ(const struct session *s)
 	struct image *libc = images_by_name(&s->images, "libc.so");
 	struct symbol sym;
 
+	if (!libc)
+		libc = images_by_name(&s->images, "ld-musl-");
 	for (size_t i = 0; i < s->images.n; i++) {
 		struct image *img = &s->images.v[i];
 

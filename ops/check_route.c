@@ -6,6 +6,10 @@
 #include "base/text.h"
 #include "ops/inside.h"
 
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 static void no_dump(struct ops_check *c, enum err_code code, const char *why)
 {
 	struct err err = ERR_INIT;
@@ -15,13 +19,72 @@ static void no_dump(struct ops_check *c, enum err_code code, const char *why)
 	check_failed(c, &err);
 }
 
+#define STANDARD_FDS 3
+#define PROFILE_MIN 4096 /* its list of mappings alone is longer */
+
+/*
+ * The new thread has a table of its own with the standard files, as far as there are any. It opens
+ * the memory file and, with that one open, the dump: both get the lowest number that is free.
+ */
+static rlim_t files_needed(const struct session *s)
+{
+	unsigned int open_fds = 0;
+	struct stat st;
+	char path[64];
+
+	for (int fd = 0; fd < STANDARD_FDS; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", s->proc.mm_pid, fd);
+		open_fds += !lstat(path, &st);
+	}
+	return open_fds + 2;
+}
+
+static bool check_files(const struct session *s, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+	rlim_t need = files_needed(s);
+	struct rlimit now;
+
+	if (prlimit(s->proc.pid, RLIMIT_NOFILE, NULL, &now) || now.rlim_cur >= need)
+		return true;
+	err_set(&err, ERR_FAILED,
+		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
+		(unsigned long long)now.rlim_cur, (unsigned long long)need);
+	err_fix(&err, "raise the limit: prlimit --pid %d --nofile=%llu:", s->proc.pid,
+		(unsigned long long)need);
+	check_failed(c, &err);
+	return false;
+}
+
+static bool check_size(const struct session *s, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+	struct rlimit now;
+	char size[16];
+
+	if (prlimit(s->proc.pid, RLIMIT_FSIZE, NULL, &now) || now.rlim_cur == RLIM_INFINITY)
+		return true;
+	err_set(&err, ERR_FAILED,
+		"a profile larger than %s is cut off: the size of its files is limited "
+		"(RLIMIT_FSIZE)",
+		text_size(now.rlim_cur, size, sizeof(size)));
+	err_fix(&err, "lift the limit: prlimit --pid %d --fsize=unlimited:", s->proc.pid);
+	if (now.rlim_cur < PROFILE_MIN) {
+		check_failed(c, &err);
+		return false;
+	}
+	check_passed(c, "comes back through a memfd; %s", err.msg);
+	check_fix(c, "%s", err.fix);
+	return false;
+}
+
 static void check_dump(const struct session *s, struct ops_check *c)
 {
 	if (!inside_has_proc(s))
 		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
 	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
 		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
-	else
+	else if (check_files(s, c) && check_size(s, c))
 		check_passed(c, "comes back through a memfd");
 }
 
@@ -52,6 +115,10 @@ static void check_prefix(const struct session *s, const struct check_values *v, 
 	if (!inside_open(&in, s, v->prefix, true, &err)) {
 		check_passed(c, "the target can write there: %s%s%s", prefix,
 			     when ? ", and does so " : "", when ? when : "");
+		return;
+	}
+	if (err.own) {
+		check_unknown(c, "%s", err.msg);
 		return;
 	}
 	check_passed(c, "the target cannot write there: %s%s%s", prefix,

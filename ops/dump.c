@@ -160,7 +160,7 @@ static int memfd_call_failed(const struct session *s, const struct call *call, s
 /* Where no thread can be made there is no memfd: the way out is a file of the target's own. */
 static int no_memfd(const struct session *s, struct err *err)
 {
-	if (err->code == ERR_FAILED && !err_is_own(err) && !limit_fix(s, err->sys, err))
+	if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) && !*err->fix)
 		err_fix(err, "let the target write to a folder of its own: --in-target PATH");
 	return -1;
 }

@@ -55,8 +55,10 @@ static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 
 	snprintf(link, sizeof(link), "/proc/%d/%s", pid, name);
 	n = readlink(link, buf, size - 1);
-	if (n < 0)
+	if (n < 0) {
+		err_note(errno, "cannot read %s", link);
 		return -1;
+	}
 	buf[n] = '\0';
 	return 0;
 }
@@ -82,10 +84,12 @@ static int make_absolute(struct inside *in, const struct proc *p, const char *pa
 	if (*path == '/') {
 		in->path = strdup(path);
 	} else {
-		if (working_dir(p->mm_pid, cwd, sizeof(cwd)))
-			return err_set(err, ERR_OUTPUT,
-				       "the target's working directory is not known; give an "
-				       "absolute path");
+		if (working_dir(p->mm_pid, cwd, sizeof(cwd))) {
+			err_set(err, ERR_OUTPUT,
+				"the target's working directory is not known; give an absolute "
+				"path");
+			return err_explain(err);
+		}
 		snprintf(whole, sizeof(whole), "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
 		in->path = strdup(whole);
 	}

@@ -196,10 +196,19 @@ static int add_rows(struct look *look, const struct asked *a, struct unpack *u, 
 	return 0;
 }
 
-/* It goes on behind the process at which the child stopped. */
-static int replace_child(struct look *look, struct err *err)
+static void miss(struct ops_list *list, const struct err *why)
 {
-	look->list.unanswered++;
+	if (!why->own)
+		return;
+	list->missed++;
+	list->why = *why;
+}
+
+/* It goes on behind the process at which the child stopped. */
+static int replace_child(struct look *look, const struct err *why, struct err *err)
+{
+	look->list.unanswered += !why->own;
+	miss(&look->list, why);
 	look->next = look->asked[look->first].index + 1;
 	look->n_asked = 0;
 	if (look->patience_ms > PATIENCE_MIN_MS)
@@ -216,13 +225,15 @@ static int take_answer(struct look *look, struct err *err)
 	struct unpack u;
 	int failed = confined_answer(&look->child, look->patience_ms, ANSWER_MAX, &u, NULL, &why);
 
-	if (failed && look->child.broken)
-		return replace_child(look, err);
+	/* Without its opener it sees nothing any more. */
+	if (failed && (look->child.broken || why.sys == EPIPE))
+		return replace_child(look, &why, err);
 	look->first = (look->first + 1) % AHEAD;
 	look->n_asked--;
 	if (!failed)
 		return add_rows(look, a, &u, err);
 	look->list.unreadable += why.code == ERR_PERM;
+	miss(&look->list, &why);
 	return 0;
 }
 
@@ -238,12 +249,15 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 {
 	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
 	_cleanup_(pack_fini) struct pack message = { 0 };
+	struct err why = ERR_INIT;
 	struct proc sent = *p;
 	int fds[CONFINED_FDS_MAX], failed;
 	size_t n = handed_open(p, fds);
 
 	if (!n) {
 		look->list.unreadable += errno == EACCES || errno == EPERM;
+		err_explain(&why);
+		miss(&look->list, &why);
 		return 0;
 	}
 	*a = (struct asked){ .index = look->next - 1,
@@ -266,8 +280,11 @@ static int ask_about(struct look *look, pid_t pid, struct err *err)
 	char cgroup[PROC_CGROUP_SIZE];
 	struct err why = ERR_INIT;
 
-	if (proc_open(&p, pid, &why))
+	err_forget();
+	if (proc_open(&p, pid, &why)) {
+		miss(&look->list, &why);
 		return 0;
+	}
 	proc_cgroup(pid, cgroup, sizeof(cgroup));
 	return wanted(look->filter, &p, cgroup) ? ask(look, &p, cgroup, err) : 0;
 }

@@ -21,9 +21,11 @@ static const char title[] = "\nMAPPED_LIBRARIES:\n";
  */
 static int check_whole(int fd, uint64_t bytes, const struct proc *p, struct err *err)
 {
-	char last;
+	char last = '\0';
 
-	if (bytes && pread(fd, &last, 1, (off_t)bytes - 1) == 1 && last == '\n')
+	if (bytes && pread(fd, &last, 1, (off_t)bytes - 1) < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot read the profile");
+	if (last == '\n')
 		return 0;
 	err_set(err, ERR_FAILED, "the profile was cut off after %llu bytes",
 		(unsigned long long)bytes);

@@ -318,6 +318,8 @@ struct ops_list {
 	size_t n;
 	size_t unreadable; /* processes that may not be looked at */
 	size_t unanswered; /* processes whose memory or files did not answer in time, or did harm */
+	size_t missed;	   /* processes that a limit of ours kept us from looking at */
+	struct err why;	   /* the last time that was so */
 };
 
 /* Every jemalloc of every process. Touches nothing; processes that end meanwhile are left out. */

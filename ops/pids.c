@@ -34,12 +34,14 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 
 	if (!dir)
 		return err_sys(err, ERR_FAILED, errno, "cannot open /proc");
-	while ((e = readdir(dir))) {
+	while (errno = 0, (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 
 		if (pid > 0 && append(&v, &count, &room, pid, err))
 			return -1;
 	}
+	if (errno)
+		return err_sys(err, ERR_FAILED, errno, "cannot read /proc");
 	if (count)
 		qsort(v, count, sizeof(*v), compare);
 	*pids = take_ptr(v);

@@ -135,6 +135,7 @@ static int failed(const struct session *s, struct err *err)
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct err *err)
 {
+	err_forget();
 	s->options = options;
 	s->deadline_ms = now_ms() + options->wait_ms;
 	s->timeout_ms = now_ms() + ops_timeout_ms(options);
@@ -378,6 +379,14 @@ int session_no_config_prof(const struct session *s, struct err *err)
 	err_set(err, ERR_NOPROF,
 		"config.prof is false in %s: its jemalloc was built without profiling",
 		session_who(s, who, sizeof(who)));
+	/* The program calls it by names of its own, or by its own malloc(3). */
+	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
+		return err_fix(err,
+			       "build it with a jemalloc that has profiling (--enable-prof%s): no "
+			       "library that is preloaded takes the place of this one",
+			       strcmp(s->je->prefix, "_rjem_") ? ""
+							       : "; in Rust the feature profiling "
+								 "of tikv-jemallocator");
 	return err_fix(err,
 		       "run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 "
 		       "on amd64 is one; LD_PRELOAD can bring it in)");
@@ -407,8 +416,8 @@ int session_call_failed(const struct session *s, const struct call *call, struct
 		return err_set(err, ERR_FAILED, "jemalloc %s in %s does not know %s",
 			       s->version[0] ? s->version : "of unknown version", who, call->name);
 	if (call->ret == EFAULT && call->sys)
-		return err_sys(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
-	return err_sys(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
+		return err_target(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
+	return err_target(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
 }
 
 /* What the gate's calls read. */

@@ -108,8 +108,9 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 	if (failed)
 		return -1;
 	if (!call.made || call.ret || fd < 0)
-		return err_sys(err, ERR_FAILED, call.sys ? call.sys : call.ret,
-			       "malloc_stats_print failed in %s", session_who(s, who, sizeof(who)));
+		return err_target(err, ERR_FAILED, call.sys ? call.sys : call.ret,
+				  "malloc_stats_print failed in %s",
+				  session_who(s, who, sizeof(who)));
 	return take(s, format, fd, text, len, err);
 }
 

@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "ops/activate.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#define DYING_TRIES 20
+#define DYING_TRIES 20 /* of one that does not show that it is dying */
 #define DYING_NS 10000000
 
 /* A call that the recording had begun is finished by the target, if it comes to that late. */
@@ -83,14 +84,17 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 }
 
 /* A recorder that was killed just now may still hold its journal: it is given time to end. */
-static int open_journal(struct journal *j, pid_t pid, struct err *err)
+static int open_journal(struct journal *j, pid_t pid, const struct ops_options *options,
+			struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = DYING_NS };
+	uint64_t end_ms = now_ms() + ops_timeout_ms(options);
 	int ret = journal_open(j, pid, false, err);
 
-	for (int i = 0; ret && err->code == ERR_BUSY && i < DYING_TRIES; i++) {
+	for (int i = 0; ret && err->code == ERR_BUSY && now_ms() < end_ms; i++) {
+		if (i >= DYING_TRIES && !(j->holder && proc_is_dying(j->holder)))
+			break;
 		journal_close(j);
-		*j = (struct journal)JOURNAL_INIT;
 		nanosleep(&pause, NULL);
 		ret = journal_open(j, pid, false, err);
 	}
@@ -104,7 +108,7 @@ static int undo_one(pid_t pid, const struct ops_options *options, struct ops_und
 	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
 	struct ops_undone undone = { .pid = pid, .how = OPS_UNDO_NOTHING };
 
-	if (open_journal(&j, pid, err))
+	if (open_journal(&j, pid, options, err))
 		return -1;
 	memcpy(undone.comm, j.state.comm, sizeof(undone.comm));
 	if (j.written && put_back(&j.state, options, &undone, err))

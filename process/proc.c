@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define STAT_SIZE 4096
+#define FLAGS_FIELD 9
+#define DYING_FLAGS 0x404u /* PF_EXITING, PF_SIGNALED of <linux/sched.h>; the same since 2.6 */
 #define START_TIME_FIELD 22
 #define START_STACK_FIELD 28
 
@@ -188,6 +190,22 @@ bool proc_replaced(const struct proc *p)
 	       (now.start_stack != p->start_stack || now.start_time != p->start_time);
 }
 
+bool proc_is_dying(pid_t pid)
+{
+	struct err why = ERR_INIT;
+	struct proc_status st;
+	char text[STAT_SIZE];
+	const char *flags;
+
+	if (proc_thread_status(pid, 0, &st, &why) ||
+	    procfs_read_into(pid, 0, "stat", text, sizeof(text), &why))
+		return why.code == ERR_LOST;
+	flags = stat_field(strrchr(text, ')'), 2, FLAGS_FIELD);
+	return strchr("ZX", st.state) ||
+	       ((st.sig_pending | st.shared_pending) & UINT64_C(1) << (SIGKILL - 1)) ||
+	       (flags && strtoul(flags, NULL, 10) & DYING_FLAGS);
+}
+
 int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)
 {
 	return procfs_readlink(pid, "exe", buf, size, err);
@@ -349,6 +367,7 @@ static int read_failed(int sys, struct err *err)
 {
 	if (sys == ESRCH)
 		return err_set(err, ERR_LOST, "the thread has ended");
+	err_note(sys, "cannot read the status of a thread");
 	return err_sys(err, ERR_FAILED, sys, "cannot read the status of a thread");
 }
 
@@ -396,6 +415,10 @@ static int memory_read_failed(pid_t pid, uint64_t addr, int sys, struct err *err
 		return err_set(err, ERR_LOST, "process %d has ended", pid);
 	if (sys == EPERM || sys == EACCES)
 		return err_sys(err, ERR_PERM, sys, "cannot read the memory of process %d", pid);
+	if (sys == EIO)
+		return err_target(err, ERR_FAILED, sys,
+				  "cannot read the memory of process %d at %#llx", pid,
+				  (unsigned long long)addr);
 	return err_sys(err, ERR_FAILED, sys, "cannot read the memory of process %d at %#llx", pid,
 		       (unsigned long long)addr);
 }
@@ -418,16 +441,26 @@ static bool open_memory(pid_t pid)
 	return memory_fd >= 0;
 }
 
+/* EIO is what is not mapped. */
+static ssize_t read_memory(int fd, void *buf, size_t len, off_t at)
+{
+	ssize_t got = pread(fd, buf, len, at);
+
+	if (got < 0 && errno != EIO)
+		err_note(errno, "cannot read the memory of process %d", memory_pid);
+	return got;
+}
+
 /* Through /proc/PID/mem, which needs no right but the descriptor: at its end 0 is read. */
 static ssize_t read_through(pid_t pid, uint64_t addr, void *buf, size_t len)
 {
 	ssize_t got;
 
 	if (memory_fd < 0 || memory_pid != pid)
-		return open_memory(pid) ? pread(memory_fd, buf, len, (off_t)addr) : -1;
-	got = pread(memory_fd, buf, len, (off_t)addr);
+		return open_memory(pid) ? read_memory(memory_fd, buf, len, (off_t)addr) : -1;
+	got = read_memory(memory_fd, buf, len, (off_t)addr);
 	/* It belongs to the program that ran when it was opened. */
-	return got || !open_memory(pid) ? got : pread(memory_fd, buf, len, (off_t)addr);
+	return got || !open_memory(pid) ? got : read_memory(memory_fd, buf, len, (off_t)addr);
 }
 
 static ssize_t read_some(pid_t pid, uint64_t addr, void *buf, size_t len)

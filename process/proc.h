@@ -72,6 +72,12 @@ bool proc_alive(const struct proc *p);
  */
 bool proc_replaced(const struct proc *p);
 
+/*
+ * Has it ended, or was it killed and only has to come to its end? Its files and locks may still be
+ * there. By /proc/PID/stat, field 9 (proc_pid_stat(5)), and pending signals. False if not known.
+ */
+bool proc_is_dying(pid_t pid);
+
 /* Status of one thread. ERR_LOST when it is gone. */
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err) __must_check;
 

@@ -39,13 +39,18 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 		cleanup_close(&fd);
 		return procfs_fail(pid, "task", errno, err);
 	}
-	while ((entry = readdir(dir))) {
+	while (errno = 0, (entry = readdir(dir))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		if (used == MAX_THREADS || !vec_grow(got, room, used))
+		if (used == MAX_THREADS)
 			return err_set(err, ERR_FAILED, "process %d has too many threads", pid);
+		if (!vec_grow(got, room, used))
+			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the threads of %d",
+				       pid);
 		got[used++] = (pid_t)strtol(entry->d_name, NULL, 10);
 	}
+	if (errno)
+		return procfs_fail(pid, "task", errno, err);
 	if (!used)
 		return err_set(err, ERR_LOST, "process %d has ended", pid);
 	qsort(got, used, sizeof(*got), by_tid);

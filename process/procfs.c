@@ -18,8 +18,8 @@ int procfs_fail(pid_t pid, const char *name, int sys, struct err *err)
 		err_sys(err, ERR_PERM, sys, "cannot read /proc/%d/%s", pid, name);
 		return err_fix(err, "run as root, or as the user the process belongs to");
 	}
-	err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
-	return err_own(err);
+	err_note(sys, "cannot read /proc/%d/%s", pid, name);
+	return err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
 }
 
 int procfs_open(pid_t pid, pid_t tid, const char *name)
@@ -130,8 +130,10 @@ int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *
 	sys = errno;
 	absent = sys == ENOTDIR || sys == EINVAL || sys == ENOENT;
 	/* Without its root folder a process has ended: then "there is no link" would be a guess. */
-	if (got < 0 && (!absent || door_proc_link(pid, "root", ignored, sizeof(ignored)) < 0))
+	if (got < 0 && !absent)
 		return procfs_fail(pid, "root", sys, err);
+	if (got < 0 && door_proc_link(pid, "root", ignored, sizeof(ignored)) < 0)
+		return procfs_fail(pid, "root", errno, err);
 	*is_link = got >= 0;
 	if (*is_link)
 		buf[got] = '\0';

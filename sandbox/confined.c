@@ -67,6 +67,8 @@ static bool send_message(int sock, const struct pack *p, const struct fds *fds)
 {
 	uint64_t len = p->len;
 
+	if (p->failed)
+		errno = ENOMEM;
 	if (p->failed || !send_piece(sock, &len, sizeof(len), fds))
 		return false;
 	for (size_t at = 0; at < p->len; at += CHUNK) {
@@ -120,8 +122,11 @@ static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds
 	return got;
 }
 
-/* False after `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none. */
-static bool readable(int sock, uint64_t deadline_ms)
+/* FAILED with errno. */
+enum received { RECEIVED, RECEIVED_LATE, RECEIVED_END, RECEIVED_BAD, RECEIVED_FAILED };
+
+/* Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none. */
+static enum received await(int sock, uint64_t deadline_ms)
 {
 	struct pollfd p = { .fd = sock, .events = POLLIN };
 
@@ -132,36 +137,44 @@ static bool readable(int sock, uint64_t deadline_ms)
 		if (deadline_ms)
 			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
 		n = poll(&p, 1, left);
-		if (n >= 0 || errno != EINTR)
-			return n > 0;
+		if (n >= 0)
+			return n ? RECEIVED : RECEIVED_LATE;
+		if (errno != EINTR)
+			return RECEIVED_FAILED;
 	}
 }
 
-enum received { RECEIVED, RECEIVED_LATE, RECEIVED_END, RECEIVED_BAD };
+/* A peer that ended with unread messages resets the connection. */
+static enum received no_piece(ssize_t n)
+{
+	return !n || errno == ECONNRESET ? RECEIVED_END : RECEIVED_FAILED;
+}
 
 static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
 				     unsigned char **bytes, size_t *len, struct fds *fds)
 {
 	_cleanup_(cleanup_free) unsigned char *got = NULL;
+	enum received ready = await(sock, deadline_ms);
 	uint64_t want;
 	ssize_t n;
 
-	if (!readable(sock, deadline_ms))
-		return RECEIVED_LATE;
+	if (ready != RECEIVED)
+		return ready;
 	n = receive_piece(sock, &want, sizeof(want), fds);
-	if (n != sizeof(want))
-		return n <= 0 ? RECEIVED_END : RECEIVED_BAD;
-	if (want > max)
+	if (n <= 0)
+		return no_piece(n);
+	if (n != sizeof(want) || want > max)
 		return RECEIVED_BAD;
 	got = malloc((size_t)want + 1);
 	if (!got)
-		return RECEIVED_BAD;
+		return RECEIVED_FAILED;
 	for (size_t at = 0; at < want; at += (size_t)n) {
-		if (!readable(sock, deadline_ms))
-			return RECEIVED_LATE;
+		ready = await(sock, deadline_ms);
+		if (ready != RECEIVED)
+			return ready;
 		n = receive_piece(sock, got + at, (size_t)want - at, NULL);
 		if (n <= 0)
-			return RECEIVED_END;
+			return no_piece(n);
 	}
 	*bytes = take_ptr(got);
 	*len = (size_t)want;
@@ -189,15 +202,16 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
+/* Children that cannot go on exit with errno: see explain_end(). */
+
 /* All descriptors but these and the standard three; those lead nowhere, or where is said. */
 static void keep_only(int *fds, size_t n, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
 
-	dup2(null, 0);
-	dup2(out ? out : null, 1);
-	if (!FENCE_SANITIZED)
-		dup2(null, 2);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(out ? out : null, 1) < 0 ||
+	    (!FENCE_SANITIZED && dup2(null, 2) < 0))
+		_exit(errno);
 	qsort(fds, n, sizeof(*fds), by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] > from)
@@ -210,13 +224,14 @@ static void keep_only(int *fds, size_t n, int out)
 static void opener_main(int sock, const struct door_policy *policy, pid_t parent)
 {
 	int fds[2] = { sock, policy->has_handle ? policy->handle : -1 };
-	struct err ignored;
+	struct err err = ERR_INIT;
 
 	die_with_parent(parent);
 	reset_signals();
 	keep_only(fds, 2, 0);
-	if (fence_opener(policy->debuginfod, &ignored) == 0)
-		door_serve(sock, policy);
+	if (fence_opener(policy->debuginfod, &err) < 0)
+		_exit(err.sys);
+	door_serve(sock, policy);
 	_exit(0);
 }
 
@@ -256,11 +271,13 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	keep_only(fds, n, o->out);
 	set_limits(o);
 	controller = sock;
+	err_forget();
 	door_use(door);
-	if ((o->enter && o->enter(ctx, &err) < 0) || fence_confined(&err) < 0)
+	if ((o->enter && o->enter(ctx, &err) < 0) || fence_confined(&err) < 0) {
 		confined_reply(true, &err, NULL, -1);
-	else
-		fn(ctx);
+		_exit(err.sys); /* for who asked ahead */
+	}
+	fn(ctx);
 	_exit(0);
 }
 
@@ -310,7 +327,6 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 	if (make_pair(p.answers) || (!options->no_door && make_pair(p.door)) ||
 	    fork_both(c, options, &p, fn, ctx)) {
 		err_sys(err, ERR_FAILED, errno, "cannot %s in a confined process", c->what);
-		err_own(err);
 		c->opener = c->opener > 0 ? c->opener : 0;
 		c->child = c->child > 0 ? c->child : 0;
 		confined_end(c);
@@ -373,22 +389,6 @@ void confined_finish(struct confined *c)
 
 /* --- the controller's side --- */
 
-int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
-		      struct err *err)
-{
-	struct fds with = { .n = n_fds };
-
-	memcpy(with.v, fds, n_fds * sizeof(*fds));
-	if (send_message(c->sock, message, &with))
-		return 0;
-	return err_sys(err, ERR_FAILED, errno, "cannot %s", c->what);
-}
-
-int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
-{
-	return confined_ask_with(c, message, &fd, fd >= 0, err);
-}
-
 /* What ended it, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
@@ -400,12 +400,33 @@ static int explain_end(const struct confined *c, struct err *err)
 			break;
 		nanosleep(&nap, NULL);
 	}
+	if (info.si_pid == c->child && info.si_code == CLD_EXITED && info.si_status)
+		return err_sys(err, ERR_FAILED, info.si_status,
+			       "cannot %s: the process that does so failed", c->what);
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
 		return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended",
 			       c->what);
 	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
 		strsignal(info.si_status));
 	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+}
+
+int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
+		      struct err *err)
+{
+	struct fds with = { .n = n_fds };
+
+	memcpy(with.v, fds, n_fds * sizeof(*fds));
+	if (send_message(c->sock, message, &with))
+		return 0;
+	if (errno == EPIPE || errno == ECONNRESET)
+		return explain_end(c, err);
+	return err_sys(err, ERR_FAILED, errno, "cannot %s", c->what);
+}
+
+int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
+{
+	return confined_ask_with(c, message, &fd, fd >= 0, err);
 }
 
 /* -1 for none. */
@@ -426,9 +447,11 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	struct fds fds = { .n = 0 };
 	enum received received;
 	size_t len = 0;
+	int sys;
 
 	free(take_ptr(c->message));
 	received = receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len, &fds);
+	sys = errno;
 	if (fd)
 		*fd = take_first(&fds, received == RECEIVED);
 	close_fds(&fds);
@@ -445,6 +468,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 		return explain_end(c, err);
 	case RECEIVED_BAD:
 		return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what);
+	case RECEIVED_FAILED:
+		return err_sys(err, ERR_FAILED, sys, "cannot %s", c->what);
 	}
 	*answer = (struct unpack){ c->message, c->message + len, false };
 	if (unpack_err(answer, err))
@@ -459,10 +484,15 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 static bool next_message(struct unpack *message, struct fds *fds)
 {
 	static unsigned char *bytes;
+	enum received received;
 	size_t len = 0;
 
 	free(take_ptr(bytes));
-	if (receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fds) != RECEIVED)
+	err_forget();
+	received = receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fds);
+	if (received == RECEIVED_FAILED)
+		_exit(errno);
+	if (received != RECEIVED)
 		return false;
 	*message = (struct unpack){ bytes, bytes + len, false };
 	return true;
@@ -499,14 +529,22 @@ bool confined_next_with(struct unpack *message, int fds[CONFINED_FDS_MAX], size_
 void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	const struct fds fds = { { fd }, !failed && fd >= 0 };
+	struct err why = ERR_INIT;
+	struct fds fds = { .n = 0 };
 
-	pack_err(&p, failed ? err : NULL);
+	if (failed)
+		why = *err;
+	failed |= err_is_noted();
+	if (failed)
+		err_explain(&why);
+	if (!failed && fd >= 0)
+		fds = (struct fds){ { fd }, 1 };
+	pack_err(&p, failed ? &why : NULL);
 	if (!failed && answer) {
 		pack_bytes(&p, answer->v, answer->len);
 		p.failed |= answer->failed;
 	}
 	/* Without memory for the answer it ends, which the controller sees. */
 	if (!send_message(controller, &p, &fds))
-		_exit(1);
+		_exit(errno);
 }

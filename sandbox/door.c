@@ -418,6 +418,7 @@ void door_serve(int sock, const struct door_policy *policy)
 /* --- asking --- */
 
 static int asked = -1; /* of this process: see door_use() */
+static bool lost;      /* the opener: no more answers, or the next one would be that to another */
 
 static struct given {
 	pid_t pid;
@@ -467,12 +468,13 @@ static int receive(struct reply *reply, int *fd)
 			      .msg_iovlen = 1,
 			      .msg_control = control,
 			      .msg_controllen = sizeof(control) };
-	ssize_t got = recvmsg(asked, &msg, MSG_CMSG_CLOEXEC);
+	ssize_t got = lost ? 0 : recvmsg(asked, &msg, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
 	*fd = -1;
-	if (got < (ssize_t)offsetof(struct reply, text))
-		return fails(EPIPE);
+	lost |= got < (ssize_t)offsetof(struct reply, text);
+	if (lost)
+		return got < 0 ? -1 : fails(EPIPE);
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 	return reply->sys ? fails(reply->sys) : 0;
@@ -530,23 +532,34 @@ static int take_ready(const struct request *r)
 	}
 }
 
-/* As do_it(), by whoever may. */
-static int ask(struct request *r, struct reply *reply)
+static int ask_opener(struct request *r, struct reply *reply)
 {
-	int fd;
+	int fd = take_ready(r);
 
-	reply->len = 0;
-	if (asked < 0)
-		return do_it(r, reply);
-	fd = take_ready(r);
 	if (fd >= 0)
 		return fd;
 	receive_ahead(n_ahead);
-	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0)
+	if (lost)
 		return fails(EPIPE);
-	if (receive(reply, &fd))
+	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0 || receive(reply, &fd))
 		return -1;
 	return is_text(r) ? 0 : fd;
+}
+
+/* As do_it(), by whoever may. */
+static int ask(struct request *r, struct reply *reply)
+{
+	bool by_path = r->op == OP_BELOW || r->op == OP_LINK_BELOW;
+	char path[PATH_MAX];
+	int fd;
+
+	reply->len = 0;
+	fd = asked < 0 ? do_it(r, reply) : ask_opener(r, reply);
+	if (fd >= 0 || r->op == OP_DEBUGINFOD)
+		return fd;
+	proc_path(path, sizeof(path), r);
+	err_note(errno, "cannot open %.256s", by_path ? r->path : path);
+	return -1;
 }
 
 /* False with errno for what is too long. */

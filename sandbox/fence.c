@@ -134,6 +134,16 @@ static int add_opens(scmp_filter_ctx ctx)
 		       : 0;
 }
 
+/* With the kernel's own errors, not those of the library. */
+static scmp_filter_ctx new_filter(void)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+
+	if (ctx)
+		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
+	return ctx;
+}
+
 /* Ends `ctx`. A host without seccomp(2) is no reason not to work. */
 static int load(scmp_filter_ctx ctx, int ret, struct err *err)
 {
@@ -173,7 +183,7 @@ int fence_confined(struct err *err)
 
 	if (fence_drop_capabilities(err) < 0)
 		return -1;
-	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	ctx = new_filter();
 	if (ctx &&
 	    add_calls(ctx, confined_calls, sizeof(confined_calls) / sizeof(*confined_calls)) == 0)
 		ret = add_fstat(ctx);
@@ -189,7 +199,7 @@ int fence_opener(bool network, struct err *err)
 		return -1;
 	if (network)
 		return 0;
-	ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	ctx = new_filter();
 	if (ctx && add_calls(ctx, opener_calls, sizeof(opener_calls) / sizeof(*opener_calls)) == 0)
 		ret = add_opens(ctx);
 	return load(ctx, ret, err);

@@ -145,6 +145,8 @@ void arch_fp_clean(struct arch_xstate *x);
 /* How big the signal frame is for this extended state, and its parts. */
 #define ARCH_UCONTEXT_SIZE 304
 size_t arch_xframe_size(const struct arch_xstate *x);
+/* The most that this is on this machine, in bytes; after arch_prepare(). */
+size_t arch_xframe_max(void);
 
 /* The extended state in the form that rt_sigreturn(2) reads; `buf` has arch_xframe_size() bytes. */
 void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf);
@@ -161,6 +163,10 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
  */
 bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64_t *offset,
 		       uint64_t *slot);
+
+/* The code of an __errno_location by which errno lies at `offset` from the thread pointer. */
+#define ARCH_ERRNO_AT_CODE 14
+void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset);
 
 /*
  * What a static C library's wrappers of system calls do with an error, and how

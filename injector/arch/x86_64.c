@@ -434,6 +434,16 @@ size_t arch_xframe_size(const struct arch_xstate *x)
 	return has_xsave(x) ? xstate_size(x, xstate_features(x)) + sizeof(uint32_t) : FXSAVE_SIZE;
 }
 
+size_t arch_xframe_max(void)
+{
+	size_t end = XSAVE_MIN_SIZE;
+
+	for (unsigned int i = 2; i < XFEATURES; i++)
+		if (xfeature_end[i] > end)
+			end = xfeature_end[i];
+	return (end < ARCH_XSTATE_MAX ? end : ARCH_XSTATE_MAX) + sizeof(uint32_t);
+}
+
 void arch_xframe_build(const struct arch_xstate *x, unsigned char *buf)
 {
 	const uint32_t magic2 = FP_XSTATE_MAGIC2;
@@ -539,6 +549,17 @@ bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64
 		return true;
 	}
 	return false;
+}
+
+void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset)
+{
+	/* mov %fs:0,%rax; add $offset,%rax; ret */
+	const unsigned char bytes[ARCH_ERRNO_AT_CODE] = {
+		0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0, 0x48, 0x83, 0xc0, (unsigned char)offset,
+		0xc3
+	};
+
+	memcpy(code, bytes, sizeof(bytes));
 }
 
 /* neg %eax; mov %eax,%fs:(%rdx), after mov $imm,%rdx */

@@ -207,6 +207,16 @@ static int lock_file(int fd)
 	return fcntl(fd, F_SETLK, &whole);
 }
 
+/* 0 if nobody does, or who does is not in our pid namespace. */
+static pid_t holder(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_GETLK, &whole) || whole.l_type == F_UNLCK || whole.l_pid < 0)
+		return 0;
+	return whole.l_pid;
+}
+
 /* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
 static int try_open(struct journal *j, bool create, struct err *err)
 {
@@ -224,11 +234,13 @@ static int try_open(struct journal *j, bool create, struct err *err)
 	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
 	    st.st_size >= JOURNAL_TEXT_MAX)
 		return not_ours(j, err);
-	if (lock_file(j->fd))
-		return errno == EAGAIN || errno == EACCES
-			       ? busy(j, err)
-			       : err_sys(err, ERR_OUTPUT, errno,
-					 "cannot lock the file of process %s", j->name);
+	if (lock_file(j->fd)) {
+		if (errno != EAGAIN && errno != EACCES)
+			return err_sys(err, ERR_OUTPUT, errno, "cannot lock the file of process %s",
+				       j->name);
+		j->holder = holder(j->fd);
+		return busy(j, err);
+	}
 	if (still_named(j, j->fd))
 		return 0;
 	cleanup_close(&j->fd);

@@ -35,6 +35,7 @@ struct journal_state {
 struct journal {
 	int dir, fd; /* the folder, the file with its lock */
 	char name[16];
+	pid_t holder; /* who has the lock, after ERR_BUSY; 0 if that is not known */
 	bool written; /* the file has a content that makes sense: `state` */
 	struct journal_state state;
 };

@@ -36,6 +36,22 @@ profiled()
 	MALLOC_CONF=prof:true,lg_prof_sample:6 start_victim idle "$@"
 }
 
+# not_ready NAME REGEX FIX: check foresees that a dump fails; its fix is in $fix
+not_ready()
+{
+	run_ctl check "$pid" --json
+	is "$(json .ready)" false "$1: check says that a dump would fail"
+	like "$(json '.checks[] | select(.name == "dump") | .detail')" "$2" "$1: check says why"
+	fix=$(json '.checks[] | select(.name == "dump") | .fix')
+	like "$fix" "$3" "$1: check says what to do"
+}
+
+checked_ready()
+{
+	run_ctl check "$pid" --json
+	is "$status $(json .ready)" '0 true' "$1: check says ready"
+}
+
 # --- no more threads: RLIMIT_NPROC (which does not hold for root), pids.max, RLIMIT_AS ---
 no_threads()
 {
@@ -46,6 +62,8 @@ no_threads()
 	ctl_fails 1 'cannot make a thread' "$name: thread mode is refused" activate "$pid" --mode thread
 	like "$err" 'fix: .*RLIMIT_NPROC, pids.max.*RLIMIT_AS' "$name: the limits are named"
 	no_dump "$name: dump" 1 'cannot make a thread' '--in-target' -o "$T/no.heap"
+	unlike "$err" 'mode inline' "$name: dump: no advice that leads nowhere"
+	ctl_fails 1 'cannot make a thread.*fix: .*get PID stats' "$name: stats are refused" stats "$pid"
 }
 
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=2)
@@ -90,6 +108,7 @@ for limit in 0 1024; do
 		--in-target "$T/no.heap"
 	no_dump "RLIMIT_FSIZE $limit: dump in a borrowed thread" 1 'could end the target' \
 		'prlimit .*--fsize' --in-target "$T/no.heap" --mode inline
+	not_ready "RLIMIT_FSIZE $limit" 'RLIMIT_FSIZE' 'prlimit .*--fsize'
 	assert_untouched "$pid" "RLIMIT_FSIZE $limit: untouched"
 	ctl_ok "RLIMIT_FSIZE $limit: deactivate" deactivate "$pid"
 	prlimit --pid "$pid" --fsize=unlimited
@@ -104,6 +123,13 @@ prlimit --pid "$pid" --nofile="$(($(find "/proc/$pid/fd" -type l | wc -l) + 1))"
 snapshot "$pid"
 ctl_ok 'RLIMIT_NOFILE reached: dump' dump "$pid" -o "$T/yes.heap" --force
 ok 'RLIMIT_NOFILE reached: a profile' is_profile "$T/yes.heap"
+for limit in 0 3 4; do
+	prlimit --pid "$pid" --nofile="$limit:"
+	not_ready "RLIMIT_NOFILE $limit" 'RLIMIT_NOFILE' 'prlimit .*--nofile=5:'
+done
+sh -c "$(sed 's/.*limit: //' <<<"$fix")"
+checked_ready 'RLIMIT_NOFILE as told'
+ctl_ok 'RLIMIT_NOFILE as told: dump' dump "$pid" -o "$T/yes.heap" --force
 prlimit --pid "$pid" --nofile=3
 snapshot "$pid"
 no_dump 'RLIMIT_NOFILE 3: dump' 1 'Too many open files' 'prlimit .*--nofile' -o "$T/no.heap"

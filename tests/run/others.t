@@ -51,6 +51,18 @@ none()
 	stop_target "$pid"
 }
 
+# --- where nothing can be preloaded, that is not what is advised ---
+printf '%s\n' '#include <unistd.h>' 'int main(void) { pause(); }' | cc -static -o "$T/plain-static" -xc -
+waiting plain-static "$T/plain-static"
+run_ctl check "$pid"
+like "$out" 'fix: .*linked statically, and LD_PRELOAD has no effect' 'a static program: what would help'
+none plain-static
+cp /usr/bin/sleep "$T/elevated" && chown 65534 "$T/elevated" && chmod u+s "$T/elevated"
+waiting elevated "$T/elevated" 1000
+run_ctl check "$pid"
+like "$out" 'fix: .*more rights than its user, and LD_PRELOAD has no effect' 'a set-user-ID program: what would help'
+none elevated
+
 # --- runtimes, with the malloc they come with ---
 waiting bash bash -c 'read -r line'
 none bash
@@ -112,6 +124,8 @@ like "$err" "duckdb_je_mallctl at 0x$(nm -D "$duckdb" | awk '$3 == "duckdb_je_ma
 	'duckdb: mallctl, with its prefix'
 like "$(json '.checks[] | select(.name == "config.prof") | .detail')" 'built without profiling' \
 	'duckdb: it is said that it was built without profiling'
+like "$(json '.checks[] | select(.name == "config.prof") | .fix')" '^build it .*no library that is preloaded' \
+	'duckdb: what would help'
 ctl_ok 'duckdb: stats' stats "$pid" -f json
 like "$(json .jemalloc.version)" '^5\.' 'duckdb: its mallctl is one'
 ctl_ok 'duckdb: list' list --json
@@ -130,6 +144,8 @@ rust_answer()
 	is "$status" 6 "$name: no profiling there"
 	like "$(json '.checks[] | select(.ok == false) | .detail')" 'built without profiling' \
 		"$name: it is said why"
+	like "$(json '.checks[] | select(.ok == false) | .fix')" '^build it .*tikv-jemallocator.*no library that is preloaded' \
+		"$name: what would help"
 	ctl_ok "$name: list" list --json
 	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \
 		'_rjem_ static false' "$name: list"

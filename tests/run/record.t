@@ -173,6 +173,12 @@ is "$(active_of "$pid")" true '--adopt leaves it on'
 "$CTL" "${patient[@]}" deactivate "$pid" >/dev/null 2>&1
 assert_untouched "$pid" 'nothing else was touched'
 
+# has_slept PID TIMES: so often at least
+has_slept()
+{
+	[ "$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status")" -ge "$2" ]
+}
+
 # --- it is killed ---
 snapshot "$pid"
 start_recording -d 300s
@@ -194,6 +200,24 @@ for _ in {1..5}; do
 	wait "$recorder" 2>/dev/null
 done
 is "$states" '0 undone 0 undone 0 undone 0 undone 0 undone ' 'undo right after a kill: one that is dying is not at work'
+# One that takes long to die: it has its lock as long.
+start_recording -d 300s
+mkfifo "$T/go"
+tests/linger "$recorder" <>"$T/go" >"$T/linger" 2>&1 &
+lingers=$!
+own "$lingers"
+ok 'a recorder that dies slowly' within 20 grep -q ready "$T/linger"
+kill -KILL "$recorder"
+ok 'a recorder that dies slowly: it was killed' within 20 grep -q dying "$T/linger"
+"$CTL" "${patient[@]}" undo --json >"$T/undo" 2>&1 &
+undo=$!
+own "$undo"
+ok 'a recorder that dies slowly: undo waits for it' within 20 has_slept "$undo" 50
+echo >"$T/go"
+wait "$lingers" "$recorder" 2>/dev/null
+wait "$undo"
+is "$? $(json ".recordings[] | select(.pid == $pid) | .state" "$T/undo")" '0 undone' 'a recorder that dies slowly: then it puts back'
+is "$(active_of "$pid")" false 'a recorder that dies slowly: profiling is off'
 start_recording -d 300s
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null

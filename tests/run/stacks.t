@@ -28,7 +28,8 @@ for kind in "${kinds[@]}"; do
 	snapshot "$pid"
 	for mode in thread inline; do
 		ctl_fails 8 "no safe moment was found in [0-9]+ attempts; .*$why" "$kind: refused ($mode)" \
-			activate "$pid" --timeout 400ms --mode "$mode"
+			activate "$pid" --timeout 2s --mode "$mode"
+		[[ $kind != *coroutine ]] || like "$err" 'fix: .*--mode poke' "$kind: what would help ($mode)"
 	done
 	assert_untouched "$pid" "$kind: untouched"
 	ok "$kind: the canaries live" clean
@@ -60,13 +61,61 @@ ctl_fails 8 'it may be in a signal handler' 'who waits in a handler is refused w
 assert_untouched "$pid" 'untouched in its handler'
 stop_target "$pid"
 
-# The canaries are where an inline call writes its frame: without the safety check it does.
+# As much room as a call needs is enough.
+start_victim stacks small-thread
+snapshot "$pid"
+for mode in thread inline; do
+	ctl_ok "small-thread: has room ($mode)" activate "$pid" --mode "$mode" --timeout 5s
+done
+ctl_ok 'small-thread: has room for the deepest call' dump "$pid" --force --mode inline --in-target "$T/small.heap" --timeout 5s
+assert_untouched "$pid" 'small-thread: untouched'
+stop_target "$pid"
+
+# How much that is: twice what a call was ever seen to use, the frame that leads it back included.
+ROOM=$((52 << 10))
+beats()
+{
+	tests/photo board "$T/board.$pid" | jq '.beats[0]'
+}
+
+# deepest NAME STACKS: with what each mode and version uses
+deepest()
+{
+	local kind command used beats
+
+	# Every allocation of a call is sampled, which walks the stack.
+	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:0 start_victim "$2" painted
+	for kind in thread inline; do
+		for command in status 'activate --force' threads "dump --force --in-target $there/deep.heap" deactivate; do
+			# shellcheck disable=SC2086 # a command and its options
+			ctl_ok "$1: $command ($kind)" $command "$pid" --mode "$kind"
+		done
+	done
+	beats=$(beats)
+	within 20 eval '[ "$(beats)" -gt $((beats + 1)) ]'
+	used=$(od -An -t u8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')
+	ok "$1: at most $used bytes of stack, half of what must be there" [ "$((used * 2))" -le "$ROOM" ]
+	stop_target "$pid"
+}
+there=$T
+deepest 5.3.0 stacks
+there=/mnt
+for suite in bullseye sid; do
+	enter_root "$suite"
+	build_for_root stacks
+	deepest "$suite" /mnt/stacks
+	wrap=()
+done
+
+# The canaries, or the end of the stack, are where an inline call writes: without the safety check it
+# does.
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
 	start_victim stacks "$kind"
 	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
-	timeout -k 5 20 "$careless" activate "$pid" --mode inline --timeout 3s >"$T/careless" 2>&1
-	within 3 eval '! clean || ! kill -0 "$pid"' && hurt+=("$kind")
+	timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s \
+		>"$T/careless" 2>&1
+	within 3 eval '! clean || ! kill -0 "$pid" || grep -q "ended by Segmentation fault" "$T/careless"' && hurt+=("$kind")
 	end_child "$pid" -KILL
 	wait "$pid" 2>/dev/null
 done

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * births [extra]: makes threads as jeprof-ctl has a target make them, traces that, and compares
- * with what jeprof-ctl knows of the C library (injector/glibc.h). A line for each thing that was
- * seen, "known" or "UNKNOWN". With `extra` the threads do one thing more, and a field of struct
- * pthread is looked for beside its place.
+ * with what jeprof-ctl knows of the C library (injector/glibc.h, musl.h). A line for each thing
+ * that was seen, "known" or "UNKNOWN". With `extra` the threads do one thing more, and a field of
+ * struct pthread is looked for beside its place.
  */
 #include "injector/glibc.h"
+#include "injector/musl.h"
 #include "tests/target/symbols.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +22,16 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+static const struct libc *const lib = &libc_glibc;
+#define FIRST_SIGNAL (SIG_SETXID + 1)
+#define COMPARED_ATTR offsetof(struct glibc_attr, reserved)
+#else
+static const struct libc *const lib = &libc_musl;
+#define FIRST_SIGNAL (MUSL_SIGSYNCCALL + 1)
+#define COMPARED_ATTR sizeof(pthread_attr_t)
+#endif
 
 #define MARK 0x6a70 /* getpgid(MARK): now it begins; getpgid(MARK + 1): now it ends */
 #define ROUNDS 3
@@ -79,8 +91,8 @@ static int is_known(long nr, const uint64_t args[6])
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (telling[i].nr == nr)
 			mask = telling[i].args;
-	for (size_t i = 0; i < n_glibc_calls; i++) {
-		const struct checked_call *c = &glibc_calls[i];
+	for (size_t i = 0; i < lib->n_calls; i++) {
+		const struct checked_call *c = &lib->calls[i];
 		int same = c->nr == nr && (c->uses & USE_THREAD);
 
 		for (int a = 0; a < 6; a++)
@@ -137,13 +149,9 @@ static int trace(pid_t pid)
 /* pthread_attr_t as it is written by hand. */
 static void compare_attr(void)
 {
-	const struct glibc_attr *ours;
-	struct glibc_attr want = { .flags = ATTR_FLAG_DETACHSTATE,
-				   .guard_size = GUARD_SIZE,
-				   .stack_size = STACK_SIZE };
 	union {
 		pthread_attr_t attr;
-		struct glibc_attr ours;
+		unsigned char bytes[ATTR_SIZE];
 	} u;
 
 	memset(&u, 0, sizeof(u));
@@ -151,30 +159,31 @@ static void compare_attr(void)
 	pthread_attr_setdetachstate(&u.attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&u.attr, STACK_SIZE);
 	pthread_attr_setguardsize(&u.attr, GUARD_SIZE);
-	ours = &u.ours;
-	printf("%s pthread_attr_t: flags %d, guard %lu, stack %lu\n",
-	       memcmp(ours, &want, offsetof(struct glibc_attr, reserved)) ? "UNKNOWN" : "known",
-	       ours->flags, ours->guard_size, ours->stack_size);
+	printf("%s pthread_attr_t: %zu bytes, ours %zu\n",
+	       memcmp(u.bytes, lib->attr, COMPARED_ATTR) ? "UNKNOWN" : "known", sizeof(u.attr),
+	       lib->attr_size);
 }
 
-/* The block, its size and its guard, in struct pthread: injector/safepoint.c, thread_limits(). */
+/* The limits of a stack, by struct pthread. */
 static void *compare_limits(void *unused)
 {
-	const uint64_t *w = (const uint64_t *)pthread_self(); /* NOLINT: as glibc has it */
-	size_t size = 0, guard = 0, found = 0, n = TCB_MAX / 2 / sizeof(*w);
+	const uint64_t *w = (const uint64_t *)pthread_self(); /* NOLINT: as the C library has it */
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	struct range map = { 0, UINT64_MAX }, found = { 0 };
 	pthread_attr_t attr;
 	void *addr = NULL;
+	size_t size = 0;
+	bool same;
 
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &addr, &size);
-	pthread_attr_getguardsize(&attr, &guard);
-	for (size_t i = 1; i + 2 < n; i++)
-		if (w[i + 2] == guard && w[i] + w[i + 1] == (uint64_t)addr + size &&
-		    (w[i] == (uint64_t)addr || w[i] + guard == (uint64_t)addr))
-			found = i;
-	printf("%s struct pthread: itself at 0: %d, limits of its stack at %zu\n",
-	       found && w[0] == (uint64_t)w ? "known" : "UNKNOWN", w[0] == (uint64_t)w,
-	       found * sizeof(*w));
+	map.start = (uint64_t)addr;
+	same = lib->stack(w, TCB_MAX / 2 / sizeof(*w), (uint64_t)w, sp, &map, &found) &&
+	       found.end == (uint64_t)addr + size;
+	/* glibc before 2.37 counts the guard as a part of the stack. */
+	same &= found.start == (uint64_t)addr || found.start == (uint64_t)addr + GUARD_SIZE;
+	printf("%s struct pthread: itself at 0: %d, limits of its stack: %#lx, %#lx\n",
+	       same ? "known" : "UNKNOWN", w[0] == (uint64_t)w, found.start, found.end);
 	return unused;
 }
 
@@ -207,11 +216,30 @@ static uint32_t cancel_word(uint32_t offset)
 	return word;
 }
 
+#ifdef __GLIBC__
+static bool find_cancel(uint32_t *offset)
+{
+	return glibc_cancel_offset(cancel_field, offset);
+}
+#else
+/* That it lies there is known by where errno does. */
+static bool find_cancel(uint32_t *offset)
+{
+	const char *self = (const char *)pthread_self(); /* NOLINT */
+	int tid;
+
+	memcpy(&tid, self + MUSL_TID, sizeof(tid));
+	*offset = MUSL_CANCEL;
+	tcb_size = MUSL_MAP_BASE + 5 * sizeof(uint64_t);
+	return self + MUSL_ERRNO == (const char *)&errno && tid == gettid();
+}
+#endif
+
 /* Where a cancellation that is pending shows: injector/safepoint.c, would_be_cancelled(). */
 static void *compare_cancel(void *wrong)
 {
 	uint32_t offset = 0, seen[4] = { 0 };
-	bool found = glibc_cancel_offset(cancel_field, &offset), same;
+	bool found = find_cancel(&offset), same;
 	int old;
 
 	offset += wrong ? sizeof(uint32_t) : 0;
@@ -227,8 +255,8 @@ static void *compare_cancel(void *wrong)
 	pthread_cancel(pthread_self());
 	if (found)
 		seen[3] = cancel_word(offset);
-	same = found && !((seen[0] | seen[1] | seen[2]) & GLIBC_CANCEL_PENDING) &&
-	       (seen[3] & GLIBC_CANCEL_PENDING);
+	same = found && !((seen[0] | seen[1] | seen[2]) & lib->cancel_pending) &&
+	       (seen[3] & lib->cancel_pending);
 	printf("%s cancellation: at %u: %#x, disabled %#x, deferred %#x, pending %#x\n",
 	       same ? "known" : "UNKNOWN", offset, seen[0], seen[1], seen[2], seen[3]);
 	return NULL;
@@ -240,7 +268,7 @@ static void compare_numbers(void)
 	printf("%s struct pthread: %u bytes\n",
 	       tcb_size && tcb_size <= TCB_MAX ? "known" : "UNKNOWN", tcb_size);
 	printf("%s signals: the first that programs have is %d\n",
-	       SIGRTMIN == SIG_SETXID + 1 ? "known" : "UNKNOWN", SIGRTMIN);
+	       SIGRTMIN == FIRST_SIGNAL ? "known" : "UNKNOWN", SIGRTMIN);
 }
 
 int main(int argc, char **argv)

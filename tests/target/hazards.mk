@@ -6,7 +6,8 @@
 CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
-HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
+BLAMING := $(B)/tests/careless/jeprof-ctl-blaming
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -21,6 +22,13 @@ $(ANEW): tests/careless/waits.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,wait_look wait_settle,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+
+# One that forgets its own limits.
+$(BLAMING): tests/careless/blaming.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,err_explain err_is_noted,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -38,7 +46,7 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) -c -o $@.o tests/target/victim.c
-	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -I. -o $@ $< $@.o \
+	$(Q)$(CXX) -std=gnu++17 -O2 -g -Wall -Wextra -Werror -pthread -iquote . -o $@ $< $@.o \
 		-Wl,--no-as-needed -ljemalloc
 
 # Programs that attack whoever looks at them; they need no jemalloc.
@@ -104,9 +112,11 @@ $(CARELESS_UNFENCED): tests/careless/unfenced.c tests/target/hazards.mk $(OBJ)
 		$(foreach f,fence_confined fence_opener,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 # What the C library does, compared with what is known of it. In a static program, too.
-B_SOURCES := tests/target/births.c tests/target/symbols.c injector/glibc.c
-H_SOURCES := tests/target/holders.c tests/target/symbols.c injector/glibc.c injector/rank.c
-B_HEADERS := tests/target/symbols.h injector/glibc.h injector/private.h
+V_INCLUDE := /usr/include/$(shell $(CC) -print-multiarch)
+B_SOURCES := tests/target/births.c tests/target/symbols.c $(addprefix injector/,glibc.c musl.c)
+H_SOURCES := tests/target/holders.c tests/target/symbols.c \
+	$(addprefix injector/,glibc.c musl.c libc.c rank.c)
+B_HEADERS := tests/target/symbols.h $(addprefix injector/,glibc.h musl.h libc.h private.h)
 # Of injector/rank.c one table, without what reads a process.
 H_FLAGS := -ffunction-sections -fdata-sections -fno-jump-tables -Wl,--gc-sections -Wl,--no-as-needed
 victims: $(addprefix $(V_DIR)/,births holders holders-static)
@@ -118,6 +128,25 @@ $(V_DIR)/holders $(V_DIR)/holders-static: $(H_SOURCES) $(B_HEADERS) tests/target
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(V_CFLAGS) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES) -ldl -lrt
+
+# The same for musl, which has no headers of the kernel's.
+MUSL_CC := musl-gcc $(V_CFLAGS) -idirafter $(V_INCLUDE) -idirafter /usr/include
+victims: $(addprefix $(V_DIR)/,births-musl holders-musl holders-musl-static)
+$(V_DIR)/births-musl: $(B_SOURCES) $(B_HEADERS) tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) -o $@ $(B_SOURCES)
+$(V_DIR)/holders-musl $(V_DIR)/holders-musl-static: $(H_SOURCES) $(B_HEADERS) tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(H_FLAGS) $(if $(filter %-static,$@),-static -DSTATIC,-pie -fPIE) -o $@ $(H_SOURCES)
+
+# What lets any call of ours fail.
+victims: $(V_DIR)/failing
+$(V_DIR)/failing: tests/target/failing.c tests/target/hazards.mk
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(V_CFLAGS) -o $@ $<
 
 # What lets reads of the tracer fail.
 victims: $(V_DIR)/libfaulty.so

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * holders [debug] [-NAME]...: which functions of the installed C library hold a lock that a call of
- * ours takes, found out by running them, one instruction after the other.
+ * holders [debug] [anywhere] [-NAME]...: which functions of the installed C library hold a lock
+ * that a call of ours takes, found out by running them, one instruction after the other.
  *
  * First a thread does what a borrowed thread is made to do: the locks that it takes are those that
  * matter. Then it runs functions that take locks; and whenever it holds one that matters, the
- * lists of injector/glibc.h must say that it may not be borrowed there. They are applied as
- * injector/safepoint.c and injector/callsite.c apply them. A line for each function that was run,
- * "known" or "UNKNOWN", and one for each name of the list that this C library does not have.
- * With `debug` the symbols of the debug file count too. With -NAME that name is not on the list,
- * and the first that is UNKNOWN is the last.
+ * lists of injector/glibc.h or musl.h must say that it may not be borrowed there. They are applied
+ * as injector/safepoint.c and injector/callsite.c apply them. A line for each function that was
+ * run, "known" or "UNKNOWN", and one for each name of the list that this C library does not have.
+ * HOLDERS_LIBRARY is what dlopen() loads. With `debug` the symbols of the debug file count too.
+ * With -NAME that name is not on the list, and the first that is UNKNOWN is the last. With
+ * `anywhere` musl is treated as glibc is, of which each function that holds a lock is on a list.
  */
 #include "injector/glibc.h"
+#include "injector/musl.h"
 #include "injector/private.h"
 #include "tests/target/symbols.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <iconv.h>
@@ -38,6 +39,20 @@
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#include <execinfo.h>
+static const struct libc *const lib = &libc_glibc;
+#else
+static const struct libc *const lib = &libc_musl;
+/* What musl does not have. */
+#define pvalloc valloc
+#define dlvsym(handle, name, version) dlsym(handle, name)
+#define malloc_trim(size) ((void)(size))
+#define malloc_info(options, file) ((void)(file))
+#define malloc_stats() ((void)0)
+#define mallopt(what, value) ((void)(value))
+#endif
 
 #define MARK 0x6a70    /* getpgid(MARK, N): action N begins; getpgid(MARK + 1): it ends */
 #define BIG (8u << 10) /* more than a thread keeps for itself, less than is mapped */
@@ -141,9 +156,11 @@ static void use_iterate(void)
 
 static void use_backtrace(void)
 {
+#ifdef __GLIBC__
 	void *frames[16];
 
 	backtrace(frames, 16);
+#endif
 }
 
 static void use_join(void)
@@ -271,10 +288,11 @@ static void use_mallopt(void)
 static void use_dlopen(void)
 {
 #ifndef STATIC
-	void *lib = dlopen("libanl.so.1", RTLD_NOW);
+	const char *other = getenv("HOLDERS_LIBRARY");
+	void *library = dlopen(other ? other : "libanl.so.1", RTLD_NOW);
 
-	if (lib)
-		dlclose(lib);
+	if (library)
+		dlclose(library);
 #endif
 }
 
@@ -538,7 +556,14 @@ struct places {
 	size_t n;
 };
 static struct places danger, named, libc_code, data;
-static bool use_debug, has_debug, is_static = true; /* until a shared C library is seen */
+#ifdef __GLIBC__
+static const char *const *const holders = glibc_holders;
+#define n_holders n_glibc_holders
+#else
+static const char *const *const holders = musl_holders;
+#define n_holders n_musl_holders
+#endif
+static bool anywhere, use_debug, has_debug, is_static = true; /* until a shared C library is seen */
 static const char *without = "";
 static bool has_name[256];
 
@@ -565,10 +590,10 @@ static void add_symbol(const char *name, uint64_t start, const Elf64_Sym *sym, b
 
 	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC)
 		return;
-	if (glibc_holds_locks(name) && (!*without || strncmp(name, without, strlen(without)) != 0))
+	if (lib->holds_locks(name) && (!*without || strncmp(name, without, strlen(without)) != 0))
 		add_place(&danger, start, start + (size ? size : 1));
-	for (size_t i = 0; i < n_glibc_holders; i++)
-		has_name[i] |= !strcmp(name, glibc_holders[i]);
+	for (size_t i = 0; i < n_holders; i++)
+		has_name[i] |= !strcmp(name, holders[i]);
 	if (size && exported)
 		add_place(&named, start, start + size);
 }
@@ -594,7 +619,7 @@ static int look_at_image(struct dl_phdr_info *info, size_t size, void *ctx)
 			add_place(&data, start, end);
 		if ((p->p_flags & PF_X) && is_libc)
 			add_place(&libc_code, start, end);
-		if ((p->p_flags & PF_X) && glibc_image_holds_locks(name))
+		if ((p->p_flags & PF_X) && libc_image_holds_locks(name))
 			add_place(&danger, start, end);
 	}
 	return 0;
@@ -746,6 +771,10 @@ static bool may_be_borrowed(const struct thread *t, const struct user_regs_struc
 		return false;
 	if (in_syscall && rank_never((long)r->rax, args))
 		return false;
+	/* CAUTION_OUTSIDE; in a static program all code is the C library's. */
+	if (lib->no_unwind && !anywhere && !(in_syscall && rank_waits((long)r->rax, args)) &&
+	    (is_static || lies_in(&libc_code, r->rip)))
+		return false;
 	if (!is_static && !in_syscall && lies_in(&libc_code, r->rip) && !lies_in(&named, r->rip))
 		return false;
 	for (size_t i = 0; i < t->n_frames; i++)
@@ -874,6 +903,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "debug"))
 			use_debug = true;
+		else if (!strcmp(argv[i], "anywhere"))
+			anywhere = true;
 		else
 			without = argv[i] + (argv[i][0] == '-');
 	}
@@ -885,9 +916,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "holders: the C library has no debug file\n");
 		return 2;
 	}
-	for (size_t i = 0; i < n_glibc_holders; i++)
+	for (size_t i = 0; i < n_holders; i++)
 		if (!has_name[i])
-			printf("absent: %s\n", glibc_holders[i]);
+			printf("absent: %s\n", holders[i]);
 	fflush(stdout);
 	child = fork();
 	if (child == 0)

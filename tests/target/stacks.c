@@ -7,6 +7,7 @@
 #include "tests/target/victim.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,6 +23,7 @@
 #define CANARY 0x5a
 #define CANARY_SIZE (256u << 10)
 #define SMALL (16u << 10)
+#define PAINT_AWAY 1024	     /* from the frame that paints */
 #define TLS_SIZE (72u << 10) /* tests/target/victim.c has a large thread-local array */
 
 static unsigned char *canary; /* what lies below the stack in use */
@@ -120,6 +122,7 @@ static void *altstack_thread(void *arg)
 	return NULL;
 }
 
+#ifdef __GLIBC__ /* musl has no makecontext(3) */
 static void on_coroutine_of(size_t size)
 {
 	static ucontext_t self, other;
@@ -141,6 +144,7 @@ static void on_tiny_coroutine(void)
 {
 	on_coroutine_of(4096);
 }
+#endif
 
 static void deep(size_t left)
 {
@@ -161,7 +165,7 @@ static void on_deep_main(void)
 
 	if (setrlimit(RLIMIT_STACK, &limit) != 0)
 		exit(2);
-	deep((1u << 20) - (64u << 10));
+	deep((1u << 20) - (40u << 10));
 }
 
 static void *deep_thread(void *arg)
@@ -195,21 +199,36 @@ static void in_deep_thread(void)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 1u << 20);
-	start_alone(&attr, deep_thread, (void *)(uintptr_t)(900u << 10));
+	start_alone(&attr, deep_thread, (void *)(uintptr_t)(910u << 10));
 }
 
 static void in_altstack_thread(void)
 {
-	start_alone(NULL, altstack_thread, NULL);
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's own are smaller */
+	start_alone(&attr, altstack_thread, NULL);
 }
 
-static void in_smallest_thread(void)
+static void in_thread_of(size_t size)
 {
 	pthread_attr_t attr;
 
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, (size_t)PTHREAD_STACK_MIN + TLS_SIZE);
+	pthread_attr_setstacksize(&attr, size + TLS_SIZE);
 	start_alone(&attr, live_thread, NULL);
+}
+
+static void in_smallest_thread(void)
+{
+	in_thread_of((size_t)PTHREAD_STACK_MIN);
+}
+
+/* As varnishd's workers are. */
+static void in_small_thread(void)
+{
+	in_thread_of(80u << 10);
 }
 
 /* A guard, other data, and the stack of a thread: one mapping but for the guard. */
@@ -262,6 +281,33 @@ static void in_handler(void)
 	raise(SIGUSR1);
 }
 
+/* How deep do calls go? What lies below is painted; board->reserved: where the paint ends. */
+static void *painted_thread(void *arg)
+{
+	const size_t size = 400u << 10;
+	unsigned char *here = __builtin_frame_address(0), *low = here - size;
+
+	(void)arg;
+	for (volatile unsigned char *p = low; p < here - PAINT_AWAY; p++)
+		*p = CANARY;
+	while (board->altstack == 0) {
+		const unsigned char *p = low;
+
+		victim_nap(2);
+		while (p < here && *p == CANARY)
+			p++;
+		if ((size_t)(here - p) > board->reserved)
+			board->reserved = (size_t)(here - p);
+		victim_beat(0);
+	}
+	return NULL;
+}
+
+static void in_painted_thread(void)
+{
+	start_alone(NULL, painted_thread, NULL);
+}
+
 static const struct kind {
 	const char *name;
 	void (*run)(void);
@@ -269,14 +315,18 @@ static const struct kind {
 	{ "altstack", on_altstack },
 	{ "altstack-within", on_altstack_within },
 	{ "altstack-thread", in_altstack_thread },
+#ifdef __GLIBC__
 	{ "coroutine", on_coroutine },
 	{ "tiny-coroutine", on_tiny_coroutine },
+#endif
 	{ "deep-main", on_deep_main },
 	{ "deep-thread", in_deep_thread },
 	{ "smallest-thread", in_smallest_thread },
+	{ "small-thread", in_small_thread },
 	{ "given-stack", in_given_stack },
 	{ "leftovers", with_leftovers },
 	{ "handler", in_handler },
+	{ "painted", in_painted_thread },
 };
 
 int main(int argc, char **argv)

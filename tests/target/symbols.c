@@ -70,5 +70,5 @@ bool symbols_is_libc(const struct dl_phdr_info *info)
 	const char *slash = strrchr(info->dlpi_name, '/'), *name = slash ? slash + 1 : "";
 
 	return !strncmp(name, "libc.so.6", 9) || !strncmp(name, "libc-2.", 7) ||
-	       !strncmp(name, "libpthread", 10);
+	       !strncmp(name, "libpthread", 10) || !strncmp(name, "ld-musl-", 8);
 }

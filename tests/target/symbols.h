@@ -17,7 +17,7 @@ bool symbols_each(const char *path, uint64_t base, symbols_fn *fn);
 /* Of its debug file, as Debian's packages name it, by build id. */
 bool symbols_each_of_debug_file(const struct dl_phdr_info *info, symbols_fn *fn);
 
-/* libc, or libpthread, which is a library of its own before glibc 2.34. */
+/* libc, musl's too, or libpthread, which is a library of its own before glibc 2.34. */
 bool symbols_is_libc(const struct dl_phdr_info *info);
 
 #endif

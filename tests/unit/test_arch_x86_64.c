@@ -48,6 +48,20 @@ static void test_errno_static(void **state)
 	assert_int_equal(offset, -0x40);
 }
 
+static void test_errno_at(void **state)
+{
+	unsigned char code[32] = { 0 };
+	uint64_t slot = 1;
+	int64_t offset = 0;
+
+	(void)state;
+	arch_errno_at(code, 0x34);
+	assert_true(arch_errno_offset(code, sizeof(code), 0x1000, &offset, &slot));
+	assert_int_equal(slot, 0);
+	assert_int_equal(offset, 0x34);
+	assert_int_equal(code[ARCH_ERRNO_AT_CODE - 1], 0xc3);
+}
+
 static void test_errno_unknown(void **state)
 {
 	static const unsigned char code[32] = "\x55\x48\x89\xe5\x90\x90";
@@ -309,17 +323,40 @@ static void test_xframe(void **state)
 	assert_int_equal(magic, 0x46505845);
 }
 
+/* A task with all features of this machine has the largest frame. */
+static void test_xframe_max(void **state)
+{
+	static struct arch_xstate x = { .len = ARCH_XSTATE_MAX - 1 };
+	const uint64_t all = ~UINT64_C(0);
+
+	(void)state;
+	arch_prepare();
+	memcpy(x.bytes + 464, &all, sizeof(all));
+	memcpy(x.bytes + 512, &all, sizeof(all));
+	assert_int_equal(arch_xframe_size(&x), arch_xframe_max());
+	assert_true(arch_xframe_max() >= 576);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_errno_shared),   cmocka_unit_test(test_errno_endbr),
-		cmocka_unit_test(test_errno_static),   cmocka_unit_test(test_errno_unknown),
-		cmocka_unit_test(test_errno_location), cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_restarted_name), cmocka_unit_test(test_restarted_as),
-		cmocka_unit_test(test_modes),	       cmocka_unit_test(test_ucontext),
-		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_find_store),
-		cmocka_unit_test(test_store),	       cmocka_unit_test(test_fp),
+		cmocka_unit_test(test_errno_shared),
+		cmocka_unit_test(test_errno_endbr),
+		cmocka_unit_test(test_errno_static),
+		cmocka_unit_test(test_errno_at),
+		cmocka_unit_test(test_errno_unknown),
+		cmocka_unit_test(test_errno_location),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_restarted_name),
+		cmocka_unit_test(test_restarted_as),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_ucontext),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_find_store),
+		cmocka_unit_test(test_store),
+		cmocka_unit_test(test_fp),
 		cmocka_unit_test(test_xframe),
+		cmocka_unit_test(test_xframe_max),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

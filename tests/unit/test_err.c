@@ -71,18 +71,62 @@ static void test_own(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
-	err_sys(&err, ERR_FAILED, EMFILE, "cannot open it");
-	assert_false(err_is_own(&err));
-	err_own(&err);
-	assert_true(err_is_own(&err));
+	err_sys(&err, ERR_PERM, EMFILE, "cannot open it");
+	assert_int_equal(err.code, ERR_PERM);
+	assert_true(err.own);
+	err_fix(&err, "do something else");
 	assert_non_null(strstr(err.fix, "ulimit -n"));
-	err_sys(&err, ERR_FAILED, EAGAIN, "the target cannot make a thread");
+	err_target(&err, ERR_FAILED, EAGAIN, "the target cannot make a thread");
+	assert_false(err.own);
+	assert_int_equal(err.sys, EAGAIN);
 	err_fix(&err, "raise its limits");
-	assert_false(err_is_own(&err));
+	assert_string_equal(err.fix, "raise its limits");
 	err_sys(&err, ERR_FAILED, ENOENT, "cannot open it");
-	err_own(&err);
-	assert_false(err_is_own(&err));
+	assert_false(err.own);
 	assert_string_equal(err.fix, "");
+	err_sys(&err, ERR_FAILED, ENOMEM, "no memory");
+	err_set(&err, ERR_FAILED, "it makes no sense");
+	assert_false(err.own);
+}
+
+/* What was ignored explains what was made of it. */
+static void test_noted(void **state)
+{
+	struct err err = ERR_INIT, ignored = ERR_INIT;
+
+	(void)state;
+	err_forget();
+	err_set(&err, ERR_NOJEMALLOC, "it does not use jemalloc");
+	err_explain(&err);
+	assert_int_equal(err.code, ERR_NOJEMALLOC);
+
+	err_sys(&ignored, ERR_FAILED, ENOENT, "no symbols");
+	err_target(&ignored, ERR_FAILED, ENOMEM, "it has no memory");
+	errno = ENFILE;
+	err_note(errno, "cannot open %s", "it");
+	err_sys(&ignored, ERR_FAILED, EMFILE, "a later one");
+	assert_int_equal(errno, ENFILE);
+	assert_true(err_is_noted());
+	err_explain(&err);
+	assert_int_equal(err.code, ERR_FAILED);
+	assert_true(err.own);
+	assert_int_equal(err.sys, ENFILE);
+	assert_non_null(strstr(err.msg, "cannot open it: "));
+
+	/* One of ours explains itself. */
+	err_sys(&err, ERR_OUTPUT, EIO, "cannot write");
+	err_explain(&err);
+	assert_int_equal(err.code, ERR_OUTPUT);
+
+	err_forget();
+	assert_false(err_is_noted());
+	err_note(EIO, "cannot read it"); /* of one file: the rest was seen */
+	assert_false(err_is_noted());
+	err_note(EACCES, "cannot open it");
+	err_set(&err, ERR_LOST, "it has ended");
+	err_explain(&err);
+	assert_int_equal(err.sys, EIO);
+	err_forget();
 }
 
 int main(void)
@@ -90,7 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set),  cmocka_unit_test(test_sys_and_wrap),
 		cmocka_unit_test(test_long), cmocka_unit_test(test_codes),
-		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_own),  cmocka_unit_test(test_noted),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

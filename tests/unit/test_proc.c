@@ -138,6 +138,28 @@ static void leave_leader(void)
 	pthread_create(&thread, NULL, thread_main, &ignored);
 }
 
+/* From when it is killed until it is gone, however long that takes. */
+static void test_dying(void **state)
+{
+	pid_t pid = child_start(NULL);
+	int status;
+
+	(void)state;
+	assert_false(proc_is_dying(getpid()));
+	assert_false(proc_is_dying(pid));
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXIT), 0);
+	assert_false(proc_is_dying(pid));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, __WALL), pid);
+	assert_int_equal(status >> 8, SIGTRAP | PTRACE_EVENT_EXIT << 8);
+	assert_true(proc_is_dying(pid));
+	assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
+	waitid(P_PID, (id_t)pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
+	assert_true(proc_is_dying(pid));
+	waitpid(pid, NULL, 0);
+	assert_true(proc_is_dying(pid));
+}
+
 static void test_threads(void **state)
 {
 	_cleanup_(child_end) pid_t pid = child_start(leave_leader);
@@ -446,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_no_such),
 		cmocka_unit_test(test_close_twice),
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_dying),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_zombie_leader),
 		cmocka_unit_test(test_read),

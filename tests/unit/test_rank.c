@@ -81,7 +81,7 @@ static void in_a_loop(void)
 }
 
 /* The rank of a child that does `wait`; RANK_NEVER when it is not even listed. */
-static enum rank rank_of(void (*wait)(void), bool blocks)
+static enum rank rank_with(enum caution caution, void (*wait)(void), bool blocks)
 {
 	struct candidate *c = NULL;
 	enum rank rank = RANK_NEVER;
@@ -102,7 +102,7 @@ static enum rank rank_of(void (*wait)(void), bool blocks)
 		assert_int_equal(proc_thread_syscall(child, child, &sc, &err), 0);
 	}
 	usleep(20000);
-	assert_int_equal(rank_threads(&p, false, &c, &n, &err), 0);
+	assert_int_equal(rank_threads(&p, caution, &c, &n, &err), 0);
 	if (n) {
 		assert_int_equal(n, 1);
 		assert_int_equal(c[0].tid, child);
@@ -115,6 +115,11 @@ static enum rank rank_of(void (*wait)(void), bool blocks)
 	return rank;
 }
 
+static enum rank rank_of(void (*wait)(void), bool blocks)
+{
+	return rank_with(CAUTION_NONE, wait, blocks);
+}
+
 static void test_ranks(void **state)
 {
 	(void)state;
@@ -125,6 +130,18 @@ static void test_ranks(void **state)
 	assert_int_equal(rank_of(in_nanosleep, true), RANK_TIMED);
 	assert_int_equal(rank_of(in_a_loop, false), RANK_RUNNING);
 	assert_int_equal(rank_of(in_epoll_timed, true), RANK_RESTARTED);
+}
+
+/* Where a lock may be held that does not show, only who cannot hold one is looked at. */
+static void test_caution(void **state)
+{
+	(void)state;
+	assert_int_equal(rank_with(CAUTION_WAITING, in_epoll, true), RANK_BEST);
+	assert_int_equal(rank_with(CAUTION_WAITING, in_read, true), RANK_NEVER);
+	assert_int_equal(rank_with(CAUTION_WAITING, in_a_loop, false), RANK_NEVER);
+	assert_int_equal(rank_with(CAUTION_OUTSIDE, in_epoll, true), RANK_BEST);
+	assert_int_equal(rank_with(CAUTION_OUTSIDE, in_read, true), RANK_NEVER);
+	assert_int_equal(rank_with(CAUTION_OUTSIDE, in_a_loop, false), RANK_RUNNING);
 }
 
 static void test_never(void **state)
@@ -168,12 +185,12 @@ static void test_one(void **state)
 
 	(void)state;
 	assert_int_equal(proc_open(&self, getpid(), &err), 0);
-	assert_int_equal(rank_one(&self, getpid(), false, &c, &n, &err), 0);
+	assert_int_equal(rank_one(&self, getpid(), CAUTION_NONE, &c, &n, &err), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(c->tid, getpid());
 	free(c);
 	/* The first process is no thread of ours. */
-	assert_int_equal(rank_one(&self, 1, false, &c, &n, &err), -1);
+	assert_int_equal(rank_one(&self, 1, CAUTION_NONE, &c, &n, &err), -1);
 	assert_int_equal(err.code, ERR_NOPROC);
 	proc_close(&self);
 }
@@ -192,9 +209,9 @@ static void test_eintr(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranks), cmocka_unit_test(test_never),
-		cmocka_unit_test(test_one),   cmocka_unit_test(test_eintr),
-		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_ranks), cmocka_unit_test(test_caution),
+		cmocka_unit_test(test_never), cmocka_unit_test(test_one),
+		cmocka_unit_test(test_eintr), cmocka_unit_test(test_waits),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

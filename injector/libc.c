@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/libc.h"
+
+#include "base/text.h"
+#include "injector/musl.h"
+
+#include <elf.h>
+#include <string.h>
+
+static const struct libc *const known[] = { &libc_glibc, &libc_musl };
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+unsigned int libc_number(const struct libc *libc)
+{
+	unsigned int i = 0;
+
+	while (i < KNOWN - 1 && known[i] != libc)
+		i++;
+	return i;
+}
+
+const struct libc *libc_by_number(uint64_t number)
+{
+	return number < KNOWN ? known[number] : NULL;
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+bool libc_image_holds_locks(const char *file)
+{
+	static const char *const names[] = { "ld-linux", "ld.so", "ld-2", "libgcc_s", "libunwind" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (starts_with(file, names[i]))
+			return true;
+	return false;
+}
+
+static bool has(struct image *img, const char *symbol)
+{
+	struct symbol sym;
+
+	return image_symbol(img, symbol, &sym);
+}
+
+/* musl's C library is its loader too. Distributions give it different names. */
+static bool is_shared_musl(struct image *img)
+{
+	const char *file = text_file_name(img->path);
+
+	return !img->is_main && (starts_with(file, "ld-musl-") || starts_with(file, "libc.")) &&
+	       has(img, "__dls3") && has(img, "__libc_start_main");
+}
+
+static bool is_static(const struct image *img)
+{
+	return img->is_main && !img->has_interp;
+}
+
+/* A text that no other C library has: what remains of a static one that was stripped. */
+static bool has_text(struct image *img, const char *text)
+{
+	return is_static(img) && image_search(img, PF_R, text, strlen(text) + 1);
+}
+
+/* Which C library this image is or contains, or NULL. */
+static const struct libc *of_image(struct image *img, bool *stripped)
+{
+	if (is_shared_musl(img) || (is_static(img) && has(img, MUSL_START_SYMBOL)))
+		return &libc_musl;
+	if (!img->is_main)
+		return NULL;
+	if (has(img, "gnu_get_libc_version") || (is_static(img) && has(img, "__libc_start_main")))
+		return &libc_glibc;
+	*stripped = true;
+	if (has_text(img, "GLIBC_TUNABLES"))
+		return &libc_glibc;
+	if (has_text(img, MUSL_TEXT))
+		return &libc_musl;
+	*stripped = false;
+	return NULL;
+}
+
+struct image *libc_find(struct images *images, const struct libc **libc, bool *stripped,
+			struct err *err)
+{
+	struct image *glibc = images_by_name(images, "libc.so.6");
+
+	*stripped = false;
+	*libc = &libc_glibc;
+	if (!glibc)
+		glibc = images_by_name(images, "libc-2.");
+	if (glibc)
+		return glibc;
+	for (size_t i = 0; i < images->n; i++) {
+		const struct libc *found = of_image(&images->v[i], stripped);
+
+		if (!found)
+			continue;
+		*libc = found;
+		return &images->v[i];
+	}
+	err_set(err, ERR_FAILED,
+		"the target's C library is neither the GNU C library nor musl, or has no symbols");
+	err_fix(err, "jeprof-ctl knows these two, shared or linked statically");
+	return NULL;
+}

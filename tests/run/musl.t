@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Targets whose C library is musl: what is known of it by hand compared with the installed one, and
+# programs linked with it in each way.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/musl.sh
+. tests/musl.sh
+
+# --- the C library ------------------------------------------------------------------------
+
+ok 'threads are made, and traced' timeout $((60 * SLOW)) sh -c '"$1" >"$2"' sh "$VICTIMS/births-musl" "$T/births"
+is "$(grep -c 'made: system call 60 ' "$T/births") $(grep -c 'maker: system call 56 ' "$T/births")" '3 3' \
+	'three of them are made, and end'
+is "$(grep UNKNOWN "$T/births")" '' 'no system call and no layout that is not known'
+like "$(<"$T/births")" 'known pthread_attr_t: .*known struct pthread: .*known cancellation: .*known signals: ' \
+	'the layouts were looked at'
+"$VICTIMS/births-musl" extra >"$T/births"
+like "$(<"$T/births")" 'UNKNOWN made: system call 102 ' 'control: a system call that is not known is reported'
+like "$(<"$T/births")" 'UNKNOWN cancellation: ' 'control: a field that is elsewhere is reported'
+
+# holders WHAT [ARGUMENTS...]
+export HOLDERS_LIBRARY=$T/libempty.so
+echo 'int nothing;' | musl-gcc -shared -fPIC -x c -o "$HOLDERS_LIBRARY" -
+holders()
+{
+	timeout $((100 * SLOW)) "$VICTIMS/$1" "${@:2}" >"$T/holders" 2>"$T/holders.err"
+}
+for which in holders-musl holders-musl-static; do
+	ok "$which: functions that take locks are run" holders "$which" || diag "$(<"$T/holders.err")"
+	is "$(grep UNKNOWN "$T/holders")" '' "$which: wherever a lock is held that we need, nobody is borrowed"
+	is "$(grep -Ec '^known .* [1-9][0-9]* with a lock' "$T/holders" | awk '{ print ($1 >= 20) }')" 1 \
+		"$which: many do hold one" || diag "$(<"$T/holders")"
+done
+holders holders-musl
+is "$(grep '^absent' "$T/holders")" '' 'every function that is known is there'
+holders holders-musl anywhere
+like "$(<"$T/holders")" 'UNKNOWN a call of pthread_create' 'control: who may be borrowed in such code is reported'
+
+# --- programs: shared, static and static-pie; with symbols and stripped --------------------
+
+export MALLOC_CONF=$PROF
+build_musl idle
+build_musl_static idle idle-static -Wl,-u,sigaction,-u,getppid
+build_musl_static_pie idle idle-static-pie -Wl,-u,sigaction,-u,getppid
+build_musl_static idle idle-bare
+build_musl_static idle idle-no-getppid -Wl,-u,sigaction
+cp "$musl/libjemalloc.so.2" "$T/whole.so"
+
+
+# answer COMMAND...: "yes", or the exit status and why not
+answer()
+{
+	run_ctl "$@"
+	[ "$status" -eq 0 ] && echo yes && return
+	echo "$status: $(sed -n 's/^jeprof-ctl: //p' <<<"$err" | head -n 1)"
+}
+
+# linkage NAME LINKAGE MODE DUMP POKE: how `status` works, and what a dump and a poke answer
+linkage()
+{
+	local name=$1
+
+	start_victim "$musl/$name" 2
+	snapshot "$pid"
+	ctl_ok "$name: list" list --json
+	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.linkage) \(.version[:5]) \(.config.prof) \(.opt.prof)"' "$T/out")" \
+		"$2 5.3.0 true true" "$name: list has it"
+	ctl_ok "$name: status" status "$pid" --json
+	is "$(json .mode)" "$3" "$name: how the calls are made"
+	ctl_ok "$name: activate" activate "$pid"
+	ctl_ok "$name: get" get "$pid" prof.active
+	is "$out" 'prof.active: true' "$name: it is active"
+	like "$(answer dump "$pid" --force -o "$T/$name.heap")" "^$4" "$name: dump"
+	[ "$4" != yes ] || ok "$name: a profile comes back" is_profile "$T/$name.heap"
+	ctl_ok "$name: dump by itself" dump "$pid" --force --in-target "$T/$name.own.heap"
+	ok "$name: a profile is written" is_profile "$T/$name.own.heap"
+	run_ctl check "$pid" --json
+	is "$status" "$([ "$4" != yes ] && echo 1 || echo 0)" "$name: check says whether all of that works"
+	like "$(json '.checks[] | select(.name == "conf.environment") | .detail')" 'MALLOC_CONF is "prof:true' \
+		"$name: its environment is read"
+	ctl_ok "$name: threads" threads "$pid" --json
+	is "$(json '.threads | length')" 2 "$name: threads has both"
+	ctl_ok "$name: inline" deactivate "$pid" --mode inline
+	like "$(answer activate "$pid" --mode poke)" "^$5" "$name: poke"
+	ctl_ok "$name: deactivate" deactivate "$pid"
+	assert_untouched "$pid" "$name: untouched"
+	stop_target "$pid"
+}
+
+no_thread='1: this cannot be done in a thread of the target.s own, and it has no pthread_create'
+no_proof='8: where prof.active lies in .* is not known for certain'
+linkage idle shared thread yes yes
+linkage idle-static static thread yes yes
+linkage idle-static-pie static thread yes yes
+linkage idle-no-getppid static inline "$no_thread" yes
+linkage idle-static.stripped static inline "$no_thread" "$no_proof"
+linkage idle-static-pie.stripped static inline "$no_thread" "$no_proof"
+strip -s "$musl/libjemalloc.so.2"
+linkage idle shared thread yes yes
+# As distributions of their own have it: the C library is mapped under its name as a loader.
+cp /usr/lib/x86_64-linux-musl/libc.so "$musl/ld-musl-x86_64.so.1"
+build_musl idle -Wl,--dynamic-linker="$musl/ld-musl-x86_64.so.1"
+linkage idle shared thread yes yes
+cp "$T/whole.so" "$musl/libjemalloc.so.2"
+
+# A program that no signal handler is linked into has no way back from one.
+start_victim "$musl/idle-bare"
+snapshot "$pid"
+ctl_fails 1 'musl.*lacks the instructions' 'without signal handlers: refused, with the reason' activate "$pid"
+ctl_ok 'without signal handlers: poke' activate "$pid" --mode poke
+assert_untouched "$pid" 'without signal handlers: untouched'
+stop_target "$pid"
+
+done_testing
