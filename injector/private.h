@@ -244,10 +244,8 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		    struct err *err) __must_check;
 
 /* The fix of a refusal that another try does not change; those that do have none. */
-#define SAFEPOINT_FIX_SYMBOLS                                                        \
-	"install its debug symbols (see SYMBOLS in jeprof-ctl(8)); activate --mode " \
-	"poke may do without a thread"
-#define SAFEPOINT_FIX_POKE "another try will not help: activate --mode poke may do without a thread"
+#define SAFEPOINT_FIX_SYMBOLS "install its debug symbols (see SYMBOLS in jeprof-ctl(8))"
+#define SAFEPOINT_FIX_NONE "another try will not help"
 
 /* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
 int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,

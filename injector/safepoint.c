@@ -236,7 +236,7 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
 	if (!find_stack(t, regs, &stack, name)) {
 		err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
-		return err_fix(err, SAFEPOINT_FIX_POKE);
+		return err_fix(err, SAFEPOINT_FIX_NONE);
 	}
 	if (check_room(t, regs, &stack, err) < 0)
 		return -1;

@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-most=$([ -n "${LONG:-}" ] && echo 0 || echo 100)
+most=$([ -n "${LONG:-}" ] && echo 0 || echo 50)
 runs=0
 
 # loop NAME COMMAND...: each call of it fails once
@@ -46,7 +46,7 @@ diag "$runs faults in all"
 
 # --- control: one that takes what it cannot read for what is not there is found out ---
 CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
-most=60
+most=50
 said=$(tests/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" "$most" \
 	status PID "${patient[@]}" --timeout 20s 2>&1)
 is $? 1 'control: one that blames the target is seen'

@@ -29,7 +29,7 @@ for kind in "${kinds[@]}"; do
 	for mode in thread inline; do
 		ctl_fails 8 "no safe moment was found in [0-9]+ attempts; .*$why" "$kind: refused ($mode)" \
 			activate "$pid" --timeout 2s --mode "$mode"
-		[[ $kind != *coroutine ]] || like "$err" 'fix: .*--mode poke' "$kind: what would help ($mode)"
+		[[ $kind != *coroutine ]] || like "$err" 'fix: another try will not help.*--mode poke' "$kind: what would help ($mode)"
 	done
 	assert_untouched "$pid" "$kind: untouched"
 	ok "$kind: the canaries live" clean
