@@ -127,7 +127,7 @@ for limit in 0 3 4; do
 	prlimit --pid "$pid" --nofile="$limit:"
 	not_ready "RLIMIT_NOFILE $limit" 'RLIMIT_NOFILE' 'prlimit .*--nofile=5:'
 done
-sh -c "$(sed 's/.*limit: //' <<<"$fix")"
+sh -c "${fix##*limit: }"
 checked_ready 'RLIMIT_NOFILE as told'
 ctl_ok 'RLIMIT_NOFILE as told: dump' dump "$pid" -o "$T/yes.heap" --force
 prlimit --pid "$pid" --nofile=3

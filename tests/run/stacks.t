@@ -81,7 +81,7 @@ beats()
 # deepest NAME STACKS: with what each mode and version uses
 deepest()
 {
-	local kind command used beats
+	local kind command used
 
 	# Every allocation of a call is sampled, which walks the stack.
 	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:0 start_victim "$2" painted
@@ -91,8 +91,7 @@ deepest()
 			ctl_ok "$1: $command ($kind)" $command "$pid" --mode "$kind"
 		done
 	done
-	beats=$(beats)
-	within 20 eval '[ "$(beats)" -gt $((beats + 1)) ]'
+	within 20 eval "[ \"\$(beats)\" -gt $(($(beats) + 1)) ]"
 	used=$(od -An -t u8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')
 	ok "$1: at most $used bytes of stack, half of what must be there" [ "$((used * 2))" -le "$ROOM" ]
 	stop_target "$pid"
