@@ -222,11 +222,23 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb a
 	$(Q)B=$(B) bench/list
 	$(Q)B=$(B) bench/report
 	$(Q)B=$(B) bench/watch
+	$(Q)B=$(B) bench/refusals
+
+# For bench/refusals.
+LOOKING := $(B)/bench/jeprof-ctl-looking
+victims: $(LOOKING) $(B)/bench/frames
+$(LOOKING): bench/looked.c bench/looked.h $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
+		$(foreach f,safepoint_check confine_syscalls,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+$(B)/bench/frames: BENCH_LIBS := -ldw
+$(B)/bench/frames: bench/looked.h
 
 $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $<
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $< $(BENCH_LIBS)
 
 fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so

@@ -3,6 +3,8 @@
 # Debian's daemons that use jemalloc, in their simplest configuration on loopback. Each sets
 # `pid`, the process to work on, and `port`. Sourced after tests/lib.sh.
 
+preload=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" && /x86-64/ { print $NF; exit }')
+
 # http PORT: any answer will do
 http()
 {
@@ -92,10 +94,38 @@ start_nghttpx()
 	pid=${child:-$pid}
 }
 
+# A worker of it, under LD_PRELOAD, is `pid`, and its parent `manager`.
+start_nginx()
+{
+	port=$(free_port)
+	mkdir "$T/nginx"
+	cat >"$T/nginx/conf" <<END
+pid $T/nginx/pid;
+worker_processes 1;
+user root;
+error_log $T/nginx/log;
+events { }
+http {
+	access_log off;
+	client_body_temp_path $T/nginx/body;
+	proxy_temp_path $T/nginx/proxy;
+	fastcgi_temp_path $T/nginx/fastcgi;
+	uwsgi_temp_path $T/nginx/uwsgi;
+	scgi_temp_path $T/nginx/scgi;
+	server { listen 127.0.0.1:$port; return 200 "hello\n"; }
+}
+END
+	LD_PRELOAD=$preload nginx -c "$T/nginx/conf" -g 'daemon off;' >"$T/nginx/out" 2>&1 </dev/null &
+	manager=$!
+	own "$manager"
+	within 30 http "$port" || bail_out "nginx did not start: $(cat "$T/nginx/out" "$T/nginx/log")"
+	pid=$(pgrep -P "$manager" | head -n 1)
+}
+
 # What answers is the child of a manager.
 start_varnishd()
 {
-	local manager backend
+	local backend
 
 	read -r port backend < <(free_port 2)
 	varnishd -F -n "$T/varnish" -a "127.0.0.1:$port" -b "127.0.0.1:$backend" -s default,16m \

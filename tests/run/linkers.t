@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What linkers, LTO and strip(1) make of a program that holds jemalloc itself: each must work, or
 # be refused for a reason that is stated here. Prints a table. A selection in which each two values
-# that go together meet where it matters; all of them, which takes hours, with CELLS=all.
+# that go together meet where it matters; all of them, which takes hours, in a random order with
+# CELLS=all, and so many of them with CELLS=N. TABLE=FILE has the rows as they come.
 #
 # Not tried: jemalloc 4.5.0 and 5.1.0, of which no suite of Debian's has the source or a package.
 # shellcheck source=tests/lib.sh
@@ -22,8 +23,8 @@ interface=(malloc calloc realloc free aligned_alloc posix_memalign memalign vall
 	mallocx rallocx xallocx sallocx dallocx sdallocx nallocx)
 declare -A prefix_of=([none]='' [je]=je_ [rjem]=_rjem_ [app]=app_)
 
-# archive_of WHICH PREFIX: Debian's own with its functions renamed (debian-5.2.1, debian-5.3.0), or one
-# of tests/make-jemalloc's, which have prefixes of their own
+# archive_of WHICH PREFIX: Debian's own with its functions renamed (debian-5.2.1, debian-5.3.0,
+# debian-5.3.1), or one of tests/make-jemalloc's, which have prefixes of their own
 archive_of()
 {
 	local lib s rename=() out=$T/$1-$2.a
@@ -31,6 +32,7 @@ archive_of()
 	lib=/usr/lib/$(cc -print-multiarch)
 	case $1 in
 	debian-5.2.1) lib=$(tests/make-root bullseye)$lib ;;
+	debian-5.3.1) lib=$(tests/make-root sid-rust)$lib ;;
 	debian-*) ;;
 	*) tests/make-jemalloc "${1%-*}" "${1#*-}" && return ;;
 	esac
@@ -98,18 +100,20 @@ RUST
 # is in $T/link.log
 link()
 {
-	local out=$1 archive=$2 prefix=$3 linker=$4 linkage=$5 language=$6 flags=$7 s words=() compiler=gcc arg more=()
+	local out=$1 archive=$2 prefix=$3 linker=$4 linkage=$5 language=$6 flags=$7
+	local s words=() compiler=gcc arg more=() rustc=(rustc)
 
 	read -ra words <<<"$flags"
 	case $archive in *thin* | *sections*) compiler=clang ;; esac
 	[ "$language" != C++ ] || compiler=${compiler/gcc/g++} compiler=${compiler/%clang/clang++}
-	if [ "$language" = Rust ]; then
+	if [[ $language == Rust* ]]; then
 		sed "s/PREFIX/$prefix/" "$T/app.rs" >"$T/$prefix.rs"
 		[ "$linker" = default ] || words+=("-fuse-ld=$linker")
-		for arg in "$archive" "${words[@]}" -lstdc++; do
-			set -- "$@" -C "link-arg=$arg"
+		[ "$language" = Rust ] || rustc=("${wrap[@]}" rustc -C linker=x86_64-linux-gnu-gcc)
+		for arg in "$archive" "${words[@]}" -lstdc++ -lm -lc; do
+			set -- "$@" -C "link-arg=${arg/#$T/$there}"
 		done
-		rustc -g -O -o "$out" "$T/$prefix.rs" --crate-name app "${@:8}" >"$T/link.log" 2>&1
+		"${rustc[@]}" -g -O -o "${out/#$T/$there}" "$there/$prefix.rs" --crate-name app "${@:8}" >"$T/link.log" 2>&1
 		return
 	fi
 	[ -z "$prefix" ] || for s in malloc calloc realloc free; do
@@ -128,13 +132,21 @@ link()
 		-lm -ldl -lstdc++ >"$T/link.log" 2>&1
 }
 
+# add_row END: all rows have as many columns
+add_row()
+{
+	row=$(sed -E 's/^(([^|]*\|){15}).*/\1/' <<<"$row$1 | | | | |")
+	table+=("$row")
+	[ -z "${TABLE:-}" ] || echo "$row" >>"$TABLE"
+}
+
 # began OUT LANGUAGE CONF: sets `pid`; 1 if the program ended by itself
 began()
 {
 	local conf=(MALLOC_CONF="$3" JE_MALLOC_CONF="$3" _RJEM_MALLOC_CONF="$3" APP_MALLOC_CONF="$3")
 
-	if [ "$2" = Rust ]; then
-		env "${conf[@]}" "$1" >"$T/said" 2>&1 &
+	if [[ $2 == Rust* ]]; then
+		env "${conf[@]}" "${wrap[@]}" "${1/#$T/$there}" >"$T/said" 2>&1 &
 		pid=$!
 		own "$pid"
 		within 20 grep -q ready "$T/said"
@@ -170,19 +182,21 @@ step()
 	return 1
 }
 
-# cell ARCHIVE PREFIX LINKER LINKAGE SYMBOLS LANGUAGE FLAGS
+# cell ARCHIVE PREFIX LINKER LINKAGE SYMBOLS LANGUAGE FLAGS: C, C++, Rust, or Rust-sid, which is what
+# the newest compiler of Debian's makes, and runs there
 cell()
 {
-	local archive file prefix=${prefix_of[$2]} before=$failures found options=$PROF
+	local archive file prefix=${prefix_of[$2]} before=$failures found options=$PROF wrap=() there=$T
+
+	[ "$6" != Rust-sid ] || { enter_root sid-rust && there=/mnt; }
 
 	cell="$1 $2 $3 $4 $5 $6${7:+ $7}"
 	row="| $1 | ${prefix:-none} | $3 | $4 | $5 | $6 | ${7:-}"
 	file=$T/cell
 	archive=$(archive_of "$1" "$2") || bail_out "there is no $1"
 	if ! link "$file" "$archive" "$prefix" "$3" "$4" "$6" "$7"; then
-		row+=" | not built | | | | | |"
 		[[ $3-$4 == gold-static-pie ]] || result 1 "$cell: is built" || diag "$(tail -n 5 "$T/link.log")"
-		table+=("$row")
+		add_row " | not built | | | | | | |"
 		return
 	fi
 	case $5 in
@@ -193,22 +207,21 @@ cell()
 	# In a static program whose malloc() it is, its unwinder's own calls of malloc() end the program.
 	[[ $4 != static* || -n $prefix ]] || options=prof:false
 	if ! began "$file" "$6" "$options"; then
-		row+=" | ended by itself | | | | | |"
 		result 1 "$cell: runs"
-		table+=("$row")
+		add_row " | ended by itself | | | | | | |"
 		return
 	fi
 	row+=" | yes"
-	[ "$6" = Rust ] || snapshot "$pid"
+	[[ $6 == Rust* ]] || snapshot "$pid"
 	if step status status "$pid" --json; then
 		found=$(json '[.linkage, .jemalloc.found_by] | join(", by ")')
 		row=${row%yes}$found
 		[ "$options" != "$PROF" ] || steps
 	fi
-	[ "$6" = Rust ] || assert_untouched "$pid" "$cell: untouched"
+	[[ $6 == Rust* ]] || assert_untouched "$pid" "$cell: untouched"
 	stop_target "$pid"
 	[ "$failures" -ne "$before" ] || result 0 "$cell"
-	table+=("$row |")
+	add_row " |"
 }
 
 has_event()
@@ -258,8 +271,16 @@ some()
 	cell sections-5.3.1 je gold static part C "$icf"
 	cell debian-5.3.0 rjem default pie all Rust ''
 	cell debian-5.3.0 none lld pie debug Rust ''
+	cell debian-5.3.1 rjem lld pie all Rust-sid ''
 }
 
+one()
+{
+	printf '%q ' cell "$@"
+	echo
+}
+
+# A line for each.
 every()
 {
 	local archive prefix linker linkage symbols language flags
@@ -269,27 +290,34 @@ every()
 			for symbols in all debug part none; do
 				for archive in debian-5.2.1 debian-5.3.0; do
 					for prefix in none je rjem app; do
-						cell "$archive" "$prefix" "$linker" "$linkage" "$symbols" C ''
+						one "$archive" "$prefix" "$linker" "$linkage" "$symbols" C ''
 					done
-					cell "$archive" none "$linker" "$linkage" "$symbols" C++ "$gc"
+					one "$archive" none "$linker" "$linkage" "$symbols" C++ "$gc"
 				done
 				for archive in plain-5.3.0 plain-5.3.1; do
-					cell "$archive" rjem "$linker" "$linkage" "$symbols" C ''
+					one "$archive" rjem "$linker" "$linkage" "$symbols" C ''
 				done
 				for archive in sections-5.3.0 sections-5.3.1; do
-					cell "$archive" je "$linker" "$linkage" "$symbols" C "$gc"
-					[ "$linker" = bfd ] || cell "$archive" je "$linker" "$linkage" "$symbols" C "$icf"
+					one "$archive" je "$linker" "$linkage" "$symbols" C "$gc"
+					[ "$linker" = bfd ] || one "$archive" je "$linker" "$linkage" "$symbols" C "$icf"
 				done
 				for archive in 5.3.0 5.3.1; do
 					# Neither reads what the other compiler leaves for LTO.
-					[ "$linker" = lld ] || cell "lto-$archive" none "$linker" "$linkage" "$symbols" C -flto
-					[ "$linker" != lld ] || cell "thin-$archive" app "$linker" "$linkage" "$symbols" C -flto=thin
+					[ "$linker" = lld ] || one "lto-$archive" none "$linker" "$linkage" "$symbols" C -flto
+					[ "$linker" != lld ] || one "thin-$archive" app "$linker" "$linkage" "$symbols" C -flto=thin
 				done
 			done
 		done
 		for symbols in all debug part none; do
 			for prefix in none je rjem app; do
-				cell debian-5.3.0 "$prefix" "$linker" pie "$symbols" Rust ''
+				one debian-5.3.0 "$prefix" "$linker" pie "$symbols" Rust ''
+			done
+		done
+	done
+	for symbols in all debug part none; do
+		for linker in default lld; do
+			for prefix in none je rjem app; do
+				one debian-5.3.1 "$prefix" "$linker" pie "$symbols" Rust-sid ''
 			done
 		done
 	done
@@ -297,10 +325,14 @@ every()
 
 if [ -n "${CELL:-}" ]; then
 	eval "cell $CELL" # one alone, to look at
-elif [ "${CELLS:-}" = all ]; then
-	every
+elif [ -n "${CELLS:-}" ]; then
+	[ "$CELLS" != all ] || CELLS=9999
+	every | shuf -n "$CELLS" >"$T/cells"
+	while read -r line <&9; do
+		eval "$line"
+	done 9<"$T/cells"
 else
 	some
 fi
-diag "$(printf '%s\n' "${table[@]}" | sed -E 's/^(([^|]*\|){15}).*/\1/')"
+diag "$(printf '%s\n' "${table[@]}")"
 done_testing

@@ -9,7 +9,6 @@
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 100 || echo 5)}
-preload=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" && /x86-64/ { print $NF; exit }')
 export HOME=$T TMPDIR=$T
 table=()
 
@@ -87,32 +86,10 @@ pid=$loader
 worked sqlite3
 
 # --- nginx: a worker of it ---
-port=$(free_port)
-mkdir "$T/nginx"
-cat >"$T/nginx/conf" <<END
-pid $T/nginx/pid;
-worker_processes 1;
-user root;
-error_log $T/nginx/log;
-events { }
-http {
-	access_log off;
-	client_body_temp_path $T/nginx/body;
-	proxy_temp_path $T/nginx/proxy;
-	fastcgi_temp_path $T/nginx/fastcgi;
-	uwsgi_temp_path $T/nginx/uwsgi;
-	scgi_temp_path $T/nginx/scgi;
-	server { listen 127.0.0.1:$port; return 200 "hello\n"; }
-}
-END
-LD_PRELOAD=$preload nginx -c "$T/nginx/conf" -g 'daemon off;' >"$T/nginx/out" 2>&1 </dev/null &
-master=$!
-own "$master"
-within 30 http "$port" || bail_out "nginx did not start: $(cat "$T/nginx/out" "$T/nginx/log")"
-pid=$(pgrep -P "$master" | head -n 1)
+start_nginx
 load nginx "$python" tests/runtimes/client.py http "$port"
 worked nginx
-stop_target "$master"
+stop_target "$manager"
 
 # --- Debian's daemons, which link it ---
 start_redis

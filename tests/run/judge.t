@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# bench/refusals runs, and its judge is right where the answer is known: what is refused in programs that do
+# nothing but allocate is refused rightly, and a refusal or a thread that is called safe wrongly is
+# found out.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# judged LIE PROGRAM...: the tables, in $T/tables
+judged()
+{
+	LOOKED_LIE=$1 RUNS=1 bench/refusals "${@:2}" >"$T/tables" 2>&1 || bail_out "bench/refusals: $(<"$T/tables")"
+}
+
+# of PROGRAM COLUMN: a number of the second table
+of()
+{
+	awk -F ' *[|] *' -v name="$1" -v column="$2" '
+		/^[|] program/ { for (i = 2; i < NF; i++) at[$i] = i }
+		at[column] && $2 == name { print $at[column] }' "$T/tables"
+}
+
+judged '' idle busy stacks_coroutine
+for program in busy 'stacks coroutine'; do
+	like "$(of "$program" refused)" '^[1-9]' "$program: some are refused" || diag "$(<"$T/tables")"
+	is "$(of "$program" justified)" "$(of "$program" refused)" "$program: all of them rightly" || diag "$(<"$T/tables")"
+done
+for program in idle busy; do
+	like "$(of "$program" borrowed)" '^[1-9]' "$program: some are borrowed" || diag "$(<"$T/tables")"
+	is "$(of "$program" 'of them wrongly')" 0 "$program: none of them wrongly" || diag "$(<"$T/tables")"
+done
+
+# What is wrong is seen to be wrong.
+judged refused idle
+like "$(of idle 'not justified')" '^[1-9]' 'control: refused without a reason' || diag "$(<"$T/tables")"
+is "$(of idle justified)" 0 'control: none of them rightly' || diag "$(<"$T/tables")"
+judged safe busy
+like "$(of busy 'of them wrongly')" '^[1-9]' 'control: called safe in the middle of malloc' || diag "$(<"$T/tables")"
+
+done_testing
