@@ -14,7 +14,7 @@
 #include "injector/injector.h"
 #include "injector/libc.h"
 #include "injector/site.h"
-#include "injector/unwind_table.h"
+#include "injector/unwind.h"
 #include "injector/wait.h"
 
 #include <stdatomic.h>

@@ -6,7 +6,6 @@
  * filters first, and none may kill or trap, neither with us nor after our death.
  */
 #include "injector/filters.h"
-#include "injector/seccomp_filter.h"
 
 #include "base/cleanup.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seccomp filters on paper: any program ends, with an answer. */
-#include "injector/seccomp_filter.h"
+#include "injector/filters.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* .eh_frame of a static program, from the target's memory. */
-#include "injector/unwind_table.h"
+#include "injector/unwind.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/seccomp_filter.h"
+#include "injector/filters.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "injector/unwind_table.h"
+#include "injector/unwind.h"
 
 #include "elf/image.h"
 #include "process/proc.h"
