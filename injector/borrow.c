@@ -29,6 +29,8 @@
 #include "injector/tracee.h"
 
 #include "base/clock.h"
+#include "injector/borrow.h"
+#include "injector/callargs.h"
 
 #include <errno.h>
 #include <signal.h>

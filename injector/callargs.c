@@ -3,7 +3,7 @@
  * One call as bytes in the target: a result word, the value read, its length,
  * the value to write, texts; and back.
  */
-#include "injector/private.h"
+#include "injector/callargs.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "injector/callsite.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "injector/glibc.h"
 #include "injector/musl.h"
-#include "injector/private.h"
+#include "injector/tracer.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What must hold before a tracer is started, and can be seen from outside. */
-#include "injector/private.h"
+#include "injector/check.h"
 
 #include <elf.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * system calls but those it makes. It can then neither open a file for
  * writing, nor start a program, nor reach a network.
  */
-#include "injector/private.h"
+#include "injector/confine.h"
 
 #include <cap-ng.h>
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "injector/filters.h"
 
 #include "base/cleanup.h"
+#include "injector/confine.h"
 #include "injector/proof.h"
 #include "injector/tracee.h"
 

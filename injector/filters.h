@@ -15,7 +15,7 @@
 #ifndef INJECTOR_FILTERS_H
 #define INJECTOR_FILTERS_H
 
-#include "injector/private.h"
+#include "injector/tracer.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

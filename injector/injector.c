@@ -7,11 +7,16 @@
  * worker.c). It is used when a thread stands longer than max_pause, when the
  * tracer does not show itself any more, and when a call does not come back.
  */
+#include "injector/borrow.h"
+#include "injector/check.h"
+#include "injector/confine.h"
 #include "injector/lock.h"
-#include "injector/private.h"
+#include "injector/search.h"
+#include "injector/seccomp.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "injector/site.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #ifndef INJECTOR_PROOF_H
 #define INJECTOR_PROOF_H
 
-#include "injector/private.h"
+#include "injector/tracer.h"
 
 /*
  * To be called between PTRACE_SEIZE, from which on no execve(2) stays unseen, and the first stop:

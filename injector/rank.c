@@ -12,7 +12,7 @@
  *  - a transfer that has already moved some bytes returns a short count. No
  *    stop can avoid that, so threads that are in one are left alone.
  */
-#include "injector/private.h"
+#include "injector/rank.h"
 
 #include "base/cleanup.h"
 

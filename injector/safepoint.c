@@ -13,6 +13,8 @@
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
+#include "injector/rank.h"
+#include "injector/safepoint.h"
 
 #include <errno.h>
 #include <string.h>

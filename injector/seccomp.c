@@ -8,6 +8,7 @@
 #include "injector/filters.h"
 
 #include "base/cleanup.h"
+#include "injector/seccomp.h"
 
 #include <errno.h>
 #include <fcntl.h>

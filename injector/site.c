@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "injector/site.h"
 
-#include "injector/private.h"
+#include "injector/callsite.h"
 #include "jemalloc/answer.h"
 
 #include <errno.h>

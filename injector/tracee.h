@@ -3,7 +3,7 @@
 #ifndef INJECTOR_TRACEE_H
 #define INJECTOR_TRACEE_H
 
-#include "injector/private.h"
+#include "injector/borrow.h"
 
 enum stop {
 	STOP_EVENT,   /* PTRACE_EVENT_STOP by our PTRACE_INTERRUPT, or a new thread's first */

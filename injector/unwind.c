@@ -3,7 +3,7 @@
 
 #include "base/vec.h"
 #include "elf/unwind.h"
-#include "injector/private.h"
+#include "injector/safepoint.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

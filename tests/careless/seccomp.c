@@ -3,7 +3,7 @@
  * A careless build: it stands in for injector/seccomp.c and takes no notice of
  * the target's seccomp filters.
  */
-#include "injector/private.h"
+#include "injector/seccomp.h"
 
 bool seccomp_present(const struct proc *p)
 {

@@ -3,7 +3,7 @@
  * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts makes each wait that
  * it stops anew, with its whole time. Only tests/run/waits.t runs it, to show that it would notice.
  */
-#include "injector/private.h"
+#include "injector/tracer.h"
 
 void __wrap_wait_look(struct tracer *t, pid_t tid);
 void __wrap_wait_settle(struct tracer *t, const struct arch_regs *regs);

@@ -12,9 +12,11 @@
  * With -NAME that name is not on the list, and the first that is UNKNOWN is the last. With
  * `anywhere` musl is treated as glibc is, of which each function that holds a lock is on a list.
  */
+#include "injector/callsite.h"
 #include "injector/glibc.h"
 #include "injector/musl.h"
-#include "injector/private.h"
+#include "injector/rank.h"
+#include "injector/tracer.h"
 #include "tests/target/symbols.h"
 
 #include <dlfcn.h>

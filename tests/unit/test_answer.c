@@ -2,7 +2,8 @@
 #include "jemalloc/answer.h"
 
 #include "base/cleanup.h"
-#include "injector/private.h"
+#include "injector/callsite.h"
+#include "injector/site.h"
 #include "ops/check.h"
 #include "ops/list_row.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "injector/check.h"
 #include "injector/proof.h"
 #include "process/proc.h"
 

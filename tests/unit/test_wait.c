@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Waits with a timeout: when they began, what remains, whom to leave alone. */
 #include "base/clock.h"
-#include "injector/private.h"
+#include "injector/rank.h"
+#include "injector/tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>

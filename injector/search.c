@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The tracer: a process of its own that looks for a thread which may be
+ * borrowed, and sees the injection through. It may be killed at any instant.
+ */
+#include "injector/search.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "injector/borrow.h"
+#include "injector/check.h"
+#include "injector/confine.h"
+#include "injector/filters.h"
+#include "injector/memfd.h"
+#include "injector/proof.h"
+#include "injector/rank.h"
+#include "injector/safepoint.h"
+#include "injector/seccomp.h"
+#include "injector/tracee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define BACKOFF_MIN_US 500
+#define BACKOFF_MAX_US 50000
+#define NICEST (-20)
+#define FENCED_ENOUGH 4
+
+/* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
+static int same_program(const struct tracer *t, struct err *err)
+{
+	if (proc_alive(t->inj->p) && callsite_holds(t))
+		return 0;
+	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
+		       t->inj->p->pid);
+}
+
+/*
+ * A sleep goes on through restart_syscall(2), which nobody thinks of who makes a list of what is
+ * allowed. Where the filter punishes it the sleep is made anew instead.
+ */
+static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs)
+{
+	if (!arch_restarts_sleep(regs) || seccomp_restarts(t, tid))
+		return;
+	arch_restart_syscall(regs);
+	wait_shorten(t, regs);
+	proof_set_regs(t, tid, regs);
+}
+
+static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
+{
+	struct arch_regs mended;
+
+	if (tracee_look(t, b, t->status, err) < 0)
+		return -1;
+	if (check_shadow_stack(b->tid, &t->now, err) < 0)
+		return -1;
+	mended = b->regs;
+	mend_sleep(t, b->tid, &mended);
+	if (same_program(t, err) < 0 || safepoint_check(t, b->tid, &b->regs, err) < 0 ||
+	    seccomp_check(t, b->tid, err) < 0)
+		return -1;
+	b->regs = mended;
+	return 0;
+}
+
+static int no_status(pid_t tid, int sys, struct err *err)
+{
+	if (sys == ENOENT || sys == ESRCH)
+		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+	return err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
+}
+
+/* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
+static int try_thread(struct tracer *t, pid_t tid, struct err *err)
+{
+	_cleanup_(cleanup_close) int status = proc_thread_status_open(t->inj->p->pid, tid);
+	static struct borrow b;
+	int ret;
+
+	b = (struct borrow){ .tid = tid };
+	t->status = status;
+	atomic_fetch_add(&t->shared->attempts, 1);
+	if (status < 0)
+		return no_status(tid, errno, err);
+	if (seccomp_read(t, tid, err) < 0)
+		return -1;
+	if (t->guarded)
+		wait_look_again(t, tid);
+	if (tracee_stop(t, tid, err) < 0) {
+		tracer_phase(t, PHASE_SEARCH);
+		return -1;
+	}
+	b.stopped_us = now_us();
+	tracer_beat(t);
+	if (check_stopped(t, &b, err) < 0) {
+		tracee_release(t, tid, &b.regs);
+		tracer_phase(t, PHASE_SEARCH);
+		return -1;
+	}
+	ret = borrow_run(t, &b, err);
+	tracer_phase(t, PHASE_CALL);
+	if (ret < 0 || !b.child)
+		return ret;
+	return worker_run(t, b.child, err);
+}
+
+/* For a random time, longer each time; until `until_us` if that comes first. */
+static void back_off(unsigned int *us, uint64_t until_us)
+{
+	uint64_t now = now_us(), for_us = *us + (unsigned int)random() % *us;
+	struct timespec ts;
+
+	if (until_us > now && until_us - now < for_us)
+		for_us = until_us - now + 1;
+	ts = (struct timespec){ .tv_nsec = (long)for_us * 1000 };
+	nanosleep(&ts, NULL);
+	if (*us < BACKOFF_MAX_US)
+		*us *= 2;
+}
+
+/* Threads come by their filters together: it is no use to stop them all, or again and again. */
+static int fenced_in(const struct tracer *t, struct err *err)
+{
+	err->code = ERR_FAILED;
+	if (t->mode == INJECTOR_INLINE)
+		return err_fix(err, "nothing can be called in this target without danger to it");
+	return err_fix(err, "%s", tracer_without_thread(t));
+}
+
+static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
+{
+	const struct injector *inj = t->inj;
+
+	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.caution, c, n, err)
+			: rank_threads(inj->p, inj->cs.caution, c, n, err);
+}
+
+/* Its wait would end later, see wait.h: then it is looked at again when that is over. */
+static bool is_left_alone(struct tracer *t, pid_t tid, struct err *err)
+{
+	uint64_t until_us;
+
+	if (!wait_is_spared(t, &until_us))
+		return false;
+	t->waits = true;
+	if (until_us && (!t->look_us || until_us < t->look_us))
+		t->look_us = until_us;
+	err_set(err, ERR_UNSAFE,
+		"the timeout of the system call that it waits in would begin again, so it is left "
+		"alone until that ends");
+	tracer_log(t, "thread %d: %s", tid, err->msg);
+	return true;
+}
+
+static int search_once(struct tracer *t, struct err *err)
+{
+	_cleanup_(cleanup_free) struct candidate *c = NULL;
+	size_t n, tried = 0, fenced = 0;
+	bool in_vain = true; /* to look again later */
+
+	if (rank(t, &c, &n, err) < 0)
+		return -1;
+	if (!n && t->inj->cs.caution)
+		callsite_too_bold(&t->inj->cs, t->inj->tid ? "it never waits" : "no thread waits",
+				  err);
+	else if (!n)
+		err_set(err, ERR_UNSAFE, "%s is in a system call that does not bear a stop",
+			t->inj->tid ? "it" : "every thread");
+	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
+		wait_look(t, c[i].tid);
+		if (is_left_alone(t, c[i].tid, err)) {
+			in_vain = false;
+			continue;
+		}
+		t->fenced = false;
+		if (try_thread(t, c[i].tid, err) == 0)
+			return 0;
+		tried++;
+		fenced += t->fenced;
+		in_vain &= err->fix[0] != '\0';
+		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
+		if (err->code != ERR_UNSAFE || t->shared->again)
+			return -1;
+		if (fenced == tried && fenced == FENCED_ENOUGH)
+			break;
+	}
+	if (n && !in_vain)
+		err->fix[0] = '\0';
+	return tried && fenced == tried ? fenced_in(t, err) : -1;
+}
+
+static int search(struct tracer *t, struct err *err)
+{
+	unsigned int backoff = BACKOFF_MIN_US;
+	struct err why = ERR_INIT;
+
+	err_set(&why, ERR_UNSAFE, "there was no time to look at a thread");
+	for (;;) {
+		t->look_us = 0;
+		t->waits = false;
+		if (search_once(t, &why) == 0)
+			return 0;
+		*err = why;
+		if (why.code != ERR_UNSAFE || t->shared->again)
+			return -1;
+		/* A wait with a timeout does end. */
+		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
+			break;
+		err_forget(); /* what another try may do better */
+		back_off(&backoff, t->look_us);
+	}
+	err_set(err, ERR_UNSAFE,
+		"no safe moment was found in %u attempts; the last thread was let go because: %s",
+		atomic_load(&t->shared->attempts), why.msg);
+	return err_fix(err, "%s; nothing was changed",
+		       why.fix[0] ? why.fix : "try again, or with a longer --timeout");
+}
+
+/* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
+static int prepare(struct tracer *t, struct err *err)
+{
+	t->guarded = seccomp_present(t->inj->p);
+	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
+		return -1;
+	if (t->guarded && filters_open(t, err) < 0)
+		return -1;
+	return confine_capabilities(false, err) < 0 ? -1 : confine_syscalls(err);
+}
+
+static enum err_code open_error(int sys)
+{
+	if (sys == ENOENT || sys == ESRCH)
+		return ERR_LOST;
+	return sys == EACCES || sys == EPERM ? ERR_PERM : ERR_FAILED;
+}
+
+static int open_memory(struct tracer *t, struct err *err)
+{
+	const pid_t pid = t->inj->p->mm_pid;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	t->mem = open(path, O_RDWR | O_CLOEXEC);
+	if (t->mem < 0 && errno == EACCES) {
+		/* Without CAP_DAC_OVERRIDE, another user's file; tracing is a right of its own. */
+		t->mem = open(path, O_RDONLY | O_CLOEXEC);
+		t->pokes = true;
+	}
+	if (t->mem >= 0) {
+		snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+		t->maps = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (t->maps >= 0)
+		return 0;
+	return err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
+		       t->inj->p->pid);
+}
+
+/* Once a thread was sent off, what failed is known, but not what became of it. */
+static void explain(const struct tracer *t, struct err *err)
+{
+	enum err_code code = err->code;
+
+	err_explain(err);
+	if (atomic_load(&t->shared->progress) != PROGRESS_NONE)
+		err->code = code;
+}
+
+void tracer_main(struct tracer *t)
+{
+	struct err err = ERR_INIT;
+	int ret;
+
+	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
+	srandom((unsigned int)now_us());
+	arch_prepare();
+	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
+	if (ret < 0)
+		explain(t, &err);
+	filters_close(t);
+	t->shared->report.attempts = atomic_load(&t->shared->attempts);
+	t->shared->failed = ret < 0;
+	t->shared->err = err;
+	tracer_phase(t, PHASE_DONE);
+}

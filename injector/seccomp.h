@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to injector/: what seccomp filters of the target let pass of what we have it do. */
+#ifndef INJECTOR_SECCOMP_H
+#define INJECTOR_SECCOMP_H
+
+#include "injector/tracer.h"
+
+/* Has any thread a filter? */
+bool seccomp_present(const struct proc *p);
+/*
+ * May this thread, which is not stopped, do what we are about to have it do, alone as well,
+ * should we be killed? ERR_UNSAFE with t->fenced set when its filters would punish it.
+ */
+int seccomp_read(struct tracer *t, pid_t tid, struct err *err) __must_check;
+/* When it is stopped, and t->now is its status: has it the filters that were read? */
+int seccomp_check(struct tracer *t, pid_t tid, struct err *err) __must_check;
+/* Likewise: do they let restart_syscall(2) pass? */
+bool seccomp_restarts(const struct tracer *t, pid_t tid);
+
+#endif

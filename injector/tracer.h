@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to injector/: what the tracer works with, its memory of the target and its log.
+ *
+ * Who is who: the controller is the process of injector_run(). It forks a
+ * tracer, which alone talks ptrace(2), and watches over it. Killing the tracer
+ * at any instant is safe for the target; so the controller may do that when it is late, and
+ * the tracer is killed by the kernel when the controller dies.
+ */
+#ifndef INJECTOR_TRACER_H
+#define INJECTOR_TRACER_H
+
+#include "injector/callsite.h"
+#include "injector/wait.h"
+
+#include <stdatomic.h>
+
+struct filters;
+
+#define TEXT_MAX 4096 /* longest text read back: PATH_MAX */
+
+struct shared_call {
+	bool made, has_fd;
+	int ret, sys;
+	uint64_t call_us;
+	size_t old_len;
+	char old[TEXT_MAX];
+};
+
+enum phase {
+	PHASE_SEARCH, /* nothing is stopped, or only for a look */
+	PHASE_CLOCK,  /* nothing is stopped; the tracer waits for its turn on a certain CPU */
+	PHASE_HOLD,   /* a thread is borrowed */
+	PHASE_CALL,   /* the new thread is at work; nobody of the program stands */
+	PHASE_DONE
+};
+
+/*
+ * The call a thread slept in when it was last stopped: if it is stopped in it once more, its
+ * number is in no register any more (restart_syscall(2)).
+ */
+struct sleep {
+	pid_t tid; /* 0: none */
+	struct arch_regs regs;
+};
+#define SLEEPS_MAX 8
+
+/* What the target has got from us, in this order: what is true of it if the tracer dies. */
+enum progress {
+	PROGRESS_NONE, /* nothing, or it was all put back */
+	PROGRESS_SENT, /* a thread was sent off to make a thread; jemalloc was not called */
+	PROGRESS_CALL, /* a call of jemalloc was begun */
+};
+
+/* What tracer and controller share; written by the tracer, read by the controller. */
+struct shared {
+	_Atomic enum phase phase;
+	_Atomic uint64_t since_us; /* when the phase began, or the tracer last showed itself */
+	_Atomic enum progress progress;
+	_Atomic unsigned int attempts;
+	bool failed;
+	bool again; /* a thread did not stop; a fresh tracer should try the others */
+	struct err err;
+	struct injector_report report;
+	struct sleep sleeps[SLEEPS_MAX]; /* of the threads let go last */
+	unsigned int n_sleeps;		 /* so far: the next one's place, modulo SLEEPS_MAX */
+	char log[4096];			 /* lines for -v */
+	struct shared_call calls[];
+};
+
+struct injector {
+	const struct proc *p;
+	const struct images *images;
+	const struct jemalloc *je;
+	struct injector_options opt;
+	struct proc_status start; /* the rights it had when it was looked at */
+	uint64_t program;	  /* the number of the program that it ran then */
+	pid_t tid;		  /* the only thread to borrow, 0: any */
+	struct callsite cs;
+	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
+	bool no_clock;			 /* a CPU gave the tracer no turn: see wait.c */
+};
+
+/* Everything the tracer works with. */
+struct tracer {
+	struct injector *inj;
+	struct call *calls;
+	size_t n_calls;
+	struct shared *shared;
+	int mem;		/* /proc/PID/mem, bound to this mm */
+	bool pokes;		/* which is not open for writing: that is done by PTRACE_POKEDATA */
+	int maps;		/* /proc/PID/maps, likewise */
+	int status;		/* the status file of the thread that is tried */
+	pid_t proven;		/* the thread that may be changed, 0: none; see proof.h */
+	struct proc_status now; /* the status of the thread that was proven last */
+	struct wait wait;	/* what the thread that is tried waits for */
+	int socket;		/* to the controller: descriptors */
+	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
+	enum injector_mode mode;
+	bool guarded; /* some thread has seccomp filters: they are read before it is borrowed */
+	struct filters *filters; /* then: those of the thread read last; see filters.h */
+	int reader;		 /* and a socket to the process that reads them, */
+	pid_t reader_pid;	 /* which is this one */
+	bool fenced;		 /* the last thread was let go because of them */
+	uint64_t deadline_us;	 /* of the search */
+	uint64_t end_us;	 /* of all that the tracer does */
+	bool waits;		 /* a thread is left alone for now, see wait.h */
+	uint64_t look_us;	 /* when to look at it again; 0: any time */
+};
+
+void tracer_phase(struct tracer *t, enum phase phase);
+void tracer_beat(struct tracer *t);
+void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);
+
+/* The target's memory, bound to the mm that was there when the tracer began. */
+int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
+	__must_check;
+int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len, struct err *err)
+	__must_check;
+
+/* What to do where no thread can be made in it for these calls: the words of a fix. */
+const char *tracer_without_thread(const struct tracer *t);
+
+#endif
