@@ -58,10 +58,16 @@ watched()
 export MALLOC_CONF=$PROF
 for who in root-without-capabilities root-of-a-namespace nobody; do
 	for how in clear page; do
-		start_hider "$who" "$how"
-		wrap=(setpriv --reuid=1000 --regid=1000 --clear-groups)
-		start_dumper dumper
-		wrap=()
+		# The hider is looked at first, as its pid is the smaller one: not where pids have just begun again.
+		while :; do
+			start_hider "$who" "$how"
+			wrap=(setpriv --reuid=1000 --regid=1000 --clear-groups)
+			start_dumper dumper
+			wrap=()
+			[ "$hider" -gt "$pid" ] || break
+			stop_target "$pid"
+			stop_target "$hider"
+		done
 		snapshot "$pid"
 		is "$(linkage "$CTL")" shared "$who, $how: list has the other process"
 		is "$(linkage "$T/trusting")" '' "$who, $how: control: not if the hider is believed"

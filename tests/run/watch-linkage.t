@@ -99,7 +99,7 @@ for how in '' clear; do
 		[ -n "$(events_of "behind$how" "$pid")" ]
 	}
 	ok "behind one that maps the library, ${how:-whole}: is seen" within 30 is_seen
-	is "$(seen "behind$how" .source | uniq)" uprobe "behind one that maps the library, ${how:-whole}: by a probe"
+	is "$(seen "behind$how" "select(.pid == $pid) | .source" | uniq)" uprobe "behind one that maps the library, ${how:-whole}: by a probe"
 	end_watch "behind$how"
 	stop_target "$pid"
 	stop_target "$mapper"
