@@ -10,10 +10,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#ifndef SYS_close_range
-#define SYS_close_range 436 /* Linux 5.9 */
-#endif
-
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, Linux 6.13 */
 #define HERE 0xffffff9c	  /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff

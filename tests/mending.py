@@ -37,6 +37,8 @@ def mended(pid, before):
     if not os.path.exists(f"/proc/{pid}"):
         return "the victim is gone"
     now = threads(pid)
+    if now.get(str(pid), ("",))[0] == "Z":
+        return "the victim is gone"
     if set(now) != set(before):
         return f"threads were {sorted(before)}, are {sorted(now)}"
     for tid, (state, tracer, blocked) in now.items():
