@@ -16,13 +16,15 @@ static uint64_t process_seed(void)
 {
 	static uint64_t seed;
 
-	if (!seed && getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+	if (seed)
+		return seed;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
 		struct timespec now = { 0 };
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		seed = (uint64_t)(uintptr_t)&seed ^ (uint64_t)now.tv_nsec << 32;
 	}
-	seed |= 1;
+	seed |= 1; /* 0: not set */
 	return seed;
 }
 

@@ -95,8 +95,12 @@ static int find_in_musl(struct callsite *cs, const struct proc *p, struct image 
 	return 0;
 }
 
-int callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
-			 struct image *pthread, struct err *err)
+/*
+ * Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. ERR_FAILED for a
+ * musl whose struct pthread is not the known one.
+ */
+static int find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
+		       struct image *pthread, struct err *err)
 {
 	if (cs->lib == &libc_musl)
 		return find_in_musl(cs, p, libc, err);
@@ -452,7 +456,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 		cs->pthread_create = 0;
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");
-	if (callsite_find_thread(cs, p, libc, images_by_name(images, "libpthread"), err) < 0)
+	if (find_thread(cs, p, libc, images_by_name(images, "libpthread"), err) < 0)
 		return -1;
 	make_table(cs, p, images);
 	if (find_danger(cs, images, libc, &text, err) < 0) {

@@ -20,8 +20,8 @@ struct tracer;
 enum caution {
 	CAUTION_NONE, /* all dangerous code is known, and every stack can be walked */
 	/*
-	 * Who waits (rank_waits()), or runs outside of the C library: no walk leads out of that, so
-	 * that nobody knows whether a lock is held within.
+	 * Who waits (rank_waits()), or runs outside of the C library: the stack of a thread within
+	 * cannot be walked, so whether it holds a lock is not known.
 	 */
 	CAUTION_OUTSIDE,
 	CAUTION_WAITING, /* who waits: not all dangerous code is known */
@@ -54,12 +54,6 @@ struct callsite {
 /* ERR_FAILED when something a call needs cannot be found. */
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err) __must_check;
-/*
- * Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. ERR_FAILED for a
- * musl whose struct pthread is not the known one.
- */
-int callsite_find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
-			 struct image *pthread, struct err *err) __must_check;
 void callsite_fini(struct callsite *cs);
 /* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);

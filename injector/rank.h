@@ -16,18 +16,18 @@ int rank_threads(const struct proc *p, enum caution caution, struct candidate **
 int rank_one(const struct proc *p, pid_t tid, enum caution caution, struct candidate **out,
 	     size_t *n, struct err *err) __must_check;
 /*
- * What a call that is made anew after a stop has for a timeout: argument number *arg, in
+ * The timeout of a call that is restarted after a stop: argument number *arg, in
  * milliseconds or as a pointer to a struct timespec; or SO_RCVTIMEO of a socket, if it is one.
  */
 enum rank_limit { LIMIT_NONE, LIMIT_MS, LIMIT_POINTER, LIMIT_SOCKET };
 enum rank_limit rank_limit(long nr, unsigned int *arg);
-/* Does this system call answer EINTR to a stop, and can be made anew instead? */
+/* Does this system call fail with EINTR after a stop, and can it be restarted instead? */
 bool rank_eintr_restartable(long nr);
 /* Would a stop of this system call show in its result? */
 bool rank_never(long nr, const uint64_t args[6]);
 /*
  * In a system call that waits, and that neither jemalloc nor fork(3), the
- * loader or thread creation ever make: whoever is in one holds none of their
+ * loader or thread creation ever make: a thread in one holds none of their
  * locks, unless it was called back or interrupted by a signal.
  */
 bool rank_waits(long nr, const uint64_t args[6]);

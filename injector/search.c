@@ -44,8 +44,8 @@ static int same_program(const struct tracer *t, struct err *err)
 }
 
 /*
- * A sleep goes on through restart_syscall(2), which nobody thinks of who makes a list of what is
- * allowed. Where the filter punishes it the sleep is made anew instead.
+ * A sleep continues through restart_syscall(2), which lists of allowed calls often leave out. Where
+ * the filter punishes it, the sleep is restarted instead.
  */
 static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs)
 {
