@@ -220,17 +220,24 @@ static void remember_sleep(struct tracer *t, const struct borrow *b)
 
 int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
 {
+	unsigned char code[ARCH_SYSCALL_INSN];
+	struct err ignored = ERR_INIT;
+
 	if (arch_get_regs(b->tid, &b->regs) < 0) {
 		if (errno == ENOEXEC)
 			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
 	}
+	/* Sent off as it is, it would come home to a sleep that the kernel has forgotten. */
+	if (arch_syscall_result(&b->regs) == SYS_restart_syscall && t->mem >= 0 &&
+	    !mem_read(t, arch_pc(&b->regs), code, sizeof(code), &ignored))
+		arch_undo_restart(&b->regs, code);
+	remember_sleep(t, b);
 	if (proof_take(t, b->tid, status, err) < 0)
 		return -1;
 	wait_settle(t, &b->regs);
 	if (arch_syscall_nr(&b->regs) >= 0 && arch_syscall_result(&b->regs) == -EINTR)
 		tracee_own_regs(t, b->tid, &b->regs);
-	remember_sleep(t, b);
 	return 0;
 }
 

@@ -54,6 +54,15 @@ bool arch_restarts(const struct arch_regs *regs);
 /* Is it one that goes on through restart_syscall(2), with the time that remains? */
 bool arch_restarts_sleep(const struct arch_regs *regs);
 
+/*
+ * Is restart_syscall(2) set up, and not made yet? So is a thread that is stopped once more on its
+ * way out of the kernel: its program counter is at the system call, whose ARCH_SYSCALL_INSN bytes
+ * are `code`. Puts the registers back to those of the interruption, from which the kernel
+ * sets up the same again (arch/x86/kernel/signal.c, arch_do_signal_or_restart()).
+ */
+#define ARCH_SYSCALL_INSN 2
+bool arch_undo_restart(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_INSN]);
+
 /* Make an interrupted system call be made anew, from its start, when the thread goes on. */
 void arch_restart_syscall(struct arch_regs *regs);
 

@@ -39,7 +39,6 @@
 #define EFLAGS_RF 0x10000u
 #define EFLAGS_AC 0x40000u
 #define USER_CS 0x33
-#define SYSCALL_INSN_LEN 2
 #define X32_SYSCALL_BIT 0x40000000L
 
 /* include/linux/errno.h: what a system call leaves in rax when it is to be restarted */
@@ -238,10 +237,20 @@ bool arch_restarts_sleep(const struct arch_regs *regs)
 	return arch_syscall_nr(regs) >= 0 && arch_syscall_result(regs) == -ERESTART_RESTARTBLOCK;
 }
 
+bool arch_undo_restart(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_INSN])
+{
+	if ((long)regs->r.orig_rax < 0 || regs->r.rax != SYS_restart_syscall || code[0] != 0x0f ||
+	    code[1] != 0x05)
+		return false;
+	regs->r.rax = (uint64_t)-ERESTART_RESTARTBLOCK;
+	regs->r.rip += ARCH_SYSCALL_INSN;
+	return true;
+}
+
 void arch_restart_syscall(struct arch_regs *regs)
 {
 	regs->r.rax = regs->r.orig_rax;
-	regs->r.rip -= SYSCALL_INSN_LEN;
+	regs->r.rip -= ARCH_SYSCALL_INSN;
 	regs->r.orig_rax = (uint64_t)-1;
 }
 
@@ -395,7 +404,7 @@ static size_t xstate_size(const struct arch_xstate *x, uint64_t features)
 	return end < x->len ? end : x->len;
 }
 
-/* The features that ptrace(2) told of, without those that this task has not asked for. */
+/* The features that ptrace(2) reported, without those that this task has not asked for. */
 static uint64_t xstate_features(const struct arch_xstate *x)
 {
 	uint64_t features, in_use;

@@ -2,10 +2,16 @@
 #include "injector/arch/arch.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -121,6 +127,67 @@ static void test_restart(void **state)
 	assert_int_equal(regs.r.rip, 0x400000);
 	assert_int_equal(regs.r.rax, SYS_poll);
 	assert_int_equal(arch_syscall_nr(&regs), -1);
+}
+
+static const unsigned char syscall_insn[ARCH_SYSCALL_INSN] = { 0x0f, 0x05 };
+
+/* As the kernel leaves it on its way out. */
+static struct arch_regs set_up(long nr)
+{
+	struct arch_regs regs = interrupted(nr, SYS_restart_syscall);
+
+	regs.r.rip -= ARCH_SYSCALL_INSN;
+	return regs;
+}
+
+static void test_undo_restart(void **state)
+{
+	static const unsigned char nop[ARCH_SYSCALL_INSN] = { 0x90, 0x90 };
+	struct arch_regs regs = set_up(SYS_clock_nanosleep), was;
+
+	(void)state;
+	assert_true(arch_undo_restart(&regs, syscall_insn));
+	was = interrupted(SYS_clock_nanosleep, -516);
+	assert_memory_equal(&regs, &was, sizeof(regs));
+	regs = was = set_up(SYS_futex);
+	assert_false(arch_undo_restart(&regs, nop));
+	assert_memory_equal(&regs, &was, sizeof(regs));
+	regs = set_up(-1); /* not out of a system call: the program makes it by itself */
+	assert_false(arch_undo_restart(&regs, syscall_insn));
+	regs = interrupted(SYS_futex, SYS_futex); /* to be made anew, as a whole */
+	assert_false(arch_undo_restart(&regs, syscall_insn));
+}
+
+/* The kernel sets up the same again, and the sleep goes on with the time that remains. */
+static void test_undo_restart_sleep(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 300000000 }, before = { .tv_nsec = 50000000 };
+	struct user_regs_struct r;
+	struct arch_regs regs;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL) != 0);
+	}
+	nanosleep(&before, NULL);
+	assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(arch_get_regs(pid, &regs), 0);
+	assert_true(arch_restarts_sleep(&regs));
+	r = regs.r;
+	regs.r.rax = SYS_restart_syscall;
+	regs.r.rip -= ARCH_SYSCALL_INSN;
+	assert_true(arch_undo_restart(&regs, syscall_insn));
+	assert_memory_equal(&regs.r, &r, sizeof(r));
+	assert_int_equal(arch_set_regs(pid, &regs), 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 static void test_restarted_name(void **state)
@@ -347,6 +414,8 @@ int main(void)
 		cmocka_unit_test(test_errno_unknown),
 		cmocka_unit_test(test_errno_location),
 		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_undo_restart),
+		cmocka_unit_test(test_undo_restart_sleep),
 		cmocka_unit_test(test_restarted_name),
 		cmocka_unit_test(test_restarted_as),
 		cmocka_unit_test(test_modes),
