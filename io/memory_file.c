@@ -60,6 +60,9 @@ static int fill(int fd, memory_file_fn *write, const void *ctx, struct err *err)
 	}
 	if (write(f, ctx, err))
 		return -1;
+	/* A piece that was lost on the way does not come back, whatever the last one does. */
+	if (ferror(f))
+		return err_sys(err, ERR_OUTPUT, EIO, "cannot fill a memory file");
 	return fflush(f) ? err_sys(err, ERR_OUTPUT, errno, "cannot fill a memory file") : 0;
 }
 

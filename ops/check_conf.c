@@ -79,16 +79,17 @@ static bool find_now(const struct session *s, const char *name, char *buf, size_
  * The variable `name`, cut to size - 1 bytes: from the initial environment,
  * else from where the C library's `environ` leads now. Programs that show
  * their state as their title (setproctitle(3)) overwrite the initial one and
- * keep a copy. Reads memory only.
+ * keep a copy. Reads memory only. `sys`: the errno of what is unreadable.
  */
 static enum environ_found environ_get(const struct session *s, const char *name, char *buf,
-				      size_t size)
+				      size_t size, int *sys)
 {
 	struct err err = ERR_INIT;
 
 	if (!proc_getenv(s->proc.mm_pid, name, buf, size, &err))
 		return ENVIRON_INITIAL;
-	if (find_now(s, name, buf, size))
+	*sys = err.sys;
+	if (!err.own && find_now(s, name, buf, size))
 		return ENVIRON_NOW;
 	return err.sys ? ENVIRON_UNREADABLE : ENVIRON_ABSENT;
 }
@@ -227,10 +228,11 @@ static const char *misnamed(const struct session *s, const char *right)
 {
 	static const char *const names[] = { "MALLOC_CONF", "JE_MALLOC_CONF", "_RJEM_MALLOC_CONF" };
 	char text[2];
+	int ignored;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], right) != 0 &&
-		    environ_get(s, names[i], text, sizeof(text)) >= ENVIRON_INITIAL)
+		    environ_get(s, names[i], text, sizeof(text), &ignored) >= ENVIRON_INITIAL)
 			return names[i];
 	}
 	return NULL;
@@ -251,9 +253,10 @@ static void read_environment(const struct session *s, struct sources *all, struc
 	char safe[QUOTED_SIZE], name[160];
 	enum environ_found found;
 	const char *wrong;
+	int sys = 0;
 
 	output_safe(all->env_name, name, sizeof(name));
-	found = environ_get(s, all->env_name, src->text, sizeof(src->text));
+	found = environ_get(s, all->env_name, src->text, sizeof(src->text), &sys);
 	src->known = found != ENVIRON_UNREADABLE;
 	if (found >= ENVIRON_INITIAL) {
 		src->set = !is_ignored(s, all->version);
@@ -263,7 +266,7 @@ static void read_environment(const struct session *s, struct sources *all, struc
 		return;
 	}
 	if (!src->known) {
-		check_unknown(c, "the environment cannot be read");
+		check_unknown(c, "the environment cannot be read: %s", strerror(sys));
 		return;
 	}
 	check_passed(c, "%s is not set", name);
@@ -303,6 +306,9 @@ static void check_winner(const struct sources *all, const struct conf_state *sta
 	else if (opt_prof == TRI_UNKNOWN && unread)
 		check_unknown(c, "opt.prof is %s by %s, unless %s says otherwise", value, by,
 			      unread);
+	else if (opt_prof != TRI_UNKNOWN && opt_prof != (state->v[CONF_PROF].n != 0) && unread)
+		check_unknown(c, "opt.prof is %s, perhaps by %s, which cannot be read",
+			      opt_prof == TRI_YES ? "true" : "false", unread);
 	else if (opt_prof != TRI_UNKNOWN && opt_prof != (state->v[CONF_PROF].n != 0))
 		check_unknown(c,
 			      "opt.prof is %s, but would be %s by %s: the options were changed "

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static void row_failed(struct ops_check *c, const char *detail, const char *fix)
@@ -55,13 +56,14 @@ static void check_capability(const struct session *s, const struct proc_rights *
 static void check_namespace(const struct proc_rights *r, bool may_trace, struct ops_check *c)
 {
 	if (r->same_user_ns < 0)
-		check_unknown(c, "the user namespace of the process cannot be seen");
+		check_unknown(c, "the user namespace of the process cannot be seen%s%s",
+			      r->sys ? ": " : "", r->sys ? strerror(r->sys) : "");
 	else if (r->same_user_ns)
 		check_passed(c, "the same as ours");
 	else if (may_trace)
-		check_passed(c, "another than ours, which our rights reach into");
+		check_passed(c, "different from ours, but our privileges extend to it");
 	else
-		row_failed(c, "another than ours, which our rights do not reach into",
+		row_failed(c, "different from ours, and our privileges do not extend to it",
 			   "run in the namespace above both (on the host)");
 }
 

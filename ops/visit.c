@@ -46,8 +46,8 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 			struct ops_threads *list, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	struct err why = ERR_INIT;
 	struct proc_status status;
-	struct err ignored;
 	size_t n;
 
 	if (proc_threads(s->proc.pid, &tids, &n, err) || check_only(s, tids, n, only, n_only, err))
@@ -58,9 +58,15 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 	for (size_t i = 0; i < n; i++) {
 		struct ops_thread *t = &list->v[list->n];
 
-		if ((only && !is_one_of(tids[i], only, n_only)) ||
-		    proc_thread_status(s->proc.pid, tids[i], &status, &ignored) ||
-		    is_jemallocs(status.comm))
+		if (only && !is_one_of(tids[i], only, n_only))
+			continue;
+		if (proc_thread_status(s->proc.pid, tids[i], &status, &why)) {
+			if (!why.own)
+				continue; /* it has ended */
+			*err = why;
+			return -1;
+		}
+		if (is_jemallocs(status.comm))
 			continue;
 		*t = (struct ops_thread){ .tid = tids[i], .active = TRI_UNKNOWN };
 		memcpy(t->name, status.comm, sizeof(t->name));

@@ -154,6 +154,7 @@ struct proc_rights {
 	int yama_scope;	  /* kernel.yama.ptrace_scope; -1: there is no Yama */
 	bool capable;	  /* do we hold CAP_SYS_PTRACE in our own user namespace? */
 	int same_user_ns; /* is the target in it? */
+	int sys;	  /* errno of what left same_user_ns unknown */
 };
 void proc_rights(const struct proc *p, struct proc_rights *rights);
 

@@ -157,14 +157,15 @@ static int yama_scope(void)
 void proc_rights(const struct proc *p, struct proc_rights *rights)
 {
 	char ours[64], theirs[64];
-	struct err ignored;
+	struct err why = ERR_INIT;
 
 	rights->yama_scope = yama_scope();
 	rights->capable = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE);
 	rights->same_user_ns = -1;
-	if (!procfs_readlink(getpid(), "ns/user", ours, sizeof(ours), &ignored) &&
-	    !procfs_readlink(p->mm_pid, "ns/user", theirs, sizeof(theirs), &ignored))
+	if (!procfs_readlink(getpid(), "ns/user", ours, sizeof(ours), &why) &&
+	    !procfs_readlink(p->mm_pid, "ns/user", theirs, sizeof(theirs), &why))
 		rights->same_user_ns = !strcmp(ours, theirs);
+	rights->sys = why.sys;
 }
 
 static int explain_yama(const struct proc *p, int scope, struct err *err)

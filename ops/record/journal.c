@@ -146,10 +146,10 @@ static int open_folder(bool create, int *dir, struct err *err)
 	output_safe(path, safe, sizeof(safe));
 	if (sys == EPERM) {
 		err_set(err, ERR_PERM, "others may write to the folder %.256s", safe);
-		return err_fix(err, "see who made it, and remove it");
+		return err_fix(err, "check its owner and remove it");
 	}
 	err_sys(err, ERR_OUTPUT, sys, "cannot use the folder %.256s", safe);
-	return err_fix(err, "it is to hold what a recording changed; set XDG_RUNTIME_DIR "
+	return err_fix(err, "it is needed to undo a recording; set XDG_RUNTIME_DIR "
 			    "to a folder of yours, or run this as root");
 }
 
@@ -160,7 +160,7 @@ static int not_ours(const struct journal *j, struct err *err)
 	private_path(path, sizeof(path));
 	err_set(err, ERR_PERM, "%.256s/%s is not a file of jeprof-ctl",
 		output_safe(path, safe, sizeof(safe)), j->name);
-	return err_fix(err, "see who made it, and remove it");
+	return err_fix(err, "check its owner and remove it");
 }
 
 /* What the name stands for, without following or waiting for anything. -1 with errno. */
@@ -408,6 +408,9 @@ int journal_list(pid_t **pids, size_t *n, struct err *err)
 
 bool journal_is_of(const struct journal_state *state, const struct proc *p)
 {
+	uint64_t program = proc_program(p->mm_pid);
+
+	/* What cannot be read is no other program: it would be left changed. */
 	return state->pid == p->pid && state->start_time == p->start_time &&
-	       state->program == proc_program(p->mm_pid);
+	       (!program || !state->program || state->program == program);
 }
