@@ -6,6 +6,7 @@ B ?= build
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
+DATADIR ?= $(PREFIX)/share/jeprof-ctl
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 
 CC ?= cc
@@ -276,12 +277,14 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
+	install -D -m 644 doc/schema/jeprof-ctl.json $(DESTDIR)$(DATADIR)/schema.json
 	install -D -m 644 packaging/jeprof-ctl-watch.service \
 		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
 	sed -i 's|/usr/local/sbin/|$(SBINDIR)/|' $(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
 
 uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
+		$(DESTDIR)$(DATADIR)/schema.json \
 		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
 
 deps: ## apt-get install what building and testing need, only what is missing (root)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What operations return as JSON: one function for each result, used by every face of the program.
- * doc/schema/ describes the documents; a key that exists keeps its name and meaning.
+ * doc/schema/jeprof-ctl.json describes the documents; a key that exists keeps its name and meaning.
  *
  * Each returns a new document (json-c), which the caller drops with json_object_put(). Text of a
  * target is made safe to print (output_safe()). Sizes are bytes, times are named with their unit.

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What each command prints with --json is what the schema says, which sees what is not.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+schema=doc/schema/jeprof-ctl.json
+printed=" watch watch_event watch_lost " # those are tested where something is watched
+
+# is_as NAME STATUS TITLE ARGUMENTS...: the document, and every damage to it
+is_as()
+{
+	local name=$1 want=$2 title=$3
+
+	shift 3
+	run_ctl "$@" --json
+	is "$status" "$want" "$title: exit status" || diag "$err"
+	ok "$title: as the schema says" tests/schema-check --bites "$schema" "$name" "$T/out" ||
+		diag "$(tests/schema-check --bites "$schema" "$name" "$T/out" 2>&1)"
+	printed+="$name "
+}
+
+# --- without a process ---
+is_as version 0 version version
+is_as error 3 'no such process' status 4194304
+is_as error 2 'a command that is wrong' status
+is_as conf 0 'a configuration' check --conf prof:true
+is_as conf 2 'one that is wrong' check --conf prof:ture,lg_prof_sample:99,x
+
+# --- a process ---
+MALLOC_CONF=$PROF start_victim idle 2
+snapshot "$pid"
+is_as list 0 list list --comm idle
+ok 'list: it is there' jq -e --argjson pid "$pid" 'any(.pid == $pid)' "$T/out"
+is_as check 0 check check "$pid"
+is_as status 0 status status "$pid"
+is_as get 0 get get "$pid" version opt.prof prof.lg_sample
+is_as error 2 'get, no such name' get "$pid" nothing.of.the.kind
+is_as set 0 set set "$pid" prof.active true
+is_as activate 0 'activate, active already' activate "$pid"
+is_as gdump 0 gdump gdump "$pid" off
+is_as error 1 'gdump, refused' gdump "$pid" on
+is_as prefix 0 prefix prefix "$pid" "$T/prefix"
+is_as reset 0 reset reset "$pid"
+is_as threads 0 threads threads "$pid"
+is_as dump 0 dump dump "$pid" -o "$T/one.heap"
+is_as dump 0 'dump, by the target' dump "$pid" --in-target="$T/by-target.heap"
+is_as record 0 record record "$pid" --adopt -d 200ms -o "$T/two.heap"
+is_as dump 0 'another dump' dump "$pid" -o "$T/three.heap"
+is_as undo 0 undo undo
+is_as bundle 0 'a bundle of a process' bundle "$pid" -o "$T/process.tar"
+is_as activate 0 deactivate deactivate "$pid"
+is_as dump 0 'a dump with a warning' dump "$pid" -o "$T/warned.heap"
+ok 'it has one' jq -e .warning "$T/out"
+assert_untouched "$pid"
+stop_target "$pid"
+
+# --- a process that cannot be profiled, and one without symbols ---
+MALLOC_CONF=prof:false start_victim idle
+is_as check 6 'check, not ready' check "$pid"
+is_as status 0 'status without profiling' status "$pid"
+is_as threads 0 'threads without profiling' threads "$pid"
+is_as error 6 'a dump without profiling' dump "$pid" -o "$T/none.heap"
+stop_target "$pid"
+
+# --- a recording that was killed ---
+MALLOC_CONF=$PROF start_victim idle
+"$CTL" record "$pid" "${patient[@]}" -d 60s -o "$T/killed.heap" >/dev/null 2>&1 &
+recorder=$!
+own "$recorder"
+within 30 test -s "$T/killed.base.heap" # it has begun
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+is_as undo 0 'undo, something' undo "$pid"
+ok 'something was put back' jq -e '.recordings[0].state == "undone"' "$T/out"
+stop_target "$pid"
+
+# --- files ---
+is_as report 0 report report "$T/three.heap"
+is_as report 0 'report, objects' report --inuse-objects "$T/three.heap"
+is_as diff 0 diff diff "$T/one.heap" "$T/three.heap"
+is_as leaks 0 leaks leaks "$T/one.heap" "$T/two.heap" "$T/three.heap"
+is_as bundle 0 'a bundle of a profile' bundle "$T/three.heap" -o "$T/profile.tar"
+is_as error 1 'no profile' report README.md
+
+# --- all of them ---
+known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|growth|mode|process|value|values|warning')
+for name in $known; do
+	like "$printed" " $name " "a document was printed for $name"
+done
+is "$(tests/schema-check "$schema" version <<<'{"version": 1}' >/dev/null; echo $?)" 1 'control: what is wrong is refused'
+
+done_testing
