@@ -203,7 +203,7 @@ void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, ui
 	} key = { ((uint64_t)dev_major << DEV_MINOR_BITS) | dev_minor, inode };
 	const unsigned char yes = 1;
 
-	/* Where there is no room it is told of again: nothing is missed. */
+	/* Where there is no room it is reported again: nothing is missed. */
 	(void)bpf_map__update_elem(w->skel->maps.files, &key, sizeof(key), &yes, sizeof(yes),
 				   BPF_ANY);
 }

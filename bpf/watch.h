@@ -55,7 +55,7 @@ int watch_add_file(struct watch *w, const char *path, uint64_t offset, enum watc
 /* This process has no prof_dump that could be probed: tell of its dumps by its system calls. */
 int watch_add_unprobed(struct watch *w, pid_t pid, struct err *err) __must_check;
 
-/* Code of this file was looked at: processes that run it need not be told of. */
+/* Code of this file was looked at: processes that run it need not be reported. */
 void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, uint64_t inode);
 
 /*
@@ -73,7 +73,7 @@ int watch_begins_fd(const struct watch *w);
 /* Hand over the records that are there. */
 int watch_read(struct watch *w, struct err *err) __must_check;
 
-/* How many dumps were seen and could not be told of, so far. */
+/* How many events were lost so far, because the ring buffer was full. */
 uint64_t watch_lost(const struct watch *w);
 
 #endif

@@ -164,7 +164,7 @@ int why_impossible(struct err *err)
 	if (!may_watch())
 		return no_rights(err);
 	if (access(BTF_FILE, R_OK)) {
-		err_sys(err, ERR_FAILED, errno, "this kernel does not tell its types: %s",
+		err_sys(err, ERR_FAILED, errno, "the kernel has no BTF type information: %s",
 			BTF_FILE);
 		return err_fix(err, "run a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, as "
 				    "those of the distributions are, and have /sys mounted");

@@ -287,7 +287,7 @@ int args_no_pid(const struct command *command, struct err *err)
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	if (args->pid && args->comm)
-		return err_set(err, ERR_USAGE, "--pid and --comm exclude each other");
+		return err_set(err, ERR_USAGE, "--pid and --comm are mutually exclusive");
 	if (args->pid || args->comm)
 		return 0;
 	if (!args->n_words)

@@ -140,8 +140,8 @@ static int run(const struct args *args, struct err *err)
 
 	if (args->conf && args->jemalloc && (args->pid || args->comm))
 		return err_set(err, ERR_USAGE,
-			       "a process has its own jemalloc: it and --jemalloc exclude each "
-			       "other");
+			       "PID and --jemalloc are mutually exclusive: a process has its own "
+			       "jemalloc");
 	if (args->conf)
 		return run_conf(args, err);
 	if (args->jemalloc)

@@ -27,7 +27,7 @@ static int unknown_suffix(const char *path, struct err *err)
 	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
 					 profile_format_info((enum profile_format)i)->suffix);
-	err_set(err, ERR_USAGE, "the name does not tell a format: %s",
+	err_set(err, ERR_USAGE, "cannot infer the format from the name %s",
 		output_safe(path, safe, sizeof(safe)));
 	return err_fix(err, "let it end in one of: %s; or name one with -f", list);
 }
@@ -50,8 +50,7 @@ static int run(const struct args *args, struct err *err)
 	struct args to = *args;
 
 	if (args->json)
-		return err_set(err, ERR_USAGE,
-			       "convert says nothing in JSON: let OUT end in .json");
+		return err_set(err, ERR_USAGE, "convert has no --json: name OUT *.json");
 	to.output = args->words[1];
 	if (args->report_format)
 		return report_run(&to, args->words, 1, args->report_format, err);

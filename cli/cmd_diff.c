@@ -28,7 +28,7 @@ static int write_as(const struct args *args, const struct ops_diff *diff, struct
 	bool to_stdout = !args->output || !strcmp(args->output, "-");
 
 	if (to_stdout && profile_format_info(format)->binary && apart_to_terminal()) {
-		err_set(err, ERR_USAGE, "a terminal cannot show %s", args->report_format);
+		err_set(err, ERR_USAGE, "refusing to write %s to a terminal", args->report_format);
 		return err_fix(err, "write it to a file with -o FILE");
 	}
 	return ops_diff_write(diff, format, to_stdout ? NULL : args->output, args->force,
@@ -42,7 +42,7 @@ static int check(const struct args *args, struct err *err)
 	if (!args->report_format && args->output)
 		return err_set(err, ERR_USAGE, "-o is for what --format writes");
 	if (args->report_format && args->json)
-		return err_set(err, ERR_USAGE, "--json and -f exclude each other");
+		return err_set(err, ERR_USAGE, "--json and -f are mutually exclusive");
 	if (!args->report_format ||
 	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
 		return 0;

@@ -67,11 +67,11 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};
 	if (args->in_target && args->output)
-		return err_set(err, ERR_USAGE, "--in-target and -o exclude each other");
+		return err_set(err, ERR_USAGE, "--in-target and -o are mutually exclusive");
 	if (args->in_target && args->report_format)
-		return err_set(err, ERR_USAGE, "--in-target and -f exclude each other");
+		return err_set(err, ERR_USAGE, "--in-target and -f are mutually exclusive");
 	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
-		err_set(err, ERR_USAGE, "a terminal cannot show %s", args->report_format);
+		err_set(err, ERR_USAGE, "refusing to write %s to a terminal", args->report_format);
 		return err_fix(err, "write it to a file with -o FILE");
 	}
 	if (to_stdout && args->json) {

@@ -79,9 +79,9 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 
 	per_time(l->rate, rate, sizeof(rate));
 	if (!isfinite(l->seconds_left))
-		return out_line(err, "all together: %s", rate);
-	return out_line(err, "all together: %s; with %s of the %s %s in use, they last for %s",
-			rate, text_size(l->used_bytes, used, sizeof(used)),
+		return out_line(err, "total %s", rate);
+	return out_line(err, "total %s; %s of the %s %s used: the limit is reached in %s", rate,
+			text_size(l->used_bytes, used, sizeof(used)),
 			text_size(l->limit_bytes, limit, sizeof(limit)), of[l->limit],
 			span(l->seconds_left, left, sizeof(left)));
 }

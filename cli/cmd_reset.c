@@ -17,7 +17,8 @@ static int lg_wanted(const struct args *args, int *lg, struct err *err)
 {
 	*lg = OPS_LG_KEEP;
 	if (args->lg_sample >= 0 && args->sample_rate)
-		return err_set(err, ERR_USAGE, "--lg-sample and --sample-rate exclude each other");
+		return err_set(err, ERR_USAGE,
+			       "--lg-sample and --sample-rate are mutually exclusive");
 	if (args->lg_sample > 63)
 		return err_set(err, ERR_USAGE, "--lg-sample is from 0 to 63");
 	if (args->lg_sample >= 0)

@@ -27,7 +27,7 @@ static int run(const struct args *args, struct err *err)
 	if (format == FORMAT_DEFAULT)
 		format = args->json ? FORMAT_JSON : FORMAT_TEXT;
 	if (args->json && format != FORMAT_JSON)
-		return err_set(err, ERR_USAGE, "--json and -f %s exclude each other",
+		return err_set(err, ERR_USAGE, "--json and -f %s are mutually exclusive",
 			       formats[format]);
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) || ops_stats(pid, format_of[format], &options, &stats, err))

@@ -114,7 +114,8 @@ static int on_lost(void *ctx, uint64_t n, struct err *err)
 	const struct args *args = ctx;
 
 	if (!args->json)
-		return out_line(err, "%" PRIu64 " dumps were seen and could not be told of", n) ||
+		return out_line(err, "%" PRIu64 " event%s lost (ring buffer full)", n,
+				n == 1 ? "" : "s") ||
 				       out_flush(err)
 			       ? -1
 			       : 0;
@@ -187,7 +188,7 @@ static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err
 	}
 	if (args->all == (*n > 0))
 		return err_set(err, ERR_USAGE,
-			       args->all ? "--all and PID exclude each other"
+			       args->all ? "--all and PID are mutually exclusive"
 					 : "watch needs processes, or --all");
 	return 0;
 }
@@ -216,7 +217,8 @@ static int run(const struct args *args, struct err *err)
 	int ret;
 
 	if (args->on_dump && args->on_dump_exec)
-		return err_set(err, ERR_USAGE, "--on-dump and --on-dump-exec exclude each other");
+		return err_set(err, ERR_USAGE,
+			       "--on-dump and --on-dump-exec are mutually exclusive");
 	if (take_pids(args, pids, &request.n_pids, err) || catch_signals(&stop, err))
 		return -1;
 	request.stop_fd = stop;

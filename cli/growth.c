@@ -191,8 +191,7 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 	if (args->quiet)
 		return 0;
 	return out_line(err,
-			"* is more than sampling makes by itself (%.0f %% sure of all "
-			"together); ERROR is the standard error",
+			"* significant at %.0f%% (Holm-corrected); ERROR is the standard error",
 			100 * (1 - SIGNIFICANCE_LEVEL));
 }
 

@@ -45,7 +45,7 @@ static void close_report(struct report *r)
 	ops_report_fini(&r->data);
 }
 
-/* Of several flags that exclude each other, the number of the one that is set, 0 if none is. */
+/* Of several flags that are mutually exclusive, the number of the one that is set, 0 if none is. */
 static int only_one(const bool *const *flags, int n, const char *what, int *which, struct err *err)
 {
 	int set = 0;
@@ -55,7 +55,7 @@ static int only_one(const bool *const *flags, int n, const char *what, int *whic
 		set += *flags[i];
 		*which = *flags[i] ? i : *which;
 	}
-	return set > 1 ? err_set(err, ERR_USAGE, "%s exclude each other", what) : 0;
+	return set > 1 ? err_set(err, ERR_USAGE, "%s are mutually exclusive", what) : 0;
 }
 
 static int read_type(const struct args *args, enum profile_type *type, struct err *err)
@@ -114,11 +114,12 @@ static int read_format(const struct args *args, const char *name, struct report 
 	if (read_kind(args, name, r, err))
 		return -1;
 	if ((args->peek || args->tree) && r->kind != REPORT_TREE)
-		return err_set(err, ERR_USAGE, "--%s and -f %s exclude each other", wanted, name);
+		return err_set(err, ERR_USAGE, "--%s and -f %s are mutually exclusive", wanted,
+			       name);
 	if (args->json && args->peek)
-		return err_set(err, ERR_USAGE, "--peek and --json exclude each other");
+		return err_set(err, ERR_USAGE, "--peek and --json are mutually exclusive");
 	if (args->json && r->kind == REPORT_FORMAT)
-		return err_set(err, ERR_USAGE, "--json and -f %s exclude each other", name);
+		return err_set(err, ERR_USAGE, "--json and -f %s are mutually exclusive", name);
 	return 0;
 }
 
@@ -223,7 +224,7 @@ static int check_type(const struct report *r, struct err *err)
 	/* jeprof says "Total: 0" by saying nothing. */
 	if (!alloc || r->data.profile.has_alloc || r->kind == REPORT_JEPROF)
 		return 0;
-	err_set(err, ERR_FAILED, "the profile does not count what was freed again");
+	err_set(err, ERR_FAILED, "the profile has no cumulative (alloc_*) counts");
 	return err_fix(err, "start the program with prof_accum:true in MALLOC_CONF");
 }
 
@@ -273,7 +274,7 @@ static int write_out(const struct report *r, struct err *err)
 		return ops_write_file(path, r->args->force, write_report, r, err);
 	if (r->kind == REPORT_FORMAT && profile_format_info(r->format)->binary &&
 	    apart_to_terminal()) {
-		err_set(err, ERR_USAGE, "a terminal cannot show %s",
+		err_set(err, ERR_USAGE, "refusing to write %s to a terminal",
 			profile_format_info(r->format)->name);
 		return err_fix(err, "write it to a file with -o FILE");
 	}

@@ -256,9 +256,10 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 		return err_set(err, ERR_LOST,
 			       "process %d has no memory: it ended, or is a kernel thread", pid);
 	if (!has_main(&got))
-		return err_set(err, ERR_LOST,
-			       "process %d is just becoming another program: none is in its memory",
-			       pid);
+		return err_set(
+			err, ERR_LOST,
+			"process %d is in the middle of execve(2): no program is in its memory",
+			pid);
 	*out = got;
 	got = (struct images){ 0 };
 	return 0;

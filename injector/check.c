@@ -97,11 +97,11 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 	}
 	if (calls_want_file(calls, n) &&
 	    (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
-		err_set(err, ERR_FAILED, "this cannot be done in a thread of the target's own%s",
+		err_set(err, ERR_FAILED, "this cannot be done in a borrowed thread%s",
 			inj->cs.pthread_create ? ""
 					       : ", and it has no pthread_create that is known");
 		return err_fix(err, "%s",
-			       inj->cs.pthread_create ? "leave --mode inline away"
+			       inj->cs.pthread_create ? "drop --mode inline"
 			       : wants(calls, n, CALL_STATS)
 				       ? CHECK_GET_INSTEAD
 				       : "dump --in-target PATH does without");
@@ -129,7 +129,7 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 		    limit.rlim_cur == RLIM_INFINITY)
 			continue;
 		err_set(err, ERR_FAILED,
-			"a dump in a thread of the target's own could end the target: the size of "
+			"a dump in a borrowed thread could end the target: the size of "
 			"its files is limited (RLIMIT_FSIZE)");
 		return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", inj->p->pid);
 	}

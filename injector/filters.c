@@ -243,6 +243,7 @@ static void reader(struct tracer *t, pid_t tracer, int socket)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close(t->mem);
+	t->mem = -1;
 	close(t->maps);
 	close(t->socket);
 	if (getppid() == tracer && confine_capabilities(true, &ignored) == 0)
@@ -258,8 +259,8 @@ int filters_open(struct tracer *t, struct err *err)
 
 	if (!confine_rules_filters()) {
 		err_set(err, ERR_PERM,
-			"the target has a seccomp filter, and nobody sees what it punishes without "
-			"CAP_SYS_ADMIN or under a filter of its own");
+			"the target has a seccomp filter; reading it needs CAP_SYS_ADMIN, and a "
+			"jeprof-ctl that is not under a filter itself");
 		return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
 	}
 	t->filters = mmap(NULL, sizeof(*t->filters), PROT_READ | PROT_WRITE,

@@ -193,8 +193,8 @@ static int start(struct run *r, struct err *err)
 
 /*
  * Has the tracer not shown itself for that long? When nobody had a turn, because the whole
- * machine stood (a virtual one does), it is not the tracer that is late: a look of ours that
- * comes late itself counts for half of the time at most, so that there is another one.
+ * machine was stopped (a virtual one may be), it is not the tracer that is late: a look of ours
+ * that comes late itself counts for half of the time at most, so that there is another one.
  */
 static bool is_late(struct run *r, uint64_t now, uint64_t limit_ms)
 {
@@ -222,7 +222,7 @@ static const char *too_late(struct run *r)
 	switch (phase) {
 	case PHASE_HOLD:
 		return is_late(r, now, r->inj->opt.max_pause_ms)
-			       ? "the thread stood longer than --max-pause"
+			       ? "the thread was stopped for longer than --max-pause"
 			       : NULL;
 	case PHASE_CALL: {
 		/* While it stands, a signal that is due to a thread may wait with it. */

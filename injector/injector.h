@@ -3,7 +3,7 @@
  * The one door to changing another process.
  *
  * injector_open() only looks. injector_run() is the one place where the
- * target is touched: it borrows one thread for some hundred microseconds, has
+ * target is touched: it borrows one thread for a few hundred microseconds, has
  * the target make a thread of its own (or, in direct mode, uses the borrowed
  * one), and lets it make the calls in a row. Whatever happens to the caller,
  * the target mends itself; doc/injection.md has the argument.
@@ -77,7 +77,7 @@ struct injector_options {
 struct injector_report {
 	enum injector_mode mode; /* THREAD or INLINE */
 	pid_t tid;		 /* the thread that was borrowed */
-	uint64_t pause_us;	 /* how long it stood, stop to release */
+	uint64_t pause_us;	 /* how long it was stopped, stop to release */
 	unsigned int attempts;	 /* threads stopped until one was safe, this one included */
 	bool prolonged;		 /* a system call of its waits longer, as its timeout began again */
 	uint64_t late_us;	 /* by so much; 0: not known */

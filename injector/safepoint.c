@@ -195,7 +195,8 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	if (arch_syscall_nr(regs) < 0 && callsite_is_unknown(cs, pc))
 		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
 	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
-		return err_set(err, ERR_UNSAFE, "it is in a system call that does not bear a stop");
+		return err_set(err, ERR_UNSAFE,
+			       "it is in a system call that cannot be interrupted transparently");
 	if (cs->caution && !(waits || (cs->caution == CAUTION_OUTSIDE && is_outside(t, regs))))
 		return callsite_too_bold(cs, "it does not wait", err);
 	if (in_rseq(t, tid, pc))
@@ -237,7 +238,7 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	if (would_be_cancelled(t, regs))
 		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
 	if (!find_stack(t, regs, &stack, name)) {
-		err_set(err, ERR_UNSAFE, "it runs on a stack of its own making");
+		err_set(err, ERR_UNSAFE, "it runs on a custom stack (a coroutine's?)");
 		return err_fix(err, SAFEPOINT_FIX_NONE);
 	}
 	if (check_room(t, regs, &stack, err) < 0)

@@ -174,7 +174,8 @@ static int search_once(struct tracer *t, struct err *err)
 		callsite_too_bold(&t->inj->cs, t->inj->tid ? "it never waits" : "no thread waits",
 				  err);
 	else if (!n)
-		err_set(err, ERR_UNSAFE, "%s is in a system call that does not bear a stop",
+		err_set(err, ERR_UNSAFE,
+			"%s is in a system call that cannot be interrupted transparently",
 			t->inj->tid ? "it" : "every thread");
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);

@@ -103,8 +103,7 @@ static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 		if (bad)
 			return err_set(
 				err, ERR_UNSAFE,
-				"the seccomp filter of thread %d does not bear %s(2), which %s "
-				"needs",
+				"the seccomp filter of thread %d punishes %s(2), which %s needs",
 				tid, bad,
 				t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 	}
@@ -114,7 +113,7 @@ static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 static int came_by_filter(struct tracer *t, struct err *err)
 {
 	t->shared->again = true; /* a tracer that knows from its start */
-	return err_set(err, ERR_UNSAFE, "it came by a seccomp filter meanwhile");
+	return err_set(err, ERR_UNSAFE, "it installed a seccomp filter just now");
 }
 
 int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
@@ -158,7 +157,7 @@ int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 		return 0;
 	if (!t->guarded)
 		return came_by_filter(t, err);
-	return err_set(err, ERR_UNSAFE, "it came by another seccomp filter meanwhile");
+	return err_set(err, ERR_UNSAFE, "it installed another seccomp filter just now");
 }
 
 bool seccomp_restarts(const struct tracer *t, pid_t tid)

@@ -122,6 +122,5 @@ const char *tracer_without_thread(const struct tracer *t)
 		if (t->calls[i].flags & CALL_STATS)
 			return CHECK_GET_INSTEAD;
 	}
-	return "leave --mode thread away: calls that are short can be made in a thread of the "
-	       "target's own";
+	return "drop --mode thread: short calls can be made in a borrowed thread";
 }

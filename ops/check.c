@@ -273,8 +273,9 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 		return;
 	}
 	take_results(&r);
-	check_passed(&rows[CHECK_INJECTION], "thread %d stood for %llu us, mode %s", s->cost.tid,
-		     (unsigned long long)s->cost.pause_us, injector_mode_name(s->cost.mode));
+	check_passed(&rows[CHECK_INJECTION], "thread %d was stopped for %llu µs (%s mode)",
+		     s->cost.tid, (unsigned long long)s->cost.pause_us,
+		     injector_mode_name(s->cost.mode));
 	check_config_prof(s, &rows[CHECK_CONFIG_PROF], tristate_of(&values->config_prof));
 	check_opt_prof(s, &rows[CHECK_OPT_PROF], tristate_of(&values->opt_prof));
 }
@@ -351,8 +352,8 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 	out->n = CHECKS;
 	for (size_t i = 0; i < CHECKS; i++) {
 		out->v[i].name = check_names[i];
-		check_unknown(&out->v[i], values ? "cannot be told before what failed is mended"
-						 : "out of memory");
+		check_unknown(&out->v[i],
+			      values ? "skipped: an earlier check failed" : "out of memory");
 		out->v[i].made = false;
 	}
 	if (values)

@@ -104,9 +104,9 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 	else if (session_may_unwind(s, &err))
 		check_failed(c, &err);
 	else if (unwinder)
-		check_passed(c, "%s; no code is known that it stumbles over", unwinder);
+		check_passed(c, "%s; no code is loaded that is known to break it", unwinder);
 	else
-		check_passed(c, "no code is known that it stumbles over");
+		check_passed(c, "no code is loaded that is known to break it");
 }
 
 static void check_gdump(const struct session *s, const struct check_values *v, struct ops_check *c)

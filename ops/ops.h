@@ -57,7 +57,7 @@ struct ops_cost {
 	char comm[PROC_COMM_SIZE]; /* raw, see output_safe() */
 	unsigned int stops;	   /* how often a thread of it was borrowed */
 	pid_t tid;		   /* the thread borrowed last */
-	uint64_t pause_us;	   /* how long threads stood, all stops together */
+	uint64_t pause_us;	   /* how long threads were stopped, all stops together */
 	unsigned int prolonged;	   /* how often a wait of a thread's began again, */
 	uint64_t late_us;	   /* and by how much later these end in all, as far as known */
 	uint64_t call_us;	   /* how long the calls took, all together */

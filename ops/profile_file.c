@@ -73,7 +73,7 @@ static int no_program(const struct source *s, struct err *err)
 	if (s->n_head < SELFMAG || memcmp(s->head, ELFMAG, SELFMAG) != 0)
 		return 0;
 	err_set(err, ERR_FAILED, "it is a program or a library, not a heap profile");
-	return err_fix(err, "give profiles alone: a profile says what it is of");
+	return err_fix(err, "pass only profiles: the program is found from the profile");
 }
 
 static int open_path(const char *path, int *fd, struct err *err)

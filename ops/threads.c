@@ -47,10 +47,11 @@ static int may_activate(const struct session *s, const struct setting *set, stru
 		return session_no_opt_prof(s, err);
 	if (has_active(s, set))
 		return 0;
-	return err_set(err, ERR_FAILED,
-		       "thread.prof.active is there since jemalloc 4.0; %s has %s, which samples "
-		       "all threads or none",
-		       session_who(s, who, sizeof(who)), s->version);
+	return err_set(
+		err, ERR_FAILED,
+		"thread.prof.active requires jemalloc 4.0 or later; %s has %s, which samples "
+		"all threads or none",
+		session_who(s, who, sizeof(who)), s->version);
 }
 
 static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)

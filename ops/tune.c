@@ -15,7 +15,7 @@ static int too_old_for_prefix(const struct session *s, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
-	err_set(err, ERR_FAILED, "prof.prefix is there since jemalloc 5.3.0; %s has %s",
+	err_set(err, ERR_FAILED, "prof.prefix requires jemalloc 5.3.0 or later; %s has %s",
 		session_who(s, who, sizeof(who)), s->version[0] ? s->version : "an older one");
 	return err_fix(err, "name the file of each dump: dump PID --in-target PATH");
 }

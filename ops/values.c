@@ -31,8 +31,7 @@ static int lookup(const char *name, const struct mallctl **ctl, struct err *err)
 	if ((*ctl)->danger)
 		return err_set(err, ERR_USAGE, "%s is refused: %s", safe, (*ctl)->danger);
 	if ((*ctl)->per_thread) {
-		err_set(err, ERR_USAGE, "%s speaks of the thread that asks, not of the process",
-			safe);
+		err_set(err, ERR_USAGE, "%s is the calling thread's, not the process's", safe);
 		return err_fix(
 			err,
 			"ask for a name that holds for the whole process, such as prof.active");
@@ -68,7 +67,7 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 	}
 	session_call_failed(s, call, err);
 	if (call->made && call->ret == ENOENT && *since)
-		err_fix(err, "%s is there since jemalloc %s", value->name, since);
+		err_fix(err, "%s requires jemalloc %s or later", value->name, since);
 	return -1;
 }
 

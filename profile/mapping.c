@@ -124,7 +124,8 @@ static int add(struct profile *into, size_t n, size_t *room, const struct profil
 
 	if (!is_free(into, n, m->start, m->end)) {
 		if (size > USER_END || *above > USER_END - size)
-			return err_set(err, ERR_FAILED, "its mappings find no room");
+			return err_set(err, ERR_FAILED,
+				       "its mappings overlap those of the other profile");
 		copy.start = *above;
 		copy.end = *above + size;
 		*above += size + GAP;

@@ -95,7 +95,7 @@ def wait_moment(process, pid, span):
 
 
 def run_killed(argv, pid, span):
-    """Kill a run at some moment; what was hit: "stopped" when the target stood, "traced", ""."""
+    """Kill a run at some moment; what was hit: "stopped" while the target was stopped, "traced", ""."""
     with _cpus:
         process = start(argv)
         hit = ""

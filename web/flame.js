@@ -12,7 +12,7 @@ const REST = -1;
 
 /**
  * `world` gives what is drawn: tree, sums, marked (or null), name(node), colour(node), colours.
- * `on.select(node)` and `on.zoom(node)` are told of both; `on.hover(node or null, event)` too.
+ * `on.select(node)` and `on.zoom(node)` learn of both; `on.hover(node or null, event)` too.
  */
 export class FlameView {
 	constructor(section, on) {

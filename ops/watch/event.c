@@ -243,7 +243,7 @@ enum watch_kind watch_kind_of(const struct watch_dump *dump, const char *name)
 		return by_name;
 	propagate = dump->args[c - 1] & 0xff;
 	leak = dump->args[c + 1] & 0xff;
-	if (propagate) /* only who asked for it is told of errors */
+	if (propagate) /* only who asked for it learns of errors */
 		return WATCH_MANUAL;
 	if (leak)
 		return WATCH_FINAL;

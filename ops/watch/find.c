@@ -19,7 +19,7 @@
 #define NOTE_SIZE 1200
 #define WHAT_SHOWN 800
 
-/* When a process that has just started is looked at, in ms after it was told of. */
+/* When a process that has just started is looked at, in ms after it was reported. */
 static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
 #define SETTLED_S 3 /* longer than all of these together */
 #define TRIES (sizeof(delays_ms) / sizeof(*delays_ms))
@@ -104,13 +104,13 @@ static enum state cover(struct look *l, const struct known_file *file)
 	return state;
 }
 
-/* What is known of a file for all processes. Those that run no other need not be told of. */
+/* What is known of a file for all processes. Those that run no other need not be reported. */
 static enum state know(struct look *l, const struct map *m, const struct known_file *file)
 {
 	if (*file->note != STATE_UNKNOWN)
 		return *file->note;
 	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, file);
-	/* Each process of a file that cannot be probed is to be told of. */
+	/* Each process of a file that cannot be probed is to be reported. */
 	if (*file->note != STATE_UNPROBED && file->is_exact)
 		watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
 	return *file->note;

@@ -20,7 +20,7 @@
  * kernel made when it began, and unwind tables.
  */
 
-#define STACKS_MAX 512 /* dumps that have begun, and have not been told of */
+#define STACKS_MAX 512 /* dumps that have begun, and have not been reported */
 
 struct watch_stack {
 	pid_t pid, tid;

@@ -55,7 +55,7 @@ static int look_inside(struct looker *l, const struct proc *p, bool values, stru
 	if (maps_read(&maps, p->mm_pid, err) || images_read(&images, p->mm_pid, &maps, err))
 		return -1;
 	images.ask_debuginfod = l->debuginfod;
-	/* Who was asked for is to be told of what is in there, known or not. */
+	/* Who was asked for is to learn what is in there, known or not. */
 	if (!values)
 		filecache_mark_plain(&l->files, p, &images, &maps);
 	if (jemalloc_find(p, &images, &found, &n, err) && err->code != ERR_NOJEMALLOC)

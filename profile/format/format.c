@@ -50,8 +50,8 @@ int profile_format_unknown(const char *name, const char *also, struct err *err)
 	for (size_t i = 0; i < PROFILE_FORMATS && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 formats[i].name);
-	err_set(err, ERR_USAGE, "there is no format %s", output_safe(name, safe, sizeof(safe)));
-	return err_fix(err, "these there are: %s%s", also, known);
+	err_set(err, ERR_USAGE, "unknown format %s", output_safe(name, safe, sizeof(safe)));
+	return err_fix(err, "available formats: %s%s", also, known);
 }
 
 enum profile_format profile_format_by_path(const char *path)

@@ -48,7 +48,7 @@ const struct profile_format_info *profile_format_info(enum profile_format format
 /* The format of this name; PROFILE_FORMAT_NONE when there is none. */
 enum profile_format profile_format_by_name(const char *name);
 
-/* ERR_USAGE: there is no format of this name. `also` ("text, ") are those that the caller adds. */
+/* ERR_USAGE: unknown format. `also` ("text, ") are those that the caller adds. */
 int profile_format_unknown(const char *name, const char *also, struct err *err);
 
 /* The format of a file by its longest suffix that is known; PROFILE_FORMAT_NONE without one. */

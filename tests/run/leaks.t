@@ -110,7 +110,7 @@ ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
 ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 run_ctl diff "$T/known.base.heap" "$T/known.heap" -f svg --json
 is "$status $(json .error.code)" '2 usage' 'diff -f with --json'
-ctl_fails 2 $'there is no format wood\n.*fix: .*pprof' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
+ctl_fails 2 $'unknown format wood\n.*fix: .*pprof' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'
@@ -156,7 +156,7 @@ is "$(json '.leaks | length')" 1 'a leak: -f json is --json'
 ctl_ok 'a leak, in any order' leaks "$T/leak.heap" "$T/leak.0003.heap" "$T/leak.base.heap" "$T/leak.0001.heap" \
 	"$T/leak.0006.heap" "$T/leak.0005.heap"
 like "$out" "forget_blocks \(leaky.c:$line\) < main" 'a leak, in any order: the same'
-like "$out" 'all together: .* they last for' 'a leak: against the limits of the living process'
+like "$out" 'total .* the limit is reached in' 'a leak: against the limits of the living process'
 ctl_ok 'a leak, the last profile three times' leaks "$T"/leak.*heap "$T/leak.heap" "$T/leak.heap" --limit 1G --json
 cp "$T/out" "$T/thrice"
 ctl_ok 'a leak, each profile once' leaks "$T"/leak.*heap --limit 1G --json

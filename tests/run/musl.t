@@ -88,7 +88,7 @@ linkage()
 	stop_target "$pid"
 }
 
-no_thread='1: this cannot be done in a thread of the target.s own, and it has no pthread_create'
+no_thread='1: this cannot be done in a borrowed thread, and it has no pthread_create'
 no_proof='8: where prof.active lies in .* is not known for certain'
 linkage idle shared thread yes yes
 linkage idle-static static thread yes yes

@@ -52,7 +52,7 @@ is "$?" 10 'a reader that went away: exit status' || diag "$(<"$T/err")"
 
 script -qec "$CTL ${patient[*]} dump $pid -f pprof -o -" /dev/null </dev/null >"$T/out" 2>&1
 is "$?" 2 'pprof to a terminal: exit status'
-like "$(<"$T/out")" 'a terminal cannot show pprof' 'pprof to a terminal: said so'
+like "$(<"$T/out")" 'refusing to write pprof to a terminal' 'pprof to a terminal: said so'
 
 mkdir "$T/closed"
 chmod 755 "$T/closed"

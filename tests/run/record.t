@@ -62,7 +62,7 @@ is "$(json '.difference.files | join(" ")')" "$T/rendered.pb.gz $T/rendered.fold
 ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
 ctl_ok 'record -q -f' record "$pid" -d 300ms -o "$T/quiet.heap" -f svg -q
 is "$out" "$T/quiet.base.heap"$'\n'"$T/quiet.heap"$'\n'"$T/quiet.svg" 'record -q -f: the names alone'
-ctl_fails 2 $'there is no format wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
+ctl_fails 2 $'unknown format wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
 ctl_fails 2 $'raw holds .* not the difference.*\n.*fix: .*convert' 'record -f: raw holds no difference' \
 	record "$pid" -d 1m -f folded,raw -o "$T/w.heap"
 : >"$T/late.html"

@@ -51,7 +51,7 @@ assert_untouched "$pid" 'looking leaves it untouched'
 # --- activate ---
 ctl_ok 'activate' activate "$pid" --json
 is "$(json '[.changed, .before, .after, .pid] | @csv')" "true,false,true,$pid" 'activate: changed'
-like "$(json .pause_us)" '^[0-9]+$' 'activate: says how long it stood'
+like "$(json .pause_us)" '^[0-9]+$' 'activate: says how long it was stopped'
 is "$(switch prof.active)" 1 'redis says that it is active'
 assert_untouched "$pid" 'activate leaves it untouched'
 load_redis 20000 300

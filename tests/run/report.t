@@ -96,8 +96,8 @@ like "$out" '<- walk' 'peek: the caller'
 like "$out" '-> elm::help' 'peek: a callee'
 is "$(grep -c '^ *[0-9].*%.*  elm::twice' "$T/out")" 1 'peek: that function alone'
 ctl_fails 1 'no function matches' 'peek: at nothing' report "$T/end.heap" --peek '^no such function$'
-ctl_fails 2 '--peek and -f folded exclude' 'peek: in a format that has none' report "$T/end.heap" --peek elm -f folded
-ctl_fails 2 '--tree and -f text exclude' 'tree: as text' report "$T/end.heap" --tree -f text
+ctl_fails 2 '--peek and -f folded are mutually exclusive' 'peek: in a format that has none' report "$T/end.heap" --peek elm -f folded
+ctl_fails 2 '--tree and -f text are mutually exclusive' 'tree: as text' report "$T/end.heap" --tree -f text
 run_ctl report "$T/end.heap" --peek elm --json
 is "$status $(json .error.code)" '2 usage' 'peek: JSON has none'
 ctl_ok 'JSON' report "$T/end.heap" --json
@@ -253,17 +253,17 @@ done
 ctl_ok 'idle and lone' diff "$T/idle.heap" "$T/lone.heap"
 printf '\1\0\377\2' >"$T/binary"
 ctl_fails 1 'line 1.*not a heap profile' 'binary' report "$T/binary"
-ctl_fails 1 'forest: it is a program.*fix: give profiles alone' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
+ctl_fails 1 'forest: it is a program.*fix: pass only profiles' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
 ctl_fails 1 'cannot open' 'no such file' report "$T/none.heap"
 ctl_fails 1 'cannot read' 'a folder' report "$T"
 ctl_fails 1 'of another program: .*redis.*, not .*forest' 'two programs' report "$T/end.heap" "$T/redis.heap"
 ctl_fails 1 'of another program' 'the base of another program' report --base "$T/redis.heap" "$T/end.heap"
 ctl_fails 1 'no thread 77' 'no such thread' report --thread 77 "$T/end.heap"
 ctl_fails 2 'at character 1' 'a wrong expression' report --focus '(' "$T/end.heap"
-ctl_fails 2 'exclude each other' 'two counts' report --inuse_space --alloc_space "$T/end.heap"
-ctl_fails 2 $'there is no format nonsense\n.*fix: .*text, .*pprof' 'an unknown format' report -f nonsense "$T/end.heap"
+ctl_fails 2 'are mutually exclusive' 'two counts' report --inuse_space --alloc_space "$T/end.heap"
+ctl_fails 2 $'unknown format nonsense\n.*fix: .*text, .*pprof' 'an unknown format' report -f nonsense "$T/end.heap"
 ctl_fails 2 'a part of 1' 'a wrong part' report --nodefraction 2 "$T/end.heap"
-ctl_fails 2 'tell a format' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
+ctl_fails 2 'cannot infer the format' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
 ctl_fails 10 'exists' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
 ctl_ok 'unless asked to' convert --force "$T/end.heap" "$T/end.raw"
 grep -v '^ *t[*0-9]*:.*\[[1-9]' "$T/redis.heap" >"$T/plain.heap"

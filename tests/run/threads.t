@@ -52,7 +52,7 @@ is "$(json '[.threads[].tid] | tostring')" "[$(find "/proc/$pid/task" -mindepth 
 is "$(count '.thread.allocated < 2000')" 0 'threads: what they allocated'
 is "$(count '.thread.deallocated > .thread.allocated')" 0 'threads: what they freed is less'
 is "$(json '[.missed, .threads[0].reason, .threads[0].changed] | tostring')" '[0,null,false]' 'threads: none was missed'
-like "$(json .pause_us)" '^[1-9][0-9]*$' 'threads: says how long threads stood'
+like "$(json .pause_us)" '^[1-9][0-9]*$' 'threads: says how long threads were stopped'
 allocated='.threads[] | select(.name == "crowd-1").thread.allocated'
 before=$(json "$allocated")
 all_work

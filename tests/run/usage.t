@@ -112,7 +112,7 @@ refused list --pid 1
 refused report --comm x file
 like "$err" 'report takes no process' 'what is not looked at is refused'
 run_ctl convert --json in out.svg
-like "$(json .error.message)" 'convert says nothing in JSON' 'convert: --json is refused by name'
+like "$(json .error.message)" 'convert has no --json' 'convert: --json is refused by name'
 run_ctl activate $'\e[31m\x07'
 is "$status" 2 'control characters are refused'
 unlike "$err" $'[\e\x07]' 'control characters are not printed'
@@ -122,7 +122,7 @@ is "$status" 2 '--json: a usage error'
 is "$(json .error.code)" usage '--json: its code'
 like "$(json .error.message)" 'nonsense' '--json: its message'
 run_ctl dump 1 -o - --json
-is "$status" 2 '--json and -o - exclude each other'
+is "$status" 2 '--json and -o - are mutually exclusive'
 
 # --- a name with control characters ---
 patient=(--max-pause 10s)

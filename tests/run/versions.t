@@ -91,7 +91,7 @@ own_dumps()
 {
 	snapshot "$pid"
 	if [ "$1" = 5.2.1 ]; then
-		ctl_fails 1 'since jemalloc 5\.3\.0.*5\.2\.1.*fix: .*--in-target PATH' "$1: prefix is refused, with a way out" \
+		ctl_fails 1 'requires jemalloc 5\.3\.0.*5\.2\.1.*fix: .*--in-target PATH' "$1: prefix is refused, with a way out" \
 			prefix "$pid" "$folder/own"
 	else
 		ctl_ok "$1: prefix" prefix "$pid" "$folder/own"

@@ -17,7 +17,7 @@ done
 start_watch pids "${pids[@]}"
 by_pid=$watcher
 start_watch all --all
-# A process is told of where prof_dump is not found, once that is sure.
+# A process is reported where prof_dump is not found, once that is sure.
 ok 'all: a process whose prof_dump is not found' \
 	within 20 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
 for d in "${dumpers[@]}"; do

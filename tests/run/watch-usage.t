@@ -44,11 +44,11 @@ hide()
 		[ ! -d "$i" ] || mount -t tmpfs none "$i" || exit 99; done; shift 2; exec "$@"' sh "$1" "${2:-}")
 }
 hide /sys/kernel/btf
-without 'no BTF' 1 'does not tell its types.*CONFIG_DEBUG_INFO_BTF=y' "${hidden[@]}"
+without 'no BTF' 1 'has no BTF type information.*CONFIG_DEBUG_INFO_BTF=y' "${hidden[@]}"
 hide /sys/bus/event_source
 without 'no uprobes' 1 'has no uprobes.*CONFIG_UPROBE_EVENTS=y' "${hidden[@]}"
 hide /sys/kernel
-without 'no /sys' 1 'does not tell its types.*/sys mounted' "${hidden[@]}"
+without 'no /sys' 1 'has no BTF type information.*/sys mounted' "${hidden[@]}"
 hide /sys/kernel/tracing /sys/kernel/debug
 without 'no tracefs' 1 'tracefs is not mounted.*mount -t tracefs tracefs /sys/kernel/tracing' "${hidden[@]}"
 hide /sys/kernel/tracing/events/syscalls /sys/kernel/debug
@@ -167,7 +167,7 @@ order "$pid" dump "$T/\$(exec) x.heap"
 within 20 test -s "$T/program.seen"
 end_watch exec
 is "$(<"$T/program.seen")" "0 $T/\$(exec) x.heap" '--on-dump-exec: runs the program, without arguments'
-ctl_fails 2 'exclude each other' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
+ctl_fails 2 'are mutually exclusive' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
 start_watch bad "$pid" --on-dump 'exit 3'
 order "$pid" dump "$T/bad.heap"
 end_watch bad

@@ -45,7 +45,7 @@ static void canary_check(void)
 		}
 }
 
-/* What a borrowed thread does: it rests in a system call that bears a stop, and computes. */
+/* What a borrowed thread does: it rests in a call that can be interrupted, and computes. */
 static void live(unsigned int id)
 {
 	while (board->altstack == 0) {
@@ -174,7 +174,7 @@ static void *deep_thread(void *arg)
 	return NULL;
 }
 
-/* In a write(2) to a pipe that nobody reads: a system call that does not bear a stop. */
+/* In a write(2) to a pipe that nobody reads: it cannot be interrupted transparently. */
 static void not_to_be_had(void)
 {
 	static const char bytes[1 << 20];

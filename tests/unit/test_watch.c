@@ -75,7 +75,7 @@ static void test_names(void **state)
 	assert_int_equal(watch_kind_by_name(NULL), WATCH_KIND_UNKNOWN);
 }
 
-/* A name is the user's to choose: who is told of errors asked for the dump. */
+/* A name is the user's to choose: who learns of errors asked for the dump. */
 static void test_arguments(void **state)
 {
 	(void)state;
