@@ -61,7 +61,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps deps-vm clean check check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-vm clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libzydis-dev and libiberty-dev have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E -include Zydis/Zydis.h \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -81,8 +81,8 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable demo generated check check-built check-unit check-long \
-	check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps victims vm-programs help
+.PHONY: all portable demo generated check check-built check-unit check-long check-matrix \
+	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
 
@@ -178,14 +178,28 @@ demo: ## the main job, on a redis-server of its own
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo
 
-check: deps ## all tests, in minutes (installs what they need: see deps)
+check: deps ## unit tests and the gate: what depends on the code alone (see deps)
 	$(Q)$(MAKE) --no-print-directory check-built
 
 check-built: all victims $(UNIT)
-	$(Q)B=$(B) tests/run-all $(UNIT)
+	$(Q)B=$(B) tests/run unit $(UNIT)
+	$(Q)B=$(B) tests/run gate
 
 check-unit: $(UNIT) ## the unit tests alone: no root needed, seconds
-	$(Q)B=$(B) tests/run-all --only $(UNIT)
+	$(Q)B=$(B) tests/run unit $(UNIT)
+
+check-long: TIER := LONG=1 tests/run long
+check-long: deps ## storms, kills, every fault, timing: hours
+check-matrix: TIER := tests/run matrix
+check-matrix: deps ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
+check-system: TIER := tests/run system
+check-system: deps ## browsers, daemons, other programs
+check-long check-matrix check-system:
+	$(Q)$(MAKE) --no-print-directory all victims
+	$(Q)B=$(B) $(TIER)
+
+check-all: ## all of these and check-vm, then a table of them
+	$(Q)tests/all
 
 VM_SUITES := bullseye bookworm trixie sid
 SUITE ?= bookworm
@@ -202,9 +216,6 @@ vm: deps-vm ## a shell in such a machine, with jeprof-ctl in it; it ends with th
 
 deps-vm:
 	$(Q)tests/install-deps vm
-
-check-long: ## all tests with the long loops in full length
-	$(Q)LONG=1 $(MAKE) --no-print-directory check
 
 lint: deps ## style, layers, sizes, static analysis
 	$(Q)$(MAKE) --no-print-directory generated
@@ -241,12 +252,16 @@ $(B)/bench/%: bench/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $< $(BENCH_LIBS)
 
+FUZZ_RUNS = -max_total_time=$(or $(FUZZ_SECONDS),60)
 fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
 	$(Q)for f in $(FUZZ); do \
-		$$f -max_total_time=$(or $(FUZZ_SECONDS),60) -timeout=20 -rss_limit_mb=2048 \
-			-artifact_prefix=$$f. $$f.corpus >$$f.log 2>&1 || { tail -n 50 $$f.log; exit 1; }; \
+		$$f $(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$$f. $$f.corpus >$$f.log 2>&1 || \
+			{ tail -n 50 $$f.log; exit 1; }; \
 		echo "$$f: $$(sed -n 's/^Done/no finding in/p' $$f.log)"; done
+
+check-fuzz: FUZZ_RUNS = -runs=0
+check-fuzz: fuzz ## every fuzz target on what it starts from, without a search
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined

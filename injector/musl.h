@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What is known of musl by hand: libc_musl. Of 1.2.0 to 1.2.5 (src/internal/pthread_impl.h,
- * src/thread/pthread_create.c); compared with the installed one by tests/run/musl.t.
+ * src/thread/pthread_create.c); compared with the installed one by tests/matrix/musl.t.
  *
  * musl is built without unwind tables, so no walk leads out of its functions. What makes a thread
  * safe there is the system call that it waits in: musl makes none of rank_waits() while it holds

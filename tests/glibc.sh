@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # What the installed C library does, compared with what jeprof-ctl knows of it by hand. The same on
-# this machine and in the virtual ones: sourced by tests/run/glibc.t and tests/vm/15-glibc.t.
+# this machine and in the virtual ones: sourced by tests/matrix/glibc.t and tests/vm/15-glibc.t.
 
 births()
 {

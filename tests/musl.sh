@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # Victims whose C library is musl, with jemalloc in each way: shared, static, static-pie. Made from
-# the same sources as the others, in $T/musl. Sourced by tests/run/musl*.t.
+# the same sources as the others, in $T/musl. Sourced by tests/matrix/musl.t and tests/long/musl-storms.t.
 
 musl=$T/musl
 mkdir -p "$musl"

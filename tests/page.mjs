@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // page.mjs FILE EXPRESSION [FOLDER]: what a page of `report -f html` shows and does, as one
-// JSON document, for tests/run/html.t. EXPRESSION is what is searched for; without one the page
+// JSON document, for tests/system/html.t. EXPRESSION is what is searched for; without one the page
 // is only looked at. Pictures of it go to FOLDER.
 
 import { basename } from 'node:path';

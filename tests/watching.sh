@@ -123,7 +123,7 @@ order()
 	answer=$(tail -n 1 "$T/said.$to")
 }
 
-# Few samples, and so few stacks: else a dump at a new maximum may hang it. See tests/run/gdump.t.
+# Few samples, and so few stacks: else a dump at a new maximum may hang it. See tests/gate/gdump.t.
 few_stacks()
 {
 	run_ctl reset "$pid" --lg-sample 19

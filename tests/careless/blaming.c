@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For the control of tests/run/errno.t: linked into a build of its own, with --wrap, so that a
+ * For the control of tests/long/errno.t: linked into a build of its own, with --wrap, so that a
  * limit of our own is forgotten, and what could not be read passes for what is not there.
  */
 #include "base/err.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts makes each wait that
- * it stops anew, with its whole time. Only tests/run/waits.t runs it, to show that it would notice.
+ * it stops anew, with its whole time. tests/long/waits.t alone runs it, to show that it notices.
  */
 #include "injector/tracer.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tests/run/hostile-received.t needs: a library that hands over what is hard on the one who reads
+# What tests/gate/hostile-received.t needs: a library that hands over what is hard on the one who reads
 # it, and a build of jeprof-ctl that believes it all.
 
 victims: $(V_DIR)/given $(B)/tests/careless/jeprof-ctl-received

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Strings as each version reads them, from its source. tests/run/conf.t asks
+ * Strings as each version reads them, from its source. tests/gate/conf.t asks
  * the versions that can be had the same, and more.
  */
 #include "jemalloc/conf_lint.h"

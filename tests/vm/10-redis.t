@@ -72,7 +72,7 @@ start_watch redis "$pid"
 ctl_ok 'watched: dump' dump "$pid" -o "$T/watched.heap"
 ctl_ok 'watched: dump --in-target' dump "$pid" --in-target /tmp/watched.heap
 ctl_ok 'watched: activate' activate "$pid"
-# With few samples there are few stacks, and jemalloc does not hang: see tests/run/gdump.t.
+# With few samples there are few stacks, and jemalloc does not hang: see tests/gate/gdump.t.
 ctl_ok 'watched: few samples' reset "$pid" --lg-sample 19
 ctl_ok 'watched: gdump on' gdump "$pid" on --force
 fill_redis 2000

@@ -51,7 +51,7 @@ ok 'a dump of the new process is logged' within 60 dump_is_logged
 is "$(logged "select(.pid == $pid) | .cgroup" | sort -u)" /system.slice/redis-server.service 'and of which service it is'
 feature 'watch.service, the target is restarted'
 
-# With few samples there are few stacks, and jemalloc does not hang: see tests/run/gdump.t.
+# With few samples there are few stacks, and jemalloc does not hang: see tests/gate/gdump.t.
 ctl_ok 'few samples' reset "$pid" --lg-sample 19
 ctl_ok 'gdump on' gdump "$pid" on --force
 fill_redis 2000

@@ -50,25 +50,9 @@ is "$status" 0 'a process: what it would take'
 assert_untouched "$pid"
 stop_target "$pid"
 
-# --- real jemallocs ---
-tests/conf-strings "${STRINGS:-150}" "${SEED:=1}" >"$T/strings"
-diag "seed $SEED"
-
-# agrees VERSION OPTIONS LIBRARY [ROOT]
-agrees()
-{
-	ok "jemalloc $1 does what is said, for $(wc -l <"$T/strings") strings" \
-		tests/conf-compare "$CTL" "$2" "$3" "$1" "${@:4}" <"$T/strings"
-}
-
+# --- a real jemalloc (those of other suites: tests/matrix/conf.t) ---
+# shellcheck source=tests/conf.sh
+. tests/conf.sh
 agrees 5.3.0 "$VICTIMS/options" "$(ldconfig -p | awk '/libjemalloc\.so\.2.*x86-64/ { print $NF; exit }')"
-
-# An older library works with our C library, a newer one needs its own.
-old=$(tests/make-root bullseye) || bail_out 'no root of bullseye'
-agrees 5.2.1 "$VICTIMS/options" "$old/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
-new=$(tests/make-root sid) || bail_out 'no root of sid'
-install -m 755 "$VICTIMS/options" "$new/tmp/options.$$"
-agrees 5.3.1 "/tmp/options.$$" /usr/lib/x86_64-linux-gnu/libjemalloc.so.2 "$new"
-rm -f "$new/tmp/options.$$"
 
 done_testing

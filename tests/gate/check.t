@@ -3,37 +3,8 @@
 # check: each row, where it is good and where it is not.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
-
-# row NAME FIELD: of the last check --json
-row()
-{
-	json ".checks[] | select(.name == \"$1\").$2"
-}
-
-# row_is NAME OK REGEX WHAT [FIX]: the row's verdict, a regex for its detail, and one for its fix
-row_is()
-{
-	is "$(row "$1" ok)" "$2" "$4: $1" || diag "$(row "$1" detail)"
-	like "$(row "$1" detail)" "$3" "$4: $1 says why"
-	if [ -n "${5:-}" ]; then
-		like "$(row "$1" fix)" "$5" "$4: $1 says what to do"
-	else
-		is "$(row "$1" fix)" null "$4: $1 has nothing to mend"
-	fi
-}
-
-# checked: look at the victim that was just started
-checked()
-{
-	snapshot "$pid"
-	run_ctl check "$pid" --json
-}
-
-left()
-{
-	assert_untouched "$pid" "$1: untouched"
-	stop_target "$pid"
-}
+# shellcheck source=tests/checking.sh
+. tests/checking.sh
 
 # --- all is well ---
 export MALLOC_CONF=$PROF
@@ -164,18 +135,6 @@ for v in je:je_:JE_MALLOC_CONF rjem:_rjem_:_RJEM_MALLOC_CONF; do
 	row_is conf.environment true "^$name is \"prof:true\"\$" "$v, its own name"
 	row_is conf true "true by $name" "$v, its own name"
 	left "$v, its own name"
-done
-
-# --- an older jemalloc, which must not be asked for everything when opt.prof is false ---
-old=$(tests/make-root bullseye) || bail_out 'no root of bullseye'
-for conf in "$PROF" prof:false; do
-	wrap=(env "LD_PRELOAD=$old/usr/lib/x86_64-linux-gnu/libjemalloc.so.2" "MALLOC_CONF=$conf")
-	start_victim idle-plain 3
-	wrap=()
-	checked
-	row_is version true '^5\.2\.1: no prof\.prefix' "5.2.1, $conf"
-	row_is conf true 'by MALLOC_CONF' "5.2.1, $conf"
-	left "5.2.1, $conf"
 done
 
 # --- a program with more rights than its user takes no options from that user ---

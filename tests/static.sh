@@ -1,15 +1,8 @@
-#!/bin/bash
+# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs in C that are linked statically, with the C library and the jemalloc of each Debian
-# suite: the instructions that an injection returns through are found in what the linker took.
-# shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../lib.sh"
+# Programs in C that are linked statically. Sourced after tests/lib.sh.
 
-export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
 gcc_dir=$(dirname "$(cc -print-file-name=libgcc_eh.a)")
-
-# Our libgcc asks glibc for this from 2.35 on; without it, it asks by dl_iterate_phdr(3).
-echo 'int _dl_find_object(void *pc, void *found) { return pc == found ? 0 : -1; }' >"$T/older.c"
 
 # prefixed ARCHIVE: with je_ before all that it gives a program
 prefixed()
@@ -49,17 +42,3 @@ works()
 	stop_target "$pid"
 	rm -f "$T/in.heap"
 }
-
-build_static '' "$T/static"
-works "glibc $(getconf GNU_LIBC_VERSION | tr -cd 0-9.)"
-strip "$T/static"
-works 'the same, stripped'
-for suite in bullseye trixie sid; do
-	root=$(tests/make-root "$suite") || bail_out "there is no root directory of Debian $suite"
-	more=()
-	[ "$suite" != bullseye ] || more=("$T/older.c")
-	build_static "$root" "$T/static" "${more[@]}"
-	works "$suite"
-done
-
-done_testing

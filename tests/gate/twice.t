@@ -52,16 +52,14 @@ ok 'twenty more rounds: no memory of ours stays mapped' \
 assert_untouched "$pid" 'untouched after all rounds'
 
 # Somebody's probe is a breakpoint in the code that tells where everything is.
-"$CTL" watch "$pid" >"$T/watch.out" 2>"$T/watch.err" &
-watch=$!
-own "$watch"
-ok 'watched meanwhile' within 30 grep -q '^watching ' "$T/watch.err"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+start_watch meanwhile "$pid"
 ctl_ok 'watched: status' status "$pid" --json
 is "$(json '[.jemalloc[] | select(. == null)] | length')" 0 'watched: all addresses are known'
 ctl_ok 'watched: activate' activate "$pid"
 ctl_ok 'watched: dump' dump "$pid" -o "$T/watched.heap"
-kill -INT "$watch" && wait "$watch"
-is $? 0 'the watch ends'
+end_watch meanwhile
 ctl_ok 'no longer watched: deactivate' deactivate "$pid"
 assert_untouched "$pid" 'untouched after that'
 

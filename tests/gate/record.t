@@ -114,7 +114,7 @@ is "$(awk -v said="$recorded" -v now="$(json .stats.allocated)" 'BEGIN { split(s
 stop_target "$pid"
 pid=$leaky
 
-# Each part has its own photograph: jemalloc and the C library keep some memory (tests/run/twice.t).
+# Each part has its own photograph: jemalloc and the C library keep some memory (tests/gate/twice.t).
 # --- a series ---
 snapshot "$pid"
 ctl_ok 'a series' record "$pid" -d 2s --interval 200ms --keep 3 -o "$T/s.heap" --json

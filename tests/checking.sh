@@ -1,0 +1,34 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The rows of check. Sourced after tests/lib.sh.
+
+# row NAME FIELD: of the last check --json
+row()
+{
+	json ".checks[] | select(.name == \"$1\").$2"
+}
+
+# row_is NAME OK REGEX WHAT [FIX]: the row's verdict, a regex for its detail, and one for its fix
+row_is()
+{
+	is "$(row "$1" ok)" "$2" "$4: $1" || diag "$(row "$1" detail)"
+	like "$(row "$1" detail)" "$3" "$4: $1 says why"
+	if [ -n "${5:-}" ]; then
+		like "$(row "$1" fix)" "$5" "$4: $1 says what to do"
+	else
+		is "$(row "$1" fix)" null "$4: $1 has nothing to mend"
+	fi
+}
+
+# checked: look at the victim that was just started
+checked()
+{
+	snapshot "$pid"
+	run_ctl check "$pid" --json
+}
+
+left()
+{
+	assert_untouched "$pid" "$1: untouched"
+	stop_target "$pid"
+}

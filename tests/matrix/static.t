@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Programs in C that are linked statically, with the C library and the jemalloc of other Debian suites.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
+# shellcheck source=tests/static.sh
+. tests/static.sh
+
+# Our libgcc asks glibc for this from 2.35 on; without it, it asks by dl_iterate_phdr(3).
+echo 'int _dl_find_object(void *pc, void *found) { return pc == found ? 0 : -1; }' >"$T/older.c"
+
+for suite in bullseye trixie sid; do
+	root=$(tests/make-root "$suite") || bail_out "there is no root directory of Debian $suite"
+	more=()
+	[ "$suite" != bullseye ] || more=("$T/older.c")
+	build_static "$root" "$T/static" "${more[@]}"
+	works "$suite"
+done
+
+done_testing
