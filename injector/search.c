@@ -230,7 +230,8 @@ static int search(struct tracer *t, struct err *err)
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
 static int prepare(struct tracer *t, struct err *err)
 {
-	t->guarded = seccomp_present(t->inj->p);
+	if (seccomp_present(t->inj->p, &t->guarded, err) < 0)
+		return -1;
 	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
 		return -1;
 	if (t->guarded && filters_open(t, err) < 0)

@@ -22,19 +22,26 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-bool seccomp_present(const struct proc *p)
+int seccomp_present(const struct proc *p, bool *present, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
-	struct err ignored = ERR_INIT;
+	struct err why = ERR_INIT;
 	struct proc_status st;
-	size_t n;
+	bool found = p->status.seccomp;
+	size_t n = 0;
 
-	if (p->status.seccomp || proc_threads(p->pid, &tids, &n, &ignored) < 0)
-		return true;
-	for (size_t i = 0; i < n; i++)
-		if (proc_thread_status(p->pid, tids[i], &st, &ignored) == 0 && st.seccomp)
-			return true;
-	return false;
+	if (!found && proc_threads(p->pid, &tids, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n && !found; i++) {
+		if (proc_thread_status(p->pid, tids[i], &st, &why) == 0) {
+			found = st.seccomp;
+		} else if (why.own) { /* else it has ended */
+			*err = why;
+			return -1;
+		}
+	}
+	*present = found;
+	return 0;
 }
 
 static unsigned int uses_of(const struct tracer *t)

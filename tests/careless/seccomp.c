@@ -5,10 +5,11 @@
  */
 #include "injector/seccomp.h"
 
-bool seccomp_present(const struct proc *p)
+int seccomp_present(const struct proc *p, bool *present, struct err *err)
 {
-	(void)p;
-	return false;
+	(void)p, (void)err;
+	*present = false;
+	return 0;
 }
 
 int seccomp_read(struct tracer *t, pid_t tid, struct err *err)

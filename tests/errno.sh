@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # pid is set by lib.sh, most by the test
+# Limits of our own, at system calls of jeprof-ctl's processes. Sourced after tests/lib.sh.
+
+runs=0
+
+# loop NAME COMMAND...: calls of it fail, $most of them, or each where that is 0
+loop()
+{
+	local name=$1
+
+	shift
+	mkdir -p "$T/errno"
+	tests/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" "$most" \
+		"$@" "${patient[@]}" --timeout 20s >"$T/loop" 2>"$T/loop.err"
+	is $? 0 "$name: our limits are said to be ours"
+	diag "$(<"$T/loop")" "$(head -c 4000 "$T/loop.err")"
+	some=$(json .runs "$T/loop")
+	runs=$((runs + ${some:-0}))
+	assert_untouched "$pid" "$name: untouched"
+}
+
+# start_failing: a target for that, whose commands have all been done before. Sets `comm`.
+start_failing()
+{
+	comm=failing-$$
+	cp "$VICTIMS/idle" "$T/$comm"
+	MALLOC_CONF=$PROF start_victim "$T/$comm" 2
+	ctl_ok 'the first activation' activate "$pid"
+	ctl_ok 'the first deactivation' deactivate "$pid"
+	snapshot "$pid"
+}

@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Limits of our own (EMFILE, ENFILE, ENOMEM, EAGAIN, EIO), at any system call of any of our processes:
+# the command ends, blames nobody else, leaves no file behind, and the target as it was.
+# Some places for each command, always the same ones; tests/long/errno.t tries all.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/errno.sh
+. tests/errno.sh
+
+most=20
+start_failing
+loop list list --comm "$comm"
+loop check check PID
+loop status status PID
+loop activate activate PID
+ctl_ok 'a dump has something to show' activate "$pid"
+loop dump dump PID -o OUT
+like "$runs" '^[1-9][0-9]{2,}$' 'there were faults'
+diag "$runs faults in all"
+
+# --- control: one that takes what it cannot read for what is not there is found out ---
+CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
+said=$(tests/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 50 \
+	status PID "${patient[@]}" --timeout 20s 2>&1)
+is $? 1 'control: one that blames the target is seen'
+like "$said" 'blames the target|does not say why' 'control: it does'
+
+done_testing
