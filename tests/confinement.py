@@ -12,23 +12,11 @@ import collections
 import re
 import sys
 
+from whole_calls import calls
+
 READS = re.compile(r"^(?:read|pread64|readv|preadv|mmap|getdents64|process_vm_readv)\(.*?\d+<([^>]*)>")
 MAGIC = re.compile(r"^pread64\(.*, [1-4], 0\)\s+= [0-4]$")
 MEMORY = re.compile(r"^process_vm_readv\(")
-
-
-def calls(path):
-    """pid and call, with those that were interrupted by others put together again."""
-    begun = {}
-    with open(path, encoding="utf-8", errors="replace") as f:
-        for line in f:
-            pid, _, call = line.rstrip("\n").partition(" ")
-            call = call.lstrip()
-            if call.endswith("<unfinished ...>"):
-                begun[pid] = call[:-len("<unfinished ...>")]
-                continue
-            resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", call)
-            yield pid, begun.pop(pid, "") + resumed.group(1) if resumed else call
 
 
 def main(path, patterns):

@@ -16,7 +16,7 @@ export PROF=prof:true,prof_active:false,lg_prof_sample:12
 # Leaks are looked for by ASan's runs too; a program that is killed is no finding.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
-export LC_ALL=C TZ=UTC
+export LC_ALL=C TZ=UTC PYTHONDONTWRITEBYTECODE=1
 # How many times slower than an ordinary machine this one may be: every limit is longer then.
 SLOW=${SLOW:-1}
 export PHOTO_PATIENCE=${PHOTO_PATIENCE:-$((10 * SLOW))}

@@ -29,7 +29,8 @@ confined()
 	local name=$1
 
 	shift
-	strace -f -y -o "$T/trace" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	strace -f -y -o "$T/cut" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
+	tests/whole_calls.py "$T/cut" >"$T/trace"
 	readers_in "$T/trace" >"$T/readers"
 	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
 }

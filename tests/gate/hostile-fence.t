@@ -11,7 +11,8 @@ export MALLOC_CONF=$PROF
 traced()
 {
 	# A leak sanitizer cannot work under another tracer.
-	ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -o "$T/trace" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
+	ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -o "$T/cut" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
+	tests/whole_calls.py "$T/cut" >"$T/trace"
 	awk '{ print NR, $1, $2 }' "$T/trace" >"$T/calls"
 }
 

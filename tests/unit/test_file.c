@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/asleep.h"
+
 #define PRELOADED "libjemalloc.so.2"
 
 static void close_file(struct jemalloc_file **file)
@@ -60,20 +62,14 @@ static const struct map *code_of(const struct maps *maps, const char *name)
 /* When its libraries are all there. */
 static const struct map *wait_for(struct maps *maps, pid_t pid)
 {
+	const struct map *m;
 	struct err err;
 
-	for (int tries = 0; tries < 1000; tries++, usleep(10000)) {
-		assert_int_equal(maps_read(maps, pid, &err), 0);
-		if (code_of(maps, "libc.so") && code_of(maps, PRELOADED)) {
-			maps_fini(maps);
-			usleep(100000);
-			assert_int_equal(maps_read(maps, pid, &err), 0);
-			return code_of(maps, PRELOADED);
-		}
-		maps_fini(maps);
-	}
-	fail_msg("%s is not preloaded", PRELOADED);
-	return NULL;
+	wait_until_asleep(pid);
+	assert_int_equal(maps_read(maps, pid, &err), 0);
+	m = code_of(maps, PRELOADED);
+	assert_non_null(m);
+	return m;
 }
 
 /* The mapping of this process that holds `addr`. */

@@ -24,6 +24,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/asleep.h"
+
 #include "tests/unit/look.h"
 
 #define SELF_MAX (64u << 20)
@@ -214,19 +216,6 @@ static void test_gone(void **state)
 	assert_int_equal(images_read(&images, pid, &none, &err), -1);
 	assert_int_equal(err.code, ERR_LOST);
 	assert_int_equal(images.n, 77);
-}
-
-/* Before that, its program may still be on its way into memory. */
-static void wait_until_asleep(pid_t pid)
-{
-	struct proc_syscall sc = { .running = true };
-	struct err err;
-
-	for (int tries = 0; tries < 5000 && (sc.running || sc.nr != SYS_clock_nanosleep); tries++) {
-		usleep(2000);
-		assert_int_equal(proc_thread_syscall(pid, pid, &sc, &err), 0);
-	}
-	assert_int_equal(sc.nr, SYS_clock_nanosleep);
 }
 
 /* A program whose file is gone while it runs is still read, through its mapping or exe. */

@@ -92,7 +92,7 @@ static void test_inlined(void **state)
 	assert_int_equal(line_of(s, 1, 0), call_line);
 	assert_int_equal(line_of(s, 1, 1), MIDDLE_LINE);
 	assert_int_equal(line_of(s, 1, 2), outer_line);
-	assert_non_null(strstr(function_of(s, 1, 2)->file, "tests/unit/test_symbols_lookup.c"));
+	assert_non_null(strstr(function_of(s, 1, 2)->file, "tests/unit/test_lookup.c"));
 	assert_null(function_of(s, 1, 2)->table_file);
 	assert_true(function_of(s, 1, 2)->known);
 	profile_symbols_free(s);

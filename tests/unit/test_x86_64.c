@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/asleep.h"
+
 static void test_errno_shared(void **state)
 {
 	/* mov 0x10(%rip),%rax; add %fs:0,%rax; ret */
@@ -161,7 +163,7 @@ static void test_undo_restart(void **state)
 /* The kernel sets up the same again, and the sleep goes on with the time that remains. */
 static void test_undo_restart_sleep(void **state)
 {
-	const struct timespec nap = { .tv_nsec = 300000000 }, before = { .tv_nsec = 50000000 };
+	const struct timespec nap = { .tv_sec = 2 };
 	struct user_regs_struct r;
 	struct arch_regs regs;
 	int status;
@@ -173,7 +175,7 @@ static void test_undo_restart_sleep(void **state)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &nap, NULL) != 0);
 	}
-	nanosleep(&before, NULL);
+	wait_until_asleep(pid);
 	assert_int_equal(ptrace(PTRACE_SEIZE, pid, 0, 0), 0);
 	assert_int_equal(ptrace(PTRACE_INTERRUPT, pid, 0, 0), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
