@@ -39,7 +39,7 @@
 #define LONG_PAUSES_MAX 3
 #define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
-#define DEATH_WAIT_US 2000000 /* for a tracer that was killed */
+#define DEATH_WAIT_US 2000000 /* for a tracer that was killed and is stuck in the kernel */
 
 const char *injector_mode_name(enum injector_mode mode)
 {
@@ -239,6 +239,15 @@ static const char *too_late(struct run *r)
 	}
 }
 
+/* Does it wait in the kernel where no signal ends it? One that waits for a CPU will have its turn. */
+static bool is_stuck(pid_t tracer)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
+	return proc_thread_status(tracer, tracer, &st, &ignored) < 0 || st.state == 'D';
+}
+
 /*
  * Until the tracer has ended, by itself or by us; or does not end, as it waits in the kernel for a
  * page of the target's memory that a file system does not deliver: not even SIGKILL ends that.
@@ -257,6 +266,8 @@ static void watch(struct run *r)
 				kill(r->tracer, SIGKILL);
 				killed_us = now_us();
 			}
+		} else if (!is_stuck(r->tracer)) {
+			killed_us = now_us();
 		} else if (now_us() - killed_us > DEATH_WAIT_US) {
 			r->left_behind = true;
 			break;
