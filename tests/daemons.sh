@@ -50,7 +50,7 @@ profile_working()
 	ok "$name: a profile" is_profile "$file"
 	ctl_ok "$name: deactivate" deactivate "$pid" --json
 	is "$(json .changed)" true "$name: changed back"
-	ok "$name: still answers" within 20 "$@"
+	ok "$name: still answers" within 60 "$@"
 }
 
 start_named()
@@ -75,7 +75,7 @@ END
 	named -g -n 2 -c "$config" >"$T/named.log" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 30 dns "$port" || bail_out "named did not start: $(tail -n 5 "$T/named.log")"
+	within 60 dns "$port" || bail_out "named did not start: $(tail -n 5 "$T/named.log")"
 }
 
 # The worker process is a child of the one that was started.
@@ -89,7 +89,7 @@ start_nghttpx()
 		--errorlog-file="$T/nghttpx.log" </dev/null >"$T/nghttpx.out" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 30 http "$port" || bail_out "nghttpx did not start: $(cat "$T/nghttpx.out" "$T/nghttpx.log")"
+	within 60 http "$port" || bail_out "nghttpx did not start: $(cat "$T/nghttpx.out" "$T/nghttpx.log")"
 	child=$(pgrep -P "$pid" | head -n 1)
 	pid=${child:-$pid}
 }
@@ -118,7 +118,7 @@ END
 	LD_PRELOAD=$preload nginx -c "$T/nginx/conf" -g 'daemon off;' >"$T/nginx/out" 2>&1 </dev/null &
 	manager=$!
 	own "$manager"
-	within 30 http "$port" || bail_out "nginx did not start: $(cat "$T/nginx/out" "$T/nginx/log")"
+	within 60 http "$port" || bail_out "nginx did not start: $(cat "$T/nginx/out" "$T/nginx/log")"
 	pid=$(pgrep -P "$manager" | head -n 1)
 }
 
@@ -149,5 +149,5 @@ start_kresd()
 	kresd -n -q -c "$T/kresd.conf" "$T/kresd" >"$T/kresd.log" 2>&1 </dev/null &
 	pid=$!
 	own "$pid"
-	within 30 dns_localhost "$port" || bail_out "kresd did not start: $(tail -n 5 "$T/kresd.log")"
+	within 60 dns_localhost "$port" || bail_out "kresd did not start: $(tail -n 5 "$T/kresd.log")"
 }

@@ -12,7 +12,7 @@ loop()
 
 	shift
 	mkdir -p "$T/errno"
-	tests/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" "$most" \
+	tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" "$most" \
 		"$@" "${patient[@]}" --timeout 20s >"$T/loop" 2>"$T/loop.err"
 	is $? 0 "$name: our limits are said to be ours"
 	diag "$(<"$T/loop")" "$(head -c 4000 "$T/loop.err")"

@@ -307,7 +307,7 @@ start_victim()
 	"${wrap[@]}" "$name" fd:3 "$@" 3<>"$file" >>"$T/victims.log" 2>&1 &
 	pid=$!
 	own "$pid"
-	tests/photo ready "$file" "$pid" >/dev/null || bail_out "$name did not start: $(tail -n 3 "$T/victims.log")"
+	tests/drivers/photo ready "$file" "$pid" >/dev/null || bail_out "$name did not start: $(tail -n 3 "$T/victims.log")"
 	ln "$file" "$T/board.$pid"
 }
 
@@ -326,7 +326,7 @@ start_mapper()
 	PYTHON
 	pid=$!
 	own "$pid"
-	within 10 grep -q mapped "$T/mapped" || bail_out "nothing maps $1"
+	within 60 grep -q mapped "$T/mapped" || bail_out "nothing maps $1"
 }
 
 # start_redis [ARGUMENTS...]: on a unix socket, with DEBUG allowed; MALLOC_CONF is the caller's
@@ -349,7 +349,7 @@ launch_redis()
 	pid=$!
 	own "$pid"
 	redis_of[$pid]=$sock
-	within 30 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
+	within 60 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
 # build_for_root VICTIM: from tests/target, as $T/VICTIM, for the C library of enter_root()'s root
@@ -400,7 +400,7 @@ stop_target()
 # snapshot PID: to be taken before a target is worked on
 snapshot()
 {
-	tests/photo take "$1" "$T/photo.$1" || bail_out "cannot photograph $1"
+	tests/drivers/photo take "$1" "$T/photo.$1" || bail_out "cannot photograph $1"
 	photographed[$1]=yes
 }
 
@@ -426,8 +426,8 @@ assert_untouched()
 	local target=$1 name=${2:-the target is untouched} board=() said
 
 	[ -e "$T/board.$target" ] && board=("$T/board.$target")
-	if said=$(tests/photo check "$target" "$T/photo.$target" "${board[@]}" 2>&1) &&
-		{ [ -z "${redis_of[$target]:-}" ] || within 30 pongs "${redis_of[$target]}"; }; then
+	if said=$(tests/drivers/photo check "$target" "$T/photo.$target" "${board[@]}" 2>&1) &&
+		{ [ -z "${redis_of[$target]:-}" ] || within 60 pongs "${redis_of[$target]}"; }; then
 		result 0 "$name"
 	else
 		harm
@@ -452,7 +452,7 @@ is_profile()
 # first may come too early, then others replace it.
 comes_to_have_stacks()
 {
-	within 30 has_stacks "$@"
+	within 60 has_stacks "$@"
 }
 
 has_stacks()

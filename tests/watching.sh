@@ -56,7 +56,7 @@ end_watch()
 	wait "$ended"
 	is "$?" 0 "$name: the watch ends"
 	[ ! -s "$T/$name.events" ] || ok "$name: each event is as the schema says" \
-		tests/schema-check doc/schema/jeprof-ctl.json watch "$T/$name.events"
+		tests/drivers/schema-check doc/schema/jeprof-ctl.json watch "$T/$name.events"
 	case $(<"$T/$name.talk") in *Sanitizer* | *'runtime error'*)
 		result 1 "$name: no finding of a sanitizer" || diag "$(<"$T/$name.talk")" ;;
 	esac

@@ -32,7 +32,7 @@ cc -std=gnu17 -O2 -g -o "$T/far" "$T/far.c" -Wl,--no-as-needed -ljemalloc || bai
 "$T/far" >"$T/said" 2>&1 &
 pid=$!
 own "$pid"
-within 30 grep -q ready "$T/said" || bail_out "it did not start: $(<"$T/said")"
+within 60 grep -q ready "$T/said" || bail_out "it did not start: $(<"$T/said")"
 snapshot "$pid"
 
 # --- of a process ---

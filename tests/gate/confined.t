@@ -19,7 +19,7 @@ run_ctl bundle "$pid" -o "$T/its-bundle.tar.gz"
 # memory file is copied by the controller, and parsed as a copy by a confined process.
 readers_in()
 {
-	tests/confinement.py "$1" "^/proc/$pid/(mem|maps|environ|task/[0-9]+/(mem|maps))" 'its-program' \
+	tests/drivers/confinement.py "$1" "^/proc/$pid/(mem|maps|environ|task/[0-9]+/(mem|maps))" 'its-program' \
 		'its-profile' 'its-bundle' "^$T/lib/" '/var/cache/jeprof-ctl/'
 }
 
@@ -30,7 +30,7 @@ confined()
 
 	shift
 	strace -f -y -o "$T/cut" "$CTL" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
-	tests/whole_calls.py "$T/cut" >"$T/trace"
+	tests/drivers/whole_calls.py "$T/cut" >"$T/trace"
 	readers_in "$T/trace" >"$T/readers"
 	like "$(<"$T/readers")" '^read by [1-9][0-9]* confined processes$' "$name: read by confined processes alone"
 }

@@ -16,12 +16,12 @@ loop status status PID
 loop activate activate PID
 ctl_ok 'a dump has something to show' activate "$pid"
 loop dump dump PID -o OUT
-like "$runs" '^[1-9][0-9]{2,}$' 'there were faults'
+ok 'there were faults' test "$runs" -ge 80
 diag "$runs faults in all"
 
 # --- control: one that takes what it cannot read for what is not there is found out ---
 CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
-said=$(tests/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 50 \
+said=$(tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 50 \
 	status PID "${patient[@]}" --timeout 20s 2>&1)
 is $? 1 'control: one that blames the target is seen'
 like "$said" 'blames the target|does not say why' 'control: it does'

@@ -57,7 +57,7 @@ start_by_nobody()
 	setpriv --reuid=65534 --regid=65534 --clear-groups unshare -Urm bash "$T/in_mount" >"$T/ready" &
 	pid=$!
 	own "$pid"
-	within 10 grep -q ready "$T/ready" || bail_out 'it does not start'
+	within 60 grep -q ready "$T/ready" || bail_out 'it does not start'
 }
 
 # names PROGRAM [OPTION]: the functions of its report of `pid`
@@ -82,7 +82,7 @@ stop_target "$pid"
 LD_PRELOAD=libjemalloc.so.2 "$T/duplicates" >"$T/ready" &
 pid=$!
 own "$pid"
-within 10 grep -q ready "$T/ready"
+within 60 grep -q ready "$T/ready"
 snapshot "$pid"
 like "$(names "$CTL")" made_by_another "control: root's process is shown by them then"
 rm -f "$cached"

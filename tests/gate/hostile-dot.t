@@ -121,10 +121,10 @@ install -m 666 /dev/null "$T/bin/dot.pid"
 PATH=$T/bin:$PATH "$CTL" report "$T/some.heap" -f dot -o "$T/y.svg" >/dev/null 2>&1 &
 drawing=$!
 own "$drawing"
-ok 'a dot that hangs has begun' within 10 test -s "$T/bin/dot.pid"
+ok 'a dot that hangs has begun' within 60 test -s "$T/bin/dot.pid"
 hangs=$(<"$T/bin/dot.pid")
 kill -KILL "$drawing"
 wait "$drawing" 2>/dev/null
-ok 'it ends with jeprof-ctl' within 10 test ! -e "/proc/$hangs"
+ok 'it ends with jeprof-ctl' within 60 test ! -e "/proc/$hangs"
 
 done_testing

@@ -16,7 +16,7 @@ start_drowner()
 	"${nobody[@]}" "$T/drowner" "$T/fuse" "$T/mount" >"$T/drowner.out" 2>"$T/drowner.err" &
 	pid=$!
 	own "$pid"
-	within 20 grep -q 0x "$T/drowner.out" || bail_out "no such file system: $(<"$T/drowner.err")"
+	within 60 grep -q 0x "$T/drowner.out" || bail_out "no such file system: $(<"$T/drowner.err")"
 	page=$(cut -d' ' -f2 "$T/drowner.out")
 }
 
@@ -40,8 +40,8 @@ os.pread(mem, 1, int(sys.argv[2], 16))
 PYTHON
 reader=$!
 own "$reader"
-within 10 grep -q reading "$T/reader.out"
-within 10 eval '[ "$(state_of $reader)" = D ]'
+within 60 grep -q reading "$T/reader.out"
+within 60 eval '[ "$(state_of $reader)" = D ]'
 kill -KILL "$reader"
 sleep 1
 is "$(state_of "$reader")" D 'control: who reads the page is not ended by SIGKILL'
@@ -78,7 +78,7 @@ pid=$start
 
 # The server of the file system ends: so does all that waits.
 stop_target "$pid"
-ok 'the server has ended: so does the tracer' within 20 gone "$tracer"
-ok 'the server has ended: so does the reader' within 20 gone "$reader"
+ok 'the server has ended: so does the tracer' within 60 gone "$tracer"
+ok 'the server has ended: so does the reader' within 60 gone "$reader"
 
 done_testing

@@ -39,7 +39,7 @@ start_usurper()
 	"${nobody[@]}" "$T/usurper" "$1" "$T/usurped" "$T/private/made" >"$T/usurper.out" 2>&1 </dev/null &
 	pid=$!
 	own "$pid"
-	within 10 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
+	within 60 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
 }
 
 stop_usurper()

@@ -12,7 +12,7 @@ traced()
 {
 	# A leak sanitizer cannot work under another tracer.
 	ASAN_OPTIONS=detect_leaks=0 strace -f -y -qq -o "$T/cut" "$CTL" "${patient[@]}" --mode "$1" get "$pid" version >"$T/out" 2>&1 || diag "$(<"$T/out")"
-	tests/whole_calls.py "$T/cut" >"$T/trace"
+	tests/drivers/whole_calls.py "$T/cut" >"$T/trace"
 	awk '{ print NR, $1, $2 }' "$T/trace" >"$T/calls"
 }
 

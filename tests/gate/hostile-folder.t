@@ -12,7 +12,7 @@ mkdir "$T/folder"
 unshare -m "$VICTIMS/silent" "$T/fuse" "$T/folder" whole >"$T/silent.out" 2>&1 </dev/null &
 silent=$!
 own "$silent"
-within 10 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
+within 60 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
 wrap=(nsenter -m -t "$silent")
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
@@ -33,8 +33,8 @@ sleeps()
 /usr/bin/python3 -c "import os; os.listdir('/proc/$pid/root$T/folder')" 2>/dev/null &
 reader=$!
 own "$reader"
-within 10 grep -q fuse "/proc/$reader/wchan"
-ok 'control: who looks at the folder sleeps in the kernel' within 10 sleeps "$reader"
+within 60 grep -q fuse "/proc/$reader/wchan"
+ok 'control: who looks at the folder sleeps in the kernel' within 60 sleeps "$reader"
 sleep 0.3
 is "$(state_of "$reader")" D 'control: and is not ended by SIGKILL'
 
@@ -44,14 +44,14 @@ ends_in_time()
 	local name=$1
 
 	shift
-	run_ctl --timeout 2s "$@"
+	run_ctl --timeout 5s "$@"
 	is "$status" 8 "$name: it ends in time"
 	like "$err" "cannot look at the target's folder: it took longer than" "$name: what happened is said"
 }
 
 ends_in_time 'dump --in-target' dump "$pid" --in-target "$T/folder/a.heap"
 ends_in_time 'prefix' prefix "$pid" "$T/folder/a"
-ctl_ok 'check: it succeeds' --timeout 4s check "$pid"
+ctl_ok 'check: it succeeds' --timeout 10s check "$pid"
 ctl_ok 'a dump elsewhere' dump "$pid" --in-target "$T/b.heap"
 ctl_ok 'a dump to here' dump "$pid" -o "$T/c.heap"
 assert_untouched "$pid"
@@ -62,6 +62,6 @@ gone()
 {
 	! pgrep -f "^$CTL " >/dev/null
 }
-ok 'the server has ended: nothing of ours remains' within 20 gone
+ok 'the server has ended: nothing of ours remains' within 60 gone
 
 done_testing

@@ -18,7 +18,7 @@ start_silent()
 		"$T/silent" "$T/fuse" "$T/mnt" >"$T/silent.out" 2>&1 </dev/null &
 	pid=$!
 	own "$pid"
-	within 10 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
+	within 60 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
 }
 
 state_of()
@@ -38,7 +38,7 @@ python3 -c "import os; os.pread(os.open('/proc/$silent/mem', os.O_RDONLY), 16, 0
 reader=$!
 own "$reader"
 sleeps() { [ "$(state_of "$reader")" = D ]; }
-ok 'control: who reads its memory sleeps in the kernel' within 10 sleeps
+ok 'control: who reads its memory sleeps in the kernel' within 60 sleeps
 kill -KILL "$reader"
 sleep 0.3
 is "$(state_of "$reader")" D 'control: and cannot be killed'
@@ -67,10 +67,10 @@ install -d -m 755 -o 65534 "$T/mnt2"
 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 	"$T/silent" "$T/fuse" "$T/mnt2" >"$T/silent2.out" 2>&1 </dev/null &
 own $!
-within 10 grep -q mapped "$T/silent2.out" || bail_out "silent did not start: $(<"$T/silent2.out")"
+within 60 grep -q mapped "$T/silent2.out" || bail_out "silent did not start: $(<"$T/silent2.out")"
 order "$dumper" dump "$T/seen.heap"
 seen_it() { events_of all "$dumper" | grep -qF "$T/seen.heap"; }
-ok 'watch: dumps of others are seen' within 30 seen_it
+ok 'watch: dumps of others are seen' within 60 seen_it
 end_watch all
 assert_untouched "$innocent" 'the other process'
 done_testing

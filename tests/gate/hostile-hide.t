@@ -32,7 +32,7 @@ start_hider()
 	PYTHON
 	hider=$!
 	own "$hider"
-	within 10 grep -q hidden "$T/hides" || bail_out "nothing maps $library"
+	within 60 grep -q hidden "$T/hides" || bail_out "nothing maps $library"
 	wrap=()
 }
 

@@ -18,7 +18,7 @@ hold_up()
 		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
 	held=$!
 	own "$held"
-	within 30 is_locked && holder=$(awk -v end=" $pid $pid" '/POSIX/ && index($0, end) { print $5 }' /proc/locks)
+	within 60 is_locked && holder=$(awk -v end=" $pid $pid" '/POSIX/ && index($0, end) { print $5 }' /proc/locks)
 }
 
 is_locked()
@@ -33,7 +33,7 @@ first=$pid
 # --- what anybody can lock holds nobody up ---
 "${nobody[@]}" flock -F "/proc/$pid" sleep 1000 &
 own $!
-within 10 grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks || bail_out 'nobody locks the folder'
+within 60 grep -q "FLOCK .*:$(stat -c %i "/proc/$pid") " /proc/locks || bail_out 'nobody locks the folder'
 flock -n "/proc/$pid" true
 is $? 1 'control: a stranger holds the lock of the folder in /proc'
 ctl_ok 'a stranger has locked the folder in /proc: activate' activate "$pid"
@@ -90,7 +90,7 @@ fcntl.lockf(file, fcntl.LOCK_EX, 1, int(sys.argv[2]))
 time.sleep(1000)
 PYTHON
 own $!
-within 10 grep -q " $pid $pid\$" /proc/locks || bail_out 'nobody locks'
+within 60 grep -q " $pid $pid\$" /proc/locks || bail_out 'nobody locks'
 ctl_ok 'a stranger made the folder first: deactivate' -v deactivate "$pid"
 like "$err" 'are not kept apart' 'a stranger made the folder first: it is not used'
 runner=()
@@ -99,7 +99,7 @@ assert_untouched "$pid" 'a user: untouched'
 # --- root and the owner: ptrace(2) itself keeps them apart ---
 "$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
 own $!
-within 10 grep -q '^TracerPid:.*[1-9]' "/proc/$pid/status"
+within 60 grep -q '^TracerPid:.*[1-9]' "/proc/$pid/status"
 ctl_fails 7 'is tracing it' 'another tracer came first' activate "$pid"
 
 done_testing

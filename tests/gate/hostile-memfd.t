@@ -15,9 +15,9 @@ chmod 600 "$T/private"/*
 cp "$T/private/file" "$T/file.before"
 
 # Who opens any of them is seen.
-tests/opened "$T/private"/{file,fifo,device} >"$T/opened" &
+tests/drivers/opened "$T/private"/{file,fifo,device} >"$T/opened" &
 own $!
-within 10 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
+within 60 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
 seen=1
 opened()
 {
@@ -34,13 +34,13 @@ start_swapper()
 	"${nobody[@]}" "$T/swapper" "$1" "$T/private/$2" &
 	pid=$!
 	own "$pid"
-	within 10 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
+	within 60 grep -q '^34 ' "/proc/$pid/syscall" || bail_out 'the attacker did not start'
 	forget
 }
 
 is "$("${nobody[@]}" cat "$T/private/file" 2>/dev/null)" '' 'the attacker may not read the file itself'
 cat "$T/private/file" >/dev/null
-ok 'that a file is opened is seen' within 10 eval '[ "$(opened)" = file ]'
+ok 'that a file is opened is seen' within 60 eval '[ "$(opened)" = file ]'
 
 # Without a swap, such a program is served.
 start_swapper never file

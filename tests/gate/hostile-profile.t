@@ -43,8 +43,8 @@ all='connected made ran read secret signalled'
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8 start_victim busy 2
 snapshot "$pid"
 comes_to_have_stacks "$T/a.heap"
-within 10 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/b.heap"
-within 10 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/c.heap"
+within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/b.heap"
+within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/c.heap"
 
 attempt 'dump' dump "$pid" -o "$T/d.heap" --force
 harm 'dump' "$all" dump "$pid" -o "$T/d.heap" --force

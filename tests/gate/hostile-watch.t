@@ -42,7 +42,7 @@ SH
 MALLOC_CONF=prof:true setpriv --reuid=65534 --regid=65534 --clear-groups \
 	unshare -Urmpf --mount-proc --kill-child bash "$T/enter" >"$T/ready" 2>&1 &
 own $!
-within 10 grep -q ready "$T/ready" || bail_out "it does not start: $(<"$T/ready")"
+within 60 grep -q ready "$T/ready" || bail_out "it does not start: $(<"$T/ready")"
 
 # told NAME PROGRAM: what the hook of its watch learns of a dump, by and file
 told()
@@ -54,7 +54,7 @@ told()
 	TRUSTING=name start_watch "$1" --all --on-dump \
 		'[ "$JEPROF_CTL_COMM" != spoof ] || echo "by=$JEPROF_CTL_BY file=$JEPROF_CTL_FILE host=$JEPROF_CTL_HOST_FILE" >"'"$T/$1.told"'"'
 	CTL=$ctl
-	ok "$1: it learns of a dump" within 20 test -s "$T/$1.told"
+	ok "$1: it learns of a dump" within 60 test -s "$T/$1.told"
 	end_watch "$1"
 }
 
@@ -68,7 +68,7 @@ is "$(<"$T/believed.told")" 'by=jeprof-ctl file=/etc/shadow host=/etc/shadow' 'c
 MALLOC_CONF=prof:true "$T/spoof" >"$T/ready2" &
 pid=$!
 own "$pid"
-within 10 grep -q ready "$T/ready2"
+within 60 grep -q ready "$T/ready2"
 start_watch ours "$pid"
 ctl_ok 'our own dump' dump "$pid" -o "$T/ours.heap"
 end_watch ours

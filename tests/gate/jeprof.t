@@ -218,7 +218,7 @@ counted()
 	ctl_ok "$name: report" report -q --no-cache --json -n 0 "$@" "$T/python.heap"
 	jq -r '.rows[] | select(.name | startswith("[") | not) | "\(.name) \(.flat | round) \(.cum | round)"' \
 		"$T/out" | sort >"$T/ours"
-	tests/counted.py "$T/python.heap" "${@#--}" >"$T/theirs" 2>"$T/counted.err" || diag "$(<"$T/counted.err")"
+	tests/drivers/counted.py "$T/python.heap" "${@#--}" >"$T/theirs" 2>"$T/counted.err" || diag "$(<"$T/counted.err")"
 	ok "$name: rows" test "$(wc -l <"$T/theirs")" -ge "$rows"
 	is "$(diff "$T/ours" <(sort "$T/theirs"))" '' "$name: the same rows"
 }

@@ -170,7 +170,7 @@ if unshare -U -r -p -m -f true 2>/dev/null; then
 		"$VICTIMS/idle" fd:3 2 3<>"$file" >>"$T/victims.log" 2>&1 &
 	pid=$!
 	own "$pid"
-	tests/photo ready "$file" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
+	tests/drivers/photo ready "$file" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
 	while child=$(pgrep -P "$pid") && [ -n "$child" ]; do
 		pid=$child
 	done

@@ -22,7 +22,7 @@ start_sleep()
 	env "$@" sleep 1000 &
 	pid=$!
 	own "$pid"
-	within 10 grep -q sleep "/proc/$pid/comm"
+	within 60 grep -q sleep "/proc/$pid/comm"
 }
 
 comm=l$RANDOM
@@ -89,7 +89,7 @@ ctl_fails 2 'pid|rss' 'list --sort by something else is refused' list --sort col
 # --- touching nothing ---
 strace -f -o "$T/cut" -e trace=ptrace,process_vm_writev,kill,tkill,tgkill,pidfd_send_signal,rt_sigqueueinfo,clone,fork,vfork,clone3 \
 	"$CTL" list >/dev/null 2>&1
-tests/whole_calls.py "$T/cut" >"$T/strace"
+tests/drivers/whole_calls.py "$T/cut" >"$T/strace"
 # What it makes and ends are children of its own.
 mine=$(grep -oE '(clone|clone3|fork|vfork)\(.*= [0-9]+$' "$T/strace" | grep -oE '[0-9]+$' | paste -sd'|')
 is "$(grep -vE '\+\+\+|--- |(clone|clone3|fork|vfork)\(' "$T/strace" | grep -vcE "kill\(($mine), SIGKILL\)")" 0 \

@@ -53,7 +53,7 @@ start()
 	"$1" >"$T/said" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 30 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
+	within 60 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
 	snapshot "$pid"
 	ctl_ok "${1##*/}: dump" dump "$pid" -o "$1.heap"
 }

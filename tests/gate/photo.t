@@ -16,7 +16,7 @@ for line in sys.stdin:
 pid=$!
 own "$pid"
 exec 9>"$T/orders"
-within 20 grep -q ready "$T/answers" || bail_out 'python3 did not start'
+within 60 grep -q ready "$T/answers" || bail_out 'python3 did not start'
 
 order()
 {
@@ -24,12 +24,12 @@ order()
 
 	before=$(wc -l <"$T/answers")
 	echo "$1" >&9
-	within 20 eval '[ "$(wc -l <"$T/answers")" -gt '"$before"' ]'
+	within 60 eval '[ "$(wc -l <"$T/answers")" -gt '"$before"' ]'
 }
 
 same()
 {
-	tests/photo check "$pid" "$T/photo.$pid"
+	tests/drivers/photo check "$pid" "$T/photo.$pid"
 }
 
 # What stays different is waited for in vain.
@@ -78,7 +78,7 @@ ok 'a stopped process: the same when continued' same
 "$VICTIMS/tracer" "$pid" >"$T/tracer" &
 tracer=$!
 own "$tracer"
-within 10 grep -q ready "$T/tracer"
+within 60 grep -q ready "$T/tracer"
 ok 'a tracer: noticed' differs
 end_child "$tracer" -KILL
 wait "$tracer" 2>/dev/null
@@ -104,14 +104,14 @@ snapshot "$pid"
 still=$(mktemp "$T/still.XXXXXX")
 cp "$T/board.$pid" "$still"
 ok 'a heart that does not beat: noticed' \
-	eval 'PHOTO_PATIENCE=1 tests/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
+	eval 'PHOTO_PATIENCE=1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
 python3 - "$still" "$T/found" <<'END'
 import struct, sys
 raw = bytearray(open(sys.argv[1], "rb").read())
 struct.pack_into("2Q", raw, 16, 1, 0)
 open(sys.argv[2], "wb").write(raw)
 END
-ok 'an EINTR: noticed' eval 'PHOTO_PATIENCE=1 tests/photo check "$pid" "$T/photo.$pid" "$T/found" | grep -q eintr'
+ok 'an EINTR: noticed' eval 'PHOTO_PATIENCE=1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$T/found" | grep -q eintr'
 assert_untouched "$pid"
 
 done_testing

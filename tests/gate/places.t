@@ -41,7 +41,7 @@ started_within()
 	"$@" "$VICTIMS/idle" fd:3 2 3<>"$board" >>"$T/victims.log" 2>&1 &
 	outer=$!
 	own "$outer"
-	tests/photo ready "$board" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
+	tests/drivers/photo ready "$board" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
 	pid=$outer
 	descend
 	ln "$board" "$T/board.$pid"

@@ -49,7 +49,7 @@ is "$(active)" false 'it is off'
 
 # A process that is stopped, and one that somebody else traces. The control: a call is refused.
 kill -STOP "$pid"
-within 5 eval '[ "$(state_of "$pid")" = T ]'
+within 60 eval '[ "$(state_of "$pid")" = T ]'
 ctl_fails 8 'is stopped.*--mode poke' 'a stopped process: a call is refused, with the way out' activate "$pid"
 ctl_ok 'a stopped process' activate --mode poke "$pid" --json
 is "$(state_of "$pid")" T 'it stays stopped'
@@ -58,7 +58,7 @@ is "$(active)" true 'it is on when it goes on'
 strace -qq -o /dev/null -p "$pid" &
 strace=$!
 own "$strace"
-within 10 eval 'grep -q "^TracerPid:.$strace" "/proc/$pid/status"'
+within 60 eval 'grep -q "^TracerPid:.$strace" "/proc/$pid/status"'
 ctl_fails 7 'is tracing it.*--mode poke' 'a traced process: a call is refused, with the way out' deactivate "$pid"
 ctl_ok 'a traced process' deactivate --mode poke "$pid"
 is "$(awk '/^TracerPid:/ { print $2 }' "/proc/$pid/status")" "$strace" 'its tracer stays'
@@ -71,7 +71,7 @@ snapshot "$pid"
 "$CTL" "${patient[@]}" record "$pid" --wait 30s -d 300s -o "$T/rec.heap" >/dev/null 2>&1 &
 recorder=$!
 own "$recorder"
-within 20 eval '[ "$(active)" = true ]' || bail_out 'no recording'
+within 60 eval '[ "$(active)" = true ]' || bail_out 'no recording'
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 kill -STOP "$pid"
@@ -132,7 +132,7 @@ begin_replaced()
 		echo ready >"$0"; while :; do read -r -t 1; done' "$T/go" <"$T/never" >"$T/replaced" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 10 test -s "$T/go" || bail_out 'it did not start'
+	within 60 test -s "$T/go" || bail_out 'it did not start'
 }
 exe_start()
 {
@@ -149,7 +149,7 @@ runner=(strace -f -qq -o /dev/null -e trace=pwrite64 -e "inject=pwrite64:delay_e
 late=$!
 sleep $((1 * SLOW))
 kill -USR1 "$pid"
-within 10 eval '[ "$(state_of "$pid")" = T ]'
+within 60 eval '[ "$(state_of "$pid")" = T ]'
 wait "$late"
 is "$(<"$T/late")" 9 'the write finds nothing to write to'
 runner=()

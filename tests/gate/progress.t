@@ -53,7 +53,7 @@ for mode in thread inline; do
 	ok "$mode mode: before a thread was sent off" test "${times[nothing]}" -gt 2
 	ok "$mode mode: after the call was begun" test "${times[call]}" -gt 2
 	[ "$mode" = inline ] || ok "$mode mode: in between" test "${times[sent]}" -gt 2
-	within 30 eval '[ "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]'
+	within 60 eval '[ "$(find /proc/$pid/task -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]'
 	assert_untouched "$pid" "$mode mode: untouched"
 done
 

@@ -118,8 +118,8 @@ assert_untouched "$pid"
 "$VICTIMS/tracer" "$pid" >"$T/tracer" &
 tracer=$!
 own "$tracer"
-within 10 grep -q ready "$T/tracer" || bail_out 'the tracer did not start'
-tests/photo take "$pid" "$T/photo.$pid"
+within 60 grep -q ready "$T/tracer" || bail_out 'the tracer did not start'
+tests/drivers/photo take "$pid" "$T/photo.$pid"
 for command in check activate dump; do
 	run_ctl "$command" "$pid"
 	is "$status" 7 "another tracer: $command"
@@ -141,7 +141,7 @@ for command in activate dump; do
 	has_fix 'CONT' "a stopped process: $command"
 done
 is "$(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat")" T 'a stopped process is still stopped'
-ok 'a stopped process looks as before' tests/photo check "$pid" "$T/photo.$pid"
+ok 'a stopped process looks as before' tests/drivers/photo check "$pid" "$T/photo.$pid"
 kill -CONT "$pid"
 snapshot "$pid"
 ctl_ok 'after SIGCONT it works' activate "$pid"
@@ -152,7 +152,7 @@ stop_target "$pid"
 "$VICTIMS/small32" &
 pid=$!
 own "$pid"
-within 10 grep -q small32 "/proc/$pid/comm"
+within 60 grep -q small32 "/proc/$pid/comm"
 snapshot "$pid"
 run_ctl activate "$pid"
 like "$status" '^(1|5)$' 'a 32-bit target: exit status'
@@ -168,7 +168,7 @@ has_begun()
 {
 	[[ $(readlink "/proc/$pid/exe") != "$(readlink "/proc/$$/exe")" ]]
 }
-within 20 has_begun
+within 60 has_begun
 if [[ $(readlink "/proc/$pid/exe") == */smallx32 ]]; then
 	snapshot "$pid"
 	ctl_fails 1 'is an x32 program' 'an x32 target' activate "$pid"
@@ -183,7 +183,7 @@ run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
 bash -c 'sleep 0 & echo $!; exec sleep 60' >"$T/zombie" &
 own $!
-within 10 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'
+within 60 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'
 run_ctl activate "$(<"$T/zombie")"
 like "$status" '^(3|9)$' 'a zombie is refused' || diag "$err"
 ctl_fails 2 '.' 'pid 0 is refused' activate 0

@@ -222,11 +222,11 @@ like "$out" ' zmalloc$|^.* zmalloc'$'\n' 'stripped: what has one is named'
 
 # Each name, by what covers its address. Of some 280 addresses jeprof makes a name up for a hundred.
 jeprof --text --addresses "$(command -v redis-server)" "$T/redis.heap" 2>/dev/null >"$T/jeprof.out"
-tests/invented.py "$T/redis.heap" "$T/jeprof.out" >"$T/theirs" 2>&1
+tests/drivers/invented.py "$T/redis.heap" "$T/jeprof.out" >"$T/theirs" 2>&1
 like "$(<"$T/theirs")" 'looked at [0-9]{3}' 'stripped: jeprof names hundreds of addresses'
 ok 'stripped: many of them with the name of a function that ended before' test "$(grep -c ^invented "$T/theirs")" -gt 20
 ctl_ok 'stripped, by address' report -q --no-cache -f jeprof --addresses "$T/redis.heap"
-tests/invented.py "$T/redis.heap" "$T/out" >"$T/ours" 2>&1
+tests/drivers/invented.py "$T/redis.heap" "$T/out" >"$T/ours" 2>&1
 like "$(<"$T/ours")" '^looked at [0-9]{3}$' 'stripped: we make none up, and leave none out that a symbol stands behind'
 
 # --- bad input ---

@@ -91,7 +91,7 @@ profiled()
 	"$T/app" >"$T/said" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 30 grep -q ready "$T/said" || bail_out "the program did not start: $(<"$T/said")"
+	within 60 grep -q ready "$T/said" || bail_out "the program did not start: $(<"$T/said")"
 	snapshot "$pid"
 	ctl_ok "$encoding: dump" dump "$pid" --force -o "$T/app.heap"
 	assert_untouched "$pid" "$encoding: untouched"

@@ -15,8 +15,8 @@ is_as()
 	shift 3
 	run_ctl "$@" --json
 	is "$status" "$want" "$title: exit status" || diag "$err"
-	ok "$title: as the schema says" tests/schema-check --bites "$schema" "$name" "$T/out" ||
-		diag "$(tests/schema-check --bites "$schema" "$name" "$T/out" 2>&1)"
+	ok "$title: as the schema says" tests/drivers/schema-check --bites "$schema" "$name" "$T/out" ||
+		diag "$(tests/drivers/schema-check --bites "$schema" "$name" "$T/out" 2>&1)"
 	printed+="$name "
 }
 
@@ -68,7 +68,7 @@ MALLOC_CONF=$PROF start_victim idle
 "$CTL" record "$pid" "${patient[@]}" -d 60s -o "$T/killed.heap" >/dev/null 2>&1 &
 recorder=$!
 own "$recorder"
-within 30 test -s "$T/killed.base.heap" # it has begun
+within 60 test -s "$T/killed.base.heap" # it has begun
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 is_as undo 0 'undo, something' undo "$pid"
@@ -88,6 +88,6 @@ known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|growth|mode|p
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"
 done
-is "$(tests/schema-check "$schema" version <<<'{"version": 1}' >/dev/null; echo $?)" 1 'control: what is wrong is refused'
+is "$(tests/drivers/schema-check "$schema" version <<<'{"version": 1}' >/dev/null; echo $?)" 1 'control: what is wrong is refused'
 
 done_testing

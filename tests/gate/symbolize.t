@@ -73,7 +73,7 @@ start()
 	"${wrap[@]}" "$1" >"$T/said" 2>&1 &
 	pid=$!
 	own "$pid"
-	within 30 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
+	within 60 grep -q ready "$T/said" || bail_out "$1 did not start: $(<"$T/said")"
 }
 
 # stacks FILE: of a JSON profile, one a line, innermost first: name@file:line,...

@@ -37,7 +37,7 @@ round()
 for _ in 1 2 3 4 5; do
 	round
 done
-before=$(tests/photo anon "$pid")
+before=$(tests/drivers/photo anon "$pid")
 bad=0
 for _ in $(seq "${ROUNDS:-20}"); do
 	round || bad=$((bad + 1))
@@ -46,7 +46,7 @@ is "$bad" 0 'twenty more rounds' || diag "$(<"$T/round.log")"
 # The target's own samples may make jemalloc map another extent; a stack of ours for each round
 # would be 20 MiB.
 read -r bytes_before _ <<<"$before"
-read -r bytes_after _ <<<"$(tests/photo anon "$pid")"
+read -r bytes_after _ <<<"$(tests/drivers/photo anon "$pid")"
 ok 'twenty more rounds: no memory of ours stays mapped' \
 	test $((bytes_after - bytes_before)) -lt $((10 << 20))
 assert_untouched "$pid" 'untouched after all rounds'

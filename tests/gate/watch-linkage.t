@@ -19,7 +19,7 @@ by_pid=$watcher
 start_watch all --all
 # A process is reported where prof_dump is not found, once that is sure.
 ok 'all: a process whose prof_dump is not found' \
-	within 20 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
+	within 60 grep -q "^jeprof-ctl: ${pids[dumper-hidden.stripped]} .*system calls" "$T/all.talk"
 for d in "${dumpers[@]}"; do
 	order "${pids[$d]}" dump "$T/$d.first.heap"
 	is "$answer" 0 "$d: a dump"
@@ -63,7 +63,7 @@ is_seen()
 	order "$pid" dump "$T/late.heap"
 	[ -n "$(events_of late "$pid")" ]
 }
-ok 'a program that starts later: is found' within 30 is_seen
+ok 'a program that starts later: is found' within 60 is_seen
 already=$(events_of late "$pid" | wc -l)
 for _ in 1 2 3; do
 	order "$pid" dump "$T/late.heap"
@@ -98,7 +98,7 @@ for how in '' clear; do
 		order "$pid" dump "$T/behind.heap"
 		[ -n "$(events_of "behind$how" "$pid")" ]
 	}
-	ok "behind one that maps the library, ${how:-whole}: is seen" within 30 is_seen
+	ok "behind one that maps the library, ${how:-whole}: is seen" within 60 is_seen
 	is "$(seen "behind$how" "select(.pid == $pid) | .source" | uniq)" uprobe "behind one that maps the library, ${how:-whole}: by a probe"
 	end_watch "behind$how"
 	stop_target "$pid"
@@ -116,7 +116,7 @@ if unshare --user --map-root-user true 2>/dev/null; then
 		3<>"$inner" >>"$T/victims.log" 2>&1 &
 	outer=$!
 	own "$outer"
-	within 20 tests/photo ready "$inner" || bail_out 'no container'
+	within 60 tests/drivers/photo ready "$inner" || bail_out 'no container'
 	pid=$(pgrep -P "$outer")
 	mv "$T/inner/orders" "$T/orders.$pid"
 	mv "$T/inner/orders.said" "$T/said.$pid"

@@ -102,18 +102,18 @@ end_watch comm
 is "$(events_of comm "$pid")" "$(rows_of "$T/comm.heap")" '--comm'
 mkfifo "$T/pipe"
 head -n 1 "$T/pipe" >"$T/head" &
-"$CTL" watch "$pid" >"$T/pipe" 2>"$T/err" &
+"$CTL" watch "$pid" >"$T/pipe" 2>"$T/pipe.err" &
 watcher=$!
 own "$watcher"
-within 30 grep -q '^watching' "$T/err"
+within 60 grep -q '^watching' "$T/pipe.err"
 wait "$!"
 is "$?" 10 'nobody reads: it ends'
 
 # --- the table ---
-"$CTL" watch "$pid" --count 3 >"$T/table" 2>"$T/err" &
+"$CTL" watch "$pid" --count 3 >"$T/table" 2>"$T/table.err" &
 watcher=$!
 own "$watcher"
-within 30 grep -q '^watching' "$T/err"
+within 60 grep -q '^watching' "$T/table.err"
 order "$pid" dump "$T/table.heap"
 order "$pid" dump "$T/no/table.heap"
 order "$pid" dump "$T/"$'esc\e[31m.heap'
@@ -139,7 +139,7 @@ is "$(jq -r --argjson b "$began" --argjson n "$now" \
 # shellcheck disable=SC2016 # the command's own variables
 start_watch on "$pid" --on-dump 'env | grep ^JEPROF_CTL_ | sort >"$JEPROF_CTL_FILE.seen"; exit 0'
 order "$pid" dump "$T/on.heap"
-within 20 test -s "$T/on.heap.seen"
+within 60 test -s "$T/on.heap.seen"
 end_watch on
 while read -r name key; do
 	is "$(sed -n "s/^JEPROF_CTL_$name=//p" "$T/on.heap.seen")" "$(seen on ".$key // \"\"")" \
@@ -164,7 +164,7 @@ SH
 chmod 755 "$T/program"
 start_watch exec "$pid" --on-dump-exec "$T/program"
 order "$pid" dump "$T/\$(exec) x.heap"
-within 20 test -s "$T/program.seen"
+within 60 test -s "$T/program.seen"
 end_watch exec
 is "$(<"$T/program.seen")" "0 $T/\$(exec) x.heap" '--on-dump-exec: runs the program, without arguments'
 ctl_fails 2 'are mutually exclusive' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true

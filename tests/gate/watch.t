@@ -10,7 +10,7 @@ own_conf=prof:true,lg_prof_sample:16,prof_prefix:$T/own
 
 code_is_changed()
 {
-	! tests/photo check "$1" "$T/photo.$1" >"$T/said.photo" && grep -q 'code are not the file' "$T/said.photo"
+	! tests/drivers/photo check "$1" "$T/photo.$1" >"$T/said.photo" && grep -q 'code are not the file' "$T/said.photo"
 }
 
 # --- redis-server: what it asks for itself, what its jemalloc does, what we do ---
@@ -53,7 +53,7 @@ start_watch final "$pid"
 note_early "$T"/own.*
 redis SHUTDOWN NOSAVE 2>/dev/null
 wait "$pid"
-ok 'at-exit: the watch ends when nobody is left' within 30 eval "! kill -0 $watcher"
+ok 'at-exit: the watch ends when nobody is left' within 60 eval "! kill -0 $watcher"
 wait "$watcher"
 is "$?" 0 'at-exit: as it should'
 is "$(events_of final "$pid" | without_early)" "$(rows_of "$T"/own.*.heap | without_early)" 'at-exit: one event'

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Threads that are blocked in a system call: whatever we do meanwhile, also when we are killed,
-# the call answers what it answers without us, when it does without us. tests/calls-matrix has
+# the call answers what it answers without us, when it does without us. tests/drivers/calls-matrix has
 # the particulars, and the control that shows that the test would notice.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 export MALLOC_CONF=$PROF
-matrix=$ROOT/tests/calls-matrix
+matrix=$ROOT/tests/drivers/calls-matrix
 (cd "$T" && "$matrix" "$CTL" "$VICTIMS/calls" "$VICTIMS/attach" "$T/table") >"$T/cases" 2>"$T/matrix.err"
 is $? 0 'the matrix ran to its end' || diag "$(tail -n 20 "$T/matrix.err")"
 

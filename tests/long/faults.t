@@ -23,7 +23,7 @@ fault_loop()
 	local fault=$1 name=$2
 
 	shift 2
-	tests/fault-loop "$CTL" "$pid" "$T/board.$pid" "$T" "$fault" "$calls" "$@" >"$T/loop" 2>"$T/loop.err"
+	tests/drivers/fault-loop "$CTL" "$pid" "$T/board.$pid" "$T" "$fault" "$calls" "$@" >"$T/loop" 2>"$T/loop.err"
 	is $? 0 "$name: the victim whole after each fault"
 	diag "$(<"$T/loop")" "$(<"$T/loop.err")"
 	some=$(json .faults "$T/loop")

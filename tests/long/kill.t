@@ -13,9 +13,9 @@ snapshot "$pid"
 ctl_ok 'the first dump' dump "$pid" -o "$T/first.heap"
 assert_untouched "$pid" 'before the first kill'
 
-# tests/kill-storm kills at moments spread over the time that a run takes, and looks at the
+# tests/drivers/kill-storm kills at moments spread over the time that a run takes, and looks at the
 # target after each one.
-tests/kill-storm "$CTL" "$pid" "$T/board.$pid" "$kills" "$T" >"$T/storm" 2>"$T/storm.err"
+tests/drivers/kill-storm "$CTL" "$pid" "$T/board.$pid" "$kills" "$T" >"$T/storm" 2>"$T/storm.err"
 status=$?
 is "$status" 0 "$kills kills: the target alive, not traced, whole, correct after each" ||
 	diag "$(<"$T/storm")" "$(tail -n 20 "$T/storm.err")"

@@ -25,13 +25,13 @@ hold()
 {
 	before=$(answers_of "$pid")
 	tell "$pid" thread "$T/pipe"
-	within 10 writes_a_dump || bail_out 'the program does not write a dump'
+	within 60 writes_a_dump || bail_out 'the program does not write a dump'
 }
 let_go()
 {
 	cat "$T/pipe" >"$T/own.heap"
-	within 20 has_answered "$pid" $((before + 1)) && is "$(tail -n 1 "$T/said.$pid")" 0 "$1: its own dump is made" &&
-		ok "$1: it has no more threads than before" within 20 has_threads 1
+	within 60 has_answered "$pid" $((before + 1)) && is "$(tail -n 1 "$T/said.$pid")" 0 "$1: its own dump is made" &&
+		ok "$1: it has no more threads than before" within 60 has_threads 1
 }
 
 MALLOC_CONF=$PROF,prof_active:true start_dumper dumper

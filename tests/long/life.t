@@ -6,7 +6,7 @@
 
 rounds=$([ -n "${LONG:-}" ] && echo 300 || echo 30)
 export MALLOC_CONF=prof:true,prof_active:false
-tests/life "$CTL" "$VICTIMS/mortal" "$rounds" "$T" >"$T/life" 2>"$T/life.err"
+tests/drivers/life "$CTL" "$VICTIMS/mortal" "$rounds" "$T" >"$T/life" 2>"$T/life.err"
 status=$?
 is "$status" 0 "exit, exec and kill, $rounds times each: true exit statuses, nothing left behind"
 [ "$status" -eq 0 ] || diag "$(<"$T/life.err")"

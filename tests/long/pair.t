@@ -25,7 +25,7 @@ hold_up()
 		"$CTL" "${patient[@]}" activate "$pid" >"$T/held.out" 2>"$T/held.err" &
 	held=$!
 	own "$held"
-	within 30 is_locked
+	within 60 is_locked
 }
 
 hold_up 3000000
@@ -75,7 +75,7 @@ ok 'a dump came out' is_profile "$T/pair.heap"
 "$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
 tracer=$!
 own "$tracer"
-within 30 test -s "$T/tracer.out"
+within 60 test -s "$T/tracer.out"
 ctl_fails 7 "process $tracer \(tracer\) is tracing it" 'another tracer is named' activate "$pid"
 (
 	sleep 1

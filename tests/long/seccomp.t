@@ -13,7 +13,7 @@ calls=(clone clone3 mmap memfd_create openat open write getppid close_range exit
 # storm KILLS ACTION CALL...: a line for each wall in $T/walls
 storm()
 {
-	tests/fence-storm "$CTL" "$VICTIMS/walled" "$1" "$T" "${@:2}" >"$T/walls" 2>"$T/walls.err"
+	tests/drivers/fence-storm "$CTL" "$VICTIMS/walled" "$1" "$T" "${@:2}" >"$T/walls" 2>"$T/walls.err"
 	status=$?
 	is "$status" 0 "$2: the target is whole after all, $1 kills for each of $(($# - 2)) filters among it" ||
 		diag "$(<"$T/walls.err")"
@@ -95,7 +95,7 @@ done
 careless=build/tests/careless/jeprof-ctl-fences
 for wall in 'kill-process clone3' 'kill-process memfd_create' 'kill-process restart_syscall' \
 	'second kill-process getppid'; do
-	tests/fence-storm "$careless" "$VICTIMS/walled" 0 "$T" - "$wall" >"$T/walls" 2>"$T/walls.err"
+	tests/drivers/fence-storm "$careless" "$VICTIMS/walled" 0 "$T" - "$wall" >"$T/walls" 2>"$T/walls.err"
 	is $? 1 "control: $wall: a careless build harms"
 	like "$(<"$T/walls.err")" 'the victim ended with -31' "control: $wall: the target is dead"
 done

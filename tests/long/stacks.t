@@ -14,7 +14,7 @@ kinds=(altstack altstack-within altstack-thread coroutine tiny-coroutine deep-ma
 # How its canaries changed and what else it counted: nothing.
 clean()
 {
-	[ "$(tests/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 
 for kind in "${kinds[@]}"; do
@@ -24,7 +24,7 @@ for kind in "${kinds[@]}"; do
 	*) why='no room on its stack' ;;
 	esac
 	start_victim stacks "$kind"
-	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 	snapshot "$pid"
 	for mode in thread inline; do
 		is_left_alone "$why" "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
@@ -76,7 +76,7 @@ stop_target "$pid"
 ROOM=$((52 << 10))
 beats()
 {
-	tests/photo board "$T/board.$pid" | jq '.beats[0]'
+	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
 }
 
 # deepest NAME STACKS: with what each mode and version uses
@@ -92,7 +92,7 @@ deepest()
 			ctl_ok "$1: $command ($kind)" $command "$pid" --mode "$kind"
 		done
 	done
-	within 20 eval "[ \"\$(beats)\" -gt $(($(beats) + 1)) ]"
+	within 60 eval "[ \"\$(beats)\" -gt $(($(beats) + 1)) ]"
 	used=$(od -An -t u8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')
 	ok "$1: at most $used bytes of stack, half of what must be there" [ "$((used * 2))" -le "$ROOM" ]
 	stop_target "$pid"
@@ -112,7 +112,7 @@ done
 hurt=()
 for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack; do
 	start_victim stacks "$kind"
-	within 20 eval '[ "$(tests/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 	timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s \
 		>"$T/careless" 2>&1
 	within 3 eval '! clean || ! kill -0 "$pid" || grep -q "ended by Segmentation fault" "$T/careless"' && hurt+=("$kind")

@@ -11,7 +11,7 @@ careless=$ROOT/build/tests/careless/jeprof-ctl
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:14,prof_prefix:$T/own
 total=0 refused=0
 
-# counted NAME STATUS: of tests/storm, whose counts are in $T/storm
+# counted NAME STATUS: of tests/drivers/storm, whose counts are in $T/storm
 counted()
 {
 	is "$2" 0 "$1"
@@ -28,7 +28,7 @@ storm()
 
 	shift
 	start_victim "$@"
-	tests/storm run "$CTL" "$pid" "$T/board.$pid" "$times" "$T" >"$T/storm" 2>"$T/storm.err"
+	tests/drivers/storm run "$CTL" "$pid" "$T/board.$pid" "$times" "$T" >"$T/storm" 2>"$T/storm.err"
 	counted "$*: $times injections, no harm" $?
 	ok "$*: not traced" grep -q '^TracerPid:.0$' "/proc/$pid/status"
 	stop_target "$pid"
@@ -40,7 +40,7 @@ fresh()
 	local times=$(($1 * scale)) name=$2
 
 	shift 2
-	tests/storm fresh "$CTL" "$times" "$T" "$VICTIMS/$name" "$@" >"$T/storm" 2>"$T/storm.err"
+	tests/drivers/storm fresh "$CTL" "$times" "$T" "$VICTIMS/$name" "$@" >"$T/storm" 2>"$T/storm.err"
 	counted "$name $*: the first call in $times processes, no harm" $?
 }
 
@@ -81,7 +81,7 @@ harmed()
 	local status
 
 	start_victim "$@"
-	TIMEOUT=3s PATIENCE=5 tests/storm run "$careless" "$pid" "$T/board.$pid" 600 "$T" \
+	TIMEOUT=3s PATIENCE=5 tests/drivers/storm run "$careless" "$pid" "$T/board.$pid" 600 "$T" \
 		>"$T/storm" 2>"$T/storm.err"
 	status=$?
 	diag "$*, without the protection: $(tail -n 1 "$T/storm.err" | cut -c 1-200)"

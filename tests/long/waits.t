@@ -93,7 +93,7 @@ ticking recv
 ctl_ok 'recv: a command' status "$pid"
 like "$err" 'a system call.s timeout began again, 1 time' 'what it cost is said'
 run_ctl status "$pid" --json
-within 30 test "$(ticks "$pid" 0)" -ge 1
+within 60 test "$(ticks "$pid" 0)" -ge 1
 run_ctl status "$pid" --json
 is "$(json .prolonged)" 1 'and in JSON'
 stop_target "$pid"

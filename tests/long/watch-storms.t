@@ -80,14 +80,14 @@ wait "$watcher" 2>/dev/null
 for p in "${pids[@]}"; do
 	# The kernel needs a moment for it while all of them dump without a pause.
 	ok 'a watch that is killed: the breakpoint goes' \
-		within 30 env PHOTO_PATIENCE=1 tests/photo check "$p" "$T/photo.$p"
+		within 60 env PHOTO_PATIENCE=1 tests/drivers/photo check "$p" "$T/photo.$p"
 	assert_untouched "$p" 'a watch that is killed: untouched'
 done
 
 # --- a process that is killed while it dumps: the watch goes on ---
 start_watch mortal "${pids[@]}"
 tell "${pids[0]}" dumps 100000 "$T/storm.0.heap"
-within 20 test -s "$T/mortal.events"
+within 60 test -s "$T/mortal.events"
 kill -KILL "${pids[0]}"
 wait "${pids[0]}" 2>/dev/null
 order "${pids[1]}" dump "$T/after.heap"

@@ -149,14 +149,14 @@ began()
 		env "${conf[@]}" "${wrap[@]}" "${1/#$T/$there}" >"$T/said" 2>&1 &
 		pid=$!
 		own "$pid"
-		within 20 grep -q ready "$T/said"
+		within 60 grep -q ready "$T/said"
 		return
 	fi
 	: >"$T/board"
 	env "${conf[@]}" "$1" "$T/board" 3 >>"$T/victims.log" 2>&1 &
 	pid=$!
 	own "$pid"
-	tests/photo ready "$T/board" "$pid" >/dev/null 2>&1 || return 1
+	tests/drivers/photo ready "$T/board" "$pid" >/dev/null 2>&1 || return 1
 	ln -f "$T/board" "$T/board.$pid"
 }
 
@@ -242,7 +242,7 @@ steps()
 	}
 	step threads threads "$pid"
 	step stats stats "$pid" -f json
-	within 10 has_event
+	within 60 has_event
 	end_child "$watcher" -INT
 	wait "$watcher" || result 1 "$cell: the watch ends"
 	row+=" | $(jq -r 'select(.pid) | .source + " " + .kind' "$T/cell.events" | sort -u | paste -sd ,)"

@@ -11,7 +11,7 @@ formats=(pprof folded svg speedscope callgrind dot json html)
 # what SUBCOMMAND FILE [NAME]: its JSON goes where json() looks
 what()
 {
-	timeout 120 tests/formats.mjs "$@" >"$T/out" 2>"$T/node.err" || diag "$(tail -n 5 "$T/node.err")"
+	timeout 120 tests/drivers/formats.mjs "$@" >"$T/out" 2>"$T/node.err" || diag "$(tail -n 5 "$T/node.err")"
 }
 
 # report_as FORMAT FILE [OPTIONS...]: from $heap
@@ -61,7 +61,7 @@ serve_pprof()
 	PPROF_TMPDIR=$T go tool pprof -http="127.0.0.1:$port" -no_browser "$1" >/dev/null 2>&1 &
 	own $!
 	url=http://127.0.0.1:$port
-	ok 'go tool pprof serves it' within 30 fetch "$url/top"
+	ok 'go tool pprof serves it' within 60 fetch "$url/top"
 }
 
 fetch()

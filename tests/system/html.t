@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # report -f html: the page in a browser, of a real process, of a difference, of hostile names,
-# and of 20,000 stacks. tests/page.mjs says what it saw.
+# and of 20,000 stacks. tests/drivers/page.mjs says what it saw.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -12,7 +12,7 @@ export T
 # visit PAGE EXPRESSION: fills $T/out with what page.mjs saw
 visit()
 {
-	if timeout -k 5 300 node tests/page.mjs "$1" "$2" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err"; then
+	if timeout -k 5 300 node tests/drivers/page.mjs "$1" "$2" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err"; then
 		result 0 "${1##*/}: visited"
 	else
 		result 1 "${1##*/}: visited" || diag "$(<"$T/err")"
@@ -28,7 +28,7 @@ made()
 	local name=$1
 
 	shift
-	tests/made-profile "$@" >"$T/$name.heap"
+	tests/drivers/made-profile "$@" >"$T/$name.heap"
 	ctl_ok "report -f html of $name.heap" report "$T/$name.heap" -f html -o "$T/$name.html"
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * calls BOARD CASE: blocks in one system call, again and again, and says how
- * each came back. `calls list` prints the cases. tests/calls-matrix drives it
- * through the board, whose words follow struct board's own (tests/act.py has the
+ * each came back. `calls list` prints the cases. tests/drivers/calls-matrix drives it
+ * through the board, whose words follow struct board's own (tests/drivers/act.py has the
  * same layout).
  *
  * A round: the driver sets `go`; a helper process, forked for this round,

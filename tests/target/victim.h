@@ -2,7 +2,7 @@
 /*
  * What the victims share: programs that the tests work on and that watch
  * themselves. Everything they see goes to a board, a shared mapping of a file
- * that the tests read from outside (tests/photo has the same layout).
+ * that the tests read from outside (tests/drivers/photo has the same layout).
  */
 #ifndef TESTS_TARGET_VICTIM_H
 #define TESTS_TARGET_VICTIM_H

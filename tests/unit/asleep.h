@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Wait for a process of the test to be asleep: until then its program may be on its way into memory.
- * After <cmocka.h>.
+ * Wait for a process of the test to be asleep: until then its program may be on its way into
+ * memory. After <cmocka.h>.
  */
 #ifndef TESTS_UNIT_ASLEEP_H
 #define TESTS_UNIT_ASLEEP_H

@@ -47,7 +47,7 @@ if ! ldd /usr/sbin/named | grep -q jemalloc; then
 	start_named LD_PRELOAD=libjemalloc.so.2
 	how='yes, with LD_PRELOAD'
 fi
-ok 'named: its user' within 10 is_named_user
+ok 'named: its user' within 60 is_named_user
 confined=$(cat "/proc/$pid/attr/current" 2>/dev/null)
 diag "AppArmor: ${confined:-none}"
 # It makes the threads that write its files when it first does.

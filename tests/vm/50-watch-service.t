@@ -45,7 +45,7 @@ feature watch.service "yes, by $sources"
 
 before=$pid
 restart_service redis-server
-within 30 redis_answers
+within 60 redis_answers
 unlike "$pid" "^$before\$" 'the target is restarted'
 ok 'a dump of the new process is logged' within 60 dump_is_logged
 is "$(logged "select(.pid == $pid) | .cgroup" | sort -u)" /system.slice/redis-server.service 'and of which service it is'
@@ -59,7 +59,7 @@ gdump_is_logged()
 {
 	[ "$(logged "select(.pid == $pid and .kind == \"gdump\" and .ok) | .kind" | sort -u)" = gdump ]
 }
-ok 'what jemalloc dumps by itself is logged' within 30 gdump_is_logged
+ok 'what jemalloc dumps by itself is logged' within 60 gdump_is_logged
 ctl_ok 'gdump off' gdump "$pid" off
 
 is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it went on all the time'

@@ -115,7 +115,7 @@ start_redis_service()
 {
 	start_service redis-server "$1"
 	sock=
-	within 30 redis_answers || bail_out 'redis-server.service does not answer'
+	within 60 redis_answers || bail_out 'redis-server.service does not answer'
 }
 
 redis_answers()

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Page } from './browser.mjs';
 
-const packages = new URL('../build/npm/node_modules', import.meta.url).pathname;
+const packages = new URL('../../build/npm/node_modules', import.meta.url).pathname;
 const [what, file, name] = process.argv.slice(2);
 
 function pprof() {

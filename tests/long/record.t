@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record: what depends on time, and kills at random moments.
+
+# A /run of our own, so that no other test's recordings are undone here.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
+mount -t tmpfs -o mode=755 none /run || exit 99
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/recording.sh
+. tests/recording.sh
+
+export MALLOC_CONF=$PROF
+start_victim leaky
+on_terminal 131 -d 2s --interval 300ms
+like "$(<"$T/tty131")" "[12]s left, $now, $rss" 'a series on a terminal: what is allocated'
+on_terminal 132 -d 7s
+like "$(<"$T/tty132")" "[12]s left, $now, $rss" 'a longer record on a terminal: what is allocated'
+like "$(<"$T/tty132")" 'stopped one thread at a time, 4 times' 'which takes a stop'
+ctl_ok 'a longer record that nobody looks at' record "$pid" -d 7s -o "$T/unseen.heap"
+like "$err" 'stopped one thread at a time, 3 times' 'takes none'
+stop_target "$pid"
+
+start_victim leaky
+snapshot "$pid"
+tests/drivers/record-storm "$CTL" "$pid" "$T/board.$pid" "${KILLS:-200}" "$T" >"$T/storm" 2>"$T/storm.err"
+is "$?" 0 'killed at many moments: undo puts everything back' || diag "$(<"$T/storm.err")"
+diag "$(<"$T/storm")"
+assert_untouched "$pid" 'killed at many moments, it is untouched'
+
+done_testing
