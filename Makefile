@@ -193,7 +193,7 @@ check-long: deps ## storms, kills, every fault, timing: hours
 check-matrix: TIER := tests/run matrix
 check-matrix: deps ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
 check-system: TIER := tests/run system
-check-system: deps ## browsers, daemons, other programs
+check-system: deps deps-vm ## browsers, daemons, other programs
 check-long check-matrix check-system:
 	$(Q)$(MAKE) --no-print-directory all victims
 	$(Q)B=$(B) $(TIER)
