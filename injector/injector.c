@@ -239,7 +239,7 @@ static const char *too_late(struct run *r)
 	}
 }
 
-/* Does it wait in the kernel where no signal ends it? One that waits for a CPU will have its turn. */
+/* Does it wait in the kernel, where no signal ends it? One that waits for a CPU will end. */
 static bool is_stuck(pid_t tracer)
 {
 	struct err ignored = ERR_INIT;
