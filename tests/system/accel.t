@@ -68,7 +68,7 @@ machine working all working nobody
 is "$said $guests" 'kvm 1' 'a kernel comes up' || diag "$(<"$T/accel.err")"
 machine working all working nobody
 is "$said $guests" 'kvm 0' 'that is kept'
-machine working all working nobody --failed
+JEPROF_CTL_ACCEL=kvm machine working all working nobody --failed
 machine working all working nobody
 is "$said $guests" 'tcg 0' 'a machine did not: it is not tried again'
 
