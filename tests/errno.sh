@@ -31,3 +31,14 @@ start_failing()
 	ctl_ok 'the first deactivation' deactivate "$pid"
 	snapshot "$pid"
 }
+
+# loop_commands: those that both tiers try
+loop_commands()
+{
+	loop list list --comm "$comm"
+	loop check check PID
+	loop status status PID
+	loop activate activate PID
+	ctl_ok 'a dump has something to show' activate "$pid"
+	loop dump dump PID -o OUT
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts makes each wait that
- * it stops anew, with its whole time. tests/long/waits.t alone runs it, to show that it notices.
+ * Linked in before injector/wait.c's: a tracer that knows nothing of timeouts restarts each wait
+ * that it interrupts with its full timeout. Only tests/long/waits.t runs it, as a control.
  */
 #include "injector/tracer.h"
 

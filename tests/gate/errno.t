@@ -10,12 +10,7 @@
 
 most=20
 start_failing
-loop list list --comm "$comm"
-loop check check PID
-loop status status PID
-loop activate activate PID
-ctl_ok 'a dump has something to show' activate "$pid"
-loop dump dump PID -o OUT
+loop_commands
 ok 'there were faults' test "$runs" -ge 80
 diag "$runs faults in all"
 

@@ -19,25 +19,23 @@ load_redis 1000
 snapshot "$pid"
 
 # What it does: one byte, no thread is stopped.
-# traced ARGUMENTS...: what all its processes do to others, in $T/calls. A file for each process: in one
-# of all, a call of one cuts that of another in two.
+# traced ARGUMENTS...: what all its processes do to others, in $T/calls
 traced()
 {
-	rm -f "$T"/calls*
-	runner=(strace -ff -o "$T/calls" -e "trace=ptrace,process_vm_writev,pwrite64,kill,tgkill,pidfd_send_signal")
+	runner=(strace -f -o "$T/cut" -e "trace=ptrace,process_vm_writev,pwrite64,kill,tgkill,pidfd_send_signal")
 	ctl_ok "$*" "$@" "$pid"
 	runner=()
-	cat "$T"/calls.* >"$T/calls"
+	tests/drivers/whole_calls.py "$T/cut" >"$T/calls"
 }
-touching='^\(ptrace\|process_vm_writev\|tgkill\|pidfd_send_signal\)('
+touching='^[0-9]* \(ptrace\|process_vm_writev\|tgkill\|pidfd_send_signal\)('
 traced activate --mode poke
 like "$err" 'wrote one byte; no thread was stopped' 'it says what it did'
-is "$(grep '^pwrite64' "$T/calls" | grep -c '(.*, "\\1", 1, [0-9]*) *= 1$')" 1 'one byte is written' || diag "$(<"$T/calls")"
-is "$(grep -c '^pwrite64' "$T/calls")" 1 'and nothing else'
+is "$(grep '^[0-9]* pwrite64' "$T/calls" | grep -c '(.*, "\\1", 1, [0-9]*) *= 1$')" 1 'one byte is written' || diag "$(<"$T/calls")"
+is "$(grep -c '^[0-9]* pwrite64' "$T/calls")" 1 'and nothing else'
 is "$(grep -c "$touching" "$T/calls")" 0 'nothing is traced' || diag "$(<"$T/calls")"
 is "$(active)" true 'mallctl reads what was written'
 traced status
-ok 'control: a call is traced' grep -q '^ptrace(' "$T/calls"
+ok 'control: a call is traced' grep -q '^[0-9]* ptrace(' "$T/calls"
 assert_untouched "$pid"
 load_redis 20000 300
 ctl_ok 'a dump' dump "$pid" -o "$T/on.heap"

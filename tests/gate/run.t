@@ -7,7 +7,7 @@
 
 files=$ROOT/build/tried
 mkdir -p "$files"
-at_end+=('rm -rf "$files"' 'rm -rf build/logs/tried')
+at_end+=('rm -rf "$files"' 'rm -rf build/logs/tried build/unsteady/tried')
 
 # file NAME <BODY: a test, which notes each run of it; $first is "yes" in the first one
 file()
@@ -51,7 +51,7 @@ tried 0 'tried: 1 passed, 0 failed$' 'what passes' good.t
 tried 0 $'\nunsteady: [^\n]*once.t\nnot ok 1 - by the second time\n.*tried: 2 passed, 0 failed$' \
 	'what passes the second time is unsteady, and named' good.t once.t
 is "$(ran once) $(ran good)" '2 1' 'it runs once more, and no other does'
-ok 'its log is kept' grep -q '^not ok 1' build/unsteady/once.t.log
+ok 'its log is kept' grep -q '^not ok 1' build/unsteady/tried/once.t.log
 tried 1 $'\nfailed: [^\n]*never.t\nnot ok 1 - it works\n.*why it does not.*tried: 0 passed, 1 failed$' \
 	'what fails twice has failed, and says why' never.t
 is "$(ran never)" 2 'it has had its second try'
@@ -60,7 +60,6 @@ tried 1 'failed: .*failed: .*failed: ' 'three may not' once.t other.t third.t
 is "$(ran once)$(ran other)$(ran third)" 111 'and none of them runs once more'
 file early <<<'[ "$first" = no ] || exit 0; ok "it works" true'
 tried 0 'it ended after: ' 'a file that ends early has not passed' early.t
-rm -f build/unsteady/{once,other,early}.t.log
 
 # --- harm, which would not show the second time ---
 file touched <<<'result "$([ "$first" = no ]; echo $?)" "the target is untouched"'
@@ -71,7 +70,7 @@ ok "it works" test "$first" = no'
 file traced <<<'start_victim idle; snapshot "$pid"; [ "$first" = no ] || { strace -qq -o /dev/null -p "$pid" & own $!
 within 60 grep -q "^TracerPid:.$!" "/proc/$pid/status"; }; ok "it works" test "$first" = no'
 for harm in touched left found died traced; do
-	tried 1 "harm, which never runs once more: .*$harm.t" "harm ($harm)" "$harm.t"
+	tried 1 "harm, never retried: .*$harm.t" "harm ($harm)" "$harm.t"
 	is "$(ran "$harm")" 1 "harm ($harm): it has one try"
 done
 

@@ -9,12 +9,7 @@
 
 most=0
 start_failing
-loop list list --comm "$comm"
-loop check check PID
-loop status status PID
-loop activate activate PID
-ctl_ok 'a dump has something to show' activate "$pid"
-loop dump dump PID -o OUT
+loop_commands
 loop threads threads PID
 loop stats stats PID
 ctl_ok 'nobody else profiles it' deactivate "$pid"

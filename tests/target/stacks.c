@@ -174,7 +174,7 @@ static void *deep_thread(void *arg)
 	return NULL;
 }
 
-/* In a write(2) to a pipe that nobody reads: it cannot be interrupted transparently. */
+/* Blocked in write(2) on a full pipe, which cannot be interrupted transparently. */
 static void not_to_be_had(void)
 {
 	static const char bytes[1 << 20];

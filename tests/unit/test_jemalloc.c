@@ -21,6 +21,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/asleep.h"
+
 #define HASH "54eaed1d8b56b1aa528be3bdd1877e59c56fa90c"
 #define PRELOADED "libjemalloc.so.2"
 
@@ -172,17 +174,7 @@ static pid_t sleep_start(const char *preload)
 		execlp("sleep", "sleep", "100", NULL);
 		_exit(1);
 	}
-	for (int tries = 0; tries < 2000; tries++) {
-		struct proc_syscall sc = { .running = true };
-		char exe[256] = "";
-		struct err err;
-
-		if (!proc_exe(pid, exe, sizeof(exe), &err) && !strstr(exe, "test_jemalloc") &&
-		    !proc_thread_syscall(pid, pid, &sc, &err) && !sc.running &&
-		    (sc.nr == 230 || sc.nr == 35 || sc.nr == 115 || sc.nr == 101))
-			break;
-		usleep(1000);
-	}
+	wait_until_asleep(pid);
 	return pid;
 }
 

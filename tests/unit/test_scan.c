@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/asleep.h"
+
 static pid_t sleep_start(const char *conf)
 {
 	pid_t pid = fork();
@@ -31,16 +33,7 @@ static pid_t sleep_start(const char *conf)
 		execlp("sleep", "sleep", "100", NULL);
 		_exit(1);
 	}
-	for (int tries = 0; tries < 2000; tries++) {
-		struct proc_syscall sc = { .running = true };
-		char exe[256] = "";
-		struct err err;
-
-		if (!proc_exe(pid, exe, sizeof(exe), &err) && strstr(exe, "sleep") &&
-		    !proc_thread_syscall(pid, pid, &sc, &err) && !sc.running && sc.nr == 230)
-			break;
-		usleep(1000);
-	}
+	wait_until_asleep(pid);
 	return pid;
 }
 

@@ -156,7 +156,7 @@ static void test_undo_restart(void **state)
 	assert_memory_equal(&regs, &was, sizeof(regs));
 	regs = set_up(-1); /* not out of a system call: the program makes it by itself */
 	assert_false(arch_undo_restart(&regs, syscall_insn));
-	regs = interrupted(SYS_futex, SYS_futex); /* to be made anew, as a whole */
+	regs = interrupted(SYS_futex, SYS_futex); /* restarted from the beginning */
 	assert_false(arch_undo_restart(&regs, syscall_insn));
 }
 
