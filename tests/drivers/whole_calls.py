@@ -3,13 +3,15 @@
 """whole_calls.py TRACE: each call of what strace -f -o TRACE wrote, "PID CALL" in one line.
 
 strace cuts a call in two where one of another process comes between: "<unfinished ...>" and
-"<... NAME resumed>". Calls that never came back stay as they are.
+"<... NAME resumed>". Calls that never came back stay as they are; "???", which stands for the call of a
+process that was killed before strace could ask which it is, is left out.
 """
 import re
 import sys
 
 RESUMED = re.compile(r"<\.\.\. \w+ resumed>(.*)")
-UNFINISHED = "<unfinished ...>"
+UNFINISHED = " <unfinished ...>"  # the blank is not the call's
+UNKNOWN = "???("
 
 
 def calls(path):
@@ -24,7 +26,8 @@ def calls(path):
             resumed = RESUMED.match(call)
             yield pid, begun.pop(pid, "") + resumed.group(1) if resumed else call
     for pid, call in begun.items():
-        yield pid, call + UNFINISHED
+        if call != UNKNOWN:
+            yield pid, call + UNFINISHED
 
 
 if __name__ == "__main__":
