@@ -140,6 +140,22 @@ static bool address_of(const struct state *s, uint64_t next, const ZydisDecodedO
 	return true;
 }
 
+/* "cmpb $0,%fs:offset(%base)", or without a base. */
+static void note_tls(const struct state *s, const ZydisDecodedInstruction *zi,
+		     const ZydisDecodedOperand *ops, struct insn *insn)
+{
+	uint64_t base = 0;
+
+	if (zi->mnemonic != ZYDIS_MNEMONIC_CMP || ops[0].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+	    ops[0].mem.segment != ZYDIS_REGISTER_FS || ops[0].size != 8 ||
+	    ops[0].mem.index != ZYDIS_REGISTER_NONE ||
+	    ops[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || ops[1].imm.value.u)
+		return;
+	insn->tests_tls =
+		ops[0].mem.base == ZYDIS_REGISTER_NONE || reg_value(s, ops[0].mem.base, &base);
+	insn->tls = (int64_t)base + insn->offset;
+}
+
 static void note_memory(const struct state *s, const ZydisDecodedInstruction *zi,
 			const ZydisDecodedOperand *ops, struct insn *insn)
 {
@@ -159,6 +175,7 @@ static void note_memory(const struct state *s, const ZydisDecodedInstruction *zi
 				   op->mem.segment != ZYDIS_REGISTER_FS;
 		insn->offset = op->mem.disp.has_displacement ? op->mem.disp.value : 0;
 	}
+	note_tls(s, zi, ops, insn);
 }
 
 static void track_stack(struct state *s, const ZydisDecodedInstruction *zi,

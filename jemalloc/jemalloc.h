@@ -7,6 +7,8 @@
 #include "elf/image.h"
 #include "process/proc.h"
 
+#include <string.h>
+
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
 enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
@@ -95,6 +97,30 @@ void jemalloc_read_values(struct jemalloc *je, const struct proc *p, struct jema
 
 /* One of them that is a bool. */
 enum tristate jemalloc_value_is(const struct jemalloc_values *values, enum jemalloc_opt opt);
+
+/*
+ * Where the state of a thread's data stands (tsd_t.state), jemalloc 5.0 to 5.3.1. A thread whose
+ * data is in use has an arena; one that never called jemalloc gets one by its first call, and
+ * where there is no memory for that, jemalloc goes on without (arena_choose_hard()).
+ */
+struct jemalloc_tsd {
+	bool is_known;
+	int64_t state; /* the address of that byte, from the thread pointer */
+	uint8_t fresh; /* what it holds in a thread that never called jemalloc */
+};
+#define JEMALLOC_TSD_IN_USE_MAX 1 /* tsd_state_nominal, tsd_state_nominal_slow */
+
+/*
+ * By what mallctl compares first, if the image's file agrees that this byte begins as
+ * tsd_state_uninitialized.
+ */
+void jemalloc_find_tsd(struct jemalloc_tsd *out, const struct jemalloc *je, pid_t pid);
+
+/* Is a thread of that name one of jemalloc's own? These hold its locks (background_thread.c). */
+static inline bool jemalloc_is_background(const char *comm)
+{
+	return strncmp(comm, "jemalloc_bg", strlen("jemalloc_bg")) == 0;
+}
 
 /* Where its code lies. */
 struct jemalloc_text {

@@ -545,17 +545,24 @@ static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 	return peek_some(ctx, addr, buf, len);
 }
 
-void scan_open(struct scan *s, struct image *img, pid_t pid)
+void scan_open_code(struct scan *s, struct image *img, pid_t pid)
 {
 	s->image = img;
 	s->n_trees = 0;
 	s->code = (struct decode){ .read = read_target, .ctx = &s->memory, .left = ALL_INSNS_MAX };
 	peek_init(&s->memory, pid);
 	image_peek_code(img, &s->memory);
-	if (img->machine != EM_X86_64)
-		return;
-	s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);
-	decode_use_frames(&s->code, img->eh_frame_hdr, img->eh_frame_hdr_size);
+	if (img->machine == EM_X86_64)
+		decode_use_frames(&s->code, img->eh_frame_hdr, img->eh_frame_hdr_size);
+	else
+		s->code.left = 0;
+}
+
+void scan_open(struct scan *s, struct image *img, pid_t pid)
+{
+	scan_open_code(s, img, pid);
+	if (img->machine == EM_X86_64)
+		s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);
 }
 
 bool scan_in_image(const struct scan *s, uint64_t addr)

@@ -61,6 +61,8 @@ struct scan {
 };
 
 void scan_open(struct scan *s, struct image *img, pid_t pid);
+/* The same without the tree of names: for who decodes code alone. */
+void scan_open_code(struct scan *s, struct image *img, pid_t pid);
 
 bool scan_in_image(const struct scan *s, uint64_t addr);
 bool scan_in_code(const struct scan *s, uint64_t addr);

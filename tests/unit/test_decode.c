@@ -74,6 +74,18 @@ static void test_memory(void **state)
 	assert_true(c.seen[0].has_offset && !c.seen[0].has_memory);
 	assert_int_equal(c.seen[0].offset, 32);
 	assert_false(c.seen[1].has_offset || c.seen[1].has_memory);
+	assert_false(c.seen[1].tests_tls);
+	/* mov rdi, -0xa48; cmp byte fs:[rdi + 0x330], 0; cmp byte fs:[-8], 0; ret */
+	c = WALK("\x48\xc7\xc7\xb8\xf5\xff\xff\x64\x80\xbf\x30\x03\x00\x00\x00"
+		 "\x64\x80\x3c\x25\xf8\xff\xff\xff\x00\xc3");
+	assert_true(c.seen[1].tests_tls && !c.seen[1].has_memory);
+	assert_int_equal(c.seen[1].tls, -0xa48 + 0x330);
+	assert_int_equal(c.seen[1].offset, 0x330);
+	assert_true(c.seen[2].tests_tls);
+	assert_int_equal(c.seen[2].tls, -8);
+	/* cmp byte fs:[rdi], 1; cmp byte fs:[rdi], 0, of an unknown rdi; cmp byte [rdi], 0; ret */
+	c = WALK("\x64\x80\x3f\x01\x64\x80\x3f\x00\x80\x3f\x00\xc3");
+	assert_false(c.seen[0].tests_tls || c.seen[1].tests_tls || c.seen[2].tests_tls);
 }
 
 static void test_registers(void **state)
