@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/room.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "process/cgroup.h"
+#include "process/procfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KIB 1024
+
+struct found {
+	struct room *out;
+	bool any;
+};
+
+static void consider(struct found *f, const char *name, uint64_t limit, uint64_t used)
+{
+	uint64_t left = limit > used ? limit - used : 0;
+
+	if (f->any && f->out->left <= left)
+		return;
+	f->any = true;
+	f->out->left = left;
+	f->out->limit = limit;
+	output_safe(name, f->out->name, sizeof(f->out->name));
+}
+
+/* The first number behind `key` in a file of /proc; false if there is none. */
+static bool number_in(const char *path, const char *key, uint64_t *number)
+{
+	_cleanup_(cleanup_fclose) FILE *f = fopen(path, "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, key, strlen(key)) == 0)
+			return sscanf(line + strlen(key), "%" SCNu64, number) == 1;
+	return false;
+}
+
+static bool status_kib(const struct proc *p, const char *key, uint64_t *bytes)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", p->mm_pid);
+	if (!number_in(path, key, bytes))
+		return false;
+	*bytes *= KIB;
+	return true;
+}
+
+bool room_rlimit(pid_t pid, int resource, uint64_t *soft)
+{
+	static const char *const lines[RLIM_NLIMITS] = {
+		[RLIMIT_AS] = "Max address space", [RLIMIT_DATA] = "Max data size",
+		[RLIMIT_FSIZE] = "Max file size",  [RLIMIT_NOFILE] = "Max open files",
+		[RLIMIT_NPROC] = "Max processes",  [RLIMIT_STACK] = "Max stack size",
+	};
+	struct err ignored = ERR_INIT;
+	char text[4096];
+	const char *line;
+
+	if (procfs_read_into(pid, 0, "limits", text, sizeof(text), &ignored))
+		return false;
+	line = strstr(text, lines[resource]);
+	if (!line)
+		return false;
+	line += strlen(lines[resource]);
+	line += strspn(line, " ");
+	*soft = RLIM_INFINITY;
+	return strncmp(line, "unlimited", strlen("unlimited")) == 0 ||
+	       sscanf(line, "%" SCNu64, soft) == 1;
+}
+
+static void by_rlimit(struct found *f, const struct proc *p, int resource, const char *name,
+		      const char *counted)
+{
+	uint64_t limit, used;
+
+	if (room_rlimit(p->pid, resource, &limit) && limit != RLIM_INFINITY &&
+	    status_kib(p, counted, &used))
+		consider(f, name, limit, used);
+}
+
+#define NEVER_OVERCOMMIT 2
+
+static void by_commit(struct found *f)
+{
+	uint64_t mode, limit, used;
+
+	if (number_in("/proc/sys/vm/overcommit_memory", "", &mode) && mode == NEVER_OVERCOMMIT &&
+	    number_in("/proc/meminfo", "CommitLimit:", &limit) &&
+	    number_in("/proc/meminfo", "Committed_AS:", &used))
+		consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
+}
+
+/* Names of its files in both versions; a group without a limit has a huge one in version 1. */
+static const struct {
+	const char *limit, *used, *inactive, *active;
+} memory_files[] = {
+	{ "memory.max", "memory.current", "inactive_file", "active_file" },
+	{ "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+	  "total_active_file" },
+};
+
+static void by_memory_group(void *ctx, const char *folder)
+{
+	for (size_t i = 0; i < sizeof(memory_files) / sizeof(*memory_files); i++) {
+		uint64_t limit, used, inactive = 0, active = 0, cache;
+		char name[PATH_MAX];
+
+		if (!cgroup_number(folder, memory_files[i].limit, &limit) ||
+		    !cgroup_number(folder, memory_files[i].used, &used))
+			continue;
+		cgroup_keyed(folder, "memory.stat", memory_files[i].inactive, &inactive);
+		cgroup_keyed(folder, "memory.stat", memory_files[i].active, &active);
+		cache = inactive + active;
+		snprintf(name, sizeof(name), "%s of %s", memory_files[i].limit, folder);
+		consider(ctx, name, limit, cache < used ? used - cache : 0);
+	}
+}
+
+static void by_pids_group(void *ctx, const char *folder)
+{
+	uint64_t limit, used;
+	char name[PATH_MAX];
+
+	if (!cgroup_number(folder, "pids.max", &limit) ||
+	    !cgroup_number(folder, "pids.current", &used))
+		return;
+	snprintf(name, sizeof(name), "pids.max of %s", folder);
+	consider(ctx, name, limit, used);
+}
+
+/* "0.20 0.18 0.12 1/80 11206": how many tasks there are, of everybody. */
+static bool all_tasks(uint64_t *n)
+{
+	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/loadavg", "re");
+
+	return f && fscanf(f, "%*s %*s %*s %*u/%" SCNu64, n) == 1;
+}
+
+static uint64_t tasks_of(uid_t uid)
+{
+	_cleanup_(cleanup_closedir) DIR *dir = opendir("/proc");
+	const struct dirent *e;
+	uint64_t n = 0;
+
+	while (dir && (e = readdir(dir))) {
+		struct err ignored = ERR_INIT;
+		struct proc_status st;
+
+		if (isdigit((unsigned char)e->d_name[0]) &&
+		    proc_thread_status(atoi(e->d_name), 0, &st, &ignored) == 0 && st.uids[0] == uid)
+			n += st.threads;
+	}
+	return n;
+}
+
+#define PLENTY 64 /* tasks: who has so many left needs no exact count */
+
+/* Neither root nor who may exceed limits is held to it (copy_process()). */
+static void by_user(struct found *f, const struct proc *p, uint64_t all)
+{
+	const uint64_t exempt = UINT64_C(1) << 21 | UINT64_C(1)
+							    << 24; /* CAP_SYS_ADMIN, _RESOURCE */
+	uint64_t limit;
+
+	if (!p->status.uids[0] || (p->status.cap_permitted & exempt) ||
+	    !room_rlimit(p->pid, RLIMIT_NPROC, &limit) || limit == RLIM_INFINITY)
+		return;
+	if (limit < all + PLENTY)
+		all = tasks_of(p->status.uids[0]);
+	consider(f, "RLIMIT_NPROC", limit, all);
+}
+
+static void by_tasks(struct found *f, const struct proc *p)
+{
+	uint64_t all, max;
+
+	cgroup_each(p->pid, "pids", by_pids_group, f);
+	if (!all_tasks(&all))
+		return;
+	if (number_in("/proc/sys/kernel/threads-max", "", &max))
+		consider(f, "kernel.threads-max", max, all);
+	by_user(f, p, all);
+}
+
+bool room_left(enum room_of what, const struct proc *p, struct room *out)
+{
+	struct found f = { .out = out };
+
+	switch (what) {
+	case ROOM_ADDRESSES:
+		by_rlimit(&f, p, RLIMIT_AS, "RLIMIT_AS", "VmSize:");
+		by_commit(&f);
+		break;
+	case ROOM_DATA:
+		by_rlimit(&f, p, RLIMIT_DATA, "RLIMIT_DATA", "VmData:");
+		break;
+	case ROOM_MEMORY:
+		cgroup_each(p->pid, "memory", by_memory_group, &f);
+		break;
+	case ROOM_TASKS:
+		by_tasks(&f, p);
+		break;
+	case ROOM_MAPPINGS:
+	case ROOM_KINDS:
+		break;
+	}
+	return f.any;
+}
+
+bool room_mappings(uint64_t used, struct room *out)
+{
+	struct found f = { .out = out };
+	uint64_t max;
+
+	if (number_in("/proc/sys/vm/max_map_count", "", &max))
+		consider(&f, "vm.max_map_count", max, used);
+	return f.any;
+}
