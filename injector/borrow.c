@@ -31,6 +31,7 @@
 #include "base/clock.h"
 #include "injector/borrow.h"
 #include "injector/callargs.h"
+#include "injector/check.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -317,7 +318,7 @@ static int thread_failed(struct tracer *t, int ret, struct err *err)
 		return err_fix(err,
 			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "
 			       "(RLIMIT_AS) are reached: raise them, or %s",
-			       tracer_without_thread(t));
+			       check_without_thread(t->calls, t->n_calls));
 	return -1;
 }
 
@@ -384,6 +385,7 @@ static int make_calls(struct tracer *t, struct borrow *b, struct err *err)
 		if (call_inline(t, b, i, &go_on, err) < 0)
 			return -1;
 	}
+	t->shared->enough = !go_on;
 	return idle(t, b, err) < 0 ? -1 : restore(t, b, err);
 }
 

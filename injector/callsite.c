@@ -459,6 +459,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	if (find_thread(cs, p, libc, images_by_name(images, "libpthread"), err) < 0)
 		return -1;
 	make_table(cs, p, images);
+	jemalloc_find_tsd(&cs->tsd, je, p->mm_pid);
 	if (find_danger(cs, images, libc, &text, err) < 0) {
 		callsite_fini(cs);
 		return -1;

@@ -35,7 +35,9 @@ struct callsite {
 	uint64_t restorer;
 	struct arch_gadget gadget;
 	bool has_errno;
-	int64_t errno_offset;	/* from the thread pointer */
+	int64_t errno_offset; /* from the thread pointer */
+	struct jemalloc_tsd tsd;
+	uint64_t n_mappings;	/* of the target, when it was looked at */
 	uint32_t cancel_offset; /* in struct pthread, the word of its cancellation; 0: not known */
 	struct range *danger;	/* code that holds locks which a call of ours takes */
 	size_t n_danger;

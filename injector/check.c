@@ -2,9 +2,10 @@
 /* What must hold before a tracer is started, and can be seen from outside. */
 #include "injector/check.h"
 
+#include "process/room.h"
+
 #include <elf.h>
 #include <string.h>
-#include <sys/resource.h>
 
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err)
 {
@@ -82,6 +83,15 @@ static bool wants(const struct call *calls, size_t n, unsigned int flags)
 	return false;
 }
 
+const char *check_without_thread(const struct call *calls, size_t n)
+{
+	if (wants(calls, n, CALL_MEMFD))
+		return "let the target write to a folder of its own: --in-target PATH";
+	if (wants(calls, n, CALL_STATS))
+		return CHECK_GET_INSTEAD;
+	return "drop --mode thread: short calls can be made in a borrowed thread";
+}
+
 bool calls_want_file(const struct call *calls, size_t n)
 {
 	return wants(calls, n, CALL_MEMFD | CALL_STATS);
@@ -118,15 +128,14 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err)
 {
-	struct rlimit limit;
+	uint64_t limit;
 
 	if (mode != INJECTOR_INLINE)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(calls[i].name, "prof.dump") != 0)
 			continue;
-		if (prlimit(inj->p->pid, RLIMIT_FSIZE, NULL, &limit) == 0 &&
-		    limit.rlim_cur == RLIM_INFINITY)
+		if (room_rlimit(inj->p->pid, RLIMIT_FSIZE, &limit) && limit == RLIM_INFINITY)
 			continue;
 		err_set(err, ERR_FAILED,
 			"a dump in a borrowed thread could end the target: the size of "

@@ -20,6 +20,8 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 /* Would one of them end it, because its files may not grow? */
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err) __must_check;
+/* What to do where no thread can be made in it for these calls: the words of a fix. */
+const char *check_without_thread(const struct call *calls, size_t n);
 bool calls_want_file(const struct call *calls, size_t n);
 
 #endif

@@ -10,6 +10,7 @@
 #include "injector/borrow.h"
 #include "injector/check.h"
 #include "injector/confine.h"
+#include "injector/footprint.h"
 #include "injector/lock.h"
 #include "injector/search.h"
 #include "injector/seccomp.h"
@@ -17,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "injector/site.h"
+#include "process/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +39,7 @@
 #define CLOCK_LATE_MS 500
 #define WATCH_MS 5
 #define LONG_PAUSES_MAX 3
+#define INLINE_CALLS_MAX 6 /* reads, before the thread goes on for a while */
 #define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
 #define DEATH_WAIT_US 2000000 /* for a tracer that was killed and is stuck in the kernel */
@@ -72,9 +75,11 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 				  .je = je,
 				  .opt = *options,
 				  .start = p->status,
+				  .stack_limit = RLIM_INFINITY,
 				  .program = proc_program(p->mm_pid),
 				  .cs = *site };
 	free(site); /* its ranges moved */
+	room_rlimit(p->pid, RLIMIT_STACK, &inj->stack_limit);
 	/* 0 where it may not be read: then it stays 0. But not for want of a descriptor. */
 	if (!inj->program)
 		err_explain(&why);
@@ -90,6 +95,16 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 		inj->opt.search_ms = inj->opt.timeout_ms;
 	*out = inj;
 	return 0;
+}
+
+int injector_may_dump(const struct injector *inj, struct err *err)
+{
+	const struct call dump = { .name = "prof.dump", .flags = CALL_MEMFD };
+
+	return check_calls(inj, &dump, 1, err) < 0 ||
+			       footprint_check(inj, INJECTOR_THREAD, &dump, 1, err) < 0
+		       ? -1
+		       : 0;
 }
 
 void injector_close(struct injector *inj)
@@ -110,11 +125,15 @@ void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms)
 /* One run: the tracer, what is shared with it, and its deadlines. */
 struct run {
 	struct injector *inj;
-	struct call *calls;
-	size_t n;
+	struct call *calls; /* that are made next, */
+	size_t n;	    /* so many at once */
+	bool only_reads;
 	struct shared *shared;
 	size_t shared_size;
 	enum injector_mode mode;
+	bool switched; /* from the mode that was chosen first to the other one */
+	bool may_grow; /* a thread may be borrowed that comes to jemalloc for the first time, */
+	struct err no_room; /* or why not */
 	pid_t tracer;
 	int pidfd, socket;
 	uint64_t deadline_us, search_deadline_us;
@@ -153,6 +172,7 @@ static void tracer_process(struct run *r, pid_t controller, int socket)
 			    .status = -1,
 			    .socket = socket,
 			    .mode = r->mode,
+			    .may_grow = r->may_grow,
 			    .deadline_us = r->search_deadline_us,
 			    .end_us = r->deadline_us };
 	sigset_t all;
@@ -438,12 +458,57 @@ static int run_once(struct run *r, struct err *err)
 	return check_files(r, err);
 }
 
+/* A borrowed thread adds nothing to the target, but stands for as long as the calls take. */
+static enum injector_mode first_mode(const struct injector *inj, const struct call *calls, size_t n)
+{
+	if (inj->opt.mode != INJECTOR_AUTO)
+		return inj->opt.mode;
+	return inj->cs.pthread_create && !footprint_is_short(calls, n) ? INJECTOR_THREAD
+								       : INJECTOR_INLINE;
+}
+
+static bool may_switch(const struct run *r)
+{
+	if (r->inj->opt.mode != INJECTOR_AUTO || r->switched)
+		return false;
+	return r->mode == INJECTOR_INLINE ? r->inj->cs.pthread_create != 0
+					  : !calls_want_file(r->calls, r->n);
+}
+
+static void switch_mode(struct run *r)
+{
+	r->mode = r->mode == INJECTOR_INLINE ? INJECTOR_THREAD : INJECTOR_INLINE;
+	r->switched = true;
+}
+
+/*
+ * Is there room in the target for what this mode adds to it at most? The first try in a borrowed
+ * thread adds nothing: where only threads would do that come to jemalloc for the first time, a
+ * thread of our own is no worse, and holds up nobody.
+ */
+static int fit_in(struct run *r, struct err *err)
+{
+	const struct injector *inj = r->inj;
+
+	r->no_room = (struct err)ERR_INIT;
+	if (r->mode == INJECTOR_THREAD) {
+		r->may_grow = footprint_check(inj, r->mode, r->calls, r->n, err) == 0;
+		if (r->may_grow || !may_switch(r))
+			return r->may_grow ? 0 : -1;
+		switch_mode(r);
+	}
+	r->may_grow =
+		!may_switch(r) && footprint_check(inj, r->mode, r->calls, r->n, &r->no_room) == 0;
+	return check_file_limit(inj, r->mode, r->calls, r->n, err);
+}
+
 /* Again where nothing was touched: another tracer for other threads, another mode. */
 static bool try_again(struct run *r, const struct err *err)
 {
 	enum progress progress = atomic_load(&r->shared->progress);
 
-	if (r->left_behind || progress == PROGRESS_CALL || now_us() > r->search_deadline_us)
+	if (r->left_behind || (progress == PROGRESS_CALL && !r->only_reads) ||
+	    now_us() > r->search_deadline_us)
 		return false;
 	if (r->shared->again)
 		return true;
@@ -460,10 +525,10 @@ static bool try_again(struct run *r, const struct err *err)
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;
 	}
-	if (err->code == ERR_FAILED && !err->own && progress == PROGRESS_NONE &&
-	    r->mode == INJECTOR_THREAD && r->inj->opt.mode == INJECTOR_AUTO &&
-	    !calls_want_file(r->calls, r->n)) {
-		r->mode = INJECTOR_INLINE;
+	/* What one mode cannot do the other one may. */
+	if (progress == PROGRESS_NONE && may_switch(r) &&
+	    (r->shared->unfit || (err->code == ERR_FAILED && !err->own))) {
+		switch_mode(r);
 		return true;
 	}
 	return false;
@@ -479,13 +544,54 @@ static int lock_process(const struct injector *inj, int *lock, struct err *err)
 	return 0;
 }
 
+static bool are_reads(const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (calls[i].new || !calls[i].old || (calls[i].flags & (CALL_MEMFD | CALL_STATS)))
+			return false;
+	return true;
+}
+
+static void add_report(struct injector_report *all, const struct injector_report *one)
+{
+	const struct injector_report before = *all;
+
+	*all = *one;
+	all->stops = before.stops + !one->fresh;
+	all->pause_us += before.pause_us;
+	all->attempts += before.attempts;
+	all->late_us += before.late_us;
+	all->prolonged += before.prolonged;
+}
+
+/* The calls of r->n at once, and those that come next, as far as their results allow. */
+static int run_all(struct run *r, size_t left, struct injector_report *report, struct err *err)
+{
+	int ret;
+
+	for (;;) {
+		bool is_part = r->mode == INJECTOR_INLINE && r->only_reads;
+
+		r->n = is_part && left > INLINE_CALLS_MAX ? INLINE_CALLS_MAX : left;
+		do {
+			ret = fit_in(r, err);
+		} while (ret == 0 && (ret = run_once(r, err)) < 0 && try_again(r, err));
+		add_report(report, &r->shared->report);
+		left -= r->n;
+		if (ret < 0 || !left || r->shared->enough)
+			return ret;
+		r->calls += r->n;
+	}
+}
+
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err)
 {
+	struct injector_report ignored;
 	struct run r = { .inj = inj,
 			 .calls = calls,
-			 .n = n,
-			 .mode = inj->opt.mode,
+			 .only_reads = are_reads(calls, n),
+			 .mode = first_mode(inj, calls, n),
 			 .shared_size = sizeof(struct shared) + n * sizeof(struct shared_call) };
 	_cleanup_(cleanup_close) int lock = -1;
 	uint64_t now = now_us();
@@ -499,24 +605,22 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		return -1;
 	if (lock_process(inj, &lock, err) < 0)
 		return -1;
-	if (r.mode == INJECTOR_AUTO)
-		r.mode = inj->cs.pthread_create ? INJECTOR_THREAD : INJECTOR_INLINE;
 	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
 	r.search_deadline_us = now + (uint64_t)inj->opt.search_ms * 1000;
 	r.shared = mmap(NULL, r.shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			0);
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
-	do {
-		ret = check_file_limit(inj, r.mode, calls, n, err) < 0 ? -1 : run_once(&r, err);
-	} while (ret < 0 && try_again(&r, err));
+	report = report ? report : &ignored;
+	*report = (struct injector_report){ 0 };
+	ret = run_all(&r, n, report, err);
+	if (ret < 0 && r.shared->unfit && r.no_room.msg[0])
+		*err = r.no_room;
 	if (ret < 0 && err->code == ERR_UNSAFE && r.sent) {
 		struct err why = *err;
 
 		not_called(&r, why.msg, err);
 	}
-	if (report)
-		*report = r.shared->report;
 	munmap(r.shared, r.shared_size);
 	return ret;
 }

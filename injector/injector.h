@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 enum injector_mode {
-	INJECTOR_AUTO,	 /* thread, or inline where a thread cannot be made */
+	INJECTOR_AUTO,	 /* inline for short calls, thread for others, or what can be done */
 	INJECTOR_THREAD, /* in a new thread of the target's */
-	INJECTOR_INLINE, /* in the borrowed thread: short calls only, no CALL_MEMFD */
+	INJECTOR_INLINE, /* in the borrowed thread; no CALL_MEMFD */
 	INJECTOR_POKE,	 /* no call at all (ops/activate.h): nothing that an injector could do */
 };
 
@@ -76,11 +76,14 @@ struct injector_options {
 /* What the last injector_run() cost the target. */
 struct injector_report {
 	enum injector_mode mode; /* THREAD or INLINE */
-	pid_t tid;		 /* the thread that was borrowed */
-	uint64_t pause_us;	 /* how long it was stopped, stop to release */
-	unsigned int attempts;	 /* threads stopped until one was safe, this one included */
-	bool prolonged;		 /* a system call of its waits longer, as its timeout began again */
-	uint64_t late_us;	 /* by so much; 0: not known */
+	unsigned int stops;    /* how often a thread was borrowed: again after some reads, inline */
+	pid_t tid;	       /* the thread that was borrowed last */
+	uint64_t pause_us;     /* how long it was stopped, stop to release; all together */
+	unsigned int attempts; /* threads stopped until one was safe, that one included */
+	bool fresh;	       /* the thread aimed at has no data of jemalloc's: no call was made */
+	bool thread_punished;  /* by a seccomp filter: a thread of our own that makes a dump */
+	unsigned int prolonged; /* so many system calls wait longer, as their timeout began again */
+	uint64_t late_us;	/* by so much; 0: not known */
 };
 
 struct injector;
@@ -107,7 +110,8 @@ void injector_close(struct injector *inj);
 /*
  * For calls that belong to a thread: from now on they are made inline, in
  * `tid` and no other thread, and a safe moment of it is looked for no longer
- * than `search_ms`. injector_run() fails with ERR_NOPROC when it has ended.
+ * than `search_ms`. injector_run() fails with ERR_NOPROC when it has ended, and makes no call in a
+ * thread that never called jemalloc, which would get an arena by it (report->fresh).
  */
 void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms);
 
@@ -124,6 +128,13 @@ void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms);
  */
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err) __must_check;
+
+/*
+ * Could a dump come back, from a thread of the target's made for it? ERR_FAILED when it lacks a
+ * function, room or memory for that, with the numbers. Its filters are seen by injector_run() alone
+ * (report->thread_punished). Looks only.
+ */
+int injector_may_dump(const struct injector *inj, struct err *err) __must_check;
 
 /* "thread", "inline". */
 const char *injector_mode_name(enum injector_mode mode);

@@ -244,8 +244,8 @@ static enum rank rank_thread(pid_t pid, pid_t tid, enum caution caution)
 
 	if (proc_thread_status(pid, tid, &st, &ignored) < 0)
 		return RANK_NEVER;
-	/* D: a stop would not come; it may be a vfork. jemalloc's own threads hold its locks. */
-	if (!strchr("RS", st.state) || strncmp(st.comm, "jemalloc_bg", 11) == 0)
+	/* D: a stop would not come; it may be a vfork. */
+	if (!strchr("RS", st.state) || jemalloc_is_background(st.comm))
 		return RANK_NEVER;
 	if (proc_thread_syscall(pid, tid, &sc, &ignored) < 0)
 		return caution == CAUTION_WAITING ? RANK_NEVER : RANK_UNKNOWN;

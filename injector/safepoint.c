@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 
 #define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
 #define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
@@ -157,13 +156,12 @@ static int check_room(const struct tracer *t, const struct arch_regs *regs, cons
 		      struct err *err)
 {
 	uint64_t sp = arch_sp(regs), floor = stack->start, frame = borrow_frame_max();
-	struct rlimit limit;
+	uint64_t limit = t->inj->stack_limit;
 
 	if (sp - stack->start < frame)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
-	if (strcmp(stack->path, "[stack]") == 0 &&
-	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur < stack->end)
-		floor = stack->end - limit.rlim_cur; /* it grows by itself */
+	if (strcmp(stack->path, "[stack]") == 0 && limit < stack->end)
+		floor = stack->end - limit; /* it grows by itself */
 	if (sp - floor < frame + CALL_ROOM)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	return 0;

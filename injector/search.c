@@ -11,6 +11,7 @@
 #include "injector/check.h"
 #include "injector/confine.h"
 #include "injector/filters.h"
+#include "injector/footprint.h"
 #include "injector/memfd.h"
 #include "injector/proof.h"
 #include "injector/rank.h"
@@ -33,6 +34,7 @@
 #define BACKOFF_MAX_US 50000
 #define NICEST (-20)
 #define FENCED_ENOUGH 4
+#define PATIENCE_US 200000 /* for a thread that has its data of jemalloc's; or a quarter */
 
 /* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
 static int same_program(const struct tracer *t, struct err *err)
@@ -56,13 +58,26 @@ static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	proof_set_regs(t, tid, regs);
 }
 
+/* Would our call be the thread's first one of jemalloc? In thread mode pthread_create(3) is one. */
+static int check_data(struct tracer *t, const struct borrow *b, struct err *err)
+{
+	enum tristate has_data = footprint_has_data(t, b->tid, &b->regs);
+
+	t->shared->report.fresh = t->inj->tid && has_data == TRI_NO;
+	if (footprint_may_borrow(t, has_data))
+		return 0;
+	return err_set(err, ERR_UNSAFE,
+		       has_data == TRI_NO ? "it never called jemalloc, and would get an arena"
+					  : "whether it has an arena of jemalloc's is not known");
+}
+
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 {
 	struct arch_regs mended;
 
 	if (tracee_look(t, b, t->status, err) < 0)
 		return -1;
-	if (check_shadow_stack(b->tid, &t->now, err) < 0)
+	if (check_shadow_stack(b->tid, &t->now, err) < 0 || check_data(t, b, err) < 0)
 		return -1;
 	mended = b->regs;
 	mend_sleep(t, b->tid, &mended);
@@ -134,7 +149,7 @@ static int fenced_in(const struct tracer *t, struct err *err)
 	err->code = ERR_FAILED;
 	if (t->mode == INJECTOR_INLINE)
 		return err_fix(err, "nothing can be called in this target without danger to it");
-	return err_fix(err, "%s", tracer_without_thread(t));
+	return err_fix(err, "%s", check_without_thread(t->calls, t->n_calls));
 }
 
 static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
@@ -183,8 +198,12 @@ static int search_once(struct tracer *t, struct err *err)
 			in_vain = false;
 			continue;
 		}
+		/* Where no stop would tell. */
+		if (!t->inj->cs.tsd.is_known && c[i].tid != t->inj->p->pid &&
+		    !footprint_may_borrow(t, TRI_UNKNOWN))
+			continue;
 		t->fenced = false;
-		if (try_thread(t, c[i].tid, err) == 0)
+		if (try_thread(t, c[i].tid, err) == 0 || t->shared->report.fresh)
 			return 0;
 		tried++;
 		fenced += t->fenced;
@@ -214,6 +233,9 @@ static int search(struct tracer *t, struct err *err)
 		*err = why;
 		if (why.code != ERR_UNSAFE || t->shared->again)
 			return -1;
+		t->shared->unfit = t->passed_over && !t->may_grow && now_us() >= t->patient_us;
+		if (t->shared->unfit)
+			break;
 		/* A wait with a timeout does end. */
 		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
 			break;
@@ -278,6 +300,13 @@ static void explain(const struct tracer *t, struct err *err)
 		err->code = code;
 }
 
+static uint64_t patient_until(const struct tracer *t)
+{
+	uint64_t now = now_us(), left = t->deadline_us > now ? t->deadline_us - now : 0;
+
+	return now + (left / 4 < PATIENCE_US ? left / 4 : PATIENCE_US);
+}
+
 void tracer_main(struct tracer *t)
 {
 	struct err err = ERR_INIT;
@@ -286,6 +315,7 @@ void tracer_main(struct tracer *t)
 	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
 	srandom((unsigned int)now_us());
 	arch_prepare();
+	t->patient_us = patient_until(t);
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
 	if (ret < 0)
 		explain(t, &err);

@@ -99,22 +99,27 @@ static bool allows_restart(const struct filters *f)
 	return true;
 }
 
-static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
+/* The first call that one of its filters would not bear, or NULL. */
+static const char *punished(const struct tracer *t, unsigned int uses)
 {
 	const struct filters *f = t->filters;
+	const char *bad = NULL;
 
-	for (size_t i = 0; i < f->n; i++) {
-		const char *bad = check_filter(t->inj->cs.lib, f->code[i], f->len[i], uses_of(t),
-					       f->has_rseq);
+	for (size_t i = 0; i < f->n && !bad; i++)
+		bad = check_filter(t->inj->cs.lib, f->code[i], f->len[i], uses, f->has_rseq);
+	return bad;
+}
 
-		if (bad)
-			return err_set(
-				err, ERR_UNSAFE,
-				"the seccomp filter of thread %d punishes %s(2), which %s needs",
-				tid, bad,
-				t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
-	}
-	return 0;
+static int check_filters(struct tracer *t, pid_t tid, struct err *err)
+{
+	const char *bad = punished(t, uses_of(t));
+
+	t->shared->report.thread_punished = punished(t, USE_THREAD | USE_FILE | USE_MEMFD);
+	if (!bad)
+		return 0;
+	return err_set(err, ERR_UNSAFE,
+		       "the seccomp filter of thread %d punishes %s(2), which %s needs", tid, bad,
+		       t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 }
 
 static int came_by_filter(struct tracer *t, struct err *err)

@@ -10,7 +10,7 @@
 #define RANGES_LEAST (2 * sizeof(uint64_t))
 
 int injector_site_find(struct callsite **out, const struct proc *p, struct images *images,
-		       const struct jemalloc *je, struct err *err)
+		       size_t n_mappings, const struct jemalloc *je, struct err *err)
 {
 	struct callsite *site = calloc(1, sizeof(*site));
 
@@ -20,6 +20,7 @@ int injector_site_find(struct callsite **out, const struct proc *p, struct image
 		free(site);
 		return -1;
 	}
+	site->n_mappings = n_mappings;
 	*out = site;
 	return 0;
 }
@@ -90,6 +91,10 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 	pack_u64(p, (uint64_t)cs->gadget.offset);
 	pack_u64(p, cs->has_errno);
 	pack_u64(p, (uint64_t)cs->errno_offset);
+	pack_u64(p, cs->n_mappings);
+	pack_u64(p, cs->tsd.is_known);
+	pack_u64(p, (uint64_t)cs->tsd.state);
+	pack_u64(p, cs->tsd.fresh);
 	pack_u64(p, cs->cancel_offset);
 	pack_ranges(p, cs->danger, cs->n_danger);
 	pack_ranges(p, cs->known, cs->n_known);
@@ -119,6 +124,10 @@ static void unpack(struct callsite *cs, struct unpack *u)
 	cs->gadget.offset = (int8_t)unpack_u64(u);
 	cs->has_errno = unpack_bool(u);
 	cs->errno_offset = (int64_t)unpack_u64(u);
+	cs->n_mappings = unpack_u64(u);
+	cs->tsd.is_known = unpack_bool(u);
+	cs->tsd.state = (int64_t)unpack_u64(u);
+	cs->tsd.fresh = (uint8_t)unpack_max(u, UINT8_MAX);
 	cs->cancel_offset = (uint32_t)unpack_max(u, TCB_MAX - 1);
 	cs->danger = unpack_ranges(u, &cs->n_danger);
 	cs->known = unpack_ranges(u, &cs->n_known);

@@ -15,9 +15,12 @@
 
 struct callsite;
 
-/* ERR_FAILED when something that an injection needs cannot be found. Reads only. */
+/*
+ * ERR_FAILED when something that an injection needs cannot be found. Reads only. The process has
+ * `n_mappings`.
+ */
 int injector_site_find(struct callsite **out, const struct proc *p, struct images *images,
-		       const struct jemalloc *je, struct err *err) __must_check;
+		       size_t n_mappings, const struct jemalloc *je, struct err *err) __must_check;
 void injector_site_free(struct callsite *site);
 
 void injector_site_pack(const struct callsite *site, struct pack *p);

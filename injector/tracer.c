@@ -113,14 +113,3 @@ int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len
 		       (unsigned long long)addr,
 		       put < 0 ? strerror(errno) : "it ended, or is another program now");
 }
-
-const char *tracer_without_thread(const struct tracer *t)
-{
-	for (size_t i = 0; i < t->n_calls; i++) {
-		if (t->calls[i].flags & CALL_MEMFD)
-			return "let the target write to a folder of its own: --in-target PATH";
-		if (t->calls[i].flags & CALL_STATS)
-			return CHECK_GET_INSTEAD;
-	}
-	return "drop --mode thread: short calls can be made in a borrowed thread";
-}

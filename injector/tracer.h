@@ -59,7 +59,9 @@ struct shared {
 	_Atomic enum progress progress;
 	_Atomic unsigned int attempts;
 	bool failed;
-	bool again; /* a thread did not stop; a fresh tracer should try the others */
+	bool enough; /* by what a call returned, or read, those after it are not made */
+	bool again;  /* a thread did not stop; a fresh tracer should try the others */
+	bool unfit;  /* only threads would do that this mode leaves alone */
 	struct err err;
 	struct injector_report report;
 	struct sleep sleeps[SLEEPS_MAX]; /* of the threads let go last */
@@ -74,6 +76,7 @@ struct injector {
 	const struct jemalloc *je;
 	struct injector_options opt;
 	struct proc_status start; /* the rights it had when it was looked at */
+	uint64_t stack_limit;	  /* RLIMIT_STACK; RLIM_INFINITY where it is not known */
 	uint64_t program;	  /* the number of the program that it ran then */
 	pid_t tid;		  /* the only thread to borrow, 0: any */
 	struct callsite cs;
@@ -97,6 +100,9 @@ struct tracer {
 	int socket;		/* to the controller: descriptors */
 	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
+	bool may_grow;	     /* a thread without jemalloc's data may be borrowed, */
+	uint64_t patient_us; /* from then on, */
+	bool passed_over;    /* if there is one */
 	bool guarded; /* some thread has seccomp filters: they are read before it is borrowed */
 	struct filters *filters; /* then: those of the thread read last; see filters.h */
 	int reader;		 /* and a socket to the process that reads them, */
@@ -117,8 +123,5 @@ int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struc
 	__must_check;
 int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len, struct err *err)
 	__must_check;
-
-/* What to do where no thread can be made in it for these calls: the words of a fix. */
-const char *tracer_without_thread(const struct tracer *t);
 
 #endif

@@ -166,7 +166,7 @@ static void warn_left_behind(const struct session *s, const struct ops_threads *
 
 static int bring_threads_along(struct session *s, struct ops_change *change, struct err *err)
 {
-	static const struct visit visit = { .read_active = true };
+	static const struct visit visit = { .read_active = true, .init = TRI_YES };
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct call reset = { .name = "prof.reset", .fd = -1 };
 

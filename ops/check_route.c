@@ -5,9 +5,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/inside.h"
+#include "process/room.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void no_dump(struct ops_check *c, enum err_code code, const char *why)
@@ -26,7 +26,7 @@ static void no_dump(struct ops_check *c, enum err_code code, const char *why)
  * The new thread has a table of its own with the standard files, as far as there are any. It opens
  * the memory file and, with that one open, the dump: both get the lowest number that is free.
  */
-static rlim_t files_needed(const struct session *s)
+static uint64_t files_needed(const struct session *s)
 {
 	unsigned int open_fds = 0;
 	struct stat st;
@@ -42,14 +42,13 @@ static rlim_t files_needed(const struct session *s)
 static bool check_files(const struct session *s, struct ops_check *c)
 {
 	struct err err = ERR_INIT;
-	rlim_t need = files_needed(s);
-	struct rlimit now;
+	uint64_t need = files_needed(s), now;
 
-	if (prlimit(s->proc.pid, RLIMIT_NOFILE, NULL, &now) || now.rlim_cur >= need)
+	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now) || now >= need)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
-		(unsigned long long)now.rlim_cur, (unsigned long long)need);
+		(unsigned long long)now, (unsigned long long)need);
 	err_fix(&err, "raise the limit: prlimit --pid %d --nofile=%llu:", s->proc.pid,
 		(unsigned long long)need);
 	check_failed(c, &err);
@@ -59,17 +58,17 @@ static bool check_files(const struct session *s, struct ops_check *c)
 static bool check_size(const struct session *s, struct ops_check *c)
 {
 	struct err err = ERR_INIT;
-	struct rlimit now;
+	uint64_t now;
 	char size[16];
 
-	if (prlimit(s->proc.pid, RLIMIT_FSIZE, NULL, &now) || now.rlim_cur == RLIM_INFINITY)
+	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now) || now == RLIM_INFINITY)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"a profile larger than %s is cut off: the size of its files is limited "
 		"(RLIMIT_FSIZE)",
-		text_size(now.rlim_cur, size, sizeof(size)));
+		text_size(now, size, sizeof(size)));
 	err_fix(&err, "lift the limit: prlimit --pid %d --fsize=unlimited:", s->proc.pid);
-	if (now.rlim_cur < PROFILE_MIN) {
+	if (now < PROFILE_MIN) {
 		check_failed(c, &err);
 		return false;
 	}
@@ -80,10 +79,16 @@ static bool check_size(const struct session *s, struct ops_check *c)
 
 static void check_dump(const struct session *s, struct ops_check *c)
 {
+	struct err err = ERR_INIT;
+
 	if (!inside_has_proc(s))
 		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
-	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
-		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
+	else if (s->cost.stops && injector_may_dump(s->inj, &err))
+		check_failed(c, &err);
+	else if (s->last.thread_punished)
+		no_dump(c, ERR_FAILED,
+			"a profile comes back only from a thread made for it, which a seccomp "
+			"filter punishes");
 	else if (check_files(s, c) && check_size(s, c))
 		check_passed(c, "comes back through a memfd");
 }

@@ -76,7 +76,7 @@ static int find_site(struct session *s, struct pack *p, struct err *err)
 {
 	struct callsite *site;
 
-	if (injector_site_find(&site, &s->proc, &s->images, s->je, err))
+	if (injector_site_find(&site, &s->proc, &s->images, s->maps.n, s->je, err))
 		return -1;
 	injector_site_pack(site, p);
 	injector_site_free(site);

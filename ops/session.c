@@ -298,7 +298,10 @@ void session_close(struct session *s)
 static void add_cost(struct session *s, const struct injector_report *report,
 		     const struct call *calls, size_t n)
 {
-	s->cost.stops++;
+	s->last = *report;
+	if (report->fresh)
+		return;
+	s->cost.stops += report->stops;
 	s->cost.tid = report->tid;
 	s->cost.mode = report->mode;
 	s->cost.pause_us += report->pause_us;

@@ -35,7 +35,8 @@ struct session {
 	struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless another
 			      * was asked for */
 	struct injector *inj;
-	char version[64]; /* as the target said, else as its image does; "" if unknown */
+	char version[64];	     /* as the target said, else as its image does; "" if unknown */
+	struct injector_report last; /* what the last run cost, and found */
 	struct ops_cost cost;
 	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
 };

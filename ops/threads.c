@@ -86,6 +86,7 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		return -1;
 	visit.read_active = has_active(&s, &set);
 	visit.activate = request->activate;
+	visit.init = set.init ? TRI_YES : TRI_NO;
 	if (visit_threads(&s, &visit, request->only, request->n_only, &list, err))
 		return -1;
 	list.cost = s.cost;

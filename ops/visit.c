@@ -36,12 +36,6 @@ static int check_only(const struct session *s, const pid_t *tids, size_t n, cons
 	return 0;
 }
 
-/* jemalloc's background threads hold its locks, and allocate nothing for the program. */
-static bool is_jemallocs(const char *name)
-{
-	return !strncmp(name, "jemalloc_bg", strlen("jemalloc_bg"));
-}
-
 static int list_threads(const struct session *s, const pid_t *only, size_t n_only,
 			struct ops_threads *list, struct err *err)
 {
@@ -66,7 +60,7 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 			*err = why;
 			return -1;
 		}
-		if (is_jemallocs(status.comm))
+		if (jemalloc_is_background(status.comm))
 			continue;
 		*t = (struct ops_thread){ .tid = tids[i], .active = TRI_UNKNOWN };
 		memcpy(t->name, status.comm, sizeof(t->name));
@@ -114,6 +108,19 @@ static int not_set(const struct session *s, struct ops_thread *t, int error, str
 	return 0;
 }
 
+/* What is true of a thread that never called jemalloc: see prof_tdata_init_impl(), 4.0 to 5.3. */
+static void describe_fresh(const struct visit *visit, struct ops_thread *t)
+{
+	t->has_bytes = visit->read_bytes;
+	t->allocated = t->deallocated = 0;
+	t->active = visit->read_active ? visit->init : TRI_UNKNOWN;
+	if (!visit->activate || visit->init == TRI_YES)
+		return;
+	t->state = OPS_THREAD_REFUSED;
+	snprintf(t->reason, sizeof(t->reason),
+		 "it has not called jemalloc yet: prof.thread_active_init will decide");
+}
+
 enum { BYTES_IN, BYTES_OUT, ACTIVE, SET_ACTIVE, CALLS };
 
 static int visit_one(struct session *s, const struct visit *visit, unsigned int search_ms,
@@ -137,6 +144,10 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		return -1;
 	t->state = OPS_THREAD_READ;
 	t->reason[0] = '\0';
+	if (s->last.fresh) {
+		describe_fresh(visit, t);
+		return 0;
+	}
 	t->has_bytes = succeeded(&calls[BYTES_IN]) && succeeded(&calls[BYTES_OUT]);
 	if (succeeded(&calls[ACTIVE]))
 		t->active = active ? TRI_YES : TRI_NO;

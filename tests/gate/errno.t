@@ -17,7 +17,7 @@ diag "$runs faults in all"
 # --- control: one that takes what it cannot read for what is not there is found out ---
 CTL=$ROOT/$B/tests/careless/jeprof-ctl-blaming
 said=$(tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" 50 \
-	status PID "${patient[@]}" --timeout 20s 2>&1)
+	dump PID -o "$T/errno/x.heap" --force "${patient[@]}" --timeout 20s 2>&1)
 is $? 1 'control: one that blames the target is seen'
 like "$said" 'blames the target|does not say why' 'control: it does'
 

@@ -58,7 +58,7 @@ settled()
 attack()
 {
 	start_usurper "$1"
-	run_ctl get "$pid" version
+	run_ctl get "$pid" version --mode thread
 	diag "$1: exit $status: $err"
 	within 20 settled || diag "$1: the other program goes on"
 }

@@ -53,14 +53,15 @@ checked_ready()
 }
 
 # --- no more threads: RLIMIT_NPROC (which does not hold for root), pids.max, RLIMIT_AS ---
+# no_threads LIMIT ITS_SIZE NEED
 no_threads()
 {
 	local name=$1
 
 	switches "$name"
 	is "$(json .mode)" inline "$name: in a borrowed thread"
-	ctl_fails 1 'cannot make a thread' "$name: thread mode is refused" activate "$pid" --mode thread
-	like "$err" 'fix: .*RLIMIT_NPROC, pids.max.*RLIMIT_AS' "$name: the limits are named"
+	ctl_fails 1 "cannot make a thread without danger: it has 0 of $2 left \\($1.*\\), and up to $3 may" \
+		"$name: thread mode is refused, with the numbers" activate "$pid" --mode thread
 	no_dump "$name: dump" 1 'cannot make a thread' '--in-target' -o "$T/no.heap"
 	unlike "$err" 'mode inline' "$name: dump: no advice that leads nowhere"
 	# Without room for its own allocations a victim is not kept for longer than need be.
@@ -72,7 +73,7 @@ wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=2)
 start_victim idle 2
 wrap=()
 snapshot "$pid"
-no_threads RLIMIT_NPROC
+no_threads RLIMIT_NPROC '2 tasks' 1
 assert_untouched "$pid" 'RLIMIT_NPROC: untouched'
 stop_target "$pid"
 
@@ -82,7 +83,7 @@ group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/m
 group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
 if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ] && echo "$pid" >"$group/cgroup.procs"; then
 	echo 2 >"$group/pids.max"
-	no_threads pids.max
+	no_threads pids.max '2 tasks' 1
 	assert_untouched "$pid" 'pids.max: untouched'
 else
 	skip 'cgroups cannot limit the number of processes here' 'pids.max'
@@ -93,7 +94,7 @@ rmdir "$group" 2>/dev/null
 start_victim idle 2
 prlimit --pid "$pid" --as=1000000
 snapshot "$pid"
-no_threads RLIMIT_AS
+no_threads RLIMIT_AS '977K address space' 17.0M
 assert_untouched "$pid" 'RLIMIT_AS: untouched'
 stop_target "$pid"
 

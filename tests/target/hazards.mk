@@ -88,6 +88,19 @@ $(CARELESS_MEMFD): tests/careless/memfd.c tests/target/hazards.mk $(OBJ)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
 		$(filter-out $(B)/injector/memfd.o,$(OBJ)) $(LDLIBS)
 
+# One that never asks whether there is room (tests/careless/footprint.c), and who has none.
+CARELESS_FOOTPRINT := $(B)/tests/careless/jeprof-ctl-footprint
+victims: $(CARELESS_FOOTPRINT) $(V_DIR)/cramped
+$(CARELESS_FOOTPRINT): tests/careless/footprint.c tests/target/hazards.mk $(OBJ)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
+		$(filter-out $(B)/injector/footprint.o,$(OBJ)) $(LDLIBS)
+$(V_DIR)/cramped: tests/target/cramped.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+
 # A library that does in its calls what a filter forbids the program.
 victims: $(V_DIR)/escape/libliar.so
 $(V_DIR)/escape/libliar.so: tests/target/escaper.c tests/target/hazards.mk

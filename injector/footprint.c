@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/footprint.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "injector/check.h"
+#include "process/room.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIB (UINT64_C(1) << 20)
+
+/*
+ * Of one arena: its first block, 2 MiB at a multiple of that, for which twice as much is reserved
+ * (base_block_alloc()), and the first extents, 2 MiB and 2.5 MiB (extent_grow_retained()). Measured
+ * by tests/matrix/footprint.t: at most 4 MiB, with jemalloc 5.2.1 to 5.3.1.
+ */
+#define ARENA_BYTES (8 * MIB)
+#define ARENA_MEMORY (MIB / 2)
+#define ARENA_MAPPINGS 12
+#define THREAD_MEMORY (MIB / 2)
+#define THREAD_MAPPINGS 4
+#define FILE_MEMORY (4 * MIB)	/* a memory file is the target's: of common profiles */
+#define DEFAULT_STACK (2 * MIB) /* glibc's, where RLIMIT_STACK is none */
+
+struct need {
+	uint64_t of[ROOM_KINDS];
+};
+
+static const struct {
+	const char *what;
+	bool is_bytes;
+} kinds[ROOM_KINDS] = {
+	[ROOM_ADDRESSES] = { "address space", true }, [ROOM_DATA] = { "private memory", true },
+	[ROOM_MEMORY] = { "memory", true },	      [ROOM_TASKS] = { "tasks", false },
+	[ROOM_MAPPINGS] = { "mappings", false },
+};
+
+static void add_bytes(struct need *need, uint64_t bytes)
+{
+	need->of[ROOM_ADDRESSES] += bytes;
+	need->of[ROOM_DATA] += bytes;
+}
+
+static void add_arena(struct need *need)
+{
+	add_bytes(need, ARENA_BYTES);
+	need->of[ROOM_MEMORY] += ARENA_MEMORY;
+	need->of[ROOM_MAPPINGS] += ARENA_MAPPINGS;
+}
+
+/* Of the C library's standard size, which it takes from the limit that the program began with. */
+static void add_background_thread(const struct injector *inj, struct need *need)
+{
+	uint64_t stack;
+
+	if (!room_rlimit(inj->p->pid, RLIMIT_STACK, &stack) || stack == RLIM_INFINITY)
+		stack = DEFAULT_STACK;
+	add_bytes(need, stack);
+	need->of[ROOM_TASKS]++;
+	need->of[ROOM_MEMORY] += THREAD_MEMORY;
+	need->of[ROOM_MAPPINGS] += THREAD_MAPPINGS;
+}
+
+static bool has_background_threads(const struct injector *inj)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+	size_t n = 0;
+
+	if (proc_threads(inj->p->pid, &tids, &n, &ignored) < 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (proc_thread_status(inj->p->pid, tids[i], &st, &ignored) == 0 &&
+		    jemalloc_is_background(st.comm))
+			return true;
+	return false;
+}
+
+/* At most: the thread that makes the new one may come to jemalloc for the first time, too. */
+static struct need need_of(const struct injector *inj, enum injector_mode mode,
+			   const struct call *calls, size_t n, bool background)
+{
+	struct need need = { 0 };
+	unsigned int arenas = mode == INJECTOR_THREAD ? 2 : 1;
+
+	for (unsigned int i = 0; i < arenas; i++) {
+		add_arena(&need);
+		if (background)
+			add_background_thread(inj, &need);
+	}
+	if (mode != INJECTOR_THREAD)
+		return need;
+	add_bytes(&need, STACK_SIZE + GUARD_SIZE);
+	need.of[ROOM_TASKS]++;
+	need.of[ROOM_MAPPINGS] += THREAD_MAPPINGS;
+	need.of[ROOM_MEMORY] += THREAD_MEMORY;
+	if (calls_want_file(calls, n))
+		need.of[ROOM_MEMORY] += FILE_MEMORY;
+	return need;
+}
+
+static const char *amount(enum room_of kind, uint64_t n, char *buf, size_t size)
+{
+	if (kinds[kind].is_bytes)
+		return text_size(n, buf, size);
+	snprintf(buf, size, "%" PRIu64, n);
+	return buf;
+}
+
+static int too_little(enum room_of kind, const struct room *room, uint64_t need,
+		      enum injector_mode mode, const struct call *calls, size_t n, struct err *err)
+{
+	char wanted[32], left[32], limit[32];
+
+	err_set(err, ERR_FAILED,
+		"the target cannot make %s without danger: it has %s of %s %s left (%s), and up to "
+		"%s may be needed",
+		mode == INJECTOR_THREAD ? "a thread" : "an arena for a thread",
+		amount(kind, room->left, left, sizeof(left)),
+		amount(kind, room->limit, limit, sizeof(limit)), kinds[kind].what, room->name,
+		amount(kind, need, wanted, sizeof(wanted)));
+	return err_fix(err, "raise that limit, or %s", check_without_thread(calls, n));
+}
+
+static bool find_room(const struct injector *inj, enum room_of kind, struct room *room)
+{
+	return kind == ROOM_MAPPINGS ? room_mappings(inj->cs.n_mappings, room)
+				     : room_left(kind, inj->p, room);
+}
+
+int footprint_check(const struct injector *inj, enum injector_mode mode, const struct call *calls,
+		    size_t n, struct err *err)
+{
+	const struct need plain = need_of(inj, mode, calls, n, false);
+	const struct need most = need_of(inj, mode, calls, n, true);
+	enum tristate background = TRI_UNKNOWN;
+
+	for (enum room_of kind = 0; kind < ROOM_KINDS; kind++) {
+		struct room room;
+		uint64_t need;
+
+		if (!find_room(inj, kind, &room) || room.left >= most.of[kind])
+			continue;
+		if (background == TRI_UNKNOWN)
+			background = has_background_threads(inj) ? TRI_YES : TRI_NO;
+		need = background == TRI_YES ? most.of[kind] : plain.of[kind];
+		if (room.left < need)
+			return too_little(kind, &room, need, mode, calls, n, err);
+	}
+	return 0;
+}
+
+static bool begins_with(const char *name, const char *part)
+{
+	return strncmp(name, part, strlen(part)) == 0;
+}
+
+/* What may take long, holds locks for long, or makes threads, where it does not only read. */
+static const char *const long_calls[] = {
+	"arena.",
+	"arenas.create",
+	"background_thread",
+	"experimental.",
+	"max_background_threads",
+	"prof.dump",
+	"prof.log",
+	"prof.reset",
+};
+
+bool footprint_is_short(const struct call *calls, size_t n)
+{
+	if (calls_want_file(calls, n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct call *c = &calls[i];
+
+		if (begins_with(c->name, "thread.")) /* a thread of the program's is not meant */
+			return false;
+		for (size_t k = 0; k < sizeof(long_calls) / sizeof(*long_calls); k++)
+			if ((c->new || !c->old) && begins_with(c->name, long_calls[k]))
+				return false;
+	}
+	return true;
+}
+
+enum tristate footprint_has_data(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
+{
+	const struct jemalloc_tsd *tsd = &t->inj->cs.tsd;
+	struct err ignored = ERR_INIT;
+	uint8_t state;
+
+	if (!tsd->is_known ||
+	    mem_read(t, arch_tls(regs) + (uint64_t)tsd->state, &state, sizeof(state), &ignored) < 0)
+		return tid == t->inj->p->pid ? TRI_YES : TRI_UNKNOWN;
+	if (state <= JEMALLOC_TSD_IN_USE_MAX)
+		return TRI_YES;
+	return state == tsd->fresh ? TRI_NO : TRI_UNKNOWN;
+}
+
+bool footprint_may_borrow(struct tracer *t, enum tristate has_data)
+{
+	if (has_data == TRI_YES || (has_data == TRI_UNKNOWN && t->mode == INJECTOR_THREAD))
+		return true;
+	if (t->inj->tid && has_data == TRI_NO)
+		return false;
+	if (t->may_grow && (t->inj->tid || now_us() >= t->patient_us))
+		return true;
+	t->passed_over = true;
+	return false;
+}

@@ -1,0 +1,210 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What an injection adds to a target, and targets that have no room for it: none dies, none is left
+# with more threads, arenas or mappings than it had, where that can be.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+CARELESS=$B/tests/careless/jeprof-ctl-footprint
+
+# status_kib KEY: of the target
+status_kib()
+{
+	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$pid/status"
+}
+
+# leave LIMIT KIB: so much is left to the target of RLIMIT_AS or RLIMIT_DATA
+leave()
+{
+	local -A counted=([as]=VmSize [data]=VmData)
+
+	prlimit --pid "$pid" "--$1=$((($(status_kib "${counted[$1]}") + $2) << 10))"
+}
+
+footprint()
+{
+	echo "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l) threads, $(wc -l <"/proc/$pid/maps") mappings, $(status_kib VmSize) KiB"
+}
+
+# short_calls NAME: what is made in a borrowed thread works, and adds nothing
+short_calls()
+{
+	local name=$1 before
+
+	before=$(footprint)
+	ctl_ok "$name: status" status "$pid"
+	run_ctl check "$pid" --json
+	is "$(json '[.checks[] | select(.ok == false) | .name] | join(",")')" "$2" "$name: check: ${2:-nothing} fails"
+	ctl_ok "$name: activate" activate "$pid"
+	ctl_ok "$name: get" get "$pid" prof.active stats.allocated
+	ctl_ok "$name: threads" threads "$pid" --json
+	is "$(json .missed)" 0 "$name: threads: none was missed"
+	ctl_ok "$name: deactivate" deactivate "$pid"
+	is "$(footprint)" "$before" "$name: the target is no larger than before"
+}
+
+# no_thread NAME REGEX: what takes a thread is refused, with the numbers, and adds nothing
+no_thread()
+{
+	local name=$1 before
+
+	before=$(footprint)
+	ctl_fails 1 "cannot make a thread without danger: it has .* left \\($2.*\\), and up to .* may be needed" \
+		"$name: dump is refused, with the numbers" dump "$pid" --force -o "$T/no.heap"
+	like "$err" 'fix: raise that limit, or .*--in-target PATH' "$name: dump: says what to do"
+	ok "$name: dump: no file is left" test ! -e "$T/no.heap"
+	ctl_fails 1 "cannot make a thread without danger.*$2" "$name: stats are refused" stats "$pid"
+	is "$(footprint)" "$before" "$name: refusals: the target is no larger than before"
+}
+
+# --- address space and private memory ---
+export MALLOC_CONF=prof:true,prof_active:false
+for limit in as data; do
+	for kib in 0 1300 3000 6000; do
+		start_victim cramped 2
+		leave "$limit" "$kib"
+		snapshot "$pid"
+		short_calls "RLIMIT_${limit^^}, $kib KiB left" dump
+		no_thread "RLIMIT_${limit^^}, $kib KiB left" "RLIMIT_${limit^^}"
+		ctl_fails 1 "cannot make a thread without danger.*RLIMIT_${limit^^}" \
+			"RLIMIT_${limit^^}, $kib KiB left: --mode thread is refused" status "$pid" --mode thread
+		assert_untouched "$pid" "RLIMIT_${limit^^}, $kib KiB left: untouched"
+		stop_target "$pid"
+	done
+done
+start_victim cramped 2
+leave as 3000
+snapshot "$pid"
+ctl_ok 'a dump in the target wants no thread' dump "$pid" --in-target "$T/in.heap" --force
+ok 'a dump in the target: a profile' is_profile "$T/in.heap"
+assert_untouched "$pid" 'a dump in the target: untouched'
+stop_target "$pid"
+start_victim cramped 2
+leave as 40000
+snapshot "$pid"
+ctl_ok 'with room: dump' dump "$pid" --force -o "$T/yes.heap"
+assert_untouched "$pid" 'with room: untouched'
+stop_target "$pid"
+
+# Control: without these checks the new thread has no arena, and takes the program along.
+died=0
+for kib in 1300 2000 3000; do
+	start_victim cramped
+	leave as "$kib"
+	"$CARELESS" status "$pid" >"$T/careless.log" 2>&1
+	within 10 test ! -e "/proc/$pid/maps" -o ! -s "/proc/$pid/maps" && died=$((died + 1))
+	stop_target "$pid" 2>/dev/null
+done
+ok 'control: without these checks programs die' test "$died" -gt 0
+
+# --- memory of a control group ---
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+start_victim cramped 2
+snapshot "$pid"
+if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
+	file=$(find "$group" -name memory.max -o -name memory.limit_in_bytes) && file=${file##*/} &&
+	used=$(cat "$group/memory.current" 2>/dev/null || cat "$group/memory.usage_in_bytes") &&
+	echo $(((used / 4096 * 4096) + (2 << 20))) >"$group/$file"; then
+	short_calls 'cgroup, 2 MiB left' dump
+	no_thread 'cgroup, 2 MiB left' "$file of $group"
+	assert_untouched "$pid" 'cgroup, 2 MiB left: untouched'
+else
+	skip 'cgroups cannot limit memory here' 'cgroup'
+fi
+stop_target "$pid"
+rmdir "$group" 2>/dev/null
+
+# --- threads that never called jemalloc ---
+export MALLOC_CONF=prof:true,prof_thread_active_init:false
+start_victim cramped 5
+snapshot "$pid"
+before=$(footprint)
+ctl_ok 'threads without data' threads "$pid" --json
+is "$(json '[.threads[] | select(.thread.allocated == 0 and .thread.prof.active == false)] | length')" 5 \
+	'threads without data: have allocated nothing, and begin as configured'
+is "$(json '[.threads[] | select(.thread.allocated > 0)] | length')" 1 'threads without data: the first one has'
+run_ctl threads "$pid" --activate all --json
+is "$status" 8 'threads without data: not all can be activated'
+is "$(json '[.threads[] | select(.changed)] | length')" 1 'threads without data: the first one is activated'
+is "$(json '[.threads[] | select(.reason // "" | test("has not called jemalloc yet"))] | length')" 5 \
+	'threads without data: the others are not, which is said'
+is "$(footprint)" "$before" 'threads without data: the target is no larger than before'
+assert_untouched "$pid" 'threads without data: untouched'
+stop_target "$pid"
+
+# --- a daemon with jemalloc's background threads ---
+export MALLOC_CONF=prof:true,prof_active:false
+residue()
+{
+	local i
+
+	for ((i = 0; i < ROUNDS; i++)); do
+		"$CTL" "${patient[@]}" status "$pid" && "$CTL" "${patient[@]}" activate "$pid" &&
+			"$CTL" "${patient[@]}" get "$pid" prof.active && "$CTL" "${patient[@]}" threads "$pid" &&
+			"$CTL" "${patient[@]}" deactivate "$pid" || return 1
+	done
+	# ready or not: a redis-server that the tests start has no place to write its own dumps
+	"$CTL" "${patient[@]}" check "$pid" || [ $? -eq 1 ]
+}
+
+# arenas: how many there are; asked by a thread, which may be one more
+arenas()
+{
+	run_ctl stats "$pid" -f json
+	jq '."jemalloc"."stats.arenas" | keys | map(select(test("^[0-9]+$"))) | length' "$T/out"
+}
+
+ROUNDS=${ROUNDS:-4}
+start_redis --jemalloc-bg-thread yes
+untouched=$(arenas)
+stop_target "$pid"
+start_redis --jemalloc-bg-thread yes
+snapshot "$pid"
+before=$(footprint)
+ok 'redis-server: all commands' residue
+is "$(footprint)" "$before" "redis-server: as many threads and mappings after $((ROUNDS * 5 + 1)) commands as before"
+is "$(arenas)" "$untouched" 'redis-server: and as many arenas'
+assert_untouched "$pid" 'redis-server: untouched'
+ctl_ok 'redis-server: a dump, which takes a thread' dump "$pid" --force -o "$T/redis.heap"
+before=$(footprint)
+for _ in 1 2 3; do
+	ctl_ok 'redis-server: and another' dump "$pid" --force -o "$T/redis.heap"
+done
+is "$(footprint)" "$before" 'redis-server: threads of ours use what the first one left'
+stop_target "$pid"
+
+# With no task to spare a new arena has jemalloc try to make a thread without end.
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+complaints()
+{
+	grep -c 'background thread creation' "${sock%/*}/log"
+}
+full()
+{
+	start_redis --jemalloc-bg-thread yes
+	echo "$pid" >"$group/cgroup.procs" &&
+		echo $(($(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l) + $1)) >"$group/pids.max"
+}
+if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ]; then
+	for spare in 0 1 2; do
+		full "$spare"
+		snapshot "$pid"
+		short_calls "pids.max, $spare to spare" dump
+		no_thread "pids.max, $spare to spare" pids.max
+		is "$(complaints)" 0 "pids.max, $spare to spare: jemalloc complains of nothing"
+		assert_untouched "$pid" "pids.max, $spare to spare: untouched"
+		stop_target "$pid"
+	done
+	full 0
+	"$CARELESS" status "$pid" >"$T/careless.log" 2>&1
+	loud() { [ "$(complaints)" -gt 10 ]; }
+	ok 'control: without these checks jemalloc tries without end' within 10 loud
+	stop_target "$pid"
+else
+	skip 'cgroups cannot limit the number of processes here' 'pids.max'
+fi
+rmdir "$group" 2>/dev/null
+
+done_testing

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What an injection adds to a target at most, with each jemalloc of Debian's suites: nothing in a
+# borrowed thread that has its data, and in a thread of our own no more than what is asked for.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# kib KEY: of the target
+kib()
+{
+	awk -v key="$1:" '$1 == key { print $2 }' "/proc/$pid/status"
+}
+
+# needed: what is said to be needed of its address space, in KiB
+needed()
+{
+	prlimit --pid "$pid" --as=1000000:
+	run_ctl "$@"
+	prlimit --pid "$pid" --as=unlimited:
+	sed -nE 's/.*up to ([0-9.]+)M may be needed.*/\1/p' <<<"$err" | awk '{ print int($1 * 1024) }'
+}
+
+# adds NAME MODE COMMAND [ARGUMENTS...]: of a target that is made for it; sets `more`, KiB
+adds()
+{
+	local name=$1 mode=$2 before command=$3
+
+	shift 3
+	start_victim "$folder/cramped" 2
+	snapshot "$pid"
+	before=$(kib VmSize)
+	is "$(kib VmPeak)" "$before" "$name: control: its largest size is the one it has"
+	ctl_ok "$name" "$command" "$pid" --mode "$mode" "$@"
+	more=$(($(kib VmPeak) - before))
+	assert_untouched "$pid" "$name: untouched"
+	if [ "$mode" = thread ]; then
+		most=$(needed "$command" "$pid" --mode "$mode" "$@")
+		ok "$name: $more KiB more, and $most asked for" test "$more" -gt 0 -a "$more" -le "$most"
+	else
+		is "$more" 0 "$name: adds nothing"
+	fi
+	stop_target "$pid"
+	rows+=("| $name | $more | ${most:--} |")
+}
+
+rows=()
+version()
+{
+	local background most
+
+	for background in false true; do
+		export MALLOC_CONF=prof:true,prof_active:false,background_thread:$background
+		most=
+		adds "$1, background_thread:$background, inline: status" inline status
+		adds "$1, background_thread:$background, thread: status" thread status
+		adds "$1, background_thread:$background, thread: stats" thread stats
+		adds "$1, background_thread:$background, thread: dump" thread dump --force -o "$T/x.heap"
+	done
+}
+
+folder=$VICTIMS
+version 5.3.0
+folder=/mnt
+for suite in trixie sid bullseye; do
+	enter_root "$suite"
+	build_for_root cramped
+	version "$suite"
+done
+diag '| what | KiB added | KiB asked for |'
+diag '|---|---|---|'
+for row in "${rows[@]}"; do
+	diag "$row"
+done
+done_testing
