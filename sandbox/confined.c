@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/own_limits.h"
 #include "sandbox/fence.h"
 
 #include <errno.h>
@@ -389,6 +390,28 @@ void confined_finish(struct confined *c)
 
 /* --- the controller's side --- */
 
+/*
+ * Damaged data may be why, or memory that ran out under a limit of ours: a stack that cannot grow
+ * ends a process as a wild pointer does. The signal does not tell them apart.
+ */
+static int explain_signal(const struct confined *c, int sig, struct err *err)
+{
+	char limits[96];
+
+	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
+		strsignal(sig));
+	if (sig == SIGKILL || sig == SIGXCPU)
+		return err_fix(err, "nothing was changed; it used more than its time of the CPU, "
+				    "or the kernel ended it as memory ran out (see dmesg)");
+	if (own_limits_of_memory(limits, sizeof(limits)))
+		return err_fix(err,
+			       "nothing was changed; memory ran out under jeprof-ctl's own limits "
+			       "(%s), or what it read is damaged, or made to do harm; lift them: "
+			       "prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+			       limits);
+	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+}
+
 /* What ended it, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
@@ -406,9 +429,7 @@ static int explain_end(const struct confined *c, struct err *err)
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
 		return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended",
 			       c->what);
-	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
-		strsignal(info.si_status));
-	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+	return explain_signal(c, info.si_status, err);
 }
 
 int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
