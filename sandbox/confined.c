@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 #define CHUNK 65536
-#define END_MS 200 /* how long the end of a child may come after that of its socket */
+/* How long the end of a child may come after that of its socket, on a machine that is slow. */
+#define END_MS 10000
 #define FINISH_TRIES 5000
 #define MESSAGE_MAX (64u << 20)
 #define LEFT_MAX 64
@@ -416,9 +417,10 @@ static int explain_signal(const struct confined *c, int sig, struct err *err)
 static int explain_end(const struct confined *c, struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t end_ms = now_ms() + END_MS;
 	siginfo_t info = { 0 };
 
-	for (int i = 0; i < END_MS && !info.si_pid; i++) {
+	while (!info.si_pid && now_ms() < end_ms) {
 		if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG))
 			break;
 		nanosleep(&nap, NULL);
@@ -483,8 +485,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	case RECEIVED_LATE:
 		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %.1f s", c->what,
 			timeout_ms / 1e3);
-		return err_fix(err, "its memory or its files may not answer; a longer --timeout "
-				    "gives it more time");
+		return err_fix(err, "its memory or its files may not answer, or the machine has "
+				    "too much to do; a longer --timeout gives it more time");
 	case RECEIVED_END:
 		return explain_end(c, err);
 	case RECEIVED_BAD:
