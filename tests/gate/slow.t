@@ -6,57 +6,29 @@
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
+# shellcheck source=tests/slow.sh
+. tests/slow.sh
 
-# The tracer leads a session of its own: sets `tracer`.
-find_tracer()
-{
-	local children child
-
-	tracer=
-	read -ra children 2>/dev/null <"/proc/$1/task/$1/children"
-	for child in "${children[@]}"; do
-		[ "$(sed 's/.*) //' "/proc/$child/stat" 2>/dev/null | cut -d' ' -f4)" != "$child" ] || tracer=$child
-	done
-	[ "$tracer" ]
-}
-is_ended()
-{
-	[[ $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) =~ ^(Z|$) ]]
-}
 is_stopped()
 {
 	[[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]
 }
 
-# begin ARGUMENTS...: a command beside the test; sets `ctl` and `tracer`
-begin()
+# over NAME: the command has ended, and its tracer with it
+over()
 {
-	"$CTL" "$@" >"$T/out" 2>"$T/err" </dev/null &
-	ctl=$!
-	own "$ctl"
-	within 60 find_tracer "$ctl" || bail_out "no tracer: $(<"$T/err")"
-}
-end()
-{
-	wait "$ctl"
-	status=$?
-	err=$(<"$T/err")
+	end
 	ok "$1: no tracer is left" within 60 is_ended "$tracer"
 }
 
 # --- in the search: its only thread fills a pipe, where it is never stopped ---
-mkfifo "$T/full"
-exec {full}<>"$T/full"
-MALLOC_CONF=$PROF LD_PRELOAD=libjemalloc.so.2 cat /dev/zero >"$T/full" &
-pid=$!
-own "$pid"
-within 60 grep -q '^1 ' "/proc/$pid/syscall" || bail_out 'the pipe does not fill up'
+start_filler
 snapshot "$pid"
 
 begin status "$pid" --timeout 6s
 kill -STOP "$tracer"
 ok 'stopped in the search: it is' within 60 is_stopped "$tracer"
-end 'stopped in the search'
+over 'stopped in the search'
 is "$status" 8 'stopped in the search: the exit status'
 like "$err" 'the tracer was stopped or starved until --timeout was over; nothing was changed.*fix: .*--timeout' \
 	'stopped in the search: is the cause'
@@ -64,19 +36,18 @@ unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search:
 
 begin status "$pid"
 kill -KILL "$tracer"
-end 'killed in the search'
+over 'killed in the search'
 is "$status" 8 'killed in the search: the exit status'
 like "$err" 'the tracer was killed \(Killed\); nothing was changed' 'killed in the search: is said'
 unlike "$err" '--max-pause' 'killed in the search: no advice that leads nowhere'
 
 # The control: as it ends by itself.
 begin status "$pid" --timeout 1s
-end 'control'
+over 'control'
 is "$status" 8 'control: a search that ends by itself'
 like "$err" 'no safe moment was found' 'control: says what it found'
 assert_untouched "$pid" 'the target of the search is untouched'
 end_child "$pid" -KILL
-exec {full}<&-
 
 # --- in a call: it waits for a dump of the program's own, into a pipe that nobody reads ---
 has_threads()
@@ -98,7 +69,7 @@ within 60 writes_a_dump || bail_out 'the program does not write a dump'
 begin dump "$pid" -o "$T/late.heap"
 ok 'stopped in a call: it has begun' within 60 has_threads 3
 kill -STOP "$tracer"
-end 'stopped in a call'
+over 'stopped in a call'
 is "$status" 9 'stopped in a call: the exit status'
 like "$err" 'the tracer was stopped or starved; the target goes on with the call by itself' \
 	'stopped in a call: is the cause'
