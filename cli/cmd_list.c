@@ -133,7 +133,8 @@ static void talk(const struct args *args, const struct ops_list *list)
 			list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
 	if (list->unanswered)
 		fprintf(stderr,
-			"%zu process%s not looked at: reading %s memory or files hangs or fails\n",
+			"%zu process%s not looked at: reading %s memory or files takes too long "
+			"or fails\n",
 			list->unanswered, list->unanswered == 1 ? " was" : "es were",
 			list->unanswered == 1 ? "its" : "their");
 	if (list->missed)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/own_limits.h"
 #include "base/pace.h"
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -31,7 +32,7 @@ static int run(const struct args *args, const struct command *command, struct er
 	else if (args->version)
 		ret = cmd_version.run(args, err);
 	else if (command)
-		ret = command->run(args, err);
+		ret = own_limits_take(err) ? -1 : command->run(args, err);
 	else
 		return err_set(err, ERR_USAGE, "a command is missing"),
 		       err_fix(err, "see jeprof-ctl --help");

@@ -7,6 +7,7 @@
 #include "injector/tracer.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,8 +139,10 @@ static int ranges_add(struct ranges *r, uint64_t start, uint64_t end)
 			return -1;
 		r->cap = r->cap ? r->cap * 2 : 64;
 		v = reallocarray(r->v, r->cap, sizeof(*v));
-		if (!v)
+		if (!v) {
+			err_note(ENOMEM, "cannot keep the symbols of the target's C library");
 			return -1;
+		}
 		r->v = v;
 	}
 	r->v[r->n++] = (struct range){ start, end };

@@ -97,35 +97,43 @@ bool confine_rules_filters(void)
 	return prctl(PR_GET_SECCOMP) == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
+/* A negative error of libseccomp's. */
 static int add_rules(scmp_filter_ctx ctx)
 {
-	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++)
-		if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0) < 0)
-			return -1;
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
 	/* Its own place alone (wait.c). */
-	if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 1,
-			     SCMP_A0(SCMP_CMP_EQ, 0)) < 0 ||
-	    seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1,
-			     SCMP_A0(SCMP_CMP_EQ, 0)) < 0)
-		return -1;
-	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC,
-					O_RDONLY));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 1,
+				       SCMP_A0(SCMP_CMP_EQ, 0));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1,
+				       SCMP_A0(SCMP_CMP_EQ, 0));
+	return ret ? ret
+		   : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC,
+					      O_RDONLY));
 }
 
 int confine_syscalls(struct err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int ret = -1;
+	int ret = -ENOMEM;
 
-	if (ctx) /* the kernel's own errors, not those of the library */
+	if (ctx) { /* the kernel's own errors, not those of the library */
 		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
-	if (ctx && add_rules(ctx) == 0)
+		ret = add_rules(ctx);
+	}
+	if (!ret) {
 		ret = seccomp_load(ctx);
+		/* A host without seccomp(2), or a sanitizer, is no reason not to work. */
+		if (ret == -EINVAL || ret == -ENOSYS)
+			ret = 0;
+	}
 	seccomp_release(ctx);
-	/* A host without seccomp(2), or a sanitizer, is no reason not to work. */
-	if (ret < 0 && ret != -EINVAL && ret != -ENOSYS)
-		return err_sys(err, ERR_FAILED, ret == -1 ? EPERM : -ret,
-			       "cannot confine the tracer");
+	if (ret < 0)
+		return err_sys(err, ERR_FAILED, -ret, "cannot confine the tracer");
 	return 0;
 }

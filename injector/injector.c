@@ -17,8 +17,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/own_limits.h"
 #include "injector/site.h"
 #include "process/room.h"
+#include "sandbox/door.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +44,8 @@
 #define INLINE_CALLS_MAX 6 /* reads, before the thread goes on for a while */
 #define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
-#define DEATH_WAIT_US 2000000 /* for a tracer that was killed and is stuck in the kernel */
+#define DEATH_WAIT_US 10000000 /* in state D, for a tracer that was killed */
+#define DEATH_LOOK_US 100000   /* what one look that sees it counts for at most */
 
 const char *injector_mode_name(enum injector_mode mode)
 {
@@ -138,6 +141,7 @@ struct run {
 	int pidfd, socket;
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
+	int status;	  /* how it ended, of waitpid(2) */
 	bool left_behind; /* it was killed, and does not end */
 	bool sent;	  /* in any of the attempts, a thread of the target's was sent off */
 	unsigned int long_pauses;
@@ -237,8 +241,14 @@ static const char *too_late(struct run *r)
 	enum phase phase = atomic_load(&r->shared->phase);
 
 	/* A search ends by itself, and knows better why. */
-	if (now > r->deadline_us + (phase == PHASE_SEARCH ? SEARCH_GRACE_US : 0))
-		return "the call did not return in time";
+	if (phase == PHASE_SEARCH)
+		return now > r->deadline_us + SEARCH_GRACE_US
+			       ? "the tracer was stopped or starved until --timeout was over"
+			       : NULL;
+	if (now > r->deadline_us)
+		return atomic_load(&r->shared->progress) == PROGRESS_CALL
+			       ? "the call did not return in time"
+			       : "--timeout was over before jemalloc was called";
 	switch (phase) {
 	case PHASE_HOLD:
 		return is_late(r, now, r->inj->opt.max_pause_ms)
@@ -259,39 +269,49 @@ static const char *too_late(struct run *r)
 	}
 }
 
-/* Does it wait in the kernel, where no signal ends it? One that waits for a CPU will end. */
+/*
+ * Does it wait in the kernel, where no signal ends it? One that waits for a CPU will end, however
+ * long that takes.
+ */
 static bool is_stuck(pid_t tracer)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	return proc_thread_status(tracer, tracer, &st, &ignored) < 0 || st.state == 'D';
+	return proc_thread_status(tracer, tracer, &st, &ignored) == 0 && st.state == 'D';
 }
 
 /*
  * Until the tracer has ended, by itself or by us; or does not end, as it waits in the kernel for a
- * page of the target's memory that a file system does not deliver: not even SIGKILL ends that.
+ * page of the target's memory that a file system does not deliver: not even SIGKILL ends that. A
+ * disk that is only slow does: that it was seen so again and again, and never otherwise, is what
+ * counts, whatever time passed between two looks.
  */
 static void watch(struct run *r)
 {
 	struct pollfd fd = { .fd = r->pidfd, .events = POLLIN };
-	uint64_t killed_us = 0;
+	uint64_t looked_us = 0, stuck_us = 0;
 
 	r->killed_for = NULL;
 	r->left_behind = false;
-	while (waitpid(r->tracer, NULL, WNOHANG) == 0) {
+	while (waitpid(r->tracer, &r->status, WNOHANG) == 0) {
+		uint64_t now = now_us();
+
 		if (!r->killed_for) {
 			r->killed_for = too_late(r);
-			if (r->killed_for) {
+			if (r->killed_for)
 				kill(r->tracer, SIGKILL);
-				killed_us = now_us();
-			}
 		} else if (!is_stuck(r->tracer)) {
-			killed_us = now_us();
-		} else if (now_us() - killed_us > DEATH_WAIT_US) {
-			r->left_behind = true;
-			break;
+			stuck_us = 0;
+		} else {
+			uint64_t passed = now - looked_us;
+
+			stuck_us += passed < DEATH_LOOK_US ? passed : DEATH_LOOK_US;
+			r->left_behind = stuck_us > DEATH_WAIT_US;
 		}
+		if (r->left_behind)
+			break;
+		looked_us = now;
 		poll(&fd, r->pidfd >= 0, WATCH_MS);
 	}
 	if (r->pidfd >= 0)
@@ -362,28 +382,62 @@ static bool was_stopped(const struct run *r)
 static int not_called(const struct run *r, const char *why, struct err *err)
 {
 	if (r->sent)
-		err_set(err, ERR_LOST,
-			"%s; jemalloc was not called, but a thread of the target had been sent off "
-			"to make another one: both finish by themselves",
-			why);
-	else
-		err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
-	return err_fix(err, "try again; on a busy machine with a longer --max-pause");
+		return err_set(err, ERR_LOST,
+			       "%s; jemalloc was not called, but a thread of the target had been "
+			       "sent off to make another one: both finish by themselves",
+			       why);
+	return err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
+}
+
+/* What the tracer waits in, as a text; empty where the kernel does not say. */
+static void read_wchan(pid_t tracer, char buf[64])
+{
+	_cleanup_(cleanup_close) int fd = door_proc(tracer, 0, "wchan");
+	ssize_t got = fd < 0 ? -1 : read(fd, buf, 63);
+
+	buf[got > 0 ? got : 0] = '\0';
+	if (strcmp(buf, "0") == 0) /* it may not be known */
+		buf[0] = '\0';
 }
 
 /* It lets go of its thread when it comes to die, as ever; when that will be depends on others. */
 static int explain_left(const struct run *r, struct err *err)
 {
-	pid_t pid = r->inj->p->pid;
+	pid_t pid = r->inj->p->pid, tid = r->shared->report.tid;
+	struct err ignored = ERR_INIT;
+	struct proc_status st = { 0 };
+	char wchan[64], stands[64] = "";
 
+	read_wchan(r->tracer, wchan);
+	if (tid && proc_thread_status(pid, tid, &st, &ignored) == 0 && st.state == 't')
+		snprintf(stands, sizeof(stands), "; until then thread %d stays stopped", tid);
 	err_set(err, ERR_LOST,
-		"the tracer (process %d) cannot be ended: it waits for memory of process %d that a "
-		"file system does not deliver; until then thread %d stays stopped",
-		r->tracer, pid, r->shared->report.tid);
+		"the tracer (process %d) cannot be ended: it waits in the kernel (state D%s%s), as "
+		"for memory of process %d that a file system does not deliver%s",
+		r->tracer, *wchan ? ", in " : "", wchan, pid, stands);
 	return err_fix(err,
 		       "see whose file it is (/proc/%d/maps), and end the server of that file "
 		       "system, or abort its connection (/sys/fs/fuse/connections)",
 		       pid);
+}
+
+/* Nobody of ours killed it. Its fate says nothing of the target. */
+static int explain_end(const struct run *r, struct err *err)
+{
+	char why[96], limits[96];
+
+	if (WIFSIGNALED(r->status))
+		snprintf(why, sizeof(why), "the tracer was killed (%s)",
+			 strsignal(WTERMSIG(r->status)));
+	else
+		snprintf(why, sizeof(why), "the tracer left before it had begun");
+	not_called(r, why, err);
+	if (own_limits_of_memory(limits, sizeof(limits)))
+		return err_fix(err,
+			       "memory may have run out under jeprof-ctl's own limits (%s); lift "
+			       "them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+			       limits);
+	return err_fix(err, "try again; if the kernel did it, as memory ran out, dmesg says so");
 }
 
 static int explain_death(const struct run *r, struct err *err)
@@ -393,8 +447,13 @@ static int explain_death(const struct run *r, struct err *err)
 
 	if (r->left_behind)
 		return explain_left(r, err);
-	if (atomic_load(&r->shared->progress) != PROGRESS_CALL)
-		return not_called(r, why, err);
+	if (atomic_load(&r->shared->progress) != PROGRESS_CALL && !r->killed_for)
+		return explain_end(r, err);
+	if (atomic_load(&r->shared->progress) != PROGRESS_CALL) {
+		not_called(r, why, err);
+		return err_fix(err, "try again; on a busy machine with a longer --timeout and "
+				    "--max-pause");
+	}
 	if (r->killed_for && was_stopped(r)) {
 		err_set(err, ERR_LOST,
 			"process %d was stopped in the middle of a call; it ends the call by "
@@ -620,6 +679,7 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		struct err why = *err;
 
 		not_called(&r, why.msg, err);
+		err_fix(err, "try again; on a busy machine with a longer --max-pause");
 	}
 	munmap(r.shared, r.shared_size);
 	return ret;

@@ -155,13 +155,19 @@ static uint64_t stop_timeout_us(const struct tracer *t)
 }
 
 /*
- * The stop did not come: the thread is in the kernel where no signal reaches
- * it (vfork(2), a dead file server). Only a tracer that ends takes the request
- * back without a trace; so a fresh tracer goes on with the other threads.
+ * The stop did not come: the thread is in the kernel where no signal reaches it (vfork(2), a dead
+ * file server), or had no turn on a CPU. Only a tracer that ends takes the request back without a
+ * trace; so a fresh tracer goes on with the other threads.
  */
 static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 {
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
 	t->shared->again = true;
+	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) == 0 && st.state != 'D')
+		return err_set(err, ERR_UNSAFE, "thread %d did not stop in time: no CPU ran it",
+			       tid);
 	return err_set(err, ERR_UNSAFE, "thread %d did not stop: it is in an uninterruptible wait",
 		       tid);
 }

@@ -214,6 +214,9 @@ void wait_look(struct tracer *t, pid_t tid)
 	if (w->kind == WAIT_SOCKET)
 		return;
 	w->began_us = began_us(t, tid);
+	/* What remains is not known: it begins again, as one does whose timeout lies in memory. */
+	if (w->kind == WAIT_REGISTER && !w->began_us)
+		w->kind = sc.nr == SYS_poll ? WAIT_OTHER : WAIT_MEMORY;
 	if (w->kind == WAIT_REGISTER)
 		w->deadline_us = end_by_register(w);
 	else if (!w->noted && w->began_us && w->limit_us)

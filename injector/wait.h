@@ -27,7 +27,7 @@ struct borrow;
 enum wait_kind {
 	WAIT_OTHER,    /* nothing that a stop lengthens, as far as is known */
 	WAIT_REGISTER, /* the timeout is in a register that may be changed */
-	WAIT_MEMORY,   /* it is in memory, or its register may be in use */
+	WAIT_MEMORY,   /* it is in memory, its register may be in use, or it is of unknown age */
 	WAIT_SOCKET,   /* SO_RCVTIMEO, of unknown length; none if not `certain` */
 };
 

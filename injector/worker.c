@@ -42,7 +42,7 @@
 #define MEMFD_CLOEXEC 1u
 #define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
 #define GETPPID_LEN 32
-#define GONE_TRIES 400
+#define GONE_US 5000000 /* a thread that is let go ends at once, once it has a CPU */
 #define GONE_SLEEP_NS 500000
 
 struct worker {
@@ -319,10 +319,15 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 static void see_off(const struct worker *w)
 {
 	const struct timespec pause = { .tv_nsec = GONE_SLEEP_NS };
-	char path[64];
+	uint64_t end_us = now_us() + GONE_US;
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d", w->t->inj->p->pid, w->tid);
-	for (int i = 0; i < GONE_TRIES && access(path, F_OK) == 0; i++) {
+	if (end_us > w->t->end_us)
+		end_us = w->t->end_us;
+	/* One that was stopped with the process ends when that goes on. */
+	while (now_us() < end_us && !proc_thread_status(w->t->inj->p->pid, w->tid, &st, &ignored) &&
+	       st.state != 'T') {
 		tracer_beat(w->t);
 		nanosleep(&pause, NULL);
 	}

@@ -31,8 +31,9 @@ int libarchive_load(const struct libarchive **out, struct err *err)
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		err_set(err, ERR_FAILED, "there are no bundles without " LIBRARY);
-		return err_fix(err, "apt-get install libarchive13");
+		err_set(err, ERR_FAILED, "there are no bundles without " LIBRARY ": %s", dlerror());
+		return err_fix(err, "apt-get install libarchive13; if it is installed, memory is "
+				    "short: see the limits of jeprof-ctl itself (ulimit -a)");
 	}
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *function = dlsym(library, wanted[i].name);

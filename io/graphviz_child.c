@@ -2,6 +2,7 @@
 #include "io/graphviz_child.h"
 
 #include "base/cleanup.h"
+#include "base/own_limits.h"
 #include "sandbox/fence.h"
 
 #include <dirent.h>
@@ -195,6 +196,7 @@ _Noreturn void graphviz_become(const struct graphviz_start *s)
 	char *const environment[] = { (char *)"PATH=/usr/bin:/bin", NULL };
 
 	no_signals();
+	own_limits_lend();
 	/* A child of fork(2) leads no process group: setsid(2) succeeds. */
 	if (setsid() >= 0 && take_files(s) && change_user(s) && few_threads(s) && fence())
 		execve(s->path, argv, environment);

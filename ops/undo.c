@@ -10,6 +10,7 @@
 #include "ops/session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,21 +18,27 @@
 #define DYING_TRIES 20 /* of one that does not show that it is dying */
 #define DYING_NS 10000000
 
-/* A call that the recording had begun is finished by the target, if it comes to that late. */
+/*
+ * A call that the recording had begun is finished by the target, if it comes to that late: on a
+ * machine that is slow later than usual, in proportion to what our own run took.
+ */
 #define LATE_MS 200
+#define LATE_RUNS 4
+#define LATE_MAX_MS 5000
 
 /*
  * Nothing to be put back: the recording may have been killed just before its
  * change, or just within it, and then the target makes it by itself.
  */
-static int look_again(struct session *s, const struct journal_state *state, struct putback *p,
-		      struct err *err)
+static int look_again(struct session *s, const struct journal_state *state, uint64_t took_ms,
+		      struct putback *p, struct err *err)
 {
-	const struct timespec nap = { .tv_nsec = LATE_MS * 1000000L };
+	uint64_t late_ms = took_ms * LATE_RUNS;
 
 	if (!state->active || p->active)
 		return 0;
-	nanosleep(&nap, NULL);
+	late_ms = late_ms < LATE_MS ? LATE_MS : late_ms < LATE_MAX_MS ? late_ms : LATE_MAX_MS;
+	poll(NULL, 0, (int)late_ms);
 	return putback_run(s, state, p, err);
 }
 
@@ -58,6 +65,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_options own = *options;
 	struct putback p = { 0 };
+	uint64_t began_ms = now_ms();
 
 	if (*state->image)
 		own.image = state->image;
@@ -74,7 +82,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 		return put_back_by_poke(&s, state, undone, err);
 	if (session_may_trace(&s, err) || session_find_jemalloc(&s, err) ||
 	    session_open_injector(&s, err) || putback_run(&s, state, &p, err) ||
-	    look_again(&s, state, &p, err))
+	    look_again(&s, state, now_ms() - began_ms, &p, err))
 		return -1;
 	undone->how = OPS_UNDO_DONE;
 	undone->active = p.active;

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/own_limits.h"
 #include "sandbox/fence.h"
 
 #include <errno.h>
@@ -21,7 +22,8 @@
 #include <unistd.h>
 
 #define CHUNK 65536
-#define END_MS 200 /* how long the end of a child may come after that of its socket */
+/* How long the end of a child may come after that of its socket, on a machine that is slow. */
+#define END_MS 10000
 #define FINISH_TRIES 5000
 #define MESSAGE_MAX (64u << 20)
 #define LEFT_MAX 64
@@ -389,13 +391,36 @@ void confined_finish(struct confined *c)
 
 /* --- the controller's side --- */
 
+/*
+ * Damaged data may be why, or memory that ran out under a limit of ours: a stack that cannot grow
+ * ends a process as a wild pointer does. The signal does not tell them apart.
+ */
+static int explain_signal(const struct confined *c, int sig, struct err *err)
+{
+	char limits[96];
+
+	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
+		strsignal(sig));
+	if (sig == SIGKILL || sig == SIGXCPU)
+		return err_fix(err, "nothing was changed; it used more than its time of the CPU, "
+				    "or the kernel ended it as memory ran out (see dmesg)");
+	if (own_limits_of_memory(limits, sizeof(limits)))
+		return err_fix(err,
+			       "nothing was changed; memory ran out under jeprof-ctl's own limits "
+			       "(%s), or what it read is damaged, or made to do harm; lift them: "
+			       "prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+			       limits);
+	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+}
+
 /* What ended it, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
+	uint64_t end_ms = now_ms() + END_MS;
 	siginfo_t info = { 0 };
 
-	for (int i = 0; i < END_MS && !info.si_pid; i++) {
+	while (!info.si_pid && now_ms() < end_ms) {
 		if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOWAIT | WNOHANG))
 			break;
 		nanosleep(&nap, NULL);
@@ -406,9 +431,7 @@ static int explain_end(const struct confined *c, struct err *err)
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
 		return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended",
 			       c->what);
-	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
-		strsignal(info.si_status));
-	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+	return explain_signal(c, info.si_status, err);
 }
 
 int confined_ask_with(struct confined *c, const struct pack *message, const int *fds, size_t n_fds,
@@ -462,8 +485,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	case RECEIVED_LATE:
 		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %.1f s", c->what,
 			timeout_ms / 1e3);
-		return err_fix(err, "its memory or its files may not answer; a longer --timeout "
-				    "gives it more time");
+		return err_fix(err, "its memory or its files may not answer, or the machine has "
+				    "too much to do; a longer --timeout gives it more time");
 	case RECEIVED_END:
 		return explain_end(c, err);
 	case RECEIVED_BAD:

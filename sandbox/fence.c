@@ -109,12 +109,15 @@ static int keep_capabilities(const unsigned int *kept, size_t n, struct err *err
 	return 0;
 }
 
+/* The functions that add return the negative error of libseccomp. */
+
 static int add_calls(scmp_filter_ctx ctx, const int *calls, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0) < 0)
-			return -1;
-	return 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
+	return ret;
 }
 
 /* For reading; a file that is made for this and has no other name may be written. */
@@ -123,15 +126,16 @@ static int add_opens(scmp_filter_ctx ctx)
 	const unsigned int reads = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
 	const unsigned int fresh = O_CREAT | O_EXCL;
 
-	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				SCMP_A2(SCMP_CMP_MASKED_EQ, reads, O_RDONLY)) < 0 ||
-			       seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-						SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE)) <
-				       0 ||
-			       seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-						SCMP_A2(SCMP_CMP_MASKED_EQ, fresh, fresh)) < 0
-		       ? -1
-		       : 0;
+	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				   SCMP_A2(SCMP_CMP_MASKED_EQ, reads, O_RDONLY));
+
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, fresh, fresh));
+	return ret;
 }
 
 /* With the kernel's own errors, not those of the library. */
@@ -147,24 +151,26 @@ static scmp_filter_ctx new_filter(void)
 /* Ends `ctx`. A host without seccomp(2) is no reason not to work. */
 static int load(scmp_filter_ctx ctx, int ret, struct err *err)
 {
-	if (ctx && ret == 0)
+	if (ret == 0) {
 		ret = seccomp_load(ctx);
+		if (ret == -EINVAL || ret == -ENOSYS)
+			ret = 0;
+	}
 	seccomp_release(ctx);
-	if (ret < 0 && ret != -EINVAL && ret != -ENOSYS)
-		return err_sys(err, ERR_FAILED, ret == -1 ? EPERM : -ret, "cannot confine a child");
+	if (ret < 0)
+		return err_sys(err, ERR_FAILED, -ret, "cannot confine a child");
 	return 0;
 }
 
 /* fstat(3), as glibc makes it from 2.33 on, and statx(2): no path but "" is meant. */
 static int add_fstat(scmp_filter_ctx ctx)
 {
-	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH)) < 0 ||
-			       seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(statx), 1,
-						SCMP_A2(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH,
-							AT_EMPTY_PATH)) < 0
-		       ? -1
-		       : 0;
+	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+				   SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+
+	return ret ? ret
+		   : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(statx), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
 }
 
 int fence_drop_capabilities(struct err *err)
@@ -179,13 +185,15 @@ int fence_drop_capabilities(struct err *err)
 int fence_confined(struct err *err)
 {
 	scmp_filter_ctx ctx;
-	int ret = -1;
+	int ret = -ENOMEM;
 
 	if (fence_drop_capabilities(err) < 0)
 		return -1;
 	ctx = new_filter();
-	if (ctx &&
-	    add_calls(ctx, confined_calls, sizeof(confined_calls) / sizeof(*confined_calls)) == 0)
+	if (ctx)
+		ret = add_calls(ctx, confined_calls,
+				sizeof(confined_calls) / sizeof(*confined_calls));
+	if (!ret)
 		ret = add_fstat(ctx);
 	return load(ctx, ret, err);
 }
@@ -193,14 +201,16 @@ int fence_confined(struct err *err)
 int fence_opener(bool network, struct err *err)
 {
 	scmp_filter_ctx ctx;
-	int ret = -1;
+	int ret = -ENOMEM;
 
 	if (keep_capabilities(opener_caps, sizeof(opener_caps) / sizeof(*opener_caps), err) < 0)
 		return -1;
 	if (network)
 		return 0;
 	ctx = new_filter();
-	if (ctx && add_calls(ctx, opener_calls, sizeof(opener_calls) / sizeof(*opener_calls)) == 0)
+	if (ctx)
+		ret = add_calls(ctx, opener_calls, sizeof(opener_calls) / sizeof(*opener_calls));
+	if (!ret)
 		ret = add_opens(ctx);
 	return load(ctx, ret, err);
 }

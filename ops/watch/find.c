@@ -262,8 +262,8 @@ static void note_unreadable(const struct watch_finder *f)
 
 	if (f->looker.unanswered) {
 		snprintf(line, sizeof(line),
-			 "%zu process%s not looked at, because reading %s memory or files hangs or "
-			 "fails",
+			 "%zu process%s not looked at, because reading %s memory or files takes "
+			 "too long or fails",
 			 f->looker.unanswered, f->looker.unanswered == 1 ? " was" : "es were",
 			 f->looker.unanswered == 1 ? "its" : "their");
 		f->note(f->ctx, line);

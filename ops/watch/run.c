@@ -2,6 +2,7 @@
 #include "ops/watch/run.h"
 
 #include "base/cleanup.h"
+#include "base/own_limits.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -118,9 +119,11 @@ static int start(struct watch_runs *r, char **env)
 
 	posix_spawnattr_init(&attr);
 	posix_spawn_file_actions_init(&files);
+	own_limits_lend();
 	failed = set_up(&attr, &files) ||
 		 (r->command ? posix_spawn(&pid, SHELL, &files, &attr, shell, env)
 			     : posix_spawnp(&pid, r->program, &files, &attr, program, env));
+	own_limits_take_back();
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	if (failed)

@@ -212,6 +212,53 @@ for command in status check activate dump list; do
 	ok "$command: refused with few" test "$refused" -gt 0
 done
 assert_untouched "$pid" 'untouched by commands without descriptors'
+
+# --- our own limits on stack and memory: named before anything is touched ---
+cp "$T/yes.heap" "$T/own.heap"
+commands=(list 'check PID' 'status PID' 'activate PID' 'dump PID -o -' 'stats PID' 'threads PID'
+	"report $T/own.heap" "convert $T/own.heap $T/own.folded" "diff $T/own.heap $T/own.heap"
+	"bundle PID -o $T/own.tar.gz" "record PID -d 1ms -o $T/own.rec" 'watch PID --for 1ms')
+# limited REGEX OPTION...: each command under that limit
+limited()
+{
+	local regex=$1 command wrong=
+
+	shift
+	runner=(prlimit "$@")
+	for command in "${commands[@]}"; do
+		# shellcheck disable=SC2086 # its words
+		run_ctl ${command//PID/$pid}
+		[[ $status == 1 && $err =~ $regex && -z $out ]] || wrong+="$command: exit $status, $err"$'\n'
+	done
+	runner=()
+	is "$wrong" '' "$*: each command names the limit"
+}
+if is_sanitized; then
+	skip 'a sanitizer needs more of everything' 'our own stack and memory'
+else
+	for kib in 64 128 256 512; do
+		limited "stack of jeprof-ctl itself is $kib KiB \\(RLIMIT_STACK\\), and it needs 1024 KiB.*fix: .*prlimit --stack=" \
+			--stack=$((kib * 1024))
+	done
+	limited 'memory of jeprof-ctl itself is limited \(RLIMIT_AS is 30000 KiB\).*fix: .*prlimit --as=unlimited' \
+		--as=$((30000 * 1024))
+	limited 'memory of jeprof-ctl itself is limited \(RLIMIT_DATA is 20000 KiB\).*fix: .*--data=unlimited' \
+		--data=$((20000 * 1024))
+	assert_untouched "$pid" 'untouched by commands without stack or memory'
+	# Where only the soft limit is low it is raised, for all our processes.
+	for command in "${commands[@]}"; do
+		[[ $command == watch* ]] && continue
+		runner=(prlimit --stack=65536:unlimited)
+		# shellcheck disable=SC2086
+		ctl_ok "a low soft limit on the stack: ${command%% *}" ${command//PID/$pid} --timeout 60s
+		[ "$command" != 'activate PID' ] || ctl_ok 'and off again' deactivate "$pid"
+	done
+	runner=()
+	# The control: a stack that cannot grow ends who needs it.
+	{ prlimit --stack=65536 bash -c 'f() { f; }; f'; } 2>/dev/null
+	is $? 139 'control: a program without stack is ended by a signal'
+	assert_untouched "$pid" 'untouched with a low soft limit on the stack'
+fi
 stop_target "$pid"
 
 done_testing

@@ -167,6 +167,16 @@ order "$pid" dump "$T/\$(exec) x.heap"
 within 60 test -s "$T/program.seen"
 end_watch exec
 is "$(<"$T/program.seen")" "0 $T/\$(exec) x.heap" '--on-dump-exec: runs the program, without arguments'
+# Our processes have raised the limit on their stack (base/own_limits.h).
+watch_by=(prlimit --stack=4194304:unlimited)
+# shellcheck disable=SC2016
+start_watch stack "$pid" --on-dump 'ulimit -s >"$JEPROF_CTL_FILE.seen"'
+watch_by=()
+like "$(grep '^Max stack' "/proc/$watcher/limits")" ' 8388608 ' '--on-dump: the watch has raised its stack'
+order "$pid" dump "$T/stack.heap"
+within 60 test -s "$T/stack.heap.seen"
+end_watch stack
+is "$(<"$T/stack.heap.seen")" 4096 '--on-dump: the command has the limit that the watch was started with'
 ctl_fails 2 'are mutually exclusive' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
 start_watch bad "$pid" --on-dump 'exit 3'
 order "$pid" dump "$T/bad.heap"

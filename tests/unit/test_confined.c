@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -142,6 +143,27 @@ static void test_crash(void **state)
 	assert_int_equal(ask_once(&c, crash, NULL, &anything, PATIENCE_MS, &u, NULL, &err), -1);
 	assert_int_equal(err.code, ERR_FAILED);
 	assert_non_null(strstr(err.msg, "test it"));
+	assert_non_null(strstr(err.fix, "damaged"));
+	assert_null(strstr(err.fix, "RLIMIT"));
+	confined_end(&c);
+}
+
+/* A signal does not tell damaged data from memory that ran out under a limit: both are named. */
+static void test_crash_under_limits(void **state)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct rlimit usual, low;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_DATA, &usual), 0);
+	low = (struct rlimit){ (rlim_t)3 << 30, usual.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_DATA, &low), 0);
+	assert_int_equal(ask_once(&c, crash, NULL, &anything, PATIENCE_MS, &u, NULL, &err), -1);
+	assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
+	assert_non_null(strstr(err.fix, "RLIMIT_DATA is 3145728 KiB"));
+	assert_non_null(strstr(err.fix, "damaged"));
 	confined_end(&c);
 }
 
@@ -169,6 +191,24 @@ static void test_deadline(void **state)
 	for (int i = 0; i < 1000 && waitpid(child, NULL, WNOHANG) == 0; i++)
 		usleep(1000);
 	assert_true(kill(child, 0) && errno == ESRCH);
+}
+
+/* By SIGKILL the kernel ends who uses too much: nothing is said of data. */
+static void test_kill(void **state)
+{
+	const struct confined_options options = { .what = "test it" };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(confined_start(&c, &options, hang, NULL, &err), 0);
+	kill(c.child, SIGKILL);
+	assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, NULL, &err), -1);
+	assert_int_equal(err.code, ERR_FAILED);
+	assert_non_null(strstr(err.fix, "time of the CPU"));
+	assert_null(strstr(err.fix, "damaged"));
+	confined_end(&c);
 }
 
 /* --- what it may not do --- */
@@ -447,11 +487,18 @@ static void test_ahead(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_echo),  cmocka_unit_test(test_error),
-		cmocka_unit_test(test_crash), cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_fence), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_door),  cmocka_unit_test(test_handle),
-		cmocka_unit_test(test_given), cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_echo),
+		cmocka_unit_test(test_error),
+		cmocka_unit_test(test_crash),
+		cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_crash_under_limits),
+		cmocka_unit_test(test_kill),
+		cmocka_unit_test(test_fence),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_door),
+		cmocka_unit_test(test_handle),
+		cmocka_unit_test(test_given),
+		cmocka_unit_test(test_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

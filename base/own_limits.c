@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/own_limits.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define KIB ((rlim_t)1024)
+#define STACK_USUAL (8192 * KIB)
+/*
+ * Measured: 373 KiB at most in each command on programs of up to a hundred libraries, and 420 KiB
+ * for a name that nests as deeply as libiberty's demangler follows.
+ */
+#define STACK_LEAST (1024 * KIB)
+/*
+ * Address space and data, beyond what the program has when it starts. Measured: 16 MiB for a small
+ * target in each command but `watch`; it takes more to map large files, and fails then by ENOMEM.
+ */
+#define MEMORY_LEAST (32768 * KIB)
+/* Deeper than any call while the limit is lent: what is there need not grow. */
+#define TOUCHED 65536
+
+static struct rlimit usual_stack = { RLIM_INFINITY, RLIM_INFINITY };
+
+static int take_stack(struct err *err)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit))
+		return 0;
+	usual_stack = limit;
+	if (limit.rlim_cur < STACK_USUAL)
+		limit.rlim_cur = limit.rlim_max < STACK_USUAL ? limit.rlim_max : STACK_USUAL;
+	if (limit.rlim_cur >= STACK_LEAST && !setrlimit(RLIMIT_STACK, &limit))
+		return 0;
+	err_set(err, ERR_FAILED,
+		"the limit on the stack of jeprof-ctl itself is %llu KiB (RLIMIT_STACK), and it "
+		"needs %llu KiB",
+		(unsigned long long)(limit.rlim_cur / KIB),
+		(unsigned long long)(STACK_LEAST / KIB));
+	err->own = true;
+	return err_fix(err, "raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...");
+}
+
+bool own_limits_of_memory(char *buf, size_t size)
+{
+	static const struct {
+		int resource;
+		const char *name;
+	} of[] = { { RLIMIT_AS, "RLIMIT_AS" }, { RLIMIT_DATA, "RLIMIT_DATA" } };
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of) && used < size; i++) {
+		struct rlimit limit;
+
+		if (getrlimit((__rlimit_resource_t)of[i].resource, &limit) ||
+		    limit.rlim_cur == RLIM_INFINITY)
+			continue;
+		used += (size_t)snprintf(buf + used, size - used, "%s%s is %llu KiB",
+					 used ? ", " : "", of[i].name,
+					 (unsigned long long)(limit.rlim_cur / KIB));
+	}
+	return used;
+}
+
+/* Both limits, and what the machine has to promise, by one mapping that nothing is written to. */
+static int take_memory(struct err *err)
+{
+	void *room = mmap(NULL, MEMORY_LEAST, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char limits[96];
+
+	if (room != MAP_FAILED) {
+		munmap(room, MEMORY_LEAST);
+		return 0;
+	}
+	if (!own_limits_of_memory(limits, sizeof(limits)))
+		return err_sys(err, ERR_FAILED, errno, "there is no memory to begin with");
+	err_set(err, ERR_FAILED,
+		"the memory of jeprof-ctl itself is limited (%s), and it needs %llu KiB more than "
+		"it began with",
+		limits, (unsigned long long)(MEMORY_LEAST / KIB));
+	err->own = true;
+	return err_fix(err, "lift them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...");
+}
+
+int own_limits_take(struct err *err)
+{
+	return take_stack(err) || take_memory(err) ? -1 : 0;
+}
+
+static void set_soft_stack(rlim_t soft)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit))
+		return;
+	limit.rlim_cur = soft;
+	setrlimit(RLIMIT_STACK, &limit);
+}
+
+__attribute__((noinline)) static void touch_stack(void)
+{
+	volatile char room[TOUCHED];
+
+	for (size_t i = 0; i < sizeof(room); i += 4096)
+		room[i] = 0;
+}
+
+void own_limits_lend(void)
+{
+	touch_stack();
+	set_soft_stack(usual_stack.rlim_cur);
+}
+
+void own_limits_take_back(void)
+{
+	struct err ignored;
+
+	(void)!take_stack(&ignored);
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Processes of ours that get no CPU, as on a machine with too much to do: they are stopped here. What
+# is said then is true: no call and no file system is blamed, and the target is as it was.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+# shellcheck source=tests/slow.sh
+. tests/slow.sh
+
+is_stopped()
+{
+	[[ $(sed 's/.*) //' "/proc/$1/stat") == T* ]]
+}
+
+# over NAME: the command has ended, and its tracer with it
+over()
+{
+	end
+	ok "$1: no tracer is left" within 60 is_ended "$tracer"
+}
+
+# --- in the search: its only thread fills a pipe, where it is never stopped ---
+start_filler
+snapshot "$pid"
+
+begin status "$pid" --timeout 6s
+kill -STOP "$tracer"
+ok 'stopped in the search: it is' within 60 is_stopped "$tracer"
+over 'stopped in the search'
+is "$status" 8 'stopped in the search: the exit status'
+like "$err" 'the tracer was stopped or starved until --timeout was over; nothing was changed.*fix: .*--timeout' \
+	'stopped in the search: is the cause'
+unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search: nothing else is'
+
+begin status "$pid"
+kill -KILL "$tracer"
+over 'killed in the search'
+is "$status" 8 'killed in the search: the exit status'
+like "$err" 'the tracer was killed \(Killed\); nothing was changed' 'killed in the search: is said'
+unlike "$err" '--max-pause' 'killed in the search: no advice that leads nowhere'
+
+# The control: as it ends by itself.
+begin status "$pid" --timeout 1s
+over 'control'
+is "$status" 8 'control: a search that ends by itself'
+like "$err" 'no safe moment was found' 'control: says what it found'
+assert_untouched "$pid" 'the target of the search is untouched'
+end_child "$pid" -KILL
+
+# --- in a call: it waits for a dump of the program's own, into a pipe that nobody reads ---
+has_threads()
+{
+	grep -qx $'Threads:\t'"$1" "/proc/$pid/status"
+}
+writes_a_dump()
+{
+	cat /proc/"$pid"/task/*/syscall | grep -Eq '^(85|257) '
+}
+MALLOC_CONF=$PROF,prof_active:true start_dumper dumper
+order "$pid" grow 100
+ctl_ok 'a dump' dump "$pid" -o "$T/first.heap"
+mkfifo "$T/pipe"
+snapshot "$pid"
+before=$(answers_of "$pid")
+tell "$pid" thread "$T/pipe"
+within 60 writes_a_dump || bail_out 'the program does not write a dump'
+begin dump "$pid" -o "$T/late.heap"
+ok 'stopped in a call: it has begun' within 60 has_threads 3
+kill -STOP "$tracer"
+over 'stopped in a call'
+is "$status" 9 'stopped in a call: the exit status'
+like "$err" 'the tracer was stopped or starved; the target goes on with the call by itself' \
+	'stopped in a call: is the cause'
+ok 'stopped in a call: nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
+cat "$T/pipe" >"$T/own.heap"
+ok 'its own dump is made' within 60 has_answered "$pid" $((before + 1))
+ok 'the call has ended by itself' within 60 has_threads 1
+assert_untouched "$pid"
+
+done_testing

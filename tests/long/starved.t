@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A machine that is many times slower: our processes have a sixtieth of a CPU. Whatever a command comes
+# to, it blames no file system and nothing that hangs, leaves nothing behind, and the target is as
+# it was. And a tracer that was killed and cannot run for a while, as behind a slow disk.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/slow.sh
+. tests/slow.sh
+
+cpu=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-$$
+freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-$$
+at_end+=("rmdir $cpu $freezer 2>/dev/null")
+
+# --- little CPU ---
+
+if mkdir "$cpu" 2>/dev/null && echo 100000 >"$cpu/cpu.cfs_period_us" && echo 1500 >"$cpu/cpu.cfs_quota_us"; then
+	MALLOC_CONF=prof:true,lg_prof_sample:6 start_victim idle 2
+	snapshot "$pid"
+	# shellcheck disable=SC2016 # of the inner shell
+	runner=(bash -c 'echo $$ >"$0/tasks" && exec "$@"' "$cpu")
+	before=$(awk '$1 == "nr_throttled" { print $2 }' "$cpu/cpu.stat")
+	for command in list 'check PID' 'status PID' 'activate PID' "dump PID --force -o $T/slow.heap" \
+		'stats PID' 'threads PID' "report $T/slow.heap" 'deactivate PID' "record PID -d 100ms --force -o $T/slow.rec"; do
+		began=$SECONDS
+		patient=()
+		# shellcheck disable=SC2086 # its words
+		run_ctl ${command//PID/$pid}
+		[[ $status == [0789] ]]
+		is $? 0 "slow: $command: the exit status" || diag "exit $status, $err"
+		unlike "$err" 'file system|hangs|cannot be ended|stays stopped|uninterruptible|damaged|harm' \
+			"slow: $command: nothing else is blamed"
+		diag "$command: exit $status after $((SECONDS - began)) s: ${err:0:200}"
+	done
+	runner=()
+	ok 'control: they had to wait for the CPU' test \
+		"$(awk '$1 == "nr_throttled" { print $2 }' "$cpu/cpu.stat")" -gt $((before + 20))
+	ok 'none of ours is left' within 60 eval "[ ! -s '$cpu/tasks' ]"
+	# What a command switched on and could not switch off.
+	patient=(--max-pause 10s)
+	ctl_ok 'afterwards it works' deactivate "$pid"
+	assert_untouched "$pid"
+	stop_target "$pid"
+else
+	skip 'cgroups cannot limit the CPU here' 'little CPU'
+fi
+
+# --- a tracer that was killed, and is in state D ---
+
+is_killed()
+{
+	[ $((0x$(awk '/^ShdPnd:/ { print $2 }' "/proc/$tracer/status") & 0x100)) -ne 0 ]
+}
+if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
+	start_filler
+	snapshot "$pid"
+	for thaw in yes no; do
+		begin status "$pid" --timeout 5s
+		echo "$tracer" >"$freezer/tasks"
+		echo FROZEN >"$freezer/freezer.state"
+		ok 'frozen: the tracer is in state D' within 60 grep -q '^State:.D' "/proc/$tracer/status"
+		ok 'frozen: it is killed' within 60 is_killed
+		if [ $thaw = yes ]; then
+			sleep 4 # a slow disk
+			echo THAWED >"$freezer/freezer.state"
+			end
+			is "$status" 8 'in state D for a while: the exit status'
+			like "$err" 'stopped or starved until --timeout was over; nothing was changed' 'in state D for a while: waited for'
+			unlike "$err" 'file system|cannot be ended' 'in state D for a while: no file system is blamed'
+		else
+			end
+			is "$status" 9 'control: in state D for good: the exit status'
+			like "$err" "process $tracer\\) cannot be ended: .*state D, in [a-z_0-9]+\\)" \
+				'control: in state D for good: what it waits in is said'
+			unlike "$err" 'stays stopped' 'control: no thread was stopped'
+			echo THAWED >"$freezer/freezer.state"
+		fi
+		ok 'thawed: it ends' within 60 is_ended "$tracer"
+	done
+	assert_untouched "$pid" 'the target is untouched by a frozen tracer'
+else
+	skip 'there is no freezer for single processes here' 'state D'
+fi
+
+done_testing
