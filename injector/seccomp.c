@@ -72,21 +72,28 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 	return (c->uses & uses) && (c->nr != SYS_rseq || has_rseq);
 }
 
+static bool bears(const struct sock_filter *prog, size_t n, const struct checked_call *c,
+		  unsigned int uses)
+{
+	struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
+
+	memcpy(data.args, c->args, sizeof(data.args));
+	return lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses);
+}
+
 /* The first call that this filter would not bear, or NULL. */
-static const char *check_filter(const struct libc *lib, const struct sock_filter *prog, size_t n,
+static const char *check_filter(const struct callsite *cs, const struct sock_filter *prog, size_t n,
 				unsigned int uses, bool has_rseq)
 {
-	for (size_t i = 0; i < lib->n_calls; i++) {
-		const struct checked_call *c = &lib->calls[i];
-		struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
+	const struct checked_call *home = &libc_homes[cs->home_call];
 
-		if (!is_made(c, uses, has_rseq))
-			continue;
-		memcpy(data.args, c->args, sizeof(data.args));
-		if (!lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses))
+	for (size_t i = 0; i < cs->lib->n_calls; i++) {
+		const struct checked_call *c = &cs->lib->calls[i];
+
+		if (is_made(c, uses, has_rseq) && !bears(prog, n, c, uses))
 			return c->name;
 	}
-	return NULL;
+	return is_made(home, uses, has_rseq) && !bears(prog, n, home, uses) ? home->name : NULL;
 }
 
 static bool allows_restart(const struct filters *f)
@@ -104,8 +111,8 @@ static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 	const struct filters *f = t->filters;
 
 	for (size_t i = 0; i < f->n; i++) {
-		const char *bad = check_filter(t->inj->cs.lib, f->code[i], f->len[i], uses_of(t),
-					       f->has_rseq);
+		const char *bad =
+			check_filter(&t->inj->cs, f->code[i], f->len[i], uses_of(t), f->has_rseq);
 
 		if (bad)
 			return err_set(

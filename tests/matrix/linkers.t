@@ -204,7 +204,7 @@ cell()
 	part) strip -x "$file" ;;
 	none) strip "$file" ;;
 	esac
-	# In a static program whose malloc() it is, its unwinder's own calls of malloc() end the program.
+	# A static program whose malloc() it is ends at its start: doc/linkers.md.
 	[[ $4 != static* || -n $prefix ]] || options=prof:false
 	if ! began "$file" "$6" "$options"; then
 		result 1 "$cell: runs"

@@ -143,7 +143,8 @@ static void test_site(void **state)
 	struct callsite cs = { .mallctl = 0x1000,
 			       .stats_print = 0x2000,
 			       .pthread_create = 0x3000,
-			       .getppid = 0x4000,
+			       .home = 0x4000,
+			       .home_call = 1,
 			       .restorer = 0x5000,
 			       .gadget = { 0x6000, 0x6100, 7, -8 },
 			       .has_errno = true,
@@ -171,6 +172,7 @@ static void test_site(void **state)
 	assert_memory_equal(got->danger, danger, sizeof(danger));
 	assert_memory_equal(got->table.v, entries, sizeof(entries));
 	assert_memory_equal(got->proof, cs.proof, sizeof(cs.proof));
+	assert_true(got->home == 0x4000 && got->home_call == 1);
 	assert_true(callsite_is_dangerous(got, 35) && !callsite_is_dangerous(got, 25));
 	injector_site_free(got);
 	/* About another mallctl than was found, or with ranges in disorder. */
