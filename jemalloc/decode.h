@@ -36,9 +36,10 @@ struct insn {
 	unsigned int size; /* so many bytes of it; 0: it only takes the address */
 	bool reads, writes;
 	bool writes_constant;
-	bool has_offset; /* it reads 8 bytes through a register that holds nobody knows what, */
-	int64_t offset;	 /* so far from where it points */
-	uint16_t known;	 /* before it: which registers hold a known value, a bit for each */
+	uint64_t constant; /* this */
+	bool has_offset;   /* it reads 8 bytes through a register that holds nobody knows what, */
+	int64_t offset;	   /* so far from where it points */
+	uint16_t known;	   /* before it: which registers hold a known value, a bit for each */
 	uint64_t regs[DECODE_REGS];
 };
 

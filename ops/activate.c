@@ -73,8 +73,8 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	change.cost.mode = INJECTOR_POKE;
 	/* Opened first: an address that is found afterwards is of this memory, or of none. */
 	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
-	    (want && !force && session_may_sample(s, err)) || look_values(s, &values, err) ||
-	    may_poke(s, &values, want, err) ||
+	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
+	    (want && !force && session_may_sample(s, err)) ||
 	    injector_poke(mem, s->je->prof_active, want, session_left_ms(s), &change.before,
 			  &change.after, err))
 		return -1;

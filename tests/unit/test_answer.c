@@ -103,6 +103,7 @@ static void test_jemallocs(void **state)
 	(void)state;
 	look_at(&look, getpid());
 	je = some_jemalloc(&look.images);
+	je.unwinder = UNWINDER_COMPILER;
 	values.opt[OPT_LG_PROF_SAMPLE].known = true;
 	values.opt[OPT_LG_PROF_SAMPLE].value = -19;
 	jemallocs_pack(&je, 1, &look.images, &p);
@@ -119,6 +120,7 @@ static void test_jemallocs(void **state)
 	assert_true(got->opt[OPT_PROF] == 0);
 	jemalloc_opts_unpack(got, &read, &u);
 	assert_true(unpack_done(&u));
+	assert_int_equal(got->unwinder, UNWINDER_COMPILER);
 	assert_true(got->opt[OPT_PROF] == 77 && got->opts_sought && read.prof_active == TRI_YES);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].known && !read.opt[OPT_PROF].known);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].value == -19);
