@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "ops/inside.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -45,7 +47,11 @@ static bool check_files(const struct session *s, struct ops_check *c)
 	rlim_t need = files_needed(s);
 	struct rlimit now;
 
-	if (prlimit(s->proc.pid, RLIMIT_NOFILE, NULL, &now) || now.rlim_cur >= need)
+	if (prlimit(s->proc.pid, RLIMIT_NOFILE, NULL, &now)) {
+		check_unknown(c, "the limits of the process cannot be read: %s", strerror(errno));
+		return false;
+	}
+	if (now.rlim_cur >= need)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
@@ -62,7 +68,11 @@ static bool check_size(const struct session *s, struct ops_check *c)
 	struct rlimit now;
 	char size[16];
 
-	if (prlimit(s->proc.pid, RLIMIT_FSIZE, NULL, &now) || now.rlim_cur == RLIM_INFINITY)
+	if (prlimit(s->proc.pid, RLIMIT_FSIZE, NULL, &now)) {
+		check_unknown(c, "the limits of the process cannot be read: %s", strerror(errno));
+		return false;
+	}
+	if (now.rlim_cur == RLIM_INFINITY)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"a profile larger than %s is cut off: the size of its files is limited "
@@ -82,7 +92,9 @@ static void check_dump(const struct session *s, struct ops_check *c)
 {
 	if (!inside_has_proc(s))
 		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
-	else if (s->cost.stops && s->cost.mode == INJECTOR_INLINE)
+	else if (!s->cost.stops)
+		check_unknown(c, "no call could be made: how one would be is not known");
+	else if (s->cost.mode == INJECTOR_INLINE)
 		no_dump(c, ERR_FAILED, "a profile comes back only from a thread made for it");
 	else if (check_files(s, c) && check_size(s, c))
 		check_passed(c, "comes back through a memfd");

@@ -269,7 +269,7 @@ int session_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder,
 		return no_unwinder(session_who(s, who, sizeof(who)), err);
 	if (unwinder == UNWINDER_UNKNOWN)
 		return unknown_unwinder(session_who(s, who, sizeof(who)), err);
-	if (unwinder != UNWINDER_LIBGCC || !images_by_name(&s->images, "libluajit"))
+	if (unwinder != UNWINDER_LIBGCC || !s->luajit)
 		return 0;
 	err_set(err, ERR_FAILED,
 		"%s runs LuaJIT: jemalloc's unwinder (libgcc) may abort it while it samples",

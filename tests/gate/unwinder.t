@@ -66,5 +66,15 @@ ctl_ok 'LuaJIT, libgcc: deactivate' deactivate "$pid"
 checked
 row_is unwinder false 'runs LuaJIT' 'LuaJIT, libgcc' 'force'
 assert_untouched "$pid" 'LuaJIT, libgcc: untouched'
+stop_target "$pid"
+
+# Linked into the program it has no file of that name.
+echo 'const char *const lua = "LuaJIT 2.1.0-beta3"; const char *const *lua_at = &lua;' >"$T/lua.c"
+cc -std=gnu17 -O2 -pthread -iquote . -D_GNU_SOURCE= -o "$T/idle-lua" tests/target/idle.c tests/target/victim.c "$T/lua.c" \
+	-Wl,--no-as-needed -ljemalloc || bail_out 'cannot build a program with LuaJIT in it'
+MALLOC_CONF=$PROF start_victim "$T/idle-lua"
+snapshot "$pid"
+refused 'LuaJIT in the program' 'runs LuaJIT'
+assert_untouched "$pid" 'LuaJIT in the program: untouched'
 
 done_testing
