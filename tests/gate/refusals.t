@@ -182,10 +182,15 @@ fi
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
 bash -c 'sleep 0 & echo $!; exec sleep 60' >"$T/zombie" &
-own $!
+pid=$!
+own "$pid"
 within 60 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'
-run_ctl activate "$(<"$T/zombie")"
-like "$status" '^(3|9)$' 'a zombie is refused' || diag "$err"
+for command in check status activate dump; do
+	run_ctl "$command" "$(<"$T/zombie")"
+	is "$status" 3 "$command: a zombie is refused"
+	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie, which its parent \(process $pid\) has not waited for" \
+		"$command: says that it is one, and whose"
+done
 ctl_fails 2 '.' 'pid 0 is refused' activate 0
 ctl_fails 2 '.' 'a negative pid is refused' activate -- -1
 
