@@ -87,6 +87,14 @@ bool calls_want_file(const struct call *calls, size_t n)
 	return wants(calls, n, CALL_MEMFD | CALL_STATS);
 }
 
+bool calls_want_dump(const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(calls[i].name, "prof.dump") == 0)
+			return true;
+	return false;
+}
+
 static const char *no_thread(const struct callsite *cs)
 {
 	return cs->home ? ", and it has no pthread_create that is known"

@@ -21,5 +21,6 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err) __must_check;
 bool calls_want_file(const struct call *calls, size_t n);
+bool calls_want_dump(const struct call *calls, size_t n);
 
 #endif

@@ -8,6 +8,7 @@
 #include "injector/filters.h"
 
 #include "base/cleanup.h"
+#include "injector/check.h"
 #include "injector/seccomp.h"
 
 #include <errno.h>
@@ -122,6 +123,17 @@ static int check_filters(const struct tracer *t, pid_t tid, struct err *err)
 				t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 	}
 	return 0;
+}
+
+bool seccomp_bears_inline(const struct tracer *t)
+{
+	const struct filters *f = t->filters;
+	unsigned int uses = USE_INLINE | (calls_want_dump(t->calls, t->n_calls) ? USE_FILE : 0);
+
+	for (size_t i = 0; i < f->n; i++)
+		if (check_filter(&t->inj->cs, f->code[i], f->len[i], uses, f->has_rseq))
+			return false;
+	return f->tid; /* else they were not read */
 }
 
 static int came_by_filter(struct tracer *t, struct err *err)

@@ -132,6 +132,14 @@ static int failed(const struct session *s, struct err *err)
 		       : -1;
 }
 
+/* The injector failed, and touched nothing unless that is ERR_LOST. */
+static int no_call(struct session *s, struct err *err)
+{
+	failed(s, err);
+	s->no_call = err->code != ERR_LOST && !err->own;
+	return -1;
+}
+
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct err *err)
 {
@@ -220,11 +228,11 @@ int session_open_injector(struct session *s, struct err *err)
 			       "do without");
 	while (injector_may_work(&s->proc, &s->images, err)) {
 		if (!busy_wait(s, err))
-			return failed(s, err);
+			return no_call(s, err);
 	}
 	return look_site(s, &site, err) ||
 			       injector_open(&s->inj, &s->proc, &s->images, s->je, site, &io, err)
-		       ? failed(s, err)
+		       ? no_call(s, err)
 		       : 0;
 }
 
@@ -394,7 +402,7 @@ static int run_calls(struct session *s, struct call *calls, size_t n, struct err
 
 	while (injector_run(s->inj, calls, n, &report, err)) {
 		if (!busy_wait(s, err))
-			return failed(s, err);
+			return no_call(s, err);
 	}
 	add_cost(s, &report, calls, n);
 	return 0;

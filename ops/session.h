@@ -38,6 +38,7 @@ struct session {
 	bool luajit;	  /* it runs LuaJIT; after look_values() */
 	char version[64]; /* as the target said, else as its image does; "" if unknown */
 	struct ops_cost cost;
+	bool no_call;	      /* what failed is that no call can be made in it */
 	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
 };
 
