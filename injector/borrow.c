@@ -328,7 +328,7 @@ static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 	struct make_thread m = { 0 };
 	const uint64_t at = b->scratch;
 	const uint64_t args[6] = { at + offsetof(struct make_thread, thread),
-				   at + offsetof(struct make_thread, attr), t->inj->cs.getppid, 0 };
+				   at + offsetof(struct make_thread, attr), t->inj->cs.home, 0 };
 
 	memcpy(m.attr, lib->attr, lib->attr_size);
 	b->sigmask &= ~lib->unblocked;

@@ -237,6 +237,7 @@ static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
 		size_t len;
 	} parts[] = { { cs->mallctl, 16 },
 		      { cs->pthread_create, 16 },
+		      { cs->home, ARCH_CALL_CODE },
 		      { cs->restorer, 9 },
 		      { cs->gadget.store, ARCH_STORE_MAX },
 		      { cs->gadget.load, ARCH_LOAD_LEN } };
@@ -391,6 +392,21 @@ static uint64_t find_function(struct images *images, struct image *libc, const c
 	return 0;
 }
 
+/*
+ * By its code, not by its name: what a program calls by that name may keep a frame, to which a
+ * thread that is sent back to the start of the function would add another one each time.
+ */
+static void find_home(struct callsite *cs, struct image *libc)
+{
+	unsigned char code[ARCH_CALL_CODE];
+
+	for (size_t i = 0; i < n_libc_homes && !cs->home; i++) {
+		arch_call_code(code, (uint32_t)libc_homes[i].nr);
+		cs->home = image_search(libc, PF_X, code, sizeof(code));
+		cs->home_call = i;
+	}
+}
+
 #define EH_FRAME_MAX (64u << 20)
 
 /* Static programs may lack .eh_frame_hdr; without a table their stacks stay unknown. */
@@ -445,7 +461,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	if (image_symbol(libc, "start_thread", &sym)) /* of a static program, or with debug data */
 		cs->start_thread = (struct range){ sym.addr, sym.addr + sym.size };
 	cs->pthread_create = find_function(images, libc, "pthread_create");
-	cs->getppid = find_function(images, libc, "getppid");
+	find_home(cs, libc);
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
 	if (!cs->restorer || !find_gadget(&cs->gadget, p, images, libc))
 		return err_set(err, ERR_FAILED,
@@ -455,7 +471,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 			       libc->is_main ? ": a static program that no signal handler is "
 					       "linked into has none"
 					     : "");
-	if (!cs->getppid)
+	if (!cs->home)
 		cs->pthread_create = 0;
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
 		return err_set(err, ERR_LOST, "the code of the target cannot be read");

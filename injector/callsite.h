@@ -14,7 +14,7 @@
 
 struct tracer;
 
-#define PROOF_LEN 48
+#define PROOF_LEN 56
 
 /* Which threads may be safe, by what they do; what follows is looked at of these alone. */
 enum caution {
@@ -31,7 +31,8 @@ struct callsite {
 	const struct libc *lib; /* which C library it is */
 	uint64_t mallctl, stats_print, malloc_message;
 	uint64_t pthread_create; /* 0: no thread can be made */
-	uint64_t getppid;	 /* entry; where the new thread lives between calls */
+	uint64_t home;		 /* code in which the new thread lives between calls, 0: none */
+	size_t home_call;	 /* the system call that it makes, of libc_homes */
 	uint64_t restorer;
 	struct arch_gadget gadget;
 	bool has_errno;

@@ -97,6 +97,20 @@ bool calls_want_file(const struct call *calls, size_t n)
 	return wants(calls, n, CALL_MEMFD | CALL_STATS);
 }
 
+bool calls_want_dump(const struct call *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(calls[i].name, "prof.dump") == 0)
+			return true;
+	return false;
+}
+
+static const char *no_thread(const struct callsite *cs)
+{
+	return cs->home ? ", and it has no pthread_create that is known"
+			: ", and its C library has no code that a new thread could wait in";
+}
+
 int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
 {
 	if (!n || n > CALLS_MAX)
@@ -108,8 +122,7 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 	if (calls_want_file(calls, n) &&
 	    (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
 		err_set(err, ERR_FAILED, "this cannot be done in a borrowed thread%s",
-			inj->cs.pthread_create ? ""
-					       : ", and it has no pthread_create that is known");
+			inj->cs.pthread_create ? "" : no_thread(&inj->cs));
 		return err_fix(err, "%s",
 			       inj->cs.pthread_create ? "drop --mode inline"
 			       : wants(calls, n, CALL_STATS)

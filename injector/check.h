@@ -23,5 +23,6 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 /* What to do where no thread can be made in it for these calls: the words of a fix. */
 const char *check_without_thread(const struct call *calls, size_t n);
 bool calls_want_file(const struct call *calls, size_t n);
+bool calls_want_dump(const struct call *calls, size_t n);
 
 #endif

@@ -43,6 +43,13 @@ struct checked_call {
 	uint64_t args[6];
 };
 
+/*
+ * A new thread lives in one of these between calls: it takes nothing, changes nothing, and an
+ * error is as good. They are looked for in this order.
+ */
+extern const struct checked_call libc_homes[];
+extern const size_t n_libc_homes;
+
 struct libc {
 	const char *name;
 	const struct checked_call *calls;

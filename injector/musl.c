@@ -41,7 +41,6 @@ static const struct checked_call calls[] = {
 	{ SYS_futex, "futex", USE_BOTH, USE_BOTH, { 0, FUTEX_WAKE_PRIVATE, 1 } },
 	{ SYS_clone, "clone", USE_THREAD, 0, { THREAD_FLAGS } },
 	{ SYS_set_robust_list, "set_robust_list", USE_THREAD, 0, { 0, 24 } },
-	{ SYS_getppid, "getppid", USE_THREAD, 0, { 0 } },
 	{ SYS_exit, "exit", USE_THREAD, USE_THREAD, { 0 } },
 	{ SYS_getpid, "getpid", USE_FILE, 0, { 0 } },
 	{ SYS_open, "open", USE_FILE, 0, { 0, O_RDONLY | O_CLOEXEC } },

@@ -147,8 +147,12 @@ static void back_off(unsigned int *us, uint64_t until_us)
 static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
-	if (t->mode == INJECTOR_INLINE)
-		return err_fix(err, "nothing can be called in this target without danger to it");
+	if (t->mode == INJECTOR_INLINE || !seccomp_bears_inline(t))
+		return err_fix(err, "%s",
+			       calls_want_dump(t->calls, t->n_calls)
+				       ? "behind this filter no profile can be had of it"
+				       : "nothing can be called in this target without "
+					 "danger to it");
 	return err_fix(err, "%s", check_without_thread(t->calls, t->n_calls));
 }
 

@@ -8,6 +8,7 @@
 #include "injector/filters.h"
 
 #include "base/cleanup.h"
+#include "injector/check.h"
 #include "injector/seccomp.h"
 
 #include <errno.h>
@@ -72,21 +73,28 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 	return (c->uses & uses) && (c->nr != SYS_rseq || has_rseq);
 }
 
+static bool bears(const struct sock_filter *prog, size_t n, const struct checked_call *c,
+		  unsigned int uses)
+{
+	struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
+
+	memcpy(data.args, c->args, sizeof(data.args));
+	return lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses);
+}
+
 /* The first call that this filter would not bear, or NULL. */
-static const char *check_filter(const struct libc *lib, const struct sock_filter *prog, size_t n,
+static const char *check_filter(const struct callsite *cs, const struct sock_filter *prog, size_t n,
 				unsigned int uses, bool has_rseq)
 {
-	for (size_t i = 0; i < lib->n_calls; i++) {
-		const struct checked_call *c = &lib->calls[i];
-		struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
+	const struct checked_call *home = &libc_homes[cs->home_call];
 
-		if (!is_made(c, uses, has_rseq))
-			continue;
-		memcpy(data.args, c->args, sizeof(data.args));
-		if (!lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses))
+	for (size_t i = 0; i < cs->lib->n_calls; i++) {
+		const struct checked_call *c = &cs->lib->calls[i];
+
+		if (is_made(c, uses, has_rseq) && !bears(prog, n, c, uses))
 			return c->name;
 	}
-	return NULL;
+	return is_made(home, uses, has_rseq) && !bears(prog, n, home, uses) ? home->name : NULL;
 }
 
 static bool allows_restart(const struct filters *f)
@@ -106,7 +114,7 @@ static const char *punished(const struct tracer *t, unsigned int uses)
 	const char *bad = NULL;
 
 	for (size_t i = 0; i < f->n && !bad; i++)
-		bad = check_filter(t->inj->cs.lib, f->code[i], f->len[i], uses, f->has_rseq);
+		bad = check_filter(&t->inj->cs, f->code[i], f->len[i], uses, f->has_rseq);
 	return bad;
 }
 
@@ -120,6 +128,17 @@ static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 	return err_set(err, ERR_UNSAFE,
 		       "the seccomp filter of thread %d punishes %s(2), which %s needs", tid, bad,
 		       t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
+}
+
+bool seccomp_bears_inline(const struct tracer *t)
+{
+	const struct filters *f = t->filters;
+	unsigned int uses = USE_INLINE | (calls_want_dump(t->calls, t->n_calls) ? USE_FILE : 0);
+
+	for (size_t i = 0; i < f->n; i++)
+		if (check_filter(&t->inj->cs, f->code[i], f->len[i], uses, f->has_rseq))
+			return false;
+	return f->tid; /* else they were not read */
 }
 
 static int came_by_filter(struct tracer *t, struct err *err)

@@ -83,7 +83,8 @@ void injector_site_pack(const struct callsite *cs, struct pack *p)
 	pack_u64(p, cs->stats_print);
 	pack_u64(p, cs->malloc_message);
 	pack_u64(p, cs->pthread_create);
-	pack_u64(p, cs->getppid);
+	pack_u64(p, cs->home);
+	pack_u64(p, cs->home_call);
 	pack_u64(p, cs->restorer);
 	pack_u64(p, cs->gadget.store);
 	pack_u64(p, cs->gadget.load);
@@ -116,7 +117,8 @@ static void unpack(struct callsite *cs, struct unpack *u)
 	cs->stats_print = unpack_u64(u);
 	cs->malloc_message = unpack_u64(u);
 	cs->pthread_create = unpack_u64(u);
-	cs->getppid = unpack_u64(u);
+	cs->home = unpack_u64(u);
+	cs->home_call = unpack_max(u, n_libc_homes - 1);
 	cs->restorer = unpack_u64(u);
 	cs->gadget.store = unpack_u64(u);
 	cs->gadget.load = unpack_u64(u);
@@ -150,7 +152,7 @@ struct callsite *injector_site_unpack(const struct jemalloc *je, struct unpack *
 	unpack(cs, u);
 	if (!u->bad && cs->mallctl == je->mallctl && cs->stats_print == je->malloc_stats_print &&
 	    cs->restorer && cs->gadget.store && cs->gadget.load &&
-	    !(cs->pthread_create && !cs->getppid))
+	    !(cs->pthread_create && !cs->home))
 		return cs;
 	injector_site_free(cs);
 	return NULL;

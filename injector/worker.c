@@ -2,13 +2,13 @@
 /*
  * The thread that the target made for us makes the calls.
  *
- * It starts in getppid(2), and comes back there after everything it does: each
- * detour returns to the entry of that function, and the word above the stack
- * pointer is always the way back into the C library's thread code. So a
- * thread that is let go, at any instant, finishes its detour, asks for its
- * parent's pid, and ends as every thread ends.
+ * It starts in getppid(2) or its like (libc_homes), and comes back there after
+ * everything it does: each detour returns to the entry of that function, and the
+ * word above the stack pointer is always the way back into the C library's
+ * thread code. So a thread that is let go, at any instant, finishes its detour,
+ * asks for its parent's pid, and ends as every thread ends.
  *
- * Two kinds of detours. A system call: in the entry stop of getppid another
+ * Two kinds of detours. A system call: in the entry stop of that call another
  * number takes its place. A function: in the exit stop the thread is sent
  * there, and the return addresses bring it back by way of a store of its result.
  *
@@ -41,14 +41,13 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2
 #define MEMFD_CLOEXEC 1u
 #define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
-#define GETPPID_LEN 32
 #define GONE_US 5000000 /* a thread that is let go ends at once, once it has a CPU */
 #define GONE_SLEEP_NS 500000
 
 struct worker {
 	struct tracer *t;
 	pid_t tid;
-	struct arch_regs home; /* on entry of getppid: where it starts and ends */
+	struct arch_regs home; /* on entry of its home: where it starts and ends */
 	uint64_t scratch;
 	bool private_files;
 };
@@ -67,7 +66,7 @@ static int crashed(struct worker *w, int sig, struct err *err)
 	struct arch_regs regs = w->home;
 	const uint64_t none[6] = { 0 };
 
-	arch_call(&regs, w->t->inj->cs.getppid, arch_sp(&w->home), none);
+	arch_call(&regs, w->t->inj->cs.home, arch_sp(&w->home), none);
 	proof_set_regs(w->t, w->tid, &regs);
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
 	err_set(err, ERR_LOST,
@@ -102,13 +101,17 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 	}
 }
 
+/* Where its stack is tells home from a call of the same function in jemalloc: of getpid(2). */
 static bool at_home(const struct worker *w, const struct arch_regs *regs)
 {
-	return arch_syscall_nr(regs) == SYS_getppid &&
-	       arch_pc(regs) - w->t->inj->cs.getppid < GETPPID_LEN;
+	const struct callsite *cs = &w->t->inj->cs;
+	uint64_t sp = arch_sp(&w->home); /* 0: it is there for the first time */
+
+	return arch_syscall_nr(regs) == libc_homes[cs->home_call].nr &&
+	       arch_pc(regs) - cs->home < ARCH_CALL_CODE && (!sp || arch_sp(regs) == sp);
 }
 
-/* Run until it enters getppid. */
+/* Run until it enters its home. */
 static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
 {
 	do {
@@ -141,6 +144,7 @@ static int is_thread(struct worker *w, struct err *err)
 static int first_stop(struct worker *w, struct err *err)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+	struct arch_regs home;
 	enum stop stop;
 	int sig;
 
@@ -150,8 +154,9 @@ static int first_stop(struct worker *w, struct err *err)
 		return ended(w, err);
 	if (is_thread(w, err) < 0)
 		return -1;
-	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &w->home, err) < 0)
+	if (ptrace(PTRACE_SETOPTIONS, w->tid, 0, options) < 0 || run_home(w, &home, err) < 0)
 		return ended(w, err);
+	w->home = home;
 	w->scratch = (arch_sp(&w->home) - SCRATCH_BELOW) & ~63ull;
 	return 0;
 }
@@ -162,7 +167,7 @@ static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], lon
 {
 	struct arch_regs regs = w->home;
 
-	arch_replace_syscall(&regs, nr, args, w->t->inj->cs.getppid);
+	arch_replace_syscall(&regs, nr, args, w->t->inj->cs.home);
 	if (proof_set_regs(w->t, w->tid, &regs) < 0 || next_stop(w, &regs, err) < 0)
 		return ended(w, err);
 	*result = arch_syscall_result(&regs);
@@ -172,7 +177,7 @@ static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], lon
 /* From home to home again, with a function on the way. */
 static int remote_call(struct worker *w, const struct call_args *a, struct err *err)
 {
-	uint64_t home = w->t->inj->cs.getppid, chain[ARCH_CHAIN_MAX], sp;
+	uint64_t home = w->t->inj->cs.home, chain[ARCH_CHAIN_MAX], sp;
 	struct arch_regs regs;
 	size_t n = arch_chain(chain, &w->t->inj->cs.gadget, a->result, home, true);
 

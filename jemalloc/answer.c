@@ -270,6 +270,7 @@ void jemalloc_opts_pack(const struct jemalloc *je, const struct jemalloc_values 
 		pack_u64(p, (uint64_t)values->opt[i].value);
 	}
 	pack_u64(p, je->prof_active);
+	pack_u64(p, je->unwinder);
 	tristate_pack(values->prof_active, p);
 }
 
@@ -281,6 +282,7 @@ void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, s
 		values->opt[i].value = (int64_t)unpack_u64(u);
 	}
 	je->prof_active = unpack_u64(u);
+	je->unwinder = (enum jemalloc_unwinder)unpack_max(u, UNWINDER_FRAMES);
 	values->prof_active = tristate_unpack(u);
 	je->opts_sought = true;
 }

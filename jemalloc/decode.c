@@ -170,6 +170,7 @@ static void note_memory(const struct state *s, const ZydisDecodedInstruction *zi
 		insn->writes = insn->size && (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
 		insn->writes_constant = i == 0 && zi->operand_count_visible > 1 &&
 					ops[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+		insn->constant = insn->writes_constant ? ops[1].imm.value.u : 0;
 		insn->has_offset = !insn->has_memory && insn->reads && insn->size == 8 &&
 				   op->mem.index == ZYDIS_REGISTER_NONE &&
 				   op->mem.segment != ZYDIS_REGISTER_FS;

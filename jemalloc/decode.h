@@ -36,6 +36,7 @@ struct insn {
 	unsigned int size; /* so many bytes of it; 0: it only takes the address */
 	bool reads, writes;
 	bool writes_constant;
+	uint64_t constant; /* this */
 	bool has_offset; /* it reads 8 bytes through a register that holds nobody knows what, */
 	int64_t offset;	 /* so far from where it points */
 	bool tests_tls;	 /* it compares a byte of the thread's own with 0: at the thread pointer */

@@ -117,6 +117,7 @@ void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
 		return;
 	scan_open(&scan, je->image, pid);
 	je->prof_active = scan_prof_active(&scan);
+	je->unwinder = scan_unwinder(&scan);
 	if (!je->opt[OPT_PROF])
 		je->opt[OPT_PROF] = scan_opt_prof(&scan);
 	scan_opts(&scan, je->mallctl, je->opt);

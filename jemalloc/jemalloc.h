@@ -26,6 +26,20 @@ enum jemalloc_opt {
 	JEMALLOC_OPTS
 };
 
+/* What takes the stack of each sample: configure decides. */
+enum jemalloc_unwinder {
+	UNWINDER_UNKNOWN,
+	/*
+	 * __builtin_return_address(0 to 127), the last choice of configure. It follows what it
+	 * takes for frame pointers wherever they lead, so that code without them ends the program
+	 * (BT_FRAME in src/prof.c, in src/prof_sys.c from 5.3.0 on).
+	 */
+	UNWINDER_COMPILER,
+	UNWINDER_LIBGCC,
+	UNWINDER_LIBUNWIND,
+	UNWINDER_FRAMES, /* frame pointers within the thread's stack, from 5.3.1 on */
+};
+
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
@@ -41,6 +55,7 @@ struct jemalloc {
 	/* Addresses of the variables of opt.* and prof.active; 0 if unknown, and until
 	 * jemalloc_find_opts(). */
 	uint64_t opt[JEMALLOC_OPTS], prof_active;
+	enum jemalloc_unwinder unwinder; /* likewise */
 	char version[64]; /* "5.3.0-0-g54eaed1d...", "" if unknown: from the image's strings */
 	enum tristate config_prof; /* from the image's strings: does it hold "heap_v2/"? */
 };
@@ -94,6 +109,10 @@ struct jemalloc_values {
 
 /* Find the variables, and read them. */
 void jemalloc_read_values(struct jemalloc *je, const struct proc *p, struct jemalloc_values *out);
+
+/* By the values of config.prof_libgcc, config.prof_libunwind and config.prof_frameptr. */
+enum jemalloc_unwinder jemalloc_unwinder(enum tristate libgcc, enum tristate libunwind,
+					 enum tristate frameptr);
 
 /* One of them that is a bool. */
 enum tristate jemalloc_value_is(const struct jemalloc_values *values, enum jemalloc_opt opt);

@@ -89,6 +89,50 @@ uint64_t scan_opt_prof(struct scan *s)
 	return dump && scan_reach(s, dump, 2, is_read, &addr) ? addr : 0;
 }
 
+/* The bytes that a handler stores: a value of config.* stands in its code. */
+static int note_constant(void *ctx, const struct insn *insn)
+{
+	unsigned int *seen = ctx; /* bits: 0, 1, anything else */
+
+	if (insn->writes_constant && insn->size == 1)
+		*seen |= 1u << (insn->constant < 2 ? insn->constant : 2);
+	return 0;
+}
+
+static enum tristate config_of(struct scan *s, uint64_t handler)
+{
+	unsigned int seen = 0;
+
+	scan_reach(s, handler, 0, note_constant, &seen);
+	return seen == 1u << 1 ? TRI_YES : seen == 1u << 0 ? TRI_NO : TRI_UNKNOWN;
+}
+
+enum jemalloc_unwinder jemalloc_unwinder(enum tristate libgcc, enum tristate libunwind,
+					 enum tristate frameptr)
+{
+	if (libunwind == TRI_YES)
+		return UNWINDER_LIBUNWIND;
+	if (libgcc == TRI_YES)
+		return UNWINDER_LIBGCC;
+	if (frameptr == TRI_YES)
+		return UNWINDER_FRAMES;
+	return libunwind == TRI_NO && libgcc == TRI_NO && frameptr == TRI_NO ? UNWINDER_COMPILER
+									     : UNWINDER_UNKNOWN;
+}
+
+enum jemalloc_unwinder scan_unwinder(struct scan *s)
+{
+	uint64_t libgcc, libunwind, frameptr;
+
+	if (s->n_trees != 1)
+		return UNWINDER_UNKNOWN;
+	libgcc = ctl_tree_handler(&s->tree, "config.prof_libgcc");
+	libunwind = ctl_tree_handler(&s->tree, "config.prof_libunwind");
+	frameptr = ctl_tree_handler(&s->tree, "config.prof_frameptr"); /* from 5.3.1 on */
+	return jemalloc_unwinder(config_of(s, libgcc), config_of(s, libunwind),
+				 frameptr ? config_of(s, frameptr) : TRI_NO);
+}
+
 /* A lock's own flag is set to constants; what a caller hands over is not. */
 static uint64_t set_by(struct scan *s, const char *name)
 {

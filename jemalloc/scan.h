@@ -99,6 +99,9 @@ void scan_opts(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS]);
  */
 uint64_t scan_prof_active(struct scan *s);
 
+/* What takes stacks, by the values that the handlers of config.prof_* were compiled with. */
+enum jemalloc_unwinder scan_unwinder(struct scan *s);
+
 /* Does `entry`, a function that allocates, or what it calls, read the byte at `addr`? */
 bool scan_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr);
 

@@ -73,8 +73,8 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	change.cost.mode = INJECTOR_POKE;
 	/* Opened first: an address that is found afterwards is of this memory, or of none. */
 	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
-	    (want && !force && session_may_sample(s, err)) || look_values(s, &values, err) ||
-	    may_poke(s, &values, want, err) ||
+	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
+	    (want && !force && session_may_sample(s, err)) ||
 	    injector_poke(mem, s->je->prof_active, want, session_left_ms(s), &change.before,
 			  &change.after, err))
 		return -1;
@@ -263,15 +263,28 @@ static int poke(struct session *s, pid_t pid, bool want, bool force,
 	return 0;
 }
 
-/* For what keeps a call from being made, and not a write. */
-static int suggest_poke(const struct ops_options *options, struct err *err)
+/* All that --mode poke looks at before it writes. */
+static bool can_poke(struct session *s, bool want, bool force)
 {
+	struct jemalloc_values values;
+	struct err why = ERR_INIT;
+
+	injector_close(take_ptr(s->inj)); /* nothing is asked by a call now */
+	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
+	       !may_poke(s, &values, want, &why) &&
+	       (!want || force || !session_may_sample(s, &why));
+}
+
+/* For what keeps a call from being made, and not a write. */
+static int suggest_poke(struct session *s, bool want, bool force, struct err *err)
+{
+	bool no_call = s->no_call || err->code == ERR_UNSAFE || err->code == ERR_BUSY;
 	char fix[sizeof(err->fix)];
 
-	if (options->mode != INJECTOR_AUTO || (err->code != ERR_UNSAFE && err->code != ERR_BUSY))
+	if (s->options->mode != INJECTOR_AUTO || err->own || !no_call || !can_poke(s, want, force))
 		return -1;
 	memcpy(fix, err->fix, sizeof(fix));
-	return err_fix(err, "%s%s--mode poke does it without a call", fix, *fix ? "; or " : "");
+	return err_fix(err, "%s%s--mode poke does it without a call", fix, *fix ? "; " : "");
 }
 
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
@@ -284,7 +297,7 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 		return poke(&s, pid, true, force, options, out, err);
 	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)) ||
 	    switch_activate(&s, out, &init_changed, err))
-		return suggest_poke(options, err);
+		return suggest_poke(&s, true, force, err);
 	decide(&s, true, out);
 	return 0;
 }
@@ -302,7 +315,7 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 		return 0;
 	}
 	if (err->code != ERR_NOPROF)
-		return suggest_poke(options, err);
+		return suggest_poke(&s, false, false, err);
 	/* Where profiling is not available there is nothing to stop: that is no failure. */
 	*out = (struct ops_change){ .cost = s.cost };
 	snprintf(out->warning, sizeof(out->warning), "%.*s", (int)sizeof(out->warning) - 1,

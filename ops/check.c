@@ -257,7 +257,7 @@ static void take_results(struct reader *r)
 	}
 }
 
-static enum tristate tristate_of(const struct check_value *v)
+enum tristate check_tristate(const struct check_value *v)
 {
 	return !v->known ? TRI_UNKNOWN : v->flag ? TRI_YES : TRI_NO;
 }
@@ -276,8 +276,8 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 	check_passed(&rows[CHECK_INJECTION], "thread %d was stopped for %llu µs (%s mode)",
 		     s->cost.tid, (unsigned long long)s->cost.pause_us,
 		     injector_mode_name(s->cost.mode));
-	check_config_prof(s, &rows[CHECK_CONFIG_PROF], tristate_of(&values->config_prof));
-	check_opt_prof(s, &rows[CHECK_OPT_PROF], tristate_of(&values->opt_prof));
+	check_config_prof(s, &rows[CHECK_CONFIG_PROF], check_tristate(&values->config_prof));
+	check_opt_prof(s, &rows[CHECK_OPT_PROF], check_tristate(&values->opt_prof));
 }
 
 /* What its memory tells, for when no call can be made. Without opt.prof it means nothing. */

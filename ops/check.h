@@ -57,6 +57,8 @@ struct check_values {
 	char prefix[PATH_MAX];	    /* opt.prof_prefix */
 };
 
+enum tristate check_tristate(const struct check_value *v);
+
 /* A row as it turned out. A row that passed and has a fix is a warning. */
 void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);

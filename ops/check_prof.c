@@ -82,40 +82,53 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 	}
 }
 
-static const char *unwinder_of(const struct check_values *v)
+/* As the calls said, else as the code says. A name that this jemalloc does not have is false. */
+static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct check_values *v)
 {
-	if (v->frameptr.known && v->frameptr.flag)
-		return "frame pointers: code without them has short or wrong stacks";
-	if (v->libunwind.known && v->libunwind.flag)
-		return "libunwind";
-	if (v->libgcc.known && v->libgcc.flag)
-		return "libgcc";
-	return NULL;
+	enum tristate frameptr = check_tristate(&v->frameptr);
+	enum jemalloc_unwinder said;
+
+	if (v->libgcc.known && !v->frameptr.known)
+		frameptr = TRI_NO;
+	said = jemalloc_unwinder(check_tristate(&v->libgcc), check_tristate(&v->libunwind),
+				 frameptr);
+	return said ? said : s->je->unwinder;
+}
+
+/* What is not known then, activate does not find out either, and refuses. */
+static bool was_asked(const struct session *s, const struct check_values *v)
+{
+	return s->cost.stops && v->opt_prof.known && v->opt_prof.flag;
 }
 
 static void check_unwinder(const struct session *s, const struct check_values *v,
 			   struct ops_check *c)
 {
-	const char *unwinder = unwinder_of(v);
+	static const char *const texts[] = {
+		[UNWINDER_LIBGCC] = "libgcc; no code is loaded that is known to break it",
+		[UNWINDER_LIBUNWIND] = "libunwind",
+		[UNWINDER_FRAMES] = "frame pointers: code without them has short or wrong stacks",
+	};
+	enum jemalloc_unwinder unwinder = unwinder_of(s, v);
 	struct err err = ERR_INIT;
 
-	if (v->libgcc.known && !v->libgcc.flag && unwinder)
-		check_passed(c, "%s", unwinder);
-	else if (session_may_unwind(s, &err))
+	if (s->je->config_prof == TRI_NO || (v->config_prof.known && !v->config_prof.flag))
+		return;
+	if (unwinder == UNWINDER_UNKNOWN && !was_asked(s, v))
+		check_unknown(c, "how jemalloc takes stacks could not be read");
+	else if (session_may_unwind(s, unwinder, &err))
 		check_failed(c, &err);
-	else if (unwinder)
-		check_passed(c, "%s; no code is loaded that is known to break it", unwinder);
 	else
-		check_passed(c, "no code is loaded that is known to break it");
+		check_passed(c, "%s", texts[unwinder]);
 }
 
 static void check_gdump(const struct session *s, const struct check_values *v, struct ops_check *c)
 {
 	struct err err = ERR_INIT;
 
-	if (!v->gdump.known)
+	if (!v->gdump.known && !was_asked(s, v))
 		check_unknown(c, "prof_gdump could not be read");
-	else if (!v->gdump.flag)
+	else if (v->gdump.known && !v->gdump.flag)
 		check_passed(c, "it makes no dumps at new maxima, which may hang it");
 	else if (session_may_gdump(s, &err))
 		check_failed(c, &err);

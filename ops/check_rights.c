@@ -67,17 +67,17 @@ static void check_namespace(const struct proc_rights *r, bool may_trace, struct 
 			   "run in the namespace above both (on the host)");
 }
 
-/* The strictest of all threads: a filter may have been set in one of them only. */
-static unsigned int strictest(const struct session *s)
+/* The strictest of all threads: a filter may have been set in one of them only. -1: not known. */
+static int strictest(const struct session *s)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
-	unsigned int filtered = s->proc.status.seccomp;
+	int filtered = (int)s->proc.status.seccomp;
 	struct proc_status st;
 	struct err ignored;
 	size_t n;
 
 	if (proc_threads(s->proc.pid, &tids, &n, &ignored))
-		return filtered;
+		return filtered ? filtered : -1;
 	for (size_t i = 0; i < n; i++) {
 		if (!proc_thread_status(s->proc.pid, tids[i], &st, &ignored) && st.seccomp)
 			filtered = st.seccomp == 1 || filtered == 1 ? 1 : 2;
@@ -88,6 +88,9 @@ static unsigned int strictest(const struct session *s)
 static void check_seccomp(const struct session *s, struct ops_check *c)
 {
 	switch (strictest(s)) {
+	case -1:
+		check_unknown(c, "the threads of the process could not be looked at");
+		break;
 	case 0:
 		check_passed(c, "no thread has a filter");
 		break;

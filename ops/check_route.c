@@ -44,7 +44,11 @@ static bool check_files(const struct session *s, struct ops_check *c)
 	struct err err = ERR_INIT;
 	uint64_t need = files_needed(s), now;
 
-	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now) || now >= need)
+	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now)) {
+		check_unknown(c, "the limits of the process cannot be read");
+		return false;
+	}
+	if (now >= need)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
@@ -61,7 +65,11 @@ static bool check_size(const struct session *s, struct ops_check *c)
 	uint64_t now;
 	char size[16];
 
-	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now) || now == RLIM_INFINITY)
+	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now)) {
+		check_unknown(c, "the limits of the process cannot be read");
+		return false;
+	}
+	if (now == RLIM_INFINITY)
 		return true;
 	err_set(&err, ERR_FAILED,
 		"a profile larger than %s is cut off: the size of its files is limited "
@@ -83,7 +91,9 @@ static void check_dump(const struct session *s, struct ops_check *c)
 
 	if (!inside_has_proc(s))
 		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
-	else if (s->cost.stops && injector_may_dump(s->inj, &err))
+	else if (!s->cost.stops)
+		check_unknown(c, "no call could be made: how one would be is not known");
+	else if (injector_may_dump(s->inj, &err))
 		check_failed(c, &err);
 	else if (s->last.thread_punished)
 		no_dump(c, ERR_FAILED,

@@ -83,12 +83,26 @@ static int find_site(struct session *s, struct pack *p, struct err *err)
 	return 0;
 }
 
+/* As a library, or in the program itself: then its version stands there (LUAJIT_VERSION). */
+static bool runs_luajit(struct images *images)
+{
+	static const char version[] = "LuaJIT 2.";
+
+	if (images_by_name(images, "libluajit"))
+		return true;
+	for (size_t i = 0; i < images->n; i++)
+		if (images->v[i].is_main)
+			return image_search(&images->v[i], PF_R, version, strlen(version));
+	return false;
+}
+
 static void read_values(struct session *s, struct pack *p)
 {
 	struct jemalloc_values values;
 
 	jemalloc_read_values(s->je, &s->proc, &values);
 	jemalloc_opts_pack(s->je, &values, p);
+	pack_u64(p, runs_luajit(&s->images));
 }
 
 static void find_dump(struct session *s, struct pack *p)
@@ -257,6 +271,7 @@ int look_values(struct session *s, struct jemalloc_values *values, struct err *e
 	if (ask(s, ASK_VALUES, NULL, &u, err))
 		return -1;
 	jemalloc_opts_unpack(s->je, values, &u);
+	s->luajit = unpack_bool(&u);
 	return unpack_done(&u) ? 0 : senseless(s, err);
 }
 

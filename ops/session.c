@@ -132,6 +132,14 @@ static int failed(const struct session *s, struct err *err)
 		       : -1;
 }
 
+/* The injector failed, and touched nothing unless that is ERR_LOST. */
+static int no_call(struct session *s, struct err *err)
+{
+	failed(s, err);
+	s->no_call = err->code != ERR_LOST && !err->own;
+	return -1;
+}
+
 int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
 		      struct err *err)
 {
@@ -220,11 +228,11 @@ int session_open_injector(struct session *s, struct err *err)
 			       "do without");
 	while (injector_may_work(&s->proc, &s->images, err)) {
 		if (!busy_wait(s, err))
-			return failed(s, err);
+			return no_call(s, err);
 	}
 	return look_site(s, &site, err) ||
 			       injector_open(&s->inj, &s->proc, &s->images, s->je, site, &io, err)
-		       ? failed(s, err)
+		       ? no_call(s, err)
 		       : 0;
 }
 
@@ -236,16 +244,40 @@ int session_open(struct session *s, pid_t pid, const struct ops_options *options
 	return session_open_injector(s, err);
 }
 
+static int no_unwinder(const char *who, struct err *err)
+{
+	err_set(err, ERR_FAILED,
+		"jemalloc takes stacks in %s by what the compiler offers (--enable-prof-gcc): code "
+		"without frame pointers ends the program when it is sampled",
+		who);
+	return err_fix(err, "use a jemalloc built with libgcc's unwinder or with libunwind "
+			    "(config.prof_libgcc, config.prof_libunwind); where all code has frame "
+			    "pointers: activate --force");
+}
+
+static int unknown_unwinder(const char *who, struct err *err)
+{
+	err_set(err, ERR_FAILED,
+		"how jemalloc takes stacks in %s is not known: in some builds that ends the "
+		"program",
+		who);
+	return err_fix(err, "see how it was built; take the risk with activate --force");
+}
+
 /*
- * jemalloc takes the stack of each sample with libgcc's unwinder, which aborts
- * the program when a frame of LuaJIT's compiled code is on it. Seen with knot-resolver
- * 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its start.
+ * libgcc's unwinder aborts the program when a frame of LuaJIT's compiled code is on the stack.
+ * Seen with knot-resolver 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its
+ * start.
  */
-int session_may_unwind(const struct session *s, struct err *err)
+int session_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
 {
 	char who[SESSION_WHO_SIZE];
 
-	if (!images_by_name(&s->images, "libluajit"))
+	if (unwinder == UNWINDER_COMPILER)
+		return no_unwinder(session_who(s, who, sizeof(who)), err);
+	if (unwinder == UNWINDER_UNKNOWN)
+		return unknown_unwinder(session_who(s, who, sizeof(who)), err);
+	if (unwinder != UNWINDER_LIBGCC || !s->luajit)
 		return 0;
 	err_set(err, ERR_FAILED,
 		"%s runs LuaJIT: jemalloc's unwinder (libgcc) may abort it while it samples",
@@ -273,16 +305,72 @@ int session_may_gdump(const struct session *s, struct err *err)
 		       "with --force");
 }
 
+static enum tristate answer_of(const struct call *call)
+{
+	if (!call->made || call->ret)
+		return TRI_UNKNOWN;
+	return *(const unsigned char *)call->old ? TRI_YES : TRI_NO;
+}
+
+/* Names that this jemalloc does not have, as config.prof_frameptr before 5.3.1, are false. */
+static enum tristate answer_or_no(const struct call *call)
+{
+	return call->made && call->ret == ENOENT ? TRI_NO : answer_of(call);
+}
+
+static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enum tristate *gdump,
+			struct err *err)
+{
+	unsigned char libgcc = 0, libunwind = 0, frameptr = 0, dumps = 0;
+	struct call calls[] = {
+		call_read("config.prof_libgcc", &libgcc, sizeof(libgcc)),
+		call_read("config.prof_libunwind", &libunwind, sizeof(libunwind)),
+		call_read("config.prof_frameptr", &frameptr, sizeof(frameptr)),
+		call_read("opt.prof_gdump", &dumps, sizeof(dumps)),
+	};
+	const size_t n = sizeof(calls) / sizeof(*calls);
+
+	for (size_t i = 0; i < n; i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+	if (session_run_prof(s, calls, n, err))
+		return -1;
+	*unwinder = jemalloc_unwinder(answer_of(&calls[0]), answer_of(&calls[1]),
+				      answer_or_no(&calls[2]));
+	*gdump = answer_of(&calls[3]);
+	return 0;
+}
+
+static int not_asked(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	err_set(err, ERR_UNSAFE,
+		"whether sampling may end %s or hang it cannot be read from its code and memory",
+		session_who(s, who, sizeof(who)));
+	return err_fix(err, "without --mode poke it is asked for by a call; or take the risk with "
+			    "--force");
+}
+
 int session_may_sample(struct session *s, struct err *err)
 {
+	enum jemalloc_unwinder unwinder;
 	struct jemalloc_values values;
+	enum tristate gdump;
 
-	if (session_may_unwind(s, err))
-		return -1;
 	if (look_values(s, &values, err))
 		return failed(s, err);
-	return jemalloc_value_is(&values, OPT_PROF_GDUMP) == TRI_YES ? session_may_gdump(s, err)
-								     : 0;
+	unwinder = s->je->unwinder;
+	gdump = jemalloc_value_is(&values, OPT_PROF_GDUMP);
+	/* Where opt.prof is false, that is what the calls fail with. */
+	if (!unwinder || gdump == TRI_UNKNOWN || jemalloc_value_is(&values, OPT_PROF) == TRI_NO) {
+		if (!s->inj)
+			return not_asked(s, err);
+		if (ask_sampling(s, &unwinder, &gdump, err))
+			return -1;
+	}
+	if (session_may_unwind(s, unwinder, err))
+		return -1;
+	return gdump == TRI_NO ? 0 : session_may_gdump(s, err);
 }
 
 void session_close(struct session *s)
@@ -317,7 +405,7 @@ static int run_calls(struct session *s, struct call *calls, size_t n, struct err
 
 	while (injector_run(s->inj, calls, n, &report, err)) {
 		if (!busy_wait(s, err))
-			return failed(s, err);
+			return no_call(s, err);
 	}
 	add_cost(s, &report, calls, n);
 	return 0;

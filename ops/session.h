@@ -35,9 +35,11 @@ struct session {
 	struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless another
 			      * was asked for */
 	struct injector *inj;
+	bool luajit; /* it runs LuaJIT; after look_values() */
 	char version[64];	     /* as the target said, else as its image does; "" if unknown */
 	struct injector_report last; /* what the last run cost, and found */
 	struct ops_cost cost;
+	bool no_call;	      /* what failed is that no call can be made in it */
 	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
 };
 
@@ -60,10 +62,13 @@ void session_close(struct session *s);
 /*
  * ERR_FAILED, with its fix, when sampling is known to end some programs like this one, or to
  * hang them: all of session_may_unwind() and, where it was started with prof_gdump:true,
- * session_may_gdump(). Looks only.
+ * session_may_gdump(). What memory and code do not tell is asked by calls, with ERR_NOPROF and all
+ * else that session_run_prof() fails with; where none can be made, not to know is ERR_UNSAFE.
  */
 int session_may_sample(struct session *s, struct err *err) __must_check;
-int session_may_unwind(const struct session *s, struct err *err) __must_check;
+/* ERR_FAILED, with its fix, when this unwinder may end this program; UNWINDER_UNKNOWN too. */
+int session_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
+	__must_check;
 /* It never may: ERR_FAILED, with its fix. */
 int session_may_gdump(const struct session *s, struct err *err) __must_check;
 

@@ -64,6 +64,16 @@ static int no_such(pid_t pid, struct err *err)
 	return err_set(err, ERR_NOPROC, "there is no process %d", pid);
 }
 
+/* ps(1) and top(1) still show it. */
+static int is_zombie(const struct proc *p, struct err *err)
+{
+	return err_set(
+		err, ERR_NOPROC,
+		"process %d has ended: it is a zombie, which its parent (process %d) has not "
+		"waited for",
+		p->pid, p->status.ppid);
+}
+
 static bool pidfd_ended(int pidfd)
 {
 	struct pollfd pfd = { .fd = pidfd, .events = POLLIN };
@@ -134,7 +144,7 @@ int proc_open(struct proc *p, pid_t pid, struct err *err)
 		return no_such(pid, err);
 	if (read_identity(&got, err)) {
 		if (err->code == ERR_LOST)
-			return has_ended(&got.status) ? no_such(pid, err)
+			return has_ended(&got.status) ? is_zombie(&got, err)
 						      : explain_unseen(&got, err);
 		if (err->code == ERR_USAGE)
 			return err_fix(err, "give the process: %d", got.status.tgid);

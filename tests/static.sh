@@ -26,13 +26,25 @@ build_static()
 		"$gcc_dir"/crtend.o "$lib"/crtn.o 2>"$T/cc.log" || bail_out "cannot link: $(<"$T/cc.log")"
 }
 
-# works NAME: the main job
+# works NAME MODE: the main job. In `thread` mode all of it; `inline` what can be done without symbols.
 works()
 {
-	start_victim "$T/static" 3
+	# glibc's malloc, which is not the program's, would reserve an arena for each borrowed thread.
+	MALLOC_ARENA_MAX=1 start_victim "$T/static" 3
 	snapshot "$pid"
 	ctl_ok "$1: activate" activate "$pid" --json
 	is "$(json .changed)" true "$1: changed"
+	ctl_ok "$1: status" status "$pid" --json
+	is "$(json .mode)" "$2" "$1: how the calls are made"
+	if [ "$2" = thread ]; then
+		ctl_ok "$1: dump" dump "$pid" -o "$T/here.heap" --force
+		ok "$1: a profile comes back" is_profile "$T/here.heap"
+		ctl_ok "$1: stats" stats "$pid" -f json
+		like "$(json .jemalloc.version)" '^5\.' "$1: stats is jemalloc's document"
+	else
+		ctl_fails 1 'no pthread_create that is known' "$1: dump is refused" dump "$pid" -o "$T/here.heap" --force
+		ctl_fails 1 'no pthread_create that is known' "$1: so is stats" stats "$pid"
+	fi
 	ctl_ok "$1: dump --in-target" dump "$pid" --in-target "$T/in.heap" --force
 	ok "$1: a profile" is_profile "$T/in.heap"
 	ctl_ok "$1: threads" threads "$pid"
@@ -40,5 +52,5 @@ works()
 	ctl_ok "$1: deactivate" deactivate "$pid"
 	assert_untouched "$pid" "$1: untouched"
 	stop_target "$pid"
-	rm -f "$T/in.heap"
+	rm -f "$T"/{in,here}.heap
 }

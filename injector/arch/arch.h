@@ -137,6 +137,13 @@ size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], const struct arch_gadget *g, u
 void arch_store(struct arch_regs *regs, const struct arch_gadget *g, uint64_t sp, uint64_t to,
 		uint32_t value);
 
+/*
+ * A function that makes a system call without arguments, and nothing else: "put its number into
+ * the register for that; make it; return".
+ */
+#define ARCH_CALL_CODE 8
+void arch_call_code(unsigned char code[ARCH_CALL_CODE], uint32_t nr);
+
 /* The bytes of libc's __restore_rt. */
 extern const unsigned char arch_restorer[];
 extern const size_t arch_restorer_len;

@@ -303,6 +303,7 @@ void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t 
 #define REG_RDI 7
 #define POP 0x58
 #define RET 0xc3
+#define MOV_EAX 0xb8
 #define STORE32 1 /* where the same begins without the prefix: mov %eax,... */
 
 static bool is_store(const unsigned char *code, unsigned char offset)
@@ -345,6 +346,15 @@ bool arch_gadget_from(struct arch_gadget *g, const unsigned char store[ARCH_STOR
 	load[0] = (unsigned char)(POP + g->reg);
 	load[1] = RET;
 	return true;
+}
+
+void arch_call_code(unsigned char code[ARCH_CALL_CODE], uint32_t nr)
+{
+	static const unsigned char rest[] = { 0x0f, 0x05, RET };
+
+	code[0] = MOV_EAX;
+	memcpy(code + 1, &nr, sizeof(nr));
+	memcpy(code + 1 + sizeof(nr), rest, sizeof(rest));
 }
 
 static uint64_t store_base(const struct arch_gadget *g, uint64_t to)

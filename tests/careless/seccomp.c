@@ -29,3 +29,9 @@ bool seccomp_restarts(const struct tracer *t, pid_t tid)
 	(void)t, (void)tid;
 	return true;
 }
+
+bool seccomp_bears_inline(const struct tracer *t)
+{
+	(void)t;
+	return true;
+}

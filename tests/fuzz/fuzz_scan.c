@@ -29,6 +29,7 @@ static void use(struct image *img)
 		abort();
 	scan_stats_print(&scan, img->start + 0x1000);
 	scan_opt_prof(&scan);
+	scan_unwinder(&scan);
 	scan_opts(&scan, img->start + 0x1000, opt);
 	scan_prof_active(&scan);
 	scan_prof_dump(&scan, &reg);

@@ -41,6 +41,8 @@ row_is injection false 'stopped' 'stopped' 'kill -CONT'
 row_is opt.prof true '^true' 'stopped'
 row_is prof.active true '^false' 'stopped'
 row_is prof.lg_sample true '^12, ' 'stopped'
+row_is unwinder true '^libgcc' 'stopped'
+row_is dump null 'no call could be made' 'stopped'
 ok 'stopped: it looks as before' tests/drivers/photo check "$pid" "$T/photo.$pid"
 kill -CONT "$pid"
 snapshot "$pid"

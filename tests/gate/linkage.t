@@ -62,7 +62,8 @@ start_victim "$T/gone" 2
 rm "$T/gone"
 works deleted static _rjem_
 
-# Fully static, where jemalloc's unwinder cannot work and prof:true ends the program: looked at.
+# Fully static, where jemalloc's unwinder cannot work yet as prof:true starts it, and ends the program:
+# looked at.
 MALLOC_CONF='' start_victim idle-static
 snapshot "$pid"
 ctl_ok 'static: list' list --json

@@ -178,14 +178,63 @@ else
 	skip 'the kernel does not run x32 programs' 'an x32 target'
 fi
 
+# --- seccomp: what is advised works ---
+walled()
+{
+	start_victim walled "$@"
+	snapshot "$pid"
+}
+walled kill-process clone3
+ctl_fails 1 'punishes clone3' 'no thread: dump' dump "$pid" -o "$T/no.heap"
+has_fix '--in-target PATH' 'no thread: dump'
+ctl_ok 'no thread: dump --in-target' dump "$pid" --in-target "$T/in.heap"
+ctl_fails 1 'punishes clone3' 'no thread: stats' stats "$pid"
+has_fix 'get PID stats.allocated' 'no thread: stats'
+ctl_ok 'no thread: get' get "$pid" stats.allocated
+assert_untouched "$pid"
+stop_target "$pid"
+
+walled kill-process openat
+ctl_fails 1 'punishes openat' 'no file: dump' dump "$pid" -o "$T/no.heap"
+has_fix 'no profile can be had' 'no file: dump'
+unlike "$err" 'in-target' 'no file: a file of its own is not advised'
+ctl_fails 1 'punishes openat' 'no file: dump --in-target' dump "$pid" --in-target "$T/in.2.heap"
+assert_untouched "$pid"
+stop_target "$pid"
+
+walled kill-process rt_sigreturn
+ctl_fails 1 'punishes rt_sigreturn' 'no way back: dump' dump "$pid" -o "$T/no.heap"
+unlike "$err" 'in-target' 'no way back: a file of its own is not advised'
+ctl_fails 1 'punishes rt_sigreturn' 'no way back: status' status "$pid"
+unlike "$err" 'mode poke' 'no way back: status: it has no such mode'
+ctl_fails 1 'punishes rt_sigreturn' 'no way back: activate' activate "$pid"
+has_fix 'nothing can be called .*--mode poke' 'no way back: activate'
+ctl_ok 'no way back: activate --mode poke' activate "$pid" --mode poke
+ctl_fails 1 'punishes rt_sigreturn' 'no way back: deactivate' deactivate "$pid"
+has_fix '--mode poke' 'no way back: deactivate'
+ctl_ok 'no way back: deactivate --mode poke' deactivate "$pid" --mode poke
+assert_untouched "$pid"
+stop_target "$pid"
+MALLOC_CONF='' walled kill-process rt_sigreturn
+ctl_fails 1 'punishes rt_sigreturn' 'no way back, no profiling: activate' activate "$pid"
+unlike "$err" 'mode poke' 'no way back, no profiling: poke, which would be refused, is not advised'
+assert_untouched "$pid"
+stop_target "$pid"
+ok 'no profile is left' test ! -e "$T/no.heap"
+
 # --- a kernel thread, a zombie, ourselves ---
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
 bash -c 'sleep 0 & echo $!; exec sleep 60' >"$T/zombie" &
-own $!
+pid=$!
+own "$pid"
 within 60 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'
-run_ctl activate "$(<"$T/zombie")"
-like "$status" '^(3|9)$' 'a zombie is refused' || diag "$err"
+for command in check status activate dump; do
+	run_ctl "$command" "$(<"$T/zombie")"
+	is "$status" 3 "$command: a zombie is refused"
+	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie, which its parent \(process $pid\) has not waited for" \
+		"$command: says that it is one, and whose"
+done
 ctl_fails 2 '.' 'pid 0 is refused' activate 0
 ctl_fails 2 '.' 'a negative pid is refused' activate -- -1
 

@@ -11,8 +11,20 @@ export JE_MALLOC_CONF=$PROF MALLOC_CONF=$PROF
 . tests/static.sh
 
 build_static '' "$T/static"
-works "glibc $(getconf GNU_LIBC_VERSION | tr -cd 0-9.)"
+works "glibc $(getconf GNU_LIBC_VERSION | tr -cd 0-9.)" thread
+is "$(nm "$T/static" | grep -c ' getppid$')" 0 'it calls no getppid(2): its thread lives in another function'
 strip "$T/static"
-works 'the same, stripped'
+works 'the same, stripped' inline
+
+# By its code, not by its name: to this one a thread must not be sent back.
+cat >"$T/framed.c" <<'EOF'
+__asm__(".globl getppid\n"
+	".type getppid,@function\n"
+	"getppid: push %rbp\n mov %rsp,%rbp\n mov $110,%eax\n syscall\n pop %rbp\n ret\n"
+	".size getppid,.-getppid\n");
+EOF
+build_static '' "$T/static" "$T/framed.c"
+is "$(nm "$T/static" | grep -c ' T getppid$')" 1 'a getppid() of its own, with a frame: is there'
+works 'a getppid() of its own, with a frame' thread
 
 done_testing

@@ -143,7 +143,8 @@ add_row()
 # began OUT LANGUAGE CONF: sets `pid`; 1 if the program ended by itself
 began()
 {
-	local conf=(MALLOC_CONF="$3" JE_MALLOC_CONF="$3" _RJEM_MALLOC_CONF="$3" APP_MALLOC_CONF="$3")
+	# glibc's malloc, where it is not the program's, would reserve an arena for each borrowed thread.
+	local conf=(MALLOC_CONF="$3" JE_MALLOC_CONF="$3" _RJEM_MALLOC_CONF="$3" APP_MALLOC_CONF="$3" MALLOC_ARENA_MAX=1)
 
 	if [[ $2 == Rust* ]]; then
 		env "${conf[@]}" "${wrap[@]}" "${1/#$T/$there}" >"$T/said" 2>&1 &
@@ -204,7 +205,7 @@ cell()
 	part) strip -x "$file" ;;
 	none) strip "$file" ;;
 	esac
-	# In a static program whose malloc() it is, its unwinder's own calls of malloc() end the program.
+	# A static program whose malloc() it is ends at its start: doc/linkers.md.
 	[[ $4 != static* || -n $prefix ]] || options=prof:false
 	if ! began "$file" "$6" "$options"; then
 		result 1 "$cell: runs"

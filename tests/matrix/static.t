@@ -16,7 +16,7 @@ for suite in bullseye trixie sid; do
 	more=()
 	[ "$suite" != bullseye ] || more=("$T/older.c")
 	build_static "$root" "$T/static" "${more[@]}"
-	works "$suite"
+	works "$suite" thread
 done
 
 done_testing

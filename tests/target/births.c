@@ -91,6 +91,8 @@ static int is_known(long nr, const uint64_t args[6])
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (telling[i].nr == nr)
 			mask = telling[i].args;
+	if (nr == SYS_getppid) /* what a thread does that is not asked for anything: libc_homes */
+		return 1;
 	for (size_t i = 0; i < lib->n_calls; i++) {
 		const struct checked_call *c = &lib->calls[i];
 		int same = c->nr == nr && (c->uses & USE_THREAD);

@@ -74,6 +74,7 @@ BARE_FLAGS := $(V_CFLAGS) -fno-builtin -nostdlib -static -fno-pie -no-pie -fno-s
 	-fcf-protection=none -Wl,--section-start=.meet=0x300000
 victims: $(BARE)
 $(V_DIR)/usurper $(V_DIR)/swapper: BARE_FLAGS += -Wl,--section-start=.far=0x10000000
+$(V_DIR)/swapper: BARE_FLAGS += -Wl,--no-warn-rwx-segments
 $(BARE): $(V_DIR)/%: tests/target/%.c tests/target/bare.h tests/target/hazards.mk
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)

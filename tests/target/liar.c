@@ -215,6 +215,7 @@ static void random_stats(void)
 
 int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t newlen)
 {
+	static const char unwinders[] = "config.prof_";
 	int on;
 
 	(void)newlen;
@@ -233,9 +234,14 @@ int mallctl(const char *name, void *oldp, size_t *oldlenp, void *newp, size_t ne
 		memcpy(oldp, &(const char *){ "" }, sizeof(char *));
 		return 0;
 	}
+	if (is("unwinder-unknown") && !strncmp(name, unwinders, strlen(unwinders)))
+		return ENOENT;
 	on = strcmp(name, "opt.prof_gdump") != 0; /* all is, but what nobody should turn on */
+	if (is("compiler-unwinds") || is("libunwind-unwinds"))
+		on &= strncmp(name, unwinders, strlen(unwinders)) != 0 ||
+		      (is("libunwind-unwinds") && !strcmp(name, "config.prof_libunwind"));
 	if (oldp && oldlenp)
-		memset(oldp, is("odd-bools") ? 0xff : on, *oldlenp);
+		memset(oldp, on && is("odd-bools") ? 0xff : on, *oldlenp);
 	return 0;
 }
 

@@ -103,6 +103,7 @@ static void test_jemallocs(void **state)
 	(void)state;
 	look_at(&look, getpid());
 	je = some_jemalloc(&look.images);
+	je.unwinder = UNWINDER_COMPILER;
 	values.opt[OPT_LG_PROF_SAMPLE].known = true;
 	values.opt[OPT_LG_PROF_SAMPLE].value = -19;
 	jemallocs_pack(&je, 1, &look.images, &p);
@@ -119,6 +120,7 @@ static void test_jemallocs(void **state)
 	assert_true(got->opt[OPT_PROF] == 0);
 	jemalloc_opts_unpack(got, &read, &u);
 	assert_true(unpack_done(&u));
+	assert_int_equal(got->unwinder, UNWINDER_COMPILER);
 	assert_true(got->opt[OPT_PROF] == 77 && got->opts_sought && read.prof_active == TRI_YES);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].known && !read.opt[OPT_PROF].known);
 	assert_true(read.opt[OPT_LG_PROF_SAMPLE].value == -19);
@@ -143,7 +145,8 @@ static void test_site(void **state)
 	struct callsite cs = { .mallctl = 0x1000,
 			       .stats_print = 0x2000,
 			       .pthread_create = 0x3000,
-			       .getppid = 0x4000,
+			       .home = 0x4000,
+			       .home_call = 1,
 			       .restorer = 0x5000,
 			       .gadget = { 0x6000, 0x6100, 7, -8 },
 			       .has_errno = true,
@@ -171,6 +174,7 @@ static void test_site(void **state)
 	assert_memory_equal(got->danger, danger, sizeof(danger));
 	assert_memory_equal(got->table.v, entries, sizeof(entries));
 	assert_memory_equal(got->proof, cs.proof, sizeof(cs.proof));
+	assert_true(got->home == 0x4000 && got->home_call == 1);
 	assert_true(callsite_is_dangerous(got, 35) && !callsite_is_dangerous(got, 25));
 	injector_site_free(got);
 	/* About another mallctl than was found, or with ranges in disorder. */

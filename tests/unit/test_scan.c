@@ -82,6 +82,7 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 	if (je->config_prof != TRI_YES)
 		return;
 	assert_string_equal(reg, "rdx");
+	assert_int_equal(scan_unwinder(&scan), UNWINDER_LIBGCC); /* as Debian's */
 	assert_int_equal(scan_opt_prof(&scan), je->opt[OPT_PROF]);
 	assert_int_equal(proc_read(pid, je->opt[OPT_PROF], &opt_prof, 1, &err), 0);
 	assert_int_equal(proc_read(pid, je->prof_active, &prof_active, 1, &err), 0);
@@ -125,9 +126,24 @@ static void test_live(void **state)
 #endif
 }
 
+static void test_unwinder(void **state)
+{
+	const enum tristate no = TRI_NO, yes = TRI_YES, unknown = TRI_UNKNOWN;
+
+	(void)state;
+	assert_int_equal(jemalloc_unwinder(yes, no, no), UNWINDER_LIBGCC);
+	assert_int_equal(jemalloc_unwinder(no, yes, unknown), UNWINDER_LIBUNWIND);
+	assert_int_equal(jemalloc_unwinder(no, no, yes), UNWINDER_FRAMES);
+	assert_int_equal(jemalloc_unwinder(no, no, no), UNWINDER_COMPILER);
+	assert_int_equal(jemalloc_unwinder(unknown, no, no), UNWINDER_UNKNOWN);
+	assert_int_equal(jemalloc_unwinder(no, unknown, no), UNWINDER_UNKNOWN);
+	assert_int_equal(jemalloc_unwinder(no, no, unknown), UNWINDER_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unwinder),
 		cmocka_unit_test(test_live),
 	};
 

@@ -284,6 +284,16 @@ static const char *const no_stores[] = {
 	"\x48\x8b\x06\xc3\x90", "\x48\x89\x06\x90\xc3", "\x48\x89\x86\x90\xc3",
 };
 
+static void test_call_code(void **state)
+{
+	static const unsigned char getppid_code[] = "\xb8\x6e\0\0\0\x0f\x05\xc3";
+	unsigned char code[ARCH_CALL_CODE];
+
+	(void)state;
+	arch_call_code(code, SYS_getppid);
+	assert_memory_equal(code, getppid_code, sizeof(code));
+}
+
 static void test_find_store(void **state)
 {
 	unsigned char load[ARCH_LOAD_LEN];
@@ -423,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_ucontext),
 		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_call_code),
 		cmocka_unit_test(test_find_store),
 		cmocka_unit_test(test_store),
 		cmocka_unit_test(test_fp),
