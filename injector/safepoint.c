@@ -153,18 +153,29 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 	return 0;
 }
 
+/* The main thread's stack grows by itself, but over nothing that is mapped. */
+static uint64_t grows_to(const struct tracer *t, const struct map *stack)
+{
+	char name[MAP_NAME_SIZE];
+	struct rlimit limit;
+	struct map below;
+
+	if (strcmp(stack->path, "[stack]") != 0 ||
+	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) < 0 ||
+	    limit.rlim_cur >= stack->end || limit.rlim_cur <= stack->end - stack->start ||
+	    map_query(t->maps, t->inj->p->mm_pid, stack->start - 1, &below, name))
+		return stack->start;
+	return stack->end - limit.rlim_cur;
+}
+
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
 		      struct err *err)
 {
-	uint64_t sp = arch_sp(regs), floor = stack->start, frame = borrow_frame_max();
-	struct rlimit limit;
+	uint64_t sp = arch_sp(regs), frame = borrow_frame_max(), need = frame + CALL_ROOM;
 
-	if (sp - stack->start < frame)
-		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
-	if (strcmp(stack->path, "[stack]") == 0 &&
-	    prlimit(t->inj->p->pid, RLIMIT_STACK, NULL, &limit) == 0 && limit.rlim_cur < stack->end)
-		floor = stack->end - limit.rlim_cur; /* it grows by itself */
-	if (sp - floor < frame + CALL_ROOM)
+	if (sp - stack->start >= need)
+		return 0;
+	if (sp - stack->start < frame || sp - grows_to(t, stack) < need)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	return 0;
 }

@@ -24,6 +24,7 @@
 #define CANARY_SIZE (256u << 10)
 #define SMALL (16u << 10)
 #define PAINT_AWAY 1024	     /* from the frame that paints */
+#define ZONE_MAIN (24u << 10) /* a frame of ours has room above it, and a call has none */
 #define TLS_SIZE (72u << 10) /* tests/target/victim.c has a large thread-local array */
 
 static unsigned char *canary; /* what lies below the stack in use */
@@ -248,6 +249,17 @@ static void in_given_stack(void)
 	start_alone(&attr, live_thread, NULL);
 }
 
+/* A page below is protected: the main thread's stack cannot grow then, whatever its limit is. */
+static void near_zone_main(void)
+{
+	const size_t page = 4096;
+	unsigned char *top = (unsigned char *)__builtin_frame_address(0) - ZONE_MAIN;
+
+	if (mprotect(top - (uintptr_t)top % page, page, PROT_NONE) != 0)
+		exit(2);
+	live(0);
+}
+
 /*
  * On the stack lies what a program has there that has made a handler known: the address that
  * handlers return to, among other words, as in a signal frame with a stack of nearly 2^64 bytes.
@@ -324,6 +336,7 @@ static const struct kind {
 	{ "smallest-thread", in_smallest_thread },
 	{ "small-thread", in_small_thread },
 	{ "given-stack", in_given_stack },
+	{ "near-zone-main", near_zone_main },
 	{ "leftovers", with_leftovers },
 	{ "handler", in_handler },
 	{ "painted", in_painted_thread },
