@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Stacks of which the program has protected a part: the room for a call ends where that begins.
+# Stacks of which the program has protected the lowest pages, as HotSpot does for its guard zones:
+# a thread on such a stack is borrowed, and the room for a call ends where those pages begin.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
+careless=$ROOT/build/tests/careless/jeprof-ctl
 export MALLOC_CONF=$PROF
 
 beats()
@@ -23,8 +25,37 @@ clean()
 	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 
+# --- there is room above the zone ---
+start_zone above-zone
+tid=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n')
+# has_zone: mappings without rights, 512 KiB at least, and what follows on them may be written
+has_zone()
+{
+	sed -E 's/^([0-9a-f]+)-([0-9a-f]+) (....).*/\1 \2 \3/' "/proc/$pid/maps" | {
+		while read -r from to prot; do
+			[ "$from" = "${end:-}" ] || size=0
+			[[ $prot != rw-p || ${size:-0} -lt 524288 ]] || exit 0
+			[ "$prot" = ---p ] && size=$((size + 16#$to - 16#$from)) || size=0
+			end=$to
+		done
+		exit 1
+	}
+}
+ok 'above the zone: control: its lowest pages are protected' has_zone
+snapshot "$pid"
+for mode in thread inline; do
+	ctl_ok "above the zone: borrowed ($mode)" status "$pid" --mode "$mode"
+	like "$err" "stopped one thread \\($tid\\)" "above the zone: that thread ($mode)"
+done
+ctl_ok 'above the zone: threads' threads "$pid" --json
+is "$(json "[.threads[] | select(.tid == $tid).reason] | tostring")" '[null]' 'above the zone: asked'
+ctl_ok 'above the zone: the deepest call' dump "$pid" --force --mode inline --in-target "$T/zone.heap"
+assert_untouched "$pid" 'above the zone: untouched'
+ok 'above the zone: nothing is found changed' clean
+stop_target "$pid"
+
 # --- there is none ---
-for kind in near-zone-main; do
+for kind in near-zone near-zone-main; do
 	start_zone "$kind"
 	snapshot "$pid"
 	for mode in thread inline; do
@@ -34,5 +65,12 @@ for kind in near-zone-main; do
 	ok "$kind: nothing is found changed" clean
 	stop_target "$pid"
 done
+
+# Without the safety check a call runs into the zone.
+start_zone near-zone
+timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s >"$T/careless" 2>&1
+like "$(<"$T/careless")" 'ended by Segmentation fault' 'control: without the safety check it is harmed'
+end_child "$pid" -KILL
+wait "$pid" 2>/dev/null
 
 done_testing
