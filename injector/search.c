@@ -230,7 +230,7 @@ static int search(struct tracer *t, struct err *err)
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
 static int prepare(struct tracer *t, struct err *err)
 {
-	if (seccomp_present(t->inj->p, &t->guarded, err) < 0)
+	if (seccomp_present(t->inj->p, t->inj->tid, &t->guarded, err) < 0)
 		return -1;
 	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
 		return -1;
