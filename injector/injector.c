@@ -92,10 +92,34 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 	return 0;
 }
 
+static size_t shared_size(size_t n_calls)
+{
+	return sizeof(struct shared) + n_calls * sizeof(struct shared_call);
+}
+
+/* A tracer that waits is attached to nothing. */
+static void end_waiting(pid_t tracer)
+{
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+}
+
+static void end_spare(struct spare *spare)
+{
+	if (!spare->pid)
+		return;
+	end_waiting(spare->pid);
+	cleanup_close(&spare->pidfd);
+	cleanup_close(&spare->socket);
+	munmap(spare->shared, shared_size(spare->n_calls));
+	*spare = (struct spare){ 0 };
+}
+
 void injector_close(struct injector *inj)
 {
 	if (!inj)
 		return;
+	end_spare(&inj->spare);
 	callsite_fini(&inj->cs);
 	free(inj);
 }
@@ -113,10 +137,10 @@ struct run {
 	struct call *calls;
 	size_t n;
 	struct shared *shared;
-	size_t shared_size;
 	enum injector_mode mode;
 	pid_t tracer;
 	int pidfd, socket;
+	bool waits; /* the tracer, for the next thread */
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
 	bool left_behind; /* it was killed, and does not end */
@@ -175,9 +199,6 @@ static int start(struct run *r, struct err *err)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
-	atomic_store(&r->shared->phase, PHASE_SEARCH);
-	r->looked_us = now_us();
-	atomic_store(&r->shared->since_us, r->looked_us);
 	r->tracer = fork();
 	if (r->tracer == 0)
 		tracer_process(r, controller, sockets[1]);
@@ -189,6 +210,33 @@ static int start(struct run *r, struct err *err)
 	r->socket = sockets[0];
 	r->pidfd = (int)syscall(SYS_pidfd_open, r->tracer, 0);
 	return 0;
+}
+
+static void close_tracer(struct run *r)
+{
+	cleanup_close(&r->pidfd);
+	cleanup_close(&r->socket);
+}
+
+/* A tracer that waits is told the thread; if it has been killed since, another one starts. */
+static int begin(struct run *r, struct err *err)
+{
+	const struct next next = { .tid = r->inj->tid,
+				   .deadline_us = r->search_deadline_us,
+				   .end_us = r->deadline_us };
+	bool waited = r->waits;
+
+	r->waits = false;
+	atomic_store(&r->shared->phase, PHASE_SEARCH);
+	r->looked_us = now_us();
+	atomic_store(&r->shared->since_us, r->looked_us);
+	if (!waited)
+		return start(r, err);
+	if (send(r->socket, &next, sizeof(next), MSG_NOSIGNAL) == sizeof(next))
+		return 0;
+	end_waiting(r->tracer);
+	close_tracer(r);
+	return start(r, err);
 }
 
 /*
@@ -248,18 +296,32 @@ static bool is_stuck(pid_t tracer)
 	return proc_thread_status(tracer, tracer, &st, &ignored) < 0 || st.state == 'D';
 }
 
+/* Has it said that it waits? Calls in a certain thread send nothing else: they have no files. */
+static bool is_done(const struct run *r)
+{
+	char done;
+
+	return recv(r->socket, &done, sizeof(done), MSG_DONTWAIT) == sizeof(done);
+}
+
 /*
- * Until the tracer has ended, by itself or by us; or does not end, as it waits in the kernel for a
- * page of the target's memory that a file system does not deliver: not even SIGKILL ends that.
+ * Until the tracer waits for another thread, or has ended, by itself or by us; or does not end, as
+ * it waits in the kernel for a page of the target's memory that a file system does not deliver: not
+ * even SIGKILL ends that.
  */
 static void watch(struct run *r)
 {
-	struct pollfd fd = { .fd = r->pidfd, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = r->pidfd, .events = POLLIN },
+				{ .fd = r->inj->tid ? r->socket : -1, .events = POLLIN } };
 	uint64_t killed_us = 0;
 
 	r->killed_for = NULL;
 	r->left_behind = false;
 	while (waitpid(r->tracer, NULL, WNOHANG) == 0) {
+		if (!r->killed_for && r->inj->tid && is_done(r)) {
+			r->waits = true;
+			return;
+		}
 		if (!r->killed_for) {
 			r->killed_for = too_late(r);
 			if (r->killed_for) {
@@ -272,10 +334,8 @@ static void watch(struct run *r)
 			r->left_behind = true;
 			break;
 		}
-		poll(&fd, r->pidfd >= 0, WATCH_MS);
+		poll(fds, sizeof(fds) / sizeof(*fds), WATCH_MS);
 	}
-	if (r->pidfd >= 0)
-		close(r->pidfd);
 }
 
 /* The descriptors that the tracer sent; all of them, or they would be lost. */
@@ -304,7 +364,6 @@ static void receive_files(struct run *r)
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 		r->calls[number].fd = fd;
 	}
-	close(r->socket);
 }
 
 static void collect(struct run *r)
@@ -419,13 +478,16 @@ static int run_once(struct run *r, struct err *err)
 {
 	struct sleep *sleeps = r->inj->sleeps;
 
-	memset(r->shared, 0, r->shared_size);
+	memset(r->shared, 0, shared_size(r->n));
 	memcpy(r->shared->sleeps, sleeps, sizeof(r->shared->sleeps));
-	if (start(r, err) < 0)
+	if (begin(r, err) < 0)
 		return -1;
 	watch(r);
 	memcpy(sleeps, r->shared->sleeps, sizeof(r->shared->sleeps));
-	receive_files(r);
+	if (!r->waits) {
+		receive_files(r);
+		close_tracer(r);
+	}
 	forward_log(r);
 	collect(r);
 	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
@@ -479,14 +541,51 @@ static int lock_process(const struct injector *inj, int *lock, struct err *err)
 	return 0;
 }
 
+/* What a call does; where its answer goes is ours alone. */
+static bool is_same_call(const struct call *a, const struct call *b)
+{
+	return a->name == b->name && a->flags == b->flags && !a->old == !b->old &&
+	       a->old_len == b->old_len && a->new == b->new && a->new_len == b->new_len &&
+	       a->expect == b->expect;
+}
+
+/* The tracer of the run before, if it waits for a thread in which to make these calls. */
+static bool take_spare(struct run *r)
+{
+	struct spare *spare = &r->inj->spare;
+	bool same = spare->pid && r->inj->tid && spare->n_calls == r->n;
+
+	for (size_t i = 0; same && i < r->n; i++)
+		same = is_same_call(&spare->calls[i], &r->calls[i]);
+	if (!same) {
+		end_spare(spare);
+		return false;
+	}
+	r->tracer = spare->pid;
+	r->pidfd = spare->pidfd;
+	r->socket = spare->socket;
+	r->shared = spare->shared;
+	r->waits = true;
+	spare->pid = 0;
+	return true;
+}
+
+static void keep_spare(const struct run *r)
+{
+	struct spare *spare = &r->inj->spare;
+
+	*spare = (struct spare){ .pid = r->tracer,
+				 .pidfd = r->pidfd,
+				 .socket = r->socket,
+				 .shared = r->shared,
+				 .n_calls = r->n };
+	memcpy(spare->calls, r->calls, r->n * sizeof(*r->calls));
+}
+
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err)
 {
-	struct run r = { .inj = inj,
-			 .calls = calls,
-			 .n = n,
-			 .mode = inj->opt.mode,
-			 .shared_size = sizeof(struct shared) + n * sizeof(struct shared_call) };
+	struct run r = { .inj = inj, .calls = calls, .n = n, .mode = inj->opt.mode };
 	_cleanup_(cleanup_close) int lock = -1;
 	uint64_t now = now_us();
 	int ret;
@@ -503,8 +602,9 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		r.mode = inj->cs.pthread_create ? INJECTOR_THREAD : INJECTOR_INLINE;
 	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
 	r.search_deadline_us = now + (uint64_t)inj->opt.search_ms * 1000;
-	r.shared = mmap(NULL, r.shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			0);
+	if (!take_spare(&r))
+		r.shared = mmap(NULL, shared_size(n), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
 	do {
@@ -517,6 +617,9 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 	}
 	if (report)
 		*report = r.shared->report;
-	munmap(r.shared, r.shared_size);
+	if (r.waits)
+		keep_spare(&r);
+	else
+		munmap(r.shared, shared_size(n));
 	return ret;
 }

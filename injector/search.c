@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "elf/unwind.h"
 #include "injector/borrow.h"
 #include "injector/check.h"
 #include "injector/confine.h"
@@ -278,6 +279,35 @@ static void explain(const struct tracer *t, struct err *err)
 		err->code = code;
 }
 
+static void finish(struct tracer *t, int ret, struct err *err)
+{
+	if (ret < 0)
+		explain(t, err);
+	t->shared->report.attempts = atomic_load(&t->shared->attempts);
+	t->shared->failed = ret < 0;
+	t->shared->err = *err;
+	tracer_phase(t, PHASE_DONE);
+}
+
+/* Nothing is attached to, and nothing remembered of the last thread, when the next one is known. */
+static bool next_thread(struct tracer *t)
+{
+	const char done = 0;
+	struct next next;
+
+	if (!t->inj->tid || write(t->socket, &done, sizeof(done)) != sizeof(done) ||
+	    read(t->socket, &next, sizeof(next)) != sizeof(next))
+		return false;
+	t->inj->tid = next.tid;
+	t->deadline_us = next.deadline_us;
+	t->end_us = next.end_us;
+	t->proven = 0;
+	t->wait = (struct wait){ 0 };
+	unwind_forget();
+	err_forget();
+	return true;
+}
+
 void tracer_main(struct tracer *t)
 {
 	struct err err = ERR_INIT;
@@ -287,11 +317,10 @@ void tracer_main(struct tracer *t)
 	srandom((unsigned int)now_us());
 	arch_prepare();
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
-	if (ret < 0)
-		explain(t, &err);
+	finish(t, ret, &err);
+	while (ret == 0 && next_thread(t)) {
+		ret = search(t, &err);
+		finish(t, ret, &err);
+	}
 	filters_close(t);
-	t->shared->report.attempts = atomic_load(&t->shared->attempts);
-	t->shared->failed = ret < 0;
-	t->shared->err = err;
-	tracer_phase(t, PHASE_DONE);
 }

@@ -151,6 +151,33 @@ is "$(count .changed)" 4 'a thread that cannot be reached: the others are set'
 assert_untouched "$pid" 'a thread that cannot be reached: untouched'
 stop_target "$pid"
 
+# --- the tracer is killed, in one of the threads that it visits one after the other ---
+start_victim crowd 6
+snapshot "$pid"
+strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" threads "$pid" >"$T/out" 2>"$T/err"
+visited=$(awk '/PTRACE_SEIZE/ { n[$1]++ } END { for (p in n) if (n[p] > max) max = n[p]; print max + 0 }' "$T/calls")
+# Of the tracer of the first calls, and of the one that visits the threads.
+read -r first requests <<<"$(awk '/ptrace\(/ { n[$1]++ } END { for (p in n) print n[p] }' "$T/calls" | sort -n | paste -sd' ')"
+is "$visited" 7 'a tracer that is killed: control: one tracer visits all threads'
+odd='' reached=0
+for ((i = 2 * first; i <= requests + 1; i += 5)); do
+	strace -f -qq -e trace=ptrace -e "inject=ptrace:signal=KILL:when=$i" -o "$T/killed" \
+		"$CTL" "${patient[@]}" threads "$pid" --json >"$T/out" 2>"$T/err"
+	status=$?
+	grep -q 'killed by SIGKILL' "$T/killed" && reached=$((reached + 1))
+	# Asked again by another tracer, or said what may have become of it; twice that, and it is over.
+	case $status in
+	0) [ "$(count '.reason == null or (.reason | test("the tracer was killed"))')" = 7 ] || odd+=" $i:$(<"$T/out")" ;;
+	9) [[ $(json .error.message) == 'the tracer was killed; the target goes on with the call by itself' ]] || odd+=" $i:$(<"$T/out")" ;;
+	*) odd+=" $i:$status:$(<"$T/out")" ;;
+	esac
+done
+is "$odd" '' 'a tracer that is killed: each thread is answered for'
+ok 'a tracer that is killed: control: it was, in many places' test "$reached" -gt 5
+diag "a tracer that is killed: $reached times, $first and $requests requests"
+assert_untouched "$pid" 'a tracer that is killed: untouched'
+stop_target "$pid"
+
 # --- threads that are busy ---
 export MALLOC_CONF=$PROF
 start_victim busy 2
