@@ -3,6 +3,7 @@
 #ifndef OPS_VISIT_H
 #define OPS_VISIT_H
 
+#include "base/signals.h"
 #include "ops/ops.h"
 #include "ops/session.h"
 
@@ -10,6 +11,7 @@
 struct visit {
 	bool read_active, activate; /* thread.prof.active */
 	bool read_bytes;	    /* thread.allocated, thread.deallocated */
+	const struct signals *ends; /* no thread is begun with after one of these; NULL: none */
 };
 
 /*
