@@ -328,6 +328,7 @@ struct json_object *api_threads(const struct ops_threads *threads)
 		json_object_array_add(array, thread_json(&threads->v[i]));
 	json_set(doc, "threads", array);
 	json_set_u64(doc, "missed", threads->missed);
+	json_set_u64(doc, "unasked", threads->unasked);
 	set_cost(doc, &threads->cost, threads->warning);
 	return doc;
 }

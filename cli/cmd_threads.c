@@ -87,11 +87,15 @@ static int run(const struct args *args, struct err *err)
 	if (fill_request(args, tids, &request, err) || args_pid(args, &pid, err) ||
 	    ops_threads(pid, &request, &options, &threads, err))
 		return -1;
-	out_warning(args, threads.warning);
+	if (threads.unasked && !args->json)
+		out_tell(threads.warning);
+	else
+		out_warning(args, threads.warning);
 	out_cost(args, &threads.cost);
 	if (args->json ? out_json(api_threads(&threads), err) : print_table(&threads, err))
 		return -1;
-	return request.activate && threads.missed ? err_exit_status(ERR_UNSAFE) : 0;
+	return threads.unasked || (request.activate && threads.missed) ? err_exit_status(ERR_UNSAFE)
+								       : 0;
 }
 
 const struct command cmd_threads = {

@@ -120,6 +120,8 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	return -UNW_ENOINFO;
 }
 
+static unw_addr_space_t spaces[2];
+
 static unw_addr_space_t address_space(bool keep)
 {
 	static unw_accessors_t accessors = {
@@ -132,7 +134,6 @@ static unw_addr_space_t address_space(bool keep)
 		.resume = no_resume,
 		.get_proc_name = no_name,
 	};
-	static unw_addr_space_t spaces[2];
 
 	if (!spaces[keep]) {
 		spaces[keep] = unw_create_addr_space(&accessors, 0);
@@ -141,6 +142,12 @@ static unw_addr_space_t address_space(bool keep)
 					       keep ? UNW_CACHE_GLOBAL : UNW_CACHE_NONE);
 	}
 	return spaces[keep];
+}
+
+void unwind_forget(void)
+{
+	if (spaces[true])
+		unw_flush_cache(spaces[true], 0, 0);
 }
 
 int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx)

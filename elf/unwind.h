@@ -42,6 +42,9 @@ struct unwind_source {
 typedef int unwind_fn(void *ctx, uint64_t ip);
 int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx);
 
+/* The tables may have changed since. */
+void unwind_forget(void);
+
 /* .eh_frame_hdr of an image, with its sorted table, as the linkers make it; false: it has none. */
 bool unwind_table_of(const struct image *img,
 		     bool (*read)(void *ctx, uint64_t addr, uint64_t *word), void *ctx,

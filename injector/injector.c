@@ -110,10 +110,34 @@ int injector_may_dump(const struct injector *inj, struct err *err)
 		       : 0;
 }
 
+static size_t shared_size(size_t n_calls)
+{
+	return sizeof(struct shared) + n_calls * sizeof(struct shared_call);
+}
+
+/* A tracer that waits is attached to nothing. */
+static void end_waiting(pid_t tracer)
+{
+	kill(tracer, SIGKILL);
+	waitpid(tracer, NULL, 0);
+}
+
+static void end_spare(struct spare *spare)
+{
+	if (!spare->pid)
+		return;
+	end_waiting(spare->pid);
+	cleanup_close(&spare->pidfd);
+	cleanup_close(&spare->socket);
+	munmap(spare->shared, shared_size(spare->n_calls));
+	*spare = (struct spare){ 0 };
+}
+
 void injector_close(struct injector *inj)
 {
 	if (!inj)
 		return;
+	end_spare(&inj->spare);
 	callsite_fini(&inj->cs);
 	free(inj);
 }
@@ -132,13 +156,13 @@ struct run {
 	size_t n;	    /* so many at once */
 	bool only_reads;
 	struct shared *shared;
-	size_t shared_size;
 	enum injector_mode mode;
 	bool switched; /* from the mode that was chosen first to the other one */
 	bool may_grow; /* a thread may be borrowed that comes to jemalloc for the first time, */
 	struct err no_room; /* or why not */
 	pid_t tracer;
 	int pidfd, socket;
+	bool waits; /* the tracer, for the next thread */
 	uint64_t deadline_us, search_deadline_us;
 	const char *killed_for;
 	int status;	  /* how it ended, of waitpid(2) */
@@ -199,9 +223,6 @@ static int start(struct run *r, struct err *err)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
-	atomic_store(&r->shared->phase, PHASE_SEARCH);
-	r->looked_us = now_us();
-	atomic_store(&r->shared->since_us, r->looked_us);
 	r->tracer = fork();
 	if (r->tracer == 0)
 		tracer_process(r, controller, sockets[1]);
@@ -213,6 +234,33 @@ static int start(struct run *r, struct err *err)
 	r->socket = sockets[0];
 	r->pidfd = (int)syscall(SYS_pidfd_open, r->tracer, 0);
 	return 0;
+}
+
+static void close_tracer(struct run *r)
+{
+	cleanup_close(&r->pidfd);
+	cleanup_close(&r->socket);
+}
+
+/* A tracer that waits is told the thread; if it has been killed since, another one starts. */
+static int begin(struct run *r, struct err *err)
+{
+	const struct next next = { .tid = r->inj->tid,
+				   .deadline_us = r->search_deadline_us,
+				   .end_us = r->deadline_us };
+	bool waited = r->waits;
+
+	r->waits = false;
+	atomic_store(&r->shared->phase, PHASE_SEARCH);
+	r->looked_us = now_us();
+	atomic_store(&r->shared->since_us, r->looked_us);
+	if (!waited)
+		return start(r, err);
+	if (send(r->socket, &next, sizeof(next), MSG_NOSIGNAL) == sizeof(next))
+		return 0;
+	end_waiting(r->tracer);
+	close_tracer(r);
+	return start(r, err);
 }
 
 /*
@@ -281,15 +329,24 @@ static bool is_stuck(pid_t tracer)
 	return proc_thread_status(tracer, tracer, &st, &ignored) == 0 && st.state == 'D';
 }
 
+/* Has it said that it waits? Calls in a certain thread send nothing else: they have no files. */
+static bool is_done(const struct run *r)
+{
+	char done;
+
+	return recv(r->socket, &done, sizeof(done), MSG_DONTWAIT) == sizeof(done);
+}
+
 /*
- * Until the tracer has ended, by itself or by us; or does not end, as it waits in the kernel for a
- * page of the target's memory that a file system does not deliver: not even SIGKILL ends that. A
- * disk that is only slow does: that it was seen so again and again, and never otherwise, is what
- * counts, whatever time passed between two looks.
+ * Until the tracer waits for another thread, or has ended, by itself or by us; or does not end, as
+ * it waits in the kernel for a page of the target's memory that a file system does not deliver: not
+ * even SIGKILL ends that. A disk that is only slow does: that it was seen so again and again, and
+ * never otherwise, is what counts, whatever time passed between two looks.
  */
 static void watch(struct run *r)
 {
-	struct pollfd fd = { .fd = r->pidfd, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = r->pidfd, .events = POLLIN },
+				{ .fd = r->inj->tid ? r->socket : -1, .events = POLLIN } };
 	uint64_t looked_us = 0, stuck_us = 0;
 
 	r->killed_for = NULL;
@@ -297,6 +354,10 @@ static void watch(struct run *r)
 	while (waitpid(r->tracer, &r->status, WNOHANG) == 0) {
 		uint64_t now = now_us();
 
+		if (!r->killed_for && r->inj->tid && is_done(r)) {
+			r->waits = true;
+			return;
+		}
 		if (!r->killed_for) {
 			r->killed_for = too_late(r);
 			if (r->killed_for)
@@ -312,10 +373,8 @@ static void watch(struct run *r)
 		if (r->left_behind)
 			break;
 		looked_us = now;
-		poll(&fd, r->pidfd >= 0, WATCH_MS);
+		poll(fds, sizeof(fds) / sizeof(*fds), WATCH_MS);
 	}
-	if (r->pidfd >= 0)
-		close(r->pidfd);
 }
 
 /* The descriptors that the tracer sent; all of them, or they would be lost. */
@@ -344,7 +403,6 @@ static void receive_files(struct run *r)
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 		r->calls[number].fd = fd;
 	}
-	close(r->socket);
 }
 
 static void collect(struct run *r)
@@ -498,13 +556,16 @@ static int run_once(struct run *r, struct err *err)
 {
 	struct sleep *sleeps = r->inj->sleeps;
 
-	memset(r->shared, 0, r->shared_size);
+	memset(r->shared, 0, shared_size(r->n));
 	memcpy(r->shared->sleeps, sleeps, sizeof(r->shared->sleeps));
-	if (start(r, err) < 0)
+	if (begin(r, err) < 0)
 		return -1;
 	watch(r);
 	memcpy(sleeps, r->shared->sleeps, sizeof(r->shared->sleeps));
-	receive_files(r);
+	if (!r->waits) {
+		receive_files(r);
+		close_tracer(r);
+	}
 	forward_log(r);
 	collect(r);
 	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
@@ -629,11 +690,11 @@ static int run_all(struct run *r, size_t left, struct injector_report *report, s
 	int ret;
 
 	for (;;) {
-		bool is_part = r->mode == INJECTOR_INLINE && r->only_reads;
+		bool is_part = r->mode == INJECTOR_INLINE && r->only_reads && !r->inj->tid;
 
 		r->n = is_part && left > INLINE_CALLS_MAX ? INLINE_CALLS_MAX : left;
 		do {
-			ret = fit_in(r, err);
+			ret = r->waits ? 0 : fit_in(r, err); /* one that waits knows */
 		} while (ret == 0 && (ret = run_once(r, err)) < 0 && try_again(r, err));
 		add_report(report, &r->shared->report);
 		left -= r->n;
@@ -643,15 +704,58 @@ static int run_all(struct run *r, size_t left, struct injector_report *report, s
 	}
 }
 
+/* What a call does; where its answer goes is ours alone. */
+static bool is_same_call(const struct call *a, const struct call *b)
+{
+	return a->name == b->name && a->flags == b->flags && !a->old == !b->old &&
+	       a->old_len == b->old_len && a->new == b->new && a->new_len == b->new_len &&
+	       a->expect == b->expect;
+}
+
+/* The tracer of the run before, if it waits for a thread in which to make these calls. */
+static bool take_spare(struct run *r)
+{
+	struct spare *spare = &r->inj->spare;
+	bool same = spare->pid && r->inj->tid && spare->n_calls == r->n;
+
+	for (size_t i = 0; same && i < r->n; i++)
+		same = is_same_call(&spare->calls[i], &r->calls[i]);
+	if (!same) {
+		end_spare(spare);
+		return false;
+	}
+	r->tracer = spare->pid;
+	r->pidfd = spare->pidfd;
+	r->socket = spare->socket;
+	r->shared = spare->shared;
+	r->may_grow = spare->may_grow;
+	r->waits = true;
+	spare->pid = 0;
+	return true;
+}
+
+static void keep_spare(const struct run *r)
+{
+	struct spare *spare = &r->inj->spare;
+
+	*spare = (struct spare){ .pid = r->tracer,
+				 .pidfd = r->pidfd,
+				 .socket = r->socket,
+				 .shared = r->shared,
+				 .may_grow = r->may_grow,
+				 .n_calls = r->n };
+	memcpy(spare->calls, r->calls, r->n * sizeof(*r->calls));
+}
+
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err)
 {
 	struct injector_report ignored;
 	struct run r = { .inj = inj,
 			 .calls = calls,
+			 .n = n,
 			 .only_reads = are_reads(calls, n),
-			 .mode = first_mode(inj, calls, n),
-			 .shared_size = sizeof(struct shared) + n * sizeof(struct shared_call) };
+			 .mode = first_mode(inj, calls, n) };
 	_cleanup_(cleanup_close) int lock = -1;
 	uint64_t now = now_us();
 	int ret;
@@ -666,8 +770,9 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		return -1;
 	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
 	r.search_deadline_us = now + (uint64_t)inj->opt.search_ms * 1000;
-	r.shared = mmap(NULL, r.shared_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			0);
+	if (!take_spare(&r))
+		r.shared = mmap(NULL, shared_size(n), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
 	report = report ? report : &ignored;
@@ -681,6 +786,9 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 		not_called(&r, why.msg, err);
 		err_fix(err, "try again; on a busy machine with a longer --max-pause");
 	}
-	munmap(r.shared, r.shared_size);
+	if (r.waits)
+		keep_spare(&r);
+	else
+		munmap(r.shared, shared_size(n));
 	return ret;
 }

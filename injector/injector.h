@@ -111,7 +111,9 @@ void injector_close(struct injector *inj);
  * For calls that belong to a thread: from now on they are made inline, in
  * `tid` and no other thread, and a safe moment of it is looked for no longer
  * than `search_ms`. injector_run() fails with ERR_NOPROC when it has ended, and makes no call in a
- * thread that never called jemalloc, which would get an arena by it (report->fresh).
+ * thread that never called jemalloc, which would get an arena by it (report->fresh). Runs of the
+ * same calls in several threads share a tracer: what `name`, `new` and `expect` point to stays as
+ * it was.
  */
 void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms);
 

@@ -74,7 +74,7 @@ struct libc {
 	/*
 	 * The limits of a thread's stack, by the `n` words of its struct pthread at `tls`. False
 	 * if these words are no such record, or `sp` is not within the limits, or they not within
-	 * `map`.
+	 * `map`: the mapping of `sp`, and what the program has protected of the stack below it.
 	 */
 	bool (*stack)(const uint64_t *words, size_t n, uint64_t tls, uint64_t sp,
 		      const struct range *map, struct range *stack);

@@ -23,6 +23,7 @@
 #define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
 #define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
 #define PAGE 4096u
+#define PROTECTED_MAX 4 /* mappings; a program that protects pages makes one or two of them */
 
 /* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
 static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
@@ -45,14 +46,35 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 	return pc - cs.start < cs.length;
 }
 
-/* The limits of a thread's stack, from the C library's own record of them. */
+/*
+ * A program may take all rights to the lowest pages of a thread's stack, as HotSpot does for its
+ * guard zones (JDK 17, stackOverflow.cpp). They are mappings of their own then: where the lowest of
+ * those that adjoin `start` begins.
+ */
+static uint64_t protected_from(const struct tracer *t, uint64_t start)
+{
+	char name[MAP_NAME_SIZE];
+	struct map below;
+
+	for (unsigned int i = 0; i < PROTECTED_MAX; i++) {
+		if (!map_query(t->maps, t->inj->p->mm_pid, start - 1, &below, name) || below.prot)
+			break;
+		start = below.start;
+	}
+	return start;
+}
+
+/*
+ * The limits of a thread's stack, from the C library's own record of them. What of it lies below
+ * the mapping of its stack pointer is protected, or the record is not believed.
+ */
 static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, struct map *m)
 {
 	uint64_t tls = arch_tls(regs), w[TCB_MAX / sizeof(uint64_t)];
 	size_t len = m->end - tls < sizeof(w) ? m->end - tls : sizeof(w);
-	const struct range map = { m->start, m->end };
+	const struct libc *lib = t->inj->cs.lib;
+	struct range map = { m->start, m->end }, stack;
 	struct err ignored = ERR_INIT;
-	struct range stack;
 
 	/* From glibc 2.42 on the next stack's guard is in the same mapping, and unreadable. */
 	if (mem_read(t, tls, w, len, &ignored) < 0) {
@@ -60,9 +82,13 @@ static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, 
 		if (len > sizeof(w) || mem_read(t, tls, w, len, &ignored) < 0)
 			return false;
 	}
-	if (!t->inj->cs.lib->stack(w, len / sizeof(*w), tls, arch_sp(regs), &map, &stack))
-		return false;
-	m->start = stack.start;
+	if (!lib->stack(w, len / sizeof(*w), tls, arch_sp(regs), &map, &stack)) {
+		map.start = protected_from(t, m->start);
+		if (!lib->stack(w, len / sizeof(*w), tls, arch_sp(regs), &map, &stack))
+			return false;
+	}
+	if (stack.start > m->start)
+		m->start = stack.start;
 	m->end = stack.end;
 	return true;
 }
@@ -152,17 +178,28 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 	return 0;
 }
 
+/* The main thread's stack grows by itself, but over nothing that is mapped. */
+static uint64_t grows_to(const struct tracer *t, const struct map *stack)
+{
+	uint64_t limit = t->inj->stack_limit;
+	char name[MAP_NAME_SIZE];
+	struct map below;
+
+	if (strcmp(stack->path, "[stack]") != 0 || limit >= stack->end ||
+	    limit <= stack->end - stack->start ||
+	    map_query(t->maps, t->inj->p->mm_pid, stack->start - 1, &below, name))
+		return stack->start;
+	return stack->end - limit;
+}
+
 static int check_room(const struct tracer *t, const struct arch_regs *regs, const struct map *stack,
 		      struct err *err)
 {
-	uint64_t sp = arch_sp(regs), floor = stack->start, frame = borrow_frame_max();
-	uint64_t limit = t->inj->stack_limit;
+	uint64_t sp = arch_sp(regs), frame = borrow_frame_max(), need = frame + CALL_ROOM;
 
-	if (sp - stack->start < frame)
-		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
-	if (strcmp(stack->path, "[stack]") == 0 && limit < stack->end)
-		floor = stack->end - limit; /* it grows by itself */
-	if (sp - floor < frame + CALL_ROOM)
+	if (sp - stack->start >= need)
+		return 0;
+	if (sp - stack->start < frame || sp - grows_to(t, stack) < need)
 		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
 	return 0;
 }

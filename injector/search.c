@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "elf/unwind.h"
 #include "injector/borrow.h"
 #include "injector/check.h"
 #include "injector/confine.h"
@@ -256,7 +257,7 @@ static int search(struct tracer *t, struct err *err)
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
 static int prepare(struct tracer *t, struct err *err)
 {
-	if (seccomp_present(t->inj->p, &t->guarded, err) < 0)
+	if (seccomp_present(t->inj->p, t->inj->tid, &t->guarded, err) < 0)
 		return -1;
 	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
 		return -1;
@@ -311,6 +312,37 @@ static uint64_t patient_until(const struct tracer *t)
 	return now + (left / 4 < PATIENCE_US ? left / 4 : PATIENCE_US);
 }
 
+static void finish(struct tracer *t, int ret, struct err *err)
+{
+	if (ret < 0)
+		explain(t, err);
+	t->shared->report.attempts = atomic_load(&t->shared->attempts);
+	t->shared->failed = ret < 0;
+	t->shared->err = *err;
+	tracer_phase(t, PHASE_DONE);
+}
+
+/* Nothing is attached to, and nothing remembered of the last thread, when the next one is known. */
+static bool next_thread(struct tracer *t)
+{
+	const char done = 0;
+	struct next next;
+
+	if (!t->inj->tid || write(t->socket, &done, sizeof(done)) != sizeof(done) ||
+	    read(t->socket, &next, sizeof(next)) != sizeof(next))
+		return false;
+	t->inj->tid = next.tid;
+	t->deadline_us = next.deadline_us;
+	t->end_us = next.end_us;
+	t->patient_us = patient_until(t);
+	t->passed_over = false;
+	t->proven = 0;
+	t->wait = (struct wait){ 0 };
+	unwind_forget();
+	err_forget();
+	return true;
+}
+
 void tracer_main(struct tracer *t)
 {
 	struct err err = ERR_INIT;
@@ -321,11 +353,10 @@ void tracer_main(struct tracer *t)
 	arch_prepare();
 	t->patient_us = patient_until(t);
 	ret = open_memory(t, &err) < 0 || prepare(t, &err) < 0 ? -1 : search(t, &err);
-	if (ret < 0)
-		explain(t, &err);
+	finish(t, ret, &err);
+	while (ret == 0 && next_thread(t)) {
+		ret = search(t, &err);
+		finish(t, ret, &err);
+	}
 	filters_close(t);
-	t->shared->report.attempts = atomic_load(&t->shared->attempts);
-	t->shared->failed = ret < 0;
-	t->shared->err = err;
-	tracer_phase(t, PHASE_DONE);
 }

@@ -23,26 +23,34 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-int seccomp_present(const struct proc *p, bool *present, struct err *err)
+/* 1, 0, or -1. A thread that has ended has none. */
+static int has_filter(pid_t pid, pid_t tid, struct err *err)
 {
-	_cleanup_(cleanup_free) pid_t *tids = NULL;
 	struct err why = ERR_INIT;
 	struct proc_status st;
-	bool found = p->status.seccomp;
+
+	if (proc_thread_status(pid, tid, &st, &why) == 0)
+		return st.seccomp != 0;
+	if (!why.own)
+		return 0;
+	*err = why;
+	return -1;
+}
+
+int seccomp_present(const struct proc *p, pid_t tid, bool *present, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	int found = p->status.seccomp != 0;
 	size_t n = 0;
 
-	if (!found && proc_threads(p->pid, &tids, &n, err) < 0)
+	if (tid)
+		found = has_filter(p->pid, tid, err);
+	else if (!found && proc_threads(p->pid, &tids, &n, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n && !found; i++) {
-		if (proc_thread_status(p->pid, tids[i], &st, &why) == 0) {
-			found = st.seccomp;
-		} else if (why.own) { /* else it has ended */
-			*err = why;
-			return -1;
-		}
-	}
-	*present = found;
-	return 0;
+	for (size_t i = 0; i < n && !found; i++)
+		found = has_filter(p->pid, tids[i], err);
+	*present = found > 0;
+	return found < 0 ? -1 : 0;
 }
 
 static unsigned int uses_of(const struct tracer *t)

@@ -5,8 +5,11 @@
 
 #include "injector/tracer.h"
 
-/* Has any thread a filter? Fails where that cannot be read, and the limit is ours. */
-int seccomp_present(const struct proc *p, bool *present, struct err *err) __must_check;
+/*
+ * Has this thread a filter; any thread if `tid` is 0? Fails where that cannot be read, and the
+ * limit is ours.
+ */
+int seccomp_present(const struct proc *p, pid_t tid, bool *present, struct err *err) __must_check;
 /*
  * May this thread, which is not stopped, do what we are about to have it do, alone as well,
  * should we be killed? ERR_UNSAFE with t->fenced set when its filters would punish it.

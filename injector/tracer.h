@@ -6,6 +6,9 @@
  * tracer, which alone talks ptrace(2), and watches over it. Killing the tracer
  * at any instant is safe for the target; so the controller may do that when it is late, and
  * the tracer is killed by the kernel when the controller dies.
+ *
+ * A tracer that let go of its thread as it should may wait for another one, in which it makes the
+ * same calls. One that failed ends: that alone lets go of all that it may have attached to.
  */
 #ifndef INJECTOR_TRACER_H
 #define INJECTOR_TRACER_H
@@ -70,6 +73,22 @@ struct shared {
 	struct shared_call calls[];
 };
 
+/* To a tracer that waits: the thread that comes next. */
+struct next {
+	pid_t tid;
+	uint64_t deadline_us, end_us; /* as in struct tracer */
+};
+
+/* The tracer of the run before, which waits for the next thread: see injector_aim(). */
+struct spare {
+	pid_t pid; /* 0: there is none */
+	int pidfd, socket;
+	struct shared *shared;
+	bool may_grow;
+	struct call calls[CALLS_MAX]; /* what it makes in each thread */
+	size_t n_calls;
+};
+
 struct injector {
 	const struct proc *p;
 	const struct images *images;
@@ -82,6 +101,7 @@ struct injector {
 	struct callsite cs;
 	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
 	bool no_clock;			 /* a CPU gave the tracer no turn: see wait.c */
+	struct spare spare;
 };
 
 /* Everything the tracer works with. */
@@ -97,7 +117,7 @@ struct tracer {
 	pid_t proven;		/* the thread that may be changed, 0: none; see proof.h */
 	struct proc_status now; /* the status of the thread that was proven last */
 	struct wait wait;	/* what the thread that is tried waits for */
-	int socket;		/* to the controller: descriptors */
+	int socket;		/* to the controller: descriptors; from it: struct next */
 	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
 	bool may_grow;	     /* a thread without jemalloc's data may be borrowed, */

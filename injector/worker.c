@@ -41,7 +41,7 @@
 #define CLOSE_RANGE_UNSHARE_FLAG 2
 #define MEMFD_CLOEXEC 1u
 #define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
-#define GONE_US 5000000 /* a thread that is let go ends at once, once it has a CPU */
+#define GONE_US 5000000	     /* a thread that is let go ends at once, once it has a CPU */
 #define GONE_SLEEP_NS 500000
 
 struct worker {

@@ -92,6 +92,7 @@ int ops_gdump(pid_t pid, bool on, bool force, const struct ops_options *options,
 
 /* What jemalloc knows of one thread. */
 enum ops_thread_state {
+	OPS_THREAD_UNASKED, /* a signal came first, or the time was over */
 	OPS_THREAD_UNREAD,  /* no safe moment was found; `reason` says more */
 	OPS_THREAD_REFUSED, /* it will not be tried again; `reason` says why */
 	OPS_THREAD_READ,
@@ -118,7 +119,8 @@ struct ops_threads {
 	struct ops_cost cost;
 	struct ops_thread *v; /* by tid; without those that ended meanwhile */
 	size_t n;
-	size_t missed; /* how many are not OPS_THREAD_READ */
+	size_t missed;	/* how many are not OPS_THREAD_READ, */
+	size_t unasked; /* and of these, OPS_THREAD_UNASKED; `warning` says why */
 	char warning[OPS_WARNING_SIZE];
 };
 
@@ -127,6 +129,7 @@ struct ops_threads {
  * other. Without opt.prof thread.prof.active is left alone: reading it there
  * makes jemalloc 5.2.1 crash at the end of the thread. ERR_NOPROC when one of
  * `only` is no thread of the process; ERR_NOPROF to activate without opt.prof.
+ * SIGINT, SIGTERM and SIGHUP end it between two threads, with what is known so far.
  */
 int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)

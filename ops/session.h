@@ -35,7 +35,7 @@ struct session {
 	struct jemalloc *je; /* the one operated on: it owns the program's malloc, unless another
 			      * was asked for */
 	struct injector *inj;
-	bool luajit; /* it runs LuaJIT; after look_values() */
+	bool luajit;		     /* it runs LuaJIT; after look_values() */
 	char version[64];	     /* as the target said, else as its image does; "" if unknown */
 	struct injector_report last; /* what the last run cost, and found */
 	struct ops_cost cost;

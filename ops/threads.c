@@ -79,10 +79,11 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct setting set = { 0 };
-	struct visit visit = { .read_bytes = true };
+	_cleanup_(signals_close) struct signals ends = SIGNALS_INIT;
+	struct visit visit = { .read_bytes = true, .ends = &ends };
 
 	if (session_open(&s, pid, options, err) || read_setting(&s, &set, err) ||
-	    (request->activate && may_activate(&s, &set, err)))
+	    (request->activate && may_activate(&s, &set, err)) || signals_open(&ends, err))
 		return -1;
 	visit.read_active = has_active(&s, &set);
 	visit.activate = request->activate;
@@ -90,7 +91,8 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	if (visit_threads(&s, &visit, request->only, request->n_only, &list, err))
 		return -1;
 	list.cost = s.cost;
-	set_warning(&set, request->activate, &list);
+	if (!list.unasked)
+		set_warning(&set, request->activate, &list);
 	*out = list;
 	list.v = NULL;
 	return 0;

@@ -64,7 +64,7 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 			continue;
 		*t = (struct ops_thread){ .tid = tids[i], .active = TRI_UNKNOWN };
 		memcpy(t->name, status.comm, sizeof(t->name));
-		snprintf(t->reason, sizeof(t->reason), "there was no time for it");
+		snprintf(t->reason, sizeof(t->reason), "it was not asked");
 		list->n++;
 	}
 	return 0;
@@ -179,8 +179,8 @@ static bool is_bearable(const struct session *s, const struct err *err, unsigned
 
 static void not_reached(struct ops_thread *t, const struct err *err)
 {
-	if (err->code != ERR_UNSAFE && err->code != ERR_BUSY)
-		t->state = OPS_THREAD_REFUSED;
+	t->state = err->code == ERR_UNSAFE || err->code == ERR_BUSY ? OPS_THREAD_UNREAD
+								    : OPS_THREAD_REFUSED;
 	snprintf(t->reason, sizeof(t->reason), "%.*s", OPS_REASON_SIZE - 1, err->msg);
 }
 
@@ -190,17 +190,32 @@ static void drop(struct ops_threads *list, size_t i)
 	memmove(&list->v[i], &list->v[i + 1], (list->n - i) * sizeof(*list->v));
 }
 
-static size_t count_missed(const struct ops_threads *list)
+static void count(struct ops_threads *list)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < list->n; i++)
-		n += list->v[i].state != OPS_THREAD_READ;
-	return n;
+	list->missed = list->unasked = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		list->missed += list->v[i].state != OPS_THREAD_READ;
+		list->unasked += list->v[i].state == OPS_THREAD_UNASKED;
+	}
 }
 
-static int visit_round(struct session *s, const struct visit *visit, unsigned int search_ms,
-		       unsigned int *lost, struct ops_threads *list, struct err *err)
+/* The threads that it did not come to are as they were. */
+static void set_unasked(struct ops_threads *list, bool stopped)
+{
+	if (list->unasked)
+		snprintf(list->warning, sizeof(list->warning),
+			 "%s: %zu of %zu threads were not asked, so this is not complete",
+			 stopped ? "stopped by a signal" : "the time of --timeout is over",
+			 list->unasked, list->n);
+}
+
+struct round {
+	unsigned int search_ms, lost;
+	bool stopped; /* by a signal */
+};
+
+static int visit_round(struct session *s, const struct visit *visit, struct round *r,
+		       struct ops_threads *list, struct err *err)
 {
 	for (size_t i = 0; i < list->n;) {
 		struct ops_thread *t = &list->v[i];
@@ -208,18 +223,19 @@ static int visit_round(struct session *s, const struct visit *visit, unsigned in
 
 		if (s->options->progress)
 			s->options->progress(i, list->n);
-		if (t->state != OPS_THREAD_UNREAD) {
+		if (t->state == OPS_THREAD_READ || t->state == OPS_THREAD_REFUSED) {
 			i++;
 			continue;
 		}
-		if (!left_ms)
+		r->stopped = visit->ends && signals_come(visit->ends);
+		if (!left_ms || r->stopped)
 			break;
-		if (visit_one(s, visit, search_ms < left_ms ? search_ms : left_ms, t, err)) {
+		if (visit_one(s, visit, r->search_ms < left_ms ? r->search_ms : left_ms, t, err)) {
 			if (err->code == ERR_NOPROC && proc_alive(&s->proc)) {
 				drop(list, i);
 				continue;
 			}
-			if (!is_bearable(s, err, lost))
+			if (!is_bearable(s, err, &r->lost))
 				return -1;
 			not_reached(t, err);
 		}
@@ -231,16 +247,19 @@ static int visit_round(struct session *s, const struct visit *visit, unsigned in
 int visit_threads(struct session *s, const struct visit *visit, const pid_t *only, size_t n_only,
 		  struct ops_threads *list, struct err *err)
 {
-	unsigned int lost = 0;
+	struct round r = { 0 };
 	int ret;
 
 	ret = list_threads(s, only, n_only, list, err);
 	list->missed = list->n;
-	for (size_t r = 0; r < sizeof(rounds_ms) / sizeof(*rounds_ms) && !ret && list->missed;
-	     r++) {
-		ret = visit_round(s, visit, rounds_ms[r], &lost, list, err);
-		list->missed = count_missed(list);
+	for (size_t i = 0;
+	     i < sizeof(rounds_ms) / sizeof(*rounds_ms) && !ret && !r.stopped && list->missed;
+	     i++) {
+		r.search_ms = rounds_ms[i];
+		ret = visit_round(s, visit, &r, list, err);
+		count(list);
 	}
+	set_unasked(list, r.stopped);
 	if (s->options->progress)
 		s->options->progress(list->n, list->n);
 	return ret;

@@ -3,6 +3,7 @@
 #ifndef OPS_VISIT_H
 #define OPS_VISIT_H
 
+#include "base/signals.h"
 #include "ops/ops.h"
 #include "ops/session.h"
 
@@ -11,6 +12,7 @@ struct visit {
 	bool read_active, activate; /* thread.prof.active */
 	bool read_bytes;	    /* thread.allocated, thread.deallocated */
 	enum tristate init;	    /* prof.thread_active_init: what a thread begins with */
+	const struct signals *ends; /* no thread is begun with after one of these; NULL: none */
 };
 
 /*

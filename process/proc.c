@@ -34,15 +34,16 @@ static const char *stat_field(const char *from, int at, int number)
 }
 
 /*
- * Fields 22 and 28 of /proc/PID/stat. The name in field 2 may hold anything, ")" and
- * spaces included: fields are counted from the last ")".
+ * Fields 22 and 28 of /proc/PID/stat, as the first thread's own file has them: for the other the
+ * kernel adds up the times of all threads (do_task_stat()). The name in field 2 may hold anything,
+ * ")" and spaces included: fields are counted from the last ")".
  */
 static int read_stat(struct proc *p, struct err *err)
 {
 	char text[STAT_SIZE];
 	const char *start_time, *stack;
 
-	if (procfs_read_into(p->pid, 0, "stat", text, sizeof(text), err))
+	if (procfs_read_into(p->pid, p->pid, "stat", text, sizeof(text), err))
 		return -1;
 	start_time = stat_field(strrchr(text, ')'), 2, START_TIME_FIELD);
 	stack = stat_field(start_time, START_TIME_FIELD, START_STACK_FIELD);

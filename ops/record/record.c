@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "io/output.h"
 #include "ops/activate.h"
@@ -15,14 +16,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 /* The files that a recording writes. */
@@ -41,16 +40,6 @@ struct record_files {
 	}
 
 /* Waiting within a recording: for the time to pass, a signal, or the end of the target. */
-
-/* The signals that end a recording early, blocked as long as it goes on. */
-struct record_signals {
-	int fd;
-	sigset_t before;
-};
-#define RECORD_SIGNALS_INIT \
-	{                   \
-		.fd = -1    \
-	}
 
 enum record_wake { RECORD_TIME, RECORD_SIGNAL, RECORD_ENDED };
 
@@ -123,43 +112,8 @@ static void record_count_ask(struct record_count *c, struct session *s, pid_t pi
 
 /* --- waiting --- */
 
-/* Has one of them come? It is taken. */
-static bool record_signals_come(const struct record_signals *s)
-{
-	struct signalfd_siginfo info;
-
-	return read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
-}
-
-static int record_signals_open(struct record_signals *s, struct err *err)
-{
-	sigset_t ends;
-
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGHUP);
-	s->fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s->fd < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot wait for signals");
-	sigprocmask(SIG_BLOCK, &ends, &s->before);
-	return 0;
-}
-
-/* Whoever pressed Ctrl-C twice wanted the same twice. */
-static void record_signals_close(struct record_signals *s)
-{
-	if (s->fd < 0)
-		return;
-	while (record_signals_come(s))
-		;
-	sigprocmask(SIG_SETMASK, &s->before, NULL);
-	cleanup_close(&s->fd);
-	s->fd = -1;
-}
-
 /* Until `until_ms` of now_ms(), or less: the first of the three that happens. */
-static enum record_wake record_wait(const struct record_signals *s, const struct proc *p,
+static enum record_wake record_wait(const struct signals *s, const struct proc *p,
 				    uint64_t until_ms)
 {
 	struct pollfd fds[] = {
@@ -172,7 +126,7 @@ static enum record_wake record_wait(const struct record_signals *s, const struct
 		return RECORD_TIME;
 	if (fds[1].revents)
 		return RECORD_ENDED;
-	return record_signals_come(s) ? RECORD_SIGNAL : RECORD_TIME;
+	return signals_come(s) ? RECORD_SIGNAL : RECORD_TIME;
 }
 
 /* --- names of files --- */
@@ -337,7 +291,7 @@ struct recording {
 	const struct ops_options *options;
 	struct ops_options patient; /* for putting back */
 	struct proc proc;	    /* the target, to wait for */
-	struct record_signals signals;
+	struct signals signals;
 	struct journal journal;
 	struct record_files files;
 	struct ops_record out;
@@ -550,7 +504,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 	    session_open_injector(s, err) || take_over(r, s, err) ||
 	    dump_first(r, s, &found, fd, err))
 		return -1;
-	if (record_signals_come(&r->signals))
+	if (signals_come(&r->signals))
 		return err_set(err, ERR_FAILED, "interrupted before profiling was turned on");
 	r->out.adopted = found.active;
 	return found.active ? 0 : activate(r, s, &found, err);
@@ -769,7 +723,7 @@ static void recording_close(struct recording *r)
 {
 	record_files_close(&r->files);
 	journal_close(&r->journal);
-	record_signals_close(&r->signals);
+	signals_close(&r->signals);
 	proc_close(&r->proc);
 	ops_record_fini(&r->out);
 }
@@ -781,7 +735,7 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 		.request = request,
 		.options = options,
 		.patient = *options,
-		.signals = RECORD_SIGNALS_INIT,
+		.signals = SIGNALS_INIT,
 		.journal = JOURNAL_INIT,
 		.files = RECORD_FILES_INIT,
 	};
@@ -789,7 +743,7 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 	if (r.patient.wait_ms < PUTBACK_WAIT_MS)
 		r.patient.wait_ms = PUTBACK_WAIT_MS;
 	r.files.keep = request->keep;
-	if (record_signals_open(&r.signals, err) || proc_open(&r.proc, pid, err) || record(&r, err))
+	if (signals_open(&r.signals, err) || proc_open(&r.proc, pid, err) || record(&r, err))
 		return -1;
 	*out = r.out;
 	r.out = (struct ops_record){ 0 };

@@ -5,9 +5,9 @@
  */
 #include "injector/seccomp.h"
 
-int seccomp_present(const struct proc *p, bool *present, struct err *err)
+int seccomp_present(const struct proc *p, pid_t tid, bool *present, struct err *err)
 {
-	(void)p, (void)err;
+	(void)p, (void)tid, (void)err;
 	*present = false;
 	return 0;
 }

@@ -151,6 +151,86 @@ is "$(count .changed)" 4 'a thread that cannot be reached: the others are set'
 assert_untouched "$pid" 'a thread that cannot be reached: untouched'
 stop_target "$pid"
 
+# --- it is stopped, or its time is over, before all were asked: each of the first 200 takes 60 ms ---
+start_victim crowd 5 stuck 200
+snapshot "$pid"
+others='.name | startswith("crowd-")'
+# is_partial NAME REGEX: of the last document, which says that by REGEX
+is_partial()
+{
+	is "$status" 8 "$1: exit 8"
+	is "$(json .unasked)" "$(count '.reason == "it was not asked"')" "$1: who was not asked is counted"
+	is "$(count "(.reason == \"it was not asked\") and ($others)")" 5 "$1: the last ones were not"
+	ok "$1: nor did the others answer" test "$(json .missed)" -ge 205
+	like "$(json .warning)" "^$2: $(json .unasked) of 206 threads were not asked, so this is not complete\$" "$1: said so"
+}
+run_ctl threads "$pid" --timeout 4s --json
+is_partial '--timeout' 'the time of --timeout is over'
+run_ctl threads "$pid" --activate all --timeout 4s --json
+is_partial '--timeout, --activate' 'the time of --timeout is over'
+is "$(json ".threads[] | select(.tid == $pid) | [.changed, .thread.allocated > 0] | tostring")" '[true,true]' \
+	'--timeout, --activate: what was changed is said'
+# By a signal, from when it catches them: that is when it comes to the threads.
+catches()
+{
+	[ $((16#$(awk '/^SigBlk:/ { print $2 }' "/proc/$1/status") & 16#4003)) -eq $((16#4003)) ]
+}
+for signal in INT HUP; do
+	"$CTL" "${patient[@]}" threads "$pid" --json >"$T/out" 2>"$T/err" &
+	ctl=$!
+	own "$ctl"
+	within 60 catches "$ctl" || bail_out 'it does not come to the threads'
+	kill -"$signal" "$ctl"
+	wait "$ctl"
+	status=$?
+	is_partial "SIG$signal" 'stopped by a signal'
+done
+# On a terminal, which shows how far it is.
+script -qefc "exec '$CTL' ${patient[*]} threads $pid >'$T/out'" "$T/tty" </dev/null >"$T/script" 2>&1 &
+script=$!
+own "$script"
+ok 'on a terminal: progress' within 60 grep -q '[2-9] of 206 threads' "$T/tty"
+read -r ctl <"/proc/$script/task/$script/children"
+kill -TERM "$ctl"
+wait "$script"
+is $? 8 'stopped, on a terminal: exit 8'
+like "$(<"$T/tty")" 'stopped by a signal: [0-9]+ of 206 threads were not asked, so this is not complete' \
+	'stopped, on a terminal: said so'
+is "$(wc -l <"$T/out")" 207 'stopped, on a terminal: all threads are in the table'
+like "$(grep "^$pid " "$T/out")" ' [0-9.]+[BKM]? +[0-9.]+[BKM]? +-$' 'stopped, on a terminal: with what is known'
+run_ctl threads "$pid" --timeout 4s -q
+is "$status" 8 '--timeout, with -q: exit 8'
+like "$err" 'the time of --timeout is over: [0-9]+ of 206 threads were not asked' '--timeout, with -q: said so'
+assert_untouched "$pid" 'stopped: untouched'
+stop_target "$pid"
+
+# --- the tracer is killed, in one of the threads that it visits one after the other ---
+start_victim crowd 6
+snapshot "$pid"
+strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" threads "$pid" >"$T/out" 2>"$T/err"
+visited=$(awk '/PTRACE_SEIZE/ { n[$1]++ } END { for (p in n) if (n[p] > max) max = n[p]; print max + 0 }' "$T/calls")
+# Of the tracer of the first calls, and of the one that visits the threads.
+read -r first requests <<<"$(awk '/ptrace\(/ { n[$1]++ } END { for (p in n) print n[p] }' "$T/calls" | sort -n | paste -sd' ')"
+is "$visited" 7 'a tracer that is killed: control: one tracer visits all threads'
+odd='' reached=0
+for ((i = 2 * first; i <= requests + 1; i += 5)); do
+	strace -f -qq -e trace=ptrace -e "inject=ptrace:signal=KILL:when=$i" -o "$T/killed" \
+		"$CTL" "${patient[@]}" threads "$pid" --json >"$T/out" 2>"$T/err"
+	status=$?
+	grep -q 'killed by SIGKILL' "$T/killed" && reached=$((reached + 1))
+	# Asked again by another tracer, or said what may have become of it; twice that, and it is over.
+	case $status in
+	0) [ "$(count '.reason == null or (.reason | test("the tracer was killed"))')" = 7 ] || odd+=" $i:$(<"$T/out")" ;;
+	9) [[ $(json .error.message) == 'the tracer was killed; the target goes on with the call by itself' ]] || odd+=" $i:$(<"$T/out")" ;;
+	*) odd+=" $i:$status:$(<"$T/out")" ;;
+	esac
+done
+is "$odd" '' 'a tracer that is killed: each thread is answered for'
+ok 'a tracer that is killed: control: it was, in many places' test "$reached" -gt 5
+diag "a tracer that is killed: $reached times, $first and $requests requests"
+assert_untouched "$pid" 'a tracer that is killed: untouched'
+stop_target "$pid"
+
 # --- threads that are busy ---
 export MALLOC_CONF=$PROF
 start_victim busy 2

@@ -163,7 +163,7 @@ clean()
 	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
 }
 # musl adds the thread-local data to the stack that a thread asks for: there is room in the others.
-for kind in altstack altstack-within altstack-thread deep-main given-stack; do
+for kind in altstack altstack-within altstack-thread deep-main given-stack near-zone near-zone-main; do
 	start_victim "$musl/stacks" "$kind"
 	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 	snapshot "$pid"
@@ -179,6 +179,13 @@ for kind in altstack altstack-within altstack-thread deep-main given-stack; do
 	assert_untouched "$pid" "$kind: untouched beside another thread"
 	stop_target "$pid"
 done
+start_victim "$musl/stacks" above-zone
+snapshot "$pid"
+for mode in thread inline; do
+	ctl_ok "above-zone: borrowed ($mode)" activate "$pid" --mode "$mode"
+done
+assert_untouched "$pid" 'above-zone: untouched'
+stop_target "$pid"
 
 # Without the safety check storms find what they are made for.
 harmed()

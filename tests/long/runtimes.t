@@ -63,7 +63,26 @@ under_jemalloc node "$(node -p process.execPath)" tests/runtimes/load.js
 # Eclipse's compiler under the name of javac takes an old language by default.
 javac -proc:none -source 17 -target 17 -d "$T/java" tests/runtimes/Load.java
 # The collector's threads and the compiler's; no file that shows in /tmp.
-under_jemalloc java java -Xmx128m -XX:-UsePerfData -cp "$T/java" Load
+java=(java -Xmx128m -XX:-UsePerfData -cp "$T/java" Load)
+under_jemalloc java "${java[@]}"
+
+# Each of Java's threads has protected the lowest pages of its stack.
+load java-threads env LD_PRELOAD="$preload" "${java[@]}"
+pid=$loader
+odd='' asked=''
+for ((i = 0; i < rounds; i++)); do
+	run_ctl threads "$pid" --json
+	[ "$status" -eq 0 ] || odd+=" $status: $err"
+	odd+=$(json '.threads[].reason | select(. != null and contains("custom stack"))')
+	asked+=" $(json '.threads[] | select(.name | startswith("Thread-")).thread.allocated | select(. != null)')"
+done
+is "$odd" '' 'java: threads: none is on a stack that is not known'
+like "$asked" '[0-9]' 'java: threads: those of the program are asked'
+before=$(wc -c <"$T/java-threads.on")
+ok 'java: threads: it goes on' within 60 eval "[ \$(wc -c <'$T/java-threads.on') -gt $before ]"
+is "$(<"$T/java-threads.err")" '' 'java: threads: no error in the load'
+ok 'java: threads: not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
+stop_target "$pid"
 under_jemalloc perl /usr/bin/perl tests/runtimes/load.pl
 under_jemalloc ruby /usr/bin/ruby tests/runtimes/load.rb
 

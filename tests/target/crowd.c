@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * crowd BOARD THREADS [churn|ending|stuck]: that many threads, named crowd-1 and
+ * crowd BOARD THREADS [churn|ending|stuck [N]]: that many threads, named crowd-1 and
  * so on, which rest and hold some memory. With churn the main thread makes one
  * more after the other meanwhile, which live for some milliseconds; with ending
  * such as take a while to end after jemalloc has put their data away; with
- * stuck there is one more that writes into a full pipe for ever, where no stop
- * is borne.
+ * stuck there are N more (1), which begin before the others and write into a
+ * full pipe for ever, where no stop is borne.
  */
 #include "tests/target/victim.h"
 
@@ -102,16 +102,16 @@ static void churn(void)
 	victim_nap(2);
 }
 
+static int full[2]; /* a pipe */
+
 static void *get_stuck(void *arg)
 {
 	static const char page[4096];
-	int ends[2];
 
 	(void)arg;
 	pthread_setname_np(pthread_self(), "stuck");
-	if (pipe(ends) == 0)
-		while (write(ends[1], page, sizeof(page)) > 0)
-			;
+	while (write(full[1], page, sizeof(page)) > 0)
+		;
 	FOUND(failed);
 	return NULL;
 }
@@ -120,18 +120,20 @@ int main(int argc, char **argv)
 {
 	long threads = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
 	const char *how = argc > 3 ? argv[3] : "";
+	long stuck = strcmp(how, "stuck") ? 0 : argc > 4 ? strtol(argv[4], NULL, 10) : 1;
 	pthread_t thread;
 
-	if (threads < 1 || threads > MANY) {
-		fprintf(stderr, "usage: crowd BOARD THREADS [churn|ending|stuck]\n");
+	if (threads < 1 || threads > MANY || stuck > MANY || pipe(full) != 0) {
+		fprintf(stderr, "usage: crowd BOARD THREADS [churn|ending|stuck [N]]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
+	for (long i = 1; i <= stuck; i++)
+		if (pthread_create(&thread, NULL, get_stuck, NULL) != 0)
+			return 2;
 	for (long i = 1; i <= threads; i++)
 		if (pthread_create(&thread, NULL, stay, (void *)i) != 0)
 			return 2;
-	if (strcmp(how, "stuck") == 0 && pthread_create(&thread, NULL, get_stuck, NULL) != 0)
-		return 2;
 	while (atomic_load(&settled) < threads)
 		victim_nap(5);
 	victim_ready(threads < VICTIM_BEATS ? (unsigned int)threads + 1 : VICTIM_BEATS);

@@ -23,8 +23,9 @@
 #define CANARY 0x5a
 #define CANARY_SIZE (256u << 10)
 #define SMALL (16u << 10)
-#define PAINT_AWAY 1024	     /* from the frame that paints */
-#define TLS_SIZE (72u << 10) /* tests/target/victim.c has a large thread-local array */
+#define PAINT_AWAY 1024	      /* from the frame that paints */
+#define ZONE_MAIN (24u << 10) /* a frame of ours has room above it, and a call has none */
+#define TLS_SIZE (72u << 10)  /* tests/target/victim.c has a large thread-local array */
 
 static unsigned char *canary; /* what lies below the stack in use */
 static size_t canary_size;
@@ -249,6 +250,58 @@ static void in_given_stack(void)
 }
 
 /*
+ * As HotSpot does: it takes all rights to the lowest pages of its stack, as many as leave room for
+ * `left` bytes below its frame.
+ */
+static void *zone_thread(void *left)
+{
+	const size_t page = 4096;
+	char *top = (char *)__builtin_frame_address(0) - (uintptr_t)left;
+	pthread_attr_t attr;
+	size_t size;
+	void *low;
+
+	if (pthread_getattr_np(pthread_self(), &attr) != 0 ||
+	    pthread_attr_getstack(&attr, &low, &size) != 0)
+		exit(2);
+	size = (size_t)(top - (char *)low) / page * page;
+	if (mprotect(low, size, PROT_NONE) != 0)
+		exit(2);
+	live(0);
+	return NULL;
+}
+
+static void above_zone_by(size_t left)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1u << 20); /* musl's own are smaller */
+	start_alone(&attr, zone_thread, (void *)left);
+}
+
+static void above_zone(void)
+{
+	above_zone_by(256u << 10);
+}
+
+static void near_zone(void)
+{
+	above_zone_by(8u << 10);
+}
+
+/* The same of the main thread, whose stack cannot grow then, whatever its limit is. */
+static void near_zone_main(void)
+{
+	const size_t page = 4096;
+	unsigned char *top = (unsigned char *)__builtin_frame_address(0) - ZONE_MAIN;
+
+	if (mprotect(top - (uintptr_t)top % page, page, PROT_NONE) != 0)
+		exit(2);
+	live(0);
+}
+
+/*
  * On the stack lies what a program has there that has made a handler known: the address that
  * handlers return to, among other words, as in a signal frame with a stack of nearly 2^64 bytes.
  */
@@ -324,6 +377,9 @@ static const struct kind {
 	{ "smallest-thread", in_smallest_thread },
 	{ "small-thread", in_small_thread },
 	{ "given-stack", in_given_stack },
+	{ "above-zone", above_zone },
+	{ "near-zone", near_zone },
+	{ "near-zone-main", near_zone_main },
 	{ "leftovers", with_leftovers },
 	{ "handler", in_handler },
 	{ "painted", in_painted_thread },

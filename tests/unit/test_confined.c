@@ -162,7 +162,9 @@ static void test_crash_under_limits(void **state)
 	assert_int_equal(setrlimit(RLIMIT_DATA, &low), 0);
 	assert_int_equal(ask_once(&c, crash, NULL, &anything, PATIENCE_MS, &u, NULL, &err), -1);
 	assert_int_equal(setrlimit(RLIMIT_DATA, &usual), 0);
+#ifndef __SANITIZE_ADDRESS__ /* its handler takes the signal, and exits */
 	assert_non_null(strstr(err.fix, "RLIMIT_DATA is 3145728 KiB"));
+#endif
 	assert_non_null(strstr(err.fix, "damaged"));
 	confined_end(&c);
 }

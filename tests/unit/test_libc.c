@@ -113,6 +113,32 @@ static void test_glibc_stack(void **state)
 	assert_false(libc_glibc.stack(w, WORDS, TLS, SP, &map, &stack));
 }
 
+/* Protected pages count as a part of what is to hold the record. */
+static void test_protected(void **state)
+{
+	const size_t first = MUSL_MAP_BASE / sizeof(uint64_t);
+	const uint64_t above = BASE + GUARD + 0x4000;
+	const struct range upper = { above, map.end };
+	uint64_t w[WORDS] = { TLS };
+	struct range stack;
+
+	(void)state;
+	w[7] = BASE;
+	w[8] = SIZE;
+	w[9] = GUARD;
+	assert_false(libc_glibc.stack(w, WORDS, TLS, SP, &upper, &stack));
+	assert_true(libc_glibc.stack(w, WORDS, TLS, SP, &map, &stack));
+	assert_true(libc_glibc.stack(w, WORDS, TLS, BASE + GUARD, &map, &stack));
+	assert_false(libc_glibc.stack(w, WORDS, TLS, BASE + GUARD - 8, &map, &stack));
+	w[first] = BASE;
+	w[first + 1] = SIZE;
+	w[first + 2] = TOP;
+	w[first + 3] = TOP - BASE - GUARD;
+	w[first + 4] = GUARD;
+	assert_false(in_musl(w, SP, &upper));
+	assert_true(in_musl(w, SP, &map));
+}
+
 static void test_attr(void **state)
 {
 	const struct musl_attr *musl = libc_musl.attr;
@@ -133,7 +159,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_signals),	    cmocka_unit_test(test_musl_stack),
-		cmocka_unit_test(test_glibc_stack), cmocka_unit_test(test_attr),
+		cmocka_unit_test(test_glibc_stack), cmocka_unit_test(test_protected),
+		cmocka_unit_test(test_attr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/signals.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+bool signals_come(const struct signals *s)
+{
+	struct signalfd_siginfo info;
+
+	return read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+}
+
+int signals_open(struct signals *s, struct err *err)
+{
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	s->fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd < 0)
+		return err_sys(err, ERR_FAILED, errno, "cannot wait for signals");
+	sigprocmask(SIG_BLOCK, &ends, &s->before);
+	return 0;
+}
+
+void signals_close(struct signals *s)
+{
+	if (s->fd < 0)
+		return;
+	while (signals_come(s))
+		;
+	sigprocmask(SIG_SETMASK, &s->before, NULL);
+	cleanup_close(&s->fd);
+	s->fd = -1;
+}

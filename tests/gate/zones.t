@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Stacks of which the program has protected the lowest pages, as HotSpot does for its guard zones:
+# a thread on such a stack is borrowed, and the room for a call ends where those pages begin.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+careless=$ROOT/build/tests/careless/jeprof-ctl
+export MALLOC_CONF=$PROF
+
+beats()
+{
+	tests/drivers/photo board "$T/board.$pid" | jq '.beats[0]'
+}
+
+# start_zone KIND: no other thread than the one on such a stack can be borrowed
+start_zone()
+{
+	start_victim stacks "$1"
+	within 60 eval '[ "$(beats)" -gt 0 ]' || bail_out "$1 does not work"
+}
+
+clean()
+{
+	[ "$(tests/drivers/photo board "$T/board.$pid" | jq -c '[.eintr, .corrupt, .failed]')" = '[0,0,0]' ]
+}
+
+# --- there is room above the zone ---
+start_zone above-zone
+tid=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n')
+# has_zone: mappings without rights, 512 KiB at least, and what follows on them may be written
+has_zone()
+{
+	sed -E 's/^([0-9a-f]+)-([0-9a-f]+) (....).*/\1 \2 \3/' "/proc/$pid/maps" | {
+		while read -r from to prot; do
+			[ "$from" = "${end:-}" ] || size=0
+			[[ $prot != rw-p || ${size:-0} -lt 524288 ]] || exit 0
+			[ "$prot" = ---p ] && size=$((size + 16#$to - 16#$from)) || size=0
+			end=$to
+		done
+		exit 1
+	}
+}
+ok 'above the zone: control: its lowest pages are protected' has_zone
+snapshot "$pid"
+for mode in thread inline; do
+	ctl_ok "above the zone: borrowed ($mode)" get "$pid" version --mode "$mode"
+	like "$err" "stopped one thread \\($tid\\)" "above the zone: that thread ($mode)"
+done
+ctl_ok 'above the zone: threads' threads "$pid" --json
+is "$(json "[.threads[] | select(.tid == $tid).reason] | tostring")" '[null]' 'above the zone: asked'
+ctl_ok 'above the zone: the deepest call' dump "$pid" --force --mode inline --in-target "$T/zone.heap"
+assert_untouched "$pid" 'above the zone: untouched'
+ok 'above the zone: nothing is found changed' clean
+stop_target "$pid"
+
+# --- there is none ---
+for kind in near-zone near-zone-main; do
+	start_zone "$kind"
+	snapshot "$pid"
+	for mode in thread inline; do
+		is_left_alone 'no room on its stack' "$kind: refused ($mode)" status "$pid" --mode "$mode" --timeout 2s
+	done
+	assert_untouched "$pid" "$kind: untouched"
+	ok "$kind: nothing is found changed" clean
+	stop_target "$pid"
+done
+
+# Without the safety check a call runs into the zone.
+start_zone near-zone
+timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s >"$T/careless" 2>&1
+like "$(<"$T/careless")" 'ended by Segmentation fault' 'control: without the safety check it is harmed'
+end_child "$pid" -KILL
+wait "$pid" 2>/dev/null
+
+done_testing
