@@ -143,17 +143,11 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 {
 	uint64_t limit;
 
-	if (mode != INJECTOR_INLINE)
+	if (mode != INJECTOR_INLINE || !calls_want_dump(calls, n) ||
+	    (room_rlimit(inj->p->pid, RLIMIT_FSIZE, &limit) && limit == RLIM_INFINITY))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(calls[i].name, "prof.dump") != 0)
-			continue;
-		if (room_rlimit(inj->p->pid, RLIMIT_FSIZE, &limit) && limit == RLIM_INFINITY)
-			continue;
-		err_set(err, ERR_FAILED,
-			"a dump in a borrowed thread could end the target: the size of "
-			"its files is limited (RLIMIT_FSIZE)");
-		return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", inj->p->pid);
-	}
-	return 0;
+	err_set(err, ERR_FAILED,
+		"a dump in a borrowed thread could end the target: the size of its files is "
+		"limited (RLIMIT_FSIZE)");
+	return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", inj->p->pid);
 }

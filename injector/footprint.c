@@ -55,11 +55,7 @@ static void add_arena(struct need *need)
 /* Of the C library's standard size, which it takes from the limit that the program began with. */
 static void add_background_thread(const struct injector *inj, struct need *need)
 {
-	uint64_t stack;
-
-	if (!room_rlimit(inj->p->pid, RLIMIT_STACK, &stack) || stack == RLIM_INFINITY)
-		stack = DEFAULT_STACK;
-	add_bytes(need, stack);
+	add_bytes(need, inj->stack_limit == RLIM_INFINITY ? DEFAULT_STACK : inj->stack_limit);
 	need->of[ROOM_TASKS]++;
 	need->of[ROOM_MEMORY] += THREAD_MEMORY;
 	need->of[ROOM_MAPPINGS] += THREAD_MAPPINGS;

@@ -4,8 +4,8 @@
  *
  * A thread that comes to jemalloc for the first time gets an arena (arena_choose_hard()), as a rule
  * a new one until there are opt.narenas of them, and where background_thread is on a background
- * thread for it. jemalloc bears neither's failing: without the memory for the arena it goes on with
- * a null pointer, without the thread it tries again without end. A thread that has its data needs
+ * thread for it. jemalloc handles neither failure: without memory for the arena it goes on with a
+ * null pointer, and without the thread it tries again for ever. A thread that has its data needs
  * none of that.
  */
 #ifndef INJECTOR_FOOTPRINT_H
@@ -24,8 +24,8 @@ int footprint_check(const struct injector *inj, enum injector_mode mode, const s
 bool footprint_is_short(const struct call *calls, size_t n);
 
 /*
- * Has this stopped thread its data of jemalloc's? Where its state cannot be read, the first thread
- * is taken to have it: jemalloc's constructor runs in that one.
+ * Has this stopped thread its data of jemalloc's? Where its state cannot be read, for which no
+ * registers are needed, the first thread is taken to have it: jemalloc's constructor runs in it.
  */
 enum tristate footprint_has_data(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
 

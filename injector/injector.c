@@ -603,8 +603,8 @@ static void switch_mode(struct run *r)
 
 /*
  * Is there room in the target for what this mode adds to it at most? The first try in a borrowed
- * thread adds nothing: where only threads would do that come to jemalloc for the first time, a
- * thread of our own is no worse, and holds up nobody.
+ * thread adds nothing: where only threads are left that would come to jemalloc for the first time,
+ * a thread of our own is no worse, and delays none of the program's.
  */
 static int fit_in(struct run *r, struct err *err)
 {
@@ -667,9 +667,9 @@ static int lock_process(const struct injector *inj, int *lock, struct err *err)
 static bool are_reads(const struct call *calls, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (calls[i].new || !calls[i].old || (calls[i].flags & (CALL_MEMFD | CALL_STATS)))
+		if (calls[i].new || !calls[i].old)
 			return false;
-	return true;
+	return !calls_want_file(calls, n);
 }
 
 static void add_report(struct injector_report *all, const struct injector_report *one)
@@ -694,8 +694,10 @@ static int run_all(struct run *r, size_t left, struct injector_report *report, s
 
 		r->n = is_part && left > INLINE_CALLS_MAX ? INLINE_CALLS_MAX : left;
 		do {
-			ret = r->waits ? 0 : fit_in(r, err); /* one that waits knows */
-		} while (ret == 0 && (ret = run_once(r, err)) < 0 && try_again(r, err));
+			if (!r->waits && fit_in(r, err) < 0) /* a tracer that waits knows */
+				return -1;
+			ret = run_once(r, err);
+		} while (ret < 0 && try_again(r, err));
 		add_report(report, &r->shared->report);
 		left -= r->n;
 		if (ret < 0 || !left || r->shared->enough)
@@ -750,7 +752,6 @@ static void keep_spare(const struct run *r)
 int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
 		 struct err *err)
 {
-	struct injector_report ignored;
 	struct run r = { .inj = inj,
 			 .calls = calls,
 			 .n = n,
@@ -775,7 +776,6 @@ int injector_run(struct injector *inj, struct call *calls, size_t n, struct inje
 				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r.shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
-	report = report ? report : &ignored;
 	*report = (struct injector_report){ 0 };
 	ret = run_all(&r, n, report, err);
 	if (ret < 0 && r.shared->unfit && r.no_room.msg[0])

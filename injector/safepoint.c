@@ -13,6 +13,7 @@
 #include "injector/tracee.h"
 
 #include "base/cleanup.h"
+#include "injector/check.h"
 #include "injector/rank.h"
 #include "injector/safepoint.h"
 
@@ -248,11 +249,9 @@ static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *r
 {
 	uint32_t word;
 	struct err ignored = ERR_INIT;
-	bool dumps = false;
 
-	for (size_t i = 0; i < t->n_calls; i++)
-		dumps |= !strcmp(t->calls[i].name, "prof.dump");
-	if (t->mode != INJECTOR_INLINE || !dumps || !t->inj->cs.cancel_offset)
+	if (t->mode != INJECTOR_INLINE || !calls_want_dump(t->calls, t->n_calls) ||
+	    !t->inj->cs.cancel_offset)
 		return false;
 	return mem_read(t, arch_tls(regs) + t->inj->cs.cancel_offset, &word, sizeof(word),
 			&ignored) < 0 ||

@@ -148,7 +148,7 @@ static void back_off(unsigned int *us, uint64_t until_us)
 static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
-	if (t->mode == INJECTOR_INLINE || !seccomp_bears_inline(t))
+	if (t->mode == INJECTOR_INLINE || !seccomp_allows_inline(t))
 		return err_fix(err, "%s",
 			       calls_want_dump(t->calls, t->n_calls)
 				       ? "behind this filter no profile can be had of it"
@@ -203,9 +203,9 @@ static int search_once(struct tracer *t, struct err *err)
 			in_vain = false;
 			continue;
 		}
-		/* Where no stop would tell. */
-		if (!t->inj->cs.tsd.is_known && c[i].tid != t->inj->p->pid &&
-		    !footprint_may_borrow(t, TRI_UNKNOWN))
+		/* Where its state cannot be read, no stop would tell more. */
+		if (!t->inj->cs.tsd.is_known &&
+		    !footprint_may_borrow(t, footprint_has_data(t, c[i].tid, NULL)))
 			continue;
 		t->fenced = false;
 		if (try_thread(t, c[i].tid, err) == 0 || t->shared->report.fresh)

@@ -57,14 +57,10 @@ static unsigned int uses_of(const struct tracer *t)
 {
 	unsigned int uses = t->mode == INJECTOR_THREAD ? USE_THREAD : USE_INLINE;
 
-	for (size_t i = 0; i < t->n_calls; i++) {
-		const struct call *c = &t->calls[i];
-
-		if (c->flags & (CALL_MEMFD | CALL_STATS))
-			uses |= USE_FILE | USE_MEMFD;
-		else if (strcmp(c->name, "prof.dump") == 0)
-			uses |= USE_FILE;
-	}
+	if (calls_want_file(t->calls, t->n_calls))
+		uses |= USE_FILE | USE_MEMFD;
+	if (calls_want_dump(t->calls, t->n_calls))
+		uses |= USE_FILE;
 	return uses;
 }
 
@@ -81,8 +77,8 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 	return (c->uses & uses) && (c->nr != SYS_rseq || has_rseq);
 }
 
-static bool bears(const struct sock_filter *prog, size_t n, const struct checked_call *c,
-		  unsigned int uses)
+static bool allows(const struct sock_filter *prog, size_t n, const struct checked_call *c,
+		   unsigned int uses)
 {
 	struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
 
@@ -90,7 +86,7 @@ static bool bears(const struct sock_filter *prog, size_t n, const struct checked
 	return lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses);
 }
 
-/* The first call that this filter would not bear, or NULL. */
+/* The first call that this filter would punish, or NULL. */
 static const char *check_filter(const struct callsite *cs, const struct sock_filter *prog, size_t n,
 				unsigned int uses, bool has_rseq)
 {
@@ -99,10 +95,10 @@ static const char *check_filter(const struct callsite *cs, const struct sock_fil
 	for (size_t i = 0; i < cs->lib->n_calls; i++) {
 		const struct checked_call *c = &cs->lib->calls[i];
 
-		if (is_made(c, uses, has_rseq) && !bears(prog, n, c, uses))
+		if (is_made(c, uses, has_rseq) && !allows(prog, n, c, uses))
 			return c->name;
 	}
-	return is_made(home, uses, has_rseq) && !bears(prog, n, home, uses) ? home->name : NULL;
+	return is_made(home, uses, has_rseq) && !allows(prog, n, home, uses) ? home->name : NULL;
 }
 
 static bool allows_restart(const struct filters *f)
@@ -115,7 +111,7 @@ static bool allows_restart(const struct filters *f)
 	return true;
 }
 
-/* The first call that one of its filters would not bear, or NULL. */
+/* The first call that one of the filters read last would punish, or NULL. */
 static const char *punished(const struct tracer *t, unsigned int uses)
 {
 	const struct filters *f = t->filters;
@@ -138,15 +134,11 @@ static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 		       t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
 }
 
-bool seccomp_bears_inline(const struct tracer *t)
+bool seccomp_allows_inline(const struct tracer *t)
 {
-	const struct filters *f = t->filters;
 	unsigned int uses = USE_INLINE | (calls_want_dump(t->calls, t->n_calls) ? USE_FILE : 0);
 
-	for (size_t i = 0; i < f->n; i++)
-		if (check_filter(&t->inj->cs, f->code[i], f->len[i], uses, f->has_rseq))
-			return false;
-	return f->tid; /* else they were not read */
+	return t->filters->tid && !punished(t, uses); /* without a tid they were not read */
 }
 
 static int came_by_filter(struct tracer *t, struct err *err)

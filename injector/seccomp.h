@@ -19,7 +19,7 @@ int seccomp_read(struct tracer *t, pid_t tid, struct err *err) __must_check;
  * Would the filters read last let a borrowed thread do it: the same calls, a dump to a file of the
  * target's own, single values in place of statistics?
  */
-bool seccomp_bears_inline(const struct tracer *t);
+bool seccomp_allows_inline(const struct tracer *t);
 /* When it is stopped, and t->now is its status: has it the filters that were read? */
 int seccomp_check(struct tracer *t, pid_t tid, struct err *err) __must_check;
 /* Likewise: do they let restart_syscall(2) pass? */

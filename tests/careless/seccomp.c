@@ -30,7 +30,7 @@ bool seccomp_restarts(const struct tracer *t, pid_t tid)
 	return true;
 }
 
-bool seccomp_bears_inline(const struct tracer *t)
+bool seccomp_allows_inline(const struct tracer *t)
 {
 	(void)t;
 	return true;
