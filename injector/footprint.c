@@ -120,6 +120,8 @@ static int too_little(enum room_of kind, const struct room *room, uint64_t need,
 		amount(kind, room->left, left, sizeof(left)),
 		amount(kind, room->limit, limit, sizeof(limit)), kinds[kind].what, room->name,
 		amount(kind, need, wanted, sizeof(wanted)));
+	if (mode != INJECTOR_THREAD)
+		return err_fix(err, "raise that limit");
 	return err_fix(err, "raise that limit, or %s", check_without_thread(calls, n));
 }
 
