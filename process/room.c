@@ -9,6 +9,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,8 +170,7 @@ static uint64_t tasks_of(uid_t uid)
 /* Neither root nor who may exceed limits is held to it (copy_process()). */
 static void by_user(struct found *f, const struct proc *p, uint64_t all)
 {
-	const uint64_t exempt = UINT64_C(1) << 21 | UINT64_C(1)
-							    << 24; /* CAP_SYS_ADMIN, _RESOURCE */
+	const uint64_t exempt = UINT64_C(1) << CAP_SYS_ADMIN | UINT64_C(1) << CAP_SYS_RESOURCE;
 	uint64_t limit;
 
 	if (!p->status.uids[0] || (p->status.cap_permitted & exempt) ||
