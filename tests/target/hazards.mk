@@ -3,6 +3,16 @@
 # build of jeprof-ctl (tests/careless/safepoint.c), which is never installed, nor is the one that
 # believes what targets say (tests/careless/trusting.c).
 
+# $(call careless,NAME,SOURCE,FILE): a build in which tests/careless/SOURCE.c stands in for FILE.c.
+define careless
+victims: $(B)/tests/careless/jeprof-ctl-$(1)
+$(B)/tests/careless/jeprof-ctl-$(1): tests/careless/$(2).c tests/target/hazards.mk $$(OBJ)
+	$$(say) LD $$@
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(filter-out -MMD -MP,$$(CPPFLAGS)) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$< \
+		$$(filter-out $$(B)/$(3).o,$$(OBJ)) $$(LDLIBS)
+endef
+
 CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
@@ -81,22 +91,11 @@ $(BARE): $(V_DIR)/%: tests/target/%.c tests/target/bare.h tests/target/hazards.m
 	$(Q)$(CC) $(BARE_FLAGS) -o $@ $<
 
 # What opens a memory file by its number (tests/careless/memfd.c).
-CARELESS_MEMFD := $(B)/tests/careless/jeprof-ctl-memfd
-victims: $(CARELESS_MEMFD)
-$(CARELESS_MEMFD): tests/careless/memfd.c tests/target/hazards.mk $(OBJ)
-	$(say) LD $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
-		$(filter-out $(B)/injector/memfd.o,$(OBJ)) $(LDLIBS)
+$(eval $(call careless,memfd,memfd,injector/memfd))
 
 # One that never asks whether there is room (tests/careless/footprint.c), and who has none.
-CARELESS_FOOTPRINT := $(B)/tests/careless/jeprof-ctl-footprint
-victims: $(CARELESS_FOOTPRINT) $(V_DIR)/cramped
-$(CARELESS_FOOTPRINT): tests/careless/footprint.c tests/target/hazards.mk $(OBJ)
-	$(say) LD $@
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< \
-		$(filter-out $(B)/injector/footprint.o,$(OBJ)) $(LDLIBS)
+$(eval $(call careless,footprint,footprint,injector/footprint))
+victims: $(V_DIR)/cramped
 $(V_DIR)/cramped: tests/target/cramped.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)

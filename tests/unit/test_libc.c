@@ -62,18 +62,25 @@ static bool in_musl(const uint64_t *w, uint64_t sp, const struct range *m)
 	return found;
 }
 
+#define MUSL_FIRST (MUSL_MAP_BASE / sizeof(uint64_t))
+
+static void set_musl(uint64_t w[WORDS])
+{
+	w[MUSL_FIRST] = BASE;
+	w[MUSL_FIRST + 1] = SIZE;
+	w[MUSL_FIRST + 2] = TOP;
+	w[MUSL_FIRST + 3] = TOP - BASE - GUARD;
+	w[MUSL_FIRST + 4] = GUARD;
+}
+
 static void test_musl_stack(void **state)
 {
-	const size_t first = MUSL_MAP_BASE / sizeof(uint64_t);
+	const size_t first = MUSL_FIRST;
 	uint64_t w[WORDS] = { TLS };
 	struct range short_map = { map.start, map.end - 0x1000 };
 
 	(void)state;
-	w[first] = BASE;
-	w[first + 1] = SIZE;
-	w[first + 2] = TOP;
-	w[first + 3] = TOP - BASE - GUARD;
-	w[first + 4] = GUARD;
+	set_musl(w);
 	assert_true(in_musl(w, SP, &map));
 	assert_false(in_musl(w, TOP, &map));
 	assert_false(in_musl(w, BASE, &map));
@@ -116,7 +123,6 @@ static void test_glibc_stack(void **state)
 /* Protected pages count as a part of what is to hold the record. */
 static void test_protected(void **state)
 {
-	const size_t first = MUSL_MAP_BASE / sizeof(uint64_t);
 	const uint64_t above = BASE + GUARD + 0x4000;
 	const struct range upper = { above, map.end };
 	uint64_t w[WORDS] = { TLS };
@@ -130,11 +136,7 @@ static void test_protected(void **state)
 	assert_true(libc_glibc.stack(w, WORDS, TLS, SP, &map, &stack));
 	assert_true(libc_glibc.stack(w, WORDS, TLS, BASE + GUARD, &map, &stack));
 	assert_false(libc_glibc.stack(w, WORDS, TLS, BASE + GUARD - 8, &map, &stack));
-	w[first] = BASE;
-	w[first + 1] = SIZE;
-	w[first + 2] = TOP;
-	w[first + 3] = TOP - BASE - GUARD;
-	w[first + 4] = GUARD;
+	set_musl(w);
 	assert_false(in_musl(w, SP, &upper));
 	assert_true(in_musl(w, SP, &map));
 }

@@ -21,22 +21,6 @@
 
 #include "tests/unit/asleep.h"
 
-static pid_t sleep_start(const char *conf)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setenv("LD_PRELOAD", "libjemalloc.so.2", 1);
-		setenv("LD_BIND_NOW", "1", 1); /* its own calls of mallctl go through stubs */
-		setenv("MALLOC_CONF", conf, 1);
-		execlp("sleep", "sleep", "100", NULL);
-		_exit(1);
-	}
-	wait_until_asleep(pid);
-	return pid;
-}
-
 static struct scan scan;
 
 static int64_t opt_of(const struct jemalloc *je, const struct proc *p, enum jemalloc_opt opt)
@@ -97,7 +81,7 @@ static bool found_with(const char *conf)
 	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
 	_cleanup_(proc_close) struct proc p = { 0 };
 	_cleanup_(maps_fini) struct maps maps = { 0 };
-	pid_t pid = sleep_start(conf);
+	pid_t pid = sleep_with_jemalloc(conf);
 	struct err err;
 	size_t n = 0;
 

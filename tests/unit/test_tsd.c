@@ -8,8 +8,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -18,20 +16,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/asleep.h"
-
-static pid_t sleep_start(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setenv("LD_PRELOAD", "libjemalloc.so.2", 1);
-		execlp("sleep", "sleep", "100", NULL);
-		_exit(1);
-	}
-	wait_until_asleep(pid);
-	return pid;
-}
+#include "tests/unit/look.h"
 
 static uint64_t thread_pointer(pid_t pid)
 {
@@ -46,15 +31,15 @@ static uint64_t thread_pointer(pid_t pid)
 
 static bool find(struct jemalloc_tsd *tsd, pid_t pid)
 {
-	_cleanup_(images_fini) struct images images = { 0 };
+	_cleanup_(look_end) struct look look;
 	_cleanup_(cleanup_free) struct jemalloc *found = NULL;
 	_cleanup_(proc_close) struct proc p = { 0 };
-	_cleanup_(maps_fini) struct maps maps = { 0 };
 	struct err err = ERR_INIT;
 	size_t n = 0;
 
-	if (proc_open(&p, pid, &err) || maps_read(&maps, pid, &err) ||
-	    images_read(&images, pid, &maps, &err) || jemalloc_find(&p, &images, &found, &n, &err))
+	assert_int_equal(proc_open(&p, pid, &err), 0);
+	look_at(&look, pid);
+	if (jemalloc_find(&p, &look.images, &found, &n, &err))
 		return false;
 	jemalloc_find_tsd(tsd, found, pid);
 	return true;
@@ -62,7 +47,7 @@ static bool find(struct jemalloc_tsd *tsd, pid_t pid)
 
 static void test_main_thread(void **state)
 {
-	pid_t pid = sleep_start();
+	pid_t pid = sleep_with_jemalloc("");
 	struct jemalloc_tsd tsd;
 	uint8_t now = UINT8_MAX;
 	struct err err;
