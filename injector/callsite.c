@@ -393,8 +393,8 @@ static uint64_t find_function(struct images *images, struct image *libc, const c
 }
 
 /*
- * By its code, not by its name: what a program calls by that name may keep a frame, to which a
- * thread that is sent back to the start of the function would add another one each time.
+ * By its code, not by its name: a program's own function of that name may have a stack frame, and
+ * would push another one each time that a thread is sent back to its start.
  */
 static void find_home(struct callsite *cs, struct image *libc)
 {

@@ -37,11 +37,11 @@ struct insn {
 	bool reads, writes;
 	bool writes_constant;
 	uint64_t constant; /* this */
-	bool has_offset;   /* it reads 8 bytes through a register that holds nobody knows what, */
+	bool has_offset;   /* it reads 8 bytes through a register whose value is unknown, */
 	int64_t offset;	   /* so far from where it points */
-	bool tests_tls; /* it compares a byte of the thread's own with 0: at the thread pointer */
-	int64_t tls;	/* and this, of which `offset` stands in the instruction */
-	uint16_t known; /* before it: which registers hold a known value, a bit for each */
+	bool tests_tls;	   /* it compares a byte of thread-local storage with 0, */
+	int64_t tls;	   /* so far from the thread pointer; `offset` is its displacement alone */
+	uint16_t known;	   /* before it: which registers hold a known value, a bit for each */
 	uint64_t regs[DECODE_REGS];
 };
 
