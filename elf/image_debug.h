@@ -25,7 +25,8 @@
  * name, lies in $TMPDIR, or else in /var/tmp, and is gone when *plain_fd is
  * closed, which the caller does after elf_end(). NULL, with *plain_fd
  * untouched, when nothing in it is packed by zlib, it is not sane, or there is
- * no room, as much again left free: then it is to be read as it is. To be
+ * no room, as much again left free, or no such file can be had (door_temporary()): then it is to
+ * be read as it is. To be
  * called under image_guard() when the owner of the file may cut it short.
  */
 Elf *image_plain(Elf *packed, int fd, int *plain_fd);

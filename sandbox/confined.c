@@ -228,9 +228,10 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 	int fds[2] = { sock, policy->has_handle ? policy->handle : -1 };
 	struct err err = ERR_INIT;
 
-	die_with_parent(parent);
 	reset_signals();
 	keep_only(fds, 2, 0);
+	fence_opener_leave_root(policy->debuginfod);
+	die_with_parent(parent);
 	if (fence_opener(policy->debuginfod, &err) < 0)
 		_exit(err.sys);
 	door_serve(sock, policy);
@@ -256,6 +257,16 @@ static void set_limits(const struct confined_options *o)
 		limit(RLIMIT_DATA, o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
 }
 
+/* Who changes its user is not ended with its parent any more (prctl(2), PR_SET_PDEATHSIG). */
+static int enter(const struct confined_options *o, void *ctx, pid_t parent, struct err *err)
+{
+	if (o->enter && o->enter(ctx, err) < 0)
+		return -1;
+	fence_leave_root();
+	die_with_parent(parent);
+	return fence_confined(err);
+}
+
 static void child_main(const struct confined_options *o, int sock, int door, pid_t parent,
 		       confined_fn *fn, void *ctx)
 {
@@ -275,7 +286,7 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	controller = sock;
 	err_forget();
 	door_use(door);
-	if ((o->enter && o->enter(ctx, &err) < 0) || fence_confined(&err) < 0) {
+	if (enter(o, ctx, parent, &err) < 0) {
 		confined_reply(true, &err, NULL, -1);
 		_exit(err.sys); /* for who asked ahead */
 	}

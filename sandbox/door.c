@@ -116,18 +116,9 @@ static int handle_below(const char *root, const char *path)
 static int open_temporary(void)
 {
 	const char *folder = getenv("TMPDIR");
-	char path[PATH_MAX];
-	int fd;
 
 	folder = folder && *folder == '/' ? folder : "/var/tmp";
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0 ||
-	    snprintf(path, sizeof(path), "%s/jeprof-ctl.XXXXXX", folder) >= (int)sizeof(path))
-		return fd;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
+	return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
 static ssize_t read_link_below(const struct request *r, char *buf, size_t size)

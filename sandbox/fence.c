@@ -4,86 +4,120 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/futex.h>
 #include <seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40 /* Linux 5.9 */
 #endif
 
+/* With any arguments: none of these acts on another process, or on a file by its name. */
 static const int confined_calls[] = {
-	SCMP_SYS(read),
-	SCMP_SYS(pread64),
-	SCMP_SYS(write),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(writev),
-	SCMP_SYS(lseek),
-	SCMP_SYS(close),
-	SCMP_SYS(fstat),
-	SCMP_SYS(fstatfs),
-	SCMP_SYS(fcntl),
-	SCMP_SYS(dup),
-	SCMP_SYS(ftruncate),
-	SCMP_SYS(fallocate),
-	SCMP_SYS(getdents64),
-	SCMP_SYS(memfd_create),
-	SCMP_SYS(copy_file_range),
-	SCMP_SYS(poll),
-	SCMP_SYS(ppoll),
-	SCMP_SYS(sendto),
-	SCMP_SYS(sendmsg),
-	SCMP_SYS(recvfrom),
-	SCMP_SYS(recvmsg),
-	SCMP_SYS(pidfd_open),
-	SCMP_SYS(brk),
-	SCMP_SYS(mmap),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(mprotect),
-	SCMP_SYS(madvise),
-	SCMP_SYS(mincore),
-	SCMP_SYS(futex),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(clock_nanosleep),
-	SCMP_SYS(nanosleep),
-	SCMP_SYS(restart_syscall),
-	SCMP_SYS(sched_yield),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(getpid),
-	SCMP_SYS(gettid),
-	SCMP_SYS(getuid),
-	SCMP_SYS(geteuid),
-	SCMP_SYS(getegid),
-	SCMP_SYS(uname),
-	SCMP_SYS(sysinfo),
-	SCMP_SYS(getrusage),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(sigaltstack),
-	SCMP_SYS(exit),
-	SCMP_SYS(exit_group),
+	SCMP_SYS(read),		 SCMP_SYS(pread64),
+	SCMP_SYS(write),	 SCMP_SYS(pwrite64),
+	SCMP_SYS(lseek),	 SCMP_SYS(close),
+	SCMP_SYS(fstat),	 SCMP_SYS(fstatfs),
+	SCMP_SYS(ftruncate),	 SCMP_SYS(getdents64),
+	SCMP_SYS(poll),		 SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),	 SCMP_SYS(brk),
+	SCMP_SYS(munmap),	 SCMP_SYS(mremap),
+	SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep),	 SCMP_SYS(restart_syscall),
+	SCMP_SYS(sched_yield),	 SCMP_SYS(getrandom),
+	SCMP_SYS(getpid),	 SCMP_SYS(gettid),
+	SCMP_SYS(getuid),	 SCMP_SYS(geteuid),
+	SCMP_SYS(getegid),	 SCMP_SYS(uname),
+	SCMP_SYS(sysinfo),	 SCMP_SYS(getrusage),
+	SCMP_SYS(rt_sigaction),	 SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),	 SCMP_SYS(sigaltstack),
+	SCMP_SYS(exit),		 SCMP_SYS(exit_group),
 };
 
 static const int opener_calls[] = {
-	SCMP_SYS(recvfrom),	 SCMP_SYS(sendmsg),
-	SCMP_SYS(fstat),	 SCMP_SYS(fstatfs),
-	SCMP_SYS(newfstatat),	 SCMP_SYS(pread64),
-	SCMP_SYS(close),	 SCMP_SYS(readlink),
-	SCMP_SYS(readlinkat),	 SCMP_SYS(access),
-	SCMP_SYS(faccessat),	 SCMP_SYS(faccessat2),
-	SCMP_SYS(openat2),	 SCMP_SYS(getrandom),
-	SCMP_SYS(unlink),	 SCMP_SYS(fcntl),
-	SCMP_SYS(brk),		 SCMP_SYS(mmap),
-	SCMP_SYS(munmap),	 SCMP_SYS(mprotect),
-	SCMP_SYS(futex),	 SCMP_SYS(getpid),
-	SCMP_SYS(gettid),	 SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(rt_sigaction),	 SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(exit),		 SCMP_SYS(exit_group),
-	SCMP_SYS(clock_gettime), SCMP_SYS(restart_syscall),
-	SCMP_SYS(geteuid),	 SCMP_SYS(getegid),
-	SCMP_SYS(madvise),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstatfs),
+	SCMP_SYS(newfstatat),
+	SCMP_SYS(pread64),
+	SCMP_SYS(close),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+	SCMP_SYS(access),
+	SCMP_SYS(faccessat),
+	SCMP_SYS(faccessat2),
+	SCMP_SYS(openat2),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(poll),
+	SCMP_SYS(flock),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(geteuid),
+	SCMP_SYS(getegid),
+	SCMP_SYS(rt_sigprocmask),
+};
+
+/* A call with what its arguments must be; libseccomp takes several rules of a call as "or". */
+struct rule {
+	int call;
+	unsigned int n;
+	struct scmp_arg_cmp args[2];
+};
+
+#define LACKS(bits) SCMP_CMP_MASKED_EQ, (bits), 0
+#define HAS(bits) SCMP_CMP_MASKED_EQ, (bits), (bits)
+
+/*
+ * What works on memory and on descriptors of its own alone.
+ *
+ * Of fcntl(2), F_SETOWN, F_SETSIG and O_ASYNC signal any process of the same user, and F_SETLEASE
+ * and locks keep others from their files. Huge pages are counted for the whole machine, and
+ * MADV_PAGEOUT, MADV_MERGEABLE and their like act on pages that others use, too. A futex that is
+ * not private may be one of another process, in a file that both map.
+ */
+static const struct rule own_rules[] = {
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_DUPFD) } },
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC) } },
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFD) } },
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_SETFD) } },
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
+	{ SCMP_SYS(mmap),
+	  2,
+	  { SCMP_A2(LACKS(PROT_EXEC)), SCMP_A3(LACKS(MAP_HUGETLB | MAP_LOCKED)) } },
+	{ SCMP_SYS(mprotect), 1, { SCMP_A2(LACKS(PROT_EXEC)) } },
+	{ SCMP_SYS(madvise), 1, { SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED) } },
+	{ SCMP_SYS(futex), 1, { SCMP_A1(HAS(FUTEX_PRIVATE_FLAG)) } },
+};
+
+static const struct rule confined_rules[] = {
+	{ SCMP_SYS(memfd_create), 1, { SCMP_A1(LACKS(MFD_HUGETLB)) } },
+	{ SCMP_SYS(sendto), 1, { SCMP_A4(SCMP_CMP_EQ, 0) } },
+	/* fstat(3), as glibc makes it from 2.33 on, and statx(2): "" is what is meant. */
+	{ SCMP_SYS(newfstatat), 1, { SCMP_A3(HAS(AT_EMPTY_PATH)) } },
+	{ SCMP_SYS(statx), 1, { SCMP_A2(HAS(AT_EMPTY_PATH)) } },
+};
+
+/* For reading; a file that has no name may be written. */
+static const struct rule opener_rules[] = {
+	{ SCMP_SYS(openat),
+	  1,
+	  { SCMP_A2(LACKS(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))) } },
+	{ SCMP_SYS(openat), 1, { SCMP_A2(HAS(O_TMPFILE)) } },
 };
 
 static const unsigned int opener_caps[] = {
@@ -120,21 +154,13 @@ static int add_calls(scmp_filter_ctx ctx, const int *calls, size_t n)
 	return ret;
 }
 
-/* For reading; a file that is made for this and has no other name may be written. */
-static int add_opens(scmp_filter_ctx ctx)
+static int add_rules(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
 {
-	const unsigned int reads = O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
-	const unsigned int fresh = O_CREAT | O_EXCL;
+	int ret = 0;
 
-	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				   SCMP_A2(SCMP_CMP_MASKED_EQ, reads, O_RDONLY));
-
-	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, O_TMPFILE, O_TMPFILE));
-	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, fresh, fresh));
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, rules[i].call, rules[i].n,
+					     rules[i].args);
 	return ret;
 }
 
@@ -162,15 +188,37 @@ static int load(scmp_filter_ctx ctx, int ret, struct err *err)
 	return 0;
 }
 
-/* fstat(3), as glibc makes it from 2.33 on, and statx(2): no path but "" is meant. */
-static int add_fstat(scmp_filter_ctx ctx)
+static bool is_root_with(const unsigned int *caps, size_t n)
 {
-	int ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				   SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+	bool all = !geteuid() && capng_get_caps_process() == 0;
 
-	return ret ? ret
-		   : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(statx), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
+	for (size_t i = 0; i < n; i++)
+		all = all && capng_have_capability(CAPNG_EFFECTIVE, caps[i]);
+	return all;
+}
+
+/* The controller, which has the same capabilities, needs CAP_KILL to end it then. */
+static bool may_leave_root(void)
+{
+	static const unsigned int needed[] = { CAP_SETUID, CAP_SETGID, CAP_KILL };
+
+	return is_root_with(needed, COUNT(needed));
+}
+
+void fence_leave_root(void)
+{
+	const uid_t own = FENCE_USER_FIRST + (uid_t)getpid();
+
+	if (may_leave_root() && !prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) && !setgroups(0, NULL) &&
+	    !setresgid(own, own, own))
+		(void)!setresuid(own, own, own);
+}
+
+void fence_opener_leave_root(bool network)
+{
+	/* Without the first two it opens what is root's by being root. */
+	if (!network && is_root_with(opener_caps, 2))
+		fence_leave_root();
 }
 
 int fence_drop_capabilities(struct err *err)
@@ -191,10 +239,11 @@ int fence_confined(struct err *err)
 		return -1;
 	ctx = new_filter();
 	if (ctx)
-		ret = add_calls(ctx, confined_calls,
-				sizeof(confined_calls) / sizeof(*confined_calls));
+		ret = add_calls(ctx, confined_calls, COUNT(confined_calls));
 	if (!ret)
-		ret = add_fstat(ctx);
+		ret = add_rules(ctx, own_rules, COUNT(own_rules));
+	if (!ret)
+		ret = add_rules(ctx, confined_rules, COUNT(confined_rules));
 	return load(ctx, ret, err);
 }
 
@@ -203,14 +252,16 @@ int fence_opener(bool network, struct err *err)
 	scmp_filter_ctx ctx;
 	int ret = -ENOMEM;
 
-	if (keep_capabilities(opener_caps, sizeof(opener_caps) / sizeof(*opener_caps), err) < 0)
+	if (keep_capabilities(opener_caps, COUNT(opener_caps), err) < 0)
 		return -1;
 	if (network)
 		return 0;
 	ctx = new_filter();
 	if (ctx)
-		ret = add_calls(ctx, opener_calls, sizeof(opener_calls) / sizeof(*opener_calls));
+		ret = add_calls(ctx, opener_calls, COUNT(opener_calls));
 	if (!ret)
-		ret = add_opens(ctx);
+		ret = add_rules(ctx, own_rules, COUNT(own_rules));
+	if (!ret)
+		ret = add_rules(ctx, opener_rules, COUNT(opener_rules));
 	return load(ctx, ret, err);
 }

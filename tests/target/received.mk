@@ -18,7 +18,8 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 		-Wl,--wrap=stats_text_write -o $@ $< \
 		$(filter-out $(B)/io/received.o $(B)/ops/inside_file.o,$(OBJ)) $(LDLIBS)
 
-OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined
+OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined \
+	fence_leave_root
 victims: $(B)/tests/careless/jeprof-ctl-overtaken
 $(B)/tests/careless/jeprof-ctl-overtaken: tests/careless/overtaken.c tests/target/received.mk $(OBJ)
 	$(say) LD $@
