@@ -2,6 +2,7 @@
 #include "io/errand.h"
 
 #include "base/cleanup.h"
+#include "base/write.h"
 #include "io/graphviz.h"
 #include "io/memory_file.h"
 #include "io/output.h"
@@ -73,7 +74,7 @@ bool errand_unpack_found(struct unpack *u, struct errand_found *found)
 /* --- in a confined child --- */
 
 /* Ask, and get the reply; false when the controller is gone. */
-static bool ask(enum errand op, const struct pack *args, int fd, struct unpack *reply, int *got)
+static bool ask(enum errand op, const struct pack *args, struct unpack *reply, int *got)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 
@@ -81,13 +82,43 @@ static bool ask(enum errand op, const struct pack *args, int fd, struct unpack *
 	if (args)
 		pack_bytes(&p, args->v, args->len);
 	p.failed |= args && args->failed;
-	confined_reply(false, NULL, &p, fd);
+	confined_reply(false, NULL, &p, -1);
 	return confined_next(reply, got);
 }
 
 static int gone(struct err *err)
 {
 	return err_set(err, ERR_FAILED, "the process that does this has ended");
+}
+
+/* From the end on, so that what was copied can be given up: it is in memory but once. */
+static int move(int from, int to, uint64_t bytes, struct err *err)
+{
+	char buf[65536];
+
+	while (bytes) {
+		size_t n = bytes < sizeof(buf) ? (size_t)bytes : sizeof(buf);
+
+		bytes -= n;
+		if (pread(from, buf, n, (off_t)bytes) != (ssize_t)n ||
+		    lseek(to, (off_t)bytes, SEEK_SET) < 0 || !write_all(to, buf, n) ||
+		    ftruncate(from, (off_t)bytes))
+			return err_sys(err, ERR_OUTPUT, errno, "cannot hand over what was made");
+	}
+	return 0;
+}
+
+/* Its first `bytes`, to a memory file of the controller's. */
+static int hand_over(int fd, uint64_t bytes, struct err *err)
+{
+	_cleanup_(cleanup_close) int to = -1;
+	struct unpack reply;
+
+	if (!ask(ERRAND_FILE, NULL, &reply, &to))
+		return gone(err);
+	if (unpack_err(&reply, err))
+		return -1;
+	return move(fd, to, bytes, err);
 }
 
 static int ask_open(const char *path)
@@ -97,7 +128,7 @@ static int ask_open(const char *path)
 	int fd = -1, sys;
 
 	pack_text(&p, path);
-	if (!ask(ERRAND_OPEN, &p, -1, &reply, &fd)) {
+	if (!ask(ERRAND_OPEN, &p, &reply, &fd)) {
 		errno = EPIPE;
 		return -1;
 	}
@@ -106,13 +137,15 @@ static int ask_open(const char *path)
 	return sys ? -1 : fd;
 }
 
-static int ask_write(const char *path, int fd, struct err *err)
+static int ask_write(const char *path, int fd, uint64_t bytes, struct err *err)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack reply;
 
 	pack_text(&p, path);
-	if (!ask(ERRAND_WRITE, &p, fd, &reply, NULL))
+	if (hand_over(fd, bytes, err))
+		return -1;
+	if (!ask(ERRAND_WRITE, &p, &reply, NULL))
 		return gone(err);
 	return unpack_err(&reply, err) ? -1 : 0;
 }
@@ -121,10 +154,13 @@ static int ask_draw(const char *type, int graph, int *picture, struct err *err)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack reply;
+	uint64_t bytes;
 	int fd = -1;
 
 	pack_text(&p, type);
-	if (!ask(ERRAND_DRAW, &p, graph, &reply, &fd))
+	if (memory_file_size(graph, &bytes, err) || hand_over(graph, bytes, err))
+		return -1;
+	if (!ask(ERRAND_DRAW, &p, &reply, &fd))
 		return gone(err);
 	if (unpack_err(&reply, err))
 		return -1;
@@ -140,7 +176,7 @@ int errand_names(const unsigned char *build_id, size_t len)
 
 	pack_u64(&p, len);
 	pack_bytes(&p, build_id, len);
-	return ask(ERRAND_NAMES, &p, -1, &reply, &fd) ? fd : -1;
+	return ask(ERRAND_NAMES, &p, &reply, &fd) ? fd : -1;
 }
 
 void errand_look_up(const struct errand_places *places, struct errand_found *out)
@@ -150,7 +186,7 @@ void errand_look_up(const struct errand_places *places, struct errand_found *out
 
 	*out = (struct errand_found){ .fd = -1 };
 	errand_pack_places(&p, places);
-	if (ask(ERRAND_LOOK_UP, &p, -1, &reply, &out->fd))
+	if (ask(ERRAND_LOOK_UP, &p, &reply, &out->fd))
 		errand_unpack_found(&reply, out);
 }
 
@@ -160,7 +196,7 @@ void errand_tell(const char *line)
 	struct unpack reply;
 
 	pack_text(&p, line);
-	(void)ask(ERRAND_TELL, &p, -1, &reply, NULL);
+	(void)ask(ERRAND_TELL, &p, &reply, NULL);
 }
 
 static enum errand_limit ask_limit(pid_t pid, const char *comm, struct limit *out)
@@ -171,7 +207,7 @@ static enum errand_limit ask_limit(pid_t pid, const char *comm, struct limit *ou
 
 	pack_u64(&p, (uint64_t)pid);
 	pack_text(&p, comm);
-	if (!ask(ERRAND_LIMIT, &p, -1, &reply, NULL))
+	if (!ask(ERRAND_LIMIT, &p, &reply, NULL))
 		return ERRAND_LIMIT_NONE;
 	of = unpack_max(&reply, ERRAND_LIMIT_MACHINE);
 	out->limit = unpack_u64(&reply);
@@ -182,12 +218,18 @@ static enum errand_limit ask_limit(pid_t pid, const char *comm, struct limit *ou
 void errand_done(const struct pack *answer, int fd)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct err err = ERR_INIT;
+	uint64_t bytes;
 
+	if (fd >= 0 && (memory_file_size(fd, &bytes, &err) || hand_over(fd, bytes, &err))) {
+		confined_reply(true, &err, NULL, -1);
+		return;
+	}
 	pack_u64(&p, ERRAND_DONE);
 	if (answer)
 		pack_bytes(&p, answer->v, answer->len);
 	p.failed |= answer && answer->failed;
-	confined_reply(false, NULL, &p, fd);
+	confined_reply(false, NULL, &p, -1);
 }
 
 /* --- by ourselves, or by asking --- */
@@ -205,7 +247,7 @@ int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct er
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 
 	if (confined_inside())
-		return ask_write(path, fd, err);
+		return ask_write(path, fd, bytes, err);
 	return output_open(&output, path, force, err) || output_commit(&output, fd, bytes, 0, err)
 		       ? -1
 		       : 0;

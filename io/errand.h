@@ -4,7 +4,9 @@
  * open the files that the user named, put files in their place, start dot(1), keep names.
  *
  * In an ordinary process these functions do it themselves. The controller's side is
- * ops/errand_run.h.
+ * ops/errand_run.h. It takes no descriptor from a child: to close one of a file system that does
+ * not answer may take for ever. What a child made, in a memory file of its own, is moved to one of
+ * the controller's.
  */
 #ifndef IO_ERRAND_H
 #define IO_ERRAND_H
@@ -62,7 +64,7 @@ void errand_look_up(const struct errand_places *places, struct errand_found *out
 enum errand_limit { ERRAND_LIMIT_NONE, ERRAND_LIMIT_CGROUP, ERRAND_LIMIT_MACHINE };
 enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out);
 
-/* The child is done; `answer` and `fd` are for errand_run(). */
+/* The child is done; `answer` and what is in `fd` are for errand_run(). */
 void errand_done(const struct pack *answer, int fd);
 
 /* --- the messages, for both sides --- */
@@ -70,6 +72,7 @@ void errand_done(const struct pack *answer, int fd);
 /* What a message from the child begins with. */
 enum errand {
 	ERRAND_DONE,
+	ERRAND_FILE, /* an empty one, for what the next message is about */
 	ERRAND_OPEN,
 	ERRAND_WRITE,
 	ERRAND_DRAW,

@@ -10,12 +10,21 @@
 
 int memory_file_make(int *fd, struct err *err)
 {
-	int made = memfd_create("jeprof-ctl", MFD_CLOEXEC);
+	int made = memfd_create("jeprof-ctl", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (made < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
 	*fd = made;
 	return 0;
+}
+
+int memory_file_seal(int fd, struct err *err)
+{
+	const int all = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+	return fcntl(fd, F_ADD_SEALS, all)
+		       ? err_sys(err, ERR_FAILED, errno, "cannot seal a memory file")
+		       : 0;
 }
 
 int memory_file_size(int fd, uint64_t *bytes, struct err *err)
@@ -48,7 +57,7 @@ int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err)
 	return 0;
 }
 
-static int fill(int fd, memory_file_fn *write, const void *ctx, struct err *err)
+int memory_file_fill(int fd, memory_file_fn *write, const void *ctx, struct err *err)
 {
 	_cleanup_(cleanup_fclose) FILE *f = NULL;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -71,7 +80,7 @@ int memory_file_write(memory_file_fn *write, const void *ctx, int *fd, uint64_t 
 {
 	_cleanup_(cleanup_close) int made = -1;
 
-	if (memory_file_make(&made, err) || fill(made, write, ctx, err) ||
+	if (memory_file_make(&made, err) || memory_file_fill(made, write, ctx, err) ||
 	    memory_file_size(made, bytes, err))
 		return -1;
 	lseek(made, 0, SEEK_SET);

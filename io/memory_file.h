@@ -11,6 +11,12 @@
 /* An empty one, which the caller closes. ERR_FAILED. */
 int memory_file_make(int *fd, struct err *err) __must_check;
 
+/*
+ * From now on nobody changes it, whoever else may have it (F_ADD_SEALS(2const)). ERR_FAILED: it is
+ * mapped for writing, no memory file of memory_file_make(), or sealed.
+ */
+int memory_file_seal(int fd, struct err *err) __must_check;
+
 /* How long it is. ERR_FAILED. */
 int memory_file_size(int fd, uint64_t *bytes, struct err *err) __must_check;
 
@@ -20,9 +26,10 @@ int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err) __mus
 /*
  * What `write` writes: a new one, which the caller closes, at its start, with
  * its size in *bytes. ERR_FAILED, ERR_OUTPUT when memory runs out, or what
- * `write` returns; *fd and *bytes stay as they are then.
+ * `write` returns; *fd and *bytes stay as they are then. memory_file_fill() puts it into `fd`.
  */
 typedef int memory_file_fn(FILE *out, const void *ctx, struct err *err);
+int memory_file_fill(int fd, memory_file_fn *write, const void *ctx, struct err *err) __must_check;
 int memory_file_write(memory_file_fn *write, const void *ctx, int *fd, uint64_t *bytes,
 		      struct err *err) __must_check;
 

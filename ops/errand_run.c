@@ -27,15 +27,16 @@ unsigned int errand_left_ms(const struct errand_rules *rules)
 	return rules->deadline_ms > now ? (unsigned int)(rules->deadline_ms - now) : 0;
 }
 
-/* What a child made is no more to be believed than what it read. */
+/* What a child made is no more to be believed than what it read; it may still have the file. */
 int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, struct err *err)
 {
 	const struct received_rules r = { .what = "the result",
 					  .max_bytes = FILE_MAX,
 					  .deadline_ms = rules->deadline_ms };
 
-	return fd < 0 ? err_set(err, ERR_FAILED, "there is no result")
-		      : received_check(fd, &r, bytes, err);
+	if (fd < 0)
+		return err_set(err, ERR_FAILED, "there is no result");
+	return memory_file_seal(fd, err) || received_check(fd, &r, bytes, err) ? -1 : 0;
 }
 
 /* 4 GiB do for what is packed, and for debug data; of the rest see bench/report. */
@@ -50,7 +51,7 @@ struct serving {
 	struct confined *c;
 	const struct errand_rules *rules;
 	struct unpack *u; /* what is left of the question */
-	int fd;		  /* that came with it */
+	int *file;	  /* the last one that was asked for */
 };
 
 static bool answer(const struct serving *s, const struct pack *p, int fd)
@@ -66,6 +67,19 @@ static bool answer_err(const struct serving *s, bool failed, const struct err *e
 
 	pack_err(&p, failed ? err : NULL);
 	return answer(s, &p, failed ? -1 : fd);
+}
+
+static bool serve_file(const struct serving *s)
+{
+	struct err err = ERR_INIT;
+	bool failed;
+
+	if (!unpack_done(s->u))
+		return false;
+	cleanup_close(s->file);
+	*s->file = -1;
+	failed = memory_file_make(s->file, &err) != 0;
+	return answer_err(s, failed, &err, *s->file);
 }
 
 static bool may_open(const struct errand_rules *r, const char *path)
@@ -108,8 +122,8 @@ static bool serve_write(const struct serving *s)
 	if (!to)
 		return false;
 	return answer_err(s,
-			  errand_check(s->fd, s->rules, &bytes, &err) ||
-				  output_commit(to, s->fd, bytes, s->rules->deadline_ms, &err),
+			  errand_check(*s->file, s->rules, &bytes, &err) ||
+				  output_commit(to, *s->file, bytes, s->rules->deadline_ms, &err),
 			  &err, -1);
 }
 
@@ -125,8 +139,8 @@ static bool serve_draw(const struct serving *s)
 	snprintf(name, sizeof(name), "x.%s", type);
 	if (!unpack_done(s->u) || !graphviz_type(name))
 		return false;
-	failed = errand_check(s->fd, s->rules, &bytes, &err) ||
-		 errand_draw(graphviz_type(name), s->fd, &picture, &err);
+	failed = errand_check(*s->file, s->rules, &bytes, &err) ||
+		 errand_draw(graphviz_type(name), *s->file, &picture, &err);
 	return answer_err(s, failed, &err, picture);
 }
 
@@ -195,10 +209,10 @@ static bool serve_limit(const struct serving *s)
 static bool serve(const struct serving *s, uint64_t op)
 {
 	static bool (*const serves[ERRANDS])(const struct serving *) = {
-		[ERRAND_OPEN] = serve_open,	  [ERRAND_WRITE] = serve_write,
-		[ERRAND_DRAW] = serve_draw,	  [ERRAND_NAMES] = serve_names,
-		[ERRAND_LOOK_UP] = serve_look_up, [ERRAND_TELL] = serve_tell,
-		[ERRAND_LIMIT] = serve_limit,
+		[ERRAND_FILE] = serve_file,   [ERRAND_OPEN] = serve_open,
+		[ERRAND_WRITE] = serve_write, [ERRAND_DRAW] = serve_draw,
+		[ERRAND_NAMES] = serve_names, [ERRAND_LOOK_UP] = serve_look_up,
+		[ERRAND_TELL] = serve_tell,   [ERRAND_LIMIT] = serve_limit,
 	};
 
 	return op < ERRANDS && serves[op] && serves[op](s);
@@ -207,22 +221,22 @@ static bool serve(const struct serving *s, uint64_t op)
 int errand_run(struct confined *c, const struct errand_rules *rules, struct unpack *result, int *fd,
 	       struct err *err)
 {
+	_cleanup_(cleanup_close) int file = -1;
+
 	for (;;) {
-		_cleanup_(cleanup_close) int came = -1;
 		struct unpack u;
 		uint64_t op;
-		struct serving s = { .c = c, .rules = rules, .u = &u };
+		struct serving s = { .c = c, .rules = rules, .u = &u, .file = &file };
 
-		if (confined_answer(c, errand_left_ms(rules), ERRAND_ANSWER_MAX, &u, &came, err))
+		if (confined_answer(c, errand_left_ms(rules), ERRAND_ANSWER_MAX, &u, NULL, err))
 			return -1;
 		op = unpack_max(&u, ERRANDS - 1);
 		if (!u.bad && op == ERRAND_DONE) {
 			*result = u;
 			if (fd)
-				*fd = take_fd(came);
+				*fd = take_fd(file);
 			return 0;
 		}
-		s.fd = came;
 		if (u.bad || !serve(&s, op))
 			return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense",
 				       c->what);

@@ -31,7 +31,7 @@ int errand_run(struct confined *c, const struct errand_rules *rules, struct unpa
 /* The child is done, and all of it was taken: confined_finish(), for all who worked on it. */
 void errand_finish(struct confined *c);
 
-/* May what a child made be read, and how long is it? received_check() of it. */
+/* May what a child made be read, and how long is it? It is sealed: memory_file_seal(). */
 int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, struct err *err)
 	__must_check;
 

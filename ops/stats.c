@@ -18,6 +18,7 @@ struct work {
 	struct stats_of of;
 	int fd; /* of our own */
 	uint64_t bytes;
+	int out; /* for the text */
 };
 
 static int write_out(FILE *out, const void *ctx, struct err *err)
@@ -33,34 +34,37 @@ static int write_out(FILE *out, const void *ctx, struct err *err)
 
 static void render(void *ctx)
 {
-	_cleanup_(pack_fini) struct pack answer = { 0 };
+	const struct work *w = ctx;
 	struct err err = ERR_INIT;
-	int fd = -1, failed;
-	uint64_t bytes = 0;
 
-	failed = memory_file_write(write_out, ctx, &fd, &bytes, &err);
-	confined_reply(failed, &err, &answer, fd);
+	confined_reply(memory_file_fill(w->out, write_out, w, &err) != 0, &err, NULL, -1);
 }
 
 /* Its text is parsed where nothing can be gained by it. */
 static int render_confined(const struct session *s, struct work *w, char **text, size_t *len,
 			   struct err *err)
 {
-	const struct confined_options options = {
-		.what = "read the statistics", .fds = &w->fd, .n_fds = 1, .no_door = true
-	};
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
-	_cleanup_(cleanup_close) int fd = -1;
+	_cleanup_(cleanup_close) int out = -1;
 	struct unpack answer;
 	uint64_t bytes;
+	int fds[2];
+	const struct confined_options options = {
+		.what = "read the statistics", .fds = fds, .n_fds = 2, .no_door = true
+	};
 
+	if (memory_file_make(&out, err))
+		return -1;
+	w->out = out;
+	fds[0] = w->fd;
+	fds[1] = out;
 	if (confined_start(&c, &options, render, w, err) ||
-	    confined_answer(&c, session_left_ms(s), ANSWER_MAX, &answer, &fd, err) ||
-	    memory_file_size(fd, &bytes, err))
+	    confined_answer(&c, session_left_ms(s), ANSWER_MAX, &answer, NULL, err) ||
+	    memory_file_seal(out, err) || memory_file_size(out, &bytes, err))
 		return -1;
 	if (bytes > 4 * w->bytes + ANSWER_MAX)
 		return err_set(err, ERR_FAILED, "the statistics have grown too large");
-	if (memory_file_read(fd, bytes, text, err))
+	if (memory_file_read(out, bytes, text, err))
 		return -1;
 	*len = (size_t)bytes;
 	return 0;
@@ -75,7 +79,7 @@ static int take(const struct session *s, enum ops_stats_format format, int fd, c
 		.deadline_ms = s->timeout_ms,
 	};
 	_cleanup_(cleanup_close) int got = -1;
-	struct work w = { format, { s->proc.pid, s->proc.status.comm }, -1, 0 };
+	struct work w = { format, { s->proc.pid, s->proc.status.comm }, -1, 0, -1 };
 
 	if (received_copy(fd, &rules, &got, &w.bytes, err))
 		return -1;

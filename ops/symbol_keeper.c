@@ -3,6 +3,7 @@
 #include "ops/symbol_keeper.h"
 
 #include "base/cleanup.h"
+#include "io/memory_file.h"
 #include "io/received.h"
 #include "profile/profile.h"
 #include "symbols/cache.h"
@@ -107,7 +108,8 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
 		*out = (struct errand_found){ .fd = -1 };
 		return;
 	}
-	if (out->fd >= 0 && !received_check(out->fd, &size, &bytes, &ignored))
+	if (out->fd >= 0 && !memory_file_seal(out->fd, &ignored) &&
+	    !received_check(out->fd, &size, &bytes, &ignored))
 		symbol_cache_store(places->build_id, places->build_id_len, out->fd, bytes);
 }
 

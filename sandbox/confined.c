@@ -99,28 +99,30 @@ static void take_fds(struct msghdr *msg, struct fds *fds)
 	memcpy(fds->v, CMSG_DATA(c), fds->n * sizeof(int));
 }
 
-/* Descriptors that are not wanted are closed. */
+/*
+ * Descriptors that are not wanted are not taken: to close one of a file system that does not answer
+ * would take for ever (its flush; FUSE_FLUSH waits for the server). The kernel, which lets go of
+ * what nobody takes, flushes nothing.
+ */
 static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds)
 {
 	char control[CONTROL_SIZE];
 	struct iovec io = { bytes, size };
 	struct msghdr msg = { .msg_iov = &io,
 			      .msg_iovlen = 1,
-			      .msg_control = control,
-			      .msg_controllen = sizeof(control) };
-	struct fds came = { .n = 0 };
+			      .msg_control = fds ? control : NULL,
+			      .msg_controllen = fds ? sizeof(control) : 0 };
 	ssize_t got;
 
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
-	if (got >= 0)
-		take_fds(&msg, &came);
-	if (got < 0 || (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !fds) {
-		close_fds(&came);
-		return msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ? -1 : got;
+	if (got >= 0 && fds)
+		take_fds(&msg, fds);
+	if (got >= 0 && (msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC))) {
+		errno = EBADMSG;
+		return -1;
 	}
-	*fds = came;
 	return got;
 }
 
@@ -484,7 +486,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	int sys;
 
 	free(take_ptr(c->message));
-	received = receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len, &fds);
+	received = receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len,
+				   fd ? &fds : NULL);
 	sys = errno;
 	if (fd)
 		*fd = take_first(&fds, received == RECEIVED);

@@ -84,7 +84,8 @@ int confined_ask_with(struct confined *c, const struct pack *message, const int 
 
 /*
  * The child's next answer. `answer` points into memory of the handle, until the next call. A
- * descriptor that came with it is the caller's; `fd` may be NULL for answers without one.
+ * descriptor that came with it is the caller's; where `fd` is NULL none is taken. That is for
+ * children which have no descriptor that may take for ever to close, whatever they are made to do.
  *
  * Fails with the child's own error, which was checked and made printable; with
  * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when the child

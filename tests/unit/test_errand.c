@@ -110,15 +110,62 @@ static void write_other(void *ctx)
 	write_one("/tmp/jeprof-ctl-test-other");
 }
 
+/* As a child does it that was taken over. */
+static void write_file(int fd)
+{
+	struct pack p = { 0 };
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	pack_u64(&p, ERRAND_WRITE);
+	pack_text(&p, path);
+	confined_reply(false, NULL, &p, fd);
+	if (confined_next(&u, NULL) && unpack_err(&u, &err))
+		confined_reply(true, &err, NULL, -1);
+}
+
+static int ask_file(void)
+{
+	struct pack p = { 0 };
+	struct unpack u;
+	int fd = -1;
+
+	pack_u64(&p, ERRAND_FILE);
+	confined_reply(false, NULL, &p, -1);
+	return confined_next(&u, &fd) ? fd : -1;
+}
+
 /* A file of nothing but a hole. */
 static void write_hole(void *ctx)
 {
-	int fd = memfd_create("test", MFD_CLOEXEC);
-	struct err err = ERR_INIT;
+	(void)ctx;
+	if (!ftruncate(ask_file(), 1 << 20))
+		write_file(-1);
+}
+
+/* One that it can write to later. */
+static void write_mapped(void *ctx)
+{
+	int fd = ask_file();
 
 	(void)ctx;
-	if (ftruncate(fd, (off_t)1 << 40) || errand_write(path, true, fd, 5, &err))
-		confined_reply(true, &err, NULL, -1);
+	if (write(fd, "made\n", 5) == 5 &&
+	    mmap(NULL, 5, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED)
+		write_file(-1);
+}
+
+/* Without having asked for one. */
+static void write_none(void *ctx)
+{
+	(void)ctx;
+	write_file(-1);
+}
+
+/* One of its own. */
+static void write_own(void *ctx)
+{
+	(void)ctx;
+	write_file(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
 static int write_by(confined_fn *fn, struct err *err)
@@ -143,7 +190,13 @@ static void test_write(void **state)
 	assert_non_null(strstr(err.msg, "makes no sense"));
 	assert_int_equal(access("/tmp/jeprof-ctl-test-other", F_OK), -1);
 	assert_int_equal(write_by(write_hole, &err), -1);
-	assert_non_null(strstr(err.msg, "too large"));
+	assert_non_null(strstr(err.msg, "has holes"));
+	assert_int_equal(write_by(write_mapped, &err), -1);
+	assert_non_null(strstr(err.msg, "seal"));
+	assert_int_equal(write_by(write_none, &err), -1);
+	assert_non_null(strstr(err.msg, "no result"));
+	assert_int_equal(write_by(write_own, &err), -1);
+	assert_int_equal(err.sys, EBADMSG);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(write_by(write_named, &err), 0);
 	assert_int_equal(stat(path, &st), 0);
