@@ -215,6 +215,29 @@ const char *output_safe(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
+size_t output_safe_lines(const char *text, size_t len, bool end, char *safe, size_t *safe_len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t at = 0, out = 0, n;
+
+	while (at < len) {
+		bool fine = s[at] == '\n' || s[at] == '\t' || printable(utf8_decode(s + at, &n));
+
+		n = s[at] < 0x80 ? 1 : n;
+		if (n > len - at && !end)
+			break;
+		if (fine) {
+			memcpy(safe + out, s + at, n);
+			out += n;
+			at += n;
+		} else {
+			out += (size_t)sprintf(safe + out, "\\x%02x", s[at++]);
+		}
+	}
+	*safe_len = out;
+	return at;
+}
+
 void output_make_safe(char *text, size_t size)
 {
 	char safe[4096];

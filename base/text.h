@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,17 @@ int text_distance(const char *a, const char *b);
  */
 const char *output_safe(const char *raw, char *buf, size_t size);
 
-/* The same in place: what makes it longer than `size` - 1 bytes, at most 4095, is cut. */
+/*
+ * The same for whole lines, whose ends and tabs stay, piece by piece: `text` has `len` bytes, and a
+ * '\0' behind them. A character that is cut at its end is left for the next piece, unless this is
+ * the `end`. `safe` has room for OUTPUT_SAFE_SIZE(len). Returns how many bytes were taken.
+ */
+#define OUTPUT_SAFE_SIZE(len) (4 * (len) + 1)
+size_t output_safe_lines(const char *text, size_t len, bool end, char *safe, size_t *safe_len);
+
+/*
+ * As output_safe(), in place: what makes it longer than `size` - 1 bytes, at most 4095, is cut.
+ */
 void output_make_safe(char *text, size_t size);
 
 /* The last part of a path: what is behind its last slash. */

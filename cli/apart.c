@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cli/out.h"
 #include "io/archive.h"
 #include "io/memory_file.h"
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PIECE 65536			    /* of what is printed */
 #define CPU_MAX_S 3600			    /* a profile of 16 GB takes minutes */
 #define MAX_MS (UINT64_C(2000) * CPU_MAX_S) /* by the clock, for one that sleeps */
 
@@ -117,21 +119,19 @@ static uint64_t look_at_all(const struct apart *a, bool *packed)
 /* A terminal obeys what is no text. */
 static int show(int fd, uint64_t bytes, struct err *err)
 {
-	char buf[65536];
+	static char text[PIECE + 1], safe[OUTPUT_SAFE_SIZE(PIECE)];
 
 	for (uint64_t at = 0; at < bytes;) {
-		ssize_t n = pread(fd, buf, sizeof(buf), (off_t)at);
+		ssize_t n = pread(fd, text, PIECE, (off_t)at);
+		size_t len;
 
 		if (n <= 0)
 			return err_sys(err, ERR_FAILED, n ? errno : EIO,
 				       "cannot read what is to be printed");
-		for (ssize_t i = 0; i < n; i++)
-			if (((unsigned char)buf[i] < ' ' && buf[i] != '\n' && buf[i] != '\t') ||
-			    buf[i] == 0x7f)
-				buf[i] = '?';
-		if (out_write(buf, (size_t)n, err))
+		text[n] = '\0';
+		at += output_safe_lines(text, (size_t)n, n < PIECE, safe, &len);
+		if (out_write(safe, len, err))
 			return -1;
-		at += (uint64_t)n;
 	}
 	return 0;
 }

@@ -73,7 +73,8 @@ static void ask(void)
 	fd = errand_open(path);
 	if (fd >= 0)
 		errand_tell("the controller opened the secret");
-	fputs("\033]0;owned\a\n", stdout);
+	/* ESC ], U+009B and U+009D, which are control characters, U+202E, and a cut character */
+	fputs("\033]0;owned\a \302\233 \302\235 \342\200\256 \342\200\n", stdout);
 }
 
 int __real_profile_parse_pieces(struct profile *out, profile_more_fn *read, void *ctx,

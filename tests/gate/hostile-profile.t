@@ -68,10 +68,18 @@ attempt 'bundle of a file' bundle "$T/a.heap" -o "$T/e.tar.gz" --force
 is "$?" 0 'report of the standard input'
 
 # What goes to a terminal does nothing there. script(1) ends its lines with a carriage return.
-"$overtaken" report "$T/a.heap" >"$T/out" 2>&1
-ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/out"
+"$overtaken" report "$T/a.heap" >"$T/raw" 2>"$T/err"
+ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/raw"
 script -qec "$overtaken --color never report $T/a.heap" /dev/null </dev/null >"$T/out" 2>&1
 like "$(tr -d '\0' <"$T/out")" owned 'to a terminal too'
-is "$(LC_ALL=C tr -d '[:print:]\n\t\r\200-\377' <"$T/out" | wc -c)" 0 'but nothing that it obeys'
+# obeyed FILE: the control characters in it, and those that turn the direction of text
+obeyed()
+{
+	python3 -c 'import re, sys
+text = sys.stdin.buffer.read().replace(b"\r\n", b"\n").decode("utf-8", "replace")
+print(*sorted({"%04X" % ord(c) for c in re.findall("[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd]", text)}))' <"$1"
+}
+is "$(obeyed "$T/out")" '' 'but nothing that it obeys'
+is "$(obeyed "$T/raw")" '0007 001B 009B 009D 202E FFFD' 'control: there is such text'
 
 done_testing

@@ -189,13 +189,40 @@ static void test_stem(void **state)
 	assert_int_equal(text_stem("", ".heap"), 0);
 }
 
+static void test_safe_lines(void **state)
+{
+	static const char text[] = "a\tb\n\0\033\302\233\342\200\256\303\251\342\202\254\377z";
+	static const char safe[] = "a\tb\n\\x00\\x1b\\xc2\\x9b\\xe2\\x80\\xae"
+				   "\303\251\342\202\254\\xffz";
+	const size_t len = sizeof(text) - 1;
+	char piece[16], buf[OUTPUT_SAFE_SIZE(sizeof(text))];
+
+	(void)state;
+	/* Cut anywhere it comes to the same. */
+	for (size_t size = 4; size < sizeof(piece); size++) {
+		size_t out = 0, n;
+
+		for (size_t at = 0; at < len;) {
+			size_t want = len - at < size ? len - at : size;
+
+			memcpy(piece, text + at, want);
+			piece[want] = '\0';
+			at += output_safe_lines(piece, want, at + want == len, buf + out, &n);
+			out += n;
+		}
+		assert_int_equal(out, sizeof(safe) - 1);
+		assert_memory_equal(buf, safe, out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),	 cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_integers), cmocka_unit_test(test_readable_sizes),
-		cmocka_unit_test(test_safe),	 cmocka_unit_test(test_search),
-		cmocka_unit_test(test_distance), cmocka_unit_test(test_stem),
+		cmocka_unit_test(test_safe),	 cmocka_unit_test(test_safe_lines),
+		cmocka_unit_test(test_search),	 cmocka_unit_test(test_distance),
+		cmocka_unit_test(test_stem),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
