@@ -163,6 +163,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	_cleanup_(close_outputs) struct outputs outputs = { 0 };
 	_cleanup_(cleanup_close) int out = -1;
 	struct work w = { .apart = a };
+	uint64_t bytes;
 	struct errand_rules rules = {
 		.inputs = a->inputs,
 		.n_inputs = a->n_inputs,
@@ -185,7 +186,9 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	rules.outputs = outputs.v;
 	rules.n_outputs = outputs.n;
 	options.out = out;
-	options.memory_max_bytes = errand_memory(look_at_all(a, &w.packed));
+	bytes = look_at_all(a, &w.packed);
+	options.memory_max_bytes = errand_memory(bytes);
+	options.file_max_bytes = options.policy.temporary_max_bytes = errand_file_max(bytes);
 	to_terminal = isatty(STDOUT_FILENO);
 	if (confined_start(&c, &options, run, &w, err))
 		return -1;

@@ -588,9 +588,11 @@ static void call_with_plain(void *arg, Elf *elf)
 	const struct with *w = arg;
 	struct image_debug *d = &w->img->file->debug;
 
-	close_elf(&d->plain, &d->plain_fd);
 	d->plain = image_plain(elf, w->debug ? d->fd : w->img->file->fd, &d->plain_fd);
 	w->fn(w->ctx, d->plain ? d->plain : elf);
+	/* A confined process has few temporary files at a time. */
+	close_elf(&d->plain, &d->plain_fd);
+	close_elf(&d->common, &d->common_fd);
 }
 
 bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx)

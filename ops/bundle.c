@@ -261,11 +261,13 @@ static int write_bundle(struct work *w, struct err *err)
 		.what = "make a bundle",
 		.policy = { .pid = w->request->pid,
 			    .debuginfod = w->options->debuginfod,
+			    .temporary_max_bytes = errand_file_max(w->profile_bytes),
 			    .no_memory = !w->request->pid },
 		.fds = fds,
 		.n_fds = 2,
 		.enter = load,
 		.memory_max_bytes = errand_memory(w->profile_bytes),
+		.file_max_bytes = errand_file_max(w->profile_bytes),
 		.cpu_max_s = CPU_MAX_S,
 	};
 	const struct errand_rules rules = {

@@ -112,7 +112,7 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	_cleanup_(cleanup_close) int got = -1;
 	struct work w = { .s = s, .deadline_ms = rules.deadline_ms };
-	const struct confined_options options = {
+	struct confined_options options = {
 		.what = "complete the profile",
 		.policy = { .pid = s->proc.pid },
 		.fds = &got,
@@ -123,6 +123,7 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 	if (received_copy(from, &rules, &got, &w.bytes, err))
 		return -1;
 	w.fd = got;
+	options.file_max_bytes = w.bytes + CONFINED_FILE;
 	if (confined_start(&c, &options, complete_profile, &w, err) ||
 	    confined_answer(&c, session_left_ms(s), ANSWER_MAX, &answer, NULL, err))
 		return -1;

@@ -45,6 +45,13 @@ uint64_t errand_memory(uint64_t file_bytes)
 	return (UINT64_C(4) << 30) + 4 * (file_bytes < FILE_MAX ? file_bytes : FILE_MAX);
 }
 
+uint64_t errand_file_max(uint64_t file_bytes)
+{
+	uint64_t max = CONFINED_FILE + 4 * (file_bytes < FILE_MAX ? file_bytes : FILE_MAX);
+
+	return max < FILE_MAX ? max : FILE_MAX;
+}
+
 /* --- what is done; each answers, or returns false when the question makes no sense --- */
 
 struct serving {

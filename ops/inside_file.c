@@ -81,7 +81,7 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 {
 	_cleanup_(cleanup_close) int handle = -1;
 	struct work w = { .s = s, .rules = rules, .fd = -1 };
-	const struct confined_options options = {
+	struct confined_options options = {
 		.what = "complete the target's dump",
 		.policy = { .pid = s->proc.pid },
 		.fds = &handle,
@@ -91,6 +91,8 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	struct unpack answer;
 
+	if (__builtin_add_overflow(rules->max_bytes, CONFINED_FILE, &options.file_max_bytes))
+		options.file_max_bytes = UINT64_MAX;
 	if (inside_handle(in, &handle, err))
 		return -1;
 	w.handle = handle;

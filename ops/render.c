@@ -108,10 +108,13 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	struct work w = { *fd, *bytes, format, path, *symbols };
 	const struct confined_options options = {
 		.what = "render the profile",
-		.policy = { .pid = symbols->pid, .debuginfod = symbols->debuginfod },
+		.policy = { .pid = symbols->pid,
+			    .debuginfod = symbols->debuginfod,
+			    .temporary_max_bytes = errand_file_max(*bytes) },
 		.fds = fd,
 		.n_fds = 1,
 		.memory_max_bytes = errand_memory(*bytes),
+		.file_max_bytes = errand_file_max(*bytes),
 	};
 	const struct errand_rules rules = {
 		.debuginfod = symbols->debuginfod,

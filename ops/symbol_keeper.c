@@ -64,7 +64,10 @@ static int start(const struct errand_rules *rules, struct err *err)
 	bool debuginfod = rules->debuginfod;
 	const struct confined_options options = {
 		.what = "look up names",
-		.policy = { .pid = -1, .vouched = true, .debuginfod = debuginfod },
+		.policy = { .pid = -1,
+			    .vouched = true,
+			    .debuginfod = debuginfod,
+			    .temporary_max_bytes = CONFINED_FILE },
 	};
 
 	if (state == NOT_STARTED)

@@ -198,7 +198,7 @@ static void die_with_parent(pid_t parent)
 static void reset_signals(void)
 {
 	for (int sig = 1; sig < SIGRTMIN; sig++)
-		signal(sig, sig == SIGPIPE ? SIG_IGN : SIG_DFL);
+		signal(sig, sig == SIGPIPE || sig == SIGXFSZ ? SIG_IGN : SIG_DFL);
 }
 
 static int by_number(const void *a, const void *b)
@@ -232,7 +232,8 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 
 	reset_signals();
 	keep_only(fds, 2, 0);
-	fence_opener_leave_root(policy->debuginfod);
+	if (!door_needs_user(policy))
+		fence_opener_leave_root();
 	die_with_parent(parent);
 	if (fence_opener(policy->debuginfod, &err) < 0)
 		_exit(err.sys);
@@ -253,6 +254,7 @@ static void limit(int resource, uint64_t max)
 static void set_limits(const struct confined_options *o)
 {
 	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, o->file_max_bytes ? o->file_max_bytes : CONFINED_FILE);
 	limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
 	/* A sanitizer reserves terabytes. */
 	if (!FENCE_SANITIZED)

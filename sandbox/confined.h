@@ -47,8 +47,10 @@ struct confined_options {
 	/* In the child, before it is confined; NULL: nothing. */
 	int (*enter)(void *ctx, struct err *err);
 	uint64_t memory_max_bytes; /* RLIMIT_DATA; 0: CONFINED_MEMORY */
+	uint64_t file_max_bytes;   /* RLIMIT_FSIZE, memory files too; 0: CONFINED_FILE */
 	unsigned int cpu_max_s;	   /* RLIMIT_CPU; 0: CONFINED_CPU_S */
 };
+#define CONFINED_FILE (UINT64_C(2) << 30)
 #define CONFINED_MEMORY (UINT64_C(2) << 30)
 #define CONFINED_CPU_S 120
 

@@ -14,9 +14,11 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -113,12 +115,16 @@ static int handle_below(const char *root, const char *path)
 	return folder < 0 ? -1 : (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 }
 
-static int open_temporary(void)
+static const char *temporary_folder(void)
 {
 	const char *folder = getenv("TMPDIR");
 
-	folder = folder && *folder == '/' ? folder : "/var/tmp";
-	return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return folder && *folder == '/' ? folder : "/var/tmp";
+}
+
+static int open_temporary(void)
+{
+	return open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
 static ssize_t read_link_below(const struct request *r, char *buf, size_t size)
@@ -264,7 +270,7 @@ static bool may(const struct door_policy *policy, const struct request *r)
 	case OP_LINK_BELOW:
 		return may_root(policy, r->root) && may_name(r);
 	case OP_TEMPORARY:
-		return true;
+		return policy->temporary_max_bytes > 0;
 	case OP_DEBUGINFOD:
 		return policy->debuginfod && r->id_len <= ID_MAX;
 	case OPS:
@@ -304,6 +310,57 @@ static int open_only(const struct door_policy *policy, uint64_t max)
 	return is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
 }
 
+/*
+ * Of the temporary files that were lent, handles of our own. A lock is one of the open file, not of
+ * who has it (flock(2)): it is there until the borrower has closed its descriptors and mappings.
+ */
+static int lent[] = { -1, -1 };
+
+/* Where the next one goes; NULL when all are in use. `n` are. */
+static int *find_returned(size_t *n)
+{
+	int *slot = NULL;
+
+	*n = 0;
+	for (size_t i = 0; i < sizeof(lent) / sizeof(*lent); i++)
+		if (lent[i] >= 0 && flock(lent[i], LOCK_SH | LOCK_NB))
+			(*n)++;
+		else
+			slot = &lent[i];
+	return slot;
+}
+
+/* Whatever becomes of them, half of what is free stays so. */
+static bool has_room_for(int fd, uint64_t bytes)
+{
+	struct statvfs fs;
+
+	return !fstatvfs(fd, &fs) && (uint64_t)fs.f_bavail / 2 >= bytes / fs.f_frsize;
+}
+
+static int lend_temporary(const struct door_policy *policy)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[64];
+	size_t n;
+	int *slot = find_returned(&n);
+
+	if (!slot)
+		return fails(EBUSY);
+	cleanup_close(slot);
+	*slot = -1;
+	fd = open_temporary();
+	if (fd < 0)
+		return -1;
+	if (!has_room_for(fd, (n + 1) * policy->temporary_max_bytes))
+		return fails(ENOSPC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*slot = open(path, O_RDONLY | O_CLOEXEC);
+	if (*slot < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		return -1;
+	return take_fd(fd);
+}
+
 /* Nobody else can have written what is in it. */
 static bool is_vouched(int fd)
 {
@@ -323,6 +380,8 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 
 	if (r->op >= OPS || !may(policy, r))
 		return fails(EPERM);
+	if (r->op == OP_TEMPORARY)
+		return lend_temporary(policy);
 	fd = policy->has_handle && r->op == OP_PROC_FILE ? open_only(policy, r->max)
 							 : do_it(r, reply);
 	if (fd < 0 || !by_path)
@@ -332,6 +391,14 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 		return fd;
 	close(fd);
 	return fails(ENOEXEC);
+}
+
+bool door_needs_user(const struct door_policy *policy)
+{
+	struct stat st;
+
+	return policy->debuginfod || (policy->temporary_max_bytes &&
+				      !stat(temporary_folder(), &st) && !(st.st_mode & S_IWOTH));
 }
 
 /* One message with at most one descriptor; `fd` is -1 for none. */

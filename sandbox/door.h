@@ -53,7 +53,11 @@ int door_below(const char *root, const char *path, uint64_t max);
 ssize_t door_link_below(const char *root, const char *dir, const char *name, char *buf,
 			size_t size);
 
-/* A file without a name for what is too large for memory; read and write. */
+/*
+ * A file without a name for what is too large for memory; read and write. A confined process has
+ * two at a time (EBUSY), and only where they leave half of what is free, however large they get
+ * (ENOSPC).
+ */
 int door_temporary(void);
 
 /* The debug data of this build id from debuginfod; for policies that allow it. */
@@ -72,6 +76,7 @@ struct door_policy {
 	 */
 	bool has_handle;
 	int handle;
+	uint64_t temporary_max_bytes; /* of each temporary file; 0: there is none */
 	bool no_memory; /* nothing of a process's memory: no mem, environ, auxv, syscall */
 	bool vouched;	/* only files of root's or the user's that others may not write to */
 };
@@ -89,6 +94,12 @@ bool door_in_use(void);
 #define DOOR_GIVEN_MAX 8
 void door_give(pid_t pid, const char *name, int fd);
 void door_forget(void);
+
+/*
+ * Must who answers be the user that asked? debuginfod keeps what it gets where that user may write,
+ * and $TMPDIR may be a folder of that user's.
+ */
+bool door_needs_user(const struct door_policy *policy);
 
 /* Answer requests until the other end is closed. */
 void door_serve(int sock, const struct door_policy *policy);

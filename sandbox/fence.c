@@ -214,10 +214,10 @@ void fence_leave_root(void)
 		(void)!setresuid(own, own, own);
 }
 
-void fence_opener_leave_root(bool network)
+void fence_opener_leave_root(void)
 {
 	/* Without the first two it opens what is root's by being root. */
-	if (!network && is_root_with(opener_caps, 2))
+	if (is_root_with(opener_caps, 2))
 		fence_leave_root();
 }
 

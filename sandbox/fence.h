@@ -30,8 +30,8 @@ int fence_drop_capabilities(struct err *err) __must_check;
 #define FENCE_USER_FIRST 0x70000000u
 void fence_leave_root(void);
 
-/* The same for an opener; one that has the network keeps its files where its user's are. */
-void fence_opener_leave_root(bool network);
+/* The same for an opener that has the capabilities to open what is root's without being root. */
+void fence_opener_leave_root(void);
 
 /*
  * For a process that works on a target's data: no capability, no new privileges, and only what

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -344,7 +345,7 @@ static void test_door(void **state)
 					    4711,    EPERM,  EPERM, EPERM, EPERM, EPERM,
 					    ENOEXEC, EINVAL, EFBIG, EPERM, -1 };
 	pid_t self = getpid();
-	const struct door_policy mine = { .pid = self };
+	const struct door_policy mine = { .pid = self, .temporary_max_bytes = 1 };
 	struct confined c = CONFINED_INIT;
 	struct err err = ERR_INIT;
 	struct unpack u;
@@ -360,6 +361,113 @@ static void test_door(void **state)
 	}
 	assert_true(unpack_done(&u));
 	confined_end(&c);
+}
+
+/* Two at a time: one that is mapped is in use, too. */
+static void borrow(void *ctx)
+{
+	int a = door_temporary(), b = door_temporary();
+	struct pack p = { 0 };
+	void *map;
+
+	(void)ctx;
+	pack_u64(&p, a >= 0 && b >= 0 && !ftruncate(a, 4096));
+	pack_u64(&p, (uint64_t)errno_of(door_temporary()));
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, a, 0);
+	pack_u64(&p, map != MAP_FAILED && !close(a));
+	pack_u64(&p, (uint64_t)errno_of(door_temporary()));
+	pack_u64(&p, !munmap(map, 4096) && !close(b));
+	a = door_temporary();
+	b = door_temporary();
+	pack_u64(&p, a >= 0 && b >= 0);
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_temporaries(void **state)
+{
+	static const uint64_t expected[] = { 1, EBUSY, 1, EBUSY, 1, 1 };
+	const struct door_policy two = { .pid = -1, .temporary_max_bytes = 1 };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(ask_once(&c, borrow, NULL, &two, PATIENCE_MS, &u, NULL, &err), 0);
+	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
+		assert_int_equal(unpack_u64(&u), expected[i]);
+	confined_end(&c);
+}
+
+static void borrow_one(void *ctx)
+{
+	struct pack p = { 0 };
+
+	(void)ctx;
+	pack_u64(&p, (uint64_t)errno_of(door_temporary()));
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void assert_lends(uint64_t max_bytes, int expected)
+{
+	const struct door_policy policy = { .pid = -1, .temporary_max_bytes = max_bytes };
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	assert_int_equal(ask_once(&c, borrow_one, NULL, &policy, PATIENCE_MS, &u, NULL, &err), 0);
+	assert_int_equal(unpack_u64(&u), expected);
+	confined_end(&c);
+}
+
+static void test_room(void **state)
+{
+	(void)state;
+	assert_lends(1, 0);
+	assert_lends(UINT64_MAX / 4, ENOSPC);
+	assert_lends(0, EPERM);
+}
+
+/* Whatever it writes to: a temporary file, a memory file of its own, one that it was given. */
+static void write_much(void *ctx)
+{
+	const int fds[] = { door_temporary(), memfd_create("test", MFD_CLOEXEC), *(int *)ctx };
+	struct pack p = { 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		pack_u64(&p, ftruncate(fds[i], (off_t)CONFINED_FILE + 1) ? (uint64_t)errno : 0);
+		pack_u64(&p, pwrite(fds[i], "x", 1, (off_t)CONFINED_FILE) < 0 ? (uint64_t)errno
+									      : 0);
+		pack_u64(&p, pwrite(fds[i], "x", 1, (off_t)CONFINED_FILE - 1) == 1);
+	}
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void test_file_size(void **state)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	const struct confined_options options = {
+		.what = "test it",
+		.policy = { .pid = -1, .temporary_max_bytes = 1 },
+		.fds = &fd,
+		.n_fds = 1,
+	};
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_int_equal(confined_start(&c, &options, write_much, &fd, &err), 0);
+	assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, NULL, &err), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(unpack_u64(&u), EFBIG);
+		assert_int_equal(unpack_u64(&u), EFBIG);
+		assert_int_equal(unpack_u64(&u), 1);
+	}
+	confined_end(&c);
+	close(fd);
 }
 
 static void open_only(void *ctx)
@@ -500,6 +608,9 @@ int main(void)
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_door),
+		cmocka_unit_test(test_temporaries),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_file_size),
 		cmocka_unit_test(test_handle),
 		cmocka_unit_test(test_given),
 		cmocka_unit_test(test_ahead),
