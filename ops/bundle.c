@@ -41,6 +41,7 @@ struct work {
 	uint64_t profile_bytes;
 	struct ops_stats stats; /* the same for its text */
 	int archive;		/* a memory file */
+	struct proc proc;	/* of the process, from before it is dumped */
 };
 
 static void work_fini(struct work *w)
@@ -49,6 +50,7 @@ static void work_fini(struct work *w)
 	cleanup_close(&w->profile);
 	cleanup_close(&w->archive);
 	ops_stats_fini(&w->stats);
+	proc_close(&w->proc);
 }
 
 /* --- the profile --- */
@@ -70,6 +72,8 @@ static int dump(struct work *w, struct err *err)
 	struct ops_dump got;
 
 	if (memory_file_make(&w->profile, err))
+		return -1;
+	if (proc_open(&w->proc, w->request->pid, err))
 		return -1;
 	request.stream_fd = w->profile;
 	if (ops_dump(w->request->pid, &request, &options, &got, err))
@@ -260,6 +264,7 @@ static int write_bundle(struct work *w, struct err *err)
 	const struct confined_options options = {
 		.what = "make a bundle",
 		.policy = { .pid = w->request->pid,
+			    .pidfd = w->proc.pidfd,
 			    .debuginfod = w->options->debuginfod,
 			    .temporary_max_bytes = errand_file_max(w->profile_bytes),
 			    .no_memory = !w->request->pid },

@@ -114,7 +114,7 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 	struct work w = { .s = s, .deadline_ms = rules.deadline_ms };
 	struct confined_options options = {
 		.what = "complete the profile",
-		.policy = { .pid = s->proc.pid },
+		.policy = { .pid = s->proc.pid, .pidfd = s->proc.pidfd },
 		.fds = &got,
 		.n_fds = 1,
 	};
@@ -237,6 +237,7 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 {
 	const struct ops_symbolize_options symbols = {
 		.pid = s->proc.pid,
+		.pidfd = s->proc.pidfd,
 		.debuginfod = s->options->debuginfod,
 		.no_cache = request->no_cache,
 		.tell = request->tell,

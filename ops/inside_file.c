@@ -83,7 +83,7 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 	struct work w = { .s = s, .rules = rules, .fd = -1 };
 	struct confined_options options = {
 		.what = "complete the target's dump",
-		.policy = { .pid = s->proc.pid },
+		.policy = { .pid = s->proc.pid, .pidfd = s->proc.pidfd },
 		.fds = &handle,
 		.n_fds = 1,
 		.enter = enter,

@@ -219,7 +219,9 @@ int look_begin(struct session *s, struct err *err)
 	struct looker l = { .s = s };
 	const struct confined_options options = {
 		.what = "look at the process",
-		.policy = { .pid = s->proc.pid, .debuginfod = s->options->debuginfod },
+		.policy = { .pid = s->proc.pid,
+			    .pidfd = s->proc.pidfd,
+			    .debuginfod = s->options->debuginfod },
 		.fds = l.fds,
 		.n_fds = OPENED + 1,
 	};

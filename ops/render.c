@@ -109,6 +109,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	const struct confined_options options = {
 		.what = "render the profile",
 		.policy = { .pid = symbols->pid,
+			    .pidfd = symbols->pidfd,
 			    .debuginfod = symbols->debuginfod,
 			    .temporary_max_bytes = errand_file_max(*bytes) },
 		.fds = fd,

@@ -227,11 +227,11 @@ static void keep_only(int *fds, size_t n, int out)
 
 static void opener_main(int sock, const struct door_policy *policy, pid_t parent)
 {
-	int fds[2] = { sock, policy->has_handle ? policy->handle : -1 };
+	int fds[3] = { sock, policy->has_handle ? policy->handle : -1, policy->pidfd };
 	struct err err = ERR_INIT;
 
 	reset_signals();
-	keep_only(fds, 2, 0);
+	keep_only(fds, 3, 0);
 	if (!door_needs_user(policy))
 		fence_opener_leave_root();
 	die_with_parent(parent);

@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -238,6 +239,31 @@ static bool may_pid(const struct door_policy *policy, pid_t pid)
 	return !access(path, F_OK);
 }
 
+/*
+ * An id is given to another process once this one has ended (pidfd_open(2)): what was opened before
+ * that is its own.
+ */
+static bool has_ended(const struct door_policy *policy)
+{
+	struct pollfd ended = { .fd = policy->pidfd, .events = POLLIN };
+
+	return policy->pidfd > 0 && poll(&ended, 1, 0) != 0;
+}
+
+static bool names_process(const struct request *r)
+{
+	switch ((enum op)r->op) {
+	case OP_BELOW:
+	case OP_LINK_BELOW:
+		return !strncmp(r->root, "/proc/", strlen("/proc/"));
+	case OP_TEMPORARY:
+	case OP_DEBUGINFOD:
+		return false;
+	default:
+		return true;
+	}
+}
+
 static bool may_root(const struct door_policy *policy, const char *root)
 {
 	char expected[64];
@@ -384,6 +410,12 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 		return lend_temporary(policy);
 	fd = policy->has_handle && r->op == OP_PROC_FILE ? open_only(policy, r->max)
 							 : do_it(r, reply);
+	if (fd >= 0 && names_process(r) && has_ended(policy)) {
+		if (fd > 0)
+			close(fd);
+		reply->len = 0;
+		return fails(ENOENT);
+	}
 	if (fd < 0 || !by_path)
 		return fd;
 	if ((is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD))) &&

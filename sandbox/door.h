@@ -67,6 +67,7 @@ int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err);
 /* For whom, and what. */
 struct door_policy {
 	pid_t pid;	  /* this process and its threads; 0: any; -1: none */
+	int pidfd;	  /* of it: another one that is given its id is not opened; 0, -1: none */
 	const char *root; /* a folder besides the roots of processes and "/"; NULL: none */
 	bool debuginfod;  /* debuginfod may be asked: the opener needs the network then */
 	/*

@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -470,6 +471,54 @@ static void test_file_size(void **state)
 	close(fd);
 }
 
+static void open_other(void *ctx)
+{
+	pid_t pid = *(pid_t *)ctx;
+	struct pack p = { 0 };
+	char root[64], link[8];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	pack_u64(&p, (uint64_t)errno_of(door_proc(pid, 0, "maps")));
+	pack_u64(&p, (uint64_t)errno_of(door_proc_file(pid, "exe", UINT64_MAX)));
+	pack_u64(&p, door_proc_link(pid, "exe", link, sizeof(link)) < 0 ? (uint64_t)errno : 0);
+	pack_u64(&p, (uint64_t)errno_of(door_below(root, "/bin/true", UINT64_MAX)));
+	pack_u64(&p, (uint64_t)errno_of(door_below("/", "/bin/true", UINT64_MAX)));
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void assert_opens(const struct door_policy *policy, uint64_t expected)
+{
+	struct confined c = CONFINED_INIT;
+	struct err err = ERR_INIT;
+	pid_t pid = policy->pid;
+	struct unpack u;
+
+	assert_int_equal(ask_once(&c, open_other, &pid, policy, PATIENCE_MS, &u, NULL, &err), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(unpack_u64(&u), expected);
+	assert_int_equal(unpack_u64(&u), 0);
+	confined_end(&c);
+}
+
+/* Another process has been given the id of the one that was looked at: as if it were this one's. */
+static void test_other(void **state)
+{
+	struct door_policy policy = { .pid = getpid() };
+	pid_t ended = fork();
+
+	(void)state;
+	if (ended == 0)
+		_exit(0);
+	policy.pidfd = (int)syscall(SYS_pidfd_open, ended, 0);
+	assert_true(ended > 0 && policy.pidfd > 0);
+	assert_int_equal(waitpid(ended, NULL, 0), ended);
+	assert_opens(&policy, ENOENT);
+	close(policy.pidfd);
+	policy.pidfd = 0; /* the control: the id alone */
+	assert_opens(&policy, 0);
+}
+
 static void open_only(void *ctx)
 {
 	pid_t self = *(pid_t *)ctx;
@@ -611,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_temporaries),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_file_size),
+		cmocka_unit_test(test_other),
 		cmocka_unit_test(test_handle),
 		cmocka_unit_test(test_given),
 		cmocka_unit_test(test_ahead),
