@@ -2,9 +2,10 @@
 /*
  * The overtaken build: what a profile or statistics could do that had found a way to run code in
  * the process that parses them. Each parser is preceded by an attack: it makes files, runs a
- * program, reads what is secret, and tries to put names into the cache; what it achieves lies in
- * the folder OVERTAKEN. It prints what a terminal obeys. With OVERTAKEN_FREE the process is not
- * confined: then all of it works.
+ * program, reads what is secret, tries to put names into the cache, and makes the system calls of
+ * overtaken_calls.h; what it achieves lies in the folder OVERTAKEN, and is named in the file
+ * OVERTAKEN.gains, which the controller writes: who is confined cannot. It prints what a terminal
+ * obeys. With OVERTAKEN_FREE the process is not confined: then all of it works.
  */
 #include "base/cleanup.h"
 #include "io/archive.h"
@@ -14,6 +15,7 @@
 #include "profile/parse.h"
 #include "sandbox/fence.h"
 #include "symbols/cache.h"
+#include "tests/careless/overtaken_calls.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -29,6 +31,52 @@ static void name_of(char path[PATH_MAX], const char *name)
 {
 	snprintf(path, PATH_MAX, "%s/%s", getenv("OVERTAKEN"), name);
 }
+
+/* --- what was gained --- */
+
+#define GAINS_MAX 64
+
+/* Shared with the children. */
+static struct gains {
+	size_t n;
+	const char *names[GAINS_MAX]; /* in the program, which is the same in all */
+} * gains;
+static pid_t controller;
+
+__attribute__((constructor)) static void begin(void)
+{
+	void *shared = mmap(NULL, sizeof(*gains), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (shared == MAP_FAILED)
+		abort();
+	gains = shared;
+	controller = getpid();
+}
+
+static void gained(const char *name)
+{
+	for (size_t i = 0; i < gains->n; i++)
+		if (gains->names[i] == name)
+			return;
+	if (gains->n < GAINS_MAX)
+		gains->names[gains->n++] = name;
+}
+
+__attribute__((destructor)) static void write_gains(void)
+{
+	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	char path[PATH_MAX];
+
+	if (getpid() != controller || !getenv("OVERTAKEN"))
+		return;
+	snprintf(path, sizeof(path), "%s.gains", getenv("OVERTAKEN"));
+	f = fopen(path, "we");
+	for (size_t i = 0; f && i < gains->n; i++)
+		fprintf(f, "%s\n", gains->names[i]);
+}
+
+/* --- the attack --- */
 
 static void mark(bool achieved, const char *name)
 {
@@ -61,6 +109,8 @@ static void attack(void)
 	names = memfd_create("names", MFD_CLOEXEC);
 	if (write(names, "poison", 6) == 6)
 		symbol_cache_store(id, sizeof(id), names, 6);
+	name_of(path, "program");
+	overtaken_calls((pid_t)atoi(getenv("OVERTAKEN_VICTIM")), path, gained);
 }
 
 /* What the controller is asked for, though it was never named. */

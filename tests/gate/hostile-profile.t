@@ -12,34 +12,63 @@ at_end+=("rm -f '$poison'")
 rm -f "$poison"
 export OVERTAKEN=$T/gains
 
+# prepare: the folder with what it may gain, and a process that it may signal
+prepare()
+{
+	rm -rf "$OVERTAKEN" "$OVERTAKEN.gains" && mkdir "$OVERTAKEN"
+	echo secret >"$OVERTAKEN/secret"
+	install -m 755 /bin/true "$OVERTAKEN/program"
+	touch -d @0 "$OVERTAKEN/program"
+	sleep 1000 &
+	OVERTAKEN_VICTIM=$!
+	own "$OVERTAKEN_VICTIM"
+	export OVERTAKEN_VICTIM
+}
+
+# ended_by SIGNAL NAME: what the process has ended by, TERM if by nothing before
+ended_by()
+{
+	kill -TERM "$OVERTAKEN_VICTIM" 2>/dev/null
+	wait "$OVERTAKEN_VICTIM" 2>/dev/null
+	is "$(kill -l "$?")" "$1" "$2"
+}
+
 # attempt NAME ARGUMENTS...: nothing is gained, and the command works
 attempt()
 {
 	local name=$1
 
 	shift
-	rm -rf "$OVERTAKEN" && mkdir "$OVERTAKEN" && echo secret >"$OVERTAKEN/secret"
+	prepare
 	timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	is "$?" 0 "$name: works" || diag "$(<"$T/err")"
-	is "$(ls "$OVERTAKEN")" secret "$name: nothing is gained"
+	is "$(cd "$OVERTAKEN" && echo *)" 'program secret' "$name: nothing is gained"
+	is "$(<"$OVERTAKEN.gains")" '' "$name: no system call reaches others"
+	ended_by TERM "$name: nobody is signalled"
+	is "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755 0' "$name: no file is changed"
 	unlike "$(<"$T/err")" 'opened the secret' "$name: nothing is opened for it"
 	ok "$name: no name is kept" test ! -e "$poison"
 }
 
-# harm NAME GAINS ARGUMENTS...: what it gains when it is free
+# harm NAME SIGNAL ARGUMENTS...: what it gains when it is free
 harm()
 {
-	local name=$1 want=$2
+	local name=$1 signal=$2
 
 	shift 2
-	rm -rf "$OVERTAKEN" && mkdir "$OVERTAKEN" && echo secret >"$OVERTAKEN/secret"
+	prepare
 	OVERTAKEN_FREE=1 timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
-	is "$(cd "$OVERTAKEN" && echo *)" "$want" "control: $name: if it were free"
+	is "$(cd "$OVERTAKEN" && echo *)" 'connected made program ran read secret signalled' \
+		"control: $name: if it were free"
+	is "$(paste -sd ' ' "$OVERTAKEN.gains")" "$calls" "control: $name: the system calls would work"
+	ended_by "$signal" "control: $name: another process would be signalled"
+	unlike "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755|700 0' "control: $name: a file would be changed"
 	ok "control: $name: a name would be kept" test -e "$poison"
 	rm -f "$poison"
 }
 
-all='connected made ran read secret signalled'
+calls='allocate async code control copy file_lock lease limits locked made_code mode name null_signal open_lock'
+calls+=' owner owner_ex page_out pidfd priority record_lock segment signal_number thread_signal times wake watch'
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8 start_victim busy 2
 snapshot "$pid"
 comes_to_have_stacks "$T/a.heap"
@@ -47,16 +76,16 @@ within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/b.heap"
 within 60 "$CTL" -q "${patient[@]}" dump "$pid" -o "$T/c.heap"
 
 attempt 'dump' dump "$pid" -o "$T/d.heap" --force
-harm 'dump' "$all" dump "$pid" -o "$T/d.heap" --force
+harm 'dump' USR1 dump "$pid" -o "$T/d.heap" --force
 attempt 'dump -f html' dump "$pid" -f html -o "$T/d.html" --force
 attempt 'stats' stats "$pid" -f json
-harm 'stats' "$all" stats "$pid" -f json
+harm 'stats' TERM stats "$pid" -f json
 attempt 'bundle of a process' bundle "$pid" -o "$T/d.tar.gz" --force
 attempt 'record' record "$pid" --adopt -d 50ms -o "$T/r.heap" -f folded --force
 assert_untouched "$pid"
 
 attempt 'report' report "$T/a.heap"
-harm 'report' "$all" report "$T/a.heap"
+harm 'report' USR1 report "$T/a.heap"
 attempt 'report -o' report "$T/a.heap" -f folded -o "$T/a.folded" --force
 ok 'report -o: its file is there' test -s "$T/a.folded"
 attempt 'report of a bundle' report "$T/d.tar.gz"

@@ -21,8 +21,10 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined \
 	fence_leave_root
 victims: $(B)/tests/careless/jeprof-ctl-overtaken
-$(B)/tests/careless/jeprof-ctl-overtaken: tests/careless/overtaken.c tests/target/received.mk $(OBJ)
+OVERTAKEN_C := tests/careless/overtaken.c tests/careless/overtaken_calls.c
+$(B)/tests/careless/jeprof-ctl-overtaken: $(OVERTAKEN_C) tests/careless/overtaken_calls.h \
+		tests/target/received.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
-		$(foreach f,$(OVERTAKEN),-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+		$(foreach f,$(OVERTAKEN),-Wl,--wrap=$(f)) -o $@ $(OVERTAKEN_C) $(OBJ) $(LDLIBS)

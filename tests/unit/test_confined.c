@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -30,6 +31,7 @@
 #define PATIENCE_MS 20000
 
 static int secret = 4711;
+static uid_t caller;
 
 /* Run `fn` confined, and have its one answer. */
 static int ask_once(struct confined *c, confined_fn *fn, void *ctx,
@@ -231,6 +233,27 @@ static bool has_no_capability(void)
 	       strstr(text, "Seccomp:\t2");
 }
 
+/* Of all commands of fcntl(2) those alone that are about a descriptor of its own. */
+static bool has_few_commands(void)
+{
+	for (int cmd = 0; cmd < 2048; cmd++) {
+		bool own = cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC || cmd == F_GETFD ||
+			   cmd == F_SETFD || cmd == F_GETFL;
+
+		errno = 0;
+		(void)syscall(SYS_fcntl, 0, cmd, 0);
+		if ((errno == EPERM) == own)
+			return false;
+	}
+	return true;
+}
+
+/* One that nobody else has, where root may take it. */
+static bool has_own_user(void)
+{
+	return geteuid() == (caller ? caller : FENCE_USER_FIRST + (uid_t)getpid());
+}
+
 /* Each line that is not as it should be is named in the answer. */
 static void try_all(void *ctx)
 {
@@ -248,6 +271,15 @@ static void try_all(void *ctx)
 		{ "ptrace", ptrace(PTRACE_SEIZE, *(pid_t *)ctx, 0, 0) < 0 && errno == EPERM },
 		{ "unlink", unlink("/tmp/jeprof-ctl-none") < 0 && errno == EPERM },
 		{ "capabilities", has_no_capability() },
+		{ "fcntl", has_few_commands() },
+		{ "user", has_own_user() },
+		{ "huge memory", memfd_create("x", MFD_HUGETLB) < 0 && errno == EPERM },
+		{ "huge pages",
+		  mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0) ==
+				  MAP_FAILED &&
+			  errno == EPERM },
+		{ "merge", madvise(&secret, 1, MADV_MERGEABLE) < 0 && errno == EPERM },
+		{ "dumpable", prctl(PR_SET_DUMPABLE, 1) < 0 && errno == EPERM },
 	};
 	struct pack p = { 0 };
 
@@ -438,8 +470,8 @@ static void write_much(void *ctx)
 
 	for (size_t i = 0; i < 3; i++) {
 		pack_u64(&p, ftruncate(fds[i], (off_t)CONFINED_FILE + 1) ? (uint64_t)errno : 0);
-		pack_u64(&p, pwrite(fds[i], "x", 1, (off_t)CONFINED_FILE) < 0 ? (uint64_t)errno
-									      : 0);
+		pack_u64(&p,
+			 pwrite(fds[i], "x", 1, (off_t)CONFINED_FILE) < 0 ? (uint64_t)errno : 0);
 		pack_u64(&p, pwrite(fds[i], "x", 1, (off_t)CONFINED_FILE - 1) == 1);
 	}
 	confined_reply(false, NULL, &p, -1);
@@ -666,5 +698,6 @@ int main(void)
 		cmocka_unit_test(test_ahead),
 	};
 
+	caller = geteuid();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
