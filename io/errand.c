@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- messages --- */
@@ -234,12 +235,41 @@ void errand_done(const struct pack *answer, int fd)
 
 /* --- by ourselves, or by asking --- */
 
+/*
+ * A terminal is mostly open for writing, too, which is nothing for a child: it is opened again. A
+ * socket cannot be.
+ */
+static int open_input(void)
+{
+	int flags = fcntl(STDIN_FILENO, F_GETFL), fd = -1;
+
+	if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY)
+		fd = open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	lseek(fd, lseek(STDIN_FILENO, 0, SEEK_CUR), SEEK_SET);
+	return fd;
+}
+
+/* A child may not be able to ask what it is: some FUSE file systems tell their owner alone. */
+static int open_named(const char *path)
+{
+	_cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -1;
+	if (!S_ISDIR(st.st_mode))
+		return take_fd(fd);
+	errno = EISDIR;
+	return -1;
+}
+
 int errand_open(const char *path)
 {
 	if (confined_inside())
 		return ask_open(path);
-	return strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-				      : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	return strcmp(path, "-") != 0 ? open_named(path) : open_input();
 }
 
 int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct err *err)

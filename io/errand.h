@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The file `path`, "-" for the standard input, for reading; -1 with errno. */
+/* The file `path`, "-" for the standard input, for reading; -1 with errno, EISDIR for a folder. */
 int errand_open(const char *path);
 
 /* Put the first `bytes` of `fd` where `path` says (io/output.h). */

@@ -11,7 +11,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define HEAD_MAX (64u << 10)
@@ -78,14 +77,10 @@ static int no_program(const struct source *s, struct err *err)
 
 static int open_path(const char *path, int *fd, struct err *err)
 {
-	struct stat st;
-
 	*fd = errand_open(path);
-	if (*fd < 0 || fstat(*fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot open it");
-	if (S_ISDIR(st.st_mode))
-		return err_sys(err, ERR_FAILED, EISDIR, "cannot read it");
-	return 0;
+	return *fd < 0 ? err_sys(err, ERR_FAILED, errno,
+				 errno == EISDIR ? "cannot read it" : "cannot open it")
+		       : 0;
 }
 
 static int read_all(struct source *s, char **bytes, size_t *len, struct err *err)

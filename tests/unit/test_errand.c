@@ -30,12 +30,12 @@ static void keep_line(const char *line)
 /* Run `fn` confined, and serve it. */
 static int serve(confined_fn *fn, struct output *output, struct unpack *u, struct err *err)
 {
-	static const char *const inputs[] = { "/etc/hostname" };
+	static const char *const inputs[] = { "/etc/hostname", "-" };
 	static struct confined c = CONFINED_INIT;
 	const struct confined_options options = { .what = "test it", .no_door = true };
 	const struct errand_rules rules = {
 		.inputs = inputs,
-		.n_inputs = 1,
+		.n_inputs = 2,
 		.base = "/etc/passwd",
 		.outputs = output,
 		.n_outputs = output != NULL,
@@ -83,6 +83,37 @@ static void test_open(void **state)
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(unpack_u64(&u), expected[i]);
 	assert_true(unpack_done(&u));
+}
+
+static void read_input(void *ctx)
+{
+	int fd = errand_open("-");
+	struct pack p = { 0 };
+	char c = 0;
+
+	(void)ctx;
+	pack_u64(&p, read(fd, &c, 1) == 1 ? (uint64_t)c : 0);
+	pack_u64(&p, write(fd, "x", 1) == 1 ? 0 : (uint64_t)errno);
+	errand_done(&p, -1);
+	pack_fini(&p);
+}
+
+/* The standard input goes on where it is; who reads it cannot write to it, though we could. */
+static void test_input(void **state)
+{
+	int kept = dup(STDIN_FILENO), fd = memfd_create("input", MFD_CLOEXEC);
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	(void)state;
+	assert_true(write(fd, "abc", 3) == 3 && lseek(fd, 1, SEEK_SET) == 1);
+	assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(serve(read_input, NULL, &u, &err), 0);
+	assert_int_equal(unpack_u64(&u), 'b');
+	assert_int_equal(unpack_u64(&u), EBADF);
+	assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+	close(kept);
+	close(fd);
 }
 
 /* --- writing --- */
@@ -285,9 +316,8 @@ static void test_places(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open),
-		cmocka_unit_test(test_write),
-		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_open),   cmocka_unit_test(test_input),
+		cmocka_unit_test(test_write),  cmocka_unit_test(test_others),
 		cmocka_unit_test(test_places),
 	};
 	int failed;
