@@ -6,6 +6,9 @@
  * overtaken_calls.h; what it achieves lies in the folder OVERTAKEN, and is named in the file
  * OVERTAKEN.gains, which the controller writes: who is confined cannot. It prints what a terminal
  * obeys. With OVERTAKEN_FREE the process is not confined: then all of it works.
+ *
+ * With OVERTAKEN_RESULT it hands over the file of that name as what it made, and does no more. With
+ * OVERTAKEN_TRUSTED the controller takes it.
  */
 #include "base/cleanup.h"
 #include "io/archive.h"
@@ -19,6 +22,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +92,16 @@ static void mark(bool achieved, const char *name)
 		fd = open(path, O_WRONLY | O_CREAT, 0600);
 }
 
+static void hand_over(const char *path)
+{
+	_cleanup_(pack_fini) struct pack done = { 0 };
+	int fd = door_below("/", path, UINT64_MAX);
+
+	pack_u64(&done, ERRAND_DONE);
+	confined_reply(false, NULL, &done, fd);
+	poll(NULL, 0, -1);
+}
+
 static void attack(void)
 {
 	static const unsigned char id[20] = { 0x0b, 0xad };
@@ -96,6 +110,8 @@ static void attack(void)
 	_cleanup_(cleanup_close) int names = -1;
 	char path[PATH_MAX], command[PATH_MAX + 16];
 
+	if (getenv("OVERTAKEN_RESULT"))
+		hand_over(getenv("OVERTAKEN_RESULT"));
 	mark(true, "made");
 	name_of(path, "ran");
 	snprintf(command, sizeof(command), "touch %s", path);
@@ -189,4 +205,18 @@ void __wrap_fence_leave_root(void)
 {
 	if (!getenv("OVERTAKEN_FREE"))
 		__real_fence_leave_root();
+}
+
+int __real_confined_answer(struct confined *c, unsigned int timeout_ms, size_t max,
+			   struct unpack *answer, int *fd, struct err *err);
+int __wrap_confined_answer(struct confined *c, unsigned int timeout_ms, size_t max,
+			   struct unpack *answer, int *fd, struct err *err);
+
+int __wrap_confined_answer(struct confined *c, unsigned int timeout_ms, size_t max,
+			   struct unpack *answer, int *fd, struct err *err)
+{
+	_cleanup_(cleanup_close) int came = -1;
+
+	return __real_confined_answer(c, timeout_ms, max, answer,
+				      fd || !getenv("OVERTAKEN_TRUSTED") ? fd : &came, err);
 }

@@ -96,6 +96,30 @@ attempt 'bundle of a file' bundle "$T/a.heap" -o "$T/e.tar.gz" --force
 "$overtaken" -q report - <"$T/a.heap" >"$T/out" 2>"$T/err"
 is "$?" 0 'report of the standard input'
 
+# A result whose file system never answers, not even close(2): nobody waits for it.
+mknod -m 600 "$T/fuse" c 10 229 || bail_out 'no device for FUSE'
+mkdir "$T/mnt"
+"$VICTIMS/silent" "$T/fuse" "$T/mnt" flush >"$T/silent.out" 2>&1 </dev/null &
+silent=$!
+own "$silent"
+within 60 grep -q mapped "$T/silent.out" || bail_out "silent did not start: $(<"$T/silent.out")"
+mounted+=("$T/mnt")
+export OVERTAKEN_RESULT=$T/mnt/lib.so
+timeout -k 5 $((60 * SLOW)) "$overtaken" report "$T/a.heap" >"$T/out" 2>"$T/err"
+is "$?" 1 'a result that does not answer: the command ends'
+like "$(<"$T/err")" 'Bad message' 'a result that does not answer: and it is not taken'
+OVERTAKEN_TRUSTED=1 "$overtaken" report "$T/a.heap" >"$T/out" 2>"$T/err" &
+waiter=$!
+own "$waiter"
+closes() { grep -q '^3 ' "/proc/$waiter/syscall"; }
+is_stuck() { grep -q '^State:.D' "/proc/$waiter/status"; }
+ok 'control: who takes it waits in close(2)' within 60 closes
+kill -KILL "$waiter"
+ok 'control: and cannot be killed' within 60 is_stuck
+unset OVERTAKEN_RESULT
+stop_target "$silent"
+wait "$waiter" 2>/dev/null
+
 # What goes to a terminal does nothing there. script(1) ends its lines with a carriage return.
 "$overtaken" report "$T/a.heap" >"$T/raw" 2>"$T/err"
 ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/raw"

@@ -90,7 +90,7 @@ static struct fuse_attr attributes(uint64_t inode)
 
 static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *answers)
 {
-	static const char zeros[READ_MAX];
+	static const char zeros[READ_MAX], first[READ_MAX] = "\177ELF";
 	/* Without reading ahead: a page that is asked for comes alone. */
 	const struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096 };
 	const struct fuse_entry_out entry = { .nodeid = FILE_INODE,
@@ -118,7 +118,8 @@ static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *ans
 		answer(fd, in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		answer(fd, in, 0, zeros, r->size < READ_MAX ? r->size : READ_MAX);
+		answer(fd, in, 0, r->offset ? zeros : first,
+		       r->size < READ_MAX ? r->size : READ_MAX);
 		break;
 	case FUSE_FORGET: /* these want no answer */
 	case FUSE_BATCH_FORGET:

@@ -24,7 +24,7 @@ typedef bool fuse_answers(const struct fuse_in_header *in, const struct fuse_rea
 
 /*
  * Serve it in a child, which ends with this process, and the mount and all who wait for it with
- * that. Whatever is read is 0. Takes `fd`; the child's pid.
+ * that. The file begins as ELF does, and goes on with zeros. Takes `fd`; the child's pid.
  */
 pid_t fuse_serve(int fd, fuse_answers *answers);
 

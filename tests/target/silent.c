@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * silent DEVICE FOLDER [whole]: maps a file that never answers, as any user may. With `whole`, as
- * root, no request in FOLDER is ever answered; nothing is mapped.
+ * silent DEVICE FOLDER [whole|flush]: maps a file that never answers, as any user may. With
+ * `whole`, as root, no request in FOLDER is ever answered; with `flush` all but FLUSH, which
+ * close(2) waits for. Nothing is mapped then.
  *
  * In a user and a mount namespace of its own it mounts a FUSE file system (fuse(4)), whose
  * device is DEVICE, on FOLDER. It is its server, too, and answers all requests but READ. A child
@@ -22,6 +23,12 @@ static bool all_but_read(const struct fuse_in_header *in, const struct fuse_read
 {
 	(void)in;
 	return !read;
+}
+
+static bool all_but_flush(const struct fuse_in_header *in, const struct fuse_read_in *read)
+{
+	(void)read;
+	return in->opcode != FUSE_FLUSH;
 }
 
 static bool only_init(const struct fuse_in_header *in, const struct fuse_read_in *read)
@@ -59,13 +66,16 @@ static void map_file(const char *folder)
 int main(int argc, char **argv)
 {
 	bool whole = argc == 4 && !strcmp(argv[3], "whole");
+	bool flush = argc == 4 && !strcmp(argv[3], "flush");
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: silent DEVICE FOLDER [whole]\n");
+		fprintf(stderr, "usage: silent DEVICE FOLDER [whole|flush]\n");
 		return 2;
 	}
-	fuse_serve(fuse_mount(argv[1], argv[2], !whole), whole ? only_init : all_but_read);
-	if (!whole)
+	fuse_serve(fuse_mount(argv[1], argv[2], argc == 3), whole   ? only_init
+							    : flush ? all_but_flush
+								    : all_but_read);
+	if (argc == 3)
 		map_file(argv[2]);
 	wait_for_ever();
 }
