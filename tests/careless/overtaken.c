@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ static void attack(void)
 	_cleanup_(cleanup_close) int sock = -1;
 	_cleanup_(cleanup_close) int names = -1;
 	char path[PATH_MAX], command[PATH_MAX + 16];
+	pid_t victim = (pid_t)atoi(getenv("OVERTAKEN_VICTIM"));
 
 	if (getenv("OVERTAKEN_RESULT"))
 		hand_over(getenv("OVERTAKEN_RESULT"));
@@ -126,7 +128,11 @@ static void attack(void)
 	if (write(names, "poison", 6) == 6)
 		symbol_cache_store(id, sizeof(id), names, 6);
 	name_of(path, "program");
-	overtaken_calls((pid_t)atoi(getenv("OVERTAKEN_VICTIM")), path, gained);
+	overtaken_calls(victim, path, gained);
+	if (getenv("OVERTAKEN_FREE"))
+		door_use(-1); /* it opens for itself */
+	name_of(path, "secret");
+	overtaken_requests(getenv("OVERTAKEN"), path, gained);
 }
 
 /* What the controller is asked for, though it was never named. */
@@ -219,4 +225,14 @@ int __wrap_confined_answer(struct confined *c, unsigned int timeout_ms, size_t m
 
 	return __real_confined_answer(c, timeout_ms, max, answer,
 				      fd || !getenv("OVERTAKEN_TRUSTED") ? fd : &came, err);
+}
+
+int __real_setrlimit(int resource, const struct rlimit *limit);
+int __wrap_setrlimit(int resource, const struct rlimit *limit);
+
+int __wrap_setrlimit(int resource, const struct rlimit *limit)
+{
+	return resource == RLIMIT_FSIZE && getenv("OVERTAKEN_FREE")
+		       ? 0
+		       : __real_setrlimit(resource, limit);
 }

@@ -2,6 +2,7 @@
 #include "tests/careless/overtaken_calls.h"
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "sandbox/door.h"
 
 #include <fcntl.h>
@@ -22,12 +23,14 @@
 
 #define PAGE 4096
 #define FDS 64
+#define LARGE ((off_t)64 << 30)
 
 /* What they are made with. */
 struct with {
 	pid_t victim;
 	int sock, file, memory; /* to the controller; for reading; a memory file of its own */
 	void *pages;		/* of `file`, shared */
+	const char *secret, *secret_folder;
 };
 
 static bool owner(const struct with *w)
@@ -197,17 +200,24 @@ static bool watch(const struct with *w)
 	return fd >= 0;
 }
 
-/* Those with a control, in the order of their names. */
-static const struct {
+static bool large_memory(const struct with *w)
+{
+	return !ftruncate(w->memory, LARGE) && !ftruncate(w->memory, 0);
+}
+
+struct attempt {
 	const char *name;
 	bool (*works)(const struct with *w);
-} calls[] = {
+};
+
+static const struct attempt calls[] = {
 	{ "allocate", allocate },
 	{ "async", async },
 	{ "code", code },
 	{ "control", control },
 	{ "copy", copy },
 	{ "file_lock", file_lock },
+	{ "large_memory", large_memory },
 	{ "lease", lease },
 	{ "limits", limits },
 	{ "locked", locked },
@@ -229,6 +239,78 @@ static const struct {
 	{ "wake", wake },
 	{ "watch", watch },
 };
+
+/* --- what the opener is asked for --- */
+
+static bool is_opened(int fd)
+{
+	cleanup_close(&fd);
+	return fd >= 0;
+}
+
+static bool no_elf(const struct with *w)
+{
+	return is_opened(door_below("/", w->secret, UINT64_MAX));
+}
+
+static bool other_root(const struct with *w)
+{
+	return is_opened(door_below(w->secret_folder, "program", UINT64_MAX));
+}
+
+static bool other_memory(const struct with *w)
+{
+	return is_opened(door_proc(w->victim, 0, "mem"));
+}
+
+static bool other_name(const struct with *w)
+{
+	return is_opened(door_proc(w->victim, 0, "limits"));
+}
+
+static bool other_path(const struct with *w)
+{
+	return is_opened(door_proc(w->victim, 0, "../self/stat"));
+}
+
+static bool other_link(const struct with *w)
+{
+	char link[256];
+
+	return door_proc_link(w->victim, "fd/0", link, sizeof(link)) > 0;
+}
+
+static bool third_temporary(const struct with *w)
+{
+	int fds[] = { door_temporary(), door_temporary(), door_temporary() };
+	bool works = fds[2] >= 0;
+
+	(void)w;
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		cleanup_close(&fds[i]);
+	return works;
+}
+
+static bool large_temporary(const struct with *w)
+{
+	_cleanup_(cleanup_close) int fd = door_temporary();
+
+	(void)w;
+	return !ftruncate(fd, LARGE);
+}
+
+static const struct attempt requests[] = {
+	{ "no_elf", no_elf },
+	{ "other_root", other_root },
+	{ "other_memory", other_memory },
+	{ "other_name", other_name },
+	{ "other_path", other_path },
+	{ "other_link", other_link },
+	{ "third_temporary", third_temporary },
+	{ "large_temporary", large_temporary },
+};
+
+/* --- all of it --- */
 
 static bool is_socket(int fd)
 {
@@ -257,6 +339,22 @@ static void signal_by_fcntl(pid_t victim, const char *program)
 			fcntl(fd, F_SETFL, flags[fd]);
 }
 
+static void make(const struct attempt *attempts, size_t n, const struct with *w,
+		 void (*gained)(const char *name))
+{
+	for (size_t i = 0; i < n; i++)
+		if (attempts[i].works(w))
+			gained(attempts[i].name);
+}
+
+void overtaken_requests(const char *folder, const char *secret, void (*gained)(const char *name))
+{
+	const struct with w = { .victim = 1, .secret = secret, .secret_folder = folder };
+
+	make(requests, sizeof(requests) / sizeof(*requests), &w, gained);
+	err_forget();
+}
+
 void overtaken_calls(pid_t victim, const char *program, void (*gained)(const char *name))
 {
 	_cleanup_(cleanup_close) int file = door_below("/", program, UINT64_MAX);
@@ -266,9 +364,7 @@ void overtaken_calls(pid_t victim, const char *program, void (*gained)(const cha
 	while (w.sock < FDS && !is_socket(w.sock))
 		w.sock++;
 	w.pages = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0);
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (calls[i].works(&w))
-			gained(calls[i].name);
+	make(calls, sizeof(calls) / sizeof(*calls), &w, gained);
 	if (w.pages != MAP_FAILED)
 		munmap(w.pages, PAGE);
 	if (door_in_use())

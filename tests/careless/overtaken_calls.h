@@ -16,4 +16,10 @@
  */
 void overtaken_calls(pid_t victim, const char *program, void (*gained)(const char *name));
 
+/*
+ * The same for what an opener may be asked for: in `folder` lie "program", and `secret`. The
+ * process is the first one, which is not changed.
+ */
+void overtaken_requests(const char *folder, const char *secret, void (*gained)(const char *name));
+
 #endif

@@ -43,7 +43,7 @@ attempt()
 	timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	is "$?" 0 "$name: works" || diag "$(<"$T/err")"
 	is "$(cd "$OVERTAKEN" && echo *)" 'program secret' "$name: nothing is gained"
-	is "$(<"$OVERTAKEN.gains")" '' "$name: no system call reaches others"
+	is "$(<"$OVERTAKEN.gains")" '' "$name: no system call and no request reaches others"
 	ended_by TERM "$name: nobody is signalled"
 	is "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755 0' "$name: no file is changed"
 	unlike "$(<"$T/err")" 'opened the secret' "$name: nothing is opened for it"
@@ -60,15 +60,17 @@ harm()
 	OVERTAKEN_FREE=1 timeout -k 5 $((60 * SLOW)) "$overtaken" "${patient[@]}" "$@" >"$T/out" 2>"$T/err" </dev/null
 	is "$(cd "$OVERTAKEN" && echo *)" 'connected made program ran read secret signalled' \
 		"control: $name: if it were free"
-	is "$(paste -sd ' ' "$OVERTAKEN.gains")" "$calls" "control: $name: the system calls would work"
+	is "$(paste -sd ' ' "$OVERTAKEN.gains")" "$calls" "control: $name: the system calls and requests would work"
 	ended_by "$signal" "control: $name: another process would be signalled"
 	unlike "$(stat -c '%a %Y' "$OVERTAKEN/program")" '755|700 0' "control: $name: a file would be changed"
 	ok "control: $name: a name would be kept" test -e "$poison"
 	rm -f "$poison"
 }
 
-calls='allocate async code control copy file_lock lease limits locked made_code mode name null_signal open_lock'
-calls+=' owner owner_ex page_out pidfd priority record_lock segment signal_number thread_signal times wake watch'
+calls='allocate async code control copy file_lock large_memory lease limits locked made_code mode name'
+calls+=' null_signal open_lock owner owner_ex page_out pidfd priority record_lock segment signal_number'
+calls+=' thread_signal times wake watch'
+calls+=' no_elf other_root other_memory other_name other_path other_link third_temporary large_temporary'
 MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:8 start_victim busy 2
 snapshot "$pid"
 comes_to_have_stacks "$T/a.heap"

@@ -19,7 +19,7 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 		$(filter-out $(B)/io/received.o $(B)/ops/inside_file.o,$(OBJ)) $(LDLIBS)
 
 OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined \
-	fence_leave_root confined_answer
+	fence_leave_root confined_answer setrlimit
 victims: $(B)/tests/careless/jeprof-ctl-overtaken
 OVERTAKEN_C := tests/careless/overtaken.c tests/careless/overtaken_calls.c
 $(B)/tests/careless/jeprof-ctl-overtaken: $(OVERTAKEN_C) tests/careless/overtaken_calls.h \
