@@ -7,14 +7,17 @@
  */
 #include "injector/confine.h"
 
+#include "injector/tracee.h"
+#include "process/maps.h"
+
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 
 static const int allowed[] = {
-	SCMP_SYS(ptrace),
 	SCMP_SYS(wait4),
 	SCMP_SYS(waitid),
 	SCMP_SYS(pread64),
@@ -35,10 +38,10 @@ static const int allowed[] = {
 	SCMP_SYS(access),
 	SCMP_SYS(faccessat),
 	SCMP_SYS(faccessat2),
-	SCMP_SYS(fcntl),
 	SCMP_SYS(poll),
 	SCMP_SYS(ppoll),
 	SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg),
 	SCMP_SYS(clock_gettime),
 	SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep),
@@ -48,7 +51,6 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sigaltstack),
 	SCMP_SYS(sched_yield),
-	SCMP_SYS(prlimit64),
 	SCMP_SYS(getrandom),
 	SCMP_SYS(getpid),
 	SCMP_SYS(gettid),
@@ -60,10 +62,21 @@ static const int allowed[] = {
 	SCMP_SYS(mremap),
 	SCMP_SYS(mprotect),
 	SCMP_SYS(madvise),
-	SCMP_SYS(ioctl),
 	SCMP_SYS(exit),
 	SCMP_SYS(exit_group),
 };
+
+static const unsigned int ptrace_requests[] = {
+	PTRACE_INTERRUPT,   PTRACE_CONT,      PTRACE_SYSCALL,	      PTRACE_DETACH,
+	PTRACE_GETEVENTMSG, PTRACE_GETREGSET, PTRACE_SETREGSET,	      PTRACE_GETSIGMASK,
+	PTRACE_SETSIGMASK,  PTRACE_POKEDATA,  GET_RSEQ_CONFIGURATION,
+};
+
+/* Neither PTRACE_O_EXITKILL nor PTRACE_O_SUSPEND_SECCOMP. */
+#define PTRACE_OPTIONS (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
+static const unsigned int with_options[] = { PTRACE_SEIZE, PTRACE_SETOPTIONS };
+
+static const unsigned int of_opendir[] = { F_GETFL, F_SETFD }; /* fcntl(2), as glibc does it */
 
 static void keep(unsigned int capability, bool have)
 {
@@ -97,10 +110,33 @@ bool confine_rules_filters(void)
 	return prctl(PR_GET_SECCOMP) == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
-/* A negative error of libseccomp's. */
-static int add_rules(scmp_filter_ctx ctx)
+/* The calls that do many things: those of them that are made. A negative error of libseccomp's. */
+static int add_commands(scmp_filter_ctx ctx)
 {
 	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(ptrace_requests) / sizeof(*ptrace_requests) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
+				       SCMP_A0(SCMP_CMP_EQ, ptrace_requests[i]));
+	for (size_t i = 0; i < sizeof(with_options) / sizeof(*with_options) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
+				       SCMP_A0(SCMP_CMP_EQ, with_options[i]),
+				       SCMP_A3(SCMP_CMP_MASKED_EQ, ~(uint64_t)PTRACE_OPTIONS, 0));
+	for (size_t i = 0; i < sizeof(of_opendir) / sizeof(*of_opendir) && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				       SCMP_A1(SCMP_CMP_EQ, of_opendir[i]));
+	if (!ret)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				       SCMP_A1(SCMP_CMP_EQ, MAP_QUERY_IOCTL));
+	if (!ret) /* limits are read, and not set */
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				       SCMP_A2(SCMP_CMP_EQ, 0));
+	return ret;
+}
+
+static int add_rules(scmp_filter_ctx ctx)
+{
+	int ret = add_commands(ctx);
 
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed) && !ret; i++)
 		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);

@@ -14,6 +14,7 @@
 #include "injector/lock.h"
 #include "injector/search.h"
 #include "injector/seccomp.h"
+#include "injector/walker.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -80,7 +81,8 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 				  .start = p->status,
 				  .stack_limit = RLIM_INFINITY,
 				  .program = proc_program(p->mm_pid),
-				  .cs = *site };
+				  .cs = *site,
+				  .walker = CONFINED_INIT };
 	free(site); /* its ranges moved */
 	room_rlimit(p->pid, RLIMIT_STACK, &inj->stack_limit);
 	/* 0 where it may not be read: then it stays 0. But not for want of a descriptor. */
@@ -138,6 +140,7 @@ void injector_close(struct injector *inj)
 	if (!inj)
 		return;
 	end_spare(&inj->spare);
+	walker_end(inj, true);
 	callsite_fini(&inj->cs);
 	free(inj);
 }
@@ -221,6 +224,8 @@ static int start(struct run *r, struct err *err)
 	int sockets[2];
 	pid_t controller = getpid();
 
+	if (walker_start(r->inj, err) < 0)
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
 	r->tracer = fork();
@@ -569,6 +574,9 @@ static int run_once(struct run *r, struct err *err)
 	forward_log(r);
 	collect(r);
 	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
+	/* What was asked of it by a tracer that ended in the middle, the next one must not hear. */
+	if (atomic_load(&r->shared->phase) != PHASE_DONE || r->shared->failed)
+		walker_end(r->inj, false);
 	if (atomic_load(&r->shared->phase) != PHASE_DONE)
 		return explain_death(r, err);
 	if (r->shared->failed) {
@@ -638,10 +646,12 @@ static bool try_again(struct run *r, const struct err *err)
 		return true;
 	}
 	/*
-	 * A machine with too much to do: the thread had no turn. Not for ever, it was stopped. One
-	 * that had been sent off finishes by itself, and what it made ends.
+	 * A machine with too much to do: the thread had no turn, or the walk through its stack. Not
+	 * for ever, it was stopped. One that had been sent off finishes by itself, and what it made
+	 * ends.
 	 */
-	if (atomic_load(&r->shared->phase) == PHASE_HOLD && ++r->long_pauses < LONG_PAUSES_MAX) {
+	if ((atomic_load(&r->shared->phase) == PHASE_HOLD || r->shared->late) &&
+	    ++r->long_pauses < LONG_PAUSES_MAX) {
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;
 	}

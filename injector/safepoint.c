@@ -7,7 +7,7 @@
  * return address into the code that took it. So every word of the used stack
  * is looked at, aligned or not in use any more: a word that points into such
  * code makes the thread suspect, and for a suspect the exact walk through its
- * frames decides (unwind.c). Words that are merely left over are common on a
+ * frames decides (walker.h). Words that are merely left over are common on a
  * main thread's stack; frames do not lie.
  */
 #include "injector/tracee.h"
@@ -16,12 +16,12 @@
 #include "injector/check.h"
 #include "injector/rank.h"
 #include "injector/safepoint.h"
+#include "injector/walker.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
 
-#define SCAN_MAX (4u << 20)   /* more stack in use than this is not worth the pause */
 #define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
 #define PAGE 4096u
 #define PROTECTED_MAX 4 /* mappings; a program that protects pages makes one or two of them */
@@ -258,10 +258,9 @@ static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *r
 	       (word & t->inj->cs.lib->cancel_pending);
 }
 
-int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
-		    struct err *err)
+int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, struct err *err)
 {
-	static unsigned char bytes[SCAN_MAX];
+	static unsigned char bytes[WALKED_MAX];
 	uint64_t from = arch_sp(regs) - ARCH_RED_ZONE;
 	char name[MAP_NAME_SIZE];
 	struct map stack;
@@ -280,13 +279,13 @@ int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	len = stack.end - from;
 	if (len > sizeof(bytes))
 		return err_set(err, ERR_UNSAFE, "it uses more than %u MiB of stack",
-			       SCAN_MAX >> 20);
+			       WALKED_MAX >> 20);
 	if (mem_read(t, from, bytes, len, err) < 0)
 		return -1;
 	if (check_handlers(t, regs, &stack, bytes, len, err) < 0)
 		return -1;
 	/* Suspect: its stack points into the allocator or the loader. The red zone has no frame. */
 	return callsite_any_dangerous(&t->inj->cs, bytes + ARCH_RED_ZONE, len - ARCH_RED_ZONE)
-		       ? unwind_check(t, regs, bytes, from, len, err)
+		       ? walker_check(t, regs, from, len, err)
 		       : 0;
 }

@@ -6,11 +6,7 @@
 #include "injector/tracer.h"
 
 /* 0: yes; -1: no, and err says why (ERR_UNSAFE). */
-int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
-		    struct err *err) __must_check;
-
-/* unwind.c: walk the frames, exactly. 0 when the whole stack is known and harmless. */
-int unwind_check(const struct tracer *t, const struct arch_regs *regs, const unsigned char *stack,
-		 uint64_t stack_addr, size_t stack_len, struct err *err) __must_check;
+int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, struct err *err)
+	__must_check;
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "elf/unwind.h"
 #include "injector/borrow.h"
 #include "injector/check.h"
 #include "injector/confine.h"
@@ -33,7 +32,6 @@
 
 #define BACKOFF_MIN_US 500
 #define BACKOFF_MAX_US 50000
-#define NICEST (-20)
 #define FENCED_ENOUGH 4
 #define PATIENCE_US 200000 /* for a thread that has its data of jemalloc's; or a quarter */
 
@@ -214,7 +212,7 @@ static int search_once(struct tracer *t, struct err *err)
 		fenced += t->fenced;
 		in_vain &= err->fix[0] != '\0';
 		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
-		if (err->code != ERR_UNSAFE || t->shared->again)
+		if (err->code != ERR_UNSAFE || t->shared->again || t->shared->late)
 			return -1;
 		if (fenced == tried && fenced == FENCED_ENOUGH)
 			break;
@@ -236,7 +234,7 @@ static int search(struct tracer *t, struct err *err)
 		if (search_once(t, &why) == 0)
 			return 0;
 		*err = why;
-		if (why.code != ERR_UNSAFE || t->shared->again)
+		if (why.code != ERR_UNSAFE || t->shared->again || t->shared->late)
 			return -1;
 		t->shared->unfit = t->passed_over && !t->may_grow && now_us() >= t->patient_us;
 		if (t->shared->unfit)
@@ -338,7 +336,7 @@ static bool next_thread(struct tracer *t)
 	t->passed_over = false;
 	t->proven = 0;
 	t->wait = (struct wait){ 0 };
-	unwind_forget();
+	t->has_walked = false;
 	err_forget();
 	return true;
 }
@@ -348,7 +346,7 @@ void tracer_main(struct tracer *t)
 	struct err err = ERR_INIT;
 	int ret;
 
-	setpriority(PRIO_PROCESS, 0, NICEST); /* as far as we may: a late tracer is a long pause */
+	setpriority(PRIO_PROCESS, 0, NICEST);
 	srandom((unsigned int)now_us());
 	arch_prepare();
 	t->patient_us = patient_until(t);

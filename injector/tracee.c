@@ -15,7 +15,6 @@
 
 #define BEAT_MS 50
 #define STOP_TIMEOUT_MS 180
-#define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
 
 static enum stop classify(int status, int *sig)
 {
@@ -146,14 +145,6 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 	return err_sys(err, ERR_UNSAFE, sys, "cannot attach to thread %d", tid);
 }
 
-/* Before the watchdog thinks that a thread stands for too long. */
-static uint64_t stop_timeout_us(const struct tracer *t)
-{
-	unsigned int ms = t->inj->opt.max_pause_ms * 3 / 4;
-
-	return (uint64_t)(ms < STOP_TIMEOUT_MS ? ms : STOP_TIMEOUT_MS) * 1000;
-}
-
 /*
  * The stop did not come: the thread is in the kernel where no signal reaches it (vfork(2), a dead
  * file server), or had no turn on a CPU. Only a tracer that ends takes the request back without a
@@ -175,6 +166,7 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+	unsigned int patience_ms = tracer_patience_ms(t);
 	uint64_t deadline;
 	int status, sig;
 
@@ -187,7 +179,8 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	/* Attaching may have taken long itself, and who does not wait now leaves EINTR behind. */
-	deadline = now_us() + stop_timeout_us(t);
+	deadline = now_us() +
+		   1000 * (uint64_t)(patience_ms < STOP_TIMEOUT_MS ? patience_ms : STOP_TIMEOUT_MS);
 	for (;;) {
 		int got = wait_until(tid, deadline, &status);
 

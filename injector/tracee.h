@@ -5,6 +5,8 @@
 
 #include "injector/borrow.h"
 
+#define GET_RSEQ_CONFIGURATION 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, Linux 5.13 */
+
 enum stop {
 	STOP_EVENT,   /* PTRACE_EVENT_STOP by our PTRACE_INTERRUPT, or a new thread's first */
 	STOP_GROUP,   /* the process is being stopped by a signal */

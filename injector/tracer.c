@@ -13,6 +13,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+unsigned int tracer_patience_ms(const struct tracer *t)
+{
+	return t->inj->opt.max_pause_ms * 3 / 4;
+}
+
 void tracer_phase(struct tracer *t, enum phase phase)
 {
 	atomic_store(&t->shared->since_us, now_us());

@@ -15,11 +15,13 @@
 
 #include "injector/callsite.h"
 #include "injector/wait.h"
+#include "sandbox/confined.h"
 
 #include <stdatomic.h>
 
 struct filters;
 
+#define NICEST (-20)  /* setpriority(2), as far as we may: a late tracer is a long pause */
 #define TEXT_MAX 4096 /* longest text read back: PATH_MAX */
 
 struct shared_call {
@@ -64,6 +66,7 @@ struct shared {
 	bool failed;
 	bool enough; /* by what a call returned, or read, those after it are not made */
 	bool again;  /* a thread did not stop; a fresh tracer should try the others */
+	bool late;   /* a walk took too long; another one may be faster */
 	bool unfit;  /* only threads would do that this mode leaves alone */
 	struct err err;
 	struct injector_report report;
@@ -102,6 +105,7 @@ struct injector {
 	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
 	bool no_clock;			 /* a CPU gave the tracer no turn: see wait.c */
 	struct spare spare;
+	struct confined walker; /* walks stacks, for one tracer after the other: see walker.h */
 };
 
 /* Everything the tracer works with. */
@@ -128,12 +132,15 @@ struct tracer {
 	int reader;		 /* and a socket to the process that reads them, */
 	pid_t reader_pid;	 /* which is this one */
 	bool fenced;		 /* the last thread was let go because of them */
+	bool has_walked;	 /* a stack, and the target has not gone on for long since */
 	uint64_t deadline_us;	 /* of the search */
 	uint64_t end_us;	 /* of all that the tracer does */
 	bool waits;		 /* a thread is left alone for now, see wait.h */
 	uint64_t look_us;	 /* when to look at it again; 0: any time */
 };
 
+/* How long what is done with a thread stopped may take: less than the watchdog allows. */
+unsigned int tracer_patience_ms(const struct tracer *t);
 void tracer_phase(struct tracer *t, enum phase phase);
 void tracer_beat(struct tracer *t);
 void tracer_log(struct tracer *t, const char *fmt, ...) __printf_like(2, 3);

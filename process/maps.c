@@ -171,8 +171,7 @@ struct query {
 	uint32_t vma_name_size, build_id_size;
 	uint64_t vma_name_addr, build_id_addr;
 };
-#define QUERY _IOWR('f', 17, struct query)
-_Static_assert(sizeof(struct query) == 104, "the kernel's layout");
+_Static_assert(MAP_QUERY_IOCTL == _IOWR('f', 17, struct query), "the kernel's layout");
 
 static int ask(int fd, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
 {
@@ -182,7 +181,7 @@ static int ask(int fd, uint64_t addr, struct map *m, char name[MAP_NAME_SIZE])
 			   .vma_name_addr = (uint64_t)(uintptr_t)name };
 
 	name[0] = '\0';
-	if (ioctl(fd, QUERY, &q) < 0)
+	if (ioctl(fd, MAP_QUERY_IOCTL, &q) < 0)
 		return -1;
 	*m = (struct map){ .start = q.vma_start,
 			   .end = q.vma_end,

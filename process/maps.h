@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 
 enum map_prot { MAP_R = 1, MAP_W = 2, MAP_X = 4, MAP_SHARED_BIT = 8 };
@@ -41,6 +42,9 @@ void maps_fini(struct maps *m);
  * ownership of `text`.
  */
 int maps_parse(struct maps *m, char *text, size_t len, struct err *err) __must_check;
+
+/* What map_query() asks the kernel by, for filters of system calls: PROCMAP_QUERY. */
+#define MAP_QUERY_IOCTL _IOWR('f', 17, char[104])
 
 /*
  * The mapping that holds `addr` at this very moment, without reading all of

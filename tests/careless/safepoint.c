@@ -34,8 +34,7 @@ static bool careless(const char *what)
 	return list && strstr(list, what);
 }
 
-int safepoint_check(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
-		    struct err *err)
+int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, struct err *err)
 {
 	(void)t, (void)tid, (void)regs, (void)err;
 	return 0;
@@ -128,11 +127,15 @@ int __wrap_mem_write(const struct tracer *t, uint64_t addr, const void *buf, siz
 {
 	const unsigned char *bytes = buf;
 
-	/* process_vm_writev(2) is none of the system calls that the tracer has left. */
+	/* Neither process_vm_writev(2) nor PTRACE_PEEKDATA is left to the tracer. */
 	for (size_t i = 0; careless("exec") && i < len; i++) {
 		uint64_t at = (addr + i) & ~UINT64_C(7);
-		long word = __real_ptrace(PTRACE_PEEKDATA, t->proven, at, (void *)NULL);
+		uint64_t word;
+		struct iovec here = { &word, sizeof(word) };
+		struct iovec there = { (void *)(uintptr_t)at, sizeof(word) };
 
+		if (process_vm_readv(t->proven, &here, 1, &there, 1, 0) != sizeof(word))
+			return __real_mem_write(t, addr, buf, len, err);
 		memcpy((char *)&word + (addr + i - at), bytes + i, 1);
 		if (__real_ptrace(PTRACE_POKEDATA, t->proven, at, word) < 0)
 			return __real_mem_write(t, addr, buf, len, err);

@@ -225,7 +225,8 @@ ok 'no profile is left' test ! -e "$T/no.heap"
 # --- a kernel thread, a zombie, ourselves ---
 run_ctl activate 2
 like "$status" '^(3|4|5)$' 'a kernel thread is refused' || diag "$err"
-bash -c 'sleep 0 & echo $!; exec sleep 60' >"$T/zombie" &
+# A shell would still wait for its child: that ends when its parent is none any more.
+bash -c 'until grep -q sleep /proc/$$/comm; do :; done & echo $!; exec sleep 60' >"$T/zombie" &
 pid=$!
 own "$pid"
 within 60 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie")/status"'

@@ -17,7 +17,7 @@ CARELESS := $(B)/tests/careless/jeprof-ctl
 TRUSTING := $(B)/tests/careless/jeprof-ctl-trusting
 ANEW := $(B)/tests/careless/jeprof-ctl-anew
 BLAMING := $(B)/tests/careless/jeprof-ctl-blaming
-HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(addprefix $(V_DIR)/,mortal storm stacks death throws)
+HAZARDS := $(CARELESS) $(TRUSTING) $(ANEW) $(BLAMING) $(addprefix $(V_DIR)/,mortal storm stacks death unwound throws)
 
 $(CARELESS): tests/careless/safepoint.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
@@ -47,7 +47,7 @@ $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 		$(foreach f,jemalloc_file_read filecache_know image_vouch_file graphviz_become \
 		door_serve symbol_keeper_look_up watch_event_make,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
-$(addprefix $(V_DIR)/,mortal storm stacks death): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+$(addprefix $(V_DIR)/,mortal storm stacks death unwound): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc -ldl

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "injector/walker.h"
+
+#include "base/cleanup.h"
+#include "elf/unwind.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define ANSWER_MAX 4096
+
+enum verdict { VERDICT_SAFE, VERDICT_DANGEROUS, VERDICT_UNKNOWN_FRAME, VERDICT_NO_WALK, VERDICTS };
+
+/* What is asked. */
+struct question {
+	uint64_t regs[UNWIND_REGS];
+	uint64_t from, len; /* the stack */
+	bool forget;	    /* what is kept of the tables */
+};
+
+/* --- in the confined process --- */
+
+#define TABLE_ADDR \
+	0xffff800000000000ull /* where libunwind believes our own table to be: no user address */
+
+struct walk {
+	const struct injector *inj;
+	int mem;
+	struct question q;
+	unsigned char stack[WALKED_MAX];
+	unsigned int n; /* frames so far, */
+	uint64_t inner; /* and the last of them */
+};
+
+static bool read_word(void *ctx, uint64_t addr, uint64_t *word)
+{
+	const struct walk *w = ctx;
+	const struct unwind_table *table = &w->inj->cs.table;
+	uint64_t at = addr - w->q.from;
+
+	if (addr >= TABLE_ADDR &&
+	    addr - TABLE_ADDR + sizeof(*word) <= table->n * sizeof(*table->v)) {
+		memcpy(word, (const char *)table->v + (addr - TABLE_ADDR), sizeof(*word));
+		return true;
+	}
+	if (addr >= w->q.from && at + sizeof(*word) <= w->q.len) {
+		memcpy(word, w->stack + at, sizeof(*word));
+		return true;
+	}
+	return pread(w->mem, word, sizeof(*word), (off_t)addr) == sizeof(*word);
+}
+
+static bool find_table(void *ctx, uint64_t ip, struct unwind_table_place *place)
+{
+	const struct walk *w = ctx;
+	const struct callsite *cs = &w->inj->cs;
+	const struct image *img = images_find(w->inj->images, ip);
+
+	if (img && !img->eh_frame_hdr && cs->table.n && img->start == cs->program.start) {
+		*place = (struct unwind_table_place){ .start = cs->program.start,
+						      .end = cs->program.end,
+						      .base = cs->table.base,
+						      .table = TABLE_ADDR,
+						      .n_entries = cs->table.n };
+		return true;
+	}
+	return img && unwind_table_of(img, read_word, ctx, place);
+}
+
+enum judgement { GO_ON, AT_ROOT, DANGEROUS };
+
+static int judge(void *ctx, uint64_t ip)
+{
+	struct walk *w = ctx;
+	const struct callsite *cs = &w->inj->cs;
+	uint64_t inner = w->inner;
+	bool called = w->n++;
+
+	w->inner = ip;
+	if (called && callsite_is_root(cs, ip - 1, inner - 1))
+		return AT_ROOT;
+	/* A return address may lie just behind the function that called last of all. */
+	if (callsite_is_dangerous(cs, ip) || (called && callsite_is_dangerous(cs, ip - 1)))
+		return DANGEROUS;
+	return GO_ON;
+}
+
+static enum verdict walk(struct walk *w)
+{
+	struct unwind_source source = {
+		.read = read_word, .table = find_table, .ctx = w, .keep = true
+	};
+
+	memcpy(source.regs, w->q.regs, sizeof(source.regs));
+	if (w->q.forget)
+		unwind_forget();
+	if (pread(w->mem, w->stack, w->q.len, (off_t)w->q.from) != (ssize_t)w->q.len)
+		return VERDICT_NO_WALK;
+	w->n = 0;
+	switch (unwind_walk(&source, judge, w)) {
+	case GO_ON:
+	case AT_ROOT:
+		return VERDICT_SAFE;
+	case DANGEROUS:
+		return VERDICT_DANGEROUS;
+	default:
+		return source.guessed ? VERDICT_UNKNOWN_FRAME : VERDICT_NO_WALK;
+	}
+}
+
+static void walk_all(void *ctx)
+{
+	struct walk *w = ctx;
+	struct unpack question;
+
+	while (confined_next(&question, NULL)) {
+		_cleanup_(pack_fini) struct pack answer = { 0 };
+
+		unpack_bytes(&question, &w->q, sizeof(w->q));
+		if (!unpack_done(&question) || w->q.len > sizeof(w->stack))
+			break;
+		pack_u64(&answer, walk(w));
+		confined_reply(false, NULL, &answer, -1);
+	}
+}
+
+/* --- in the controller --- */
+
+/* A thread is stopped for as long as a walk takes. */
+static int hurry(void *ctx, struct err *err)
+{
+	(void)ctx, (void)err;
+	setpriority(PRIO_PROCESS, 0, NICEST);
+	return 0;
+}
+
+int walker_start(struct injector *inj, struct err *err)
+{
+	static struct walk w;
+	_cleanup_(cleanup_close) int mem = -1;
+	const struct confined_options options = { .what = "walk the stack of a thread",
+						  .fds = &mem,
+						  .n_fds = 1,
+						  .no_door = true,
+						  .enter = hurry };
+
+	if (inj->walker.child)
+		return 0;
+	mem = door_proc(inj->p->mm_pid, 0, "mem");
+	if (mem < 0)
+		return err_sys(err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_FAILED,
+			       errno, "cannot open the memory of process %d", inj->p->pid);
+	w.inj = inj;
+	w.mem = mem;
+	return confined_start(&inj->walker, &options, walk_all, &w, err);
+}
+
+void walker_end(struct injector *inj, bool idle)
+{
+	if (idle)
+		confined_finish(&inj->walker);
+	else
+		confined_end(&inj->walker);
+}
+
+/* --- in the tracer --- */
+
+static void copy_regs(const struct arch_regs *regs, uint64_t out[UNWIND_REGS])
+{
+	const struct user_regs_struct *r = &regs->r;
+	const uint64_t values[UNWIND_REGS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+					       r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+					       r->r12, r->r13, r->r14, r->r15, r->rip };
+
+	memcpy(out, values, sizeof(values));
+}
+
+/* It ended, or it hangs: by what the target put into its tables, or for want of memory or a CPU. */
+static int no_answer(struct tracer *t, struct err *err)
+{
+	struct err ignored = ERR_INIT, why = *err;
+	struct proc_status st;
+
+	if (why.code != ERR_UNSAFE)
+		return err_set(err, ERR_UNSAFE, "its stack cannot be walked: %s", why.msg);
+	if (proc_thread_status(t->inj->walker.child, t->inj->walker.child, &st, &ignored) == 0 &&
+	    st.state == 'D')
+		return err_set(err, ERR_UNSAFE,
+			       "its stack cannot be walked: memory of the target does not answer");
+	t->shared->late = true;
+	err_set(err, ERR_UNSAFE,
+		"it took longer than %u ms to walk the stack of the stopped thread; nothing was "
+		"changed",
+		tracer_patience_ms(t));
+	return err_fix(
+		err,
+		"try again, on a busy machine with a longer --max-pause; if it never works, the "
+		"unwind tables of the target are damaged, or made to do harm");
+}
+
+static int ask(struct tracer *t, const struct question *q, enum verdict *verdict, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack question = { 0 };
+	struct unpack answer;
+
+	pack_bytes(&question, q, sizeof(*q));
+	if (confined_ask(&t->inj->walker, &question, -1, err) < 0 ||
+	    confined_answer(&t->inj->walker, tracer_patience_ms(t), ANSWER_MAX, &answer, NULL,
+			    err) < 0)
+		return -1;
+	*verdict = (enum verdict)unpack_max(&answer, VERDICTS - 1);
+	if (unpack_done(&answer))
+		return 0;
+	t->inj->walker.broken = true;
+	return err_set(err, ERR_FAILED, "the answer makes no sense");
+}
+
+int walker_check(struct tracer *t, const struct arch_regs *regs, uint64_t from, size_t len,
+		 struct err *err)
+{
+	struct question q = { .from = from, .len = len, .forget = !t->has_walked };
+	enum verdict verdict;
+
+	if (t->inj->walker.broken)
+		return err_set(
+			err, ERR_UNSAFE,
+			"its stack cannot be walked: the process that does so hangs, or ended");
+	copy_regs(regs, q.regs);
+	t->has_walked = true;
+	if (ask(t, &q, &verdict, err) < 0)
+		return no_answer(t, err);
+	switch (verdict) {
+	case VERDICT_SAFE:
+		return 0;
+	case VERDICT_DANGEROUS:
+		return err_set(err, ERR_UNSAFE, "it was called from the allocator or the loader");
+	case VERDICT_UNKNOWN_FRAME:
+		return err_set(err, ERR_UNSAFE, "a frame on its stack has no unwind information");
+	default:
+		return err_set(err, ERR_UNSAFE, "its stack cannot be walked, or is too deep");
+	}
+}
