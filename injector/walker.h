@@ -2,10 +2,10 @@
 /*
  * Private to injector/: the process that walks the frames of a stopped thread.
  *
- * Unwind tables are programs for a small machine, and these are the target's. libunwind
- * runs them, so it does that where nothing can be gained: in a confined process (sandbox/confined.h) of the tracer's
- * that can read the target's memory, and answer. A wrong answer harms no one but the target it
- * is about. The controller starts it, and the tracers of a run ask it one after the other.
+ * Unwind tables are programs for a small machine, and these are the target's. libunwind runs them,
+ * so it does that where nothing can be gained: in a confined process (sandbox/confined.h) that can
+ * read the target's memory, and answer. A wrong answer harms no one but the target it is about. The
+ * controller starts it, and the tracers of a run ask it one after the other.
  */
 #ifndef INJECTOR_WALKER_H
 #define INJECTOR_WALKER_H
