@@ -27,7 +27,7 @@ ifneq ($(filter-out 0,$(HAVE_BPF)),)
 PKGS += libbpf
 NOT_BUILT := bpf/absent.c bpf/%.bpf.c
 else
-NOT_BUILT := bpf/watch.c bpf/why.c bpf/%.bpf.c
+NOT_BUILT := bpf/origin.c bpf/watch.c bpf/why.c bpf/%.bpf.c
 endif
 
 # Code for one architecture is in arch/: only this machine's is compiled.
@@ -120,8 +120,8 @@ $(BPF_SKELETON): $(B)/bpf/watch.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name watch_bpf >$@
 
 # Its warnings are bpftool's to mend: a system header has none.
-$(B)/bpf/watch.o: $(BPF_SKELETON)
-$(B)/bpf/watch.o: CPPFLAGS += -isystem $(B)/gen
+$(B)/bpf/origin.o $(B)/bpf/watch.o: $(BPF_SKELETON)
+$(B)/bpf/origin.o $(B)/bpf/watch.o: CPPFLAGS += -isystem $(B)/gen
 
 $(B)/%.o: %.c Makefile
 	$(say) CC $<

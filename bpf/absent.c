@@ -21,10 +21,10 @@ int watch_add_process(struct watch *w, pid_t pid, struct err *err)
 	return err_set(err, ERR_FAILED, "built without eBPF");
 }
 
-int watch_add_file(struct watch *w, const char *path, uint64_t offset, enum watch_convention c,
+int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_convention c,
 		   struct err *err)
 {
-	(void)w, (void)path, (void)offset, (void)c;
+	(void)w, (void)handle, (void)offset, (void)c;
 	return err_set(err, ERR_FAILED, "built without eBPF");
 }
 

@@ -91,4 +91,11 @@ struct watch_dump {
 	char name[WATCH_NAME_SIZE]; /* last: a record ends with its name */
 };
 
+/* Where the bytes of a file are: of its file system, as the kernel mounted it. */
+struct watch_origin {
+	__u64 type;	 /* as statfs(2) calls it */
+	__u32 device;	 /* its block device, as the kernel numbers it; 0: it has none */
+	__u32 is_nested; /* it was mounted in a user namespace other than the first */
+};
+
 #endif

@@ -30,8 +30,19 @@ struct pid {
 	struct upid numbers[1];
 };
 
+struct user_namespace {
+	int level;
+};
+
+struct block_device {
+	__u32 bd_dev;
+};
+
 struct super_block {
 	__u32 s_dev;
+	unsigned long s_magic;
+	struct block_device *s_bdev;
+	struct user_namespace *s_user_ns;
 };
 
 struct inode {
@@ -66,6 +77,10 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	struct file *vm_file;
 };
 
 struct fs_struct {

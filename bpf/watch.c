@@ -2,6 +2,7 @@
 #include "bpf/watch.h"
 
 #include "base/cleanup.h"
+#include "bpf/origin.h"
 #include "bpf/trial.h"
 #include "bpf/watch.skel.h"
 #include "bpf/why.h"
@@ -101,6 +102,8 @@ static int load(struct watch *w, const struct watch_options *options, struct err
 		w->skel->rodata->own_pidns = (__u32)st.st_ino;
 		w->skel->rodata->any_pidns = st.st_ino == FIRST_PIDNS;
 	}
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, NULL) != 1)
+		bpf_program__set_autoload(w->skel->progs.mapped_is_of, false);
 	if (watch_bpf__load(w->skel))
 		return why_not_loaded(errno, err);
 	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.records), hand_over, w, NULL);
@@ -181,11 +184,15 @@ static struct bpf_link *probe(const struct bpf_program *prog, const char *path, 
 	return bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts);
 }
 
-int watch_add_file(struct watch *w, const char *path, uint64_t offset, enum watch_convention c,
+int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_convention c,
 		   struct err *err)
 {
 	uint64_t cookie = ((w->n_files + 1) * (WATCH_CONVENTION_MASK + 1)) | c;
+	char path[64];
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	if (origin_check(w->skel, handle, err))
+		return -1;
 	if (w->n_links + 2 > LINKS_MAX)
 		return err_set(err, ERR_FAILED, "more than %d files to probe", LINKS_MAX / 2);
 	/* The return first: a dump that begins between the two is none, rather than half of one. */

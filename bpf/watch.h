@@ -46,10 +46,11 @@ void watch_close(struct watch *w);
 int watch_add_process(struct watch *w, pid_t pid, struct err *err) __must_check;
 
 /*
- * Probe prof_dump in the file behind `path` (a path below /proc will do), at
- * `offset` in the file: for every process that has it mapped, or will have.
+ * Probe prof_dump in the file behind `handle` (open(2), O_PATH), at `offset` in
+ * the file: for every process that has it mapped, or will have. ERR_FAILED where that
+ * could keep the kernel waiting (bpf/origin.h).
  */
-int watch_add_file(struct watch *w, const char *path, uint64_t offset, enum watch_convention c,
+int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_convention c,
 		   struct err *err) __must_check;
 
 /* This process has no prof_dump that could be probed: tell of its dumps by its system calls. */

@@ -72,8 +72,8 @@ struct door_policy {
 	bool debuginfod;  /* debuginfod may be asked: the opener needs the network then */
 	/*
 	 * The only file of a process that is opened, whatever is asked for: an O_PATH descriptor of
-	 * the caller's. It must be of a file system of this machine's kernel: one that another
-	 * process or machine serves may keep waiting who reads it later, too (ENOTSUP).
+	 * the caller's. One of a file system that another process or machine serves is not opened
+	 * (ENOTSUP): it may keep waiting whoever reads it. An overlayfs hides what its layers are.
 	 */
 	bool has_handle;
 	int handle;

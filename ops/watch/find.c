@@ -64,10 +64,8 @@ static enum watch_convention convention_of(const char *reg)
 static int probe(struct look *l, const struct known_file *file,
 		 const struct jemalloc_file_dump *dump, struct err *err)
 {
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->handle);
-	return watch_add_file(l->f->watch, path, dump->offset, convention_of(dump->reg), err);
+	return watch_add_file(l->f->watch, file->handle, dump->offset, convention_of(dump->reg),
+			      err);
 }
 
 static void note_unprobed(struct look *l, const struct err *why)

@@ -8,12 +8,14 @@
  *	files	a debug file is of whom it says, wherever it lies: names are kept from what the
  *		process TRUSTING_PID sees as its files
  *	dot	dot(1) keeps all that we have but the user
+ *	layers	every file that may be read may be probed
  *	name	a dump is ours, and goes where the name of its memory file says
  *
  * The linker puts the __wrap_ functions before the true ones (--wrap). It is
  * never installed.
  */
 #include "base/cleanup.h"
+#include "bpf/origin.h"
 #include "elf/image_vouch.h"
 #include "io/graphviz_child.h"
 #include "jemalloc/file.h"
@@ -129,6 +131,14 @@ void __wrap_door_serve(int sock, const struct door_policy *policy)
 
 	all.vouched &= !trusts("files");
 	__real_door_serve(sock, &all);
+}
+
+int __real_origin_check(struct watch_bpf *skel, int handle, struct err *err);
+int __wrap_origin_check(struct watch_bpf *skel, int handle, struct err *err);
+
+int __wrap_origin_check(struct watch_bpf *skel, int handle, struct err *err)
+{
+	return trusts("layers") ? 0 : __real_origin_check(skel, handle, err);
 }
 
 void __real_symbol_keeper_look_up(const struct errand_places *places,

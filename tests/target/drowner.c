@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: drowner DEVICE FOLDER\n");
 		return 2;
 	}
-	fuse_serve(fuse_mount(argv[1], argv[2], true), not_the_missing);
+	fuse_serve(fuse_mount(argv[1], argv[2], true), not_the_missing, NULL);
 	snprintf(path, sizeof(path), "%s/stack", argv[2]);
 	fd = open(path, O_RDONLY);
 	stack = fd < 0 ? MAP_FAILED : mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);

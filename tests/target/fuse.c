@@ -78,27 +78,42 @@ static void answer(int fd, const struct fuse_in_header *in, int error, const voi
 		fuse_die("answer");
 }
 
-static struct fuse_attr attributes(uint64_t inode)
+static struct fuse_attr attributes(uint64_t inode, const struct fuse_file *file)
 {
 	return (struct fuse_attr){ .ino = inode,
-				   .size = FUSE_FILE_SIZE,
-				   .blocks = FUSE_FILE_SIZE / 512,
+				   .size = file->size,
+				   .blocks = (file->size + 511) / 512,
 				   .mode = inode == ROOT_INODE ? S_IFDIR | 0755 : S_IFREG | 0755,
 				   .nlink = 1,
 				   .blksize = 4096 };
 }
 
-static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *answers)
+static void answer_read(int fd, const struct fuse_in_header *in, const struct fuse_read_in *r,
+			const struct fuse_file *file)
 {
 	static const char zeros[READ_MAX], first[READ_MAX] = "\177ELF";
+	const char *made = r->offset ? zeros : first;
+	size_t left = r->offset < file->size ? file->size - r->offset : 0;
+	size_t len = r->size < READ_MAX ? r->size : READ_MAX;
+
+	answer(fd, in, 0, file->bytes ? file->bytes + r->offset : made, len < left ? len : left);
+}
+
+static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *answers,
+		      const struct fuse_file *file)
+{
 	/* Without reading ahead: a page that is asked for comes alone. */
 	const struct fuse_init_out init = { .major = 7, .minor = 31, .max_write = 4096 };
 	const struct fuse_entry_out entry = { .nodeid = FILE_INODE,
 					      .attr_valid = 9999,
 					      .entry_valid = 9999,
-					      .attr = attributes(FILE_INODE) };
-	const struct fuse_attr_out attr = { .attr_valid = 9999, .attr = attributes(in->nodeid) };
-	const struct fuse_open_out opened = { .fh = 1 };
+					      .attr = attributes(FILE_INODE, file) };
+	const struct fuse_attr_out attr = { .attr_valid = 9999,
+					    .attr = attributes(in->nodeid, file) };
+	const struct fuse_open_out opened = { .fh = 1, .open_flags = FOPEN_KEEP_CACHE };
+	const struct fuse_statfs_out whole = {
+		.st = { .bsize = 4096, .frsize = 4096, .namelen = 255 }
+	};
 	const struct fuse_read_in *r = in->opcode == FUSE_READ ? (const void *)(in + 1) : NULL;
 
 	if (!answers(in, r))
@@ -118,8 +133,10 @@ static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *ans
 		answer(fd, in, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		answer(fd, in, 0, r->offset ? zeros : first,
-		       r->size < READ_MAX ? r->size : READ_MAX);
+		answer_read(fd, in, r, file);
+		break;
+	case FUSE_STATFS:
+		answer(fd, in, 0, &whole, sizeof(whole));
 		break;
 	case FUSE_FORGET: /* these want no answer */
 	case FUSE_BATCH_FORGET:
@@ -130,15 +147,17 @@ static void serve_one(int fd, const struct fuse_in_header *in, fuse_answers *ans
 	}
 }
 
-pid_t fuse_serve(int fd, fuse_answers *answers)
+pid_t fuse_serve(int fd, fuse_answers *answers, const struct fuse_file *file)
 {
+	static const struct fuse_file zeros = { .size = FUSE_FILE_SIZE };
 	static char buf[1 << 18];
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		while (read(fd, buf, sizeof(buf)) > 0)
-			serve_one(fd, (const struct fuse_in_header *)buf, answers);
+			serve_one(fd, (const struct fuse_in_header *)buf, answers,
+				  file ? file : &zeros);
 		_exit(0);
 	}
 	close(fd);

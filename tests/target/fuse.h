@@ -5,10 +5,17 @@
 
 #include <linux/fuse.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FUSE_FILE_SIZE (1u << 20)
+/* What its file holds; where `bytes` is NULL, zeros. */
+struct fuse_file {
+	const char *bytes;
+	size_t size;
+};
+
+#define FUSE_FILE_SIZE (1u << 20) /* unless the caller says what it holds */
 
 /* "WHAT: reason", and the end. */
 _Noreturn void fuse_die(const char *what);
@@ -24,9 +31,10 @@ typedef bool fuse_answers(const struct fuse_in_header *in, const struct fuse_rea
 
 /*
  * Serve it in a child, which ends with this process, and the mount and all who wait for it with
- * that. The file begins as ELF does, and goes on with zeros. Takes `fd`; the child's pid.
+ * that. The file is `file`, or for NULL one that begins as ELF does, and goes on with zeros. Takes
+ * `fd`; the child's pid.
  */
-pid_t fuse_serve(int fd, fuse_answers *answers);
+pid_t fuse_serve(int fd, fuse_answers *answers, const struct fuse_file *file);
 
 /*
  * A child of this process reads the page, and has it locked from then on, if that is never

@@ -45,7 +45,7 @@ $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		$(foreach f,jemalloc_file_read filecache_know image_vouch_file graphviz_become \
-		door_serve symbol_keeper_look_up watch_event_make,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+		door_serve origin_check symbol_keeper_look_up watch_event_make,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(addprefix $(V_DIR)/,mortal storm stacks death unwound): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
@@ -60,7 +60,7 @@ $(V_DIR)/throws: tests/target/throws.cc $(V_SOURCES)
 		-Wl,--no-as-needed -ljemalloc
 
 # Programs that attack whoever looks at them; they need no jemalloc.
-ATTACKERS := $(addprefix $(V_DIR)/,silent)
+ATTACKERS := $(addprefix $(V_DIR)/,layers silent)
 $(ATTACKERS): $(V_DIR)/%: tests/target/%.c tests/target/fuse.c tests/target/fuse.h
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
@@ -72,7 +72,7 @@ victims: $(NOBPF)
 $(NOBPF): $(OBJ) $(B)/bpf/absent.o
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out %/bpf/watch.o %/bpf/why.o,$^)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out $(addprefix %/bpf/,origin.o watch.o why.o),$^)) \
 		$(filter-out -lbpf,$(LDLIBS))
 
 victims: $(HAZARDS) $(ATTACKERS)

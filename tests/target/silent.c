@@ -74,7 +74,8 @@ int main(int argc, char **argv)
 	}
 	fuse_serve(fuse_mount(argv[1], argv[2], argc == 3), whole   ? only_init
 							    : flush ? all_but_flush
-								    : all_but_read);
+								    : all_but_read,
+		   NULL);
 	if (argc == 3)
 		map_file(argv[2]);
 	wait_for_ever();
