@@ -317,7 +317,8 @@ static void look_at_file(void *arg)
 	size_t len;
 
 	if (!image_head_read(&head, img->file->elf) ||
-	    !image_head_bias(&head, l->past->start, l->past->offset, PF_R | PF_X, &img->bias))
+	    (!l->past->unbiased &&
+	     !image_head_bias(&head, l->past->start, l->past->offset, PF_R | PF_X, &img->bias)))
 		return;
 	image_head_extent(&head, &img->start, &img->end);
 	img->start += img->bias;
@@ -382,6 +383,32 @@ int images_open_past(struct images *out, const struct image_past *past,
 	*out = got;
 	got = (struct images){ 0 };
 	return 0;
+}
+
+struct address {
+	const uint64_t *offsets;
+	uint64_t *addrs;
+	size_t n;
+	bool read;
+};
+
+static void find_addresses(void *ctx, Elf *elf)
+{
+	struct address *a = ctx;
+	struct image_head head;
+
+	if (!image_head_read(&head, elf))
+		return;
+	for (size_t i = 0; i < a->n; i++)
+		a->addrs[i] = image_head_code_at(&head, a->offsets[i]);
+	a->read = true;
+}
+
+bool image_code_addresses(struct image *img, const uint64_t *offsets, size_t n, uint64_t *addrs)
+{
+	struct address a = { .offsets = offsets, .addrs = addrs, .n = n };
+
+	return image_with_elf(img, false, find_addresses, &a) && a.read;
 }
 
 struct place {

@@ -74,6 +74,7 @@ void images_open_ahead(const struct images *images);
 /* How an image was mapped, in a process that need not live any more. */
 struct image_past {
 	const char *path;
+	bool unbiased;		       /* it counts as mapped where its file says; else */
 	uint64_t start, offset;	       /* its part at `offset` began at the address `start` */
 	const unsigned char *build_id; /* of build_id_len bytes; 0: not known */
 	size_t build_id_len;
@@ -155,13 +156,10 @@ bool image_with_elf(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx);
 
 /*
- * May what was read of the image be kept for others who have a file of that
- * build id? Only when all of it came from files that belong to root or to us,
- * that nobody else may write to, and that our own root directory shows under
- * the same names; and when the image's file itself says what its build id is,
- * and that its part at `offset` belongs at `start`.
+ * The addresses of what the image's file has at `offsets`, without its bias: 0 for what is not in
+ * just one segment of code. False when the file cannot be read.
  */
-bool image_is_vouched(const struct image *img, uint64_t start, uint64_t offset);
+bool image_code_addresses(struct image *img, const uint64_t *offsets, size_t n, uint64_t *addrs);
 
 /* Has the image no .symtab (any more)? */
 bool image_is_stripped(struct image *img);

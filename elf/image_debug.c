@@ -7,7 +7,6 @@
 #include "base/write.h"
 #include "elf/image_file.h"
 #include "elf/image_head.h"
-#include "elf/image_vouch.h"
 #include "process/procfs.h"
 #include "sandbox/door.h"
 
@@ -357,16 +356,13 @@ static void open_elf(void *arg)
 static bool take(struct image *img, int fd, enum proof proof, const char *source)
 {
 	struct image_debug *debug = &img->file->debug;
-	bool is_file = *source == '/';
 
 	debug->fd = fd;
 	image_guard(open_elf, debug);
 	debug->source = strdup(source);
 	/* Looking for its build id may have found it cut short. */
-	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf) {
-		img->file->is_foreign |= is_file && !image_vouch_file(fd, source);
+	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf)
 		return true;
-	}
 	image_debug_fini(debug);
 	return false;
 }
@@ -650,8 +646,8 @@ static void unpack_common(struct image_debug *debug)
 	debug->common_fd = fd;
 }
 
-/* `fd` is the image's now, or closed. `path` is NULL for what debuginfod sent. */
-static bool take_common(struct image *img, int fd, const struct needed *needed, const char *path)
+/* `fd` is the image's now, or closed. */
+static bool take_common(struct image *img, int fd, const struct needed *needed)
 {
 	struct image_debug *debug = &img->file->debug;
 	unsigned char id[IMAGE_BUILD_ID_MAX];
@@ -664,7 +660,6 @@ static bool take_common(struct image *img, int fd, const struct needed *needed, 
 		close_elf(&debug->common, &debug->common_fd);
 		return false;
 	}
-	img->file->is_foreign |= path && !image_vouch_file(fd, path);
 	unpack_common(debug);
 	return true;
 }
@@ -704,11 +699,11 @@ struct Elf *image_common(struct image *img, bool debug, struct err *server, char
 		*by_name = '\0';
 	for (size_t i = 0; i < 4; i++) {
 		fd = open_at(img, i % 2, paths[i / 2], IMAGE_FILE_MAX);
-		if (take_common(img, fd, &needed, paths[i / 2]))
+		if (take_common(img, fd, &needed))
 			return d->common;
 	}
 	fd = server ? door_debuginfod(needed.id, needed.len, server) : -1;
 	if (fd >= 0)
-		take_common(img, fd, &needed, NULL);
+		take_common(img, fd, &needed);
 	return d->common;
 }

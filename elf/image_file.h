@@ -47,12 +47,11 @@ struct image_file {
 	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	bool tried;	 /* opened or failed: not tried again */
-	bool is_rebuilt; /* fd is what image_rebuild() made */
-	bool is_foreign; /* a debug file was used that image_vouch_file() does not vouch for */
-	int fd;		 /* -1 unless open */
-	void *memory;	 /* the vdso's bytes: it has no file */
-	Elf *elf;	 /* NULL unless open */
+	bool tried;		 /* opened or failed: not tried again */
+	bool is_rebuilt;	 /* fd is what image_rebuild() made */
+	int fd;			 /* -1 unless open */
+	void *memory;		 /* the vdso's bytes: it has no file */
+	Elf *elf;		 /* NULL unless open */
 	struct image_data *data; /* NULL, or what is read in place of the process's memory */
 	struct image_debug debug;
 };

@@ -117,6 +117,22 @@ bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t off
 	return true;
 }
 
+uint64_t image_head_code_at(const struct image_head *head, uint64_t offset)
+{
+	uint64_t addr = 0;
+
+	for (size_t i = 0; i < head->n_loads; i++) {
+		const struct segment *s = &head->loads[i];
+
+		if (!(s->flags & PF_X) || offset < s->offset || offset - s->offset >= s->filesz)
+			continue;
+		if (addr)
+			return 0;
+		addr = s->vaddr + (offset - s->offset);
+	}
+	return addr;
+}
+
 void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *high)
 {
 	*low = UINT64_MAX;

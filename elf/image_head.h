@@ -46,6 +46,12 @@ bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t off
 		     unsigned int flags, uint64_t *bias);
 
 /*
+ * The address, without bias, of what the file has at `offset`; 0 unless just one segment of code
+ * holds that.
+ */
+uint64_t image_head_code_at(const struct image_head *head, uint64_t offset);
+
+/*
  * Are its segments where a loader puts them, with `bias` added, in a process
  * with these mappings, of which `map` is one of the file's? Else the file is only read.
  */

@@ -22,10 +22,8 @@ void errand_pack_places(struct pack *p, const struct errand_places *places)
 	pack_text(p, places->path);
 	pack_u64(p, places->build_id_len);
 	pack_bytes(p, places->build_id, places->build_id_len);
-	pack_u64(p, places->start);
-	pack_u64(p, places->offset);
 	pack_u64(p, places->n);
-	pack_bytes(p, places->places, places->n * sizeof(*places->places));
+	pack_bytes(p, places->offsets, places->n * sizeof(*places->offsets));
 }
 
 bool errand_unpack_places(struct unpack *u, struct errand_asked *a)
@@ -37,26 +35,24 @@ bool errand_unpack_places(struct unpack *u, struct errand_asked *a)
 	p->build_id_len = unpack_max(u, sizeof(a->build_id));
 	unpack_bytes(u, a->build_id, p->build_id_len);
 	p->build_id = a->build_id;
-	p->start = unpack_u64(u);
-	p->offset = unpack_u64(u);
-	p->n = unpack_count(u, sizeof(*a->places));
+	p->n = unpack_count(u, sizeof(*a->offsets));
 	if (u->bad || p->n > ERRAND_PLACES_MAX || a->path[0] != '/')
 		return false;
-	a->places = calloc(p->n + 1, sizeof(*a->places));
-	if (!a->places)
+	a->offsets = calloc(p->n + 1, sizeof(*a->offsets));
+	if (!a->offsets)
 		return false;
-	unpack_bytes(u, a->places, p->n * sizeof(*a->places));
-	p->places = a->places;
+	unpack_bytes(u, a->offsets, p->n * sizeof(*a->offsets));
+	p->offsets = a->offsets;
 	for (size_t i = 1; i < p->n; i++)
-		if (a->places[i] <= a->places[i - 1])
+		if (a->offsets[i] <= a->offsets[i - 1])
 			return false;
 	return unpack_done(u) && p->n;
 }
 
 void errand_asked_fini(struct errand_asked *a)
 {
-	free(a->places);
-	a->places = NULL;
+	free(a->offsets);
+	a->offsets = NULL;
 }
 
 void errand_pack_found(struct pack *p, const struct errand_found *found)

@@ -37,13 +37,12 @@ void errand_tell(const char *line);
 /* The names kept for a build id (symbols/cache.h); -1: none. In a confined child alone. */
 int errand_names(const unsigned char *build_id, size_t len);
 
-/* What is asked of files that the machine vouches for: names of places in one of them. */
+/* What is asked of the system's own files (sandbox/vouch.h): names of places in one of them. */
 struct errand_places {
 	const char *path;
 	const unsigned char *build_id;
 	size_t build_id_len;
-	uint64_t start, offset; /* where it was mapped */
-	const uint64_t *places; /* ascending and distinct */
+	const uint64_t *offsets; /* in the file; ascending and distinct */
 	size_t n;
 };
 #define ERRAND_PLACES_MAX (1u << 20)
@@ -91,7 +90,7 @@ struct errand_asked {
 	struct errand_places p;
 	char path[PATH_MAX];
 	unsigned char build_id[ERRAND_ID_MAX];
-	uint64_t *places;
+	uint64_t *offsets;
 };
 
 void errand_pack_places(struct pack *p, const struct errand_places *places);

@@ -168,7 +168,7 @@ static bool serve_names(const struct serving *s)
 
 static bool serve_look_up(const struct serving *s)
 {
-	_cleanup_(errand_asked_fini) struct errand_asked a = { .places = NULL };
+	_cleanup_(errand_asked_fini) struct errand_asked a = { .offsets = NULL };
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct errand_found found = { .fd = -1 };
 	bool answered;

@@ -10,15 +10,15 @@
 #include "symbols/symbolize_image.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* --- the child --- */
 
 static void look_up(const struct errand_asked *a, bool debuginfod)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	const struct profile_mapping mapping = { .path = a->path,
-						 .start = a->p.start,
-						 .offset = a->p.offset };
+	/* As if it were mapped where its offsets are its addresses. */
+	const struct profile_mapping mapping = { .path = a->path };
 	struct symbolize_image image = {
 		.mapping = &mapping,
 		.debuginfod = debuginfod,
@@ -32,7 +32,7 @@ static void look_up(const struct errand_asked *a, bool debuginfod)
 
 	memcpy(image.id.bytes, a->build_id, a->p.build_id_len);
 	image.id.len = a->p.build_id_len;
-	if (!symbolize_image(&image, a->p.places, a->p.n, &symbols, &ignored))
+	if (!symbolize_image(&image, a->p.offsets, a->p.n, &symbols, &ignored))
 		profile_symbols_free(symbols);
 	found.split = image.split;
 	memcpy(found.lacks, image.lacks, sizeof(found.lacks));
@@ -46,7 +46,7 @@ static void serve(void *ctx)
 	struct unpack u;
 
 	while (confined_next(&u, NULL)) {
-		_cleanup_(errand_asked_fini) struct errand_asked a = { .places = NULL };
+		_cleanup_(errand_asked_fini) struct errand_asked a = { .offsets = NULL };
 
 		if (!errand_unpack_places(&u, &a))
 			return;
@@ -66,6 +66,7 @@ static int start(const struct errand_rules *rules, struct err *err)
 		.what = "look up names",
 		.policy = { .pid = -1,
 			    .vouched = true,
+			    .caller = geteuid(),
 			    .debuginfod = debuginfod,
 			    .temporary_max_bytes = CONFINED_FILE },
 	};

@@ -2,9 +2,9 @@
 /*
  * Who fills the cache of names (symbols/cache.h). What a profile says may be a trap for the one
  * who parses it, and what is kept is believed later: so the names that are kept are looked up by
- * a confined child that never sees a profile. It is given a path, a build id and places, as
- * numbers; it reads nothing but files that belong to root or to the user, and what it answers the
- * controller keeps.
+ * a confined child that never sees a profile. It is given a path, a build id and offsets in the
+ * file; it reads nothing but the system's own files (sandbox/vouch.h), which say themselves where
+ * their code belongs, and what it answers the controller keeps.
  */
 #ifndef OPS_SYMBOL_KEEPER_H
 #define OPS_SYMBOL_KEEPER_H

@@ -4,13 +4,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "sandbox/debuginfod.h"
+#include "sandbox/vouch.h"
 
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,24 +18,9 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-/* Not in every <linux/magic.h>. */
-#ifndef FUSE_SUPER_MAGIC
-#define FUSE_SUPER_MAGIC 0x65735546
-#endif
-#ifndef CIFS_SUPER_MAGIC
-#define CIFS_SUPER_MAGIC 0xff534d42
-#endif
-#ifndef SMB2_SUPER_MAGIC
-#define SMB2_SUPER_MAGIC 0xfe534d42
-#endif
-#ifndef CEPH_SUPER_MAGIC
-#define CEPH_SUPER_MAGIC 0x00c36400
-#endif
 
 #define ID_MAX 64
 #define NAME_SIZE 128 /* of what lies in /proc/PID, and of links in /etc */
@@ -315,25 +300,9 @@ static bool is_elf(int fd)
 	       !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-/* Of a file system whose pages come from elsewhere? Asking it may take for ever, here. */
-static bool is_served(int handle)
-{
-	static const uint32_t served[] = { FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  V9FS_MAGIC,
-					   SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC,
-					   CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC };
-	struct statfs fs;
-
-	if (fstatfs(handle, &fs))
-		return true;
-	for (size_t i = 0; i < sizeof(served) / sizeof(*served); i++)
-		if ((uint32_t)fs.f_type == served[i])
-			return true;
-	return false;
-}
-
 static int open_only(const struct door_policy *policy, uint64_t max)
 {
-	return is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
+	return vouch_is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
 }
 
 /*
@@ -387,18 +356,6 @@ static int lend_temporary(const struct door_policy *policy)
 	return take_fd(fd);
 }
 
-/* Nobody else can have written what is in it. */
-static bool is_vouched(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || (st.st_uid && st.st_uid != geteuid()) || st.st_mode & S_IWOTH)
-		return false;
-	/* Many systems give each user a group. */
-	return !(st.st_mode & S_IWGRP) || !st.st_gid ||
-	       (st.st_uid == geteuid() && st.st_gid == getegid());
-}
-
 static int open_for(const struct door_policy *policy, const struct request *r, struct reply *reply)
 {
 	bool by_path = r->op == OP_BELOW || r->op == OP_PROC_FILE;
@@ -418,8 +375,8 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 	}
 	if (fd < 0 || !by_path)
 		return fd;
-	if ((is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD))) &&
-	    (!policy->vouched || is_vouched(fd)))
+	if ((!policy->vouched || vouch_file(fd, policy->caller)) &&
+	    (is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD))))
 		return fd;
 	close(fd);
 	return fails(ENOEXEC);

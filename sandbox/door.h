@@ -79,7 +79,8 @@ struct door_policy {
 	int handle;
 	uint64_t temporary_max_bytes; /* of each temporary file; 0: there is none */
 	bool no_memory; /* nothing of a process's memory: no mem, environ, auxv, syscall */
-	bool vouched;	/* only files of root's or the user's that others may not write to */
+	bool vouched;	/* by a path, only files that vouch_file() vouches for, */
+	uid_t caller;	/* to this user: the opener itself has become another one */
 };
 
 /* From now on this process asks through `sock`, a SOCK_SEQPACKET pair's other end. */

@@ -24,7 +24,7 @@
  * the byte order of the machine: the file is for this one alone.
  */
 
-#define MAGIC "jcsyms5\n" /* 4: kept from any file */
+#define MAGIC "jcsyms6\n" /* 5: kept from any file of root's */
 #define NO_TEXT UINT32_MAX
 
 struct header {

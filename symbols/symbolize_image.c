@@ -45,6 +45,7 @@ static int try_root(struct symbolize_image *image, const char *root, struct imag
 {
 	const struct image_past was = {
 		.path = image->mapping->path,
+		.unbiased = image->keeper,
 		.start = image->mapping->start,
 		.offset = image->mapping->offset,
 		.build_id = image->id.bytes,
@@ -224,19 +225,23 @@ static void take_file(struct answer *a, int fd)
 static void ask_keeper(struct answer *a, const unsigned char *id, size_t len)
 {
 	const struct profile_mapping *m = a->image->mapping;
+	_cleanup_(cleanup_free) uint64_t *offsets = calloc(a->n_missing, sizeof(*offsets));
 	const struct errand_places places = {
 		.path = m->path,
 		.build_id = id,
 		.build_id_len = len,
-		.start = m->start,
-		.offset = m->offset,
-		.places = a->missing,
+		.offsets = offsets,
 		.n = a->n_missing,
 	};
 	struct errand_found found;
 
-	if (a->n_missing > ERRAND_PLACES_MAX || a->image->root)
+	if (!offsets || a->n_missing > ERRAND_PLACES_MAX || a->image->root)
 		return;
+	for (size_t i = 0; i < a->n_missing; i++) {
+		offsets[i] = offset_of(a->image, a->missing[i]);
+		if (i && offsets[i] <= offsets[i - 1])
+			return;
+	}
 	errand_look_up(&places, &found);
 	if (found.fd < 0)
 		return;
@@ -298,17 +303,7 @@ static struct profile_symbols *merge(const struct answer *a, const struct profil
 }
 
 /* What is kept is believed of every file of that build id. */
-static bool may_keep(const struct answer *a, const struct image *img)
-{
-	const struct profile_mapping *m = a->image->mapping;
-
-	return a->image->use_cache && img->build_id_len &&
-	       a->cache.n + a->n_missing <= CACHED_PLACES_MAX &&
-	       image_is_vouched(img, m->start, m->offset);
-}
-
-static void keep(const struct answer *a, const struct image *img,
-		 const struct profile_symbols *found)
+static void keep(const struct answer *a, const struct profile_symbols *found)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct err ignored;
@@ -316,7 +311,7 @@ static void keep(const struct answer *a, const struct image *img,
 
 	struct symbol_cache cache = { .n = a->cache.n + a->n_missing };
 
-	if (!may_keep(a, img))
+	if (cache.n > CACHED_PLACES_MAX)
 		return;
 	cache.offsets = calloc(cache.n + 1, sizeof(*cache.offsets));
 	if (cache.offsets)
@@ -342,26 +337,75 @@ static int open_image(struct symbolize_image *image, struct images *past, struct
 	return 0;
 }
 
-/* Those that the cache does not know, from the files. */
-static int look_up(struct answer *a, struct image *img, struct err *err)
+static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
+		      struct profile_symbols **found, struct err *err)
 {
 	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
-		symbols_lookup_new(a->missing, a->n_missing);
-	struct reading r = { .lookup = lookup, .image = a->image, .img = img };
-	struct profile_symbols *found;
+		symbols_lookup_new(addrs, n);
 
 	if (!lookup)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
-	if (!read_all(&r, a->image))
+	r->lookup = lookup;
+	if (!read_all(r, r->image))
 		return 0;
-	a->image->result = SYMBOLIZE_FOUND;
-	found = symbols_lookup_take(lookup, img->bias);
-	if (!found)
+	r->image->result = SYMBOLIZE_FOUND;
+	*found = symbols_lookup_take(lookup, r->img->bias);
+	return *found ? 0 : err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+}
+
+/* Those that the cache does not know, from the files. */
+static int look_up(struct answer *a, struct image *img, struct err *err)
+{
+	struct reading r = { .image = a->image, .img = img };
+	struct profile_symbols *found = NULL;
+
+	if (read_names(&r, a->missing, a->n_missing, &found, err))
+		return -1;
+	if (found)
+		take_found(a, found);
+	profile_symbols_free(found);
+	return 0;
+}
+
+/*
+ * Leaves in `missing` the offsets of what the file says is code, and puts their addresses into
+ * `addrs`. None where these are in another order than the offsets: no linker does that.
+ */
+static void place_missing(struct answer *a, struct image *img, uint64_t *addrs)
+{
+	size_t n = 0;
+
+	if (!image_code_addresses(img, a->missing, a->n_missing, addrs))
+		a->n_missing = 0;
+	for (size_t i = 0; i < a->n_missing; i++) {
+		if (!addrs[i])
+			continue;
+		a->missing[n] = a->missing[i];
+		addrs[n++] = addrs[i];
+	}
+	a->n_missing = n;
+	for (size_t i = 1; i < n; i++)
+		if (addrs[i] <= addrs[i - 1])
+			a->n_missing = 0;
+}
+
+/* The same for those who keep it. */
+static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
+{
+	_cleanup_(cleanup_free) uint64_t *addrs = calloc(a->n_missing, sizeof(*addrs));
+	struct reading r = { .image = a->image, .img = img };
+	struct profile_symbols *found = NULL;
+
+	if (!addrs)
 		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
-	take_found(a, found);
+	place_missing(a, img, addrs);
+	if (!a->n_missing)
+		return 0;
+	if (read_names(&r, addrs, a->n_missing, &found, err))
+		return -1;
 	/* Without debug data it is quickly read again, and there may be some by then. */
-	if (a->image->keeper && r.has_debug)
-		keep(a, img, found);
+	if (found && r.has_debug)
+		keep(a, found);
 	profile_symbols_free(found);
 	return 0;
 }
@@ -382,7 +426,11 @@ static int answer_all(struct answer *a, struct err *err)
 		return -1;
 	if (img && !image->id.len && image->result == SYMBOLIZE_FOUND)
 		take_cached(a, img->build_id, img->build_id_len);
-	return img && a->n_missing ? look_up(a, img, err) : 0;
+	if (!img || !a->n_missing)
+		return 0;
+	if (image->keeper)
+		return image->result == SYMBOLIZE_FOUND ? look_up_to_keep(a, img, err) : 0;
+	return look_up(a, img, err);
 }
 
 int symbolize_image(struct symbolize_image *image, const uint64_t *places, size_t n,

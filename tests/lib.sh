@@ -217,6 +217,15 @@ json()
 	jq -r "$1" "${2:-$T/out}" 2>&1
 }
 
+# own_usr: what is put below /usr from now on is there for this test alone, as a file of the system's
+own_usr()
+{
+	mkdir -p "$T/usr/upper" "$T/usr/work" &&
+		mount -t overlay tests /usr -o "lowerdir=/usr,upperdir=$T/usr/upper,workdir=$T/usr/work" ||
+		bail_out 'no overlayfs on /usr'
+	at_end+=('umount -l /usr')
+}
+
 # --- jeprof-ctl ---------------------------------------------------------------------------
 
 # On a loaded machine our own threads may have to wait for a CPU: no test fails for that.

@@ -28,7 +28,7 @@ void __wrap_symbol_keeper_look_up(const struct errand_places *p, const struct er
 	    p->build_id_len > ERRAND_ID_MAX)
 		abort();
 	for (size_t i = 1; i < p->n; i++)
-		if (p->places[i] <= p->places[i - 1])
+		if (p->offsets[i] <= p->offsets[i - 1])
 			abort();
 }
 

@@ -89,4 +89,88 @@ rm -f "$cached"
 unlike "$(names "$CTL")" made_by_another "without: root's process is not"
 assert_untouched "$pid" "root's process is untouched"
 
+# --- root of a container: a file of uid 0 in a volume, with the build id of the host's C library ---
+# Names are kept by their places in the file: where strdup is in the one, the other has its own.
+# Each folder on the way to it is root's, too.
+volume=/mnt/volume
+mount -t tmpfs -o mode=755 none /mnt || bail_out 'no tmpfs on /mnt'
+at_end+=('umount -l /mnt')
+mkdir "$volume"
+cat >"$T/fake2.c" <<C
+__asm__(".text; .fill 0x$at - 0x1100, 1, 0x90");
+char *chosen_by_container(char *p)
+{
+	__asm__ volatile(".fill 0x400, 1, 0x90");
+	return p;
+}
+C
+cc -g -O1 -shared -nostdlib -fPIC -fcf-protection=none "$T/fake2.c" -o "$volume/lib.so" "-Wl,--build-id=0x$id" ||
+	bail_out 'cannot build the library of the container'
+is "$(stat -c '%u %a' "$volume/lib.so")" '0 755' 'root has it, and others may not write'
+LD_PRELOAD=libjemalloc.so.2 "$T/duplicates" >"$T/ready" &
+pid=$!
+own "$pid"
+within 60 grep -q ready "$T/ready"
+snapshot "$pid"
+ctl_ok 'a profile' dump "$pid" --no-cache -o "$T/honest.heap"
+sed "s,/[^ ]*/libc\.so\.6,$volume/lib.so," "$T/honest.heap" >"$T/container.heap"
+
+# reports FILE PROGRAM [OPTION...]: the functions of its report
+reports()
+{
+	timeout 100 "$2" report "${@:3}" -q -f folded --force -o "$T/folded" "$1" >"$T/said" 2>&1 || diag "$(<"$T/said")"
+	tr ';' '\n' <"$T/folded"
+}
+
+rm -f "$cached"
+like "$(reports "$T/container.heap" "$CTL")" chosen_by_container 'a profile that names it has its names'
+ok 'they are not kept' test ! -e "$cached"
+unlike "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'and are not those of another'
+rm -f "$cached"
+like "$(TRUSTING=files reports "$T/container.heap" "$T/trusting")" chosen_by_container 'control: if each file of root is believed'
+like "$(reports "$T/honest.heap" "$CTL")" chosen_by_container 'control: they are those of another'
+rm -f "$cached"
+assert_untouched "$pid" "root's process is untouched, still"
+
+# --- a profile that lies of where a library was mapped ---
+# lld puts code where its place in the file is not its address.
+own_usr
+cat >"$T/two.c" <<'C'
+#define F(n) __attribute__((noinline)) int fn_##n(int a) { __asm__ volatile(".fill 200, 1, 0x90"); return a * n; }
+#define T(n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7) F(n##8) F(n##9)
+T(1) T(2) T(3) T(4) T(5) T(6) T(7) T(8) T(9)
+C
+library=/usr/lib/jeprof-ctl-two.so
+clang -g -O1 -shared -fPIC -nostdlib -fuse-ld=lld -Wl,--build-id=sha1 -o "$library" "$T/two.c" ||
+	bail_out 'cannot build a library with lld'
+cached=/var/cache/jeprof-ctl/$(readelf -n "$library" | awk '/Build ID/ { print $3 }').symbols
+read -r offset addr size < <(readelf -lW "$library" | awk '/LOAD.* R E / { print $2, $3, $5 }')
+ok 'its code is not where its place in the file says' test $((offset)) -ne $((addr))
+
+# profile OFFSET START: of a process that has its code from OFFSET on mapped at START
+profile()
+{
+	python3 - "$library" "$1" "$2" $((offset)) $((size)) <<'PYTHON'
+import sys
+path, (mapped, start, code, size) = sys.argv[1], (int(a, 0) for a in sys.argv[2:])
+print("heap_v2/1\n  t*: 1: 100 [0: 0]")
+for at in range(code + 8, code + size, 64):
+    print(f"@ {start + at - mapped:#x}\n  t*: 1: 100 [0: 0]")
+print(f"\nMAPPED_LIBRARIES:\n{start:x}-{start + 0x10000:x} r-xp {mapped:08x} fe:00 123                        {path}")
+PYTHON
+}
+
+profile 0 0x7f0000000000 >"$T/lie.heap"
+profile $((offset & -4096)) 0x7f0000000000 >"$T/true.heap"
+true=$(reports "$T/true.heap" "$CTL" --no-cache)
+like "$true" fn_5 'an honest profile has names'
+ok 'the other one has others' test "$(reports "$T/lie.heap" "$CTL" --no-cache)" != "$true"
+reports "$T/lie.heap" "$CTL" >/dev/null
+ok 'what is looked up for the other one is kept' test -s "$cached"
+is "$(reports "$T/true.heap" "$CTL")" "$true" 'and right, wherever that says it was mapped'
+rm -f "$cached"
+TRUSTING=offsets reports "$T/lie.heap" "$T/trusting" >/dev/null
+ok 'control: if what it says is believed' test "$(reports "$T/true.heap" "$CTL")" != "$true"
+rm -f "$cached"
+
 done_testing

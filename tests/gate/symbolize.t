@@ -282,7 +282,14 @@ stop_target "$pid"
 # --- the cache: for names from debug data, by build id ---
 cached=/var/cache/jeprof-ctl/$id.symbols
 mv "$cached" "$T/before" 2>/dev/null
+own_usr
 start "$T/names"
+snapshot "$pid"
+ctl_ok 'cache: a file that is not the system'"'"'s' dump "$pid" -f json -o "$T/c0.json"
+ok 'cache: its names are not kept' test ! -e "$cached"
+stop_target "$pid"
+cp "$T/names" /usr/lib/jeprof-ctl-names
+start /usr/lib/jeprof-ctl-names
 snapshot "$pid"
 ctl_ok 'cache: none yet' dump "$pid" -f json -o "$T/c1.json"
 ok 'cache: kept' test -s "$cached"

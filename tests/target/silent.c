@@ -72,9 +72,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: silent DEVICE FOLDER [whole|flush]\n");
 		return 2;
 	}
-	fuse_serve(fuse_mount(argv[1], argv[2], argc == 3), whole   ? only_init
-							    : flush ? all_but_flush
-								    : all_but_read,
+	fuse_serve(fuse_mount(argv[1], argv[2], argc == 3),
+		   whole   ? only_init
+		   : flush ? all_but_flush
+			   : all_but_read,
 		   NULL);
 	if (argc == 3)
 		map_file(argv[2]);

@@ -270,7 +270,7 @@ static void test_others(void **state)
 
 static bool unpacks(const struct errand_places *places)
 {
-	struct errand_asked a = { .places = NULL };
+	struct errand_asked a = { .offsets = NULL };
 	struct pack p = { 0 };
 	struct unpack u;
 	bool good;
@@ -281,7 +281,7 @@ static bool unpacks(const struct errand_places *places)
 	if (good) {
 		assert_string_equal(a.p.path, places->path);
 		assert_int_equal(a.p.n, places->n);
-		assert_memory_equal(a.p.places, places->places, places->n * sizeof(uint64_t));
+		assert_memory_equal(a.p.offsets, places->offsets, places->n * sizeof(uint64_t));
 		assert_memory_equal(a.p.build_id, places->build_id, places->build_id_len);
 	}
 	errand_asked_fini(&a);
@@ -297,7 +297,7 @@ static void test_places(void **state)
 		.path = "/usr/bin/true",
 		.build_id = id,
 		.build_id_len = 3,
-		.places = sorted,
+		.offsets = sorted,
 		.n = 3,
 	};
 
@@ -308,7 +308,7 @@ static void test_places(void **state)
 	p.path = "/usr/bin/true";
 	p.n = 0;
 	assert_false(unpacks(&p));
-	p.places = twice;
+	p.offsets = twice;
 	p.n = 2;
 	assert_false(unpacks(&p));
 }

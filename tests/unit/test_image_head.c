@@ -35,6 +35,28 @@ static void test_bias(void **state)
 	assert_false(image_head_bias(&head, 0x400000, 0x3000, PF_R, &bias));
 }
 
+/* What lld makes of a small library: code that is not where its place in the file says. */
+static void test_code_at(void **state)
+{
+	struct image_head lld = {
+		.loads = { { 0, 0, 0x500, 0x500, PF_R },
+			   { 0x500, 0x1500, 0x300, 0x300, PF_R | PF_X },
+			   { 0x800, 0x2800, 0x100, 0x200, PF_R | PF_W } },
+		.n_loads = 3,
+	};
+
+	(void)state;
+	assert_int_equal(image_head_code_at(&lld, 0x4ff), 0);
+	assert_int_equal(image_head_code_at(&lld, 0x500), 0x1500);
+	assert_int_equal(image_head_code_at(&lld, 0x7ff), 0x17ff);
+	assert_int_equal(image_head_code_at(&lld, 0x800), 0);
+	assert_int_equal(image_head_code_at(&lld, UINT64_MAX), 0);
+	/* Twice in memory: which one is meant cannot be told. */
+	lld.loads[2] = (struct segment){ 0x700, 0x9700, 0x100, 0x100, PF_R | PF_X };
+	assert_int_equal(image_head_code_at(&lld, 0x6ff), 0x16ff);
+	assert_int_equal(image_head_code_at(&lld, 0x700), 0);
+}
+
 static void test_extent(void **state)
 {
 	uint64_t low, high;
@@ -118,7 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bias),	 cmocka_unit_test(test_extent),
 		cmocka_unit_test(test_no_elf),	 cmocka_unit_test(test_absurd_segments),
-		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_build_id), cmocka_unit_test(test_code_at),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
