@@ -287,8 +287,9 @@ $(B)/fuzz/gen/%.o: $(GENERATED)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $(B)/gen/$*.c
 
-# It starts no process.
+# They start no process.
 $(B)/fuzz/fuzz_errand: FUZZ_LINK := -Wl,--wrap=symbol_keeper_look_up
+$(B)/fuzz/fuzz_child: FUZZ_LINK := -Wl,--wrap=confined_start,--wrap=confined_ask,--wrap=confined_answer
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $< $(FUZZED) $(LDLIBS)
