@@ -275,7 +275,7 @@ FUZZED_OPS := $(addprefix ops/,list_row% check_row% handed% container% \
 	record/journal% errand_run% symbol_keeper% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
-.SECONDARY: $(FUZZED)
+.SECONDARY: $(FUZZED) $(B)/fuzz/ops/inside.o
 $(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
@@ -289,10 +289,11 @@ $(B)/fuzz/gen/%.o: $(GENERATED)
 
 # They start no process.
 $(B)/fuzz/fuzz_errand: FUZZ_LINK := -Wl,--wrap=symbol_keeper_look_up
+$(B)/fuzz/fuzz_child: $(B)/fuzz/ops/inside.o # needs a session, which it brings along
 $(B)/fuzz/fuzz_child: FUZZ_LINK := -Wl,--wrap=confined_start,--wrap=confined_ask,--wrap=confined_answer
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@
-	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $< $(FUZZED) $(LDLIBS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
 install: all ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl

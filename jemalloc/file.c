@@ -135,7 +135,7 @@ static void unpack_one(struct one *one, struct unpack *u)
 }
 
 /* Of its headers what tells where it is loaded. */
-void jemalloc_file_pack(const struct jemalloc_file *file, struct pack *p)
+static void pack_file(const struct jemalloc_file *file, struct pack *p)
 {
 	pack_u64(p, file->n);
 	pack_u64(p, file->head.n_loads);
@@ -146,7 +146,7 @@ void jemalloc_file_pack(const struct jemalloc_file *file, struct pack *p)
 		pack_one(&file->v[i], p);
 }
 
-struct jemalloc_file *jemalloc_file_unpack(struct unpack *u)
+static struct jemalloc_file *unpack_file(struct unpack *u)
 {
 	size_t n = (size_t)unpack_max(u, FILE_JEMALLOCS_MAX);
 	struct jemalloc_file *file = calloc(1, sizeof(*file) + n * sizeof(file->v[0]));
@@ -164,6 +164,29 @@ struct jemalloc_file *jemalloc_file_unpack(struct unpack *u)
 		return file;
 	free(file);
 	return NULL;
+}
+
+void jemalloc_file_pack(enum jemalloc_file_holds holds, const struct jemalloc_file *file,
+			struct pack *p)
+{
+	pack_u64(p, holds);
+	if (holds == JEMALLOC_FILE_SOME)
+		pack_file(file, p);
+}
+
+enum jemalloc_file_holds jemalloc_file_unpack(struct jemalloc_file **out, struct unpack *u)
+{
+	enum jemalloc_file_holds holds =
+		(enum jemalloc_file_holds)unpack_max(u, JEMALLOC_FILE_SOME);
+	struct jemalloc_file *file = holds == JEMALLOC_FILE_SOME ? unpack_file(u) : NULL;
+
+	if (!unpack_done(u) || (holds == JEMALLOC_FILE_SOME && !file)) {
+		jemalloc_file_free(file);
+		return JEMALLOC_FILE_UNKNOWN;
+	}
+	if (file)
+		*out = file;
+	return holds;
 }
 
 /* --- in a process --- */

@@ -42,11 +42,13 @@ enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,
 void jemalloc_file_free(struct jemalloc_file *file);
 
 /*
- * The same as a message from a confined process. NULL for one that makes no sense; what it
- * says was not checked against the file.
+ * What jemalloc_file_read() found, as a message from a confined process. JEMALLOC_FILE_UNKNOWN for
+ * one that makes no sense, or goes on after that; what it says was not checked against the file.
  */
-void jemalloc_file_pack(const struct jemalloc_file *file, struct pack *p);
-struct jemalloc_file *jemalloc_file_unpack(struct unpack *u) __must_check;
+void jemalloc_file_pack(enum jemalloc_file_holds holds, const struct jemalloc_file *file,
+			struct pack *p);
+enum jemalloc_file_holds jemalloc_file_unpack(struct jemalloc_file **out, struct unpack *u)
+	__must_check;
 
 /*
  * Is the file loaded in a process with these mappings, of which `code` is one of

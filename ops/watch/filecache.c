@@ -94,25 +94,9 @@ static void read_file(void *ctx)
 	struct stat st;
 
 	holds = jemalloc_file_read(&file, ctx, &st);
-	pack_u64(&p, holds);
-	if (file)
-		jemalloc_file_pack(file, &p);
+	jemalloc_file_pack(holds, file, &p);
 	jemalloc_file_free(file);
 	confined_reply(false, NULL, &p, -1);
-}
-
-static enum jemalloc_file_holds unpack_file(struct jemalloc_file **file, struct unpack *u)
-{
-	enum jemalloc_file_holds holds =
-		(enum jemalloc_file_holds)unpack_max(u, JEMALLOC_FILE_SOME);
-
-	if (holds == JEMALLOC_FILE_SOME)
-		*file = jemalloc_file_unpack(u);
-	if (unpack_done(u) && (holds != JEMALLOC_FILE_SOME || *file))
-		return holds;
-	jemalloc_file_free(*file);
-	*file = NULL;
-	return JEMALLOC_FILE_UNKNOWN;
 }
 
 /* What the kernel knows of it without asking its file system. */
@@ -149,7 +133,7 @@ static enum jemalloc_file_holds read_confined(struct jemalloc_file **file,
 					       .handle = handle };
 	if (!confined_start(&child, &options, read_file, (void *)look, &ignored) &&
 	    !confined_answer(&child, PATIENCE_MS, ANSWER_MAX, &u, NULL, &ignored))
-		holds = unpack_file(file, &u);
+		holds = jemalloc_file_unpack(file, &u);
 	if (holds == JEMALLOC_FILE_SOME)
 		*kept = take_fd(handle);
 	return holds;

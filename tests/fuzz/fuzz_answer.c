@@ -81,8 +81,8 @@ static void read_frames(struct unpack u)
 
 static void read_maps(struct unpack u)
 {
+	struct jemalloc_file *file = NULL;
 	struct maps maps = { 0 };
-	struct jemalloc_file *file;
 	struct jemalloc je;
 
 	if (!maps_unpack(&maps, &u))
@@ -90,7 +90,8 @@ static void read_maps(struct unpack u)
 	for (size_t i = 0; i < maps.n; i++)
 		if (!maps_find(&maps, maps.v[i].start) || strlen(maps.v[i].path) > 11)
 			abort();
-	file = jemalloc_file_unpack(&u);
+	if ((jemalloc_file_unpack(&file, &u) == JEMALLOC_FILE_SOME) != (file != NULL))
+		abort();
 	for (size_t i = 0; file && i < maps.n; i++) {
 		(void)jemalloc_file_is_loaded(file, &maps, &maps.v[i]);
 		(void)jemalloc_file_only(file, &maps.v[i], &je);

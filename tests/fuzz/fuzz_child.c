@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the injector's confined children answer: who writes the flag, and who walks stacks. Whatever
- * one that was taken over says, it is an answer or an error.
+ * What confined children answer to a short question: the one that writes the flag, the one that
+ * walks stacks, and the one that looks at the target's folders. Whatever one that was taken over
+ * says, it is an answer or an error.
  */
 #include "injector/poke.h"
 #include "injector/walker.h"
+#include "ops/inside.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,6 +47,13 @@ int __wrap_confined_answer(struct confined *c, unsigned int timeout_ms, size_t m
 	return -1;
 }
 
+/* Of a session this is all that a question about a folder wants to know. */
+unsigned int session_left_ms(const struct session *s)
+{
+	(void)s;
+	return 1;
+}
+
 static void poke(void)
 {
 	unsigned char flags[2] = { 2, 2 };
@@ -73,10 +82,33 @@ static void walk(void)
 		abort();
 }
 
+static void look_inside(void)
+{
+	static const struct session session;
+	struct inside in = INSIDE_INIT;
+	struct inside_dump dump;
+	struct err err = ERR_INIT;
+	uint64_t bytes;
+	int handle;
+
+	if (!inside_open(&in, &session, "/folder/name", true, &err) && in.dir != -1)
+		abort();
+	(void)!inside_absent(&in, false, &err);
+	(void)inside_size(&in, &bytes);
+	if (!inside_handle(&in, &handle, &err) && handle != -1)
+		abort();
+	if (inside_newest_dump(&in, &dump) &&
+	    (!*dump.name || strnlen(dump.name, sizeof(dump.name)) == sizeof(dump.name) ||
+	     strchr(dump.name, '/')))
+		abort();
+	inside_close(&in);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	said = (struct unpack){ data, data + size, false };
 	poke();
 	walk();
+	look_inside();
 	return 0;
 }
