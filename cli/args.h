@@ -44,9 +44,9 @@ struct args {
 	uint64_t duration_ms, interval_ms; /* record */
 	int64_t keep;			   /* 0: all */
 	bool adopt;
-	bool all, since_start; /* watch */
-	uint64_t for_ms;       /* 0: not given */
-	int64_t count;	       /* 0: not given */
+	bool all, since_start, no_uprobes; /* watch */
+	uint64_t for_ms;		   /* 0: not given */
+	int64_t count;			   /* 0: not given */
 	const char *on_dump, *on_dump_exec;
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */

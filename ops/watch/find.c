@@ -73,12 +73,19 @@ static void note_unprobed(struct look *l, const struct err *why)
 	static const char seen[] = "its dumps are seen by its system calls alone";
 	char line[NOTE_SIZE];
 
+	if (l->f->no_uprobes)
+		return; /* as was asked */
 	snprintf(line, sizeof(line), "%s; %s",
 		 why->msg[0]	     ? why->msg
 		 : watch_may_probe() ? "prof_dump is not found"
 				     : "this kernel may end programs that are probed",
 		 seen);
 	note(l->f, &l->proc, line);
+}
+
+static bool may_probe(const struct watch_finder *f)
+{
+	return !f->no_uprobes && watch_may_probe();
 }
 
 /* Each prof_dump of the file is probed; else system calls are to tell. */
@@ -94,7 +101,7 @@ static enum state cover(struct look *l, const struct known_file *file)
 			continue;
 		if (state == STATE_PLAIN)
 			state = STATE_PROBED;
-		if (!watch_may_probe() || !dump.known || probe(l, file, &dump, &why))
+		if (!may_probe(l->f) || !dump.known || probe(l, file, &dump, &why))
 			state = STATE_UNPROBED;
 	}
 	if (state == STATE_UNPROBED)

@@ -28,6 +28,7 @@ struct watch_visit {
 struct watch_finder {
 	struct watch *watch;
 	bool debuginfod;
+	bool no_uprobes; /* of ops_watch_request */
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
 	struct filecache files; /* each with whether it is probed */

@@ -127,6 +127,7 @@ static int start(struct state *s, struct err *err)
 		return -1;
 	s->finder.watch = s->watch;
 	s->finder.debuginfod = s->request->debuginfod;
+	s->finder.no_uprobes = s->request->no_uprobes;
 	s->finder.files.dumps = s->finder.files.confined = true;
 	s->finder.looker.debuginfod = s->request->debuginfod;
 	s->finder.files.debuginfod = s->request->debuginfod;

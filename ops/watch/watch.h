@@ -87,6 +87,7 @@ struct ops_watch_request {
 	bool all;    /* or every one, also those that start later */
 	bool stacks; /* events are to have their frames */
 	bool debuginfod;
+	bool no_uprobes; /* place none: each dump is seen by its system calls alone */
 	uint64_t for_ms; /* how long; 0: until stop_fd */
 	uint64_t count;	 /* how many events; 0: no limit */
 	/* For each, see ops/watch/run.h: a command for sh, or a program. NULL: none; not both. */

@@ -135,4 +135,26 @@ else
 	skip 'user namespaces are switched off' 'a container'
 fi
 
+# --- without uprobes: no page of its code is changed ---
+# The kilobytes of its library's code that are no longer the file's.
+changed_code()
+{
+	awk '/^[0-9a-f]+-[0-9a-f]+ / { code = $2 ~ /x/ && /libjemalloc/ }
+		code && /^Anonymous:/ { kb += $2 } END { print kb + 0 }' "/proc/$pid/smaps"
+}
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper
+snapshot "$pid"
+for how in without with; do
+	options=() wanted=4 source=uprobe
+	[ "$how" = with ] || options=(--no-uprobes) wanted=0 source=tracepoint
+	start_watch "$how" "$pid" "${options[@]}"
+	is "$(changed_code)" "$wanted" "$how uprobes: pages of code that the kernel copied (KiB)"
+	order "$pid" dump "$T/$how.heap"
+	end_watch "$how"
+	is "$(seen "$how" "select(.pid == $pid) | .source")" "$source" "$how uprobes: one event, seen by"
+done
+is "$(grep -c 'system calls' "$T/without.talk")" 0 'without uprobes: what was asked for is no news'
+assert_untouched "$pid" 'without uprobes: untouched'
+stop_target "$pid"
+
 done_testing
