@@ -24,7 +24,12 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 		*err = why; /* for a reason of our own */
 		return -1;
 	}
-	if (proc_alive(inj->p) && (why.code == ERR_LOST || st.state == 'Z' || st.state == 'X'))
+	/*
+	 * A thread that is about to end has no memory any more before its state shows that
+	 * (do_exit(), kernel/exit.c: exit_mm() comes first). The process still has its program.
+	 */
+	if (proc_alive(inj->p) &&
+	    (why.code == ERR_LOST || st.state == 'Z' || st.state == 'X' || callsite_holds(t)))
 		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
 	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
 		       inj->p->pid);

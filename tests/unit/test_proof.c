@@ -4,6 +4,7 @@
 #include "process/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,6 +104,29 @@ static void test_take(void **state)
 	proc_close(&p);
 }
 
+/* A thread that ends has no program any more, while it still sleeps; its process has it. */
+static void test_program(void **state)
+{
+	struct err err = ERR_INIT;
+	struct proc p;
+	struct injector inj = { .p = &p, .cs.mallctl = (uintptr_t)test_program };
+	struct tracer t = { .inj = &inj, .mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC) };
+
+	(void)state;
+	assert_int_equal(proc_open(&p, getpid(), &err), 0);
+	memcpy(inj.cs.proof, (const void *)inj.cs.mallctl, 16);
+	inj.program = proc_program(getpid());
+	assert_int_equal(proof_program(&t, getpid(), &err), 0);
+	inj.program++;
+	assert_int_equal(proof_program(&t, getpid(), &err), -1);
+	assert_int_equal(err.code, ERR_UNSAFE);
+	inj.cs.proof[0]++;
+	assert_int_equal(proof_program(&t, getpid(), &err), -1);
+	assert_int_equal(err.code, ERR_LOST);
+	close(t.mem);
+	proc_close(&p);
+}
+
 /* As Linux 6.6 and later write it (arch/x86/kernel/cpu/proc.c, arch_proc_pid_thread_features()). */
 static void test_shadow_stack(void **state)
 {
@@ -137,9 +161,8 @@ static void test_shadow_stack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_unproven),
-		cmocka_unit_test(test_take),
+		cmocka_unit_test(test_rights),	     cmocka_unit_test(test_unproven),
+		cmocka_unit_test(test_take),	     cmocka_unit_test(test_program),
 		cmocka_unit_test(test_shadow_stack),
 	};
 
