@@ -111,7 +111,8 @@ static const char *no_thread(const struct callsite *cs)
 			: ", and its C library has no code that a new thread could wait in";
 }
 
-int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
+int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
+		size_t n, struct err *err)
 {
 	if (!n || n > CALLS_MAX)
 		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
@@ -119,8 +120,7 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
 		return err_fix(err, CHECK_GET_INSTEAD);
 	}
-	if (calls_want_file(calls, n) &&
-	    (inj->opt.mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
+	if (calls_want_file(calls, n) && (mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
 		err_set(err, ERR_FAILED, "this cannot be done in a borrowed thread%s",
 			inj->cs.pthread_create ? "" : no_thread(&inj->cs));
 		return err_fix(err, "%s",
@@ -129,7 +129,7 @@ int check_calls(const struct injector *inj, const struct call *calls, size_t n, 
 				       ? CHECK_GET_INSTEAD
 				       : "dump --in-target PATH does without");
 	}
-	if (inj->opt.mode == INJECTOR_THREAD && !inj->cs.pthread_create)
+	if (mode == INJECTOR_THREAD && !inj->cs.pthread_create)
 		return err_set(err, ERR_FAILED, "the target has no pthread_create");
 	return 0;
 }

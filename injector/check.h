@@ -15,8 +15,8 @@ int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err)
 /* The fix for who cannot have jemalloc's statistics. */
 #define CHECK_GET_INSTEAD "read single values: get PID stats.allocated"
 /* Can these calls be made in it? */
-int check_calls(const struct injector *inj, const struct call *calls, size_t n, struct err *err)
-	__must_check;
+int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
+		size_t n, struct err *err) __must_check;
 /* Would one of them end it, because its files may not grow? */
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err) __must_check;

@@ -204,9 +204,9 @@ bool footprint_may_borrow(struct tracer *t, enum tristate has_data)
 {
 	if (has_data == TRI_YES || (has_data == TRI_UNKNOWN && t->mode == INJECTOR_THREAD))
 		return true;
-	if (t->inj->tid && has_data == TRI_NO)
+	if (t->only && has_data == TRI_NO)
 		return false;
-	if (t->may_grow && (t->inj->tid || now_us() >= t->patient_us))
+	if (t->may_grow && (t->only || now_us() >= t->patient_us))
 		return true;
 	t->passed_over = true;
 	return false;

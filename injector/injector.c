@@ -106,7 +106,7 @@ int injector_may_dump(const struct injector *inj, struct err *err)
 {
 	const struct call dump = { .name = "prof.dump", .flags = CALL_MEMFD };
 
-	return check_calls(inj, &dump, 1, err) < 0 ||
+	return check_calls(inj, inj->opt.mode, &dump, 1, err) < 0 ||
 			       footprint_check(inj, INJECTOR_THREAD, &dump, 1, err) < 0
 		       ? -1
 		       : 0;
@@ -145,21 +145,15 @@ void injector_close(struct injector *inj)
 	free(inj);
 }
 
-void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms)
-{
-	inj->tid = tid;
-	inj->opt.mode = INJECTOR_INLINE;
-	inj->opt.search_ms = search_ms;
-}
-
 /* One run: the tracer, what is shared with it, and its deadlines. */
 struct run {
 	struct injector *inj;
 	struct call *calls; /* that are made next, */
-	size_t n;	    /* so many at once */
+	size_t n;	    /* so many at once, */
+	pid_t only;	    /* in this thread; 0: in any */
 	bool only_reads;
 	struct shared *shared;
-	enum injector_mode mode;
+	enum injector_mode asked, mode;
 	bool switched; /* from the mode that was chosen first to the other one */
 	bool may_grow; /* a thread may be borrowed that comes to jemalloc for the first time, */
 	struct err no_room; /* or why not */
@@ -176,47 +170,21 @@ struct run {
 	uint64_t since_us, looked_us, late_us;
 };
 
-/*
- * A tracer that is left behind must not keep a pipe of the caller's open, nor its terminal. What a
- * sanitizer finds is still to be seen.
- */
-static void leave_streams(void)
+static struct tracer new_tracer(const struct run *r, int socket)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int n = 3;
-
-#ifdef __SANITIZE_ADDRESS__
-	n = 2;
-#endif
-	for (int i = 0; null >= 0 && i < n; i++)
-		dup2(null, i);
-}
-
-static void tracer_process(struct run *r, pid_t controller, int socket)
-{
-	struct tracer t = { .inj = r->inj,
-			    .calls = r->calls,
-			    .n_calls = r->n,
-			    .shared = r->shared,
-			    .mem = -1,
-			    .maps = -1,
-			    .status = -1,
-			    .socket = socket,
-			    .mode = r->mode,
-			    .may_grow = r->may_grow,
-			    .deadline_us = r->search_deadline_us,
-			    .end_us = r->deadline_us };
-	sigset_t all;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	signal(SIGCHLD, SIG_DFL); /* ignored, a thread that ends would leave nothing to wait for */
-	leave_streams();
-	setsid(); /* the terminal's job control is not for us */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() == controller)
-		tracer_main(&t);
-	_exit(0);
+	return (struct tracer){ .inj = r->inj,
+				.calls = r->calls,
+				.n_calls = r->n,
+				.shared = r->shared,
+				.mem = -1,
+				.maps = -1,
+				.status = -1,
+				.socket = socket,
+				.mode = r->mode,
+				.only = r->only,
+				.may_grow = r->may_grow,
+				.deadline_us = r->search_deadline_us,
+				.end_us = r->deadline_us };
 }
 
 static int start(struct run *r, struct err *err)
@@ -229,8 +197,12 @@ static int start(struct run *r, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
 		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
 	r->tracer = fork();
-	if (r->tracer == 0)
-		tracer_process(r, controller, sockets[1]);
+	if (r->tracer == 0) {
+		struct tracer t = new_tracer(r, sockets[1]);
+
+		tracer_main(&t, controller);
+		_exit(0);
+	}
 	close(sockets[1]);
 	if (r->tracer < 0) {
 		close(sockets[0]);
@@ -247,25 +219,20 @@ static void close_tracer(struct run *r)
 	cleanup_close(&r->socket);
 }
 
-/* A tracer that waits is told the thread; if it has been killed since, another one starts. */
-static int begin(struct run *r, struct err *err)
+/* Is there a tracer that waits, and was told the thread? One may have been killed since. */
+static bool go_on(struct run *r)
 {
-	const struct next next = { .tid = r->inj->tid,
+	const struct next next = { .tid = r->only,
 				   .deadline_us = r->search_deadline_us,
 				   .end_us = r->deadline_us };
 	bool waited = r->waits;
 
 	r->waits = false;
-	atomic_store(&r->shared->phase, PHASE_SEARCH);
-	r->looked_us = now_us();
-	atomic_store(&r->shared->since_us, r->looked_us);
-	if (!waited)
-		return start(r, err);
-	if (send(r->socket, &next, sizeof(next), MSG_NOSIGNAL) == sizeof(next))
-		return 0;
+	if (!waited || send(r->socket, &next, sizeof(next), MSG_NOSIGNAL) == sizeof(next))
+		return waited;
 	end_waiting(r->tracer);
 	close_tracer(r);
-	return start(r, err);
+	return false;
 }
 
 /*
@@ -351,7 +318,7 @@ static bool is_done(const struct run *r)
 static void watch(struct run *r)
 {
 	struct pollfd fds[] = { { .fd = r->pidfd, .events = POLLIN },
-				{ .fd = r->inj->tid ? r->socket : -1, .events = POLLIN } };
+				{ .fd = r->only ? r->socket : -1, .events = POLLIN } };
 	uint64_t looked_us = 0, stuck_us = 0;
 
 	r->killed_for = NULL;
@@ -359,7 +326,7 @@ static void watch(struct run *r)
 	while (waitpid(r->tracer, &r->status, WNOHANG) == 0) {
 		uint64_t now = now_us();
 
-		if (!r->killed_for && r->inj->tid && is_done(r)) {
+		if (!r->killed_for && r->only && is_done(r)) {
 			r->waits = true;
 			return;
 		}
@@ -563,7 +530,10 @@ static int run_once(struct run *r, struct err *err)
 
 	memset(r->shared, 0, shared_size(r->n));
 	memcpy(r->shared->sleeps, sleeps, sizeof(r->shared->sleeps));
-	if (begin(r, err) < 0)
+	atomic_store(&r->shared->phase, PHASE_SEARCH);
+	r->looked_us = now_us();
+	atomic_store(&r->shared->since_us, r->looked_us);
+	if (!go_on(r) && start(r, err) < 0)
 		return -1;
 	watch(r);
 	memcpy(sleeps, r->shared->sleeps, sizeof(r->shared->sleeps));
@@ -587,17 +557,17 @@ static int run_once(struct run *r, struct err *err)
 }
 
 /* A borrowed thread adds nothing to the target, but stands for as long as the calls take. */
-static enum injector_mode first_mode(const struct injector *inj, const struct call *calls, size_t n)
+static enum injector_mode first_mode(const struct run *r)
 {
-	if (inj->opt.mode != INJECTOR_AUTO)
-		return inj->opt.mode;
-	return inj->cs.pthread_create && !footprint_is_short(calls, n) ? INJECTOR_THREAD
-								       : INJECTOR_INLINE;
+	if (r->asked != INJECTOR_AUTO)
+		return r->asked;
+	return r->inj->cs.pthread_create && !footprint_is_short(r->calls, r->n) ? INJECTOR_THREAD
+										: INJECTOR_INLINE;
 }
 
 static bool may_switch(const struct run *r)
 {
-	if (r->inj->opt.mode != INJECTOR_AUTO || r->switched)
+	if (r->asked != INJECTOR_AUTO || r->switched)
 		return false;
 	return r->mode == INJECTOR_INLINE ? r->inj->cs.pthread_create != 0
 					  : !calls_want_file(r->calls, r->n);
@@ -694,28 +664,6 @@ static void add_report(struct injector_report *all, const struct injector_report
 	all->prolonged += before.prolonged;
 }
 
-/* The calls of r->n at once, and those that come next, as far as their results allow. */
-static int run_all(struct run *r, size_t left, struct injector_report *report, struct err *err)
-{
-	int ret;
-
-	for (;;) {
-		bool is_part = r->mode == INJECTOR_INLINE && r->only_reads && !r->inj->tid;
-
-		r->n = is_part && left > INLINE_CALLS_MAX ? INLINE_CALLS_MAX : left;
-		do {
-			if (!r->waits && fit_in(r, err) < 0) /* a tracer that waits knows */
-				return -1;
-			ret = run_once(r, err);
-		} while (ret < 0 && try_again(r, err));
-		add_report(report, &r->shared->report);
-		left -= r->n;
-		if (ret < 0 || !left || r->shared->enough)
-			return ret;
-		r->calls += r->n;
-	}
-}
-
 /* What a call does; where its answer goes is ours alone. */
 static bool is_same_call(const struct call *a, const struct call *b)
 {
@@ -728,7 +676,7 @@ static bool is_same_call(const struct call *a, const struct call *b)
 static bool take_spare(struct run *r)
 {
 	struct spare *spare = &r->inj->spare;
-	bool same = spare->pid && r->inj->tid && spare->n_calls == r->n;
+	bool same = spare->pid && r->only && spare->n_calls == r->n;
 
 	for (size_t i = 0; same && i < r->n; i++)
 		same = is_same_call(&spare->calls[i], &r->calls[i]);
@@ -759,46 +707,89 @@ static void keep_spare(const struct run *r)
 	memcpy(spare->calls, r->calls, r->n * sizeof(*r->calls));
 }
 
-int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
-		 struct err *err)
+/* Look at the target, keep others of us away, and have memory to share with the tracer. */
+static int prepare(struct run *r, int *lock, struct err *err)
 {
-	struct run r = { .inj = inj,
-			 .calls = calls,
-			 .n = n,
-			 .only_reads = are_reads(calls, n),
-			 .mode = first_mode(inj, calls, n) };
-	_cleanup_(cleanup_close) int lock = -1;
-	uint64_t now = now_us();
-	int ret;
+	const struct injector *inj = r->inj;
 
-	for (size_t i = 0; i < n; i++) {
-		calls[i].fd = -1;
-		calls[i].made = false;
-	}
-	if (check_calls(inj, calls, n, err) < 0 || check_target(inj->p, inj->images, err) < 0)
+	if (check_calls(inj, r->asked, r->calls, r->n, err) < 0 ||
+	    check_target(inj->p, inj->images, err) < 0 || lock_process(inj, lock, err) < 0)
 		return -1;
-	if (lock_process(inj, &lock, err) < 0)
-		return -1;
-	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
-	r.search_deadline_us = now + (uint64_t)inj->opt.search_ms * 1000;
-	if (!take_spare(&r))
-		r.shared = mmap(NULL, shared_size(n), PROT_READ | PROT_WRITE,
-				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (r.shared == MAP_FAILED)
+	if (!take_spare(r))
+		r->shared = mmap(NULL, shared_size(r->n), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (r->shared == MAP_FAILED)
 		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
-	*report = (struct injector_report){ 0 };
-	ret = run_all(&r, n, report, err);
-	if (ret < 0 && r.shared->unfit && r.no_room.msg[0])
-		*err = r.no_room;
-	if (ret < 0 && err->code == ERR_UNSAFE && r.sent) {
-		struct err why = *err;
+	return 0;
+}
 
-		not_called(&r, why.msg, err);
+/* What is to be said of a run that failed for good. */
+static void explain(const struct run *r, struct err *err)
+{
+	struct err why;
+
+	if (r->shared->unfit && r->no_room.msg[0])
+		*err = r->no_room;
+	if (err->code == ERR_UNSAFE && r->sent) {
+		why = *err;
+		not_called(r, why.msg, err);
 		err_fix(err, "try again; on a busy machine with a longer --max-pause");
 	}
+}
+
+/* How many of so many calls a thread is borrowed for at once. */
+static size_t at_once(const struct run *r, size_t left)
+{
+	bool is_part = r->mode == INJECTOR_INLINE && r->only_reads && !r->only;
+
+	return is_part && left > INLINE_CALLS_MAX ? INLINE_CALLS_MAX : left;
+}
+
+int injector_run(struct injector *inj, const struct injector_run *run,
+		 struct injector_report *report, struct err *err)
+{
+	struct run r = { .inj = inj,
+			 .calls = run->calls,
+			 .n = run->n,
+			 .only = run->tid,
+			 .only_reads = are_reads(run->calls, run->n),
+			 .asked = run->tid ? INJECTOR_INLINE : inj->opt.mode };
+	unsigned int search_ms = run->search_ms ? run->search_ms : inj->opt.search_ms;
+	_cleanup_(cleanup_close) int lock = -1;
+	uint64_t now = now_us();
+	size_t left = run->n;
+	bool fits;
+	int ret;
+
+	for (size_t i = 0; i < run->n; i++) {
+		run->calls[i].fd = -1;
+		run->calls[i].made = false;
+	}
+	if (prepare(&r, &lock, err) < 0)
+		return -1;
+	r.mode = first_mode(&r);
+	r.deadline_us = now + (uint64_t)inj->opt.timeout_ms * 1000;
+	r.search_deadline_us = now + (uint64_t)search_ms * 1000;
+	*report = (struct injector_report){ 0 };
+	for (;;) {
+		r.n = at_once(&r, left);
+		do { /* a tracer that waits has found room */
+			fits = r.waits || fit_in(&r, err) == 0;
+			ret = fits ? run_once(&r, err) : -1;
+		} while (fits && ret < 0 && try_again(&r, err));
+		if (!fits)
+			break;
+		add_report(report, &r.shared->report);
+		left -= r.n;
+		if (ret < 0 || !left || r.shared->enough)
+			break;
+		r.calls += r.n;
+	}
+	if (ret < 0)
+		explain(&r, err);
 	if (r.waits)
 		keep_spare(&r);
 	else
-		munmap(r.shared, shared_size(n));
+		munmap(r.shared, shared_size(run->n));
 	return ret;
 }

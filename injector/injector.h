@@ -86,6 +86,19 @@ struct injector_report {
 	uint64_t late_us;	/* by so much; 0: not known */
 };
 
+/* Calls in a row, and the thread to make them in. */
+struct injector_run {
+	struct call *calls;
+	size_t n;
+	/*
+	 * For calls that belong to a thread: they are made inline, in this one and no other, and not
+	 * at all if it never called jemalloc, which would get an arena by it (report->fresh).
+	 * 0: any thread.
+	 */
+	pid_t tid;
+	unsigned int search_ms; /* how long to look for a safe moment; 0: as the options say */
+};
+
 struct injector;
 
 /*
@@ -108,28 +121,22 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 void injector_close(struct injector *inj);
 
 /*
- * For calls that belong to a thread: from now on they are made inline, in
- * `tid` and no other thread, and a safe moment of it is looked for no longer
- * than `search_ms`. injector_run() fails with ERR_NOPROC when it has ended, and makes no call in a
- * thread that never called jemalloc, which would get an arena by it (report->fresh). Runs of the
- * same calls in several threads share a tracer: what `name`, `new` and `expect` point to stays as
- * it was.
- */
-void injector_aim(struct injector *inj, pid_t tid, unsigned int search_ms);
-
-/*
- * Make `n` calls in a row. Returns 0 when the calls were made as far as their
+ * Make the calls. Returns 0 when they were made as far as their
  * results allowed: look at each call's `made` and `ret`. Stops after a call
  * that returned non-zero, unless CALL_KEEP_GOING.
+ *
+ * Runs of the same calls in one thread after the other share a tracer: what `name`, `new` and
+ * `expect` point to stays as it was.
  *
  * ERR_UNSAFE: no safe moment was found, nothing was changed.
  * ERR_LOST: the target ended, or a call did not return in time; in the latter
  * case the target finishes it by itself.
  * ERR_BUSY: another tracer came first.
+ * ERR_NOPROC: the thread that was asked for has ended.
  * Descriptors in calls[].fd belong to the caller also when this fails.
  */
-int injector_run(struct injector *inj, struct call *calls, size_t n, struct injector_report *report,
-		 struct err *err) __must_check;
+int injector_run(struct injector *inj, const struct injector_run *run,
+		 struct injector_report *report, struct err *err) __must_check;
 
 /*
  * Could a dump come back, from a thread of the target's made for it? ERR_FAILED when it lacks a

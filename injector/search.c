@@ -25,15 +25,33 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BACKOFF_MIN_US 500
 #define BACKOFF_MAX_US 50000
 #define FENCED_ENOUGH 4
 #define PATIENCE_US 200000 /* for a thread that has its data of jemalloc's; or a quarter */
+
+/*
+ * A tracer that is left behind must not keep a pipe of the caller's open, nor its terminal. What a
+ * sanitizer finds is still to be seen.
+ */
+static void leave_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int n = 3;
+
+#ifdef __SANITIZE_ADDRESS__
+	n = 2;
+#endif
+	for (int i = 0; null >= 0 && i < n; i++)
+		dup2(null, i);
+}
 
 /* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
 static int same_program(const struct tracer *t, struct err *err)
@@ -62,7 +80,7 @@ static int check_data(struct tracer *t, const struct borrow *b, struct err *err)
 {
 	enum tristate has_data = footprint_has_data(t, b->tid, &b->regs);
 
-	t->shared->report.fresh = t->inj->tid && has_data == TRI_NO;
+	t->shared->report.fresh = t->only && has_data == TRI_NO;
 	if (footprint_may_borrow(t, has_data))
 		return 0;
 	return err_set(err, ERR_UNSAFE,
@@ -159,8 +177,8 @@ static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct 
 {
 	const struct injector *inj = t->inj;
 
-	return inj->tid ? rank_one(inj->p, inj->tid, inj->cs.caution, c, n, err)
-			: rank_threads(inj->p, inj->cs.caution, c, n, err);
+	return t->only ? rank_one(inj->p, t->only, inj->cs.caution, c, n, err)
+		       : rank_threads(inj->p, inj->cs.caution, c, n, err);
 }
 
 /* Its wait would end later, see wait.h: then it is looked at again when that is over. */
@@ -189,12 +207,11 @@ static int search_once(struct tracer *t, struct err *err)
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
 	if (!n && t->inj->cs.caution)
-		callsite_too_bold(&t->inj->cs, t->inj->tid ? "it never waits" : "no thread waits",
-				  err);
+		callsite_too_bold(&t->inj->cs, t->only ? "it never waits" : "no thread waits", err);
 	else if (!n)
 		err_set(err, ERR_UNSAFE,
 			"%s is in a system call that cannot be interrupted transparently",
-			t->inj->tid ? "it" : "every thread");
+			t->only ? "it" : "every thread");
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
 		if (is_left_alone(t, c[i].tid, err)) {
@@ -240,7 +257,7 @@ static int search(struct tracer *t, struct err *err)
 		if (t->shared->unfit)
 			break;
 		/* A wait with a timeout does end. */
-		if (now_us() >= (t->waits && !t->inj->tid ? t->end_us : t->deadline_us))
+		if (now_us() >= (t->waits && !t->only ? t->end_us : t->deadline_us))
 			break;
 		err_forget(); /* what another try may do better */
 		back_off(&backoff, t->look_us);
@@ -255,7 +272,7 @@ static int search(struct tracer *t, struct err *err)
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
 static int prepare(struct tracer *t, struct err *err)
 {
-	if (seccomp_present(t->inj->p, t->inj->tid, &t->guarded, err) < 0)
+	if (seccomp_present(t->inj->p, t->only, &t->guarded, err) < 0)
 		return -1;
 	if (calls_want_file(t->calls, t->n_calls) && memfd_device(&t->memfd_dev, err) < 0)
 		return -1;
@@ -326,10 +343,10 @@ static bool next_thread(struct tracer *t)
 	const char done = 0;
 	struct next next;
 
-	if (!t->inj->tid || write(t->socket, &done, sizeof(done)) != sizeof(done) ||
+	if (!t->only || write(t->socket, &done, sizeof(done)) != sizeof(done) ||
 	    read(t->socket, &next, sizeof(next)) != sizeof(next))
 		return false;
-	t->inj->tid = next.tid;
+	t->only = next.tid;
 	t->deadline_us = next.deadline_us;
 	t->end_us = next.end_us;
 	t->patient_us = patient_until(t);
@@ -341,11 +358,20 @@ static bool next_thread(struct tracer *t)
 	return true;
 }
 
-void tracer_main(struct tracer *t)
+void tracer_main(struct tracer *t, pid_t controller)
 {
 	struct err err = ERR_INIT;
+	sigset_t all;
 	int ret;
 
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGCHLD, SIG_DFL); /* ignored, a thread that ends would leave nothing to wait for */
+	leave_streams();
+	setsid(); /* the terminal's job control is not for us */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != controller)
+		return;
 	setpriority(PRIO_PROCESS, 0, NICEST);
 	srandom((unsigned int)now_us());
 	arch_prepare();

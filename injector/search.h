@@ -5,7 +5,10 @@
 
 #include "injector/tracer.h"
 
-/* The tracer's whole life; fills t->shared. */
-void tracer_main(struct tracer *t);
+/*
+ * The whole life of the tracer, a new process of `controller`, which it ends with: it keeps none of
+ * the standard streams and takes no signal. Fills t->shared.
+ */
+void tracer_main(struct tracer *t, pid_t controller);
 
 #endif

@@ -82,7 +82,7 @@ struct next {
 	uint64_t deadline_us, end_us; /* as in struct tracer */
 };
 
-/* The tracer of the run before, which waits for the next thread: see injector_aim(). */
+/* The tracer of the run before, which waits for the next thread: see injector_run(). */
 struct spare {
 	pid_t pid; /* 0: there is none */
 	int pidfd, socket;
@@ -100,7 +100,6 @@ struct injector {
 	struct proc_status start; /* the rights it had when it was looked at */
 	uint64_t stack_limit;	  /* RLIMIT_STACK; RLIM_INFINITY where it is not known */
 	uint64_t program;	  /* the number of the program that it ran then */
-	pid_t tid;		  /* the only thread to borrow, 0: any */
 	struct callsite cs;
 	struct sleep sleeps[SLEEPS_MAX]; /* from one tracer to the next */
 	bool no_clock;			 /* a CPU gave the tracer no turn: see wait.c */
@@ -124,6 +123,7 @@ struct tracer {
 	int socket;		/* to the controller: descriptors; from it: struct next */
 	dev_t memfd_dev;	/* what memory files are on; see memfd.h */
 	enum injector_mode mode;
+	pid_t only;	     /* the thread to borrow; 0: any */
 	bool may_grow;	     /* a thread without jemalloc's data may be borrowed, */
 	uint64_t patient_us; /* from then on, */
 	bool passed_over;    /* if there is one */

@@ -130,7 +130,8 @@ static int set_switch(struct session *s, const char *name, bool want, struct ops
 		call_read(name, &change.after, sizeof(change.after)),
 	};
 
-	if (session_run_prof(s, calls, 2, err) || check_calls(s, calls, 2, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = 2, .gated = true }, err) ||
+	    check_calls(s, calls, 2, err))
 		return -1;
 	return finish(s, name, want, &change, out, err);
 }
@@ -171,7 +172,8 @@ static int bring_threads_along(struct session *s, struct ops_change *change, str
 	struct call reset = { .name = "prof.reset", .fd = -1 };
 
 	if (!change->before &&
-	    (session_run_prof(s, &reset, 1, err) || check_calls(s, &reset, 1, err)))
+	    (session_run(s, &(struct run){ .calls = &reset, .n = 1, .gated = true }, err) ||
+	     check_calls(s, &reset, 1, err)))
 		return -1;
 	if (visit_threads(s, &visit, NULL, 0, &list, err))
 		return -1;
@@ -200,7 +202,8 @@ static int activate_init_first(struct session *s, bool has_init, struct ops_chan
 	};
 	size_t skip = has_init ? 0 : 2;
 
-	if (session_run_prof(s, calls + skip, 4 - skip, err))
+	if (session_run(s, &(struct run){ .calls = calls + skip, .n = 4 - skip, .gated = true },
+			err))
 		return -1;
 	return check_calls(s, calls + skip, 4 - skip, err);
 }
@@ -217,7 +220,7 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 	bool has_init;
 
 	calls[0].expect = &on;
-	if (session_run_prof(s, calls, 3, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	has_init = !(calls[0].made && calls[0].ret == ENOENT);
 	if (has_init && (!calls[0].made || calls[0].ret))

@@ -191,8 +191,8 @@ static void check_threads(const struct session *s, struct ops_check *c)
 /* What the run reads, in this order: the names, and where the values go. */
 struct reader {
 	struct check_values *values;
-	struct call calls[CALLS_MAX];
-	struct check_value *of[CALLS_MAX];
+	struct call calls[SESSION_CALLS_MAX];
+	struct check_value *of[SESSION_CALLS_MAX];
 	size_t n;
 };
 
@@ -268,7 +268,8 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 	struct err err = ERR_INIT;
 
 	plan(&r, s);
-	if (session_open_injector(s, &err) || session_run(s, r.calls, r.n, &err)) {
+	if (session_open_injector(s, &err) ||
+	    session_run(s, &(struct run){ .calls = r.calls, .n = r.n }, &err)) {
 		check_failed(&rows[CHECK_INJECTION], &err);
 		return;
 	}

@@ -177,7 +177,7 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	_cleanup_(cleanup_close) int got = -1;
 	int own = own_dump_begin(&s->proc, calls[at].new), failed;
 
-	failed = session_run_prof(s, calls, n, err);
+	failed = session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err);
 	own_dump_end(own);
 	got = take_fd(calls[at].fd);
 	if (failed)
@@ -197,25 +197,6 @@ const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE])
 		return NULL;
 	len = snprintf(buf, DUMP_LABEL_SIZE, "%s%s%s", cwd, whole || !cwd[1] ? "" : "/", path);
 	return len > 0 && len < DUMP_LABEL_SIZE ? buf : NULL;
-}
-
-/* Have the target dump into a memfd, on its way to `path`; the caller closes `fd`. */
-static int run_memfd(struct session *s, const char *path, struct ops_dump *dump, int *fd,
-		     struct err *err)
-{
-	char label[DUMP_LABEL_SIZE];
-	bool active = false;
-	struct call calls[] = {
-		call_read("prof.active", &active, sizeof(active)),
-		dump_call(),
-	};
-
-	calls[0].flags |= CALL_KEEP_GOING;
-	calls[1].new = dump_label(path, label);
-	if (dump_run(s, calls, 2, 1, fd, &dump->bytes, err))
-		return -1;
-	warn_inactive(&calls[0], active, dump);
-	return 0;
 }
 
 int dump_check_memory(const struct session *s, struct err *err)
@@ -266,34 +247,39 @@ static char *name_output(const struct session *s, const struct ops_dump_request 
 	return name;
 }
 
-static int dump_to_file(struct session *s, const struct ops_dump_request *request,
-			struct ops_dump *dump, struct err *err)
+/* Through a memfd: to a file, or to the stream that was asked for. */
+static int dump_by_memfd(struct session *s, const struct ops_dump_request *request,
+			 struct ops_dump *dump, struct err *err)
 {
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_free) char *path = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
+	bool to_stream = request->stream_fd >= 0, active = false;
+	char label[DUMP_LABEL_SIZE];
+	struct call calls[] = {
+		call_read("prof.active", &active, sizeof(active)),
+		dump_call(),
+	};
 
-	path = name_output(s, request);
+	if (dump_check_memory(s, err))
+		return -1;
+	path = to_stream ? strdup("-") : name_output(s, request);
 	if (!path)
 		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
-	if (output_open(&output, path, request->force, err) || session_open_injector(s, err) ||
-	    run_memfd(s, path, dump, &fd, err) || render(s, request, &fd, dump, err) ||
-	    output_commit(&output, fd, dump->bytes, s->timeout_ms, err))
+	calls[0].flags |= CALL_KEEP_GOING;
+	calls[1].new = dump_label(path, label);
+	if ((!to_stream && output_open(&output, path, request->force, err)) ||
+	    session_open_injector(s, err) || dump_run(s, calls, 2, 1, &fd, &dump->bytes, err) ||
+	    render(s, request, &fd, dump, err))
+		return -1;
+	warn_inactive(&calls[0], active, dump);
+	if (to_stream)
+		return output_copy(request->stream_fd, "the output stream", fd, dump->bytes,
+				   s->timeout_ms, err);
+	if (output_commit(&output, fd, dump->bytes, s->timeout_ms, err))
 		return -1;
 	dump->file = take_ptr(path);
 	return 0;
-}
-
-static int dump_to_stream(struct session *s, const struct ops_dump_request *request,
-			  struct ops_dump *dump, struct err *err)
-{
-	_cleanup_(cleanup_close) int fd = -1;
-
-	if (session_open_injector(s, err) || run_memfd(s, "-", dump, &fd, err) ||
-	    render(s, request, &fd, dump, err))
-		return -1;
-	return output_copy(request->stream_fd, "the output stream", fd, dump->bytes, s->timeout_ms,
-			   err);
 }
 
 static int target_call_failed(const struct session *s, const struct call *call, bool by_prefix,
@@ -317,7 +303,7 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 	struct call calls[] = { call_read("prof.active", &active, sizeof(active)), dump_call };
 
 	calls[0].flags |= CALL_KEEP_GOING;
-	if (session_run_prof(s, calls, 2, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = 2, .gated = true }, err))
 		return -1;
 	if (!calls[1].made || calls[1].ret)
 		return target_call_failed(s, &calls[1], by_prefix, err);
@@ -373,7 +359,7 @@ static int read_prefix(struct session *s, char *prefix, size_t size, struct err 
 	struct call call = call_read_string("opt.prof_prefix", prefix, size);
 	char who[SESSION_WHO_SIZE];
 
-	if (session_run_prof(s, &call, 1, err))
+	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
 		return -1;
 	if (!call.made || call.ret)
 		return session_call_failed(s, &call, err);
@@ -437,33 +423,23 @@ static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *
 	return known ? find_dump(s, &in, &before, dump, err) : warn_unknown_file(dump);
 }
 
-static int dump_somewhere(struct session *s, const struct ops_dump_request *request,
-			  struct ops_dump *dump, struct err *err)
-{
-	if (request->in_target) {
-		dump->via = OPS_VIA_TARGET;
-		return request->target_path ? dump_to_target_path(s, request, dump, err)
-					    : dump_by_prefix(s, dump, err);
-	}
-	dump->via = OPS_VIA_MEMFD;
-	if (dump_check_memory(s, err))
-		return -1;
-	return request->stream_fd >= 0 ? dump_to_stream(s, request, dump, err)
-				       : dump_to_file(s, request, dump, err);
-}
-
 int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
 	     struct ops_dump *out, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	struct ops_dump dump = { 0 };
+	int failed;
 
 	if (request->format && profile_format_by_name(request->format) == PROFILE_FORMAT_NONE)
 		return profile_format_unknown(request->format, "", err);
 	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
 	    session_find_jemalloc(&s, err))
 		return -1;
-	if (dump_somewhere(&s, request, &dump, err)) {
+	dump.via = request->in_target ? OPS_VIA_TARGET : OPS_VIA_MEMFD;
+	failed = !request->in_target	? dump_by_memfd(&s, request, &dump, err)
+		 : request->target_path ? dump_to_target_path(&s, request, &dump, err)
+					: dump_by_prefix(&s, &dump, err);
+	if (failed) {
 		ops_dump_fini(&dump);
 		return -1;
 	}

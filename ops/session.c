@@ -332,7 +332,7 @@ static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enu
 
 	for (size_t i = 0; i < n; i++)
 		calls[i].flags |= CALL_KEEP_GOING;
-	if (session_run_prof(s, calls, n, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err))
 		return -1;
 	*unwinder = jemalloc_unwinder(answer_of(&calls[0]), answer_of(&calls[1]),
 				      answer_or_no(&calls[2]));
@@ -383,6 +383,11 @@ void session_close(struct session *s)
 	*s = (struct session)SESSION_INIT;
 }
 
+static bool succeeded(const struct call *call)
+{
+	return call->made && !call->ret;
+}
+
 static void add_cost(struct session *s, const struct injector_report *report,
 		     const struct call *calls, size_t n)
 {
@@ -399,18 +404,6 @@ static void add_cost(struct session *s, const struct injector_report *report,
 		s->cost.call_us += calls[i].made ? calls[i].call_us : 0;
 }
 
-static int run_calls(struct session *s, struct call *calls, size_t n, struct err *err)
-{
-	struct injector_report report = { 0 };
-
-	while (injector_run(s->inj, calls, n, &report, err)) {
-		if (!busy_wait(s, err))
-			return no_call(s, err);
-	}
-	add_cost(s, &report, calls, n);
-	return 0;
-}
-
 static int not_jemalloc(const struct session *s, const char *version, struct err *err)
 {
 	char who[SESSION_WHO_SIZE], safe[sizeof(s->version) * 4];
@@ -423,37 +416,6 @@ static int not_jemalloc(const struct session *s, const char *version, struct err
 		s->je->version);
 	return err_fix(err, "run a build of the program that was not stripped, or install its "
 			    "debug symbols");
-}
-
-/* The first call reads what is known already: if that is not what comes back, it is the last. */
-static int run_confirmed(struct session *s, struct call *calls, size_t n, struct err *err)
-{
-	char version[sizeof(s->je->version)] = "";
-	struct call all[CALLS_MAX];
-	int ret;
-
-	if (n + 1 > CALLS_MAX)
-		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
-	all[0] = call_read_string("version", version, sizeof(version));
-	all[0].expect = s->je->version;
-	memcpy(all + 1, calls, n * sizeof(*calls));
-	ret = run_calls(s, all, n + 1, err);
-	memcpy(calls, all + 1, n * sizeof(*calls));
-	if (!ret && (!all[0].made || all[0].ret || strcmp(version, s->je->version) != 0))
-		return not_jemalloc(s, version, err);
-	return ret;
-}
-
-int session_run(struct session *s, struct call *calls, size_t n, struct err *err)
-{
-	return s->je->by_scan ? run_confirmed(s, calls, n, err) : run_calls(s, calls, n, err);
-}
-
-int session_run_in(struct session *s, pid_t tid, unsigned int search_ms, struct call *calls,
-		   size_t n, struct err *err)
-{
-	injector_aim(s->inj, tid, search_ms);
-	return session_run(s, calls, n, err);
 }
 
 unsigned int session_left_ms(const struct session *s)
@@ -511,21 +473,41 @@ int session_call_failed(const struct session *s, const struct call *call, struct
 	return err_target(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
 }
 
-/* What the gate's calls read. */
+/* What is asked before the calls of a run are made. */
 struct gate {
-	char version[64];
+	char confirmed[64], version[64]; /* as that of struct jemalloc */
 	bool config_prof, opt_prof;
 };
+enum { GATE_VERSION, GATE_CONFIG_PROF, GATE_OPT_PROF, GATE_CALLS };
+
+/* The version is known already: if that is not what comes back, it is the last call. */
+static struct call confirm(const struct session *s, struct gate *gate)
+{
+	struct call call = call_read_string("version", gate->confirmed, sizeof(gate->confirmed));
+
+	call.expect = s->je->version;
+	return call;
+}
+
+static void add_gate(struct gate *gate, struct call calls[GATE_CALLS])
+{
+	static const bool yes = true;
+
+	calls[GATE_VERSION] = call_read_string("version", gate->version, sizeof(gate->version));
+	calls[GATE_CONFIG_PROF] = call_read("config.prof", &gate->config_prof, sizeof(bool));
+	calls[GATE_OPT_PROF] = call_read("opt.prof", &gate->opt_prof, sizeof(bool));
+	calls[GATE_CONFIG_PROF].expect = calls[GATE_OPT_PROF].expect = &yes;
+}
 
 static int gate_verdict(struct session *s, const struct gate *gate, const struct call *calls,
 			struct err *err)
 {
-	for (size_t i = 0; i < SESSION_GATE; i++) {
-		if (!calls[i].made || calls[i].ret)
+	for (size_t i = 0; i < GATE_CALLS; i++) {
+		if (!succeeded(&calls[i]))
 			return session_call_failed(s, &calls[i], err);
-		if (i == 0)
+		if (i == GATE_VERSION)
 			snprintf(s->version, sizeof(s->version), "%s", gate->version);
-		if (i == 1 && !gate->config_prof)
+		if (i == GATE_CONFIG_PROF && !gate->config_prof)
 			return session_no_config_prof(s, err);
 	}
 	return gate->opt_prof ? 0 : session_no_opt_prof(s, err);
@@ -533,40 +515,46 @@ static int gate_verdict(struct session *s, const struct gate *gate, const struct
 
 static bool all_succeeded(const struct call *calls, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!calls[i].made || calls[i].ret)
+	for (size_t i = 0; i < n; i++)
+		if (!succeeded(&calls[i]))
 			return false;
-	}
 	return true;
 }
 
-int session_run_mixed(struct session *s, struct call *calls, size_t n_free, size_t n,
-		      struct err *err)
+int session_run(struct session *s, const struct run *run, struct err *err)
 {
-	static const bool yes = true;
-	struct gate gate = { 0 };
-	struct call all[CALLS_MAX] = { 0 }, *lock = all + n_free;
-	int failed;
+	const size_t n_confirm = s->je->by_scan, n_gate = run->gated ? GATE_CALLS : 0;
+	const size_t n_first = run->gated ? run->n_unconditional : run->n;
+	struct gate gate = { .version = "" };
+	struct call all[CALLS_MAX], *first = all + n_confirm, *gates = first + n_first;
+	struct injector_run in = { .calls = all,
+				   .n = n_confirm + run->n + n_gate,
+				   .tid = run->tid,
+				   .search_ms = run->search_ms };
+	struct injector_report report = { 0 };
+	bool failed;
 
-	if (n + SESSION_GATE >= CALLS_MAX)
-		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", n);
-	memcpy(all, calls, n_free * sizeof(*calls));
-	lock[0] = call_read_string("version", gate.version, sizeof(gate.version));
-	lock[1] = call_read("config.prof", &gate.config_prof, sizeof(bool));
-	lock[2] = call_read("opt.prof", &gate.opt_prof, sizeof(bool));
-	lock[1].expect = lock[2].expect = &yes;
-	memcpy(lock + SESSION_GATE, calls + n_free, (n - n_free) * sizeof(*calls));
-	failed = session_run(s, all, n + SESSION_GATE, err);
-	memcpy(calls, all, n_free * sizeof(*calls));
-	memcpy(calls + n_free, lock + SESSION_GATE, (n - n_free) * sizeof(*calls));
+	if (run->n > SESSION_CALLS_MAX)
+		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", run->n);
+	if (n_confirm)
+		all[0] = confirm(s, &gate);
+	memcpy(first, run->calls, n_first * sizeof(*all));
+	if (n_gate)
+		add_gate(&gate, gates);
+	memcpy(gates + n_gate, run->calls + n_first, (run->n - n_first) * sizeof(*all));
+	do {
+		failed = injector_run(s->inj, &in, &report, err) != 0;
+	} while (failed && busy_wait(s, err));
+	memcpy(run->calls, first, n_first * sizeof(*all));
+	memcpy(run->calls + n_first, gates + n_gate, (run->n - n_first) * sizeof(*all));
 	if (failed)
-		return -1;
-	return all_succeeded(calls, n_free) ? gate_verdict(s, &gate, lock, err) : 0;
-}
-
-int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err)
-{
-	return session_run_mixed(s, calls, 0, n, err);
+		return no_call(s, err);
+	add_cost(s, &report, all, in.n);
+	if (report.fresh)
+		return 0;
+	if (n_confirm && (!succeeded(&all[0]) || strcmp(gate.confirmed, s->je->version) != 0))
+		return not_jemalloc(s, gate.confirmed, err);
+	return n_gate && all_succeeded(first, n_first) ? gate_verdict(s, &gate, gates, err) : 0;
 }
 
 bool session_older(const struct session *s, int major, int minor, int patch)

@@ -63,7 +63,7 @@ void session_close(struct session *s);
  * ERR_FAILED, with its fix, when sampling is known to end some programs like this one, or to
  * hang them: all of session_may_unwind() and, where it was started with prof_gdump:true,
  * session_may_gdump(). What memory and code do not tell is asked by calls, with ERR_NOPROF and all
- * else that session_run_prof() fails with; where none can be made, not to know is ERR_UNSAFE.
+ * else that a gated run fails with; where none can be made, not to know is ERR_UNSAFE.
  */
 int session_may_sample(struct session *s, struct err *err) __must_check;
 /* ERR_FAILED, with its fix, when this unwinder may end this program; UNWINDER_UNKNOWN too. */
@@ -72,37 +72,29 @@ int session_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder,
 /* It never may: ERR_FAILED, with its fix. */
 int session_may_gdump(const struct session *s, struct err *err) __must_check;
 
-/*
- * injector_run(), tried again while ERR_BUSY and there is time; adds up the
- * cost. A jemalloc that no symbol named is asked for its version first, and
- * for nothing else unless that is the one in its image: ERR_NOJEMALLOC. So
- * there is room for CALLS_MAX - 1 calls.
- */
-int session_run(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
+/* One run: calls that the target makes in a row. */
+struct run {
+	struct call *calls;
+	size_t n; /* at most SESSION_CALLS_MAX */
+	/* The calls after the first `n_unconditional` are made only if config.prof and opt.prof are
+	 * true. */
+	bool gated;
+	size_t n_unconditional;
+	/* As in struct injector_run: calls about the calling thread. */
+	pid_t tid;
+	unsigned int search_ms;
+};
+/* Besides them a run may read the version to confirm a jemalloc, and version and options to gate. */
+#define SESSION_CALLS_MAX (CALLS_MAX - 4)
 
 /*
- * As session_run(), inline in the thread `tid`: for short calls about the
- * calling thread. A safe moment of it is looked for no longer than `search_ms`.
- * ERR_NOPROC when that thread has ended. All later runs are of this kind.
+ * injector_run(), tried again while ERR_BUSY and there is time; adds up the cost. A jemalloc that
+ * no symbol named is asked for its version first, and for nothing else unless that is the one in
+ * its image: ERR_NOJEMALLOC. ERR_NOPROF, with its fix, where a gated call was not made as one of
+ * the two is false. Where an unconditional call failed, the gated ones were not made, which is no
+ * error: see each call's `made` and `ret`.
  */
-int session_run_in(struct session *s, pid_t tid, unsigned int search_ms, struct call *calls,
-		   size_t n, struct err *err) __must_check;
-
-/*
- * As session_run(), for calls that must not be made unless config.prof and
- * opt.prof are true: ERR_NOPROF with its fix when they are not. At most
- * CALLS_MAX - SESSION_GATE - 1 calls.
- */
-#define SESSION_GATE 3
-int session_run_prof(struct session *s, struct call *calls, size_t n, struct err *err) __must_check;
-
-/*
- * As session_run_prof(), with `n_free` calls in front that are made whatever
- * these are. Returns 0 also when one of the free calls failed: the others were
- * not made then.
- */
-int session_run_mixed(struct session *s, struct call *calls, size_t n_free, size_t n,
-		      struct err *err) __must_check;
+int session_run(struct session *s, const struct run *run, struct err *err) __must_check;
 
 /* Fail with why `call` did not succeed. */
 int session_call_failed(const struct session *s, const struct call *call, struct err *err);

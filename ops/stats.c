@@ -108,7 +108,7 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct call call = { .name = stats_options(s, format), .flags = CALL_STATS, .fd = -1 };
-	int failed = session_run(s, &call, 1, err);
+	int failed = session_run(s, &(struct run){ .calls = &call, .n = 1 }, err);
 	char who[SESSION_WHO_SIZE];
 
 	fd = call.fd;

@@ -36,7 +36,7 @@ static const char *const names[] = {
 	"prof.gdump",
 };
 #define N_NAMES (sizeof(names) / sizeof(names[0]))
-_Static_assert(N_NAMES + 1 < CALLS_MAX, "status reads in one run");
+_Static_assert(N_NAMES + 1 <= SESSION_CALLS_MAX, "status reads in one run");
 
 static int describe(struct session *s, struct ops_jemalloc *je, struct err *err)
 {
@@ -73,7 +73,7 @@ static int read_all(struct session *s, struct ops_value *values, struct err *err
 		calls[i] = value_call(&values[i]);
 		calls[i].flags |= CALL_KEEP_GOING;
 	}
-	if (session_run(s, calls, N_NAMES + 1, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = N_NAMES + 1 }, err))
 		return -1;
 	for (size_t i = 0; i < N_NAMES; i++) {
 		if (!calls[i].made || calls[i].ret == EAGAIN)

@@ -26,7 +26,8 @@ static int read_setting(struct session *s, struct setting *set, struct err *err)
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		calls[i].flags |= CALL_KEEP_GOING;
-	if (session_run(s, calls, sizeof(calls) / sizeof(*calls), err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = sizeof(calls) / sizeof(*calls) },
+			err))
 		return -1;
 	return calls[0].ret ? session_call_failed(s, &calls[0], err) : 0;
 }

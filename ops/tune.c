@@ -42,7 +42,8 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 		return -1;
 	if (session_older(&s, 5, 3, 0))
 		return too_old_for_prefix(&s, err);
-	if (check_prefix(&s, prefix, err) || session_run_prof(&s, &call, 1, err))
+	if (check_prefix(&s, prefix, err) ||
+	    session_run(&s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
 		return -1;
 	if (call.made && call.ret == ENOENT)
 		return too_old_for_prefix(&s, err);
@@ -73,7 +74,8 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 				       lg_sample);
 		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
 	}
-	if (session_open(&s, pid, options, err) || session_run_prof(&s, calls, 3, err))
+	if (session_open(&s, pid, options, err) ||
+	    session_run(&s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	for (size_t i = 0; i < 3; i++) {
 		if (!calls[i].made || calls[i].ret)

@@ -72,6 +72,7 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 }
 
 /* The calls of a get, and which value each is for; NULL for the epoch. */
+_Static_assert(OPS_NAMES_MAX + 1 <= SESSION_CALLS_MAX, "a get reads in one run");
 struct reads {
 	struct call calls[OPS_NAMES_MAX + 1];
 	struct ops_value *of[OPS_NAMES_MAX + 1];
@@ -105,14 +106,15 @@ static void add_epoch(struct reads *r, const struct ops_value *values, size_t n)
 static int read_all(struct session *s, struct ops_value *values, size_t n, struct err *err)
 {
 	struct reads r = { .n = 0 };
-	size_t n_free;
+	struct run run = { .calls = r.calls };
 
 	add_epoch(&r, values, n);
 	add_reads(&r, values, n, false);
-	n_free = r.n;
+	run.n_unconditional = r.n;
 	add_reads(&r, values, n, true);
-	if (n_free == r.n ? session_run(s, r.calls, r.n, err)
-			  : session_run_mixed(s, r.calls, n_free, r.n, err))
+	run.n = r.n;
+	run.gated = run.n_unconditional < run.n;
+	if (session_run(s, &run, err))
 		return -1;
 	for (size_t i = 0; i < r.n; i++) {
 		if (r.of[i] ? value_take(s, &r.calls[i], r.of[i], err)
@@ -202,8 +204,8 @@ static int run_set(struct session *s, const union mallctl_value *v, struct ops_s
 		calls[0] = call_swap(name, set->before.v.bytes, v->bytes, size);
 		calls[n++] = value_call(&set->after);
 	}
-	if (set->ctl->needs_prof ? session_run_prof(s, calls, n, err)
-				 : session_run(s, calls, n, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = set->ctl->needs_prof },
+			err))
 		return -1;
 	if (value_take(s, &calls[0], &set->before, err) ||
 	    (n == 2 && value_take(s, &calls[1], &set->after, err)))

@@ -36,7 +36,7 @@ int putback_run(struct session *s, const struct journal_state *state, struct put
 
 	if (!n)
 		return 0;
-	if (session_run_prof(s, calls, n, err))
+	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err))
 		return -1;
 	return putback_check(s, calls, n, err);
 }

@@ -12,7 +12,7 @@ struct putback {
 };
 
 #define PUTBACK_CALLS 2
-/* Fill `calls`, for session_run_prof(), with what `state` says was changed; returns how many. */
+/* Fill `calls`, for session_run(), gated, with what `state` says was changed; returns how many. */
 size_t putback_calls(const struct journal_state *state, struct putback *p, struct call *calls);
 
 /* Fail when one of them did not succeed. */

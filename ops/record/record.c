@@ -105,7 +105,7 @@ static void record_count_ask(struct record_count *c, struct session *s, pid_t pi
 	brief.log = NULL;
 	record_count_calls(c, calls);
 	if (!session_open(s, pid, &brief, &ignored) &&
-	    !session_run(s, calls, RECORD_COUNT_CALLS, &ignored))
+	    !session_run(s, &(struct run){ .calls = calls, .n = RECORD_COUNT_CALLS }, &ignored))
 		record_count_take(c, calls);
 	c->gave_up = c->n == before;
 }
@@ -449,7 +449,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 /*
  * Where activation makes jemalloc forget what it sampled before, that is no
  * part of what happened since: the first dump is taken again. In a session of
- * its own, since the one that activated is about single threads now.
+ * its own, which has the whole of --timeout.
  */
 static int dump_again(struct recording *r, int *fd, struct err *err)
 {
