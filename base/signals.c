@@ -4,14 +4,15 @@
 #include "base/cleanup.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-bool signals_come(const struct signals *s)
+bool stop_asked(int stop_fd)
 {
-	struct signalfd_siginfo info;
+	struct pollfd p = { .fd = stop_fd, .events = POLLIN };
 
-	return read(s->fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+	return poll(&p, 1, 0) > 0;
 }
 
 int signals_open(struct signals *s, struct err *err)
@@ -31,9 +32,11 @@ int signals_open(struct signals *s, struct err *err)
 
 void signals_close(struct signals *s)
 {
+	struct signalfd_siginfo info;
+
 	if (s->fd < 0)
 		return;
-	while (signals_come(s))
+	while (read(s->fd, &info, sizeof(info)) > 0)
 		;
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	cleanup_close(&s->fd);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* SIGINT, SIGTERM and SIGHUP as events: they end something long early, and with care. */
+/*
+ * Ending something long early, and with care. Operations are handed a descriptor, `stop_fd`, which
+ * is readable when they are to end; a program makes one of SIGINT, SIGTERM and SIGHUP.
+ */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
 
@@ -8,7 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Blocked as long as this is open, and taken from `fd`. */
+/* Blocked as long as this is open; `fd` is the stop_fd. */
 struct signals {
 	int fd;
 	sigset_t before;
@@ -22,7 +25,7 @@ int signals_open(struct signals *s, struct err *err) __must_check;
 /* Whoever pressed Ctrl-C twice wanted the same twice: all that came are taken. */
 void signals_close(struct signals *s);
 
-/* Has one of them come? It is taken. */
-bool signals_come(const struct signals *s);
+/* Is it to end? Never for -1. Nothing is taken from it. */
+bool stop_asked(int stop_fd);
 
 #endif

@@ -170,6 +170,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.base = a->base,
 		.debuginfod = a->symbols->debuginfod,
 		.tell = a->symbols->tell,
+		.ctx = a->symbols->ctx,
 		.deadline_ms = now_ms() + (args->timeout_ms ? args->timeout_ms : MAX_MS),
 	};
 	struct confined_options options = {

@@ -357,10 +357,11 @@ int args_pid(const struct args *args, pid_t *pid, struct err *err)
 	return 0;
 }
 
-static void log_line(const char *line)
+static void log_line(void *ctx, const char *line)
 {
 	char safe[1024];
 
+	(void)ctx;
 	fprintf(stderr, "jeprof-ctl: %s\n", output_safe(line, safe, sizeof(safe)));
 }
 
@@ -379,6 +380,7 @@ void args_options(const struct args *args, struct ops_options *options)
 		.max_bytes = args->max_size_bytes,
 		.image = args->image,
 		.debuginfod = args->debuginfod,
+		.stop_fd = -1,
 		.log = args->verbose ? log_line : NULL,
 		.progress = args->quiet || args->json ? NULL : out_progress,
 	};

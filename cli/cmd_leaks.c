@@ -89,7 +89,7 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 static void warn(const struct args *args, const struct ops_leaks *l)
 {
 	if (!args->quiet && *l->warning)
-		errand_tell(l->warning);
+		errand_tell(NULL, l->warning);
 }
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 #include "base/cleanup.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/apart.h"
 #include "cli/commands.h"
@@ -89,7 +90,7 @@ static void clear_line(void)
 	fputc('\r', stderr);
 }
 
-static void show_progress(const struct ops_record_progress *p)
+static void show_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
 	const uint64_t rss[] = { p->rss_before_bytes, p->rss_bytes };
@@ -98,6 +99,7 @@ static void show_progress(const struct ops_record_progress *p)
 	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
 	int done = p->duration_ms ? (int)((p->duration_ms - left) * BAR_WIDTH / p->duration_ms) : 0;
 
+	(void)ctx;
 	memset(bar, '.', BAR_WIDTH);
 	memset(bar, '#', (size_t)done);
 	bar[BAR_WIDTH] = '\0';
@@ -257,6 +259,7 @@ static int check_files(const struct args *args, unsigned int formats, struct err
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct ops_record_request request;
 	struct ops_options options;
 	unsigned int formats;
@@ -265,9 +268,12 @@ static int run(const struct args *args, struct err *err)
 
 	args_options(args, &options);
 	if (request_of(args, &request, err) || growth_formats(args->report_format, &formats, err) ||
-	    args_pid(args, &pid, err) || check_files(args, formats, err))
+	    args_pid(args, &pid, err) || check_files(args, formats, err) ||
+	    signals_open(&stop, err))
 		return -1;
+	options.stop_fd = stop.fd;
 	ret = ops_record(pid, &request, &options, &record, err);
+	signals_close(&stop);
 	if (request.progress)
 		clear_line();
 	return ret ? -1 : print(args, formats, &record, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 #include "base/cleanup.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -81,14 +82,18 @@ static int run(const struct args *args, struct err *err)
 	_cleanup_(ops_threads_fini) struct ops_threads threads = { 0 };
 	struct ops_threads_request request = { 0 };
 	pid_t pid, tids[TIDS_MAX];
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct ops_options options;
 
 	args_options(args, &options);
 	if (fill_request(args, tids, &request, err) || args_pid(args, &pid, err) ||
-	    ops_threads(pid, &request, &options, &threads, err))
+	    signals_open(&stop, err))
+		return -1;
+	options.stop_fd = stop.fd;
+	if (ops_threads(pid, &request, &options, &threads, err))
 		return -1;
 	if (threads.unasked && !args->json)
-		out_tell(threads.warning);
+		out_tell(NULL, threads.warning);
 	else
 		out_warning(args, threads.warning);
 	out_cost(args, &threads.cost);

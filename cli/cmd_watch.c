@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 #include "base/cleanup.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -8,10 +9,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -161,19 +160,6 @@ static void print_summary(const struct args *args, const struct ops_watch_summar
 			sum->commands_failed, sum->skipped);
 }
 
-/* The signals that end it become something to poll for. */
-static int catch_signals(int *fd, struct err *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	*fd = sigprocmask(SIG_BLOCK, &set, NULL) ? -1 : signalfd(-1, &set, SFD_CLOEXEC);
-	return *fd < 0 ? err_set(err, ERR_FAILED, "cannot wait for signals") : 0;
-}
-
 static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err *err)
 {
 	int64_t pid;
@@ -197,7 +183,7 @@ static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err
 
 static int run(const struct args *args, struct err *err)
 {
-	_cleanup_(cleanup_close) int stop = -1;
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct ops_watch_summary sum = { 0 };
 	pid_t pids[WORDS_MAX + 1];
 	struct ops_watch_request request = {
@@ -222,9 +208,9 @@ static int run(const struct args *args, struct err *err)
 	if (args->on_dump && args->on_dump_exec)
 		return err_set(err, ERR_USAGE,
 			       "--on-dump and --on-dump-exec are mutually exclusive");
-	if (take_pids(args, pids, &request.n_pids, err) || catch_signals(&stop, err))
+	if (take_pids(args, pids, &request.n_pids, err) || signals_open(&stop, err))
 		return -1;
-	request.stop_fd = stop;
+	request.stop_fd = stop.fd;
 	ret = ops_watch(&request, &sum, err);
 	if (!ret || sum.events)
 		print_summary(args, &sum);

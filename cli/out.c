@@ -102,8 +102,9 @@ void out_warning(const struct args *args, const char *warning)
 			output_safe(warning, safe, sizeof(safe)));
 }
 
-void out_tell(const char *line)
+void out_tell(void *ctx, const char *line)
 {
+	(void)ctx;
 	fprintf(stderr, "jeprof-ctl: warning: %s\n", line);
 }
 
@@ -142,8 +143,9 @@ const char *out_tristate(enum tristate t)
 	return t == TRI_UNKNOWN ? "-" : t ? "true" : "false";
 }
 
-void out_progress(size_t done, size_t total)
+void out_progress(void *ctx, size_t done, size_t total)
 {
+	(void)ctx;
 	if (total < PROGRESS_MIN || !isatty(STDERR_FILENO))
 		return;
 	if (done < total)

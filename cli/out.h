@@ -30,7 +30,7 @@ void out_cost(const struct args *args, const struct ops_cost *cost);
 void out_warning(const struct args *args, const char *warning);
 
 /* On stderr: a warning, in the middle of work. */
-void out_tell(const char *line);
+void out_tell(void *ctx, const char *line);
 
 /* "4242 (redis-server)". */
 #define OUT_WHO_SIZE 320
@@ -44,7 +44,7 @@ const char *out_value(const struct ops_value *value, char *buf, size_t size);
 const char *out_tristate(enum tristate t);
 
 /* How far work on many threads has come: on stderr, when that is a terminal. */
-void out_progress(size_t done, size_t total);
+void out_progress(void *ctx, size_t done, size_t total);
 
 /* What became of the switch `name`. */
 int out_change(const struct args *args, const char *name, const struct ops_change *change,

@@ -301,7 +301,7 @@ static int run(const void *ctx, struct err *err)
 		return -1;
 	r->options.total = r->data.total[r->options.type];
 	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.tell)
-		request->symbols.tell("the filters leave no stack");
+		request->symbols.tell(NULL, "the filters leave no stack");
 	return write_out(r, err);
 }
 

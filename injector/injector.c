@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/own_limits.h"
+#include "base/signals.h"
 #include "injector/site.h"
 #include "process/room.h"
 #include "sandbox/door.h"
@@ -254,6 +255,8 @@ static bool is_late(struct run *r, uint64_t now, uint64_t limit_ms)
 	return r->late_us > limit;
 }
 
+static const char interrupted[] = "interrupted";
+
 /* Why the tracer must be killed now, or NULL. */
 static const char *too_late(struct run *r)
 {
@@ -261,6 +264,8 @@ static const char *too_late(struct run *r)
 	enum phase phase = atomic_load(&r->shared->phase);
 
 	/* A search ends by itself, and knows better why. */
+	if (phase == PHASE_SEARCH && stop_asked(r->inj->opt.stop_fd))
+		return interrupted;
 	if (phase == PHASE_SEARCH)
 		return now > r->deadline_us + SEARCH_GRACE_US
 			       ? "the tracer was stopped or starved until --timeout was over"
@@ -481,6 +486,10 @@ static int explain_death(const struct run *r, struct err *err)
 		return explain_end(r, err);
 	if (atomic_load(&r->shared->progress) != PROGRESS_CALL) {
 		not_called(r, why, err);
+		if (why == interrupted && err->code == ERR_UNSAFE)
+			err->code = ERR_FAILED;
+		if (why == interrupted)
+			return -1;
 		return err_fix(err, "try again; on a busy machine with a longer --timeout and "
 				    "--max-pause");
 	}
@@ -509,7 +518,7 @@ static void forward_log(const struct run *r)
 		return;
 	for (char *line = strtok_r(r->shared->log, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
-		r->inj->opt.log(line);
+		r->inj->opt.log(r->inj->opt.ctx, line);
 }
 
 /* Was all received that the tracer sent? */
@@ -606,7 +615,7 @@ static bool try_again(struct run *r, const struct err *err)
 	enum progress progress = atomic_load(&r->shared->progress);
 
 	if (r->left_behind || (progress == PROGRESS_CALL && !r->only_reads) ||
-	    now_us() > r->search_deadline_us)
+	    now_us() > r->search_deadline_us || r->killed_for == interrupted)
 		return false;
 	if (r->shared->again)
 		return true;
@@ -640,7 +649,7 @@ static int lock_process(const struct injector *inj, int *lock, struct err *err)
 	if (lock_target(inj->p->pid, lock, err) < 0)
 		return -1;
 	if (*lock < 0 && inj->opt.log)
-		inj->opt.log(err->msg);
+		inj->opt.log(inj->opt.ctx, err->msg);
 	return 0;
 }
 

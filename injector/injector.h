@@ -67,10 +67,12 @@ struct call {
 
 struct injector_options {
 	enum injector_mode mode;
-	unsigned int timeout_ms;       /* for all the calls of one run; 0: 60 s */
-	unsigned int max_pause_ms;     /* longest stop of the borrowed thread; 0: 250 ms */
-	unsigned int search_ms;	       /* how long to look for a safe moment; 0: 10 s */
-	void (*log)(const char *line); /* what -v prints; NULL: nothing */
+	unsigned int timeout_ms;   /* for all the calls of one run; 0: 60 s */
+	unsigned int max_pause_ms; /* longest stop of the borrowed thread; 0: 250 ms */
+	unsigned int search_ms;	   /* how long to look for a safe moment; 0: 10 s */
+	int stop_fd;		   /* readable: a safe moment is no longer looked for; or -1 */
+	void (*log)(void *ctx, const char *line); /* what -v prints; NULL: nothing */
+	void *ctx;
 };
 
 /* What the last injector_run() cost the target. */
@@ -91,9 +93,8 @@ struct injector_run {
 	struct call *calls;
 	size_t n;
 	/*
-	 * For calls that belong to a thread: they are made inline, in this one and no other, and not
-	 * at all if it never called jemalloc, which would get an arena by it (report->fresh).
-	 * 0: any thread.
+	 * 0: any thread. Calls that belong to a certain one are made inline, in this and no other,
+	 * and not at all if it never called jemalloc, which would get an arena (report->fresh).
 	 */
 	pid_t tid;
 	unsigned int search_ms; /* how long to look for a safe moment; 0: as the options say */
@@ -133,6 +134,7 @@ void injector_close(struct injector *inj);
  * case the target finishes it by itself.
  * ERR_BUSY: another tracer came first.
  * ERR_NOPROC: the thread that was asked for has ended.
+ * ERR_FAILED: among others, stop_fd ended the search; nothing was changed.
  * Descriptors in calls[].fd belong to the caller also when this fails.
  */
 int injector_run(struct injector *inj, const struct injector_run *run,

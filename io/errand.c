@@ -187,11 +187,12 @@ void errand_look_up(const struct errand_places *places, struct errand_found *out
 		errand_unpack_found(&reply, out);
 }
 
-void errand_tell(const char *line)
+void errand_tell(void *ctx, const char *line)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack reply;
 
+	(void)ctx;
 	pack_text(&p, line);
 	(void)ask(ERRAND_TELL, &p, &reply, NULL);
 }

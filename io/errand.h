@@ -32,7 +32,7 @@ int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct er
 int errand_draw(const char *type, int graph, int *picture, struct err *err) __must_check;
 
 /* A line for the user's eyes; from a confined child alone. */
-void errand_tell(const char *line);
+void errand_tell(void *ctx, const char *line);
 
 /* The names kept for a build id (symbols/cache.h); -1: none. In a confined child alone. */
 int errand_names(const unsigned char *build_id, size_t len);

@@ -278,6 +278,7 @@ static int write_bundle(struct work *w, struct err *err)
 	const struct errand_rules rules = {
 		.debuginfod = w->options->debuginfod,
 		.tell = w->request->tell,
+		.ctx = w->request->ctx,
 		.deadline_ms = w->deadline_ms,
 	};
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;

@@ -6,13 +6,14 @@
 #include "ops/ops.h"
 
 struct ops_bundle_request {
-	pid_t pid;			/* the process to dump; 0: `profile` is a file */
-	const char *profile;		/* a heap profile that is there already; "-": stdin */
-	const char *output;		/* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
-	int stream_fd;			/* where it goes instead of a file; -1: to a file */
-	bool force;			/* replace a file that exists */
-	bool no_cache;			/* see struct ops_symbolize_options */
-	void (*tell)(const char *line); /* the same */
+	pid_t pid;	     /* the process to dump; 0: `profile` is a file */
+	const char *profile; /* a heap profile that is there already; "-": stdin */
+	const char *output;  /* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
+	int stream_fd;	     /* where it goes instead of a file; -1: to a file */
+	bool force;	     /* replace a file that exists */
+	bool no_cache;	     /* see struct ops_symbolize_options */
+	void (*tell)(void *ctx, const char *line); /* the same */
+	void *ctx;
 };
 
 struct ops_bundle {

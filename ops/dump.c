@@ -222,6 +222,7 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 		.debuginfod = s->options->debuginfod,
 		.no_cache = request->no_cache,
 		.tell = request->tell,
+		.ctx = request->ctx,
 	};
 
 	if (!request->format)

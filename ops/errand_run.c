@@ -192,7 +192,7 @@ static bool serve_tell(const struct serving *s)
 		return false;
 	output_make_safe(line, sizeof(line));
 	if (s->rules->tell)
-		s->rules->tell(line);
+		s->rules->tell(s->rules->ctx, line);
 	pack_u64(&p, 0);
 	return answer(s, &p, -1);
 }

@@ -15,9 +15,10 @@ struct errand_rules {
 	const char *base;	/* and this; NULL: no more */
 	struct output *outputs; /* opened already; these may be written */
 	size_t n_outputs;
-	bool debuginfod;		/* names may be asked for there */
-	void (*tell)(const char *line); /* NULL: lines are dropped */
-	uint64_t deadline_ms;		/* CLOCK_MONOTONIC */
+	bool debuginfod;			   /* names may be asked for there */
+	void (*tell)(void *ctx, const char *line); /* NULL: lines are dropped */
+	void *ctx;
+	uint64_t deadline_ms; /* CLOCK_MONOTONIC */
 };
 #define ERRAND_ANSWER_MAX (16u << 20)
 

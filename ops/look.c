@@ -231,6 +231,7 @@ int look_begin(struct session *s, struct err *err)
 		l.fds[i] = door_proc(s->proc.mm_pid, 0, opened[i]);
 	l.fds[OPENED] = s->proc.pidfd;
 	failed = confined_start(&s->looker, &options, serve, &l, err);
+	s->looker.stop_fd = s->options->stop_fd;
 	for (size_t i = 0; i < OPENED; i++)
 		cleanup_close(&l.fds[i]);
 	return failed;

@@ -41,8 +41,12 @@ struct ops_options {
 	const char
 		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
 	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
-	void (*log)(const char *line);		     /* NULL: nothing is logged */
-	void (*progress)(size_t done, size_t total); /* of work on many threads; NULL: none */
+	/* Readable when it is to end early: recordings, and work on many threads. Or -1. */
+	int stop_fd;
+	void (*log)(void *ctx, const char *line); /* NULL: nothing is logged */
+	/* Of work on many threads; NULL: none. */
+	void (*progress)(void *ctx, size_t done, size_t total);
+	void *ctx; /* of both */
 };
 
 /* How long all of an operation may take: timeout_ms, or a minute. */
@@ -129,7 +133,7 @@ struct ops_threads {
  * other. Without opt.prof thread.prof.active is left alone: reading it there
  * makes jemalloc 5.2.1 crash at the end of the thread. ERR_NOPROC when one of
  * `only` is no thread of the process; ERR_NOPROF to activate without opt.prof.
- * SIGINT, SIGTERM and SIGHUP end it between two threads, with what is known so far.
+ * options->stop_fd ends it between two threads, with what is known so far.
  */
 int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)
@@ -144,7 +148,8 @@ struct ops_dump_request {
 	bool force;	    /* replace a file that exists */
 	const char *format; /* not in_target: see profile/format/format.h; NULL: as it is */
 	bool no_cache;	    /* see struct ops_symbolize_options */
-	void (*tell)(const char *line); /* the same */
+	void (*tell)(void *ctx, const char *line); /* the same */
+	void *ctx;
 	bool in_target; /* the target writes it itself, with its rights, in its file system */
 	const char *target_path; /* in_target: where; NULL: by the target's own prefix */
 };
@@ -353,7 +358,8 @@ struct ops_record_request {
 	const char *file;     /* of the last dump; NULL: COMM.PID.UTC-TIMESTAMP.heap */
 	bool force;	      /* replace files that exist */
 	bool adopt;	      /* where profiling is on already: dump, and leave it on */
-	void (*progress)(const struct ops_record_progress *progress); /* NULL: none */
+	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
+	void *ctx;
 };
 
 struct ops_record {
@@ -364,7 +370,7 @@ struct ops_record {
 	size_t n_series;
 	size_t missed; /* dumps of the series for which there was no safe moment */
 	uint64_t duration_ms;
-	bool early;			 /* a signal ended it */
+	bool early;			 /* stop_fd ended it */
 	bool adopted;			 /* profiling was on, and still is */
 	bool active, thread_active_init; /* which of these were changed, and put back */
 	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
@@ -373,8 +379,8 @@ struct ops_record {
 };
 
 /*
- * Dump, activate, wait, dump, put everything back. SIGINT, SIGTERM and SIGHUP
- * end it early; they are blocked meanwhile. ERR_BUSY when profiling is on
+ * Dump, activate, wait, dump, put everything back. options->stop_fd
+ * ends it early. ERR_BUSY when profiling is on
  * already (unless `adopt`), or another recording is at work; ERR_OUTPUT from
  * the files, which are checked first; ERR_LOST when the target ended. Whatever
  * fails, the target is as it was found, or the message says otherwise, and

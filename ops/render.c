@@ -120,6 +120,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	const struct errand_rules rules = {
 		.debuginfod = symbols->debuginfod,
 		.tell = symbols->tell,
+		.ctx = symbols->ctx,
 		.deadline_ms = deadline_ms,
 	};
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;

@@ -196,7 +196,7 @@ static int log_found(struct session *s, struct err *err)
 		snprintf(line, sizeof(line), "%s%s at 0x%llx of %s%s%s", je->prefix, found[i].name,
 			 (unsigned long long)(found[i].addr - je->image->bias), je->image->path,
 			 from ? ", symbols from " : "", from ? from : "");
-		s->options->log(line);
+		s->options->log(s->options->ctx, line);
 	}
 	return 0;
 }
@@ -217,7 +217,9 @@ int session_open_injector(struct session *s, struct err *err)
 		.mode = s->options->mode,
 		.timeout_ms = s->options->timeout_ms,
 		.max_pause_ms = s->options->max_pause_ms,
+		.stop_fd = s->options->stop_fd,
 		.log = s->options->log,
+		.ctx = s->options->ctx,
 	};
 
 	struct callsite *site;

@@ -84,7 +84,7 @@ struct run {
 	pid_t tid;
 	unsigned int search_ms;
 };
-/* Besides them a run may read the version to confirm a jemalloc, and version and options to gate. */
+/* The others read the version to confirm a jemalloc, and version and options to gate. */
 #define SESSION_CALLS_MAX (CALLS_MAX - 4)
 
 /*

@@ -80,11 +80,10 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(ops_threads_fini) struct ops_threads list = { 0 };
 	struct setting set = { 0 };
-	_cleanup_(signals_close) struct signals ends = SIGNALS_INIT;
-	struct visit visit = { .read_bytes = true, .ends = &ends };
+	struct visit visit = { .read_bytes = true };
 
 	if (session_open(&s, pid, options, err) || read_setting(&s, &set, err) ||
-	    (request->activate && may_activate(&s, &set, err)) || signals_open(&ends, err))
+	    (request->activate && may_activate(&s, &set, err)))
 		return -1;
 	visit.read_active = has_active(&s, &set);
 	visit.activate = request->activate;

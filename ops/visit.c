@@ -2,6 +2,7 @@
 #include "ops/visit.h"
 
 #include "base/cleanup.h"
+#include "base/signals.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -215,7 +216,7 @@ static void set_unasked(struct ops_threads *list, bool stopped)
 
 struct round {
 	unsigned int search_ms, lost;
-	bool stopped; /* by a signal */
+	bool stopped; /* by stop_fd */
 };
 
 static int visit_round(struct session *s, const struct visit *visit, struct round *r,
@@ -226,12 +227,12 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 		unsigned int left_ms = session_left_ms(s);
 
 		if (s->options->progress)
-			s->options->progress(i, list->n);
+			s->options->progress(s->options->ctx, i, list->n);
 		if (t->state == OPS_THREAD_READ || t->state == OPS_THREAD_REFUSED) {
 			i++;
 			continue;
 		}
-		r->stopped = visit->ends && signals_come(visit->ends);
+		r->stopped = stop_asked(s->options->stop_fd);
 		if (!left_ms || r->stopped)
 			break;
 		if (visit_one(s, visit, r->search_ms < left_ms ? r->search_ms : left_ms, t, err)) {
@@ -239,6 +240,9 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 				drop(list, i);
 				continue;
 			}
+			r->stopped = stop_asked(s->options->stop_fd);
+			if (r->stopped)
+				break;
 			if (!is_bearable(s, err, &r->lost))
 				return -1;
 			not_reached(t, err);
@@ -265,6 +269,6 @@ int visit_threads(struct session *s, const struct visit *visit, const pid_t *onl
 	}
 	set_unasked(list, r.stopped);
 	if (s->options->progress)
-		s->options->progress(list->n, list->n);
+		s->options->progress(s->options->ctx, list->n, list->n);
 	return ret;
 }

@@ -3,7 +3,6 @@
 #ifndef OPS_VISIT_H
 #define OPS_VISIT_H
 
-#include "base/signals.h"
 #include "ops/ops.h"
 #include "ops/session.h"
 
@@ -12,14 +11,13 @@ struct visit {
 	bool read_active, activate; /* thread.prof.active */
 	bool read_bytes;	    /* thread.allocated, thread.deallocated */
 	enum tristate init;	    /* prof.thread_active_init: what a thread begins with */
-	const struct signals *ends; /* no thread is begun with after one of these; NULL: none */
 };
 
 /*
  * Fill list->v with the threads of the process, or with those of `only`, and
  * visit them: all of them for a short time each, then those that had no safe
- * moment for a longer one, as long as --timeout lasts. A thread that cannot be
- * reached is as before, and no failure; one that ends is left out, and so are
+ * moment for a longer one, as long as --timeout lasts and stop_fd does not end
+ * it. A thread that cannot be reached is as before, and no failure; one that ends is left out, and so are
  * jemalloc's own. No call is made in one that never called jemalloc, which would get an arena by
  * it: it has allocated nothing, and begins as prof.thread_active_init says. The caller ends the
  * list with ops_threads_fini() also when this fails.

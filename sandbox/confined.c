@@ -127,12 +127,20 @@ static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds
 }
 
 /* FAILED with errno. */
-enum received { RECEIVED, RECEIVED_LATE, RECEIVED_END, RECEIVED_BAD, RECEIVED_FAILED };
+enum received {
+	RECEIVED,
+	RECEIVED_LATE,
+	RECEIVED_STOPPED,
+	RECEIVED_END,
+	RECEIVED_BAD,
+	RECEIVED_FAILED
+};
 
-/* Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none. */
-static enum received await(int sock, uint64_t deadline_ms)
+/* Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none. */
+static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 {
-	struct pollfd p = { .fd = sock, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = sock, .events = POLLIN },
+				{ .fd = stop_fd, .events = POLLIN } };
 
 	for (;;) {
 		uint64_t now = now_ms();
@@ -140,9 +148,9 @@ static enum received await(int sock, uint64_t deadline_ms)
 
 		if (deadline_ms)
 			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
-		n = poll(&p, 1, left);
+		n = poll(fds, 2, left);
 		if (n >= 0)
-			return n ? RECEIVED : RECEIVED_LATE;
+			return fds[0].revents ? RECEIVED : n ? RECEIVED_STOPPED : RECEIVED_LATE;
 		if (errno != EINTR)
 			return RECEIVED_FAILED;
 	}
@@ -154,11 +162,11 @@ static enum received no_piece(ssize_t n)
 	return !n || errno == ECONNRESET ? RECEIVED_END : RECEIVED_FAILED;
 }
 
-static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
+static enum received receive_message(int sock, int stop_fd, uint64_t deadline_ms, size_t max,
 				     unsigned char **bytes, size_t *len, struct fds *fds)
 {
 	_cleanup_(cleanup_free) unsigned char *got = NULL;
-	enum received ready = await(sock, deadline_ms);
+	enum received ready = await(sock, stop_fd, deadline_ms);
 	uint64_t want;
 	ssize_t n;
 
@@ -173,7 +181,7 @@ static enum received receive_message(int sock, uint64_t deadline_ms, size_t max,
 	if (!got)
 		return RECEIVED_FAILED;
 	for (size_t at = 0; at < want; at += (size_t)n) {
-		ready = await(sock, deadline_ms);
+		ready = await(sock, stop_fd, deadline_ms);
 		if (ready != RECEIVED)
 			return ready;
 		n = receive_piece(sock, got + at, (size_t)want - at, NULL);
@@ -488,8 +496,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	int sys;
 
 	free(take_ptr(c->message));
-	received = receive_message(c->sock, now_ms() + timeout_ms, max, &c->message, &len,
-				   fd ? &fds : NULL);
+	received = receive_message(c->sock, c->stop_fd, now_ms() + timeout_ms, max, &c->message,
+				   &len, fd ? &fds : NULL);
 	sys = errno;
 	if (fd)
 		*fd = take_first(&fds, received == RECEIVED);
@@ -503,6 +511,8 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 			timeout_ms / 1e3);
 		return err_fix(err, "its memory or its files may not answer, or the machine has "
 				    "too much to do; a longer --timeout gives it more time");
+	case RECEIVED_STOPPED:
+		return err_set(err, ERR_FAILED, "interrupted");
 	case RECEIVED_END:
 		return explain_end(c, err);
 	case RECEIVED_BAD:
@@ -528,7 +538,7 @@ static bool next_message(struct unpack *message, struct fds *fds)
 
 	free(take_ptr(bytes));
 	err_forget();
-	received = receive_message(controller, 0, MESSAGE_MAX, &bytes, &len, fds);
+	received = receive_message(controller, -1, 0, MESSAGE_MAX, &bytes, &len, fds);
 	if (received == RECEIVED_FAILED)
 		_exit(errno);
 	if (received != RECEIVED)

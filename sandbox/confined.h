@@ -26,15 +26,16 @@
 #include <sys/types.h>
 
 struct confined {
-	pid_t child, opener;	/* 0: none */
-	int sock;		/* SOCK_SEQPACKET, to the child */
-	bool broken;		/* it hangs, ended, or made no sense: nothing more will come */
+	pid_t child, opener; /* 0: none */
+	int sock;	     /* SOCK_SEQPACKET, to the child */
+	int stop_fd; /* of the caller: answers are not waited for once it is readable; or -1 */
+	bool broken; /* it hangs, ended, or made no sense: nothing more will come */
 	unsigned char *message; /* the last one received */
 	const char *what;	/* of confined_options */
 };
-#define CONFINED_INIT      \
-	{                  \
-		.sock = -1 \
+#define CONFINED_INIT                     \
+	{                                 \
+		.sock = -1, .stop_fd = -1 \
 	}
 
 struct confined_options {
@@ -90,9 +91,9 @@ int confined_ask_with(struct confined *c, const struct pack *message, const int 
  * children which have no descriptor that may take for ever to close, whatever they are made to do.
  *
  * Fails with the child's own error, which was checked and made printable; with
- * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when the child
- * ended, or sent what is no message, or more than `max` bytes. In the last two cases `broken` is
- * set, and the handle can only be ended.
+ * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when stop_fd ended the wait, when
+ * the child ended, or sent what is no message, or more than `max` bytes. In all but the first case
+ * `broken` is set, and the handle can only be ended.
  */
 int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
 		    int *fd, struct err *err) __must_check;

@@ -48,7 +48,7 @@ static void work_fini(struct work *w)
 static void say(const struct work *w, const char *line)
 {
 	if (w->options->tell)
-		w->options->tell(line);
+		w->options->tell(w->options->ctx, line);
 }
 
 /* --- which addresses --- */
@@ -253,7 +253,8 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
 
 	if (!p->n_mappings && p->n_stacks && options->tell)
-		options->tell("the profile has no MAPPED_LIBRARIES, without which no address gets "
+		options->tell(options->ctx,
+			      "the profile has no MAPPED_LIBRARIES, without which no address gets "
 			      "a name: it may have been cut short");
 	if (sort_addresses(&w, err))
 		return -1;

@@ -39,9 +39,9 @@ struct record_files {
 		.first = OUTPUT_INIT, .last = OUTPUT_INIT \
 	}
 
-/* Waiting within a recording: for the time to pass, a signal, or the end of the target. */
+/* Waiting within a recording: for the time to pass, stop_fd, or the end of the target. */
 
-enum record_wake { RECORD_TIME, RECORD_SIGNAL, RECORD_ENDED };
+enum record_wake { RECORD_TIME, RECORD_STOP, RECORD_ENDED };
 
 /* What is allocated while a recording goes on: stats.allocated, where jemalloc has statistics. */
 
@@ -113,11 +113,10 @@ static void record_count_ask(struct record_count *c, struct session *s, pid_t pi
 /* --- waiting --- */
 
 /* Until `until_ms` of now_ms(), or less: the first of the three that happens. */
-static enum record_wake record_wait(const struct signals *s, const struct proc *p,
-				    uint64_t until_ms)
+static enum record_wake record_wait(int stop_fd, const struct proc *p, uint64_t until_ms)
 {
 	struct pollfd fds[] = {
-		{ .fd = s->fd, .events = POLLIN },
+		{ .fd = stop_fd, .events = POLLIN },
 		{ .fd = p->pidfd, .events = POLLIN },
 	};
 	uint64_t now = now_ms(), left = until_ms > now ? until_ms - now : 0;
@@ -126,7 +125,7 @@ static enum record_wake record_wait(const struct signals *s, const struct proc *
 		return RECORD_TIME;
 	if (fds[1].revents)
 		return RECORD_ENDED;
-	return signals_come(s) ? RECORD_SIGNAL : RECORD_TIME;
+	return fds[0].revents ? RECORD_STOP : RECORD_TIME;
 }
 
 /* --- names of files --- */
@@ -288,10 +287,10 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
 
 struct recording {
 	const struct ops_record_request *request;
-	const struct ops_options *options;
-	struct ops_options patient; /* for putting back */
+	int stop_fd;		    /* that of the options it was begun with: */
+	struct ops_options options; /* in these, nothing ends a dump once it has begun, */
+	struct ops_options patient; /* and these are for putting back */
 	struct proc proc;	    /* the target, to wait for */
-	struct signals signals;
 	struct journal journal;
 	struct record_files files;
 	struct ops_record out;
@@ -394,8 +393,8 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 		.recorder = getpid(),
 	};
 	memcpy(state->comm, s->proc.status.comm, sizeof(state->comm));
-	if (r->options->image)
-		snprintf(state->image, sizeof(state->image), "%s", r->options->image);
+	if (r->options.image)
+		snprintf(state->image, sizeof(state->image), "%s", r->options.image);
 	return journal_write(&r->journal, err);
 }
 
@@ -459,7 +458,7 @@ static int dump_again(struct recording *r, int *fd, struct err *err)
 	int again = -1, ret;
 
 	call.new = dump_label(r->files.first.path, label);
-	ret = session_open(&s, r->proc.pid, r->options, err) ||
+	ret = session_open(&s, r->proc.pid, &r->options, err) ||
 	      dump_run(&s, &call, 1, 0, &again, &r->out.first_bytes, err);
 	add_cost(r, &s);
 	if (ret)
@@ -504,7 +503,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 	    session_open_injector(s, err) || take_over(r, s, err) ||
 	    dump_first(r, s, &found, fd, err))
 		return -1;
-	if (signals_come(&r->signals))
+	if (stop_asked(r->stop_fd))
 		return err_set(err, ERR_FAILED, "interrupted before profiling was turned on");
 	r->out.adopted = found.active;
 	return found.active ? 0 : activate(r, s, &found, err);
@@ -516,7 +515,7 @@ static int begin(struct recording *r, struct err *err)
 	_cleanup_(cleanup_close) int fd = -1;
 	int ret;
 
-	if (session_open_proc(&s, r->proc.pid, r->options, err))
+	if (session_open_proc(&s, r->proc.pid, &r->options, err))
 		return -1;
 	if (s.proc.start_time != r->proc.start_time)
 		return ended(r, err);
@@ -555,7 +554,7 @@ static int dump_next(struct recording *r, struct err *err)
 	record_count_calls(&r->count, calls);
 	calls[RECORD_COUNT_CALLS] = dump_call();
 	calls[RECORD_COUNT_CALLS].new = name ? dump_label(name, label) : NULL;
-	ret = open_again(r, &s, r->options, err) ||
+	ret = open_again(r, &s, &r->options, err) ||
 	      dump_run(&s, calls, RECORD_COUNT_CALLS + 1, RECORD_COUNT_CALLS, &fd, &bytes, err);
 	add_cost(r, &s);
 	if (ret && (err->code == ERR_UNSAFE || err->code == ERR_BUSY)) {
@@ -582,7 +581,7 @@ static void show(struct recording *r)
 	if (!r->request->progress || proc_refresh(&r->proc, &ignored))
 		return;
 	p.rss_bytes = r->proc.status.rss_bytes;
-	r->request->progress(&p);
+	r->request->progress(r->request->ctx, &p);
 }
 
 static void count(struct recording *r)
@@ -590,7 +589,7 @@ static void count(struct recording *r)
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 
 	if (is_there(r))
-		record_count_ask(&r->count, &s, r->proc.pid, r->options);
+		record_count_ask(&r->count, &s, r->proc.pid, &r->options);
 	add_cost(r, &s);
 }
 
@@ -609,10 +608,10 @@ static int wait_for_end(struct recording *r, struct err *err)
 			at_most(at_most(next, end), r->request->progress ? now + PROGRESS_MS : end);
 
 		show(r);
-		switch (record_wait(&r->signals, &r->proc, until)) {
+		switch (record_wait(r->stop_fd, &r->proc, until)) {
 		case RECORD_ENDED:
 			return ended(r, err);
-		case RECORD_SIGNAL:
+		case RECORD_STOP:
 			r->out.early = true;
 			break;
 		case RECORD_TIME:
@@ -723,7 +722,6 @@ static void recording_close(struct recording *r)
 {
 	record_files_close(&r->files);
 	journal_close(&r->journal);
-	signals_close(&r->signals);
 	proc_close(&r->proc);
 	ops_record_fini(&r->out);
 }
@@ -733,17 +731,18 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 {
 	_cleanup_(recording_close) struct recording r = {
 		.request = request,
-		.options = options,
-		.patient = *options,
-		.signals = SIGNALS_INIT,
+		.stop_fd = options->stop_fd,
+		.options = *options,
 		.journal = JOURNAL_INIT,
 		.files = RECORD_FILES_INIT,
 	};
 
+	r.options.stop_fd = -1;
+	r.patient = r.options;
 	if (r.patient.wait_ms < PUTBACK_WAIT_MS)
 		r.patient.wait_ms = PUTBACK_WAIT_MS;
 	r.files.keep = request->keep;
-	if (signals_open(&r.signals, err) || proc_open(&r.proc, pid, err) || record(&r, err))
+	if (proc_open(&r.proc, pid, err) || record(&r, err))
 		return -1;
 	*out = r.out;
 	r.out = (struct ops_record){ 0 };

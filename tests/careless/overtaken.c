@@ -144,7 +144,7 @@ static void ask(void)
 	name_of(path, "secret");
 	fd = errand_open(path);
 	if (fd >= 0)
-		errand_tell("the controller opened the secret");
+		errand_tell(NULL, "the controller opened the secret");
 	/* ESC ], U+009B and U+009D, which are control characters, U+202E, and a cut character */
 	fputs("\033]0;owned\a \302\233 \302\235 \342\200\256 \342\200\n", stdout);
 }

@@ -32,8 +32,9 @@ void __wrap_symbol_keeper_look_up(const struct errand_places *p, const struct er
 			abort();
 }
 
-static void check_line(const char *line)
+static void check_line(void *ctx, const char *line)
 {
+	(void)ctx;
 	for (; *line; line++)
 		if ((unsigned char)*line < ' ' || *line == 0x7f)
 			abort();
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const inputs[] = { "/dev/null" };
 	const struct errand_rules rules = { .inputs = inputs, .n_inputs = 1, .tell = check_line };
-	struct confined c = { .what = "fuzz" };
+	struct confined c = { .what = "fuzz", .stop_fd = -1 };
 	struct err err = ERR_INIT;
 	struct unpack u;
 	int pair[2], fd = -1;

@@ -56,6 +56,17 @@ ctl_fails 8 'took longer than 1.5 s' 'status of it ends in time' \
 run_ctl --timeout 1500ms check "$silent"
 like "$out" 'took longer than' 'check says so, too'
 
+# What takes signals as a reason to stop does not wait for it.
+"$CTL" threads "$silent" --timeout 600s >"$T/out" 2>"$T/err" &
+ctl=$!
+own "$ctl"
+child_sleeps() { [ "$(state_of "$(cut -d' ' -f1 "/proc/$ctl/task/$ctl/children")")" = D ]; }
+ok 'threads: waits for its child' within 60 child_sleeps
+kill -INT "$ctl"
+wait "$ctl"
+is "$?" 1 'threads: SIGINT ends it'
+is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: and that is all it says'
+
 # --- watch --all: it begins with the silent one there, and another one comes while it watches ---
 # shellcheck source=tests/watching.sh
 . tests/watching.sh

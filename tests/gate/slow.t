@@ -41,6 +41,12 @@ is "$status" 8 'killed in the search: the exit status'
 like "$err" 'the tracer was killed \(Killed\); nothing was changed' 'killed in the search: is said'
 unlike "$err" '--max-pause' 'killed in the search: no advice that leads nowhere'
 
+begin threads "$pid" --timeout 600s
+kill -INT "$ctl"
+over 'interrupted in the search'
+is "$status" 1 'interrupted in the search: the exit status'
+is "$err" 'jeprof-ctl: interrupted; nothing was changed' 'interrupted in the search: is said'
+
 # The control: as it ends by itself.
 begin status "$pid" --timeout 1s
 over 'control'

@@ -22,8 +22,9 @@
 static char told[256];
 static char folder[64], path[128];
 
-static void keep_line(const char *line)
+static void keep_line(void *ctx, const char *line)
 {
+	assert_ptr_equal(ctx, told);
 	snprintf(told, sizeof(told), "%s", line);
 }
 
@@ -40,6 +41,7 @@ static int serve(confined_fn *fn, struct output *output, struct unpack *u, struc
 		.outputs = output,
 		.n_outputs = output != NULL,
 		.tell = keep_line,
+		.ctx = told,
 	};
 
 	confined_end(&c);
@@ -240,7 +242,7 @@ static void test_write(void **state)
 static void tell(void *ctx)
 {
 	(void)ctx;
-	errand_tell("a \033[31mred\033[0m line");
+	errand_tell(NULL, "a \033[31mred\033[0m line");
 	errand_done(NULL, -1);
 }
 
