@@ -68,6 +68,14 @@ void check_unknown(struct ops_check *c, const char *fmt, ...)
 	c->fix[0] = '\0';
 }
 
+void check_unread(struct ops_check *c, const char *what)
+{
+	struct err why = ERR_INIT;
+
+	err_explain(&why);
+	check_unknown(c, "%s%s%s", what, why.own ? ": " : "", why.msg);
+}
+
 void check_failed(struct ops_check *c, const struct err *err)
 {
 	c->made = true;

@@ -62,6 +62,8 @@ enum tristate check_tristate(const struct check_value *v);
 /* A row as it turned out. A row that passed and has a fix is a warning. */
 void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+/* What could not be read, and the error of our own that may be why (err_explain()). */
+void check_unread(struct ops_check *c, const char *what);
 void check_failed(struct ops_check *c, const struct err *err);
 void check_fix(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 

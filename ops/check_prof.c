@@ -115,7 +115,7 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 	if (s->je->config_prof == TRI_NO || (v->config_prof.known && !v->config_prof.flag))
 		return;
 	if (unwinder == UNWINDER_UNKNOWN && !was_asked(s, v))
-		check_unknown(c, "how jemalloc takes stacks could not be read");
+		check_unread(c, "how jemalloc takes stacks could not be read");
 	else if (session_may_unwind(s, unwinder, &err))
 		check_failed(c, &err);
 	else
@@ -127,7 +127,7 @@ static void check_gdump(const struct session *s, const struct check_values *v, s
 	struct err err = ERR_INIT;
 
 	if (!v->gdump.known && !was_asked(s, v))
-		check_unknown(c, "prof_gdump could not be read");
+		check_unread(c, "prof_gdump could not be read");
 	else if (v->gdump.known && !v->gdump.flag)
 		check_passed(c, "it makes no dumps at new maxima, which may hang it");
 	else if (session_may_gdump(s, &err))

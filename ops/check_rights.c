@@ -89,7 +89,7 @@ static void check_seccomp(const struct session *s, struct ops_check *c)
 {
 	switch (strictest(s)) {
 	case -1:
-		check_unknown(c, "the threads of the process could not be looked at");
+		check_unread(c, "the threads of the process could not be looked at");
 		break;
 	case 0:
 		check_passed(c, "no thread has a filter");

@@ -45,7 +45,7 @@ static bool check_files(const struct session *s, struct ops_check *c)
 	uint64_t need = files_needed(s), now;
 
 	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now)) {
-		check_unknown(c, "the limits of the process cannot be read");
+		check_unread(c, "the limits of the process cannot be read");
 		return false;
 	}
 	if (now >= need)
@@ -66,7 +66,7 @@ static bool check_size(const struct session *s, struct ops_check *c)
 	char size[16];
 
 	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now)) {
-		check_unknown(c, "the limits of the process cannot be read");
+		check_unread(c, "the limits of the process cannot be read");
 		return false;
 	}
 	if (now == RLIM_INFINITY)
