@@ -9,11 +9,10 @@
 
 #include "injector/tracee.h"
 #include "process/maps.h"
+#include "sandbox/allow.h"
 
 #include <cap-ng.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 
@@ -66,17 +65,41 @@ static const int allowed[] = {
 	SCMP_SYS(exit_group),
 };
 
-static const unsigned int ptrace_requests[] = {
-	PTRACE_INTERRUPT,   PTRACE_CONT,      PTRACE_SYSCALL,	      PTRACE_DETACH,
-	PTRACE_GETEVENTMSG, PTRACE_GETREGSET, PTRACE_SETREGSET,	      PTRACE_GETSIGMASK,
-	PTRACE_SETSIGMASK,  PTRACE_POKEDATA,  GET_RSEQ_CONFIGURATION,
-};
-
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 /* Neither PTRACE_O_EXITKILL nor PTRACE_O_SUSPEND_SECCOMP. */
-#define PTRACE_OPTIONS (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC)
-static const unsigned int with_options[] = { PTRACE_SEIZE, PTRACE_SETOPTIONS };
+#define OTHER_OPTIONS \
+	(~(uint64_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC))
 
-static const unsigned int of_opendir[] = { F_GETFL, F_SETFD }; /* fcntl(2), as glibc does it */
+/* The calls that do many things: those of them that are made. */
+static const struct allow_rule rules[] = {
+	{ SCMP_SYS(ptrace),
+	  2,
+	  { SCMP_A0(SCMP_CMP_EQ, PTRACE_SEIZE), SCMP_A3(ALLOW_LACKS(OTHER_OPTIONS)) } },
+	{ SCMP_SYS(ptrace),
+	  2,
+	  { SCMP_A0(SCMP_CMP_EQ, PTRACE_SETOPTIONS), SCMP_A3(ALLOW_LACKS(OTHER_OPTIONS)) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_INTERRUPT) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_CONT) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_SYSCALL) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_DETACH) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_GETEVENTMSG) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_GETREGSET) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_SETREGSET) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_GETSIGMASK) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_SETSIGMASK) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_POKEDATA) } },
+	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, GET_RSEQ_CONFIGURATION) } },
+	/* of opendir(3), as glibc makes it */
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
+	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_SETFD) } },
+	{ SCMP_SYS(ioctl), 1, { SCMP_A1(SCMP_CMP_EQ, MAP_QUERY_IOCTL) } },
+	/* limits are read, and not set */
+	{ SCMP_SYS(prlimit64), 1, { SCMP_A2(SCMP_CMP_EQ, 0) } },
+	/* its own CPU alone (wait.c) */
+	{ SCMP_SYS(sched_getaffinity), 1, { SCMP_A0(SCMP_CMP_EQ, 0) } },
+	{ SCMP_SYS(sched_setaffinity), 1, { SCMP_A0(SCMP_CMP_EQ, 0) } },
+	{ SCMP_SYS(openat), 1, { SCMP_A2(ALLOW_LACKS(O_ACCMODE | O_CREAT | O_TRUNC)) } },
+};
 
 static void keep(unsigned int capability, bool have)
 {
@@ -110,66 +133,9 @@ bool confine_rules_filters(void)
 	return prctl(PR_GET_SECCOMP) == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN);
 }
 
-/* The calls that do many things: those of them that are made. A negative error of libseccomp's. */
-static int add_commands(scmp_filter_ctx ctx)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < sizeof(ptrace_requests) / sizeof(*ptrace_requests) && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
-				       SCMP_A0(SCMP_CMP_EQ, ptrace_requests[i]));
-	for (size_t i = 0; i < sizeof(with_options) / sizeof(*with_options) && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
-				       SCMP_A0(SCMP_CMP_EQ, with_options[i]),
-				       SCMP_A3(SCMP_CMP_MASKED_EQ, ~(uint64_t)PTRACE_OPTIONS, 0));
-	for (size_t i = 0; i < sizeof(of_opendir) / sizeof(*of_opendir) && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				       SCMP_A1(SCMP_CMP_EQ, of_opendir[i]));
-	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				       SCMP_A1(SCMP_CMP_EQ, MAP_QUERY_IOCTL));
-	if (!ret) /* limits are read, and not set */
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				       SCMP_A2(SCMP_CMP_EQ, 0));
-	return ret;
-}
-
-static int add_rules(scmp_filter_ctx ctx)
-{
-	int ret = add_commands(ctx);
-
-	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed) && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
-	/* Its own place alone (wait.c). */
-	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 1,
-				       SCMP_A0(SCMP_CMP_EQ, 0));
-	if (!ret)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(sched_setaffinity), 1,
-				       SCMP_A0(SCMP_CMP_EQ, 0));
-	return ret ? ret
-		   : seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC,
-					      O_RDONLY));
-}
-
 int confine_syscalls(struct err *err)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int ret = -ENOMEM;
+	static const struct allow_list list = { allowed, COUNT(allowed), rules, COUNT(rules) };
 
-	if (ctx) { /* the kernel's own errors, not those of the library */
-		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
-		ret = add_rules(ctx);
-	}
-	if (!ret) {
-		ret = seccomp_load(ctx);
-		/* A host without seccomp(2), or a sanitizer, is no reason not to work. */
-		if (ret == -EINVAL || ret == -ENOSYS)
-			ret = 0;
-	}
-	seccomp_release(ctx);
-	if (ret < 0)
-		return err_sys(err, ERR_FAILED, -ret, "cannot confine the tracer");
-	return 0;
+	return allow_only(&list, 1, err);
 }

@@ -617,7 +617,7 @@ static bool try_again(struct run *r, const struct err *err)
 	if (r->left_behind || (progress == PROGRESS_CALL && !r->only_reads) ||
 	    now_us() > r->search_deadline_us || r->killed_for == interrupted)
 		return false;
-	if (r->shared->again)
+	if (r->shared->another == ANOTHER_NOW)
 		return true;
 	/* Another one does without the CPUs' clocks. */
 	if (atomic_load(&r->shared->phase) == PHASE_CLOCK) {
@@ -629,7 +629,7 @@ static bool try_again(struct run *r, const struct err *err)
 	 * for ever, it was stopped. One that had been sent off finishes by itself, and what it made
 	 * ends.
 	 */
-	if ((atomic_load(&r->shared->phase) == PHASE_HOLD || r->shared->late) &&
+	if ((atomic_load(&r->shared->phase) == PHASE_HOLD || r->shared->another == ANOTHER_LATER) &&
 	    ++r->long_pauses < LONG_PAUSES_MAX) {
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;

@@ -229,7 +229,7 @@ static int search_once(struct tracer *t, struct err *err)
 		fenced += t->fenced;
 		in_vain &= err->fix[0] != '\0';
 		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
-		if (err->code != ERR_UNSAFE || t->shared->again || t->shared->late)
+		if (err->code != ERR_UNSAFE || t->shared->another)
 			return -1;
 		if (fenced == tried && fenced == FENCED_ENOUGH)
 			break;
@@ -251,7 +251,7 @@ static int search(struct tracer *t, struct err *err)
 		if (search_once(t, &why) == 0)
 			return 0;
 		*err = why;
-		if (why.code != ERR_UNSAFE || t->shared->again || t->shared->late)
+		if (why.code != ERR_UNSAFE || t->shared->another)
 			return -1;
 		t->shared->unfit = t->passed_over && !t->may_grow && now_us() >= t->patient_us;
 		if (t->shared->unfit)

@@ -143,7 +143,7 @@ bool seccomp_allows_inline(const struct tracer *t)
 
 static int came_by_filter(struct tracer *t, struct err *err)
 {
-	t->shared->again = true; /* a tracer that knows from its start */
+	t->shared->another = ANOTHER_NOW; /* a tracer that knows from its start */
 	return err_set(err, ERR_UNSAFE, "it installed a seccomp filter just now");
 }
 

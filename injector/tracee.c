@@ -155,7 +155,7 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	t->shared->again = true;
+	t->shared->another = ANOTHER_NOW;
 	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) == 0 && st.state != 'D')
 		return err_set(err, ERR_UNSAFE, "thread %d did not stop in time: no CPU ran it",
 			       tid);

@@ -57,6 +57,13 @@ enum progress {
 	PROGRESS_CALL, /* a call of jemalloc was begun */
 };
 
+/* What a tracer that failed wants of another one. */
+enum another {
+	ANOTHER_NONE,
+	ANOTHER_NOW,  /* to try the other threads: only an end takes back what this one asked for */
+	ANOTHER_LATER /* the machine had too much to do; a few times, with a rest in between */
+};
+
 /* What tracer and controller share; written by the tracer, read by the controller. */
 struct shared {
 	_Atomic enum phase phase;
@@ -65,9 +72,8 @@ struct shared {
 	_Atomic unsigned int attempts;
 	bool failed;
 	bool enough; /* by what a call returned, or read, those after it are not made */
-	bool again;  /* a thread did not stop; a fresh tracer should try the others */
-	bool late;   /* a walk took too long; another one may be faster */
-	bool unfit;  /* only threads would do that this mode leaves alone */
+	enum another another;
+	bool unfit; /* only threads would do that this mode leaves alone */
 	struct err err;
 	struct injector_report report;
 	struct sleep sleeps[SLEEPS_MAX]; /* of the threads let go last */

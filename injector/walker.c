@@ -189,7 +189,7 @@ static int no_answer(struct tracer *t, struct err *err)
 	    st.state == 'D')
 		return err_set(err, ERR_UNSAFE,
 			       "its stack cannot be walked: memory of the target does not answer");
-	t->shared->late = true;
+	t->shared->another = ANOTHER_LATER;
 	err_set(err, ERR_UNSAFE,
 		"it took longer than %u ms to walk the stack of the stopped thread; nothing was "
 		"changed",

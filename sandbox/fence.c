@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/fence.h"
 
+#include "sandbox/allow.h"
+
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/futex.h>
-#include <seccomp.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -72,16 +73,6 @@ static const int opener_calls[] = {
 	SCMP_SYS(rt_sigprocmask),
 };
 
-/* A call with what its arguments must be; libseccomp takes several rules of a call as "or". */
-struct rule {
-	int call;
-	unsigned int n;
-	struct scmp_arg_cmp args[2];
-};
-
-#define LACKS(bits) SCMP_CMP_MASKED_EQ, (bits), 0
-#define HAS(bits) SCMP_CMP_MASKED_EQ, (bits), (bits)
-
 /*
  * What works on memory and on descriptors of its own alone.
  *
@@ -90,7 +81,7 @@ struct rule {
  * MADV_PAGEOUT, MADV_MERGEABLE and their like act on pages that others use, too. A futex that is
  * not private may be one of another process, in a file that both map.
  */
-static const struct rule own_rules[] = {
+static const struct allow_rule own_rules[] = {
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_DUPFD) } },
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_DUPFD_CLOEXEC) } },
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFD) } },
@@ -98,26 +89,26 @@ static const struct rule own_rules[] = {
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
 	{ SCMP_SYS(mmap),
 	  2,
-	  { SCMP_A2(LACKS(PROT_EXEC)), SCMP_A3(LACKS(MAP_HUGETLB | MAP_LOCKED)) } },
-	{ SCMP_SYS(mprotect), 1, { SCMP_A2(LACKS(PROT_EXEC)) } },
+	  { SCMP_A2(ALLOW_LACKS(PROT_EXEC)), SCMP_A3(ALLOW_LACKS(MAP_HUGETLB | MAP_LOCKED)) } },
+	{ SCMP_SYS(mprotect), 1, { SCMP_A2(ALLOW_LACKS(PROT_EXEC)) } },
 	{ SCMP_SYS(madvise), 1, { SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED) } },
-	{ SCMP_SYS(futex), 1, { SCMP_A1(HAS(FUTEX_PRIVATE_FLAG)) } },
+	{ SCMP_SYS(futex), 1, { SCMP_A1(ALLOW_HAS(FUTEX_PRIVATE_FLAG)) } },
 };
 
-static const struct rule confined_rules[] = {
-	{ SCMP_SYS(memfd_create), 1, { SCMP_A1(LACKS(MFD_HUGETLB)) } },
+static const struct allow_rule confined_rules[] = {
+	{ SCMP_SYS(memfd_create), 1, { SCMP_A1(ALLOW_LACKS(MFD_HUGETLB)) } },
 	{ SCMP_SYS(sendto), 1, { SCMP_A4(SCMP_CMP_EQ, 0) } },
 	/* fstat(3), as glibc makes it from 2.33 on, and statx(2): "" is what is meant. */
-	{ SCMP_SYS(newfstatat), 1, { SCMP_A3(HAS(AT_EMPTY_PATH)) } },
-	{ SCMP_SYS(statx), 1, { SCMP_A2(HAS(AT_EMPTY_PATH)) } },
+	{ SCMP_SYS(newfstatat), 1, { SCMP_A3(ALLOW_HAS(AT_EMPTY_PATH)) } },
+	{ SCMP_SYS(statx), 1, { SCMP_A2(ALLOW_HAS(AT_EMPTY_PATH)) } },
 };
 
 /* For reading; a file that has no name may be written. */
-static const struct rule opener_rules[] = {
+static const struct allow_rule opener_rules[] = {
 	{ SCMP_SYS(openat),
 	  1,
-	  { SCMP_A2(LACKS(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))) } },
-	{ SCMP_SYS(openat), 1, { SCMP_A2(HAS(O_TMPFILE)) } },
+	  { SCMP_A2(ALLOW_LACKS(O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))) } },
+	{ SCMP_SYS(openat), 1, { SCMP_A2(ALLOW_HAS(O_TMPFILE)) } },
 };
 
 static const unsigned int opener_caps[] = {
@@ -140,51 +131,6 @@ static int keep_capabilities(const unsigned int *kept, size_t n, struct err *err
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return err_set(err, ERR_FAILED, "cannot drop the capabilities of a child");
-	return 0;
-}
-
-/* The functions that add return the negative error of libseccomp. */
-
-static int add_calls(scmp_filter_ctx ctx, const int *calls, size_t n)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, calls[i], 0);
-	return ret;
-}
-
-static int add_rules(scmp_filter_ctx ctx, const struct rule *rules, size_t n)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < n && !ret; i++)
-		ret = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, rules[i].call, rules[i].n,
-					     rules[i].args);
-	return ret;
-}
-
-/* With the kernel's own errors, not those of the library. */
-static scmp_filter_ctx new_filter(void)
-{
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-
-	if (ctx)
-		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
-	return ctx;
-}
-
-/* Ends `ctx`. A host without seccomp(2) is no reason not to work. */
-static int load(scmp_filter_ctx ctx, int ret, struct err *err)
-{
-	if (ret == 0) {
-		ret = seccomp_load(ctx);
-		if (ret == -EINVAL || ret == -ENOSYS)
-			ret = 0;
-	}
-	seccomp_release(ctx);
-	if (ret < 0)
-		return err_sys(err, ERR_FAILED, -ret, "cannot confine a child");
 	return 0;
 }
 
@@ -232,36 +178,22 @@ int fence_drop_capabilities(struct err *err)
 
 int fence_confined(struct err *err)
 {
-	scmp_filter_ctx ctx;
-	int ret = -ENOMEM;
+	static const struct allow_list lists[] = {
+		{ confined_calls, COUNT(confined_calls), confined_rules, COUNT(confined_rules) },
+		{ .rules = own_rules, .n_rules = COUNT(own_rules) },
+	};
 
-	if (fence_drop_capabilities(err) < 0)
-		return -1;
-	ctx = new_filter();
-	if (ctx)
-		ret = add_calls(ctx, confined_calls, COUNT(confined_calls));
-	if (!ret)
-		ret = add_rules(ctx, own_rules, COUNT(own_rules));
-	if (!ret)
-		ret = add_rules(ctx, confined_rules, COUNT(confined_rules));
-	return load(ctx, ret, err);
+	return fence_drop_capabilities(err) < 0 ? -1 : allow_only(lists, COUNT(lists), err);
 }
 
 int fence_opener(bool network, struct err *err)
 {
-	scmp_filter_ctx ctx;
-	int ret = -ENOMEM;
+	static const struct allow_list lists[] = {
+		{ opener_calls, COUNT(opener_calls), opener_rules, COUNT(opener_rules) },
+		{ .rules = own_rules, .n_rules = COUNT(own_rules) },
+	};
 
 	if (keep_capabilities(opener_caps, COUNT(opener_caps), err) < 0)
 		return -1;
-	if (network)
-		return 0;
-	ctx = new_filter();
-	if (ctx)
-		ret = add_calls(ctx, opener_calls, COUNT(opener_calls));
-	if (!ret)
-		ret = add_rules(ctx, own_rules, COUNT(own_rules));
-	if (!ret)
-		ret = add_rules(ctx, opener_rules, COUNT(opener_rules));
-	return load(ctx, ret, err);
+	return network ? 0 : allow_only(lists, COUNT(lists), err);
 }

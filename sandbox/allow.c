@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/allow.h"
+
+#include <errno.h>
+
+/* 0, or the negative error of libseccomp. */
+static int add(scmp_filter_ctx ctx, const struct allow_list *list)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < list->n_calls && !ret; i++)
+		ret = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, list->calls[i], 0);
+	for (size_t i = 0; i < list->n_rules && !ret; i++)
+		ret = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, list->rules[i].call,
+					     list->rules[i].n, list->rules[i].args);
+	return ret;
+}
+
+int allow_only(const struct allow_list *lists, size_t n, struct err *err)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int ret = ctx ? 0 : -ENOMEM;
+
+	if (ctx) /* the kernel's own errors, not those of the library */
+		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = add(ctx, &lists[i]);
+	if (!ret)
+		ret = seccomp_load(ctx);
+	seccomp_release(ctx);
+	if (!ret || ret == -EINVAL || ret == -ENOSYS)
+		return 0;
+	return err_sys(err, ERR_FAILED, -ret, "cannot set a seccomp filter");
+}
