@@ -270,12 +270,12 @@ check-fuzz: fuzz ## every fuzz target on what it starts from, without a search
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
-FUZZED_OPS := $(addprefix ops/,list_row% check_row% handed% container% \
+FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% \
 	$(addprefix watch/,filecache% filekey% frames% images% look% own_dumps% stack% who%) \
-	record/journal% errand_run% symbol_keeper% stats_text% prom%)
+	record/journal% apart/% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
-.SECONDARY: $(FUZZED) $(B)/fuzz/ops/inside.o
+.SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o
 $(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
@@ -288,8 +288,7 @@ $(B)/fuzz/gen/%.o: $(GENERATED)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $(B)/gen/$*.c
 
 # They start no process.
-$(B)/fuzz/fuzz_errand: FUZZ_LINK := -Wl,--wrap=symbol_keeper_look_up
-$(B)/fuzz/fuzz_child: $(B)/fuzz/ops/inside.o # needs a session, which it brings along
+$(B)/fuzz/fuzz_child: $(B)/fuzz/ops/target/inside.o # needs a session, which it brings along
 $(B)/fuzz/fuzz_child: FUZZ_LINK := -Wl,--wrap=confined_start,--wrap=confined_ask,--wrap=confined_answer
 $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@

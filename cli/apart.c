@@ -8,7 +8,7 @@
 #include "cli/out.h"
 #include "io/archive.h"
 #include "io/memory_file.h"
-#include "ops/errand_run.h"
+#include "ops/apart/symbol_keeper.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -153,7 +153,8 @@ static int serve(struct confined *c, const struct errand_rules *rules, int out, 
 
 	if (errand_run(c, rules, &answer, NULL, err) || pass_on(out, rules, err))
 		return -1;
-	errand_finish(c);
+	symbol_keeper_end();
+	confined_finish(c);
 	return 0;
 }
 
@@ -165,6 +166,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	struct work w = { .apart = a };
 	uint64_t bytes;
 	struct errand_rules rules = {
+		.look_up = symbol_keeper_look_up,
 		.inputs = a->inputs,
 		.n_inputs = a->n_inputs,
 		.base = a->base,

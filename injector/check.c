@@ -2,6 +2,7 @@
 /* What must hold before a tracer is started, and can be seen from outside. */
 #include "injector/check.h"
 
+#include "process/rights.h"
 #include "process/room.h"
 
 #include <elf.h>

@@ -21,6 +21,7 @@
 #include "base/own_limits.h"
 #include "base/signals.h"
 #include "injector/site.h"
+#include "process/rights.h"
 #include "process/room.h"
 #include "sandbox/door.h"
 

@@ -4,7 +4,7 @@
  * open the files that the user named, put files in their place, start dot(1), keep names.
  *
  * In an ordinary process these functions do it themselves. The controller's side is
- * ops/errand_run.h. It takes no descriptor from a child: to close one of a file system that does
+ * ops/apart/errand_run.h. It takes no descriptor from a child: to close one of a file system that does
  * not answer may take for ever. What a child made, in a memory file of its own, is moved to one of
  * the controller's.
  */

@@ -3,11 +3,13 @@
 
 #include "base/cleanup.h"
 #include "injector/poke.h"
-#include "ops/look.h"
 #include "ops/ops.h"
 #include "ops/record/journal.h"
-#include "ops/session.h"
-#include "ops/visit.h"
+#include "ops/target/look.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/target/sampling.h"
+#include "ops/target/visit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +76,7 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	/* Opened first: an address that is found afterwards is of this memory, or of none. */
 	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
 	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
-	    (want && !force && session_may_sample(s, err)) ||
+	    (want && !force && sampling_may_begin(s, err)) ||
 	    injector_poke(mem, s->je->prof_active, want, session_left_ms(s), &change.before,
 			  &change.after, err))
 		return -1;
@@ -275,7 +277,7 @@ static bool can_poke(struct session *s, bool want, bool force)
 	injector_close(take_ptr(s->inj)); /* nothing is asked by a call now */
 	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
 	       !may_poke(s, &values, want, &why) &&
-	       (!want || force || !session_may_sample(s, &why));
+	       (!want || force || !sampling_may_begin(s, &why));
 }
 
 /* For what keeps a call from being made, and not a write. */
@@ -298,7 +300,7 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 
 	if (poke_is_wanted(options))
 		return poke(&s, pid, true, force, options, out, err);
-	if (session_open(&s, pid, options, err) || (!force && session_may_sample(&s, err)) ||
+	if (session_open(&s, pid, options, err) || (!force && sampling_may_begin(&s, err)) ||
 	    switch_activate(&s, out, &init_changed, err))
 		return suggest_poke(&s, true, force, err);
 	decide(&s, true, out);
@@ -331,7 +333,8 @@ int ops_gdump(pid_t pid, bool want, bool force, const struct ops_options *option
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 
-	if (session_open(&s, pid, options, err) || (want && !force && session_may_gdump(&s, err)) ||
+	if (session_open(&s, pid, options, err) ||
+	    (want && !force && sampling_may_gdump(&s, err)) ||
 	    set_switch(&s, "prof.gdump", want, out, err))
 		return -1;
 	if (want)

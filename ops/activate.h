@@ -3,7 +3,7 @@
 #ifndef OPS_ACTIVATE_H
 #define OPS_ACTIVATE_H
 
-#include "ops/session.h"
+#include "ops/target/session.h"
 
 /*
  * ops_activate() in a session that is open. *init_changed is set, also when
@@ -30,7 +30,7 @@ bool switch_forgets(const struct session *s);
  * Find jemalloc in `s`, which is at session_open_proc(), write the byte, and read it back.
  * ERR_UNSAFE where its address is not known by two ways (jemalloc_confirm_active()), ERR_NOPROF
  * without opt.prof, ERR_PERM without the right to write, ERR_LOST where the program ended. With
- * `force` it turns sampling on in spite of session_may_sample().
+ * `force` it turns sampling on in spite of sampling_may_begin().
  */
 int poke_active(struct session *s, bool want, bool force, struct ops_change *out, struct err *err)
 	__must_check;

@@ -9,7 +9,7 @@
 #include "io/archive.h"
 #include "io/memory_file.h"
 #include "io/output.h"
-#include "ops/errand_run.h"
+#include "ops/apart/symbol_keeper.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
 #include "process/maps.h"
@@ -276,6 +276,7 @@ static int write_bundle(struct work *w, struct err *err)
 		.cpu_max_s = CPU_MAX_S,
 	};
 	const struct errand_rules rules = {
+		.look_up = symbol_keeper_look_up,
 		.debuginfod = w->options->debuginfod,
 		.tell = w->request->tell,
 		.ctx = w->request->ctx,
@@ -287,7 +288,8 @@ static int write_bundle(struct work *w, struct err *err)
 	if (confined_start(&c, &options, pack_confined, w, err) ||
 	    errand_run(&c, &rules, &answer, NULL, err))
 		return -1;
-	errand_finish(&c);
+	symbol_keeper_end();
+	confined_finish(&c);
 	return errand_check(w->archive, &rules, &w->result.bytes, err);
 }
 

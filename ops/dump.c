@@ -6,12 +6,13 @@
 #include "io/output.h"
 #include "io/received.h"
 #include "ops/dump.h"
-#include "ops/facts.h"
-#include "ops/inside.h"
-#include "ops/inside_file.h"
-#include "ops/mapped.h"
 #include "ops/render.h"
-#include "ops/session.h"
+#include "ops/target/facts.h"
+#include "ops/target/inside.h"
+#include "ops/target/inside_file.h"
+#include "ops/target/mapped.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
 #include "ops/watch/own_dumps.h"
 
 #include <errno.h>

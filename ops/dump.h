@@ -3,7 +3,7 @@
 #ifndef OPS_DUMP_H
 #define OPS_DUMP_H
 
-#include "ops/session.h"
+#include "ops/target/session.h"
 
 /* "COMM.PID.UTC-TIMESTAMP.heap", which the caller frees; NULL without memory. */
 char *dump_name(const struct proc *p);

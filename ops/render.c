@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "io/graphviz.h"
 #include "io/memory_file.h"
-#include "ops/errand_run.h"
+#include "ops/apart/symbol_keeper.h"
 #include "ops/profile_file.h"
 
 #include <errno.h>
@@ -118,6 +118,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 		.file_max_bytes = errand_file_max(*bytes),
 	};
 	const struct errand_rules rules = {
+		.look_up = symbol_keeper_look_up,
 		.debuginfod = symbols->debuginfod,
 		.tell = symbols->tell,
 		.ctx = symbols->ctx,
@@ -132,7 +133,8 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	    errand_run(&c, &rules, &answer, &rendered, err) ||
 	    errand_check(rendered, &rules, bytes, err))
 		return -1;
-	errand_finish(&c);
+	symbol_keeper_end();
+	confined_finish(&c);
 	close(*fd);
 	*fd = take_fd(rendered);
 	return 0;

@@ -4,8 +4,9 @@
 #include "base/cleanup.h"
 #include "io/memory_file.h"
 #include "io/received.h"
-#include "ops/session.h"
 #include "ops/stats_text.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
 #include "sandbox/confined.h"
 
 #include <stdlib.h>

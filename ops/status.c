@@ -2,8 +2,10 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/look.h"
-#include "ops/session.h"
+#include "ops/target/look.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/values.h"
 
 #include <errno.h>
 #include <stdlib.h>

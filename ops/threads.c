@@ -2,8 +2,9 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "ops/session.h"
-#include "ops/visit.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/target/visit.h"
 
 #include <stdlib.h>
 #include <string.h>

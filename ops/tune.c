@@ -4,8 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "ops/inside.h"
-#include "ops/session.h"
+#include "ops/target/inside.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include "ops/activate.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
-#include "ops/session.h"
+#include "ops/target/open.h"
 
 #include <errno.h>
 #include <poll.h>

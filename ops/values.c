@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* get and set: any mallctl, by name, typed. */
-#include "ops/session.h"
+#include "ops/values.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/target/sampling.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -228,8 +231,8 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	value_init(&set.before, name, set.ctl);
 	value_init(&set.after, name, set.ctl);
 	if (session_open(&s, pid, options, err) ||
-	    (!strcmp(name, "prof.active") && v.b && session_may_sample(&s, err)) ||
-	    (!strcmp(name, "prof.gdump") && v.b && session_may_gdump(&s, err)) ||
+	    (!strcmp(name, "prof.active") && v.b && sampling_may_begin(&s, err)) ||
+	    (!strcmp(name, "prof.gdump") && v.b && sampling_may_gdump(&s, err)) ||
 	    run_set(&s, &v, &set, err))
 		return -1;
 	set.cost = s.cost;

@@ -35,7 +35,7 @@ struct symbolize_image {
 	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
 	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */
 
-	bool keeper; /* it is for the cache (ops/symbol_keeper.h) */
+	bool keeper; /* it is for the cache (ops/apart/symbol_keeper.h) */
 	int kept;    /* then: a file of the cache, which the caller closes; -1: none */
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/record/putback.h"
+#include "ops/target/run.h"
 
 #include <stdbool.h>
 

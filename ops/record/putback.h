@@ -4,7 +4,7 @@
 #define OPS_RECORD_PUTBACK_H
 
 #include "ops/record/journal.h"
-#include "ops/session.h"
+#include "ops/target/run.h"
 
 /* The calls that put it back, and what they found. To be zeroed; must outlive the calls. */
 struct putback {

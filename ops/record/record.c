@@ -10,7 +10,9 @@
 #include "ops/ops.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
-#include "ops/session.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/target/sampling.h"
 #include "process/proc.h"
 
 #include <errno.h>
@@ -475,7 +477,7 @@ static int activate(struct recording *r, struct session *s, const struct found *
 	struct ops_change change = { 0 };
 	bool init_changed = false;
 
-	if (session_may_sample(s, err))
+	if (sampling_may_begin(s, err))
 		return -1;
 	state->active = true;
 	state->thread_active_init = found->has_init && !found->init;

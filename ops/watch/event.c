@@ -3,7 +3,7 @@
 #include "ops/watch/event.h"
 
 #include "injector/injector.h"
-#include "ops/container.h"
+#include "ops/target/container.h"
 #include "ops/watch/watch.h"
 
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/pace.h"
 #include "base/text.h"
-#include "ops/pids.h"
+#include "ops/target/pids.h"
 #include "ops/watch/filecache.h"
 #include "process/maps.h"
 #include "process/proc.h"

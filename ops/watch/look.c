@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "elf/image.h"
 #include "jemalloc/answer.h"
-#include "ops/handed.h"
+#include "ops/target/handed.h"
 #include "ops/watch/filecache.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "ops/watch/who.h"
 
 #include "base/cleanup.h"
-#include "ops/container.h"
+#include "ops/target/container.h"
 #include "process/proc.h"
 
 #include <fcntl.h>

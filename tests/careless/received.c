@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The careless build for what a target hands over: this file stands in for io/received.c and
- * ops/inside_file.c. It believes sizes, reads holes, opens before it looks, and passes on
+ * ops/target/inside_file.c. It believes sizes, reads holes, opens before it looks, and passes on
  * what is no statistics: to prove that the tests would notice.
  */
 #include "io/received.h"
 #include "base/cleanup.h"
 #include "io/memory_file.h"
 #include "io/output.h"
-#include "ops/facts.h"
-#include "ops/inside_file.h"
-#include "ops/mapped.h"
 #include "ops/stats_text.h"
+#include "ops/target/facts.h"
+#include "ops/target/inside_file.h"
+#include "ops/target/mapped.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -20,7 +20,7 @@
 #include "elf/image.h"
 #include "io/graphviz_child.h"
 #include "jemalloc/file.h"
-#include "ops/symbol_keeper.h"
+#include "ops/apart/symbol_keeper.h"
 #include "ops/watch/event.h"
 #include "ops/watch/filecache.h"
 #include "process/proc.h"

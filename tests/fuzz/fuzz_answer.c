@@ -3,7 +3,7 @@
 #include "injector/site.h"
 #include "jemalloc/answer.h"
 #include "jemalloc/file.h"
-#include "ops/check.h"
+#include "ops/check/parts.h"
 #include "ops/list_row.h"
 #include "ops/watch/frames.h"
 #include "ops/watch/look.h"

@@ -6,7 +6,7 @@
  */
 #include "injector/poke.h"
 #include "injector/walker.h"
-#include "ops/inside.h"
+#include "ops/target/inside.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,8 +3,7 @@
  * What a confined child that works on profiles asks of its controller: messages, each a byte for
  * its length and as many bytes. Nothing may be opened or written, and nothing comes but an end.
  */
-#include "ops/errand_run.h"
-#include "ops/symbol_keeper.h"
+#include "ops/apart/errand_run.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,12 +15,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place of the child that reads debug files (--wrap). */
-void __wrap_symbol_keeper_look_up(const struct errand_places *p, const struct errand_rules *rules,
-				  struct errand_found *out);
-
-void __wrap_symbol_keeper_look_up(const struct errand_places *p, const struct errand_rules *rules,
-				  struct errand_found *out)
+/* In place of the child that reads debug files. */
+static void look_up(const struct errand_places *p, const struct errand_rules *rules,
+		    struct errand_found *out)
 {
 	(void)rules, (void)out;
 	if (*p->path != '/' || strlen(p->path) >= PATH_MAX || !p->n || p->n > ERRAND_PLACES_MAX ||
@@ -68,7 +64,9 @@ static void send_all(int sock, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const inputs[] = { "/dev/null" };
-	const struct errand_rules rules = { .inputs = inputs, .n_inputs = 1, .tell = check_line };
+	const struct errand_rules rules = {
+		.inputs = inputs, .n_inputs = 1, .look_up = look_up, .tell = check_line
+	};
 	struct confined c = { .what = "fuzz", .stop_fd = -1 };
 	struct err err = ERR_INIT;
 	struct unpack u;

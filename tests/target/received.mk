@@ -16,7 +16,7 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
 		-Wl,--wrap=stats_text_write -o $@ $< \
-		$(filter-out $(B)/io/received.o $(B)/ops/inside_file.o,$(OBJ)) $(LDLIBS)
+		$(filter-out $(B)/io/received.o $(B)/ops/target/inside_file.o,$(OBJ)) $(LDLIBS)
 
 OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined \
 	fence_leave_root confined_answer setrlimit

@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "injector/callsite.h"
 #include "injector/site.h"
-#include "ops/check.h"
+#include "ops/check/parts.h"
 #include "ops/list_row.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the text of /proc/PID/cgroup tells: container and control group. */
-#include "ops/container.h"
+#include "ops/target/container.h"
 
 #include "process/proc.h"
 

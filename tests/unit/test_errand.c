@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "ops/errand_run.h"
+#include "ops/apart/errand_run.h"
 
 #include <errno.h>
 #include <fcntl.h>

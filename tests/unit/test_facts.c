@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What is appended to a profile, and what is left of that when memory is short. */
-#include "ops/facts.h"
+#include "ops/target/facts.h"
 
 #include <errno.h>
 #include <setjmp.h>

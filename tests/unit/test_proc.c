@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "process/procfs.h"
+#include "process/rights.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/session.h"
+#include "ops/target/open.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Who fills the cache of names (symbols/cache.h). What a profile says may be a trap for the one
+ * who parses it, and what is kept is believed later: so the names that are kept are looked up by
+ * a confined child that never sees a profile. It is given a path, a build id and offsets in the
+ * file; it reads nothing but the system's own files (sandbox/vouch.h), which say themselves where
+ * their code belongs, and what it answers the controller keeps.
+ */
+#ifndef OPS_APART_SYMBOL_KEEPER_H
+#define OPS_APART_SYMBOL_KEEPER_H
+
+#include "ops/apart/errand_run.h"
+
+/*
+ * One child serves all the questions of a command. out->fd, which the caller closes, is -1 where
+ * there is no such file, it has no debug data, or is not one to be vouched for.
+ */
+void symbol_keeper_look_up(const struct errand_places *places, const struct errand_rules *rules,
+			   struct errand_found *out);
+
+/* A command that may have asked is done. */
+void symbol_keeper_end(void);
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What sampling does in this process, and what to know of this version of jemalloc. */
+#include "ops/check/parts.h"
+
+#include "base/text.h"
+#include "ops/target/sampling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SAMPLES_FEW 100
+#define SAMPLES_MANY 1000000
+#define SAMPLES_GOOD 4000
+#define LG_MIN 9
+
+static void check_active(const struct check_values *v, struct ops_check *c)
+{
+	if (!v->active.known)
+		return;
+	if (v->active.flag)
+		check_passed(c, "true: sampling is on");
+	else
+		check_passed(c, "false: nothing is sampled until activate");
+}
+
+/*
+ * A thread takes the value over when jemalloc first counts it: at its first
+ * sample, or when it dumps. What it has then, only calls in itself change.
+ */
+static void check_thread_init(const struct check_values *v, struct ops_check *c)
+{
+	if (!v->thread_init.known)
+		return;
+	if (v->thread_init.flag) {
+		check_passed(c, "true: each thread is sampled while prof.active is");
+	} else if (v->active.known && !v->active.flag) {
+		check_passed(c,
+			     "false; activate sets it to true first. Threads that jemalloc counted "
+			     "before keep false");
+		check_fix(c, "start the program without prof_thread_active_init:false");
+	} else {
+		check_passed(c,
+			     "false while prof.active is true: threads that exist are not sampled, "
+			     "unless they asked for it");
+		check_fix(c, "jeprof-ctl threads --activate all, and start the program without "
+			     "prof_thread_active_init:false");
+	}
+}
+
+/* The rate, as a power of two, at which so much memory has a good number of samples. */
+static int good_lg(uint64_t bytes)
+{
+	int lg = LG_MIN;
+
+	while (lg < 40 && bytes >> (lg + 1) >= SAMPLES_GOOD)
+		lg++;
+	return lg;
+}
+
+/* What is resident is an upper bound for what is allocated, and reading it costs nothing. */
+static void check_sample(const struct session *s, const struct check_values *v, struct ops_check *c)
+{
+	uint64_t rss = s->proc.status.rss_bytes, expected;
+	char rate[16], size[16], what[128];
+
+	if (!v->lg_sample.known || v->lg_sample.size > 63)
+		return;
+	expected = rss >> v->lg_sample.size;
+	snprintf(what, sizeof(what),
+		 "%llu, a sample every %s: at most about %llu for the %s resident",
+		 (unsigned long long)v->lg_sample.size,
+		 text_size(1ull << v->lg_sample.size, rate, sizeof(rate)),
+		 (unsigned long long)expected, text_size(rss, size, sizeof(size)));
+	check_passed(c, "%s", what);
+	if (expected < SAMPLES_FEW && v->lg_sample.size > LG_MIN) {
+		check_passed(c, "%s: too few to tell much", what);
+		check_fix(c, "reset --lg-sample %d samples more, and forgets earlier samples",
+			  good_lg(rss));
+	} else if (expected > SAMPLES_MANY) {
+		check_passed(c, "%s: dumps are large and slow", what);
+		check_fix(c, "reset --lg-sample %d samples less, and forgets earlier samples",
+			  good_lg(rss));
+	}
+}
+
+/* As the calls said, else as the code says. A name that this jemalloc does not have is false. */
+static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct check_values *v)
+{
+	enum tristate frameptr = check_tristate(&v->frameptr);
+	enum jemalloc_unwinder said;
+
+	if (v->libgcc.known && !v->frameptr.known)
+		frameptr = TRI_NO;
+	said = jemalloc_unwinder(check_tristate(&v->libgcc), check_tristate(&v->libunwind),
+				 frameptr);
+	return said ? said : s->je->unwinder;
+}
+
+/* What is not known then, activate does not find out either, and refuses. */
+static bool was_asked(const struct session *s, const struct check_values *v)
+{
+	return s->cost.stops && v->opt_prof.known && v->opt_prof.flag;
+}
+
+static void check_unwinder(const struct session *s, const struct check_values *v,
+			   struct ops_check *c)
+{
+	static const char *const texts[] = {
+		[UNWINDER_LIBGCC] = "libgcc; no code is loaded that is known to break it",
+		[UNWINDER_LIBUNWIND] = "libunwind",
+		[UNWINDER_FRAMES] = "frame pointers: code without them has short or wrong stacks",
+	};
+	enum jemalloc_unwinder unwinder = unwinder_of(s, v);
+	struct err err = ERR_INIT;
+
+	if (s->je->config_prof == TRI_NO || (v->config_prof.known && !v->config_prof.flag))
+		return;
+	if (unwinder == UNWINDER_UNKNOWN && !was_asked(s, v))
+		check_unread(c, "how jemalloc takes stacks could not be read");
+	else if (sampling_may_unwind(s, unwinder, &err))
+		check_failed(c, &err);
+	else
+		check_passed(c, "%s", texts[unwinder]);
+}
+
+static void check_gdump(const struct session *s, const struct check_values *v, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+
+	if (!v->gdump.known && !was_asked(s, v))
+		check_unread(c, "prof_gdump could not be read");
+	else if (v->gdump.known && !v->gdump.flag)
+		check_passed(c, "it makes no dumps at new maxima, which may hang it");
+	else if (sampling_may_gdump(s, &err))
+		check_failed(c, &err);
+}
+
+/* What a user notices, from `since` to before `until`. */
+static const struct hazard {
+	int since[3], until[3];
+	const char *text;
+} hazards[] = {
+	{ { 0, 0, 0 },
+	  { 4, 0, 0 },
+	  "no prof.reset, no rate that can be changed; a thread that was "
+	  "never sampled cannot dump" },
+	{ { 0, 0, 0 },
+	  { 5, 3, 0 },
+	  "no prof.prefix: what the target dumps itself goes where "
+	  "prof_prefix said at its start" },
+	{ { 4, 0, 0 }, { 5, 1, 0 }, "dumps by lg_prof_interval go on while prof.active is false" },
+	{ { 5, 2, 0 }, { 5, 3, 0 }, "threads lose sampling when it is switched off and on again" },
+	{ { 5, 3, 0 }, { 5, 3, 1 }, "reading prof.prefix crashes it, which is never done here" },
+	{ { 5, 3, 0 }, { 99, 0, 0 }, "the program's own statistics wait while a dump is written" },
+};
+
+static void check_version(const struct session *s, struct ops_check *c)
+{
+	char text[OPS_TEXT_SIZE / 2] = "", safe[OPS_TEXT_SIZE / 4];
+	size_t at = 0;
+
+	if (!s->version[0]) {
+		check_unknown(c, "the version of jemalloc is not known");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(hazards) / sizeof(hazards[0]); i++) {
+		const struct hazard *h = &hazards[i];
+
+		if (session_older(s, h->since[0], h->since[1], h->since[2]) ||
+		    !session_older(s, h->until[0], h->until[1], h->until[2]))
+			continue;
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", at ? "; " : ": ",
+				       h->text);
+		if (at >= sizeof(text))
+			break;
+	}
+	output_safe(s->version, safe, sizeof(safe));
+	check_passed(c, "%.*s%s", (int)strcspn(safe, "-"), safe, text);
+}
+
+void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows)
+{
+	check_active(values, &rows[CHECK_ACTIVE]);
+	check_thread_init(values, &rows[CHECK_INIT]);
+	check_sample(s, values, &rows[CHECK_SAMPLE]);
+	check_unwinder(s, values, &rows[CHECK_UNWINDER]);
+	check_gdump(s, values, &rows[CHECK_GDUMP]);
+	check_version(s, &rows[CHECK_VERSION]);
+}

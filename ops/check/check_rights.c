@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What decides whether a process may be traced, one by one: the verdict is the kernel's. */
+#include "ops/check/parts.h"
+
+#include "base/cleanup.h"
+#include "process/rights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void row_failed(struct ops_check *c, const char *detail, const char *fix)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_PERM, "%s", detail);
+	err_fix(&err, "%s", fix);
+	check_failed(c, &err);
+}
+
+static void check_yama(const struct proc_rights *r, bool may_trace, struct ops_check *c)
+{
+	char what[96];
+
+	snprintf(what, sizeof(what), "kernel.yama.ptrace_scope is %d", r->yama_scope);
+	if (r->yama_scope < 0)
+		check_passed(c, "the kernel has no Yama");
+	else if (r->yama_scope == 0)
+		check_passed(c, "%s: it forbids nothing", what);
+	else if (may_trace)
+		check_passed(c, "%s, which does not forbid it here", what);
+	else if (r->yama_scope >= 3)
+		row_failed(c, what, "boot with kernel.yama.ptrace_scope below 3");
+	else if (r->capable)
+		check_passed(c, "%s, which CAP_SYS_PTRACE overrides", what);
+	else
+		row_failed(c, what,
+			   "run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)");
+}
+
+static void check_capability(const struct session *s, const struct proc_rights *r, bool may_trace,
+			     struct ops_check *c)
+{
+	if (r->capable)
+		check_passed(c, "CAP_SYS_PTRACE is held");
+	else if (may_trace || s->proc.status.euid == geteuid())
+		check_passed(c,
+			     "CAP_SYS_PTRACE is not held: only processes of uid %u without more "
+			     "rights can be traced",
+			     geteuid());
+	else
+		row_failed(c, "CAP_SYS_PTRACE is not held, and the process is another user's",
+			   "run as root (sudo), in a container with --cap-add SYS_PTRACE");
+}
+
+static void check_namespace(const struct proc_rights *r, bool may_trace, struct ops_check *c)
+{
+	if (r->same_user_ns < 0)
+		check_unknown(c, "the user namespace of the process cannot be seen%s%s",
+			      r->sys ? ": " : "", r->sys ? strerror(r->sys) : "");
+	else if (r->same_user_ns)
+		check_passed(c, "the same as ours");
+	else if (may_trace)
+		check_passed(c, "different from ours, but our privileges extend to it");
+	else
+		row_failed(c, "different from ours, and our privileges do not extend to it",
+			   "run in the namespace above both (on the host)");
+}
+
+/* The strictest of all threads: a filter may have been set in one of them only. -1: not known. */
+static int strictest(const struct session *s)
+{
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	int filtered = (int)s->proc.status.seccomp;
+	struct proc_status st;
+	struct err ignored;
+	size_t n;
+
+	if (proc_threads(s->proc.pid, &tids, &n, &ignored))
+		return filtered ? filtered : -1;
+	for (size_t i = 0; i < n; i++) {
+		if (!proc_thread_status(s->proc.pid, tids[i], &st, &ignored) && st.seccomp)
+			filtered = st.seccomp == 1 || filtered == 1 ? 1 : 2;
+	}
+	return filtered;
+}
+
+static void check_seccomp(const struct session *s, struct ops_check *c)
+{
+	switch (strictest(s)) {
+	case -1:
+		check_unread(c, "the threads of the process could not be looked at");
+		break;
+	case 0:
+		check_passed(c, "no thread has a filter");
+		break;
+	case 1:
+		check_unknown(c, "a thread is in strict mode and cannot be borrowed");
+		break;
+	default:
+		check_passed(c, "filtered: calls are made where the filter lets them pass");
+		break;
+	}
+}
+
+void check_rights(const struct session *s, bool may_trace, struct ops_check *rows)
+{
+	struct proc_rights r;
+
+	proc_rights(&s->proc, &r);
+	check_yama(&r, may_trace, &rows[CHECK_YAMA]);
+	check_capability(s, &r, may_trace, &rows[CHECK_CAPABILITY]);
+	check_namespace(&r, may_trace, &rows[CHECK_NAMESPACE]);
+	check_seccomp(s, &rows[CHECK_SECCOMP]);
+}

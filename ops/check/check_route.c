@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How a profile comes back, and where the dumps go that the target makes of itself. */
+#include "ops/check/parts.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/target/inside.h"
+#include "process/room.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static void no_dump(struct ops_check *c, enum err_code code, const char *why)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, code, "%s", why);
+	err_fix(&err, "let the target write to a folder of its own: dump --in-target PATH");
+	check_failed(c, &err);
+}
+
+#define STANDARD_FDS 3
+#define PROFILE_MIN 4096 /* its list of mappings alone is longer */
+
+/*
+ * The new thread has a table of its own with the standard files, as far as there are any. It opens
+ * the memory file and, with that one open, the dump: both get the lowest number that is free.
+ */
+static uint64_t files_needed(const struct session *s)
+{
+	unsigned int open_fds = 0;
+	struct stat st;
+	char path[64];
+
+	for (int fd = 0; fd < STANDARD_FDS; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", s->proc.mm_pid, fd);
+		open_fds += !lstat(path, &st);
+	}
+	return open_fds + 2;
+}
+
+static bool check_files(const struct session *s, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+	uint64_t need = files_needed(s), now;
+
+	if (!room_rlimit(s->proc.pid, RLIMIT_NOFILE, &now)) {
+		check_unread(c, "the limits of the process cannot be read");
+		return false;
+	}
+	if (now >= need)
+		return true;
+	err_set(&err, ERR_FAILED,
+		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
+		(unsigned long long)now, (unsigned long long)need);
+	err_fix(&err, "raise the limit: prlimit --pid %d --nofile=%llu:", s->proc.pid,
+		(unsigned long long)need);
+	check_failed(c, &err);
+	return false;
+}
+
+static bool check_size(const struct session *s, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+	uint64_t now;
+	char size[16];
+
+	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now)) {
+		check_unread(c, "the limits of the process cannot be read");
+		return false;
+	}
+	if (now == RLIM_INFINITY)
+		return true;
+	err_set(&err, ERR_FAILED,
+		"a profile larger than %s is cut off: the size of its files is limited "
+		"(RLIMIT_FSIZE)",
+		text_size(now, size, sizeof(size)));
+	err_fix(&err, "lift the limit: prlimit --pid %d --fsize=unlimited:", s->proc.pid);
+	if (now < PROFILE_MIN) {
+		check_failed(c, &err);
+		return false;
+	}
+	check_passed(c, "comes back through a memfd; %s", err.msg);
+	check_fix(c, "%s", err.fix);
+	return false;
+}
+
+static void check_dump(const struct session *s, struct ops_check *c)
+{
+	struct err err = ERR_INIT;
+
+	if (!inside_has_proc(s))
+		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
+	else if (!s->cost.stops)
+		check_unknown(c, "no call could be made: how one would be is not known");
+	else if (injector_may_dump(s->inj, &err))
+		check_failed(c, &err);
+	else if (s->last.thread_punished)
+		no_dump(c, ERR_FAILED,
+			"a profile comes back only from a thread made for it, which a seccomp "
+			"filter punishes");
+	else if (check_files(s, c) && check_size(s, c))
+		check_passed(c, "comes back through a memfd");
+}
+
+/* When does the target write files without being asked? NULL: never. */
+static const char *occasion(const struct check_values *v)
+{
+	if (v->lg_interval.known && v->lg_interval.number >= 0)
+		return "by lg_prof_interval";
+	if (v->gdump.known && v->gdump.flag)
+		return "by prof_gdump";
+	return v->final.known && v->final.flag ? "when it ends" : NULL;
+}
+
+static void check_prefix(const struct session *s, const struct check_values *v, struct ops_check *c)
+{
+	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
+	const char *when = occasion(v);
+	char prefix[OPS_TEXT_SIZE / 2];
+	struct err err = ERR_INIT;
+
+	if (!v->has_prefix)
+		return;
+	if (!v->prefix[0]) {
+		check_passed(c, "opt.prof_prefix is empty: the target writes no dumps of its own");
+		return;
+	}
+	output_safe(v->prefix, prefix, sizeof(prefix));
+	if (!inside_open(&in, s, v->prefix, true, &err)) {
+		check_passed(c, "the target can write there: %s%s%s", prefix,
+			     when ? ", and does so " : "", when ? when : "");
+		return;
+	}
+	if (err.own) {
+		check_unknown(c, "%s", err.msg);
+		return;
+	}
+	check_passed(c, "the target cannot write there: %s%s%s", prefix,
+		     when ? ", and tries to " : "", when ? when : "");
+	if (when)
+		check_fix(c, "start it with a prof_prefix in a folder that it may write to");
+}
+
+void check_route(const struct session *s, const struct check_values *values, struct ops_check *rows)
+{
+	check_dump(s, &rows[CHECK_DUMP]);
+	check_prefix(s, values, &rows[CHECK_DUMP_PREFIX]);
+}

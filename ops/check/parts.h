@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of a check: its rows, what they are made from, and who makes them. */
+#ifndef OPS_CHECK_PARTS_H
+#define OPS_CHECK_PARTS_H
+
+#include "ops/ops.h"
+#include "ops/target/session.h"
+
+#include <limits.h>
+
+enum check {
+	CHECK_PROCESS,
+	CHECK_PERMISSION,
+	CHECK_YAMA,
+	CHECK_CAPABILITY,
+	CHECK_NAMESPACE,
+	CHECK_SECCOMP,
+	CHECK_JEMALLOC,
+	CHECK_PREFIX,
+	CHECK_CONFIG_PROF,
+	CHECK_CONF_BUILD,
+	CHECK_CONF_SYMBOL,
+	CHECK_CONF_LINK,
+	CHECK_CONF_ENVIRONMENT,
+	CHECK_CONF,
+	CHECK_CONF_LINT,
+	CHECK_OPT_PROF,
+	CHECK_ACTIVE,
+	CHECK_INIT,
+	CHECK_SAMPLE,
+	CHECK_UNWINDER,
+	CHECK_GDUMP,
+	CHECK_VERSION,
+	CHECK_INJECTION,
+	CHECK_THREADS,
+	CHECK_DUMP,
+	CHECK_DUMP_PREFIX,
+	CHECKS
+};
+
+/* One value that the run read in the target. */
+struct check_value {
+	bool known;
+	union {
+		bool flag;
+		uint64_t size;
+		int64_t number;
+	};
+};
+
+/* What the run read. Nothing is known of what it did not come to. */
+struct check_values {
+	struct check_value config_prof, opt_prof, active, thread_init, lg_sample, libgcc, libunwind,
+		frameptr, gdump, final, lg_interval;
+	bool has_malloc_conf, has_prefix;
+	char malloc_conf[PATH_MAX]; /* config.malloc_conf */
+	char prefix[PATH_MAX];	    /* opt.prof_prefix */
+};
+
+enum tristate check_tristate(const struct check_value *v);
+
+/* A row as it turned out. A row that passed and has a fix is a warning. */
+void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+/* What could not be read, and the error of our own that may be why (err_explain()). */
+void check_unread(struct ops_check *c, const char *what);
+void check_failed(struct ops_check *c, const struct err *err);
+void check_fix(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
+
+/* A row as a message; the name of one that was unpacked is that of `was`. */
+void check_row_pack(const struct ops_check *c, struct pack *p);
+void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u);
+
+/* Yama, capabilities, user namespace, seccomp. `may_trace`: what the kernel said. */
+void check_rights(const struct session *s, bool may_trace, struct ops_check *rows);
+
+/*
+ * Where the configuration came from, what is wrong with it, and what decided opt.prof. That reads
+ * memory, the environment and a link: check_conf_answer() does so in the confined process, and has
+ * to be s->question from the beginning.
+ */
+int check_conf(struct session *s, const struct check_values *values, struct ops_check *rows,
+	       struct err *err) __must_check;
+int check_conf_answer(struct session *s, struct unpack *question, struct pack *answer,
+		      struct err *err) __must_check;
+
+/* prof.active, the rate of sampling, the unwinder, what to know of this version. */
+void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows);
+
+/* How a profile comes back, and where the target's own dumps go. */
+void check_route(const struct session *s, const struct check_values *values,
+		 struct ops_check *rows);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/target/container.h"
+
+#include "base/cleanup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define ID_LEN 64 /* hex digits, in Docker, containerd, CRI-O and Podman alike */
+#define ID_SHOWN 12
+#define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
+
+static size_t hex_run(const char *s)
+{
+	return strspn(s, "0123456789abcdef");
+}
+
+static const char *find_id(const char *text)
+{
+	while (*text) {
+		size_t n = hex_run(text);
+
+		if (n == ID_LEN)
+			return text;
+		text += n ? n : 1;
+	}
+	return NULL;
+}
+
+/* The name after `marker`, up to the next slash or suffix. */
+static int find_name(const char *text, const char *marker, char *buf, size_t size)
+{
+	const char *at = strstr(text, marker);
+	size_t len;
+
+	if (!at)
+		return -1;
+	at += strlen(marker);
+	len = strcspn(at, "/\n");
+	snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), at);
+	return len ? 0 : -1;
+}
+
+void container_parse(const char *cgroup, char *buf, size_t size)
+{
+	static const char *const markers[] = { "/lxc.payload.", "/lxc/", "/machine.slice/" };
+	const char *id = find_id(cgroup);
+
+	buf[0] = '\0';
+	if (id) {
+		snprintf(buf, size, "%.*s", ID_SHOWN, id);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
+		if (!find_name(cgroup, markers[i], buf, size))
+			return;
+	}
+	buf[0] = '\0';
+}
+
+/* Does `path`, of `len` bytes, hold these whole names, at its beginning or anywhere? */
+static bool path_holds(const char *path, size_t len, const char *names, bool anywhere)
+{
+	size_t n = strlen(names);
+
+	for (size_t i = 0; i + n <= len; i++) {
+		if (path[i] == '/' && !memcmp(path + i, names, n) &&
+		    (i + n == len || path[i + n] == '/'))
+			return true;
+		if (!anywhere)
+			break;
+	}
+	return false;
+}
+
+/* Lines of "ID:CONTROLLERS:PATH" (cgroups(7)). */
+bool cgroup_holds(const char *cgroup, const char *wanted)
+{
+	static const char mount[] = "/sys/fs/cgroup/";
+	char names[PATH_MAX];
+	bool found = false;
+
+	if (!strncmp(wanted, mount, strlen(mount)))
+		wanted += strlen(mount) - 1;
+	snprintf(names, sizeof(names), "%s%s", *wanted == '/' ? "" : "/", wanted);
+	for (size_t n = strlen(names); n > 0 && names[n - 1] == '/'; n--)
+		names[n - 1] = '\0';
+	for (const char *line = cgroup; line && *line && !found; line = strchr(line, '\n')) {
+		const char *path;
+
+		line += *line == '\n';
+		path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		found = path &&
+			path_holds(path + 1, strcspn(path + 1, "\n"), names, *wanted != '/');
+	}
+	return found;
+}
+
+/* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */
+static int handle_path(int root, const char *folder, uint64_t id, char *buf, size_t size)
+{
+	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + sizeof(id)] = { 0 };
+	struct file_handle *handle = (struct file_handle *)room;
+	_cleanup_(cleanup_close) int fd = -1;
+	char link[64], path[PATH_MAX];
+	size_t len = strlen(folder);
+	ssize_t n;
+
+	handle->handle_bytes = sizeof(id);
+	handle->handle_type = HANDLE_KERNFS;
+	memcpy(handle->f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(root, handle, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return -1;
+	path[n] = '\0';
+	if (strncmp(path, folder, len) != 0 || (path[len] && path[len] != '/'))
+		return -1;
+	snprintf(buf, size, "%s", path[len] ? path + len : "/");
+	return 0;
+}
+
+bool cgroup_by_id(uint64_t id, char *buf, size_t size)
+{
+	/* Where systemd keeps it, alone or beside the older ones. */
+	static const char *const folders[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+	for (size_t i = 0; id && i < sizeof(folders) / sizeof(*folders); i++) {
+		_cleanup_(cleanup_close) int root =
+			open(folders[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		struct statfs fs;
+
+		if (root >= 0 && !fstatfs(root, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC)
+			return !handle_path(root, folders[i], id, buf, size);
+	}
+	return false;
+}

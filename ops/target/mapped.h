@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The last part of a heap profile, MAPPED_LIBRARIES: without it no address in
+ * the profile can be given a name. jemalloc copies it from /proc/PID/maps of
+ * its own, which it cannot do in a root without /proc, and does wrongly when
+ * the /proc there belongs to another pid namespace.
+ */
+#ifndef OPS_TARGET_MAPPED_H
+#define OPS_TARGET_MAPPED_H
+
+#include "base/err.h"
+#include "process/proc.h"
+
+#include <stdint.h>
+
+/*
+ * Make sure that the profile in the memory file `fd`, which is our own, ends with the
+ * mappings of `p`. ERR_FAILED when the profile was cut off; ERR_UNSAFE after the
+ * deadline (CLOCK_MONOTONIC; 0: none).
+ */
+int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)
+	__must_check;
+
+/*
+ * The same for `bytes` of a file of the target's own, appended to only where it has no
+ * such part. ERR_OUTPUT: it cannot be appended to.
+ */
+int mapped_append(int fd, uint64_t bytes, const struct proc *p, uint64_t deadline_ms,
+		  struct err *err) __must_check;
+
+#endif

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/target/open.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "ops/target/look.h"
+#include "process/rights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- which jemalloc --- */
+
+#define LIST_SIZE 400
+#define SHOWN_SIZE 256
+
+/* The kernel marks the names of files that are gone. */
+static bool is_named(const struct image *img, const char *path, const char *name)
+{
+	static const char gone[] = " (deleted)";
+	size_t len = strlen(name);
+
+	return !strcmp(path, name) ||
+	       (img->is_deleted && !strncmp(path, name, len) && !strcmp(path + len, gone));
+}
+
+static bool is_meant(const struct jemalloc *je, const char *name)
+{
+	const char *path = je->image->path;
+
+	return is_named(je->image, path, name) || is_named(je->image, text_file_name(path), name) ||
+	       (*name && !strcmp(je->prefix, name));
+}
+
+/* "/usr/bin/a (je_), /usr/lib/libjemalloc.so.2 (no prefix)". */
+static void list_all(const struct jemalloc *v, size_t n, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < n && used < size; i++) {
+		char path[SHOWN_SIZE], prefix[SHOWN_SIZE];
+
+		output_safe(v[i].image->path, path, sizeof(path));
+		output_safe(v[i].prefix, prefix, sizeof(prefix));
+		used += (size_t)snprintf(buf + used, size - used, "%s%s (%s)", i ? ", " : "", path,
+					 *prefix ? prefix : "no prefix");
+	}
+}
+
+int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
+		  struct err *err)
+{
+	char list[LIST_SIZE], safe[SHOWN_SIZE];
+	struct jemalloc *found = NULL;
+	size_t hits = 0;
+
+	for (size_t i = 0; i < n && (name || !i); i++) {
+		if (name && !is_meant(&v[i], name))
+			continue;
+		found = found ? found : &v[i];
+		hits++;
+	}
+	if (hits == 1) {
+		*picked = found;
+		return 0;
+	}
+	list_all(v, n, list, sizeof(list));
+	output_safe(name ? name : "", safe, sizeof(safe));
+	if (hits)
+		err_set(err, ERR_USAGE, "--image %s means %zu of its jemallocs: %s", safe, hits,
+			list);
+	else
+		err_set(err, ERR_NOJEMALLOC, "--image %s is none of its jemallocs: %s", safe, list);
+	return err_fix(err, "name one by its path or prefix; jeprof-ctl list --json has them all");
+}
+
+/* --- the steps --- */
+
+int session_open_proc(struct session *s, pid_t pid, const struct ops_options *options,
+		      struct err *err)
+{
+	err_forget();
+	s->options = options;
+	s->deadline_ms = now_ms() + options->wait_ms;
+	s->timeout_ms = now_ms() + ops_timeout_ms(options);
+	s->cost.pid = pid;
+	if (proc_open(&s->proc, pid, err))
+		return -1;
+	memcpy(s->cost.comm, s->proc.status.comm, sizeof(s->cost.comm));
+	return 0;
+}
+
+int session_may_trace(struct session *s, struct err *err)
+{
+	struct err again = ERR_INIT;
+
+	/* If that fails, session_find_jemalloc() tries it again, and says why it failed. */
+	if (s->looker.sock < 0 && look_begin(s, &again))
+		look_end(s);
+	while (proc_may_trace(&s->proc, err)) {
+		look_end(s); /* what it found may have changed by then */
+		if (!session_try_again(s, err) || proc_refresh(&s->proc, err))
+			return session_failed(s, err);
+	}
+	return 0;
+}
+
+/* As nm(1) shows them: addresses in the image's file. */
+static int log_found(struct session *s, struct err *err)
+{
+	const struct jemalloc *je = s->je;
+	struct jemalloc_values ignored;
+	const char *from = image_debug_source(je->image);
+	char line[1024];
+	struct {
+		const char *name;
+		uint64_t addr;
+	} found[] = {
+		{ "mallctl", je->mallctl },
+		{ "malloc_stats_print", je->malloc_stats_print },
+		{ "opt_prof", 0 },
+	};
+
+	if (!s->options->log)
+		return 0;
+	if (look_values(s, &ignored, err))
+		return -1;
+	found[2].addr = je->opt[OPT_PROF];
+	for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++) {
+		if (!found[i].addr)
+			continue;
+		snprintf(line, sizeof(line), "%s%s at 0x%llx of %s%s%s", je->prefix, found[i].name,
+			 (unsigned long long)(found[i].addr - je->image->bias), je->image->path,
+			 from ? ", symbols from " : "", from ? from : "");
+		s->options->log(s->options->ctx, line);
+	}
+	return 0;
+}
+
+int session_find_jemalloc(struct session *s, struct err *err)
+{
+	if (look_found(s, err))
+		return session_failed(s, err);
+	if (pick_jemalloc(s->jemallocs, s->n_jemallocs, s->options->image, &s->je, err))
+		return session_failed(s, err);
+	snprintf(s->version, sizeof(s->version), "%s", s->je->version);
+	return log_found(s, err) ? session_failed(s, err) : 0;
+}
+
+int session_open_injector(struct session *s, struct err *err)
+{
+	const struct injector_options io = {
+		.mode = s->options->mode,
+		.timeout_ms = s->options->timeout_ms,
+		.max_pause_ms = s->options->max_pause_ms,
+		.stop_fd = s->options->stop_fd,
+		.log = s->options->log,
+		.ctx = s->options->ctx,
+	};
+
+	struct callsite *site;
+
+	if (s->options->mode == INJECTOR_POKE)
+		return err_set(err, ERR_USAGE,
+			       "--mode poke makes no call: activate, deactivate and undo alone can "
+			       "do without");
+	while (injector_may_work(&s->proc, &s->images, err)) {
+		if (!session_try_again(s, err))
+			return session_no_call(s, err);
+	}
+	return look_site(s, &site, err) ||
+			       injector_open(&s->inj, &s->proc, &s->images, s->je, site, &io, err)
+		       ? session_no_call(s, err)
+		       : 0;
+}
+
+int session_open(struct session *s, pid_t pid, const struct ops_options *options, struct err *err)
+{
+	if (session_open_proc(s, pid, options, err) || session_may_trace(s, err) ||
+	    session_find_jemalloc(s, err))
+		return -1;
+	return session_open_injector(s, err);
+}
+
+void session_close(struct session *s)
+{
+	injector_close(s->inj);
+	look_end(s);
+	free(s->jemallocs);
+	images_fini(&s->images);
+	proc_close(&s->proc);
+	*s = (struct session)SESSION_INIT;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/target/pids.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "ops/ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int append(pid_t **v, size_t *n, size_t *room, pid_t pid, struct err *err)
+{
+	if (!vec_grow(*v, *room, *n))
+		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
+	(*v)[(*n)++] = pid;
+	return 0;
+}
+
+int pids_read(pid_t **pids, size_t *n, struct err *err)
+{
+	_cleanup_(cleanup_closedir) DIR *dir = opendir("/proc");
+	_cleanup_(cleanup_free) pid_t *v = NULL;
+	size_t count = 0, room = 0;
+	const struct dirent *e;
+
+	if (!dir)
+		return err_sys(err, ERR_FAILED, errno, "cannot open /proc");
+	while (errno = 0, (e = readdir(dir))) {
+		int pid = atoi(e->d_name);
+
+		if (pid > 0 && append(&v, &count, &room, pid, err))
+			return -1;
+	}
+	if (errno)
+		return err_sys(err, ERR_FAILED, errno, "cannot read /proc");
+	if (count)
+		qsort(v, count, sizeof(*v), compare);
+	*pids = take_ptr(v);
+	*n = count;
+	return 0;
+}
+
+#define SHOWN_MAX 8
+
+static int ambiguous(const char *comm, const pid_t *found, size_t n, struct err *err)
+{
+	char list[SHOWN_MAX * 12] = "", safe[PROC_COMM_SIZE * 4];
+	size_t used = 0;
+
+	for (size_t i = 0; i < n && i < SHOWN_MAX; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? " " : "",
+					 found[i]);
+	err_set(err, ERR_USAGE, "%zu processes are called %s: %s%s", n,
+		output_safe(comm, safe, sizeof(safe)), list, n > SHOWN_MAX ? " ..." : "");
+	return err_fix(err, "name one of them by its pid");
+}
+
+int ops_find_comm(const char *comm, pid_t *pid, struct err *err)
+{
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
+	char safe[PROC_COMM_SIZE * 4];
+	size_t n, found = 0;
+
+	if (pids_read(&pids, &n, err))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		struct err ignored = ERR_INIT;
+		struct proc p = { 0 };
+
+		if (proc_open(&p, pids[i], &ignored))
+			continue;
+		if (!strcmp(p.status.comm, comm))
+			pids[found++] = pids[i];
+		proc_close(&p);
+	}
+	if (found > 1)
+		return ambiguous(comm, pids, found, err);
+	if (!found) {
+		err_set(err, ERR_NOPROC, "no process is called %s",
+			output_safe(comm, safe, sizeof(safe)));
+		return err_fix(err, "jeprof-ctl list shows the processes that use jemalloc");
+	}
+	*pid = pids[0];
+	return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/target/session.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <time.h>
+
+const char *session_who(const struct session *s, char *buf, size_t size)
+{
+	char comm[PROC_COMM_SIZE * 4];
+
+	snprintf(buf, size, "%d (%s)", s->proc.pid,
+		 output_safe(s->proc.status.comm, comm, sizeof(comm)));
+	return buf;
+}
+
+unsigned int session_left_ms(const struct session *s)
+{
+	uint64_t now = now_ms();
+
+	return now < s->timeout_ms ? (unsigned int)(s->timeout_ms - now) : 0;
+}
+
+bool session_older(const struct session *s, int major, int minor, int patch)
+{
+	return jemalloc_version_cmp(s->version, major, minor, patch) < 0;
+}
+
+#define BUSY_RETRY_MS 20
+
+bool session_try_again(const struct session *s, const struct err *err)
+{
+	const struct timespec nap = { .tv_nsec = BUSY_RETRY_MS * 1000000L };
+
+	if (err->code != ERR_BUSY || now_ms() >= s->deadline_ms)
+		return false;
+	nanosleep(&nap, NULL);
+	return true;
+}
+
+/* A process that is just ending has no memory any more, before it has no pid any more. */
+static bool has_ended(const struct session *s)
+{
+	struct err why = ERR_INIT;
+	struct proc_status now;
+
+	if (!proc_alive(&s->proc))
+		return true;
+	/* What cannot be read for a reason of our own (EMFILE) says nothing of the process. */
+	if (proc_thread_status(s->proc.pid, 0, &now, &why))
+		return why.code == ERR_LOST;
+	return s->proc.status.rss_bytes && !now.rss_bytes;
+}
+
+int session_failed(const struct session *s, struct err *err)
+{
+	char who[SESSION_WHO_SIZE];
+
+	if (err->code == ERR_LOST)
+		return -1;
+	session_who(s, who, sizeof(who));
+	if (has_ended(s))
+		return err_set(err, ERR_LOST, "%s has ended meanwhile", who);
+	return proc_replaced(&s->proc)
+		       ? err_set(err, ERR_LOST, "%s became another program meanwhile", who)
+		       : -1;
+}
+
+int session_no_call(struct session *s, struct err *err)
+{
+	session_failed(s, err);
+	s->no_call = err->code != ERR_LOST && !err->own;
+	return -1;
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/rights.h"
+
+#include "base/cleanup.h"
+#include "process/procfs.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- who may trace --- */
+
+/* Would ptrace(2) be allowed? Asked of the kernel without a ptrace request. */
+
+static const char yama_path[] = "/proc/sys/kernel/yama/ptrace_scope";
+
+/* -1 without Yama. */
+static int yama_scope(void)
+{
+	_cleanup_(cleanup_close) int fd = open(yama_path, O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return -1;
+	return atoi(text);
+}
+
+void proc_rights(const struct proc *p, struct proc_rights *rights)
+{
+	char ours[64], theirs[64];
+	struct err why = ERR_INIT;
+
+	rights->yama_scope = yama_scope();
+	rights->capable = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE);
+	rights->same_user_ns = -1;
+	if (!procfs_readlink(getpid(), "ns/user", ours, sizeof(ours), &why) &&
+	    !procfs_readlink(p->mm_pid, "ns/user", theirs, sizeof(theirs), &why))
+		rights->same_user_ns = !strcmp(ours, theirs);
+	rights->sys = why.sys;
+}
+
+static int explain_yama(const struct proc *p, int scope, struct err *err)
+{
+	if (scope >= 3) {
+		err_set(err, ERR_PERM,
+			"cannot attach to %d: kernel.yama.ptrace_scope is 3, nobody may until the "
+			"next boot",
+			p->pid);
+		return err_fix(err, "boot with kernel.yama.ptrace_scope below 3");
+	}
+	err_set(err, ERR_PERM, "cannot attach to %d: kernel.yama.ptrace_scope is %d and %s", p->pid,
+		scope, scope == 1 ? "it is not your child" : "you are not root");
+	return err_fix(err, "run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)");
+}
+
+static int explain_root(const struct proc *p, struct err *err)
+{
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE)) {
+		err_set(err, ERR_PERM, "cannot attach to %d: this root has no CAP_SYS_PTRACE",
+			p->pid);
+		return err_fix(
+			err,
+			"add the capability (docker run --cap-add SYS_PTRACE), or run on the host");
+	}
+	if (p->status.euid != geteuid() &&
+	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_READ_SEARCH) &&
+	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE)) {
+		err_set(err, ERR_PERM,
+			"cannot attach to %d: it runs as uid %u, and this root has no "
+			"CAP_DAC_READ_SEARCH",
+			p->pid, p->status.euid);
+		return err_fix(err, "add the capability (docker run --cap-add DAC_READ_SEARCH), or "
+				    "run on the host");
+	}
+	err_set(err, ERR_PERM,
+		"cannot attach to %d: a security module or a user namespace forbids it", p->pid);
+	return err_fix(err, "look for a denial of ptrace in the kernel log (dmesg, audit.log)");
+}
+
+/* The kernel only says no; the reason is put together from what can be seen. */
+static int explain(const struct proc *p, struct err *err)
+{
+	int scope = yama_scope();
+	bool able = capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE);
+
+	if (scope >= 3 || (scope == 2 && !able))
+		return explain_yama(p, scope, err);
+	if (!geteuid())
+		return explain_root(p, err);
+	if (p->status.uid != getuid() || p->status.euid != getuid()) {
+		err_set(err, ERR_PERM, "cannot attach to %d: it runs as uid %u and you are uid %u",
+			p->pid, p->status.euid, getuid());
+		return err_fix(err, "run as root (sudo) or as uid %u", p->status.euid);
+	}
+	if (scope == 1 && !able)
+		return explain_yama(p, scope, err);
+	err_set(err, ERR_PERM,
+		"cannot attach to %d: it is protected (set-uid, more capabilities than "
+		"yours, or made not dumpable)",
+		p->pid);
+	return err_fix(err, "run as root (sudo)");
+}
+
+static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
+{
+	struct proc_status st;
+	struct err ignored;
+
+	if (proc_thread_status(tracer, 0, &st, &ignored))
+		st.comm[0] = '\0';
+	/* A name may hold control characters: only a plain one is worth showing. */
+	for (char *c = st.comm; *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	err_set(err, ERR_BUSY, "cannot attach to %d: process %d (%s) is tracing it", p->pid, tracer,
+		st.comm);
+	return err_fix(err, "let process %d detach, then try again", tracer);
+}
+
+int proc_may_trace(const struct proc *p, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct proc_status now;
+	char path[64];
+
+	if (p->pid == getpid())
+		return err_set(err, ERR_PERM, "jeprof-ctl cannot work on itself");
+	if (proc_thread_status(p->pid, 0, &now, err))
+		return -1;
+	if (now.tracer_pid)
+		return already_traced(p, now.tracer_pid, err);
+	/* Opening mem is checked by PTRACE_MODE_ATTACH, Yama and the like included. */
+	snprintf(path, sizeof(path), "/proc/%d/mem", p->mm_pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		return 0;
+	if (errno == EACCES || errno == EPERM)
+		return explain(p, err);
+	/* No memory: kthreadd (2) or a child of it; else its memory has just been given back. */
+	if (errno == ESRCH && (p->pid == 2 || now.ppid == 2))
+		return err_set(err, ERR_PERM, "cannot attach to %d: it is a kernel thread", p->pid);
+	return procfs_fail(p->pid, "mem", errno, err);
+}
+
+/* --- frozen control groups --- */
+
+/*
+ * The freezer of control groups stops a process in a way that its state does
+ * not show (cgroups(7)). In version 2 cgroup.events says "frozen 1"; in
+ * version 1 freezer.state says FROZEN, or FREEZING on the way there.
+ */
+
+#define LINE_MAX_ (PATH_MAX + 256)
+
+/* Where the hierarchy is mounted here: cgroup2, or the cgroup with the freezer. */
+static bool find_mount(bool v2, char *dir, size_t size)
+{
+	FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	bool found = false;
+
+	while (mounts && !found && (m = getmntent(mounts))) {
+		found = v2 ? !strcmp(m->mnt_type, "cgroup2")
+			   : !strcmp(m->mnt_type, "cgroup") && hasmntopt(m, "freezer");
+		if (found && snprintf(dir, size, "%s", m->mnt_dir) >= (int)size)
+			found = false;
+	}
+	if (mounts)
+		endmntent(mounts);
+	return found;
+}
+
+/* Does one of the file's lines start with `prefix`? */
+static bool file_says(const char *dir, const char *group, const char *file, const char *prefix)
+{
+	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	char path[2 * LINE_MAX_], line[256];
+
+	if (snprintf(path, sizeof(path), "%s%s/%s", dir, group, file) >= (int)sizeof(path))
+		return false;
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, prefix, strlen(prefix)))
+			return true;
+	return false;
+}
+
+/* "0::/path" of version 2, "7:freezer:/path" of version 1. */
+static bool line_frozen(char *line, char *dir, size_t size)
+{
+	char *controllers = strchr(line, ':'),
+	     *group = controllers ? strchr(controllers + 1, ':') : NULL;
+	bool v2;
+
+	if (!group)
+		return false;
+	*group++ = '\0';
+	group[strcspn(group, "\n")] = '\0';
+	v2 = !controllers[1];
+	if ((!v2 && strcmp(controllers + 1, "freezer") != 0) || !find_mount(v2, dir, size))
+		return false;
+	return v2 ? file_says(dir, group, "cgroup.events", "frozen 1")
+		  : file_says(dir, group, "freezer.state", "FR");
+}
+
+bool proc_frozen(pid_t pid)
+{
+	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	char path[64], line[LINE_MAX_], dir[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (line_frozen(line, dir, sizeof(dir)))
+			return true;
+	return false;
+}
+
+void proc_cgroup(pid_t pid, char *buf, size_t size)
+{
+	struct err ignored = ERR_INIT;
+
+	if (procfs_read_into(pid, 0, "cgroup", buf, size, &ignored) < 0)
+		buf[0] = '\0';
+}
