@@ -4,9 +4,9 @@
  * open the files that the user named, put files in their place, start dot(1), keep names.
  *
  * In an ordinary process these functions do it themselves. The controller's side is
- * ops/apart/errand_run.h. It takes no descriptor from a child: to close one of a file system that does
- * not answer may take for ever. What a child made, in a memory file of its own, is moved to one of
- * the controller's.
+ * ops/apart/errand_run.h. It takes no descriptor from a child: to close one of a file system that
+ * does not answer may take for ever. What a child made, in a memory file of its own, is moved to
+ * one of the controller's.
  */
 #ifndef IO_ERRAND_H
 #define IO_ERRAND_H

@@ -10,7 +10,7 @@
 #include "io/output.h"
 
 struct errand_rules {
-	/* Names for the cache, of files that are vouched for: symbol_keeper_look_up(). NULL: none. */
+	/* Names for the cache, of vouched files: symbol_keeper_look_up(). NULL: none. */
 	void (*look_up)(const struct errand_places *places, const struct errand_rules *rules,
 			struct errand_found *out);
 	const char *const *inputs; /* these may be opened */

@@ -11,8 +11,8 @@
 #include "ops/target/session.h"
 
 /*
- * Append to it what the profile lacks: its mappings (ops/target/mapped.h) and what it is of
- * (ops/target/facts.h). It is looked at before it is opened: only a regular file with one name, of the
+ * Append to it what the profile lacks: its mappings (mapped.h) and what it is of (facts.h). It is
+ * looked at before it is opened: only a regular file with one name, of the
  * user that the target runs as. A child opens it that has that user's rights (setfsuid(2)) and no
  * capability, so that nothing is written to that the target could not write to by itself.
  *

@@ -19,8 +19,9 @@ struct visit {
  * moment for a longer one, as long as --timeout lasts and stop_fd does not end
  * it. A thread that cannot be reached is as before, and no failure; one that
  * ends is left out, and so are jemalloc's own. No call is made in one that
- * never called jemalloc, which would get an arena by it: it has allocated nothing, and begins as prof.thread_active_init says. The caller ends the
- * list with ops_threads_fini() also when this fails.
+ * never called jemalloc, which would get an arena by it: it has allocated
+ * nothing, and begins as prof.thread_active_init says. The caller ends the list
+ * with ops_threads_fini() also when this fails.
  */
 int visit_threads(struct session *s, const struct visit *visit, const pid_t *only, size_t n_only,
 		  struct ops_threads *list, struct err *err) __must_check;
