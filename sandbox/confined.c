@@ -148,7 +148,7 @@ static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 
 		if (deadline_ms)
 			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
-		n = poll(fds, 2, left);
+		n = poll(fds, stop_fd < 0 ? 1 : 2, left);
 		if (n >= 0)
 			return fds[0].revents ? RECEIVED : n ? RECEIVED_STOPPED : RECEIVED_LATE;
 		if (errno != EINTR)
