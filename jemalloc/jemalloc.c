@@ -116,11 +116,11 @@ void jemalloc_find_opts(struct jemalloc *je, pid_t pid)
 	if (!je->is_alone || je->config_prof != TRI_YES)
 		return;
 	scan_open(&scan, je->image, pid);
-	je->prof_active = scan_prof_active(&scan);
-	je->unwinder = scan_unwinder(&scan);
+	je->prof_active = options_find_active(&scan);
+	je->unwinder = options_find_unwinder(&scan);
 	if (!je->opt[OPT_PROF])
-		je->opt[OPT_PROF] = scan_opt_prof(&scan);
-	scan_opts(&scan, je->mallctl, je->opt);
+		je->opt[OPT_PROF] = options_find_prof(&scan);
+	options_find(&scan, je->mallctl, je->opt);
 }
 
 bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
@@ -140,7 +140,7 @@ bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
 	    !find_prefixed(je, "", "", "malloc", STT_FUNC, &sym))
 		return false;
 	scan_open(&scan, je->image, pid);
-	return scan_allocation_reads(&scan, sym.addr, je->prof_active);
+	return options_allocation_reads(&scan, sym.addr, je->prof_active);
 }
 
 void jemalloc_describe(struct jemalloc *je, bool is_alone)

@@ -5,41 +5,12 @@
 
 #include "base/err.h"
 #include "elf/image.h"
+#include "jemalloc/options.h"
 #include "process/proc.h"
 
 #include <string.h>
 
 enum jemalloc_linkage { LINKAGE_SHARED, LINKAGE_STATIC, LINKAGE_PRELOAD };
-enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
-
-/* The options of profiling that are numbers: what they were set to stands in variables. */
-enum jemalloc_opt {
-	OPT_PROF,
-	OPT_PROF_ACTIVE,
-	OPT_PROF_THREAD_ACTIVE_INIT,
-	OPT_LG_PROF_SAMPLE,
-	OPT_LG_PROF_INTERVAL,
-	OPT_PROF_GDUMP,
-	OPT_PROF_FINAL,
-	OPT_PROF_LEAK,
-	OPT_PROF_ACCUM,
-	JEMALLOC_OPTS
-};
-
-/* What takes the stack of each sample: configure decides. */
-enum jemalloc_unwinder {
-	UNWINDER_UNKNOWN,
-	/*
-	 * __builtin_return_address(0 to 127), the last choice of configure. It follows what it
-	 * takes for frame pointers wherever they lead, so that code without them ends the program
-	 * (BT_FRAME in src/prof.c, in src/prof_sys.c from 5.3.0 on).
-	 */
-	UNWINDER_COMPILER,
-	UNWINDER_LIBGCC,
-	UNWINDER_LIBUNWIND,
-	UNWINDER_FRAMES, /* frame pointers within the thread's stack, from 5.3.1 on */
-};
-
 struct jemalloc {
 	struct image *image; /* owned by the struct images it was found in */
 	enum jemalloc_linkage linkage;
@@ -110,10 +81,6 @@ struct jemalloc_values {
 /* Find the variables, and read them. */
 void jemalloc_read_values(struct jemalloc *je, const struct proc *p, struct jemalloc_values *out);
 
-/* By the values of config.prof_libgcc, config.prof_libunwind and config.prof_frameptr. */
-enum jemalloc_unwinder jemalloc_unwinder(enum tristate libgcc, enum tristate libunwind,
-					 enum tristate frameptr);
-
 /* One of them that is a bool. */
 enum tristate jemalloc_value_is(const struct jemalloc_values *values, enum jemalloc_opt opt);
 
@@ -172,12 +139,6 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
  */
 bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
 			     struct jemalloc_dump *out);
-
-/* The name of an option after "opt.": "lg_prof_sample". */
-const char *jemalloc_opt_name(enum jemalloc_opt opt);
-
-/* How many bytes its variable has: 1 for a bool, else 8. */
-size_t jemalloc_opt_size(enum jemalloc_opt opt);
 
 /* Read the variables that are known. */
 void jemalloc_peek_values(const struct jemalloc *je, const struct proc *p,

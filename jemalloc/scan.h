@@ -10,7 +10,6 @@
 #include "elf/image.h"
 #include "elf/peek.h"
 #include "jemalloc/decode.h"
-#include "jemalloc/jemalloc.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -76,34 +75,6 @@ uint64_t scan_callee(struct scan *s, const struct insn *insn);
  * non-zero, and returns that.
  */
 int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, void *ctx);
-
-/*
- * The variable behind opt.prof: the byte that its handler reads, which what
- * handles prof.dump reads as well. 0 if unknown.
- */
-uint64_t scan_opt_prof(struct scan *s);
-
-/*
- * The variables behind the other options: the only one that an option's
- * handler reads, of the option's size and with a value that the option can
- * have, if other code near mallctl writes it or takes its address, as what
- * reads the configuration does, and if it is no other option's. Those found
- * are set in `opt`; what is not 0 there already is left alone.
- */
-void scan_opts(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS]);
-
-/*
- * The variable behind prof.active: the one byte that what handles it both
- * reads and sets, another one than that of prof.thread_active_init. 0 if
- * unknown.
- */
-uint64_t scan_prof_active(struct scan *s);
-
-/* What takes stacks, by the values that the handlers of config.prof_* were compiled with. */
-enum jemalloc_unwinder scan_unwinder(struct scan *s);
-
-/* Does `entry`, a function that allocates, or what it calls, read the byte at `addr`? */
-bool scan_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr);
 
 /*
  * mallctl in an image that exports no such name: what the places that name

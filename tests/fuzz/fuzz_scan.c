@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The search for a jemalloc without symbols, in a file that somebody else made. */
 #include "elf/image_head.h"
+#include "jemalloc/options.h"
 #include "jemalloc/scan.h"
 #include "tests/fuzz/fuzz_image.h"
 
@@ -28,10 +29,10 @@ static void use(struct image *img)
 	if (mallctl ? mallctl < img->start || mallctl >= img->end : !*said)
 		abort();
 	scan_stats_print(&scan, img->start + 0x1000);
-	scan_opt_prof(&scan);
-	scan_unwinder(&scan);
-	scan_opts(&scan, img->start + 0x1000, opt);
-	scan_prof_active(&scan);
+	options_find_prof(&scan);
+	options_find_unwinder(&scan);
+	options_find(&scan, img->start + 0x1000, opt);
+	options_find_active(&scan);
 	scan_prof_dump(&scan, &reg);
 	scan_control(&scan, img->start + 0x1000, note_control, &mallctl);
 	image_reloc_name(img, img->start + 0x3000, name, sizeof(name));

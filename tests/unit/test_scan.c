@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* On a library that exports mallctl, as distributions ship it: the rules must find it too. */
+#include "jemalloc/options.h"
 #include "jemalloc/scan.h"
 
 #include "base/cleanup.h"
@@ -44,7 +45,7 @@ static void check_opts(const struct jemalloc *je, const struct proc *p, const ch
 	assert_int_equal(opt_of(je, p, OPT_PROF_LEAK), 0);
 	assert_int_equal(opt_of(je, p, OPT_PROF_ACCUM), 1);
 	/* Far from mallctl nothing is set: no second rule, no answer. */
-	scan_opts(&scan, je->image->end, none);
+	options_find(&scan, je->image->end, none);
 	for (size_t i = 0; i < JEMALLOC_OPTS; i++)
 		assert_int_equal(none[i], 0);
 }
@@ -66,8 +67,8 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 	if (je->config_prof != TRI_YES)
 		return;
 	assert_string_equal(reg, "rdx");
-	assert_int_equal(scan_unwinder(&scan), UNWINDER_LIBGCC); /* as Debian's */
-	assert_int_equal(scan_opt_prof(&scan), je->opt[OPT_PROF]);
+	assert_int_equal(options_find_unwinder(&scan), UNWINDER_LIBGCC); /* as Debian's */
+	assert_int_equal(options_find_prof(&scan), je->opt[OPT_PROF]);
 	assert_int_equal(proc_read(pid, je->opt[OPT_PROF], &opt_prof, 1, &err), 0);
 	assert_int_equal(proc_read(pid, je->prof_active, &prof_active, 1, &err), 0);
 	assert_int_equal(opt_prof, strstr(conf, "prof:true") != NULL);

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jemalloc/options.h"
+
+#include "elf/image_file.h"
+#include "jemalloc/scan.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- variables --- */
+
+/*
+ * The variables behind mallctl's names, where distributions have stripped
+ * them. opt.prof decides whether anything else may be asked.
+ */
+
+#define BYTES_MAX 64
+#define ALLOCATION_DEPTH 3 /* calls from malloc to where it decides whether to sample */
+
+/* Bytes of the image's data that some code reads, and that it sets. */
+struct bytes {
+	const struct scan *scan;
+	struct {
+		uint64_t addr;
+		bool read, set;
+	} v[BYTES_MAX];
+	size_t n;
+};
+
+static int note_byte(void *ctx, const struct insn *insn)
+{
+	struct bytes *b = ctx;
+	size_t i = 0;
+
+	if (!insn->has_memory || insn->size != 1 || !scan_in_image(b->scan, insn->memory) ||
+	    scan_in_code(b->scan, insn->memory))
+		return 0;
+	while (i < b->n && b->v[i].addr != insn->memory)
+		i++;
+	if (i == BYTES_MAX)
+		return 1;
+	b->v[i].addr = insn->memory;
+	b->v[i].read |= insn->reads;
+	b->v[i].set |= insn->writes && !insn->writes_constant;
+	b->n += i == b->n;
+	return 0;
+}
+
+/* A byte of code is a bool: jemalloc's options have no other values. */
+static bool is_bool(struct scan *s, uint64_t addr)
+{
+	unsigned char value;
+
+	return peek(&s->memory, addr, &value, sizeof(value)) && value <= 1;
+}
+
+/* The only byte that the handler of `name` reads, 0 if there is none, or several. */
+static uint64_t read_by(struct scan *s, const char *name)
+{
+	struct bytes b = { .scan = s };
+	uint64_t handler = ctl_tree_handler(&s->tree, name);
+
+	if (!handler || scan_reach(s, handler, 0, note_byte, &b) || b.n != 1 || !b.v[0].read ||
+	    b.v[0].set)
+		return 0;
+	return is_bool(s, b.v[0].addr) ? b.v[0].addr : 0;
+}
+
+static int is_read(void *ctx, const struct insn *insn)
+{
+	const uint64_t *addr = ctx;
+
+	return insn->has_memory && insn->memory == *addr && insn->size == 1 && insn->reads;
+}
+
+bool options_allocation_reads(struct scan *s, uint64_t entry, uint64_t addr)
+{
+	return scan_reach(s, entry, ALLOCATION_DEPTH, is_read, &addr);
+}
+
+uint64_t options_find_prof(struct scan *s)
+{
+	uint64_t addr = s->n_trees == 1 ? read_by(s, "opt.prof") : 0;
+	uint64_t dump = addr ? ctl_tree_handler(&s->tree, "prof.dump") : 0;
+
+	return dump && scan_reach(s, dump, 2, is_read, &addr) ? addr : 0;
+}
+
+/* The bytes that a handler stores: a value of config.* stands in its code. */
+static int note_constant(void *ctx, const struct insn *insn)
+{
+	unsigned int *seen = ctx; /* bits: 0, 1, anything else */
+
+	if (insn->writes_constant && insn->size == 1)
+		*seen |= 1u << (insn->constant < 2 ? insn->constant : 2);
+	return 0;
+}
+
+static enum tristate config_of(struct scan *s, uint64_t handler)
+{
+	unsigned int seen = 0;
+
+	scan_reach(s, handler, 0, note_constant, &seen);
+	return seen == 1u << 1 ? TRI_YES : seen == 1u << 0 ? TRI_NO : TRI_UNKNOWN;
+}
+
+enum jemalloc_unwinder jemalloc_unwinder(enum tristate libgcc, enum tristate libunwind,
+					 enum tristate frameptr)
+{
+	if (libunwind == TRI_YES)
+		return UNWINDER_LIBUNWIND;
+	if (libgcc == TRI_YES)
+		return UNWINDER_LIBGCC;
+	if (frameptr == TRI_YES)
+		return UNWINDER_FRAMES;
+	return libunwind == TRI_NO && libgcc == TRI_NO && frameptr == TRI_NO ? UNWINDER_COMPILER
+									     : UNWINDER_UNKNOWN;
+}
+
+enum jemalloc_unwinder options_find_unwinder(struct scan *s)
+{
+	uint64_t libgcc, libunwind, frameptr;
+
+	if (s->n_trees != 1)
+		return UNWINDER_UNKNOWN;
+	libgcc = ctl_tree_handler(&s->tree, "config.prof_libgcc");
+	libunwind = ctl_tree_handler(&s->tree, "config.prof_libunwind");
+	frameptr = ctl_tree_handler(&s->tree, "config.prof_frameptr"); /* from 5.3.1 on */
+	return jemalloc_unwinder(config_of(s, libgcc), config_of(s, libunwind),
+				 frameptr ? config_of(s, frameptr) : TRI_NO);
+}
+
+/* A lock's own flag is set to constants; what a caller hands over is not. */
+static uint64_t set_by(struct scan *s, const char *name)
+{
+	struct bytes b = { .scan = s };
+	uint64_t handler = ctl_tree_handler(&s->tree, name), addr = 0;
+
+	if (!handler || scan_reach(s, handler, 1, note_byte, &b))
+		return 0;
+	for (size_t i = 0; i < b.n; i++) {
+		if (!b.v[i].read || !b.v[i].set)
+			continue;
+		if (addr)
+			return 0;
+		addr = b.v[i].addr;
+	}
+	return addr && is_bool(s, addr) ? addr : 0;
+}
+
+uint64_t options_find_active(struct scan *s)
+{
+	uint64_t active, other;
+
+	if (s->n_trees != 1)
+		return 0;
+	active = set_by(s, "prof.active");
+	other = set_by(s, "prof.thread_active_init");
+	return active && other && active != other ? active : 0;
+}
+
+/* --- options --- */
+
+/* The variables that keep what profiling was started with. */
+
+/* The code that reads the configuration stands in the same object file as mallctl's, or near it. */
+#define NEAR (UINT64_C(4) << 20)
+/* From the first byte of an instruction to the four that say where its memory lies. */
+#define OPCODE_MIN 1
+#define OPCODE_MAX 4
+/* No handler of an option is longer; measured: 144 bytes. */
+#define HANDLER_MAX 256
+
+/* As their type in jemalloc says (jemalloc_internal_externs.h): a bool, size_t, ssize_t. */
+static const struct opt {
+	const char *name;
+	size_t size;
+	int64_t min, max;
+} opts[JEMALLOC_OPTS] = {
+	[OPT_PROF] = { "prof", 1, 0, 1 },
+	[OPT_PROF_ACTIVE] = { "prof_active", 1, 0, 1 },
+	[OPT_PROF_THREAD_ACTIVE_INIT] = { "prof_thread_active_init", 1, 0, 1 },
+	[OPT_LG_PROF_SAMPLE] = { "lg_prof_sample", 8, 0, 63 },
+	[OPT_LG_PROF_INTERVAL] = { "lg_prof_interval", 8, -1, 63 },
+	[OPT_PROF_GDUMP] = { "prof_gdump", 1, 0, 1 },
+	[OPT_PROF_FINAL] = { "prof_final", 1, 0, 1 },
+	[OPT_PROF_LEAK] = { "prof_leak", 1, 0, 1 },
+	[OPT_PROF_ACCUM] = { "prof_accum", 1, 0, 1 },
+};
+
+const char *jemalloc_opt_name(enum jemalloc_opt opt)
+{
+	return opts[opt].name;
+}
+
+size_t jemalloc_opt_size(enum jemalloc_opt opt)
+{
+	return opts[opt].size;
+}
+
+bool options_value(enum jemalloc_opt opt, const unsigned char bytes[8], int64_t *value)
+{
+	int64_t n = 0;
+
+	memcpy(&n, bytes, opts[opt].size);
+	if (n < opts[opt].min || n > opts[opt].max)
+		return false;
+	*value = n;
+	return true;
+}
+
+struct reading {
+	struct scan *scan;
+	size_t size;
+	uint64_t addr; /* the only variable of that size that is read */
+	bool ambiguous;
+};
+
+static int note_read(void *ctx, const struct insn *insn)
+{
+	struct reading *r = ctx;
+
+	if (!insn->has_memory || insn->size != r->size || !scan_in_image(r->scan, insn->memory) ||
+	    scan_in_code(r->scan, insn->memory))
+		return 0;
+	r->ambiguous |= !insn->reads || insn->writes || (r->addr && r->addr != insn->memory);
+	r->addr = insn->memory;
+	return 0;
+}
+
+static uint64_t handler_of(const struct scan *s, const struct opt *opt)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "opt.%s", opt->name);
+	return ctl_tree_handler(&s->tree, name);
+}
+
+static uint64_t read_by_handler(struct scan *s, const struct opt *opt)
+{
+	struct reading r = { .scan = s, .size = opt->size };
+	uint64_t handler = handler_of(s, opt);
+	unsigned char bytes[8];
+	int64_t value;
+
+	if (!handler || scan_reach(s, handler, 0, note_read, &r) || r.ambiguous || !r.addr ||
+	    !peek(&s->memory, r.addr, bytes, opt->size) ||
+	    !options_value((enum jemalloc_opt)(opt - opts), bytes, &value))
+		return 0;
+	return r.addr;
+}
+
+/* Which of the candidates the code near mallctl sets, as what reads the configuration does. */
+struct setting {
+	struct scan *scan;
+	uint64_t mallctl;
+	uint64_t addr[JEMALLOC_OPTS];
+	bool set[JEMALLOC_OPTS];
+	uint64_t low, high; /* of `addr` */
+	unsigned int wanted;
+};
+
+/* It writes the variable, or takes its address to do so; or one before it took that. */
+static int note_set(void *ctx, const struct insn *insn)
+{
+	struct setting *w = ctx;
+	uint64_t wanted = w->addr[w->wanted];
+	bool set = insn->has_memory && insn->memory == wanted &&
+		   (!insn->size || (insn->writes && insn->size == opts[w->wanted].size));
+
+	for (unsigned int i = 0; i < DECODE_REGS && w->scan->image->type == ET_EXEC; i++)
+		set |= insn_reg_is(insn, i, wanted);
+	w->set[w->wanted] |=
+		set && insn->addr - handler_of(w->scan, &opts[w->wanted]) >= HANDLER_MAX;
+	return 0;
+}
+
+/* Four bytes at `addr` that may say where a candidate is: at `memory`, or a little behind it. */
+static void try_setting(struct setting *w, uint64_t addr, uint64_t memory)
+{
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		/* What follows is a constant of 1 or 4 bytes to write, or nothing. */
+		if (!w->addr[i] || w->set[i] || w->addr[i] - memory > 4)
+			continue;
+		w->wanted = i;
+		for (unsigned int back = OPCODE_MIN; back <= OPCODE_MAX; back++)
+			decode_line(&w->scan->code, addr - back, 2, note_set, w);
+	}
+}
+
+/* Four bytes at `at` of code at `addr` as what an instruction adds to the address behind it. */
+static uint64_t relative_to(const char *at, uint64_t addr)
+{
+	int32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return addr + 4 + (uint64_t)(int64_t)n;
+}
+
+/* The same as an address, in programs where those are constants. */
+static uint64_t absolute(const char *at)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return n;
+}
+
+/* Nearly every byte of the code comes through here: what the loop compares with is its own. */
+static int search_settings(void *ctx, unsigned int pflags, const char *bytes, size_t len,
+			   uint64_t addr)
+{
+	struct setting *w = ctx;
+	const bool constants = w->scan->image->type == ET_EXEC;
+	const uint64_t low = w->low, span = w->high - w->low;
+	size_t i = OPCODE_MAX, end = len;
+
+	if (!(pflags & PF_X) || addr > w->mallctl || w->mallctl - addr >= len)
+		return 0;
+	if (w->mallctl - addr > NEAR)
+		i = (size_t)(w->mallctl - addr - NEAR);
+	if (end > w->mallctl - addr + NEAR)
+		end = (size_t)(w->mallctl - addr + NEAR);
+	for (; i + 4 <= end; i++) {
+		uint64_t memory = relative_to(bytes + i, addr + i);
+
+		if (memory + 4 - low <= span + 4)
+			try_setting(w, addr + i, memory);
+		if (constants && absolute(bytes + i) - low <= span)
+			try_setting(w, addr + i, absolute(bytes + i));
+	}
+	return 0;
+}
+
+static void bound(struct setting *w)
+{
+	w->low = UINT64_MAX;
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		if (!w->addr[i])
+			continue;
+		if (w->addr[i] < w->low)
+			w->low = w->addr[i];
+		if (w->addr[i] > w->high)
+			w->high = w->addr[i];
+	}
+}
+
+static bool is_unique(const struct setting *w, unsigned int opt)
+{
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
+		if (i != opt && w->addr[i] == w->addr[opt])
+			return false;
+	return true;
+}
+
+void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
+{
+	struct setting w = { .scan = s, .mallctl = mallctl };
+	bool any = false;
+
+	if (s->n_trees != 1)
+		return;
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
+		w.addr[i] = opt[i] ? opt[i] : read_by_handler(s, &opts[i]);
+		any |= !opt[i] && w.addr[i];
+	}
+	if (!any)
+		return;
+	bound(&w);
+	image_each_segment(s->image, search_settings, &w);
+	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
+		if (!opt[i] && w.set[i] && is_unique(&w, i))
+			opt[i] = w.addr[i];
+}
