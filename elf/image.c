@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "elf/image_data.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
 #include "elf/image_head.h"
@@ -29,6 +30,16 @@
 #define HEAD_SIZE 4096
 #define LOOK_BACK 32 /* mappings between an image's first one and its text */
 
+void image_close(struct image *img)
+{
+	if (!img->file)
+		return;
+	image_debug_fini(&img->file->debug);
+	image_data_free(img->file->data);
+	image_file_free(img->file);
+	img->file = NULL;
+}
+
 static void drop_last(struct images *images)
 {
 	struct image *img = &images->v[--images->n];
@@ -36,7 +47,7 @@ static void drop_last(struct images *images)
 	free(img->path);
 	free(img->symbols_from);
 	free(img->exec);
-	image_file_free(img->file);
+	image_close(img);
 }
 
 void images_fini(struct images *images)

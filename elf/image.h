@@ -65,6 +65,9 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 	__must_check;
 void images_fini(struct images *images);
 
+/* Close the file of one, and what was read from it; images_fini() does so. */
+void image_close(struct image *img);
+
 /*
  * Have the files of those that are not known to be plain opened while the caller does something
  * else; see door_proc_file_ahead().

@@ -32,22 +32,9 @@
 Elf *image_plain(Elf *packed, int fd, int *plain_fd);
 
 struct image;
+struct image_debug;
 
-/*
- * The table in use. Part of struct image_file, zeroed at first but for the
- * descriptors, which are -1.
- */
-struct image_debug {
-	unsigned int tried; /* so many of the places were looked at */
-	int fd;
-	Elf *elf; /* NULL when there is none */
-	char *source;
-	int common_fd; /* see image_common() */
-	Elf *common;   /* NULL unless open */
-	int plain_fd;  /* see image_with_debug() */
-	Elf *plain;    /* NULL unless open */
-};
-
+/* Close what is open of it. It may be used again. */
 void image_debug_fini(struct image_debug *debug);
 
 /*

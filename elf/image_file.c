@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/write.h"
-#include "elf/image_data.h"
 #include "elf/image_head.h"
 #include "process/proc.h"
 #include "process/procfs.h"
@@ -405,8 +404,6 @@ void image_file_free(struct image_file *file)
 {
 	if (!file)
 		return;
-	image_debug_fini(&file->debug);
-	image_data_free(file->data);
 	elf_end(file->elf);
 	if (file->is_rebuilt)
 		image_rebuild_close(file->fd);

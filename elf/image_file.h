@@ -4,7 +4,6 @@
 #define ELF_IMAGE_FILE_H
 
 #include "elf/image.h"
-#include "elf/image_debug.h"
 
 #include <libelf.h>
 #include <stdbool.h>
@@ -41,6 +40,18 @@ int image_rebuild(const struct image *img);
 
 void image_rebuild_close(int fd);
 
+/* The symbol table in use that lies outside of the image (elf/image_debug.h). */
+struct image_debug {
+	unsigned int tried; /* so many of the places were looked at */
+	int fd;		    /* each -1 unless open */
+	Elf *elf;	    /* NULL when there is none */
+	char *source;
+	int common_fd; /* see image_common() */
+	Elf *common;   /* NULL unless open */
+	int plain_fd;  /* see image_with_debug() */
+	Elf *plain;    /* NULL unless open */
+};
+
 struct image_file {
 	pid_t pid;	     /* 0: of no process */
 	char *root;	     /* the folder that is the root of its paths; NULL: the process's own */
@@ -59,6 +70,7 @@ struct image_file {
 #define IMAGE_FILE_MAX (UINT64_C(4) << 30) /* bytes of a file that is read as ELF */
 
 struct image_file *image_file_new(pid_t pid, const struct map *map);
+/* After image_debug_fini(), and image_data_free() of its data. */
 void image_file_free(struct image_file *file);
 
 /*
@@ -95,5 +107,11 @@ int image_each_segment(struct image *img, image_segment_fn *fn, void *ctx);
 /* Have `peek` read the image's code from its file, see peek_code(). */
 struct peek;
 void image_peek_code(struct image *img, struct peek *peek);
+
+/*
+ * What the dynamic linker is asked to fill in: the name of the symbol whose address belongs at
+ * `slot`; false if there is none, or no name.
+ */
+bool image_reloc_name(struct image *img, uint64_t slot, char *buf, size_t size);
 
 #endif

@@ -67,9 +67,4 @@ void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *h
 /* The GNU build id in the bytes of a PT_NOTE; its length, 0 if there is none. */
 size_t image_head_build_id(const void *notes, size_t len, unsigned char *id, size_t size);
 
-/* Private to elf/: what the dynamic linker is asked to fill in. */
-
-/* The name of the symbol whose address belongs at `slot`; false if there is none, or no name. */
-bool image_reloc_name(struct image *img, uint64_t slot, char *buf, size_t size);
-
 #endif

@@ -2,7 +2,6 @@
 #include "jemalloc/scan.h"
 
 #include "elf/image_file.h"
-#include "elf/image_head.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -57,6 +57,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (image_debug_next(&img, NULL))
 			image_each_symbol(&img, look, &img);
 	}
-	image_file_free(img.file);
+	image_close(&img);
 	return 0;
 }

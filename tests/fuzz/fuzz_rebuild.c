@@ -46,6 +46,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!img.file)
 		return 0;
 	use(&img);
-	image_file_free(img.file);
+	image_close(&img);
 	return 0;
 }

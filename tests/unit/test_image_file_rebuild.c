@@ -176,7 +176,7 @@ static bool is_rebuilt(size_t n, uint64_t filesz)
 	assert_true(page != MAP_FAILED);
 	img = make_page(page, n, filesz);
 	ok = rebuild(&img) && !image_search(&img, PF_R, "nonesuch", 8);
-	image_file_free(img.file);
+	image_close(&img);
 	munmap(page, 4096);
 	return ok;
 }
@@ -204,7 +204,7 @@ static void test_many(void **state)
 	assert_true(rebuild(&img));
 	assert_false(is_rebuilt(1, IMAGE_REBUILT_MAX / 2));
 	assert_true(is_rebuilt(1, IMAGE_REBUILT_MAX / 4));
-	image_file_free(img.file);
+	image_close(&img);
 	assert_true(is_rebuilt(1, IMAGE_REBUILT_MAX / 2));
 	munmap(page, 4096);
 }
