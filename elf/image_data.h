@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to elf/: what an image's segments hold when it was loaded and has
+ * What an image's segments hold when it was loaded and has
  * not run yet, from its file: its bytes, zeros behind them, and pointers as the
  * dynamic linker sets them (ELF gABI "Relocation"; psABI x86-64, table 4.9; DT_RELR).
  * A pointer to what another image defines points to this image's first byte.
@@ -32,7 +32,7 @@ void image_data_free(struct image_data *data);
 bool image_data_page(const struct image_data *data, uint64_t start, unsigned char page[4096]);
 
 /*
- * Private to elf/: an image by its file alone. The owner of a process may
+ * An image by its file alone. The owner of a process may
  * change any byte that it shows of a file that it has mapped, headers included;
  * what holds for every process that maps the file is what the file itself says.
  */

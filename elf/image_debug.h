@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /*
- * Private to elf/. Debug data is often packed (SHF_COMPRESSED, elf(5)).
+ * Debug data is often packed (SHF_COMPRESSED, elf(5)).
  * libdw unpacks all sections that it knows into memory, hundreds of megabytes
  * for a database, of which it then looks at little. In a file, mapped, what is
  * not looked at takes no memory, and what was can be given back.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to elf/: the file behind an image, opened when first needed. */
+/* The file behind an image, opened when first needed. */
 #ifndef ELF_IMAGE_FILE_H
 #define ELF_IMAGE_FILE_H
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 /*
- * Private to elf/. The files of a target are read through a mapping, so
+ * The files of a target are read through a mapping, so
  * that a giant one costs no memory. Their owner may cut one short meanwhile;
  * then reading it raises SIGBUS, which must not end us.
  */
@@ -22,7 +22,7 @@
  */
 bool image_guard(void (*fn)(void *ctx), void *ctx);
 
-/* Private to elf/: the file of an image that cannot be opened, from what is in memory. */
+/* The file of an image that cannot be opened, from what is in memory. */
 
 /*
  * A file with the loaded segments of `img` where its file has them, as they are

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to elf/: what an image's ELF header and program headers say. */
+/* What an image's ELF header and program headers say. */
 #ifndef ELF_IMAGE_HEAD_H
 #define ELF_IMAGE_HEAD_H
 

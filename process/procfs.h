@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to process/: bounded reading below /proc/PID, with its errors translated. */
+/* Bounded reading below /proc/PID, with its errors translated. */
 #ifndef PROCESS_PROCFS_H
 #define PROCESS_PROCFS_H
 

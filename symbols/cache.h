@@ -31,7 +31,7 @@ void symbol_cache_fini(struct symbol_cache *cache);
 /* Keep the first `bytes` of `fd`, in place of what was kept. */
 void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint64_t bytes);
 
-/* Private to symbol_cache.c: what stands in a file of the cache. */
+/* What stands in a file of the cache. */
 
 #define SYMBOL_CACHE_FILE_MAX (64u << 20)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to symbols_dwarf.c and symbols_scopes.c: one compile unit on its way through both. */
+/* Private to symbols/: what lookup.c and dwarf.c share, the places that names are sought for. */
 #ifndef SYMBOLS_DWARF_H
 #define SYMBOLS_DWARF_H
 
@@ -8,8 +8,6 @@
 #include "symbols/lookup.h"
 
 #include <elfutils/libdw.h>
-
-/* Private to symbols_lookup.c and symbols_dwarf.c. */
 
 struct place {
 	uint64_t address;

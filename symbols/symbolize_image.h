@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to symbols/symbolize*.c: names in one image, once it is known which. */
+/* Names in one image, once it is known which. */
 #ifndef SYMBOLS_SYMBOLIZE_IMAGE_H
 #define SYMBOLS_SYMBOLIZE_IMAGE_H
 
