@@ -39,7 +39,8 @@ const struct option_def global_options[] = {
 	{ .name = NULL },
 };
 
-const struct command *command_find(const char *name)
+/* NULL if there is none of that name. */
+static const struct command *command_find(const char *name)
 {
 	for (size_t i = 0; commands[i]; i++) {
 		if (!strcmp(commands[i]->name, name))

@@ -139,9 +139,6 @@ struct command {
 extern const struct option_def global_options[];
 extern const struct command *const commands[]; /* NULL at the end */
 
-/* NULL if there is none of that name. */
-const struct command *command_find(const char *name);
-
 /* Fill `args` and `command` (NULL when the line names none). ERR_USAGE says what is wrong. */
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,
 	       struct err *err) __must_check;

@@ -347,6 +347,15 @@ static bool make(struct rebuild *b, int fd, uint64_t total)
 	return ok;
 }
 
+static void image_rebuild_close(int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st))
+		held -= (uint64_t)st.st_size;
+	close(fd);
+}
+
 int image_rebuild(const struct image *img)
 {
 	_cleanup_(cleanup_close) int fd = memfd_create("image", MFD_CLOEXEC);
@@ -363,15 +372,6 @@ int image_rebuild(const struct image *img)
 		return take_fd(fd);
 	image_rebuild_close(take_fd(fd));
 	return -1;
-}
-
-void image_rebuild_close(int fd)
-{
-	struct stat st;
-
-	if (!fstat(fd, &st))
-		held -= (uint64_t)st.st_size;
-	close(fd);
 }
 
 /* --- files --- */

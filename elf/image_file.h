@@ -31,14 +31,12 @@ bool image_guard(void (*fn)(void *ctx), void *ctx);
  * PT_DYNAMIC: .dynsym, .dynstr, .gnu.version, relocations; no .symtab, no debug
  * data, no name of a section.
  *
- * A descriptor for image_rebuild_close(), or -1: not a 64-bit image, its first
+ * A descriptor that image_file_free() closes, or -1: not a 64-bit image, its first
  * page is not mapped, all that are open together would be larger than
  * IMAGE_REBUILT_MAX, or there is no memory.
  */
 #define IMAGE_REBUILT_MAX (UINT64_C(1) << 30)
 int image_rebuild(const struct image *img);
-
-void image_rebuild_close(int fd);
 
 /* The symbol table in use that lies outside of the image (elf/image_debug.h). */
 struct image_debug {

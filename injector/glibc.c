@@ -185,7 +185,7 @@ static int name_cmp(const void *key, const void *name)
 	return (*wanted == '.' ? 0 : (unsigned char)*wanted) - (unsigned char)*listed;
 }
 
-bool glibc_holds_locks(const char *function)
+static bool glibc_holds_locks(const char *function)
 {
 	return bsearch(function, glibc_holders, n_glibc_holders, sizeof(*glibc_holders), name_cmp);
 }

@@ -34,6 +34,5 @@ bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset);
  */
 extern const char *const glibc_holders[];
 extern const size_t n_glibc_holders;
-bool glibc_holds_locks(const char *function);
 
 #endif

@@ -217,6 +217,42 @@ static void remember_sleep(struct tracer *t, const struct borrow *b)
 	t->shared->n_sleeps++;
 }
 
+/* Is there a signal that the thread would take: then EINTR is its own, not ours. */
+static bool signal_awaits(const struct tracer *t)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_status st;
+
+	if (proof_status(t->status, &st, &ignored) < 0)
+		return true;
+	return (st.sig_pending | st.shared_pending) & ~st.sig_blocked;
+}
+
+bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs)
+{
+	long nr = arch_syscall_nr(regs);
+
+	if (nr < 0 || arch_syscall_result(regs) != -EINTR || !rank_eintr_restartable(nr) ||
+	    signal_awaits(t))
+		return false;
+	arch_restart_syscall(regs);
+	wait_shorten(t, regs);
+	return true;
+}
+
+/*
+ * Give a thread that stands in a PTRACE_EVENT_STOP its own registers, `regs`,
+ * with that EINTR hidden. Done as the first thing of all after such a stop, it
+ * leaves next to no time in which our death would make the EINTR show.
+ */
+static void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
+{
+	struct arch_regs again = *regs;
+
+	tracee_hide_eintr(t, &again);
+	proof_set_regs(t, tid, &again);
+}
+
 int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
 {
 	unsigned char code[ARCH_SYSCALL_INSN];
@@ -250,37 +286,6 @@ uint64_t tracee_rseq(pid_t tid)
 	if (ptrace(GET_RSEQ_CONFIGURATION, tid, sizeof(conf), &conf) < (long)sizeof(conf))
 		return 0;
 	return conf.rseq_abi_pointer;
-}
-
-/* Is there a signal that the thread would take: then EINTR is its own, not ours. */
-static bool signal_awaits(const struct tracer *t)
-{
-	struct err ignored = ERR_INIT;
-	struct proc_status st;
-
-	if (proof_status(t->status, &st, &ignored) < 0)
-		return true;
-	return (st.sig_pending | st.shared_pending) & ~st.sig_blocked;
-}
-
-bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs)
-{
-	long nr = arch_syscall_nr(regs);
-
-	if (nr < 0 || arch_syscall_result(regs) != -EINTR || !rank_eintr_restartable(nr) ||
-	    signal_awaits(t))
-		return false;
-	arch_restart_syscall(regs);
-	wait_shorten(t, regs);
-	return true;
-}
-
-void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
-{
-	struct arch_regs again = *regs;
-
-	tracee_hide_eintr(t, &again);
-	proof_set_regs(t, tid, &again);
 }
 
 void tracee_release(const struct tracer *t, pid_t tid, const struct arch_regs *regs)

@@ -53,13 +53,6 @@ uint64_t tracee_rseq(pid_t tid);
 bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs);
 
 /*
- * Give a thread that stands in a PTRACE_EVENT_STOP its own registers, `regs`,
- * with that EINTR hidden. Done as the first thing of all after such a stop, it
- * leaves next to no time in which our death would make the EINTR show.
- */
-void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs);
-
-/*
  * Let go of a thread that stands in a PTRACE_EVENT_STOP with its own state,
  * so that an interrupted system call goes on. One that was not proven is let go as it is.
  */

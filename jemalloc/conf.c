@@ -214,7 +214,8 @@ static bool matches(const struct conf_option *o, const char *key, size_t len)
 	       !memcmp(o->name, key, len);
 }
 
-const struct conf_option *conf_option_find(const char *key, size_t len, int version)
+/* The option that this version takes the `len` bytes at `key` for, NULL if none. */
+static const struct conf_option *conf_option_find(const char *key, size_t len, int version)
 {
 	for (const struct conf_option *o = conf_options; o->name; o++) {
 		if (is_in(o, version) && matches(o, key, len))

@@ -79,9 +79,6 @@ struct conf_option {
 
 extern const struct conf_option conf_options[]; /* a NULL name ends it */
 
-/* The option that this version takes the `len` bytes at `key` for, NULL if none. */
-const struct conf_option *conf_option_find(const char *key, size_t len, int version);
-
 /* The option with just this name in any version, the newest; NULL if there is none. */
 const struct conf_option *conf_option_named(const char *key, size_t len);
 

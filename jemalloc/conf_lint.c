@@ -72,8 +72,9 @@ static void describe(const char *text, int version, enum tristate with_prof, cha
 		put(&w, "; the program aborts");
 }
 
-void conf_readings(const char *text, const int *versions, enum tristate with_prof,
-		   struct conf_lint *out)
+/* Fill `readings`; `versions` ends with 0 and has at most CONF_VERSIONS. */
+static void conf_readings(const char *text, const int *versions, enum tristate with_prof,
+			  struct conf_lint *out)
 {
 	for (const int *v = versions; *v; v++) {
 		struct conf_reading *r = &out->readings[out->n_readings];
@@ -86,6 +87,41 @@ void conf_readings(const char *text, const int *versions, enum tristate with_pro
 		r->from = r->to = *v;
 		out->n_readings++;
 	}
+}
+
+/* --- findings --- */
+
+/* One more finding, to be filled by the caller; NULL when there is no room. */
+__printf_like(4, 5) static struct conf_finding *conf_lint_add(struct conf_lint *lint,
+							      enum conf_level level, size_t at,
+							      const char *fmt, ...)
+{
+	struct conf_finding *f;
+	va_list ap;
+
+	if (lint->n == CONF_FINDINGS_MAX) {
+		lint->dropped++;
+		return NULL;
+	}
+	f = &lint->v[lint->n++];
+	f->level = level;
+	f->at = at;
+	f->fix[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+	return f;
+}
+
+__printf_like(2, 3) static void conf_lint_fix(struct conf_finding *finding, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!finding)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(finding->fix, sizeof(finding->fix), fmt, ap);
+	va_end(ap);
 }
 
 /* --- rules --- */
@@ -341,38 +377,7 @@ void conf_rules(const struct conf_state *state, bool all, struct conf_lint *out)
 		rules[i](&r);
 }
 
-/* --- findings --- */
-
-struct conf_finding *conf_lint_add(struct conf_lint *lint, enum conf_level level, size_t at,
-				   const char *fmt, ...)
-{
-	struct conf_finding *f;
-	va_list ap;
-
-	if (lint->n == CONF_FINDINGS_MAX) {
-		lint->dropped++;
-		return NULL;
-	}
-	f = &lint->v[lint->n++];
-	f->level = level;
-	f->at = at;
-	f->fix[0] = '\0';
-	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
-	va_end(ap);
-	return f;
-}
-
-void conf_lint_fix(struct conf_finding *finding, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!finding)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(finding->fix, sizeof(finding->fix), fmt, ap);
-	va_end(ap);
-}
+/* --- one string --- */
 
 size_t conf_lint_count(const struct conf_lint *lint, enum conf_level level)
 {

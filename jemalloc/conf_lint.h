@@ -49,19 +49,10 @@ void conf_lint_pairs(const char *text, int version, enum tristate with_prof, str
 /* How many findings are of this level. */
 size_t conf_lint_count(const struct conf_lint *lint, enum conf_level level);
 
-/* Private to conf_*.c: one more finding, to be filled by the caller; NULL when there is no room. */
-struct conf_finding *conf_lint_add(struct conf_lint *lint, enum conf_level level, size_t at,
-				   const char *fmt, ...) __printf_like(4, 5);
-void conf_lint_fix(struct conf_finding *finding, const char *fmt, ...) __printf_like(2, 3);
-
 /*
- * Private to conf_*.c: what the values do, once they are in force. `all`: the
+ * What the values do, once they are in force. `all`: the
  * state is the newest version's, and stands for all of them.
  */
 void conf_rules(const struct conf_state *state, bool all, struct conf_lint *out);
-
-/* Private to conf_*.c: fill `readings`; `versions` ends with 0 and has at most CONF_VERSIONS. */
-void conf_readings(const char *text, const int *versions, enum tristate with_prof,
-		   struct conf_lint *out);
 
 #endif

@@ -6,7 +6,6 @@
 #include "elf/image_data.h"
 #include "elf/image_head.h"
 #include "jemalloc/answer.h"
-#include "jemalloc/describe.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "elf/image_debug.h"
 #include "elf/image_file.h"
-#include "jemalloc/describe.h"
 #include "jemalloc/scan.h"
 #include "process/procfs.h"
 
@@ -143,7 +142,8 @@ bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
 	return options_allocation_reads(&scan, sym.addr, je->prof_active);
 }
 
-void jemalloc_describe(struct jemalloc *je, bool is_alone)
+/* Fill in the rest, but for what jemalloc_find_opts() does. */
+static void jemalloc_describe(struct jemalloc *je, bool is_alone)
 {
 	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
 	struct symbol sym;
@@ -168,7 +168,7 @@ bool jemalloc_has_mark(struct image *img)
  * the mark in its messages. .gnu_debugdata names functions alone: there it is
  * the one that mallctl calls, or, where LTO left neither, both of its fellows.
  */
-bool jemalloc_is_genuine(const struct jemalloc *je)
+static bool jemalloc_is_genuine(const struct jemalloc *je)
 {
 	static const char *const names[] = { "malloc_conf", "malloc_message" };
 	struct symbol sym;
@@ -184,7 +184,11 @@ bool jemalloc_is_genuine(const struct jemalloc *je)
 	return found && jemalloc_has_mark(je->image);
 }
 
-bool jemalloc_has_fellows(const struct jemalloc *je)
+/*
+ * Has its prefix other functions that every jemalloc has? A program's own call_mallctl has
+ * none; nor has a jemalloc's from which the linker dropped what nobody calls.
+ */
+static bool jemalloc_has_fellows(const struct jemalloc *je)
 {
 	static const char *const names[] = { "mallctlbymib", "mallctlnametomib",
 					     "malloc_stats_print" };
@@ -222,7 +226,8 @@ static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, s
 	return 0;
 }
 
-void jemalloc_find_prefix(struct jemalloc *je)
+/* The prefix, by the name of the variable it reads; as it was if that has none of its own. */
+static void jemalloc_find_prefix(struct jemalloc *je)
 {
 	image_each_segment(je->image, search_conf_name, je);
 }

@@ -52,6 +52,9 @@ int jemalloc_find(const struct proc *p, struct images *images, struct jemalloc *
 int jemalloc_find_alone(struct images *images, struct jemalloc **found, size_t *n, struct err *err)
 	__must_check;
 
+/* Does the image hold the mark that opens every message of every jemalloc? */
+bool jemalloc_has_mark(struct image *img);
+
 /* How a jemalloc came into a process, in whose file `path`, or the program's own. */
 enum jemalloc_linkage jemalloc_linkage_in(pid_t pid, const char *path, bool is_program);
 

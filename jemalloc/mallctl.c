@@ -343,7 +343,8 @@ static const char *const mutexes[] = {
 	"hpa_sec",
 };
 
-bool mallctl_is_mutex(const char *name, size_t len)
+/* What "<mutex>" stands for, below stats.mutexes and stats.arenas.<i>.mutexes. */
+static bool mallctl_is_mutex(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(mutexes) / sizeof(mutexes[0]); i++)
 		if (strlen(mutexes[i]) == len && !memcmp(mutexes[i], name, len))

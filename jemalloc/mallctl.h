@@ -60,7 +60,4 @@ int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value
 extern const struct mallctl mallctl_table[];
 extern const size_t mallctl_table_size;
 
-/* What "<mutex>" stands for, below stats.mutexes and stats.arenas.<i>.mutexes. */
-bool mallctl_is_mutex(const char *name, size_t len);
-
 #endif

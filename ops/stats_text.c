@@ -107,8 +107,9 @@ static void put_info(FILE *f, struct json_object *root, pid_t pid, const char *c
 	fputs("} 1\n", f);
 }
 
-int prom_render(const char *json, pid_t pid, const char *comm, char **text, size_t *len,
-		struct err *err)
+/* `comm` is raw. The text is malloc()ed, the caller frees it. ERR_FAILED when `json` is no JSON. */
+static int prom_render(const char *json, pid_t pid, const char *comm, char **text, size_t *len,
+		       struct err *err)
 {
 	_cleanup_(close_json) struct json_object *doc = json_tokener_parse(json);
 	struct json_object *root;

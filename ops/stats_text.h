@@ -12,10 +12,6 @@
 
 /* jemalloc's JSON statistics as Prometheus text (exposition format 0.0.4). */
 
-/* `comm` is raw. The text is malloc()ed, the caller frees it. ERR_FAILED when `json` is no JSON. */
-int prom_render(const char *json, pid_t pid, const char *comm, char **text, size_t *len,
-		struct err *err) __must_check;
-
 /* Whose they are, for Prometheus. */
 struct stats_of {
 	pid_t pid;

@@ -29,7 +29,7 @@ struct regex {
 	int failed; /* the first error of a match, 0 if none */
 };
 
-void regex_free(struct regex *re)
+static void regex_free(struct regex *re)
 {
 	if (!re)
 		return;

@@ -19,7 +19,6 @@ struct regex;
 /* ERR_USAGE: it is wrong; the message says where. Ended with regex_free(). */
 int regex_new(const char *what, const char *pattern, struct regex **out, struct err *err)
 	__must_check;
-void regex_free(struct regex *re);
 void regex_close(struct regex **re); /* for _cleanup_() */
 
 /* Does it match somewhere in `text`? Remembers when that took too long. */

@@ -91,7 +91,8 @@ static int set_build_id(struct parse *ps, struct span s, struct err *err)
 	return ps->p->mappings[m].build_id ? 0 : err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
 }
 
-int parse_fact(struct parse *ps, struct err *err)
+/* "# KEY VALUE": what jeprof-ctl added to the mappings. */
+static int parse_fact(struct parse *ps, struct err *err)
 {
 	char *base = (char *)&ps->p->facts;
 	struct span line = ps->file.line;
@@ -178,7 +179,11 @@ static bool is_mapping(struct span s)
 	return reader_hex(&s, &n) && reader_text(&s, "-");
 }
 
-int parse_mapped(struct parse *ps, struct err *err)
+/*
+ * The lines after "MAPPED_LIBRARIES:" up to the end of the file, and which
+ * address lies where.
+ */
+static int parse_mapped(struct parse *ps, struct err *err)
 {
 	size_t room = 0;
 
@@ -261,7 +266,13 @@ static void drop(struct profile *p, size_t from, bool threads)
 	p->n_stacks = kept;
 }
 
-void parse_split(struct parse *ps, size_t from)
+/*
+ * The stacks from number `from` on are one stack, of all threads together and
+ * of single ones: give each thread its part of the estimate for all, so that
+ * they add up to it, and leave what no thread has. Threads that have more than
+ * there is are not believed.
+ */
+static void parse_split(struct parse *ps, size_t from)
 {
 	struct profile *p = ps->p;
 	struct profile_stack *at = find_whole(p, from), whole;
@@ -285,7 +296,12 @@ void parse_split(struct parse *ps, size_t from)
 /* jemalloc records 128 calls by default; a file may not make us hold millions for one stack. */
 #define DEPTH_MAX 4096
 
-bool parse_counts(struct span *s, struct parse_counts *c)
+/* One pair of pairs: "objects: bytes [objects: bytes]", in use and since the start. */
+struct parse_counts {
+	uint64_t n[PROFILE_TYPES];
+};
+
+static bool parse_counts(struct span *s, struct parse_counts *c)
 {
 	struct span got = *s;
 
@@ -316,8 +332,12 @@ static uint32_t intern_address(struct parse *ps, uint64_t pc)
 	return (uint32_t)p->n_addresses++;
 }
 
-int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
-		 struct err *err)
+/*
+ * The addresses that the rest of the line holds, as `depth` new frames from
+ * *first on. ERR_FAILED says what is wrong with them.
+ */
+static int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
+			struct err *err)
 {
 	struct profile *p = ps->p;
 	uint32_t n = 0, address;
@@ -380,8 +400,9 @@ static bool scale(const struct parse *ps, struct profile_stack *stack, unsigned 
 	return isfinite(stack->value[objects]) && isfinite(stack->value[space]);
 }
 
-int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
-		const struct parse_counts *c, struct err *err)
+/* A new stack; `thread` may be PROFILE_NONE. */
+static int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
+		       const struct parse_counts *c, struct err *err)
 {
 	struct profile *p = ps->p;
 	struct profile_stack stack = { .first = first, .depth = depth, .thread = thread };
@@ -399,7 +420,8 @@ int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t threa
 	return 0;
 }
 
-uint32_t parse_thread(struct parse *ps, uint64_t id)
+/* The thread with that id, added when it is new. PROFILE_NONE without memory. */
+static uint32_t parse_thread(struct parse *ps, uint64_t id)
 {
 	struct profile *p = ps->p;
 	uint32_t found = hashmap_get(&ps->threads, id);

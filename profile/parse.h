@@ -77,48 +77,11 @@ struct parse {
 	bool sampled; /* the counts are those of a sample, to be scaled */
 };
 
-/* One pair of pairs: "objects: bytes [objects: bytes]", in use and since the start. */
-struct parse_counts {
-	uint64_t n[PROFILE_TYPES];
-};
-bool parse_counts(struct span *s, struct parse_counts *c);
-
-/*
- * The addresses that the rest of the line holds, as `depth` new frames from
- * *first on. ERR_FAILED says what is wrong with them.
- */
-int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
-		 struct err *err) __must_check;
-
-/* A new stack; `thread` may be PROFILE_NONE. */
-int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
-		const struct parse_counts *c, struct err *err) __must_check;
-
-/*
- * The stacks from number `from` on are one stack, of all threads together and
- * of single ones: give each thread its part of the estimate for all, so that
- * they add up to it, and leave what no thread has. Threads that have more than
- * there is are not believed.
- */
-void parse_split(struct parse *ps, size_t from);
-
-/*
- * The lines after "MAPPED_LIBRARIES:" up to the end of the file, and which
- * address lies where.
- */
-int parse_mapped(struct parse *ps, struct err *err) __must_check;
-
-/* The thread with that id, added when it is new. PROFILE_NONE without memory. */
-uint32_t parse_thread(struct parse *ps, uint64_t id);
-
 /*
  * The symbols that a file begins with, up to the line that ends them: found
  * first and kept, and read when the addresses are known.
  */
 int parse_find_symbols(struct parse *ps, struct err *err) __must_check;
 int parse_symbols(struct parse *ps, struct err *err) __must_check;
-
-/* "# KEY VALUE": what jeprof-ctl added to the mappings. */
-int parse_fact(struct parse *ps, struct err *err) __must_check;
 
 #endif

@@ -10,6 +10,7 @@
 #include "symbols/lookup.h"
 
 #include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +18,30 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* A function, or a call that was inlined into one, which covers some place. */
+struct scope {
+	Dwarf_Die die;
+	uint32_t parent; /* index of the one it was inlined into; SCOPE_NONE: a function */
+};
+#define SCOPE_NONE UINT32_MAX
+
+struct unit {
+	struct symbols_lookup *lookup;
+	uint64_t bias;
+	Dwarf_Die die;
+	const char *folder; /* that the compiler ran in, NULL if unknown */
+	bool mangles;	    /* its language makes linkage names of names */
+	uint64_t work;	    /* what is left of it: DIEs and ranges to look at */
+	uint32_t *mine;	    /* indices of the places that lie in it */
+	size_t n_mine, mine_room;
+	uint32_t *innermost; /* of each place of the lookup: its scope. SCOPE_NONE: none yet */
+	struct scope *scopes;
+	size_t n_scopes, scopes_room;
+};
+
+/* Called for each place that lies in the ranges of a DIE. */
+typedef void unit_place_fn(struct unit *u, size_t place, uint32_t scope);
 
 /* --- scopes --- */
 
@@ -37,7 +62,8 @@ static bool spend(struct unit *u)
 	return true;
 }
 
-bool unit_each_place(struct unit *u, Dwarf_Die *die, uint32_t scope, unit_place_fn *fn)
+/* True when any does. */
+static bool unit_each_place(struct unit *u, Dwarf_Die *die, uint32_t scope, unit_place_fn *fn)
 {
 	const struct symbols_lookup *l = u->lookup;
 	Dwarf_Addr base, start, end;
@@ -129,7 +155,8 @@ static void walk_children(struct unit *u, Dwarf_Die *die, uint32_t scope, unsign
 		 dwarf_dieoffset(&child) > before);
 }
 
-void unit_find_scopes(struct unit *u)
+/* Find the scopes of the places `mine`. */
+static void unit_find_scopes(struct unit *u)
 {
 	u->n_scopes = 0;
 	walk_children(u, &u->die, SCOPE_NONE, 0);

@@ -17,7 +17,8 @@
 #define FILE_MAX (UINT64_C(16) << 30) /* of what a child makes */
 #define NO_DEADLINE_MS 86400000u
 
-unsigned int errand_left_ms(const struct errand_rules *rules)
+/* How long a deadline is away; 0 when it has passed. */
+static unsigned int errand_left_ms(const struct errand_rules *rules)
 {
 	uint64_t now = now_ms();
 

@@ -42,7 +42,4 @@ uint64_t errand_memory(uint64_t file_bytes);
 /* How large a file may get that it makes: the same, and of struct door_policy. */
 uint64_t errand_file_max(uint64_t file_bytes);
 
-/* How long a deadline is away; 0 when it has passed. */
-unsigned int errand_left_ms(const struct errand_rules *rules);
-
 #endif

@@ -16,12 +16,13 @@
 
 /* --- keys --- */
 
-struct file_key file_key_of(const struct map *m)
+static struct file_key file_key_of(const struct map *m)
 {
 	return (struct file_key){ m->dev_major, m->dev_minor, m->inode };
 }
 
-int file_key_compare(const void *a, const void *b)
+/* For tsearch(3), of keys or of what begins with one. */
+static int file_key_compare(const void *a, const void *b)
 {
 	const struct file_key *x = a, *y = b;
 
@@ -37,8 +38,11 @@ bool file_is_code(const struct map *m)
 	return (m->prot & MAP_X) && m->inode;
 }
 
-void file_mark_plain(struct images *images, const struct maps *maps, file_is_plain_fn *is_plain,
-		     const void *ctx)
+typedef bool file_is_plain_fn(const void *ctx, const struct map *m);
+
+/* Have those images passed over that are in files which are known to hold no jemalloc. */
+static void file_mark_plain(struct images *images, const struct maps *maps,
+			    file_is_plain_fn *is_plain, const void *ctx)
 {
 	for (size_t i = 0; i < images->n; i++) {
 		const struct map *m = maps_find(maps, images->v[i].start);

@@ -54,8 +54,9 @@ static int add_frame(void *ctx, uint64_t ip)
 	return out->n == OPS_WATCH_FRAMES;
 }
 
-void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
-		       const struct watch_begin *begin)
+/* A dump has begun. Its process becomes known to `whos`. */
+static void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
+			      const struct watch_begin *begin)
 {
 	static struct walk w; /* large */
 	const pid_t pid = (pid_t)begin->process.pid;
@@ -124,8 +125,12 @@ static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs,
 	return n;
 }
 
-size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
-		       struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES])
+/*
+ * The frames of a dump that has ended, with their names if `who` is known: by
+ * unwind tables, else by frame pointers, as far as they lead into code. How many.
+ */
+static size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
+			      struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES])
 {
 	const struct watch_stack *k = find_stack(s, dump);
 	uint64_t addrs[OPS_WATCH_FRAMES];

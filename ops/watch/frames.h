@@ -34,17 +34,6 @@ struct watch_stacks {
 	size_t next;
 };
 
-/* A dump has begun. Its process becomes known to `whos`. */
-void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
-		       const struct watch_begin *begin);
-
-/*
- * The frames of a dump that has ended, with their names if `who` is known: by
- * unwind tables, else by frame pointers, as far as they lead into code. How many.
- */
-size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
-		       struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES]);
-
 struct watch_frames {
 	struct confined child;
 	bool debuginfod;
