@@ -61,7 +61,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps deps-vm clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-vm clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libzydis-dev and libiberty-dev have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E -include Zydis/Zydis.h \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -82,7 +82,7 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all portable demo generated check check-built check-unit check-long check-matrix \
-	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps victims vm-programs help
+	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
 
@@ -306,6 +306,9 @@ uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
 		$(DESTDIR)$(DATADIR)/schema.json \
 		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
+
+deps-build: ## apt-get install what building needs, only what is missing (root)
+	$(Q)tests/install-deps build
 
 deps: ## apt-get install what building and testing need, only what is missing (root)
 	$(Q)tests/install-deps
