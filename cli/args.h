@@ -112,7 +112,8 @@ struct option_def {
 	size_t offset;	       /* in struct args */
 	const char *arg;       /* what its argument is called, NULL if it has none */
 	const char *help;
-	const char *const *choices; /* NULL at the end; else than of OPTION_CHOICE: to complete */
+	const char *const
+		*choices; /* NULL at the end; but for OPTION_CHOICE, for completion only */
 };
 
 struct command {

@@ -419,8 +419,8 @@ static int not_called(const struct run *r, const char *why, struct err *err)
 {
 	if (r->sent)
 		return err_set(err, ERR_LOST,
-			       "%s; jemalloc was not called, but a thread of the target had been "
-			       "sent off to make another one: both finish by themselves",
+			       "%s; jemalloc was not called, but a thread of the target was "
+			       "creating the helper thread: both will finish on their own",
 			       why);
 	return err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
 }

@@ -54,7 +54,7 @@ int lock_target(pid_t pid, int *lock, struct err *err)
 			byte.l_pid = 0;
 		return held_by(pid, byte.l_pid, err);
 	}
-	err_sys(err, ERR_FAILED, errno, "two at once on process %d are not kept apart: no lock",
-		pid);
+	err_sys(err, ERR_FAILED, errno,
+		"cannot lock process %d; concurrent runs are not serialized", pid);
 	return 0;
 }

@@ -192,8 +192,8 @@ static bool is_left_alone(struct tracer *t, pid_t tid, struct err *err)
 	if (until_us && (!t->look_us || until_us < t->look_us))
 		t->look_us = until_us;
 	err_set(err, ERR_UNSAFE,
-		"the timeout of the system call that it waits in would begin again, so it is left "
-		"alone until that ends");
+		"interrupting the system call that it waits in would restart its timeout; waiting "
+		"for the call to return");
 	tracer_log(t, "thread %d: %s", tid, err->msg);
 	return true;
 }
@@ -262,8 +262,7 @@ static int search(struct tracer *t, struct err *err)
 		err_forget(); /* what another try may do better */
 		back_off(&backoff, t->look_us);
 	}
-	err_set(err, ERR_UNSAFE,
-		"no safe moment was found in %u attempts; the last thread was let go because: %s",
+	err_set(err, ERR_UNSAFE, "no safe moment was found in %u attempts; last refusal: %s",
 		atomic_load(&t->shared->attempts), why.msg);
 	return err_fix(err, "%s; nothing was changed",
 		       why.fix[0] ? why.fix : "try again, or with a longer --timeout");

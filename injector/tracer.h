@@ -36,7 +36,7 @@ enum phase {
 	PHASE_SEARCH, /* nothing is stopped, or only for a look */
 	PHASE_CLOCK,  /* nothing is stopped; the tracer waits for its turn on a certain CPU */
 	PHASE_HOLD,   /* a thread is borrowed */
-	PHASE_CALL,   /* the new thread is at work; nobody of the program stands */
+	PHASE_CALL,   /* the helper thread is at work; no thread of the program is stopped */
 	PHASE_DONE
 };
 

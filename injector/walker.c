@@ -197,7 +197,7 @@ static int no_answer(struct tracer *t, struct err *err)
 	return err_fix(
 		err,
 		"try again, on a busy machine with a longer --max-pause; if it never works, the "
-		"unwind tables of the target are damaged, or made to do harm");
+		"unwind tables of the target are damaged, or malicious");
 }
 
 static int ask(struct tracer *t, const struct question *q, enum verdict *verdict, struct err *err)

@@ -134,8 +134,8 @@ static int is_thread(struct worker *w, struct err *err)
 		return 0;
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
 	err_set(err, ERR_LOST,
-		"the target made no thread, but a process of its own (%d), which was let go as it "
-		"is; jemalloc was not called",
+		"the target created a process (%d) instead of a thread, which was detached "
+		"unmodified; jemalloc was not called",
 		w->tid);
 	return err_fix(err, "this is not what the C library does: do not trust what this process "
 			    "says");

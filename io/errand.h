@@ -59,7 +59,7 @@ struct errand_found {
  */
 void errand_look_up(const struct errand_places *places, struct errand_found *out);
 
-/* Of a process that may be the one of a profile: how much memory there is for it. */
+/* The memory limit of the process that a profile is probably of. */
 enum errand_limit { ERRAND_LIMIT_NONE, ERRAND_LIMIT_CGROUP, ERRAND_LIMIT_MACHINE };
 enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out);
 

@@ -135,8 +135,7 @@ static int too_late(const char *what, struct err *err)
 {
 	char safe[SAFE_PATH_SIZE];
 
-	err_set(err, ERR_UNSAFE, "there was no time to write all of %s",
-		output_safe(what, safe, sizeof(safe)));
+	err_set(err, ERR_UNSAFE, "timed out writing %s", output_safe(what, safe, sizeof(safe)));
 	return err_fix(err, "a longer --timeout gives it more");
 }
 

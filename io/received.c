@@ -23,8 +23,8 @@ static int has_holes(const struct received_rules *r, const struct stat *st, stru
 {
 	char size[16], there[16];
 
-	return err_set(err, ERR_FAILED, "%s has holes, which nobody wrote: %s, with %s of data",
-		       r->what, text_size((uint64_t)st->st_size, size, sizeof(size)),
+	return err_set(err, ERR_FAILED, "%s is sparse: %s long, with %s of data", r->what,
+		       text_size((uint64_t)st->st_size, size, sizeof(size)),
 		       text_size((uint64_t)st->st_blocks * 512, there, sizeof(there)));
 }
 

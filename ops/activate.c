@@ -49,13 +49,13 @@ static int may_poke(struct session *s, const struct jemalloc_values *values, boo
 		return session_no_opt_prof(s, err);
 	if (jemalloc_value_is(values, OPT_PROF) != TRI_YES) {
 		err_set(err, ERR_UNSAFE, "opt.prof of %s cannot be read from its memory", who);
-		return err_fix(err, "without --mode poke it is asked for by a call");
+		return err_fix(err, "drop --mode poke to query it by a call");
 	}
 	if (want && (!s->version[0] || switch_forgets(s))) {
 		err_set(err, ERR_UNSAFE,
 			"in jemalloc %s threads that exist are not sampled by prof.active alone",
 			s->version[0] ? s->version : "of unknown version");
-		return err_fix(err, "without --mode poke each of them is told by a call");
+		return err_fix(err, "drop --mode poke to enable each thread by a call");
 	}
 	if (look_active(s, &confirmed, err))
 		return -1;
@@ -188,7 +188,7 @@ static void warn_activate(const struct session *s, struct ops_change *change)
 {
 	snprintf(change->warning, sizeof(change->warning),
 		 "prof.thread_active_init was false while profiling was active: threads that were "
-		 "sampled then stay inactive; jeprof-ctl threads %d --activate all mends that",
+		 "sampled then stay inactive; jeprof-ctl threads %d --activate all fixes that",
 		 s->proc.pid);
 }
 

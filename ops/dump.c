@@ -327,7 +327,7 @@ static int complete(const struct session *s, const struct inside *in, struct ops
 		return -1;
 	}
 	snprintf(dump->warning, sizeof(dump->warning),
-		 "the profile may lack its mappings, and what it is of: %.256s", why.msg);
+		 "the profile may lack its mappings and metadata: %.256s", why.msg);
 	return 0;
 }
 

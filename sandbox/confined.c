@@ -422,7 +422,7 @@ static int explain_signal(const struct confined *c, int sig, struct err *err)
 {
 	char limits[96];
 
-	err_set(err, ERR_FAILED, "cannot %s: the process that did was ended by %s", c->what,
+	err_set(err, ERR_FAILED, "cannot %s: the helper process was killed by %s", c->what,
 		strsignal(sig));
 	if (sig == SIGKILL || sig == SIGXCPU)
 		return err_fix(err, "nothing was changed; it used more than its time of the CPU, "
@@ -430,10 +430,10 @@ static int explain_signal(const struct confined *c, int sig, struct err *err)
 	if (own_limits_of_memory(limits, sizeof(limits)))
 		return err_fix(err,
 			       "nothing was changed; memory ran out under jeprof-ctl's own limits "
-			       "(%s), or what it read is damaged, or made to do harm; lift them: "
+			       "(%s), or what it read is damaged, or malicious; lift them: "
 			       "prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
 			       limits);
-	return err_fix(err, "nothing was changed; what it read may be damaged, or made to do harm");
+	return err_fix(err, "nothing was changed; what it read may be damaged, or malicious");
 }
 
 /* What ended it, for the message. */
@@ -450,10 +450,9 @@ static int explain_end(const struct confined *c, struct err *err)
 	}
 	if (info.si_pid == c->child && info.si_code == CLD_EXITED && info.si_status)
 		return err_sys(err, ERR_FAILED, info.si_status,
-			       "cannot %s: the process that does so failed", c->what);
+			       "cannot %s: the helper process failed", c->what);
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
-		return err_set(err, ERR_FAILED, "cannot %s: the process that did has ended",
-			       c->what);
+		return err_set(err, ERR_FAILED, "cannot %s: the helper process exited", c->what);
 	return explain_signal(c, info.si_status, err);
 }
 

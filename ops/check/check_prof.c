@@ -130,7 +130,7 @@ static void check_gdump(const struct session *s, const struct check_values *v, s
 	if (!v->gdump.known && !was_asked(s, v))
 		check_unread(c, "prof_gdump could not be read");
 	else if (v->gdump.known && !v->gdump.flag)
-		check_passed(c, "it makes no dumps at new maxima, which may hang it");
+		check_passed(c, "prof_gdump is off: it could deadlock the process");
 	else if (sampling_may_gdump(s, &err))
 		check_failed(c, &err);
 }

@@ -657,7 +657,7 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 	if (!putback_check(s, back, n, &why)) {
 		if (state->active && !p.active)
 			snprintf(r->out.warning, sizeof(r->out.warning), "%s",
-				 "somebody turned profiling off meanwhile: what came after is "
+				 "profiling was disabled during the recording: what came after is "
 				 "missing");
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;

@@ -26,7 +26,9 @@ static int look(const struct work *w, int fd, struct stat *st, struct err *err)
 	if (fstat(fd, st))
 		return err_sys(err, ERR_OUTPUT, errno, "cannot look at the target's dump");
 	if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || st->st_uid != w->s->proc.status.euid)
-		return err_set(err, ERR_OUTPUT, "the target's dump is not a file of its own");
+		return err_set(
+			err, ERR_OUTPUT,
+			"the target's dump is not a regular, singly linked file of its user");
 	return 0;
 }
 

@@ -59,8 +59,8 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 	char who[SESSION_WHO_SIZE];
 
 	err_set(err, ERR_FAILED,
-		"dumps at new maxima (prof.gdump) may hang %s for good: jemalloc makes them also "
-		"where a thread holds a lock that the dump takes",
+		"prof.gdump can deadlock %s: jemalloc also dumps where a thread holds a lock that "
+		"the dump takes",
 		session_who(s, who, sizeof(who)));
 	return err_fix(err,
 		       "record --interval makes dumps as memory grows, without that risk; take it "
@@ -109,7 +109,7 @@ static int not_asked(const struct session *s, struct err *err)
 	err_set(err, ERR_UNSAFE,
 		"whether sampling may end %s or hang it cannot be read from its code and memory",
 		session_who(s, who, sizeof(who)));
-	return err_fix(err, "without --mode poke it is asked for by a call; or take the risk with "
+	return err_fix(err, "drop --mode poke to query it by a call; or take the risk with "
 			    "--force");
 }
 

@@ -69,7 +69,7 @@ stop_usurper
 
 attack process
 is "$status" 9 'a process that looks like a thread: refused'
-like "$err" 'made no thread, but a process of its own.*fix: .*do not trust' 'a process that looks like a thread: it is said why'
+like "$err" 'created a process .[0-9]+. instead of a thread.*fix: .*do not trust' 'a process that looks like a thread: it is said why'
 ok 'a process that looks like a thread: the other program is not misled' test ! -e "$T/private/made"
 stop_usurper
 

@@ -63,11 +63,11 @@ assert_untouched "$pid" 'the holder was killed: untouched'
 # shellcheck disable=SC2016 # the inner shell's arguments
 runner=(unshare -m sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh)
 ctl_ok 'a read-only /run: activate' -v activate "$pid"
-like "$err" 'are not kept apart: no lock: .*(Read-only|No such)' 'a read-only /run: it is said'
+like "$err" 'concurrent runs are not serialized: .*(Read-only|No such)' 'a read-only /run: it is said'
 # shellcheck disable=SC2016
 runner=(unshare -m sh -c 'mount -t tmpfs none /run && mkdir -m 777 /run/jeprof-ctl && exec "$@"' sh)
 ctl_ok 'a folder that others may write to: deactivate' -v deactivate "$pid"
-like "$err" 'are not kept apart: no lock: .*not permitted' 'a folder that others may write to: it is said'
+like "$err" 'concurrent runs are not serialized: .*not permitted' 'a folder that others may write to: it is said'
 runner=()
 assert_untouched "$pid" 'without a lock: untouched'
 
@@ -92,7 +92,7 @@ PYTHON
 own $!
 within 60 grep -q " $pid $pid\$" /proc/locks || bail_out 'nobody locks'
 ctl_ok 'a stranger made the folder first: deactivate' -v deactivate "$pid"
-like "$err" 'are not kept apart' 'a stranger made the folder first: it is not used'
+like "$err" 'concurrent runs are not serialized' 'a stranger made the folder first: it is not used'
 runner=()
 assert_untouched "$pid" 'a user: untouched'
 

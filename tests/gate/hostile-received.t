@@ -55,7 +55,7 @@ cheap 'an honest dump'
 # --- holes ---
 for lie in sparse sparse-title; do
 	start_giver "$lie" $((96 << 20))
-	ctl_fails 1 'has holes' "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
+	ctl_fails 1 'is sparse' "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
 	harm dump "$pid" -o "$T/harm.heap"
 	ok "control: $lie: the hole would be copied" test "$(stat -c %s "$T/harm.heap")" -ge $((96 << 20))
 	ok "control: $lie: to the disk" test "$(stat -c %b "$T/harm.heap")" -ge $((90 << 11))
@@ -91,7 +91,7 @@ for lie in changes grows; do
 		stop_target "$pid"
 	done
 	like "$status" '^(1|9)$' "$lie: refused" || diag "$err"
-	like "$err" 'was changed|has holes|cannot read|cut off' "$lie: says why"
+	like "$err" 'was changed|is sparse|cannot read|cut off' "$lie: says why"
 	ok "$lie: no file is left" test ! -e "$T/got.heap"
 	stop_target "$pid"
 done
@@ -173,7 +173,7 @@ like "$out" 'jemalloc_allocated_bytes\{[^}]*\} 7' 'with their numbers'
 stop_target "$pid"
 start_giver stats-sparse $((1 << 30))
 ctl_fails 1 'too large' 'statistics of a gigabyte' stats "$pid" -f text
-ctl_fails 1 'has holes' 'with a hole' stats "$pid" -f text --max-size 2G
+ctl_fails 1 'is sparse' 'with a hole' stats "$pid" -f text --max-size 2G
 assert_untouched "$pid" 'statistics of a gigabyte: untouched'
 
 done_testing

@@ -35,7 +35,7 @@ reached()
 
 declare -A told=(
 	[nothing]='8:.*nothing was changed'
-	[sent]='9:.*jemalloc was not called, but a thread of the target had been sent off'
+	[sent]='9:.*jemalloc was not called, but a thread of the target was creating the helper thread'
 	[call]='9:.*the target goes on with the call by itself'
 )
 for mode in thread inline; do

@@ -128,7 +128,7 @@ ctl_ok 'turned off meanwhile' deactivate "$pid"
 kill -TERM "$recorder"
 wait "$recorder"
 is "$?" 0 'turned off meanwhile: the recording ends well'
-like "$(<"$T/bg.err")" 'warning: somebody turned profiling off meanwhile' 'turned off meanwhile: and says so'
+like "$(<"$T/bg.err")" 'warning: profiling was disabled during the recording' 'turned off meanwhile: and says so'
 ctl_ok 'nobody turns it off' record "$pid" -d 300ms -o "$T/mine.heap"
 unlike "$err" 'warning' 'nobody turns it off: no warning'
 

@@ -50,9 +50,9 @@ for ((i = 0; i < rounds; i++)); do
 	124 | 137) late=$((late + 1)) && diag "round $i: $command: no end" ;;
 	*) bad=$((bad + 1)) && diag "round $i: $command: exit $status: $(tail -n 3 "$T/err")" ;;
 	esac
-	if grep -aqE 'Sanitizer|runtime error|was ended by' "$T/err"; then
+	if grep -aqE 'Sanitizer|runtime error|was (ended|killed) by' "$T/err"; then
 		broken=$((broken + 1))
-		diag "round $i: $command: $(grep -aE 'Sanitizer|runtime error|was ended by' "$T/err" | head -n 2)"
+		diag "round $i: $command: $(grep -aE 'Sanitizer|runtime error|was (ended|killed) by' "$T/err" | head -n 2)"
 	fi
 	if [ "$(cat "$T/out" "$T/err" | LC_ALL=C tr -d '[:print:]\n\t\200-\377' | wc -c)" -ne 0 ]; then
 		odd=$((odd + 1))

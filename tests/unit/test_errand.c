@@ -223,7 +223,7 @@ static void test_write(void **state)
 	assert_non_null(strstr(err.msg, "makes no sense"));
 	assert_int_equal(access("/tmp/jeprof-ctl-test-other", F_OK), -1);
 	assert_int_equal(write_by(write_hole, &err), -1);
-	assert_non_null(strstr(err.msg, "has holes"));
+	assert_non_null(strstr(err.msg, "is sparse"));
 	assert_int_equal(write_by(write_mapped, &err), -1);
 	assert_non_null(strstr(err.msg, "seal"));
 	assert_int_equal(write_by(write_none, &err), -1);

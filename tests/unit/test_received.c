@@ -73,8 +73,8 @@ static void test_refused(void **state)
 
 	(void)state;
 	refuses(file_of(0), LEN - 1, "too large");
-	refuses(file_of(1 << 20), 1 << 21, "has holes");
-	refuses(file_of((size_t)1 << 60), UINT64_MAX, "has holes");
+	refuses(file_of(1 << 20), 1 << 21, "is sparse");
+	refuses(file_of((size_t)1 << 60), UINT64_MAX, "is sparse");
 	assert_int_equal(pipe(ends), 0);
 	close(ends[1]);
 	refuses(ends[0], LEN, "no regular file");
