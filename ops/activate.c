@@ -2,6 +2,7 @@
 #include "ops/activate.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "injector/poke.h"
 #include "ops/ops.h"
 #include "ops/record/journal.h"
@@ -268,13 +269,16 @@ static int poke(struct session *s, pid_t pid, bool want, bool force,
 	return 0;
 }
 
-/* All that --mode poke looks at before it writes. */
+/* All that --mode poke looks at before it writes. Advice gets a second, where no time is left. */
+#define ADVICE_MS 1000
 static bool can_poke(struct session *s, bool want, bool force)
 {
 	struct jemalloc_values values;
 	struct err why = ERR_INIT;
 
 	injector_close(take_ptr(s->inj)); /* nothing is asked by a call now */
+	if (session_left_ms(s) < ADVICE_MS)
+		s->timeout_ms = now_ms() + ADVICE_MS;
 	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
 	       !may_poke(s, &values, want, &why) &&
 	       (!want || force || !sampling_may_begin(s, &why));

@@ -173,4 +173,15 @@ EOF
 is "$(byte)" 1 'the control: a write by the pid goes there'
 kill -CONT "$pid"
 
+# --- where the search for a safe moment took all the time, there is still time for advice ---
+MALLOC_CONF=$PROF start_victim stacks coroutine
+within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
+snapshot "$pid"
+ctl_fails 8 'no safe moment.*fix: another try will not help; nothing was changed; --mode poke does it without a call' \
+	'a coroutine: what would help' activate "$pid" --timeout 1s
+ctl_ok 'a coroutine: it does' activate "$pid" --mode poke
+ctl_ok 'and back' deactivate "$pid" --mode poke
+assert_untouched "$pid" 'a coroutine: untouched'
+stop_target "$pid"
+
 done_testing
