@@ -25,10 +25,11 @@ int allow_only(const struct allow_list *lists, size_t n, struct err *err)
 		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
 	for (size_t i = 0; i < n && !ret; i++)
 		ret = add(ctx, &lists[i]);
-	if (!ret)
+	if (!ret) {
 		ret = seccomp_load(ctx);
+		if (ret == -EINVAL || ret == -ENOSYS) /* the kernel has no seccomp(2) */
+			ret = 0;
+	}
 	seccomp_release(ctx);
-	if (!ret || ret == -EINVAL || ret == -ENOSYS)
-		return 0;
-	return err_sys(err, ERR_FAILED, -ret, "cannot set a seccomp filter");
+	return ret < 0 ? err_sys(err, ERR_FAILED, -ret, "cannot set a seccomp filter") : 0;
 }
