@@ -118,7 +118,7 @@ static int finish(struct session *s, const char *name, bool want, struct ops_cha
 static int check_calls(const struct session *s, const struct call *calls, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!calls[i].made || calls[i].ret)
+		if (!call_succeeded(&calls[i]))
 			return session_call_failed(s, &calls[i], err);
 	}
 	return 0;
@@ -226,7 +226,7 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 	if (session_run(s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	has_init = !(calls[0].made && calls[0].ret == ENOENT);
-	if (has_init && (!calls[0].made || calls[0].ret))
+	if (has_init && !call_succeeded(&calls[0]))
 		return session_call_failed(s, &calls[0], err);
 	*init_changed = has_init && !init;
 	if (!init) {

@@ -58,7 +58,7 @@ char *dump_name(const struct proc *p)
 
 static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)
 {
-	if (active->made && !active->ret && !is_active)
+	if (call_succeeded(active) && !is_active)
 		snprintf(dump->warning, sizeof(dump->warning),
 			 "prof.active is false: the profile holds only what was sampled before");
 }
@@ -183,7 +183,7 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	got = take_fd(calls[at].fd);
 	if (failed)
 		return no_memfd(s, err);
-	if (!calls[at].made || calls[at].ret || got < 0)
+	if (!call_succeeded(&calls[at]) || got < 0)
 		return memfd_call_failed(s, &calls[at], err);
 	return take_profile(s, got, fd, bytes, err);
 }
@@ -307,7 +307,7 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 	calls[0].flags |= CALL_KEEP_GOING;
 	if (session_run(s, &(struct run){ .calls = calls, .n = 2, .gated = true }, err))
 		return -1;
-	if (!calls[1].made || calls[1].ret)
+	if (!call_succeeded(&calls[1]))
 		return target_call_failed(s, &calls[1], by_prefix, err);
 	warn_inactive(&calls[0], active, dump);
 	return 0;
@@ -363,7 +363,7 @@ static int read_prefix(struct session *s, char *prefix, size_t size, struct err 
 
 	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
 		return -1;
-	if (!call.made || call.ret)
+	if (!call_succeeded(&call))
 		return session_call_failed(s, &call, err);
 	if (*prefix || !session_older(s, 5, 3, 0))
 		return 0;

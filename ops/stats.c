@@ -115,7 +115,7 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 	fd = call.fd;
 	if (failed)
 		return -1;
-	if (!call.made || call.ret || fd < 0)
+	if (!call_succeeded(&call) || fd < 0)
 		return err_target(err, ERR_FAILED, call.sys ? call.sys : call.ret,
 				  "malloc_stats_print failed in %s",
 				  session_who(s, who, sizeof(who)));

@@ -82,7 +82,7 @@ static int read_all(struct session *s, struct ops_value *values, struct err *err
 			return session_call_failed(s, &calls[i], err);
 		values[i].ret = calls[i].ret;
 	}
-	if (calls[N_NAMES].made && !calls[N_NAMES].ret)
+	if (call_succeeded(&calls[N_NAMES]))
 		memcpy(s->version, version, sizeof(version));
 	return 0;
 }

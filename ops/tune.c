@@ -48,7 +48,7 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 		return -1;
 	if (call.made && call.ret == ENOENT)
 		return too_old_for_prefix(&s, err);
-	if (!call.made || call.ret)
+	if (!call_succeeded(&call))
 		return session_call_failed(&s, &call, err);
 	out->cost = s.cost;
 	out->warning[0] = '\0';
@@ -79,7 +79,7 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 	    session_run(&s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	for (size_t i = 0; i < 3; i++) {
-		if (!calls[i].made || calls[i].ret)
+		if (!call_succeeded(&calls[i]))
 			return session_call_failed(&s, &calls[i], err);
 	}
 	*out = (struct ops_reset){ .cost = s.cost, .lg_before = before, .lg_after = after };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* get and set: any mallctl, by name, typed. */
 #include "ops/values.h"
-#include "ops/target/open.h"
-#include "ops/target/run.h"
-#include "ops/target/sampling.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "ops/record/journal.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/target/sampling.h"
 
 #include <errno.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 {
 	const char *since = value->ctl->since;
 
-	if (call->made && !call->ret) {
+	if (call_succeeded(call)) {
 		value->ret = 0;
 		return 0;
 	}
@@ -121,7 +121,7 @@ static int read_all(struct session *s, struct ops_value *values, size_t n, struc
 		return -1;
 	for (size_t i = 0; i < r.n; i++) {
 		if (r.of[i] ? value_take(s, &r.calls[i], r.of[i], err)
-			    : (!r.calls[i].made || r.calls[i].ret) &&
+			    : !call_succeeded(&r.calls[i]) &&
 				      session_call_failed(s, &r.calls[i], err))
 			return -1;
 	}

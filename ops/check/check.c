@@ -205,7 +205,7 @@ static void plan(struct reader *r, struct session *s)
 static void take_results(struct reader *r)
 {
 	for (size_t i = 0; i < r->n; i++) {
-		bool known = r->calls[i].made && !r->calls[i].ret;
+		bool known = call_succeeded(&r->calls[i]);
 
 		if (r->of[i])
 			r->of[i]->known |= known; /* its memory may have told before */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/record/putback.h"
-#include "ops/target/run.h"
 
 #include <stdbool.h>
 
@@ -23,7 +22,7 @@ size_t putback_calls(const struct journal_state *state, struct putback *p, struc
 int putback_check(const struct session *s, const struct call *calls, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (!calls[i].made || calls[i].ret)
+		if (!call_succeeded(&calls[i]))
 			return session_call_failed(s, &calls[i], err);
 	}
 	return 0;

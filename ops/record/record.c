@@ -77,7 +77,7 @@ static void record_count_calls(struct record_count *c, struct call calls[RECORD_
 static void record_count_take(struct record_count *c, const struct call calls[RECORD_COUNT_CALLS])
 {
 	c->next_ms = now_ms() + RECORD_COUNT_EVERY_MS;
-	if (!calls[1].made || calls[1].ret)
+	if (!call_succeeded(&calls[1]))
 		return;
 	if (!c->n++)
 		c->first = c->read;
@@ -439,10 +439,10 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 	dump->new = dump_label(r->files.first.path, label);
 	if (dump_run(s, calls, 2 + RECORD_COUNT_CALLS + 1, 2 + RECORD_COUNT_CALLS, fd,
 		     &r->out.first_bytes, err))
-		return calls[0].made && !calls[0].ret && found->active && !r->request->adopt
+		return call_succeeded(&calls[0]) && found->active && !r->request->adopt
 			       ? somebody_elses(s, err)
 			       : -1;
-	found->has_init = calls[1].made && !calls[1].ret;
+	found->has_init = call_succeeded(&calls[1]);
 	record_count_take(&r->count, calls + 2);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool succeeded(const struct call *call)
+bool call_succeeded(const struct call *call)
 {
 	return call->made && !call->ret;
 }
@@ -120,7 +120,7 @@ static int gate_verdict(struct session *s, const struct gate *gate, const struct
 			struct err *err)
 {
 	for (size_t i = 0; i < GATE_CALLS; i++) {
-		if (!succeeded(&calls[i]))
+		if (!call_succeeded(&calls[i]))
 			return session_call_failed(s, &calls[i], err);
 		if (i == GATE_VERSION)
 			snprintf(s->version, sizeof(s->version), "%s", gate->version);
@@ -133,7 +133,7 @@ static int gate_verdict(struct session *s, const struct gate *gate, const struct
 static bool all_succeeded(const struct call *calls, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!succeeded(&calls[i]))
+		if (!call_succeeded(&calls[i]))
 			return false;
 	return true;
 }
@@ -169,7 +169,7 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 	add_cost(s, &report, all, in.n);
 	if (report.fresh)
 		return 0;
-	if (n_confirm && (!succeeded(&all[0]) || strcmp(gate.confirmed, s->je->version) != 0))
+	if (n_confirm && (!call_succeeded(&all[0]) || strcmp(gate.confirmed, s->je->version) != 0))
 		return not_jemalloc(s, gate.confirmed, err);
 	return n_gate && all_succeeded(first, n_first) ? gate_verdict(s, &gate, gates, err) : 0;
 }

@@ -29,6 +29,9 @@ struct run {
  */
 int session_run(struct session *s, const struct run *run, struct err *err) __must_check;
 
+/* Was it made, and did mallctl return 0? */
+bool call_succeeded(const struct call *call);
+
 /* Fail with why `call` did not succeed. */
 int session_call_failed(const struct session *s, const struct call *call, struct err *err);
 

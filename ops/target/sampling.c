@@ -69,7 +69,7 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 
 static enum tristate answer_of(const struct call *call)
 {
-	if (!call->made || call->ret)
+	if (!call_succeeded(call))
 		return TRI_UNKNOWN;
 	return *(const unsigned char *)call->old ? TRI_YES : TRI_NO;
 }

@@ -72,11 +72,6 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 	return 0;
 }
 
-static bool succeeded(const struct call *call)
-{
-	return call->made && !call->ret;
-}
-
 static void refuse(struct ops_thread *t, const char *name, int error)
 {
 	t->state = OPS_THREAD_REFUSED;
@@ -154,12 +149,12 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		describe_fresh(visit, t);
 		return 0;
 	}
-	t->has_bytes = succeeded(&calls[BYTES_IN]) && succeeded(&calls[BYTES_OUT]);
-	if (succeeded(&calls[ACTIVE]))
+	t->has_bytes = call_succeeded(&calls[BYTES_IN]) && call_succeeded(&calls[BYTES_OUT]);
+	if (call_succeeded(&calls[ACTIVE]))
 		t->active = active ? TRI_YES : TRI_NO;
 	else if (calls[ACTIVE].made)
 		refuse(t, "thread.prof.active", calls[ACTIVE].ret);
-	if (succeeded(&calls[SET_ACTIVE])) {
+	if (call_succeeded(&calls[SET_ACTIVE])) {
 		t->changed = t->active != TRI_YES;
 		t->active = TRI_YES;
 	} else if (calls[SET_ACTIVE].made) {
