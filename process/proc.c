@@ -23,20 +23,9 @@
 #define START_TIME_FIELD 22
 #define START_STACK_FIELD 28
 
-/* The field `number` of a stat file, `from` which is that of number `at`. NULL without one. */
-static const char *stat_field(const char *from, int at, int number)
-{
-	while (from && at < number) {
-		from = strchr(from + 1, ' ');
-		at++;
-	}
-	return from;
-}
-
 /*
  * Fields 22 and 28 of /proc/PID/stat, as the first thread's own file has them: for the other the
- * kernel adds up the times of all threads (do_task_stat()). The name in field 2 may hold anything,
- * ")" and spaces included: fields are counted from the last ")".
+ * kernel adds up the times of all threads (do_task_stat()).
  */
 static int read_stat(struct proc *p, struct err *err)
 {
@@ -45,8 +34,8 @@ static int read_stat(struct proc *p, struct err *err)
 
 	if (procfs_read_into(p->pid, p->pid, "stat", text, sizeof(text), err))
 		return -1;
-	start_time = stat_field(strrchr(text, ')'), 2, START_TIME_FIELD);
-	stack = stat_field(start_time, START_TIME_FIELD, START_STACK_FIELD);
+	start_time = procfs_stat_field(text, START_TIME_FIELD);
+	stack = procfs_stat_field(text, START_STACK_FIELD);
 	if (!start_time || !stack)
 		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/stat", p->pid);
 	p->start_time = strtoull(start_time, NULL, 10);
@@ -211,7 +200,7 @@ bool proc_is_dying(pid_t pid)
 	if (proc_thread_status(pid, 0, &st, &why) ||
 	    procfs_read_into(pid, 0, "stat", text, sizeof(text), &why))
 		return why.code == ERR_LOST;
-	flags = stat_field(strrchr(text, ')'), 2, FLAGS_FIELD);
+	flags = procfs_stat_field(text, FLAGS_FIELD);
 	return strchr("ZX", st.state) ||
 	       ((st.sig_pending | st.shared_pending) & UINT64_C(1) << (SIGKILL - 1)) ||
 	       (flags && strtoul(flags, NULL, 10) & DYING_FLAGS);

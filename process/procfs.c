@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FIRST_SIZE 4096
@@ -138,4 +139,13 @@ int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *
 	if (*is_link)
 		buf[got] = '\0';
 	return 0;
+}
+
+const char *procfs_stat_field(const char *text, int number)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int field = 2; at && field < number; field++)
+		at = strchr(at + 1, ' ');
+	return at;
 }

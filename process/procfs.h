@@ -44,4 +44,11 @@ int procfs_readlink_in_root(pid_t pid, const char *dir, const char *name, char *
 /* Translate an errno value met below /proc/PID. Returns -1. */
 int procfs_fail(pid_t pid, const char *name, int sys, struct err *err);
 
+/*
+ * Field `number` (from 3 on) of the text of a stat file, proc_pid_stat(5), with a blank before it;
+ * NULL without one. The name in field 2 may hold anything, ")" and blanks included: fields are
+ * counted from the last ")".
+ */
+const char *procfs_stat_field(const char *text, int number);
+
 #endif

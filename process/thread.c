@@ -304,13 +304,10 @@ static bool parse_ran(const char *text, uint64_t *ns)
 	return true;
 }
 
-/* The name, in parentheses, may hold anything; field 3 follows it. */
 static bool parse_cpu(const char *text, int *cpu)
 {
-	const char *at = strrchr(text, ')');
+	const char *at = procfs_stat_field(text, STAT_CPU);
 
-	for (int field = 2; at && field < STAT_CPU; field++)
-		at = strchr(at + 1, ' ');
 	return at && sscanf(at, "%d", cpu) == 1;
 }
 
