@@ -153,8 +153,7 @@ static int serve(struct confined *c, const struct errand_rules *rules, int out, 
 
 	if (errand_run(c, rules, &answer, NULL, err) || pass_on(out, rules, err))
 		return -1;
-	symbol_keeper_end();
-	confined_finish(c);
+	symbol_keeper_finish(c);
 	return 0;
 }
 

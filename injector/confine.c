@@ -65,7 +65,6 @@ static const int allowed[] = {
 	SCMP_SYS(exit_group),
 };
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 /* Neither PTRACE_O_EXITKILL nor PTRACE_O_SUSPEND_SECCOMP. */
 #define OTHER_OPTIONS \
 	(~(uint64_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC))
@@ -135,7 +134,7 @@ bool confine_rules_filters(void)
 
 int confine_syscalls(struct err *err)
 {
-	static const struct allow_list list = { allowed, COUNT(allowed), rules, COUNT(rules) };
+	static const struct allow_list list = ALLOW_LIST(allowed, rules);
 
 	return allow_only(&list, 1, err);
 }

@@ -265,12 +265,13 @@ static const char *too_late(struct run *r)
 	enum phase phase = atomic_load(&r->shared->phase);
 
 	/* A search ends by itself, and knows better why. */
-	if (phase == PHASE_SEARCH && stop_asked(r->inj->opt.stop_fd))
-		return interrupted;
-	if (phase == PHASE_SEARCH)
+	if (phase == PHASE_SEARCH) {
+		if (stop_asked(r->inj->opt.stop_fd))
+			return interrupted;
 		return now > r->deadline_us + SEARCH_GRACE_US
 			       ? "the tracer was stopped or starved until --timeout was over"
 			       : NULL;
+	}
 	if (now > r->deadline_us)
 		return atomic_load(&r->shared->progress) == PROGRESS_CALL
 			       ? "the call did not return in time"
@@ -487,12 +488,12 @@ static int explain_death(const struct run *r, struct err *err)
 		return explain_end(r, err);
 	if (atomic_load(&r->shared->progress) != PROGRESS_CALL) {
 		not_called(r, why, err);
-		if (why == interrupted && err->code == ERR_UNSAFE)
+		if (why != interrupted)
+			return err_fix(err, "try again; on a busy machine with a longer --timeout "
+					    "and --max-pause");
+		if (err->code == ERR_UNSAFE)
 			err->code = ERR_FAILED;
-		if (why == interrupted)
-			return -1;
-		return err_fix(err, "try again; on a busy machine with a longer --timeout and "
-				    "--max-pause");
+		return -1;
 	}
 	if (r->killed_for && was_stopped(r)) {
 		err_set(err, ERR_LOST,

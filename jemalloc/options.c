@@ -229,24 +229,23 @@ static int note_read(void *ctx, const struct insn *insn)
 	return 0;
 }
 
-static uint64_t handler_of(const struct scan *s, const struct opt *opt)
+static uint64_t handler_of(const struct scan *s, enum jemalloc_opt opt)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "opt.%s", opt->name);
+	snprintf(name, sizeof(name), "opt.%s", opts[opt].name);
 	return ctl_tree_handler(&s->tree, name);
 }
 
-static uint64_t read_by_handler(struct scan *s, const struct opt *opt)
+static uint64_t read_by_handler(struct scan *s, enum jemalloc_opt opt)
 {
-	struct reading r = { .scan = s, .size = opt->size };
+	struct reading r = { .scan = s, .size = opts[opt].size };
 	uint64_t handler = handler_of(s, opt);
 	unsigned char bytes[8];
 	int64_t value;
 
 	if (!handler || scan_reach(s, handler, 0, note_read, &r) || r.ambiguous || !r.addr ||
-	    !peek(&s->memory, r.addr, bytes, opt->size) ||
-	    !options_value((enum jemalloc_opt)(opt - opts), bytes, &value))
+	    !peek(&s->memory, r.addr, bytes, r.size) || !options_value(opt, bytes, &value))
 		return 0;
 	return r.addr;
 }
@@ -271,8 +270,7 @@ static int note_set(void *ctx, const struct insn *insn)
 
 	for (unsigned int i = 0; i < DECODE_REGS && w->scan->image->type == ET_EXEC; i++)
 		set |= insn_reg_is(insn, i, wanted);
-	w->set[w->wanted] |=
-		set && insn->addr - handler_of(w->scan, &opts[w->wanted]) >= HANDLER_MAX;
+	w->set[w->wanted] |= set && insn->addr - handler_of(w->scan, w->wanted) >= HANDLER_MAX;
 	return 0;
 }
 
@@ -362,7 +360,7 @@ void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
 	if (s->n_trees != 1)
 		return;
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
-		w.addr[i] = opt[i] ? opt[i] : read_by_handler(s, &opts[i]);
+		w.addr[i] = opt[i] ? opt[i] : read_by_handler(s, i);
 		any |= !opt[i] && w.addr[i];
 	}
 	if (!any)

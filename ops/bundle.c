@@ -288,8 +288,7 @@ static int write_bundle(struct work *w, struct err *err)
 	if (confined_start(&c, &options, pack_confined, w, err) ||
 	    errand_run(&c, &rules, &answer, NULL, err))
 		return -1;
-	symbol_keeper_end();
-	confined_finish(&c);
+	symbol_keeper_finish(&c);
 	return errand_check(w->archive, &rules, &w->result.bytes, err);
 }
 

@@ -133,8 +133,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	    errand_run(&c, &rules, &answer, &rendered, err) ||
 	    errand_check(rendered, &rules, bytes, err))
 		return -1;
-	symbol_keeper_end();
-	confined_finish(&c);
+	symbol_keeper_finish(&c);
 	close(*fd);
 	*fd = take_fd(rendered);
 	return 0;

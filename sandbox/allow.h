@@ -25,6 +25,12 @@ struct allow_list {
 	size_t n_rules;
 };
 
+#define ALLOW_COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define ALLOW_LIST(calls, rules)                                         \
+	{                                                                \
+		(calls), ALLOW_COUNT(calls), (rules), ALLOW_COUNT(rules) \
+	}
+
 /*
  * From now on this process makes no other calls than those of the lists: EPERM. A kernel without
  * seccomp(2) lets it make all, which is no error. ERR_FAILED: the filter could not be made or set.

@@ -179,7 +179,7 @@ int fence_drop_capabilities(struct err *err)
 int fence_confined(struct err *err)
 {
 	static const struct allow_list lists[] = {
-		{ confined_calls, COUNT(confined_calls), confined_rules, COUNT(confined_rules) },
+		ALLOW_LIST(confined_calls, confined_rules),
 		{ .rules = own_rules, .n_rules = COUNT(own_rules) },
 	};
 
@@ -189,7 +189,7 @@ int fence_confined(struct err *err)
 int fence_opener(bool network, struct err *err)
 {
 	static const struct allow_list lists[] = {
-		{ opener_calls, COUNT(opener_calls), opener_rules, COUNT(opener_rules) },
+		ALLOW_LIST(opener_calls, opener_rules),
 		{ .rules = own_rules, .n_rules = COUNT(own_rules) },
 	};
 

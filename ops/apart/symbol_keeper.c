@@ -117,8 +117,9 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
 		symbol_cache_store(places->build_id, places->build_id_len, out->fd, bytes);
 }
 
-void symbol_keeper_end(void)
+void symbol_keeper_finish(struct confined *c)
 {
 	confined_finish(&keeper);
 	state = NOT_STARTED;
+	confined_finish(c);
 }

@@ -18,7 +18,10 @@
 void symbol_keeper_look_up(const struct errand_places *places, const struct errand_rules *rules,
 			   struct errand_found *out);
 
-/* A command that may have asked is done. */
-void symbol_keeper_end(void);
+/*
+ * The child `c` of a command that may have asked is done, and all of it was taken:
+ * confined_finish(), for all who worked on it.
+ */
+void symbol_keeper_finish(struct confined *c);
 
 #endif

@@ -12,16 +12,21 @@ enum tristate check_tristate(const struct check_value *v)
 	return !v->known ? TRI_UNKNOWN : v->flag ? TRI_YES : TRI_NO;
 }
 
+static void set(struct ops_check *c, enum tristate ok, const char *fmt, va_list ap)
+{
+	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
+	c->made = true;
+	c->ok = ok;
+	c->fix[0] = '\0';
+}
+
 void check_passed(struct ops_check *c, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
+	set(c, TRI_YES, fmt, ap);
 	va_end(ap);
-	c->made = true;
-	c->ok = TRI_YES;
-	c->fix[0] = '\0';
 }
 
 void check_unknown(struct ops_check *c, const char *fmt, ...)
@@ -29,11 +34,8 @@ void check_unknown(struct ops_check *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
+	set(c, TRI_UNKNOWN, fmt, ap);
 	va_end(ap);
-	c->made = true;
-	c->ok = TRI_UNKNOWN;
-	c->fix[0] = '\0';
 }
 
 void check_unread(struct ops_check *c, const char *what)
