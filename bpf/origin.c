@@ -120,7 +120,7 @@ static bool run(int prog, uint64_t arg, struct watch_origin *o)
 /* --- layers --- */
 
 /*
- * In a child, as a layer may keep whoever opens a file of it waiting for ever. It keeps nothing
+ * In a child, as opening a file of a layer may block forever. It keeps nothing
  * else open: a probe lasts as long as its last descriptor.
  */
 static _Noreturn void ask_of_layer(int prog, int handle, struct watch_origin *o)

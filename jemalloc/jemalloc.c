@@ -186,7 +186,7 @@ static bool jemalloc_is_genuine(const struct jemalloc *je)
 
 /*
  * Has its prefix other functions that every jemalloc has? A program's own call_mallctl has
- * none; nor has a jemalloc's from which the linker dropped what nobody calls.
+ * none; nor has that of a jemalloc whose unused functions the linker dropped.
  */
 static bool jemalloc_has_fellows(const struct jemalloc *je)
 {

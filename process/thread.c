@@ -173,7 +173,7 @@ static int read_failed(int sys, struct err *err)
 	return err_sys(err, ERR_FAILED, sys, "cannot read the status of a thread");
 }
 
-/* All of it in one read: the kernel writes it anew for each that begins at its beginning. */
+/* All of it in one read: each read at offset 0 generates the text again. */
 int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
 {
 	for (size_t size = STATUS_USUAL; size <= STATUS_MAX; size *= 16) {

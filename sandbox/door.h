@@ -73,7 +73,7 @@ struct door_policy {
 	/*
 	 * The only file of a process that is opened, whatever is asked for: an O_PATH descriptor of
 	 * the caller's. One of a file system that another process or machine serves is not opened
-	 * (ENOTSUP): it may keep waiting whoever reads it. An overlayfs hides what its layers are.
+	 * (ENOTSUP): reading it may block forever. An overlayfs hides what its layers are.
 	 */
 	bool has_handle;
 	int handle;

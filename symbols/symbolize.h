@@ -15,7 +15,7 @@ struct ops_symbolize_options {
 	const char *root; /* a folder that its paths count from; NULL: here */
 	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
 	bool no_cache;	  /* read all anew, and keep nothing (symbols/cache.h) */
-	/* A warning, safe to print; NULL: nobody wants to know. */
+	/* A warning, safe to print; NULL: dropped. */
 	void (*tell)(void *ctx, const char *line);
 	void *ctx;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * unwound BOARD TABLES: a program of one thread that naps below a function whose frame holds an
- * address in jemalloc, so that whoever wants to borrow the thread has to walk its stack. TABLES are
+ * address in jemalloc, so that to borrow the thread, its stack has to be walked. TABLES are
  * the unwind tables of that function: honest, none, or endless, which loops for ever in a DWARF
  * expression.
  */
