@@ -74,13 +74,53 @@ static void set_address(struct json_object *doc, const char *path, uint64_t addr
 	json_set_text(doc, path, addr ? text : NULL);
 }
 
-struct json_object *api_error(const struct err *err)
+static void set_message(struct json_object *doc, const char *path, const struct err *err)
+{
+	char text[ERR_TEXT_SIZE];
+
+	json_set_text(doc, path, err->code ? err_text(err, text, sizeof(text)) : NULL);
+}
+
+static void set_fix(struct json_object *doc, const char *path, const struct err *err,
+		    api_fix_fn *fix)
+{
+	char text[ERR_TEXT_SIZE];
+
+	json_set_text(doc, path, err->fixes[0] ? fix(err, text, sizeof(text)) : NULL);
+}
+
+/* What the error is about: the fields that were given. */
+static struct json_object *about_json(const struct err *err)
+{
+	struct json_object *o = json_object_new_object();
+	struct err_field field;
+
+	for (size_t i = 0; err_field(err, i, &field); i++) {
+		if (*field.text)
+			json_set_text(o, field.name, field.text);
+		else if (field.kind == ERR_ADDRESS && field.number)
+			set_address(o, field.name, (uint64_t)field.number);
+		else if (field.number)
+			json_set_int(o, field.name, field.number);
+	}
+	return o;
+}
+
+struct json_object *api_error(const struct err *err, api_fix_fn *fix)
 {
 	struct json_object *doc = json_object_new_object();
+	char name[ERR_NAME_SIZE];
 
 	json_set_text(doc, "error.code", err_code_name(err->code));
-	json_set_text(doc, "error.message", err->msg);
-	json_set_text(doc, "error.fix", *err->fix ? err->fix : NULL);
+	json_set_text(doc, "error.id", err_name(err->ids[0], name));
+	json_set(doc, "error.cause", NULL);
+	for (size_t i = 1; i < ERR_DEPTH && err->ids[i]; i++)
+		json_set_text(doc, "error.cause", err_name(err->ids[i], name));
+	json_set(doc, "error.about", about_json(err));
+	json_set_text(doc, "error.errno", err->sys ? strerrorname_np(err->sys) : NULL);
+	set_message(doc, "error.message", err);
+	json_set_text(doc, "error.action", err->fixes[0] ? fix_action(err->fixes[0]) : NULL);
+	set_fix(doc, "error.fix", err, fix);
 	return doc;
 }
 
@@ -133,24 +173,26 @@ struct json_object *api_list(const struct ops_process *const *v, size_t n)
 
 /* --- check --- */
 
-static struct json_object *check_json(const struct ops_check *c)
+static struct json_object *check_json(const struct ops_check *c, api_fix_fn *fix)
 {
 	struct json_object *o = json_object_new_object();
+	char name[ERR_NAME_SIZE];
 
 	json_set_text(o, "name", c->name);
 	json_set(o, "ok", c->ok == TRI_UNKNOWN ? NULL : json_object_new_boolean(c->ok == TRI_YES));
+	json_set_text(o, "id", c->err.ids[0] ? err_name(c->err.ids[0], name) : NULL);
 	json_set_text(o, "detail", c->detail);
-	json_set_text(o, "fix", c->fix[0] ? c->fix : NULL);
+	set_fix(o, "fix", &c->err, fix);
 	return o;
 }
 
-struct json_object *api_check(const struct ops_checks *checks)
+struct json_object *api_check(const struct ops_checks *checks, api_fix_fn *fix)
 {
 	struct json_object *doc = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < checks->n; i++)
-		json_object_array_add(list, check_json(&checks->v[i]));
+		json_object_array_add(list, check_json(&checks->v[i], fix));
 	json_set_int(doc, "pid", checks->cost.pid);
 	json_set_bool(doc, "ready", checks->ready);
 	json_set(doc, "checks", list);
@@ -373,7 +415,7 @@ static struct json_object *undone_json(const struct ops_undone *u)
 	json_set_text(o, "state", states[u->how]);
 	json_set_bool(o, "changed.prof.active", u->active);
 	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
-	json_set_text(o, "reason", *u->why.msg ? u->why.msg : NULL);
+	set_message(o, "reason", &u->why);
 	return o;
 }
 

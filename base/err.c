@@ -2,7 +2,6 @@
 #include "base/err.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,97 +24,124 @@ static const struct {
 	/* clang-format on */
 };
 
-int err_set(struct err *err, enum err_code code, const char *fmt, ...)
-{
-	va_list ap;
-
-	err->code = code;
-	err->sys = 0;
-	err->own = false;
-	err->fix[0] = '\0';
-	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
-	va_end(ap);
-	return -1;
-}
-
-static bool is_own(int sys)
-{
-	return sys == EMFILE || sys == ENFILE || sys == ENOMEM || sys == EAGAIN || sys == EIO ||
-	       sys == EPIPE;
-}
-
-static const char *own_fix(int sys)
-{
-	switch (sys) {
-	case EMFILE:
-		return "jeprof-ctl itself needs more descriptors: ulimit -n 1024";
-	case ENFILE:
-		return "the whole system has no descriptors left: see fs.file-max";
-	case ENOMEM:
-	case EAGAIN:
-		return "jeprof-ctl itself needs memory, or another process: see the limits it runs "
-		       "under (ulimit -a)";
-	default:
-		return "";
-	}
-}
+static const enum err_code code_of[ERRORS] = {
+#define ERROR(id, code, words) [ERROR_##id] = code,
+#include "base/errors.def"
+#undef ERROR
+};
 
 /* The first error of our own since err_forget(). */
 static struct err noted;
 static bool is_noted;
 
-static void set_sys(struct err *err, enum err_code code, int sys, const char *fmt, va_list ap)
+/* What is given takes the place of what was. */
+static void hold(struct err_held *held, const struct err_args *args)
 {
-	size_t used;
-
-	*err = (struct err){ .code = code, .sys = sys };
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
-	used = strlen(err->msg);
-	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", strerror(sys));
+#define FIELD(name, kind) held->name = args->name ? args->name : held->name;
+	ERR_NUMBERS(FIELD)
+#undef FIELD
+#define FIELD(name, size) \
+	if (args->name)   \
+		snprintf(held->name, sizeof(held->name), "%s", args->name);
+	ERR_TEXTS(FIELD)
+#undef FIELD
 }
 
-static void set_own(struct err *err, int sys, const char *fmt, va_list ap)
+int err_raise_target_with(struct err *err, enum error id, int sys, const struct err_args *args)
 {
-	set_sys(err, ERR_FAILED, sys, fmt, ap);
-	err->own = is_own(sys);
-	if (!err->own)
-		return;
-	snprintf(err->fix, sizeof(err->fix), "%s", own_fix(sys));
-	if (!noted.own)
+	struct err made = { .code = args->code ? args->code : code_of[id],
+			    .ids = { id },
+			    .sys = sys };
+
+	hold(&made.held, args); /* which may be of `err` */
+	*err = made;
+	return -1;
+}
+
+int err_raise_with(struct err *err, enum error id, const struct err_args *args)
+{
+	return err_raise_target_with(err, id, 0, args);
+}
+
+static enum fix own_fix(int sys)
+{
+	switch (sys) {
+	case EMFILE:
+		return FIX_OWN_DESCRIPTORS;
+	case ENFILE:
+		return FIX_SYSTEM_DESCRIPTORS;
+	case ENOMEM:
+	case EAGAIN:
+		return FIX_OWN_MEMORY;
+	default:
+		return FIX_NONE;
+	}
+}
+
+int err_raise_sys_with(struct err *err, enum error id, int sys, const struct err_args *args)
+{
+	err_raise_target_with(err, id, sys, args);
+	err->fixes[0] = own_fix(sys);
+	err->own = err->fixes[0] || sys == EIO || sys == EPIPE;
+	if (err->own && !noted.own)
 		noted = *err;
-}
-
-int err_sys(struct err *err, enum err_code code, int sys, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	set_own(err, sys, fmt, ap);
-	va_end(ap);
-	err->code = code;
 	return -1;
 }
 
-int err_target(struct err *err, enum err_code code, int sys, const char *fmt, ...)
+int err_no_memory(struct err *err)
 {
-	va_list ap;
+	return err_raise_sys(err, ERROR_NO_MEMORY, ENOMEM);
+}
 
-	va_start(ap, fmt);
-	set_sys(err, code, sys, fmt, ap);
-	va_end(ap);
+int err_within_with(struct err *err, enum error id, const struct err_args *args)
+{
+	if (err->ids[ERR_DEPTH - 1])
+		return -1;
+	memmove(err->ids + 1, err->ids, sizeof(err->ids) - sizeof(*err->ids));
+	err->ids[0] = id;
+	hold(&err->held, args);
 	return -1;
 }
 
-void err_note(int sys, const char *fmt, ...)
+bool err_is(const struct err *err, enum error id)
+{
+	for (size_t i = 0; i < ERR_DEPTH && err->ids[i]; i++)
+		if (err->ids[i] == id)
+			return true;
+	return false;
+}
+
+int err_advise_with(struct err *err, enum fix fix, const struct err_args *args)
+{
+	if (!err->own || !err->fixes[0])
+		err_unadvise(err);
+	return err_advise_too_with(err, fix, args);
+}
+
+int err_advise_too_with(struct err *err, enum fix fix, const struct err_args *args)
+{
+	size_t n = 0;
+
+	while (n < ERR_FIXES && err->fixes[n])
+		n++;
+	if (n == ERR_FIXES || (err->own && n))
+		return -1;
+	err->fixes[n] = fix;
+	hold(&err->held, args);
+	return -1;
+}
+
+void err_unadvise(struct err *err)
+{
+	memset(err->fixes, 0, sizeof(err->fixes));
+}
+
+void err_remember_with(int sys, enum error id, const struct err_args *args)
 {
 	struct err ignored;
 	int kept = errno;
-	va_list ap;
 
-	va_start(ap, fmt);
-	set_own(&ignored, sys, fmt, ap);
-	va_end(ap);
+	err_raise_sys_with(&ignored, id, sys, args);
 	is_noted |= ignored.own && sys != EIO;
 	errno = kept;
 }
@@ -132,36 +158,9 @@ void err_forget(void)
 	noted.own = is_noted = false;
 }
 
-bool err_is_noted(void)
+bool err_is_remembered(void)
 {
 	return is_noted;
-}
-
-int err_wrap(struct err *err, const char *fmt, ...)
-{
-	char inner[sizeof(err->msg)];
-	va_list ap;
-	size_t used;
-
-	memcpy(inner, err->msg, sizeof(inner));
-	va_start(ap, fmt);
-	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
-	va_end(ap);
-	used = strlen(err->msg);
-	snprintf(err->msg + used, sizeof(err->msg) - used, ": %s", inner);
-	return -1;
-}
-
-int err_fix(struct err *err, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (err->own && err->fix[0])
-		return -1;
-	va_start(ap, fmt);
-	vsnprintf(err->fix, sizeof(err->fix), fmt, ap);
-	va_end(ap);
-	return -1;
 }
 
 int err_exit_status(enum err_code code)

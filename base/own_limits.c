@@ -36,13 +36,10 @@ static int take_stack(struct err *err)
 		limit.rlim_cur = limit.rlim_max < STACK_USUAL ? limit.rlim_max : STACK_USUAL;
 	if (limit.rlim_cur >= STACK_LEAST && !setrlimit(RLIMIT_STACK, &limit))
 		return 0;
-	err_set(err, ERR_FAILED,
-		"the limit on the stack of jeprof-ctl itself is %llu KiB (RLIMIT_STACK), and it "
-		"needs %llu KiB",
-		(unsigned long long)(limit.rlim_cur / KIB),
-		(unsigned long long)(STACK_LEAST / KIB));
+	err_raise(err, ERROR_STACK_LIMITED, .number = (int64_t)(limit.rlim_cur / KIB),
+		  .limit = (int64_t)(STACK_LEAST / KIB));
 	err->own = true;
-	return err_fix(err, "raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...");
+	return err_advise(err, FIX_RAISE_STACK_LIMIT);
 }
 
 bool own_limits_of_memory(char *buf, size_t size)
@@ -78,13 +75,11 @@ static int take_memory(struct err *err)
 		return 0;
 	}
 	if (!own_limits_of_memory(limits, sizeof(limits)))
-		return err_sys(err, ERR_FAILED, errno, "there is no memory to begin with");
-	err_set(err, ERR_FAILED,
-		"the memory of jeprof-ctl itself is limited (%s), and it needs %llu KiB more than "
-		"it began with",
-		limits, (unsigned long long)(MEMORY_LEAST / KIB));
+		return err_raise_sys(err, ERROR_NO_MEMORY_TO_BEGIN, errno);
+	err_raise(err, ERROR_MEMORY_LIMITED, .text = limits,
+		  .number = (int64_t)(MEMORY_LEAST / KIB));
 	err->own = true;
-	return err_fix(err, "lift them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...");
+	return err_advise(err, FIX_LIFT_MEMORY_LIMITS);
 }
 
 int own_limits_take(struct err *err)

@@ -152,28 +152,47 @@ char *unpack_text(struct unpack *u, size_t max)
 
 void pack_err(struct pack *p, const struct err *err)
 {
-	pack_u64(p, err ? err->code : ERR_NONE);
+	pack_u64(p, err != NULL);
 	if (!err)
 		return;
+	pack_u64(p, err->code);
+	for (size_t i = 0; i < ERR_DEPTH; i++)
+		pack_u64(p, err->ids[i]);
+	for (size_t i = 0; i < ERR_FIXES; i++)
+		pack_u64(p, err->fixes[i]);
 	pack_u64(p, (uint64_t)err->sys);
 	pack_u64(p, err->own);
-	pack_text(p, err->msg);
-	pack_text(p, err->fix);
+#define FIELD(name, kind) pack_u64(p, (uint64_t)err->held.name);
+	ERR_NUMBERS(FIELD)
+#undef FIELD
+#define FIELD(name, size) pack_text(p, err->held.name);
+	ERR_TEXTS(FIELD)
+#undef FIELD
 }
 
 bool unpack_err(struct unpack *u, struct err *err)
 {
-	uint64_t code = unpack_max(u, ERR_CODES - 1);
+	struct err got = ERR_INIT;
 
-	if (u->bad || code == ERR_NONE)
+	if (!unpack_bool(u))
 		return false;
-	*err = (struct err){ .code = (enum err_code)code, .sys = (int)unpack_max(u, 4095) };
-	err->own = unpack_bool(u);
-	unpack_into(u, err->msg, sizeof(err->msg));
-	unpack_into(u, err->fix, sizeof(err->fix));
-	output_make_safe(err->msg, sizeof(err->msg));
-	output_make_safe(err->fix, sizeof(err->fix));
-	return !u->bad;
+	got.code = (enum err_code)unpack_max(u, ERR_CODES - 1);
+	for (size_t i = 0; i < ERR_DEPTH; i++)
+		got.ids[i] = (enum error)unpack_max(u, ERRORS - 1);
+	for (size_t i = 0; i < ERR_FIXES; i++)
+		got.fixes[i] = (enum fix)unpack_max(u, FIXES - 1);
+	got.sys = (int)unpack_max(u, 4095);
+	got.own = unpack_bool(u);
+#define FIELD(name, kind) got.held.name = (int64_t)unpack_u64(u);
+	ERR_NUMBERS(FIELD)
+#undef FIELD
+#define FIELD(name, size) unpack_into(u, got.held.name, sizeof(got.held.name));
+	ERR_TEXTS(FIELD)
+#undef FIELD
+	if (u->bad)
+		return false;
+	*err = got;
+	return true;
 }
 
 bool unpack_done(const struct unpack *u)

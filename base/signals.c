@@ -25,7 +25,7 @@ int signals_open(struct signals *s, struct err *err)
 	sigaddset(&ends, SIGHUP);
 	s->fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot wait for signals");
+		return err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
 	sigprocmask(SIG_BLOCK, &ends, &s->before);
 	return 0;
 }

@@ -25,9 +25,7 @@ static const struct unit durations[] = {
 
 static int bad(const char *text, const char *what, struct err *err)
 {
-	char safe[128];
-
-	return err_set(err, ERR_USAGE, "not %s: %s", what, output_safe(text, safe, sizeof(safe)));
+	return err_raise(err, ERROR_NOT_A_VALUE, .what = what, .text = text);
 }
 
 /* Digits at *at; moves past them. False if there are none or they are too many. */
@@ -103,15 +101,15 @@ int text_duration_parse(const char *text, uint64_t *ms, struct err *err)
 
 int text_int_parse(const char *text, int64_t min, int64_t max, int64_t *n, struct err *err)
 {
-	char safe[128], *end;
+	char *end;
 	int64_t value;
 
 	errno = 0;
 	value = strtoll(text, &end, 10);
 	if (errno || end == text || *end || isspace((unsigned char)*text) || value < min ||
 	    value > max)
-		return err_set(err, ERR_USAGE, "not a number from %lld to %lld: %s", (long long)min,
-			       (long long)max, output_safe(text, safe, sizeof(safe)));
+		return err_raise(err, ERROR_NOT_IN_RANGE, .number = min, .limit = max,
+				 .text = text);
 	*n = value;
 	return 0;
 }

@@ -30,6 +30,6 @@ ssize_t read_at(int fd, void *bytes, size_t len, off_t at)
 	ssize_t got = pread(fd, bytes, len, at);
 
 	if (got < 0)
-		err_note(errno, "cannot read a file or memory");
+		err_remember(errno, ERROR_READ_FAILED);
 	return got;
 }

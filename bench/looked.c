@@ -58,10 +58,13 @@ int __wrap_safepoint_check(const struct tracer *t, pid_t tid, const struct arch_
 {
 	int ret = __real_safepoint_check(t, tid, regs, err);
 	const char *lie = getenv("LOOKED_LIE");
+	char text[ERR_TEXT_SIZE];
 
 	if (ret == 0 && lie && !strcmp(lie, "refused"))
-		ret = err_set(err, ERR_UNSAFE, "every thread is refused");
-	write_down(t, tid, regs, ret < 0 && !(lie && !strcmp(lie, "safe")) ? err->msg : "");
+		ret = err_raise(err, ERROR_NO_TIME_FOR_THREADS);
+	write_down(t, tid, regs,
+		   ret < 0 && !(lie && !strcmp(lie, "safe")) ? err_text(err, text, sizeof(text))
+							     : "");
 	return ret;
 }
 

@@ -6,8 +6,8 @@ int watch_open(struct watch **out, const struct watch_options *options,
 	       const struct watch_handlers *handlers, struct err *err)
 {
 	(void)out, (void)options, (void)handlers;
-	err_set(err, ERR_FAILED, "this jeprof-ctl was built without eBPF");
-	return err_fix(err, "install libbpf-dev, clang and bpftool, and build it again");
+	err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+	return err_advise(err, FIX_BUILD_WITH_BPF);
 }
 
 void watch_close(struct watch *w)
@@ -18,20 +18,20 @@ void watch_close(struct watch *w)
 int watch_add_process(struct watch *w, pid_t pid, struct err *err)
 {
 	(void)w, (void)pid;
-	return err_set(err, ERR_FAILED, "built without eBPF");
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
 }
 
 int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_convention c,
 		   struct err *err)
 {
 	(void)w, (void)handle, (void)offset, (void)c;
-	return err_set(err, ERR_FAILED, "built without eBPF");
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
 }
 
 int watch_add_unprobed(struct watch *w, pid_t pid, struct err *err)
 {
 	(void)w, (void)pid;
-	return err_set(err, ERR_FAILED, "built without eBPF");
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
 }
 
 void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, uint64_t inode)
@@ -59,7 +59,7 @@ int watch_begins_fd(const struct watch *w)
 int watch_read(struct watch *w, struct err *err)
 {
 	(void)w;
-	return err_set(err, ERR_FAILED, "built without eBPF");
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
 }
 
 uint64_t watch_lost(const struct watch *w)

@@ -92,14 +92,11 @@ static int check(const struct watch_origin *o, struct err *err)
 		return 0;
 	}
 	if (!o->device || o->type == FUSE_SUPER_MAGIC)
-		return err_set(err, ERR_FAILED,
-			       "its file is not on a disk of this machine (file system %#llx)",
-			       (unsigned long long)o->type);
+		return err_raise(err, ERROR_FILE_NOT_ON_DISK, .address = (int64_t)o->type);
 	snprintf(folder, sizeof(folder), "/sys/dev/block/%u:%u", major, minor);
 	if (!is_disk(folder, 0))
-		return err_set(err, ERR_FAILED,
-			       "its file is on block device %u:%u, which is not known to be a disk",
-			       major, minor);
+		return err_raise(err, ERROR_FILE_ON_UNKNOWN_DEVICE, .number = major,
+				 .count = minor);
 	return 0;
 }
 
@@ -158,15 +155,12 @@ static int check_layer(struct watch_bpf *skel, int handle, struct err *err)
 	pid_t pid;
 
 	if (prog < 0)
-		return err_set(err, ERR_FAILED,
-			       "its file is on an overlayfs, and Linux before 5.17 does not tell "
-			       "where its layers are");
+		return err_raise(err, ERROR_OVERLAY_UNKNOWN_BEFORE_5_17);
 	pid = fork();
 	if (!pid)
 		ask_of_layer(prog, handle, &skel->bss->origin);
 	if (pid < 0 || !ends_well(pid))
-		return err_set(err, ERR_FAILED,
-			       "its file is on an overlayfs, which does not say on which layer");
+		return err_raise(err, ERROR_OVERLAY_UNKNOWN);
 	return check(&skel->bss->origin, err);
 }
 
@@ -175,12 +169,10 @@ int origin_check(struct watch_bpf *skel, int handle, struct err *err)
 	struct watch_origin *o = &skel->bss->origin;
 
 	if (!run(bpf_program__fd(skel->progs.opened_is_of), (uint64_t)handle, o))
-		return err_set(err, ERR_FAILED, "the kernel does not tell where its file is");
+		return err_raise(err, ERROR_FILE_ORIGIN_UNKNOWN);
 	if (o->type != OVERLAYFS_SUPER_MAGIC)
 		return check(o, err);
 	if (o->is_nested)
-		return err_set(err, ERR_FAILED,
-			       "its file is on an overlayfs that was mounted in a user namespace: "
-			       "by any user, over what any user may serve");
+		return err_raise(err, ERROR_OVERLAY_OF_A_USER);
 	return check_layer(skel, handle, err);
 }

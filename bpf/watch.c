@@ -122,7 +122,7 @@ int watch_open(struct watch **out, const struct watch_options *options,
 	_cleanup_(close_watch) struct watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
+		return err_no_memory(err);
 	why_listen();
 	w->handlers = *handlers;
 	if (why_impossible(err) || load(w, options, err) || listen_to_all(w, options->all, err))
@@ -149,7 +149,7 @@ static int add_pid(const struct bpf_map *map, pid_t pid, struct err *err)
 	const __u32 key = (__u32)pid;
 
 	if (bpf_map__update_elem(map, &key, sizeof(key), &yes, sizeof(yes), BPF_ANY))
-		return err_sys(err, ERR_FAILED, errno, "cannot watch process %d", pid);
+		return err_raise_sys(err, ERROR_UNWATCHED, errno, .pid = pid);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_conv
 	if (origin_check(w->skel, handle, err))
 		return -1;
 	if (w->n_links + 2 > LINKS_MAX)
-		return err_set(err, ERR_FAILED, "more than %d files to probe", LINKS_MAX / 2);
+		return err_raise(err, ERROR_TOO_MANY_FILES_TO_PROBE, .limit = LINKS_MAX / 2);
 	/* The return first: a dump that begins between the two is none, rather than half of one. */
 	if (keep(w, probe(w->skel->progs.dump_ends, path, offset, cookie, true), path, err) ||
 	    keep(w, probe(w->skel->progs.dump_begins, path, offset, cookie, false), path, err))
@@ -254,7 +254,7 @@ int watch_read(struct watch *w, struct err *err)
 
 	if (n >= 0)
 		n = ring_buffer__consume(w->ring);
-	return n < 0 ? err_sys(err, ERR_FAILED, -n, "cannot read what the kernel saw") : 0;
+	return n < 0 ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n) : 0;
 }
 
 uint64_t watch_lost(const struct watch *w)

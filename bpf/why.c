@@ -76,17 +76,11 @@ static bool in_user_ns(void)
 static int no_rights(struct err *err)
 {
 	if (in_user_ns()) {
-		err_set(err, ERR_PERM,
-			"cannot load an eBPF program from within a user namespace: "
-			"CAP_BPF and CAP_PERFMON do not count there");
-		return err_fix(err, "run it as root on the host, or in a container without a user "
-				    "namespace of its own");
+		err_raise(err, ERROR_BPF_IN_USER_NAMESPACE);
+		return err_advise(err, FIX_ROOT_OUTSIDE_USER_NAMESPACE);
 	}
-	err_set(err, ERR_PERM,
-		"cannot load an eBPF program (CAP_BPF, CAP_PERFMON) and place "
-		"uprobes (CAP_SYS_ADMIN) without these capabilities");
-	return err_fix(err, "run it as root, or with CAP_SYS_ADMIN, which is all of them, and "
-			    "CAP_SYS_PTRACE (in a container: --privileged --pid=host)");
+	err_raise(err, ERROR_BPF_WITHOUT_CAPABILITIES);
+	return err_advise(err, FIX_ROOT_OR_CAP_SYS_ADMIN);
 }
 
 /* Where securityfs is not mounted, what the kernel was started with may tell. */
@@ -104,10 +98,8 @@ static int locked_down(struct err *err)
 {
 	if (!is_confidential())
 		return 0;
-	err_set(err, ERR_PERM,
-		"this kernel is locked down: its mode confidentiality lets no eBPF "
-		"program look at memory");
-	return err_fix(err, "start the kernel with lockdown=integrity, or without lockdown");
+	err_raise(err, ERROR_KERNEL_LOCKED_DOWN);
+	return err_advise(err, FIX_LOCKDOWN_INTEGRITY);
 }
 
 /* The kernel tells the numbers of its tracepoints there, and nowhere else. */
@@ -125,25 +117,19 @@ static int no_tracepoints(struct err *err)
 		mounted |= !access(path, F_OK);
 	}
 	if (!mounted) {
-		err_set(err, ERR_FAILED, "tracefs is not mounted at %s", folders[0]);
-		return err_fix(err, "mount -t tracefs tracefs %s (in a container: bind the host's)",
-			       folders[0]);
+		err_raise(err, ERROR_TRACEFS_NOT_MOUNTED, .path = folders[0]);
+		return err_advise(err, FIX_MOUNT_TRACEFS);
 	}
-	err_set(err, ERR_FAILED,
-		"this kernel has no tracepoints at its system calls: %s/events/syscalls",
-		folders[0]);
-	return err_fix(err, "run a kernel that was built with CONFIG_FTRACE_SYSCALLS=y");
+	err_raise(err, ERROR_NO_TRACEPOINTS, .path = folders[0]);
+	return err_advise(err, FIX_KERNEL_WITH_SYSCALL_TRACING);
 }
 
 static int by_seccomp(struct err *err)
 {
 	if (!own_status("\nSeccomp:", 10))
 		return 0;
-	err_set(err, ERR_PERM,
-		"cannot load an eBPF program: jeprof-ctl has the rights, but runs "
-		"under a seccomp filter that seems to forbid bpf(2) or "
-		"perf_event_open(2)");
-	return err_fix(err, "in a container: --privileged, or --security-opt seccomp=unconfined");
+	err_raise(err, ERROR_BPF_BEHIND_SECCOMP);
+	return err_advise(err, FIX_UNCONFINED_SECCOMP);
 }
 
 static int by_memlock(struct err *err)
@@ -152,11 +138,8 @@ static int by_memlock(struct err *err)
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return 0;
-	err_set(err, ERR_PERM,
-		"cannot load an eBPF program: kernels before Linux 5.11 count its memory as "
-		"locked, and RLIMIT_MEMLOCK is %llu bytes",
-		(unsigned long long)limit.rlim_cur);
-	return err_fix(err, "ulimit -l unlimited");
+	err_raise(err, ERROR_BPF_MEMLOCK, .number = (int64_t)limit.rlim_cur);
+	return err_advise(err, FIX_UNLIMITED_MEMLOCK);
 }
 
 int why_impossible(struct err *err)
@@ -164,15 +147,12 @@ int why_impossible(struct err *err)
 	if (!may_watch())
 		return no_rights(err);
 	if (access(BTF_FILE, R_OK)) {
-		err_sys(err, ERR_FAILED, errno, "the kernel has no BTF type information: %s",
-			BTF_FILE);
-		return err_fix(err, "run a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, as "
-				    "those of the distributions are, and have /sys mounted");
+		err_raise_sys(err, ERROR_NO_BTF, errno, .path = BTF_FILE);
+		return err_advise(err, FIX_KERNEL_WITH_BTF);
 	}
 	if (access(UPROBE_TYPE, F_OK)) {
-		err_sys(err, ERR_FAILED, errno, "this kernel has no uprobes: %s", UPROBE_TYPE);
-		return err_fix(err, "run a kernel that was built with CONFIG_UPROBE_EVENTS=y, and "
-				    "have /sys mounted");
+		err_raise_sys(err, ERROR_NO_UPROBES, errno, .path = UPROBE_TYPE);
+		return err_advise(err, FIX_KERNEL_WITH_UPROBES);
 	}
 	return locked_down(err) || no_tracepoints(err) ? -1 : 0;
 }
@@ -183,32 +163,31 @@ static int too_many_files(struct err *err)
 	struct rlimit limit = { 0 };
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	err_set(err, ERR_FAILED, "no more than %llu files may be open at a time (RLIMIT_NOFILE)",
-		(unsigned long long)limit.rlim_cur);
-	return err_fix(err, "ulimit -n 4096");
+	err_raise(err, ERROR_NOFILE_LIMITED, .number = (int64_t)limit.rlim_cur);
+	return err_advise(err, FIX_RAISE_OWN_NOFILE);
 }
 
 static int unknown(enum err_code code, int sys, const char *what, struct err *err)
 {
-	char said[sizeof(last_warning)], safe[300];
+	char said[sizeof(last_warning)];
 
 	output_safe(last_warning, said, sizeof(said));
-	return err_sys(err, code, sys, "cannot %s%s%s%s", output_safe(what, safe, sizeof(safe)),
-		       *said ? " (" : "", said, *said ? ")" : "");
+	return err_raise_sys(err, ERROR_BPF_FAILED, sys, .code = code, .what = what,
+			     .text = last_warning);
 }
 
 int why_not_loaded(int sys, struct err *err)
 {
 	sys = sys < 0 ? -sys : sys;
 	if (sys == ENOSYS) {
-		err_set(err, ERR_FAILED, "this kernel has no bpf(2)");
-		return err_fix(err, "run a kernel that was built with CONFIG_BPF_SYSCALL=y");
+		err_raise(err, ERROR_NO_BPF);
+		return err_advise(err, FIX_KERNEL_WITH_BPF);
 	}
 	if (sys == EMFILE)
 		return too_many_files(err);
 	if (sys != EPERM && sys != EACCES) {
 		unknown(ERR_FAILED, sys, "load the eBPF program", err);
-		return err_fix(err, "watch needs Linux 5.10 or newer");
+		return err_advise(err, FIX_KERNEL_5_10);
 	}
 	if (in_user_ns())
 		return no_rights(err);

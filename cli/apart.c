@@ -78,7 +78,7 @@ static int open_outputs(const struct args *args, const struct apart *a, struct o
 {
 	o->v = calloc(a->n_outputs + 1, sizeof(*o->v));
 	if (!o->v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the outputs");
+		return err_no_memory(err);
 	for (; o->n < a->n_outputs; o->n++) {
 		o->v[o->n] = (struct output)OUTPUT_INIT;
 		if (output_open(&o->v[o->n], a->outputs[o->n], args->force, err)) {
@@ -126,8 +126,7 @@ static int show(int fd, uint64_t bytes, struct err *err)
 		size_t len;
 
 		if (n <= 0)
-			return err_sys(err, ERR_FAILED, n ? errno : EIO,
-				       "cannot read what is to be printed");
+			return err_raise_sys(err, ERROR_OUTPUT_PIPE_BROKEN, n ? errno : EIO);
 		text[n] = '\0';
 		at += output_safe_lines(text, (size_t)n, n < PIECE, safe, &len);
 		if (out_write(safe, len, err))

@@ -90,21 +90,18 @@ static const struct option_def *find_option(const struct parser *p, const char *
 
 static int set_choice(const struct option_def *o, const char *text, int *value, struct err *err)
 {
-	char safe[64];
-
 	for (int i = 0; o->choices[i]; i++) {
 		if (!strcmp(o->choices[i], text)) {
 			*value = i;
 			return 0;
 		}
 	}
-	return err_set(err, ERR_USAGE, "--%s does not know %s: %s", o->name,
-		       output_safe(text, safe, sizeof(safe)), o->help);
+	return err_raise(err, ERROR_CHOICE_UNKNOWN, .name = o->name, .text = text, .what = o->help);
 }
 
 static int not_zero(uint64_t value, struct err *err)
 {
-	return value ? 0 : err_set(err, ERR_USAGE, "it must be more than 0");
+	return value ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 }
 
 static int set_value(const struct option_def *o, const char *text, struct args *args,
@@ -137,7 +134,7 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 		failed = text_size_parse(text, at, err) || not_zero(*(uint64_t *)at, err);
 		break;
 	}
-	return failed ? err_wrap(err, "--%s", o->name) : 0;
+	return failed ? err_within(err, ERROR_IN_OPTION, .name = o->name) : 0;
 }
 
 static bool all_digits(const char *s)
@@ -159,7 +156,7 @@ static int take_argument(struct parser *p, const struct option_def *o, const cha
 
 	if (o->type == OPTION_FLAG) {
 		if (attached)
-			return err_set(err, ERR_USAGE, "--%s takes no argument", o->name);
+			return err_raise(err, ERROR_OPTION_TAKES_NO_ARGUMENT, .name = o->name);
 		return set_value(o, NULL, p->args, err);
 	}
 	if (attached)
@@ -167,19 +164,17 @@ static int take_argument(struct parser *p, const struct option_def *o, const cha
 	if (o->type == OPTION_OPTIONAL && (!next || is_option(next) || all_digits(next)))
 		return set_value(o, "", p->args, err);
 	if (!next)
-		return err_set(err, ERR_USAGE, "--%s needs an argument: %s", o->name, o->arg);
+		return err_raise(err, ERROR_OPTION_NEEDS_ARGUMENT, .name = o->name, .text = o->arg);
 	p->next++;
 	return set_value(o, next, p->args, err);
 }
 
 static int unknown_option(const struct parser *p, const char *word, struct err *err)
 {
-	char safe[128];
-
-	err_set(err, ERR_USAGE, "unknown option: %s", output_safe(word, safe, sizeof(safe)));
+	err_raise(err, ERROR_OPTION_UNKNOWN, .name = word);
 	if (p->command)
-		return err_fix(err, "see jeprof-ctl %s --help", p->command->name);
-	return err_fix(err, "see jeprof-ctl --help");
+		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = p->command->name);
+	return err_advise(err, FIX_SEE_HELP);
 }
 
 static int parse_long(struct parser *p, const char *word, struct err *err)
@@ -211,7 +206,7 @@ static int parse_short(struct parser *p, const char *word, struct err *err)
 static int add_word(struct parser *p, const char *word, struct err *err)
 {
 	if (p->args->n_words == WORDS_MAX)
-		return err_set(err, ERR_USAGE, "more than %d words", WORDS_MAX);
+		return err_raise(err, ERROR_TOO_MANY_WORDS, .limit = WORDS_MAX);
 	p->args->words[p->args->n_words++] = word;
 	return 0;
 }
@@ -230,7 +225,6 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
 static int unknown_command(const char *word, struct err *err)
 {
 	const struct command *best = NULL;
-	char safe[64];
 	int least = 3;
 
 	for (size_t i = 0; commands[i]; i++) {
@@ -241,10 +235,10 @@ static int unknown_command(const char *word, struct err *err)
 			best = commands[i];
 		}
 	}
-	err_set(err, ERR_USAGE, "unknown command: %s", output_safe(word, safe, sizeof(safe)));
+	err_raise(err, ERROR_COMMAND_UNKNOWN, .name = word);
 	if (best)
-		return err_fix(err, "did you mean %s? See jeprof-ctl --help", best->name);
-	return err_fix(err, "see jeprof-ctl --help");
+		return err_advise(err, FIX_DID_YOU_MEAN, .command = best->name);
+	return err_advise(err, FIX_SEE_HELP);
 }
 
 /*
@@ -280,21 +274,21 @@ static void take_words(struct args *args, size_t n)
 
 int args_no_pid(const struct command *command, struct err *err)
 {
-	err_set(err, ERR_USAGE, "%s needs a process", command->name);
-	return err_fix(err, "jeprof-ctl %s %s; jeprof-ctl list shows who uses jemalloc",
-		       command->name, command->words);
+	err_raise(err, ERROR_NEEDS_PROCESS, .name = command->name);
+	return err_advise(err, FIX_GIVE_A_PROCESS, .command = command->name,
+			  .text = command->words);
 }
 
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	if (args->pid && args->comm)
-		return err_set(err, ERR_USAGE, "--pid and --comm are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--pid", .what = "--comm");
 	if (args->pid || args->comm)
 		return 0;
 	if (!args->n_words)
 		return command->pid_optional ? 0 : args_no_pid(command, err);
 	if (text_int_parse(args->words[0], 1, INT_MAX, &args->pid, err))
-		return err_wrap(err, "PID");
+		return err_within(err, ERROR_IN_PID);
 	take_words(args, 1);
 	return 0;
 }
@@ -304,22 +298,20 @@ static int refuse_pid(const struct args *args, const struct command *command, st
 {
 	if (command->pid_by_option || (!args->pid && !args->comm))
 		return 0;
-	err_set(err, ERR_USAGE, "%s takes no process", command->name);
-	return err_fix(err, "see jeprof-ctl %s --help", command->name);
+	err_raise(err, ERROR_TAKES_NO_PROCESS, .name = command->name);
+	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
 }
 
 static int check_words(const struct args *args, const struct command *command, struct err *err)
 {
-	char safe[64];
-
 	if (args->n_words >= command->min_words && args->n_words <= command->max_words)
 		return 0;
 	if (args->n_words > command->max_words)
-		err_set(err, ERR_USAGE, "%s: one word too many: %s", command->name,
-			output_safe(args->words[command->max_words], safe, sizeof(safe)));
+		err_raise(err, ERROR_WORD_TOO_MANY, .name = command->name,
+			  .text = args->words[command->max_words]);
 	else
-		err_set(err, ERR_USAGE, "%s: an argument is missing", command->name);
-	return err_fix(err, "see jeprof-ctl %s --help", command->name);
+		err_raise(err, ERROR_ARGUMENT_MISSING, .name = command->name);
+	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
 }
 
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,

@@ -44,7 +44,7 @@ static int what(const struct args *args, struct ops_bundle_request *request, str
 	if (!pid && !args->comm && !args->n_words)
 		return args_no_pid(&cmd_bundle, err);
 	if (args->n_words && (pid || args->comm))
-		return err_set(err, ERR_USAGE, "a process and a file are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
 	if (args->n_words && text_int_parse(args->words[0], 1, INT32_MAX, &pid, &ignored)) {
 		request->profile = args->words[0];
 		return 0;
@@ -59,12 +59,12 @@ static int what(const struct args *args, struct ops_bundle_request *request, str
 static int check_stdout(const struct args *args, struct err *err)
 {
 	if (args->json)
-		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
+		err_raise(err, ERROR_BOTH_WANT_STDOUT);
 	else if (isatty(STDOUT_FILENO))
-		err_set(err, ERR_USAGE, "refusing to write a bundle to a terminal");
+		err_raise(err, ERROR_TO_TERMINAL, .name = "a bundle");
 	else
 		return 0;
-	return err_fix(err, "write it to a file with -o FILE");
+	return err_advise(err, FIX_WRITE_TO_FILE);
 }
 
 static int run(const struct args *args, struct err *err)

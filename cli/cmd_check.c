@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/fixes.h"
 #include "cli/out.h"
 
 #include <stdlib.h>
@@ -31,21 +32,21 @@ static size_t verdict_index(const struct ops_check *c)
 {
 	if (c->ok == TRI_UNKNOWN)
 		return TRI_YES + 1;
-	return c->ok == TRI_YES && c->fix[0] ? TRI_YES + 2 : (size_t)c->ok;
+	return c->ok == TRI_YES && c->err.fixes[0] ? TRI_YES + 2 : (size_t)c->ok;
 }
 
 static int print_one(const struct args *args, const struct ops_check *c, struct err *err)
 {
 	size_t v = verdict_index(c);
-	char safe[2048];
+	char safe[2048], fix[ERR_TEXT_SIZE];
 
 	if (out_line(err, "%s%-7s%s %-23s  %s", out_ink(args, STDOUT_FILENO, verdicts[v].ink),
 		     verdicts[v].word, out_ink(args, STDOUT_FILENO, INK_NONE), c->name,
 		     output_safe(c->detail, safe, sizeof(safe))))
 		return -1;
-	if (!c->fix[0])
+	if (!c->err.fixes[0])
 		return 0;
-	return out_line(err, "  fix: %s", output_safe(c->fix, safe, sizeof(safe)));
+	return out_line(err, "  fix: %s", fix_text(&c->err, fix, sizeof(fix)));
 }
 
 static int print_all(const struct args *args, const struct ops_checks *checks, struct err *err)
@@ -123,7 +124,7 @@ static int run_conf(const struct args *args, struct err *err)
 	struct ops_conf_request request = { .text = args->conf, .version = args->jemalloc };
 
 	if (!conf)
-		return err_set(err, ERR_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (((args->pid || args->comm) && args_pid(args, &request.pid, err)) ||
 	    ops_conf(&request, conf, err) ||
 	    (args->json ? out_json(api_conf(args->conf, conf), err)
@@ -139,13 +140,12 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	if (args->conf && args->jemalloc && (args->pid || args->comm))
-		return err_set(err, ERR_USAGE,
-			       "PID and --jemalloc are mutually exclusive: a process has its own "
-			       "jemalloc");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "PID", .what = "--jemalloc",
+				 .text = "a process has its own jemalloc");
 	if (args->conf)
 		return run_conf(args, err);
 	if (args->jemalloc)
-		return err_set(err, ERR_USAGE, "--jemalloc goes with --conf");
+		return err_raise(err, ERROR_JEMALLOC_WITHOUT_CONF);
 	if (!args->pid && !args->comm)
 		return args_no_pid(&cmd_check, err);
 	args_options(args, &options);
@@ -154,7 +154,7 @@ static int run(const struct args *args, struct err *err)
 	ops_check(pid, &options, &checks);
 	out_cost(args, &checks.cost);
 	if (args->json) {
-		if (out_json(api_check(&checks), err))
+		if (out_json(api_check(&checks, fix_text), err))
 			return -1;
 		return err_exit_status(ops_checks_code(&checks));
 	}

@@ -219,7 +219,6 @@ static void fish(void)
 static int run(const struct args *args, struct err *err)
 {
 	static void (*const writers[])(void) = { bash, zsh, fish };
-	char safe[64];
 
 	for (size_t i = 0; shells[i]; i++) {
 		if (!strcmp(args->words[0], shells[i])) {
@@ -227,9 +226,8 @@ static int run(const struct args *args, struct err *err)
 			return 0;
 		}
 	}
-	err_set(err, ERR_USAGE, "no completion for %s",
-		output_safe(args->words[0], safe, sizeof(safe)));
-	return err_fix(err, "choose bash, zsh or fish");
+	err_raise(err, ERROR_NO_COMPLETION, .name = args->words[0]);
+	return err_advise(err, FIX_CHOOSE_SHELL);
 }
 
 const struct command cmd_completion = {

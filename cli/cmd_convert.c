@@ -21,15 +21,14 @@ static const struct option_def options_of_convert[] = {
 
 static int unknown_suffix(const char *path, struct err *err)
 {
-	char safe[256], list[512] = "";
+	char list[512] = "";
 	size_t used = 0;
 
 	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
 					 profile_format_info((enum profile_format)i)->suffix);
-	err_set(err, ERR_USAGE, "cannot infer the format from the name %s",
-		output_safe(path, safe, sizeof(safe)));
-	return err_fix(err, "let it end in one of: %s; or name one with -f", list);
+	err_raise(err, ERROR_FORMAT_NOT_INFERRED, .path = path);
+	return err_advise(err, FIX_NAME_A_SUFFIX, .text = list);
 }
 
 /* calls.dot.svg is the graph of calls, drawn, and no flame graph. */
@@ -50,7 +49,7 @@ static int run(const struct args *args, struct err *err)
 	struct args to = *args;
 
 	if (args->json)
-		return err_set(err, ERR_USAGE, "convert has no --json: name OUT *.json");
+		return err_raise(err, ERROR_CONVERT_HAS_NO_JSON);
 	to.output = args->words[1];
 	if (args->report_format)
 		return report_run(&to, args->words, 1, args->report_format, err);

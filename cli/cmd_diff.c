@@ -28,8 +28,8 @@ static int write_as(const struct args *args, const struct ops_diff *diff, struct
 	bool to_stdout = !args->output || !strcmp(args->output, "-");
 
 	if (to_stdout && profile_format_info(format)->binary && apart_to_terminal()) {
-		err_set(err, ERR_USAGE, "refusing to write %s to a terminal", args->report_format);
-		return err_fix(err, "write it to a file with -o FILE");
+		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
+		return err_advise(err, FIX_WRITE_TO_FILE);
 	}
 	return ops_diff_write(diff, format, to_stdout ? NULL : args->output, args->force,
 			      STDOUT_FILENO, err);
@@ -40,15 +40,15 @@ static int check(const struct args *args, struct err *err)
 	unsigned int several;
 
 	if (!args->report_format && args->output)
-		return err_set(err, ERR_USAGE, "-o is for what --format writes");
+		return err_raise(err, ERROR_OUTPUT_IS_FOR_FORMAT);
 	if (args->report_format && args->json)
-		return err_set(err, ERR_USAGE, "--json and -f are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f");
 	if (!args->report_format ||
 	    profile_format_by_name(args->report_format) != PROFILE_FORMAT_NONE)
 		return 0;
 	return growth_formats(args->report_format, &several, err)
 		       ? -1
-		       : err_set(err, ERR_USAGE, "--format takes one format");
+		       : err_raise(err, ERROR_ONE_FORMAT);
 }
 
 struct job {

@@ -67,16 +67,16 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};
 	if (args->in_target && args->output)
-		return err_set(err, ERR_USAGE, "--in-target and -o are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-o");
 	if (args->in_target && args->report_format)
-		return err_set(err, ERR_USAGE, "--in-target and -f are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-f");
 	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
-		err_set(err, ERR_USAGE, "refusing to write %s to a terminal", args->report_format);
-		return err_fix(err, "write it to a file with -o FILE");
+		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
+		return err_advise(err, FIX_WRITE_TO_FILE);
 	}
 	if (to_stdout && args->json) {
-		err_set(err, ERR_USAGE, "--json and -o - both want stdout");
-		return err_fix(err, "write the profile to a file with -o FILE");
+		err_raise(err, ERROR_BOTH_WANT_STDOUT);
+		return err_advise(err, FIX_WRITE_PROFILE_TO_FILE);
 	}
 	return 0;
 }

@@ -16,13 +16,11 @@ static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
 	struct ops_change change;
-	char safe[64];
 	bool on = !strcmp(args->words[0], "on");
 	pid_t pid;
 
 	if (!on && strcmp(args->words[0], "off"))
-		return err_set(err, ERR_USAGE, "gdump is on or off, not %s",
-			       output_safe(args->words[0], safe, sizeof(safe)));
+		return err_raise(err, ERROR_NOT_ON_OR_OFF, .text = args->words[0]);
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) || ops_gdump(pid, on, args->force, &options, &change, err))
 		return -1;

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/fixes.h"
 #include "cli/out.h"
 
 #include <ctype.h>
@@ -95,7 +96,7 @@ static int print_table(const struct ops_process *const *v, size_t n, struct err 
 	_cleanup_(cleanup_free) struct table_row *rows = calloc(n + 1, sizeof(*rows));
 
 	if (!rows)
-		return err_set(err, ERR_FAILED, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++)
 		fill_row(v[i], &rows[i]);
 	return table_print(titles, COLUMNS, rows, n, err);
@@ -104,27 +105,24 @@ static int print_table(const struct ops_process *const *v, size_t n, struct err 
 static int parse_uid(const char *text, uid_t *uid, struct err *err)
 {
 	const struct passwd *pw;
-	char safe[64];
 	int64_t n;
 
 	if (isdigit((unsigned char)*text)) {
 		if (text_int_parse(text, 0, UINT_MAX, &n, err))
-			return err_wrap(err, "--uid");
+			return err_within(err, ERROR_IN_OPTION, .name = "uid");
 		*uid = (uid_t)n;
 		return 0;
 	}
 	pw = getpwnam(text);
 	if (!pw)
-		return err_set(err, ERR_USAGE, "--uid: no such user: %s",
-			       output_safe(text, safe, sizeof(safe)));
+		return err_raise(err, ERROR_NO_SUCH_USER, .name = text);
 	*uid = pw->pw_uid;
 	return 0;
 }
 
 static void talk(const struct args *args, const struct ops_list *list)
 {
-	char safe[sizeof(list->why.msg) * 2];
-	bool fix = list->why.fix[0];
+	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
 
 	if (args->quiet)
 		return;
@@ -138,10 +136,11 @@ static void talk(const struct args *args, const struct ops_list *list)
 			list->unanswered, list->unanswered == 1 ? " was" : "es were",
 			list->unanswered == 1 ? "its" : "their");
 	if (list->missed)
-		fprintf(stderr, "%zu process%s not looked at: %s\n%s%s%s", list->missed,
+		fprintf(stderr, "%zu process%s not looked at: %s\n", list->missed,
 			list->missed == 1 ? " was" : "es were",
-			output_safe(list->why.msg, safe, sizeof(safe)), fix ? "  fix: " : "",
-			list->why.fix, fix ? "\n" : "");
+			err_text(&list->why, text, sizeof(text)));
+	if (list->missed && list->why.fixes[0])
+		fprintf(stderr, "  fix: %s\n", fix_text(&list->why, fix, sizeof(fix)));
 }
 
 static int print(const struct args *args, const struct ops_list *list, struct err *err)
@@ -149,7 +148,7 @@ static int print(const struct args *args, const struct ops_list *list, struct er
 	_cleanup_(cleanup_free) const struct ops_process **v = in_order(list, args->sort);
 
 	if (!v)
-		return err_set(err, ERR_FAILED, "out of memory");
+		return err_no_memory(err);
 	if (args->json ? out_json(api_list(v, list->n), err) : print_table(v, list->n, err))
 		return -1;
 	talk(args, list);
@@ -165,9 +164,9 @@ static int run(const struct args *args, struct err *err)
 					  .cgroup = args->cgroup };
 
 	if (args->pid)
-		return err_set(err, ERR_USAGE, "list shows all processes and takes no --pid");
+		return err_raise(err, ERROR_LIST_TAKES_NO_PID);
 	if (args->image)
-		return err_set(err, ERR_USAGE, "list shows all jemallocs and takes no --image");
+		return err_raise(err, ERROR_LIST_TAKES_NO_IMAGE);
 	if ((args->uid && parse_uid(args->uid, &filter.uid, err)) || ops_list(&filter, &list, err))
 		return -1;
 	return print(args, &list, err);

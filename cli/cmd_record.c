@@ -233,16 +233,15 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 		.progress = shown ? show_progress : NULL,
 	};
 	if (args->output && !strcmp(args->output, "-")) {
-		err_set(err, ERR_USAGE, "a recording is several files: they cannot go to stdout");
-		return err_fix(err, "name the last of them with -o FILE");
+		err_raise(err, ERROR_RECORDING_TO_STDOUT);
+		return err_advise(err, FIX_NAME_THE_LAST_FILE);
 	}
 	if (request->interval_ms && request->interval_ms >= request->duration_ms) {
-		err_set(err, ERR_USAGE,
-			"--interval is not shorter than the recording: there would be no series");
-		return err_fix(err, "record for longer, such as -d 10m --interval 1m");
+		err_raise(err, ERROR_INTERVAL_TOO_LONG);
+		return err_advise(err, FIX_RECORD_FOR_LONGER);
 	}
 	if (args->keep && !args->interval_ms)
-		return err_set(err, ERR_USAGE, "--keep is about the dumps of --interval");
+		return err_raise(err, ERROR_KEEP_WITHOUT_INTERVAL);
 	return 0;
 }
 

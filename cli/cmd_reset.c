@@ -17,19 +17,18 @@ static int lg_wanted(const struct args *args, int *lg, struct err *err)
 {
 	*lg = OPS_LG_KEEP;
 	if (args->lg_sample >= 0 && args->sample_rate)
-		return err_set(err, ERR_USAGE,
-			       "--lg-sample and --sample-rate are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--lg-sample",
+				 .what = "--sample-rate");
 	if (args->lg_sample > 63)
-		return err_set(err, ERR_USAGE, "--lg-sample is from 0 to 63");
+		return err_raise(err, ERROR_LG_SAMPLE_RANGE);
 	if (args->lg_sample >= 0)
 		*lg = (int)args->lg_sample;
 	if (!args->sample_rate)
 		return 0;
 	*lg = __builtin_ctzll(args->sample_rate);
 	if (args->sample_rate != 1ULL << *lg) {
-		err_set(err, ERR_USAGE, "--sample-rate %" PRIu64 " is no power of two",
-			args->sample_rate);
-		return err_fix(err, "use a power of two, such as 512K");
+		err_raise(err, ERROR_SAMPLE_RATE_NO_POWER, .count = (int64_t)args->sample_rate);
+		return err_advise(err, FIX_USE_A_POWER);
 	}
 	return 0;
 }

@@ -22,13 +22,14 @@ static int run(const struct args *args, struct err *err)
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
 	struct ops_options options;
 	int format = args->format;
+	char wanted[32];
 	pid_t pid;
 
 	if (format == FORMAT_DEFAULT)
 		format = args->json ? FORMAT_JSON : FORMAT_TEXT;
+	snprintf(wanted, sizeof(wanted), "-f %s", formats[format]);
 	if (args->json && format != FORMAT_JSON)
-		return err_set(err, ERR_USAGE, "--json and -f %s are mutually exclusive",
-			       formats[format]);
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = wanted);
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) || ops_stats(pid, format_of[format], &options, &stats, err))
 		return -1;

@@ -40,7 +40,7 @@ static int print_table(const struct ops_threads *threads, struct err *err)
 	_cleanup_(cleanup_free) struct table_row *rows = calloc(threads->n + 1, sizeof(*rows));
 
 	if (!rows)
-		return err_set(err, ERR_FAILED, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < threads->n; i++)
 		fill_row(&threads->v[i], &rows[i]);
 	return table_print(titles, COLUMNS, rows, threads->n, err);
@@ -53,16 +53,15 @@ static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
 	int64_t tid;
 
 	if (!copy)
-		return err_set(err, ERR_FAILED, "out of memory");
+		return err_no_memory(err);
 	for (char *word = strtok_r(copy, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
 		if (*n == TIDS_MAX)
-			return err_set(err, ERR_USAGE, "--activate takes at most %d threads",
-				       TIDS_MAX);
+			return err_raise(err, ERROR_TOO_MANY_TIDS, .limit = TIDS_MAX);
 		if (text_int_parse(word, 1, INT_MAX, &tid, err))
-			return err_wrap(err, "--activate: not \"all\" and no thread id");
+			return err_within(err, ERROR_IN_TIDS);
 		tids[(*n)++] = (pid_t)tid;
 	}
-	return *n ? 0 : err_set(err, ERR_USAGE, "--activate names no thread");
+	return *n ? 0 : err_raise(err, ERROR_NO_TIDS);
 }
 
 static int fill_request(const struct args *args, pid_t *tids, struct ops_threads_request *request,

@@ -11,7 +11,7 @@
 static int print_line(const struct args *args, const struct ops_undone *u, struct err *err)
 {
 	const struct ops_cost named = { .pid = u->pid };
-	char who[OUT_WHO_SIZE], safe[sizeof(u->why.msg) * 2];
+	char who[OUT_WHO_SIZE], text[ERR_TEXT_SIZE];
 	struct ops_cost cost = named;
 
 	memcpy(cost.comm, u->comm, sizeof(cost.comm));
@@ -32,7 +32,7 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 	case OPS_UNDO_FAILED:
 		break;
 	}
-	return out_line(err, "%s: %s", who, output_safe(u->why.msg, safe, sizeof(safe)));
+	return out_line(err, "%s: %s", who, err_text(&u->why, text, sizeof(text)));
 }
 
 static int print(const struct args *args, const struct ops_undone *v, size_t n, struct err *err)

@@ -171,13 +171,12 @@ static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err
 	}
 	for (size_t i = 0; i < args->n_words; i++) {
 		if (text_int_parse(args->words[i], 1, INT_MAX, &pid, err))
-			return err_wrap(err, "PID");
+			return err_within(err, ERROR_IN_PID);
 		pids[(*n)++] = (pid_t)pid;
 	}
 	if (args->all == (*n > 0))
-		return err_set(err, ERR_USAGE,
-			       args->all ? "--all and PID are mutually exclusive"
-					 : "watch needs processes, or --all");
+		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")
+				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES);
 	return 0;
 }
 
@@ -206,8 +205,8 @@ static int run(const struct args *args, struct err *err)
 	int ret;
 
 	if (args->on_dump && args->on_dump_exec)
-		return err_set(err, ERR_USAGE,
-			       "--on-dump and --on-dump-exec are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-dump",
+				 .what = "--on-dump-exec");
 	if (take_pids(args, pids, &request.n_pids, err) || signals_open(&stop, err))
 		return -1;
 	request.stop_fd = stop.fd;

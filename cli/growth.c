@@ -148,7 +148,7 @@ static int print_functions(const struct ops_diff *d, struct err *err)
 
 	rows = calloc(n + 1, sizeof(*rows));
 	if (!rows)
-		return err_set(err, ERR_FAILED, "no memory to print the difference");
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_change *c = &d->functions.v[i];
 
@@ -200,9 +200,8 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 /* raw holds what was counted, and nothing was counted below 0. */
 static int no_raw(struct err *err)
 {
-	err_set(err, ERR_USAGE, "raw holds a profile, not the difference of two");
-	return err_fix(err, "leave it out, and convert a profile: jeprof-ctl convert FILE.heap "
-			    "FILE.raw");
+	err_raise(err, ERROR_RAW_HOLDS_A_PROFILE);
+	return err_advise(err, FIX_CONVERT_A_PROFILE);
 }
 
 int growth_formats(const char *names, unsigned int *formats, struct err *err)
@@ -231,7 +230,7 @@ static int path_of(const char *stem, int format, char **path, struct err *err)
 {
 	return asprintf(path, "%s%s", stem,
 			profile_format_info((enum profile_format)format)->suffix) < 0
-		       ? err_set(err, ERR_FAILED, "no memory for the name of a file")
+		       ? err_no_memory(err)
 		       : 0;
 }
 

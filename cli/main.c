@@ -34,8 +34,7 @@ static int run(const struct args *args, const struct command *command, struct er
 	else if (command)
 		ret = own_limits_take(err) ? -1 : command->run(args, err);
 	else
-		return err_set(err, ERR_USAGE, "a command is missing"),
-		       err_fix(err, "see jeprof-ctl --help");
+		return err_raise(err, ERROR_COMMAND_MISSING), err_advise(err, FIX_SEE_HELP);
 	return ret >= 0 && out_flush(err) ? -1 : ret;
 }
 

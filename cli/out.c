@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/out.h"
+#include "cli/fixes.h"
 
 #include "api/json.h"
 #include "base/text.h"
@@ -20,7 +21,7 @@
 
 static int failed(struct err *err)
 {
-	return err_sys(err, ERR_OUTPUT, errno, "cannot write to stdout");
+	return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, errno);
 }
 
 int out_write(const char *text, size_t len, struct err *err)
@@ -173,12 +174,28 @@ static int print_error(const struct err *err)
 {
 	struct err unwritten = ERR_INIT;
 
-	return out_json(api_error(err), &unwritten) || out_flush(&unwritten);
+	return out_json(api_error(err, fix_text), &unwritten) || out_flush(&unwritten);
+}
+
+/* For scripts that read what is meant for people. */
+static void print_ids(const struct err *err)
+{
+	const char *wanted = getenv("JEPROF_CTL_ERROR_IDS");
+	char name[ERR_NAME_SIZE];
+
+	if (!wanted || !*wanted)
+		return;
+	fputs("  [", stderr);
+	for (size_t i = 0; i < ERR_DEPTH && err->ids[i]; i++)
+		fprintf(stderr, "%s%s", i ? " " : "", err_name(err->ids[i], name));
+	for (size_t i = 0; i < ERR_FIXES && err->fixes[i]; i++)
+		fprintf(stderr, "%s%s", i ? " " : "; fix: ", fix_name(err->fixes[i], name));
+	fputs("]\n", stderr);
 }
 
 int out_error(const struct args *args, const struct err *err)
 {
-	char msg[sizeof(err->msg) * 2], fix[sizeof(err->fix) * 2];
+	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
 
 	/* Who read has seen enough, as head(1) has: that is no news. The exit status tells it. */
 	if (err->code == ERR_OUTPUT && err->sys == EPIPE)
@@ -186,9 +203,10 @@ int out_error(const struct args *args, const struct err *err)
 	if (args->json && !ferror(stdout) && !print_error(err))
 		return err_exit_status(err->code);
 	fprintf(stderr, "%sjeprof-ctl:%s %s\n", out_ink(args, STDERR_FILENO, INK_RED),
-		out_ink(args, STDERR_FILENO, INK_NONE), output_safe(err->msg, msg, sizeof(msg)));
-	if (*err->fix)
-		fprintf(stderr, "  fix: %s\n", output_safe(err->fix, fix, sizeof(fix)));
+		out_ink(args, STDERR_FILENO, INK_NONE), err_text(err, text, sizeof(text)));
+	if (err->fixes[0])
+		fprintf(stderr, "  fix: %s\n", fix_text(err, fix, sizeof(fix)));
+	print_ids(err);
 	return err_exit_status(err->code);
 }
 

@@ -55,7 +55,7 @@ static int only_one(const bool *const *flags, int n, const char *what, int *whic
 		set += *flags[i];
 		*which = *flags[i] ? i : *which;
 	}
-	return set > 1 ? err_set(err, ERR_USAGE, "%s are mutually exclusive", what) : 0;
+	return set > 1 ? err_raise(err, ERROR_EXCLUSIVE_OPTIONS, .text = what) : 0;
 }
 
 static int read_type(const struct args *args, enum profile_type *type, struct err *err)
@@ -109,17 +109,18 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 
 static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
 {
-	const char *wanted = args->peek ? "peek" : "tree";
+	char other[64];
 
 	if (read_kind(args, name, r, err))
 		return -1;
+	snprintf(other, sizeof(other), "-f %s", name);
 	if ((args->peek || args->tree) && r->kind != REPORT_TREE)
-		return err_set(err, ERR_USAGE, "--%s and -f %s are mutually exclusive", wanted,
-			       name);
+		return err_raise(err, ERROR_EXCLUSIVE, .name = args->peek ? "--peek" : "--tree",
+				 .what = other);
 	if (args->json && args->peek)
-		return err_set(err, ERR_USAGE, "--peek and --json are mutually exclusive");
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--peek", .what = "--json");
 	if (args->json && r->kind == REPORT_FORMAT)
-		return err_set(err, ERR_USAGE, "--json and -f %s are mutually exclusive", name);
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = other);
 	return 0;
 }
 
@@ -129,9 +130,9 @@ int report_symbols(const struct args *args, struct ops_symbolize_options *symbol
 	struct stat st;
 
 	if (root && stat(root, &st))
-		return err_sys(err, ERR_FAILED, errno, "--root");
+		return err_raise_sys(err, ERROR_ROOT_UNUSABLE, errno);
 	if (root && !S_ISDIR(st.st_mode))
-		return err_sys(err, ERR_FAILED, ENOTDIR, "--root");
+		return err_raise_sys(err, ERROR_ROOT_UNUSABLE, ENOTDIR);
 	*symbols = (struct ops_symbolize_options){
 		.root = root,
 		.debuginfod = args->debuginfod,
@@ -149,7 +150,7 @@ static int read_fraction(const char *text, double *fraction, struct err *err)
 		return 0;
 	*fraction = strtod(text, &end);
 	if (end == text || *end || !(*fraction >= 0 && *fraction <= 1))
-		return err_set(err, ERR_USAGE, "--nodefraction is a part of 1, such as 0.005");
+		return err_raise(err, ERROR_NOT_A_FRACTION);
 	return 0;
 }
 
@@ -160,7 +161,7 @@ static int read_thread(const struct args *args, struct profile_options *options,
 	if (!args->thread)
 		return 0;
 	if (text_int_parse(args->thread, 0, INT64_MAX, &n, err))
-		return err_wrap(err, "--thread");
+		return err_within(err, ERROR_IN_OPTION, .name = "thread");
 	*options = (struct profile_options){ .only_thread = true, .thread = (uint64_t)n };
 	return 0;
 }
@@ -224,8 +225,8 @@ static int check_type(const struct report *r, struct err *err)
 	/* jeprof says "Total: 0" by saying nothing. */
 	if (!alloc || r->data.profile.has_alloc || r->kind == REPORT_JEPROF)
 		return 0;
-	err_set(err, ERR_FAILED, "the profile has no cumulative (alloc_*) counts");
-	return err_fix(err, "start the program with prof_accum:true in MALLOC_CONF");
+	err_raise(err, ERROR_NO_CUMULATIVE_COUNTS);
+	return err_advise(err, FIX_PROF_ACCUM);
 }
 
 static int write_format(FILE *out, const void *ctx, struct err *err)
@@ -274,9 +275,8 @@ static int write_out(const struct report *r, struct err *err)
 		return ops_write_file(path, r->args->force, write_report, r, err);
 	if (r->kind == REPORT_FORMAT && profile_format_info(r->format)->binary &&
 	    apart_to_terminal()) {
-		err_set(err, ERR_USAGE, "refusing to write %s to a terminal",
-			profile_format_info(r->format)->name);
-		return err_fix(err, "write it to a file with -o FILE");
+		err_raise(err, ERROR_TO_TERMINAL, .name = profile_format_info(r->format)->name);
+		return err_advise(err, FIX_WRITE_TO_FILE);
 	}
 	if (write_report(stdout, r, err))
 		return -1;

@@ -188,17 +188,14 @@ static int add_image(struct images *images, pid_t pid, const struct maps *maps,
 	int ret;
 
 	if (images->n == MAX_IMAGES)
-		return err_set(err, ERR_FAILED, "process %d has more than %d images", pid,
-			       MAX_IMAGES);
+		return err_raise(err, ERROR_TOO_MANY_IMAGES, .pid = pid, .limit = MAX_IMAGES);
 	if (!vec_grow(images->v, images->room, images->n))
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the images of process %d",
-			       pid);
+		return err_no_memory(err);
 	images->v[images->n] = (struct image){ 0 };
 	ret = image_read(&images->v[images->n], pid, maps, map, program);
 	images->n++;
 	if (ret < 0)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the images of process %d",
-			       pid);
+		return err_no_memory(err);
 	if (!ret)
 		drop_last(images);
 	return 0;
@@ -264,13 +261,9 @@ int images_read(struct images *out, pid_t pid, const struct maps *maps, struct e
 		    add_image(&got, pid, maps, &maps->v[i], program, err))
 			return -1;
 	if (!maps->n)
-		return err_set(err, ERR_LOST,
-			       "process %d has no memory: it ended, or is a kernel thread", pid);
+		return err_raise(err, ERROR_NO_ADDRESS_SPACE, .pid = pid);
 	if (!has_main(&got))
-		return err_set(
-			err, ERR_LOST,
-			"process %d is in the middle of execve(2): no program is in its memory",
-			pid);
+		return err_raise(err, ERROR_IN_EXECVE, .pid = pid);
 	*out = got;
 	got = (struct images){ 0 };
 	return 0;
@@ -376,7 +369,7 @@ int images_open_past(struct images *out, const struct image_past *past,
 
 	got.v = calloc(1, sizeof(*got.v));
 	if (!got.v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for an image");
+		return err_no_memory(err);
 	got.n = 1;
 	img = got.v;
 	img->path = strdup(past->path);
@@ -384,7 +377,7 @@ int images_open_past(struct images *out, const struct image_past *past,
 	if (img->file)
 		img->file->root = strdup(past->root);
 	if (!img->path || !img->file || !img->file->root)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for an image");
+		return err_no_memory(err);
 	*found = open_past(img, past);
 	if (*found != IMAGE_PAST_FOUND && past->build_id_len &&
 	    past->build_id_len <= sizeof(img->build_id)) {

@@ -69,15 +69,13 @@ struct make_thread { /* in scratch */
 static int lost(struct err *err, pid_t tid)
 {
 	if (errno == ESRCH)
-		return err_set(err, ERR_LOST, "the target ended while thread %d was borrowed", tid);
-	return err_sys(err, ERR_LOST, errno, "cannot control thread %d", tid);
+		return err_raise(err, ERROR_THREAD_LOST, .tid = tid);
+	return err_raise_sys(err, ERROR_THREAD_UNCONTROLLABLE, errno, .tid = tid);
 }
 
 static int gone(const struct borrow *b, struct err *err)
 {
-	return err_set(err, ERR_LOST,
-		       "the target ended or became another program while thread %d was borrowed",
-		       b->tid);
+	return err_raise(err, ERROR_PROGRAM_LOST, .tid = b->tid);
 }
 
 static uint64_t errno_address(const struct tracer *t, const struct borrow *b)
@@ -90,11 +88,9 @@ static int save(const struct tracer *t, struct borrow *b, struct err *err)
 	const struct callsite *cs = &t->inj->cs;
 
 	if (arch_get_xstate(b->tid, &b->xstate) < 0)
-		return err_sys(err, ERR_UNSAFE, errno,
-			       "cannot save the extended state of thread %d", b->tid);
+		return err_raise_sys(err, ERROR_STATE_UNSAVED, errno, .tid = b->tid);
 	if (ptrace(PTRACE_GETSIGMASK, b->tid, KERNEL_SIGSET_SIZE, &b->sigmask) < 0)
-		return err_sys(err, ERR_UNSAFE, errno, "cannot save the signal mask of thread %d",
-			       b->tid);
+		return err_raise_sys(err, ERROR_SIGNAL_MASK_UNSAVED, errno, .tid = b->tid);
 	if (cs->has_errno)
 		return mem_read(t, errno_address(t, b), &b->sys, sizeof(b->sys), err);
 	return 0;
@@ -208,10 +204,8 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 	arch_call(&regs, t->inj->cs.restorer, b->ucontext, none);
 	proof_set_regs(t, b->tid, &regs);
 	ptrace(PTRACE_DETACH, b->tid, 0, 0);
-	err_set(err, ERR_LOST,
-		"a call in the target was ended by %s; its allocator may hold a lock now",
-		strsignal(sig));
-	return err_fix(err, "please report this; restart the target when you can");
+	err_raise(err, ERROR_CALL_KILLED, .signal = sig);
+	return err_advise(err, FIX_REPORT_AND_RESTART);
 }
 
 /* The signals that no mask keeps away: they are the program's, and change nothing here. */
@@ -313,12 +307,10 @@ static int restore(struct tracer *t, struct borrow *b, struct err *err)
 static int thread_failed(struct tracer *t, int ret, struct err *err)
 {
 	atomic_store(&t->shared->progress, PROGRESS_NONE);
-	err_target(err, ERR_FAILED, ret, "the target cannot make a thread");
+	err_raise_target(err, ERROR_THREAD_NOT_MADE, ret);
 	if (ret == EAGAIN)
-		return err_fix(err,
-			       "its limits on threads (RLIMIT_NPROC, pids.max) or memory "
-			       "(RLIMIT_AS) are reached: raise them, or %s",
-			       check_without_thread(t->calls, t->n_calls));
+		return err_advise(err, FIX_RAISE_THREAD_LIMITS),
+		       err_advise_too(err, check_without_thread(t->calls, t->n_calls));
 	return -1;
 }
 
@@ -356,7 +348,7 @@ static int next_call(struct tracer *t, struct borrow *b, struct err *err)
 	} while (stop == STOP_GROUP || (stop == STOP_SIGNAL && is_passed_on(t, sig)));
 	if (stop == STOP_SYSCALL)
 		return 0;
-	return err_set(err, ERR_LOST, "thread %d stopped where it should not", b->tid);
+	return err_raise(err, ERROR_THREAD_STRAYED, .tid = b->tid);
 }
 
 static int call_inline(struct tracer *t, struct borrow *b, size_t i, bool *go_on, struct err *err)

@@ -34,7 +34,7 @@ static int put_text(char *to, size_t size, const char *text, struct err *err)
 	size_t len = strlen(text) + 1;
 
 	if (len > size)
-		return err_set(err, ERR_USAGE, "a text of %zu bytes is too long", len - 1);
+		return err_raise(err, ERROR_PATH_TOO_LONG, .number = (int64_t)len - 1);
 	memcpy(to, text, len);
 	return 0;
 }
@@ -82,7 +82,7 @@ int call_args_build(struct call_args *a, const struct callsite *cs, const struct
 	l->result = RESULT_NONE;
 	if ((!text_out && call->old_len > CALL_VALUE_MAX) ||
 	    (!(call->flags & CALL_NEW_STRING) && call->new_len > CALL_VALUE_MAX))
-		return err_set(err, ERR_USAGE, "a value of %s is too long", call->name);
+		return err_raise(err, ERROR_VALUE_TOO_LONG, .name = call->name);
 	if (call->flags & CALL_STATS) {
 		a->fn = cs->stats_print;
 		a->args[2] = AT(a, name); /* malloc_stats_print(write_cb, cbopaque, opts) */
@@ -132,8 +132,7 @@ int call_args_collect(const struct tracer *t, const struct call_args *a, const s
 	if (mem_read(t, a->addr, &l, sizeof(l), err) < 0)
 		return -1;
 	if (l.result == RESULT_NONE)
-		return err_set(err, ERR_LOST, "a call of %s came back without a result",
-			       call->name);
+		return err_raise(err, ERROR_CALL_WITHOUT_RESULT, .name = call->name);
 	out->ret = call->flags & CALL_STATS ? 0 : (int)l.result;
 	if (out->ret && read_errno(t, tls, &out->sys, err) < 0)
 		return -1;

@@ -85,11 +85,8 @@ static int find_in_musl(struct callsite *cs, const struct proc *p, struct image 
 		     ? sym.addr
 		     : image_search(libc, PF_X, code, sizeof(code));
 	if (!at || !read_errno(cs, p, at) || cs->errno_offset != MUSL_ERRNO) {
-		err_set(err, ERR_FAILED,
-			"the target's C library is a musl whose struct pthread is not known: errno "
-			"is not at %d in it",
-			MUSL_ERRNO);
-		return err_fix(err, "jeprof-ctl knows musl 1.1.20 to 1.2.5");
+		err_raise(err, ERROR_MUSL_UNKNOWN, .number = MUSL_ERRNO);
+		return err_advise(err, FIX_KNOWN_MUSLS);
 	}
 	cs->has_errno = true;
 	cs->cancel_offset = MUSL_CANCEL;
@@ -140,7 +137,7 @@ static int ranges_add(struct ranges *r, uint64_t start, uint64_t end)
 		r->cap = r->cap ? r->cap * 2 : 64;
 		v = reallocarray(r->v, r->cap, sizeof(*v));
 		if (!v) {
-			err_note(ENOMEM, "cannot keep the symbols of the target's C library");
+			err_remember(ENOMEM, ERROR_LIBC_SYMBOLS_UNKEPT);
 			return -1;
 		}
 		r->v = v;
@@ -282,18 +279,16 @@ static int add_image(struct ranges *r, const struct image *img)
 	return 0;
 }
 
-int callsite_too_bold(const struct callsite *cs, const char *who, struct err *err)
+int callsite_too_bold(const struct callsite *cs, enum error it, struct err *err)
 {
-	const char *why = "without symbols nobody knows where jemalloc's code ends";
-
 	if (cs->caution == CAUTION_OUTSIDE)
-		why = "whether it holds a lock in a function of musl's does not show, as these "
-		      "have "
-		      "no unwind information";
+		err_raise(err, ERROR_MUSL_LOCKS_UNSEEN);
 	else if (cs->lib->no_unwind)
-		why = "musl's functions, a part of the program, have no unwind information";
-	err_set(err, ERR_UNSAFE, "%s in a system call that jemalloc never makes, and %s", who, why);
-	return cs->lib->no_unwind ? -1 : err_fix(err, SAFEPOINT_FIX_SYMBOLS);
+		err_raise(err, ERROR_MUSL_WITHOUT_UNWIND);
+	else
+		err_raise(err, ERROR_JEMALLOC_END_UNKNOWN);
+	err_within(err, it);
+	return cs->lib->no_unwind ? -1 : err_advise(err, FIX_INSTALL_SYMBOLS);
 }
 
 static enum caution caution_of(const struct callsite *cs, const struct image *libc, bool stripped,
@@ -345,7 +340,7 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 	/* A static program's own functions would count as the C library's. */
 	cs->n_known = libc->is_main ? 0 : found.known.n;
 	if (bad)
-		return err_set(err, ERR_FAILED, "the C library of the target has too many symbols");
+		return err_raise(err, ERROR_LIBC_TOO_MANY_SYMBOLS);
 	return 0;
 }
 
@@ -464,17 +459,14 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	find_home(cs, libc);
 	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
 	if (!cs->restorer || !find_gadget(&cs->gadget, p, images, libc))
-		return err_set(err, ERR_FAILED,
-			       "the target's C library, %s, lacks the instructions that an "
-			       "injection returns through%s",
-			       lib->name,
-			       libc->is_main ? ": a static program that no signal handler is "
-					       "linked into has none"
-					     : "");
+		return err_raise(err,
+				 libc->is_main ? ERROR_STATIC_WITHOUT_RESTORER
+					       : ERROR_LIBC_WITHOUT_RESTORER,
+				 .name = lib->name);
 	if (!cs->home)
 		cs->pthread_create = 0;
 	if (read_proof(cs, cs->proof, read_proc, (void *)p) < 0)
-		return err_set(err, ERR_LOST, "the code of the target cannot be read");
+		return err_raise(err, ERROR_CODE_UNREADABLE);
 	if (find_thread(cs, p, libc, images_by_name(images, "libpthread"), err) < 0)
 		return -1;
 	make_table(cs, p, images);

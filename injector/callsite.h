@@ -64,7 +64,7 @@ bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
 /* Is any aligned word of these bytes such an address? */
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
 /* ERR_UNSAFE: caution says no; `who` begins the sentence, "it does not wait". */
-int callsite_too_bold(const struct callsite *cs, const char *who, struct err *err);
+int callsite_too_bold(const struct callsite *cs, enum error it, struct err *err);
 /* In the C library, but in none of the functions that it names. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 /*
@@ -76,7 +76,5 @@ bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner);
 
 /* The fix of a refusal that another try does not change; those that do have none. */
-#define SAFEPOINT_FIX_SYMBOLS "install its debug symbols (see SYMBOLS in jeprof-ctl(8))"
-#define SAFEPOINT_FIX_NONE "another try will not help"
 
 #endif

@@ -12,11 +12,8 @@ int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err)
 {
 	if (!st->shadow_stack)
 		return 0;
-	err_set(err, ERR_FAILED,
-		"thread %d has a shadow stack (x86_Thread_features: shstk), which calls from "
-		"outside are not made for yet",
-		tid);
-	return err_fix(err, "start the program without: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK");
+	err_raise(err, ERROR_SHADOW_STACK, .tid = tid);
+	return err_advise(err, FIX_WITHOUT_SHADOW_STACK);
 }
 
 static int check_state(const struct proc *now, struct err *err)
@@ -24,19 +21,17 @@ static int check_state(const struct proc *now, struct err *err)
 	const struct proc_status *st = &now->status;
 
 	if (st->tracer_pid) {
-		err_set(err, ERR_BUSY, "process %d is traced by process %d", now->pid,
-			st->tracer_pid);
-		return err_fix(err,
-			       "wait until that tracer (a debugger, strace) is done, or end it");
+		err_raise(err, ERROR_TARGET_TRACED, .pid = now->pid, .other = st->tracer_pid);
+		return err_advise(err, FIX_END_TRACER);
 	}
 	if (strchr("Tt", st->state)) {
-		err_set(err, ERR_UNSAFE, "process %d is stopped (state %c)", now->pid, st->state);
-		return err_fix(err, "let it go on first: kill -CONT %d", now->pid);
+		err_raise(err, ERROR_TARGET_STOPPED, .pid = now->pid,
+			  .text = (char[]){ st->state, '\0' });
+		return err_advise(err, FIX_CONTINUE_FIRST);
 	}
 	if (st->seccomp == 1) {
-		err_set(err, ERR_UNSAFE,
-			"process %d is in seccomp's strict mode: any call would kill it", now->pid);
-		return err_fix(err, "there is no way to profile it");
+		err_raise(err, ERROR_TARGET_STRICT, .pid = now->pid);
+		return err_advise(err, FIX_NO_WAY);
 	}
 	return check_shadow_stack(now->pid, st, err);
 }
@@ -48,10 +43,8 @@ static int check_image(const struct images *images, struct err *err)
 
 		if (img->is_main &&
 		    (img->elf_class != ELFCLASS64 || img->machine != ARCH_ELF_MACHINE)) {
-			err_set(err, ERR_FAILED,
-				"the target is not a 64-bit " ARCH_NAME " program");
-			return err_fix(err, "jeprof-ctl can call into 64-bit programs of its own "
-					    "architecture only");
+			err_raise(err, ERROR_NOT_NATIVE, .name = ARCH_NAME);
+			return err_advise(err, FIX_NATIVE_ONLY);
 		}
 	}
 	return 0;
@@ -61,9 +54,8 @@ static int check_frozen(pid_t pid, struct err *err)
 {
 	if (!proc_frozen(pid))
 		return 0;
-	err_set(err, ERR_UNSAFE, "the control group of process %d is frozen", pid);
-	return err_fix(err,
-		       "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state");
+	err_raise(err, ERROR_CGROUP_FROZEN, .pid = pid);
+	return err_advise(err, FIX_THAW);
 }
 
 int check_target(const struct proc *p, const struct images *images, struct err *err)
@@ -84,13 +76,13 @@ static bool wants(const struct call *calls, size_t n, unsigned int flags)
 	return false;
 }
 
-const char *check_without_thread(const struct call *calls, size_t n)
+enum fix check_without_thread(const struct call *calls, size_t n)
 {
 	if (wants(calls, n, CALL_MEMFD))
-		return "let the target write to a folder of its own: --in-target PATH";
+		return FIX_IN_TARGET;
 	if (wants(calls, n, CALL_STATS))
-		return CHECK_GET_INSTEAD;
-	return "drop --mode thread: short calls can be made in a borrowed thread";
+		return FIX_GET_SINGLE_VALUES;
+	return FIX_DROP_MODE_THREAD;
 }
 
 bool calls_want_file(const struct call *calls, size_t n)
@@ -106,32 +98,25 @@ bool calls_want_dump(const struct call *calls, size_t n)
 	return false;
 }
 
-static const char *no_thread(const struct callsite *cs)
-{
-	return cs->home ? ", and it has no pthread_create that is known"
-			: ", and its C library has no code that a new thread could wait in";
-}
-
 int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		size_t n, struct err *err)
 {
 	if (!n || n > CALLS_MAX)
-		return err_set(err, ERR_FAILED, "%zu calls cannot be made in one run", n);
+		return err_raise(err, ERROR_CALLS_OUT_OF_RANGE, .number = (int64_t)n);
 	if (wants(calls, n, CALL_STATS) && !inj->cs.stats_print) {
-		err_set(err, ERR_FAILED, "malloc_stats_print was not found in the target");
-		return err_fix(err, CHECK_GET_INSTEAD);
+		err_raise(err, ERROR_STATS_PRINT_NOT_FOUND);
+		return err_advise(err, FIX_GET_SINGLE_VALUES);
 	}
 	if (calls_want_file(calls, n) && (mode == INJECTOR_INLINE || !inj->cs.pthread_create)) {
-		err_set(err, ERR_FAILED, "this cannot be done in a borrowed thread%s",
-			inj->cs.pthread_create ? "" : no_thread(&inj->cs));
-		return err_fix(err, "%s",
-			       inj->cs.pthread_create ? "drop --mode inline"
-			       : wants(calls, n, CALL_STATS)
-				       ? CHECK_GET_INSTEAD
-				       : "dump --in-target PATH does without");
+		err_raise(err, inj->cs.pthread_create ? ERROR_NEEDS_OWN_THREAD
+			       : inj->cs.home	      ? ERROR_NEEDS_PTHREAD_CREATE
+						      : ERROR_NEEDS_THREAD_HOME);
+		return err_advise(err, inj->cs.pthread_create	     ? FIX_DROP_MODE_INLINE
+				       : wants(calls, n, CALL_STATS) ? FIX_GET_SINGLE_VALUES
+								     : FIX_DUMP_IN_TARGET);
 	}
 	if (mode == INJECTOR_THREAD && !inj->cs.pthread_create)
-		return err_set(err, ERR_FAILED, "the target has no pthread_create");
+		return err_raise(err, ERROR_NO_PTHREAD_CREATE);
 	return 0;
 }
 
@@ -147,8 +132,6 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 	if (mode != INJECTOR_INLINE || !calls_want_dump(calls, n) ||
 	    (room_rlimit(inj->p->pid, RLIMIT_FSIZE, &limit) && limit == RLIM_INFINITY))
 		return 0;
-	err_set(err, ERR_FAILED,
-		"a dump in a borrowed thread could end the target: the size of its files is "
-		"limited (RLIMIT_FSIZE)");
-	return err_fix(err, "lift it: prlimit --pid %d --fsize=unlimited", inj->p->pid);
+	err_raise(err, ERROR_DUMP_COULD_END_TARGET);
+	return err_advise(err, FIX_LIFT_FSIZE, .pid = inj->p->pid);
 }

@@ -13,7 +13,6 @@ int check_target(const struct proc *p, const struct images *images, struct err *
  */
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
 /* The fix for who cannot have jemalloc's statistics. */
-#define CHECK_GET_INSTEAD "read single values: get PID stats.allocated"
 /* Can these calls be made in it? */
 int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		size_t n, struct err *err) __must_check;
@@ -21,7 +20,7 @@ int check_calls(const struct injector *inj, enum injector_mode mode, const struc
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err) __must_check;
 /* What to do where no thread can be made in it for these calls: the words of a fix. */
-const char *check_without_thread(const struct call *calls, size_t n);
+enum fix check_without_thread(const struct call *calls, size_t n);
 bool calls_want_file(const struct call *calls, size_t n);
 bool calls_want_dump(const struct call *calls, size_t n);
 

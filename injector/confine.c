@@ -112,7 +112,7 @@ int confine_capabilities(bool reads_filters, struct err *err)
 	bool traces, reads, overrides, admin;
 
 	if (capng_get_caps_process() < 0)
-		return err_set(err, ERR_FAILED, "cannot read the tracer's own capabilities");
+		return err_raise(err, ERROR_TRACER_CAPABILITIES_UNREAD);
 	traces = capng_have_capability(CAPNG_PERMITTED, CAP_SYS_PTRACE);
 	reads = capng_have_capability(CAPNG_PERMITTED, CAP_DAC_READ_SEARCH);
 	overrides = !reads && capng_have_capability(CAPNG_PERMITTED, CAP_DAC_OVERRIDE);
@@ -123,7 +123,7 @@ int confine_capabilities(bool reads_filters, struct err *err)
 	keep(CAP_DAC_OVERRIDE, overrides);
 	keep(CAP_SYS_ADMIN, admin); /* read seccomp filters */
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
-		return err_set(err, ERR_FAILED, "cannot drop the tracer's capabilities");
+		return err_raise(err, ERROR_TRACER_CAPABILITIES_KEPT);
 	return 0;
 }
 

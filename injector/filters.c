@@ -176,16 +176,13 @@ static int read_filters(struct filters *f, pid_t tid, struct err *err)
 		if (len < 0 && errno == ENOENT && f->n)
 			return 0;
 		if (len < 0 && errno == EINVAL)
-			return err_set(err, ERR_FAILED,
-				       "this kernel does not show the target's seccomp filters "
-				       "(CONFIG_CHECKPOINT_RESTORE)");
+			return err_raise(err, ERROR_FILTERS_NOT_SHOWN);
 		if (len <= 0 || len > BPF_MAXINSNS ||
 		    ptrace(PTRACE_SECCOMP_GET_FILTER, tid, f->n, code) != len)
-			return err_sys(err, ERR_UNSAFE, errno,
-				       "cannot read a seccomp filter of thread %d", tid);
+			return err_raise_sys(err, ERROR_FILTER_UNREADABLE, errno, .tid = tid);
 		f->len[f->n] = (unsigned int)len;
 	}
-	return err_set(err, ERR_UNSAFE, "it has more than %d seccomp filters", FILTERS_MAX);
+	return err_raise(err, ERROR_TOO_MANY_FILTERS, .limit = FILTERS_MAX);
 }
 
 /* With the thread stopped. */
@@ -258,17 +255,15 @@ int filters_open(struct tracer *t, struct err *err)
 	int sockets[2];
 
 	if (!confine_rules_filters()) {
-		err_set(err, ERR_PERM,
-			"the target has a seccomp filter; reading it needs CAP_SYS_ADMIN, and a "
-			"jeprof-ctl that is not under a filter itself");
-		return err_fix(err, "run jeprof-ctl as root, on the host when this is a container");
+		err_raise(err, ERROR_FILTERS_FORBIDDEN);
+		return err_advise(err, FIX_ROOT_ON_HOST);
 	}
 	t->filters = mmap(NULL, sizeof(*t->filters), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (t->filters == MAP_FAILED)
-		return err_sys(err, ERR_FAILED, errno, "cannot share memory with a process");
+		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
+		return err_raise_sys(err, ERROR_NO_SOCKET_PAIR, errno);
 	pid = fork();
 	if (pid == 0) {
 		close(sockets[0]);
@@ -277,7 +272,7 @@ int filters_open(struct tracer *t, struct err *err)
 	close(sockets[1]);
 	t->reader = sockets[0];
 	t->reader_pid = pid < 0 ? 0 : pid;
-	return pid < 0 ? err_sys(err, ERR_FAILED, errno, "cannot fork") : 0;
+	return pid < 0 ? err_raise_sys(err, ERROR_NO_FORK, errno) : 0;
 }
 
 void filters_close(struct tracer *t)
@@ -302,7 +297,7 @@ static enum answer await(const struct tracer *t)
 
 	if (read(t->reader, &answer, sizeof(answer)) == sizeof(answer))
 		return answer;
-	err_set(&t->filters->err, ERR_FAILED, "the process that reads seccomp filters ended");
+	err_raise(&t->filters->err, ERROR_FILTER_READER_ENDED);
 	return ANSWER_FAILED;
 }
 

@@ -100,29 +100,23 @@ static struct need need_of(const struct injector *inj, enum injector_mode mode,
 	return need;
 }
 
-static const char *amount(enum room_of kind, uint64_t n, char *buf, size_t size)
-{
-	if (kinds[kind].is_bytes)
-		return text_size(n, buf, size);
-	snprintf(buf, size, "%" PRIu64, n);
-	return buf;
-}
-
 static int too_little(enum room_of kind, const struct room *room, uint64_t need,
 		      enum injector_mode mode, const struct call *calls, size_t n, struct err *err)
 {
-	char wanted[32], left[32], limit[32];
+	const char *what = mode == INJECTOR_THREAD ? "a thread" : "an arena for a thread";
 
-	err_set(err, ERR_FAILED,
-		"the target cannot make %s without danger: it has %s of %s %s left (%s), and up to "
-		"%s may be needed",
-		mode == INJECTOR_THREAD ? "a thread" : "an arena for a thread",
-		amount(kind, room->left, left, sizeof(left)),
-		amount(kind, room->limit, limit, sizeof(limit)), kinds[kind].what, room->name,
-		amount(kind, need, wanted, sizeof(wanted)));
+	if (kinds[kind].is_bytes)
+		err_raise(err, ERROR_NO_ROOM_BYTES, .what = what, .text = kinds[kind].what,
+			  .name = room->name, .size = (int64_t)room->left,
+			  .max = (int64_t)room->limit, .need = (int64_t)need);
+	else
+		err_raise(err, ERROR_NO_ROOM_COUNT, .what = what, .text = kinds[kind].what,
+			  .name = room->name, .number = (int64_t)room->left,
+			  .limit = (int64_t)room->limit, .count = (int64_t)need);
 	if (mode != INJECTOR_THREAD)
-		return err_fix(err, "raise that limit");
-	return err_fix(err, "raise that limit, or %s", check_without_thread(calls, n));
+		return err_advise(err, FIX_RAISE_THAT_LIMIT);
+	err_advise(err, FIX_RAISE_LIMIT_OR_DO_WITHOUT);
+	return err_advise_too(err, check_without_thread(calls, n));
 }
 
 static bool find_room(const struct injector *inj, enum room_of kind, struct room *room)

@@ -74,7 +74,7 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 
 	if (!inj) {
 		injector_site_free(site);
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
+		return err_no_memory(err);
 	}
 	*inj = (struct injector){ .p = p,
 				  .images = images,
@@ -163,7 +163,7 @@ struct run {
 	int pidfd, socket;
 	bool waits; /* the tracer, for the next thread */
 	uint64_t deadline_us, search_deadline_us;
-	const char *killed_for;
+	enum error killed_for;
 	int status;	  /* how it ended, of waitpid(2) */
 	bool left_behind; /* it was killed, and does not end */
 	bool sent;	  /* in any of the attempts, a thread of the target's was sent off */
@@ -197,7 +197,7 @@ static int start(struct run *r, struct err *err)
 	if (walker_start(r->inj, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a socket pair");
+		return err_raise_sys(err, ERROR_NO_SOCKET_PAIR, errno);
 	r->tracer = fork();
 	if (r->tracer == 0) {
 		struct tracer t = new_tracer(r, sockets[1]);
@@ -208,7 +208,7 @@ static int start(struct run *r, struct err *err)
 	close(sockets[1]);
 	if (r->tracer < 0) {
 		close(sockets[0]);
-		return err_sys(err, ERR_FAILED, errno, "cannot fork");
+		return err_raise_sys(err, ERROR_NO_FORK, errno);
 	}
 	r->socket = sockets[0];
 	r->pidfd = (int)syscall(SYS_pidfd_open, r->tracer, 0);
@@ -256,10 +256,8 @@ static bool is_late(struct run *r, uint64_t now, uint64_t limit_ms)
 	return r->late_us > limit;
 }
 
-static const char interrupted[] = "interrupted";
-
-/* Why the tracer must be killed now, or NULL. */
-static const char *too_late(struct run *r)
+/* Why the tracer must be killed now, or ERROR_NONE. */
+static enum error too_late(struct run *r)
 {
 	uint64_t now = now_us();
 	enum phase phase = atomic_load(&r->shared->phase);
@@ -267,32 +265,29 @@ static const char *too_late(struct run *r)
 	/* A search ends by itself, and knows better why. */
 	if (phase == PHASE_SEARCH) {
 		if (stop_asked(r->inj->opt.stop_fd))
-			return interrupted;
-		return now > r->deadline_us + SEARCH_GRACE_US
-			       ? "the tracer was stopped or starved until --timeout was over"
-			       : NULL;
+			return ERROR_INTERRUPTED;
+		return now > r->deadline_us + SEARCH_GRACE_US ? ERROR_TRACER_STARVED_SEARCHING
+							      : ERROR_NONE;
 	}
 	if (now > r->deadline_us)
-		return atomic_load(&r->shared->progress) == PROGRESS_CALL
-			       ? "the call did not return in time"
-			       : "--timeout was over before jemalloc was called";
+		return atomic_load(&r->shared->progress) == PROGRESS_CALL ? ERROR_CALL_LATE
+									  : ERROR_CALL_NOT_BEGUN;
 	switch (phase) {
 	case PHASE_HOLD:
-		return is_late(r, now, r->inj->opt.max_pause_ms)
-			       ? "the thread was stopped for longer than --max-pause"
-			       : NULL;
+		return is_late(r, now, r->inj->opt.max_pause_ms) ? ERROR_PAUSE_TOO_LONG
+								 : ERROR_NONE;
 	case PHASE_CALL: {
 		/* While it stands, a signal that is due to a thread may wait with it. */
 		uint64_t limit = r->inj->opt.max_pause_ms;
 
 		if (limit < BEAT_LATE_MS)
 			limit = BEAT_LATE_MS;
-		return is_late(r, now, limit) ? "the tracer was stopped or starved" : NULL;
+		return is_late(r, now, limit) ? ERROR_TRACER_STARVED : ERROR_NONE;
 	}
 	case PHASE_CLOCK:
-		return is_late(r, now, CLOCK_LATE_MS) ? "a CPU had no time for the tracer" : NULL;
+		return is_late(r, now, CLOCK_LATE_MS) ? ERROR_TRACER_WITHOUT_CPU : ERROR_NONE;
 	default:
-		return NULL;
+		return ERROR_NONE;
 	}
 }
 
@@ -328,7 +323,7 @@ static void watch(struct run *r)
 				{ .fd = r->only ? r->socket : -1, .events = POLLIN } };
 	uint64_t looked_us = 0, stuck_us = 0;
 
-	r->killed_for = NULL;
+	r->killed_for = ERROR_NONE;
 	r->left_behind = false;
 	while (waitpid(r->tracer, &r->status, WNOHANG) == 0) {
 		uint64_t now = now_us();
@@ -373,7 +368,7 @@ static void receive_files(struct run *r)
 
 		if (recvmsg(r->socket, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1) {
 			if (errno != EAGAIN)
-				err_note(errno, "cannot receive the target's memory file");
+				err_remember(errno, ERROR_FILE_UNRECEIVED);
 			break;
 		}
 		c = CMSG_FIRSTHDR(&msg);
@@ -415,15 +410,11 @@ static bool was_stopped(const struct run *r)
 	return proc_refresh(&now, &ignored) == 0 && now.status.state == 'T';
 }
 
-/* This attempt, or one before it, may have sent a thread off all the same. */
-static int not_called(const struct run *r, const char *why, struct err *err)
+/* `err` is why. This attempt, or one before it, may have sent a thread off all the same. */
+static int not_called(const struct run *r, struct err *err)
 {
-	if (r->sent)
-		return err_set(err, ERR_LOST,
-			       "%s; jemalloc was not called, but a thread of the target was "
-			       "creating the helper thread: both will finish on their own",
-			       why);
-	return err_set(err, ERR_UNSAFE, "%s; nothing was changed", why);
+	err->code = r->sent ? ERR_LOST : ERR_UNSAFE;
+	return err_within(err, r->sent ? ERROR_HELPER_UNDER_WAY : ERROR_NOTHING_CHANGED);
 }
 
 /* What the tracer waits in, as a text; empty where the kernel does not say. */
@@ -443,43 +434,34 @@ static int explain_left(const struct run *r, struct err *err)
 	pid_t pid = r->inj->p->pid, tid = r->shared->report.tid;
 	struct err ignored = ERR_INIT;
 	struct proc_status st = { 0 };
-	char wchan[64], stands[64] = "";
+	char wchan[64];
 
 	read_wchan(r->tracer, wchan);
-	if (tid && proc_thread_status(pid, tid, &st, &ignored) == 0 && st.state == 't')
-		snprintf(stands, sizeof(stands), "; until then thread %d stays stopped", tid);
-	err_set(err, ERR_LOST,
-		"the tracer (process %d) cannot be ended: it waits in the kernel (state D%s%s), as "
-		"for memory of process %d that a file system does not deliver%s",
-		r->tracer, *wchan ? ", in " : "", wchan, pid, stands);
-	return err_fix(err,
-		       "see whose file it is (/proc/%d/maps), and end the server of that file "
-		       "system, or abort its connection (/sys/fs/fuse/connections)",
-		       pid);
+	if (tid && (proc_thread_status(pid, tid, &st, &ignored) || st.state != 't'))
+		tid = 0;
+	err_raise(err, ERROR_TRACER_STUCK, .other = r->tracer, .name = wchan, .pid = pid,
+		  .tid = tid);
+	return err_advise(err, FIX_END_FILE_SERVER);
 }
 
 /* Nobody of ours killed it. Its fate says nothing of the target. */
 static int explain_end(const struct run *r, struct err *err)
 {
-	char why[96], limits[96];
+	char limits[96];
 
 	if (WIFSIGNALED(r->status))
-		snprintf(why, sizeof(why), "the tracer was killed (%s)",
-			 strsignal(WTERMSIG(r->status)));
+		err_raise(err, ERROR_TRACER_KILLED, .signal = WTERMSIG(r->status));
 	else
-		snprintf(why, sizeof(why), "the tracer left before it had begun");
-	not_called(r, why, err);
+		err_raise(err, ERROR_TRACER_LEFT);
+	not_called(r, err);
 	if (own_limits_of_memory(limits, sizeof(limits)))
-		return err_fix(err,
-			       "memory may have run out under jeprof-ctl's own limits (%s); lift "
-			       "them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
-			       limits);
-	return err_fix(err, "try again; if the kernel did it, as memory ran out, dmesg says so");
+		return err_advise(err, FIX_LIFT_OWN_LIMITS, .text = limits);
+	return err_advise(err, FIX_RETRY_SEE_DMESG);
 }
 
 static int explain_death(const struct run *r, struct err *err)
 {
-	const char *why = r->killed_for ? r->killed_for : "the tracer was killed";
+	enum error why = r->killed_for ? r->killed_for : ERROR_TRACER_KILLED;
 	pid_t pid = r->inj->p->pid;
 
 	if (r->left_behind)
@@ -487,29 +469,21 @@ static int explain_death(const struct run *r, struct err *err)
 	if (atomic_load(&r->shared->progress) != PROGRESS_CALL && !r->killed_for)
 		return explain_end(r, err);
 	if (atomic_load(&r->shared->progress) != PROGRESS_CALL) {
-		not_called(r, why, err);
-		if (why != interrupted)
-			return err_fix(err, "try again; on a busy machine with a longer --timeout "
-					    "and --max-pause");
+		err_raise(err, why);
+		not_called(r, err);
+		if (why != ERROR_INTERRUPTED)
+			return err_advise(err, FIX_RETRY_LONGER_BOTH);
 		if (err->code == ERR_UNSAFE)
 			err->code = ERR_FAILED;
 		return -1;
 	}
 	if (r->killed_for && was_stopped(r)) {
-		err_set(err, ERR_LOST,
-			"process %d was stopped in the middle of a call; it ends the call by "
-			"itself",
-			pid);
-		return err_fix(err,
-			       "let it go on: kill -CONT %d; then look at it with: "
-			       "jeprof-ctl status %d",
-			       pid, pid);
+		err_raise(err, ERROR_STOPPED_IN_CALL, .pid = pid);
+		return err_advise(err, FIX_CONTINUE_AND_LOOK);
 	}
-	err_set(err, ERR_LOST, "%s; the target goes on with the call by itself", why);
-	return err_fix(err,
-		       "look at it with: jeprof-ctl status %d; --timeout and --max-pause give it "
-		       "more time",
-		       pid);
+	err_raise(err, why, .code = ERR_LOST);
+	err_within(err, ERROR_CALL_GOES_ON);
+	return err_advise(err, FIX_LOOK_AT_IT, .pid = pid);
 }
 
 static void forward_log(const struct run *r)
@@ -529,7 +503,7 @@ static int check_files(const struct run *r, struct err *err)
 	for (size_t i = 0; i < r->n; i++) {
 		if (!r->shared->calls[i].has_fd || r->calls[i].fd >= 0)
 			continue;
-		err_set(err, ERR_FAILED, "the target's memory file was not received");
+		err_raise(err, ERROR_FILE_NOT_RECEIVED);
 		return err_explain(err);
 	}
 	return 0;
@@ -617,7 +591,7 @@ static bool try_again(struct run *r, const struct err *err)
 	enum progress progress = atomic_load(&r->shared->progress);
 
 	if (r->left_behind || (progress == PROGRESS_CALL && !r->only_reads) ||
-	    now_us() > r->search_deadline_us || r->killed_for == interrupted)
+	    now_us() > r->search_deadline_us || r->killed_for == ERROR_INTERRUPTED)
 		return false;
 	if (r->shared->another == ANOTHER_NOW)
 		return true;
@@ -648,10 +622,12 @@ static bool try_again(struct run *r, const struct err *err)
 /* One of us at a time. */
 static int lock_process(const struct injector *inj, int *lock, struct err *err)
 {
+	char text[ERR_TEXT_SIZE];
+
 	if (lock_target(inj->p->pid, lock, err) < 0)
 		return -1;
 	if (*lock < 0 && inj->opt.log)
-		inj->opt.log(inj->opt.ctx, err->msg);
+		inj->opt.log(inj->opt.ctx, err_text(err, text, sizeof(text)));
 	return 0;
 }
 
@@ -730,21 +706,18 @@ static int prepare(struct run *r, int *lock, struct err *err)
 		r->shared = mmap(NULL, shared_size(r->n), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r->shared == MAP_FAILED)
-		return err_sys(err, ERR_FAILED, errno, "cannot share memory with the tracer");
+		return err_raise_sys(err, ERROR_TRACER_MEMORY_UNSHARED, errno);
 	return 0;
 }
 
 /* What is to be said of a run that failed for good. */
 static void explain(const struct run *r, struct err *err)
 {
-	struct err why;
-
-	if (r->shared->unfit && r->no_room.msg[0])
+	if (r->shared->unfit && r->no_room.code)
 		*err = r->no_room;
 	if (err->code == ERR_UNSAFE && r->sent) {
-		why = *err;
-		not_called(r, why.msg, err);
-		err_fix(err, "try again; on a busy machine with a longer --max-pause");
+		not_called(r, err);
+		err_advise(err, FIX_RETRY_LONGER_PAUSE);
 	}
 }
 

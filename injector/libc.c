@@ -118,8 +118,7 @@ struct image *libc_find(struct images *images, const struct libc **libc, bool *s
 		*libc = found;
 		return &images->v[i];
 	}
-	err_set(err, ERR_FAILED,
-		"the target's C library is neither the GNU C library nor musl, or has no symbols");
-	err_fix(err, "jeprof-ctl knows these two, shared or linked statically");
+	err_raise(err, ERROR_LIBC_UNKNOWN);
+	err_advise(err, FIX_KNOWN_LIBCS);
 	return NULL;
 }

@@ -21,13 +21,11 @@ static int held_by(pid_t pid, pid_t holder, struct err *err)
 		for (char *c = st.comm; *c; c++)
 			if (*c < ' ' || *c > '~')
 				*c = '?';
-		err_set(err, ERR_BUSY,
-			"another jeprof-ctl is at work on process %d: process %d (%s)", pid, holder,
-			st.comm);
+		err_raise(err, ERROR_LOCKED_BY, .pid = pid, .other = holder, .other_comm = st.comm);
 	} else {
-		err_set(err, ERR_BUSY, "another jeprof-ctl is at work on process %d", pid);
+		err_raise(err, ERROR_LOCKED, .pid = pid);
 	}
-	return err_fix(err, "wait until it is done, for example with --wait 10s");
+	return err_advise(err, FIX_WAIT_FOR_OTHER);
 }
 
 static int open_file(void)
@@ -54,7 +52,6 @@ int lock_target(pid_t pid, int *lock, struct err *err)
 			byte.l_pid = 0;
 		return held_by(pid, byte.l_pid, err);
 	}
-	err_sys(err, ERR_FAILED, errno,
-		"cannot lock process %d; concurrent runs are not serialized", pid);
+	err_raise_sys(err, ERROR_UNLOCKED, errno, .pid = pid);
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 static int own_failure(const char *what, struct err *err)
 {
-	return err_sys(err, ERR_FAILED, errno, "%s", what);
+	return err_raise_sys(err, ERROR_TARGET_FILE_FAILED, errno, .what = what);
 }
 
 int memfd_device(dev_t *dev, struct err *err)
@@ -24,17 +24,15 @@ int memfd_device(dev_t *dev, struct err *err)
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("jeprof-ctl", MFD_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return own_failure("cannot make a memory file", err);
+		return own_failure("make a memory file", err);
 	*dev = st.st_dev;
 	return 0;
 }
 
 static int not_ours(struct err *err)
 {
-	err_set(err, ERR_FAILED,
-		"the target put another file in the place of the memory file that was made in it; "
-		"it was not opened");
-	return err_fix(err, "do not trust what this process says");
+	err_raise(err, ERROR_FILE_REPLACED);
+	return err_advise(err, FIX_DISTRUST);
 }
 
 int memfd_hold(const char *path, dev_t dev, int *handle, struct err *err)
@@ -43,7 +41,7 @@ int memfd_hold(const char *path, dev_t dev, int *handle, struct err *err)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return own_failure("cannot look at the target's memory file", err);
+		return own_failure("look at the target's memory file", err);
 	/* No path leads to a memory file; on its device are only such, and unnamed mappings. */
 	if (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_nlink || st.st_size)
 		return not_ours(err);
@@ -60,7 +58,7 @@ int memfd_open(int handle, int *fd, struct err *err)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 	opened = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (opened < 0 || fstat(handle, &held) < 0 || fstat(opened, &got) < 0)
-		return own_failure("cannot open the target's memory file", err);
+		return own_failure("open the target's memory file", err);
 	if (held.st_dev != got.st_dev || held.st_ino != got.st_ino)
 		return not_ours(err);
 	*fd = take_fd(opened);

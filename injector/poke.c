@@ -20,10 +20,8 @@ struct poke {
 static int transferred(ssize_t got, const char *what, struct err *err)
 {
 	if (got == 0)
-		return err_set(err, ERR_LOST,
-			       "cannot %s the flag: the program that was looked at has ended",
-			       what);
-	return got < 0 ? err_sys(err, ERR_FAILED, errno, "cannot %s the flag", what) : 0;
+		return err_raise(err, ERROR_FLAG_LOST, .what = what);
+	return got < 0 ? err_raise_sys(err, ERROR_FLAG_FAILED, errno, .what = what) : 0;
 }
 
 static int read_flag(const struct poke *k, unsigned char *value, struct err *err)
@@ -31,9 +29,7 @@ static int read_flag(const struct poke *k, unsigned char *value, struct err *err
 	if (transferred(pread(k->mem, value, 1, (off_t)k->addr), "read", err))
 		return -1;
 	if (*value > 1)
-		return err_set(err, ERR_UNSAFE,
-			       "the byte that was taken for the flag holds %u, which is no bool",
-			       *value);
+		return err_raise(err, ERROR_FLAG_NO_BOOL, .number = *value);
 	return 0;
 }
 
@@ -82,7 +78,7 @@ int injector_poke(int mem, uint64_t addr, bool want, unsigned int timeout_ms, bo
 	was = unpack_bool(&u);
 	is = unpack_bool(&u);
 	if (!unpack_done(&u))
-		return err_set(err, ERR_FAILED, "the process that wrote the flag makes no sense");
+		return err_raise(err, ERROR_FLAG_MALFORMED);
 	*before = was;
 	*after = is;
 	return 0;

@@ -30,9 +30,8 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 	 */
 	if (proc_alive(inj->p) &&
 	    (why.code == ERR_LOST || st.state == 'Z' || st.state == 'X' || callsite_holds(t)))
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
-	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
-		       inj->p->pid);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
+	return err_raise(err, ERROR_PROGRAM_ENDED, .pid = inj->p->pid);
 }
 
 /* Real, effective and saved id: the one for files is one of these, or comes of a capability. */
@@ -66,14 +65,11 @@ int proof_take(struct tracer *t, pid_t tid, int status, struct err *err)
 
 	t->proven = 0;
 	if (proof_status(status, now, err) < 0)
-		return err->own ? -1 : err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		return err->own ? -1 : err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
 	if (now->tgid != t->inj->p->pid)
-		return err_set(err, ERR_UNSAFE, "thread %d belongs to process %d", tid, now->tgid);
+		return err_raise(err, ERROR_THREAD_OF_ANOTHER, .tid = tid, .other = now->tgid);
 	if (!proof_no_more_rights(&t->inj->start, now))
-		return err_set(err, ERR_UNSAFE,
-			       "thread %d has other user ids or more capabilities than the process "
-			       "had",
-			       tid);
+		return err_raise(err, ERROR_THREAD_HAS_OTHER_RIGHTS, .tid = tid);
 	t->proven = tid;
 	return 0;
 }

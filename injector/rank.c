@@ -276,7 +276,7 @@ int rank_threads(const struct proc *p, enum caution caution, struct candidate **
 		return -1;
 	v = calloc(n_tids < RANKED_MAX ? n_tids : RANKED_MAX, sizeof(*v));
 	if (!v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot rank the threads");
+		return err_no_memory(err);
 	/* Of very many threads, another part each time. */
 	from = n_tids > RANKED_MAX ? (size_t)random() % n_tids : 0;
 	*n = 0;
@@ -300,10 +300,10 @@ int rank_one(const struct proc *p, pid_t tid, enum caution caution, struct candi
 	struct candidate *c;
 
 	if (proc_thread_status(p->pid, tid, &st, &ignored) < 0 || strchr("ZX", st.state))
-		return err_set(err, ERR_NOPROC, "thread %d has ended", tid);
+		return err_raise(err, ERROR_NO_THREAD, .tid = tid);
 	c = malloc(sizeof(*c));
 	if (!c)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot rank the thread");
+		return err_no_memory(err);
 	*c = (struct candidate){ tid, rank_thread(p->pid, tid, caution) };
 	*n = c->rank != RANK_NEVER;
 	*out = c;

@@ -171,10 +171,9 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 		if (!is_signal_frame(t, &f, from + i))
 			continue;
 		if (is_on_altstack(&f, from + i, arch_sp(regs), stack))
-			return err_set(err, ERR_UNSAFE,
-				       "it is in a signal handler on a stack of its own");
+			return err_raise(err, ERROR_ON_SIGNAL_STACK);
 		if (t->inj->cs.caution)
-			return err_set(err, ERR_UNSAFE, "it may be in a signal handler");
+			return err_raise(err, ERROR_IN_SIGNAL_HANDLER);
 	}
 	return 0;
 }
@@ -201,7 +200,7 @@ static int check_room(const struct tracer *t, const struct arch_regs *regs, cons
 	if (sp - stack->start >= need)
 		return 0;
 	if (sp - stack->start < frame || sp - grows_to(t, stack) < need)
-		return err_set(err, ERR_UNSAFE, "there is no room on its stack");
+		return err_raise(err, ERROR_STACK_FULL);
 	return 0;
 }
 
@@ -225,18 +224,17 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 	uint64_t pc = arch_pc(regs);
 
 	if (!arch_is_native(regs))
-		return err_set(err, ERR_UNSAFE, "it runs in a mode that is not 64-bit");
+		return err_raise(err, ERROR_NOT_IN_64_BIT);
 	if (callsite_is_dangerous(cs, pc))
-		return err_set(err, ERR_UNSAFE, "it is in the allocator or the loader");
+		return err_raise(err, ERROR_IN_ALLOCATOR);
 	if (arch_syscall_nr(regs) < 0 && callsite_is_unknown(cs, pc))
-		return err_set(err, ERR_UNSAFE, "it is in a part of the C library without a name");
+		return err_raise(err, ERROR_IN_NAMELESS_CODE);
 	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
-		return err_set(err, ERR_UNSAFE,
-			       "it is in a system call that cannot be interrupted transparently");
+		return err_raise(err, ERROR_IN_SYSTEM_CALL);
 	if (cs->caution && !(waits || (cs->caution == CAUTION_OUTSIDE && is_outside(t, regs))))
-		return callsite_too_bold(cs, "it does not wait", err);
+		return callsite_too_bold(cs, ERROR_IT_DOES_NOT_WAIT_KNOWN, err);
 	if (in_rseq(t, tid, pc))
-		return err_set(err, ERR_UNSAFE, "it is in a restartable sequence");
+		return err_raise(err, ERROR_IN_RSEQ);
 	return 0;
 }
 
@@ -269,17 +267,16 @@ int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, s
 	if (check_pc(t, tid, regs, err) < 0)
 		return -1;
 	if (would_be_cancelled(t, regs))
-		return err_set(err, ERR_UNSAFE, "a cancellation of it is pending");
+		return err_raise(err, ERROR_CANCELLATION_PENDING);
 	if (!find_stack(t, regs, &stack, name)) {
-		err_set(err, ERR_UNSAFE, "it runs on a custom stack (a coroutine's?)");
-		return err_fix(err, SAFEPOINT_FIX_NONE);
+		err_raise(err, ERROR_ON_CUSTOM_STACK);
+		return err_advise(err, FIX_ANOTHER_TRY_WILL_NOT_HELP);
 	}
 	if (check_room(t, regs, &stack, err) < 0)
 		return -1;
 	len = stack.end - from;
 	if (len > sizeof(bytes))
-		return err_set(err, ERR_UNSAFE, "it uses more than %u MiB of stack",
-			       WALKED_MAX >> 20);
+		return err_raise(err, ERROR_STACK_TOO_DEEP, .number = WALKED_MAX >> 20);
 	if (mem_read(t, from, bytes, len, err) < 0)
 		return -1;
 	if (check_handlers(t, regs, &stack, bytes, len, err) < 0)

@@ -58,8 +58,7 @@ static int same_program(const struct tracer *t, struct err *err)
 {
 	if (proc_alive(t->inj->p) && callsite_holds(t))
 		return 0;
-	return err_set(err, ERR_LOST, "process %d ended or became another program meanwhile",
-		       t->inj->p->pid);
+	return err_raise(err, ERROR_PROGRAM_ENDED, .pid = t->inj->p->pid);
 }
 
 /*
@@ -83,9 +82,7 @@ static int check_data(struct tracer *t, const struct borrow *b, struct err *err)
 	t->shared->report.fresh = t->only && has_data == TRI_NO;
 	if (footprint_may_borrow(t, has_data))
 		return 0;
-	return err_set(err, ERR_UNSAFE,
-		       has_data == TRI_NO ? "it never called jemalloc, and would get an arena"
-					  : "whether it has an arena of jemalloc's is not known");
+	return err_raise(err, has_data == TRI_NO ? ERROR_WOULD_GET_ARENA : ERROR_ARENA_UNKNOWN);
 }
 
 static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
@@ -108,8 +105,8 @@ static int check_stopped(struct tracer *t, struct borrow *b, struct err *err)
 static int no_status(pid_t tid, int sys, struct err *err)
 {
 	if (sys == ENOENT || sys == ESRCH)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
-	return err_sys(err, ERR_FAILED, sys, "cannot read the status of thread %d", tid);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
+	return err_raise_sys(err, ERROR_THREAD_UNREADABLE, sys, .tid = tid);
 }
 
 /* 0: done; -1: err says whether another thread should be tried (ERR_UNSAFE). */
@@ -165,12 +162,10 @@ static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
 	if (t->mode == INJECTOR_INLINE || !seccomp_allows_inline(t))
-		return err_fix(err, "%s",
-			       calls_want_dump(t->calls, t->n_calls)
-				       ? "behind this filter no profile can be had of it"
-				       : "nothing can be called in this target without "
-					 "danger to it");
-	return err_fix(err, "%s", check_without_thread(t->calls, t->n_calls));
+		return err_advise(err, calls_want_dump(t->calls, t->n_calls)
+					       ? FIX_NO_PROFILE_BEHIND_FILTER
+					       : FIX_NOTHING_CALLED_SAFELY);
+	return err_advise(err, check_without_thread(t->calls, t->n_calls));
 }
 
 static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct err *err)
@@ -182,6 +177,13 @@ static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct 
 }
 
 /* Its wait would end later, see wait.h: then it is looked at again when that is over. */
+static void log_refusal(struct tracer *t, pid_t tid, const struct err *err)
+{
+	char text[ERR_TEXT_SIZE];
+
+	tracer_log(t, "thread %d: %s", tid, err_text(err, text, sizeof(text)));
+}
+
 static bool is_left_alone(struct tracer *t, pid_t tid, struct err *err)
 {
 	uint64_t until_us;
@@ -191,10 +193,8 @@ static bool is_left_alone(struct tracer *t, pid_t tid, struct err *err)
 	t->waits = true;
 	if (until_us && (!t->look_us || until_us < t->look_us))
 		t->look_us = until_us;
-	err_set(err, ERR_UNSAFE,
-		"interrupting the system call that it waits in would restart its timeout; waiting "
-		"for the call to return");
-	tracer_log(t, "thread %d: %s", tid, err->msg);
+	err_raise(err, ERROR_WAITS_WITH_TIMEOUT);
+	log_refusal(t, tid, err);
 	return true;
 }
 
@@ -207,11 +207,11 @@ static int search_once(struct tracer *t, struct err *err)
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
 	if (!n && t->inj->cs.caution)
-		callsite_too_bold(&t->inj->cs, t->only ? "it never waits" : "no thread waits", err);
+		callsite_too_bold(
+			&t->inj->cs,
+			t->only ? ERROR_IT_NEVER_WAITS_KNOWN : ERROR_NO_THREAD_WAITS_KNOWN, err);
 	else if (!n)
-		err_set(err, ERR_UNSAFE,
-			"%s is in a system call that cannot be interrupted transparently",
-			t->only ? "it" : "every thread");
+		err_raise(err, t->only ? ERROR_IN_SYSTEM_CALL : ERROR_ALL_IN_SYSTEM_CALLS);
 	for (size_t i = 0; i < n && now_us() < (t->waits ? t->end_us : t->deadline_us); i++) {
 		wait_look(t, c[i].tid);
 		if (is_left_alone(t, c[i].tid, err)) {
@@ -227,15 +227,15 @@ static int search_once(struct tracer *t, struct err *err)
 			return 0;
 		tried++;
 		fenced += t->fenced;
-		in_vain &= err->fix[0] != '\0';
-		tracer_log(t, "thread %d: %s", c[i].tid, err->msg);
+		in_vain &= err->fixes[0] != FIX_NONE;
+		log_refusal(t, c[i].tid, err);
 		if (err->code != ERR_UNSAFE || t->shared->another)
 			return -1;
 		if (fenced == tried && fenced == FENCED_ENOUGH)
 			break;
 	}
 	if (n && !in_vain)
-		err->fix[0] = '\0';
+		err_unadvise(err);
 	return tried && fenced == tried ? fenced_in(t, err) : -1;
 }
 
@@ -244,7 +244,7 @@ static int search(struct tracer *t, struct err *err)
 	unsigned int backoff = BACKOFF_MIN_US;
 	struct err why = ERR_INIT;
 
-	err_set(&why, ERR_UNSAFE, "there was no time to look at a thread");
+	err_raise(&why, ERROR_NO_TIME_FOR_THREADS);
 	for (;;) {
 		t->look_us = 0;
 		t->waits = false;
@@ -262,10 +262,11 @@ static int search(struct tracer *t, struct err *err)
 		err_forget(); /* what another try may do better */
 		back_off(&backoff, t->look_us);
 	}
-	err_set(err, ERR_UNSAFE, "no safe moment was found in %u attempts; last refusal: %s",
-		atomic_load(&t->shared->attempts), why.msg);
-	return err_fix(err, "%s; nothing was changed",
-		       why.fix[0] ? why.fix : "try again, or with a longer --timeout");
+	if (!err->fixes[0])
+		err_advise(err, FIX_RETRY_LONGER);
+	err->own = false;
+	err_within(err, ERROR_NO_SAFE_MOMENT, .count = atomic_load(&t->shared->attempts));
+	return err_advise_too(err, FIX_NOTHING_WAS_CHANGED);
 }
 
 /* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
@@ -305,8 +306,8 @@ static int open_memory(struct tracer *t, struct err *err)
 	}
 	if (t->maps >= 0)
 		return 0;
-	return err_sys(err, open_error(errno), errno, "cannot open the memory of process %d",
-		       t->inj->p->pid);
+	return err_raise_sys(err, ERROR_MEMORY_UNOPENED, errno, .code = open_error(errno),
+			     .pid = t->inj->p->pid);
 }
 
 /* Once a thread was sent off, what failed is known, but not what became of it. */

@@ -129,9 +129,10 @@ static int check_filters(struct tracer *t, pid_t tid, struct err *err)
 	t->shared->report.thread_punished = punished(t, USE_THREAD | USE_FILE | USE_MEMFD);
 	if (!bad)
 		return 0;
-	return err_set(err, ERR_UNSAFE,
-		       "the seccomp filter of thread %d punishes %s(2), which %s needs", tid, bad,
-		       t->mode == INJECTOR_THREAD ? "a thread of our own" : "the call");
+	return err_raise(err,
+			 t->mode == INJECTOR_THREAD ? ERROR_FILTER_PUNISHES_THREAD
+						    : ERROR_FILTER_PUNISHES_CALL,
+			 .tid = tid, .name = bad);
 }
 
 bool seccomp_allows_inline(const struct tracer *t)
@@ -144,7 +145,7 @@ bool seccomp_allows_inline(const struct tracer *t)
 static int came_by_filter(struct tracer *t, struct err *err)
 {
 	t->shared->another = ANOTHER_NOW; /* a tracer that knows from its start */
-	return err_set(err, ERR_UNSAFE, "it installed a seccomp filter just now");
+	return err_raise(err, ERROR_FILTER_JUST_NOW);
 }
 
 int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
@@ -152,21 +153,16 @@ int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
 	struct proc_status st;
 
 	if (proc_thread_status_read(t->status, &st, err) < 0)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
 	if (!st.seccomp)
 		return 0;
 	if (!t->guarded)
 		return came_by_filter(t, err);
 	t->fenced = true;
 	if (st.seccomp == SECCOMP_MODE_STRICT)
-		return err_set(err, ERR_UNSAFE,
-			       "thread %d is in seccomp's strict mode: any call would kill it",
-			       tid);
+		return err_raise(err, ERROR_THREAD_STRICT, .tid = tid);
 	if (!st.filters)
-		return err_set(err, ERR_UNSAFE,
-			       "this kernel does not say how many seccomp filters thread %d has "
-			       "(Linux 5.9)",
-			       tid);
+		return err_raise(err, ERROR_FILTERS_UNCOUNTED, .tid = tid);
 	if (filters_read(t, tid, st.filters, allows_restart, err) < 0) {
 		t->fenced = false;
 		return -1;
@@ -188,7 +184,7 @@ int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 		return 0;
 	if (!t->guarded)
 		return came_by_filter(t, err);
-	return err_set(err, ERR_UNSAFE, "it installed another seccomp filter just now");
+	return err_raise(err, ERROR_ANOTHER_FILTER_JUST_NOW);
 }
 
 bool seccomp_restarts(const struct tracer *t, pid_t tid)

@@ -15,7 +15,7 @@ int injector_site_find(struct callsite **out, const struct proc *p, struct image
 	struct callsite *site = calloc(1, sizeof(*site));
 
 	if (!site)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot prepare the injection");
+		return err_no_memory(err);
 	if (callsite_find(site, p, images, je, err) < 0) {
 		free(site);
 		return -1;

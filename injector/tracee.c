@@ -120,8 +120,8 @@ int tracee_resume(pid_t tid, int request, int sig, struct err *err)
 	if (ptrace(request, tid, 0, (long)sig) == 0)
 		return 0;
 	if (errno == ESRCH)
-		return err_set(err, ERR_LOST, "thread %d ended meanwhile", tid);
-	return err_sys(err, ERR_LOST, errno, "cannot let thread %d go on", tid);
+		return err_raise(err, ERROR_THREAD_ENDED, .code = ERR_LOST, .tid = tid);
+	return err_raise_sys(err, ERROR_THREAD_NOT_RELEASED, errno, .tid = tid);
 }
 
 static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *err)
@@ -135,14 +135,14 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 		ended = proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0 ||
 			st.state == 'Z' || st.state == 'X';
 		if (!ended && st.tracer_pid)
-			return err_set(err, ERR_BUSY, "thread %d is traced by process %d", tid,
-				       st.tracer_pid);
+			return err_raise(err, ERROR_THREAD_TRACED, .tid = tid,
+					 .other = st.tracer_pid);
 	}
 	if (ended)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
 	if (sys == EPERM)
-		return err_sys(err, ERR_PERM, sys, "cannot attach to thread %d", tid);
-	return err_sys(err, ERR_UNSAFE, sys, "cannot attach to thread %d", tid);
+		return err_raise_sys(err, ERROR_THREAD_FORBIDDEN, sys, .tid = tid);
+	return err_raise_sys(err, ERROR_THREAD_UNATTACHED, sys, .tid = tid);
 }
 
 /*
@@ -157,10 +157,8 @@ static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 
 	t->shared->another = ANOTHER_NOW;
 	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) == 0 && st.state != 'D')
-		return err_set(err, ERR_UNSAFE, "thread %d did not stop in time: no CPU ran it",
-			       tid);
-	return err_set(err, ERR_UNSAFE, "thread %d did not stop: it is in an uninterruptible wait",
-		       tid);
+		return err_raise(err, ERROR_THREAD_WITHOUT_CPU, .tid = tid);
+	return err_raise(err, ERROR_THREAD_UNINTERRUPTIBLE, .tid = tid);
 }
 
 int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
@@ -177,7 +175,7 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 	t->shared->report.tid = tid;
 	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
 	/* Attaching may have taken long itself, and who does not wait now leaves EINTR behind. */
 	deadline = now_us() +
 		   1000 * (uint64_t)(patience_ms < STOP_TIMEOUT_MS ? patience_ms : STOP_TIMEOUT_MS);
@@ -185,19 +183,17 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 		int got = wait_until(tid, deadline, &status);
 
 		if (got < 0) /* not ended, but without this id: execve(2) gave it the first one's */
-			return err_set(err, ERR_LOST, "process %d became another program meanwhile",
-				       t->inj->p->pid);
+			return err_raise(err, ERROR_PROGRAM_REPLACED, .pid = t->inj->p->pid);
 		if (got == 0)
 			return no_stop(t, tid, err);
 		switch (stop_of(t, tid, status, &sig)) {
 		case STOP_EVENT:
 			return 0;
 		case STOP_GONE:
-			return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", tid);
+			return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
 		case STOP_GROUP:
 			ptrace(PTRACE_DETACH, tid, 0, 0);
-			return err_set(err, ERR_UNSAFE, "the process is being stopped (signal %d)",
-				       sig);
+			return err_raise(err, ERROR_BEING_STOPPED, .number = sig);
 		case STOP_SIGNAL:
 			ptrace(PTRACE_CONT, tid, 0, (long)sig);
 			break;
@@ -260,8 +256,8 @@ int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
 
 	if (arch_get_regs(b->tid, &b->regs) < 0) {
 		if (errno == ENOEXEC)
-			return err_set(err, ERR_UNSAFE, "it runs in 32-bit mode");
-		return err_set(err, ERR_UNSAFE, "thread %d ended meanwhile", b->tid);
+			return err_raise(err, ERROR_IN_32_BIT);
+		return err_raise(err, ERROR_THREAD_ENDED, .tid = b->tid);
 	}
 	/* Sent off as it is, it would come home to a sleep that the kernel has forgotten. */
 	if (arch_syscall_result(&b->regs) == SYS_restart_syscall && t->mem >= 0 &&

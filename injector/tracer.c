@@ -46,7 +46,7 @@ void tracer_log(struct tracer *t, const char *fmt, ...)
 static void note(ssize_t got)
 {
 	if (got < 0 && errno != EIO)
-		err_note(errno, "the tracer cannot reach the target's memory");
+		err_remember(errno, ERROR_TRACER_CANNOT_REACH);
 }
 
 int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struct err *err)
@@ -56,9 +56,8 @@ int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struc
 	if (got == (ssize_t)len)
 		return 0;
 	note(got);
-	return err_set(err, ERR_LOST, "cannot read the target's memory at %#llx: %s",
-		       (unsigned long long)addr,
-		       got < 0 ? strerror(errno) : "it ended, or is another program now");
+	return err_raise(err, ERROR_TARGET_UNREADABLE, .address = (int64_t)addr,
+			 .text = got < 0 ? strerror(errno) : "it ended, or is another program now");
 }
 
 #define POKED_AT_ONCE 4096
@@ -114,7 +113,6 @@ int mem_write(const struct tracer *t, uint64_t addr, const void *buf, size_t len
 	if (put == (ssize_t)len)
 		return 0;
 	note(put);
-	return err_set(err, ERR_LOST, "cannot write the target's memory at %#llx: %s",
-		       (unsigned long long)addr,
-		       put < 0 ? strerror(errno) : "it ended, or is another program now");
+	return err_raise(err, ERROR_TARGET_UNWRITABLE, .address = (int64_t)addr,
+			 .text = put < 0 ? strerror(errno) : "it ended, or is another program now");
 }

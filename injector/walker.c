@@ -150,8 +150,10 @@ int walker_start(struct injector *inj, struct err *err)
 		return 0;
 	mem = door_proc(inj->p->mm_pid, 0, "mem");
 	if (mem < 0)
-		return err_sys(err, errno == ENOENT || errno == ESRCH ? ERR_LOST : ERR_FAILED,
-			       errno, "cannot open the memory of process %d", inj->p->pid);
+		return err_raise_sys(err, ERROR_MEMORY_UNOPENED, errno,
+				     .code = errno == ENOENT || errno == ESRCH ? ERR_LOST
+									       : ERR_FAILED,
+				     .pid = inj->p->pid);
 	w.inj = inj;
 	w.mem = mem;
 	return confined_start(&inj->walker, &options, walk_all, &w, err);
@@ -180,24 +182,21 @@ static void copy_regs(const struct arch_regs *regs, uint64_t out[UNWIND_REGS])
 /* It ended, or it hangs: by what the target put into its tables, or for want of memory or a CPU. */
 static int no_answer(struct tracer *t, struct err *err)
 {
-	struct err ignored = ERR_INIT, why = *err;
+	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
-	if (why.code != ERR_UNSAFE)
-		return err_set(err, ERR_UNSAFE, "its stack cannot be walked: %s", why.msg);
+	if (err->code != ERR_UNSAFE) {
+		err->code = ERR_UNSAFE;
+		err->own = false;
+		err_unadvise(err);
+		return err_within(err, ERROR_UNWALKABLE);
+	}
 	if (proc_thread_status(t->inj->walker.child, t->inj->walker.child, &st, &ignored) == 0 &&
 	    st.state == 'D')
-		return err_set(err, ERR_UNSAFE,
-			       "its stack cannot be walked: memory of the target does not answer");
+		return err_raise(err, ERROR_STACK_MEMORY_HANGS);
 	t->shared->another = ANOTHER_LATER;
-	err_set(err, ERR_UNSAFE,
-		"it took longer than %u ms to walk the stack of the stopped thread; nothing was "
-		"changed",
-		tracer_patience_ms(t));
-	return err_fix(
-		err,
-		"try again, on a busy machine with a longer --max-pause; if it never works, the "
-		"unwind tables of the target are damaged, or malicious");
+	err_raise(err, ERROR_WALK_LATE, .number = tracer_patience_ms(t));
+	return err_advise(err, FIX_RETRY_OR_DAMAGED);
 }
 
 static int ask(struct tracer *t, const struct question *q, enum verdict *verdict, struct err *err)
@@ -214,7 +213,7 @@ static int ask(struct tracer *t, const struct question *q, enum verdict *verdict
 	if (unpack_done(&answer))
 		return 0;
 	t->inj->walker.broken = true;
-	return err_set(err, ERR_FAILED, "the answer makes no sense");
+	return err_raise(err, ERROR_WALK_MALFORMED);
 }
 
 int walker_check(struct tracer *t, const struct arch_regs *regs, uint64_t from, size_t len,
@@ -224,9 +223,7 @@ int walker_check(struct tracer *t, const struct arch_regs *regs, uint64_t from, 
 	enum verdict verdict;
 
 	if (t->inj->walker.broken)
-		return err_set(
-			err, ERR_UNSAFE,
-			"its stack cannot be walked: the process that does so hangs, or ended");
+		return err_raise(err, ERROR_WALKER_GONE);
 	copy_regs(regs, q.regs);
 	t->has_walked = true;
 	if (ask(t, &q, &verdict, err) < 0)
@@ -235,10 +232,10 @@ int walker_check(struct tracer *t, const struct arch_regs *regs, uint64_t from, 
 	case VERDICT_SAFE:
 		return 0;
 	case VERDICT_DANGEROUS:
-		return err_set(err, ERR_UNSAFE, "it was called from the allocator or the loader");
+		return err_raise(err, ERROR_CALLED_FROM_ALLOCATOR);
 	case VERDICT_UNKNOWN_FRAME:
-		return err_set(err, ERR_UNSAFE, "a frame on its stack has no unwind information");
+		return err_raise(err, ERROR_FRAME_WITHOUT_UNWIND);
 	default:
-		return err_set(err, ERR_UNSAFE, "its stack cannot be walked, or is too deep");
+		return err_raise(err, ERROR_STACK_UNWALKABLE);
 	}
 }

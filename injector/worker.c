@@ -54,10 +54,7 @@ struct worker {
 
 static int ended(const struct worker *w, struct err *err)
 {
-	return err_set(err, ERR_LOST,
-		       "the target, or its new thread %d, ended or became another program in the "
-		       "middle of a call",
-		       w->tid);
+	return err_raise(err, ERROR_WORKER_LOST, .tid = w->tid);
 }
 
 /* It crashed in jemalloc. Let it end as a thread, not the program as a process. */
@@ -69,10 +66,8 @@ static int crashed(struct worker *w, int sig, struct err *err)
 	arch_call(&regs, w->t->inj->cs.home, arch_sp(&w->home), none);
 	proof_set_regs(w->t, w->tid, &regs);
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
-	err_set(err, ERR_LOST,
-		"a call in the target was ended by %s; its allocator may hold a lock now",
-		strsignal(sig));
-	return err_fix(err, "please report this; restart the target when you can");
+	err_raise(err, ERROR_CALL_KILLED, .signal = sig);
+	return err_advise(err, FIX_REPORT_AND_RESTART);
 }
 
 /* To the next system call stop of any kind. */
@@ -133,12 +128,8 @@ static int is_thread(struct worker *w, struct err *err)
 	if (proof_take(w->t, w->tid, status, &why) == 0)
 		return 0;
 	ptrace(PTRACE_DETACH, w->tid, 0, 0);
-	err_set(err, ERR_LOST,
-		"the target created a process (%d) instead of a thread, which was detached "
-		"unmodified; jemalloc was not called",
-		w->tid);
-	return err_fix(err, "this is not what the C library does: do not trust what this process "
-			    "says");
+	err_raise(err, ERROR_PROCESS_NOT_THREAD, .tid = w->tid);
+	return err_advise(err, FIX_DISTRUST_LIBC);
 }
 
 static int first_stop(struct worker *w, struct err *err)
@@ -202,10 +193,8 @@ static int own_files(struct worker *w, struct err *err)
 	if (remote_syscall(w, SYS_close_range, args, &result, err) < 0)
 		return -1;
 	if (result < 0) {
-		err_target(err, ERR_FAILED, (int)-result,
-			   "the new thread cannot have files of its own");
-		return err_fix(err, "this needs Linux 5.9, and close_range(2) allowed; dump "
-				    "--in-target PATH does without");
+		err_raise_target(err, ERROR_FILES_NOT_UNSHARED, (int)-result);
+		return err_advise(err, FIX_NEEDS_CLOSE_RANGE);
 	}
 	w->private_files = true;
 	return 0;
@@ -238,8 +227,7 @@ static int make_memfd(struct worker *w, const char *text, int *remote_fd, int *h
 	if (result == -EINVAL && remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
 		return -1;
 	if (result < 0)
-		return err_target(err, ERR_FAILED, (int)-result,
-				  "the target cannot make a memory file");
+		return err_raise_target(err, ERROR_FILE_NOT_MADE, (int)-result);
 	*remote_fd = (int)result;
 	return hold_memfd(w, *remote_fd, handle, err);
 }
@@ -256,13 +244,10 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 	    mem_read(w->t, cs->malloc_message, &printer, sizeof(printer), err) < 0)
 		return -1;
 	if (printer)
-		return err_set(err, ERR_FAILED,
-			       "the target prints jemalloc's messages with a function of its own");
+		return err_raise(err, ERROR_PRINTS_BY_ITSELF);
 	if (remote_syscall(w, SYS_dup2, args, &result, err) < 0)
 		return -1;
-	return result < 0 ? err_target(err, ERR_FAILED, (int)-result,
-				       "the new thread cannot redirect its output")
-			  : 0;
+	return result < 0 ? err_raise_target(err, ERROR_OUTPUT_NOT_REDIRECTED, (int)-result) : 0;
 }
 
 /* The controller gets its own descriptor of the file, read-only, with the call's number. */
@@ -285,7 +270,7 @@ static int hand_over(struct worker *w, int handle, size_t i, struct err *err)
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	if (sendmsg(w->t->socket, &msg, MSG_NOSIGNAL) != 1)
-		return err_sys(err, ERR_FAILED, errno, "cannot hand over the target's memory file");
+		return err_raise_sys(err, ERROR_FILE_NOT_HANDED, errno);
 	w->t->shared->calls[i].has_fd = true;
 	return 0;
 }

@@ -31,15 +31,15 @@ int libarchive_load(const struct libarchive **out, struct err *err)
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		err_set(err, ERR_FAILED, "there are no bundles without " LIBRARY ": %s", dlerror());
-		return err_fix(err, "apt-get install libarchive13; if it is installed, memory is "
-				    "short: see the limits of jeprof-ctl itself (ulimit -a)");
+		err_raise(err, ERROR_BUNDLES_UNAVAILABLE, .name = LIBRARY, .text = dlerror());
+		return err_advise(err, FIX_INSTALL_LIBARCHIVE);
 	}
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *function = dlsym(library, wanted[i].name);
 
 		if (!function)
-			return err_set(err, ERR_FAILED, LIBRARY " has no %s", wanted[i].name);
+			return err_raise(err, ERROR_LIBRARY_INCOMPLETE, .name = LIBRARY,
+					 .what = wanted[i].name);
 		*(void **)((char *)&functions + wanted[i].offset) = function;
 	}
 	*out = &functions;
@@ -64,7 +64,7 @@ static int bad(const struct libarchive *lib, struct archive *a, const char *what
 {
 	const char *why = a ? lib->error_string(a) : NULL;
 
-	return err_set(err, ERR_FAILED, "cannot %s: %s", what, why ? why : "no memory");
+	return err_raise(err, ERROR_ARCHIVE_FAILED, .what = what, .text = why ? why : "no memory");
 }
 
 static int start(struct bundle_out *o, int fd, const char *folder, struct err *err)
@@ -86,7 +86,7 @@ int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct 
 	struct bundle_out *o = calloc(1, sizeof(*o));
 
 	if (!o)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot make an archive");
+		return err_no_memory(err);
 	if (start(o, fd, folder, err)) {
 		bundle_out_close(&o);
 		return -1;
@@ -102,7 +102,7 @@ static int begin(struct bundle_out *out, const char *name, uint64_t bytes, struc
 	int ret;
 
 	if (!entry)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot add to an archive");
+		return err_no_memory(err);
 	snprintf(path, sizeof(path), "%s/%s", out->folder, name);
 	out->lib->entry_set_pathname(entry, path);
 	out->lib->entry_set_size(entry, (int64_t)bytes);
@@ -136,7 +136,7 @@ int bundle_out_add_fd(struct bundle_out *out, const char *name, int fd, uint64_t
 		ssize_t n = pread(fd, buf, left < CHUNK ? left : CHUNK, (off_t)at);
 
 		if (n <= 0)
-			return err_sys(err, ERR_FAILED, n ? errno : EIO, "cannot read the profile");
+			return err_raise_sys(err, ERROR_PROFILE_UNREADABLE, n ? errno : EIO);
 		if (out->lib->write_data(out->a, buf, (size_t)n) != n)
 			return bad(out->lib, out->a, "add to an archive", err);
 		at += (uint64_t)n;
@@ -204,7 +204,7 @@ static int read_content(const struct reading *r, uint64_t max, char **content, s
 			char *bigger = room < max ? realloc(buf, room + room / 2 + CHUNK) : NULL;
 
 			if (!bigger)
-				return err_set(err, ERR_FAILED, "it is too large");
+				return err_raise(err, ERROR_BUNDLE_TOO_LARGE);
 			buf = bigger;
 			room += room / 2 + CHUNK;
 		}
@@ -222,8 +222,7 @@ static int read_content(const struct reading *r, uint64_t max, char **content, s
 static int no_bundle(const struct reading *r, struct err *err)
 {
 	bad(r->lib, r->a, "unpack it as a bundle", err);
-	return err_fix(err, "unpack a heap profile that is packed; what is made for pprof is read "
-			    "by pprof");
+	return err_advise(err, FIX_UNPACK_A_HEAP_PROFILE);
 }
 
 static int find(const struct reading *r, const char *const *wanted, uint64_t max, char **content,
@@ -247,7 +246,7 @@ static int find(const struct reading *r, const char *const *wanted, uint64_t max
 	}
 	if (best == INT_MAX && ret != ARCHIVE_EOF)
 		return no_bundle(r, err);
-	return best == INT_MAX ? err_set(err, ERR_FAILED, "there is no profile in it") : 0;
+	return best == INT_MAX ? err_raise(err, ERROR_NO_PROFILE_IN_BUNDLE) : 0;
 }
 
 int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,

@@ -85,7 +85,7 @@ static bool ask(enum errand op, const struct pack *args, struct unpack *reply, i
 
 static int gone(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "the process that does this has ended");
+	return err_raise(err, ERROR_ERRAND_ENDED);
 }
 
 /* From the end on, so that what was copied can be given up: it is in memory but once. */
@@ -100,7 +100,7 @@ static int move(int from, int to, uint64_t bytes, struct err *err)
 		if (pread(from, buf, n, (off_t)bytes) != (ssize_t)n ||
 		    lseek(to, (off_t)bytes, SEEK_SET) < 0 || !write_all(to, buf, n) ||
 		    ftruncate(from, (off_t)bytes))
-			return err_sys(err, ERR_OUTPUT, errno, "cannot hand over what was made");
+			return err_raise_sys(err, ERROR_ERRAND_UNDELIVERED, errno);
 	}
 	return 0;
 }

@@ -62,22 +62,19 @@ static bool find_dot(char path[PATH_MAX])
 
 static int not_there(struct err *err)
 {
-	err_set(err, ERR_FAILED, "dot(1) of Graphviz, which draws graphs, is not installed");
-	return err_fix(err, "apt-get install graphviz; or write the graph itself, to a file that "
-			    "ends in .dot");
+	err_raise(err, ERROR_GRAPHVIZ_MISSING);
+	return err_advise(err, FIX_INSTALL_GRAPHVIZ);
 }
 
 static int explain(int said, int status, struct err *err)
 {
-	char line[SAID_MAX] = "", safe[SAID_MAX];
+	char line[SAID_MAX] = "";
 
 	if (WIFSIGNALED(status))
-		return err_set(err, ERR_FAILED, "dot(1) of Graphviz was ended by signal %d",
-			       WTERMSIG(status));
+		return err_raise(err, ERROR_GRAPHVIZ_KILLED, .number = WTERMSIG(status));
 	(void)!pread(said, line, sizeof(line) - 1, 0);
 	line[strcspn(line, "\n")] = '\0';
-	return err_set(err, ERR_FAILED, "dot(1) of Graphviz cannot draw the graph: %s",
-		       output_safe(line, safe, sizeof(safe)));
+	return err_raise(err, ERROR_GRAPHVIZ_FAILED, .text = line);
 }
 
 /* 0, with how it ended; else it is killed. */
@@ -98,10 +95,7 @@ static int wait_for(pid_t pid, int *status, struct err *err)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
-	return late ? err_set(err, ERR_FAILED,
-			      "dot(1) of Graphviz did not draw the graph within %d s",
-			      PATIENCE_MS / 1000)
-		    : 0;
+	return late ? err_raise(err, ERROR_GRAPHVIZ_LATE, .number = PATIENCE_MS / 1000) : 0;
 }
 
 static int draw(const struct files *f, const char *type, struct err *err)
@@ -117,13 +111,13 @@ static int draw(const struct files *f, const char *type, struct err *err)
 	if (!find_dot(path))
 		return not_there(err);
 	if (start.changes_user && !graphviz_user(&start.user))
-		return err_set(err, ERR_FAILED, "there is no user id that is free for dot(1)");
+		return err_raise(err, ERROR_GRAPHVIZ_NO_USER);
 	snprintf(option, sizeof(option), "-T%s", type);
 	start.path = path;
 	start.option = option;
 	pid = fork();
 	if (pid < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot start dot(1)");
+		return err_raise_sys(err, ERROR_GRAPHVIZ_UNSTARTED, errno);
 	if (!pid)
 		graphviz_become(&start);
 	if (wait_for(pid, &status, err))
@@ -139,7 +133,7 @@ static int copy(int from, FILE *to, struct err *err)
 
 	while ((n = pread(from, bytes, sizeof(bytes), at)) > 0) {
 		if (fwrite(bytes, 1, (size_t)n, to) != (size_t)n)
-			return err_sys(err, ERR_OUTPUT, errno, "cannot write the picture");
+			return err_raise_sys(err, ERROR_PICTURE_UNWRITTEN, errno);
 		at += n;
 	}
 	return 0;

@@ -13,7 +13,7 @@ int memory_file_make(int *fd, struct err *err)
 	int made = memfd_create("jeprof-ctl", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (made < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot make a memory file");
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "make");
 	*fd = made;
 	return 0;
 }
@@ -23,7 +23,7 @@ int memory_file_seal(int fd, struct err *err)
 	const int all = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 	return fcntl(fd, F_ADD_SEALS, all)
-		       ? err_sys(err, ERR_FAILED, errno, "cannot seal a memory file")
+		       ? err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "seal")
 		       : 0;
 }
 
@@ -32,7 +32,7 @@ int memory_file_size(int fd, uint64_t *bytes, struct err *err)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot look at a memory file");
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "look at");
 	*bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -43,13 +43,13 @@ int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err)
 	uint64_t at = 0;
 
 	if (!buf)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot read a memory file");
+		return err_no_memory(err);
 	while (at < bytes) {
 		ssize_t n = pread(fd, buf + at, (size_t)(bytes - at), (off_t)at);
 
 		if (n <= 0)
-			return err_sys(err, ERR_FAILED, n ? errno : EIO,
-				       "cannot read a memory file");
+			return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, n ? errno : EIO,
+					     .what = "read");
 		at += (uint64_t)n;
 	}
 	buf[at] = '\0';
@@ -65,14 +65,14 @@ int memory_file_fill(int fd, memory_file_fn *write, const void *ctx, struct err 
 	f = copy < 0 ? NULL : fdopen(copy, "w");
 	if (!f) {
 		cleanup_close(&copy);
-		return err_sys(err, ERR_FAILED, errno, "cannot open a memory file");
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
 	}
 	if (write(f, ctx, err))
 		return -1;
 	/* A piece that was lost on the way does not come back, whatever the last one does. */
 	if (ferror(f))
-		return err_sys(err, ERR_OUTPUT, EIO, "cannot fill a memory file");
-	return fflush(f) ? err_sys(err, ERR_OUTPUT, errno, "cannot fill a memory file") : 0;
+		return err_raise_sys(err, ERROR_MEMORY_FILE_UNFILLED, EIO);
+	return fflush(f) ? err_raise_sys(err, ERROR_MEMORY_FILE_UNFILLED, errno) : 0;
 }
 
 int memory_file_write(memory_file_fn *write, const void *ctx, int *fd, uint64_t *bytes,

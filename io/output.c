@@ -26,10 +26,7 @@
 
 static int bad(const struct output *o, int sys, const char *what, struct err *err)
 {
-	char safe[SAFE_PATH_SIZE];
-
-	return err_sys(err, ERR_OUTPUT, sys, "%s %s", what,
-		       output_safe(o->path, safe, sizeof(safe)));
+	return err_raise_sys(err, ERROR_OUTPUT_FAILED, sys, .what = what, .path = o->path);
 }
 
 static int split(struct output *o, const char *path, bool force, struct err *err)
@@ -41,9 +38,9 @@ static int split(struct output *o, const char *path, bool force, struct err *err
 	o->path = strdup(path);
 	o->name = strdup(name);
 	if (!o->path || !o->name)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
+		return err_no_memory(err);
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
-		return bad(o, EISDIR, "cannot write", err);
+		return bad(o, EISDIR, "write", err);
 	return 0;
 }
 
@@ -54,13 +51,13 @@ static int open_folder(struct output *o, struct err *err)
 
 	folder = len ? strndup(o->path, len) : strdup(".");
 	if (!folder)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
+		return err_no_memory(err);
 	o->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (o->dir < 0)
 		o->dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (o->dir < 0) {
-		bad(o, errno, "cannot open the folder of", err);
-		return err_fix(err, "name a folder that exists");
+		bad(o, errno, "open the folder of", err);
+		return err_advise(err, FIX_NAME_A_FOLDER);
 	}
 	return 0;
 }
@@ -71,17 +68,18 @@ static int check_absent(const struct output *o, struct err *err)
 	struct stat st;
 
 	if (fstatat(o->dir, o->name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : bad(o, errno, "cannot look at", err);
+		return errno == ENOENT ? 0 : bad(o, errno, "look at", err);
 	output_safe(o->path, safe, sizeof(safe));
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_OUTPUT, "%s exists and is %s", safe,
-			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
-		return err_fix(err, "choose another name");
+		err_raise(err,
+			  S_ISDIR(st.st_mode) ? ERROR_OUTPUT_IS_FOLDER : ERROR_OUTPUT_NOT_A_FILE,
+			  .path = o->path);
+		return err_advise(err, FIX_CHOOSE_ANOTHER_NAME);
 	}
 	if (o->force)
 		return 0;
-	err_set(err, ERR_OUTPUT, "%s exists", safe);
-	return err_fix(err, "choose another name, or replace it with --force");
+	err_raise(err, ERROR_OUTPUT_EXISTS, .path = o->path);
+	return err_advise(err, FIX_CHOOSE_OR_FORCE);
 }
 
 int output_room(const struct output *o, uint64_t bytes, struct err *err)
@@ -91,13 +89,13 @@ int output_room(const struct output *o, uint64_t bytes, struct err *err)
 	if (bytes < ROOM_MIN)
 		bytes = ROOM_MIN;
 	if (fstatvfs(o->dir, &vfs))
-		return bad(o, errno, "cannot look at the file system of", err);
+		return bad(o, errno, "look at the file system of", err);
 	if (vfs.f_flag & ST_RDONLY)
-		return bad(o, EROFS, "cannot write", err);
+		return bad(o, EROFS, "write", err);
 	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < bytes) ||
 	    (vfs.f_files && !vfs.f_favail)) {
-		bad(o, ENOSPC, "cannot write", err);
-		return err_fix(err, "make room there, or name another place");
+		bad(o, ENOSPC, "write", err);
+		return err_advise(err, FIX_MAKE_ROOM);
 	}
 	return 0;
 }
@@ -110,8 +108,8 @@ static int open_nameless(struct output *o, struct err *err)
 	if ((errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT) &&
 	    !faccessat(o->dir, ".", W_OK | X_OK, AT_EACCESS))
 		return 0;
-	bad(o, errno, "cannot write", err);
-	return err_fix(err, "name a folder you may write to");
+	bad(o, errno, "write", err);
+	return err_advise(err, FIX_NAME_A_WRITABLE_FOLDER);
 }
 
 int output_open(struct output *o, const char *path, bool force, struct err *err)
@@ -133,16 +131,14 @@ void output_close(struct output *o)
 
 static int too_late(const char *what, struct err *err)
 {
-	char safe[SAFE_PATH_SIZE];
-
-	err_set(err, ERR_UNSAFE, "timed out writing %s", output_safe(what, safe, sizeof(safe)));
-	return err_fix(err, "a longer --timeout gives it more");
+	err_raise(err, ERROR_OUTPUT_LATE, .path = what);
+	return err_advise(err, FIX_LONGER_TIMEOUT);
 }
 
 int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadline_ms,
 		struct err *err)
 {
-	char buf[65536], safe[SAFE_PATH_SIZE];
+	char buf[65536];
 	uint64_t at = 0;
 
 	while (at < len) {
@@ -154,11 +150,10 @@ int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadl
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_sys(err, ERR_LOST, n ? errno : EIO,
-				       "cannot read what the target wrote");
+			return err_raise_sys(err, ERROR_HANDED_UNREADABLE, n ? errno : EIO);
 		if (!write_all(to, buf, (size_t)n))
-			return err_sys(err, ERR_OUTPUT, errno, "cannot write %s",
-				       output_safe(what, safe, sizeof(safe)));
+			return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "write",
+					     .path = what);
 		at += (uint64_t)n;
 	}
 	return 0;
@@ -196,22 +191,22 @@ static int make_temp(struct output *o, char *name, size_t size, struct err *err)
 {
 	for (unsigned int i = 0; i < TEMP_TRIES; i++) {
 		if (temp_name(o, name, size, i))
-			return bad(o, ENAMETOOLONG, "cannot write", err);
+			return bad(o, ENAMETOOLONG, "write", err);
 		if (!(o->fd >= 0 ? link_nameless(o, name) : create_temp(o, name)))
 			return 0;
 		if (errno != EEXIST)
 			break;
 	}
-	return bad(o, errno, "cannot write", err);
+	return bad(o, errno, "write", err);
 }
 
 static int name_taken(const struct output *o, struct err *err)
 {
 	bool taken = errno == EEXIST;
 
-	bad(o, errno, "cannot write", err);
+	bad(o, errno, "write", err);
 	if (taken)
-		return err_fix(err, "choose another name, or replace it with --force");
+		return err_advise(err, FIX_CHOOSE_OR_FORCE);
 	return -1;
 }
 
@@ -240,7 +235,7 @@ static int commit_by_rename(struct output *o, int from, uint64_t len, uint64_t d
 	if (make_temp(o, temp, sizeof(temp), err))
 		return -1;
 	if (!nameless && (output_copy(o->fd, o->path, from, len, deadline_ms, err) ||
-			  (fsync(o->fd) && bad(o, errno, "cannot write", err)))) {
+			  (fsync(o->fd) && bad(o, errno, "write", err)))) {
 		unlinkat(o->dir, temp, 0);
 		return -1;
 	}

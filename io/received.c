@@ -12,20 +12,15 @@
 
 static int too_large(const struct received_rules *r, uint64_t bytes, struct err *err)
 {
-	char size[16], max[16];
-
-	err_set(err, ERR_FAILED, "%s is too large: %s, and at most %s are read", r->what,
-		text_size(bytes, size, sizeof(size)), text_size(r->max_bytes, max, sizeof(max)));
-	return err_fix(err, "raise the limit with --max-size SIZE");
+	err_raise(err, ERROR_RECEIVED_TOO_LARGE, .what = r->what, .size = (int64_t)bytes,
+		  .max = (int64_t)r->max_bytes);
+	return err_advise(err, FIX_RAISE_MAX_SIZE);
 }
 
 static int has_holes(const struct received_rules *r, const struct stat *st, struct err *err)
 {
-	char size[16], there[16];
-
-	return err_set(err, ERR_FAILED, "%s is sparse: %s long, with %s of data", r->what,
-		       text_size((uint64_t)st->st_size, size, sizeof(size)),
-		       text_size((uint64_t)st->st_blocks * 512, there, sizeof(there)));
+	return err_raise(err, ERROR_RECEIVED_SPARSE, .what = r->what, .size = st->st_size,
+			 .max = st->st_blocks * 512);
 }
 
 int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, struct err *err)
@@ -34,9 +29,9 @@ int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, 
 	off_t hole;
 
 	if (fstat(fd, &st))
-		return err_sys(err, ERR_LOST, errno, "cannot look at %s", rules->what);
+		return err_raise_sys(err, ERROR_RECEIVED_LOST, errno, .what = rules->what);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_FAILED, "%s is no regular file", rules->what);
+		return err_raise(err, ERROR_RECEIVED_NOT_A_FILE, .what = rules->what);
 	if ((uint64_t)st.st_size > rules->max_bytes)
 		return too_large(rules, (uint64_t)st.st_size, err);
 	/* Not by st_blocks: file systems that compress have fewer without a hole. */
@@ -58,9 +53,9 @@ int received_copy(int from, const struct received_rules *rules, int *to, uint64_
 	    output_copy(copy, "a memory file", from, size, rules->deadline_ms, err))
 		return -1;
 	if (fstat(from, &st))
-		return err_sys(err, ERR_LOST, errno, "cannot look at %s", rules->what);
+		return err_raise_sys(err, ERROR_RECEIVED_LOST, errno, .what = rules->what);
 	if ((uint64_t)st.st_size != size)
-		return err_set(err, ERR_FAILED, "%s was changed while it was read", rules->what);
+		return err_raise(err, ERROR_RECEIVED_CHANGED, .what = rules->what);
 	*to = take_fd(copy);
 	*bytes = size;
 	return 0;

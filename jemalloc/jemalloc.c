@@ -401,7 +401,7 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 	if (image_may_name(img, mallctl_name))
 		image_each_symbol(img, match_name, f);
 	if (f->failed)
-		return err_set(err, ERR_FAILED, "too many jemallocs in one process, or no memory");
+		return err_raise(err, ERROR_TOO_MANY_JEMALLOCS);
 	for (size_t i = before; i < f->n; i++)
 		if (jemalloc_is_genuine(&f->v[i]))
 			f->v[kept++] = f->v[i];
@@ -441,7 +441,7 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 		return 0;
 	je = add_found(f, mallctl);
 	if (!je)
-		return err_set(err, ERR_FAILED, "no memory to describe a jemalloc");
+		return err_no_memory(err);
 	je->by_scan = true;
 	jemalloc_find_prefix(je);
 	jemalloc_describe(je, true);
@@ -494,17 +494,13 @@ static struct image *main_image(struct images *images)
 static int no_symbols(const struct found *f, const struct proc *p, struct err *err)
 {
 	const struct err *server = f->server;
-	char path[PATH_SHOWN];
+	char said[ERR_TEXT_SIZE];
 
-	err_set(err, ERR_NOJEMALLOC,
-		"process %d seems to contain jemalloc, but no symbol names its mallctl, neither in "
-		"%s nor in a debug file of it%s%s; and %s",
-		p->pid, output_safe(f->nameless->path, path, sizeof(path)), server ? "; " : "",
-		server ? server->msg : "", f->said);
-	if (server && server->fix[0])
-		return err_fix(err, "%s", server->fix);
-	return err_fix(err, "install its debug symbols, where the process has its files or here%s",
-		       server ? "" : ", or let --debuginfod fetch them");
+	err_raise(err, ERROR_JEMALLOC_WITHOUT_NAMES, .pid = p->pid, .path = f->nameless->path,
+		  .text = server ? err_text(server, said, sizeof(said)) : "", .what = f->said);
+	if (server && server->fixes[0])
+		return err_advise(err, server->fixes[0]);
+	return err_advise(err, server ? FIX_INSTALL_ITS_SYMBOLS : FIX_INSTALL_OR_DEBUGINFOD);
 }
 
 static int none_found(const struct found *f, const struct proc *p, struct images *images,
@@ -514,24 +510,17 @@ static int none_found(const struct found *f, const struct proc *p, struct images
 	uint64_t secure = 0;
 
 	if (prog && !image_elf(prog)) {
-		err_set(err, ERR_NOJEMALLOC,
-			"no jemalloc found in process %d, whose program file cannot be read",
-			p->pid);
-		return err_fix(err, "run as root, in the mount namespace that has the file");
+		err_raise(err, ERROR_PROGRAM_UNREADABLE, .pid = p->pid);
+		return err_advise(err, FIX_ROOT_WITH_THE_FILE);
 	}
 	if (f->nameless)
 		return no_symbols(f, p, err);
-	err_set(err, ERR_NOJEMALLOC, "process %d does not use jemalloc", p->pid);
+	err_raise(err, ERROR_NO_JEMALLOC, .pid = p->pid);
 	if (prog && !prog->has_interp)
-		return err_fix(err, "only a build with jemalloc in it can be profiled: the program "
-				    "is linked statically, and LD_PRELOAD has no effect on it");
+		return err_advise(err, FIX_BUILD_IN_STATIC);
 	if (proc_auxval(p->mm_pid, AT_SECURE, &secure) && secure)
-		return err_fix(err,
-			       "only a build with jemalloc in it can be profiled: the program "
-			       "has more rights than its user, and LD_PRELOAD has no effect on "
-			       "it");
-	return err_fix(err, "start it with LD_PRELOAD=libjemalloc.so.2 "
-			    "MALLOC_CONF=prof:true,prof_active:false");
+		return err_advise(err, FIX_BUILD_IN_PRIVILEGED);
+	return err_advise(err, FIX_PRELOAD_JEMALLOC);
 }
 
 static void read_preload_variable(pid_t pid, char *buf, size_t size)

@@ -489,11 +489,10 @@ int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value
 		[MALLCTL_VOID] = "no value",
 	};
 	union mallctl_value got = { 0 };
-	char safe[128];
 
 	if (!parse_typed(m->type, text, &got))
-		return err_set(err, ERR_USAGE, "%s takes %s, not \"%s\"", m->name, wanted[m->type],
-			       output_safe(text, safe, sizeof(safe)));
+		return err_raise(err, ERROR_VALUE_MALFORMED, .name = m->name,
+				 .what = wanted[m->type], .text = text);
 	*v = got;
 	return 0;
 }

@@ -647,7 +647,7 @@ int jemalloc_text(struct jemalloc_text *out, const struct jemalloc *je, pid_t pi
 	}
 	if (ret < 0) {
 		jemalloc_text_fini(&text);
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot find jemalloc's code");
+		return err_no_memory(err);
 	}
 	*out = text;
 	return 0;

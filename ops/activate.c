@@ -22,48 +22,44 @@
 
 static int open_memory(const struct session *s, int *mem, struct err *err)
 {
-	char path[64], who[SESSION_WHO_SIZE];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", s->proc.mm_pid);
 	*mem = open(path, O_RDWR | O_CLOEXEC);
 	if (*mem >= 0)
 		return 0;
 	if (errno == ENOENT || errno == ESRCH)
-		return err_set(err, ERR_LOST, "%s has ended meanwhile",
-			       session_who(s, who, sizeof(who)));
-	err_sys(err, errno == EACCES || errno == EPERM ? ERR_PERM : ERR_FAILED, errno,
-		"cannot write to the memory of %s", session_who(s, who, sizeof(who)));
-	return err_fix(err, "--mode poke needs CAP_SYS_PTRACE and, for a process of another user, "
-			    "CAP_DAC_OVERRIDE");
+		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
+	err_raise_sys(err, ERROR_TARGET_UNWRITABLE_BY_US, errno,
+		      .code = errno == EACCES || errno == EPERM ? ERR_PERM : ERR_FAILED,
+		      SESSION_ARGS(s));
+	return err_advise(err, FIX_POKE_NEEDS_RIGHTS);
 }
 
 static int may_poke(struct session *s, const struct jemalloc_values *values, bool want,
 		    struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
 	bool confirmed;
 
-	session_who(s, who, sizeof(who));
 	if (s->je->config_prof == TRI_NO)
 		return session_no_config_prof(s, err);
 	if (jemalloc_value_is(values, OPT_PROF) == TRI_NO)
 		return session_no_opt_prof(s, err);
 	if (jemalloc_value_is(values, OPT_PROF) != TRI_YES) {
-		err_set(err, ERR_UNSAFE, "opt.prof of %s cannot be read from its memory", who);
-		return err_fix(err, "drop --mode poke to query it by a call");
+		err_raise(err, ERROR_OPT_PROF_UNREAD, SESSION_ARGS(s));
+		return err_advise(err, FIX_DROP_POKE_TO_QUERY);
 	}
 	if (want && (!s->version[0] || switch_forgets(s))) {
-		err_set(err, ERR_UNSAFE,
-			"in jemalloc %s threads that exist are not sampled by prof.active alone",
-			s->version[0] ? s->version : "of unknown version");
-		return err_fix(err, "drop --mode poke to enable each thread by a call");
+		err_raise(err, ERROR_THREADS_FORGOTTEN,
+			  .version = s->version[0] ? s->version : "of unknown version");
+		return err_advise(err, FIX_DROP_POKE_FOR_THREADS);
 	}
 	if (look_active(s, &confirmed, err))
 		return -1;
 	if (confirmed)
 		return 0;
-	err_set(err, ERR_UNSAFE, "where prof.active lies in %s is not known for certain", who);
-	return err_fix(err, "install debug symbols of its jemalloc, or do without --mode poke");
+	err_raise(err, ERROR_ACTIVE_UNCERTAIN, SESSION_ARGS(s));
+	return err_advise(err, FIX_SYMBOLS_OR_NO_POKE);
 }
 
 int poke_active(struct session *s, bool want, bool force, struct ops_change *out, struct err *err)
@@ -71,7 +67,6 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	_cleanup_(cleanup_close) int mem = -1;
 	struct ops_change change = { .cost = s->cost };
 	struct jemalloc_values values;
-	char who[SESSION_WHO_SIZE];
 
 	change.cost.mode = INJECTOR_POKE;
 	/* Opened first: an address that is found afterwards is of this memory, or of none. */
@@ -82,9 +77,9 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 			  &change.after, err))
 		return -1;
 	if (change.after != want)
-		return err_set(err, ERR_FAILED, "prof.active in %s reads %s after it was set to %s",
-			       session_who(s, who, sizeof(who)), change.after ? "true" : "false",
-			       want ? "true" : "false");
+		return err_raise(err, ERROR_SWITCH_NOT_SET, SESSION_ARGS(s), .name = "prof.active",
+				 .what = change.after ? "true" : "false",
+				 .text = want ? "true" : "false");
 	if (want && jemalloc_value_is(&values, OPT_PROF_THREAD_ACTIVE_INIT) == TRI_NO)
 		snprintf(change.warning, sizeof(change.warning),
 			 "opt.prof_thread_active_init is false: its threads are not sampled unless "
@@ -103,12 +98,10 @@ static const bool on = true;
 static int finish(struct session *s, const char *name, bool want, struct ops_change *change,
 		  struct ops_change *out, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	if (change->after != want)
-		return err_set(err, ERR_FAILED, "%s in %s reads %s after it was set to %s", name,
-			       session_who(s, who, sizeof(who)), change->after ? "true" : "false",
-			       want ? "true" : "false");
+		return err_raise(err, ERROR_SWITCH_NOT_SET, SESSION_ARGS(s), .name = name,
+				 .what = change->after ? "true" : "false",
+				 .text = want ? "true" : "false");
 	change->changed = change->before != change->after;
 	change->cost = s->cost;
 	*out = *change;
@@ -249,15 +242,17 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 static void decide(const struct session *s, bool init, struct ops_change *change)
 {
 	struct err why = ERR_INIT;
+	char text[ERR_TEXT_SIZE];
 
 	if (!journal_decided(&s->proc, true, init, &why) || *change->warning)
 		return;
+	err_text(&why, text, sizeof(text));
 	if (why.code == ERR_BUSY && change->after)
 		snprintf(change->warning, sizeof(change->warning),
-			 "%.200s, which turns profiling off when it ends", why.msg);
+			 "%.200s, which turns profiling off when it ends", text);
 	else if (why.code != ERR_BUSY)
 		snprintf(change->warning, sizeof(change->warning),
-			 "undo may put back what this set: %.200s", why.msg);
+			 "undo may put back what this set: %.200s", text);
 }
 
 static int poke(struct session *s, pid_t pid, bool want, bool force,
@@ -288,12 +283,10 @@ static bool can_poke(struct session *s, bool want, bool force)
 static int suggest_poke(struct session *s, bool want, bool force, struct err *err)
 {
 	bool no_call = s->no_call || err->code == ERR_UNSAFE || err->code == ERR_BUSY;
-	char fix[sizeof(err->fix)];
 
 	if (s->options->mode != INJECTOR_AUTO || err->own || !no_call || !can_poke(s, want, force))
 		return -1;
-	memcpy(fix, err->fix, sizeof(fix));
-	return err_fix(err, "%s%s--mode poke does it without a call", fix, *fix ? "; " : "");
+	return err_advise_too(err, FIX_POKE);
 }
 
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
@@ -327,8 +320,7 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 		return suggest_poke(&s, false, false, err);
 	/* Where profiling is not available there is nothing to stop: that is no failure. */
 	*out = (struct ops_change){ .cost = s.cost };
-	snprintf(out->warning, sizeof(out->warning), "%.*s", (int)sizeof(out->warning) - 1,
-		 err->msg);
+	err_text(err, out->warning, sizeof(out->warning));
 	return 0;
 }
 

@@ -86,9 +86,7 @@ static int dump(struct work *w, struct err *err)
 
 static int bad_file(const struct work *w, struct err *err)
 {
-	char safe[512];
-
-	return err_wrap(err, "%s", output_safe(w->request->profile, safe, sizeof(safe)));
+	return err_within(err, ERROR_IN_FILE, .path = w->request->profile);
 }
 
 /* What can be read but once is kept: it is parsed, and goes into the bundle. */
@@ -103,9 +101,9 @@ static int keep(int *fd, struct err *err)
 	while (n) {
 		n = read(*fd, buf, sizeof(buf));
 		if (n < 0 && errno != EINTR)
-			return err_sys(err, ERR_FAILED, errno, "cannot read it");
+			return err_raise_sys(err, ERROR_FILE_UNREADABLE, errno);
 		if (n > 0 && !write_all(memory, buf, (size_t)n))
-			return err_sys(err, ERR_FAILED, errno, "cannot keep it in memory");
+			return err_raise_sys(err, ERROR_FILE_UNKEPT, errno);
 	}
 	close(*fd);
 	*fd = take_fd(memory);
@@ -119,7 +117,7 @@ static int open_file(struct work *w, struct err *err)
 
 	w->profile = errand_open(path);
 	if (w->profile < 0 || fstat(w->profile, &st)) {
-		err_sys(err, ERR_FAILED, errno, "cannot open it");
+		err_raise_sys(err, ERROR_FILE_UNOPENED, errno);
 		return bad_file(w, err);
 	}
 	if ((!S_ISREG(st.st_mode) && keep(&w->profile, err)) ||
@@ -166,12 +164,14 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
+	char text[ERR_TEXT_SIZE];
 	struct err why;
 
 	options.max_bytes = 0; /* that was about the profile */
 	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &w->stats, &why)) {
 		snprintf(w->result.warning, sizeof(w->result.warning),
-			 "there are no statistics in it: %.256s", why.msg);
+			 "there are no statistics in it: %.256s",
+			 err_text(&why, text, sizeof(text)));
 		return;
 	}
 	w->result.cost.stops += w->stats.cost.stops;
@@ -316,7 +316,7 @@ int ops_bundle(const struct ops_bundle_request *request, const struct ops_option
 		w.deadline_ms = now_ms() + ops_timeout_ms(options);
 	w.result.file = request->output ? strdup(request->output) : default_name(&w);
 	if (!w.result.file)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
+		return err_no_memory(err);
 	if ((!to_stream && output_open(&output, w.result.file, request->force, err)) ||
 	    memory_file_make(&w.archive, err) || gather(&w, err) || write_bundle(&w, err))
 		return -1;

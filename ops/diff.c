@@ -24,7 +24,7 @@ static int keep_facts(struct profile *all, const struct profile_facts *facts, st
 	for (size_t i = 0; i < 3; i++) {
 		*to[i] = from[i] ? intern_add(all->text, from[i], strlen(from[i])) : NULL;
 		if (from[i] && !*to[i])
-			return err_set(err, ERR_FAILED, "no memory for the profile");
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -33,12 +33,11 @@ static int compare(const struct profile *before, const struct profile *after, co
 		   struct ops_diff *d, struct err *err)
 {
 	struct profile_series *s = &d->series;
-	char safe[512];
 
 	s->type = PROFILE_INUSE_SPACE;
 	if (profile_series_add(s, before, err) || profile_series_add(s, after, err) ||
 	    profile_series_difference(s, before, after, err))
-		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+		return err_within(err, ERROR_IN_FILE, .path = path);
 	d->before = profile_total(before, PROFILE_INUSE_SPACE);
 	d->after = profile_total(after, PROFILE_INUSE_SPACE);
 	s->all.period = after->period;

@@ -68,11 +68,9 @@ static int check_profile(int fd, uint64_t bytes, struct err *err)
 	char head[16] = "";
 
 	if (pread(fd, head, sizeof(head) - 1, 0) < 0)
-		return err_sys(err, ERR_LOST, errno, "cannot read the profile");
+		return err_raise_sys(err, ERROR_DUMP_UNREADABLE, errno);
 	if (strncmp(head, "heap_v2/", 8) && strncmp(head, "heap profile:", 13))
-		return err_set(err, ERR_FAILED,
-			       "what the target wrote is no heap profile (%llu bytes)",
-			       (unsigned long long)bytes);
+		return err_raise(err, ERROR_DUMP_NO_PROFILE, .number = (int64_t)bytes);
 	return 0;
 }
 
@@ -139,13 +137,9 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 static bool limit_fix(const struct session *s, int sys, struct err *err)
 {
 	if (sys == EFBIG)
-		err_fix(err, "the size of its files is limited; prlimit --pid %d --fsize=unlimited",
-			s->proc.pid);
+		err_advise(err, FIX_FSIZE_LIMITED, .pid = s->proc.pid);
 	else if (sys == EMFILE)
-		err_fix(err,
-			"the number of its files is limited; raise it with prlimit --pid %d "
-			"--nofile=NUMBER",
-			s->proc.pid);
+		err_advise(err, FIX_NOFILE_LIMITED, .pid = s->proc.pid);
 	return sys == EFBIG || sys == EMFILE;
 }
 
@@ -153,17 +147,15 @@ static int memfd_call_failed(const struct session *s, const struct call *call, s
 {
 	session_call_failed(s, call, err);
 	if (call->made && call->ret && !limit_fix(s, err->sys, err))
-		err_fix(err,
-			"if the target cannot open files under /proc/self/fd, let it write to a "
-			"folder of its own with --in-target PATH");
+		err_advise(err, FIX_IN_TARGET_WITHOUT_FD);
 	return -1;
 }
 
 /* Where no thread can be made there is no memfd: the way out is a file of the target's own. */
 static int no_memfd(const struct session *s, struct err *err)
 {
-	if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) && !*err->fix)
-		err_fix(err, "let the target write to a folder of its own: --in-target PATH");
+	if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) && !err->fixes[0])
+		err_advise(err, FIX_IN_TARGET);
 	return -1;
 }
 
@@ -202,15 +194,10 @@ const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE])
 
 int dump_check_memory(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	if (inside_has_proc(s))
 		return 0;
-	err_set(err, ERR_OUTPUT,
-		"there is no /proc in the root directory of %s, so it cannot open a file it is "
-		"handed",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err, "let the target write to a folder of its own: --in-target PATH");
+	err_raise(err, ERROR_NO_PROC_FOR_DUMP, SESSION_ARGS(s));
+	return err_advise(err, FIX_IN_TARGET);
 }
 
 /* Once the target goes its way again. */
@@ -267,7 +254,7 @@ static int dump_by_memfd(struct session *s, const struct ops_dump_request *reque
 		return -1;
 	path = to_stream ? strdup("-") : name_output(s, request);
 	if (!path)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot name the output");
+		return err_no_memory(err);
 	calls[0].flags |= CALL_KEEP_GOING;
 	calls[1].new = dump_label(path, label);
 	if ((!to_stream && output_open(&output, path, request->force, err)) ||
@@ -289,12 +276,9 @@ static int target_call_failed(const struct session *s, const struct call *call, 
 {
 	session_call_failed(s, call, err);
 	if (call->made && call->ret == EFAULT && by_prefix)
-		return err_fix(err,
-			       "the folder of the target's prefix may be missing, full or not "
-			       "writable for it; see jeprof-ctl prefix, or give --in-target PATH");
+		return err_advise(err, FIX_SEE_PREFIX);
 	if (call->made && call->ret && !limit_fix(s, err->sys, err))
-		return err_fix(err,
-			       "name a path the target may write to, or leave out --in-target");
+		return err_advise(err, FIX_NAME_A_PATH_IN_TARGET);
 	return -1;
 }
 
@@ -319,6 +303,7 @@ static int complete(const struct session *s, const struct inside *in, struct ops
 {
 	const struct received_rules rules = profile_rules(s);
 	struct err why = ERR_INIT;
+	char text[ERR_TEXT_SIZE];
 
 	if (!inside_file_complete(in, s, &rules, &why))
 		return 0;
@@ -327,7 +312,8 @@ static int complete(const struct session *s, const struct inside *in, struct ops
 		return -1;
 	}
 	snprintf(dump->warning, sizeof(dump->warning),
-		 "the profile may lack its mappings and metadata: %.256s", why.msg);
+		 "the profile may lack its mappings and metadata: %.256s",
+		 err_text(&why, text, sizeof(text)));
 	return 0;
 }
 
@@ -350,7 +336,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 		return -1;
 	}
 	if (!inside_size(&in, &dump->bytes))
-		return err_set(err, ERR_LOST, "the target dumped, but its file is not there");
+		return err_raise(err, ERROR_DUMP_MISSING);
 	dump->file = take_ptr(in.path);
 	return 0;
 }
@@ -359,7 +345,6 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 static int read_prefix(struct session *s, char *prefix, size_t size, struct err *err)
 {
 	struct call call = call_read_string("opt.prof_prefix", prefix, size);
-	char who[SESSION_WHO_SIZE];
 
 	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
 		return -1;
@@ -367,9 +352,8 @@ static int read_prefix(struct session *s, char *prefix, size_t size, struct err 
 		return session_call_failed(s, &call, err);
 	if (*prefix || !session_older(s, 5, 3, 0))
 		return 0;
-	err_set(err, ERR_FAILED, "opt.prof_prefix is empty in %s: it writes no dumps by itself",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err, "give a path: --in-target PATH");
+	err_raise(err, ERROR_NO_PREFIX, SESSION_ARGS(s));
+	return err_advise(err, FIX_GIVE_A_PATH);
 }
 
 static int warn_unknown_file(struct ops_dump *dump)
@@ -401,7 +385,7 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 	if (asprintf(&dump->file, "%.*s%s", (int)(strlen(in->path) - strlen(in->name)), in->path,
 		     after.name) < 0) {
 		dump->file = NULL;
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the dump");
+		return err_no_memory(err);
 	}
 	return 0;
 }

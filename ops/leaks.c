@@ -33,7 +33,6 @@ struct moment {
 static int time_of(const char *path, const struct profile *p, double *seconds, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
-	char safe[512];
 	struct stat st;
 
 	if (p->facts.time_ns) {
@@ -42,8 +41,7 @@ static int time_of(const char *path, const struct profile *p, double *seconds, s
 	}
 	fd = errand_open(path);
 	if (fd < 0 || fstat(fd, &st))
-		return err_sys(err, ERR_FAILED, errno, "cannot tell the time of %s",
-			       output_safe(path, safe, sizeof(safe)));
+		return err_raise_sys(err, ERROR_TIME_UNKNOWN, errno, .path = path);
 	*seconds = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / NS;
 	return 0;
 }
@@ -51,8 +49,6 @@ static int time_of(const char *path, const struct profile *p, double *seconds, s
 static int check_whose(struct whose *w, const char *path, const struct profile_facts *facts,
 		       struct err *err)
 {
-	char safe[512];
-
 	if (!facts->pid)
 		return 0;
 	if (!w->pid) {
@@ -63,9 +59,8 @@ static int check_whose(struct whose *w, const char *path, const struct profile_f
 	}
 	if (w->pid == facts->pid && !strcmp(w->host, facts->host ? facts->host : ""))
 		return 0;
-	err_set(err, ERR_FAILED, "%s is of process %lld, and not of %lld as those before it",
-		output_safe(path, safe, sizeof(safe)), (long long)facts->pid, (long long)w->pid);
-	return err_fix(err, "give dumps of one process; diff compares those of two");
+	err_raise(err, ERROR_OF_ANOTHER_PROCESS, .path = path, .pid = facts->pid, .other = w->pid);
+	return err_advise(err, FIX_DUMPS_OF_ONE_PROCESS);
 }
 
 /* A file that was given twice would be evidence twice. Other dumps are never of the same moment. */
@@ -85,7 +80,6 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	struct moment *m = &moments[l->series.n];
 	static const struct profile_options whole = { 0 };
 	_cleanup_(profile_fini) struct profile p = { 0 };
-	char safe[512];
 
 	if (profile_file_read(path, &whole, &p, err) || time_of(path, &p, &m->seconds, err) ||
 	    check_whose(w, path, &p.facts, err))
@@ -98,7 +92,7 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	if (ops_symbolize_pair(&l->series.all, &p, symbols, err))
 		return -1;
 	if (profile_series_add(&l->series, &p, err))
-		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+		return err_within(err, ERROR_IN_FILE, .path = path);
 	return 0;
 }
 
@@ -115,7 +109,7 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, 
 	struct profile_series_row *rows = calloc(l->series.n + 1, sizeof(*rows));
 
 	if (!rows)
-		return err_set(err, ERR_FAILED, "no memory for the profiles");
+		return err_no_memory(err);
 	qsort(m, l->series.n, sizeof(*m), earlier_first);
 	for (size_t i = 0; i < l->series.n; i++) {
 		rows[i] = l->series.rows[m[i].at];
@@ -196,7 +190,7 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 	struct whose whose = { 0 };
 
 	if (!moments || !seconds)
-		return err_set(err, ERR_FAILED, "no memory for the profiles");
+		return err_no_memory(err);
 	for (size_t i = 0; i < request->n; i++) {
 		if (add_file(request->files[i], &l, &whose, moments, symbols, err))
 			return -1;

@@ -179,7 +179,7 @@ static int add_rows(struct look *look, const struct asked *a, struct unpack *u, 
 		struct ops_process *row;
 
 		if (!vec_grow(list->v, look->room, list->n))
-			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
+			return err_no_memory(err);
 		row = &list->v[list->n];
 		list_row_unpack(row, u);
 		if (u->bad) {

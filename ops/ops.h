@@ -242,12 +242,12 @@ int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *
 void ops_status_fini(struct ops_status *status);
 
 struct ops_check {
-	const char *name;   /* "process", "permission", "jemalloc", ... */
-	bool made;	    /* false: an earlier check failed, without which it cannot be made */
-	enum tristate ok;   /* TRI_UNKNOWN: it was not made, or it cannot be told */
-	enum err_code code; /* why not, when ok is TRI_NO */
+	const char *name; /* "process", "permission", "jemalloc", ... */
+	bool made;	  /* false: an earlier check failed, without which it cannot be made */
+	enum tristate ok; /* TRI_UNKNOWN: it was not made, or it cannot be told */
 	char detail[OPS_TEXT_SIZE];
-	char fix[512]; /* with TRI_YES: what would be better, though profiling works */
+	struct err err; /* why not, when ok is TRI_NO; with TRI_YES its fixes alone: what would be
+			 * better, though profiling works */
 };
 
 #define OPS_CHECKS_MAX 32

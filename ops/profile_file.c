@@ -30,12 +30,12 @@ static ssize_t read_some(struct source *s, char *buf, size_t room, struct err *e
 	ssize_t n;
 
 	if (!s->left)
-		return s->whole ? 0 : err_set(err, ERR_FAILED, "it is longer than 16 GB");
+		return s->whole ? 0 : err_raise(err, ERROR_FILE_TOO_LONG);
 	do
 		n = read(s->fd, buf, room < s->left ? room : (size_t)s->left);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot read it");
+		return err_raise_sys(err, ERROR_FILE_UNREADABLE, errno);
 	s->left -= (uint64_t)n;
 	return n;
 }
@@ -71,15 +71,16 @@ static int no_program(const struct source *s, struct err *err)
 {
 	if (s->n_head < SELFMAG || memcmp(s->head, ELFMAG, SELFMAG) != 0)
 		return 0;
-	err_set(err, ERR_FAILED, "it is a program or a library, not a heap profile");
-	return err_fix(err, "pass only profiles: the program is found from the profile");
+	err_raise(err, ERROR_IS_PROGRAM);
+	return err_advise(err, FIX_PASS_ONLY_PROFILES);
 }
 
 static int open_path(const char *path, int *fd, struct err *err)
 {
 	*fd = errand_open(path);
-	return *fd < 0 ? err_sys(err, ERR_FAILED, errno,
-				 errno == EISDIR ? "cannot read it" : "cannot open it")
+	return *fd < 0 ? err_raise_sys(
+				 err, errno == EISDIR ? ERROR_FILE_UNREADABLE : ERROR_FILE_UNOPENED,
+				 errno)
 		       : 0;
 }
 
@@ -94,7 +95,7 @@ static int read_all(struct source *s, char **bytes, size_t *len, struct err *err
 			char *bigger = realloc(buf, room ? 2 * room : 2 * HEAD_MAX);
 
 			if (!bigger)
-				return err_set(err, ERR_FAILED, "there is no memory for all of it");
+				return err_raise(err, ERROR_FILE_TOO_LARGE_FOR_MEMORY);
 			buf = bigger;
 			room = room ? 2 * room : 2 * HEAD_MAX;
 		}
@@ -141,10 +142,8 @@ static int read_path(const char *path, const struct profile_options *options, st
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
 		      struct err *err)
 {
-	char safe[512];
-
 	if (read_path(path, options, out, err))
-		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+		return err_within(err, ERROR_IN_FILE, .path = path);
 	return 0;
 }
 
@@ -154,12 +153,12 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 	struct source s = { .fd = fd, .left = bytes, .whole = true };
 
 	if (bytes >= PROFILE_FILE_MAX || lseek(fd, 0, SEEK_SET) < 0)
-		return err_set(err, ERR_FAILED, "cannot read the profile");
+		return err_raise(err, ERROR_PROFILE_UNREADABLE);
 	if (read_head(&s, err) || no_program(&s, err))
 		return -1;
 	if (bundle_is(s.head, s.n_head)) {
-		err_set(err, ERR_FAILED, "it is packed: a bundle, or a profile of pprof");
-		return err_fix(err, "report reads a bundle as it is, pprof what was made for it");
+		err_raise(err, ERROR_IS_PACKED);
+		return err_advise(err, FIX_REPORT_READS_BUNDLES);
 	}
 	return profile_parse_pieces(out, next_bytes, &s, options, err);
 }
@@ -170,13 +169,12 @@ static int combine(struct profile *sum, const char *path, bool subtract,
 		   const struct ops_symbolize_options *symbols, struct err *err)
 {
 	_cleanup_(profile_fini) struct profile other = { 0 };
-	char safe[512];
 
 	if (profile_file_read(path, options, &other, err) ||
 	    ops_symbolize_pair(sum, &other, symbols, err))
 		return -1;
 	if (subtract ? profile_subtract(sum, &other, err) : profile_merge(sum, &other, err))
-		return err_wrap(err, "%s", output_safe(path, safe, sizeof(safe)));
+		return err_within(err, ERROR_IN_FILE, .path = path);
 	return 0;
 }
 

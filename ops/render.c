@@ -37,8 +37,8 @@ static int write_picture(FILE *out, const struct rendering *r, const char *type,
 		return -1;
 	for (off_t at = 0; (n = pread(picture, buf, sizeof(buf), at)) > 0; at += n)
 		if (fwrite(buf, 1, (size_t)n, out) != (size_t)n)
-			return err_sys(err, ERR_OUTPUT, errno, "cannot write the picture");
-	return n ? err_sys(err, ERR_FAILED, errno, "cannot read the picture") : 0;
+			return err_raise_sys(err, ERROR_PICTURE_UNWRITTEN, errno);
+	return n ? err_raise_sys(err, ERROR_PICTURE_UNREADABLE, errno) : 0;
 }
 
 static int write_rendered(FILE *out, const void *ctx, struct err *err)

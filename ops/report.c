@@ -22,8 +22,7 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 		if (p->threads[i].id == options->thread)
 			return 0;
 	}
-	return err_set(err, ERR_FAILED, "the profile has no thread %llu",
-		       (unsigned long long)options->thread);
+	return err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
 }
 
 static int name_and_select(const struct ops_report_request *r, struct profile *p, struct err *err)

@@ -88,7 +88,7 @@ static int take(const struct session *s, enum ops_stats_format format, int fd, c
 	if (received_copy(fd, &rules, &got, &w.bytes, err))
 		return -1;
 	if (!w.bytes)
-		return err_set(err, ERR_FAILED, "the target wrote no statistics");
+		return err_raise(err, ERROR_NO_STATISTICS);
 	w.fd = got;
 	return render_confined(s, &w, text, len, err);
 }
@@ -110,15 +110,13 @@ static int run_stats(struct session *s, enum ops_stats_format format, char **tex
 	_cleanup_(cleanup_close) int fd = -1;
 	struct call call = { .name = stats_options(s, format), .flags = CALL_STATS, .fd = -1 };
 	int failed = session_run(s, &(struct run){ .calls = &call, .n = 1 }, err);
-	char who[SESSION_WHO_SIZE];
 
 	fd = call.fd;
 	if (failed)
 		return -1;
 	if (!call_succeeded(&call) || fd < 0)
-		return err_target(err, ERR_FAILED, call.sys ? call.sys : call.ret,
-				  "malloc_stats_print failed in %s",
-				  session_who(s, who, sizeof(who)));
+		return err_raise_target(err, ERROR_STATS_PRINT_FAILED,
+					call.sys ? call.sys : call.ret, SESSION_ARGS(s));
 	return take(s, format, fd, text, len, err);
 }
 
@@ -127,18 +125,15 @@ int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options 
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_free) char *text = NULL;
-	char who[SESSION_WHO_SIZE];
 	size_t len = 0;
 
 	if (session_open(&s, pid, options, err))
 		return -1;
 	if (!s.je->malloc_stats_print)
-		return err_set(err, ERR_FAILED, "malloc_stats_print is not to be found in %s",
-			       session_who(&s, who, sizeof(who)));
+		return err_raise(err, ERROR_STATS_PRINT_MISSING, SESSION_ARGS(&s));
 	if (format != OPS_STATS_TEXT && session_older(&s, 4, 3, 0)) {
-		err_set(err, ERR_FAILED, "jemalloc %s in %s has no statistics in JSON", s.version,
-			session_who(&s, who, sizeof(who)));
-		return err_fix(err, "use stats -f text");
+		err_raise(err, ERROR_STATS_NOT_JSON, SESSION_ARGS(&s), .version = s.version);
+		return err_advise(err, FIX_STATS_TEXT);
 	}
 	if (run_stats(&s, format, &text, &len, err))
 		return -1;

@@ -118,16 +118,16 @@ static int prom_render(const char *json, pid_t pid, const char *comm, char **tex
 	FILE *f;
 
 	if (!doc || !json_object_object_get_ex(doc, "jemalloc", &root))
-		return err_set(err, ERR_FAILED, "jemalloc's statistics are not the JSON expected");
+		return err_raise(err, ERROR_STATS_MALFORMED);
 	f = open_memstream(&buf, &size);
 	if (!f)
-		return err_sys(err, ERR_FAILED, errno, "cannot write the metrics");
+		return err_raise_sys(err, ERROR_METRICS_UNWRITTEN, errno);
 	put_info(f, root, pid, comm);
 	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		put_metric(f, &metrics[i], root, pid, comm);
 	if (fclose(f)) {
 		free(buf);
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot write the metrics");
+		return err_no_memory(err);
 	}
 	*text = buf;
 	*len = size;
@@ -152,17 +152,17 @@ static int check_json(const char *text, size_t len, struct err *err)
 	size_t end;
 
 	if (!t)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot read the statistics");
+		return err_no_memory(err);
 	if (len > INT_MAX)
-		return err_set(err, ERR_FAILED, "the statistics are too large for JSON");
+		return err_raise(err, ERROR_STATS_TOO_LARGE);
 	doc = json_tokener_parse_ex(t, text, (int)len);
 	end = doc ? json_tokener_get_parse_end(t) : 0;
 	while (doc && end < len && strchr(" \t\r\n", text[end]))
 		end++;
 	if (!doc || end != len || !json_object_is_type(doc, json_type_object) ||
 	    !json_object_object_get_ex(doc, "jemalloc", NULL)) {
-		err_set(err, ERR_FAILED, "jemalloc's statistics are not the JSON expected");
-		return err_fix(err, "stats -f text shows what the process wrote");
+		err_raise(err, ERROR_STATS_MALFORMED);
+		return err_advise(err, FIX_STATS_TEXT_SHOWS);
 	}
 	return 0;
 }
@@ -173,8 +173,7 @@ static int check_bytes(const char *text, size_t len, struct err *err)
 	for (size_t i = 0; i < len; i++)
 		if (!text[i] || text[i] == 0x7f ||
 		    ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
-			return err_set(err, ERR_FAILED,
-				       "jemalloc's statistics have a control character in them");
+			return err_raise(err, ERROR_STATS_CONTROL_CHARACTER);
 	return 0;
 }
 
@@ -223,7 +222,5 @@ int stats_text_write(enum ops_stats_format format, const char *text, size_t len,
 			return -1;
 		text = prom;
 	}
-	return fwrite(text, 1, len, out) == len
-		       ? 0
-		       : err_sys(err, ERR_FAILED, errno, "cannot keep the statistics");
+	return fwrite(text, 1, len, out) == len ? 0 : err_raise_sys(err, ERROR_STATS_UNKEPT, errno);
 }

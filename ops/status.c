@@ -71,7 +71,7 @@ static int read_all(struct session *s, struct ops_value *values, struct err *err
 		values[i].ctl = mallctl_lookup(names[i]);
 		values[i].ret = -1;
 		if (!values[i].ctl)
-			return err_set(err, ERR_FAILED, "%s has no type", names[i]);
+			return err_raise(err, ERROR_VALUE_WITHOUT_TYPE, .name = names[i]);
 		calls[i] = value_call(&values[i]);
 		calls[i].flags |= CALL_KEEP_GOING;
 	}
@@ -97,7 +97,7 @@ int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *
 		return -1;
 	values = calloc(N_NAMES, sizeof(*values));
 	if (!values)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the values");
+		return err_no_memory(err);
 	if (read_all(&s, values, err) || describe(&s, &out->jemalloc, err))
 		return -1;
 	out->cost = s.cost;

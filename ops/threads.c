@@ -41,19 +41,13 @@ static bool has_active(const struct session *s, const struct setting *set)
 
 static int may_activate(const struct session *s, const struct setting *set, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	if (!set->config_prof)
 		return session_no_config_prof(s, err);
 	if (!set->opt_prof)
 		return session_no_opt_prof(s, err);
 	if (has_active(s, set))
 		return 0;
-	return err_set(
-		err, ERR_FAILED,
-		"thread.prof.active requires jemalloc 4.0 or later; %s has %s, which samples "
-		"all threads or none",
-		session_who(s, who, sizeof(who)), s->version);
+	return err_raise(err, ERROR_THREADS_TOO_OLD, SESSION_ARGS(s), .version = s->version);
 }
 
 static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)

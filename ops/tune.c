@@ -14,11 +14,9 @@
 
 static int too_old_for_prefix(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	err_set(err, ERR_FAILED, "prof.prefix requires jemalloc 5.3.0 or later; %s has %s",
-		session_who(s, who, sizeof(who)), s->version[0] ? s->version : "an older one");
-	return err_fix(err, "name the file of each dump: dump PID --in-target PATH");
+	err_raise(err, ERROR_PREFIX_TOO_OLD, SESSION_ARGS(s),
+		  .version = s->version[0] ? s->version : "an older one");
+	return err_advise(err, FIX_DUMP_IN_TARGET_EACH);
 }
 
 /* A prefix that cannot be written to would make every dump of the target fail in silence. */
@@ -38,7 +36,7 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	struct call call = call_write_string("prof.prefix", prefix);
 
 	if (strlen(prefix) >= PATH_MAX - 64)
-		return err_set(err, ERR_USAGE, "the prefix is too long: %zu bytes", strlen(prefix));
+		return err_raise(err, ERROR_PREFIX_TOO_LONG, .number = (int64_t)strlen(prefix));
 	if (session_open(&s, pid, options, err))
 		return -1;
 	if (session_older(&s, 5, 3, 0))
@@ -71,8 +69,7 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 
 	if (lg_sample != OPS_LG_KEEP) {
 		if (lg_sample < 0 || lg_sample > 63)
-			return err_set(err, ERR_USAGE, "--lg-sample is from 0 to 63, not %d",
-				       lg_sample);
+			return err_raise(err, ERROR_LG_SAMPLE_OUT_OF_RANGE, .number = lg_sample);
 		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
 	}
 	if (session_open(&s, pid, options, err) ||

@@ -48,9 +48,7 @@ static int put_back_by_poke(struct session *s, const struct journal_state *state
 	struct ops_change change = { 0 };
 
 	if (state->thread_active_init)
-		return err_set(err, ERR_USAGE,
-			       "prof.thread_active_init has to be put back, too, "
-			       "which takes a call: do without --mode poke");
+		return err_raise(err, ERROR_UNDO_NEEDS_CALL);
 	if (state->active && poke_active(s, false, false, &change, err))
 		return -1;
 	undone->how = OPS_UNDO_DONE;
@@ -154,7 +152,7 @@ int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct
 	out->n = 0;
 	out->v = calloc(n ? n : 1, sizeof(*out->v));
 	if (!out->v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		undo_or_say_why(pids[i], options, &out->v[out->n]);
 		/* Removed meanwhile by its owner, or not a file of ours: none of ours. */

@@ -23,21 +23,16 @@ struct call value_call(struct ops_value *value)
 
 static int lookup(const char *name, const struct mallctl **ctl, struct err *err)
 {
-	char safe[256];
-
 	*ctl = mallctl_lookup(name);
-	output_safe(name, safe, sizeof(safe));
 	if (!*ctl) {
-		err_set(err, ERR_USAGE, "unknown mallctl name: %s", safe);
-		return err_fix(err, "see MALLCTL NAMESPACE in jemalloc(3) for the names");
+		err_raise(err, ERROR_NAME_UNKNOWN, .name = name);
+		return err_advise(err, FIX_SEE_MALLCTL_NAMES);
 	}
 	if ((*ctl)->danger)
-		return err_set(err, ERR_USAGE, "%s is refused: %s", safe, (*ctl)->danger);
+		return err_raise(err, ERROR_NAME_DANGEROUS, .name = name, .text = (*ctl)->danger);
 	if ((*ctl)->per_thread) {
-		err_set(err, ERR_USAGE, "%s is the calling thread's, not the process's", safe);
-		return err_fix(
-			err,
-			"ask for a name that holds for the whole process, such as prof.active");
+		err_raise(err, ERROR_NAME_PER_THREAD, .name = name);
+		return err_advise(err, FIX_ASK_FOR_THE_PROCESS);
 	}
 	return 0;
 }
@@ -47,7 +42,7 @@ static int lookup_readable(const char *name, const struct mallctl **ctl, struct 
 	if (lookup(name, ctl, err))
 		return -1;
 	if (!((*ctl)->access & MALLCTL_READ))
-		return err_set(err, ERR_USAGE, "%s can only be written", name);
+		return err_raise(err, ERROR_NAME_WRITE_ONLY, .name = name);
 	return 0;
 }
 
@@ -70,7 +65,7 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 	}
 	session_call_failed(s, call, err);
 	if (call->made && call->ret == ENOENT && *since)
-		err_fix(err, "%s requires jemalloc %s or later", value->name, since);
+		err_advise(err, FIX_REQUIRES_VERSION, .name = value->name, .text = since);
 	return -1;
 }
 
@@ -136,7 +131,7 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 	const struct mallctl *ctl;
 
 	if (n > OPS_NAMES_MAX)
-		return err_set(err, ERR_USAGE, "more than %d names in one get", OPS_NAMES_MAX);
+		return err_raise(err, ERROR_TOO_MANY_NAMES, .limit = OPS_NAMES_MAX);
 	for (size_t i = 0; i < n; i++) {
 		if (lookup_readable(names[i], &ctl, err))
 			return -1;
@@ -151,10 +146,11 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 
 /* Names that have a command of their own, with checks that set does not make. */
 static const struct {
-	const char *name, *command;
+	const char *name;
+	enum fix fix;
 } own_command[] = {
-	{ "prof.dump", "dump PID --in-target PATH" },
-	{ "prof.prefix", "prefix PID PATH" },
+	{ "prof.dump", FIX_USE_DUMP },
+	{ "prof.prefix", FIX_USE_PREFIX },
 };
 
 static int refuse_set(const struct mallctl *ctl, const char *name, const union mallctl_value *v,
@@ -163,16 +159,14 @@ static int refuse_set(const struct mallctl *ctl, const char *name, const union m
 	for (size_t i = 0; i < sizeof(own_command) / sizeof(own_command[0]); i++) {
 		if (strcmp(name, own_command[i].name))
 			continue;
-		err_set(err, ERR_USAGE, "%s is not for set", name);
-		return err_fix(err, "use jeprof-ctl %s", own_command[i].command);
+		err_raise(err, ERROR_NAME_NOT_FOR_SET, .name = name);
+		return err_advise(err, own_command[i].fix);
 	}
 	if (ctl->type == MALLCTL_STRING)
-		return err_set(err, ERR_USAGE, "%s takes a string, which set does not write", name);
+		return err_raise(err, ERROR_NAME_TAKES_STRING, .name = name);
 	if (!strcmp(name, "prof.thread_active_init") && !v->b) {
-		err_set(err, ERR_USAGE,
-			"prof.thread_active_init is never set to false: threads that "
-			"start meanwhile would never be sampled again");
-		return err_fix(err, "use deactivate to stop sampling");
+		err_raise(err, ERROR_INIT_STAYS_TRUE);
+		return err_advise(err, FIX_USE_DEACTIVATE);
 	}
 	return 0;
 }
@@ -183,12 +177,12 @@ static int parse_set(const char *name, const char *text, const struct mallctl **
 	if (lookup(name, ctl, err))
 		return -1;
 	if (!((*ctl)->access & MALLCTL_WRITE))
-		return err_set(err, ERR_USAGE, "%s can only be read", name);
+		return err_raise(err, ERROR_NAME_READ_ONLY, .name = name);
 	if ((*ctl)->type == MALLCTL_VOID) {
 		if (text)
-			return err_set(err, ERR_USAGE, "%s takes no value", name);
+			return err_raise(err, ERROR_NAME_TAKES_NO_VALUE, .name = name);
 	} else if (!text) {
-		return err_set(err, ERR_USAGE, "set %s needs a value", name);
+		return err_raise(err, ERROR_NAME_NEEDS_VALUE, .name = name);
 	} else if ((*ctl)->type != MALLCTL_STRING && mallctl_parse(*ctl, text, v, err)) {
 		return -1;
 	}

@@ -97,9 +97,8 @@ static int parse_all(struct maps *m, size_t len, struct err *err)
 		*stop = '\0';
 		next = stop + 1;
 		if (!parse_line(line, map) || (m->n && map->start < map[-1].end))
-			return err_set(err, ERR_FAILED,
-				       "mapping %zu is not in the form of proc_pid_maps(5)",
-				       m->n + 1);
+			return err_raise(err, ERROR_MAPPING_MALFORMED,
+					 .number = (int64_t)(m->n + 1));
 		m->n++;
 	}
 	return 0;
@@ -115,10 +114,10 @@ int maps_parse(struct maps *m, char *text, size_t len, struct err *err)
 	}
 	free(text);
 	if (!got.text)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
+		return err_no_memory(err);
 	got.v = calloc(count_lines(got.text, len), sizeof(*got.v));
 	if (!got.v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for the list of mappings");
+		return err_no_memory(err);
 	if (parse_all(&got, len, err))
 		return -1;
 	*m = got;
@@ -138,7 +137,7 @@ int maps_read(struct maps *m, pid_t pid, struct err *err)
 		if (!maps_parse(m, text, len, err))
 			return 0;
 	}
-	return err_wrap(err, "/proc/%d/maps", pid);
+	return err_within(err, ERROR_IN_MAPS, .pid = pid);
 }
 
 const struct map *maps_find(const struct maps *m, uint64_t addr)

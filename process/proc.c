@@ -37,7 +37,7 @@ static int read_stat(struct proc *p, struct err *err)
 	start_time = procfs_stat_field(text, START_TIME_FIELD);
 	stack = procfs_stat_field(text, START_STACK_FIELD);
 	if (!start_time || !stack)
-		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/stat", p->pid);
+		return err_raise(err, ERROR_STAT_MALFORMED, .pid = p->pid);
 	p->start_time = strtoull(start_time, NULL, 10);
 	p->start_stack = strtoull(stack, NULL, 10);
 	return 0;
@@ -51,17 +51,13 @@ static bool has_ended(const struct proc_status *st)
 
 static int no_such(pid_t pid, struct err *err)
 {
-	return err_set(err, ERR_NOPROC, "there is no process %d", pid);
+	return err_raise(err, ERROR_NO_PROCESS, .pid = pid);
 }
 
 /* ps(1) and top(1) still show it. */
 static int is_zombie(const struct proc *p, struct err *err)
 {
-	return err_set(
-		err, ERR_NOPROC,
-		"process %d has ended: it is a zombie, which its parent (process %d) has not "
-		"waited for",
-		p->pid, p->status.ppid);
+	return err_raise(err, ERROR_PROCESS_ZOMBIE, .pid = p->pid, .other = p->status.ppid);
 }
 
 static bool pidfd_ended(int pidfd)
@@ -98,10 +94,9 @@ static int read_identity(struct proc *p, struct err *err)
 	if (proc_thread_status(p->pid, 0, &p->status, err))
 		return -1;
 	if (p->status.tgid != p->pid)
-		return err_set(err, ERR_USAGE, "%d is a thread of process %d", p->pid,
-			       p->status.tgid);
+		return err_raise(err, ERROR_IS_THREAD, .tid = p->pid, .pid = p->status.tgid);
 	if (has_ended(&p->status))
-		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
+		return err_raise(err, ERROR_PROCESS_ENDED, .pid = p->pid);
 	p->mm_pid = living_thread(p);
 	/* What goes away with the first thread, but is the process's. */
 	if (p->mm_pid != p->pid && !proc_thread_status(p->pid, p->mm_pid, &living, err)) {
@@ -118,8 +113,8 @@ static int explain_unseen(const struct proc *p, struct err *err)
 		return no_such(p->pid, err);
 	if (kill(p->pid, 0) && errno == ESRCH)
 		return no_such(p->pid, err);
-	err_set(err, ERR_PERM, "process %d is hidden: /proc is mounted with hidepid", p->pid);
-	return err_fix(err, "run as root");
+	err_raise(err, ERROR_PROCESS_HIDDEN, .pid = p->pid);
+	return err_advise(err, FIX_RUN_AS_ROOT);
 }
 
 int proc_open(struct proc *p, pid_t pid, struct err *err)
@@ -137,7 +132,7 @@ int proc_open(struct proc *p, pid_t pid, struct err *err)
 			return has_ended(&got.status) ? is_zombie(&got, err)
 						      : explain_unseen(&got, err);
 		if (err->code == ERR_USAGE)
-			return err_fix(err, "give the process: %d", got.status.tgid);
+			return err_advise(err, FIX_GIVE_THE_PROCESS, .pid = got.status.tgid);
 		return -1;
 	}
 	if (got.pidfd >= 0 && pidfd_ended(got.pidfd))
@@ -161,7 +156,7 @@ int proc_refresh(struct proc *p, struct err *err)
 	if (read_identity(&now, err))
 		return -1;
 	if (now.start_time != p->start_time || (p->pidfd >= 0 && pidfd_ended(p->pidfd)))
-		return err_set(err, ERR_LOST, "process %d has ended", p->pid);
+		return err_raise(err, ERROR_PROCESS_ENDED, .pid = p->pid);
 	p->status = now.status;
 	p->mm_pid = now.mm_pid;
 	p->start_stack = now.start_stack;
@@ -222,15 +217,14 @@ int proc_exe(pid_t pid, char *buf, size_t size, struct err *err)
 static int memory_read_failed(pid_t pid, uint64_t addr, int sys, struct err *err)
 {
 	if (sys == ESRCH || sys == ENOENT)
-		return err_set(err, ERR_LOST, "process %d has ended", pid);
+		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
 	if (sys == EPERM || sys == EACCES)
-		return err_sys(err, ERR_PERM, sys, "cannot read the memory of process %d", pid);
+		return err_raise_sys(err, ERROR_MEMORY_FORBIDDEN, sys, .pid = pid);
 	if (sys == EIO)
-		return err_target(err, ERR_FAILED, sys,
-				  "cannot read the memory of process %d at %#llx", pid,
-				  (unsigned long long)addr);
-	return err_sys(err, ERR_FAILED, sys, "cannot read the memory of process %d at %#llx", pid,
-		       (unsigned long long)addr);
+		return err_raise_target(err, ERROR_MEMORY_UNREADABLE, sys, .pid = pid,
+					.address = (int64_t)addr);
+	return err_raise_sys(err, ERROR_MEMORY_UNREADABLE, sys, .pid = pid,
+			     .address = (int64_t)addr);
 }
 
 /* Of the process that a confined one reads; kept, because most is read of one process in a row. */
@@ -257,7 +251,7 @@ static ssize_t read_memory(int fd, void *buf, size_t len, off_t at)
 	ssize_t got = pread(fd, buf, len, at);
 
 	if (got < 0 && errno != EIO)
-		err_note(errno, "cannot read the memory of process %d", memory_pid);
+		err_remember(errno, ERROR_MEMORY_UNREADABLE, .pid = memory_pid);
 	return got;
 }
 
@@ -305,8 +299,7 @@ int proc_read_string(pid_t pid, uint64_t addr, char *buf, size_t size, struct er
 	size_t used = 0;
 
 	if (!got)
-		return err_sys(err, ERR_FAILED, ENOMEM, "no memory for a string of %zu bytes",
-			       size);
+		return err_no_memory(err);
 	while (used < size - 1) {
 		size_t want = STRING_CHUNK - (addr + used) % STRING_CHUNK;
 
@@ -340,7 +333,7 @@ int proc_getenv(pid_t pid, const char *name, char *buf, size_t size, struct err 
 		snprintf(buf, size, "%s", s + name_len + 1);
 		return 0;
 	}
-	return err_set(err, ERR_FAILED, "process %d was started without %s", pid, name);
+	return err_raise(err, ERROR_NOT_IN_ENVIRONMENT, .pid = pid, .name = name);
 }
 
 bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value)

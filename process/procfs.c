@@ -14,13 +14,13 @@
 int procfs_fail(pid_t pid, const char *name, int sys, struct err *err)
 {
 	if (sys == ENOENT || sys == ESRCH)
-		return err_set(err, ERR_LOST, "process %d has ended", pid);
+		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
 	if (sys == EACCES || sys == EPERM) {
-		err_sys(err, ERR_PERM, sys, "cannot read /proc/%d/%s", pid, name);
-		return err_fix(err, "run as root, or as the user the process belongs to");
+		err_raise_sys(err, ERROR_PROC_FORBIDDEN, sys, .pid = pid, .name = name);
+		return err_advise(err, FIX_RUN_AS_ROOT_OR_OWNER);
 	}
-	err_note(sys, "cannot read /proc/%d/%s", pid, name);
-	return err_sys(err, ERR_FAILED, sys, "cannot read /proc/%d/%s", pid, name);
+	err_remember(sys, ERROR_PROC_UNREADABLE, .pid = pid, .name = name);
+	return err_raise_sys(err, ERROR_PROC_UNREADABLE, sys, .pid = pid, .name = name);
 }
 
 int procfs_open(pid_t pid, pid_t tid, const char *name)
@@ -61,16 +61,15 @@ int procfs_read(pid_t pid, pid_t tid, const char *name, size_t max, char **text,
 		ssize_t got;
 
 		if (!bigger)
-			return err_sys(err, ERR_FAILED, errno, "no memory for /proc/%d/%s", pid,
-				       name);
+			return err_no_memory(err);
 		buf = bigger;
 		got = read_full(fd, buf + used, size - 1 - used);
 		if (got < 0)
 			return procfs_fail(pid, name, errno, err);
 		used += (size_t)got;
 		if (used > max)
-			return err_set(err, ERR_FAILED, "/proc/%d/%s is longer than %zu bytes", pid,
-				       name, max);
+			return err_raise(err, ERROR_PROC_TOO_LONG, .pid = pid, .name = name,
+					 .number = (int64_t)max);
 		if (used < size - 1)
 			break;
 	}

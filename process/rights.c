@@ -48,39 +48,28 @@ void proc_rights(const struct proc *p, struct proc_rights *rights)
 static int explain_yama(const struct proc *p, int scope, struct err *err)
 {
 	if (scope >= 3) {
-		err_set(err, ERR_PERM,
-			"cannot attach to %d: kernel.yama.ptrace_scope is 3, nobody may until the "
-			"next boot",
-			p->pid);
-		return err_fix(err, "boot with kernel.yama.ptrace_scope below 3");
+		err_raise(err, ERROR_PTRACE_OFF_UNTIL_BOOT, .pid = p->pid);
+		return err_advise(err, FIX_BOOT_WITH_PTRACE);
 	}
-	err_set(err, ERR_PERM, "cannot attach to %d: kernel.yama.ptrace_scope is %d and %s", p->pid,
-		scope, scope == 1 ? "it is not your child" : "you are not root");
-	return err_fix(err, "run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)");
+	err_raise(err, scope == 1 ? ERROR_PTRACE_SCOPE_CHILD : ERROR_PTRACE_SCOPE_ROOT,
+		  .pid = p->pid, .number = scope);
+	return err_advise(err, FIX_SUDO_OR_PTRACE_SCOPE);
 }
 
 static int explain_root(const struct proc *p, struct err *err)
 {
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_PTRACE)) {
-		err_set(err, ERR_PERM, "cannot attach to %d: this root has no CAP_SYS_PTRACE",
-			p->pid);
-		return err_fix(
-			err,
-			"add the capability (docker run --cap-add SYS_PTRACE), or run on the host");
+		err_raise(err, ERROR_NO_CAP_SYS_PTRACE, .pid = p->pid);
+		return err_advise(err, FIX_ADD_CAP_SYS_PTRACE);
 	}
 	if (p->status.euid != geteuid() &&
 	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_READ_SEARCH) &&
 	    !capng_have_capability(CAPNG_EFFECTIVE, CAP_DAC_OVERRIDE)) {
-		err_set(err, ERR_PERM,
-			"cannot attach to %d: it runs as uid %u, and this root has no "
-			"CAP_DAC_READ_SEARCH",
-			p->pid, p->status.euid);
-		return err_fix(err, "add the capability (docker run --cap-add DAC_READ_SEARCH), or "
-				    "run on the host");
+		err_raise(err, ERROR_NO_CAP_DAC_READ_SEARCH, .pid = p->pid, .uid = p->status.euid);
+		return err_advise(err, FIX_ADD_CAP_DAC_READ_SEARCH);
 	}
-	err_set(err, ERR_PERM,
-		"cannot attach to %d: a security module or a user namespace forbids it", p->pid);
-	return err_fix(err, "look for a denial of ptrace in the kernel log (dmesg, audit.log)");
+	err_raise(err, ERROR_PTRACE_DENIED, .pid = p->pid);
+	return err_advise(err, FIX_SEE_KERNEL_LOG);
 }
 
 /* The kernel only says no; the reason is put together from what can be seen. */
@@ -94,17 +83,14 @@ static int explain(const struct proc *p, struct err *err)
 	if (!geteuid())
 		return explain_root(p, err);
 	if (p->status.uid != getuid() || p->status.euid != getuid()) {
-		err_set(err, ERR_PERM, "cannot attach to %d: it runs as uid %u and you are uid %u",
-			p->pid, p->status.euid, getuid());
-		return err_fix(err, "run as root (sudo) or as uid %u", p->status.euid);
+		err_raise(err, ERROR_OTHER_USER, .pid = p->pid, .uid = p->status.euid,
+			  .other = getuid());
+		return err_advise(err, FIX_SUDO_OR_USER);
 	}
 	if (scope == 1 && !able)
 		return explain_yama(p, scope, err);
-	err_set(err, ERR_PERM,
-		"cannot attach to %d: it is protected (set-uid, more capabilities than "
-		"yours, or made not dumpable)",
-		p->pid);
-	return err_fix(err, "run as root (sudo)");
+	err_raise(err, ERROR_PROCESS_PROTECTED, .pid = p->pid);
+	return err_advise(err, FIX_SUDO);
 }
 
 static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
@@ -118,9 +104,9 @@ static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
 	for (char *c = st.comm; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	err_set(err, ERR_BUSY, "cannot attach to %d: process %d (%s) is tracing it", p->pid, tracer,
-		st.comm);
-	return err_fix(err, "let process %d detach, then try again", tracer);
+	err_raise(err, ERROR_PROCESS_TRACED, .pid = p->pid, .other = tracer,
+		  .other_comm = st.comm);
+	return err_advise(err, FIX_LET_TRACER_DETACH);
 }
 
 int proc_may_trace(const struct proc *p, struct err *err)
@@ -130,7 +116,7 @@ int proc_may_trace(const struct proc *p, struct err *err)
 	char path[64];
 
 	if (p->pid == getpid())
-		return err_set(err, ERR_PERM, "jeprof-ctl cannot work on itself");
+		return err_raise(err, ERROR_IS_SELF);
 	if (proc_thread_status(p->pid, 0, &now, err))
 		return -1;
 	if (now.tracer_pid)
@@ -144,7 +130,7 @@ int proc_may_trace(const struct proc *p, struct err *err)
 		return explain(p, err);
 	/* No memory: kthreadd (2) or a child of it; else its memory has just been given back. */
 	if (errno == ESRCH && (p->pid == 2 || now.ppid == 2))
-		return err_set(err, ERR_PERM, "cannot attach to %d: it is a kernel thread", p->pid);
+		return err_raise(err, ERROR_IS_KERNEL_THREAD, .pid = p->pid);
 	return procfs_fail(p->pid, "mem", errno, err);
 }
 

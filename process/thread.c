@@ -168,9 +168,9 @@ int proc_thread_status_open(pid_t pid, pid_t tid)
 static int read_failed(int sys, struct err *err)
 {
 	if (sys == ESRCH)
-		return err_set(err, ERR_LOST, "the thread has ended");
-	err_note(sys, "cannot read the status of a thread");
-	return err_sys(err, ERR_FAILED, sys, "cannot read the status of a thread");
+		return err_raise(err, ERROR_THE_THREAD_ENDED);
+	err_remember(sys, ERROR_THE_THREAD_UNREADABLE);
+	return err_raise_sys(err, ERROR_THE_THREAD_UNREADABLE, sys);
 }
 
 /* All of it in one read: each read at offset 0 generates the text again. */
@@ -191,7 +191,7 @@ int proc_thread_status_read(int fd, struct proc_status *st, struct err *err)
 		*st = got;
 		return 0;
 	}
-	return err_set(err, ERR_FAILED, "cannot make sense of the status of a thread");
+	return err_raise(err, ERROR_THE_THREAD_MALFORMED);
 }
 
 int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err *err)
@@ -231,16 +231,15 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		if (used == MAX_THREADS)
-			return err_set(err, ERR_FAILED, "process %d has too many threads", pid);
+			return err_raise(err, ERROR_TOO_MANY_THREADS, .pid = pid);
 		if (!vec_grow(got, room, used))
-			return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the threads of %d",
-				       pid);
+			return err_no_memory(err);
 		got[used++] = (pid_t)strtol(entry->d_name, NULL, 10);
 	}
 	if (errno)
 		return procfs_fail(pid, "task", errno, err);
 	if (!used)
-		return err_set(err, ERR_LOST, "process %d has ended", pid);
+		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
 	qsort(got, used, sizeof(*got), by_tid);
 	*tids = take_ptr(got);
 	*n = used;
@@ -277,8 +276,7 @@ int proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, struct er
 	if (procfs_read_into(pid, tid, "syscall", text, sizeof(text), err))
 		return -1;
 	if (!syscall_parse(&got, text))
-		return err_set(err, ERR_FAILED, "cannot make sense of /proc/%d/task/%d/syscall",
-			       pid, tid);
+		return err_raise(err, ERROR_SYSCALL_MALFORMED, .pid = pid, .tid = tid);
 	*sc = got;
 	return 0;
 }

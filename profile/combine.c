@@ -33,7 +33,7 @@ static void close_combine(struct combine *c)
 
 static int no_memory(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the profile");
+	return err_no_memory(err);
 }
 
 static int move_addresses(struct combine *c, struct err *err)

@@ -13,7 +13,7 @@
 
 static int no_memory(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the difference");
+	return err_no_memory(err);
 }
 
 static double growth(const struct profile_change *c)

@@ -47,12 +47,11 @@ void regex_close(struct regex **re)
 static int compile_failed(const char *what, const char *pattern, int code, size_t at,
 			  struct err *err)
 {
-	char safe[256];
 	PCRE2_UCHAR why[128];
 
 	pcre2_get_error_message(code, why, sizeof(why));
-	return err_set(err, ERR_USAGE, "--%s %s: at character %zu: %s", what,
-		       output_safe(pattern, safe, sizeof(safe)), at, (const char *)why);
+	return err_raise(err, ERROR_PATTERN_MALFORMED, .name = what, .text = pattern,
+			 .number = (int64_t)at, .what = (const char *)why);
 }
 
 int regex_new(const char *what, const char *pattern, struct regex **out, struct err *err)
@@ -62,7 +61,7 @@ int regex_new(const char *what, const char *pattern, struct regex **out, struct 
 	int code;
 
 	if (!re)
-		return err_set(err, ERR_FAILED, "no memory for --%s", what);
+		return err_no_memory(err);
 	re->what = what;
 	re->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &code, &at, NULL);
 	if (!re->code) {
@@ -73,7 +72,7 @@ int regex_new(const char *what, const char *pattern, struct regex **out, struct 
 	re->context = pcre2_match_context_create(NULL);
 	if (!re->data || !re->context) {
 		regex_free(re);
-		return err_set(err, ERR_FAILED, "no memory for --%s", what);
+		return err_no_memory(err);
 	}
 	pcre2_set_match_limit(re->context, MATCH_LIMIT);
 	pcre2_set_depth_limit(re->context, DEPTH_LIMIT);
@@ -104,7 +103,7 @@ int regex_check(const struct regex *re, struct err *err)
 	if (!re || !re->failed)
 		return 0;
 	pcre2_get_error_message(re->failed, why, sizeof(why));
-	return err_set(err, ERR_USAGE, "--%s: %s", re->what, (const char *)why);
+	return err_raise(err, ERROR_PATTERN_FAILED, .name = re->what, .what = (const char *)why);
 }
 
 /* --- filters --- */
@@ -130,7 +129,7 @@ static int compile(const char *what, const char *pattern, struct regex **re, str
 
 static int no_memory(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the profile");
+	return err_no_memory(err);
 }
 
 /* --- the allocator --- */

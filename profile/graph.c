@@ -102,7 +102,7 @@ int profile_graph_init(struct profile_graph *out, const struct profile_paths *pa
 	b.graph.nodes = calloc(n_functions + 1, sizeof(*b.graph.nodes));
 	b.node_seen = calloc(n_functions + 1, sizeof(*b.node_seen));
 	if (!b.graph.nodes || !b.node_seen)
-		return err_set(err, ERR_FAILED, "no memory for %zu functions", n_functions);
+		return err_no_memory(err);
 	b.graph.n_nodes = n_functions;
 	for (size_t i = 0; i < n_functions; i++) {
 		b.graph.nodes[i].function = (uint32_t)i;
@@ -110,8 +110,7 @@ int profile_graph_init(struct profile_graph *out, const struct profile_paths *pa
 	}
 	for (size_t i = 0; i < paths->n; i++)
 		if (!add_path(&b, &paths->v[i], (uint32_t)i))
-			return err_set(err, ERR_FAILED, "no memory for the calls of %zu functions",
-				       n_functions);
+			return err_no_memory(err);
 	*out = b.graph;
 	b.graph = (struct profile_graph){ 0 };
 	return 0;

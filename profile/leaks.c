@@ -100,7 +100,7 @@ int significance_holm(const double *p, size_t n, size_t n_tested, bool *signific
 	size_t i;
 
 	if (!order)
-		return err_set(err, ERR_FAILED, "no memory to compare %zu rows", n);
+		return err_no_memory(err);
 	for (i = 0; i < n; i++) {
 		order[i] = i;
 		significant[i] = false;
@@ -115,7 +115,7 @@ int significance_holm(const double *p, size_t n, size_t n_tested, bool *signific
 
 static int no_memory(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the profiles");
+	return err_no_memory(err);
 }
 
 static void clear_counts(struct profile *p)
@@ -379,7 +379,7 @@ static int find_movement(const struct profile_series *series, const struct times
 	double upper;
 
 	if (!falls)
-		return err_set(err, ERR_FAILED, "no memory to look for leaks");
+		return err_no_memory(err);
 	for (size_t i = 0; i < CALM; i++)
 		falls[i] = CHI2_QUARTILE;
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
@@ -403,7 +403,7 @@ static int decide(struct profile_leaks *l, struct err *err)
 	_cleanup_(cleanup_free) bool *significant = calloc(l->n + 1, sizeof(*significant));
 
 	if (!p || !significant)
-		return err_set(err, ERR_FAILED, "no memory to look for leaks");
+		return err_no_memory(err);
 	for (size_t i = 0; i < l->n; i++)
 		p[i] = l->v[i].p;
 	if (significance_holm(p, l->n, l->n_tested, significant, err))
@@ -422,7 +422,7 @@ static int fit_all(const struct profile_series *series, const struct times *t,
 
 	l->v = calloc(series->all.n_stacks + 1, sizeof(*l->v));
 	if (!l->v)
-		return err_set(err, ERR_FAILED, "no memory to look for leaks");
+		return err_no_memory(err);
 	if (find_movement(series, t, &movement, err))
 		return -1;
 	l->dispersion = movement.dispersion;
@@ -455,12 +455,10 @@ int profile_leaks_find(const struct profile_series *series, const double *second
 	struct times t = { .seconds = seconds, .n = series->n };
 
 	if (series->n < PROFILE_LEAKS_MIN)
-		return err_set(err, ERR_FAILED,
-			       "growth over time needs at least %d profiles of different times",
-			       PROFILE_LEAKS_MIN);
+		return err_raise(err, ERROR_TOO_FEW_PROFILES, .limit = PROFILE_LEAKS_MIN);
 	times_init(&t);
 	if (t.squares <= 0 || seconds[0] >= seconds[series->n - 1])
-		return err_set(err, ERR_FAILED, "no time lies between these profiles");
+		return err_raise(err, ERROR_NO_TIME_BETWEEN);
 	leaks.seconds = seconds[series->n - 1] - seconds[0];
 	if (fit_all(series, &t, &leaks, err))
 		return -1;

@@ -57,15 +57,12 @@ static bool is_same_image(const struct profile_mapping *a, const struct profile_
 static int check_program(const struct profile *into, const struct profile *other, struct err *err)
 {
 	const struct profile_mapping *a = program_of(into), *b = program_of(other);
-	char safe[2][256];
 
 	if (!a || !b || is_same_image(a, b))
 		return 0;
-	output_safe(a->path, safe[0], sizeof(safe[0]));
-	output_safe(b->path, safe[1], sizeof(safe[1]));
 	if (!strcmp(a->path, b->path))
-		return err_set(err, ERR_FAILED, "it is of another build of %s", safe[0]);
-	return err_set(err, ERR_FAILED, "it is of another program: %s, not %s", safe[1], safe[0]);
+		return err_raise(err, ERROR_OF_ANOTHER_BUILD, .file = a->path);
+	return err_raise(err, ERROR_OF_ANOTHER_PROGRAM, .last_file = b->path, .file = a->path);
 }
 
 /* The mapping of `p` that shows the same part of the same image, PROFILE_NONE if none does. */
@@ -124,8 +121,7 @@ static int add(struct profile *into, size_t n, size_t *room, const struct profil
 
 	if (!is_free(into, n, m->start, m->end)) {
 		if (size > USER_END || *above > USER_END - size)
-			return err_set(err, ERR_FAILED,
-				       "its mappings overlap those of the other profile");
+			return err_raise(err, ERROR_MAPPINGS_OVERLAP);
 		copy.start = *above;
 		copy.end = *above + size;
 		*above += size + GAP;
@@ -136,7 +132,7 @@ static int add(struct profile *into, size_t n, size_t *room, const struct profil
 		copy.build_id = intern_add(into->text, m->build_id, strlen(m->build_id));
 	if (!copy.path || (m->build_id && !copy.build_id) ||
 	    !vec_grow(into->mappings, *room, into->n_mappings))
-		return err_set(err, ERR_FAILED, "no memory for the profile");
+		return err_no_memory(err);
 	into->mappings[into->n_mappings++] = copy;
 	return 0;
 }

@@ -76,7 +76,7 @@ int profile_names_init(struct profile_names *out, const struct profile_symbols *
 	names.ranked = calloc(names.n + 1, sizeof(*names.ranked));
 	names.text = malloc(size);
 	if (!names.name || !names.rank || !names.ranked || !names.text)
-		return err_set(err, ERR_FAILED, "no memory for %zu names", names.n);
+		return err_no_memory(err);
 	for (size_t i = 0; i < names.n; i++) {
 		names.name[i] = names.text + at;
 		at += safe_name(symbols->functions[i].name, names.text + at);
@@ -163,7 +163,7 @@ static int fill(struct profile_paths *paths, const struct profile *profile,
 	size_t at = 0;
 
 	if (!lines)
-		return err_set(err, ERR_FAILED, "no memory for the stacks");
+		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 		struct profile_path *path = &paths->v[i];
@@ -189,7 +189,7 @@ int profile_paths_init(struct profile_paths *out, const struct profile *profile,
 	paths.v = calloc(profile->n_stacks + 1, sizeof(*paths.v));
 	paths.functions = calloc(n_lines + 1, sizeof(*paths.functions));
 	if (!paths.v || !paths.functions)
-		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+		return err_no_memory(err);
 	if (fill(&paths, profile, names, keep_allocator, err))
 		return -1;
 	qsort(paths.v, paths.n, sizeof(*paths.v), by_ranks);

@@ -67,7 +67,7 @@ static int set_text(struct parse *ps, const struct span *s, const char **to, str
 	if (memchr(value, '\0', n))
 		return reader_fail(&ps->file, "no text", err);
 	*to = intern_add(ps->text, value, n);
-	return *to ? 0 : err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+	return *to ? 0 : err_no_memory(err);
 }
 
 /* "START-END HEX", for a mapping that was above. */
@@ -88,7 +88,7 @@ static int set_build_id(struct parse *ps, struct span s, struct err *err)
 	if (m == PROFILE_NONE || ps->p->mappings[m].start != start)
 		return 0;
 	ps->p->mappings[m].build_id = intern_add(ps->text, s.at, n);
-	return ps->p->mappings[m].build_id ? 0 : err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+	return ps->p->mappings[m].build_id ? 0 : err_no_memory(err);
 }
 
 /* "# KEY VALUE": what jeprof-ctl added to the mappings. */
@@ -166,7 +166,7 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 		return reader_fail(&ps->file, "more mappings than a process has", err);
 	m.path = keep_path(ps, &s, &m.deleted);
 	if (!m.path || !vec_grow(p->mappings, *room, p->n_mappings))
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	p->mappings[p->n_mappings++] = m;
 	return 0;
 }
@@ -351,7 +351,7 @@ static int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint3
 			return reader_fail(&ps->file, "more than 4096 calls in one stack", err);
 		address = intern_address(ps, pc);
 		if (address == PROFILE_NONE || !vec_grow(p->frames, ps->frames_room, p->n_frames))
-			return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+			return err_no_memory(err);
 		p->frames[p->n_frames++] = address;
 	}
 	*depth = n;
@@ -413,7 +413,7 @@ static int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_
 	    !scale(ps, &stack, PROFILE_ALLOC_OBJECTS, PROFILE_ALLOC_SPACE))
 		return reader_fail(&ps->file, "objects of no size", err);
 	if (!vec_grow(p->stacks, ps->stacks_room, p->n_stacks))
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	p->stacks[p->n_stacks++] = stack;
 	if (c->n[PROFILE_ALLOC_OBJECTS] || c->n[PROFILE_ALLOC_SPACE])
 		p->has_alloc = true;
@@ -459,7 +459,7 @@ static int set_name(struct parse *ps, uint32_t thread, const struct span *s, str
 		return reader_fail(&ps->file, "a thread's name that is no text", err);
 	kept = intern_add(ps->text, s->at, len);
 	if (!kept)
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	ps->p->threads[thread].name = kept;
 	return 0;
 }
@@ -473,7 +473,7 @@ static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s
 		return 0;
 	thread = parse_thread(ps, id);
 	if (thread == PROFILE_NONE)
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	reader_blank(s);
 	return s->at < s->end ? set_name(ps, thread, s, err) : 0;
 }
@@ -497,7 +497,7 @@ static int stack_counts(struct parse *ps, struct open_stack *stack, bool all, ui
 	if (!all) {
 		thread = parse_thread(ps, id);
 		if (thread == PROFILE_NONE)
-			return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+			return err_no_memory(err);
 	}
 	return parse_stack(ps, stack->first, stack->depth, thread, c, err);
 }
@@ -651,7 +651,7 @@ static int parse_file(struct parse *ps, struct err *err)
 	struct span s;
 
 	if (!reader_line(&ps->file))
-		return err_set(err, ERR_FAILED, "it is empty");
+		return err_raise(err, ERROR_PROFILE_EMPTY);
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "symbol"))
 		return parse_symbolized(ps, err);
@@ -679,7 +679,7 @@ static int parse(struct profile *out, struct reader file, const struct profile_o
 
 	/* A profile of stacks without calls has frames as well: none of them, but somewhere. */
 	if (!got.text || !vec_grow(got.frames, ps.frames_room, got.n_frames))
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	if (parse_file(&ps, err))
 		return -1;
 	*out = got;

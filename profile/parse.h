@@ -61,8 +61,6 @@ bool reader_blank(struct span *s);
 bool reader_number(struct span *s, uint64_t *n);
 bool reader_hex(struct span *s, uint64_t *n);
 
-#define PARSE_NO_MEMORY "no memory for the profile"
-
 /* A profile in the making. */
 struct parse {
 	struct profile *p;

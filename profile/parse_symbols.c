@@ -46,7 +46,7 @@ int parse_find_symbols(struct parse *ps, struct err *err)
 
 		if (!reader_text(&s, "---")) {
 			if (!keep_line(ps))
-				return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+				return err_no_memory(err);
 			continue;
 		}
 		section->start = section->next = ps->symbols;
@@ -196,7 +196,7 @@ int parse_symbols(struct parse *ps, struct err *err)
 	struct names names = { .ps = ps, .build = build };
 
 	if (!build)
-		return err_set(err, ERR_FAILED, PARSE_NO_MEMORY);
+		return err_no_memory(err);
 	if (details_round(&names, ps->section, err) || names_round(&names, ps->section, 1, err) ||
 	    names_round(&names, ps->section, 0, err))
 		return -1;

@@ -46,7 +46,7 @@ int threads_sort(struct profile *p, struct err *err)
 		calloc(p->n_threads + 1, sizeof(*sorted));
 
 	if (!order || !moved || !sorted)
-		return err_set(err, ERR_FAILED, "no memory for the profile");
+		return err_no_memory(err);
 	for (size_t i = 0; i < p->n_threads; i++)
 		order[i] = &p->threads[i];
 	qsort(order, p->n_threads, sizeof(*order), by_id);

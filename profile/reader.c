@@ -22,9 +22,10 @@ static bool make_room(struct reader *f)
 	char *buf = room <= LINE_MAX_BYTES ? realloc(p->buf, room) : NULL;
 
 	if (!buf) {
-		err_set(&p->err, ERR_FAILED,
-			room > LINE_MAX_BYTES ? "a line of more than 64 MB"
-					      : "no memory for the profile");
+		if (room > LINE_MAX_BYTES)
+			err_raise(&p->err, ERROR_LINE_TOO_LONG);
+		else
+			err_no_memory(&p->err);
 		return false;
 	}
 	f->end = buf + (f->end - f->start);
@@ -88,8 +89,8 @@ bool reader_line(struct reader *f)
 
 int reader_fail(const struct reader *f, const char *what, struct err *err)
 {
-	return err_set(err, ERR_FAILED, "line %zu, byte %zu: %s%s", f->number, f->byte, what,
-		       f->whole ? "" : " (it is cut short)");
+	return err_raise(err, f->whole ? ERROR_PROFILE_MALFORMED : ERROR_PROFILE_CUT_SHORT,
+			 .number = (int64_t)f->number, .count = (int64_t)f->byte, .text = what);
 }
 
 bool reader_text(struct span *s, const char *text)

@@ -63,7 +63,7 @@ int profile_regroup(struct profile *profile, enum profile_grain grain, struct er
 		symbols_build_new(profile->n_addresses);
 
 	if (!b)
-		return err_set(err, ERR_FAILED, "no memory for the names");
+		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		regroup_address(b, profile, i, grain);
 	return symbols_build_finish(b, profile, err);
@@ -272,7 +272,7 @@ static int find_shared(struct shared *sh, const struct profile *p, struct err *e
 		if (v.has_start)
 			note(sh, &v, symbol, start);
 	}
-	return sh->no_memory ? err_set(err, ERR_FAILED, "no memory for the names") : 0;
+	return sh->no_memory ? err_no_memory(err) : 0;
 }
 
 /* --- the new names --- */
@@ -376,17 +376,17 @@ int profile_names_jeprof(struct profile *profile, struct err *err)
 	_cleanup_(close_shared) struct shared sh = { 0 };
 
 	if (!b)
-		return err_set(err, ERR_FAILED, "no memory for the names");
+		return err_no_memory(err);
 	order = calloc(profile->n_addresses + 1, sizeof(*order));
 	if (!order || find_shared(&sh, profile, err))
-		return err_set(err, ERR_FAILED, "no memory for the names");
+		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, profile->n_addresses, sizeof(*order), by_pc, profile->addresses);
 	for (size_t i = 0; i < profile->n_addresses; i++)
 		name_address(b, &sh, profile, order[i]);
 	if (sh.no_memory)
-		return err_set(err, ERR_FAILED, "no memory for the names");
+		return err_no_memory(err);
 	return symbols_build_finish(b, profile, err);
 }
 
@@ -430,7 +430,7 @@ int profile_regroup_jeprof(struct profile *profile, enum profile_grain grain, st
 		symbols_build_new(profile->n_addresses);
 
 	if (!b)
-		return err_set(err, ERR_FAILED, "no memory for the names");
+		return err_no_memory(err);
 	for (size_t i = 0; i < profile->n_addresses; i++) {
 		const struct profile_location *at = &profile->symbols->locations[i];
 		struct profile_line lines[SYMBOLS_INLINED_MAX];

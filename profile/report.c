@@ -83,9 +83,7 @@ static const char *report_percent(double part, double whole, char *buf, size_t s
 /* ERR_OUTPUT when something could not be written. */
 static int report_written(FILE *out, struct err *err)
 {
-	return ferror(out)
-		       ? err_sys(err, ERR_OUTPUT, errno ? errno : EIO, "cannot write the report")
-		       : 0;
+	return ferror(out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
 }
 
 /* What it is of, and how much in all: one line. */
@@ -229,7 +227,7 @@ static int adjacency_init(struct adjacency *a, const struct profile_graph *g, si
 	a->first = calloc(n_functions + 2, sizeof(*a->first));
 	a->edge = calloc(g->n_edges + 1, sizeof(*a->edge));
 	if (!a->first || !a->edge)
-		return err_set(err, ERR_FAILED, "no memory for the report");
+		return err_no_memory(err);
 	/* Counted one place too high: filling moves each start up to where it belongs. */
 	for (size_t i = 0; i < g->n_edges; i++)
 		a->first[(callers ? g->edges[i].to : g->edges[i].from) + 2]++;
@@ -338,7 +336,6 @@ static void head(const struct tree *t)
 static int peek_at(const struct tree *t, const char *peek, struct err *err)
 {
 	_cleanup_(regex_close) struct regex *re = NULL;
-	char safe[256];
 	size_t found = 0;
 
 	if (regex_new("peek", peek, &re, err))
@@ -354,9 +351,7 @@ static int peek_at(const struct tree *t, const char *peek, struct err *err)
 	}
 	if (regex_check(re, err))
 		return -1;
-	return found ? 0
-		     : err_set(err, ERR_FAILED, "no function matches %s",
-			       output_safe(peek, safe, sizeof(safe)));
+	return found ? 0 : err_raise(err, ERROR_NO_MATCH, .text = peek);
 }
 
 int profile_report_tree(const struct profile *profile, const struct profile_table *table,

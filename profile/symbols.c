@@ -398,7 +398,7 @@ int symbols_build_finish(struct symbols_build *b, struct profile *p, struct err 
 			name_unknown(b, p, i);
 	}
 	if (b->no_memory)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the profile");
+		return err_no_memory(err);
 	profile_symbols_free(p->symbols);
 	p->symbols = take_ptr(b->symbols);
 	return 0;
@@ -409,6 +409,6 @@ int profile_symbols_none(struct profile *p, struct err *err)
 	_cleanup_(symbols_build_close) struct symbols_build *b = symbols_build_new(p->n_addresses);
 
 	if (!b)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the profile");
+		return err_no_memory(err);
 	return symbols_build_finish(b, p, err);
 }

@@ -83,7 +83,7 @@ static bool add_stack(struct building *b, const struct profile_line *lines, size
 
 static int no_memory(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "no memory for the report");
+	return err_no_memory(err);
 }
 
 int profile_table_init(struct profile_table *out, const struct profile *profile,

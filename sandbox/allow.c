@@ -31,5 +31,5 @@ int allow_only(const struct allow_list *lists, size_t n, struct err *err)
 			ret = 0;
 	}
 	seccomp_release(ctx);
-	return ret < 0 ? err_sys(err, ERR_FAILED, -ret, "cannot set a seccomp filter") : 0;
+	return ret < 0 ? err_raise_sys(err, ERROR_FILTER_UNSET, -ret) : 0;
 }

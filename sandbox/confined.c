@@ -348,10 +348,10 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 	*c = (struct confined)CONFINED_INIT;
 	c->what = options->what;
 	if (options->n_fds > FDS_MAX)
-		return err_set(err, ERR_FAILED, "cannot %s: too many files", c->what);
+		return err_raise(err, ERROR_CHILD_TOO_MANY_FILES, .what = c->what);
 	if (make_pair(p.answers) || (!options->no_door && make_pair(p.door)) ||
 	    fork_both(c, options, &p, fn, ctx)) {
-		err_sys(err, ERR_FAILED, errno, "cannot %s in a confined process", c->what);
+		err_raise_sys(err, ERROR_CHILD_UNSTARTED, errno, .what = c->what);
 		c->opener = c->opener > 0 ? c->opener : 0;
 		c->child = c->child > 0 ? c->child : 0;
 		confined_end(c);
@@ -422,18 +422,12 @@ static int explain_signal(const struct confined *c, int sig, struct err *err)
 {
 	char limits[96];
 
-	err_set(err, ERR_FAILED, "cannot %s: the helper process was killed by %s", c->what,
-		strsignal(sig));
+	err_raise(err, ERROR_CHILD_KILLED, .what = c->what, .signal = sig);
 	if (sig == SIGKILL || sig == SIGXCPU)
-		return err_fix(err, "nothing was changed; it used more than its time of the CPU, "
-				    "or the kernel ended it as memory ran out (see dmesg)");
+		return err_advise(err, FIX_CHILD_USED_UP);
 	if (own_limits_of_memory(limits, sizeof(limits)))
-		return err_fix(err,
-			       "nothing was changed; memory ran out under jeprof-ctl's own limits "
-			       "(%s), or what it read is damaged, or malicious; lift them: "
-			       "prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
-			       limits);
-	return err_fix(err, "nothing was changed; what it read may be damaged, or malicious");
+		return err_advise(err, FIX_CHILD_LIMITED, .text = limits);
+	return err_advise(err, FIX_CHILD_MISLED);
 }
 
 /* What ended it, for the message. */
@@ -449,10 +443,9 @@ static int explain_end(const struct confined *c, struct err *err)
 		nanosleep(&nap, NULL);
 	}
 	if (info.si_pid == c->child && info.si_code == CLD_EXITED && info.si_status)
-		return err_sys(err, ERR_FAILED, info.si_status,
-			       "cannot %s: the helper process failed", c->what);
+		return err_raise_sys(err, ERROR_CHILD_FAILED, info.si_status, .what = c->what);
 	if (info.si_pid != c->child || info.si_code == CLD_EXITED)
-		return err_set(err, ERR_FAILED, "cannot %s: the helper process exited", c->what);
+		return err_raise(err, ERROR_CHILD_EXITED, .what = c->what);
 	return explain_signal(c, info.si_status, err);
 }
 
@@ -466,7 +459,7 @@ int confined_ask_with(struct confined *c, const struct pack *message, const int 
 		return 0;
 	if (errno == EPIPE || errno == ECONNRESET)
 		return explain_end(c, err);
-	return err_sys(err, ERR_FAILED, errno, "cannot %s", c->what);
+	return err_raise_sys(err, ERROR_CHILD_UNREACHABLE, errno, .what = c->what);
 }
 
 int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
@@ -506,25 +499,22 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	case RECEIVED:
 		break;
 	case RECEIVED_LATE:
-		err_set(err, ERR_UNSAFE, "cannot %s: it took longer than %.1f s", c->what,
-			timeout_ms / 1e3);
-		return err_fix(err, "its memory or its files may not answer, or the machine has "
-				    "too much to do; a longer --timeout gives it more time");
+		err_raise(err, ERROR_CHILD_LATE, .what = c->what, .ms = timeout_ms);
+		return err_advise(err, FIX_GIVE_IT_TIME);
 	case RECEIVED_STOPPED:
-		return err_set(err, ERR_FAILED, "interrupted");
+		return err_raise(err, ERROR_INTERRUPTED);
 	case RECEIVED_END:
 		return explain_end(c, err);
 	case RECEIVED_BAD:
-		return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what);
+		return err_raise(err, ERROR_CHILD_MALFORMED, .what = c->what);
 	case RECEIVED_FAILED:
-		return err_sys(err, ERR_FAILED, sys, "cannot %s", c->what);
+		return err_raise_sys(err, ERROR_CHILD_UNREACHABLE, sys, .what = c->what);
 	}
 	*answer = (struct unpack){ c->message, c->message + len, false };
 	if (unpack_err(answer, err))
 		return -1;
 	c->broken = answer->bad;
-	return c->broken ? err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense", c->what)
-			 : 0;
+	return c->broken ? err_raise(err, ERROR_CHILD_MALFORMED, .what = c->what) : 0;
 }
 
 /* --- the child's side --- */
@@ -582,7 +572,7 @@ void confined_reply(bool failed, const struct err *err, const struct pack *answe
 
 	if (failed)
 		why = *err;
-	failed |= err_is_noted();
+	failed |= err_is_remembered();
 	if (failed)
 		err_explain(&why);
 	if (!failed && fd >= 0)

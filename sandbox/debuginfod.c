@@ -21,15 +21,14 @@ static int load(struct client *c, struct err *err)
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library) {
-		err_set(err, ERR_FAILED, "debuginfod cannot be asked: there is no " LIBRARY);
-		return err_fix(err, "apt-get install libdebuginfod1");
+		err_raise(err, ERROR_DEBUGINFOD_MISSING, .name = LIBRARY);
+		return err_advise(err, FIX_INSTALL_DEBUGINFOD);
 	}
 	*(void **)&c->begin = dlsym(library, "debuginfod_begin");
 	*(void **)&c->find = dlsym(library, "debuginfod_find_debuginfo");
 	*(void **)&c->end = dlsym(library, "debuginfod_end");
 	if (!c->begin || !c->find || !c->end)
-		return err_set(err, ERR_FAILED,
-			       "debuginfod cannot be asked: " LIBRARY " is not one");
+		return err_raise(err, ERROR_DEBUGINFOD_FOREIGN, .name = LIBRARY);
 	return 0;
 }
 
@@ -41,21 +40,20 @@ int debuginfod_open(const unsigned char *build_id, size_t len, int *fd, struct e
 	int got;
 
 	if (!urls || !*urls) {
-		err_set(err, ERR_FAILED, "debuginfod cannot be asked: DEBUGINFOD_URLS is not set");
-		return err_fix(err, "set DEBUGINFOD_URLS to the server of your distribution, see "
-				    "debuginfod-find(1)");
+		err_raise(err, ERROR_DEBUGINFOD_URLS_UNSET);
+		return err_advise(err, FIX_SET_DEBUGINFOD_URLS);
 	}
 	if (load(&c, err))
 		return -1;
 	client = c.begin();
 	if (!client)
-		return err_set(err, ERR_FAILED, "debuginfod cannot be asked: no memory");
+		return err_no_memory(err);
 	got = c.find(client, build_id, (int)len, NULL);
 	c.end(client);
 	if (got == -ENOENT)
-		return err_set(err, ERR_FAILED, "debuginfod does not have its symbols either");
+		return err_raise(err, ERROR_DEBUGINFOD_HAS_NONE);
 	if (got < 0)
-		return err_sys(err, ERR_FAILED, -got, "debuginfod cannot be asked");
+		return err_raise_sys(err, ERROR_DEBUGINFOD_FAILED, -got);
 	*fd = got;
 	return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/pack.h"
 #include "sandbox/debuginfod.h"
 #include "sandbox/vouch.h"
 
@@ -51,9 +52,8 @@ struct request {
 struct reply {
 	int32_t sys; /* errno, 0 for success */
 	uint32_t len;
-	char text[PATH_MAX]; /* of a link, or a struct err */
+	char text[PATH_MAX]; /* of a link, or a packed error */
 };
-_Static_assert(sizeof(struct err) <= PATH_MAX, "an error travels as text");
 
 /* --- opening for ourselves --- */
 
@@ -122,13 +122,15 @@ static ssize_t read_link_below(const struct request *r, char *buf, size_t size)
 
 static int ask_server(const struct request *r, struct reply *reply)
 {
+	_cleanup_(pack_fini) struct pack p = { .max = sizeof(reply->text) };
 	struct err err = ERR_INIT;
 	int fd;
 
 	if (!debuginfod_open(r->id, r->id_len, &fd, &err))
 		return fd;
-	memcpy(reply->text, &err, sizeof(err));
-	reply->len = sizeof(err);
+	pack_err(&p, &err);
+	if (!p.failed)
+		memcpy(reply->text, p.v, reply->len = (uint32_t)p.len);
 	return fails(ENOENT);
 }
 
@@ -605,7 +607,7 @@ static int ask(struct request *r, struct reply *reply)
 	if (fd >= 0 || r->op == OP_DEBUGINFOD)
 		return fd;
 	proc_path(path, sizeof(path), r);
-	err_note(errno, "cannot open %.256s", by_path ? r->path : path);
+	err_remember(errno, ERROR_OPEN_FAILED, .path = by_path ? r->path : path);
 	return -1;
 }
 
@@ -722,19 +724,20 @@ int door_temporary(void)
 int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err)
 {
 	struct request *r = begin(OP_DEBUGINFOD, 0, 0);
+	struct unpack said;
 	struct reply reply;
 	int fd;
 
 	if (len > ID_MAX)
-		return err_set(err, ERR_FAILED, "this build id is too long for debuginfod");
+		return err_raise(err, ERROR_BUILD_ID_TOO_LONG);
 	r->id_len = (uint32_t)len;
 	memcpy(r->id, build_id, len);
 	fd = ask(r, &reply);
 	if (fd >= 0)
 		return fd;
-	if (reply.len == sizeof(*err))
-		memcpy(err, reply.text, sizeof(*err));
-	else
-		err_sys(err, ERR_FAILED, errno, "debuginfod cannot be asked");
+	said = (struct unpack){ .at = (unsigned char *)reply.text,
+				.end = (unsigned char *)reply.text + reply.len };
+	if (!unpack_err(&said, err))
+		err_raise_sys(err, ERROR_DEBUGINFOD_FAILED, errno);
 	return -1;
 }

@@ -122,7 +122,7 @@ static int keep_capabilities(const unsigned int *kept, size_t n, struct err *err
 	bool have[8] = { false };
 
 	if (capng_get_caps_process() < 0)
-		return err_set(err, ERR_FAILED, "cannot read the capabilities of a child");
+		return err_raise(err, ERROR_CHILD_CAPABILITIES_UNREAD);
 	for (size_t i = 0; i < n; i++)
 		have[i] = capng_have_capability(CAPNG_PERMITTED, kept[i]);
 	capng_clear(CAPNG_SELECT_CAPS);
@@ -130,7 +130,7 @@ static int keep_capabilities(const unsigned int *kept, size_t n, struct err *err
 		if (have[i])
 			capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, kept[i]);
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
-		return err_set(err, ERR_FAILED, "cannot drop the capabilities of a child");
+		return err_raise(err, ERROR_CHILD_CAPABILITIES_KEPT);
 	return 0;
 }
 
@@ -172,7 +172,7 @@ int fence_drop_capabilities(struct err *err)
 	if (keep_capabilities(NULL, 0, err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return err_sys(err, ERR_FAILED, errno, "cannot confine a child");
+		return err_raise_sys(err, ERROR_CHILD_UNCONFINED, errno);
 	return 0;
 }
 

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NO_MEMORY "cannot keep the names of the profile"
-
 /* An address of the profile on its way to a name. */
 struct asked {
 	uint64_t place; /* the calling instruction: one before the return address */
@@ -67,7 +65,7 @@ static int sort_addresses(struct work *w, struct err *err)
 	w->asked = calloc(p->n_addresses + 1, sizeof(*w->asked));
 	w->build = symbols_build_new(p->n_addresses);
 	if (!w->asked || !w->build)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	for (size_t i = 0; i < p->n_addresses; i++) {
 		if (p->addresses[i].mapping != PROFILE_NONE && p->addresses[i].pc)
 			w->asked[w->n_asked++] = (struct asked){ p->addresses[i].pc - 1, i };
@@ -133,7 +131,7 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	size_t place = 0;
 
 	if (!functions)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	memset(functions, 0xff, found->n_functions * sizeof(*functions));
 	for (size_t i = 0; i < n; i++) {
 		while (places[place] != asked[i].place)
@@ -194,7 +192,7 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 	int failed;
 
 	if (!places)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || asked[i].place != asked[i - 1].place)
 			places[n_places++] = asked[i].place;

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NO_MEMORY "cannot keep the names of an image"
 #define CACHED_PLACES_MAX (1u << 20)
 
 void symbolize_id_of(const char *hex, struct symbolize_id *id)
@@ -344,13 +343,13 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 		symbols_lookup_new(addrs, n);
 
 	if (!lookup)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	r->lookup = lookup;
 	if (!read_all(r, r->image))
 		return 0;
 	r->image->result = SYMBOLIZE_FOUND;
 	*found = symbols_lookup_take(lookup, r->img->bias);
-	return *found ? 0 : err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	return *found ? 0 : err_no_memory(err);
 }
 
 /* Those that the cache does not know, from the files. */
@@ -397,7 +396,7 @@ static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
 	struct profile_symbols *found = NULL;
 
 	if (!addrs)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	place_missing(a, img, addrs);
 	if (!a->n_missing)
 		return 0;
@@ -442,9 +441,9 @@ int symbolize_image(struct symbolize_image *image, const uint64_t *places, size_
 	a.known = calloc(n + 1, sizeof(*a.known));
 	a.missing = calloc(n + 1, sizeof(*a.missing));
 	if (!a.build || !a.known || !a.missing)
-		return err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+		return err_no_memory(err);
 	if (answer_all(&a, err))
 		return -1;
 	*found = symbols_build_take(a.build);
-	return *found ? 0 : err_sys(err, ERR_FAILED, ENOMEM, NO_MEMORY);
+	return *found ? 0 : err_no_memory(err);
 }

@@ -264,17 +264,22 @@ ctl_ok()
 	fi
 }
 
-# ctl_fails STATUS REGEX NAME ARGUMENTS...: the exit status, and what its message must match
+# ctl_fails STATUS IDS NAME ARGUMENTS...: the exit status, and the ids of errors and fixes among those
+# that its message ends in
 ctl_fails()
 {
-	local want=$1 regex=$2 name=$3
+	local want=$1 ids=$2 name=$3 id said missing=
 
 	shift 3
-	run_ctl "$@"
-	if [ "$status" -eq "$want" ] && [[ $err =~ $regex ]]; then
+	JEPROF_CTL_ERROR_IDS=1 run_ctl "$@"
+	said=" $(tail -n 1 "$T/err" | tr -s '[];:' ' ') "
+	for id in ${ids:?an error has an id}; do
+		[[ $said == *" $id "* ]] || missing+=" $id"
+	done
+	if [ "$status" -eq "$want" ] && [ -z "$missing" ]; then
 		result 0 "$name"
 	else
-		result 1 "$name" || diag "jeprof-ctl $*"$'\n'"got:    exit $status, '$err'"$'\n'"wanted: exit $want, /$regex/"
+		result 1 "$name" || diag "jeprof-ctl $*"$'\n'"got:    exit $status, '$err'"$'\n'"wanted: exit $want, [$ids]"
 	fi
 	[ "$(wc -c <"$T/out")" -eq 0 ] || result 1 "$name: nothing on standard output" || diag "$out"
 }

@@ -35,7 +35,7 @@ int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, stru
 					  .deadline_ms = rules->deadline_ms };
 
 	if (fd < 0)
-		return err_set(err, ERR_FAILED, "there is no result");
+		return err_raise(err, ERROR_NO_RESULT);
 	return memory_file_seal(fd, err) || received_check(fd, &r, bytes, err) ? -1 : 0;
 }
 
@@ -246,7 +246,6 @@ int errand_run(struct confined *c, const struct errand_rules *rules, struct unpa
 			return 0;
 		}
 		if (u.bad || !serve(&s, op))
-			return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense",
-				       c->what);
+			return err_raise(err, ERROR_CHILD_MALFORMED, .what = c->what);
 	}
 }

@@ -87,9 +87,7 @@ static int ask(const struct errand_places *places, const struct errand_rules *ru
 	errand_pack_places(&p, places);
 	if (confined_ask(&keeper, &p, -1, err) || errand_run(&keeper, &nothing, &u, &out->fd, err))
 		return -1;
-	return errand_unpack_found(&u, out)
-		       ? 0
-		       : err_set(err, ERR_FAILED, "what was looked up makes no sense");
+	return errand_unpack_found(&u, out) ? 0 : err_raise(err, ERROR_LOOKUP_MALFORMED);
 }
 
 void symbol_keeper_look_up(const struct errand_places *places, const struct errand_rules *rules,

@@ -81,7 +81,7 @@ static bool check_jemalloc(struct session *s, struct ops_check *c, bool may_trac
 
 	if (session_find_jemalloc(s, &err) || look_values(s, found, &err)) {
 		if (!may_trace && err.code == ERR_PERM)
-			check_unknown(c, "%s", err.msg);
+			check_unread_for(c, &err);
 		else
 			check_failed(c, &err);
 		return false;
@@ -277,7 +277,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	if (may_trace)
 		check_by_run(s, rows, values);
 	if (check_conf(s, values, rows, &err))
-		check_unknown(&rows[CHECK_CONF], "%s", err.msg);
+		check_unread_for(&rows[CHECK_CONF], &err);
 	check_prof(s, values, rows);
 	check_threads(s, &rows[CHECK_THREADS]);
 	check_route(s, values, rows);
@@ -288,7 +288,7 @@ static void check_ourselves(struct ops_check *rows)
 {
 	struct err err = ERR_INIT;
 
-	if (!err_is_noted())
+	if (!err_is_remembered())
 		return;
 	for (size_t i = 0; i < CHECKS; i++) {
 		check_unknown(&rows[i], "jeprof-ctl could not look at everything");
@@ -324,7 +324,7 @@ enum err_code ops_checks_code(const struct ops_checks *checks)
 {
 	for (size_t i = 0; i < checks->n; i++) {
 		if (checks->v[i].ok == TRI_NO)
-			return checks->v[i].code;
+			return checks->v[i].err.code;
 	}
 	return ERR_NONE;
 }
@@ -346,15 +346,13 @@ static int conf_of_process(pid_t pid, struct ops_conf *out, enum tristate *with_
 int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
 {
 	enum tristate with_prof = TRI_UNKNOWN;
-	char safe[64];
 
 	out->version[0] = '\0';
 	if (request->pid && conf_of_process(request->pid, out, &with_prof, err))
 		return -1;
 	if (request->version) {
 		if (!conf_version_parse(request->version))
-			return err_set(err, ERR_USAGE, "not a version of jemalloc from 3.0 on: %s",
-				       output_safe(request->version, safe, sizeof(safe)));
+			return err_raise(err, ERROR_NO_VERSION, .version = request->version);
 		snprintf(out->version, sizeof(out->version), "%s", request->version);
 	}
 	conf_lint(request->text, conf_version_parse(out->version), with_prof, &out->lint);

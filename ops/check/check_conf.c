@@ -213,7 +213,7 @@ static void read_link(const struct session *s, struct source *src, struct ops_ch
 	output_safe(name, shown, sizeof(shown));
 	if (procfs_readlink_in_root(s->proc.mm_pid, "/etc", name + strlen("/etc/"), src->text,
 				    sizeof(src->text), &src->set, &err)) {
-		check_unknown(c, "%s", err.msg);
+		check_unread_for(c, &err);
 		return;
 	}
 	src->known = true;
@@ -274,7 +274,7 @@ static void read_environment(const struct session *s, struct sources *all, struc
 	if (wrong) {
 		check_passed(c, "%s is not set; %s is, but this jemalloc does not read it", name,
 			     wrong);
-		check_fix(c, "start it with %s instead of %s", name, wrong);
+		err_advise(&c->err, FIX_USE_ITS_VARIABLE, .conf = name, .text = wrong);
 	}
 }
 
@@ -336,9 +336,8 @@ static void report(const struct conf_lint *lint, struct ops_check *c)
 		check_passed(c, "%zu error%s, %zu warning%s: %s", errors, errors == 1 ? "" : "s",
 			     warnings, warnings == 1 ? "" : "s",
 			     output_safe(lint->v[i].text, safe, sizeof(safe)));
-		check_fix(c, "%s",
-			  lint->v[i].fix[0] ? output_safe(lint->v[i].fix, safe, sizeof(safe))
-					    : "check --conf STRING shows them all");
+		err_advise(&c->err, lint->v[i].fix[0] ? FIX_OF_LINT : FIX_SEE_CONF,
+			   .text = lint->v[i].fix);
 		return;
 	}
 }
@@ -397,7 +396,7 @@ int check_conf_answer(struct session *s, struct unpack *question, struct pack *a
 	static struct ops_check rows[CHECKS];
 
 	if (!values)
-		return err_set(err, ERR_FAILED, "no memory to check the configuration");
+		return err_no_memory(err);
 	unpack_bytes(question, values, sizeof(*values));
 	unpack_bytes(question, rows, sizeof(rows));
 	judge(s, values, rows);
@@ -420,8 +419,7 @@ int check_conf(struct session *s, const struct check_values *values, struct ops_
 	for (size_t i = 0; i < CHECKS; i++)
 		check_row_unpack(&got[i], &rows[i], &answer);
 	if (!unpack_done(&answer))
-		return err_set(err, ERR_FAILED,
-			       "what was said of the configuration makes no sense");
+		return err_raise(err, ERROR_CONF_MALFORMED);
 	memcpy(rows, got, sizeof(got));
 	return 0;
 }

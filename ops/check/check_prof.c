@@ -37,13 +37,12 @@ static void check_thread_init(const struct check_values *v, struct ops_check *c)
 		check_passed(c,
 			     "false; activate sets it to true first. Threads that jemalloc counted "
 			     "before keep false");
-		check_fix(c, "start the program without prof_thread_active_init:false");
+		err_advise(&c->err, FIX_START_WITHOUT_INIT_FALSE);
 	} else {
 		check_passed(c,
 			     "false while prof.active is true: threads that exist are not sampled, "
 			     "unless they asked for it");
-		check_fix(c, "jeprof-ctl threads --activate all, and start the program without "
-			     "prof_thread_active_init:false");
+		err_advise(&c->err, FIX_ACTIVATE_ALL);
 	}
 }
 
@@ -74,12 +73,10 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 	check_passed(c, "%s", what);
 	if (expected < SAMPLES_FEW && v->lg_sample.size > LG_MIN) {
 		check_passed(c, "%s: too few to tell much", what);
-		check_fix(c, "reset --lg-sample %d samples more, and forgets earlier samples",
-			  good_lg(rss));
+		err_advise(&c->err, FIX_SAMPLE_MORE, .number = good_lg(rss));
 	} else if (expected > SAMPLES_MANY) {
 		check_passed(c, "%s: dumps are large and slow", what);
-		check_fix(c, "reset --lg-sample %d samples less, and forgets earlier samples",
-			  good_lg(rss));
+		err_advise(&c->err, FIX_SAMPLE_LESS, .number = good_lg(rss));
 	}
 }
 

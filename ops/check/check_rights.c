@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static void row_failed(struct ops_check *c, const char *detail, const char *fix)
+static void row_failed(struct ops_check *c, enum error id, int scope, enum fix fix)
 {
 	struct err err = ERR_INIT;
 
-	err_set(&err, ERR_PERM, "%s", detail);
-	err_fix(&err, "%s", fix);
+	err_raise(&err, id, .number = scope);
+	err_advise(&err, fix);
 	check_failed(c, &err);
 }
 
@@ -31,12 +31,11 @@ static void check_yama(const struct proc_rights *r, bool may_trace, struct ops_c
 	else if (may_trace)
 		check_passed(c, "%s, which does not forbid it here", what);
 	else if (r->yama_scope >= 3)
-		row_failed(c, what, "boot with kernel.yama.ptrace_scope below 3");
+		row_failed(c, ERROR_YAMA_FORBIDS, r->yama_scope, FIX_BOOT_WITH_PTRACE);
 	else if (r->capable)
 		check_passed(c, "%s, which CAP_SYS_PTRACE overrides", what);
 	else
-		row_failed(c, what,
-			   "run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)");
+		row_failed(c, ERROR_YAMA_FORBIDS, r->yama_scope, FIX_SUDO_OR_PTRACE_SCOPE);
 }
 
 static void check_capability(const struct session *s, const struct proc_rights *r, bool may_trace,
@@ -50,8 +49,7 @@ static void check_capability(const struct session *s, const struct proc_rights *
 			     "rights can be traced",
 			     geteuid());
 	else
-		row_failed(c, "CAP_SYS_PTRACE is not held, and the process is another user's",
-			   "run as root (sudo), in a container with --cap-add SYS_PTRACE");
+		row_failed(c, ERROR_CAPABILITY_MISSING, 0, FIX_SUDO_OR_CAP_ADD);
 }
 
 static void check_namespace(const struct proc_rights *r, bool may_trace, struct ops_check *c)
@@ -64,8 +62,7 @@ static void check_namespace(const struct proc_rights *r, bool may_trace, struct 
 	else if (may_trace)
 		check_passed(c, "different from ours, but our privileges extend to it");
 	else
-		row_failed(c, "different from ours, and our privileges do not extend to it",
-			   "run in the namespace above both (on the host)");
+		row_failed(c, ERROR_NAMESPACE_APART, 0, FIX_RUN_ABOVE_BOTH);
 }
 
 /* The strictest of all threads: a filter may have been set in one of them only. -1: not known. */

@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-static void no_dump(struct ops_check *c, enum err_code code, const char *why)
+static void no_dump(struct ops_check *c, enum error why)
 {
 	struct err err = ERR_INIT;
 
-	err_set(&err, code, "%s", why);
-	err_fix(&err, "let the target write to a folder of its own: dump --in-target PATH");
+	err_raise(&err, why);
+	err_advise(&err, FIX_FOLDER_OF_ITS_OWN);
 	check_failed(c, &err);
 }
 
@@ -50,11 +50,8 @@ static bool check_files(const struct session *s, struct ops_check *c)
 	}
 	if (now >= need)
 		return true;
-	err_set(&err, ERR_FAILED,
-		"the number of its files is limited to %llu (RLIMIT_NOFILE), and a dump takes %llu",
-		(unsigned long long)now, (unsigned long long)need);
-	err_fix(&err, "raise the limit: prlimit --pid %d --nofile=%llu:", s->proc.pid,
-		(unsigned long long)need);
+	err_raise(&err, ERROR_FILES_LIMITED, .number = (int64_t)now, .count = (int64_t)need);
+	err_advise(&err, FIX_RAISE_NOFILE_TO, .pid = s->proc.pid);
 	check_failed(c, &err);
 	return false;
 }
@@ -63,7 +60,7 @@ static bool check_size(const struct session *s, struct ops_check *c)
 {
 	struct err err = ERR_INIT;
 	uint64_t now;
-	char size[16];
+	char text[ERR_TEXT_SIZE];
 
 	if (!room_rlimit(s->proc.pid, RLIMIT_FSIZE, &now)) {
 		check_unread(c, "the limits of the process cannot be read");
@@ -71,17 +68,15 @@ static bool check_size(const struct session *s, struct ops_check *c)
 	}
 	if (now == RLIM_INFINITY)
 		return true;
-	err_set(&err, ERR_FAILED,
-		"a profile larger than %s is cut off: the size of its files is limited "
-		"(RLIMIT_FSIZE)",
-		text_size(now, size, sizeof(size)));
-	err_fix(&err, "lift the limit: prlimit --pid %d --fsize=unlimited:", s->proc.pid);
+	err_raise(&err, ERROR_DUMP_CUT_OFF, .size = (int64_t)now);
+	err_advise(&err, FIX_LIFT_FSIZE_SOFT, .pid = s->proc.pid);
 	if (now < PROFILE_MIN) {
 		check_failed(c, &err);
 		return false;
 	}
-	check_passed(c, "comes back through a memfd; %s", err.msg);
-	check_fix(c, "%s", err.fix);
+	check_passed(c, "comes back through a memfd; %s", err_text(&err, text, sizeof(text)));
+	c->err = err;
+	c->err.code = ERR_NONE;
 	return false;
 }
 
@@ -90,15 +85,13 @@ static void check_dump(const struct session *s, struct ops_check *c)
 	struct err err = ERR_INIT;
 
 	if (!inside_has_proc(s))
-		no_dump(c, ERR_OUTPUT, "there is no /proc in the target's root directory");
+		no_dump(c, ERROR_NO_PROC_IN_ROOT);
 	else if (!s->cost.stops)
 		check_unknown(c, "no call could be made: how one would be is not known");
 	else if (injector_may_dump(s->inj, &err))
 		check_failed(c, &err);
 	else if (s->last.thread_punished)
-		no_dump(c, ERR_FAILED,
-			"a profile comes back only from a thread made for it, which a seccomp "
-			"filter punishes");
+		no_dump(c, ERROR_DUMP_THREAD_PUNISHED);
 	else if (check_files(s, c) && check_size(s, c))
 		check_passed(c, "comes back through a memfd");
 }
@@ -133,13 +126,13 @@ static void check_prefix(const struct session *s, const struct check_values *v, 
 		return;
 	}
 	if (err.own) {
-		check_unknown(c, "%s", err.msg);
+		check_unread_for(c, &err);
 		return;
 	}
 	check_passed(c, "the target cannot write there: %s%s%s", prefix,
 		     when ? ", and tries to " : "", when ? when : "");
 	if (when)
-		check_fix(c, "start it with a prof_prefix in a folder that it may write to");
+		err_advise(&c->err, FIX_START_WITH_PREFIX);
 }
 
 void check_route(const struct session *s, const struct check_values *values, struct ops_check *rows)

@@ -17,7 +17,7 @@ static void set(struct ops_check *c, enum tristate ok, const char *fmt, va_list 
 	vsnprintf(c->detail, sizeof(c->detail), fmt, ap);
 	c->made = true;
 	c->ok = ok;
-	c->fix[0] = '\0';
+	c->err = (struct err)ERR_INIT;
 }
 
 void check_passed(struct ops_check *c, const char *fmt, ...)
@@ -41,27 +41,28 @@ void check_unknown(struct ops_check *c, const char *fmt, ...)
 void check_unread(struct ops_check *c, const char *what)
 {
 	struct err why = ERR_INIT;
+	char text[ERR_TEXT_SIZE];
 
 	err_explain(&why);
-	check_unknown(c, "%s%s%s", what, why.own ? ": " : "", why.msg);
+	if (why.own)
+		check_unknown(c, "%s: %s", what, err_text(&why, text, sizeof(text)));
+	else
+		check_unknown(c, "%s", what);
+}
+
+void check_unread_for(struct ops_check *c, const struct err *why)
+{
+	char text[ERR_TEXT_SIZE];
+
+	check_unknown(c, "%s", err_text(why, text, sizeof(text)));
 }
 
 void check_failed(struct ops_check *c, const struct err *err)
 {
 	c->made = true;
 	c->ok = TRI_NO;
-	c->code = err->code;
-	snprintf(c->detail, sizeof(c->detail), "%.*s", (int)sizeof(c->detail) - 1, err->msg);
-	snprintf(c->fix, sizeof(c->fix), "%s", err->fix);
-}
-
-void check_fix(struct ops_check *c, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(c->fix, sizeof(c->fix), fmt, ap);
-	va_end(ap);
+	c->err = *err;
+	err_text(err, c->detail, sizeof(c->detail));
 }
 
 /* --- as a message, from the confined process that judged it --- */
@@ -70,9 +71,8 @@ void check_row_pack(const struct ops_check *c, struct pack *p)
 {
 	pack_u64(p, c->made);
 	tristate_pack(c->ok, p);
-	pack_u64(p, c->code);
 	pack_text(p, c->detail);
-	pack_text(p, c->fix);
+	pack_err(p, &c->err);
 }
 
 void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u)
@@ -80,9 +80,7 @@ void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct u
 	c->name = was->name;
 	c->made = unpack_bool(u);
 	c->ok = tristate_unpack(u);
-	c->code = (enum err_code)unpack_max(u, ERR_CODES - 1);
 	unpack_into(u, c->detail, sizeof(c->detail));
-	unpack_into(u, c->fix, sizeof(c->fix));
 	output_make_safe(c->detail, sizeof(c->detail));
-	output_make_safe(c->fix, sizeof(c->fix));
+	unpack_err(u, &c->err);
 }

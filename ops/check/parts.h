@@ -63,9 +63,9 @@ enum tristate check_tristate(const struct check_value *v);
 void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 /* What could not be read, and the error of our own that may be why (err_explain()). */
+void check_unread_for(struct ops_check *c, const struct err *why);
 void check_unread(struct ops_check *c, const char *what);
 void check_failed(struct ops_check *c, const struct err *err);
-void check_fix(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 
 /* A row as a message; the name of one that was unpacked is that of `was`. */
 void check_row_pack(const struct ops_check *c, struct pack *p);

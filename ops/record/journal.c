@@ -133,7 +133,7 @@ int journal_text_format(const struct journal_state *s, char *buf, size_t size)
 
 static int open_folder(bool create, int *dir, struct err *err)
 {
-	char path[PATH_MAX + 32], safe[sizeof(path)];
+	char path[PATH_MAX + 32];
 	int fd = private_open(create), sys = errno;
 
 	if (fd >= 0) {
@@ -141,26 +141,23 @@ static int open_folder(bool create, int *dir, struct err *err)
 		return 0;
 	}
 	if (sys == ENOENT && !create)
-		return err_set(err, ERR_NOPROC, "no recording has left anything behind");
+		return err_raise(err, ERROR_NOTHING_LEFT_BEHIND);
 	private_path(path, sizeof(path));
-	output_safe(path, safe, sizeof(safe));
 	if (sys == EPERM) {
-		err_set(err, ERR_PERM, "others may write to the folder %.256s", safe);
-		return err_fix(err, "check its owner and remove it");
+		err_raise(err, ERROR_FOLDER_UNSAFE, .path = path);
+		return err_advise(err, FIX_CHECK_OWNER_AND_REMOVE);
 	}
-	err_sys(err, ERR_OUTPUT, sys, "cannot use the folder %.256s", safe);
-	return err_fix(err, "it is needed to undo a recording; set XDG_RUNTIME_DIR "
-			    "to a folder of yours, or run this as root");
+	err_raise_sys(err, ERROR_FOLDER_UNUSABLE, sys, .path = path);
+	return err_advise(err, FIX_SET_RUNTIME_DIR);
 }
 
 static int not_ours(const struct journal *j, struct err *err)
 {
-	char path[PATH_MAX + 32], safe[sizeof(path)];
+	char path[PATH_MAX + 32];
 
 	private_path(path, sizeof(path));
-	err_set(err, ERR_PERM, "%.256s/%s is not a file of jeprof-ctl",
-		output_safe(path, safe, sizeof(safe)), j->name);
-	return err_fix(err, "check its owner and remove it");
+	err_raise(err, ERROR_JOURNAL_FOREIGN, .path = path, .name = j->name);
+	return err_advise(err, FIX_CHECK_OWNER_AND_REMOVE);
 }
 
 /* What the name stands for, without following or waiting for anything. -1 with errno. */
@@ -193,10 +190,9 @@ static int busy(struct journal *j, struct err *err)
 {
 	read_state(j);
 	if (!j->written)
-		return err_set(err, ERR_BUSY, "process %s is being recorded already", j->name);
-	err_set(err, ERR_BUSY, "process %s is being recorded already, by process %d", j->name,
-		j->state.recorder);
-	return err_fix(err, "wait for it, or end it early: kill -TERM %d", j->state.recorder);
+		return err_raise(err, ERROR_RECORDED, .pid = atoi(j->name));
+	err_raise(err, ERROR_RECORDED_BY, .pid = atoi(j->name), .other = j->state.recorder);
+	return err_advise(err, FIX_END_RECORDING);
 }
 
 /* A lock of this process alone: children that outlive it by a moment do not keep it. */
@@ -224,20 +220,18 @@ static int try_open(struct journal *j, bool create, struct err *err)
 
 	j->fd = open_file(j, create);
 	if (j->fd < 0 && errno == ENOENT)
-		return err_set(err, ERR_NOPROC,
-			       "no recording of process %s has left anything behind", j->name);
+		return err_raise(err, ERROR_NOTHING_LEFT_BY, .pid = atoi(j->name));
 	if (j->fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR || errno == EACCES))
 		return not_ours(j, err);
 	if (j->fd < 0 || fstat(j->fd, &st))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %s",
-			       j->name);
+		return err_raise_sys(err, ERROR_CHANGES_UNKEPT, errno, .pid = atoi(j->name));
 	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
 	    st.st_size >= JOURNAL_TEXT_MAX)
 		return not_ours(j, err);
 	if (lock_file(j->fd)) {
 		if (errno != EAGAIN && errno != EACCES)
-			return err_sys(err, ERR_OUTPUT, errno, "cannot lock the file of process %s",
-				       j->name);
+			return err_raise_sys(err, ERROR_JOURNAL_UNLOCKED, errno,
+					     .pid = atoi(j->name));
 		j->holder = holder(j->fd);
 		return busy(j, err);
 	}
@@ -258,7 +252,7 @@ int journal_open(struct journal *j, pid_t pid, bool create, struct err *err)
 	for (int i = 0; ret > 0 && i < OPEN_TRIES; i++)
 		ret = try_open(j, create, err);
 	if (ret > 0)
-		return err_set(err, ERR_BUSY, "process %d is being recorded already", pid);
+		return err_raise(err, ERROR_RECORDED, .pid = pid);
 	if (!ret) {
 		read_state(j);
 		return 0;
@@ -303,14 +297,12 @@ int journal_write(struct journal *j, struct err *err)
 
 	aside_name(j, name);
 	if (write_aside(j, name, &fd)) {
-		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
-			j->state.pid);
+		err_raise_sys(err, ERROR_CHANGES_UNKEPT, errno, .pid = j->state.pid);
 		unlinkat(j->dir, name, 0);
-		return err_fix(err, "make room on the file system of /run or XDG_RUNTIME_DIR");
+		return err_advise(err, FIX_MAKE_ROOM_IN_RUN);
 	}
 	if (renameat(j->dir, name, j->dir, j->name) || fsync(j->dir)) {
-		err_sys(err, ERR_OUTPUT, errno, "cannot keep what is changed in process %d",
-			j->state.pid);
+		err_raise_sys(err, ERROR_CHANGES_UNKEPT, errno, .pid = j->state.pid);
 		close(fd);
 		return -1;
 	}
@@ -370,7 +362,7 @@ static int add_pid(const char *name, pid_t **pids, size_t *n, struct err *err)
 		return 0;
 	more = realloc(*pids, (*n + 1) * sizeof(**pids));
 	if (!more)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+		return err_no_memory(err);
 	*pids = more;
 	more[(*n)++] = (pid_t)pid;
 	return 0;
@@ -393,7 +385,7 @@ int journal_list(pid_t **pids, size_t *n, struct err *err)
 	dir = fdopendir(fd);
 	if (!dir) {
 		close(fd);
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the recordings");
+		return err_no_memory(err);
 	}
 	while ((e = readdir(dir))) {
 		if (add_pid(e->d_name, &found, &n_found, err))

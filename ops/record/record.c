@@ -137,7 +137,7 @@ static enum record_wake record_wait(int stop_fd, const struct proc *p, uint64_t 
 
 static int no_memory(struct err *err)
 {
-	return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the name of the output");
+	return err_no_memory(err);
 }
 
 static char *with_part(const char *stem, const char *part)
@@ -232,16 +232,14 @@ static void record_files_left(const struct record_files *f, struct err *err)
 {
 	unsigned int n = f->n_series - record_files_oldest(f) + 1;
 	_cleanup_(cleanup_free) char *newest = record_files_name(f, f->n_series);
-	char safe[2][200];
 
 	if (!f->largest || !newest)
 		return;
-	output_safe(f->first.path, safe[0], sizeof(safe[0]));
 	if (!f->n_series)
-		err_fix(err, "there is only the profile of the beginning, %s", safe[0]);
+		err_advise(err, FIX_SEE_FIRST_PROFILE, .file = f->first.path);
 	else
-		err_fix(err, "see what was dumped until then: %s, and %u up to %s", safe[0], n,
-			output_safe(newest, safe[1], sizeof(safe[1])));
+		err_advise(err, FIX_SEE_PROFILES, .file = f->first.path, .count = n,
+			   .last_file = newest);
 }
 
 static void remove_oldest(const struct record_files *f)
@@ -323,10 +321,8 @@ static bool is_there(const struct recording *r)
 
 static int ended(const struct recording *r, struct err *err)
 {
-	return err_set(err, ERR_LOST,
-		       "process %d has ended, or runs another program, after %llu seconds of the "
-		       "recording",
-		       r->proc.pid, (unsigned long long)(now_ms() - r->begun_ms) / 1000);
+	return err_raise(err, ERROR_RECORDING_LOST, .pid = r->proc.pid,
+			 .number = (int64_t)(now_ms() - r->begun_ms) / 1000);
 }
 
 /* --- the journal and what it says --- */
@@ -344,8 +340,8 @@ static void nothing_changed(struct recording *r)
 /* The rest of an error: what the target is left with, and the way out. */
 static int still_on(const struct recording *r, struct err *err)
 {
-	err_wrap(err, "profiling of process %d is still on", r->proc.pid);
-	return err_fix(err, "turn it off: jeprof-ctl undo %d", r->proc.pid);
+	err_within(err, ERROR_STILL_ON, .pid = r->proc.pid);
+	return err_advise(err, FIX_UNDO, .pid = r->proc.pid);
 }
 
 /* Put back what was changed, whatever happened before; `why` is what stopped it. */
@@ -404,14 +400,8 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 
 static int somebody_elses(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	err_set(err, ERR_BUSY, "prof.active is true in %s already: somebody else is profiling it",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err,
-		       "take dumps and leave it on with --adopt, or turn it off first: "
-		       "jeprof-ctl deactivate %d",
-		       s->proc.pid);
+	err_raise(err, ERROR_ACTIVE_ALREADY, SESSION_ARGS(s));
+	return err_advise(err, FIX_ADOPT_OR_DEACTIVATE);
 }
 
 /* What the target was found with. */
@@ -506,7 +496,7 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 	    dump_first(r, s, &found, fd, err))
 		return -1;
 	if (stop_asked(r->stop_fd))
-		return err_set(err, ERR_FAILED, "interrupted before profiling was turned on");
+		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
 	r->out.adopted = found.active;
 	return found.active ? 0 : activate(r, s, &found, err);
 }
@@ -692,12 +682,11 @@ static int name_files(struct recording *r, struct err *err)
 	out->last = strdup(r->files.last.path);
 	out->series = calloc(r->files.n_series + 1, sizeof(*out->series));
 	if (!out->first || !out->last || !out->series)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep the names of the files");
+		return err_no_memory(err);
 	for (unsigned int i = oldest; i <= r->files.n_series; i++) {
 		out->series[out->n_series] = record_files_name(&r->files, i);
 		if (!out->series[out->n_series++])
-			return err_sys(err, ERR_FAILED, ENOMEM,
-				       "cannot keep the names of the files");
+			return err_no_memory(err);
 	}
 	return 0;
 }

@@ -67,12 +67,12 @@ static int make_text(const struct session *s, char **text, size_t *len, struct e
 	bool failed;
 
 	if (!f)
-		return err_sys(err, ERR_FAILED, errno, "cannot describe the profile");
+		return err_raise_sys(err, ERROR_FACTS_UNWRITTEN, errno);
 	add_all(f, s);
 	failed = ferror(f);
 	if (fclose(f) || failed) {
 		free(take_ptr(*text));
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot describe the profile");
+		return err_no_memory(err);
 	}
 	return 0;
 }
@@ -87,12 +87,12 @@ int facts_append(int fd, const struct session *s, struct err *err)
 	if (make_text(s, &text, &len, err))
 		return -1;
 	if (end < 0)
-		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
 	if (write_all(fd, text, len))
 		return 0;
 	/* A part of a line would make the whole file unreadable. */
 	sys = errno;
 	if (ftruncate(fd, end))
-		return err_sys(err, ERR_OUTPUT, sys, "the profile ends in half a line");
-	return err_sys(err, ERR_OUTPUT, sys, "cannot complete the profile");
+		return err_raise_sys(err, ERROR_PROFILE_HALF_A_LINE, sys);
+	return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, sys);
 }

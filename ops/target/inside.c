@@ -24,10 +24,7 @@
 
 static int bad(const struct inside *in, int sys, const char *what, struct err *err)
 {
-	char safe[SAFE_PATH_SIZE];
-
-	return err_sys(err, ERR_OUTPUT, sys, "%s %s in the target", what,
-		       output_safe(in->path, safe, sizeof(safe)));
+	return err_raise_sys(err, ERROR_INSIDE_FAILED, sys, .what = what, .path = in->path);
 }
 
 static int open_root(pid_t pid)
@@ -56,7 +53,7 @@ static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 	snprintf(link, sizeof(link), "/proc/%d/%s", pid, name);
 	n = readlink(link, buf, size - 1);
 	if (n < 0) {
-		err_note(errno, "cannot read %s", link);
+		err_remember(errno, ERROR_LINK_UNREADABLE, .path = link);
 		return -1;
 	}
 	buf[n] = '\0';
@@ -85,16 +82,14 @@ static int make_absolute(struct inside *in, const struct proc *p, const char *pa
 		in->path = strdup(path);
 	} else {
 		if (working_dir(p->mm_pid, cwd, sizeof(cwd))) {
-			err_set(err, ERR_OUTPUT,
-				"the target's working directory is not known; give an absolute "
-				"path");
+			err_raise(err, ERROR_NO_WORKING_DIRECTORY);
 			return err_explain(err);
 		}
 		snprintf(whole, sizeof(whole), "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
 		in->path = strdup(whole);
 	}
 	if (!in->path)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -152,8 +147,7 @@ static int ask(struct question *q, struct err *err)
 	q->dump.name[sizeof(q->dump.name) - 1] = '\0';
 	if (!unpack_done(&answer)) {
 		cleanup_close(&fd);
-		return err_set(err, ERR_FAILED, "cannot %s: the answer makes no sense",
-			       options.what);
+		return err_raise(err, ERROR_CHILD_MALFORMED, .what = options.what);
 	}
 	q->fd = fd;
 	return 0;
@@ -176,19 +170,17 @@ static int may_write(const struct inside *in, int folder, struct err *err)
 	struct stat st;
 
 	if (fstat(folder, &st) || fstatvfs(folder, &vfs))
-		return bad(in, errno, "cannot look at the folder of", err);
+		return bad(in, errno, "look at the folder of", err);
 	if (vfs.f_flag & ST_RDONLY)
-		return bad(in, EROFS, "cannot write", err);
+		return bad(in, EROFS, "write", err);
 	if (surely_refused(&st, euid)) {
-		bad(in, EACCES, "cannot write", err);
-		return err_fix(err,
-			       "name a folder that uid %u, which the target runs as, may write to",
-			       euid);
+		bad(in, EACCES, "write", err);
+		return err_advise(err, FIX_NAME_A_FOLDER_FOR_UID, .uid = euid);
 	}
 	if ((vfs.f_blocks && (uint64_t)vfs.f_bavail * vfs.f_frsize < ROOM_MIN) ||
 	    (vfs.f_files && !vfs.f_favail)) {
-		bad(in, ENOSPC, "cannot write", err);
-		return err_fix(err, "make room there, or name another place");
+		bad(in, ENOSPC, "write", err);
+		return err_advise(err, FIX_MAKE_ROOM);
 	}
 	return 0;
 }
@@ -201,14 +193,14 @@ static int open_folder(struct question *q, struct err *err)
 	_cleanup_(cleanup_close) int root = open_root(in->s->proc.mm_pid);
 
 	if (!folder)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
+		return err_no_memory(err);
 	if (root < 0)
-		return err_sys(err, ERR_PERM, errno, "cannot open the root of %d", in->s->proc.pid);
+		return err_raise_sys(err, ERROR_ROOT_UNOPENED, errno, .pid = in->s->proc.pid);
 	q->fd = open_in_root(root, folder, O_PATH | O_DIRECTORY);
 	if (q->fd >= 0)
 		return q->to_write ? may_write(in, q->fd, err) : 0;
-	bad(in, errno, "cannot open the folder of", err);
-	return err_fix(err, "name a folder that exists where the target runs");
+	bad(in, errno, "open the folder of", err);
+	return err_advise(err, FIX_NAME_A_FOLDER_IN_TARGET);
 }
 
 int inside_open(struct inside *in, const struct session *s, const char *path, bool to_write,
@@ -221,9 +213,9 @@ int inside_open(struct inside *in, const struct session *s, const char *path, bo
 		return -1;
 	in->name = strdup(strrchr(in->path, '/') + 1);
 	if (!in->name)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot keep a path");
+		return err_no_memory(err);
 	if (strlen(in->path) >= PATH_MAX)
-		return bad(in, ENAMETOOLONG, "cannot write", err);
+		return bad(in, ENAMETOOLONG, "write", err);
 	if (ask(&q, err))
 		return -1;
 	in->dir = q.fd;
@@ -241,23 +233,22 @@ void inside_close(struct inside *in)
 static int look_for_file(struct question *q, struct err *err)
 {
 	const struct inside *in = q->in;
-	char safe[SAFE_PATH_SIZE];
 	struct stat st;
 
-	output_safe(in->path, safe, sizeof(safe));
 	if (!*in->name)
-		return bad(in, EISDIR, "cannot write", err);
+		return bad(in, EISDIR, "write", err);
 	if (fstatat(in->dir, in->name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : bad(in, errno, "cannot look at", err);
+		return errno == ENOENT ? 0 : bad(in, errno, "look at", err);
 	if (!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_OUTPUT, "%s exists in the target and is %s", safe,
-			S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
-		return err_fix(err, "choose another name");
+		err_raise(err,
+			  S_ISDIR(st.st_mode) ? ERROR_INSIDE_IS_FOLDER : ERROR_INSIDE_NOT_A_FILE,
+			  .path = in->path);
+		return err_advise(err, FIX_CHOOSE_ANOTHER_NAME);
 	}
 	if (q->force)
 		return 0;
-	err_set(err, ERR_OUTPUT, "%s exists in the target", safe);
-	return err_fix(err, "choose another name, or replace it with --force");
+	err_raise(err, ERROR_INSIDE_EXISTS, .path = in->path);
+	return err_advise(err, FIX_CHOOSE_OR_FORCE);
 }
 
 int inside_absent(const struct inside *in, bool force, struct err *err)
@@ -308,7 +299,7 @@ void inside_remove(const struct inside *in)
 static int open_handle(struct question *q, struct err *err)
 {
 	q->fd = openat(q->in->dir, q->in->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	return q->fd < 0 ? err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump") : 0;
+	return q->fd < 0 ? err_raise_sys(err, ERROR_TARGET_DUMP_UNOPENED, errno) : 0;
 }
 
 int inside_handle(const struct inside *in, int *handle, struct err *err)

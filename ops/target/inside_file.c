@@ -24,11 +24,9 @@ struct work {
 static int look(const struct work *w, int fd, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot look at the target's dump");
+		return err_raise_sys(err, ERROR_TARGET_DUMP_UNSEEN, errno);
 	if (!S_ISREG(st->st_mode) || st->st_nlink != 1 || st->st_uid != w->s->proc.status.euid)
-		return err_set(
-			err, ERR_OUTPUT,
-			"the target's dump is not a regular, singly linked file of its user");
+		return err_raise(err, ERROR_TARGET_DUMP_FOREIGN);
 	return 0;
 }
 
@@ -40,7 +38,7 @@ static int become_target(const struct work *w, struct err *err)
 	setfsuid(uid);
 	/* It tells of no failure: ask for a user that there is not. */
 	if ((uid_t)setfsuid((uid_t)-1) != uid)
-		return err_set(err, ERR_OUTPUT, "cannot take the rights of uid %u", uid);
+		return err_raise(err, ERROR_RIGHTS_NOT_TAKEN, .uid = uid);
 	return fence_drop_capabilities(err);
 }
 
@@ -55,12 +53,12 @@ static int enter(void *ctx, struct err *err)
 		return -1;
 	w->fd = open(path, O_RDWR | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 	if (w->fd < 0)
-		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
+		return err_raise_sys(err, ERROR_TARGET_DUMP_UNOPENED, errno);
 	if (look(w, w->fd, &st, err))
 		return -1;
 	return st.st_dev == handle.st_dev && st.st_ino == handle.st_ino
 		       ? 0
-		       : err_set(err, ERR_OUTPUT, "the target's dump is not the file it was");
+		       : err_raise(err, ERROR_TARGET_DUMP_REPLACED);
 }
 
 static void complete(void *ctx)

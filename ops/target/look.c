@@ -22,16 +22,13 @@ enum question { ASK_SITE, ASK_VALUES, ASK_ACTIVE, ASK_DUMP, ASK_OTHER, QUESTIONS
 /* 32-bit programs and those of the x32 ABI. */
 static int refuse_32_bit(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	for (size_t i = 0; i < s->images.n; i++) {
 		const struct image *img = &s->images.v[i];
 
 		if (img->is_main && img->elf_class == ELFCLASS32)
-			return err_set(err, ERR_FAILED,
-				       "%s is %s program; only 64-bit programs are supported",
-				       session_who(s, who, sizeof(who)),
-				       img->machine == EM_X86_64 ? "an x32" : "a 32-bit");
+			return err_raise(err,
+					 img->machine == EM_X86_64 ? ERROR_IS_X32 : ERROR_IS_32_BIT,
+					 SESSION_ARGS(s));
 	}
 	return 0;
 }
@@ -118,7 +115,7 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 
 	unpack_into(u, s->version, sizeof(s->version));
 	if (je >= s->n_jemallocs)
-		return err_set(err, ERR_FAILED, "there is no jemalloc of this number");
+		return err_raise(err, ERROR_NO_JEMALLOC_OF_NUMBER);
 	s->je = s->jemallocs + je;
 	switch (question) {
 	case ASK_SITE:
@@ -134,7 +131,7 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 		break;
 	case ASK_OTHER:
 		if (!s->question)
-			return err_set(err, ERR_FAILED, "there is no such question");
+			return err_raise(err, ERROR_NO_SUCH_QUESTION);
 		return s->question(s, u, p, err);
 	case QUESTIONS:
 		break;
@@ -196,7 +193,7 @@ static int ask(struct session *s, enum question question, const struct pack *mor
 
 static int senseless(const struct session *s, struct err *err)
 {
-	return err_set(err, ERR_FAILED, "what was found in %d makes no sense", s->proc.pid);
+	return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
 }
 
 int look_begin(struct session *s, struct err *err)

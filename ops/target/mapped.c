@@ -24,23 +24,19 @@ static int check_whole(int fd, uint64_t bytes, const struct proc *p, struct err 
 	char last = '\0';
 
 	if (bytes && pread(fd, &last, 1, (off_t)bytes - 1) < 0)
-		return err_sys(err, ERR_FAILED, errno, "cannot read the profile");
+		return err_raise_sys(err, ERROR_PROFILE_UNREADABLE, errno);
 	if (last == '\n')
 		return 0;
-	err_set(err, ERR_FAILED, "the profile was cut off after %llu bytes",
-		(unsigned long long)bytes);
-	return err_fix(err,
-		       "make room on the disk, or lift the limit on the size of the target's "
-		       "files: prlimit --pid %d --fsize=unlimited",
-		       p->pid);
+	err_raise(err, ERROR_DUMP_TRUNCATED, .number = (int64_t)bytes);
+	return err_advise(err, FIX_MAKE_ROOM_OR_LIFT_FSIZE, .pid = p->pid);
 }
 
 static int too_late(uint64_t deadline_ms, struct err *err)
 {
 	if (!deadline_ms || now_ms() < deadline_ms)
 		return 0;
-	err_set(err, ERR_UNSAFE, "there was no time to complete the profile");
-	return err_fix(err, "a longer --timeout gives it more");
+	err_raise(err, ERROR_NO_TIME_TO_COMPLETE);
+	return err_advise(err, FIX_LONGER_TIMEOUT);
 }
 
 /* Where the part begins, `bytes` if there is none. */
@@ -57,7 +53,7 @@ static int find_title(int fd, uint64_t bytes, uint64_t deadline_ms, uint64_t *at
 		if (too_late(deadline_ms, err))
 			return -1;
 		if (n <= 0)
-			return err_sys(err, ERR_LOST, n ? errno : EIO, "cannot read the profile");
+			return err_raise_sys(err, ERROR_DUMP_UNREADABLE, n ? errno : EIO);
 		hit = memmem(buf, (size_t)n, title, TITLE_LEN);
 		if (hit) {
 			*at = from + (uint64_t)(hit - buf);
@@ -80,17 +76,17 @@ static int write_part(int to, const struct proc *p, uint64_t deadline_ms, struct
 	ssize_t n;
 
 	if (from < 0)
-		return err_sys(err, ERR_LOST, errno, "cannot open the mappings of %d", p->pid);
+		return err_raise_sys(err, ERROR_MAPPINGS_UNOPENED, errno, .pid = p->pid);
 	if (lseek(to, 0, SEEK_END) < 0 || !write_all(to, title, TITLE_LEN))
-		return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
 	while ((n = read(from, buf, sizeof(buf))) > 0 && (size_t)n <= left) {
 		if (too_late(deadline_ms, err))
 			return -1;
 		if (!write_all(to, buf, (size_t)n))
-			return err_sys(err, ERR_OUTPUT, errno, "cannot complete the profile");
+			return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
 		left -= (size_t)n;
 	}
-	return n < 0 ? err_sys(err, ERR_LOST, errno, "cannot read the mappings of %d", p->pid) : 0;
+	return n < 0 ? err_raise_sys(err, ERROR_MAPPINGS_UNREADABLE, errno, .pid = p->pid) : 0;
 }
 
 int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)
@@ -107,7 +103,7 @@ int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct e
 	if (at < bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
 		return 0;
 	if (ftruncate(fd, (off_t)at))
-		return err_sys(err, ERR_FAILED, errno, "cannot complete the profile");
+		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno, .code = ERR_FAILED);
 	return write_part(fd, p, deadline_ms, err);
 }
 

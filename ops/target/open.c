@@ -52,7 +52,7 @@ static void list_all(const struct jemalloc *v, size_t n, char *buf, size_t size)
 int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemalloc **picked,
 		  struct err *err)
 {
-	char list[LIST_SIZE], safe[SHOWN_SIZE];
+	char list[LIST_SIZE];
 	struct jemalloc *found = NULL;
 	size_t hits = 0;
 
@@ -67,13 +67,12 @@ int pick_jemalloc(struct jemalloc *v, size_t n, const char *name, struct jemallo
 		return 0;
 	}
 	list_all(v, n, list, sizeof(list));
-	output_safe(name ? name : "", safe, sizeof(safe));
 	if (hits)
-		err_set(err, ERR_USAGE, "--image %s means %zu of its jemallocs: %s", safe, hits,
-			list);
+		err_raise(err, ERROR_IMAGE_AMBIGUOUS, .name = name, .number = (int64_t)hits,
+			  .text = list);
 	else
-		err_set(err, ERR_NOJEMALLOC, "--image %s is none of its jemallocs: %s", safe, list);
-	return err_fix(err, "name one by its path or prefix; jeprof-ctl list --json has them all");
+		err_raise(err, ERROR_IMAGE_NOT_THERE, .name = name, .text = list);
+	return err_advise(err, FIX_NAME_ONE_JEMALLOC);
 }
 
 /* --- the steps --- */
@@ -163,9 +162,7 @@ int session_open_injector(struct session *s, struct err *err)
 	struct callsite *site;
 
 	if (s->options->mode == INJECTOR_POKE)
-		return err_set(err, ERR_USAGE,
-			       "--mode poke makes no call: activate, deactivate and undo alone can "
-			       "do without");
+		return err_raise(err, ERROR_POKE_MAKES_NO_CALL);
 	while (injector_may_work(&s->proc, &s->images, err)) {
 		if (!session_try_again(s, err))
 			return session_no_call(s, err);

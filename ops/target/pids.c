@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
 static int append(pid_t **v, size_t *n, size_t *room, pid_t pid, struct err *err)
 {
 	if (!vec_grow(*v, *room, *n))
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the processes");
+		return err_no_memory(err);
 	(*v)[(*n)++] = pid;
 	return 0;
 }
@@ -33,7 +33,7 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	const struct dirent *e;
 
 	if (!dir)
-		return err_sys(err, ERR_FAILED, errno, "cannot open /proc");
+		return err_raise_sys(err, ERROR_PROC_UNOPENED, errno);
 	while (errno = 0, (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 
@@ -41,7 +41,7 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 			return -1;
 	}
 	if (errno)
-		return err_sys(err, ERR_FAILED, errno, "cannot read /proc");
+		return err_raise_sys(err, ERROR_PROC_UNLISTED, errno);
 	if (count)
 		qsort(v, count, sizeof(*v), compare);
 	*pids = take_ptr(v);
@@ -53,21 +53,19 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 
 static int ambiguous(const char *comm, const pid_t *found, size_t n, struct err *err)
 {
-	char list[SHOWN_MAX * 12] = "", safe[PROC_COMM_SIZE * 4];
+	char list[SHOWN_MAX * 12] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < n && i < SHOWN_MAX; i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? " " : "",
 					 found[i]);
-	err_set(err, ERR_USAGE, "%zu processes are called %s: %s%s", n,
-		output_safe(comm, safe, sizeof(safe)), list, n > SHOWN_MAX ? " ..." : "");
-	return err_fix(err, "name one of them by its pid");
+	err_raise(err, ERROR_NAME_AMBIGUOUS, .number = (int64_t)n, .name = comm, .text = list);
+	return err_advise(err, FIX_NAME_ONE_BY_PID);
 }
 
 int ops_find_comm(const char *comm, pid_t *pid, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	char safe[PROC_COMM_SIZE * 4];
 	size_t n, found = 0;
 
 	if (pids_read(&pids, &n, err))
@@ -85,9 +83,8 @@ int ops_find_comm(const char *comm, pid_t *pid, struct err *err)
 	if (found > 1)
 		return ambiguous(comm, pids, found, err);
 	if (!found) {
-		err_set(err, ERR_NOPROC, "no process is called %s",
-			output_safe(comm, safe, sizeof(safe)));
-		return err_fix(err, "jeprof-ctl list shows the processes that use jemalloc");
+		err_raise(err, ERROR_NAME_NOT_THERE, .name = comm);
+		return err_advise(err, FIX_SEE_LIST);
 	}
 	*pid = pids[0];
 	return 0;

@@ -30,64 +30,40 @@ static void add_cost(struct session *s, const struct injector_report *report,
 
 static int not_jemalloc(const struct session *s, const char *version, struct err *err)
 {
-	char who[SESSION_WHO_SIZE], safe[sizeof(s->version) * 4];
-
-	err_set(err, ERR_NOJEMALLOC,
-		"what was found at %#llx in %s, which has no symbols, is not jemalloc's mallctl: "
-		"asked for its version it %s%s instead of %s",
-		(unsigned long long)s->je->mallctl, session_who(s, who, sizeof(who)),
-		*version ? "said " : "failed", output_safe(version, safe, sizeof(safe)),
-		s->je->version);
-	return err_fix(err, "run a build of the program that was not stripped, or install its "
-			    "debug symbols");
+	err_raise(err, *version ? ERROR_NOT_MALLCTL : ERROR_MALLCTL_SILENT, SESSION_ARGS(s),
+		  .address = (int64_t)s->je->mallctl, .text = version, .version = s->je->version);
+	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
 }
 
 int session_no_config_prof(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	err_set(err, ERR_NOPROF,
-		"config.prof is false in %s: its jemalloc was built without profiling",
-		session_who(s, who, sizeof(who)));
+	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
 	/* The program calls it by names of its own, or by its own malloc(3). */
 	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
-		return err_fix(err,
-			       "build it with a jemalloc that has profiling (--enable-prof%s): no "
-			       "library that is preloaded takes the place of this one",
-			       strcmp(s->je->prefix, "_rjem_") ? ""
-							       : "; in Rust the feature profiling "
-								 "of tikv-jemallocator");
-	return err_fix(err,
-		       "run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 "
-		       "on amd64 is one; LD_PRELOAD can bring it in)");
+		return err_advise(err, strcmp(s->je->prefix, "_rjem_") ? FIX_BUILD_WITH_PROF
+								       : FIX_BUILD_WITH_PROF_RUST);
+	return err_advise(err, FIX_RUN_WITH_PROF);
 }
 
 int session_no_opt_prof(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE], name[sizeof(s->je->conf_name) * 4];
-
-	output_safe(s->je->conf_name, name, sizeof(name));
-	err_set(err, ERR_NOPROF,
-		"opt.prof is false in %s: its jemalloc was started without profiling, "
-		"which cannot be changed while it runs",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err, "restart it with %s=prof:true,prof_active:false in its environment",
-		       name);
+	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
+	return err_advise(err, FIX_RESTART_WITH_PROF, .conf = s->je->conf_name);
 }
 
 int session_call_failed(const struct session *s, const struct call *call, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	session_who(s, who, sizeof(who));
 	if (!call->made)
-		return err_set(err, ERR_FAILED, "%s was not called in %s", call->name, who);
+		return err_raise(err, ERROR_NOT_CALLED, SESSION_ARGS(s), .name = call->name);
 	if (call->ret == ENOENT)
-		return err_set(err, ERR_FAILED, "jemalloc %s in %s does not know %s",
-			       s->version[0] ? s->version : "of unknown version", who, call->name);
+		return err_raise(err, ERROR_NAME_UNKNOWN_TO_JEMALLOC, SESSION_ARGS(s),
+				 .name = call->name,
+				 .version = s->version[0] ? s->version : "of unknown version");
 	if (call->ret == EFAULT && call->sys)
-		return err_target(err, ERR_FAILED, call->sys, "%s failed in %s", call->name, who);
-	return err_target(err, ERR_FAILED, call->ret, "%s failed in %s", call->name, who);
+		return err_raise_target(err, ERROR_CALL_FAILED, call->sys, SESSION_ARGS(s),
+					.name = call->name);
+	return err_raise_target(err, ERROR_CALL_FAILED, call->ret, SESSION_ARGS(s),
+				.name = call->name);
 }
 
 /* What is asked before the calls of a run are made. */
@@ -152,7 +128,7 @@ int session_run(struct session *s, const struct run *run, struct err *err)
 	bool failed;
 
 	if (run->n > SESSION_CALLS_MAX)
-		return err_set(err, ERR_FAILED, "too many calls for one run: %zu", run->n);
+		return err_raise(err, ERROR_TOO_MANY_CALLS, .number = (int64_t)run->n);
 	if (n_confirm)
 		all[0] = confirm(s, &gate);
 	memcpy(first, run->calls, n_first * sizeof(*all));

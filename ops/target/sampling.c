@@ -6,24 +6,16 @@
 
 #include <errno.h>
 
-static int no_unwinder(const char *who, struct err *err)
+static int no_unwinder(const struct session *s, struct err *err)
 {
-	err_set(err, ERR_FAILED,
-		"jemalloc takes stacks in %s by what the compiler offers (--enable-prof-gcc): code "
-		"without frame pointers ends the program when it is sampled",
-		who);
-	return err_fix(err, "use a jemalloc built with libgcc's unwinder or with libunwind "
-			    "(config.prof_libgcc, config.prof_libunwind); where all code has frame "
-			    "pointers: activate --force");
+	err_raise(err, ERROR_COMPILER_UNWINDER, SESSION_ARGS(s));
+	return err_advise(err, FIX_OTHER_UNWINDER_OR_FORCE);
 }
 
-static int unknown_unwinder(const char *who, struct err *err)
+static int unknown_unwinder(const struct session *s, struct err *err)
 {
-	err_set(err, ERR_FAILED,
-		"how jemalloc takes stacks in %s is not known: in some builds that ends the "
-		"program",
-		who);
-	return err_fix(err, "see how it was built; take the risk with activate --force");
+	err_raise(err, ERROR_UNWINDER_NOT_KNOWN, SESSION_ARGS(s));
+	return err_advise(err, FIX_SEE_HOW_BUILT_OR_FORCE);
 }
 
 /*
@@ -33,19 +25,14 @@ static int unknown_unwinder(const char *who, struct err *err)
  */
 int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	if (unwinder == UNWINDER_COMPILER)
-		return no_unwinder(session_who(s, who, sizeof(who)), err);
+		return no_unwinder(s, err);
 	if (unwinder == UNWINDER_UNKNOWN)
-		return unknown_unwinder(session_who(s, who, sizeof(who)), err);
+		return unknown_unwinder(s, err);
 	if (unwinder != UNWINDER_LIBGCC || !s->luajit)
 		return 0;
-	err_set(err, ERR_FAILED,
-		"%s runs LuaJIT: jemalloc's unwinder (libgcc) may abort it while it samples",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err, "take the risk with activate --force, or use a jemalloc built with "
-			    "--enable-prof-libunwind");
+	err_raise(err, ERROR_LUAJIT_MAY_ABORT, SESSION_ARGS(s));
+	return err_advise(err, FIX_FORCE_OR_LIBUNWIND);
 }
 
 /*
@@ -56,15 +43,8 @@ int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder
  */
 int sampling_may_gdump(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	err_set(err, ERR_FAILED,
-		"prof.gdump can deadlock %s: jemalloc also dumps where a thread holds a lock that "
-		"the dump takes",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err,
-		       "record --interval makes dumps as memory grows, without that risk; take it "
-		       "with --force");
+	err_raise(err, ERROR_GDUMP_MAY_DEADLOCK, SESSION_ARGS(s));
+	return err_advise(err, FIX_RECORD_INTERVAL_OR_FORCE);
 }
 
 static enum tristate answer_of(const struct call *call)
@@ -104,13 +84,8 @@ static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enu
 
 static int not_asked(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
-	err_set(err, ERR_UNSAFE,
-		"whether sampling may end %s or hang it cannot be read from its code and memory",
-		session_who(s, who, sizeof(who)));
-	return err_fix(err, "drop --mode poke to query it by a call; or take the risk with "
-			    "--force");
+	err_raise(err, ERROR_SAMPLING_UNCERTAIN, SESSION_ARGS(s));
+	return err_advise(err, FIX_DROP_POKE_OR_FORCE);
 }
 
 int sampling_may_begin(struct session *s, struct err *err)

@@ -56,16 +56,12 @@ static bool has_ended(const struct session *s)
 
 int session_failed(const struct session *s, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	if (err->code == ERR_LOST)
 		return -1;
-	session_who(s, who, sizeof(who));
 	if (has_ended(s))
-		return err_set(err, ERR_LOST, "%s has ended meanwhile", who);
-	return proc_replaced(&s->proc)
-		       ? err_set(err, ERR_LOST, "%s became another program meanwhile", who)
-		       : -1;
+		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
+	return proc_replaced(&s->proc) ? err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(s))
+				       : -1;
 }
 
 int session_no_call(struct session *s, struct err *err)

@@ -45,6 +45,7 @@ struct session {
 
 /* "4242 (redis-server)" in `buf`, safe to print. */
 #define SESSION_WHO_SIZE 320
+#define SESSION_ARGS(s) .pid = (s)->proc.pid, .comm = (s)->proc.status.comm
 const char *session_who(const struct session *s, char *buf, size_t size);
 
 /* What is left of --timeout, for operations of many runs; 0 when it is over. */

@@ -28,12 +28,9 @@ static bool is_one_of(pid_t tid, const pid_t *v, size_t n)
 static int check_only(const struct session *s, const pid_t *tids, size_t n, const pid_t *only,
 		      size_t n_only, struct err *err)
 {
-	char who[SESSION_WHO_SIZE];
-
 	for (size_t i = 0; i < n_only; i++) {
 		if (!is_one_of(only[i], tids, n))
-			return err_set(err, ERR_NOPROC, "%d is no thread of %s", only[i],
-				       session_who(s, who, sizeof(who)));
+			return err_raise(err, ERROR_NO_THREAD_OF, SESSION_ARGS(s), .tid = only[i]);
 	}
 	return 0;
 }
@@ -50,7 +47,7 @@ static int list_threads(const struct session *s, const pid_t *only, size_t n_onl
 		return -1;
 	list->v = calloc(n + 1, sizeof(*list->v));
 	if (!list->v)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot list the threads");
+		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		struct ops_thread *t = &list->v[list->n];
 
@@ -100,7 +97,7 @@ static bool ends(const struct session *s, pid_t tid)
 static int not_set(const struct session *s, struct ops_thread *t, int error, struct err *err)
 {
 	if (error == EAGAIN && ends(s, t->tid))
-		return err_set(err, ERR_NOPROC, "thread %d has ended", t->tid);
+		return err_raise(err, ERROR_NO_THREAD, .tid = t->tid);
 	refuse(t, "thread.prof.active", error);
 	return 0;
 }
@@ -182,7 +179,7 @@ static void not_reached(struct ops_thread *t, const struct err *err)
 {
 	t->state = err->code == ERR_UNSAFE || err->code == ERR_BUSY ? OPS_THREAD_UNREAD
 								    : OPS_THREAD_REFUSED;
-	snprintf(t->reason, sizeof(t->reason), "%.*s", OPS_REASON_SIZE - 1, err->msg);
+	err_text(err, t->reason, sizeof(t->reason));
 }
 
 static void drop(struct ops_threads *list, size_t i)

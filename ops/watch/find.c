@@ -71,12 +71,12 @@ static int probe(struct look *l, const struct known_file *file,
 static void note_unprobed(struct look *l, const struct err *why)
 {
 	static const char seen[] = "its dumps are seen by its system calls alone";
-	char line[NOTE_SIZE];
+	char line[NOTE_SIZE], text[ERR_TEXT_SIZE];
 
 	if (l->f->no_uprobes)
 		return; /* as was asked */
 	snprintf(line, sizeof(line), "%s; %s",
-		 why->msg[0]	     ? why->msg
+		 why->code	     ? err_text(why, text, sizeof(text))
 		 : watch_may_probe() ? "prof_dump is not found"
 				     : "this kernel may end programs that are probed",
 		 seen);
@@ -135,7 +135,7 @@ static int ask_file(struct look *l, const struct map *m, struct err *err)
 	if (*file.note == STATE_PROBED)
 		return is_loaded;
 	if (!is_loaded) /* not yet, or it is only read */
-		return l->last ? 0 : err_set(err, ERR_NOJEMALLOC, "not ready yet");
+		return l->last ? 0 : err_raise(err, ERROR_NOT_READY);
 	return watch_add_unprobed(l->f->watch, l->proc.pid, err) ? -1 : 1;
 }
 
@@ -218,15 +218,14 @@ static int look_at(struct look *l, pid_t pid, struct err *err)
 
 static int no_profiling(const struct look *l, struct err *err)
 {
-	char comm[PROC_COMM_SIZE * 4];
-
 	for (size_t i = 0; i < l->inside.n; i++)
 		if (l->inside.v[i].config_prof != TRI_NO && l->inside.v[i].opt_prof != TRI_NO)
 			return 0;
-	err_set(err, ERR_NOPROF, "%d (%s) will never dump: profiling is %s in its jemalloc",
-		l->proc.pid, output_safe(l->proc.status.comm, comm, sizeof(comm)),
-		l->inside.v[0].config_prof == TRI_NO ? "not built" : "not turned on (opt.prof)");
-	return err_fix(err, "jeprof-ctl check %d says what to do", l->proc.pid);
+	err_raise(err,
+		  l->inside.v[0].config_prof == TRI_NO ? ERROR_NEVER_DUMPS_NOT_BUILT
+						       : ERROR_NEVER_DUMPS_OFF,
+		  .pid = l->proc.pid, .comm = l->proc.status.comm);
+	return err_advise(err, FIX_SEE_CHECK);
 }
 
 int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err)

@@ -221,7 +221,7 @@ int watch_frames_start(struct watch_frames *f, struct err *err)
 	_cleanup_(cleanup_free) struct walker *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		return err_set(err, ERR_FAILED, "no memory for the stacks of dumps");
+		return err_no_memory(err);
 	return confined_start(&f->child, &options, serve, w, err);
 }
 

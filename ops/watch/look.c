@@ -64,8 +64,7 @@ static int look_inside(struct looker *l, const struct proc *p, bool values, stru
 	for (size_t i = 0; i < n && i < WATCH_FOUND_MAX; i++)
 		pack_found(&found[i], p, values, out);
 	pack_u64(out, !n && holds_jemalloc(&images));
-	pack_text(out, n ? "" : err->msg);
-	pack_text(out, n ? "" : err->fix);
+	pack_err(out, n ? NULL : err);
 	return 0;
 }
 
@@ -148,7 +147,7 @@ static int ask(struct watch_looker *l, enum question question, bool values, cons
 
 static int senseless(struct err *err)
 {
-	return err_set(err, ERR_FAILED, "what was found in a process makes no sense");
+	return err_raise(err, ERROR_LOOK_MALFORMED);
 }
 
 int watch_look_maps(struct watch_looker *l, const struct proc *p, struct maps *maps,
@@ -170,11 +169,8 @@ bool watch_inside_unpack(struct watch_inside *out, struct unpack *u)
 		out->v[i].opt_prof = tristate_unpack(u);
 	}
 	out->holds = unpack_bool(u);
-	out->why_not = (struct err){ .code = out->n ? ERR_NONE : ERR_NOJEMALLOC };
-	unpack_into(u, out->why_not.msg, sizeof(out->why_not.msg));
-	unpack_into(u, out->why_not.fix, sizeof(out->why_not.fix));
-	output_make_safe(out->why_not.msg, sizeof(out->why_not.msg));
-	output_make_safe(out->why_not.fix, sizeof(out->why_not.fix));
+	out->why_not = (struct err)ERR_INIT;
+	unpack_err(u, &out->why_not);
 	return unpack_done(u);
 }
 

@@ -107,8 +107,9 @@ static int find_pids(struct state *s, struct err *err)
 			return -1;
 		fd = (int)syscall(SYS_pidfd_open, s->request->pids[i], 0);
 		if (fd < 0)
-			return err_sys(err, errno == ESRCH ? ERR_NOPROC : ERR_FAILED, errno,
-				       "cannot watch process %d", s->request->pids[i]);
+			return err_raise_sys(err, ERROR_UNWATCHED, errno,
+					     .code = errno == ESRCH ? ERR_NOPROC : ERR_FAILED,
+					     .pid = s->request->pids[i]);
 		s->pidfds[s->n_pidfds++] = fd;
 	}
 	return 0;
@@ -121,7 +122,7 @@ static int start(struct state *s, struct err *err)
 	const struct watch_handlers handlers = { on_dump, on_begin, on_process, s };
 
 	if (s->request->n_pids > PIDS_MAX)
-		return err_set(err, ERR_USAGE, "more than %d processes", PIDS_MAX);
+		return err_raise(err, ERROR_TOO_MANY_PROCESSES, .limit = PIDS_MAX);
 	if (watch_open(&s->watch, &options, &handlers, err) ||
 	    (s->request->stacks && watch_frames_start(&s->frames, err)))
 		return -1;
@@ -189,13 +190,13 @@ static int turn(struct state *s, struct err *err)
 	for (size_t i = 0; i < s->n_pidfds; i++)
 		fds[AT_PIDS + i] = (struct pollfd){ .fd = s->pidfds[i], .events = POLLIN };
 	if (poll(fds, AT_PIDS + s->n_pidfds, idle_ms(s)) < 0 && errno != EINTR)
-		return err_sys(err, ERR_FAILED, errno, "cannot wait for dumps");
+		return err_raise_sys(err, ERROR_DUMPS_UNAWAITED, errno);
 	over = note_ended(s, fds + AT_PIDS) || (fds[AT_STOP].revents & POLLIN) ||
 	       (s->deadline_ms && now_ms() >= s->deadline_ms);
 	if (read_records(s, err))
 		return -1;
 	if (fds[AT_OUT].revents & (POLLERR | POLLHUP | POLLNVAL))
-		return err_sys(err, ERR_OUTPUT, EPIPE, "cannot write to stdout");
+		return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, EPIPE);
 	return over || has_enough(s);
 }
 
@@ -255,7 +256,7 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	int ret;
 
 	if (!s)
-		return err_sys(err, ERR_FAILED, ENOMEM, "cannot watch");
+		return err_no_memory(err);
 	s->request = request;
 	s->frames = (struct watch_frames)WATCH_FRAMES_INIT;
 	s->finder.looker = (struct watch_looker)WATCH_LOOKER_INIT;

@@ -287,9 +287,9 @@ int format_callgrind(const struct profile *profile, const struct profile_format_
 		return -1;
 	order_types(&c, options->type);
 	if (!collect(&c, options->keep_allocator) || !sort(&c))
-		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+		return err_no_memory(err);
 	write_head(&c, options);
 	if (!write_lines(&c))
-		return err_set(err, ERR_FAILED, "no memory for the names of files");
+		return err_no_memory(err);
 	return 0;
 }

@@ -146,7 +146,7 @@ int format_dot(const struct profile *profile, const struct profile_format_option
 		return -1;
 	keep = calloc(stacks.names.n + 1, sizeof(*keep));
 	if (!keep)
-		return err_set(err, ERR_FAILED, "no memory for a graph");
+		return err_no_memory(err);
 	d.size = all.size;
 	n = choose(&all, options, keep);
 	if (profile_graph_init(&shown, &stacks.paths, stacks.names.n, d.type, keep, err))

@@ -44,14 +44,14 @@ enum profile_format profile_format_by_name(const char *name)
 
 int profile_format_unknown(const char *name, const char *also, struct err *err)
 {
-	char known[256] = "", safe[64];
-	size_t used = 0;
+	char known[300];
+	size_t used = (size_t)snprintf(known, sizeof(known), "%s", also);
 
 	for (size_t i = 0; i < PROFILE_FORMATS && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 formats[i].name);
-	err_set(err, ERR_USAGE, "unknown format %s", output_safe(name, safe, sizeof(safe)));
-	return err_fix(err, "available formats: %s%s", also, known);
+	err_raise(err, ERROR_FORMAT_UNKNOWN, .name = name);
+	return err_advise(err, FIX_AVAILABLE_FORMATS, .text = known);
 }
 
 enum profile_format profile_format_by_path(const char *path)
@@ -77,6 +77,6 @@ int profile_write(const struct profile *profile, enum profile_format format,
 	if (formats[format].write(profile, options, out, err))
 		return -1;
 	if (ferror(out))
-		return err_sys(err, ERR_OUTPUT, errno ? errno : EIO, "cannot write the report");
+		return err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO);
 	return 0;
 }

@@ -188,7 +188,7 @@ static int html_stacks_init(struct html_stacks *out, const struct profile *profi
 	s.v = calloc(profile->n_stacks + 1, sizeof(*s.v));
 	if (!s.first || !s.module || !s.calls || !s.v || !find_modules(&s, profile) ||
 	    !make_paths(&s, profile, keep_allocator))
-		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+		return err_no_memory(err);
 	*out = s;
 	s = (struct html_stacks){ 0 };
 	return 0;
@@ -264,7 +264,7 @@ static int put_files(const struct profile *p, const struct html_stacks *s, FILE 
 		put_comma(n, out);
 		format_json_text(file, out);
 		if (!hashmap_put(&files, (uintptr_t)file, n++))
-			return err_set(err, ERR_FAILED, "no memory for %u file names", n);
+			return err_no_memory(err);
 	}
 	fputs("],\n\"functions\":{\"file\":[", out);
 	for (size_t i = 0; i < s->n_frames; i++) {
@@ -406,7 +406,7 @@ int format_html(const struct profile *profile, const struct profile_format_optio
 	const char *at = memmem(_binary_page_html_start, len, mark, sizeof(mark) - 1);
 
 	if (!at)
-		return err_set(err, ERR_FAILED, "this build has no page");
+		return err_raise(err, ERROR_NO_PAGE);
 	before = (size_t)(at - _binary_page_html_start);
 	fwrite(_binary_page_html_start, 1, before, out);
 	if (put_data(profile, options, out, err))

@@ -124,7 +124,7 @@ int format_json_document(const struct profile *profile,
 		return -1;
 	lines = malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
 	if (!lines)
-		return err_set(err, ERR_FAILED, "no memory for the stacks");
+		return err_no_memory(err);
 	write_facts(profile, out);
 	write_mappings(profile, out);
 	write_functions(profile, &names, out);

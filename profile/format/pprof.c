@@ -85,7 +85,7 @@ static int pprof_out_init(struct pprof_out *o, FILE *file, struct err *err)
 	o->file = file;
 	if (deflateInit2(&o->z, Z_BEST_SPEED, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) !=
 	    Z_OK)
-		return err_set(err, ERR_FAILED, "no memory to compress");
+		return err_no_memory(err);
 	o->deflating = true;
 	part.n_string_table = 1;
 	part.string_table = &first;
@@ -164,7 +164,7 @@ static int64_t pprof_out_text(struct pprof_out *o, const char *raw)
 static int pprof_out_finish(struct pprof_out *o, struct err *err)
 {
 	compress_plain(o, Z_FINISH);
-	return o->failed ? err_set(err, ERR_FAILED, "no memory for the names") : 0;
+	return o->failed ? err_no_memory(err) : 0;
 }
 
 /* --- profiles --- */
@@ -508,7 +508,7 @@ int format_pprof(const struct profile *profile, const struct profile_format_opti
 	_cleanup_(pprof_free) struct pprof *w = pprof_new(profile);
 
 	if (!w)
-		return err_set(err, ERR_FAILED, "no memory for %zu stacks", profile->n_stacks);
+		return err_no_memory(err);
 	w->keep_allocator = options->keep_allocator;
 	if (pprof_out_init(&w->out, out, err))
 		return -1;

@@ -67,7 +67,7 @@ static int put_symbols(const struct profile *p, FILE *out, struct err *err)
 	_cleanup_(cleanup_free) bool *innermost = calloc(p->n_addresses + 1, sizeof(*innermost));
 
 	if (!innermost)
-		return err_set(err, ERR_FAILED, "no memory for the report");
+		return err_no_memory(err);
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		if (p->stacks[i].depth)
 			innermost[p->frames[p->stacks[i].first]] = true;
@@ -164,9 +164,8 @@ static void put_mappings(const struct profile *p, FILE *out)
 
 static int below_0(struct err *err)
 {
-	err_set(err, ERR_FAILED, "raw cannot hold a difference: it has no counts below 0");
-	return err_fix(err, "leave out what shrank: report --base BEFORE --drop-negative -f raw "
-			    "AFTER");
+	err_raise(err, ERROR_RAW_NO_DIFFERENCE);
+	return err_advise(err, FIX_LEAVE_OUT_WHAT_SHRANK);
 }
 
 int format_raw_profile(const struct profile *profile, const struct profile_format_options *options,
@@ -174,8 +173,7 @@ int format_raw_profile(const struct profile *profile, const struct profile_forma
 {
 	(void)options;
 	if (profile->rates_differ)
-		return err_set(err, ERR_FAILED,
-			       "raw cannot hold profiles of different sample rates");
+		return err_raise(err, ERROR_RAW_MIXED_RATES);
 	for (size_t i = 0; i < profile->n_stacks; i++) {
 		for (int t = 0; t < PROFILE_TYPES; t++) {
 			if (profile->stacks[i].sampled[t] < 0)

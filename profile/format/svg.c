@@ -234,7 +234,7 @@ int format_svg(const struct profile *profile, const struct profile_format_option
 	unsigned int height;
 
 	if (!open)
-		return err_set(err, ERR_FAILED, "no memory for a flame graph");
+		return err_no_memory(err);
 	if (format_stacks_init(&stacks, profile, options, err))
 		return -1;
 	for (size_t i = 0; i < stacks.paths.n; i++) {

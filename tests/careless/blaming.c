@@ -12,8 +12,8 @@ int __wrap_err_explain(struct err *err)
 	return -1;
 }
 
-bool __wrap_err_is_noted(void);
-bool __wrap_err_is_noted(void)
+bool __wrap_err_is_remembered(void);
+bool __wrap_err_is_remembered(void)
 {
 	return false;
 }

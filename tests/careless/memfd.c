@@ -30,6 +30,7 @@ int memfd_open(int handle, int *fd, struct err *err)
 {
 	(void)handle;
 	*fd = open(path_of, O_RDONLY | O_CLOEXEC);
-	return *fd < 0 ? err_sys(err, ERR_FAILED, errno, "cannot open the target's memory file")
+	return *fd < 0 ? err_raise_sys(err, ERROR_TARGET_FILE_FAILED, errno,
+				       .what = "open the target's memory file")
 		       : 0;
 }

@@ -22,9 +22,8 @@ int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, 
 {
 	struct stat st;
 
-	(void)rules;
 	if (fstat(fd, &st))
-		return err_sys(err, ERR_LOST, errno, "cannot look");
+		return err_raise_sys(err, ERROR_RECEIVED_LOST, errno, .what = rules->what);
 	*bytes = (uint64_t)st.st_size;
 	return 0;
 }
@@ -49,7 +48,7 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 	uint64_t bytes;
 
 	if (fd < 0)
-		return err_sys(err, ERR_OUTPUT, errno, "cannot open the target's dump");
+		return err_raise_sys(err, ERROR_TARGET_DUMP_UNOPENED, errno);
 	return received_check(fd, rules, &bytes, err) ||
 			       mapped_append(fd, bytes, &s->proc, 0, err) ||
 			       facts_append(fd, s, err)

@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct confined c = { .what = "fuzz", .stop_fd = -1 };
 	struct err err = ERR_INIT;
 	size_t head = size < HEAD ? size : HEAD;
+	char text[ERR_TEXT_SIZE];
 	struct unpack u;
 	int pair[2], fd;
 
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (u.bad || u.end < u.at || u.end - u.at > ANSWER_MAX || fd != -1)
 			abort();
 	} else if (err.code == ERR_NONE || err.code >= ERR_CODES ||
-		   strlen(err.msg) >= sizeof(err.msg)) {
+		   !*err_text(&err, text, sizeof(text))) {
 		abort();
 	}
 	confined_end(&c);

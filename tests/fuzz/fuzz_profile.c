@@ -60,14 +60,17 @@ static void check_pieces(const uint8_t *data, size_t size, const struct profile_
 			 const struct profile *whole, const struct err *why)
 {
 	struct pieces s = { data + 1, size - 1, (size_t)data[0] + 1 };
+	char text[2][ERR_TEXT_SIZE];
 	struct profile p = { 0 };
 	struct err err = ERR_INIT;
 
 	if (profile_parse_pieces(&p, next_bytes, &s, options, &err) == 0)
 		check(&p);
-	if (strcmp(err.msg, why->msg) != 0 || p.n_stacks != whole->n_stacks ||
-	    p.n_frames != whole->n_frames || p.n_addresses != whole->n_addresses ||
-	    p.n_mappings != whole->n_mappings || !p.symbols != !whole->symbols)
+	if (strcmp(err_text(&err, text[0], ERR_TEXT_SIZE), err_text(why, text[1], ERR_TEXT_SIZE)) !=
+		    0 ||
+	    p.n_stacks != whole->n_stacks || p.n_frames != whole->n_frames ||
+	    p.n_addresses != whole->n_addresses || p.n_mappings != whole->n_mappings ||
+	    !p.symbols != !whole->symbols)
 		abort();
 	profile_fini(&p);
 }
@@ -85,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.thread = data[0] >> 2;
 	if (profile_parse(&p, (const char *)data + 1, size - 1, &options, &err) == 0)
 		check(&p);
-	else if (err.code != ERR_FAILED || !err.msg[0])
+	else if (err.code != ERR_FAILED || !err.ids[0])
 		abort();
 	check_pieces(data, size, &options, &p, &err);
 	profile_fini(&p);

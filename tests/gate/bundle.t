@@ -47,7 +47,7 @@ ok 'bundle PID: the profile' is_profile "$T/unpacked/far/profile.heap"
 like "$(<"$T/unpacked/far/profile.heap")" "# pid $pid" 'bundle PID: and what it is of'
 is "$(json '.jemalloc.opt.prof' "$T/unpacked/far/stats.json")" true 'bundle PID: statistics and configuration'
 like "$(<"$T/unpacked/far/maps")" "$T/far" 'bundle PID: mappings'
-ctl_fails 10 'exists' 'an existing file is not replaced' bundle "$pid" -o "$T/far.bundle.tar.gz"
+ctl_fails 10 'output_exists choose_or_force' 'an existing file is not replaced' bundle "$pid" -o "$T/far.bundle.tar.gz"
 ctl_ok 'with --force it is' bundle "$pid" --force --no-cache -o "$T/far.bundle.tar.gz" --json
 is "$(json .file)" "$T/far.bundle.tar.gz" '--json: the file'
 is "$(json .pid)" "$pid" '--json: the process'
@@ -92,18 +92,19 @@ unlike "$out" 'far_away|carried_along' 'report with another build there: none at
 head -c 2000 "$T/far.bundle.tar.gz" >"$T/cut"
 head -c 1000 /dev/urandom | gzip >"$T/noise.gz"
 tar czf "$T/empty.tar.gz" -C "$T" said
-for bad in cut noise.gz empty.tar.gz; do
-	ctl_fails 1 "$bad" "$bad: refused" report "$T/$bad"
-done
-ctl_fails 1 'fix: unpack a heap profile that is packed' 'a packed file' report "$T/noise.gz"
-ctl_fails 1 'far.c: line 1' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
-ctl_fails 1 'far.bundle.tar.gz: it is packed: a bundle.*fix: report reads' 'bundle of a bundle' \
+ctl_fails 1 'in_file archive_failed' 'cut: refused' report "$T/cut"
+ctl_fails 1 'in_file archive_failed' 'noise.gz: refused' report "$T/noise.gz"
+ctl_fails 1 'in_file no_profile_in_bundle' 'empty.tar.gz: refused' report "$T/empty.tar.gz"
+like "$err" "$T/empty.tar.gz: " 'empty.tar.gz: is named'
+ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'a packed file' report "$T/noise.gz"
+ctl_fails 1 'in_file profile_malformed' 'bundle of what is no profile' bundle "$T/far.c" -o "$T/never"
+ctl_fails 1 'in_file is_packed report_reads_bundles' 'bundle of a bundle' \
 	bundle "$T/far.bundle.tar.gz" -o "$T/never"
-ctl_fails 1 'it is a program' 'bundle of a program' bundle "$CTL" -o "$T/never"
-ctl_fails 1 'none.heap: cannot open' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
-ctl_fails 1 "$T: .*Is a directory" 'bundle of a folder' bundle "$T" -o "$T/never"
+ctl_fails 1 'in_file is_program pass_only_profiles' 'bundle of a program' bundle "$CTL" -o "$T/never"
+ctl_fails 1 'in_file file_unopened' 'bundle of no file' bundle "$T/none.heap" -o "$T/never"
+ctl_fails 1 'in_file file_unopened' 'bundle of a folder' bundle "$T" -o "$T/never"
 ok 'and no file is left' test ! -e "$T/never"
-ctl_fails 2 'PID' 'neither a process nor a file' bundle
+ctl_fails 2 'needs_process give_a_process' 'neither a process nor a file' bundle
 
 # --- without libarchive, which is loaded for bundles alone ---
 library=$(ldconfig -p | awk '$1 == "libarchive.so.13" { print $NF; exit }')

@@ -47,15 +47,15 @@ ctl_ok 'CAP_DAC_OVERRIDE is as good: deactivate' deactivate "$pid"
 ctl_ok '--mode poke: activate' activate --mode poke "$pid"
 ctl_ok '--mode poke: deactivate' deactivate --mode poke "$pid"
 with sys_ptrace dac_read_search
-ctl_fails 4 'cannot write to the memory.*CAP_DAC_OVERRIDE' '--mode poke without CAP_DAC_OVERRIDE' activate --mode poke "$pid"
+ctl_fails 4 'target_unwritable_by_us poke_needs_rights' '--mode poke without CAP_DAC_OVERRIDE' activate --mode poke "$pid"
 
 for command in status activate dump stats threads bundle deactivate; do
 	args=("$pid")
 	case $command in dump | bundle) args+=(-o "$T/no") ;; stats) args+=(-f json) ;; esac
 	with dac_read_search
-	ctl_fails 4 'this root has no CAP_SYS_PTRACE' "$command without CAP_SYS_PTRACE" "$command" "${args[@]}"
+	ctl_fails 4 'no_cap_sys_ptrace add_cap_sys_ptrace' "$command without CAP_SYS_PTRACE" "$command" "${args[@]}"
 	with sys_ptrace
-	ctl_fails 4 'this root has no CAP_DAC_READ_SEARCH.*--cap-add DAC_READ_SEARCH' "$command without CAP_DAC_READ_SEARCH" "$command" "${args[@]}"
+	ctl_fails 4 'no_cap_dac_read_search add_cap_dac_read_search' "$command without CAP_DAC_READ_SEARCH" "$command" "${args[@]}"
 done
 run_ctl check "$pid"
 is "$status" 4 'check without CAP_DAC_READ_SEARCH'
@@ -74,7 +74,7 @@ MALLOC_CONF=$PROF start_victim idle 2
 wrap=()
 snapshot "$pid"
 with sys_ptrace dac_read_search
-ctl_fails 4 'CAP_SYS_ADMIN' 'behind a filter, without CAP_SYS_ADMIN' activate "$pid"
+ctl_fails 4 'filters_forbidden root_on_host poke' 'behind a filter, without CAP_SYS_ADMIN' activate "$pid"
 with sys_ptrace dac_read_search sys_admin
 ctl_ok 'behind a filter, with CAP_SYS_ADMIN' activate "$pid"
 assert_untouched "$pid" 'behind a filter: untouched'
@@ -95,7 +95,7 @@ stop_target "$pid"
 MALLOC_CONF=$PROF start_victim idle 2
 snapshot "$pid"
 runner=(setpriv --reuid 54321 --regid 54321 --clear-groups --bounding-set=-all --inh-caps=-all)
-ctl_fails 4 'runs as uid 0 and you are uid 54321' 'a user, of a process of root' activate "$pid"
+ctl_fails 4 'other_user sudo_or_user' 'a user, of a process of root' activate "$pid"
 stop_target "$pid"
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
 MALLOC_CONF=$PROF start_victim idle 2

@@ -34,10 +34,10 @@ is "$(json '.findings[] | select(.detail | test("1024 for each GiB")).level')" w
 is "$(json '.readings | length')" 1 'JSON: one reading'
 is "$(json '.readings[0] | .from, .to' | xargs)" '3.6.0 5.3.1' 'JSON: of all versions'
 
-ctl_fails 2 'needs a process' 'without a process and without --conf' check
-ctl_fails 2 -- '--jemalloc with no --conf' check 1 --jemalloc 5.3.0
-ctl_fails 2 'not a version' 'a version that is none' check --conf prof:true --jemalloc new
-ctl_fails 2 'are mutually exclusive' 'a process has its own jemalloc' check $$ --conf prof:true --jemalloc 5.3.0
+ctl_fails 2 'needs_process give_a_process' 'without a process and without --conf' check
+ctl_fails 2 jemalloc_without_conf '--jemalloc with no --conf' check 1 --jemalloc 5.3.0
+ctl_fails 2 no_version 'a version that is none' check --conf prof:true --jemalloc new
+ctl_fails 2 exclusive 'a process has its own jemalloc' check $$ --conf prof:true --jemalloc 5.3.0
 
 # --- as a process would read it: its version counts, and it is not touched ---
 MALLOC_CONF='' start_victim idle

@@ -49,11 +49,12 @@ no_thread()
 	local name=$1 before
 
 	before=$(footprint)
-	ctl_fails 1 "cannot make a thread without danger: it has .* left \\($2.*\\), and up to .* may be needed" \
+	ctl_fails 1 'raise_limit_or_do_without in_target' \
 		"$name: dump is refused, with the numbers" dump "$pid" --force -o "$T/no.heap"
-	like "$err" 'fix: raise that limit, or .*--in-target PATH' "$name: dump: says what to do"
+	like "$err" "cannot make a thread without danger: it has .* left \\($2.*\\), and up to .* may be needed" \
+		"$name: dump: the numbers"
 	ok "$name: dump: no file is left" test ! -e "$T/no.heap"
-	ctl_fails 1 "cannot make a thread without danger.*$2" "$name: stats are refused" stats "$pid"
+	ctl_fails 1 'raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"
 	is "$(footprint)" "$before" "$name: refusals: the target is no larger than before"
 }
 
@@ -66,7 +67,7 @@ for limit in as data; do
 		snapshot "$pid"
 		short_calls "RLIMIT_${limit^^}, $kib KiB left" dump
 		no_thread "RLIMIT_${limit^^}, $kib KiB left" "RLIMIT_${limit^^}"
-		ctl_fails 1 "cannot make a thread without danger.*RLIMIT_${limit^^}" \
+		ctl_fails 1 'no_room_bytes raise_limit_or_do_without drop_mode_thread' \
 			"RLIMIT_${limit^^}, $kib KiB left: --mode thread is refused" status "$pid" --mode thread
 		assert_untouched "$pid" "RLIMIT_${limit^^}, $kib KiB left: untouched"
 		stop_target "$pid"

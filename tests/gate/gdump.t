@@ -27,9 +27,9 @@ has_fix()
 # --- off as it was started ---
 MALLOC_CONF=$conf start_dumper dumper
 snapshot "$pid"
-ctl_fails 1 'prof.gdump can deadlock' 'gdump on: refused' gdump "$pid" on
+ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'gdump on: refused' gdump "$pid" on
 has_fix 'gdump on'
-ctl_fails 1 'prof.gdump can deadlock' 'set prof.gdump: refused' set "$pid" prof.gdump true
+ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'set prof.gdump: refused' set "$pid" prof.gdump true
 has_fix 'set prof.gdump'
 like "$(value prof.gdump)" false 'it is off still'
 ctl_ok 'check' check "$pid" --json
@@ -49,10 +49,10 @@ stop_target "$pid"
 # --- on as it was started ---
 MALLOC_CONF=$conf,prof_gdump:true start_dumper dumper
 snapshot "$pid"
-ctl_fails 1 'prof.gdump can deadlock' 'activate: refused' activate "$pid"
+ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'activate: refused' activate "$pid"
 has_fix 'activate'
-ctl_fails 1 'prof.gdump can deadlock' 'set prof.active: refused' set "$pid" prof.active true
-ctl_fails 1 'prof.gdump can deadlock' 'record: refused' record "$pid" -d 1s -o "$T/no.heap"
+ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'set prof.active: refused' set "$pid" prof.active true
+ctl_fails 1 'gdump_may_deadlock record_interval_or_force' 'record: refused' record "$pid" -d 1s -o "$T/no.heap"
 ok 'record: no file' test ! -e "$T/no.heap"
 like "$(value prof.active)" false 'nothing is active'
 run_ctl check "$pid" --json

@@ -51,7 +51,7 @@ is "$(json ".[] | select(.pid == $silent) | .pid")" '' 'list: the silent one is 
 like "$err" 'not looked at' 'list: and that is said'
 
 # --- one process ---
-ctl_fails 8 'took longer than 1.5 s' 'status of it ends in time' \
+ctl_fails 8 'child_late give_it_time' 'status of it ends in time' \
 	--timeout 1500ms status "$silent"
 run_ctl --timeout 1500ms check "$silent"
 like "$out" 'took longer than' 'check says so, too'

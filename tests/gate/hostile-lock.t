@@ -43,8 +43,9 @@ is "$(stat -c '%u %a' /run/jeprof-ctl "$lock" | xargs)" '0 700 0 600' 'the lock 
 
 # --- who holds it is said ---
 hold_up 3000000
-ctl_fails 7 "another jeprof-ctl is at work on process $pid: process $holder \(jeprof-ctl\)" 'the holder is named' \
+ctl_fails 7 'locked_by wait_for_other poke' 'the holder is named' \
 	deactivate "$pid"
+like "$err" "process $pid: process $holder \(jeprof-ctl\)" 'by its pid and name'
 MALLOC_CONF=$PROF start_victim idle-je 2
 ctl_ok 'another process is not locked' status "$pid"
 stop_target "$pid"
@@ -100,6 +101,6 @@ assert_untouched "$pid" 'a user: untouched'
 "$VICTIMS/tracer" "$pid" >"$T/tracer.out" 2>&1 &
 own $!
 within 60 grep -q '^TracerPid:.*[1-9]' "/proc/$pid/status"
-ctl_fails 7 'is tracing it' 'another tracer came first' activate "$pid"
+ctl_fails 7 'process_traced let_tracer_detach poke' 'another tracer came first' activate "$pid"
 
 done_testing

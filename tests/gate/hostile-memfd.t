@@ -52,8 +52,8 @@ stop_target "$pid"
 
 for kind in file fifo device; do
 	start_swapper before "$kind"
-	ctl_fails 1 'put another file in the place' "$kind, before the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
-	ctl_fails 1 'put another file in the place' "$kind, before the look: stats" --timeout 10s stats "$pid" -f text
+	ctl_fails 1 'file_replaced distrust' "$kind, before the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 'file_replaced distrust' "$kind, before the look: stats" --timeout 10s stats "$pid" -f text
 	run_ctl --timeout 10s bundle "$pid" -o "$T/swap.tar.gz"
 	is "$(tar xzOf "$T/swap.tar.gz" 2>/dev/null | grep -c secret)" 0 "$kind, before the look: bundle does not hold it"
 	is "$(opened)" '' "$kind, before the look: it was not opened"
@@ -61,7 +61,7 @@ for kind in file fifo device; do
 
 	# The file that is read is the one that was made, and is empty.
 	start_swapper after "$kind"
-	ctl_fails 1 'no heap profile \(0 bytes\)' "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
+	ctl_fails 1 dump_no_profile "$kind, after the look: dump" --timeout 10s dump "$pid" -o "$T/swap.heap"
 	run_ctl --timeout 10s stats "$pid" -f text
 	is "$status:$out" 1: "$kind, after the look: stats"
 	rm -f "$T/swap.tar.gz"

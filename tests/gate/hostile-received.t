@@ -55,7 +55,7 @@ cheap 'an honest dump'
 # --- holes ---
 for lie in sparse sparse-title; do
 	start_giver "$lie" $((96 << 20))
-	ctl_fails 1 'is sparse' "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
+	ctl_fails 1 received_sparse "$lie: a hole is refused" dump "$pid" -o "$T/got.heap"
 	harm dump "$pid" -o "$T/harm.heap"
 	ok "control: $lie: the hole would be copied" test "$(stat -c %s "$T/harm.heap")" -ge $((96 << 20))
 	ok "control: $lie: to the disk" test "$(stat -c %b "$T/harm.heap")" -ge $((90 << 11))
@@ -63,20 +63,20 @@ for lie in sparse sparse-title; do
 	cheap "$lie"
 done
 start_giver sparse $((4 << 60))
-ctl_fails 1 'too large' 'four exbibytes are refused' --timeout 5s dump "$pid" -o "$T/got.heap"
+ctl_fails 1 'received_too_large raise_max_size' 'four exbibytes are refused' --timeout 5s dump "$pid" -o "$T/got.heap"
 timeout -k 1 5 "$careless" -q --timeout 1s dump "$pid" -o - 2>/dev/null | head -c $((64 << 20)) >/dev/null
 is "${PIPESTATUS[0]}" 124 'control: they would be read for ever'
 cheap 'four exbibytes'
 
 # --- large, though it is all there ---
 start_giver large $((8 << 20))
-ctl_fails 1 'too large.*at most 1.0M' 'larger than --max-size' dump "$pid" --max-size 1M -o "$T/got.heap"
+ctl_fails 1 'received_too_large raise_max_size' 'larger than --max-size' dump "$pid" --max-size 1M -o "$T/got.heap"
 like "$err" 'fix: .*--max-size' 'the way out is named'
 ctl_ok 'as large as --max-size allows' dump "$pid" --max-size 16M -o "$T/got.heap"
 rm -f "$T/got.heap"
 mkdir "$T/small"
 mount -t tmpfs -o size=4m tmpfs "$T/small" && mounted+=("$T/small")
-ctl_fails 10 'No space left' 'room on the disk is looked for first' dump "$pid" -o "$T/small/got.heap"
+ctl_fails 10 'output_failed make_room' 'room on the disk is looked for first' dump "$pid" -o "$T/small/got.heap"
 is "$(ls -A "$T/small")" '' 'and no file is left there'
 cheap 'large'
 
@@ -151,10 +151,12 @@ printf '[1, 2]' >"$T/array"
 printf '{"jemalloc": {"version": "5", "stats": {"allocated": 7}}}\n' >"$T/good"
 : >"$T/nothing"
 chmod 644 "$T"/{escapes,passwd,trailing,red,array,good,nothing}
+declare -A why=([escapes]=stats_control_character [passwd]=stats_malformed [trailing]=stats_malformed
+	[red]=stats_control_character [array]=stats_malformed [nothing]=no_statistics)
 for file in escapes passwd trailing red array nothing; do
 	start_giver stats "$T/$file"
 	for format in json prom; do
-		ctl_fails 1 'statistics' "$file: is no $format" stats "$pid" -f "$format"
+		ctl_fails 1 "${why[$file]}" "$file: is no $format" stats "$pid" -f "$format"
 	done
 	run_ctl stats "$pid" -f text
 	is "$(LC_ALL=C tr -d '[:print:]\n\t\200-\377' <"$T/out" | wc -c)" 0 "$file: nothing that a terminal obeys"
@@ -172,8 +174,8 @@ ctl_ok 'and rendered' stats "$pid" -f prom
 like "$out" 'jemalloc_allocated_bytes\{[^}]*\} 7' 'with their numbers'
 stop_target "$pid"
 start_giver stats-sparse $((1 << 30))
-ctl_fails 1 'too large' 'statistics of a gigabyte' stats "$pid" -f text
-ctl_fails 1 'is sparse' 'with a hole' stats "$pid" -f text --max-size 2G
+ctl_fails 1 'received_too_large raise_max_size' 'statistics of a gigabyte' stats "$pid" -f text
+ctl_fails 1 received_sparse 'with a hole' stats "$pid" -f text --max-size 2G
 assert_untouched "$pid" 'statistics of a gigabyte: untouched'
 
 done_testing

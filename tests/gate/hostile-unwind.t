@@ -47,12 +47,12 @@ assert_untouched "$pid" 'honest tables: untouched'
 stop_target "$pid"
 
 start_unwound none
-ctl_fails 8 'a frame on its stack has no unwind information' 'no tables: refused' activate "$pid" --timeout 1s
+ctl_fails 8 'no_safe_moment frame_without_unwind retry_longer poke' 'no tables: refused' activate "$pid" --timeout 1s
 assert_untouched "$pid" 'no tables: untouched'
 stop_target "$pid"
 
 start_unwound endless
-ctl_fails 8 'longer than [0-9]+ ms to walk the stack' 'endless tables: refused' activate "$pid" --max-pause 250ms
+ctl_fails 8 'walk_late retry_or_damaged poke' 'endless tables: refused' activate "$pid" --max-pause 250ms
 like "$err" 'fix: .*tables of the target are damaged, or malicious' 'endless tables: what to do'
 assert_untouched "$pid" 'endless tables: untouched'
 ok 'endless tables: who walked is gone' within 60 eval '! pgrep -f "^$CTL.* activate $pid"'

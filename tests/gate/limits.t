@@ -19,14 +19,13 @@ switches()
 	is "$(json .changed)" true "$name: changed back"
 }
 
-# no_dump NAME STATUS REGEX FIX ARGUMENTS...: a dump is refused, says why, and leaves no file
+# no_dump NAME STATUS IDS ARGUMENTS...: a dump is refused, says why and what to do, and leaves no file
 no_dump()
 {
-	local name=$1 want=$2 message=$3 fix=$4 file=$T/no.heap
+	local name=$1 want=$2 ids=$3 file=$T/no.heap
 
-	shift 4
-	ctl_fails "$want" "$message" "$name: refused" dump "$pid" "$@"
-	like "$err" "fix: .*$fix" "$name: says what to do"
+	shift 3
+	ctl_fails "$want" "$ids" "$name: refused" dump "$pid" "$@"
 	ok "$name: no file is left" test ! -e "$file"
 }
 
@@ -60,13 +59,15 @@ no_threads()
 
 	switches "$name"
 	is "$(json .mode)" inline "$name: in a borrowed thread"
-	ctl_fails 1 "cannot make a thread without danger: it has 0 of $2 left \\($1.*\\), and up to $3 may" \
+	ctl_fails 1 'raise_limit_or_do_without drop_mode_thread' \
 		"$name: thread mode is refused, with the numbers" activate "$pid" --mode thread
-	no_dump "$name: dump" 1 'cannot make a thread' '--in-target' -o "$T/no.heap"
+	like "$err" "cannot make a thread without danger: it has 0 of $2 left \\($1.*\\), and up to $3 may" \
+		"$name: thread mode: the numbers"
+	no_dump "$name: dump" 1 'raise_limit_or_do_without in_target' -o "$T/no.heap"
 	unlike "$err" 'mode inline' "$name: dump: no advice that leads nowhere"
 	# Without room for its own allocations a victim is not kept for longer than need be.
 	[ "$name" = RLIMIT_AS ] ||
-		ctl_fails 1 'cannot make a thread.*fix: .*get PID stats' "$name: stats are refused" stats "$pid"
+		ctl_fails 1 'no_room_count raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"
 }
 
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups prlimit --nproc=2)
@@ -104,13 +105,12 @@ for limit in 0 1024; do
 	profiled 2
 	prlimit --pid "$pid" --fsize="$limit:unlimited"
 	snapshot "$pid"
-	cause='File too large'
-	[ $limit = 0 ] || cause='cut off after 1024 bytes'
-	no_dump "RLIMIT_FSIZE $limit: dump" 1 "$cause" 'prlimit .*--fsize' -o "$T/no.heap"
-	no_dump "RLIMIT_FSIZE $limit: dump in the target" 1 "$cause" 'prlimit .*--fsize' \
-		--in-target "$T/no.heap"
-	no_dump "RLIMIT_FSIZE $limit: dump in a borrowed thread" 1 'could end the target' \
-		'prlimit .*--fsize' --in-target "$T/no.heap" --mode inline
+	ids='call_failed fsize_limited'
+	[ $limit = 0 ] || ids='dump_truncated make_room_or_lift_fsize'
+	no_dump "RLIMIT_FSIZE $limit: dump" 1 "$ids" -o "$T/no.heap"
+	no_dump "RLIMIT_FSIZE $limit: dump in the target" 1 "$ids" --in-target "$T/no.heap"
+	no_dump "RLIMIT_FSIZE $limit: dump in a borrowed thread" 1 'dump_could_end_target lift_fsize' \
+		--in-target "$T/no.heap" --mode inline
 	not_ready "RLIMIT_FSIZE $limit" 'RLIMIT_FSIZE' 'prlimit .*--fsize'
 	assert_untouched "$pid" "RLIMIT_FSIZE $limit: untouched"
 	ctl_ok "RLIMIT_FSIZE $limit: deactivate" deactivate "$pid"
@@ -135,8 +135,8 @@ checked_ready 'RLIMIT_NOFILE as told'
 ctl_ok 'RLIMIT_NOFILE as told: dump' dump "$pid" -o "$T/yes.heap" --force
 prlimit --pid "$pid" --nofile=3
 snapshot "$pid"
-no_dump 'RLIMIT_NOFILE 3: dump' 1 'Too many open files' 'prlimit .*--nofile' -o "$T/no.heap"
-no_dump 'RLIMIT_NOFILE 3: dump in the target' 1 'Too many open files' 'prlimit .*--nofile' \
+no_dump 'RLIMIT_NOFILE 3: dump' 1 'file_not_made nofile_limited' -o "$T/no.heap"
+no_dump 'RLIMIT_NOFILE 3: dump in the target' 1 'call_failed nofile_limited' \
 	--in-target "$T/no.heap"
 ctl_ok 'RLIMIT_NOFILE 3: deactivate' deactivate "$pid"
 assert_untouched "$pid" 'RLIMIT_NOFILE 3: untouched'
@@ -148,10 +148,10 @@ mount -t tmpfs -o size=256k tmpfs "$T/full" && mounted+=("$T/full")
 head -c 245000 /dev/zero >"$T/full/filler" 2>/dev/null
 profiled 2
 snapshot "$pid"
-ctl_fails 10 'No space left' 'disk full: dump in the target is refused' \
+ctl_fails 10 'inside_failed make_room' 'disk full: dump in the target is refused' \
 	dump "$pid" --in-target "$T/full/no.heap"
 like "$err" 'fix: make room' 'disk full: says what to do'
-ctl_fails 10 'No space left' 'disk full: dump is refused' dump "$pid" -o "$T/full/no.heap"
+ctl_fails 10 'output_failed make_room' 'disk full: dump is refused' dump "$pid" -o "$T/full/no.heap"
 is "$(ls "$T/full")" filler 'disk full: no file is left'
 assert_untouched "$pid" 'disk full: untouched'
 stop_target "$pid"

@@ -8,14 +8,14 @@ MALLOC_CONF=prof:true,lg_prof_sample:8 start_victim busy 2
 snapshot "$pid"
 
 echo precious >"$T/exists.heap"
-ctl_fails 10 'exists' 'a file that exists is refused' dump "$pid" -o "$T/exists.heap"
+ctl_fails 10 'output_exists choose_or_force' 'a file that exists is refused' dump "$pid" -o "$T/exists.heap"
 like "$err" 'fix:.*--force' 'the fix is --force'
 is "$(<"$T/exists.heap")" precious 'the file is as it was'
 ctl_ok '--force replaces it' dump "$pid" -o "$T/exists.heap" --force
 ok 'now it is a profile' is_profile "$T/exists.heap"
 
-ctl_fails 10 'no-such-folder' 'a folder that does not exist' dump "$pid" -o "$T/no-such-folder/x.heap"
-ctl_fails 10 'irectory' 'a folder in the place of the file' dump "$pid" -o "$T"
+ctl_fails 10 'output_failed name_a_folder' 'a folder that does not exist' dump "$pid" -o "$T/no-such-folder/x.heap"
+ctl_fails 10 'output_is_folder choose_another_name' 'a folder in the place of the file' dump "$pid" -o "$T"
 
 mkdir "$T/target"
 ln -s "$T/target/planted" "$T/link.heap"

@@ -48,7 +48,7 @@ is "$(active)" false 'it is off'
 # A process that is stopped, and one that somebody else traces. The control: a call is refused.
 kill -STOP "$pid"
 within 60 eval '[ "$(state_of "$pid")" = T ]'
-ctl_fails 8 'is stopped.*--mode poke' 'a stopped process: a call is refused, with the way out' activate "$pid"
+ctl_fails 8 'target_stopped continue_first poke' 'a stopped process: a call is refused, with the way out' activate "$pid"
 ctl_ok 'a stopped process' activate --mode poke "$pid" --json
 is "$(state_of "$pid")" T 'it stays stopped'
 kill -CONT "$pid"
@@ -57,7 +57,7 @@ strace -qq -o /dev/null -p "$pid" &
 strace=$!
 own "$strace"
 within 60 eval 'grep -q "^TracerPid:.$strace" "/proc/$pid/status"'
-ctl_fails 7 'is tracing it.*--mode poke' 'a traced process: a call is refused, with the way out' deactivate "$pid"
+ctl_fails 7 'process_traced let_tracer_detach poke' 'a traced process: a call is refused, with the way out' deactivate "$pid"
 ctl_ok 'a traced process' deactivate --mode poke "$pid"
 is "$(awk '/^TracerPid:/ { print $2 }' "/proc/$pid/status")" "$strace" 'its tracer stays'
 stop_target "$strace"
@@ -82,12 +82,12 @@ is "$(json '.recordings[0].state')" nothing 'as it says'
 assert_untouched "$pid"
 
 # What it cannot do is refused, and changes nothing.
-ctl_fails 2 'activate, deactivate and undo alone' 'a dump' dump --mode poke "$pid" -o "$T/no.heap"
+ctl_fails 2 poke_makes_no_call 'a dump' dump --mode poke "$pid" -o "$T/no.heap"
 ok 'no file is left of it' test ! -e "$T/no.heap"
 stop_target "$pid"
 MALLOC_CONF=prof:false start_redis
 snapshot "$pid"
-ctl_fails 6 'opt.prof is false' 'without opt.prof' activate --mode poke "$pid"
+ctl_fails 6 'opt_prof_false restart_with_prof' 'without opt.prof' activate --mode poke "$pid"
 assert_untouched "$pid" 'without opt.prof: untouched'
 stop_target "$pid"
 MALLOC_CONF=$PROF,prof_thread_active_init:false start_redis
@@ -100,7 +100,7 @@ wrap=(env LD_PRELOAD="$hidden")
 start_victim idle-plain 3
 wrap=()
 snapshot "$pid"
-ctl_fails 8 'where prof.active lies in .* is not known for certain' 'where neither the variable nor malloc has a name' \
+ctl_fails 8 'active_uncertain symbols_or_no_poke' 'where neither the variable nor malloc has a name' \
 	activate --mode poke "$pid"
 assert_untouched "$pid" 'without names: untouched'
 stop_target "$pid"
@@ -116,7 +116,7 @@ wrap=()
 runner=(setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all)
 ctl_ok "a user's own process" activate --mode poke "$pid"
 runner=(setpriv --reuid 65533 --clear-groups --inh-caps=-all --bounding-set=-all)
-ctl_fails 4 'cannot write to the memory' "another user's" deactivate --mode poke "$pid"
+ctl_fails 4 'target_unwritable_by_us poke_needs_rights' "another user's" deactivate --mode poke "$pid"
 runner=()
 is "$(active)" true 'nothing was changed'
 stop_target "$pid"
@@ -177,7 +177,7 @@ kill -CONT "$pid"
 MALLOC_CONF=$PROF start_victim stacks coroutine
 within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 snapshot "$pid"
-ctl_fails 8 'no safe moment.*fix: another try will not help; nothing was changed; --mode poke does it without a call' \
+ctl_fails 8 'no_safe_moment on_custom_stack another_try_will_not_help poke' \
 	'a coroutine: what would help' activate "$pid" --timeout 1s
 ctl_ok 'a coroutine: it does' activate "$pid" --mode poke
 ctl_ok 'and back' deactivate "$pid" --mode poke

@@ -46,9 +46,9 @@ is "$(stat -c %a "$T/one.base.heap")" 600 'record: the profiles are their owner'
 is "$(active_of "$pid")" false 'record: profiling is off again'
 is "$(find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l)" 0 'record: no journal is left'
 assert_untouched "$pid" 'record leaves it untouched'
-ctl_fails 10 'exists' 'record replaces nothing unasked' record "$pid" -d 1s -o "$T/one.heap"
-ctl_fails 2 'stdout' 'record -o - is refused' record "$pid" -o -
-ctl_fails 2 '--interval' '--keep alone is refused' record "$pid" --keep 3
+ctl_fails 10 'output_exists choose_or_force' 'record replaces nothing unasked' record "$pid" -d 1s -o "$T/one.heap"
+ctl_fails 2 'recording_to_stdout name_the_last_file' 'record -o - is refused' record "$pid" -o -
+ctl_fails 2 keep_without_interval '--keep alone is refused' record "$pid" --keep 3
 is "$(active_of "$pid")" false 'refusals turn nothing on'
 ctl_ok 'record for people' record "$pid" -d 300ms -o "$T/two.heap"
 like "$out" "two.base.heap \(at the beginning\).*two.heap \(at the end\)" 'record for people: its files'
@@ -62,19 +62,19 @@ is "$(json '.difference.files | join(" ")')" "$T/rendered.pb.gz $T/rendered.fold
 ok 'record -f: they are there' test -s "$T/rendered.folded" -a -s "$T/rendered.pb.gz"
 ctl_ok 'record -q -f' record "$pid" -d 300ms -o "$T/quiet.heap" -f svg -q
 is "$out" "$T/quiet.base.heap"$'\n'"$T/quiet.heap"$'\n'"$T/quiet.svg" 'record -q -f: the names alone'
-ctl_fails 2 $'unknown format wood\n.*fix: .*pprof' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
-ctl_fails 2 $'raw holds .* not the difference.*\n.*fix: .*convert' 'record -f: raw holds no difference' \
+ctl_fails 2 'format_unknown available_formats' 'record -f: an unknown format' record "$pid" -f wood,folded -o "$T/w.heap"
+ctl_fails 2 'raw_holds_a_profile convert_a_profile' 'record -f: raw holds no difference' \
 	record "$pid" -d 1m -f folded,raw -o "$T/w.heap"
 : >"$T/late.html"
-ctl_fails 10 'late.html exists' 'record -f: a file that exists' record "$pid" -d 1m -f folded,html -o "$T/late.heap"
+ctl_fails 10 'output_exists choose_or_force' 'record -f: a file that exists' record "$pid" -d 1m -f folded,html -o "$T/late.heap"
 ok 'record -f: is found before the recording' test ! -e "$T/late.base.heap"
 : >"$T/row.0003.heap"
-ctl_fails 10 'row.0003.heap exists' 'a series: a file that exists' record "$pid" -d 1m --interval 1s -o "$T/row.heap"
+ctl_fails 10 'output_exists choose_or_force' 'a series: a file that exists' record "$pid" -d 1m --interval 1s -o "$T/row.heap"
 ok 'a series: is found before the recording' test ! -e "$T/row.base.heap"
 ctl_ok 'a series: what it would not write may exist' record "$pid" -d 600ms --interval 200ms -o "$T/row.heap"
-ctl_fails 2 '--duration: it must be more than 0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
-ctl_fails 2 'would be no series.*fix: .*-d 10m' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
-ctl_fails 2 '--interval: it must be more than 0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
+ctl_fails 2 'in_option must_be_more_than_0' 'record for no time' record "$pid" -d 0 -o "$T/w.heap"
+ctl_fails 2 'interval_too_long record_for_longer' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
+ctl_fails 2 'in_option must_be_more_than_0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
 # On a terminal, how long it takes yet. What depends on time is in tests/long/record.t.
 # shellcheck source=tests/recording.sh
 . tests/recording.sh
@@ -135,9 +135,11 @@ unlike "$err" 'warning' 'nobody turns it off: no warning'
 # --- two at once ---
 snapshot "$pid"
 start_recording -d 300s
-ctl_fails 7 "by process $recorder" 'a second recording is refused' record "$pid" -d 1s -o "$T/second.heap"
+ctl_fails 7 'recorded_by end_recording' 'a second recording is refused' record "$pid" -d 1s -o "$T/second.heap"
+like "$err" "by process $recorder" 'a second recording: the first one is named'
 like "$err" "kill -TERM $recorder" 'a second recording: and says what to do'
-ctl_fails 7 "by process $recorder" 'undo of one that is at work is refused' undo "$pid"
+ctl_fails 7 'recorded_by end_recording' 'undo of one that is at work is refused' undo "$pid"
+like "$err" "by process $recorder" 'undo of one that is at work: it is named'
 ctl_ok 'undo of all' undo --json
 is "$(json '.recordings[0] | [.pid, .state] | tostring')" "[$pid,\"recording\"]" 'undo of all: leaves it alone'
 is "$(active_of "$pid")" true 'two at once: the first goes on'
@@ -149,7 +151,7 @@ assert_untouched "$pid" 'two at once leave it untouched'
 # --- somebody else's ---
 snapshot "$pid"
 "$CTL" "${patient[@]}" activate "$pid" >/dev/null 2>&1
-ctl_fails 7 'somebody else' 'profiling that is on is not ours' record "$pid" -d 1s -o "$T/else.heap"
+ctl_fails 7 'active_already adopt_or_deactivate' 'profiling that is on is not ours' record "$pid" -d 1s -o "$T/else.heap"
 is "$(find "$T" -name 'else*' | wc -l)" 0 'profiling that is on: no file is left'
 is "$(active_of "$pid")" true 'profiling that is on stays on'
 ctl_ok '--adopt' record "$pid" --adopt -d 300ms -o "$T/adopt.heap" --json
@@ -251,17 +253,17 @@ assert_untouched "$decided" 'the user decides: untouched'
 # --- journals that are not ours ---
 snapshot "$pid"
 ln -s "$T/elsewhere" "/run/jeprof-ctl/$pid"
-ctl_fails 4 'not a file of jeprof-ctl' 'a link is not followed' record "$pid" -d 1s -o "$T/l.heap"
+ctl_fails 4 'journal_foreign check_owner_and_remove' 'a link is not followed' record "$pid" -d 1s -o "$T/l.heap"
 ok 'a link is not followed: nothing was made' test ! -e "$T/elsewhere"
 ctl_ok 'undo ignores it' undo --json
 is "$(json '.recordings | length')" 0 'undo ignores it: no recording'
 rm "/run/jeprof-ctl/$pid"
 printf 'pid %d\nstart 1\nprogram 1\nrecorder 1\nprof.active false\nend 1\n' "$pid" >"/run/jeprof-ctl/$pid"
 chown 65534 "/run/jeprof-ctl/$pid"
-ctl_fails 4 'not a file of jeprof-ctl' 'another user'"'"'s file is none' record "$pid" -d 1s -o "$T/l.heap"
+ctl_fails 4 'journal_foreign check_owner_and_remove' 'another user'"'"'s file is none' record "$pid" -d 1s -o "$T/l.heap"
 rm "/run/jeprof-ctl/$pid"
 chmod 777 /run/jeprof-ctl
-ctl_fails 4 'others may write' 'a folder that others may write to is refused' record "$pid" -d 1s -o "$T/l.heap"
+ctl_fails 4 'folder_unsafe check_owner_and_remove' 'a folder that others may write to is refused' record "$pid" -d 1s -o "$T/l.heap"
 chmod 700 /run/jeprof-ctl
 printf 'pid %d\nstart 1\nprogram 1\nrecorder 1\nprof.active false\nend 1\n' "$pid" >"/run/jeprof-ctl/$pid"
 ctl_ok 'a journal of a process that is gone' undo "$pid" --json
@@ -275,7 +277,7 @@ assert_untouched "$pid" 'journals: untouched'
 # --- no room ---
 snapshot "$pid"
 mkdir "$T/small" && mount -t tmpfs -o size=4k none "$T/small" && mounted+=("$T/small")
-ctl_fails 10 'No space' 'no room at the beginning' record "$pid" -d 1s -o "$T/small/x.heap"
+ctl_fails 10 'output_failed make_room' 'no room at the beginning' record "$pid" -d 1s -o "$T/small/x.heap"
 mount -o remount,size=300k "$T/small"
 start_recording -d 300s -o "$T/small/x.heap"
 dd if=/dev/zero of="$T/small/fill" bs=1k count=250 2>/dev/null
@@ -326,11 +328,11 @@ stop_target "$pid"
 # --- where it cannot be ---
 MALLOC_CONF=prof:false start_victim leaky
 snapshot "$pid"
-ctl_fails 6 'opt\.prof is false' 'without opt.prof' record "$pid" -d 1s -o "$T/no.heap"
+ctl_fails 6 'opt_prof_false restart_with_prof' 'without opt.prof' record "$pid" -d 1s -o "$T/no.heap"
 is "$(find "$T" -name 'no.*' | wc -l)" 0 'without opt.prof: no file'
 assert_untouched "$pid" 'without opt.prof: untouched'
 stop_target "$pid"
-ctl_fails 3 'no process' 'no such process' record 4194304 -d 1s
+ctl_fails 3 no_process 'no such process' record 4194304 -d 1s
 
 # --- another user ---
 mkdir "$T/xdg" "$T/out.d" && chown 65534 "$T/xdg" "$T/out.d"

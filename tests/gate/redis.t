@@ -100,7 +100,7 @@ ok 'dump --in-target PATH: is a profile' is_profile "$T/chosen.heap"
 is "$(json .bytes)" "$(stat -c %s "$T/chosen.heap")" 'dump --in-target PATH: its size'
 like "$(<"$T/chosen.heap")" "# pid $pid"$'\n''# comm redis-server'$'\n''(# [^'$'\n'']*'$'\n'')*# build-id ' \
 	'dump --in-target PATH: says what it is of'
-ctl_fails 10 'no-such-folder' 'dump --in-target into no folder is refused' \
+ctl_fails 10 'inside_failed name_a_folder_in_target' 'dump --in-target into no folder is refused' \
 	dump "$pid" --in-target "$T/no-such-folder/x.heap"
 assert_untouched "$pid" 'dumps by the target leave it untouched'
 
@@ -134,10 +134,10 @@ ctl_ok 'set' set "$pid" prof.active true --json
 is "$(switch prof.active)" 1 'set: redis says so'
 ctl_ok 'set back' set "$pid" prof.active off
 is "$(switch prof.active)" 0 'set back: redis says so'
-ctl_fails 2 'no\.such\.name' 'get refuses an unknown name' get "$pid" no.such.name
-ctl_fails 2 'bool|true' 'set refuses a value of another type' set "$pid" prof.active 17
-ctl_fails 2 'read|writ' 'set refuses what can only be read' set "$pid" version x
-ctl_fails 2 '.' 'set refuses what does harm' set "$pid" arena.0.reset
+ctl_fails 2 'name_unknown see_mallctl_names' 'get refuses an unknown name' get "$pid" no.such.name
+ctl_fails 2 value_malformed 'set refuses a value of another type' set "$pid" prof.active 17
+ctl_fails 2 name_read_only 'set refuses what can only be read' set "$pid" version x
+ctl_fails 2 name_dangerous 'set refuses what does harm' set "$pid" arena.0.reset
 ctl_ok 'version' version
 assert_untouched "$pid" 'stats, get and set leave it untouched'
 
@@ -151,6 +151,7 @@ is "$(json .pid)" "$pid" '--comm: the right one'
 ctl_ok '-p' deactivate -p "$pid"
 assert_untouched "$pid"
 MALLOC_CONF=$PROF start_victim "$T/$comm"
-ctl_fails 2 "$pid" '--comm: two of that name are listed' activate --comm "$comm"
+ctl_fails 2 'name_ambiguous name_one_by_pid' '--comm: two of that name are listed' activate --comm "$comm"
+like "$err" "$pid" '--comm: by their pids'
 
 done_testing

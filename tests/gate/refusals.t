@@ -33,15 +33,16 @@ run_ctl activate "$absent" --json
 is "$status" 3 'with --json too'
 is "$(json .error.code)" no_process 'with --json: its code'
 like "$(json .error.message)" 'process' 'with --json: its message'
-ctl_fails 3 'process' 'pid 4194304 and more' activate 4999999
-ctl_fails 3 'process|comm' 'no process of that name' activate --comm nobody-has-this
+ctl_fails 3 no_process 'pid 4194304 and more' activate 4999999
+ctl_fails 3 'name_not_there see_list' 'no process of that name' activate --comm nobody-has-this
 
 # A thread's id is no process.
 start_victim idle 2
 snapshot "$pid"
 for tid in "/proc/$pid/task"/*; do
 	[ "${tid##*/}" = "$pid" ] && continue
-	ctl_fails 2 "thread.*$pid" 'a thread id is refused, and the process named' activate "${tid##*/}"
+	ctl_fails 2 'is_thread give_the_process' 'a thread id is refused, and the process named' activate "${tid##*/}"
+	like "$err" "a thread of process $pid" 'a thread id: the process is named'
 done
 assert_untouched "$pid"
 stop_target "$pid"
@@ -69,7 +70,7 @@ is "$odd" '' 'a target that is killed meanwhile: 0 with a profile, or 3 or 9 wit
 # --- no jemalloc ---
 start_victim idle-plain
 snapshot "$pid"
-ctl_fails 5 'jemalloc' 'a program without jemalloc' activate "$pid"
+ctl_fails 5 'no_jemalloc preload_jemalloc' 'a program without jemalloc' activate "$pid"
 has_fix '.' 'a program without jemalloc'
 run_ctl check "$pid" --json
 is "$status" 5 'a program without jemalloc: check'
@@ -81,7 +82,7 @@ stop_target "$pid"
 MALLOC_CONF='' start_redis
 snapshot "$pid"
 for command in activate dump reset; do
-	ctl_fails 6 'opt\.prof' "redis without prof:true: $command" "$command" "$pid"
+	ctl_fails 6 'opt_prof_false restart_with_prof' "redis without prof:true: $command" "$command" "$pid"
 	has_fix 'MALLOC_CONF=.*prof:true' "redis without prof:true: $command"
 done
 ctl_ok 'redis without prof:true: status' status "$pid" --json
@@ -96,7 +97,7 @@ stop_target "$pid"
 for v in je rjem; do
 	MALLOC_CONF='' start_victim idle-$v
 	snapshot "$pid"
-	ctl_fails 6 'opt\.prof' "$v without prof:true" activate "$pid"
+	ctl_fails 6 'opt_prof_false restart_with_prof' "$v without prof:true" activate "$pid"
 	[ $v = je ] && name=JE_MALLOC_CONF || name=_RJEM_MALLOC_CONF
 	has_fix "$name=.*prof:true" "$v without prof:true: the variable's own name"
 	assert_untouched "$pid"
@@ -137,7 +138,7 @@ start_victim busy
 kill -STOP "$pid"
 snapshot "$pid"
 for command in activate dump; do
-	ctl_fails 8 'stopped' "a stopped process: $command" "$command" "$pid"
+	ctl_fails 8 'target_stopped continue_first' "a stopped process: $command" "$command" "$pid"
 	has_fix 'CONT' "a stopped process: $command"
 done
 is "$(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat")" T 'a stopped process is still stopped'
@@ -185,38 +186,38 @@ walled()
 	snapshot "$pid"
 }
 walled kill-process clone3
-ctl_fails 1 'punishes clone3' 'no thread: dump' dump "$pid" -o "$T/no.heap"
+ctl_fails 1 'filter_punishes_thread in_target' 'no thread: dump' dump "$pid" -o "$T/no.heap"
 has_fix '--in-target PATH' 'no thread: dump'
 ctl_ok 'no thread: dump --in-target' dump "$pid" --in-target "$T/in.heap"
-ctl_fails 1 'punishes clone3' 'no thread: stats' stats "$pid"
+ctl_fails 1 'filter_punishes_thread get_single_values' 'no thread: stats' stats "$pid"
 has_fix 'get PID stats.allocated' 'no thread: stats'
 ctl_ok 'no thread: get' get "$pid" stats.allocated
 assert_untouched "$pid"
 stop_target "$pid"
 
 walled kill-process openat
-ctl_fails 1 'punishes openat' 'no file: dump' dump "$pid" -o "$T/no.heap"
+ctl_fails 1 'filter_punishes_thread no_profile_behind_filter' 'no file: dump' dump "$pid" -o "$T/no.heap"
 has_fix 'no profile can be had' 'no file: dump'
 unlike "$err" 'in-target' 'no file: a file of its own is not advised'
-ctl_fails 1 'punishes openat' 'no file: dump --in-target' dump "$pid" --in-target "$T/in.2.heap"
+ctl_fails 1 'filter_punishes_call no_profile_behind_filter' 'no file: dump --in-target' dump "$pid" --in-target "$T/in.2.heap"
 assert_untouched "$pid"
 stop_target "$pid"
 
 walled kill-process rt_sigreturn
-ctl_fails 1 'punishes rt_sigreturn' 'no way back: dump' dump "$pid" -o "$T/no.heap"
+ctl_fails 1 'filter_punishes_thread no_profile_behind_filter' 'no way back: dump' dump "$pid" -o "$T/no.heap"
 unlike "$err" 'in-target' 'no way back: a file of its own is not advised'
-ctl_fails 1 'punishes rt_sigreturn' 'no way back: status' status "$pid"
+ctl_fails 1 'filter_punishes_thread nothing_called_safely' 'no way back: status' status "$pid"
 unlike "$err" 'mode poke' 'no way back: status: it has no such mode'
-ctl_fails 1 'punishes rt_sigreturn' 'no way back: activate' activate "$pid"
+ctl_fails 1 'filter_punishes_thread nothing_called_safely poke' 'no way back: activate' activate "$pid"
 has_fix 'nothing can be called .*--mode poke' 'no way back: activate'
 ctl_ok 'no way back: activate --mode poke' activate "$pid" --mode poke
-ctl_fails 1 'punishes rt_sigreturn' 'no way back: deactivate' deactivate "$pid"
+ctl_fails 1 'filter_punishes_thread nothing_called_safely poke' 'no way back: deactivate' deactivate "$pid"
 has_fix '--mode poke' 'no way back: deactivate'
 ctl_ok 'no way back: deactivate --mode poke' deactivate "$pid" --mode poke
 assert_untouched "$pid"
 stop_target "$pid"
 MALLOC_CONF='' walled kill-process rt_sigreturn
-ctl_fails 1 'punishes rt_sigreturn' 'no way back, no profiling: activate' activate "$pid"
+ctl_fails 1 'filter_punishes_thread nothing_called_safely' 'no way back, no profiling: activate' activate "$pid"
 unlike "$err" 'mode poke' 'no way back, no profiling: poke, which would be refused, is not advised'
 assert_untouched "$pid"
 stop_target "$pid"
@@ -236,7 +237,7 @@ for command in check status activate dump; do
 	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie, which its parent \(process $pid\) has not waited for" \
 		"$command: says that it is one, and whose"
 done
-ctl_fails 2 '.' 'pid 0 is refused' activate 0
-ctl_fails 2 '.' 'a negative pid is refused' activate -- -1
+ctl_fails 2 'in_pid not_in_range' 'pid 0 is refused' activate 0
+ctl_fails 2 'in_pid not_in_range' 'a negative pid is refused' activate -- -1
 
 done_testing

@@ -95,9 +95,9 @@ ctl_ok 'peek' report "$T/end.heap" --peek '^elm::twice'
 like "$out" '<- walk' 'peek: the caller'
 like "$out" '-> elm::help' 'peek: a callee'
 is "$(grep -c '^ *[0-9].*%.*  elm::twice' "$T/out")" 1 'peek: that function alone'
-ctl_fails 1 'no function matches' 'peek: at nothing' report "$T/end.heap" --peek '^no such function$'
-ctl_fails 2 '--peek and -f folded are mutually exclusive' 'peek: in a format that has none' report "$T/end.heap" --peek elm -f folded
-ctl_fails 2 '--tree and -f text are mutually exclusive' 'tree: as text' report "$T/end.heap" --tree -f text
+ctl_fails 1 no_match 'peek: at nothing' report "$T/end.heap" --peek '^no such function$'
+ctl_fails 2 exclusive 'peek: in a format that has none' report "$T/end.heap" --peek elm -f folded
+ctl_fails 2 exclusive 'tree: as text' report "$T/end.heap" --tree -f text
 run_ctl report "$T/end.heap" --peek elm --json
 is "$status $(json .error.code)" '2 usage' 'peek: JSON has none'
 ctl_ok 'JSON' report "$T/end.heap" --json
@@ -105,9 +105,9 @@ cp "$T/out" "$T/shown.json"
 ctl_ok 'JSON, to a file' report "$T/end.heap" --json -o "$T/report.json"
 is "$out" '' 'JSON, to a file: nothing of it goes to stdout'
 ok 'JSON, to a file: it is there' cmp "$T/shown.json" "$T/report.json"
-ctl_fails 1 '--root: No such file' 'a --root that does not exist' report "$T/end.heap" --root "$T/nowhere"
-ctl_fails 1 '--root: No such file' 'diff: a --root that does not exist' diff "$T/base.heap" "$T/end.heap" --root "$T/nowhere"
-ctl_fails 1 '--root: Not a directory' 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
+ctl_fails 1 root_unusable 'a --root that does not exist' report "$T/end.heap" --root "$T/nowhere"
+ctl_fails 1 root_unusable 'diff: a --root that does not exist' diff "$T/base.heap" "$T/end.heap" --root "$T/nowhere"
+ctl_fails 1 root_unusable 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
 
 # --- raw ---
 ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"
@@ -138,7 +138,7 @@ ctl_ok 'raw of a difference: has what grew' report --json "$T/grown.raw"
 grown=$(json .shown)
 ctl_ok 'raw of a difference, directly' report --json --base "$T/fat.heap" "$T/end.heap" --drop-negative
 ok 'raw of a difference: as much' awk -v a="$grown" -v b="$(json .shown)" 'BEGIN { exit !(a > 0 && a > b * 0.98 && a < b * 1.02) }'
-ctl_fails 1 'difference.*fix: .*--drop-negative' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
+ctl_fails 1 'raw_no_difference leave_out_what_shrank' 'raw holds no difference' report -f raw --base "$T/end.heap" "$T/base.heap"
 
 # --- one with names and one without: what only the second has is looked up as well ---
 ctl_ok 'the base with its names' report -f raw "$T/base.heap" -o "$T/base.raw"
@@ -164,7 +164,7 @@ like "$out" ' \+[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +g{100,}\.\.\.'$'\n' 'a long name: sh
 sed '1s/.*/heap_v2\/65536/' "$T/base.heap" >"$T/rare.heap"
 ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
 unlike "$out" 'a sample each' 'two rates: neither is said to be that of both'
-ctl_fails 1 'different sample rates' 'raw holds one rate' report -f raw "$T/end.heap" "$T/rare.heap"
+ctl_fails 1 raw_mixed_rates 'raw holds one rate' report -f raw "$T/end.heap" "$T/rare.heap"
 
 # --- the output cannot be written ---
 for how in text tree jeprof folded; do
@@ -231,14 +231,14 @@ like "$(<"$T/ours")" '^looked at [0-9]{3}$' 'stripped: we make none up, and leav
 
 # --- bad input ---
 head -c $(($(grep -b '^@' "$T/end.heap" | sed -n '5s/:.*//p') + 25)) "$T/end.heap" >"$T/cut.heap"
-ctl_fails 1 'cut.heap: line [0-9]+, byte [0-9]+' 'cut short' report "$T/cut.heap"
+ctl_fails 1 'in_file profile_cut_short' 'cut short' report "$T/cut.heap"
 sed '/^MAPPED/,$d' "$T/end.heap" >"$T/unmapped.heap"
 ctl_ok 'without MAPPED_LIBRARIES' report "$T/unmapped.heap"
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: said so'
 ctl_ok 'without MAPPED_LIBRARIES: diff' diff "$T/unmapped.heap" "$T/unmapped.heap"
 like "$err" 'no MAPPED_LIBRARIES' 'without MAPPED_LIBRARIES: diff says so, too'
 : >"$T/empty.heap"
-ctl_fails 1 'empty.heap: it is empty' 'empty' report "$T/empty.heap"
+ctl_fails 1 'in_file profile_empty' 'empty' report "$T/empty.heap"
 
 # No stacks, as before activation; one call without a caller.
 printf 'heap_v2/4096\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/idle.heap"
@@ -252,19 +252,19 @@ for few in idle lone; do
 done
 ctl_ok 'idle and lone' diff "$T/idle.heap" "$T/lone.heap"
 printf '\1\0\377\2' >"$T/binary"
-ctl_fails 1 'line 1.*not a heap profile' 'binary' report "$T/binary"
-ctl_fails 1 'forest: it is a program.*fix: pass only profiles' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
-ctl_fails 1 'cannot open' 'no such file' report "$T/none.heap"
-ctl_fails 1 'cannot read' 'a folder' report "$T"
-ctl_fails 1 'of another program: .*redis.*, not .*forest' 'two programs' report "$T/end.heap" "$T/redis.heap"
-ctl_fails 1 'of another program' 'the base of another program' report --base "$T/redis.heap" "$T/end.heap"
-ctl_fails 1 'no thread 77' 'no such thread' report --thread 77 "$T/end.heap"
-ctl_fails 2 'at character 1' 'a wrong expression' report --focus '(' "$T/end.heap"
-ctl_fails 2 'are mutually exclusive' 'two counts' report --inuse_space --alloc_space "$T/end.heap"
-ctl_fails 2 $'unknown format nonsense\n.*fix: .*text, .*pprof' 'an unknown format' report -f nonsense "$T/end.heap"
-ctl_fails 2 'a part of 1' 'a wrong part' report --nodefraction 2 "$T/end.heap"
-ctl_fails 2 'cannot infer the format' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
-ctl_fails 10 'exists' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
+ctl_fails 1 'in_file profile_cut_short' 'binary' report "$T/binary"
+ctl_fails 1 'in_file is_program pass_only_profiles' 'the program, as jeprof wants it' report "$T/forest" "$T/end.heap"
+ctl_fails 1 'in_file file_unopened' 'no such file' report "$T/none.heap"
+ctl_fails 1 'in_file file_unreadable' 'a folder' report "$T"
+ctl_fails 1 'in_file of_another_program' 'two programs' report "$T/end.heap" "$T/redis.heap"
+ctl_fails 1 'in_file of_another_program' 'the base of another program' report --base "$T/redis.heap" "$T/end.heap"
+ctl_fails 1 no_such_thread_in_profile 'no such thread' report --thread 77 "$T/end.heap"
+ctl_fails 2 pattern_malformed 'a wrong expression' report --focus '(' "$T/end.heap"
+ctl_fails 2 exclusive_options 'two counts' report --inuse_space --alloc_space "$T/end.heap"
+ctl_fails 2 'format_unknown available_formats' 'an unknown format' report -f nonsense "$T/end.heap"
+ctl_fails 2 not_a_fraction 'a wrong part' report --nodefraction 2 "$T/end.heap"
+ctl_fails 2 'format_not_inferred name_a_suffix' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
+ctl_fails 10 'output_exists choose_or_force' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
 ctl_ok 'unless asked to' convert --force "$T/end.heap" "$T/end.raw"
 grep -v '^ *t[*0-9]*:.*\[[1-9]' "$T/redis.heap" >"$T/plain.heap"
 ctl_fails 1 'prof_accum' 'alloc counts that are not there' report --alloc_space "$T/redis.heap"

@@ -53,8 +53,9 @@ ctl_ok 'deactivate --image' deactivate "$pid" --image "$library"
 
 # What is none of them.
 for name in libnone.so je "${program%/*}" _rjem_ ''; do
-	ctl_fails 5 "--image .*$program \(je_\), $library \(no prefix\)" "--image '$name' is none; both are named" \
+	ctl_fails 5 'image_not_there name_one_jemalloc' "--image '$name' is none; both are named" \
 		--image "$name" activate "$pid"
+	like "$err" "$program \(je_\), $library \(no prefix\)" "--image '$name': by path and prefix"
 done
 like "$err" 'fix: .*path or prefix' 'it says what to do'
 assert_untouched "$pid"
@@ -69,8 +70,9 @@ wrap=(env LD_PRELOAD="$T/a/libtwo.so:$T/b/libtwo.so")
 start_victim idle-plain 2
 wrap=()
 snapshot "$pid"
-ctl_fails 2 "means 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two' \
+ctl_fails 2 'image_ambiguous name_one_jemalloc' 'a name that means two' \
 	--image libtwo.so activate "$pid"
+like "$err" "means 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two: both are listed'
 ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
 assert_untouched "$pid"
 stop_target "$pid"
@@ -113,6 +115,6 @@ snapshot "$pid"
 ctl_ok 'a program whose file is gone' --image "$T/gone" check "$pid"
 assert_untouched "$pid"
 
-ctl_fails 2 'takes no --image' 'list takes no --image' list --image je_
+ctl_fails 2 list_takes_no_image 'list takes no --image' list --image je_
 
 done_testing

@@ -330,8 +330,8 @@ like "$(<"$T/redis.names")" 'zmalloc' 'redis: some names are known'
 assert_untouched "$pid" 'redis: the target is untouched'
 
 # What cannot be written is refused before the target is touched.
-ctl_fails 2 $'unknown format gif\n.*fix: .*pprof' 'an unknown format' dump "$pid" -f gif
-ctl_fails 2 'are mutually exclusive' '-f with --in-target' dump "$pid" -f json --in-target
+ctl_fails 2 'format_unknown available_formats' 'an unknown format' dump "$pid" -f gif
+ctl_fails 2 exclusive '-f with --in-target' dump "$pid" -f json --in-target
 run_ctl dump "$pid" -f folded -o -
 like "$(<"$T/out")" ';zmalloc[^;]* [0-9]+' 'folded, to stdout'
 assert_untouched "$pid" 'redis: the target is untouched'

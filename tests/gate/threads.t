@@ -66,10 +66,10 @@ ctl_ok 'activate those that are active' threads "$pid" --activate all --json
 is "$(count .changed)" 0 'activate those that are active: nothing changed'
 like "$(json .warning)" 'prof\.active is false' 'activate those that are active: prof.active is false all the same'
 assert_untouched "$pid" 'threads leaves it untouched'
-ctl_fails 2 'activate' '--activate without a thread id is refused' threads "$pid" --activate some
-ctl_fails 2 'activate' '--activate with nothing is refused' threads "$pid" --activate ,
-ctl_fails 3 'no thread' '--activate of another process'"'"'s thread is refused' threads "$pid" --activate "$pid,$$"
-ctl_fails 3 'no process' 'no such process' threads 4194304
+ctl_fails 2 'in_tids not_in_range' '--activate without a thread id is refused' threads "$pid" --activate some
+ctl_fails 2 no_tids '--activate with nothing is refused' threads "$pid" --activate ,
+ctl_fails 3 no_thread_of '--activate of another process'"'"'s thread is refused' threads "$pid" --activate "$pid,$$"
+ctl_fails 3 no_process 'no such process' threads 4194304
 assert_untouched "$pid" 'refusals leave it untouched'
 stop_target "$pid"
 
@@ -235,10 +235,10 @@ ctl_ok 'without opt.prof' threads "$pid" --json
 is "$(json '[.threads[].thread.prof.active] | unique | tostring')" '[null]' 'without opt.prof: thread.prof.active is unknown'
 is "$(count '.thread.allocated > 0')" 3 'without opt.prof: what they allocated is not'
 like "$(json .warning)" 'opt\.prof is false' 'without opt.prof: said so'
-ctl_fails 6 'opt\.prof is false' 'without opt.prof: --activate is refused' threads "$pid" --activate all
+ctl_fails 6 'opt_prof_false restart_with_prof' 'without opt.prof: --activate is refused' threads "$pid" --activate all
 assert_untouched "$pid" 'without opt.prof: untouched'
 stop_target "$pid"
 start_victim idle-plain
-ctl_fails 5 '.' 'without jemalloc' threads "$pid"
+ctl_fails 5 'no_jemalloc preload_jemalloc' 'without jemalloc' threads "$pid"
 
 done_testing

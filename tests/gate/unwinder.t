@@ -14,16 +14,15 @@ start_liar()
 	snapshot "$pid"
 }
 
-# refused NAME REGEX: whatever starts sampling is refused, with what to do
+# refused NAME IDS: whatever starts sampling is refused, with what to do
 refused()
 {
 	ctl_fails 1 "$2" "$1: activate" activate "$pid"
-	like "$err" 'fix: .*activate --force' "$1: what to do"
 	ctl_fails 1 "$2" "$1: set prof.active true" set "$pid" prof.active true
 }
 
 start_liar compiler-unwinds
-refused 'the compiler' 'by what the compiler offers'
+refused 'the compiler' 'compiler_unwinder other_unwinder_or_force'
 checked
 row_is unwinder false 'by what the compiler offers' 'the compiler' 'prof_libgcc'
 is "$status $(json .ready)" '1 false' 'the compiler: not ready'
@@ -32,7 +31,7 @@ assert_untouched "$pid" 'the compiler: untouched'
 stop_target "$pid"
 
 start_liar unwinder-unknown
-refused 'not known' 'how jemalloc takes stacks .* is not known'
+refused 'not known' 'unwinder_not_known see_how_built_or_force'
 checked
 row_is unwinder false 'how jemalloc takes stacks' 'not known' 'activate --force'
 is "$status $(json .ready)" '1 false' 'not known: not ready'
@@ -58,9 +57,9 @@ stop_target "$pid"
 MALLOC_CONF=$PROF start_victim idle
 unset LD_PRELOAD
 snapshot "$pid"
-refused 'LuaJIT, libgcc' 'runs LuaJIT'
-ctl_fails 1 'runs LuaJIT' 'LuaJIT, libgcc: poke' activate "$pid" --mode poke
-ctl_fails 1 'runs LuaJIT' 'LuaJIT, libgcc: record' record "$pid" -d 1s -o "$T/never.heap"
+refused 'LuaJIT, libgcc' 'luajit_may_abort force_or_libunwind'
+ctl_fails 1 'luajit_may_abort force_or_libunwind' 'LuaJIT, libgcc: poke' activate "$pid" --mode poke
+ctl_fails 1 'luajit_may_abort force_or_libunwind' 'LuaJIT, libgcc: record' record "$pid" -d 1s -o "$T/never.heap"
 ok 'LuaJIT, libgcc: no profile is left' test ! -e "$T/never.heap"
 ctl_ok 'LuaJIT, libgcc: deactivate' deactivate "$pid"
 checked

@@ -53,63 +53,64 @@ ok 'completion bash is bash' bash -n "$T/out"
 formats=$(bash -c '. "$1"; COMP_WORDS=(jeprof-ctl report -f ""); COMP_CWORD=3; _jeprof_ctl; echo "${COMPREPLY[@]}"' sh "$T/out")
 like "$formats" '^text .* raw$' 'completion bash: the formats of report'
 for format in $formats; do
-	ctl_fails 1 'it is empty' "completion bash: $format is one" report -f "$format" /dev/null
+	ctl_fails 1 'in_file profile_empty' "completion bash: $format is one" report -f "$format" /dev/null
 done
 if command -v zsh >/dev/null; then
 	"$CTL" completion zsh >"$T/zsh"
 	ok 'completion zsh is zsh' zsh -n "$T/zsh"
 fi
-ctl_fails 2 'completion|shell' 'completion for an unknown shell' completion tcsh
+ctl_fails 2 'no_completion choose_shell' 'completion for an unknown shell' completion tcsh
 
 # --- usage errors: status 2, something said, nothing on standard output ---
+# refused IDS ARGUMENTS...
 refused()
 {
-	ctl_fails 2 '^jeprof-ctl: .' "refused: $*" "$@"
+	ctl_fails 2 "$1" "refused: ${*:2}" "${@:2}"
 }
-refused
-refused nonsense
-refused activat
+refused 'command_missing see_help'
+refused 'command_unknown see_help' nonsense
+refused 'command_unknown did_you_mean' activat
 like "$err" 'activate' 'a near miss names what was meant'
-refused --nonsense
-refused activate
-refused activate abc
-refused activate 0
-refused activate 1x
-refused activate 99999999999999999999
-refused activate -p
-refused activate 1 2
-refused activate 1 --nonsense
-refused activate 1 --timeout
-refused activate 1 --timeout soon
-refused activate 1 --timeout -5
-refused activate 1 --mode quick
-refused activate 1 --color maybe
-refused activate 1 --json=yes
-refused activate 1 --comm x
-refused activate 1 -o file
-refused dump 1 -o
-refused dump 1 -o x --in-target
-refused prefix 1
-refused reset 1 --lg-sample x
-refused reset 1 --lg-sample 64
-refused reset 1 --lg-sample 3 --sample-rate 8
-refused reset 1 --sample-rate 3K
-refused reset 1 --sample-rate 0
-refused leaks a b c --limit 0
-refused activate 1 --timeout 0
-refused activate 1 --max-pause 0s
-refused watch --for 0
-refused reset 1 --sample-rate 99999999999999999999T
-refused gdump 1
-refused gdump 1 maybe
-refused stats 1 -f yaml
-refused get 1
-refused set 1
-refused set 1 prof.active
-refused set 1 prof.active true false
-refused list --uid no-such-user
-refused list --pid 1
-refused report --comm x file
+refused 'option_unknown see_help' --nonsense
+refused 'needs_process give_a_process' activate
+refused 'in_pid not_in_range' activate abc
+refused 'in_pid not_in_range' activate 0
+refused 'in_pid not_in_range' activate 1x
+refused 'in_pid not_in_range' activate 99999999999999999999
+refused option_needs_argument activate -p
+refused 'word_too_many see_command_help' activate 1 2
+refused 'option_unknown see_command_help' activate 1 --nonsense
+refused option_needs_argument activate 1 --timeout
+refused 'in_option not_a_value' activate 1 --timeout soon
+refused 'in_option not_a_value' activate 1 --timeout -5
+refused choice_unknown activate 1 --mode quick
+refused choice_unknown activate 1 --color maybe
+refused option_takes_no_argument activate 1 --json=yes
+refused 'word_too_many see_command_help' activate 1 --comm x
+refused 'option_unknown see_command_help' activate 1 -o file
+refused option_needs_argument dump 1 -o
+refused exclusive dump 1 -o x --in-target
+refused 'argument_missing see_command_help' prefix 1
+refused 'in_option not_in_range' reset 1 --lg-sample x
+refused lg_sample_range reset 1 --lg-sample 64
+refused exclusive reset 1 --lg-sample 3 --sample-rate 8
+refused 'sample_rate_no_power use_a_power' reset 1 --sample-rate 3K
+refused 'in_option must_be_more_than_0' reset 1 --sample-rate 0
+refused 'in_option must_be_more_than_0' leaks a b c --limit 0
+refused 'in_option must_be_more_than_0' activate 1 --timeout 0
+refused 'in_option must_be_more_than_0' activate 1 --max-pause 0s
+refused 'in_option must_be_more_than_0' watch --for 0
+refused 'in_option not_a_value' reset 1 --sample-rate 99999999999999999999T
+refused 'argument_missing see_command_help' gdump 1
+refused not_on_or_off gdump 1 maybe
+refused choice_unknown stats 1 -f yaml
+refused 'argument_missing see_command_help' get 1
+refused 'argument_missing see_command_help' set 1
+refused name_needs_value set 1 prof.active
+refused 'word_too_many see_command_help' set 1 prof.active true false
+refused no_such_user list --uid no-such-user
+refused list_takes_no_pid list --pid 1
+refused 'takes_no_process see_command_help' report --comm x file
 like "$err" 'report takes no process' 'what is not looked at is refused'
 run_ctl convert --json in out.svg
 like "$(json .error.message)" 'convert has no --json' 'convert: --json is refused by name'

@@ -7,19 +7,19 @@
 . tests/watching.sh
 
 # --- what it refuses ---
-ctl_fails 2 'PID|--all' 'no process is named' watch
-ctl_fails 2 '.' 'all, and one' watch 1 --all
-ctl_fails 2 '.' 'no pid' watch abc
-ctl_fails 2 '.' 'no duration' watch --all --for soon
-ctl_fails 2 '.' 'no number' watch --all --count many
-ctl_fails 2 '.' 'a negative number' watch --all --count -1
-ctl_fails 3 'no process|process 4194304' 'no such process' watch 4194304
+ctl_fails 2 watch_needs_processes 'no process is named' watch
+ctl_fails 2 exclusive 'all, and one' watch 1 --all
+ctl_fails 2 'in_pid not_in_range' 'no pid' watch abc
+ctl_fails 2 'in_option not_a_value' 'no duration' watch --all --for soon
+ctl_fails 2 'in_option not_in_range' 'no number' watch --all --count many
+ctl_fails 2 'in_option not_in_range' 'a negative number' watch --all --count -1
+ctl_fails 3 no_process 'no such process' watch 4194304
 start_victim idle-plain
-ctl_fails 5 'jemalloc' 'a process without jemalloc' watch "$pid"
+ctl_fails 5 'no_jemalloc preload_jemalloc' 'a process without jemalloc' watch "$pid"
 stop_target "$pid"
 
 MALLOC_CONF=prof:false start_victim idle
-ctl_fails 6 'opt\.prof' 'a process that cannot dump' watch "$pid"
+ctl_fails 6 'never_dumps_off see_check' 'a process that cannot dump' watch "$pid"
 stop_target "$pid"
 
 MALLOC_CONF=prof:true,lg_prof_sample:12 start_dumper dumper
@@ -177,7 +177,7 @@ order "$pid" dump "$T/stack.heap"
 within 60 test -s "$T/stack.heap.seen"
 end_watch stack
 is "$(<"$T/stack.heap.seen")" 4096 '--on-dump: the command has the limit that the watch was started with'
-ctl_fails 2 'are mutually exclusive' '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
+ctl_fails 2 exclusive '--on-dump and --on-dump-exec' watch "$pid" --on-dump true --on-dump-exec true
 start_watch bad "$pid" --on-dump 'exit 3'
 order "$pid" dump "$T/bad.heap"
 end_watch bad

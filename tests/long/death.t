@@ -58,8 +58,8 @@ state_is()
 
 start_victim death vfork
 ok 'the only thread waits in vfork' within 60 state_is "$pid" D
-ctl_fails 8 'no safe moment was found' 'it is left alone' activate "$pid" --timeout 2s
-ctl_fails 8 'no safe moment was found' 'in direct mode, too' --mode inline activate "$pid" --timeout 2s
+ctl_fails 8 no_safe_moment 'it is left alone' activate "$pid" --timeout 2s
+ctl_fails 8 no_safe_moment 'in direct mode, too' --mode inline activate "$pid" --timeout 2s
 ok 'it is not traced' grep -q '^TracerPid:.0$' "/proc/$pid/status"
 tests/drivers/death set "$T/board.$pid"
 ok 'its child ends, and it goes on' within 60 state_is "$pid" S
@@ -132,8 +132,8 @@ frozen()
 	snapshot "$pid"
 	echo "$3" >"$control"
 	ok "$5: it is frozen" within 60 grep -Eq 'frozen 1|FROZEN' "$group/cgroup.events" "$control"
-	ctl_fails 8 "frozen.*fix: thaw it.*$2" "$5: a frozen target is left alone" activate "$pid"
-	ctl_fails 8 "frozen.*fix: thaw it.*$2" "$5: in direct mode, too" --mode inline activate "$pid"
+	ctl_fails 8 'cgroup_frozen thaw' "$5: a frozen target is left alone" activate "$pid"
+	ctl_fails 8 'cgroup_frozen thaw' "$5: in direct mode, too" --mode inline activate "$pid"
 	echo "$4" >"$control"
 	assert_untouched "$pid" "$5: untouched, once it is thawed"
 	ctl_ok "$5: then it can be worked on" activate "$pid"

@@ -107,10 +107,10 @@ ctl_ok 'diff -f svg, of less' diff "$T/known.heap" "$T/known.base.heap" -f svg
 like "$out" ': growth of inuse_space [0-9.]+K?; what shrank, by [0-9.]+M, is not shown' 'diff -f svg, of less: says so'
 ctl_ok 'diff -f pprof -o' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 ok 'diff -f pprof -o: a file' gzip -t "$T/known.pb.gz"
-ctl_fails 10 'exists' 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
+ctl_fails 10 output_exists 'diff -o replaces nothing unasked' diff "$T/known.base.heap" "$T/known.heap" -f pprof -o "$T/known.pb.gz"
 run_ctl diff "$T/known.base.heap" "$T/known.heap" -f svg --json
 is "$status $(json .error.code)" '2 usage' 'diff -f with --json'
-ctl_fails 2 $'unknown format wood\n.*fix: .*pprof' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
+ctl_fails 2 'format_unknown available_formats' 'diff: an unknown format' diff "$T/known.base.heap" "$T/known.heap" -f wood
 ctl_ok 'diff the other way' diff "$T/known.heap" "$T/known.base.heap" --json
 is "$(json '.functions[0] | [.function, .significant, .growth < 0] | tostring')" '["forget_blocks",true,true]' \
 	'diff the other way: it shrank'
@@ -187,13 +187,13 @@ like "$(json '.leaks | length')" '^[1-9]' 'redis: it keeps growing' || diag "$ou
 stop_target "$pid"
 
 # --- what cannot be compared ---
-ctl_fails 2 'missing' 'two profiles are too few for leaks' leaks "$T/leak.heap" "$T/leak.base.heap"
-ctl_fails 1 'another program' 'profiles of two programs: diff' diff "$T/leak.heap" "$T/redis.heap"
-ctl_fails 1 'another program|of process' 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
-ctl_fails 1 'of process' 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
-ctl_fails 1 'at least 3 profiles of different times' 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
-ctl_fails 1 "$T/nowhere" 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
-ctl_fails 1 'leaky.c' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
-ctl_fails 2 'missing' 'diff needs two files' diff "$T/leak.heap"
+ctl_fails 2 argument_missing 'two profiles are too few for leaks' leaks "$T/leak.heap" "$T/leak.base.heap"
+ctl_fails 1 of_another_program 'profiles of two programs: diff' diff "$T/leak.heap" "$T/redis.heap"
+ctl_fails 1 of_another_process 'profiles of two programs: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/redis.heap"
+ctl_fails 1 of_another_process 'profiles of two processes: leaks' leaks "$T/leak.heap" "$T/leak.base.heap" "$T/none.heap"
+ctl_fails 1 too_few_profiles 'one profile three times' leaks "$T/leak.heap" "$T/leak.heap" "$T/leak.heap"
+ctl_fails 1 'in_file file_unopened' 'a file that is not there' diff "$T/leak.heap" "$T/nowhere"
+ctl_fails 1 'in_file profile_malformed' 'a file that is no profile' diff "$T/leak.heap" tests/target/leaky.c
+ctl_fails 2 argument_missing 'diff needs two files' diff "$T/leak.heap"
 
 done_testing

@@ -112,7 +112,7 @@ snapshot "$pid"
 ctl_ok 'a cancellation is pending: activate' activate "$pid"
 ctl_ok 'a cancellation is pending: inline' deactivate "$pid" --mode inline
 ctl_ok 'a cancellation is pending: dump' dump "$pid" --force -o "$T/cancelled.heap"
-ctl_fails 8 'a cancellation of it is pending' 'a cancellation is pending: no dump in its own thread' \
+ctl_fails 8 cancellation_pending 'a cancellation is pending: no dump in its own thread' \
 	dump "$pid" --force --in-target "$T/own.heap" --mode inline --timeout 1s
 assert_untouched "$pid" 'a cancellation is pending: untouched'
 reserved()

@@ -29,9 +29,9 @@ hold_up()
 }
 
 hold_up 3000000
-ctl_fails 7 "another jeprof-ctl is at work on process $pid: process [0-9]+ \(jeprof-ctl\)" 'the second one is told that the first is at work' \
+ctl_fails 7 'locked_by wait_for_other' 'the second one is told that the first is at work' \
 	deactivate "$pid"
-like "$err" 'fix: .*--wait' 'and how to wait for it'
+like "$err" "work on process $pid: process [0-9]+ \(jeprof-ctl\)" 'and who it is'
 wait "$held"
 is $? 0 'the first one ends well'
 assert_untouched "$pid" 'after the refusal'
@@ -45,7 +45,7 @@ is "$(json .prof.active)" false 'the second one came second'
 assert_untouched "$pid" 'after the wait'
 
 hold_up 3000000
-ctl_fails 7 'is at work' 'a wait that is too short ends with the same answer' --wait 200ms deactivate "$pid"
+ctl_fails 7 locked_by 'a wait that is too short ends with the same answer' --wait 200ms deactivate "$pid"
 wait "$held"
 is $? 0 'the first one ends well again'
 
@@ -76,7 +76,8 @@ ok 'a dump came out' is_profile "$T/pair.heap"
 tracer=$!
 own "$tracer"
 within 60 test -s "$T/tracer.out"
-ctl_fails 7 "process $tracer \(tracer\) is tracing it" 'another tracer is named' activate "$pid"
+ctl_fails 7 process_traced 'another tracer is named' activate "$pid"
+like "$err" "process $tracer \(tracer\)" 'by its pid and name'
 (
 	sleep 1
 	kill -TERM "$tracer"

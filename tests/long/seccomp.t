@@ -70,9 +70,9 @@ is "$(jq -r '.dump.exit' "$T/walls" | xargs)" '1 1 1' 'filters of the second thr
 # --- strict mode ---
 start_victim walled strict
 snapshot "$pid"
-ctl_fails 8 'strict' 'strict: activate is refused' activate "$pid"
-ctl_fails 8 'strict' 'strict: dump is refused' dump "$pid" -o "$T/strict.heap"
-ctl_fails 8 'strict' 'strict: direct mode is refused' activate "$pid" --mode inline
+ctl_fails 8 target_strict 'strict: activate is refused' activate "$pid"
+ctl_fails 8 target_strict 'strict: dump is refused' dump "$pid" -o "$T/strict.heap"
+ctl_fails 8 target_strict 'strict: direct mode is refused' activate "$pid" --mode inline
 ok 'strict: no file' test ! -e "$T/strict.heap"
 assert_untouched "$pid" 'strict: untouched'
 

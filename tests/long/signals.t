@@ -59,8 +59,8 @@ launch
 ctl_ok 'activate, for the first time' activate "$pid"
 kill -STOP "$pid"
 ok 'the target is stopped' within 60 stopped
-ctl_fails 8 'stopped' 'a stopped target is left alone' activate "$pid"
-ctl_fails 8 'stopped' 'and not used in direct mode' --mode inline get "$pid" prof.active
+ctl_fails 8 target_stopped 'a stopped target is left alone' activate "$pid"
+ctl_fails 8 target_stopped 'and not used in direct mode' --mode inline get "$pid" prof.active
 ok 'it is stopped still' stopped
 ok 'its parent saw one stop' parent_sees '1 0 0'
 kill -CONT "$pid"

@@ -30,7 +30,7 @@ for kind in "${kinds[@]}"; do
 		is_left_alone "$why" "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
 		[[ $kind != *coroutine ]] || like "$err" 'fix: another try will not help' "$kind: no other try is advised ($mode)"
 	done
-	[[ $kind != *coroutine ]] || ctl_fails 8 'fix: another try will not help.*--mode poke' "$kind: what would help" \
+	[[ $kind != *coroutine ]] || ctl_fails 8 'no_safe_moment another_try_will_not_help poke' "$kind: what would help" \
 		activate "$pid" --timeout 2s
 	assert_untouched "$pid" "$kind: untouched"
 	ok "$kind: the canaries live" clean

@@ -135,7 +135,7 @@ refuse()
 {
 	local pid=${pids[$1]}
 
-	ctl_fails 6 'opt.prof is false' "$1: no profiling" activate "$pid"
+	ctl_fails 6 opt_prof_false "$1: no profiling" activate "$pid"
 	[ -n "$4" ] || return
 	ctl_ok "$1: get" get "$pid" arenas.narenas --json
 	is "$(json .mode)" inline "$1: in a thread of its own"
@@ -156,7 +156,7 @@ each begin
 each found
 each refuse
 pid=${pids[static-none.stripped]}
-ctl_fails 1 'no pthread_create' 'static: what needs a thread' stats "$pid"
+ctl_fails 1 needs_pthread_create 'static: what needs a thread' stats "$pid"
 each finish
 
 # The first call confirms what was found: a version that is another one ends it.
@@ -169,14 +169,15 @@ with open(f"/proc/{sys.argv[1]}/mem", "r+b", 0) as mem:
     mem.seek(int(sys.argv[3], 16) + at)
     mem.write(b"5.3.9")
 EOF
-ctl_fails 5 "is not jemalloc's mallctl.*5\.3\.9.*5\.3\.0" 'not confirmed' activate "$pid"
+ctl_fails 5 not_mallctl 'not confirmed' activate "$pid"
+like "$err" '5\.3\.9.*5\.3\.0' 'not confirmed: both versions are named'
 assert_untouched "$pid" 'not confirmed: untouched'
 stop_target "$pid"
 
 # Strings alone are not enough, nor is somebody who is called with them.
 start_victim "$M/words"
 snapshot "$pid"
-ctl_fails 5 'seems to contain jemalloc.* no tree' 'words: no jemalloc' activate "$pid"
+ctl_fails 5 jemalloc_without_names 'words: no jemalloc' activate "$pid"
 assert_untouched "$pid" 'words: untouched'
 
 done_testing

@@ -107,7 +107,7 @@ cp "$T/whole.so" "$musl/libjemalloc.so.2"
 # A program that no signal handler is linked into has no way back from one.
 start_victim "$musl/idle-bare"
 snapshot "$pid"
-ctl_fails 1 'musl.*lacks the instructions.*--mode poke' 'without signal handlers: refused, with the reason' activate "$pid"
+ctl_fails 1 'static_without_restorer poke' 'without signal handlers: refused, with the reason' activate "$pid"
 ctl_ok 'without signal handlers: poke' activate "$pid" --mode poke
 assert_untouched "$pid" 'without signal handlers: untouched'
 stop_target "$pid"

@@ -22,11 +22,10 @@ start_with()
 # unasked NAME: whatever starts sampling is refused; a write without a call, too, by the code alone
 unasked()
 {
-	ctl_fails 1 'by what the compiler offers' "$1: activate" activate "$pid"
-	like "$err" 'fix: .*activate --force' "$1: what to do"
-	ctl_fails 1 'by what the compiler offers' "$1: set prof.active true" set "$pid" prof.active true
-	ctl_fails 1 'by what the compiler offers' "$1: record" record "$pid" -d 1s -o "$T/never.heap"
-	ctl_fails 1 'by what the compiler offers' "$1: poke" activate "$pid" --mode poke
+	ctl_fails 1 'compiler_unwinder other_unwinder_or_force' "$1: activate" activate "$pid"
+	ctl_fails 1 'compiler_unwinder other_unwinder_or_force' "$1: set prof.active true" set "$pid" prof.active true
+	ctl_fails 1 'compiler_unwinder other_unwinder_or_force' "$1: record" record "$pid" -d 1s -o "$T/never.heap"
+	ctl_fails 1 'compiler_unwinder other_unwinder_or_force' "$1: poke" activate "$pid" --mode poke
 	ctl_ok "$1: it is not sampled" get "$pid" prof.active
 	is "$out" 'prof.active: false' "$1: it is not sampled"
 }

@@ -45,7 +45,7 @@ poke()
 {
 	snapshot "$pid"
 	if [ "$1" = 5.2.1 ]; then
-		ctl_fails 8 'jemalloc 5\.2\.1.* threads that exist are not sampled' "$1: poke is refused" \
+		ctl_fails 8 threads_forgotten "$1: poke is refused" \
 			activate --mode poke "$pid"
 		assert_untouched "$pid" "$1: poke leaves it untouched"
 		return
@@ -91,7 +91,7 @@ own_dumps()
 {
 	snapshot "$pid"
 	if [ "$1" = 5.2.1 ]; then
-		ctl_fails 1 'requires jemalloc 5\.3\.0.*5\.2\.1.*fix: .*--in-target PATH' "$1: prefix is refused, with a way out" \
+		ctl_fails 1 'prefix_too_old dump_in_target_each' "$1: prefix is refused, with a way out" \
 			prefix "$pid" "$folder/own"
 	else
 		ctl_ok "$1: prefix" prefix "$pid" "$folder/own"
@@ -193,8 +193,8 @@ stop_target "$pid"
 MALLOC_CONF=prof:false launch_redis /mnt
 load_redis 1000
 snapshot "$pid"
-ctl_fails 6 'opt\.prof is false' '5.2.1 without opt.prof: activate is refused' activate "$pid"
-ctl_fails 6 'opt\.prof is false' '5.2.1 without opt.prof: threads --activate is refused' \
+ctl_fails 6 opt_prof_false '5.2.1 without opt.prof: activate is refused' activate "$pid"
+ctl_fails 6 opt_prof_false '5.2.1 without opt.prof: threads --activate is refused' \
 	threads "$pid" --activate all
 ctl_ok '5.2.1 without opt.prof: threads' threads "$pid" --json
 is "$(json '[.threads[] | .thread.prof.active] | unique | tostring')" '[null]' \

@@ -139,9 +139,9 @@ ctl_ok 'report -f dot -o PDF' report -f dot "$heap" -o "$T/calls.pdf"
 is "$(head -c 5 "$T/calls.pdf")" '%PDF-' 'a PDF'
 ctl_ok 'diff -f dot -o SVG' diff -f dot "$heap" "$heap" -o "$T/calls.svg"
 like "$(head -c 100 "$T/calls.svg")" '^<\?xml' 'diff: drawn as well'
-ctl_fails 10 'exists' 'a picture does not replace a file' report -f dot "$heap" -o "$T/calls.pdf"
+ctl_fails 10 output_exists 'a picture does not replace a file' report -f dot "$heap" -o "$T/calls.pdf"
 runner=(env PATH=/nowhere)
-ctl_fails 1 'dot\(1\) of Graphviz.* not installed.*apt-get install graphviz' 'without Graphviz' \
+ctl_fails 1 'graphviz_missing install_graphviz' 'without Graphviz' \
 	report -f dot "$heap" -o "$T/undrawn.png"
 runner=()
 ok 'without Graphviz: no file' test ! -e "$T/undrawn.png"

@@ -77,7 +77,7 @@ waiting chromium /usr/lib/chromium/chromium --headless --no-sandbox --disable-gp
 ok 'chromium is there' within 60 grep -q 'DevTools listening' "$T/chromium.out"
 # It has a lot to do for some time; a process of it that rests tells that nothing was changed.
 browser=$pid
-ctl_fails 5 'does not use jemalloc' 'chromium: activate, the browser itself' activate "$browser"
+ctl_fails 5 no_jemalloc 'chromium: activate, the browser itself' activate "$browser"
 pid=$(pgrep -P "$browser" -f -- --type=zygote | head -n 1)
 none chromium
 stop_target "$browser"
@@ -117,7 +117,7 @@ npm=$ROOT/build/npm/node_modules
 duckdb=$npm/@duckdb/node-bindings-linux-x64/libduckdb.so
 start_victim loader "$duckdb"
 snapshot "$pid"
-ctl_fails 6 '' 'duckdb: activate' activate "$pid"
+ctl_fails 6 config_prof_false 'duckdb: activate' activate "$pid"
 run_ctl -v check "$pid" --json
 is "$status" 6 'duckdb: check'
 like "$err" "duckdb_je_mallctl at 0x$(nm -D "$duckdb" | awk '$3 == "duckdb_je_mallctl" { sub(/^0+/, "", $1); print $1 }') of" \

@@ -38,7 +38,7 @@ $(BLAMING): tests/careless/blaming.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
-		$(foreach f,err_explain err_is_noted,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
+		$(foreach f,err_explain err_is_remembered,-Wl,--wrap=$(f)) -o $@ $< $(OBJ) $(LDLIBS)
 
 $(TRUSTING): tests/careless/trusting.c tests/target/hazards.mk $(OBJ)
 	$(say) LD $@

@@ -220,7 +220,7 @@ static void test_maps(void **state)
 
 static void test_rows(void **state)
 {
-	struct ops_check row = { .made = true, .ok = TRI_NO, .code = ERR_BUSY }, read;
+	struct ops_check row = { .made = true, .ok = TRI_NO }, read;
 	struct ops_process process = { .linkage = LINKAGE_PRELOAD, .prof_active = TRI_UNKNOWN },
 			   got;
 	_cleanup_(pack_fini) struct pack p = { 0 };
@@ -228,6 +228,8 @@ static void test_rows(void **state)
 
 	(void)state;
 	row.name = "jemalloc";
+	err_raise(&row.err, ERROR_TARGET_TRACED, .pid = 7, .other = 8);
+	err_advise(&row.err, FIX_END_TRACER);
 	strcpy(row.detail, "a \033[1mbold\033[m claim");
 	strcpy(process.image, "/usr/bin/a");
 	process.opts[OPT_PROF].known = true;
@@ -238,7 +240,11 @@ static void test_rows(void **state)
 	check_row_unpack(&read, &row, &u);
 	list_row_unpack(&got, &u);
 	assert_true(unpack_done(&u));
-	assert_true(read.made && read.ok == TRI_NO && read.code == ERR_BUSY);
+	assert_true(read.made && read.ok == TRI_NO);
+	assert_int_equal(read.err.code, ERR_BUSY);
+	assert_int_equal(read.err.ids[0], ERROR_TARGET_TRACED);
+	assert_int_equal(read.err.fixes[0], FIX_END_TRACER);
+	assert_int_equal(read.err.held.other, 8);
 	assert_string_equal(read.detail, "a \\x1b[1mbold\\x1b[m claim");
 	assert_string_equal(got.image, process.image);
 	assert_true(got.linkage == LINKAGE_PRELOAD && got.prof_active == TRI_UNKNOWN);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/combine.h"
 #include "profile/symbols.h"
+#include "tests/unit/said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@ static struct profile parsed(const char *text, bool by_thread)
 	struct err err = ERR_INIT;
 
 	if (profile_parse(&p, text, strlen(text), &options, &err))
-		fail_msg("%s", err.msg);
+		fail_msg("%s", said(&err));
 	return p;
 }
 
@@ -103,7 +104,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(profile_merge(&p, &q, &err), -1);
-	assert_string_equal(err.msg, "it is of another program: /bin/other, not /bin/prog");
+	assert_string_equal(said(&err), "it is of another program: /bin/other, not /bin/prog");
 	assert_int_equal(p.n_stacks, 2);
 	profile_fini(&p);
 	profile_fini(&q);
@@ -112,7 +113,7 @@ static void test_refused(void **state)
 	p = parsed(text[0], false);
 	q = parsed(text[1], false);
 	assert_int_equal(profile_merge(&p, &q, &err), -1);
-	assert_string_equal(err.msg, "it is of another build of /bin/prog");
+	assert_string_equal(said(&err), "it is of another build of /bin/prog");
 	profile_fini(&p);
 	profile_fini(&q);
 }

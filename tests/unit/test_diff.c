@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/diff.h"
 #include "profile/symbols.h"
+#include "tests/unit/said.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,7 +26,7 @@ static void add(struct profile_series *s, const char *text)
 
 	if (profile_parse(&p, text, strlen(text), &options, &err) ||
 	    profile_series_add(s, &p, &err))
-		fail_msg("%s", err.msg);
+		fail_msg("%s", said(&err));
 	profile_fini(&p);
 }
 
@@ -141,7 +142,7 @@ static void test_other_program(void **state)
 	add(&s, first);
 	assert_int_equal(profile_parse(&p, other, strlen(other), &options, &err), 0);
 	assert_int_equal(profile_series_add(&s, &p, &err), -1);
-	assert_non_null(strstr(err.msg, "another program"));
+	assert_int_equal(err.ids[0], ERROR_OF_ANOTHER_PROGRAM);
 	profile_fini(&p);
 	profile_series_fini(&s);
 }

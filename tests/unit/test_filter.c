@@ -2,6 +2,7 @@
 #include "profile/filter.h"
 
 #include "tests/unit/made_profile.h"
+#include "tests/unit/said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -118,7 +119,7 @@ static void fails(struct profile_filter how, const char *message)
 
 	assert_int_equal(profile_filter(&made->profile, &how, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
-	assert_memory_equal(err.msg, message, strlen(message));
+	assert_memory_equal(said(&err), message, strlen(message));
 	made_free(made);
 }
 

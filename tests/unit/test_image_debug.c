@@ -202,8 +202,8 @@ static void test_no_server(void **state)
 	unsetenv("DEBUGINFOD_URLS");
 	assert_int_equal(debuginfod_open(id, sizeof(id), &fd, &err), -1);
 	assert_int_equal(fd, -7);
-	assert_non_null(strstr(err.msg, "DEBUGINFOD_URLS"));
-	assert_non_null(strstr(err.fix, "DEBUGINFOD_URLS"));
+	assert_int_equal(err.ids[0], ERROR_DEBUGINFOD_URLS_UNSET);
+	assert_int_equal(err.fixes[0], FIX_SET_DEBUGINFOD_URLS);
 }
 
 int main(void)

@@ -215,7 +215,7 @@ static void test_none(void **state)
 	assert_int_equal(look.ret, -1);
 	assert_int_equal(look.err.code, ERR_NOJEMALLOC);
 	assert_null(look.found);
-	assert_non_null(strstr(look.err.fix, "LD_PRELOAD"));
+	assert_int_equal(look.err.fixes[0], FIX_PRELOAD_JEMALLOC);
 }
 
 static void test_version_cmp(void **state)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/record/journal.h"
+#include "tests/unit/said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ static struct journal opened(bool create)
 	struct err err = ERR_INIT;
 
 	if (journal_open(&j, getpid(), create, &err))
-		fail_msg("%s", err.msg);
+		fail_msg("%s", said(&err));
 	return j;
 }
 
@@ -45,7 +46,8 @@ static bool is_busy(pid_t pid)
 	struct journal j = JOURNAL_INIT;
 	struct err err = ERR_INIT;
 	bool busy = journal_open(&j, pid, true, &err) == -1 && err.code == ERR_BUSY &&
-		    strstr(err.msg, "by process 12345") && !j.written && !j.state.active;
+		    err_is(&err, ERROR_RECORDED_BY) && err.held.other == 12345 && !j.written &&
+		    !j.state.active;
 
 	journal_remove(&j);
 	journal_close(&j);

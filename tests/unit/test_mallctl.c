@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jemalloc/mallctl.h"
+#include "tests/unit/said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +98,7 @@ static void test_parse_bool(void **state)
 	assert_false(v.b);
 	assert_int_equal(mallctl_parse(m, "2", &v, &err), -1);
 	assert_int_equal(err.code, ERR_USAGE);
-	assert_string_equal(err.msg, "prof.active takes true or false, not \"2\"");
+	assert_string_equal(said(&err), "prof.active takes true or false, not \"2\"");
 }
 
 static void test_parse_numbers(void **state)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/profile.h"
 #include "profile/symbols.h"
+#include "tests/unit/said.h"
 
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +46,7 @@ static struct profile parsed(const char *text, const struct profile_options *opt
 	struct err err = ERR_INIT;
 
 	if (profile_parse(&p, text, strlen(text), options, &err))
-		fail_msg("%s", err.msg);
+		fail_msg("%s", said(&err));
 	return p;
 }
 
@@ -66,7 +68,7 @@ static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
 		return (ssize_t)room;
 	}
 	if (!n && s->fails)
-		return err_set(err, ERR_FAILED, "the disk is gone");
+		return err_raise_sys(err, ERROR_FILE_UNREADABLE, EIO);
 	memcpy(buf, s->at, n);
 	s->at += n;
 	s->left -= n;
@@ -80,6 +82,7 @@ static void assert_same_in_pieces(const char *text, size_t len)
 	struct profile whole = { 0 };
 	struct err why = ERR_INIT;
 	int failed = profile_parse(&whole, text, len, NULL, &why);
+	char words[ERR_TEXT_SIZE];
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		struct pieces s = { .at = text, .left = len, .step = steps[i] };
@@ -87,7 +90,7 @@ static void assert_same_in_pieces(const char *text, size_t len)
 		struct err err = ERR_INIT;
 
 		assert_int_equal(profile_parse_pieces(&p, next_bytes, &s, NULL, &err), failed);
-		assert_string_equal(err.msg, why.msg);
+		assert_string_equal(said(&err), err_text(&why, words, sizeof(words)));
 		assert_int_equal(p.n_stacks, whole.n_stacks);
 		assert_int_equal(p.n_mappings, whole.n_mappings);
 		assert_int_equal(!p.symbols, !whole.symbols);
@@ -322,8 +325,8 @@ static void test_bad(void **state)
 		assert_int_equal(profile_parse(&p, bad[i].text, strlen(bad[i].text), NULL, &err),
 				 -1);
 		assert_int_equal(err.code, ERR_FAILED);
-		if (!strstr(err.msg, bad[i].said))
-			fail_msg("'%s' says '%s', not '%s'", bad[i].text, err.msg, bad[i].said);
+		if (!strstr(said(&err), bad[i].said))
+			fail_msg("'%s' says '%s', not '%s'", bad[i].text, said(&err), bad[i].said);
 		assert_int_equal(p.period, 77);
 		assert_same_in_pieces(bad[i].text, strlen(bad[i].text));
 	}
@@ -360,7 +363,7 @@ static void test_deep(void **state)
 		at += sprintf(at, " 0x%x", i + 16);
 	at += sprintf(at, "\n t*: 1: 1 [0: 0]\n");
 	assert_int_equal(profile_parse(&p, text, (size_t)(at - text), NULL, &err), -1);
-	assert_non_null(strstr(err.msg, "more than 4096 calls"));
+	assert_non_null(strstr(said(&err), "more than 4096 calls"));
 	free(text);
 }
 
@@ -398,9 +401,9 @@ static void test_pieces_fail(void **state)
 
 	(void)state;
 	assert_int_equal(profile_parse_pieces(&p, next_bytes, &broken, NULL, &err), -1);
-	assert_string_equal(err.msg, "the disk is gone");
+	assert_int_equal(err.ids[0], ERROR_FILE_UNREADABLE);
 	assert_int_equal(profile_parse_pieces(&p, next_bytes, &endless, NULL, &err), -1);
-	assert_string_equal(err.msg, "a line of more than 64 MB");
+	assert_int_equal(err.ids[0], ERROR_LINE_TOO_LONG);
 	assert_int_equal(p.period, 77);
 }
 

@@ -153,8 +153,9 @@ static void test_shadow_stack(void **state)
 		if (!rows[i].has)
 			continue;
 		assert_int_equal(err.code, ERR_FAILED);
-		assert_non_null(strstr(err.msg, "thread 7 has a shadow stack"));
-		assert_non_null(strstr(err.fix, "GLIBC_TUNABLES"));
+		assert_int_equal(err.ids[0], ERROR_SHADOW_STACK);
+		assert_int_equal(err.held.tid, 7);
+		assert_int_equal(err.fixes[0], FIX_WITHOUT_SHADOW_STACK);
 	}
 }
 

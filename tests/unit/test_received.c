@@ -2,6 +2,7 @@
 #include "io/received.h"
 
 #include "base/clock.h"
+#include "tests/unit/said.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,8 +62,8 @@ static void refuses(int fd, uint64_t max, const char *why)
 
 	assert_int_equal(received_copy(fd, &rules, &to, &bytes, &err), -1);
 	assert_int_equal(err.code, ERR_FAILED);
-	if (!strstr(err.msg, why))
-		fail_msg("'%s' has no '%s'", err.msg, why);
+	if (!strstr(said(&err), why))
+		fail_msg("'%s' has no '%s'", said(&err), why);
 	assert_int_equal(to, -1);
 	close(fd);
 }

@@ -80,7 +80,7 @@ int __wrap_procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, s
 	}
 	assert_string_equal(name, "sched");
 	if (!world.says_sched)
-		return err_set(err, ERR_FAILED, "CONFIG_SCHED_DEBUG is not set");
+		return err_raise(err, ERROR_PROC_UNREADABLE, .name = name);
 	snprintf(buf, size,
 		 "thread (%d, #threads: 1)\n"
 		 "-------------------------------------------------------------------\n"

@@ -46,7 +46,7 @@ feature report
 ctl_ok 'dump --in-target' dump "$pid" --in-target /tmp/there.heap
 ok 'dump --in-target: in the folder /tmp of the service' is_profile "$tmp/there.heap"
 ok 'dump --in-target: and not in ours' test ! -e /tmp/there.heap
-ctl_fails 10 'Read-only file system' 'dump --in-target where all is read-only' dump "$pid" --in-target /usr/there.heap
+ctl_fails 10 inside_failed 'dump --in-target where all is read-only' dump "$pid" --in-target /usr/there.heap
 feature dump-in-target
 ctl_ok 'threads' threads "$pid" --json
 is "$(json '"\(.missed) \([.threads[] | select(.thread.prof.active != true)] | length)"')" '0 0' \

@@ -42,8 +42,7 @@ start_named
 # Before 9.18, as Debian 11 has it, named has nothing to do with jemalloc.
 how=yes
 if ! ldd /usr/sbin/named | grep -q jemalloc; then
-	ctl_fails 5 'does not use jemalloc' 'named: without jemalloc' activate "$pid"
-	has_fix 'LD_PRELOAD=libjemalloc' 'named'
+	ctl_fails 5 'no_jemalloc preload_jemalloc' 'named: without jemalloc' activate "$pid"
 	start_named LD_PRELOAD=libjemalloc.so.2
 	how='yes, with LD_PRELOAD'
 fi

@@ -26,18 +26,17 @@ works()
 	ctl_ok "$1: deactivate" deactivate "$pid"
 }
 
-# refused NAME CAUSE FIX: with every command that touches a process, and in the rows of check
+# refused NAME ID FIX: with every command that touches a process, and in the rows of check
 refused()
 {
 	local command
 
 	for command in activate dump; do
-		ctl_fails 4 "$2" "$1: $command" "$command" "$pid"
-		has_fix "$3" "$1: $command"
+		ctl_fails 4 "$2 $3" "$1: $command" "$command" "$pid"
 	done
 	run_ctl check "$pid" --json
 	is "$status $(json .ready)" '4 false' "$1: check"
-	like "$(json '.checks[] | select(.name == "permission") | .detail + " " + .fix')" "$2.*$3" "$1: check says so"
+	is "$(json '.checks[] | select(.name == "permission").id')" "$2" "$1: check says so"
 	ctl_ok "$1: list" list --json
 	is "$(json ".[] | select(.pid == $pid) | .comm")" redis-server "$1: list still has it"
 }
@@ -60,12 +59,11 @@ for scope in 0 1 2; do
 
 	runner=("${stranger[@]}")
 	if [ "$scope" -lt 2 ]; then
-		cause='it runs as uid 12345 and you are uid 12346'
+		refusal='other_user sudo_or_user'
 	else
-		cause='kernel.yama.ptrace_scope is 2 and you are not root'
+		refusal='ptrace_scope_root sudo_or_ptrace_scope'
 	fi
-	ctl_fails 4 "$cause" "scope $scope, another user's process" activate "$pid"
-	has_fix 'run as root \(sudo\)' "scope $scope, another user's process"
+	ctl_fails 4 "$refusal" "scope $scope, another user's process" activate "$pid"
 	feature "ptrace_scope $scope, another user's process" 'refused, with its fix'
 
 	runner=("${user[@]}")
@@ -77,14 +75,12 @@ for scope in 0 1 2; do
 		feature 'ptrace_scope 0, the own process'
 		;;
 	1)
-		refused 'scope 1, the own process' 'kernel.yama.ptrace_scope is 1 and it is not your child' \
-			'run as root \(sudo\), or set kernel.yama.ptrace_scope=0'
+		refused 'scope 1, the own process' ptrace_scope_child sudo_or_ptrace_scope
 		like "$(row yama)" '^false .* is 1 .*ptrace_scope=0' 'scope 1, the own process: the row of check'
 		feature 'ptrace_scope 1, the own process' 'refused, with its fix'
 		;;
 	2)
-		refused 'scope 2, the own process' 'kernel.yama.ptrace_scope is 2 and you are not root' \
-			'run as root \(sudo\), or set kernel.yama.ptrace_scope=0'
+		refused 'scope 2, the own process' ptrace_scope_root sudo_or_ptrace_scope
 		like "$(row yama)" '^false .* is 2 .*ptrace_scope=0' 'scope 2, the own process: the row of check'
 		feature 'ptrace_scope 2, the own process' 'refused, with its fix'
 		;;

@@ -21,15 +21,6 @@ without()
 	runner=(setpriv "--bounding-set=${caps// /,}" "--inh-caps=${caps// /,}")
 }
 
-# refused STATUS REGEX FIX NAME ARGUMENTS...
-refused()
-{
-	local fix=$3
-
-	ctl_fails "$1" "$2" "$4" "${@:5}"
-	has_fix "$fix" "$4"
-}
-
 watches()
 {
 	ctl_ok "$1" watch "$pid" --for 1s
@@ -37,7 +28,7 @@ watches()
 
 # --- ptrace ---
 without sys_ptrace
-refused 4 'this root has no CAP_SYS_PTRACE' '--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: activate' activate "$pid"
+ctl_fails 4 'no_cap_sys_ptrace add_cap_sys_ptrace' 'root without CAP_SYS_PTRACE: activate' activate "$pid"
 run_ctl check "$pid" --json
 is "$status" 4 'root without CAP_SYS_PTRACE: check'
 like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.fix)"')" \
@@ -67,7 +58,7 @@ all_work()
 with sys_ptrace dac_read_search
 all_work 'another user'
 with sys_ptrace
-refused 4 'CAP_DAC_READ_SEARCH' '--cap-add DAC_READ_SEARCH' 'another user, without CAP_DAC_READ_SEARCH: activate' activate "$pid"
+ctl_fails 4 'no_cap_dac_read_search add_cap_dac_read_search' 'another user, without CAP_DAC_READ_SEARCH: activate' activate "$pid"
 feature 'process of another user, by CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH alone'
 runner=()
 assert_untouched "$pid" 'another user: untouched'
@@ -91,11 +82,11 @@ pid=$first sock=$first_sock
 newer=()
 setpriv --list-caps | grep -qx bpf && newer=(bpf perfmon)
 without sys_admin "${newer[@]}"
-refused 4 'CAP_BPF.*CAP_SYS_ADMIN' 'root.*CAP_SYS_ADMIN' 'watch without any capability for it' watch "$pid"
+ctl_fails 4 'bpf_without_capabilities root_or_cap_sys_admin' 'watch without any capability for it' watch "$pid"
 without sys_admin
-refused 4 'CAP_SYS_ADMIN' 'root.*CAP_SYS_ADMIN' 'watch with CAP_BPF and CAP_PERFMON alone' watch "$pid"
+ctl_fails 4 'bpf_without_capabilities root_or_cap_sys_admin' 'watch with CAP_BPF and CAP_PERFMON alone' watch "$pid"
 runner=("${user[@]}")
-refused 4 'CAP_BPF' 'root' 'watch by a user' watch --all
+ctl_fails 4 'bpf_without_capabilities root_or_cap_sys_admin' 'watch by a user' watch --all
 feature 'watch without capabilities' 'refused, with its fix'
 
 for value in 0 2; do
@@ -103,7 +94,7 @@ for value in 0 2; do
 	runner=()
 	watches "unprivileged_bpf_disabled $value: root watches"
 	runner=("${user[@]}")
-	refused 4 'CAP_BPF' 'root' "unprivileged_bpf_disabled $value: a user does not" watch --all
+	ctl_fails 4 'bpf_without_capabilities root_or_cap_sys_admin' "unprivileged_bpf_disabled $value: a user does not" watch --all
 	feature "unprivileged_bpf_disabled $value"
 done
 
@@ -111,7 +102,7 @@ done
 without sys_resource
 runner=(prlimit --memlock=65536:65536 "${runner[@]}")
 if kernel_is_before 5.11; then
-	refused 4 'before Linux 5.11.*RLIMIT_MEMLOCK is 65536' 'ulimit -l unlimited' 'watch with little locked memory' watch "$pid"
+	ctl_fails 4 'bpf_memlock unlimited_memlock' 'watch with little locked memory' watch "$pid"
 	feature 'watch with little locked memory' 'refused, with its fix'
 else
 	watches 'watch with little locked memory'
@@ -124,7 +115,7 @@ feature 'watch with little locked memory, CAP_SYS_RESOURCE'
 # --- no tracefs ---
 # shellcheck disable=SC2016 # the inner shell's arguments
 runner=(unshare -m sh -c 'umount -R /sys/kernel/debug; umount -R /sys/kernel/tracing; exec "$@"' sh)
-refused 1 'tracefs' 'mount -t tracefs tracefs /sys/kernel/tracing' 'watch without tracefs' watch "$pid"
+ctl_fails 1 'tracefs_not_mounted mount_tracefs' 'watch without tracefs' watch "$pid"
 # shellcheck disable=SC2016
 runner=(unshare -m sh -c 'umount -R /sys/kernel/debug; umount -R /sys/kernel/tracing
 	mount -t tracefs tracefs /sys/kernel/tracing && exec "$@"' sh)

@@ -24,8 +24,7 @@ works()
 echo 1 >/proc/sys/kernel/unprivileged_bpf_disabled
 watches 'unprivileged_bpf_disabled 1: root watches'
 runner=("${user[@]}")
-ctl_fails 4 'CAP_BPF' 'unprivileged_bpf_disabled 1: a user does not' watch --all
-has_fix 'root' 'unprivileged_bpf_disabled 1'
+ctl_fails 4 'bpf_without_capabilities root_or_cap_sys_admin' 'unprivileged_bpf_disabled 1: a user does not' watch --all
 runner=()
 feature 'unprivileged_bpf_disabled 1'
 
@@ -37,14 +36,12 @@ feature 'lockdown integrity'
 echo confidentiality >/sys/kernel/security/lockdown
 works 'lockdown confidentiality'
 feature 'lockdown confidentiality'
-ctl_fails 4 'locked down.*confidentiality' 'lockdown confidentiality: watch' watch "$pid"
-has_fix 'lockdown=integrity' 'lockdown confidentiality: watch'
+ctl_fails 4 'kernel_locked_down lockdown_integrity' 'lockdown confidentiality: watch' watch "$pid"
 feature 'lockdown confidentiality, watch' 'refused, with its fix'
 
 echo 3 >/proc/sys/kernel/yama/ptrace_scope
 for command in activate dump record; do
-	ctl_fails 4 'ptrace_scope is 3, nobody may until the next boot' "ptrace_scope 3: $command" "$command" "$pid"
-	has_fix 'boot with kernel.yama.ptrace_scope below 3' "ptrace_scope 3: $command"
+	ctl_fails 4 'ptrace_off_until_boot boot_with_ptrace' "ptrace_scope 3: $command" "$command" "$pid"
 done
 run_ctl check "$pid" --json
 is "$status $(json .ready)" '4 false' 'ptrace_scope 3: check'

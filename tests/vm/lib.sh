@@ -42,12 +42,6 @@ feature()
 	echo "# feature: $1 = $value"
 }
 
-# has_fix REGEX NAME: the second line of the last message
-has_fix()
-{
-	like "$err" "fix: .*($1)" "$2: says what to do"
-}
-
 # --- kernels ------------------------------------------------------------------------------
 
 kernel_is_before()

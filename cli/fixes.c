@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What to do about an error, for people who use the command line. */
+#include "cli/fixes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Written as the words of base/errors.def are. */
+static const char *const words[FIXES] = {
+	/* clang-format off */
+	[FIX_NONE] = "",
+
+	/* --- base --- */
+
+	[FIX_OWN_DESCRIPTORS] = "jeprof-ctl itself needs more descriptors: ulimit -n 1024",
+	[FIX_SYSTEM_DESCRIPTORS] = "the whole system has no descriptors left: see fs.file-max",
+	[FIX_OWN_MEMORY] =
+		"jeprof-ctl itself needs memory, or another process: see the limits it runs "
+		"under (ulimit -a)",
+	[FIX_RAISE_STACK_LIMIT] =
+		"raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...",
+	[FIX_LIFT_MEMORY_LIMITS] =
+		"lift them: prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+
+	/* --- process --- */
+
+	[FIX_RUN_AS_ROOT] = "run as root",
+	[FIX_RUN_AS_ROOT_OR_OWNER] = "run as root, or as the user the process belongs to",
+	[FIX_GIVE_THE_PROCESS] = "give the process: {pid}",
+	[FIX_BOOT_WITH_PTRACE] = "boot with kernel.yama.ptrace_scope below 3",
+	[FIX_SUDO_OR_PTRACE_SCOPE] =
+		"run as root (sudo), or set kernel.yama.ptrace_scope=0 with sysctl(8)",
+	[FIX_ADD_CAP_SYS_PTRACE] =
+		"add the capability (docker run --cap-add SYS_PTRACE), or run on the host",
+	[FIX_ADD_CAP_DAC_READ_SEARCH] =
+		"add the capability (docker run --cap-add DAC_READ_SEARCH), or run on the host",
+	[FIX_SEE_KERNEL_LOG] = "look for a denial of ptrace in the kernel log (dmesg, audit.log)",
+	[FIX_SUDO_OR_USER] = "run as root (sudo) or as uid {uid}",
+	[FIX_SUDO] = "run as root (sudo)",
+	[FIX_LET_TRACER_DETACH] = "let process {other} detach, then try again",
+
+	/* --- sandbox --- */
+
+	[FIX_CHILD_USED_UP] =
+		"nothing was changed; it used more than its time of the CPU, or the kernel "
+		"ended it as memory ran out (see dmesg)",
+	[FIX_CHILD_LIMITED] =
+		"nothing was changed; memory ran out under jeprof-ctl's own limits ({text}), "
+		"or what it read is damaged, or malicious; lift them: prlimit --as=unlimited "
+		"--data=unlimited jeprof-ctl ...",
+	[FIX_CHILD_MISLED] = "nothing was changed; what it read may be damaged, or malicious",
+	[FIX_GIVE_IT_TIME] =
+		"its memory or its files may not answer, or the machine has too much to do; a "
+		"longer --timeout gives it more time",
+	[FIX_INSTALL_DEBUGINFOD] = "apt-get install libdebuginfod1",
+	[FIX_SET_DEBUGINFOD_URLS] =
+		"set DEBUGINFOD_URLS to the server of your distribution, see debuginfod-find(1)",
+
+	/* --- io --- */
+
+	[FIX_INSTALL_LIBARCHIVE] =
+		"apt-get install libarchive13; if it is installed, memory is short: see the "
+		"limits of jeprof-ctl itself (ulimit -a)",
+	[FIX_UNPACK_A_HEAP_PROFILE] =
+		"unpack a heap profile that is packed; what is made for pprof is read by pprof",
+	[FIX_INSTALL_GRAPHVIZ] =
+		"apt-get install graphviz; or write the graph itself, to a file that ends in "
+		".dot",
+	[FIX_NAME_A_FOLDER] = "name a folder that exists",
+	[FIX_CHOOSE_ANOTHER_NAME] = "choose another name",
+	[FIX_CHOOSE_OR_FORCE] = "choose another name, or replace it with --force",
+	[FIX_MAKE_ROOM] = "make room there, or name another place",
+	[FIX_NAME_A_WRITABLE_FOLDER] = "name a folder you may write to",
+	[FIX_LONGER_TIMEOUT] = "a longer --timeout gives it more",
+	[FIX_RAISE_MAX_SIZE] = "raise the limit with --max-size SIZE",
+
+	/* --- injector --- */
+
+	[FIX_REPORT_AND_RESTART] = "please report this; restart the target when you can",
+	[FIX_RAISE_THREAD_LIMITS] =
+		"its limits on threads (RLIMIT_NPROC, pids.max) or memory (RLIMIT_AS) are "
+		"reached: raise them, or do without a new thread",
+	[FIX_RAISE_THAT_LIMIT] = "raise that limit",
+	[FIX_RAISE_LIMIT_OR_DO_WITHOUT] = "raise that limit, or do without a new thread",
+	[FIX_IN_TARGET] = "let the target write to a folder of its own: --in-target PATH",
+	[FIX_GET_SINGLE_VALUES] = "read single values: get PID stats.allocated",
+	[FIX_DROP_MODE_THREAD] = "drop --mode thread: short calls can be made in a borrowed thread",
+	[FIX_DROP_MODE_INLINE] = "drop --mode inline",
+	[FIX_DUMP_IN_TARGET] = "dump --in-target PATH does without",
+	[FIX_KNOWN_MUSLS] = "jeprof-ctl knows musl 1.1.20 to 1.2.5",
+	[FIX_INSTALL_SYMBOLS] = "install its debug symbols (see SYMBOLS in jeprof-ctl(8))",
+	[FIX_WITHOUT_SHADOW_STACK] =
+		"start the program without: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",
+	[FIX_END_TRACER] = "wait until that tracer (a debugger, strace) is done, or end it",
+	[FIX_CONTINUE_FIRST] = "let it go on first: kill -CONT {pid}",
+	[FIX_NO_WAY] = "there is no way to profile it",
+	[FIX_NATIVE_ONLY] = "jeprof-ctl can call into 64-bit programs of its own architecture only",
+	[FIX_THAW] = "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state",
+	[FIX_LIFT_FSIZE] = "lift it: prlimit --pid {pid} --fsize=unlimited",
+	[FIX_ROOT_ON_HOST] = "run jeprof-ctl as root, on the host when this is a container",
+	[FIX_END_FILE_SERVER] =
+		"see whose file it is (/proc/{pid}/maps), and end the server of that file "
+		"system, or abort its connection (/sys/fs/fuse/connections)",
+	[FIX_LIFT_OWN_LIMITS] =
+		"memory may have run out under jeprof-ctl's own limits ({text}); lift them: "
+		"prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
+	[FIX_RETRY_SEE_DMESG] = "try again; if the kernel did it, as memory ran out, dmesg says so",
+	[FIX_RETRY_LONGER_BOTH] =
+		"try again; on a busy machine with a longer --timeout and --max-pause",
+	[FIX_CONTINUE_AND_LOOK] =
+		"let it go on: kill -CONT {pid}; then look at it with: jeprof-ctl status {pid}",
+	[FIX_LOOK_AT_IT] =
+		"look at it with: jeprof-ctl status {pid}; --timeout and --max-pause give it "
+		"more time",
+	[FIX_RETRY_LONGER_PAUSE] = "try again; on a busy machine with a longer --max-pause",
+	[FIX_KNOWN_LIBCS] = "jeprof-ctl knows these two, shared or linked statically",
+	[FIX_WAIT_FOR_OTHER] = "wait until it is done, for example with --wait 10s",
+	[FIX_DISTRUST] = "do not trust what this process says",
+	[FIX_ANOTHER_TRY_WILL_NOT_HELP] = "another try will not help",
+	[FIX_NO_PROFILE_BEHIND_FILTER] = "behind this filter no profile can be had of it",
+	[FIX_NOTHING_CALLED_SAFELY] = "nothing can be called in this target without danger to it",
+	[FIX_RETRY_LONGER] = "try again, or with a longer --timeout",
+	[FIX_NOTHING_WAS_CHANGED] = "nothing was changed",
+	[FIX_RETRY_OR_DAMAGED] =
+		"try again, on a busy machine with a longer --max-pause; if it never works, "
+		"the unwind tables of the target are damaged, or malicious",
+	[FIX_DISTRUST_LIBC] =
+		"this is not what the C library does: do not trust what this process says",
+	[FIX_NEEDS_CLOSE_RANGE] =
+		"this needs Linux 5.9, and close_range(2) allowed; dump --in-target PATH does "
+		"without",
+
+	/* --- ops --- */
+
+	[FIX_POKE_NEEDS_RIGHTS] =
+		"--mode poke needs CAP_SYS_PTRACE and, for a process of another user, "
+		"CAP_DAC_OVERRIDE",
+	[FIX_DROP_POKE_TO_QUERY] = "drop --mode poke to query it by a call",
+	[FIX_DROP_POKE_FOR_THREADS] = "drop --mode poke to enable each thread by a call",
+	[FIX_SYMBOLS_OR_NO_POKE] =
+		"install debug symbols of its jemalloc, or do without --mode poke",
+	[FIX_POKE] = "--mode poke does it without a call",
+	[FIX_FOLDER_OF_ITS_OWN] =
+		"let the target write to a folder of its own: dump --in-target PATH",
+	[FIX_RAISE_NOFILE_TO] = "raise the limit: prlimit --pid {pid} --nofile={count}:",
+	[FIX_LIFT_FSIZE_SOFT] = "lift the limit: prlimit --pid {pid} --fsize=unlimited:",
+	[FIX_SUDO_OR_CAP_ADD] = "run as root (sudo), in a container with --cap-add SYS_PTRACE",
+	[FIX_RUN_ABOVE_BOTH] = "run in the namespace above both (on the host)",
+	[FIX_FSIZE_LIMITED] =
+		"the size of its files is limited; prlimit --pid {pid} --fsize=unlimited",
+	[FIX_NOFILE_LIMITED] =
+		"the number of its files is limited; raise it with prlimit --pid {pid} "
+		"--nofile=NUMBER",
+	[FIX_IN_TARGET_WITHOUT_FD] =
+		"if the target cannot open files under /proc/self/fd, let it write to a folder "
+		"of its own with --in-target PATH",
+	[FIX_SEE_PREFIX] =
+		"the folder of the target's prefix may be missing, full or not writable for "
+		"it; see jeprof-ctl prefix, or give --in-target PATH",
+	[FIX_NAME_A_PATH_IN_TARGET] =
+		"name a path the target may write to, or leave out --in-target",
+	[FIX_GIVE_A_PATH] = "give a path: --in-target PATH",
+	[FIX_DUMPS_OF_ONE_PROCESS] = "give dumps of one process; diff compares those of two",
+	[FIX_PASS_ONLY_PROFILES] = "pass only profiles: the program is found from the profile",
+	[FIX_REPORT_READS_BUNDLES] = "report reads a bundle as it is, pprof what was made for it",
+	[FIX_CHECK_OWNER_AND_REMOVE] = "check its owner and remove it",
+	[FIX_SET_RUNTIME_DIR] =
+		"it is needed to undo a recording; set XDG_RUNTIME_DIR to a folder of yours, "
+		"or run this as root",
+	[FIX_END_RECORDING] = "wait for it, or end it early: kill -TERM {other}",
+	[FIX_MAKE_ROOM_IN_RUN] = "make room on the file system of /run or XDG_RUNTIME_DIR",
+	[FIX_SEE_FIRST_PROFILE] = "there is only the profile of the beginning, {file}",
+	[FIX_SEE_PROFILES] =
+		"see what was dumped until then: {file}, and {count} up to {last_file}",
+	[FIX_UNDO] = "turn it off: jeprof-ctl undo {pid}",
+	[FIX_ADOPT_OR_DEACTIVATE] =
+		"take dumps and leave it on with --adopt, or turn it off first: jeprof-ctl "
+		"deactivate {pid}",
+	[FIX_STATS_TEXT] = "use stats -f text",
+	[FIX_STATS_TEXT_SHOWS] = "stats -f text shows what the process wrote",
+	[FIX_NAME_A_FOLDER_FOR_UID] =
+		"name a folder that uid {uid}, which the target runs as, may write to",
+	[FIX_NAME_A_FOLDER_IN_TARGET] = "name a folder that exists where the target runs",
+	[FIX_MAKE_ROOM_OR_LIFT_FSIZE] =
+		"make room on the disk, or lift the limit on the size of the target's files: "
+		"prlimit --pid {pid} --fsize=unlimited",
+	[FIX_NAME_ONE_JEMALLOC] =
+		"name one by its path or prefix; jeprof-ctl list --json has them all",
+	[FIX_NAME_ONE_BY_PID] = "name one of them by its pid",
+	[FIX_SEE_LIST] = "jeprof-ctl list shows the processes that use jemalloc",
+	[FIX_UNSTRIPPED_OR_SYMBOLS] =
+		"run a build of the program that was not stripped, or install its debug symbols",
+	[FIX_BUILD_WITH_PROF] =
+		"build it with a jemalloc that has profiling (--enable-prof): no library that "
+		"is preloaded takes the place of this one",
+	[FIX_BUILD_WITH_PROF_RUST] =
+		"build it with a jemalloc that has profiling (--enable-prof; in Rust the "
+		"feature profiling of tikv-jemallocator): no library that is preloaded takes "
+		"the place of this one",
+	[FIX_RUN_WITH_PROF] =
+		"run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 on "
+		"amd64 is one; LD_PRELOAD can bring it in)",
+	[FIX_RESTART_WITH_PROF] =
+		"restart it with {conf}=prof:true,prof_active:false in its environment",
+	[FIX_OTHER_UNWINDER_OR_FORCE] =
+		"use a jemalloc built with libgcc's unwinder or with libunwind "
+		"(config.prof_libgcc, config.prof_libunwind); where all code has frame "
+		"pointers: activate --force",
+	[FIX_SEE_HOW_BUILT_OR_FORCE] = "see how it was built; take the risk with activate --force",
+	[FIX_FORCE_OR_LIBUNWIND] =
+		"take the risk with activate --force, or use a jemalloc built with "
+		"--enable-prof-libunwind",
+	[FIX_RECORD_INTERVAL_OR_FORCE] =
+		"record --interval makes dumps as memory grows, without that risk; take it "
+		"with --force",
+	[FIX_DROP_POKE_OR_FORCE] =
+		"drop --mode poke to query it by a call; or take the risk with --force",
+	[FIX_DUMP_IN_TARGET_EACH] = "name the file of each dump: dump PID --in-target PATH",
+	[FIX_SEE_MALLCTL_NAMES] = "see MALLCTL NAMESPACE in jemalloc(3) for the names",
+	[FIX_ASK_FOR_THE_PROCESS] =
+		"ask for a name that holds for the whole process, such as prof.active",
+	[FIX_REQUIRES_VERSION] = "{name} requires jemalloc {text} or later",
+	[FIX_USE_DUMP] = "use jeprof-ctl dump PID --in-target PATH",
+	[FIX_USE_PREFIX] = "use jeprof-ctl prefix PID PATH",
+	[FIX_USE_DEACTIVATE] = "use deactivate to stop sampling",
+	[FIX_SEE_CHECK] = "jeprof-ctl check {pid} says what to do",
+	[FIX_START_WITH_PREFIX] = "start it with a prof_prefix in a folder that it may write to",
+	[FIX_USE_ITS_VARIABLE] = "start it with {conf} instead of {text}",
+	[FIX_OF_LINT] = "{text}",
+	[FIX_SEE_CONF] = "check --conf STRING shows them all",
+	[FIX_START_WITHOUT_INIT_FALSE] = "start the program without prof_thread_active_init:false",
+	[FIX_ACTIVATE_ALL] =
+		"jeprof-ctl threads --activate all, and start the program without "
+		"prof_thread_active_init:false",
+	[FIX_SAMPLE_MORE] = "reset --lg-sample {number} samples more, and forgets earlier samples",
+	[FIX_SAMPLE_LESS] = "reset --lg-sample {number} samples less, and forgets earlier samples",
+
+	/* --- jemalloc --- */
+
+	[FIX_INSTALL_ITS_SYMBOLS] =
+		"install its debug symbols, where the process has its files or here",
+	[FIX_INSTALL_OR_DEBUGINFOD] =
+		"install its debug symbols, where the process has its files or here, or let "
+		"--debuginfod fetch them",
+	[FIX_ROOT_WITH_THE_FILE] = "run as root, in the mount namespace that has the file",
+	[FIX_BUILD_IN_STATIC] =
+		"only a build with jemalloc in it can be profiled: the program is linked "
+		"statically, and LD_PRELOAD has no effect on it",
+	[FIX_BUILD_IN_PRIVILEGED] =
+		"only a build with jemalloc in it can be profiled: the program has more rights "
+		"than its user, and LD_PRELOAD has no effect on it",
+	[FIX_PRELOAD_JEMALLOC] =
+		"start it with LD_PRELOAD=libjemalloc.so.2 "
+		"MALLOC_CONF=prof:true,prof_active:false",
+
+	/* --- bpf --- */
+
+	[FIX_BUILD_WITH_BPF] = "install libbpf-dev, clang and bpftool, and build it again",
+	[FIX_ROOT_OUTSIDE_USER_NAMESPACE] =
+		"run it as root on the host, or in a container without a user namespace of its "
+		"own",
+	[FIX_ROOT_OR_CAP_SYS_ADMIN] =
+		"run it as root, or with CAP_SYS_ADMIN, which is all of them, and "
+		"CAP_SYS_PTRACE (in a container: --privileged --pid=host)",
+	[FIX_LOCKDOWN_INTEGRITY] = "start the kernel with lockdown=integrity, or without lockdown",
+	[FIX_MOUNT_TRACEFS] = "mount -t tracefs tracefs {path} (in a container: bind the host's)",
+	[FIX_KERNEL_WITH_SYSCALL_TRACING] =
+		"run a kernel that was built with CONFIG_FTRACE_SYSCALLS=y",
+	[FIX_UNCONFINED_SECCOMP] =
+		"in a container: --privileged, or --security-opt seccomp=unconfined",
+	[FIX_UNLIMITED_MEMLOCK] = "ulimit -l unlimited",
+	[FIX_KERNEL_WITH_BTF] =
+		"run a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, as those of the "
+		"distributions are, and have /sys mounted",
+	[FIX_KERNEL_WITH_UPROBES] =
+		"run a kernel that was built with CONFIG_UPROBE_EVENTS=y, and have /sys mounted",
+	[FIX_RAISE_OWN_NOFILE] = "ulimit -n 4096",
+	[FIX_KERNEL_WITH_BPF] = "run a kernel that was built with CONFIG_BPF_SYSCALL=y",
+	[FIX_KERNEL_5_10] = "watch needs Linux 5.10 or newer",
+
+	/* --- profile --- */
+
+	[FIX_AVAILABLE_FORMATS] = "available formats: {text}",
+	[FIX_LEAVE_OUT_WHAT_SHRANK] =
+		"leave out what shrank: report --base BEFORE --drop-negative -f raw AFTER",
+
+	/* --- cli --- */
+
+	[FIX_SEE_COMMAND_HELP] = "see jeprof-ctl {command} --help",
+	[FIX_SEE_HELP] = "see jeprof-ctl --help",
+	[FIX_DID_YOU_MEAN] = "did you mean {command}? See jeprof-ctl --help",
+	[FIX_GIVE_A_PROCESS] =
+		"jeprof-ctl {command} {text}; jeprof-ctl list shows who uses jemalloc",
+	[FIX_WRITE_TO_FILE] = "write it to a file with -o FILE",
+	[FIX_WRITE_PROFILE_TO_FILE] = "write the profile to a file with -o FILE",
+	[FIX_CHOOSE_SHELL] = "choose bash, zsh or fish",
+	[FIX_NAME_A_SUFFIX] = "let it end in one of: {text}; or name one with -f",
+	[FIX_NAME_THE_LAST_FILE] = "name the last of them with -o FILE",
+	[FIX_RECORD_FOR_LONGER] = "record for longer, such as -d 10m --interval 1m",
+	[FIX_USE_A_POWER] = "use a power of two, such as 512K",
+	[FIX_CONVERT_A_PROFILE] =
+		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",
+	[FIX_PROF_ACCUM] = "start the program with prof_accum:true in MALLOC_CONF",
+	/* clang-format on */
+};
+
+const char *fix_text(const struct err *err, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	*buf = '\0';
+	for (size_t i = 0; i < ERR_FIXES && err->fixes[i] && used + 3 < size; i++) {
+		if (i)
+			used += (size_t)snprintf(buf + used, size - used, "; ");
+		err_fill(err, words[err->fixes[i]], buf + used, size - used);
+		used += strlen(buf + used);
+	}
+	return buf;
+}
