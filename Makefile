@@ -276,7 +276,7 @@ FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o
-$(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h)) Makefile
+$(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS),$(wildcard $(d)/*.h $(d)/*.def)) Makefile
 	$(say) CLANG $<
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -c -o $@ $<

@@ -25,7 +25,38 @@ static struct json_object *new_doc(const struct ops_cost *cost)
 	return doc;
 }
 
-static void set_cost(struct json_object *doc, const struct ops_cost *cost, const char *warning)
+static api_fix_fn *fix_words;
+
+void api_words(api_fix_fn *fix)
+{
+	fix_words = fix;
+}
+
+const char *api_warning_text(const struct err *warning, char *buf, size_t size)
+{
+	size_t used;
+
+	err_text(warning, buf, size);
+	used = strlen(buf);
+	if (!fix_words || !warning->fixes[0] || used + 3 > size)
+		return buf;
+	memcpy(buf + used, "; ", 3);
+	fix_words(warning, buf + used + 2, size - used - 2);
+	return buf;
+}
+
+static void set_warning(struct json_object *doc, const struct err *warning)
+{
+	char text[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
+
+	if (!warning->ids[0])
+		return;
+	json_set_text(doc, "warning", api_warning_text(warning, text, sizeof(text)));
+	json_set_text(doc, "warning_id", err_name(warning->ids[0], name));
+}
+
+static void set_cost(struct json_object *doc, const struct ops_cost *cost,
+		     const struct err *warning)
 {
 	json_set_u64(doc, "pause_us", cost->pause_us);
 	json_set_u64(doc, "call_us", cost->call_us);
@@ -34,8 +65,8 @@ static void set_cost(struct json_object *doc, const struct ops_cost *cost, const
 		json_set_u64(doc, "late_us", cost->late_us);
 	}
 	json_set(doc, "mode", json_object_new_string(injector_mode_name(cost->mode)));
-	if (warning && *warning)
-		json_set_text(doc, "warning", warning);
+	if (warning)
+		set_warning(doc, warning);
 }
 
 static struct json_object *tristate(enum tristate t)
@@ -81,12 +112,12 @@ static void set_message(struct json_object *doc, const char *path, const struct 
 	json_set_text(doc, path, err->code ? err_text(err, text, sizeof(text)) : NULL);
 }
 
-static void set_fix(struct json_object *doc, const char *path, const struct err *err,
-		    api_fix_fn *fix)
+static void set_fix(struct json_object *doc, const char *path, const struct err *err)
 {
 	char text[ERR_TEXT_SIZE];
 
-	json_set_text(doc, path, err->fixes[0] ? fix(err, text, sizeof(text)) : NULL);
+	json_set_text(doc, path,
+		      fix_words && err->fixes[0] ? fix_words(err, text, sizeof(text)) : NULL);
 }
 
 /* What the error is about: the fields that were given. */
@@ -106,7 +137,7 @@ static struct json_object *about_json(const struct err *err)
 	return o;
 }
 
-struct json_object *api_error(const struct err *err, api_fix_fn *fix)
+struct json_object *api_error(const struct err *err)
 {
 	struct json_object *doc = json_object_new_object();
 	char name[ERR_NAME_SIZE];
@@ -120,7 +151,7 @@ struct json_object *api_error(const struct err *err, api_fix_fn *fix)
 	json_set_text(doc, "error.errno", err->sys ? strerrorname_np(err->sys) : NULL);
 	set_message(doc, "error.message", err);
 	json_set_text(doc, "error.action", err->fixes[0] ? fix_action(err->fixes[0]) : NULL);
-	set_fix(doc, "error.fix", err, fix);
+	set_fix(doc, "error.fix", err);
 	return doc;
 }
 
@@ -173,7 +204,7 @@ struct json_object *api_list(const struct ops_process *const *v, size_t n)
 
 /* --- check --- */
 
-static struct json_object *check_json(const struct ops_check *c, api_fix_fn *fix)
+static struct json_object *check_json(const struct ops_check *c)
 {
 	struct json_object *o = json_object_new_object();
 	char name[ERR_NAME_SIZE];
@@ -182,17 +213,17 @@ static struct json_object *check_json(const struct ops_check *c, api_fix_fn *fix
 	json_set(o, "ok", c->ok == TRI_UNKNOWN ? NULL : json_object_new_boolean(c->ok == TRI_YES));
 	json_set_text(o, "id", c->err.ids[0] ? err_name(c->err.ids[0], name) : NULL);
 	json_set_text(o, "detail", c->detail);
-	set_fix(o, "fix", &c->err, fix);
+	set_fix(o, "fix", &c->err);
 	return o;
 }
 
-struct json_object *api_check(const struct ops_checks *checks, api_fix_fn *fix)
+struct json_object *api_check(const struct ops_checks *checks)
 {
 	struct json_object *doc = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 
 	for (size_t i = 0; i < checks->n; i++)
-		json_object_array_add(list, check_json(&checks->v[i], fix));
+		json_object_array_add(list, check_json(&checks->v[i]));
 	json_set_int(doc, "pid", checks->cost.pid);
 	json_set_bool(doc, "ready", checks->ready);
 	json_set(doc, "checks", list);
@@ -322,7 +353,7 @@ struct json_object *api_change(const char *name, const struct ops_change *change
 	json_set_bool(doc, "before", change->before);
 	json_set_bool(doc, "after", change->after);
 	json_set_bool(doc, name, change->after);
-	set_cost(doc, &change->cost, change->warning);
+	set_cost(doc, &change->cost, &change->warning);
 	return doc;
 }
 
@@ -331,7 +362,7 @@ struct json_object *api_prefix(const char *prefix, const struct ops_prefix *resu
 	struct json_object *doc = new_doc(&result->cost);
 
 	json_set_text(doc, "prof.prefix", prefix);
-	set_cost(doc, &result->cost, result->warning);
+	set_cost(doc, &result->cost, &result->warning);
 	return doc;
 }
 
@@ -371,7 +402,7 @@ struct json_object *api_threads(const struct ops_threads *threads)
 	json_set(doc, "threads", array);
 	json_set_u64(doc, "missed", threads->missed);
 	json_set_u64(doc, "unasked", threads->unasked);
-	set_cost(doc, &threads->cost, threads->warning);
+	set_cost(doc, &threads->cost, &threads->warning);
 	return doc;
 }
 
@@ -385,7 +416,7 @@ struct json_object *api_dump(const struct ops_dump *dump)
 	json_set_text(doc, "file", dump->file);
 	json_set(doc, "bytes", dump->file ? json_object_new_uint64(dump->bytes) : NULL);
 	json_set_text(doc, "via", via[dump->via]);
-	set_cost(doc, &dump->cost, dump->warning);
+	set_cost(doc, &dump->cost, &dump->warning);
 	return doc;
 }
 
@@ -397,7 +428,7 @@ struct json_object *api_bundle(const struct ops_bundle *bundle)
 	json_set_text(doc, "file", bundle->file);
 	json_set_u64(doc, "bytes", bundle->bytes);
 	if (bundle->cost.pid)
-		set_cost(doc, &bundle->cost, bundle->warning);
+		set_cost(doc, &bundle->cost, &bundle->warning);
 	return doc;
 }
 
@@ -528,7 +559,7 @@ struct json_object *api_record(const struct ops_record *record, const struct ops
 		json_object_array_add(written, json_text(files[i]));
 	json_set(difference, "files", written);
 	json_set(doc, "difference", difference);
-	set_cost(doc, &record->cost, record->warning);
+	set_cost(doc, &record->cost, &record->warning);
 	return doc;
 }
 
@@ -571,7 +602,7 @@ struct json_object *api_leaks(const struct ops_leaks *l)
 	json_set_u64(doc, "tested", l->found.n_tested);
 	json_set(doc, "dispersion", json_object_new_double(l->found.dispersion));
 	json_set(doc, "confidence",
-		 !*l->warning ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
+		 !l->warning.ids[0] ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
 	for (size_t i = 0; i < l->found.n_leaks; i++)
 		json_object_array_add(leaks, leak_json(l, &l->found.v[i]));
 	json_set(doc, "leaks", leaks);
@@ -582,8 +613,7 @@ struct json_object *api_leaks(const struct ops_leaks *l)
 	json_set(doc, "limit.used", limited ? json_object_new_uint64(l->used_bytes) : NULL);
 	json_set(doc, "seconds_left",
 		 isfinite(l->seconds_left) ? json_object_new_double(l->seconds_left) : NULL);
-	if (*l->warning)
-		json_set_text(doc, "warning", l->warning);
+	set_warning(doc, &l->warning);
 	return doc;
 }
 

@@ -25,11 +25,17 @@ struct ops_bundle;
 /* How whoever asks words an error's fixes, as fix_text() does for the command line. */
 typedef const char *api_fix_fn(const struct err *err, char *buf, size_t size);
 
-struct json_object *api_error(const struct err *err, api_fix_fn *fix);
+/* Once, before the others; until then fixes are null. */
+void api_words(api_fix_fn *fix);
+
+/* A warning and its fixes in one line. Returns `buf`. */
+const char *api_warning_text(const struct err *warning, char *buf, size_t size);
+
+struct json_object *api_error(const struct err *err);
 struct json_object *api_version(void);
 
 struct json_object *api_list(const struct ops_process *const *processes, size_t n);
-struct json_object *api_check(const struct ops_checks *checks, api_fix_fn *fix);
+struct json_object *api_check(const struct ops_checks *checks);
 /* `text`: what was checked; NULL: that of the process. */
 struct json_object *api_conf(const char *text, const struct ops_conf *conf);
 struct json_object *api_status(const struct ops_status *status);

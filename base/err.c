@@ -25,7 +25,7 @@ static const struct {
 };
 
 static const enum err_code code_of[ERRORS] = {
-#define ERROR(id, code, words) [ERROR_##id] = code,
+#define ERROR(id, code, words) [ERROR_##id] = (code),
 #include "base/errors.def"
 #undef ERROR
 };

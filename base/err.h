@@ -77,8 +77,8 @@ enum err_kind { ERR_NUMBER, ERR_SIZE, ERR_SECONDS, ERR_ADDRESS, ERR_SIGNAL, ERR_
 	X(path, 512)                                                         \
 	X(file, 256)                                                         \
 	X(last_file, 256)                                                    \
-	X(comm, 64)    /* the name of process `pid` */                       \
-	X(other_comm, 64) \
+	X(comm, 64) /* the name of process `pid` */                          \
+	X(other_comm, 64)                                                    \
 	X(name, 128)   /* of a value, an option, a library */                \
 	X(version, 64) /* of jemalloc */                                     \
 	X(conf, 64)    /* the variable that configures this jemalloc */      \

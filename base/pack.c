@@ -189,6 +189,7 @@ bool unpack_err(struct unpack *u, struct err *err)
 #define FIELD(name, size) unpack_into(u, got.held.name, sizeof(got.held.name));
 	ERR_TEXTS(FIELD)
 #undef FIELD
+	u->bad |= got.code != ERR_NONE && got.ids[0] == ERROR_NONE;
 	if (u->bad)
 		return false;
 	*err = got;

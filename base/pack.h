@@ -52,7 +52,7 @@ size_t unpack_count(struct unpack *u, size_t least);
 void unpack_into(struct unpack *u, char *buf, size_t size);
 /* In memory that the caller frees; NULL where NULL was packed, and in a bad message. */
 char *unpack_text(struct unpack *u, size_t max);
-/* An error, or none (NULL). True when there was one: its texts are made safe to print. */
+/* An error, or none (NULL). True when there was one; its texts are as raw as they were. */
 void pack_err(struct pack *p, const struct err *err);
 bool unpack_err(struct unpack *u, struct err *err);
 /* Was all of it read, and was it good? */

@@ -22,7 +22,7 @@ static int print(const struct args *args, const struct ops_bundle *bundle, struc
 {
 	char safe[4096], size[16];
 
-	out_warning(args, bundle->warning);
+	out_warning(args, &bundle->warning);
 	if (bundle->cost.pid)
 		out_cost(args, &bundle->cost);
 	if (args->output && !strcmp(args->output, "-"))

@@ -154,7 +154,7 @@ static int run(const struct args *args, struct err *err)
 	ops_check(pid, &options, &checks);
 	out_cost(args, &checks.cost);
 	if (args->json) {
-		if (out_json(api_check(&checks, fix_text), err))
+		if (out_json(api_check(&checks), err))
 			return -1;
 		return err_exit_status(ops_checks_code(&checks));
 	}

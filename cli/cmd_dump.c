@@ -31,7 +31,7 @@ static int print(const struct args *args, const struct ops_dump *dump, bool to_s
 {
 	char safe[4096], size[16], who[OUT_WHO_SIZE];
 
-	out_warning(args, dump->warning);
+	out_warning(args, &dump->warning);
 	out_cost(args, &dump->cost);
 	if (to_stdout)
 		return 0;

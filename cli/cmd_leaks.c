@@ -88,8 +88,10 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 
 static void warn(const struct args *args, const struct ops_leaks *l)
 {
-	if (!args->quiet && *l->warning)
-		errand_tell(NULL, l->warning);
+	char text[ERR_TEXT_SIZE];
+
+	if (!args->quiet && l->warning.ids[0])
+		errand_tell(NULL, api_warning_text(&l->warning, text, sizeof(text)));
 }
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
@@ -99,7 +101,7 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 
 	warn(args, l);
 	span(found->seconds, time, sizeof(time));
-	if (!*l->warning)
+	if (!l->warning.ids[0])
 		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
 	if (!found->n_leaks)
 		return out_line(

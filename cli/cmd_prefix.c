@@ -14,7 +14,7 @@ static int run(const struct args *args, struct err *err)
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) || ops_prefix(pid, args->words[0], &options, &prefix, err))
 		return -1;
-	out_warning(args, prefix.warning);
+	out_warning(args, &prefix.warning);
 	out_cost(args, &prefix.cost);
 	if (!args->json)
 		return out_line(err, "prof.prefix is now %s in %s", args->words[0],

@@ -209,7 +209,7 @@ static int print_apart(const struct args *args, unsigned int formats,
 static int print(const struct args *args, unsigned int formats, const struct ops_record *record,
 		 struct err *err)
 {
-	out_warning(args, record->warning);
+	out_warning(args, &record->warning);
 	out_cost(args, &record->cost);
 	say_how_it_ended(args, record);
 	if (!args->json && print_files(args, record, err))

@@ -7,7 +7,7 @@
 
 /* Written as the words of base/errors.def are. */
 static const char *const words[FIXES] = {
-	/* clang-format off */
+	/* clang-format off */ /* NOLINTBEGIN(bugprone-suspicious-missing-comma) */
 	[FIX_NONE] = "",
 
 	/* --- base --- */
@@ -235,6 +235,16 @@ static const char *const words[FIXES] = {
 	[FIX_SAMPLE_MORE] = "reset --lg-sample {number} samples more, and forgets earlier samples",
 	[FIX_SAMPLE_LESS] = "reset --lg-sample {number} samples less, and forgets earlier samples",
 
+	/* --- warnings --- */
+
+	[FIX_ACTIVATE_BY_CALL] = "activate without --mode poke makes it true",
+	[FIX_ACTIVATE_AGAIN] = "activate again tries again",
+	[FIX_ACTIVATE_THREADS] = "jeprof-ctl threads {pid} --activate all fixes that",
+	[FIX_WATCH_THE_SPACE] = "watch the space there and turn it off with gdump off",
+	[FIX_TAKE_MORE] = "take {number} or more",
+	[FIX_ACTIVATE] = "jeprof-ctl activate {pid} begins",
+	[FIX_ACTIVATE_SETS_IT] = "jeprof-ctl activate {pid} sets it to true",
+
 	/* --- jemalloc --- */
 
 	[FIX_INSTALL_ITS_SYMBOLS] =
@@ -301,7 +311,7 @@ static const char *const words[FIXES] = {
 	[FIX_CONVERT_A_PROFILE] =
 		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",
 	[FIX_PROF_ACCUM] = "start the program with prof_accum:true in MALLOC_CONF",
-	/* clang-format on */
+	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */
 };
 
 const char *fix_text(const struct err *err, char *buf, size_t size)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
 #include "base/own_limits.h"
 #include "base/pace.h"
 #include "cli/commands.h"
+#include "cli/fixes.h"
 #include "cli/out.h"
 
 #include <fcntl.h>
@@ -47,6 +49,7 @@ int main(int argc, char **argv)
 
 	pace(); /* after all that the loader did */
 	fill_standard_fds();
+	api_words(fix_text);
 	/* A pipe nobody reads, and a file too large, are errors, and nothing to die of half-way. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -92,15 +92,15 @@ void out_cost(const struct args *args, const struct ops_cost *cost)
 			cost->prolonged, cost->late_us / 1000);
 }
 
-void out_warning(const struct args *args, const char *warning)
+void out_warning(const struct args *args, const struct err *warning)
 {
-	char safe[OPS_WARNING_SIZE * 2];
+	char text[ERR_TEXT_SIZE];
 
-	if (*warning && !args->json && !args->quiet)
+	if (warning->ids[0] && !args->json && !args->quiet)
 		fprintf(stderr, "jeprof-ctl: %swarning:%s %s\n",
 			out_ink(args, STDERR_FILENO, INK_YELLOW),
 			out_ink(args, STDERR_FILENO, INK_NONE),
-			output_safe(warning, safe, sizeof(safe)));
+			api_warning_text(warning, text, sizeof(text)));
 }
 
 void out_tell(void *ctx, const char *line)
@@ -161,7 +161,7 @@ int out_change(const struct args *args, const char *name, const struct ops_chang
 {
 	char who[OUT_WHO_SIZE];
 
-	out_warning(args, change->warning);
+	out_warning(args, &change->warning);
 	out_cost(args, &change->cost);
 	if (args->json)
 		return out_json(api_change(name, change), err);
@@ -174,7 +174,7 @@ static int print_error(const struct err *err)
 {
 	struct err unwritten = ERR_INIT;
 
-	return out_json(api_error(err, fix_text), &unwritten) || out_flush(&unwritten);
+	return out_json(api_error(err), &unwritten) || out_flush(&unwritten);
 }
 
 /* For scripts that read what is meant for people. */

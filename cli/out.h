@@ -27,7 +27,7 @@ int out_flush(struct err *err) __must_check;
 void out_cost(const struct args *args, const struct ops_cost *cost);
 
 /* On stderr, unless -q or "": a warning. In JSON it is a member of the document. */
-void out_warning(const struct args *args, const char *warning);
+void out_warning(const struct args *args, const struct err *warning);
 
 /* On stderr: a warning, in the middle of work. */
 void out_tell(void *ctx, const char *line);

@@ -80,10 +80,10 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 		return err_raise(err, ERROR_SWITCH_NOT_SET, SESSION_ARGS(s), .name = "prof.active",
 				 .what = change.after ? "true" : "false",
 				 .text = want ? "true" : "false");
-	if (want && jemalloc_value_is(&values, OPT_PROF_THREAD_ACTIVE_INIT) == TRI_NO)
-		snprintf(change.warning, sizeof(change.warning),
-			 "opt.prof_thread_active_init is false: its threads are not sampled unless "
-			 "a call made that true; activate without --mode poke does");
+	if (want && jemalloc_value_is(&values, OPT_PROF_THREAD_ACTIVE_INIT) == TRI_NO) {
+		err_raise(&change.warning, ERROR_INIT_IS_FALSE);
+		err_advise(&change.warning, FIX_ACTIVATE_BY_CALL);
+	}
 	change.changed = change.before != change.after;
 	*out = change;
 	return 0;
@@ -147,18 +147,17 @@ bool switch_forgets(const struct session *s)
 static void warn_left_behind(const struct session *s, const struct ops_threads *list,
 			     struct ops_change *change)
 {
-	int release = (int)strcspn(s->version, "-");
+	char release[sizeof(s->version)];
 
-	if (list->missed)
-		snprintf(change->warning, sizeof(change->warning),
-			 "jemalloc %.*s needs a call in each thread that is to be sampled, and %zu "
-			 "of %zu threads could not be reached; activate again tries again",
-			 release, s->version, list->missed, list->n);
-	else if (!change->before)
-		snprintf(change->warning, sizeof(change->warning),
-			 "any samples from before are forgotten (prof.reset): without that "
-			 "jemalloc %.*s does not sample its threads again",
-			 release, s->version);
+	strcpy(release, s->version);
+	release[strcspn(release, "-")] = '\0';
+	if (list->missed) {
+		err_raise(&change->warning, ERROR_THREADS_NOT_REACHED, .version = release,
+			  .count = (int64_t)list->missed, .number = (int64_t)list->n);
+		err_advise(&change->warning, FIX_ACTIVATE_AGAIN);
+	} else if (!change->before) {
+		err_raise(&change->warning, ERROR_SAMPLES_FORGOTTEN, .version = release);
+	}
 }
 
 static int bring_threads_along(struct session *s, struct ops_change *change, struct err *err)
@@ -180,10 +179,8 @@ static int bring_threads_along(struct session *s, struct ops_change *change, str
 /* Threads whose thread.prof.active was made false. */
 static void warn_activate(const struct session *s, struct ops_change *change)
 {
-	snprintf(change->warning, sizeof(change->warning),
-		 "prof.thread_active_init was false while profiling was active: threads that were "
-		 "sampled then stay inactive; jeprof-ctl threads %d --activate all fixes that",
-		 s->proc.pid);
+	err_raise(&change->warning, ERROR_THREADS_STAY_INACTIVE);
+	err_advise(&change->warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
 }
 
 /* The second run: thread_active_init is false, or this jemalloc (3.6) does not have it. */
@@ -242,17 +239,14 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 static void decide(const struct session *s, bool init, struct ops_change *change)
 {
 	struct err why = ERR_INIT;
-	char text[ERR_TEXT_SIZE];
 
-	if (!journal_decided(&s->proc, true, init, &why) || *change->warning)
+	if (!journal_decided(&s->proc, true, init, &why) || change->warning.ids[0])
 		return;
-	err_text(&why, text, sizeof(text));
-	if (why.code == ERR_BUSY && change->after)
-		snprintf(change->warning, sizeof(change->warning),
-			 "%.200s, which turns profiling off when it ends", text);
-	else if (why.code != ERR_BUSY)
-		snprintf(change->warning, sizeof(change->warning),
-			 "undo may put back what this set: %.200s", text);
+	if (why.code == ERR_BUSY && !change->after)
+		return;
+	err_unadvise(&why);
+	err_within(&why, why.code == ERR_BUSY ? ERROR_WILL_TURN_IT_OFF : ERROR_UNDO_MAY_REVERT);
+	change->warning = why;
 }
 
 static int poke(struct session *s, pid_t pid, bool want, bool force,
@@ -320,7 +314,8 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 		return suggest_poke(&s, false, false, err);
 	/* Where profiling is not available there is nothing to stop: that is no failure. */
 	*out = (struct ops_change){ .cost = s.cost };
-	err_text(err, out->warning, sizeof(out->warning));
+	out->warning = *err;
+	err_unadvise(&out->warning);
 	return 0;
 }
 
@@ -333,10 +328,9 @@ int ops_gdump(pid_t pid, bool want, bool force, const struct ops_options *option
 	    (want && !force && sampling_may_gdump(&s, err)) ||
 	    set_switch(&s, "prof.gdump", want, out, err))
 		return -1;
-	if (want)
-		snprintf(out->warning, sizeof(out->warning),
-			 "the target now writes a dump of its own at every new maximum of its "
-			 "memory; "
-			 "watch the space there and turn it off with gdump off");
+	if (want) {
+		err_raise(&out->warning, ERROR_DUMPS_AT_EACH_MAXIMUM);
+		err_advise(&out->warning, FIX_WATCH_THE_SPACE);
+	}
 	return 0;
 }

@@ -79,7 +79,7 @@ static int dump(struct work *w, struct err *err)
 	if (ops_dump(w->request->pid, &request, &options, &got, err))
 		return -1;
 	w->result.cost = got.cost;
-	snprintf(w->result.warning, sizeof(w->result.warning), "%s", got.warning);
+	w->result.warning = got.warning;
 	ops_dump_fini(&got);
 	return memory_file_size(w->profile, &w->profile_bytes, err);
 }
@@ -164,14 +164,13 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
-	char text[ERR_TEXT_SIZE];
 	struct err why;
 
 	options.max_bytes = 0; /* that was about the profile */
 	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &w->stats, &why)) {
-		snprintf(w->result.warning, sizeof(w->result.warning),
-			 "there are no statistics in it: %.256s",
-			 err_text(&why, text, sizeof(text)));
+		err_unadvise(&why);
+		err_within(&why, ERROR_BUNDLE_LACKS_STATISTICS);
+		w->result.warning = why;
 		return;
 	}
 	w->result.cost.stops += w->stats.cost.stops;

@@ -20,7 +20,7 @@ struct ops_bundle {
 	struct ops_cost cost; /* pid 0: no process was touched */
 	char *file;
 	uint64_t bytes;
-	char warning[OPS_WARNING_SIZE];
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*

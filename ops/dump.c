@@ -59,8 +59,7 @@ char *dump_name(const struct proc *p)
 static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)
 {
 	if (call_succeeded(active) && !is_active)
-		snprintf(dump->warning, sizeof(dump->warning),
-			 "prof.active is false: the profile holds only what was sampled before");
+		err_raise(&dump->warning, ERROR_SAMPLED_BEFORE);
 }
 
 static int check_profile(int fd, uint64_t bytes, struct err *err)
@@ -303,7 +302,6 @@ static int complete(const struct session *s, const struct inside *in, struct ops
 {
 	const struct received_rules rules = profile_rules(s);
 	struct err why = ERR_INIT;
-	char text[ERR_TEXT_SIZE];
 
 	if (!inside_file_complete(in, s, &rules, &why))
 		return 0;
@@ -311,9 +309,9 @@ static int complete(const struct session *s, const struct inside *in, struct ops
 		*err = why;
 		return -1;
 	}
-	snprintf(dump->warning, sizeof(dump->warning),
-		 "the profile may lack its mappings and metadata: %.256s",
-		 err_text(&why, text, sizeof(text)));
+	err_unadvise(&why);
+	err_within(&why, ERROR_MAY_LACK_FACTS);
+	dump->warning = why;
 	return 0;
 }
 
@@ -358,9 +356,7 @@ static int read_prefix(struct session *s, char *prefix, size_t size, struct err 
 
 static int warn_unknown_file(struct ops_dump *dump)
 {
-	snprintf(dump->warning, sizeof(dump->warning),
-		 "the target dumped by a prefix set while it runs, which cannot be read back: "
-		 "the name of the file is not known");
+	err_raise(&dump->warning, ERROR_FILE_NAME_UNKNOWN);
 	return 0;
 }
 

@@ -48,7 +48,7 @@ struct ops_leaks {
 	uint64_t limit_bytes,
 		used_bytes;  /* unless OPS_LIMIT_NONE; `used` of what the limit is on */
 	double seconds_left; /* until it is reached at this rate; INFINITY: never */
-	char warning[128];   /* "": the certainty that is asked for was reached */
+	struct err warning;  /* ERROR_NONE: the certainty that is asked for was reached */
 };
 
 /*

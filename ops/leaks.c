@@ -174,11 +174,10 @@ static void project(struct ops_leaks *l)
 
 static void warn_of_few(struct ops_leaks *l)
 {
-	if (l->series.n < PROFILE_LEAKS_ENOUGH)
-		snprintf(l->warning, sizeof(l->warning),
-			 "with %zu profiles, memory that goes up and down may look as if it grew: "
-			 "take %d or more",
-			 l->series.n, PROFILE_LEAKS_ENOUGH);
+	if (l->series.n >= PROFILE_LEAKS_ENOUGH)
+		return;
+	err_raise(&l->warning, ERROR_FEW_PROFILES, .count = (int64_t)l->series.n);
+	err_advise(&l->warning, FIX_TAKE_MORE, .number = PROFILE_LEAKS_ENOUGH);
 }
 
 int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,

@@ -29,7 +29,6 @@
 /* What is read of a target's answer at most, in bytes: a profile, statistics. */
 #define OPS_PROFILE_MAX (UINT64_C(1) << 30)
 #define OPS_STATS_MAX (UINT64_C(64) << 20)
-#define OPS_WARNING_SIZE 384
 #define OPS_TEXT_SIZE 512
 
 struct ops_options {
@@ -72,7 +71,7 @@ struct ops_cost {
 struct ops_change {
 	struct ops_cost cost;
 	bool changed, before, after;
-	char warning[OPS_WARNING_SIZE]; /* "" when there is none */
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
@@ -123,9 +122,9 @@ struct ops_threads {
 	struct ops_cost cost;
 	struct ops_thread *v; /* by tid; without those that ended meanwhile */
 	size_t n;
-	size_t missed;	/* how many are not OPS_THREAD_READ, */
-	size_t unasked; /* and of these, OPS_THREAD_UNASKED; `warning` says why */
-	char warning[OPS_WARNING_SIZE];
+	size_t missed;	    /* how many are not OPS_THREAD_READ, */
+	size_t unasked;	    /* and of these, OPS_THREAD_UNASKED; `warning` says why */
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
@@ -157,9 +156,9 @@ struct ops_dump_request {
 struct ops_dump {
 	struct ops_cost cost;
 	enum ops_via via;
-	char *file;	/* NULL for a stream, or when the name the target chose is not known */
-	uint64_t bytes; /* 0 when `file` is not known */
-	char warning[OPS_WARNING_SIZE];
+	char *file;	    /* NULL for a stream, or when the name the target chose is not known */
+	uint64_t bytes;	    /* 0 when `file` is not known */
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
@@ -174,7 +173,7 @@ void ops_dump_fini(struct ops_dump *dump);
 /* Set prof.prefix (jemalloc 5.3.0 and newer): where the target writes its own dumps. */
 struct ops_prefix {
 	struct ops_cost cost;
-	char warning[OPS_WARNING_SIZE];
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	       struct ops_prefix *out, struct err *err) __must_check;
@@ -375,7 +374,7 @@ struct ops_record {
 	bool active, thread_active_init; /* which of these were changed, and put back */
 	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;
-	char warning[OPS_WARNING_SIZE];
+	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*

@@ -52,21 +52,18 @@ static int may_activate(const struct session *s, const struct setting *set, stru
 
 static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)
 {
-	char *text = out->warning;
+	struct err *warning = &out->warning;
 
-	if (!set->config_prof || !set->opt_prof)
-		snprintf(text, sizeof(out->warning),
-			 "%s is false: thread.prof.active has no meaning and was not read",
-			 set->config_prof ? "opt.prof" : "config.prof");
-	else if (!set->active && activate)
-		snprintf(text, sizeof(out->warning),
-			 "prof.active is false: nothing is sampled before jeprof-ctl activate %d",
-			 out->cost.pid);
-	else if (!set->init)
-		snprintf(text, sizeof(out->warning),
-			 "prof.thread_active_init is false: threads that start from now on are not "
-			 "sampled; jeprof-ctl activate %d sets it to true",
-			 out->cost.pid);
+	if (!set->config_prof || !set->opt_prof) {
+		err_raise(warning, ERROR_NOT_READ_AS_FALSE,
+			  .name = set->config_prof ? "opt.prof" : "config.prof");
+	} else if (!set->active && activate) {
+		err_raise(warning, ERROR_NOTHING_IS_SAMPLED);
+		err_advise(warning, FIX_ACTIVATE, .pid = out->cost.pid);
+	} else if (!set->init) {
+		err_raise(warning, ERROR_NEW_THREADS_UNSAMPLED);
+		err_advise(warning, FIX_ACTIVATE_SETS_IT, .pid = out->cost.pid);
+	}
 }
 
 int ops_threads(pid_t pid, const struct ops_threads_request *request,

@@ -49,10 +49,9 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	if (!call_succeeded(&call))
 		return session_call_failed(&s, &call, err);
 	out->cost = s.cost;
-	out->warning[0] = '\0';
+	out->warning = (struct err)ERR_INIT;
 	if (*prefix && *prefix != '/')
-		snprintf(out->warning, sizeof(out->warning),
-			 "the prefix is relative to the working directory of the target");
+		err_raise(&out->warning, ERROR_PREFIX_RELATIVE);
 	return 0;
 }
 

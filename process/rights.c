@@ -104,8 +104,7 @@ static int already_traced(const struct proc *p, pid_t tracer, struct err *err)
 	for (char *c = st.comm; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	err_raise(err, ERROR_PROCESS_TRACED, .pid = p->pid, .other = tracer,
-		  .other_comm = st.comm);
+	err_raise(err, ERROR_PROCESS_TRACED, .pid = p->pid, .other = tracer, .other_comm = st.comm);
 	return err_advise(err, FIX_LET_TRACER_DETACH);
 }
 

@@ -485,6 +485,7 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 	struct fds fds = { .n = 0 };
 	enum received received;
 	size_t len = 0;
+	bool failed;
 	int sys;
 
 	free(take_ptr(c->message));
@@ -511,9 +512,10 @@ int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, str
 		return err_raise_sys(err, ERROR_CHILD_UNREACHABLE, sys, .what = c->what);
 	}
 	*answer = (struct unpack){ c->message, c->message + len, false };
-	if (unpack_err(answer, err))
+	failed = unpack_err(answer, err);
+	if (failed && err->code != ERR_NONE)
 		return -1;
-	c->broken = answer->bad;
+	c->broken = answer->bad || failed;
 	return c->broken ? err_raise(err, ERROR_CHILD_MALFORMED, .what = c->what) : 0;
 }
 

@@ -737,7 +737,7 @@ int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err)
 		return fd;
 	said = (struct unpack){ .at = (unsigned char *)reply.text,
 				.end = (unsigned char *)reply.text + reply.len };
-	if (!unpack_err(&said, err))
+	if (!unpack_err(&said, err) || err->code == ERR_NONE)
 		err_raise_sys(err, ERROR_DEBUGINFOD_FAILED, errno);
 	return -1;
 }

@@ -481,7 +481,7 @@ static int activate(struct recording *r, struct session *s, const struct found *
 		state->active = false;
 		return somebody_elses(s, err);
 	}
-	memcpy(r->out.warning, change.warning, sizeof(r->out.warning));
+	r->out.warning = change.warning;
 	return 0;
 }
 
@@ -646,9 +646,7 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 	record_count_take(&r->count, calls);
 	if (!putback_check(s, back, n, &why)) {
 		if (state->active && !p.active)
-			snprintf(r->out.warning, sizeof(r->out.warning), "%s",
-				 "profiling was disabled during the recording: what came after is "
-				 "missing");
+			err_raise(&r->out.warning, ERROR_PROFILING_WAS_DISABLED);
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;
 		nothing_changed(r);

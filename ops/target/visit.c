@@ -200,11 +200,13 @@ static void count(struct ops_threads *list)
 /* The threads that it did not come to are as they were. */
 static void set_unasked(struct ops_threads *list, bool stopped)
 {
-	if (list->unasked)
-		snprintf(list->warning, sizeof(list->warning),
-			 "%s: %zu of %zu threads were not asked, so this is not complete",
-			 stopped ? "stopped by a signal" : "the time of --timeout is over",
-			 list->unasked, list->n);
+	if (!list->unasked)
+		return;
+	err_raise(&list->warning,
+		  stopped ? ERROR_THREADS_UNASKED_STOPPED : ERROR_THREADS_UNASKED_LATE,
+		  .count = (int64_t)list->unasked, .number = (int64_t)list->n);
+	if (!stopped)
+		err_advise(&list->warning, FIX_LONGER_TIMEOUT);
 }
 
 struct round {

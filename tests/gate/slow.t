@@ -30,7 +30,7 @@ kill -STOP "$tracer"
 ok 'stopped in the search: it is' within 60 is_stopped "$tracer"
 over 'stopped in the search'
 is "$status" 8 'stopped in the search: the exit status'
-like "$err" 'the tracer was stopped or starved until --timeout was over; nothing was changed.*fix: .*--timeout' \
+like "$err" 'the tracer was stopped or starved until the time was over; nothing was changed.*fix: .*--timeout' \
 	'stopped in the search: is the cause'
 unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search: nothing else is'
 

@@ -73,7 +73,7 @@ cc -std=gnu17 -O2 -pthread -iquote . -D_GNU_SOURCE= -o "$T/idle-lua" tests/targe
 	-Wl,--no-as-needed -ljemalloc || bail_out 'cannot build a program with LuaJIT in it'
 MALLOC_CONF=$PROF start_victim "$T/idle-lua"
 snapshot "$pid"
-refused 'LuaJIT in the program' 'runs LuaJIT'
+refused 'LuaJIT in the program' 'luajit_may_abort force_or_libunwind'
 assert_untouched "$pid" 'LuaJIT in the program: untouched'
 
 done_testing
