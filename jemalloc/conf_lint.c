@@ -300,7 +300,7 @@ static void rule_files(const struct rules *r)
 				r->out, CONF_WARNING, 0,
 				"prof_gdump:true: a file is written whenever the memory "
 				"in use reaches a new maximum, and the program may hang in it"),
-			"leave it out; record --interval makes dumps while the program runs");
+			"leave it out: dumps can be taken at intervals while the program runs");
 	if (value(r, CONF_FINAL))
 		conf_lint_add(r->out, CONF_NOTE, 0,
 			      "prof_final%s: a file is written when the program exits",

@@ -179,7 +179,7 @@ static const struct said findings[] = {
 	{ "prof:true,prof_final:true", 0, TRI_UNKNOWN, CONF_NOTE, "when the program exits", "" },
 	{ "prof:true", V(3, 6, 0), TRI_YES, CONF_NOTE, "before 4.0", "" },
 	{ "prof:true,prof_gdump:true", 0, TRI_UNKNOWN, CONF_WARNING, "new maximum",
-	  "record --interval" },
+	  "at intervals" },
 	{ "prof_leak:true", 0, TRI_UNKNOWN, CONF_NOTE, "by itself", "" },
 	{ "prof_leak:true", 0, TRI_UNKNOWN, CONF_WARNING, "reports nothing", "prof_final:true" },
 	{ "prof_leak_error:true", 0, TRI_UNKNOWN, CONF_WARNING, "without prof_final",
