@@ -22,7 +22,7 @@
 
 struct ops_bundle;
 
-/* How whoever asks words an error's fixes, as fix_text() does for the command line. */
+/* Puts an error's fixes into words, as fix_text() does for the command line. Returns `buf`. */
 typedef const char *api_fix_fn(const struct err *err, char *buf, size_t size);
 
 /* Once, before the others; until then fixes are null. */

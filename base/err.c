@@ -103,14 +103,6 @@ int err_within_with(struct err *err, enum error id, const struct err_args *args)
 	return -1;
 }
 
-bool err_is(const struct err *err, enum error id)
-{
-	for (size_t i = 0; i < ERR_DEPTH && err->ids[i]; i++)
-		if (err->ids[i] == id)
-			return true;
-	return false;
-}
-
 int err_advise_with(struct err *err, enum fix fix, const struct err_args *args)
 {
 	if (!err->own || !err->fixes[0])

@@ -129,7 +129,7 @@ struct err {
 /* Each takes fields of struct err_args behind the id, such as .pid = pid, or none. */
 #define ERR_ARGS(...) (&(const struct err_args){ __VA_ARGS__ })
 
-/* The error anew, without a fix. */
+/* Sets the error, without a fix. */
 #define err_raise(err, id, ...) err_raise_with(err, id, ERR_ARGS(__VA_ARGS__))
 
 /*
@@ -166,9 +166,6 @@ int err_raise_target_with(struct err *err, enum error id, int sys, const struct 
 int err_within_with(struct err *err, enum error id, const struct err_args *args);
 int err_advise_with(struct err *err, enum fix fix, const struct err_args *args);
 int err_advise_too_with(struct err *err, enum fix fix, const struct err_args *args);
-
-/* Is it this one, at any depth? */
-bool err_is(const struct err *err, enum error id);
 
 /*
  * What cannot be read because of a limit of ours is easily taken for what is not there. So each

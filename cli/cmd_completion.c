@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Completion scripts for shells, from the tables. */
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "io/graphviz.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 

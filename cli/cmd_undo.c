@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 

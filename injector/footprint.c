@@ -3,11 +3,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "injector/check.h"
 #include "process/room.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "io/graphviz_child.h"
 
 #include <errno.h>

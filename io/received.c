@@ -2,7 +2,6 @@
 #include "io/received.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "io/memory_file.h"
 #include "io/output.h"
 

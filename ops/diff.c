@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/intern.h"
-#include "base/text.h"
 #include "io/errand.h"
 #include "io/output.h"
 #include "ops/profile_file.h"

@@ -2,7 +2,6 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "io/output.h"
 #include "io/received.h"
 #include "ops/dump.h"

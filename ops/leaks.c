@@ -2,7 +2,6 @@
 #include "ops/growth.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "io/errand.h"
 #include "ops/profile_file.h"
 #include "process/limit.h"

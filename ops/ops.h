@@ -243,7 +243,7 @@ void ops_status_fini(struct ops_status *status);
 struct ops_check {
 	const char *name; /* "process", "permission", "jemalloc", ... */
 	bool made;	  /* false: an earlier check failed, without which it cannot be made */
-	enum tristate ok; /* TRI_UNKNOWN: it was not made, or it cannot be told */
+	enum tristate ok; /* TRI_UNKNOWN: not made, or the answer is not known */
 	char detail[OPS_TEXT_SIZE];
 	struct err err; /* why not, when ok is TRI_NO; with TRI_YES its fixes alone: what would be
 			 * better, though profiling works */

@@ -3,7 +3,6 @@
 #include "ops/profile_file.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "io/archive.h"
 #include "io/errand.h"
 #include "profile/combine.h"

@@ -3,7 +3,6 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "ops/target/inside.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"

@@ -3,7 +3,6 @@
 #include "ops/values.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "ops/record/journal.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"

@@ -2,7 +2,6 @@
 #include "profile/mapping.h"
 
 #include "base/intern.h"
-#include "base/text.h"
 #include "base/vec.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "ops/target/inside.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "sandbox/confined.h"
 
 #include <dirent.h>

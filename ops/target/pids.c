@@ -2,7 +2,6 @@
 #include "ops/target/pids.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "base/vec.h"
 #include "ops/ops.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/target/run.h"
 
-#include "base/text.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "ops/watch/look.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "elf/image.h"
 #include "jemalloc/answer.h"
 #include "ops/target/handed.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/format/format.h"
 
-#include "base/text.h"
 #include "profile/format/private.h"
 
 #include <errno.h>

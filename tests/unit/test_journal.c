@@ -46,7 +46,7 @@ static bool is_busy(pid_t pid)
 	struct journal j = JOURNAL_INIT;
 	struct err err = ERR_INIT;
 	bool busy = journal_open(&j, pid, true, &err) == -1 && err.code == ERR_BUSY &&
-		    err_is(&err, ERROR_RECORDED_BY) && err.held.other == 12345 && !j.written &&
+		    err.ids[0] == ERROR_RECORDED_BY && err.held.other == 12345 && !j.written &&
 		    !j.state.active;
 
 	journal_remove(&j);

@@ -382,7 +382,7 @@ static int refused_as_nobody(pid_t pid)
 		return 1;
 	if (!proc_may_trace(&p, &err) || err.code != ERR_PERM || !err.fixes[0])
 		return 2;
-	return err_is(&err, ERROR_OTHER_USER) && err.held.uid == 0 ? 0 : 3;
+	return err.ids[0] == ERROR_OTHER_USER && err.held.uid == 0 ? 0 : 3;
 }
 
 static void test_not_allowed(void **state)
