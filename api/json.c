@@ -190,6 +190,7 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set(o, "prof.active", tristate(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);
+	set_warning(o, &p->recording);
 	return o;
 }
 
@@ -319,7 +320,7 @@ struct json_object *api_status(const struct ops_status *status)
 	json_set_text(doc, "conf_variable", je->conf_name);
 	json_set_u64(doc, "other_jemallocs", je->others);
 	set_found(doc, je);
-	set_cost(doc, &status->cost, NULL);
+	set_cost(doc, &status->cost, &status->recording);
 	return doc;
 }
 
@@ -546,6 +547,9 @@ struct json_object *api_record(const struct ops_record *record, const struct ops
 	json_set_u64(doc, "duration_ms", record->duration_ms);
 	json_set_bool(doc, "early", record->early);
 	json_set_bool(doc, "adopted", record->adopted);
+	if (record->adopted)
+		json_set(doc, "opt.prof_active", tristate(record->opt_active));
+	json_set_bool(doc, "stopped", record->stopped);
 	json_set_bool(doc, "changed.prof.active", record->active);
 	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
 	if (record->allocated_before_bytes) {

@@ -43,7 +43,6 @@ struct args {
 	const char *conf, *jemalloc;
 	uint64_t duration_ms, interval_ms; /* record */
 	int64_t keep;			   /* 0: all */
-	bool adopt;
 	bool all, since_start, no_uprobes; /* watch */
 	uint64_t for_ms;		   /* 0: not given */
 	int64_t count;			   /* 0: not given */

@@ -152,6 +152,8 @@ static int print(const struct args *args, const struct ops_list *list, struct er
 	if (args->json ? out_json(api_list(v, list->n), err) : print_table(v, list->n, err))
 		return -1;
 	talk(args, list);
+	for (size_t i = 0; i < list->n; i++)
+		out_warning(args, &v[i]->recording);
 	return 0;
 }
 

@@ -27,8 +27,6 @@ static const struct option_def options_of_record[] = {
 	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
 	{ "interval", 0, VALUE(DURATION, interval_ms), "D", "dump every D meanwhile", NULL },
 	{ "keep", 0, VALUE(INT, keep), "N", "of these dumps keep the newest N", NULL },
-	{ "adopt", 0, VALUE(FLAG, adopt), NULL,
-	  "where profiling is on already: dump, and leave it on", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT,...",
 	  "also write the difference as pprof, folded, html, svg, ...",
 	  report_formats + REPORT_FORMATS_ONLY },
@@ -121,6 +119,22 @@ static int print_file(const struct args *args, const char *file, const char *wha
 	return args->quiet ? out_line(err, "%s", safe) : out_line(err, "%s (%s)", safe, what);
 }
 
+static void say_what_is_left(const struct ops_record *r)
+{
+	const char *since = "";
+
+	if (!r->adopted) {
+		fputs("profiling is off again\n", stderr);
+		return;
+	}
+	if (r->opt_active == TRI_YES)
+		since = ", as the program was started (opt.prof_active)";
+	else if (r->opt_active == TRI_NO)
+		since = ", turned on after the start by an activate or the program itself";
+	fprintf(stderr, "profiling was on before%s, and %s\n", since,
+		r->stopped ? "was turned off meanwhile" : "still is");
+}
+
 static void say_how_it_ended(const struct args *args, const struct ops_record *r)
 {
 	const uint64_t allocated[] = { r->allocated_before_bytes, r->allocated_after_bytes };
@@ -136,8 +150,7 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 	if (r->missed)
 		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
 			r->missed);
-	fprintf(stderr, "%s\n",
-		r->adopted ? "profiling was on, and still is" : "profiling is off again");
+	say_what_is_left(r);
 }
 
 static int print_files(const struct args *args, const struct ops_record *record, struct err *err)
@@ -229,7 +242,6 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 		.keep = (unsigned int)args->keep,
 		.file = args->output,
 		.force = args->force,
-		.adopt = args->adopt,
 		.progress = shown ? show_progress : NULL,
 	};
 	if (args->output && !strcmp(args->output, "-")) {

@@ -43,6 +43,7 @@ static int run(const struct args *args, struct err *err)
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) || ops_status(pid, &options, &status, err))
 		return -1;
+	out_warning(args, &status.recording);
 	out_cost(args, &status.cost);
 	if (args->json)
 		return out_json(api_status(&status), err);

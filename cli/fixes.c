@@ -173,9 +173,6 @@ static const char *const words[FIXES] = {
 	[FIX_SEE_PROFILES] =
 		"see what was dumped until then: {file}, and {count} up to {last_file}",
 	[FIX_UNDO] = "turn it off: jeprof-ctl undo {pid}",
-	[FIX_ADOPT_OR_DEACTIVATE] =
-		"take dumps and leave it on with --adopt, or turn it off first: jeprof-ctl "
-		"deactivate {pid}",
 	[FIX_STATS_TEXT] = "use stats -f text",
 	[FIX_STATS_TEXT_SHOWS] = "stats -f text shows what the process wrote",
 	[FIX_NAME_A_FOLDER_FOR_UID] =

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "elf/image.h"
 #include "ops/list_row.h"
+#include "ops/record/journal.h"
 #include "ops/target/container.h"
 #include "ops/target/handed.h"
 #include "ops/target/pids.h"
@@ -145,6 +146,7 @@ struct asked {
 	uint64_t rss_bytes;
 	char comm[PROC_COMM_SIZE];
 	char container[64];
+	struct err recording;
 };
 
 struct look {
@@ -191,6 +193,7 @@ static int add_rows(struct look *look, const struct asked *a, struct unpack *u, 
 		row->rss_bytes = a->rss_bytes;
 		memcpy(row->comm, a->comm, sizeof(row->comm));
 		memcpy(row->container, a->container, sizeof(row->container));
+		row->recording = a->recording;
 		list->n++;
 	}
 	return 0;
@@ -266,6 +269,7 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 			     .rss_bytes = p->status.rss_bytes };
 	memcpy(a->comm, p->status.comm, sizeof(a->comm));
 	container_parse(cgroup, a->container, sizeof(a->container));
+	journal_look(p, &a->recording);
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);

@@ -233,6 +233,8 @@ struct ops_status {
 	struct ops_jemalloc jemalloc;
 	struct ops_value *values; /* config.*, opt.*, prof.*; `ret` tells which are known */
 	size_t n;
+	struct err
+		recording; /* one that is at work, or was killed; ERROR_NONE when there is none */
 };
 
 /* Reads only. Works also where profiling is not available. */
@@ -245,7 +247,7 @@ struct ops_check {
 	bool made;	  /* false: an earlier check failed, without which it cannot be made */
 	enum tristate ok; /* TRI_UNKNOWN: not made, or the answer is not known */
 	char detail[OPS_TEXT_SIZE];
-	struct err err; /* why not, when ok is TRI_NO; with TRI_YES its fixes alone: what would be
+	struct err err; /* why not, when ok is TRI_NO; with TRI_YES its fixes: what would be
 			 * better, though profiling works */
 };
 
@@ -309,6 +311,8 @@ struct ops_process {
 	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */
+	struct err
+		recording; /* one that is at work, or was killed; ERROR_NONE when there is none */
 };
 
 struct ops_list_filter {
@@ -356,7 +360,6 @@ struct ops_record_request {
 	unsigned int keep;    /* how many of the series are kept, the newest; 0: all */
 	const char *file;     /* of the last dump; NULL: COMM.PID.UTC-TIMESTAMP.heap */
 	bool force;	      /* replace files that exist */
-	bool adopt;	      /* where profiling is on already: dump, and leave it on */
 	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
 	void *ctx;
 };
@@ -370,7 +373,9 @@ struct ops_record {
 	size_t missed; /* dumps of the series for which there was no safe moment */
 	uint64_t duration_ms;
 	bool early;			 /* stop_fd ended it */
-	bool adopted;			 /* profiling was on, and still is */
+	bool adopted;			 /* profiling was on already: it was left as it was */
+	enum tristate opt_active;	 /* then: opt.prof_active, was it on from the start? */
+	bool stopped;			 /* somebody else turned it off meanwhile */
 	bool active, thread_active_init; /* which of these were changed, and put back */
 	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;
@@ -379,11 +384,10 @@ struct ops_record {
 
 /*
  * Dump, activate, wait, dump, put everything back. options->stop_fd
- * ends it early. ERR_BUSY when profiling is on
- * already (unless `adopt`), or another recording is at work; ERR_OUTPUT from
- * the files, which are checked first; ERR_LOST when the target ended. Whatever
- * fails, the target is as it was found, or the message says otherwise, and
- * ops_undo() puts it back. The caller ends `out` with ops_record_fini().
+ * ends it early. Where profiling is on already, nothing is changed but for the dumps.
+ * ERR_BUSY when another recording is at work; ERR_OUTPUT from the files, which
+ * are checked first; ERR_LOST when the target ended. Whatever fails, the target
+ * is as it was found, or the message says otherwise, and ops_undo() puts it back. The caller ends `out` with ops_record_fini().
  */
 int ops_record(pid_t pid, const struct ops_record_request *request,
 	       const struct ops_options *options, struct ops_record *out, struct err *err)

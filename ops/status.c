@@ -2,6 +2,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "ops/record/journal.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
@@ -100,6 +101,7 @@ int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *
 		return err_no_memory(err);
 	if (read_all(&s, values, err) || describe(&s, &out->jemalloc, err))
 		return -1;
+	journal_look(&s.proc, &out->recording);
 	out->cost = s.cost;
 	out->values = take_ptr(values);
 	out->n = N_NAMES;

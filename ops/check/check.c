@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/record/journal.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
@@ -34,6 +35,7 @@ static const char *const check_names[CHECKS] = {
 	[CHECK_OPT_PROF] = "opt.prof",
 	[CHECK_ACTIVE] = "prof.active",
 	[CHECK_INIT] = "prof.thread_active_init",
+	[CHECK_RECORDING] = "recording",
 	[CHECK_SAMPLE] = "prof.lg_sample",
 	[CHECK_UNWINDER] = "unwinder",
 	[CHECK_GDUMP] = "opt.prof_gdump",
@@ -147,6 +149,16 @@ static void check_threads(const struct session *s, struct ops_check *c)
 		check_passed(c, "threads that exist are sampled from activation on");
 }
 
+static void check_recording(const struct session *s, struct ops_check *c)
+{
+	char text[ERR_TEXT_SIZE];
+
+	check_passed(c, "no other one");
+	journal_look(&s->proc, &c->err);
+	if (c->err.ids[0])
+		snprintf(c->detail, sizeof(c->detail), "%s", err_text(&c->err, text, sizeof(text)));
+}
+
 /* What the run reads, in this order: the names, and where the values go. */
 struct reader {
 	struct check_values *values;
@@ -168,18 +180,8 @@ static void add_string(struct reader *r, const char *name, char *buf, size_t siz
 	r->calls[r->n++].flags |= CALL_KEEP_GOING;
 }
 
-/* A value that makes what follows meaningless unless it is true. */
-static void add_gate(struct reader *r, const char *name, struct check_value *v)
-{
-	static const bool yes = true;
-
-	r->of[r->n] = v;
-	r->calls[r->n] = call_read(name, &v->flag, sizeof(bool));
-	r->calls[r->n++].expect = &yes;
-}
-
 /*
- * Reads only. Nothing of thread.prof.* is among it: with opt.prof false,
+ * Reads only, whatever config.prof and opt.prof are, as status does. Nothing of thread.prof.* is among it: with opt.prof false,
  * reading that makes jemalloc up to 5.2.1 crash at the end of the thread.
  */
 static void plan(struct reader *r, struct session *s)
@@ -191,8 +193,8 @@ static void plan(struct reader *r, struct session *s)
 	add_call(r, "config.prof_libgcc", &v->libgcc, sizeof(bool));
 	add_call(r, "config.prof_libunwind", &v->libunwind, sizeof(bool));
 	add_call(r, "config.prof_frameptr", &v->frameptr, sizeof(bool));
-	add_gate(r, "config.prof", &v->config_prof);
-	add_gate(r, "opt.prof", &v->opt_prof);
+	add_call(r, "config.prof", &v->config_prof, sizeof(bool));
+	add_call(r, "opt.prof", &v->opt_prof, sizeof(bool));
 	add_call(r, "prof.active", &v->active, sizeof(bool));
 	add_call(r, "prof.thread_active_init", &v->thread_init, sizeof(bool));
 	add_call(r, "prof.lg_sample", &v->lg_sample, sizeof(uint64_t));
@@ -274,6 +276,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	if (s->je->config_prof != TRI_NO)
 		check_opt_prof(s, &rows[CHECK_OPT_PROF], jemalloc_value_is(&found, OPT_PROF));
 	take_found(&found, values);
+	check_recording(s, &rows[CHECK_RECORDING]);
 	if (may_trace)
 		check_by_run(s, rows, values);
 	if (check_conf(s, values, rows, &err))

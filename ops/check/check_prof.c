@@ -96,7 +96,7 @@ static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct 
 /* What is not known then, activate does not find out either, and refuses. */
 static bool was_asked(const struct session *s, const struct check_values *v)
 {
-	return s->cost.stops && v->opt_prof.known && v->opt_prof.flag;
+	return s->cost.stops && v->opt_prof.known;
 }
 
 static void check_unwinder(const struct session *s, const struct check_values *v,
@@ -177,9 +177,11 @@ static void check_version(const struct session *s, struct ops_check *c)
 
 void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows)
 {
-	check_active(values, &rows[CHECK_ACTIVE]);
-	check_thread_init(values, &rows[CHECK_INIT]);
-	check_sample(s, values, &rows[CHECK_SAMPLE]);
+	if (check_tristate(&values->opt_prof) != TRI_NO) { /* else they mean nothing */
+		check_active(values, &rows[CHECK_ACTIVE]);
+		check_thread_init(values, &rows[CHECK_INIT]);
+		check_sample(s, values, &rows[CHECK_SAMPLE]);
+	}
 	check_unwinder(s, values, &rows[CHECK_UNWINDER]);
 	check_gdump(s, values, &rows[CHECK_GDUMP]);
 	check_version(s, &rows[CHECK_VERSION]);

@@ -213,20 +213,25 @@ static pid_t holder(int fd)
 	return whole.l_pid;
 }
 
-/* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
-static int try_open(struct journal *j, bool create, struct err *err)
+static bool file_is_ours(int fd)
 {
 	struct stat st;
 
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && private_is_ours(&st) && st.st_nlink == 1 &&
+	       st.st_size < JOURNAL_TEXT_MAX;
+}
+
+/* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
+static int try_open(struct journal *j, bool create, struct err *err)
+{
 	j->fd = open_file(j, create);
 	if (j->fd < 0 && errno == ENOENT)
 		return err_raise(err, ERROR_NOTHING_LEFT_BY, .pid = atoi(j->name));
 	if (j->fd < 0 && (errno == ELOOP || errno == ENXIO || errno == EISDIR || errno == EACCES))
 		return not_ours(j, err);
-	if (j->fd < 0 || fstat(j->fd, &st))
+	if (j->fd < 0)
 		return err_raise_sys(err, ERROR_CHANGES_UNKEPT, errno, .pid = atoi(j->name));
-	if (!S_ISREG(st.st_mode) || !private_is_ours(&st) || st.st_nlink > 1 ||
-	    st.st_size >= JOURNAL_TEXT_MAX)
+	if (!file_is_ours(j->fd))
 		return not_ours(j, err);
 	if (lock_file(j->fd)) {
 		if (errno != EAGAIN && errno != EACCES)
@@ -263,6 +268,31 @@ int journal_open(struct journal *j, pid_t pid, bool create, struct err *err)
 	j->written = false;
 	j->state = (struct journal_state){ 0 };
 	return -1;
+}
+
+void journal_look(const struct proc *p, struct err *what)
+{
+	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct err ignored;
+
+	if (open_folder(false, &j.dir, &ignored))
+		return;
+	snprintf(j.name, sizeof(j.name), "%d", p->pid);
+	j.fd = open_file(&j, false);
+	if (j.fd < 0 || !file_is_ours(j.fd) || fcntl(j.fd, F_GETLK, &whole))
+		return;
+	read_state(&j);
+	if (!j.written || !journal_is_of(&j.state, p) ||
+	    !(j.state.active || j.state.thread_active_init))
+		return;
+	if (whole.l_type != F_UNLCK) {
+		err_raise(what, ERROR_RECORDED_BY, .pid = p->pid, .other = j.state.recorder);
+		err_within(what, ERROR_WILL_TURN_IT_OFF);
+	} else {
+		err_raise(what, ERROR_RECORDING_LEFT, .pid = p->pid, .other = j.state.recorder);
+		err_advise(what, FIX_UNDO, .pid = p->pid);
+	}
 }
 
 /* Written whole beside the journal; locked before it takes the name, for as long as we live. */

@@ -78,6 +78,13 @@ int journal_list(pid_t **pids, size_t *n, struct err *err) __must_check;
 /* Is this the very process, and still the same program, that the state is about? */
 bool journal_is_of(const struct journal_state *state, const struct proc *p);
 
+/*
+ * What recordings of ours have to do with `p` now: `what` says, as a warning does, that one is at
+ * work (ERROR_WILL_TURN_IT_OFF), or that one was killed and left it changed (ERROR_RECORDING_LEFT,
+ * with its fix); else it is left alone. Nothing is locked or changed, and nothing fails.
+ */
+void journal_look(const struct proc *p, struct err *what);
+
 /* Private to ops/record/journal.c: the state of a journal as text, "KEY VALUE" in each line. */
 
 #define JOURNAL_TEXT_MAX 4096 /* the NUL included */

@@ -398,42 +398,56 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 
 /* --- the beginning --- */
 
-static int somebody_elses(const struct session *s, struct err *err)
-{
-	err_raise(err, ERROR_ACTIVE_ALREADY, SESSION_ARGS(s));
-	return err_advise(err, FIX_ADOPT_OR_DEACTIVATE);
-}
-
 /* What the target was found with. */
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
+	bool opt_active;
 };
 
+/*
+ * Sampled already, by whomever: taking dumps disturbs nobody. Whoever turned it on may turn it
+ * off again, and it is not ours to do so.
+ */
+static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
+		  bool every_thread)
+{
+	r->out.adopted = true;
+	r->out.opt_active = opt_active;
+	if (every_thread)
+		return;
+	err_raise(&r->out.warning, ERROR_THREADS_NOT_SAMPLED, SESSION_ARGS(s));
+	err_advise(&r->out.warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
+}
+
+#define FOUND_CALLS 3
 static int dump_first(struct recording *r, struct session *s, struct found *found, int *fd,
 		      struct err *err)
 {
-	static const bool no = false;
 	char label[DUMP_LABEL_SIZE];
-	struct call calls[2 + RECORD_COUNT_CALLS + 1] = {
+	struct call calls[FOUND_CALLS + RECORD_COUNT_CALLS + 1] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
+		call_read("opt.prof_active", &found->opt_active, sizeof(found->opt_active)),
 	};
-	struct call *dump = &calls[2 + RECORD_COUNT_CALLS];
+	struct call *count = calls + FOUND_CALLS, *dump = count + RECORD_COUNT_CALLS;
 
-	if (!r->request->adopt)
-		calls[0].expect = &no;
 	calls[1].flags |= CALL_KEEP_GOING;
-	record_count_calls(&r->count, calls + 2);
+	calls[2].flags |= CALL_KEEP_GOING;
+	record_count_calls(&r->count, count);
 	*dump = dump_call();
 	dump->new = dump_label(r->files.first.path, label);
-	if (dump_run(s, calls, 2 + RECORD_COUNT_CALLS + 1, 2 + RECORD_COUNT_CALLS, fd,
+	if (dump_run(s, calls, (size_t)(dump - calls) + 1, (size_t)(dump - calls), fd,
 		     &r->out.first_bytes, err))
-		return call_succeeded(&calls[0]) && found->active && !r->request->adopt
-			       ? somebody_elses(s, err)
-			       : -1;
+		return -1;
 	found->has_init = call_succeeded(&calls[1]);
-	record_count_take(&r->count, calls + 2);
+	record_count_take(&r->count, count);
+	if (found->active)
+		adopt(r, s,
+		      !call_succeeded(&calls[2]) ? TRI_UNKNOWN
+		      : found->opt_active	 ? TRI_YES
+						 : TRI_NO,
+		      !found->has_init || found->init);
 	return 0;
 }
 
@@ -477,12 +491,13 @@ static int activate(struct recording *r, struct session *s, const struct found *
 	}
 	if (switch_activate(s, &change, &init_changed, err))
 		return -1;
-	if (change.before) {
-		state->active = false;
-		return somebody_elses(s, err);
-	}
 	r->out.warning = change.warning;
-	return 0;
+	if (!change.before)
+		return 0;
+	/* Turned on by somebody else since the first dump: it is not ours to turn off. */
+	state->active = false;
+	adopt(r, s, TRI_UNKNOWN, true);
+	return journal_write(&r->journal, err);
 }
 
 static int begin_in(struct recording *r, struct session *s, int *fd, struct err *err)
@@ -497,7 +512,6 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 		return -1;
 	if (stop_asked(r->stop_fd))
 		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
-	r->out.adopted = found.active;
 	return found.active ? 0 : activate(r, s, &found, err);
 }
 
@@ -641,11 +655,16 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 	*dump = dump_call();
 	dump->new = dump_label(r->files.last.path, label);
 	dump->flags |= CALL_KEEP_GOING;
+	if (!state->active) {
+		back[n] = call_read("prof.active", &p.active, sizeof(p.active));
+		back[n++].flags |= CALL_KEEP_GOING;
+	}
 	ret = dump_run(s, calls, RECORD_COUNT_CALLS + 1 + n, RECORD_COUNT_CALLS, fd,
 		       &r->out.last_bytes, err);
 	record_count_take(&r->count, calls);
 	if (!putback_check(s, back, n, &why)) {
-		if (state->active && !p.active)
+		r->out.stopped = !p.active;
+		if (r->out.stopped)
 			err_raise(&r->out.warning, ERROR_PROFILING_WAS_DISABLED);
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;

@@ -50,7 +50,7 @@ confined 'dump -f html' dump "$pid" -f html -o "$T/1.html"
 confined 'dump --in-target' dump "$pid" --in-target "$T/its-profile-2.heap"
 confined 'stats' stats "$pid"
 confined 'stats -f prom' stats "$pid" -f prom
-confined 'record' record "$pid" -d 1s --adopt -o "$T/2.heap"
+confined 'record' record "$pid" -d 1s -o "$T/2.heap"
 confined 'deactivate' deactivate "$pid"
 confined 'bundle' bundle "$pid" -o "$T/2.tar.gz"
 confined 'report' report "$T/its-profile.heap"

@@ -83,7 +83,7 @@ attempt 'dump -f html' dump "$pid" -f html -o "$T/d.html" --force
 attempt 'stats' stats "$pid" -f json
 harm 'stats' TERM stats "$pid" -f json
 attempt 'bundle of a process' bundle "$pid" -o "$T/d.tar.gz" --force
-attempt 'record' record "$pid" --adopt -d 50ms -o "$T/r.heap" -f folded --force
+attempt 'record' record "$pid" -d 50ms -o "$T/r.heap" -f folded --force
 assert_untouched "$pid"
 
 attempt 'report' report "$T/a.heap"

@@ -138,6 +138,8 @@ start_recording -d 300s
 ctl_fails 7 'recorded_by end_recording' 'a second recording is refused' record "$pid" -d 1s -o "$T/second.heap"
 like "$err" "by process $recorder" 'a second recording: the first one is named'
 like "$err" "kill -TERM $recorder" 'a second recording: and says what to do'
+ctl_ok 'status while it is recorded' status "$pid"
+like "$err" "by process $recorder, which turns profiling off when it ends" 'status while it is recorded: says so'
 ctl_fails 7 'recorded_by end_recording' 'undo of one that is at work is refused' undo "$pid"
 like "$err" "by process $recorder" 'undo of one that is at work: it is named'
 ctl_ok 'undo of all' undo --json
@@ -151,14 +153,34 @@ assert_untouched "$pid" 'two at once leave it untouched'
 # --- somebody else's ---
 snapshot "$pid"
 "$CTL" "${patient[@]}" activate "$pid" >/dev/null 2>&1
-ctl_fails 7 'active_already adopt_or_deactivate' 'profiling that is on is not ours' record "$pid" -d 1s -o "$T/else.heap"
-is "$(find "$T" -name 'else*' | wc -l)" 0 'profiling that is on: no file is left'
+ctl_ok 'profiling that is on' record "$pid" -d 300ms -o "$T/adopted.heap" --json
+is "$(json '[.adopted, .opt.prof_active, .stopped, .changed.prof.active] | tostring')" '[true,false,false,false]' \
+	'profiling that is on: said so'
 is "$(active_of "$pid")" true 'profiling that is on stays on'
-ctl_ok '--adopt' record "$pid" --adopt -d 300ms -o "$T/adopt.heap" --json
-is "$(json '[.adopted, .changed.prof.active] | tostring')" '[true,false]' '--adopt: said so'
-is "$(active_of "$pid")" true '--adopt leaves it on'
-"$CTL" "${patient[@]}" deactivate "$pid" >/dev/null 2>&1
+ctl_ok 'profiling that is on, as text' record "$pid" -d 300ms -o "$T/adopted.text.heap"
+like "$err" 'profiling was on before, turned on after the start by .*, and still is' 'profiling that is on: and who did it'
+rm -f "$T/bg.base.heap"
+"$CTL" "${patient[@]}" record "$pid" -d 300s --force -o "$T/bg.heap" --json >"$T/bg.out" 2>"$T/bg.err" </dev/null &
+recorder=$!
+own "$recorder"
+within 60 test -s "$T/bg.base.heap"
+ctl_ok 'it is turned off meanwhile' deactivate "$pid"
+kill -TERM "$recorder"
+wait "$recorder"
+is "$(json '[.adopted, .stopped, .warning_id] | tostring' "$T/bg.out")" '[true,true,"profiling_was_disabled"]' \
+	'it is turned off meanwhile: said so'
+is "$(active_of "$pid")" false 'it is turned off meanwhile: and stays off'
 assert_untouched "$pid" 'nothing else was touched'
+mine=$pid
+MALLOC_CONF=prof:true,prof_thread_active_init:false start_victim leaky
+snapshot "$pid"
+ctl_ok 'a program that was started with it' record "$pid" -d 300ms -o "$T/started.heap"
+like "$err" 'profiling was on before, as the program was started \(opt.prof_active\), and still is' \
+	'a program that was started with it: said so'
+like "$err" "warning: prof.thread_active_init is false.*threads $pid --activate all" \
+	'a program whose threads are not sampled: is told, and what to do'
+assert_untouched "$pid" 'a program that was started with it: untouched'
+pid=$mine
 
 # has_slept PID TIMES: so often at least
 has_slept()
@@ -172,10 +194,21 @@ start_recording -d 300s
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 is "$(active_of "$pid")" true 'killed: profiling is left on'
+ctl_ok 'killed: status' status "$pid"
+like "$err" "by process $recorder\) was killed.*jeprof-ctl undo $pid" 'killed: status says so, and what to do'
+ctl_ok 'killed: status as JSON' status "$pid" --json
+is "$(json .warning_id)" recording_left 'killed: status as JSON says so'
+ctl_ok 'killed: list' list --json
+is "$(json ".[] | select(.pid == $pid).warning_id")" recording_left 'killed: list says so'
+ctl_ok 'killed: check' check "$pid"
+like "$out" "warning recording .*by process $recorder\) was killed.*
+  fix: turn it off: jeprof-ctl undo $pid" 'killed: check warns, and says what to do'
 ctl_ok 'undo of all' undo --json
 is "$(json '.recordings[0] | [.pid, .comm, .state, .changed.prof.active] | tostring')" "[$pid,\"leaky\",\"undone\",true]" \
 	'undo of all: put back'
 is "$(active_of "$pid")" false 'undo: profiling is off'
+ctl_ok 'undo: status' status "$pid" --json
+is "$(json .warning_id)" null 'undo: status has nothing more to say'
 ctl_ok 'undo again' undo "$pid" --json
 is "$(json '.recordings[0].state')" nothing 'undo again: there is nothing to put back'
 states=

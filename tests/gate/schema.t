@@ -45,7 +45,7 @@ is_as reset 0 reset reset "$pid"
 is_as threads 0 threads threads "$pid"
 is_as dump 0 dump dump "$pid" -o "$T/one.heap"
 is_as dump 0 'dump, by the target' dump "$pid" --in-target="$T/by-target.heap"
-is_as record 0 record record "$pid" --adopt -d 200ms -o "$T/two.heap"
+is_as record 0 record record "$pid" -d 200ms -o "$T/two.heap"
 is_as dump 0 'another dump' dump "$pid" -o "$T/three.heap"
 is_as undo 0 undo undo
 is_as bundle 0 'a bundle of a process' bundle "$pid" -o "$T/process.tar"

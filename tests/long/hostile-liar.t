@@ -19,7 +19,7 @@ commands=(
 	"stats -f text" "stats -f prom" "get version prof.active opt.lg_prof_sample" "set prof.active true"
 	"reset" "reset --lg-sample 20" "prefix $T/prefix" "gdump on --force" "gdump off" "threads"
 	"threads --activate all" "bundle -o $T/lie.tar.gz --force" "deactivate" "check"
-	"record -d 50ms -o $T/rec.heap --force" "record -d 50ms --adopt -o $T/rec.heap --force" "undo"
+	"record -d 50ms -o $T/rec.heap --force" "undo"
 )
 [ -z "${LONG:-}" ] || rounds=$((1000 * ${#commands[@]}))
 
