@@ -621,6 +621,76 @@ struct json_object *api_leaks(const struct ops_leaks *l)
 	return doc;
 }
 
+static const char *memory_kind_name(enum memory_kind kind)
+{
+	static const char *const names[MEMORY_KINDS] = {
+		[MEMORY_JEMALLOC] = "jemalloc", [MEMORY_ANONYMOUS] = "anonymous",
+		[MEMORY_HEAP] = "heap",		[MEMORY_STACK] = "stack",
+		[MEMORY_DATA] = "data",		[MEMORY_FILE] = "file",
+		[MEMORY_SHARED] = "shared",
+	};
+
+	return names[kind];
+}
+
+static struct json_object *mapping_json(const struct memory_item *item)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_text(o, "kind", memory_kind_name(item->kind));
+	json_set_text(o, "path", item->path[0] ? item->path : NULL);
+	set_address(o, "start", item->start);
+	json_set_u64(o, "rss_bytes", item->sum.rss);
+	json_set_u64(o, "size_bytes", item->sum.size);
+	json_set_u64(o, "mappings", item->sum.mappings);
+	return o;
+}
+
+static struct json_object *advice_json(const struct err *advice)
+{
+	struct json_object *o = json_object_new_object();
+	char text[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
+	bool fix = advice->fixes[0] != FIX_NONE;
+
+	json_set_text(o, "id", err_name(advice->ids[0], name));
+	json_set_text(o, "message", err_text(advice, text, sizeof(text)));
+	json_set_text(o, "action", fix ? fix_action(advice->fixes[0]) : NULL);
+	json_set_text(o, "fix", fix && fix_words ? fix_words(advice, text, sizeof(text)) : NULL);
+	return o;
+}
+
+struct json_object *api_explain(const struct ops_explain *e)
+{
+	struct json_object *doc = new_doc(&e->cost), *advice = json_object_new_array(),
+			   *parts = json_object_new_object(), *mappings = json_object_new_array();
+
+	json_set_u64(doc, "rss_bytes", e->memory.rss);
+	json_set_u64(doc, "swap_bytes", e->memory.swap);
+	for (enum ops_part i = 0; i < OPS_PARTS; i++)
+		json_set_int(parts, ops_part_name(i), e->parts[i]);
+	json_set(doc, "parts", parts);
+	json_set_u64(doc, "anonymous_max_bytes", e->anonymous_max);
+	if (!e->counted) {
+		json_set(doc, "stats", NULL);
+	} else {
+		json_set_u64(doc, "stats.allocated", e->allocated);
+		json_set_u64(doc, "stats.active", e->active);
+		json_set_u64(doc, "stats.resident", e->resident);
+		json_set_u64(doc, "stats.mapped", e->mapped);
+		json_set_u64(doc, "stats.retained", e->retained);
+	}
+	for (size_t i = 0; i < e->memory.n_items; i++)
+		json_object_array_add(mappings, mapping_json(&e->memory.items[i]));
+	json_set(doc, "mappings", mappings);
+	json_set(doc, "limit_bytes", e->limited ? json_object_new_uint64(e->limit) : NULL);
+	json_set(doc, "used_bytes", e->limited ? json_object_new_uint64(e->used) : NULL);
+	for (size_t i = 0; i < e->n_advice; i++)
+		json_object_array_add(advice, advice_json(&e->advice[i]));
+	json_set(doc, "advice", advice);
+	set_cost(doc, &e->cost, &e->why_not);
+	return doc;
+}
+
 /* --- report --- */
 
 static struct json_object *row_json(const struct profile_symbols *s, const struct profile_row *node)

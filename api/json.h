@@ -54,6 +54,7 @@ struct json_object *api_undo(const struct ops_undone *undone, size_t n);
 struct json_object *api_record(const struct ops_record *record, const struct ops_diff *diff,
 			       const char *const *files, size_t n);
 struct json_object *api_diff(const char *before, const char *after, const struct ops_diff *diff);
+struct json_object *api_explain(const struct ops_explain *e);
 struct json_object *api_leaks(const struct ops_leaks *leaks);
 
 /* The rows that the options leave of a sorted table. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define DURATION_MS 30000
+#define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes that RSS grew by */
 #define BAR_WIDTH 20
 #define LINE_WIDTH 192
 #define MEMORY_SIZE 96
@@ -135,6 +136,25 @@ static void say_what_is_left(const struct ops_record *r)
 		r->stopped ? "was turned off meanwhile" : "still is");
 }
 
+/* Where most of what RSS grew by did not come from jemalloc, the profile cannot show it. */
+static void say_what_else_grew(const struct ops_record *r)
+{
+	uint64_t allocated = 0, rss = 0;
+	char more[16], own[16];
+
+	if (r->rss_after_bytes > r->rss_before_bytes)
+		rss = r->rss_after_bytes - r->rss_before_bytes;
+	if (r->allocated_after_bytes > r->allocated_before_bytes)
+		allocated = r->allocated_after_bytes - r->allocated_before_bytes;
+	if (!r->allocated_after_bytes || rss < WORTH_A_WORD || allocated >= rss / 2)
+		return;
+	fprintf(stderr,
+		"RSS grew by %s, of which jemalloc explains %s: jeprof-ctl explain %d shows where "
+		"memory is\n",
+		text_size(rss, more, sizeof(more)), text_size(allocated, own, sizeof(own)),
+		r->cost.pid);
+}
+
 static void say_how_it_ended(const struct args *args, const struct ops_record *r)
 {
 	const uint64_t allocated[] = { r->allocated_before_bytes, r->allocated_after_bytes };
@@ -147,6 +167,7 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 		out_who(&r->cost, who, sizeof(who)), r->duration_ms / 1000,
 		r->duration_ms / 100 % 10, r->early ? ", ended by a signal" : "",
 		memory(allocated, rss, used, sizeof(used)));
+	say_what_else_grew(r);
 	if (r->missed)
 		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
 			r->missed);

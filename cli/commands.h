@@ -7,6 +7,7 @@
 
 extern const struct command cmd_list;
 extern const struct command cmd_check;
+extern const struct command cmd_explain;
 extern const struct command cmd_status;
 extern const struct command cmd_activate;
 extern const struct command cmd_deactivate;

@@ -242,6 +242,43 @@ static const char *const words[FIXES] = {
 	[FIX_ACTIVATE] = "jeprof-ctl activate {pid} begins",
 	[FIX_ACTIVATE_SETS_IT] = "jeprof-ctl activate {pid} sets it to true",
 
+	/* --- where memory is --- */
+
+	[FIX_SEE_WHO_ALLOCATED] = "jeprof-ctl record {pid} shows which functions allocate more",
+	[FIX_DECAY_SOONER] =
+		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
+		"dirty_decay_ms:1000 at the start does it sooner (TUNING.md of jemalloc)",
+	[FIX_DECAY_IN_BACKGROUND] =
+		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
+		"background_thread:true at the start does it also while the program is idle "
+		"(TUNING.md of jemalloc)",
+	[FIX_FEWER_ARENAS] =
+		"MALLOC_CONF=narenas:4 at the start, which may cost speed where many threads "
+		"allocate (TUNING.md of jemalloc)",
+	[FIX_SMALLER_CACHES] =
+		"MALLOC_CONF=lg_tcache_max:13 at the start (opt.lg_tcache_max of jemalloc(3))",
+	[FIX_NO_HUGE_PAGES] =
+		"MALLOC_CONF=thp:never at the start (opt.thp of jemalloc(3)); see "
+		"/sys/kernel/mm/transparent_hugepage/enabled",
+	[FIX_PYTHON_MALLOC] =
+		"start it with PYTHONMALLOC=malloc, and it is in jemalloc's profile "
+		"(tracemalloc of Python shows it, too)",
+	[FIX_JAVA_MEMORY] =
+		"start it with -XX:NativeMemoryTracking=summary, and ask jcmd PID VM.native_memory",
+	[FIX_V8_MEMORY] =
+		"node --max-old-space-size limits it; a heap snapshot (--heapsnapshot-signal) "
+		"shows what holds it",
+	[FIX_GO_MEMORY] = "runtime/pprof of Go shows it; GOMEMLIMIT limits it",
+	[FIX_DOTNET_MEMORY] = "dotnet-gcdump shows it; DOTNET_GCHeapHardLimit limits it",
+	[FIX_RUBY_MEMORY] = "GC.stat and ObjectSpace of Ruby show it",
+	[FIX_PHP_MEMORY] =
+		"start it with USE_ZEND_ALLOC=0, and it is in jemalloc's profile; memory_limit "
+		"limits it",
+	[FIX_ERLANG_MEMORY] = "erlang:memory() shows it; +MIscs and +MBas change its allocators",
+	[FIX_INNODB_MEMORY] =
+		"innodb_buffer_pool_size is its largest part: SHOW ENGINE INNODB STATUS",
+	[FIX_LUAJIT_MEMORY] = "collectgarbage(\"count\") of Lua shows it",
+
 	/* --- jemalloc --- */
 
 	[FIX_INSTALL_ITS_SYMBOLS] =

@@ -17,6 +17,7 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
+#include "process/memory.h"
 #include "process/proc.h"
 
 #include <stdbool.h>
@@ -283,6 +284,50 @@ struct ops_conf {
 int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
 	__must_check;
 
+/* What resident memory consists of. Of jemalloc's own parts, as it counts them: */
+enum ops_part {
+	OPS_PART_ALLOCATED,  /* by the program, and in use */
+	OPS_PART_TCACHE,     /* freed, and kept by threads for themselves (5.0 and newer) */
+	OPS_PART_FRAGMENTED, /* unused space between what is allocated: stats.active without it */
+	OPS_PART_DIRTY,	     /* pages that are free, until they are purged */
+	OPS_PART_MUZZY,	     /* the same, which the kernel may take when it needs some */
+	OPS_PART_METADATA,
+	OPS_PART_UNCOUNTED, /* below 0: what of these is not resident; above: what else is */
+	/* of the rest: */
+	OPS_PART_ANONYMOUS, /* private memory that jemalloc does not count as its own */
+	OPS_PART_HEAP,	    /* of brk(2): another malloc's */
+	OPS_PART_STACKS,
+	OPS_PART_DATA,	/* of the program and its libraries, written */
+	OPS_PART_FILES, /* as they are on disk: code, and data that was only read */
+	OPS_PART_SHARED,
+	OPS_PARTS
+};
+const char *ops_part_name(enum ops_part part); /* "allocated", "thread_caches", ... */
+
+#define OPS_ADVICE_MAX 8
+struct ops_explain {
+	struct ops_cost cost;
+	bool counted;	    /* jemalloc's own numbers are known, */
+	struct err why_not; /* or why not */
+	uint64_t allocated, active, resident, mapped, retained; /* stats.*, bytes */
+	struct memory memory;					/* as the kernel shows it */
+	int64_t parts[OPS_PARTS];				/* bytes; their sum is memory.rss */
+	uint64_t anonymous_max; /* OPS_PART_ANONYMOUS is from what stands there to this */
+	bool limited;		/* a memory cgroup has a limit: */
+	uint64_t limit, used;	/* bytes, of the group that will be full first */
+	/* The first says what most of it is; each further one, with its fix, what could be less. */
+	struct err advice[OPS_ADVICE_MAX];
+	size_t n_advice;
+};
+
+/*
+ * Where the resident memory of a process is: jemalloc's statistics, read in one run, beside what
+ * the kernel shows (process/memory.h). Works without profiling, and without jemalloc, too: where no
+ * call can be made, `why_not` says so. ERR_PERM where the process may not be looked at.
+ */
+int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain *out,
+		struct err *err) __must_check;
+
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 
 struct ops_stats {
@@ -387,7 +432,8 @@ struct ops_record {
  * ends it early. Where profiling is on already, nothing is changed but for the dumps.
  * ERR_BUSY when another recording is at work; ERR_OUTPUT from the files, which
  * are checked first; ERR_LOST when the target ended. Whatever fails, the target
- * is as it was found, or the message says otherwise, and ops_undo() puts it back. The caller ends `out` with ops_record_fini().
+ * is as it was found, or the message says otherwise, and ops_undo() puts it back. The caller ends
+ * `out` with ops_record_fini().
  */
 int ops_record(pid_t pid, const struct ops_record_request *request,
 	       const struct ops_options *options, struct ops_record *out, struct err *err)

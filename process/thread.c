@@ -129,6 +129,7 @@ static const struct {
 	{ "SigPnd:", offsetof(struct proc_status, sig_pending), set_mask },
 	{ "ShdPnd:", offsetof(struct proc_status, shared_pending), set_mask },
 	{ "VmRSS:", offsetof(struct proc_status, rss_bytes), set_kib },
+	{ "RssAnon:", offsetof(struct proc_status, rss_anon_bytes), set_kib },
 	{ "voluntary_ctxt_switches:", offsetof(struct proc_status, switches), set_count },
 };
 

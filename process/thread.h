@@ -29,7 +29,8 @@ struct proc_status {
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */
 	uint64_t shared_pending; /* ShdPnd */
 	uint64_t rss_bytes; /* VmRSS; 0 of a kernel thread, and of a process that is just ending */
-	uint64_t switches;  /* voluntary_ctxt_switches: how often this thread went to sleep */
+	uint64_t rss_anon_bytes; /* RssAnon, since Linux 4.5 */
+	uint64_t switches;	 /* voluntary_ctxt_switches: how often this thread went to sleep */
 };
 
 /* False when `text` holds no State and Tgid. Lines that are missing leave zeros. */

@@ -194,8 +194,8 @@ static bool is_map_file(const char *name)
 
 static bool may_name(const struct request *r)
 {
-	static const char *const files[] = { "auxv", "cgroup", "environ", "maps", "mem",
-					     "stat", "status", "syscall", "task" };
+	static const char *const files[] = { "auxv",	"cgroup", "environ", "maps",	"mem",
+					     "pagemap", "stat",	  "status",  "syscall", "task" };
 	static const char *const links[] = { "cwd", "exe", "ns/mnt", "ns/user", "root" };
 
 	switch ((enum op)r->op) {

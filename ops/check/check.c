@@ -181,8 +181,9 @@ static void add_string(struct reader *r, const char *name, char *buf, size_t siz
 }
 
 /*
- * Reads only, whatever config.prof and opt.prof are, as status does. Nothing of thread.prof.* is among it: with opt.prof false,
- * reading that makes jemalloc up to 5.2.1 crash at the end of the thread.
+ * Reads only, whatever config.prof and opt.prof are, as status does. Nothing of thread.prof.* is
+ * among it: with opt.prof false, reading that makes jemalloc up to 5.2.1 crash at the end of the
+ * thread.
  */
 static void plan(struct reader *r, struct session *s)
 {

@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parser of maps text, which the target's mappings and file names make up. */
+/* The parser of maps text, which the target's mappings and file names make up, and their sum. */
 #include "process/maps.h"
+#include "process/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What was found can be sent, and arrives as it was. */
+static void sum_up(const struct maps *maps)
+{
+	static uint64_t stack[] = { 0x7ffe00001000 };
+	const struct memory_stacks stacks = { .v = stack, .n = 1 };
+	struct memory_use *use = calloc(maps->n + 1, sizeof(*use));
+	struct err err = ERR_INIT;
+	struct pack p = { .v = NULL };
+	struct memory m, got;
+	struct unpack u;
+
+	for (size_t i = 0; use && i < maps->n; i++)
+		use[i].present = (maps->v[i].end - maps->v[i].start) >> 16;
+	if (use && !memory_sum(&m, maps, use, &stacks, &err)) {
+		memory_pack(&m, &p);
+		u = (struct unpack){ .at = p.v, .end = p.v + p.len };
+		memory_unpack(&got, &u);
+		if (!unpack_done(&u) || got.rss != m.rss || got.n_items != m.n_items)
+			abort();
+	}
+	pack_fini(&p);
+	free(use);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -24,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (strlen(maps.v[i].path) > size)
 				abort();
 		}
+		sum_up(&maps);
 		maps_fini(&maps);
 	}
 	return 0;

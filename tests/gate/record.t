@@ -188,6 +188,34 @@ has_slept()
 	[ "$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status")" -ge "$2" ]
 }
 
+# --- memory that grows, and is not jemalloc's ---
+cat >"$T/maps.py" <<'PYTHON'
+import mmap, sys
+print("ready", flush=True)
+sys.stdin.readline()
+kept = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE)
+for page in range(0, len(kept), 4096):
+    kept[page] = 1
+print("mapped", flush=True)
+sys.stdin.read()
+PYTHON
+mkfifo "$T/map"
+LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 /usr/bin/python3 "$T/maps.py" <>"$T/map" >"$T/maps" &
+pid=$!
+own "$pid"
+within 60 grep -q ready "$T/maps"
+start_recording -d 300s
+echo >"$T/map"
+ok 'it maps memory' within 60 grep -q mapped "$T/maps"
+kill -TERM "$recorder"
+wait "$recorder"
+like "$(<"$T/bg.err")" "RSS grew by 6[0-9.]+M, of which jemalloc explains [0-9.]+[KB]?: jeprof-ctl explain $pid" \
+	'memory that is not jemalloc'"'"'s: it is told, and where to look'
+ctl_ok 'control: nothing grows' record "$pid" -d 300ms -o "$T/still.heap"
+unlike "$err" 'RSS grew' 'control: nothing is said'
+stop_target "$pid"
+pid=$mine
+
 # --- it is killed ---
 snapshot "$pid"
 start_recording -d 300s

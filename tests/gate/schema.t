@@ -34,6 +34,7 @@ is_as list 0 list list --comm idle
 ok 'list: it is there' jq -e --argjson pid "$pid" 'any(.pid == $pid)' "$T/out"
 is_as check 0 check check "$pid"
 is_as status 0 status status "$pid"
+is_as explain 0 explain explain "$pid"
 is_as get 0 get get "$pid" version opt.prof prof.lg_sample
 is_as error 2 'get, no such name' get "$pid" nothing.of.the.kind
 is_as set 0 set set "$pid" prof.active true
@@ -60,6 +61,7 @@ MALLOC_CONF=prof:false start_victim idle
 is_as check 6 'check, not ready' check "$pid"
 is_as status 0 'status without profiling' status "$pid"
 is_as threads 0 'threads without profiling' threads "$pid"
+is_as explain 0 'explain without profiling' explain "$pid"
 is_as error 6 'a dump without profiling' dump "$pid" -o "$T/none.heap"
 stop_target "$pid"
 

@@ -115,6 +115,13 @@ $(V_DIR)/crowd: tests/target/crowd.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
 
+# --- owned: memory of many owners
+
+victims: $(V_DIR)/owned
+$(V_DIR)/owned: tests/target/owned.c $(V_SOURCES)
+	$(say) LD $@
+	$(Q)$(V_BUILD) -Wl,--no-as-needed -ljemalloc
+
 # --- signals: a storm of them; launch: a parent that looks at its child's job control
 
 victims: $(addprefix $(V_DIR)/,signals launch)

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/memory.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "process/procfs.h"
+#include "process/thread.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How often a thread that runs is asked where it is, and how long after each other. */
+#define STACK_ROUNDS 20
+#define STACK_PAUSE_NS 5000000
+
+/* One mapping and what is counted of it. */
+struct mapping {
+	const struct map *map;
+	struct memory_part sum;
+	uint64_t anonymous; /* bytes of sum.rss that are of no file */
+	enum memory_kind kind;
+};
+
+/* --- what each one is --- */
+
+static bool begins(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+static bool is_shared_memory(const struct map *map)
+{
+	static const char *const names[] = { "/dev/shm/", "/memfd:", "/SYSV", "/dev/zero",
+					     "[anon_shmem:" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (begins(map->path, names[i]))
+			return true;
+	return false;
+}
+
+/* .bss: memory without a file, right behind the data of a file that may be written. */
+static bool follows_data(const struct map *m, const struct map *before)
+{
+	return before && before->end == m->start && before->path[0] == '/' &&
+	       (before->prot & MAP_W) && (m->prot & MAP_W) && !(before->prot & MAP_SHARED_BIT);
+}
+
+static enum memory_kind kind_of(const struct map *m, const struct map *before)
+{
+	const char *path = m->path;
+
+	if (is_shared_memory(m))
+		return MEMORY_SHARED;
+	if (begins(path, "[anon:jemalloc_pg"))
+		return MEMORY_JEMALLOC;
+	if (!strcmp(path, "[heap]"))
+		return MEMORY_HEAP;
+	if (begins(path, "[stack"))
+		return MEMORY_STACK;
+	if (!*path && follows_data(m, before))
+		return MEMORY_DATA;
+	if (!*path || begins(path, "[anon:"))
+		return MEMORY_ANONYMOUS;
+	return MEMORY_FILE;
+}
+
+/* `v` has an element for each of them, in the same order. */
+static void find_stacks(struct mapping *v, const struct maps *maps,
+			const struct memory_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct map *map = maps_find(maps, stacks->v[i]);
+		struct mapping *stack = map ? &v[map - maps->v] : NULL;
+
+		if (stack && stack->kind == MEMORY_ANONYMOUS)
+			stack->kind = MEMORY_STACK;
+	}
+}
+
+/* --- the runtime --- */
+
+/* Go's arenas begin here (runtime/malloc.go, arenaBaseOffset of amd64 and arm64). */
+#define GO_ARENA UINT64_C(0xc000000000)
+
+static enum memory_runtime runtime_of(const struct map *map)
+{
+	static const struct {
+		const char *pattern; /* of the last part of the path, fnmatch(3) */
+		enum memory_runtime runtime;
+	} files[] = {
+		{ "libpython[0-9]*", RUNTIME_PYTHON }, { "python[0-9]*", RUNTIME_PYTHON },
+		{ "libjvm.so", RUNTIME_JAVA },	       { "node", RUNTIME_V8 },
+		{ "libnode.so*", RUNTIME_V8 },	       { "libv8.so*", RUNTIME_V8 },
+		{ "libcoreclr.so", RUNTIME_DOTNET },   { "libruby*.so*", RUNTIME_RUBY },
+		{ "php[0-9]*", RUNTIME_PHP },	       { "php-fpm*", RUNTIME_PHP },
+		{ "libphp*.so", RUNTIME_PHP },	       { "beam.smp", RUNTIME_ERLANG },
+		{ "mariadbd", RUNTIME_INNODB },	       { "mysqld", RUNTIME_INNODB },
+		{ "libluajit*.so*", RUNTIME_LUAJIT },
+	};
+
+	char name[PATH_MAX];
+
+	if (map->start == GO_ARENA && !*map->path)
+		return RUNTIME_GO;
+	if (map->path[0] != '/' || !(map->prot & MAP_X))
+		return RUNTIME_NONE;
+	snprintf(name, sizeof(name), "%.*s", (int)text_stem(map->path, " (deleted)"), map->path);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!fnmatch(files[i].pattern, text_file_name(name), 0))
+			return files[i].runtime;
+	return RUNTIME_NONE;
+}
+
+/* --- the sum --- */
+
+static void add(struct memory_part *to, const struct memory_part *part)
+{
+	to->rss += part->rss;
+	to->size += part->size;
+	to->mappings += part->mappings;
+}
+
+static void count(struct memory *m, const struct mapping *one)
+{
+	m->rss += one->sum.rss;
+	if (!m->runtime)
+		m->runtime = runtime_of(one->map);
+	add(&m->kinds[one->kind], &one->sum);
+	if (one->kind == MEMORY_FILE) {
+		m->kinds[MEMORY_FILE].rss -= one->anonymous;
+		m->kinds[MEMORY_DATA].rss += one->anonymous;
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+	int order = strcmp(x->map->path, y->map->path);
+
+	return order ? order : x->map->start < y->map->start ? -1 : 1;
+}
+
+static int by_rss(const void *a, const void *b)
+{
+	const struct mapping *x = a, *y = b;
+
+	if (x->sum.rss != y->sum.rss)
+		return x->sum.rss > y->sum.rss ? -1 : 1;
+	return x->map->start < y->map->start ? -1 : 1;
+}
+
+/* Mappings of one name become one. */
+static size_t join(struct mapping *v, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(v, n, sizeof(*v), by_name);
+	for (size_t i = 0; i < n; i++) {
+		struct mapping *last = kept ? &v[kept - 1] : NULL;
+
+		if (last && v[i].map->path[0] && !strcmp(last->map->path, v[i].map->path))
+			add(&last->sum, &v[i].sum);
+		else
+			v[kept++] = v[i];
+	}
+	return kept;
+}
+
+/* The order of `v` is lost. */
+static void find_largest(struct memory *m, struct mapping *v, size_t n)
+{
+	n = join(v, n);
+	qsort(v, n, sizeof(*v), by_rss);
+	for (size_t i = 0; i < n && i < MEMORY_ITEMS && v[i].sum.rss; i++) {
+		struct memory_item *item = &m->items[m->n_items++];
+		size_t len = strlen(v[i].map->path), room = sizeof(item->path) - 1;
+
+		item->kind = v[i].kind;
+		item->start = v[i].map->start;
+		item->sum = v[i].sum;
+		strcpy(item->path, v[i].map->path + (len > room ? len - room : 0));
+	}
+}
+
+int memory_sum(struct memory *m, const struct maps *maps, const struct memory_use *use,
+	       const struct memory_stacks *stacks, struct err *err)
+{
+	_cleanup_(cleanup_free) struct mapping *v = calloc(maps->n + 1, sizeof(*v));
+
+	*m = (struct memory){ .rss = 0 };
+	if (!v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct map *map = &maps->v[i];
+
+		v[i] = (struct mapping){
+			.map = map,
+			.sum = { .rss = use[i].present,
+				 .size = map->end - map->start,
+				 .mappings = 1 },
+			.anonymous = use[i].present - use[i].shared,
+			.kind = kind_of(map, i ? map - 1 : NULL),
+		};
+		m->swap += use[i].swapped;
+	}
+	find_stacks(v, maps, stacks);
+	for (size_t i = 0; i < maps->n; i++)
+		count(m, &v[i]);
+	find_largest(m, v, maps->n);
+	return 0;
+}
+
+/* --- reading --- */
+
+#define PAGES_AT_ONCE 65536
+
+/* Bits of an entry (Documentation/admin-guide/mm/pagemap.rst). */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
+#define PAGE_EXCLUSIVE (UINT64_C(1) << 56)
+
+/* What is in RSS; the kernel's own pages, and huge pages that were reserved, are not. */
+static bool is_counted(const struct map *map)
+{
+	static const char *const left_out[] = { "[v", "/anon_hugepage", "/dev/hugepages/" };
+
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
+		if (begins(map->path, left_out[i]))
+			return false;
+	return map->prot & (MAP_R | MAP_W | MAP_X);
+}
+
+static int read_use(int fd, const struct map *map, uint64_t *entries, struct memory_use *use)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint64_t at = map->start; at < map->end;) {
+		uint64_t want = (map->end - at) / page;
+		ssize_t got =
+			pread(fd, entries,
+			      (want < PAGES_AT_ONCE ? want : PAGES_AT_ONCE) * sizeof(*entries),
+			      (off_t)(at / page * sizeof(*entries)));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got < (ssize_t)sizeof(*entries)) /* it has ended, or this is the kernel's */
+			return 0;
+		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++) {
+			bool present = entries[i] & PAGE_PRESENT, file = entries[i] & PAGE_OF_FILE;
+
+			use->present += present ? page : 0;
+			use->shared += present && file ? page : 0;
+			use->common +=
+				present && !file && !(entries[i] & PAGE_EXCLUSIVE) ? page : 0;
+			use->swapped += entries[i] & PAGE_SWAPPED ? page : 0;
+		}
+		at += (size_t)got / sizeof(*entries) * page;
+	}
+	return 0;
+}
+
+static int read_all(const struct maps *maps, pid_t pid, struct memory_use *use, struct err *err)
+{
+	_cleanup_(cleanup_free) uint64_t *entries = NULL;
+	_cleanup_(cleanup_close) int fd = procfs_open(pid, 0, "pagemap");
+	uint64_t space = 0;
+
+	if (fd < 0)
+		return procfs_fail(pid, "pagemap", errno, err);
+	entries = calloc(PAGES_AT_ONCE, sizeof(*entries));
+	if (!entries)
+		return err_no_memory(err);
+	for (size_t i = 0; i < maps->n; i++) {
+		if (!is_counted(&maps->v[i]))
+			continue;
+		space += maps->v[i].end - maps->v[i].start;
+		if (space > MEMORY_SPACE_MAX)
+			return err_raise(err, ERROR_ADDRESS_SPACE_TOO_LARGE, .pid = pid,
+					 .max = MEMORY_SPACE_MAX);
+		if (read_use(fd, &maps->v[i], entries, &use[i]))
+			return procfs_fail(pid, "pagemap", errno, err);
+	}
+	return 0;
+}
+
+/*
+ * Memory that was read and never written is one page of zeros of the kernel's, which is present and
+ * counts for nobody. It looks like a page that others share since a fork(2): of these, what is
+ * more than the kernel counts (RssAnon) is taken off.
+ */
+static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
+{
+	uint64_t anonymous = 0, common = 0, zeros;
+
+	for (size_t i = 0; i < n; i++) {
+		anonymous += use[i].present - use[i].shared;
+		common += use[i].common;
+	}
+	zeros = anonymous > rss_anon ? anonymous - rss_anon : 0;
+	if (zeros > common)
+		zeros = common;
+	for (size_t i = 0; i < n && common; i++)
+		use[i].present -=
+			(uint64_t)((double)use[i].common * (double)zeros / (double)common);
+}
+
+int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks, struct err *err)
+{
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	_cleanup_(cleanup_free) struct memory_use *use = NULL;
+	struct proc_status status;
+
+	if (maps_read(&maps, pid, err))
+		return -1;
+	use = calloc(maps.n + 1, sizeof(*use));
+	if (!use)
+		return err_no_memory(err);
+	if (read_all(&maps, pid, use, err) || proc_thread_status(pid, pid, &status, err))
+		return -1;
+	take_off_zeros(use, maps.n, status.rss_anon_bytes);
+	return memory_sum(m, &maps, use, stacks, err);
+}
+
+/* False while it runs, or waits for a CPU. */
+static bool take_stack(struct memory_stacks *s, pid_t pid, pid_t tid)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_syscall at;
+
+	if (proc_thread_syscall(pid, tid, &at, &ignored))
+		return true; /* it has ended */
+	if (!at.running)
+		s->v[s->n++] = at.sp;
+	return !at.running;
+}
+
+int memory_stacks(struct memory_stacks *s, pid_t pid, struct err *err)
+{
+	static const struct timespec pause = { .tv_nsec = STACK_PAUSE_NS };
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	size_t n = 0, left;
+
+	*s = (struct memory_stacks){ .n = 0 };
+	if (proc_threads(pid, &tids, &n, err))
+		return -1;
+	s->v = calloc(n + 1, sizeof(*s->v));
+	if (!s->v)
+		return err_no_memory(err);
+	for (int round = 0; n && round < STACK_ROUNDS; round++, n = left) {
+		if (round)
+			nanosleep(&pause, NULL);
+		left = 0;
+		for (size_t i = 0; i < n; i++)
+			if (!take_stack(s, pid, tids[i]))
+				tids[left++] = tids[i];
+	}
+	return 0;
+}
+
+void memory_stacks_fini(struct memory_stacks *s)
+{
+	free(s->v);
+	*s = (struct memory_stacks){ .n = 0 };
+}
+
+/* --- as a message --- */
+
+static void part_pack(const struct memory_part *part, struct pack *p)
+{
+	pack_u64(p, part->rss);
+	pack_u64(p, part->size);
+	pack_u64(p, part->mappings);
+}
+
+static void part_unpack(struct memory_part *part, struct unpack *u)
+{
+	part->rss = unpack_max(u, INT64_MAX / MEMORY_KINDS);
+	part->size = unpack_u64(u);
+	part->mappings = unpack_u64(u);
+}
+
+void memory_pack(const struct memory *m, struct pack *p)
+{
+	pack_u64(p, m->rss);
+	pack_u64(p, m->swap);
+	for (size_t i = 0; i < MEMORY_KINDS; i++)
+		part_pack(&m->kinds[i], p);
+	pack_u64(p, m->n_items);
+	for (size_t i = 0; i < m->n_items; i++) {
+		pack_u64(p, m->items[i].kind);
+		pack_u64(p, m->items[i].start);
+		part_pack(&m->items[i].sum, p);
+		pack_text(p, m->items[i].path);
+	}
+	pack_u64(p, m->runtime);
+}
+
+void memory_unpack(struct memory *m, struct unpack *u)
+{
+	uint64_t rss = 0;
+
+	*m = (struct memory){ .rss = 0 };
+	m->rss = unpack_max(u, INT64_MAX);
+	m->swap = unpack_u64(u);
+	for (size_t i = 0; i < MEMORY_KINDS; i++) {
+		part_unpack(&m->kinds[i], u);
+		rss += m->kinds[i].rss;
+	}
+	u->bad |= rss != m->rss;
+	m->n_items = unpack_max(u, MEMORY_ITEMS);
+	for (size_t i = 0; i < m->n_items; i++) {
+		m->items[i].kind = (enum memory_kind)unpack_max(u, MEMORY_KINDS - 1);
+		m->items[i].start = unpack_u64(u);
+		part_unpack(&m->items[i].sum, u);
+		unpack_into(u, m->items[i].path, sizeof(m->items[i].path));
+	}
+	m->runtime = (enum memory_runtime)unpack_max(u, RUNTIMES - 1);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the resident memory of a process consists of, from /proc/PID/maps and /proc/PID/pagemap
+ * (proc_pid_pagemap(5)). Not from smaps: for that, the kernel holds the lock of the memory while it
+ * walks the page tables of a whole mapping, some 30 ms for each GiB, in which mmap(2) and munmap(2)
+ * of the process wait. For pagemap it lets go after each 2 MiB (PAGEMAP_WALK_SIZE).
+ */
+#ifndef PROCESS_MEMORY_H
+#define PROCESS_MEMORY_H
+
+#include "base/err.h"
+#include "base/pack.h"
+#include "process/maps.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Each resident page is of exactly one kind. */
+enum memory_kind {
+	MEMORY_JEMALLOC,  /* named so by jemalloc itself (PR_SET_VMA_ANON_NAME): "jemalloc_pg" */
+	MEMORY_ANONYMOUS, /* other private memory without a file */
+	MEMORY_HEAP,	  /* of brk(2) */
+	MEMORY_STACK,	  /* that a stack pointer of a thread was in */
+	MEMORY_DATA,	  /* of private files: pages that were written, and what follows (.bss) */
+	MEMORY_FILE,	  /* of files, as they are there: code, and data that was not written */
+	MEMORY_SHARED,	  /* shared memory: shm_overview(7), memfd_create(2), MAP_ANONYMOUS */
+	MEMORY_KINDS
+};
+
+struct memory_part {
+	uint64_t rss, size; /* bytes: resident, and of address space */
+	uint64_t mappings;
+};
+
+/* The mappings of one name; one of them where it has no name. */
+#define MEMORY_PATH_SIZE 256
+struct memory_item {
+	enum memory_kind kind; /* of most of it */
+	uint64_t start;	       /* of the first */
+	struct memory_part sum;
+	char path[MEMORY_PATH_SIZE]; /* raw, its end where it is longer; "" for anonymous memory */
+};
+
+/* Programs that are known to have memory which does not come from malloc(3). */
+enum memory_runtime {
+	RUNTIME_NONE,
+	RUNTIME_PYTHON,
+	RUNTIME_JAVA,
+	RUNTIME_V8,
+	RUNTIME_GO,
+	RUNTIME_DOTNET,
+	RUNTIME_RUBY,
+	RUNTIME_PHP,
+	RUNTIME_ERLANG,
+	RUNTIME_INNODB,
+	RUNTIME_LUAJIT,
+	RUNTIMES
+};
+
+#define MEMORY_ITEMS 12
+struct memory {
+	uint64_t rss, swap; /* bytes, of all mappings */
+	struct memory_part kinds[MEMORY_KINDS];
+	struct memory_item items[MEMORY_ITEMS]; /* the largest ones by rss, in that order */
+	size_t n_items;
+	enum memory_runtime runtime; /* by the names of its files */
+};
+
+/*
+ * The stack pointers of its threads, as far as they do not run just now; the stack of one that does
+ * counts as anonymous memory. To be read by who may trace the process (ptrace(2)), which
+ * memory_read() need not. memory_stacks_fini() is due also when this fails.
+ */
+struct memory_stacks {
+	uint64_t *v;
+	size_t n;
+};
+int memory_stacks(struct memory_stacks *s, pid_t pid, struct err *err) __must_check;
+void memory_stacks_fini(struct memory_stacks *s);
+
+/*
+ * ERR_LOST when the process is gone, ERR_PERM when it may not be read, ERR_FAILED where it has more
+ * than MEMORY_SPACE_MAX bytes of address space that may be accessed. Huge pages that were reserved
+ * (hugetlbfs) are left out, as in VmRSS.
+ */
+#define MEMORY_SPACE_MAX (UINT64_C(2) << 40)
+int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks, struct err *err)
+	__must_check;
+
+/* What is in use of a mapping, in bytes. */
+struct memory_use {
+	uint64_t present, swapped;
+	uint64_t shared; /* of present: of a file, or of shared memory */
+	uint64_t common; /* of present, and of none of these: not this process's alone */
+};
+
+/* What memory_read() does after reading: `use` has an element for each mapping. */
+int memory_sum(struct memory *m, const struct maps *maps, const struct memory_use *use,
+	       const struct memory_stacks *stacks, struct err *err) __must_check;
+
+/* As a message; the reader checks what it can, and makes texts printable. */
+void memory_pack(const struct memory *m, struct pack *p);
+void memory_unpack(struct memory *m, struct unpack *u);
+
+#endif

@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# explain: where the memory of a process is.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+MIB=1048576
+
+# near NAME PART WANTED_MIB: to 2 % of what is resident
+near()
+{
+	local got rss
+
+	got=$(json ".parts.$2")
+	rss=$(json .rss_bytes)
+	ok "$1" test "$((got > $3 * MIB ? got - $3 * MIB : $3 * MIB - got))" -le "$((rss / 50))" ||
+		diag "$2: $got of $rss, wanted $(($3 * MIB))"
+}
+
+# adds_up NAME: to what the document says, and to what the kernel says elsewhere
+adds_up()
+{
+	local rss vm_rss
+
+	is "$(json '[.parts[]] | add')" "$(json .rss_bytes)" "$1: its parts are all of it"
+	rss=$(json .rss_bytes)
+	vm_rss=$(awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$pid/status")
+	ok "$1: as VmRSS has it" test "$((rss > vm_rss ? rss - vm_rss : vm_rss - rss))" -le "$((rss / 50))" ||
+		diag "$rss, $vm_rss"
+}
+
+# --- memory of many owners ---
+export MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:0,narenas:1,thp:never
+start_victim owned 48
+snapshot "$pid"
+ctl_ok 'many owners' explain "$pid" --json
+adds_up 'many owners'
+near 'what malloc gave out' allocated 40
+near 'what malloc took back' dirty 24
+near 'what the program mapped itself' anonymous 48
+near 'shared memory' shared 20
+near 'the heap of brk' heap 6
+near 'stacks' stacks 12
+near 'variables' data 5
+is "$(json '[.advice[].id] | tostring')" '["memory_of_others","memory_is_allocated","memory_is_free"]' \
+	'many owners: the largest part first, then what something can be done about'
+is "$(json '.mappings[0] | [.kind, .path, .size_bytes] | tostring')" "[\"anonymous\",null,$((48 * MIB))]" \
+	'the largest mapping comes first'
+ctl_ok 'many owners, for people' explain "$pid"
+like "$out" "^$pid \\(owned\\): 1[0-9]{2}M resident" 'for people: all of it'
+like "$out" ' 4[5-8]\.[0-9]M +[0-9]+%  other private memory, up to 4[89]\.[0-9]M' 'for people: a part'
+like "$out" "4[5-8]\\.[0-9]M to 4[89]\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: what most of it is'
+assert_untouched "$pid" 'it is looked at, and left as it was'
+
+# --- control: without the mapping it is not found ---
+start_victim owned 0
+ctl_ok 'without a mapping of its own' explain "$pid" --json
+adds_up 'without a mapping of its own'
+near 'without a mapping of its own: there is none' anonymous 0
+is "$(json '.advice[0].id')" memory_is_allocated 'without a mapping of its own: most is allocated'
+like "$(json '.advice[0].fix')" "record $pid" 'and what to do'
+
+# --- where jemalloc is not, or cannot be asked ---
+start_victim idle-plain
+snapshot "$pid"
+ctl_ok 'without jemalloc' explain "$pid" --json
+adds_up 'without jemalloc'
+is "$(json '[.stats, .parts.allocated, .warning_id] | tostring')" '[null,0,"no_jemalloc"]' 'without jemalloc: said so'
+assert_untouched "$pid" 'without jemalloc: untouched'
+start_victim owned 48
+kill -STOP "$pid"
+ctl_ok 'a stopped one' explain "$pid" --json
+is "$(json '[.stats, .advice[0].id] | tostring')" '[null,"memory_unsplit"]' \
+	'a stopped one: what is jemalloc'"'"'s is not known'
+like "$(json .warning)" 'stopped' 'a stopped one: and why'
+adds_up 'a stopped one'
+kill -CONT "$pid"
+
+# --- another allocator beside jemalloc: CPython keeps small objects in arenas of its own ---
+cat >"$T/objects.py" <<'PYTHON'
+import sys
+kept = [str(i) * 3 for i in range(1_000_000)]
+sys._debugmallocstats()
+print("ready", file=sys.stderr, flush=True)
+sys.stdin.read()
+PYTHON
+mkfifo "$T/go"
+LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 /usr/bin/python3 "$T/objects.py" <>"$T/go" 2>"$T/arenas" &
+pid=$!
+own "$pid"
+within 60 grep -q ready "$T/arenas"
+arenas=$(sed -nE 's/^([0-9]+) arenas \* [0-9]+ bytes\/arena += +([0-9,]+)$/\2/p' "$T/arenas" | tr -d ,)
+snapshot "$pid"
+ctl_ok 'python' explain "$pid" --json
+adds_up python
+ok 'python: its arenas, between the bounds' test "$(json .parts.anonymous)" -le "$arenas" -a \
+	"$(json .anonymous_max_bytes)" -ge "$arenas" || diag "$arenas: $out"
+ok 'python: the bounds are near each other' test "$(($(json .anonymous_max_bytes) - $(json .parts.anonymous)))" \
+	-le "$(($(json .rss_bytes) / 5))" || diag "$out"
+is "$(json '.advice[0] | [.id, .action] | tostring')" '["memory_of_runtime","restart"]' 'python: it is told whose they are'
+like "$(json '.advice[0].fix')" 'PYTHONMALLOC=malloc' 'python: and how they come into the profile'
+assert_untouched "$pid" 'python: untouched'
+
+# --- what may not be looked at ---
+start_victim idle
+ctl_fails 3 no_process 'no such process' explain 4194304
+wrap_before=("${runner[@]}")
+runner=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+run_ctl explain "$pid"
+is "$status" 4 'another user'"'"'s is refused'
+runner=("${wrap_before[@]}")
+done_testing

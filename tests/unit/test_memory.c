@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/memory.h"
+
+#include "base/cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KIB 1024
+
+static const struct memory_stacks no_stacks;
+
+/* A program, its data and its .bss, memory of all kinds; what is in use of it, in KiB. */
+static const struct {
+	const char *line;
+	struct memory_use use;
+} some[] = {
+	{ "00400000-00500000 r-xp 00000000 fe:00 1 /usr/bin/python3.11", { 512, 0, 508, 0 } },
+	{ "00500000-00510000 rw-p 00100000 fe:00 1 /usr/bin/python3.11", { 64, 0, 4, 0 } },
+	{ "00510000-00520000 rw-p 00000000 00:00 0 ", { 16, 0, 0, 0 } },
+	{ "01000000-01100000 rw-p 00000000 00:00 0 [heap]", { 100, 8, 0, 0 } },
+	{ "7f0000000000-7f0001000000 rw-p 00000000 00:00 0 ", { 8000, 0, 0, 0 } },
+	{ "7f0002000000-7f0002800000 rw-p 00000000 00:00 0 ", { 40, 0, 0, 0 } },
+	{ "7f0003000000-7f0003100000 rw-p 00000000 00:00 0 [anon:jemalloc_pg]", { 300, 0, 0, 0 } },
+	{ "7f0004000000-7f0004100000 rw-s 00000000 00:01 9 /dev/zero (deleted)",
+	  { 700, 0, 700, 0 } },
+	{ "7f0005000000-7f0005100000 rw-s 00000000 00:01 9 /memfd:x (deleted)", { 7, 0, 7, 0 } },
+	{ "7ffe00000000-7ffe00021000 rw-p 00000000 00:00 0 [stack]", { 20, 0, 0, 0 } },
+};
+#define N_SOME (sizeof(some) / sizeof(*some))
+
+static void sum(struct memory *m, const char *text, const struct memory_use *use,
+		const struct memory_stacks *stacks)
+{
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	struct err err = ERR_INIT;
+
+	assert_int_equal(maps_parse(&maps, strdup(text), strlen(text), &err), 0);
+	assert_int_equal(memory_sum(m, &maps, use, stacks, &err), 0);
+}
+
+static void sum_some(struct memory *m, const struct memory_stacks *stacks)
+{
+	struct memory_use use[N_SOME];
+	char text[4096] = "";
+
+	for (size_t i = 0; i < N_SOME; i++) {
+		strcat(strcat(text, some[i].line), "\n");
+		use[i] = (struct memory_use){ some[i].use.present * KIB, some[i].use.swapped * KIB,
+					      some[i].use.shared * KIB, 0 };
+	}
+	sum(m, text, use, stacks);
+}
+
+static void test_kinds(void **state)
+{
+	static uint64_t in_second[] = { 0x7f0002001000, 0x7ffe00001000, 1 };
+	const struct memory_stacks stacks = { .v = in_second, .n = 3 };
+	static const uint64_t wanted[MEMORY_KINDS] = {
+		[MEMORY_JEMALLOC] = 300, [MEMORY_ANONYMOUS] = 8000,   [MEMORY_HEAP] = 100,
+		[MEMORY_STACK] = 60,	 [MEMORY_DATA] = 4 + 60 + 16, [MEMORY_FILE] = 508 + 4,
+		[MEMORY_SHARED] = 707,
+	};
+	uint64_t total = 0;
+	struct memory m;
+
+	(void)state;
+	sum_some(&m, &stacks);
+	for (size_t i = 0; i < MEMORY_KINDS; i++) {
+		assert_int_equal(m.kinds[i].rss, wanted[i] * KIB);
+		total += m.kinds[i].rss;
+	}
+	assert_int_equal(total, m.rss);
+	assert_int_equal(m.swap, 8 * KIB);
+	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].size, 0x1000000);
+	assert_int_equal(m.runtime, RUNTIME_PYTHON);
+	/* control: a stack that nobody stands in is not told from other memory */
+	sum_some(&m, &no_stacks);
+	assert_int_equal(m.kinds[MEMORY_STACK].rss, 20 * KIB);
+	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].rss, 8040 * KIB);
+}
+
+static void test_largest(void **state)
+{
+	struct memory m;
+
+	(void)state;
+	sum_some(&m, &no_stacks);
+	assert_int_equal(m.n_items, 9);
+	assert_int_equal(m.items[0].start, 0x7f0000000000);
+	assert_string_equal(m.items[0].path, "");
+	assert_string_equal(m.items[1].path, "/dev/zero (deleted)");
+	/* the mappings of one file are one */
+	assert_string_equal(m.items[2].path, "/usr/bin/python3.11");
+	assert_int_equal(m.items[2].sum.mappings, 2);
+	assert_int_equal(m.items[2].sum.rss, 576 * KIB);
+	assert_int_equal(m.items[2].sum.size, 0x110000);
+}
+
+static void test_runtimes(void **state)
+{
+	static const struct {
+		const char *path;
+		enum memory_runtime runtime;
+	} files[] = {
+		{ "/usr/lib/jvm/x/lib/server/libjvm.so", RUNTIME_JAVA },
+		{ "/usr/sbin/mariadbd (deleted)", RUNTIME_INNODB },
+		{ "/usr/bin/node", RUNTIME_V8 },
+		{ "/opt/node/bin/app", RUNTIME_NONE },
+		{ "/usr/lib/libpython3.11.so.1.0", RUNTIME_PYTHON },
+		{ "/usr/bin/pythonic", RUNTIME_NONE },
+	};
+	const struct memory_use use = { .present = 4 * KIB };
+	struct memory m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "1000-2000 r-xp 0 fe:00 1 %s\n", files[i].path);
+		sum(&m, text, &use, &no_stacks);
+		assert_int_equal(m.runtime, files[i].runtime);
+		/* data of that name runs nothing */
+		snprintf(text, sizeof(text), "1000-2000 r--p 0 fe:00 1 %s\n", files[i].path);
+		sum(&m, text, &use, &no_stacks);
+		assert_int_equal(m.runtime, RUNTIME_NONE);
+	}
+	sum(&m, "c000000000-c000400000 rw-p 0 00:00 0 \n", &use, &no_stacks);
+	assert_int_equal(m.runtime, RUNTIME_GO);
+}
+
+/* Our own: pages of a mapping that were written, and others that were not. */
+static void test_read(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 64 << 20, used = 48 << 20;
+	_cleanup_(memory_stacks_fini) struct memory_stacks stacks = { .n = 0 };
+	struct memory before, after;
+	struct err err = ERR_INIT;
+	char *map;
+
+	(void)state;
+	assert_int_equal(memory_stacks(&stacks, getpid(), &err), 0);
+	assert_int_equal(memory_read(&before, getpid(), &stacks, &err), 0);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	madvise(map, size, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < used; i += page)
+		map[i] = 1;
+	/* what is read alone is a page of zeros, and not resident */
+	for (size_t i = used; i < size; i += page)
+		assert_int_equal(*(volatile char *)&map[i], 0);
+	assert_int_equal(memory_read(&after, getpid(), &stacks, &err), 0);
+	assert_in_range(after.rss - before.rss, used, used + (1 << 20));
+	assert_in_range(after.kinds[MEMORY_ANONYMOUS].rss - before.kinds[MEMORY_ANONYMOUS].rss,
+			used, used + (1 << 20));
+	munmap(map, size);
+}
+
+static void test_gone(void **state)
+{
+	struct err err = ERR_INIT;
+	struct memory m;
+
+	(void)state;
+	assert_int_equal(memory_read(&m, 0x400000, &no_stacks, &err), -1);
+	assert_int_equal(err.code, ERR_LOST);
+}
+
+static void test_message(void **state)
+{
+	_cleanup_(pack_fini) struct pack p = { .v = NULL };
+	struct memory m, got;
+	struct unpack u;
+
+	(void)state;
+	sum_some(&m, &no_stacks);
+	memory_pack(&m, &p);
+	u = (struct unpack){ .at = p.v, .end = p.v + p.len };
+	memory_unpack(&got, &u);
+	assert_true(unpack_done(&u));
+	assert_memory_equal(&got, &m, sizeof(m));
+	/* what does not add up, or is cut, is refused */
+	for (size_t cut = 1; cut < p.len; cut += 7) {
+		u = (struct unpack){ .at = p.v, .end = p.v + p.len - cut };
+		memory_unpack(&got, &u);
+		assert_false(unpack_done(&u));
+	}
+	p.v[0] ^= 1;
+	u = (struct unpack){ .at = p.v, .end = p.v + p.len };
+	memory_unpack(&got, &u);
+	assert_false(unpack_done(&u));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),	 cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_runtimes), cmocka_unit_test(test_read),
+		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
