@@ -57,7 +57,7 @@ struct args {
 	const char *focus, *ignore, *show, *hide, *retain, *exclude;
 	bool inuse_space, inuse_objects, alloc_space, alloc_objects;
 	bool by_function, by_line, by_file, by_address;
-	bool tree, cum, show_bytes, drop_negative, keep_allocator;
+	bool tree, cum, show_bytes, drop_negative, keep_allocator, sum;
 	int64_t nodecount; /* -1: not given */
 	int unit;	   /* enum profile_unit */
 

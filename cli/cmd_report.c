@@ -14,6 +14,7 @@ static const struct option_def options_of_report[] = {
 	  "text, tree, jeprof, or one of convert's (text)", report_formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put it (stdout)", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up also several profiles of one process", NULL },
 	{ "base", 0, VALUE(FILE, base), "FILE", "take the profile in FILE away", NULL },
 	{ "diff-base", 0, VALUE(FILE, base), "FILE", "the same: --base", NULL },
 	{ "drop-negative", 0, VALUE(FLAG, drop_negative), NULL,

@@ -161,6 +161,9 @@ static const char *const words[FIXES] = {
 		"name a path the target may write to, or leave out --in-target",
 	[FIX_GIVE_A_PATH] = "give a path: --in-target PATH",
 	[FIX_DUMPS_OF_ONE_PROCESS] = "give dumps of one process; diff compares those of two",
+	[FIX_COMPARE_SNAPSHOTS] =
+		"give one of them; diff shows what grew between two, and leaks over several; "
+		"report --sum adds them up all the same",
 	[FIX_PASS_ONLY_PROFILES] = "pass only profiles: the program is found from the profile",
 	[FIX_REPORT_READS_BUNDLES] = "report reads a bundle as it is, pprof what was made for it",
 	[FIX_CHECK_OWNER_AND_REMOVE] = "check its owner and remove it",

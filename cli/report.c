@@ -197,6 +197,7 @@ static int read_line(const struct args *args, const char *format, struct report 
 static void fill_request(const struct args *args, const struct report *r,
 			 struct ops_report_request *request)
 {
+	request->add_snapshots = args->sum;
 	request->base = args->base;
 	request->jeprof = r->kind == REPORT_JEPROF;
 	request->whole = r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION;

@@ -162,35 +162,142 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 	return profile_parse_pieces(out, next_bytes, &s, options, err);
 }
 
-/* Read one more and add it to `sum`, or take it away. */
-static int combine(struct profile *sum, const char *path, bool subtract,
-		   const struct profile_options *options,
-		   const struct ops_symbolize_options *symbols, struct err *err)
-{
-	_cleanup_(profile_fini) struct profile other = { 0 };
+/* --- several --- */
 
-	if (profile_file_read(path, options, &other, err) ||
-	    ops_symbolize_pair(sum, &other, symbols, err))
-		return -1;
-	if (subtract ? profile_subtract(sum, &other, err) : profile_merge(sum, &other, err))
-		return err_within(err, ERROR_IN_FILE, .path = path);
+/* Whose profile a file holds, as far as it or its name says. */
+struct origin {
+	int64_t pid;	 /* as the profile says; 0: it does not */
+	char *host;	 /* raw; NULL: it does not say */
+	const char *path;
+	size_t stem_len; /* of `path` up to its pid; 0: the name has none */
+};
+
+struct origins {
+	struct origin *v;
+	size_t n;
+};
+
+static void close_origins(struct origins *o)
+{
+	for (size_t i = 0; i < o->n; i++)
+		free(o->v[i].host);
+	free(o->v);
+}
+
+/* Does ".SEQ.f" follow, or i, m, u, as jemalloc names its dumps, or ".TIME", as we do? */
+static bool is_behind_pid(const char *s)
+{
+	static const char digits[] = "0123456789";
+	size_t n = *s == '.' ? strspn(s + 1, digits) : 0;
+
+	return n && ((s[n + 1] == '.' && s[n + 2] && strchr("fimu", s[n + 2])) ||
+		     (n == 8 && s[n + 1] == 'T'));
+}
+
+/* "PREFIX.PID.SEQ.f.heap", "COMM.PID.TIME.heap": the length of "PREFIX.PID", 0 for other names. */
+static size_t stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	for (const char *dot = strchr(slash ? slash : path, '.'); dot; dot = strchr(dot + 1, '.')) {
+		size_t n = strspn(dot + 1, "0123456789");
+
+		if (n && is_behind_pid(dot + 1 + n))
+			return (size_t)(dot + 1 + n - path);
+	}
 	return 0;
 }
 
-int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
-			  const struct profile_options *options,
-			  const struct ops_symbolize_options *symbols, struct profile *out,
-			  struct err *err)
+static bool are_one_process(const struct origin *a, const struct origin *b)
 {
+	if (a->pid && b->pid)
+		return a->pid == b->pid && !strcmp(a->host ? a->host : "", b->host ? b->host : "");
+	return a->stem_len && a->stem_len == b->stem_len &&
+	       !memcmp(a->path, b->path, a->stem_len);
+}
+
+/* What lives through two dumps is in both. */
+static int refuse_snapshot(struct origins *origins, const char *path,
+			   const struct profile_facts *facts, struct err *err)
+{
+	struct origin *o = &origins->v[origins->n];
+
+	*o = (struct origin){ facts->pid, NULL, path, stem_of(path) };
+	if (facts->host && !(o->host = strdup(facts->host)))
+		return err_no_memory(err);
+	for (size_t i = 0; i < origins->n; i++) {
+		if (!are_one_process(&origins->v[i], o))
+			continue;
+		free(o->host);
+		err_raise(err, ERROR_SNAPSHOTS, .file = origins->v[i].path, .path = path);
+		return err_advise(err, FIX_COMPARE_SNAPSHOTS);
+	}
+	origins->n++;
+	return 0;
+}
+
+/* Whose the sum is, only where all say the same. */
+static void join_facts(struct profile_facts *facts, const struct profile_facts *other)
+{
+	const char **const texts[] = { &facts->comm, &facts->host, &facts->version };
+	const char *const others[] = { other->comm, other->host, other->version };
+
+	if (facts->pid != other->pid)
+		facts->pid = 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		if (!*texts[i] || !others[i] || strcmp(*texts[i], others[i]) != 0)
+			*texts[i] = NULL;
+	}
+}
+
+static int add(struct profile *sum, size_t i, const struct profile_set *set,
+	       struct origins *origins, struct err *err)
+{
+	_cleanup_(profile_fini) struct profile other = { 0 };
+	const char *path = set->paths[i];
+
+	if (profile_file_read(path, &set->options, &other, err) ||
+	    (!set->add_snapshots && refuse_snapshot(origins, path, &other.facts, err)))
+		return -1;
+	if (!i) {
+		*sum = other;
+		other = (struct profile){ 0 };
+		return 0;
+	}
+	if (ops_symbolize_pair(sum, &other, set->symbols, err))
+		return -1;
+	if (profile_merge(sum, &other, err))
+		return err_within(err, ERROR_IN_FILE, .path = path);
+	join_facts(&sum->facts, &other.facts);
+	return 0;
+}
+
+static int subtract(struct profile *sum, const struct profile_set *set, struct err *err)
+{
+	_cleanup_(profile_fini) struct profile other = { 0 };
+
+	if (profile_file_read(set->base, &set->options, &other, err) ||
+	    ops_symbolize_pair(sum, &other, set->symbols, err))
+		return -1;
+	return profile_subtract(sum, &other, err)
+		       ? err_within(err, ERROR_IN_FILE, .path = set->base)
+		       : 0;
+}
+
+int profile_file_read_all(const struct profile_set *set, struct profile *out, struct err *err)
+{
+	_cleanup_(close_origins) struct origins origins = {
+		.v = calloc(set->n_paths + 1, sizeof(*origins.v))
+	};
 	_cleanup_(profile_fini) struct profile got = { 0 };
 
-	if (profile_file_read(paths[0], options, &got, err))
-		return -1;
-	for (size_t i = 1; i < n_paths; i++) {
-		if (combine(&got, paths[i], false, options, symbols, err))
+	if (!origins.v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < set->n_paths; i++) {
+		if (add(&got, i, set, &origins, err))
 			return -1;
 	}
-	if (base && combine(&got, base, true, options, symbols, err))
+	if (set->base && subtract(&got, set, err))
 		return -1;
 	*out = got;
 	got = (struct profile){ 0 };

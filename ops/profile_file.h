@@ -7,6 +7,10 @@
 #include "profile/profile.h"
 #include "symbols/symbolize.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 /*
  * Read the profile in the file `path`, which may be a bundle, "-" for the
  * standard input, by profile_parse(); the message of an error starts with the path. The file is
@@ -21,14 +25,23 @@ int profile_file_read(const char *path, const struct profile_options *options, s
 int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *options,
 			 struct profile *out, struct err *err) __must_check;
 
+/* Profiles that become one. */
+struct profile_set {
+	const char *const *paths; /* at least one */
+	size_t n_paths;
+	bool add_snapshots; /* also profiles of one process */
+	const char *base;   /* NULL: none */
+	struct profile_options options;
+	const struct ops_symbolize_options *symbols;
+};
+
 /*
- * Read all of `paths` and add them up (profile_merge()), and take away what
- * the file `base` holds (profile_subtract()), unless that is NULL. Where some
- * bring names along and some do not, names are looked up by `symbols`.
+ * Add up what `paths` hold (profile_merge()), and take away what `base` holds
+ * (profile_subtract()). Where some bring names along and some do not, names are looked up by
+ * `symbols`. ERR_FAILED also where two of `paths` are of one process, as far as they or their names
+ * tell, unless that is wanted. What the sum says of its process is what all of them say.
  */
-int profile_file_read_all(const char *const *paths, size_t n_paths, const char *base,
-			  const struct profile_options *options,
-			  const struct ops_symbolize_options *symbols, struct profile *out,
-			  struct err *err) __must_check;
+int profile_file_read_all(const struct profile_set *set, struct profile *out, struct err *err)
+	__must_check;
 
 #endif

@@ -43,9 +43,16 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 {
 	_cleanup_(ops_report_fini) struct ops_report got = { 0 };
 	struct profile *p = &got.profile;
+	const struct profile_set set = {
+		.paths = request->files,
+		.n_paths = request->n_files,
+		.add_snapshots = request->add_snapshots,
+		.base = request->base,
+		.options = request->options,
+		.symbols = &request->symbols,
+	};
 
-	if (profile_file_read_all(request->files, request->n_files, request->base,
-				  &request->options, &request->symbols, p, err) ||
+	if (profile_file_read_all(&set, p, err) ||
 	    check_thread(p, &request->options, err))
 		return -1;
 	if (request->drop_negative)

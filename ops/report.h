@@ -16,6 +16,7 @@
 struct ops_report_request {
 	const char *const *files; /* at least one; "-" is the standard input */
 	size_t n_files;
+	bool add_snapshots; /* add up also profiles of one process */
 	const char *base; /* to be taken away; NULL: nothing */
 	struct profile_options options;
 	struct profile_filter filter;
@@ -34,7 +35,7 @@ struct ops_report {
 /*
  * Read the profiles, add them up, look their names up where a file brings none
  * along, and select and group as it is asked for. ERR_FAILED: a file is no
- * profile, they do not belong together, or it has no such thread; ERR_USAGE: an
+ * profile, they do not belong together, several are of one process, or it has no such thread; ERR_USAGE: an
  * expression is wrong. The caller ends `out` with ops_report_fini().
  */
 int ops_report(const struct ops_report_request *request, struct ops_report *out, struct err *err)

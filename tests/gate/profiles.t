@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report, diff and convert on made profiles: what is added up, taken away and written is what it
+# is said to be.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+functions=(main work 'Count::operator--' 'Count::operator--(int)' leaf other)
+
+# made FILE STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", the
+# innermost first, by number; all samples are of objects much larger than the rate.
+made()
+{
+	local file=$1 stack counts at i
+
+	shift
+	{
+		printf -- '--- symbol\nbinary=/bin/made\n'
+		for i in "${!functions[@]}"; do
+			printf '0x%016x %s\n' $((0x401100 + 16 * i - 1)) "${functions[i]}"
+		done
+		printf -- '---\n--- heap\nheap_v2/1\n  t*: 0: 0 [0: 0]\n'
+		for stack; do
+			read -r -a counts <<<"$stack"
+			printf '@'
+			for at in "${counts[@]:2}"; do
+				printf ' 0x%x' $((0x401100 + 16 * at))
+			done
+			printf '\n  t*: %d: %d [0: 0]\n' "${counts[0]}" "${counts[1]}"
+		done
+		printf '\nMAPPED_LIBRARIES:\n401000-402000 r-xp 1000 0:0 1 /bin/made\n'
+	} >"$T/$file"
+}
+
+# of_process FILE PID HOST: it says that it is of that one
+of_process()
+{
+	printf '# pid %s\n# host %s\n# comm made\n' "$2" "$3" >>"$T/$1"
+}
+
+# --- several profiles of one process are no parts of a whole ---
+for name in app.77.0.f app.77.1.m1 app.77.20261122T111024Z app.78.1.f other.77.1.f a b c d; do
+	made "$name.heap" '10 1000 4 1 0' '5 500 5 0'
+done
+for other in app.77.1.m1 app.77.20261122T111024Z; do
+	ctl_fails 1 'snapshots compare_snapshots' "snapshots by their names: $other" report "$T/app.77.0.f.heap" "$T/$other.heap"
+	like "$err" "app.77.0.f.heap and $T/$other.heap are of one process" "snapshots: both are named: $other"
+	like "$err" 'fix: .*diff .*leaks .*--sum' "snapshots: what to do instead: $other"
+done
+for other in app.78.1.f other.77.1.f a; do
+	ctl_ok "another process: $other" report --json "$T/app.77.0.f.heap" "$T/$other.heap"
+	is "$(json .total)" 3000 "another process: the sum: $other"
+done
+ctl_ok 'snapshots: added up when told to' report --sum --json "$T/app.77.0.f.heap" "$T/app.77.0.f.heap"
+is "$(json .total)" 3000 'snapshots: the sum'
+ctl_ok 'snapshots: one taken from the other' report --base "$T/app.77.0.f.heap" "$T/app.77.1.m1.heap"
+of_process a.heap 77 here
+of_process b.heap 77 here
+of_process c.heap 77 there
+of_process d.heap 78 here
+ctl_fails 1 'snapshots compare_snapshots' 'snapshots by what they say' report "$T/d.heap" "$T/a.heap" "$T/b.heap"
+ctl_ok 'the same pid on two hosts' report "$T/a.heap" "$T/c.heap"
+ctl_ok 'two processes' report "$T/a.heap" "$T/d.heap"
+like "$out" '^inuse_space of made: ' 'two processes: it is of no pid'
+
+# --- symbolized files: "--" is between names, and in some ---
+made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
+sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"
+ctl_ok 'operator--' report "$T/names.heap" --tree
+like "$out" '  Count::operator--'$'\n' 'operator--: a name that ends in it'
+like "$out" '  Count::operator--\(int\)'$'\n' 'operator--: and its arguments'
+like "$out" '<- Count::operator--'$'\n'' .*  leaf'$'\n' 'operator--: it calls what was inlined into it'
+cp "$T/out" "$T/first"
+ctl_ok 'operator--, written' convert "$T/names.heap" "$T/names.raw"
+unlike "$(grep '^0x' "$T/names.raw")" 'operator--' 'operator--, written: jeprof would take it for two names'
+ctl_ok 'operator--, read again' report "$T/names.raw" --tree
+ok 'operator--, read again: the same' cmp "$T/first" "$T/out"
+
+done_testing
