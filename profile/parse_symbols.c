@@ -10,6 +10,8 @@
 #include "profile/parse.h"
 #include "profile/symbols.h"
 
+#include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +85,20 @@ static void give(struct names *names, uint64_t pc)
 		symbols_build_location(names->build, address, names->lines, names->n);
 }
 
+/* Does a name end at `end`, before "--"? Those of the operator are a part of its name. */
+static bool is_separator(const char *start, const char *end)
+{
+	static const char word[] = "operator";
+	size_t len = sizeof(word) - 1, before = (size_t)(end - start);
+
+	if (memcmp(end, "--", 2) != 0)
+		return false;
+	if (before < len || memcmp(end - len, word, len) != 0)
+		return true;
+	return before > len && (isalnum((unsigned char)end[-(ptrdiff_t)len - 1]) ||
+				end[-(ptrdiff_t)len - 1] == '_');
+}
+
 /* "outer--inner--innermost": the lines, the innermost first. False when there is no name. */
 static bool read_names(struct names *names, const struct span *s)
 {
@@ -94,7 +110,7 @@ static bool read_names(struct names *names, const struct span *s)
 		struct profile_function f = { .name = name };
 		const char *from = end;
 
-		while (from - s->at >= 2 && memcmp(from - 2, "--", 2) != 0)
+		while (from - s->at >= 2 && !is_separator(s->at, from - 2))
 			from--;
 		if (from - s->at < 2)
 			from = s->at;

@@ -12,15 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text in a line of fields: nothing in it may end a field, a line, or a name. */
+/* Nothing in a text may end a field or a line. */
+static void put_char(char c, FILE *out)
+{
+	putc((unsigned char)c < 0x20 || c == 0x7f ? ' ' : c, out);
+}
+
 static void put_text(const char *text, FILE *out)
 {
-	for (const char *at = text; *at; at++) {
-		bool dashes = at[0] == '-' && at > text && at[-1] == '-';
+	for (; *text; text++)
+		put_char(*text, out);
+}
 
-		if (dashes)
+/* One of several names with "--" between them, which jeprof looks for within names as well. */
+static void put_name(const char *name, FILE *out)
+{
+	for (const char *at = name; *at; at++) {
+		if (at[0] == '-' && at > name && at[-1] == '-')
 			putc(' ', out);
-		putc((unsigned char)*at < 0x20 || *at == 0x7f ? ' ' : *at, out);
+		put_char(*at, out);
 	}
 }
 
@@ -37,7 +47,7 @@ static void put_names(const struct profile *p, size_t address, uint64_t place, F
 	for (uint32_t i = at->n; i-- > 0;) {
 		const struct profile_function *f = &s->functions[s->lines[at->first + i].function];
 
-		put_text(f->allocator ? "malloc" : f->name, out);
+		put_name(f->allocator ? "malloc" : f->name, out);
 		fputs(i ? "--" : "\n", out);
 	}
 }
