@@ -200,6 +200,18 @@ struct job {
 	const struct growth_paths *paths;
 };
 
+static int print_growth(const struct job *j, const struct ops_diff *diff, struct err *err)
+{
+	char text[GROWTH_COUNTED_SIZE];
+	const char *counted =
+		growth_counted(diff, j->record->allocated_before_bytes,
+			       j->record->allocated_after_bytes, text, sizeof(text));
+
+	if (growth_print(j->args, diff, err))
+		return -1;
+	return counted ? out_line(err, "%s", counted) : 0;
+}
+
 static int print_difference(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
@@ -214,7 +226,7 @@ static int print_difference(const void *ctx, struct err *err)
 		return out_json(api_record(j.record, &diff, (const char *const *)j.paths->v,
 					   j.paths->n),
 				err);
-	return j.args->quiet ? 0 : growth_print(j.args, &diff, err);
+	return j.args->quiet ? 0 : print_growth(&j, &diff, err);
 }
 
 static int print_apart(const struct args *args, unsigned int formats,

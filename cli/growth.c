@@ -174,15 +174,43 @@ static int print_stacks(const struct ops_diff *d, struct err *err)
 	return 0;
 }
 
+const char *growth_counted(const struct ops_diff *d, uint64_t before, uint64_t after, char *buf,
+			   size_t size)
+{
+	char counted[16];
+
+	for (size_t i = 0; i < d->functions.n; i++) {
+		const struct profile_change *c = &d->functions.v[i];
+
+		if (c->significant && c->after > c->before)
+			return NULL;
+	}
+	if (!before || after <= before || d->after <= d->before)
+		return NULL;
+	snprintf(buf, size,
+		 "jemalloc counts %s more allocated than at the beginning: memory did grow, though "
+		 "sampling does not tell where",
+		 text_size(after - before, counted, sizeof(counted)));
+	return buf;
+}
+
+static int print_head(const struct ops_diff *d, struct err *err)
+{
+	char growth[24], before[24], after[24], where[80];
+
+	if (d->stacks.n)
+		snprintf(where, sizeof(where), "in %zu function%s and %zu stack%s", d->functions.n,
+			 d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s");
+	return out_line(err, "in use: %s, from %s to %s, %s",
+			growth_bytes(d->after - d->before, growth, sizeof(growth)),
+			growth_bytes(d->before, before, sizeof(before)) + 1,
+			growth_bytes(d->after, after, sizeof(after)) + 1,
+			d->stacks.n ? where : "and no stack changed");
+}
+
 int growth_print(const struct args *args, const struct ops_diff *d, struct err *err)
 {
-	char growth[24], before[24], after[24];
-
-	if (out_line(err, "in use: %s, from %s to %s, in %zu function%s and %zu stack%s",
-		     growth_bytes(d->after - d->before, growth, sizeof(growth)),
-		     growth_bytes(d->before, before, sizeof(before)) + 1,
-		     growth_bytes(d->after, after, sizeof(after)) + 1, d->functions.n,
-		     d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s"))
+	if (print_head(d, err))
 		return -1;
 	if (!d->stacks.n)
 		return 0;
@@ -191,7 +219,8 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 	if (args->quiet)
 		return 0;
 	return out_line(err,
-			"* significant at %.0f%% (Holm-corrected); ERROR is the standard error",
+			"* significant at %.0f%% (Holm-corrected), itself or one of its stacks; "
+			"ERROR is the standard error",
 			100 * (1 - SIGNIFICANCE_LEVEL));
 }
 

@@ -8,6 +8,7 @@
 #include "profile/format/format.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* "+12.3M", "-512": a change of that many bytes. Returns `buf`; 24 bytes always do. */
 const char *growth_bytes(double bytes, char *buf, size_t size);
@@ -19,6 +20,15 @@ const char *growth_calls(const struct profile *profile, size_t stack, char *buf,
 /* The difference: a table of functions and the stacks that changed most. */
 int growth_print(const struct args *args, const struct ops_diff *diff, struct err *err)
 	__must_check;
+
+/*
+ * A sentence where nothing that grew is marked as significant, and yet memory grew from `before` to
+ * `after` bytes, as jemalloc counts and does not sample (stats.allocated; 0: not known). NULL: there
+ * is nothing to say. Returns `buf`.
+ */
+#define GROWTH_COUNTED_SIZE 160
+const char *growth_counted(const struct ops_diff *diff, uint64_t before, uint64_t after, char *buf,
+			   size_t size);
 
 /*
  * The formats of --format, "pprof,folded" or NULL: a bit for each, 1 << enum profile_format.

@@ -56,8 +56,7 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolize_o
 		return -1;
 	if (!diff.series.all.symbols && ops_symbolize(&diff.series.all, symbols, err))
 		return -1;
-	if (profile_diff_stacks(&diff.series, &diff.stacks, err) ||
-	    profile_diff_functions(&diff.series, &diff.functions, err))
+	if (profile_diff(&diff.series, &diff.functions, &diff.stacks, err))
 		return -1;
 	*out = diff;
 	diff = (struct ops_diff){ 0 };

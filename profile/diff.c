@@ -36,7 +36,7 @@ static double probability(const struct profile_change *c)
 	return fmin(1, 2 * p);
 }
 
-/* What did not change, or as much, by what it holds: the order says something then too. */
+/* Of equal ones, by what they hold. */
 static int largest_first(const void *a, const void *b)
 {
 	const struct profile_change *x = a, *y = b;
@@ -49,26 +49,12 @@ static int largest_first(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Test and sort what was collected. */
-static int conclude(struct profile_diff *d, struct err *err)
+static void sort(struct profile_diff *d)
 {
-	_cleanup_(cleanup_free) double *p = calloc(d->n + 1, sizeof(*p));
-	_cleanup_(cleanup_free) bool *significant = calloc(d->n + 1, sizeof(*significant));
-
-	if (!p || !significant)
-		return no_memory(err);
-	for (size_t i = 0; i < d->n; i++)
-		p[i] = d->v[i].p = probability(&d->v[i]);
-	if (significance_holm(p, d->n, d->n, significant, err))
-		return -1;
-	for (size_t i = 0; i < d->n; i++) {
-		d->v[i].significant = significant[i];
-		d->n_significant += significant[i];
-	}
 	qsort(d->v, d->n, sizeof(*d->v), largest_first);
-	return 0;
 }
 
+/* Of a stack. */
 static struct profile_change change_of(const struct profile_series *s, size_t stack)
 {
 	return (struct profile_change){
@@ -85,24 +71,30 @@ static bool is_there(const struct profile_change *c)
 	return c->before != 0 || c->after != 0;
 }
 
-int profile_diff_stacks(const struct profile_series *series, struct profile_diff *out,
-			struct err *err)
+/* Leave out what did not change. */
+static void drop_unchanged(struct profile_diff *d)
 {
-	_cleanup_(profile_diff_fini) struct profile_diff diff = { 0 };
+	size_t n = 0;
 
-	diff.v = calloc(series->all.n_stacks + 1, sizeof(*diff.v));
-	if (!diff.v)
+	for (size_t i = 0; i < d->n; i++) {
+		if (growth(&d->v[i]) != 0)
+			d->v[n++] = d->v[i];
+	}
+	d->n = n;
+}
+
+static int find_stacks(const struct profile_series *series, struct profile_diff *out,
+		       struct err *err)
+{
+	out->v = calloc(series->all.n_stacks + 1, sizeof(*out->v));
+	if (!out->v)
 		return no_memory(err);
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
 		struct profile_change c = change_of(series, i);
 
 		if (is_there(&c))
-			diff.v[diff.n++] = c;
+			out->v[out->n++] = c;
 	}
-	if (conclude(&diff, err))
-		return -1;
-	*out = diff;
-	diff = (struct profile_diff){ 0 };
 	return 0;
 }
 
@@ -137,31 +129,134 @@ static void add_up(struct profile_diff *d, const struct profile_function *functi
 	d->n = n;
 }
 
-int profile_diff_functions(const struct profile_series *series, struct profile_diff *out,
-			   struct err *err)
+/* As change_of(), of the function that stack number `stack` ends in; false: it has no call. */
+static bool change_of_function(const struct profile_series *s, size_t stack,
+			       struct profile_change *out)
 {
-	_cleanup_(profile_diff_fini) struct profile_diff diff = { 0 };
+	struct profile_line innermost;
+
+	if (!profile_stack_lines(&s->all, &s->all.stacks[stack], false, &innermost, 1))
+		return false;
+	*out = change_of(s, stack);
+	out->at = innermost.function;
+	return true;
+}
+
+/* In the order of their names. */
+static int find_functions(const struct profile_series *series, struct profile_diff *out,
+			  struct err *err)
+{
 	const struct profile *all = &series->all;
 
-	diff.v = calloc(all->n_stacks + 1, sizeof(*diff.v));
-	if (!diff.v)
+	out->v = calloc(all->n_stacks + 1, sizeof(*out->v));
+	if (!out->v)
 		return no_memory(err);
 	for (size_t i = 0; i < all->n_stacks; i++) {
-		struct profile_change c = change_of(series, i);
-		struct profile_line innermost;
+		struct profile_change *c = &out->v[out->n];
 
-		if (!is_there(&c) ||
-		    !profile_stack_lines(all, &all->stacks[i], false, &innermost, 1))
-			continue;
-		c.at = innermost.function;
-		diff.v[diff.n++] = c;
+		if (change_of_function(series, i, c) && is_there(c))
+			out->n++;
 	}
-	qsort_r(diff.v, diff.n, sizeof(*diff.v), by_name, all->symbols->functions);
-	add_up(&diff, all->symbols->functions);
-	if (conclude(&diff, err))
+	qsort_r(out->v, out->n, sizeof(*out->v), by_name, all->symbols->functions);
+	add_up(out, all->symbols->functions);
+	return 0;
+}
+
+/* --- significance --- */
+
+static void mark(struct profile_diff *d, const bool *significant)
+{
+	for (size_t i = 0; i < d->n; i++)
+		d->v[i].significant = significant[i];
+}
+
+/* All rows of both are tested together, so that one claim is made of all that is marked. */
+static int test(struct profile_diff *stacks, struct profile_diff *functions, size_t n_tested,
+		struct err *err)
+{
+	size_t n = stacks->n + functions->n;
+	_cleanup_(cleanup_free) double *p = calloc(n + 1, sizeof(*p));
+	_cleanup_(cleanup_free) bool *significant = calloc(n + 1, sizeof(*significant));
+
+	if (!p || !significant)
+		return no_memory(err);
+	for (size_t i = 0; i < stacks->n; i++)
+		p[i] = stacks->v[i].p = probability(&stacks->v[i]);
+	for (size_t i = 0; i < functions->n; i++)
+		p[stacks->n + i] = functions->v[i].p = probability(&functions->v[i]);
+	if (significance_holm(p, n, n_tested, significant, err))
 		return -1;
-	*out = diff;
-	diff = (struct profile_diff){ 0 };
+	mark(stacks, significant);
+	mark(functions, significant + stacks->n);
+	return 0;
+}
+
+/* The row with the name of `c`, in the order of names; NULL: there is none. */
+static struct profile_change *find_name(const struct profile_diff *d,
+					const struct profile_change *c,
+					struct profile_function *functions)
+{
+	size_t low = 0, high = d->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = by_name(c, &d->v[middle], functions);
+
+		if (!order)
+			return &d->v[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+/*
+ * A function that has a stack which changed is one that changed: where both go the same way, it is
+ * marked too, though beside all its stacks the change of one may be lost.
+ */
+static void mark_functions_of(const struct profile_series *s, const struct profile_diff *stacks,
+			      struct profile_diff *functions)
+{
+	for (size_t i = 0; i < stacks->n; i++) {
+		struct profile_change c, *of;
+
+		if (!stacks->v[i].significant || !change_of_function(s, stacks->v[i].at, &c))
+			continue;
+		of = find_name(functions, &c, s->all.symbols->functions);
+		if (of && (growth(of) > 0) == (growth(&c) > 0))
+			of->significant = true;
+	}
+}
+
+static void count_significant(struct profile_diff *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		d->n_significant += d->v[i].significant;
+}
+
+int profile_diff(const struct profile_series *series, struct profile_diff *functions,
+		 struct profile_diff *stacks, struct err *err)
+{
+	_cleanup_(profile_diff_fini) struct profile_diff f = { 0 }, s = { 0 };
+	size_t n_tested;
+
+	if (find_stacks(series, &s, err) || find_functions(series, &f, err))
+		return -1;
+	n_tested = s.n + f.n;
+	drop_unchanged(&s);
+	drop_unchanged(&f);
+	if (test(&s, &f, n_tested, err))
+		return -1;
+	mark_functions_of(series, &s, &f);
+	count_significant(&s);
+	count_significant(&f);
+	sort(&s);
+	sort(&f);
+	*functions = f;
+	*stacks = s;
+	f = s = (struct profile_diff){ 0 };
 	return 0;
 }
 

@@ -12,7 +12,7 @@ struct profile_change {
 	double before, after; /* bytes, estimated */
 	double var_before, var_after;
 	double p; /* the probability that sampling alone makes a change as large, either way */
-	bool significant; /* beside all others */
+	bool significant; /* beside all others; of a function, also where one of its stacks is */
 };
 
 struct profile_diff {
@@ -23,15 +23,15 @@ struct profile_diff {
 
 /*
  * Of a series of two profiles: each stack, `at` being its index in
- * series->all.stacks; or each function with what was allocated in it directly,
+ * series->all.stacks; and each function with what was allocated in it directly,
  * `at` being an index in series->all.symbols->functions, which are needed.
- * What is 0 in both is left out. ERR_FAILED without memory. The caller ends
- * `out` with profile_diff_fini().
+ * What did not change is left out, though it counts among what was tested. All that is marked as
+ * significant, in both, is so together at SIGNIFICANCE_LEVEL. A function is marked also where one
+ * of its stacks is, and the change of both goes the same way.
+ * ERR_FAILED without memory. The caller ends both with profile_diff_fini().
  */
-int profile_diff_stacks(const struct profile_series *series, struct profile_diff *out,
-			struct err *err) __must_check;
-int profile_diff_functions(const struct profile_series *series, struct profile_diff *out,
-			   struct err *err) __must_check;
+int profile_diff(const struct profile_series *series, struct profile_diff *functions,
+		 struct profile_diff *stacks, struct err *err) __must_check;
 void profile_diff_fini(struct profile_diff *diff);
 
 /* The standard error of a change, at most. */

@@ -63,6 +63,17 @@ ctl_ok 'the same pid on two hosts' report "$T/a.heap" "$T/c.heap"
 ctl_ok 'two processes' report "$T/a.heap" "$T/d.heap"
 like "$out" '^inuse_space of made: ' 'two processes: it is of no pid'
 
+# --- diff: of what did not change there is no row ---
+made before.heap '10 1000 4 1 0' '5 500 5 0'
+made after.heap '10 1000 4 1 0' '5 500 5 0' '7 700 4 0'
+ctl_ok 'diff' diff "$T/before.heap" "$T/after.heap"
+like "$out" 'in 1 function and 1 stack'$'\n' 'diff: one stack changed'
+unlike "$out" '\+0' 'diff: no row of +0'
+ctl_ok 'diff, as JSON' diff --json "$T/before.heap" "$T/after.heap"
+is "$(json '[.functions[].function, (.stacks | length)] | tostring')" '["leaf",1]' 'diff, as JSON: one of each'
+ctl_ok 'diff of one with itself' diff "$T/before.heap" "$T/before.heap"
+is "$out" 'in use: +0, from 1.5K to 1.5K, and no stack changed' 'diff of one with itself: nothing'
+
 # --- symbolized files: "--" is between names, and in some ---
 made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
 sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"

@@ -157,7 +157,8 @@ done
 # --- a name as long as a page ---
 long=$(printf 'g%.0s' {1..400})
 sed "s/\tkeep\tkeep\$/\t$long\t$long/" "$T/end.raw" >"$T/long.raw"
-ctl_ok 'a long name: diff' diff "$T/long.raw" "$T/long.raw"
+printf 'heap_v2/2048\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' >"$T/nothing.heap"
+ctl_ok 'a long name: diff' diff "$T/nothing.heap" "$T/long.raw"
 like "$out" ' \+[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +g{100,}\.\.\.'$'\n' 'a long name: shows where it was cut'
 
 # --- two sample rates: raw is samples, and has one ---
