@@ -91,6 +91,7 @@ static void report_head(const struct profile *p, const struct profile_table *g,
 			const struct profile_report_options *o, FILE *out)
 {
 	char a[3][REPORT_AMOUNT_SIZE], comm[256];
+	size_t n_stacks = p->difference ? g->n_stacks : p->n_stacks;
 
 	fprintf(out, "%s", profile_type_name(o->type));
 	if (p->facts.comm)
@@ -100,13 +101,16 @@ static void report_head(const struct profile *p, const struct profile_table *g,
 	if (o->has_thread)
 		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
 	fprintf(out, ": %s ±%s in %zu stack%s", report_amount(o, g->total, a[0], sizeof(a[0])),
-		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), p->n_stacks,
-		p->n_stacks == 1 ? "" : "s");
+		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), n_stacks,
+		n_stacks == 1 ? "" : "s");
 	if (o->total != g->total)
 		fprintf(out, ", of %s", report_amount(o, o->total, a[2], sizeof(a[2])));
 	if (p->period > 1 && !p->rates_differ)
 		fprintf(out, "; a sample each %s", text_size(p->period, a[0], sizeof(a[0])));
 	fputc('\n', out);
+	if (p->difference)
+		fprintf(out, "%% of what grew and what shrank, added up: %s\n",
+			report_amount(o, g->whole, a[0], sizeof(a[0])));
 }
 
 static void row(const struct profile *p, const struct profile_table *g,
@@ -118,10 +122,10 @@ static void row(const struct profile *p, const struct profile_table *g,
 
 	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n",
 		report_amount(o, node->flat, a[0], sizeof(a[0])),
-		report_percent(node->flat, g->total, percent[0], sizeof(percent[0])),
-		report_percent(sum, g->total, percent[1], sizeof(percent[1])),
+		report_percent(node->flat, g->whole, percent[0], sizeof(percent[0])),
+		report_percent(sum, g->whole, percent[1], sizeof(percent[1])),
 		report_amount(o, node->cum, a[1], sizeof(a[1])),
-		report_percent(node->cum, g->total, percent[2], sizeof(percent[2])),
+		report_percent(node->cum, g->whole, percent[2], sizeof(percent[2])),
 		report_amount(o, sqrt(variance), a[2], sizeof(a[2])),
 		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
 }
@@ -293,17 +297,19 @@ static int find_edges(struct tree *t, struct err *err)
 static void edges(const struct tree *t, const struct profile_row *row, bool callers)
 {
 	const struct adjacency *a = callers ? &t->callers : &t->callees;
+	/* In a difference, a function may be less than what came over each of its calls. */
+	double whole = t->p->difference ? t->table->whole : row->cum;
 
 	for (size_t i = a->first[row->function]; i < a->first[row->function + 1]; i++) {
 		const struct profile_edge *e = &t->graph.edges[a->edge[i]];
 		char amount[REPORT_AMOUNT_SIZE], percent[16], name[REPORT_NAME_SIZE];
 		uint32_t f = callers ? e->from : e->to;
 
-		if (fabs(e->weight) < t->o->edge_fraction * fabs(t->table->total))
+		if (fabs(e->weight) < t->o->edge_fraction * t->table->whole)
 			break;
 		fprintf(t->out, "%38s %6s  %s %s\n",
 			report_amount(t->o, e->weight, amount, sizeof(amount)),
-			report_percent(e->weight, row->cum, percent, sizeof(percent)),
+			report_percent(e->weight, whole, percent, sizeof(percent)),
 			callers ? "<-" : "->",
 			output_safe(t->p->symbols->functions[f].name, name, sizeof(name)));
 	}
@@ -316,9 +322,9 @@ static void one(const struct tree *t, const struct profile_row *row)
 	edges(t, row, true);
 	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n",
 		report_amount(t->o, row->flat, a[0], sizeof(a[0])),
-		report_percent(row->flat, t->table->total, percent[0], sizeof(percent[0])),
+		report_percent(row->flat, t->table->whole, percent[0], sizeof(percent[0])),
 		report_amount(t->o, row->cum, a[1], sizeof(a[1])),
-		report_percent(row->cum, t->table->total, percent[1], sizeof(percent[1])),
+		report_percent(row->cum, t->table->whole, percent[1], sizeof(percent[1])),
 		report_amount(t->o, sqrt(t->o->by_cum ? row->cum_variance : row->flat_variance),
 			      a[2], sizeof(a[2])),
 		output_safe(t->p->symbols->functions[row->function].name, name, sizeof(name)));

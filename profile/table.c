@@ -73,6 +73,8 @@ static bool add_stack(struct building *b, const struct profile_line *lines, size
 	if (n) {
 		b->table->total += b->stack->value[b->type];
 		b->table->variance += b->stack->variance[b->type];
+		b->table->whole += fabs(b->stack->value[b->type]);
+		b->table->n_stacks += b->stack->value[b->type] != 0;
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!add_row(b, lines[i].function, i == 0))
@@ -106,6 +108,8 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 		if (!add_stack(&b, lines, n))
 			return no_memory(err);
 	}
+	if (!profile->difference)
+		got.whole = got.total;
 	*out = got;
 	got = (struct profile_table){ 0 };
 	return 0;
@@ -152,7 +156,7 @@ void profile_table_sort(struct profile_table *table, const struct profile_symbol
 
 void profile_table_trim(struct profile_table *table, double fraction)
 {
-	double least = fraction * fabs(table->total);
+	double least = fraction * fabs(table->whole);
 	size_t n = 0;
 
 	for (size_t i = 0; i < table->n_rows; i++) {

@@ -20,6 +20,12 @@ struct profile_table {
 	struct profile_row *rows; /* of every function that some stack has */
 	size_t n_rows;
 	double total, variance; /* of all stacks with a call left: what flat adds up to */
+	size_t n_stacks;	/* of them those that have any */
+	/*
+	 * What rows are parts of: the total; of a difference, what grew and what shrank added up, as
+	 * `go tool pprof -base` has it.
+	 */
+	double whole;
 };
 
 /*
@@ -39,7 +45,7 @@ void profile_table_sort(struct profile_table *table, const struct profile_symbol
 			struct profile_table_order order);
 
 /*
- * Take the functions out whose cum is less than this part of the total, and
+ * Take the functions out whose cum is less than this part of the whole, and
  * those of a difference that are the same in both; the order stays.
  */
 void profile_table_trim(struct profile_table *table, double fraction);

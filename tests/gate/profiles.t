@@ -74,6 +74,20 @@ is "$(json '[.functions[].function, (.stacks | length)] | tostring')" '["leaf",1
 ctl_ok 'diff of one with itself' diff "$T/before.heap" "$T/before.heap"
 is "$out" 'in use: +0, from 1.5K to 1.5K, and no stack changed' 'diff of one with itself: nothing'
 
+# --- the parts of a difference are of all that changed: what is left of it may be next to nothing ---
+made less.heap '10 1000000 4 1 0' '5 500 5 0' '1 9000 4 0'
+made more.heap '5 9000 4 0' '5 500 5 0' '9 1000001 5 1 0'
+ctl_ok 'a difference' report --base "$T/less.heap" "$T/more.heap" --unit B
+like "$out" '^inuse_space: 1B ±[0-9]B in 2 stacks' 'a difference: the stacks that changed'
+like "$out" $'\n''% of what grew and what shrank, added up: 2000001B'$'\n' 'a difference: what parts are of'
+like "$out" ' 1000001B  50\.0% +50\.0% +1000001B +50\.0% .* other'$'\n' 'a difference: what grew'
+like "$out" ' -1000000B -50\.0% +0\.0% +-1000000B -50\.0% .* leaf'$'\n' 'a difference: what shrank'
+ctl_ok 'a difference, as a tree' report --base "$T/less.heap" "$T/more.heap" --tree
+like "$out" '-50\.0%  -> leaf' 'a difference, as a tree: calls are parts of the same'
+ctl_ok 'a difference, trimmed' report --base "$T/less.heap" "$T/more.heap" --nodefraction 0.4
+like "$out" ' other'$'\n' 'a difference, trimmed: by the same'
+unlike "$out" ' main'$'\n' 'a difference, trimmed: main changed by 1'
+
 # --- symbolized files: "--" is between names, and in some ---
 made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
 sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"
