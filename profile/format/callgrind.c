@@ -21,7 +21,6 @@ struct cost_line {
 struct cost_call {
 	uint32_t from;	 /* index of lines */
 	uint32_t callee; /* function */
-	uint32_t seen;	 /* the last stack that was counted */
 	double value[PROFILE_TYPES];
 };
 
@@ -36,6 +35,7 @@ struct callgrind {
 	uint32_t *first_call;		 /* of each line, in calls */
 	struct hashmap files;		 /* by pointer: number of the file */
 	bool *named;			 /* of each function: its name has been written */
+	uint32_t *seen;			 /* of each function: the last stack with a call of it */
 	enum profile_type types[PROFILE_TYPES];
 	unsigned int n_types;
 	FILE *out;
@@ -49,6 +49,7 @@ static void callgrind_fini(struct callgrind *c)
 	free(c->order);
 	free(c->first_call);
 	free(c->named);
+	free(c->seen);
 	hashmap_fini(&c->line_at);
 	hashmap_fini(&c->call_at);
 	hashmap_fini(&c->files);
@@ -75,8 +76,8 @@ static uint32_t line_costs(struct callgrind *c, uint32_t function, uint32_t line
 	return (uint32_t)c->n_lines++;
 }
 
-static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, uint32_t n,
-		     const double *value)
+/* `value` NULL: the call is there, and costs nothing. */
+static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, const double *value)
 {
 	uint64_t key = (uint64_t)from << 32 | callee;
 	uint32_t at = hashmap_get(&c->call_at, key);
@@ -86,17 +87,18 @@ static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, uint32
 		if (c->n_calls >= HASHMAP_NONE || !vec_grow(c->calls, c->room_calls, c->n_calls) ||
 		    !hashmap_put(&c->call_at, key, at))
 			return false;
-		c->calls[c->n_calls++] =
-			(struct cost_call){ .from = from, .callee = callee, .seen = HASHMAP_NONE };
+		c->calls[c->n_calls++] = (struct cost_call){ .from = from, .callee = callee };
 	}
-	/* A recursion passes a call several times: its stack counts once. */
-	if (c->calls[at].seen != n)
+	if (value)
 		add_values(c->calls[at].value, value);
-	c->calls[at].seen = n;
 	return true;
 }
 
-/* Count stack number `n`, of these lines, the innermost first. */
+/*
+ * Count stack number `n`, of these lines, the innermost first. Readers take what a function costs
+ * with all that it calls for the costs of the calls of it, added up: so where one is called within
+ * itself, be it through others, the outermost call alone has a cost.
+ */
 static bool add_stack(struct callgrind *c, uint32_t n, const struct profile_line *lines,
 		      size_t n_lines)
 {
@@ -107,10 +109,14 @@ static bool add_stack(struct callgrind *c, uint32_t n, const struct profile_line
 	if (at == HASHMAP_NONE)
 		return false;
 	add_values(c->lines[at].value, value);
-	for (size_t i = 1; i < n_lines; i++) {
+	for (size_t i = n_lines; i-- > 1;) {
+		uint32_t callee = lines[i - 1].function;
+
 		at = line_costs(c, lines[i].function, lines[i].line);
-		if (at == HASHMAP_NONE || !add_call(c, at, lines[i - 1].function, n, value))
+		if (at == HASHMAP_NONE ||
+		    !add_call(c, at, callee, c->seen[callee] != n ? value : NULL))
 			return false;
+		c->seen[callee] = n;
 	}
 	return true;
 }
@@ -139,14 +145,19 @@ static bool collect(struct callgrind *c, bool keep_allocator)
 	_cleanup_(cleanup_free) struct profile_line *lines =
 		malloc(PROFILE_DEPTH_MAX * sizeof(*lines));
 
-	for (size_t i = 0; lines && i < c->p->n_stacks; i++) {
+	c->seen = malloc((c->names.n + 1) * sizeof(*c->seen));
+	if (!lines || !c->seen)
+		return false;
+	for (size_t i = 0; i < c->names.n; i++)
+		c->seen[i] = HASHMAP_NONE;
+	for (size_t i = 0; i < c->p->n_stacks; i++) {
 		size_t n = profile_stack_lines(c->p, &c->p->stacks[i], keep_allocator, lines,
 					       PROFILE_DEPTH_MAX);
 
 		if (!add_stack(c, (uint32_t)i, lines, n))
 			return false;
 	}
-	return lines;
+	return true;
 }
 
 static bool sort(struct callgrind *c)

@@ -88,6 +88,17 @@ ctl_ok 'a difference, trimmed' report --base "$T/less.heap" "$T/more.heap" --nod
 like "$out" ' other'$'\n' 'a difference, trimmed: by the same'
 unlike "$out" ' main'$'\n' 'a difference, trimmed: main changed by 1'
 
+# --- callgrind: what a function costs is what the calls of it cost, also of one that calls itself ---
+made rec.heap '1 1000 4 1 1 1 0' '1 2000 1 4 1 0'
+ctl_ok 'recursion, for callgrind' convert "$T/rec.heap" "$T/rec.callgrind"
+is "$(awk '
+	/^c?fn=/ { n = $1; sub(/.*=/, "", n); if (NF > 1) name[n] = $2 }
+	/^cfn=/ { callee = n }
+	/^calls=/ { getline; cost[callee] += $2 }
+	END { for (n in cost) print name[n], cost[n] }' "$T/rec.callgrind" | sort)" \
+	$'leaf 3000\nwork 3000' 'recursion, for callgrind: each has its cost once'
+like "$(<"$T/rec.callgrind")" $'\ntotals: 3000 2' 'recursion, for callgrind: the total'
+
 # --- symbolized files: "--" is between names, and in some ---
 made names.heap '1 1000 2' '1 2000 3' '1 4000 4'
 sed -i "s/ leaf\$/ main--Count::operator----leaf/" "$T/names.heap"
