@@ -192,7 +192,11 @@ struct pprof {
 	unsigned int n_types;
 	uint8_t *use;		       /* of each address */
 	uint8_t *known;		       /* of each mapping */
-	bool *called;		       /* of each function: some location has it */
+	/*
+	 * Ids count from 1 in the order of the file, without gaps: Parca takes no others. 0: not there.
+	 */
+	uint64_t *whole_id, *cut_id; /* of each address: of its locations */
+	uint64_t *function_id;	     /* of each function that some location has */
 	uint64_t *ids;		       /* of one sample's locations */
 	Pprof__Line *lines, **line_of; /* of one location */
 	struct format_sum sum[PROFILE_TYPES];
@@ -208,7 +212,9 @@ static void pprof_free(struct pprof **guarded)
 	pprof_out_fini(&w->out);
 	free(w->use);
 	free(w->known);
-	free(w->called);
+	free(w->whole_id);
+	free(w->cut_id);
+	free(w->function_id);
 	free(w->ids);
 	free(w->lines);
 	free(w->line_of);
@@ -232,23 +238,16 @@ static struct pprof *pprof_new(const struct profile *p)
 	w->n_types = format_n_types(p);
 	w->use = calloc(p->n_addresses + 1, sizeof(*w->use));
 	w->known = calloc(p->n_mappings + 1, sizeof(*w->known));
-	w->called = calloc(p->symbols->n_functions + 1, sizeof(*w->called));
+	w->whole_id = calloc(p->n_addresses + 1, sizeof(*w->whole_id));
+	w->cut_id = calloc(p->n_addresses + 1, sizeof(*w->cut_id));
+	w->function_id = calloc(p->symbols->n_functions + 1, sizeof(*w->function_id));
 	w->ids = calloc(most_frames, sizeof(*w->ids));
 	w->lines = calloc(most_lines, sizeof(*w->lines));
 	w->line_of = calloc(most_lines, sizeof(*w->line_of));
-	if (!w->use || !w->known || !w->called || !w->ids || !w->lines || !w->line_of)
+	if (!w->use || !w->known || !w->whole_id || !w->cut_id || !w->function_id || !w->ids ||
+	    !w->lines || !w->line_of)
 		return NULL;
 	return take_ptr(w);
-}
-
-static uint64_t whole_id(uint32_t address)
-{
-	return (uint64_t)address + 1;
-}
-
-static uint64_t cut_id(const struct pprof *w, uint32_t address)
-{
-	return w->p->n_addresses + (uint64_t)address + 1;
 }
 
 /* How many of an address's inner lines go with the allocator. */
@@ -263,7 +262,7 @@ static uint32_t lines_cut(const struct pprof *w, uint32_t address)
 	return n;
 }
 
-/* The locations of a stack. Returns how many. */
+/* The locations of a stack, which is noted as their use. Returns how many. */
 static size_t stack_ids(struct pprof *w, const struct profile_stack *stack)
 {
 	uint32_t at = 0, cut = 0;
@@ -273,7 +272,7 @@ static size_t stack_ids(struct pprof *w, const struct profile_stack *stack)
 	for (; at < stack->depth; at++, cut = 0) {
 		uint32_t address = w->p->frames[stack->first + at];
 
-		w->ids[n++] = cut ? cut_id(w, address) : whole_id(address);
+		w->ids[n++] = cut ? w->cut_id[address] : w->whole_id[address];
 		w->use[address] |= cut ? USED_CUT : USED_WHOLE;
 	}
 	return n;
@@ -352,7 +351,7 @@ static void write_mappings(struct pprof *w)
 	}
 }
 
-/* What is known of the addresses that have a use, and of their functions. */
+/* What is known of the addresses that have a use, and of their functions: these get an id. */
 static void learn(struct pprof *w)
 {
 	const struct profile_symbols *s = w->p->symbols;
@@ -366,13 +365,26 @@ static void learn(struct pprof *w)
 		for (uint32_t j = 0; j < at->n; j++) {
 			const struct profile_line *line = &s->lines[at->first + j];
 
-			w->called[line->function] = true;
+			w->function_id[line->function] = 1;
 			known |= s->functions[line->function].file ? KNOWN_FILES : 0;
 			known |= line->line ? KNOWN_LINES : 0;
 		}
 		if (w->p->addresses[i].mapping != PROFILE_NONE)
 			w->known[w->p->addresses[i].mapping] |= known;
 	}
+}
+
+/* Give their ids to what will be written, in its order. */
+static void number(struct pprof *w)
+{
+	uint64_t location = 0, function = 0;
+
+	for (size_t i = 0; i < w->p->n_addresses; i++) {
+		w->whole_id[i] = w->use[i] & USED_WHOLE ? ++location : 0;
+		w->cut_id[i] = w->use[i] & USED_CUT ? ++location : 0;
+	}
+	for (size_t i = 0; i < w->p->symbols->n_functions; i++)
+		w->function_id[i] = w->function_id[i] ? ++function : 0;
 }
 
 /* The lines of an address from number `cut` on, as a location. */
@@ -393,7 +405,7 @@ static void write_location(struct pprof *w, uint32_t address, uint64_t id, uint3
 		Pprof__Line *line = &w->lines[location.n_line];
 
 		*line = (Pprof__Line)PPROF__LINE__INIT;
-		line->function_id = (uint64_t)s->lines[at->first + j].function + 1;
+		line->function_id = w->function_id[s->lines[at->first + j].function];
 		line->line = s->lines[at->first + j].line;
 		w->line_of[location.n_line++] = line;
 	}
@@ -406,9 +418,9 @@ static void write_locations(struct pprof *w)
 {
 	for (uint32_t i = 0; i < w->p->n_addresses; i++) {
 		if (w->use[i] & USED_WHOLE)
-			write_location(w, i, whole_id(i), 0);
+			write_location(w, i, w->whole_id[i], 0);
 		if (w->use[i] & USED_CUT)
-			write_location(w, i, cut_id(w, i), lines_cut(w, i));
+			write_location(w, i, w->cut_id[i], lines_cut(w, i));
 	}
 }
 
@@ -419,9 +431,9 @@ static void write_functions(struct pprof *w)
 		Pprof__Function function = PPROF__FUNCTION__INIT, *one = &function;
 		Pprof__Profile part = PPROF__PROFILE__INIT;
 
-		if (!w->called[i])
+		if (!w->function_id[i])
 			continue;
-		function.id = i + 1;
+		function.id = w->function_id[i];
 		function.name = pprof_out_text(&w->out, from->name);
 		function.system_name = pprof_out_text(&w->out, from->linkage);
 		function.filename = pprof_out_text(&w->out, from->file);
@@ -515,6 +527,7 @@ int format_pprof(const struct profile *profile, const struct profile_format_opti
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		stack_ids(w, &profile->stacks[i]);
 	learn(w);
+	number(w);
 	write_types(w);
 	write_facts(w);
 	if (!w->keep_allocator)

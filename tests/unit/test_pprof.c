@@ -34,6 +34,27 @@ static Pprof__Profile *unpacked(const uint8_t *bytes, size_t size)
 	return pprof;
 }
 
+/* What Parca asks of a profile: ids from 1, in order, and no other is named. */
+static void check_ids(const Pprof__Profile *p)
+{
+	assert_string_equal(p->string_table[0], "");
+	for (size_t i = 0; i < p->n_mapping; i++)
+		assert_int_equal(p->mapping[i]->id, i + 1);
+	for (size_t i = 0; i < p->n_function; i++)
+		assert_int_equal(p->function[i]->id, i + 1);
+	for (size_t i = 0; i < p->n_location; i++) {
+		const Pprof__Location *at = p->location[i];
+
+		assert_int_equal(at->id, i + 1);
+		assert_in_range(at->mapping_id, 0, p->n_mapping);
+		for (size_t j = 0; j < at->n_line; j++)
+			assert_in_range(at->line[j]->function_id, 1, p->n_function);
+	}
+	for (size_t i = 0; i < p->n_sample; i++)
+		for (size_t j = 0; j < p->sample[i]->n_location_id; j++)
+			assert_in_range(p->sample[i]->location_id[j], 1, p->n_location);
+}
+
 static Pprof__Profile *written(const struct profile *profile, bool keep_allocator)
 {
 	const struct profile_format_options options = { .keep_allocator = keep_allocator };
@@ -47,6 +68,7 @@ static Pprof__Profile *written(const struct profile *profile, bool keep_allocato
 	fclose(out);
 	pprof = unpacked((const uint8_t *)bytes, size);
 	free(bytes);
+	check_ids(pprof);
 	return pprof;
 }
 
