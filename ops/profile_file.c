@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define HEAD_MAX (64u << 10)
-#define UNPACKED_MAX (UINT64_C(2) << 30) /* a small bundle may hold a large lie */
+#define UNPACKED_MAX (UINT64_C(2) << 30) /* a small file may hold a large lie */
+#define GZIP_WINDOW (15 + 16)
 
 /* A file on its way into memory. */
 struct source {
@@ -122,6 +124,87 @@ static int parse_bundle(struct source *s, const struct profile_options *options,
 	return profile_parse(out, content, len, options, err);
 }
 
+/* --- what gzip(1) made of a profile --- */
+
+struct unpacking {
+	struct source *from;
+	z_stream z;
+	uint64_t left; /* bytes that it may still become */
+	bool ended;    /* one member of the file; another may follow */
+	uint8_t packed[HEAD_MAX];
+};
+
+/* More to unpack: 0 at the end of the file. */
+static ssize_t more_packed(struct unpacking *u, struct err *err)
+{
+	ssize_t n = next_bytes(u->from, (char *)u->packed, sizeof(u->packed), err);
+
+	if (!n && !u->ended)
+		return err_raise(err, ERROR_PACKED_CUT_SHORT);
+	u->z.next_in = u->packed;
+	u->z.avail_in = n > 0 ? (uInt)n : 0;
+	return n;
+}
+
+/* profile_more_fn */
+static ssize_t next_unpacked(void *ctx, char *buf, size_t room, struct err *err)
+{
+	struct unpacking *u = ctx;
+	uInt most = (uInt)(room < HEAD_MAX ? room : HEAD_MAX);
+
+	u->z.next_out = (uint8_t *)buf;
+	u->z.avail_out = most;
+	while (u->z.avail_out == most) {
+		ssize_t n = u->z.avail_in ? 1 : more_packed(u, err);
+		int status;
+
+		if (n <= 0)
+			return n;
+		if (u->ended)
+			inflateReset(&u->z);
+		status = inflate(&u->z, Z_NO_FLUSH);
+		u->ended = status == Z_STREAM_END;
+		if (status != Z_OK && status != Z_BUF_ERROR && !u->ended)
+			return err_raise(err, ERROR_ARCHIVE_FAILED, .what = "unpack it",
+					 .text = u->z.msg ? u->z.msg : zError(status));
+	}
+	most -= u->z.avail_out;
+	if (most > u->left)
+		return err_raise(err, ERROR_UNPACKED_TOO_LARGE, .max = (int64_t)UNPACKED_MAX);
+	u->left -= most;
+	return most;
+}
+
+/* Does a packed file hold a profile itself, and no archive? */
+static bool is_packed_profile(const struct source *s)
+{
+	char begin[4] = { 0 };
+	z_stream z = { .next_in = (uint8_t *)s->head, .avail_in = (uInt)s->n_head };
+
+	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		return false;
+	z.next_out = (uint8_t *)begin;
+	z.avail_out = sizeof(begin);
+	inflate(&z, Z_SYNC_FLUSH);
+	inflateEnd(&z);
+	return !memcmp(begin, "heap", sizeof(begin)) || !memcmp(begin, "--- ", sizeof(begin));
+}
+
+static int parse_packed(struct source *s, const struct profile_options *options,
+			struct profile *out, struct err *err)
+{
+	_cleanup_(cleanup_free) struct unpacking *u = calloc(1, sizeof(*u));
+	int failed;
+
+	if (!u || inflateInit2(&u->z, GZIP_WINDOW) != Z_OK)
+		return err_no_memory(err);
+	u->from = s;
+	u->left = UNPACKED_MAX;
+	failed = profile_parse_pieces(out, next_unpacked, u, options, err);
+	inflateEnd(&u->z);
+	return failed;
+}
+
 static int read_path(const char *path, const struct profile_options *options, struct profile *out,
 		     struct err *err)
 {
@@ -133,9 +216,10 @@ static int read_path(const char *path, const struct profile_options *options, st
 	s.fd = fd;
 	if (read_head(&s, err) || no_program(&s, err))
 		return -1;
-	return bundle_is(s.head, s.n_head)
-		       ? parse_bundle(&s, options, out, err)
-		       : profile_parse_pieces(out, next_bytes, &s, options, err);
+	if (!bundle_is(s.head, s.n_head))
+		return profile_parse_pieces(out, next_bytes, &s, options, err);
+	return is_packed_profile(&s) ? parse_packed(&s, options, out, err)
+				     : parse_bundle(&s, options, out, err);
 }
 
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,

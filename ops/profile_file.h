@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /*
- * Read the profile in the file `path`, which may be a bundle, "-" for the
+ * Read the profile in the file `path`, which may be a bundle or packed by gzip(1), "-" for the
  * standard input, by profile_parse(); the message of an error starts with the path. The file is
  * read as it is: whoever cuts it short meanwhile leaves us a profile that is
  * cut short. ERR_FAILED. The caller ends `out` with profile_fini().

@@ -112,4 +112,38 @@ unlike "$(grep '^0x' "$T/names.raw")" 'operator--' 'operator--, written: jeprof 
 ctl_ok 'operator--, read again' report "$T/names.raw" --tree
 ok 'operator--, read again: the same' cmp "$T/first" "$T/out"
 
+# --- packed ---
+ctl_ok 'plain' report "$T/rec.heap" --tree
+cp "$T/out" "$T/first"
+gzip -k "$T/rec.heap" "$T/names.raw"
+head -c 60 "$T/rec.heap" | gzip >"$T/two.heap.gz"
+tail -c +61 "$T/rec.heap" | gzip >>"$T/two.heap.gz"
+for file in rec.heap.gz two.heap.gz; do
+	ctl_ok "packed: $file" report "$T/$file" --tree
+	ok "packed: $file: the same" cmp "$T/first" "$T/out"
+done
+"$CTL" report - --tree <"$T/rec.heap.gz" >"$T/out" 2>"$T/err"
+ok 'packed, from a pipe' cmp "$T/first" "$T/out"
+ctl_ok 'packed, with names' report "$T/names.raw.gz"
+ctl_ok 'packed: diff' diff "$T/rec.heap.gz" "$T/two.heap.gz"
+head -c -9 "$T/rec.heap.gz" >"$T/cut.heap.gz"
+ctl_fails 1 'in_file packed_cut_short' 'packed, and cut short' report "$T/cut.heap.gz"
+{
+	head -c -8 "$T/rec.heap.gz"
+	printf 12345678
+} >"$T/bad.heap.gz"
+ctl_fails 1 'in_file archive_failed' 'packed, and damaged' report "$T/bad.heap.gz"
+ctl_ok 'for pprof' convert "$T/rec.heap" "$T/rec.pb.gz"
+ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'what is for pprof is none' report "$T/rec.pb.gz"
+# 2 GiB and more in 10 MB, of which each line may stand in a profile.
+{
+	printf 'heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' | gzip
+	head -c 60M /dev/zero | tr '\0' x | gzip -1 >"$T/line.gz"
+	for ((i = 0; i < 36; i++)); do
+		cat "$T/line.gz"
+		echo | gzip
+	done
+} >"$T/bomb.heap.gz"
+ctl_fails 1 'in_file unpacked_too_large' 'packed, and endless' report "$T/bomb.heap.gz"
+
 done_testing
