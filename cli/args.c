@@ -350,6 +350,34 @@ int args_pid(const struct args *args, pid_t *pid, struct err *err)
 	return 0;
 }
 
+static void add_pid(pid_t pid, pid_t pids[PIDS_MAX], size_t *n)
+{
+	for (size_t i = 0; i < *n; i++) {
+		if (pids[i] == pid)
+			return;
+	}
+	pids[(*n)++] = pid;
+}
+
+int args_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct err *err)
+{
+	int64_t number;
+	pid_t pid;
+
+	*n = 0;
+	if (args->comm || args->pid) {
+		if (args_pid(args, &pid, err))
+			return -1;
+		add_pid(pid, pids, n);
+	}
+	for (size_t i = 0; i < args->n_words; i++) {
+		if (text_int_parse(args->words[i], 1, INT_MAX, &number, err))
+			return err_within(err, ERROR_IN_PID);
+		add_pid((pid_t)number, pids, n);
+	}
+	return 0;
+}
+
 static void log_line(void *ctx, const char *line)
 {
 	char safe[1024];

@@ -146,6 +146,14 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 /* The process the line means: its pid, or the only one with the name of --comm. */
 int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
 
+/*
+ * Of a command that takes several: that one, and those that its words name, each once.
+ * ERR_USAGE: a word is none.
+ */
+#define PIDS_MAX (WORDS_MAX + 1)
+int args_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct err *err)
+	__must_check;
+
 /* ERR_USAGE: this command needs a process. */
 int args_no_pid(const struct command *command, struct err *err);
 

@@ -203,9 +203,8 @@ struct job {
 static int print_growth(const struct job *j, const struct ops_diff *diff, struct err *err)
 {
 	char text[GROWTH_COUNTED_SIZE];
-	const char *counted =
-		growth_counted(diff, j->record->allocated_before_bytes,
-			       j->record->allocated_after_bytes, text, sizeof(text));
+	const char *counted = growth_counted(diff, j->record->allocated_before_bytes,
+					     j->record->allocated_after_bytes, text, sizeof(text));
 
 	if (growth_print(j->args, diff, err))
 		return -1;

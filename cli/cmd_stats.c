@@ -17,13 +17,23 @@ static const struct option_def options_of_stats[] = {
 	{ .name = NULL },
 };
 
+/* Each has a label for whose it is in one format alone. */
+static int check_words(const struct args *args, int format, struct err *err)
+{
+	if (!args->n_words || format == FORMAT_PROM)
+		return 0;
+	err_raise(err, ERROR_WORD_TOO_MANY, .name = "stats", .text = args->words[0]);
+	return err_advise(err, FIX_SEVERAL_FOR_PROM);
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
 	struct ops_options options;
 	int format = args->format;
+	pid_t pids[PIDS_MAX];
 	char wanted[32];
-	pid_t pid;
+	size_t n;
 
 	if (format == FORMAT_DEFAULT)
 		format = args->json ? FORMAT_JSON : FORMAT_TEXT;
@@ -31,9 +41,11 @@ static int run(const struct args *args, struct err *err)
 	if (args->json && format != FORMAT_JSON)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = wanted);
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_stats(pid, format_of[format], &options, &stats, err))
+	if (check_words(args, format, err) || args_pids(args, pids, &n, err) ||
+	    ops_stats(pids, n, format_of[format], &options, &stats, err))
 		return -1;
-	out_cost(args, &stats.cost);
+	for (size_t i = 0; i < stats.n; i++)
+		out_cost(args, &stats.costs[i]);
 	if (out_write(stats.text, stats.len, err))
 		return -1;
 	return stats.len && stats.text[stats.len - 1] != '\n' ? out_line(err, "%s", "") : 0;
@@ -41,9 +53,10 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_stats = {
 	.name = "stats",
-	.words = "PID",
+	.words = "PID...",
 	.help = "print jemalloc's own statistics",
 	.options = options_of_stats,
 	.needs_pid = true,
+	.max_words = WORDS_MAX,
 	.run = run,
 };

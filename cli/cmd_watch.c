@@ -162,18 +162,8 @@ static void print_summary(const struct args *args, const struct ops_watch_summar
 
 static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err *err)
 {
-	int64_t pid;
-
-	if (args->comm || args->pid) {
-		if (args_pid(args, &pids[0], err))
-			return -1;
-		*n = 1;
-	}
-	for (size_t i = 0; i < args->n_words; i++) {
-		if (text_int_parse(args->words[i], 1, INT_MAX, &pid, err))
-			return err_within(err, ERROR_IN_PID);
-		pids[(*n)++] = (pid_t)pid;
-	}
+	if (args_pids(args, pids, n, err))
+		return -1;
 	if (args->all == (*n > 0))
 		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")
 				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES);
@@ -184,7 +174,7 @@ static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct ops_watch_summary sum = { 0 };
-	pid_t pids[WORDS_MAX + 1];
+	pid_t pids[PIDS_MAX];
 	struct ops_watch_request request = {
 		.pids = pids,
 		.all = args->all,

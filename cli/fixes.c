@@ -345,6 +345,7 @@ static const char *const words[FIXES] = {
 	[FIX_NAME_A_SUFFIX] = "let it end in one of: {text}; or name one with -f",
 	[FIX_NAME_THE_LAST_FILE] = "name the last of them with -o FILE",
 	[FIX_RECORD_FOR_LONGER] = "record for longer, such as -d 10m --interval 1m",
+	[FIX_SEVERAL_FOR_PROM] = "give one process; stats -f prom takes several",
 	[FIX_USE_A_POWER] = "use a power of two, such as 512K",
 	[FIX_CONVERT_A_PROFILE] =
 		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",

@@ -167,17 +167,17 @@ static void read_stats(struct work *w)
 	struct err why;
 
 	options.max_bytes = 0; /* that was about the profile */
-	if (ops_stats(w->request->pid, OPS_STATS_JSON, &options, &w->stats, &why)) {
+	if (ops_stats(&w->request->pid, 1, OPS_STATS_JSON, &options, &w->stats, &why)) {
 		err_unadvise(&why);
 		err_within(&why, ERROR_BUNDLE_LACKS_STATISTICS);
 		w->result.warning = why;
 		return;
 	}
-	w->result.cost.stops += w->stats.cost.stops;
-	w->result.cost.pause_us += w->stats.cost.pause_us;
-	w->result.cost.prolonged += w->stats.cost.prolonged;
-	w->result.cost.late_us += w->stats.cost.late_us;
-	w->result.cost.call_us += w->stats.cost.call_us;
+	w->result.cost.stops += w->stats.costs->stops;
+	w->result.cost.pause_us += w->stats.costs->pause_us;
+	w->result.cost.prolonged += w->stats.costs->prolonged;
+	w->result.cost.late_us += w->stats.costs->late_us;
+	w->result.cost.call_us += w->stats.costs->call_us;
 }
 
 /* --- the file --- */

@@ -331,14 +331,20 @@ int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 
 struct ops_stats {
-	struct ops_cost cost;
+	struct ops_cost *costs; /* of each process */
+	size_t n;
 	char *text; /* jemalloc's own JSON or text, or Prometheus text made from its JSON */
 	size_t len;
 };
 
-/* malloc_stats_print(). Works also where profiling is not available. */
-int ops_stats(pid_t pid, enum ops_stats_format format, const struct ops_options *options,
-	      struct ops_stats *out, struct err *err) __must_check;
+/*
+ * malloc_stats_print() in each of `n` processes, one after the other: of one, or, as Prometheus
+ * text, of several, no process twice. What fails in one fails. Works also where profiling is not
+ * available.
+ */
+int ops_stats(const pid_t *pids, size_t n, enum ops_stats_format format,
+	      const struct ops_options *options, struct ops_stats *out, struct err *err)
+	__must_check;
 void ops_stats_fini(struct ops_stats *stats);
 
 struct ops_process {

@@ -250,8 +250,8 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 
 /* Whose profile a file holds, as far as it or its name says. */
 struct origin {
-	int64_t pid;	 /* as the profile says; 0: it does not */
-	char *host;	 /* raw; NULL: it does not say */
+	int64_t pid; /* as the profile says; 0: it does not */
+	char *host;  /* raw; NULL: it does not say */
 	const char *path;
 	size_t stem_len; /* of `path` up to its pid; 0: the name has none */
 };
@@ -296,8 +296,7 @@ static bool are_one_process(const struct origin *a, const struct origin *b)
 {
 	if (a->pid && b->pid)
 		return a->pid == b->pid && !strcmp(a->host ? a->host : "", b->host ? b->host : "");
-	return a->stem_len && a->stem_len == b->stem_len &&
-	       !memcmp(a->path, b->path, a->stem_len);
+	return a->stem_len && a->stem_len == b->stem_len && !memcmp(a->path, b->path, a->stem_len);
 }
 
 /* What lives through two dumps is in both. */
@@ -370,9 +369,8 @@ static int subtract(struct profile *sum, const struct profile_set *set, struct e
 
 int profile_file_read_all(const struct profile_set *set, struct profile *out, struct err *err)
 {
-	_cleanup_(close_origins) struct origins origins = {
-		.v = calloc(set->n_paths + 1, sizeof(*origins.v))
-	};
+	_cleanup_(close_origins) struct origins origins = { .v = calloc(set->n_paths + 1,
+									sizeof(*origins.v)) };
 	_cleanup_(profile_fini) struct profile got = { 0 };
 
 	if (!origins.v)

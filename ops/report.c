@@ -52,8 +52,7 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 		.symbols = &request->symbols,
 	};
 
-	if (profile_file_read_all(&set, p, err) ||
-	    check_thread(p, &request->options, err))
+	if (profile_file_read_all(&set, p, err) || check_thread(p, &request->options, err))
 		return -1;
 	if (request->drop_negative)
 		profile_drop_negative(p);

@@ -17,7 +17,7 @@ struct ops_report_request {
 	const char *const *files; /* at least one; "-" is the standard input */
 	size_t n_files;
 	bool add_snapshots; /* add up also profiles of one process */
-	const char *base; /* to be taken away; NULL: nothing */
+	const char *base;   /* to be taken away; NULL: nothing */
 	struct profile_options options;
 	struct profile_filter filter;
 	enum profile_grain grain;

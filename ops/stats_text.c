@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- Prometheus --- */
@@ -41,11 +42,6 @@ static const struct metric {
 	  "Runs of the background threads" },
 	{ "arenas.narenas", "jemalloc_arenas", "gauge", "Arenas" },
 };
-
-static void close_json(struct json_object **o)
-{
-	json_object_put(*o);
-}
 
 static bool find(struct json_object *root, const char *path, struct json_object **found)
 {
@@ -78,59 +74,86 @@ static void put_label(FILE *f, const char *name, const char *raw)
 	fputc('"', f);
 }
 
-static void put_metric(FILE *f, const struct metric *m, struct json_object *root, pid_t pid,
-		       const char *comm)
+/* "# HELP" and "# TYPE" stand once before all samples of a metric. */
+static void put_head(FILE *f, bool *begun, const char *name, const char *type, const char *help)
+{
+	if (!*begun)
+		fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	*begun = true;
+}
+
+static void put_process(FILE *f, const char *name, const struct stats_of *of)
+{
+	fprintf(f, "%s{pid=\"%d\",", name, of->pid);
+	put_label(f, "comm", of->comm);
+}
+
+/* jemalloc's documents, one for each process. */
+struct documents {
+	const struct stats_of *of;
+	struct json_object **doc, **root; /* "jemalloc" in it */
+	size_t n;
+};
+
+static void close_documents(struct documents *d)
+{
+	for (size_t i = 0; d->doc && i < d->n; i++)
+		json_object_put(d->doc[i]);
+	free(d->doc);
+	free(d->root);
+}
+
+static void put_metric(FILE *f, const struct metric *m, const struct documents *d)
 {
 	struct json_object *value;
+	bool begun = false;
 
-	if (!find(root, m->path, &value) || !json_object_is_type(value, json_type_int))
-		return;
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n%s{pid=\"%d\",", m->name, m->help, m->name, m->type,
-		m->name, pid);
-	put_label(f, "comm", comm);
-	fprintf(f, "} %" PRIu64 "\n", json_object_get_uint64(value));
-}
-
-static void put_info(FILE *f, struct json_object *root, pid_t pid, const char *comm)
-{
-	struct json_object *version;
-
-	if (!find(root, "version", &version))
-		return;
-	fprintf(f,
-		"# HELP jemalloc_info The jemalloc in use\n# TYPE jemalloc_info gauge\n"
-		"jemalloc_info{pid=\"%d\",",
-		pid);
-	put_label(f, "comm", comm);
-	fputc(',', f);
-	put_label(f, "version", json_object_get_string(version));
-	fputs("} 1\n", f);
-}
-
-/* `comm` is raw. The text is malloc()ed, the caller frees it. ERR_FAILED when `json` is no JSON. */
-static int prom_render(const char *json, pid_t pid, const char *comm, char **text, size_t *len,
-		       struct err *err)
-{
-	_cleanup_(close_json) struct json_object *doc = json_tokener_parse(json);
-	struct json_object *root;
-	char *buf = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	if (!doc || !json_object_object_get_ex(doc, "jemalloc", &root))
-		return err_raise(err, ERROR_STATS_MALFORMED);
-	f = open_memstream(&buf, &size);
-	if (!f)
-		return err_raise_sys(err, ERROR_METRICS_UNWRITTEN, errno);
-	put_info(f, root, pid, comm);
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
-		put_metric(f, &metrics[i], root, pid, comm);
-	if (fclose(f)) {
-		free(buf);
-		return err_no_memory(err);
+	for (size_t i = 0; i < d->n; i++) {
+		if (!find(d->root[i], m->path, &value) ||
+		    !json_object_is_type(value, json_type_int))
+			continue;
+		put_head(f, &begun, m->name, m->type, m->help);
+		put_process(f, m->name, &d->of[i]);
+		fprintf(f, "} %" PRIu64 "\n", json_object_get_uint64(value));
 	}
-	*text = buf;
-	*len = size;
+}
+
+static void put_info(FILE *f, const struct documents *d)
+{
+	static const char name[] = "jemalloc_info";
+	struct json_object *version;
+	bool begun = false;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (!find(d->root[i], "version", &version))
+			continue;
+		put_head(f, &begun, name, "gauge", "The jemalloc in use");
+		put_process(f, name, &d->of[i]);
+		fputc(',', f);
+		put_label(f, "version", json_object_get_string(version));
+		fputs("} 1\n", f);
+	}
+}
+
+static int write_prometheus(const struct stats_of *v, size_t n, FILE *out, struct err *err)
+{
+	_cleanup_(close_documents) struct documents d = {
+		.of = v,
+		.doc = calloc(n + 1, sizeof(struct json_object *)),
+		.root = calloc(n + 1, sizeof(struct json_object *)),
+		.n = n,
+	};
+
+	if (!d.doc || !d.root)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		d.doc[i] = json_tokener_parse(v[i].text);
+		if (!d.doc[i] || !json_object_object_get_ex(d.doc[i], "jemalloc", &d.root[i]))
+			return err_raise(err, ERROR_STATS_MALFORMED);
+	}
+	put_info(out, &d);
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		put_metric(out, &metrics[i], &d);
 	return 0;
 }
 
@@ -206,21 +229,28 @@ static void write_text(const char *text, size_t len, FILE *out)
 	}
 }
 
-int stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-		     const struct stats_of *of, FILE *out, struct err *err)
+static int check_all(const struct stats_of *v, size_t n, struct err *err)
 {
-	_cleanup_(cleanup_free) char *prom = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (!check_bytes(v[i].text, v[i].len, err) && !check_json(v[i].text, v[i].len, err))
+			continue;
+		return n > 1 ? err_within(err, ERROR_IN_PROCESS, .pid = v[i].pid) : -1;
+	}
+	return 0;
+}
 
+int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,
+		     struct err *err)
+{
 	if (format == OPS_STATS_TEXT) {
-		write_text(text, len, out);
+		write_text(v->text, v->len, out);
 		return 0;
 	}
-	if (check_bytes(text, len, err) || check_json(text, len, err))
+	if (check_all(v, n, err))
 		return -1;
-	if (format == OPS_STATS_PROM) {
-		if (prom_render(text, of->pid, of->comm, &prom, &len, err))
-			return -1;
-		text = prom;
-	}
-	return fwrite(text, 1, len, out) == len ? 0 : err_raise_sys(err, ERROR_STATS_UNKEPT, errno);
+	if (format == OPS_STATS_PROM)
+		return write_prometheus(v, n, out, err);
+	return fwrite(v->text, 1, v->len, out) == v->len
+		       ? 0
+		       : err_raise_sys(err, ERROR_STATS_UNKEPT, errno);
 }

@@ -10,19 +10,20 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* jemalloc's JSON statistics as Prometheus text (exposition format 0.0.4). */
-
-/* Whose they are, for Prometheus. */
+/* What one process wrote. */
 struct stats_of {
 	pid_t pid;
 	const char *comm; /* raw */
+	const char *text; /* raw; '\0' behind it */
+	size_t len;
 };
 
 /*
- * Write them to `out` in this format. Text is made safe to print, line by line. ERR_FAILED when
- * what is to be JSON is not jemalloc's.
+ * Write them to `out` in this format: of one process, or, for Prometheus (exposition format
+ * 0.0.4), of `n`. Text is made safe to print, line by line. ERR_FAILED when what is to be JSON is
+ * not jemalloc's.
  */
-int stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-		     const struct stats_of *of, FILE *out, struct err *err) __must_check;
+int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,
+		     struct err *err) __must_check;
 
 #endif

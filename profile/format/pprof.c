@@ -190,13 +190,13 @@ struct pprof {
 	const struct profile *p;
 	bool keep_allocator;
 	unsigned int n_types;
-	uint8_t *use;		       /* of each address */
-	uint8_t *known;		       /* of each mapping */
+	uint8_t *use;	/* of each address */
+	uint8_t *known; /* of each mapping */
 	/*
 	 * Ids count from 1 in the order of the file, without gaps: Parca takes no others. 0: not there.
 	 */
-	uint64_t *whole_id, *cut_id; /* of each address: of its locations */
-	uint64_t *function_id;	     /* of each function that some location has */
+	uint64_t *whole_id, *cut_id;   /* of each address: of its locations */
+	uint64_t *function_id;	       /* of each function that some location has */
 	uint64_t *ids;		       /* of one sample's locations */
 	Pprof__Line *lines, **line_of; /* of one location */
 	struct format_sum sum[PROFILE_TYPES];

@@ -175,16 +175,16 @@ int __wrap_bundle_find(const char *bytes, size_t len, const char *const *wanted,
 	return __real_bundle_find(bytes, len, wanted, max, content, content_len, err);
 }
 
-int __real_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-			    const struct stats_of *of, FILE *out, struct err *err);
-int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-			    const struct stats_of *of, FILE *out, struct err *err);
+int __real_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
+			    FILE *out, struct err *err);
+int __wrap_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
+			    FILE *out, struct err *err);
 
-int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-			    const struct stats_of *of, FILE *out, struct err *err)
+int __wrap_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
+			    FILE *out, struct err *err)
 {
 	attack();
-	return __real_stats_text_write(format, text, len, of, out, err);
+	return __real_stats_text_write(format, v, n, out, err);
 }
 
 int __real_mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err);

@@ -56,12 +56,12 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 		       : 0;
 }
 
-int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-			    const struct stats_of *of, FILE *out, struct err *err);
+int __wrap_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
+			    FILE *out, struct err *err);
 
-int __wrap_stats_text_write(enum ops_stats_format format, const char *text, size_t len,
-			    const struct stats_of *of, FILE *out, struct err *err)
+int __wrap_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
+			    FILE *out, struct err *err)
 {
-	(void)format, (void)of, (void)err;
-	return fwrite(text, 1, len, out) == len ? 0 : -1;
+	(void)format, (void)n, (void)err;
+	return fwrite(v->text, 1, v->len, out) == v->len ? 0 : -1;
 }

@@ -33,8 +33,8 @@ static void check(const struct symbol_cache *c)
 /* Statistics are read in the same kind of process. */
 static void read_stats(const uint8_t *data, size_t size)
 {
-	const struct stats_of of = { 1, "comm" };
 	char *text = malloc(size + 1), *out = NULL;
+	const struct stats_of v[] = { { 1, "comm", text, size }, { 2, "other", text, size } };
 	struct err ignored;
 	size_t len = 0;
 
@@ -47,8 +47,7 @@ static void read_stats(const uint8_t *data, size_t size)
 
 		if (!f)
 			break;
-		(void)!stats_text_write((enum ops_stats_format)format, text, size, &of, f,
-					&ignored);
+		(void)!stats_text_write((enum ops_stats_format)format, v, 2, f, &ignored);
 		fclose(f);
 		for (size_t i = 0; i < len; i++)
 			if (((unsigned char)out[i] < ' ' && !memchr("\t\r\n", out[i], 3)) ||

@@ -120,12 +120,27 @@ is "$(switch prof.gdump)" 0 'redis says that gdump is off'
 assert_untouched "$pid" 'reset and gdump leave it untouched'
 
 # --- stats, get, set ---
+redis=$pid
 ctl_ok 'stats -f json' stats "$pid" -f json
 like "$(json .jemalloc.version)" '^5\.' 'stats -f json: jemalloc'\''s own document'
 ctl_ok 'stats -f text' stats "$pid" -f text
 like "$out" 'Begin jemalloc statistics' 'stats -f text: jemalloc'\''s own text'
 ctl_ok 'stats -f prom' stats "$pid" -f prom
 like "$out" 'jemalloc_[a-z_]+(\{[^}]*\})? [0-9]' 'stats -f prom: metrics'
+start_victim idle-je 1
+idle=$pid
+pid=$redis
+ctl_ok 'stats -f prom, of two' stats "$redis" "$idle" "$redis" -f prom
+is "$(awk '
+	/^#/ { if (seen[$2, $3]++) print "twice:", $0; next }
+	{ sub(/\{.*/, "", $1); if ($1 != last && n[$1]) print "apart:", $1; last = $1; n[$1]++ }
+	END { for (m in n) if (n[m] > 2 || !seen["TYPE", m]) print "odd:", m }' "$T/out")" \
+	'' 'stats -f prom, of two: each metric stands together, and is described once'
+for one in "$redis" "$idle"; do
+	like "$out" "jemalloc_allocated_bytes\{pid=\"$one\",comm=\"[^\"]+\"\} [1-9]" "stats -f prom, of two: $one"
+done
+ctl_fails 2 'word_too_many several_for_prom' 'stats of two, as text' stats "$redis" "$idle"
+stop_target "$idle"
 ctl_ok 'get' get "$pid" prof.active opt.lg_prof_sample version --json
 is "$(json .prof.active)" false 'get: a bool'
 is "$(json .opt.lg_prof_sample)" 12 'get: a size'

@@ -187,9 +187,9 @@ static void test_other_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_unchanged),
-		cmocka_unit_test(test_functions),     cmocka_unit_test(test_stack_in_function),
-		cmocka_unit_test(test_nothing),	      cmocka_unit_test(test_other_program),
+		cmocka_unit_test(test_stacks),	  cmocka_unit_test(test_unchanged),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_stack_in_function),
+		cmocka_unit_test(test_nothing),	  cmocka_unit_test(test_other_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/stats_text.h"
+#include "tests/unit/said.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define OF(pid, comm, text)                             \
+	{                                               \
+		(pid), (comm), (text), sizeof(text) - 1 \
+	}
+
+static void test_several(void **state)
+{
+	static const struct stats_of v[] = {
+		OF(7, "one",
+		   "{\"jemalloc\": {\"version\": \"5.3.0\", \"stats\": "
+		   "{\"allocated\": 100, \"active\": 200}}}"),
+		OF(8, "t\"wo",
+		   "{\"jemalloc\": {\"version\": \"5.2.1\", \"stats\": {\"allocated\": 300}}}"),
+	};
+	static const char wanted[] =
+		"# HELP jemalloc_info The jemalloc in use\n"
+		"# TYPE jemalloc_info gauge\n"
+		"jemalloc_info{pid=\"7\",comm=\"one\",version=\"5.3.0\"} 1\n"
+		"jemalloc_info{pid=\"8\",comm=\"t\\\"wo\",version=\"5.2.1\"} 1\n"
+		"# HELP jemalloc_allocated_bytes Bytes allocated by the application\n"
+		"# TYPE jemalloc_allocated_bytes gauge\n"
+		"jemalloc_allocated_bytes{pid=\"7\",comm=\"one\"} 100\n"
+		"jemalloc_allocated_bytes{pid=\"8\",comm=\"t\\\"wo\"} 300\n"
+		"# HELP jemalloc_active_bytes Bytes in pages that hold allocations\n"
+		"# TYPE jemalloc_active_bytes gauge\n"
+		"jemalloc_active_bytes{pid=\"7\",comm=\"one\"} 200\n";
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	if (stats_text_write(OPS_STATS_PROM, v, 2, out, &err))
+		fail_msg("%s", said(&err));
+	fclose(out);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_bad(void **state)
+{
+	static const struct stats_of v[] = { OF(7, "one", "{\"jemalloc\": {}}"),
+					     OF(8, "two", "{\"jemalloc\": {}") };
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	assert_int_equal(stats_text_write(OPS_STATS_PROM, v, 2, out, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_IN_PROCESS);
+	assert_int_equal(err.held.pid, 8);
+	assert_int_equal(err.ids[1], ERROR_STATS_MALFORMED);
+	fclose(out);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_bad),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
