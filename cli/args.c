@@ -169,9 +169,29 @@ static int take_argument(struct parser *p, const struct option_def *o, const cha
 	return set_value(o, next, p->args, err);
 }
 
+/* "--svg" for "-f svg", as the options of other programs are. */
+static bool is_format(const struct command *command, const char *word)
+{
+	const struct option_def *o = command->options;
+
+	while (o && o->name && strcmp(o->name, "format") != 0)
+		o++;
+	for (size_t i = 0; o && o->name && o->choices && o->choices[i]; i++) {
+		if (!strcmp(o->choices[i], word))
+			return true;
+	}
+	return false;
+}
+
 static int unknown_option(const struct parser *p, const char *word, struct err *err)
 {
+	char meant[32];
+
 	err_raise(err, ERROR_OPTION_UNKNOWN, .name = word);
+	if (p->command && word[1] == '-' && is_format(p->command, word + 2)) {
+		snprintf(meant, sizeof(meant), "-f %s", word + 2);
+		return err_advise(err, FIX_DID_YOU_MEAN, .command = meant);
+	}
 	if (p->command)
 		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = p->command->name);
 	return err_advise(err, FIX_SEE_HELP);

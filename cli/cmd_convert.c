@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "io/graphviz.h"
 #include "profile/format/format.h"
 
 #include <string.h>
@@ -30,21 +29,9 @@ static int unknown_suffix(const char *path, struct err *err)
 	return err_advise(err, FIX_NAME_A_SUFFIX, .text = list);
 }
 
-/* calls.dot.svg is the graph of calls, drawn, and no flame graph. */
-static enum profile_format format_of(const char *path)
-{
-	static const char graph[] = ".dot";
-	const char *type = graphviz_type(path);
-	size_t tail = type ? strlen(graph) + 1 + strlen(type) : 0, len = strlen(path);
-
-	if (type && len > tail && !strncmp(path + len - tail, graph, strlen(graph)))
-		return PROFILE_FORMAT_DOT;
-	return profile_format_by_path(path);
-}
-
 static int run(const struct args *args, struct err *err)
 {
-	enum profile_format format = format_of(args->words[1]);
+	enum profile_format format = report_format_of(args->words[1]);
 	struct args to = *args;
 
 	if (args->json)

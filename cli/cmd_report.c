@@ -12,7 +12,8 @@ static const char *const units[] = { "auto", "B", "KB", "MB", "GB", NULL };
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "text, tree, jeprof, or one of convert's (text)", report_formats },
-	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put it (stdout)", NULL },
+	{ "output", 'o', VALUE(FILE, output), "FILE",
+	  "where to put it (stdout), in the format of its suffix", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up also several profiles of one process", NULL },
 	{ "base", 0, VALUE(FILE, base), "FILE", "take the profile in FILE away", NULL },
@@ -36,7 +37,7 @@ static const struct option_def options_of_report[] = {
 	{ "peek", 0, VALUE(STRING, peek), "RE", "those that match, with their callers and callees",
 	  NULL },
 	{ "cum", 0, VALUE(FLAG, cum), NULL, "in the order of cum, not of flat", NULL },
-	{ "nodecount", 'n', VALUE(INT, nodecount), "N", "at most N rows, 0 for all (80)", NULL },
+	{ "nodecount", 'n', VALUE(INT, nodecount), "N", "at most N rows, 0 for all (25)", NULL },
 	{ "nodefraction", 0, VALUE(STRING, nodefraction), "F",
 	  "no row below this part of the total (0)", NULL },
 	{ "unit", 0, VALUE(CHOICE, unit), "UNIT", "of bytes: auto, B, KB, MB or GB", units },
@@ -57,9 +58,21 @@ static const struct option_def options_of_report[] = {
 	{ .name = NULL },
 };
 
+/* The name of the one that the suffix tells; NULL: a table. */
+static const char *format_of(const char *path)
+{
+	enum profile_format format = report_format_of(path);
+
+	return format == PROFILE_FORMAT_NONE ? NULL : profile_format_info(format)->name;
+}
+
 static int run(const struct args *args, struct err *err)
 {
-	return report_run(args, args->words, args->n_words, args->report_format, err);
+	const char *format = args->report_format;
+
+	if (!format && args->output && !args->json && !args->tree && !args->peek)
+		format = format_of(args->output);
+	return report_run(args, args->words, args->n_words, format, err);
 }
 
 const struct command cmd_report = {

@@ -7,6 +7,7 @@
 #include "cli/apart.h"
 #include "cli/out.h"
 #include "io/errand.h"
+#include "io/graphviz.h"
 #include "ops/render.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
@@ -21,7 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROWS 80 /* as many as jeprof and pprof draw */
+#define ROWS_READ 25 /* a page of a terminal */
+#define ROWS 80	     /* as many as jeprof and pprof draw */
 
 /* What is to be written: the reports first, then the formats of profile/format/format.h. */
 enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT };
@@ -166,6 +168,15 @@ static int read_thread(const struct args *args, struct profile_options *options,
 	return 0;
 }
 
+static size_t rows_of(const struct args *args, enum report_kind kind)
+{
+	if (args->nodecount >= 0)
+		return (size_t)args->nodecount;
+	if (kind == REPORT_JEPROF)
+		return 0;
+	return kind == REPORT_TEXT && !args->json ? ROWS_READ : ROWS;
+}
+
 static int read_line(const struct args *args, const char *format, struct report *r,
 		     struct ops_report_request *request, struct err *err)
 {
@@ -184,9 +195,8 @@ static int read_line(const struct args *args, const char *format, struct report 
 		return -1;
 	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
 	r->options.by_cum = args->cum;
-	r->options.node_count = args->nodecount >= 0	   ? (size_t)args->nodecount
-				: r->kind == REPORT_JEPROF ? 0
-							   : ROWS;
+	r->options.node_count = rows_of(args, r->kind);
+	r->options.how_all = "-n 0 shows all";
 	r->options.edge_fraction = args->peek ? 0 : 0.001;
 	r->options.column = columns[request->grain];
 	r->options.has_thread = request->options.only_thread;
@@ -304,6 +314,18 @@ static int run(const void *ctx, struct err *err)
 	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.tell)
 		request->symbols.tell(NULL, "the filters leave no stack");
 	return write_out(r, err);
+}
+
+/* calls.dot.svg is the graph of calls, drawn, and no flame graph. */
+enum profile_format report_format_of(const char *path)
+{
+	static const char graph[] = ".dot";
+	const char *type = graphviz_type(path);
+	size_t tail = type ? strlen(graph) + 1 + strlen(type) : 0, len = strlen(path);
+
+	if (type && len > tail && !strncmp(path + len - tail, graph, strlen(graph)))
+		return PROFILE_FORMAT_DOT;
+	return profile_format_by_path(path);
 }
 
 int report_run(const struct args *args, const char *const *files, size_t n_files,

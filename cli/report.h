@@ -4,6 +4,7 @@
 #define CLI_REPORT_H
 
 #include "cli/args.h"
+#include "profile/format/format.h"
 #include "symbols/symbolize.h"
 
 /* The names of formats, NULL at the end: the first ones are those of reports alone. */
@@ -16,6 +17,9 @@ extern const char *const report_formats[];
  */
 int report_run(const struct args *args, const char *const *files, size_t n_files,
 	       const char *format, struct err *err) __must_check;
+
+/* The format that the suffix of this path tells; PROFILE_FORMAT_NONE: none. */
+enum profile_format report_format_of(const char *path);
 
 /* What the line says about where names are looked up. ERR_FAILED: --root is no folder. */
 int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)

@@ -35,8 +35,8 @@ struct ops_report {
 /*
  * Read the profiles, add them up, look their names up where a file brings none
  * along, and select and group as it is asked for. ERR_FAILED: a file is no
- * profile, they do not belong together, several are of one process, or it has no such thread; ERR_USAGE: an
- * expression is wrong. The caller ends `out` with ops_report_fini().
+ * profile, they do not belong together, several are of one process, or it has
+ * no such thread; ERR_USAGE: an expression is wrong. The caller ends `out` with ops_report_fini().
  */
 int ops_report(const struct ops_report_request *request, struct ops_report *out, struct err *err)
 	__must_check;

@@ -130,6 +130,23 @@ static void row(const struct profile *p, const struct profile_table *g,
 		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
 }
 
+/* What the rows from number `first` on have, which are left out. */
+static void rest(const struct profile_table *g, const struct profile_report_options *o,
+		 size_t first, FILE *out)
+{
+	char amount[REPORT_AMOUNT_SIZE], percent[16];
+	double flat = 0;
+
+	if (first == g->n_rows)
+		return;
+	for (size_t i = first; i < g->n_rows; i++)
+		flat += g->rows[i].flat;
+	fprintf(out, "%10s %6s  in %zu more %s; %s\n",
+		report_amount(o, flat, amount, sizeof(amount)),
+		report_percent(flat, g->whole, percent, sizeof(percent)), g->n_rows - first,
+		g->n_rows - first == 1 ? "row" : "rows", o->how_all);
+}
+
 int profile_report_text(const struct profile *profile, const struct profile_table *table,
 			const struct profile_report_options *options, FILE *out, struct err *err)
 {
@@ -137,14 +154,13 @@ int profile_report_text(const struct profile *profile, const struct profile_tabl
 	double sum = 0;
 
 	report_head(profile, table, options, out);
-	if (rows < table->n_rows)
-		fprintf(out, "the first %zu of %zu rows\n", rows, table->n_rows);
 	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n", "flat", "flat%", "sum%", "cum", "cum%",
 		options->by_cum ? "±cum" : "±flat", options->column);
 	for (size_t i = 0; i < rows; i++) {
 		sum += table->rows[i].flat;
 		row(profile, table, options, &table->rows[i], sum, out);
 	}
+	rest(table, options, rows, out);
 	return report_written(out, err);
 }
 

@@ -25,6 +25,7 @@ struct profile_report_options {
 	double edge_fraction;	/* of a tree: no call whose part of the total is less */
 	double total;		/* of the profile before anything was filtered out of it */
 	const char *column;	/* what the last column holds: "function", "line" */
+	const char *how_all;	/* how to see all rows, said where some are left out */
 	bool has_thread;	/* it is of one thread */
 	uint64_t thread;
 };

@@ -142,6 +142,8 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	const struct order *o = ctx;
 	int c = o->of.by_cum ? by_value(o, x->cum, y->cum) : by_value(o, x->flat, y->flat);
 
+	if (!c && !o->of.by_sign)
+		c = by_value(o, x->cum, y->cum);
 	return c ? c : by_name(o, x->function, y->function);
 }
 

@@ -22,8 +22,8 @@ struct profile_table {
 	double total, variance; /* of all stacks with a call left: what flat adds up to */
 	size_t n_stacks;	/* of them those that have any */
 	/*
-	 * What rows are parts of: the total; of a difference, what grew and what shrank added up, as
-	 * `go tool pprof -base` has it.
+	 * What rows are parts of: the total; of a difference, what grew and what shrank added
+	 * up, as `go tool pprof -base` has it.
 	 */
 	double whole;
 };
@@ -40,7 +40,7 @@ struct profile_table_order {
 	bool by_sign; /* what shrank comes last, as jeprof has it, and not where its size puts it */
 };
 
-/* The largest first, and by name what is equal. */
+/* The largest first; what is equal by cum (not as jeprof has it), and then by name. */
 void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
 			struct profile_table_order order);
 

@@ -193,7 +193,8 @@ struct pprof {
 	uint8_t *use;	/* of each address */
 	uint8_t *known; /* of each mapping */
 	/*
-	 * Ids count from 1 in the order of the file, without gaps: Parca takes no others. 0: not there.
+	 * Ids count from 1 in the order of the file, without gaps: Parca takes no others. 0 is of
+	 * what is not there.
 	 */
 	uint64_t *whole_id, *cut_id;   /* of each address: of its locations */
 	uint64_t *function_id;	       /* of each function that some location has */

@@ -112,6 +112,36 @@ unlike "$(grep '^0x' "$T/names.raw")" 'operator--' 'operator--, written: jeprof 
 ctl_ok 'operator--, read again' report "$T/names.raw" --tree
 ok 'operator--, read again: the same' cmp "$T/first" "$T/out"
 
+# --- the table is as long as a page, and says what it leaves out ---
+mapfile -t functions < <(printf 'f%02d\n' {0..29})
+stacks=()
+for i in {1..29}; do
+	stacks+=("1 $((i * 1000)) $i 0")
+done
+made many.heap "${stacks[@]}"
+ctl_ok 'many rows' report "$T/many.heap" --unit B
+is "$(grep -c '  f[0-9][0-9]$' "$T/out")" 25 'many rows: 25 of them'
+like "$out" $'\n''    10000B +2\.3%  in 5 more rows; -n 0 shows all$' 'many rows: what the others have'
+ctl_ok 'many rows, all' report "$T/many.heap" -n 0
+is "$(grep -c '  f[0-9][0-9]$' "$T/out")" 30 'many rows, all: each of them'
+unlike "$out" ' more rows' 'many rows, all: none is left out'
+made ties.heap '1 1000 1 3 0' '1 1000 2 3 0' '1 5000 4 2 0'
+ctl_ok 'ties' report "$T/ties.heap" --unit B
+is "$(awk '/  f[0-9]/ { print $NF }' "$T/out" | tr '\n' ' ')" 'f04 f02 f01 f00 f03 ' 'ties: by cum'
+
+# --- the suffix of -o, and options of other programs ---
+ctl_ok 'report -o, by its suffix' report "$T/rec.heap" -o "$T/by-suffix.folded"
+like "$(<"$T/by-suffix.folded")" '^main;work;' 'report -o, by its suffix: folded'
+ctl_ok 'report -o, of no suffix' report "$T/rec.heap" -o "$T/by-suffix.txt"
+like "$(<"$T/by-suffix.txt")" '^inuse_space' 'report -o, of no suffix: a table'
+ctl_ok 'report --json -o' report --json "$T/rec.heap" -o "$T/by-suffix.html"
+like "$(<"$T/by-suffix.html")" '^\{' 'report --json -o: what was asked for'
+for format in text svg; do
+	ctl_fails 2 'option_unknown did_you_mean' "--$format" report "--$format" "$T/rec.heap"
+	like "$err" "did you mean -f $format\?" "--$format: what was meant"
+done
+ctl_fails 2 'option_unknown see_command_help' '--flame' report --flame "$T/rec.heap"
+
 # --- packed ---
 ctl_ok 'plain' report "$T/rec.heap" --tree
 cp "$T/out" "$T/first"
