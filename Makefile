@@ -320,4 +320,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo '  V=1 shows the commands; CC, OPT, PREFIX, DESTDIR as usual'
 
--include $(OBJ:.o=.d) $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(B)/bpf/absent.d $(UNIT:=.d)
