@@ -10,7 +10,7 @@
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16
 rounds=${ROUNDS:-$([ -n "${LONG:-}" ] && echo 100 || echo 5)}
 export HOME=$T TMPDIR=$T
-table=()
+table=() explained=()
 
 # load NAME COMMAND...: what works, or asks, in the background; its lines are its progress
 load()
@@ -24,6 +24,27 @@ load()
 	within 60 test -s "$T/$name.on" || bail_out "$name did not start: $(tail -n 5 "$T/$name.err")"
 }
 
+vm_rss()
+{
+	awk '/^VmRSS/ { print $2 * 1024 }' "/proc/$pid/status"
+}
+
+# explained NAME: where its memory is, beside what the kernel says
+explained()
+{
+	local rss before after
+
+	before=$(vm_rss)
+	run_ctl explain "$pid" --json
+	after=$(vm_rss)
+	is "$status $(json '[.parts[]] | add')" "0 $(json .rss_bytes)" "$1: explain: its parts are all of it"
+	rss=$(json .rss_bytes)
+	ok "$1: explain: as VmRSS has it" test "$rss" -ge "$(((before < after ? before : after) * 49 / 50))" -a \
+		"$rss" -le "$(((before > after ? before : after) * 51 / 50))" || diag "$rss, $before to $after"
+	explained+=("$(jq -r --arg n "$1" '[$n, .rss_bytes, .parts.allocated, .parts.anonymous, .anonymous_max_bytes,
+		.advice[0].message] | map(tostring) | join("|")' "$T/out")")
+}
+
 # worked NAME: the target of `pid` is worked on under the load that was started for it
 worked()
 {
@@ -33,6 +54,7 @@ worked()
 	is "$?" 0 "$name: $rounds times activate, dump, deactivate" || diag "$(<"$T/rounds.err")"
 	like "$(json .successes "$T/rounds")" '^[1-9]' "$name: some succeeded" || diag "$(<"$T/rounds")"
 	is "$(json .wrong "$T/rounds")" '' "$name: nothing traced, stopped or masked"
+	explained "$name"
 	[ ! -e "$T/rounds.heap" ] || ok "$name: a profile" is_profile "$T/rounds.heap"
 	before=$(wc -c <"$T/$name.on")
 	ok "$name: goes on" within 60 eval "[ \$(wc -c <'$T/$name.on') -gt $before ]"
@@ -128,5 +150,10 @@ diag "$(printf '%-14s %10s %10s %10s %8s  %s\n' runtime 'median us' 'max us' suc
 	for row in "${table[@]}"; do
 		IFS='|' read -r name median max successes runs unsafe why <<<"$row"
 		printf '%-14s %10s %10s %10s %8s  %s\n' "$name" "$median" "$max" "$successes/$runs" "$unsafe" "$why"
+	done)"
+diag "$(printf '%-14s %10s %10s %10s %10s  %s\n' runtime RSS allocated 'others, from' to 'most of it'
+	for row in "${explained[@]}"; do
+		IFS='|' read -r name rss allocated least most says <<<"$row"
+		printf '%-14s %10s %10s %10s %10s  %s\n' "$name" "$rss" "$allocated" "$least" "$most" "$says"
 	done)"
 done_testing
