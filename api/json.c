@@ -5,6 +5,7 @@
 #include "profile/format/format.h"
 #include "profile/leaks.h"
 #include "profile/profile.h"
+#include "profile/significance.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -463,6 +464,17 @@ struct json_object *api_undo(const struct ops_undone *v, size_t n)
 
 /* --- growth --- */
 
+static struct json_object *call_json(const struct profile *p, const struct profile_line *line)
+{
+	const struct profile_function *f = &p->symbols->functions[line->function];
+	struct json_object *call = json_object_new_object();
+
+	json_set_text(call, "function", f->name);
+	json_set_text(call, "file", f->file);
+	json_set(call, "line", line->line ? json_object_new_int64(line->line) : NULL);
+	return call;
+}
+
 static struct json_object *calls_json(const struct profile *p, size_t stack)
 {
 	struct json_object *calls = json_object_new_array();
@@ -471,15 +483,8 @@ static struct json_object *calls_json(const struct profile *p, size_t stack)
 
 	if (lines)
 		n = profile_stack_lines(p, &p->stacks[stack], false, lines, PROFILE_DEPTH_MAX);
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_function *f = &p->symbols->functions[lines[i].function];
-		struct json_object *call = json_object_new_object();
-
-		json_set_text(call, "function", f->name);
-		json_set_text(call, "file", f->file);
-		json_set(call, "line", lines[i].line ? json_object_new_int64(lines[i].line) : NULL);
-		json_object_array_add(calls, call);
-	}
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(calls, call_json(p, &lines[i]));
 	free(lines);
 	return calls;
 }
@@ -577,17 +582,54 @@ struct json_object *api_diff(const char *before, const char *after, const struct
 	return doc;
 }
 
+/* Where it is: the calls of a stack; else the one function, or none. */
+static struct json_object *place_json(const struct profile *p, const struct profile_leak *leak)
+{
+	struct json_object *calls;
+
+	if (leak->kind == PROFILE_LEAK_STACK)
+		return calls_json(p, leak->stack);
+	calls = json_object_new_array();
+	if (leak->line.function != PROFILE_NONE)
+		json_object_array_add(calls, call_json(p, &leak->line));
+	return calls;
+}
+
 static struct json_object *leak_json(const struct ops_leaks *l, const struct profile_leak *leak)
 {
+	static const char *const kinds[] = {
+		[PROFILE_LEAK_STACK] = "stack",	      [PROFILE_LEAK_LINE] = "line",
+		[PROFILE_LEAK_FUNCTION] = "function", [PROFILE_LEAK_CALLER] = "caller",
+		[PROFILE_LEAK_THREAD] = "thread",     [PROFILE_LEAK_TOTAL] = "total",
+	};
 	struct json_object *o = json_object_new_object();
+	const struct profile_thread *t =
+		leak->thread != PROFILE_NONE ? &l->series.all.threads[leak->thread] : NULL;
 
+	json_set_text(o, "kind", kinds[leak->kind]);
+	json_set_u64(o, "stacks", leak->n_stacks);
+	json_set_bool(o, "rest", leak->rest);
+	json_set(o, "thread", t ? json_object_new_uint64(t->id) : NULL);
+	json_set_text(o, "thread_name", t && *t->name ? t->name : NULL);
 	json_set(o, "rate", json_object_new_double(leak->rate));
 	json_set(o, "rate_error", json_object_new_double(leak->rate_error));
+	json_set(o, "rate_low", json_object_new_double(leak->rate_low));
+	json_set(o, "rate_high", json_object_new_double(leak->rate_high));
 	json_set(o, "before", json_object_new_double(round(leak->first)));
 	json_set(o, "after", json_object_new_double(round(leak->last)));
 	json_set(o, "p", json_object_new_double(leak->p));
-	json_set(o, "calls", calls_json(&l->series.all, leak->stack));
+	json_set(o, "calls", place_json(&l->series.all, leak));
 	return o;
+}
+
+static struct json_object *leaks_json(const struct ops_leaks *l, const struct profile_leak *v,
+				      size_t n)
+{
+	struct json_object *leaks = json_object_new_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(leaks, leak_json(l, &v[i]));
+	return leaks;
 }
 
 struct json_object *api_leaks(const struct ops_leaks *l)
@@ -598,18 +640,26 @@ struct json_object *api_leaks(const struct ops_leaks *l)
 		[OPS_LIMIT_CGROUP] = "cgroup",
 		[OPS_LIMIT_MACHINE] = "machine",
 	};
-	struct json_object *doc = json_object_new_object(), *leaks = json_object_new_array();
-	bool limited = l->limit != OPS_LIMIT_NONE;
+	static const char *const times[] = {
+		[OPS_TIMES_PROFILES] = "profiles",
+		[OPS_TIMES_NAMES] = "names",
+		[OPS_TIMES_FILES] = "files",
+		[OPS_TIMES_ORDER] = NULL,
+	};
+	struct json_object *doc = json_object_new_object();
+	bool limited = l->limit != OPS_LIMIT_NONE, timed = l->times != OPS_TIMES_ORDER;
 
 	json_set_u64(doc, "profiles", l->series.n);
-	json_set(doc, "seconds", json_object_new_double(l->found.seconds));
+	json_set_text(doc, "times", times[l->times]);
+	json_set(doc, "seconds", timed ? json_object_new_double(l->found.seconds) : NULL);
 	json_set_u64(doc, "tested", l->found.n_tested);
+	json_set_u64(doc, "stacks", l->found.n_stacks);
+	json_set(doc, "p_certain", json_object_new_double(l->found.p_certain));
 	json_set(doc, "dispersion", json_object_new_double(l->found.dispersion));
 	json_set(doc, "confidence",
 		 !l->warning.ids[0] ? json_object_new_double(1 - SIGNIFICANCE_LEVEL) : NULL);
-	for (size_t i = 0; i < l->found.n_leaks; i++)
-		json_object_array_add(leaks, leak_json(l, &l->found.v[i]));
-	json_set(doc, "leaks", leaks);
+	json_set(doc, "leaks", leaks_json(l, l->found.leaks, l->found.n_leaks));
+	json_set(doc, "suspects", leaks_json(l, l->found.suspects, l->found.n_suspects));
 	json_set(doc, "rate", json_object_new_double(l->rate));
 	json_set(doc, "rate_error", json_object_new_double(l->rate_error));
 	json_set_text(doc, "limit.of", limits[l->limit]);

@@ -7,8 +7,8 @@
 #include "cli/out.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
-#include "profile/leaks.h"
 #include "profile/profile.h"
+#include "profile/significance.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #define CALLS_SHOWN 6
 #define CALLS_LOOKED_AT 256
 #define NAME_SIZE 160
+_Static_assert(GROWTH_CALL_SIZE >= 2 * NAME_SIZE + 16, "a call");
 
 const char *growth_bytes(double bytes, char *buf, size_t size)
 {
@@ -45,9 +46,8 @@ static const char *name_text(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
-/* "work (pool.c:12)" */
-static void call_text(const struct profile_symbols *s, const struct profile_line *line, char *buf,
-		      size_t size)
+const char *growth_call(const struct profile_symbols *s, const struct profile_line *line, char *buf,
+			size_t size)
 {
 	const struct profile_function *f = &s->functions[line->function];
 	char name[NAME_SIZE], file[NAME_SIZE];
@@ -61,6 +61,7 @@ static void call_text(const struct profile_symbols *s, const struct profile_line
 	else
 		snprintf(buf, size, "%s (%s:%u)", name,
 			 output_safe(text_file_name(f->file), file, sizeof(file)), line->line);
+	return buf;
 }
 
 /* Rust's names: "_R...", or, in the older form, "_ZN...17h" with a hash of 16 digits and an "E". */
@@ -108,13 +109,13 @@ const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_
 
 	snprintf(buf, size, "%s", n ? "" : "(the allocator itself)");
 	for (i = 0; i < n && shown < CALLS_SHOWN && used < size; i++) {
-		char call[2 * NAME_SIZE + 16];
+		char call[GROWTH_CALL_SIZE];
 
 		if (i && is_of_language(&p->symbols->functions[lines[i].function])) {
 			left_out = true;
 			continue;
 		}
-		call_text(p->symbols, &lines[i], call, sizeof(call));
+		growth_call(p->symbols, &lines[i], call, sizeof(call));
 		used += (size_t)snprintf(buf + used, size - used, "%s%s%s", shown ? " < " : "",
 					 left_out ? "... < " : "", call);
 		left_out = false;

@@ -13,6 +13,11 @@
 /* "+12.3M", "-512": a change of that many bytes. Returns `buf`; 24 bytes always do. */
 const char *growth_bytes(double bytes, char *buf, size_t size);
 
+/* "alloc (pool.c:12)", safe to print. Returns `buf`; GROWTH_CALL_SIZE bytes always do. */
+#define GROWTH_CALL_SIZE 336
+const char *growth_call(const struct profile_symbols *symbols, const struct profile_line *line,
+			char *buf, size_t size);
+
 /* "alloc (pool.c:12) < work < main": the calls of a stack, the innermost first, safe to print. */
 #define GROWTH_CALLS_SIZE 2304
 const char *growth_calls(const struct profile *profile, size_t stack, char *buf, size_t size);

@@ -40,22 +40,32 @@ struct ops_leaks_request {
 
 enum ops_limit { OPS_LIMIT_NONE, OPS_LIMIT_GIVEN, OPS_LIMIT_CGROUP, OPS_LIMIT_MACHINE };
 
+/* Where the times of the profiles are from. */
+enum ops_times {
+	OPS_TIMES_PROFILES, /* each says its own */
+	OPS_TIMES_NAMES,    /* the names of the files */
+	OPS_TIMES_FILES,    /* each says its own, or it is that of the last change of its file */
+	OPS_TIMES_ORDER,    /* not known: one a second, in the order of the files' names */
+};
+
 struct ops_leaks {
 	struct profile_series series; /* in the order of time */
+	enum ops_times times;	      /* with OPS_TIMES_ORDER rates are bytes per profile */
 	struct profile_leaks found;
 	double rate, rate_error; /* of all that leak together, bytes per second */
 	enum ops_limit limit;
 	uint64_t limit_bytes,
 		used_bytes;  /* unless OPS_LIMIT_NONE; `used` of what the limit is on */
-	double seconds_left; /* until it is reached at this rate; INFINITY: never */
+	double seconds_left; /* until it is reached at this rate; INFINITY: never, or not known */
 	struct err warning;  /* ERROR_NONE: the certainty that is asked for was reached */
 };
 
 /*
- * What leaks, from dumps of one process at different times: the time is what
- * the dump says, or else that of its file's last change. ERR_FAILED as in
- * ops_diff() and profile_leaks_find(), or when they are of different processes.
- * The caller ends `out` with ops_leaks_fini().
+ * What leaks, from dumps of one process at different times: the time is what the dump says, or
+ * else what the names of all files say, or that of the file's last change. Where these contradict
+ * the order of numbered names, or are all the same but for moments, as of copies, the order alone
+ * is used. ERR_FAILED as in ops_diff() and profile_leaks_find(), or when they are of different
+ * processes. The caller ends `out` with ops_leaks_fini().
  */
 int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err) __must_check;

@@ -2,20 +2,25 @@
 #include "ops/growth.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "io/errand.h"
 #include "ops/profile_file.h"
 #include "process/limit.h"
 #include "process/proc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HOST_SIZE 256
 #define NS 1000000000.0
+/* Copies are written at once: seconds from one to the next, which dumps are seldom so near to. */
+#define COPIED_WITHIN 0.1
 
 /* Whose dumps they are, as the first that says so says. */
 struct whose {
@@ -23,26 +28,177 @@ struct whose {
 	char comm[PROC_COMM_SIZE], host[HOST_SIZE];
 };
 
+/* What the name of a file says of the dump. */
+struct name {
+	char prefix[NAME_MAX + 1]; /* what is left of it: the same for all of a series */
+	int64_t seconds;	   /* since 1970; 0: no time is in it */
+	int number;		   /* which one it is: FIRST, LAST where it does not say */
+};
+#define FIRST (-1)
+#define LAST INT_MAX
+
 /* One dump: when, and which one of the series. */
 struct moment {
-	double seconds;
+	double seconds;	 /* what counts */
+	int64_t time_ns; /* what the profile itself says, or 0 */
+	double changed;	 /* the last change of its file, where it says nothing */
+	dev_t device;
+	ino_t inode;
+	struct name name;
+	bool named; /* `name` is known */
 	size_t at;
 };
 
-static int time_of(const char *path, const struct profile *p, double *seconds, struct err *err)
+/* --- names --- */
+
+/* The part behind the last dot, which is cut off `name`; "" without a dot. */
+static const char *cut(char *name)
+{
+	char *dot = strrchr(name, '.');
+
+	if (!dot)
+		return "";
+	*dot = '\0';
+	return dot + 1;
+}
+
+static bool is_number(const char *text)
+{
+	return *text && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* "f", "i3", "m3" or "u3": why jemalloc dumped. */
+static bool is_reason(const char *text)
+{
+	return !strcmp(text, "f") || (*text && strchr("imu", *text) && is_number(text + 1));
+}
+
+/* "20261122T111024Z" */
+static int64_t time_in(const char *text)
+{
+	struct tm tm = { 0 };
+	const char *end = strlen(text) == 16 ? strptime(text, "%Y%m%dT%H%M%SZ", &tm) : NULL;
+
+	return end && !*end ? (int64_t)timegm(&tm) : 0;
+}
+
+/*
+ * PREFIX.PID.NUMBER.REASON.heap is jemalloc's own; PREFIX[.TIME][.base|.NUMBER].heap is what a dump
+ * or a recording is called. False: too long.
+ */
+static bool parse_name(const char *path, struct name *n)
+{
+	const char *base = text_file_name(path), *last;
+	char rest[sizeof(n->prefix)];
+
+	if (strlen(base) >= sizeof(rest))
+		return false;
+	*n = (struct name){ .number = LAST };
+	strcpy(rest, base);
+	cut(rest);
+	strcpy(n->prefix, rest);
+	last = cut(rest);
+	if (is_reason(last))
+		last = cut(rest);
+	if (is_number(last) || !strcmp(last, "base")) {
+		n->number = is_number(last) ? atoi(last) : FIRST;
+		strcpy(n->prefix, rest);
+		last = cut(rest);
+	}
+	n->seconds = time_in(last);
+	if (n->seconds)
+		strcpy(n->prefix, rest);
+	return true;
+}
+
+/* --- times --- */
+
+static int look_at_file(const char *path, const struct profile *p, struct moment *m,
+			struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct stat st;
 
-	if (p->facts.time_ns) {
-		*seconds = (double)p->facts.time_ns / NS;
+	m->time_ns = p->facts.time_ns;
+	m->named = parse_name(path, &m->name);
+	if (m->time_ns)
 		return 0;
-	}
 	fd = errand_open(path);
 	if (fd < 0 || fstat(fd, &st))
 		return err_raise_sys(err, ERROR_TIME_UNKNOWN, errno, .path = path);
-	*seconds = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / NS;
+	m->changed = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / NS;
+	m->device = st.st_dev;
+	m->inode = st.st_ino;
 	return 0;
+}
+
+/* In the order of their names. */
+static int by_name(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->name.seconds != y->name.seconds)
+		return x->name.seconds < y->name.seconds ? -1 : 1;
+	return (x->name.number > y->name.number) - (x->name.number < y->name.number);
+}
+
+static int earlier_first(const void *a, const void *b)
+{
+	double x = ((const struct moment *)a)->seconds, y = ((const struct moment *)b)->seconds;
+
+	return (x > y) - (x < y);
+}
+
+/* Do the names tell their order? They are in it then. */
+static bool sort_by_name(struct moment *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!m[i].named || strcmp(m[i].name.prefix, m[0].name.prefix) != 0 ||
+		    !m[i].name.seconds != !m[0].name.seconds)
+			return false;
+	}
+	qsort(m, n, sizeof(*m), by_name);
+	for (size_t i = 1; i < n; i++) {
+		if (!by_name(&m[i - 1], &m[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Of files in the order of their names: were they written in it, and not all at once, as copies? */
+static bool are_changes_times(const struct moment *m, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (m[i].changed <= m[i - 1].changed)
+			return false;
+	}
+	return n && m[n - 1].changed - m[0].changed >= COPIED_WITHIN * (double)(n - 1);
+}
+
+/* Sets `seconds` of each, by the best that all of them have. */
+static enum ops_times find_times(struct moment *m, size_t n)
+{
+	bool all_say = true, all_differ = n > 0;
+	enum ops_times times = OPS_TIMES_FILES;
+
+	for (size_t i = 0; i < n; i++) {
+		all_say &= m[i].time_ns != 0;
+		m[i].seconds = m[i].time_ns ? (double)m[i].time_ns / NS : m[i].changed;
+	}
+	if (all_say)
+		return OPS_TIMES_PROFILES;
+	if (!sort_by_name(m, n))
+		return OPS_TIMES_FILES;
+	for (size_t i = 0; i < n; i++)
+		all_differ &=
+			m[i].name.seconds && (!i || m[i].name.seconds != m[i - 1].name.seconds);
+	if (all_differ)
+		times = OPS_TIMES_NAMES;
+	else if (!are_changes_times(m, n))
+		times = OPS_TIMES_ORDER;
+	for (size_t i = 0; i < n && times != OPS_TIMES_FILES; i++)
+		m[i].seconds = times == OPS_TIMES_NAMES ? (double)m[i].name.seconds : (double)i;
+	return times;
 }
 
 static int check_whose(struct whose *w, const char *path, const struct profile_facts *facts,
@@ -63,11 +219,16 @@ static int check_whose(struct whose *w, const char *path, const struct profile_f
 }
 
 /* A file that was given twice would be evidence twice. Other dumps are never of the same moment. */
-static bool is_there(const struct ops_leaks *l, const struct profile *p,
-		     const struct moment *moments, double seconds)
+static bool is_there(const struct ops_leaks *l, const struct moment *moments)
 {
-	for (size_t i = 0; p->facts.time_ns && i < l->series.n; i++) {
-		if (moments[i].seconds == seconds)
+	const struct moment *m = &moments[l->series.n];
+
+	for (size_t i = 0; i < l->series.n; i++) {
+		const struct moment *other = &moments[i];
+
+		if (m->time_ns ? m->time_ns == other->time_ns
+			       : !other->time_ns && m->inode == other->inode &&
+					 m->device == other->device)
 			return true;
 	}
 	return false;
@@ -77,13 +238,13 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 		    const struct ops_symbolize_options *symbols, struct err *err)
 {
 	struct moment *m = &moments[l->series.n];
-	static const struct profile_options whole = { 0 };
+	static const struct profile_options by_thread = { .by_thread = true };
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
-	if (profile_file_read(path, &whole, &p, err) || time_of(path, &p, &m->seconds, err) ||
+	if (profile_file_read(path, &by_thread, &p, err) || look_at_file(path, &p, m, err) ||
 	    check_whose(w, path, &p.facts, err))
 		return -1;
-	if (is_there(l, &p, moments, m->seconds))
+	if (is_there(l, moments))
 		return 0;
 	m->at = l->series.n;
 	l->series.all.period = p.period;
@@ -95,13 +256,6 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	return 0;
 }
 
-static int earlier_first(const void *a, const void *b)
-{
-	double x = ((const struct moment *)a)->seconds, y = ((const struct moment *)b)->seconds;
-
-	return (x > y) - (x < y);
-}
-
 /* Bring the series into the order of time. */
 static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, struct err *err)
 {
@@ -109,6 +263,7 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, 
 
 	if (!rows)
 		return err_no_memory(err);
+	l->times = find_times(m, l->series.n);
 	qsort(m, l->series.n, sizeof(*m), earlier_first);
 	for (size_t i = 0; i < l->series.n; i++) {
 		rows[i] = l->series.rows[m[i].at];
@@ -160,15 +315,24 @@ static void project(struct ops_leaks *l)
 
 	l->seconds_left = INFINITY;
 	for (size_t i = 0; i < l->found.n_leaks; i++) {
-		l->rate += l->found.v[i].rate;
-		variance += l->found.v[i].rate_error * l->found.v[i].rate_error;
+		const struct profile_leak *leak = &l->found.leaks[i];
+
+		l->rate += leak->rate;
+		variance += leak->rate_error * leak->rate_error;
 	}
 	l->rate_error = sqrt(variance);
-	if (l->limit == OPS_LIMIT_NONE || l->rate <= 0)
+	if (l->limit == OPS_LIMIT_NONE || l->rate <= 0 || l->times == OPS_TIMES_ORDER)
 		return;
 	l->seconds_left = l->used_bytes < l->limit_bytes
 				  ? (double)(l->limit_bytes - l->used_bytes) / l->rate
 				  : 0;
+}
+
+static int find(struct ops_leaks *l, const double *seconds, struct err *err)
+{
+	if (!profile_leaks_find(&l->series, seconds, &l->found, err))
+		return 0;
+	return err->ids[0] == ERROR_NOTHING_SAMPLED ? err_advise(err, FIX_TAKE_WHILE_SAMPLING) : -1;
 }
 
 static void warn_of_few(struct ops_leaks *l)
@@ -193,10 +357,9 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 		if (add_file(request->files[i], &l, &whose, moments, symbols, err))
 			return -1;
 	}
-	if (sort_by_time(&l, moments, seconds, err) ||
-	    profile_leaks_find(&l.series, seconds, &l.found, err))
-		return -1;
 	if (!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err))
+		return -1;
+	if (sort_by_time(&l, moments, seconds, err) || find(&l, seconds, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);

@@ -3,8 +3,8 @@
 #include "profile/diff.h"
 
 #include "base/cleanup.h"
-#include "profile/leaks.h"
 #include "profile/profile.h"
+#include "profile/significance.h"
 #include "profile/symbols.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef PROFILE_DIFF_H
 #define PROFILE_DIFF_H
 
-#include "profile/leaks.h"
+#include "profile/series.h"
 
 #include <stdbool.h>
 

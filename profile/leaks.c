@@ -1,467 +1,569 @@
 // SPDX-License-Identifier: Apache-2.0
+
 #include "profile/leaks.h"
 
 #include "base/cleanup.h"
-#include "base/intern.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
-#include "profile/combine.h"
+#include "profile/significance.h"
+#include "profile/trend.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* --- significance --- */
+/* A place of the source with more leaking stacks than these is shown instead of them. */
+#define STACKS_OF_A_PLACE 3
 
-#define BETA_STEPS 300
-#define BETA_PRECISION 1e-12
-#define BETA_TINY 1e-300
+/*
+ * What is tested: a set of parts, which are the stacks of the series, each of one thread where the
+ * profiles tell of threads.
+ */
+struct row {
+	enum profile_leak_kind kind;
+	uint32_t of, line; /* which stack, function or thread */
+	uint32_t seen;	   /* the last part that was put in it + 1 */
+	size_t first, n;   /* parts[first .. first + n), ascending */
+	bool tested;	   /* it holds not the same parts as one that is more telling */
+	bool leaks;
+	struct trend trend;
+};
 
-/* The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22). */
-static double beta_fraction(double x, double a, double b)
+struct membership {
+	uint32_t row, part;
+};
+
+struct rows {
+	const struct profile_series *series;
+	const struct trend_times *times;
+	struct row *v;
+	size_t n, room;
+	struct hashmap by_key, by_stack;
+	struct membership *members; /* by part */
+	size_t n_members, members_room;
+	uint32_t *parts; /* by row */
+	uint32_t *owner; /* of each part: 1 + the index of the choice that holds it, 0 for none */
+	struct trend_curve curve;
+	size_t n_tested;
+};
+
+static void close_rows(struct rows *r)
 {
-	double c = 1, d = 1 - (a + b) * x / (a + 1), value;
+	free(r->v);
+	hashmap_fini(&r->by_key);
+	hashmap_fini(&r->by_stack);
+	free(r->members);
+	free(r->parts);
+	free(r->owner);
+	free(r->curve.value);
+	free(r->curve.variance);
+}
 
-	d = 1 / (fabs(d) < BETA_TINY ? BETA_TINY : d);
-	value = d;
-	for (int m = 1; m <= BETA_STEPS; m++) {
-		for (int odd = 0; odd < 2; odd++) {
-			double up =
-				odd ? -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-				    : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+/* --- which parts are in which rows --- */
 
-			d = 1 + up * d;
-			d = 1 / (fabs(d) < BETA_TINY ? BETA_TINY : d);
-			c = 1 + up / c;
-			c = fabs(c) < BETA_TINY ? BETA_TINY : c;
-			value *= c * d;
-		}
-		if (fabs(c * d - 1) < BETA_PRECISION)
-			break;
+struct row_key {
+	const struct rows *rows;
+	struct {
+		uint32_t kind, of, line;
+	} is;
+};
+
+static bool is_row(const void *ctx, uint32_t i)
+{
+	const struct row_key *k = ctx;
+	const struct row *row = &k->rows->v[i];
+
+	return row->kind == k->is.kind && row->of == k->is.of && row->line == k->is.line;
+}
+
+/* Put a part in a row, which is made if it is not there. False without memory. */
+static bool put(struct rows *r, uint32_t part, enum profile_leak_kind kind, uint32_t of,
+		uint32_t line)
+{
+	const struct row_key k = { r, { kind, of, line } };
+	uint64_t hash = hashmap_hash(&k.is, sizeof(k.is), 0);
+	uint32_t at = hashmap_find(&r->by_key, hash, is_row, &k);
+
+	if (at == HASHMAP_NONE) {
+		at = (uint32_t)r->n;
+		if (at == HASHMAP_NONE || !vec_grow(r->v, r->room, r->n) ||
+		    !hashmap_add(&r->by_key, hash, at))
+			return false;
+		r->v[r->n++] = (struct row){ .kind = kind, .of = of, .line = line };
 	}
-	return value;
+	if (r->v[at].seen == part + 1)
+		return true;
+	r->v[at].seen = part + 1;
+	r->v[at].n++;
+	if (!vec_grow(r->members, r->members_room, r->n_members))
+		return false;
+	r->members[r->n_members++] = (struct membership){ at, part };
+	return true;
 }
 
-/* The regularized incomplete beta function I_x(a, b). */
-static double beta(double x, double a, double b)
-{
-	double front;
+struct stack_key {
+	const struct profile *p;
+	const struct profile_stack *stack;
+};
 
-	if (x <= 0 || x >= 1)
-		return x <= 0 ? 0 : 1;
-	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-	if (x < (a + 1) / (a + b + 2))
-		return front * beta_fraction(x, a, b) / a;
-	return 1 - front * beta_fraction(1 - x, b, a) / b;
+static bool is_stack(const void *ctx, uint32_t i)
+{
+	const struct stack_key *k = ctx;
+	const struct profile_stack *s = &k->p->stacks[i];
+
+	return s->depth == k->stack->depth &&
+	       !memcmp(k->p->frames + s->first, k->p->frames + k->stack->first,
+		       s->depth * sizeof(*k->p->frames));
 }
 
-double significance_student(double t, double df)
+/* The first part with the same calls; HASHMAP_NONE without memory. */
+static uint32_t first_of_stack(struct rows *r, uint32_t part)
 {
-	double tail;
+	const struct profile *p = &r->series->all;
+	const struct stack_key k = { p, &p->stacks[part] };
+	uint64_t hash =
+		hashmap_hash(p->frames + k.stack->first, k.stack->depth * sizeof(*p->frames), 0);
+	uint32_t at = hashmap_find(&r->by_stack, hash, is_stack, &k);
 
-	if (!isfinite(df) || df > 1e6)
-		return erfc(t / sqrt(2)) / 2;
-	tail = beta(df / (df + t * t), df / 2, 0.5) / 2;
-	return t > 0 ? tail : 1 - tail;
+	if (at != HASHMAP_NONE)
+		return at;
+	return hashmap_add(&r->by_stack, hash, part) ? part : HASHMAP_NONE;
 }
 
-/* How many equally likely samples would have an estimate of this size and variance? */
-static double samples(double value, double unit)
+/* Callers come the innermost first: of those that hold the same, the first is the one to name. */
+static bool put_part(struct rows *r, uint32_t part, struct profile_line *lines)
 {
-	return value > 0 ? value / unit : 0;
-}
+	const struct profile *p = &r->series->all;
+	const struct profile_stack *stack = &p->stacks[part];
+	uint32_t first = first_of_stack(r, part);
+	size_t n = 0;
 
-double significance_growth(double before, double var_before, double after, double var_after)
-{
-	double variance = var_before + var_after, unit, normal, exact;
-
-	if (after <= before)
-		return 1;
-	if (variance <= 0)
-		return 0; /* nothing was left to chance */
-	normal = significance_student((after - before) / sqrt(variance), INFINITY);
-	unit = variance / (before + after);
-	/* Of n + m samples, each in either dump with the same right: at least m in the second. */
-	exact = beta(0.5, samples(after, unit), samples(before, unit) + 1);
-	return fmax(normal, exact);
-}
-
-static int smaller_first(const void *a, const void *b, void *p)
-{
-	double x = ((const double *)p)[*(const size_t *)a];
-	double y = ((const double *)p)[*(const size_t *)b];
-
-	return (x > y) - (x < y);
-}
-
-int significance_holm(const double *p, size_t n, size_t n_tested, bool *significant,
-		      struct err *err)
-{
-	_cleanup_(cleanup_free) size_t *order = calloc(n + 1, sizeof(*order));
-	size_t i;
-
-	if (!order)
-		return err_no_memory(err);
-	for (i = 0; i < n; i++) {
-		order[i] = i;
-		significant[i] = false;
-	}
-	qsort_r(order, n, sizeof(*order), smaller_first, (void *)p);
-	for (i = 0; i < n && p[order[i]] <= SIGNIFICANCE_LEVEL / (double)(n_tested - i); i++)
-		significant[order[i]] = true;
-	return 0;
-}
-
-/* --- a series of profiles --- */
-
-static int no_memory(struct err *err)
-{
-	return err_no_memory(err);
-}
-
-static void clear_counts(struct profile *p)
-{
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		memset(p->stacks[i].value, 0, sizeof(p->stacks[i].value));
-		memset(p->stacks[i].sampled, 0, sizeof(p->stacks[i].sampled));
-		memset(p->stacks[i].variance, 0, sizeof(p->stacks[i].variance));
-	}
-}
-
-static int take_counts(struct profile_series *s, struct err *err)
-{
-	struct profile_series_row *row = &s->rows[s->n];
-	size_t n = s->all.n_stacks;
-
-	*row = (struct profile_series_row){
-		.value = malloc((n + 1) * sizeof(*row->value)),
-		.variance = malloc((n + 1) * sizeof(*row->variance)),
-		.n_stacks = n,
-	};
-	s->n++; /* what was allocated is freed with the series */
-	if (!row->value || !row->variance)
-		return no_memory(err);
+	if (first == HASHMAP_NONE || !put(r, part, PROFILE_LEAK_STACK, first, 0) ||
+	    !put(r, part, PROFILE_LEAK_TOTAL, 0, 0))
+		return false;
+	if (stack->thread != PROFILE_NONE && !put(r, part, PROFILE_LEAK_THREAD, stack->thread, 0))
+		return false;
+	if (p->symbols)
+		n = profile_stack_lines(p, stack, false, lines, PROFILE_DEPTH_MAX);
+	if (n &&
+	    (!put(r, part, PROFILE_LEAK_FUNCTION, lines[0].function, 0) ||
+	     (lines[0].line && !put(r, part, PROFILE_LEAK_LINE, lines[0].function, lines[0].line))))
+		return false;
 	for (size_t i = 0; i < n; i++) {
-		row->value[i] = s->all.stacks[i].value[s->type];
-		row->variance[i] = s->all.stacks[i].variance[s->type];
+		if (!put(r, part, PROFILE_LEAK_CALLER, lines[i].function, 0))
+			return false;
 	}
-	return 0;
+	return true;
 }
 
-int profile_series_add(struct profile_series *s, const struct profile *profile, struct err *err)
-{
-	if (!vec_grow(s->rows, s->room, s->n))
-		return no_memory(err);
-	if (!s->all.text)
-		s->all.text = intern_new();
-	if (!s->all.text)
-		return no_memory(err);
-	clear_counts(&s->all);
-	if (profile_merge(&s->all, profile, err))
-		return -1;
-	return take_counts(s, err);
-}
-
-int profile_series_difference(struct profile_series *s, const struct profile *before,
-			      const struct profile *after, struct err *err)
-{
-	clear_counts(&s->all);
-	if (profile_merge(&s->all, after, err))
-		return -1;
-	return profile_subtract(&s->all, before, err);
-}
-
-void profile_series_fini(struct profile_series *s)
+static bool is_there(const struct profile_series *s, size_t part)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		free(s->rows[i].value);
-		free(s->rows[i].variance);
-	}
-	free(s->rows);
-	profile_fini(&s->all);
-	*s = (struct profile_series){ 0 };
-}
-
-double profile_series_value(const struct profile_series *s, size_t profile, size_t stack)
-{
-	const struct profile_series_row *row = &s->rows[profile];
-
-	return stack < row->n_stacks ? row->value[stack] : 0;
-}
-
-double profile_series_variance(const struct profile_series *s, size_t profile, size_t stack)
-{
-	const struct profile_series_row *row = &s->rows[profile];
-
-	return stack < row->n_stacks ? row->variance[stack] : 0;
-}
-
-/* --- leaks --- */
-
-/* Growth that is over by the end is none: at least this part of its rate must be left. */
-#define GOES_ON 0.5
-#define FEW 2
-/* So many falls, as sampling makes them, count beside those there are: one or two are no rule. */
-#define CALM 4
-/* A quarter of what sampling makes is more: the chi-square distribution, one degree of freedom. */
-#define QUARTILE 0.75
-#define CHI2_QUARTILE 1.3233037
-
-/* The times, as the weights of a least squares fit: its slope is the sum of weight * value. */
-struct times {
-	const double *seconds;
-	size_t n;
-	double mean, squares;
-	double half; /* the weights of the second half together */
-};
-
-/* How all stacks move: how much more than sampling makes them, and how well that is known. */
-struct movement {
-	double dispersion; /* at least 1 */
-	double df;	   /* degrees of freedom; INFINITY when it is 1 */
-};
-
-static const struct movement no_movement = { 1, INFINITY };
-
-/* Of one stack: what was counted at each of these times. */
-struct curve {
-	const struct profile_series *series;
-	const struct times *times;
-	size_t stack;
-	const struct movement *movement;
-};
-
-static double value(const struct curve *c, size_t i)
-{
-	return profile_series_value(c->series, i, c->stack);
-}
-
-static double variance(const struct curve *c, size_t i)
-{
-	return c->movement->dispersion * profile_series_variance(c->series, i, c->stack);
-}
-
-static double weight(const struct times *t, size_t i)
-{
-	return (t->seconds[i] - t->mean) / t->squares;
-}
-
-static void times_init(struct times *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		t->mean += t->seconds[i] / (double)t->n;
-	for (size_t i = 0; i < t->n; i++)
-		t->squares += (t->seconds[i] - t->mean) * (t->seconds[i] - t->mean);
-	for (size_t i = 0; i < t->n; i++)
-		t->half += fmax(weight(t, i), 0);
-}
-
-/* The slope through the profiles from `first` to `last` alone. */
-static double slope(const struct curve *c, size_t first, size_t last)
-{
-	struct times part = { .seconds = c->times->seconds + first, .n = last - first + 1 };
-	double sum = 0;
-
-	times_init(&part);
-	if (part.squares <= 0)
-		return 0;
-	for (size_t i = 0; i < part.n; i++)
-		sum += weight(&part, i) * value(c, first + i);
-	return sum;
-}
-
-/*
- * How far the values scatter around the line, beyond what sampling accounts
- * for. Few values may happen to lie well: the fewer, the more is added.
- */
-static double excess(const struct curve *c, double rate)
-{
-	const struct times *t = c->times;
-	double mean = 0, sampling = 0, scatter = 0, df = (double)t->n - 2;
-
-	for (size_t i = 0; i < t->n; i++) {
-		mean += value(c, i) / (double)t->n;
-		sampling += variance(c, i) / (double)t->n;
-	}
-	for (size_t i = 0; i < t->n; i++) {
-		double off = value(c, i) - mean - rate * (t->seconds[i] - t->mean);
-
-		scatter += off * off / df;
-	}
-	return fmax(scatter * (1 + FEW / df) - sampling, 0);
-}
-
-/*
- * An upper bound of the slope's variance. Samples live through several
- * profiles: how long, nobody knows. A sample that is in the profiles from a to b adds
- * (w_a + ... + w_b)^2 times its own variance; no such sum exceeds `half`, and all
- * of them together are at most the sum of |w_i| times what is in profile i.
- */
-static double bound(const struct curve *c, double more)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < c->times->n; i++)
-		sum += fabs(weight(c->times, i)) * (variance(c, i) + more);
-	return c->times->half * sum;
-}
-
-/* Counts are few and not normal: the two ends, compared exactly, must tell of growth as well. */
-static double ends(const struct curve *c)
-{
-	size_t last = c->times->n - 1;
-
-	return significance_growth(value(c, 0), variance(c, 0), value(c, last), variance(c, last));
-}
-
-static double probability(const struct curve *c, double rate, double *error)
-{
-	double more = excess(c, rate), sampling = bound(c, 0), all = bound(c, more);
-	double from_scatter = all - sampling, df = INFINITY;
-
-	*error = sqrt(all);
-	if (rate <= 0)
-		return 1;
-	/* Welch and Satterthwaite: the scatter is known from few values, the sampling exactly. */
-	if (from_scatter > 0)
-		df = (double)(c->times->n - 2) * (all / from_scatter) * (all / from_scatter);
-	df = fmin(df, c->movement->df);
-	return fmax(all > 0 ? significance_student(rate / *error, df) : 0, ends(c));
-}
-
-/* Upwards or downwards: the second half as the first. */
-static bool goes_on(const struct curve *c)
-{
-	size_t middle = c->times->n / 2;
-	double way = slope(c, 0, c->times->n - 1) < 0 ? -1 : 1;
-
-	return way * slope(c, middle, c->times->n - 1) >= GOES_ON * way * slope(c, 0, middle);
-}
-
-static bool is_there(const struct curve *c)
-{
-	for (size_t i = 0; i < c->times->n; i++) {
-		if (value(c, i) != 0)
+		if (profile_series_value(s, i, part) != 0)
 			return true;
 	}
 	return false;
+}
+
+/* The parts of each row, from the rows of each part. */
+static bool turn(struct rows *r)
+{
+	size_t at = 0;
+
+	r->parts = calloc(r->n_members + 1, sizeof(*r->parts));
+	if (!r->parts)
+		return false;
+	for (size_t i = 0; i < r->n; i++) {
+		r->v[i].first = at;
+		at += r->v[i].n;
+		r->v[i].n = 0;
+	}
+	for (size_t i = 0; i < r->n_members; i++) {
+		struct row *row = &r->v[r->members[i].row];
+
+		r->parts[row->first + row->n++] = r->members[i].part;
+	}
+	return true;
+}
+
+static int fill(struct rows *r, struct err *err)
+{
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+	size_t n = r->series->all.n_stacks, profiles = r->series->n;
+
+	r->owner = calloc(n + 1, sizeof(*r->owner));
+	r->curve = (struct trend_curve){ r->times, calloc(profiles, sizeof(double)),
+					 calloc(profiles, sizeof(double)) };
+	if (!lines || !r->owner || !r->curve.value || !r->curve.variance)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		if (is_there(r->series, i) && !put_part(r, (uint32_t)i, lines))
+			return err_no_memory(err);
+	}
+	if (!r->n)
+		return err_raise(err, ERROR_NOTHING_SAMPLED, .count = (int64_t)profiles);
+	return turn(r) ? 0 : err_no_memory(err);
+}
+
+/* --- tests --- */
+
+struct parts_key {
+	const struct rows *rows;
+	const struct row *row;
+};
+
+static bool has_parts(const void *ctx, uint32_t i)
+{
+	const struct parts_key *k = ctx;
+	const struct row *row = &k->rows->v[i];
+
+	return row->n == k->row->n &&
+	       !memcmp(k->rows->parts + row->first, k->rows->parts + k->row->first,
+		       row->n * sizeof(*k->rows->parts));
+}
+
+/* The same parts are tested once, as what they are called best: no _start for the whole process. */
+static int choose_tested(struct rows *r, struct err *err)
+{
+	static const enum profile_leak_kind order[] = {
+		PROFILE_LEAK_STACK, PROFILE_LEAK_LINE,	 PROFILE_LEAK_FUNCTION,
+		PROFILE_LEAK_TOTAL, PROFILE_LEAK_CALLER, PROFILE_LEAK_THREAD,
+	};
+	_cleanup_(hashmap_fini) struct hashmap known = { 0 };
+
+	for (size_t o = 0; o < sizeof(order) / sizeof(*order); o++)
+		for (size_t i = 0; i < r->n; i++) {
+			const struct parts_key k = { r, &r->v[i] };
+			uint64_t hash;
+
+			if (r->v[i].kind != order[o])
+				continue;
+			hash = hashmap_hash(r->parts + k.row->first, k.row->n * sizeof(*r->parts),
+					    0);
+			if (hashmap_find(&known, hash, has_parts, &k) != HASHMAP_NONE)
+				continue;
+			if (!hashmap_add(&known, hash, (uint32_t)i))
+				return err_no_memory(err);
+			r->v[i].tested = true;
+			r->n_tested++;
+		}
+	return 0;
+}
+
+/* Its bytes over time: all, or those that no choice holds. */
+static const struct trend_curve *curve_of(struct rows *r, const struct row *row, bool rest)
+{
+	for (size_t i = 0; i < r->series->n; i++) {
+		r->curve.value[i] = r->curve.variance[i] = 0;
+		for (size_t k = row->first; k < row->first + row->n; k++) {
+			if (rest && r->owner[r->parts[k]])
+				continue;
+			r->curve.value[i] += profile_series_value(r->series, i, r->parts[k]);
+			r->curve.variance[i] += profile_series_variance(r->series, i, r->parts[k]);
+		}
+	}
+	return &r->curve;
+}
+
+static int find_movement(struct rows *r, struct trend_movement *out, struct err *err)
+{
+	_cleanup_(cleanup_free) double *falls = calloc(r->n + TREND_CALM, sizeof(*falls));
+	size_t n = 0;
+
+	if (!falls)
+		return err_no_memory(err);
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->v[i].kind == PROFILE_LEAK_STACK) {
+			falls[n] = trend_fall(curve_of(r, &r->v[i], false));
+			n += falls[n] >= 0;
+		}
+	}
+	*out = trend_movement_of(falls, n);
+	return 0;
+}
+
+/* Which are significant, if all that were tested count. */
+static int decide(struct rows *r, struct err *err)
+{
+	_cleanup_(cleanup_free) double *p = calloc(r->n + 1, sizeof(*p));
+	_cleanup_(cleanup_free) bool *significant = calloc(r->n + 1, sizeof(*significant));
+
+	if (!p || !significant)
+		return err_no_memory(err);
+	for (size_t i = 0; i < r->n; i++)
+		p[i] = r->v[i].tested ? r->v[i].trend.p : 1;
+	if (significance_holm(p, r->n, r->n_tested, significant, err))
+		return -1;
+	for (size_t i = 0; i < r->n; i++)
+		r->v[i].leaks = r->v[i].tested && significant[i] && r->v[i].trend.goes_on;
+	return 0;
+}
+
+/* --- which of them are shown --- */
+
+/* A leak or a suspect that is to be shown. */
+struct choice {
+	struct profile_leak leak;
+	size_t counted; /* 1 + the last row that counted it */
+	bool dropped;	/* another one is shown in its place */
+};
+
+struct choices {
+	struct rows *rows;
+	const struct trend_movement *movement;
+	size_t *order; /* of rows */
+	struct choice *v;
+	size_t n, room;
+};
+
+static void close_choices(struct choices *c)
+{
+	free(c->order);
+	free(c->v);
+}
+
+static int specific_first(const void *a, const void *b, void *rows)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	const struct row *p = (const struct row *)rows + x, *q = (const struct row *)rows + y;
+
+	if (p->kind != q->kind)
+		return p->kind < q->kind ? -1 : 1;
+	if (p->n != q->n)
+		return p->n < q->n ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Where one stack has half of the growth of its function, it says more than that does. */
+static int telling_first(const void *a, const void *b, void *rows)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	const struct row *p = (const struct row *)rows + x, *q = (const struct row *)rows + y;
+	double u = p->trend.rate * (p->kind == PROFILE_LEAK_STACK ? 2 : 1);
+	double v = q->trend.rate * (q->kind == PROFILE_LEAK_STACK ? 2 : 1);
+
+	if (u != v)
+		return u > v ? -1 : 1;
+	return specific_first(a, b, rows);
+}
+
+static size_t count_owned(const struct rows *r, const struct row *row)
+{
+	size_t n = 0;
+
+	for (size_t k = row->first; k < row->first + row->n; k++)
+		n += r->owner[r->parts[k]] != 0;
+	return n;
+}
+
+/* Through how many stacks, whatever the threads; of those that no choice holds with `rest`. */
+static int count_stacks(struct rows *r, const struct row *row, bool rest, size_t *out,
+			struct err *err)
+{
+	_cleanup_(hashmap_fini) struct hashmap seen = { 0 };
+
+	*out = 0;
+	for (size_t k = row->first; k < row->first + row->n; k++) {
+		uint32_t stack = first_of_stack(r, r->parts[k]);
+
+		if ((rest && r->owner[r->parts[k]]) || hashmap_get(&seen, stack) != HASHMAP_NONE)
+			continue;
+		if (!hashmap_put(&seen, stack, 0))
+			return err_no_memory(err);
+		++*out;
+	}
+	return 0;
+}
+
+/* Show a row, or what of it no choice holds. */
+static int choose(struct choices *c, const struct row *row, const struct trend *t, bool rest,
+		  struct err *err)
+{
+	bool named = row->kind == PROFILE_LEAK_LINE || row->kind == PROFILE_LEAK_FUNCTION ||
+		     row->kind == PROFILE_LEAK_CALLER;
+	double margin = trend_margin(t);
+	struct rows *r = c->rows;
+	struct profile_leak leak = {
+		.kind = row->kind,
+		.stack = r->parts[row->first],
+		.thread = row->kind == PROFILE_LEAK_THREAD ? row->of : PROFILE_NONE,
+		.line = { named ? row->of : PROFILE_NONE, row->line },
+		.rest = rest,
+		.rate = t->rate,
+		.rate_error = t->rate_error,
+		.rate_low = t->rate - margin,
+		.rate_high = t->rate + margin,
+		.first = t->first,
+		.last = t->last,
+		.p = t->p,
+	};
+
+	if (count_stacks(r, row, rest, &leak.n_stacks, err))
+		return -1;
+	if (!vec_grow(c->v, c->room, c->n))
+		return err_no_memory(err);
+	c->v[c->n++] = (struct choice){ .leak = leak };
+	for (size_t k = row->first; k < row->first + row->n; k++) {
+		uint32_t *owner = &r->owner[r->parts[k]];
+
+		*owner = rest && *owner ? *owner : (uint32_t)c->n;
+	}
+	return 0;
+}
+
+/* How many choices lie in a place of the source? With `drop` they are not shown. */
+static size_t choices_within(struct choices *c, const struct row *place, bool drop)
+{
+	size_t id = (size_t)(place - c->rows->v) + 1, n = 0;
+
+	for (size_t k = place->first; k < place->first + place->n; k++) {
+		uint32_t owner = c->rows->owner[c->rows->parts[k]];
+
+		if (!owner)
+			continue;
+		n += c->v[owner - 1].counted != id;
+		c->v[owner - 1].counted = id;
+		c->v[owner - 1].dropped |= drop;
+	}
+	return n;
+}
+
+/*
+ * A row that is significant, after those that are more specific: it is shown if there is more in it
+ * than they hold. A place of the source is shown instead of them then, and beside no many.
+ */
+static int choose_leak(struct choices *c, const struct row *row, struct err *err)
+{
+	bool place = row->kind == PROFILE_LEAK_LINE || row->kind == PROFILE_LEAK_FUNCTION;
+	size_t owned = count_owned(c->rows, row);
+	struct trend rest;
+	bool more = false;
+
+	if (!owned)
+		return choose(c, row, &row->trend, false, err);
+	if (owned < row->n) {
+		trend_fit(curve_of(c->rows, row, true), c->movement, &rest);
+		more = rest.goes_on && rest.p <= SIGNIFICANCE_LEVEL / (double)c->rows->n_tested;
+	}
+	if (place && (more || choices_within(c, row, false) > STACKS_OF_A_PLACE)) {
+		choices_within(c, row, true);
+		return choose(c, row, &row->trend, false, err);
+	}
+	return more ? choose(c, row, &rest, true, err) : 0;
+}
+
+static int choose_leaks(struct choices *c, struct err *err)
+{
+	const struct rows *r = c->rows;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->v[i].leaks)
+			c->order[n++] = i;
+	}
+	qsort_r(c->order, n, sizeof(*c->order), specific_first, r->v);
+	for (size_t i = 0; i < n; i++) {
+		if (choose_leak(c, &r->v[c->order[i]], err))
+			return -1;
+	}
+	return 0;
+}
+
+/* What grows beside the leaks, each of it once. */
+static int choose_suspects(struct choices *c, struct err *err)
+{
+	const struct rows *r = c->rows;
+	size_t n = 0, leaks = c->n;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct row *row = &r->v[i];
+
+		if (row->tested && !row->leaks && row->kind <= PROFILE_LEAK_FUNCTION &&
+		    row->trend.rate > 0 && row->trend.p < 1 && row->trend.goes_on)
+			c->order[n++] = i;
+	}
+	qsort_r(c->order, n, sizeof(*c->order), telling_first, r->v);
+	for (size_t i = 0; i < n && c->n - leaks < PROFILE_SUSPECTS_MAX; i++) {
+		const struct row *row = &r->v[c->order[i]];
+
+		if (!count_owned(r, row) && choose(c, row, &row->trend, false, err))
+			return -1;
+	}
+	return 0;
 }
 
 static int by_rate(const void *a, const void *b)
 {
 	const struct profile_leak *x = a, *y = b;
 
-	if (x->leaks != y->leaks)
-		return x->leaks ? -1 : 1;
 	if (x->rate != y->rate)
 		return x->rate > y->rate ? -1 : 1;
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* --- how far from sampling alone --- */
-
-static int by_size(const void *a, const void *b)
+/* Those that were chosen from number `from` on. */
+static int take(const struct choices *c, size_t from, struct profile_leak **v, size_t *n,
+		struct err *err)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/*
- * Whatever makes stacks grow that do not leak makes others fall: how much more than sampling alone
- * makes of it, by the upper quartile of those that do so steadily? (Of the mean, a single cache
- * that is emptied would hide every leak.)
- */
-static int find_movement(const struct profile_series *series, const struct times *t,
-			 struct movement *out, struct err *err)
-{
-	size_t n = CALM;
-	_cleanup_(cleanup_free) double *falls = calloc(series->all.n_stacks + CALM, sizeof(*falls));
-	double upper;
-
-	if (!falls)
+	*v = calloc(c->n - from + 1, sizeof(**v));
+	if (!*v)
 		return err_no_memory(err);
-	for (size_t i = 0; i < CALM; i++)
-		falls[i] = CHI2_QUARTILE;
-	for (size_t i = 0; i < series->all.n_stacks; i++) {
-		struct curve c = { series, t, i, &no_movement };
-		double rate = slope(&c, 0, t->n - 1), sampling = bound(&c, 0);
-
-		if (rate < 0 && sampling > 0 && goes_on(&c))
-			falls[n++] = rate * rate / sampling;
+	for (size_t i = from; i < c->n; i++) {
+		if (!c->v[i].dropped)
+			(*v)[(*n)++] = c->v[i].leak;
 	}
-	qsort(falls, n, sizeof(*falls), by_size);
-	upper = falls[(size_t)(QUARTILE * (double)n)];
-	*out = upper > CHI2_QUARTILE ? (struct movement){ upper / CHI2_QUARTILE, (double)n }
-				     : no_movement;
+	qsort(*v, *n, sizeof(**v), by_rate);
 	return 0;
 }
 
-/* Which of those that grow are significant, if all that were tested count. */
-static int decide(struct profile_leaks *l, struct err *err)
+static int conclude(struct rows *r, const struct trend_movement *movement,
+		    struct profile_leaks *out, struct err *err)
 {
-	_cleanup_(cleanup_free) double *p = calloc(l->n + 1, sizeof(*p));
-	_cleanup_(cleanup_free) bool *significant = calloc(l->n + 1, sizeof(*significant));
+	_cleanup_(close_choices) struct choices c = {
+		.rows = r,
+		.movement = movement,
+		.order = calloc(r->n + 1, sizeof(*c.order)),
+	};
+	size_t leaks;
 
-	if (!p || !significant)
+	if (!c.order)
 		return err_no_memory(err);
-	for (size_t i = 0; i < l->n; i++)
-		p[i] = l->v[i].p;
-	if (significance_holm(p, l->n, l->n_tested, significant, err))
+	if (choose_leaks(&c, err))
 		return -1;
-	for (size_t i = 0; i < l->n; i++) {
-		l->v[i].leaks &= significant[i];
-		l->n_leaks += l->v[i].leaks;
-	}
-	return 0;
-}
-
-static int fit_all(const struct profile_series *series, const struct times *t,
-		   struct profile_leaks *l, struct err *err)
-{
-	struct movement movement;
-
-	l->v = calloc(series->all.n_stacks + 1, sizeof(*l->v));
-	if (!l->v)
-		return err_no_memory(err);
-	if (find_movement(series, t, &movement, err))
+	leaks = c.n;
+	if (choose_suspects(&c, err) || take(&c, leaks, &out->suspects, &out->n_suspects, err))
 		return -1;
-	l->dispersion = movement.dispersion;
-	for (size_t i = 0; i < series->all.n_stacks; i++) {
-		struct curve c = { series, t, i, &movement };
-		struct profile_leak leak = { .stack = i };
-
-		if (!is_there(&c))
-			continue;
-		l->n_tested++;
-		leak.rate = slope(&c, 0, t->n - 1);
-		leak.p = probability(&c, leak.rate, &leak.rate_error);
-		leak.first = value(&c, 0);
-		leak.last = value(&c, t->n - 1);
-		if (leak.rate <= 0)
-			continue;
-		leak.leaks = goes_on(&c);
-		l->v[l->n++] = leak;
-	}
-	if (decide(l, err))
-		return -1;
-	qsort(l->v, l->n, sizeof(*l->v), by_rate);
-	return 0;
+	c.n = leaks;
+	return take(&c, 0, &out->leaks, &out->n_leaks, err);
 }
 
 int profile_leaks_find(const struct profile_series *series, const double *seconds,
 		       struct profile_leaks *out, struct err *err)
 {
 	_cleanup_(profile_leaks_fini) struct profile_leaks leaks = { 0 };
-	struct times t = { .seconds = seconds, .n = series->n };
+	struct trend_times times;
+	_cleanup_(close_rows) struct rows r = { .series = series, .times = &times };
+	struct trend_movement movement;
 
 	if (series->n < PROFILE_LEAKS_MIN)
 		return err_raise(err, ERROR_TOO_FEW_PROFILES, .limit = PROFILE_LEAKS_MIN);
-	times_init(&t);
-	if (t.squares <= 0 || seconds[0] >= seconds[series->n - 1])
+	trend_times_init(&times, seconds, series->n);
+	if (times.squares <= 0 || seconds[0] >= seconds[series->n - 1])
 		return err_raise(err, ERROR_NO_TIME_BETWEEN);
-	leaks.seconds = seconds[series->n - 1] - seconds[0];
-	if (fit_all(series, &t, &leaks, err))
+	if (fill(&r, err) || choose_tested(&r, err) || find_movement(&r, &movement, err))
 		return -1;
+	for (size_t i = 0; i < r.n; i++) {
+		leaks.n_stacks += r.v[i].kind == PROFILE_LEAK_STACK;
+		if (r.v[i].tested)
+			trend_fit(curve_of(&r, &r.v[i], false), &movement, &r.v[i].trend);
+	}
+	if (decide(&r, err) || conclude(&r, &movement, &leaks, err))
+		return -1;
+	leaks.seconds = seconds[series->n - 1] - seconds[0];
+	leaks.dispersion = movement.dispersion;
+	leaks.n_tested = r.n_tested;
+	leaks.p_certain = SIGNIFICANCE_LEVEL / (double)r.n_tested;
 	*out = leaks;
 	leaks = (struct profile_leaks){ 0 };
 	return 0;
@@ -469,6 +571,7 @@ int profile_leaks_find(const struct profile_series *series, const double *second
 
 void profile_leaks_fini(struct profile_leaks *leaks)
 {
-	free(leaks->v);
+	free(leaks->leaks);
+	free(leaks->suspects);
 	*leaks = (struct profile_leaks){ 0 };
 }

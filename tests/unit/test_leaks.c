@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The statistics of diff and leaks, on programs whose truth is known: they are made up here. */
 #include "profile/leaks.h"
+#include "profile/significance.h"
 #include "tests/unit/said.h"
 
 #include <math.h>
@@ -55,6 +56,8 @@ static double survivors(double n, double probability)
 struct made {
 	struct profile_series series;
 	struct profile_series_row rows[PROFILES_MAX];
+	struct profile_stack stacks[STACKS_MAX];
+	uint32_t frames[STACKS_MAX];
 	double value[PROFILES_MAX][STACKS_MAX], variance[PROFILES_MAX][STACKS_MAX];
 	double seconds[PROFILES_MAX];
 };
@@ -64,7 +67,13 @@ static void made_init(struct made *m, size_t profiles, size_t stacks)
 	memset(m, 0, sizeof(*m));
 	m->series.rows = m->rows;
 	m->series.n = profiles;
-	m->series.all.n_stacks = stacks;
+	m->series.all.stacks = m->stacks;
+	m->series.all.frames = m->frames;
+	m->series.all.n_frames = m->series.all.n_stacks = stacks;
+	for (size_t s = 0; s < stacks; s++) { /* each its own, of no thread; and of no name */
+		m->frames[s] = (uint32_t)s;
+		m->stacks[s] = (struct profile_stack){ s, 1, PROFILE_NONE, { 0 }, { 0 }, { 0 } };
+	}
 	for (size_t i = 0; i < profiles; i++) {
 		m->rows[i] = (struct profile_series_row){ m->value[i], m->variance[i], stacks };
 		m->seconds[i] = 30 * (double)i;
@@ -193,7 +202,7 @@ static void swing(struct swing *w)
 		}
 		count_leaks(&m, &leaks);
 		for (size_t i = 0; i < leaks.n_leaks; i++)
-			found |= w->leak > 0 && !leaks.v[i].stack;
+			found |= w->leak > 0 && !leaks.leaks[i].stack;
 		w->found += found;
 		w->alarms += leaks.n_leaks > found;
 		profile_leaks_fini(&leaks);
@@ -228,7 +237,7 @@ static void test_swing(void **state)
 
 static void test_leak(void **state)
 {
-	unsigned int runs = 300, found = 0, others = 0, within = 0;
+	unsigned int runs = 300, found = 0, others = 0, within = 0, outside = 0;
 	static struct made m;
 
 	(void)state;
@@ -243,16 +252,19 @@ static void test_leak(void **state)
 				made_set(&m, i, s, poisson(20) + (s == 7 ? leaked : 0));
 			leaked += poisson(12);
 		}
-		if (count_leaks(&m, &leaks) && leaks.v[0].stack == 7) {
+		if (count_leaks(&m, &leaks) && leaks.leaks[0].stack == 7) {
 			found++;
-			within += fabs(leaks.v[0].rate - rate) < 2 * leaks.v[0].rate_error;
+			within += fabs(leaks.leaks[0].rate - rate) < 2 * leaks.leaks[0].rate_error;
+			outside +=
+				rate < leaks.leaks[0].rate_low || rate > leaks.leaks[0].rate_high;
 		}
 		others += leaks.n_leaks > 1;
 		profile_leaks_fini(&leaks);
 	}
-	if (found < runs * 8 / 10 || within < found * 95 / 100 || others > 3)
-		fail_msg("of %u leaks %u were found, %u with the right rate, others %u times", runs,
-			 found, within, others);
+	if (found < runs * 8 / 10 || within < found * 95 / 100 || outside > 3 || others > 3)
+		fail_msg("of %u leaks %u were found, %u with the right rate, %u outside of the "
+			 "interval, others %u times",
+			 runs, found, within, outside, others);
 }
 
 /* One stack is drained as steadily as another one grows: that is no reason to doubt it. */
@@ -270,7 +282,7 @@ static void test_drained(void **state)
 				 : s == 7 ? 300 * (double)i
 					  : 50);
 	assert_int_equal(count_leaks(&m, &leaks), 1);
-	assert_int_equal(leaks.v[0].stack, 7);
+	assert_int_equal(leaks.leaks[0].stack, 7);
 	assert_true(leaks.dispersion == 1);
 	profile_leaks_fini(&leaks);
 }
@@ -287,8 +299,9 @@ static void test_filling_up(void **state)
 		for (size_t s = 0; s < STACKS; s++)
 			made_set(&m, i, s, 1000 * (1 - pow(0.4, (double)i)));
 	assert_int_equal(count_leaks(&m, &leaks), 0);
-	assert_int_equal(leaks.n_tested, STACKS);
-	assert_int_equal(leaks.n, STACKS);
+	assert_int_equal(leaks.n_stacks, STACKS);
+	assert_int_equal(leaks.n_tested, STACKS + 1); /* and the total */
+	assert_int_equal(leaks.n_suspects, 0);
 	profile_leaks_fini(&leaks);
 }
 
@@ -316,6 +329,8 @@ static void test_known_values(void **state)
 	assert_float_equal(significance_student(2.776445, 4), 0.025, 1e-6);
 	assert_float_equal(significance_student(-2.776445, 4), 0.975, 1e-6);
 	assert_float_equal(significance_student(63.656741, 1), 0.005, 1e-6);
+	assert_float_equal(significance_student_at(0.025, INFINITY), 1.959964, 1e-6);
+	assert_float_equal(significance_student_at(0.025, 4), 2.776445, 1e-6);
 	/* Five samples, all of them in the second: one of 2^5 ways. */
 	assert_float_equal(significance_growth(0, 0, 5, 5), 1.0 / 32, 1e-9);
 	assert_true(significance_growth(3, 3, 3, 3) == 1);

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# leaks, on profiles that are made up, so that it is known what leaks: what is found and how it is
+# named, what is said where nothing is certain, and where the times are from.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+patient=()
+trials=tests/drivers/leak-trials
+
+# series NAME KIND SEED: the profiles of a program (tests/drivers/leak-trials) in $T/NAME
+series()
+{
+	mkdir "$T/$1" && "$trials" series "$2" "$3" "$T/$1" || bail_out "no series $2"
+}
+
+# made NAME PROFILES PYTHON: profiles of which PYTHON says what each stack holds: count(i) gives, for
+# the profile i, {(thread, line, function, caller...): samples of 1 MiB, one for each}
+made()
+{
+	mkdir "$T/$1" && python3 - "$T/$1" "$2" "$3" <<-'PYTHON' || bail_out "no series $1"
+		import sys
+		folder, n, count = sys.argv[1], int(sys.argv[2]), {}
+		exec(sys.argv[3], count)
+		counts = [count["count"](i) for i in range(n)]
+		calls = sorted({(name, line if j == 0 else 7) for c in counts for _, line, *names in c
+		                for j, name in enumerate(names)})
+		at = {call: 0x401000 + 64 * i for i, call in enumerate(calls)}
+		for i, c in enumerate(counts):
+		    with open(f"{folder}/{i:04}.heap", "w") as f:
+		        f.write("--- symbol\nbinary=/usr/bin/made\n")
+		        for (name, line), a in at.items():
+		            f.write(f"0x{a - 1:x} {name}\n0x{a:x} {name}\n")
+		            for place in a - 1, a:
+		                f.write(f"#0x{place:x} {line}\t/src/made.c\t{name}\t{name}\n")
+		        f.write("---\n--- heap\nheap_v2/524288\n")
+		        f.write(f"  t*: {sum(c.values())}: {sum(c.values()) << 20} [0: 0]\n")
+		        for stack in sorted({s[1:] for s in c}):
+		            line, *names = stack
+		            parts = {s[0]: k for s, k in c.items() if s[1:] == stack}
+		            if not sum(parts.values()):
+		                continue
+		            f.write("@ " + " ".join(f"0x{at[(name, line if j == 0 else 7)]:x}"
+		                                    for j, name in enumerate(names)) + "\n")
+		            f.write(f"  t*: {sum(parts.values())}: {sum(parts.values()) << 20} [0: 0]\n")
+		            for t, k in parts.items():
+		                f.write(f"  t{t}: {k}: {k << 20} [0: 0]\n")
+		        f.write("\nMAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 08:01 1 /usr/bin/made\n"
+		                f"# time_ns {1800000000_000000000 + 60_000000000 * i}\n")
+	PYTHON
+}
+
+# shown: what the last output says leaks: kind, first function and line, number of stacks
+shown()
+{
+	json '[.leaks[] | "\(.kind) \(.calls[0].function // .thread) \(.calls[0].line) \(.stacks)"] | join(", ")'
+}
+
+# --- programs whose truth is known, some of each kind ---
+"$trials" table "$CTL" 48 >"$T/table" 2>"$T/err" || diag "$(<"$T/err")"
+ok 'a table of programs' test -s "$T/table"
+ok 'of 48 without a leak, one at most is said to leak' awk -F'|' '$2 ~ /without/ { exit !($6 <= 1) }' \
+	"$T/table" || diag "$(<"$T/table")"
+ok 'of 48 with a leak, 36 are found, and one at most is wrong' awk -F'|' '$2 ~ /with a leak/ {
+	exit !($4 >= 36 && $6 <= 1) }' "$T/table" || diag "$(<"$T/table")"
+ok 'of 8 sites that are reached through many stacks, 7 are found' awk -F'|' '$2 ~ /many stacks/ {
+	exit !($4 >= 7) }' "$T/table" || diag "$(<"$T/table")"
+
+# --- how it is named ---
+series depths 'over many stacks' 3
+ctl_ok 'through recursion' leaks "$T"/depths/*.heap --json
+is "$(json '[.leaks[] | .kind + " " + .calls[0].function] | join(", ")')" 'function leaky_grow' \
+	'through recursion: the function is named, once'
+is "$(json '.leaks[0] | .stacks > 40 and .rate_low > 0 and .rate_low < .rate and .rate < .rate_high')" true \
+	'through recursion: through how many stacks, and how fast'
+ctl_ok 'through recursion, for people' leaks "$T"/depths/*.heap
+like "$out" '1 leak, of [0-9]+ stacks and what they have in common, in 12 profiles over 10m 52s \(99 % sure\):' \
+	'through recursion, for people: what was asked'
+like "$out" '[0-9.]+M/min \([0-9.]+M to [0-9.]+M\), from 0 to [0-9.]+M, p [0-9e.-]+: leaky_grow, through [0-9]+ stacks' \
+	'through recursion, for people: rate, interval, p, place'
+unlike "$out" 'main|leaky_walk' 'through recursion, for people: not its callers'
+
+made stack 8 'def count(i):
+    return {(1, 12, "grow", "work", "main"): 8 * i, (1, 12, "grow", "play", "main"): 30, (1, 9, "keep", "main"): 40}'
+ctl_ok 'one stack of a function' leaks "$T"/stack/*.heap --json
+is "$(shown)" 'stack grow 12 1' 'one stack of a function: the stack, and not what holds it'
+is "$(json '[.leaks[0].calls[].function] | join(" ")')" 'grow work main' 'one stack of a function: its calls'
+
+made line 8 'def count(i):
+    return {(1, 12, "grow", f"work{k}", "main"): 2 * i for k in range(30)} | \
+        {(1, 40, "grow", f"work{k}", "main"): 20 for k in range(30)}'
+ctl_ok 'one line of a function' leaks "$T"/line/*.heap --json
+is "$(shown)" 'line grow 12 30' 'one line of a function: the line'
+ctl_ok 'one line of a function, for people' leaks "$T"/line/*.heap
+like "$out" ': grow \(made.c:12\), through 30 stacks' 'one line of a function, for people'
+
+made caller 8 'def count(i):
+    return {(1, 12, f"copy{k}", "serve", "loop", "main"): int(i > k % 7) for k in range(40)} | \
+        {(1, 9, f"copy{k}", "start", "main"): 20 for k in range(40)}'
+ctl_ok 'what a function calls' leaks "$T"/caller/*.heap --json
+is "$(shown)" 'caller serve null 40' 'what a function calls: the innermost that has it all'
+
+made thread 8 'def count(i):
+    return {(2, 12, f"copy{k}", "main"): int(i > k % 7) for k in range(40)} | \
+        {(1, 12, f"copy{k}", "main"): 20 for k in range(40)}'
+ctl_ok 'what a thread allocates' leaks "$T"/thread/*.heap --json
+is "$(shown)" 'thread 2 null 40' 'what a thread allocates: the thread'
+ctl_ok 'what a thread allocates, for people' leaks "$T"/thread/*.heap
+like "$out" ': thread 2, through 40 stacks' 'what a thread allocates, for people'
+
+# --- nothing is certain ---
+made doubt 8 'def count(i):
+    return {(1, 12, "slow", "main"): 5 + i // 2, (1, 9, "keep", "main"): 40 + i % 2}'
+ctl_ok 'in doubt' leaks "$T"/doubt/*.heap
+unlike "$out" 'no leak|sure' 'in doubt: it is not denied'
+like "$out" '^nothing is certain to leak, of 2 stacks and what they have in common, in 8 profiles over 7m 0s' \
+	'in doubt: what is known'
+like "$out" '[0-9.]+[KM]/min \(-?[0-9.]+[KM] to [0-9.]+[KM]\), from [0-9.]+M to [0-9.]+M, p 0\.[0-9]+: slow' \
+	'in doubt: what may leak, how fast, within which bounds'
+ctl_ok 'in doubt, in JSON' leaks "$T"/doubt/*.heap --json
+is "$(json '[(.leaks | length), .suspects[0].calls[0].function, .suspects[0].p > .p_certain] | tostring')" \
+	'[0,"slow",true]' 'in doubt, in JSON: the suspects'
+
+made empty 6 'def count(i):
+    return {}'
+ctl_fails 1 'nothing_sampled take_while_sampling' 'profiles without a sample tell nothing' leaks "$T"/empty/*.heap
+
+# --- a leak beside what goes up and down by more than it is ---
+made storms 13 'import random
+random.seed(4)
+level = [[random.choice([200, 400, 800, 100]) for _ in range(13)] for _ in range(62)]
+def count(i):
+    return {(1, 9, f"cache{k}", "main"): level[k][i] for k in range(62)} | {(1, 12, "grow", "main"): 20 + 20 * i}'
+ctl_ok 'steady among storms' leaks "$T"/storms/*.heap --json
+is "$(shown)" 'stack grow 12 1' 'steady among storms: it is found' || diag "$out"
+
+# --- times ---
+# lost NAME FORMAT: the profiles of `stack` without their times, as copies that were made at once
+lost()
+{
+	local i
+
+	mkdir "$T/$1"
+	for i in 0 1 2 3 4 5 6 7; do
+		# shellcheck disable=SC2059
+		sed '/^# time_ns/d' "$T/stack/000$i.heap" >"$T/$1/$(printf "$2" "$((i + 5))")"
+	done
+	touch -d '2026-01-01 00:00:00' "$T/$1"/*
+}
+
+lost numbers 'made.4242.%d.i0.heap'
+for i in 0 1 2 3 4 5 6 7; do
+	mv "$T/numbers/made.4242.$((i + 5)).i0.heap" "$T/numbers/made.4242.$((i + 5)).i$i.heap"
+done
+ctl_ok 'numbered files' leaks "$T"/numbers/*.heap --json
+is "$(shown), $(json '[.times, .seconds, .leaks[0].rate, .leaks[0].after] | tostring')" \
+	"stack grow 12 1, [null,null,$(json '[.leaks[0].rate, .leaks[0].after] | tostring' | tr -d '[]')]" \
+	'numbered files: their order is used, 5 to 12' || diag "$out"
+is "$(json '.leaks[0] | .rate > 8388608 and .rate < 16777216')" true 'numbered files: the rate is that from one to the next'
+ctl_ok 'numbered files, for people' leaks "$T"/numbers/*.heap --limit 1G
+like "$out" 'the times are lost: the order is that of the files. names' 'numbered files, for people: said so'
+like "$out" 'M/profile \(.*, in 8 profiles|in 8 profiles \(99 % sure\)' 'numbered files, for people: no time is given'
+unlike "$out" 'is reached in' 'numbered files, for people: no time is foretold'
+for i in 0 1 2 3 4 5 6 7; do
+	touch -d "2026-01-01 00:0$i:00" "$T/numbers/made.4242.$((i + 5)).i$i.heap"
+done
+ctl_ok 'numbered files with times' leaks "$T"/numbers/*.heap --json
+is "$(shown), $(json '[.times, .seconds] | tostring')" 'stack grow 12 1, ["files",420]' 'numbered files with times: these are used'
+touch -d '2026-01-01 00:09:00' "$T/numbers/made.4242.5.i0.heap"
+ctl_ok 'numbered files with wrong times' leaks "$T"/numbers/*.heap --json
+is "$(shown), $(json .times)" 'stack grow 12 1, null' 'numbered files with wrong times: these are not believed'
+
+lost names 'made.4242.20260101T%02d0000Z.heap'
+ctl_ok 'times in names' leaks "$T"/names/*.heap --json
+is "$(shown), $(json '[.times, .seconds] | tostring')" 'stack grow 12 1, ["names",25200]' 'times in names: these are used'
+ctl_ok 'times in names, for people' leaks "$T"/names/*.heap
+like "$out" 'the times are those in the names of the files' 'times in names, for people: said so'
+
+lost recording 'made.4242.20260101T000000Z.%04d.heap'
+mv "$T"/recording/*.0005.heap "$T/recording/made.4242.20260101T000000Z.base.heap"
+mv "$T"/recording/*.0012.heap "$T/recording/made.4242.20260101T000000Z.heap"
+ctl_ok 'a recording' leaks "$T"/recording/*.heap --json
+is "$(shown), $(json .times)" 'stack grow 12 1, null' 'a recording: first, numbers, last'
+
+ctl_ok 'a file twice' leaks "$T"/names/*.heap "$T"/names/*T05*.heap "$T/names/../names"/*T05*.heap --json
+is "$(json .profiles)" 8 'a file twice: it counts once'
+lost other 'other%d.heap'
+ctl_fails 1 no_time_between 'names that tell no order, and no times' leaks "$T"/other/*.heap
+
+done_testing
