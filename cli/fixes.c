@@ -243,8 +243,9 @@ static const char *const words[FIXES] = {
 	[FIX_ACTIVATE_THREADS] = "jeprof-ctl threads {pid} --activate all fixes that",
 	[FIX_WATCH_THE_SPACE] = "watch the space there and turn it off with gdump off",
 	[FIX_TAKE_MORE] = "take {number} or more",
-	[FIX_TAKE_WHILE_SAMPLING] = "take them while profiling is on (activate, record), for longer, or with a "
-			    "smaller sample rate (reset --sample-rate)",
+	[FIX_TAKE_WHILE_SAMPLING] =
+		"take them while profiling is on (activate, record), for longer, or with a smaller "
+		"sample rate (reset --sample-rate)",
 	[FIX_ACTIVATE] = "jeprof-ctl activate {pid} begins",
 	[FIX_ACTIVATE_SETS_IT] = "jeprof-ctl activate {pid} sets it to true",
 

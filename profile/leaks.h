@@ -44,18 +44,15 @@ struct profile_leak {
 #define PROFILE_SUSPECTS_MAX 20
 
 struct profile_leaks {
-	/* Significant beside all others, and still growing at the end. No byte is in two of them. */
+	/* Significant beside all others, and going on to the end. No byte is in two of them. */
 	struct profile_leak *leaks;
-	/* Grow as well, but not beyond doubt: at most PROFILE_SUSPECTS_MAX stacks and functions. */
+	/* Grow too, not beyond doubt: at most PROFILE_SUSPECTS_MAX stacks, lines and functions. */
 	struct profile_leak *suspects;
 	size_t n_leaks, n_suspects; /* the fastest first, both */
 	size_t n_tested, n_stacks;  /* n_stacks: as many of n_tested are stacks */
-	double p_certain; /* with this p, what is tested is a leak whatever the others do */
-	double seconds;	  /* from the first to the last */
-	/*
-	 * What the stacks do in general, in parts of what sampling makes them do: at least 1.
-	 */
-	double dispersion;
+	double p_certain;	    /* with this p, one is significant beside all others */
+	double seconds;		    /* from the first to the last */
+	double dispersion; /* of the stacks, as a multiple of what sampling makes: at least 1 */
 };
 
 /*

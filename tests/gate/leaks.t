@@ -11,14 +11,16 @@ trials=tests/drivers/leak-trials
 # series NAME KIND SEED: the profiles of a program (tests/drivers/leak-trials) in $T/NAME
 series()
 {
-	mkdir "$T/$1" && "$trials" series "$2" "$3" "$T/$1" || bail_out "no series $2"
+	mkdir "$T/$1"
+	"$trials" series "$2" "$3" "$T/$1" || bail_out "no series $2"
 }
 
 # made NAME PROFILES PYTHON: profiles of which PYTHON says what each stack holds: count(i) gives, for
 # the profile i, {(thread, line, function, caller...): samples of 1 MiB, one for each}
 made()
 {
-	mkdir "$T/$1" && python3 - "$T/$1" "$2" "$3" <<-'PYTHON' || bail_out "no series $1"
+	mkdir "$T/$1"
+	python3 - "$T/$1" "$2" "$3" <<-'PYTHON' || bail_out "no series $1"
 		import sys
 		folder, n, count = sys.argv[1], int(sys.argv[2]), {}
 		exec(sys.argv[3], count)
