@@ -70,6 +70,34 @@ static void set_cost(struct json_object *doc, const struct ops_cost *cost,
 		set_warning(doc, warning);
 }
 
+static void set_fix(struct json_object *doc, const char *path, const struct err *err)
+{
+	char text[ERR_TEXT_SIZE];
+
+	json_set_text(doc, path,
+		      fix_words && err->fixes[0] ? fix_words(err, text, sizeof(text)) : NULL);
+}
+
+void api_warning_add(void *ctx, const struct err *warning)
+{
+	struct json_object *o = json_object_new_object();
+	char text[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
+
+	json_set_text(o, "id", err_name(warning->ids[0], name));
+	json_set_text(o, "message", err_text(warning, text, sizeof(text)));
+	set_fix(o, "fix", warning);
+	json_object_array_add(ctx, o);
+}
+
+struct json_object *api_with_warnings(struct json_object *doc, struct json_object *warnings)
+{
+	if (warnings && json_object_array_length(warnings))
+		json_set(doc, "warnings", warnings);
+	else
+		json_object_put(warnings);
+	return doc;
+}
+
 static struct json_object *tristate(enum tristate t)
 {
 	return t == TRI_UNKNOWN ? NULL : json_object_new_boolean(t == TRI_YES);
@@ -111,14 +139,6 @@ static void set_message(struct json_object *doc, const char *path, const struct 
 	char text[ERR_TEXT_SIZE];
 
 	json_set_text(doc, path, err->code ? err_text(err, text, sizeof(text)) : NULL);
-}
-
-static void set_fix(struct json_object *doc, const char *path, const struct err *err)
-{
-	char text[ERR_TEXT_SIZE];
-
-	json_set_text(doc, path,
-		      fix_words && err->fixes[0] ? fix_words(err, text, sizeof(text)) : NULL);
 }
 
 /* What the error is about: the fields that were given. */

@@ -31,6 +31,12 @@ void api_words(api_fix_fn *fix);
 /* A warning and its fixes in one line. Returns `buf`. */
 const char *api_warning_text(const struct err *warning, char *buf, size_t size);
 
+/* An err_warn_fn: adds it to an array, `ctx`. */
+void api_warning_add(void *ctx, const struct err *warning);
+
+/* `doc` with its member warnings, unless there are none; `warnings` is taken, NULL is nothing. */
+struct json_object *api_with_warnings(struct json_object *doc, struct json_object *warnings);
+
 struct json_object *api_error(const struct err *err);
 struct json_object *api_version(void);
 

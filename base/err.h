@@ -126,6 +126,9 @@ struct err {
 		.code = ERR_NONE \
 	}
 
+/* Takes a warning: an error that stopped nothing. Its texts are as raw as they were given. */
+typedef void err_warn_fn(void *ctx, const struct err *warning);
+
 /* Each takes fields of struct err_args behind the id, such as .pid = pid, or none. */
 #define ERR_ARGS(...) (&(const struct err_args){ __VA_ARGS__ })
 

@@ -18,7 +18,8 @@ static const struct option_def options_of_bundle[] = {
 	{ .name = NULL },
 };
 
-static int print(const struct args *args, const struct ops_bundle *bundle, struct err *err)
+static int print(const struct args *args, const struct ops_bundle *bundle,
+		 struct json_object *warnings, struct err *err)
 {
 	char safe[4096], size[16];
 
@@ -28,7 +29,8 @@ static int print(const struct args *args, const struct ops_bundle *bundle, struc
 	if (args->output && !strcmp(args->output, "-"))
 		return 0;
 	if (args->json)
-		return out_json(api_bundle(bundle), err);
+		return out_json(api_with_warnings(api_bundle(bundle), json_object_get(warnings)),
+				err);
 	output_safe(bundle->file, safe, sizeof(safe));
 	if (args->quiet)
 		return out_line(err, "%s", safe);
@@ -70,13 +72,17 @@ static int check_stdout(const struct args *args, struct err *err)
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_bundle_fini) struct ops_bundle bundle = { 0 };
+	_cleanup_(json_close) struct json_object *warnings = json_object_new_array();
 	bool to_stdout = args->output && !strcmp(args->output, "-");
 	struct ops_bundle_request request = {
 		.output = to_stdout ? NULL : args->output,
 		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
 		.force = args->force,
 		.no_cache = args->no_cache,
-		.tell = args->quiet || args->json ? NULL : out_tell,
+		.warn = args->json    ? api_warning_add
+			: args->quiet ? NULL
+				      : out_warn,
+		.ctx = warnings,
 	};
 	struct ops_options options;
 
@@ -84,7 +90,7 @@ static int run(const struct args *args, struct err *err)
 	if ((to_stdout && check_stdout(args, err)) || what(args, &request, err) ||
 	    ops_bundle(&request, &options, &bundle, err))
 		return -1;
-	return print(args, &bundle, err);
+	return print(args, &bundle, warnings, err);
 }
 
 const struct command cmd_bundle = {

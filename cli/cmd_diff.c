@@ -6,7 +6,6 @@
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
-#include "io/errand.h"
 #include "profile/format/format.h"
 
 #include <string.h>
@@ -60,15 +59,18 @@ static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	struct job j = *(const struct job *)ctx;
+	_cleanup_(json_close) struct json_object *warnings =
+		report_warnings(j.args, j.args->json, &j.symbols);
 
-	if (j.symbols.tell)
-		j.symbols.tell = errand_tell;
 	if (ops_diff(j.args->words[0], j.args->words[1], &j.symbols, &diff, err))
 		return -1;
 	if (j.args->report_format)
 		return write_as(j.args, &diff, err);
-	return j.args->json ? out_json(api_diff(j.args->words[0], j.args->words[1], &diff), err)
-			    : growth_print(j.args, &diff, err);
+	if (!j.args->json)
+		return growth_print(j.args, &diff, err);
+	return out_json(api_with_warnings(api_diff(j.args->words[0], j.args->words[1], &diff),
+					  take_ptr(warnings)),
+			err);
 }
 
 static int run(const struct args *args, struct err *err)

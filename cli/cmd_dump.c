@@ -27,7 +27,7 @@ static const struct option_def options_of_dump[] = {
 };
 
 static int print(const struct args *args, const struct ops_dump *dump, bool to_stdout,
-		 struct err *err)
+		 struct json_object *warnings, struct err *err)
 {
 	char safe[4096], size[16], who[OUT_WHO_SIZE];
 
@@ -36,7 +36,7 @@ static int print(const struct args *args, const struct ops_dump *dump, bool to_s
 	if (to_stdout)
 		return 0;
 	if (args->json)
-		return out_json(api_dump(dump), err);
+		return out_json(api_with_warnings(api_dump(dump), json_object_get(warnings)), err);
 	if (!dump->file)
 		return out_line(err, "%s wrote a profile", out_who(&dump->cost, who, sizeof(who)));
 	output_safe(dump->file, safe, sizeof(safe));
@@ -62,7 +62,9 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.force = args->force,
 		.format = args->report_format,
 		.no_cache = args->no_cache,
-		.tell = args->quiet || args->json ? NULL : out_tell,
+		.warn = args->json    ? api_warning_add
+			: args->quiet ? NULL
+				      : out_warn,
 		.in_target = args->in_target != NULL,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};
@@ -84,16 +86,19 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	_cleanup_(json_close) struct json_object *warnings = json_object_new_array();
 	bool to_stdout = args->output && !strcmp(args->output, "-");
 	struct ops_dump_request request;
 	struct ops_options options;
 	pid_t pid;
 
 	args_options(args, &options);
-	if (request_of(args, &request, to_stdout, err) || args_pid(args, &pid, err) ||
-	    ops_dump(pid, &request, &options, &dump, err))
+	if (request_of(args, &request, to_stdout, err) || args_pid(args, &pid, err))
 		return -1;
-	return print(args, &dump, to_stdout, err);
+	request.ctx = warnings;
+	if (ops_dump(pid, &request, &options, &dump, err))
+		return -1;
+	return print(args, &dump, to_stdout, warnings, err);
 }
 
 const struct command cmd_dump = {

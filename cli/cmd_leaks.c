@@ -7,7 +7,6 @@
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
-#include "io/errand.h"
 #include "profile/leaks.h"
 #include "profile/significance.h"
 
@@ -135,10 +134,8 @@ static int print_limit(const struct ops_leaks *l, struct err *err)
 
 static void warn(const struct args *args, const struct ops_leaks *l)
 {
-	char text[ERR_TEXT_SIZE];
-
 	if (!args->quiet && l->warning.ids[0])
-		errand_tell(NULL, api_warning_text(&l->warning, text, sizeof(text)));
+		out_warn(NULL, &l->warning);
 }
 
 /* What is known of the times, unless the profiles say them. */
@@ -212,18 +209,19 @@ static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks leaks = { 0 };
 	struct job j = *(const struct job *)ctx;
+	bool json = j.args->json || j.args->leaks_format == IN_JSON;
+	_cleanup_(json_close) struct json_object *warnings =
+		report_warnings(j.args, json, &j.symbols);
 	const struct ops_leaks_request request = {
 		.files = j.args->words,
 		.n = j.args->n_words,
 		.limit_bytes = j.args->limit_bytes,
 	};
 
-	if (j.symbols.tell)
-		j.symbols.tell = errand_tell;
 	if (ops_leaks(&request, &j.symbols, &leaks, err))
 		return -1;
-	return j.args->json || j.args->leaks_format == IN_JSON ? out_json(api_leaks(&leaks), err)
-							       : print(j.args, &leaks, err);
+	return json ? out_json(api_with_warnings(api_leaks(&leaks), take_ptr(warnings)), err)
+		    : print(j.args, &leaks, err);
 }
 
 static int run(const struct args *args, struct err *err)

@@ -215,15 +215,17 @@ static int print_difference(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	struct job j = *(const struct job *)ctx;
+	_cleanup_(json_close) struct json_object *warnings =
+		report_warnings(j.args, j.args->json, &j.symbols);
 
-	if (j.symbols.tell)
-		j.symbols.tell = errand_tell;
 	if (ops_diff(j.record->first, j.record->last, &j.symbols, &diff, err) ||
 	    growth_write(j.args, j.formats, &diff, j.paths, err))
 		return -1;
 	if (j.args->json)
-		return out_json(api_record(j.record, &diff, (const char *const *)j.paths->v,
-					   j.paths->n),
+		return out_json(api_with_warnings(api_record(j.record, &diff,
+							     (const char *const *)j.paths->v,
+							     j.paths->n),
+						  take_ptr(warnings)),
 				err);
 	return j.args->quiet ? 0 : print_growth(&j, &diff, err);
 }

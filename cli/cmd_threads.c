@@ -78,7 +78,6 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 
 static int run(const struct args *args, struct err *err)
 {
-	char text[ERR_TEXT_SIZE];
 	_cleanup_(ops_threads_fini) struct ops_threads threads = { 0 };
 	struct ops_threads_request request = { 0 };
 	pid_t pid, tids[TIDS_MAX];
@@ -93,7 +92,7 @@ static int run(const struct args *args, struct err *err)
 	if (ops_threads(pid, &request, &options, &threads, err))
 		return -1;
 	if (threads.unasked && !args->json)
-		out_tell(NULL, api_warning_text(&threads.warning, text, sizeof(text)));
+		out_warn(NULL, &threads.warning);
 	else
 		out_warning(args, &threads.warning);
 	out_cost(args, &threads.cost);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/out.h"
-#include "cli/fixes.h"
 
 #include "api/json.h"
 #include "base/text.h"
+#include "cli/fixes.h"
+#include "io/errand.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -103,10 +104,15 @@ void out_warning(const struct args *args, const struct err *warning)
 			api_warning_text(warning, text, sizeof(text)));
 }
 
-void out_tell(void *ctx, const char *line)
+void out_warn(void *ctx, const struct err *warning)
 {
-	(void)ctx;
-	fprintf(stderr, "jeprof-ctl: warning: %s\n", line);
+	char text[ERR_TEXT_SIZE];
+
+	if (confined_inside())
+		errand_warn(ctx, warning);
+	else
+		fprintf(stderr, "jeprof-ctl: warning: %s\n",
+			api_warning_text(warning, text, sizeof(text)));
 }
 
 const char *out_value(const struct ops_value *value, char *buf, size_t size)

@@ -29,8 +29,8 @@ void out_cost(const struct args *args, const struct ops_cost *cost);
 /* On stderr, unless -q or "": a warning. In JSON it is a member of the document. */
 void out_warning(const struct args *args, const struct err *warning);
 
-/* On stderr: a warning, in the middle of work. */
-void out_tell(void *ctx, const char *line);
+/* An err_warn_fn, for one in the middle of work: on stderr, in a child through the controller. */
+void out_warn(void *ctx, const struct err *warning);
 
 /* "4242 (redis-server)". */
 #define OUT_WHO_SIZE 320

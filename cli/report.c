@@ -35,6 +35,7 @@ struct report {
 	struct profile_report_options options;
 	double node_fraction;
 	struct ops_report data;
+	struct json_object *warnings; /* with --json; NULL: none are kept */
 };
 
 const char *const report_formats[] = {
@@ -45,6 +46,7 @@ const char *const report_formats[] = {
 static void close_report(struct report *r)
 {
 	ops_report_fini(&r->data);
+	json_close(&r->warnings);
 }
 
 /* Of several flags that are mutually exclusive, the number of the one that is set, 0 if none is. */
@@ -139,9 +141,17 @@ int report_symbols(const struct args *args, struct ops_symbolize_options *symbol
 		.root = root,
 		.debuginfod = args->debuginfod,
 		.no_cache = args->no_cache,
-		.tell = args->quiet || args->json ? NULL : out_tell,
+		.warn = args->quiet || args->json ? NULL : out_warn,
 	};
 	return 0;
+}
+
+struct json_object *report_warnings(const struct args *args, bool json,
+				    struct ops_symbolize_options *symbols)
+{
+	symbols->warn = json ? api_warning_add : args->quiet ? NULL : out_warn;
+	symbols->ctx = json ? json_object_new_array() : NULL;
+	return symbols->ctx;
 }
 
 static int read_fraction(const char *text, double *fraction, struct err *err)
@@ -270,7 +280,10 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 			   });
 	profile_table_trim(&table, r->node_fraction);
 	if (r->args->json)
-		return out_json_to(out, api_report(p, &table, &r->options), err);
+		return out_json_to(out,
+				   api_with_warnings(api_report(p, &table, &r->options),
+						     json_object_get(r->warnings)),
+				   err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)
@@ -305,14 +318,16 @@ static int run(const void *ctx, struct err *err)
 	const struct job *j = ctx;
 	struct report *r = j->report;
 	struct ops_report_request *request = j->request;
+	struct err warning;
 
-	if (request->symbols.tell)
-		request->symbols.tell = errand_tell;
+	r->warnings = report_warnings(r->args, r->args->json, &request->symbols);
 	if (ops_report(request, &r->data, err) || check_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
-	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.tell)
-		request->symbols.tell(NULL, "the filters leave no stack");
+	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.warn) {
+		err_raise(&warning, ERROR_FILTERS_LEAVE_NOTHING);
+		request->symbols.warn(request->symbols.ctx, &warning);
+	}
 	return write_out(r, err);
 }
 

@@ -3,6 +3,7 @@
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
+#include "base/json.h"
 #include "cli/args.h"
 #include "profile/format/format.h"
 #include "symbols/symbolize.h"
@@ -24,5 +25,12 @@ enum profile_format report_format_of(const char *path);
 /* What the line says about where names are looked up. ERR_FAILED: --root is no folder. */
 int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
 	__must_check;
+
+/*
+ * In the child (cli/apart.h): where warnings go. With `json` into the array that is returned, for
+ * api_with_warnings(); else to stderr, unless -q, and NULL is returned.
+ */
+struct json_object *report_warnings(const struct args *args, bool json,
+				    struct ops_symbolize_options *symbols);
 
 #endif

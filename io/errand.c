@@ -187,14 +187,14 @@ void errand_look_up(const struct errand_places *places, struct errand_found *out
 		errand_unpack_found(&reply, out);
 }
 
-void errand_tell(void *ctx, const char *line)
+void errand_warn(void *ctx, const struct err *warning)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack reply;
 
 	(void)ctx;
-	pack_text(&p, line);
-	(void)ask(ERRAND_TELL, &p, &reply, NULL);
+	pack_err(&p, warning);
+	(void)ask(ERRAND_WARN, &p, &reply, NULL);
 }
 
 static enum errand_limit ask_limit(pid_t pid, const char *comm, struct limit *out)

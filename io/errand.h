@@ -31,8 +31,8 @@ int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct er
 /* Have a graph drawn (io/graphviz.h): *picture is a memory file, which the caller closes. */
 int errand_draw(const char *type, int graph, int *picture, struct err *err) __must_check;
 
-/* A line for the user's eyes; from a confined child alone. */
-void errand_tell(void *ctx, const char *line);
+/* For the user's eyes; from a confined child alone. */
+void errand_warn(void *ctx, const struct err *warning);
 
 /* The names kept for a build id (symbols/cache.h); -1: none. In a confined child alone. */
 int errand_names(const unsigned char *build_id, size_t len);
@@ -77,12 +77,11 @@ enum errand {
 	ERRAND_DRAW,
 	ERRAND_NAMES,
 	ERRAND_LOOK_UP,
-	ERRAND_TELL,
+	ERRAND_WARN,
 	ERRAND_LIMIT,
 	ERRANDS
 };
 
-#define ERRAND_LINE_SIZE 1536
 #define ERRAND_ID_MAX 64
 
 /* Places that came by a message; errand_asked_fini() frees what they point to. */

@@ -146,7 +146,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 		.pid = w->request->pid,
 		.debuginfod = w->options->debuginfod,
 		.no_cache = w->request->no_cache,
-		.tell = w->request->tell ? errand_tell : NULL,
+		.warn = w->request->warn ? errand_warn : NULL,
 	};
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
@@ -277,7 +277,7 @@ static int write_bundle(struct work *w, struct err *err)
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
 		.debuginfod = w->options->debuginfod,
-		.tell = w->request->tell,
+		.warn = w->request->warn,
 		.ctx = w->request->ctx,
 		.deadline_ms = w->deadline_ms,
 	};

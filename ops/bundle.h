@@ -12,7 +12,7 @@ struct ops_bundle_request {
 	int stream_fd;	     /* where it goes instead of a file; -1: to a file */
 	bool force;	     /* replace a file that exists */
 	bool no_cache;	     /* see struct ops_symbolize_options */
-	void (*tell)(void *ctx, const char *line); /* the same */
+	err_warn_fn *warn;   /* as in struct ops_symbolize_options */
 	void *ctx;
 };
 

@@ -148,7 +148,7 @@ struct ops_dump_request {
 	bool force;	    /* replace a file that exists */
 	const char *format; /* not in_target: see profile/format/format.h; NULL: as it is */
 	bool no_cache;	    /* see struct ops_symbolize_options */
-	void (*tell)(void *ctx, const char *line); /* the same */
+	err_warn_fn *warn;  /* the same */
 	void *ctx;
 	bool in_target; /* the target writes it itself, with its rights, in its file system */
 	const char *target_path; /* in_target: where; NULL: by the target's own prefix */

@@ -3,14 +3,12 @@
 #include "symbols/symbolize.h"
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "process/proc.h"
 #include "profile/symbols.h"
 #include "symbols/symbolize_image.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,10 +41,10 @@ static void work_fini(struct work *w)
 		proc_close(&w->proc);
 }
 
-static void say(const struct work *w, const char *line)
+static void warn(const struct work *w, const struct err *warning)
 {
-	if (w->options->tell)
-		w->options->tell(w->options->ctx, line);
+	if (w->options->warn)
+		w->options->warn(w->options->ctx, warning);
 }
 
 /* --- which addresses --- */
@@ -141,39 +139,31 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	return 0;
 }
 
-static void say_not_found(const struct work *w, const struct profile_mapping *m, size_t n,
-			  enum symbolize_result result)
+static void warn_not_found(const struct work *w, const struct profile_mapping *m, size_t n,
+			   enum symbolize_result result)
 {
-	char safe[512], line[1024];
+	struct err warning;
 
-	output_safe(m->path, safe, sizeof(safe));
-	if (result == SYMBOLIZE_OTHER)
-		snprintf(line, sizeof(line),
-			 "%s is not the file that was mapped (%s): its names are not used", safe,
-			 m->build_id ? "it has another build id" : "it has no code there");
+	if (result != SYMBOLIZE_OTHER)
+		err_raise(&warning, ERROR_IMAGE_NOT_FOUND, .path = m->path, .count = (int64_t)n);
+	else if (m->build_id)
+		err_raise(&warning, ERROR_IMAGE_OF_OTHER_BUILD, .path = m->path);
 	else
-		snprintf(line, sizeof(line), "cannot find %s: %zu addresses in it have no names",
-			 safe, n);
-	say(w, line);
+		err_raise(&warning, ERROR_IMAGE_WITHOUT_THAT_CODE, .path = m->path);
+	warn(w, &warning);
 }
 
 /* What there is of debug data, but not to be had. */
-static void say_lacks(const struct work *w, const struct symbolize_image *image)
+static void warn_lacks(const struct work *w, const struct symbolize_image *image)
 {
-	char safe[512], file[512], line[1280];
+	const char *path = image->mapping->path;
+	struct err warning;
 
-	output_safe(image->mapping->path, safe, sizeof(safe));
-	output_safe(image->lacks, file, sizeof(file));
 	if (*image->lacks)
-		snprintf(line, sizeof(line),
-			 "cannot find %s, which the debug data of %s needs: it has no lines", file,
-			 safe);
+		err_raise(&warning, ERROR_DEBUG_FILE_NOT_FOUND, .file = image->lacks, .path = path);
 	else
-		snprintf(line, sizeof(line),
-			 "the debug data of %s is split: what was inlined is in .dwo files, which "
-			 "are not read",
-			 safe);
-	say(w, line);
+		err_raise(&warning, ERROR_DEBUG_DATA_SPLIT, .path = path);
+	warn(w, &warning);
 }
 
 /* Name asked[0 .. n), which lie in the image whose first mapping is `m`. */
@@ -203,9 +193,9 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 	if (symbolize_image(&image, places, n_places, &found, err))
 		return -1;
 	if (image.result != SYMBOLIZE_FOUND)
-		say_not_found(w, m, n, image.result);
+		warn_not_found(w, m, n, image.result);
 	if (*image.lacks || image.split)
-		say_lacks(w, &image);
+		warn_lacks(w, &image);
 	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;
 	profile_symbols_free(found);
 	return failed;
@@ -250,10 +240,12 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 {
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
 
-	if (!p->n_mappings && p->n_stacks && options->tell)
-		options->tell(options->ctx,
-			      "the profile has no MAPPED_LIBRARIES, without which no address gets "
-			      "a name: it may have been cut short");
+	struct err warning;
+
+	if (!p->n_mappings && p->n_stacks) {
+		err_raise(&warning, ERROR_NO_MAPPED_LIBRARIES);
+		warn(&w, &warning);
+	}
 	if (sort_addresses(&w, err))
 		return -1;
 	open_process(&w);

@@ -10,13 +10,12 @@
 #include <sys/types.h>
 
 struct ops_symbolize_options {
-	pid_t pid;	  /* the process it is of, if that lives; 0: the one it names itself */
-	int pidfd;	  /* of that, for the opener of a confined child; 0, -1: none */
-	const char *root; /* a folder that its paths count from; NULL: here */
-	bool debuginfod;  /* what is found nowhere else may come from debuginfod */
-	bool no_cache;	  /* read all anew, and keep nothing (symbols/cache.h) */
-	/* A warning, safe to print; NULL: dropped. */
-	void (*tell)(void *ctx, const char *line);
+	pid_t pid;	   /* the process it is of, if that lives; 0: the one it names itself */
+	int pidfd;	   /* of that, for the opener of a confined child; 0, -1: none */
+	const char *root;  /* a folder that its paths count from; NULL: here */
+	bool debuginfod;   /* what is found nowhere else may come from debuginfod */
+	bool no_cache;	   /* read all anew, and keep nothing (symbols/cache.h) */
+	err_warn_fn *warn; /* NULL: warnings are dropped */
 	void *ctx;
 };
 

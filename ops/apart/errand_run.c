@@ -183,17 +183,15 @@ static bool serve_look_up(const struct serving *s)
 	return answered;
 }
 
-static bool serve_tell(const struct serving *s)
+static bool serve_warn(const struct serving *s)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	char line[ERRAND_LINE_SIZE];
+	struct err warning = ERR_INIT;
 
-	unpack_into(s->u, line, sizeof(line));
-	if (!unpack_done(s->u))
+	if (!unpack_err(s->u, &warning) || !unpack_done(s->u))
 		return false;
-	output_make_safe(line, sizeof(line));
-	if (s->rules->tell)
-		s->rules->tell(s->rules->ctx, line);
+	if (s->rules->warn)
+		s->rules->warn(s->rules->ctx, &warning);
 	pack_u64(&p, 0);
 	return answer(s, &p, -1);
 }
@@ -220,7 +218,7 @@ static bool serve(const struct serving *s, uint64_t op)
 		[ERRAND_FILE] = serve_file,   [ERRAND_OPEN] = serve_open,
 		[ERRAND_WRITE] = serve_write, [ERRAND_DRAW] = serve_draw,
 		[ERRAND_NAMES] = serve_names, [ERRAND_LOOK_UP] = serve_look_up,
-		[ERRAND_TELL] = serve_tell,   [ERRAND_LIMIT] = serve_limit,
+		[ERRAND_WARN] = serve_warn,   [ERRAND_LIMIT] = serve_limit,
 	};
 
 	return op < ERRANDS && serves[op] && serves[op](s);

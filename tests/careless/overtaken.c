@@ -140,11 +140,13 @@ static void ask(void)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	char path[PATH_MAX];
+	struct err opened;
 
+	err_raise(&opened, ERROR_IMAGE_NOT_FOUND, .path = "the controller opened the secret");
 	name_of(path, "secret");
 	fd = errand_open(path);
 	if (fd >= 0)
-		errand_tell(NULL, "the controller opened the secret");
+		errand_warn(NULL, &opened);
 	/* ESC ], U+009B and U+009D, which are control characters, U+202E, and a cut character */
 	fputs("\033]0;owned\a \302\233 \302\235 \342\200\256 \342\200\n", stdout);
 }

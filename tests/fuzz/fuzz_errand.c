@@ -28,8 +28,11 @@ static void look_up(const struct errand_places *p, const struct errand_rules *ru
 			abort();
 }
 
-static void check_line(void *ctx, const char *line)
+static void check_words(void *ctx, const struct err *warning)
 {
+	char text[ERR_TEXT_SIZE];
+	const char *line = err_text(warning, text, sizeof(text));
+
 	(void)ctx;
 	for (; *line; line++)
 		if ((unsigned char)*line < ' ' || *line == 0x7f)
@@ -65,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const inputs[] = { "/dev/null" };
 	const struct errand_rules rules = {
-		.inputs = inputs, .n_inputs = 1, .look_up = look_up, .tell = check_line
+		.inputs = inputs, .n_inputs = 1, .look_up = look_up, .warn = check_words
 	};
 	struct confined c = { .what = "fuzz", .stop_fd = -1 };
 	struct err err = ERR_INIT;

@@ -86,7 +86,7 @@ is_as bundle 0 'a bundle of a profile' bundle "$T/three.heap" -o "$T/profile.tar
 is_as error 1 'no profile' report README.md
 
 # --- all of them ---
-known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|growth|leak|mode|process|value|values|warning')
+known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|growth|leak|mode|process|value|values|warnings?')
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"
 done

@@ -22,10 +22,10 @@
 static char told[256];
 static char folder[64], path[128];
 
-static void keep_line(void *ctx, const char *line)
+static void keep_words(void *ctx, const struct err *warning)
 {
 	assert_ptr_equal(ctx, told);
-	snprintf(told, sizeof(told), "%s", line);
+	err_text(warning, told, sizeof(told));
 }
 
 /* Run `fn` confined, and serve it. */
@@ -40,7 +40,7 @@ static int serve(confined_fn *fn, struct output *output, struct unpack *u, struc
 		.base = "/etc/passwd",
 		.outputs = output,
 		.n_outputs = output != NULL,
-		.tell = keep_line,
+		.warn = keep_words,
 		.ctx = told,
 	};
 
@@ -237,12 +237,15 @@ static void test_write(void **state)
 	unlink(path);
 }
 
-/* --- lines, and what makes no sense --- */
+/* --- warnings, and what makes no sense --- */
 
-static void tell(void *ctx)
+static void warn(void *ctx)
 {
+	struct err warning;
+
 	(void)ctx;
-	errand_tell(NULL, "a \033[31mred\033[0m line");
+	err_raise(&warning, ERROR_DEBUG_DATA_SPLIT, .path = "a \033[31mred\033[0m path");
+	errand_warn(NULL, &warning);
 	errand_done(NULL, -1);
 }
 
@@ -262,8 +265,8 @@ static void test_others(void **state)
 	struct unpack u;
 
 	(void)state;
-	assert_int_equal(serve(tell, NULL, &u, &err), 0);
-	assert_string_equal(told, "a \\x1b[31mred\\x1b[0m line");
+	assert_int_equal(serve(warn, NULL, &u, &err), 0);
+	assert_non_null(strstr(told, "the debug data of a \\x1b[31mred\\x1b[0m path is split"));
 	assert_int_equal(serve(draw_nothing, NULL, &u, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_CHILD_MALFORMED);
 }
