@@ -50,7 +50,7 @@ struct args {
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */
 	int leaks_format;
-	bool no_cache;
+	bool no_cache, trust_images;
 
 	/* report */
 	const char *base, *peek, *thread, *nodefraction, *root;

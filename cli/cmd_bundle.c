@@ -12,6 +12,8 @@
 static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "name functions by files that nothing tells to be those that were mapped", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
@@ -78,6 +80,7 @@ static int run(const struct args *args, struct err *err)
 		.output = to_stdout ? NULL : args->output,
 		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
 		.force = args->force,
+		.trust_images = args->trust_images,
 		.no_cache = args->no_cache,
 		.warn = args->json    ? api_warning_add
 			: args->quiet ? NULL

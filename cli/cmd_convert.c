@@ -14,6 +14,8 @@ static const struct option_def options_of_convert[] = {
 	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
 	  "also the calls within malloc and its like", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "name functions by files that nothing tells to be those that were mapped", NULL },
 	{ .name = NULL },
 };
 

@@ -17,6 +17,8 @@ static const struct option_def options_of_diff[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put that (stdout)", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "name functions by files that nothing tells to be those that were mapped", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };

@@ -25,6 +25,8 @@ static const struct option_def options_of_leaks[] = {
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
+	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
+	  "name functions by files that nothing tells to be those that were mapped", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };

@@ -248,6 +248,14 @@ static const char *const words[FIXES] = {
 		"sample rate (reset --sample-rate)",
 	[FIX_ACTIVATE] = "jeprof-ctl activate {pid} begins",
 	[FIX_ACTIVATE_SETS_IT] = "jeprof-ctl activate {pid} sets it to true",
+	[FIX_TRUST_IMAGES] = "--trust-images names them by that file all the same",
+	[FIX_INSTALL_DBGSYM] =
+		"install its debug symbols (Debian: its -dbgsym package, which "
+		"find-dbgsym-packages(1) of debian-goodies names)",
+	[FIX_INSTALL_DBGSYM_OR_DEBUGINFOD] =
+		"install its debug symbols (Debian: its -dbgsym package, which "
+		"find-dbgsym-packages(1) of debian-goodies names), or let --debuginfod fetch "
+		"them",
 
 	/* --- where memory is --- */
 

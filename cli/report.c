@@ -140,6 +140,7 @@ int report_symbols(const struct args *args, struct ops_symbolize_options *symbol
 	*symbols = (struct ops_symbolize_options){
 		.root = root,
 		.debuginfod = args->debuginfod,
+		.trust_images = args->trust_images,
 		.no_cache = args->no_cache,
 		.warn = args->quiet || args->json ? NULL : out_warn,
 	};

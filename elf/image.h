@@ -164,6 +164,10 @@ bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx
  */
 bool image_code_addresses(struct image *img, const uint64_t *offsets, size_t n, uint64_t *addrs);
 
+/* What fstat(2) says of the image's file. False when none is open. */
+struct stat;
+bool image_stat(const struct image *img, struct stat *st);
+
 /* Has the image no .symtab (any more)? */
 bool image_is_stripped(struct image *img);
 

@@ -500,6 +500,11 @@ int image_file_open_in_root(const struct image_file *file, const char *path, uin
 			  : procfs_open_in_root(file->pid, path, max);
 }
 
+bool image_stat(const struct image *img, struct stat *st)
+{
+	return img->file && img->file->fd >= 0 && !fstat(img->file->fd, st);
+}
+
 static int open_by_name(const struct image *img)
 {
 	_cleanup_(cleanup_close) int fd =

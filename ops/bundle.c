@@ -145,6 +145,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 	const struct ops_symbolize_options symbols = {
 		.pid = w->request->pid,
 		.debuginfod = w->options->debuginfod,
+		.trust_images = w->request->trust_images,
 		.no_cache = w->request->no_cache,
 		.warn = w->request->warn ? errand_warn : NULL,
 	};

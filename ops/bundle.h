@@ -11,8 +11,9 @@ struct ops_bundle_request {
 	const char *output;  /* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
 	int stream_fd;	     /* where it goes instead of a file; -1: to a file */
 	bool force;	     /* replace a file that exists */
-	bool no_cache;	     /* see struct ops_symbolize_options */
-	err_warn_fn *warn;   /* as in struct ops_symbolize_options */
+	bool trust_images;   /* as in struct ops_symbolize_options */
+	bool no_cache;	     /* the same */
+	err_warn_fn *warn;   /* the same */
 	void *ctx;
 };
 

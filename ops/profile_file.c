@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -124,6 +125,16 @@ static int parse_bundle(struct source *s, const struct profile_options *options,
 	return profile_parse(out, content, len, options, err);
 }
 
+/* Our dumps say when they were made; of others the file does, and a pipe does not. */
+static void set_written(struct profile *p, int fd)
+{
+	struct stat st;
+
+	p->written_ns = p->facts.time_ns;
+	if (!p->written_ns && !fstat(fd, &st) && S_ISREG(st.st_mode))
+		p->written_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
 /* --- what gzip(1) made of a profile --- */
 
 struct unpacking {
@@ -210,6 +221,7 @@ static int read_path(const char *path, const struct profile_options *options, st
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct source s = { .left = PROFILE_FILE_MAX };
+	int failed;
 
 	if (open_path(path, &fd, err))
 		return -1;
@@ -217,9 +229,15 @@ static int read_path(const char *path, const struct profile_options *options, st
 	if (read_head(&s, err) || no_program(&s, err))
 		return -1;
 	if (!bundle_is(s.head, s.n_head))
-		return profile_parse_pieces(out, next_bytes, &s, options, err);
-	return is_packed_profile(&s) ? parse_packed(&s, options, out, err)
-				     : parse_bundle(&s, options, out, err);
+		failed = profile_parse_pieces(out, next_bytes, &s, options, err);
+	else if (is_packed_profile(&s))
+		failed = parse_packed(&s, options, out, err);
+	else
+		failed = parse_bundle(&s, options, out, err);
+	if (failed)
+		return -1;
+	set_written(out, fd);
+	return 0;
 }
 
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,
@@ -243,7 +261,10 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 		err_raise(err, ERROR_IS_PACKED);
 		return err_advise(err, FIX_REPORT_READS_BUNDLES);
 	}
-	return profile_parse_pieces(out, next_bytes, &s, options, err);
+	if (profile_parse_pieces(out, next_bytes, &s, options, err))
+		return -1;
+	set_written(out, fd);
+	return 0;
 }
 
 /* --- several --- */

@@ -234,6 +234,8 @@ static int combine(struct profile *into, const struct profile *other, double sig
 	into->has_alloc |= other->has_alloc;
 	if (!into->period) /* the empty one that a series begins with */
 		into->period = other->period;
+	if (!into->written_ns || (other->written_ns && other->written_ns < into->written_ns))
+		into->written_ns = other->written_ns;
 	into->rates_differ |= other->rates_differ || other->period != into->period;
 	return threads_sort(into, err) ? -1 : merge_names(&c, err);
 }

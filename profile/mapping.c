@@ -143,6 +143,13 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Without build ids, only their inodes tell two files of one path from each other. */
+static void note_other_file(struct profile_mapping *to, const struct profile_mapping *m)
+{
+	if (!to->build_id && !m->build_id && to->inode && m->inode && m->inode != to->inode)
+		to->other_inode = m->inode;
+}
+
 int mapping_move(struct profile *into, const struct profile *other, uint64_t *delta,
 		 struct err *err)
 {
@@ -156,10 +163,12 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 		uint32_t same = find_same(into, n, m);
 
 		delta[i] = 0;
-		if (same != PROFILE_NONE)
+		if (same != PROFILE_NONE) {
 			delta[i] = into->mappings[same].start - m->start;
-		else if (add(into, n, &room, m, &above, &delta[i], err))
+			note_other_file(&into->mappings[same], m);
+		} else if (add(into, n, &room, m, &above, &delta[i], err)) {
 			return -1;
+		}
 	}
 	if (into->n_mappings > n)
 		qsort(into->mappings, into->n_mappings, sizeof(*into->mappings), by_start);

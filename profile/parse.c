@@ -128,12 +128,12 @@ static bool read_place(struct span *s, struct profile_mapping *m, bool *code)
 }
 
 /* "major:minor inode   path", where there may be no path. */
-static bool read_file(struct span *s)
+static bool read_file(struct span *s, struct profile_mapping *m)
 {
-	uint64_t n;
+	uint64_t device;
 
-	if (!reader_hex(s, &n) || !reader_text(s, ":") || !reader_hex(s, &n) ||
-	    !reader_text(s, " ") || !reader_number(s, &n))
+	if (!reader_hex(s, &device) || !reader_text(s, ":") || !reader_hex(s, &device) ||
+	    !reader_text(s, " ") || !reader_number(s, &m->inode))
 		return false;
 	reader_blank(s);
 	return !memchr(s->at, '\0', (size_t)(s->end - s->at));
@@ -155,7 +155,7 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 	struct span s = ps->file.line;
 	bool code = false;
 
-	if (!read_place(&s, &m, &code) || !read_file(&s))
+	if (!read_place(&s, &m, &code) || !read_file(&s, &m))
 		return reader_fail(&ps->file, "not a line of /proc/PID/maps", err);
 	if (!code)
 		return 0;

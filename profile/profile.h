@@ -32,6 +32,9 @@ struct profile_mapping {
 	uint64_t offset;      /* of `start` in the file */
 	const char *path;     /* as the kernel named it, " (deleted)" taken off; raw text */
 	const char *build_id; /* lower-case hex digits; NULL when the profile does not say */
+	uint64_t inode;	      /* of the file; 0: not known */
+	uint64_t
+		other_inode; /* where profiles were put together of two files of that path; else 0 */
 	bool deleted;
 };
 
@@ -74,10 +77,11 @@ struct profile_facts {
 
 struct profile {
 	struct profile_facts facts;
-	uint64_t period;   /* bytes per sample on average: 1 << lg_prof_sample */
-	bool rates_differ; /* among those that were added up: period is the first's */
-	bool has_alloc;	   /* some alloc_* count is not 0 */
-	bool difference;   /* another one was subtracted: counts may be negative */
+	int64_t written_ns; /* the first of those that were added up, since 1970; 0: not known */
+	uint64_t period;    /* bytes per sample on average: 1 << lg_prof_sample */
+	bool rates_differ;  /* among those that were added up: period is the first's */
+	bool has_alloc;	    /* some alloc_* count is not 0 */
+	bool difference;    /* another one was subtracted: counts may be negative */
 	struct profile_mapping *mappings; /* by start */
 	size_t n_mappings;
 	struct profile_address *addresses;

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An address of the profile on its way to a name. */
@@ -139,13 +140,42 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	return 0;
 }
 
-static void warn_not_found(const struct work *w, const struct profile_mapping *m, size_t n,
-			   enum symbolize_result result)
+/* It is there, but not proven to be the file that was mapped. */
+static void raise_unproven(const struct symbolize_image *image, struct err *warning)
 {
+	const struct profile_mapping *m = image->mapping;
+	char date[32] = "?";
+	struct tm tm;
+
+	switch (image->result) {
+	case SYMBOLIZE_REPLACED:
+		err_raise(warning, ERROR_IMAGE_REPLACED, .path = m->path,
+			  .number = (int64_t)m->inode, .count = (int64_t)image->inode);
+		break;
+	case SYMBOLIZE_CHANGED:
+		if (gmtime_r(&(time_t){ image->changed_s }, &tm))
+			strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+		err_raise(warning, ERROR_IMAGE_CHANGED, .path = m->path, .text = date);
+		break;
+	case SYMBOLIZE_DELETED:
+		err_raise(warning, ERROR_IMAGE_DELETED, .path = m->path);
+		break;
+	default:
+		err_raise(warning, ERROR_IMAGE_OF_TWO_FILES, .path = m->path,
+			  .number = (int64_t)m->inode, .count = (int64_t)m->other_inode);
+	}
+	err_advise(warning, FIX_TRUST_IMAGES);
+}
+
+static void warn_not_used(const struct work *w, const struct symbolize_image *image, size_t n)
+{
+	const struct profile_mapping *m = image->mapping;
 	struct err warning;
 
-	if (result != SYMBOLIZE_OTHER)
+	if (image->result == SYMBOLIZE_ABSENT)
 		err_raise(&warning, ERROR_IMAGE_NOT_FOUND, .path = m->path, .count = (int64_t)n);
+	else if (image->result != SYMBOLIZE_OTHER)
+		raise_unproven(image, &warning);
 	else if (m->build_id)
 		err_raise(&warning, ERROR_IMAGE_OF_OTHER_BUILD, .path = m->path);
 	else
@@ -175,6 +205,8 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		.mapping = m,
 		.root = w->options->root,
 		.debuginfod = w->options->debuginfod,
+		.trusted = w->options->trust_images,
+		.written_ns = w->p->written_ns,
 		.use_cache = !w->options->no_cache,
 	};
 	struct profile_symbols *found = NULL;
@@ -193,7 +225,7 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 	if (symbolize_image(&image, places, n_places, &found, err))
 		return -1;
 	if (image.result != SYMBOLIZE_FOUND)
-		warn_not_found(w, m, n, image.result);
+		warn_not_used(w, &image, n);
 	if (*image.lacks || image.split)
 		warn_lacks(w, &image);
 	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;

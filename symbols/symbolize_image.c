@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CACHED_PLACES_MAX (1u << 20)
@@ -39,6 +40,29 @@ void symbolize_id_of(const char *hex, struct symbolize_id *id)
 
 /* --- where the file is --- */
 
+/*
+ * Is the file that is open the one that was mapped, where no build id tells? Device numbers tell
+ * nothing: they are others after a reboot, and on btrfs and overlayfs maps has others than stat(2).
+ * overlayfs (xino) may have put the number of a layer into the highest bits of the inode.
+ */
+#define INODE_BITS 56
+static enum symbolize_result judge(struct symbolize_image *image, const struct image *img)
+{
+	const struct profile_mapping *m = image->mapping;
+	int64_t changed_ns;
+	struct stat st;
+
+	if (image->id.len || image->trusted || !image_stat(img, &st))
+		return SYMBOLIZE_FOUND;
+	image->inode = st.st_ino;
+	image->changed_s = st.st_ctim.tv_sec;
+	if (m->inode && (m->inode ^ st.st_ino) << (64 - INODE_BITS))
+		return SYMBOLIZE_REPLACED;
+	changed_ns = st.st_ctim.tv_sec * INT64_C(1000000000) + st.st_ctim.tv_nsec;
+	return image->written_ns && changed_ns > image->written_ns ? SYMBOLIZE_CHANGED
+								   : SYMBOLIZE_FOUND;
+}
+
 static int try_root(struct symbolize_image *image, const char *root, struct images *past,
 		    struct err *err)
 {
@@ -57,10 +81,12 @@ static int try_root(struct symbolize_image *image, const char *root, struct imag
 	if (images_open_past(&got, &was, &found, err))
 		return -1;
 	if (found == IMAGE_PAST_FOUND)
-		image->result = SYMBOLIZE_FOUND;
+		image->result = judge(image, got.v);
 	else if (found == IMAGE_PAST_OTHER)
 		image->result = SYMBOLIZE_OTHER;
 	images_fini(past);
+	if (found == IMAGE_PAST_FOUND && image->result != SYMBOLIZE_FOUND)
+		images_fini(&got);
 	*past = got;
 	return 0;
 }
@@ -69,17 +95,20 @@ static int try_root(struct symbolize_image *image, const char *root, struct imag
 static int find_past(struct symbolize_image *image, struct images *past, struct err *err)
 {
 	const char *roots[3] = { NULL, image->root, image->root ? NULL : "/" };
+	bool unproven = !image->id.len && !image->trusted;
 	char link[64];
 
+	/* A deleted file's name may lead to its successor. */
+	if (unproven && (image->mapping->deleted || image->mapping->other_inode)) {
+		image->result = image->mapping->deleted ? SYMBOLIZE_DELETED : SYMBOLIZE_MIXED;
+		return 0;
+	}
 	snprintf(link, sizeof(link), "/proc/%d/root", image->pid);
 	if (image->pid)
 		roots[0] = link;
 	image->result = SYMBOLIZE_ABSENT;
 	for (size_t i = 0; i < 3 && image->result != SYMBOLIZE_FOUND; i++) {
-		/* A deleted file's name may lead to its successor: only a build id can tell. */
-		if (!roots[i] || (image->mapping->deleted && !image->id.len))
-			continue;
-		if (try_root(image, roots[i], past, err))
+		if (roots[i] && try_root(image, roots[i], past, err))
 			return -1;
 	}
 	return 0;

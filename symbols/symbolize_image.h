@@ -22,6 +22,11 @@ enum symbolize_result {
 	SYMBOLIZE_FOUND,
 	SYMBOLIZE_ABSENT, /* there is no such file */
 	SYMBOLIZE_OTHER,  /* there is one, but it is another one than was mapped */
+	/* Without a build id in the profile: */
+	SYMBOLIZE_REPLACED, /* there is one, of another inode */
+	SYMBOLIZE_CHANGED,  /* it was changed since */
+	SYMBOLIZE_DELETED,  /* it was deleted before the profile was written */
+	SYMBOLIZE_MIXED,    /* the profiles are of two such files */
 };
 
 struct symbolize_image {
@@ -31,6 +36,10 @@ struct symbolize_image {
 	pid_t pid;			       /* in whose root its path may lie, 0: none */
 	const char *root;		       /* another folder for that, NULL: none */
 	bool debuginfod, use_cache;
+	bool trusted;	    /* no proof is needed that the file is the one that was mapped */
+	int64_t written_ns; /* when the profile was, since 1970; 0: not known */
+	uint64_t inode;	    /* of the file that is there, with SYMBOLIZE_REPLACED */
+	int64_t changed_s;  /* when that was changed, with SYMBOLIZE_CHANGED */
 	enum symbolize_result result;
 	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
 	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */

@@ -151,12 +151,12 @@ ok 'its code is not where its place in the file says' test $((offset)) -ne $((ad
 profile()
 {
 	python3 - "$library" "$1" "$2" $((offset)) $((size)) <<'PYTHON'
-import sys
+import os, sys
 path, (mapped, start, code, size) = sys.argv[1], (int(a, 0) for a in sys.argv[2:])
 print("heap_v2/1\n  t*: 1: 100 [0: 0]")
 for at in range(code + 8, code + size, 64):
     print(f"@ {start + at - mapped:#x}\n  t*: 1: 100 [0: 0]")
-print(f"\nMAPPED_LIBRARIES:\n{start:x}-{start + 0x10000:x} r-xp {mapped:08x} fe:00 123                        {path}")
+print(f"\nMAPPED_LIBRARIES:\n{start:x}-{start + 0x10000:x} r-xp {mapped:08x} fe:00 {os.stat(path).st_ino} {path}")
 PYTHON
 }
 
