@@ -518,6 +518,11 @@ static bool read_all(struct unit *u, Elf *elf, Elf *common)
 	return true;
 }
 
+bool symbols_has_dwarf(Elf *elf)
+{
+	return is_usable(elf, true);
+}
+
 bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias)
 {
 	struct unit u = { .lookup = l, .bias = bias };

@@ -60,6 +60,9 @@ void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t 
  */
 bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint64_t bias);
 
+/* Is there debug data in `elf` that symbols_lookup_dwarf() may read, with or without `common`? */
+bool symbols_has_dwarf(Elf *elf);
+
 /*
  * Has debug data that was read been split (-gsplit-dwarf)? Then the calls that
  * were inlined at some of the places stand in files of their own (.dwo), which

@@ -3,12 +3,15 @@
 #include "symbols/symbolize.h"
 
 #include "base/cleanup.h"
+#include "base/vec.h"
 #include "process/proc.h"
 #include "profile/symbols.h"
 #include "symbols/symbolize_image.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +23,13 @@ struct asked {
 	size_t address; /* index of p->addresses */
 };
 
+/* An image without debug symbols, and how many bytes are allocated in it. */
+struct bare {
+	const struct profile_mapping *mapping;
+	struct symbolize_id id;
+	double bytes;
+};
+
 struct work {
 	struct profile *p;
 	const struct ops_symbolize_options *options;
@@ -29,13 +39,19 @@ struct work {
 	struct proc proc; /* the process, while it lives; pid 0: it does not */
 	struct maps maps;
 	struct images live;
-	bool is_certain; /* that process is the profile's, whatever the build ids say */
+	struct bare *bare; /* images without debug symbols */
+	size_t n_bare, bare_room;
+	uint32_t *bare_of; /* each mapping's, PROFILE_NONE: it has some */
+	bool server_told;  /* why debuginfod is not to be had */
+	bool is_certain;   /* that process is the profile's, whatever the build ids say */
 };
 
 static void work_fini(struct work *w)
 {
 	symbols_build_free(w->build);
 	free(w->asked);
+	free(w->bare);
+	free(w->bare_of);
 	images_fini(&w->live);
 	maps_fini(&w->maps);
 	if (w->proc.pid)
@@ -63,8 +79,10 @@ static int sort_addresses(struct work *w, struct err *err)
 
 	w->asked = calloc(p->n_addresses + 1, sizeof(*w->asked));
 	w->build = symbols_build_new(p->n_addresses);
-	if (!w->asked || !w->build)
+	w->bare_of = calloc(p->n_mappings + 1, sizeof(*w->bare_of));
+	if (!w->asked || !w->build || !w->bare_of)
 		return err_no_memory(err);
+	memset(w->bare_of, 0xff, p->n_mappings * sizeof(*w->bare_of));
 	for (size_t i = 0; i < p->n_addresses; i++) {
 		if (p->addresses[i].mapping != PROFILE_NONE && p->addresses[i].pc)
 			w->asked[w->n_asked++] = (struct asked){ p->addresses[i].pc - 1, i };
@@ -196,6 +214,29 @@ static void warn_lacks(const struct work *w, const struct symbolize_image *image
 	warn(w, &warning);
 }
 
+/* Once: it is the same for all images. */
+static void warn_server(struct work *w, const struct err *server)
+{
+	if (w->server_told || !server->ids[0] || server->ids[0] == ERROR_DEBUGINFOD_HAS_NONE)
+		return;
+	w->server_told = true;
+	warn(w, server);
+}
+
+static int note_bare(struct work *w, const struct symbolize_image *image, const struct asked *asked,
+		     size_t n, struct err *err)
+{
+	if (!vec_grow(w->bare, w->bare_room, w->n_bare))
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		w->bare_of[w->p->addresses[asked[i].address].mapping] = (uint32_t)w->n_bare;
+	w->bare[w->n_bare++] = (struct bare){
+		.mapping = image->mapping,
+		.id = image->id.len ? image->id : image->file_id,
+	};
+	return 0;
+}
+
 /* Name asked[0 .. n), which lie in the image whose first mapping is `m`. */
 static int name_image(struct work *w, const struct profile_mapping *m, const struct asked *asked,
 		      size_t n, struct err *err)
@@ -228,6 +269,11 @@ static int name_image(struct work *w, const struct profile_mapping *m, const str
 		warn_not_used(w, &image, n);
 	if (*image.lacks || image.split)
 		warn_lacks(w, &image);
+	warn_server(w, &image.server);
+	if (image.bare && note_bare(w, &image, asked, n, err)) {
+		profile_symbols_free(found);
+		return -1;
+	}
 	failed = found ? add_found(w, found, m->path, asked, n, places, err) : 0;
 	profile_symbols_free(found);
 	return failed;
@@ -268,6 +314,66 @@ static int name_all(struct work *w, struct err *err)
 	return 0;
 }
 
+/* --- what lacks debug symbols --- */
+
+#define BARE_PERCENT_MIN 5 /* of all bytes: less matters to nobody */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct bare *x = a, *y = b;
+
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+/* The bytes of each stack count for the image of its innermost call that is shown. Returns all. */
+static double count_bare(const struct work *w, enum profile_type type)
+{
+	const struct profile *p = w->p;
+	double all = 0;
+
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		const struct profile_stack *s = &p->stacks[i];
+		double bytes = fabs(s->value[type]);
+		uint32_t frame, line, mapping, bare;
+
+		all += bytes;
+		profile_stack_start(p, s, false, &frame, &line);
+		if (frame == s->depth)
+			continue;
+		mapping = p->addresses[p->frames[s->first + frame]].mapping;
+		bare = mapping == PROFILE_NONE ? PROFILE_NONE : w->bare_of[mapping];
+		if (bare != PROFILE_NONE)
+			w->bare[bare].bytes += bytes;
+	}
+	return all;
+}
+
+static void warn_bare(const struct work *w)
+{
+	double all = count_bare(w, PROFILE_INUSE_SPACE);
+
+	if (all == 0)
+		all = count_bare(w, PROFILE_ALLOC_SPACE);
+	if (w->n_bare)
+		qsort(w->bare, w->n_bare, sizeof(*w->bare), by_bytes);
+	for (size_t i = 0; i < w->n_bare; i++) {
+		const struct bare *b = &w->bare[i];
+		double percent = all > 0 ? 100 * b->bytes / all : 0;
+		char id[2 * IMAGE_BUILD_ID_MAX + 1] = "";
+		struct err warning;
+
+		if (percent < BARE_PERCENT_MIN)
+			return;
+		for (size_t j = 0; j < b->id.len; j++)
+			snprintf(id + 2 * j, 3, "%02x", b->id.bytes[j]);
+		err_raise(&warning, ERROR_NO_DEBUG_SYMBOLS, .path = b->mapping->path, .name = id,
+			  .number = (int64_t)(percent + 0.5));
+		err_advise(&warning, w->options->debuginfod ? FIX_INSTALL_DBGSYM
+							    : FIX_INSTALL_DBGSYM_OR_DEBUGINFOD);
+		warn(w, &warning);
+	}
+}
+
 int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options, struct err *err)
 {
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
@@ -281,9 +387,10 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 	if (sort_addresses(&w, err))
 		return -1;
 	open_process(&w);
-	if (name_all(&w, err))
+	if (name_all(&w, err) || symbols_build_finish(w.build, p, err))
 		return -1;
-	return symbols_build_finish(w.build, p, err);
+	warn_bare(&w);
+	return 0;
 }
 
 int ops_symbolize_pair(struct profile *a, struct profile *b,

@@ -137,14 +137,23 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 	return 0;
 }
 
+/* Where debuginfod is asked, why it gave nothing. */
+static struct err *server_of(struct reading *r)
+{
+	return r->image->debuginfod ? &r->image->server : NULL;
+}
+
+/* strip(1) leaves the name of a file of common parts in place, and nothing that needs it. */
 static void read_dwarf(void *ctx, struct Elf *elf)
 {
 	struct reading *r = ctx;
 	struct symbolize_image *image = r->image;
-	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
-	struct Elf *common =
-		image_common(r->img, r->in_debug, server, image->lacks, sizeof(image->lacks));
+	struct Elf *common;
 
+	if (!symbols_has_dwarf(elf))
+		return;
+	common =
+		image_common(r->img, r->in_debug, server_of(r), image->lacks, sizeof(image->lacks));
 	r->has_debug = symbols_lookup_dwarf(r->lookup, elf, common, r->img->bias);
 	image->split = symbols_lookup_is_split(r->lookup);
 	if (common)
@@ -157,27 +166,27 @@ static void read_debug(struct reading *r, bool in_debug)
 	image_with_debug(r->img, in_debug, read_dwarf, r);
 }
 
-static bool next_debug(struct reading *r, const struct symbolize_image *image)
+static bool next_debug(struct reading *r)
 {
-	struct err why = ERR_INIT, *server = image->debuginfod ? &why : NULL;
-
-	return r->img == image->live ? image_debug_next(r->img, server)
-				     : image_past_debug(r->img, image->mapping->start, server);
+	return r->img == r->image->live
+		       ? image_debug_next(r->img, server_of(r))
+		       : image_past_debug(r->img, r->image->mapping->start, server_of(r));
 }
 
 /* Its own tables and debug data, and what it lacks of both from elsewhere. */
-static bool read_all(struct reading *r, const struct symbolize_image *image)
+static bool read_all(struct reading *r)
 {
-	bool has_table = !image_is_stripped(r->img), any = image->result == SYMBOLIZE_FOUND;
+	bool has_table = !image_is_stripped(r->img), any = r->image->result == SYMBOLIZE_FOUND;
 
 	image_each_symbol(r->img, add_symbol, r);
 	read_debug(r, false);
-	while (!(has_table && r->has_debug) && next_debug(r, image)) {
+	while (!(has_table && r->has_debug) && next_debug(r)) {
 		any = has_table = true;
 		image_each_symbol(r->img, add_symbol, r);
 		if (!r->has_debug)
 			read_debug(r, true);
 	}
+	r->image->bare = !has_table && !r->has_debug;
 	return any;
 }
 
@@ -374,7 +383,7 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 	if (!lookup)
 		return err_no_memory(err);
 	r->lookup = lookup;
-	if (!read_all(r, r->image))
+	if (!read_all(r))
 		return 0;
 	r->image->result = SYMBOLIZE_FOUND;
 	*found = symbols_lookup_take(lookup, r->img->bias);
@@ -452,8 +461,11 @@ static int answer_all(struct answer *a, struct err *err)
 		return 0;
 	if (open_image(image, &past, &img, err))
 		return -1;
-	if (img && !image->id.len && image->result == SYMBOLIZE_FOUND)
+	if (img && !image->id.len && image->result == SYMBOLIZE_FOUND) {
+		memcpy(image->file_id.bytes, img->build_id, img->build_id_len);
+		image->file_id.len = img->build_id_len;
 		take_cached(a, img->build_id, img->build_id_len);
+	}
 	if (!img || !a->n_missing)
 		return 0;
 	if (image->keeper)

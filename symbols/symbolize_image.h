@@ -41,8 +41,11 @@ struct symbolize_image {
 	uint64_t inode;	    /* of the file that is there, with SYMBOLIZE_REPLACED */
 	int64_t changed_s;  /* when that was changed, with SYMBOLIZE_CHANGED */
 	enum symbolize_result result;
-	bool split;	 /* its inlined calls are in files that are not read (-gsplit-dwarf) */
-	char lacks[256]; /* the file that its debug data needs and that is not there; raw text */
+	bool split;	   /* its inlined calls are in files that are not read (-gsplit-dwarf) */
+	char lacks[256];   /* the file that its debug data needs and that is not there; raw text */
+	bool bare;	   /* it is there, and has no table of symbols and no debug data anywhere */
+	struct err server; /* why debuginfod gave nothing; ERR_INIT where it was not asked */
+	struct symbolize_id file_id; /* of the file, where the profile has none */
 
 	bool keeper; /* it is for the cache (ops/apart/symbol_keeper.h) */
 	int kept;    /* then: a file of the cache, which the caller closes; -1: none */

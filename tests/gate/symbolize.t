@@ -170,6 +170,15 @@ render 'dwz, another common file'
 like "$err" 'cannot find common\.debug' 'dwz, another common file: not used'
 assert_untouched "$pid" 'dwz: the target is untouched'
 stop_target "$pid"
+strip -g -o "$T/dwz/less" "$T/dwz/one"
+like "$(readelf -SW "$T/dwz/less")" 'gnu_debugaltlink' 'dwz, stripped of debug data: the name of the common file is left'
+start "$T/dwz/less"
+snapshot "$pid"
+render 'dwz, stripped of debug data'
+unlike "$err" 'cannot find common\.debug' 'dwz, stripped of debug data: nothing needs the common file'
+unlike "$err" 'debug symbols of [^ ]*/less' 'dwz, stripped of debug data: it has names'
+assert_untouched "$pid" 'dwz, stripped of debug data: the target is untouched'
+stop_target "$pid"
 (cd "$T/dwz" && cc -std=gnu17 -O2 -g -gsplit-dwarf -o split "$c" -Wl,--no-as-needed -ljemalloc)
 start "$T/dwz/split"
 snapshot "$pid"
@@ -233,6 +242,14 @@ snapshot "$pid"
 render 'stripped'
 like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+0x[0-9a-f]+\]@\?:0 \[bare\+0x[0-9a-f]+\]@\?:0 ' 'stripped: no names'
 unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: none at all of the program'
+bare_id=$(readelf -n "$T/bare" | awk '/Build ID:/ { print $3 }')
+no_symbols="there are no debug symbols of $T/bare \(build id $bare_id\), where 9[0-9] % of the bytes are allocated"
+like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said so, with what can be done'
+is "$(grep -c "debug symbols of $T/bare" <<<"$err")" 1 'stripped: once'
+unlike "$err" 'debug symbols of [^ ]*/libc\.so' 'stripped: not of what matters less'
+DEBUGINFOD_URLS='' render 'stripped, --debuginfod' --debuginfod
+like "$err" 'debuginfod cannot be asked: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: said so'
+is "$(grep -c 'cannot be asked' <<<"$err")" 1 '--debuginfod without a server: once'
 assert_untouched "$pid" 'stripped: the target is untouched'
 
 # The debug file beside it, by build id alone: only the right one counts.
