@@ -220,7 +220,7 @@ static void fill_request(const struct args *args, const struct report *r,
 {
 	request->add_snapshots = args->sum;
 	request->base = args->base;
-	request->jeprof = r->kind == REPORT_JEPROF;
+	request->jeprof = request->symbols.as_found = r->kind == REPORT_JEPROF;
 	request->whole = r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION;
 	request->drop_negative = args->drop_negative;
 	request->filter = (struct profile_filter){

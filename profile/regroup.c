@@ -166,6 +166,14 @@ struct view {
 	bool has_start; /* nm's name of the symbol took the place of addr2line's */
 };
 
+/* What is not mangled, jeprof has without what it lies in. */
+static const char *name_as_found(const struct profile_function *f)
+{
+	bool mangled = f->linkage[0] == '_' && (f->linkage[1] == 'Z' || f->linkage[1] == 'R');
+
+	return mangled ? f->name : f->linkage;
+}
+
 /* Where addr2line(1) has a name from. */
 enum source {
 	FROM_SYMBOL,
@@ -176,7 +184,7 @@ enum source {
 static void view(const struct profile_function *f, enum source source, const char *symbol,
 		 uint64_t start, struct view *v)
 {
-	shorten(f->name, v->short_name);
+	shorten(name_as_found(f), v->short_name);
 	if (source != FROM_SYMBOL)
 		drop_clone(v->short_name);
 	if (source == FROM_DWARF_BARE)

@@ -177,9 +177,9 @@ bool symbols_is_allocator_image(const char *path)
 	return !strncmp(text_file_name(path), "libjemalloc", 11);
 }
 
-/* --- building --- */
-
 #define IMAGE_NAME_MAX 255
+
+/* --- building --- */
 
 struct symbols_build {
 	struct profile_symbols *symbols;
@@ -246,8 +246,8 @@ static bool is_function(const void *ctx, uint32_t i)
 	const struct profile_function *f = k->f, *g = &k->all[i];
 
 	return g->linkage == f->linkage && g->file == f->file && g->name == f->name &&
-	       g->table_file == f->table_file && g->known == f->known && g->bare == f->bare &&
-	       g->allocator == f->allocator;
+	       g->table_file == f->table_file && g->identity == f->identity &&
+	       g->known == f->known && g->bare == f->bare && g->allocator == f->allocator;
 }
 
 /* False without memory. */
@@ -262,8 +262,9 @@ static bool intern(struct symbols_build *b, const struct profile_function *f,
 	out->file = f->file ? intern_add(text, f->file, strlen(f->file)) : NULL;
 	out->table_file =
 		f->table_file ? intern_add(text, f->table_file, strlen(f->table_file)) : NULL;
+	out->identity = f->identity ? intern_add(text, f->identity, strlen(f->identity)) : NULL;
 	return out->name && out->linkage && (out->file || !f->file) &&
-	       (out->table_file || !f->table_file);
+	       (out->identity || !f->identity) && (out->table_file || !f->table_file);
 }
 
 static uint32_t add_function(struct symbols_build *b, const struct profile_function *f)
@@ -326,10 +327,11 @@ void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start
 
 void symbols_build_copy(struct symbols_build *b, size_t address,
 			const struct profile_symbols *other, size_t location, uint32_t *functions,
-			bool allocator)
+			const char *image)
 {
 	const struct profile_location *l = &other->locations[location];
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
+	char identity[IMAGE_NAME_MAX + 64];
 	uint32_t n = l->n < SYMBOLS_INLINED_MAX ? l->n : SYMBOLS_INLINED_MAX;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -339,7 +341,12 @@ void symbols_build_copy(struct symbols_build *b, size_t address,
 		if (*function == PROFILE_NONE) {
 			struct profile_function f = other->functions[line->function];
 
-			f.allocator |= allocator;
+			if (image && f.identity && *f.identity == ':') {
+				snprintf(identity, sizeof(identity), "%s%s", text_file_name(image),
+					 f.identity);
+				f.identity = identity;
+			}
+			f.allocator |= image && symbols_is_allocator_image(image);
 			*function = symbols_build_function(b, &f);
 		}
 		lines[i] = (struct profile_line){ *function, line->line };
@@ -351,6 +358,135 @@ void symbols_build_copy(struct symbols_build *b, size_t address,
 struct profile_symbols *symbols_build_take(struct symbols_build *b)
 {
 	return b->no_memory ? NULL : take_ptr(b->symbols);
+}
+
+/* --- functions of one name --- */
+
+#define IDENTITY_MAX 4300
+
+/* The ways to say which function it is, the shortest first. */
+enum detail { BY_FILE, BY_FILE_AND_LINE, BY_PATH_AND_LINE, DETAILS };
+
+static void shorten(const char *identity, enum detail detail, char out[IDENTITY_MAX])
+{
+	char *end;
+
+	snprintf(out, IDENTITY_MAX, "%s",
+		 detail == BY_PATH_AND_LINE ? identity : text_file_name(identity));
+	end = detail == BY_FILE ? strrchr(out, ':') : NULL;
+	if (end)
+		*end = '\0';
+}
+
+static int by_name_and_identity(const void *a, const void *b, void *ctx)
+{
+	const struct profile_symbols *s = ctx;
+	const struct profile_function *f = &s->functions[*(const uint32_t *)a];
+	const struct profile_function *g = &s->functions[*(const uint32_t *)b];
+
+	/* Equal texts are one pointer. */
+	if (f->name != g->name)
+		return (uintptr_t)f->name < (uintptr_t)g->name ? -1 : 1;
+	return ((uintptr_t)f->identity > (uintptr_t)g->identity) -
+	       ((uintptr_t)f->identity < (uintptr_t)g->identity);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t) * (const char *const *)a,
+		  y = (uintptr_t) * (const char *const *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * Do those of one name, n of them by identity, differ in this detail? *several: there are two at
+ * least. `short_forms` has room for n. False without memory, which intern_add() tells again.
+ */
+static bool differ(const struct profile_symbols *s, const uint32_t *same, size_t n,
+		   enum detail detail, const char **short_forms, bool *several)
+{
+	const char *last = NULL;
+	size_t found = 0;
+	bool nameless = false;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *identity = s->functions[same[i]].identity;
+		char buf[IDENTITY_MAX];
+
+		nameless |= !identity;
+		if (!identity || identity == last)
+			continue;
+		last = identity;
+		shorten(identity, detail, buf);
+		short_forms[found++] = intern_add(s->text, buf, strlen(buf));
+	}
+	*several = found + nameless > 1;
+	qsort(short_forms, found, sizeof(*short_forms), by_address);
+	for (size_t i = 1; i < found; i++)
+		if (short_forms[i] == short_forms[i - 1])
+			return false;
+	return true;
+}
+
+/* False without memory. */
+static bool rename_same(struct profile_symbols *s, const uint32_t *same, size_t n,
+			enum detail detail)
+{
+	char identity[IDENTITY_MAX], name[IDENTITY_MAX + 16384];
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile_function *f = &s->functions[same[i]];
+		const char *kept;
+
+		if (!f->identity)
+			continue;
+		shorten(f->identity, detail, identity);
+		snprintf(name, sizeof(name), "%s (%s)", f->name, identity);
+		kept = intern_add(s->text, name, strlen(name));
+		if (!kept)
+			return false;
+		f->name = kept;
+	}
+	return true;
+}
+
+static bool tell_apart(struct profile_symbols *s, const uint32_t *same, size_t n,
+		       const char **short_forms)
+{
+	const struct profile_function *f = &s->functions[*same];
+	enum detail detail = BY_FILE;
+	bool several;
+
+	if (n == 1 || !f->known || f->allocator)
+		return true;
+	while (!differ(s, same, n, detail, short_forms, &several) && detail + 1 < DETAILS)
+		detail++;
+	return !several || rename_same(s, same, n, detail);
+}
+
+int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
+{
+	_cleanup_(cleanup_free) uint32_t *order = calloc(s->n_functions + 1, sizeof(*order));
+	_cleanup_(cleanup_free) const char **short_forms =
+		calloc(s->n_functions + 1, sizeof(*short_forms));
+	size_t next;
+
+	if (!order || !short_forms)
+		return err_no_memory(err);
+	for (size_t i = 0; i < s->n_functions; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, s->n_functions, sizeof(*order), by_name_and_identity, s);
+	for (size_t i = 0; i < s->n_functions; i = next) {
+		const char *name = s->functions[order[i]].name;
+
+		for (next = i + 1; next < s->n_functions && s->functions[order[next]].name == name;
+		     next++)
+			;
+		if (!tell_apart(s, order + i, next - i, short_forms))
+			return err_no_memory(err);
+	}
+	return 0;
 }
 
 /* --- names for what has none --- */

@@ -25,6 +25,11 @@ struct profile_function {
 	 * is of, "" for none. A hint, as linkers put others behind it: only -f jeprof shows it.
 	 */
 	const char *table_file;
+	/*
+	 * Which of the functions of that name it is: where its source declares it ("file:line"), or
+	 * "image:0xaddress" of its symbol. NULL: there is no other one, or nothing tells.
+	 */
+	const char *identity;
 	bool known;	/* false: `name` is made up from the address */
 	bool bare;	/* DWARF has its name without what it lies in: see profile/regroup.c */
 	bool allocator; /* malloc and its like: not shown at the inner end of a stack */
@@ -61,6 +66,12 @@ void profile_symbols_free(struct profile_symbols *symbols);
  * mappings. In place of what p->symbols holds. ERR_FAILED without memory.
  */
 int profile_symbols_none(struct profile *p, struct err *err) __must_check;
+
+/*
+ * Where functions of one name are known to be several, let their names say which is which:
+ * "init (a.c)", "init (a.c:12)", "init (libb.so)". ERR_FAILED without memory.
+ */
+int profile_symbols_tell_apart(struct profile_symbols *symbols, struct err *err) __must_check;
 
 /* Which functions are the allocator's: what lies inside of their calls is nobody's business. */
 
@@ -117,11 +128,12 @@ void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start
 /*
  * The calls of a location of `other`, and its start, for an address.
  * `functions`, one for each function of `other` and PROFILE_NONE at first, is
- * where it remembers their new indices; `allocator`: they are the allocator's all.
+ * where it remembers their new indices. `image`: the file that they are all of, which may be the
+ * allocator's; NULL: that is not known yet, or no more needed.
  */
 void symbols_build_copy(struct symbols_build *b, size_t address,
 			const struct profile_symbols *other, size_t location, uint32_t *functions,
-			bool allocator);
+			const char *image);
 
 /* What was built so far, for the caller to free; NULL without memory. `b` is empty then. */
 struct profile_symbols *symbols_build_take(struct symbols_build *b);

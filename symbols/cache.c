@@ -24,7 +24,7 @@
  * the byte order of the machine: the file is for this one alone.
  */
 
-#define MAGIC "jcsyms6\n" /* 5: kept from any file of root's */
+#define MAGIC "jcsyms7\n" /* 5: kept from any file of root's */
 #define NO_TEXT UINT32_MAX
 
 struct header {
@@ -40,7 +40,7 @@ struct file_place {
 };
 
 struct file_function {
-	uint32_t name, linkage, file, table_file; /* where in the text; NO_TEXT: none */
+	uint32_t name, linkage, file, table_file, identity; /* in the text; NO_TEXT: none */
 	uint32_t flags;
 };
 #define KNOWN 1u
@@ -88,7 +88,8 @@ static bool functions_are_sane(const struct view *v)
 		const struct file_function *f = &v->functions[i];
 
 		if (f->name >= len || f->linkage >= len || (f->file >= len && f->file != NO_TEXT) ||
-		    (f->table_file >= len && f->table_file != NO_TEXT))
+		    (f->table_file >= len && f->table_file != NO_TEXT) ||
+		    (f->identity >= len && f->identity != NO_TEXT))
 			return false;
 	}
 	return true;
@@ -141,6 +142,7 @@ static struct profile_symbols *build(const struct view *v)
 			.linkage = v->text + f->linkage,
 			.file = f->file == NO_TEXT ? NULL : v->text + f->file,
 			.table_file = f->table_file == NO_TEXT ? NULL : v->text + f->table_file,
+			.identity = f->identity == NO_TEXT ? NULL : v->text + f->identity,
 			.known = f->flags & KNOWN,
 			.bare = f->flags & BARE,
 		};
@@ -225,7 +227,7 @@ static bool put_file(FILE *text, const char *s, struct last *last, uint32_t *at)
 
 static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 {
-	struct last file = { 0 }, table_file = { 0 };
+	struct last file = { 0 }, table_file = { 0 }, identity = { 0 };
 
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct profile_function *from = &s->functions[i];
@@ -239,7 +241,8 @@ static bool put_functions(FILE *f, FILE *text, const struct profile_symbols *s)
 		if (from->linkage != from->name && !put_text(text, from->linkage, &to.linkage))
 			return false;
 		if (!put_file(text, from->file, &file, &to.file) ||
-		    !put_file(text, from->table_file, &table_file, &to.table_file))
+		    !put_file(text, from->table_file, &table_file, &to.table_file) ||
+		    !put_file(text, from->identity, &identity, &to.identity))
 			return false;
 		if (fwrite(&to, sizeof(to), 1, f) != 1)
 			return false;

@@ -19,12 +19,23 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Inlining nests some dozens deep; a file that nests deeper than this lies. */
+#define DEPTH_MAX 256
+
 /* A function, or a call that was inlined into one, which covers some place. */
 struct scope {
 	Dwarf_Die die;
 	uint32_t parent; /* index of the one it was inlined into; SCOPE_NONE: a function */
 };
 #define SCOPE_NONE UINT32_MAX
+
+/* A function that DWARF has the bare name of, and where it is declared. */
+struct bare {
+	Dwarf_Off at;
+	Dwarf_Off within; /* the function that it lies in, of which the same is known; 0: none */
+	const char *name; /* with the other things it lies in; NULL: not found */
+	const char *identity; /* see struct profile_function */
+};
 
 struct unit {
 	struct symbols_lookup *lookup;
@@ -38,6 +49,9 @@ struct unit {
 	uint32_t *innermost; /* of each place of the lookup: its scope. SCOPE_NONE: none yet */
 	struct scope *scopes;
 	size_t n_scopes, scopes_room;
+	struct bare *bare; /* by `at` */
+	size_t n_bare, bare_room;
+	Dwarf_Die path[DEPTH_MAX]; /* from the unit to where the search for them is */
 };
 
 /* Called for each place that lies in the ranges of a DIE. */
@@ -50,9 +64,6 @@ typedef void unit_place_fn(struct unit *u, size_t place, uint32_t scope);
  * libdw's dwarf_getscopes() would walk it for each of them. What holds none
  * of them is stepped over.
  */
-
-/* Inlining nests some dozens deep; a file that nests deeper than this lies. */
-#define DEPTH_MAX 256
 
 static bool spend(struct unit *u)
 {
@@ -256,11 +267,6 @@ static const char *linkage_of(Dwarf_Die *die, bool *bare)
 	return name ? name : string_of(die, DW_AT_name);
 }
 
-static bool is_mangled(const char *name)
-{
-	return *name == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
 /*
  * The function that no other was inlined into here. The table of symbols tells
  * clones from each other ("f.part.0"), which DWARF does not, and has the whole
@@ -274,7 +280,7 @@ static const char *outermost_name(const struct place *p, const char *name)
 		return p->linkage ? p->linkage : name;
 	if (!strncmp(p->linkage, name, len) && (!p->linkage[len] || p->linkage[len] == '.'))
 		return p->linkage;
-	return is_mangled(p->linkage) && !is_mangled(name) ? p->linkage : name;
+	return symbols_is_mangled(p->linkage) && !symbols_is_mangled(name) ? p->linkage : name;
 }
 
 /* --- lines --- */
@@ -336,6 +342,249 @@ static struct source call_site(struct unit *u, Dwarf_Die *inlined)
 	return s;
 }
 
+/* --- which function it is --- */
+
+/* Without "." and ".." in it, as far as its text tells: `path` begins with '/'. */
+static void simplify(char *path)
+{
+	char *to = path;
+
+	for (const char *at = path; *at;) {
+		size_t len = 1 + strcspn(at + 1, "/");
+
+		if (len == 3 && !memcmp(at, "/..", 3)) {
+			while (to > path && *--to != '/')
+				;
+		} else if (len > 1 && (len != 2 || at[1] != '.')) {
+			memmove(to, at, len);
+			to += len;
+		}
+		at += len;
+	}
+	*to = '\0';
+}
+
+/* "file:line" of the declaration, interned; NULL when it is not known, or in another unit. */
+static const char *identity_of(struct unit *u, Dwarf_Die *die)
+{
+	char text[PATH_MAX + 32];
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	Dwarf_Word file, line;
+	const char *path;
+	size_t n;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) || attr.cu != u->die.cu ||
+	    dwarf_formudata(&attr, &file) || !dwarf_attr_integrate(die, DW_AT_decl_line, &attr) ||
+	    dwarf_formudata(&attr, &line) || dwarf_getsrcfiles(&u->die, &files, &n) || file >= n)
+		return NULL;
+	path = whole_path(u, bounded(dwarf_filesrc(files, file, NULL, NULL)));
+	if (!path || strlen(path) >= PATH_MAX)
+		return NULL;
+	strcpy(text, path);
+	if (*text == '/')
+		simplify(text);
+	n = strlen(text);
+	snprintf(text + n, sizeof(text) - n, ":%llu", (unsigned long long)line);
+	return intern_add(u->lookup->text, text, strlen(text));
+}
+
+/* Where the function of a scope is declared first: within what it belongs to. */
+static Dwarf_Off declaration_of(const struct unit *u, const Dwarf_Die *scope)
+{
+	Dwarf_Die die = *scope, next;
+	Dwarf_Attribute attr;
+
+	for (int i = 0; i < 4; i++) {
+		if (!(dwarf_attr(&die, DW_AT_abstract_origin, &attr) ||
+		      dwarf_attr(&die, DW_AT_specification, &attr)) ||
+		    !dwarf_formref_die(&attr, &next) || next.cu != u->die.cu)
+			break;
+		die = next;
+	}
+	return dwarf_dieoffset(&die);
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct bare *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static struct bare *find_bare(const struct unit *u, Dwarf_Off at)
+{
+	const struct bare key = { .at = at };
+
+	return u->n_bare ? bsearch(&key, u->bare, u->n_bare, sizeof(key), by_offset) : NULL;
+}
+
+/* What one part of a name is called, such as a namespace. */
+static const char *part_of(Dwarf_Die *die, char buf[SYMBOLS_NAME_MAX])
+{
+	bool bare, function = dwarf_tag(die) == DW_TAG_subprogram;
+	const char *name = function ? linkage_of(die, &bare) : string_of(die, DW_AT_name);
+
+	if (name && function && symbols_demangle(name, buf))
+		return buf;
+	if (name)
+		return name;
+	return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
+}
+
+/* False when there is no room. */
+static bool append(char name[SYMBOLS_NAME_MAX], size_t *len, const char *part, const char *behind)
+{
+	size_t room = SYMBOLS_NAME_MAX - *len;
+	int n = snprintf(name + *len, room, "%s%s", part, behind);
+
+	*len += (size_t)n;
+	return (size_t)n < room;
+}
+
+/* `die` lies within path[1 .. depth): its name begins with the innermost function there. */
+static void qualify(struct unit *u, Dwarf_Die *die, unsigned int depth, struct bare *b)
+{
+	char name[SYMBOLS_NAME_MAX], part[SYMBOLS_NAME_MAX];
+	const char *own = string_of(die, DW_AT_name);
+	unsigned int first = 1;
+	bool fits = own, bare = false;
+	size_t len = 0;
+
+	for (unsigned int i = 1; i < depth; i++)
+		first = dwarf_tag(&u->path[i]) == DW_TAG_subprogram ? i : first;
+	if (first < depth && dwarf_tag(&u->path[first]) == DW_TAG_subprogram)
+		linkage_of(&u->path[first], &bare);
+	/* One with a linkage name says itself what it lies in; of others that is sought. */
+	if (bare)
+		b->within = declaration_of(u, &u->path[first++]);
+	for (unsigned int i = first; fits && i < depth; i++) {
+		if (dwarf_tag(&u->path[i]) != DW_TAG_lexical_block)
+			fits = append(name, &len, part_of(&u->path[i], part), "::");
+	}
+	if (fits && append(name, &len, own, ""))
+		b->name = intern_add(u->lookup->text, name, len);
+	b->identity = identity_of(u, die);
+	/* Of a lambda, its class alone is declared anywhere. */
+	for (unsigned int i = depth; i-- > 1 && !b->identity;)
+		b->identity = identity_of(u, &u->path[i]);
+}
+
+/* The children of path[depth - 1]. */
+static void qualify_children(struct unit *u, unsigned int depth)
+{
+	Dwarf_Die *die = &u->path[depth];
+	Dwarf_Off before;
+
+	if (depth + 1 == DEPTH_MAX || dwarf_child(&u->path[depth - 1], die))
+		return;
+	do {
+		struct bare *b;
+
+		before = dwarf_dieoffset(die);
+		switch (dwarf_tag(die)) {
+		case DW_TAG_subprogram:
+			b = find_bare(u, before);
+			if (b)
+				qualify(u, die, depth, b);
+			/* fallthrough */
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_lexical_block:
+			qualify_children(u, depth + 1);
+			break;
+		default:
+			break;
+		}
+	} while (spend(u) && !dwarf_siblingof(die, die) && dwarf_dieoffset(die) > before);
+}
+
+static void sort_bare(struct unit *u)
+{
+	size_t n = 0;
+
+	qsort(u->bare, u->n_bare, sizeof(*u->bare), by_offset);
+	for (size_t i = 1; i < u->n_bare; i++)
+		if (u->bare[i].at != u->bare[n].at)
+			u->bare[++n] = u->bare[i];
+	u->n_bare = n + 1;
+}
+
+static void add_bare(struct unit *u, Dwarf_Off at)
+{
+	if (vec_grow(u->bare, u->bare_room, u->n_bare))
+		u->bare[u->n_bare++] = (struct bare){ .at = at };
+}
+
+/* A class within a function within a class ...: so many times what lies around is sought. */
+#define WITHIN_MAX 4
+
+/* Find what the functions lie in that have bare names. */
+static void find_bare_names(struct unit *u)
+{
+	size_t before = 0;
+
+	u->n_bare = 0;
+	for (size_t i = 0; i < u->n_scopes; i++) {
+		bool bare = false;
+
+		linkage_of(&u->scopes[i].die, &bare);
+		if (bare)
+			add_bare(u, declaration_of(u, &u->scopes[i].die));
+	}
+	u->path[0] = u->die;
+	for (int round = 0; round < WITHIN_MAX && u->n_bare > before; round++) {
+		size_t n;
+
+		sort_bare(u);
+		qualify_children(u, 1);
+		before = n = u->n_bare;
+		for (size_t i = 0; i < n; i++) {
+			const struct bare key = { .at = u->bare[i].within };
+
+			if (key.at && !bsearch(&key, u->bare, n, sizeof(key), by_offset))
+				add_bare(u, key.at);
+		}
+	}
+	if (u->n_bare > before)
+		sort_bare(u);
+}
+
+/* Its name with all that it lies in; false when that is not known, or too long. */
+static bool append_bare(const struct unit *u, const struct bare *b, char name[SYMBOLS_NAME_MAX],
+			size_t *len, int depth)
+{
+	const struct bare *around = b->within ? find_bare(u, b->within) : NULL;
+
+	if (!b->name || depth == WITHIN_MAX)
+		return false;
+	if (b->within && (!around || !append_bare(u, around, name, len, depth + 1) ||
+			  !append(name, len, "", "()::")))
+		return false;
+	return append(name, len, b->name, "");
+}
+
+/* The function of a scope, outermost or inlined, which DWARF and the symbol table call `name`. */
+static struct profile_function function_of(struct unit *u, struct scope *scope, const char *name,
+					   bool bare, const char *file)
+{
+	struct profile_function f = { .linkage = name, .file = file, .bare = bare && u->mangles };
+	const struct bare *b = f.bare ? find_bare(u, declaration_of(u, &scope->die)) : NULL;
+	char whole[SYMBOLS_NAME_MAX];
+	size_t len = 0;
+
+	if (b && !symbols_is_mangled(name) && append_bare(u, b, whole, &len, 0))
+		f.name = intern_add(u->lookup->text, whole, len);
+	if (scope && bare)
+		f.identity = identity_of(u, &scope->die);
+	if (!f.identity && b)
+		f.identity = b->identity;
+	return f;
+}
+
 /* --- one place --- */
 
 /* False when one of its calls has no name: half a location is none. */
@@ -356,7 +605,8 @@ static bool name_place(struct unit *u, size_t index)
 		if (outermost)
 			name = outermost_name(p, name);
 		lines[n].function =
-			name ? symbols_lookup_function(l, name, source.file, bare && u->mangles)
+			name ? symbols_lookup_function(l, function_of(u, scope, name, bare,
+								      source.file))
 			     : PROFILE_NONE;
 		if (lines[n].function == PROFILE_NONE)
 			return false;
@@ -432,6 +682,9 @@ static size_t read_unit(struct unit *u, Dwarf *dbg)
 	u->mangles = mangles(&u->die);
 	u->folder = string_of(&u->die, DW_AT_comp_dir);
 	unit_find_scopes(u);
+	u->n_bare = 0;
+	if (u->mangles)
+		find_bare_names(u);
 	for (size_t i = 0; i < u->n_mine; i++)
 		u->lookup->places[u->mine[i]].named = name_place(u, u->mine[i]);
 	for (size_t i = 0; i < u->n_mine; i++)
@@ -487,6 +740,7 @@ static void unit_fini(struct unit *u)
 	free(u->mine);
 	free(u->innermost);
 	free(u->scopes);
+	free(u->bare);
 }
 
 static void close_dwarf(Dwarf **dbg)

@@ -31,11 +31,10 @@ struct symbols_lookup {
 /* The first place at or after `address`; l->n if there is none. */
 size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address);
 
-/*
- * The function of that linkage name, one line of which lies in `file` (NULL: unknown);
- * `bare`: see struct profile_function.
- */
-uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
-				 bool bare);
+/* The function: of its linkage name alone, if `f->name` is NULL. `f->known` is set here. */
+uint32_t symbols_lookup_function(struct symbols_lookup *l, struct profile_function f);
+
+/* Is it a linkage name that is made of more than a name? */
+bool symbols_is_mangled(const char *linkage);
 
 #endif

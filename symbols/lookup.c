@@ -6,8 +6,10 @@
 #include "profile/profile.h"
 #include "symbols/dwarf.h"
 
+#include <inttypes.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +44,11 @@ static bool demangle(const char *linkage, struct out *out)
 	out->len = 0;
 	return !strncmp(linkage, "_Z", 2) &&
 	       cplus_demangle_v3_callback(linkage, OPTIONS, add, out) && out->len;
+}
+
+bool symbols_is_mangled(const char *linkage)
+{
+	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
 }
 
 bool symbols_demangle(const char *linkage, char buf[SYMBOLS_NAME_MAX])
@@ -177,21 +184,26 @@ static const char *name_of(struct symbols_lookup *l, const char *linkage)
 	return name;
 }
 
-static uint32_t add_function(struct symbols_lookup *l, const char *linkage,
-			     struct profile_function f)
+uint32_t symbols_lookup_function(struct symbols_lookup *l, struct profile_function f)
 {
-	f.linkage = intern_add(l->text, linkage, strlen(linkage));
+	f.linkage = intern_add(l->text, f.linkage, strlen(f.linkage));
 	if (!f.linkage)
 		return PROFILE_NONE;
-	f.name = name_of(l, f.linkage);
+	f.name = f.name ? f.name : name_of(l, f.linkage);
 	f.known = true;
 	return symbols_build_function(l->build, &f);
 }
 
-uint32_t symbols_lookup_function(struct symbols_lookup *l, const char *linkage, const char *file,
-				 bool bare)
+/* What a symbol alone tells: a mangled name that is not local stands for one function. */
+static uint32_t of_symbol(struct symbols_lookup *l, const struct place *p, uint64_t bias)
 {
-	return add_function(l, linkage, (struct profile_function){ .file = file, .bare = bare });
+	char identity[32];
+	struct profile_function f = { .linkage = p->linkage, .table_file = p->file };
+
+	snprintf(identity, sizeof(identity), ":0x%" PRIx64, p->start - bias);
+	if (p->file || !symbols_is_mangled(p->linkage))
+		f.identity = identity;
+	return symbols_lookup_function(l, f);
 }
 
 /* --- the end --- */
@@ -212,8 +224,7 @@ struct profile_symbols *symbols_lookup_take(struct symbols_lookup *l, uint64_t b
 		symbols_build_start(l->build, i, p->start - bias);
 		if (p->named)
 			continue;
-		line.function = add_function(l, p->linkage,
-					     (struct profile_function){ .table_file = p->file });
+		line.function = of_symbol(l, p, bias);
 		if (line.function == PROFILE_NONE)
 			return NULL;
 		symbols_build_location(l->build, i, &line, 1);

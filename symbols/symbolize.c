@@ -144,7 +144,6 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 {
 	_cleanup_(cleanup_free) uint32_t *functions =
 		calloc(found->n_functions + 1, sizeof(*functions));
-	bool allocator = symbols_is_allocator_image(path);
 	size_t place = 0;
 
 	if (!functions)
@@ -153,7 +152,7 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	for (size_t i = 0; i < n; i++) {
 		while (places[place] != asked[i].place)
 			place++;
-		symbols_build_copy(w->build, asked[i].address, found, place, functions, allocator);
+		symbols_build_copy(w->build, asked[i].address, found, place, functions, path);
 	}
 	return 0;
 }
@@ -387,7 +386,8 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 	if (sort_addresses(&w, err))
 		return -1;
 	open_process(&w);
-	if (name_all(&w, err) || symbols_build_finish(w.build, p, err))
+	if (name_all(&w, err) || symbols_build_finish(w.build, p, err) ||
+	    (!options->as_found && profile_symbols_tell_apart(p->symbols, err)))
 		return -1;
 	warn_bare(&w);
 	return 0;

@@ -14,6 +14,7 @@ struct ops_symbolize_options {
 	int pidfd;	   /* of that, for the opener of a confined child; 0, -1: none */
 	const char *root;  /* a folder that its paths count from; NULL: here */
 	bool debuginfod;   /* what is found nowhere else may come from debuginfod */
+	bool as_found;	   /* leave names as they are where several functions have one */
 	bool trust_images; /* use files that nothing tells to be those that were mapped */
 	bool no_cache;	   /* read all anew, and keep nothing (symbols/cache.h) */
 	err_warn_fn *warn; /* NULL: warnings are dropped */

@@ -252,7 +252,7 @@ static void take_file(struct answer *a, int fd)
 			at++;
 		if (a->known[i] || at == a->cache.n || a->cache.offsets[at] != offset)
 			continue;
-		symbols_build_copy(a->build, i, a->cache.symbols, at, functions, false);
+		symbols_build_copy(a->build, i, a->cache.symbols, at, functions, NULL);
 		a->known[i] = true;
 	}
 	list_missing(a);
@@ -308,7 +308,7 @@ static void take_found(struct answer *a, const struct profile_symbols *found)
 
 	for (size_t i = 0; functions && i < a->n; i++) {
 		if (!a->known[i])
-			symbols_build_copy(a->build, i, found, at++, functions, false);
+			symbols_build_copy(a->build, i, found, at++, functions, NULL);
 	}
 }
 
@@ -330,10 +330,10 @@ static struct profile_symbols *merge(const struct answer *a, const struct profil
 
 		if (cached < a->cache.n && a->cache.offsets[cached] < next) {
 			offsets[i] = a->cache.offsets[cached];
-			symbols_build_copy(b, i, a->cache.symbols, cached++, old, false);
+			symbols_build_copy(b, i, a->cache.symbols, cached++, old, NULL);
 		} else {
 			offsets[i] = next;
-			symbols_build_copy(b, i, found, fresh++, new, false);
+			symbols_build_copy(b, i, found, fresh++, new, NULL);
 		}
 	}
 	return symbols_build_take(b);

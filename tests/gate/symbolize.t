@@ -234,6 +234,106 @@ unlike "$(<"$T/stacks")" '(^|'$'\n'')operator new' 'C++: operator new is the all
 assert_untouched "$pid" 'C++: the target is untouched'
 stop_target "$pid"
 
+# --- two functions of one name ---
+mkdir "$T/two"
+for n in a b; do
+	cat >"$T/two/$n.cc" <<CC
+#include <cstdlib>
+extern char *volatile kept;
+template <class F> __attribute__((always_inline)) inline void call(F f)
+{
+	f();
+}
+namespace app_$n {
+namespace {
+inline __attribute__((always_inline)) void hid()
+{
+	kept = (char *)malloc(3000);
+}
+__attribute__((noinline)) void init()
+{
+	for (int i = 0; i < 100; i++)
+		call([] { kept = (char *)malloc(2000); });
+	hid();
+	kept[0] = 1;
+}
+}
+}
+__attribute__((noinline)) static void setup()
+{
+	for (int i = 0; i < 100; i++)
+		call([] { kept = (char *)malloc(2500); });
+	kept[0] = 1;
+}
+void run_$n()
+{
+	app_$n::init();
+	setup();
+	kept[0] = 1;
+}
+CC
+	cat >"$T/two/$n.c" <<C
+#include <stdlib.h>
+extern char *volatile kept;
+static __attribute__((noinline)) void init(void)
+{
+	for (int i = 0; i < 100; i++)
+		kept = malloc(1000);
+	kept[0] = 1;
+}
+void go_$n(void)
+{
+	init();
+	kept[0] = 1;
+}
+C
+done
+cat >"$T/two/main.c" <<'C'
+#include <stdio.h>
+#include <unistd.h>
+char *volatile kept;
+void FIRST(void);
+void SECOND(void);
+int main(void)
+{
+	FIRST();
+	SECOND();
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+C
+(cd "$T/two" && cc -std=gnu17 -O2 -g -DFIRST=go_a -DSECOND=go_b -o c a.c b.c main.c -Wl,--no-as-needed -ljemalloc &&
+	cc -std=gnu17 -O2 -g -DFIRST=_Z5run_av -DSECOND=_Z5run_bv -c main.c &&
+	c++ -O2 -g -o cc a.cc b.cc main.o -Wl,--no-as-needed -ljemalloc && strip -g -o less c) || bail_out 'no compiler'
+
+# rows PROGRAM [ARGUMENTS...]: the names in a report of it, one a line
+rows()
+{
+	start "$T/two/$1"
+	snapshot "$pid"
+	ctl_ok "two of a name, $1: dump" dump "$pid" --force -o "$T/two.heap"
+	ctl_ok "two of a name, $1: report" report --no-cache --json -n 0 "${@:2}" "$T/two.heap"
+	jq -r '.rows[].name' "$T/out" | sort >"$T/rows"
+	ctl_ok "two of a name, $1: report -f folded" report --no-cache -f folded "$T/two.heap"
+	assert_untouched "$pid" "two of a name, $1: the target is untouched"
+	stop_target "$pid"
+}
+rows c
+is "$(grep init "$T/rows" | grep -vE 'call_init|_dl_init')" 'init (a.c)'$'\n''init (b.c)' 'two static functions: a row each, by file'
+like "$out" ';go_a;init \(a\.c\) ' 'two static functions: in folded, too'
+rows less
+like "$(grep init "$T/rows" | grep -vE 'call_init|_dl_init')" '^init \(less:0x[0-9a-f]+\)'$'\n''init \(less:0x[0-9a-f]+\)$' 'two static functions, without debug data: by address'
+rows cc
+for n in a b; do
+	for name in "app_$n::(anonymous namespace)::init()::(anonymous class)::operator()" "app_$n::(anonymous namespace)::hid" \
+		"setup() ($n.cc)" "setup()::(anonymous class)::operator() ($n.cc)"; do
+		ok "C++: $name" grep -qxF "$name" "$T/rows"
+	done
+done
+unlike "$(<"$T/rows")" '(^|'$'\n'')(operator|hid|init)' 'C++: no function without what it lies in'
+
 # --- a stripped program: what is not known is not guessed ---
 cc -std=gnu17 -O2 -g -o "$T/names" "$T/names.c" -Wl,--no-as-needed -ljemalloc
 strip -o "$T/bare" "$T/names"

@@ -199,12 +199,55 @@ static void test_allocator(void **state)
 	assert_false(symbols_is_allocator_image("/usr/libjemalloc/redis"));
 }
 
+/* By file, by line where that is not enough, by the whole path at last; and only where needed. */
+static void test_tell_apart(void **state)
+{
+	static const char *const of[][3] = {
+		/* name, identity, name afterwards */
+		{ "init", "/src/a.c:3", "init (a.c)" },
+		{ "init", "/src/b.c:9", "init (b.c)" },
+		{ "init", "libc.so.6:0x1200", "init (libc.so.6)" },
+		{ "f", "/src/a.c:3", "f (a.c:3)" },
+		{ "f", "/src/a.c:7", "f (a.c:7)" },
+		{ "g", "/one/a.c:3", "g (/one/a.c:3)" },
+		{ "g", "/two/a.c:3", "g (/two/a.c:3)" },
+		{ "h", "/src/a.c:3", "h (a.c)" },
+		{ "h", NULL, "h" },
+		{ "lone", "/src/a.c:3", "lone" },
+		{ "malloc", "/src/a.c:3", "malloc" },
+		{ "malloc", "/src/b.c:3", "malloc" },
+	};
+	enum { N = sizeof(of) / sizeof(*of) };
+	struct symbols_build *b = symbols_build_new(0);
+	struct profile_symbols *s;
+	uint32_t at[N], again;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < N; i++) {
+		struct profile_function f = { .name = of[i][0],
+					      .identity = of[i][1],
+					      .known = true };
+
+		at[i] = symbols_build_function(b, &f);
+		again = symbols_build_function(b, &f);
+		assert_int_equal(at[i], again);
+	}
+	s = symbols_build_take(b);
+	assert_int_equal(s->n_functions, N);
+	assert_int_equal(profile_symbols_tell_apart(s, &err), 0);
+	for (size_t i = 0; i < N; i++)
+		assert_string_equal(s->functions[at[i]].name, of[i][2]);
+	profile_symbols_free(s);
+	symbols_build_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),	  cmocka_unit_test(test_path_bounds),
 		cmocka_unit_test(test_build),	  cmocka_unit_test(test_many),
-		cmocka_unit_test(test_allocator),
+		cmocka_unit_test(test_allocator), cmocka_unit_test(test_tell_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
