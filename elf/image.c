@@ -144,6 +144,14 @@ static void set_build_id(struct image *img, const struct image_head *head)
 	}
 }
 
+static void set_eh_frame(struct image *img, const struct image_head *head)
+{
+	if (!head->eh_frame_hdr.memsz)
+		return;
+	img->eh_frame_hdr = img->bias + head->eh_frame_hdr.vaddr;
+	img->eh_frame_hdr_size = head->eh_frame_hdr.memsz;
+}
+
 static void set_head(struct image *img, const struct image_head *head)
 {
 	static const char gone[] = " (deleted)";
@@ -154,10 +162,7 @@ static void set_head(struct image *img, const struct image_head *head)
 	img->machine = head->machine;
 	img->type = head->type;
 	img->has_interp = head->has_interp;
-	if (head->eh_frame_hdr.memsz) {
-		img->eh_frame_hdr = img->bias + head->eh_frame_hdr.vaddr;
-		img->eh_frame_hdr_size = head->eh_frame_hdr.memsz;
-	}
+	set_eh_frame(img, head);
 }
 
 /* 1: `img` is filled, 0: no ELF image there, -1: no memory. It is to be released in any case. */
@@ -330,6 +335,7 @@ static void look_at_file(void *arg)
 	img->elf_class = head.elf_class;
 	img->machine = head.machine;
 	img->type = head.type;
+	set_eh_frame(img, &head);
 	len = image_file_build_id(img->file->fd, id, sizeof(id));
 	l->fits = !l->past->build_id_len ||
 		  (len == l->past->build_id_len && !memcmp(id, l->past->build_id, len));

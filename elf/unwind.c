@@ -97,24 +97,30 @@ bool unwind_table_of(const struct image *img,
 	return true;
 }
 
-static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
-			  void *arg)
+/* False when there is none. */
+static bool search_table(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
+			 struct unwind_source *s)
 {
-	struct unwind_source *s = arg;
 	struct unwind_table_place place;
 	unw_dyn_info_t di;
 
-	if (!s->table(s->ctx, ip, &place)) {
-		s->guessed = true;
-		return -UNW_ENOINFO;
-	}
+	if (!s->table(s->ctx, ip, &place))
+		return false;
 	di = (unw_dyn_info_t){ .start_ip = place.start,
 			       .end_ip = place.end,
 			       .format = UNW_INFO_FORMAT_REMOTE_TABLE };
 	di.u.rti.segbase = place.base;
 	di.u.rti.table_data = place.table;
 	di.u.rti.table_len = place.n_entries * 8 / sizeof(unw_word_t);
-	if (UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need, arg) == 0)
+	return UNW_OBJ(dwarf_search_unwind_table)(as, ip, &di, pi, need, s) == 0;
+}
+
+static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need,
+			  void *arg)
+{
+	struct unwind_source *s = arg;
+
+	if (search_table(as, ip, pi, need, s))
 		return 0;
 	s->guessed = true;
 	return -UNW_ENOINFO;
@@ -142,6 +148,19 @@ static unw_addr_space_t address_space(bool keep)
 					       keep ? UNW_CACHE_GLOBAL : UNW_CACHE_NONE);
 	}
 	return spaces[keep];
+}
+
+bool unwind_function(struct unwind_source *source, uint64_t ip, uint64_t *start, uint64_t *end)
+{
+	unw_addr_space_t as = address_space(source->keep);
+	unw_proc_info_t found;
+
+	if (!as || !search_table(as, ip, &found, 0, source) || ip < found.start_ip ||
+	    ip >= found.end_ip)
+		return false;
+	*start = found.start_ip;
+	*end = found.end_ip;
+	return true;
 }
 
 void unwind_forget(void)

@@ -42,6 +42,12 @@ struct unwind_source {
 typedef int unwind_fn(void *ctx, uint64_t ip);
 int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx);
 
+/*
+ * The function that `ip` lies in, as far as unwind information tells: [*start, *end) has one entry
+ * of it. False if there is none. Of `source`, `read` and `table` are needed alone.
+ */
+bool unwind_function(struct unwind_source *source, uint64_t ip, uint64_t *start, uint64_t *end);
+
 /* The tables may have changed since. */
 void unwind_forget(void);
 

@@ -325,6 +325,11 @@ void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start
 	b->symbols->locations[address].start = start;
 }
 
+void symbols_build_into(struct symbols_build *b, size_t address, uint64_t into)
+{
+	b->symbols->locations[address].into = into;
+}
+
 void symbols_build_copy(struct symbols_build *b, size_t address,
 			const struct profile_symbols *other, size_t location, uint32_t *functions,
 			const char *image)
@@ -353,6 +358,7 @@ void symbols_build_copy(struct symbols_build *b, size_t address,
 	}
 	symbols_build_location(b, address, lines, n);
 	symbols_build_start(b, address, l->start);
+	symbols_build_into(b, address, l->into);
 }
 
 struct profile_symbols *symbols_build_take(struct symbols_build *b)
@@ -505,6 +511,16 @@ static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
 		 (int)(len < IMAGE_NAME_MAX ? len : IMAGE_NAME_MAX), base);
 }
 
+/* Of its function in the file, or of what comes behind its call where that is not known. */
+static uint64_t offset_of(const struct symbols_build *b, const struct profile *p, size_t address)
+{
+	const struct profile_address *a = &p->addresses[address];
+	const struct profile_mapping *m = &p->mappings[a->mapping];
+	uint64_t into = b->symbols->locations[address].into, offset = a->pc - m->start + m->offset;
+
+	return into && into < offset ? offset - 1 - into : offset;
+}
+
 static void name_unknown(struct symbols_build *b, const struct profile *p, size_t address)
 {
 	const struct profile_address *a = &p->addresses[address];
@@ -519,8 +535,7 @@ static void name_unknown(struct symbols_build *b, const struct profile *p, size_
 		char image[IMAGE_NAME_MAX + 1];
 
 		image_name(m->path, image);
-		snprintf(name, sizeof(name), "[%s+0x%" PRIx64 "]", image,
-			 a->pc - m->start + m->offset);
+		snprintf(name, sizeof(name), "[%s+0x%" PRIx64 "]", image, offset_of(b, p, address));
 		f.allocator = symbols_is_allocator_image(m->path);
 	}
 	line.function = symbols_build_function(b, &f);

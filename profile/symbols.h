@@ -45,6 +45,7 @@ struct profile_line {
 struct profile_location {
 	uint32_t first, n;
 	uint64_t start; /* st_value of the ELF symbol that covers it; 0 when none does */
+	uint64_t into;	/* bytes from where unwind tables have its function begin; 0: not known */
 };
 
 struct profile_symbols {
@@ -62,7 +63,7 @@ void profile_symbols_free(struct profile_symbols *symbols);
 
 /*
  * Give every address a made-up name, as one gets that is found nowhere:
- * "[image+0xoffset]" with the offset in the file, "[0xaddress]" outside of all
+ * "[image+0xoffset]" with the offset in the file, of its function where that is known, "[0xaddress]" outside of all
  * mappings. In place of what p->symbols holds. ERR_FAILED without memory.
  */
 int profile_symbols_none(struct profile *p, struct err *err) __must_check;
@@ -124,6 +125,9 @@ void symbols_build_location(struct symbols_build *b, size_t address,
 
 /* Where the symbol starts that covers an address: `start` of its location. */
 void symbols_build_start(struct symbols_build *b, size_t address, uint64_t start);
+
+/* `into` of its location: without a name, it has that of where its function begins. */
+void symbols_build_into(struct symbols_build *b, size_t address, uint64_t into);
 
 /*
  * The calls of a location of `other`, and its start, for an address.

@@ -35,7 +35,7 @@ struct header {
 };
 
 struct file_place {
-	uint64_t offset, start;
+	uint64_t offset, start, into;
 	uint32_t first, n;
 };
 
@@ -124,6 +124,7 @@ static void build_place(struct symbols_build *b, const struct view *v, const uin
 	}
 	symbols_build_location(b, i, lines, n);
 	symbols_build_start(b, i, p->start);
+	symbols_build_into(b, i, p->into);
 }
 
 static struct profile_symbols *build(const struct view *v)
@@ -254,7 +255,8 @@ static bool put_places(FILE *f, const struct symbol_cache *cache)
 {
 	for (size_t i = 0; i < cache->n; i++) {
 		const struct profile_location *l = &cache->symbols->locations[i];
-		const struct file_place p = { cache->offsets[i], l->start, l->first, l->n };
+		const struct file_place p = { cache->offsets[i], l->start, l->into, l->first,
+					      l->n };
 
 		if (fwrite(&p, sizeof(p), 1, f) != 1)
 			return false;

@@ -208,6 +208,16 @@ static uint32_t of_symbol(struct symbols_lookup *l, const struct place *p, uint6
 
 /* --- the end --- */
 
+bool symbols_lookup_knows(const struct symbols_lookup *l, size_t i)
+{
+	return l->places[i].linkage || l->places[i].named;
+}
+
+void symbols_lookup_begin(struct symbols_lookup *l, size_t i, uint64_t start)
+{
+	symbols_build_into(l->build, i, l->places[i].address - start);
+}
+
 bool symbols_lookup_is_split(const struct symbols_lookup *l)
 {
 	return l->split;

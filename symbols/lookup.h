@@ -63,6 +63,12 @@ bool symbols_lookup_dwarf(struct symbols_lookup *l, Elf *elf, Elf *common, uint6
 /* Is there debug data in `elf` that symbols_lookup_dwarf() may read, with or without `common`? */
 bool symbols_has_dwarf(Elf *elf);
 
+/* Does anything tell what the i-th place is called? */
+bool symbols_lookup_knows(const struct symbols_lookup *l, size_t i);
+
+/* Where the function begins that the i-th place lies in, which has no name. */
+void symbols_lookup_begin(struct symbols_lookup *l, size_t i, uint64_t start);
+
 /*
  * Has debug data that was read been split (-gsplit-dwarf)? Then the calls that
  * were inlined at some of the places stand in files of their own (.dwo), which

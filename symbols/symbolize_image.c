@@ -4,6 +4,8 @@
 
 #include "base/cleanup.h"
 #include "elf/image_debug.h"
+#include "elf/image_head.h"
+#include "elf/unwind.h"
 #include "io/errand.h"
 #include "io/memory_file.h"
 #include "profile/symbols.h"
@@ -188,6 +190,61 @@ static bool read_all(struct reading *r)
 	}
 	r->image->bare = !has_table && !r->has_debug;
 	return any;
+}
+
+/* --- functions without names: where they begin, by the unwind tables --- */
+
+struct frames {
+	struct reading *reading;
+	struct image_head head;
+	const char *bytes; /* of the file */
+	size_t size;
+	const uint64_t *places;
+	size_t n;
+};
+
+static bool read_word(void *ctx, uint64_t addr, uint64_t *word)
+{
+	const struct frames *f = ctx;
+	uint64_t at = addr - f->reading->img->bias;
+
+	for (size_t i = 0; i < f->head.n_loads; i++) {
+		const struct segment *s = &f->head.loads[i];
+		uint64_t in = at - s->vaddr;
+
+		if (at < s->vaddr || s->filesz < sizeof(*word) || in > s->filesz - sizeof(*word))
+			continue;
+		if (s->offset > f->size || f->size - s->offset < sizeof(*word) ||
+		    in > f->size - s->offset - sizeof(*word))
+			return false;
+		memcpy(word, f->bytes + s->offset + in, sizeof(*word));
+		return true;
+	}
+	return false;
+}
+
+static bool find_table(void *ctx, uint64_t ip, struct unwind_table_place *place)
+{
+	const struct frames *f = ctx;
+
+	(void)ip;
+	return unwind_table_of(f->reading->img, read_word, ctx, place);
+}
+
+static void read_frames(void *ctx, struct Elf *elf)
+{
+	struct frames *f = ctx;
+	struct unwind_source source = { .read = read_word, .table = find_table, .ctx = f };
+	uint64_t start, end;
+
+	f->bytes = elf_rawfile(elf, &f->size);
+	if (!f->bytes || !image_head_read(&f->head, elf))
+		return;
+	for (size_t i = 0; i < f->n; i++) {
+		if (!symbols_lookup_knows(f->reading->lookup, i) &&
+		    unwind_function(&source, f->places[i], &start, &end))
+			symbols_lookup_begin(f->reading->lookup, i, start);
+	}
 }
 
 /* --- what is known of it already --- */
@@ -379,6 +436,7 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 {
 	_cleanup_(symbols_lookup_close) struct symbols_lookup *lookup =
 		symbols_lookup_new(addrs, n);
+	struct frames frames = { .reading = r, .places = addrs, .n = n };
 
 	if (!lookup)
 		return err_no_memory(err);
@@ -386,6 +444,7 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 	if (!read_all(r))
 		return 0;
 	r->image->result = SYMBOLIZE_FOUND;
+	image_with_elf(r->img, false, read_frames, &frames);
 	*found = symbols_lookup_take(lookup, r->img->bias);
 	return *found ? 0 : err_no_memory(err);
 }

@@ -342,6 +342,11 @@ snapshot "$pid"
 render 'stripped'
 like "$(<"$T/stacks")" '(^|'$'\n'')\[bare\+0x[0-9a-f]+\]@\?:0 \[bare\+0x[0-9a-f]+\]@\?:0 ' 'stripped: no names'
 unlike "$(<"$T/stacks")" '(^|[ '$'\n''])(outer|hidden|inner|middle|main|_init|_fini)(\.[^@]*)?@' 'stripped: none at all of the program'
+# In this program, what lies at an offset in the file has it as its address.
+readelf --debug-dump=frames "$T/bare" 2>/dev/null | sed -nE 's/.* FDE .*pc=0*([0-9a-f]+)\.\..*/[bare+0x\1]/p' | sort -u >"$T/begins"
+grep -oE '\[bare\+0x[0-9a-f]+\]' "$T/stacks" | sort -u >"$T/shown"
+is "$(comm -23 "$T/shown" "$T/begins")" '' 'stripped: a function is where its unwind table begins'
+ok 'stripped: outer, hidden, main and _start' test "$(wc -l <"$T/shown")" -eq 4
 bare_id=$(readelf -n "$T/bare" | awk '/Build ID:/ { print $3 }')
 no_symbols="there are no debug symbols of $T/bare \(build id $bare_id\), where 9[0-9] % of the bytes are allocated"
 like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said so, with what can be done'

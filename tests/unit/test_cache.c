@@ -31,6 +31,7 @@ static struct symbol_cache some_cache(void)
 	lines[1] = (struct profile_line){ symbols_build_function(b, &f), 0 };
 	symbols_build_location(b, 0, lines, 2);
 	symbols_build_start(b, 0, 0x1234);
+	symbols_build_into(b, 1, 0x56);
 	symbols_build_location(b, 2, lines + 1, 1);
 	cache.symbols = symbols_build_take(b);
 	symbols_build_free(b);
@@ -61,6 +62,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(got.symbols->locations[0].n, 2);
 	assert_int_equal(got.symbols->locations[0].start, 0x1234);
 	assert_int_equal(got.symbols->locations[1].n, 0);
+	assert_int_equal(got.symbols->locations[1].into, 0x56);
 	assert_int_equal(got.symbols->locations[2].n, 1);
 	assert_int_equal(got.symbols->lines[0].line, 7);
 	f = &got.symbols->functions[got.symbols->lines[0].function];
