@@ -169,7 +169,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.n_inputs = a->n_inputs,
 		.base = a->base,
 		.debuginfod = a->symbols->debuginfod,
-		.warn = a->symbols->warn,
+		.on_warning = a->symbols->on_warning,
 		.ctx = a->symbols->ctx,
 		.deadline_ms = now_ms() + (args->timeout_ms ? args->timeout_ms : MAX_MS),
 	};

@@ -82,9 +82,9 @@ static int run(const struct args *args, struct err *err)
 		.force = args->force,
 		.trust_images = args->trust_images,
 		.no_cache = args->no_cache,
-		.warn = args->json    ? api_warning_add
-			: args->quiet ? NULL
-				      : out_warn,
+		.on_warning = args->json    ? api_warning_add
+			      : args->quiet ? NULL
+					    : out_warn,
 		.ctx = warnings,
 	};
 	struct ops_options options;

@@ -62,9 +62,9 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.force = args->force,
 		.format = args->report_format,
 		.no_cache = args->no_cache,
-		.warn = args->json    ? api_warning_add
-			: args->quiet ? NULL
-				      : out_warn,
+		.on_warning = args->json    ? api_warning_add
+			      : args->quiet ? NULL
+					    : out_warn,
 		.in_target = args->in_target != NULL,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};

@@ -142,7 +142,7 @@ int report_symbols(const struct args *args, struct ops_symbolize_options *symbol
 		.debuginfod = args->debuginfod,
 		.trust_images = args->trust_images,
 		.no_cache = args->no_cache,
-		.warn = args->quiet || args->json ? NULL : out_warn,
+		.on_warning = args->quiet || args->json ? NULL : out_warn,
 	};
 	return 0;
 }
@@ -150,7 +150,7 @@ int report_symbols(const struct args *args, struct ops_symbolize_options *symbol
 struct json_object *report_warnings(const struct args *args, bool json,
 				    struct ops_symbolize_options *symbols)
 {
-	symbols->warn = json ? api_warning_add : args->quiet ? NULL : out_warn;
+	symbols->on_warning = json ? api_warning_add : args->quiet ? NULL : out_warn;
 	symbols->ctx = json ? json_object_new_array() : NULL;
 	return symbols->ctx;
 }
@@ -325,9 +325,9 @@ static int run(const void *ctx, struct err *err)
 	if (ops_report(request, &r->data, err) || check_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
-	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.warn) {
+	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.on_warning) {
 		err_raise(&warning, ERROR_FILTERS_LEAVE_NOTHING);
-		request->symbols.warn(request->symbols.ctx, &warning);
+		request->symbols.on_warning(request->symbols.ctx, &warning);
 	}
 	return write_out(r, err);
 }

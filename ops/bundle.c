@@ -147,7 +147,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 		.debuginfod = w->options->debuginfod,
 		.trust_images = w->request->trust_images,
 		.no_cache = w->request->no_cache,
-		.warn = w->request->warn ? errand_warn : NULL,
+		.on_warning = w->request->on_warning ? errand_warn : NULL,
 	};
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
@@ -278,7 +278,7 @@ static int write_bundle(struct work *w, struct err *err)
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
 		.debuginfod = w->options->debuginfod,
-		.warn = w->request->warn,
+		.on_warning = w->request->on_warning,
 		.ctx = w->request->ctx,
 		.deadline_ms = w->deadline_ms,
 	};

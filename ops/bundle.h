@@ -6,14 +6,14 @@
 #include "ops/ops.h"
 
 struct ops_bundle_request {
-	pid_t pid;	     /* the process to dump; 0: `profile` is a file */
-	const char *profile; /* a heap profile that is there already; "-": stdin */
-	const char *output;  /* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
-	int stream_fd;	     /* where it goes instead of a file; -1: to a file */
-	bool force;	     /* replace a file that exists */
-	bool trust_images;   /* as in struct ops_symbolize_options */
-	bool no_cache;	     /* the same */
-	err_warn_fn *warn;   /* the same */
+	pid_t pid;		 /* the process to dump; 0: `profile` is a file */
+	const char *profile;	 /* a heap profile that is there already; "-": stdin */
+	const char *output;	 /* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
+	int stream_fd;		 /* where it goes instead of a file; -1: to a file */
+	bool force;		 /* replace a file that exists */
+	bool trust_images;	 /* as in struct ops_symbolize_options */
+	bool no_cache;		 /* the same */
+	err_warn_fn *on_warning; /* the same */
 	void *ctx;
 };
 

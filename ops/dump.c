@@ -207,7 +207,7 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 		.pidfd = s->proc.pidfd,
 		.debuginfod = s->options->debuginfod,
 		.no_cache = request->no_cache,
-		.warn = request->warn,
+		.on_warning = request->on_warning,
 		.ctx = request->ctx,
 	};
 

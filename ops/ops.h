@@ -143,12 +143,12 @@ void ops_threads_fini(struct ops_threads *threads);
 enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
 
 struct ops_dump_request {
-	const char *file;   /* where to put it; NULL: COMM.PID.UTC-TIMESTAMP.heap in the cwd */
-	int stream_fd;	    /* when >= 0, `file` is not used: the profile is written here */
-	bool force;	    /* replace a file that exists */
-	const char *format; /* not in_target: see profile/format/format.h; NULL: as it is */
-	bool no_cache;	    /* see struct ops_symbolize_options */
-	err_warn_fn *warn;  /* the same */
+	const char *file;	 /* where to put it; NULL: COMM.PID.UTC-TIMESTAMP.heap in the cwd */
+	int stream_fd;		 /* when >= 0, `file` is not used: the profile is written here */
+	bool force;		 /* replace a file that exists */
+	const char *format;	 /* not in_target: see profile/format/format.h; NULL: as it is */
+	bool no_cache;		 /* see struct ops_symbolize_options */
+	err_warn_fn *on_warning; /* the same */
 	void *ctx;
 	bool in_target; /* the target writes it itself, with its rights, in its file system */
 	const char *target_path; /* in_target: where; NULL: by the target's own prefix */

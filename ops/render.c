@@ -120,7 +120,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
 		.debuginfod = symbols->debuginfod,
-		.warn = symbols->warn,
+		.on_warning = symbols->on_warning,
 		.ctx = symbols->ctx,
 		.deadline_ms = deadline_ms,
 	};
@@ -128,7 +128,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	_cleanup_(cleanup_close) int rendered = -1;
 	struct unpack answer;
 
-	w.symbols.warn = symbols->warn ? errand_warn : NULL;
+	w.symbols.on_warning = symbols->on_warning ? errand_warn : NULL;
 	if (confined_start(&c, &options, render_confined, &w, err) ||
 	    errand_run(&c, &rules, &answer, &rendered, err) ||
 	    errand_check(rendered, &rules, bytes, err))

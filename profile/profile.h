@@ -33,8 +33,7 @@ struct profile_mapping {
 	const char *path;     /* as the kernel named it, " (deleted)" taken off; raw text */
 	const char *build_id; /* lower-case hex digits; NULL when the profile does not say */
 	uint64_t inode;	      /* of the file; 0: not known */
-	uint64_t
-		other_inode; /* where profiles were put together of two files of that path; else 0 */
+	uint64_t other_inode; /* of another file of that path, in a profile added to this; else 0 */
 	bool deleted;
 };
 

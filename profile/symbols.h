@@ -63,8 +63,9 @@ void profile_symbols_free(struct profile_symbols *symbols);
 
 /*
  * Give every address a made-up name, as one gets that is found nowhere:
- * "[image+0xoffset]" with the offset in the file, of its function where that is known, "[0xaddress]" outside of all
- * mappings. In place of what p->symbols holds. ERR_FAILED without memory.
+ * "[image+0xoffset]" with the offset in the file, of its function where that is known,
+ * "[0xaddress]" outside of all mappings. In place of what p->symbols holds. ERR_FAILED without
+ * memory.
  */
 int profile_symbols_none(struct profile *p, struct err *err) __must_check;
 

@@ -58,10 +58,10 @@ static void work_fini(struct work *w)
 		proc_close(&w->proc);
 }
 
-static void warn(const struct work *w, const struct err *warning)
+static void tell(const struct work *w, const struct err *warning)
 {
-	if (w->options->warn)
-		w->options->warn(w->options->ctx, warning);
+	if (w->options->on_warning)
+		w->options->on_warning(w->options->ctx, warning);
 }
 
 /* --- which addresses --- */
@@ -199,7 +199,7 @@ static void warn_not_used(const struct work *w, const struct symbolize_image *im
 		err_raise(&warning, ERROR_IMAGE_OF_OTHER_BUILD, .path = m->path);
 	else
 		err_raise(&warning, ERROR_IMAGE_WITHOUT_THAT_CODE, .path = m->path);
-	warn(w, &warning);
+	tell(w, &warning);
 }
 
 /* What there is of debug data, but not to be had. */
@@ -212,7 +212,7 @@ static void warn_lacks(const struct work *w, const struct symbolize_image *image
 		err_raise(&warning, ERROR_DEBUG_FILE_NOT_FOUND, .file = image->lacks, .path = path);
 	else
 		err_raise(&warning, ERROR_DEBUG_DATA_SPLIT, .path = path);
-	warn(w, &warning);
+	tell(w, &warning);
 }
 
 /* Once: it is the same for all images. */
@@ -221,7 +221,7 @@ static void warn_server(struct work *w, const struct err *server)
 	if (w->server_told || !server->ids[0] || server->ids[0] == ERROR_DEBUGINFOD_HAS_NONE)
 		return;
 	w->server_told = true;
-	warn(w, server);
+	tell(w, server);
 }
 
 static int note_bare(struct work *w, const struct symbolize_image *image, const struct asked *asked,
@@ -371,7 +371,7 @@ static void warn_bare(const struct work *w)
 			  .number = (int64_t)(percent + 0.5));
 		err_advise(&warning, w->options->debuginfod ? FIX_INSTALL_DBGSYM
 							    : FIX_INSTALL_DBGSYM_OR_DEBUGINFOD);
-		warn(w, &warning);
+		tell(w, &warning);
 	}
 }
 
@@ -383,7 +383,7 @@ int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options
 
 	if (!p->n_mappings && p->n_stacks) {
 		err_raise(&warning, ERROR_NO_MAPPED_LIBRARIES);
-		warn(&w, &warning);
+		tell(&w, &warning);
 	}
 	if (sort_addresses(&w, err))
 		return -1;

@@ -17,7 +17,7 @@ struct ops_symbolize_options {
 	bool as_found;	   /* leave names as they are where several functions have one */
 	bool trust_images; /* use files that nothing tells to be those that were mapped */
 	bool no_cache;	   /* read all anew, and keep nothing (symbols/cache.h) */
-	err_warn_fn *warn; /* NULL: warnings are dropped */
+	err_warn_fn *on_warning; /* NULL: warnings are dropped */
 	void *ctx;
 };
 
@@ -25,8 +25,8 @@ struct ops_symbolize_options {
  * Fill p->symbols. An image is taken from the process while that lives, even
  * when its file was deleted or lies in a container, else from `root` or from
  * here; debug files are looked for where they belong. A file whose build id is
- * not the profile's is warned of, and not used; without a build id there, so is one of another inode, or
- * that was changed since the profile was written. What is found nowhere gets a
+ * not the profile's is warned of, and not used; without a build id there, so is one of
+ * another inode, or that was changed since the profile was written. What is found nowhere gets a
  * made-up name, see profile_symbols_none(). ERR_FAILED without memory.
  */
 int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options, struct err *err)

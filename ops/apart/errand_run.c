@@ -190,8 +190,8 @@ static bool serve_warn(const struct serving *s)
 
 	if (!unpack_err(s->u, &warning) || !unpack_done(s->u))
 		return false;
-	if (s->rules->warn)
-		s->rules->warn(s->rules->ctx, &warning);
+	if (s->rules->on_warning)
+		s->rules->on_warning(s->rules->ctx, &warning);
 	pack_u64(&p, 0);
 	return answer(s, &p, -1);
 }

@@ -18,8 +18,8 @@ struct errand_rules {
 	const char *base;	/* and this; NULL: no more */
 	struct output *outputs; /* opened already; these may be written */
 	size_t n_outputs;
-	bool debuginfod;   /* names may be asked for there */
-	err_warn_fn *warn; /* NULL: warnings are dropped */
+	bool debuginfod;	 /* names may be asked for there */
+	err_warn_fn *on_warning; /* NULL: warnings are dropped */
 	void *ctx;
 	uint64_t deadline_ms; /* CLOCK_MONOTONIC */
 };

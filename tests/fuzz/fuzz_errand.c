@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const inputs[] = { "/dev/null" };
 	const struct errand_rules rules = {
-		.inputs = inputs, .n_inputs = 1, .look_up = look_up, .warn = check_words
+		.inputs = inputs, .n_inputs = 1, .look_up = look_up, .on_warning = check_words
 	};
 	struct confined c = { .what = "fuzz", .stop_fd = -1 };
 	struct err err = ERR_INIT;

@@ -40,7 +40,7 @@ static int serve(confined_fn *fn, struct output *output, struct unpack *u, struc
 		.base = "/etc/passwd",
 		.outputs = output,
 		.n_outputs = output != NULL,
-		.warn = keep_words,
+		.on_warning = keep_words,
 		.ctx = told,
 	};
 
