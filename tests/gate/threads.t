@@ -195,7 +195,7 @@ stop_target "$pid"
 # --- the tracer is killed, in one of the threads that it visits one after the other ---
 start_victim crowd 6
 snapshot "$pid"
-strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" threads "$pid" >"$T/out" 2>"$T/err"
+strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" --timeout 120s threads "$pid" >"$T/out" 2>"$T/err"
 visited=$(awk '/PTRACE_SEIZE/ { n[$1]++ } END { for (p in n) if (n[p] > max) max = n[p]; print max + 0 }' "$T/calls")
 # Of the tracer of the first calls, and of the one that visits the threads.
 read -r first requests <<<"$(awk '/ptrace\(/ { n[$1]++ } END { for (p in n) print n[p] }' "$T/calls" | sort -n | paste -sd' ')"
@@ -203,7 +203,7 @@ is "$visited" 7 'a tracer that is killed: control: one tracer visits all threads
 odd='' reached=0
 for ((i = 2 * first; i <= requests + 1; i += 5)); do
 	strace -f -qq -e trace=ptrace -e "inject=ptrace:signal=KILL:when=$i" -o "$T/killed" \
-		"$CTL" "${patient[@]}" threads "$pid" --json >"$T/out" 2>"$T/err"
+		"$CTL" "${patient[@]}" --timeout 120s threads "$pid" --json >"$T/out" 2>"$T/err"
 	status=$?
 	grep -q 'killed by SIGKILL' "$T/killed" && reached=$((reached + 1))
 	# Asked again by another tracer, or said what may have become of it; twice that, and it is over.
