@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define FRAMES_MAX 512
-#define EH_FRAME_HDR_SIZE 12 /* version, three encodings, eh_frame_ptr, fde_count */
+#define FUNCTION_WORDS_MAX 4096 /* a few hundred find one; a number in LEB128 may have no end */
+#define EH_FRAME_HDR_SIZE 12	/* version, three encodings, eh_frame_ptr, fde_count */
 
 /* dwarf_search_unwind_table() is what libunwind-ptrace calls too; no public header declares it. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
@@ -13,14 +14,15 @@ int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_d
 
 static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *word, int write, void *arg)
 {
-	const struct unwind_source *s = arg;
+	struct unwind_source *s = arg;
 	uint64_t value;
 
 	(void)as;
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (!s->read(s->ctx, addr, &value))
+	if (!s->left || !s->read(s->ctx, addr, &value))
 		return -UNW_EINVAL;
+	s->left--;
 	*word = value;
 	return 0;
 }
@@ -155,6 +157,7 @@ bool unwind_function(struct unwind_source *source, uint64_t ip, uint64_t *start,
 	unw_addr_space_t as = address_space(source->keep);
 	unw_proc_info_t found;
 
+	source->left = FUNCTION_WORDS_MAX;
 	if (!as || !search_table(as, ip, &found, 0, source) || ip < found.start_ip ||
 	    ip >= found.end_ip)
 		return false;
@@ -176,6 +179,7 @@ int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx)
 	unw_word_t ip;
 
 	source->guessed = false;
+	source->left = UINT64_MAX;
 	if (!as || unw_init_remote(&cursor, as, source) < 0)
 		return -1;
 	for (unsigned int n = 0; n < FRAMES_MAX; n++) {

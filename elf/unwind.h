@@ -30,8 +30,9 @@ struct unwind_source {
 	bool (*read)(void *ctx, uint64_t addr, uint64_t *word);
 	bool (*table)(void *ctx, uint64_t ip, struct unwind_table_place *place);
 	void *ctx;
-	bool keep;    /* the tables stay as they are: no other process is walked by us */
-	bool guessed; /* out: the walk ended at a frame without unwind information */
+	bool keep;     /* the tables stay as they are: no other process is walked by us */
+	bool guessed;  /* out: the walk ended at a frame without unwind information */
+	uint64_t left; /* unwind.c's own: words that may still be read */
 };
 
 /*
@@ -44,7 +45,8 @@ int unwind_walk(struct unwind_source *source, unwind_fn *fn, void *ctx);
 
 /*
  * The function that `ip` lies in, as far as unwind information tells: [*start, *end) has one entry
- * of it. False if there is none. Of `source`, `read` and `table` are needed alone.
+ * of it. False if there is none, or not within a few thousand words. Of `source`, `read` and
+ * `table` are needed alone.
  */
 bool unwind_function(struct unwind_source *source, uint64_t ip, uint64_t *start, uint64_t *end);
 

@@ -2,6 +2,7 @@
 #include "injector/unwind.h"
 
 #include "elf/image.h"
+#include "elf/unwind.h"
 #include "process/proc.h"
 
 #include <setjmp.h>
@@ -95,11 +96,74 @@ static void test_broken(void **state)
 	}
 }
 
+/* A table of one function, and behind it a megabyte of the same byte. */
+struct memory {
+	unsigned char bytes[57];
+	unsigned char behind;
+	size_t n_read;
+};
+
+static bool read_memory(void *ctx, uint64_t addr, uint64_t *word)
+{
+	struct memory *m = ctx;
+	unsigned char bytes[sizeof(*word)];
+
+	m->n_read++;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = addr + i < sizeof(m->bytes) ? m->bytes[addr + i] : m->behind;
+	memcpy(word, bytes, sizeof(bytes));
+	return addr < 1 << 20;
+}
+
+static bool table_of_memory(void *ctx, uint64_t ip, struct unwind_table_place *place)
+{
+	(void)ctx;
+	(void)ip;
+	*place = (struct unwind_table_place){ .end = 0x2000, .table = 8, .n_entries = 1 };
+	return true;
+}
+
+/* Where a function begins; a number without an end costs no more than others. */
+static void test_function(void **state)
+{
+	/* at 8 its entry; at 16 a CIE "zR" with absolute udata4; at 40 the FDE of 0x100 to 0x120 */
+	struct memory m = {
+		.bytes = { [9] = 1,
+			   [12] = 40,
+			   [16] = 0x14,
+			   [24] = 1,
+			   [25] = 'z',
+			   [26] = 'R',
+			   [28] = 1,
+			   [29] = 0x78,
+			   [30] = 0x10,
+			   [31] = 1,
+			   [32] = 3,
+			   [40] = 0x10,
+			   [44] = 28,
+			   [49] = 1,
+			   [52] = 0x20 },
+	};
+	struct unwind_source s = { .read = read_memory, .table = table_of_memory, .ctx = &m };
+	uint64_t start, end;
+
+	(void)state;
+	assert_true(unwind_function(&s, 0x110, &start, &end));
+	assert_int_equal(start, 0x100);
+	assert_int_equal(end, 0x120);
+	assert_false(unwind_function(&s, 0x120, &start, &end));
+	m.bytes[56] = m.behind = 0x80; /* the length of the FDE's augmentation */
+	m.n_read = 0;
+	assert_false(unwind_function(&s, 0x110, &start, &end));
+	assert_in_range(m.n_read, 1, 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_the_linker),
 		cmocka_unit_test(test_broken),
+		cmocka_unit_test(test_function),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
