@@ -143,10 +143,16 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Without build ids, only their inodes tell two files of one path from each other. */
-static void note_other_file(struct profile_mapping *to, const struct profile_mapping *m)
+/*
+ * What `m` shows is taken for the same part: what one of the profiles does not say is not known of
+ * both. Without build ids, only their inodes tell two files of one path from each other.
+ */
+static void join_files(struct profile_mapping *to, const struct profile_mapping *m)
 {
-	if (!to->build_id && !m->build_id && to->inode && m->inode && m->inode != to->inode)
+	if (to->build_id && m->build_id)
+		return;
+	to->build_id = NULL;
+	if (to->inode && m->inode && m->inode != to->inode)
 		to->other_inode = m->inode;
 }
 
@@ -165,7 +171,7 @@ int mapping_move(struct profile *into, const struct profile *other, uint64_t *de
 		delta[i] = 0;
 		if (same != PROFILE_NONE) {
 			delta[i] = into->mappings[same].start - m->start;
-			note_other_file(&into->mappings[same], m);
+			join_files(&into->mappings[same], m);
 		} else if (add(into, n, &room, m, &above, &delta[i], err)) {
 			return -1;
 		}

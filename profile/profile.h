@@ -31,7 +31,7 @@ struct profile_mapping {
 	uint64_t start, end;  /* [start, end), addresses in the process */
 	uint64_t offset;      /* of `start` in the file */
 	const char *path;     /* as the kernel named it, " (deleted)" taken off; raw text */
-	const char *build_id; /* lower-case hex digits; NULL when the profile does not say */
+	const char *build_id; /* lower-case hex digits; NULL: not all profiles say */
 	uint64_t inode;	      /* of the file; 0: not known */
 	uint64_t other_inode; /* of another file of that path, in a profile added to this; else 0 */
 	bool deleted;

@@ -92,5 +92,6 @@ printf '# build-id %s %s\n' "$code" "$(readelf -n "$T/app" | awk '/Build ID:/ { 
 cp "$T/app" "$T/copy"
 mv "$T/copy" "$T/app"
 named 'a copy, of the same build id'
+refused 'a copy, put together with a profile without build ids' 'is not the file that was mapped' "$T/kept.heap"
 
 done_testing

@@ -118,6 +118,30 @@ static void test_refused(void **state)
 	profile_fini(&q);
 }
 
+/* A build id that only one profile has is not known of both: the library may have been replaced. */
+static void test_one_build_id(void **state)
+{
+	static const char id[] = "# build-id 7001000-7002000 aa\n";
+	char with[sizeof(here) + sizeof(id)];
+
+	(void)state;
+	snprintf(with, sizeof(with), "%s%s", here, id);
+	for (int n = 0; n < 4; n++) {
+		struct profile p = parsed(n & 1 ? with : here, false);
+		struct profile q = parsed(n & 2 ? with : here, false);
+		struct err err = ERR_INIT;
+
+		assert_int_equal(profile_merge(&p, &q, &err), 0);
+		assert_int_equal(p.n_mappings, 2);
+		if (n == 3)
+			assert_string_equal(p.mappings[1].build_id, "aa");
+		else
+			assert_null(p.mappings[1].build_id);
+		profile_fini(&p);
+		profile_fini(&q);
+	}
+}
+
 /* A library of the other one alone, where this one has another: it gets a place of its own. */
 static void test_in_the_way(void **state)
 {
@@ -184,10 +208,10 @@ static void test_names(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merge),	   cmocka_unit_test(test_subtract),
-		cmocka_unit_test(test_variance),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merge),	     cmocka_unit_test(test_subtract),
+		cmocka_unit_test(test_variance),     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_one_build_id), cmocka_unit_test(test_in_the_way),
+		cmocka_unit_test(test_threads),	     cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
