@@ -169,9 +169,7 @@ struct view {
 /* What is not mangled, jeprof has without what it lies in. */
 static const char *name_as_found(const struct profile_function *f)
 {
-	bool mangled = f->linkage[0] == '_' && (f->linkage[1] == 'Z' || f->linkage[1] == 'R');
-
-	return mangled ? f->name : f->linkage;
+	return symbols_is_mangled(f->linkage) ? f->name : f->linkage;
 }
 
 /* Where addr2line(1) has a name from. */

@@ -15,6 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool symbols_is_mangled(const char *linkage)
+{
+	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
+}
+
 /* --- allocators --- */
 
 #define NAME_MAX_LEN 63

@@ -75,6 +75,9 @@ int profile_symbols_none(struct profile *p, struct err *err) __must_check;
  */
 int profile_symbols_tell_apart(struct profile_symbols *symbols, struct err *err) __must_check;
 
+/* Is it a linkage name that is made of more than a name? */
+bool symbols_is_mangled(const char *linkage);
+
 /* Which functions are the allocator's: what lies inside of their calls is nobody's business. */
 
 /*

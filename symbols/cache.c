@@ -24,7 +24,7 @@
  * the byte order of the machine: the file is for this one alone.
  */
 
-#define MAGIC "jcsyms7\n" /* 5: kept from any file of root's */
+#define MAGIC "jcsyms7\n"
 #define NO_TEXT UINT32_MAX
 
 struct header {
@@ -298,11 +298,6 @@ bool symbol_cache_write(int fd, const struct symbol_cache *cache, uint64_t *byte
 	return write_all(fd, &h, sizeof(h)) && write_all(fd, body, len);
 }
 
-/* --- the folder --- */
-
-#define SUFFIX ".symbols"
-#define FILES_MAX 65536
-
 void symbol_cache_fini(struct symbol_cache *cache)
 {
 	free(cache->offsets);
@@ -311,6 +306,9 @@ void symbol_cache_fini(struct symbol_cache *cache)
 }
 
 /* --- the folder --- */
+
+#define SUFFIX ".symbols"
+#define FILES_MAX 65536
 
 static bool folder_path(char path[PATH_MAX])
 {

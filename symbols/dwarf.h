@@ -34,7 +34,4 @@ size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address);
 /* The function: of its linkage name alone, if `f->name` is NULL. `f->known` is set here. */
 uint32_t symbols_lookup_function(struct symbols_lookup *l, struct profile_function f);
 
-/* Is it a linkage name that is made of more than a name? */
-bool symbols_is_mangled(const char *linkage);
-
 #endif

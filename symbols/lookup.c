@@ -46,11 +46,6 @@ static bool demangle(const char *linkage, struct out *out)
 	       cplus_demangle_v3_callback(linkage, OPTIONS, add, out) && out->len;
 }
 
-bool symbols_is_mangled(const char *linkage)
-{
-	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R');
-}
-
 bool symbols_demangle(const char *linkage, char buf[SYMBOLS_NAME_MAX])
 {
 	struct out out = { .buf = buf };

@@ -378,7 +378,6 @@ static void warn_bare(const struct work *w)
 int ops_symbolize(struct profile *p, const struct ops_symbolize_options *options, struct err *err)
 {
 	_cleanup_(work_fini) struct work w = { .p = p, .options = options };
-
 	struct err warning;
 
 	if (!p->n_mappings && p->n_stacks) {

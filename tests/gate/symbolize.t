@@ -348,7 +348,7 @@ grep -oE '\[bare\+0x[0-9a-f]+\]' "$T/stacks" | sort -u >"$T/shown"
 is "$(comm -23 "$T/shown" "$T/begins")" '' 'stripped: a function is where its unwind table begins'
 ok 'stripped: outer, hidden, main and _start' test "$(wc -l <"$T/shown")" -eq 4
 bare_id=$(readelf -n "$T/bare" | awk '/Build ID:/ { print $3 }')
-no_symbols="there are no debug symbols of $T/bare \(build id $bare_id\), where 9[0-9] % of the bytes are allocated"
+no_symbols="there are no debug symbols of $T/bare \(build id $bare_id\), where 9[0-9]% of the bytes are allocated"
 like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said so, with what can be done'
 is "$(grep -c "debug symbols of $T/bare" <<<"$err")" 1 'stripped: once'
 unlike "$err" 'debug symbols of [^ ]*/libc\.so' 'stripped: not of what matters less'
