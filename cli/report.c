@@ -332,14 +332,14 @@ static int run(const void *ctx, struct err *err)
 	return write_out(r, err);
 }
 
-/* calls.dot.svg is the graph of calls, drawn, and no flame graph. */
+/* A picture is of the graph of calls, but x.svg is a flame graph. */
 enum profile_format report_format_of(const char *path)
 {
-	static const char graph[] = ".dot";
+	static const char drawn[] = ".dot.svg";
 	const char *type = graphviz_type(path);
-	size_t tail = type ? strlen(graph) + 1 + strlen(type) : 0, len = strlen(path);
+	size_t len = strlen(path), tail = strlen(drawn);
 
-	if (type && len > tail && !strncmp(path + len - tail, graph, strlen(graph)))
+	if (type && (strcmp(type, "svg") != 0 || (len > tail && !strcmp(path + len - tail, drawn))))
 		return PROFILE_FORMAT_DOT;
 	return profile_format_by_path(path);
 }

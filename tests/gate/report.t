@@ -271,6 +271,10 @@ ctl_fails 2 exclusive_options 'two counts' report --inuse_space --alloc_space "$
 ctl_fails 2 'format_unknown available_formats' 'an unknown format' report -f nonsense "$T/end.heap"
 ctl_fails 2 not_a_fraction 'a wrong part' report --nodefraction 2 "$T/end.heap"
 ctl_fails 2 'format_not_inferred name_a_suffix' 'an unknown suffix' convert "$T/end.heap" "$T/out.xyz"
+runner=(env PATH=/nowhere)
+ctl_fails 1 'graphviz_missing install_graphviz' 'PDF: the graph of calls, and no table' report "$T/end.heap" -o "$T/out.pdf"
+ctl_fails 1 'graphviz_missing install_graphviz' 'PNG: as well' convert "$T/end.heap" "$T/out.png"
+runner=()
 ctl_fails 10 'output_exists choose_or_force' 'nothing is replaced' convert "$T/end.heap" "$T/end.raw"
 ctl_ok 'unless asked to' convert --force "$T/end.heap" "$T/end.raw"
 grep -v '^ *t[*0-9]*:.*\[[1-9]' "$T/redis.heap" >"$T/plain.heap"

@@ -135,7 +135,7 @@ ctl_ok 'convert to .dot.svg' convert -q "$heap" "$T/calls.dot.svg"
 is "$(xmllint --xpath 'count(//*[local-name()="title"][text()="'"$(sed -n 's/^digraph "\(.*\)" {$/\1/p' "$T/as.dot")"'"])' "$T/calls.dot.svg")" \
 	1 'it is the graph, as dot(1) draws it'
 is "$(grep -c 'class="node"' "$T/calls.dot.svg")" "$(dot -Tsvg "$T/as.dot" | grep -c 'class="node"')" 'with all its nodes'
-ctl_ok 'report -f dot -o PDF' report -f dot "$heap" -o "$T/calls.pdf"
+ctl_ok 'report -o PDF' report "$heap" -o "$T/calls.pdf"
 is "$(head -c 5 "$T/calls.pdf")" '%PDF-' 'a PDF'
 ctl_ok 'diff -f dot -o SVG' diff -f dot "$heap" "$heap" -o "$T/calls.svg"
 like "$(head -c 100 "$T/calls.svg")" '^<\?xml' 'diff: drawn as well'
