@@ -125,7 +125,8 @@ static void put_info(FILE *f, const struct documents *d)
 	bool begun = false;
 
 	for (size_t i = 0; i < d->n; i++) {
-		if (!find(d->root[i], "version", &version))
+		if (!find(d->root[i], "version", &version) ||
+		    !json_object_is_type(version, json_type_string))
 			continue;
 		put_head(f, &begun, name, "gauge", "The jemalloc in use");
 		put_process(f, name, &d->of[i]);

@@ -68,11 +68,34 @@ static void test_bad(void **state)
 	free(text);
 }
 
+/* Members of other types than jemalloc writes: they are left out. */
+static void test_other_types(void **state)
+{
+	static const struct stats_of v[] = {
+		OF(7, "one",
+		   "{\"jemalloc\": {\"version\": null, \"stats\": [], \"arenas\": null}}"),
+		OF(8, "two", "{\"jemalloc\": {\"version\": {}, \"stats\": {\"allocated\": null}}}"),
+		OF(9, "three", "{\"jemalloc\": null}"),
+	};
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	if (stats_text_write(OPS_STATS_PROM, v, 3, out, &err))
+		fail_msg("%s", said(&err));
+	fclose(out);
+	assert_string_equal(text, "");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_other_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
