@@ -25,7 +25,7 @@ static const char *const part_words[OPS_PARTS] = {
 	[OPS_PART_HEAP] = "heap of another malloc (brk)",
 	[OPS_PART_STACKS] = "stacks of threads",
 	[OPS_PART_DATA] = "variables of the program and its libraries",
-	[OPS_PART_FILES] = "files: code, and data that was only read",
+	[OPS_PART_FILES] = "files: code, and data as the file has it",
 	[OPS_PART_SHARED] = "shared memory",
 };
 
@@ -93,7 +93,6 @@ static int print_mappings(const struct ops_explain *e, struct err *err)
 			     text_size(item->sum.size, size, sizeof(size)),
 			     item->path[0] ? output_safe(item->path, path, sizeof(path))
 			     : item->kind == MEMORY_STACK ? "a stack at "
-			     : item->kind == MEMORY_DATA  ? "variables at "
 							  : "private memory at ",
 			     item->path[0] ? "" : where))
 			return -1;

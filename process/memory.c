@@ -2,10 +2,12 @@
 #include "process/memory.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "process/procfs.h"
 #include "process/thread.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -15,15 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often a thread that runs is asked where it is, and how long after each other. */
-#define STACK_ROUNDS 20
+/* Threads that run are asked again where they are, so long after each other, and so long at all. */
 #define STACK_PAUSE_NS 5000000
+#define STACK_MS 100
+/* What is larger holds stacks of coroutines, beside whatever else the program allocated there. */
+#define STACK_SIZE_MAX (UINT64_C(64) << 20)
 
 /* One mapping and what is counted of it. */
 struct mapping {
 	const struct map *map;
 	struct memory_part sum;
 	uint64_t anonymous; /* bytes of sum.rss that are of no file */
+	uint64_t stacks;    /* how many stack pointers it holds */
 	enum memory_kind kind;
 };
 
@@ -45,18 +50,16 @@ static bool is_shared_memory(const struct map *map)
 	return false;
 }
 
-/* .bss: memory without a file, right behind the data of a file that may be written. */
-static bool follows_data(const struct map *m, const struct map *before)
+static bool is_accessible(const struct map *map)
 {
-	return before && before->end == m->start && before->path[0] == '/' &&
-	       (before->prot & MAP_W) && (m->prot & MAP_W) && !(before->prot & MAP_SHARED_BIT);
+	return map->prot & (MAP_R | MAP_W | MAP_X);
 }
 
-static enum memory_kind kind_of(const struct map *m, const struct map *before)
+static enum memory_kind kind_of(const struct map *map)
 {
-	const char *path = m->path;
+	const char *path = map->path;
 
-	if (is_shared_memory(m))
+	if (is_shared_memory(map))
 		return MEMORY_SHARED;
 	if (begins(path, "[anon:jemalloc_pg"))
 		return MEMORY_JEMALLOC;
@@ -64,30 +67,36 @@ static enum memory_kind kind_of(const struct map *m, const struct map *before)
 		return MEMORY_HEAP;
 	if (begins(path, "[stack"))
 		return MEMORY_STACK;
-	if (!*path && follows_data(m, before))
-		return MEMORY_DATA;
 	if (!*path || begins(path, "[anon:"))
 		return MEMORY_ANONYMOUS;
 	return MEMORY_FILE;
 }
 
-/* `v` has an element for each of them, in the same order. */
+/* Go's arenas begin here (runtime/malloc.go, arenaBaseOffset of amd64 and arm64). */
+#define GO_ARENA UINT64_C(0xc000000000)
+
+static bool is_go(const struct map *map)
+{
+	return map->start == GO_ARENA && !*map->path;
+}
+
+/* `v` has an element for each of them, in the same order. Go takes stacks from its heap. */
 static void find_stacks(struct mapping *v, const struct maps *maps,
 			const struct memory_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->n; i++) {
 		const struct map *map = maps_find(maps, stacks->v[i]);
-		struct mapping *stack = map ? &v[map - maps->v] : NULL;
 
-		if (stack && stack->kind == MEMORY_ANONYMOUS)
-			stack->kind = MEMORY_STACK;
+		if (map)
+			v[map - maps->v].stacks++;
 	}
+	for (size_t i = 0; i < maps->n; i++)
+		if (v[i].kind == MEMORY_ANONYMOUS && v[i].stacks && !is_go(v[i].map) &&
+		    v[i].sum.size / v[i].stacks <= STACK_SIZE_MAX)
+			v[i].kind = MEMORY_STACK;
 }
 
 /* --- the runtime --- */
-
-/* Go's arenas begin here (runtime/malloc.go, arenaBaseOffset of amd64 and arm64). */
-#define GO_ARENA UINT64_C(0xc000000000)
 
 static enum memory_runtime runtime_of(const struct map *map)
 {
@@ -107,7 +116,7 @@ static enum memory_runtime runtime_of(const struct map *map)
 
 	char name[PATH_MAX];
 
-	if (map->start == GO_ARENA && !*map->path)
+	if (is_go(map))
 		return RUNTIME_GO;
 	if (map->path[0] != '/' || !(map->prot & MAP_X))
 		return RUNTIME_NONE;
@@ -127,16 +136,27 @@ static void add(struct memory_part *to, const struct memory_part *part)
 	to->mappings += part->mappings;
 }
 
+/* Pages that were written in a private mapping are its own. */
+static void move(struct memory *m, enum memory_kind from, enum memory_kind to, uint64_t bytes)
+{
+	m->kinds[from].rss -= bytes;
+	m->kinds[from].size -= bytes;
+	m->kinds[to].rss += bytes;
+	m->kinds[to].size += bytes;
+}
+
 static void count(struct memory *m, const struct mapping *one)
 {
 	m->rss += one->sum.rss;
 	if (!m->runtime)
 		m->runtime = runtime_of(one->map);
 	add(&m->kinds[one->kind], &one->sum);
-	if (one->kind == MEMORY_FILE) {
-		m->kinds[MEMORY_FILE].rss -= one->anonymous;
-		m->kinds[MEMORY_DATA].rss += one->anonymous;
-	}
+	if (one->kind == MEMORY_FILE)
+		move(m, MEMORY_FILE, MEMORY_DATA, one->anonymous);
+	if (one->kind == MEMORY_SHARED) /* a private mapping of it, as of /dev/zero */
+		move(m, MEMORY_SHARED, MEMORY_ANONYMOUS, one->anonymous);
+	if (one->kind == MEMORY_ANONYMOUS && !is_accessible(one->map))
+		m->barred += one->sum.size;
 }
 
 static int by_name(const void *a, const void *b)
@@ -206,7 +226,7 @@ int memory_sum(struct memory *m, const struct maps *maps, const struct memory_us
 				 .size = map->end - map->start,
 				 .mappings = 1 },
 			.anonymous = use[i].present - use[i].shared,
-			.kind = kind_of(map, i ? map - 1 : NULL),
+			.kind = kind_of(map),
 		};
 		m->swap += use[i].swapped;
 	}
@@ -235,12 +255,13 @@ static bool is_counted(const struct map *map)
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
 		if (begins(map->path, left_out[i]))
 			return false;
-	return map->prot & (MAP_R | MAP_W | MAP_X);
+	return is_accessible(map);
 }
 
 static int read_use(int fd, const struct map *map, uint64_t *entries, struct memory_use *use)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const bool anonymous = !map->inode && !is_shared_memory(map);
 
 	for (uint64_t at = map->start; at < map->end;) {
 		uint64_t want = (map->end - at) / page;
@@ -256,7 +277,9 @@ static int read_use(int fd, const struct map *map, uint64_t *entries, struct mem
 		if (got < (ssize_t)sizeof(*entries)) /* it has ended, or this is the kernel's */
 			return 0;
 		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++) {
-			bool present = entries[i] & PAGE_PRESENT, file = entries[i] & PAGE_OF_FILE;
+			bool file = entries[i] & PAGE_OF_FILE;
+			/* Without a file, that is the huge page of zeros: see take_off_zeros() */
+			bool present = (entries[i] & PAGE_PRESENT) && !(anonymous && file);
 
 			use->present += present ? page : 0;
 			use->shared += present && file ? page : 0;
@@ -314,13 +337,88 @@ static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 			(uint64_t)((double)use[i].common * (double)zeros / (double)common);
 }
 
+/* --- .bss --- */
+
+#define SEGMENTS_MAX 64
+
+/* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0 if it cannot tell. */
+static uint64_t image_end(int mem, uint64_t start)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	uint64_t base = UINT64_MAX, end = 0;
+	Elf64_Ehdr head;
+	size_t size;
+
+	if (pread(mem, &head, sizeof(head), (off_t)start) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_phentsize != sizeof(*segments) || head.e_phnum > SEGMENTS_MAX)
+		return 0;
+	size = head.e_phnum * sizeof(*segments);
+	if (pread(mem, segments, size, (off_t)(start + head.e_phoff)) != (ssize_t)size)
+		return 0;
+	for (size_t i = 0; i < head.e_phnum; i++) {
+		const Elf64_Phdr *s = &segments[i];
+
+		if (s->p_type != PT_LOAD)
+			continue;
+		base = s->p_vaddr < base ? s->p_vaddr : base;
+		end = s->p_vaddr + s->p_memsz > end ? s->p_vaddr + s->p_memsz : end;
+	}
+	return end > base ? (start - base / page * page + end + page - 1) / page * page : 0;
+}
+
+/* Private memory right behind data of a file that may be written. */
+static bool follows_data(const struct map *map, const struct map *before)
+{
+	return before && !*map->path && before->end == map->start && before->path[0] == '/' &&
+	       (before->prot & MAP_W) && (map->prot & MAP_W) && !(before->prot & MAP_SHARED_BIT);
+}
+
+/*
+ * Memory without a file in which .bss lies takes the path of its file, and is split where that
+ * ends: the kernel joins other memory behind it to the same mapping.
+ */
+static int name_bss(struct maps *maps, pid_t pid, struct err *err)
+{
+	_cleanup_(cleanup_close) int mem = procfs_open(pid, 0, "mem");
+	_cleanup_(cleanup_free) struct map *v = calloc(2 * maps->n + 1, sizeof(*v));
+	const struct map *head = NULL; /* the beginning of the file */
+	size_t n = 0;
+
+	if (!v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct map *map = &maps->v[i], *before = i ? map - 1 : NULL;
+		uint64_t end = 0;
+
+		if (*map->path && !(head && head->inode == map->inode && before->end == map->start))
+			head = map->offset ? NULL : map;
+		v[n++] = *map;
+		if (head && follows_data(map, before))
+			end = image_end(mem, head->start);
+		if (end <= map->start)
+			continue;
+		v[n - 1].path = head->path;
+		if (end < map->end) {
+			v[n - 1].end = end;
+			v[n] = *map;
+			v[n++].start = end;
+		}
+	}
+	free(maps->v);
+	maps->v = take_ptr(v);
+	maps->n = n;
+	return 0;
+}
+
 int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks, struct err *err)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	_cleanup_(cleanup_free) struct memory_use *use = NULL;
 	struct proc_status status;
 
-	if (maps_read(&maps, pid, err))
+	if (maps_read(&maps, pid, err) || name_bss(&maps, pid, err))
 		return -1;
 	use = calloc(maps.n + 1, sizeof(*use));
 	if (!use)
@@ -344,11 +442,23 @@ static bool take_stack(struct memory_stacks *s, pid_t pid, pid_t tid)
 	return !at.running;
 }
 
+/* Keeps those that run in `tids`, or were not asked until `end`. */
+static void ask_threads(struct memory_stacks *s, pid_t pid, pid_t *tids, size_t *n, uint64_t end)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < *n; i++)
+		if (now_ms() >= end || !take_stack(s, pid, tids[i]))
+			tids[left++] = tids[i];
+	*n = left;
+}
+
 int memory_stacks(struct memory_stacks *s, pid_t pid, struct err *err)
 {
 	static const struct timespec pause = { .tv_nsec = STACK_PAUSE_NS };
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
-	size_t n = 0, left;
+	const uint64_t end = now_ms() + STACK_MS;
+	size_t n = 0;
 
 	*s = (struct memory_stacks){ .n = 0 };
 	if (proc_threads(pid, &tids, &n, err))
@@ -356,13 +466,11 @@ int memory_stacks(struct memory_stacks *s, pid_t pid, struct err *err)
 	s->v = calloc(n + 1, sizeof(*s->v));
 	if (!s->v)
 		return err_no_memory(err);
-	for (int round = 0; n && round < STACK_ROUNDS; round++, n = left) {
-		if (round)
-			nanosleep(&pause, NULL);
-		left = 0;
-		for (size_t i = 0; i < n; i++)
-			if (!take_stack(s, pid, tids[i]))
-				tids[left++] = tids[i];
+	/* Each is asked once, however many they are. */
+	ask_threads(s, pid, tids, &n, UINT64_MAX);
+	while (n && now_ms() < end) {
+		nanosleep(&pause, NULL);
+		ask_threads(s, pid, tids, &n, end);
 	}
 	return 0;
 }
@@ -393,6 +501,7 @@ void memory_pack(const struct memory *m, struct pack *p)
 {
 	pack_u64(p, m->rss);
 	pack_u64(p, m->swap);
+	pack_u64(p, m->barred);
 	for (size_t i = 0; i < MEMORY_KINDS; i++)
 		part_pack(&m->kinds[i], p);
 	pack_u64(p, m->n_items);
@@ -412,6 +521,7 @@ void memory_unpack(struct memory *m, struct unpack *u)
 	*m = (struct memory){ .rss = 0 };
 	m->rss = unpack_max(u, INT64_MAX);
 	m->swap = unpack_u64(u);
+	m->barred = unpack_u64(u);
 	for (size_t i = 0; i < MEMORY_KINDS; i++) {
 		part_unpack(&m->kinds[i], u);
 		rss += m->kinds[i].rss;

@@ -22,8 +22,8 @@ enum memory_kind {
 	MEMORY_JEMALLOC,  /* named so by jemalloc itself (PR_SET_VMA_ANON_NAME): "jemalloc_pg" */
 	MEMORY_ANONYMOUS, /* other private memory without a file */
 	MEMORY_HEAP,	  /* of brk(2) */
-	MEMORY_STACK,	  /* that a stack pointer of a thread was in */
-	MEMORY_DATA,	  /* of private files: pages that were written, and what follows (.bss) */
+	MEMORY_STACK,	  /* that a stack pointer of a thread was in, and not too large for one */
+	MEMORY_DATA,	  /* of private files: pages that were written, and .bss */
 	MEMORY_FILE,	  /* of files, as they are there: code, and data that was not written */
 	MEMORY_SHARED,	  /* shared memory: shm_overview(7), memfd_create(2), MAP_ANONYMOUS */
 	MEMORY_KINDS
@@ -62,6 +62,7 @@ enum memory_runtime {
 #define MEMORY_ITEMS 12
 struct memory {
 	uint64_t rss, swap; /* bytes, of all mappings */
+	uint64_t barred;    /* of address space: anonymous memory that may not be accessed */
 	struct memory_part kinds[MEMORY_KINDS];
 	struct memory_item items[MEMORY_ITEMS]; /* the largest ones by rss, in that order */
 	size_t n_items;
@@ -70,7 +71,7 @@ struct memory {
 
 /*
  * The stack pointers of its threads, as far as they do not run just now; the stack of one that does
- * counts as anonymous memory. To be read by who may trace the process (ptrace(2)), which
+ * after 100 ms counts as anonymous memory. To be read by who may trace the process (ptrace(2)), which
  * memory_read() need not. memory_stacks_fini() is due also when this fails.
  */
 struct memory_stacks {
@@ -96,7 +97,10 @@ struct memory_use {
 	uint64_t common; /* of present, and of none of these: not this process's alone */
 };
 
-/* What memory_read() does after reading: `use` has an element for each mapping. */
+/*
+ * What memory_read() does after reading: `use` has an element for each mapping, and the mappings
+ * of .bss have the path of their file.
+ */
 int memory_sum(struct memory *m, const struct maps *maps, const struct memory_use *use,
 	       const struct memory_stacks *stacks, struct err *err) __must_check;
 

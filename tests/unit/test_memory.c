@@ -26,7 +26,7 @@ static const struct {
 } some[] = {
 	{ "00400000-00500000 r-xp 00000000 fe:00 1 /usr/bin/python3.11", { 512, 0, 508, 0 } },
 	{ "00500000-00510000 rw-p 00100000 fe:00 1 /usr/bin/python3.11", { 64, 0, 4, 0 } },
-	{ "00510000-00520000 rw-p 00000000 00:00 0 ", { 16, 0, 0, 0 } },
+	{ "00510000-00520000 rw-p 00000000 00:00 0 /usr/bin/python3.11", { 16, 0, 0, 0 } },
 	{ "01000000-01100000 rw-p 00000000 00:00 0 [heap]", { 100, 8, 0, 0 } },
 	{ "7f0000000000-7f0001000000 rw-p 00000000 00:00 0 ", { 8000, 0, 0, 0 } },
 	{ "7f0002000000-7f0002800000 rw-p 00000000 00:00 0 ", { 40, 0, 0, 0 } },
@@ -95,15 +95,49 @@ static void test_largest(void **state)
 
 	(void)state;
 	sum_some(&m, &no_stacks);
-	assert_int_equal(m.n_items, 9);
+	assert_int_equal(m.n_items, 8);
 	assert_int_equal(m.items[0].start, 0x7f0000000000);
 	assert_string_equal(m.items[0].path, "");
 	assert_string_equal(m.items[1].path, "/dev/zero (deleted)");
 	/* the mappings of one file are one */
 	assert_string_equal(m.items[2].path, "/usr/bin/python3.11");
-	assert_int_equal(m.items[2].sum.mappings, 2);
-	assert_int_equal(m.items[2].sum.rss, 576 * KIB);
-	assert_int_equal(m.items[2].sum.size, 0x110000);
+	assert_int_equal(m.items[2].sum.mappings, 3);
+	assert_int_equal(m.items[2].sum.rss, 592 * KIB);
+	assert_int_equal(m.items[2].sum.size, 0x120000);
+}
+
+/* Stacks of coroutines lie in the heap, which is none therefore. */
+static void test_no_stacks(void **state)
+{
+	static uint64_t in_heap[] = { 0x7f0000001000, 0xc000001000 };
+	const struct memory_stacks stacks = { .v = in_heap, .n = 2 };
+	const struct memory_use use[] = { { .present = 100 * KIB }, { .present = 200 * KIB } };
+	struct memory m;
+
+	(void)state;
+	sum(&m,
+	    "c000000000-c000400000 rw-p 0 00:00 0 \n7f0000000000-7f0010000000 rw-p 0 00:00 0 \n",
+	    use, &stacks);
+	assert_int_equal(m.kinds[MEMORY_STACK].rss, 0);
+	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].rss, 300 * KIB);
+	/* control: the same size holds many stacks */
+	sum(&m, "7f0000000000-7f0004000000 rw-p 0 00:00 0 \n", use, &stacks);
+	assert_int_equal(m.kinds[MEMORY_STACK].rss, 100 * KIB);
+}
+
+static void test_private(void **state)
+{
+	const struct memory_use use[] = { { .present = 100 * KIB }, { .present = 0 } };
+	struct memory m;
+
+	(void)state;
+	sum(&m,
+	    "7f0000000000-7f0000100000 rw-p 0 00:05 9 /dev/zero\n"
+	    "7f1000000000-7f2000000000 ---p 0 00:00 0 \n",
+	    use, &no_stacks);
+	assert_int_equal(m.kinds[MEMORY_SHARED].rss, 0);
+	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].rss, 100 * KIB);
+	assert_int_equal(m.barred, UINT64_C(0x1000000000));
 }
 
 static void test_runtimes(void **state)
@@ -170,6 +204,54 @@ static void test_read(void **state)
 	munmap(map, size);
 }
 
+static char variables[4 << 20];
+extern char _end[];
+
+/* The kernel joins memory that is mapped behind .bss to the same mapping. */
+static void test_bss(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 8 << 20;
+	char *end = _end + (page - (uintptr_t)_end % page) % page;
+	struct memory before, after;
+	struct err err = ERR_INIT;
+	char *map;
+
+	(void)state;
+	memset(variables, 1, sizeof(variables));
+	map = mmap(end, size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (map == MAP_FAILED)
+		skip(); /* the heap begins there */
+	assert_int_equal(memory_read(&before, getpid(), &no_stacks, &err), 0);
+	memset(map, 1, size);
+	assert_int_equal(memory_read(&after, getpid(), &no_stacks, &err), 0);
+	assert_in_range(after.kinds[MEMORY_DATA].rss, sizeof(variables), size);
+	assert_in_range(after.kinds[MEMORY_DATA].rss - before.kinds[MEMORY_DATA].rss, 0, 64 * KIB);
+	assert_in_range(after.kinds[MEMORY_ANONYMOUS].rss - before.kinds[MEMORY_ANONYMOUS].rss,
+			size, size + (1 << 20));
+	munmap(map, size);
+}
+
+/* Of huge pages, too, there is one of zeros, which counts for nobody. */
+static void test_huge_zeros(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 64 << 20;
+	struct memory before, after;
+	struct err err = ERR_INIT;
+	char *map;
+
+	(void)state;
+	assert_int_equal(memory_read(&before, getpid(), &no_stacks, &err), 0);
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	madvise(map, size, MADV_HUGEPAGE);
+	for (size_t i = 0; i < size; i += page)
+		assert_int_equal(*(volatile char *)&map[i], 0);
+	assert_int_equal(memory_read(&after, getpid(), &no_stacks, &err), 0);
+	assert_in_range(after.rss, before.rss - (1 << 20), before.rss + (1 << 20));
+	munmap(map, size);
+}
+
 static void test_gone(void **state)
 {
 	struct err err = ERR_INIT;
@@ -208,9 +290,11 @@ static void test_message(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kinds),	 cmocka_unit_test(test_largest),
-		cmocka_unit_test(test_runtimes), cmocka_unit_test(test_read),
-		cmocka_unit_test(test_gone),	 cmocka_unit_test(test_message),
+		cmocka_unit_test(test_kinds),	  cmocka_unit_test(test_largest),
+		cmocka_unit_test(test_runtimes),  cmocka_unit_test(test_read),
+		cmocka_unit_test(test_no_stacks), cmocka_unit_test(test_private),
+		cmocka_unit_test(test_bss),	  cmocka_unit_test(test_huge_zeros),
+		cmocka_unit_test(test_gone),	  cmocka_unit_test(test_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
