@@ -282,6 +282,9 @@ void journal_look(const struct proc *p, struct err *what)
 	j.fd = open_file(&j, false);
 	if (j.fd < 0 || !file_is_ours(j.fd) || fcntl(j.fd, F_GETLK, &whole))
 		return;
+	/* Not the one that a recording has just replaced, or removed at its end? */
+	if (!still_named(&j, j.fd))
+		return;
 	read_state(&j);
 	if (!j.written || !journal_is_of(&j.state, p) ||
 	    !(j.state.active || j.state.thread_active_init))
