@@ -149,8 +149,8 @@ static void say_what_else_grew(const struct ops_record *r)
 	if (!r->allocated_after_bytes || rss < WORTH_A_WORD || allocated >= rss / 2)
 		return;
 	fprintf(stderr,
-		"RSS grew by %s, of which jemalloc explains %s: jeprof-ctl explain %d shows where "
-		"memory is\n",
+		"RSS grew by %s, and what jemalloc has allocated by %s: jeprof-ctl explain %d "
+		"shows what else is resident\n",
 		text_size(rss, more, sizeof(more)), text_size(allocated, own, sizeof(own)),
 		r->cost.pid);
 }
