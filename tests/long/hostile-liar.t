@@ -14,7 +14,7 @@ heap=$T/lie.heap
 
 # Each word of a command is an argument; what it writes lies in $T.
 commands=(
-	"check --conf prof:true" "status" "activate" "activate --force" "dump -o $heap --force" "dump -f folded -o $heap --force"
+	"check --conf prof:true" "status" "explain" "explain --json" "activate" "activate --force" "dump -o $heap --force" "dump -f folded -o $heap --force"
 	"dump -f html -o $heap --force" "dump --in-target $heap --force" "dump --in-target" "stats -f json"
 	"stats -f text" "stats -f prom" "get version prof.active opt.lg_prof_sample" "set prof.active true"
 	"reset" "reset --lg-sample 20" "prefix $T/prefix" "gdump on --force" "gdump off" "threads"
