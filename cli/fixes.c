@@ -267,6 +267,9 @@ static const char *const words[FIXES] = {
 		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
 		"background_thread:true at the start does it also while the program is idle "
 		"(TUNING.md of jemalloc)",
+	[FIX_NO_MUZZY_PAGES] =
+		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
+		"muzzy_decay_ms:0 at the start does it always (TUNING.md of jemalloc)",
 	[FIX_FEWER_ARENAS] =
 		"MALLOC_CONF=narenas:4 at the start, which may cost speed where many threads "
 		"allocate (TUNING.md of jemalloc)",
@@ -276,8 +279,8 @@ static const char *const words[FIXES] = {
 		"MALLOC_CONF=thp:never at the start (opt.thp of jemalloc(3)); see "
 		"/sys/kernel/mm/transparent_hugepage/enabled",
 	[FIX_PYTHON_MALLOC] =
-		"start it with PYTHONMALLOC=malloc, and it is in jemalloc's profile "
-		"(tracemalloc of Python shows it, too)",
+		"start it with PYTHONMALLOC=malloc: then it comes from malloc(3), and is in the "
+		"profile where jemalloc serves that (tracemalloc of Python shows it, too)",
 	[FIX_JAVA_MEMORY] =
 		"start it with -XX:NativeMemoryTracking=summary, and ask jcmd PID VM.native_memory",
 	[FIX_V8_MEMORY] =
@@ -287,9 +290,9 @@ static const char *const words[FIXES] = {
 	[FIX_DOTNET_MEMORY] = "dotnet-gcdump shows it; DOTNET_GCHeapHardLimit limits it",
 	[FIX_RUBY_MEMORY] = "GC.stat and ObjectSpace of Ruby show it",
 	[FIX_PHP_MEMORY] =
-		"start it with USE_ZEND_ALLOC=0, and it is in jemalloc's profile; memory_limit "
-		"limits it",
-	[FIX_ERLANG_MEMORY] = "erlang:memory() shows it; +MIscs and +MBas change its allocators",
+		"start it with USE_ZEND_ALLOC=0: then it comes from malloc(3), and is in the "
+		"profile where jemalloc serves that; memory_limit limits it",
+	[FIX_ERLANG_MEMORY] = "erlang:memory() shows it; erts_alloc(3) has the settings of its allocators",
 	[FIX_INNODB_MEMORY] =
 		"innodb_buffer_pool_size is its largest part: SHOW ENGINE INNODB STATUS",
 	[FIX_LUAJIT_MEMORY] = "collectgarbage(\"count\") of Lua shows it",

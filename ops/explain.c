@@ -17,6 +17,7 @@
 #define WORTH_BYTES (INT64_C(16) << 20)
 #define WORTH_PART 10
 #define WORTH_BOUND 100 /* how uncertain a part may be before that is said */
+#define FEW_ARENAS 4	/* as many as advised */
 
 /* --- jemalloc's numbers --- */
 
@@ -132,20 +133,42 @@ static void split_own(const struct numbers *n, struct ops_explain *e)
 	const uint64_t most = UINT64_C(1) << 56;
 	uint64_t active = (uint64_t)at_most(n->active, most), page = n->page;
 	uint64_t allocated = (uint64_t)at_most(n->allocated, active);
-	uint64_t tcache = (uint64_t)at_most(n->tcache, allocated);
-	uint64_t dirty = (uint64_t)beyond(n->resident, active + n->metadata);
-	uint64_t metadata = (uint64_t)at_most(n->metadata, most), muzzy = 0;
+	uint64_t metadata = (uint64_t)at_most(n->metadata, most);
+	/* Of the metadata, this counts as allocated, too, and is in no profile. */
+	uint64_t internal = (uint64_t)at_most(n->internal, at_most(metadata, allocated));
+	uint64_t tcache = (uint64_t)at_most(n->tcache, allocated - internal);
+	uint64_t dirty = (uint64_t)beyond((uint64_t)at_most(n->resident, most),
+					  active + metadata - internal);
+	uint64_t muzzy = 0;
 
 	if (n->has_pages && page && page <= most) {
 		dirty = n->dirty <= most / page ? n->dirty * page : 0;
 		muzzy = n->muzzy <= most / page ? n->muzzy * page : 0;
 	}
-	e->parts[OPS_PART_ALLOCATED] = (int64_t)(allocated - tcache);
+	e->parts[OPS_PART_ALLOCATED] = (int64_t)(allocated - internal - tcache);
 	e->parts[OPS_PART_TCACHE] = (int64_t)tcache;
 	e->parts[OPS_PART_FRAGMENTED] = (int64_t)(active - allocated);
 	e->parts[OPS_PART_DIRTY] = (int64_t)dirty;
 	e->parts[OPS_PART_MUZZY] = (int64_t)muzzy;
-	e->parts[OPS_PART_METADATA] = beyond(metadata, n->internal); /* which is in active */
+	e->parts[OPS_PART_METADATA] = (int64_t)metadata;
+}
+
+/*
+ * So much address space of the kind that jemalloc takes is not its own. What may not be accessed is
+ * not resident; jemalloc retains such memory where vm.overcommit_memory is 2.
+ */
+static uint64_t others_at_most(const struct numbers *n, const struct ops_explain *e, bool dss)
+{
+	const struct memory_part *kinds = e->memory.kinds;
+	uint64_t retained = (uint64_t)at_most(n->retained, INT64_MAX / 2);
+	uint64_t mapped = (uint64_t)at_most(n->mapped, INT64_MAX / 2);
+	uint64_t size = kinds[MEMORY_ANONYMOUS].size - e->memory.barred;
+
+	if (!e->counted)
+		return size;
+	size += dss ? kinds[MEMORY_HEAP].size : 0;
+	return (uint64_t)beyond(size + (uint64_t)at_most(retained, e->memory.barred),
+				mapped + retained);
 }
 
 /*
@@ -159,12 +182,9 @@ static void split(const struct numbers *n, struct ops_explain *e)
 	int64_t named = (int64_t)kinds[MEMORY_JEMALLOC].rss;
 	int64_t pool = (int64_t)kinds[MEMORY_ANONYMOUS].rss, own = 0;
 	int64_t heap = (int64_t)kinds[MEMORY_HEAP].rss;
-	uint64_t others = kinds[MEMORY_ANONYMOUS].size;
+	bool dss = e->counted && !strcmp(n->dss, "primary"); /* it takes from brk(2) first */
+	uint64_t others = others_at_most(n, e, dss);
 
-	if (e->counted)
-		others = (uint64_t)beyond(others,
-					  (uint64_t)at_most(n->mapped, INT64_MAX / 2) +
-						  (uint64_t)at_most(n->retained, INT64_MAX / 2));
 	e->parts[OPS_PART_STACKS] = (int64_t)kinds[MEMORY_STACK].rss;
 	e->parts[OPS_PART_DATA] = (int64_t)kinds[MEMORY_DATA].rss;
 	e->parts[OPS_PART_FILES] = (int64_t)kinds[MEMORY_FILE].rss;
@@ -173,8 +193,8 @@ static void split(const struct numbers *n, struct ops_explain *e)
 		split_own(n, e);
 	for (int i = 0; i < OPS_PART_UNCOUNTED; i++)
 		own += e->parts[i];
-	if (e->counted && !strcmp(n->dss, "primary")) { /* jemalloc takes from brk(2) first */
-		pool += heap;
+	if (dss) {
+		*(named ? &named : &pool) += heap;
 		heap = 0;
 	}
 	e->parts[OPS_PART_HEAP] = heap;
@@ -245,7 +265,7 @@ static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_p
 		[OPS_PART_TCACHE] = { ERROR_MEMORY_IS_CACHED, FIX_SMALLER_CACHES },
 		[OPS_PART_FRAGMENTED] = { ERROR_MEMORY_IS_FRAGMENTED, FIX_FEWER_ARENAS },
 		[OPS_PART_DIRTY] = { ERROR_MEMORY_IS_FREE, FIX_DECAY_IN_BACKGROUND },
-		[OPS_PART_MUZZY] = { ERROR_MEMORY_IS_MUZZY, FIX_DECAY_SOONER },
+		[OPS_PART_MUZZY] = { ERROR_MEMORY_IS_MUZZY, FIX_NO_MUZZY_PAGES },
 		[OPS_PART_METADATA] = { ERROR_MEMORY_IS_METADATA, FIX_FEWER_ARENAS },
 		[OPS_PART_UNCOUNTED] = { ERROR_MEMORY_IS_UNCOUNTED, FIX_NO_HUGE_PAGES },
 		[OPS_PART_HEAP] = { ERROR_MEMORY_IS_HEAP, FIX_NONE },
@@ -254,16 +274,26 @@ static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_p
 		[OPS_PART_FILES] = { ERROR_MEMORY_IS_FILES, FIX_NONE },
 		[OPS_PART_SHARED] = { ERROR_MEMORY_IS_SHARED, FIX_NONE },
 	};
+	int64_t size = e->parts[part], all = (int64_t)e->memory.rss;
+	int64_t missing = -e->parts[OPS_PART_UNCOUNTED];
 	enum fix fix = parts[part].fix;
 
 	if (part == OPS_PART_ANONYMOUS) {
 		say_anonymous(e, a);
 		return true;
 	}
-	if (part == OPS_PART_DIRTY && n->background)
+	if (part == OPS_PART_DIRTY && (n->background || n->dirty_decay_ms < 0))
 		fix = FIX_DECAY_SOONER;
-	err_raise(a, parts[part].says, .size = e->parts[part], .max = (int64_t)e->memory.rss,
-		  .ms = n->dirty_decay_ms, .count = n->arenas);
+	if (part == OPS_PART_DIRTY && !n->has_pages) /* 4.x has other options */
+		fix = FIX_NONE;
+	if (fix == FIX_FEWER_ARENAS && n->arenas <= FEW_ARENAS)
+		fix = FIX_NONE;
+	if (part != OPS_PART_ALLOCATED && size > all)
+		size = all;
+	err_raise(a, parts[part].says, .size = size, .max = all, .count = n->arenas,
+		  .need = missing <= all / WORTH_BOUND ? 0
+			  : missing < size	       ? missing
+						       : size);
 	if (fix)
 		err_advise(a, fix, .pid = e->cost.pid);
 	return fix;

@@ -87,6 +87,10 @@ int main(int argc, char **argv)
 	if (mapped)
 		use(mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		    mapped);
+	/* address space alone, as some runtimes keep it */
+	if (mmap(NULL, (size_t)1 << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		 0) == MAP_FAILED)
+		exit(1);
 	victim_ready(1);
 	victim_rest(NULL);
 }
