@@ -121,7 +121,9 @@ int significance_holm(const double *p, size_t n, size_t n_tested, bool *signific
 		significant[i] = false;
 	}
 	qsort_r(order, n, sizeof(*order), smaller_first, (void *)p);
-	for (i = 0; i < n && p[order[i]] <= SIGNIFICANCE_LEVEL / (double)(n_tested - i); i++)
+	for (i = 0;
+	     i < n && i < n_tested && p[order[i]] <= SIGNIFICANCE_LEVEL / (double)(n_tested - i);
+	     i++)
 		significant[order[i]] = true;
 	return 0;
 }

@@ -29,8 +29,9 @@ double significance_student_at(double p, double df);
 double significance_growth(double before, double var_before, double after, double var_after);
 
 /*
- * Holm's method: which of `n_tested` p-values are significant together? Of
- * them only `n` are given, the others are 1. ERR_FAILED without memory.
+ * Holm's method: which of `n_tested` p-values are significant together? Those that are not among
+ * the `n` given are 1; of more than `n_tested`, what was not tested is given as 1. ERR_FAILED
+ * without memory.
  */
 int significance_holm(const double *p, size_t n, size_t n_tested, bool *significant,
 		      struct err *err) __must_check;

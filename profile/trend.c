@@ -178,7 +178,7 @@ static int by_size(const void *a, const void *b)
 
 /*
  * Whatever makes stacks grow that do not leak makes others fall: how much more than sampling alone
- * makes of it, by the upper quartile of those that do so steadily? (Of the mean, a single cache
+ * makes of it, by the upper quartile of those that fell? (Of the mean, a single cache
  * that is emptied would hide every leak.) So many falls, as sampling makes them, count beside those
  * there are: one or two are no rule.
  */

@@ -44,7 +44,7 @@ void trend_fit(const struct trend_curve *curve, const struct trend_movement *mov
 	       struct trend *out);
 
 /*
- * The square of the growth by what sampling makes of it, for a curve that goes down steadily; else
+ * The square of the growth by what sampling makes of it, for a curve that fell; else
  * -1. Where there is nothing but sampling, these have the chi-square distribution with one degree
  * of freedom, or are smaller.
  */

@@ -358,6 +358,7 @@ static void test_holm(void **state)
 	/* 0.001 <= 0.01/5, 0.002 <= 0.01/4, 0.0033 <= 0.01/3, 0.006 > 0.01/2 */
 	static const double p[] = { 0.006, 0.001, 0.0033, 0.002 };
 	static const bool wanted[] = { false, true, true, true };
+	static const double all_but_one[] = { 0.001, 1 };
 	struct err err = ERR_INIT;
 	bool significant[4];
 
@@ -367,6 +368,10 @@ static void test_holm(void **state)
 	assert_int_equal(significance_holm(p, 4, 100, significant, &err), 0);
 	for (size_t i = 0; i < 4; i++)
 		assert_false(significant[i]);
+	/* what was not tested never is, however many others are */
+	assert_int_equal(significance_holm(all_but_one, 2, 1, significant, &err), 0);
+	assert_true(significant[0]);
+	assert_false(significant[1]);
 	assert_int_equal(significance_holm(NULL, 0, 0, significant, &err), 0);
 }
 
