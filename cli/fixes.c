@@ -292,7 +292,8 @@ static const char *const words[FIXES] = {
 	[FIX_PHP_MEMORY] =
 		"start it with USE_ZEND_ALLOC=0: then it comes from malloc(3), and is in the "
 		"profile where jemalloc serves that; memory_limit limits it",
-	[FIX_ERLANG_MEMORY] = "erlang:memory() shows it; erts_alloc(3) has the settings of its allocators",
+	[FIX_ERLANG_MEMORY] =
+		"erlang:memory() shows it; erts_alloc(3) has the settings of its allocators",
 	[FIX_INNODB_MEMORY] =
 		"innodb_buffer_pool_size is its largest part: SHOW ENGINE INNODB STATUS",
 	[FIX_LUAJIT_MEMORY] = "collectgarbage(\"count\") of Lua shows it",

@@ -341,7 +341,7 @@ static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 
 #define SEGMENTS_MAX 64
 
-/* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0 if it cannot tell. */
+/* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0: not known. */
 static uint64_t image_end(int mem, uint64_t start)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -71,8 +71,9 @@ struct memory {
 
 /*
  * The stack pointers of its threads, as far as they do not run just now; the stack of one that does
- * after 100 ms counts as anonymous memory. To be read by who may trace the process (ptrace(2)), which
- * memory_read() need not. memory_stacks_fini() is due also when this fails.
+ * after 100 ms counts as anonymous memory. To be read by who may trace the process (ptrace(2)).
+ * memory_read() need not be; without it .bss counts as anonymous memory, too.
+ * memory_stacks_fini() is due also when this fails.
  */
 struct memory_stacks {
 	uint64_t *v;
