@@ -2,7 +2,7 @@
 /*
  * What the resident memory of a process consists of, from /proc/PID/maps and /proc/PID/pagemap
  * (proc_pid_pagemap(5)). Not from smaps: for that, the kernel holds the lock of the memory while it
- * walks the page tables of a whole mapping, some 30 ms for each GiB, in which mmap(2) and munmap(2)
+ * walks the page tables of a whole mapping, some 15 ms for each GiB, in which mmap(2) and munmap(2)
  * of the process wait. For pagemap it lets go after each 2 MiB (PAGEMAP_WALK_SIZE).
  */
 #ifndef PROCESS_MEMORY_H
