@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* "512K", "1M", "4096", "2GiB": bytes, in powers of 1024. ERR_USAGE otherwise. */
 int text_size_parse(const char *text, uint64_t *bytes, struct err *err) __must_check;
@@ -48,6 +49,12 @@ size_t output_safe_lines(const char *text, size_t len, bool end, char *safe, siz
  * As output_safe(), in place: what makes it longer than `size` - 1 bytes, at most 4095, is cut.
  */
 void output_make_safe(char *text, size_t size);
+
+/* Does it begin with `start`? */
+static inline bool text_begins(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
 
 /* The last part of a path: what is behind its last slash. */
 const char *text_file_name(const char *path);

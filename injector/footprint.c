@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "injector/check.h"
 #include "process/room.h"
 
@@ -145,11 +146,6 @@ int footprint_check(const struct injector *inj, enum injector_mode mode, const s
 	return 0;
 }
 
-static bool begins_with(const char *name, const char *part)
-{
-	return strncmp(name, part, strlen(part)) == 0;
-}
-
 /* What may take long, holds locks for long, or makes threads, where it does not only read. */
 static const char *const long_calls[] = {
 	"arena.",
@@ -169,10 +165,10 @@ bool footprint_is_short(const struct call *calls, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct call *c = &calls[i];
 
-		if (begins_with(c->name, "thread.")) /* a thread of the program's is not meant */
+		if (text_begins(c->name, "thread.")) /* a thread of the program's is not meant */
 			return false;
 		for (size_t k = 0; k < sizeof(long_calls) / sizeof(*long_calls); k++)
-			if ((c->new || !c->old) && begins_with(c->name, long_calls[k]))
+			if ((c->new || !c->old) && text_begins(c->name, long_calls[k]))
 				return false;
 	}
 	return true;

@@ -39,17 +39,12 @@ const struct libc *libc_by_number(uint64_t number)
 	return number < KNOWN ? known[number] : NULL;
 }
 
-static bool starts_with(const char *text, const char *start)
-{
-	return strncmp(text, start, strlen(start)) == 0;
-}
-
 bool libc_image_holds_locks(const char *file)
 {
 	static const char *const names[] = { "ld-linux", "ld.so", "ld-2", "libgcc_s", "libunwind" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (starts_with(file, names[i]))
+		if (text_begins(file, names[i]))
 			return true;
 	return false;
 }
@@ -66,7 +61,7 @@ static bool is_shared_musl(struct image *img)
 {
 	const char *file = text_file_name(img->path);
 
-	return !img->is_main && (starts_with(file, "ld-musl-") || starts_with(file, "libc.")) &&
+	return !img->is_main && (text_begins(file, "ld-musl-") || text_begins(file, "libc.")) &&
 	       has(img, "__dls3") && has(img, "__libc_start_main");
 }
 

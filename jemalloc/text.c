@@ -228,15 +228,10 @@ struct funcs {
 	uint64_t addr;
 };
 
-static bool begins_with(const char *name, const char *start)
-{
-	return strncmp(name, start, strlen(start)) == 0;
-}
-
 static bool begins_with_any(const char *name, const char *const *starts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (*name == *starts[i] && begins_with(name, starts[i]))
+		if (*name == *starts[i] && text_begins(name, starts[i]))
 			return true;
 	return false;
 }
@@ -258,10 +253,10 @@ static bool is_named(const struct funcs *f, const char *name)
 	const char *prefix = f->je->prefix;
 	size_t len = strlen(prefix);
 
-	if (begins_with(name, "je_") || begins_with_any(name, operators, N(operators)))
+	if (text_begins(name, "je_") || begins_with_any(name, operators, N(operators)))
 		return true;
-	if (len && begins_with(name, prefix) &&
-	    (begins_with(name + len, "je_") || is_interface(name + len) ||
+	if (len && text_begins(name, prefix) &&
+	    (text_begins(name + len, "je_") || is_interface(name + len) ||
 	     (len >= 3 && !strcmp(prefix + len - 3, "je_"))))
 		return true;
 	return f->bare && is_interface(name);
@@ -277,7 +272,7 @@ static bool is_in_table(const char *name)
 		if (len > strlen(ends[i]) &&
 		    memcmp(name + len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
 			return true;
-	return begins_with(name, "ehooks_default_") || begins_with(name, "hpa_hooks_");
+	return text_begins(name, "ehooks_default_") || text_begins(name, "hpa_hooks_");
 }
 
 /* The names of C++ and Rust are encoded so that they begin like this. */
@@ -290,7 +285,7 @@ static bool is_source(const char *file)
 {
 	const char *name = text_file_name(file), *dot = strrchr(name, '.');
 
-	if (begins_with(name, "jemalloc_") && !begins_with(name, "jemalloc_cpp"))
+	if (text_begins(name, "jemalloc_") && !text_begins(name, "jemalloc_cpp"))
 		name += strlen("jemalloc_"); /* as some who copy it call its files */
 	if (!dot || dot < name || (strcmp(dot, ".c") != 0 && strcmp(dot, ".cpp") != 0))
 		return false;
