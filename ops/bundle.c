@@ -12,6 +12,7 @@
 #include "ops/apart/symbol_keeper.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
+#include "ops/target/session.h"
 #include "process/maps.h"
 #include "process/procfs.h"
 
@@ -174,11 +175,7 @@ static void read_stats(struct work *w)
 		w->result.warning = why;
 		return;
 	}
-	w->result.cost.stops += w->stats.costs->stops;
-	w->result.cost.pause_us += w->stats.costs->pause_us;
-	w->result.cost.prolonged += w->stats.costs->prolonged;
-	w->result.cost.late_us += w->stats.costs->late_us;
-	w->result.cost.call_us += w->stats.costs->call_us;
+	cost_add(&w->result.cost, w->stats.costs);
 }
 
 /* --- the file --- */

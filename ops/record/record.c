@@ -304,11 +304,7 @@ static void add_cost(struct recording *r, const struct session *s)
 	memcpy(r->out.cost.comm, s->cost.comm, sizeof(r->out.cost.comm));
 	if (!s->cost.stops)
 		return;
-	r->out.cost.stops += s->cost.stops;
-	r->out.cost.pause_us += s->cost.pause_us;
-	r->out.cost.prolonged += s->cost.prolonged;
-	r->out.cost.late_us += s->cost.late_us;
-	r->out.cost.call_us += s->cost.call_us;
+	cost_add(&r->out.cost, &s->cost);
 	r->out.cost.tid = s->cost.tid;
 	r->out.cost.mode = s->cost.mode;
 }
@@ -406,8 +402,8 @@ struct found {
 };
 
 /*
- * Sampled already, by whomever: taking dumps disturbs nobody. Whoever turned it on may turn it
- * off again, and it is not ours to do so.
+ * It is being sampled already: taking dumps disturbs nobody, and turning sampling off is up to
+ * whoever turned it on.
  */
 static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
 		  bool every_thread)
@@ -443,11 +439,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 	found->has_init = call_succeeded(&calls[1]);
 	record_count_take(&r->count, count);
 	if (found->active)
-		adopt(r, s,
-		      !call_succeeded(&calls[2]) ? TRI_UNKNOWN
-		      : found->opt_active	 ? TRI_YES
-						 : TRI_NO,
-		      !found->has_init || found->init);
+		adopt(r, s, call_answer(&calls[2]), !found->has_init || found->init);
 	return 0;
 }
 
@@ -494,7 +486,7 @@ static int activate(struct recording *r, struct session *s, const struct found *
 	r->out.warning = change.warning;
 	if (!change.before)
 		return 0;
-	/* Turned on by somebody else since the first dump: it is not ours to turn off. */
+	/* Someone else turned it on after the first dump: leave it on. */
 	state->active = false;
 	adopt(r, s, TRI_UNKNOWN, true);
 	return journal_write(&r->journal, err);

@@ -10,6 +10,13 @@ bool call_succeeded(const struct call *call)
 	return call->made && !call->ret;
 }
 
+enum tristate call_answer(const struct call *call)
+{
+	if (!call_succeeded(call))
+		return TRI_UNKNOWN;
+	return *(const unsigned char *)call->old ? TRI_YES : TRI_NO;
+}
+
 static void add_cost(struct session *s, const struct injector_report *report,
 		     const struct call *calls, size_t n)
 {

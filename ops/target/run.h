@@ -32,6 +32,9 @@ int session_run(struct session *s, const struct run *run, struct err *err) __mus
 /* Was it made, and did mallctl return 0? */
 bool call_succeeded(const struct call *call);
 
+/* The bool that it read; TRI_UNKNOWN where it did not succeed. */
+enum tristate call_answer(const struct call *call);
+
 /* Fail with why `call` did not succeed. */
 int session_call_failed(const struct session *s, const struct call *call, struct err *err);
 

@@ -47,17 +47,10 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 	return err_advise(err, FIX_RECORD_INTERVAL_OR_FORCE);
 }
 
-static enum tristate answer_of(const struct call *call)
-{
-	if (!call_succeeded(call))
-		return TRI_UNKNOWN;
-	return *(const unsigned char *)call->old ? TRI_YES : TRI_NO;
-}
-
 /* Names that this jemalloc does not have, as config.prof_frameptr before 5.3.1, are false. */
 static enum tristate answer_or_no(const struct call *call)
 {
-	return call->made && call->ret == ENOENT ? TRI_NO : answer_of(call);
+	return call->made && call->ret == ENOENT ? TRI_NO : call_answer(call);
 }
 
 static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enum tristate *gdump,
@@ -76,9 +69,9 @@ static int ask_sampling(struct session *s, enum jemalloc_unwinder *unwinder, enu
 		calls[i].flags |= CALL_KEEP_GOING;
 	if (session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err))
 		return -1;
-	*unwinder = jemalloc_unwinder(answer_of(&calls[0]), answer_of(&calls[1]),
+	*unwinder = jemalloc_unwinder(call_answer(&calls[0]), call_answer(&calls[1]),
 				      answer_or_no(&calls[2]));
-	*gdump = answer_of(&calls[3]);
+	*gdump = call_answer(&calls[3]);
 	return 0;
 }
 

@@ -16,6 +16,15 @@ const char *session_who(const struct session *s, char *buf, size_t size)
 	return buf;
 }
 
+void cost_add(struct ops_cost *sum, const struct ops_cost *more)
+{
+	sum->stops += more->stops;
+	sum->pause_us += more->pause_us;
+	sum->prolonged += more->prolonged;
+	sum->late_us += more->late_us;
+	sum->call_us += more->call_us;
+}
+
 unsigned int session_left_ms(const struct session *s)
 {
 	uint64_t now = now_ms();

@@ -48,6 +48,9 @@ struct session {
 #define SESSION_ARGS(s) .pid = (s)->proc.pid, .comm = (s)->proc.status.comm
 const char *session_who(const struct session *s, char *buf, size_t size);
 
+/* Add what another session cost: its stops, and their times. */
+void cost_add(struct ops_cost *sum, const struct ops_cost *more);
+
 /* What is left of --timeout, for operations of many runs; 0 when it is over. */
 unsigned int session_left_ms(const struct session *s);
 
