@@ -270,7 +270,7 @@ check-fuzz: fuzz ## every fuzz target on what it starts from, without a search
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
-FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% \
+FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
 	$(addprefix watch/,filecache% filekey% frames% images% look% own_dumps% stack% who%) \
 	record/journal% apart/% stats_text% prom%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% sandbox/% process/% elf/% jemalloc/% injector/% \

@@ -41,13 +41,13 @@ static const char *signed_size(int64_t bytes, char *buf, size_t size)
 /* Where it matters: how much more of it there may be. */
 static const char *at_most(const struct ops_explain *e, char buf[BOUND_TEXT])
 {
-	uint64_t least = (uint64_t)e->parts[OPS_PART_ANONYMOUS];
+	uint64_t most = ops_explain_up_to(e);
 	char size[16];
 
 	buf[0] = '\0';
-	if (e->anonymous_max > least + e->memory.rss / 100)
+	if (most)
 		snprintf(buf, BOUND_TEXT, ", up to %s: jemalloc may count pages never used",
-			 text_size(e->anonymous_max, size, sizeof(size)));
+			 text_size(most, size, sizeof(size)));
 	return buf;
 }
 

@@ -3,10 +3,10 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "ops/target/memory.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "process/limit.h"
-#include "process/memory.h"
 #include "sandbox/confined.h"
 
 #include <string.h>
@@ -214,6 +214,13 @@ static bool is_worth(const struct ops_explain *e, int64_t bytes)
 	return bytes >= WORTH_BYTES && bytes >= (int64_t)e->memory.rss / WORTH_PART;
 }
 
+uint64_t ops_explain_up_to(const struct ops_explain *e)
+{
+	uint64_t least = (uint64_t)e->parts[OPS_PART_ANONYMOUS];
+
+	return e->anonymous_max > least + e->memory.rss / WORTH_BOUND ? e->anonymous_max : 0;
+}
+
 static void say_anonymous(const struct ops_explain *e, struct err *a)
 {
 	static const struct {
@@ -233,14 +240,12 @@ static void say_anonymous(const struct ops_explain *e, struct err *a)
 	};
 	int64_t bytes = e->parts[OPS_PART_ANONYMOUS], all = (int64_t)e->memory.rss;
 	enum memory_runtime runtime = e->memory.runtime;
-	int64_t most = 0;
+	int64_t most = (int64_t)ops_explain_up_to(e);
 
 	if (!e->counted && e->why_not.code != ERR_NOJEMALLOC) {
 		err_raise(a, ERROR_MEMORY_UNSPLIT, .size = bytes, .max = all);
 		return;
 	}
-	if (e->anonymous_max > e->parts[OPS_PART_ANONYMOUS] + e->memory.rss / WORTH_BOUND)
-		most = (int64_t)e->anonymous_max;
 	if (!runtime) {
 		err_raise(a, ERROR_MEMORY_OF_OTHERS, .size = bytes, .need = most, .max = all);
 		return;

@@ -17,7 +17,7 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
-#include "process/memory.h"
+#include "ops/target/memory.h"
 #include "process/proc.h"
 
 #include <stdbool.h>
@@ -322,11 +322,14 @@ struct ops_explain {
 
 /*
  * Where the resident memory of a process is: jemalloc's statistics, read in one run, beside what
- * the kernel shows (process/memory.h). Works without profiling, and without jemalloc, too: where no
- * call can be made, `why_not` says so. ERR_PERM where the process may not be looked at.
+ * the kernel shows (ops/target/memory.h). Works without profiling, and without jemalloc, too: where
+ * no call can be made, `why_not` says so. ERR_PERM where the process may not be looked at.
  */
 int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain *out,
 		struct err *err) __must_check;
+
+/* anonymous_max where it is noticeably more than the part says; else 0. */
+uint64_t ops_explain_up_to(const struct ops_explain *explain);
 
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 
@@ -423,10 +426,10 @@ struct ops_record {
 	size_t n_series;
 	size_t missed; /* dumps of the series for which there was no safe moment */
 	uint64_t duration_ms;
-	bool early;			 /* stop_fd ended it */
-	bool adopted;			 /* profiling was on already: it was left as it was */
-	enum tristate opt_active;	 /* then: opt.prof_active, was it on from the start? */
-	bool stopped;			 /* somebody else turned it off meanwhile */
+	bool early;		  /* stop_fd ended it */
+	bool adopted;		  /* profiling was on already: it was left as it was */
+	enum tristate opt_active; /* then: opt.prof_active, was it on from the start? */
+	bool stopped;		  /* profiling was turned off before the end by someone else */
 	bool active, thread_active_init; /* which of these were changed, and put back */
 	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The parser of maps text, which the target's mappings and file names make up, and their sum. */
+#include "ops/target/memory.h"
 #include "process/maps.h"
-#include "process/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/memory.h"
+#include "ops/target/memory.h"
 
 #include "base/cleanup.h"
 
@@ -83,7 +83,7 @@ static void test_kinds(void **state)
 	assert_int_equal(m.swap, 8 * KIB);
 	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].size, 0x1000000);
 	assert_int_equal(m.runtime, RUNTIME_PYTHON);
-	/* control: a stack that nobody stands in is not told from other memory */
+	/* control: without its stack pointer, a stack looks like any private memory */
 	sum_some(&m, &no_stacks);
 	assert_int_equal(m.kinds[MEMORY_STACK].rss, 20 * KIB);
 	assert_int_equal(m.kinds[MEMORY_ANONYMOUS].rss, 8040 * KIB);
@@ -258,7 +258,7 @@ static void test_bss(void **state)
 	munmap(end, size);
 }
 
-/* Of huge pages, too, there is one of zeros, which counts for nobody. */
+/* There is a huge zero page as well, which is not part of RSS either. */
 static void test_huge_zeros(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 64 << 20;

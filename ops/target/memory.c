@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/memory.h"
+#include "ops/target/memory.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "elf/image_head.h"
 #include "process/procfs.h"
 #include "process/thread.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Threads that run are asked again where they are, so long after each other, and so long at all. */
+/* Threads that run are asked again where they are: after such a pause, and for this long in all. */
 #define STACK_PAUSE_NS 5000000
 #define STACK_MS 100
 /* What is larger holds stacks of coroutines, beside whatever else the program allocated there. */
@@ -34,18 +34,13 @@ struct mapping {
 
 /* --- what each one is --- */
 
-static bool begins(const char *s, const char *with)
-{
-	return strncmp(s, with, strlen(with)) == 0;
-}
-
 static bool is_shared_memory(const struct map *map)
 {
 	static const char *const names[] = { "/dev/shm/", "/memfd:", "/SYSV", "/dev/zero",
 					     "[anon_shmem:" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (begins(map->path, names[i]))
+		if (text_begins(map->path, names[i]))
 			return true;
 	return false;
 }
@@ -61,13 +56,13 @@ static enum memory_kind kind_of(const struct map *map)
 
 	if (is_shared_memory(map))
 		return MEMORY_SHARED;
-	if (begins(path, "[anon:jemalloc_pg"))
+	if (text_begins(path, "[anon:jemalloc_pg"))
 		return MEMORY_JEMALLOC;
 	if (!strcmp(path, "[heap]"))
 		return MEMORY_HEAP;
-	if (begins(path, "[stack"))
+	if (text_begins(path, "[stack"))
 		return MEMORY_STACK;
-	if (!*path || begins(path, "[anon:"))
+	if (!*path || text_begins(path, "[anon:"))
 		return MEMORY_ANONYMOUS;
 	return MEMORY_FILE;
 }
@@ -253,7 +248,7 @@ static bool is_counted(const struct map *map)
 	static const char *const left_out[] = { "[v", "/anon_hugepage", "/dev/hugepages/" };
 
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
-		if (begins(map->path, left_out[i]))
+		if (text_begins(map->path, left_out[i]))
 			return false;
 	return is_accessible(map);
 }
@@ -317,9 +312,9 @@ static int read_all(const struct maps *maps, pid_t pid, struct memory_use *use, 
 }
 
 /*
- * Memory that was read and never written is one page of zeros of the kernel's, which is present and
- * counts for nobody. It looks like a page that others share since a fork(2): of these, what is
- * more than the kernel counts (RssAnon) is taken off.
+ * Memory that was read but never written is the kernel's zero page: present, but not part of RSS.
+ * It looks like a page that is shared since a fork(2): as many of these as exceed the kernel's own
+ * count (RssAnon) are subtracted.
  */
 static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 {
@@ -339,33 +334,20 @@ static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 
 /* --- .bss --- */
 
-#define SEGMENTS_MAX 64
+#define HEAD_SIZE 4096 /* holds the program headers of whatever a linker makes */
 
 /* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0: not known. */
 static uint64_t image_end(int mem, uint64_t start)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	Elf64_Phdr segments[SEGMENTS_MAX];
-	uint64_t base = UINT64_MAX, end = 0;
-	Elf64_Ehdr head;
-	size_t size;
+	char bytes[HEAD_SIZE];
+	struct image_head head;
+	ssize_t len = pread(mem, bytes, sizeof(bytes), (off_t)start);
+	uint64_t low, high;
 
-	if (pread(mem, &head, sizeof(head), (off_t)start) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(*segments) || head.e_phnum > SEGMENTS_MAX)
+	if (len <= 0 || !image_head_parse(&head, bytes, (size_t)len))
 		return 0;
-	size = head.e_phnum * sizeof(*segments);
-	if (pread(mem, segments, size, (off_t)(start + head.e_phoff)) != (ssize_t)size)
-		return 0;
-	for (size_t i = 0; i < head.e_phnum; i++) {
-		const Elf64_Phdr *s = &segments[i];
-
-		if (s->p_type != PT_LOAD)
-			continue;
-		base = s->p_vaddr < base ? s->p_vaddr : base;
-		end = s->p_vaddr + s->p_memsz > end ? s->p_vaddr + s->p_memsz : end;
-	}
-	return end > base ? (start - base / page * page + end + page - 1) / page * page : 0;
+	image_head_extent(&head, &low, &high);
+	return start + (high - low);
 }
 
 /* Private memory right behind data of a file that may be written. */

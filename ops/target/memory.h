@@ -5,8 +5,8 @@
  * walks the page tables of a whole mapping, some 15 ms for each GiB, in which mmap(2) and munmap(2)
  * of the process wait. For pagemap it lets go after each 2 MiB (PAGEMAP_WALK_SIZE).
  */
-#ifndef PROCESS_MEMORY_H
-#define PROCESS_MEMORY_H
+#ifndef OPS_TARGET_MEMORY_H
+#define OPS_TARGET_MEMORY_H
 
 #include "base/err.h"
 #include "base/pack.h"
