@@ -17,7 +17,7 @@
 
 /*
  * What is tested: a set of parts, which are the stacks of the series, each of one thread where the
- * profiles tell of threads.
+ * profiles record threads.
  */
 struct row {
 	enum profile_leak_kind kind;

@@ -317,7 +317,7 @@ static int name_all(struct work *w, struct err *err)
 
 /* --- what lacks debug symbols --- */
 
-#define BARE_PERCENT_MIN 5 /* of all bytes: less matters to nobody */
+#define BARE_PERCENT_MIN 5 /* of all bytes: less is not worth a warning */
 
 static int by_bytes(const void *a, const void *b)
 {

@@ -16,7 +16,7 @@ struct ops_symbolize_options {
 	bool debuginfod;   /* what is found nowhere else may come from debuginfod */
 	bool as_found;	   /* leave names as they are where several functions have one */
 	bool trust_images; /* use files that nothing tells to be those that were mapped */
-	bool no_cache;	   /* read all anew, and keep nothing (symbols/cache.h) */
+	bool no_cache;	   /* neither read nor write the cache (symbols/cache.h) */
 	err_warn_fn *on_warning; /* NULL: warnings are dropped */
 	void *ctx;
 };
