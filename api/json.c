@@ -784,6 +784,11 @@ struct json_object *api_report(const struct profile *p, const struct profile_tab
 	json_set_text(doc, "type", profile_type_name(options->type));
 	json_set(doc, "pid", p->facts.pid ? json_object_new_int64(p->facts.pid) : NULL);
 	json_set_text(doc, "comm", p->facts.comm);
+	json_set(doc, "allocated",
+		 options->coverage->allocated > 0
+			 ? json_object_new_int64((int64_t)options->coverage->allocated)
+			 : NULL);
+	json_set(doc, "opt.prof_active", tristate(options->coverage->from_start));
 	json_set_u64(doc, "period", p->period);
 	json_set_u64(doc, "stacks", p->n_stacks);
 	json_set(doc, "total", json_object_new_double(options->total));

@@ -202,7 +202,8 @@ static const char *const words[FIXES] = {
 		"run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 on "
 		"amd64 is one; LD_PRELOAD can bring it in)",
 	[FIX_RESTART_WITH_PROF] =
-		"restart it with {conf}=prof:true,prof_active:false in its environment",
+		"restart it with {conf}=prof:true,prof_active:false in its environment (or with "
+		"prof:true alone, to sample also what it allocates at its start)",
 	[FIX_OTHER_UNWINDER_OR_FORCE] =
 		"use a jemalloc built with libgcc's unwinder or with libunwind "
 		"(config.prof_libgcc, config.prof_libunwind); where all code has frame "

@@ -211,7 +211,10 @@ static int print_head(const struct ops_diff *d, struct err *err)
 
 int growth_print(const struct args *args, const struct ops_diff *d, struct err *err)
 {
-	if (print_head(d, err))
+	char coverage[PROFILE_COVERAGE_SIZE];
+
+	if (print_head(d, err) ||
+	    (profile_coverage_text(&d->coverage, coverage) && out_line(err, "AFTER %s", coverage)))
 		return -1;
 	if (!d->stacks.n)
 		return 0;

@@ -325,6 +325,7 @@ static int run(const void *ctx, struct err *err)
 	if (ops_report(request, &r->data, err) || check_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
+	r->options.coverage = &r->data.coverage;
 	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.on_warning) {
 		err_raise(&warning, ERROR_FILTERS_LEAVE_NOTHING);
 		request->symbols.on_warning(request->symbols.ctx, &warning);

@@ -3,11 +3,11 @@
 #ifndef JEMALLOC_OPTIONS_H
 #define JEMALLOC_OPTIONS_H
 
+#include "base/tristate.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum tristate { TRI_UNKNOWN = -1, TRI_NO = 0, TRI_YES = 1 };
 
 /* The options of profiling that are numbers: what they were set to stands in variables. */
 enum jemalloc_opt {

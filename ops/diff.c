@@ -16,11 +16,12 @@ static const struct profile_options whole = { 0 };
 /* What belongs to `p` and is kept of it: texts of the second profile, in the difference. */
 static int keep_facts(struct profile *all, const struct profile_facts *facts, struct err *err)
 {
-	const char *const from[] = { facts->comm, facts->host, facts->version };
-	const char **const to[] = { &all->facts.comm, &all->facts.host, &all->facts.version };
+	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active };
+	const char **const to[] = { &all->facts.comm, &all->facts.host, &all->facts.version,
+				    &all->facts.opt_active };
 
 	all->facts = *facts;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
 		*to[i] = from[i] ? intern_add(all->text, from[i], strlen(from[i])) : NULL;
 		if (from[i] && !*to[i])
 			return err_no_memory(err);
@@ -39,6 +40,7 @@ static int compare(const struct profile *before, const struct profile *after, co
 		return err_within(err, ERROR_IN_FILE, .path = path);
 	d->before = profile_total(before, PROFILE_INUSE_SPACE);
 	d->after = profile_total(after, PROFILE_INUSE_SPACE);
+	d->coverage = profile_coverage_of(after);
 	s->all.period = after->period;
 	return keep_facts(&s->all, &after->facts, err);
 }

@@ -81,6 +81,68 @@ static struct received_rules profile_rules(const struct session *s)
 	};
 }
 
+/* --- what a profile covers --- */
+
+#define COUNT_CALLS 4
+
+/* As mallctl returns them; what thread caches keep is known of 5.0 and newer (4096: all arenas). */
+struct count {
+	uint64_t allocated, cached;
+	bool opt_active;
+};
+
+static void count_calls(struct count *c, struct call calls[COUNT_CALLS])
+{
+	static const uint64_t epoch = 1;
+
+	calls[0] = call_write("epoch", &epoch, sizeof(epoch));
+	calls[1] = call_read("stats.allocated", &c->allocated, sizeof(c->allocated));
+	calls[2] = call_read("stats.arenas.4096.tcache_bytes", &c->cached, sizeof(c->cached));
+	calls[3] = call_read("opt.prof_active", &c->opt_active, sizeof(c->opt_active));
+	for (size_t i = 0; i < COUNT_CALLS; i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+}
+
+static void count_take(struct session *s, const struct count *c, const struct call *calls)
+{
+	s->allocated = call_succeeded(&calls[1]) ? c->allocated : 0;
+	if (call_succeeded(&calls[2]))
+		s->allocated -= c->cached < s->allocated ? c->cached : s->allocated;
+	s->opt_active = call_answer(&calls[3]);
+}
+
+int dump_count(struct session *s, struct err *err)
+{
+	struct count count = { 0 };
+	struct call calls[COUNT_CALLS];
+
+	count_calls(&count, calls);
+	if (session_run(s, &(struct run){ .calls = calls, .n = COUNT_CALLS }, err))
+		return -1;
+	count_take(s, &count, calls);
+	return 0;
+}
+
+/* Calls of a dump, after those that count what it is a part of. */
+static int run_counted(struct session *s, struct call *calls, size_t n, struct err *err)
+{
+	struct call all[SESSION_CALLS_MAX];
+	struct count count = { 0 };
+	int failed;
+
+	if (n > SESSION_CALLS_MAX - COUNT_CALLS)
+		return err_raise(err, ERROR_TOO_MANY_CALLS, .number = (int64_t)n);
+	count_calls(&count, all);
+	memcpy(all + COUNT_CALLS, calls, n * sizeof(*calls));
+	failed = session_run(s, &(struct run){ .calls = all, .n = COUNT_CALLS + n, .gated = true },
+			     err);
+	memcpy(calls, all + COUNT_CALLS, n * sizeof(*calls));
+	count_take(s, &count, all);
+	return failed;
+}
+
+/* --- a profile through memory --- */
+
 /* A profile of our own on its way to be whole. */
 struct work {
 	const struct session *s;
@@ -168,7 +230,7 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	_cleanup_(cleanup_close) int got = -1;
 	int own = own_dump_begin(&s->proc, calls[at].new), failed;
 
-	failed = session_run(s, &(struct run){ .calls = calls, .n = n, .gated = true }, err);
+	failed = run_counted(s, calls, n, err);
 	own_dump_end(own);
 	got = take_fd(calls[at].fd);
 	if (failed)
@@ -287,7 +349,7 @@ static int run_in_target(struct session *s, struct call dump_call, bool by_prefi
 	struct call calls[] = { call_read("prof.active", &active, sizeof(active)), dump_call };
 
 	calls[0].flags |= CALL_KEEP_GOING;
-	if (session_run(s, &(struct run){ .calls = calls, .n = 2, .gated = true }, err))
+	if (run_counted(s, calls, 2, err))
 		return -1;
 	if (!call_succeeded(&calls[1]))
 		return target_call_failed(s, &calls[1], by_prefix, err);

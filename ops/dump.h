@@ -25,11 +25,14 @@ struct call dump_call(void);
 const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE]);
 
 /*
- * Make `n` calls in one run, of which calls[at] is dump_call(). On success
- * `fd`, which the caller closes, holds the whole profile, `bytes` long. When
- * this fails the other calls may have been made all the same: see there.
+ * Make `n` calls in one run, of which calls[at] is dump_call(), with dump_count()'s in front of
+ * them. On success `fd`, which the caller closes, holds the whole profile, `bytes` long. When this
+ * fails the other calls may have been made all the same: see there.
  */
 int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd, uint64_t *bytes,
 	     struct err *err) __must_check;
+
+/* Set session->allocated and opt_active, in a run of its own. */
+int dump_count(struct session *s, struct err *err) __must_check;
 
 #endif

@@ -4,6 +4,7 @@
 #define OPS_GROWTH_H
 
 #include "base/err.h"
+#include "profile/coverage.h"
 #include "profile/diff.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
@@ -15,7 +16,8 @@
 struct ops_diff {
 	struct profile_series series; /* `all` is the difference, a profile of its own */
 	struct profile_diff functions, stacks;
-	double before, after; /* bytes, all stacks together */
+	double before, after;		  /* bytes, all stacks together */
+	struct profile_coverage coverage; /* of the second */
 };
 
 /*

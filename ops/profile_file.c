@@ -343,11 +343,18 @@ static int refuse_snapshot(struct origins *origins, const char *path,
 /* Whose the sum is, only where all say the same. */
 static void join_facts(struct profile_facts *facts, const struct profile_facts *other)
 {
-	const char **const texts[] = { &facts->comm, &facts->host, &facts->version };
-	const char *const others[] = { other->comm, other->host, other->version };
+	const char **const texts[] = { &facts->comm, &facts->host, &facts->version,
+				       &facts->opt_active };
+	const char *const others[] = { other->comm, other->host, other->version,
+				       other->opt_active };
 
 	if (facts->pid != other->pid)
 		facts->pid = 0;
+	facts->allocated = facts->allocated && other->allocated <= INT64_MAX - facts->allocated
+				   ? facts->allocated + other->allocated
+				   : 0;
+	if (!other->allocated)
+		facts->allocated = 0;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		if (!*texts[i] || !others[i] || strcmp(*texts[i], others[i]) != 0)
 			*texts[i] = NULL;

@@ -58,6 +58,8 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 		profile_drop_negative(p);
 	for (int t = 0; t < PROFILE_TYPES; t++)
 		got.total[t] = profile_total(p, (enum profile_type)t);
+	if (!request->base && !request->options.only_thread)
+		got.coverage = profile_coverage_of(p);
 	if (name_and_select(request, p, err))
 		return -1;
 	*out = got;

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "io/memory_file.h"
+#include "profile/coverage.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "profile/regroup.h"
@@ -29,7 +30,8 @@ struct ops_report_request {
 
 struct ops_report {
 	struct profile profile;
-	double total[PROFILE_TYPES]; /* before anything was filtered out */
+	double total[PROFILE_TYPES];	  /* before anything was filtered out */
+	struct profile_coverage coverage; /* of the same; unknown for a difference or one thread */
 };
 
 /*

@@ -27,9 +27,11 @@ static const struct {
 	{ "pid", true, offsetof(struct profile_facts, pid) },
 	{ "time_ns", true, offsetof(struct profile_facts, time_ns) },
 	{ "duration_ns", true, offsetof(struct profile_facts, duration_ns) },
+	{ "allocated", true, offsetof(struct profile_facts, allocated) },
 	{ "comm", false, offsetof(struct profile_facts, comm) },
 	{ "host", false, offsetof(struct profile_facts, host) },
 	{ "version", false, offsetof(struct profile_facts, version) },
+	{ "opt.prof_active", false, offsetof(struct profile_facts, opt_active) },
 };
 
 /* Of one lower-case hex digit, -1 for any other character. */

@@ -72,6 +72,8 @@ struct profile_facts {
 	const char *comm, *host, *version; /* of the process, the machine, jemalloc; raw text */
 	int64_t time_ns;		   /* when it was dumped, since 1970 */
 	int64_t duration_ns;		   /* of a recording */
+	int64_t allocated;		   /* bytes, all that jemalloc counted when it was dumped */
+	const char *opt_active; /* opt.prof_active, "true" or "false": sampled from the start? */
 };
 
 struct profile {

@@ -90,7 +90,7 @@ static int report_written(FILE *out, struct err *err)
 static void report_head(const struct profile *p, const struct profile_table *g,
 			const struct profile_report_options *o, FILE *out)
 {
-	char a[3][REPORT_AMOUNT_SIZE], comm[256];
+	char a[3][REPORT_AMOUNT_SIZE], comm[256], coverage[PROFILE_COVERAGE_SIZE];
 	size_t n_stacks = p->difference ? g->n_stacks : p->n_stacks;
 
 	fprintf(out, "%s", profile_type_name(o->type));
@@ -111,6 +111,9 @@ static void report_head(const struct profile *p, const struct profile_table *g,
 	if (p->difference)
 		fprintf(out, "%% of what grew and what shrank, added up: %s\n",
 			report_amount(o, g->whole, a[0], sizeof(a[0])));
+	else if (o->coverage && o->type == PROFILE_INUSE_SPACE &&
+		 profile_coverage_text(o->coverage, coverage))
+		fprintf(out, "%s\n", coverage);
 }
 
 static void row(const struct profile *p, const struct profile_table *g,

@@ -3,6 +3,7 @@
 #ifndef PROFILE_REPORT_H
 #define PROFILE_REPORT_H
 
+#include "profile/coverage.h"
 #include "profile/profile.h"
 #include "profile/table.h"
 
@@ -28,6 +29,7 @@ struct profile_report_options {
 	const char *how_all;	/* how to see all rows, said where some are left out */
 	bool has_thread;	/* it is of one thread */
 	uint64_t thread;
+	const struct profile_coverage *coverage; /* NULL: not known */
 };
 
 /* "inuse_space" and its like. Static storage. */

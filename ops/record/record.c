@@ -47,11 +47,9 @@ enum record_wake { RECORD_TIME, RECORD_STOP, RECORD_ENDED };
 
 /* What is allocated while a recording goes on: stats.allocated, where jemalloc has statistics. */
 
-#define RECORD_COUNT_CALLS 2
 #define RECORD_COUNT_EVERY_MS 5000
 
 struct record_count {
-	uint64_t read;	      /* private: by the calls of the last run */
 	uint64_t first, last; /* bytes; 0: not known */
 	unsigned int n;	      /* how often it was counted */
 	uint64_t next_ms;     /* of now_ms(): when somebody who watches is told the next one */
@@ -62,26 +60,15 @@ struct record_count {
 
 #define TIMEOUT_MS 2000
 
-/* Calls to make in front of others, which cost no stop of their own there. */
-static void record_count_calls(struct record_count *c, struct call calls[RECORD_COUNT_CALLS])
-{
-	static const uint64_t epoch = 1;
-
-	calls[0] = call_write("epoch", &epoch, sizeof(epoch));
-	calls[1] = call_read("stats.allocated", &c->read, sizeof(c->read));
-	calls[0].flags |= CALL_KEEP_GOING;
-	calls[1].flags |= CALL_KEEP_GOING;
-}
-
-/* What they said. */
-static void record_count_take(struct record_count *c, const struct call calls[RECORD_COUNT_CALLS])
+/* What the last run of this session said. */
+static void record_count_take(struct record_count *c, const struct session *s)
 {
 	c->next_ms = now_ms() + RECORD_COUNT_EVERY_MS;
-	if (!call_succeeded(&calls[1]))
+	if (!s->allocated)
 		return;
 	if (!c->n++)
-		c->first = c->read;
-	c->last = c->read;
+		c->first = s->allocated;
+	c->last = s->allocated;
 }
 
 static bool record_count_due(const struct record_count *c)
@@ -97,7 +84,6 @@ static bool record_count_due(const struct record_count *c)
 static void record_count_ask(struct record_count *c, struct session *s, pid_t pid,
 			     const struct ops_options *options)
 {
-	struct call calls[RECORD_COUNT_CALLS];
 	struct ops_options brief = *options;
 	unsigned int before = c->n;
 	struct err ignored;
@@ -105,10 +91,8 @@ static void record_count_ask(struct record_count *c, struct session *s, pid_t pi
 	brief.wait_ms = 0;
 	brief.timeout_ms = TIMEOUT_MS;
 	brief.log = NULL;
-	record_count_calls(c, calls);
-	if (!session_open(s, pid, &brief, &ignored) &&
-	    !session_run(s, &(struct run){ .calls = calls, .n = RECORD_COUNT_CALLS }, &ignored))
-		record_count_take(c, calls);
+	if (!session_open(s, pid, &brief, &ignored) && !dump_count(s, &ignored))
+		record_count_take(c, s);
 	c->gave_up = c->n == before;
 }
 
@@ -398,7 +382,6 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
-	bool opt_active;
 };
 
 /*
@@ -416,30 +399,24 @@ static void adopt(struct recording *r, const struct session *s, enum tristate op
 	err_advise(&r->out.warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
 }
 
-#define FOUND_CALLS 3
 static int dump_first(struct recording *r, struct session *s, struct found *found, int *fd,
 		      struct err *err)
 {
 	char label[DUMP_LABEL_SIZE];
-	struct call calls[FOUND_CALLS + RECORD_COUNT_CALLS + 1] = {
+	struct call calls[] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
-		call_read("opt.prof_active", &found->opt_active, sizeof(found->opt_active)),
+		dump_call(),
 	};
-	struct call *count = calls + FOUND_CALLS, *dump = count + RECORD_COUNT_CALLS;
 
 	calls[1].flags |= CALL_KEEP_GOING;
-	calls[2].flags |= CALL_KEEP_GOING;
-	record_count_calls(&r->count, count);
-	*dump = dump_call();
-	dump->new = dump_label(r->files.first.path, label);
-	if (dump_run(s, calls, (size_t)(dump - calls) + 1, (size_t)(dump - calls), fd,
-		     &r->out.first_bytes, err))
+	calls[2].new = dump_label(r->files.first.path, label);
+	if (dump_run(s, calls, 3, 2, fd, &r->out.first_bytes, err))
 		return -1;
 	found->has_init = call_succeeded(&calls[1]);
-	record_count_take(&r->count, count);
+	record_count_take(&r->count, s);
 	if (found->active)
-		adopt(r, s, call_answer(&calls[2]), !found->has_init || found->init);
+		adopt(r, s, s->opt_active, !found->has_init || found->init);
 	return 0;
 }
 
@@ -542,25 +519,22 @@ static int dump_next(struct recording *r, struct err *err)
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
 	_cleanup_(cleanup_free) char *name = record_files_name(&r->files, r->files.n_series + 1);
-	struct call calls[RECORD_COUNT_CALLS + 1];
+	struct call call = dump_call();
 	char label[DUMP_LABEL_SIZE];
 	uint64_t bytes = 0;
 	int ret;
 
 	if (record_files_room(&r->files, err))
 		return -1;
-	record_count_calls(&r->count, calls);
-	calls[RECORD_COUNT_CALLS] = dump_call();
-	calls[RECORD_COUNT_CALLS].new = name ? dump_label(name, label) : NULL;
-	ret = open_again(r, &s, &r->options, err) ||
-	      dump_run(&s, calls, RECORD_COUNT_CALLS + 1, RECORD_COUNT_CALLS, &fd, &bytes, err);
+	call.new = name ? dump_label(name, label) : NULL;
+	ret = open_again(r, &s, &r->options, err) || dump_run(&s, &call, 1, 0, &fd, &bytes, err);
 	add_cost(r, &s);
 	if (ret && (err->code == ERR_UNSAFE || err->code == ERR_BUSY)) {
 		r->out.missed++;
 		return 0;
 	}
 	if (!ret)
-		record_count_take(&r->count, calls);
+		record_count_take(&r->count, &s);
 	return ret ? -1 : record_files_next(&r->files, fd, bytes, s.timeout_ms, err);
 }
 
@@ -635,25 +609,21 @@ static int wait_for_end(struct recording *r, struct err *err)
 static int dump_last(struct recording *r, struct session *s, int *fd, struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
-	struct call calls[RECORD_COUNT_CALLS + 1 + PUTBACK_CALLS];
-	struct call *dump = calls + RECORD_COUNT_CALLS, *back = dump + 1;
+	struct call calls[1 + PUTBACK_CALLS] = { dump_call() }, *back = calls + 1;
 	struct putback p = { 0 };
 	struct err why = ERR_INIT;
 	size_t n = putback_calls(state, &p, back);
 	char label[DUMP_LABEL_SIZE];
 	int ret;
 
-	record_count_calls(&r->count, calls);
-	*dump = dump_call();
-	dump->new = dump_label(r->files.last.path, label);
-	dump->flags |= CALL_KEEP_GOING;
+	calls[0].new = dump_label(r->files.last.path, label);
+	calls[0].flags |= CALL_KEEP_GOING;
 	if (!state->active) {
 		back[n] = call_read("prof.active", &p.active, sizeof(p.active));
 		back[n++].flags |= CALL_KEEP_GOING;
 	}
-	ret = dump_run(s, calls, RECORD_COUNT_CALLS + 1 + n, RECORD_COUNT_CALLS, fd,
-		       &r->out.last_bytes, err);
-	record_count_take(&r->count, calls);
+	ret = dump_run(s, calls, 1 + n, 0, fd, &r->out.last_bytes, err);
+	record_count_take(&r->count, s);
 	if (!putback_check(s, back, n, &why)) {
 		r->out.stopped = !p.active;
 		if (r->out.stopped)

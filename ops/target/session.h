@@ -36,6 +36,9 @@ struct session {
 	struct ops_cost cost;
 	bool no_call;	      /* what failed is that no call can be made in it */
 	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
+	/* In the run of the last dump: */
+	uint64_t allocated;	  /* bytes, without what thread caches keep; 0: not known */
+	enum tristate opt_active; /* opt.prof_active: was it sampled from the start? */
 };
 
 #define SESSION_INIT                    \

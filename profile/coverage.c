@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "profile/coverage.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LARGE_MINCLASS 16384 /* of 4.0 and newer, with pages of 4 KiB */
+#define WORTH_BYTES (1 << 20)
+#define WORTH_PART 0.05 /* jemalloc's count and its dump are not of the same moment */
+#define ERRORS 3	/* standard errors */
+
+/* What is allocated for sampled objects and not for the program. */
+static double promoted(const struct profile_stack *s)
+{
+	double objects = s->sampled[PROFILE_INUSE_OBJECTS];
+
+	return fmax(objects * LARGE_MINCLASS - s->sampled[PROFILE_INUSE_SPACE], 0);
+}
+
+struct profile_coverage profile_coverage_of(const struct profile *p)
+{
+	struct profile_coverage c = { .allocated = (double)p->facts.allocated };
+
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		c.in_use += p->stacks[i].value[PROFILE_INUSE_SPACE];
+		c.variance += p->stacks[i].variance[PROFILE_INUSE_SPACE];
+		c.allocated -= promoted(&p->stacks[i]);
+	}
+	c.allocated = fmax(c.allocated, 0);
+	c.from_start = !p->facts.opt_active		      ? TRI_UNKNOWN
+		       : !strcmp(p->facts.opt_active, "true") ? TRI_YES
+							      : TRI_NO;
+	return c;
+}
+
+const char *profile_coverage_text(const struct profile_coverage *c, char buf[PROFILE_COVERAGE_SIZE])
+{
+	const char *why = "the rest was allocated before sampling began, or in threads that are "
+			  "not sampled";
+	double rest = c->allocated - c->in_use;
+	char covered[16], counted[16];
+
+	if (!(c->in_use >= 0) || !(rest >= WORTH_BYTES) || rest < WORTH_PART * c->allocated ||
+	    rest < ERRORS * sqrt(c->variance))
+		return NULL;
+	if (c->from_start == TRI_NO)
+		why = "the rest was allocated before sampling began";
+	else if (c->from_start == TRI_YES)
+		why = "it was sampled from the start: the rest was allocated in threads that are "
+		      "not sampled, while sampling was off, or before a reset";
+	snprintf(buf, PROFILE_COVERAGE_SIZE, "covers %s of %s allocated (%.0f%%): %s",
+		 text_size((uint64_t)c->in_use, covered, sizeof(covered)),
+		 text_size((uint64_t)c->allocated, counted, sizeof(counted)),
+		 floor(100 * c->in_use / c->allocated), why);
+	return buf;
+}
