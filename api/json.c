@@ -468,6 +468,7 @@ static struct json_object *undone_json(const struct ops_undone *u)
 	json_set_text(o, "state", states[u->how]);
 	json_set_bool(o, "changed.prof.active", u->active);
 	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
+	json_set_bool(o, "changed.prof.lg_sample", u->rate);
 	set_message(o, "reason", &u->why);
 	return o;
 }
@@ -571,12 +572,14 @@ struct json_object *api_record(const struct ops_record *record, const struct ops
 	json_set_u64(doc, "missed", record->missed);
 	json_set_u64(doc, "duration_ms", record->duration_ms);
 	json_set_bool(doc, "early", record->early);
+	json_set_bool(doc, "reached", record->reached);
 	json_set_bool(doc, "adopted", record->adopted);
 	if (record->adopted)
 		json_set(doc, "opt.prof_active", tristate(record->opt_active));
 	json_set_bool(doc, "stopped", record->stopped);
 	json_set_bool(doc, "changed.prof.active", record->active);
 	json_set_bool(doc, "changed.prof.thread_active_init", record->thread_active_init);
+	json_set_bool(doc, "changed.prof.lg_sample", record->rate);
 	if (record->allocated_before_bytes) {
 		json_set_u64(doc, "allocated_before_bytes", record->allocated_before_bytes);
 		json_set_u64(doc, "allocated_after_bytes", record->allocated_after_bytes);

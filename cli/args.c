@@ -426,3 +426,23 @@ void args_options(const struct args *args, struct ops_options *options)
 		.progress = args->quiet || args->json ? NULL : out_progress,
 	};
 }
+
+int args_sample_rate(const struct args *args, int *lg, struct err *err)
+{
+	*lg = OPS_LG_KEEP;
+	if (args->lg_sample >= 0 && args->sample_rate)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--lg-sample",
+				 .what = "--sample-rate");
+	if (args->lg_sample > 63)
+		return err_raise(err, ERROR_LG_SAMPLE_RANGE);
+	if (args->lg_sample >= 0)
+		*lg = (int)args->lg_sample;
+	if (!args->sample_rate)
+		return 0;
+	*lg = __builtin_ctzll(args->sample_rate);
+	if (args->sample_rate != 1ULL << *lg) {
+		err_raise(err, ERROR_SAMPLE_RATE_NO_POWER, .count = (int64_t)args->sample_rate);
+		return err_advise(err, FIX_USE_A_POWER);
+	}
+	return 0;
+}

@@ -41,7 +41,8 @@ struct args {
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
 	const char *conf, *jemalloc;
-	uint64_t duration_ms, interval_ms; /* record */
+	uint64_t duration_ms, interval_ms, progress_ms; /* record */
+	const char *until;
 	int64_t keep;			   /* 0: all */
 	bool all, since_start, no_uprobes; /* watch */
 	uint64_t for_ms;		   /* 0: not given */
@@ -156,6 +157,9 @@ int args_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct e
 
 /* ERR_USAGE: this command needs a process. */
 int args_no_pid(const struct command *command, struct err *err);
+
+/* The exponent of --sample-rate or --lg-sample; OPS_LG_KEEP without either. */
+int args_sample_rate(const struct args *args, int *lg, struct err *err) __must_check;
 
 /* What the line says about how to do it. */
 void args_options(const struct args *args, struct ops_options *options);

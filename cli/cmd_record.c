@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define DURATION_MS 30000
+#define SHOW_MS 250			  /* on a terminal */
+#define LOG_MS 60000			  /* elsewhere */
 #define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes that RSS grew by */
 #define BAR_WIDTH 20
 #define LINE_WIDTH 192
@@ -26,11 +28,17 @@ static const struct option_def options_of_record[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (30s)", NULL },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	{ "until", 0, VALUE(STRING, until), "CONDITION",
+	  "end it when memory has grown: rss+500M, rss+10%/min, 'rss>2G', 'cgroup>80%'", NULL },
+	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
+	  "sample every SIZE bytes meanwhile, a power of two such as 64K (as it is set)", NULL },
 	{ "interval", 0, VALUE(DURATION, interval_ms), "D", "dump every D meanwhile", NULL },
 	{ "keep", 0, VALUE(INT, keep), "N", "of these dumps keep the newest N", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT,...",
 	  "also write the difference as pprof, folded, html, svg, ...",
 	  report_formats + REPORT_FORMATS_ONLY },
+	{ "progress", 0, VALUE(DURATION, progress_ms), "D",
+	  "where stderr is no terminal, say every D how far it is (1m)", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace files that exist", NULL },
 	{ .name = NULL },
@@ -89,6 +97,22 @@ static void clear_line(void)
 	fputc('\r', stderr);
 }
 
+/* A line of its own each time, for a log. */
+static void log_progress(void *ctx, const struct ops_record_progress *p)
+{
+	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
+	const uint64_t rss[] = { p->rss_before_bytes, p->rss_bytes };
+	char who[OUT_WHO_SIZE], used[MEMORY_SIZE], of[32] = "";
+
+	(void)ctx;
+	if (p->duration_ms)
+		snprintf(of, sizeof(of), " of %" PRIu64 " s", (p->duration_ms + 500) / 1000);
+	fprintf(stderr, "recording %s: %" PRIu64 "%s%s, %s\n", out_who(p->cost, who, sizeof(who)),
+		p->elapsed_ms / 1000, *of ? "" : " s", of,
+		memory(allocated, rss, used, sizeof(used)));
+}
+
+/* On a terminal: one line, again and again. */
 static void show_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
@@ -104,6 +128,11 @@ static void show_progress(void *ctx, const struct ops_record_progress *p)
 	bar[BAR_WIDTH] = '\0';
 	out_who(p->cost, who, sizeof(who));
 	memory(allocated, rss, used, sizeof(used));
+	if (!p->duration_ms) {
+		snprintf(line, sizeof(line), "recording %.30s for %" PRIu64 "s, %s", who,
+			 p->elapsed_ms / 1000, used);
+		return print_line(line);
+	}
 	len = snprintf(line, sizeof(line), "recording %.30s [%s] %" PRIu64 "s left, %s", who, bar,
 		       (left + 999) / 1000, used);
 	if (len >= columns()) /* it would wrap */
@@ -155,17 +184,31 @@ static void say_what_else_grew(const struct ops_record *r)
 		r->cost.pid);
 }
 
+static const char *how_it_ended(const struct args *args, const struct ops_record *r, char *buf,
+				size_t size)
+{
+	char safe[64];
+
+	if (r->early)
+		return ", ended by a signal";
+	if (!args->until)
+		return "";
+	snprintf(buf, size, ", %s%s", r->reached ? "until " : "without reaching ",
+		 output_safe(args->until, safe, sizeof(safe)));
+	return buf;
+}
+
 static void say_how_it_ended(const struct args *args, const struct ops_record *r)
 {
 	const uint64_t allocated[] = { r->allocated_before_bytes, r->allocated_after_bytes };
 	const uint64_t rss[] = { r->rss_before_bytes, r->rss_after_bytes };
-	char who[OUT_WHO_SIZE], used[MEMORY_SIZE];
+	char who[OUT_WHO_SIZE], used[MEMORY_SIZE], how[96];
 
 	if (args->quiet || args->json)
 		return;
 	fprintf(stderr, "recorded %s for %" PRIu64 ".%" PRIu64 " s%s; %s\n",
 		out_who(&r->cost, who, sizeof(who)), r->duration_ms / 1000,
-		r->duration_ms / 100 % 10, r->early ? ", ended by a signal" : "",
+		r->duration_ms / 100 % 10, how_it_ended(args, r, how, sizeof(how)),
 		memory(allocated, rss, used, sizeof(used)));
 	say_what_else_grew(r);
 	if (r->missed)
@@ -268,21 +311,32 @@ static int print(const struct args *args, unsigned int formats, const struct ops
 
 static int request_of(const struct args *args, struct ops_record_request *request, struct err *err)
 {
-	bool shown = !args->quiet && !args->json && isatty(STDERR_FILENO);
+	bool said = !args->quiet && !args->json, shown = said && isatty(STDERR_FILENO);
+	uint64_t log_ms = args->progress_ms ? args->progress_ms : LOG_MS;
 
 	*request = (struct ops_record_request){
-		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
+		.duration_ms = args->duration_ms ? args->duration_ms
+			       : args->until	 ? 0
+						 : DURATION_MS,
 		.interval_ms = args->interval_ms,
 		.keep = (unsigned int)args->keep,
 		.file = args->output,
 		.force = args->force,
-		.progress = shown ? show_progress : NULL,
+		.progress = shown  ? show_progress
+			    : said ? log_progress
+				   : NULL,
+		.progress_ms = shown ? SHOW_MS : log_ms,
+		.count = shown,
 	};
+	if ((args->until && until_parse(args->until, &request->until, err)) ||
+	    args_sample_rate(args, &request->lg_sample, err))
+		return -1;
 	if (args->output && !strcmp(args->output, "-")) {
 		err_raise(err, ERROR_RECORDING_TO_STDOUT);
 		return err_advise(err, FIX_NAME_THE_LAST_FILE);
 	}
-	if (request->interval_ms && request->interval_ms >= request->duration_ms) {
+	if (request->interval_ms && request->duration_ms &&
+	    request->interval_ms >= request->duration_ms) {
 		err_raise(err, ERROR_INTERVAL_TOO_LONG);
 		return err_advise(err, FIX_RECORD_FOR_LONGER);
 	}
@@ -319,7 +373,7 @@ static int run(const struct args *args, struct err *err)
 	options.stop_fd = stop.fd;
 	ret = ops_record(pid, &request, &options, &record, err);
 	signals_close(&stop);
-	if (request.progress)
+	if (request.count)
 		clear_line();
 	return ret ? -1 : print(args, formats, &record, err);
 }

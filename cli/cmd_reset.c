@@ -13,26 +13,6 @@ static const struct option_def options_of_reset[] = {
 	{ .name = NULL },
 };
 
-static int lg_wanted(const struct args *args, int *lg, struct err *err)
-{
-	*lg = OPS_LG_KEEP;
-	if (args->lg_sample >= 0 && args->sample_rate)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--lg-sample",
-				 .what = "--sample-rate");
-	if (args->lg_sample > 63)
-		return err_raise(err, ERROR_LG_SAMPLE_RANGE);
-	if (args->lg_sample >= 0)
-		*lg = (int)args->lg_sample;
-	if (!args->sample_rate)
-		return 0;
-	*lg = __builtin_ctzll(args->sample_rate);
-	if (args->sample_rate != 1ULL << *lg) {
-		err_raise(err, ERROR_SAMPLE_RATE_NO_POWER, .count = (int64_t)args->sample_rate);
-		return err_advise(err, FIX_USE_A_POWER);
-	}
-	return 0;
-}
-
 static int run(const struct args *args, struct err *err)
 {
 	struct ops_options options;
@@ -42,7 +22,7 @@ static int run(const struct args *args, struct err *err)
 	int lg;
 
 	args_options(args, &options);
-	if (lg_wanted(args, &lg, err) || args_pid(args, &pid, err) ||
+	if (args_sample_rate(args, &lg, err) || args_pid(args, &pid, err) ||
 	    ops_reset(pid, lg, &options, &reset, err))
 		return -1;
 	out_cost(args, &reset.cost);

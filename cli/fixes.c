@@ -172,6 +172,11 @@ static const char *const words[FIXES] = {
 		"it is needed to undo a recording; set XDG_RUNTIME_DIR to a folder of yours, "
 		"or run this as root",
 	[FIX_END_RECORDING] = "wait for it, or end it early: kill -TERM {other}",
+	[FIX_KEEP_THE_RATE] = "leave out --sample-rate, or turn sampling off first: jeprof-ctl "
+			      "deactivate {pid}",
+	[FIX_UNTIL_EXAMPLES] = "give one such as rss+500M, rss+10%/min, 'rss>2G' or 'cgroup>80%' "
+			       "(quoted where it has a >, which the shell takes for itself)",
+	[FIX_UNTIL_RSS] = "use resident memory: --until 'rss>2G'",
 	[FIX_MAKE_ROOM_IN_RUN] = "make room on the file system of /run or XDG_RUNTIME_DIR",
 	[FIX_SEE_FIRST_PROFILE] = "there is only the profile of the beginning, {file}",
 	[FIX_SEE_PROFILES] =

@@ -238,9 +238,10 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
  */
 static void decide(const struct session *s, bool init, struct ops_change *change)
 {
+	const struct journal_state decided = { .active = true, .thread_active_init = init };
 	struct err why = ERR_INIT;
 
-	if (!journal_decided(&s->proc, true, init, &why) || change->warning.ids[0])
+	if (!journal_decided(&s->proc, &decided, &why) || change->warning.ids[0])
 		return;
 	if (why.code == ERR_BUSY && !change->after)
 		return;

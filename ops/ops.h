@@ -17,6 +17,7 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
+#include "ops/record/until.h"
 #include "ops/target/memory.h"
 #include "process/proc.h"
 
@@ -397,25 +398,28 @@ int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
 
 /* Where a recording stands, for who shows it. */
 struct ops_record_progress {
-	const struct ops_cost *cost; /* which process */
-	uint64_t elapsed_ms, duration_ms;
+	const struct ops_cost *cost;	  /* which process */
+	uint64_t elapsed_ms, duration_ms; /* the latter 0: it has no end yet */
 	/*
 	 * stats.allocated, at the first dump (0: it has no statistics), and as it was counted last
-	 * (0: not yet). While progress is shown it is counted every five seconds, for which a
-	 * thread of the target stands each time.
+	 * (0: not yet).
 	 */
 	uint64_t allocated_before_bytes, allocated_bytes;
 	uint64_t rss_bytes, rss_before_bytes;
 };
 
 struct ops_record_request {
-	uint64_t duration_ms;
+	uint64_t duration_ms; /* 0: until the condition is true, or stop_fd */
+	struct until until;   /* ends it early; UNTIL_NEVER: nothing does */
 	uint64_t interval_ms; /* of a series of dumps; 0: none */
 	unsigned int keep;    /* how many of the series are kept, the newest; 0: all */
 	const char *file;     /* of the last dump; NULL: COMM.PID.UTC-TIMESTAMP.heap */
 	bool force;	      /* replace files that exist */
+	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: as it is set */
 	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
 	void *ctx;
+	uint64_t progress_ms; /* how often */
+	bool count; /* for it, ask every five seconds how much is allocated: a stop each time */
 };
 
 struct ops_record {
@@ -427,10 +431,11 @@ struct ops_record {
 	size_t missed; /* dumps of the series for which there was no safe moment */
 	uint64_t duration_ms;
 	bool early;		  /* stop_fd ended it */
+	bool reached;		  /* request->until did */
 	bool adopted;		  /* profiling was on already: it was left as it was */
 	enum tristate opt_active; /* then: opt.prof_active, was it on from the start? */
 	bool stopped;		  /* profiling was turned off before the end by someone else */
-	bool active, thread_active_init; /* which of these were changed, and put back */
+	bool active, thread_active_init, rate; /* which of these were changed, and put back */
 	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;
 	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
@@ -438,7 +443,8 @@ struct ops_record {
 
 /*
  * Dump, activate, wait, dump, put everything back. options->stop_fd
- * ends it early. Where profiling is on already, nothing is changed but for the dumps.
+ * ends it early. Where profiling is on already, nothing is changed but for the dumps, and another
+ * rate is refused (ERR_BUSY): to set it makes jemalloc forget what was sampled.
  * ERR_BUSY when another recording is at work; ERR_OUTPUT from the files, which
  * are checked first; ERR_LOST when the target ended. Whatever fails, the target
  * is as it was found, or the message says otherwise, and ops_undo() puts it back. The caller ends
@@ -463,6 +469,7 @@ struct ops_undone {
 	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
 	enum ops_undo_how how;
 	bool active, thread_active_init; /* what was true and is false again */
+	bool rate;			 /* was prof.lg_sample put back? */
 	struct err why;
 };
 

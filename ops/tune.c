@@ -3,6 +3,7 @@
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
+#include "ops/record/journal.h"
 #include "ops/target/inside.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
@@ -54,11 +55,25 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	return 0;
 }
 
+/* What a recording compares would not fit together any more. */
+static int not_recorded(const struct session *s, struct err *err)
+{
+	const struct journal_state nothing = { 0 };
+	struct err why = ERR_INIT;
+
+	if (!journal_decided(&s->proc, &nothing, &why) || why.code != ERR_BUSY)
+		return 0;
+	*err = why;
+	return -1;
+}
+
 int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
 	      struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	uint64_t before = 0, after = 0, lg = (uint64_t)lg_sample;
+	const struct journal_state decided = { .rate = lg_sample != OPS_LG_KEEP };
+	struct err ignored;
 	struct call calls[] = {
 		call_read("prof.lg_sample", &before, sizeof(before)),
 		{ .name = "prof.reset", .fd = -1 },
@@ -70,7 +85,7 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 			return err_raise(err, ERROR_LG_SAMPLE_OUT_OF_RANGE, .number = lg_sample);
 		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
 	}
-	if (session_open(&s, pid, options, err) ||
+	if (session_open(&s, pid, options, err) || not_recorded(&s, err) ||
 	    session_run(&s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	for (size_t i = 0; i < 3; i++) {
@@ -78,5 +93,7 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 			return session_call_failed(&s, &calls[i], err);
 	}
 	*out = (struct ops_reset){ .cost = s.cost, .lg_before = before, .lg_after = after };
+	/* Should that fail, undo puts back what the journal says, as if this had not been. */
+	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;
 }

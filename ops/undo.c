@@ -47,7 +47,7 @@ static int put_back_by_poke(struct session *s, const struct journal_state *state
 {
 	struct ops_change change = { 0 };
 
-	if (state->thread_active_init)
+	if (state->thread_active_init || state->rate)
 		return err_raise(err, ERROR_UNDO_NEEDS_CALL);
 	if (state->active && poke_active(s, false, false, &change, err))
 		return -1;
@@ -85,6 +85,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	undone->how = OPS_UNDO_DONE;
 	undone->active = p.active;
 	undone->thread_active_init = state->thread_active_init;
+	undone->rate = state->rate;
 	undone->cost = s.cost;
 	return 0;
 }

@@ -216,6 +216,11 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	union mallctl_value v = { 0 };
 	struct ops_set set = { 0 };
+	const struct journal_state decided = {
+		.active = !strcmp(name, "prof.active"),
+		.thread_active_init = !strcmp(name, "prof.thread_active_init"),
+		.rate = !strcmp(name, "prof.reset") && text,
+	};
 	struct err ignored;
 
 	if (parse_set(name, text, &set.ctl, &v, err))
@@ -231,7 +236,6 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	set.cost = s.cost;
 	*out = set;
 	/* Should that fail, undo puts back what the journal says, as if this had not been. */
-	(void)!journal_decided(&s.proc, !strcmp(name, "prof.active"),
-			       !strcmp(name, "prof.thread_active_init"), &ignored);
+	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;
 }

@@ -7,6 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Version 1 has no "max": without a limit there stands PAGE_COUNTER_MAX (linux/page_counter.h). */
+#define NO_LIMIT (UINT64_C(1) << 60)
+
 struct nearest {
 	struct limit *out;
 	bool found;
@@ -17,8 +20,10 @@ static void consider(void *ctx, const char *group)
 	struct nearest *n = ctx;
 	struct limit l;
 
-	if (!cgroup_number(group, "memory.max", &l.limit) ||
-	    !cgroup_number(group, "memory.current", &l.used))
+	if ((!cgroup_number(group, "memory.max", &l.limit) ||
+	     !cgroup_number(group, "memory.current", &l.used)) &&
+	    (!cgroup_number(group, "memory.limit_in_bytes", &l.limit) || l.limit >= NO_LIMIT ||
+	     !cgroup_number(group, "memory.usage_in_bytes", &l.used)))
 		return;
 	if (!n->found || l.limit - l.used < n->out->limit - n->out->used)
 		*n->out = l;

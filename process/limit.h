@@ -12,8 +12,8 @@ struct limit {
 };
 
 /*
- * memory.max of its control group, or of the one above it that will be reached
- * first (cgroup v2). False when none has a limit, or it cannot be read.
+ * The limit of its memory cgroup, version 1 or 2, or of the one above it that will be reached
+ * first. False when none has a limit, or it cannot be read.
  */
 bool limit_of_cgroup(pid_t pid, struct limit *out);
 

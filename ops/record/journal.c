@@ -108,21 +108,27 @@ bool journal_text_parse(const char *text, struct journal_state *state)
 	state->active = find_value(text, "prof.active", value, sizeof(value));
 	state->thread_active_init =
 		find_value(text, "prof.thread_active_init", value, sizeof(value));
+	state->rate =
+		find_number(text, "prof.lg_sample", &state->lg_sample) && state->lg_sample < 64;
+	if (!state->rate)
+		state->lg_sample = 0;
 	return true;
 }
 
 int journal_text_format(const struct journal_state *s, char *buf, size_t size)
 {
-	char comm[sizeof(s->comm) * 3], image[sizeof(s->image) * 3];
+	char comm[sizeof(s->comm) * 3], image[sizeof(s->image) * 3], rate[32] = "";
 
 	escape(s->comm, comm, sizeof(comm));
 	escape(s->image, image, sizeof(image));
+	if (s->rate)
+		snprintf(rate, sizeof(rate), "prof.lg_sample %" PRIu64 "\n", s->lg_sample);
 	return snprintf(buf, size,
 			"pid %d\nstart %" PRIu64 "\nprogram %" PRIu64 "\nrecorder %d\ncomm %s\n"
-			"image %s\n%s%send 1\n",
+			"image %s\n%s%s%send 1\n",
 			s->pid, s->start_time, s->program, s->recorder, comm, image,
 			s->thread_active_init ? "prof.thread_active_init false\n" : "",
-			s->active ? "prof.active false\n" : "");
+			s->active ? "prof.active false\n" : "", rate);
 }
 
 /* --- files --- */
@@ -286,8 +292,7 @@ void journal_look(const struct proc *p, struct err *what)
 	if (!still_named(&j, j.fd))
 		return;
 	read_state(&j);
-	if (!j.written || !journal_is_of(&j.state, p) ||
-	    !(j.state.active || j.state.thread_active_init))
+	if (!j.written || !journal_is_of(&j.state, p) || !journal_changed(&j.state))
 		return;
 	if (whole.l_type != F_UNLCK) {
 		err_raise(what, ERROR_RECORDED_BY, .pid = p->pid, .other = j.state.recorder);
@@ -357,7 +362,12 @@ void journal_remove(struct journal *j)
 	j->written = false;
 }
 
-int journal_decided(const struct proc *p, bool active, bool init, struct err *err)
+bool journal_changed(const struct journal_state *state)
+{
+	return state->active || state->thread_active_init || state->rate;
+}
+
+int journal_decided(const struct proc *p, const struct journal_state *what, struct err *err)
 {
 	_cleanup_(journal_close) struct journal j = JOURNAL_INIT;
 
@@ -365,9 +375,10 @@ int journal_decided(const struct proc *p, bool active, bool init, struct err *er
 		return err->code == ERR_NOPROC ? 0 : -1;
 	if (!j.written || !journal_is_of(&j.state, p))
 		return 0;
-	j.state.active &= !active;
-	j.state.thread_active_init &= !init;
-	if (j.state.active || j.state.thread_active_init)
+	j.state.active &= !what->active;
+	j.state.thread_active_init &= !what->thread_active_init;
+	j.state.rate &= !what->rate;
+	if (journal_changed(&j.state))
 		return journal_write(&j, err);
 	journal_remove(&j);
 	return 0;

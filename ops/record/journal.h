@@ -21,15 +21,16 @@
 
 #define JOURNAL_IMAGE_SIZE 512
 
-/* Both switches are only ever changed from false to true. */
+/* Both switches are only ever changed from false to true, the rate to any other. */
 struct journal_state {
 	pid_t pid;
 	uint64_t start_time; /* of the process, see struct proc */
 	uint64_t program;    /* proc_program(): what it changed is gone after an execve(2) */
 	pid_t recorder;
-	char comm[PROC_COMM_SIZE];	 /* raw */
-	char image[JOURNAL_IMAGE_SIZE];	 /* --image of the recording, "" without */
-	bool active, thread_active_init; /* changed */
+	char comm[PROC_COMM_SIZE];	       /* raw */
+	char image[JOURNAL_IMAGE_SIZE];	       /* --image of the recording, "" without */
+	bool active, thread_active_init, rate; /* changed */
+	uint64_t lg_sample;		       /* `rate`: prof.lg_sample before */
 };
 
 struct journal {
@@ -63,11 +64,14 @@ int journal_write(struct journal *j, struct err *err) __must_check;
 void journal_remove(struct journal *j);
 
 /*
- * The user has decided about prof.active (`active`), or prof.thread_active_init
- * (`init`), of a process: what a recording that died has changed there is his
- * now, and not to be put back. ERR_BUSY, as journal_open(), while one is at work.
+ * The user has decided about what is true in `what`: what a recording that died has changed there
+ * is his now, and not to be put back. ERR_BUSY, as journal_open(), while one is at work.
  */
-int journal_decided(const struct proc *p, bool active, bool init, struct err *err) __must_check;
+int journal_decided(const struct proc *p, const struct journal_state *what, struct err *err)
+	__must_check;
+
+/* Is there anything to be put back? */
+bool journal_changed(const struct journal_state *state);
 
 /* Ends the lock. A file that was not removed stays. */
 void journal_close(struct journal *j);

@@ -5,7 +5,10 @@
 
 static const bool off = false;
 
-/* prof.active first: it is what costs the target something. */
+/*
+ * prof.active first: it is what costs the target something. The rate is put back by prof.reset,
+ * which forgets the samples that were taken at the other one.
+ */
 size_t putback_calls(const struct journal_state *state, struct putback *p, struct call *calls)
 {
 	size_t n = 0;
@@ -14,6 +17,9 @@ size_t putback_calls(const struct journal_state *state, struct putback *p, struc
 		calls[n++] = call_swap("prof.active", &p->active, &off, sizeof(off));
 	if (state->thread_active_init)
 		calls[n++] = call_write("prof.thread_active_init", &off, sizeof(off));
+	p->rate = state->lg_sample;
+	if (state->rate)
+		calls[n++] = call_write("prof.reset", &p->rate, sizeof(p->rate));
 	for (size_t i = 0; i < n; i++)
 		calls[i].flags |= CALL_KEEP_GOING;
 	return n;

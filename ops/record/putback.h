@@ -8,10 +8,11 @@
 
 /* The calls that put it back, and what they found. To be zeroed; must outlive the calls. */
 struct putback {
-	bool active; /* prof.active, before it was put back */
+	bool active;   /* prof.active, before it was put back */
+	uint64_t rate; /* private: what prof.reset sets */
 };
 
-#define PUTBACK_CALLS 2
+#define PUTBACK_CALLS 3
 /* Fill `calls`, for session_run(), gated, with what `state` says was changed; returns how many. */
 size_t putback_calls(const struct journal_state *state, struct putback *p, struct call *calls);
 

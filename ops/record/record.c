@@ -10,9 +10,11 @@
 #include "ops/ops.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
+#include "ops/record/until.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "ops/target/sampling.h"
+#include "process/limit.h"
 #include "process/proc.h"
 
 #include <errno.h>
@@ -146,8 +148,8 @@ static int check_series(const struct record_files *f, const struct ops_record_re
 {
 	uint64_t n = 0;
 
-	if (r->file && r->interval_ms && r->duration_ms)
-		n = (r->duration_ms - 1) / r->interval_ms;
+	if (r->file && r->interval_ms)
+		n = r->duration_ms ? (r->duration_ms - 1) / r->interval_ms : CHECKED;
 	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
 		_cleanup_(output_close) struct output o = OUTPUT_INIT;
 		_cleanup_(cleanup_free) char *name = record_files_name(f, i);
@@ -264,7 +266,7 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
  * may load libraries, or run another program, and each dump looks anew.
  */
 
-#define PROGRESS_MS 250
+#define UNTIL_MS 250 /* how often its condition is looked at */
 /* Putting back is tried harder than anything else. */
 #define PUTBACK_WAIT_MS 20000
 #define PUTBACK_TRIES 3
@@ -280,6 +282,7 @@ struct recording {
 	struct ops_record out;
 	uint64_t begun_ms;
 	struct record_count count;
+	struct until_seen seen;
 };
 
 static void add_cost(struct recording *r, const struct session *s)
@@ -309,12 +312,14 @@ static int ended(const struct recording *r, struct err *err)
 
 static bool anything_changed(const struct recording *r)
 {
-	return r->journal.state.active || r->journal.state.thread_active_init;
+	return journal_changed(&r->journal.state);
 }
 
 static void nothing_changed(struct recording *r)
 {
-	r->journal.state.active = r->journal.state.thread_active_init = false;
+	struct journal_state *state = &r->journal.state;
+
+	state->active = state->thread_active_init = state->rate = false;
 }
 
 /* The rest of an error: what the target is left with, and the way out. */
@@ -382,6 +387,7 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
+	uint64_t lg_sample;
 };
 
 /*
@@ -406,12 +412,13 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 	struct call calls[] = {
 		call_read("prof.active", &found->active, sizeof(found->active)),
 		call_read("prof.thread_active_init", &found->init, sizeof(found->init)),
+		call_read("prof.lg_sample", &found->lg_sample, sizeof(found->lg_sample)),
 		dump_call(),
 	};
 
 	calls[1].flags |= CALL_KEEP_GOING;
-	calls[2].new = dump_label(r->files.first.path, label);
-	if (dump_run(s, calls, 3, 2, fd, &r->out.first_bytes, err))
+	calls[3].new = dump_label(r->files.first.path, label);
+	if (dump_run(s, calls, 4, 3, fd, &r->out.first_bytes, err))
 		return -1;
 	found->has_init = call_succeeded(&calls[1]);
 	record_count_take(&r->count, s);
@@ -421,7 +428,7 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 }
 
 /*
- * Where activation makes jemalloc forget what it sampled before, that is no
+ * Where activation, or another rate, makes jemalloc forget what it sampled before, that is no
  * part of what happened since: the first dump is taken again. In a session of
  * its own, which has the whole of --timeout.
  */
@@ -443,6 +450,22 @@ static int dump_again(struct recording *r, int *fd, struct err *err)
 	return 0;
 }
 
+static bool wants_other_rate(const struct recording *r, const struct found *found)
+{
+	return r->request->lg_sample != OPS_LG_KEEP &&
+	       (uint64_t)r->request->lg_sample != found->lg_sample;
+}
+
+static int set_rate(const struct recording *r, struct session *s, struct err *err)
+{
+	uint64_t lg = (uint64_t)r->request->lg_sample;
+	struct call call = call_write("prof.reset", &lg, sizeof(lg));
+
+	if (session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, err))
+		return -1;
+	return call_succeeded(&call) ? 0 : session_call_failed(s, &call, err);
+}
+
 static int activate(struct recording *r, struct session *s, const struct found *found,
 		    struct err *err)
 {
@@ -454,10 +477,14 @@ static int activate(struct recording *r, struct session *s, const struct found *
 		return -1;
 	state->active = true;
 	state->thread_active_init = found->has_init && !found->init;
+	state->rate = wants_other_rate(r, found);
+	state->lg_sample = found->lg_sample;
 	if (journal_write(&r->journal, err)) {
 		nothing_changed(r);
 		return -1;
 	}
+	if (state->rate && set_rate(r, s, err))
+		return -1;
 	if (switch_activate(s, &change, &init_changed, err))
 		return -1;
 	r->out.warning = change.warning;
@@ -481,13 +508,20 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 		return -1;
 	if (stop_asked(r->stop_fd))
 		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
-	return found.active ? 0 : activate(r, s, &found, err);
+	if (!found.active)
+		return activate(r, s, &found, err);
+	if (!wants_other_rate(r, &found))
+		return 0;
+	err_raise(err, ERROR_SAMPLED_AT_ANOTHER_RATE, SESSION_ARGS(s),
+		  .number = (int64_t)found.lg_sample);
+	return err_advise(err, FIX_KEEP_THE_RATE, .pid = s->proc.pid);
 }
 
 static int begin(struct recording *r, struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int fd = -1;
+	bool forgets;
 	int ret;
 
 	if (session_open_proc(&s, r->proc.pid, &r->options, err))
@@ -496,7 +530,8 @@ static int begin(struct recording *r, struct err *err)
 		return ended(r, err);
 	ret = begin_in(r, &s, &fd, err);
 	add_cost(r, &s);
-	if (ret || (r->journal.state.active && switch_forgets(&s) && dump_again(r, &fd, err)))
+	forgets = r->journal.state.rate || (r->journal.state.active && switch_forgets(&s));
+	if (ret || (forgets && dump_again(r, &fd, err)))
 		return -1;
 	r->out.rss_before_bytes = s.proc.status.rss_bytes;
 	return record_files_put(&r->files, &r->files.first, fd, r->out.first_bytes, s.timeout_ms,
@@ -550,7 +585,7 @@ static void show(struct recording *r)
 		.rss_before_bytes = r->out.rss_before_bytes,
 	};
 
-	if (!r->request->progress || proc_refresh(&r->proc, &ignored))
+	if (proc_refresh(&r->proc, &ignored))
 		return;
 	p.rss_bytes = r->proc.status.rss_bytes;
 	r->request->progress(r->request->ctx, &p);
@@ -565,37 +600,76 @@ static void count(struct recording *r)
 	add_cost(r, &s);
 }
 
+static bool reached(struct recording *r)
+{
+	const struct until *u = &r->request->until;
+	struct limit l = { 0 };
+	struct err ignored;
+
+	if (u->of == UNTIL_RSS && !proc_refresh(&r->proc, &ignored))
+		l.used = r->proc.status.rss_bytes;
+	else if (u->of != UNTIL_CGROUP || !limit_of_cgroup(r->proc.pid, &l))
+		return false;
+	return until_reached(u, &r->seen, now_ms(), l.used, l.limit);
+}
+
 static uint64_t at_most(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
+/* When something is to be done next, of now_ms(); UINT64_MAX: never. */
+struct agenda {
+	uint64_t end, dump, show, look;
+};
+
+/* What is due. */
+static int attend(struct recording *r, struct agenda *a, struct err *err)
+{
+	const struct ops_record_request *q = r->request;
+
+	if (now_ms() >= a->dump && a->dump < a->end) {
+		if (dump_next(r, err))
+			return -1;
+		while (a->dump <= now_ms())
+			a->dump += q->interval_ms;
+	}
+	if (now_ms() >= a->show) {
+		if (q->count && record_count_due(&r->count))
+			count(r);
+		show(r);
+		a->show = now_ms() + q->progress_ms;
+	}
+	if (now_ms() >= a->look) {
+		r->out.reached = reached(r);
+		a->look = now_ms() + UNTIL_MS;
+	}
+	return 0;
+}
+
 static int wait_for_end(struct recording *r, struct err *err)
 {
-	uint64_t end = r->begun_ms + r->request->duration_ms, interval = r->request->interval_ms;
-	uint64_t next = interval ? r->begun_ms + interval : end;
+	const struct ops_record_request *q = r->request;
+	struct agenda a = {
+		.end = q->duration_ms ? r->begun_ms + q->duration_ms : UINT64_MAX,
+		.dump = q->interval_ms ? r->begun_ms + q->interval_ms : UINT64_MAX,
+		.show = q->progress ? r->begun_ms + (q->count ? 0 : q->progress_ms) : UINT64_MAX,
+		.look = q->until.of == UNTIL_NEVER ? UINT64_MAX : r->begun_ms,
+	};
 
-	for (uint64_t now = r->begun_ms; now < end && !r->out.early; now = now_ms()) {
-		uint64_t until =
-			at_most(at_most(next, end), r->request->progress ? now + PROGRESS_MS : end);
-
-		show(r);
-		switch (record_wait(r->stop_fd, &r->proc, until)) {
+	while (now_ms() < a.end && !r->out.early && !r->out.reached) {
+		if (attend(r, &a, err))
+			return -1;
+		if (r->out.reached)
+			break;
+		switch (record_wait(r->stop_fd, &r->proc,
+				    at_most(at_most(a.end, a.dump), at_most(a.show, a.look)))) {
 		case RECORD_ENDED:
 			return ended(r, err);
 		case RECORD_STOP:
 			r->out.early = true;
 			break;
 		case RECORD_TIME:
-			if (now_ms() < next || next >= end) {
-				if (r->request->progress && record_count_due(&r->count))
-					count(r);
-				break;
-			}
-			if (dump_next(r, err))
-				return -1;
-			while (next <= now_ms())
-				next += interval;
 			break;
 		}
 	}
@@ -630,6 +704,7 @@ static int dump_last(struct recording *r, struct session *s, int *fd, struct err
 			err_raise(&r->out.warning, ERROR_PROFILING_WAS_DISABLED);
 		r->out.active = state->active;
 		r->out.thread_active_init = state->thread_active_init;
+		r->out.rate = state->rate;
 		nothing_changed(r);
 	}
 	return ret;
@@ -688,6 +763,17 @@ static int record(struct recording *r, struct err *err)
 	return name_files(r, err);
 }
 
+/* What could never be reached is said at once. */
+static int limit_is_there(const struct recording *r, struct err *err)
+{
+	struct limit l;
+
+	if (r->request->until.of != UNTIL_CGROUP || limit_of_cgroup(r->proc.pid, &l))
+		return 0;
+	err_raise(err, ERROR_NO_CGROUP_LIMIT, .pid = r->proc.pid);
+	return err_advise(err, FIX_UNTIL_RSS);
+}
+
 static void recording_close(struct recording *r)
 {
 	record_files_close(&r->files);
@@ -712,7 +798,7 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 	if (r.patient.wait_ms < PUTBACK_WAIT_MS)
 		r.patient.wait_ms = PUTBACK_WAIT_MS;
 	r.files.keep = request->keep;
-	if (proc_open(&r.proc, pid, err) || record(&r, err))
+	if (proc_open(&r.proc, pid, err) || limit_is_there(&r, err) || record(&r, err))
 		return -1;
 	*out = r.out;
 	r.out = (struct ops_record){ 0 };

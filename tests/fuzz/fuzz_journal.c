@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    again.pid != state.pid || again.recorder != state.recorder ||
 	    again.start_time != state.start_time || again.program != state.program ||
 	    strcmp(again.comm, state.comm) != 0 || strcmp(again.image, state.image) != 0 ||
-	    again.active != state.active || again.thread_active_init != state.thread_active_init)
+	    again.active != state.active || again.thread_active_init != state.thread_active_init ||
+	    again.rate != state.rate || again.lg_sample != state.lg_sample || state.lg_sample > 63)
 		abort();
 	return 0;
 }

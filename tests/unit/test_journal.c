@@ -193,12 +193,16 @@ static void test_not_whole(void **state)
 	assert_false(journal_text_parse("", &s));
 }
 
+static const struct journal_state both = { .active = true, .thread_active_init = true };
+static const struct journal_state active = { .active = true };
+static const struct journal_state rest = { .thread_active_init = true, .rate = true };
+
 static bool decided_is_busy(pid_t pid)
 {
 	struct err err = ERR_INIT;
 	struct proc p;
 
-	return !proc_open(&p, pid, &err) && journal_decided(&p, true, true, &err) == -1 &&
+	return !proc_open(&p, pid, &err) && journal_decided(&p, &both, &err) == -1 &&
 	       err.code == ERR_BUSY;
 }
 
@@ -215,22 +219,25 @@ static void test_decided(void **state)
 					  .start_time = p.start_time,
 					  .program = proc_program(getpid()),
 					  .active = true,
-					  .thread_active_init = true };
+					  .thread_active_init = true,
+					  .rate = true,
+					  .lg_sample = 19 };
 	assert_int_equal(journal_write(&j, &err), 0);
 	assert_true(in_child(decided_is_busy));
 	journal_close(&j);
 	p.start_time++; /* another process */
-	assert_int_equal(journal_decided(&p, true, true, &err), 0);
+	assert_int_equal(journal_decided(&p, &both, &err), 0);
 	p.start_time--;
-	assert_int_equal(journal_decided(&p, true, false, &err), 0);
+	assert_int_equal(journal_decided(&p, &active, &err), 0);
 	j = opened(false);
-	assert_true(!j.state.active && j.state.thread_active_init);
+	assert_true(!j.state.active && j.state.thread_active_init && j.state.rate &&
+		    j.state.lg_sample == 19);
 	journal_close(&j);
-	assert_int_equal(journal_decided(&p, false, true, &err), 0);
+	assert_int_equal(journal_decided(&p, &rest, &err), 0);
 	assert_int_equal(journal_open(&j, getpid(), false, &err), -1);
 	assert_int_equal(err.code, ERR_NOPROC);
 	journal_close(&j);
-	assert_int_equal(journal_decided(&p, true, true, &err), 0);
+	assert_int_equal(journal_decided(&p, &both, &err), 0);
 	proc_close(&p);
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* When a recording is to end early: memory that has grown enough. Pure functions. */
+#ifndef OPS_RECORD_UNTIL_H
+#define OPS_RECORD_UNTIL_H
+
+#include "base/err.h"
+#include "process/limit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum until_of { UNTIL_NEVER, UNTIL_RSS, UNTIL_CGROUP };
+
+/* "rss+500M", "rss>2G", "+10%/min", "cgroup>80%". */
+struct until {
+	enum until_of of;
+	bool growth;   /* since the beginning, or within the last `within_ms`; else all of it */
+	bool percent;  /* `amount` is in % of what it grows from, or of the limit; else bytes */
+	double amount; /* more than 0 */
+	uint64_t within_ms; /* 0: since the beginning */
+};
+
+/* ERR_USAGE, with its fix, for a text that is none of these. */
+int until_parse(const char *text, struct until *out, struct err *err) __must_check;
+
+/* What was seen lately: the least in each part of `within_ms`. */
+#define UNTIL_PARTS 64
+struct until_seen {
+	bool begun;
+	uint64_t first; /* bytes */
+	struct {
+		uint64_t part, least; /* number of the part, from 1; 0: nothing seen */
+	} v[UNTIL_PARTS];
+};
+
+/*
+ * Is it reached, at `now_ms` of a clock that never goes back, with so many bytes (of UNTIL_RSS
+ * resident, of UNTIL_CGROUP used, of `limit`)? To be asked again and again; `seen` is zeroed first.
+ */
+bool until_reached(const struct until *until, struct until_seen *seen, uint64_t now_ms,
+		   uint64_t bytes, uint64_t limit);
+
+#endif

@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record at another sample rate, until memory has grown, and with lines of progress.
+
+# A /run of our own, so that no other test's recordings are undone here.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
+mount -t tmpfs -o mode=755 none /run || exit 99
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# A small object that is sampled costs 16 KiB: few are.
+export MALLOC_CONF=$PROF,lg_prof_sample:17
+
+# value NAME: of the target
+value()
+{
+	"$CTL" "${patient[@]}" get "$pid" "$1" -q
+}
+
+# begin ARGUMENTS...: a recording in the background, until it is in its journal; sets `recorder`
+begin()
+{
+	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
+	recorder=$!
+	own "$recorder"
+	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on
+}
+
+is_on()
+{
+	[ "$(value prof.active)" = true ]
+}
+
+# --- another sample rate ---
+start_victim leaky
+snapshot "$pid"
+before=$(value prof.lg_sample)
+ctl_ok 'rate' record "$pid" -d 300ms --sample-rate 64K -o "$T/rate.heap" --json
+is "$(json '.changed.prof | tostring')" '{"active":true,"thread_active_init":false,"lg_sample":true}' 'rate: it is said'
+is "$(head -n 1 "$T/rate.heap")" heap_v2/65536 'rate: of the last profile'
+is "$(head -n 1 "$T/rate.base.heap")" heap_v2/65536 'rate: of the first profile'
+is "$(value prof.lg_sample)" "$before" 'rate: it is put back'
+ctl_ok 'the same rate' record "$pid" -d 300ms --sample-rate "$((1 << before))" -o "$T/same.heap" --json
+is "$(json .changed.prof.lg_sample)" false 'the same rate: there is nothing to change'
+ctl_fails 2 'sample_rate_no_power use_a_power' 'a rate that is no power of two' record "$pid" --sample-rate 5000
+begin -d 300s --sample-rate 256K
+is "$(value prof.lg_sample)" 18 'meanwhile: the rate is set'
+ctl_fails 7 'recorded_by end_recording' 'meanwhile: no reset' reset "$pid"
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+is "$(value prof.lg_sample)" 18 'killed: the rate is left'
+ctl_fails 2 undo_needs_call 'killed: undo by poke cannot' undo "$pid" --mode poke
+ctl_ok 'killed: undo' undo "$pid" --json
+is "$(json '.recordings[0] | [.state, .changed.prof.lg_sample] | tostring')" '["undone",true]' 'killed: undo says so'
+is "$(value prof.lg_sample) $(value prof.active)" "$before false" 'killed: undo puts the rate back'
+begin -d 300s --sample-rate 256K
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+ctl_ok 'killed, then reset' reset "$pid" --lg-sample 15
+ctl_ok 'killed, then reset: undo' undo "$pid" --json
+is "$(value prof.lg_sample) $(value prof.active)" '15 false' 'killed, then reset: the rate is the user'"'"'s'
+ctl_ok 'the rate as it was' reset "$pid" --lg-sample "$before"
+run_ctl activate "$pid"
+ctl_fails 7 'sampled_at_another_rate keep_the_rate' 'a program that is being sampled' record "$pid" -d 300ms --sample-rate 4K -o "$T/w.heap"
+ok 'a program that is being sampled: nothing is written' test ! -e "$T/w.heap"
+is "$(value prof.lg_sample) $(value prof.active)" "$before true" 'a program that is being sampled: is left alone'
+run_ctl deactivate "$pid"
+assert_untouched "$pid" 'another rate leaves it untouched'
+
+# --- until ---
+snapshot "$pid"
+ctl_ok 'not reached' record "$pid" -d 300ms --until rss+100G -o "$T/short.heap" --force
+like "$err" 'for 0\.[0-9] s, without reaching rss\+100G; ' 'not reached: it is said'
+ctl_ok 'reached at once' record "$pid" --until 'rss>4K' -o "$T/short.heap" --force --json
+is "$(json '[.early, .reached] | tostring')" '[false,true]' 'reached at once: it ends without -d'
+is "$(value prof.active)" false 'reached at once: profiling is off again'
+ctl_fails 2 'until_unknown until_examples' 'no condition' record "$pid" --until 'swap>1G'
+ctl_fails 2 'in_until not_a_percentage' 'no percentage' record "$pid" --until rss+x%
+assert_untouched "$pid" 'a condition leaves it untouched'
+stop_target "$pid"
+# Of a control group: of 64 MiB.
+start_victim leaky
+group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
+	file=$(find "$group" -name memory.max -o -name memory.limit_in_bytes) &&
+	echo $((64 << 20)) >"$file"; then
+	ctl_ok 'cgroup, not reached' record "$pid" -d 300ms --until 'cgroup>99%' -o "$T/short.heap" --force --json
+	is "$(json .reached)" false 'cgroup, not reached: goes on'
+	ctl_ok 'cgroup, reached' record "$pid" -d 300s --until 'cgroup>4K' -o "$T/short.heap" --force --json
+	is "$(json .reached)" true 'cgroup, reached: ends'
+else
+	skip 'cgroups cannot limit memory here' 'cgroup'
+fi
+stop_target "$pid"
+rmdir "$group" 2>/dev/null
+# A program whose memory grows when it is told to.
+cat >"$T/maps.py" <<'PYTHON'
+import mmap
+import sys
+
+print("ready", flush=True)
+kept = []
+for _ in sys.stdin:
+    kept.append(mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE))
+    for page in range(0, len(kept[-1]), 4096):
+        kept[-1][page] = 1
+PYTHON
+mkfifo "$T/map"
+LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 /usr/bin/python3 "$T/maps.py" <>"$T/map" >"$T/maps" &
+pid=$!
+own "$pid"
+within 60 grep -q ready "$T/maps"
+begin --until rss+50M --interval 300s
+ok 'until it grows: it waits' kill -0 "$recorder"
+echo >"$T/map"
+wait "$recorder"
+is "$?" 0 'until it grows: it ends'
+like "$(<"$T/bg.err")" ', until rss\+50M; ' 'until it grows: it is said'
+ok 'until it grows: there is a profile' is_profile "$T/bg.heap"
+is "$(value prof.active)" false 'until it grows: profiling is off again'
+begin --until +50%/1h -d 1h
+echo >"$T/map"
+wait "$recorder"
+is "$?" 0 'a rate of growth: it ends'
+like "$(<"$T/bg.err")" ', until \+50%/1h; ' 'a rate of growth: it is said'
+stop_target "$pid"
+
+# --- lines of progress ---
+start_victim leaky
+ctl_ok 'progress' record "$pid" -d 1s --progress 100ms -o "$T/lines.heap"
+like "$err" "recording $pid \(leaky\): 0 of 1 s, allocated [^,]* at first, RSS " 'progress: a line for each'
+ctl_ok 'progress -q' record "$pid" -d 500ms --progress 100ms -q -o "$T/quiet.heap"
+unlike "$err" 'recording' 'progress -q: none'
+ctl_ok 'progress --json' record "$pid" -d 500ms --progress 100ms --json -o "$T/json.heap"
+unlike "$err" 'recording' 'progress --json: none'
+stop_target "$pid"
+
+done_testing
