@@ -62,8 +62,7 @@ static const char *const words[FIXES] = {
 		"apt-get install libarchive13; if it is installed, memory is short: see the "
 		"limits of jeprof-ctl itself (ulimit -a)",
 	[FIX_UNPACK_A_HEAP_PROFILE] =
-		"a profile packed by gzip is read as it is, by another program unpack it first; "
-		"what is made for pprof is read by pprof",
+		"a profile packed by gzip is read as it is, by another program unpack it first",
 	[FIX_INSTALL_GRAPHVIZ] =
 		"apt-get install graphviz; or write the graph itself, to a file that ends in "
 		".dot",

@@ -3,10 +3,12 @@
 #include "ops/profile_file.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "io/archive.h"
 #include "io/errand.h"
 #include "profile/combine.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 
 #define HEAD_MAX (64u << 10)
 #define UNPACKED_MAX (UINT64_C(2) << 30) /* a small file may hold a large lie */
+#define PPROF_MAX (UINT64_C(512) << 20)	 /* unpacked */
 #define GZIP_WINDOW (15 + 16)
 
 /* A file on its way into memory. */
@@ -24,7 +27,7 @@ struct source {
 	uint64_t left; /* bytes that may still be read */
 	bool whole;    /* what lies beyond them is not wanted */
 	size_t n_head, head_at;
-	char head[HEAD_MAX]; /* bytes that were read to see what it is */
+	char head[HEAD_MAX + 1]; /* bytes that were read to see what it is, and a 0 */
 };
 
 static ssize_t read_some(struct source *s, char *buf, size_t room, struct err *err)
@@ -86,7 +89,8 @@ static int open_path(const char *path, int *fd, struct err *err)
 		       : 0;
 }
 
-static int read_all(struct source *s, char **bytes, size_t *len, struct err *err)
+static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes, size_t *len,
+		    struct err *err)
 {
 	_cleanup_(cleanup_free) char *buf = NULL;
 	size_t room = 0, used = 0;
@@ -101,10 +105,12 @@ static int read_all(struct source *s, char **bytes, size_t *len, struct err *err
 			buf = bigger;
 			room = room ? 2 * room : 2 * HEAD_MAX;
 		}
-		n = next_bytes(s, buf + used, room - used, err);
+		n = more(ctx, buf + used, room - used, err);
 		if (n < 0)
 			return -1;
 		used += (size_t)n;
+		if (used > max)
+			return err_raise(err, ERROR_FILE_TOO_LONG);
 	}
 	*bytes = take_ptr(buf);
 	*len = used;
@@ -119,7 +125,7 @@ static int parse_bundle(struct source *s, const struct profile_options *options,
 	_cleanup_(cleanup_free) char *packed = NULL, *content = NULL;
 	size_t len;
 
-	if (read_all(s, &packed, &len, err) ||
+	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &len, err) ||
 	    bundle_find(packed, len, wanted, UNPACKED_MAX, &content, &len, err))
 		return -1;
 	return profile_parse(out, content, len, options, err);
@@ -186,23 +192,67 @@ static ssize_t next_unpacked(void *ctx, char *buf, size_t room, struct err *err)
 	return most;
 }
 
-/* Does a packed file hold a profile itself, and no archive? */
-static bool is_packed_profile(const struct source *s)
+enum content { CONTENT_TEXT, CONTENT_PPROF, CONTENT_BUNDLE };
+
+#define TAR_MAGIC "ustar" /* POSIX.1-1988: ustar, pax; and GNU tar's own */
+#define TAR_MAGIC_AT 257
+
+static bool is_text(const char *begin)
 {
-	char begin[4] = { 0 };
+	return text_begins(begin, "heap") || text_begins(begin, "--- ");
+}
+
+/*
+ * May it be pprof's message? Nothing marks one: it begins with the tag of one of the 14 fields of a
+ * Profile, a number or of some length, and is no text.
+ */
+static bool is_pprof(const char *begin, size_t n)
+{
+	int field = n ? (unsigned char)begin[0] >> 3 : 0, wire = n ? begin[0] & 7 : 0;
+
+	if (is_text(begin) || field < 1 || field > 14 || (wire != 0 && wire != 2))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned char)begin[i] < ' ' && !isspace((unsigned char)begin[i]))
+			return true;
+	}
+	return false;
+}
+
+/* What a packed file holds. */
+static enum content packed_content(const struct source *s)
+{
+	char begin[TAR_MAGIC_AT + sizeof(TAR_MAGIC)] = { 0 };
 	z_stream z = { .next_in = (uint8_t *)s->head, .avail_in = (uInt)s->n_head };
 
 	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
-		return false;
+		return CONTENT_BUNDLE;
 	z.next_out = (uint8_t *)begin;
 	z.avail_out = sizeof(begin);
 	inflate(&z, Z_SYNC_FLUSH);
 	inflateEnd(&z);
-	return !memcmp(begin, "heap", sizeof(begin)) || !memcmp(begin, "--- ", sizeof(begin));
+	if (text_begins(begin + TAR_MAGIC_AT, TAR_MAGIC))
+		return CONTENT_BUNDLE;
+	if (is_text(begin))
+		return CONTENT_TEXT;
+	return is_pprof(begin, sizeof(begin) - z.avail_out) ? CONTENT_PPROF : CONTENT_BUNDLE;
 }
 
-static int parse_packed(struct source *s, const struct profile_options *options,
-			struct profile *out, struct err *err)
+/* pprof's format is one message, which is held whole. */
+static int parse_pprof(profile_more_fn *more, void *ctx, const struct profile_options *options,
+		       struct profile *out, struct err *err)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	size_t len;
+
+	return read_all(more, ctx, PPROF_MAX, &bytes, &len, err) ||
+			       profile_parse_pprof(out, bytes, len, options, err)
+		       ? -1
+		       : 0;
+}
+
+static int parse_packed(struct source *s, enum content content,
+			const struct profile_options *options, struct profile *out, struct err *err)
 {
 	_cleanup_(cleanup_free) struct unpacking *u = calloc(1, sizeof(*u));
 	int failed;
@@ -211,7 +261,9 @@ static int parse_packed(struct source *s, const struct profile_options *options,
 		return err_no_memory(err);
 	u->from = s;
 	u->left = UNPACKED_MAX;
-	failed = profile_parse_pieces(out, next_unpacked, u, options, err);
+	failed = content == CONTENT_PPROF
+			 ? parse_pprof(next_unpacked, u, options, out, err)
+			 : profile_parse_pieces(out, next_unpacked, u, options, err);
 	inflateEnd(&u->z);
 	return failed;
 }
@@ -221,6 +273,7 @@ static int read_path(const char *path, const struct profile_options *options, st
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct source s = { .left = PROFILE_FILE_MAX };
+	enum content content;
 	int failed;
 
 	if (open_path(path, &fd, err))
@@ -228,12 +281,14 @@ static int read_path(const char *path, const struct profile_options *options, st
 	s.fd = fd;
 	if (read_head(&s, err) || no_program(&s, err))
 		return -1;
-	if (!bundle_is(s.head, s.n_head))
+	if (is_pprof(s.head, s.n_head))
+		failed = parse_pprof(next_bytes, &s, options, out, err);
+	else if (!bundle_is(s.head, s.n_head))
 		failed = profile_parse_pieces(out, next_bytes, &s, options, err);
-	else if (is_packed_profile(&s))
-		failed = parse_packed(&s, options, out, err);
-	else
+	else if ((content = packed_content(&s)) == CONTENT_BUNDLE)
 		failed = parse_bundle(&s, options, out, err);
+	else
+		failed = parse_packed(&s, content, options, out, err);
 	if (failed)
 		return -1;
 	set_written(out, fd);

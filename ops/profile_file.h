@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 /*
- * Read the profile in the file `path`, which may be a bundle or packed by gzip(1), "-" for the
- * standard input, by profile_parse(); the message of an error starts with the path. The file is
- * read as it is: whoever cuts it short meanwhile leaves us a profile that is
+ * Read the profile in the file `path`, by profile_parse() or profile_parse_pprof(), also out of a
+ * bundle, and unpacked of gzip(1); "-" is the standard input. The message of an error starts with
+ * the path. The file is read as it is: whoever cuts it short meanwhile leaves us a profile that is
  * cut short. ERR_FAILED. The caller ends `out` with profile_fini().
  */
 #define PROFILE_FILE_MAX (UINT64_C(16) << 30)

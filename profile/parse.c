@@ -378,6 +378,13 @@ static double spread(double objects, double x)
 	return x * x / expm1(x);
 }
 
+void parse_variance(double n, double size, double factor, double period, double *objects,
+		    double *space)
+{
+	*objects = n * factor * (factor - 1);
+	*space = n * factor * period * period * spread(n, size / period);
+}
+
 /*
  * What jeprof(1) does: an object of X bytes is sampled with the probability
  * 1 - exp(-X / period), and X is the average of the stack. The number of objects that n
@@ -387,15 +394,13 @@ static bool scale(const struct parse *ps, struct profile_stack *stack, unsigned 
 		  unsigned int space)
 {
 	double n = stack->sampled[objects], bytes = stack->sampled[space], factor = 1;
-	double period = (double)ps->p->period;
 
 	if (ps->sampled && n != 0) {
-		factor = 1 / (1 - exp(-(bytes / n / period)));
+		factor = 1 / (1 - exp(-(bytes / n / (double)ps->p->period)));
 		if (!isfinite(factor))
 			return false;
-		stack->variance[objects] = n * factor * (factor - 1);
-		stack->variance[space] =
-			n * factor * period * period * spread(n, bytes / n / period);
+		parse_variance(n, bytes / n, factor, (double)ps->p->period,
+			       &stack->variance[objects], &stack->variance[space]);
 	}
 	stack->value[objects] = n * factor;
 	stack->value[space] = bytes * factor;

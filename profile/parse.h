@@ -82,4 +82,11 @@ struct parse {
 int parse_find_symbols(struct parse *ps, struct err *err) __must_check;
 int parse_symbols(struct parse *ps, struct err *err) __must_check;
 
+/*
+ * The variances of a stack of which `n` objects of `size` bytes on average were sampled, each with
+ * the probability 1 / `factor`, `period` bytes from one sample to the next.
+ */
+void parse_variance(double n, double size, double factor, double period, double *objects,
+		    double *space);
+
 #endif

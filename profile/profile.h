@@ -122,6 +122,14 @@ typedef ssize_t profile_more_fn(void *ctx, char *buf, size_t room, struct err *e
 int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
 			 const struct profile_options *options, struct err *err) __must_check;
 
+/*
+ * Read a heap profile in pprof's format, not packed: of Go, Rust, Parca or ours. Its values are
+ * what they are there said to be; what was sampled is reckoned back from the period. ERR_FAILED: it
+ * is none, or its numbers do not fit together. The caller ends it with profile_fini().
+ */
+int profile_parse_pprof(struct profile *out, const void *bytes, size_t len,
+			const struct profile_options *options, struct err *err) __must_check;
+
 /* The sum of one type over all stacks. */
 double profile_total(const struct profile *profile, enum profile_type type);
 

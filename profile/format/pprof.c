@@ -178,6 +178,8 @@ static int pprof_out_finish(struct pprof_out *o, struct err *err)
 /* drop_frames does not grow with the profile. */
 #define DROP_MAX 16384
 
+#define LABELS_MAX 3
+
 /* Of an address: the samples have it whole, or without the allocator's inner lines. */
 #define USED_WHOLE 1
 #define USED_CUT 2
@@ -319,13 +321,16 @@ static void write_comment(struct pprof *w, const char *what, const char *value)
 static void write_facts(struct pprof *w)
 {
 	const struct profile_facts *facts = &w->p->facts;
-	char pid[24];
+	char pid[24], allocated[24];
 
 	snprintf(pid, sizeof(pid), "%lld", (long long)facts->pid);
+	snprintf(allocated, sizeof(allocated), "%lld", (long long)facts->allocated);
 	write_comment(w, "process", facts->comm);
 	write_comment(w, "pid", facts->pid ? pid : NULL);
 	write_comment(w, "host", facts->host);
 	write_comment(w, "jemalloc", facts->version);
+	write_comment(w, "allocated", facts->allocated ? allocated : NULL);
+	write_comment(w, "opt.prof_active", facts->opt_active);
 }
 
 /* Without has_functions pprof would look for names by itself, in minutes. */
@@ -479,10 +484,42 @@ static void write_drop_frames(struct pprof *w)
 	pprof_out_part(&w->out, &part);
 }
 
+/* The labels of a sample: of which size its objects are on average, and of which thread. */
+static size_t make_labels(struct pprof *w, const struct profile_stack *stack,
+			  Pprof__Label label[LABELS_MAX])
+{
+	double objects = stack->sampled[PROFILE_INUSE_OBJECTS];
+	double bytes = stack->sampled[PROFILE_INUSE_SPACE];
+	size_t n = 0;
+
+	if (objects == 0) {
+		objects = stack->sampled[PROFILE_ALLOC_OBJECTS];
+		bytes = stack->sampled[PROFILE_ALLOC_SPACE];
+	}
+	if (objects != 0 && bytes / objects >= 1) {
+		label[n] = (Pprof__Label)PPROF__LABEL__INIT;
+		label[n].key = pprof_out_text(&w->out, "bytes");
+		label[n].num_unit = label[n].key;
+		label[n++].num = (int64_t)(bytes / objects);
+	}
+	if (stack->thread == PROFILE_NONE)
+		return n;
+	label[n] = (Pprof__Label)PPROF__LABEL__INIT;
+	label[n].key = pprof_out_text(&w->out, "thread_id");
+	label[n].num = (int64_t)w->p->threads[stack->thread].id;
+	/* Without a unit pprof takes a 0 for a label that is not there. */
+	label[n++].num_unit = pprof_out_text(&w->out, "id");
+	if (!*w->p->threads[stack->thread].name)
+		return n;
+	label[n] = (Pprof__Label)PPROF__LABEL__INIT;
+	label[n].key = pprof_out_text(&w->out, "thread");
+	label[n++].str = pprof_out_text(&w->out, w->p->threads[stack->thread].name);
+	return n;
+}
+
 static void write_sample(struct pprof *w, const struct profile_stack *stack)
 {
-	static const Pprof__Label empty = PPROF__LABEL__INIT;
-	Pprof__Label label[2] = { empty, empty }, *labels[] = { &label[0], &label[1] };
+	Pprof__Label label[LABELS_MAX], *labels[LABELS_MAX];
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *one = &sample;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	int64_t value[PROFILE_TYPES];
@@ -498,18 +535,10 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 	sample.value = value;
 	sample.n_location_id = stack_ids(w, stack);
 	sample.location_id = w->ids;
-	if (stack->thread != PROFILE_NONE) {
-		const struct profile_thread *thread = &w->p->threads[stack->thread];
-
-		label[0].key = pprof_out_text(&w->out, "thread_id");
-		label[0].num = (int64_t)thread->id;
-		/* Without a unit pprof takes a 0 for a label that is not there. */
-		label[0].num_unit = pprof_out_text(&w->out, "id");
-		label[1].key = pprof_out_text(&w->out, "thread");
-		label[1].str = pprof_out_text(&w->out, thread->name);
-		sample.n_label = *thread->name ? 2 : 1;
-		sample.label = labels;
-	}
+	sample.n_label = make_labels(w, stack, label);
+	sample.label = labels;
+	for (size_t i = 0; i < sample.n_label; i++)
+		labels[i] = &label[i];
 	part.n_sample = 1;
 	part.sample = &one;
 	pprof_out_part(&w->out, &part);

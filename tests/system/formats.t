@@ -38,6 +38,7 @@ check_formats()
 	is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$dir/it.folded")" "$total" "$name: folded adds up"
 	what pprof "$dir/it.pprof"
 	is "$(json '.totals[1]')" "$total" "$name: pprof-format: the total"
+	is "$("$CTL" report "$dir/it.pprof" --json | jq .total)" "$total" "$name: pprof-format: read back, the total"
 	is "$(json '.symbolized')" true "$name: pprof-format: nobody looks for names again"
 	is "$(go tool pprof -top -unit=B "$dir/it.pprof" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')" \
 		"$total" "$name: go tool pprof: the total"
@@ -122,6 +123,32 @@ is "$(awk '{ sum += $NF } END { printf "%.0f", sum }' "$T/grown.folded")" "$(jso
 	'a difference adds up'
 assert_untouched "$pid" 'the target is untouched'
 stop_target "$pid"
+
+# --- what is read of others ---
+# top FILE [OPTIONS...]: "NAME FLAT CUM" of each function by go tool pprof, sorted
+top()
+{
+	go tool pprof -top -unit=B -nodecount=100000 -nodefraction=0 -edgefraction=0 -sample_index=inuse_space "${@:2}" "$1" 2>/dev/null |
+		awk '$1 ~ /^-?[0-9]/ && $5 ~ /%$/ { name = $6; for (i = 7; i <= NF; i++) name = name " " $i
+			sub(/ \(inline\)$/, "", name); sub("B", "", $1); sub("B", "", $4); print name, $1, $4 }' | sort
+}
+# ours FILE [OPTIONS...]: the same
+ours()
+{
+	run_ctl report "$@" -n 0 --json
+	json '.rows[] | select(.flat != 0 or .cum != 0) | "\(.name) \(.flat | round) \(.cum | round)"' | sort
+}
+ok 'a Go program' go build -o "$T/go-heap" tests/runtimes/heap.go
+ok 'its own profiles' "$T/go-heap" "$T/go.pb.gz"
+is "$(ours "$T/go.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: every function as go tool pprof has it'
+ok 'Go: there are some' test "$(ours "$T/go.pb.gz" | wc -l)" -gt 3
+ctl_fails 1 'in_file pprof_not_of_memory' 'Go: a profile of its time' report "$T/go.pb.gz.cpu"
+ctl_ok 'Go: written again' convert "$T/go.pb.gz" "$T/go-again.pb.gz"
+is "$(top "$T/go-again.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: written again, it is the same'
+is "$(ours "$T/redis/it.pprof")" "$(top "$T/redis/it.pprof")" 'redis: every function as go tool pprof has it'
+ctl_ok 'the second profile of redis' convert "$heap" "$T/as-base.pb.gz"
+is "$(ours "$T/as-base.pb.gz" --base "$T/redis/it.pprof")" "$(top "$T/as-base.pb.gz" -base="$T/redis/it.pprof")" \
+	'redis: every function of a difference as go tool pprof has it'
 
 # --- convert, by the suffix ---
 for suffix in pb.gz folded svg speedscope.json callgrind dot json html; do
