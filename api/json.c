@@ -400,7 +400,7 @@ struct json_object *api_reset(const struct ops_reset *reset)
 	return doc;
 }
 
-static struct json_object *thread_json(const struct ops_thread *t)
+static struct json_object *thread_json(const struct ops_thread *t, bool rates)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -410,17 +410,23 @@ static struct json_object *thread_json(const struct ops_thread *t)
 	json_set(o, "thread.allocated", t->has_bytes ? json_object_new_uint64(t->allocated) : NULL);
 	json_set(o, "thread.deallocated",
 		 t->has_bytes ? json_object_new_uint64(t->deallocated) : NULL);
+	if (rates) {
+		json_set(o, "rate.allocated",
+			 t->has_rate ? json_object_new_double(t->allocated_rate) : NULL);
+		json_set(o, "rate.deallocated",
+			 t->has_rate ? json_object_new_double(t->deallocated_rate) : NULL);
+	}
 	json_set_bool(o, "changed", t->changed);
 	json_set_text(o, "reason", *t->reason ? t->reason : NULL);
 	return o;
 }
 
-struct json_object *api_threads(const struct ops_threads *threads)
+struct json_object *api_threads(const struct ops_threads *threads, bool rates)
 {
 	struct json_object *doc = new_doc(&threads->cost), *array = json_object_new_array();
 
 	for (size_t i = 0; i < threads->n; i++)
-		json_object_array_add(array, thread_json(&threads->v[i]));
+		json_object_array_add(array, thread_json(&threads->v[i], rates));
 	json_set(doc, "threads", array);
 	json_set_u64(doc, "missed", threads->missed);
 	json_set_u64(doc, "unasked", threads->unasked);

@@ -51,7 +51,7 @@ struct json_object *api_set(const struct ops_set *set);
 struct json_object *api_change(const char *name, const struct ops_change *change);
 struct json_object *api_prefix(const char *prefix, const struct ops_prefix *result);
 struct json_object *api_reset(const struct ops_reset *reset);
-struct json_object *api_threads(const struct ops_threads *threads);
+struct json_object *api_threads(const struct ops_threads *threads, bool rates);
 struct json_object *api_dump(const struct ops_dump *dump);
 struct json_object *api_bundle(const struct ops_bundle *bundle);
 struct json_object *api_undo(const struct ops_undone *undone, size_t n);

@@ -7,6 +7,8 @@
 #include "cli/out.h"
 
 #include <limits.h>
+#include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +16,12 @@
 static const struct option_def options_of_threads[] = {
 	{ "activate", 0, VALUE(STRING, activate), "WHICH",
 	  "set thread.prof.active: all, or thread ids with commas between", NULL },
+	{ "interval", 0, VALUE(DURATION, interval_ms), "D",
+	  "look again after D, and show how fast each allocates, the fastest first", NULL },
 	{ .name = NULL },
 };
 
 #define TIDS_MAX 4096
-
-static const char *const titles[] = { "TID",	   "NAME",	  "PROF.ACTIVE",
-				      "ALLOCATED", "DEALLOCATED", "NOTE" };
-#define COLUMNS (sizeof(titles) / sizeof(*titles))
 
 static void fill_row(const struct ops_thread *t, struct table_row *row)
 {
@@ -35,15 +35,40 @@ static void fill_row(const struct ops_thread *t, struct table_row *row)
 	output_safe(t->changed ? "was false" : t->reason, row->cell[5], TABLE_CELL_SIZE);
 }
 
-static int print_table(const struct ops_threads *threads, struct err *err)
+/* "1.2M" a second. */
+static void fill_rate(double rate, char cell[TABLE_CELL_SIZE])
 {
+	text_size((uint64_t)fmin(rate, 1e18), cell, TABLE_CELL_SIZE);
+}
+
+static void fill_rates(const struct ops_thread *t, struct table_row *row)
+{
+	snprintf(row->cell[0], TABLE_CELL_SIZE, "%d", t->tid);
+	output_safe(t->name, row->cell[1], TABLE_CELL_SIZE);
+	if (t->has_rate) {
+		fill_rate(t->allocated_rate, row->cell[2]);
+		fill_rate(t->deallocated_rate, row->cell[3]);
+	}
+	if (t->has_bytes)
+		text_size(t->allocated, row->cell[4], TABLE_CELL_SIZE);
+	output_safe(t->has_bytes && !t->has_rate ? "began meanwhile" : t->reason, row->cell[5],
+		    TABLE_CELL_SIZE);
+}
+
+static int print_table(const struct ops_threads *threads, bool rates, struct err *err)
+{
+	static const char *const totals[] = { "TID",	   "NAME",	  "PROF.ACTIVE",
+					      "ALLOCATED", "DEALLOCATED", "NOTE" };
+	static const char *const speeds[] = { "TID",	       "NAME",	    "ALLOCATED/S",
+					      "DEALLOCATED/S", "ALLOCATED", "NOTE" };
 	_cleanup_(cleanup_free) struct table_row *rows = calloc(threads->n + 1, sizeof(*rows));
 
 	if (!rows)
 		return err_no_memory(err);
 	for (size_t i = 0; i < threads->n; i++)
-		fill_row(&threads->v[i], &rows[i]);
-	return table_print(titles, COLUMNS, rows, threads->n, err);
+		(rates ? fill_rates : fill_row)(&threads->v[i], &rows[i]);
+	return table_print(rates ? speeds : totals, sizeof(totals) / sizeof(*totals), rows,
+			   threads->n, err);
 }
 
 static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
@@ -67,6 +92,8 @@ static int parse_tids(const char *text, pid_t *tids, size_t *n, struct err *err)
 static int fill_request(const struct args *args, pid_t *tids, struct ops_threads_request *request,
 			struct err *err)
 {
+	if (args->activate && args->interval_ms)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--activate", .what = "--interval");
 	if (!args->activate)
 		return 0;
 	request->activate = true;
@@ -74,6 +101,25 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 		return 0;
 	request->only = tids;
 	return parse_tids(args->activate, tids, &request->n_only, err);
+}
+
+/* `threads` is what they do, after what they had done. A signal ends the wait early. */
+static int look_again(const struct args *args, pid_t pid, const struct ops_options *options,
+		      struct ops_threads *threads, struct err *err)
+{
+	const struct ops_threads_request request = { 0 };
+	struct pollfd stop = { .fd = options->stop_fd, .events = POLLIN };
+	struct ops_options uninterrupted = *options;
+	struct ops_threads before = *threads;
+	int failed;
+
+	poll(&stop, 1, args->interval_ms < INT_MAX ? (int)args->interval_ms : INT_MAX);
+	uninterrupted.stop_fd = -1;
+	*threads = (struct ops_threads){ 0 };
+	failed = ops_threads(pid, &request, &uninterrupted, threads, err);
+	ops_threads_rate(threads, &before);
+	ops_threads_fini(&before);
+	return failed;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -89,14 +135,16 @@ static int run(const struct args *args, struct err *err)
 	    signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;
-	if (ops_threads(pid, &request, &options, &threads, err))
+	if (ops_threads(pid, &request, &options, &threads, err) ||
+	    (args->interval_ms && look_again(args, pid, &options, &threads, err)))
 		return -1;
 	if (threads.unasked && !args->json)
 		out_warn(NULL, &threads.warning);
 	else
 		out_warning(args, &threads.warning);
 	out_cost(args, &threads.cost);
-	if (args->json ? out_json(api_threads(&threads), err) : print_table(&threads, err))
+	if (args->json ? out_json(api_threads(&threads, args->interval_ms != 0), err)
+		       : print_table(&threads, args->interval_ms != 0, err))
 		return -1;
 	return threads.unasked || (request.activate && threads.missed) ? err_exit_status(ERR_UNSAFE)
 								       : 0;

@@ -110,7 +110,10 @@ struct ops_thread {
 	enum tristate active; /* thread.prof.active, unknown where opt.prof is false */
 	bool changed;	      /* it was set to true */
 	bool has_bytes;
-	uint64_t allocated, deallocated; /* thread.*, since it began; if has_bytes */
+	uint64_t allocated, deallocated;	 /* thread.*, since it began; if has_bytes */
+	uint64_t read_us;			 /* when, of now_us() */
+	bool has_rate;				 /* after ops_threads_rate(): */
+	double allocated_rate, deallocated_rate; /* bytes per second */
 	char reason[OPS_REASON_SIZE];
 };
 
@@ -140,6 +143,12 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)
 	__must_check;
 void ops_threads_fini(struct ops_threads *threads);
+
+/*
+ * How fast each thread allocates and frees, from what it had done at an earlier look; those that
+ * allocate most come first. A thread that began between has no rate.
+ */
+void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before);
 
 enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
 

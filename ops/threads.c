@@ -90,6 +90,49 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	return 0;
 }
 
+/* The same thread at an earlier look: ids are used again, and counts never go back. */
+static const struct ops_thread *earlier(const struct ops_threads *before,
+					const struct ops_thread *t)
+{
+	for (size_t i = 0; i < before->n; i++) {
+		const struct ops_thread *b = &before->v[i];
+
+		if (b->tid == t->tid && b->has_bytes && b->read_us < t->read_us &&
+		    b->allocated <= t->allocated && b->deallocated <= t->deallocated)
+			return b;
+	}
+	return NULL;
+}
+
+static int compare_rates(const void *a, const void *b)
+{
+	const struct ops_thread *x = a, *y = b;
+
+	if (x->has_rate != y->has_rate)
+		return x->has_rate ? -1 : 1;
+	if (x->allocated_rate != y->allocated_rate)
+		return x->allocated_rate > y->allocated_rate ? -1 : 1;
+	return x->tid - y->tid;
+}
+
+void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
+{
+	for (size_t i = 0; i < now->n; i++) {
+		struct ops_thread *t = &now->v[i];
+		const struct ops_thread *b = t->has_bytes ? earlier(before, t) : NULL;
+
+		t->has_rate = b != NULL;
+		if (!b)
+			continue;
+		t->allocated_rate = (double)(t->allocated - b->allocated) * 1e6 /
+				    (double)(t->read_us - b->read_us);
+		t->deallocated_rate = (double)(t->deallocated - b->deallocated) * 1e6 /
+				      (double)(t->read_us - b->read_us);
+	}
+	if (now->n)
+		qsort(now->v, now->n, sizeof(*now->v), compare_rates);
+}
+
 void ops_threads_fini(struct ops_threads *threads)
 {
 	free(threads->v);

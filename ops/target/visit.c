@@ -2,6 +2,7 @@
 #include "ops/target/visit.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/signals.h"
 #include "ops/target/run.h"
 
@@ -147,6 +148,7 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		return 0;
 	}
 	t->has_bytes = call_succeeded(&calls[BYTES_IN]) && call_succeeded(&calls[BYTES_OUT]);
+	t->read_us = now_us();
 	if (call_succeeded(&calls[ACTIVE]))
 		t->active = active ? TRI_YES : TRI_NO;
 	else if (calls[ACTIVE].made)

@@ -62,6 +62,25 @@ ctl_ok 'threads for people' threads "$pid"
 like "$(sed -n 1p "$T/out")" '^TID +NAME +PROF\.ACTIVE +ALLOCATED +DEALLOCATED +NOTE' 'threads for people: titles'
 like "$(grep crowd-1 "$T/out")" '^[0-9]+ +crowd-1 +true +[0-9.]+[BKM]? +[0-9.]+[BKM]? +-$' 'threads for people: a row'
 like "$err" '^stopped one thread at a time, 7 times' 'threads for people: the cost'
+crowd_rate()
+{
+	json ".threads[] | select(.name == \"$1\").rate | (.allocated > 0) == $2 and (.deallocated > 0) == $2"
+}
+"$CTL" "${patient[@]}" threads "$pid" --interval 600s --json >"$T/out" 2>"$T/err" </dev/null &
+looks=$!
+own "$looks"
+# poll(2) for 600,000 ms.
+ok 'rates: it waits' within 60 grep -qs '^7 0x[0-9a-f]* 0x1 0x927c0 ' "/proc/$looks/syscall"
+all_work
+kill -TERM "$looks"
+wait "$looks"
+is "$?" 0 'rates: a signal ends the wait'
+is "$(count '.rate == null')" 0 'rates: of each thread'
+is "$(crowd_rate crowd-1 true)" true 'rates: a thread that works allocates and frees'
+is "$(json '[.threads[].rate.allocated] | . == (sort | reverse)')" true 'rates: the fastest come first'
+ctl_ok 'rates for people' threads "$pid" --interval 200ms
+like "$(sed -n 1p "$T/out")" '^TID +NAME +ALLOCATED/S +DEALLOCATED/S +ALLOCATED +NOTE' 'rates for people: titles'
+ctl_fails 2 exclusive '--interval with --activate' threads "$pid" --interval 1s --activate all
 ctl_ok 'activate those that are active' threads "$pid" --activate all --json
 is "$(count .changed)" 0 'activate those that are active: nothing changed'
 like "$(json .warning)" 'prof\.active is false' 'activate those that are active: prof.active is false all the same'
