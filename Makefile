@@ -231,7 +231,7 @@ format: ## bring all C files into shape
 asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
-bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb and strace: time, pauses, stalls
+bench: all victims $(B)/bench/stall $(B)/bench/stacks $(B)/bench/mallocs ## side by side with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
 	$(Q)B=$(B) bench/lookup
@@ -239,6 +239,7 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks ## side by side with gdb a
 	$(Q)B=$(B) bench/report
 	$(Q)B=$(B) bench/watch
 	$(Q)B=$(B) bench/refusals
+	$(Q)B=$(B) bench/sampling
 
 # For bench/refusals.
 LOOKING := $(B)/bench/jeprof-ctl-looking
