@@ -150,10 +150,13 @@ $(B)/gen/web/page.o: $(B)/gen/web/page.html
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o page.o page.html
 
 # The script of `report -f svg`.
-$(B)/gen/web/svg.o: web/svg.js Makefile
-	$(say) LD $@
+$(B)/gen/web/svg.js: $(wildcard web/*) Makefile
+	$(say) PAGE $@
 	$(Q)mkdir -p $(@D)
-	$(Q)cd $(<D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o $(abspath $@) $(<F)
+	$(Q)web/assemble svg >$@
+$(B)/gen/web/svg.o: $(B)/gen/web/svg.js
+	$(say) LD $@
+	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o svg.o svg.js
 
 # An archive: a unit test gets the objects that it needs and no others.
 $(B)/tested.a: $(TESTED)

@@ -134,7 +134,7 @@ static int add_rendered(struct bundle_out *out, const struct profile *p, enum pr
 	char name[64];
 	uint64_t bytes;
 
-	if (render_write(p, format, NULL, &fd, &bytes, err))
+	if (render_write(p, format, &render_plain, NULL, &fd, &bytes, err))
 		return -1;
 	snprintf(name, sizeof(name), "profile%s", profile_format_info(format)->suffix);
 	return bundle_out_add_fd(out, name, fd, bytes, err);

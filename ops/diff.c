@@ -2,32 +2,13 @@
 #include "ops/growth.h"
 
 #include "base/cleanup.h"
-#include "base/intern.h"
 #include "io/errand.h"
 #include "io/output.h"
 #include "ops/profile_file.h"
 #include "ops/render.h"
 #include "profile/combine.h"
 
-#include <string.h>
-
 static const struct profile_options whole = { 0 };
-
-/* What belongs to `p` and is kept of it: texts of the second profile, in the difference. */
-static int keep_facts(struct profile *all, const struct profile_facts *facts, struct err *err)
-{
-	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active };
-	const char **const to[] = { &all->facts.comm, &all->facts.host, &all->facts.version,
-				    &all->facts.opt_active };
-
-	all->facts = *facts;
-	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
-		*to[i] = from[i] ? intern_add(all->text, from[i], strlen(from[i])) : NULL;
-		if (from[i] && !*to[i])
-			return err_no_memory(err);
-	}
-	return 0;
-}
 
 static int compare(const struct profile *before, const struct profile *after, const char *path,
 		   struct ops_diff *d, struct err *err)
@@ -42,7 +23,7 @@ static int compare(const struct profile *before, const struct profile *after, co
 	d->after = profile_total(after, PROFILE_INUSE_SPACE);
 	d->coverage = profile_coverage_of(after);
 	s->all.period = after->period;
-	return keep_facts(&s->all, &after->facts, err);
+	return profile_keep_facts(&s->all, &after->facts, err);
 }
 
 int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
@@ -69,9 +50,12 @@ int ops_diff_write(const struct ops_diff *diff, enum profile_format format, cons
 		   bool force, int stream_fd, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
+	struct profile_format_options options = render_plain;
 	uint64_t bytes = 0;
 
-	if (render_write(&diff->series.all, format, path, &fd, &bytes, err))
+	options.functions = &diff->functions;
+	options.stacks = &diff->stacks;
+	if (render_write(&diff->series.all, format, &options, path, &fd, &bytes, err))
 		return -1;
 	return path ? errand_write(path, force, fd, bytes, err)
 		    : output_copy(stream_fd, "the output stream", fd, bytes, 0, err);

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+const struct profile_format_options render_plain = { .type = PROFILE_INUSE_SPACE };
+
 struct rendering {
 	const struct profile *profile;
 	enum profile_format format;
@@ -59,11 +61,11 @@ int render_into(FILE *out, const struct profile *p, enum profile_format format,
 	return write_rendered(out, &r, err);
 }
 
-int render_write(const struct profile *p, enum profile_format format, const char *path, int *fd,
+int render_write(const struct profile *p, enum profile_format format,
+		 const struct profile_format_options *options, const char *path, int *fd,
 		 uint64_t *bytes, struct err *err)
 {
-	static const struct profile_format_options options = { .type = PROFILE_INUSE_SPACE };
-	const struct rendering r = { p, format, &options, path };
+	const struct rendering r = { p, format, options, path };
 
 	return memory_file_write(write_rendered, &r, fd, bytes, err);
 }
@@ -84,7 +86,7 @@ static int render(const struct work *w, int *fd, struct err *err)
 
 	return profile_file_read_fd(w->fd, w->bytes, &options, &p, err) ||
 			       ops_symbolize(&p, &w->symbols, err) ||
-			       render_write(&p, w->format, w->path, fd, &bytes, err)
+			       render_write(&p, w->format, &render_plain, w->path, fd, &bytes, err)
 		       ? -1
 		       : 0;
 }

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Of bytes in use, and otherwise as it is. */
+extern const struct profile_format_options render_plain;
+
 /*
  * A profile whose names were looked up, in `format`. `path`: of the file that it is for, or NULL;
  * a graph of calls is drawn by Graphviz where that ends in .svg, .png or .pdf (io/graphviz.h).
@@ -17,8 +20,9 @@ int render_into(FILE *out, const struct profile *p, enum profile_format format,
 		const struct profile_format_options *options, const char *path, struct err *err)
 	__must_check;
 
-/* The same, of the bytes in use: a memfd, which the caller closes. */
-int render_write(const struct profile *p, enum profile_format format, const char *path, int *fd,
+/* The same: a memfd, which the caller closes. */
+int render_write(const struct profile *p, enum profile_format format,
+		 const struct profile_format_options *options, const char *path, int *fd,
 		 uint64_t *bytes, struct err *err) __must_check;
 
 /*

@@ -267,3 +267,18 @@ int profile_subtract(struct profile *into, const struct profile *other, struct e
 	into->difference = true;
 	return 0;
 }
+
+int profile_keep_facts(struct profile *into, const struct profile_facts *facts, struct err *err)
+{
+	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active };
+	const char **const to[] = { &into->facts.comm, &into->facts.host, &into->facts.version,
+				    &into->facts.opt_active };
+
+	into->facts = *facts;
+	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
+		*to[i] = from[i] ? intern_add(into->text, from[i], strlen(from[i])) : NULL;
+		if (from[i] && !*to[i])
+			return err_no_memory(err);
+	}
+	return 0;
+}

@@ -19,6 +19,10 @@ int profile_merge(struct profile *into, const struct profile *other, struct err 
 int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
 	__must_check;
 
+/* Take over what is known of the process, of a profile that may go. ERR_FAILED without memory. */
+int profile_keep_facts(struct profile *into, const struct profile_facts *facts, struct err *err)
+	__must_check;
+
 /* Of a difference: what has become less counts as 0. */
 void profile_drop_negative(struct profile *profile);
 

@@ -217,6 +217,13 @@ json()
 	jq -r "$1" "${2:-$T/out}" 2>&1
 }
 
+# page_data PAGE: the JSON that a page holds, to $T/out
+page_data()
+{
+	sed -n '/^<script type="application\/json" id="data">/,/<\/script>$/p' "$1" |
+		sed -e 's/^<script type="application\/json" id="data">//' -e 's/<\/script>$//' >"$T/out"
+}
+
 # own_usr: what is put below /usr from now on is there for this test alone, as a file of the system's
 own_usr()
 {

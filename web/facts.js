@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the profile, above the graph. Text is only ever set as textContent: every
-// name in it was chosen by somebody else.
+// What is known of the profile, above the graph.
 
-import { amount, error, exact } from './text.js';
-
-function element(name, text) {
-	const made = document.createElement(name);
-	made.textContent = text;
-	return made;
-}
+import { byId, element } from './dom.js';
+import { amount, error, exact, stamp } from './text.js';
 
 function when({ time_ms: time, duration_ms: duration }) {
 	if (!time) return '';
-	const stamp = new Date(time)
-		.toISOString()
-		.replace('T', ' ')
-		.replace(/\.\d+Z$/, ' UTC');
-	return duration ? `${stamp}, over ${(duration / 1000).toFixed(1)} s` : stamp;
+	return duration ? `${stamp(time)}, over ${(duration / 1000).toFixed(1)} s` : stamp(time);
 }
 
 function rate({ period }) {
@@ -26,8 +16,20 @@ function rate({ period }) {
 		: `one sample in ${amount(period, { bytes: true })} on average`;
 }
 
+// What a page of many profiles does not hold.
+function leftOut(series) {
+	if (!series) return '';
+	const { stacks, moments } = series.left_out;
+	return [
+		stacks > 0 && `${stacks.toLocaleString('en-US')} small stacks, as one box`,
+		moments > 0 && `the stacks of ${moments.toLocaleString('en-US')} profiles`,
+	]
+		.filter(Boolean)
+		.join('; ');
+}
+
 function list(profile) {
-	const { facts, modules, nStacks } = profile;
+	const { facts, modules, nStacks, series } = profile;
 	const [program] = modules; // they come by address, and a program lies below its libraries
 	return [
 		['Process', facts.pid ? `${facts.comm ?? ''} (${facts.pid})`.trim() : facts.comm],
@@ -36,24 +38,18 @@ function list(profile) {
 		['Sampling', rate(facts)],
 		['jemalloc', facts.version],
 		['Build id', program?.build_id ? `${program.build_id.slice(0, 16)} (${program.name})` : ''],
+		['Profiles', series ? series.total.length.toLocaleString('en-US') : ''],
 		['Stacks', nStacks.toLocaleString('en-US')],
+		['Left out', leftOut(series)],
 	].filter(([, value]) => value);
-}
-
-function title({ facts, difference }) {
-	const kind = difference ? 'Difference of heap profiles' : 'Heap profile';
-	const what = facts.title ?? facts.comm;
-	return what ? `${kind} of ${what}` : kind;
 }
 
 export function showFacts(profile) {
 	const { modules } = profile;
-	document.title = title(profile);
-	document.getElementById('title').textContent = title(profile);
 	for (const [name, value] of list(profile)) {
 		const pair = document.createElement('div');
 		pair.append(element('dt', name), element('dd', value));
-		document.getElementById('facts').append(pair);
+		byId('facts').append(pair);
 	}
 	const body = document.querySelector('#builds tbody');
 	for (const module of modules.filter(({ path }) => path)) {
@@ -64,14 +60,12 @@ export function showFacts(profile) {
 }
 
 /** The total of what is shown, in words and to the last byte. */
-export function showTotal(profile, type) {
-	const { total, error: spread } = profile.counts[type.key];
-	const signed = profile.difference;
-	const place = document.getElementById('total');
+export function showTotal({ total, error: spread }, type, signed, when) {
+	const place = byId('total');
 	const about = [error(spread, type), `(${exact(total, type, signed)})`].filter(Boolean).join(' ');
 	place.replaceChildren(
 		element('strong', amount(total, type, signed)),
 		element('span', ` ${about}`),
-		element('em', type.title.toLowerCase()),
+		element('em', [type.title.toLowerCase(), when].filter(Boolean).join(', ')),
 	);
 }

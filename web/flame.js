@@ -3,7 +3,7 @@
 // the visible rows are drawn, so what a frame costs depends on the window, not the profile.
 
 import { drawSoon, fitCanvas } from './canvas.js';
-import { shorten } from './text.js';
+import { shorten } from './name.js';
 import { childrenOf, pathTo } from './tree.js';
 
 const ROW_HIGH = 19;
@@ -11,8 +11,9 @@ const NARROWEST = 0.6;
 const REST = -1;
 
 /**
- * `world` gives what is drawn: tree, sums, marked (or null), name(node), colour(node), colours.
- * `on.select(node)` and `on.zoom(node)` learn of both; `on.hover(node or null, event)` too.
+ * `world` gives what is drawn: tree, sums, zoomed and selected (nodes), marked (frames that were
+ * searched for, or null), name(node), colour(node), starred(node), colours. `on.select(node)` and
+ * `on.zoom(node)` learn of what is asked for; `on.hover(node or null, event)` too.
  */
 export class FlameView {
 	constructor(section, on) {
@@ -32,25 +33,19 @@ export class FlameView {
 		new ResizeObserver(() => this.layout()).observe(this.scroller);
 	}
 
-	/** Show another tree or other sums; the zoom stays when the tree does. */
+	/** Show what is to be drawn; what is selected comes into sight when that or the zoom changed. */
 	show(world) {
-		if (this.world?.tree !== world.tree) {
-			this.zoomed = 0;
-			this.selected = 0;
-			this.scroller.scrollTop = 0;
-		}
+		const moved =
+			this.world?.tree !== world.tree ||
+			this.zoomed !== world.zoomed ||
+			this.selected !== world.selected;
+		if (this.world?.tree !== world.tree) this.scroller.scrollTop = 0;
 		this.world = world;
+		this.zoomed = world.zoomed;
+		this.selected = world.selected;
 		this.hovered = null;
 		this.layout();
-	}
-
-	zoom(node) {
-		this.zoomed = node;
-		this.selected = node;
-		this.layout();
-		this.reveal(node);
-		this.on.zoom(node);
-		this.on.select(node);
+		if (moved && this.rows) this.reveal(this.selected);
 	}
 
 	select(node) {
@@ -122,7 +117,7 @@ export class FlameView {
 	}
 
 	reveal(node) {
-		const y = this.rowOf(node) * ROW_HIGH;
+		const y = Math.max(0, this.rowOf(node)) * ROW_HIGH;
 		const { scrollTop, clientHeight } = this.scroller;
 		if (y < scrollTop) this.scroller.scrollTop = y;
 		else if (y + 2 * ROW_HIGH > scrollTop + clientHeight)
@@ -163,11 +158,14 @@ export class FlameView {
 		context.fillStyle = colour.fill;
 		context.fillRect(x[i], top, wide, ROW_HIGH - 1);
 		context.globalAlpha = 1;
-		const label = shorten(world.name(node[i]), Math.floor((wide - 7) / letter));
+		const star = world.starred(node[i]);
+		const fits = Math.floor((wide - 7) / letter) - (star ? 2 : 0);
+		const label = (star && fits > 0 ? '* ' : '') + shorten(world.name(node[i]), fits);
 		if (label) {
 			context.fillStyle = dimmed ? world.colours.faint : colour.ink;
 			context.fillText(label, x[i] + 4, top + ROW_HIGH / 2);
 		}
+		if (star) this.line(context, x[i], top, Math.min(3, wide), ROW_HIGH - 1);
 		if (world.marked && !dimmed) this.line(context, x[i], top + ROW_HIGH - 3, wide, 2);
 		if (node[i] === this.hovered) this.frame(context, x[i], top, wide, 1);
 		if (node[i] === this.selected && document.activeElement === this.scroller)
@@ -203,7 +201,7 @@ export class FlameView {
 	onClick(event) {
 		const node = this.nodeAt(event);
 		this.scroller.focus({ preventScroll: true });
-		if (node !== null) this.zoom(node);
+		if (node !== null) this.on.zoom(node);
 	}
 
 	sibling(step) {
@@ -225,13 +223,14 @@ export class FlameView {
 
 	onKey(event) {
 		if (event.ctrlKey || event.altKey || event.metaKey || !this.world) return;
-		if (event.key === 'Enter') this.zoom(this.selected);
-		else if (event.key === 'Home') this.zoom(0);
-		else if (event.key === 'Backspace') this.zoom(Math.max(0, this.world.tree.parent[this.zoomed]));
+		if (event.key === 'Enter') this.on.zoom(this.selected);
+		else if (event.key === 'Home') this.on.zoom(0);
+		else if (event.key === 'Backspace')
+			this.on.zoom(Math.max(0, this.world.tree.parent[this.zoomed]));
 		else {
 			const node = this.step(event.key);
 			if (node === null) return;
-			if (this.rowOf(node) < 0) this.zoom(this.world.tree.parent[node]);
+			if (this.rowOf(node) < 0) this.on.zoom(this.world.tree.parent[node]);
 			this.select(node);
 		}
 		event.preventDefault();

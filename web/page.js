@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: what is chosen, and what follows from it.
+// The page: what is chosen, and what follows from it. All that is chosen is one state, which the
+// address holds (fragment.js): go() changes it, show() draws it.
 
+import { CallersView } from './callers.js';
 import { Colours, shadeOf } from './colour.js';
+import { button, byId, element } from './dom.js';
 import { showFacts, showTotal } from './facts.js';
 import { FlameView } from './flame.js';
-import { frameModule, moduleSums, readProfile } from './profile.js';
-import { TableView } from './table.js';
+import { fieldsOf, readFragment, writeFragment } from './fragment.js';
+import { countsOf, frameModule, moduleSums, readProfile } from './profile.js';
+import { columns, TableView } from './table.js';
 import { amount, error, percent } from './text.js';
-import { buildTree, pathTo, sumFrames, sumMatched, sumTree } from './tree.js';
+import { momentName, TimeView } from './time.js';
+import {
+	buildTree,
+	markEnds,
+	pathTo,
+	stacksOf,
+	sumFrames,
+	sumMatched,
+	sumNeighbours,
+	sumTree,
+} from './tree.js';
 import { TreemapView } from './treemap.js';
 
 const KEYS = [
 	['1 2 3', 'flame graph, table, map of modules'],
+	['4  c', 'who calls the selected function, and what it calls'],
+	['5', 'over time, of several profiles'],
+	['[  ]  d', 'there: the moment before, the next; the difference from the first'],
 	['u', 'bytes, objects (and those allocated, where they were counted)'],
 	['i', 'invert: begin at the allocation sites'],
 	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
@@ -20,53 +37,220 @@ const KEYS = [
 	['\u2190 \u2192 \u2191 \u2193', 'move between boxes, rows, areas'],
 	['Enter', 'zoom to the selected box; in the table: show the function in the graph'],
 	['Backspace', 'zoom out by one call'],
-	['Home  Esc', 'the whole graph'],
+	['Home  Esc', 'the whole graph; Esc: and no search'],
 	['t', 'light or dark'],
 	['?', 'this list'],
 ];
+const NARROW_SHARE = 0.004; // of the graph: what is narrower is not found by eye
+const WAIT_MS = 250; // before the address follows what moves step by step
 
-const byId = (id) => document.getElementById(id);
 const profile = readProfile(JSON.parse(byId('data').textContent));
+const { series } = profile;
+const views = ['flame', 'table', 'map', 'callers'];
+if (series) views.unshift('time');
+const fields = fieldsOf(profile, views, columns);
 const colours = new Colours();
 const shades = profile.names.map(shadeOf);
 const calling = new Set(profile.frameModule); // the modules that have any call
-const state = {
-	view: 'flame',
-	type: profile.types[0],
-	inverted: false,
-	hidden: new Uint8Array(profile.modules.length),
-	marked: null,
-};
+
+// What follows from the state.
+let state = null;
+let counts;
+let hidden;
 let tree;
+let nodeStack; // of each node, a stack through it
+let starredNodes;
 let sums;
 let ranks;
-let selectedFrame = -1;
+let marked = null;
+let confirmed = ''; // what was searched for by hand
 const stale = new Set();
+
+// --- the state and the address ---
+
+let waiting = null;
+let lastKind = '';
+let moving = null;
+
+function setAddress(how) {
+	clearTimeout(waiting);
+	waiting = null;
+	const fragment = writeFragment(fields, state);
+	if (fragment !== (location.hash || '#')) history[how](null, '', fragment);
+}
+
+/**
+ * Change the state. What is selected on the way, and a text while it is typed, are no places to go
+ * back to: `kind` is "select" or "search" then.
+ */
+function go(changes, kind = '') {
+	if (waiting !== null) setAddress('replaceState');
+	show({ ...state, ...changes });
+	if (kind === 'select' || (kind === 'search' && lastKind === kind))
+		waiting = setTimeout(setAddress, WAIT_MS, 'replaceState');
+	else setAddress('pushState');
+	lastKind = kind;
+}
+
+// A view moved its own selection, and need not be drawn for it.
+function select(view, frame) {
+	moving = view;
+	go({ function: frame }, 'select');
+	moving = null;
+}
+
+function show(next) {
+	const before = state;
+	const changed = (...names) => !before || names.some((name) => before[name] !== next[name]);
+	const counted = changed('type', 'at', 'since');
+	const built = changed('invert', 'hide');
+	state = next;
+	if (counted) counts = countsOf(profile, state.type, state.at, state.since);
+	if (built) rebuild();
+	if (counted || built) sums = sumTree(tree, counts);
+	if (counted) rankModules();
+	if (counted || built || changed('search')) search();
+	if (counted || built || changed('search')) for (const view of views) stale.add(view);
+	if (changed('zoom', 'function')) stale.add('flame');
+	if (changed('sort', 'function')) stale.add('table');
+	if (changed('module')) stale.add('map');
+	if (changed('function')) stale.add('callers');
+	if (!changed('view')) stale.delete(moving);
+	if (counted) showTotal(counts, type(), signed(), series ? momentWords() : '');
+	if (counted) showLegend();
+	showControls();
+	if (changed('view')) showView();
+	paint();
+}
+
+const type = () => profile.types.find(({ key }) => key === state.type);
+const signed = () => profile.difference || state.since >= 0;
+
+function momentWords() {
+	const at = momentName(series, state.at);
+	return state.since < 0 ? at : `${at}, less ${momentName(series, state.since)}`;
+}
+
+function rebuild() {
+	hidden = new Uint8Array(profile.modules.length);
+	for (const module of state.hide.split('.').filter(Boolean)) hidden[module] = 1;
+	tree = buildTree(profile, Boolean(state.invert), hidden);
+	nodeStack = stacksOf(tree);
+	starredNodes = profile.significance && markEnds(tree, profile.significance.stack);
+}
+
+// The modules by what they allocated, so that the largest have the colours that differ most; then
+// those that only call others, and those that have no call at all.
+function rankModules() {
+	const { size } = moduleSums(profile, counts);
+	const calls = (module) => Number(calling.has(module));
+	const order = [...size.keys()].sort((a, b) => size[b] - size[a] || calls(b) - calls(a));
+	ranks = new Int32Array(size.length);
+	order.forEach((module, rank) => {
+		ranks[module] = rank;
+	});
+}
+
+// Backtracking may take for ever, and an address may be made to: such a search waits for its reader.
+function mayTakeLong(text) {
+	return /\)[*+?{]|\\[1-9k]/.test(text) || (text.match(/[*+{]/g) ?? []).length > 3;
+}
+
+function search() {
+	const text = state.search;
+	const field = byId('search');
+	let expression = null;
+	let said = '';
+	if (field.value !== text) field.value = text;
+	if (text !== confirmed && mayTakeLong(text)) said = 'press Enter in the field to search for it';
+	else {
+		try {
+			expression = text && new RegExp(text, text === text.toLowerCase() ? 'i' : '');
+		} catch {
+			said = 'not a regular expression';
+		}
+	}
+	field.setAttribute('aria-invalid', String(said !== ''));
+	marked = null;
+	if (expression) {
+		marked = Uint8Array.from(profile.names, (name) => Number(expression.test(name)));
+		const { net, error: spread } = sumMatched(tree, sums, marked);
+		said = `matched ${shown(net, spread * spread)}`;
+	}
+	byId('matched').textContent = said;
+}
+
+// --- nodes of the tree, and the state's names for them ---
+
+// "12.3": the third call of the stack 12. "" is the whole.
+function codeOf(node) {
+	return node > 0 ? `${nodeStack[node]}.${pathTo(tree, node).length - 1}` : '';
+}
+
+function zoomedNode() {
+	if (!state.zoom) return 0;
+	const [stack, depth] = state.zoom.split('.').map(Number);
+	const path = pathTo(tree, tree.end[stack]);
+	return path[Math.min(depth, path.length - 1)];
+}
+
+function isWithin(node, top) {
+	let at = node;
+	while (at > top) at = tree.parent[at];
+	return at === top;
+}
+
+// The largest box of a function.
+function nodeOf(frame, top) {
+	let best = -1;
+	for (let node = 1; node < tree.n; node++) {
+		if (tree.frame[node] !== frame || (best >= 0 && sums.size[node] <= sums.size[best])) continue;
+		if (isWithin(node, top)) best = node;
+	}
+	return best;
+}
+
+// What is selected of what is zoomed to: the box that was last, or another of the same function.
+let lastSelected = 0;
+function selectedNode(zoomed) {
+	const frame = state.function;
+	if (frame < 0) return zoomed;
+	if (tree.frame[zoomed] === frame) return zoomed;
+	if (tree.frame[lastSelected] === frame && isWithin(lastSelected, zoomed)) return lastSelected;
+	return Math.max(nodeOf(frame, zoomed), zoomed);
+}
 
 // --- what a frame is called, and what it amounts to ---
 
 const nameOf = (frame) => profile.names[frame];
 const moduleOf = (frame) => frameModule(profile, frame);
-const signed = profile.difference;
-const counts = () => profile.counts[state.type.key];
+const isStarred = (frame) => Boolean(profile.significance?.frame[frame]);
+
+// The test was of stacks, which end in a box, and of functions that allocate.
+function isStarredNode(node) {
+	if (!starredNodes || node === 0) return false;
+	return state.invert && tree.parent[node] === 0
+		? isStarred(tree.frame[node])
+		: !state.invert && starredNodes[node] === 1;
+}
 
 function shown(net, variance) {
-	const parts = [amount(net, state.type, signed), error(Math.sqrt(variance), state.type)];
-	return `${parts.filter(Boolean).join(' ')}, ${percent(net, counts().size, signed) || '0%'}`;
+	const parts = [amount(net, type(), signed()), error(Math.sqrt(variance), type())];
+	return `${parts.filter(Boolean).join(' ')}, ${percent(net, counts.size, signed()) || '0%'}`;
 }
 
 function nodeName(node) {
 	if (node > 0) return nameOf(tree.frame[node]);
-	return `all: ${amount(sums.net[0], state.type, signed)}`;
+	return `all: ${amount(sums.net[0], type(), signed())}`;
 }
 
 function describeFrame(frame) {
-	const file = profile.files[frame];
-	return [moduleOf(frame), file].filter(Boolean).join(' \u00b7 ');
+	return [moduleOf(frame), profile.files[frame]].filter(Boolean).join(' \u00b7 ');
 }
 
 function describeNode(node) {
-	const amounts = shown(sums.net[node], sums.variance[node]);
+	const star = isStarredNode(node) ? '; * significant' : '';
+	const amounts = shown(sums.net[node], sums.variance[node]) + star;
 	if (node === 0) return { name: 'all', amounts, place: '' };
 	const frame = tree.frame[node];
 	return { name: nameOf(frame), amounts, place: describeFrame(frame) };
@@ -79,7 +263,7 @@ function describeArea(area) {
 }
 
 function colourOf(frame, net, size) {
-	if (signed) return colours.ofChange(net, size);
+	if (signed()) return colours.ofChange(net, size);
 	if (frame < 0) return colours.ofModule(-1, 0);
 	return colours.ofModule(ranks[profile.frameModule[frame]], shades[frame]);
 }
@@ -87,12 +271,7 @@ function colourOf(frame, net, size) {
 // --- the line below, and the box at the mouse ---
 
 function fill(place, { name, amounts, place: where }) {
-	const part = (tag, text) => {
-		const made = document.createElement(tag);
-		made.textContent = text;
-		return made;
-	};
-	place.replaceChildren(part('strong', name), part('span', amounts), part('em', where));
+	place.replaceChildren(element('strong', name), element('span', amounts), element('em', where));
 }
 
 function showTip(text, event) {
@@ -110,56 +289,94 @@ function showTip(text, event) {
 	tip.style.top = `${Math.max(4, y)}px`;
 }
 
-function selectNode(node) {
-	selectedFrame = tree.frame[node];
-	fill(byId('detail'), describeNode(node));
-}
-
-// --- the three views ---
-
-function showPath(node) {
-	const steps = pathTo(tree, node).map((step) => {
-		const button = document.createElement('button');
-		button.type = 'button';
-		button.textContent = step === 0 ? 'all' : nameOf(tree.frame[step]);
-		button.addEventListener('click', () => flame.zoom(step));
-		return button;
-	});
-	byId('path').replaceChildren(...steps);
-	byId('path').scrollLeft = byId('path').scrollWidth;
-	byId('back').disabled = node === 0;
-}
+// --- the views ---
 
 const flame = new FlameView(byId('flame'), {
 	hover: (node, event) => showTip(node === null ? null : describeNode(node), event),
-	select: selectNode,
-	zoom: showPath,
+	select: (node) => {
+		lastSelected = node;
+		fill(byId('detail'), describeNode(node));
+		select('flame', tree.frame[node]);
+	},
+	zoom: (node) => {
+		lastSelected = node;
+		go({ zoom: codeOf(node), function: tree.frame[node] });
+	},
 });
 const table = new TableView(byId('table'), {
-	pick: (frame) => find(frame),
+	pick: find,
 	select: (frame) => {
-		selectedFrame = frame;
 		byId('detail').textContent = `${nameOf(frame)} \u00b7 ${describeFrame(frame)}`;
+		select('table', frame);
 	},
+	sort: (sort) => go({ sort }),
 });
 const map = new TreemapView(byId('map'), {
 	hover: (area, event) => showTip(area && describeArea(area), event),
 	select: (area) => {
-		selectedFrame = area.frame;
 		fill(byId('detail'), describeArea(area));
+		select('map', area.frame ?? -1);
 	},
 	pick: (area) => find(area.frame),
-	zoom: (module) => {
-		byId('back').disabled = module === null;
-		byId('map-path').textContent = module === null ? '' : profile.modules[module].path;
-	},
+	zoom: (module) => go({ module: module ?? -1 }),
 });
+const callers = new CallersView(byId('callers'), { pick: (frame) => go({ function: frame }) });
+const time =
+	series &&
+	new TimeView(byId('time'), series, profile.types[0], {
+		hover: (text, event) => showTip(text, event),
+		select: (at) => go({ at }, 'select'),
+		open: (at) => go({ view: 'flame', at, zoom: '' }),
+		grower: showGrower,
+	});
 
-// Search for exactly this function, in the graph.
+function namesOnly(frame) {
+	return `^${nameOf(frame).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`.slice(0, 500);
+}
+
+/** Search for exactly this function in the graph, and make sure that it can be seen. */
 function find(frame) {
-	byId('search').value = `^${nameOf(frame).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`;
-	showView('flame');
-	search();
+	const node = nodeOf(frame, 0);
+	const narrow = node > 0 && sums.size[node] < NARROW_SHARE * sums.size[0];
+	lastSelected = Math.max(0, node);
+	confirmed = namesOnly(frame);
+	go({
+		view: 'flame',
+		function: frame,
+		zoom: narrow ? codeOf(node) : '',
+		search: confirmed,
+	});
+}
+
+// What grows, at the end of the time; the whole graph where it is no function's.
+function showGrower({ stack, function: frame }) {
+	const at = profile.moments.length - 1;
+	const depth = stack < 0 ? 0 : profile.start[stack + 1] - profile.start[stack];
+	confirmed = frame < 0 ? '' : namesOnly(frame);
+	go({
+		view: 'flame',
+		at,
+		function: frame,
+		zoom: depth > 0 ? `${stack}.${depth}` : '',
+		search: confirmed,
+	});
+}
+
+// Whoever asks for callers before a function was selected, asks for the largest site's.
+function centre() {
+	if (state.function >= 0) return state.function;
+	const { flatSize } = sumFrames(profile, counts, hidden);
+	return flatSize.reduce((best, size, frame) => (size > flatSize[best] ? frame : best), 0);
+}
+
+function showPath(node) {
+	const steps = pathTo(tree, node).map((step) =>
+		button(step === 0 ? 'all' : nameOf(tree.frame[step]), () =>
+			go({ zoom: codeOf(step), function: tree.frame[step] }),
+		),
+	);
+	byId('path').replaceChildren(...steps);
+	byId('path').scrollLeft = byId('path').scrollWidth;
 }
 
 function mapModules(rows) {
@@ -167,27 +384,17 @@ function mapModules(rows) {
 	for (let frame = 0; frame < profile.nFrames; frame++) {
 		if (!(rows.flatSize[frame] > 0)) continue;
 		const module = profile.frameModule[frame];
-		const item = {
-			frame,
-			name: nameOf(frame),
-			net: rows.flat[frame],
-			variance: rows.flatVariance[frame],
-		};
-		item.size = signed ? Math.abs(item.net) : rows.flatSize[frame];
+		const net = rows.flat[frame];
+		const variance = rows.flatVariance[frame];
+		const size = signed() ? Math.abs(net) : rows.flatSize[frame];
+		const name = profile.modules[module].name;
 		if (!modules.has(module))
-			modules.set(module, {
-				module,
-				name: profile.modules[module].name,
-				size: 0,
-				net: 0,
-				variance: 0,
-				frames: [],
-			});
+			modules.set(module, { module, name, size: 0, net: 0, variance: 0, frames: [] });
 		const sum = modules.get(module);
-		sum.size += item.size;
-		sum.net += item.net;
-		sum.variance += item.variance;
-		sum.frames.push(item);
+		sum.size += size;
+		sum.net += net;
+		sum.variance += variance;
+		sum.frames.push({ frame, name: nameOf(frame), net, variance, size });
 	}
 	const bySize = (a, b) => b.size - a.size;
 	for (const { frames } of modules.values()) frames.sort(bySize);
@@ -195,33 +402,63 @@ function mapModules(rows) {
 }
 
 const painters = {
-	flame: () =>
+	time: () => time.show(state.at),
+	flame: () => {
+		const zoomed = zoomedNode();
+		const selected = selectedNode(zoomed);
+		showPath(zoomed);
+		fill(byId('detail'), describeNode(selected));
 		flame.show({
 			tree,
 			sums,
-			marked: state.marked,
+			zoomed,
+			selected,
+			marked,
 			colours,
 			name: nodeName,
 			colour: (node) => colourOf(tree.frame[node], sums.net[node], sums.size[node]),
-		}),
+			starred: isStarredNode,
+		});
+	},
 	table: () =>
 		table.show({
 			profile,
-			rows: sumFrames(profile, counts(), state.hidden),
-			type: state.type,
-			marked: state.marked,
-			size: counts().size,
+			rows: sumFrames(profile, counts, hidden),
+			type: type(),
+			signed: signed(),
+			marked,
+			size: counts.size,
+			sort: state.sort,
+			frame: state.function,
 			frameName: nameOf,
 			frameModule: moduleOf,
+			starred: isStarred,
 		}),
-	map: () =>
+	map: () => {
 		map.show({
-			modules: mapModules(sumFrames(profile, counts(), state.hidden)),
-			marked: state.marked,
+			modules: mapModules(sumFrames(profile, counts, hidden)),
+			marked,
 			colours,
+			zoomed: state.module < 0 ? null : state.module,
 			colour: (area) => colourOf(area.frame, area.net, area.size),
-			label: (area) => `${area.name}  ${amount(area.net, state.type, signed)}`,
-		}),
+			label: (area) => `${area.name}  ${amount(area.net, type(), signed())}`,
+		});
+		byId('map-path').textContent = map.zoomed === null ? '' : profile.modules[map.zoomed].path;
+	},
+	callers: () => {
+		if (profile.nFrames === 0) return;
+		const frame = centre();
+		byId('detail').textContent = `${nameOf(frame)} \u00b7 ${describeFrame(frame)}`;
+		callers.show({
+			frame,
+			...sumNeighbours(profile, counts, hidden, frame),
+			type: type(),
+			signed: signed(),
+			name: nameOf,
+			module: moduleOf,
+			starred: isStarred,
+		});
+	},
 };
 
 // What cannot be seen is not worked out before it is.
@@ -229,241 +466,224 @@ function paint() {
 	if (stale.delete(state.view)) painters[state.view]();
 }
 
-function refresh() {
-	for (const view of Object.keys(painters)) stale.add(view);
-	painters.flame();
-	stale.delete('flame');
-	paint();
-	showPath(flame.zoomed);
-	selectNode(flame.selected);
-	showTotal(profile, state.type);
+function repaint() {
+	colours.update();
+	for (const view of views) stale.add(view);
 	showLegend();
+	paint();
 }
 
 function showLegend() {
 	const chip = (colour, text) => {
-		const made = document.createElement('span');
-		const square = document.createElement('i');
+		const made = element('span');
+		const square = element('i');
 		square.style.background = colour.fill;
 		made.append(square, text);
 		return made;
 	};
 	const top = [...ranks.keys()].filter((module) => ranks[module] < Math.min(calling.size, 8));
 	top.sort((a, b) => ranks[a] - ranks[b]);
-	const chips = signed
+	const chips = signed()
 		? [
 				chip(colours.ofChange(-1, 1), 'less than before'),
 				chip(colours.ofChange(0, 1), 'as much'),
 				chip(colours.ofChange(1, 1), 'more; width: how much changed'),
 			]
 		: top.map((module) => chip(colours.ofModule(ranks[module], 1), profile.modules[module].name));
+	if (profile.significance) {
+		const sure = `${(100 * profile.significance.confidence).toFixed(0)}%`;
+		chips.push(element('span', `* significant at ${sure}: more than sampling makes by chance`));
+	}
+	if (series?.growers.some(({ certain }) => certain))
+		chips.push(element('span', '* certain to grow, beside all that was tested'));
 	byId('legend').replaceChildren(...chips);
 }
 
 // --- what can be chosen ---
 
-function showView(name) {
-	state.view = name;
-	for (const button of byId('views').children)
-		button.setAttribute('aria-pressed', String(button.dataset.view === name));
-	for (const id of ['flame', 'table', 'map']) byId(id).hidden = id !== name;
-	byId('back').disabled =
-		name === 'map' ? map.zoomed === null : name === 'table' || flame.zoomed === 0;
+function showView() {
+	for (const view of views) byId(view).hidden = view !== state.view;
 	showTip(null);
-	paint();
-	byId(name).querySelector('.scroller').focus({ preventScroll: true });
+	focusView();
 }
 
-function rebuild() {
-	tree = buildTree(profile, state.inverted, state.hidden);
-	measure();
+function focusView() {
+	byId(state.view).querySelector('[tabindex="0"]').focus({ preventScroll: true });
 }
 
-function measure() {
-	sums = sumTree(tree, counts());
-	for (const button of byId('types').children)
-		button.setAttribute('aria-pressed', String(button.dataset.type === state.type.key));
-	rankModules();
-	search();
+function setPressed(made, pressed) {
+	made.setAttribute('aria-pressed', String(pressed));
 }
 
-// The modules by what they allocated, so that the largest have the colours that differ most; then
-// those that only call others, and those that have no call at all.
-function rankModules() {
-	const { size } = moduleSums(profile, state.type.key);
-	const calls = (module) => Number(calling.has(module));
-	const order = [...size.keys()].sort((a, b) => size[b] - size[a] || calls(b) - calls(a));
-	ranks = new Int32Array(size.length);
-	order.forEach((module, rank) => {
-		ranks[module] = rank;
-	});
+function showControls() {
+	for (const made of byId('views').children) setPressed(made, made.dataset.view === state.view);
+	for (const made of byId('types').children) setPressed(made, made.dataset.type === state.type);
+	setPressed(byId('invert'), state.invert === 1);
+	setPressed(byId('since'), state.since >= 0);
+	byId('back').disabled = !(state.zoom || state.search || state.module >= 0);
+	byId('at').value = String(state.at);
+	for (const box of document.querySelectorAll('#modules input'))
+		box.checked = !hidden[Number(box.value)];
+	const n = hidden.reduce((sum, flag) => sum + flag, 0);
+	document.querySelector('#modules summary').textContent =
+		n > 0 ? `Modules (${n} hidden)` : 'Modules';
 }
 
-function readExpression() {
-	const text = byId('search').value;
-	if (!text) return null;
-	return new RegExp(text, text === text.toLowerCase() ? 'i' : '');
+function typed() {
+	confirmed = byId('search').value;
+	go({ search: confirmed }, 'search');
 }
 
-function search() {
-	let expression = null;
-	let said = '';
-	try {
-		expression = readExpression();
-	} catch {
-		said = 'not a regular expression';
-	}
-	byId('search').setAttribute('aria-invalid', String(said !== ''));
-	state.marked = null;
-	if (expression) {
-		state.marked = Uint8Array.from(profile.names, (name) => Number(expression.test(name)));
-		const { net, error: spread } = sumMatched(tree, sums, state.marked);
-		said = `matched ${shown(net, spread * spread)}`;
-	}
-	byId('matched').textContent = said;
-	refresh();
-}
-
-function setInverted(inverted) {
-	state.inverted = inverted;
-	byId('invert').setAttribute('aria-pressed', String(inverted));
-	rebuild();
+function invert() {
+	go({ invert: 1 - state.invert, zoom: '' });
 }
 
 function nextType() {
-	const at = profile.types.indexOf(state.type);
-	state.type = profile.types[(at + 1) % profile.types.length];
-	measure();
+	const at = profile.types.findIndex(({ key }) => key === state.type);
+	go({ type: profile.types[(at + 1) % profile.types.length].key });
 }
 
-function setHidden(module, hidden) {
-	state.hidden[module] = hidden ? 1 : 0;
-	for (const box of document.querySelectorAll('#modules input'))
-		box.checked = !state.hidden[Number(box.value)];
-	const n = state.hidden.reduce((sum, flag) => sum + flag, 0);
-	document.querySelector('#modules summary').textContent =
-		n > 0 ? `Modules (${n} hidden)` : 'Modules';
-	rebuild();
+function hide(module, flag) {
+	const all = new Set(state.hide.split('.').filter(Boolean).map(Number));
+	if (flag) all.add(module);
+	else all.delete(module);
+	go({ hide: [...all].sort((a, b) => a - b).join('.'), zoom: '' });
 }
 
-function showAllModules() {
-	state.hidden.fill(0);
-	setHidden(0, false);
+function step(by) {
+	const at = Math.max(0, Math.min(profile.moments.length - 1, state.at + by));
+	if (series) go({ at });
 }
 
 function setTheme() {
 	document.documentElement.dataset.theme = colours.dark ? 'light' : 'dark';
-	colours.update();
-	refresh();
+	repaint();
 }
 
-function zoomOut() {
-	if (state.view === 'map') map.zoom(null);
-	else flame.zoom(0);
-}
+const reset = () => go({ zoom: '', search: '', module: -1, function: -1 });
 
 // --- the parts that depend on the profile, made once ---
 
 function makeTypes() {
-	for (const type of profile.types) {
-		const button = document.createElement('button');
-		button.type = 'button';
-		button.dataset.type = type.key;
-		button.textContent = type.title;
-		button.title = 'u';
-		button.addEventListener('click', () => {
-			state.type = type;
-			measure();
-		});
-		byId('types').append(button);
+	byId('types').hidden = profile.types.length < 2;
+	for (const { key, title } of profile.types) {
+		const made = button(title, () => go({ type: key }));
+		made.dataset.type = key;
+		made.title = 'u';
+		byId('types').append(made);
 	}
 }
 
 function makeModules() {
-	const { net, size } = moduleSums(profile, profile.types[0].key);
+	const { net, size } = moduleSums(profile, counts);
 	const order = [...size.keys()].sort((a, b) => size[b] - size[a]);
-	const used = new Set(profile.frameModule);
-	for (const module of order.filter((index) => used.has(index))) {
-		const label = document.createElement('label');
-		const box = document.createElement('input');
-		const name = document.createElement('span');
-		const part = document.createElement('em');
+	for (const module of order.filter((index) => calling.has(index))) {
+		const label = element('label');
+		const box = element('input');
 		box.type = 'checkbox';
 		box.checked = true;
 		box.value = String(module);
-		box.addEventListener('change', () => setHidden(module, !box.checked));
-		name.textContent = profile.modules[module].name;
-		part.textContent = amount(net[module], profile.types[0], signed);
+		box.addEventListener('change', () => hide(module, !box.checked));
 		label.title = profile.modules[module].path;
-		label.append(box, name, part);
+		label.append(
+			box,
+			element('span', profile.modules[module].name),
+			element('em', amount(net[module], type(), signed())),
+		);
 		document.querySelector('#modules .panel').append(label);
 	}
 }
 
+function makeMoments() {
+	if (!series) return;
+	byId('moments').hidden = false;
+	byId('views').querySelector('[data-view=time]').hidden = false;
+	profile.moments.forEach((_, i) => {
+		const option = element('option', momentName(series, i));
+		option.value = String(i);
+		byId('at').append(option);
+	});
+	byId('at').addEventListener('change', () => go({ at: Number(byId('at').value) }));
+	byId('since').addEventListener('click', commands.d);
+}
+
 function makeHelp() {
 	for (const [key, what] of KEYS) {
-		const row = document.createElement('tr');
-		const left = document.createElement('th');
-		const right = document.createElement('td');
-		left.textContent = key;
-		right.textContent = what;
-		row.append(left, right);
+		const row = element('tr');
+		row.append(element('th', key), element('td', what));
 		document.querySelector('#help tbody').append(row);
 	}
 }
 
 const commands = {
-	1: () => showView('flame'),
-	2: () => showView('table'),
-	3: () => showView('map'),
+	1: () => go({ view: 'flame' }),
+	2: () => go({ view: 'table' }),
+	3: () => go({ view: 'map' }),
+	4: () => go({ view: 'callers' }),
+	5: () => series && go({ view: 'time' }),
+	c: () => go({ view: 'callers' }),
+	'[': () => step(-1),
+	']': () => step(1),
+	d: () => series && go({ since: state.since < 0 ? 0 : -1 }),
 	u: nextType,
-	i: () => setInverted(!state.inverted),
-	'/': () => byId('search').focus(),
+	i: invert,
+	'/': () => {
+		byId('search').focus();
+		byId('search').select();
+	},
 	m: () => byId('modules').toggleAttribute('open'),
-	h: () => selectedFrame >= 0 && setHidden(profile.frameModule[selectedFrame], true),
-	H: showAllModules,
+	h: () => state.function >= 0 && hide(profile.frameModule[state.function], true),
+	H: () => go({ hide: '', zoom: '' }),
 	t: setTheme,
 	'?': () => byId('help').showModal(),
-	Escape: zoomOut,
+	Escape: reset,
 };
 
 function onKey(event) {
 	if (event.ctrlKey || event.altKey || event.metaKey || byId('help').open) return;
 	if (event.target.id === 'search') {
 		if (event.key !== 'Escape' && event.key !== 'Enter') return;
-		if (event.key === 'Escape') {
-			event.target.value = '';
+		if (event.key === 'Enter' && state.search !== confirmed) {
+			confirmed = state.search;
 			search();
+			repaint();
 		}
-		byId(state.view).querySelector('.scroller').focus();
-	} else if (event.key === 'Escape' && byId('modules').open) byId('modules').open = false;
+		if (event.key === 'Escape') go({ search: '' });
+		focusView();
+	} else if (event.target.id === 'at' && event.key !== 'Escape') return;
+	else if (event.key === 'Escape' && byId('modules').open) byId('modules').open = false;
 	else if (Object.hasOwn(commands, event.key)) commands[event.key]();
 	else return;
 	event.preventDefault();
 }
 
 function listen() {
-	for (const button of byId('views').children)
-		button.addEventListener('click', () => showView(button.dataset.view));
-	byId('invert').addEventListener('click', () => setInverted(!state.inverted));
-	byId('search').addEventListener('input', search);
-	byId('back').addEventListener('click', zoomOut);
+	for (const made of byId('views').children)
+		made.addEventListener('click', () => go({ view: made.dataset.view }));
+	byId('invert').addEventListener('click', invert);
+	byId('search').addEventListener('input', typed);
+	byId('back').addEventListener('click', reset);
 	byId('theme').addEventListener('click', setTheme);
 	byId('help-open').addEventListener('click', commands['?']);
 	document.addEventListener('keydown', onKey);
 	document.addEventListener('click', (event) => {
 		if (!byId('modules').contains(event.target)) byId('modules').open = false;
 	});
-	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-		colours.update();
-		refresh();
+	window.addEventListener('popstate', () => {
+		clearTimeout(waiting);
+		waiting = null;
+		show(readFragment(fields, location.hash));
 	});
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 }
 
+// The time is among the facts.
+byId('title').textContent = document.title.replace(/, [-0-9]+ [:0-9]+ UTC$/, '');
+showFacts(profile);
 makeTypes();
-makeModules();
+makeMoments();
 makeHelp();
 listen();
-showFacts(profile);
-showView('flame');
-rebuild();
+show(readFragment(fields, location.hash));
+makeModules();
+showControls();

@@ -24,9 +24,7 @@ function readPaths(stacks) {
 	return { start, path };
 }
 
-function readCounts(data, key) {
-	const value = Float64Array.from(data.values[key]);
-	const variance = Float64Array.from(data.variances[key]);
+function addUp(value, variance) {
 	let total = 0;
 	let size = 0;
 	let spread = 0;
@@ -39,16 +37,50 @@ function readCounts(data, key) {
 }
 
 /**
- * A frame is a function in a module: an index of names, files and frameModule. counts[key]: value and variance
- * of each stack; `size` is the sum of what changed either way, to which shares refer.
+ * Value and variance of each stack; `size` is the sum of what changed either way, to which shares
+ * refer. Of a series: at the moment `at`, less what was there at `since` unless that is negative.
  */
+export function countsOf(profile, key, at, since) {
+	const { data, moments } = profile;
+	if (moments.length === 0)
+		return addUp(Float64Array.from(data.values[key]), Float64Array.from(data.variances[key]));
+	const value = Float64Array.from(moments[at].value);
+	const variance = Float64Array.from(moments[at].variance);
+	for (let i = 0; since >= 0 && i < value.length; i++) {
+		value[i] -= moments[since].value[i];
+		variance[i] += moments[since].variance[i];
+	}
+	return addUp(value, variance);
+}
+
+// A flag for each of n, set for those that are listed.
+function flags(n, list) {
+	const set = new Uint8Array(n);
+	for (const i of list) set[i] = 1;
+	return set;
+}
+
+// What of a difference is more than chance makes, by stack and by function; null: not tested.
+function readSignificance({ significance, stacks, functions }) {
+	if (!significance) return null;
+	return {
+		confidence: significance.confidence,
+		stack: flags(stacks.depth.length, significance.stacks),
+		frame: flags(functions.name.length, significance.functions),
+	};
+}
+
+/** A frame is a function in a module: an index of names, files and frameModule. */
 export function readProfile(data) {
 	const { start, path } = readPaths(data.stacks);
-	const types = TYPES.filter((type) => data.values[type.key]);
 	const { name: names, file, module } = data.functions;
 	return {
+		data,
 		facts: data.facts,
 		difference: data.facts.difference,
+		significance: readSignificance(data),
+		series: data.series ?? null,
+		moments: data.series?.moments ?? [],
 		modules: data.modules,
 		names,
 		files: file.map((index) => (index < 0 ? '' : data.files[index])),
@@ -57,8 +89,7 @@ export function readProfile(data) {
 		nStacks: data.stacks.depth.length,
 		start,
 		path,
-		types,
-		counts: Object.fromEntries(types.map(({ key }) => [key, readCounts(data, key)])),
+		types: TYPES.filter((type) => data.series?.type === type.key || data.values?.[type.key]),
 	};
 }
 
@@ -67,8 +98,7 @@ export function frameModule(profile, frame) {
 }
 
 /** Per module, what was allocated by its own functions. Returns { net, size } by module. */
-export function moduleSums(profile, key) {
-	const { value } = profile.counts[key];
+export function moduleSums(profile, { value }) {
 	const net = new Float64Array(profile.modules.length);
 	const size = new Float64Array(profile.modules.length);
 	for (let i = 0; i < profile.nStacks; i++) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hover, zoom and search of the flame graph that it stands in; without it the graph is still one.
+// Hover, zoom and search of the flame graph that it stands in, which then fills the window; without
+// it the graph is still one.
+
+import { shorten } from './name.js';
 
 (() => {
 	const svg = document.documentElement;
-	const width = svg.viewBox.baseVal.width;
+	const drawn = svg.viewBox.baseVal.width; // to which positions refer
+	let width = drawn;
 	const status = document.getElementById('status');
 	const reset = document.getElementById('reset');
 	const letter = 6.7;
@@ -26,21 +30,17 @@
 	const byGroup = new Map(frames.map((f) => [f.g, f]));
 	const root = frames.reduce((a, b) => (b.y < a.y ? b : a), frames[0]);
 
-	const label = (name, w) => {
-		const fits = Math.floor((w - 6) / letter);
-		if (fits < 3) return '';
-		return name.length <= fits ? name : `${name.slice(0, fits - 2)}..`;
-	};
-
 	const place = (f, x, w) => {
 		f.rect.setAttribute('x', x);
 		f.rect.setAttribute('width', w);
 		f.text.setAttribute('x', x + 3);
-		f.text.textContent = label(f.name, w);
+		f.text.textContent = shorten(f.name, Math.floor((w - 6) / letter));
 	};
 
 	// Shows what `to` calls in the whole width, below those that lead to it.
+	let zoomed = root;
 	const zoom = (to) => {
+		zoomed = to;
 		for (const f of frames) {
 			const within = f.x >= to.x - slack && f.x + f.w <= to.x + to.w + slack;
 			const leads = f.x <= to.x + slack && f.x + f.w >= to.x + to.w - slack;
@@ -79,18 +79,30 @@
 		status.textContent = regexp ? `${hits.length} match: ${matched(hits).toFixed(2)} %` : '';
 	};
 
+	const field = document.createElementNS(svg.namespaceURI, 'foreignObject');
 	const box = () => {
-		const place = document.createElementNS(svg.namespaceURI, 'foreignObject');
 		const input = document.createElementNS('http://www.w3.org/1999/xhtml', 'input');
-		for (const [k, v] of Object.entries({ x: width - 230, y: 6, width: 222, height: 26 }))
-			place.setAttribute(k, v);
+		for (const [k, v] of Object.entries({ y: 6, width: 222, height: 26 })) field.setAttribute(k, v);
 		input.setAttribute('placeholder', 'search (regular expression)');
 		input.setAttribute('aria-label', 'search');
 		input.style.width = '210px';
 		input.addEventListener('input', () => search(input.value));
-		place.append(input);
-		svg.append(place);
+		field.append(input);
+		svg.append(field);
 		return input;
+	};
+
+	// As wide as the window; a letter is as large as before.
+	const fit = () => {
+		width = Math.max(320, innerWidth);
+		svg.setAttribute('width', width);
+		svg.removeAttribute('viewBox');
+		// Beside the title where there is room, or else below it.
+		field.setAttribute('x', Math.max(4, width - 230));
+		field.setAttribute('y', width < 900 ? 34 : 6);
+		reset.setAttribute('x', Math.max(4, width - 300));
+		reset.setAttribute('y', width < 900 ? 53 : 22);
+		zoom(zoomed);
 	};
 
 	if (!root) return;
@@ -105,10 +117,13 @@
 		if (f) status.textContent = f.title.replace('\n', '  ');
 	});
 	reset.addEventListener('click', () => zoom(root));
+	addEventListener('resize', fit);
+	fit();
 	addEventListener('keydown', (event) => {
 		if (event.key === 'Escape') zoom(root);
 		if (event.key !== '/' || event.target === input) return;
 		event.preventDefault();
 		input.focus();
+		input.select();
 	});
 })();

@@ -43,8 +43,12 @@ export function error(value, type) {
 	return value > 0 ? `\u00b1${type.bytes ? bytes(value) : whole.format(value)}` : '';
 }
 
-/** At most n characters of a name; none when they would say nothing. */
-export function shorten(name, n) {
-	if (name.length <= n) return name;
-	return n < 4 ? '' : `${name.slice(0, n - 1)}\u2026`;
+/** "2026-11-22 11:10:24 UTC" */
+export function stamp(time) {
+	const date = new Date(time);
+	if (Number.isNaN(date.getTime())) return '';
+	return date
+		.toISOString()
+		.replace('T', ' ')
+		.replace(/\.\d+Z$/, ' UTC');
 }

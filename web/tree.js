@@ -168,3 +168,62 @@ export function sumFrames(profile, counts, hidden) {
 	}
 	return { ...sums, seen };
 }
+
+/** For each node, one of its stacks: the first that goes through it. */
+export function stacksOf(tree) {
+	const stack = new Int32Array(tree.n).fill(-1);
+	for (let i = tree.end.length - 1; i >= 0; i--) stack[tree.end[i]] = i;
+	for (let i = tree.n - 1; i > 0; i--) {
+		const up = tree.parent[i];
+		if (stack[i] >= 0 && (stack[up] < 0 || stack[up] > stack[i])) stack[up] = stack[i];
+	}
+	return stack;
+}
+
+/** For each node, whether a stack that is marked ends there. */
+export function markEnds(tree, marked) {
+	const ends = new Uint8Array(tree.n);
+	for (let i = 0; i < marked.length; i++) if (marked[i]) ends[tree.end[i]] = 1;
+	return ends;
+}
+
+/**
+ * Who calls a function, and what it calls: maps from frames to { net, size, variance }, in which -1
+ * is nobody, and itself among the called ones what it allocated itself. A stack counts once for
+ * each neighbour, so that those of a recursion may exceed the whole.
+ */
+export function sumNeighbours(profile, counts, hidden, frame) {
+	const callers = new Map();
+	const called = new Map();
+	const whole = { net: 0, size: 0, variance: 0 };
+	const add = (sum, i) => {
+		sum.net += counts.value[i];
+		sum.size += Math.abs(counts.value[i]);
+		sum.variance += counts.variance[i];
+	};
+	const addTo = (map, neighbours, i) => {
+		for (const key of neighbours) {
+			if (!map.has(key)) map.set(key, { net: 0, size: 0, variance: 0 });
+			add(map.get(key), i);
+		}
+	};
+	for (let i = 0; i < profile.nStacks; i++) {
+		if (!profile.path.subarray(profile.start[i], profile.start[i + 1]).includes(frame)) continue;
+		const before = new Set();
+		const after = new Set();
+		let last = -1;
+		for (let k = profile.start[i]; k < profile.start[i + 1]; k++) {
+			const at = profile.path[k];
+			if (hidden[profile.frameModule[at]]) continue;
+			if (at === frame && last !== frame) before.add(last);
+			if (last === frame && at !== frame) after.add(at);
+			last = at;
+		}
+		if (last === frame) after.add(frame);
+		if (before.size === 0) continue;
+		add(whole, i);
+		addTo(callers, before, i);
+		addTo(called, after, i);
+	}
+	return { callers, called, whole };
+}

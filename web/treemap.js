@@ -2,7 +2,7 @@
 // Areas by module and, in each, by function: what they allocated themselves.
 
 import { drawSoon, fitCanvas } from './canvas.js';
-import { shorten } from './text.js';
+import { shorten } from './name.js';
 
 const TITLE = 18;
 
@@ -64,7 +64,8 @@ export function squarify(items, x, y, w, h) {
 
 /**
  * world: modules [{ module, name, size, net, frames: [{ frame, name, size, net }] }], the largest
- * first, colour(area), colours, label(area). on.hover(area or null, event), on.pick(area),
+ * first, zoomed (a module, or null), colour(area),
+ * colours, label(area). on.hover(area or null, event), on.pick(area),
  * on.zoom(module or null), on.select(area).
  */
 export class TreemapView {
@@ -86,16 +87,9 @@ export class TreemapView {
 
 	show(world) {
 		this.world = world;
-		if (!world.modules.some((m) => m.module === this.zoomed)) this.zoomed = null;
+		this.zoomed = world.modules.some((m) => m.module === world.zoomed) ? world.zoomed : null;
 		this.selected = 0;
 		this.layout();
-	}
-
-	zoom(module) {
-		this.zoomed = module;
-		this.selected = 0;
-		this.layout();
-		this.on.zoom(module);
 	}
 
 	// this.areas: functions; this.titles: modules with their whole area.
@@ -196,7 +190,7 @@ export class TreemapView {
 	}
 
 	enter(area) {
-		if (this.zoomed === null) this.zoom(area.module);
+		if (this.zoomed === null) this.on.zoom(area.module);
 		else if (area.frame !== undefined) this.on.pick(area);
 	}
 
@@ -209,7 +203,7 @@ export class TreemapView {
 			this.on.select(this.areas[this.selected]);
 			this.soon();
 		} else if (event.key === 'Enter') this.enter(this.areas[this.selected]);
-		else if (event.key === 'Backspace' || event.key === 'Home') this.zoom(null);
+		else if (event.key === 'Backspace' || event.key === 'Home') this.on.zoom(null);
 		else return;
 		event.preventDefault();
 	}

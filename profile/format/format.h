@@ -4,6 +4,7 @@
 #define PROFILE_FORMAT_FORMAT_H
 
 #include "base/err.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 
 #include <stdbool.h>
@@ -31,6 +32,8 @@ struct profile_format_options {
 	/* Of a graph: how much is shown of it. 0: 80 nodes, 0.005 and 0.001 of the total. */
 	size_t node_count;
 	double node_fraction, edge_fraction;
+	/* Of a difference: what of it is significant; NULL: it was not tested. */
+	const struct profile_diff *functions, *stacks;
 };
 
 struct profile_format_info {

@@ -84,12 +84,7 @@ export class Page {
 		});
 		page.session = sessionId;
 		for (const domain of ['Runtime', 'Log', 'Network', 'Page']) await page.send(`${domain}.enable`);
-		await page.send('Emulation.setDeviceMetricsOverride', {
-			width,
-			height,
-			deviceScaleFactor: 1,
-			mobile: false,
-		});
+		await page.resize(width, height);
 		await page.prefer(dark);
 		await page.load(url);
 		return page;
@@ -129,9 +124,23 @@ export class Page {
 		return this.loadBy('Page.reload', {});
 	}
 
+	async resize(width, height) {
+		const size = { width, height, deviceScaleFactor: 1, mobile: false };
+		await this.send('Emulation.setDeviceMetricsOverride', size);
+	}
+
 	prefer(dark) {
 		const features = [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }];
 		return this.send('Emulation.setEmulatedMedia', { features });
+	}
+
+	/** Back (-1) or forward (1) in the history of the page. */
+	async walk(by) {
+		await this.get(`new Promise((done) => {
+			addEventListener('popstate', () => done(0), { once: true });
+			history.go(${by});
+		})`);
+		await this.settle();
 	}
 
 	/** What an expression is worth in the page. */

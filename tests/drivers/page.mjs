@@ -148,6 +148,7 @@ async function tables() {
 		page.get(
 			`[...document.querySelectorAll('#table .row')[${at}].children].map((c) => c.textContent)`,
 		);
+	await page.key('Escape');
 	await page.key('2');
 	seen.rows = await page.get(
 		`Number(document.querySelector('#table .scroller').ariaRowCount ?? document.querySelector('#table .scroller').getAttribute('aria-rowcount')) - 1`,
@@ -163,6 +164,7 @@ async function tables() {
 	await page.clickOn('#table [data-column="cum"]');
 	seen.byCum = await cells(0);
 	await page.clickOn('#table .row .name');
+	seen.marks = await page.get(`[...document.querySelectorAll('#legend span')].at(-1)?.textContent`);
 	seen.picked = await text('#matched');
 	await search(null);
 }
@@ -179,6 +181,157 @@ async function maps() {
 	await page.key('Escape');
 	seen.unmapped = await text('#map-path');
 	await page.key('1');
+}
+
+const names = (selector) =>
+	page.get(`[...document.querySelectorAll('${selector}')].map((e) => e.textContent)`);
+const hash = () => page.get('location.hash');
+const view = () => page.get(`document.querySelector('#views [aria-pressed=true]').dataset.view`);
+
+// One function between its callers and what it calls: both ways by clicks.
+async function neighbours() {
+	await page.key('1');
+	await page.key('Escape');
+	await page.clickOn(CANVAS, ...row(2));
+	seen.middle = { of: await text('#detail strong') };
+	await page.key('c');
+	seen.middle.view = await view();
+	seen.middle.self = await text('#callers .self .name');
+	seen.middle.amounts = await names('#callers .self span:not(.name, .module)');
+	seen.middle.all = await names('#callers .relative .name');
+	await picture('callers');
+	await page.clickOn('#callers button');
+	seen.caller = {
+		self: await text('#callers .self .name'),
+		all: await names('#callers .relative .name'),
+	};
+	await page.walk(-1);
+	seen.middle.again = await text('#callers .self .name');
+	const before = await page.get(`document.querySelectorAll('#callers .self ~ button').length`);
+	if (before > 0) await page.clickOn('#callers .self ~ button');
+	seen.callee = { some: before > 0, all: await names('#callers .relative .name') };
+	await page.key('1');
+	await page.key('Escape');
+}
+
+// The address has all that is chosen, and a copy of it shows the same.
+async function addresses() {
+	const all = async () => ({
+		view: await view(),
+		path: await path(),
+		detail: await text('#detail'),
+		search: await page.get(`document.getElementById('search').value`),
+		matched: await text('#matched'),
+		modules: await text('#modules summary'),
+		type: await text('#types [aria-pressed=true]'),
+		invert: await pressed('#invert'),
+	});
+	await page.load('about:blank');
+	await page.load(pathToFileURL(file).href);
+	seen.address = { first: await hash() };
+	await page.clickOn(CANVAS, ...row(1));
+	seen.address.zoomed = await hash();
+	await page.clickOn(CANVAS, ...row(2));
+	const deep = await path();
+	await page.key('2');
+	await page.clickOn('#table [data-column="cum"]');
+	await page.key('1');
+	await page.walk(-1);
+	seen.address.back = [await view()];
+	await page.walk(-3);
+	seen.address.back.push(await view(), (await path()).length);
+	await page.walk(3);
+	seen.address.forward = await view();
+	await page.key('u');
+	await page.key('1');
+	await search(expression);
+	await page.get('new Promise((done) => setTimeout(done, 400))');
+	const url = await page.get('location.href');
+	const before = await all();
+	seen.address.deep = [deep.length, before.path.length];
+	await page.load('about:blank');
+	await page.load(url);
+	seen.address.url = url.replace(/.*#/, '');
+	seen.address.copied = [before, await all()];
+	await page.key('Escape');
+	seen.address.reset = await all();
+}
+
+// A fragment that somebody else made.
+async function hostile() {
+	const home = pathToFileURL(file).href;
+	const evil = [
+		'#view=%3Cimg%20src=x%20onerror=alert(1)%3E&zoom=99999999.3&function=-1&hide=1.x.<b>&sort=__proto__',
+		'#view=constructor&type=toString&zoom=0.99999&at=7&since=%00&module=1e3&invert=2',
+		'#search=%3Cscript%3Ealert(1)%3C/script%3E&view=table&%E0%A4%A=%',
+		'#search=(a%2B)%2B%24&function=4294967296',
+		`#search=${'x'.repeat(100000)}&zoom=0.1`,
+	];
+	seen.hostile = [];
+	for (const fragment of evil) {
+		await page.load('about:blank');
+		await page.load(home + fragment);
+		seen.hostile.push({
+			view: await view(),
+			matched: await text('#matched'),
+			search: await page.get(`document.getElementById('search').value.length`),
+			elements: await page.get(`document.querySelectorAll('img, script:not([id=data])').length`),
+		});
+	}
+	await page.load('about:blank');
+	await page.load(home);
+}
+
+// Whatever is zoomed to, a row of the table is found, and / selects what was searched for before.
+async function finds() {
+	await page.key('1');
+	await page.key('Escape');
+	await page.clickOn(CANVAS, ...row(2));
+	await page.key('2');
+	await page.clickOn('#table [data-column="name"]');
+	await page.key('Tab');
+	await page.get(`document.querySelector('#table .scroller').focus()`);
+	await page.key('ArrowDown');
+	await page.key('ArrowDown');
+	seen.found = { row: await text('#table .row.selected .name') };
+	await page.key('Enter');
+	seen.found.view = await view();
+	seen.found.detail = await text('#detail strong');
+	seen.found.drawn = await page.get('document.activeElement.parentElement.id');
+	await page.key('/');
+	seen.found.selected = await page.get(
+		`(({ value, selectionStart: a, selectionEnd: b }) => value.slice(a, b) === value && b > 0)(document.getElementById('search'))`,
+	);
+	await page.key('Escape');
+	await page.key('Escape');
+	seen.found.reset = [
+		await page.get(`document.getElementById('search').value`),
+		(await path()).length,
+	];
+}
+
+// On a telephone: nothing lies beyond the right edge, and the table has names and figures in sight.
+async function narrows() {
+	await page.resize(390, 800);
+	seen.narrow = {};
+	for (const button of ['flame', 'table', 'map', 'callers']) {
+		await page.get(`document.querySelector('[data-view=${button}]').click()`);
+		await page.settle();
+		seen.narrow[button] = await page.get('document.documentElement.scrollWidth');
+		await picture(`narrow-${button}`);
+	}
+	await page.get(`document.querySelector('[data-view=table]').click()`);
+	await page.settle();
+	seen.narrow.cells = await page.get(`[...document.querySelectorAll('#table .row')].slice(0, 8)
+		.flatMap((row) => [...row.children].slice(0, 6))
+		.filter((cell) => cell.offsetWidth > 0)
+		.map((cell) => {
+			const { left, right, width } = cell.getBoundingClientRect();
+			const whole = cell.classList.contains('name') || cell.scrollWidth <= cell.clientWidth;
+			return left >= 0 && right <= 390 && width > 30 && whole;
+		})`);
+	await page.resize(1280, 800);
+	await page.get(`document.querySelector('[data-view=flame]').click()`);
 }
 
 // What a frame takes while the mouse goes over the graph and while it scrolls.
@@ -213,8 +366,24 @@ async function helps() {
 }
 
 const parts = expression
-	? [facts, moves, zooms, searches, inverts, hides, switches, tables, maps, helps]
-	: [facts, moves, zooms, switches, maps, helps];
+	? [
+			facts,
+			moves,
+			zooms,
+			searches,
+			inverts,
+			hides,
+			switches,
+			tables,
+			maps,
+			neighbours,
+			addresses,
+			finds,
+			hostile,
+			narrows,
+			helps,
+		]
+	: [facts, moves, zooms, switches, maps, narrows, helps];
 for (const part of parts) {
 	const before = page.complaints.length;
 	try {

@@ -109,6 +109,33 @@ ctl_fails 1 root_unusable 'a --root that does not exist' report "$T/end.heap" --
 ctl_fails 1 root_unusable 'diff: a --root that does not exist' diff "$T/base.heap" "$T/end.heap" --root "$T/nowhere"
 ctl_fails 1 root_unusable 'a --root that is a file' report "$T/end.heap" --root "$T/end.heap"
 
+# --- the page ---
+ctl_ok 'html' report "$T/end.heap" -f html -o "$T/page.html"
+is "$(grep -c '^<title>forest: heap profile</title>$' "$T/page.html")" 1 'html: the title is of the program'
+page_data "$T/page.html"
+is "$(json '.functions.name | index("oak::grow(int)") != null')" true 'html: the names'
+is "$(json '[(.values.inuse_space | add | round), (.significance == null)] | tostring')" \
+	"[$("$CTL" report "$T/end.heap" --json | jq '.shown | round'),true]" 'html: adds up, and tests nothing'
+is "$(json '(.stacks.depth | length) == (.values.inuse_space | length)')" true 'html: a number for each stack'
+ctl_ok 'html of diff' diff "$T/base.heap" "$T/end.heap" -f html -o "$T/diff.html"
+is "$(grep -c '^<title>forest: difference of heap profiles</title>$' "$T/diff.html")" 1 'html of diff: the title'
+page_data "$T/diff.html"
+marked=$(json '.functions.name as $name | [.significance.functions[] | $name[.]] | unique | join(" ")')
+ok 'html of diff: some are significant' test -n "$marked"
+is "$marked" "$("$CTL" diff "$T/base.heap" "$T/end.heap" --json |
+	jq -r '[.functions[] | select(.significant) | .function] | unique | join(" ")')" 'html of diff: those that diff marks'
+is "$(json '.significance | .confidence, (.stacks | length > 0)' | paste -sd' ')" '0.99 true' \
+	'html of diff: how sure, and which stacks'
+{
+	sed '/^# comm/d' "$T/end.heap"
+	printf '# comm </title><script>alert(1)</script>&\n# time_ns 1800000000000000000\n'
+} >"$T/evil.heap"
+ctl_ok 'html of a hostile name' report "$T/evil.heap" -f html -o "$T/evil.html"
+is "$(grep '^<title>' "$T/evil.html")" \
+	'<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;: heap profile, 2027-01-15 08:00:00 UTC</title>' \
+	'html of a hostile name: stays text; and the time'
+is "$(grep -c '</script>' "$T/evil.html")" 2 'html of a hostile name: begins no script'
+
 # --- raw ---
 ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"
 jeprof_text

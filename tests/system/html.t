@@ -98,25 +98,79 @@ like "$(json '.units[1]')" 'objects in use$' 'objects'
 is "$(json '.themes[0] == .themes[1]')" false 'dark by key'
 is "$(json '.themes[0] == .themes[2]')" true 'light by button'
 is "$(json '.themes[1] == .themes[3]')" true 'dark when the system is'
-is "$(json '[.first[6], .first[7]] | join(" ")')" "$(json '[.inverted.site, .first[7]] | join(" ")')" \
+is "$(json '[.first[0], .first[7]] | join(" ")')" "$(json '[.inverted.site, .first[7]] | join(" ")')" \
 	'the table begins with the largest allocation site'
-is "$(json '.second | .cells[6] as $name | .detail | startswith($name)')" true 'arrow keys move in the table'
+is "$(json '.second | .cells[0] as $name | .detail | startswith($name)')" true 'arrow keys move in the table'
 unlike "$(json .area)" '^all' 'and in the map'
-is "$(json '.byCum[6]')" main 'the table by cum'
-is "$(json '.byName[6] < .byNameDown[6]')" true 'the table by name, both ways'
+is "$(json '.byCum[0]')" main 'the table by cum'
+is "$(json '.byName[0] < .byNameDown[0]')" true 'the table by name, both ways'
 like "$(json .picked)" ', 100\.0%$' 'a row of the table is shown in the graph'
 is "$(json '.mapped | startswith("/usr/")')" true 'a click in the map leads into a module'
 is "$(json .unmapped)" '' 'and Escape out of it'
 is "$(json '.help[0], .help[2]' | paste -sd' ')" 'true false' 'the keys are shown, and go away'
 
+# --- callers and callees ---
+is "$(json .middle.view)" callers 'callers: a key'
+is "$(json .middle.self)" "$(json .middle.of)" 'callers: of the selected function'
+is "$(json '.middle | .self as $self | (.all | index("main")) < (.all | index($self))')" true \
+	'callers: its caller is above it'
+like "$(json '.middle.amounts | join(" ")')" 'MiB ±.* 100\.0%' 'callers: with values'
+is "$(json '.caller.self == .middle.all[0]')" true 'callers: a click goes on to a caller'
+is "$(json '.middle.of as $of | .caller.all | index($of) != null')" true 'callers: which calls it'
+is "$(json .middle.again)" "$(json .middle.of)" 'callers: Back leads back'
+is "$(json '.middle.of as $of | .callee | .some and (.all | index($of) != null)')" true \
+	'callers: a click goes on to what it calls'
+
+# --- the address ---
+is "$(json .address.first)" '' 'address: nothing, of what is as at first'
+like "$(json .address.zoomed)" 'zoom=[0-9]+\.1' 'address: the zoom'
+is "$(json '.address.back | tostring')" '["table","flame",2]' 'address: Back undoes, step by step'
+is "$(json .address.forward)" table 'address: Forward does it again'
+for part in 'type=inuse_objects' 'search=%5Eleaky_one%24' 'sort=-cum' 'zoom=[0-9]+\.2' 'function=[0-9]+'; do
+	like "$(json .address.url)" "(^|&)$part(&|\$)" "address: has ${part%%=*}"
+done
+is "$(json '.address.copied[1] | tojson')" "$(json '.address.copied[0] | tojson')" 'address: a copy shows the same'
+is "$(json '.address.reset | [.search, (.path | length)] | tostring')" '["",1]' 'Escape resets zoom and search'
+is "$(json '[.hostile[].view] | join(" ")')" 'flame flame table flame flame' 'a hostile address: what is wrong is not there'
+is "$(json '[.hostile[].elements] | add')" 5 'a hostile address: makes no element'
+is "$(json '.hostile[4].search')" 500 'a hostile address: is cut'
+is "$(json '.hostile[3].matched')" 'press Enter in the field to search for it' \
+	'a hostile address: an expression that may take for ever is not tried'
+
+# --- finding ---
+is "$(json .found.view)" flame 'Enter in the table: the graph'
+is "$(json .found.detail)" "$(json .found.row)" 'Enter in the table: finds the function, whatever the zoom was'
+is "$(json .found.drawn)" flame 'Enter in the table: the keyboard is there'
+is "$(json .found.selected)" true '/ selects the old text'
+is "$(json '.found.reset | tostring')" '["",1]' 'Escape, twice: no search, no zoom'
+
+# --- on a telephone ---
+is "$(json '[.narrow.flame, .narrow.table, .narrow.map, .narrow.callers] | max')" 390 'narrow: nothing beyond the edge'
+is "$(json '.narrow.cells | length > 20 and all')" true 'narrow: names and figures are in sight, and whole'
+
 # --- a difference ---
 ctl_ok 'a difference' report --base "$T/second.heap" "$T/first.heap" -f html -o "$T/diff.html"
 visit "$T/diff.html" '.'
-like "$(json .title)" '^Difference' 'a difference: said so'
+like "$(json .title)" ': difference of heap profiles$' 'a difference: said so'
 like "$(json .legend)" 'less than before.*more' 'a difference: what the colours say'
 near "$(shown_bytes "$(json .total)")" "$(folded_sum --base "$T/second.heap" "$T/first.heap")" 'a difference: the total'
 like "$(json .total)" '^−' 'a difference: less'
-like "$(json '.first[0]')" '^−' 'a difference: the table begins with what changed most'
+like "$(json '.first[1]')" '^−' 'a difference: the table begins with what changed most'
+
+unlike "$(json .legend)" 'significant' 'a difference of report: says nothing of significance'
+ctl_ok 'diff -f html' diff "$T/first.heap" "$T/second.heap" -f html -o "$T/grown.html"
+visit "$T/grown.html" '.'
+like "$(json .legend)" '\* significant at 99%' 'diff: what the mark says'
+like "$(json '.first[0]')" '^\* ' 'diff: what grew most is marked'
+like "$(json .title)" '^redis-server: difference of heap profiles$' 'diff: the title'
+
+# --- the flame graph as a file of its own ---
+ctl_ok 'svg' report "$T/made.heap" -f svg -o "$T/made.svg"
+node tests/drivers/page-svg.mjs "$T/made.svg" 'std::' >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
+is "$(json '.complaints | join(" ")')" '' 'svg: the browser has nothing to complain of'
+is "$(json '.wide | tostring')" '[1400,700]' 'svg: fills the window'
+is "$(json .zoomed)" 700 'svg: a click zooms to the whole width'
+like "$(json .found)" 'match: [0-9.]+ %' 'svg: searches'
 
 # --- hostile names ---
 evil=$'</script><img src=x onerror=alert(1)>\xe2\x80\xa8\xff\x1b[31m"\\'
@@ -130,6 +184,7 @@ is "$(LC_ALL=C tr -d '\n\t -~\200-\377' <"$T/hostile.html" | wc -c)" 0 'hostile 
 # --- many stacks ---
 made many 20000
 visit "$T/many.html" 'vector'
+is "$(json '.narrow.cells | all')" true 'many stacks, narrow: figures are whole'
 diag "20,000 stacks: $(wc -c <"$T/many.html") bytes, $(json '.speed | tojson')"
 
 # --- nothing at all ---

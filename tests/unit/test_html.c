@@ -154,6 +154,46 @@ static void test_hostile(void **state)
 	made_free(m);
 }
 
+/* What is the same by name is one stack of the page. */
+static void test_same(void **state)
+{
+	static const struct made_stack same[] = { { "main;work", 1, 10, 0, 0 },
+						  { "main;work", 2, 30, 0, 0 },
+						  { "main", 1, 5, 0, 0 } };
+	struct made_profile *m = made_profile(same, 3);
+	_cleanup_(cleanup_free) char *page = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+
+	(void)state;
+	page = page_of(&m->profile, NULL);
+	doc = data_in(page);
+	assert_string_equal(member(doc, "/stacks/depth"), "[1,2]");
+	assert_string_equal(member(doc, "/stacks/shared"), "[0,1]");
+	assert_string_equal(member(doc, "/stacks/functions"), "[1,0]");
+	assert_string_equal(member(doc, "/values/inuse_space"), "[5,40]");
+	made_free(m);
+}
+
+static void test_title(void **state)
+{
+	struct made_profile *m = made_profile(three, 3);
+	_cleanup_(cleanup_free) char *plain = NULL;
+	_cleanup_(cleanup_free) char *timed = NULL;
+
+	(void)state;
+	m->profile.facts.comm = NULL;
+	m->profile.facts.time_ns = 0;
+	plain = page_of(&m->profile, NULL);
+	assert_non_null(strstr(plain, "<title>made: heap profile</title>"));
+	m->profile.facts.comm = "</title><!--";
+	m->profile.facts.time_ns = 1700000000123456789;
+	m->profile.difference = true;
+	timed = page_of(&m->profile, NULL);
+	assert_non_null(strstr(timed, "<title>&lt;/title&gt;&lt;!--: difference of heap profiles, "
+				      "2023-11-14 22:13:20 UTC</title>"));
+	made_free(m);
+}
+
 /* All that is left of a difference may have grown. */
 static void test_difference(void **state)
 {
@@ -188,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_functions),  cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_facts),	   cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_difference), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_same),	   cmocka_unit_test(test_title),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
