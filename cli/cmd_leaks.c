@@ -7,21 +7,28 @@
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "ops/report.h"
+#include "profile/format/series_page.h"
 #include "profile/leaks.h"
 #include "profile/significance.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define SHOWN 20
 #define SUSPECTS 5
 
-static const char *const formats[] = { "text", "json", NULL };
-#define IN_JSON 1
+static const char *const formats[] = { "text", "json", "html", NULL };
+enum { IN_TEXT, IN_JSON, IN_HTML };
 
 static const struct option_def options_of_leaks[] = {
 	{ "format", 'f', VALUE(CHOICE, leaks_format), "FORMAT",
-	  "text, or json: the same as --json (text)", formats },
+	  "text, json (the same as --json) or html (text)", formats },
+	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put the page (stdout): FILE.html",
+	  NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
@@ -30,6 +37,11 @@ static const struct option_def options_of_leaks[] = {
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
+
+static bool is_to_file(const struct args *args)
+{
+	return args->output && strcmp(args->output, "-") != 0;
+}
 
 /* What rates are given by: a minute, or an hour where that is little, or a profile. */
 struct per {
@@ -101,37 +113,59 @@ static const char *place(const struct ops_leaks *l, const struct profile_leak *l
 	return buf;
 }
 
-static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak, struct err *err)
+/* What is said of one that grows. */
+struct words {
+	char rate[48], interval[64], change[64], p[16], place[PLACE_SIZE + 32];
+};
+
+static void put_in_words(const struct ops_leaks *l, const struct profile_leak *leak,
+			 struct words *w)
 {
 	char where[PLACE_SIZE], rate[24], low[24], high[24], first[24], last[24];
 	struct per per = per_of(l, leak->rate);
 
-	return out_line(err, "%s/%s (%s to %s), from %s to %s, p %.1g: %s%s",
-			amount(leak->rate * per.seconds, rate, sizeof(rate)), per.name,
-			amount(leak->rate_low * per.seconds, low, sizeof(low)),
-			amount(leak->rate_high * per.seconds, high, sizeof(high)),
-			amount(leak->first, first, sizeof(first)),
-			amount(leak->last, last, sizeof(last)), leak->p, place(l, leak, where),
-			leak->rest ? ", besides the others shown" : "");
+	snprintf(w->rate, sizeof(w->rate), "%s/%s",
+		 amount(leak->rate * per.seconds, rate, sizeof(rate)), per.name);
+	snprintf(w->interval, sizeof(w->interval), "%s to %s",
+		 amount(leak->rate_low * per.seconds, low, sizeof(low)),
+		 amount(leak->rate_high * per.seconds, high, sizeof(high)));
+	snprintf(w->change, sizeof(w->change), "from %s to %s",
+		 amount(leak->first, first, sizeof(first)), amount(leak->last, last, sizeof(last)));
+	snprintf(w->p, sizeof(w->p), "%.1g", leak->p);
+	snprintf(w->place, sizeof(w->place), "%s%s", place(l, leak, where),
+		 leak->rest ? ", besides the others shown" : "");
 }
 
-static int print_limit(const struct ops_leaks *l, struct err *err)
+static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak, struct err *err)
+{
+	struct words w;
+
+	put_in_words(l, leak, &w);
+	return out_line(err, "%s (%s), %s, p %s: %s", w.rate, w.interval, w.change, w.p, w.place);
+}
+
+/* How fast all of it grows together, and when that reaches a limit. */
+#define LINE_SIZE 256
+static const char *limit_line(const struct ops_leaks *l, char *buf)
 {
 	static const char *const of[] = {
 		[OPS_LIMIT_GIVEN] = "that was given",
 		[OPS_LIMIT_CGROUP] = "of its control group",
 		[OPS_LIMIT_MACHINE] = "of the machine",
 	};
-	char buf[24], used[16], limit[16], left[32];
+	char total[24], used[16], limit[16], left[32];
 	struct per per = per_of(l, l->rate);
-	const char *rate = amount(l->rate * per.seconds, buf, sizeof(buf));
+	const char *rate = amount(l->rate * per.seconds, total, sizeof(total));
 
 	if (!isfinite(l->seconds_left))
-		return out_line(err, "total %s/%s", rate, per.name);
-	return out_line(err, "total %s/%s; %s of the %s %s used: the limit is reached in %s", rate,
-			per.name, text_size(l->used_bytes, used, sizeof(used)),
-			text_size(l->limit_bytes, limit, sizeof(limit)), of[l->limit],
-			span(l->seconds_left, left, sizeof(left)));
+		snprintf(buf, LINE_SIZE, "total %s/%s", rate, per.name);
+	else
+		snprintf(buf, LINE_SIZE,
+			 "total %s/%s; %s of the %s %s used: the limit is reached in %s", rate,
+			 per.name, text_size(l->used_bytes, used, sizeof(used)),
+			 text_size(l->limit_bytes, limit, sizeof(limit)), of[l->limit],
+			 span(l->seconds_left, left, sizeof(left)));
+	return buf;
 }
 
 static void warn(const struct args *args, const struct ops_leaks *l)
@@ -140,8 +174,8 @@ static void warn(const struct args *args, const struct ops_leaks *l)
 		out_warn(NULL, &l->warning);
 }
 
-/* What is known of the times, unless the profiles say them. */
-static int print_times(const struct ops_leaks *l, struct err *err)
+/* What is known of the times; NULL: the profiles say them. */
+static const char *times_line(const struct ops_leaks *l)
 {
 	static const char *const words[] = {
 		[OPS_TIMES_PROFILES] = NULL,
@@ -150,17 +184,50 @@ static int print_times(const struct ops_leaks *l, struct err *err)
 		[OPS_TIMES_ORDER] = "the times are lost: the order is that of the files' names",
 	};
 
-	return words[l->times] ? out_line(err, "%s", words[l->times]) : 0;
+	return words[l->times];
+}
+
+/* What was found, of how much, over which time. */
+static const char *found_line(const struct ops_leaks *l, char *buf)
+{
+	const struct profile_leaks *found = &l->found;
+	bool timed = l->times != OPS_TIMES_ORDER;
+	char time[32], of[128], sure[32] = "";
+
+	span(found->seconds, time, sizeof(time));
+	snprintf(of, sizeof(of), "of %zu stack%s and what they have in common, in %zu profiles%s%s",
+		 found->n_stacks, found->n_stacks == 1 ? "" : "s", l->series.n,
+		 timed ? " over " : "", timed ? time : "");
+	if (!l->warning.ids[0])
+		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
+	if (!found->n_leaks)
+		snprintf(buf, LINE_SIZE, "nothing is certain to leak, %s", of);
+	else
+		snprintf(buf, LINE_SIZE, "%zu leak%s, %s%s", found->n_leaks,
+			 found->n_leaks == 1 ? "" : "s", of, sure);
+	return buf;
+}
+
+static const char *suspects_line(const struct ops_leaks *l, char *buf)
+{
+	snprintf(buf, LINE_SIZE,
+		 "the fastest that grow; for one to be certain beside so many, p is to be "
+		 "%.1g or less",
+		 l->found.p_certain);
+	return buf;
+}
+
+static size_t shown_of(size_t n, size_t most)
+{
+	return n < most ? n : most;
 }
 
 static int print_suspects(const struct ops_leaks *l, struct err *err)
 {
-	size_t n = l->found.n_suspects < SUSPECTS ? l->found.n_suspects : SUSPECTS;
+	size_t n = shown_of(l->found.n_suspects, SUSPECTS);
+	char line[LINE_SIZE];
 
-	if (n && out_line(err,
-			  "the fastest that grow; for one to be certain beside so many, p is to be "
-			  "%.1g or less:",
-			  l->found.p_certain))
+	if (n && out_line(err, "%s:", suspects_line(l, line)))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		if (print_leak(l, &l->found.suspects[i], err))
@@ -171,49 +238,104 @@ static int print_suspects(const struct ops_leaks *l, struct err *err)
 
 static int print(const struct args *args, const struct ops_leaks *l, struct err *err)
 {
-	const struct profile_leaks *found = &l->found;
-	char time[32], in[80], sure[32] = "";
+	const char *times = times_line(l);
+	char line[LINE_SIZE];
 
 	warn(args, l);
-	span(found->seconds, time, sizeof(time));
-	snprintf(in, sizeof(in), "in %zu profiles%s%s", l->series.n,
-		 l->times == OPS_TIMES_ORDER ? "" : " over ",
-		 l->times == OPS_TIMES_ORDER ? "" : time);
-	if (!l->warning.ids[0])
-		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
-	if (print_times(l, err))
+	if ((times && out_line(err, "%s", times)) ||
+	    out_line(err, "%s%s", found_line(l, line), l->found.n_leaks ? ":" : ""))
 		return -1;
-	if (!found->n_leaks)
-		return out_line(err,
-				"nothing is certain to leak, of %zu stack%s and what they have in "
-				"common, %s",
-				found->n_stacks, found->n_stacks == 1 ? "" : "s", in) ||
-				       print_suspects(l, err)
-			       ? -1
-			       : 0;
-	if (out_line(err, "%zu leak%s, of %zu stack%s and what they have in common, %s%s:",
-		     found->n_leaks, found->n_leaks == 1 ? "" : "s", found->n_stacks,
-		     found->n_stacks == 1 ? "" : "s", in, sure))
-		return -1;
-	for (size_t i = 0; i < found->n_leaks && i < SHOWN; i++) {
-		if (print_leak(l, &found->leaks[i], err))
+	if (!l->found.n_leaks)
+		return print_suspects(l, err);
+	for (size_t i = 0; i < shown_of(l->found.n_leaks, SHOWN); i++) {
+		if (print_leak(l, &l->found.leaks[i], err))
 			return -1;
 	}
-	return print_limit(l, err);
+	return out_line(err, "%s", limit_line(l, line));
+}
+
+/* --- the page --- */
+
+/* The same, as a page. */
+static int write_page(FILE *out, const void *ctx, struct err *err)
+{
+	const struct ops_leaks *l = ctx;
+	size_t sure = shown_of(l->found.n_leaks, SHOWN);
+	size_t n = sure + shown_of(l->found.n_suspects, SUSPECTS);
+	_cleanup_(cleanup_free) struct words *words = calloc(n + 1, sizeof(*words));
+	_cleanup_(cleanup_free) struct series_grower *growers = calloc(n + 1, sizeof(*growers));
+	char found[LINE_SIZE], limit[LINE_SIZE], suspects[LINE_SIZE];
+	const char *summary[5] = { found_line(l, found) };
+	size_t lines = 1;
+
+	if (!words || !growers)
+		return err_no_memory(err);
+	if (l->found.n_leaks)
+		summary[lines++] = limit_line(l, limit);
+	if (n > sure)
+		summary[lines++] = suspects_line(l, suspects);
+	summary[lines] = times_line(l);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_leak *leak =
+			i < sure ? &l->found.leaks[i] : &l->found.suspects[i - sure];
+
+		put_in_words(l, leak, &words[i]);
+		growers[i] = (struct series_grower){
+			.leak = leak,
+			.certain = i < sure,
+			.rate = words[i].rate,
+			.interval = words[i].interval,
+			.change = words[i].change,
+			.p = words[i].p,
+			.place = words[i].place,
+		};
+	}
+	return series_page_write(
+		&(struct series_page){
+			.series = &l->series,
+			.found = &l->found,
+			.seconds = l->seconds,
+			.start = l->start,
+			.growers = growers,
+			.n_growers = n,
+			.summary = summary,
+		},
+		out, err);
+}
+
+static int put_page(const struct args *args, const struct ops_leaks *l, struct err *err)
+{
+	warn(args, l);
+	if (is_to_file(args))
+		return ops_write_file(args->output, args->force, write_page, l, err);
+	return write_page(stdout, l, err) || out_flush(err) ? -1 : 0;
 }
 
 struct job {
 	const struct args *args;
+	int format;
 	struct ops_symbolize_options symbols;
 };
+
+static int write_out(const struct args *args, int format, const struct ops_leaks *l,
+		     struct json_object *warnings, struct err *err)
+{
+	switch (format) {
+	case IN_JSON:
+		return out_json(api_with_warnings(api_leaks(l), warnings), err);
+	case IN_HTML:
+		return put_page(args, l, err);
+	default:
+		return print(args, l, err);
+	}
+}
 
 static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks leaks = { 0 };
 	struct job j = *(const struct job *)ctx;
-	bool json = j.args->json || j.args->leaks_format == IN_JSON;
 	_cleanup_(json_close) struct json_object *warnings =
-		report_warnings(j.args, json, &j.symbols);
+		report_warnings(j.args, j.format == IN_JSON, &j.symbols);
 	const struct ops_leaks_request request = {
 		.files = j.args->words,
 		.n = j.args->n_words,
@@ -222,8 +344,23 @@ static int run_apart(const void *ctx, struct err *err)
 
 	if (ops_leaks(&request, &j.symbols, &leaks, err))
 		return -1;
-	return json ? out_json(api_with_warnings(api_leaks(&leaks), take_ptr(warnings)), err)
-		    : print(j.args, &leaks, err);
+	return write_out(j.args, j.format, &leaks, take_ptr(warnings), err);
+}
+
+/* What the line asks for: as it says, or as the suffix of -o does. */
+static int read_format(const struct args *args, int *format, struct err *err)
+{
+	bool suffix =
+		is_to_file(args) && profile_format_by_path(args->output) == PROFILE_FORMAT_HTML;
+
+	if (args->json && args->leaks_format == IN_HTML)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f html");
+	*format = args->json ? IN_JSON : args->leaks_format;
+	if (suffix && *format == IN_TEXT)
+		*format = IN_HTML;
+	if (args->output && *format != IN_HTML)
+		return err_raise(err, ERROR_OUTPUT_IS_FOR_PAGE);
+	return 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -232,12 +369,17 @@ static int run(const struct args *args, struct err *err)
 	const struct apart apart = {
 		.inputs = args->words,
 		.n_inputs = args->n_words,
+		.outputs = &args->output,
+		.n_outputs = is_to_file(args),
 		.symbols = &job.symbols,
 		.run = run_apart,
 		.ctx = &job,
 	};
 
-	return report_symbols(args, &job.symbols, err) || apart_run(args, &apart, err) ? -1 : 0;
+	return read_format(args, &job.format, err) || report_symbols(args, &job.symbols, err) ||
+			       apart_run(args, &apart, err)
+		       ? -1
+		       : 0;
 }
 
 const struct command cmd_leaks = {

@@ -52,6 +52,8 @@ enum ops_times {
 
 struct ops_leaks {
 	struct profile_series series; /* in the order of time */
+	double *seconds;	      /* of each profile, since the first */
+	double start;		      /* when that was, since 1970; 0: not known */
 	enum ops_times times;	      /* with OPS_TIMES_ORDER rates are bytes per profile */
 	struct profile_leaks found;
 	double rate, rate_error; /* of all that leak together, bytes per second */

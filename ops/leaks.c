@@ -7,6 +7,7 @@
 #include "ops/profile_file.h"
 #include "process/limit.h"
 #include "process/proc.h"
+#include "profile/combine.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -257,18 +258,22 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 }
 
 /* Bring the series into the order of time. */
-static int sort_by_time(struct ops_leaks *l, struct moment *m, double *seconds, struct err *err)
+static int sort_by_time(struct ops_leaks *l, struct moment *m, struct err *err)
 {
 	struct profile_series_row *rows = calloc(l->series.n + 1, sizeof(*rows));
 
-	if (!rows)
+	l->seconds = calloc(l->series.n + 1, sizeof(*l->seconds));
+	if (!rows || !l->seconds) {
+		free(rows);
 		return err_no_memory(err);
+	}
 	l->times = find_times(m, l->series.n);
 	qsort(m, l->series.n, sizeof(*m), earlier_first);
 	for (size_t i = 0; i < l->series.n; i++) {
 		rows[i] = l->series.rows[m[i].at];
-		seconds[i] = m[i].seconds - m[0].seconds;
+		l->seconds[i] = m[i].seconds - m[0].seconds;
 	}
+	l->start = l->times == OPS_TIMES_ORDER ? 0 : m[0].seconds;
 	free(l->series.rows);
 	l->series.rows = rows;
 	return 0;
@@ -328,9 +333,9 @@ static void project(struct ops_leaks *l)
 				  : 0;
 }
 
-static int find(struct ops_leaks *l, const double *seconds, struct err *err)
+static int find(struct ops_leaks *l, struct err *err)
 {
-	if (!profile_leaks_find(&l->series, seconds, &l->found, err))
+	if (!profile_leaks_find(&l->series, l->seconds, &l->found, err))
 		return 0;
 	return err->ids[0] == ERROR_NOTHING_SAMPLED ? err_advise(err, FIX_TAKE_WHILE_SAMPLING) : -1;
 }
@@ -343,15 +348,28 @@ static void warn_of_few(struct ops_leaks *l)
 	err_advise(&l->warning, FIX_TAKE_MORE, .number = PROFILE_LEAKS_ENOUGH);
 }
 
+/* After names were looked up: of the same process, which may live, other files would be asked. */
+static int keep_facts(struct ops_leaks *l, const struct whose *w, struct err *err)
+{
+	const struct profile_facts facts = {
+		.pid = w->pid,
+		.comm = *w->comm ? w->comm : NULL,
+		.host = *w->host ? w->host : NULL,
+		.time_ns = (int64_t)(l->start * NS),
+		.duration_ns = l->start > 0 ? (int64_t)(l->found.seconds * NS) : 0,
+	};
+
+	return profile_keep_facts(&l->series.all, &facts, err);
+}
+
 int ops_leaks(const struct ops_leaks_request *request, const struct ops_symbolize_options *symbols,
 	      struct ops_leaks *out, struct err *err)
 {
 	_cleanup_(ops_leaks_fini) struct ops_leaks l = { .series.type = PROFILE_INUSE_SPACE };
 	_cleanup_(cleanup_free) struct moment *moments = calloc(request->n + 1, sizeof(*moments));
-	_cleanup_(cleanup_free) double *seconds = calloc(request->n + 1, sizeof(*seconds));
 	struct whose whose = { 0 };
 
-	if (!moments || !seconds)
+	if (!moments)
 		return err_no_memory(err);
 	for (size_t i = 0; i < request->n; i++) {
 		if (add_file(request->files[i], &l, &whose, moments, symbols, err))
@@ -359,7 +377,9 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 	}
 	if (!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err))
 		return -1;
-	if (sort_by_time(&l, moments, seconds, err) || find(&l, seconds, err))
+	if (sort_by_time(&l, moments, err) || find(&l, err))
+		return -1;
+	if (keep_facts(&l, &whose, err))
 		return -1;
 	set_limit(&l, request->limit_bytes, &whose);
 	project(&l);
@@ -371,6 +391,7 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 
 void ops_leaks_fini(struct ops_leaks *leaks)
 {
+	free(leaks->seconds);
 	profile_leaks_fini(&leaks->found);
 	profile_series_fini(&leaks->series);
 }

@@ -315,10 +315,13 @@ struct choices {
 	size_t *order; /* of rows */
 	struct choice *v;
 	size_t n, room;
+	double *curves; /* of all choices */
+	size_t n_curves, curves_room;
 };
 
 static void close_choices(struct choices *c)
 {
+	free(c->curves);
 	free(c->order);
 	free(c->v);
 }
@@ -376,6 +379,21 @@ static int count_stacks(struct rows *r, const struct row *row, bool rest, size_t
 	return 0;
 }
 
+/* Keep the bytes of a row, or of what of it no choice holds, in each profile. */
+static int keep_curve(struct choices *c, const struct row *row, bool rest, size_t *at,
+		      struct err *err)
+{
+	const struct trend_curve *curve = curve_of(c->rows, row, rest);
+	size_t n = c->rows->series->n;
+
+	if (!vec_room(c->curves, c->curves_room, c->n_curves, n))
+		return err_no_memory(err);
+	*at = c->n_curves;
+	memcpy(c->curves + *at, curve->value, n * sizeof(*c->curves));
+	c->n_curves += n;
+	return 0;
+}
+
 /* Show a row, or what of it no choice holds. */
 static int choose(struct choices *c, const struct row *row, const struct trend *t, bool rest,
 		  struct err *err)
@@ -399,7 +417,8 @@ static int choose(struct choices *c, const struct row *row, const struct trend *
 		.p = t->p,
 	};
 
-	if (count_stacks(r, row, rest, &leak.n_stacks, err))
+	if (count_stacks(r, row, rest, &leak.n_stacks, err) ||
+	    keep_curve(c, row, rest, &leak.curve, err))
 		return -1;
 	if (!vec_grow(c->v, c->room, c->n))
 		return err_no_memory(err);
@@ -535,6 +554,7 @@ static int conclude(struct rows *r, const struct trend_movement *movement,
 	if (choose_suspects(&c, err) || take(&c, leaks, &out->suspects, &out->n_suspects, err))
 		return -1;
 	c.n = leaks;
+	out->curves = take_ptr(c.curves);
 	return take(&c, 0, &out->leaks, &out->n_leaks, err);
 }
 
@@ -573,5 +593,6 @@ void profile_leaks_fini(struct profile_leaks *leaks)
 {
 	free(leaks->leaks);
 	free(leaks->suspects);
+	free(leaks->curves);
 	*leaks = (struct profile_leaks){ 0 };
 }

@@ -35,7 +35,8 @@ struct profile_leak {
 	double rate_error; /* its standard error, at most */
 	double rate_low, rate_high; /* a confidence interval: 1 - SIGNIFICANCE_LEVEL */
 	double first, last;	    /* bytes in the first profile and in the last */
-	double p; /* the probability that nothing that leaks grows that much; never too small */
+	double p;     /* the probability that nothing that leaks grows that much; never too small */
+	size_t curve; /* its bytes in each profile: index of curves */
 };
 
 #define PROFILE_LEAKS_MIN 3 /* profiles; through two of them every line fits */
@@ -48,6 +49,7 @@ struct profile_leaks {
 	struct profile_leak *leaks;
 	/* Grow too, not beyond doubt: at most PROFILE_SUSPECTS_MAX stacks, lines and functions. */
 	struct profile_leak *suspects;
+	double *curves;
 	size_t n_leaks, n_suspects; /* the fastest first, both */
 	size_t n_tested, n_stacks;  /* n_stacks: as many of n_tested are stacks */
 	double p_certain;	    /* with this p, one is significant beside all others */

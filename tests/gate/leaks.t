@@ -189,4 +189,54 @@ is "$(json .profiles)" 8 'a file twice: it counts once'
 lost other 'other%d.heap'
 ctl_fails 1 no_time_between 'names that tell no order, and no times' leaks "$T"/other/*.heap
 
+# --- as a page ---
+ctl_ok 'a page' leaks "$T"/depths/*.heap -o "$T/leaks.html"
+is "$out" '' 'a page: in its file alone'
+is "$(grep -c '^<title>made: heap over 12 profiles, 20' "$T/leaks.html")" 1 'a page: the title'
+page_data "$T/leaks.html"
+is "$(json '[.series.moments[] | .value | add] == [.series.total[]]')" true 'a page: each moment adds up to its total'
+is "$(json '.series | [(.moments | length), (.total | length), .left_out.stacks, .left_out.moments] | tostring')" \
+	'[12,12,0,0]' 'a page: all that there is'
+is "$(json '[.series.growers[] | .certain] | [.[0], (.[1:] | any)] | tostring')" '[true,false]' 'a page: what is certain'
+is "$(json '.series.growers[0] | [.curve[0], .curve[-1]] | map(round) | tostring')" \
+	"$("$CTL" leaks "$T"/depths/*.heap --json | jq -c '.leaks[0] | [.before, .after]')" 'a page: the curve of a leak'
+line=$(json '.series.growers[0] | "\(.rate) (\(.interval)), \(.change), p \(.p): \(.place)"')
+ctl_ok 'for people' leaks "$T"/depths/*.heap
+is "$(sed -n 2p "$T/out")" "$line" 'a page: the words that are printed'
+"$CTL" leaks "$T"/depths/*.heap -f html >"$T/stdout.html" 2>"$T/err"
+ok 'a page on stdout: the same' cmp "$T/stdout.html" "$T/leaks.html"
+ctl_fails 10 'output_exists choose_or_force' 'a page: nothing is replaced' leaks "$T"/depths/*.heap -o "$T/leaks.html"
+ctl_fails 2 output_is_for_page '-o for text' leaks "$T"/depths/*.heap -o "$T/leaks.txt"
+run_ctl leaks "$T"/depths/*.heap --json -f html
+is "$status $(json .error.id)" '2 exclusive' '--json and a page'
+ctl_ok 'a page of a stack' leaks "$T"/stack/*.heap -o "$T/stack.html"
+page_data "$T/stack.html"
+is "$(json '.functions.name as $name | .stacks as $s | .series.growers[0] | [$name[.function], $s.depth[.stack]] | tostring')" \
+	'["grow",3]' 'a page of a stack: leads to it'
+ctl_ok 'a page of a thread' leaks "$T"/thread/*.heap -o "$T/thread.html"
+page_data "$T/thread.html"
+is "$(json '[(.stacks.depth | length), (.series.growers[0] | .stack, .function)] | tostring')" '[40,-1,-1]' \
+	'a page of a thread: the stacks of all threads together'
+
+made evil 6 'def count(i):
+    return {(1, 12, "</script><img src=x onerror=alert(1)>\xe2\x80\xa8\"\\\\", "main"): 20 + 20 * i}'
+ctl_ok 'a page of hostile names' leaks "$T"/evil/*.heap -o "$T/evil.html"
+is "$(grep -c '</script>' "$T/evil.html")" 2 'a page of hostile names: ends no script'
+is "$(grep -c '<img' "$T/evil.html")" 0 'a page of hostile names: makes no element'
+page_data "$T/evil.html"
+like "$(json '.series.growers[0].place')" '^</script><img' 'a page of hostile names: they are there'
+
+# More than there is room for: 66 profiles of 4,200 stacks.
+made large 66 'def count(i):
+    return {(1, 12, f"site{k}", "main"): 1 + (k * 7 + i) % 5 for k in range(4199)} | {(1, 9, "grow", "main"): 1 + i}'
+ctl_ok 'a large page' leaks "$T"/large/*.heap -o "$T/large.html"
+page_data "$T/large.html"
+is "$(json '.series | [(.moments | length), (.total | length), .left_out.stacks, .left_out.moments] | tostring')" \
+	'[64,66,104,2]' 'a large page: what is left out, and said so'
+is "$(json '[.series.moments[] | .at] | [.[0], .[-1]] | tostring')" '[0,65]' 'a large page: the first and the last are there'
+is "$(json '.functions.name[-1]')" '[small stacks, left out]' 'a large page: a box for the others'
+is "$(json '.series | .total as $total | [.moments[] | (.value | add) == $total[.at]] | all')" true \
+	'a large page: each moment adds up to its total'
+is "$(json '.functions.name as $name | $name[.series.growers[0].function]')" grow 'a large page: what grows is there'
+
 done_testing

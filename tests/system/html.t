@@ -164,6 +164,27 @@ like "$(json .legend)" '\* significant at 99%' 'diff: what the mark says'
 like "$(json '.first[0]')" '^\* ' 'diff: what grew most is marked'
 like "$(json .title)" '^redis-server: difference of heap profiles$' 'diff: the title'
 
+# --- over time ---
+mkdir "$T/series"
+tests/drivers/leak-trials series 'over many stacks' 3 "$T/series"
+ctl_ok 'leaks' leaks "$T"/series/*.heap -o "$T/leaks.html"
+leaks=$(node tests/drivers/page-leaks.mjs "$T/leaks.html" ${pictures:+"$pictures"} 2>"$T/err") || diag "$(<"$T/err")"
+echo "$leaks" >"$T/out"
+is "$(json '.complaints + .requests | join(" ")')" '' 'leaks: the browser has nothing to complain of'
+is "$(json .view)" time 'leaks: begins with time'
+is "$(json .moments)" 12 'leaks: a dot for each profile'
+like "$(json '.growers[0]')" '^\*.*M/min.*leaky_grow, through' 'leaks: what leaks comes first, and is marked'
+is "$(json '[.growers[1:][] | startswith("*")] | any')" false 'leaks: what is in doubt is not'
+is "$(json .opened.view)" flame 'leaks: a click on a moment opens its stacks'
+like "$(json .opened.hash)" 'at=[0-9]+' 'leaks: the moment is in the address'
+is "$(json '.opened.total != .last')" true 'leaks: as they were then'
+is "$(json '.since.legend | test("less than before")')" true 'leaks: the difference from the first'
+like "$(json .since.total)" '^(\+|−|0)' 'leaks: the difference, with its sign'
+is "$(json .back)" time 'leaks: Back leads back'
+is "$(json '.grower | [.view, .search] | join(" ")')" 'flame ^leaky_grow$' 'leaks: a click on what grows shows it'
+is "$(json .key)" 10 'leaks: arrow keys choose a moment'
+is "$(json .narrow)" 390 'leaks, narrow: nothing beyond the edge'
+
 # --- the flame graph as a file of its own ---
 ctl_ok 'svg' report "$T/made.heap" -f svg -o "$T/made.svg"
 node tests/drivers/page-svg.mjs "$T/made.svg" 'std::' >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
