@@ -82,7 +82,7 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all portable demo generated check check-built check-unit check-long check-matrix \
-	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench fuzz install uninstall clean deps deps-build victims vm-programs help
+	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
 
@@ -259,6 +259,9 @@ $(B)/bench/%: bench/%.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $< $(BENCH_LIBS)
+
+screenshots: all ## build/screenshots/: the pages in each view, wide, narrow and dark, to look at (root)
+	$(Q)B=$(B) doc/pictures/make $(B)/screenshots
 
 FUZZ_RUNS = -max_total_time=$(or $(FUZZ_SECONDS),60)
 fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)

@@ -138,7 +138,7 @@ static void put_in_words(const struct ops_leaks *l, const struct profile_leak *l
 
 static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak, struct err *err)
 {
-	struct words w;
+	struct words w = { .rate = "" };
 
 	put_in_words(l, leak, &w);
 	return out_line(err, "%s (%s), %s, p %s: %s", w.rate, w.interval, w.change, w.p, w.place);

@@ -394,7 +394,8 @@ function mapModules(rows) {
 		sum.size += size;
 		sum.net += net;
 		sum.variance += variance;
-		sum.frames.push({ frame, name: nameOf(frame), net, variance, size });
+		const starred = isStarred(frame);
+		sum.frames.push({ frame, name: nameOf(frame), starred, net, variance, size });
 	}
 	const bySize = (a, b) => b.size - a.size;
 	for (const { frames } of modules.values()) frames.sort(bySize);
@@ -492,7 +493,7 @@ function showLegend() {
 		: top.map((module) => chip(colours.ofModule(ranks[module], 1), profile.modules[module].name));
 	if (profile.significance) {
 		const sure = `${(100 * profile.significance.confidence).toFixed(0)}%`;
-		chips.push(element('span', `* significant at ${sure}: more than sampling makes by chance`));
+		chips.push(element('span', `* significant at ${sure}, in bytes: more than sampling makes`));
 	}
 	if (series?.growers.some(({ certain }) => certain))
 		chips.push(element('span', '* certain to grow, beside all that was tested'));

@@ -63,10 +63,9 @@ export function squarify(items, x, y, w, h) {
 }
 
 /**
- * world: modules [{ module, name, size, net, frames: [{ frame, name, size, net }] }], the largest
- * first, zoomed (a module, or null), colour(area),
- * colours, label(area). on.hover(area or null, event), on.pick(area),
- * on.zoom(module or null), on.select(area).
+ * world: modules [{ module, name, size, net, frames: [{ frame, name, starred, size, net }] }], the
+ * largest first, zoomed (a module, or null), colour(area), colours, label(area).
+ * on.hover(area or null, event), on.pick(area), on.zoom(module or null), on.select(area).
  */
 export class TreemapView {
 	constructor(section, on) {
@@ -159,7 +158,8 @@ export class TreemapView {
 		context.fillStyle = fill;
 		context.fillRect(area.x, area.y, w, h);
 		context.globalAlpha = 1;
-		const name = shorten(area.name, Math.floor((w - 8) / letter));
+		const fits = Math.floor((w - 8) / letter);
+		const name = shorten(area.starred ? `* ${area.name}` : area.name, fits);
 		if (h < 14 || !name) return;
 		context.fillStyle = dimmed ? this.world.colours.faint : ink;
 		context.fillText(name, area.x + 4, area.y + 9);

@@ -131,10 +131,11 @@ static int put_significance(const struct profile *p, const struct html_stacks *s
 	const struct profile_diff *functions = options->functions, *stacks = options->stacks;
 	_cleanup_(cleanup_free) bool *marked =
 		calloc(p->n_stacks + p->symbols->n_functions + 1, sizeof(*marked));
-	bool *by_rank = marked + p->n_stacks;
+	bool *by_rank;
 
 	if (!marked)
 		return err_no_memory(err);
+	by_rank = marked + p->n_stacks;
 	if (!functions || !stacks) {
 		fputs("\"significance\":null,\n", out);
 		return 0;

@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 /*
- * The stacks of a profile as paths of frames, where a frame is a function in a module. paths.h does
- * not do: what was inlined into two libraries is one function there.
+ * The stacks of a profile as paths of frames, where a frame is a function in a module. Those of
+ * profile/names.h do not do: what was inlined into two libraries is one function there.
  */
 struct html_frame {
 	uint32_t function; /* one of that name */
@@ -44,9 +44,9 @@ struct html_stacks {
 };
 
 /*
- * Needs profile->symbols. Of the stacks those that are to be kept (NULL: all), with the modules that
- * they need. Allocator frames at the inner end are dropped unless kept. ERR_FAILED: no memory. The
- * caller ends it with html_stacks_fini().
+ * The stacks for which `keep` has a flag, and the modules that they need; NULL: all. Needs
+ * profile->symbols. Allocator frames at the inner end are dropped unless kept. ERR_FAILED: no
+ * memory. The caller ends it with html_stacks_fini().
  */
 int html_stacks_init(struct html_stacks *out, const struct profile *profile, const bool *keep,
 		     bool keep_allocator, struct err *err) __must_check;

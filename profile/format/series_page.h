@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* One that grows, with what a reader is told of it: text that is safe to show. */
+/* One that grows, and what is said of it: text that is safe to show. */
 struct series_grower {
 	const struct profile_leak *leak;
 	bool certain;

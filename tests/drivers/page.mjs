@@ -164,7 +164,6 @@ async function tables() {
 	await page.clickOn('#table [data-column="cum"]');
 	seen.byCum = await cells(0);
 	await page.clickOn('#table .row .name');
-	seen.marks = await page.get(`[...document.querySelectorAll('#legend span')].at(-1)?.textContent`);
 	seen.picked = await text('#matched');
 	await search(null);
 }

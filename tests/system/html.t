@@ -109,6 +109,10 @@ is "$(json '.mapped | startswith("/usr/")')" true 'a click in the map leads into
 is "$(json .unmapped)" '' 'and Escape out of it'
 is "$(json '.help[0], .help[2]' | paste -sd' ')" 'true false' 'the keys are shown, and go away'
 
+# --- names ---
+node tests/drivers/names.mjs >"$T/names" 2>&1
+is "$(<"$T/names")" '' 'names are shortened by meaning'
+
 # --- callers and callees ---
 is "$(json .middle.view)" callers 'callers: a key'
 is "$(json .middle.self)" "$(json .middle.of)" 'callers: of the selected function'
