@@ -11,7 +11,7 @@ function byName(name) {
 	return (a, b) => b.size - a.size || (name(a.frame) < name(b.frame) ? -1 : 1);
 }
 
-/** on.pick(frame): that function is wanted next. */
+/** on.pick(frame): that function is wanted next; on.graph(frame, inverted): all that lead to it, or from it. */
 export class CallersView {
 	constructor(section, on) {
 		this.scroller = section.querySelector('.scroller');
@@ -30,15 +30,22 @@ export class CallersView {
 		const self = this.row({ frame, ...whole }, element('div'));
 		self.classList.add('self');
 		this.scroller.replaceChildren(
-			element('h2', 'Called by'),
+			this.heading('Called by', true),
 			...this.list(callers, 'nobody: it is the outermost call'),
 			self,
-			element('h2', 'Calls'),
+			this.heading('Calls', false),
 			...this.list(called, 'allocated by itself'),
 		);
 		this.scroller.scrollTop = 0;
 		this.fitNames();
 		if (inside) this.scroller.focus({ preventScroll: true });
+	}
+
+	heading(text, inverted) {
+		const { frame } = this.world;
+		const made = element('h2', `${text} `);
+		made.append(button('as a graph', () => this.on.graph(frame, inverted), 'link'));
+		return made;
 	}
 
 	// What does not fit is shortened by meaning, not at its end.
@@ -90,7 +97,7 @@ export class CallersView {
 	onKey(event) {
 		const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
 		if (!step || event.ctrlKey || event.altKey || event.metaKey) return;
-		const rows = [...this.scroller.querySelectorAll('button')];
+		const rows = [...this.scroller.querySelectorAll('button.relative')];
 		const at = rows.indexOf(document.activeElement);
 		const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : at + step;
 		rows[next]?.focus();

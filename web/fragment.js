@@ -43,6 +43,7 @@ export function fieldsOf(profile, views, columns) {
 		search: { first: '', read: (text) => text.slice(0, LONGEST_SEARCH) },
 		sort: { first: '-flat', read: oneOf(sorts) },
 		function: { first: -1, read: below(profile.nFrames) },
+		root: { first: -1, read: below(profile.nFrames) },
 		zoom: { first: '', read: call(profile.nStacks) },
 		module: { first: -1, read: below(profile.modules.length) },
 	};

@@ -103,7 +103,7 @@ function show(next) {
 	const before = state;
 	const changed = (...names) => !before || names.some((name) => before[name] !== next[name]);
 	const counted = changed('type', 'at', 'since');
-	const built = changed('invert', 'hide');
+	const built = changed('invert', 'hide', 'root');
 	state = next;
 	if (counted) counts = countsOf(profile, state.type, state.at, state.since);
 	if (built) rebuild();
@@ -134,7 +134,7 @@ function momentWords() {
 function rebuild() {
 	hidden = new Uint8Array(profile.modules.length);
 	for (const module of state.hide.split('.').filter(Boolean)) hidden[module] = 1;
-	tree = buildTree(profile, Boolean(state.invert), hidden);
+	tree = buildTree(profile, Boolean(state.invert), hidden, state.root);
 	nodeStack = stacksOf(tree);
 	starredNodes = profile.significance && markEnds(tree, profile.significance.stack);
 }
@@ -320,7 +320,15 @@ const map = new TreemapView(byId('map'), {
 	pick: (area) => find(area.frame),
 	zoom: (module) => go({ module: module ?? -1 }),
 });
-const callers = new CallersView(byId('callers'), { pick: (frame) => go({ function: frame }) });
+const callers = new CallersView(byId('callers'), {
+	pick: (frame) => go({ function: frame }),
+	graph: (root, inverted) => {
+		const at = profile.path.indexOf(root);
+		const through = profile.start.findLastIndex((start) => start <= at);
+		const changes = { view: 'flame', root, function: root, zoom: `${through}.1` };
+		go({ ...changes, invert: Number(inverted), search: '' });
+	},
+});
 const time =
 	series &&
 	new TimeView(byId('time'), series, profile.types[0], {
@@ -336,12 +344,14 @@ function namesOnly(frame) {
 
 /** Search for exactly this function in the graph, and make sure that it can be seen. */
 function find(frame) {
+	if (state.root >= 0) show({ ...state, root: -1 });
 	const node = nodeOf(frame, 0);
 	const narrow = node > 0 && sums.size[node] < NARROW_SHARE * sums.size[0];
 	lastSelected = Math.max(0, node);
 	confirmed = namesOnly(frame);
 	go({
 		view: 'flame',
+		root: -1,
 		function: frame,
 		zoom: narrow ? codeOf(node) : '',
 		search: confirmed,
@@ -356,6 +366,8 @@ function showGrower({ stack, function: frame }) {
 	go({
 		view: 'flame',
 		at,
+		root: -1,
+		invert: 0,
 		function: frame,
 		zoom: depth > 0 ? `${stack}.${depth}` : '',
 		search: confirmed,
@@ -521,7 +533,7 @@ function showControls() {
 	for (const made of byId('types').children) setPressed(made, made.dataset.type === state.type);
 	setPressed(byId('invert'), state.invert === 1);
 	setPressed(byId('since'), state.since >= 0);
-	byId('back').disabled = !(state.zoom || state.search || state.module >= 0);
+	byId('back').disabled = !(state.zoom || state.search || state.module >= 0 || state.root >= 0);
 	byId('at').value = String(state.at);
 	for (const box of document.querySelectorAll('#modules input'))
 		box.checked = !hidden[Number(box.value)];
@@ -561,7 +573,7 @@ function setTheme() {
 	repaint();
 }
 
-const reset = () => go({ zoom: '', search: '', module: -1, function: -1 });
+const reset = () => go({ zoom: '', search: '', module: -1, function: -1, root: -1 });
 
 // --- the parts that depend on the profile, made once ---
 

@@ -61,17 +61,21 @@ function listChildren(parent, n) {
 
 /**
  * Merge the stacks, from the outermost call or, inverted, from the allocation site. The calls
- * of hidden modules (a flag for each module) are left out: their callers stand for them.
+ * of hidden modules (a flag for each module) are left out: their callers stand for them. With a
+ * frame as `root` stacks begin at it, and those without it are empty: what it calls, or, inverted,
+ * who calls it.
  */
-export function buildTree(profile, inverted, hidden) {
+export function buildTree(profile, inverted, hidden, root = -1) {
 	const children = new Children();
 	const { start, path, frameModule } = profile;
 	const end = new Uint32Array(profile.nStacks);
 	for (let i = 0; i < profile.nStacks; i++) {
 		let node = 0;
+		let begun = root < 0;
 		for (let k = start[i]; k < start[i + 1]; k++) {
 			const frame = path[inverted ? start[i] + start[i + 1] - 1 - k : k];
-			if (!hidden[frameModule[frame]]) node = children.get(node, frame);
+			begun ||= frame === root;
+			if (begun && !hidden[frameModule[frame]]) node = children.get(node, frame);
 		}
 		end[i] = node;
 	}

@@ -199,7 +199,12 @@ async function neighbours() {
 	seen.middle.amounts = await names('#callers .self span:not(.name, .module)');
 	seen.middle.all = await names('#callers .relative .name');
 	await picture('callers');
-	await page.clickOn('#callers button');
+	await page.clickOn('#callers .link');
+	seen.rooted = { view: await view(), path: await path(), invert: await pressed('#invert') };
+	await page.key('ArrowDown');
+	seen.rooted.below = await text('#detail strong');
+	await page.walk(-1);
+	await page.clickOn('#callers button.relative');
 	seen.caller = {
 		self: await text('#callers .self .name'),
 		all: await names('#callers .relative .name'),

@@ -119,6 +119,9 @@ is "$(json .middle.self)" "$(json .middle.of)" 'callers: of the selected functio
 is "$(json '.middle | .self as $self | (.all | index("main")) < (.all | index($self))')" true \
 	'callers: its caller is above it'
 like "$(json '.middle.amounts | join(" ")')" 'MiB ±.* 100\.0%' 'callers: with values'
+is "$(json '.rooted | [.view, .path[1], .invert] | tostring')" "$(json '["flame", .middle.of, "true"] | tostring')" \
+	'callers: as a graph'
+is "$(json '.middle.all[0] == .rooted.below')" true 'callers: as a graph, with the largest first'
 is "$(json '.caller.self == .middle.all[0]')" true 'callers: a click goes on to a caller'
 is "$(json '.middle.of as $of | .caller.all | index($of) != null')" true 'callers: which calls it'
 is "$(json .middle.again)" "$(json .middle.of)" 'callers: Back leads back'
