@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, and what follows from it. All that is chosen is one state, which the
-// address holds (fragment.js): go() changes it, show() draws it.
+// address holds (address.js): go() changes it, show() draws it.
 
+import { Address } from './address.js';
 import { CallersView } from './callers.js';
 import { Colours, shadeOf } from './colour.js';
 import { button, byId, element } from './dom.js';
 import { showFacts, showTotal } from './facts.js';
 import { FlameView } from './flame.js';
-import { fieldsOf, readFragment, writeFragment } from './fragment.js';
+import { fieldsOf } from './fragment.js';
+import { makeHelp } from './help.js';
 import { countsOf, frameModule, moduleSums, readProfile } from './profile.js';
 import { columns, TableView } from './table.js';
 import { amount, error, percent } from './text.js';
@@ -22,27 +24,9 @@ import {
 	sumNeighbours,
 	sumTree,
 } from './tree.js';
-import { TreemapView } from './treemap.js';
+import { areasOf, TreemapView } from './treemap.js';
 
-const KEYS = [
-	['1 2 3', 'flame graph, table, map of modules'],
-	['4  c', 'who calls the selected function, and what it calls'],
-	['5', 'over time, of several profiles'],
-	['[  ]  d', 'there: the moment before, the next; the difference from the first'],
-	['u', 'bytes, objects (and those allocated, where they were counted)'],
-	['i', 'invert: begin at the allocation sites'],
-	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
-	['m', 'choose the modules whose calls are shown'],
-	['h  H', "hide the selected box's module; show all again"],
-	['\u2190 \u2192 \u2191 \u2193', 'move between boxes, rows, areas'],
-	['Enter', 'zoom to the selected box; in the table: show the function in the graph'],
-	['Backspace', 'zoom out by one call'],
-	['Home  Esc', 'the whole graph; Esc: and no search'],
-	['t', 'light or dark'],
-	['?', 'this list'],
-];
 const NARROW_SHARE = 0.004; // of the graph: what is narrower is not found by eye
-const WAIT_MS = 250; // before the address follows what moves step by step
 
 const profile = readProfile(JSON.parse(byId('data').textContent));
 const { series } = profile;
@@ -66,33 +50,13 @@ let marked = null;
 let confirmed = ''; // what was searched for by hand
 const stale = new Set();
 
-// --- the state and the address ---
+const address = new Address(fields, show);
+let moving = null; // the view that moved its own selection, and need not be drawn for it
 
-let waiting = null;
-let lastKind = '';
-let moving = null;
-
-function setAddress(how) {
-	clearTimeout(waiting);
-	waiting = null;
-	const fragment = writeFragment(fields, state);
-	if (fragment !== (location.hash || '#')) history[how](null, '', fragment);
+function go(changes, kind) {
+	address.go({ ...state, ...changes }, kind);
 }
 
-/**
- * Change the state. What is selected on the way, and a text while it is typed, are no places to go
- * back to: `kind` is "select" or "search" then.
- */
-function go(changes, kind = '') {
-	if (waiting !== null) setAddress('replaceState');
-	show({ ...state, ...changes });
-	if (kind === 'select' || (kind === 'search' && lastKind === kind))
-		waiting = setTimeout(setAddress, WAIT_MS, 'replaceState');
-	else setAddress('pushState');
-	lastKind = kind;
-}
-
-// A view moved its own selection, and need not be drawn for it.
 function select(view, frame) {
 	moving = view;
 	go({ function: frame }, 'select');
@@ -391,29 +355,6 @@ function showPath(node) {
 	byId('path').scrollLeft = byId('path').scrollWidth;
 }
 
-function mapModules(rows) {
-	const modules = new Map();
-	for (let frame = 0; frame < profile.nFrames; frame++) {
-		if (!(rows.flatSize[frame] > 0)) continue;
-		const module = profile.frameModule[frame];
-		const net = rows.flat[frame];
-		const variance = rows.flatVariance[frame];
-		const size = signed() ? Math.abs(net) : rows.flatSize[frame];
-		const name = profile.modules[module].name;
-		if (!modules.has(module))
-			modules.set(module, { module, name, size: 0, net: 0, variance: 0, frames: [] });
-		const sum = modules.get(module);
-		sum.size += size;
-		sum.net += net;
-		sum.variance += variance;
-		const starred = isStarred(frame);
-		sum.frames.push({ frame, name: nameOf(frame), starred, net, variance, size });
-	}
-	const bySize = (a, b) => b.size - a.size;
-	for (const { frames } of modules.values()) frames.sort(bySize);
-	return [...modules.values()].sort(bySize);
-}
-
 const painters = {
 	time: () => time.show(state.at),
 	flame: () => {
@@ -449,7 +390,7 @@ const painters = {
 		}),
 	map: () => {
 		map.show({
-			modules: mapModules(sumFrames(profile, counts, hidden)),
+			modules: areasOf(profile, sumFrames(profile, counts, hidden), signed(), isStarred),
 			marked,
 			colours,
 			zoomed: state.module < 0 ? null : state.module,
@@ -620,14 +561,6 @@ function makeMoments() {
 	byId('since').addEventListener('click', commands.d);
 }
 
-function makeHelp() {
-	for (const [key, what] of KEYS) {
-		const row = element('tr');
-		row.append(element('th', key), element('td', what));
-		document.querySelector('#help tbody').append(row);
-	}
-}
-
 const commands = {
 	1: () => go({ view: 'flame' }),
 	2: () => go({ view: 'table' }),
@@ -682,11 +615,6 @@ function listen() {
 	document.addEventListener('click', (event) => {
 		if (!byId('modules').contains(event.target)) byId('modules').open = false;
 	});
-	window.addEventListener('popstate', () => {
-		clearTimeout(waiting);
-		waiting = null;
-		show(readFragment(fields, location.hash));
-	});
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
 }
 
@@ -697,6 +625,6 @@ makeTypes();
 makeMoments();
 makeHelp();
 listen();
-show(readFragment(fields, location.hash));
+address.read();
 makeModules();
 showControls();

@@ -62,6 +62,30 @@ export function squarify(items, x, y, w, h) {
 	return placed;
 }
 
+/** The modules and in each its functions, the largest first: what a TreemapView shows. */
+export function areasOf(profile, rows, signed, isStarred) {
+	const modules = new Map();
+	for (let frame = 0; frame < profile.nFrames; frame++) {
+		if (!(rows.flatSize[frame] > 0)) continue;
+		const module = profile.frameModule[frame];
+		const net = rows.flat[frame];
+		const variance = rows.flatVariance[frame];
+		const size = signed ? Math.abs(net) : rows.flatSize[frame];
+		const name = profile.modules[module].name;
+		if (!modules.has(module))
+			modules.set(module, { module, name, size: 0, net: 0, variance: 0, frames: [] });
+		const sum = modules.get(module);
+		sum.size += size;
+		sum.net += net;
+		sum.variance += variance;
+		const starred = isStarred(frame);
+		sum.frames.push({ frame, name: profile.names[frame], starred, net, variance, size });
+	}
+	const bySize = (a, b) => b.size - a.size;
+	for (const { frames } of modules.values()) frames.sort(bySize);
+	return [...modules.values()].sort(bySize);
+}
+
 /**
  * world: modules [{ module, name, size, net, frames: [{ frame, name, starred, size, net }] }], the
  * largest first, zoomed (a module, or null), colour(area), colours, label(area).

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of keys.
+
+import { element } from './dom.js';
+
+const KEYS = [
+	['1 2 3', 'flame graph, table, map of modules'],
+	['4  c', 'who calls the selected function, and what it calls'],
+	['5', 'over time, of several profiles'],
+	['[  ]  d', 'there: the moment before, the next; the difference from the first'],
+	['u', 'bytes, objects (and those allocated, where they were counted)'],
+	['i', 'invert: begin at the allocation sites'],
+	['/', 'search (what is all lower case finds upper case too); there Esc: no more'],
+	['m', 'choose the modules whose calls are shown'],
+	['h  H', "hide the selected box's module; show all again"],
+	['\u2190 \u2192 \u2191 \u2193', 'move between boxes, rows, areas'],
+	['Enter', 'zoom to the selected box; in the table: show the function in the graph'],
+	['Backspace', 'zoom out by one call'],
+	['Home  Esc', 'the whole graph; Esc: and no search'],
+	['t', 'light or dark'],
+	['?', 'this list'],
+];
+
+export function makeHelp() {
+	for (const [key, what] of KEYS) {
+		const row = element('tr');
+		row.append(element('th', key), element('td', what));
+		document.querySelector('#help tbody').append(row);
+	}
+}
