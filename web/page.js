@@ -42,7 +42,7 @@ let state = null;
 let counts;
 let hidden;
 let tree;
-let nodeStack; // of each node, a stack through it
+let nodeStack; // of each node, a stack through it; null: not asked for
 let starredNodes;
 let sums;
 let ranks;
@@ -99,7 +99,7 @@ function rebuild() {
 	hidden = new Uint8Array(profile.modules.length);
 	for (const module of state.hide.split('.').filter(Boolean)) hidden[module] = 1;
 	tree = buildTree(profile, Boolean(state.invert), hidden, state.root);
-	nodeStack = stacksOf(tree);
+	nodeStack = null;
 	starredNodes = profile.significance && markEnds(tree, profile.significance.stack);
 }
 
@@ -148,6 +148,7 @@ function search() {
 
 // "12.3": the third call of the stack 12. "" is the whole.
 function codeOf(node) {
+	nodeStack ??= stacksOf(tree);
 	return node > 0 ? `${nodeStack[node]}.${pathTo(tree, node).length - 1}` : '';
 }
 

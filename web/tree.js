@@ -70,12 +70,13 @@ export function buildTree(profile, inverted, hidden, root = -1) {
 	const { start, path, frameModule } = profile;
 	const end = new Uint32Array(profile.nStacks);
 	for (let i = 0; i < profile.nStacks; i++) {
+		const mirror = start[i] + start[i + 1] - 1;
 		let node = 0;
-		let begun = root < 0;
-		for (let k = start[i]; k < start[i + 1]; k++) {
-			const frame = path[inverted ? start[i] + start[i + 1] - 1 - k : k];
-			begun ||= frame === root;
-			if (begun && !hidden[frameModule[frame]]) node = children.get(node, frame);
+		let k = start[i];
+		if (root >= 0) while (k < start[i + 1] && path[inverted ? mirror - k : k] !== root) k++;
+		for (; k < start[i + 1]; k++) {
+			const frame = path[inverted ? mirror - k : k];
+			if (!hidden[frameModule[frame]]) node = children.get(node, frame);
 		}
 		end[i] = node;
 	}
