@@ -158,9 +158,8 @@ static struct json_object *about_json(const struct err *err)
 	return o;
 }
 
-struct json_object *api_error(const struct err *err)
+static struct json_object *error_in(struct json_object *doc, const struct err *err)
 {
-	struct json_object *doc = json_object_new_object();
 	char name[ERR_NAME_SIZE];
 
 	json_set_text(doc, "error.code", err_code_name(err->code));
@@ -174,6 +173,20 @@ struct json_object *api_error(const struct err *err)
 	json_set_text(doc, "error.action", err->fixes[0] ? fix_action(err->fixes[0]) : NULL);
 	set_fix(doc, "error.fix", err);
 	return doc;
+}
+
+struct json_object *api_error(const struct err *err)
+{
+	return error_in(json_object_new_object(), err);
+}
+
+struct json_object *api_error_of(const struct ops_match *of, const struct err *err)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_int(doc, "pid", of->pid);
+	json_set_text(doc, "comm", of->comm[0] ? of->comm : NULL);
+	return error_in(doc, err);
 }
 
 struct json_object *api_version(void)
@@ -211,6 +224,9 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set(o, "prof.active", tristate(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);
+	json_set_text(o, "unit", p->unit[0] ? p->unit : NULL);
+	json_set_int(o, "ppid", p->ppid);
+	json_set_text(o, "command", p->command);
 	set_warning(o, &p->recording);
 	return o;
 }

@@ -38,6 +38,8 @@ void api_warning_add(void *ctx, const struct err *warning);
 struct json_object *api_with_warnings(struct json_object *doc, struct json_object *warnings);
 
 struct json_object *api_error(const struct err *err);
+/* That of one of several processes: {"pid", "comm", "error"}. */
+struct json_object *api_error_of(const struct ops_match *of, const struct err *err);
 struct json_object *api_version(void);
 
 struct json_object *api_list(const struct ops_process *const *processes, size_t n);

@@ -141,24 +141,53 @@ static int min3(int a, int b, int c)
 
 int text_distance(const char *a, const char *b)
 {
-	int row[TEXT_DISTANCE_MAX + 1], len = (int)strnlen(b, TEXT_DISTANCE_MAX + 1);
+	/* Rows of the table for the first letters of `a`: this one and the two before it. */
+	int rows[3][TEXT_DISTANCE_MAX + 1], len = (int)strnlen(b, TEXT_DISTANCE_MAX + 1), i;
 
 	if (len > TEXT_DISTANCE_MAX || strnlen(a, TEXT_DISTANCE_MAX + 1) > TEXT_DISTANCE_MAX)
 		return INT_MAX;
 	for (int j = 0; j <= len; j++)
-		row[j] = j;
-	for (int i = 1; a[i - 1]; i++) {
-		int diagonal = row[0];
+		rows[0][j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		int *row = rows[i % 3], *before = rows[(i - 1) % 3], *swap = rows[(i + 1) % 3];
 
 		row[0] = i;
 		for (int j = 1; j <= len; j++) {
-			int above = row[j];
-
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = min3(before[j] + 1, row[j - 1] + 1,
+				      before[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    swap[j - 2] + 1 < row[j])
+				row[j] = swap[j - 2] + 1;
 		}
 	}
-	return row[len];
+	return rows[(i - 1) % 3][len];
+}
+
+#define SHORT_WORD 6 /* letters: below that many one mistake is much, */
+#define NEAR_SHORT 2 /* and another word this far away was not meant */
+#define NEAR 4
+#define BEGINNING_MIN 3
+
+void text_near_begin(struct text_near *near, const char *word)
+{
+	size_t len = strlen(word);
+
+	*near = (struct text_near){ .word = word, .least = len < SHORT_WORD ? NEAR_SHORT : NEAR };
+	if (len < 2)
+		near->least = 0;
+}
+
+/* What begins with the word is as near as what differs by a letter. */
+void text_near_try(struct text_near *near, const char *name)
+{
+	int d = text_distance(near->word, name);
+
+	if (d > 1 && strlen(near->word) >= BEGINNING_MIN && text_begins(name, near->word))
+		d = 1;
+	if (d < near->least) {
+		near->least = d;
+		near->best = name;
+	}
 }
 
 /* The code point of the UTF-8 character at `s`, its length in *len; -1 if it is not well formed. */

@@ -24,11 +24,20 @@ int text_int_parse(const char *text, int64_t min, int64_t max, int64_t *n, struc
 const char *text_size(uint64_t bytes, char *buf, size_t size);
 
 /*
- * How many letters to insert, drop or replace to get from `a` to `b`
- * (Levenshtein); INT_MAX when one is longer than TEXT_DISTANCE_MAX.
+ * How many letters to insert, drop or replace, or to swap with the next, to get from `a` to `b`
+ * (optimal string alignment); INT_MAX when one is longer than TEXT_DISTANCE_MAX.
  */
 #define TEXT_DISTANCE_MAX 48
 int text_distance(const char *a, const char *b);
+
+/* Which of some names was meant by a word that is none of them: try each. */
+struct text_near {
+	const char *word;
+	const char *best; /* NULL: none is near enough */
+	int least;	  /* private */
+};
+void text_near_begin(struct text_near *near, const char *word);
+void text_near_try(struct text_near *near, const char *name);
 
 /*
  * `raw` made safe to print: control characters, what is no UTF-8, and

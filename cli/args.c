@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/args.h"
 
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/out.h"
 
@@ -14,8 +15,10 @@ static const char *const modes[] = { "auto", "thread", "inline", "poke", NULL };
 
 const struct option_def global_options[] = {
 	{ "pid", 'p', VALUE(PID, pid), "PID", "the process, instead of the first word", NULL },
-	{ "comm", 0, VALUE(STRING, comm), "NAME",
-	  "the process with this name, if it is the only one", NULL },
+	{ "comm", 0, VALUE(STRING, comm), "NAME", "the processes with this name", NULL },
+	{ "cgroup", 0, VALUE(STRING, cgroup), "GROUP",
+	  "those of a unit, control group or container, by name, path or id", NULL },
+	{ "children", 0, VALUE(PID, children), "PID", "this process and its descendants", NULL },
 	{ "image", 0, VALUE(STRING, image), "NAME",
 	  "of several jemallocs, the one in this file, or with this prefix", NULL },
 	{ "debuginfod", 0, VALUE(FLAG, debuginfod), NULL,
@@ -90,13 +93,18 @@ static const struct option_def *find_option(const struct parser *p, const char *
 
 static int set_choice(const struct option_def *o, const char *text, int *value, struct err *err)
 {
+	struct text_near near;
+
+	text_near_begin(&near, text);
 	for (int i = 0; o->choices[i]; i++) {
 		if (!strcmp(o->choices[i], text)) {
 			*value = i;
 			return 0;
 		}
+		text_near_try(&near, o->choices[i]);
 	}
-	return err_raise(err, ERROR_CHOICE_UNKNOWN, .name = o->name, .text = text, .what = o->help);
+	err_raise(err, ERROR_CHOICE_UNKNOWN, .name = o->name, .text = text, .what = o->help);
+	return near.best ? err_advise(err, FIX_DID_YOU_MEAN, .command = near.best) : -1;
 }
 
 static int not_zero(uint64_t value, struct err *err)
@@ -183,18 +191,53 @@ static bool is_format(const struct command *command, const char *word)
 	return false;
 }
 
-static int unknown_option(const struct parser *p, const char *word, struct err *err)
+static int mean(struct err *err, const char *prefix, const char *name,
+		const struct command *command)
 {
-	char meant[32];
+	char meant[64];
 
-	err_raise(err, ERROR_OPTION_UNKNOWN, .name = word);
-	if (p->command && word[1] == '-' && is_format(p->command, word + 2)) {
-		snprintf(meant, sizeof(meant), "-f %s", word + 2);
+	if (name) {
+		snprintf(meant, sizeof(meant), "%s%s", prefix, name);
 		return err_advise(err, FIX_DID_YOU_MEAN, .command = meant);
 	}
-	if (p->command)
-		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = p->command->name);
+	if (command)
+		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
 	return err_advise(err, FIX_SEE_HELP);
+}
+
+int args_mean(struct err *err, const char *word, const char *const *names,
+	      const struct command *command)
+{
+	struct text_near near;
+
+	text_near_begin(&near, word);
+	for (; names && *names; names++)
+		text_near_try(&near, *names);
+	return mean(err, "", near.best, command);
+}
+
+static void try_options(struct text_near *near, const struct option_def *o)
+{
+	for (; o && o->name; o++)
+		text_near_try(near, o->name);
+}
+
+static int unknown_option(const struct parser *p, const char *word, struct err *err)
+{
+	char name[TEXT_DISTANCE_MAX + 1];
+	struct text_near near;
+
+	err_raise(err, ERROR_OPTION_UNKNOWN, .name = word);
+	if (word[1] != '-')
+		return mean(err, "", NULL, p->command);
+	if (p->command && is_format(p->command, word + 2))
+		return mean(err, "-f ", word + 2, p->command);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	text_near_begin(&near, name);
+	try_options(&near, global_options);
+	if (p->command)
+		try_options(&near, p->command->options);
+	return mean(err, "--", near.best, p->command);
 }
 
 static int parse_long(struct parser *p, const char *word, struct err *err)
@@ -244,21 +287,13 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
 
 static int unknown_command(const char *word, struct err *err)
 {
-	const struct command *best = NULL;
-	int least = 3;
+	struct text_near near;
 
-	for (size_t i = 0; commands[i]; i++) {
-		int d = text_distance(word, commands[i]->name);
-
-		if (d < least) {
-			least = d;
-			best = commands[i];
-		}
-	}
+	text_near_begin(&near, word);
+	for (size_t i = 0; commands[i]; i++)
+		text_near_try(&near, commands[i]->name);
 	err_raise(err, ERROR_COMMAND_UNKNOWN, .name = word);
-	if (best)
-		return err_advise(err, FIX_DID_YOU_MEAN, .command = best->name);
-	return err_advise(err, FIX_SEE_HELP);
+	return mean(err, "", near.best, NULL);
 }
 
 /*
@@ -299,11 +334,19 @@ int args_no_pid(const struct command *command, struct err *err)
 			  .text = command->words);
 }
 
+static bool has_filter(const struct args *args)
+{
+	return args->comm || args->cgroup || args->children;
+}
+
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
-	if (args->pid && args->comm)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--pid", .what = "--comm");
-	if (args->pid || args->comm)
+	char given[ARGS_FILTER_SIZE];
+
+	if (args->pid && has_filter(args))
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--pid",
+				 .what = args_filter_text(args, given, sizeof(given)));
+	if (args->pid || has_filter(args))
 		return 0;
 	if (!args->n_words)
 		return command->pid_optional ? 0 : args_no_pid(command, err);
@@ -316,7 +359,7 @@ static int take_pid(struct args *args, const struct command *command, struct err
 /* What would be ignored was meant for something. */
 static int refuse_pid(const struct args *args, const struct command *command, struct err *err)
 {
-	if (command->pid_by_option || (!args->pid && !args->comm))
+	if (command->pid_by_option || (!args->pid && !has_filter(args)))
 		return 0;
 	err_raise(err, ERROR_TAKES_NO_PROCESS, .name = command->name);
 	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);
@@ -362,39 +405,74 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	return check_words(args, p.command, err);
 }
 
+bool args_filter(const struct args *args, struct ops_filter *filter)
+{
+	*filter = (struct ops_filter){
+		.comm = args->comm,
+		.cgroup = args->cgroup,
+		.children = (pid_t)args->children,
+	};
+	return has_filter(args);
+}
+
+/* "--comm redis-server --children 4242" */
+const char *args_filter_text(const struct args *args, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	if (args->comm)
+		n += (size_t)snprintf(buf, size, " --comm %.30s", args->comm);
+	if (args->cgroup)
+		n += (size_t)snprintf(buf + n, size - n, " --cgroup %.70s", args->cgroup);
+	if (args->children)
+		snprintf(buf + n, size - n, " --children %d", (int)args->children);
+	return buf + 1;
+}
+
+#define SHOWN_MAX 8
+
+int args_ambiguous(const struct args *args, const struct ops_matches *found, struct err *err)
+{
+	char list[SHOWN_MAX * 12] = "", given[ARGS_FILTER_SIZE];
+	size_t used = 0;
+
+	for (size_t i = 0; i < found->n && i < SHOWN_MAX; i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? " " : "",
+					 found->v[i].pid);
+	err_raise(err, ERROR_NAME_AMBIGUOUS, .number = (int64_t)found->n,
+		  .name = args_filter_text(args, given, sizeof(given)), .text = list);
+	return err_advise(err, FIX_NAME_ONE_BY_PID);
+}
+
+int args_no_match(const struct args *args, struct err *err)
+{
+	char given[ARGS_FILTER_SIZE];
+
+	err_raise(err, ERROR_NAME_NOT_THERE, .name = args_filter_text(args, given, sizeof(given)));
+	return err_advise(err, FIX_SEE_LIST);
+}
+
 int args_pid(const struct args *args, pid_t *pid, struct err *err)
 {
-	if (args->comm)
-		return ops_find_comm(args->comm, pid, err);
-	*pid = (pid_t)args->pid;
-	return 0;
-}
+	_cleanup_(ops_match_fini) struct ops_matches all = { 0 }, users = { 0 };
+	struct ops_filter filter;
 
-static void add_pid(pid_t pid, pid_t pids[PIDS_MAX], size_t *n)
-{
-	for (size_t i = 0; i < *n; i++) {
-		if (pids[i] == pid)
-			return;
+	if (!args_filter(args, &filter)) {
+		*pid = (pid_t)args->pid;
+		return 0;
 	}
-	pids[(*n)++] = pid;
-}
-
-int args_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct err *err)
-{
-	int64_t number;
-	pid_t pid;
-
-	*n = 0;
-	if (args->comm || args->pid) {
-		if (args_pid(args, &pid, err))
-			return -1;
-		add_pid(pid, pids, n);
-	}
-	for (size_t i = 0; i < args->n_words; i++) {
-		if (text_int_parse(args->words[i], 1, INT_MAX, &number, err))
-			return err_within(err, ERROR_IN_PID);
-		add_pid((pid_t)number, pids, n);
-	}
+	if (ops_match(&filter, &all, err))
+		return -1;
+	if (!all.n)
+		return args_no_match(args, err);
+	*pid = all.v[0].pid;
+	if (all.n == 1)
+		return 0;
+	if (ops_match(&filter, &users, err) || ops_match_jemalloc(&users, args->debuginfod, err))
+		return -1;
+	if (users.n != 1)
+		return args_ambiguous(args, users.n ? &users : &all, err);
+	*pid = users.v[0].pid;
 	return 0;
 }
 
@@ -421,6 +499,8 @@ void args_options(const struct args *args, struct ops_options *options)
 		.max_bytes = args->max_size_bytes,
 		.image = args->image,
 		.debuginfod = args->debuginfod,
+		.start_time = args->of_several.start_time,
+		.turn_fd = args->of_several.turn_fd,
 		.stop_fd = -1,
 		.log = args->verbose ? log_line : NULL,
 		.progress = args->quiet || args->json ? NULL : out_progress,

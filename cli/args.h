@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #define WORDS_MAX 1024
+#define PIDS_MAX (WORDS_MAX + 1)
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -24,8 +25,15 @@ struct args {
 	int color; /* enum color */
 	int mode;  /* enum injector_mode */
 	uint64_t timeout_ms, max_pause_ms, wait_ms;
-	int64_t pid; /* 0: not given */
-	const char *comm;
+	/* Which process: 0 and NULL where they are not given. */
+	int64_t pid, children;
+	const char *comm, *cgroup;
+	struct { /* set by cli/several.c: one of several, worked on in its turn */
+		uint64_t start_time;
+		int turn_fd;
+		bool one;
+		const char *name; /* its comm, raw */
+	} of_several;
 	const char *image; /* NULL: not given */
 	bool debuginfod;
 
@@ -37,7 +45,7 @@ struct args {
 	int64_t lg_sample;     /* -1: not given */
 	uint64_t sample_rate;  /* 0: not given */
 	const char *uid;
-	const char *cgroup;
+	const char *columns;  /* list */
 	int sort;	      /* enum sort of cli/cmd_list.c */
 	const char *activate; /* threads: "all" or thread ids */
 	const char *conf, *jemalloc;
@@ -116,6 +124,8 @@ struct option_def {
 		*choices; /* NULL at the end; but for OPTION_CHOICE, for completion only */
 };
 
+struct several;
+
 struct command {
 	const char *name;
 	const char *words;		  /* its arguments after the options, as usage shows them */
@@ -123,11 +133,14 @@ struct command {
 	const struct option_def *options; /* its own, NULL if none */
 	bool needs_pid;
 	bool pid_optional;  /* run() can do without it under some options, and sees to that */
-	bool pid_by_option; /* it needs none, but run() takes the one of --pid or --comm */
+	bool pid_by_option; /* it needs none, but run() takes the one of --pid, --comm, ... */
+	bool heading;	    /* of several, what it prints does not say of which it is */
 	unsigned int min_words, max_words; /* the pid not counted */
 	const char *const *choices;	   /* of its first word, for completion; NULL if free */
 	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */
 	int (*run)(const struct args *args, struct err *err);
+	/* The same for several processes, see cli/several.h; NULL: it works on one. */
+	int (*run_several)(const struct several *several, struct err *err);
 };
 
 /* For commands that take what a process hands over. */
@@ -144,16 +157,24 @@ extern const struct command *const commands[]; /* NULL at the end */
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,
 	       struct err *err) __must_check;
 
-/* The process the line means: its pid, or the only one with the name of --comm. */
-int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
+/* What --comm, --cgroup and --children say. False: none of them is given. */
+#define ARGS_FILTER_SIZE 160
+bool args_filter(const struct args *args, struct ops_filter *filter);
+const char *args_filter_text(const struct args *args, char *buf, size_t size);
 
 /*
- * Of a command that takes several: that one, and those that its words name, each once.
- * ERR_USAGE: a word is none.
+ * The process the line means: its pid, the only one that matches, or of several the only one that
+ * uses jemalloc.
  */
-#define PIDS_MAX (WORDS_MAX + 1)
-int args_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct err *err)
-	__must_check;
+int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
+
+/* Those that were found are too many, or none. */
+int args_ambiguous(const struct args *args, const struct ops_matches *found, struct err *err);
+int args_no_match(const struct args *args, struct err *err);
+
+/* Advise which of the names was meant by `word`, or to see the help of the command (NULL: all). */
+int args_mean(struct err *err, const char *word, const char *const *names,
+	      const struct command *command);
 
 /* ERR_USAGE: this command needs a process. */
 int args_no_pid(const struct command *command, struct err *err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 static const struct option_def options_of_activate[] = {
 	{ "force", 0, VALUE(FLAG, force), NULL,
@@ -22,9 +23,11 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_activate = {
 	.name = "activate",
-	.words = "PID",
+	.words = "PID...",
 	.help = "start sampling allocations",
 	.options = options_of_activate,
 	.needs_pid = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

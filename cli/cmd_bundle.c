@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 #include "ops/bundle.h"
 
 #include <string.h>
@@ -45,9 +46,11 @@ static int what(const struct args *args, struct ops_bundle_request *request, str
 	struct err ignored;
 	int64_t pid = args->pid;
 
-	if (!pid && !args->comm && !args->n_words)
+	bool process = pid || several_meant(args);
+
+	if (!process && !args->n_words)
 		return args_no_pid(&cmd_bundle, err);
-	if (args->n_words && (pid || args->comm))
+	if (args->n_words && process)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
 	if (args->n_words && text_int_parse(args->words[0], 1, INT32_MAX, &pid, &ignored)) {
 		request->profile = args->words[0];

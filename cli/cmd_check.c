@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/fixes.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static int run_conf(const struct args *args, struct err *err)
 
 	if (!conf)
 		return err_no_memory(err);
-	if (((args->pid || args->comm) && args_pid(args, &request.pid, err)) ||
+	if (((args->pid || several_meant(args)) && args_pid(args, &request.pid, err)) ||
 	    ops_conf(&request, conf, err) ||
 	    (args->json ? out_json(api_conf(args->conf, conf), err)
 			: print_conf(args, &conf->lint, err)))
@@ -139,14 +140,16 @@ static int run(const struct args *args, struct err *err)
 	struct ops_checks checks;
 	pid_t pid;
 
-	if (args->conf && args->jemalloc && (args->pid || args->comm))
+	if (args->conf && args->jemalloc && (args->pid || several_meant(args)))
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "PID", .what = "--jemalloc",
 				 .text = "a process has its own jemalloc");
 	if (args->conf)
-		return run_conf(args, err);
+		return args->n_words ? err_raise(err, ERROR_WORD_TOO_MANY, .name = "check --conf",
+						 .text = args->words[0])
+				     : run_conf(args, err);
 	if (args->jemalloc)
 		return err_raise(err, ERROR_JEMALLOC_WITHOUT_CONF);
-	if (!args->pid && !args->comm)
+	if (!args->pid)
 		return args_no_pid(&cmd_check, err);
 	args_options(args, &options);
 	if (args_pid(args, &pid, err))
@@ -166,10 +169,13 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_check = {
 	.name = "check",
-	.words = "PID",
+	.words = "PID...",
 	.help = "make all checks that come before profiling, and change nothing",
 	.options = options_of_check,
 	.needs_pid = true,
+	.heading = true,
 	.pid_optional = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 static int run(const struct args *args, struct err *err)
 {
@@ -16,8 +17,10 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_deactivate = {
 	.name = "deactivate",
-	.words = "PID",
+	.words = "PID...",
 	.help = "stop sampling; what was sampled stays in the profile",
 	.needs_pid = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "cli/several.h"
 #include "profile/format/format.h"
 
 #include <inttypes.h>
@@ -103,9 +104,11 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_dump = {
 	.name = "dump",
-	.words = "PID",
+	.words = "PID...",
 	.help = "bring a heap profile here",
 	.options = options_of_dump,
 	.needs_pid = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

@@ -16,21 +16,69 @@
 enum sort { SORT_PID, SORT_RSS };
 static const char *const sorts[] = { [SORT_PID] = "pid", [SORT_RSS] = "rss", NULL };
 
+/* What a row may show; in this order what it shows unasked. */
+enum column {
+	COLUMN_PID,
+	COLUMN_COMM,
+	COLUMN_USER,
+	COLUMN_VERSION,
+	COLUMN_PREFIX,
+	COLUMN_LINKAGE,
+	COLUMN_CONFIG_PROF,
+	COLUMN_OPT_PROF,
+	COLUMN_PROF_ACTIVE,
+	COLUMN_RSS,
+	COLUMN_CONTAINER,
+	COLUMN_IMAGE,
+	COLUMNS_UNASKED,
+	COLUMN_PPID = COLUMNS_UNASKED,
+	COLUMN_UNIT,
+	COLUMN_COMMAND,
+	COLUMNS
+};
+
+static const char *const titles[] = {
+	"PID",	     "COMM",	    "USER",	"VERSION",     "PREFIX",
+	"LINKAGE",   "CONFIG.PROF", "OPT.PROF", "PROF.ACTIVE", "RSS",
+	"CONTAINER", "IMAGE",	    "PPID",	"UNIT",	       "COMMAND",
+};
+_Static_assert(sizeof(titles) / sizeof(*titles) == COLUMNS, "each has one");
+_Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all");
+
+/* As they are asked for. */
+static const char *const names[] = {
+	"pid",	       "comm",	   "user",	  "version", "prefix",	  "linkage",
+	"config.prof", "opt.prof", "prof.active", "rss",     "container", "image",
+	"ppid",	       "unit",	   "command",	  NULL,
+};
+_Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each has one");
+
 static const struct option_def options_of_list[] = {
 	{ "uid", 0, VALUE(STRING, uid), "USER", "only processes of this user, by name or number",
 	  NULL },
-	{ "cgroup", 0, VALUE(STRING, cgroup), "GROUP",
-	  "only processes of this control group, path or name", NULL },
 	{ "sort", 0, VALUE(CHOICE, sort), "BY", "pid, or rss: most memory first", sorts },
+	{ "tree", 0, VALUE(FLAG, tree), NULL, "children below their parents", NULL },
+	{ "columns", 'o', VALUE(STRING, columns), "LIST",
+	  "show these, such as pid,unit,command; +unit: that one too", names },
 	{ .name = NULL },
 };
 
-#define COLUMNS (sizeof(titles) / sizeof(*titles))
 #define CELL_SIZE TABLE_CELL_SIZE
+#define TREE_DEPTH_MAX 16
 
-static const char *const titles[] = { "PID",	     "COMM",	"USER",	       "VERSION",
-				      "PREFIX",	     "LINKAGE", "CONFIG.PROF", "OPT.PROF",
-				      "PROF.ACTIVE", "RSS",	"CONTAINER",   "IMAGE" };
+struct view {
+	enum column columns[TABLE_COLUMNS_MAX];
+	size_t n;
+	const struct ops_process **v; /* the rows in the order to show them, */
+	unsigned char *depth;	      /* and how many ancestors of each are shown */
+	size_t n_rows;
+};
+
+static void view_fini(const struct view *view)
+{
+	free(view->v);
+	free(view->depth);
+}
 
 /* Up to the first '-': the commit that follows in jemalloc's own version is for status. */
 static void short_version(const char *version, char *buf, size_t size)
@@ -52,21 +100,109 @@ static void user_name(uid_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
-static void fill_row(const struct ops_process *p, struct table_row *row)
+/* In a tree, below its parent. */
+static void comm_cell(const struct ops_process *p, unsigned int depth, char *cell)
 {
-	snprintf(row->cell[0], CELL_SIZE, "%d", p->pid);
-	output_safe(p->comm, row->cell[1], CELL_SIZE);
-	user_name(p->uid, row->cell[2], CELL_SIZE);
-	short_version(p->version, row->cell[3], CELL_SIZE);
-	output_safe(p->prefix, row->cell[4], CELL_SIZE);
-	snprintf(row->cell[5], CELL_SIZE, "%s", jemalloc_linkage_name(p->linkage));
-	snprintf(row->cell[6], CELL_SIZE, "%s", out_tristate(p->config_prof));
-	snprintf(row->cell[7], CELL_SIZE, "%s", out_tristate(p->opt_prof));
-	snprintf(row->cell[8], CELL_SIZE, "%s", out_tristate(p->prof_active));
-	text_size(p->rss_bytes, row->cell[9], CELL_SIZE);
-	output_safe(p->container, row->cell[10], CELL_SIZE);
-	output_safe(text_file_name(p->image), row->cell[11], CELL_SIZE);
+	size_t used = 0;
+
+	for (unsigned int i = 1; i < depth; i++)
+		used += (size_t)snprintf(cell + used, CELL_SIZE - used, "   ");
+	if (depth)
+		used += (size_t)snprintf(cell + used, CELL_SIZE - used, "`- ");
+	output_safe(p->comm, cell + used, CELL_SIZE - used);
 }
+
+static void fill_cell(enum column column, const struct ops_process *p, unsigned int depth,
+		      char *cell)
+{
+	switch (column) {
+	case COLUMN_PID:
+	case COLUMN_PPID:
+		snprintf(cell, CELL_SIZE, "%d", column == COLUMN_PID ? p->pid : p->ppid);
+		break;
+	case COLUMN_COMM:
+		comm_cell(p, depth, cell);
+		break;
+	case COLUMN_USER:
+		user_name(p->uid, cell, CELL_SIZE);
+		break;
+	case COLUMN_VERSION:
+		short_version(p->version, cell, CELL_SIZE);
+		break;
+	case COLUMN_PREFIX:
+		output_safe(p->prefix, cell, CELL_SIZE);
+		break;
+	case COLUMN_LINKAGE:
+		snprintf(cell, CELL_SIZE, "%s", jemalloc_linkage_name(p->linkage));
+		break;
+	case COLUMN_CONFIG_PROF:
+		snprintf(cell, CELL_SIZE, "%s", out_tristate(p->config_prof));
+		break;
+	case COLUMN_OPT_PROF:
+		snprintf(cell, CELL_SIZE, "%s", out_tristate(p->opt_prof));
+		break;
+	case COLUMN_PROF_ACTIVE:
+		snprintf(cell, CELL_SIZE, "%s", out_tristate(p->prof_active));
+		break;
+	case COLUMN_RSS:
+		text_size(p->rss_bytes, cell, CELL_SIZE);
+		break;
+	case COLUMN_CONTAINER:
+		output_safe(p->container, cell, CELL_SIZE);
+		break;
+	case COLUMN_IMAGE:
+		output_safe(text_file_name(p->image), cell, CELL_SIZE);
+		break;
+	case COLUMN_UNIT:
+		output_safe(p->unit, cell, CELL_SIZE);
+		break;
+	case COLUMN_COMMAND:
+		output_safe(p->command, cell, CELL_SIZE);
+		break;
+	case COLUMNS:
+		break;
+	}
+}
+
+/* --- which columns --- */
+
+static int add_column(struct view *view, const char *name, struct err *err)
+{
+	for (enum column c = 0; c < COLUMNS; c++) {
+		if (strcasecmp(names[c], name) != 0)
+			continue;
+		for (size_t i = 0; i < view->n; i++) {
+			if (view->columns[i] == c)
+				return 0;
+		}
+		view->columns[view->n++] = c;
+		return 0;
+	}
+	err_raise(err, ERROR_COLUMN_UNKNOWN, .name = name);
+	return args_mean(err, name, names, &cmd_list);
+}
+
+/* "pid,unit", or "+unit" for those that are shown unasked and one more. */
+static int find_columns(const char *list, struct view *view, struct err *err)
+{
+	_cleanup_(cleanup_free) char *copy = strdup(list ? list : "+");
+	char *save = NULL;
+
+	if (!copy)
+		return err_no_memory(err);
+	while (*copy == '+' && view->n < COLUMNS_UNASKED) {
+		view->columns[view->n] = (enum column)view->n;
+		view->n++;
+	}
+	for (const char *name = strtok_r(copy, "+,", &save); name;
+	     name = strtok_r(NULL, "+,", &save)) {
+		if (add_column(view, name, err))
+			return -1;
+	}
+	return view->n ? 0 : err_raise(err, ERROR_NO_COLUMNS);
+}
+
+/* --- in which order --- */
 
 /* Most memory first, and what is equal as it was. */
 static int rss_cmp(const void *a, const void *b)
@@ -79,27 +215,125 @@ static int rss_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The rows in the order to show them, in an array that the caller frees; NULL without memory. */
-static const struct ops_process **in_order(const struct ops_list *list, int sort)
-{
-	const struct ops_process **v = calloc(list->n + 1, sizeof(*v));
+/* A row in the tree; rows are numbered as in the list. */
+#define NO_ROW SIZE_MAX
+struct branch {
+	size_t parent, first, next; /* its last child is the first that was added */
+	bool shown;
+};
 
-	for (size_t i = 0; v && i < list->n; i++)
-		v[i] = &list->v[i];
-	if (v && sort == SORT_RSS)
-		qsort(v, list->n, sizeof(*v), rss_cmp);
-	return v;
+/* The last of those of a process: what is below it stands behind all of them. */
+static size_t row_of(const struct ops_list *list, pid_t pid)
+{
+	size_t low = 0, high = list->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list->v[middle].pid <= pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return pid && low && list->v[low - 1].pid == pid ? low - 1 : NO_ROW;
 }
 
-static int print_table(const struct ops_process *const *v, size_t n, struct err *err)
+static void show_row(struct view *view, struct branch *tree, const struct ops_list *list,
+		     size_t row, unsigned int depth)
 {
-	_cleanup_(cleanup_free) struct table_row *rows = calloc(n + 1, sizeof(*rows));
+	tree[row].shown = true;
+	view->v[view->n_rows] = &list->v[row];
+	view->depth[view->n_rows++] =
+		(unsigned char)(depth < TREE_DEPTH_MAX ? depth : TREE_DEPTH_MAX);
+}
+
+/* This one and all below it, without recursion: somebody may have made a long line of them. */
+static void show_branch(struct view *view, struct branch *tree, const struct ops_list *list,
+			size_t root)
+{
+	unsigned int depth = 0;
+	size_t at = root;
+
+	for (;;) {
+		if (!tree[at].shown)
+			show_row(view, tree, list, at, depth);
+		if (tree[at].first != NO_ROW) {
+			size_t child = tree[at].first;
+
+			tree[at].first = tree[child].next;
+			at = child;
+			depth++;
+		} else if (at == root) {
+			return;
+		} else {
+			at = tree[at].parent;
+			depth--;
+		}
+	}
+}
+
+/* `sorted` is the rows in the order in which those below the same parent are to stand. */
+static int show_tree(struct view *view, const struct ops_list *list, const size_t *sorted,
+		     struct err *err)
+{
+	_cleanup_(cleanup_free) struct branch *tree = calloc(list->n + 1, sizeof(*tree));
+
+	if (!tree)
+		return err_no_memory(err);
+	for (size_t i = 0; i < list->n; i++)
+		tree[i] = (struct branch){ row_of(list, list->v[i].above), NO_ROW, NO_ROW, false };
+	for (size_t i = list->n; i-- > 0;) {
+		size_t row = sorted[i], parent = tree[row].parent;
+
+		if (parent == NO_ROW || parent == row)
+			continue;
+		tree[row].next = tree[parent].first;
+		tree[parent].first = row;
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		if (tree[sorted[i]].parent == NO_ROW)
+			show_branch(view, tree, list, sorted[i]);
+	}
+	return 0;
+}
+
+/* The rows in the order to show them. */
+static int put_in_order(const struct args *args, const struct ops_list *list, struct view *view,
+			struct err *err)
+{
+	_cleanup_(cleanup_free) size_t *rows = calloc(list->n + 1, sizeof(*rows));
+
+	view->v = calloc(list->n + 1, sizeof(*view->v));
+	view->depth = calloc(list->n + 1, sizeof(*view->depth));
+	if (!rows || !view->v || !view->depth)
+		return err_no_memory(err);
+	for (size_t i = 0; i < list->n; i++)
+		view->v[i] = &list->v[i];
+	view->n_rows = list->n;
+	if (args->sort == SORT_RSS)
+		qsort(view->v, list->n, sizeof(*view->v), rss_cmp);
+	if (!args->tree)
+		return 0;
+	for (size_t i = 0; i < list->n; i++)
+		rows[i] = (size_t)(view->v[i] - list->v);
+	view->n_rows = 0;
+	return show_tree(view, list, rows, err);
+}
+
+static int print_table(const struct view *view, struct err *err)
+{
+	_cleanup_(cleanup_free) struct table_row *rows = calloc(view->n_rows + 1, sizeof(*rows));
+	const char *heads[TABLE_COLUMNS_MAX];
 
 	if (!rows)
 		return err_no_memory(err);
-	for (size_t i = 0; i < n; i++)
-		fill_row(v[i], &rows[i]);
-	return table_print(titles, COLUMNS, rows, n, err);
+	for (size_t c = 0; c < view->n; c++)
+		heads[c] = titles[view->columns[c]];
+	for (size_t i = 0; i < view->n_rows; i++) {
+		for (size_t c = 0; c < view->n; c++)
+			fill_cell(view->columns[c], view->v[i], view->depth[i], rows[i].cell[c]);
+	}
+	return table_print(heads, view->n, rows, view->n_rows, err);
 }
 
 static int parse_uid(const char *text, uid_t *uid, struct err *err)
@@ -143,35 +377,46 @@ static void talk(const struct args *args, const struct ops_list *list)
 		fprintf(stderr, "  fix: %s\n", fix_text(&list->why, fix, sizeof(fix)));
 }
 
-static int print(const struct args *args, const struct ops_list *list, struct err *err)
+static int print(const struct args *args, const struct ops_list *list, struct view *view,
+		 struct err *err)
 {
-	_cleanup_(cleanup_free) const struct ops_process **v = in_order(list, args->sort);
-
-	if (!v)
-		return err_no_memory(err);
-	if (args->json ? out_json(api_list(v, list->n), err) : print_table(v, list->n, err))
+	if (put_in_order(args, list, view, err) ||
+	    (args->json ? out_json(api_list(view->v, view->n_rows), err) : print_table(view, err)))
 		return -1;
 	talk(args, list);
-	for (size_t i = 0; i < list->n; i++)
-		out_warning(args, &v[i]->recording);
+	for (size_t i = 0; i < view->n_rows; i++)
+		out_warning(args, &view->v[i]->recording);
 	return 0;
+}
+
+static bool shows(const struct view *view, enum column column)
+{
+	for (size_t i = 0; i < view->n; i++) {
+		if (view->columns[i] == column)
+			return true;
+	}
+	return false;
 }
 
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
-	struct ops_list_filter filter = { .comm = args->comm,
-					  .by_uid = args->uid != NULL,
-					  .debuginfod = args->debuginfod,
-					  .cgroup = args->cgroup };
+	_cleanup_(view_fini) struct view view = { 0 };
+	struct ops_list_request request = { .debuginfod = args->debuginfod, .tree = args->tree };
 
+	args_filter(args, &request.filter);
+	request.filter.by_uid = args->uid != NULL;
 	if (args->pid)
 		return err_raise(err, ERROR_LIST_TAKES_NO_PID);
 	if (args->image)
 		return err_raise(err, ERROR_LIST_TAKES_NO_IMAGE);
-	if ((args->uid && parse_uid(args->uid, &filter.uid, err)) || ops_list(&filter, &list, err))
+	if (find_columns(args->columns, &view, err))
 		return -1;
-	return print(args, &list, err);
+	request.command = args->json || shows(&view, COLUMN_COMMAND);
+	if ((args->uid && parse_uid(args->uid, &request.filter.uid, err)) ||
+	    ops_list(&request, &list, err))
+		return -1;
+	return print(args, &list, &view, err);
 }
 
 const struct command cmd_list = {

@@ -3,11 +3,13 @@
 #include "base/cleanup.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "base/turn.h"
 #include "cli/apart.h"
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
 #include "cli/report.h"
+#include "cli/several.h"
 #include "io/errand.h"
 
 #include <inttypes.h>
@@ -350,9 +352,10 @@ static int check_files(const struct args *args, unsigned int formats, struct err
 {
 	char stem[4096];
 
-	return args->output ? growth_check_files(args, formats,
-						 stem_of(args->output, stem, sizeof(stem)), err)
-			    : 0;
+	return args->output && !ops_names_folder(args->output)
+		       ? growth_check_files(args, formats,
+					    stem_of(args->output, stem, sizeof(stem)), err)
+		       : 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -372,6 +375,8 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	options.stop_fd = stop.fd;
 	ret = ops_record(pid, &request, &options, &record, err);
+	/* Each reads its profiles at last; where all end at once, one after the other. */
+	turn_take(args->of_several.turn_fd, TURN_REPORT);
 	signals_close(&stop);
 	if (request.count)
 		clear_line();
@@ -380,9 +385,12 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_record = {
 	.name = "record",
-	.words = "PID",
+	.words = "PID...",
 	.help = "sample for a while, and put everything back as it was",
 	.options = options_of_record,
 	.needs_pid = true,
+	.heading = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_at_once,
 };

@@ -2,6 +2,7 @@
 #include "api/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 #include <inttypes.h>
 
@@ -36,9 +37,11 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_reset = {
 	.name = "reset",
-	.words = "PID",
+	.words = "PID...",
 	.help = "forget all samples, and set another sample rate",
 	.options = options_of_reset,
 	.needs_pid = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

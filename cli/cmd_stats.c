@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 
 static const char *const formats[] = { "json", "text", "prom", NULL };
 static const enum ops_stats_format format_of[] = {
@@ -17,38 +22,93 @@ static const struct option_def options_of_stats[] = {
 	{ .name = NULL },
 };
 
-/* Each has a label for whose it is in one format alone. */
-static int check_words(const struct args *args, int format, struct err *err)
+static int format_wanted(const struct args *args, int *format, struct err *err)
 {
-	if (!args->n_words || format == FORMAT_PROM)
-		return 0;
-	err_raise(err, ERROR_WORD_TOO_MANY, .name = "stats", .text = args->words[0]);
-	return err_advise(err, FIX_SEVERAL_FOR_PROM);
+	char wanted[32];
+
+	*format = args->format;
+	if (*format == FORMAT_DEFAULT)
+		*format = args->json ? FORMAT_JSON : FORMAT_TEXT;
+	snprintf(wanted, sizeof(wanted), "-f %s", formats[*format]);
+	if (args->json && *format != FORMAT_JSON)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = wanted);
+	return 0;
+}
+
+static int print_text(const struct ops_stats *stats, struct err *err)
+{
+	if (out_write(stats->text, stats->len, err))
+		return -1;
+	return stats->len && stats->text[stats->len - 1] != '\n' ? out_line(err, "%s", "") : 0;
+}
+
+/* jemalloc's own document does not say whose it is. */
+static int print_member(const struct args *args, const struct ops_stats *stats, struct err *err)
+{
+	_cleanup_(json_close) struct json_object *comm = json_text(args->of_several.name);
+
+	if (out_line(err, "{\"pid\": %d, \"comm\": %s, \"stats\":", (int)args->pid,
+		     json_object_to_json_string(comm)) ||
+	    print_text(stats, err))
+		return -1;
+	return out_line(err, "}");
 }
 
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	struct ops_match of = { .start_time = args->of_several.start_time };
 	struct ops_options options;
-	int format = args->format;
-	pid_t pids[PIDS_MAX];
-	char wanted[32];
-	size_t n;
+	int format;
 
-	if (format == FORMAT_DEFAULT)
-		format = args->json ? FORMAT_JSON : FORMAT_TEXT;
-	snprintf(wanted, sizeof(wanted), "-f %s", formats[format]);
-	if (args->json && format != FORMAT_JSON)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = wanted);
 	args_options(args, &options);
-	if (check_words(args, format, err) || args_pids(args, pids, &n, err) ||
-	    ops_stats(pids, n, format_of[format], &options, &stats, err))
+	if (format_wanted(args, &format, err) || args_pid(args, &of.pid, err) ||
+	    ops_stats(&of, 1, format_of[format], &options, &stats, err) ||
+	    ops_stats_failed(&stats, err))
 		return -1;
-	for (size_t i = 0; i < stats.n; i++)
-		out_cost(args, &stats.costs[i]);
-	if (out_write(stats.text, stats.len, err))
+	out_cost(args, &stats.v->cost);
+	return args->json && args->of_several.one ? print_member(args, &stats, err)
+						  : print_text(&stats, err);
+}
+
+/* One exposition, with a label for whose a value is. */
+static int print_prom(const struct several *s, struct err *err)
+{
+	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	_cleanup_(cleanup_free) struct ops_match *of = calloc(s->n, sizeof(*of));
+	struct tally tally = { 0 };
+	struct ops_options options;
+
+	if (!of)
+		return err_no_memory(err);
+	for (size_t i = 0; i < s->n; i++)
+		of[i] = s->v[i].match;
+	args_options(s->args, &options);
+	if (ops_stats(of, s->n, OPS_STATS_PROM, &options, &stats, err))
 		return -1;
-	return stats.len && stats.text[stats.len - 1] != '\n' ? out_line(err, "%s", "") : 0;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ops_stats_of *one = &stats.v[i];
+
+		out_cost(s->args, &one->cost);
+		several_count(&tally, &s->v[i],
+			      one->why.ids[0] ? several_failed(s, &s->v[i], &one->why) : 0);
+	}
+	return print_text(&stats, err) ? -1 : several_sum(s, &tally);
+}
+
+static int run_several(const struct several *s, struct err *err)
+{
+	struct several array = *s;
+	struct args args = *s->args;
+	int format;
+
+	if (format_wanted(s->args, &format, err))
+		return -1;
+	if (format == FORMAT_PROM)
+		return print_prom(s, err);
+	args.json = format == FORMAT_JSON;
+	array.args = &args;
+	return several_each(&array, err);
 }
 
 const struct command cmd_stats = {
@@ -57,6 +117,8 @@ const struct command cmd_stats = {
 	.help = "print jemalloc's own statistics",
 	.options = options_of_stats,
 	.needs_pid = true,
+	.heading = true,
 	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = run_several,
 };

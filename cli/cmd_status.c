@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -57,8 +58,11 @@ static int run(const struct args *args, struct err *err)
 
 const struct command cmd_status = {
 	.name = "status",
-	.words = "PID",
+	.words = "PID...",
 	.help = "show how profiling is set up",
 	.needs_pid = true,
+	.heading = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = several_each,
 };

@@ -3,8 +3,10 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int print_line(const struct args *args, const struct ops_undone *u, struct err *err)
@@ -69,18 +71,45 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (!args->pid && !args->comm)
+	if (!args->pid)
 		return run_all(args, &options, err);
 	if (args_pid(args, &pid, err) || ops_undo(pid, &options, &undone, err))
 		return -1;
 	return print(args, &undone, 1, err);
 }
 
+/* One document for all, as without a process. */
+static int run_several(const struct several *s, struct err *err)
+{
+	_cleanup_(ops_undo_fini) struct ops_undo undo = { .v = calloc(s->n, sizeof(*undo.v)) };
+	struct ops_options options;
+	struct tally tally = { 0 };
+
+	if (!undo.v)
+		return err_no_memory(err);
+	args_options(s->args, &options);
+	for (; undo.n < s->n; undo.n++) {
+		struct ops_undone *one = &undo.v[undo.n];
+		const struct target *t = &s->v[undo.n];
+
+		options.start_time = t->match.start_time;
+		if (ops_undo(t->match.pid, &options, one, &one->why)) {
+			one->pid = t->match.pid;
+			memcpy(one->comm, t->match.comm, sizeof(one->comm));
+			one->how = one->why.code == ERR_BUSY ? OPS_UNDO_RUNNING : OPS_UNDO_FAILED;
+		}
+		several_count(&tally, t, err_exit_status(one->why.code));
+	}
+	return print(s->args, undo.v, undo.n, err) ? -1 : several_sum(s, &tally);
+}
+
 const struct command cmd_undo = {
 	.name = "undo",
-	.words = "[PID]",
+	.words = "[PID...]",
 	.help = "put back what recordings changed that were killed",
 	.needs_pid = true,
 	.pid_optional = true,
+	.max_words = WORDS_MAX,
 	.run = run,
+	.run_several = run_several,
 };

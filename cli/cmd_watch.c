@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/several.h"
 #include "ops/watch/watch.h"
 
 #include <inttypes.h>
@@ -162,7 +163,7 @@ static void print_summary(const struct args *args, const struct ops_watch_summar
 
 static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err *err)
 {
-	if (args_pids(args, pids, n, err))
+	if (several_pids(args, pids, n, err))
 		return -1;
 	if (args->all == (*n > 0))
 		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")

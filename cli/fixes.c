@@ -191,8 +191,7 @@ static const char *const words[FIXES] = {
 		"prlimit --pid {pid} --fsize=unlimited",
 	[FIX_NAME_ONE_JEMALLOC] =
 		"name one by its path or prefix; jeprof-ctl list --json has them all",
-	[FIX_NAME_ONE_BY_PID] = "name one of them by its pid",
-	[FIX_SEE_LIST] = "jeprof-ctl list shows the processes that use jemalloc",
+	[FIX_GIVE_MORE_DIGITS] = "give more of its digits",
 	[FIX_UNSTRIPPED_OR_SYMBOLS] =
 		"run a build of the program that was not stripped, or install its debug symbols",
 	[FIX_BUILD_WITH_PROF] =
@@ -356,7 +355,12 @@ static const char *const words[FIXES] = {
 
 	[FIX_SEE_COMMAND_HELP] = "see jeprof-ctl {command} --help",
 	[FIX_SEE_HELP] = "see jeprof-ctl --help",
-	[FIX_DID_YOU_MEAN] = "did you mean {command}? See jeprof-ctl --help",
+	[FIX_DID_YOU_MEAN] = "did you mean {command}?",
+	[FIX_NAME_ONE_BY_PID] = "name one of them by its pid",
+	[FIX_SEE_LIST] = "jeprof-ctl list shows the processes that use jemalloc",
+	[FIX_NAME_A_FOLDER_FOR_ALL] = "name a folder, such as -o profiles/",
+	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each writes by its own prefix",
+	[FIX_NARROW_IT_DOWN] = "name fewer with --comm, --cgroup, --children, or by their pids",
 	[FIX_GIVE_A_PROCESS] =
 		"jeprof-ctl {command} {text}; jeprof-ctl list shows who uses jemalloc",
 	[FIX_WRITE_TO_FILE] = "write it to a file with -o FILE",
@@ -365,7 +369,6 @@ static const char *const words[FIXES] = {
 	[FIX_NAME_A_SUFFIX] = "let it end in one of: {text}; or name one with -f",
 	[FIX_NAME_THE_LAST_FILE] = "name the last of them with -o FILE",
 	[FIX_RECORD_FOR_LONGER] = "record for longer, such as -d 10m --interval 1m",
-	[FIX_SEVERAL_FOR_PROM] = "give one process; stats -f prom takes several",
 	[FIX_USE_A_POWER] = "use a power of two, such as 512K",
 	[FIX_CONVERT_A_PROFILE] =
 		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",

@@ -238,24 +238,18 @@ const struct conf_option *conf_option_named(const char *key, size_t len)
 
 const char *conf_option_near(const char *key, size_t len)
 {
-	const char *best = NULL;
-	int least = len < 6 ? 2 : 4;
 	char word[TEXT_DISTANCE_MAX + 1];
+	struct text_near near;
 
-	if (len < 2 || len > TEXT_DISTANCE_MAX)
+	if (len > TEXT_DISTANCE_MAX)
 		return NULL;
 	for (size_t i = 0; i < len; i++)
 		word[i] = (char)tolower((unsigned char)key[i]);
 	word[len] = '\0';
-	for (const struct conf_option *o = conf_options; o->name; o++) {
-		int d = text_distance(word, o->name);
-
-		if (d < least) {
-			least = d;
-			best = o->name;
-		}
-	}
-	return best;
+	text_near_begin(&near, word);
+	for (const struct conf_option *o = conf_options; o->name; o++)
+		text_near_try(&near, o->name);
+	return near.best;
 }
 
 /* --- reading --- */

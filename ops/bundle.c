@@ -166,16 +166,18 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
+	const struct ops_match of = { .pid = w->request->pid };
 	struct err why;
 
 	options.max_bytes = 0; /* that was about the profile */
-	if (ops_stats(&w->request->pid, 1, OPS_STATS_JSON, &options, &w->stats, &why)) {
+	if (ops_stats(&of, 1, OPS_STATS_JSON, &options, &w->stats, &why) ||
+	    ops_stats_failed(&w->stats, &why)) {
 		err_unadvise(&why);
 		err_within(&why, ERROR_BUNDLE_LACKS_STATISTICS);
 		w->result.warning = why;
 		return;
 	}
-	cost_add(&w->result.cost, w->stats.costs);
+	cost_add(&w->result.cost, &w->stats.v->cost);
 }
 
 /* --- the file --- */

@@ -42,7 +42,12 @@ static void safe_comm(const char *comm, char *buf, size_t size)
 	buf[i] = '\0';
 }
 
-char *dump_name(const struct proc *p)
+bool ops_names_folder(const char *file)
+{
+	return *file && file[strlen(file) - 1] == '/';
+}
+
+char *dump_name(const struct proc *p, const char *folder)
 {
 	char comm[PROC_COMM_SIZE], stamp[32], *name = NULL;
 	time_t now = time(NULL);
@@ -50,7 +55,7 @@ char *dump_name(const struct proc *p)
 
 	safe_comm(p->status.comm, comm, sizeof(comm));
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&name, "%s.%d.%s.heap", *comm ? comm : "process", p->pid, stamp) < 0)
+	if (asprintf(&name, "%s%s.%d.%s.heap", folder, *comm ? comm : "process", p->pid, stamp) < 0)
 		return NULL;
 	return name;
 }
@@ -285,9 +290,9 @@ static char *name_output(const struct session *s, const struct ops_dump_request 
 	_cleanup_(cleanup_free) char *heap = NULL;
 	char *name = NULL;
 
-	if (request->file)
+	if (request->file && !ops_names_folder(request->file))
 		return strdup(request->file);
-	heap = dump_name(&s->proc);
+	heap = dump_name(&s->proc, request->file ? request->file : "");
 	if (!heap || !request->format)
 		return take_ptr(heap);
 	if (asprintf(&name, "%.*s%s", (int)(strrchr(heap, '.') - heap), heap,

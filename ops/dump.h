@@ -5,8 +5,11 @@
 
 #include "ops/target/session.h"
 
-/* "COMM.PID.UTC-TIMESTAMP.heap", which the caller frees; NULL without memory. */
-char *dump_name(const struct proc *p);
+/*
+ * "COMM.PID.UTC-TIMESTAMP.heap", in `folder`, which is "" or ends in "/". The caller frees it; NULL
+ * without memory.
+ */
+char *dump_name(const struct proc *p, const char *folder);
 
 /* ERR_OUTPUT, with its fix, when the target cannot write to a descriptor it is handed. */
 int dump_check_memory(const struct session *s, struct err *err) __must_check;

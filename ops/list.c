@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "elf/image.h"
 #include "ops/list_row.h"
+#include "ops/match.h"
 #include "ops/record/journal.h"
 #include "ops/target/container.h"
 #include "ops/target/handed.h"
@@ -20,11 +21,13 @@
 #include "ops/watch/filecache.h"
 #include "process/maps.h"
 #include "sandbox/confined.h"
+#include "sandbox/door.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ANSWER_MAX ((size_t)1 << 20)
 #define AHEAD 16 /* processes on their way to the child */
@@ -40,7 +43,7 @@
 /* --- in the child --- */
 
 struct looker {
-	bool debuginfod;
+	bool debuginfod, command;
 	struct filecache files;
 };
 
@@ -64,12 +67,27 @@ static void fill_row(struct ops_process *row, const struct proc *p, const struct
 	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
 }
 
-static void pack_row(struct pack *out, const struct proc *p, const struct jemalloc *je,
-		     const char *image)
+/* The arguments with blanks between; what does not fit is cut. It is memory of the target's. */
+static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
+{
+	_cleanup_(cleanup_close) int fd = door_proc(p->mm_pid, 0, "cmdline");
+	ssize_t n = fd < 0 ? -1 : read(fd, command, OPS_COMMAND_SIZE - 1);
+
+	while (n > 0 && !command[n - 1])
+		n--;
+	for (ssize_t i = 0; i < n; i++)
+		command[i] = command[i] ? command[i] : ' ';
+	command[n > 0 ? n : 0] = '\0';
+}
+
+static void pack_row(const struct looker *l, struct pack *out, const struct proc *p,
+		     const struct jemalloc *je, const char *image)
 {
 	struct ops_process row;
 
 	fill_row(&row, p, je, image);
+	if (l->command)
+		read_command(p, row.command);
 	list_row_pack(&row, out);
 }
 
@@ -90,7 +108,7 @@ static int look_inside(struct looker *l, const struct proc *p, const struct maps
 	for (size_t i = 0; i < n; i++)
 		jemalloc_find_opts(&found[i], p->mm_pid);
 	for (size_t i = 0; i < n && i < LIST_ROWS_MAX; i++)
-		pack_row(out, p, &found[i], found[i].image->path);
+		pack_row(l, out, p, &found[i], found[i].image->path);
 	return 0;
 }
 
@@ -106,7 +124,7 @@ static int look_at(struct looker *l, const struct proc *p, struct pack *out, str
 	case FILES_PLAIN:
 		return 0;
 	case FILES_JEMALLOC:
-		pack_row(out, p, &je, image);
+		pack_row(l, out, p, &je, image);
 		return 0;
 	case FILES_UNKNOWN:
 		break;
@@ -141,18 +159,20 @@ static void serve(void *ctx)
 /* What is said of a process besides what is in its memory. */
 struct asked {
 	size_t index; /* in the list of pids */
-	pid_t pid;
+	pid_t pid, ppid;
 	uid_t uid;
 	uint64_t rss_bytes;
 	char comm[PROC_COMM_SIZE];
-	char container[64];
+	char container[64], unit[256];
 	struct err recording;
 };
 
 struct look {
-	const struct ops_list_filter *filter;
+	const struct ops_list_request *request;
 	pid_t *pids;
 	size_t n_pids, next; /* the first one that was not asked about */
+	pid_t *recorded;     /* those that have a journal */
+	size_t n_recorded;
 	struct confined child;
 	struct asked asked[AHEAD]; /* a ring: the child has the first `n_asked` from `first` on */
 	size_t first, n_asked;
@@ -165,9 +185,10 @@ static int start(struct look *look, struct err *err)
 {
 	const struct confined_options options = { .what = "look at the processes",
 						  .policy = { .debuginfod =
-								      look->filter->debuginfod } };
-	struct looker looker = { .debuginfod = look->filter->debuginfod,
-				 .files.debuginfod = look->filter->debuginfod };
+								      look->request->debuginfod } };
+	struct looker looker = { .debuginfod = look->request->debuginfod,
+				 .command = look->request->command,
+				 .files.debuginfod = look->request->debuginfod };
 
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
@@ -189,10 +210,12 @@ static int add_rows(struct look *look, const struct asked *a, struct unpack *u, 
 			return 0;
 		}
 		row->pid = a->pid;
+		row->ppid = a->ppid;
 		row->uid = a->uid;
 		row->rss_bytes = a->rss_bytes;
 		memcpy(row->comm, a->comm, sizeof(row->comm));
 		memcpy(row->container, a->container, sizeof(row->container));
+		memcpy(row->unit, a->unit, sizeof(row->unit));
 		row->recording = a->recording;
 		list->n++;
 	}
@@ -240,12 +263,16 @@ static int take_answer(struct look *look, struct err *err)
 	return 0;
 }
 
-static bool wanted(const struct ops_list_filter *filter, const struct proc *p, const char *cgroup)
+static int compare(const void *a, const void *b)
 {
-	if ((filter->comm && strcmp(filter->comm, p->status.comm) != 0) ||
-	    (filter->by_uid && filter->uid != p->status.euid))
-		return false;
-	return !filter->cgroup || cgroup_holds(cgroup, filter->cgroup);
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool is_among(pid_t pid, const pid_t *v, size_t n)
+{
+	return n && bsearch(&pid, v, n, sizeof(*v), compare);
 }
 
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
@@ -265,11 +292,14 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 	}
 	*a = (struct asked){ .index = look->next - 1,
 			     .pid = p->pid,
+			     .ppid = p->status.ppid,
 			     .uid = p->status.euid,
 			     .rss_bytes = p->status.rss_bytes };
 	memcpy(a->comm, p->status.comm, sizeof(a->comm));
 	container_parse(cgroup, a->container, sizeof(a->container));
-	journal_look(p, &a->recording);
+	unit_parse(cgroup, a->unit, sizeof(a->unit));
+	if (is_among(p->pid, look->recorded, look->n_recorded))
+		journal_look(p, &a->recording);
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);
@@ -290,7 +320,7 @@ static int ask_about(struct look *look, pid_t pid, struct err *err)
 		return 0;
 	}
 	proc_cgroup(pid, cgroup, sizeof(cgroup));
-	return wanted(look->filter, &p, cgroup) ? ask(look, &p, cgroup, err) : 0;
+	return match_wants(&look->request->filter, &p, cgroup) ? ask(look, &p, cgroup, err) : 0;
 }
 
 static int look_at_all(struct look *look, struct err *err)
@@ -306,19 +336,79 @@ static int look_at_all(struct look *look, struct err *err)
 	return 0;
 }
 
-int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct err *err)
+static int find_pids(struct look *look, struct err *err)
 {
-	struct look look = { .filter = filter,
+	struct err ignored;
+
+	/* Without what it says of recordings the list is the same. */
+	if (journal_list(&look->recorded, &look->n_recorded, &ignored))
+		look->n_recorded = 0;
+	return match_pids(look->request->filter.children, &look->pids, &look->n_pids, err);
+}
+
+/* Only those that are asked for, of those that there are. */
+static void leave_only(struct look *look)
+{
+	const struct ops_list_request *r = look->request;
+	size_t n = 0;
+
+	for (size_t i = 0; r->only && i < look->n_pids; i++) {
+		if (is_among(look->pids[i], r->only, r->n_only))
+			look->pids[n++] = look->pids[i];
+	}
+	if (r->only)
+		look->n_pids = n;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct ops_process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The next ancestor that is listed, past those that are not. */
+static int find_above(struct ops_list *list, struct err *err)
+{
+	_cleanup_(pid_tree_fini) struct pid_tree tree = { 0 };
+
+	if (!list->n)
+		return 0;
+	if (pid_tree_read(&tree, err))
+		return -1;
+	for (size_t i = 0; i < list->n; i++) {
+		struct ops_process key = { .pid = list->v[i].pid };
+
+		/* What was read while it changed may go round in a circle. */
+		for (size_t steps = 0; steps < tree.n && !list->v[i].above; steps++) {
+			key.pid = pid_tree_parent(&tree, key.pid);
+			if (!key.pid)
+				break;
+			if (bsearch(&key, list->v, list->n, sizeof(key), compare_rows))
+				list->v[i].above = key.pid;
+		}
+	}
+	return 0;
+}
+
+int ops_list(const struct ops_list_request *request, struct ops_list *out, struct err *err)
+{
+	struct look look = { .request = request,
 			     .child = CONFINED_INIT,
 			     .patience_ms =
-				     filter->debuginfod ? PATIENCE_DEBUGINFOD_MS : PATIENCE_MS };
+				     request->debuginfod ? PATIENCE_DEBUGINFOD_MS : PATIENCE_MS };
 	int ret;
 
-	if (pids_read(&look.pids, &look.n_pids, err))
+	if (find_pids(&look, err)) {
+		free(look.recorded);
 		return -1;
-	ret = start(&look, err) || look_at_all(&look, err);
+	}
+	leave_only(&look);
+	ret = start(&look, err) || look_at_all(&look, err) ||
+	      (request->tree && find_above(&look.list, err));
 	confined_end(&look.child);
 	free(look.pids);
+	free(look.recorded);
 	if (ret) {
 		ops_list_fini(&look.list);
 		return -1;

@@ -32,6 +32,7 @@
 #define OPS_PROFILE_MAX (UINT64_C(1) << 30)
 #define OPS_STATS_MAX (UINT64_C(64) << 20)
 #define OPS_TEXT_SIZE 512
+#define OPS_COMMAND_SIZE 1024
 
 struct ops_options {
 	enum injector_mode mode;
@@ -42,6 +43,12 @@ struct ops_options {
 	const char
 		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
 	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
+	/*
+	 * Of the process that is meant, as in struct proc: another one that was given its number
+	 * meanwhile is ERR_NOPROC. 0: whatever process has that number.
+	 */
+	uint64_t start_time;
+	int turn_fd; /* of turn_make(): who shares it has a target open in turn; 0: none */
 	/* Readable when it is to end early: recordings, and work on many threads. Or -1. */
 	int stop_fd;
 	void (*log)(void *ctx, const char *line); /* NULL: nothing is logged */
@@ -67,6 +74,13 @@ struct ops_cost {
 	uint64_t late_us;	   /* and by how much later these end in all, as far as known */
 	uint64_t call_us;	   /* how long the calls took, all together */
 	enum injector_mode mode;   /* of the last run */
+};
+
+/* A process that was found, to be worked on later. */
+struct ops_match {
+	pid_t pid;
+	uint64_t start_time;	   /* see struct ops_options; 0: not known */
+	char comm[PROC_COMM_SIZE]; /* raw, see output_safe() */
 };
 
 /* A switch that was set: prof.active, prof.gdump. */
@@ -153,7 +167,8 @@ void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
 enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
 
 struct ops_dump_request {
-	const char *file;	 /* where to put it; NULL: COMM.PID.UTC-TIMESTAMP.heap in the cwd */
+	/* Where to put it; ends in "/": in this folder; NULL: COMM.PID.UTC-TIMESTAMP.heap */
+	const char *file;
 	int stream_fd;		 /* when >= 0, `file` is not used: the profile is written here */
 	bool force;		 /* replace a file that exists */
 	const char *format;	 /* not in_target: see profile/format/format.h; NULL: as it is */
@@ -163,6 +178,9 @@ struct ops_dump_request {
 	bool in_target; /* the target writes it itself, with its rights, in its file system */
 	const char *target_path; /* in_target: where; NULL: by the target's own prefix */
 };
+
+/* Is the name of a file to be made that of a folder, for the name of its own? It ends in "/". */
+bool ops_names_folder(const char *file);
 
 struct ops_dump {
 	struct ops_cost cost;
@@ -343,8 +361,14 @@ uint64_t ops_explain_up_to(const struct ops_explain *explain);
 
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 
+/* Of one process: what it cost, or why it has none. */
+struct ops_stats_of {
+	struct ops_cost cost; /* its pid and comm, whatever became of it */
+	struct err why;	      /* ERROR_NONE: its statistics are in the text */
+};
+
 struct ops_stats {
-	struct ops_cost *costs; /* of each process */
+	struct ops_stats_of *v; /* as they were asked for */
 	size_t n;
 	char *text; /* jemalloc's own JSON or text, or Prometheus text made from its JSON */
 	size_t len;
@@ -352,13 +376,15 @@ struct ops_stats {
 
 /*
  * malloc_stats_print() in each of `n` processes, one after the other: of one, or, as Prometheus
- * text, of several, no process twice. What fails in one fails. Works also where profiling is not
- * available.
+ * text, of several, no process twice; pid and start time of each are used. What fails in one is
+ * told there, and fails no other. Works also where profiling is not available.
  */
-int ops_stats(const pid_t *pids, size_t n, enum ops_stats_format format,
+int ops_stats(const struct ops_match *of, size_t n, enum ops_stats_format format,
 	      const struct ops_options *options, struct ops_stats *out, struct err *err)
 	__must_check;
 void ops_stats_fini(struct ops_stats *stats);
+/* Did the first one fail? Then with `err`: for those who ask one process. */
+bool ops_stats_failed(const struct ops_stats *stats, struct err *err);
 
 struct ops_process {
 	pid_t pid;
@@ -375,16 +401,29 @@ struct ops_process {
 	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
 	char container[64]; /* short id or name, "" if none */
+	char unit[256];	    /* of systemd, "" if none */
+	pid_t ppid;
+	pid_t above; /* with filter->tree: the next ancestor that is listed, or 0 */
+	char command[OPS_COMMAND_SIZE]; /* with filter->command: its command line, raw, cut */
 	struct err
 		recording; /* one that is at work, or was killed; ERROR_NONE when there is none */
 };
 
-struct ops_list_filter {
-	const char *comm; /* NULL: any */
+/* Which processes are meant: those to whom all of it applies. */
+struct ops_filter {
+	const char *comm; /* as the kernel keeps it, of 15 bytes at most; NULL: any */
 	bool by_uid;
 	uid_t uid;
-	bool debuginfod;    /* as in struct ops_options */
-	const char *cgroup; /* a path or a name, see cgroup_holds(); NULL: any */
+	const char *cgroup; /* a path, name or container, see cgroup_holds(); NULL: any */
+	pid_t children;	    /* this process and its descendants; 0: any */
+};
+
+struct ops_list_request {
+	struct ops_filter filter;
+	bool debuginfod; /* as in struct ops_options */
+	bool tree, command;
+	const pid_t *only; /* not NULL: these `n_only`, ascending, instead of all */
+	size_t n_only;
 };
 
 struct ops_list {
@@ -397,13 +436,31 @@ struct ops_list {
 	struct err why;	   /* the last time that was so */
 };
 
-/* Every jemalloc of every process. Touches nothing; processes that end meanwhile are left out. */
-int ops_list(const struct ops_list_filter *filter, struct ops_list *out, struct err *err)
+/*
+ * Every jemalloc of every process that matches. Touches nothing; processes that end meanwhile are
+ * left out.
+ */
+int ops_list(const struct ops_list_request *request, struct ops_list *out, struct err *err)
 	__must_check;
 void ops_list_fini(struct ops_list *list);
 
-/* The one process with this comm. ERR_NOPROC if there is none, ERR_USAGE naming them if several. */
-int ops_find_comm(const char *comm, pid_t *pid, struct err *err) __must_check;
+struct ops_matches {
+	struct ops_match *v; /* by pid */
+	size_t n;
+	size_t all;    /* how many match, */
+	size_t unseen; /* and of these, how many could not be looked at */
+};
+
+/*
+ * All processes that match, but for this one. ERR_USAGE when filter->cgroup is how the ids of two
+ * containers begin. The caller ends `out` with ops_match_fini().
+ */
+int ops_match(const struct ops_filter *filter, struct ops_matches *out, struct err *err)
+	__must_check;
+
+/* Keep those that use jemalloc. */
+int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, struct err *err) __must_check;
+void ops_match_fini(struct ops_matches *matches);
 
 /* Where a recording stands, for who shows it. */
 struct ops_record_progress {
@@ -422,7 +479,7 @@ struct ops_record_request {
 	struct until until;   /* ends it early; UNTIL_NEVER: nothing does */
 	uint64_t interval_ms; /* of a series of dumps; 0: none */
 	unsigned int keep;    /* how many of the series are kept, the newest; 0: all */
-	const char *file;     /* of the last dump; NULL: COMM.PID.UTC-TIMESTAMP.heap */
+	const char *file;     /* of the last dump, as in struct ops_dump_request */
 	bool force;	      /* replace files that exist */
 	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: as it is set */
 	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */

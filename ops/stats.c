@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define ANSWER_MAX 8192
@@ -18,9 +19,8 @@
 
 /* What a process wrote. */
 struct part {
-	pid_t pid;
-	char comm[PROC_COMM_SIZE]; /* raw */
-	int fd;			   /* of our own; -1: none */
+	struct ops_stats_of *of;
+	int fd; /* of our own; -1: none */
 	uint64_t bytes;
 };
 
@@ -55,33 +55,80 @@ static void free_texts(struct texts *t)
 	free(t->v);
 }
 
-static int write_out(FILE *out, const void *ctx, struct err *err)
+static int read_all(const struct work *w, struct texts *t, struct err *err)
 {
-	const struct work *w = ctx;
-	_cleanup_(free_texts) struct texts t = { .v = calloc(w->n, sizeof(*t.v)) };
-
-	if (!t.v)
+	t->v = calloc(w->n, sizeof(*t->v));
+	if (!t->v)
 		return err_no_memory(err);
-	for (; t.n < w->n; t.n++) {
-		const struct part *part = &w->v[t.n];
+	for (; t->n < w->n; t->n++) {
+		const struct part *part = &w->v[t->n];
 		char *text;
 
 		if (memory_file_read(part->fd, part->bytes, &text, err))
 			return -1;
-		t.v[t.n] = (struct stats_of){ part->pid, part->comm, text, part->bytes };
+		t->v[t->n] = (struct stats_of){ part->of->cost.pid, part->of->cost.comm, text,
+						part->bytes };
 	}
-	return stats_text_write(w->format, t.v, t.n, out, err);
+	return 0;
+}
+
+/* Those that make sense stay; the answer says of each why not. */
+static void check_each(const struct work *w, struct texts *t, struct pack *answer)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct err why = ERR_INIT;
+
+		if (stats_text_check(w->format, &t->v[i], &why)) {
+			pack_err(answer, &why);
+			free((char *)t->v[i].text);
+		} else {
+			pack_err(answer, NULL);
+			t->v[n++] = t->v[i];
+		}
+	}
+	t->n = n;
+}
+
+struct writing {
+	enum ops_stats_format format;
+	const struct texts *texts;
+};
+
+static int write_out(FILE *out, const void *ctx, struct err *err)
+{
+	const struct writing *w = ctx;
+
+	if (!w->texts->n)
+		return 0;
+	return stats_text_write(w->format, w->texts->v, w->texts->n, out, err);
 }
 
 static void render(void *ctx)
 {
 	const struct work *w = ctx;
+	_cleanup_(free_texts) struct texts t = { 0 };
+	_cleanup_(pack_fini) struct pack answer = { 0 };
+	const struct writing writing = { w->format, &t };
 	struct err err = ERR_INIT;
+	int failed = read_all(w, &t, &err);
 
-	confined_reply(memory_file_fill(w->out, write_out, w, &err) != 0, &err, NULL, -1);
+	if (!failed) {
+		check_each(w, &t, &answer);
+		failed = memory_file_fill(w->out, write_out, &writing, &err);
+	}
+	confined_reply(failed != 0, &err, &answer, -1);
 }
 
 /* --- the controller --- */
+
+static int take_reasons(const struct work *w, struct unpack *answer, struct err *err)
+{
+	for (size_t i = 0; i < w->n; i++)
+		unpack_err(answer, &w->v[i].of->why);
+	return unpack_done(answer) ? 0 : err_raise(err, ERROR_STATS_MALFORMED);
+}
 
 /* The text is parsed where nothing can be gained by it. */
 static int render_confined(struct work *w, unsigned int left_ms, char **text, size_t *len,
@@ -110,8 +157,9 @@ static int render_confined(struct work *w, unsigned int left_ms, char **text, si
 	}
 	options.file_max_bytes = GROWTH * bytes + w->n * ANSWER_MAX;
 	if (confined_start(&c, &options, render, w, err) ||
-	    confined_answer(&c, left_ms, ANSWER_MAX, &answer, NULL, err) ||
-	    memory_file_seal(out, err) || memory_file_size(out, &bytes, err))
+	    confined_answer(&c, left_ms, w->n * ANSWER_MAX, &answer, NULL, err) ||
+	    take_reasons(w, &answer, err) || memory_file_seal(out, err) ||
+	    memory_file_size(out, &bytes, err))
 		return -1;
 	if (memory_file_read(out, bytes, text, err))
 		return -1;
@@ -160,12 +208,15 @@ static int run_stats(struct session *s, enum ops_stats_format format, struct par
 }
 
 /* What one process writes, and how long is left to read it. */
-static int ask(struct part *part, enum ops_stats_format format, const struct ops_options *options,
-	       struct ops_cost *cost, unsigned int *left_ms, struct err *err)
+static int ask(const struct ops_match *m, enum ops_stats_format format,
+	       const struct ops_options *options, struct part *part, unsigned int *left_ms,
+	       struct err *err)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
+	struct ops_options own = *options;
 
-	if (session_open(&s, part->pid, options, err))
+	own.start_time = m->start_time;
+	if (session_open(&s, m->pid, &own, err))
 		return -1;
 	if (!s.je->malloc_stats_print)
 		return err_raise(err, ERROR_STATS_PRINT_MISSING, SESSION_ARGS(&s));
@@ -175,40 +226,47 @@ static int ask(struct part *part, enum ops_stats_format format, const struct ops
 	}
 	if (run_stats(&s, format, part, err))
 		return -1;
-	snprintf(part->comm, sizeof(part->comm), "%s", s.proc.status.comm);
-	*cost = s.cost;
+	part->of->cost = s.cost;
 	*left_ms = session_left_ms(&s);
 	return 0;
 }
 
-int ops_stats(const pid_t *pids, size_t n, enum ops_stats_format format,
+int ops_stats(const struct ops_match *of, size_t n, enum ops_stats_format format,
 	      const struct ops_options *options, struct ops_stats *out, struct err *err)
 {
-	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	_cleanup_(ops_stats_fini) struct ops_stats stats = { .v = calloc(n, sizeof(*stats.v)) };
 	_cleanup_(close_parts) struct work w = { .format = format, .out = -1 };
 	unsigned int left_ms = 0;
 
-	stats.costs = calloc(n, sizeof(*stats.costs));
 	w.v = calloc(n, sizeof(*w.v));
-	if (!stats.costs || !w.v)
+	if (!stats.v || !w.v)
 		return err_no_memory(err);
 	for (; stats.n < n; stats.n++) {
-		struct part *part = &w.v[w.n++];
+		struct ops_stats_of *one = &stats.v[stats.n];
 
-		*part = (struct part){ .pid = pids[stats.n], .fd = -1 };
-		if (ask(part, format, options, &stats.costs[stats.n], &left_ms, err))
-			return n > 1 ? err_within(err, ERROR_IN_PROCESS, .pid = part->pid) : -1;
+		one->cost.pid = of[stats.n].pid;
+		memcpy(one->cost.comm, of[stats.n].comm, sizeof(one->cost.comm));
+		w.v[w.n] = (struct part){ .of = one, .fd = -1 };
+		w.n += !ask(&of[stats.n], format, options, &w.v[w.n], &left_ms, &one->why);
 	}
-	if (render_confined(&w, left_ms, &stats.text, &stats.len, err))
+	if (w.n && render_confined(&w, left_ms, &stats.text, &stats.len, err))
 		return -1;
 	*out = stats;
 	stats = (struct ops_stats){ 0 };
 	return 0;
 }
 
+bool ops_stats_failed(const struct ops_stats *stats, struct err *err)
+{
+	if (!stats->v->why.ids[0])
+		return false;
+	*err = stats->v->why;
+	return true;
+}
+
 void ops_stats_fini(struct ops_stats *stats)
 {
-	free(stats->costs);
+	free(stats->v);
 	free(stats->text);
 	*stats = (struct ops_stats){ 0 };
 }

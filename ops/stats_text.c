@@ -230,14 +230,11 @@ static void write_text(const char *text, size_t len, FILE *out)
 	}
 }
 
-static int check_all(const struct stats_of *v, size_t n, struct err *err)
+int stats_text_check(enum ops_stats_format format, const struct stats_of *of, struct err *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!check_bytes(v[i].text, v[i].len, err) && !check_json(v[i].text, v[i].len, err))
-			continue;
-		return n > 1 ? err_within(err, ERROR_IN_PROCESS, .pid = v[i].pid) : -1;
-	}
-	return 0;
+	if (format == OPS_STATS_TEXT)
+		return 0;
+	return check_bytes(of->text, of->len, err) || check_json(of->text, of->len, err) ? -1 : 0;
 }
 
 int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,
@@ -247,8 +244,6 @@ int stats_text_write(enum ops_stats_format format, const struct stats_of *v, siz
 		write_text(v->text, v->len, out);
 		return 0;
 	}
-	if (check_all(v, n, err))
-		return -1;
 	if (format == OPS_STATS_PROM)
 		return write_prometheus(v, n, out, err);
 	return fwrite(v->text, 1, v->len, out) == v->len

@@ -18,10 +18,14 @@ struct stats_of {
 	size_t len;
 };
 
+/* ERR_FAILED when what is to be JSON, as it is for Prometheus too, is not jemalloc's. */
+int stats_text_check(enum ops_stats_format format, const struct stats_of *of, struct err *err)
+	__must_check;
+
 /*
  * Write them to `out` in this format: of one process, or, for Prometheus (exposition format
- * 0.0.4), of `n`. Text is made safe to print, line by line. ERR_FAILED when what is to be JSON is
- * not jemalloc's.
+ * 0.0.4), of `n`. Text is made safe to print, line by line. Each has passed
+ * stats_text_check().
  */
 int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,
 		     struct err *err) __must_check;

@@ -194,8 +194,9 @@ static bool is_map_file(const char *name)
 
 static bool may_name(const struct request *r)
 {
-	static const char *const files[] = { "auxv",	"cgroup", "environ", "maps",	"mem",
-					     "pagemap", "stat",	  "status",  "syscall", "task" };
+	static const char *const files[] = { "auxv",   "cgroup",  "cmdline", "environ",
+					     "maps",   "mem",	  "pagemap", "stat",
+					     "status", "syscall", "task" };
 	static const char *const links[] = { "cwd", "exe", "ns/mnt", "ns/user", "root" };
 
 	switch ((enum op)r->op) {
@@ -266,7 +267,7 @@ static bool may_root(const struct door_policy *policy, const char *root)
 
 static bool is_memory(const char *name)
 {
-	static const char *const files[] = { "auxv", "environ", "mem", "syscall" };
+	static const char *const files[] = { "auxv", "cmdline", "environ", "mem", "syscall" };
 
 	return is_one_of(name, files, sizeof(files) / sizeof(*files));
 }

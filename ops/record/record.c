@@ -148,7 +148,7 @@ static int check_series(const struct record_files *f, const struct ops_record_re
 {
 	uint64_t n = 0;
 
-	if (r->file && r->interval_ms)
+	if (r->file && !ops_names_folder(r->file) && r->interval_ms)
 		n = r->duration_ms ? (r->duration_ms - 1) / r->interval_ms : CHECKED;
 	for (unsigned int i = 1; i <= n && i <= CHECKED; i++) {
 		_cleanup_(output_close) struct output o = OUTPUT_INIT;
@@ -170,7 +170,9 @@ static int check_series(const struct record_files *f, const struct ops_record_re
 static int record_files_open(struct record_files *f, const struct proc *p,
 			     const struct ops_record_request *r, struct err *err)
 {
-	_cleanup_(cleanup_free) char *last = r->file ? strdup(r->file) : dump_name(p);
+	bool named = r->file && !ops_names_folder(r->file);
+	_cleanup_(cleanup_free) char *last =
+		named ? strdup(r->file) : dump_name(p, r->file ? r->file : "");
 	_cleanup_(cleanup_free) char *first = NULL;
 
 	f->force = r->force;

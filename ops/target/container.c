@@ -2,6 +2,7 @@
 #include "ops/target/container.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -11,8 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ID_LEN 64 /* hex digits, in Docker, containerd, CRI-O and Podman alike */
 #define ID_SHOWN 12
+#define ID_GIVEN_MIN 4
 #define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
 
 static size_t hex_run(const char *s)
@@ -25,7 +26,7 @@ static const char *find_id(const char *text)
 	while (*text) {
 		size_t n = hex_run(text);
 
-		if (n == ID_LEN)
+		if (n == CONTAINER_ID_LEN)
 			return text;
 		text += n ? n : 1;
 	}
@@ -79,14 +80,17 @@ static bool path_holds(const char *path, size_t len, const char *names, bool any
 }
 
 /* Lines of "ID:CONTROLLERS:PATH" (cgroups(7)). */
-bool cgroup_holds(const char *cgroup, const char *wanted)
+static bool is_below(const char *cgroup, const char *wanted)
 {
-	static const char mount[] = "/sys/fs/cgroup/";
+	/* The second is the beginning of the first. */
+	static const char *const mounts[] = { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
 	char names[PATH_MAX];
 	bool found = false;
 
-	if (!strncmp(wanted, mount, strlen(mount)))
-		wanted += strlen(mount) - 1;
+	for (size_t i = 0; i < sizeof(mounts) / sizeof(*mounts); i++) {
+		if (text_begins(wanted, mounts[i]))
+			wanted += strlen(mounts[i]) - 1;
+	}
 	snprintf(names, sizeof(names), "%s%s", *wanted == '/' ? "" : "/", wanted);
 	for (size_t n = strlen(names); n > 0 && names[n - 1] == '/'; n--)
 		names[n - 1] = '\0';
@@ -100,6 +104,59 @@ bool cgroup_holds(const char *cgroup, const char *wanted)
 			path_holds(path + 1, strcspn(path + 1, "\n"), names, *wanted != '/');
 	}
 	return found;
+}
+
+bool container_matches(const char *cgroup, const char *wanted, char id[CONTAINER_ID_LEN + 1])
+{
+	size_t len = strlen(wanted);
+
+	if (len < ID_GIVEN_MIN || hex_run(wanted) != len)
+		return false;
+	for (const char *at = find_id(cgroup); at; at = find_id(at + CONTAINER_ID_LEN)) {
+		if (len <= CONTAINER_ID_LEN && !memcmp(at, wanted, len)) {
+			snprintf(id, CONTAINER_ID_LEN + 1, "%.*s", CONTAINER_ID_LEN, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cgroup_holds(const char *cgroup, const char *wanted)
+{
+	char name[CONTAINER_ID_LEN + 1];
+
+	if (is_below(cgroup, wanted) || container_matches(cgroup, wanted, name))
+		return true;
+	container_parse(cgroup, name, sizeof(name));
+	return *name && !strcmp(name, wanted);
+}
+
+static bool is_unit(const char *name, size_t len)
+{
+	static const char *const suffixes[] = { ".service", ".scope", ".socket", ".mount",
+						".swap" };
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && !memcmp(name + len - n, suffixes[i], n))
+			return true;
+	}
+	return false;
+}
+
+void unit_parse(const char *cgroup, char *buf, size_t size)
+{
+	const char *at = cgroup;
+
+	buf[0] = '\0';
+	while (*at) {
+		size_t len = strcspn(at, "/\n");
+
+		if (is_unit(at, len))
+			snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), at);
+		at += len + (at[len] != '\0');
+	}
 }
 
 /* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */

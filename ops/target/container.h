@@ -9,8 +9,9 @@
 
 /*
  * Does the text of /proc/PID/cgroup name the control group `wanted`, or one below it? A path
- * ("/system.slice/redis.service"), below /sys/fs/cgroup or not, or the name
- * of any group on the way ("redis.service").
+ * ("/system.slice/redis.service"), below /sys/fs/cgroup or not, the name
+ * of any group on the way ("redis.service"), what container_parse() says, or the first digits of
+ * a container's id.
  */
 bool cgroup_holds(const char *cgroup, const char *wanted);
 
@@ -20,6 +21,16 @@ bool cgroup_holds(const char *cgroup, const char *wanted);
  * more. Needs CAP_DAC_READ_SEARCH.
  */
 bool cgroup_by_id(uint64_t id, char *buf, size_t size);
+
+/*
+ * Is it that of a container whose id begins with `wanted`, of 4 digits or more? `id` is the whole:
+ * two containers may begin alike.
+ */
+#define CONTAINER_ID_LEN 64 /* hex digits, in Docker, containerd, CRI-O and Podman alike */
+bool container_matches(const char *cgroup, const char *wanted, char id[CONTAINER_ID_LEN + 1]);
+
+/* The systemd unit, the innermost one: a service, a scope, ...; "" if there is none. */
+void unit_parse(const char *cgroup, char *buf, size_t size);
 
 /* The first 12 digits of a container's id, or an LXC or machine name; "" if there is none. */
 void container_parse(const char *cgroup, char *buf, size_t size);

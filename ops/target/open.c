@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "base/turn.h"
 #include "ops/target/look.h"
 #include "process/rights.h"
 
@@ -82,11 +83,14 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 {
 	err_forget();
 	s->options = options;
+	turn_take(options->turn_fd, TURN_TARGET);
 	s->deadline_ms = now_ms() + options->wait_ms;
 	s->timeout_ms = now_ms() + ops_timeout_ms(options);
 	s->cost.pid = pid;
 	if (proc_open(&s->proc, pid, err))
 		return -1;
+	if (options->start_time && options->start_time != s->proc.start_time)
+		return err_raise(err, ERROR_ENDED_MEANWHILE, .pid = pid);
 	memcpy(s->cost.comm, s->proc.status.comm, sizeof(s->cost.comm));
 	return 0;
 }
@@ -188,5 +192,7 @@ void session_close(struct session *s)
 	free(s->jemallocs);
 	images_fini(&s->images);
 	proc_close(&s->proc);
+	if (s->options)
+		turn_give(s->options->turn_fd, TURN_TARGET);
 	*s = (struct session)SESSION_INIT;
 }

@@ -3,11 +3,14 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "ops/ops.h"
+#include "process/procfs.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#define STAT_SIZE 4096
+#define PPID_FIELD 4
+#define START_TIME_FIELD 22
 
 static int compare(const void *a, const void *b)
 {
@@ -48,43 +51,117 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	return 0;
 }
 
-#define SHOWN_MAX 8
+/* --- who is whose parent --- */
 
-static int ambiguous(const char *comm, const pid_t *found, size_t n, struct err *err)
+/* False when it has ended. */
+static bool read_node(pid_t pid, struct pid_node *node)
 {
-	char list[SHOWN_MAX * 12] = "";
-	size_t used = 0;
+	char text[STAT_SIZE];
+	const char *ppid, *start_time;
+	struct err ignored;
 
-	for (size_t i = 0; i < n && i < SHOWN_MAX; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%d", i ? " " : "",
-					 found[i]);
-	err_raise(err, ERROR_NAME_AMBIGUOUS, .number = (int64_t)n, .name = comm, .text = list);
-	return err_advise(err, FIX_NAME_ONE_BY_PID);
+	/* The first thread's own: of the process the kernel adds up the times of all threads. */
+	if (procfs_read_into(pid, pid, "stat", text, sizeof(text), &ignored))
+		return false;
+	ppid = procfs_stat_field(text, PPID_FIELD);
+	start_time = procfs_stat_field(text, START_TIME_FIELD);
+	if (!ppid || !start_time)
+		return false;
+	*node = (struct pid_node){ .pid = pid,
+				   .ppid = atoi(ppid),
+				   .start_time = strtoull(start_time, NULL, 10) };
+	return true;
 }
 
-int ops_find_comm(const char *comm, pid_t *pid, struct err *err)
+int pid_tree_read(struct pid_tree *tree, struct err *err)
 {
 	_cleanup_(cleanup_free) pid_t *pids = NULL;
-	size_t n, found = 0;
+	size_t n;
 
 	if (pids_read(&pids, &n, err))
 		return -1;
-	for (size_t i = 0; i < n; i++) {
-		struct err ignored = ERR_INIT;
-		struct proc p = { 0 };
+	*tree = (struct pid_tree){ .v = calloc(n + 1, sizeof(*tree->v)) };
+	if (!tree->v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		tree->n += read_node(pids[i], &tree->v[tree->n]);
+	return 0;
+}
 
-		if (proc_open(&p, pids[i], &ignored))
-			continue;
-		if (!strcmp(p.status.comm, comm))
-			pids[found++] = pids[i];
-		proc_close(&p);
+void pid_tree_fini(struct pid_tree *tree)
+{
+	free(tree->v);
+	*tree = (struct pid_tree){ 0 };
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct pid_node *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static struct pid_node *find(const struct pid_tree *tree, pid_t pid)
+{
+	const struct pid_node key = { .pid = pid };
+
+	return bsearch(&key, tree->v, tree->n, sizeof(key), compare_nodes);
+}
+
+static struct pid_node *parent_of(const struct pid_tree *tree, const struct pid_node *node)
+{
+	struct pid_node *parent = find(tree, node->ppid);
+
+	return parent && parent != node && parent->start_time <= node->start_time ? parent : NULL;
+}
+
+pid_t pid_tree_parent(const struct pid_tree *tree, pid_t pid)
+{
+	const struct pid_node *node = find(tree, pid);
+	const struct pid_node *parent = node ? parent_of(tree, node) : NULL;
+
+	return parent ? parent->pid : 0;
+}
+
+enum { UNKNOWN = 0, ON_THE_WAY, INSIDE, OUTSIDE };
+
+/*
+ * What is known of the first ancestor of whom anything is known holds for all on the way: each is
+ * passed twice, however long a line of ancestors somebody makes. What was read while processes
+ * changed may go round in a circle.
+ */
+static void mark(const struct pid_tree *tree, struct pid_node *node)
+{
+	struct pid_node *at = node;
+	signed char found;
+
+	while (at && at->inside == UNKNOWN) {
+		at->inside = ON_THE_WAY;
+		at = parent_of(tree, at);
 	}
-	if (found > 1)
-		return ambiguous(comm, pids, found, err);
-	if (!found) {
-		err_raise(err, ERROR_NAME_NOT_THERE, .name = comm);
-		return err_advise(err, FIX_SEE_LIST);
+	found = at && at->inside != ON_THE_WAY ? at->inside : OUTSIDE;
+	for (at = node; at && at->inside == ON_THE_WAY; at = parent_of(tree, at))
+		at->inside = found;
+}
+
+int pid_tree_family(struct pid_tree *tree, pid_t root, pid_t **pids, size_t *n, struct err *err)
+{
+	struct pid_node *first = find(tree, root);
+	pid_t *v = calloc(tree->n + 1, sizeof(*v));
+	size_t count = 0;
+
+	if (!v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < tree->n; i++)
+		tree->v[i].inside = UNKNOWN;
+	if (first)
+		first->inside = INSIDE;
+	for (size_t i = 0; i < tree->n; i++) {
+		mark(tree, &tree->v[i]);
+		if (tree->v[i].inside == INSIDE)
+			v[count++] = tree->v[i].pid;
 	}
-	*pid = pids[0];
+	*pids = v;
+	*n = count;
 	return 0;
 }

@@ -43,8 +43,11 @@ static void read_stats(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	for (int format = OPS_STATS_JSON; format <= OPS_STATS_PROM; format++) {
-		FILE *f = open_memstream(&out, &len);
+		FILE *f;
 
+		if (stats_text_check((enum ops_stats_format)format, v, &ignored))
+			continue;
+		f = open_memstream(&out, &len);
 		if (!f)
 			break;
 		(void)!stats_text_write((enum ops_stats_format)format, v, 2, f, &ignored);

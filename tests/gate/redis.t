@@ -139,7 +139,6 @@ is "$(awk '
 for one in "$redis" "$idle"; do
 	like "$out" "jemalloc_allocated_bytes\{pid=\"$one\",comm=\"[^\"]+\"\} [1-9]" "stats -f prom, of two: $one"
 done
-ctl_fails 2 'word_too_many several_for_prom' 'stats of two, as text' stats "$redis" "$idle"
 stop_target "$idle"
 ctl_ok 'get' get "$pid" prof.active opt.lg_prof_sample version --json
 is "$(json .prof.active)" false 'get: a bool'
@@ -162,11 +161,11 @@ cp "$VICTIMS/idle" "$T/$comm"
 MALLOC_CONF=$PROF start_victim "$T/$comm"
 snapshot "$pid"
 ctl_ok '--comm finds it' activate --comm "$comm" --json
-is "$(json .pid)" "$pid" '--comm: the right one'
+is "$(json '.[].pid')" "$pid" '--comm: the right one'
 ctl_ok '-p' deactivate -p "$pid"
 assert_untouched "$pid"
 MALLOC_CONF=$PROF start_victim "$T/$comm"
-ctl_fails 2 'name_ambiguous name_one_by_pid' '--comm: two of that name are listed' activate --comm "$comm"
+ctl_fails 2 'name_ambiguous name_one_by_pid' '--comm: two of that name are listed' get --comm "$comm" version
 like "$err" "$pid" '--comm: by their pids'
 
 done_testing

@@ -36,6 +36,8 @@ is_as check 0 check check "$pid"
 is_as status 0 status status "$pid"
 is_as explain 0 explain explain "$pid"
 is_as get 0 get get "$pid" version opt.prof prof.lg_sample
+is_as several 3 'several, of which one is not there' reset "$pid" 4194304
+is_as several 0 'those of a name' status --comm idle
 is_as error 2 'get, no such name' get "$pid" nothing.of.the.kind
 is_as set 0 set set "$pid" prof.active true
 is_as activate 0 'activate, active already' activate "$pid"

@@ -78,15 +78,24 @@ refused 'in_pid not_in_range' activate 0
 refused 'in_pid not_in_range' activate 1x
 refused 'in_pid not_in_range' activate 99999999999999999999
 refused option_needs_argument activate -p
-refused 'word_too_many see_command_help' activate 1 2
+refused 'word_too_many see_command_help' explain 1 2
+refused 'in_pid not_in_range' activate 1 x
 refused 'option_unknown see_command_help' activate 1 --nonsense
+refused 'option_unknown did_you_mean' activate 1 --jsno
+refused 'option_unknown did_you_mean' record 1 --duratoin=3s
+like "$err" 'did you mean --duration' 'a near miss names the option that was meant'
+refused 'option_unknown did_you_mean' report --svg x
 refused option_needs_argument activate 1 --timeout
 refused 'in_option not_a_value' activate 1 --timeout soon
 refused 'in_option not_a_value' activate 1 --timeout -5
 refused choice_unknown activate 1 --mode quick
+refused 'choice_unknown did_you_mean' activate 1 --mode tread
 refused choice_unknown activate 1 --color maybe
 refused option_takes_no_argument activate 1 --json=yes
-refused 'word_too_many see_command_help' activate 1 --comm x
+refused 'word_too_many see_command_help' explain 1 --comm x
+refused exclusive activate --pid 1 --comm x
+refused exclusive activate --pid 1 --cgroup x
+refused 'word_too_many' check 1 2 --conf prof:true
 refused 'option_unknown see_command_help' activate 1 -o file
 refused option_needs_argument dump 1 -o
 refused exclusive dump 1 -o x --in-target

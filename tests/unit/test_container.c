@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#define ID2 "cdef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5"
 #define ID "80f5ef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5"
 
 static void test_parse(void **state)
@@ -39,6 +40,7 @@ static void test_holds(void **state)
 	assert_true(cgroup_holds(v2, "/system.slice/redis.service"));
 	assert_true(cgroup_holds(v2, "/system.slice/"));
 	assert_true(cgroup_holds(v2, "/sys/fs/cgroup/system.slice"));
+	assert_true(cgroup_holds(v2, "/sys/fs/cgroup/unified/system.slice"));
 	assert_true(cgroup_holds(v2, "/"));
 	assert_true(cgroup_holds(v2, "redis.service"));
 	assert_true(cgroup_holds(v2, "worker"));
@@ -51,6 +53,44 @@ static void test_holds(void **state)
 	assert_false(cgroup_holds(v2, "/system.slice/redis.service/worker/more"));
 	assert_false(cgroup_holds(v1, "/db"));
 	assert_false(cgroup_holds(v1, "memory"));
+}
+
+static void test_container(void **state)
+{
+	static const char nested[] = "0::/docker/" ID "/kubepods/crio-ab" ID2 ".scope\n";
+	char id[CONTAINER_ID_LEN + 1] = "";
+
+	(void)state;
+	assert_true(container_matches(nested, "80f5", id));
+	assert_string_equal(id, ID);
+	assert_true(container_matches(nested, "abcd", id));
+	assert_string_equal(id, "ab" ID2);
+	assert_true(container_matches(nested, ID, id));
+	assert_false(container_matches(nested, "80f", id));	       /* too short to mean it */
+	assert_false(container_matches(nested, "0f5e", id));	       /* within one */
+	assert_false(container_matches(nested, "80f5x", id));	       /* no digits */
+	assert_false(container_matches(nested, ID "0", id));	       /* longer than any */
+	assert_false(container_matches("0::/80f5ef0b\n", "80f5", id)); /* a group of that name */
+	assert_true(cgroup_holds(nested, "80f5"));
+	assert_true(cgroup_holds("0::/lxc.payload.web/init.scope\n", "web"));
+	assert_false(cgroup_holds("0::/lxc.payload.web/init.scope\n", "we"));
+}
+
+static void test_unit(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	unit_parse("0::/system.slice/redis.service/worker\n", buf, sizeof(buf));
+	assert_string_equal(buf, "redis.service");
+	unit_parse("0::/user.slice/user@1.service/app.slice/a.scope\n", buf, sizeof(buf));
+	assert_string_equal(buf, "a.scope");
+	unit_parse("9:name=systemd:/\n0::/.service/user.slice\n", buf, sizeof(buf));
+	assert_string_equal(buf, "");
+	unit_parse("0::/a-very-long-name-of.service\n", buf, sizeof(buf));
+	assert_string_equal(buf, "a-very-long-nam");
+	unit_parse("", buf, sizeof(buf));
+	assert_string_equal(buf, "");
 }
 
 static void test_hostile(void **state)
@@ -73,8 +113,8 @@ static void test_hostile(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_holds),
+		cmocka_unit_test(test_parse),	  cmocka_unit_test(test_holds),
+		cmocka_unit_test(test_container), cmocka_unit_test(test_unit),
 		cmocka_unit_test(test_hostile),
 	};
 

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# record of several processes: all at once, one of them stopped at a time; and what is left when it
+# is interrupted or killed.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+targets=()
+for _ in 1 2 3; do
+	start_victim leaky
+	targets+=("$pid")
+	snapshot "$pid"
+done
+MALLOC_CONF=prof:false start_victim leaky
+off=$pid
+snapshot "$off"
+mkdir "$T/p"
+
+of()
+{
+	jq -r --argjson p "$1" ".[] | select(.pid == \$p) | $2" "$T/out"
+}
+
+# how_many_on: of how many profiling is on
+how_many_on()
+{
+	"$CTL" "${patient[@]}" get "${targets[0]}" prof.active -q
+	"$CTL" "${patient[@]}" get "${targets[1]}" prof.active -q
+	"$CTL" "${patient[@]}" get "${targets[2]}" prof.active -q
+}
+
+is_all()
+{
+	[ "$(how_many_on | sort | uniq -c | tr -s ' ')" = " 3 $1" ]
+}
+
+# What they hold grows of itself while they are sampled: each part begins with another photo.
+untouched()
+{
+	for p in "${targets[@]}"; do
+		assert_untouched "$p" "$1: $p is untouched" && snapshot "$p"
+	done
+}
+
+journals()
+{
+	find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l
+}
+
+# begin: a recording of all in the background, until all are on; sets `recorder`
+begin()
+{
+	"$CTL" "${patient[@]}" record "${targets[@]}" --wait 30s -d 10m -o "$T/p/" "$@" >"$T/out" 2>"$T/err" </dev/null &
+	recorder=$!
+	own "$recorder"
+	ok 'a recording of three: it has begun' within 60 eval '[ "$(journals)" = 3 ] && is_all true' || diag "$(<"$T/err")"
+}
+
+# --- the whole of it ---
+run_ctl record "${targets[@]}" "$off" -d 300ms -o "$T/p/" --json
+is "$status" 6 'three, and one that cannot be: its reason is the exit status' || diag "$err$out"
+is "$(jq -r '[.[].pid] | sort | join(" ")' "$T/out")" "$(printf '%s\n' "${targets[@]}" "$off" | sort -n | paste -sd ' ')" \
+	'the documents of all'
+for p in "${targets[@]}"; do
+	is "$(of "$p" '[.early, .adopted, .changed.prof.active, .duration_ms >= 300] | tostring')" '[false,false,true,true]' "$p: its document"
+	ok "$p: its first profile" is_profile "$(of "$p" .base.file)"
+	ok "$p: its last profile" is_profile "$(of "$p" .file)"
+done
+is "$(of "$off" .error.id)" opt_prof_false 'the error of one'
+ok 'all are off again' is_all false
+is "$(journals)" 0 'no journal is left'
+rm "$T/p/"*
+ctl_ok 'for people' record "${targets[@]}" -d 300ms -o "$T/p/" -f folded
+is "$(grep -c '^==> [0-9]* (leaky) <==$' "$T/out")" 3 'for people: headings'
+is "$(grep -c '(at the end)' "$T/out")" 3 'for people: the files'
+is "$(find "$T/p" -name '*.folded' | wc -l)" 3 'for people: a difference of each'
+is "$(grep -c '^recorded ' "$T/err")" 3 'for people: how each ended'
+untouched 'record'
+rm "$T/p/"*
+
+# --- one at a time ---
+# Who traces is a process made for one target and one visit: its calls are in one piece.
+timeout 120 strace -f -o "$T/cut" -e trace=ptrace "$CTL" "${patient[@]}" record "${targets[@]}" -d 100ms -o "$T/p/" >/dev/null 2>&1
+tracers=$(awk '/ptrace\(/ { print $1 }' "$T/cut" | uniq)
+ok 'one at a time: control: there are tracers' test "$(wc -l <<<"$tracers")" -ge 6
+is "$(sort <<<"$tracers" | uniq -d)" '' 'one at a time: none works while another does'
+untouched 'one at a time'
+rm -f "$T/p/"*
+
+# --- Ctrl-C ---
+begin
+kill -INT "$recorder"
+wait "$recorder"
+is $? 0 'interrupted: a recording that is shorter'
+is "$(grep -c 'ended by a signal' "$T/err")" 3 'interrupted: all of them'
+is "$(find "$T/p" -name '*Z.heap' | wc -l)" 3 'interrupted: all profiles are there'
+ok 'interrupted: all are off again' is_all false
+untouched 'interrupted'
+
+# --- we are killed ---
+begin --force
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+ok 'killed: the others end with care' within 60 eval '[ "$(journals)" = 0 ] && is_all false'
+untouched 'killed'
+rm "$T/p/"*
+
+# --- all of us are killed ---
+begin
+mapfile -t children < <(pgrep -P "$recorder")
+is "${#children[@]}" 3 'all killed: control: a child for each'
+kill -STOP "$recorder"
+kill -KILL "${children[@]}" "$recorder"
+wait "$recorder" 2>/dev/null
+is "$(journals)" 3 'all killed: the journals are left'
+ok 'all killed: control: all are on' is_all true
+ctl_ok 'all killed: undo of two' undo "${targets[0]}" "${targets[1]}" --json
+is "$(json '[.recordings[] | .state] | join(" ")')" 'undone undone' 'all killed: undo of two: one document'
+is "$(how_many_on | paste -sd ' ')" 'false false true' 'all killed: undo of two: those alone'
+ctl_ok 'all killed: undo' undo
+ok 'all killed: all are off' is_all false
+is "$(journals)" 0 'all killed: no journal is left'
+untouched 'all killed'
+rm -f "$T/p/"*
+
+# --- one child is killed ---
+begin
+victim=$(awk '$1 == "recorder" { print $2 }' "/run/jeprof-ctl/${targets[1]}")
+kill -KILL "$victim"
+ok 'a child killed: it is told' within 60 grep -q "what recorded process ${targets[1]} was ended" "$T/err"
+like "$(<"$T/err")" "undo ${targets[1]}" 'a child killed: with the way out'
+kill -INT "$recorder"
+wait "$recorder"
+is $? 9 'a child killed: the exit status'
+is "$(grep -c '(at the end)' "$T/out")" 2 'a child killed: the others have theirs'
+ctl_ok 'a child killed: undo' undo
+ok 'a child killed: all are off' is_all false
+untouched 'a child killed'
+
+# --- a target ends ---
+start_victim leaky
+mortal=$pid
+targets[2]=$mortal
+begin --force
+kill -KILL "$mortal"
+ok 'a target ended: it is told' within 60 grep -q "process $mortal has ended" "$T/err"
+kill -INT "$recorder"
+wait "$recorder"
+is $? 9 'a target ended: the exit status'
+is "$(grep -c '(at the end)' "$T/out")" 2 'a target ended: the others have theirs'
+unset 'targets[2]'
+untouched 'a target ended'
+assert_untouched "$off" 'the one that could not be recorded is untouched'
+
+done_testing
