@@ -8,6 +8,9 @@ SBINDIR ?= $(PREFIX)/sbin
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/jeprof-ctl
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 
 CC ?= cc
 CLANG ?= clang
@@ -301,18 +304,27 @@ $(B)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZED)
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(FUZZ_LINK) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
 
-install: all ## into PREFIX (/usr/local), below DESTDIR
+COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
+$(COMPLETIONS): $(BIN)
+	$(Q)mkdir -p $(@D) && $(BIN) completion $(@F) >$@.new && mv $@.new $@
+
+install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
 	install -D -m 644 doc/schema/jeprof-ctl.json $(DESTDIR)$(DATADIR)/schema.json
 	install -D -m 644 packaging/jeprof-ctl-watch.service \
 		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
+	install -D -m 644 $(B)/completion/bash $(DESTDIR)$(BASHDIR)/jeprof-ctl
+	install -D -m 644 $(B)/completion/zsh $(DESTDIR)$(ZSHDIR)/_jeprof-ctl
+	install -D -m 644 $(B)/completion/fish $(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 	sed -i 's|/usr/local/sbin/|$(SBINDIR)/|' $(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
 
 uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
 		$(DESTDIR)$(DATADIR)/schema.json \
-		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
+		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service \
+		$(DESTDIR)$(BASHDIR)/jeprof-ctl $(DESTDIR)$(ZSHDIR)/_jeprof-ctl \
+		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 
 deps-build: ## apt-get install what building needs, only what is missing (root)
 	$(Q)tests/install-deps build

@@ -17,7 +17,7 @@ enum turn {
 /* -1 without err_raise(): see errno. */
 int turn_make(void);
 
-/* Wait for it. `fd` 0 is nobody to share it with. Taking it again, or giving it twice, is no harm. */
+/* Wait for it. `fd` 0 is shared with nobody. Taking it again, or giving it twice, does no harm. */
 void turn_take(int fd, enum turn turn);
 void turn_give(int fd, enum turn turn);
 

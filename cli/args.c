@@ -42,16 +42,6 @@ const struct option_def global_options[] = {
 	{ .name = NULL },
 };
 
-/* NULL if there is none of that name. */
-static const struct command *command_find(const char *name)
-{
-	for (size_t i = 0; commands[i]; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
-	}
-	return NULL;
-}
-
 /* Where parsing stands. */
 struct parser {
 	char **argv;
@@ -285,15 +275,19 @@ static int parse_one(struct parser *p, const char *word, struct err *err)
 	return word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
 }
 
-static int unknown_command(const char *word, struct err *err)
+const struct command *args_command(const char *name, struct err *err)
 {
 	struct text_near near;
 
-	text_near_begin(&near, word);
-	for (size_t i = 0; commands[i]; i++)
+	text_near_begin(&near, name);
+	for (size_t i = 0; commands[i]; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 		text_near_try(&near, commands[i]->name);
-	err_raise(err, ERROR_COMMAND_UNKNOWN, .name = word);
-	return mean(err, "", near.best, NULL);
+	}
+	err_raise(err, ERROR_COMMAND_UNKNOWN, .name = name);
+	mean(err, "", near.best, NULL);
+	return NULL;
 }
 
 /*
@@ -309,8 +303,8 @@ static int find_command(struct parser *p, struct err *err)
 		size_t len;
 
 		if (!is_option(word)) {
-			p->command = command_find(word);
-			return p->command ? i : unknown_command(word, err);
+			p->command = args_command(word, err);
+			return p->command ? i : -1;
 		}
 		len = strcspn(word, "=");
 		o = word[1] == '-' ? find_in(global_options, word + 2, len - 2, 0)

@@ -176,6 +176,9 @@ int args_no_match(const struct args *args, struct err *err);
 int args_mean(struct err *err, const char *word, const char *const *names,
 	      const struct command *command);
 
+/* The command of this name. NULL: there is none, and ERR_USAGE says which was meant. */
+const struct command *args_command(const char *name, struct err *err);
+
 /* ERR_USAGE: this command needs a process. */
 int args_no_pid(const struct command *command, struct err *err);
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Completion scripts for shells, from the tables. */
+/*
+ * Completion scripts for shells, from the tables.
+ *
+ * Names of processes, units and containers are others': a script takes each line of list as one
+ * word, and lets the shell evaluate none of it (bash's compgen -W would).
+ */
 #include "cli/commands.h"
 #include "cli/out.h"
 
@@ -8,10 +13,45 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-static void put_choices(const char *const *choices)
+/* How long list may take, in seconds: then nothing is offered. */
+#define PATIENCE "1"
+
+/* Where the words for an argument come from. */
+enum source { NOWHERE, CHOICES, FILES, PIDS, COMMS, GROUPS, USERS };
+
+static enum source source_of(const struct option_def *o)
 {
-	for (; choices && *choices; choices++)
-		printf("%s ", *choices);
+	static const struct {
+		const char *name;
+		enum source source;
+	} named[] = { { "comm", COMMS }, { "cgroup", GROUPS }, { "uid", USERS } };
+
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		if (!strcmp(o->name, named[i].name))
+			return named[i].source;
+	}
+	if (o->choices)
+		return CHOICES;
+	if (o->type == OPTION_FILE || o->type == OPTION_OPTIONAL)
+		return FILES;
+	return o->type == OPTION_PID ? PIDS : NOWHERE;
+}
+
+/* What a command takes, by the names that its usage has for them. */
+static bool takes_pids(const struct command *c)
+{
+	return strstr(c->words, "PID");
+}
+
+static bool takes_files(const struct command *c)
+{
+	return strstr(c->words, "FILE") || strstr(c->words, "BEFORE") || strstr(c->words, "IN ");
+}
+
+static void put_words(const char *const *words)
+{
+	for (; words && *words; words++)
+		printf("%s ", *words);
 }
 
 static void put_commands(void)
@@ -19,6 +59,44 @@ static void put_commands(void)
 	for (size_t i = 0; commands[i]; i++)
 		printf("%s%s", i ? " " : "", commands[i]->name);
 }
+
+/* The words for its first argument, if they are known; `help` takes a command. */
+static bool has_choices(const struct command *c)
+{
+	return c->choices || c == &cmd_help;
+}
+
+static void put_choices(const struct command *c)
+{
+	if (c == &cmd_help)
+		put_commands();
+	else
+		put_words(c->choices);
+}
+
+/* --- bash --- */
+
+static const char bash_head[] =
+	"# bash completion for jeprof-ctl\n"
+	"_jeprof_ctl_list() # COLUMN: what list shows there\n{\n\tlocal line word\n"
+	"\twhile IFS= read -r line; do\n\t\tprintf -v word %q \"$line\"\n"
+	"\t\t[[ $line != - && ($line == \"$cur\"* || $word == \"$cur\"*) ]] && "
+	"COMPREPLY+=(\"$word\")\n"
+	"\tdone < <(timeout " PATIENCE " \"${COMP_WORDS[0]}\" -q list -o \"$1\" 2>/dev/null |\n"
+	"\t\tsed 1d | sort -u)\n}\n"
+	"_jeprof_ctl_files()\n{\n\tlocal files\n\tmapfile -t files < <(compgen -f -- \"$cur\")\n"
+	"\tCOMPREPLY+=(\"${files[@]}\")\n\tcompopt -o filenames 2>/dev/null\n}\n"
+	"_jeprof_ctl()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal word command='' words='' files='' pids=''\n"
+	"\tif [[ $cur == = ]]; then\n\t\tcur=''\n"
+	"\telif [[ $prev == = ]]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n";
+
+static const char bash_tail[] =
+	"\t[[ $cur == -* ]] && words=$options files='' pids=''\n"
+	"\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+	"\t[[ $files ]] && _jeprof_ctl_files\n\t[[ $pids ]] && _jeprof_ctl_list pid\n"
+	"\treturn 0\n}\ncomplete -F _jeprof_ctl jeprof-ctl\n";
 
 static void bash_names(const struct option_def *o)
 {
@@ -29,7 +107,35 @@ static void bash_names(const struct option_def *o)
 	}
 }
 
-/* One branch per option whose argument can be completed. */
+static void bash_source(const struct option_def *o)
+{
+	switch (source_of(o)) {
+	case NOWHERE:
+		break;
+	case CHOICES:
+		printf("\t\tmapfile -t COMPREPLY < <(compgen -W '");
+		put_words(o->choices);
+		printf("' -- \"$cur\")\n");
+		break;
+	case FILES:
+		printf("\t\t_jeprof_ctl_files\n");
+		break;
+	case PIDS:
+		printf("\t\t_jeprof_ctl_list pid\n");
+		break;
+	case COMMS:
+		printf("\t\t_jeprof_ctl_list comm\n");
+		break;
+	case GROUPS:
+		printf("\t\t_jeprof_ctl_list unit\n\t\t_jeprof_ctl_list container\n");
+		break;
+	case USERS:
+		printf("\t\tmapfile -t COMPREPLY < <(compgen -u -- \"$cur\")\n");
+		break;
+	}
+}
+
+/* One branch per option that has an argument. */
 static void bash_arguments(const struct option_def *o)
 {
 	for (; o && o->name; o++) {
@@ -39,18 +145,12 @@ static void bash_arguments(const struct option_def *o)
 		if (o->letter)
 			printf(" | -%c", o->letter);
 		printf(")\n");
-		if (o->choices) {
-			printf("\t\tmapfile -t COMPREPLY < <(compgen -W '");
-			put_choices(o->choices);
-			printf("' -- \"$cur\")\n\t\treturn\n\t\t;;\n");
-		} else if (o->type == OPTION_FILE) {
-			printf("\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-			       "\t\treturn\n\t\t;;\n");
-		} else if (o->type == OPTION_OPTIONAL) {
-			printf("\t\t;;\n");
-		} else {
-			printf("\t\treturn\n\t\t;;\n");
+		/* What comes behind may as well be another word. */
+		if (o->type != OPTION_OPTIONAL) {
+			bash_source(o);
+			printf("\t\treturn\n");
 		}
+		printf("\t\t;;\n");
 	}
 }
 
@@ -64,21 +164,21 @@ static void bash_command(const struct command *c)
 		bash_names(c->options);
 		printf("\"\n");
 	}
-	if (c->choices) {
+	if (has_choices(c)) {
 		printf("\t\twords='");
-		put_choices(c->choices);
+		put_choices(c);
 		printf("'\n");
 	}
-	if (c->needs_pid)
-		printf("\t\twords+=\" $(cd /proc && echo [0-9]*)\"\n");
+	if (takes_pids(c))
+		printf("\t\tpids=yes\n");
+	if (takes_files(c))
+		printf("\t\tfiles=yes\n");
 	printf("\t\t;;\n");
 }
 
 static void bash(void)
 {
-	printf("# bash completion for jeprof-ctl\n_jeprof_ctl()\n{\n"
-	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	       "\tlocal word command='' words='' commands='");
+	printf("%s\tlocal commands='", bash_head);
 	put_commands();
 	printf("' options='");
 	bash_names(global_options);
@@ -90,10 +190,29 @@ static void bash(void)
 	       "\t\tesac\n\tdone\n\tcase $command in\n");
 	for (size_t i = 0; commands[i]; i++)
 		bash_command(commands[i]);
-	printf("\t*)\n\t\twords=$commands\n\t\t;;\n\tesac\n\t[[ $cur == -* ]] && words=$options\n"
-	       "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n}\n"
-	       "complete -F _jeprof_ctl jeprof-ctl\n");
+	printf("\t*)\n\t\twords=$commands\n\t\t;;\n\tesac\n%s", bash_tail);
 }
+
+/* --- zsh --- */
+
+static const char zsh_head[] =
+	"#compdef jeprof-ctl\n"
+	"_jeprof_ctl_rows()\n{\n"
+	"\trows=(\"${(@f)$(timeout " PATIENCE
+	" ${(Q)words[1]} -q list -o $1 2>/dev/null | sed 1d)}\")\n"
+	"\trows=(\"${(@u)rows:#(-|)}\")\n}\n"
+	"_jeprof_ctl_column()\n{\n\tlocal -a rows\n\t_jeprof_ctl_rows $1\n"
+	"\tcompadd -a rows\n}\n"
+	"_jeprof_ctl_groups()\n{\n\t_jeprof_ctl_column unit\n\t_jeprof_ctl_column container\n}\n"
+	"_jeprof_ctl_pids()\n{\n\tlocal -a rows pids\n\t_jeprof_ctl_rows pid,comm\n"
+	"\tpids=(\"${(@)rows%% *}\")\n\tcompadd -l -d rows -a pids\n}\n"
+	"_jeprof_ctl()\n{\n\tlocal word command=''\n"
+	"\tfor word in ${words[2,CURRENT-1]}; do\n\t\tcase ' ";
+
+/* Read as a file of $fpath it is the function itself; read by "source" it makes one. */
+static const char zsh_tail[] = "\t\t;;\n\tesac\n}\n"
+			       "if [[ $funcstack[1] == _jeprof-ctl ]]; then\n"
+			       "\t_jeprof_ctl \"$@\"\nelse\n\tcompdef _jeprof_ctl jeprof-ctl\nfi\n";
 
 /* What follows an option in zsh's _arguments: ":ARG:(choices)". */
 static void zsh_argument(const struct option_def *o)
@@ -101,12 +220,29 @@ static void zsh_argument(const struct option_def *o)
 	if (o->type == OPTION_FLAG)
 		return;
 	printf("%s:%s:", o->type == OPTION_OPTIONAL ? ":" : "", o->arg);
-	if (o->choices) {
+	switch (source_of(o)) {
+	case NOWHERE:
+		break;
+	case CHOICES:
 		printf("(");
-		put_choices(o->choices);
+		put_words(o->choices);
 		printf(")");
-	} else if (o->type == OPTION_FILE || o->type == OPTION_OPTIONAL) {
+		break;
+	case FILES:
 		printf("_files");
+		break;
+	case PIDS:
+		printf(" _jeprof_ctl_pids");
+		break;
+	case COMMS:
+		printf(" _jeprof_ctl_column comm");
+		break;
+	case GROUPS:
+		printf(" _jeprof_ctl_groups");
+		break;
+	case USERS:
+		printf("_users");
+		break;
 	}
 }
 
@@ -133,7 +269,8 @@ static void zsh_options(const struct option_def *o)
 			zsh_argument(o);
 			printf("'");
 		}
-		printf(" \\\n\t\t'--%s[", o->name);
+		/* "--name=" takes "--name ARG" and "--name=ARG". */
+		printf(" \\\n\t\t'--%s%s[", o->name, o->type == OPTION_FLAG ? "" : "=");
 		zsh_help(o->help);
 		printf("]");
 		zsh_argument(o);
@@ -147,20 +284,24 @@ static void zsh_command(const struct command *c)
 	zsh_options(global_options);
 	zsh_options(c->options);
 	printf(" \\\n\t\t'1:command:'");
-	if (c->needs_pid)
-		printf(" \\\n\t\t'2:pid:_pids'");
-	if (c->choices) {
-		printf(" \\\n\t\t'%d:word:(", c->needs_pid ? 3 : 2);
-		put_choices(c->choices);
+	if (has_choices(c)) {
+		printf(" \\\n\t\t'%d:word:(", takes_pids(c) ? 3 : 2);
+		put_choices(c);
 		printf(")'");
 	}
+	if (takes_pids(c) && takes_files(c))
+		printf(" \\\n\t\t'*:process or file:{ _jeprof_ctl_pids; _files }'");
+	else if (takes_pids(c))
+		printf(" \\\n\t\t'%s:process: _jeprof_ctl_pids'",
+		       c->max_words == WORDS_MAX ? "*" : "2");
+	else if (takes_files(c))
+		printf(" \\\n\t\t'*:file:_files'");
 	printf("\n\t\t;;\n");
 }
 
 static void zsh(void)
 {
-	printf("#compdef jeprof-ctl\n_jeprof_ctl()\n{\n\tlocal word command=''\n"
-	       "\tfor word in ${words[2,CURRENT-1]}; do\n\t\tcase ' ");
+	printf("%s", zsh_head);
 	put_commands();
 	printf(" ' in\n\t\t*\" $word \"*) command=$word; break ;;\n\t\tesac\n\tdone\n"
 	       "\tcase $command in\n");
@@ -170,7 +311,56 @@ static void zsh(void)
 	zsh_options(global_options);
 	printf(" \\\n\t\t'1:command:(");
 	put_commands();
-	printf(")'\n\t\t;;\n\tesac\n}\ncompdef _jeprof_ctl jeprof-ctl\n");
+	printf(")'\n%s", zsh_tail);
+}
+
+/* --- fish --- */
+
+static const char fish_head[] =
+	"# fish completion for jeprof-ctl\n"
+	"function __jeprof_ctl_list\n\tset -l words (commandline -opc)\n"
+	"\ttimeout " PATIENCE " $words[1] -q list -o $argv[1] 2>/dev/null | sed 1d | "
+	"string match -v -- -\nend\n"
+	"function __jeprof_ctl_pids\n"
+	"\t__jeprof_ctl_list pid,comm | string replace -r '^(\\d+) +' '$1\\t'\nend\n"
+	"complete -c jeprof-ctl -f\n";
+
+static void fish_text(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++)
+		printf(strchr("'\\", *text) ? "\\%c" : "%c", *text);
+	putchar('\'');
+}
+
+static void fish_argument(const struct option_def *o)
+{
+	switch (source_of(o)) {
+	case NOWHERE:
+		printf(" -x");
+		break;
+	case CHOICES:
+		printf(" -x -a '");
+		put_words(o->choices);
+		printf("'");
+		break;
+	case FILES:
+		if (o->type != OPTION_OPTIONAL)
+			printf(" -r -F");
+		break;
+	case PIDS:
+		printf(" -x -a '(__jeprof_ctl_pids)'");
+		break;
+	case COMMS:
+		printf(" -x -a '(__jeprof_ctl_list comm)'");
+		break;
+	case GROUPS:
+		printf(" -x -a '(__jeprof_ctl_list unit; __jeprof_ctl_list container)'");
+		break;
+	case USERS:
+		printf(" -x -a '(__fish_complete_users)'");
+		break;
+	}
 }
 
 static void fish_options(const struct option_def *o, const char *condition)
@@ -179,40 +369,40 @@ static void fish_options(const struct option_def *o, const char *condition)
 		printf("complete -c jeprof-ctl%s -l %s", condition, o->name);
 		if (o->letter)
 			printf(" -s %c", o->letter);
-		if (o->choices) {
-			printf(" -x -a '");
-			put_choices(o->choices);
-			printf("'");
-		} else if (o->type == OPTION_FILE) {
-			printf(" -r -F");
-		} else if (o->type != OPTION_FLAG && o->type != OPTION_OPTIONAL) {
-			printf(" -x");
-		}
-		printf(" -d '%s'\n", o->help);
+		if (o->type != OPTION_FLAG)
+			fish_argument(o);
+		printf(" -d ");
+		fish_text(o->help);
+		putchar('\n');
+	}
+}
+
+static void fish_command(const struct command *c)
+{
+	char condition[96];
+
+	printf("complete -c jeprof-ctl -n __fish_use_subcommand -a %s -d ", c->name);
+	fish_text(c->help);
+	snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'", c->name);
+	putchar('\n');
+	fish_options(c->options, condition);
+	if (takes_pids(c))
+		printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_pids)'\n", condition);
+	if (takes_files(c))
+		printf("complete -c jeprof-ctl%s -F\n", condition);
+	if (has_choices(c)) {
+		printf("complete -c jeprof-ctl%s -a '", condition);
+		put_choices(c);
+		printf("'\n");
 	}
 }
 
 static void fish(void)
 {
-	printf("# fish completion for jeprof-ctl\ncomplete -c jeprof-ctl -f\n");
+	printf("%s", fish_head);
 	fish_options(global_options, "");
-	for (size_t i = 0; commands[i]; i++) {
-		const struct command *c = commands[i];
-		char condition[96];
-
-		printf("complete -c jeprof-ctl -n __fish_use_subcommand -a %s -d '%s'\n", c->name,
-		       c->help);
-		snprintf(condition, sizeof(condition), " -n '__fish_seen_subcommand_from %s'",
-			 c->name);
-		fish_options(c->options, condition);
-		if (c->needs_pid)
-			printf("complete -c jeprof-ctl%s -a '(__fish_complete_pids)'\n", condition);
-		if (c->choices) {
-			printf("complete -c jeprof-ctl%s -a '", condition);
-			put_choices(c->choices);
-			printf("'\n");
-		}
-	}
+	for (size_t i = 0; commands[i]; i++)
+		fish_command(commands[i]);
 }
 
 static int run(const struct args *args, struct err *err)

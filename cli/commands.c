@@ -6,11 +6,26 @@
 #include <stdio.h>
 
 const struct command *const commands[] = {
-	&cmd_list,	 &cmd_check,   &cmd_explain,	&cmd_status,  &cmd_activate,
-	&cmd_deactivate, &cmd_dump,    &cmd_bundle,	&cmd_record,  &cmd_undo,
-	&cmd_diff,	 &cmd_leaks,   &cmd_prefix,	&cmd_reset,   &cmd_gdump,
-	&cmd_stats,	 &cmd_get,     &cmd_set,	&cmd_threads, &cmd_watch,
-	&cmd_report,	 &cmd_convert, &cmd_completion, &cmd_version, NULL,
+	&cmd_list,	 &cmd_check,	  &cmd_explain, &cmd_status,		 /* looking */
+	&cmd_record,	 &cmd_undo,						 /* in one step */
+	&cmd_activate,	 &cmd_deactivate, &cmd_dump,	&cmd_bundle, &cmd_reset, /* step by step */
+	&cmd_threads,	 &cmd_gdump,	  &cmd_prefix,	&cmd_report, &cmd_diff,
+	&cmd_leaks,	 &cmd_convert,				  /* profiles */
+	&cmd_watch,	 &cmd_stats,	  &cmd_get,	&cmd_set, /* jemalloc itself */
+	&cmd_completion, &cmd_help,	  &cmd_version, NULL,
+};
+
+/* What the overview says above some of them. */
+static const struct {
+	const struct command *first;
+	const char *title;
+} groups[] = {
+	{ &cmd_list, "Look, and change nothing:" },
+	{ &cmd_record, "Profile a process in one step:" },
+	{ &cmd_activate, "Profile it step by step:" },
+	{ &cmd_report, "Read profiles:" },
+	{ &cmd_watch, "What jemalloc does, and its values:" },
+	{ &cmd_completion, "This program:" },
 };
 
 static int print_options(const struct option_def *o, struct err *err)
@@ -28,22 +43,32 @@ static int print_options(const struct option_def *o, struct err *err)
 	return 0;
 }
 
+/* The title above this one, if it is the first of a group. */
+static int print_title(const struct command *command, struct err *err)
+{
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		if (groups[i].first == command)
+			return out_line(err, "\n%s", groups[i].title);
+	}
+	return 0;
+}
+
 int help_all(struct err *err)
 {
-	if (out_line(err, "usage: jeprof-ctl [options] COMMAND [PID] [options]\n\n"
-			  "Control jemalloc heap profiling in processes that are running.\n\n"
-			  "commands:"))
+	if (out_line(err, "usage: jeprof-ctl [options] COMMAND [PID...] [options]\n\n"
+			  "Control jemalloc heap profiling in processes that are running."))
 		return -1;
 	for (size_t i = 0; commands[i]; i++) {
 		char left[64];
 
 		snprintf(left, sizeof(left), "%s %s", commands[i]->name, commands[i]->words);
-		if (out_line(err, "  %-24s %s", left, commands[i]->help))
+		if (print_title(commands[i], err) ||
+		    out_line(err, "  %-24s %s", left, commands[i]->help))
 			return -1;
 	}
-	if (out_line(err, "\noptions of every command:") || print_options(global_options, err))
+	if (out_line(err, "\nOptions of every command:") || print_options(global_options, err))
 		return -1;
-	return out_line(err, "\njeprof-ctl COMMAND --help shows the options of a command.\n"
+	return out_line(err, "\njeprof-ctl help COMMAND shows the options of a command.\n"
 			     "Durations: 30, 30s, 250ms, 5m, 1h30m. Sizes: 512K, 1M.");
 }
 

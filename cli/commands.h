@@ -28,6 +28,7 @@ extern const struct command cmd_watch;
 extern const struct command cmd_report;
 extern const struct command cmd_convert;
 extern const struct command cmd_completion;
+extern const struct command cmd_help;
 extern const struct command cmd_version;
 
 /* Help, from the tables. */

@@ -11,6 +11,9 @@ ok 'make install' make -s install PREFIX="$T/usr"
 ok 'the program is there' "$T/usr/sbin/jeprof-ctl" version
 ok 'the manual is there' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
 ok 'the schema is there' test -s "$T/usr/share/jeprof-ctl/schema.json"
+for file in bash-completion/completions/jeprof-ctl zsh/site-functions/_jeprof-ctl fish/vendor_completions.d/jeprof-ctl.fish; do
+	ok "completion is there: $file" grep -q deactivate "$T/usr/share/$file"
+done
 unit=$T/usr/lib/systemd/system/jeprof-ctl-watch.service
 ok 'systemd takes the unit' systemd-analyze verify --man=no "$unit"
 ok 'systemd: its exposure is 2.0 of 10 at most' systemd-analyze security --offline=true --threshold=20 --no-pager "$unit"

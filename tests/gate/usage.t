@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
-commands='list check status activate deactivate dump prefix reset gdump stats get set threads report convert version'
+commands='list help completion check status activate deactivate dump prefix reset gdump stats get set threads report convert version'
 
 # --- help ---
 ctl_ok 'help' --help
@@ -19,6 +19,14 @@ for c in $commands; do
 	like "$out" "[Uu]sage:? .*$c" "help of $c shows its usage"
 	help+=$'\n'$out
 done
+ctl_ok 'help, as a command' help
+like "$out" $'\n\nProfile a process in one step:\n  record ' 'help, as a command: in groups'
+for c in $commands; do
+	ctl_ok "help $c" help "$c"
+	is "$out" "$("$CTL" "$c" --help)" "help $c: as --help"
+done
+ctl_fails 2 'command_unknown did_you_mean' 'help of no command' help dmup
+like "$err" 'did you mean dump' 'help of no command: which was meant'
 ctl_ok '-h' -h
 ctl_ok '-V' -V
 like "$out" '^jeprof-ctl [0-9]+\.[0-9]+' '-V'

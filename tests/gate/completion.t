@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Completion, as bash asks for it; and that no name of a process, unit or container is evaluated.
+# tests/system/completion.t types in the shells.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+export MALLOC_CONF=$PROF
+for shell in bash zsh fish; do
+	"$CTL" completion "$shell" >"$T/$shell"
+	ok "$shell takes it" "$shell" -n "$T/$shell"
+done
+
+# offered PROGRAM WORD...: what is offered for the last word, on one line
+offered()
+{
+	# shellcheck disable=SC2016 # the inner shell's
+	(cd "$T/folder" && bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _jeprof_ctl
+		((${#COMPREPLY[@]} == 0)) || printf "%s\n" "${COMPREPLY[@]}"' "$T/bash" "$@" 2>&1 | sort | paste -sd ' ')
+}
+
+mkdir "$T/folder"
+touch "$T/folder/a.heap" "$T/folder/b c.heap"
+# What a shell would run, if it were asked to.
+name='$(>here)'
+cp "$VICTIMS/idle" "$T/$name"
+start_victim "$T/$name"
+hostile=$pid
+start_victim idle
+other=$pid
+snapshot "$hostile"
+snapshot "$other"
+both=$(printf '%s\n' "$hostile" "$other" | sort | paste -sd ' ')
+
+is "$(offered "$CTL" deac)" deactivate 'a command'
+is "$(offered "$CTL" help deac)" deactivate 'a command that help is to show'
+is "$(offered "$CTL" completion '')" 'bash fish zsh' 'a shell'
+like "$(offered "$CTL" record --dur)" '^--duration$' 'an option'
+like "$(offered "$CTL" report -f '')" 'callgrind .* svg' 'a format'
+is "$(offered "$CTL" list --sort '')" 'pid rss' 'a choice'
+is "$(offered "$CTL" status '')" "$both" 'pids of those that use jemalloc, and no others'
+is "$(offered "$CTL" status "$other" '')" "$both" 'another pid'
+is "$(offered "$CTL" status --children "${other:0:2}")" "$(printf '%s\n' "$both" | tr ' ' '\n' | grep "^${other:0:2}" | paste -sd ' ')" \
+	'pids that begin so'
+is "$(offered "$CTL" status --comm '')" '\$\(\>here\) idle' 'names, quoted'
+is "$(offered "$CTL" status --comm '\$\(')" '\$\(\>here\)' 'a name of which a part is typed, quoted'
+is "$(offered "$CTL" status --comm = '')$(offered "$CTL" status --comm =)" '\$\(\>here\) idle\$\(\>here\) idle' '--comm=NAME'
+is "$(offered "$CTL" report '')" 'a.heap b c.heap' 'files'
+is "$(offered "$CTL" dump "$other" -o a)" a.heap 'a file for an option'
+like "$(offered "$CTL" bundle '')" "$other.*a.heap" 'pids and files'
+is "$(offered "$CTL" list '')" '' 'what takes no word'
+assert_untouched "$hostile"
+assert_untouched "$other"
+
+# What list says: each line is a word, and none is evaluated.
+cat >"$T/said" <<'SH'
+#!/bin/sh
+[ "$*" = '-q list -o unit' ] && printf '%s\n' UNIT - 'a b.service' '`>here`.scope' '$(>here).service' '*' "'"
+SH
+chmod +x "$T/said"
+wanted='\$\(\>here\).service '"\\'"' \* \`\>here\`.scope a\ b.service'
+is "$(offered "$T/said" status --cgroup '')" "$wanted" 'units, quoted'
+is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
+
+# Where there is no answer there is nothing.
+printf '#!/bin/sh\necho PID; echo no >&2; exit 1\n' >"$T/said"
+is "$(offered "$T/said" status '')" '' 'list fails'
+printf '#!/bin/sh\nexec sleep 1000\n' >"$T/said"
+is "$(offered "$T/said" status '')" '' 'list hangs'
+is "$(offered no-such-program status '')" '' 'there is no such program'
+
+done_testing
