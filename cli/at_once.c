@@ -74,6 +74,9 @@ static void crew_fini(struct crew *crew)
 
 static void work(const struct crew *crew, const struct child *c, pid_t parent)
 {
+	const struct args *args = crew->several->args;
+	bool colored =
+		*out_ink(args, STDOUT_FILENO, INK_BOLD) && *out_ink(args, STDERR_FILENO, INK_BOLD);
 	struct args one;
 	int status;
 
@@ -85,6 +88,8 @@ static void work(const struct crew *crew, const struct child *c, pid_t parent)
 		_exit(err_exit_status(ERR_FAILED));
 	several_args(crew->several, c->target, &one);
 	one.of_several.turn_fd = crew->turn;
+	if (colored)
+		one.color = COLOR_ALWAYS; /* it will be printed where ours is */
 	status = several_one(crew->several, c->target, &one);
 	_exit(fflush(NULL) ? err_exit_status(ERR_OUTPUT) : status);
 }

@@ -90,6 +90,38 @@ is "$(grep -c 'Begin jemalloc statistics' "$T/out")" 2 'stats, text: both'
 is "$(grep -c '^==> ' "$T/out")" 2 'stats, text: headings'
 all_untouched 'stats'
 
+# --- one that ends before it is its turn ---
+# ends_meanwhile ARGUMENTS...: statistics of several, of which `doomed` ends while those of the first
+# wait for somebody to read them
+ends_meanwhile()
+{
+	rm -f "$T/pipe" && mkfifo "$T/pipe"
+	exec 9<>"$T/pipe"
+	python3 -c 'import fcntl; fcntl.fcntl(9, fcntl.F_SETPIPE_SZ, 4096)' 9<&9
+	"$CTL" "${patient[@]}" stats -f text "$@" >"$T/pipe" 2>"$T/err" 9<&- &
+	teller=$!
+	own "$teller"
+	within 60 grep -q '^stopped one thread' "$T/err"
+	kill -KILL "$doomed"
+	wait "$doomed" 2>/dev/null
+	exec 8<"$T/pipe" # before the last other reader goes
+	cat <&8 >"$T/out" 9<&- &
+	local reader=$!
+	exec 8<&- 9<&-
+	wait "$teller"
+	status=$?
+	wait "$reader"
+}
+for how in named found; do
+	MALLOC_CONF=$PROF start_victim "$T/$comm"
+	doomed=$pid
+	if [ "$how" = named ]; then ends_meanwhile "$a" "$doomed" "$b"; else ends_meanwhile --comm "$comm"; fi
+	like "$(<"$T/err")" "process $doomed \($comm\)?.*ended|no process $doomed" "ended meanwhile, $how: it is told"
+	ok "ended meanwhile, $how: the others are worked on" \
+		test "$(grep -c 'Begin jemalloc statistics' "$T/out")" -ge 2
+	is "$status" "$([ "$how" = named ] && echo 3 || echo 0)" "ended meanwhile, $how: the exit status"
+done
+
 # --- by name ---
 run_ctl deactivate --comm "$comm" --json
 is "$status" 0 '--comm: exit status'

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -73,11 +74,32 @@ static void test_refused(void **state)
 	fails("libone.so", ERR_USAGE);
 }
 
+/* A process is known by its start time as well: another one may have its number by now. */
+static void test_start_time(void **state)
+{
+	struct session s = SESSION_INIT;
+	struct ops_options options = { .stop_fd = -1 };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(session_open_proc(&s, getpid(), &options, &err), 0);
+	options.start_time = s.proc.start_time;
+	session_close(&s);
+	assert_int_equal(session_open_proc(&s, getpid(), &options, &err), 0);
+	session_close(&s);
+	options.start_time--;
+	assert_int_equal(session_open_proc(&s, getpid(), &options, &err), -1);
+	assert_int_equal(err.code, ERR_NOPROC);
+	assert_int_equal(err.ids[0], ERROR_ENDED_MEANWHILE);
+	session_close(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_picked),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_start_time),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
