@@ -552,6 +552,7 @@ static void set_growth(struct json_object *doc, const struct ops_diff *d)
 	json_set(doc, "in_use.before", json_object_new_double(round(d->before)));
 	json_set(doc, "in_use.after", json_object_new_double(round(d->after)));
 	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
+	json_set_u64(doc, "folded", d->n_folded);
 	for (size_t i = 0; i < d->functions.n; i++) {
 		const struct profile_change *c = &d->functions.v[i];
 		struct json_object *o = change_json(c);
@@ -695,6 +696,7 @@ struct json_object *api_leaks(const struct ops_leaks *l)
 	bool limited = l->limit != OPS_LIMIT_NONE, timed = l->times != OPS_TIMES_ORDER;
 
 	json_set_u64(doc, "profiles", l->series.n);
+	json_set_u64(doc, "folded", l->n_folded);
 	json_set_text(doc, "times", times[l->times]);
 	json_set(doc, "seconds", timed ? json_object_new_double(l->found.seconds) : NULL);
 	json_set_u64(doc, "tested", l->found.n_tested);
@@ -788,6 +790,8 @@ struct json_object *api_explain(const struct ops_explain *e)
 
 /* --- report --- */
 
+#define STACK_CALLS 512
+
 static struct json_object *row_json(const struct profile_symbols *s, const struct profile_row *node)
 {
 	struct json_object *row = json_object_new_object();
@@ -800,10 +804,26 @@ static struct json_object *row_json(const struct profile_symbols *s, const struc
 	return row;
 }
 
-struct json_object *api_report(const struct profile *p, const struct profile_table *table,
+static struct json_object *stack_json(const struct profile *p, const struct profile_table_stack *s)
+{
+	struct json_object *o = json_object_new_object(), *calls = json_object_new_array();
+	struct profile_line lines[STACK_CALLS];
+	size_t n = profile_stack_lines(p, &p->stacks[s->stack], true, lines, STACK_CALLS);
+
+	json_set(o, "value", json_object_new_double(s->value));
+	json_set(o, "error", json_object_new_double(sqrt(s->variance)));
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(calls,
+				      json_text(p->symbols->functions[lines[i].function].name));
+	json_set(o, "calls", calls);
+	return o;
+}
+
+struct json_object *api_report(const struct profile *p, struct profile_table *table,
 			       const struct profile_report_options *options)
 {
-	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array();
+	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array(),
+			   *stacks = json_object_new_array();
 	size_t n = profile_report_rows(table, options);
 
 	json_set_text(doc, "type", profile_type_name(options->type));
@@ -821,7 +841,12 @@ struct json_object *api_report(const struct profile *p, const struct profile_tab
 	json_set(doc, "shown_error", json_object_new_double(sqrt(table->variance)));
 	for (size_t i = 0; i < n; i++)
 		json_object_array_add(rows, row_json(p->symbols, &table->rows[i]));
+	json_set_u64(doc, "folded", options->n_folded);
 	json_set(doc, "rows", rows);
+	n = table->stacks ? profile_table_top(table, PROFILE_REPORT_STACKS) : 0;
+	for (size_t i = 0; i < n; i++)
+		json_object_array_add(stacks, stack_json(p, &table->stacks[i]));
+	json_set(doc, "top_stacks", stacks);
 	return doc;
 }
 

@@ -66,7 +66,7 @@ struct json_object *api_explain(const struct ops_explain *e);
 struct json_object *api_leaks(const struct ops_leaks *leaks);
 
 /* The rows that the options leave of a sorted table. */
-struct json_object *api_report(const struct profile *profile, const struct profile_table *table,
+struct json_object *api_report(const struct profile *profile, struct profile_table *table,
 			       const struct profile_report_options *options);
 
 /* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */

@@ -4,8 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/ink.h"
 #include "base/text.h"
 #include "cli/out.h"
+#include "cli/pager.h"
 #include "io/archive.h"
 #include "io/memory_file.h"
 #include "ops/apart/symbol_keeper.h"
@@ -110,47 +112,90 @@ static uint64_t look_at(const char *path, bool *packed)
 static uint64_t look_at_all(const struct apart *a, bool *packed)
 {
 	uint64_t bytes = a->base ? look_at(a->base, packed) : 0;
+	struct stat st;
 
-	for (size_t i = 0; i < a->n_inputs; i++)
+	if (a->input && !fstat(a->input, &st))
+		bytes += (uint64_t)st.st_size;
+	for (size_t i = a->input ? 1 : 0; i < a->n_inputs; i++)
 		bytes += look_at(a->inputs[i], packed);
 	return bytes;
 }
 
-/* A terminal obeys what is no text. */
-static int show(int fd, uint64_t bytes, struct err *err)
+/* Up to the next colour, or that. Returns how much of `text` was shown; 0: that failed. */
+static size_t show_piece(const char *text, size_t n, bool end, bool color, struct err *err)
 {
-	static char text[PIECE + 1], safe[OUTPUT_SAFE_SIZE(PIECE)];
+	static char safe[OUTPUT_SAFE_SIZE(PIECE)];
+	size_t ink = color ? ink_length(text) : 0, len = n;
+	const char *next = color && !ink ? memchr(text + 1, '\033', n - 1) : NULL;
+
+	if (ink)
+		return out_write(text, ink, err) ? 0 : ink;
+	n = output_safe_lines(text, next ? (size_t)(next - text) : n, end || next, safe, &len);
+	return out_write(safe, len, err) ? 0 : n;
+}
+
+/* A terminal obeys what is no text: of that, only colours go there. */
+static int show(int fd, uint64_t bytes, bool color, struct err *err)
+{
+	static char text[PIECE + 1];
 
 	for (uint64_t at = 0; at < bytes;) {
 		ssize_t n = pread(fd, text, PIECE, (off_t)at);
-		size_t len;
+		size_t shown = 0, some = 1;
 
 		if (n <= 0)
 			return err_raise_sys(err, ERROR_OUTPUT_PIPE_BROKEN, n ? errno : EIO);
 		text[n] = '\0';
-		at += output_safe_lines(text, (size_t)n, n < PIECE, safe, &len);
-		if (out_write(safe, len, err))
+		/* What lies across the end of the piece, a character or a colour, is read again. */
+		while (some && shown < (size_t)n && (n < PIECE || n - (ssize_t)shown > INK_MAX)) {
+			some = show_piece(text + shown, (size_t)n - shown, n < PIECE, color, err);
+			shown += some;
+		}
+		if (!some)
 			return -1;
+		at += shown;
 	}
 	return 0;
 }
 
-static int pass_on(int fd, const struct errand_rules *rules, struct err *err)
+static int show_paged(const struct args *args, int fd, uint64_t bytes, bool color, struct err *err)
 {
+	_cleanup_(pager_close) struct pager pager = PAGER_INIT;
+	int failed;
+
+	pager_begin(&pager, args, fd, bytes);
+	failed = show(fd, bytes, color, err) || out_flush(err) ? -1 : 0;
+	switch (pager_end(&pager)) {
+	case PAGER_SHOWED: /* who leaves it has seen enough */
+		return failed && err->sys != EPIPE ? -1 : 0;
+	case PAGER_SHOWED_NOTHING:
+		return show(fd, bytes, color, err);
+	case PAGER_NONE:
+		break;
+	}
+	return failed;
+}
+
+static int pass_on(const struct args *args, bool paged, const struct errand_rules *rules, int fd,
+		   struct err *err)
+{
+	bool color = out_has_color(args, STDOUT_FILENO);
 	uint64_t bytes;
 
 	if (errand_check(fd, rules, &bytes, err))
 		return -1;
-	return to_terminal
-		       ? show(fd, bytes, err)
-		       : output_copy(STDOUT_FILENO, "stdout", fd, bytes, rules->deadline_ms, err);
+	if (!to_terminal)
+		return output_copy(STDOUT_FILENO, "stdout", fd, bytes, rules->deadline_ms, err);
+	return paged && !args->json ? show_paged(args, fd, bytes, color, err)
+				    : show(fd, bytes, color, err);
 }
 
-static int serve(struct confined *c, const struct errand_rules *rules, int out, struct err *err)
+static int serve(const struct args *args, bool paged, struct confined *c,
+		 const struct errand_rules *rules, int out, struct err *err)
 {
 	struct unpack answer;
 
-	if (errand_run(c, rules, &answer, NULL, err) || pass_on(out, rules, err))
+	if (errand_run(c, rules, &answer, NULL, err) || pass_on(args, paged, rules, out, err))
 		return -1;
 	symbol_keeper_finish(c);
 	return 0;
@@ -168,6 +213,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.inputs = a->inputs,
 		.n_inputs = a->n_inputs,
 		.base = a->base,
+		.input = a->input,
 		.debuginfod = a->symbols->debuginfod,
 		.on_warning = a->symbols->on_warning,
 		.ctx = a->symbols->ctx,
@@ -193,5 +239,5 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	to_terminal = isatty(STDOUT_FILENO);
 	if (confined_start(&c, &options, run, &w, err))
 		return -1;
-	return serve(&c, &rules, out, err);
+	return serve(args, a->paged, &c, &rules, out, err);
 }

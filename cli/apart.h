@@ -13,9 +13,11 @@
 struct apart {
 	const char *const *inputs; /* the files that it may read; "-" is the standard input */
 	size_t n_inputs;
-	const char *base;	    /* one more; NULL: none */
+	int input;	  /* a memory file that inputs[0] is a name for; 0: there is none */
+	const char *base; /* one more; NULL: none */
 	const char *const *outputs; /* those that it may write: checked before it begins */
 	size_t n_outputs;
+	bool paged; /* what is longer than the terminal goes through a pager (cli/pager.h) */
 	const struct ops_symbolize_options *symbols;
 	/* In the child: prints, and fails as a command does. */
 	int (*run)(const void *ctx, struct err *err);

@@ -27,6 +27,8 @@ const struct option_def global_options[] = {
 	  NULL },
 	{ "quiet", 'q', VALUE(FLAG, quiet), NULL, "data and errors only", NULL },
 	{ "verbose", 'v', VALUE(FLAG, verbose), NULL, "say what is done to the process", NULL },
+	{ "no-pager", 0, VALUE(FLAG, no_pager), NULL, "show what is long at once, without a pager",
+	  NULL },
 	{ "color", 0, VALUE(CHOICE, color), "WHEN", "auto, always or never", colors },
 	{ "timeout", 0, VALUE(DURATION, timeout_ms), "D",
 	  "give up waiting for the calls after D (60s)", NULL },
@@ -102,6 +104,14 @@ static int not_zero(uint64_t value, struct err *err)
 	return value ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 }
 
+static int add_text(struct texts *texts, const char *text, struct err *err)
+{
+	if (texts->n == TEXTS_MAX)
+		return err_raise(err, ERROR_TOO_MANY_TIMES, .limit = TEXTS_MAX);
+	texts->v[texts->n++] = text;
+	return 0;
+}
+
 static int set_value(const struct option_def *o, const char *text, struct args *args,
 		     struct err *err)
 {
@@ -117,6 +127,9 @@ static int set_value(const struct option_def *o, const char *text, struct args *
 	case OPTION_FILE:
 		*(const char **)at = text;
 		return 0;
+	case OPTION_TEXTS:
+		failed = add_text(at, text, err);
+		break;
 	case OPTION_CHOICE:
 		return set_choice(o, text, at, err);
 	case OPTION_PID:
@@ -181,6 +194,54 @@ static bool is_format(const struct command *command, const char *word)
 	return false;
 }
 
+/* What pprof and jeprof call what a command with formats does otherwise. */
+static const char *meant_by_others(const char *name, size_t len)
+{
+	static const char *const other[][2] = {
+		{ "top", "-f text" },
+		{ "web", "-f html -o page.html" },
+		{ "http", "-f html -o page.html" },
+		{ "weblist", "--list RE" },
+		{ "disasm", "--addresses" },
+		{ "pdf", "-o graph.pdf" },
+		{ "png", "-o graph.png" },
+		{ "gif", "-o graph.png" },
+		{ "ps", "-o graph.pdf" },
+		{ "gv", "-f dot" },
+		{ "evince", "-o graph.pdf" },
+		{ "proto", "-f pprof" },
+		{ "collapsed", "-f folded" },
+		{ "flame", "-f svg" },
+		{ "flamegraph", "-f svg" },
+		{ "sort", "--cum" },
+		{ "sample_index", "--inuse-objects" },
+		{ "granularity", "--lines" },
+	};
+
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++)
+		if (is_name(other[i][0], name, len))
+			return other[i][1];
+	return NULL;
+}
+
+/* What was meant by a name that is none of ours, or by one of ours behind a single dash. */
+static bool guess(const struct parser *p, const char *name, size_t len, char meant[64])
+{
+	const char *other = NULL;
+	char format[32];
+
+	snprintf(format, sizeof(format), "%.*s", (int)(len < sizeof(format) ? len : 0), name);
+	if (find_option(p, name, len, 0))
+		snprintf(meant, 64, "--%s", format);
+	else if (is_format(p->command, format))
+		snprintf(meant, 64, "-f %s", format);
+	else if (is_format(p->command, "html") && (other = meant_by_others(name, len)))
+		snprintf(meant, 64, "%s", other);
+	else
+		return false;
+	return true;
+}
+
 static int mean(struct err *err, const char *prefix, const char *name,
 		const struct command *command)
 {
@@ -214,15 +275,17 @@ static void try_options(struct text_near *near, const struct option_def *o)
 
 static int unknown_option(const struct parser *p, const char *word, struct err *err)
 {
-	char name[TEXT_DISTANCE_MAX + 1];
+	char name[TEXT_DISTANCE_MAX + 1], meant[64];
+	const char *at = word + 1;
 	struct text_near near;
 
 	err_raise(err, ERROR_OPTION_UNKNOWN, .name = word);
+	at += word[1] == '-';
+	if (p->command && guess(p, at, strcspn(at, "="), meant))
+		return mean(err, "", meant, p->command);
 	if (word[1] != '-')
 		return mean(err, "", NULL, p->command);
-	if (p->command && is_format(p->command, word + 2))
-		return mean(err, "-f ", word + 2, p->command);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "="), at);
 	text_near_begin(&near, name);
 	try_options(&near, global_options);
 	if (p->command)
@@ -240,9 +303,14 @@ static int parse_long(struct parser *p, const char *word, struct err *err)
 	return take_argument(p, o, word[2 + len] ? word + 2 + len + 1 : NULL, err);
 }
 
-/* "-qv" is two flags; "-p42" is an option and its argument. */
+/* "-qv" is two flags; "-p42" is an option and its argument; "-text" is one of pprof's. */
 static int parse_short(struct parser *p, const char *word, struct err *err)
 {
+	size_t len = strcspn(word + 1, "=");
+	char meant[64];
+
+	if (len > 1 && p->command && guess(p, word + 1, len, meant))
+		return unknown_option(p, word, err);
 	for (const char *c = word + 1; *c; c++) {
 		const struct option_def *o = find_option(p, NULL, 0, *c);
 

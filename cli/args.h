@@ -19,6 +19,13 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };
 
+/* What an option was given that may be given several times. */
+#define TEXTS_MAX 64
+struct texts {
+	const char *v[TEXTS_MAX];
+	size_t n;
+};
+
 /* The values of all options of all commands. */
 struct args {
 	bool json, quiet, verbose, help, version;
@@ -67,6 +74,9 @@ struct args {
 	bool inuse_space, inuse_objects, alloc_space, alloc_objects;
 	bool by_function, by_line, by_file, by_address;
 	bool tree, cum, show_bytes, drop_negative, keep_allocator, sum;
+	bool traces, no_fold, no_pager;
+	struct texts allocators;
+	const char *list, *save;
 	int64_t nodecount; /* -1: not given */
 	int unit;	   /* enum profile_unit */
 
@@ -84,6 +94,7 @@ enum option_type {
 	OPTION_SIZE,	 /* uint64_t, bytes, not 0 */
 	OPTION_CHOICE,	 /* int: the index in `choices` */
 	OPTION_FILE,	 /* const char *, a path: completed as one */
+	OPTION_TEXTS,	 /* struct texts */
 };
 
 /* What the value of each is in struct args. */
@@ -96,6 +107,7 @@ enum option_type {
 #define OPTION_TYPE_SIZE uint64_t
 #define OPTION_TYPE_CHOICE int
 #define OPTION_TYPE_FILE const char *
+#define OPTION_TYPE_TEXTS struct texts
 
 /*
  * Of which type an option is, and where its value lies, for the tables: a field
@@ -148,6 +160,18 @@ struct command {
 	{                                                           \
 		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE", \
 			"read no " of " that is larger", NULL       \
+	}
+
+/* For commands that show who holds memory (profile/fold.h). */
+#define OPTION_NO_FOLD                                                                     \
+	{                                                                                  \
+		"no-fold", 0, VALUE(FLAG, no_fold), NULL,                                  \
+			"show functions that allocate for their callers, as zmalloc", NULL \
+	}
+#define OPTION_ALLOCATOR                                                        \
+	{                                                                       \
+		"allocator", 0, VALUE(TEXTS, allocators), "RE",                 \
+			"those that match do as well; may be given again", NULL \
 	}
 
 extern const struct option_def global_options[];

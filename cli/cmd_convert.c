@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "profile/format/format.h"
-
-#include <string.h>
 
 static const struct option_def options_of_convert[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
@@ -19,31 +16,16 @@ static const struct option_def options_of_convert[] = {
 	{ .name = NULL },
 };
 
-static int unknown_suffix(const char *path, struct err *err)
-{
-	char list[512] = "";
-	size_t used = 0;
-
-	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
-					 profile_format_info((enum profile_format)i)->suffix);
-	err_raise(err, ERROR_FORMAT_NOT_INFERRED, .path = path);
-	return err_advise(err, FIX_NAME_A_SUFFIX, .text = list);
-}
-
 static int run(const struct args *args, struct err *err)
 {
-	enum profile_format format = report_format_of(args->words[1]);
 	struct args to = *args;
 
 	if (args->json)
 		return err_raise(err, ERROR_CONVERT_HAS_NO_JSON);
 	to.output = args->words[1];
-	if (args->report_format)
-		return report_run(&to, args->words, 1, args->report_format, err);
-	if (format == PROFILE_FORMAT_NONE)
-		return unknown_suffix(args->words[1], err);
-	return report_run(&to, args->words, 1, profile_format_info(format)->name, err);
+	return report_infer_format(&to, err)
+		       ? -1
+		       : report_run(&to, args->words, 1, to.report_format, err);
 }
 
 const struct command cmd_convert = {

@@ -15,6 +15,8 @@ static const struct option_def options_of_diff[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "write it as pprof, folded, html, svg, ...", report_formats + REPORT_FORMATS_ONLY },
 	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put that (stdout)", NULL },
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
@@ -40,8 +42,6 @@ static int check(const struct args *args, struct err *err)
 {
 	unsigned int several;
 
-	if (!args->report_format && args->output)
-		return err_raise(err, ERROR_OUTPUT_IS_FOR_FORMAT);
 	if (args->report_format && args->json)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f");
 	if (!args->report_format ||
@@ -61,13 +61,16 @@ static int run_apart(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	struct job j = *(const struct job *)ctx;
+	struct profile_fold fold;
 	_cleanup_(json_close) struct json_object *warnings =
 		report_warnings(j.args, j.args->json, &j.symbols);
 
 	if (ops_diff(j.args->words[0], j.args->words[1], &j.symbols, &diff, err))
 		return -1;
 	if (j.args->report_format)
-		return write_as(j.args, &diff, err);
+		return ops_diff_find(&diff, NULL, err) || write_as(j.args, &diff, err) ? -1 : 0;
+	if (ops_diff_find(&diff, report_fold(j.args, &fold), err))
+		return -1;
 	if (!j.args->json)
 		return growth_print(j.args, &diff, err);
 	return out_json(api_with_warnings(api_diff(j.args->words[0], j.args->words[1], &diff),
@@ -75,21 +78,24 @@ static int run_apart(const void *ctx, struct err *err)
 			err);
 }
 
-static int run(const struct args *args, struct err *err)
+static int run(const struct args *given, struct err *err)
 {
-	bool to_file = args->output && strcmp(args->output, "-") != 0;
+	bool to_file = given->output && strcmp(given->output, "-") != 0;
+	struct args line = *given, *args = &line;
 	struct job job = { .args = args };
 	const struct apart apart = {
 		.inputs = args->words,
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
 		.n_outputs = to_file,
+		.paged = true,
 		.symbols = &job.symbols,
 		.run = run_apart,
 		.ctx = &job,
 	};
 
-	if (check(args, err) || report_symbols(args, &job.symbols, err))
+	if (report_infer_format(args, err) || check(args, err) ||
+	    report_symbols(args, &job.symbols, err))
 		return -1;
 	return apart_run(args, &apart, err);
 }

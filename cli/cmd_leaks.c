@@ -31,6 +31,8 @@ static const struct option_def options_of_leaks[] = {
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
 	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
 	  "name functions by files that nothing tells to be those that were mapped", NULL },
@@ -245,6 +247,8 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 	if ((times && out_line(err, "%s", times)) ||
 	    out_line(err, "%s%s", found_line(l, line), l->found.n_leaks ? ":" : ""))
 		return -1;
+	if (growth_folded(args, l->n_folded, err))
+		return -1;
 	if (!l->found.n_leaks)
 		return print_suspects(l, err);
 	for (size_t i = 0; i < shown_of(l->found.n_leaks, SHOWN); i++) {
@@ -336,7 +340,9 @@ static int run_apart(const void *ctx, struct err *err)
 	struct job j = *(const struct job *)ctx;
 	_cleanup_(json_close) struct json_object *warnings =
 		report_warnings(j.args, j.format == IN_JSON, &j.symbols);
+	struct profile_fold fold;
 	const struct ops_leaks_request request = {
+		.fold = j.format == IN_HTML ? NULL : report_fold(j.args, &fold),
 		.files = j.args->words,
 		.n = j.args->n_words,
 		.limit_bytes = j.args->limit_bytes,
@@ -371,6 +377,7 @@ static int run(const struct args *args, struct err *err)
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
 		.n_outputs = is_to_file(args),
+		.paged = true,
 		.symbols = &job.symbols,
 		.run = run_apart,
 		.ctx = &job,

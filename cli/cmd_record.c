@@ -42,6 +42,8 @@ static const struct option_def options_of_record[] = {
 	{ "progress", 0, VALUE(DURATION, progress_ms), "D",
 	  "where stderr is no terminal, say every D how far it is (1m)", NULL },
 	OPTION_MAX_SIZE("profile (1G)"),
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace files that exist", NULL },
 	{ .name = NULL },
 };
@@ -260,11 +262,14 @@ static int print_difference(const void *ctx, struct err *err)
 {
 	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
 	struct job j = *(const struct job *)ctx;
+	struct profile_fold fold;
 	_cleanup_(json_close) struct json_object *warnings =
 		report_warnings(j.args, j.args->json, &j.symbols);
 
 	if (ops_diff(j.record->first, j.record->last, &j.symbols, &diff, err) ||
-	    growth_write(j.args, j.formats, &diff, j.paths, err))
+	    (j.formats && (ops_diff_find(&diff, NULL, err) ||
+			   growth_write(j.args, j.formats, &diff, j.paths, err))) ||
+	    ops_diff_find(&diff, report_fold(j.args, &fold), err))
 		return -1;
 	if (j.args->json)
 		return out_json(api_with_warnings(api_record(j.record, &diff,

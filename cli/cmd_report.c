@@ -5,7 +5,10 @@
 #include "cli/out.h"
 #include "cli/report.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const units[] = { "auto", "B", "KB", "MB", "GB", NULL };
 
@@ -15,6 +18,7 @@ static const struct option_def options_of_report[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "where to put it (stdout), in the format of its suffix", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "save", 0, VALUE(FILE, save), "FILE", "of a process: keep its profile in FILE", NULL },
 	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up also several profiles of one process", NULL },
 	{ "base", 0, VALUE(FILE, base), "FILE", "take the profile in FILE away", NULL },
 	{ "diff-base", 0, VALUE(FILE, base), "FILE", "the same: --base", NULL },
@@ -50,7 +54,11 @@ static const struct option_def options_of_report[] = {
 	  NULL },
 	{ "exclude", 0, VALUE(STRING, exclude), "RE",
 	  "as --hide, with all that was inlined into it", NULL },
-	{ "thread", 0, VALUE(STRING, thread), "N", "what one thread allocated", NULL },
+	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
+	  "what one thread of the profile allocated, or those of a name", NULL },
+	{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack with what it holds", NULL },
+	OPTION_NO_FOLD,
+	OPTION_ALLOCATOR,
 	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
 	  "also the calls within malloc and its like", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
@@ -60,29 +68,73 @@ static const struct option_def options_of_report[] = {
 	{ .name = NULL },
 };
 
-/* The name of the one that the suffix tells; NULL: a table. */
-static const char *format_of(const char *path)
+/*
+ * Is it a process whose profile is meant? A word of digits is one, unless there is a file of that
+ * name. *number: that of the word, if a process might be meant as well, or 0.
+ */
+static bool is_process(const struct args *args, int64_t *number)
 {
-	enum profile_format format = report_format_of(path);
+	struct err ignored;
 
-	return format == PROFILE_FORMAT_NONE ? NULL : profile_format_info(format)->name;
+	*number = 0;
+	if (args->pid || args->comm)
+		return true;
+	if (args->n_words != 1 || text_int_parse(args->words[0], 1, INT_MAX, number, &ignored))
+		return false;
+	return access(args->words[0], F_OK) != 0;
+}
+
+static void warn_of_both(const struct args *args, int64_t number)
+{
+	struct err warning = ERR_INIT;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%lld", (long long)number);
+	if (!number || access(path, F_OK))
+		return;
+	err_raise(&warning, ERROR_FILE_NOT_PROCESS, .number = number);
+	err_advise(&warning, FIX_NAME_THE_PROCESS, .number = number);
+	out_warning(args, &warning);
+}
+
+static int report_process(const struct args *args, const char *format, int64_t number,
+			  struct err *err)
+{
+	struct args one = *args;
+
+	if (number)
+		one.pid = number;
+	else if (args->n_words)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = args->comm ? "--comm" : "--pid",
+				 .what = "a file", .text = args->words[0]);
+	return report_run(&one, NULL, 0, format, err);
 }
 
 static int run(const struct args *args, struct err *err)
 {
 	const char *format = args->report_format;
+	int64_t number;
 
-	if (!format && args->output && !args->json && !args->tree && !args->peek)
-		format = format_of(args->output);
+	if (!format && args->output && !args->json && !args->tree && !args->peek && !args->traces)
+		format = report_format_of(args->output);
+	if (is_process(args, &number))
+		return report_process(args, format, number, err);
+	if (args->save)
+		return err_raise(err, ERROR_SAVE_IS_FOR_PROCESS);
+	if (!args->n_words) {
+		err_raise(err, ERROR_ARGUMENT_MISSING, .name = "report");
+		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = "report");
+	}
+	warn_of_both(args, number);
 	return report_run(args, args->words, args->n_words, format, err);
 }
 
 const struct command cmd_report = {
 	.name = "report",
-	.words = "FILE...",
-	.help = "show what a heap profile holds",
+	.words = "PID|FILE...",
+	.help = "show what a heap profile holds, of a file or of what a process dumps now",
 	.options = options_of_report,
-	.min_words = 1,
+	.pid_by_option = true,
 	.max_words = WORDS_MAX,
 	.run = run,
 };

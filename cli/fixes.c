@@ -347,6 +347,12 @@ static const char *const words[FIXES] = {
 
 	/* --- profile --- */
 
+	[FIX_THREADS_OF_PROFILE] =
+		"its threads are {text}: numbers of jemalloc's own, which no thread id tells, and "
+		"names where the program sets them (thread.prof.name, prof_sys_thread_name)",
+	[FIX_SHOW_ALLOCATORS] =
+		"functions that allocate for their callers are folded into these: --no-fold shows "
+		"them",
 	[FIX_AVAILABLE_FORMATS] = "available formats: {text}",
 	[FIX_LEAVE_OUT_WHAT_SHRANK] =
 		"leave out what shrank: report --base BEFORE --drop-negative -f raw AFTER",
@@ -361,6 +367,7 @@ static const char *const words[FIXES] = {
 	[FIX_NAME_A_FOLDER_FOR_ALL] = "name a folder, such as -o profiles/",
 	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each writes by its own prefix",
 	[FIX_NARROW_IT_DOWN] = "name fewer with --comm, --cgroup, --children, or by their pids",
+	[FIX_NAME_THE_PROCESS] = "--pid {number} means the process, ./{number} the file",
 	[FIX_GIVE_A_PROCESS] =
 		"jeprof-ctl {command} {text}; jeprof-ctl list shows who uses jemalloc",
 	[FIX_WRITE_TO_FILE] = "write it to a file with -o FILE",

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/out.h"
+#include "cli/report.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
 #include "profile/profile.h"
@@ -209,6 +210,16 @@ static int print_head(const struct ops_diff *d, struct err *err)
 			d->stacks.n ? where : "and no stack changed");
 }
 
+int growth_folded(const struct args *args, size_t n, struct err *err)
+{
+	char text[PROFILE_FOLD_TEXT_SIZE];
+
+	return n && !args->quiet
+		       ? out_line(err, "%s",
+				  profile_fold_text(n, REPORT_HOW_FOLDED, text, sizeof(text)))
+		       : 0;
+}
+
 int growth_print(const struct args *args, const struct ops_diff *d, struct err *err)
 {
 	char coverage[PROFILE_COVERAGE_SIZE];
@@ -222,6 +233,8 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 		return -1;
 	if (args->quiet)
 		return 0;
+	if (growth_folded(args, d->n_folded, err))
+		return -1;
 	return out_line(err,
 			"* significant at %.0f%% (Holm-corrected), itself or one of its stacks; "
 			"ERROR is the standard error",

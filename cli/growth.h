@@ -22,6 +22,9 @@ const char *growth_call(const struct profile_symbols *symbols, const struct prof
 #define GROWTH_CALLS_SIZE 2304
 const char *growth_calls(const struct profile *profile, size_t stack, char *buf, size_t size);
 
+/* How many functions were folded, unless none was or with -q (profile/fold.h). */
+int growth_folded(const struct args *args, size_t n, struct err *err) __must_check;
+
 /* The difference: a table of functions and the stacks that changed most. */
 int growth_print(const struct args *args, const struct ops_diff *diff, struct err *err)
 	__must_check;

@@ -2,6 +2,7 @@
 #include "cli/out.h"
 
 #include "api/json.h"
+#include "base/ink.h"
 #include "base/text.h"
 #include "cli/fixes.h"
 #include "io/errand.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define JSON_STYLE \
@@ -219,16 +221,44 @@ int out_error(const struct args *args, const struct err *err)
 const char *out_ink(const struct args *args, int fd, enum ink ink)
 {
 	static const char *const inks[] = {
-		[INK_NONE] = "\033[0m",	   [INK_GREEN] = "\033[32m", [INK_RED] = "\033[31m",
-		[INK_YELLOW] = "\033[33m", [INK_BOLD] = "\033[1m",
+		[INK_NONE] = INK_OFF,	    [INK_GREEN] = INK_TEXT_GREEN,
+		[INK_RED] = INK_TEXT_RED,   [INK_YELLOW] = INK_TEXT_YELLOW,
+		[INK_BOLD] = INK_TEXT_BOLD,
 	};
-	const char *no_color = getenv("NO_COLOR");
 
-	if (args->color == COLOR_NEVER)
-		return "";
-	if (args->color == COLOR_AUTO && ((no_color && *no_color) || !isatty(fd)))
-		return "";
-	return inks[ink];
+	return out_has_color(args, fd) ? inks[ink] : "";
+}
+
+bool out_has_color(const struct args *args, int fd)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	if (args->color != COLOR_AUTO)
+		return args->color == COLOR_ALWAYS;
+	return isatty(fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+/* What the environment says of the terminal; 0: nothing. As of ls(1) and git(1) it goes first. */
+static size_t told(const char *name)
+{
+	const char *text = getenv(name);
+	int64_t n;
+	struct err ignored;
+
+	return text && *text && !text_int_parse(text, 1, 10000, &n, &ignored) ? (size_t)n : 0;
+}
+
+struct out_size out_size(void)
+{
+	struct out_size size = { told("COLUMNS"), told("LINES") };
+	struct winsize w = { 0 };
+
+	if (!isatty(STDOUT_FILENO))
+		return (struct out_size){ 0 };
+	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
+	size.columns = size.columns ? size.columns : w.ws_col ? w.ws_col : 80;
+	size.lines = size.lines ? size.lines : w.ws_row ? w.ws_row : 24;
+	return size;
 }
 
 /* --- tables --- */

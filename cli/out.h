@@ -56,6 +56,13 @@ int out_error(const struct args *args, const struct err *err);
 /* An escape sequence when `fd` is to be coloured, else "". */
 enum ink { INK_NONE, INK_GREEN, INK_RED, INK_YELLOW, INK_BOLD };
 const char *out_ink(const struct args *args, int fd, enum ink ink);
+bool out_has_color(const struct args *args, int fd);
+
+/* How wide and how long the terminal is that stdout is: 0 where it is none. */
+struct out_size {
+	size_t columns, lines;
+};
+struct out_size out_size(void);
 
 /* Rows of text in columns that are as wide as they need to be. */
 

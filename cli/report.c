@@ -8,6 +8,7 @@
 #include "cli/out.h"
 #include "io/errand.h"
 #include "io/graphviz.h"
+#include "io/memory_file.h"
 #include "ops/render.h"
 #include "ops/report.h"
 #include "profile/format/format.h"
@@ -16,6 +17,7 @@
 #include "profile/table.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,13 +28,14 @@
 #define ROWS 80	     /* as many as jeprof and pprof draw */
 
 /* What is to be written: the reports first, then the formats of profile/format/format.h. */
-enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT };
+enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT, REPORT_TRACES };
 
 struct report {
 	const struct args *args;
 	enum report_kind kind;
 	enum profile_format format; /* of REPORT_FORMAT */
 	struct profile_report_options options;
+	struct profile_fold fold;
 	double node_fraction;
 	struct ops_report data;
 	struct json_object *warnings; /* with --json; NULL: none are kept */
@@ -95,7 +98,9 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 		[REPORT_TEXT] = "text", [REPORT_TREE] = "tree", [REPORT_JEPROF] = "jeprof"
 	};
 
-	r->kind = args->tree || args->peek ? REPORT_TREE : REPORT_TEXT;
+	r->kind = args->tree || args->peek ? REPORT_TREE
+		  : args->traces	   ? REPORT_TRACES
+					   : REPORT_TEXT;
 	if (!name)
 		return 0;
 	for (int i = 0; i < REPORT_FORMAT; i++) {
@@ -121,8 +126,14 @@ static int read_format(const struct args *args, const char *name, struct report 
 	if ((args->peek || args->tree) && r->kind != REPORT_TREE)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = args->peek ? "--peek" : "--tree",
 				 .what = other);
-	if (args->json && args->peek)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--peek", .what = "--json");
+	if (args->traces && r->kind != REPORT_TRACES)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--traces",
+				 .what = args->peek   ? "--peek"
+					 : args->tree ? "--tree"
+						      : other);
+	if (args->json && (args->peek || args->traces))
+		return err_raise(err, ERROR_EXCLUSIVE, .name = args->peek ? "--peek" : "--traces",
+				 .what = "--json");
 	if (args->json && r->kind == REPORT_FORMAT)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = other);
 	return 0;
@@ -155,6 +166,12 @@ struct json_object *report_warnings(const struct args *args, bool json,
 	return symbols->ctx;
 }
 
+const struct profile_fold *report_fold(const struct args *args, struct profile_fold *fold)
+{
+	*fold = (struct profile_fold){ args->allocators.v, args->allocators.n };
+	return args->no_fold || args->keep_allocator ? NULL : fold;
+}
+
 static int read_fraction(const char *text, double *fraction, struct err *err)
 {
 	char *end;
@@ -167,23 +184,25 @@ static int read_fraction(const char *text, double *fraction, struct err *err)
 	return 0;
 }
 
-static int read_thread(const struct args *args, struct profile_options *options, struct err *err)
+/* A number is jemalloc's of a thread; what is none, the name of threads. */
+static void read_thread(const struct args *args, struct profile_options *options)
 {
-	int64_t n;
+	struct err ignored;
+	int64_t n = 0;
 
 	if (!args->thread)
-		return 0;
-	if (text_int_parse(args->thread, 0, INT64_MAX, &n, err))
-		return err_within(err, ERROR_IN_OPTION, .name = "thread");
-	*options = (struct profile_options){ .only_thread = true, .thread = (uint64_t)n };
-	return 0;
+		return;
+	options->only_thread = true;
+	if (text_int_parse(args->thread, 0, INT64_MAX, &n, &ignored))
+		options->thread_name = args->thread;
+	options->thread = (uint64_t)n;
 }
 
 static size_t rows_of(const struct args *args, enum report_kind kind)
 {
 	if (args->nodecount >= 0)
 		return (size_t)args->nodecount;
-	if (kind == REPORT_JEPROF)
+	if (kind == REPORT_JEPROF || kind == REPORT_TRACES)
 		return 0;
 	return kind == REPORT_TEXT && !args->json ? ROWS_READ : ROWS;
 }
@@ -201,21 +220,32 @@ static int read_line(const struct args *args, const char *format, struct report 
 	if (read_format(args, format, r, err) || read_type(args, &r->options.type, err) ||
 	    read_grain(args, &request->grain, err) ||
 	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
-	    read_thread(args, &request->options, err) ||
 	    report_symbols(args, &request->symbols, err))
 		return -1;
+	read_thread(args, &request->options);
 	r->options.unit = args->show_bytes ? PROFILE_UNIT_B : (enum profile_unit)args->unit;
 	r->options.by_cum = args->cum;
 	r->options.node_count = rows_of(args, r->kind);
 	r->options.how_all = "-n 0 shows all";
+	r->options.how_folded = REPORT_HOW_FOLDED;
 	r->options.edge_fraction = args->peek ? 0 : 0.001;
 	r->options.column = columns[request->grain];
 	r->options.has_thread = request->options.only_thread;
 	r->options.thread = request->options.thread;
+	r->options.thread_name = request->options.thread_name;
 	return 0;
 }
 
-static void fill_request(const struct args *args, const struct report *r,
+/* A file has neither colours nor a width. */
+static void look_at_terminal(const struct args *args, struct report *r)
+{
+	if (args->output && strcmp(args->output, "-") != 0)
+		return;
+	r->options.columns = out_size().columns;
+	r->options.color = out_has_color(args, STDOUT_FILENO);
+}
+
+static void fill_request(const struct args *args, struct report *r,
 			 struct ops_report_request *request)
 {
 	request->add_snapshots = args->sum;
@@ -223,6 +253,8 @@ static void fill_request(const struct args *args, const struct report *r,
 	request->jeprof = request->symbols.as_found = r->kind == REPORT_JEPROF;
 	request->whole = r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION;
 	request->drop_negative = args->drop_negative;
+	if (r->kind != REPORT_FORMAT && r->kind != REPORT_JEPROF)
+		request->fold = report_fold(args, &r->fold);
 	request->filter = (struct profile_filter){
 		.focus = args->focus,
 		.ignore = args->ignore,
@@ -264,6 +296,16 @@ static int write_format(FILE *out, const void *ctx, struct err *err)
 	return render_into(out, &r->data.profile, r->format, &options, r->args->output, err);
 }
 
+static int report_tree(const struct report *r, const struct profile_table *table, FILE *out,
+		       struct err *err)
+{
+	if (!profile_report_tree(&r->data.profile, table, &r->options, r->args->peek, out, err))
+		return 0;
+	return err->ids[0] == ERROR_NO_MATCH && r->data.n_folded
+		       ? err_advise(err, FIX_SHOW_ALLOCATORS)
+		       : -1;
+}
+
 static int write_report(FILE *out, const void *ctx, struct err *err)
 {
 	_cleanup_(profile_table_fini) struct profile_table table = { 0 };
@@ -272,7 +314,8 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 
 	if (r->kind == REPORT_FORMAT)
 		return write_format(out, r, err);
-	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator, err))
+	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator,
+			       r->kind == REPORT_TEXT || r->kind == REPORT_TRACES, err))
 		return -1;
 	profile_table_sort(&table, p->symbols,
 			   (struct profile_table_order){
@@ -287,8 +330,10 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 				   err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
+	if (r->kind == REPORT_TRACES)
+		return profile_report_traces(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)
-		return profile_report_tree(p, &table, &r->options, r->args->peek, out, err);
+		return report_tree(r, &table, out, err);
 	return profile_report_text(p, &table, &r->options, out, err);
 }
 
@@ -312,6 +357,7 @@ struct job {
 	const struct args *args;
 	struct report *report;
 	struct ops_report_request *request;
+	struct err warning; /* of the dump */
 };
 
 static int run(const void *ctx, struct err *err)
@@ -322,10 +368,13 @@ static int run(const void *ctx, struct err *err)
 	struct err warning;
 
 	r->warnings = report_warnings(r->args, r->args->json, &request->symbols);
+	if (j->warning.ids[0] && request->symbols.on_warning)
+		request->symbols.on_warning(request->symbols.ctx, &j->warning);
 	if (ops_report(request, &r->data, err) || check_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
 	r->options.coverage = &r->data.coverage;
+	r->options.n_folded = r->data.n_folded;
 	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.on_warning) {
 		err_raise(&warning, ERROR_FILTERS_LEAVE_NOTHING);
 		request->symbols.on_warning(request->symbols.ctx, &warning);
@@ -334,15 +383,62 @@ static int run(const void *ctx, struct err *err)
 }
 
 /* A picture is of the graph of calls, but x.svg is a flame graph. */
-enum profile_format report_format_of(const char *path)
+const char *report_format_of(const char *path)
 {
 	static const char drawn[] = ".dot.svg";
 	const char *type = graphviz_type(path);
+	enum profile_format format = profile_format_by_path(path);
 	size_t len = strlen(path), tail = strlen(drawn);
 
 	if (type && (strcmp(type, "svg") != 0 || (len > tail && !strcmp(path + len - tail, drawn))))
-		return PROFILE_FORMAT_DOT;
-	return profile_format_by_path(path);
+		format = PROFILE_FORMAT_DOT;
+	return format == PROFILE_FORMAT_NONE ? NULL : profile_format_info(format)->name;
+}
+
+/* What the process dumps: in `fd`, or in the file that it is to be kept in. */
+static int take_dump(const struct args *args, int *fd, char *name, size_t size, struct err *warning,
+		     struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	struct ops_dump_request request = { .file = args->save, .force = args->force };
+	struct ops_options options;
+	pid_t pid;
+
+	args_options(args, &options);
+	if (args_pid(args, &pid, err) ||
+	    (args->output && strcmp(args->output, "-") != 0 &&
+	     ops_check_file(args->output, args->force, err)) ||
+	    (!args->save && memory_file_make(fd, err)))
+		return -1;
+	request.stream_fd = *fd;
+	if (ops_dump(pid, &request, &options, &dump, err))
+		return -1;
+	out_cost(args, &dump.cost);
+	*warning = dump.warning;
+	if (args->save)
+		snprintf(name, size, "%s", args->save);
+	else
+		snprintf(name, size, "process %d", pid);
+	return 0;
+}
+
+static int unknown_suffix(const char *path, struct err *err)
+{
+	char list[512] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < PROFILE_FORMATS && used < sizeof(list); i++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "",
+					 profile_format_info((enum profile_format)i)->suffix);
+	err_raise(err, ERROR_FORMAT_NOT_INFERRED, .path = path);
+	return err_advise(err, FIX_NAME_A_SUFFIX, .text = list);
+}
+
+int report_infer_format(struct args *args, struct err *err)
+{
+	if (!args->report_format && args->output)
+		args->report_format = report_format_of(args->output);
+	return args->report_format || !args->output ? 0 : unknown_suffix(args->output, err);
 }
 
 int report_run(const struct args *args, const char *const *files, size_t n_files,
@@ -350,15 +446,19 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 {
 	_cleanup_(close_report) struct report r = { .args = args };
 	struct ops_report_request request = { .files = files, .n_files = n_files };
-	const struct job job = { args, &r, &request };
+	_cleanup_(cleanup_close) int dumped = -1;
+	char name[PATH_MAX];
+	const char *const names[] = { name };
+	struct job job = { args, &r, &request, ERR_INIT };
 	const struct ops_symbolize_options *symbols = &request.symbols;
 	bool to_file = args->output && strcmp(args->output, "-") != 0;
-	const struct apart apart = {
+	struct apart apart = {
 		.inputs = files,
 		.n_inputs = n_files,
 		.base = args->base,
 		.outputs = &args->output,
 		.n_outputs = to_file,
+		.paged = true,
 		.symbols = symbols,
 		.run = run,
 		.ctx = &job,
@@ -367,5 +467,13 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	if (read_line(args, format, &r, &request, err))
 		return -1;
 	fill_request(args, &r, &request);
+	look_at_terminal(args, &r);
+	if (!n_files) {
+		if (take_dump(args, &dumped, name, sizeof(name), &job.warning, err))
+			return -1;
+		request.files = apart.inputs = names;
+		request.n_files = apart.n_inputs = 1;
+		apart.input = dumped < 0 ? 0 : dumped;
+	}
 	return apart_run(args, &apart, err);
 }

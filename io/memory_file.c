@@ -27,6 +27,14 @@ int memory_file_seal(int fd, struct err *err)
 		       : 0;
 }
 
+int memory_file_reopen(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 int memory_file_size(int fd, uint64_t *bytes, struct err *err)
 {
 	struct stat st;

@@ -17,6 +17,9 @@ int memory_file_make(int *fd, struct err *err) __must_check;
  */
 int memory_file_seal(int fd, struct err *err) __must_check;
 
+/* The same file once more, from its start, for reading alone; -1 with errno. */
+int memory_file_reopen(int fd);
+
 /* How long it is. ERR_FAILED. */
 int memory_file_size(int fd, uint64_t *bytes, struct err *err) __must_check;
 

@@ -39,11 +39,18 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolize_o
 		return -1;
 	if (!diff.series.all.symbols && ops_symbolize(&diff.series.all, symbols, err))
 		return -1;
-	if (profile_diff(&diff.series, &diff.functions, &diff.stacks, err))
-		return -1;
 	*out = diff;
 	diff = (struct ops_diff){ 0 };
 	return 0;
+}
+
+int ops_diff_find(struct ops_diff *diff, const struct profile_fold *fold, struct err *err)
+{
+	profile_diff_fini(&diff->functions);
+	profile_diff_fini(&diff->stacks);
+	if (fold && profile_fold(&diff->series.all, fold, &diff->n_folded, err))
+		return -1;
+	return profile_diff(&diff->series, &diff->functions, &diff->stacks, err);
 }
 
 int ops_diff_write(const struct ops_diff *diff, enum profile_format format, const char *path,

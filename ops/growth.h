@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "profile/coverage.h"
 #include "profile/diff.h"
+#include "profile/fold.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
 #include "symbols/symbolize.h"
@@ -14,20 +15,28 @@
 #include <stdint.h>
 
 struct ops_diff {
-	struct profile_series series; /* `all` is the difference, a profile of its own */
-	struct profile_diff functions, stacks;
-	double before, after;		  /* bytes, all stacks together */
-	struct profile_coverage coverage; /* of the second */
+	struct profile_series series;	       /* `all` is the difference, a profile of its own */
+	double before, after;		       /* bytes, all stacks together */
+	struct profile_coverage coverage;      /* of the second */
+	struct profile_diff functions, stacks; /* of ops_diff_find() */
+	size_t n_folded;
 };
 
 /*
  * The growth from the profile in the file `before` to that in `after`, in
- * bytes in use. ERR_FAILED: one cannot be read, or they are of different
+ * bytes in use: the difference. ERR_FAILED: one cannot be read, or they are of different
  * programs. The caller ends `out` with ops_diff_fini().
  */
 int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
 	     struct ops_diff *out, struct err *err) __must_check;
 void ops_diff_fini(struct ops_diff *diff);
+
+/*
+ * Which functions and stacks grew, which a page marks. To be asked again, if need be. `fold`: what allocates for its callers is folded into them, in
+ * the difference, too; NULL: it is not. ERR_FAILED; ERR_USAGE as in profile_fold().
+ */
+int ops_diff_find(struct ops_diff *diff, const struct profile_fold *fold, struct err *err)
+	__must_check;
 
 /* Write the difference in `format`: to the file `path`, or to `stream_fd` when that is NULL. */
 int ops_diff_write(const struct ops_diff *diff, enum profile_format format, const char *path,
@@ -36,6 +45,7 @@ int ops_diff_write(const struct ops_diff *diff, enum profile_format format, cons
 struct ops_leaks_request {
 	const char *const *files;
 	size_t n;
+	const struct profile_fold *fold; /* as in ops_diff_find() */
 	uint64_t
 		limit_bytes; /* 0: that of the process, if it still lives here, or of the machine */
 };
@@ -54,6 +64,7 @@ struct ops_leaks {
 	struct profile_series series; /* in the order of time */
 	double *seconds;	      /* of each profile, since the first */
 	double start;		      /* when that was, since 1970; 0: not known */
+	size_t n_folded;	      /* functions, of the series */
 	enum ops_times times;	      /* with OPS_TIMES_ORDER rates are bytes per profile */
 	struct profile_leaks found;
 	double rate, rate_error; /* of all that leak together, bytes per second */

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "io/errand.h"
+#include "ops/dump_file_name.h"
 #include "ops/profile_file.h"
 #include "process/limit.h"
 #include "process/proc.h"
@@ -29,15 +30,6 @@ struct whose {
 	char comm[PROC_COMM_SIZE], host[HOST_SIZE];
 };
 
-/* What the name of a file says of the dump. */
-struct name {
-	char prefix[NAME_MAX + 1]; /* what is left of it: the same for all of a series */
-	int64_t seconds;	   /* since 1970; 0: no time is in it */
-	int number;		   /* which one it is: FIRST, LAST where it does not say */
-};
-#define FIRST (-1)
-#define LAST INT_MAX
-
 /* One dump: when, and which one of the series. */
 struct moment {
 	double seconds;	 /* what counts */
@@ -45,72 +37,10 @@ struct moment {
 	double changed;	 /* the last change of its file, where it says nothing */
 	dev_t device;
 	ino_t inode;
-	struct name name;
+	struct dump_file_name name;
 	bool named; /* `name` is known */
 	size_t at;
 };
-
-/* --- names --- */
-
-/* The part behind the last dot, which is cut off `name`; "" without a dot. */
-static const char *cut(char *name)
-{
-	char *dot = strrchr(name, '.');
-
-	if (!dot)
-		return "";
-	*dot = '\0';
-	return dot + 1;
-}
-
-static bool is_number(const char *text)
-{
-	return *text && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
-}
-
-/* "f", "i3", "m3" or "u3": why jemalloc dumped. */
-static bool is_reason(const char *text)
-{
-	return !strcmp(text, "f") || (*text && strchr("imu", *text) && is_number(text + 1));
-}
-
-/* "20261122T111024Z" */
-static int64_t time_in(const char *text)
-{
-	struct tm tm = { 0 };
-	const char *end = strlen(text) == 16 ? strptime(text, "%Y%m%dT%H%M%SZ", &tm) : NULL;
-
-	return end && !*end ? (int64_t)timegm(&tm) : 0;
-}
-
-/*
- * PREFIX.PID.NUMBER.REASON.heap is jemalloc's own; PREFIX[.TIME][.base|.NUMBER].heap is what a dump
- * or a recording is called. False: too long.
- */
-static bool parse_name(const char *path, struct name *n)
-{
-	const char *base = text_file_name(path), *last;
-	char rest[sizeof(n->prefix)];
-
-	if (strlen(base) >= sizeof(rest))
-		return false;
-	*n = (struct name){ .number = LAST };
-	strcpy(rest, base);
-	cut(rest);
-	strcpy(n->prefix, rest);
-	last = cut(rest);
-	if (is_reason(last))
-		last = cut(rest);
-	if (is_number(last) || !strcmp(last, "base")) {
-		n->number = is_number(last) ? atoi(last) : FIRST;
-		strcpy(n->prefix, rest);
-		last = cut(rest);
-	}
-	n->seconds = time_in(last);
-	if (n->seconds)
-		strcpy(n->prefix, rest);
-	return true;
-}
 
 /* --- times --- */
 
@@ -121,7 +51,7 @@ static int look_at_file(const char *path, const struct profile *p, struct moment
 	struct stat st;
 
 	m->time_ns = p->facts.time_ns;
-	m->named = parse_name(path, &m->name);
+	m->named = dump_file_name_parse(path, &m->name);
 	if (m->time_ns)
 		return 0;
 	fd = errand_open(path);
@@ -375,7 +305,8 @@ int ops_leaks(const struct ops_leaks_request *request, const struct ops_symboliz
 		if (add_file(request->files[i], &l, &whose, moments, symbols, err))
 			return -1;
 	}
-	if (!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err))
+	if ((!l.series.all.symbols && ops_symbolize(&l.series.all, symbols, err)) ||
+	    (request->fold && profile_fold(&l.series.all, request->fold, &l.n_folded, err)))
 		return -1;
 	if (sort_by_time(&l, moments, err) || find(&l, err))
 		return -1;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "io/archive.h"
 #include "io/errand.h"
+#include "ops/dump_file_name.h"
 #include "profile/combine.h"
 
 #include <ctype.h>
@@ -344,30 +345,6 @@ static void close_origins(struct origins *o)
 	free(o->v);
 }
 
-/* Does ".SEQ.f" follow, or i, m, u, as jemalloc names its dumps, or ".TIME", as we do? */
-static bool is_behind_pid(const char *s)
-{
-	static const char digits[] = "0123456789";
-	size_t n = *s == '.' ? strspn(s + 1, digits) : 0;
-
-	return n && ((s[n + 1] == '.' && s[n + 2] && strchr("fimu", s[n + 2])) ||
-		     (n == 8 && s[n + 1] == 'T'));
-}
-
-/* "PREFIX.PID.SEQ.f.heap", "COMM.PID.TIME.heap": the length of "PREFIX.PID", 0 for other names. */
-static size_t stem_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	for (const char *dot = strchr(slash ? slash : path, '.'); dot; dot = strchr(dot + 1, '.')) {
-		size_t n = strspn(dot + 1, "0123456789");
-
-		if (n && is_behind_pid(dot + 1 + n))
-			return (size_t)(dot + 1 + n - path);
-	}
-	return 0;
-}
-
 static bool are_one_process(const struct origin *a, const struct origin *b)
 {
 	if (a->pid && b->pid)
@@ -380,8 +357,10 @@ static int refuse_snapshot(struct origins *origins, const char *path,
 			   const struct profile_facts *facts, struct err *err)
 {
 	struct origin *o = &origins->v[origins->n];
+	struct dump_file_name name = { 0 };
 
-	*o = (struct origin){ facts->pid, NULL, path, stem_of(path) };
+	(void)dump_file_name_parse(path, &name);
+	*o = (struct origin){ facts->pid, NULL, path, name.stem_len };
 	if (facts->host && !(o->host = strdup(facts->host)))
 		return err_no_memory(err);
 	for (size_t i = 0; i < origins->n; i++) {

@@ -7,26 +7,61 @@
 #include "ops/profile_file.h"
 #include "profile/combine.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THREADS_LISTED 16
+
 void ops_report_fini(struct ops_report *report)
 {
 	profile_fini(&report->profile);
 	*report = (struct ops_report){ 0 };
 }
 
+/* "0 main, 1, 2 io, ..." */
+static void list_threads(const struct profile *p, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	snprintf(buf, size, "none");
+	for (size_t i = 0; i < p->n_threads && used < size; i++) {
+		const struct profile_thread *t = &p->threads[i];
+
+		if (i == THREADS_LISTED) {
+			snprintf(buf + used, size - used, ", ...");
+			break;
+		}
+		used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 "%s%.32s",
+					 i ? ", " : "", t->id, *t->name ? " " : "", t->name);
+	}
+}
+
 static int check_thread(const struct profile *p, const struct profile_options *options,
 			struct err *err)
 {
+	const char *name = options->thread_name;
+	char list[THREADS_LISTED * 64];
+
 	if (!options->only_thread)
 		return 0;
 	for (size_t i = 0; i < p->n_threads; i++) {
-		if (p->threads[i].id == options->thread)
+		if (name ? !strcmp(p->threads[i].name, name) : p->threads[i].id == options->thread)
 			return 0;
 	}
-	return err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
+	if (name)
+		err_raise(err, ERROR_NO_THREAD_OF_NAME_IN_PROFILE, .name = name);
+	else
+		err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
+	list_threads(p, list, sizeof(list));
+	return err_advise(err, FIX_THREADS_OF_PROFILE, .text = list);
 }
 
-static int name_and_select(const struct ops_report_request *r, struct profile *p, struct err *err)
+static int name_and_select(const struct ops_report_request *r, struct ops_report *out,
+			   struct err *err)
 {
+	struct profile *p = &out->profile;
+
 	if (!p->symbols && ops_symbolize(p, &r->symbols, err))
 		return -1;
 	if (r->jeprof)
@@ -34,7 +69,8 @@ static int name_and_select(const struct ops_report_request *r, struct profile *p
 				       profile_regroup_jeprof(p, r->grain, err)
 			       ? -1
 			       : 0;
-	if (profile_filter(p, &r->filter, err))
+	if (profile_filter(p, &r->filter, err) ||
+	    (r->fold && profile_fold(p, r->fold, &out->n_folded, err)))
 		return -1;
 	return r->whole ? 0 : profile_regroup(p, r->grain, err);
 }
@@ -60,7 +96,7 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 		got.total[t] = profile_total(p, (enum profile_type)t);
 	if (!request->base && !request->options.only_thread)
 		got.coverage = profile_coverage_of(p);
-	if (name_and_select(request, p, err))
+	if (name_and_select(request, &got, err))
 		return -1;
 	*out = got;
 	got = (struct ops_report){ 0 };

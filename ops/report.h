@@ -7,6 +7,7 @@
 #include "io/memory_file.h"
 #include "profile/coverage.h"
 #include "profile/filter.h"
+#include "profile/fold.h"
 #include "profile/profile.h"
 #include "profile/regroup.h"
 #include "symbols/symbolize.h"
@@ -21,6 +22,7 @@ struct ops_report_request {
 	const char *base;   /* to be taken away; NULL: nothing */
 	struct profile_options options;
 	struct profile_filter filter;
+	const struct profile_fold *fold; /* what allocates for its callers; NULL: it is shown */
 	enum profile_grain grain;
 	bool jeprof;	    /* names and rows as jeprof(1) has them */
 	bool whole;	    /* for a format: functions as they are, with their files and lines */
@@ -32,6 +34,7 @@ struct ops_report {
 	struct profile profile;
 	double total[PROFILE_TYPES];	  /* before anything was filtered out */
 	struct profile_coverage coverage; /* of the same; unknown for a difference or one thread */
+	size_t n_folded;	     /* functions, by `fold` */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "profile/fit.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
 
@@ -81,19 +82,30 @@ int regex_new(const char *what, const char *pattern, struct regex **out, struct 
 	return 0;
 }
 
-bool regex_matches(struct regex *re, const char *text)
+static bool matches_part(struct regex *re, const char *text, size_t len)
 {
 	int got;
 
 	if (re->failed)
 		return false;
-	got = pcre2_match(re->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, re->data,
-			  re->context);
+	got = pcre2_match(re->code, (PCRE2_SPTR)text, len, 0, 0, re->data, re->context);
 	if (got >= 0)
 		return true;
 	if (got != PCRE2_ERROR_NOMATCH)
 		re->failed = got;
 	return false;
+}
+
+bool regex_matches(struct regex *re, const char *text)
+{
+	return matches_part(re, text, PCRE2_ZERO_TERMINATED);
+}
+
+bool regex_matches_name(struct regex *re, const char *name)
+{
+	size_t len = profile_name_untold(name);
+
+	return regex_matches(re, name) || (name[len] && matches_part(re, name, len));
 }
 
 int regex_check(const struct regex *re, struct err *err)
@@ -171,7 +183,7 @@ static bool *match_functions(const struct profile_symbols *s, struct regex *re)
 	bool *matches = calloc(s->n_functions + 1, sizeof(*matches));
 
 	for (size_t i = 0; matches && i < s->n_functions; i++)
-		matches[i] = regex_matches(re, s->functions[i].name);
+		matches[i] = regex_matches_name(re, s->functions[i].name);
 	return matches;
 }
 
@@ -238,7 +250,7 @@ static bool address_matches(const struct profile *p, size_t address, struct rege
 		const struct profile_line *line = &p->symbols->lines[at->first + i];
 		const struct profile_function *f = &p->symbols->functions[line->function];
 
-		if (regex_matches(re, f->name))
+		if (regex_matches_name(re, f->name))
 			return true;
 		if (!f->file)
 			continue;

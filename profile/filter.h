@@ -24,6 +24,9 @@ void regex_close(struct regex **re); /* for _cleanup_() */
 /* Does it match somewhere in `text`? Remembers when that took too long. */
 bool regex_matches(struct regex *re, const char *text);
 
+/* Does it match the name of a function, as it is shown or without what tells it from others? */
+bool regex_matches_name(struct regex *re, const char *name);
+
 /* ERR_USAGE when a match took too long. */
 int regex_check(const struct regex *re, struct err *err) __must_check;
 

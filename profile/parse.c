@@ -485,9 +485,17 @@ static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s
 	return s->at < s->end ? set_name(ps, thread, s, err) : 0;
 }
 
-/* Is it a line of what the caller asked for? */
-static bool is_wanted(const struct profile_options *o, bool all, uint64_t id)
+/* Is it a line of what the caller asked for? The threads' names stand before the stacks. */
+static bool is_wanted(const struct parse *ps, bool all, uint64_t id)
 {
+	const struct profile_options *o = ps->options;
+	uint32_t thread;
+
+	if (o->only_thread && o->thread_name && !all) {
+		thread = hashmap_get(&ps->threads, id);
+		return thread != HASHMAP_NONE &&
+		       !strcmp(ps->p->threads[thread].name, o->thread_name);
+	}
 	if (o->only_thread)
 		return !all && id == o->thread;
 	return all || o->by_thread;
@@ -499,7 +507,7 @@ static int stack_counts(struct parse *ps, struct open_stack *stack, bool all, ui
 	uint32_t thread = PROFILE_NONE;
 
 	stack->counted = true;
-	if (!is_wanted(ps->options, all, id))
+	if (!is_wanted(ps, all, id))
 		return 0;
 	if (!all) {
 		thread = parse_thread(ps, id);

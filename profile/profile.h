@@ -101,6 +101,7 @@ struct profile_options {
 	bool by_thread;	  /* each stack in parts, one for each thread; they add up to it */
 	bool only_thread; /* nothing but the stacks of `thread` */
 	uint64_t thread;
+	const char *thread_name; /* of all threads of this name instead; NULL: of that number */
 };
 
 /*

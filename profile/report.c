@@ -2,8 +2,11 @@
 #include "profile/report.h"
 
 #include "base/cleanup.h"
+#include "base/ink.h"
 #include "base/text.h"
 #include "profile/filter.h"
+#include "profile/fit.h"
+#include "profile/fold.h"
 #include "profile/graph.h"
 #include "profile/names.h"
 #include "profile/symbols.h"
@@ -19,6 +22,19 @@
 #define REPORT_NAME_SIZE 17408
 
 #define MIB 1048576.0
+
+/* Where the names of a table begin, and those of a stack. */
+#define TABLE_MARGIN 54
+#define STACK_MARGIN 19
+#define TREE_MARGIN 47
+#define EDGE_MARGIN 50
+/* Calls of one stack on a line: where a terminal is too narrow for as many, fewer. */
+#define CALLS_SHOWN 6
+#define CALL_COLUMNS 32
+
+/* Parts of the total that stand out. */
+#define LARGE 0.1
+#define VERY_LARGE 0.33
 
 const char *profile_type_name(enum profile_type type)
 {
@@ -80,6 +96,37 @@ static const char *report_percent(double part, double whole, char *buf, size_t s
 	return buf;
 }
 
+static const char *ink(const struct profile_report_options *o, const char *text)
+{
+	return o->color ? text : "";
+}
+
+/* What makes a large part of the total stand out, and what ends that. */
+static const char *ink_of(const struct profile_report_options *o, double part, double whole)
+{
+	double share = whole != 0 ? fabs(part / whole) : 0;
+
+	return ink(o, share >= VERY_LARGE ? INK_TEXT_RED : share >= LARGE ? INK_TEXT_BOLD : "");
+}
+
+static const char *ink_end(const struct profile_report_options *o, double part, double whole)
+{
+	return *ink_of(o, part, whole) ? INK_OFF : "";
+}
+
+/* Of a function, to be printed, on a line that has `margin` columns before it. Returns `buf`. */
+static const char *report_name(const struct profile *p, const struct profile_report_options *o,
+			       uint32_t function, size_t margin, char buf[REPORT_NAME_SIZE])
+{
+	char safe[REPORT_NAME_SIZE];
+
+	output_safe(p->symbols->functions[function].name, safe, sizeof(safe));
+	if (o->columns)
+		return profile_name_fit(safe, o->columns > margin ? o->columns - margin : 0, buf,
+					REPORT_NAME_SIZE);
+	return strcpy(buf, safe);
+}
+
 /* ERR_OUTPUT when something could not be written. */
 static int report_written(FILE *out, struct err *err)
 {
@@ -98,7 +145,9 @@ static void report_head(const struct profile *p, const struct profile_table *g,
 		fprintf(out, " of %s", output_safe(p->facts.comm, comm, sizeof(comm)));
 	if (p->facts.pid)
 		fprintf(out, " (%lld)", (long long)p->facts.pid);
-	if (o->has_thread)
+	if (o->has_thread && o->thread_name)
+		fprintf(out, ", thread %s", output_safe(o->thread_name, comm, sizeof(comm)));
+	else if (o->has_thread)
 		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
 	fprintf(out, ": %s ±%s in %zu stack%s", report_amount(o, g->total, a[0], sizeof(a[0])),
 		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), n_stacks,
@@ -123,14 +172,15 @@ static void row(const struct profile *p, const struct profile_table *g,
 	double variance = o->by_cum ? node->cum_variance : node->flat_variance;
 	char a[3][REPORT_AMOUNT_SIZE], percent[3][16], name[REPORT_NAME_SIZE];
 
-	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n",
+	fprintf(out, "%s%10s %6s%s %6s %10s %6s %9s  %s\n", ink_of(o, node->flat, g->whole),
 		report_amount(o, node->flat, a[0], sizeof(a[0])),
 		report_percent(node->flat, g->whole, percent[0], sizeof(percent[0])),
+		ink_end(o, node->flat, g->whole),
 		report_percent(sum, g->whole, percent[1], sizeof(percent[1])),
 		report_amount(o, node->cum, a[1], sizeof(a[1])),
 		report_percent(node->cum, g->whole, percent[2], sizeof(percent[2])),
 		report_amount(o, sqrt(variance), a[2], sizeof(a[2])),
-		output_safe(p->symbols->functions[node->function].name, name, sizeof(name)));
+		report_name(p, o, node->function, TABLE_MARGIN, name));
 }
 
 /* What the rows from number `first` on have, which are left out. */
@@ -150,20 +200,127 @@ static void rest(const struct profile_table *g, const struct profile_report_opti
 		g->n_rows - first == 1 ? "row" : "rows", o->how_all);
 }
 
-int profile_report_text(const struct profile *profile, const struct profile_table *table,
+static void say_folded(const struct profile_report_options *o, FILE *out)
+{
+	char text[PROFILE_FOLD_TEXT_SIZE];
+
+	if (o->n_folded)
+		fprintf(out, "%s\n",
+			profile_fold_text(o->n_folded, o->how_folded, text, sizeof(text)));
+}
+
+/* --- stacks --- */
+
+static size_t calls_of(const struct profile *p, const struct profile_table_stack *s,
+		       struct profile_line *lines, size_t max)
+{
+	/* The allocator's calls are gone by now, unless they were to stay. */
+	return profile_stack_lines(p, &p->stacks[s->stack], true, lines, max);
+}
+
+/* "a < b < c < ...": as many calls as there is room for. */
+static void stack_calls(const struct profile *p, const struct profile_report_options *o,
+			const struct profile_table_stack *s, FILE *out)
+{
+	static const char more[] = " < ...";
+	struct profile_line lines[CALLS_SHOWN + 1];
+	size_t n = calls_of(p, s, lines, CALLS_SHOWN + 1), used = STACK_MARGIN;
+
+	for (size_t i = 0; i < n; i++) {
+		char name[REPORT_NAME_SIZE], fitted[REPORT_NAME_SIZE];
+		size_t columns, rest = i + 1 < n ? sizeof(more) - 1 : 0;
+
+		report_name(p, o, lines[i].function, used + rest, name);
+		if (o->columns)
+			profile_name_fit(name, CALL_COLUMNS, fitted, sizeof(fitted));
+		columns = profile_columns(o->columns ? fitted : name) + (i ? 3 : 0);
+		if (i == CALLS_SHOWN || (i && o->columns && used + columns + rest > o->columns)) {
+			fputs(more, out);
+			return;
+		}
+		fprintf(out, "%s%s", i ? " < " : "", o->columns ? fitted : name);
+		used += columns;
+	}
+}
+
+static void stack_amount(const struct profile_table *g, const struct profile_report_options *o,
+			 const struct profile_table_stack *s, FILE *out)
+{
+	char amount[REPORT_AMOUNT_SIZE], percent[16];
+
+	fprintf(out, "%s%10s %6s%s  ", ink_of(o, s->value, g->whole),
+		report_amount(o, s->value, amount, sizeof(amount)),
+		report_percent(s->value, g->whole, percent, sizeof(percent)),
+		ink_end(o, s->value, g->whole));
+}
+
+static void top_stacks(const struct profile *p, struct profile_table *g,
+		       const struct profile_report_options *o, FILE *out)
+{
+	size_t n = profile_table_top(g, PROFILE_REPORT_STACKS);
+
+	if (!n)
+		return;
+	fprintf(out, "\n%s%10s %6s  %s%s\n", ink(o, INK_TEXT_DIM), "stack", "%",
+		n < g->n_different ? "the heaviest, innermost call first" : "innermost call first",
+		ink(o, INK_OFF));
+	for (size_t i = 0; i < n; i++) {
+		stack_amount(g, o, &g->stacks[i], out);
+		stack_calls(p, o, &g->stacks[i], out);
+		fputc('\n', out);
+	}
+}
+
+int profile_report_text(const struct profile *profile, struct profile_table *table,
 			const struct profile_report_options *options, FILE *out, struct err *err)
 {
+	const char *error = options->by_cum ? "±cum" : "±flat";
 	size_t rows = profile_report_rows(table, options);
 	double sum = 0;
 
 	report_head(profile, table, options, out);
-	fprintf(out, "%10s %6s %6s %10s %6s %9s  %s\n", "flat", "flat%", "sum%", "cum", "cum%",
-		options->by_cum ? "±cum" : "±flat", options->column);
+	fprintf(out, "%s%10s %6s %6s %10s %6s %9s  %s%s\n", ink(options, INK_TEXT_DIM), "flat",
+		"flat%", "sum%", "cum", "cum%", error, options->column, ink(options, INK_OFF));
 	for (size_t i = 0; i < rows; i++) {
 		sum += table->rows[i].flat;
 		row(profile, table, options, &table->rows[i], sum, out);
 	}
 	rest(table, options, rows, out);
+	say_folded(options, out);
+	top_stacks(profile, table, options, out);
+	return report_written(out, err);
+}
+
+int profile_report_traces(const struct profile *profile, struct profile_table *table,
+			  const struct profile_report_options *options, FILE *out, struct err *err)
+{
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+	size_t n = profile_table_top(table, options->node_count);
+
+	if (!lines)
+		return err_no_memory(err);
+	report_head(profile, table, options, out);
+	say_folded(options, out);
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_table_stack *s = &table->stacks[i];
+		size_t depth = calls_of(profile, s, lines, PROFILE_DEPTH_MAX);
+
+		fputc('\n', out);
+		for (size_t j = 0; j < depth; j++) {
+			char name[REPORT_NAME_SIZE];
+
+			if (j)
+				fprintf(out, "%*s", STACK_MARGIN, "");
+			else
+				stack_amount(table, options, s, out);
+			fprintf(out, "%s\n",
+				report_name(profile, options, lines[j].function, STACK_MARGIN,
+					    name));
+		}
+	}
+	if (n < table->n_different)
+		fprintf(out, "\nand %zu more; %s\n", table->n_different - n, options->how_all);
 	return report_written(out, err);
 }
 
@@ -329,8 +486,7 @@ static void edges(const struct tree *t, const struct profile_row *row, bool call
 		fprintf(t->out, "%38s %6s  %s %s\n",
 			report_amount(t->o, e->weight, amount, sizeof(amount)),
 			report_percent(e->weight, whole, percent, sizeof(percent)),
-			callers ? "<-" : "->",
-			output_safe(t->p->symbols->functions[f].name, name, sizeof(name)));
+			callers ? "<-" : "->", report_name(t->p, t->o, f, EDGE_MARGIN, name));
 	}
 }
 
@@ -339,14 +495,14 @@ static void one(const struct tree *t, const struct profile_row *row)
 	char a[3][REPORT_AMOUNT_SIZE], percent[2][16], name[REPORT_NAME_SIZE];
 
 	edges(t, row, true);
-	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n",
+	fprintf(t->out, "%s%10s %6s%s %10s %6s %9s  %s\n", ink_of(t->o, row->flat, t->table->whole),
 		report_amount(t->o, row->flat, a[0], sizeof(a[0])),
 		report_percent(row->flat, t->table->whole, percent[0], sizeof(percent[0])),
-		report_amount(t->o, row->cum, a[1], sizeof(a[1])),
+		ink(t->o, INK_OFF), report_amount(t->o, row->cum, a[1], sizeof(a[1])),
 		report_percent(row->cum, t->table->whole, percent[1], sizeof(percent[1])),
 		report_amount(t->o, sqrt(t->o->by_cum ? row->cum_variance : row->flat_variance),
 			      a[2], sizeof(a[2])),
-		output_safe(t->p->symbols->functions[row->function].name, name, sizeof(name)));
+		report_name(t->p, t->o, row->function, TREE_MARGIN, name));
 	edges(t, row, false);
 	fprintf(t->out, "\n");
 }
@@ -354,8 +510,10 @@ static void one(const struct tree *t, const struct profile_row *row)
 static void head(const struct tree *t)
 {
 	report_head(t->p, t->table, t->o, t->out);
-	fprintf(t->out, "%10s %6s %10s %6s %9s  %s\n\n", "flat", "flat%", "cum", "cum%",
-		t->o->by_cum ? "±cum" : "±flat", t->o->column);
+	say_folded(t->o, t->out);
+	fprintf(t->out, "%s%10s %6s %10s %6s %9s  %s%s\n\n", ink(t->o, INK_TEXT_DIM), "flat",
+		"flat%", "cum", "cum%", t->o->by_cum ? "±cum" : "±flat", t->o->column,
+		ink(t->o, INK_OFF));
 }
 
 static int peek_at(const struct tree *t, const char *peek, struct err *err)
@@ -368,7 +526,7 @@ static int peek_at(const struct tree *t, const char *peek, struct err *err)
 	for (size_t i = 0; i < t->table->n_rows; i++) {
 		const struct profile_row *row = &t->table->rows[i];
 
-		if (!regex_matches(re, t->p->symbols->functions[row->function].name))
+		if (!regex_matches_name(re, t->p->symbols->functions[row->function].name))
 			continue;
 		if (!found++)
 			head(t);

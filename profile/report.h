@@ -27,9 +27,14 @@ struct profile_report_options {
 	double total;		/* of the profile before anything was filtered out of it */
 	const char *column;	/* what the last column holds: "function", "line" */
 	const char *how_all;	/* how to see all rows, said where some are left out */
-	bool has_thread;	/* it is of one thread */
+	bool has_thread;	/* it is of one thread, or of those of one name */
 	uint64_t thread;
 	const struct profile_coverage *coverage; /* NULL: not known */
+	const char *thread_name; /* raw text; NULL: it is of the thread of that number */
+	size_t n_folded;	 /* allocator functions that are not shown (profile/fold.h) */
+	const char *how_folded;	 /* how to see them */
+	size_t columns;		 /* of the terminal, which names are fitted to; 0: it is none */
+	bool color;
 };
 
 /* "inuse_space" and its like. Static storage. */
@@ -39,19 +44,27 @@ const char *profile_type_name(enum profile_type type);
 size_t profile_report_rows(const struct profile_table *table,
 			   const struct profile_report_options *options);
 
+/* How many stacks are shown behind a table. */
+#define PROFILE_REPORT_STACKS 5
+
 /*
- * Write a table, or each function between its callers and its callees; with
+ * Write a table and the heaviest stacks, or each function between its callers and its callees; with
  * `peek`, those alone whose name matches the expression. The table is sorted,
- * and has edges where it is to be a tree. Names are made safe to print.
+ * and has its stacks where it is no tree. Names are made safe to print.
  * ERR_OUTPUT: `out` cannot be written; ERR_FAILED: no memory; ERR_USAGE: `peek` is wrong;
  * ERR_FAILED: it matches nothing.
  */
-int profile_report_text(const struct profile *profile, const struct profile_table *table,
+int profile_report_text(const struct profile *profile, struct profile_table *table,
 			const struct profile_report_options *options, FILE *out, struct err *err)
 	__must_check;
 int profile_report_tree(const struct profile *profile, const struct profile_table *table,
 			const struct profile_report_options *options, const char *peek, FILE *out,
 			struct err *err) __must_check;
+
+/* Write all stacks, or the node_count heaviest: what each holds, and its calls, one a line. */
+int profile_report_traces(const struct profile *profile, struct profile_table *table,
+			  const struct profile_report_options *options, FILE *out, struct err *err)
+	__must_check;
 
 /* To the byte what jeprof(1) writes with --text, and --show_bytes for PROFILE_UNIT_B. */
 int profile_report_jeprof(const struct profile *profile, const struct profile_table *table,

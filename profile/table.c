@@ -3,6 +3,7 @@
 #include "profile/table.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
@@ -19,17 +20,22 @@ struct building {
 	uint32_t *seen; /* of each row: the last stack that counted for it + 1 */
 	size_t rows_room, seen_room;
 	uint32_t round; /* the number of the stack + 1 */
+	bool stacks;
+	struct hashmap by_calls; /* of table->stacks */
+	size_t stacks_room;
 };
 
 static void close_building(struct building *b)
 {
 	free(b->row);
 	free(b->seen);
+	hashmap_fini(&b->by_calls);
 }
 
 void profile_table_fini(struct profile_table *table)
 {
 	free(table->rows);
+	free(table->stacks);
 	*table = (struct profile_table){ 0 };
 }
 
@@ -68,8 +74,39 @@ static bool add_row(struct building *b, uint32_t function, bool innermost)
 	return true;
 }
 
+/*
+ * Of hashes of 64 keyed bits no two are the same by chance or by design: what they are of need not
+ * be compared.
+ */
+static bool add_to_stacks(struct building *b, const struct profile_line *lines, size_t n)
+{
+	struct profile_table *g = b->table;
+	struct profile_table_stack *s;
+	uint64_t hash = 0;
+	uint32_t at;
+
+	for (size_t i = 0; i < n; i++)
+		hash = hashmap_hash_u64(hash ^ lines[i].function);
+	at = hashmap_find(&b->by_calls, hash, NULL, NULL);
+	if (at == HASHMAP_NONE) {
+		at = (uint32_t)g->n_different;
+		if (!vec_grow(g->stacks, b->stacks_room, g->n_different) ||
+		    !hashmap_add(&b->by_calls, hash, at))
+			return false;
+		g->stacks[g->n_different++] = (struct profile_table_stack){
+			.stack = b->round - 1,
+		};
+	}
+	s = &g->stacks[at];
+	s->value += b->stack->value[b->type];
+	s->variance += b->stack->variance[b->type];
+	return true;
+}
+
 static bool add_stack(struct building *b, const struct profile_line *lines, size_t n)
 {
+	if (n && b->stacks && !add_to_stacks(b, lines, n))
+		return false;
 	if (n) {
 		b->table->total += b->stack->value[b->type];
 		b->table->variance += b->stack->variance[b->type];
@@ -89,10 +126,12 @@ static int no_memory(struct err *err)
 }
 
 int profile_table_init(struct profile_table *out, const struct profile *profile,
-		       enum profile_type type, bool keep_allocator, struct err *err)
+		       enum profile_type type, bool keep_allocator, bool stacks, struct err *err)
 {
 	_cleanup_(profile_table_fini) struct profile_table got = { 0 };
-	_cleanup_(close_building) struct building b = { .table = &got, .type = type };
+	_cleanup_(close_building) struct building b = { .table = &got,
+							.type = type,
+							.stacks = stacks };
 	_cleanup_(cleanup_free) struct profile_line *lines =
 		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
 
@@ -154,6 +193,47 @@ void profile_table_sort(struct profile_table *table, const struct profile_symbol
 
 	if (table->n_rows)
 		qsort_r(table->rows, table->n_rows, sizeof(*table->rows), compare_rows, &o);
+}
+
+static int heavier_first(const void *left, const void *right)
+{
+	const struct profile_table_stack *a = left, *b = right;
+	double x = fabs(a->value), y = fabs(b->value);
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return (a->stack > b->stack) - (a->stack < b->stack);
+}
+
+size_t profile_table_top(struct profile_table *table, size_t n)
+{
+	struct profile_table_stack *v = table->stacks;
+	size_t found = 0;
+
+	for (size_t i = 0; i < table->n_different; i++)
+		if (v[i].value != 0)
+			v[found++] = v[i];
+	table->n_different = found;
+	if (!n || n > found)
+		n = found;
+	if (n * n > found) {
+		qsort(v, found, sizeof(*v), heavier_first);
+		return n;
+	}
+	/* Few of many: each finds its place among the first ones, or none. */
+	qsort(v, n, sizeof(*v), heavier_first);
+	for (size_t i = n; i < found; i++) {
+		struct profile_table_stack s = v[i];
+		size_t at = n;
+
+		if (heavier_first(&s, &v[n - 1]) > 0)
+			continue;
+		v[i] = v[n - 1];
+		while (--at && heavier_first(&s, &v[at - 1]) < 0)
+			v[at] = v[at - 1];
+		v[at] = s;
+	}
+	return n;
 }
 
 void profile_table_trim(struct profile_table *table, double fraction)

@@ -16,6 +16,12 @@ struct profile_row {
 	double flat_variance, cum_variance; /* by sampling: standard errors are their roots */
 };
 
+/* All stacks with the same calls, as rows tell them apart. */
+struct profile_table_stack {
+	double value, variance;
+	size_t stack; /* the first of them: index of profile.stacks */
+};
+
 struct profile_table {
 	struct profile_row *rows; /* of every function that some stack has */
 	size_t n_rows;
@@ -26,13 +32,17 @@ struct profile_table {
 	 * up, as `go tool pprof -base` has it.
 	 */
 	double whole;
+	struct profile_table_stack *stacks; /* in the order of the profile; NULL: not asked for */
+	size_t n_different;		    /* how many */
 };
 
 /*
- * Needs profile->symbols. ERR_FAILED: no memory. The caller ends it with profile_table_fini().
+ * Needs profile->symbols. `stacks`: fill in table.stacks, too. ERR_FAILED: no memory. The caller
+ * ends it with profile_table_fini().
  */
 int profile_table_init(struct profile_table *out, const struct profile *profile,
-		       enum profile_type type, bool keep_allocator, struct err *err) __must_check;
+		       enum profile_type type, bool keep_allocator, bool stacks, struct err *err)
+	__must_check;
 void profile_table_fini(struct profile_table *table);
 
 struct profile_table_order {
@@ -43,6 +53,12 @@ struct profile_table_order {
 /* The largest first; what is equal by cum (not as jeprof has it), and then by name. */
 void profile_table_sort(struct profile_table *table, const struct profile_symbols *symbols,
 			struct profile_table_order order);
+
+/*
+ * Put the `n` heaviest stacks first (0: all), what grew and what shrank alike; returns how many
+ * there are, without those that have nothing.
+ */
+size_t profile_table_top(struct profile_table *table, size_t n);
 
 /*
  * Take the functions out whose cum is less than this part of the whole, and

@@ -108,7 +108,9 @@ static bool serve_open(const struct serving *s)
 	if (!unpack_done(s->u) || !path)
 		return false;
 	errno = EPERM;
-	if (may_open(s->rules, path))
+	if (s->rules->input && !strcmp(path, s->rules->inputs[0]))
+		fd = memory_file_reopen(s->rules->input);
+	else if (may_open(s->rules, path))
 		fd = errand_open(path);
 	pack_u64(&p, fd < 0 ? (uint64_t)errno : 0);
 	return answer(s, &p, fd);

@@ -16,6 +16,7 @@ struct errand_rules {
 	const char *const *inputs; /* these may be opened */
 	size_t n_inputs;
 	const char *base;	/* and this; NULL: no more */
+	int input;		/* what inputs[0] is a name for; 0: it is the path of a file */
 	struct output *outputs; /* opened already; these may be written */
 	size_t n_outputs;
 	bool debuginfod;	 /* names may be asked for there */

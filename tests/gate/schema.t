@@ -82,13 +82,14 @@ stop_target "$pid"
 # --- files ---
 is_as report 0 report report "$T/three.heap"
 is_as report 0 'report, objects' report --inuse-objects "$T/three.heap"
+is_as report 0 'report, not folded' report --no-fold "$T/three.heap"
 is_as diff 0 diff diff "$T/one.heap" "$T/three.heap"
 is_as leaks 0 leaks leaks "$T/one.heap" "$T/two.heap" "$T/three.heap"
 is_as bundle 0 'a bundle of a profile' bundle "$T/three.heap" -o "$T/profile.tar"
 is_as error 1 'no profile' report README.md
 
 # --- all of them ---
-known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|growth|leak|mode|process|value|values|warnings?')
+known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|folded|growth|leak|mode|process|value|values|warnings?')
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"
 done

@@ -127,8 +127,11 @@ refused name_needs_value set 1 prof.active
 refused 'word_too_many see_command_help' set 1 prof.active true false
 refused no_such_user list --uid no-such-user
 refused list_takes_no_pid list --pid 1
-refused 'takes_no_process see_command_help' report --comm x file
-like "$err" 'report takes no process' 'what is not looked at is refused'
+refused exclusive report --comm x file
+refused 'argument_missing see_command_help' report
+refused save_is_for_process report --save x file
+refused 'takes_no_process see_command_help' diff --comm x file file
+like "$err" 'diff takes no process' 'what is not looked at is refused'
 run_ctl convert --json in out.svg
 like "$(json .error.message)" 'convert has no --json' 'convert: --json is refused by name'
 run_ctl activate $'\e[31m\x07'

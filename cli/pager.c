@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/pager.h"
+
+#include "base/own_limits.h"
+#include "cli/out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHELL "/bin/sh"
+#define LESS "/usr/bin/less"
+#define PIECE 65536
+
+extern char **environ;
+
+/* --- is one wanted? --- */
+
+/* Does it take more lines than the terminal has? */
+static bool is_long(int fd, uint64_t bytes, struct out_size terminal)
+{
+	static char text[PIECE];
+	size_t lines = 0, column = 0;
+
+	for (uint64_t at = 0; at < bytes && lines + 1 < terminal.lines;) {
+		ssize_t n = pread(fd, text, sizeof(text), (off_t)at);
+
+		if (n <= 0)
+			return false;
+		at += (uint64_t)n;
+		for (ssize_t i = 0; i < n; i++) {
+			bool wraps = column == terminal.columns;
+
+			lines += wraps || text[i] == '\n';
+			column = text[i] == '\n' ? 0
+				 : wraps	 ? 1
+						 : column + ((text[i] & 0xc0) != 0x80);
+		}
+	}
+	return lines + 1 >= terminal.lines;
+}
+
+/* Whoever logged in is another user: root by sudo(8) and its kin, or by a set-user-ID bit. */
+static bool has_borrowed_rights(void)
+{
+	static const char *const lenders[] = { "SUDO_UID", "DOAS_USER", "PKEXEC_UID" };
+	const char *told = getenv("JEPROF_CTL_PAGERSECURE");
+	char login[16] = "";
+	int fd;
+
+	if (told && *told)
+		return strcmp(told, "0") != 0;
+	if (getauxval(AT_SECURE) || geteuid() != getuid())
+		return true;
+	for (size_t i = 0; i < sizeof(lenders) / sizeof(*lenders); i++)
+		if (getenv(lenders[i]))
+			return true;
+	fd = open("/proc/self/loginuid", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!read(fd, login, sizeof(login) - 1);
+		close(fd);
+	}
+	/* (uid_t)-1: nobody logged in, as in a container. */
+	return *login && strcmp(login, "4294967295") != 0 &&
+	       strtoul(login, NULL, 10) != (unsigned long)getuid();
+}
+
+/* NULL: none. */
+static const char *command(void)
+{
+	const char *name = getenv("JEPROF_CTL_PAGER"), *term = getenv("TERM");
+
+	if (!name)
+		name = getenv("PAGER");
+	if (!term || !strcmp(term, "dumb"))
+		return NULL;
+	if (!name)
+		return "less";
+	return *name && strcmp(name, "cat") != 0 ? name : NULL;
+}
+
+/* --- running it --- */
+
+static void set_less(bool secure)
+{
+	static const char *const against[] = { "LESSOPEN",	   "LESSCLOSE",
+					       "LESSEDIT",	   "LESSKEY",
+					       "LESSKEYIN",	   "LESSKEY_SYSTEM",
+					       "LESSKEYIN_SYSTEM", "LESS_SHELL_LINES",
+					       "LESSHISTFILE" };
+
+	setenv("LESS", "FRX", secure);
+	setenv("LV", "-c", 0);
+	if (!secure)
+		return;
+	setenv("LESSSECURE", "1", 1);
+	for (size_t i = 0; i < sizeof(against) / sizeof(*against); i++)
+		unsetenv(against[i]);
+}
+
+static int spawn(const char *name, bool secure, int input, pid_t *pid)
+{
+	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)name, NULL };
+	char *const less[] = { (char *)"less", NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int failed;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attr);
+	posix_spawn_file_actions_init(&files);
+	own_limits_lend();
+	failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
+		 posix_spawnattr_setsigmask(&attr, &none) ||
+		 posix_spawnattr_setsigdefault(&attr, &all) ||
+		 posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO) ||
+		 (secure		 ? posix_spawn(pid, LESS, &files, &attr, less, environ)
+		  : strcmp(name, "less") ? posix_spawn(pid, SHELL, &files, &attr, shell, environ)
+					 : posix_spawnp(pid, name, &files, &attr, less, environ));
+	own_limits_take_back();
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return failed ? -1 : 0;
+}
+
+void pager_begin(struct pager *pager, const struct args *args, int fd, uint64_t bytes)
+{
+	struct out_size terminal = out_size();
+	bool secure = has_borrowed_rights();
+	const char *name = command();
+	int ends[2];
+	pid_t pid;
+
+	if (!terminal.lines || args->no_pager || !name || !is_long(fd, bytes, terminal) ||
+	    pipe2(ends, O_CLOEXEC))
+		return;
+	set_less(secure);
+	pager->stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (pager->stdout >= 0 && !spawn(name, secure, ends[0], &pid)) {
+		pager->pid = pid;
+		/* Ctrl-C is for the pager: who ended before it would leave it with the terminal. */
+		signal(SIGINT, SIG_IGN);
+		signal(SIGQUIT, SIG_IGN);
+		dup2(ends[1], STDOUT_FILENO);
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+void pager_close(struct pager *pager)
+{
+	pager_end(pager);
+}
+
+enum pager_end pager_end(struct pager *pager)
+{
+	pid_t pid = pager->pid;
+	int status = 0;
+
+	if (pager->stdout < 0)
+		return PAGER_NONE;
+	__fpurge(stdout); /* what it was left before it could be read */
+	clearerr(stdout);
+	dup2(pager->stdout, STDOUT_FILENO);
+	close(pager->stdout);
+	*pager = (struct pager)PAGER_INIT;
+	if (!pid)
+		return PAGER_NONE;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	/* As shells say that a command was not found, or not run. */
+	return WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
+		       ? PAGER_SHOWED_NOTHING
+		       : PAGER_SHOWED;
+}

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Who holds memory: what allocates for its callers is folded into them, in what people read and in
+# nothing else; the heaviest stacks; one thread's share; a function that goes by its bare name.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/made.sh
+. "$(dirname "$0")/../made.sh"
+
+functions=(main work zmalloc PyMem_Malloc 'std::__new_allocator<pair<int, long> >::allocate(unsigned long, void const*)'
+	pool_take other 'void ns::outer<ns::deep<int> >::call(ns::deep<int>, char const*) const' use_malloc
+	zmalloc.part.0 '_sdsnewlen' 'handler(void (*)(int))')
+# shown: the rows of the table, "NAME FLAT"
+shown()
+{
+	awk '/^$/ { exit } $2 ~ /[0-9]%$/ { name = $7; for (i = 8; i <= NF; i++) name = name " " $i; print name, $1 }' "$T/out" |
+		grep -v ' 0B$' | LC_ALL=C sort
+}
+
+# --- folded ---
+made fold.heap '1 1000 2 1 0' '1 2000 3 6 0' '1 4000 4 1 0' '1 8000 9 2 10 1 0' '1 16000 6 2 1 0' '1 32000 5 6 0' '1 64000 2'
+ctl_ok 'folded' report --unit B "$T/fold.heap"
+is "$(shown)" $'other 18000B\npool_take 32000B\nwork 13000B\nzmalloc 64000B' 'folded: what allocates for others is not shown'
+like "$out" $'\n''5 allocator functions folded into their callers; --no-fold shows them'$'\n' 'folded: said so'
+like "$out" '^inuse_space: 127000B ±' 'folded: nothing is lost'
+ctl_ok 'no-fold' report --unit B --no-fold "$T/fold.heap"
+like "$(shown)" 'zmalloc 65000B' 'no-fold: zmalloc is shown'
+like "$(shown)" 'zmalloc.part.0 8000B' 'no-fold: and its pieces'
+unlike "$out" 'folded' 'no-fold: not a word'
+ctl_ok 'keep-allocator' report --unit B --keep-allocator "$T/fold.heap"
+like "$(shown)" 'zmalloc 65000B' 'keep-allocator: nothing is folded'
+ctl_ok 'allocator' report --unit B --allocator '^pool_' --allocator '^nothing$' --allocator '^other$' "$T/fold.heap"
+like "$(shown)" 'main 34000B' 'allocator: what matches is folded as well'
+unlike "$(shown)" 'pool_take|other' 'allocator: and is not shown'
+like "$(shown)" 'work 29000B' 'allocator: up to the first call that does not allocate'
+ctl_fails 2 pattern_malformed 'allocator: a wrong expression' report --allocator '(' "$T/fold.heap"
+ctl_ok 'focus goes before it' report --unit B --focus '^zmalloc$' "$T/fold.heap"
+like "$out" '^inuse_space: 89000B ±.*, of 127000B' 'focus goes before it: zmalloc can be looked for'
+ctl_fails 1 'no_match show_allocators' 'peek at what is folded' report --peek '^PyMem' "$T/fold.heap"
+ctl_ok 'peek at it' report --peek '^PyMem' --no-fold "$T/fold.heap"
+ctl_ok 'tree' report --tree --unit B "$T/fold.heap"
+like "$out" $'\n''5 allocator functions folded' 'tree: folded as well'
+unlike "$out" 'PyMem' 'tree: they are not shown'
+ctl_ok 'lines' report --lines --unit B "$T/fold.heap"
+unlike "$out" 'PyMem' 'lines: folded as well'
+ctl_ok 'JSON' report --json -n 0 "$T/fold.heap"
+is "$(json '[.folded, (.rows | map(select(.name == "work"))[0].flat), .top_stacks[0].value, .top_stacks[1].calls] | tostring')" \
+	'[5,13000,64000,["pool_take","other","main"]]' 'JSON: says so, and has the same rows and stacks'
+ctl_ok 'JSON, not folded' report --json --no-fold -n 0 "$T/fold.heap"
+is "$(json '[.folded, (.rows | map(select(.name == "PyMem_Malloc"))[0].flat)] | tostring')" '[0,2000]' 'JSON, not folded: as the profile has it'
+
+# --- a function that calls others allocates for itself, whatever it is called ---
+made outer.heap '1 1000 6 8 0' '1 3000 1 8 0' '1 4000 8 0'
+ctl_ok 'not the innermost' report --unit B "$T/outer.heap"
+is "$(shown)" $'main 4000B\nother 1000B\nwork 3000B' 'not the innermost: what it called is not folded'
+
+# --- what other programs read is exact ---
+for format in folded json raw callgrind speedscope dot svg html pprof jeprof; do
+	for option in '' --no-fold; do
+		# shellcheck disable=SC2086
+		ctl_ok "$format $option" report -f "$format" $option "$T/fold.heap" -o "$T/as$option.$format"
+	done
+	ok "$format: nothing is folded" cmp "$T/as.$format" "$T/as--no-fold.$format"
+done
+like "$(<"$T/as.folded")" 'main;other;PyMem_Malloc 2000' 'folded stacks: with their allocators'
+
+# --- what grew and what leaks ---
+made less.heap '1 1000 2 1 0'
+made more.heap '1 100000 2 1 0' '1 5000 3 6 0'
+ctl_ok 'diff' diff "$T/less.heap" "$T/more.heap"
+like "$out" ' work'$'\n' 'diff: who holds it'
+unlike "$out" 'zmalloc|PyMem' 'diff: and not who fetched it'
+like "$out" $'\n''2 allocator functions folded into their callers; --no-fold shows them'$'\n' 'diff: said so'
+ctl_ok 'diff --no-fold' diff --no-fold "$T/less.heap" "$T/more.heap"
+like "$out" ' zmalloc'$'\n' 'diff --no-fold: who fetched it'
+ctl_ok 'diff --json' diff --json "$T/less.heap" "$T/more.heap"
+is "$(json '[.folded, .functions[0].function, .stacks[0].calls[0].function] | tostring')" '[2,"work","work"]' 'diff --json: the same'
+ctl_ok 'diff -f' diff -f folded "$T/less.heap" "$T/more.heap"
+like "$out" 'main;work;zmalloc 99000' 'diff -f: exact'
+for i in 1 2 3 4 5 6; do
+	made "grow.7.$i.f.heap" "$((i * 100)) $((i * 1000000)) 2 1 0" '50 500000 6 0'
+done
+ctl_ok 'leaks' leaks "$T"/grow.7.?.f.heap
+like "$out" ': work < main' 'leaks: who holds it'
+like "$out" '1 allocator function folded into its callers; --no-fold shows them' 'leaks: said so'
+ctl_ok 'leaks --no-fold' leaks --no-fold "$T"/grow.7.?.f.heap
+like "$out" ': zmalloc < work < main' 'leaks --no-fold: who fetched it'
+
+# --- names that gzip(1) ended in .gz say the same ---
+gzip "$T"/grow.7.?.f.heap
+touch -d @1000 "$T"/grow.7.?.f.heap.gz
+ctl_ok 'leaks, packed' leaks "$T"/grow.7.{6,5,4,3,2,1}.f.heap.gz
+like "$out" "the order is that of the files' names" 'leaks, packed: their names tell the order'
+like "$out" ': work < main' 'leaks, packed: it grows in that'
+
+# --- the heaviest stacks ---
+made stacks.heap '1 1000 6 0' '1 3000 1 0' '1 2000 2 1 0' '1 500 7 0' '1 400 6 1 0' '1 300 6 6 0' '1 200 1 1 0' '1 100 0'
+ctl_ok 'stacks' report --unit B "$T/stacks.heap"
+is "$(sed '1,/^$/d' "$T/out")" "     stack      %  the heaviest, innermost call first
+     5000B  66.7%  work < main
+     1000B  13.3%  other < main
+      500B   6.7%  void ns::outer<ns::deep<int> >::call(ns::deep<int>, char const*) const < main
+      400B   5.3%  other < work < main
+      300B   4.0%  other < other < main" 'stacks: five, what is the same added up, with whole names'
+ctl_ok 'traces' report --traces --unit B "$T/stacks.heap"
+is "$(sed '1,/^$/d' "$T/out" | sed -n 1,5p)" "     5000B  66.7%  work
+                   main
+
+     1000B  13.3%  other
+                   main" 'traces: each call on a line'
+is "$(grep -c % "$T/out")" 7 'traces: every stack'
+ctl_ok 'traces, of few' report --traces --unit B -n 2 "$T/stacks.heap"
+like "$out" $'\n''and 5 more; -n 0 shows all$' 'traces, of few: says what it leaves out'
+ctl_ok 'traces, not folded' report --traces --unit B --no-fold "$T/stacks.heap"
+like "$out" $'\n''     2000B  26\.7%  zmalloc'$'\n'' +work'$'\n'' +main'$'\n' 'traces, not folded: whole stacks'
+ctl_ok 'traces of nothing' report --traces --base "$T/stacks.heap" "$T/stacks.heap" --sum
+for other in --json --tree '--peek main' '-f folded'; do
+	# shellcheck disable=SC2086
+	run_ctl report --traces $other "$T/stacks.heap"
+	is "$status" 2 "traces and $other exclude each other"
+done
+
+# --- one thread ---
+awk '/t\*: 0: 0/ { print; print "  t0: 0: 0 [0: 0]"; print "  t1: 0: 0 [0: 0] io"; print "  t12: 0: 0 [0: 0] io"; print "  t3: 0: 0 [0: 0] a b"; next }
+	/^@/ { n++ } 1
+	n && /t\*:/ { sub(/t\*/, n == 1 ? "t1" : n == 2 ? "t12" : n == 3 ? "t3" : "t0"); print }' "$T/stacks.heap" >"$T/threads.heap"
+total()
+{
+	run_ctl report --json "$@" "$T/threads.heap"
+	json .total
+}
+is "$(total --thread 1) $(total --thread 12) $(total --thread 0)" '1000 3000 1500' 'a thread, by its number'
+is "$(total --thread io)" 4000 'a thread, by its name: all of that name together'
+is "$(total --thread 'a b')" 2000 'a thread, whose name has a blank'
+ctl_ok 'a thread: the title' report --thread io "$T/threads.heap"
+like "$out" '^inuse_space, thread io: ' 'a thread: the title has its name'
+ctl_fails 1 'no_thread_of_name_in_profile threads_of_profile' 'no thread of a name' report --thread none "$T/threads.heap"
+like "$err" 'fix: its threads are 0, 1 io, 3 a b, 12 io: ' 'no thread of a name: those that are there'
+ctl_fails 1 'no_such_thread_in_profile threads_of_profile' 'no thread of a number' report --thread 7 "$T/threads.heap"
+
+# --- what tells a function from others of its name is no part of the name ---
+functions=(main 'init (a.c)' 'init (b.c)' 'finit (c.c)')
+made told.heap '1 1000 1 0' '1 2000 2 0' '1 4000 3 0'
+told()
+{
+	run_ctl report --json -n 0 "$@" "$T/told.heap"
+	json .shown
+}
+is "$(told --focus '^init$')" 3000 'focus: by the bare name'
+is "$(told --focus '^init \(a')" 1000 'focus: by the whole name'
+is "$(told --ignore '^init$')" 4000 'ignore: by the bare name'
+is "$(told --show '^init$')" 3000 'show: by the bare name'
+ctl_ok 'peek by the bare name' report --peek '^init$' "$T/told.heap"
+is "$(grep -c '%.*  init (' "$T/out")" 2 'peek by the bare name: both'
+
+done_testing

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report of a process: what it dumps now, shown at once, and kept where that is asked for.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:12 start_redis
+load_redis 5000
+here=$T/here
+mkdir "$here"
+runner=(env -C "$here")
+snapshot "$pid"
+ctl_ok 'a process' report "$pid"
+like "$out" "^inuse_space of redis-server \($pid\): " 'a process: it is of that'
+like "$out" ' createStringObject'$'\n' 'a process: who holds it'
+like "$err" 'stopped one thread' 'a process: what it cost is said'
+is "$(ls -A "$here")" '' 'a process: no file is left'
+assert_untouched "$pid" 'a process: it is untouched'
+
+snapshot "$pid"
+ctl_ok '--comm' report --comm redis-server --json
+is "$(json .pid)" "$pid" '--comm: it is of that'
+ctl_ok '--pid, and a format' report --pid "$pid" -f folded -o out.folded
+like "$(<"$here/out.folded")" 'createStringObject' '--pid, and a format: it is written'
+ctl_ok '--save' report "$pid" --save kept.heap
+cp "$T/out" "$T/first"
+like "$(head -c 8 "$here/kept.heap")" '^heap_v2/' '--save: the profile is kept'
+ctl_ok 'the same from the file' report kept.heap
+is "$out" "$(<"$T/first")" 'the same from the file: the same'
+ctl_ok '--base' report "$pid" --base kept.heap
+like "$out" '% of what grew and what shrank' '--base: what has grown since'
+is "$(ls -A "$here")" $'kept.heap\nout.folded' 'no other file is left'
+assert_untouched "$pid" '--comm, --pid, --save: it is untouched'
+
+# --- what can be refused is refused before the process is touched ---
+snapshot "$pid"
+ctl_fails 10 'output_exists choose_or_force' 'an output that exists' report "$pid" -o out.folded
+ctl_fails 10 'output_exists choose_or_force' 'a profile that exists' report "$pid" --save kept.heap
+ctl_fails 2 pattern_malformed 'a wrong expression' report "$pid" --focus '('
+ctl_fails 2 format_unknown 'an unknown format' report "$pid" -f nonsense
+ctl_fails 2 exclusive 'a process and a file' report --pid "$pid" kept.heap
+ctl_fails 3 no_process 'no such process' report 4194304
+ctl_fails 1 'in_file file_unopened' 'two words are files' report "$pid" 4194304
+assert_untouched "$pid" 'refusals leave it untouched'
+
+# --- a file that has the name of a process ---
+cp "$here/kept.heap" "$here/$pid"
+snapshot "$pid"
+ctl_ok 'both' report "$pid"
+like "$err" "warning: $pid is taken for the file of that name" 'both: the file is meant, and that is said'
+like "$err" '--pid '"$pid" 'both: and how to mean the process'
+assert_untouched "$pid" 'both: the process is not asked'
+cp "$here/kept.heap" "$here/4194304"
+ctl_ok 'a file of digits' report -q 4194304
+is "$err" '' 'a file of digits, and no process: not a word'
+assert_untouched "$pid" 'a file of digits: it is untouched'
+
+done_testing
