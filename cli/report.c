@@ -314,7 +314,7 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 
 	if (r->kind == REPORT_FORMAT)
 		return write_format(out, r, err);
-	if (profile_table_init(&table, p, r->options.type, r->args->keep_allocator,
+	if (profile_table_init(&table, p, r->options.type,
 			       r->kind == REPORT_TEXT || r->kind == REPORT_TRACES, err))
 		return -1;
 	profile_table_sort(&table, p->symbols,

@@ -161,18 +161,34 @@ static void cut_location(const struct profile_symbols *s, struct profile_locatio
 	}
 }
 
-static void cut_allocator(struct profile *p)
+/* As profile_stack_start() has it, whose loop over each call of each stack takes its time. */
+static int cut_allocator(struct profile *p, struct err *err)
 {
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		struct profile_stack *s = &p->stacks[i];
-		uint32_t frame, line;
+	struct profile_symbols *s = p->symbols;
+	/* Of each location: the allocator has some of it. */
+	_cleanup_(cleanup_free) bool *cut = calloc(s->n_locations + 1, sizeof(*cut));
 
-		profile_stack_start(p, s, false, &frame, &line);
-		s->first += frame;
-		s->depth -= frame;
+	if (!cut)
+		return err_no_memory(err);
+	for (size_t i = 0; i < s->n_locations; i++) {
+		uint32_t n = s->locations[i].n;
+
+		cut_location(s, &s->locations[i]);
+		cut[i] = s->locations[i].n < n;
 	}
-	for (size_t i = 0; i < p->symbols->n_locations; i++)
-		cut_location(p->symbols, &p->symbols->locations[i]);
+	for (size_t i = 0; i < p->n_stacks; i++) {
+		struct profile_stack *stack = &p->stacks[i];
+		const uint32_t *frame = p->frames + stack->first;
+		uint32_t n = stack->depth;
+
+		while (n && !cut[frame[n - 1]])
+			n--;
+		/* What is left of the outermost one that was cut is where the stack begins. */
+		n -= n && s->locations[frame[n - 1]].n;
+		stack->first += n;
+		stack->depth -= n;
+	}
+	return 0;
 }
 
 /* --- calls --- */
@@ -335,8 +351,8 @@ int profile_filter(struct profile *profile, const struct profile_filter *how, st
 	    compile("ignore", how->ignore, &f.ignore, err) ||
 	    compile("show", how->show, &f.show, err) || compile("hide", how->hide, &f.hide, err))
 		return -1;
-	if (!how->keep_allocator)
-		cut_allocator(profile);
+	if (!how->keep_allocator && cut_allocator(profile, err))
+		return -1;
 	if (select_calls(s, choose_whole, f.retain, true, err) ||
 	    select_calls(s, choose_whole, f.exclude, false, err) ||
 	    select_stacks(profile, f.focus, true, err) ||

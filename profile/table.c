@@ -82,12 +82,10 @@ static bool add_to_stacks(struct building *b, const struct profile_line *lines, 
 {
 	struct profile_table *g = b->table;
 	struct profile_table_stack *s;
-	uint64_t hash = 0;
-	uint32_t at;
+	/* What stands for rows has no lines (profile/regroup.h): these bytes are functions alone. */
+	uint64_t hash = hashmap_hash(lines, n * sizeof(*lines), 0);
+	uint32_t at = hashmap_find(&b->by_calls, hash, NULL, NULL);
 
-	for (size_t i = 0; i < n; i++)
-		hash = hashmap_hash_u64(hash ^ lines[i].function);
-	at = hashmap_find(&b->by_calls, hash, NULL, NULL);
 	if (at == HASHMAP_NONE) {
 		at = (uint32_t)g->n_different;
 		if (!vec_grow(g->stacks, b->stacks_room, g->n_different) ||
@@ -126,7 +124,7 @@ static int no_memory(struct err *err)
 }
 
 int profile_table_init(struct profile_table *out, const struct profile *profile,
-		       enum profile_type type, bool keep_allocator, bool stacks, struct err *err)
+		       enum profile_type type, bool stacks, struct err *err)
 {
 	_cleanup_(profile_table_fini) struct profile_table got = { 0 };
 	_cleanup_(close_building) struct building b = { .table = &got,
@@ -143,7 +141,7 @@ int profile_table_init(struct profile_table *out, const struct profile *profile,
 
 		b.stack = &profile->stacks[i];
 		b.round = (uint32_t)i + 1;
-		n = profile_stack_lines(profile, b.stack, keep_allocator, lines, PROFILE_DEPTH_MAX);
+		n = profile_stack_lines(profile, b.stack, true, lines, PROFILE_DEPTH_MAX);
 		if (!add_stack(&b, lines, n))
 			return no_memory(err);
 	}

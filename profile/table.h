@@ -37,12 +37,11 @@ struct profile_table {
 };
 
 /*
- * Needs profile->symbols. `stacks`: fill in table.stacks, too. ERR_FAILED: no memory. The caller
+ * Needs profile->symbols, without the calls that profile_filter() leaves out. `stacks`: fill in table.stacks, too. ERR_FAILED: no memory. The caller
  * ends it with profile_table_fini().
  */
 int profile_table_init(struct profile_table *out, const struct profile *profile,
-		       enum profile_type type, bool keep_allocator, bool stacks, struct err *err)
-	__must_check;
+		       enum profile_type type, bool stacks, struct err *err) __must_check;
 void profile_table_fini(struct profile_table *table);
 
 struct profile_table_order {
