@@ -223,6 +223,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.what = "read the profile",
 		.policy = { .root = a->symbols->root,
 			    .debuginfod = a->symbols->debuginfod,
+			    .sources = a->sources,
 			    .no_memory = true },
 		.enter = load,
 		.cpu_max_s = CPU_MAX_S,

@@ -17,7 +17,8 @@ struct apart {
 	const char *base; /* one more; NULL: none */
 	const char *const *outputs; /* those that it may write: checked before it begins */
 	size_t n_outputs;
-	bool paged; /* what is longer than the terminal goes through a pager (cli/pager.h) */
+	bool sources; /* it may read source text (sandbox/door.h) */
+	bool paged;   /* what is longer than the terminal goes through a pager (cli/pager.h) */
 	const struct ops_symbolize_options *symbols;
 	/* In the child: prints, and fails as a command does. */
 	int (*run)(const void *ctx, struct err *err);

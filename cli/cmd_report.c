@@ -56,6 +56,8 @@ static const struct option_def options_of_report[] = {
 	  "as --hide, with all that was inlined into it", NULL },
 	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
 	  "what one thread of the profile allocated, or those of a name", NULL },
+	{ "list", 0, VALUE(STRING, list), "RE", "the source of functions that match, line by line",
+	  NULL },
 	{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack with what it holds", NULL },
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
@@ -115,7 +117,8 @@ static int run(const struct args *args, struct err *err)
 	const char *format = args->report_format;
 	int64_t number;
 
-	if (!format && args->output && !args->json && !args->tree && !args->peek && !args->traces)
+	if (!format && args->output && !args->json && !args->tree && !args->peek && !args->traces &&
+	    !args->list)
 		format = report_format_of(args->output);
 	if (is_process(args, &number))
 		return report_process(args, format, number, err);

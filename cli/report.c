@@ -11,7 +11,9 @@
 #include "io/memory_file.h"
 #include "ops/render.h"
 #include "ops/report.h"
+#include "ops/source.h"
 #include "profile/format/format.h"
+#include "profile/list.h"
 #include "profile/report.h"
 #include "profile/symbols.h"
 #include "profile/table.h"
@@ -28,7 +30,14 @@
 #define ROWS 80	     /* as many as jeprof and pprof draw */
 
 /* What is to be written: the reports first, then the formats of profile/format/format.h. */
-enum report_kind { REPORT_TEXT, REPORT_TREE, REPORT_JEPROF, REPORT_FORMAT, REPORT_TRACES };
+enum report_kind {
+	REPORT_TEXT,
+	REPORT_TREE,
+	REPORT_JEPROF,
+	REPORT_FORMAT,
+	REPORT_TRACES,
+	REPORT_LIST
+};
 
 struct report {
 	const struct args *args;
@@ -99,6 +108,7 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 	};
 
 	r->kind = args->tree || args->peek ? REPORT_TREE
+		  : args->list		   ? REPORT_LIST
 		  : args->traces	   ? REPORT_TRACES
 					   : REPORT_TEXT;
 	if (!name)
@@ -116,27 +126,39 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 		       : profile_format_unknown(name, "text, tree, jeprof, ", err);
 }
 
+/* Of what shows a profile in another way than as a table, two at most, and one of them a format. */
+static int check_ways(const struct args *args, const struct report *r, const char *format,
+		      struct err *err)
+{
+	const char *const ways[] = {
+		args->peek   ? "--peek"
+		: args->tree ? "--tree"
+			     : NULL,
+		args->list ? "--list" : NULL,
+		args->traces ? "--traces" : NULL,
+		format && (r->kind != REPORT_TREE || args->list || args->traces) ? format : NULL,
+		args->json && (r->kind == REPORT_FORMAT || args->peek || args->list || args->traces)
+			? "--json"
+			: NULL,
+	};
+	const char *one = NULL;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		if (one && ways[i])
+			return err_raise(err, ERROR_EXCLUSIVE, .name = one, .what = ways[i]);
+		one = ways[i] ? ways[i] : one;
+	}
+	return 0;
+}
+
 static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
 {
-	char other[64];
+	char format[64];
 
 	if (read_kind(args, name, r, err))
 		return -1;
-	snprintf(other, sizeof(other), "-f %s", name);
-	if ((args->peek || args->tree) && r->kind != REPORT_TREE)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = args->peek ? "--peek" : "--tree",
-				 .what = other);
-	if (args->traces && r->kind != REPORT_TRACES)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--traces",
-				 .what = args->peek   ? "--peek"
-					 : args->tree ? "--tree"
-						      : other);
-	if (args->json && (args->peek || args->traces))
-		return err_raise(err, ERROR_EXCLUSIVE, .name = args->peek ? "--peek" : "--traces",
-				 .what = "--json");
-	if (args->json && r->kind == REPORT_FORMAT)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = other);
-	return 0;
+	snprintf(format, sizeof(format), "-f %s", name ? name : "");
+	return check_ways(args, r, name ? format : NULL, err);
 }
 
 int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
@@ -251,7 +273,8 @@ static void fill_request(const struct args *args, struct report *r,
 	request->add_snapshots = args->sum;
 	request->base = args->base;
 	request->jeprof = request->symbols.as_found = r->kind == REPORT_JEPROF;
-	request->whole = r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION;
+	request->whole = (r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION) ||
+			 r->kind == REPORT_LIST;
 	request->drop_negative = args->drop_negative;
 	if (r->kind != REPORT_FORMAT && r->kind != REPORT_JEPROF)
 		request->fold = report_fold(args, &r->fold);
@@ -296,14 +319,32 @@ static int write_format(FILE *out, const void *ctx, struct err *err)
 	return render_into(out, &r->data.profile, r->format, &options, r->args->output, err);
 }
 
-static int report_tree(const struct report *r, const struct profile_table *table, FILE *out,
-		       struct err *err)
+/* What is looked for may be there, and folded. */
+static int no_match(const struct report *r, struct err *err)
 {
-	if (!profile_report_tree(&r->data.profile, table, &r->options, r->args->peek, out, err))
-		return 0;
 	return err->ids[0] == ERROR_NO_MATCH && r->data.n_folded
 		       ? err_advise(err, FIX_SHOW_ALLOCATORS)
 		       : -1;
+}
+
+static int report_list(const struct report *r, const struct profile_table *table, FILE *out,
+		       struct err *err)
+{
+	_cleanup_(ops_source_fini) struct ops_source source = { .profile = &r->data.profile,
+								.root = r->args->root };
+
+	return profile_list(&r->data.profile, table, r->args->list, &r->options, ops_source_find,
+			    &source, out, err)
+		       ? no_match(r, err)
+		       : 0;
+}
+
+static int report_tree(const struct report *r, const struct profile_table *table, FILE *out,
+		       struct err *err)
+{
+	return profile_report_tree(&r->data.profile, table, &r->options, r->args->peek, out, err)
+		       ? no_match(r, err)
+		       : 0;
 }
 
 static int write_report(FILE *out, const void *ctx, struct err *err)
@@ -330,6 +371,8 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 				   err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
+	if (r->kind == REPORT_LIST)
+		return report_list(r, &table, out, err);
 	if (r->kind == REPORT_TRACES)
 		return profile_report_traces(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_TREE)
@@ -459,6 +502,7 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 		.outputs = &args->output,
 		.n_outputs = to_file,
 		.paged = true,
+		.sources = args->list != NULL,
 		.symbols = symbols,
 		.run = run,
 		.ctx = &job,

@@ -62,8 +62,8 @@ static bool is_bytes(enum profile_type type)
 }
 
 /* "12.3M", "-1.50MB", "17". Returns `buf`. */
-static const char *report_amount(const struct profile_report_options *o, double amount, char *buf,
-				 size_t size)
+const char *profile_report_amount(const struct profile_report_options *o, double amount, char *buf,
+				  size_t size)
 {
 	static const char *const names[] = {
 		[PROFILE_UNIT_B] = "B",
@@ -123,7 +123,7 @@ static const char *report_name(const struct profile *p, const struct profile_rep
 	output_safe(p->symbols->functions[function].name, safe, sizeof(safe));
 	if (o->columns)
 		return profile_name_fit(safe, o->columns > margin ? o->columns - margin : 0, buf,
-					REPORT_NAME_SIZE);
+					PROFILE_NAME_MAX);
 	return strcpy(buf, safe);
 }
 
@@ -133,9 +133,18 @@ static int report_written(FILE *out, struct err *err)
 	return ferror(out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
 }
 
+void profile_report_folded(const struct profile_report_options *o, FILE *out)
+{
+	char text[PROFILE_FOLD_TEXT_SIZE];
+
+	if (o->n_folded)
+		fprintf(out, "%s\n",
+			profile_fold_text(o->n_folded, o->how_folded, text, sizeof(text)));
+}
+
 /* What it is of, and how much in all: one line. */
-static void report_head(const struct profile *p, const struct profile_table *g,
-			const struct profile_report_options *o, FILE *out)
+void profile_report_head(const struct profile *p, const struct profile_table *g,
+			 const struct profile_report_options *o, FILE *out)
 {
 	char a[3][REPORT_AMOUNT_SIZE], comm[256], coverage[PROFILE_COVERAGE_SIZE];
 	size_t n_stacks = p->difference ? g->n_stacks : p->n_stacks;
@@ -149,17 +158,18 @@ static void report_head(const struct profile *p, const struct profile_table *g,
 		fprintf(out, ", thread %s", output_safe(o->thread_name, comm, sizeof(comm)));
 	else if (o->has_thread)
 		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
-	fprintf(out, ": %s ±%s in %zu stack%s", report_amount(o, g->total, a[0], sizeof(a[0])),
-		report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), n_stacks,
+	fprintf(out, ": %s ±%s in %zu stack%s",
+		profile_report_amount(o, g->total, a[0], sizeof(a[0])),
+		profile_report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), n_stacks,
 		n_stacks == 1 ? "" : "s");
 	if (o->total != g->total)
-		fprintf(out, ", of %s", report_amount(o, o->total, a[2], sizeof(a[2])));
+		fprintf(out, ", of %s", profile_report_amount(o, o->total, a[2], sizeof(a[2])));
 	if (p->period > 1 && !p->rates_differ)
 		fprintf(out, "; a sample each %s", text_size(p->period, a[0], sizeof(a[0])));
 	fputc('\n', out);
 	if (p->difference)
 		fprintf(out, "%% of what grew and what shrank, added up: %s\n",
-			report_amount(o, g->whole, a[0], sizeof(a[0])));
+			profile_report_amount(o, g->whole, a[0], sizeof(a[0])));
 	else if (o->coverage && o->type == PROFILE_INUSE_SPACE &&
 		 profile_coverage_text(o->coverage, coverage))
 		fprintf(out, "%s\n", coverage);
@@ -173,13 +183,13 @@ static void row(const struct profile *p, const struct profile_table *g,
 	char a[3][REPORT_AMOUNT_SIZE], percent[3][16], name[REPORT_NAME_SIZE];
 
 	fprintf(out, "%s%10s %6s%s %6s %10s %6s %9s  %s\n", ink_of(o, node->flat, g->whole),
-		report_amount(o, node->flat, a[0], sizeof(a[0])),
+		profile_report_amount(o, node->flat, a[0], sizeof(a[0])),
 		report_percent(node->flat, g->whole, percent[0], sizeof(percent[0])),
 		ink_end(o, node->flat, g->whole),
 		report_percent(sum, g->whole, percent[1], sizeof(percent[1])),
-		report_amount(o, node->cum, a[1], sizeof(a[1])),
+		profile_report_amount(o, node->cum, a[1], sizeof(a[1])),
 		report_percent(node->cum, g->whole, percent[2], sizeof(percent[2])),
-		report_amount(o, sqrt(variance), a[2], sizeof(a[2])),
+		profile_report_amount(o, sqrt(variance), a[2], sizeof(a[2])),
 		report_name(p, o, node->function, TABLE_MARGIN, name));
 }
 
@@ -195,18 +205,9 @@ static void rest(const struct profile_table *g, const struct profile_report_opti
 	for (size_t i = first; i < g->n_rows; i++)
 		flat += g->rows[i].flat;
 	fprintf(out, "%10s %6s  in %zu more %s; %s\n",
-		report_amount(o, flat, amount, sizeof(amount)),
+		profile_report_amount(o, flat, amount, sizeof(amount)),
 		report_percent(flat, g->whole, percent, sizeof(percent)), g->n_rows - first,
 		g->n_rows - first == 1 ? "row" : "rows", o->how_all);
-}
-
-static void say_folded(const struct profile_report_options *o, FILE *out)
-{
-	char text[PROFILE_FOLD_TEXT_SIZE];
-
-	if (o->n_folded)
-		fprintf(out, "%s\n",
-			profile_fold_text(o->n_folded, o->how_folded, text, sizeof(text)));
 }
 
 /* --- stacks --- */
@@ -249,7 +250,7 @@ static void stack_amount(const struct profile_table *g, const struct profile_rep
 	char amount[REPORT_AMOUNT_SIZE], percent[16];
 
 	fprintf(out, "%s%10s %6s%s  ", ink_of(o, s->value, g->whole),
-		report_amount(o, s->value, amount, sizeof(amount)),
+		profile_report_amount(o, s->value, amount, sizeof(amount)),
 		report_percent(s->value, g->whole, percent, sizeof(percent)),
 		ink_end(o, s->value, g->whole));
 }
@@ -278,7 +279,7 @@ int profile_report_text(const struct profile *profile, struct profile_table *tab
 	size_t rows = profile_report_rows(table, options);
 	double sum = 0;
 
-	report_head(profile, table, options, out);
+	profile_report_head(profile, table, options, out);
 	fprintf(out, "%s%10s %6s %6s %10s %6s %9s  %s%s\n", ink(options, INK_TEXT_DIM), "flat",
 		"flat%", "sum%", "cum", "cum%", error, options->column, ink(options, INK_OFF));
 	for (size_t i = 0; i < rows; i++) {
@@ -286,7 +287,7 @@ int profile_report_text(const struct profile *profile, struct profile_table *tab
 		row(profile, table, options, &table->rows[i], sum, out);
 	}
 	rest(table, options, rows, out);
-	say_folded(options, out);
+	profile_report_folded(options, out);
 	top_stacks(profile, table, options, out);
 	return report_written(out, err);
 }
@@ -300,8 +301,8 @@ int profile_report_traces(const struct profile *profile, struct profile_table *t
 
 	if (!lines)
 		return err_no_memory(err);
-	report_head(profile, table, options, out);
-	say_folded(options, out);
+	profile_report_head(profile, table, options, out);
+	profile_report_folded(options, out);
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_table_stack *s = &table->stacks[i];
 		size_t depth = calls_of(profile, s, lines, PROFILE_DEPTH_MAX);
@@ -484,7 +485,7 @@ static void edges(const struct tree *t, const struct profile_row *row, bool call
 		if (fabs(e->weight) < t->o->edge_fraction * t->table->whole)
 			break;
 		fprintf(t->out, "%38s %6s  %s %s\n",
-			report_amount(t->o, e->weight, amount, sizeof(amount)),
+			profile_report_amount(t->o, e->weight, amount, sizeof(amount)),
 			report_percent(e->weight, whole, percent, sizeof(percent)),
 			callers ? "<-" : "->", report_name(t->p, t->o, f, EDGE_MARGIN, name));
 	}
@@ -496,12 +497,13 @@ static void one(const struct tree *t, const struct profile_row *row)
 
 	edges(t, row, true);
 	fprintf(t->out, "%s%10s %6s%s %10s %6s %9s  %s\n", ink_of(t->o, row->flat, t->table->whole),
-		report_amount(t->o, row->flat, a[0], sizeof(a[0])),
+		profile_report_amount(t->o, row->flat, a[0], sizeof(a[0])),
 		report_percent(row->flat, t->table->whole, percent[0], sizeof(percent[0])),
-		ink(t->o, INK_OFF), report_amount(t->o, row->cum, a[1], sizeof(a[1])),
+		ink(t->o, INK_OFF), profile_report_amount(t->o, row->cum, a[1], sizeof(a[1])),
 		report_percent(row->cum, t->table->whole, percent[1], sizeof(percent[1])),
-		report_amount(t->o, sqrt(t->o->by_cum ? row->cum_variance : row->flat_variance),
-			      a[2], sizeof(a[2])),
+		profile_report_amount(t->o,
+				      sqrt(t->o->by_cum ? row->cum_variance : row->flat_variance),
+				      a[2], sizeof(a[2])),
 		report_name(t->p, t->o, row->function, TREE_MARGIN, name));
 	edges(t, row, false);
 	fprintf(t->out, "\n");
@@ -509,8 +511,8 @@ static void one(const struct tree *t, const struct profile_row *row)
 
 static void head(const struct tree *t)
 {
-	report_head(t->p, t->table, t->o, t->out);
-	say_folded(t->o, t->out);
+	profile_report_head(t->p, t->table, t->o, t->out);
+	profile_report_folded(t->o, t->out);
 	fprintf(t->out, "%s%10s %6s %10s %6s %9s  %s%s\n\n", ink(t->o, INK_TEXT_DIM), "flat",
 		"flat%", "cum", "cum%", t->o->by_cum ? "±cum" : "±flat", t->o->column,
 		ink(t->o, INK_OFF));

@@ -44,6 +44,13 @@ const char *profile_type_name(enum profile_type type);
 size_t profile_report_rows(const struct profile_table *table,
 			   const struct profile_report_options *options);
 
+/* Private to profile/: what all reports begin with, and how they write numbers. */
+void profile_report_head(const struct profile *profile, const struct profile_table *table,
+			 const struct profile_report_options *options, FILE *out);
+void profile_report_folded(const struct profile_report_options *options, FILE *out);
+const char *profile_report_amount(const struct profile_report_options *options, double amount,
+				  char *buf, size_t size);
+
 /* How many stacks are shown behind a table. */
 #define PROFILE_REPORT_STACKS 5
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define ID_MAX 64
@@ -303,6 +305,32 @@ static bool is_elf(int fd)
 	       !memcmp(magic, ELFMAG, SELFMAG);
 }
 
+/*
+ * Source text goes by its name, and that of what links lead to: with root's rights many a file of
+ * secrets could be read. Nothing of the kernel's is text that a compiler read.
+ */
+static bool is_source(int fd)
+{
+	static const char *const suffixes[] = { ".c",	".cc",	".cpp", ".cxx", ".c++", ".C",
+						".h",	".hh",	".hpp", ".hxx", ".h++", ".inc",
+						".inl", ".ipp", ".tcc", ".m",	".mm",	".rs",
+						".go",	".d",	".zig", ".s",	".S",	".f",
+						".f90", ".y",	".l",	".adb" };
+	char link[64], path[PATH_MAX];
+	const char *suffix;
+	struct statfs fs;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0 || fstatfs(fd, &fs) || fs.f_type == PROC_SUPER_MAGIC ||
+	    fs.f_type == SYSFS_MAGIC)
+		return false;
+	path[len] = '\0';
+	suffix = strrchr(path, '.');
+	return suffix && is_one_of(suffix, suffixes, sizeof(suffixes) / sizeof(*suffixes));
+}
+
 static int open_only(const struct door_policy *policy, uint64_t max)
 {
 	return vouch_is_served(policy->handle) ? fails(ENOTSUP) : open_regular(policy->handle, max);
@@ -379,7 +407,8 @@ static int open_for(const struct door_policy *policy, const struct request *r, s
 	if (fd < 0 || !by_path)
 		return fd;
 	if ((!policy->vouched || vouch_file(fd, policy->caller)) &&
-	    (is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD))))
+	    (is_elf(fd) || (r->op == OP_BELOW && !strcmp(r->path, PRELOAD)) ||
+	     (policy->sources && r->op == OP_BELOW && is_source(fd))))
 		return fd;
 	close(fd);
 	return fails(ENOEXEC);

@@ -78,6 +78,7 @@ struct door_policy {
 	bool has_handle;
 	int handle;
 	uint64_t temporary_max_bytes; /* of each temporary file; 0: there is none */
+	bool sources;	/* by a path, source text as well: files that are called as such */
 	bool no_memory; /* nothing of a process's memory: no mem, environ, auxv, syscall */
 	bool vouched;	/* by a path, only files that vouch_file() vouches for, */
 	uid_t caller;	/* to this user: the opener itself has become another one */

@@ -135,6 +135,62 @@ is "$(grep '^<title>' "$T/evil.html")" \
 	'<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;: heap profile, 2027-01-15 08:00:00 UTC</title>' \
 	'html of a hostile name: stays text; and the time'
 is "$(grep -c '</script>' "$T/evil.html")" 2 'html of a hostile name: begins no script'
+# --- the source, line by line ---
+cp tests/target/forest.cc "$T/source.cc"
+cp "$T/source.cc" "$T/forest.cc.txt"
+touch -d @1000 "$T/source.cc"
+g++ -std=c++17 -O1 -g -pthread -o "$T/listed" "$T/source.cc" -ljemalloc
+MALLOC_CONF=prof:true,lg_prof_sample:11,prof_accum:true "$T/listed" "$T/listed.base.heap" "$T/listed.heap"
+ctl_ok 'list' report --list '^walk' "$T/listed.heap"
+like "$out" $'\n'"walk\(unsigned int\) in $T/source.cc: flat 0, cum [0-9.]+M \(" 'list: the function, and where it is'
+like "$out" $'\n'' +\. +[0-9.]+[KM] +[0-9]+ +oak::grow\(5\.5\);'$'\n' 'list: a line that allocates'
+like "$out" $'\n'' +\. +\. +[0-9]+ +case 0:'$'\n' 'list: and one around it'
+unlike "$out" 'newer|no source' 'list: it is the source of the program'
+is "$(sed -nE 's/^ +[0-9.KM]+ +[0-9.KM]+ +([0-9]+) .*/\1/p' "$T/out" | sort -n -u | wc -l)" \
+	"$(sed -nE 's/^ +[0-9.KM]+ +[0-9.KM]+ +([0-9]+) .*/\1/p' "$T/out" | wc -l)" 'list: no line twice'
+ctl_fails 1 no_match 'list: nothing' report --list '^no such function$' "$T/listed.heap"
+ctl_fails 2 pattern_malformed 'list: a wrong expression' report --list '(' "$T/listed.heap"
+for other in --json --tree --traces '-f text'; do
+	# shellcheck disable=SC2086
+	run_ctl report --list walk $other "$T/listed.heap"
+	is "$status" 2 "list and $other exclude each other"
+done
+touch "$T/source.cc" -d tomorrow
+ctl_ok 'list: newer' report --list '^walk' "$T/listed.heap"
+like "$out" $'\n''the source is newer than the program: its lines may be others'$'\n' 'list: a source that is newer, which is said'
+printf 'one\e[31m line\n' >"$T/source.cc"
+ctl_ok 'list: shorter' report --list '^walk' "$T/listed.heap"
+unlike "$out" $'\e' 'list: nothing in it does anything to a terminal'
+rm "$T/source.cc"
+# no_source WHY NAME: what is at the path of the source is not read
+no_source()
+{
+	ctl_ok "list: $2" report --list '^walk' "$T/listed.heap"
+	like "$out" $'\n'"no source: $1"$'\n' "list: $2, which is said"
+	like "$out" $'\n'' +\. +[0-9.]+[KM] +[0-9]+'$'\n' "list: $2: the numbers are there"
+}
+no_source 'the file is not here' 'no source'
+mkfifo "$T/source.cc"
+no_source 'it is no regular file' 'a FIFO'
+rm "$T/source.cc"
+ln -s /dev/zero "$T/source.cc"
+no_source 'it is no regular file' 'a device'
+ln -sf "$T/forest.cc.txt" "$T/source.cc"
+no_source 'the file is not called as source text is' 'a link to something else'
+ln -sf /proc/self/environ "$T/source.cc"
+no_source 'the file is not (here|called as source text is)|the file (may not be|cannot be) read' 'a link into /proc'
+ln -sf /etc/shadow "$T/source.cc"
+no_source 'the file is not called as source text is|the file may not be read' 'a link to a file of secrets'
+rm "$T/source.cc"
+truncate -s 17M "$T/source.cc"
+no_source 'the file is longer than 16 MiB' 'one that is too long'
+mkdir -p "$T/root$T"
+rm "$T/source.cc"
+touch -d @1000 "$T/forest.cc.txt"
+cp -p "$T/forest.cc.txt" "$T/root$T/source.cc"
+cp -p "$T/listed" "$T/root$T/"
+ctl_ok 'list: --root' report --root "$T/root" --trust-images --list '^walk' "$T/listed.heap"
+like "$out" 'case 0:' 'list: --root: below that'
 
 # --- raw ---
 ctl_ok 'convert to raw' convert "$T/end.heap" "$T/end.raw"

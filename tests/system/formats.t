@@ -54,6 +54,25 @@ check_formats()
 	like "$(json .said)" 'inuse_space \(2/' "$name: speedscope shows it"
 }
 
+# same_rows NAME: report without folding and go tool pprof have the same rows, but for the rounding
+# of each sample
+same_rows()
+{
+	local dir=$T/$1
+
+	go tool pprof -top -nodecount=100000 -nodefraction=0 -edgefraction=0 -unit=B "$dir/it.pprof" 2>/dev/null |
+		awk -v OFS='\t' 'rows { name = $6; for (i = 7; i <= NF; i++) name = name " " $i
+			sub(/ \((partial-)?inline\)$/, "", name); print name, $1 + 0, $4 + 0 } /flat%/ { rows = 1 }' |
+		sort -t $'\t' -k 1,1 >"$dir/theirs"
+	"$CTL" -q report "$heap" --no-fold --json -n 0 |
+		jq -r '.rows[] | select(.flat != 0 or .cum != 0) | [.name, .flat, .cum] | @tsv' |
+		sort -t $'\t' -k 1,1 >"$dir/ours"
+	ok "$1: there are rows" test "$(wc -l <"$dir/ours")" -gt 20
+	is "$(cut -f 1 "$dir/ours")" "$(cut -f 1 "$dir/theirs")" "$1: report --no-fold: the rows of go tool pprof -top"
+	is "$(paste "$dir/ours" "$dir/theirs" | awk -F '\t' 'function off(a, b) { return a - b > 64 || b - a > 64 }
+		off($2, $5) || off($3, $6)')" '' "$1: report --no-fold: the same flat and cum"
+}
+
 serve_pprof()
 {
 	local port
@@ -79,6 +98,7 @@ snapshot "$pid"
 heap=$T/redis.heap
 ctl_ok 'dump' dump "$pid" -o "$heap"
 check_formats redis
+same_rows redis
 is "$(json '[.stacks[] | select(.values[1] > 0) | .errors[1] > 0] | unique | tostring' "$T/redis/it.json")" '[true]' \
 	'json: each stack has its error'
 what pprof "$T/redis/it.pprof"

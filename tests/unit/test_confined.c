@@ -374,6 +374,56 @@ static void open_all(void *ctx)
 	pack_fini(&p);
 }
 
+static void open_sources(void *ctx)
+{
+	const char *folder = ctx;
+	static const char *const names[] = { "a.c", "a.txt", "link.c", "proc.c", "null.c" };
+	struct pack p = { 0 };
+	char path[64];
+
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		pack_u64(&p, (uint64_t)errno_of(door_below("/", path, UINT64_MAX)));
+	}
+	confined_reply(false, NULL, &p, -1);
+	pack_fini(&p);
+}
+
+static void assert_sources(char *folder, bool sources, const int *expected)
+{
+	struct confined c = CONFINED_INIT;
+	const struct door_policy policy = { .pid = -1, .sources = sources };
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	assert_int_equal(ask_once(&c, open_sources, folder, &policy, PATIENCE_MS, &u, NULL, &err),
+			 0);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(unpack_u64(&u), expected[i]);
+	confined_end(&c);
+}
+
+/* Text is opened for who shows it alone, and what it is called counts where a link leads to. */
+static void test_door_sources(void **state)
+{
+	static const int with[] = { 0, ENOEXEC, ENOEXEC, EXDEV, EINVAL };
+	static const int without[] = { ENOEXEC, ENOEXEC, ENOEXEC, EXDEV, EINVAL };
+	char folder[] = "/tmp/door.XXXXXX", command[512];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(command, sizeof(command),
+		 "cd %s && chmod 755 . && echo text >a.c && echo text >a.txt && ln -s a.txt link.c "
+		 "&& "
+		 "ln -s /proc/self/exe proc.c && ln -s /dev/null null.c",
+		 folder);
+	assert_int_equal(system(command), 0);
+	assert_sources(folder, true, with);
+	assert_sources(folder, false, without);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 static void test_door(void **state)
 {
 	static const int64_t expected[] = { 0,	     0,	     0,	    0,	   1,	  0,
@@ -691,6 +741,7 @@ int main(void)
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_door),
+		cmocka_unit_test(test_door_sources),
 		cmocka_unit_test(test_temporaries),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_file_size),
