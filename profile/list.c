@@ -28,8 +28,8 @@ struct line {
 struct list {
 	const struct profile *p;
 	enum profile_type type;
-	uint32_t *
-		group; /* of each function: the first of its name and file; PROFILE_NONE: no match */
+	/* Of each function: the first of its name and file; PROFILE_NONE: that does not match. */
+	uint32_t *group;
 	struct line *v;
 	size_t n, room;
 	struct hashmap at;

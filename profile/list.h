@@ -16,7 +16,7 @@ struct profile_source {
 	bool newer;	 /* than the program, whose lines may be others */
 };
 
-/* Looks for the source of code of this mapping (PROFILE_NONE: not known). The text is the callee's. */
+/* Looks for the source of code of this mapping (PROFILE_NONE: not known), and owns its text. */
 typedef void profile_source_fn(void *ctx, const char *path, uint32_t mapping,
 			       struct profile_source *out);
 

@@ -82,7 +82,7 @@ static bool add_to_stacks(struct building *b, const struct profile_line *lines, 
 {
 	struct profile_table *g = b->table;
 	struct profile_table_stack *s;
-	/* What stands for rows has no lines (profile/regroup.h): these bytes are functions alone. */
+	/* What stands for rows has no lines (profile/regroup.h): these are functions alone. */
 	uint64_t hash = hashmap_hash(lines, n * sizeof(*lines), 0);
 	uint32_t at = hashmap_find(&b->by_calls, hash, NULL, NULL);
 

@@ -37,8 +37,9 @@ struct profile_table {
 };
 
 /*
- * Needs profile->symbols, without the calls that profile_filter() leaves out. `stacks`: fill in table.stacks, too. ERR_FAILED: no memory. The caller
- * ends it with profile_table_fini().
+ * Needs profile->symbols, without the calls that profile_filter() leaves out. `stacks`: fill in
+ * table.stacks, too, of functions without lines. ERR_FAILED: no memory. The caller ends it with
+ * profile_table_fini().
  */
 int profile_table_init(struct profile_table *out, const struct profile *profile,
 		       enum profile_type type, bool stacks, struct err *err) __must_check;
