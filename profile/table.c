@@ -214,6 +214,8 @@ size_t profile_table_top(struct profile_table *table, size_t n)
 	table->n_different = found;
 	if (!n || n > found)
 		n = found;
+	if (!found)
+		return 0;
 	if (n * n > found) {
 		qsort(v, found, sizeof(*v), heavier_first);
 		return n;
