@@ -215,7 +215,7 @@ counted()
 	local name=$1 rows=$2
 
 	shift 2
-	ctl_ok "$name: report" report -q --no-cache --json -n 0 "$@" "$T/python.heap"
+	ctl_ok "$name: report" report -q --no-cache --json -n 0 --no-fold "$@" "$T/python.heap"
 	jq -r '.rows[] | select(.name | startswith("[") | not) | "\(.name) \(.flat | round) \(.cum | round)"' \
 		"$T/out" | sort >"$T/ours"
 	tests/drivers/counted.py "$T/python.heap" "${@#--}" >"$T/theirs" 2>"$T/counted.err" || diag "$(<"$T/counted.err")"
@@ -235,5 +235,8 @@ for thread in $threads; do
 done
 counted 'the thread named orders' 3 --thread="$(sed -nE '2,/^@/s/^ *t([0-9]+): .* orders$/\1/p' "$T/python.heap")" \
 	--focus='^odict_'
+cp "$T/out" "$T/by_number"
+ctl_ok 'that thread, by its name' report -q --json -n 0 --no-fold --thread orders --focus='^odict_' "$T/python.heap"
+ok 'that thread, by its name: the same' cmp "$T/by_number" "$T/out"
 
 done_testing
