@@ -34,7 +34,7 @@ struct ops_report {
 	struct profile profile;
 	double total[PROFILE_TYPES];	  /* before anything was filtered out */
 	struct profile_coverage coverage; /* of the same; unknown for a difference or one thread */
-	size_t n_folded;	     /* functions, by `fold` */
+	size_t n_folded;		  /* functions, by `fold` */
 };
 
 /*

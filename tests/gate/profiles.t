@@ -167,7 +167,9 @@ ctl_fails 1 'in_file packed_cut_short' 'packed, and cut short' report "$T/cut.he
 } >"$T/bad.heap.gz"
 ctl_fails 1 'in_file archive_failed' 'packed, and damaged' report "$T/bad.heap.gz"
 ctl_ok 'for pprof' convert "$T/rec.heap" "$T/rec.pb.gz"
-ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'what is for pprof is none' report "$T/rec.pb.gz"
+ctl_ok 'for pprof: it is read, too' report "$T/rec.pb.gz"
+printf 'neither\n' | gzip >"$T/neither.gz"
+ctl_fails 1 'in_file archive_failed unpack_a_heap_profile' 'packed, and neither' report "$T/neither.gz"
 # 2 GiB and more in 10 MB, of which each line may stand in a profile.
 {
 	printf 'heap_v2/1\n  t*: 0: 0 [0: 0]\n\nMAPPED_LIBRARIES:\n' | gzip
