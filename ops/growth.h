@@ -32,8 +32,8 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolize_o
 void ops_diff_fini(struct ops_diff *diff);
 
 /*
- * Which functions and stacks grew, which a page marks; it may be asked again. `fold`: what allocates
- * for its callers is folded into them, in the difference, too; NULL: it is not. ERR_FAILED;
+ * Which functions and stacks grew, which a page marks; it may be asked again. `fold`: what
+ * allocates for its callers is folded into them, in the difference, too; NULL: it is not. ERR_FAILED;
  * ERR_USAGE as in profile_fold().
  */
 int ops_diff_find(struct ops_diff *diff, const struct profile_fold *fold, struct err *err)
