@@ -33,8 +33,8 @@ void ops_diff_fini(struct ops_diff *diff);
 
 /*
  * Which functions and stacks grew, which a page marks; it may be asked again. `fold`: what
- * allocates for its callers is folded into them, in the difference, too; NULL: it is not. ERR_FAILED;
- * ERR_USAGE as in profile_fold().
+ * allocates for its callers is folded into them, in the difference, too; NULL: it is not.
+ * ERR_FAILED; ERR_USAGE as in profile_fold().
  */
 int ops_diff_find(struct ops_diff *diff, const struct profile_fold *fold, struct err *err)
 	__must_check;
