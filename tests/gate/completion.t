@@ -45,7 +45,7 @@ is "$(offered "$CTL" status --children "${other:0:2}")" "$(printf '%s\n' "$both"
 is "$(offered "$CTL" status --comm '')" '\$\(\>here\) idle' 'names, quoted'
 is "$(offered "$CTL" status --comm '\$\(')" '\$\(\>here\)' 'a name of which a part is typed, quoted'
 is "$(offered "$CTL" status --comm = '')$(offered "$CTL" status --comm =)" '\$\(\>here\) idle\$\(\>here\) idle' '--comm=NAME'
-is "$(offered "$CTL" report '')" 'a.heap b c.heap' 'files'
+is "$(offered "$CTL" report '')" "$both a.heap b c.heap" 'pids, and files'
 is "$(offered "$CTL" dump "$other" -o a)" a.heap 'a file for an option'
 like "$(offered "$CTL" bundle '')" "$other.*a.heap" 'pids and files'
 is "$(offered "$CTL" list '')" '' 'what takes no word'

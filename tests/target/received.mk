@@ -15,7 +15,7 @@ $(B)/tests/careless/jeprof-ctl-received: tests/careless/received.c tests/target/
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) \
-		-Wl,--wrap=stats_text_write -o $@ $< \
+		-Wl,--wrap=stats_text_check,--wrap=stats_text_write -o $@ $< \
 		$(filter-out $(B)/io/received.o $(B)/ops/target/inside_file.o,$(OBJ)) $(LDLIBS)
 
 OVERTAKEN := profile_parse_pieces bundle_find stats_text_write mapped_complete fence_confined \
