@@ -27,9 +27,9 @@ struct profile_coverage profile_coverage_of(const struct profile *p)
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		c.in_use += p->stacks[i].value[PROFILE_INUSE_SPACE];
 		c.variance += p->stacks[i].variance[PROFILE_INUSE_SPACE];
-		c.allocated -= promoted(&p->stacks[i]);
+		c.added += promoted(&p->stacks[i]);
 	}
-	c.allocated = fmax(c.allocated, 0);
+	c.allocated = fmax(c.allocated - c.added, 0);
 	c.from_start = !p->facts.opt_active		      ? TRI_UNKNOWN
 		       : !strcmp(p->facts.opt_active, "true") ? TRI_YES
 							      : TRI_NO;
@@ -41,7 +41,8 @@ const char *profile_coverage_text(const struct profile_coverage *c, char buf[PRO
 	const char *why = "the rest was allocated before sampling began, or in threads that are "
 			  "not sampled";
 	double rest = c->allocated - c->in_use;
-	char covered[16], counted[16];
+	char covered[16], counted[16], added[16];
+	int n;
 
 	if (!(c->in_use >= 0) || !(rest >= WORTH_BYTES) || rest < WORTH_PART * c->allocated ||
 	    rest < ERRORS * sqrt(c->variance))
@@ -51,9 +52,13 @@ const char *profile_coverage_text(const struct profile_coverage *c, char buf[PRO
 	else if (c->from_start == TRI_YES)
 		why = "it was sampled from the start: the rest was allocated in threads that are "
 		      "not sampled, while sampling was off, or before a reset";
-	snprintf(buf, PROFILE_COVERAGE_SIZE, "covers %s of %s allocated (%.0f%%): %s",
-		 text_size((uint64_t)c->in_use, covered, sizeof(covered)),
-		 text_size((uint64_t)c->allocated, counted, sizeof(counted)),
-		 floor(100 * c->in_use / c->allocated), why);
+	n = snprintf(buf, PROFILE_COVERAGE_SIZE, "covers %s of %s allocated (%.0f%%): %s",
+		     text_size((uint64_t)c->in_use, covered, sizeof(covered)),
+		     text_size((uint64_t)c->allocated, counted, sizeof(counted)),
+		     floor(100 * c->in_use / c->allocated), why);
+	if (c->added >= WORTH_BYTES && c->added >= WORTH_PART * c->allocated)
+		snprintf(buf + n, PROFILE_COVERAGE_SIZE - (size_t)n,
+			 "; sampling itself takes %s more",
+			 text_size((uint64_t)c->added, added, sizeof(added)));
 	return buf;
 }

@@ -15,6 +15,7 @@ struct profile_coverage {
 	 * adds (each small object that is sampled gets 16 KiB, LARGE_MINCLASS). 0: not known.
 	 */
 	double allocated;
+	double added;		  /* what sampling adds */
 	enum tristate from_start; /* was it sampled from the start? */
 };
 

@@ -82,7 +82,13 @@ static void test_promoted(void **state)
 	assert_null(profile_coverage_text(&c, text));
 	/* Without taking it away it would be worth a word. */
 	c.allocated = 1200000000;
-	assert_non_null(profile_coverage_text(&c, text));
+	assert_non_null(strstr(profile_coverage_text(&c, text), "sampling began, or in"));
+	assert_null(strstr(text, "takes"));
+	c.allocated = 400000000;
+	c.in_use = 10000000;
+	c.variance = 0;
+	assert_non_null(
+		strstr(profile_coverage_text(&c, text), "; sampling itself takes 31.1M more"));
 }
 
 int main(void)
