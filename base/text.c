@@ -64,6 +64,9 @@ int text_size_parse(const char *text, uint64_t *bytes, struct err *err)
 	return 0;
 }
 
+/* More than anybody means, and little enough to be added to any clock. */
+#define DURATION_MAX_MS ((uint64_t)INT64_MAX)
+
 static uint64_t duration_factor(const char *name, size_t len)
 {
 	if (len == 0)
@@ -92,7 +95,7 @@ int text_duration_parse(const char *text, uint64_t *ms, struct err *err)
 			at++;
 		factor = duration_factor(unit, (size_t)(at - unit));
 		if (!factor || __builtin_mul_overflow(n, factor, &part) ||
-		    __builtin_add_overflow(sum, part, &sum))
+		    __builtin_add_overflow(sum, part, &sum) || sum > DURATION_MAX_MS)
 			return bad(text, what, err);
 	} while (*at);
 	*ms = sum;
