@@ -172,6 +172,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) -lcmocka
 
+# Its control groups are the test's.
+$(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number,-Wl,--wrap=$(f))
+
 # Its clocks, and what the kernel says of a thread, are the test's.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \
 	proc_thread_status proc_thread_status_read proc_thread_syscall mem_read mem_write,-Wl,--wrap=$(f))

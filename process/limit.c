@@ -15,6 +15,12 @@ struct nearest {
 	bool found;
 };
 
+/* It may use more than that, where the limit was lowered. */
+static uint64_t left(const struct limit *l)
+{
+	return l->limit > l->used ? l->limit - l->used : 0;
+}
+
 static void consider(void *ctx, const char *group)
 {
 	struct nearest *n = ctx;
@@ -25,7 +31,7 @@ static void consider(void *ctx, const char *group)
 	    (!cgroup_number(group, "memory.limit_in_bytes", &l.limit) || l.limit >= NO_LIMIT ||
 	     !cgroup_number(group, "memory.usage_in_bytes", &l.used)))
 		return;
-	if (!n->found || l.limit - l.used < n->out->limit - n->out->used)
+	if (!n->found || left(&l) < left(n->out))
 		*n->out = l;
 	n->found = true;
 }
