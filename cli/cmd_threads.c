@@ -51,8 +51,11 @@ static void fill_rates(const struct ops_thread *t, struct table_row *row)
 	}
 	if (t->has_bytes)
 		text_size(t->allocated, row->cell[4], TABLE_CELL_SIZE);
-	output_safe(t->has_bytes && !t->has_rate ? "began meanwhile" : t->reason, row->cell[5],
-		    TABLE_CELL_SIZE);
+	output_safe(!t->has_bytes ? t->reason
+		    : t->has_rate ? ""
+		    : t->is_new	  ? "began meanwhile"
+				  : "not read at first",
+		    row->cell[5], TABLE_CELL_SIZE);
 }
 
 static int print_table(const struct ops_threads *threads, bool rates, struct err *err)
@@ -115,6 +118,7 @@ static int look_again(const struct args *args, pid_t pid, const struct ops_optio
 
 	poll(&stop, 1, args->interval_ms < INT_MAX ? (int)args->interval_ms : INT_MAX);
 	uninterrupted.stop_fd = -1;
+	uninterrupted.start_time = before.start_time;
 	*threads = (struct ops_threads){ 0 };
 	failed = ops_threads(pid, &request, &uninterrupted, threads, err);
 	ops_threads_rate(threads, &before);

@@ -126,7 +126,7 @@ struct ops_thread {
 	bool has_bytes;
 	uint64_t allocated, deallocated;	 /* thread.*, since it began; if has_bytes */
 	uint64_t read_us;			 /* when, of now_us() */
-	bool has_rate;				 /* after ops_threads_rate(): */
+	bool is_new, has_rate;			 /* after ops_threads_rate(): */
 	double allocated_rate, deallocated_rate; /* bytes per second */
 	char reason[OPS_REASON_SIZE];
 };
@@ -139,6 +139,7 @@ struct ops_threads_request {
 
 struct ops_threads {
 	struct ops_cost cost;
+	uint64_t start_time;  /* of the process, as in struct ops_options */
 	struct ops_thread *v; /* by tid; without those that ended meanwhile */
 	size_t n;
 	size_t missed;	    /* how many are not OPS_THREAD_READ, */
@@ -160,7 +161,8 @@ void ops_threads_fini(struct ops_threads *threads);
 
 /*
  * How fast each thread allocates and frees, from what it had done at an earlier look; those that
- * allocate most come first. A thread that began between has no rate.
+ * allocate most come first. A thread that began between (`is_new`), or was not read at either look,
+ * has no rate. The cost is that of both.
  */
 void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before);
 

@@ -83,6 +83,7 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	if (visit_threads(&s, &visit, request->only, request->n_only, &list, err))
 		return -1;
 	list.cost = s.cost;
+	list.start_time = s.proc.start_time;
 	if (!list.unasked)
 		set_warning(&set, request->activate, &list);
 	*out = list;
@@ -90,18 +91,30 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	return 0;
 }
 
-/* The same thread at an earlier look: ids are used again, and counts never go back. */
-static const struct ops_thread *earlier(const struct ops_threads *before,
-					const struct ops_thread *t)
+/* The thread that had this id at an earlier look. */
+static const struct ops_thread *earlier(const struct ops_threads *before, pid_t tid)
 {
 	for (size_t i = 0; i < before->n; i++) {
-		const struct ops_thread *b = &before->v[i];
-
-		if (b->tid == t->tid && b->has_bytes && b->read_us < t->read_us &&
-		    b->allocated <= t->allocated && b->deallocated <= t->deallocated)
-			return b;
+		if (before->v[i].tid == tid)
+			return &before->v[i];
 	}
 	return NULL;
+}
+
+static void set_rate(struct ops_thread *t, const struct ops_thread *before)
+{
+	bool both = before && before->has_bytes && t->has_bytes;
+
+	/* Ids are used again, and counts never go back. */
+	t->is_new = !before || (both && (before->allocated > t->allocated ||
+					 before->deallocated > t->deallocated));
+	t->has_rate = both && !t->is_new && before->read_us < t->read_us;
+	if (!t->has_rate)
+		return;
+	t->allocated_rate = (double)(t->allocated - before->allocated) * 1e6 /
+			    (double)(t->read_us - before->read_us);
+	t->deallocated_rate = (double)(t->deallocated - before->deallocated) * 1e6 /
+			      (double)(t->read_us - before->read_us);
 }
 
 static int compare_rates(const void *a, const void *b)
@@ -117,18 +130,9 @@ static int compare_rates(const void *a, const void *b)
 
 void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
 {
-	for (size_t i = 0; i < now->n; i++) {
-		struct ops_thread *t = &now->v[i];
-		const struct ops_thread *b = t->has_bytes ? earlier(before, t) : NULL;
-
-		t->has_rate = b != NULL;
-		if (!b)
-			continue;
-		t->allocated_rate = (double)(t->allocated - b->allocated) * 1e6 /
-				    (double)(t->read_us - b->read_us);
-		t->deallocated_rate = (double)(t->deallocated - b->deallocated) * 1e6 /
-				      (double)(t->read_us - b->read_us);
-	}
+	for (size_t i = 0; i < now->n; i++)
+		set_rate(&now->v[i], earlier(before, now->v[i].tid));
+	cost_add(&now->cost, &before->cost);
 	if (now->n)
 		qsort(now->v, now->n, sizeof(*now->v), compare_rates);
 }
