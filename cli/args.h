@@ -156,10 +156,10 @@ struct command {
 };
 
 /* For commands that take what a process hands over. */
-#define OPTION_MAX_SIZE(of)                                         \
-	{                                                           \
-		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE", \
-			"read no " of " that is larger", NULL       \
+#define OPTION_MAX_SIZE(what, size)                                         \
+	{                                                                   \
+		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE",         \
+			"refuse " what " larger than SIZE (" size ")", NULL \
 	}
 
 /* For commands that show who holds memory (profile/fold.h). */

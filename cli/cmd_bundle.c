@@ -16,7 +16,7 @@ static const struct option_def options_of_bundle[] = {
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
 	  "name functions by files that nothing tells to be those that were mapped", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
-	OPTION_MAX_SIZE("profile (1G)"),
+	OPTION_MAX_SIZE("a profile", "1G"),
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },
 };

@@ -22,7 +22,7 @@ static const struct option_def options_of_dump[] = {
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", NULL },
-	OPTION_MAX_SIZE("profile (1G)"),
+	OPTION_MAX_SIZE("a profile", "1G"),
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },
 };

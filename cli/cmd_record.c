@@ -41,7 +41,7 @@ static const struct option_def options_of_record[] = {
 	  report_formats + REPORT_FORMATS_ONLY },
 	{ "progress", 0, VALUE(DURATION, progress_ms), "D",
 	  "where stderr is no terminal, say every D how far it is (1m)", NULL },
-	OPTION_MAX_SIZE("profile (1G)"),
+	OPTION_MAX_SIZE("a profile", "1G"),
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace files that exist", NULL },

@@ -18,7 +18,7 @@ static const enum ops_stats_format format_of[] = {
 static const struct option_def options_of_stats[] = {
 	{ "format", 'f', VALUE(CHOICE, format), "FORMAT",
 	  "json, text or prom (text; json with --json)", formats },
-	OPTION_MAX_SIZE("statistics (64M)"),
+	OPTION_MAX_SIZE("statistics", "64M"),
 	{ .name = NULL },
 };
 
