@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "cli/out.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,9 +169,14 @@ static const char *who(const struct target *t, char *buf, size_t size)
 static bool names(const struct err *why, pid_t pid)
 {
 	char text[ERR_TEXT_SIZE], number[16];
+	size_t len = (size_t)snprintf(number, sizeof(number), "%d", pid);
+	const char *at = strstr(err_text(why, text, sizeof(text)), number);
 
-	snprintf(number, sizeof(number), "%d", pid);
-	return strstr(err_text(why, text, sizeof(text)), number);
+	/* Not as a part of another number. */
+	while (at &&
+	       ((at > text && isdigit((unsigned char)at[-1])) || isdigit((unsigned char)at[len])))
+		at = strstr(at + 1, number);
+	return at;
 }
 
 static int tell(const struct several *s, const struct target *t, struct err why)

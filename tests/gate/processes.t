@@ -243,6 +243,8 @@ for p in "$a" "$b"; do
 	ok "dump of several: that of $p" is_profile "$(of "$p" .file)"
 	like "$(of "$p" .file)" "^$T/dumps/$comm\.$p\.[0-9TZ]*\.heap$" 'dump of several: its name'
 done
+run_ctl status "$a" "$b" --image "no${a}0-${b}0"
+is "$(grep -cE "process ($a|$b) \($comm\): " "$T/err")" 2 'what has its number in another one does not say which it is' || diag "$err"
 ctl_ok 'dump -o FOLDER/ of one' dump "$a" -o "$T/dumps/" -f folded --force -q
 like "$out" "^$T/dumps/$comm\.$a\.[0-9TZ]*\.folded$" 'dump -o FOLDER/ of one'
 ctl_fails 10 'name_a_folder' 'dump -o: no such folder' dump "$a" -o "$T/no-such/"
