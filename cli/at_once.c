@@ -4,8 +4,9 @@
  * one, or is slow, stays there. A child takes its turn (base/turn.h) to have its target open: one
  * of them at most is stopped at a time.
  *
- * A child is in a process group of its own, and is told to end by SIGTERM alone: by us, or by the
- * kernel if we are killed. It has blocked that signal from its first moment: it ends with care.
+ * A child is in a process group of its own, and is told to end by us, or by the kernel if we are
+ * killed. It has blocked these signals from its first moment: it ends with care. Once it has left
+ * its target alone, and reads profiles, SIGTERM ends it at once: that is a second Ctrl-C.
  * What it prints goes to memory, and is printed here when it has ended.
  */
 #include "base/cleanup.h"
@@ -50,6 +51,7 @@ struct crew {
 	struct pollfd *fds; /* of each child, and behind them stop.fd */
 	struct tally tally;
 	bool shown;
+	bool stopped; /* all were told to end */
 };
 
 static void child_close(struct child *c)
@@ -92,6 +94,18 @@ static void work(const struct crew *crew, const struct child *c, pid_t parent)
 		one.color = COLOR_ALWAYS; /* it will be printed where ours is */
 	status = several_one(crew->several, c->target, &one);
 	_exit(fflush(NULL) ? err_exit_status(ERR_OUTPUT) : status);
+}
+
+void several_report_turn(const struct args *args)
+{
+	sigset_t term;
+
+	if (!args->of_several.turn_fd)
+		return;
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_UNBLOCK, &term, NULL);
+	turn_take(args->of_several.turn_fd, TURN_REPORT);
 }
 
 /* --- the parent --- */
@@ -163,33 +177,46 @@ static int take_end(struct crew *crew, struct child *c, struct err *err)
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	crew->running--;
-	if (several_next(crew->several, c->target, &crew->tally, err) || out_flush(err) ||
-	    print_file(c->err, stderr, err))
+	if (several_next(crew->several, c->target, &crew->tally, err) || out_flush(err))
 		return -1;
-	if (WIFSIGNALED(status)) {
+	/* Where nobody hears it, the others go on all the same. */
+	(void)!print_file(c->err, stderr, &why);
+	why = (struct err)ERR_INIT;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
+		err_raise(&why, ERROR_INTERRUPTED);
+	} else if (WIFSIGNALED(status)) {
 		err_raise(&why, ERROR_RECORDER_DIED, .pid = c->target->match.pid,
 			  .signal = WTERMSIG(status));
 		err_advise(&why, FIX_UNDO, .pid = c->target->match.pid);
+	}
+	/* Of one that was interrupted as well; but half a document is none. */
+	if ((!why.ids[0] || !crew->several->args->json) && print_file(c->out, stdout, err))
+		return -1;
+	if (why.ids[0]) {
 		say_why(crew, c, &why);
 		return 0;
 	}
-	if (print_file(c->out, stdout, err))
-		return -1;
 	several_count(&crew->tally, c->target, WEXITSTATUS(status));
 	child_close(c);
 	return 0;
 }
 
-static void stop_all(struct crew *crew)
+static void stop_all(const struct crew *crew, int signal)
+{
+	for (size_t i = 0; i < crew->n; i++) {
+		if (crew->v[i].pidfd >= 0)
+			syscall(SYS_pidfd_send_signal, crew->v[i].pidfd, signal, NULL, 0);
+	}
+}
+
+static void take_stop(struct crew *crew)
 {
 	struct signalfd_siginfo info;
 
 	while (read(crew->stop.fd, &info, sizeof(info)) > 0)
 		;
-	for (size_t i = 0; i < crew->n; i++) {
-		if (crew->v[i].pidfd >= 0)
-			syscall(SYS_pidfd_send_signal, crew->v[i].pidfd, SIGTERM, NULL, 0);
-	}
+	stop_all(crew, crew->stopped ? SIGTERM : SIGINT);
+	crew->stopped = true;
 }
 
 static void show(struct crew *crew)
@@ -214,7 +241,7 @@ static int wait_once(struct crew *crew, struct err *err)
 	if (poll(crew->fds, crew->n + 1, PROGRESS_MS) <= 0)
 		return 0;
 	if (crew->fds[crew->n].revents)
-		stop_all(crew);
+		take_stop(crew);
 	for (size_t i = 0; i < crew->n; i++) {
 		if (crew->fds[i].revents && take_end(crew, &crew->v[i], err))
 			return -1;
@@ -243,7 +270,7 @@ static int start_all(struct crew *crew, struct err *err)
 /* Nobody is left behind, whatever happens to what is printed. */
 static void end_all(struct crew *crew)
 {
-	stop_all(crew);
+	stop_all(crew, SIGTERM);
 	for (size_t i = 0; i < crew->n; i++) {
 		if (crew->v[i].pidfd >= 0)
 			waitpid(crew->v[i].pid, NULL, 0);

@@ -3,7 +3,6 @@
 #include "base/cleanup.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "base/turn.h"
 #include "cli/apart.h"
 #include "cli/commands.h"
 #include "cli/growth.h"
@@ -380,12 +379,13 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	options.stop_fd = stop.fd;
 	ret = ops_record(pid, &request, &options, &record, err);
-	/* Each reads its profiles at last; where all end at once, one after the other. */
-	turn_take(args->of_several.turn_fd, TURN_REPORT);
 	signals_close(&stop);
 	if (request.count)
 		clear_line();
-	return ret ? -1 : print(args, formats, &record, err);
+	if (ret)
+		return -1;
+	several_report_turn(args);
+	return print(args, formats, &record, err);
 }
 
 const struct command cmd_record = {

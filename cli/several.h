@@ -42,9 +42,16 @@ int several_each(const struct several *several, struct err *err) __must_check;
 
 /*
  * The same for what takes its time: for all of them at once, each in a child of its own. SIGINT,
- * SIGTERM and SIGHUP end all by their stop_fd; if this process is killed, they end likewise.
+ * SIGTERM and SIGHUP end all by their stop_fd, and a second one what they do after that; if this
+ * process is killed, they end likewise.
  */
 int several_at_once(const struct several *several, struct err *err) __must_check;
+
+/*
+ * For a run() that several_at_once() has begun, when it leaves its target alone and is about to
+ * read profiles: one does so at a time, and from now on a second signal ends it. Else nothing.
+ */
+void several_report_turn(const struct args *args);
 
 /* --- for those that have a way of their own --- */
 

@@ -276,7 +276,7 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
 struct recording {
 	const struct ops_record_request *request;
 	int stop_fd;		    /* that of the options it was begun with: */
-	struct ops_options options; /* in these, nothing ends a dump once it has begun, */
+	struct ops_options options; /* in these, nothing ends a dump once sampling has begun, */
 	struct ops_options patient; /* and these are for putting back */
 	struct proc proc;	    /* the target, to wait for */
 	struct journal journal;
@@ -530,6 +530,8 @@ static int begin(struct recording *r, struct err *err)
 		return -1;
 	if (s.proc.start_time != r->proc.start_time)
 		return ended(r, err);
+	if (stop_asked(r->stop_fd)) /* while it was the turn of others */
+		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
 	ret = begin_in(r, &s, &fd, err);
 	add_cost(r, &s);
 	forgets = r->journal.state.rate || (r->journal.state.active && switch_forgets(&s));
@@ -751,6 +753,7 @@ static int record(struct recording *r, struct err *err)
 {
 	if (begin(r, err))
 		return give_up(r, err);
+	r->options.stop_fd = -1;
 	r->begun_ms = now_ms();
 	if (wait_for_end(r, err) || finish(r, err)) {
 		/* It may have ended in the midst of a dump, which knows of no others. */
@@ -795,8 +798,8 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 		.files = RECORD_FILES_INIT,
 	};
 
-	r.options.stop_fd = -1;
 	r.patient = r.options;
+	r.patient.stop_fd = -1;
 	if (r.patient.wait_ms < PUTBACK_WAIT_MS)
 		r.patient.wait_ms = PUTBACK_WAIT_MS;
 	r.files.keep = request->keep;

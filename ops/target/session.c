@@ -2,6 +2,7 @@
 #include "ops/target/session.h"
 
 #include "base/clock.h"
+#include "base/signals.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ bool session_try_again(const struct session *s, const struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = BUSY_RETRY_MS * 1000000L };
 
-	if (err->code != ERR_BUSY || now_ms() >= s->deadline_ms)
+	if (err->code != ERR_BUSY || now_ms() >= s->deadline_ms || stop_asked(s->options->stop_fd))
 		return false;
 	nanosleep(&nap, NULL);
 	return true;

@@ -98,6 +98,65 @@ is "$(find "$T/p" -name '*Z.heap' | wc -l)" 3 'interrupted: all profiles are the
 ok 'interrupted: all are off again' is_all false
 untouched 'interrupted'
 
+# --- Ctrl-C again, while profiles are read ---
+# lock_reports: takes the turn to read profiles from the recorder's children; sets `holder`
+lock_reports()
+{
+	local fd
+
+	fd=$(find "/proc/$recorder/fd" -lname '*memfd:turn*')
+	python3 -c 'import fcntl, sys, time
+turn = open(sys.argv[1], "r+b", 0)
+fcntl.lockf(turn, fcntl.LOCK_EX, 1, 1)
+open(sys.argv[2], "w").close()
+time.sleep(1000)' "$fd" "$T/locked" &
+	holder=$!
+	own "$holder"
+}
+rm "$T/p/"*
+begin
+lock_reports
+ok 'interrupted twice: control: profiles cannot be read' within 60 test -e "$T/locked"
+kill -INT "$recorder"
+ok 'interrupted twice: all are off again' within 60 eval '[ "$(journals)" = 0 ] && is_all false'
+ok 'interrupted twice: control: it has not ended' kill -0 "$recorder"
+kill -INT "$recorder"
+ok 'interrupted twice: it ends' within 60 eval '! kill -0 "$recorder"' || kill -KILL "$recorder" "$holder"
+wait "$recorder"
+is $? 1 'interrupted twice: the exit status'
+is "$(grep -c 'interrupted$' "$T/err")" 3 'interrupted twice: all are told'
+unlike "$(<"$T/err")" undo 'interrupted twice: there is nothing to undo'
+is "$(find "$T/p" -name '*Z.heap' | wc -l)" 3 'interrupted twice: all profiles are there'
+end_child "$holder" -KILL
+untouched 'interrupted twice'
+rm "$T/p/"*
+
+# --- Ctrl-C before it has begun ---
+strace -qq -p "${targets[0]}" -o /dev/null &
+strace=$!
+own "$strace"
+within 60 eval 'grep -q "^TracerPid:.$strace" "/proc/${targets[0]}/status"'
+"$CTL" "${patient[@]}" record "${targets[@]}" --wait 10m -d 10m -o "$T/p/" >"$T/out" 2>"$T/err" </dev/null &
+recorder=$!
+own "$recorder"
+# Whoever has its turn waits for the other tracer, and the rest for their turn.
+ok 'interrupted at first: it waits' within 60 eval '[ "$(pgrep -cP "$recorder")" = 3 ]'
+kill -INT "$recorder"
+ok 'interrupted at first: it ends' within 60 eval '! kill -0 "$recorder"' || kill -KILL "$recorder"
+wait "$recorder"
+unlike "$(<"$T/err")" 'recorded' 'interrupted at first: nothing was recorded'
+is "$(find "$T/p" -type f | wc -l)" 0 'interrupted at first: no file'
+end_child "$strace"
+ok 'interrupted at first: all are off' is_all false
+untouched 'interrupted at first'
+
+# --- stderr is closed ---
+timeout 120 "$CTL" "${patient[@]}" record "${targets[@]}" "$off" -d 300ms -o "$T/p/" >"$T/out" 2>&-
+is $? 6 'stderr is closed: the exit status is that of the one that failed'
+is "$(grep -c '(at the end)' "$T/out")" 3 'stderr is closed: the others are recorded'
+untouched 'stderr is closed'
+rm -f "$T/p/"*
+
 # --- we are killed ---
 begin --force
 kill -KILL "$recorder"
