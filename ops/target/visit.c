@@ -143,12 +143,12 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 		return -1;
 	t->state = OPS_THREAD_READ;
 	t->reason[0] = '\0';
+	t->read_us = now_us();
 	if (s->last.fresh) {
 		describe_fresh(visit, t);
 		return 0;
 	}
 	t->has_bytes = call_succeeded(&calls[BYTES_IN]) && call_succeeded(&calls[BYTES_OUT]);
-	t->read_us = now_us();
 	if (call_succeeded(&calls[ACTIVE]))
 		t->active = active ? TRI_YES : TRI_NO;
 	else if (calls[ACTIVE].made)

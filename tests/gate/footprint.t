@@ -125,6 +125,9 @@ ctl_ok 'threads without data' threads "$pid" --json
 is "$(json '[.threads[] | select(.thread.allocated == 0 and .thread.prof.active == false)] | length')" 5 \
 	'threads without data: have allocated nothing, and begin as configured'
 is "$(json '[.threads[] | select(.thread.allocated > 0)] | length')" 1 'threads without data: the first one has'
+ctl_ok 'threads without data: rates' threads "$pid" --interval 10ms --json
+is "$(json '[.threads[] | select(.thread.allocated == 0 and .rate.allocated == 0)] | length')" 5 \
+	'threads without data: they allocate nothing'
 run_ctl threads "$pid" --activate all --json
 is "$status" 8 'threads without data: not all can be activated'
 is "$(json '[.threads[] | select(.changed)] | length')" 1 'threads without data: the first one is activated'

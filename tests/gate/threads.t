@@ -75,7 +75,7 @@ all_work
 kill -TERM "$looks"
 wait "$looks"
 is "$?" 0 'rates: a signal ends the wait'
-is "$(count '.rate == null')" 0 'rates: of each thread'
+is "$(count '.rate.allocated == null')" 0 'rates: of each thread'
 is "$(crowd_rate crowd-1 true)" true 'rates: a thread that works allocates and frees'
 is "$(json '[.threads[].rate.allocated] | . == (sort | reverse)')" true 'rates: the fastest come first'
 ctl_ok 'rates for people' threads "$pid" --interval 200ms
