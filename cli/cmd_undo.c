@@ -27,8 +27,9 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 	case OPS_UNDO_ENDED:
 		return out_line(err, "%s: it has ended, there is nothing to put back", who);
 	case OPS_UNDO_DONE:
-		return out_line(err, "%s: %s", who,
-				u->active ? "profiling is off again" : "profiling was off already");
+		return out_line(err, "%s: %s%s", who,
+				u->active ? "profiling is off again" : "profiling was off already",
+				u->rate ? "; the sample rate is as it was" : "");
 	case OPS_UNDO_RUNNING:
 	case OPS_UNDO_FAILED:
 		break;

@@ -50,6 +50,11 @@ kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 is "$(value prof.lg_sample)" 18 'killed: the rate is left'
 ctl_fails 2 undo_needs_call 'killed: undo by poke cannot' undo "$pid" --mode poke
+ctl_ok 'killed: undo' undo "$pid"
+like "$out" 'profiling is off again; the sample rate is as it was' 'killed: undo says what it did'
+begin -d 300s --sample-rate 256K
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
 ctl_ok 'killed: undo' undo "$pid" --json
 is "$(json '.recordings[0] | [.state, .changed.prof.lg_sample] | tostring')" '["undone",true]' 'killed: undo says so'
 is "$(value prof.lg_sample) $(value prof.active)" "$before false" 'killed: undo puts the rate back'
