@@ -10,6 +10,7 @@
 
 static const char nameless[] = "(anonymous namespace)";
 static const char dots[] = "...";
+#define FILE_MAX 255 /* bytes: no file has a longer name */
 
 size_t profile_columns(const char *text)
 {
@@ -56,13 +57,16 @@ static void drop(char *from, const char *to)
 	memmove(from, to, strlen(to) + 1);
 }
 
-/* "f(int) const" is "f"; "operator()", "(anonymous namespace)::f" and "f (a.c)" stay. */
+/*
+ * "f(int) const" is "f"; "operator()", "(anonymous namespace)::f", "f (a.c)" and, as Go has it,
+ * "main.(*T).f" stay.
+ */
 static void drop_arguments(char *s)
 {
 	for (char *at = s; (at = strchr(at, '(')); at++) {
 		char *end;
 
-		if (is_behind(s, at, "operator") || at == s || at[-1] == ' ' ||
+		if (is_behind(s, at, "operator") || at == s || at[-1] == ' ' || at[-1] == '.' ||
 		    text_begins(at, nameless))
 			continue;
 		end = behind_pair(at, '(', ')');
@@ -112,8 +116,15 @@ static void drop_type(char *s)
 		if (*at == ' ' && !depth && !is_behind(s, at, "operator"))
 			begin = at + 1;
 	}
-	if (begin > s && isalpha((unsigned char)*begin))
+	if (begin > s && isalpha((unsigned char)*begin) && !strchr(begin, '/'))
 		drop(s, begin);
+}
+
+/* The tags of libc++ and libstdc++: "f[abi:cxx11]" is "f". */
+static void drop_tags(char *s)
+{
+	for (char *at = s, *end; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
+		drop(at, end + 1);
 }
 
 /* The outermost one. False when there is none. */
@@ -153,22 +164,71 @@ static void cut(char *s, size_t width)
 	drop(from + sizeof(dots) - 1, to);
 }
 
+static void shorten(char *s, size_t width)
+{
+	if (profile_columns(s) > width) {
+		drop_arguments(s);
+		drop_type(s);
+	}
+	if (profile_columns(s) > width)
+		drop_template_arguments(s);
+	while (profile_columns(s) > width && drop_namespace(s))
+		;
+}
+
+/* How long what stands before the name is: "0x401136 ". */
+static size_t address_of(const char *s)
+{
+	size_t n = text_begins(s, "0x") ? 2 + strspn(s + 2, "0123456789abcdef") : 0;
+
+	return n && s[n] == ' ' ? n + 1 : 0;
+}
+
+/* What stands behind the name: " src/a.c:12"; its end if nothing does. */
+static const char *place_of(const char *s)
+{
+	const char *blank = strrchr(s, ' '), *line = blank ? strrchr(blank, ':') : NULL;
+
+	return line && line[1] && !line[1 + strspn(line + 1, "0123456789")] ? blank : s + strlen(s);
+}
+
 const char *profile_name_fit(const char *name, size_t width, char *buf, size_t size)
 {
+	const char *begin = name + address_of(name), *place = place_of(begin);
+	char file[FILE_MAX + 1] = "";
+	size_t used;
+
 	if (width < PROFILE_FIT_MIN)
 		width = PROFILE_FIT_MIN;
-	snprintf(buf, size, "%s", name);
-	if (profile_columns(buf) > width) {
-		drop_arguments(buf);
-		drop_type(buf);
+	if (profile_columns(name) <= width) {
+		snprintf(buf, size, "%s", name);
+		return buf;
 	}
-	if (profile_columns(buf) > width)
-		drop_template_arguments(buf);
-	while (profile_columns(buf) > width && drop_namespace(buf))
-		;
+	if (*place)
+		snprintf(file, sizeof(file), " %s", text_file_name(place + 1));
+	used = (size_t)(begin - name) + profile_columns(file);
+	snprintf(buf, size, "%.*s", (int)(place - begin), begin);
+	shorten(buf, width > used ? width - used : 0);
+	if (strlen(buf) + (size_t)(begin - name) + strlen(file) < size) {
+		memmove(buf + (begin - name), buf, strlen(buf) + 1);
+		memcpy(buf, name, (size_t)(begin - name));
+		strcat(buf, file);
+	}
 	if (profile_columns(buf) > width)
 		cut(buf, width);
 	return buf;
+}
+
+/* Does a piece that a compiler made of a function of C begin here? Go has "package.Function". */
+static bool is_piece(const char *s)
+{
+	static const char *const pieces[] = { ".part.", ".constprop.", ".isra.",     ".cold",
+					      ".llvm.", ".lto_priv.",  ".localalias" };
+
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+		if (text_begins(s, pieces[i]))
+			return true;
+	return *s == '.' && isdigit((unsigned char)s[1]);
 }
 
 const char *profile_name_bare(const char *name, char *buf, size_t size)
@@ -176,13 +236,13 @@ const char *profile_name_bare(const char *name, char *buf, size_t size)
 	size_t len;
 
 	snprintf(buf, size, "%s", name);
+	drop_tags(buf);
 	drop_arguments(buf);
 	drop_template_arguments(buf);
 	drop_type(buf);
 	buf[end_of_name(buf) - buf] = '\0';
-	/* Of C: the pieces that compilers make of functions. */
 	len = strspn(buf, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	if (len && buf[len] == '.')
+	if (len && is_piece(buf + len))
 		buf[len] = '\0';
 	return buf;
 }

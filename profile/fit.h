@@ -11,8 +11,9 @@ size_t profile_columns(const char *text);
 /*
  * `name`, which is safe to print, in `width` columns. Where it is longer it goes without its
  * arguments and its type, then without its template arguments, then with as few of its namespaces
- * as there is room for, and else with dots in its middle. Writes at most `size` bytes. Returns
- * `buf`.
+ * as there is room for, and else with dots in its middle. Of a name with a place, as
+ * "0x401136 f src/a.c:12" (profile/regroup.h), the file's folder goes first. Writes at most `size`
+ * bytes. Returns `buf`.
  */
 #define PROFILE_FIT_MIN 12 /* columns: of less nobody can tell what it was */
 const char *profile_name_fit(const char *name, size_t width, char *buf, size_t size);

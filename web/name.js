@@ -3,7 +3,8 @@
 // go first, then template arguments, then leading namespaces; only what is still too long is cut.
 
 const ANONYMOUS = '(anonymous namespace)';
-const OPERATOR = /operator *(\(\)|<=>|->\*|<<=|>>=|<<|>>|<=|>=|<|>)|->/y;
+// Brackets that are no group: of an operator, an arrow, and what a method of Go is one of.
+const OPERATOR = /operator *(\(\)|<=>|->\*|<<=|>>=|<<|>>|<=|>=|<|>)|->|\.\([^()]*\)/y;
 const known = new Map(); // the forms of names that were too long
 
 // Without what stands between two kinds of brackets; as it was where they do not match.

@@ -23,6 +23,8 @@ const CASES = [
 	['foo(int) [clone .isra.0]', 10, 'foo'],
 	['<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend', 25, 'alloc::vec::Vec::extend'],
 	['core::ptr::drop_in_place<alloc::string::String>', 20, 'ptr::drop_in_place'],
+	['main.(*Server[...]).handle', 25, 'main.(*Serve…...]).handle'],
+	['main.(*T).f', 11, 'main.(*T).f'],
 	['a_long_name_of_the_language_c', 11, 'a_lon…age_c'],
 	['[libc.so.6+0x2a1ca]', 11, '[libc…a1ca]'],
 	['<<<<<<<<<<', 6, '<<<…<<'],

@@ -43,6 +43,14 @@ static void test_fit(void **state)
 	fits("a_name_that_is_long", 12, "a_na..._long");
 	fits("Gr\303\266\303\237e\303\274\303\266\303\244\303\237abcdefgh", 12,
 	     "Gr\303\266\303\237...defgh");
+	fits("main.(*Server).handle", 20, "main.(*S...r).handle");
+	fits("example.com/a.(*Server).handle", 26, "example.com...rver).handle");
+	fits("f src/a.c:12", 12, "f src/a.c:12");
+	fits("f(int) src/a.c:12", 12, "f a.c:12");
+	fits("ns::outer::call<int> /usr/src/some/a.c:12", 18, "outer::call a.c:12");
+	fits("0x401136 ns::outer::call(int) /usr/src/a.c:12", 30, "0x401136 outer::call a.c:12");
+	fits("0x401136 ns::outer::call(int)", 26, "0x401136 ns::outer::call");
+	fits("a_long_name_of_c src/a.c", 23, "a_long_nam..._c src/a.c");
 	fits("short", 1, "short");
 	fits("", 20, "");
 }
@@ -65,6 +73,15 @@ static void test_bare(void **state)
 	bare("void* operator new(unsigned long)", "operator new");
 	bare("int* std::_Vector_base<int, std::allocator<int> >::_M_allocate<3>(int)",
 	     "std::_Vector_base::_M_allocate");
+	bare("std::__1::allocator<int>::allocate[abi:ne180100](unsigned long)",
+	     "std::__1::allocator::allocate");
+	bare("f[abi:cxx11][abi:x]", "f");
+	bare("f[abi:", "f[abi:");
+	bare("main.(*T).f", "main.(*T).f");
+	bare("palloc.Get", "palloc.Get");
+	bare("zmalloc.constprop.0.isra.0", "zmalloc");
+	bare("zmalloc.cold", "zmalloc");
+	bare("zmalloc.12", "zmalloc");
 	bare("a->b<c", "a->b<c");
 	bare("f(", "f(");
 	bare("f)<", "f)<");
@@ -94,6 +111,10 @@ static void test_any_name(void **state)
 					     "e",
 					     "(anonymous namespace)",
 					     " const",
+					     "[abi:",
+					     "]",
+					     "0x1 ",
+					     " a.c:1",
 					     "\303\266",
 					     "..." };
 	char name[3000], buf[2048];
