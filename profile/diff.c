@@ -3,6 +3,7 @@
 #include "profile/diff.h"
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "profile/profile.h"
 #include "profile/significance.h"
 #include "profile/symbols.h"
@@ -83,16 +84,40 @@ static void drop_unchanged(struct profile_diff *d)
 	d->n = n;
 }
 
+static void add(struct profile_change *to, const struct profile_change *c)
+{
+	to->before += c->before;
+	to->after += c->after;
+	to->var_before += c->var_before;
+	to->var_after += c->var_after;
+}
+
+/* Those of the same calls become one, as what went to one place through two allocators. */
 static int find_stacks(const struct profile_series *series, struct profile_diff *out,
 		       struct err *err)
 {
+	_cleanup_(hashmap_fini) struct hashmap by_calls = { 0 };
+	_cleanup_(cleanup_free) struct profile_line *lines =
+		calloc(PROFILE_DEPTH_MAX, sizeof(*lines));
+
 	out->v = calloc(series->all.n_stacks + 1, sizeof(*out->v));
-	if (!out->v)
+	if (!out->v || !lines)
 		return no_memory(err);
 	for (size_t i = 0; i < series->all.n_stacks; i++) {
 		struct profile_change c = change_of(series, i);
+		size_t n = profile_stack_lines(&series->all, &series->all.stacks[i], false, lines,
+					       PROFILE_DEPTH_MAX);
+		/* Of 64 keyed bits: no two are the same by chance or by design. */
+		uint64_t hash = hashmap_hash(lines, n * sizeof(*lines), 0);
+		uint32_t at = hashmap_find(&by_calls, hash, NULL, NULL);
 
-		if (is_there(&c))
+		if (!is_there(&c))
+			continue;
+		if (at != HASHMAP_NONE)
+			add(&out->v[at], &c);
+		else if (!hashmap_add(&by_calls, hash, (uint32_t)out->n))
+			return no_memory(err);
+		else
 			out->v[out->n++] = c;
 	}
 	return 0;
@@ -117,14 +142,10 @@ static void add_up(struct profile_diff *d, const struct profile_function *functi
 		struct profile_change *to = n ? &d->v[n - 1] : NULL;
 		const struct profile_change *c = &d->v[i];
 
-		if (!to || strcmp(functions[to->at].name, functions[c->at].name) != 0) {
+		if (!to || strcmp(functions[to->at].name, functions[c->at].name) != 0)
 			d->v[n++] = *c;
-			continue;
-		}
-		to->before += c->before;
-		to->after += c->after;
-		to->var_before += c->var_before;
-		to->var_after += c->var_after;
+		else
+			add(to, c);
 	}
 	d->n = n;
 }
@@ -225,7 +246,7 @@ static void mark_functions_of(const struct profile_series *s, const struct profi
 		if (!stacks->v[i].significant || !change_of_function(s, stacks->v[i].at, &c))
 			continue;
 		of = find_name(functions, &c, s->all.symbols->functions);
-		if (of && (growth(of) > 0) == (growth(&c) > 0))
+		if (of && (growth(of) > 0) == (growth(&stacks->v[i]) > 0))
 			of->significant = true;
 	}
 }

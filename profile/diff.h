@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct profile_change {
-	size_t at;	      /* index of the stack or of the function, see below */
+	size_t at;	      /* index of the (first) stack or of the function, see below */
 	double before, after; /* bytes, estimated */
 	double var_before, var_after;
 	double p; /* the probability that sampling alone makes a change as large, either way */
@@ -22,7 +22,7 @@ struct profile_diff {
 };
 
 /*
- * Of a series of two profiles: each stack, `at` being its index in
+ * Of a series of two profiles: each stack, those of the same calls being one, `at` its index in
  * series->all.stacks; and each function with what was allocated in it directly,
  * `at` being an index in series->all.symbols->functions, which are needed.
  * What did not change is left out, though it counts among what was tested. All that is marked as

@@ -75,6 +75,12 @@ ctl_ok 'diff --no-fold' diff --no-fold "$T/less.heap" "$T/more.heap"
 like "$out" ' zmalloc'$'\n' 'diff --no-fold: who fetched it'
 ctl_ok 'diff --json' diff --json "$T/less.heap" "$T/more.heap"
 is "$(json '[.folded, .functions[0].function, .stacks[0].calls[0].function] | tostring')" '[2,"work","work"]' 'diff --json: the same'
+made grown.heap '1 100000 2 1 0' '1 50000 3 1 0' '1 5000 3 6 0'
+ctl_ok 'diff, two allocators' diff --json "$T/less.heap" "$T/grown.heap"
+is "$(json '[.stacks[] | [.after, .calls[0].function]] | tostring')" '[[150000,"work"],[5000,"other"]]' \
+	'diff, two allocators: what they fetched for the same calls is one stack'
+ctl_ok 'diff, two allocators, not folded' diff --json --no-fold "$T/less.heap" "$T/grown.heap"
+is "$(json '.stacks | length')" 3 'diff, two allocators, not folded: each stack'
 ctl_ok 'diff -f' diff -f folded "$T/less.heap" "$T/more.heap"
 like "$out" 'main;work;zmalloc 99000' 'diff -f: exact'
 for i in 1 2 3 4 5 6; do
