@@ -6,10 +6,13 @@
 #include "base/hashmap.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "profile/fit.h"
 #include "profile/mapping.h"
+#include "profile/names.h"
 #include "profile/profile.h"
 #include "profile/symbols.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct combine {
@@ -36,6 +39,61 @@ static int no_memory(struct err *err)
 	return err_no_memory(err);
 }
 
+/* FNV-1a: the same of each run. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		hash = (hash ^ *c) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+uint64_t profile_made_up_pc(const struct profile_symbols *s, size_t location)
+{
+	const struct profile_location *at = &s->locations[location];
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	char line[16];
+
+	for (uint32_t i = 0; i < at->n; i++) {
+		snprintf(line, sizeof(line), ":%u\n", s->lines[at->first + i].line);
+		hash = hash_text(hash, s->functions[s->lines[at->first + i].function].name);
+		hash = hash_text(hash, line);
+	}
+	return PROFILE_MADE_UP | hash;
+}
+
+static bool is_same_function(const struct profile_function *a, const struct profile_function *b)
+{
+	char x[PROFILE_NAME_MAX], y[PROFILE_NAME_MAX];
+
+	/* What tells it from others of its name is of the one profile. */
+	return !a->known || !b->known || !strcmp(a->name, b->name) ||
+	       !strcmp(profile_name_bare(a->name, x, sizeof(x)),
+		       profile_name_bare(b->name, y, sizeof(y)));
+}
+
+/*
+ * Is one address two places? So it is in two builds of a program that no build id tells apart, as
+ * those of Go. Where only one profile knows what was inlined, the function that it was inlined into
+ * decides.
+ */
+static bool are_two(const struct combine *c, size_t ours, size_t theirs)
+{
+	const struct profile_symbols *s = c->into->symbols, *t = c->other->symbols;
+	const struct profile_location *a, *b;
+	uint32_t n;
+
+	if (!s || !t || ours >= s->n_locations)
+		return false;
+	a = &s->locations[ours];
+	b = &t->locations[theirs];
+	n = a->n == b->n ? a->n : a->n && b->n;
+	for (uint32_t i = 1; i <= n; i++)
+		if (!is_same_function(&s->functions[s->lines[a->first + a->n - i].function],
+				      &t->functions[t->lines[b->first + b->n - i].function]))
+			return true;
+	return false;
+}
+
 static int move_addresses(struct combine *c, struct err *err)
 {
 	_cleanup_(hashmap_fini) struct hashmap known = { 0 };
@@ -51,6 +109,10 @@ static int move_addresses(struct combine *c, struct err *err)
 		uint64_t pc = a->pc + (a->mapping == PROFILE_NONE ? 0 : c->delta[a->mapping]);
 
 		c->address[i] = hashmap_get(&known, pc);
+		if (c->address[i] != HASHMAP_NONE && are_two(c, c->address[i], i)) {
+			pc = profile_made_up_pc(c->other->symbols, i);
+			c->address[i] = hashmap_get(&known, pc);
+		}
 		if (c->address[i] != HASHMAP_NONE)
 			continue;
 		if (into->n_addresses == PROFILE_NONE ||

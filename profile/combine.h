@@ -6,11 +6,19 @@
 #include "profile/profile.h"
 
 /*
+ * Where a location has no address of its own: one that no program has, by the names and lines of
+ * it, so that it is the same in each profile.
+ */
+#define PROFILE_MADE_UP (UINT64_C(1) << 63)
+uint64_t profile_made_up_pc(const struct profile_symbols *symbols, size_t location);
+
+/*
  * Add the counts of `other` to `into`, or take them away. Stacks are the same
  * when they went through the same places of the same images: those of another
  * run are moved to where `into` has that image, which is known by its build id
  * or else by its path. Variances are added either way. Names that both bring
- * along (profile.symbols) are kept.
+ * along (profile.symbols) are kept; an address of different functions is two
+ * places.
  *
  * ERR_FAILED, with `into` as it was: the programs are not the same, or there
  * is no memory.

@@ -21,8 +21,6 @@
 #define DEPTH_MAX 4096
 #define MAPPINGS_MAX (1u << 16)
 #define MEMORY_MAX ((size_t)2 << 30) /* a few bytes may unpack to a hundred times as many */
-/* Where two locations have one address, or one has none: addresses that no program has. */
-#define MADE_UP (UINT64_C(1) << 63)
 #define NO_COLUMN SIZE_MAX
 
 struct pprof {
@@ -143,7 +141,7 @@ static int read_mappings(struct pprof *r, struct err *err)
 		if (hashmap_get(&r->mappings, m->id) == HASHMAP_NONE &&
 		    !hashmap_put(&r->mappings, m->id, (uint32_t)i))
 			return err_no_memory(err);
-		if (m->memory_start >= m->memory_limit || m->memory_limit >= MADE_UP)
+		if (m->memory_start >= m->memory_limit || m->memory_limit >= PROFILE_MADE_UP)
 			continue;
 		p->mappings[p->n_mappings++] = (struct profile_mapping){
 			.start = m->memory_start,
@@ -185,9 +183,11 @@ static uint64_t pc_of(const struct pprof *r, const Pprof__Location *l, size_t i)
 {
 	uint64_t pc = l->address + 1;
 
-	if (!l->address || pc >= MADE_UP || hashmap_get(&r->pcs, pc) != HASHMAP_NONE)
-		return MADE_UP + i;
-	return is_mapped(r, l) || mapping_find(r->p, l->address) == PROFILE_NONE ? pc : MADE_UP + i;
+	if (!l->address || pc >= PROFILE_MADE_UP || hashmap_get(&r->pcs, pc) != HASHMAP_NONE)
+		return PROFILE_MADE_UP + i;
+	return is_mapped(r, l) || mapping_find(r->p, l->address) == PROFILE_NONE
+		       ? pc
+		       : PROFILE_MADE_UP + i;
 }
 
 static int read_locations(struct pprof *r, struct err *err)
@@ -274,6 +274,18 @@ static int read_names(struct pprof *r, struct err *err)
 		any |= n > 0;
 	}
 	return any ? symbols_build_finish(r->symbols, r->p, err) : 0;
+}
+
+/* What lies at no address of its own is known by its names. */
+static void place_by_names(struct profile *p)
+{
+	for (size_t i = 0; p->symbols && i < p->n_addresses; i++) {
+		const struct profile_location *at = &p->symbols->locations[i];
+		uint32_t function = p->symbols->lines[at->first].function;
+
+		if (p->addresses[i].pc >= PROFILE_MADE_UP && p->symbols->functions[function].known)
+			p->addresses[i].pc = profile_made_up_pc(p->symbols, i);
+	}
 }
 
 /* --- how much --- */
@@ -443,6 +455,7 @@ static int read_all(struct pprof *r, const struct profile_options *options, stru
 	if (find_columns(r, err) || read_mappings(r, err) || read_locations(r, err) ||
 	    read_names(r, err))
 		return -1;
+	place_by_names(r->p);
 	for (size_t i = 0; i < r->from->n_sample; i++) {
 		if (read_sample(r, r->from->sample[i], options, err))
 			return -1;

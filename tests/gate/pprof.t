@@ -90,6 +90,13 @@ def made():
     yield "unnamed", HEAD + location(1, 0x401000) + sample([1], [1, 4096]) + rest()
     yield "difference", HEAD + CODE + sample([1, 2], [-1, -4096]) + sample([2], [3, 12288]) + rest()
     yield "whole", HEAD + CODE + sample([1, 2], [10, 40960]) + rest(period=0)
+    # The same calls in two builds that no id tells apart, and twice without addresses.
+    for name, places in ("built", (0x401000, 0x402000)), ("rebuilt", (0x402000, 0x401000)), ("placeless", (0, 0)):
+        for order in 1, -1:
+            calls = location(1, places[0], (2, 20)), location(2, places[1], (1, 10))
+            yield f"{name} {order}", SIZE + mapping(1, 0x400000, 0x500000, build="Go-build-id") + \
+                b"".join(calls[::order]) + function(1, "main.main") + function(2, "main.hold") + \
+                sample([1, 2], [3 + order, 4096 * (3 + order)]) + rest()
     yield "no samples", HEAD + CODE + rest()
     yield "cpu", types(("cpu", "nanoseconds")) + CODE + sample([1], [7]) + rest()
     yield "no types", CODE + rest()
@@ -154,6 +161,13 @@ ctl_ok 'wild' report "$T/in/wild.pb.gz" --json
 is "$(json .total)" 4096 'wild: what it points to outside of itself is not there'
 ctl_ok 'diff' diff "$T/in/whole.pb.gz" "$T/in/sound.pb.gz" --json
 is "$(json '.in_use.after - .in_use.before')" 5220 'diff: reads them, too'
+for pair in 'built -1:rebuilt 1' 'placeless -1:placeless 1' 'built -1:placeless 1'; do
+	ctl_ok "diff of $pair" diff "$T/in/${pair%:*}.pb.gz" "$T/in/${pair#*:}.pb.gz" --json
+	is "$(json '[.stacks[] | [.before, .after, (.calls | map(.function) | join(" < "))]] | tostring')" \
+		'[[8192,16384,"main.hold < main.main"]]' "diff of $pair: by its names"
+	ctl_ok "sum of $pair" report "$T/in/${pair%:*}.pb.gz" "$T/in/${pair#*:}.pb.gz" --sum --json
+	is "$(rows)" 'main.hold 24576 24576, main.main 0 24576' "sum of $pair: by its names"
+done
 for name in cpu 'no types'; do
 	ctl_fails 1 'in_file pprof_not_of_memory' "$name" report "$T/in/$name.pb.gz"
 done
