@@ -168,14 +168,17 @@ int text_distance(const char *a, const char *b)
 
 #define SHORT_WORD 6 /* letters: below that many one mistake is much, */
 #define NEAR_SHORT 2 /* and another word this far away was not meant */
-#define NEAR 4
+#define LONG_WORD 8  /* from that many on three are not too many */
+#define NEAR 3
+#define NEAR_LONG 4
 #define BEGINNING_MIN 3
 
 void text_near_begin(struct text_near *near, const char *word)
 {
 	size_t len = strlen(word);
 
-	*near = (struct text_near){ .word = word, .least = len < SHORT_WORD ? NEAR_SHORT : NEAR };
+	*near = (struct text_near){ .word = word };
+	near->least = len < SHORT_WORD ? NEAR_SHORT : len < LONG_WORD ? NEAR : NEAR_LONG;
 	if (len < 2)
 		near->least = 0;
 }

@@ -120,7 +120,7 @@ like "$(<"$T/by-suffix.html")" '^\{' 'report --json -o: what was asked for'
 meant()
 {
 	ctl_fails 2 'option_unknown did_you_mean' "$1" report "$1" "$T/rec.heap"
-	like "$err" "did you mean $2\?" "$1: what was meant"
+	like "$err" "did you mean $2\?"$'\n' "$1: what was meant"
 }
 meant --text '-f text'
 meant --svg '-f svg'
@@ -134,7 +134,7 @@ meant --pdf '-o graph.pdf'
 meant -tree '--tree'
 meant -focus=leaf '--focus'
 meant --flame '-f svg'
-ctl_fails 2 'option_unknown see_command_help' '--kudos' report --kudos "$T/rec.heap"
+ctl_fails 2 'option_unknown see_command_help' '--flames' report --flames "$T/rec.heap"
 ctl_fails 2 'option_unknown see_command_help' 'list has no formats' list --top
 ctl_ok 'diff -o, by its suffix' diff "$T/less.heap" "$T/more.heap" -o "$T/by-suffix.svg"
 like "$(<"$T/by-suffix.svg")" '<svg' 'diff -o, by its suffix: a picture'
