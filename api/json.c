@@ -831,7 +831,7 @@ struct json_object *api_report(const struct profile *p, struct profile_table *ta
 	json_set_text(doc, "comm", p->facts.comm);
 	json_set(doc, "allocated",
 		 options->coverage->allocated > 0
-			 ? json_object_new_int64((int64_t)options->coverage->allocated)
+			 ? json_object_new_uint64((uint64_t)options->coverage->allocated)
 			 : NULL);
 	json_set(doc, "opt.prof_active", tristate(options->coverage->from_start));
 	json_set_u64(doc, "period", p->period);

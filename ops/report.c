@@ -24,7 +24,6 @@ static void list_threads(const struct profile *p, char *buf, size_t size)
 {
 	size_t used = 0;
 
-	snprintf(buf, size, "none");
 	for (size_t i = 0; i < p->n_threads && used < size; i++) {
 		const struct profile_thread *t = &p->threads[i];
 
@@ -53,6 +52,8 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 		err_raise(err, ERROR_NO_THREAD_OF_NAME_IN_PROFILE, .name = name);
 	else
 		err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
+	if (!p->n_threads) /* which it does not tell apart */
+		return -1;
 	list_threads(p, list, sizeof(list));
 	return err_advise(err, FIX_THREADS_OF_PROFILE, .text = list);
 }

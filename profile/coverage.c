@@ -22,7 +22,10 @@ static double promoted(const struct profile_stack *s)
 
 struct profile_coverage profile_coverage_of(const struct profile *p)
 {
-	struct profile_coverage c = { .allocated = (double)p->facts.allocated };
+	struct profile_coverage c = {
+		.allocated = (double)p->facts.allocated,
+		.from_start = TRI_UNKNOWN,
+	};
 
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		c.in_use += p->stacks[i].value[PROFILE_INUSE_SPACE];
@@ -30,9 +33,10 @@ struct profile_coverage profile_coverage_of(const struct profile *p)
 		c.added += promoted(&p->stacks[i]);
 	}
 	c.allocated = fmax(c.allocated - c.added, 0);
-	c.from_start = !p->facts.opt_active		      ? TRI_UNKNOWN
-		       : !strcmp(p->facts.opt_active, "true") ? TRI_YES
-							      : TRI_NO;
+	if (p->facts.opt_active && !strcmp(p->facts.opt_active, "true"))
+		c.from_start = TRI_YES;
+	else if (p->facts.opt_active && !strcmp(p->facts.opt_active, "false"))
+		c.from_start = TRI_NO;
 	return c;
 }
 

@@ -35,6 +35,11 @@ is "$(json '.allocated > 80000000')" true 'a sum: what is allocated is added up'
 sed '/^# allocated/d' "$T/dump.heap" >"$T/unknown.heap"
 ctl_ok 'a sum with one that does not say' report "$T/late.heap" "$T/unknown.heap" --sum --json
 is "$(json '[.allocated, .opt.prof_active] | tostring')" '[null,false]' 'a sum with one that does not say: not known'
+sed 's/^# allocated .*/# allocated 9223372036854775807/; s/^# opt.prof_active .*/# opt.prof_active maybe/' "$T/dump.heap" >"$T/wild.heap"
+ctl_ok 'what cannot be, in JSON' report "$T/wild.heap" --json
+is "$(json '[.allocated > 9000000000000000000, .opt.prof_active] | tostring')" '[true,null]' 'what cannot be, in JSON: as it says'
+ctl_ok 'what cannot be' report "$T/wild.heap"
+like "$out" 'allocated \(0%\): the rest was allocated before sampling began, or in threads' 'what cannot be: when sampling began is not known'
 ctl_ok 'a difference' diff "$T/late.base.heap" "$T/late.heap"
 like "$out" 'AFTER covers 0 of 4' 'a difference: says it of the second'
 assert_untouched "$pid" 'what is counted leaves it untouched'

@@ -143,6 +143,8 @@ like "$out" '^inuse_space, thread io: ' 'a thread: the title has its name'
 ctl_fails 1 'no_thread_of_name_in_profile threads_of_profile' 'no thread of a name' report --thread none "$T/threads.heap"
 like "$err" 'fix: its threads are 0, 1 io, 3 a b, 12 io: ' 'no thread of a name: those that are there'
 ctl_fails 1 'no_such_thread_in_profile threads_of_profile' 'no thread of a number' report --thread 7 "$T/threads.heap"
+ctl_fails 1 no_such_thread_in_profile 'no threads at all' report --thread 7 "$T/stacks.heap"
+unlike "$err" 'fix:' 'no threads at all: none to choose'
 
 # --- what tells a function from others of its name is no part of the name ---
 functions=(main 'init (a.c)' 'init (b.c)' 'finit (c.c)')
