@@ -116,8 +116,10 @@ function rankModules() {
 }
 
 // Backtracking may take for ever, and an address may be made to: such a search waits for its reader.
+// With two parts that repeat, a name of 2,000 letters takes seconds.
 function mayTakeLong(text) {
-	return /\)[*+?{]|\\[1-9k]/.test(text) || (text.match(/[*+{]/g) ?? []).length > 3;
+	const plain = text.replace(/\\[^1-9k]/g, '');
+	return /\)[*+?{]|\\[1-9k]/.test(plain) || (plain.match(/[*+?{]/g) ?? []).length > 1;
 }
 
 function search() {

@@ -270,6 +270,9 @@ async function hostile() {
 		'#search=%3Cscript%3Ealert(1)%3C/script%3E&view=table&%E0%A4%A=%',
 		'#search=(a%2B)%2B%24&function=4294967296',
 		`#search=${'x'.repeat(100000)}&zoom=0.1`,
+		'#search=a%3Fa%3Faa',
+		'#search=x.*x.*y',
+		'#search=%5Ef%5C(a%5C*%2C%20b%5C*%5C)%24',
 	];
 	seen.hostile = [];
 	for (const fragment of evil) {

@@ -138,11 +138,14 @@ for part in 'type=inuse_objects' 'search=%5Eleaky_one%24' 'sort=-cum' 'zoom=[0-9
 done
 is "$(json '.address.copied[1] | tojson')" "$(json '.address.copied[0] | tojson')" 'address: a copy shows the same'
 is "$(json '.address.reset | [.search, (.path | length)] | tostring')" '["",1]' 'Escape resets zoom and search'
-is "$(json '[.hostile[].view] | join(" ")')" 'flame flame table flame flame' 'a hostile address: what is wrong is not there'
-is "$(json '[.hostile[].elements] | add')" 5 'a hostile address: makes no element'
+is "$(json '[.hostile[].view] | join(" ")')" 'flame flame table flame flame flame flame flame' 'a hostile address: what is wrong is not there'
+is "$(json '[.hostile[].elements] | add')" 8 'a hostile address: makes no element'
 is "$(json '.hostile[4].search')" 500 'a hostile address: is cut'
-is "$(json '.hostile[3].matched')" 'press Enter in the field to search for it' \
-	'a hostile address: an expression that may take for ever is not tried'
+for i in 3 5 6; do
+	is "$(json ".hostile[$i].matched")" 'press Enter in the field to search for it' \
+		"a hostile address: an expression that may take for ever is not tried: $i"
+done
+like "$(json '.hostile[7].matched')" '^matched' 'an address: the exact name of a function is searched for'
 
 # --- finding ---
 is "$(json .found.view)" flame 'Enter in the table: the graph'
