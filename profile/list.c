@@ -131,7 +131,12 @@ static bool count_stack(struct list *l, size_t stack)
 
 /* --- writing --- */
 
-/* By name, each function before its lines, which are in order. */
+static int compare_files(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !a - !b;
+}
+
+/* By file and name, each function before its lines, which are in order. */
 static int by_place(const void *a, const void *b, void *lines_of)
 {
 	const struct line *x = a, *y = b;
@@ -139,8 +144,10 @@ static int by_place(const void *a, const void *b, void *lines_of)
 
 	if (x->function != y->function) {
 		const struct profile_function *f = l->p->symbols->functions;
-		int order = strcmp(f[x->function].name, f[y->function].name);
+		int order = compare_files(f[x->function].file, f[y->function].file);
 
+		if (!order)
+			order = strcmp(f[x->function].name, f[y->function].name);
 		return order ? order : x->function < y->function ? -1 : 1;
 	}
 	return x->line < y->line ? -1 : x->line > y->line;
@@ -151,9 +158,44 @@ struct writing {
 	const struct profile_report_options *o;
 	FILE *out;
 	const char *next; /* the source from line `at` on; NULL: there is none */
-	const char *end;
+	const char *text, *end;
 	uint32_t at;
+	const char *file, *indexed, *indexed_end; /* the text of which `starts` are: of its lines */
+	uint32_t *starts;
+	size_t n_starts, room;
 };
+
+static void close_writing(struct writing *w)
+{
+	free(w->starts);
+}
+
+/* A file is long, and has many functions: its lines are looked for once. */
+static int index_lines(struct writing *w, const char *file, struct err *err)
+{
+	if (w->file && !strcmp(w->file, file) && w->indexed == w->text && w->indexed_end == w->end)
+		return 0;
+	w->file = file;
+	w->indexed = w->text;
+	w->indexed_end = w->end;
+	w->n_starts = 0;
+	for (const char *at = w->text; at && at < w->end;) {
+		const char *end = memchr(at, '\n', (size_t)(w->end - at));
+
+		if (!vec_grow(w->starts, w->room, w->n_starts))
+			return err_no_memory(err);
+		w->starts[w->n_starts++] = (uint32_t)(at - w->text);
+		at = end ? end + 1 : w->end;
+	}
+	return 0;
+}
+
+/* To line `to`, which may not be there. */
+static void seek_line(struct writing *w, uint32_t to)
+{
+	w->at = to;
+	w->next = w->text && to && to <= w->n_starts ? w->text + w->starts[to - 1] : NULL;
+}
 
 static const char *amount(const struct writing *w, double value, char buf[32])
 {
@@ -180,34 +222,33 @@ static void write_line(const struct writing *w, const struct line *line, uint32_
 		output_safe(raw, safe, sizeof(safe)));
 }
 
+static void write_text(struct writing *w, const struct line *line)
+{
+	const char *end = memchr(w->next, '\n', (size_t)(w->end - w->next));
+
+	write_line(w, line, w->at, w->next, (size_t)((end ? end : w->end) - w->next));
+	seek_line(w, w->at + 1);
+}
+
 /* The source up to and without line `to`; those before `from` are passed over. */
 static void write_source(struct writing *w, uint32_t from, uint32_t to)
 {
 	if (w->next && w->at < from && w->at > 1 && from < to)
 		fprintf(w->out, "%28s\n", "...");
-	for (; w->next && w->at < to; w->at++) {
-		const char *end = memchr(w->next, '\n', (size_t)(w->end - w->next));
-
-		if (w->at >= from)
-			write_line(w, NULL, w->at, w->next,
-				   (size_t)((end ? end : w->end) - w->next));
-		w->next = end && end + 1 < w->end ? end + 1 : NULL;
-	}
+	if (w->at < from)
+		seek_line(w, from);
+	while (w->next && w->at < to)
+		write_text(w, NULL);
 }
 
 static void write_counted(struct writing *w, const struct line *line)
 {
-	const char *text = w->next, *end;
-
+	seek_line(w, line->line);
 	/* Where there is no such line any more, it is said without its text. */
-	if (!text || w->at != line->line) {
+	if (w->next)
+		write_text(w, line);
+	else
 		write_line(w, line, line->line, "", 0);
-		return;
-	}
-	end = memchr(text, '\n', (size_t)(w->end - text));
-	write_line(w, line, line->line, text, (size_t)((end ? end : w->end) - text));
-	w->next = end && end + 1 < w->end ? end + 1 : NULL;
-	w->at++;
 }
 
 static void write_head(const struct writing *w, const struct line *f,
@@ -231,22 +272,21 @@ static void write_head(const struct writing *w, const struct line *f,
 		"line", w->o->color ? INK_OFF : "");
 }
 
-/* One function and its lines; returns how many of `v` these were. */
-static size_t write_function(struct writing *w, const struct line *v, size_t n,
-			     profile_source_fn *find, void *ctx)
+/* One function and the lines behind it, `last` in all. */
+static int write_function(struct writing *w, const struct line *v, size_t last,
+			  profile_source_fn *find, void *ctx, struct err *err)
 {
 	const char *file = w->l->p->symbols->functions[v->function].file;
 	struct profile_source source = { .why = "debug data names no file" };
-	size_t last = 1;
 
-	while (last < n && v[last].function == v->function)
-		last++;
 	if (file)
 		find(ctx, file, v->mapping, &source);
 	write_head(w, v, &source);
-	w->next = source.text;
+	w->text = source.text;
 	w->end = source.text + source.len;
-	w->at = 1;
+	if (file && index_lines(w, file, err))
+		return -1;
+	seek_line(w, 1);
 	for (size_t i = 1; i < last; i++) {
 		uint32_t from = v[i].line > AROUND ? v[i].line - AROUND : 1;
 
@@ -259,7 +299,20 @@ static size_t write_function(struct writing *w, const struct line *v, size_t n,
 	}
 	if (last > 1)
 		write_source(w, v[last - 1].line + 1, v[last - 1].line + AROUND + 1);
-	return last;
+	return 0;
+}
+
+static int write_all(struct writing *w, profile_source_fn *find, void *ctx, struct err *err)
+{
+	const struct list *l = w->l;
+
+	for (size_t i = 0, last; i < l->n; i = last) {
+		for (last = i + 1; last < l->n && l->v[last].function == l->v[i].function;)
+			last++;
+		if (write_function(w, &l->v[i], last - i, find, ctx, err))
+			return -1;
+	}
+	return ferror(w->out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
 }
 
 int profile_list(const struct profile *profile, const struct profile_table *table,
@@ -269,7 +322,7 @@ int profile_list(const struct profile *profile, const struct profile_table *tabl
 	_cleanup_(close_list) struct list l = { .p = profile,
 						.type = options->type,
 						.whole = table->whole };
-	struct writing w = { .l = &l, .o = options, .out = out };
+	_cleanup_(close_writing) struct writing w = { .l = &l, .o = options, .out = out };
 
 	if (match(&l, pattern, err))
 		return -1;
@@ -282,7 +335,5 @@ int profile_list(const struct profile *profile, const struct profile_table *tabl
 	qsort_r(l.v, l.n, sizeof(*l.v), by_place, &l);
 	profile_report_head(profile, table, options, out);
 	profile_report_folded(options, out);
-	for (size_t i = 0; i < l.n;)
-		i += write_function(&w, &l.v[i], l.n - i, source, ctx);
-	return ferror(out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
+	return write_all(&w, source, ctx, err);
 }
