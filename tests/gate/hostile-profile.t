@@ -125,7 +125,7 @@ wait "$waiter" 2>/dev/null
 # What goes to a terminal does nothing there. script(1) ends its lines with a carriage return.
 "$overtaken" report "$T/a.heap" >"$T/raw" 2>"$T/err"
 ok 'control: to a file, what it prints is passed on' grep -q $'\033]0;owned' "$T/raw"
-script -qec "$overtaken --color never report $T/a.heap" /dev/null </dev/null >"$T/out" 2>&1
+script -qec "$overtaken --no-pager --color never report $T/a.heap" /dev/null </dev/null >"$T/out" 2>&1
 like "$(tr -d '\0' <"$T/out")" owned 'to a terminal too'
 # obeyed FILE: the control characters in it, and those that turn the direction of text
 obeyed()
