@@ -118,7 +118,7 @@ done
 what svg "$T/redis/it.svg" main
 like "$(json .found)" '^[1-9][0-9]* match: [0-9.]+ %$' 'svg: a search'
 like "$(json .hovered)" '[Mm]ain.*[0-9]M .*%\)' 'svg: what a frame is'
-is "$(json '[.wide, .back, .scripts, .odd] | tostring')" '[1200,0,1,0]' 'svg: zoomed in, and out again'
+is "$(json '[.wide, .back, .scripts, .odd] | tostring')" '[1240,0,1,0]' 'svg: zoomed in, and out again'
 is "$(json '[.others, .complaints] | tostring')" '[[],[]]' 'svg: nothing from outside, nothing to complain of'
 like "$(<"$T/redis/it.html")" 'Content-Security-Policy' 'html: a page'
 
@@ -155,7 +155,7 @@ top()
 # ours FILE [OPTIONS...]: the same
 ours()
 {
-	run_ctl report "$@" -n 0 --json
+	run_ctl report "$@" -n 0 --no-fold --json
 	json '.rows[] | select(.flat != 0 or .cum != 0) | "\(.name) \(.flat | round) \(.cum | round)"' | sort
 }
 ok 'a Go program' go build -o "$T/go-heap" tests/runtimes/heap.go
