@@ -401,6 +401,11 @@ static bool has_filter(const struct args *args)
 	return args->comm || args->cgroup || args->children;
 }
 
+bool args_name_process(const struct args *args)
+{
+	return args->pid || has_filter(args);
+}
+
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	char given[ARGS_FILTER_SIZE];
@@ -408,7 +413,7 @@ static int take_pid(struct args *args, const struct command *command, struct err
 	if (args->pid && has_filter(args))
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--pid",
 				 .what = args_filter_text(args, given, sizeof(given)));
-	if (args->pid || has_filter(args))
+	if (args_name_process(args))
 		return 0;
 	if (!args->n_words)
 		return command->pid_optional ? 0 : args_no_pid(command, err);
@@ -421,7 +426,7 @@ static int take_pid(struct args *args, const struct command *command, struct err
 /* What would be ignored was meant for something. */
 static int refuse_pid(const struct args *args, const struct command *command, struct err *err)
 {
-	if (command->pid_by_option || (!args->pid && !has_filter(args)))
+	if (command->pid_by_option || !args_name_process(args))
 		return 0;
 	err_raise(err, ERROR_TAKES_NO_PROCESS, .name = command->name);
 	return err_advise(err, FIX_SEE_COMMAND_HELP, .command = command->name);

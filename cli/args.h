@@ -184,6 +184,10 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 /* What --comm, --cgroup and --children say. False: none of them is given. */
 #define ARGS_FILTER_SIZE 160
 bool args_filter(const struct args *args, struct ops_filter *filter);
+
+/* Does an option say which process, --pid or one of those? */
+bool args_name_process(const struct args *args);
+
 const char *args_filter_text(const struct args *args, char *buf, size_t size);
 
 /*

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
-#include "cli/several.h"
 #include "ops/bundle.h"
 
 #include <string.h>
@@ -44,9 +43,8 @@ static int print(const struct args *args, const struct ops_bundle *bundle,
 static int what(const struct args *args, struct ops_bundle_request *request, struct err *err)
 {
 	struct err ignored;
-	int64_t pid = args->pid;
-
-	bool process = pid || several_meant(args);
+	bool process = args_name_process(args);
+	int64_t pid;
 
 	if (!process && !args->n_words)
 		return args_no_pid(&cmd_bundle, err);

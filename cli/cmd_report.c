@@ -79,7 +79,7 @@ static bool is_process(const struct args *args, int64_t *number)
 	struct err ignored;
 
 	*number = 0;
-	if (args->pid || args->comm)
+	if (args_name_process(args))
 		return true;
 	if (args->n_words != 1 || text_int_parse(args->words[0], 1, INT_MAX, number, &ignored))
 		return false;
@@ -107,8 +107,7 @@ static int report_process(const struct args *args, const char *format, int64_t n
 	if (number)
 		one.pid = number;
 	else if (args->n_words)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = args->comm ? "--comm" : "--pid",
-				 .what = "a file", .text = args->words[0]);
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
 	return report_run(&one, NULL, 0, format, err);
 }
 

@@ -20,6 +20,8 @@ assert_untouched "$pid" 'a process: it is untouched'
 snapshot "$pid"
 ctl_ok '--comm' report --comm redis-server --json
 is "$(json .pid)" "$pid" '--comm: it is of that'
+ctl_ok '--children' report --children "$pid" --json
+is "$(json .pid)" "$pid" '--children: it is of that'
 ctl_ok '--pid, and a format' report --pid "$pid" -f folded -o out.folded
 like "$(<"$here/out.folded")" 'createStringObject' '--pid, and a format: it is written'
 ctl_ok '--save' report "$pid" --save kept.heap
@@ -39,6 +41,7 @@ ctl_fails 10 'output_exists choose_or_force' 'a profile that exists' report "$pi
 ctl_fails 2 pattern_malformed 'a wrong expression' report "$pid" --focus '('
 ctl_fails 2 format_unknown 'an unknown format' report "$pid" -f nonsense
 ctl_fails 2 exclusive 'a process and a file' report --pid "$pid" kept.heap
+ctl_fails 2 exclusive 'processes and a file' report --children "$pid" kept.heap
 ctl_fails 3 no_process 'no such process' report 4194304
 ctl_fails 1 'in_file file_unopened' 'two words are files' report "$pid" 4194304
 assert_untouched "$pid" 'refusals leave it untouched'
