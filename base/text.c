@@ -308,3 +308,12 @@ const char *text_search(const char *bytes, size_t len, const void *part, size_t 
 			return at - pivot;
 	return NULL;
 }
+
+size_t text_columns(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}

@@ -59,6 +59,9 @@ size_t output_safe_lines(const char *text, size_t len, bool end, char *safe, siz
  */
 void output_make_safe(char *text, size_t size);
 
+/* How many columns of a terminal UTF-8 takes; the wide characters of Asia count as one. */
+size_t text_columns(const char *text);
+
 /* Does it begin with `start`? */
 static inline bool text_begins(const char *text, const char *start)
 {

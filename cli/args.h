@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define WORDS_MAX 1024
@@ -180,6 +181,12 @@ extern const struct command *const commands[]; /* NULL at the end */
 /* Fill `args` and `command` (NULL when the line names none). ERR_USAGE says what is wrong. */
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,
 	       struct err *err) __must_check;
+
+/* Does -o name a file? Else it goes to stdout. */
+static inline bool args_to_file(const struct args *args)
+{
+	return args->output && strcmp(args->output, "-") != 0;
+}
 
 /* What --comm, --cgroup and --children say. False: none of them is given. */
 #define ARGS_FILTER_SIZE 160

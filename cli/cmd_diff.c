@@ -8,7 +8,6 @@
 #include "cli/report.h"
 #include "profile/format/format.h"
 
-#include <string.h>
 #include <unistd.h>
 
 static const struct option_def options_of_diff[] = {
@@ -28,13 +27,12 @@ static const struct option_def options_of_diff[] = {
 static int write_as(const struct args *args, const struct ops_diff *diff, struct err *err)
 {
 	enum profile_format format = profile_format_by_name(args->report_format);
-	bool to_stdout = !args->output || !strcmp(args->output, "-");
 
-	if (to_stdout && profile_format_info(format)->binary && apart_to_terminal()) {
+	if (!args_to_file(args) && profile_format_info(format)->binary && apart_to_terminal()) {
 		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
 		return err_advise(err, FIX_WRITE_TO_FILE);
 	}
-	return ops_diff_write(diff, format, to_stdout ? NULL : args->output, args->force,
+	return ops_diff_write(diff, format, args_to_file(args) ? args->output : NULL, args->force,
 			      STDOUT_FILENO, err);
 }
 
@@ -80,14 +78,13 @@ static int run_apart(const void *ctx, struct err *err)
 
 static int run(const struct args *given, struct err *err)
 {
-	bool to_file = given->output && strcmp(given->output, "-") != 0;
 	struct args line = *given, *args = &line;
 	struct job job = { .args = args };
 	const struct apart apart = {
 		.inputs = args->words,
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
-		.n_outputs = to_file,
+		.n_outputs = args_to_file(args),
 		.paged = true,
 		.symbols = &job.symbols,
 		.run = run_apart,

@@ -40,11 +40,6 @@ static const struct option_def options_of_leaks[] = {
 	{ .name = NULL },
 };
 
-static bool is_to_file(const struct args *args)
-{
-	return args->output && strcmp(args->output, "-") != 0;
-}
-
 /* What rates are given by: a minute, or an hour where that is little, or a profile. */
 struct per {
 	double seconds;
@@ -310,7 +305,7 @@ static int write_page(FILE *out, const void *ctx, struct err *err)
 static int put_page(const struct args *args, const struct ops_leaks *l, struct err *err)
 {
 	warn(args, l);
-	if (is_to_file(args))
+	if (args_to_file(args))
 		return ops_write_file(args->output, args->force, write_page, l, err);
 	return write_page(stdout, l, err) || out_flush(err) ? -1 : 0;
 }
@@ -357,7 +352,7 @@ static int run_apart(const void *ctx, struct err *err)
 static int read_format(const struct args *args, int *format, struct err *err)
 {
 	bool suffix =
-		is_to_file(args) && profile_format_by_path(args->output) == PROFILE_FORMAT_HTML;
+		args_to_file(args) && profile_format_by_path(args->output) == PROFILE_FORMAT_HTML;
 
 	if (args->json && args->leaks_format == IN_HTML)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = "-f html");
@@ -376,7 +371,7 @@ static int run(const struct args *args, struct err *err)
 		.inputs = args->words,
 		.n_inputs = args->n_words,
 		.outputs = &args->output,
-		.n_outputs = is_to_file(args),
+		.n_outputs = args_to_file(args),
 		.paged = true,
 		.symbols = &job.symbols,
 		.run = run_apart,

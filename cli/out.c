@@ -268,16 +268,6 @@ static const char *text_of(const char *cell)
 	return *cell ? cell : "-";
 }
 
-/* Of UTF-8, whose characters are several bytes; the wide ones of Asia count as one. */
-static int width_of(const char *text)
-{
-	int n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 static int print_row(const struct table_row *row, size_t columns, const int *width, struct err *err)
 {
 	/* Twice: what is short on a line may be long in bytes. */
@@ -286,7 +276,7 @@ static int print_row(const struct table_row *row, size_t columns, const int *wid
 
 	for (size_t c = 0; c < columns; c++) {
 		const char *text = text_of(row->cell[c]);
-		int pad = c + 1 < columns ? width[c] - width_of(text) + 2 : 0;
+		int pad = c + 1 < columns ? width[c] - (int)text_columns(text) + 2 : 0;
 
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%*s", text, pad, "");
 	}
@@ -296,7 +286,7 @@ static int print_row(const struct table_row *row, size_t columns, const int *wid
 static void widen(const struct table_row *row, size_t columns, int *width)
 {
 	for (size_t c = 0; c < columns; c++) {
-		int len = width_of(text_of(row->cell[c]));
+		int len = (int)text_columns(text_of(row->cell[c]));
 
 		width[c] = len > width[c] ? len : width[c];
 	}

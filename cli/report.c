@@ -261,7 +261,7 @@ static int read_line(const struct args *args, const char *format, struct report 
 /* A file has neither colours nor a width. */
 static void look_at_terminal(const struct args *args, struct report *r)
 {
-	if (args->output && strcmp(args->output, "-") != 0)
+	if (args_to_file(args))
 		return;
 	r->options.columns = out_size().columns;
 	r->options.color = out_has_color(args, STDOUT_FILENO);
@@ -382,10 +382,8 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 
 static int write_out(const struct report *r, struct err *err)
 {
-	const char *path = r->args->output;
-
-	if (path && strcmp(path, "-") != 0)
-		return ops_write_file(path, r->args->force, write_report, r, err);
+	if (args_to_file(r->args))
+		return ops_write_file(r->args->output, r->args->force, write_report, r, err);
 	if (r->kind == REPORT_FORMAT && profile_format_info(r->format)->binary &&
 	    apart_to_terminal()) {
 		err_raise(err, ERROR_TO_TERMINAL, .name = profile_format_info(r->format)->name);
@@ -449,7 +447,7 @@ static int take_dump(const struct args *args, int *fd, char *name, size_t size, 
 
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) ||
-	    (args->output && strcmp(args->output, "-") != 0 &&
+	    (args_to_file(args) &&
 	     ops_check_file(args->output, args->force, err)) ||
 	    (!args->save && memory_file_make(fd, err)))
 		return -1;
@@ -494,13 +492,12 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	const char *const names[] = { name };
 	struct job job = { args, &r, &request, ERR_INIT };
 	const struct ops_symbolize_options *symbols = &request.symbols;
-	bool to_file = args->output && strcmp(args->output, "-") != 0;
 	struct apart apart = {
 		.inputs = files,
 		.n_inputs = n_files,
 		.base = args->base,
 		.outputs = &args->output,
-		.n_outputs = to_file,
+		.n_outputs = args_to_file(args),
 		.paged = true,
 		.sources = args->list != NULL,
 		.symbols = symbols,

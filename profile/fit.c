@@ -12,15 +12,6 @@ static const char nameless[] = "(anonymous namespace)";
 static const char dots[] = "...";
 #define FILE_MAX 255 /* bytes: no file has a longer name */
 
-size_t profile_columns(const char *text)
-{
-	size_t n = 0;
-
-	for (; *text; text++)
-		n += (*text & 0xc0) != 0x80;
-	return n;
-}
-
 size_t profile_name_untold(const char *name)
 {
 	size_t len = strlen(name);
@@ -146,7 +137,7 @@ static bool drop_namespace(char *s)
 /* Its middle, at whole characters. */
 static void cut(char *s, size_t width)
 {
-	size_t columns = profile_columns(s), half = (width - (sizeof(dots) - 1)) / 2, n = 0;
+	size_t columns = text_columns(s), half = (width - (sizeof(dots) - 1)) / 2, n = 0;
 	size_t tail = columns - (width - (sizeof(dots) - 1) - half);
 	char *from = NULL, *to = NULL;
 
@@ -166,13 +157,13 @@ static void cut(char *s, size_t width)
 
 static void shorten(char *s, size_t width)
 {
-	if (profile_columns(s) > width) {
+	if (text_columns(s) > width) {
 		drop_arguments(s);
 		drop_type(s);
 	}
-	if (profile_columns(s) > width)
+	if (text_columns(s) > width)
 		drop_template_arguments(s);
-	while (profile_columns(s) > width && drop_namespace(s))
+	while (text_columns(s) > width && drop_namespace(s))
 		;
 }
 
@@ -200,13 +191,13 @@ const char *profile_name_fit(const char *name, size_t width, char *buf, size_t s
 
 	if (width < PROFILE_FIT_MIN)
 		width = PROFILE_FIT_MIN;
-	if (profile_columns(name) <= width) {
+	if (text_columns(name) <= width) {
 		snprintf(buf, size, "%s", name);
 		return buf;
 	}
 	if (*place)
 		snprintf(file, sizeof(file), " %s", text_file_name(place + 1));
-	used = (size_t)(begin - name) + profile_columns(file);
+	used = (size_t)(begin - name) + text_columns(file);
 	snprintf(buf, size, "%.*s", (int)(place - begin), begin);
 	shorten(buf, width > used ? width - used : 0);
 	if (strlen(buf) + (size_t)(begin - name) + strlen(file) < size) {
@@ -214,7 +205,7 @@ const char *profile_name_fit(const char *name, size_t width, char *buf, size_t s
 		memcpy(buf, name, (size_t)(begin - name));
 		strcat(buf, file);
 	}
-	if (profile_columns(buf) > width)
+	if (text_columns(buf) > width)
 		cut(buf, width);
 	return buf;
 }

@@ -5,9 +5,6 @@
 
 #include <stddef.h>
 
-/* How many columns of a terminal text takes; the wide characters of Asia count as one. */
-size_t profile_columns(const char *text);
-
 /*
  * `name`, which is safe to print, in `width` columns. Where it is longer it goes without its
  * arguments and its type, then without its template arguments, then with as few of its namespaces

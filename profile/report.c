@@ -234,7 +234,7 @@ static void stack_calls(const struct profile *p, const struct profile_report_opt
 		report_name(p, o, lines[i].function, used + rest, name);
 		if (o->columns)
 			profile_name_fit(name, CALL_COLUMNS, fitted, sizeof(fitted));
-		columns = profile_columns(o->columns ? fitted : name) + (i ? 3 : 0);
+		columns = text_columns(o->columns ? fitted : name) + (i ? 3 : 0);
 		if (i == CALLS_SHOWN || (i && o->columns && used + columns + rest > o->columns)) {
 			fputs(more, out);
 			return;

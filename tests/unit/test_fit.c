@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
 #include "profile/fit.h"
 
 #include "profile/fold.h"
@@ -133,7 +134,7 @@ static void test_any_name(void **state)
 				strcat(strcat(name, parts[i]), parts[j]);
 			for (size_t width = 0; width < 200; width += 37) {
 				profile_name_fit(name, width, buf, sizeof(buf));
-				assert_true(profile_columns(buf) <=
+				assert_true(text_columns(buf) <=
 					    (width < PROFILE_FIT_MIN ? PROFILE_FIT_MIN : width));
 			}
 			free((char *)m->functions[0].name);
