@@ -263,16 +263,9 @@ static int take_answer(struct look *look, struct err *err)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const pid_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static bool is_among(pid_t pid, const pid_t *v, size_t n)
 {
-	return n && bsearch(&pid, v, n, sizeof(*v), compare);
+	return n && bsearch(&pid, v, n, sizeof(*v), proc_by_pid);
 }
 
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)

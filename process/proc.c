@@ -149,6 +149,13 @@ void proc_close(struct proc *p)
 	*p = (struct proc){ .pidfd = -1 };
 }
 
+int proc_by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 int proc_refresh(struct proc *p, struct err *err)
 {
 	struct proc now = { .pid = p->pid, .pidfd = p->pidfd };

@@ -41,6 +41,9 @@ void proc_close(struct proc *p);
 /* Read the status again. ERR_LOST when the process ended or is another one now. */
 int proc_refresh(struct proc *p, struct err *err) __must_check;
 
+/* For qsort(3) and bsearch(3): two pid_t, ascending. */
+int proc_by_pid(const void *a, const void *b);
+
 /* True while the very process of proc_open() exists (a zombie does not count). */
 bool proc_alive(const struct proc *p);
 

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "process/proc.h"
 #include "process/procfs.h"
 
 #include <ctype.h>
@@ -208,13 +209,6 @@ int proc_thread_status(pid_t pid, pid_t tid, struct proc_status *st, struct err 
 
 #define MAX_THREADS (4u << 20) /* PID_MAX_LIMIT */
 
-static int by_tid(const void *a, const void *b)
-{
-	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = NULL;
@@ -241,7 +235,7 @@ int proc_threads(pid_t pid, pid_t **tids, size_t *n, struct err *err)
 		return procfs_fail(pid, "task", errno, err);
 	if (!used)
 		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
-	qsort(got, used, sizeof(*got), by_tid);
+	qsort(got, used, sizeof(*got), proc_by_pid);
 	*tids = take_ptr(got);
 	*n = used;
 	return 0;

@@ -391,11 +391,6 @@ void journal_close(struct journal *j)
 	*j = (struct journal)JOURNAL_INIT;
 }
 
-static int compare_pids(const void *a, const void *b)
-{
-	return *(const pid_t *)a - *(const pid_t *)b;
-}
-
 static int add_pid(const char *name, pid_t **pids, size_t *n, struct err *err)
 {
 	struct err ignored;
@@ -436,7 +431,7 @@ int journal_list(pid_t **pids, size_t *n, struct err *err)
 			return -1;
 	}
 	if (found)
-		qsort(found, n_found, sizeof(*found), compare_pids);
+		qsort(found, n_found, sizeof(*found), proc_by_pid);
 	*pids = take_ptr(found);
 	*n = n_found;
 	return 0;

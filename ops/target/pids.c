@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
+#include "process/proc.h"
 #include "process/procfs.h"
 
 #include <errno.h>
@@ -11,13 +12,6 @@
 #define STAT_SIZE 4096
 #define PPID_FIELD 4
 #define START_TIME_FIELD 22
-
-static int compare(const void *a, const void *b)
-{
-	const pid_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static int append(pid_t **v, size_t *n, size_t *room, pid_t pid, struct err *err)
 {
@@ -45,7 +39,7 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	if (errno)
 		return err_raise_sys(err, ERROR_PROC_UNLISTED, errno);
 	if (count)
-		qsort(v, count, sizeof(*v), compare);
+		qsort(v, count, sizeof(*v), proc_by_pid);
 	*pids = take_ptr(v);
 	*n = count;
 	return 0;
