@@ -1,40 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The reader of heap profiles. The first byte chooses the options. */
-#include "profile/profile.h"
+#include "tests/fuzz/fuzz_profile.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(const struct profile *p)
-{
-	for (size_t i = 0; i < p->n_stacks; i++) {
-		const struct profile_stack *s = &p->stacks[i];
-
-		if (s->first + s->depth > p->n_frames)
-			abort();
-		if (s->thread != PROFILE_NONE && s->thread >= p->n_threads)
-			abort();
-		for (int t = 0; t < PROFILE_TYPES; t++) {
-			if (!isfinite(s->value[t]) || !(s->variance[t] >= 0))
-				abort();
-		}
-	}
-	for (size_t i = 0; i < p->n_frames; i++) {
-		if (p->frames[i] >= p->n_addresses)
-			abort();
-	}
-	for (size_t i = 0; i < p->n_addresses; i++) {
-		uint32_t m = p->addresses[i].mapping;
-
-		if (m != PROFILE_NONE &&
-		    (m >= p->n_mappings || p->addresses[i].pc - 1 < p->mappings[m].start ||
-		     p->addresses[i].pc - 1 >= p->mappings[m].end))
-			abort();
-	}
-}
 
 /* Some bytes at a time, as many as the first byte says. */
 struct pieces {
@@ -65,7 +36,7 @@ static void check_pieces(const uint8_t *data, size_t size, const struct profile_
 	struct err err = ERR_INIT;
 
 	if (profile_parse_pieces(&p, next_bytes, &s, options, &err) == 0)
-		check(&p);
+		fuzz_check(&p);
 	if (strcmp(err_text(&err, text[0], ERR_TEXT_SIZE), err_text(why, text[1], ERR_TEXT_SIZE)) !=
 		    0 ||
 	    p.n_stacks != whole->n_stacks || p.n_frames != whole->n_frames ||
@@ -87,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.only_thread = data[0] & 2;
 	options.thread = data[0] >> 2;
 	if (profile_parse(&p, (const char *)data + 1, size - 1, &options, &err) == 0)
-		check(&p);
+		fuzz_check(&p);
 	else if (err.code != ERR_FAILED || !err.ids[0])
 		abort();
 	check_pieces(data, size, &options, &p, &err);

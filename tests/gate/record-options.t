@@ -7,6 +7,8 @@
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/recording.sh
+. tests/recording.sh
 
 # A small object that is sampled costs 16 KiB: few are.
 export MALLOC_CONF=$PROF,lg_prof_sample:17
@@ -15,20 +17,6 @@ export MALLOC_CONF=$PROF,lg_prof_sample:17
 value()
 {
 	"$CTL" "${patient[@]}" get "$pid" "$1" -q
-}
-
-# begin ARGUMENTS...: a recording in the background, until it is in its journal; sets `recorder`
-begin()
-{
-	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
-	recorder=$!
-	own "$recorder"
-	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on
-}
-
-is_on()
-{
-	[ "$(value prof.active)" = true ]
 }
 
 # --- another sample rate ---
@@ -43,7 +31,7 @@ is "$(value prof.lg_sample)" "$before" 'rate: it is put back'
 ctl_ok 'the same rate' record "$pid" -d 300ms --sample-rate "$((1 << before))" -o "$T/same.heap" --json
 is "$(json .changed.prof.lg_sample)" false 'the same rate: there is nothing to change'
 ctl_fails 2 'sample_rate_no_power use_a_power' 'a rate that is no power of two' record "$pid" --sample-rate 5000
-begin -d 300s --sample-rate 256K
+start_recording -d 300s --sample-rate 256K
 is "$(value prof.lg_sample)" 18 'meanwhile: the rate is set'
 ctl_fails 7 'recorded_by end_recording' 'meanwhile: no reset' reset "$pid"
 kill -KILL "$recorder"
@@ -52,13 +40,13 @@ is "$(value prof.lg_sample)" 18 'killed: the rate is left'
 ctl_fails 2 undo_needs_call 'killed: undo by poke cannot' undo "$pid" --mode poke
 ctl_ok 'killed: undo' undo "$pid"
 like "$out" 'profiling is off again; the sample rate is as it was' 'killed: undo says what it did'
-begin -d 300s --sample-rate 256K
+start_recording -d 300s --sample-rate 256K
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 ctl_ok 'killed: undo' undo "$pid" --json
 is "$(json '.recordings[0] | [.state, .changed.prof.lg_sample] | tostring')" '["undone",true]' 'killed: undo says so'
 is "$(value prof.lg_sample) $(value prof.active)" "$before false" 'killed: undo puts the rate back'
-begin -d 300s --sample-rate 256K
+start_recording -d 300s --sample-rate 256K
 kill -KILL "$recorder"
 wait "$recorder" 2>/dev/null
 ctl_ok 'killed, then reset' reset "$pid" --lg-sample 15
@@ -100,23 +88,8 @@ fi
 stop_target "$pid"
 rmdir "$group" 2>/dev/null
 # A program whose memory grows when it is told to.
-cat >"$T/maps.py" <<'PYTHON'
-import mmap
-import sys
-
-print("ready", flush=True)
-kept = []
-for _ in sys.stdin:
-    kept.append(mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE))
-    for page in range(0, len(kept[-1]), 4096):
-        kept[-1][page] = 1
-PYTHON
-mkfifo "$T/map"
-LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 /usr/bin/python3 "$T/maps.py" <>"$T/map" >"$T/maps" &
-pid=$!
-own "$pid"
-within 60 grep -q ready "$T/maps"
-begin --until rss+50M --interval 300s
+start_mapper
+start_recording --until rss+50M --interval 300s
 ok 'until it grows: it waits' kill -0 "$recorder"
 echo >"$T/map"
 wait "$recorder"
@@ -124,7 +97,7 @@ is "$?" 0 'until it grows: it ends'
 like "$(<"$T/bg.err")" ', until rss\+50M; ' 'until it grows: it is said'
 ok 'until it grows: there is a profile' is_profile "$T/bg.heap"
 is "$(value prof.active)" false 'until it grows: profiling is off again'
-begin --until +50%/1h -d 1h
+start_recording --until +50%/1h -d 1h
 echo >"$T/map"
 wait "$recorder"
 is "$?" 0 'a rate of growth: it ends'
@@ -133,8 +106,8 @@ stop_target "$pid"
 
 # --- lines of progress ---
 start_victim leaky
-ctl_ok 'progress' record "$pid" -d 1s --progress 100ms -o "$T/lines.heap"
-like "$err" "recording $pid \(leaky\): 0 of 1 s, allocated [^,]* at first, RSS " 'progress: a line for each'
+ctl_ok 'progress' record "$pid" -d 3s --progress 100ms -o "$T/lines.heap"
+like "$err" "recording $pid \(leaky\): [0-3] of 3 s, allocated [^,]* at first, RSS " 'progress: a line for each'
 ctl_ok 'progress -q' record "$pid" -d 500ms --progress 100ms -q -o "$T/quiet.heap"
 unlike "$err" 'recording' 'progress -q: none'
 ctl_ok 'progress --json' record "$pid" -d 500ms --progress 100ms --json -o "$T/json.heap"

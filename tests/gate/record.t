@@ -8,28 +8,10 @@
 mount -t tmpfs -o mode=755 none /run || exit 99
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/recording.sh
+. tests/recording.sh
 
 export MALLOC_CONF=$PROF
-
-# active_of PID: prof.active, by a call of its own
-active_of()
-{
-	"$CTL" "${patient[@]}" get "$1" prof.active -q
-}
-
-# start_recording ARGUMENTS...: in the background, until profiling is on; sets `recorder`
-start_recording()
-{
-	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
-	recorder=$!
-	own "$recorder"
-	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on "$pid"
-}
-
-is_on()
-{
-	[ "$(active_of "$1")" = true ]
-}
 
 # --- the whole of it ---
 start_victim leaky
@@ -76,8 +58,6 @@ ctl_fails 2 'in_option must_be_more_than_0' 'record for no time' record "$pid" -
 ctl_fails 2 'interval_too_long record_for_longer' 'an interval that is longer than the recording' record "$pid" --interval 1m -o "$T/w.heap"
 ctl_fails 2 'in_option must_be_more_than_0' 'a series without an interval' record "$pid" --interval 0s -o "$T/w.heap"
 # On a terminal, how long it takes yet. What depends on time is in tests/long/record.t.
-# shellcheck source=tests/recording.sh
-. tests/recording.sh
 on_terminal 130 -d 3s
 like "$(<"$T/tty130")" "\\[[#.]+\\] [123]s left, $first, $rss" 'record on a terminal: progress'
 unlike "$(<"$T/tty130")" "left, $now" 'record on a terminal: no growth of what was counted once'
@@ -190,21 +170,7 @@ has_slept()
 }
 
 # --- memory that grows, and is not jemalloc's ---
-cat >"$T/maps.py" <<'PYTHON'
-import mmap, sys
-print("ready", flush=True)
-sys.stdin.readline()
-kept = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE)
-for page in range(0, len(kept), 4096):
-    kept[page] = 1
-print("mapped", flush=True)
-sys.stdin.read()
-PYTHON
-mkfifo "$T/map"
-LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 /usr/bin/python3 "$T/maps.py" <>"$T/map" >"$T/maps" &
-pid=$!
-own "$pid"
-within 60 grep -q ready "$T/maps"
+start_mapper
 start_recording -d 300s
 echo >"$T/map"
 ok 'it maps memory' within 60 grep -q mapped "$T/maps"

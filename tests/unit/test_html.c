@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "tests/unit/made_page.h"
 #include "tests/unit/made_profile.h"
 
 #include <setjmp.h>
@@ -31,34 +32,6 @@ static char *page_of(const struct profile *profile, const char *title)
 	assert_int_equal(format_html(profile, &options, out, &err), 0);
 	assert_int_equal(fclose(out), 0);
 	return page;
-}
-
-/* What lies in the page as JSON, and that it ends where it should. */
-static struct json_object *data_in(const char *page)
-{
-	static const char start[] = "<script type=\"application/json\" id=\"data\">";
-	const char *at = strstr(page, start), *end;
-	_cleanup_(cleanup_free) char *text = NULL;
-	struct json_object *doc;
-
-	assert_non_null(at);
-	at += sizeof(start) - 1;
-	end = strstr(at, "</script>");
-	assert_non_null(end);
-	text = strndup(at, (size_t)(end - at));
-	assert_null(strchr(text, '<'));
-	doc = json_tokener_parse(text);
-	assert_non_null(doc);
-	return doc;
-}
-
-/* The member at a path, as compact JSON. */
-static const char *member(struct json_object *doc, const char *pointer)
-{
-	struct json_object *value;
-
-	assert_int_equal(json_pointer_get(doc, pointer, &value), 0);
-	return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
 }
 
 static void test_functions(void **state)

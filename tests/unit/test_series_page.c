@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "tests/unit/made_page.h"
 #include "tests/unit/made_profile.h"
 
 #include <setjmp.h>
@@ -73,25 +74,6 @@ static char *page_of(struct made_series *s, size_t *len)
 	assert_int_equal(series_page_write(&page, out, &err), 0);
 	assert_int_equal(fclose(out), 0);
 	return bytes;
-}
-
-static struct json_object *data_in(const char *page)
-{
-	static const char start[] = "<script type=\"application/json\" id=\"data\">";
-	const char *at = strstr(page, start) + sizeof(start) - 1;
-	_cleanup_(cleanup_free) char *text = strndup(at, (size_t)(strstr(at, "</script>") - at));
-	struct json_object *doc = json_tokener_parse(text);
-
-	assert_non_null(doc);
-	return doc;
-}
-
-static const char *member(struct json_object *doc, const char *pointer)
-{
-	struct json_object *value;
-
-	assert_int_equal(json_pointer_get(doc, pointer, &value), 0);
-	return json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN);
 }
 
 static void test_whole(void **state)
