@@ -17,7 +17,10 @@ enum turn {
 /* -1 without err_raise(): see errno. */
 int turn_make(void);
 
-/* Wait for it. `fd` 0 is shared with nobody. Taking it again, or giving it twice, does no harm. */
+/*
+ * Wait for the turn, or give it up. With `fd` 0 there are no others, and nothing is done. Taking a
+ * turn that one has already, or giving it up twice, is harmless.
+ */
 void turn_take(int fd, enum turn turn);
 void turn_give(int fd, enum turn turn);
 

@@ -85,7 +85,7 @@ static void work(const struct crew *crew, const struct child *c, pid_t parent)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
-		raise(SIGTERM); /* it died before that; this waits until somebody asks for it */
+		raise(SIGTERM); /* it died before that; blocked, so it stays pending */
 	if (dup2(c->out, STDOUT_FILENO) < 0 || dup2(c->err, STDERR_FILENO) < 0)
 		_exit(err_exit_status(ERR_FAILED));
 	several_args(crew->several, c->target, &one);
@@ -179,7 +179,7 @@ static int take_end(struct crew *crew, struct child *c, struct err *err)
 	crew->running--;
 	if (several_next(crew->several, c->target, &crew->tally, err) || out_flush(err))
 		return -1;
-	/* Where nobody hears it, the others go on all the same. */
+	/* If stderr cannot be written, the others go on all the same. */
 	(void)!print_file(c->err, stderr, &why);
 	why = (struct err)ERR_INIT;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
@@ -267,7 +267,7 @@ static int start_all(struct crew *crew, struct err *err)
 	return 0;
 }
 
-/* Nobody is left behind, whatever happens to what is printed. */
+/* No child outlives us, even if nothing can be printed any more. */
 static void end_all(struct crew *crew)
 {
 	stop_all(crew, SIGTERM);

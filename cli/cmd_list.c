@@ -247,7 +247,7 @@ static void show_row(struct view *view, struct branch *tree, const struct ops_li
 		(unsigned char)(depth < TREE_DEPTH_MAX ? depth : TREE_DEPTH_MAX);
 }
 
-/* This one and all below it, without recursion: somebody may have made a long line of them. */
+/* This one and all below it. Not recursive: a chain of processes may be very long. */
 static void show_branch(struct view *view, struct branch *tree, const struct ops_list *list,
 			size_t root)
 {

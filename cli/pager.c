@@ -49,7 +49,7 @@ static bool is_long(int fd, uint64_t bytes, struct out_size terminal)
 	return lines + 1 >= terminal.lines;
 }
 
-/* Whoever logged in is another user: root by sudo(8) and its kin, or by a set-user-ID bit. */
+/* Is the user who logged in another one? Root by sudo(8) or the like, or a set-user-ID bit. */
 static bool has_borrowed_rights(void)
 {
 	static const char *const lenders[] = { "SUDO_UID", "DOAS_USER", "PKEXEC_UID" };
@@ -69,7 +69,7 @@ static bool has_borrowed_rights(void)
 		(void)!read(fd, login, sizeof(login) - 1);
 		close(fd);
 	}
-	/* (uid_t)-1: nobody logged in, as in a container. */
+	/* (uid_t)-1: there was no login, as in a container. */
 	return *login && strcmp(login, "4294967295") != 0 &&
 	       strtoul(login, NULL, 10) != (unsigned long)getuid();
 }

@@ -447,8 +447,7 @@ static int take_dump(const struct args *args, int *fd, char *name, size_t size, 
 
 	args_options(args, &options);
 	if (args_pid(args, &pid, err) ||
-	    (args_to_file(args) &&
-	     ops_check_file(args->output, args->force, err)) ||
+	    (args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
 	    (!args->save && memory_file_make(fd, err)))
 		return -1;
 	request.stream_fd = *fd;

@@ -14,8 +14,8 @@
 /*
  * Read the profile in the file `path`, by profile_parse() or profile_parse_pprof(), also out of a
  * bundle, and unpacked of gzip(1); "-" is the standard input. The message of an error starts with
- * the path. The file is read as it is: whoever cuts it short meanwhile leaves us a profile that is
- * cut short. ERR_FAILED. The caller ends `out` with profile_fini().
+ * the path. If the file is truncated while it is read, so is the profile. ERR_FAILED. The caller
+ * ends `out` with profile_fini().
  */
 #define PROFILE_FILE_MAX (UINT64_C(16) << 30)
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,

@@ -393,8 +393,7 @@ struct found {
 };
 
 /*
- * It is being sampled already: taking dumps disturbs nobody, and turning sampling off is up to
- * whoever turned it on.
+ * Sampling is on already: taking dumps does no harm, and whoever turned it on will turn it off.
  */
 static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
 		  bool every_thread)

@@ -120,9 +120,9 @@ pid_t pid_tree_parent(const struct pid_tree *tree, pid_t pid)
 enum { UNKNOWN = 0, ON_THE_WAY, INSIDE, OUTSIDE };
 
 /*
- * What is known of the first ancestor of whom anything is known holds for all on the way: each is
- * passed twice, however long a line of ancestors somebody makes. What was read while processes
- * changed may go round in a circle.
+ * Walks up to the first ancestor that was marked before; the same is then true of all on the way.
+ * So each node is visited twice at most, however long the chain. As processes come and go while
+ * they are read, parents may form a cycle.
  */
 static void mark(const struct pid_tree *tree, struct pid_node *node)
 {
