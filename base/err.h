@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define __must_check __attribute__((warn_unused_result))
 #define __printf_like(f, a) __attribute__((format(printf, f, a)))
@@ -218,5 +219,8 @@ struct err_field {
 	const char *text; /* "" for a number */
 };
 bool err_field(const struct err *err, size_t i, struct err_field *field);
+
+/* Do its words name the process `pid`, which it is about? */
+bool err_names(const struct err *err, pid_t pid);
 
 #endif

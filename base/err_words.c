@@ -237,3 +237,14 @@ const char *err_text(const struct err *err, char *buf, size_t size)
 	write_error(&w);
 	return buf;
 }
+
+bool err_names(const struct err *err, pid_t pid)
+{
+	for (size_t i = 0; i < ERR_DEPTH && err->held.pid == pid; i++) {
+		const char *words = errors[err->ids[i]].words;
+
+		if (words && (strstr(words, "{pid}") || strstr(words, "{who}")))
+			return true;
+	}
+	return false;
+}

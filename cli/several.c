@@ -7,7 +7,6 @@
 #include "base/vec.h"
 #include "cli/out.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,20 +164,6 @@ static const char *who(const struct target *t, char *buf, size_t size)
 	return buf;
 }
 
-/* Does it say which process it is about? */
-static bool names(const struct err *why, pid_t pid)
-{
-	char text[ERR_TEXT_SIZE], number[16];
-	size_t len = (size_t)snprintf(number, sizeof(number), "%d", pid);
-	const char *at = strstr(err_text(why, text, sizeof(text)), number);
-
-	/* Not as a part of another number. */
-	while (at &&
-	       ((at > text && isdigit((unsigned char)at[-1])) || isdigit((unsigned char)at[len])))
-		at = strstr(at + 1, number);
-	return at;
-}
-
 static int tell(const struct several *s, const struct target *t, struct err why)
 {
 	char comm[PROC_COMM_SIZE * 4];
@@ -190,7 +175,7 @@ static int tell(const struct several *s, const struct target *t, struct err why)
 		why = unwritten;
 	}
 	output_safe(t->match.comm, comm, sizeof(comm));
-	if (!names(&why, t->match.pid))
+	if (!err_names(&why, t->match.pid))
 		err_within(&why, ERROR_IN_PROCESS, .pid = t->match.pid, .comm = comm);
 	return out_error(s->args, &why);
 }

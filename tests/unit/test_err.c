@@ -299,6 +299,25 @@ static void test_remembered(void **state)
 	err_forget();
 }
 
+/* By its pid, and not by a number that happens to be the same. */
+static void test_names(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	err_raise(&err, ERROR_TARGET_ENDED, .pid = 42, .comm = "it");
+	assert_true(err_names(&err, 42));
+	assert_false(err_names(&err, 4));
+	err_within(&err, ERROR_STILL_ON, .pid = 42);
+	assert_true(err_names(&err, 42));
+	err_raise(&err, ERROR_DUMP_NO_PROFILE, .number = 42);
+	assert_false(err_names(&err, 42));
+	err_advise(&err, FIX_UNDO, .pid = 42);
+	assert_false(err_names(&err, 42));
+	err_within(&err, ERROR_IN_PROCESS, .pid = 42);
+	assert_true(err_names(&err, 42));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_of_itself), cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_catalogue), cmocka_unit_test(test_advise),
 		cmocka_unit_test(test_own),	  cmocka_unit_test(test_remembered),
+		cmocka_unit_test(test_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
