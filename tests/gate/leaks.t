@@ -37,9 +37,10 @@ made()
 		                f.write(f"#0x{place:x} {line}\t/src/made.c\t{name}\t{name}\n")
 		        f.write("---\n--- heap\nheap_v2/524288\n")
 		        f.write(f"  t*: {sum(c.values())}: {sum(c.values()) << 20} [0: 0]\n")
-		        for stack in sorted({s[1:] for s in c}):
-		            line, *names = stack
-		            parts = {s[0]: k for s, k in c.items() if s[1:] == stack}
+		        stacks = {}
+		        for (thread, *stack), k in c.items():
+		            stacks.setdefault(tuple(stack), {})[thread] = k
+		        for (line, *names), parts in sorted(stacks.items()):
 		            if not sum(parts.values()):
 		                continue
 		            f.write("@ " + " ".join(f"0x{at[(name, line if j == 0 else 7)]:x}"
