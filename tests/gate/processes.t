@@ -98,7 +98,8 @@ ends_meanwhile()
 	rm -f "$T/pipe" && mkfifo "$T/pipe"
 	exec 9<>"$T/pipe"
 	python3 -c 'import fcntl; fcntl.fcntl(9, fcntl.F_SETPIPE_SZ, 4096)' 9<&9
-	"$CTL" "${patient[@]}" stats -f text "$@" >"$T/pipe" 2>"$T/err" 9<&- &
+	: >"$T/err" # what the last one said is not to be taken for what this one says
+	"$CTL" "${patient[@]}" stats -f text "$@" >"$T/pipe" 2>>"$T/err" 9<&- &
 	teller=$!
 	own "$teller"
 	within 60 grep -q '^stopped one thread' "$T/err"
