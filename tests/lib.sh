@@ -191,14 +191,17 @@ bail_out()
 
 # --- waiting and looking ------------------------------------------------------------------
 
-# within SECONDS COMMAND...: try until it succeeds
+# within SECONDS COMMAND...: try until it succeeds. A wait in vain is told, as it may be all that is slow.
 within()
 {
 	local deadline=$((SECONDS + $1 * SLOW))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ "$SECONDS" -gt "$deadline" ] && return 1
+		if [ "$SECONDS" -gt "$deadline" ]; then
+			diag "waited in vain for: $*"
+			return 1
+		fi
 		sleep 0.05
 	done
 }

@@ -30,10 +30,12 @@ sleeps()
 }
 
 # The control: who looks at it without care.
-/usr/bin/python3 -c "import os; os.listdir('/proc/$pid/root$T/folder')" 2>/dev/null &
+/usr/bin/python3 -c "import os; print('looks', flush=True); os.listdir('/proc/$pid/root$T/folder')" >"$T/reader" 2>&1 &
 reader=$!
 own "$reader"
-within 60 grep -q fuse "/proc/$reader/wchan"
+# openat(2) is all that it does from now on.
+within 60 grep -q looks "$T/reader"
+within 60 grep -q '^257 ' "/proc/$reader/syscall"
 ok 'control: who looks at the folder sleeps in the kernel' within 60 sleeps "$reader"
 sleep 0.3
 is "$(state_of "$reader")" D 'control: and is not ended by SIGKILL'

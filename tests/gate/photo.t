@@ -32,10 +32,10 @@ same()
 	tests/drivers/photo check "$pid" "$T/photo.$pid"
 }
 
-# What stays different is waited for in vain.
+# What stays different is waited for in vain: not for long.
 differs()
 {
-	! PHOTO_PATIENCE=1 same
+	! PHOTO_PATIENCE=0.1 same
 }
 
 # notices NAME ORDER [ORDER-TO-UNDO]
@@ -104,14 +104,14 @@ snapshot "$pid"
 still=$(mktemp "$T/still.XXXXXX")
 cp "$T/board.$pid" "$still"
 ok 'a heart that does not beat: noticed' \
-	eval 'PHOTO_PATIENCE=1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
+	eval 'PHOTO_PATIENCE=0.1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$still" | grep -q "does not go on"'
 python3 - "$still" "$T/found" <<'END'
 import struct, sys
 raw = bytearray(open(sys.argv[1], "rb").read())
 struct.pack_into("2Q", raw, 16, 1, 0)
 open(sys.argv[2], "wb").write(raw)
 END
-ok 'an EINTR: noticed' eval 'PHOTO_PATIENCE=1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$T/found" | grep -q eintr'
+ok 'an EINTR: noticed' eval 'PHOTO_PATIENCE=0.1 tests/drivers/photo check "$pid" "$T/photo.$pid" "$T/found" | grep -q eintr'
 assert_untouched "$pid"
 
 done_testing
