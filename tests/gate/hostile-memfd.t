@@ -11,17 +11,28 @@ mkdir -m 755 "$T/private"
 printf 'heap_v2/1\n  t*: 1: 1 [0: 0]\n\nMAPPED_LIBRARIES:\nsecret\n' >"$T/private/file"
 mkfifo "$T/private/fifo"
 mknod "$T/private/device" c 1 3
+: >"$T/private/fence"
 chmod 600 "$T/private"/*
 cp "$T/private/file" "$T/file.before"
 
 # Who opens any of them is seen.
-tests/drivers/opened "$T/private"/{file,fifo,device} >"$T/opened" &
+tests/drivers/opened "$T/private"/{file,fifo,device,fence} >"$T/opened" &
 own $!
 within 60 grep -q ready "$T/opened" || bail_out 'nothing watches the files'
 seen=1
+fences()
+{
+	grep -c '/fence$' "$T/opened"
+}
+# What was opened before the fence is told before it.
 opened()
 {
-	tail -n "+$((seen + 1))" "$T/opened" | sed 's:.*/::' | sort -u | xargs
+	local told
+
+	told=$(fences)
+	: <"$T/private/fence"
+	within 60 eval '[ "$(fences)" -gt '"$told"' ]'
+	tail -n "+$((seen + 1))" "$T/opened" | sed 's:.*/::' | grep -v '^fence$' | sort -u | xargs
 }
 forget()
 {
@@ -40,7 +51,7 @@ start_swapper()
 
 is "$("${nobody[@]}" cat "$T/private/file" 2>/dev/null)" '' 'the attacker may not read the file itself'
 cat "$T/private/file" >/dev/null
-ok 'that a file is opened is seen' within 60 eval '[ "$(opened)" = file ]'
+is "$(opened)" file 'that a file is opened is seen'
 
 # Without a swap, such a program is served.
 start_swapper never file
