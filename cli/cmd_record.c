@@ -168,25 +168,6 @@ static void say_what_is_left(const struct ops_record *r)
 		r->stopped ? "was turned off meanwhile" : "still is");
 }
 
-/* Where most of what RSS grew by did not come from jemalloc, the profile cannot show it. */
-static void say_what_else_grew(const struct ops_record *r)
-{
-	uint64_t allocated = 0, rss = 0;
-	char more[16], own[16];
-
-	if (r->rss_after_bytes > r->rss_before_bytes)
-		rss = r->rss_after_bytes - r->rss_before_bytes;
-	if (r->allocated_after_bytes > r->allocated_before_bytes)
-		allocated = r->allocated_after_bytes - r->allocated_before_bytes;
-	if (!r->allocated_after_bytes || rss < WORTH_A_WORD || allocated >= rss / 2)
-		return;
-	fprintf(stderr,
-		"RSS grew by %s, and what jemalloc has allocated by %s: jeprof-ctl explain %d "
-		"shows what else is resident\n",
-		text_size(rss, more, sizeof(more)), text_size(allocated, own, sizeof(own)),
-		r->cost.pid);
-}
-
 static const char *how_it_ended(const struct args *args, const struct ops_record *r, char *buf,
 				size_t size)
 {
@@ -213,7 +194,6 @@ static void say_how_it_ended(const struct args *args, const struct ops_record *r
 		out_who(&r->cost, who, sizeof(who)), r->duration_ms / 1000,
 		r->duration_ms / 100 % 10, how_it_ended(args, r, how, sizeof(how)),
 		memory(allocated, rss, used, sizeof(used)));
-	say_what_else_grew(r);
 	if (r->missed)
 		fprintf(stderr, "%zu dumps of the series are missing: there was no safe moment\n",
 			r->missed);
@@ -246,15 +226,44 @@ struct job {
 	const struct growth_paths *paths;
 };
 
+static double more(double before, double after)
+{
+	return after > before ? after - before : 0;
+}
+
+/*
+ * Where most of what RSS grew by did not come from jemalloc, the profile cannot show it. What
+ * sampling takes is jemalloc's, and not the program's.
+ */
+static int print_what_else_grew(const struct ops_record *r, const struct ops_diff *d,
+				struct err *err)
+{
+	double sampling = more(d->coverage_before.added, d->coverage.added);
+	double allocated = more(d->coverage_before.allocated, d->coverage.allocated);
+	uint64_t rss = r->rss_after_bytes > r->rss_before_bytes
+			       ? r->rss_after_bytes - r->rss_before_bytes
+			       : 0;
+	char grown[16], own[16], taken[16];
+
+	if (!(d->coverage.allocated > 0) || rss < WORTH_A_WORD ||
+	    allocated + sampling >= (double)rss / 2)
+		return 0;
+	return out_line(err,
+			"RSS grew by %s, what the program has allocated by %s, and what sampling "
+			"takes by up to %s: jeprof-ctl explain %d shows what else is resident",
+			text_size(rss, grown, sizeof(grown)),
+			text_size((uint64_t)allocated, own, sizeof(own)),
+			text_size((uint64_t)sampling, taken, sizeof(taken)), r->cost.pid);
+}
+
 static int print_growth(const struct job *j, const struct ops_diff *diff, struct err *err)
 {
 	char text[GROWTH_COUNTED_SIZE];
-	const char *counted = growth_counted(diff, j->record->allocated_before_bytes,
-					     j->record->allocated_after_bytes, text, sizeof(text));
+	const char *counted = growth_counted(diff, text, sizeof(text));
 
-	if (growth_print(j->args, diff, err))
+	if (growth_print(j->args, diff, err) || (counted && out_line(err, "%s", counted)))
 		return -1;
-	return counted ? out_line(err, "%s", counted) : 0;
+	return print_what_else_grew(j->record, diff, err);
 }
 
 static int print_difference(const void *ctx, struct err *err)

@@ -176,9 +176,9 @@ static int print_stacks(const struct ops_diff *d, struct err *err)
 	return 0;
 }
 
-const char *growth_counted(const struct ops_diff *d, uint64_t before, uint64_t after, char *buf,
-			   size_t size)
+const char *growth_counted(const struct ops_diff *d, char *buf, size_t size)
 {
+	double before = d->coverage_before.allocated, after = d->coverage.allocated;
 	char counted[16];
 
 	for (size_t i = 0; i < d->functions.n; i++) {
@@ -187,12 +187,12 @@ const char *growth_counted(const struct ops_diff *d, uint64_t before, uint64_t a
 		if (c->significant && c->after > c->before)
 			return NULL;
 	}
-	if (!before || after <= before || d->after <= d->before)
+	if (!(before > 0) || !(after > before) || d->after <= d->before)
 		return NULL;
 	snprintf(buf, size,
 		 "jemalloc counts %s more allocated than at the beginning: memory did grow, though "
 		 "sampling does not tell where",
-		 text_size(after - before, counted, sizeof(counted)));
+		 text_size((uint64_t)(after - before), counted, sizeof(counted)));
 	return buf;
 }
 

@@ -30,13 +30,12 @@ int growth_print(const struct args *args, const struct ops_diff *diff, struct er
 	__must_check;
 
 /*
- * A sentence where nothing that grew is marked as significant, and yet memory grew from `before`
- * to `after` bytes, as jemalloc counts and does not sample (stats.allocated; 0: not known). NULL:
- * there is nothing to say. Returns `buf`.
+ * A sentence where nothing that grew is marked as significant, and yet memory grew, as jemalloc
+ * counts and does not sample (stats.allocated, less what sampling takes). NULL: there is nothing
+ * to say. Returns `buf`.
  */
 #define GROWTH_COUNTED_SIZE 160
-const char *growth_counted(const struct ops_diff *diff, uint64_t before, uint64_t after, char *buf,
-			   size_t size);
+const char *growth_counted(const struct ops_diff *diff, char *buf, size_t size);
 
 /*
  * The formats of --format, "pprof,folded" or NULL: a bit for each, 1 << enum profile_format.

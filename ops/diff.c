@@ -21,6 +21,7 @@ static int compare(const struct profile *before, const struct profile *after, co
 		return err_within(err, ERROR_IN_FILE, .path = path);
 	d->before = profile_total(before, PROFILE_INUSE_SPACE);
 	d->after = profile_total(after, PROFILE_INUSE_SPACE);
+	d->coverage_before = profile_coverage_of(before);
 	d->coverage = profile_coverage_of(after);
 	s->all.period = after->period;
 	return profile_keep_facts(&s->all, &after->facts, err);

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 struct ops_diff {
-	struct profile_series series;	       /* `all` is the difference, a profile of its own */
-	double before, after;		       /* bytes, all stacks together */
-	struct profile_coverage coverage;      /* of the second */
+	struct profile_series series; /* `all` is the difference, a profile of its own */
+	double before, after;	      /* bytes, all stacks together */
+	struct profile_coverage coverage_before, coverage;
 	struct profile_diff functions, stacks; /* of ops_diff_find() */
 	size_t n_folded;
 };

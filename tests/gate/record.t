@@ -176,10 +176,10 @@ echo >"$T/map"
 ok 'it maps memory' within 60 grep -q mapped "$T/maps"
 kill -TERM "$recorder"
 wait "$recorder"
-like "$(<"$T/bg.err")" "RSS grew by 6[0-9.]+M, and what jemalloc has allocated by [0-9.]+[KB]?: jeprof-ctl explain $pid" \
+like "$(<"$T/bg.out")" "RSS grew by 6[0-9.]+M, what the program has allocated by [0-9.]+[KB]?, and what sampling takes by up to [0-9.]+[KMB]?: jeprof-ctl explain $pid" \
 	'memory that is not jemalloc'"'"'s: it is told, and where to look'
 ctl_ok 'control: nothing grows' record "$pid" -d 300ms -o "$T/still.heap"
-unlike "$err" 'RSS grew' 'control: nothing is said'
+unlike "$out" 'RSS grew' 'control: nothing is said'
 stop_target "$pid"
 pid=$mine
 

@@ -12,17 +12,18 @@
 #define MB (1u << 20)
 
 /* From 0 to `after`, by one function. */
-static const char *counted(double after, bool significant, uint64_t before_bytes,
-			   uint64_t after_bytes)
+static const char *counted(double after, bool significant, double before_bytes, double after_bytes)
 {
 	static char text[GROWTH_COUNTED_SIZE];
 	struct profile_change change = { .after = after, .significant = significant };
 	const struct ops_diff diff = {
 		.functions = { .v = &change, .n = 1, .n_significant = significant },
 		.after = after,
+		.coverage_before = { .allocated = before_bytes },
+		.coverage = { .allocated = after_bytes },
 	};
 
-	return growth_counted(&diff, before_bytes, after_bytes, text, sizeof(text));
+	return growth_counted(&diff, text, sizeof(text));
 }
 
 static void test_counted(void **state)
