@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 
+#include "base/cleanup.h"
 #include "ops/bundle.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
@@ -240,6 +241,47 @@ struct json_object *api_list(const struct ops_process *const *v, size_t n)
 	return array;
 }
 
+/* --- where memory is --- */
+
+static struct json_object *advice_json(const struct err *advice)
+{
+	struct json_object *o = json_object_new_object();
+	char text[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
+	bool fix = advice->fixes[0] != FIX_NONE;
+
+	json_set_text(o, "id", err_name(advice->ids[0], name));
+	json_set_text(o, "message", err_text(advice, text, sizeof(text)));
+	json_set_text(o, "action", fix ? fix_action(advice->fixes[0]) : NULL);
+	json_set_text(o, "fix", fix && fix_words ? fix_words(advice, text, sizeof(text)) : NULL);
+	return o;
+}
+
+/* What explain says, and what others say of it. */
+static void set_memory(struct json_object *doc, const struct ops_explain *e)
+{
+	struct json_object *parts = json_object_new_object(), *advice = json_object_new_array();
+
+	json_set_u64(doc, "rss_bytes", e->memory.rss);
+	json_set_u64(doc, "swap_bytes", e->memory.swap);
+	for (enum ops_part i = 0; i < OPS_PARTS; i++)
+		json_set_int(parts, ops_part_name(i), e->parts[i]);
+	json_set(doc, "parts", parts);
+	json_set_u64(doc, "anonymous_max_bytes", e->anonymous_max);
+	json_set(doc, "sampled", e->counted ? json_object_new_boolean(e->sampled) : NULL);
+	json_set_text(doc, "runtime", ops_runtime_name(e->memory.runtime));
+	for (size_t i = 0; i < e->n_advice; i++)
+		json_object_array_add(advice, advice_json(&e->advice[i]));
+	json_set(doc, "advice", advice);
+}
+
+static struct json_object *memory_json(const struct ops_explain *e)
+{
+	struct json_object *doc = json_object_new_object();
+
+	set_memory(doc, e);
+	return doc;
+}
+
 /* --- check --- */
 
 static struct json_object *check_json(const struct ops_check *c)
@@ -265,6 +307,7 @@ struct json_object *api_check(const struct ops_checks *checks)
 	json_set_int(doc, "pid", checks->cost.pid);
 	json_set_bool(doc, "ready", checks->ready);
 	json_set(doc, "checks", list);
+	json_set(doc, "memory", checks->has_memory ? memory_json(&checks->memory) : NULL);
 	json_set_u64(doc, "pause_us", checks->cost.pause_us);
 	return doc;
 }
@@ -743,30 +786,11 @@ static struct json_object *mapping_json(const struct memory_item *item)
 	return o;
 }
 
-static struct json_object *advice_json(const struct err *advice)
-{
-	struct json_object *o = json_object_new_object();
-	char text[ERR_TEXT_SIZE], name[ERR_NAME_SIZE];
-	bool fix = advice->fixes[0] != FIX_NONE;
-
-	json_set_text(o, "id", err_name(advice->ids[0], name));
-	json_set_text(o, "message", err_text(advice, text, sizeof(text)));
-	json_set_text(o, "action", fix ? fix_action(advice->fixes[0]) : NULL);
-	json_set_text(o, "fix", fix && fix_words ? fix_words(advice, text, sizeof(text)) : NULL);
-	return o;
-}
-
 struct json_object *api_explain(const struct ops_explain *e)
 {
-	struct json_object *doc = new_doc(&e->cost), *advice = json_object_new_array(),
-			   *parts = json_object_new_object(), *mappings = json_object_new_array();
+	struct json_object *doc = new_doc(&e->cost), *mappings = json_object_new_array();
 
-	json_set_u64(doc, "rss_bytes", e->memory.rss);
-	json_set_u64(doc, "swap_bytes", e->memory.swap);
-	for (enum ops_part i = 0; i < OPS_PARTS; i++)
-		json_set_int(parts, ops_part_name(i), e->parts[i]);
-	json_set(doc, "parts", parts);
-	json_set_u64(doc, "anonymous_max_bytes", e->anonymous_max);
+	set_memory(doc, e);
 	if (!e->counted) {
 		json_set(doc, "stats", NULL);
 	} else {
@@ -781,11 +805,15 @@ struct json_object *api_explain(const struct ops_explain *e)
 	json_set(doc, "mappings", mappings);
 	json_set(doc, "limit_bytes", e->limited ? json_object_new_uint64(e->limit) : NULL);
 	json_set(doc, "used_bytes", e->limited ? json_object_new_uint64(e->used) : NULL);
-	for (size_t i = 0; i < e->n_advice; i++)
-		json_object_array_add(advice, advice_json(&e->advice[i]));
-	json_set(doc, "advice", advice);
 	set_cost(doc, &e->cost, &e->why_not);
 	return doc;
+}
+
+char *api_explain_text(const struct ops_explain *e)
+{
+	_cleanup_(json_close) struct json_object *doc = api_explain(e);
+
+	return strdup(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY));
 }
 
 /* --- report --- */
@@ -820,7 +848,8 @@ static struct json_object *stack_json(const struct profile *p, const struct prof
 }
 
 struct json_object *api_report(const struct profile *p, struct profile_table *table,
-			       const struct profile_report_options *options)
+			       const struct profile_report_options *options,
+			       const struct ops_explain *memory)
 {
 	struct json_object *doc = json_object_new_object(), *rows = json_object_new_array(),
 			   *stacks = json_object_new_array();
@@ -834,6 +863,7 @@ struct json_object *api_report(const struct profile *p, struct profile_table *ta
 			 ? json_object_new_uint64((uint64_t)options->coverage->allocated)
 			 : NULL);
 	json_set(doc, "opt.prof_active", tristate(options->coverage->from_start));
+	json_set(doc, "memory", memory ? memory_json(memory) : NULL);
 	json_set_u64(doc, "period", p->period);
 	json_set_u64(doc, "stacks", p->n_stacks);
 	json_set(doc, "total", json_object_new_double(options->total));

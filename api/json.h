@@ -63,11 +63,14 @@ struct json_object *api_record(const struct ops_record *record, const struct ops
 			       const char *const *files, size_t n);
 struct json_object *api_diff(const char *before, const char *after, const struct ops_diff *diff);
 struct json_object *api_explain(const struct ops_explain *e);
+/* The same as text, which the caller frees; NULL without memory. */
+char *api_explain_text(const struct ops_explain *e);
 struct json_object *api_leaks(const struct ops_leaks *leaks);
 
-/* The rows that the options leave of a sorted table. */
+/* The rows that the options leave of a sorted table. `memory`: of its process, or NULL. */
 struct json_object *api_report(const struct profile *profile, struct profile_table *table,
-			       const struct profile_report_options *options);
+			       const struct profile_report_options *options,
+			       const struct ops_explain *memory);
 
 /* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */
 struct json_object *api_watch_event(const struct ops_watch_event *event, bool since_start);

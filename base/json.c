@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/json.h"
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,22 @@ void json_close(struct json_object **doc)
 {
 	json_object_put(*doc);
 	*doc = NULL;
+}
+
+struct json_object *json_parse(const char *text, size_t len)
+{
+	struct json_tokener *t = len <= INT_MAX ? json_tokener_new() : NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
+	size_t end;
+
+	if (!t)
+		return NULL;
+	doc = json_tokener_parse_ex(t, text, (int)len);
+	end = json_tokener_get_parse_end(t);
+	json_tokener_free(t);
+	while (end < len && strchr(" \t\r\n", text[end]))
+		end++;
+	return end == len ? take_ptr(doc) : NULL;
 }
 
 /* The object member `key` of `parent`, made if there is none. */

@@ -23,6 +23,9 @@ void json_set_bool(struct json_object *doc, const char *path, bool value);
 void json_set_int(struct json_object *doc, const char *path, int64_t value);
 void json_set_u64(struct json_object *doc, const char *path, uint64_t value);
 
+/* One document and nothing else but space, or NULL. The caller drops it. */
+struct json_object *json_parse(const char *text, size_t len);
+
 /* `raw` as output_safe() leaves it; NULL is JSON's null. */
 void json_set_text(struct json_object *doc, const char *path, const char *raw);
 struct json_object *json_text(const char *raw);

@@ -87,6 +87,7 @@ static int run(const struct args *args, struct err *err)
 			      : args->quiet ? NULL
 					    : out_warn,
 		.ctx = warnings,
+		.explain_text = api_explain_text,
 	};
 	struct ops_options options;
 

@@ -50,10 +50,23 @@ static int print_one(const struct args *args, const struct ops_check *c, struct 
 	return out_line(err, "  fix: %s", fix_text(&c->err, fix, sizeof(fix)));
 }
 
+static int print_memory(const struct ops_explain *e, struct err *err)
+{
+	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
+
+	if (out_line(err, "%s", err_text(&e->advice[0], text, sizeof(text))))
+		return -1;
+	return e->advice[0].fixes[0]
+		       ? out_line(err, "  fix: %s", fix_text(&e->advice[0], fix, sizeof(fix)))
+		       : 0;
+}
+
 static int print_all(const struct args *args, const struct ops_checks *checks, struct err *err)
 {
 	size_t left_out = 0;
 
+	if (checks->has_memory && print_memory(&checks->memory, err))
+		return -1;
 	for (size_t i = 0; i < checks->n; i++) {
 		left_out += !checks->v[i].made;
 		if (checks->v[i].made && print_one(args, &checks->v[i], err))

@@ -15,6 +15,7 @@
 
 static const char *const part_words[OPS_PARTS] = {
 	[OPS_PART_ALLOCATED] = "allocated by the program",
+	[OPS_PART_SAMPLING] = "for heap sampling",
 	[OPS_PART_TCACHE] = "freed, in caches of threads",
 	[OPS_PART_FRAGMENTED] = "unused space between allocations",
 	[OPS_PART_DIRTY] = "free pages, not purged yet",

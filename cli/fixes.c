@@ -264,6 +264,7 @@ static const char *const words[FIXES] = {
 	/* --- where memory is --- */
 
 	[FIX_SEE_WHO_ALLOCATED] = "jeprof-ctl record {pid} shows which functions allocate more",
+	[FIX_EXPLAIN_MEMORY] = "jeprof-ctl explain {pid} asks it",
 	[FIX_DECAY_SOONER] =
 		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
 		"dirty_decay_ms:1000 at the start does it sooner (TUNING.md of jemalloc)",

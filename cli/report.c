@@ -365,10 +365,12 @@ static int write_report(FILE *out, const void *ctx, struct err *err)
 			   });
 	profile_table_trim(&table, r->node_fraction);
 	if (r->args->json)
-		return out_json_to(out,
-				   api_with_warnings(api_report(p, &table, &r->options),
-						     json_object_get(r->warnings)),
-				   err);
+		return out_json_to(
+			out,
+			api_with_warnings(api_report(p, &table, &r->options,
+						     r->data.has_memory ? &r->data.memory : NULL),
+					  json_object_get(r->warnings)),
+			err);
 	if (r->kind == REPORT_JEPROF)
 		return profile_report_jeprof(p, &table, &r->options, out, err);
 	if (r->kind == REPORT_LIST)
@@ -406,6 +408,7 @@ static int run(const void *ctx, struct err *err)
 	const struct job *j = ctx;
 	struct report *r = j->report;
 	struct ops_report_request *request = j->request;
+	char memory[ERR_TEXT_SIZE];
 	struct err warning;
 
 	r->warnings = report_warnings(r->args, r->args->json, &request->symbols);
@@ -416,6 +419,8 @@ static int run(const void *ctx, struct err *err)
 	r->options.total = r->data.total[r->options.type];
 	r->options.coverage = &r->data.coverage;
 	r->options.n_folded = r->data.n_folded;
+	if (r->data.has_memory)
+		r->options.memory = err_text(&r->data.memory.advice[0], memory, sizeof(memory));
 	if (r->options.total != 0 && !r->data.profile.n_stacks && request->symbols.on_warning) {
 		err_raise(&warning, ERROR_FILTERS_LEAVE_NOTHING);
 		request->symbols.on_warning(request->symbols.ctx, &warning);

@@ -41,8 +41,9 @@ struct work {
 	int profile; /* the bytes of profile.heap */
 	uint64_t profile_bytes;
 	struct ops_stats stats; /* the same for its text */
-	int archive;		/* a memory file */
-	struct proc proc;	/* of the process, from before it is dumped */
+	char *explain;
+	int archive;	  /* a memory file */
+	struct proc proc; /* of the process, from before it is dumped */
 };
 
 static void work_fini(struct work *w)
@@ -51,6 +52,7 @@ static void work_fini(struct work *w)
 	cleanup_close(&w->profile);
 	cleanup_close(&w->archive);
 	ops_stats_fini(&w->stats);
+	free(w->explain);
 	proc_close(&w->proc);
 }
 
@@ -180,6 +182,23 @@ static void read_stats(struct work *w)
 	cost_add(&w->result.cost, &w->stats.v->cost);
 }
 
+static void explain(struct work *w)
+{
+	const struct ops_options options = in_time(w);
+	struct ops_explain got;
+	struct err why;
+
+	if (!ops_explain(w->request->pid, &options, &got, &why)) {
+		cost_add(&w->result.cost, &got.cost);
+		w->explain = w->request->explain_text(&got);
+		return;
+	}
+	err_unadvise(&why);
+	err_within(&why, ERROR_BUNDLE_LACKS_MEMORY);
+	if (!w->result.warning.ids[0])
+		w->result.warning = why;
+}
+
 /* --- the file --- */
 
 static char *default_name(const struct work *w)
@@ -242,6 +261,8 @@ static int pack_all(struct work *w, struct err *err)
 	if (bundle_out_open(&out, w->archive, folder, err) || add_profile(w, out, err))
 		return -1;
 	if (add_maps(w, out, err) ||
+	    (w->explain &&
+	     bundle_out_add(out, BUNDLE_EXPLAIN, w->explain, strlen(w->explain), err)) ||
 	    (w->stats.text && bundle_out_add(out, "stats.json", w->stats.text, w->stats.len, err)))
 		return -1;
 	return bundle_out_finish(out, err);
@@ -299,6 +320,7 @@ static int gather(struct work *w, struct err *err)
 	if (dump(w, err))
 		return -1;
 	read_stats(w);
+	explain(w);
 	return 0;
 }
 

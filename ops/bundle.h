@@ -5,6 +5,8 @@
 
 #include "ops/ops.h"
 
+#define BUNDLE_EXPLAIN "explain.json"
+
 struct ops_bundle_request {
 	pid_t pid;		 /* the process to dump; 0: `profile` is a file */
 	const char *profile;	 /* a heap profile that is there already; "-": stdin */
@@ -15,6 +17,8 @@ struct ops_bundle_request {
 	bool no_cache;		 /* the same */
 	err_warn_fn *on_warning; /* the same */
 	void *ctx;
+	/* As a document, which is freed: what goes into it as BUNDLE_EXPLAIN. */
+	char *(*explain_text)(const struct ops_explain *explain);
 };
 
 struct ops_bundle {
@@ -26,8 +30,9 @@ struct ops_bundle {
 
 /*
  * Write an archive with the profile as it is (profile.heap), the same with all
- * names (profile.raw, profile.pb.gz), and of a process also its mappings (maps)
- * and jemalloc's statistics and configuration (stats.json). ERR_OUTPUT before the
+ * names (profile.raw, profile.pb.gz), and of a process also its mappings (maps),
+ * jemalloc's statistics and configuration (stats.json), and where its memory is
+ * (explain.json, as of ops_explain()). ERR_OUTPUT before the
  * target is touched; ERR_FAILED when the file is no profile. On success the
  * caller ends `out` with ops_bundle_fini().
  */

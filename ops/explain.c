@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where the memory of a process is: what jemalloc counts, within what the kernel does. */
-#include "ops/ops.h"
+#include "ops/explain.h"
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "ops/target/memory.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "process/limit.h"
 #include "sandbox/confined.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ANSWER_MAX ((size_t)64 << 10)
@@ -19,6 +21,9 @@
 #define WORTH_BOUND 100 /* how uncertain a part may be before that is said */
 #define FEW_ARENAS 4	/* as many as advised */
 
+/* No target, and no document, has more: sums of some stay numbers. */
+#define BYTES_MAX (UINT64_C(1) << 56)
+
 /* --- jemalloc's numbers --- */
 
 /* As mallctl returns them. Those of all arenas (4096, MALLCTL_ARENAS_ALL) are of 5.0 and newer. */
@@ -27,7 +32,7 @@ struct numbers {
 	uint64_t dirty, muzzy, internal, tcache; /* the first two in pages */
 	int64_t dirty_decay_ms;
 	uint32_t arenas;
-	bool background;
+	bool background, prof, sampling;
 	bool has_pages; /* dirty and muzzy are known */
 	char dss[16];
 };
@@ -52,6 +57,8 @@ static int count(struct session *s, struct numbers *n, struct err *err)
 		call_read("arenas.narenas", &n->arenas, sizeof(n->arenas)),
 		call_read("background_thread", &n->background, sizeof(n->background)),
 		call_read_string("opt.dss", n->dss, sizeof(n->dss)),
+		call_read("opt.prof", &n->prof, sizeof(n->prof)),
+		call_read("prof.active", &n->sampling, sizeof(n->sampling)),
 	};
 	const size_t len = sizeof(calls) / sizeof(*calls);
 
@@ -130,7 +137,7 @@ static int64_t beyond(uint64_t a, uint64_t b)
  */
 static void split_own(const struct numbers *n, struct ops_explain *e)
 {
-	const uint64_t most = UINT64_C(1) << 56;
+	const uint64_t most = BYTES_MAX;
 	uint64_t active = (uint64_t)at_most(n->active, most), page = n->page;
 	uint64_t allocated = (uint64_t)at_most(n->allocated, active);
 	uint64_t metadata = (uint64_t)at_most(n->metadata, most);
@@ -221,29 +228,50 @@ uint64_t ops_explain_up_to(const struct ops_explain *e)
 	return e->anonymous_max > least + e->memory.rss / WORTH_BOUND ? e->anonymous_max : 0;
 }
 
+static const struct {
+	const char *name;
+	enum fix fix;
+} runtimes[RUNTIMES] = {
+	[RUNTIME_PYTHON] = { "Python", FIX_PYTHON_MALLOC },
+	[RUNTIME_JAVA] = { "the Java virtual machine", FIX_JAVA_MEMORY },
+	[RUNTIME_V8] = { "V8", FIX_V8_MEMORY },
+	[RUNTIME_GO] = { "Go", FIX_GO_MEMORY },
+	[RUNTIME_DOTNET] = { ".NET", FIX_DOTNET_MEMORY },
+	[RUNTIME_RUBY] = { "Ruby", FIX_RUBY_MEMORY },
+	[RUNTIME_PHP] = { "PHP", FIX_PHP_MEMORY },
+	[RUNTIME_ERLANG] = { "Erlang", FIX_ERLANG_MEMORY },
+	[RUNTIME_INNODB] = { "InnoDB", FIX_INNODB_MEMORY },
+	[RUNTIME_LUAJIT] = { "LuaJIT", FIX_LUAJIT_MEMORY },
+};
+
+const char *ops_runtime_name(enum memory_runtime runtime)
+{
+	return runtimes[runtime].name;
+}
+
+/* What may be jemalloc's, and was not told apart, or is, and was not split. */
+static void say_unsplit(const struct ops_explain *e, enum ops_part part, struct err *a)
+{
+	int64_t bytes = e->parts[part], all = (int64_t)e->memory.rss;
+
+	if (part == OPS_PART_UNCOUNTED)
+		err_raise(a, ERROR_MEMORY_OF_JEMALLOC, .size = bytes, .max = all);
+	else if (e->why_not.ids[0])
+		err_raise(a, ERROR_MEMORY_UNSPLIT, .size = bytes, .max = all);
+	else
+		err_raise(a, ERROR_MEMORY_UNASKED, .size = bytes, .max = all);
+	if (!e->why_not.ids[0] && e->cost.pid)
+		err_advise(a, FIX_EXPLAIN_MEMORY, .pid = e->cost.pid);
+}
+
 static void say_anonymous(const struct ops_explain *e, struct err *a)
 {
-	static const struct {
-		const char *name;
-		enum fix fix;
-	} runtimes[RUNTIMES] = {
-		[RUNTIME_PYTHON] = { "Python", FIX_PYTHON_MALLOC },
-		[RUNTIME_JAVA] = { "the Java virtual machine", FIX_JAVA_MEMORY },
-		[RUNTIME_V8] = { "V8", FIX_V8_MEMORY },
-		[RUNTIME_GO] = { "Go", FIX_GO_MEMORY },
-		[RUNTIME_DOTNET] = { ".NET", FIX_DOTNET_MEMORY },
-		[RUNTIME_RUBY] = { "Ruby", FIX_RUBY_MEMORY },
-		[RUNTIME_PHP] = { "PHP", FIX_PHP_MEMORY },
-		[RUNTIME_ERLANG] = { "Erlang", FIX_ERLANG_MEMORY },
-		[RUNTIME_INNODB] = { "InnoDB", FIX_INNODB_MEMORY },
-		[RUNTIME_LUAJIT] = { "LuaJIT", FIX_LUAJIT_MEMORY },
-	};
 	int64_t bytes = e->parts[OPS_PART_ANONYMOUS], all = (int64_t)e->memory.rss;
 	enum memory_runtime runtime = e->memory.runtime;
 	int64_t most = (int64_t)ops_explain_up_to(e);
 
 	if (!e->counted && e->why_not.code != ERR_NOJEMALLOC) {
-		err_raise(a, ERROR_MEMORY_UNSPLIT, .size = bytes, .max = all);
+		say_unsplit(e, OPS_PART_ANONYMOUS, a);
 		return;
 	}
 	if (!runtime) {
@@ -279,46 +307,66 @@ static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_p
 		[OPS_PART_FILES] = { ERROR_MEMORY_IS_FILES, FIX_NONE },
 		[OPS_PART_SHARED] = { ERROR_MEMORY_IS_SHARED, FIX_NONE },
 	};
-	int64_t size = e->parts[part], all = (int64_t)e->memory.rss;
+	int64_t size = e->parts[part], all = (int64_t)e->memory.rss, added = 0;
 	int64_t missing = -e->parts[OPS_PART_UNCOUNTED];
 	enum fix fix = parts[part].fix;
+	enum error says = parts[part].says;
 
 	if (part == OPS_PART_ANONYMOUS) {
 		say_anonymous(e, a);
+		return true;
+	}
+	if (part == OPS_PART_UNCOUNTED && !e->counted) {
+		say_unsplit(e, part, a);
 		return true;
 	}
 	if (part == OPS_PART_DIRTY && (n->background || n->dirty_decay_ms < 0))
 		fix = FIX_DECAY_SOONER;
 	if (part == OPS_PART_DIRTY && !n->has_pages) /* 4.x has other options */
 		fix = FIX_NONE;
+	if (!e->cost.pid) /* of another time, or place */
+		fix = FIX_NONE;
 	if (fix == FIX_FEWER_ARENAS && n->arenas <= FEW_ARENAS)
 		fix = FIX_NONE;
 	if (part != OPS_PART_ALLOCATED && size > all)
 		size = all;
-	err_raise(a, parts[part].says, .size = size, .max = all, .count = n->arenas,
+	if (part == OPS_PART_ALLOCATED)
+		added = e->parts[OPS_PART_SAMPLING];
+	if (part == OPS_PART_ALLOCATED && e->sampled)
+		says = ERROR_MEMORY_IS_ALLOCATED_OR_SAMPLING;
+	err_raise(a, says, .size = size, .added = added, .max = all, .count = n->arenas,
 		  .need = missing <= all / WORTH_BOUND ? 0
-			  : missing < size	       ? missing
-						       : size);
+			  : missing < size + added     ? missing
+						       : size + added);
 	if (fix)
 		err_advise(a, fix, .pid = e->cost.pid);
 	return fix;
 }
 
+/* Of the objects that are sampled, most of what sampling adds is never touched. */
+static int64_t weight(const struct ops_explain *e, enum ops_part part)
+{
+	if (part == OPS_PART_ALLOCATED)
+		return e->parts[part] + e->parts[OPS_PART_SAMPLING];
+	return part == OPS_PART_SAMPLING ? INT64_MIN : e->parts[part];
+}
+
 /* The largest part first, whatever it is; then those about which something can be done. */
-static void give_advice(struct ops_explain *e, const struct numbers *n)
+static void give_advice(struct ops_explain *e, const struct numbers *n, size_t most)
 {
 	int64_t last = INT64_MAX;
 
-	while (e->n_advice < OPS_ADVICE_MAX) {
+	e->n_advice = 0;
+	while (e->n_advice < most) {
 		enum ops_part next = OPS_PARTS;
 
 		for (enum ops_part i = 0; i < OPS_PARTS; i++)
-			if (e->parts[i] < last &&
-			    (next == OPS_PARTS || e->parts[i] > e->parts[next]))
+			if (weight(e, i) < last &&
+			    (next == OPS_PARTS || weight(e, i) > weight(e, next)))
 				next = i;
-		if (next == OPS_PARTS || (e->n_advice && !is_worth(e, e->parts[next])))
+		if (next == OPS_PARTS || (e->n_advice && !is_worth(e, weight(e, next))))
 			return;
-		last = e->parts[next];
+		last = weight(e, next);
 		e->n_advice += say(e, n, next, &e->advice[e->n_advice]) || !e->n_advice;
 	}
 }
@@ -326,19 +374,13 @@ static void give_advice(struct ops_explain *e, const struct numbers *n)
 const char *ops_part_name(enum ops_part part)
 {
 	static const char *const names[OPS_PARTS] = {
-		[OPS_PART_ALLOCATED] = "allocated",
-		[OPS_PART_TCACHE] = "thread_caches",
-		[OPS_PART_FRAGMENTED] = "fragmented",
-		[OPS_PART_DIRTY] = "dirty",
-		[OPS_PART_MUZZY] = "muzzy",
-		[OPS_PART_METADATA] = "metadata",
-		[OPS_PART_UNCOUNTED] = "uncounted",
-		[OPS_PART_ANONYMOUS] = "anonymous",
-		[OPS_PART_HEAP] = "heap",
-		[OPS_PART_STACKS] = "stacks",
-		[OPS_PART_DATA] = "data",
-		[OPS_PART_FILES] = "files",
-		[OPS_PART_SHARED] = "shared",
+		[OPS_PART_ALLOCATED] = "allocated",  [OPS_PART_SAMPLING] = "sampling",
+		[OPS_PART_TCACHE] = "thread_caches", [OPS_PART_FRAGMENTED] = "fragmented",
+		[OPS_PART_DIRTY] = "dirty",	     [OPS_PART_MUZZY] = "muzzy",
+		[OPS_PART_METADATA] = "metadata",    [OPS_PART_UNCOUNTED] = "uncounted",
+		[OPS_PART_ANONYMOUS] = "anonymous",  [OPS_PART_HEAP] = "heap",
+		[OPS_PART_STACKS] = "stacks",	     [OPS_PART_DATA] = "data",
+		[OPS_PART_FILES] = "files",	     [OPS_PART_SHARED] = "shared",
 	};
 
 	return names[part];
@@ -376,12 +418,107 @@ int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain
 	out->resident = n.resident;
 	out->mapped = n.mapped;
 	out->retained = n.retained;
+	out->sampled = n.prof && n.sampling;
 	out->limited = limit_of_cgroup(pid, &limit);
 	if (out->limited) {
 		out->limit = limit.limit;
 		out->used = limit.used;
 	}
 	split(&n, out);
-	give_advice(out, &n);
+	give_advice(out, &n, OPS_ADVICE_MAX);
 	return 0;
+}
+
+/* --- without asking the process --- */
+
+static const struct numbers unasked = { .dirty_decay_ms = -1 };
+
+int explain_seen(struct session *s, const struct err *why_not, struct ops_explain *out,
+		 struct err *err)
+{
+	struct memory seen;
+
+	if (look(s, &seen, err))
+		return -1;
+	*out = (struct ops_explain){ .cost = s->cost, .why_not = *why_not, .memory = seen };
+	split(&unasked, out);
+	give_advice(out, &unasked, 1);
+	return 0;
+}
+
+static int64_t bytes_at(struct json_object *doc, const char *name)
+{
+	struct json_object *value;
+	int64_t bytes =
+		json_object_object_get_ex(doc, name, &value) ? json_object_get_int64(value) : 0;
+
+	return bytes > (int64_t)BYTES_MAX    ? (int64_t)BYTES_MAX
+	       : bytes < -(int64_t)BYTES_MAX ? -(int64_t)BYTES_MAX
+					     : bytes;
+}
+
+static const char *text_at(struct json_object *doc, const char *name)
+{
+	struct json_object *value;
+	const char *text =
+		json_object_object_get_ex(doc, name, &value) ? json_object_get_string(value) : NULL;
+
+	return text ? text : "";
+}
+
+static uint64_t size_at(struct json_object *doc, const char *name)
+{
+	int64_t bytes = bytes_at(doc, name);
+
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* Of what it says, the numbers: the words are ours. */
+static void read_document(struct json_object *doc, struct ops_explain *e)
+{
+	struct json_object *parts, *value;
+	const char *runtime = text_at(doc, "runtime");
+
+	e->memory.rss = size_at(doc, "rss_bytes");
+	e->memory.swap = size_at(doc, "swap_bytes");
+	e->anonymous_max = size_at(doc, "anonymous_max_bytes");
+	e->counted = json_object_object_get_ex(doc, "stats", &value) && value;
+	e->sampled =
+		json_object_object_get_ex(doc, "sampled", &value) && json_object_get_boolean(value);
+	if (!strcmp(text_at(doc, "warning_id"), "no_jemalloc"))
+		e->why_not = (struct err){ .code = ERR_NOJEMALLOC, .ids = { ERROR_NO_JEMALLOC } };
+	else if (!e->counted)
+		e->why_not = (struct err){ .code = ERR_FAILED, .ids = { ERROR_NOT_COUNTED } };
+	for (enum memory_runtime i = RUNTIME_NONE + 1; i < RUNTIMES; i++)
+		if (!strcmp(runtime, runtimes[i].name))
+			e->memory.runtime = i;
+	if (!json_object_object_get_ex(doc, "parts", &parts))
+		return;
+	for (enum ops_part i = 0; i < OPS_PARTS; i++)
+		e->parts[i] = bytes_at(parts, ops_part_name(i));
+}
+
+int explain_parse(const char *text, size_t len, struct ops_explain *out, struct err *err)
+{
+	_cleanup_(json_close) struct json_object *doc = json_parse(text, len);
+
+	if (!json_object_is_type(doc, json_type_object))
+		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
+	*out = (struct ops_explain){ .counted = false };
+	read_document(doc, out);
+	give_advice(out, &unasked, 1);
+	return 0;
+}
+
+void explain_sampling(struct ops_explain *e, double bytes)
+{
+	int64_t most = e->parts[OPS_PART_ALLOCATED] + e->parts[OPS_PART_SAMPLING];
+	int64_t taken = bytes > 0 ? llround(fmin(bytes, (double)BYTES_MAX)) : 0;
+
+	if (!e->counted)
+		return;
+	e->parts[OPS_PART_SAMPLING] = taken < most ? taken : most;
+	e->parts[OPS_PART_ALLOCATED] = most - e->parts[OPS_PART_SAMPLING];
+	e->sampled = false;
+	give_advice(e, &unasked, 1);
 }

@@ -282,20 +282,6 @@ struct ops_check {
 			 * better, though profiling works */
 };
 
-#define OPS_CHECKS_MAX 32
-struct ops_checks {
-	struct ops_cost cost;
-	bool ready; /* no check failed */
-	size_t n;
-	struct ops_check v[OPS_CHECKS_MAX];
-};
-
-/* All checks in order; what fails is a check. Reads values in one run if all else allows. */
-void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out);
-
-/* The code of the first check that failed, ERR_NONE when all passed. */
-enum err_code ops_checks_code(const struct ops_checks *checks);
-
 struct ops_conf_request {
 	const char *text;    /* what MALLOC_CONF is to be */
 	const char *version; /* of jemalloc; NULL: all of them */
@@ -317,6 +303,7 @@ int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struc
 /* What resident memory consists of. Of jemalloc's own parts, as it counts them: */
 enum ops_part {
 	OPS_PART_ALLOCATED,  /* by the program, and in use */
+	OPS_PART_SAMPLING,   /* for heap sampling, where a profile tells; else in the one above */
 	OPS_PART_TCACHE,     /* freed, and kept by threads for themselves (5.0 and newer) */
 	OPS_PART_FRAGMENTED, /* unused space between what is allocated: stats.active without it */
 	OPS_PART_DIRTY,	     /* pages that are free, until they are purged */
@@ -338,7 +325,8 @@ const char *ops_part_name(enum ops_part part); /* "allocated", "thread_caches", 
 struct ops_explain {
 	struct ops_cost cost;
 	bool counted;	    /* jemalloc's own numbers are known, */
-	struct err why_not; /* or why not */
+	struct err why_not; /* or why not; ERROR_NONE: it was not asked */
+	bool sampled;	    /* sampling is on: OPS_PART_ALLOCATED has what it takes */
 	uint64_t allocated, active, resident, mapped, retained; /* stats.*, bytes */
 	struct memory memory;					/* as the kernel shows it */
 	int64_t parts[OPS_PARTS];				/* bytes; their sum is memory.rss */
@@ -360,6 +348,25 @@ int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain
 
 /* anonymous_max where it is noticeably more than the part says; else 0. */
 uint64_t ops_explain_up_to(const struct ops_explain *explain);
+
+/* "Python", "the Java virtual machine"; NULL for none. */
+const char *ops_runtime_name(enum memory_runtime runtime);
+
+#define OPS_CHECKS_MAX 32
+struct ops_checks {
+	struct ops_cost cost;
+	bool ready; /* no check failed */
+	size_t n;
+	struct ops_check v[OPS_CHECKS_MAX];
+	bool has_memory; /* where its resident memory is, as far as the kernel shows it: */
+	struct ops_explain memory;
+};
+
+/* All checks in order; what fails is a check. Reads values in one run if all else allows. */
+void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out);
+
+/* The code of the first check that failed, ERR_NONE when all passed. */
+enum err_code ops_checks_code(const struct ops_checks *checks);
 
 enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
 

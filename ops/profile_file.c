@@ -6,7 +6,9 @@
 #include "base/text.h"
 #include "io/archive.h"
 #include "io/errand.h"
+#include "ops/bundle.h"
 #include "ops/dump_file_name.h"
+#include "ops/explain.h"
 #include "profile/combine.h"
 
 #include <ctype.h>
@@ -118,18 +120,37 @@ static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes
 	return 0;
 }
 
+/* Without it the profile is as good. */
+static int keep_explanation(struct profile *p, const char *packed, size_t packed_len,
+			    struct err *err)
+{
+	static const char *const wanted[] = { BUNDLE_EXPLAIN, NULL };
+	_cleanup_(cleanup_free) char *content = NULL, *text = NULL;
+	struct profile_facts facts = p->facts;
+	struct err ignored;
+	size_t len;
+
+	if (bundle_find(packed, packed_len, wanted, EXPLAIN_TEXT_MAX, &content, &len, &ignored))
+		return 0;
+	facts.explain = text = strndup(content, len);
+	if (!text)
+		return err_no_memory(err);
+	return profile_keep_facts(p, &facts, err);
+}
+
 /* Of a bundle, the profile that brings its names along. */
 static int parse_bundle(struct source *s, const struct profile_options *options,
 			struct profile *out, struct err *err)
 {
 	static const char *const wanted[] = { "profile.raw", "profile.heap", NULL };
 	_cleanup_(cleanup_free) char *packed = NULL, *content = NULL;
-	size_t len;
+	size_t packed_len, len;
 
-	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &len, err) ||
-	    bundle_find(packed, len, wanted, UNPACKED_MAX, &content, &len, err))
+	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &packed_len, err) ||
+	    bundle_find(packed, packed_len, wanted, UNPACKED_MAX, &content, &len, err) ||
+	    profile_parse(out, content, len, options, err))
 		return -1;
-	return profile_parse(out, content, len, options, err);
+	return keep_explanation(out, packed, packed_len, err);
 }
 
 /* Our dumps say when they were made; of others the file does, and a pipe does not. */
@@ -378,9 +399,9 @@ static int refuse_snapshot(struct origins *origins, const char *path,
 static void join_facts(struct profile_facts *facts, const struct profile_facts *other)
 {
 	const char **const texts[] = { &facts->comm, &facts->host, &facts->version,
-				       &facts->opt_active };
-	const char *const others[] = { other->comm, other->host, other->version,
-				       other->opt_active };
+				       &facts->opt_active, &facts->explain };
+	const char *const others[] = { other->comm, other->host, other->version, other->opt_active,
+				       other->explain };
 
 	if (facts->pid != other->pid)
 		facts->pid = 0;

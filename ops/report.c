@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "io/errand.h"
 #include "io/output.h"
+#include "ops/explain.h"
 #include "ops/profile_file.h"
 #include "profile/combine.h"
 
@@ -76,6 +77,17 @@ static int name_and_select(const struct ops_report_request *r, struct ops_report
 	return r->whole ? 0 : profile_regroup(p, r->grain, err);
 }
 
+/* A bundle may say anything: what makes no sense is left out. */
+static void explain(struct ops_report *r)
+{
+	const char *text = r->profile.facts.explain;
+	struct err ignored;
+
+	r->has_memory = text && !explain_parse(text, strlen(text), &r->memory, &ignored);
+	if (r->has_memory)
+		explain_sampling(&r->memory, r->coverage.added);
+}
+
 int ops_report(const struct ops_report_request *request, struct ops_report *out, struct err *err)
 {
 	_cleanup_(ops_report_fini) struct ops_report got = { 0 };
@@ -95,8 +107,10 @@ int ops_report(const struct ops_report_request *request, struct ops_report *out,
 		profile_drop_negative(p);
 	for (int t = 0; t < PROFILE_TYPES; t++)
 		got.total[t] = profile_total(p, (enum profile_type)t);
-	if (!request->base && !request->options.only_thread)
+	if (!request->base && !request->options.only_thread) {
 		got.coverage = profile_coverage_of(p);
+		explain(&got);
+	}
 	if (name_and_select(request, &got, err))
 		return -1;
 	*out = got;

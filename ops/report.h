@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "io/memory_file.h"
+#include "ops/ops.h"
 #include "profile/coverage.h"
 #include "profile/filter.h"
 #include "profile/fold.h"
@@ -35,6 +36,8 @@ struct ops_report {
 	double total[PROFILE_TYPES];	  /* before anything was filtered out */
 	struct profile_coverage coverage; /* of the same; unknown for a difference or one thread */
 	size_t n_folded;		  /* functions, by `fold` */
+	bool has_memory; /* the profile is out of a bundle that says where the memory was: */
+	struct ops_explain memory;
 };
 
 /*

@@ -162,28 +162,15 @@ static int write_prometheus(const struct stats_of *v, size_t n, FILE *out, struc
 
 #define LINE_MAX_BYTES 4096
 
-static void close_tokener(struct json_tokener **t)
-{
-	if (*t)
-		json_tokener_free(*t);
-}
-
 /* The whole of it is one object, with a member "jemalloc". */
 static int check_json(const char *text, size_t len, struct err *err)
 {
-	_cleanup_(close_tokener) struct json_tokener *t = json_tokener_new();
 	_cleanup_(json_close) struct json_object *doc = NULL;
-	size_t end;
 
-	if (!t)
-		return err_no_memory(err);
 	if (len > INT_MAX)
 		return err_raise(err, ERROR_STATS_TOO_LARGE);
-	doc = json_tokener_parse_ex(t, text, (int)len);
-	end = doc ? json_tokener_get_parse_end(t) : 0;
-	while (doc && end < len && strchr(" \t\r\n", text[end]))
-		end++;
-	if (!doc || end != len || !json_object_is_type(doc, json_type_object) ||
+	doc = json_parse(text, len);
+	if (!json_object_is_type(doc, json_type_object) ||
 	    !json_object_object_get_ex(doc, "jemalloc", NULL)) {
 		err_raise(err, ERROR_STATS_MALFORMED);
 		return err_advise(err, FIX_STATS_TEXT_SHOWS);

@@ -332,9 +332,10 @@ int profile_subtract(struct profile *into, const struct profile *other, struct e
 
 int profile_keep_facts(struct profile *into, const struct profile_facts *facts, struct err *err)
 {
-	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active };
+	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active,
+				     facts->explain };
 	const char **const to[] = { &into->facts.comm, &into->facts.host, &into->facts.version,
-				    &into->facts.opt_active };
+				    &into->facts.opt_active, &into->facts.explain };
 
 	into->facts = *facts;
 	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {

@@ -74,6 +74,7 @@ struct profile_facts {
 	int64_t duration_ns;		   /* of a recording */
 	int64_t allocated;		   /* bytes, all that jemalloc counted when it was dumped */
 	const char *opt_active; /* opt.prof_active, "true" or "false": sampled from the start? */
+	const char *explain;	/* where its memory was, as a bundle says beside it; raw text */
 };
 
 struct profile {

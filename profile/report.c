@@ -173,6 +173,8 @@ void profile_report_head(const struct profile *p, const struct profile_table *g,
 	else if (o->coverage && o->type == PROFILE_INUSE_SPACE &&
 		 profile_coverage_text(o->coverage, coverage))
 		fprintf(out, "%s\n", coverage);
+	if (o->memory)
+		fprintf(out, "%s\n", o->memory);
 }
 
 static void row(const struct profile *p, const struct profile_table *g,

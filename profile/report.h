@@ -30,6 +30,7 @@ struct profile_report_options {
 	bool has_thread;	/* it is of one thread, or of those of one name */
 	uint64_t thread;
 	const struct profile_coverage *coverage; /* NULL: not known */
+	const char *memory;	 /* where the memory of its process was; NULL: not known */
 	const char *thread_name; /* raw text; NULL: it is of the thread of that number */
 	size_t n_folded;	 /* allocator functions that are not shown (profile/fold.h) */
 	const char *how_folded;	 /* how to see them */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "ops/explain.h"
 #include "ops/record/journal.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
@@ -302,6 +303,18 @@ static void check_ourselves(struct ops_check *rows)
 	check_failed(&rows[CHECK_PROCESS], &err);
 }
 
+/* A word more than the checks, which fail where this would: what fails here is left out. */
+static void see_memory(struct session *s, struct ops_checks *out)
+{
+	const struct ops_check *jemalloc = &out->v[CHECK_JEMALLOC];
+	struct err none = ERR_INIT, ignored;
+
+	if (out->v[CHECK_PERMISSION].ok != TRI_YES)
+		return;
+	out->has_memory = !explain_seen(s, jemalloc->ok == TRI_NO ? &jemalloc->err : &none,
+					&out->memory, &ignored);
+}
+
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
 {
 	_cleanup_(session_close) struct session s = SESSION_INIT;
@@ -319,6 +332,7 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 	if (values)
 		check_all(&s, pid, options, out->v, values);
 	check_ourselves(out->v);
+	see_memory(&s, out);
 	out->cost = s.cost;
 	out->cost.pid = pid;
 	out->ready = values && ops_checks_code(out) == ERR_NONE;

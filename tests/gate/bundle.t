@@ -40,13 +40,14 @@ ctl_ok 'bundle PID' bundle "$pid" --no-cache -o "$T/far.bundle.tar.gz"
 like "$out" '/far\.bundle\.tar\.gz \([0-9.]+K\)' 'bundle PID: says what it wrote'
 is "$(stat -c %a "$T/far.bundle.tar.gz")" 600 'bundle PID: for our own eyes'
 is "$(tar tzf "$T/far.bundle.tar.gz" | sort | tr '\n' ' ')" \
-	'far/maps far/profile.heap far/profile.pb.gz far/profile.raw far/stats.json ' 'bundle PID: what is in it'
+	'far/explain.json far/maps far/profile.heap far/profile.pb.gz far/profile.raw far/stats.json ' 'bundle PID: what is in it'
 mkdir "$T/unpacked"
 ok 'bundle PID: tar unpacks it' tar xzf "$T/far.bundle.tar.gz" -C "$T/unpacked"
 ok 'bundle PID: the profile' is_profile "$T/unpacked/far/profile.heap"
 like "$(<"$T/unpacked/far/profile.heap")" "# pid $pid" 'bundle PID: and what it is of'
 is "$(json '.jemalloc.opt.prof' "$T/unpacked/far/stats.json")" true 'bundle PID: statistics and configuration'
 like "$(<"$T/unpacked/far/maps")" "$T/far" 'bundle PID: mappings'
+is "$(json .sampled "$T/unpacked/far/explain.json")" true 'bundle PID: where its memory is, which sampling takes, too'
 ctl_fails 10 'output_exists choose_or_force' 'an existing file is not replaced' bundle "$pid" -o "$T/far.bundle.tar.gz"
 ctl_ok 'with --force it is' bundle "$pid" --force --no-cache -o "$T/far.bundle.tar.gz" --json
 is "$(json .file)" "$T/far.bundle.tar.gz" '--json: the file'
@@ -77,6 +78,28 @@ for of in far file piped; do
 	ctl_ok "report of $of" report "$T/$of.bundle.tar.gz" --lines
 	like "$out" "carried_along[^"$'\n'"]*far\.c:7" "report of $of: names, files and lines without the program"
 done
+# Of each sampled object of 3,000 bytes 16 KiB are set apart, and that is not the program's.
+ctl_ok 'report of far: where its memory was' report "$T/far.bundle.tar.gz" --json
+is "$(json '.memory | [.sampled, .parts.sampling > 2500000, .parts.allocated < 2500000] | tostring')" '[false,true,true]' \
+	'report of far: what sampling takes is counted apart' || diag "$(json .memory.parts)"
+is "$(json .memory.parts "$T/out" | jq '.allocated + .sampling')" "$(jq '.parts.allocated' "$T/unpacked/far/explain.json")" \
+	'report of far: of what explain counts as allocated'
+sentence=$(json '.memory.advice[0].message')
+ctl_ok 'report of far, for people' report "$T/far.bundle.tar.gz"
+is "$(sed -n 2p <<<"$out")" "$sentence" 'report of far, for people: says where most was, above the table'
+ctl_ok 'report of file, for people' report "$T/file.bundle.tar.gz" --json
+is "$(json .memory)" null 'report of file: nothing is known of a process'
+
+# A bundle may hold what it likes.
+mkdir "$T/wild"
+cp "$T/unpacked/far/profile.raw" "$T/wild/"
+for wild in '{"rss_bytes":1e300,"stats":7,"parts":{"allocated":-9223372036854775808,"files":"x"},"runtime":{}}' '[]' '{' ''; do
+	printf %s "$wild" >"$T/wild/explain.json"
+	tar czf "$T/wild.bundle.tar.gz" -C "$T" wild
+	ctl_ok "a wild explanation: $wild" report "$T/wild.bundle.tar.gz"
+	like "$out" carried_along "a wild explanation: $wild: the profile is shown"
+done
+
 ctl_ok 'report of the bare profile' report "$T/far.heap"
 like "$out" '\[far\+0x' 'report of the bare profile: no names without the program'
 
@@ -90,7 +113,7 @@ unlike "$out" 'far_away|carried_along' 'report with another build there: none at
 
 # --- what is no bundle ---
 head -c 2000 "$T/far.bundle.tar.gz" >"$T/cut"
-head -c 1000 /dev/urandom | gzip >"$T/noise.gz"
+{ printf '\377' && head -c 999 /dev/urandom; } | gzip >"$T/noise.gz"
 tar czf "$T/empty.tar.gz" -C "$T" said
 ctl_fails 1 'in_file archive_failed' 'cut: refused' report "$T/cut"
 ctl_fails 1 'in_file archive_failed' 'noise.gz: refused' report "$T/noise.gz"

@@ -31,6 +31,7 @@ row_is unwinder true libgcc redis
 row_is version true '^5\.3\.0: ' redis
 row_is dump true memfd redis
 row_is dump.prefix true 'can write there: jeprof$' redis
+is "$(json '.memory | ([.parts[]] | add) == .rss_bytes')" true 'redis: where its memory is'
 left redis
 
 # --- no call can be made: its memory tells ---
@@ -165,6 +166,7 @@ is "$?" 4 'another user: exit 4'
 row_is permission false 'uid' 'another user' root
 row_is capability false "another user's" 'another user' root
 row_is conf null . 'another user'
+is "$(json .memory)" null 'another user: nothing is known of its memory'
 left 'another user'
 
 if unshare --user --map-root-user true 2>/dev/null; then

@@ -50,6 +50,12 @@ ctl_ok 'many owners, for people' explain "$pid"
 like "$out" "^$pid \\(owned\\): 1[0-9]{2}M resident" 'for people: all of it'
 like "$out" ' 4[5-8]\.[0-9]M +[0-9]+%  other private memory, up to (4[89]|5[0-9])\.[0-9]M' 'for people: a part'
 like "$out" "4[5-8]\\.[0-9]M to (4[89]|5[0-9])\\.[0-9]M of 1[0-9]{2}M resident are private memory that did not come from jemalloc" 'for people: what most of it is'
+run_ctl check "$pid" --json
+is "$(json '.memory | [([.parts[]] | add) == .rss_bytes, .parts.allocated, .sampled, .advice[0].id] | tostring')" \
+	'[true,0,null,"memory_unasked"]' 'check: as far as the kernel shows it'
+like "$(json '.memory.advice[0].fix')" "explain $pid" 'check: and who asks jemalloc'
+run_ctl check "$pid"
+like "$out" $'^1[0-9]{2}M of 1[0-9]{2}M resident are private memory: .* not asked\n  fix: ' 'check, for people: that comes first'
 assert_untouched "$pid" 'it is looked at, and left as it was'
 
 # --- control: without the mapping it is not found ---
@@ -57,6 +63,7 @@ start_victim owned 0
 ctl_ok 'without a mapping of its own' explain "$pid" --json
 adds_up 'without a mapping of its own'
 near 'without a mapping of its own: there is none' anonymous 0
+is "$(json .sampled)" false 'without sampling'
 is "$(json '.advice[0].id')" memory_is_allocated 'without a mapping of its own: most is allocated'
 like "$(json '.advice[0].fix')" "record $pid" 'and what to do'
 

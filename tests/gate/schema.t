@@ -52,6 +52,8 @@ is_as record 0 record record "$pid" -d 200ms -o "$T/two.heap"
 is_as dump 0 'another dump' dump "$pid" -o "$T/three.heap"
 is_as undo 0 undo undo
 is_as bundle 0 'a bundle of a process' bundle "$pid" -o "$T/process.tar"
+is_as report 0 'report of a bundle' report "$T/process.tar"
+ok 'it says where the memory is' jq -e .memory.advice "$T/out"
 is_as activate 0 deactivate deactivate "$pid"
 is_as dump 0 'a dump with a warning' dump "$pid" -o "$T/warned.heap"
 ok 'it has one' jq -e .warning "$T/out"
@@ -89,7 +91,7 @@ is_as bundle 0 'a bundle of a profile' bundle "$T/three.heap" -o "$T/profile.tar
 is_as error 1 'no profile' report README.md
 
 # --- all of them ---
-known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|folded|growth|leak|mode|process|value|values|warnings?')
+known=$(jq -r '."$defs" | keys[]' "$schema" | grep -vxE 'call|cost|folded|growth|leak|memory|mode|process|value|values|warnings?')
 for name in $known; do
 	like "$printed" " $name " "a document was printed for $name"
 done
