@@ -684,6 +684,25 @@ static struct json_object *place_json(const struct profile *p, const struct prof
 	return calls;
 }
 
+static struct json_object *leak_threads_json(const struct profile *p,
+					     const struct profile_leak *leak)
+{
+	struct json_object *threads = json_object_new_array();
+
+	for (size_t i = 0; i < leak->n_threads; i++) {
+		const struct profile_leak_threads *of = &leak->threads[i];
+		const struct profile_thread *t = &p->threads[of->thread];
+		struct json_object *o = json_object_new_object();
+
+		json_set_u64(o, "thread", t->id);
+		json_set_text(o, "thread_name", *t->name ? t->name : NULL);
+		json_set_u64(o, "threads", of->n);
+		json_set(o, "share", json_object_new_double(of->share));
+		json_object_array_add(threads, o);
+	}
+	return threads;
+}
+
 static struct json_object *leak_json(const struct ops_leaks *l, const struct profile_leak *leak)
 {
 	static const char *const kinds[] = {
@@ -700,6 +719,7 @@ static struct json_object *leak_json(const struct ops_leaks *l, const struct pro
 	json_set_bool(o, "rest", leak->rest);
 	json_set(o, "thread", t ? json_object_new_uint64(t->id) : NULL);
 	json_set_text(o, "thread_name", t && *t->name ? t->name : NULL);
+	json_set(o, "grew_in", leak_threads_json(&l->series.all, leak));
 	json_set(o, "rate", json_object_new_double(leak->rate));
 	json_set(o, "rate_error", json_object_new_double(leak->rate_error));
 	json_set(o, "rate_low", json_object_new_double(leak->rate_low));

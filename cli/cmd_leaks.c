@@ -12,6 +12,7 @@
 #include "profile/leaks.h"
 #include "profile/significance.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,15 +111,44 @@ static const char *place(const struct ops_leaks *l, const struct profile_leak *l
 	return buf;
 }
 
+/* "; 97% in worker (12 threads), 3% in thread 5, and in 4 more"; "" where no two are known. */
+#define THREADS_SIZE (PROFILE_LEAK_THREADS * 128 + 32)
+static const char *threads(const struct ops_leaks *l, const struct profile_leak *leak, char *buf)
+{
+	const struct profile *p = &l->series.all;
+	size_t used = 0;
+
+	*buf = '\0';
+	if (p->n_threads < 2)
+		return buf;
+	for (size_t i = 0; i < leak->n_threads; i++) {
+		const struct profile_leak_threads *of = &leak->threads[i];
+		const struct profile_thread *t = &p->threads[of->thread];
+		char name[48], many[32] = "";
+
+		snprintf(name, sizeof(name), "thread %" PRIu64, t->id);
+		if (*t->name)
+			output_safe(t->name, name, sizeof(name));
+		if (of->n > 1)
+			snprintf(many, sizeof(many), " (%zu threads)", of->n);
+		used += (size_t)snprintf(buf + used, THREADS_SIZE - used, "%s%.0f%% in %s%s",
+					 i ? ", " : "; ", floor(100 * of->share), name, many);
+	}
+	if (leak->n_named > leak->n_threads)
+		snprintf(buf + used, THREADS_SIZE - used, ", and in %zu more",
+			 leak->n_named - leak->n_threads);
+	return buf;
+}
+
 /* What is said of one that grows. */
 struct words {
-	char rate[48], interval[64], change[64], p[16], place[PLACE_SIZE + 32];
+	char rate[48], interval[64], change[64], p[16], place[PLACE_SIZE + THREADS_SIZE + 32];
 };
 
 static void put_in_words(const struct ops_leaks *l, const struct profile_leak *leak,
 			 struct words *w)
 {
-	char where[PLACE_SIZE], rate[24], low[24], high[24], first[24], last[24];
+	char where[PLACE_SIZE], who[THREADS_SIZE], rate[24], low[24], high[24], first[24], last[24];
 	struct per per = per_of(l, leak->rate);
 
 	snprintf(w->rate, sizeof(w->rate), "%s/%s",
@@ -129,8 +159,8 @@ static void put_in_words(const struct ops_leaks *l, const struct profile_leak *l
 	snprintf(w->change, sizeof(w->change), "from %s to %s",
 		 amount(leak->first, first, sizeof(first)), amount(leak->last, last, sizeof(last)));
 	snprintf(w->p, sizeof(w->p), "%.1g", leak->p);
-	snprintf(w->place, sizeof(w->place), "%s%s", place(l, leak, where),
-		 leak->rest ? ", besides the others shown" : "");
+	snprintf(w->place, sizeof(w->place), "%s%s%s", place(l, leak, where),
+		 leak->rest ? ", besides the others shown" : "", threads(l, leak, who));
 }
 
 static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak, struct err *err)

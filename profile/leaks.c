@@ -379,6 +379,106 @@ static int count_stacks(struct rows *r, const struct row *row, bool rest, size_t
 	return 0;
 }
 
+/* --- in which threads --- */
+
+struct thread_growth {
+	const char *name;
+	uint32_t thread;
+	size_t n;
+	double bytes;
+};
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct thread_growth *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static int grown_most_first(const void *a, const void *b)
+{
+	const struct thread_growth *x = a, *y = b;
+
+	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_thread(a, b);
+}
+
+/* What the same thread grew by; sorted by_thread. Returns how many threads grew. */
+static size_t join_threads(struct thread_growth *v, size_t n)
+{
+	size_t used = 0, grown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (used && v[used - 1].thread == v[i].thread)
+			v[used - 1].bytes += v[i].bytes;
+		else
+			v[used++] = v[i];
+	}
+	for (size_t i = 0; i < used; i++) {
+		if (v[i].bytes > 0)
+			v[grown++] = v[i];
+	}
+	return grown;
+}
+
+/* Threads of one name, by the one of them that grew most. Returns how many names there are. */
+static size_t join_names(struct thread_growth *v, size_t n)
+{
+	size_t used = 0;
+	double most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct thread_growth *to = used ? &v[used - 1] : NULL;
+
+		if (!to || !*to->name || strcmp(to->name, v[i].name) != 0) {
+			v[used++] = v[i];
+			most = v[i].bytes;
+			continue;
+		}
+		to->bytes += v[i].bytes;
+		to->n++;
+		if (v[i].bytes > most) {
+			most = v[i].bytes;
+			to->thread = v[i].thread;
+		}
+	}
+	return used;
+}
+
+/* Which threads a row, or what of it no choice holds, grew in. */
+static int find_threads(const struct rows *r, const struct row *row, bool rest,
+			struct profile_leak *leak, struct err *err)
+{
+	_cleanup_(cleanup_free) struct thread_growth *v = calloc(row->n + 1, sizeof(*v));
+	const struct profile_series *s = r->series;
+	const struct profile *p = &s->all;
+	size_t n = 0;
+	double sum = 0;
+
+	if (!v)
+		return err_no_memory(err);
+	for (size_t k = row->first; k < row->first + row->n; k++) {
+		uint32_t part = r->parts[k], thread = p->stacks[part].thread;
+
+		if (thread == PROFILE_NONE || (rest && r->owner[part]))
+			continue;
+		v[n++] = (struct thread_growth){ p->threads[thread].name, thread, 1,
+						 profile_series_value(s, s->n - 1, part) -
+							 profile_series_value(s, 0, part) };
+	}
+	qsort(v, n, sizeof(*v), by_thread);
+	n = join_names(v, join_threads(v, n));
+	qsort(v, n, sizeof(*v), grown_most_first);
+	for (size_t i = 0; i < n; i++)
+		sum += v[i].bytes;
+	leak->n_named = n;
+	leak->n_threads = n < PROFILE_LEAK_THREADS ? n : PROFILE_LEAK_THREADS;
+	for (size_t i = 0; i < leak->n_threads; i++)
+		leak->threads[i] =
+			(struct profile_leak_threads){ v[i].thread, v[i].n, v[i].bytes / sum };
+	return 0;
+}
+
 /* Keep the bytes of a row, or of what of it no choice holds, in each profile. */
 static int keep_curve(struct choices *c, const struct row *row, bool rest, size_t *at,
 		      struct err *err)
@@ -418,6 +518,7 @@ static int choose(struct choices *c, const struct row *row, const struct trend *
 	};
 
 	if (count_stacks(r, row, rest, &leak.n_stacks, err) ||
+	    (row->kind != PROFILE_LEAK_THREAD && find_threads(r, row, rest, &leak, err)) ||
 	    keep_curve(c, row, rest, &leak.curve, err))
 		return -1;
 	if (!vec_grow(c->v, c->room, c->n))

@@ -23,6 +23,14 @@ enum profile_leak_kind {
 	PROFILE_LEAK_TOTAL,    /* in the process */
 };
 
+/* Threads that what grows was allocated by: those of one name, or one that has none. */
+#define PROFILE_LEAK_THREADS 3
+struct profile_leak_threads {
+	uint32_t thread; /* index of series->all.threads: the one that grew most */
+	size_t n;	 /* how many threads */
+	double share;	 /* of what grew from the first profile to the last */
+};
+
 /* The growth of one of these. */
 struct profile_leak {
 	enum profile_leak_kind kind;
@@ -37,6 +45,12 @@ struct profile_leak {
 	double first, last;	    /* bytes in the first profile and in the last */
 	double p;     /* the probability that nothing that leaks grows that much; never too small */
 	size_t curve; /* its bytes in each profile: index of curves */
+	/*
+	 * Those that grew most, first; what shrank, as that of a thread which ended, counts for
+	 * none. Of n_named names in all; 0: threads are not known, or it is of a thread.
+	 */
+	struct profile_leak_threads threads[PROFILE_LEAK_THREADS];
+	size_t n_threads, n_named;
 };
 
 #define PROFILE_LEAKS_MIN 3 /* profiles; through two of them every line fits */

@@ -16,7 +16,8 @@ series()
 }
 
 # made NAME PROFILES PYTHON: profiles of which PYTHON says what each stack holds: count(i) gives, for
-# the profile i, {(thread, line, function, caller...): samples of 1 MiB, one for each}
+# the profile i, {(thread, line, function, caller...): samples of 1 MiB, one for each}; the dict
+# `names`, if there is one, has names of threads
 made()
 {
 	mkdir "$T/$1"
@@ -37,12 +38,14 @@ made()
 		                f.write(f"#0x{place:x} {line}\t/src/made.c\t{name}\t{name}\n")
 		        f.write("---\n--- heap\nheap_v2/524288\n")
 		        f.write(f"  t*: {sum(c.values())}: {sum(c.values()) << 20} [0: 0]\n")
+		        for t, name in count.get("names", {}).items():
+		            if k := sum(k for s, k in c.items() if s[0] == t):
+		                f.write(f"  t{t}: {k}: {k << 20} [0: 0] {name}\n")
 		        stacks = {}
-		        for (thread, *stack), k in c.items():
-		            stacks.setdefault(tuple(stack), {})[thread] = k
+		        for (t, *stack), k in c.items():
+		            if k:
+		                stacks.setdefault(tuple(stack), {})[t] = k
 		        for (line, *names), parts in sorted(stacks.items()):
-		            if not sum(parts.values()):
-		                continue
 		            f.write("@ " + " ".join(f"0x{at[(name, line if j == 0 else 7)]:x}"
 		                                    for j, name in enumerate(names)) + "\n")
 		            f.write(f"  t*: {sum(parts.values())}: {sum(parts.values()) << 20} [0: 0]\n")
@@ -108,8 +111,23 @@ made thread 8 'def count(i):
         {(1, 12, f"copy{k}", "main"): 20 for k in range(40)}'
 ctl_ok 'what a thread allocates' leaks "$T"/thread/*.heap --json
 is "$(shown)" 'thread 2 null 40' 'what a thread allocates: the thread'
+is "$(json '.leaks[0].grew_in | tostring')" '[]' 'what a thread allocates: the thread is not named twice'
 ctl_ok 'what a thread allocates, for people' leaks "$T"/thread/*.heap
 like "$out" ': thread 2, through 40 stacks' 'what a thread allocates, for people'
+
+# Of 8 a profile, workers allocate 3, 2 and 1, the main thread 1, and one without a name 1; one that ended had 200.
+made workers 8 'names = {1: "main", 2: "worker", 3: "worker", 4: "worker", 6: "gone", 7: "\033[31m/idle"}
+def count(i):
+    return {(t, 12, "grow", "main"): k * i for t, k in {2: 3, 3: 2, 4: 1, 1: 1, 5: 1}.items()} | \
+        {(6, 12, "grow", "main"): 0 if i > 1 else 2, (7, 12, "grow", "main"): i // 7}'
+ctl_ok 'a stack of several threads' leaks "$T"/workers/*.heap --json
+is "$(shown)" 'stack grow 12 1' 'a stack of several threads: it is found'
+is "$(json '.leaks[0].grew_in | map([.thread, .thread_name, .threads, (1000 * .share | floor)]) | tostring')" \
+	'[[2,"worker",3,736],[5,null,1,122],[1,"main",1,122]]' 'a stack of several threads: by name, and none that shrank' ||
+	diag "$(json '.leaks[0].grew_in')"
+ctl_ok 'a stack of several threads, for people' leaks "$T"/workers/*.heap
+like "$out" 'grow \(made.c:12\) < main \(made.c:7\); 73% in worker \(3 threads\), 12% in thread 5, 12% in main, and in 1 more' \
+	'a stack of several threads, for people'
 
 # --- nothing is certain ---
 made doubt 8 'def count(i):
