@@ -37,21 +37,14 @@ enum column {
 	COLUMNS
 };
 
-static const char *const titles[] = {
-	"PID",	     "COMM",	    "USER",	"VERSION",     "PREFIX",
-	"LINKAGE",   "CONFIG.PROF", "OPT.PROF", "PROF.ACTIVE", "RSS",
-	"CONTAINER", "IMAGE",	    "PPID",	"UNIT",	       "COMMAND",
-};
-_Static_assert(sizeof(titles) / sizeof(*titles) == COLUMNS, "each has one");
-_Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all");
-
-/* As they are asked for. */
+/* As they are asked for; in capitals, their titles. */
 static const char *const names[] = {
 	"pid",	       "comm",	   "user",	  "version", "prefix",	  "linkage",
 	"config.prof", "opt.prof", "prof.active", "rss",     "container", "image",
 	"ppid",	       "unit",	   "command",	  NULL,
 };
 _Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each has one");
+_Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all");
 
 static const struct option_def options_of_list[] = {
 	{ "uid", 0, VALUE(STRING, uid), "USER", "only processes of this user, by name or number",
@@ -320,15 +313,27 @@ static int put_in_order(const struct args *args, const struct ops_list *list, st
 	return show_tree(view, list, rows, err);
 }
 
+#define TITLE_SIZE 16
+static const char *title_of(enum column column, char title[TITLE_SIZE])
+{
+	size_t i;
+
+	for (i = 0; names[column][i] && i < TITLE_SIZE - 1; i++)
+		title[i] = (char)toupper((unsigned char)names[column][i]);
+	title[i] = '\0';
+	return title;
+}
+
 static int print_table(const struct view *view, struct err *err)
 {
 	_cleanup_(cleanup_free) struct table_row *rows = calloc(view->n_rows + 1, sizeof(*rows));
+	char titles[TABLE_COLUMNS_MAX][TITLE_SIZE];
 	const char *heads[TABLE_COLUMNS_MAX];
 
 	if (!rows)
 		return err_no_memory(err);
 	for (size_t c = 0; c < view->n; c++)
-		heads[c] = titles[view->columns[c]];
+		heads[c] = title_of(view->columns[c], titles[c]);
 	for (size_t i = 0; i < view->n_rows; i++) {
 		for (size_t c = 0; c < view->n; c++)
 			fill_cell(view->columns[c], view->v[i], view->depth[i], rows[i].cell[c]);
