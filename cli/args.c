@@ -6,9 +6,12 @@
 #include "cli/out.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const colors[] = { "auto", "always", "never", NULL };
 static const char *const modes[] = { "auto", "thread", "inline", "poke", NULL };
@@ -406,6 +409,26 @@ bool args_name_process(const struct args *args)
 	return args->pid || has_filter(args);
 }
 
+bool args_word_is_process(const struct args *args, size_t i, int64_t *pid)
+{
+	struct err ignored;
+
+	return i < args->n_words && !text_int_parse(args->words[i], 1, INT_MAX, pid, &ignored);
+}
+
+void args_warn_of_file(const struct args *args, int64_t pid)
+{
+	struct err warning = ERR_INIT;
+	char path[32];
+
+	snprintf(path, sizeof(path), "%" PRId64, pid);
+	if (access(path, F_OK))
+		return;
+	err_raise(&warning, ERROR_PROCESS_NOT_FILE, .number = pid);
+	err_advise(&warning, FIX_NAME_THE_FILE, .number = pid);
+	out_warning(args, &warning);
+}
+
 static int take_pid(struct args *args, const struct command *command, struct err *err)
 {
 	char given[ARGS_FILTER_SIZE];
@@ -519,30 +542,6 @@ int args_no_match(const struct args *args, struct err *err)
 	return err_advise(err, FIX_SEE_LIST);
 }
 
-int args_pid(const struct args *args, pid_t *pid, struct err *err)
-{
-	_cleanup_(ops_match_fini) struct ops_matches all = { 0 }, users = { 0 };
-	struct ops_filter filter;
-
-	if (!args_filter(args, &filter)) {
-		*pid = (pid_t)args->pid;
-		return 0;
-	}
-	if (ops_match(&filter, &all, err))
-		return -1;
-	if (!all.n)
-		return args_no_match(args, err);
-	*pid = all.v[0].pid;
-	if (all.n == 1)
-		return 0;
-	if (ops_match(&filter, &users, err) || ops_match_jemalloc(&users, args->debuginfod, err))
-		return -1;
-	if (users.n != 1)
-		return args_ambiguous(args, users.n ? &users : &all, err);
-	*pid = users.v[0].pid;
-	return 0;
-}
-
 static void log_line(void *ctx, const char *line)
 {
 	char safe[1024];
@@ -554,6 +553,46 @@ static void log_line(void *ctx, const char *line)
 static unsigned int clamp_ms(uint64_t ms)
 {
 	return ms < UINT_MAX ? (unsigned int)ms : UINT_MAX;
+}
+
+/* Of several that match, the only one that uses jemalloc. */
+static int only_user(const struct args *args, const struct ops_matches *all, struct ops_match *out,
+		     struct err *err)
+{
+	_cleanup_(ops_match_fini) struct ops_matches users = { .v = calloc(all->n, sizeof(*all->v)),
+							       .n = all->n };
+
+	if (!users.v)
+		return err_no_memory(err);
+	memcpy(users.v, all->v, all->n * sizeof(*all->v));
+	if (ops_match_jemalloc(&users, args->debuginfod, err))
+		return -1;
+	if (users.n != 1)
+		return args_ambiguous(args, users.n ? &users : all, err);
+	*out = users.v[0];
+	return 0;
+}
+
+int args_pid(const struct args *args, struct ops_options *options, pid_t *pid, struct err *err)
+{
+	_cleanup_(ops_match_fini) struct ops_matches all = { 0 };
+	struct ops_filter filter;
+	struct ops_match one;
+
+	if (!args_filter(args, &filter)) {
+		*pid = (pid_t)args->pid;
+		return 0;
+	}
+	if (ops_match(&filter, &all, err))
+		return -1;
+	if (!all.n)
+		return args_no_match(args, err);
+	one = all.v[0];
+	if (all.n > 1 && only_user(args, &all, &one, err))
+		return -1;
+	*pid = one.pid;
+	options->start_time = one.start_time;
+	return 0;
 }
 
 void args_options(const struct args *args, struct ops_options *options)

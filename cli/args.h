@@ -199,9 +199,18 @@ const char *args_filter_text(const struct args *args, char *buf, size_t size);
 
 /*
  * The process the line means: its pid, the only one that matches, or of several the only one that
- * uses jemalloc.
+ * uses jemalloc. One that was found by its name goes into options->start_time, too: an operation
+ * touches no other that was given its number since. After args_options().
  */
-int args_pid(const struct args *args, pid_t *pid, struct err *err) __must_check;
+int args_pid(const struct args *args, struct ops_options *options, pid_t *pid, struct err *err)
+	__must_check;
+
+/*
+ * Where a word may be a process or a file: one of digits is a process; "./4242" is a file. The
+ * second says so where there is a file of that name.
+ */
+bool args_word_is_process(const struct args *args, size_t i, int64_t *pid);
+void args_warn_of_file(const struct args *args, int64_t pid);
 
 /* Those that were found are too many, or none. */
 int args_ambiguous(const struct args *args, const struct ops_matches *found, struct err *err);

@@ -16,7 +16,8 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_activate(pid, args->force, &options, &change, err))
+	if (args_pid(args, &options, &pid, err) ||
+	    ops_activate(pid, args->force, &options, &change, err))
 		return -1;
 	return out_change(args, "prof.active", &change, err);
 }

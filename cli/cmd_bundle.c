@@ -39,10 +39,9 @@ static int print(const struct args *args, const struct ops_bundle *bundle,
 	return out_line(err, "%s (%s)", safe, text_size(bundle->bytes, size, sizeof(size)));
 }
 
-/* A word that is a number is a process; "./4242" is a file. */
-static int what(const struct args *args, struct ops_bundle_request *request, struct err *err)
+static int what(const struct args *args, struct ops_options *options,
+		struct ops_bundle_request *request, struct err *err)
 {
-	struct err ignored;
 	bool process = args_name_process(args);
 	int64_t pid;
 
@@ -50,15 +49,16 @@ static int what(const struct args *args, struct ops_bundle_request *request, str
 		return args_no_pid(&cmd_bundle, err);
 	if (args->n_words && process)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
-	if (args->n_words && text_int_parse(args->words[0], 1, INT32_MAX, &pid, &ignored)) {
-		request->profile = args->words[0];
-		return 0;
-	}
-	if (args->n_words) {
+	if (args_word_is_process(args, 0, &pid)) {
+		args_warn_of_file(args, pid);
 		request->pid = (pid_t)pid;
 		return 0;
 	}
-	return args_pid(args, &request->pid, err);
+	if (args->n_words) {
+		request->profile = args->words[0];
+		return 0;
+	}
+	return args_pid(args, options, &request->pid, err);
 }
 
 static int check_stdout(const struct args *args, struct err *err)
@@ -92,7 +92,7 @@ static int run(const struct args *args, struct err *err)
 	struct ops_options options;
 
 	args_options(args, &options);
-	if ((to_stdout && check_stdout(args, err)) || what(args, &request, err) ||
+	if ((to_stdout && check_stdout(args, err)) || what(args, &options, &request, err) ||
 	    ops_bundle(&request, &options, &bundle, err))
 		return -1;
 	return print(args, &bundle, warnings, err);

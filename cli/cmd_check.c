@@ -132,6 +132,18 @@ static int print_conf(const struct args *args, const struct conf_lint *lint, str
 			warnings == 1 ? "" : "s");
 }
 
+/* Which one is meant, if any. */
+static int find_process(const struct args *args, struct ops_conf_request *request, struct err *err)
+{
+	struct ops_options options;
+
+	args_options(args, &options);
+	if ((args->pid || several_meant(args)) && args_pid(args, &options, &request->pid, err))
+		return -1;
+	request->start_time = options.start_time;
+	return 0;
+}
+
 static int run_conf(const struct args *args, struct err *err)
 {
 	_cleanup_(cleanup_free) struct ops_conf *conf = calloc(1, sizeof(*conf));
@@ -139,8 +151,7 @@ static int run_conf(const struct args *args, struct err *err)
 
 	if (!conf)
 		return err_no_memory(err);
-	if (((args->pid || several_meant(args)) && args_pid(args, &request.pid, err)) ||
-	    ops_conf(&request, conf, err) ||
+	if (find_process(args, &request, err) || ops_conf(&request, conf, err) ||
 	    (args->json ? out_json(api_conf(args->conf, conf), err)
 			: print_conf(args, &conf->lint, err)))
 		return -1;
@@ -165,7 +176,7 @@ static int run(const struct args *args, struct err *err)
 	if (!args->pid)
 		return args_no_pid(&cmd_check, err);
 	args_options(args, &options);
-	if (args_pid(args, &pid, err))
+	if (args_pid(args, &options, &pid, err))
 		return -1;
 	ops_check(pid, &options, &checks);
 	out_cost(args, &checks.cost);

@@ -10,7 +10,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_deactivate(pid, &options, &change, err))
+	if (args_pid(args, &options, &pid, err) || ops_deactivate(pid, &options, &change, err))
 		return -1;
 	return out_change(args, "prof.active", &change, err);
 }

@@ -94,7 +94,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (request_of(args, &request, to_stdout, err) || args_pid(args, &pid, err))
+	if (request_of(args, &request, to_stdout, err) || args_pid(args, &options, &pid, err))
 		return -1;
 	request.ctx = warnings;
 	if (ops_dump(pid, &request, &options, &dump, err))

@@ -155,7 +155,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_explain(pid, &options, &explain, err))
+	if (args_pid(args, &options, &pid, err) || ops_explain(pid, &options, &explain, err))
 		return -1;
 	out_warning(args, &explain.why_not);
 	out_cost(args, &explain.cost);

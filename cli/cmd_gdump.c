@@ -21,7 +21,8 @@ static int run(const struct args *args, struct err *err)
 	if (!on && strcmp(args->words[0], "off"))
 		return err_raise(err, ERROR_NOT_ON_OR_OFF, .text = args->words[0]);
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_gdump(pid, on, args->force, &options, &change, err))
+	if (args_pid(args, &options, &pid, err) ||
+	    ops_gdump(pid, on, args->force, &options, &change, err))
 		return -1;
 	return out_change(args, "prof.gdump", &change, err);
 }

@@ -12,7 +12,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) ||
+	if (args_pid(args, &options, &pid, err) ||
 	    ops_get(pid, args->words, args->n_words, &options, values, &cost, err))
 		return -1;
 	out_cost(args, &cost);

@@ -11,7 +11,8 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_prefix(pid, args->words[0], &options, &prefix, err))
+	if (args_pid(args, &options, &pid, err) ||
+	    ops_prefix(pid, args->words[0], &options, &prefix, err))
 		return -1;
 	out_warning(args, &prefix.warning);
 	out_cost(args, &prefix.cost);

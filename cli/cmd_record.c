@@ -383,7 +383,7 @@ static int run(const struct args *args, struct err *err)
 
 	args_options(args, &options);
 	if (request_of(args, &request, err) || growth_formats(args->report_format, &formats, err) ||
-	    args_pid(args, &pid, err) || check_files(args, formats, err) ||
+	    args_pid(args, &options, &pid, err) || check_files(args, formats, err) ||
 	    signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;

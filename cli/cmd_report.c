@@ -5,7 +5,6 @@
 #include "cli/out.h"
 #include "cli/report.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,33 +69,12 @@ static const struct option_def options_of_report[] = {
 	{ .name = NULL },
 };
 
-/*
- * Is it a process whose profile is meant? A word of digits is one, unless there is a file of that
- * name. *number: that of the word, if a process might be meant as well, or 0.
- */
+/* Is it a process whose profile is meant? *number: the word that says which, or 0. */
 static bool is_process(const struct args *args, int64_t *number)
 {
-	struct err ignored;
-
 	*number = 0;
-	if (args_name_process(args))
-		return true;
-	if (args->n_words != 1 || text_int_parse(args->words[0], 1, INT_MAX, number, &ignored))
-		return false;
-	return access(args->words[0], F_OK) != 0;
-}
-
-static void warn_of_both(const struct args *args, int64_t number)
-{
-	struct err warning = ERR_INIT;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%lld", (long long)number);
-	if (!number || access(path, F_OK))
-		return;
-	err_raise(&warning, ERROR_FILE_NOT_PROCESS, .number = number);
-	err_advise(&warning, FIX_NAME_THE_PROCESS, .number = number);
-	out_warning(args, &warning);
+	return args_name_process(args) ||
+	       (args->n_words == 1 && args_word_is_process(args, 0, number));
 }
 
 static int report_process(const struct args *args, const char *format, int64_t number,
@@ -104,10 +82,12 @@ static int report_process(const struct args *args, const char *format, int64_t n
 {
 	struct args one = *args;
 
-	if (number)
+	if (number) {
+		args_warn_of_file(args, number);
 		one.pid = number;
-	else if (args->n_words)
+	} else if (args->n_words) {
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
+	}
 	return report_run(&one, NULL, 0, format, err);
 }
 
@@ -127,7 +107,6 @@ static int run(const struct args *args, struct err *err)
 		err_raise(err, ERROR_ARGUMENT_MISSING, .name = "report");
 		return err_advise(err, FIX_SEE_COMMAND_HELP, .command = "report");
 	}
-	warn_of_both(args, number);
 	return report_run(args, args->words, args->n_words, format, err);
 }
 

@@ -23,7 +23,7 @@ static int run(const struct args *args, struct err *err)
 	int lg;
 
 	args_options(args, &options);
-	if (args_sample_rate(args, &lg, err) || args_pid(args, &pid, err) ||
+	if (args_sample_rate(args, &lg, err) || args_pid(args, &options, &pid, err) ||
 	    ops_reset(pid, lg, &options, &reset, err))
 		return -1;
 	out_cost(args, &reset.cost);

@@ -12,7 +12,8 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_set(pid, args->words[0], text, &options, &set, err))
+	if (args_pid(args, &options, &pid, err) ||
+	    ops_set(pid, args->words[0], text, &options, &set, err))
 		return -1;
 	out_cost(args, &set.cost);
 	if (args->json)

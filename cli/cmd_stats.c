@@ -57,13 +57,15 @@ static int print_member(const struct args *args, const struct ops_stats *stats, 
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
-	struct ops_match of = { .start_time = args->of_several.start_time };
+	struct ops_match of = { 0 };
 	struct ops_options options;
 	int format;
 
 	args_options(args, &options);
-	if (format_wanted(args, &format, err) || args_pid(args, &of.pid, err) ||
-	    ops_stats(&of, 1, format_of[format], &options, &stats, err) ||
+	if (format_wanted(args, &format, err) || args_pid(args, &options, &of.pid, err))
+		return -1;
+	of.start_time = options.start_time;
+	if (ops_stats(&of, 1, format_of[format], &options, &stats, err) ||
 	    ops_stats_failed(&stats, err))
 		return -1;
 	out_cost(args, &stats.v->cost);

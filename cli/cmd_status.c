@@ -42,7 +42,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) || ops_status(pid, &options, &status, err))
+	if (args_pid(args, &options, &pid, err) || ops_status(pid, &options, &status, err))
 		return -1;
 	out_warning(args, &status.recording);
 	out_cost(args, &status.cost);

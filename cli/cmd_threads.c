@@ -135,7 +135,7 @@ static int run(const struct args *args, struct err *err)
 	struct ops_options options;
 
 	args_options(args, &options);
-	if (fill_request(args, tids, &request, err) || args_pid(args, &pid, err) ||
+	if (fill_request(args, tids, &request, err) || args_pid(args, &options, &pid, err) ||
 	    signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;

@@ -74,7 +74,7 @@ static int run(const struct args *args, struct err *err)
 	args_options(args, &options);
 	if (!args->pid)
 		return run_all(args, &options, err);
-	if (args_pid(args, &pid, err) || ops_undo(pid, &options, &undone, err))
+	if (args_pid(args, &options, &pid, err) || ops_undo(pid, &options, &undone, err))
 		return -1;
 	return print(args, &undone, 1, err);
 }

@@ -368,7 +368,7 @@ static const char *const words[FIXES] = {
 	[FIX_NAME_A_FOLDER_FOR_ALL] = "name a folder, such as -o profiles/",
 	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each writes by its own prefix",
 	[FIX_NARROW_IT_DOWN] = "name fewer with --comm, --cgroup, --children, or by their pids",
-	[FIX_NAME_THE_PROCESS] = "--pid {number} means the process, ./{number} the file",
+	[FIX_NAME_THE_FILE] = "./{number} means the file",
 	[FIX_GIVE_A_PROCESS] =
 		"jeprof-ctl {command} {text}; jeprof-ctl list shows who uses jemalloc",
 	[FIX_WRITE_TO_FILE] = "write it to a file with -o FILE",

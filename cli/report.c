@@ -451,7 +451,7 @@ static int take_dump(const struct args *args, int *fd, char *name, size_t size, 
 	pid_t pid;
 
 	args_options(args, &options);
-	if (args_pid(args, &pid, err) ||
+	if (args_pid(args, &options, &pid, err) ||
 	    (args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
 	    (!args->save && memory_file_make(fd, err)))
 		return -1;

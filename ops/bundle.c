@@ -64,20 +64,31 @@ static struct ops_options in_time(const struct work *w)
 	struct ops_options options = *w->options;
 	uint64_t now = now_ms();
 
+	options.start_time = w->proc.start_time; /* what goes into it is all of one process */
 	options.timeout_ms = w->deadline_ms > now ? (unsigned int)(w->deadline_ms - now) : 1;
 	return options;
 }
 
-static int dump(struct work *w, struct err *err)
+static int open_process(struct work *w, struct err *err)
 {
-	const struct ops_options options = in_time(w);
-	struct ops_dump_request request = { .stream_fd = -1 };
-	struct ops_dump got;
+	uint64_t meant = w->options->start_time;
 
-	if (memory_file_make(&w->profile, err))
-		return -1;
 	if (proc_open(&w->proc, w->request->pid, err))
 		return -1;
+	return meant && meant != w->proc.start_time
+		       ? err_raise(err, ERROR_ENDED_MEANWHILE, .pid = w->request->pid)
+		       : 0;
+}
+
+static int dump(struct work *w, struct err *err)
+{
+	struct ops_dump_request request = { .stream_fd = -1 };
+	struct ops_options options;
+	struct ops_dump got;
+
+	if (memory_file_make(&w->profile, err) || open_process(w, err))
+		return -1;
+	options = in_time(w);
 	request.stream_fd = w->profile;
 	if (ops_dump(w->request->pid, &request, &options, &got, err))
 		return -1;
@@ -168,7 +179,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 static void read_stats(struct work *w)
 {
 	struct ops_options options = in_time(w);
-	const struct ops_match of = { .pid = w->request->pid };
+	const struct ops_match of = { .pid = w->request->pid, .start_time = w->proc.start_time };
 	struct err why;
 
 	options.max_bytes = 0; /* that was about the profile */

@@ -286,6 +286,7 @@ struct ops_conf_request {
 	const char *text;    /* what MALLOC_CONF is to be */
 	const char *version; /* of jemalloc; NULL: all of them */
 	pid_t pid;	     /* not 0: as this process's jemalloc would read it */
+	uint64_t start_time; /* of that, as in struct ops_options */
 };
 
 struct ops_conf {

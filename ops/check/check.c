@@ -348,13 +348,13 @@ enum err_code ops_checks_code(const struct ops_checks *checks)
 }
 
 /* Its images are looked at: no right to trace it is needed beyond that, and nothing is stopped. */
-static int conf_of_process(pid_t pid, struct ops_conf *out, enum tristate *with_prof,
-			   struct err *err)
+static int conf_of_process(const struct ops_conf_request *request, struct ops_conf *out,
+			   enum tristate *with_prof, struct err *err)
 {
-	static const struct ops_options options = { .stop_fd = -1 };
+	const struct ops_options options = { .stop_fd = -1, .start_time = request->start_time };
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 
-	if (session_open_proc(&s, pid, &options, err) || session_find_jemalloc(&s, err))
+	if (session_open_proc(&s, request->pid, &options, err) || session_find_jemalloc(&s, err))
 		return -1;
 	snprintf(out->version, sizeof(out->version), "%s", s.version);
 	*with_prof = s.je->config_prof;
@@ -366,7 +366,7 @@ int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struc
 	enum tristate with_prof = TRI_UNKNOWN;
 
 	out->version[0] = '\0';
-	if (request->pid && conf_of_process(request->pid, out, &with_prof, err))
+	if (request->pid && conf_of_process(request, out, &with_prof, err))
 		return -1;
 	if (request->version) {
 		if (!conf_version_parse(request->version))

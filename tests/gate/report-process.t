@@ -49,13 +49,16 @@ assert_untouched "$pid" 'refusals leave it untouched'
 # --- a file that has the name of a process ---
 cp "$here/kept.heap" "$here/$pid"
 snapshot "$pid"
-ctl_ok 'both' report "$pid"
-like "$err" "warning: $pid is taken for the file of that name" 'both: the file is meant, and that is said'
-like "$err" '--pid '"$pid" 'both: and how to mean the process'
+ctl_ok 'both' report ./"$pid"
+unlike "$err" 'taken for' 'both: with a folder it is the file'
 assert_untouched "$pid" 'both: the process is not asked'
+ctl_ok 'both, without a folder' report "$pid"
+like "$err" "warning: $pid is taken for the process, not for the file" 'both, without a folder: it is the process, and that is said'
+like "$err" "\\./$pid means the file" 'both, without a folder: and how to mean the file'
+ctl_ok 'both, of a bundle' bundle "$pid" -o "$T/both.bundle.tar.gz"
+like "$err" "warning: $pid is taken for the process, not for the file" 'both, of a bundle: by the same rule'
+assert_untouched "$pid" 'both, without a folder: it is untouched'
 cp "$here/kept.heap" "$here/4194304"
-ctl_ok 'a file of digits' report -q 4194304
-is "$err" '' 'a file of digits, and no process: not a word'
-assert_untouched "$pid" 'a file of digits: it is untouched'
+ctl_fails 3 no_process 'a file of digits, and no process: no file is meant' report 4194304
 
 done_testing
