@@ -106,24 +106,48 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 	return parse_tids(args->activate, tids, &request->n_only, err);
 }
 
-/* `threads` is what they do, after what they had done. A signal ends the wait early. */
+/* A signal ends the wait early, and so does the end of the process: true. */
+static bool ends_meanwhile(const struct args *args, pid_t pid, const struct ops_threads *before,
+			   int stop_fd)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err gone;
+	struct pollfd fds[] = { { .fd = stop_fd, .events = POLLIN }, { .events = POLLIN } };
+
+	if (proc_open(&p, pid, &gone))
+		return gone.code == ERR_NOPROC;
+	if (p.start_time != before->start_time)
+		return true;
+	fds[1].fd = p.pidfd;
+	poll(fds, 2, args->interval_ms < INT_MAX ? (int)args->interval_ms : INT_MAX);
+	return !proc_alive(&p);
+}
+
+/* `threads` is what they do, after what they had done. *ended: the process did, and it is that. */
 static int look_again(const struct args *args, pid_t pid, const struct ops_options *options,
-		      struct ops_threads *threads, struct err *err)
+		      struct ops_threads *threads, bool *ended, struct err *err)
 {
 	const struct ops_threads_request request = { 0 };
-	struct pollfd stop = { .fd = options->stop_fd, .events = POLLIN };
 	struct ops_options uninterrupted = *options;
-	struct ops_threads before = *threads;
-	int failed;
+	_cleanup_(ops_threads_fini) struct ops_threads now = { 0 };
 
-	poll(&stop, 1, args->interval_ms < INT_MAX ? (int)args->interval_ms : INT_MAX);
 	uninterrupted.stop_fd = -1;
-	uninterrupted.start_time = before.start_time;
-	*threads = (struct ops_threads){ 0 };
-	failed = ops_threads(pid, &request, &uninterrupted, threads, err);
-	ops_threads_rate(threads, &before);
-	ops_threads_fini(&before);
-	return failed;
+	uninterrupted.start_time = threads->start_time;
+	*ended = ends_meanwhile(args, pid, threads, options->stop_fd);
+	if (!*ended && ops_threads(pid, &request, &uninterrupted, &now, err)) {
+		*ended = err->code == ERR_NOPROC || err->ids[0] == ERROR_TARGET_ENDED;
+		if (!*ended)
+			return -1;
+	}
+	if (*ended) {
+		err_raise(&threads->warning, ERROR_ENDED_MEANWHILE, .pid = pid);
+		return 0;
+	}
+	ops_threads_rate(&now, threads);
+	ops_threads_fini(threads);
+	*threads = now;
+	now = (struct ops_threads){ 0 };
+	return 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -133,6 +157,7 @@ static int run(const struct args *args, struct err *err)
 	pid_t pid, tids[TIDS_MAX];
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct ops_options options;
+	bool ended = false;
 
 	args_options(args, &options);
 	if (fill_request(args, tids, &request, err) || args_pid(args, &options, &pid, err) ||
@@ -140,16 +165,18 @@ static int run(const struct args *args, struct err *err)
 		return -1;
 	options.stop_fd = stop.fd;
 	if (ops_threads(pid, &request, &options, &threads, err) ||
-	    (args->interval_ms && look_again(args, pid, &options, &threads, err)))
+	    (args->interval_ms && look_again(args, pid, &options, &threads, &ended, err)))
 		return -1;
-	if (threads.unasked && !args->json)
+	if ((threads.unasked || ended) && !args->json)
 		out_warn(NULL, &threads.warning);
 	else
 		out_warning(args, &threads.warning);
 	out_cost(args, &threads.cost);
 	if (args->json ? out_json(api_threads(&threads, args->interval_ms != 0), err)
-		       : print_table(&threads, args->interval_ms != 0, err))
+		       : print_table(&threads, args->interval_ms && !ended, err))
 		return -1;
+	if (ended)
+		return err_exit_status(ERR_LOST);
 	return threads.unasked || (request.activate && threads.missed) ? err_exit_status(ERR_UNSAFE)
 								       : 0;
 }

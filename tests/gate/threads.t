@@ -70,7 +70,7 @@ crowd_rate()
 looks=$!
 own "$looks"
 # poll(2) for 600,000 ms.
-ok 'rates: it waits' within 60 grep -qs '^7 0x[0-9a-f]* 0x1 0x927c0 ' "/proc/$looks/syscall"
+ok 'rates: it waits' within 60 grep -qs '^7 0x[0-9a-f]* 0x2 0x927c0 ' "/proc/$looks/syscall"
 all_work
 kill -TERM "$looks"
 wait "$looks"
@@ -90,7 +90,15 @@ ctl_fails 2 no_tids '--activate with nothing is refused' threads "$pid" --activa
 ctl_fails 3 no_thread_of '--activate of another process'"'"'s thread is refused' threads "$pid" --activate "$pid,$$"
 ctl_fails 3 no_process 'no such process' threads 4194304
 assert_untouched "$pid" 'refusals leave it untouched'
+"$CTL" "${patient[@]}" threads "$pid" --interval 600s --json >"$T/out" 2>"$T/err" </dev/null &
+looks=$!
+own "$looks"
+ok 'a process that ends meanwhile: it waits' within 60 grep -qs '^7 0x[0-9a-f]* 0x2 0x927c0 ' "/proc/$looks/syscall"
 stop_target "$pid"
+wait "$looks"
+is "$?" 9 'a process that ends meanwhile: so does the wait'
+is "$(json '[(.threads | length), ([.threads[].rate.allocated] | unique), .warning_id] | tostring')" \
+	'[6,[null],"ended_meanwhile"]' 'a process that ends meanwhile: what was known is shown, and why there is no rate'
 
 # --- threads that were started not to sample ---
 export MALLOC_CONF=prof:true,prof_thread_active_init:false,lg_prof_sample:10
