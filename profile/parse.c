@@ -581,7 +581,7 @@ static int parse_v2(struct parse *ps, struct err *err)
 	return close_stack(ps, &stack, err);
 }
 
-/* The body of 3.x: "counts @ addresses". It knows nothing of threads. */
+/* The body of 3.x, of tcmalloc and of Go: "counts @ addresses". It knows nothing of threads. */
 static int parse_v1(struct parse *ps, struct err *err)
 {
 	while (reader_line(&ps->file)) {
@@ -594,11 +594,18 @@ static int parse_v1(struct parse *ps, struct err *err)
 			return parse_mapped(ps, err);
 		if (s.at == s.end)
 			continue;
+		if (ps->go && *s.at == '#') {
+			if (parse_go_call(ps, err))
+				return -1;
+			continue;
+		}
 		reader_blank(&s);
 		if (!parse_counts(&s, &c) || !reader_blank(&s) || !reader_text(&s, "@"))
 			return reader_fail(&ps->file, "not a line of a heap profile", err);
 		if (parse_frames(ps, &s, &first, &depth, err))
 			return -1;
+		ps->go_first = first;
+		ps->go_depth = depth;
 		if (!ps->options->only_thread &&
 		    parse_stack(ps, first, depth, PROFILE_NONE, &c, err))
 			return -1;
@@ -613,7 +620,23 @@ static bool is_v2(struct parse *ps, struct span s)
 	       s.at == s.end;
 }
 
-/* "heap profile: counts @ heap_v2/PERIOD", or "@ heapprofile" when everything was recorded. */
+/* Go writes twice its runtime.MemProfileRate; with 1, everything is recorded. */
+static bool is_go(struct parse *ps, struct span s)
+{
+	uint64_t twice;
+
+	if (!reader_text(&s, "heap/") || !reader_number(&s, &twice) || s.at != s.end)
+		return false;
+	ps->go = true;
+	ps->sampled = twice / 2 > 1;
+	ps->p->period = ps->sampled ? twice / 2 : 1;
+	return true;
+}
+
+/*
+ * "heap profile: counts @ heap_v2/PERIOD", or "@ heapprofile" when everything was recorded: also
+ * as tcmalloc writes it. "@ heap/N" is Go's.
+ */
 static bool is_v1(struct parse *ps, struct span s)
 {
 	struct parse_counts c;
@@ -626,7 +649,7 @@ static bool is_v1(struct parse *ps, struct span s)
 		ps->sampled = false;
 		return s.at == s.end;
 	}
-	return is_v2(ps, s);
+	return is_v2(ps, s) || is_go(ps, s);
 }
 
 static int parse_heap(struct parse *ps, struct err *err)
@@ -647,11 +670,25 @@ static int parse_heap(struct parse *ps, struct err *err)
 	return threads_sort(ps->p, err);
 }
 
+/* With the names that stand between the stacks. */
+static int parse_plain(struct parse *ps, struct err *err)
+{
+	if (parse_heap(ps, err))
+		return -1;
+	if (!ps->n_symbols)
+		return 0;
+	ps->section = (struct reader){ .start = ps->symbols,
+				       .next = ps->symbols,
+				       .end = ps->symbols + ps->n_symbols };
+	return parse_symbols(ps, err);
+}
+
 /* A symbolized file: "--- symbol", names, "---", "--- heap", and then the profile. */
 static int parse_symbolized(struct parse *ps, struct err *err)
 {
 	struct span s;
 
+	ps->symbolized = true;
 	if (parse_find_symbols(ps, err))
 		return -1;
 	s = ps->file.line;
@@ -670,13 +707,14 @@ static int parse_file(struct parse *ps, struct err *err)
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "symbol"))
 		return parse_symbolized(ps, err);
-	return parse_heap(ps, err);
+	return parse_plain(ps, err);
 }
 
 static void close_parse(struct parse *ps)
 {
 	hashmap_fini(&ps->addresses);
 	hashmap_fini(&ps->threads);
+	hashmap_fini(&ps->called);
 	free(ps->symbols);
 }
 

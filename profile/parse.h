@@ -71,8 +71,13 @@ struct parse {
 	size_t n_symbols, symbols_room; /* bytes */
 	struct intern *text;
 	struct hashmap addresses, threads; /* pc, id: index in p->addresses, p->threads */
+	struct hashmap called;		   /* pc: those of which a line of Go's was kept */
 	size_t addresses_room, frames_room, stacks_room, threads_room;
-	bool sampled; /* the counts are those of a sample, to be scaled */
+	bool sampled;	   /* the counts are those of a sample, to be scaled */
+	bool go;	   /* it is Go's: lines behind a stack name its calls */
+	uint64_t go_first; /* of its last stack: the frames that no line has named yet, */
+	uint32_t go_depth; /* and how many */
+	bool symbolized;   /* it begins with symbols */
 };
 
 /*
@@ -81,6 +86,12 @@ struct parse {
  */
 int parse_find_symbols(struct parse *ps, struct err *err) __must_check;
 int parse_symbols(struct parse *ps, struct err *err) __must_check;
+
+/*
+ * A line of Go's, behind the stack that it is of: "# 0xPLACE name+0xOFFSET file:line", with tabs
+ * between. Kept as a symbol, once for each address; what is none is left out.
+ */
+int parse_go_call(struct parse *ps, struct err *err) __must_check;
 
 /*
  * The variances of a stack of which `n` objects of `size` bytes on average were sampled, each with

@@ -11,7 +11,9 @@
 #include "profile/symbols.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,7 +185,7 @@ static bool read_detail(struct names *names, struct span s)
 		names->n = 0;
 	}
 	f.known = is_known(name);
-	f.allocator = !f.known && is_in_allocator(names->ps, pc);
+	f.allocator = !f.known && (names->ps->go || is_in_allocator(names->ps, pc));
 	if (strcmp(file, "?") != 0)
 		f.file = file;
 	if (names->n < SYMBOLS_INLINED_MAX)
@@ -203,6 +205,105 @@ static int details_round(struct names *names, struct reader section, struct err 
 	}
 	give(names, names->at);
 	return 0;
+}
+
+/* --- Go --- */
+
+static void skip_tabs(struct span *s)
+{
+	while (s->at < s->end && (*s->at == '\t' || *s->at == ' '))
+		s->at++;
+}
+
+/* Step over the next field, up to a tab; what is no text has none. */
+static struct span next_field(struct span *s)
+{
+	struct span field;
+	const char *tab;
+
+	skip_tabs(s);
+	tab = memchr(s->at, '\t', (size_t)(s->end - s->at));
+	field = (struct span){ s->at, tab ? tab : s->end };
+	s->at = field.end;
+	if (memchr(field.at, '\0', (size_t)(field.end - field.at)))
+		field.end = field.at;
+	return field;
+}
+
+/* Take the end off from the last `mark` on; NULL where there is none. */
+static const char *cut_at_last(struct span *s, char mark)
+{
+	const char *at = s->end > s->at ? memrchr(s->at, mark, (size_t)(s->end - s->at)) : NULL;
+
+	if (at)
+		s->end = at;
+	return at;
+}
+
+/* Behind what was kept: as read_detail() reads it. */
+static bool keep_call(struct parse *ps, uint64_t pc, uint64_t line, struct span file,
+		      struct span name)
+{
+	int file_len = (int)(file.end - file.at), name_len = (int)(name.end - name.at);
+	size_t room = (size_t)file_len + 2 * (size_t)name_len + 64;
+
+	if (!vec_room(ps->symbols, ps->symbols_room, ps->n_symbols, room) ||
+	    !hashmap_put(&ps->called, pc, 0))
+		return false;
+	ps->n_symbols +=
+		(size_t)snprintf(ps->symbols + ps->n_symbols, room,
+				 "#0x%" PRIx64 " %" PRIu64 "\t%.*s\t%.*s\t%.*s\n", pc, line,
+				 file_len, file.at, name_len, name.at, name_len, name.at);
+	return true;
+}
+
+/* Go does not name the functions of its runtime that a stack begins with: they allocate. */
+static bool keep_runtime(struct parse *ps, uint64_t named)
+{
+	static const char name[] = "[runtime]", file[] = "?";
+	const struct profile *p = ps->p;
+	uint32_t n = 0, depth = ps->go_depth;
+
+	ps->go_depth = 0; /* once for each stack */
+	while (n < depth && p->addresses[p->frames[ps->go_first + n]].pc != named)
+		n++;
+	for (uint32_t i = 0; n < depth && i < n; i++) {
+		uint64_t pc = p->addresses[p->frames[ps->go_first + i]].pc;
+
+		if (hashmap_get(&ps->called, pc) == HASHMAP_NONE &&
+		    !keep_call(ps, pc, 0, (struct span){ file, file + 1 },
+			       (struct span){ name, name + sizeof(name) - 1 }))
+			return false;
+	}
+	return true;
+}
+
+int parse_go_call(struct parse *ps, struct err *err)
+{
+	struct span s = ps->file.line, name, file, number;
+	uint64_t pc, line;
+	const char *colon;
+
+	reader_text(&s, "#");
+	skip_tabs(&s);
+	if (ps->symbolized || !reader_hex(&s, &pc))
+		return 0;
+	name = next_field(&s);
+	file = next_field(&s);
+	cut_at_last(&name, '+');
+	colon = cut_at_last(&file, ':');
+	pc++; /* it says the place of the call, and the stack where that returns to */
+	number = (struct span){ colon ? colon + 1 : s.at, s.at };
+	if (!colon || name.at == name.end || file.at == file.end ||
+	    file.end - file.at >= NAME_MAX_BYTES || name.end - name.at >= NAME_MAX_BYTES ||
+	    !reader_number(&number, &line) || number.at != number.end || line > UINT32_MAX ||
+	    hashmap_get(&ps->addresses, pc) == HASHMAP_NONE)
+		return 0;
+	if (ps->go_depth && !keep_runtime(ps, pc))
+		return err_no_memory(err);
+	if (hashmap_get(&ps->called, pc) != HASHMAP_NONE)
+		return 0;
+	return keep_call(ps, pc, line, file, name) ? 0 : err_no_memory(err);
 }
 
 int parse_symbols(struct parse *ps, struct err *err)

@@ -175,6 +175,30 @@ for name in lost short twins deep bomb cut; do
 	ctl_fails 1 'in_file pprof_broken' "$name" report "$T/in/$name.pb.gz"
 done
 
+# --- as text: Go's, of which half of what the header says is the rate, and tcmalloc's ---
+printf '%s\n' 'heap profile: 3: 8192 [5: 9000] @ heap/8192' \
+	'1: 4096 [2: 4904] @ 0x401010 0x402000 0x402000 0x403000' \
+	$'#\t0x40100f\tmain.hold+0x2e\t\t/src/h.go:6' $'#\t0x401fff\tmain.rec\033[1m+0xed\t/src/h.go:7' \
+	$'#\t0x401fff\tmain.rec+0xed\t/src/h.go:8' '' '2: 4096 [3: 4096] @ 0x401020 0x402000' \
+	$'#\t0x40101f\tmain.small+0x2e\t/src/h.go:9' '' '# runtime.MemStats' '# Alloc = 5' >"$T/go.heap"
+ctl_ok 'Go, as text' report "$T/go.heap" --json
+is "$(json '[.period, (.rows | map([.name, (.flat | round), (.cum | round)]))] | tostring')" \
+	'[4096,[["main.small",10410,10410],["main.hold",6480,6480],["main.rec\\x1b[1m",0,16890],["[0x403000]",0,6480]]]' \
+	'Go, as text: scaled by half of that, with its names' || diag "$out"
+ctl_ok 'Go, as text: written with its names' convert "$T/go.heap" "$T/go.raw"
+ctl_ok 'Go, as text: read again' report "$T/go.raw" --json
+is "$(json '.rows[0] | [.name, (.flat | round)] | tostring')" '["main.small",10410]' 'Go, as text: it is the same'
+printf '%s\n' 'heap profile:      3:     8192 [     5:     9000] @ heapprofile' \
+	'     1:     4096 [     2:     4904] @ 0x0000000000401010 0x0000000000402000' '' 'MAPPED_LIBRARIES:' \
+	'00400000-00500000 r-xp 00000000 00:00 0          /bin/gone' >"$T/tcmalloc.heap"
+ctl_ok 'tcmalloc' report "$T/tcmalloc.heap" --json
+is "$(json '[.total, .rows[0].name] | tostring')" '[4096,"[gone+0x1010]"]' 'tcmalloc: nothing is scaled where all is recorded' || diag "$out"
+sed -i 's/heapprofile/heap_v2\/4096/' "$T/tcmalloc.heap"
+ctl_ok 'tcmalloc, sampled' report "$T/tcmalloc.heap" --json
+is "$(json '.total | round')" 6480 'tcmalloc, sampled: scaled'
+sed 's/heap\/8192/heap_v3\/8192/' "$T/go.heap" >"$T/other.heap"
+ctl_fails 1 'in_file profile_malformed' 'another form' report "$T/other.heap"
+
 # --- our own ---
 export MALLOC_CONF=prof:true,lg_prof_sample:12
 start_victim leaky

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A Go program that writes its own heap profile to the file it is given, and a profile of its
-// time to that with ".cpu" behind.
+// A Go program that writes its own heap profile to the file it is given, the same as text to that
+// with ".txt" behind, and a profile of its time with ".cpu".
 package main
 
 import (
@@ -38,6 +38,11 @@ func main() {
 	runtime.GC()
 	f := create(os.Args[1])
 	if err := pprof.WriteHeapProfile(f); err != nil {
+		panic(err)
+	}
+	f.Close()
+	f = create(os.Args[1] + ".txt")
+	if err := pprof.Lookup("heap").WriteTo(f, 1); err != nil {
 		panic(err)
 	}
 	f.Close()

@@ -163,6 +163,15 @@ ok 'its own profiles' "$T/go-heap" "$T/go.pb.gz"
 is "$(ours "$T/go.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: every function as go tool pprof has it'
 ok 'Go: there are some' test "$(ours "$T/go.pb.gz" | wc -l)" -gt 3
 ctl_fails 1 'in_file pprof_not_of_memory' 'Go: a profile of its time' report "$T/go.pb.gz.cpu"
+# Of its text go tool pprof has no names without the program, and cuts each sample to whole bytes.
+theirs=$(go tool pprof -top -unit=B -sample_index=inuse_space "$T/go.pb.gz.txt" 2>/dev/null | sed -n 's/.* of \([0-9]*\)B total$/\1/p')
+like "$theirs" '^[1-9][0-9]{7}$' 'Go, as text: go tool pprof has a total'
+ctl_ok 'Go, as text' report "$T/go.pb.gz.txt" --no-fold --json -n 0
+is "$(json ".total - $theirs | . >= 0 and . <= 64")" true 'Go, as text: the same total' || diag "$theirs, $(json .total)"
+json '.rows[] | select(.flat != 0) | "\(.name) \(.flat | round)"' | sort >"$T/go.ours"
+top "$T/go.pb.gz.txt" "$T/go-heap" | awk '$2 { print $1, $2 }' | sort >"$T/go.theirs"
+is "$(cut -d' ' -f1 "$T/go.ours")" "$(cut -d' ' -f1 "$T/go.theirs")" 'Go, as text: the functions that go tool pprof finds in the program'
+is "$(paste -d' ' "$T/go.ours" "$T/go.theirs" | awk '$2 - $4 > 64 || $4 - $2 > 64')" '' 'Go, as text: the same bytes of each'
 ctl_ok 'Go: written again' convert "$T/go.pb.gz" "$T/go-again.pb.gz"
 is "$(top "$T/go-again.pb.gz")" "$(top "$T/go.pb.gz")" 'Go: written again, it is the same'
 is "$(ours "$T/redis/it.pprof")" "$(top "$T/redis/it.pprof")" 'redis: every function as go tool pprof has it'

@@ -40,6 +40,18 @@ static const char v1[] = "heap profile:      3:    3072 [     6:     6144] @ hea
 static const char everything[] = "heap profile: 1: 8 [0: 0] @ heapprofile\n"
 				 "1: 8 [0: 0] @ 0x401010\n" MAPS;
 
+static const char go[] = "heap profile: 3: 8192 [5: 9000] @ heap/8192\n"
+			 "1: 4096 [2: 4904] @ 0x401010 0x402000 0x402000 0x403000\n"
+			 "#\t0x40100f\tmain.(*T).hold+0x2e\t\t/src/a:b.go:6\n"
+			 "#\t0x401fff\tmain.rec+0xed\t/src/h.go:7\n"
+			 "#\t0x401fff\tmain.rec+0xed\t/src/h.go:7\n"
+			 "\n"
+			 "0: 0 [3: 4096] @ 0x400800 0x401010 0x402000\n"
+			 "#\t0x40100f\tmain.other+0x2e\t/src/h.go:9\n"
+			 "#\t0x55\tnowhere+0x1\t/src/h.go:1\n"
+			 "#\t0x401fff\n"
+			 "\n# runtime.MemStats\n# Alloc = 5\n# MaxRSS = 11534336\n";
+
 static struct profile parsed(const char *text, const struct profile_options *options)
 {
 	struct profile p = { 0 };
@@ -107,6 +119,36 @@ static void assert_same_in_pieces(const char *text, size_t len)
 static bool is_near(double a, double b)
 {
 	return fabs(a - b) <= 1e-12 * fabs(b);
+}
+
+/* Go's text: half the rate that it names, and the calls behind each stack. */
+static void test_go(void **state)
+{
+	static const char *const wanted[] = { "main.(*T).hold", "main.rec", "main.rec" };
+	struct profile p = parsed(go, NULL);
+	struct profile_line lines[8];
+
+	(void)state;
+	assert_int_equal(p.period, 4096);
+	assert_int_equal(p.n_stacks, 2);
+	assert_true(fabs(p.stacks[0].value[PROFILE_INUSE_SPACE] - 4096 / (1 - exp(-1))) < 1e-6);
+	assert_true(fabs(p.stacks[0].value[PROFILE_INUSE_OBJECTS] - 1 / (1 - exp(-1))) < 1e-9);
+	assert_true(p.has_alloc);
+	assert_non_null(p.symbols);
+	assert_int_equal(profile_stack_lines(&p, &p.stacks[0], true, lines, 8), 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(p.symbols->functions[lines[i].function].name, wanted[i]);
+	assert_string_equal(p.symbols->functions[lines[0].function].file, "/src/a:b.go");
+	assert_int_equal(lines[0].line, 6);
+	/* What a stack begins with and has no name allocates; what it ends with does not. */
+	assert_int_equal(profile_stack_lines(&p, &p.stacks[1], false, lines, 8), 2);
+	assert_int_equal(profile_stack_lines(&p, &p.stacks[0], false, lines, 8), 4);
+	profile_fini(&p);
+	p = parsed("heap profile: 2: 64 [2: 64] @ heap/2\n2: 64 [2: 64] @ 0x10\n", NULL);
+	assert_int_equal(p.period, 1);
+	assert_true(p.stacks[0].value[PROFILE_INUSE_SPACE] == 64);
+	assert_null(p.symbols);
+	profile_fini(&p);
 }
 
 static void test_v2(void **state)
@@ -306,7 +348,7 @@ static void test_bad(void **state)
 		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is cut short)" },
 		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: 0] x\n", "something after the counts" },
 		{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
-		{ "heap profile: 1: 8 [0: 0] @ heap/1024\n", "not a heap profile of jemalloc" },
+		{ "heap profile: 1: 8 [0: 0] @ heap_v3/1024\n", "not a heap profile of jemalloc" },
 		{ "heap profile: 1: 8 [0: 0] @ heap_v2/1\nx\n", "line 2, byte 38: not a line" },
 		{ "--- symbol\n0x1 a\n", "line 2, byte 11: it ends before the profile" },
 		{ "--- symbol\n0x1 a\n---\n--- heap\n", "line 4, byte 21: it ends before" },
@@ -410,13 +452,13 @@ static void test_pieces_fail(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2),	    cmocka_unit_test(test_scale),
-		cmocka_unit_test(test_threads),	    cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_v1),	    cmocka_unit_test(test_symbolized),
-		cmocka_unit_test(test_facts),	    cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_cut),	    cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_pieces),	    cmocka_unit_test(test_long_line),
-		cmocka_unit_test(test_pieces_fail),
+		cmocka_unit_test(test_go),	   cmocka_unit_test(test_v2),
+		cmocka_unit_test(test_scale),	   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_parts),	   cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_symbolized), cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_deep),	   cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_long_line),  cmocka_unit_test(test_pieces_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
