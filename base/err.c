@@ -31,8 +31,8 @@ static const enum err_code code_of[ERRORS] = {
 };
 
 /* The first error of our own since err_forget(). */
-static struct err noted;
-static bool is_noted;
+static _Thread_local struct err noted;
+static _Thread_local bool is_noted;
 
 /* What is given takes the place of what was. */
 static void hold(struct err_held *held, const struct err_args *args)

@@ -174,7 +174,8 @@ int err_advise_too_with(struct err *err, enum fix fix, const struct err_args *ar
 
 /*
  * What cannot be read because of a limit of ours is easily taken for what is not there. So each
- * process remembers the first such error, also one that its caller ignored.
+ * thread remembers the first such error, also one that its caller ignored; a child begins with
+ * what its parent remembers.
  *
  * err_remember() is for a failed call that no error is made of; it does nothing unless `sys` is
  * a limit of ours, and keeps errno. err_explain(), after a failure, puts the remembered error in

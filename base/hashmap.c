@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/hashmap.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -14,18 +15,20 @@
  */
 static uint64_t process_seed(void)
 {
-	static uint64_t seed;
+	static _Atomic uint64_t seed;
+	uint64_t old = seed, made;
 
-	if (seed)
-		return seed;
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
+	if (old)
+		return old;
+	if (getrandom(&made, sizeof(made), GRND_NONBLOCK) != sizeof(made)) {
 		struct timespec now = { 0 };
 
 		clock_gettime(CLOCK_MONOTONIC, &now);
-		seed = (uint64_t)(uintptr_t)&seed ^ (uint64_t)now.tv_nsec << 32;
+		made = (uint64_t)(uintptr_t)&seed ^ (uint64_t)now.tv_nsec << 32;
 	}
-	seed |= 1; /* 0: not set */
-	return seed;
+	made |= 1; /* 0: not set */
+	/* Another thread may have been first: then it is that one's. */
+	return atomic_compare_exchange_strong(&seed, &old, made) ? made : old;
 }
 
 /* The finalizer of MurmurHash3, which is one to one. */

@@ -23,17 +23,24 @@
 /* Deeper than any call while the limit is lent: what is there need not grow. */
 #define TOUCHED 65536
 
+/* As we were started: set once, before there is a second thread. */
 static struct rlimit usual_stack = { RLIM_INFINITY, RLIM_INFINITY };
+
+/* As far as the hard limit goes. */
+static rlim_t needed_stack(void)
+{
+	rlim_t most = usual_stack.rlim_max < STACK_USUAL ? usual_stack.rlim_max : STACK_USUAL;
+
+	return usual_stack.rlim_cur < STACK_USUAL ? most : usual_stack.rlim_cur;
+}
 
 static int take_stack(struct err *err)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_STACK, &limit))
+	if (getrlimit(RLIMIT_STACK, &usual_stack))
 		return 0;
-	usual_stack = limit;
-	if (limit.rlim_cur < STACK_USUAL)
-		limit.rlim_cur = limit.rlim_max < STACK_USUAL ? limit.rlim_max : STACK_USUAL;
+	limit = (struct rlimit){ needed_stack(), usual_stack.rlim_max };
 	if (limit.rlim_cur >= STACK_LEAST && !setrlimit(RLIMIT_STACK, &limit))
 		return 0;
 	err_raise(err, ERROR_STACK_LIMITED, .number = (int64_t)(limit.rlim_cur / KIB),
@@ -113,7 +120,5 @@ void own_limits_lend(void)
 
 void own_limits_take_back(void)
 {
-	struct err ignored;
-
-	(void)!take_stack(&ignored);
+	set_soft_stack(needed_stack());
 }

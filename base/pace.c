@@ -8,7 +8,7 @@
 
 void pace(void)
 {
-	static uint64_t waited_us;
+	static _Thread_local uint64_t waited_us;
 	uint64_t began = now_us();
 
 	if (waited_us > PACE_MAX_US)

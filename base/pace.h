@@ -11,7 +11,7 @@
  * To be called now and then, never while a thread of the target stands: let
  * others have the processor first (sched_yield(2)). Where they keep it for
  * long, on a machine that has too much to do, it soon does nothing any more:
- * all the calls of a process wait PACE_MAX_US together, and one turn.
+ * all the calls of a thread wait PACE_MAX_US together, and one turn.
  */
 #define PACE_MAX_US 20000
 void pace(void);

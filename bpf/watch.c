@@ -227,7 +227,7 @@ static bool version_may_probe(void)
 
 bool watch_may_probe(void)
 {
-	static enum { NOT_ASKED, YES, NO } answer;
+	static _Atomic enum { NOT_ASKED, YES, NO } answer; /* the same for all who ask */
 
 	if (answer == NOT_ASKED) {
 		enum trial got = trial_run(trial_probed);

@@ -21,7 +21,7 @@
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-static char last_warning[256];
+static _Thread_local char last_warning[256]; /* libbpf warns the thread that calls it */
 
 static int keep_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
 {

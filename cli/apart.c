@@ -197,7 +197,7 @@ static int serve(const struct args *args, bool paged, struct confined *c,
 
 	if (errand_run(c, rules, &answer, NULL, err) || pass_on(args, paged, rules, out, err))
 		return -1;
-	symbol_keeper_finish(c);
+	symbol_keeper_finish(rules->keeper, c);
 	return 0;
 }
 
@@ -208,8 +208,10 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 	_cleanup_(cleanup_close) int out = -1;
 	struct work w = { .apart = a };
 	uint64_t bytes;
+	_cleanup_(symbol_keeper_end) struct symbol_keeper keeper = SYMBOL_KEEPER_INIT;
 	struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
+		.keeper = &keeper,
 		.inputs = a->inputs,
 		.n_inputs = a->n_inputs,
 		.base = a->base,

@@ -19,7 +19,7 @@
 
 int libarchive_load(const struct libarchive **out, struct err *err)
 {
-	static struct libarchive functions;
+	static _Thread_local struct libarchive functions;
 	static const struct {
 		const char *name;
 		size_t offset;

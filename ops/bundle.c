@@ -306,8 +306,10 @@ static int write_bundle(struct work *w, struct err *err)
 		.file_max_bytes = errand_file_max(w->profile_bytes),
 		.cpu_max_s = CPU_MAX_S,
 	};
+	_cleanup_(symbol_keeper_end) struct symbol_keeper keeper = SYMBOL_KEEPER_INIT;
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
+		.keeper = &keeper,
 		.debuginfod = w->options->debuginfod,
 		.on_warning = w->request->on_warning,
 		.ctx = w->request->ctx,
@@ -319,7 +321,7 @@ static int write_bundle(struct work *w, struct err *err)
 	if (confined_start(&c, &options, pack_confined, w, err) ||
 	    errand_run(&c, &rules, &answer, NULL, err))
 		return -1;
-	symbol_keeper_finish(&c);
+	symbol_keeper_finish(&keeper, &c);
 	return errand_check(w->archive, &rules, &w->result.bytes, err);
 }
 

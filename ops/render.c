@@ -119,8 +119,10 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 		.memory_max_bytes = errand_memory(*bytes),
 		.file_max_bytes = errand_file_max(*bytes),
 	};
+	_cleanup_(symbol_keeper_end) struct symbol_keeper keeper = SYMBOL_KEEPER_INIT;
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
+		.keeper = &keeper,
 		.debuginfod = symbols->debuginfod,
 		.on_warning = symbols->on_warning,
 		.ctx = symbols->ctx,
@@ -135,7 +137,7 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 	    errand_run(&c, &rules, &answer, &rendered, err) ||
 	    errand_check(rendered, &rules, bytes, err))
 		return -1;
-	symbol_keeper_finish(&c);
+	symbol_keeper_finish(&keeper, &c);
 	close(*fd);
 	*fd = take_fd(rendered);
 	return 0;

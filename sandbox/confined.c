@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,16 +365,26 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 /* --- ending them --- */
 
 /* Children that had not ended yet: reaped when the next ones end, or by init. */
-static pid_t left[LEFT_MAX];
-static size_t n_left;
+static _Atomic pid_t left[LEFT_MAX]; /* 0: a free place */
 
+static void leave(pid_t pid)
+{
+	for (size_t i = 0; i < LEFT_MAX; i++) {
+		pid_t none = 0;
+
+		if (atomic_compare_exchange_strong(&left[i], &none, pid))
+			return;
+	}
+}
+
+/* Each is taken by one thread before it is waited for: its number may be another child's then. */
 static void reap_left(void)
 {
-	for (size_t i = 0; i < n_left;) {
-		if (waitpid(left[i], NULL, WNOHANG))
-			left[i] = left[--n_left];
-		else
-			i++;
+	for (size_t i = 0; i < LEFT_MAX; i++) {
+		pid_t pid = left[i] ? atomic_exchange(&left[i], 0) : 0;
+
+		if (pid && !waitpid(pid, NULL, WNOHANG))
+			leave(pid);
 	}
 }
 
@@ -383,8 +394,8 @@ static void end_child(pid_t pid)
 	if (pid <= 0)
 		return;
 	kill(pid, SIGKILL);
-	if (!waitpid(pid, NULL, WNOHANG) && n_left < LEFT_MAX)
-		left[n_left++] = pid;
+	if (!waitpid(pid, NULL, WNOHANG))
+		leave(pid);
 }
 
 void confined_end(struct confined *c)

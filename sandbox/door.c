@@ -653,7 +653,7 @@ static bool fill(char *to, size_t size, const char *text)
 /* What all requests begin with; the texts of the one before are left where they are not sent. */
 static struct request *begin(enum op op, pid_t pid, uint64_t max)
 {
-	static struct request r;
+	static _Thread_local struct request r; /* large */
 
 	r.op = op;
 	r.pid = pid;

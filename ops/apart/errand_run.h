@@ -9,11 +9,14 @@
 #include "io/errand.h"
 #include "io/output.h"
 
+struct symbol_keeper;
+
 struct errand_rules {
 	/* Names for the cache, of vouched files: symbol_keeper_look_up(). NULL: none. */
 	void (*look_up)(const struct errand_places *places, const struct errand_rules *rules,
 			struct errand_found *out);
-	const char *const *inputs; /* these may be opened */
+	struct symbol_keeper *keeper; /* of look_up */
+	const char *const *inputs;    /* these may be opened */
 	size_t n_inputs;
 	const char *base;	/* and this; NULL: no more */
 	int input;		/* what inputs[0] is a name for; 0: it is the path of a file */

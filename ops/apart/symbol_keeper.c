@@ -56,11 +56,9 @@ static void serve(void *ctx)
 
 /* --- the controller --- */
 
-static struct confined keeper = CONFINED_INIT;
-static enum { NOT_STARTED, STARTED, FAILED } state;
-
 static int start(const struct errand_rules *rules, struct err *err)
 {
+	struct symbol_keeper *keeper = rules->keeper;
 	bool debuginfod = rules->debuginfod;
 	const struct confined_options options = {
 		.what = "look up names",
@@ -71,10 +69,10 @@ static int start(const struct errand_rules *rules, struct err *err)
 			    .temporary_max_bytes = CONFINED_FILE },
 	};
 
-	if (state == NOT_STARTED)
-		state = confined_start(&keeper, &options, serve, &debuginfod, err) ? FAILED
-										   : STARTED;
-	return state == STARTED ? 0 : -1;
+	if (!keeper->failed && keeper->child.sock < 0)
+		keeper->failed =
+			confined_start(&keeper->child, &options, serve, &debuginfod, err) != 0;
+	return keeper->failed ? -1 : 0;
 }
 
 static int ask(const struct errand_places *places, const struct errand_rules *rules,
@@ -82,10 +80,11 @@ static int ask(const struct errand_places *places, const struct errand_rules *ru
 {
 	const struct errand_rules nothing = { .deadline_ms = rules->deadline_ms };
 	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct confined *child = &rules->keeper->child;
 	struct unpack u;
 
 	errand_pack_places(&p, places);
-	if (confined_ask(&keeper, &p, -1, err) || errand_run(&keeper, &nothing, &u, &out->fd, err))
+	if (confined_ask(child, &p, -1, err) || errand_run(child, &nothing, &u, &out->fd, err))
 		return -1;
 	return errand_unpack_found(&u, out) ? 0 : err_raise(err, ERROR_LOOKUP_MALFORMED);
 }
@@ -104,8 +103,8 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
 	if (start(rules, &ignored))
 		return;
 	if (ask(places, rules, out, &ignored)) {
-		confined_end(&keeper);
-		state = FAILED;
+		confined_end(&rules->keeper->child);
+		rules->keeper->failed = true;
 		cleanup_close(&out->fd);
 		*out = (struct errand_found){ .fd = -1 };
 		return;
@@ -115,9 +114,13 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
 		symbol_cache_store(places->build_id, places->build_id_len, out->fd, bytes);
 }
 
-void symbol_keeper_finish(struct confined *c)
+void symbol_keeper_finish(struct symbol_keeper *keeper, struct confined *c)
 {
-	confined_finish(&keeper);
-	state = NOT_STARTED;
+	confined_finish(&keeper->child);
 	confined_finish(c);
+}
+
+void symbol_keeper_end(struct symbol_keeper *keeper)
+{
+	confined_end(&keeper->child);
 }

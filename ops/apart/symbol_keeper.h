@@ -11,9 +11,19 @@
 
 #include "ops/apart/errand_run.h"
 
+/* One child serves all the questions of a command. It is started by the first. */
+struct symbol_keeper {
+	struct confined child;
+	bool failed; /* it is not started again */
+};
+#define SYMBOL_KEEPER_INIT             \
+	{                              \
+		.child = CONFINED_INIT \
+	}
+
 /*
- * One child serves all the questions of a command. out->fd, which the caller closes, is -1 where
- * there is no such file, it has no debug data, or is not one to be vouched for.
+ * Asks rules->keeper. out->fd, which the caller closes, is -1 where there is no such file, it has
+ * no debug data, or is not one to be vouched for.
  */
 void symbol_keeper_look_up(const struct errand_places *places, const struct errand_rules *rules,
 			   struct errand_found *out);
@@ -22,6 +32,9 @@ void symbol_keeper_look_up(const struct errand_places *places, const struct erra
  * The child `c` of a command that may have asked is done, and all of it was taken:
  * confined_finish(), for all who worked on it.
  */
-void symbol_keeper_finish(struct confined *c);
+void symbol_keeper_finish(struct symbol_keeper *keeper, struct confined *c);
+
+/* In whatever way the command ends. */
+void symbol_keeper_end(struct symbol_keeper *keeper);
 
 #endif

@@ -3,6 +3,7 @@
 #include "tests/unit/said.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -318,6 +319,33 @@ static void test_names(void **state)
 	assert_true(err_names(&err, 42));
 }
 
+static void *remember_another(void *ctx)
+{
+	bool *was_clean = ctx;
+
+	*was_clean = !err_is_remembered();
+	err_remember(ENFILE, ERROR_READ_FAILED);
+	return NULL;
+}
+
+/* What one operation could not see says nothing of another one's. */
+static void test_threads(void **state)
+{
+	struct err err = ERR_INIT;
+	bool was_clean = false;
+	pthread_t thread;
+
+	(void)state;
+	err_forget();
+	err_remember(EMFILE, ERROR_OPEN_FAILED);
+	assert_int_equal(pthread_create(&thread, NULL, remember_another, &was_clean), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(was_clean);
+	err_explain(&err);
+	assert_int_equal(err.sys, EMFILE);
+	err_forget();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,7 +355,7 @@ int main(void)
 		cmocka_unit_test(test_of_itself), cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_catalogue), cmocka_unit_test(test_advise),
 		cmocka_unit_test(test_own),	  cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names),	  cmocka_unit_test(test_threads),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
