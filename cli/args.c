@@ -565,7 +565,7 @@ static int only_user(const struct args *args, const struct ops_matches *all, str
 	if (!users.v)
 		return err_no_memory(err);
 	memcpy(users.v, all->v, all->n * sizeof(*all->v));
-	if (ops_match_jemalloc(&users, args->debuginfod, err))
+	if (ops_match_jemalloc(&users, args->debuginfod, -1, err))
 		return -1;
 	if (users.n != 1)
 		return args_ambiguous(args, users.n ? &users : all, err);

@@ -407,7 +407,9 @@ static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
 	_cleanup_(view_fini) struct view view = { 0 };
-	struct ops_list_request request = { .debuginfod = args->debuginfod, .tree = args->tree };
+	struct ops_list_request request = { .debuginfod = args->debuginfod,
+					    .stop_fd = -1,
+					    .tree = args->tree };
 
 	args_filter(args, &request.filter);
 	request.filter.by_uid = args->uid != NULL;

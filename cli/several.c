@@ -88,7 +88,7 @@ static int add_matching(struct several *s, const struct ops_filter *filter, stru
 		return -1;
 	if (!found.n)
 		return args_no_match(args, err);
-	if (found.n > 1 && ops_match_jemalloc(&found, args->debuginfod, err))
+	if (found.n > 1 && ops_match_jemalloc(&found, args->debuginfod, -1, err))
 		return -1;
 	if (!found.n)
 		return none_left(args, &found, err);

@@ -315,7 +315,7 @@ static int write_bundle(struct work *w, struct err *err)
 		.ctx = w->request->ctx,
 		.deadline_ms = w->deadline_ms,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(w->options->stop_fd);
 	struct unpack answer;
 
 	if (confined_start(&c, &options, pack_confined, w, err) ||

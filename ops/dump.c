@@ -173,7 +173,7 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 			struct err *err)
 {
 	struct received_rules rules = profile_rules(s);
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
 	_cleanup_(cleanup_close) int got = -1;
 	struct work w = { .s = s, .deadline_ms = rules.deadline_ms };
 	struct confined_options options = {
@@ -280,8 +280,8 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 
 	if (!request->format)
 		return 0;
-	return render_profile(fd, &dump->bytes, profile_format_by_name(request->format),
-			      request->file, &symbols, s->timeout_ms, err);
+	return render_profile(s, fd, &dump->bytes, profile_format_by_name(request->format),
+			      request->file, &symbols, err);
 }
 
 /* COMM.PID.UTC-TIMESTAMP with the suffix of its format. */

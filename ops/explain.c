@@ -100,7 +100,7 @@ static void read_memory(void *ctx)
 
 static int look(struct session *s, struct memory *m, struct err *err)
 {
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
 	_cleanup_(work_fini) struct work work = { .pid = s->proc.mm_pid };
 	const struct confined_options options = {
 		.what = "read its mappings",

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "base/vec.h"
 #include "elf/image.h"
 #include "ops/list_row.h"
@@ -325,6 +326,8 @@ static int look_at_all(struct look *look, struct err *err)
 
 		if (failed)
 			return -1;
+		if (stop_asked(look->request->stop_fd))
+			return err_raise(err, ERROR_INTERRUPTED);
 	}
 	return 0;
 }
@@ -387,7 +390,7 @@ static int find_above(struct ops_list *list, struct err *err)
 int ops_list(const struct ops_list_request *request, struct ops_list *out, struct err *err)
 {
 	struct look look = { .request = request,
-			     .child = CONFINED_INIT,
+			     .child = CONFINED_UNTIL(request->stop_fd),
 			     .patience_ms =
 				     request->debuginfod ? PATIENCE_DEBUGINFOD_MS : PATIENCE_MS };
 	int ret;

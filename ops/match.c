@@ -80,13 +80,13 @@ int ops_match(const struct ops_filter *filter, struct ops_matches *out, struct e
 	return 0;
 }
 
-int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, struct err *err)
+int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, int stop_fd, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
 	_cleanup_(cleanup_free) pid_t *pids = calloc(matches->n + 1, sizeof(*pids));
-	const struct ops_list_request request = { .debuginfod = debuginfod,
-						  .only = pids,
-						  .n_only = matches->n };
+	const struct ops_list_request request = {
+		.debuginfod = debuginfod, .stop_fd = stop_fd, .only = pids, .n_only = matches->n
+	};
 	size_t n = 0, at = 0;
 
 	if (!pids)

@@ -49,7 +49,10 @@ struct ops_options {
 	 */
 	uint64_t start_time;
 	int turn_fd; /* of turn_make(): who shares it has a target open in turn; 0: none */
-	/* Readable when it is to end early: recordings, and work on many threads. Or -1. */
+	/*
+	 * Readable when it is to end early: recordings and work on many threads with what there is
+	 * so far, all else with ERR_FAILED, nothing changed. Or -1.
+	 */
 	int stop_fd;
 	void (*log)(void *ctx, const char *line); /* NULL: nothing is logged */
 	/* Of work on many threads; NULL: none. */
@@ -431,6 +434,7 @@ struct ops_filter {
 struct ops_list_request {
 	struct ops_filter filter;
 	bool debuginfod; /* as in struct ops_options */
+	int stop_fd;	 /* the same; a list that ends early is none */
 	bool tree, command;
 	const pid_t *only; /* not NULL: these `n_only`, ascending, instead of all */
 	size_t n_only;
@@ -468,8 +472,9 @@ struct ops_matches {
 int ops_match(const struct ops_filter *filter, struct ops_matches *out, struct err *err)
 	__must_check;
 
-/* Keep those that use jemalloc. */
-int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, struct err *err) __must_check;
+/* Keep those that use jemalloc; debuginfod and stop_fd are as in struct ops_options. */
+int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, int stop_fd, struct err *err)
+	__must_check;
 void ops_match_fini(struct ops_matches *matches);
 
 /* Where a recording stands, for who shows it. */

@@ -103,9 +103,8 @@ static void render_confined(void *ctx)
 		errand_done(NULL, fd);
 }
 
-int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolize_options *symbols, uint64_t deadline_ms,
-		   struct err *err)
+int render_profile(const struct session *s, int *fd, uint64_t *bytes, enum profile_format format,
+		   const char *path, const struct ops_symbolize_options *symbols, struct err *err)
 {
 	struct work w = { *fd, *bytes, format, path, *symbols };
 	const struct confined_options options = {
@@ -126,9 +125,9 @@ int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const c
 		.debuginfod = symbols->debuginfod,
 		.on_warning = symbols->on_warning,
 		.ctx = symbols->ctx,
-		.deadline_ms = deadline_ms,
+		.deadline_ms = s->timeout_ms,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
 	_cleanup_(cleanup_close) int rendered = -1;
 	struct unpack answer;
 

@@ -3,6 +3,7 @@
 #ifndef OPS_RENDER_H
 #define OPS_RENDER_H
 
+#include "ops/target/session.h"
 #include "profile/format/format.h"
 #include "symbols/symbolize.h"
 
@@ -27,11 +28,11 @@ int render_write(const struct profile *p, enum profile_format format,
 
 /*
  * Look the names up for the profile in the first `bytes` of `fd`, and put a
- * memfd with the profile in `format` in its place, as above: in a confined child, before the
- * deadline (CLOCK_MONOTONIC; 0: none). ERR_FAILED, ERR_UNSAFE.
+ * memfd with the profile in `format` in its place, as above: in a confined child, in the time
+ * that `s` has. ERR_FAILED, ERR_UNSAFE.
  */
-int render_profile(int *fd, uint64_t *bytes, enum profile_format format, const char *path,
-		   const struct ops_symbolize_options *symbols, uint64_t deadline_ms,
-		   struct err *err) __must_check;
+int render_profile(const struct session *s, int *fd, uint64_t *bytes, enum profile_format format,
+		   const char *path, const struct ops_symbolize_options *symbols, struct err *err)
+	__must_check;
 
 #endif

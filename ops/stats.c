@@ -131,10 +131,10 @@ static int take_reasons(const struct work *w, struct unpack *answer, struct err 
 }
 
 /* The text is parsed where nothing can be gained by it. */
-static int render_confined(struct work *w, unsigned int left_ms, char **text, size_t *len,
-			   struct err *err)
+static int render_confined(struct work *w, unsigned int left_ms, int stop_fd, char **text,
+			   size_t *len, struct err *err)
 {
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(stop_fd);
 	_cleanup_(cleanup_close) int out = -1;
 	_cleanup_(cleanup_free) int *fds = calloc(w->n + 1, sizeof(*fds));
 	struct unpack answer;
@@ -249,7 +249,7 @@ int ops_stats(const struct ops_match *of, size_t n, enum ops_stats_format format
 		w.v[w.n] = (struct part){ .of = one, .fd = -1 };
 		w.n += !ask(&of[stats.n], format, options, &w.v[w.n], &left_ms, &one->why);
 	}
-	if (w.n && render_confined(&w, left_ms, &stats.text, &stats.len, err))
+	if (w.n && render_confined(&w, left_ms, options->stop_fd, &stats.text, &stats.len, err))
 		return -1;
 	*out = stats;
 	stats = (struct ops_stats){ 0 };

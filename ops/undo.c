@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/signals.h"
 #include "ops/activate.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
@@ -98,7 +99,9 @@ static int open_journal(struct journal *j, pid_t pid, const struct ops_options *
 	uint64_t end_ms = now_ms() + ops_timeout_ms(options);
 	int ret = journal_open(j, pid, false, err);
 
-	for (int i = 0; ret && err->code == ERR_BUSY && now_ms() < end_ms; i++) {
+	for (int i = 0;
+	     ret && err->code == ERR_BUSY && now_ms() < end_ms && !stop_asked(options->stop_fd);
+	     i++) {
 		if (i >= DYING_TRIES && !(j->holder && proc_is_dying(j->holder)))
 			break;
 		journal_close(j);

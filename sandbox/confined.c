@@ -346,7 +346,7 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 {
 	_cleanup_(close_pairs) struct pairs p = { { -1, -1 }, { -1, -1 } };
 
-	*c = (struct confined)CONFINED_INIT;
+	*c = (struct confined)CONFINED_UNTIL(c->stop_fd);
 	c->what = options->what;
 	if (options->n_fds > FDS_MAX)
 		return err_raise(err, ERROR_CHILD_TOO_MANY_FILES, .what = c->what);
@@ -404,7 +404,7 @@ void confined_end(struct confined *c)
 	end_child(c->child);
 	end_child(c->opener);
 	free(c->message);
-	*c = (struct confined)CONFINED_INIT;
+	*c = (struct confined)CONFINED_UNTIL(c->stop_fd);
 	reap_left();
 }
 

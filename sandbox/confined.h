@@ -33,10 +33,11 @@ struct confined {
 	unsigned char *message; /* the last one received */
 	const char *what;	/* of confined_options */
 };
-#define CONFINED_INIT                     \
-	{                                 \
-		.sock = -1, .stop_fd = -1 \
+#define CONFINED_UNTIL(stop)                  \
+	{                                     \
+		.sock = -1, .stop_fd = (stop) \
 	}
+#define CONFINED_INIT CONFINED_UNTIL(-1)
 
 struct confined_options {
 	const char *what; /* for messages, as in "cannot WHAT"; outlives the handle */
@@ -60,12 +61,13 @@ typedef void confined_fn(void *ctx);
 
 /*
  * Start both, and have the child call `fn`; it ends when that returns. The memory of the caller
- * is copied to it, as fork(2) does. ERR_FAILED when no child can be made.
+ * is copied to it, as fork(2) does. `c` is CONFINED_INIT or CONFINED_UNTIL(). ERR_FAILED when no
+ * child can be made.
  */
 int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
 		   void *ctx, struct err *err) __must_check;
 
-/* End both, by SIGKILL; that they are gone is not waited for. Takes CONFINED_INIT too. */
+/* End both, by SIGKILL; that they are gone is not waited for. `c` is as it was before. */
 void confined_end(struct confined *c);
 
 /*

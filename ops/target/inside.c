@@ -132,7 +132,7 @@ static int ask(struct question *q, struct err *err)
 		.no_door = true,
 		.enter = enter,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(q->in->s->options->stop_fd);
 	struct unpack answer;
 	int fd = -1;
 

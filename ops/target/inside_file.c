@@ -88,7 +88,7 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 		.n_fds = 1,
 		.enter = enter,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
 	struct unpack answer;
 
 	if (__builtin_add_overflow(rules->max_bytes, CONFINED_FILE, &options.file_max_bytes))

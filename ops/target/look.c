@@ -212,8 +212,8 @@ int look_begin(struct session *s, struct err *err)
 	for (size_t i = 0; i < OPENED; i++)
 		l.fds[i] = door_proc(s->proc.mm_pid, 0, opened[i]);
 	l.fds[OPENED] = s->proc.pidfd;
-	failed = confined_start(&s->looker, &options, serve, &l, err);
 	s->looker.stop_fd = s->options->stop_fd;
+	failed = confined_start(&s->looker, &options, serve, &l, err);
 	for (size_t i = 0; i < OPENED; i++)
 		cleanup_close(&l.fds[i]);
 	return failed;

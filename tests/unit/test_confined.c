@@ -727,6 +727,30 @@ static void test_ahead(void **state)
 	confined_end(&c);
 }
 
+/* Who is to end early waits for no answer: not of this child, and not of one in its place. */
+static void test_stop(void **state)
+{
+	const struct confined_options options = { .what = "echo" };
+	struct err err = ERR_INIT;
+	struct confined c;
+	struct unpack u;
+	int stop[2];
+
+	(void)state;
+	assert_int_equal(pipe2(stop, O_CLOEXEC), 0);
+	assert_int_equal(write(stop[1], "", 1), 1);
+	c = (struct confined)CONFINED_UNTIL(stop[0]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(confined_start(&c, &options, echo, NULL, &err), 0);
+		assert_int_equal(confined_answer(&c, PATIENCE_MS, ANSWER_MAX, &u, NULL, &err), -1);
+		assert_int_equal(err.ids[0], ERROR_INTERRUPTED);
+		assert_true(c.broken);
+		confined_end(&c);
+	}
+	close(stop[0]);
+	close(stop[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -749,6 +773,7 @@ int main(void)
 		cmocka_unit_test(test_handle),
 		cmocka_unit_test(test_given),
 		cmocka_unit_test(test_ahead),
+		cmocka_unit_test(test_stop),
 	};
 
 	caller = geteuid();

@@ -2,6 +2,9 @@
 /* Who is whose parent, as it may have been read while that changed. */
 #include "ops/target/pids.h"
 
+#include "ops/ops.h"
+
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -73,12 +76,28 @@ static void test_read(void **state)
 	pid_tree_fini(&tree);
 }
 
+/* A list that is to end early does not go on to the last process. */
+static void test_stop(void **state)
+{
+	struct ops_list_request request = { .stop_fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	struct ops_list list = { 0 };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_true(request.stop_fd >= 0); /* always readable */
+	assert_int_equal(ops_list(&request, &list, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_INTERRUPTED);
+	assert_null(list.v);
+	close(request.stop_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_family),
 		cmocka_unit_test(test_line),
 		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
