@@ -16,7 +16,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := $(wildcard base sandbox process elf jemalloc injector bpf profile io symbols ops api cli)
+LAYERS := $(wildcard base arch sandbox process elf jemalloc injector bpf profile io symbols ops api cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive
@@ -33,10 +33,15 @@ else
 NOT_BUILT := bpf/origin.c bpf/watch.c bpf/why.c bpf/%.bpf.c
 endif
 
-# Code for one architecture is in arch/: only this machine's is compiled.
+# What depends on the processor is in arch/ and X/arch/: only this machine's is compiled.
 FOLDERS := $(shell find $(LAYERS) -type d)
-SRC := $(filter-out $(NOT_BUILT),$(foreach d,$(filter-out %/arch,$(FOLDERS)),$(wildcard $(d)/*.c))) \
-	injector/arch/$(ARCH).c
+ARCHS := $(filter arch %/arch,$(FOLDERS))
+SRC := $(filter-out $(NOT_BUILT),$(foreach d,$(filter-out $(ARCHS),$(FOLDERS)),$(wildcard $(d)/*.c))) \
+	$(wildcard $(ARCHS:%=%/$(ARCH).c))
+ifeq ($(wildcard arch/$(ARCH).mk),)
+$(error it is not ported to $(ARCH): ARCHITECTURE.md, "Other processors", says what that takes)
+endif
+include arch/$(ARCH).mk
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
@@ -50,28 +55,26 @@ OPT ?= -O2 -g
 ifdef SAN
 OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 else
-OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection
-ifeq ($(ARCH),x86_64)
-OPT += -fcf-protection
-endif
+OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection $(ARCH_CFLAGS)
 endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
 # "-D_GNU_SOURCE=" stays silent beside a file's own "#define _GNU_SOURCE".
-CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= -MMD -MP
+ARCH_FLAGS := -DARCH_HEADER='"$(ARCH).h"'
+CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= $(ARCH_FLAGS) -MMD -MP
 CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps deps-build deps-vm clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
-# Debian's libzydis-dev and libiberty-dev have no pkg-config file.
-ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E -include Zydis/Zydis.h \
+# Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
-$(error a library is missing (one of: $(PKGS) $(HEADERS) zydis libiberty): run "make deps" as root)
+$(error a library is missing (one of: $(PKGS) $(HEADERS) $(ARCH_HEADERS) libiberty): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS))
-LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) -lZydis -liberty -lm
+LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) $(ARCH_LIBS) -liberty -lm
 endif
 
 ifdef V
@@ -96,7 +99,6 @@ $(BIN): $(OBJ)
 # The program with its libraries and their loader, which a program names by its full path: it runs
 # where the folder is $(PORTABLE), whatever C library the machine has.
 PORTABLE ?= /opt/jeprof-ctl
-LOADER := ld-linux-x86-64.so.2
 portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jeprof-ctl of any machine
 $(B)/portable/jeprof-ctl: $(BIN) Makefile
 	$(say) LD $@
@@ -104,15 +106,15 @@ $(B)/portable/jeprof-ctl: $(BIN) Makefile
 	$(Q)loaded=$$($(CC) -print-file-name=$(LOADED)) && \
 		{ echo "$$loaded" && ldd $(BIN) "$$loaded" | grep -o '/[^ :]*$$\|/[^ ]* (' | tr -d ' ('; } | \
 		sort -u | xargs cp -L -t $(@D)/lib
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
-		-Wl,--dynamic-linker=$(PORTABLE)/lib/$(LOADER) -o $@ $(OBJ) $(LDLIBS)
+	$(Q)loader=$$(readelf -lW $(BIN) | sed -n 's|.*interpreter: .*/\(.*\)\]|\1|p') && \
+		$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
+		"-Wl,--dynamic-linker=$(PORTABLE)/lib/$$loader" -o $@ $(OBJ) $(LDLIBS)
 
-# The program for the kernel, and the C that loads it. BPF_ARCH is how libbpf's headers call ARCH.
-BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(ARCH)))
-$(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h) Makefile
+# The program for the kernel, and the C that loads it.
+$(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile
 	$(say) CLANG $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+	$(Q)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) $(ARCH_FLAGS) -I. \
 		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -O2 -g \
 		-Wall -Wextra -Wno-unused-parameter -Werror -c -o $@ $<
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "ops/bundle.h"
 #include "profile/format/format.h"
@@ -383,7 +384,8 @@ static void set_found(struct json_object *doc, const struct ops_jemalloc *je)
 	}
 	set_address(doc, "jemalloc.prof_active", je->prof_active);
 	set_address(doc, "jemalloc.prof_dump", je->dump.prof_dump);
-	json_set_text(doc, "jemalloc.prof_dump_file", *je->dump.reg ? je->dump.reg : NULL);
+	json_set_text(doc, "jemalloc.prof_dump_file",
+		      je->dump.file_arg ? arch_arg_register(je->dump.file_arg) : NULL);
 }
 
 struct json_object *api_status(const struct ops_status *status)

@@ -7,6 +7,8 @@
 #ifndef BPF_EVENT_H
 #define BPF_EVENT_H
 
+#include "bpf/arch/regs.h"
+
 #include <linux/types.h>
 
 #define WATCH_NAME_SIZE 4096
@@ -51,13 +53,12 @@ struct watch_process {
 };
 
 /* Who asked: registers, in the order of their DWARF numbers, and the frames above prof_dump. */
-#define WATCH_REGS 17
 #define WATCH_STACK_SIZE 16384
 #define WATCH_STACK_STEP 1024
 struct watch_begin {
 	struct watch_process process;
 	__u32 tid;
-	__u32 stack_len; /* 0 where nobody wants it, or the architecture is not known here */
+	__u32 stack_len; /* 0 where nobody wants it */
 	__u64 dump_began_ns;
 	__u64 regs[WATCH_REGS];
 	unsigned char stack[WATCH_STACK_SIZE]; /* from the stack pointer on */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to bpf/: may a return be probed in a program that a seccomp filter
- * fences in? Since Linux 6.11 (x86-64) such a return is a system call, which
+ * fences in? Since Linux 6.11 such a return is a system call on some processors, which
  * filters saw until 6.14 and 6.12.20 (uretprobe; kernel/seccomp.c), and ended
  * the program for. Distributions carry the one without the other, so it is tried.
  */

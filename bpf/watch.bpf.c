@@ -209,19 +209,13 @@ static __noinline int finish(__u64 key, struct watch_dump *d)
 
 static __always_inline void read_regs(struct pt_regs *ctx, struct watch_begin *b)
 {
-#ifdef __TARGET_ARCH_x86
-	const __u64 regs[WATCH_REGS] = { ctx->rax, ctx->rdx, ctx->rcx, ctx->rbx, ctx->rsi, ctx->rdi,
-					 ctx->rbp, ctx->rsp, ctx->r8,  ctx->r9,	 ctx->r10, ctx->r11,
-					 ctx->r12, ctx->r13, ctx->r14, ctx->r15, ctx->rip };
-
-	__builtin_memcpy(b->regs, regs, sizeof(regs));
+	watch_read_regs(ctx, b->regs);
 	for (__u32 at = 0; copy_stacks && at < WATCH_STACK_SIZE; at += WATCH_STACK_STEP) {
 		if (bpf_probe_read_user(b->stack + at, WATCH_STACK_STEP,
-					(const void *)(ctx->rsp + at)))
+					(const void *)(PT_REGS_SP(ctx) + at)))
 			break;
 		b->stack_len = at + WATCH_STACK_STEP;
 	}
-#endif
 }
 
 /* Without room for it its stack is known by frame pointers alone. */
@@ -261,7 +255,7 @@ int dump_begins(struct pt_regs *ctx)
 	d->args[1] = PT_REGS_PARM2(ctx);
 	d->args[2] = PT_REGS_PARM3(ctx);
 	d->args[3] = PT_REGS_PARM4(ctx);
-	bpf_probe_read_user(&d->caller, sizeof(d->caller), (const void *)d->sp);
+	d->caller = watch_caller(ctx);
 	read_stack(ctx, d);
 	tell_begin(ctx, d);
 	return 0;

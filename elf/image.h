@@ -36,7 +36,7 @@ struct image {
 	bool is_plain;		 /* it is known to hold no jemalloc: by the caller, or since
 				  * jemalloc_find() searched it */
 	unsigned char elf_class; /* ELFCLASS64 or ELFCLASS32 */
-	unsigned int machine;	 /* EM_X86_64, ... */
+	unsigned int machine;	 /* EM_..., see <elf.h> */
 	unsigned int type;	 /* ET_DYN, ET_EXEC */
 	bool has_interp;	 /* PT_INTERP: linked dynamically */
 	struct range *exec;	 /* executable mappings of it, ascending */

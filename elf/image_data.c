@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elf/image_data.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "base/write.h"
@@ -56,21 +57,14 @@ static bool add_rela(struct image_data *d, Elf_Data *symbols, const GElf_Rela *r
 {
 	GElf_Sym sym = { 0 };
 
-	switch (GELF_R_TYPE(r->r_info)) {
-	case R_X86_64_RELATIVE:
-		return add(d, r->r_offset, (uint64_t)r->r_addend);
-	case R_X86_64_64:
-	case R_X86_64_GLOB_DAT:
-	case R_X86_64_JUMP_SLOT:
-		if (symbols)
-			gelf_getsym(symbols, (int)GELF_R_SYM(r->r_info), &sym);
-		return add(d, r->r_offset,
-			   sym.st_value + (GELF_R_TYPE(r->r_info) == R_X86_64_64
-						   ? (uint64_t)r->r_addend
-						   : 0));
-	default:
+	const enum arch_reloc kind = arch_reloc(GELF_R_TYPE(r->r_info));
+
+	if (kind == ARCH_RELOC_OTHER)
 		return true;
-	}
+	if (kind != ARCH_RELOC_BASE && symbols)
+		gelf_getsym(symbols, (int)GELF_R_SYM(r->r_info), &sym);
+	return add(d, r->r_offset,
+		   sym.st_value + (kind == ARCH_RELOC_SYMBOL ? 0 : (uint64_t)r->r_addend));
 }
 
 static bool add_relas(struct fill *f, Elf_Scn *scn, const GElf_Shdr *sh)
@@ -168,9 +162,9 @@ struct image_data *image_data_new(struct image *img, const struct image_head *he
 	d->fd = img->file->fd;
 	d->bias = img->bias;
 	d->head = *head;
-	if (img->machine == EM_X86_64 && !image_guard(fill, &f))
+	if (img->machine == ARCH_ELF_MACHINE && !image_guard(fill, &f))
 		img->file->elf = NULL;
-	if (img->machine == EM_X86_64 && !f.ok) {
+	if (img->machine == ARCH_ELF_MACHINE && !f.ok) {
 		image_data_free(d);
 		return NULL;
 	}

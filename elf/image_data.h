@@ -2,7 +2,7 @@
 /*
  * What an image's segments hold when it was loaded and has
  * not run yet, from its file: its bytes, zeros behind them, and pointers as the
- * dynamic linker sets them (ELF gABI "Relocation"; psABI x86-64, table 4.9; DT_RELR).
+ * dynamic linker sets them (ELF gABI "Relocation"; arch_reloc(); DT_RELR).
  * A pointer to what another image defines points to this image's first byte.
  */
 #ifndef ELF_IMAGE_DATA_H

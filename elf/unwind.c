@@ -35,7 +35,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 	(void)as;
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (reg < 0 || reg >= UNWIND_REGS)
+	if (reg < 0 || reg >= ARCH_DWARF_REGS)
 		return -UNW_EBADREG;
 	*value = s->regs[reg];
 	return 0;

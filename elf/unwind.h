@@ -9,14 +9,12 @@
 #ifndef ELF_UNWIND_H
 #define ELF_UNWIND_H
 
+#include "arch/machine.h"
 #include "elf/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* In the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
-#define UNWIND_REGS 17
 
 /* A search table: pairs of offsets from `base`, ascending, at `table` in the same memory. */
 struct unwind_table_place {
@@ -25,7 +23,7 @@ struct unwind_table_place {
 };
 
 struct unwind_source {
-	uint64_t regs[UNWIND_REGS];
+	uint64_t regs[ARCH_DWARF_REGS]; /* in the order of their DWARF numbers */
 	/* A word at `addr`, and the table for `ip`; false if there is none. */
 	bool (*read)(void *ctx, uint64_t addr, uint64_t *word);
 	bool (*table)(void *ctx, uint64_t ip, struct unwind_table_place *place);

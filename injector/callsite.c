@@ -235,7 +235,7 @@ static int read_proof(const struct callsite *cs, unsigned char proof[PROOF_LEN],
 	} parts[] = { { cs->mallctl, 16 },
 		      { cs->pthread_create, 16 },
 		      { cs->home, ARCH_CALL_CODE },
-		      { cs->restorer, 9 },
+		      { cs->restorer, ARCH_RESTORER_LEN },
 		      { cs->gadget.store, ARCH_STORE_MAX },
 		      { cs->gadget.load, ARCH_LOAD_LEN } };
 	size_t at = 0;
@@ -457,7 +457,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 		cs->start_thread = (struct range){ sym.addr, sym.addr + sym.size };
 	cs->pthread_create = find_function(images, libc, "pthread_create");
 	find_home(cs, libc);
-	cs->restorer = search_code(images, libc, arch_restorer, arch_restorer_len);
+	cs->restorer = search_code(images, libc, arch_restorer, ARCH_RESTORER_LEN);
 	if (!cs->restorer || !find_gadget(&cs->gadget, p, images, libc))
 		return err_raise(err,
 				 libc->is_main ? ERROR_STATIC_WITHOUT_RESTORER

@@ -2,6 +2,7 @@
 /* What must hold before a tracer is started, and can be seen from outside. */
 #include "injector/check.h"
 
+#include "arch/machine.h"
 #include "process/rights.h"
 #include "process/room.h"
 
@@ -12,7 +13,8 @@ int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err)
 {
 	if (!st->shadow_stack)
 		return 0;
-	err_raise(err, ERROR_SHADOW_STACK, .tid = tid);
+	err_raise(err, ERROR_SHADOW_STACK, .tid = tid,
+		  .text = ARCH_FEATURES ": " ARCH_SHADOW_STACK);
 	return err_advise(err, FIX_WITHOUT_SHADOW_STACK);
 }
 

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #define GUARD_INSTALL 102 /* MADV_GUARD_INSTALL, Linux 6.13 */
-#define HERE 0xffffff9c	  /* AT_FDCWD, as the C library passes it */
 #define NO_FD 0xffffffff
 #define PAGE 4096u
 #define THREAD_FLAGS                                                                        \
@@ -49,17 +48,21 @@ static const struct checked_call calls[] = {
 	{ SYS_rseq, "rseq", USE_THREAD, USE_THREAD, { 0, 32, 0, 0x53053053 } },
 	{ SYS_exit, "exit", USE_THREAD, USE_THREAD, { 0 } },
 	{ SYS_getpid, "getpid", USE_FILE, 0, { 0 } },
+#ifdef SYS_open
 	{ SYS_open, "open", USE_FILE, 0, { 0, O_RDONLY | O_CLOEXEC } },
 	{ SYS_open, "open", USE_FILE, 0, { 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+#endif
 	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_RDONLY | O_CLOEXEC } },
 	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+#ifdef SYS_creat
 	{ SYS_creat, "creat", USE_FILE, 0, { 0, 0644 } },
+#endif
 	{ SYS_read, "read", USE_FILE, 0, { 4 } },
 	{ SYS_write, "write", USE_FILE, 0, { 3 } },
 	{ SYS_close, "close", USE_FILE, 0, { 3 } },
 	{ SYS_close_range, "close_range", USE_MEMFD, 0, { 3, NO_FD, 2 } },
 	{ SYS_memfd_create, "memfd_create", USE_MEMFD, 0, { 0, 1 } },
-	{ SYS_dup2, "dup2", USE_MEMFD, 0, { 3, 2 } },
+	{ SYS_DUP_TO, "dup2", USE_MEMFD, 0, { 3, 2 } },
 	/* clang-format on */
 };
 

@@ -8,7 +8,7 @@
 
 #include "injector/libc.h"
 
-/* pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on x86-64. */
+/* pthread_attr_t (nptl/internaltypes.h); the same since 2.1 on 64-bit machines. */
 struct glibc_attr {
 	int32_t sched_param, sched_policy, flags, pad;
 	uint64_t guard_size, stack_addr, stack_size, reserved[3];

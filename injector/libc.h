@@ -17,6 +17,12 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436 /* Linux 5.9 */
 #endif
+#define HERE 0xffffff9c /* AT_FDCWD, as C libraries pass it */
+#ifdef SYS_dup2
+#define SYS_DUP_TO SYS_dup2
+#else
+#define SYS_DUP_TO SYS_dup3 /* newer processors have this alone; no flags */
+#endif
 
 #define STACK_SIZE (1u << 20) /* of the new thread */
 #define GUARD_SIZE 4096

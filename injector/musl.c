@@ -43,15 +43,20 @@ static const struct checked_call calls[] = {
 	{ SYS_set_robust_list, "set_robust_list", USE_THREAD, 0, { 0, 24 } },
 	{ SYS_exit, "exit", USE_THREAD, USE_THREAD, { 0 } },
 	{ SYS_getpid, "getpid", USE_FILE, 0, { 0 } },
+#ifdef SYS_open
 	{ SYS_open, "open", USE_FILE, 0, { 0, O_RDONLY | O_CLOEXEC } },
 	{ SYS_open, "open", USE_FILE, 0, { 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+#else
+	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_RDONLY | O_CLOEXEC } },
+	{ SYS_openat, "openat", USE_FILE, 0, { HERE, 0, O_WRONLY | O_CREAT | O_TRUNC, 0644 } },
+#endif
 	{ SYS_fcntl, "fcntl", USE_FILE, 0, { 3, F_SETFD, FD_CLOEXEC } },
 	{ SYS_read, "read", USE_FILE, 0, { 4 } },
 	{ SYS_write, "write", USE_FILE, 0, { 3 } },
 	{ SYS_close, "close", USE_FILE, 0, { 3 } },
 	{ SYS_close_range, "close_range", USE_MEMFD, 0, { 3, NO_FD32, 2 } },
 	{ SYS_memfd_create, "memfd_create", USE_MEMFD, 0, { 0, 1 } },
-	{ SYS_dup2, "dup2", USE_MEMFD, 0, { 3, 2 } },
+	{ SYS_DUP_TO, "dup2", USE_MEMFD, 0, { 3, 2 } },
 	/* clang-format on */
 };
 

@@ -12,17 +12,12 @@
 #ifndef INJECTOR_MUSL_H
 #define INJECTOR_MUSL_H
 
+#include "injector/arch/arch.h" /* where in its struct pthread MUSL_TID and its like lie */
 #include "injector/libc.h"
 
 /* Of a static program: a function that every one has, and a text where its names were stripped. */
 #define MUSL_START_SYMBOL "__init_libc"
 #define MUSL_TEXT "No error information" /* strerror(0) */
-
-/* struct pthread of x86-64, in bytes: these have been there since 1.1.20. */
-#define MUSL_TID 48
-#define MUSL_ERRNO 52
-#define MUSL_CANCEL 60
-#define MUSL_MAP_BASE 72 /* then map_size, stack, stack_size, guard_size */
 
 /* pthread_attr_t (include/alltypes.h.in); the same since 0.9 on 64-bit machines. */
 struct musl_attr {

@@ -39,6 +39,13 @@ static const struct {
 	short nr;
 	unsigned char how, arg;
 } table[] = {
+#ifdef SYS_poll /* what newer processors have newer calls for */
+	{ SYS_poll, HOW_TIMED, 0 },
+	{ SYS_epoll_wait, HOW_EINTR_MS, 3 },
+	{ SYS_pause, HOW_ANEW, 0 },
+	{ SYS_select, HOW_ANEW, 0 },
+	{ SYS_vfork, HOW_NEVER, 0 },
+#endif
 	{ SYS_read, HOW_ANEW, 0 },
 	{ SYS_readv, HOW_ANEW, 0 },
 	{ SYS_accept, HOW_ANEW, 0 },
@@ -47,9 +54,7 @@ static const struct {
 	{ SYS_waitid, HOW_ANEW, 0 },
 	{ SYS_flock, HOW_ANEW, 0 },
 	{ SYS_fcntl, HOW_ANEW, 0 },
-	{ SYS_pause, HOW_ANEW, 0 },
 	{ SYS_rt_sigsuspend, HOW_ANEW, 0 },
-	{ SYS_select, HOW_ANEW, 0 },
 	{ SYS_pselect6, HOW_ANEW, 0 },
 	{ SYS_ppoll, HOW_ANEW, 0 },
 	{ SYS_msgrcv, HOW_ANEW, 0 },
@@ -61,11 +66,9 @@ static const struct {
 	{ SYS_recvmsg, HOW_RECV, 2 },
 	{ SYS_recvmmsg, HOW_RECVMMSG, 3 },
 	{ SYS_futex, HOW_FUTEX, 1 },
-	{ SYS_poll, HOW_TIMED, 0 },
 	{ SYS_nanosleep, HOW_TIMED, 0 },
 	{ SYS_clock_nanosleep, HOW_TIMED, 0 },
 	{ SYS_restart_syscall, HOW_TIMED, 0 },
-	{ SYS_epoll_wait, HOW_EINTR_MS, 3 },
 	{ SYS_epoll_pwait, HOW_EINTR_MS, 3 },
 #ifdef SYS_epoll_pwait2
 	{ SYS_epoll_pwait2, HOW_EINTR_PTR, 3 },
@@ -95,7 +98,6 @@ static const struct {
 	{ SYS_copy_file_range, HOW_NEVER, 0 },
 	{ SYS_connect, HOW_NEVER, 0 },
 	{ SYS_close, HOW_NEVER, 0 },
-	{ SYS_vfork, HOW_NEVER, 0 },
 	{ SYS_clone, HOW_NEVER, 0 },
 	{ SYS_clone3, HOW_NEVER, 0 },
 	{ SYS_execve, HOW_NEVER, 0 },
@@ -130,6 +132,15 @@ static enum how how_of(long nr, unsigned int *arg)
 	return table[i].how;
 }
 
+bool rank_is_poll(long nr)
+{
+#ifdef SYS_poll
+	return nr == SYS_poll;
+#else
+	return (void)nr, false;
+#endif
+}
+
 bool rank_eintr_restartable(long nr)
 {
 	unsigned int arg = 0;
@@ -150,7 +161,7 @@ enum rank_limit rank_limit(long nr, unsigned int *arg)
 		return LIMIT_POINTER;
 	case HOW_TIMED:
 		*arg = 2;
-		return nr == SYS_poll ? LIMIT_MS : LIMIT_NONE;
+		return rank_is_poll(nr) ? LIMIT_MS : LIMIT_NONE;
 	default:
 		return rank_eintr_restartable(nr) && nr != SYS_semop ? LIMIT_SOCKET : LIMIT_NONE;
 	}

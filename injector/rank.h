@@ -23,6 +23,8 @@ enum rank_limit { LIMIT_NONE, LIMIT_MS, LIMIT_POINTER, LIMIT_SOCKET };
 enum rank_limit rank_limit(long nr, unsigned int *arg);
 /* Does this system call fail with EINTR after a stop, and can it be restarted instead? */
 bool rank_eintr_restartable(long nr);
+/* Is it poll(2), which some processors have not? */
+bool rank_is_poll(long nr);
 /* Would a stop of this system call show in its result? */
 bool rank_never(long nr, const uint64_t args[6]);
 /*

@@ -111,45 +111,21 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 	       thread_limits(t, regs, m);
 }
 
-/* What the kernel puts on the stack for a handler (struct rt_sigframe), in part. */
-struct signal_frame {
-	uint64_t restorer, flags, link, stack, stack_flags, stack_size;
-	uint64_t regs[15], sp, pc, eflags; /* of where the signal came */
-	uint16_t cs, gs, fs, ss;
-	uint64_t err, trapno, oldmask, cr2, fpstate;
-};
-#define FRAME_FLAGS 7u /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-#define USER_CS 0x33
-#define USER_END (UINT64_C(1) << 56) /* with five levels of page tables */
-#define FPSTATE_ALIGN 16	     /* 64 with XSAVE */
-#define ALTSTACK_MIN 2048	     /* MINSIGSTKSZ: sigaltstack(2) takes none that is smaller */
-
-/*
- * Is there a handler's frame at `at`? The address that handlers return to is not enough: the C
- * library leaves it on the stack in what it passes to rt_sigaction(2), and what lies beside it
- * is anything. The rest of a frame is the kernel's: it puts no flags but these, no link, the
- * selector of 64-bit code, user addresses, and the extended state a little above.
- */
-static bool is_signal_frame(const struct tracer *t, const struct signal_frame *f, uint64_t at)
-{
-	return f->restorer == t->inj->cs.restorer && !(f->flags & ~(uint64_t)FRAME_FLAGS) &&
-	       !f->link && f->cs == USER_CS && f->pc < USER_END && f->sp < USER_END &&
-	       (!f->fpstate || (f->fpstate > at && f->fpstate - at < ARCH_XSTATE_MAX &&
-				f->fpstate % FPSTATE_ALIGN == 0));
-}
+#define ALTSTACK_MIN 2048 /* MINSIGSTKSZ: sigaltstack(2) takes none that is smaller */
 
 /*
  * An alternate signal stack (sigaltstack(2)) may be a part of the true one, an array of some
  * function: below it lies what is in use. The kernel puts its limits into each signal frame, which
  * lies within them, as does whatever the handler has on its stack.
  */
-static bool is_on_altstack(const struct signal_frame *f, uint64_t at, uint64_t sp,
+static bool is_on_altstack(const struct arch_altstack *alt, uint64_t at, uint64_t sp,
 			   const struct map *stack)
 {
-	uint64_t end = f->stack + f->stack_size;
+	uint64_t end = alt->start + alt->size;
 
-	return f->stack_size >= ALTSTACK_MIN && f->stack < end && end <= stack->end &&
-	       f->stack <= at && at + sizeof(*f) <= end && f->stack <= sp && sp < end;
+	return alt->size >= ALTSTACK_MIN && alt->start < end && end <= stack->end &&
+	       alt->start <= at && at + ARCH_SIGNAL_FRAME_SIZE <= end && alt->start <= sp &&
+	       sp < end;
 }
 
 /*
@@ -161,16 +137,11 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 			  struct err *err)
 {
 	uint64_t from = stack->end - len;
-	struct signal_frame f;
+	struct arch_altstack alt;
 
-	for (size_t i = 0; i + sizeof(f) <= len; i += sizeof(uint64_t)) {
-		memcpy(&f.restorer, bytes + i, sizeof(f.restorer));
-		if (f.restorer != t->inj->cs.restorer)
-			continue;
-		memcpy(&f, bytes + i, sizeof(f));
-		if (!is_signal_frame(t, &f, from + i))
-			continue;
-		if (is_on_altstack(&f, from + i, arch_sp(regs), stack))
+	for (size_t i = 0; arch_find_signal_frame(bytes, len, from, t->inj->cs.restorer, &i, &alt);
+	     i += sizeof(uint64_t)) {
+		if (is_on_altstack(&alt, from + i, arch_sp(regs), stack))
 			return err_raise(err, ERROR_ON_SIGNAL_STACK);
 		if (t->inj->cs.caution)
 			return err_raise(err, ERROR_IN_SIGNAL_HANDLER);
@@ -217,19 +188,20 @@ static bool is_outside(const struct tracer *t, const struct arch_regs *regs)
 static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *regs,
 		    struct err *err)
 {
-	uint64_t args[6] = { regs->r.rdi, regs->r.rsi, regs->r.rdx,
-			     regs->r.r10, regs->r.r8,  regs->r.r9 };
 	const struct callsite *cs = &t->inj->cs;
-	bool waits = arch_syscall_nr(regs) >= 0 && rank_waits(arch_syscall_nr(regs), args);
+	struct proc_syscall sc;
+	bool waits;
 	uint64_t pc = arch_pc(regs);
 
+	arch_get_syscall(regs, &sc);
+	waits = !sc.running && rank_waits(sc.nr, sc.args);
 	if (!arch_is_native(regs))
 		return err_raise(err, ERROR_NOT_IN_64_BIT);
 	if (callsite_is_dangerous(cs, pc))
 		return err_raise(err, ERROR_IN_ALLOCATOR);
-	if (arch_syscall_nr(regs) < 0 && callsite_is_unknown(cs, pc))
+	if (sc.running && callsite_is_unknown(cs, pc))
 		return err_raise(err, ERROR_IN_NAMELESS_CODE);
-	if (arch_syscall_nr(regs) >= 0 && rank_never(arch_syscall_nr(regs), args))
+	if (!sc.running && rank_never(sc.nr, sc.args))
 		return err_raise(err, ERROR_IN_SYSTEM_CALL);
 	if (cs->caution && !(waits || (cs->caution == CAUTION_OUTSIDE && is_outside(t, regs))))
 		return callsite_too_bold(cs, ERROR_IT_DOES_NOT_WAIT_KNOWN, err);

@@ -7,6 +7,7 @@
  */
 #include "injector/filters.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "injector/check.h"
 #include "injector/seccomp.h"
@@ -80,7 +81,7 @@ static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rs
 static bool allows(const struct sock_filter *prog, size_t n, const struct checked_call *c,
 		   unsigned int uses)
 {
-	struct seccomp_data data = { .nr = (int)c->nr, .arch = AUDIT_ARCH_X86_64 };
+	struct seccomp_data data = { .nr = (int)c->nr, .arch = ARCH_AUDIT };
 
 	memcpy(data.args, c->args, sizeof(data.args));
 	return lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses);
@@ -103,7 +104,7 @@ static const char *check_filter(const struct callsite *cs, const struct sock_fil
 
 static bool allows_restart(const struct filters *f)
 {
-	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = AUDIT_ARCH_X86_64 };
+	const struct seccomp_data data = { .nr = SYS_restart_syscall, .arch = ARCH_AUDIT };
 
 	for (size_t i = 0; i < f->n; i++)
 		if (!lets_pass(seccomp_filter_run(f->code[i], f->len[i], &data), true))

@@ -134,7 +134,7 @@ static void classify(const struct tracer *t, const struct proc_syscall *sc, stru
 		if ((int)sc->args[arg] < 0)
 			return;
 		w->kind = may_change(t, sc->pc) ? WAIT_REGISTER : WAIT_MEMORY;
-		if (sc->nr == SYS_poll && w->kind == WAIT_MEMORY)
+		if (rank_is_poll(sc->nr) && w->kind == WAIT_MEMORY)
 			w->kind = WAIT_OTHER; /* it goes on with what remains by itself */
 		w->limit_us = (uint64_t)(int)sc->args[arg] * 1000;
 		w->certain = true;

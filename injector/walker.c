@@ -15,7 +15,7 @@ enum verdict { VERDICT_SAFE, VERDICT_DANGEROUS, VERDICT_UNKNOWN_FRAME, VERDICT_N
 
 /* What is asked. */
 struct question {
-	uint64_t regs[UNWIND_REGS];
+	uint64_t regs[ARCH_DWARF_REGS];
 	uint64_t from, len; /* the stack */
 	bool forget;	    /* what is kept of the tables */
 };
@@ -169,16 +169,6 @@ void walker_end(struct injector *inj, bool idle)
 
 /* --- in the tracer --- */
 
-static void copy_regs(const struct arch_regs *regs, uint64_t out[UNWIND_REGS])
-{
-	const struct user_regs_struct *r = &regs->r;
-	const uint64_t values[UNWIND_REGS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
-					       r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
-					       r->r12, r->r13, r->r14, r->r15, r->rip };
-
-	memcpy(out, values, sizeof(values));
-}
-
 /* It ended, or it hangs: by what the target put into its tables, or for want of memory or a CPU. */
 static int no_answer(struct tracer *t, struct err *err)
 {
@@ -224,7 +214,7 @@ int walker_check(struct tracer *t, const struct arch_regs *regs, uint64_t from, 
 
 	if (t->inj->walker.broken)
 		return err_raise(err, ERROR_WALKER_GONE);
-	copy_regs(regs, q.regs);
+	arch_dwarf_regs(regs, q.regs);
 	t->has_walked = true;
 	if (ask(t, &q, &verdict, err) < 0)
 		return no_answer(t, err);

@@ -245,7 +245,7 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 		return -1;
 	if (printer)
 		return err_raise(err, ERROR_PRINTS_BY_ITSELF);
-	if (remote_syscall(w, SYS_dup2, args, &result, err) < 0)
+	if (remote_syscall(w, SYS_DUP_TO, args, &result, err) < 0)
 		return -1;
 	return result < 0 ? err_raise_target(err, ERROR_OUTPUT_NOT_REDIRECTED, (int)-result) : 0;
 }

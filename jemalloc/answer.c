@@ -289,24 +289,16 @@ void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, s
 
 /* --- where dumps pass by --- */
 
-static const char *const registers[] = { "", "rsi", "rdx" };
-#define REGISTERS (sizeof(registers) / sizeof(registers[0]))
-
 void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p)
 {
-	size_t reg = 0;
-
-	for (size_t i = 0; i < REGISTERS; i++)
-		if (dump->reg && !strcmp(dump->reg, registers[i]))
-			reg = i;
 	pack_u64(p, dump->prof_dump);
-	pack_u64(p, reg);
+	pack_u64(p, dump->file_arg);
 	pack_u64(p, dump->n_names);
 }
 
 void jemalloc_dump_unpack(struct jemalloc_dump *dump, struct unpack *u)
 {
 	dump->prof_dump = unpack_u64(u);
-	dump->reg = registers[unpack_max(u, REGISTERS - 1)];
+	dump->file_arg = (unsigned int)unpack_max(u, DUMP_FILE_ARG_MAX);
 	dump->n_names = (size_t)unpack_u64(u);
 }

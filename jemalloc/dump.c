@@ -18,11 +18,11 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
 {
 	struct scan scan;
 
-	*out = (struct jemalloc_dump){ .reg = "" };
+	*out = (struct jemalloc_dump){ 0 };
 	scan_open(&scan, je->image, p->mm_pid);
 	if (scan.n_trees == 1)
 		ctl_tree_each(&scan.tree, count_name, &out->n_names);
-	out->prof_dump = scan_prof_dump(&scan, &out->reg);
+	out->prof_dump = scan_prof_dump(&scan, &out->file_arg);
 }
 
 /* "prof_dump", also as a clone that gcc or clang made with fewer arguments; not its cold part. */
@@ -60,9 +60,9 @@ static int note_name(void *ctx, const char *name, const struct symbol *sym)
 	n->in_text = jemalloc_text_has(&n->text, sym->addr);
 	n->out->prof_dump = sym->addr;
 	if (cloned)
-		n->out->reg = "";
+		n->out->file_arg = 0;
 	else
-		n->out->reg = jemalloc_version_cmp(n->je->version, 4, 0, 0) < 0 ? "rsi" : "rdx";
+		n->out->file_arg = jemalloc_version_cmp(n->je->version, 4, 0, 0) < 0 ? 2 : 3;
 	return n->in_text;
 }
 

@@ -237,7 +237,7 @@ struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, s
 			continue;
 		out.known = true;
 		out.offset = s->offset + (at - s->vaddr);
-		out.reg = file->v[i].dump.reg;
+		out.file_arg = file->v[i].dump.file_arg;
 	}
 	return out;
 }

@@ -73,7 +73,7 @@ struct jemalloc_file_dump {
 	bool may_dump;	 /* it was built with profiling, or that is unknown */
 	bool known;	 /* what follows is; */
 	uint64_t offset; /* in the file */
-	const char *reg;
+	unsigned int file_arg;
 };
 size_t jemalloc_file_count(const struct jemalloc_file *file);
 struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i);

@@ -129,15 +129,17 @@ void jemalloc_text_fini(struct jemalloc_text *text);
 bool jemalloc_text_has(const struct jemalloc_text *text, uint64_t addr);
 
 /* Where dumps pass by, for those who watch them. */
+#define DUMP_FILE_ARG_MAX 3
 struct jemalloc_dump {
 	uint64_t prof_dump; /* its address, 0 if unknown */
-	const char *reg; /* the register that holds the file's name at its entry, "" if unknown */
-	size_t n_names;	 /* how many names of mallctl this jemalloc has, 0 if unknown */
+	/* Which argument of it is the file's name, counted from 1; 0: unknown. */
+	unsigned int file_arg;
+	size_t n_names; /* how many names of mallctl this jemalloc has, 0 if unknown */
 };
 void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct jemalloc_dump *out);
 
 /*
- * The same, and where its code does not lead to prof_dump, by its symbol; `reg` is "" where the
+ * The same, and where its code does not lead to prof_dump, by its symbol; `file_arg` is 0 where the
  * compiler may have changed its arguments. False if it is not found, or inlined.
  */
 bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,

@@ -166,9 +166,6 @@ uint64_t options_find_active(struct scan *s)
 
 /* The code that reads the configuration stands in the same object file as mallctl's, or near it. */
 #define NEAR (UINT64_C(4) << 20)
-/* From the first byte of an instruction to the four that say where its memory lies. */
-#define OPCODE_MIN 1
-#define OPCODE_MAX 4
 /* No handler of an option is longer; measured: 144 bytes. */
 #define HANDLER_MAX 256
 
@@ -274,45 +271,26 @@ static int note_set(void *ctx, const struct insn *insn)
 	return 0;
 }
 
-/* Four bytes at `addr` that may say where a candidate is: at `memory`, or a little behind it. */
-static void try_setting(struct setting *w, uint64_t addr, uint64_t memory)
+/* Something at `addr` may say where a candidate is: at `memory`, or a little behind it. */
+static void try_setting(void *ctx, uint64_t addr, uint64_t memory)
 {
+	struct setting *w = ctx;
+
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
 		/* What follows is a constant of 1 or 4 bytes to write, or nothing. */
 		if (!w->addr[i] || w->set[i] || w->addr[i] - memory > 4)
 			continue;
 		w->wanted = i;
-		for (unsigned int back = OPCODE_MIN; back <= OPCODE_MAX; back++)
+		for (unsigned int back = DECODE_BACK_MIN; back <= DECODE_BACK_MAX; back++)
 			decode_line(&w->scan->code, addr - back, 2, note_set, w);
 	}
 }
 
-/* Four bytes at `at` of code at `addr` as what an instruction adds to the address behind it. */
-static uint64_t relative_to(const char *at, uint64_t addr)
-{
-	int32_t n;
-
-	memcpy(&n, at, sizeof(n));
-	return addr + 4 + (uint64_t)(int64_t)n;
-}
-
-/* The same as an address, in programs where those are constants. */
-static uint64_t absolute(const char *at)
-{
-	uint32_t n;
-
-	memcpy(&n, at, sizeof(n));
-	return n;
-}
-
-/* Nearly every byte of the code comes through here: what the loop compares with is its own. */
 static int search_settings(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			   uint64_t addr)
 {
 	struct setting *w = ctx;
-	const bool constants = w->scan->image->type == ET_EXEC;
-	const uint64_t low = w->low, span = w->high - w->low;
-	size_t i = OPCODE_MAX, end = len;
+	size_t i = 0, end = len;
 
 	if (!(pflags & PF_X) || addr > w->mallctl || w->mallctl - addr >= len)
 		return 0;
@@ -320,14 +298,9 @@ static int search_settings(void *ctx, unsigned int pflags, const char *bytes, si
 		i = (size_t)(w->mallctl - addr - NEAR);
 	if (end > w->mallctl - addr + NEAR)
 		end = (size_t)(w->mallctl - addr + NEAR);
-	for (; i + 4 <= end; i++) {
-		uint64_t memory = relative_to(bytes + i, addr + i);
-
-		if (memory + 4 - low <= span + 4)
-			try_setting(w, addr + i, memory);
-		if (constants && absolute(bytes + i) - low <= span)
-			try_setting(w, addr + i, absolute(bytes + i));
-	}
+	if (i < end)
+		decode_find_names(bytes + i, end - i, addr + i, w->scan->image->type == ET_EXEC,
+				  w->low, w->high, try_setting, w);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jemalloc/scan.h"
 
+#include "arch/machine.h"
 #include "elf/image_file.h"
 
 #include <elf.h>
@@ -24,7 +25,7 @@ void scan_open_code(struct scan *s, struct image *img, pid_t pid)
 	s->code = (struct decode){ .read = read_target, .ctx = &s->memory, .left = ALL_INSNS_MAX };
 	peek_init(&s->memory, pid);
 	image_peek_code(img, &s->memory);
-	if (img->machine == EM_X86_64)
+	if (img->machine == ARCH_ELF_MACHINE)
 		decode_use_frames(&s->code, img->eh_frame_hdr, img->eh_frame_hdr_size);
 	else
 		s->code.left = 0;
@@ -33,7 +34,7 @@ void scan_open_code(struct scan *s, struct image *img, pid_t pid)
 void scan_open(struct scan *s, struct image *img, pid_t pid)
 {
 	scan_open_code(s, img, pid);
-	if (img->machine == EM_X86_64)
+	if (img->machine == ARCH_ELF_MACHINE)
 		s->n_trees = ctl_tree_find(&s->tree, img, &s->memory);
 }
 
@@ -120,14 +121,18 @@ int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, 
 struct dump {
 	struct scan *scan;
 	uint64_t found;
-	const char *reg;
+	unsigned int file_arg;
 	bool ambiguous;
 };
 
 static int is_creat_call(void *ctx, const struct insn *insn)
 {
 	(void)ctx;
-	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_RAX, SYS_creat);
+#ifdef SYS_creat /* newer processors have openat(2) for it, and the name must do */
+	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_SYSCALL_NR, SYS_creat);
+#else
+	return (void)insn, 0;
+#endif
 }
 
 /*
@@ -158,31 +163,31 @@ static int note_creat(void *ctx, const struct insn *insn)
  * filename, false), and before 4.0, and where the compiler drops the first
  * argument, prof_dump(true, filename, false).
  */
-static const char *name_register(const struct insn *insn)
+static unsigned int file_arg_of(const struct insn *insn)
 {
-	if (insn_reg_is(insn, INSN_RSI, 1) && insn_reg_is(insn, INSN_RCX, 0))
-		return "rdx";
-	if (insn_reg_is(insn, INSN_RDI, 1) && insn_reg_is(insn, INSN_RDX, 0))
-		return "rsi";
-	return NULL;
+	if (insn_reg_is(insn, INSN_ARG_2, 1) && insn_reg_is(insn, INSN_ARG_4, 0))
+		return 3;
+	if (insn_reg_is(insn, INSN_ARG_1, 1) && insn_reg_is(insn, INSN_ARG_3, 0))
+		return 2;
+	return 0;
 }
 
 /* It makes the file by itself, or, before 5.3.0, has a function for that. */
 static int note_site(void *ctx, const struct insn *insn)
 {
 	struct dump *d = ctx;
-	const char *reg = name_register(insn);
+	unsigned int file_arg = file_arg_of(insn);
 
-	if ((insn->kind != INSN_CALL && insn->kind != INSN_TAIL) || !reg ||
+	if ((insn->kind != INSN_CALL && insn->kind != INSN_TAIL) || !file_arg ||
 	    insn->target == d->found || !scan_reach(d->scan, insn->target, 1, note_creat, d->scan))
 		return 0;
 	d->ambiguous |= d->found != 0;
 	d->found = insn->target;
-	d->reg = reg;
+	d->file_arg = file_arg;
 	return 0;
 }
 
-uint64_t scan_prof_dump(struct scan *s, const char **reg)
+uint64_t scan_prof_dump(struct scan *s, unsigned int *file_arg)
 {
 	uint64_t handler = s->n_trees == 1 ? ctl_tree_handler(&s->tree, "prof.dump") : 0;
 	struct dump d = { .scan = s };
@@ -192,7 +197,7 @@ uint64_t scan_prof_dump(struct scan *s, const char **reg)
 	scan_reach(s, handler, DEPTH, note_site, &d);
 	if (!d.found || d.ambiguous)
 		return 0;
-	*reg = d.reg;
+	*file_arg = d.file_arg;
 	return d.found;
 }
 
@@ -213,7 +218,7 @@ static int note_handler(void *ctx, const char *name, uint64_t handler)
 void scan_control(struct scan *s, uint64_t mallctl, scan_control_fn *fn, void *ctx)
 {
 	struct control c = { fn, ctx };
-	const char *ignored;
+	unsigned int ignored;
 	uint64_t dump = scan_prof_dump(s, &ignored);
 
 	fn(ctx, mallctl);

@@ -9,7 +9,7 @@
 
 #include "elf/image.h"
 #include "elf/peek.h"
-#include "jemalloc/decode.h"
+#include "jemalloc/arch/decode.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -97,9 +97,9 @@ void scan_control(struct scan *s, uint64_t mallctl, scan_control_fn *fn, void *c
 /*
  * prof_dump: the function within reach of prof.dump's handler that is called
  * to dump a profile and nothing else, if that makes a file by creat(2), or
- * what it calls does. *reg is the register that holds the file's name. 0 if
- * unknown.
+ * what it calls does. *file_arg says which argument is the file's name, as in struct
+ * jemalloc_dump. 0 if unknown.
  */
-uint64_t scan_prof_dump(struct scan *s, const char **reg);
+uint64_t scan_prof_dump(struct scan *s, unsigned int *file_arg);
 
 #endif

@@ -31,7 +31,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "elf/image_file.h"
-#include "jemalloc/decode.h"
+#include "jemalloc/arch/decode.h"
 #include "jemalloc/scan.h"
 
 #include <elf.h>

@@ -2,6 +2,7 @@
 /* Which threads jemalloc knows: where the state of a thread's data stands (tsd_t.state). */
 #include "jemalloc/jemalloc.h"
 
+#include "arch/machine.h"
 #include "jemalloc/scan.h"
 
 #include <gelf.h>
@@ -30,9 +31,9 @@ struct template
 };
 
 /*
- * The byte that each thread begins with. A program's block ends at the thread pointer (variant II
- * of the TLS ABI), so `tls` tells where in it; where a library's is the loader decides, but
- * jemalloc has one variable there, and `offset` is the place in that.
+ * The byte that each thread begins with. A program's block lies at a fixed distance from the thread
+ * pointer, so `tls` tells where in it; where a library's is the loader decides, but jemalloc has
+ * one variable there, and `offset` is the place in that.
  */
 static void read_template(void *ctx, struct Elf *elf)
 {
@@ -50,8 +51,7 @@ static void read_template(void *ctx, struct Elf *elf)
 	if (ph.p_type != PT_TLS)
 		return;
 	align = ph.p_align ? ph.p_align : 1;
-	at = t->is_program ? (uint64_t)t->tls + (ph.p_memsz + align - 1) / align * align
-			   : (uint64_t)t->offset;
+	at = t->is_program ? arch_tls_place(t->tls, ph.p_memsz, align) : (uint64_t)t->offset;
 	if (at >= ph.p_filesz)
 		return;
 	data = elf_getdata_rawchunk(elf, (int64_t)(ph.p_offset + at), sizeof(t->byte), ELF_T_BYTE);

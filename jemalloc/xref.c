@@ -122,14 +122,16 @@ static int follow_use(void *ctx, const struct insn *insn)
 	struct xrefs *x = ctx;
 
 	if ((insn->kind != INSN_CALL && insn->kind != INSN_CALL_INDIRECT) ||
-	    !insn_reg_is(insn, INSN_RDI, x->string))
+	    !insn_reg_is(insn, INSN_ARG_1, x->string))
 		return 0;
 	vote(x, scan_callee(x->scan, insn));
 	return 1;
 }
 
-static void note_use(struct xrefs *x, uint64_t string, uint64_t code)
+static void note_use(void *ctx, uint64_t code, uint64_t string)
 {
+	struct xrefs *x = ctx;
+
 	if (string < x->low || string > x->high)
 		return;
 	for (size_t i = 0; i < x->n_strings; i++) {
@@ -142,49 +144,13 @@ static void note_use(struct xrefs *x, uint64_t string, uint64_t code)
 	}
 }
 
-/* lea r64, [rip + n] */
-static void search_lea(struct xrefs *x, const char *bytes, size_t len, uint64_t addr)
-{
-	int32_t n;
-
-	for (size_t i = 1; i + 6 <= len; i++) {
-		const char *hit = memchr(bytes + i, 0x8d, len - 5 - i);
-
-		if (!hit)
-			break;
-		i = (size_t)(hit - bytes);
-		if ((hit[-1] & 0xfb) != 0x48 || (hit[1] & 0xc7) != 0x05)
-			continue;
-		memcpy(&n, hit + 2, sizeof(n));
-		note_use(x, addr + i + 6 + (uint64_t)(int64_t)n, addr + i - 1);
-	}
-}
-
-/* mov edi, n */
-static void search_mov(struct xrefs *x, const char *bytes, size_t len, uint64_t addr)
-{
-	uint32_t n;
-
-	for (size_t i = 0; i + 5 <= len; i++) {
-		const char *hit = memchr(bytes + i, 0xbf, len - 4 - i);
-
-		if (!hit)
-			break;
-		i = (size_t)(hit - bytes);
-		memcpy(&n, hit + 1, sizeof(n));
-		note_use(x, n, addr + i);
-	}
-}
-
 static int search_uses(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
 {
 	struct xrefs *x = ctx;
 
 	if (!(pflags & PF_X))
 		return 0;
-	search_lea(x, bytes, len, addr);
-	if (x->scan->image->type == ET_EXEC)
-		search_mov(x, bytes, len, addr);
+	decode_find_addresses(bytes, len, addr, x->scan->image->type == ET_EXEC, note_use, x);
 	return 0;
 }
 
@@ -298,13 +264,16 @@ static int note_candidate(void *ctx, const struct insn *insn)
 
 	if (insn->kind == INSN_OTHER)
 		return 0;
-	if (insn_reg_is(insn, INSN_RDI, 0) && insn_reg_is(insn, INSN_RSI, 0))
+	if (insn_reg_is(insn, INSN_ARG_1, 0) && insn_reg_is(insn, INSN_ARG_2, 0))
 		r->candidate = scan_callee(r->scan, insn);
 	return 1;
 }
 
-static void try_call(struct report *r, uint64_t addr)
+static void try_call(void *ctx, uint64_t addr, uint64_t to)
 {
+	struct report *r = ctx;
+
+	(void)to;
 	r->candidate = 0;
 	decode_line(&r->scan->code, addr, LINE_MAX_, note_candidate, r);
 	if (!r->candidate || r->candidate == r->found || !scan_in_code(r->scan, r->candidate))
@@ -317,7 +286,7 @@ static void try_call(struct report *r, uint64_t addr)
 	r->found = r->candidate;
 }
 
-/* xor esi, esi or xor edi, edi: the first of the two. */
+/* The first of the two. */
 static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			uint64_t addr)
 {
@@ -330,15 +299,8 @@ static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_
 		i = (size_t)(r->mallctl - addr - NEAR);
 	if (end > r->mallctl - addr + NEAR)
 		end = (size_t)(r->mallctl - addr + NEAR);
-	for (; i + 2 <= end; i++) {
-		const char *hit = memchr(bytes + i, 0x31, end - 1 - i);
-
-		if (!hit)
-			break;
-		i = (size_t)(hit - bytes);
-		if (hit[1] == (char)0xf6 || hit[1] == (char)0xff)
-			try_call(r, addr + i);
-	}
+	if (i < end)
+		decode_find_zeros(bytes + i, end - i, addr + i, try_call, r);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/thread.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "process/proc.h"
@@ -37,7 +38,7 @@ static void set_bool(void *field, const char *s)
 /* Words with spaces between; of those that can be on, not of those that are locked. */
 static void set_features(void *field, const char *s)
 {
-	static const char name[] = "shstk";
+	static const char name[] = ARCH_SHADOW_STACK;
 	const size_t len = sizeof(name) - 1;
 
 	for (; *s && *s != '\n'; s += strcspn(s, " \n"), s += strspn(s, " "))
@@ -125,7 +126,7 @@ static const struct {
 	{ "Seccomp:", offsetof(struct proc_status, seccomp), set_uint },
 	{ "Seccomp_filters:", offsetof(struct proc_status, filters), set_uint },
 	{ "NoNewPrivs:", offsetof(struct proc_status, no_new_privs), set_bool },
-	{ "x86_Thread_features:", offsetof(struct proc_status, shadow_stack), set_features },
+	{ ARCH_FEATURES ":", offsetof(struct proc_status, shadow_stack), set_features },
 	{ "SigBlk:", offsetof(struct proc_status, sig_blocked), set_mask },
 	{ "SigPnd:", offsetof(struct proc_status, sig_pending), set_mask },
 	{ "ShdPnd:", offsetof(struct proc_status, shared_pending), set_mask },

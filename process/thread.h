@@ -24,7 +24,7 @@ struct proc_status {
 	unsigned int seccomp; /* 0 none, 1 strict, 2 filter */
 	unsigned int filters; /* how many of these; 0 before Linux 5.9, which does not say */
 	bool no_new_privs;
-	bool shadow_stack;	 /* x86_Thread_features has shstk; since Linux 6.6 */
+	bool shadow_stack;	 /* its calls return by addresses that are kept twice */
 	uint64_t sig_blocked;	 /* SigBlk */
 	uint64_t sig_pending;	 /* SigPnd: this thread's own */
 	uint64_t shared_pending; /* ShdPnd */

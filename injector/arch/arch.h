@@ -9,20 +9,14 @@
 #ifndef INJECTOR_ARCH_ARCH_H
 #define INJECTOR_ARCH_ARCH_H
 
+#include "arch/machine.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
-#define ARCH_ELF_MACHINE EM_X86_64
-#define ARCH_NAME "x86-64"
-#define ARCH_RED_ZONE 128
-#define ARCH_XSTATE_MAX (32 * 1024) /* AMX needs 11008 bytes */
-
-struct arch_regs {
-	struct user_regs_struct r;
-};
+/* struct arch_regs, the lengths below, and the layouts of C libraries. */
+#include ARCH_HEADER
 
 struct proc_syscall;
 
@@ -60,11 +54,13 @@ bool arch_restarts_sleep(const struct arch_regs *regs);
  * are `code`. Puts the registers back to those of the interruption, from which the kernel
  * sets up the same again (arch/x86/kernel/signal.c, arch_do_signal_or_restart()).
  */
-#define ARCH_SYSCALL_INSN 2
 bool arch_undo_restart(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_INSN]);
 
 /* Make an interrupted system call be made anew, from its start, when the thread goes on. */
 void arch_restart_syscall(struct arch_regs *regs);
+
+/* All of them in the order of their DWARF numbers. */
+void arch_dwarf_regs(const struct arch_regs *regs, uint64_t out[ARCH_DWARF_REGS]);
 
 /* The system call that the thread is in, as /proc would show it; `running` when it is in none. */
 void arch_get_syscall(const struct arch_regs *regs, struct proc_syscall *sc);
@@ -81,7 +77,6 @@ void arch_lower_timeout(struct arch_regs *regs, uint64_t ms);
  * `code` are the ARCH_SYSCALL_CODE bytes before the program counter. Puts the
  * number back into `regs`, or leaves them alone when the code does not show it.
  */
-#define ARCH_SYSCALL_CODE 7
 void arch_name_restarted(struct arch_regs *regs, const unsigned char code[ARCH_SYSCALL_CODE]);
 
 /*
@@ -108,14 +103,12 @@ struct arch_gadget {
 };
 
 /* The first such store among these bytes of code, or NULL; it has at most ARCH_STORE_MAX bytes. */
-#define ARCH_STORE_MAX 5
 const char *arch_find_store(const char *bytes, size_t len);
 
 /*
  * Take `reg` and `offset` from the ARCH_STORE_MAX bytes at a store, and say by which
  * ARCH_LOAD_LEN bytes its register is taken from the stack. False if they are no store.
  */
-#define ARCH_LOAD_LEN 2
 bool arch_gadget_from(struct arch_gadget *g, const unsigned char store[ARCH_STORE_MAX],
 		      unsigned char load[ARCH_LOAD_LEN]);
 
@@ -126,7 +119,6 @@ bool arch_gadget_from(struct arch_gadget *g, const unsigned char store[ARCH_STOR
  * thread shall come out, and aligned if that place is aligned to 16 (or, with `at_entry`, aligned
  * as on entry of a function).
  */
-#define ARCH_CHAIN_MAX 5
 size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], const struct arch_gadget *g, uint64_t to,
 		  uint64_t next, bool at_entry);
 
@@ -141,12 +133,10 @@ void arch_store(struct arch_regs *regs, const struct arch_gadget *g, uint64_t sp
  * A function that makes a system call without arguments, and nothing else: "put its number into
  * the register for that; make it; return".
  */
-#define ARCH_CALL_CODE 8
 void arch_call_code(unsigned char code[ARCH_CALL_CODE], uint32_t nr);
 
 /* The bytes of libc's __restore_rt. */
-extern const unsigned char arch_restorer[];
-extern const size_t arch_restorer_len;
+extern const unsigned char arch_restorer[ARCH_RESTORER_LEN];
 
 /*
  * What the functions below need to know of this processor. To be called once, before them and
@@ -159,7 +149,6 @@ bool arch_fp_is_clean(const struct arch_xstate *x);
 void arch_fp_clean(struct arch_xstate *x);
 
 /* How big the signal frame is for this extended state, and its parts. */
-#define ARCH_UCONTEXT_SIZE 304
 size_t arch_xframe_size(const struct arch_xstate *x);
 /* The most that this is on this machine, in bytes; after arch_prepare(). */
 size_t arch_xframe_max(void);
@@ -172,6 +161,21 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
 			 unsigned char buf[ARCH_UCONTEXT_SIZE]);
 
 /*
+ * The next place in the `len` bytes of a stack, from *i on, whose first is at address `at`, that
+ * looks like what the kernel puts there for a signal handler, which returns to `restorer`. False
+ * if there is none; else it is at *i, has ARCH_SIGNAL_FRAME_SIZE bytes there, and *altstack is the
+ * alternate stack of the thread as it says (sigaltstack(2)).
+ *
+ * The address to return to is not enough: the C library leaves it on the stack in what it passes
+ * to rt_sigaction(2), and what lies beside it is anything.
+ */
+struct arch_altstack {
+	uint64_t start, size;
+};
+bool arch_find_signal_frame(const unsigned char *bytes, size_t len, uint64_t at, uint64_t restorer,
+			    size_t *i, struct arch_altstack *altstack);
+
+/*
  * Find where errno lies, relative to the thread pointer, by reading the
  * instructions of __errno_location: `code` are its first `len` bytes, at the
  * address `pc`. Returns true with *offset, or with *slot != 0 the address of
@@ -181,7 +185,6 @@ bool arch_errno_offset(const unsigned char *code, size_t len, uint64_t pc, int64
 		       uint64_t *slot);
 
 /* The code of an __errno_location by which errno lies at `offset` from the thread pointer. */
-#define ARCH_ERRNO_AT_CODE 14
 void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset);
 
 /*
@@ -190,8 +193,6 @@ void arch_errno_at(unsigned char code[ARCH_ERRNO_AT_CODE], int8_t offset);
  * arch_errno_location() replaces the ARCH_ERRNO_CODE bytes from there on by
  * what __errno_location must look like if that is right.
  */
-#define ARCH_ERRNO_BEFORE 7
-#define ARCH_ERRNO_CODE 17
 extern const unsigned char arch_set_errno[];
 extern const size_t arch_set_errno_len;
 bool arch_errno_location(unsigned char code[ARCH_ERRNO_CODE], int64_t *offset);

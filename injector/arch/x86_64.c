@@ -86,8 +86,8 @@ struct ucontext { /* uapi: struct ucontext with struct sigcontext_64 */
 _Static_assert(sizeof(struct ucontext) == ARCH_UCONTEXT_SIZE, "the kernel's layout");
 
 /* mov $15,%rax; syscall */
-const unsigned char arch_restorer[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
-const size_t arch_restorer_len = sizeof(arch_restorer);
+const unsigned char arch_restorer[ARCH_RESTORER_LEN] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00,
+							 0x00, 0x00, 0x0f, 0x05 };
 
 int arch_get_regs(pid_t tid, struct arch_regs *regs)
 {
@@ -252,6 +252,16 @@ void arch_restart_syscall(struct arch_regs *regs)
 	regs->r.rax = regs->r.orig_rax;
 	regs->r.rip -= ARCH_SYSCALL_INSN;
 	regs->r.orig_rax = (uint64_t)-1;
+}
+
+void arch_dwarf_regs(const struct arch_regs *regs, uint64_t out[ARCH_DWARF_REGS])
+{
+	const struct user_regs_struct *r = &regs->r;
+	const uint64_t values[ARCH_DWARF_REGS] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi,
+						   r->rbp, r->rsp, r->r8,  r->r9,  r->r10, r->r11,
+						   r->r12, r->r13, r->r14, r->r15, r->rip };
+
+	memcpy(out, values, sizeof(values));
 }
 
 void arch_get_syscall(const struct arch_regs *regs, struct proc_syscall *sc)
@@ -519,6 +529,48 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
 		.sigmask = sigmask,
 	};
 	memcpy(buf, &uc, sizeof(uc));
+}
+
+/* What the kernel puts on the stack for a handler (struct rt_sigframe), in part. */
+struct signal_frame {
+	uint64_t restorer, flags, link, stack, stack_flags, stack_size;
+	uint64_t regs[15], sp, pc, eflags; /* of where the signal came */
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate;
+};
+_Static_assert(sizeof(struct signal_frame) == ARCH_SIGNAL_FRAME_SIZE, "the kernel's layout");
+#define FRAME_FLAGS ((uint64_t)(UC_FP_XSTATE | UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS))
+#define USER_END (UINT64_C(1) << 56) /* with five levels of page tables */
+#define FPSTATE_ALIGN 16	     /* 64 with XSAVE */
+
+/*
+ * The rest of a frame is the kernel's: it puts no flags but these, no link, the selector of 64-bit
+ * code, user addresses, and the extended state a little above.
+ */
+static bool is_signal_frame(const struct signal_frame *f, uint64_t at)
+{
+	return !(f->flags & ~FRAME_FLAGS) && !f->link && f->cs == USER_CS && f->pc < USER_END &&
+	       f->sp < USER_END &&
+	       (!f->fpstate || (f->fpstate > at && f->fpstate - at < ARCH_XSTATE_MAX &&
+				f->fpstate % FPSTATE_ALIGN == 0));
+}
+
+bool arch_find_signal_frame(const unsigned char *bytes, size_t len, uint64_t at, uint64_t restorer,
+			    size_t *i, struct arch_altstack *altstack)
+{
+	struct signal_frame f;
+
+	for (; *i + sizeof(f) <= len; *i += sizeof(f.restorer)) {
+		memcpy(&f.restorer, bytes + *i, sizeof(f.restorer));
+		if (f.restorer != restorer)
+			continue;
+		memcpy(&f, bytes + *i, sizeof(f));
+		if (!is_signal_frame(&f, at + *i))
+			continue;
+		*altstack = (struct arch_altstack){ f.stack, f.stack_size };
+		return true;
+	}
+	return false;
 }
 
 static bool starts(const unsigned char *code, size_t len, const char *bytes, size_t n)

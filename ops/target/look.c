@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/target/look.h"
 
+#include "arch/machine.h"
 #include "base/cleanup.h"
 #include "jemalloc/answer.h"
 
@@ -27,7 +28,8 @@ static int refuse_32_bit(const struct session *s, struct err *err)
 
 		if (img->is_main && img->elf_class == ELFCLASS32)
 			return err_raise(err,
-					 img->machine == EM_X86_64 ? ERROR_IS_X32 : ERROR_IS_32_BIT,
+					 img->machine == ARCH_ELF_MACHINE ? ERROR_IS_X32
+									  : ERROR_IS_32_BIT,
 					 SESSION_ARGS(s));
 	}
 	return 0;

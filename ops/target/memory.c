@@ -67,7 +67,7 @@ static enum memory_kind kind_of(const struct map *map)
 	return MEMORY_FILE;
 }
 
-/* Go's arenas begin here (runtime/malloc.go, arenaBaseOffset of amd64 and arm64). */
+/* Go's arenas begin here (runtime/malloc.go, arenaBaseOffset of 64-bit machines). */
 #define GO_ARENA UINT64_C(0xc000000000)
 
 static bool is_go(const struct map *map)

@@ -53,19 +53,17 @@ static void note(struct watch_finder *f, const struct proc *p, const char *what)
 	f->note(f->ctx, line);
 }
 
-static enum watch_convention convention_of(const char *reg)
+static enum watch_convention convention_of(unsigned int file_arg)
 {
-	return !strcmp(reg, "rsi")   ? WATCH_SECOND
-	       : !strcmp(reg, "rdx") ? WATCH_THIRD
-				     : WATCH_UNKNOWN;
+	return file_arg == 2 ? WATCH_SECOND : file_arg == 3 ? WATCH_THIRD : WATCH_UNKNOWN;
 }
 
 /* By the very file that was looked at: the process may have another one in its place by now. */
 static int probe(struct look *l, const struct known_file *file,
 		 const struct jemalloc_file_dump *dump, struct err *err)
 {
-	return watch_add_file(l->f->watch, file->handle, dump->offset, convention_of(dump->reg),
-			      err);
+	return watch_add_file(l->f->watch, file->handle, dump->offset,
+			      convention_of(dump->file_arg), err);
 }
 
 static void note_unprobed(struct look *l, const struct err *why)

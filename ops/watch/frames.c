@@ -16,7 +16,8 @@
 
 #define SP 7 /* among them */
 
-_Static_assert(WATCH_REGS == UNWIND_REGS, "the kernel's half names registers as libunwind does");
+_Static_assert(WATCH_REGS == ARCH_DWARF_REGS,
+	       "the kernel's half names registers as libunwind does");
 
 struct walk {
 	struct images *images;

@@ -63,7 +63,7 @@ static void read_rows(struct unpack u)
 	if (process.linkage > LINKAGE_PRELOAD || strlen(process.image) >= sizeof(process.image))
 		abort();
 	jemalloc_dump_unpack(&dump, &u);
-	if (!dump.reg)
+	if (dump.file_arg > DUMP_FILE_ARG_MAX)
 		abort();
 }
 

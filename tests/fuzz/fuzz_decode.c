@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What a function does, when its bytes are anybody's; and the table of function starts. */
-#include "jemalloc/decode.h"
+#include "jemalloc/arch/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ static void use(struct image *img)
 {
 	static struct scan scan;
 	char said[200] = "", name[64];
-	const char *reg;
+	unsigned int file_arg;
 	uint64_t mallctl, opt[JEMALLOC_OPTS] = { 0 };
 
 	scan_open(&scan, img, getpid());
@@ -33,7 +33,7 @@ static void use(struct image *img)
 	options_find_unwinder(&scan);
 	options_find(&scan, img->start + 0x1000, opt);
 	options_find_active(&scan);
-	scan_prof_dump(&scan, &reg);
+	scan_prof_dump(&scan, &file_arg);
 	scan_control(&scan, img->start + 0x1000, note_control, &mallctl);
 	image_reloc_name(img, img->start + 0x3000, name, sizeof(name));
 }

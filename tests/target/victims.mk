@@ -5,7 +5,7 @@
 # program's malloc with mallctl and its fellows renamed to _rjem_*, NAME-static is static.
 
 V_DIR := $(B)/tests/target
-V_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -iquote . -D_GNU_SOURCE=
+V_CFLAGS := -std=gnu17 -O2 -g -Wall -Wextra -Werror -pthread -iquote . -D_GNU_SOURCE= $(ARCH_FLAGS)
 V_LIBDIR := /usr/lib/$(shell $(CC) -print-multiarch)
 V_MALLOC := malloc calloc realloc free aligned_alloc posix_memalign memalign valloc \
 	malloc_usable_size

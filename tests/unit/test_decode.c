@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jemalloc/decode.h"
+#include "jemalloc/arch/decode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -244,13 +245,80 @@ static void test_refs(void **state)
 	assert_true(r.v[4].to == BASE + 26 - 0x10 && r.v[4].is_branch);
 }
 
+struct found {
+	struct {
+		uint64_t at, to;
+	} v[8];
+	size_t n;
+};
+
+static void note_found(void *ctx, uint64_t at, uint64_t to)
+{
+	struct found *f = ctx;
+
+	assert_true(f->n < 8);
+	f->v[f->n].at = at;
+	f->v[f->n++].to = to;
+}
+
+/* The code stands at the very end of its memory, with the first `len` bytes there alone. */
+static struct found found_in(const char *code, size_t len, int search)
+{
+	struct found f = { .n = 0 };
+	char *bytes = malloc(len ? len : 1);
+
+	assert_non_null(bytes);
+	memcpy(bytes, code, len);
+	if (search == 0)
+		decode_find_addresses(bytes, len, BASE, true, note_found, &f);
+	else if (search == 1)
+		decode_find_zeros(bytes, len, BASE, note_found, &f);
+	else
+		decode_find_names(bytes, len, BASE, true, 0x400000, 0x400008, note_found, &f);
+	free(bytes);
+	return f;
+}
+
+/* Each is found when its last byte is there, and not before. */
+static void test_find(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t len;
+		int search;
+		uint64_t at, to;
+	} cases[] = {
+		{ "\x90\x48\x8d\x3d\x20\0\0\0", 8, 0, BASE + 1, BASE + 8 + 0x20 },
+		{ "\x4c\x8d\x05\xf0\xff\xff\xff", 7, 0, BASE, BASE + 7 - 0x10 },
+		{ "\x8d\x8d\xbf\x01\0\x40\0", 7, 0, BASE + 2, 0x400001 },
+		{ "\x31\x90\x31\xf6", 4, 1, BASE + 2, 0 },
+		{ "\x31\x31\xff", 3, 1, BASE + 1, 0 },
+		{ "\x90\x90\x90\x90\x08\0\x40\0", 8, 2, BASE + 4, 0x400008 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct found f;
+
+		for (size_t len = 0; len < cases[i].len; len++)
+			assert_int_equal(found_in(cases[i].code, len, cases[i].search).n, 0);
+		f = found_in(cases[i].code, cases[i].len, cases[i].search);
+		assert_int_equal(f.n, 1);
+		assert_int_equal(f.v[0].at, cases[i].at);
+		assert_int_equal(f.v[0].to, cases[i].to);
+	}
+	/* One behind what is looked for; and an opcode at the very start, with nothing before it. */
+	assert_int_equal(found_in("\x90\x90\x90\x90\x09\0\x40\0", 8, 2).n, 0);
+	assert_int_equal(found_in("\x8d\x05\0\0\0\0\0", 7, 0).n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_paths),  cmocka_unit_test(test_undecodable),
 		cmocka_unit_test(test_frames), cmocka_unit_test(test_stub),
-		cmocka_unit_test(test_refs),
+		cmocka_unit_test(test_refs),   cmocka_unit_test(test_find),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -131,7 +131,7 @@ static void test_library(void **state)
 	assert_true(jemalloc_find_prof_dump(&shown[0], &proc, &shown_dump));
 	assert_true(dump.known);
 	assert_int_equal(dump.offset, shown_dump.prof_dump - m->start + m->offset);
-	assert_string_equal(dump.reg, shown_dump.reg);
+	assert_int_equal(dump.file_arg, shown_dump.file_arg);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, false), LINKAGE_PRELOAD);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, true), LINKAGE_STATIC);
 	assert_int_equal(jemalloc_linkage_in(getpid(), m->path, false), LINKAGE_SHARED);

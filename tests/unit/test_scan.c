@@ -54,7 +54,7 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 {
 	pid_t pid = p->pid;
 	unsigned char opt_prof = 77, prof_active = 77;
-	const char *reg = NULL;
+	unsigned int file_arg = 0;
 	char said[200] = "";
 	struct err err;
 
@@ -63,10 +63,10 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 	assert_int_equal(scan_mallctl(&scan, said, sizeof(said)), je->mallctl);
 	assert_string_equal(said, "");
 	assert_int_equal(scan_stats_print(&scan, je->mallctl), je->malloc_stats_print);
-	assert_int_equal(scan_prof_dump(&scan, &reg) != 0, je->config_prof == TRI_YES);
+	assert_int_equal(scan_prof_dump(&scan, &file_arg) != 0, je->config_prof == TRI_YES);
 	if (je->config_prof != TRI_YES)
 		return;
-	assert_string_equal(reg, "rdx");
+	assert_int_equal(file_arg, 3);
 	assert_int_equal(options_find_unwinder(&scan), UNWINDER_LIBGCC); /* as Debian's */
 	assert_int_equal(options_find_prof(&scan), je->opt[OPT_PROF]);
 	assert_int_equal(proc_read(pid, je->opt[OPT_PROF], &opt_prof, 1, &err), 0);

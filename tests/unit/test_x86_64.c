@@ -416,6 +416,86 @@ static void test_xframe_max(void **state)
 	assert_true(arch_xframe_max() >= 576);
 }
 
+static unsigned char taken[2 * ARCH_SIGNAL_FRAME_SIZE];
+static uint64_t taken_at;
+
+/* The frame of this handler: the address to return to, and the context above it. */
+static void take_frame(int sig, siginfo_t *info, void *context)
+{
+	const unsigned char *frame = (const unsigned char *)context - sizeof(uint64_t);
+
+	(void)sig, (void)info;
+	taken_at = (uint64_t)(uintptr_t)frame;
+	memcpy(taken, frame, ARCH_SIGNAL_FRAME_SIZE);
+}
+
+static bool finds(uint64_t at, size_t len, size_t *i, struct arch_altstack *alt)
+{
+	uint64_t restorer;
+
+	memcpy(&restorer, taken, sizeof(restorer));
+	return arch_find_signal_frame(taken, len, at, restorer, i, alt);
+}
+
+static void test_signal_frame(void **state)
+{
+	/* What the kernel never puts there: a word of the frame, and what to make of it. */
+	static const struct {
+		size_t word;
+		uint64_t value;
+	} wrong[] = {
+		{ 1, 8 },		   /* flags that do not exist */
+		{ 2, 1 },		   /* a link */
+		{ 21, UINT64_C(1) << 56 }, /* the stack pointer */
+		{ 22, UINT64_C(1) << 63 }, /* the program counter */
+		{ 24, 0x23 },		   /* the selector of 32-bit code */
+		{ 29, 16 },		   /* the extended state: below, */
+		{ 29, UINT64_C(1) << 40 }, /* and far away */
+	};
+	struct sigaction take = { .sa_sigaction = take_frame, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+	static char room[65536];
+	stack_t own = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct arch_altstack alt = { 0 };
+	size_t i = 0;
+
+	(void)state;
+	assert_int_equal(sigaltstack(&own, NULL), 0);
+	assert_int_equal(sigaction(SIGUSR1, &take, NULL), 0);
+	raise(SIGUSR1);
+	assert_true(finds(taken_at, sizeof(taken), &i, &alt));
+	assert_int_equal(i, 0);
+	assert_int_equal(alt.start, (uint64_t)(uintptr_t)room);
+	assert_int_equal(alt.size, sizeof(room));
+	/* All of it, and from there on. */
+	assert_true(finds(taken_at, ARCH_SIGNAL_FRAME_SIZE, &i, &alt));
+	assert_false(finds(taken_at, ARCH_SIGNAL_FRAME_SIZE - 1, &i, &alt));
+	i = sizeof(uint64_t);
+	assert_false(finds(taken_at, sizeof(taken), &i, &alt));
+	for (size_t n = 0; n < sizeof(wrong) / sizeof(*wrong); n++) {
+		unsigned char *word = taken + wrong[n].word * sizeof(uint64_t);
+		uint64_t was;
+
+		memcpy(&was, word, sizeof(was));
+		memcpy(word, &wrong[n].value, sizeof(was));
+		i = 0;
+		assert_false(finds(taken_at, sizeof(taken), &i, &alt));
+		memcpy(word, &was, sizeof(was));
+	}
+	i = 0;
+	assert_true(finds(taken_at, sizeof(taken), &i, &alt));
+	own.ss_flags = SS_DISABLE;
+	sigaltstack(&own, NULL);
+}
+
+/* The block of a program ends at the thread pointer, and begins where its alignment allows. */
+static void test_tls_place(void **state)
+{
+	(void)state;
+	assert_int_equal(arch_tls_place(-8, 8, 8), 0);
+	assert_int_equal(arch_tls_place(-8, 0x21, 16), 0x28);
+	assert_int_equal(arch_tls_place(-0x100, 0x100, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +519,8 @@ int main(void)
 		cmocka_unit_test(test_fp),
 		cmocka_unit_test(test_xframe),
 		cmocka_unit_test(test_xframe_max),
+		cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(test_tls_place),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "jemalloc/decode.h"
+#include "jemalloc/arch/decode.h"
 
 #include <Zydis/Zydis.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 /* What is known while a path is followed. */
 struct state {
 	uint64_t pc;
-	uint16_t known;
+	uint32_t known;
 	uint64_t regs[DECODE_REGS];
 	int64_t depth; /* of the stack, in bytes, since the function was entered */
 	bool canary;   /* the last instruction compared the stack's guard */
@@ -119,7 +119,7 @@ static void set_reg(struct state *s, ZydisRegister reg, uint64_t value)
 		return;
 	if (ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, reg) == 32)
 		value = (uint32_t)value;
-	s->known |= (uint16_t)(1u << n);
+	s->known |= 1u << n;
 	s->regs[n] = value;
 }
 
@@ -238,7 +238,7 @@ static void track_regs(struct walk *w, struct state *s, const ZydisDecodedInstru
 
 	for (size_t i = 0; i < zi->operand_count; i++)
 		if (forgets(&ops[i]))
-			s->known &= (uint16_t) ~(1u << reg_number(ops[i].reg.value));
+			s->known &= ~(1u << reg_number(ops[i].reg.value));
 	if (known)
 		set_reg(s, ops[0].reg.value, value);
 }
@@ -448,6 +448,96 @@ void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *
 		/* Relative to the program counter: no base, no index. */
 		if (zi.raw.disp.size == 32 && zi.raw.modrm.mod == 0 && zi.raw.modrm.rm == 5)
 			fn(ctx, next + (uint64_t)zi.raw.disp.value, false);
+	}
+}
+
+/* lea r64, [rip + n] */
+static void find_lea(const char *code, size_t len, uint64_t addr, decode_found_fn *fn, void *ctx)
+{
+	int32_t n;
+
+	for (size_t i = 1; i + 6 <= len; i++) {
+		const char *hit = memchr(code + i, 0x8d, len - 5 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - code);
+		if ((hit[-1] & 0xfb) != 0x48 || (hit[1] & 0xc7) != 0x05)
+			continue;
+		memcpy(&n, hit + 2, sizeof(n));
+		fn(ctx, addr + i - 1, addr + i + 6 + (uint64_t)(int64_t)n);
+	}
+}
+
+/* mov edi, n */
+static void find_mov(const char *code, size_t len, uint64_t addr, decode_found_fn *fn, void *ctx)
+{
+	uint32_t n;
+
+	for (size_t i = 0; i + 5 <= len; i++) {
+		const char *hit = memchr(code + i, 0xbf, len - 4 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - code);
+		memcpy(&n, hit + 1, sizeof(n));
+		fn(ctx, addr + i, n);
+	}
+}
+
+void decode_find_addresses(const char *code, size_t len, uint64_t addr, bool constants,
+			   decode_found_fn *fn, void *ctx)
+{
+	find_lea(code, len, addr, fn, ctx);
+	if (constants)
+		find_mov(code, len, addr, fn, ctx);
+}
+
+/* xor esi, esi or xor edi, edi */
+void decode_find_zeros(const char *code, size_t len, uint64_t addr, decode_found_fn *fn, void *ctx)
+{
+	for (size_t i = 0; i + 2 <= len; i++) {
+		const char *hit = memchr(code + i, 0x31, len - 1 - i);
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - code);
+		if (hit[1] == (char)0xf6 || hit[1] == (char)0xff)
+			fn(ctx, addr + i, 0);
+	}
+}
+
+/* Four bytes at `at` of code at `addr` as what an instruction adds to the address behind it. */
+static uint64_t relative_to(const char *at, uint64_t addr)
+{
+	int32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return addr + 4 + (uint64_t)(int64_t)n;
+}
+
+/* The same as an address, in programs where those are constants. */
+static uint64_t absolute(const char *at)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return n;
+}
+
+/* Nearly every byte of the code comes through here. A constant of 1 or 4 bytes may follow. */
+void decode_find_names(const char *code, size_t len, uint64_t addr, bool constants, uint64_t low,
+		       uint64_t high, decode_found_fn *fn, void *ctx)
+{
+	const uint64_t span = high - low;
+
+	for (size_t i = DECODE_BACK_MAX; i + 4 <= len; i++) {
+		uint64_t to = relative_to(code + i, addr + i);
+
+		if (to + 4 - low <= span + 4)
+			fn(ctx, addr + i, to);
+		if (constants && absolute(code + i) - low <= span)
+			fn(ctx, addr + i, absolute(code + i));
 	}
 }
 

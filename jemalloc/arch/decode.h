@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to jemalloc/: what a function of the target does, instruction by
- * instruction. x86-64 alone; decoded by Zydis.
+ * instruction.
  *
  * The bytes may be anything: what cannot be decoded ends a path, and every
  * walk is bounded.
  */
-#ifndef JEMALLOC_DECODE_H
-#define JEMALLOC_DECODE_H
+#ifndef JEMALLOC_ARCH_DECODE_H
+#define JEMALLOC_ARCH_DECODE_H
 
 #include "elf/image.h"
 
@@ -15,9 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers that carry arguments, as the instruction set numbers them. */
-enum insn_reg { INSN_RAX, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI };
-#define DECODE_REGS 16
+/*
+ * DECODE_REGS registers, and which of them carry the arguments of a function, INSN_ARG_1 to
+ * INSN_ARG_4, and the number of a system call, INSN_SYSCALL_NR.
+ */
+#include ARCH_HEADER
 
 enum insn_kind {
 	INSN_OTHER,
@@ -41,7 +43,7 @@ struct insn {
 	int64_t offset;	   /* so far from where it points */
 	bool tests_tls;	   /* it compares a byte of thread-local storage with 0, */
 	int64_t tls;	   /* so far from the thread pointer; `offset` is its displacement alone */
-	uint16_t known;	   /* before it: which registers hold a known value, a bit for each */
+	uint32_t known;	   /* before it: which registers hold a known value, a bit for each */
 	uint64_t regs[DECODE_REGS];
 };
 
@@ -72,15 +74,29 @@ int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, 
 /*
  * Call `fn` for each address that the `len` bytes of code at `addr` name: where they branch to,
  * and what they read, write, compute or load that is an address or may be one. They are decoded
- * in a row, as compilers for x86-64 put no data between.
+ * in a row, as compilers put no data between.
  */
 typedef void ref_fn(void *ctx, uint64_t to, bool is_branch);
 void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *ctx);
 
+/*
+ * Three searches through code that decode nothing, and so may find what is none: for where an
+ * address is taken (with `constants`, also as an immediate value); where a first or second argument
+ * becomes 0; and for the bytes of instructions that may name an address from `low` to `high`, or
+ * up to 4 bytes before. Each calls `fn` with what it found at address `at`; of the last kind, the
+ * instruction begins DECODE_BACK_MIN to DECODE_BACK_MAX bytes before `at`.
+ */
+typedef void decode_found_fn(void *ctx, uint64_t at, uint64_t to);
+void decode_find_addresses(const char *code, size_t len, uint64_t addr, bool constants,
+			   decode_found_fn *fn, void *ctx);
+void decode_find_zeros(const char *code, size_t len, uint64_t addr, decode_found_fn *fn, void *ctx);
+void decode_find_names(const char *code, size_t len, uint64_t addr, bool constants, uint64_t low,
+		       uint64_t high, decode_found_fn *fn, void *ctx);
+
 /* Where a stub of the kind that linkers make (PLT) jumps through; 0 if none is at `addr`. */
 uint64_t decode_stub(struct decode *d, uint64_t addr);
 
-static inline bool insn_reg_is(const struct insn *insn, enum insn_reg reg, uint64_t value)
+static inline bool insn_reg_is(const struct insn *insn, unsigned int reg, uint64_t value)
 {
 	return (insn->known >> reg & 1) && insn->regs[reg] == value;
 }

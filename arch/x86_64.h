@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef ARCH_X86_64_H
+#define ARCH_X86_64_H
+
+#define ARCH_NAME "x86-64"
+#define ARCH_ELF_MACHINE EM_X86_64
+#define ARCH_AUDIT AUDIT_ARCH_X86_64 /* <linux/audit.h>: how a seccomp filter sees it */
+
+/* In the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
+#define ARCH_DWARF_REGS 17
+
+/* How /proc/PID/status tells of a shadow stack: its line, and the word in it (Linux 6.6). */
+#define ARCH_FEATURES "x86_Thread_features"
+#define ARCH_SHADOW_STACK "shstk"
+
+#endif
