@@ -183,7 +183,8 @@ static uint64_t pc_of(const struct pprof *r, const Pprof__Location *l, size_t i)
 {
 	uint64_t pc = l->address + 1;
 
-	if (!l->address || pc >= PROFILE_MADE_UP || hashmap_get(&r->pcs, pc) != HASHMAP_NONE)
+	if (!l->address || l->address >= PROFILE_MADE_UP - 1 ||
+	    hashmap_get(&r->pcs, pc) != HASHMAP_NONE)
 		return PROFILE_MADE_UP + i;
 	return is_mapped(r, l) || mapping_find(r->p, l->address) == PROFILE_NONE
 		       ? pc
