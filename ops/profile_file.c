@@ -251,7 +251,8 @@ static enum content packed_content(const struct source *s)
 		return CONTENT_BUNDLE;
 	z.next_out = (uint8_t *)begin;
 	z.avail_out = sizeof(begin);
-	inflate(&z, Z_SYNC_FLUSH);
+	while (inflate(&z, Z_SYNC_FLUSH) == Z_STREAM_END && z.avail_in && z.avail_out)
+		inflateReset(&z);
 	inflateEnd(&z);
 	if (text_begins(begin + TAR_MAGIC_AT, TAR_MAGIC))
 		return CONTENT_BUNDLE;

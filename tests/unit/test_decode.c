@@ -307,7 +307,7 @@ static void test_find(void **state)
 		assert_int_equal(f.v[0].at, cases[i].at);
 		assert_int_equal(f.v[0].to, cases[i].to);
 	}
-	/* One behind what is looked for; and an opcode at the very start, with nothing before it. */
+	/* One behind what is looked for; and an opcode with nothing before it. */
 	assert_int_equal(found_in("\x90\x90\x90\x90\x09\0\x40\0", 8, 2).n, 0);
 	assert_int_equal(found_in("\x8d\x05\0\0\0\0\0", 7, 0).n, 0);
 }
