@@ -87,7 +87,10 @@ static bool folder_of(const char *line, const char *controller, char *folder, si
 		      : snprintf(folder, size, MOUNT "/%.*s", (int)(path - list - 1), list + 1);
 	*mount_len = (size_t)len;
 	path++;
-	snprintf(folder + len, size - (size_t)len, "%.*s", (int)strcspn(path, "\n"), path);
+	/* Of a name that has no room the beginning may be another group's. */
+	if (*mount_len + strcspn(path, "\n") >= size)
+		return false;
+	snprintf(folder + len, size - *mount_len, "%.*s", (int)strcspn(path, "\n"), path);
 	return !strstr(folder + len, "/..");
 }
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The groups of a process, as /proc and the files of a group tell of them. */
+#include "process/cgroup.h"
+
+#include "process/proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/scratch.h"
+
+#define M "/sys/fs/cgroup/"
+#define LONG_SIZE 6000
+
+static const char *told; /* what /proc/PID/cgroup holds */
+
+void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size);
+void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size)
+{
+	(void)pid;
+	snprintf(buf, size, "%s", told);
+}
+
+static void note(void *ctx, const char *group)
+{
+	char *seen = ctx;
+
+	assert_true(strlen(seen) + strlen(group) + 2 < 2 * LONG_SIZE);
+	strcat(seen, group);
+	strcat(seen, " ");
+}
+
+static void sees(const char *text, const char *folders)
+{
+	static char seen[2 * LONG_SIZE];
+
+	told = text;
+	seen[0] = '\0';
+	cgroup_each(1, "memory", note, seen);
+	assert_string_equal(seen, folders);
+}
+
+static void test_each(void **state)
+{
+	static const struct {
+		const char *text, *folders;
+	} cases[] = {
+		{ "", "" },
+		{ "0::/\n", "/sys/fs/cgroup/ /sys/fs/cgroup " },
+		{ "0::/a/b\n", M "a/b " M "a /sys/fs/cgroup " },
+		{ "0::/a", M "a /sys/fs/cgroup " },
+		{ "4:memory:/a\n", M "memory/a " M "memory " },
+		{ "4:cpu,memory:/a\n3:cpuset:/b\n", M "cpu,memory/a " M "cpu,memory " },
+		/* Of a version 1 that has another controller, or one that begins like it. */
+		{ "4:memoryx,xmemory:/a\n", "" },
+		{ "1:name=memory:/a\n", "" },
+		/* No group of ours: above the root of a namespace. */
+		{ "0::/../a\n", "" },
+		{ "0::/a/..\n", "" },
+		{ "0::a\n", "" },
+		/* No lines of that form. */
+		{ "0\n", "" },
+		{ "0:\n", "" },
+		{ "\n\n", "" },
+		{ ":::\n0::/a\n", M "a /sys/fs/cgroup " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		sees(cases[i].text, cases[i].folders);
+}
+
+/* What has no room is left out: the beginning of a name is another group's. */
+static void test_long(void **state)
+{
+	static char text[LONG_SIZE + 64];
+
+	(void)state;
+	memset(text, 'a', LONG_SIZE);
+	memcpy(text, "0::/", 4);
+	sees(text, "");
+	memset(text, 'a', LONG_SIZE);
+	memcpy(text, "4:memory,", 9);
+	strcpy(text + LONG_SIZE, ":/b");
+	sees(text, "");
+}
+
+static void test_numbers(void **state)
+{
+	static const struct {
+		const char *file;
+		bool is_number;
+		uint64_t number;
+	} cases[] = {
+		{ "zero", true, 0 },	 { "most", true, UINT64_MAX }, { "unended", true, 7 },
+		{ "more", false, 0 },	 { "max", false, 0 },	       { "empty", false, 0 },
+		{ "missing", false, 0 },
+	};
+	uint64_t number;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(cgroup_number(folder, cases[i].file, &number), cases[i].is_number);
+		if (cases[i].is_number)
+			assert_int_equal(number, cases[i].number);
+	}
+}
+
+static void test_keyed(void **state)
+{
+	static const struct {
+		const char *key;
+		bool is_there;
+		uint64_t number;
+	} cases[] = {
+		{ "file", true, 1 }, { "inactive_file", true, 3 }, { "last", true, 4 },
+		{ "fil", false, 0 }, { "file_", false, 0 },	   { "none", false, 0 },
+		{ "", false, 0 },
+	};
+	uint64_t number;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(cgroup_keyed(folder, "stat", cases[i].key, &number),
+				 cases[i].is_there);
+		if (cases[i].is_there)
+			assert_int_equal(number, cases[i].number);
+	}
+	assert_false(cgroup_keyed(folder, "missing", "file", &number));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return scratch_make(
+		"echo 0 >zero; echo 18446744073709551615 >most; printf 7 >unended; "
+		"echo 18446744073709551616 >more; echo max >max; : >empty; "
+		"printf 'file 1\\nfile_mapped 2\\ninactive_file 3\\nnone\\nlast 4' >stat");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_keyed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
+}
