@@ -510,6 +510,34 @@ const char *conf_outcome_message(enum conf_outcome outcome)
 	return messages[outcome];
 }
 
+static bool names(const char *text, const struct conf_pair *of)
+{
+	struct conf_pair pair;
+	const char *bad;
+
+	while (conf_next(&text, &pair, &bad) == CONF_PAIR)
+		if (pair.key_len == of->key_len && !memcmp(pair.key, of->key, of->key_len))
+			return true;
+	return false;
+}
+
+bool conf_merge(const char *had, const char *wanted, char *buf, size_t size)
+{
+	struct conf_pair pair;
+	enum conf_step step;
+	const char *bad;
+	size_t used = 0;
+
+	while ((step = conf_next(&had, &pair, &bad)) == CONF_PAIR && used < size) {
+		if (!names(wanted, &pair))
+			used += (size_t)snprintf(buf + used, size - used, "%.*s:%.*s,",
+						 (int)pair.key_len, pair.key, (int)pair.value_len,
+						 pair.value);
+	}
+	return step == CONF_END && used < size &&
+	       (size_t)snprintf(buf + used, size - used, "%s", wanted) < size - used;
+}
+
 void conf_state_init(struct conf_state *state, int version, enum tristate with_prof)
 {
 	*state = (struct conf_state){ .version = version, .with_prof = with_prof };

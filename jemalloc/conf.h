@@ -130,6 +130,13 @@ struct conf_verdict {
 /* `with_prof`: was it built with --enable-prof? What is unknown counts as yes. */
 struct conf_verdict conf_judge(const struct conf_pair *pair, int version, enum tristate with_prof);
 
+/*
+ * The pairs of `had` whose options `wanted` does not name, and behind them `wanted`: so both are in
+ * force. False when they do not fit, or when jemalloc does not read `had` to its end: then nothing
+ * behind it would count.
+ */
+bool conf_merge(const char *had, const char *wanted, char *buf, size_t size);
+
 /* The places a configuration comes from, in the order jemalloc reads them: the last one wins. */
 enum conf_source {
 	CONF_FROM_DEFAULT,

@@ -310,10 +310,38 @@ static void versions_are_read(void **state)
 	assert_string_equal(conf_version_text(V(5, 2, 1), buf, sizeof(buf)), "5.2.1");
 }
 
+static void assert_merged(const char *had, const char *wanted, const char *both)
+{
+	char buf[64];
+
+	assert_true(conf_merge(had, wanted, buf, sizeof(buf)));
+	assert_string_equal(buf, both);
+}
+
+static void merges(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	assert_merged("", "prof:true", "prof:true");
+	assert_merged("narenas:2", "prof:true", "narenas:2,prof:true");
+	assert_merged("prof:false,narenas:2,prof_active:true,", "prof:true,prof_active:false",
+		      "narenas:2,prof:true,prof_active:false");
+	assert_merged("prof_a:1,pro:2", "prof:true", "prof_a:1,pro:2,prof:true");
+	assert_merged("prof_prefix:/a b:c,prof:x", "prof:true", "prof_prefix:/a b:c,prof:true");
+	assert_false(conf_merge("narenas", "prof:true", buf, sizeof(buf)));
+	assert_false(conf_merge("a b:1", "prof:true", buf, sizeof(buf)));
+	assert_merged("a:1", "prof:true", "a:1,prof:true");
+	assert_true(conf_merge("abc:1", "prof:true", buf, sizeof(buf))); /* 15 bytes */
+	assert_false(conf_merge("abcd:1", "prof:true", buf, sizeof(buf)));
+	assert_false(conf_merge("a:12345678901234567890", "prof:true", buf, sizeof(buf)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_as_each_version_does),
+		cmocka_unit_test(merges),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(good_strings_are_good),
 		cmocka_unit_test(a_long_prefix_is_cut),
