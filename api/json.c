@@ -521,6 +521,44 @@ struct json_object *api_bundle(const struct ops_bundle *bundle)
 	return doc;
 }
 
+/* --- services --- */
+
+static struct json_object *unit_file_json(const struct ops_unit_file *f)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set_text(o, "path", f->path);
+	json_set(o, "before", f->before ? json_object_new_string(f->before) : NULL);
+	json_set(o, "after", f->after ? json_object_new_string(f->after) : NULL);
+	return o;
+}
+
+struct json_object *api_unit(const struct ops_unit *u, bool done, bool restarted)
+{
+	struct json_object *doc = json_object_new_object();
+	struct json_object *files = json_object_new_array(), *warnings = json_object_new_array();
+
+	json_set_text(doc, "unit", u->name);
+	json_set_bool(doc, "changes", ops_unit_changes(u));
+	json_set_bool(doc, "done", done);
+	json_set_bool(doc, "restarted", restarted);
+	for (size_t i = 0; i < u->n_files; i++)
+		if (u->files[i].before || u->files[i].after)
+			json_object_array_add(files, unit_file_json(&u->files[i]));
+	json_set(doc, "files", files);
+	if (u->enables) {
+		json_set_text(doc, "variable", u->variable);
+		json_set_text(doc, "was", u->was_set ? u->was : NULL);
+		json_set_text(doc, "value", u->value);
+		json_set(doc, "pid", u->process.pid ? json_object_new_int(u->process.pid) : NULL);
+		json_set_text(doc, "comm", u->process.pid ? u->process.comm : NULL);
+		json_set(doc, "opt.prof", tristate(u->opt_prof));
+	}
+	for (size_t i = 0; i < u->n_notes; i++)
+		api_warning_add(warnings, &u->notes[i]);
+	return api_with_warnings(doc, warnings);
+}
+
 static struct json_object *undone_json(const struct ops_undone *u)
 {
 	static const char *const states[] = {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "ops/growth.h"
 #include "ops/ops.h"
+#include "ops/unit/unit.h"
 #include "ops/watch/watch.h"
 #include "profile/report.h"
 
@@ -56,6 +57,8 @@ struct json_object *api_reset(const struct ops_reset *reset);
 struct json_object *api_threads(const struct ops_threads *threads, bool rates);
 struct json_object *api_dump(const struct ops_dump *dump);
 struct json_object *api_bundle(const struct ops_bundle *bundle);
+/* `done`: it was carried out; `restarted`: and the service was restarted. */
+struct json_object *api_unit(const struct ops_unit *unit, bool done, bool restarted);
 struct json_object *api_undo(const struct ops_undone *undone, size_t n);
 
 /* `files`: the names of what was written of the difference, n of them. */

@@ -68,6 +68,7 @@ struct args {
 	const char *report_format; /* dump, report, convert */
 	int leaks_format;
 	bool no_cache, trust_images;
+	bool runtime, restart, yes, dry_run; /* enable, disable */
 
 	/* report */
 	const char *base, *peek, *thread, *nodefraction, *root;

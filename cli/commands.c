@@ -7,6 +7,7 @@
 
 const struct command *const commands[] = {
 	&cmd_list,	 &cmd_check,	  &cmd_explain, &cmd_status,		 /* looking */
+	&cmd_enable,	 &cmd_disable,						 /* services */
 	&cmd_record,	 &cmd_undo,						 /* in one step */
 	&cmd_activate,	 &cmd_deactivate, &cmd_dump,	&cmd_bundle, &cmd_reset, /* step by step */
 	&cmd_threads,	 &cmd_gdump,	  &cmd_prefix,	&cmd_report, &cmd_diff,
@@ -21,6 +22,7 @@ static const struct {
 	const char *title;
 } groups[] = {
 	{ &cmd_list, "Look, and change nothing:" },
+	{ &cmd_enable, "Make it possible:" },
 	{ &cmd_record, "Profile a process in one step:" },
 	{ &cmd_activate, "Profile it step by step:" },
 	{ &cmd_report, "Read profiles:" },

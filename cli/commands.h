@@ -29,6 +29,8 @@ extern const struct command cmd_report;
 extern const struct command cmd_convert;
 extern const struct command cmd_completion;
 extern const struct command cmd_help;
+extern const struct command cmd_enable;
+extern const struct command cmd_disable;
 extern const struct command cmd_version;
 
 /* Help, from the tables. */

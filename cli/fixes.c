@@ -240,6 +240,44 @@ static const char *const words[FIXES] = {
 	[FIX_SAMPLE_MORE] = "reset --lg-sample {number} samples more, and forgets earlier samples",
 	[FIX_SAMPLE_LESS] = "reset --lg-sample {number} samples less, and forgets earlier samples",
 
+	/* --- services, and where else a process may live --- */
+
+	[FIX_NAME_THE_SERVICE] = "name the service",
+	[FIX_SEE_SERVICES] =
+		"systemctl list-units --type=service shows those that there are; services of a "
+		"user: systemctl --user edit",
+	[FIX_NAME_AN_INSTANCE] = "name an instance of it: NAME@INSTANCE.service",
+	[FIX_SET_VARIABLE_AT_START] =
+		"set {conf}=prof:true,prof_active:false where the program is started",
+	[FIX_UNMASK] = "systemctl unmask {name}",
+	[FIX_VERIFY_UNIT] = "systemd-analyze verify {name} says what is wrong",
+	[FIX_SETENV_AT_START] = "start it so: systemd-run --setenv={conf}={text} ...",
+	[FIX_PRELOAD_IN_UNIT] =
+		"have it use one built with --enable-prof (Debian's libjemalloc2 on amd64 is one), "
+		"by systemctl edit {name}: Environment=LD_PRELOAD=libjemalloc.so.2",
+	[FIX_ENABLE_BY_FORCE] = "--force enables it all the same",
+	[FIX_WITH_PROF_TRUE] = "it takes prof:true",
+	[FIX_CORRECT_CONF] = "correct that first: jeprof-ctl check --conf says what is wrong",
+	[FIX_CORRECT_UNIT] = "take that out of the unit: systemctl edit {name}",
+	[FIX_SET_IT_THERE] = "set it in there: {conf}={text}",
+	[FIX_RENAME_DROP_IN] = "see what it is for, and give it another name",
+	[FIX_DISABLE_FIRST] = "jeprof-ctl disable {name}",
+	[FIX_SEE_UNIT] =
+		"see them all: systemctl cat {name}; jeprof-ctl disable {name} removes ours",
+	[FIX_SEE_JOURNAL] = "see why: journalctl -u {name}",
+	[FIX_ENABLE_UNIT] = "it runs in {name}: jeprof-ctl enable {name} --restart does so",
+	[FIX_EDIT_USER_UNIT] =
+		"it runs in a user's {name}: systemctl --user edit {name}, Environment={conf}=..., "
+		"systemctl --user restart {name}",
+	[FIX_SET_IN_POD] =
+		"it runs in a pod of Kubernetes: kubectl set env deployment/NAME {conf}=prof:true,"
+		"prof_active:false (or env: of its container), which starts new pods",
+	[FIX_RUN_CONTAINER_WITH] =
+		"it runs in container {name}, which keeps its environment: start a new one with "
+		"{text} run -e {conf}=prof:true,prof_active:false",
+	[FIX_SET_IN_CONTAINER] =
+		"it runs in container {name}: set it in there, where the program is started",
+
 	/* --- warnings --- */
 
 	[FIX_ACTIVATE_BY_CALL] = "activate without --mode poke makes it true",
@@ -380,6 +418,7 @@ static const char *const words[FIXES] = {
 	[FIX_USE_A_POWER] = "use a power of two, such as 512K",
 	[FIX_CONVERT_A_PROFILE] =
 		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",
+	[FIX_SAY_YES] = "--yes does it without asking, --dry-run only shows it",
 	[FIX_PROF_ACCUM] = "start the program with prof_accum:true in MALLOC_CONF",
 	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */
 };

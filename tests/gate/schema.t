@@ -81,6 +81,16 @@ is_as undo 0 'undo, something' undo "$pid"
 ok 'something was put back' jq -e '.recordings[0].state == "undone"' "$T/out"
 stop_target "$pid"
 
+# --- a service ---
+# shellcheck source=tests/systemd.sh
+. tests/systemd.sh
+mkdir -m 755 /run/systemd/system
+unit a.service
+is_as enable 0 'enable, only shown' enable a -n
+is_as enable 0 enable enable a -y
+is_as disable 0 disable disable a -y
+is_as error 2 'enable, without an answer' enable a
+
 # --- files ---
 is_as report 0 report report "$T/three.heap"
 is_as report 0 'report, objects' report --inuse-objects "$T/three.heap"

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
-commands='list help completion check status activate deactivate dump prefix reset gdump stats get set threads report convert version'
+commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version'
 
 # --- help ---
 ctl_ok 'help' --help

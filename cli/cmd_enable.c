@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+/* enable and disable: what they are about to change is shown, and asked about, first. */
+#include "api/json.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct option_def options_of_enable[] = {
+	{ "conf", 0, VALUE(STRING, conf), "STRING", "these options of jemalloc (" UNIT_CONF ")",
+	  NULL },
+	{ "runtime", 0, VALUE(FLAG, runtime), NULL, "until the next boot of the machine", NULL },
+	{ "restart", 0, VALUE(FLAG, restart), NULL,
+	  "restart the service, and see whether it has it", NULL },
+	{ "yes", 'y', VALUE(FLAG, yes), NULL, "do it without asking", NULL },
+	{ "dry-run", 'n', VALUE(FLAG, dry_run), NULL, "only show what would be changed", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "also where its jemalloc has no profiling", NULL },
+	{ .name = NULL },
+};
+
+static const struct option_def options_of_disable[] = {
+	{ "restart", 0, VALUE(FLAG, restart), NULL, "restart the service", NULL },
+	{ "yes", 'y', VALUE(FLAG, yes), NULL, "do it without asking", NULL },
+	{ "dry-run", 'n', VALUE(FLAG, dry_run), NULL, "only show what would be changed", NULL },
+	{ .name = NULL },
+};
+
+/* --- the difference, as diff -u shows it --- */
+
+/* A text as lines: the ends of them are in it still. */
+struct lines {
+	const char *at;
+	size_t n;
+};
+
+static struct lines lines_of(const char *text)
+{
+	struct lines l = { .at = text ? text : "" };
+
+	for (const char *c = l.at; *c; c++)
+		l.n += *c == '\n' || !c[1];
+	return l;
+}
+
+static const char *next_line(const char *at)
+{
+	at += strcspn(at, "\n");
+	return at + (*at == '\n');
+}
+
+static bool is_same_line(const char *a, const char *b)
+{
+	size_t len = strcspn(a, "\n");
+
+	return *a && len == strcspn(b, "\n") && !memcmp(a, b, len);
+}
+
+/* `n` lines, each behind this mark. Returns what comes after them; NULL with an error. */
+static const char *print_lines(const struct args *args, char mark, const char *at, size_t n,
+			       struct err *err)
+{
+	enum ink ink = mark == '+' ? INK_GREEN : mark == '-' ? INK_RED : INK_NONE;
+
+	for (; n && at; n--, at = next_line(at)) {
+		char line[2 * UNIT_VALUE_SIZE], safe[OUTPUT_SAFE_SIZE(sizeof(line))];
+
+		snprintf(line, sizeof(line), "%.*s", (int)strcspn(at, "\n"), at);
+		if (out_line(err, "%s%c%s%s", out_ink(args, STDOUT_FILENO, ink), mark,
+			     output_safe(line, safe, sizeof(safe)),
+			     out_ink(args, STDOUT_FILENO, INK_NONE)))
+			return NULL;
+	}
+	return at;
+}
+
+/* Our files are a few lines: those from the first that differs on are one hunk. */
+static int print_diff(const struct args *args, const struct ops_unit_file *f, struct err *err)
+{
+	struct lines before = lines_of(f->before), after = lines_of(f->after);
+	const char *old = before.at, *new = after.at, *rest = old;
+	size_t same = 0;
+
+	for (; is_same_line(old, new); old = next_line(old), new = next_line(new))
+		same++;
+	if (out_line(err, "--- %s", f->before ? f->path : "/dev/null") ||
+	    out_line(err, "+++ %s", f->after ? f->path : "/dev/null") ||
+	    out_line(err, "@@ -%d,%zu +%d,%zu @@", before.n != 0, before.n, after.n != 0, after.n))
+		return -1;
+	rest = print_lines(args, ' ', rest, same, err);
+	if (!rest || !print_lines(args, '-', old, before.n - same, err) ||
+	    !print_lines(args, '+', new, after.n - same, err))
+		return -1;
+	return 0;
+}
+
+static int print_plan(const struct args *args, const struct ops_unit *u, struct err *err)
+{
+	char safe[OUTPUT_SAFE_SIZE(UNIT_VALUE_SIZE)];
+
+	for (size_t i = 0; i < u->n_files; i++) {
+		const struct ops_unit_file *f = &u->files[i];
+
+		if ((f->before || f->after) &&
+		    (!f->before || !f->after || strcmp(f->before, f->after) != 0) &&
+		    print_diff(args, f, err))
+			return -1;
+	}
+	if (!u->enables)
+		return 0;
+	return out_line(err, "%s starts with %s=%s from then on: %s", u->name, u->variable,
+			output_safe(u->value, safe, sizeof(safe)),
+			u->samples ? "it is sampled from its start"
+				   : "nothing is sampled until activate or record");
+}
+
+/* --- the question --- */
+
+static bool may_ask(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+static bool says_yes(void)
+{
+	char answer[16];
+
+	return fgets(answer, sizeof(answer), stdin) && strchr("yY", *answer) && *answer;
+}
+
+/* 0: it is to be done; else what run() returns. */
+static int ask(const struct args *args, const struct ops_unit *u, struct err *err)
+{
+	if (args->yes)
+		return 0;
+	if (args->json || !may_ask())
+		return err_raise(err, ERROR_NO_ONE_TO_ASK), err_advise(err, FIX_SAY_YES);
+	if (out_flush(err))
+		return -1;
+	if (ops_unit_changes(u))
+		fprintf(stderr, "%s it, and have systemd read its units again (daemon-reload)",
+			u->enables ? "write" : "remove");
+	if (args->restart)
+		fprintf(stderr, "%srestart %s now", ops_unit_changes(u) ? ", and " : "", u->name);
+	fputs("? [y/N] ", stderr);
+	if (says_yes())
+		return 0;
+	fputs("nothing was changed\n", stderr);
+	return err_exit_status(ERR_FAILED);
+}
+
+/* --- what became of it --- */
+
+static int print_restarted(const struct ops_unit *u, struct err *err)
+{
+	struct ops_cost cost = { .pid = u->process.pid };
+	char who[OUT_WHO_SIZE];
+
+	memcpy(cost.comm, u->process.comm, sizeof(cost.comm));
+	if (!u->enables)
+		return out_line(err, "%s was restarted", u->name);
+	return out_line(err, "%s was restarted: opt.prof is true in %s", u->name,
+			out_who(&cost, who, sizeof(who)));
+}
+
+static int print_unchanged(const struct ops_unit *u, struct err *err)
+{
+	if (!u->enables)
+		return out_line(err, "%s is not enabled by jeprof-ctl", u->name);
+	if (u->runs && u->opt_prof == TRI_NO)
+		return out_line(err,
+				"%s is enabled already, but was started before that; restart it: "
+				"systemctl restart %s",
+				u->name, u->name);
+	return out_line(err, "%s is enabled already", u->name);
+}
+
+static int print_done(const struct ops_unit *u, struct err *err)
+{
+	const char *done = u->enables ? "written" : "removed";
+
+	if (!u->runs)
+		return out_line(err, "%s; %s does not run", done, u->name);
+	return out_line(err,
+			"%s; what runs keeps what it was started with until: systemctl restart %s",
+			done, u->name);
+}
+
+static int carry_out(const struct args *args, struct ops_unit *u, struct err *err)
+{
+	struct ops_options options;
+	int ret;
+
+	args_options(args, &options);
+	ret = ops_unit_changes(u) || args->restart ? ask(args, u, err) : 0;
+	if (ret)
+		return ret;
+	if (ops_unit_carry_out(u, err) || (args->restart && ops_unit_restart(u, &options, err)))
+		return -1;
+	if (args->json)
+		return out_json(api_unit(u, true, args->restart), err);
+	return args->restart	     ? print_restarted(u, err)
+	       : ops_unit_changes(u) ? print_done(u, err)
+				     : print_unchanged(u, err);
+}
+
+static int show_and_do(const struct args *args, struct ops_unit *u, struct err *err)
+{
+	if (!args->json) {
+		for (size_t i = 0; i < u->n_notes; i++)
+			out_warning(args, &u->notes[i]);
+		if (ops_unit_changes(u) && print_plan(args, u, err))
+			return -1;
+	}
+	if (!args->dry_run)
+		return carry_out(args, u, err);
+	if (args->json)
+		return out_json(api_unit(u, false, false), err);
+	return ops_unit_changes(u) ? 0 : print_unchanged(u, err);
+}
+
+static struct ops_unit_request request_of(const struct args *args)
+{
+	return (struct ops_unit_request){ .unit = args->words[0],
+					  .conf = args->conf,
+					  .runtime = args->runtime,
+					  .force = args->force };
+}
+
+static int run_enable(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_unit_fini) struct ops_unit u = { .n_files = 0 };
+	const struct ops_unit_request request = request_of(args);
+	struct ops_options options;
+
+	args_options(args, &options);
+	return ops_unit_enable(&request, &options, &u, err) ? -1 : show_and_do(args, &u, err);
+}
+
+static int run_disable(const struct args *args, struct err *err)
+{
+	_cleanup_(ops_unit_fini) struct ops_unit u = { .n_files = 0 };
+	const struct ops_unit_request request = request_of(args);
+
+	return ops_unit_disable(&request, &u, err) ? -1 : show_and_do(args, &u, err);
+}
+
+const struct command cmd_enable = {
+	.name = "enable",
+	.words = "UNIT",
+	.help = "have a service of systemd start with profiling available, by a drop-in",
+	.options = options_of_enable,
+	.min_words = 1,
+	.max_words = 1,
+	.run = run_enable,
+};
+
+const struct command cmd_disable = {
+	.name = "disable",
+	.words = "UNIT",
+	.help = "remove that drop-in",
+	.options = options_of_disable,
+	.min_words = 1,
+	.max_words = 1,
+	.run = run_disable,
+};

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/unit/drop_in.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/unit/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Behind override.conf, which "systemctl edit" writes: the last drop-in by its name wins. */
+#define FILE_NAME "zz-jeprof-ctl.conf"
+#define FILE_MAX ((off_t)1 << 20)
+
+/* The first wins over the second, where both have a file of one name. */
+static const char *const folders[] = { "/etc/systemd/system", "/run/systemd/system" };
+enum { FOR_GOOD, UNTIL_BOOT };
+
+/* All of a regular file; NULL with errno, ENOENT if there is none. */
+static char *read_file(const char *path, int flags)
+{
+	_cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st))
+		return NULL;
+	errno = EINVAL;
+	if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+		return NULL;
+	text = calloc(1, (size_t)st.st_size + 1);
+	n = text ? read(fd, text, (size_t)st.st_size) : -1;
+	return n < 0 ? NULL : take_ptr(text);
+}
+
+static int look(struct ops_unit_file *f, int where, const char *unit, struct err *err)
+{
+	snprintf(f->path, sizeof(f->path), "%s/%s.d/" FILE_NAME, folders[where], unit);
+	f->before = read_file(f->path, O_NOFOLLOW);
+	if (!f->before && errno != ENOENT && errno != ENOTDIR)
+		return err_raise_sys(err, ERROR_DROP_IN_UNREADABLE, errno, .path = f->path);
+	if (!f->before || drop_in_is_ours(f->before))
+		return 0;
+	err_raise(err, ERROR_DROP_IN_FOREIGN, .path = f->path);
+	return err_advise(err, FIX_RENAME_DROP_IN);
+}
+
+int drop_in_find(struct ops_unit *u, bool runtime, struct err *err)
+{
+	int first = runtime ? UNTIL_BOOT : FOR_GOOD;
+	char name[UNIT_NAME_SIZE];
+
+	memcpy(name, u->name, sizeof(name));
+	for (u->n_files = 0; u->n_files < 2;) {
+		size_t i = u->n_files++;
+
+		if (look(&u->files[i], i ? !first : first, name, err))
+			return -1;
+	}
+	if (!u->enables || !runtime || !u->files[1].before)
+		return 0;
+	err_raise(err, ERROR_ENABLED_FOR_GOOD, .name = u->name, .path = u->files[1].path);
+	return err_advise(err, FIX_DISABLE_FIRST, .name = u->name);
+}
+
+static int write_text(FILE *out, const void *ctx, struct err *err)
+{
+	return fputs(ctx, out) < 0 ? err_no_memory(err) : 0;
+}
+
+static int write_drop_in(const struct ops_unit_file *f, const char *folder, struct err *err)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
+	uint64_t bytes;
+
+	if (memory_file_write(write_text, f->after, &fd, &bytes, err))
+		return -1;
+	if (!mkdir(folder, 0755))
+		(void)!chmod(folder, 0755);
+	else if (errno != EEXIST)
+		return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "make",
+				     .path = folder);
+	if (output_open(&output, f->path, f->before != NULL, err) ||
+	    output_commit(&output, fd, bytes, 0, err))
+		return -1;
+	/* Every user may read units, whatever our umask is. */
+	(void)!chmod(f->path, 0644);
+	return 0;
+}
+
+int drop_in_put(const struct ops_unit_file *f, struct err *err)
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(f->path, '/') - f->path), f->path);
+	if (f->after)
+		return write_drop_in(f, folder, err);
+	if (unlink(f->path) && errno != ENOENT)
+		return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "remove",
+				     .path = f->path);
+	(void)!rmdir(folder); /* others may have drop-ins there */
+	return 0;
+}
+
+bool environment_file_get(const char *line, const char *variable, char path[PATH_MAX], char *buf,
+			  size_t size)
+{
+	const char *behind = strstr(line, " (ignore_errors=");
+	char pattern[PATH_MAX];
+	bool found = false;
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%.*s",
+		 (int)(behind ? (size_t)(behind - line) : strlen(line)), line);
+	if (glob(pattern, 0, NULL, &files))
+		return false;
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		_cleanup_(cleanup_free) char *text = read_file(files.gl_pathv[i], 0);
+
+		if (!text || !unit_file_get(text, variable, buf, size))
+			continue;
+		snprintf(path, PATH_MAX, "%s", files.gl_pathv[i]);
+		found = true;
+	}
+	globfree(&files);
+	return found;
+}

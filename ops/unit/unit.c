@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/unit/unit.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "ops/target/look.h"
+#include "ops/target/open.h"
+#include "ops/target/run.h"
+#include "ops/unit/drop_in.h"
+#include "ops/unit/systemd.h"
+#include "ops/unit/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIST_SIZE 65536
+#define STARTED_WITHIN_MS 15000
+#define LOOK_AGAIN_MS 200
+
+/* What systemd says of a unit. */
+struct facts {
+	char *shown;
+	pid_t main_pid;
+	char group[PATH_MAX]; /* its control group; "" if it does not run */
+	char list[LIST_SIZE]; /* for one property after the other */
+};
+
+static void free_facts(struct facts **f)
+{
+	if (*f)
+		free((*f)->shown);
+	free(*f);
+}
+
+static const char *property(struct facts *f, const char *name)
+{
+	unit_property(f->shown, name, f->list, sizeof(f->list));
+	return f->list;
+}
+
+/* Three at most are made; there is room for them. */
+static struct err *note(struct ops_unit *u)
+{
+	return &u->notes[u->n_notes++];
+}
+
+/* --- what systemd knows --- */
+
+static const char properties[] =
+	"Id,LoadState,LoadError,Environment,EnvironmentFiles,UnsetEnvironment,MainPID,"
+	"ControlGroup,NeedDaemonReload,Transient";
+
+static int ask(const char *name, struct facts **out, struct err *err)
+{
+	const char *const args[] = { "show", "-p", properties, "--", name, NULL };
+	_cleanup_(free_facts) struct facts *f = calloc(1, sizeof(*f));
+	const char *pid;
+
+	if (!f)
+		return err_no_memory(err);
+	if (systemctl(args, &f->shown, err))
+		return geteuid() ? err_advise(err, FIX_SUDO) : -1;
+	pid = property(f, "MainPID");
+	f->main_pid = (pid_t)strtol(pid, NULL, 10);
+	unit_property(f->shown, "ControlGroup", f->group, sizeof(f->group));
+	*out = take_ptr(f);
+	return 0;
+}
+
+/* Can it be started? */
+static int check_loaded(const struct ops_unit *u, struct facts *f, struct err *err)
+{
+	const char *state = property(f, "LoadState");
+
+	if (!strcmp(state, "not-found")) {
+		err_raise(err, ERROR_UNIT_NOT_FOUND, .name = u->name);
+		return err_advise(err, FIX_SEE_SERVICES);
+	}
+	if (!strcmp(state, "masked")) {
+		err_raise(err, ERROR_UNIT_MASKED, .name = u->name);
+		return err_advise(err, FIX_UNMASK, .name = u->name);
+	}
+	if (strcmp(state, "loaded") != 0) {
+		err_raise(err, ERROR_UNIT_BROKEN, .name = u->name,
+			  .text = property(f, "LoadError"));
+		return err_advise(err, FIX_VERIFY_UNIT, .name = u->name);
+	}
+	return 0;
+}
+
+/* The name that systemd has for it: it becomes a part of a path, as the one that was given. */
+static int take_id(struct ops_unit *u, const struct facts *f, struct err *err)
+{
+	char given[UNIT_NAME_SIZE];
+
+	unit_property(f->shown, "Id", given, sizeof(given));
+	return *given ? unit_name(given, u->name, err) : 0;
+}
+
+static int find_unit(const char *given, struct ops_unit *u, struct facts **f, struct err *err)
+{
+	if (unit_name(given, u->name, err) || systemd_booted(err) || ask(u->name, f, err) ||
+	    take_id(u, *f, err))
+		return -1;
+	u->runs = (*f)->main_pid > 0 || *(*f)->group;
+	return 0;
+}
+
+static void note_reload(struct ops_unit *u, struct facts *f)
+{
+	if (ops_unit_changes(u) && !strcmp(property(f, "NeedDaemonReload"), "yes"))
+		err_raise(note(u), ERROR_UNITS_CHANGED);
+}
+
+/* --- its processes --- */
+
+/* The process of the service that uses jemalloc: the main one, else the first. */
+static int find_process(struct ops_unit *u, const struct facts *f,
+			const struct ops_options *options, struct err *err)
+{
+	const struct ops_filter filter = { .cgroup = f->group };
+	_cleanup_(ops_match_fini) struct ops_matches found = { 0 };
+	size_t best = 0;
+
+	if (ops_match(&filter, &found, err) ||
+	    ops_match_jemalloc(&found, false, options->stop_fd, err))
+		return -1;
+	if (!found.n)
+		return err_raise(err, ERROR_UNIT_WITHOUT_JEMALLOC, .name = u->name),
+		       err_advise(err, FIX_PRELOAD_IN_UNIT, .name = u->name);
+	for (size_t i = 1; i < found.n; i++)
+		if (found.v[i].pid == f->main_pid)
+			best = i;
+	u->process = found.v[best];
+	return 0;
+}
+
+/* Which variable it reads, which version it is, and whether it can be profiled. */
+static int look_at(struct ops_unit *u, const struct ops_options *options, char version[64],
+		   struct err *err)
+{
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	struct ops_options by = *options;
+	struct jemalloc_values values;
+
+	by.start_time = u->process.start_time;
+	if (session_open_proc(&s, u->process.pid, &by, err) || session_find_jemalloc(&s, err) ||
+	    look_values(&s, &values, err))
+		return -1;
+	snprintf(u->variable, sizeof(u->variable), "%s", s.je->conf_name);
+	snprintf(version, 64, "%s", s.version);
+	if (s.je->config_prof == TRI_NO)
+		return session_no_config_prof(&s, err);
+	u->opt_prof = jemalloc_value_is(&values, OPT_PROF);
+	return 0;
+}
+
+/* What is wrong with the program is a reason not to begin; what cannot be seen of it is none. */
+static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
+			   const struct ops_options *options, char version[64], struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (!*f->group) {
+		err_raise(note(u), ERROR_UNIT_UNSEEN, .name = u->name, .conf = u->variable);
+		return 0;
+	}
+	if (!find_process(u, f, options, &why) && !look_at(u, options, version, &why))
+		return 0;
+	if (force || (why.code != ERR_NOJEMALLOC && why.code != ERR_NOPROF)) {
+		*note(u) = why;
+		return 0;
+	}
+	*err = why;
+	return err_within(err, ERROR_ENABLE_IS_VAIN), err_advise_too(err, FIX_ENABLE_BY_FORCE);
+}
+
+/* --- what the variable is, and is to be --- */
+
+/* What it is by systemd, the drop-in included: by the unit, else as for every service. */
+static int effective(struct facts *f, const char *variable, char *buf, bool *set, struct err *err)
+{
+	static const char *const args[] = { "show", "-p", "Environment", NULL };
+	_cleanup_(cleanup_free) char *manager = NULL;
+
+	*set = unit_list_get(property(f, "Environment"), variable, buf, UNIT_VALUE_SIZE);
+	if (*set)
+		return 0;
+	if (systemctl(args, &manager, err))
+		return -1;
+	unit_property(manager, "Environment", f->list, sizeof(f->list));
+	*set = unit_list_get(f->list, variable, buf, UNIT_VALUE_SIZE);
+	return 0;
+}
+
+/* What it would be without the drop-in: that knows, where it is there already. */
+static int find_was(struct ops_unit *u, struct facts *f, struct err *err)
+{
+	for (size_t i = 0; i < u->n_files; i++) {
+		const char *text = u->files[i].before;
+
+		if (text && drop_in_was(text, u->variable, &u->was_set, u->was, sizeof(u->was)))
+			return 0;
+	}
+	return effective(f, u->variable, u->was, &u->was_set, err);
+}
+
+/* The first complaint of this kind about a configuration. */
+static const struct conf_finding *finding(const struct conf_lint *lint, enum conf_level level)
+{
+	for (size_t i = 0; i < lint->n; i++)
+		if (lint->v[i].level == level)
+			return &lint->v[i];
+	return NULL;
+}
+
+/* systemd takes no such line, and a terminal none of these. */
+static bool has_control(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return true;
+	return false;
+}
+
+static int check_wanted(const char *wanted, int version, struct conf_lint *lint, struct err *err)
+{
+	const struct conf_finding *bad;
+
+	conf_lint(wanted, version, TRI_UNKNOWN, lint);
+	bad = finding(lint, CONF_ERROR);
+	if (!bad)
+		return 0;
+	err_raise(err, ERROR_CONF_WRONG, .what = bad->text);
+	return err_advise(err, *bad->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = bad->fix);
+}
+
+static int check_value(struct ops_unit *u, int version, struct conf_lint *lint, struct err *err)
+{
+	const struct conf_finding *odd;
+	struct conf_state state;
+
+	conf_state_init(&state, version ? version : conf_versions[CONF_VERSIONS - 1], TRI_UNKNOWN);
+	conf_state_apply(&state, u->value, CONF_FROM_ENVIRONMENT);
+	conf_state_finish(&state);
+	if (!state.v[CONF_PROF].n)
+		return err_raise(err, ERROR_CONF_WITHOUT_PROF, .text = u->value),
+		       err_advise(err, FIX_WITH_PROF_TRUE);
+	u->samples = state.v[CONF_PROF_ACTIVE].n;
+	conf_lint(u->value, version, TRI_UNKNOWN, lint);
+	odd = finding(lint, CONF_ERROR);
+	odd = odd ? odd : finding(lint, CONF_WARNING);
+	if (odd) {
+		struct err *w = note(u);
+
+		err_raise(w, ERROR_CONF_IS_ODD, .conf = u->variable, .what = odd->text);
+		err_advise(w, *odd->fix ? FIX_OF_LINT : FIX_SEE_CONF, .text = odd->fix);
+	}
+	return 0;
+}
+
+static int make_value(struct ops_unit *u, const char *wanted, const char *version, struct err *err)
+{
+	_cleanup_(cleanup_free) struct conf_lint *lint = calloc(1, sizeof(*lint));
+	int number = conf_version_parse(version);
+
+	if (!lint)
+		return err_no_memory(err);
+	if (check_wanted(wanted, number, lint, err))
+		return -1;
+	if (has_control(wanted) || (u->was_set && has_control(u->was)))
+		return err_raise(err, ERROR_CONF_WRONG, .what = "it has control characters");
+	if (!conf_merge(u->was_set ? u->was : "", wanted, u->value, sizeof(u->value))) {
+		err_raise(err, ERROR_UNIT_CONF_MALFORMED, .conf = u->variable, .name = u->name,
+			  .text = u->was);
+		return err_advise(err, FIX_CORRECT_CONF);
+	}
+	return check_value(u, number, lint, err);
+}
+
+/* A drop-in sets Environment=, which two other settings have the last word over. */
+static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
+{
+	char line[PATH_MAX + 64], found[PATH_MAX];
+	const char *at = f->shown;
+
+	if (unit_list_names(property(f, "UnsetEnvironment"), u->variable)) {
+		err_raise(err, ERROR_UNIT_UNSETS, .name = u->name, .conf = u->variable);
+		return err_advise(err, FIX_CORRECT_UNIT, .name = u->name);
+	}
+	while (unit_property_next(&at, "EnvironmentFiles", line, sizeof(line))) {
+		char value[UNIT_VALUE_SIZE], both[UNIT_VALUE_SIZE] = "";
+
+		if (!environment_file_get(line, u->variable, found, value, sizeof(value)))
+			continue;
+		if (!conf_merge(value, u->value, both, sizeof(both)))
+			memcpy(both, u->value, sizeof(both));
+		err_raise(err, ERROR_UNIT_FILE_SETS, .path = found, .conf = u->variable,
+			  .name = u->name);
+		return err_advise(err, FIX_SET_IT_THERE, .conf = u->variable, .text = both);
+	}
+	return 0;
+}
+
+/* --- plans --- */
+
+static int plan_enable(const struct ops_unit_request *request, const struct ops_options *options,
+		       struct ops_unit *u, struct facts *f, struct err *err)
+{
+	const char *wanted = request->conf ? request->conf : UNIT_CONF;
+	char version[64] = "";
+
+	if (check_loaded(u, f, err))
+		return -1;
+	if (!strcmp(property(f, "Transient"), "yes")) {
+		err_raise(err, ERROR_UNIT_TRANSIENT, .name = u->name);
+		return err_advise(err, FIX_SETENV_AT_START, .conf = u->variable, .text = wanted);
+	}
+	if (drop_in_find(u, request->runtime, err) ||
+	    look_at_service(u, f, request->force, options, version, err) || find_was(u, f, err) ||
+	    make_value(u, wanted, version, err) || check_overruled(u, f, err))
+		return -1;
+	u->files[0].after =
+		drop_in_make(u->name, u->variable, u->was_set ? u->was : NULL, u->value);
+	if (!u->files[0].after)
+		return err_no_memory(err);
+	note_reload(u, f);
+	return 0;
+}
+
+int ops_unit_enable(const struct ops_unit_request *request, const struct ops_options *options,
+		    struct ops_unit *out, struct err *err)
+{
+	_cleanup_(free_facts) struct facts *f = NULL;
+
+	*out = (struct ops_unit){ .enables = true, .variable = "MALLOC_CONF" };
+	if (find_unit(request->unit, out, &f, err))
+		return -1;
+	return plan_enable(request, options, out, f, err);
+}
+
+int ops_unit_disable(const struct ops_unit_request *request, struct ops_unit *out, struct err *err)
+{
+	_cleanup_(free_facts) struct facts *f = NULL;
+
+	*out = (struct ops_unit){ .opt_prof = TRI_UNKNOWN };
+	if (find_unit(request->unit, out, &f, err) || drop_in_find(out, false, err))
+		return -1;
+	note_reload(out, f);
+	/* What is left of a unit that is gone can be removed, too. */
+	return ops_unit_changes(out) ? 0 : check_loaded(out, f, err);
+}
+
+void ops_unit_fini(struct ops_unit *u)
+{
+	for (size_t i = 0; i < u->n_files; i++) {
+		free(u->files[i].before);
+		free(u->files[i].after);
+	}
+	u->n_files = 0;
+}
+
+static bool differs(const struct ops_unit_file *f)
+{
+	return f->before && f->after ? strcmp(f->before, f->after) != 0 : f->before != f->after;
+}
+
+bool ops_unit_changes(const struct ops_unit *u)
+{
+	for (size_t i = 0; i < u->n_files; i++)
+		if (differs(&u->files[i]))
+			return true;
+	return false;
+}
+
+/* --- carrying them out --- */
+
+static int reload(struct err *err)
+{
+	static const char *const args[] = { "daemon-reload", NULL };
+	_cleanup_(cleanup_free) char *said = NULL;
+
+	return systemctl(args, &said, err);
+}
+
+/* A drop-in whose name comes behind ours may set it, too. */
+static int check_effect(struct ops_unit *u, struct err *err)
+{
+	_cleanup_(free_facts) struct facts *f = NULL;
+	char now[UNIT_VALUE_SIZE] = "";
+	bool set;
+
+	if (ask(u->name, &f, err) || effective(f, u->variable, now, &set, err))
+		return -1;
+	if (set && !strcmp(now, u->value))
+		return 0;
+	err_raise(err, ERROR_DROP_IN_IN_VAIN, .path = u->files[0].path, .name = u->name,
+		  .conf = u->variable, .text = now);
+	return err_advise(err, FIX_SEE_UNIT, .name = u->name);
+}
+
+static int put_files(struct ops_unit *u, struct err *err)
+{
+	if (geteuid()) {
+		err_raise(err, ERROR_UNITS_ARE_ROOTS);
+		return err_advise(err, FIX_SUDO);
+	}
+	for (size_t i = 0; i < u->n_files; i++)
+		if (differs(&u->files[i]) && drop_in_put(&u->files[i], err))
+			return -1;
+	return reload(err);
+}
+
+int ops_unit_carry_out(struct ops_unit *u, struct err *err)
+{
+	if (ops_unit_changes(u) && put_files(u, err))
+		return -1;
+	return u->enables ? check_effect(u, err) : 0;
+}
+
+/* --- the new process --- */
+
+static bool is_there(struct ops_unit *u, const struct ops_options *options, struct err *err)
+{
+	_cleanup_(free_facts) struct facts *f = NULL;
+	char version[64];
+
+	*err = (struct err)ERR_INIT;
+	u->opt_prof = TRI_UNKNOWN;
+	return !ask(u->name, &f, err) && !find_process(u, f, options, err) &&
+	       !look_at(u, options, version, err) && u->opt_prof == TRI_YES;
+}
+
+int ops_unit_restart(struct ops_unit *u, const struct ops_options *options, struct err *err)
+{
+	const char *const args[] = { "restart", "--", u->name, NULL };
+	_cleanup_(cleanup_free) char *said = NULL;
+	const struct timespec moment = { .tv_nsec = LOOK_AGAIN_MS * 1000000L };
+	uint64_t patience = ops_timeout_ms(options), deadline;
+
+	u->process = (struct ops_match){ 0 };
+	if (systemctl(args, &said, err)) {
+		err_within(err, ERROR_UNIT_NOT_RESTARTED, .name = u->name);
+		return err_advise(err, FIX_SEE_JOURNAL, .name = u->name);
+	}
+	if (!u->enables)
+		return 0;
+	/* A service may count as started before its program is, and before jemalloc has begun. */
+	deadline = now_ms() + (patience < STARTED_WITHIN_MS ? patience : STARTED_WITHIN_MS);
+	while (!is_there(u, options, err)) {
+		if (now_ms() < deadline) {
+			nanosleep(&moment, NULL);
+			continue;
+		}
+		if (!err->code)
+			err_raise(err, ERROR_OPT_PROF_FALSE, .pid = u->process.pid,
+				  .comm = u->process.comm),
+				err_advise(err, FIX_SEE_CHECK, .pid = u->process.pid);
+		return err_within(err, ERROR_RESTARTED_WITHOUT, .name = u->name);
+	}
+	return 0;
+}
