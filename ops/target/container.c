@@ -159,6 +159,29 @@ void unit_parse(const char *cgroup, char *buf, size_t size)
 	}
 }
 
+/* People will copy it into a command line. */
+static bool is_plain_service(const char *name)
+{
+	return text_stem(name, ".service") < strlen(name) &&
+	       !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				  "0123456789:-_.@")];
+}
+
+enum starter starter_parse(const char *cgroup, char *name, size_t size)
+{
+	container_parse(cgroup, name, size);
+	if (strstr(cgroup, "/kubepods"))
+		return STARTER_POD;
+	if (*name)
+		return strstr(cgroup, "/libpod-")  ? STARTER_PODMAN
+		       : strstr(cgroup, "/docker") ? STARTER_DOCKER
+						   : STARTER_CONTAINER;
+	unit_parse(cgroup, name, size);
+	if (!is_plain_service(name) || text_begins(name, "user@"))
+		return STARTER_UNKNOWN;
+	return strstr(cgroup, "/user@") ? STARTER_USER_SERVICE : STARTER_SERVICE;
+}
+
 /* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */
 static int handle_path(int root, const char *folder, uint64_t id, char *buf, size_t size)
 {

@@ -35,4 +35,16 @@ void unit_parse(const char *cgroup, char *buf, size_t size);
 /* The first 12 digits of a container's id, or an LXC or machine name; "" if there is none. */
 void container_parse(const char *cgroup, char *buf, size_t size);
 
+/* Who starts it, and so gives it its environment: as far as its control groups tell. */
+enum starter {
+	STARTER_UNKNOWN,
+	STARTER_SERVICE,      /* a service of the system's systemd, `name` */
+	STARTER_USER_SERVICE, /* the same of a user's */
+	STARTER_POD,	      /* Kubernetes */
+	STARTER_DOCKER,	      /* a container, `name` */
+	STARTER_PODMAN,
+	STARTER_CONTAINER, /* of another kind */
+};
+enum starter starter_parse(const char *cgroup, char *name, size_t size);
+
 #endif

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/target/run.h"
 
+#include "ops/target/container.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +54,31 @@ int session_no_config_prof(const struct session *s, struct err *err)
 
 int session_no_opt_prof(const struct session *s, struct err *err)
 {
+	char cgroup[PROC_CGROUP_SIZE], name[256];
+
 	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
-	return err_advise(err, FIX_RESTART_WITH_PROF, .conf = s->je->conf_name);
+	err_advise(err, FIX_RESTART_WITH_PROF, .conf = s->je->conf_name);
+	proc_cgroup(s->proc.pid, cgroup, sizeof(cgroup));
+	switch (starter_parse(cgroup, name, sizeof(name))) {
+	case STARTER_SERVICE:
+		return err_advise_too(err, FIX_ENABLE_UNIT, .name = name);
+	case STARTER_USER_SERVICE:
+		return err_advise_too(err, FIX_EDIT_USER_UNIT, .name = name,
+				      .conf = s->je->conf_name);
+	case STARTER_POD:
+		return err_advise_too(err, FIX_SET_IN_POD, .conf = s->je->conf_name);
+	case STARTER_DOCKER:
+		return err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name,
+				      .conf = s->je->conf_name, .text = "docker");
+	case STARTER_PODMAN:
+		return err_advise_too(err, FIX_RUN_CONTAINER_WITH, .name = name,
+				      .conf = s->je->conf_name, .text = "podman");
+	case STARTER_CONTAINER:
+		return err_advise_too(err, FIX_SET_IN_CONTAINER, .name = name);
+	case STARTER_UNKNOWN:
+		break;
+	}
+	return -1;
 }
 
 int session_call_failed(const struct session *s, const struct call *call, struct err *err)

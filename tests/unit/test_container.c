@@ -93,6 +93,40 @@ static void test_unit(void **state)
 	assert_string_equal(buf, "");
 }
 
+static void assert_starter(const char *cgroup, enum starter wanted, const char *name)
+{
+	char buf[64];
+
+	assert_int_equal(starter_parse(cgroup, buf, sizeof(buf)), wanted);
+	if (name)
+		assert_string_equal(buf, name);
+}
+
+static void test_starter(void **state)
+{
+	(void)state;
+	assert_starter("0::/system.slice/redis.service\n", STARTER_SERVICE, "redis.service");
+	assert_starter("9:name=systemd:/system.slice/a@b.service/w\n0::/\n", STARTER_SERVICE,
+		       "a@b.service");
+	assert_starter("0::/user.slice/user-1.slice/user@1.service/app.slice/a.service\n",
+		       STARTER_USER_SERVICE, "a.service");
+	assert_starter("0::/user.slice/user-1.slice/user@1.service\n", STARTER_UNKNOWN, NULL);
+	assert_starter("0::/user.slice/user-0.slice/session-1.scope\n", STARTER_UNKNOWN, NULL);
+	assert_starter("0::/system.slice/$(x).service\n", STARTER_UNKNOWN, NULL);
+	assert_starter("0::/\n", STARTER_UNKNOWN, NULL);
+	assert_starter("", STARTER_UNKNOWN, NULL);
+	assert_starter("0::/system.slice/docker-" ID ".scope\n", STARTER_DOCKER, "80f5ef0b12bc");
+	assert_starter("4:memory:/docker/" ID "\n0::/\n", STARTER_DOCKER, "80f5ef0b12bc");
+	assert_starter("0::/machine.slice/libpod-" ID ".scope/container\n", STARTER_PODMAN,
+		       "80f5ef0b12bc");
+	assert_starter("0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-" ID ".scope\n",
+		       STARTER_POD, NULL);
+	/* A systemd of its own has started it in there. */
+	assert_starter("0::/machine.slice/web.service/payload/system.slice/redis.service\n",
+		       STARTER_CONTAINER, "web.service");
+	assert_starter("0::/lxc.payload.web/system.slice/a.service\n", STARTER_CONTAINER, "web");
+}
+
 static void test_hostile(void **state)
 {
 	char big[PROC_CGROUP_SIZE];
@@ -115,7 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),	  cmocka_unit_test(test_holds),
 		cmocka_unit_test(test_container), cmocka_unit_test(test_unit),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_starter),	  cmocka_unit_test(test_hostile),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
