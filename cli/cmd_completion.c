@@ -37,7 +37,17 @@ static enum source source_of(const struct option_def *o)
 	return o->type == OPTION_PID ? PIDS : NOWHERE;
 }
 
+/* The services that systemd has loaded, one a line. */
+#define UNITS                                                                            \
+	"timeout " PATIENCE " systemctl list-units --all --type=service --state=loaded " \
+	"--plain --no-legend --no-pager 2>/dev/null | cut -d ' ' -f 1"
+
 /* What a command takes, by the names that its usage has for them. */
+static bool takes_units(const struct command *c)
+{
+	return strstr(c->words, "UNIT");
+}
+
 static bool takes_pids(const struct command *c)
 {
 	return strstr(c->words, "PID");
@@ -78,24 +88,28 @@ static void put_choices(const struct command *c)
 
 static const char bash_head[] =
 	"# bash completion for jeprof-ctl\n"
-	"_jeprof_ctl_list() # COLUMN: what list shows there\n{\n\tlocal line word\n"
+	"_jeprof_ctl_lines() # of standard input: each is a word\n{\n\tlocal line word\n"
 	"\twhile IFS= read -r line; do\n\t\tprintf -v word %q \"$line\"\n"
 	"\t\t[[ $line != - && ($line == \"$cur\"* || $word == \"$cur\"*) ]] && "
 	"COMPREPLY+=(\"$word\")\n"
-	"\tdone < <(timeout " PATIENCE " \"${COMP_WORDS[0]}\" -q list -o \"$1\" 2>/dev/null |\n"
-	"\t\tsed 1d | sort -u)\n}\n"
+	"\tdone\n}\n"
+	"_jeprof_ctl_list() # COLUMN: what list shows there\n{\n"
+	"\t_jeprof_ctl_lines < <(timeout " PATIENCE " \"${COMP_WORDS[0]}\" -q list -o \"$1\" "
+	"2>/dev/null |\n\t\tsed 1d | sort -u)\n}\n"
+	"_jeprof_ctl_units()\n{\n\t_jeprof_ctl_lines < <(" UNITS ")\n}\n"
 	"_jeprof_ctl_files()\n{\n\tlocal files\n\tmapfile -t files < <(compgen -f -- \"$cur\")\n"
 	"\tCOMPREPLY+=(\"${files[@]}\")\n\tcompopt -o filenames 2>/dev/null\n}\n"
 	"_jeprof_ctl()\n{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal word command='' words='' files='' pids=''\n"
+	"\tlocal word command='' words='' files='' pids='' units=''\n"
 	"\tif [[ $cur == = ]]; then\n\t\tcur=''\n"
 	"\telif [[ $prev == = ]]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n";
 
 static const char bash_tail[] =
-	"\t[[ $cur == -* ]] && words=$options files='' pids=''\n"
+	"\t[[ $cur == -* ]] && words=$options files='' pids='' units=''\n"
 	"\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
 	"\t[[ $files ]] && _jeprof_ctl_files\n\t[[ $pids ]] && _jeprof_ctl_list pid\n"
+	"\t[[ $units ]] && _jeprof_ctl_units\n"
 	"\treturn 0\n}\ncomplete -F _jeprof_ctl jeprof-ctl\n";
 
 static void bash_names(const struct option_def *o)
@@ -173,6 +187,8 @@ static void bash_command(const struct command *c)
 		printf("\t\tpids=yes\n");
 	if (takes_files(c))
 		printf("\t\tfiles=yes\n");
+	if (takes_units(c))
+		printf("\t\tunits=yes\n");
 	printf("\t\t;;\n");
 }
 
@@ -204,6 +220,8 @@ static const char zsh_head[] =
 	"_jeprof_ctl_column()\n{\n\tlocal -a rows\n\t_jeprof_ctl_rows $1\n"
 	"\tcompadd -a rows\n}\n"
 	"_jeprof_ctl_groups()\n{\n\t_jeprof_ctl_column unit\n\t_jeprof_ctl_column container\n}\n"
+	"_jeprof_ctl_units()\n{\n\tlocal -a rows\n\trows=(\"${(@f)$(" UNITS ")}\")\n"
+	"\tcompadd -a rows\n}\n"
 	"_jeprof_ctl_pids()\n{\n\tlocal -a rows pids\n\t_jeprof_ctl_rows pid,comm\n"
 	"\tpids=(\"${(@)rows%% *}\")\n\tcompadd -l -d rows -a pids\n}\n"
 	"_jeprof_ctl()\n{\n\tlocal word command=''\n"
@@ -296,6 +314,8 @@ static void zsh_command(const struct command *c)
 		       c->max_words == WORDS_MAX ? "*" : "2");
 	else if (takes_files(c))
 		printf(" \\\n\t\t'*:file:_files'");
+	else if (takes_units(c))
+		printf(" \\\n\t\t'2:service: _jeprof_ctl_units'");
 	printf("\n\t\t;;\n");
 }
 
@@ -323,6 +343,7 @@ static const char fish_head[] =
 	"string match -v -- -\nend\n"
 	"function __jeprof_ctl_pids\n"
 	"\t__jeprof_ctl_list pid,comm | string replace -r '^(\\d+) +' '$1\\t'\nend\n"
+	"function __jeprof_ctl_units\n\t" UNITS "\nend\n"
 	"complete -c jeprof-ctl -f\n";
 
 static void fish_text(const char *text)
@@ -390,6 +411,8 @@ static void fish_command(const struct command *c)
 		printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_pids)'\n", condition);
 	if (takes_files(c))
 		printf("complete -c jeprof-ctl%s -F\n", condition);
+	if (takes_units(c))
+		printf("complete -c jeprof-ctl%s -a '(__jeprof_ctl_units)'\n", condition);
 	if (has_choices(c)) {
 		printf("complete -c jeprof-ctl%s -a '", condition);
 		put_choices(c);

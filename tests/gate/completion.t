@@ -63,6 +63,20 @@ wanted='\$\(\>here\).service '"\\'"' \* \`\>here\`.scope a\ b.service'
 is "$(offered "$T/said" status --cgroup '')" "$wanted" 'units, quoted'
 is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
 
+# The same of systemctl, whose lines begin with a name.
+cat >"$T/systemctl" <<'SH'
+#!/bin/sh
+printf '%s loaded active running Some Text\n' a.service 'a@x.service' '`>here`.service' 'a\x20b.service'
+SH
+chmod +x "$T/systemctl"
+path=$PATH
+PATH=$T:$PATH
+is "$(offered "$CTL" enable '')" '\`\>here\`.service a.service a@x.service a\\x20b.service' 'units, quoted'
+is "$(offered "$CTL" disable a@)" a@x.service 'those that begin so'
+is "$(find "$T" -name here)" '' 'nothing of it was evaluated'
+rm "$T/systemctl"
+PATH=$path
+
 # Where there is no answer there is nothing.
 printf '#!/bin/sh\necho PID; echo no >&2; exit 1\n' >"$T/said"
 is "$(offered "$T/said" status '')" '' 'list fails'
