@@ -3,6 +3,7 @@
 
 #include "arch/machine.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "ops/bundle.h"
 #include "profile/format/format.h"
 #include "profile/leaks.h"
@@ -523,13 +524,28 @@ struct json_object *api_bundle(const struct ops_bundle *bundle)
 
 /* --- services --- */
 
+/* As it is, line by line. */
+static struct json_object *lines_json(const char *text)
+{
+	size_t len = text ? strlen(text) : 0, n = 0;
+	char *safe = text ? malloc(OUTPUT_SAFE_SIZE(len)) : NULL;
+	struct json_object *json;
+
+	if (!safe)
+		return NULL;
+	output_safe_lines(text, len, true, safe, &n);
+	json = json_object_new_string_len(safe, (int)n);
+	free(safe);
+	return json;
+}
+
 static struct json_object *unit_file_json(const struct ops_unit_file *f)
 {
 	struct json_object *o = json_object_new_object();
 
 	json_set_text(o, "path", f->path);
-	json_set(o, "before", f->before ? json_object_new_string(f->before) : NULL);
-	json_set(o, "after", f->after ? json_object_new_string(f->after) : NULL);
+	json_set(o, "before", lines_json(f->before));
+	json_set(o, "after", lines_json(f->after));
 	return o;
 }
 

@@ -218,13 +218,12 @@ static const struct conf_finding *finding(const struct conf_lint *lint, enum con
 	return NULL;
 }
 
-/* systemd takes no such line, and a terminal none of these. */
-static bool has_control(const char *text)
+/* Without control characters, and in UTF-8: systemd takes nothing else. */
+static bool is_plain(const char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			return true;
-	return false;
+	char safe[UNIT_VALUE_SIZE];
+
+	return !strcmp(output_safe(text, safe, sizeof(safe)), text);
 }
 
 static int check_wanted(const char *wanted, int version, struct conf_lint *lint, struct err *err)
@@ -272,8 +271,9 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 		return err_no_memory(err);
 	if (check_wanted(wanted, number, lint, err))
 		return -1;
-	if (has_control(wanted) || (u->was_set && has_control(u->was)))
-		return err_raise(err, ERROR_CONF_WRONG, .what = "it has control characters");
+	if (!is_plain(wanted) || (u->was_set && !is_plain(u->was)))
+		return err_raise(err, ERROR_CONF_WRONG,
+				 .what = "it has control characters, is no UTF-8, or too long");
 	if (!conf_merge(u->was_set ? u->was : "", wanted, u->value, sizeof(u->value))) {
 		err_raise(err, ERROR_UNIT_CONF_MALFORMED, .conf = u->variable, .name = u->name,
 			  .text = u->was);

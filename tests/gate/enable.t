@@ -182,6 +182,7 @@ ctl_fails 1 'unit_conf_malformed correct_conf' 'what jemalloc does not read to i
 ctl_fails 2 'conf_wrong of_lint' '--conf: a mistake' enable a -n --conf prof:ture
 ctl_fails 2 'conf_without_prof with_prof_true' '--conf: without prof' enable a -n --conf narenas:2
 ctl_fails 2 conf_wrong '--conf: another line for the drop-in' enable a -n --conf $'prof:true,prof_prefix:x"\nUser=root'
+ctl_fails 2 conf_wrong '--conf: no UTF-8' enable a -n --conf $'prof:true,prof_prefix:\xff'
 ctl_ok '--conf: hardly meant' enable a -n --conf prof:true,lg_prof_interval:20
 like "$err" 'lg_prof_interval:20 is a power of two' 'it warns'
 unit unset.service UnsetEnvironment=MALLOC_CONF
