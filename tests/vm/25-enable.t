@@ -49,7 +49,6 @@ ok 'a profile' is_profile "$T/dump.heap"
 ctl_ok 'record --cgroup' record --cgroup "$unit" -d 2s -o "$T/unit/" --json
 is "$(json '[.[] | "\(.pid) \(.changed.prof.active)"] | join(" ")')" "$pid true" 'recorded, and put back' || diag "$out"
 ok 'its profile' is_profile "$T"/unit/redis-server."$pid".*Z.heap
-ctl_ok 'by the path of its control group' status --cgroup "/sys/fs/cgroup/system.slice/$unit"
 assert_untouched "$pid"
 feature 'record --cgroup UNIT'
 
@@ -60,18 +59,16 @@ cat >/run/systemd/system/sleeper@.service <<-'END'
 	Environment=LD_PRELOAD=libjemalloc.so.2 "MALLOC_CONF=narenas:1"
 	ExecStart=/bin/sleep 1000
 END
-at_end+=('systemctl stop sleeper@one sleeper@two' 'rm -rf /run/systemd/system/sleeper@* /etc/systemd/system/sleeper@*')
-for one in one two; do
-	ctl_ok "an instance: $one" enable "sleeper@$one" -y --restart
-	like "$out" 'does not run|opt\.prof is true in [0-9]+ \(sleep\)' "it has it: $one"
-done
+at_end+=('systemctl stop sleeper@one' 'rm -rf /run/systemd/system/sleeper@* /etc/systemd/system/sleeper@*')
+ctl_ok 'an instance' enable sleeper@one -y --restart
+like "$out" 'opt\.prof is true in [0-9]+ \(sleep\)' 'it has it'
 is "$(of_unit sleeper@one.service Environment)" 'LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=narenas:1,prof:true,prof_active:false' \
 	'beside what the unit has'
 snapshot "$redis"
 ctl_ok 'record of all services' record --cgroup system.slice -d 3s -o "$T/all/" --json
-is "$(json '[.[] | select(.error == null) | .comm] | sort | join(" ")')" 'redis-server sleep sleep' 'all three at once' || diag "$out"
-is "$(json '[.[].changed.prof.active] | unique | join(" ")')" true 'and all put back'
-is "$(find "$T/all" -name '*.heap' ! -name '*.base.heap' | wc -l)" 3 'three profiles'
+is "$(json '[.[] | select(.error == null) | .comm] | sort | join(" ")')" 'redis-server sleep' 'both at once' || diag "$out"
+is "$(json '[.[].changed.prof.active] | unique | join(" ")')" true 'and both put back'
+is "$(find "$T/all" -name '*.heap' ! -name '*.base.heap' | wc -l)" 2 'two profiles'
 assert_untouched "$redis"
 feature 'record of several services'
 
