@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/watch/watch.h"
+#include "api/json.h"
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <time.h>
+
+static struct json_object *frame_json(const struct watch_frame *f)
+{
+	struct json_object *o = json_object_new_object();
+	char text[600];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, f->addr);
+	json_set_text(o, "address", text);
+	json_set_text(o, "image", f->image);
+	if (f->name)
+		snprintf(text, sizeof(text), "%.512s+0x%" PRIx64, f->name, f->offset);
+	json_set_text(o, "name", f->name ? text : NULL);
+	return o;
+}
+
+static void set_time(struct json_object *doc, const struct timespec *time)
+{
+	char date[32], text[64];
+	struct tm tm;
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
+	snprintf(text, sizeof(text), "%s.%06ldZ", date, time->tv_nsec / 1000);
+	json_set_text(doc, "time", text);
+}
+
+struct json_object *api_watch_event(const struct ops_watch_event *e, bool since_start)
+{
+	struct json_object *doc = json_object_new_object(), *stack = json_object_new_array();
+
+	set_time(doc, &e->time);
+	if (since_start)
+		json_set_u64(doc, "since_start_us", e->since_start_us);
+	json_set_int(doc, "pid", e->pid);
+	json_set_int(doc, "tid", e->tid);
+	json_set_text(doc, "comm", e->comm);
+	json_set_text(doc, "kind", watch_kind_name(e->kind));
+	json_set_text(doc, "file", e->file);
+	json_set_text(doc, "host_file", e->host_file);
+	json_set_bool(doc, "file_confirmed", e->file_confirmed);
+	json_set_bool(doc, "ok", e->ok);
+	json_set_text(doc, "error", e->error);
+	json_set_u64(doc, "duration_us", e->duration_us);
+	json_set(doc, "bytes", e->has_bytes ? json_object_new_uint64(e->bytes) : NULL);
+	json_set_text(doc, "source", e->probed ? "uprobe" : "tracepoint");
+	json_set_text(doc, "by", e->by_us ? "jeprof-ctl" : NULL);
+	json_set_text(doc, "cgroup", e->cgroup[0] ? e->cgroup : NULL);
+	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
+	for (size_t i = 0; i < e->n_frames; i++)
+		json_object_array_add(stack, frame_json(&e->frames[i]));
+	json_set(doc, "stack", stack);
+	return doc;
+}
+
+struct json_object *api_watch_lost(uint64_t n)
+{
+	struct json_object *doc = json_object_new_object();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	set_time(doc, &now);
+	json_set_u64(doc, "lost", n);
+	return doc;
+}
