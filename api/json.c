@@ -310,6 +310,7 @@ struct json_object *api_check(const struct ops_checks *checks)
 	json_set_bool(doc, "ready", checks->ready);
 	json_set(doc, "checks", list);
 	json_set(doc, "memory", checks->has_memory ? memory_json(&checks->memory) : NULL);
+	set_warning(doc, &checks->no_memory);
 	json_set_u64(doc, "pause_us", checks->cost.pause_us);
 	return doc;
 }

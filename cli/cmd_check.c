@@ -179,6 +179,7 @@ static int run(const struct args *args, struct err *err)
 	if (args_pid(args, &options, &pid, err))
 		return -1;
 	ops_check(pid, &options, &checks);
+	out_warning(args, &checks.no_memory);
 	out_cost(args, &checks.cost);
 	if (args->json) {
 		if (out_json(api_check(&checks), err))

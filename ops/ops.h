@@ -364,6 +364,7 @@ struct ops_checks {
 	struct ops_check v[OPS_CHECKS_MAX];
 	bool has_memory; /* where its resident memory is, as far as the kernel shows it: */
 	struct ops_explain memory;
+	struct err no_memory; /* why not, where it may be looked at */
 };
 
 /* All checks in order; what fails is a check. Reads values in one run if all else allows. */

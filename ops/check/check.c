@@ -303,16 +303,18 @@ static void check_ourselves(struct ops_check *rows)
 	check_failed(&rows[CHECK_PROCESS], &err);
 }
 
-/* A word more than the checks, which fail where this would: what fails here is left out. */
+/* A word more than the checks: that it cannot be said is none that failed. */
 static void see_memory(struct session *s, struct ops_checks *out)
 {
 	const struct ops_check *jemalloc = &out->v[CHECK_JEMALLOC];
-	struct err none = ERR_INIT, ignored;
+	struct err none = ERR_INIT;
 
 	if (out->v[CHECK_PERMISSION].ok != TRI_YES)
 		return;
 	out->has_memory = !explain_seen(s, jemalloc->ok == TRI_NO ? &jemalloc->err : &none,
-					&out->memory, &ignored);
+					&out->memory, &out->no_memory);
+	if (!out->has_memory)
+		err_within(&out->no_memory, ERROR_MEMORY_UNSEEN);
 }
 
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
