@@ -34,7 +34,8 @@ see_by()
 	CTL=$ctl
 	order "$pid" dump "$T/$name.heap"
 	end_watch "$name"
-	is "$(seen "$name" "select(.pid == $pid) | .source")" "$wanted" "$name: seen by $wanted"
+	is "$(seen "$name" "select(.pid == $pid) | .source")" "$wanted" "$name: seen by $wanted" ||
+		diag "$(<"$T/$name.talk")"
 }
 
 # --- any user's, over FUSE ---
