@@ -235,7 +235,7 @@ static void unpack_jemalloc(struct jemalloc *je, const struct images *images, st
 	je->malloc_message = unpack_u64(u);
 	unpack_into(u, je->version, sizeof(je->version));
 	je->config_prof = tristate_unpack(u);
-	u->bad |= !je->mallctl;
+	u->bad |= !je->mallctl || (*je->conf_name && !jemalloc_is_conf_name(je->conf_name));
 }
 
 void jemallocs_pack(const struct jemalloc *v, size_t n, const struct images *images, struct pack *p)

@@ -264,19 +264,32 @@ const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
 	return names[linkage];
 }
 
-/* The build decides the variable's name: the prefix may have been given to the symbols later. */
+static const char plain_conf_name[] = "MALLOC_CONF";
+
+bool jemalloc_is_conf_name(const char *name)
+{
+	const size_t len = strlen(name), tail = sizeof(plain_conf_name) - 1;
+
+	return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] && len >= tail &&
+	       !strcmp(name + len - tail, plain_conf_name);
+}
+
+/*
+ * The build decides the variable's name: the prefix may have been given to the symbols later, and
+ * names of symbols may have any bytes.
+ */
 const char *jemalloc_conf_name(struct jemalloc *je)
 {
-	static const char plain[] = "MALLOC_CONF";
 	char *name = je->conf_name;
 
 	if (*name)
 		return name;
-	snprintf(name, sizeof(je->conf_name), "%s%s", je->prefix, plain);
+	snprintf(name, sizeof(je->conf_name), "%s%s", je->prefix, plain_conf_name);
 	for (char *c = name; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
-	if (je->image && !image_search(je->image, PF_R, name, strlen(name) + 1))
-		strcpy(name, plain);
+	if (!jemalloc_is_conf_name(name) ||
+	    (je->image && !image_search(je->image, PF_R, name, strlen(name) + 1)))
+		strcpy(name, plain_conf_name);
 	return name;
 }
 

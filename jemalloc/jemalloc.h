@@ -157,6 +157,8 @@ const char *jemalloc_linkage_name(enum jemalloc_linkage linkage);
  * Looked up in the image at first.
  */
 const char *jemalloc_conf_name(struct jemalloc *je);
+/* Can a build have chosen this name? It goes into units and command lines. */
+bool jemalloc_is_conf_name(const char *name);
 
 /*
  * <0, 0, >0 as `version` is older than, equal to or newer than

@@ -256,6 +256,14 @@ runs a.service
 ctl_ok 'a jemalloc with a prefix' enable a -n
 like "$out" 'Environment="_RJEM_MALLOC_CONF=prof:true,prof_active:false"' 'its own variable'
 stop_target "$pid"
+# Names of symbols may have any bytes: this one would set LD_PRELOAD or the like as well.
+LC_ALL=C sed 's/_rjem_/a" "b_/g; s/_RJEM_/A" "B_/g' "$VICTIMS/idle-rjem" >"$T/quoted"
+chmod 755 "$T/quoted"
+MALLOC_CONF='' start_victim "$T/quoted"
+runs a.service
+ctl_ok 'a prefix that is no name' enable a -n
+like "$out" '\+Environment="MALLOC_CONF=prof:true,prof_active:false"' 'it adds nothing to the unit'
+stop_target "$pid"
 sleep 1000 &
 pid=$!
 own "$pid"

@@ -138,6 +138,42 @@ static void test_jemallocs(void **state)
 	assert_null(jemallocs_unpack(&n, &look.images, &u));
 }
 
+/* The variable's name becomes a part of a unit: one that is none is refused. */
+static void test_conf_names(void **state)
+{
+	static const struct {
+		const char *name;
+		bool good;
+	} rows[] = {
+		{ "", true },
+		{ "MALLOC_CONF", true },
+		{ "_RJEM_MALLOC_CONF", true },
+		{ "JE4_MALLOC_CONF", true },
+		{ "LD_PRELOAD", false },
+		{ "MALLOC_CONF2", false },
+		{ "A\" \"MALLOC_CONF", false },
+		{ "A\nMALLOC_CONF", false },
+		{ "je_MALLOC_CONF", false },
+	};
+	_cleanup_(look_end) struct look look;
+
+	(void)state;
+	look_at(&look, getpid());
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		_cleanup_(cleanup_free) struct jemalloc *got = NULL;
+		_cleanup_(pack_fini) struct pack p = { 0 };
+		struct jemalloc je = some_jemalloc(&look.images);
+		struct unpack u;
+		size_t n;
+
+		strcpy(je.conf_name, rows[i].name);
+		jemallocs_pack(&je, 1, &look.images, &p);
+		u = reading(&p);
+		got = jemallocs_unpack(&n, &look.images, &u);
+		assert_true((got != NULL) == rows[i].good);
+	}
+}
+
 static void test_site(void **state)
 {
 	struct range danger[] = { { 10, 20 }, { 30, 40 } }, known[] = { { 5, 50 } };
@@ -255,8 +291,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_images),	  cmocka_unit_test(test_disorder),
-		cmocka_unit_test(test_jemallocs), cmocka_unit_test(test_site),
-		cmocka_unit_test(test_maps),	  cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_jemallocs), cmocka_unit_test(test_conf_names),
+		cmocka_unit_test(test_site),	  cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
