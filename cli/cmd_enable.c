@@ -142,10 +142,11 @@ static int ask(const struct args *args, const struct ops_unit *u, struct err *er
 	if (out_flush(err))
 		return -1;
 	if (ops_unit_changes(u))
-		fprintf(stderr, "%s it, and have systemd read its units again (daemon-reload)",
-			u->enables ? "write" : "remove");
+		fprintf(stderr, "%s it, and ", u->enables ? "write" : "remove");
+	if (ops_unit_reloads(u))
+		fputs("have systemd read its units again (daemon-reload)", stderr);
 	if (args->restart)
-		fprintf(stderr, "%srestart %s now", ops_unit_changes(u) ? ", and " : "", u->name);
+		fprintf(stderr, "%srestart %s now", ops_unit_reloads(u) ? ", and " : "", u->name);
 	fputs("? [y/N] ", stderr);
 	if (says_yes())
 		return 0;
@@ -171,6 +172,9 @@ static int print_unchanged(const struct ops_unit *u, struct err *err)
 {
 	if (!u->enables)
 		return out_line(err, "%s is not enabled by jeprof-ctl", u->name);
+	if (u->unread)
+		return out_line(err, "%s is written already, but systemd has not read it",
+				u->files[0].path);
 	if (u->runs && u->opt_prof == TRI_NO)
 		return out_line(err,
 				"%s is enabled already, but was started before that; restart it: "
@@ -181,7 +185,7 @@ static int print_unchanged(const struct ops_unit *u, struct err *err)
 
 static int print_done(const struct ops_unit *u, struct err *err)
 {
-	const char *done = u->enables ? "written" : "removed";
+	const char *done = u->unread ? "read" : u->enables ? "written" : "removed";
 
 	if (!u->runs)
 		return out_line(err, "%s; %s does not run", done, u->name);
@@ -196,7 +200,7 @@ static int carry_out(const struct args *args, struct ops_unit *u, struct err *er
 	int ret;
 
 	args_options(args, &options);
-	ret = ops_unit_changes(u) || args->restart ? ask(args, u, err) : 0;
+	ret = ops_unit_reloads(u) || args->restart ? ask(args, u, err) : 0;
 	if (ret)
 		return ret;
 	if (ops_unit_carry_out(u, err) || (args->restart && ops_unit_restart(u, &options, err)))
@@ -204,7 +208,7 @@ static int carry_out(const struct args *args, struct ops_unit *u, struct err *er
 	if (args->json)
 		return out_json(api_unit(u, true, args->restart), err);
 	return args->restart	     ? print_restarted(u, err)
-	       : ops_unit_changes(u) ? print_done(u, err)
+	       : ops_unit_reloads(u) ? print_done(u, err)
 				     : print_unchanged(u, err);
 }
 

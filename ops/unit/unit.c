@@ -110,9 +110,13 @@ static int find_unit(const char *given, struct ops_unit *u, struct facts **f, st
 	return 0;
 }
 
+/* One that was written, and not read: daemon-reload failed, or was not come to. */
 static void note_reload(struct ops_unit *u, struct facts *f)
 {
-	if (ops_unit_changes(u) && !strcmp(property(f, "NeedDaemonReload"), "yes"))
+	if (strcmp(property(f, "NeedDaemonReload"), "yes") != 0)
+		return;
+	u->unread = u->enables && !ops_unit_changes(u);
+	if (ops_unit_reloads(u))
 		err_raise(note(u), ERROR_UNITS_CHANGED);
 }
 
@@ -377,6 +381,11 @@ bool ops_unit_changes(const struct ops_unit *u)
 	return false;
 }
 
+bool ops_unit_reloads(const struct ops_unit *u)
+{
+	return u->unread || ops_unit_changes(u);
+}
+
 /* --- carrying them out --- */
 
 static int reload(struct err *err)
@@ -417,7 +426,7 @@ static int put_files(struct ops_unit *u, struct err *err)
 
 int ops_unit_carry_out(struct ops_unit *u, struct err *err)
 {
-	if (ops_unit_changes(u) && put_files(u, err))
+	if (ops_unit_reloads(u) && put_files(u, err))
 		return -1;
 	return u->enables ? check_effect(u, err) : 0;
 }

@@ -42,6 +42,7 @@ struct ops_unit {
 	char was[UNIT_VALUE_SIZE], value[UNIT_VALUE_SIZE]; /* without the drop-in, with it */
 	bool was_set;
 	bool samples;		       /* with that it is sampled from its start */
+	bool unread;		       /* it is written, but systemd has not read it */
 	struct ops_unit_file files[2]; /* the first is the one that counts */
 	size_t n_files;
 	bool runs;
@@ -53,6 +54,8 @@ struct ops_unit {
 
 /* Does carrying it out change a file? */
 bool ops_unit_changes(const struct ops_unit *unit);
+/* Does it have systemd read its units again? */
+bool ops_unit_reloads(const struct ops_unit *unit);
 
 /*
  * ERR_USAGE for what is no service, or no configuration; ERR_FAILED for a unit that cannot be

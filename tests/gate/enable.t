@@ -206,6 +206,17 @@ like "$status $err" '1 .*all the same' 'it says so each time'
 unit changed.service NeedDaemonReload=yes
 ctl_ok 'systemd has not read all' enable changed -n
 like "$err" 'has not read yet' 'it warns'
+echo 'Access denied' >"$systemd/fails-daemon-reload"
+run_ctl enable changed -y
+like "$status $err" '^1 .*daemon-reload failed: Access denied' 'daemon-reload fails'
+rm "$systemd/fails-daemon-reload"
+ctl_ok 'what was not read' enable changed -n
+like "$out" 'zz-jeprof-ctl\.conf is written already, but systemd has not read it$' 'is said'
+run_ctl enable changed
+like "$status $err" '^2 .*no terminal' 'and asked about'
+calls >/dev/null
+ctl_ok 'what was not read is read by the next one' enable changed -y
+like "$(calls) $out" '^daemon-reload read; changed\.service does not run$' 'it says so'
 
 # --- rights -------------------------------------------------------------------------------
 chmod 755 "$T" "$systemd" && chmod -R a+rX "$systemd" && chmod 666 "$systemd/calls"
