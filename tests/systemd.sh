@@ -36,7 +36,7 @@ unit()
 	END
 	for setting; do
 		case $setting in
-		EnvironmentFiles=*) sed -i "3a $setting" "$systemd/units/$name" ;;
+		EnvironmentFiles=*) echo "$setting" >>"$systemd/units/$name" ;;
 		*) awk -v setting="$setting" -v key="${setting%%=*}=" 'index($0, key) == 1 { $0 = setting } { print }' \
 			"$systemd/units/$name" >"$T/unit" && cp "$T/unit" "$systemd/units/$name" ;;
 		esac

@@ -286,28 +286,28 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 	return check_value(u, number, lint, err);
 }
 
-/* A drop-in sets Environment=, which two other settings have the last word over. */
+/*
+ * A drop-in sets Environment=, which two other settings have the last word over; of several files
+ * the last one.
+ */
 static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 {
-	char line[PATH_MAX + 64], found[PATH_MAX];
+	char line[PATH_MAX + 64], last[PATH_MAX] = "", value[UNIT_VALUE_SIZE];
+	char both[UNIT_VALUE_SIZE] = "";
 	const char *at = f->shown;
 
 	if (unit_list_names(property(f, "UnsetEnvironment"), u->variable)) {
 		err_raise(err, ERROR_UNIT_UNSETS, .name = u->name, .conf = u->variable);
 		return err_advise(err, FIX_CORRECT_UNIT, .name = u->name);
 	}
-	while (unit_property_next(&at, "EnvironmentFiles", line, sizeof(line))) {
-		char value[UNIT_VALUE_SIZE], both[UNIT_VALUE_SIZE] = "";
-
-		if (!environment_file_get(line, u->variable, found, value, sizeof(value)))
-			continue;
-		if (!conf_merge(value, u->value, both, sizeof(both)))
-			memcpy(both, u->value, sizeof(both));
-		err_raise(err, ERROR_UNIT_FILE_SETS, .path = found, .conf = u->variable,
-			  .name = u->name);
-		return err_advise(err, FIX_SET_IT_THERE, .conf = u->variable, .text = both);
-	}
-	return 0;
+	while (unit_property_next(&at, "EnvironmentFiles", line, sizeof(line)))
+		(void)environment_file_get(line, u->variable, last, value, sizeof(value));
+	if (!*last)
+		return 0;
+	if (!conf_merge(value, u->value, both, sizeof(both)))
+		memcpy(both, u->value, sizeof(both));
+	err_raise(err, ERROR_UNIT_FILE_SETS, .path = last, .conf = u->variable, .name = u->name);
+	return err_advise(err, FIX_SET_IT_THERE, .conf = u->variable, .text = both);
 }
 
 /* --- plans --- */

@@ -195,6 +195,10 @@ unit files.service "EnvironmentFiles=$T/*.env (ignore_errors=no)"
 ctl_fails 1 'unit_file_sets set_it_there' 'EnvironmentFile=' enable files -n
 like "$err" "$T/b\.env.*set it in there: MALLOC_CONF=narenas:3,prof:true,prof_active:false" 'what to write there'
 unlike "$err" 'secret' 'and nothing else of it'
+echo 'MALLOC_CONF=narenas:4' >"$T/0.first"
+unit files.service "EnvironmentFiles=$T/b.env (ignore_errors=no)" "EnvironmentFiles=$T/0.first (ignore_errors=no)"
+ctl_fails 1 unit_file_sets 'EnvironmentFile=, of two' enable files -n
+like "$err" '0\.first, an.*set it in there: MALLOC_CONF=narenas:4,prof:true' 'the last one counts'
 unit later.service
 mkdir -p /etc/systemd/system/later.service.d
 printf '[Service]\nEnvironment="MALLOC_CONF=narenas:5"\n' >/etc/systemd/system/later.service.d/zzz.conf
