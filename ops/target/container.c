@@ -145,18 +145,27 @@ static bool is_unit(const char *name, size_t len)
 	return false;
 }
 
+/* The next unit from *at on; false if there is none, and `buf` is as it was. */
+static bool next_unit(const char **at, char *buf, size_t size)
+{
+	while (**at) {
+		const char *name = *at;
+		size_t len = strcspn(name, "/\n");
+
+		*at += len + (name[len] != '\0');
+		if (!is_unit(name, len))
+			continue;
+		snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), name);
+		return true;
+	}
+	return false;
+}
+
 void unit_parse(const char *cgroup, char *buf, size_t size)
 {
-	const char *at = cgroup;
-
 	buf[0] = '\0';
-	while (*at) {
-		size_t len = strcspn(at, "/\n");
-
-		if (is_unit(at, len))
-			snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), at);
-		at += len + (at[len] != '\0');
-	}
+	while (next_unit(&cgroup, buf, size))
+		;
 }
 
 /* People will copy it into a command line. */
@@ -169,6 +178,8 @@ static bool is_plain_service(const char *name)
 
 enum starter starter_parse(const char *cgroup, char *name, size_t size)
 {
+	bool of_user;
+
 	container_parse(cgroup, name, size);
 	if (strstr(cgroup, "/kubepods"))
 		return STARTER_POD;
@@ -176,10 +187,12 @@ enum starter starter_parse(const char *cgroup, char *name, size_t size)
 		return strstr(cgroup, "/libpod-")  ? STARTER_PODMAN
 		       : strstr(cgroup, "/docker") ? STARTER_DOCKER
 						   : STARTER_CONTAINER;
-	unit_parse(cgroup, name, size);
-	if (!is_plain_service(name) || text_begins(name, "user@"))
+	/* The first is the system's. What is below may be called anything, by the service itself. */
+	next_unit(&cgroup, name, size);
+	of_user = text_begins(name, "user@");
+	if ((of_user && !next_unit(&cgroup, name, size)) || !is_plain_service(name))
 		return STARTER_UNKNOWN;
-	return strstr(cgroup, "/user@") ? STARTER_USER_SERVICE : STARTER_SERVICE;
+	return of_user ? STARTER_USER_SERVICE : STARTER_SERVICE;
 }
 
 /* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */

@@ -110,6 +110,10 @@ static void test_starter(void **state)
 		       "a@b.service");
 	assert_starter("0::/user.slice/user-1.slice/user@1.service/app.slice/a.service\n",
 		       STARTER_USER_SERVICE, "a.service");
+	/* A service that manages its own groups (Delegate=) calls one like another service. */
+	assert_starter("0::/system.slice/a.service/sshd.service\n", STARTER_SERVICE, "a.service");
+	assert_starter("0::/system.slice/a.service/user@0.service/b.service\n", STARTER_SERVICE,
+		       "a.service");
 	assert_starter("0::/user.slice/user-1.slice/user@1.service\n", STARTER_UNKNOWN, NULL);
 	assert_starter("0::/user.slice/user-0.slice/session-1.scope\n", STARTER_UNKNOWN, NULL);
 	assert_starter("0::/system.slice/$(x).service\n", STARTER_UNKNOWN, NULL);
