@@ -118,6 +118,12 @@ static int print_plan(const struct args *args, const struct ops_unit *u, struct 
 				   : "nothing is sampled until activate or record");
 }
 
+/* systemctl restart starts what does not run: that is no part of taking profiling away. */
+static bool restarts(const struct args *args, const struct ops_unit *u)
+{
+	return args->restart && (u->enables || u->runs);
+}
+
 /* --- the question --- */
 
 static bool may_ask(void)
@@ -145,8 +151,9 @@ static int ask(const struct args *args, const struct ops_unit *u, struct err *er
 		fprintf(stderr, "%s it, and ", u->enables ? "write" : "remove");
 	if (ops_unit_reloads(u))
 		fputs("have systemd read its units again (daemon-reload)", stderr);
-	if (args->restart)
-		fprintf(stderr, "%srestart %s now", ops_unit_reloads(u) ? ", and " : "", u->name);
+	if (restarts(args, u))
+		fprintf(stderr, "%s%s %s now", ops_unit_reloads(u) ? ", and " : "",
+			u->runs ? "restart" : "start", u->name);
 	fputs("? [y/N] ", stderr);
 	if (says_yes())
 		return 0;
@@ -196,18 +203,19 @@ static int print_done(const struct ops_unit *u, struct err *err)
 
 static int carry_out(const struct args *args, struct ops_unit *u, struct err *err)
 {
+	const bool restart = restarts(args, u);
 	struct ops_options options;
 	int ret;
 
 	args_options(args, &options);
-	ret = ops_unit_reloads(u) || args->restart ? ask(args, u, err) : 0;
+	ret = ops_unit_reloads(u) || restart ? ask(args, u, err) : 0;
 	if (ret)
 		return ret;
-	if (ops_unit_carry_out(u, err) || (args->restart && ops_unit_restart(u, &options, err)))
+	if (ops_unit_carry_out(u, err) || (restart && ops_unit_restart(u, &options, err)))
 		return -1;
 	if (args->json)
-		return out_json(api_unit(u, true, args->restart), err);
-	return args->restart	     ? print_restarted(u, err)
+		return out_json(api_unit(u, true, restart), err);
+	return restart		     ? print_restarted(u, err)
 	       : ops_unit_reloads(u) ? print_done(u, err)
 				     : print_unchanged(u, err);
 }

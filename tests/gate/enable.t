@@ -264,7 +264,11 @@ is "$status" 6 'it does not have it after the restart'
 like "$err" 'a\.service was restarted, but: opt\.prof is false.*check' 'it says so'
 kill "$(<"$systemd/pid/a.service")"
 rm "$systemd/pid/a.service"
-ctl_ok 'disable' disable a -y
+calls >/dev/null
+answer n enable a --restart
+like "$out" '[^e]start a\.service now\? \[y/N\] n' 'to restart what does not run is to start it'
+ctl_ok 'disable --restart, where it does not run' disable a -y --restart
+like "$(calls) $out" '^daemon-reload .*removed; a\.service does not run$' 'disable starts nothing'
 
 MALLOC_CONF='' start_victim idle-rjem
 runs a.service
