@@ -17,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIST_SIZE 65536
 #define STARTED_WITHIN_MS 15000
 #define LOOK_AGAIN_MS 200
 
@@ -26,19 +25,21 @@ struct facts {
 	char *shown;
 	pid_t main_pid;
 	char group[PATH_MAX]; /* its control group; "" if it does not run */
-	char list[LIST_SIZE]; /* for one property after the other */
+	char *list;	      /* for one property after the other, with room for each */
 };
 
 static void free_facts(struct facts **f)
 {
-	if (*f)
+	if (*f) {
 		free((*f)->shown);
+		free((*f)->list);
+	}
 	free(*f);
 }
 
 static const char *property(struct facts *f, const char *name)
 {
-	unit_property(f->shown, name, f->list, sizeof(f->list));
+	unit_property(f->shown, name, f->list, strlen(f->shown) + 1);
 	return f->list;
 }
 
@@ -54,20 +55,29 @@ static const char properties[] =
 	"Id,LoadState,LoadError,Environment,EnvironmentFiles,UnsetEnvironment,MainPID,"
 	"ControlGroup,NeedDaemonReload,Transient";
 
-static int ask(const char *name, struct facts **out, struct err *err)
+static int show(const char *const *args, struct facts **out, struct err *err)
 {
-	const char *const args[] = { "show", "-p", properties, "--", name, NULL };
 	_cleanup_(free_facts) struct facts *f = calloc(1, sizeof(*f));
-	const char *pid;
 
 	if (!f)
 		return err_no_memory(err);
 	if (systemctl(args, &f->shown, err))
 		return geteuid() ? err_advise(err, FIX_SUDO) : -1;
-	pid = property(f, "MainPID");
-	f->main_pid = (pid_t)strtol(pid, NULL, 10);
-	unit_property(f->shown, "ControlGroup", f->group, sizeof(f->group));
+	f->list = malloc(strlen(f->shown) + 1);
+	if (!f->list)
+		return err_no_memory(err);
 	*out = take_ptr(f);
+	return 0;
+}
+
+static int ask(const char *name, struct facts **f, struct err *err)
+{
+	const char *const args[] = { "show", "-p", properties, "--", name, NULL };
+
+	if (show(args, f, err))
+		return -1;
+	(*f)->main_pid = (pid_t)strtol(property(*f, "MainPID"), NULL, 10);
+	unit_property((*f)->shown, "ControlGroup", (*f)->group, sizeof((*f)->group));
 	return 0;
 }
 
@@ -185,20 +195,30 @@ static int look_at_service(struct ops_unit *u, const struct facts *f, bool force
 
 /* --- what the variable is, and is to be --- */
 
+static int assigned(const char *list, const struct ops_unit *u, char *buf, bool *set,
+		    struct err *err)
+{
+	*set = unit_list_get(list, u->variable, buf, UNIT_VALUE_SIZE);
+	return *set || !unit_list_names(list, u->variable)
+		       ? 0
+		       : err_raise(err, ERROR_UNIT_CONF_TOO_LONG, .name = u->name,
+				   .conf = u->variable);
+}
+
 /* What it is by systemd, the drop-in included: by the unit, else as for every service. */
-static int effective(struct facts *f, const char *variable, char *buf, bool *set, struct err *err)
+static int effective(struct facts *f, const struct ops_unit *u, char *buf, bool *set,
+		     struct err *err)
 {
 	static const char *const args[] = { "show", "-p", "Environment", NULL };
-	_cleanup_(cleanup_free) char *manager = NULL;
+	_cleanup_(free_facts) struct facts *manager = NULL;
 
-	*set = unit_list_get(property(f, "Environment"), variable, buf, UNIT_VALUE_SIZE);
+	if (assigned(property(f, "Environment"), u, buf, set, err))
+		return -1;
 	if (*set)
 		return 0;
-	if (systemctl(args, &manager, err))
+	if (show(args, &manager, err))
 		return -1;
-	unit_property(manager, "Environment", f->list, sizeof(f->list));
-	*set = unit_list_get(f->list, variable, buf, UNIT_VALUE_SIZE);
-	return 0;
+	return assigned(property(manager, "Environment"), u, buf, set, err);
 }
 
 /* What it would be without the drop-in: that knows, where it is there already. */
@@ -210,7 +230,7 @@ static int find_was(struct ops_unit *u, struct facts *f, struct err *err)
 		if (text && drop_in_was(text, u->variable, &u->was_set, u->was, sizeof(u->was)))
 			return 0;
 	}
-	return effective(f, u->variable, u->was, &u->was_set, err);
+	return effective(f, u, u->was, &u->was_set, err);
 }
 
 /* The first complaint of this kind about a configuration. */
@@ -403,7 +423,7 @@ static int check_effect(struct ops_unit *u, struct err *err)
 	char now[UNIT_VALUE_SIZE] = "";
 	bool set;
 
-	if (ask(u->name, &f, err) || effective(f, u->variable, now, &set, err))
+	if (ask(u->name, &f, err) || effective(f, u, now, &set, err))
 		return -1;
 	if (set && !strcmp(now, u->value))
 		return 0;

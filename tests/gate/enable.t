@@ -185,6 +185,11 @@ ctl_fails 2 conf_wrong '--conf: another line for the drop-in' enable a -n --conf
 ctl_fails 2 conf_wrong '--conf: no UTF-8' enable a -n --conf $'prof:true,prof_prefix:\xff'
 ctl_ok '--conf: hardly meant' enable a -n --conf prof:true,lg_prof_interval:20
 like "$err" 'lg_prof_interval:20 is a power of two' 'it warns'
+unit odd.service "Environment=MALLOC_CONF=$(printf 'tcache:true,%.0s' {1..200})"
+ctl_fails 1 unit_conf_too_long 'what is too long is not dropped' enable odd -n
+unit odd.service "Environment=$(printf "V%d=$(printf 'x%.0s' {1..1000}) " {1..70}) MALLOC_CONF=narenas:2"
+ctl_ok 'a large environment' enable odd -n
+like "$out" 'Environment="MALLOC_CONF=narenas:2,prof:true' 'is read to its end'
 unit unset.service UnsetEnvironment=MALLOC_CONF
 ctl_fails 1 'unit_unsets correct_unit' 'UnsetEnvironment=' enable unset -n
 printf '%s\n' '# MALLOC_CONF=x' 'SECRET="1' 'MALLOC_CONF=y"' >"$T/a.env"
