@@ -187,7 +187,7 @@ enum starter starter_parse(const char *cgroup, char *name, size_t size)
 		return strstr(cgroup, "/libpod-")  ? STARTER_PODMAN
 		       : strstr(cgroup, "/docker") ? STARTER_DOCKER
 						   : STARTER_CONTAINER;
-	/* The first is the system's. What is below may be called anything, by the service itself. */
+	/* The first is the system's. What is below may be called anything, by that service. */
 	next_unit(&cgroup, name, size);
 	of_user = text_begins(name, "user@");
 	if ((of_user && !next_unit(&cgroup, name, size)) || !is_plain_service(name))
