@@ -352,6 +352,19 @@ bool drop_in_is_ours(const char *text)
 	return text_begins(text, MARK);
 }
 
+bool drop_in_variable(const char *text, char *buf, size_t size)
+{
+	static const char before[] = "\n" ASSIGNS "\"";
+	const char *at = strstr(text, before);
+	size_t len;
+
+	if (!at)
+		return false;
+	at += strlen(before);
+	len = strcspn(at, "=\"\n");
+	return at[len] == '=' && (size_t)snprintf(buf, size, "%.*s", (int)len, at) < size;
+}
+
 /* What its line of this beginning assigns. */
 static bool get(const char *text, const char *start, const char *variable, char *buf, size_t size)
 {

@@ -46,6 +46,9 @@ char *drop_in_make(const char *unit, const char *variable, const char *was, cons
 /* Did we write it? */
 bool drop_in_is_ours(const char *text);
 
+/* Which variable does one of ours set? False: that is not to be seen, or does not fit. */
+bool drop_in_variable(const char *text, char *buf, size_t size);
+
 /* What the variable is without it (*was_set: is it set?). False: it is about another one. */
 bool drop_in_was(const char *text, const char *variable, bool *was_set, char *buf, size_t size);
 

@@ -173,12 +173,27 @@ static int look_at(struct ops_unit *u, const struct ops_options *options, char v
 	return 0;
 }
 
+/* As it was seen when the drop-in was written: the service may not run now. */
+static void recall_variable(struct ops_unit *u)
+{
+	char name[UNIT_VARIABLE_SIZE];
+
+	for (size_t i = u->n_files; i--;) {
+		const char *text = u->files[i].before;
+
+		if (text && drop_in_variable(text, name, sizeof(name)) &&
+		    jemalloc_is_conf_name(name))
+			memcpy(u->variable, name, sizeof(name));
+	}
+}
+
 /* What is wrong with the program is a reason not to begin; what cannot be seen of it is none. */
 static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
 			   const struct ops_options *options, char version[64], struct err *err)
 {
 	struct err why = ERR_INIT;
 
+	recall_variable(u);
 	if (!*f->group) {
 		err_raise(note(u), ERROR_UNIT_UNSEEN, .name = u->name, .conf = u->variable);
 		return 0;

@@ -279,7 +279,13 @@ MALLOC_CONF='' start_victim idle-rjem
 runs a.service
 ctl_ok 'a jemalloc with a prefix' enable a -n
 like "$out" 'Environment="_RJEM_MALLOC_CONF=prof:true,prof_active:false"' 'its own variable'
+ctl_ok 'enable it' enable a -y
 stop_target "$pid"
+mv "$systemd/pid/a.service" "$T/"
+ctl_ok 'it does not run now' enable a
+like "$out" 'a\.service is enabled already$' 'its variable is kept'
+mv "$T/a.service" "$systemd/pid/"
+ctl_ok 'disable' disable a -y
 # Names of symbols may have any bytes: this one would set LD_PRELOAD or the like as well.
 LC_ALL=C sed 's/_rjem_/a" "b_/g; s/_RJEM_/A" "B_/g' "$VICTIMS/idle-rjem" >"$T/quoted"
 chmod 755 "$T/quoted"

@@ -174,6 +174,10 @@ static void test_drop_in(void **state)
 			    "[Service]\n"
 			    "Environment=\"MALLOC_CONF=prof_prefix:/a b/%%n\\\"$\\\\'c\"\n");
 	assert_true(drop_in_is_ours(text));
+	assert_true(drop_in_variable(text, buf, sizeof(buf)));
+	assert_string_equal(buf, "MALLOC_CONF");
+	assert_false(drop_in_variable(text, buf, sizeof("MALLOC_CONF") - 1));
+	assert_false(drop_in_variable("\nEnvironment=\"A\nB=", buf, sizeof(buf)));
 	assert_true(drop_in_was(text, "MALLOC_CONF", &was, buf, sizeof(buf)));
 	assert_false(was);
 	assert_false(drop_in_was(text, "JE_MALLOC_CONF", &was, buf, sizeof(buf)));
