@@ -501,8 +501,10 @@ int ops_unit_restart(struct ops_unit *u, const struct ops_options *options, stru
 			continue;
 		}
 		if (!err->code)
-			err_raise(err, ERROR_OPT_PROF_FALSE, .pid = u->process.pid,
-				  .comm = u->process.comm),
+			err_raise(err,
+				  u->opt_prof == TRI_NO ? ERROR_OPT_PROF_FALSE
+							: ERROR_OPT_PROF_UNREAD,
+				  .pid = u->process.pid, .comm = u->process.comm),
 				err_advise(err, FIX_SEE_CHECK, .pid = u->process.pid);
 		return err_within(err, ERROR_RESTARTED_WITHOUT, .name = u->name);
 	}

@@ -77,7 +77,7 @@ int ops_unit_carry_out(struct ops_unit *unit, struct err *err) __must_check;
 
 /*
  * Restart the service. After enable wait until its process is there, and say how opt.prof is in it:
- * ERR_NOPROF if it is false, ERR_NOJEMALLOC. It only looks.
+ * ERR_NOPROF if it is false, ERR_NOJEMALLOC, ERR_UNSAFE if it cannot be read. It only looks.
  */
 int ops_unit_restart(struct ops_unit *unit, const struct ops_options *options, struct err *err)
 	__must_check;

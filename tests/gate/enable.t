@@ -294,6 +294,15 @@ runs a.service
 ctl_ok 'a prefix that is no name' enable a -n
 like "$out" '\+Environment="MALLOC_CONF=prof:true,prof_active:false"' 'it adds nothing to the unit'
 stop_target "$pid"
+# One whose opt.prof is not found without a call.
+objcopy -N _rjem_je_opt_prof "$VICTIMS/idle-rjem" "$T/unread"
+LC_ALL=C sed -i 's/prof\x00/prog\x00/g' "$T/unread"
+printf '#!/bin/sh\nexec %s/unread %s/board\n' "$T" "$T" >"$systemd/start/a.service"
+rm "$systemd/pid/a.service"
+run_ctl enable a -y -q --restart --timeout 300ms
+like "$status $err" '^8 .*a\.service was restarted, but: opt\.prof of.*cannot be read' 'what is not known is not said to be false'
+kill "$(<"$systemd/pid/a.service")"
+ctl_ok 'disable' disable a -y
 sleep 1000 &
 pid=$!
 own "$pid"
