@@ -431,7 +431,7 @@ static int reload(struct err *err)
 	return systemctl(args, &said, err);
 }
 
-/* A drop-in whose name comes behind ours may set it, too. */
+/* A drop-in whose name comes behind ours may set it, too, or take all variables away. */
 static int check_effect(struct ops_unit *u, struct err *err)
 {
 	_cleanup_(free_facts) struct facts *f = NULL;
@@ -442,8 +442,8 @@ static int check_effect(struct ops_unit *u, struct err *err)
 		return -1;
 	if (set && !strcmp(now, u->value))
 		return 0;
-	err_raise(err, ERROR_DROP_IN_IN_VAIN, .path = u->files[0].path, .name = u->name,
-		  .conf = u->variable, .text = now);
+	err_raise(err, set ? ERROR_DROP_IN_IN_VAIN : ERROR_DROP_IN_UNDONE, .path = u->files[0].path,
+		  .name = u->name, .conf = u->variable, .text = now);
 	return err_advise(err, FIX_SEE_UNIT, .name = u->name);
 }
 

@@ -212,6 +212,10 @@ is "$status" 1 'a drop-in that comes behind'
 like "$err" 'MALLOC_CONF=narenas:5 all the same.*systemctl cat later' 'it says so'
 run_ctl enable later
 like "$status $err" '1 .*all the same' 'it says so each time'
+printf '[Service]\nEnvironment=\n' >/etc/systemd/system/later.service.d/zzz.conf
+unit later.service NeedDaemonReload=yes
+run_ctl enable later -y
+like "$status $err" '1 .*has no MALLOC_CONF all the same.*systemctl cat later' 'one that takes all away'
 unit changed.service NeedDaemonReload=yes
 ctl_ok 'systemd has not read all' enable changed -n
 like "$err" 'has not read yet' 'it warns'
