@@ -16,7 +16,7 @@ static const struct option_def options_of_enable[] = {
 	  NULL },
 	{ "runtime", 0, VALUE(FLAG, runtime), NULL, "until the next boot of the machine", NULL },
 	{ "restart", 0, VALUE(FLAG, restart), NULL,
-	  "restart the service, and see whether it has it", NULL },
+	  "restart the service, and check that opt.prof is true in it", NULL },
 	{ "yes", 'y', VALUE(FLAG, yes), NULL, "do it without asking", NULL },
 	{ "dry-run", 'n', VALUE(FLAG, dry_run), NULL, "only show what would be changed", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "also where its jemalloc has no profiling", NULL },
@@ -197,7 +197,7 @@ static int print_done(const struct ops_unit *u, struct err *err)
 	if (!u->runs)
 		return out_line(err, "%s; %s does not run", done, u->name);
 	return out_line(err,
-			"%s; what runs keeps what it was started with until: systemctl restart %s",
+			"%s; it takes effect when the service is restarted: systemctl restart %s",
 			done, u->name);
 }
 

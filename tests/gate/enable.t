@@ -250,7 +250,7 @@ MALLOC_CONF=narenas:2 start_victim idle
 runs a.service
 snapshot "$pid"
 ctl_ok 'it runs' enable a -y
-like "$out" 'until: systemctl restart a\.service$' 'what to do next'
+like "$out" 'it takes effect when the service is restarted: systemctl restart a\.service$' 'what to do next'
 is "$err" '' 'nothing to warn of'
 ctl_ok 'once more' enable a
 like "$out" 'started before that; restart it: systemctl restart a\.service$' 'it is not so yet'
