@@ -498,6 +498,19 @@ static void read_document(struct json_object *doc, struct ops_explain *e)
 		e->parts[i] = bytes_at(parts, ops_part_name(i));
 }
 
+/* As ops_explain() leaves them: the parts are all of it, and only what is not counted is below 0. */
+static bool adds_up(const struct ops_explain *e)
+{
+	int64_t sum = 0;
+
+	for (enum ops_part i = 0; i < OPS_PARTS; i++) {
+		if (e->parts[i] < 0 && i != OPS_PART_UNCOUNTED)
+			return false;
+		sum += e->parts[i];
+	}
+	return sum > 0 && sum == (int64_t)e->memory.rss;
+}
+
 int explain_parse(const char *text, size_t len, struct ops_explain *out, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = json_parse(text, len);
@@ -506,6 +519,8 @@ int explain_parse(const char *text, size_t len, struct ops_explain *out, struct 
 		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
 	*out = (struct ops_explain){ .counted = false };
 	read_document(doc, out);
+	if (!adds_up(out))
+		return err_raise(err, ERROR_EXPLANATION_MALFORMED);
 	give_advice(out, &unasked, 1);
 	return 0;
 }

@@ -17,7 +17,7 @@ int explain_seen(struct session *s, const struct err *why_not, struct ops_explai
 
 /*
  * The same as a document of ops_explain() has it, which may be anybody's. Numbers that it lacks
- * are 0. ERR_FAILED: it is none.
+ * are 0. ERR_FAILED: it is none, or its parts are not what is resident.
  */
 #define EXPLAIN_TEXT_MAX ((size_t)256 << 10)
 int explain_parse(const char *text, size_t len, struct ops_explain *out, struct err *err)

@@ -93,11 +93,13 @@ is "$(json .memory)" null 'report of file: nothing is known of a process'
 # A bundle may hold what it likes.
 mkdir "$T/wild"
 cp "$T/unpacked/far/profile.raw" "$T/wild/"
-for wild in '{"rss_bytes":1e300,"stats":7,"parts":{"allocated":-9223372036854775808,"files":"x"},"runtime":{}}' '[]' '{' ''; do
+for wild in '{"rss_bytes":1e300,"stats":7,"parts":{"allocated":-9223372036854775808,"files":"x"},"runtime":{}}' \
+	'{"rss_bytes":100,"stats":{},"parts":{"dirty":1000}}' '[]' '{' ''; do
 	printf %s "$wild" >"$T/wild/explain.json"
 	tar czf "$T/wild.bundle.tar.gz" -C "$T" wild
 	ctl_ok "a wild explanation: $wild" report "$T/wild.bundle.tar.gz"
 	like "$out" carried_along "a wild explanation: $wild: the profile is shown"
+	unlike "$out" resident "a wild explanation: $wild: and not a word of it"
 done
 
 ctl_ok 'report of the bare profile' report "$T/far.heap"
