@@ -106,36 +106,43 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 	return parse_tids(args->activate, tids, &request->n_only, err);
 }
 
-/* A signal ends the wait early, and so does the end of the process: true. */
-static bool ends_meanwhile(const struct args *args, pid_t pid, const struct ops_threads *before,
-			   int stop_fd)
-{
-	_cleanup_(proc_close) struct proc p = { 0 };
-	struct err gone;
-	struct pollfd fds[] = { { .fd = stop_fd, .events = POLLIN }, { .events = POLLIN } };
+/* How long one that is ending may take. */
+#define DYING_MS 1000
 
-	if (proc_open(&p, pid, &gone))
-		return gone.code == ERR_NOPROC;
-	if (p.start_time != before->start_time)
-		return true;
-	fds[1].fd = p.pidfd;
-	poll(fds, 2, args->interval_ms < INT_MAX ? (int)args->interval_ms : INT_MAX);
-	return !proc_alive(&p);
+/* Has it ended, after so long, or once `stop_fd` is readable? */
+static bool ends_in(const struct proc *p, uint64_t ms, int stop_fd)
+{
+	struct pollfd fds[] = { { .fd = stop_fd, .events = POLLIN },
+				{ .fd = p->pidfd, .events = POLLIN } };
+
+	poll(fds, 2, ms < INT_MAX ? (int)ms : INT_MAX);
+	return !proc_alive(p);
 }
 
-/* `threads` is what they do, after what they had done. *ended: the process did, and it is that. */
+/*
+ * `threads` is what they do, after what they had done. A signal ends the wait early, and so does
+ * the end of the process: *ended, also where that comes while it is looked at, in whatever way that
+ * fails then; `threads` stays as it is.
+ */
 static int look_again(const struct args *args, pid_t pid, const struct ops_options *options,
 		      struct ops_threads *threads, bool *ended, struct err *err)
 {
 	const struct ops_threads_request request = { 0 };
 	struct ops_options uninterrupted = *options;
 	_cleanup_(ops_threads_fini) struct ops_threads now = { 0 };
+	_cleanup_(proc_close) struct proc p = { .pidfd = -1 };
+	struct err gone;
 
 	uninterrupted.stop_fd = -1;
 	uninterrupted.start_time = threads->start_time;
-	*ended = ends_meanwhile(args, pid, threads, options->stop_fd);
+	if (proc_open(&p, pid, &gone))
+		*ended = gone.code == ERR_NOPROC;
+	else
+		*ended = p.start_time != threads->start_time ||
+			 ends_in(&p, args->interval_ms, options->stop_fd);
 	if (!*ended && ops_threads(pid, &request, &uninterrupted, &now, err)) {
-		*ended = err->code == ERR_NOPROC || err->ids[0] == ERROR_TARGET_ENDED;
+		*ended = err->code == ERR_NOPROC ||
+			 (err->code == ERR_LOST && ends_in(&p, DYING_MS, -1));
 		if (!*ended)
 			return -1;
 	}
