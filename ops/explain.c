@@ -498,7 +498,7 @@ static void read_document(struct json_object *doc, struct ops_explain *e)
 		e->parts[i] = bytes_at(parts, ops_part_name(i));
 }
 
-/* As ops_explain() leaves them: the parts are all of it, and only what is not counted is below 0. */
+/* As ops_explain() leaves them: the parts are all of it, and only one may be below 0. */
 static bool adds_up(const struct ops_explain *e)
 {
 	int64_t sum = 0;
