@@ -121,6 +121,7 @@ compare_all()
 # --- C, with threads that have names ---
 
 # run_python: writes $T/python.base.heap and $T/python.heap; sets `python`, the program, and `threads`
+# shellcheck disable=SC2034 # both are for those who source this
 run_python()
 {
 	local preload
