@@ -51,7 +51,7 @@ struct ops_options {
 	int turn_fd; /* of turn_make(): who shares it has a target open in turn; 0: none */
 	/*
 	 * Readable when it is to end early: recordings and work on many threads with what there is
-	 * so far, all else with ERR_FAILED, nothing changed. Or -1.
+	 * so far, all else with ERR_FAILED before its next run of calls. Or -1.
 	 */
 	int stop_fd;
 	void (*log)(void *ctx, const char *line); /* NULL: nothing is logged */

@@ -99,6 +99,7 @@ struct question {
 	const struct inside *in;
 	int (*find)(struct question *q, struct err *err); /* in the child */
 	bool force, to_write;
+	bool stoppable; /* nothing was written yet */
 	int fd;
 	bool found;
 	uint64_t bytes;
@@ -123,6 +124,7 @@ static void tell(void *ctx)
 	confined_reply(false, NULL, &p, q->fd);
 }
 
+/* What the target wrote is looked at, or removed, also for who is to end early. */
 static int ask(struct question *q, struct err *err)
 {
 	const struct confined_options options = {
@@ -132,7 +134,8 @@ static int ask(struct question *q, struct err *err)
 		.no_door = true,
 		.enter = enter,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(q->in->s->options->stop_fd);
+	_cleanup_(confined_end) struct confined c =
+		CONFINED_UNTIL(q->stoppable ? q->in->s->options->stop_fd : -1);
 	struct unpack answer;
 	int fd = -1;
 
@@ -205,7 +208,9 @@ static int open_folder(struct question *q, struct err *err)
 int inside_open(struct inside *in, const struct session *s, const char *path, bool to_write,
 		struct err *err)
 {
-	struct question q = { .in = in, .find = open_folder, .to_write = to_write };
+	struct question q = {
+		.in = in, .find = open_folder, .to_write = to_write, .stoppable = true
+	};
 
 	in->s = s;
 	if (make_absolute(in, &s->proc, path, err))
@@ -252,7 +257,7 @@ static int look_for_file(struct question *q, struct err *err)
 
 int inside_absent(const struct inside *in, bool force, struct err *err)
 {
-	struct question q = { .in = in, .find = look_for_file, .force = force };
+	struct question q = { .in = in, .find = look_for_file, .force = force, .stoppable = true };
 
 	return ask(&q, err);
 }

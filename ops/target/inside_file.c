@@ -88,7 +88,8 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 		.n_fds = 1,
 		.enter = enter,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
+	/* The target has written it: it is completed also by who is to end early. */
+	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	struct unpack answer;
 
 	if (__builtin_add_overflow(rules->max_bytes, CONFINED_FILE, &options.file_max_bytes))

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/clock.h"
+#include "ops/target/inside.h"
 #include "ops/target/open.h"
 #include "tests/unit/said.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -94,12 +99,44 @@ static void test_start_time(void **state)
 	session_close(&s);
 }
 
+/* Who is to end early looks at no folder any more, but removes what was written there. */
+static void test_stop(void **state)
+{
+	char folder[] = "/tmp/test_session_pick.XXXXXX", path[64], name[] = "half.heap";
+	const struct ops_options options = { .stop_fd = open("/dev/null", O_RDONLY | O_CLOEXEC) };
+	struct session s = SESSION_INIT;
+	struct inside in = { .s = &s, .path = path, .name = name };
+	struct err err = ERR_INIT;
+	uint64_t bytes = 1;
+	int fd;
+
+	(void)state;
+	assert_true(options.stop_fd >= 0); /* always readable */
+	s.options = &options;
+	s.timeout_ms = now_ms() + 60000;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	in.dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(in.dir >= 0 && fd >= 0);
+	assert_int_equal(inside_absent(&in, false, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_INTERRUPTED);
+	assert_true(inside_size(&in, &bytes) && !bytes);
+	inside_remove(&in);
+	assert_int_equal(access(path, F_OK), -1);
+	close(fd);
+	close(in.dir);
+	close(options.stop_fd);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_picked),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_start_time),
+		cmocka_unit_test(test_stop),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
