@@ -411,9 +411,11 @@ bool args_name_process(const struct args *args)
 
 bool args_word_is_process(const struct args *args, size_t i, int64_t *pid)
 {
+	const char *word = i < args->n_words ? args->words[i] : "";
 	struct err ignored;
 
-	return i < args->n_words && !text_int_parse(args->words[i], 1, INT_MAX, pid, &ignored);
+	/* As pids are written: "0042" and "+42" are names of files. */
+	return *word >= '1' && *word <= '9' && !text_int_parse(word, 1, INT_MAX, pid, &ignored);
 }
 
 void args_warn_of_file(const struct args *args, int64_t pid)

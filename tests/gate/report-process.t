@@ -50,9 +50,14 @@ assert_untouched "$pid" 'refusals leave it untouched'
 cp "$here/kept.heap" "$here/$pid"
 snapshot "$pid"
 ctl_ok 'both' report ./"$pid"
-unlike "$err" 'taken for' 'both: with a folder it is the file'
+unlike "$err" 'taken for|stopped' 'both: with a folder it is the file'
+mv "$here/$pid" "$here/0$pid"
+ctl_ok 'both, not as pids are written' report "0$pid"
+unlike "$err" stopped 'both, not as pids are written: it is the file'
+mv "$here/0$pid" "$here/$pid"
 assert_untouched "$pid" 'both: the process is not asked'
 ctl_ok 'both, without a folder' report "$pid"
+like "$err" stopped 'both, without a folder: the process is asked'
 like "$err" "warning: $pid is taken for the process, not for the file" 'both, without a folder: it is the process, and that is said'
 like "$err" "\\./$pid means the file" 'both, without a folder: and how to mean the file'
 ctl_ok 'both, of a bundle' bundle "$pid" -o "$T/both.bundle.tar.gz"
