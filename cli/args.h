@@ -207,8 +207,8 @@ int args_pid(const struct args *args, struct ops_options *options, pid_t *pid, s
 	__must_check;
 
 /*
- * Where a word may be a process or a file: one of digits is a process; "./4242" is a file. The
- * second says so where there is a file of that name.
+ * Where a word may be a process or a file: a number as pids are written is a process; "./4242" is
+ * a file. The second says so where there is a file of that name.
  */
 bool args_word_is_process(const struct args *args, size_t i, int64_t *pid);
 void args_warn_of_file(const struct args *args, int64_t pid);
