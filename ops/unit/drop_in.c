@@ -112,26 +112,23 @@ int drop_in_put(const struct ops_unit_file *f, struct err *err)
 	return 0;
 }
 
-bool environment_file_get(const char *line, const char *variable, char path[PATH_MAX], char *buf,
-			  size_t size)
+void environment_file_get(const char *line, const char *variable, struct environment_file *f)
 {
 	const char *behind = strstr(line, " (ignore_errors=");
 	char pattern[PATH_MAX];
-	bool found = false;
 	glob_t files;
 
 	snprintf(pattern, sizeof(pattern), "%.*s",
 		 (int)(behind ? (size_t)(behind - line) : strlen(line)), line);
 	if (glob(pattern, 0, NULL, &files))
-		return false;
+		return;
 	for (size_t i = 0; i < files.gl_pathc; i++) {
 		_cleanup_(cleanup_free) char *text = read_file(files.gl_pathv[i], 0);
 
-		if (!text || !unit_file_get(text, variable, buf, size))
-			continue;
-		snprintf(path, PATH_MAX, "%s", files.gl_pathv[i]);
-		found = true;
+		if (!text && errno == EACCES)
+			snprintf(f->unread, sizeof(f->unread), "%s", files.gl_pathv[i]);
+		if (text && unit_file_get(text, variable, f->value, sizeof(f->value)))
+			snprintf(f->path, sizeof(f->path), "%s", files.gl_pathv[i]);
 	}
 	globfree(&files);
-	return found;
 }

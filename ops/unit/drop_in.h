@@ -16,12 +16,16 @@ int drop_in_find(struct ops_unit *u, bool runtime, struct err *err) __must_check
 /* Write it, or remove it and the folder that it leaves empty. */
 int drop_in_put(const struct ops_unit_file *f, struct err *err) __must_check;
 
+/* What EnvironmentFile= says of a variable: the last file that sets it, and one that may. */
+struct environment_file {
+	char path[PATH_MAX], value[UNIT_VALUE_SIZE]; /* "": none sets it */
+	char unread[PATH_MAX];			     /* may not be read; "": none */
+};
+
 /*
- * Does a file of this line of EnvironmentFiles set the variable? `line` is as systemctl shows it:
- * "/etc/default/redis* (ignore_errors=yes)". Then `path` is the file's. No other variable of it is
- * kept.
+ * What the files of this line of EnvironmentFiles say. `line` is as systemctl shows it:
+ * "/etc/default/redis* (ignore_errors=yes)". No other variable of them is kept.
  */
-bool environment_file_get(const char *line, const char *variable, char path[PATH_MAX], char *buf,
-			  size_t size);
+void environment_file_get(const char *line, const char *variable, struct environment_file *f);
 
 #endif

@@ -43,7 +43,7 @@ static const char *property(struct facts *f, const char *name)
 	return f->list;
 }
 
-/* Three at most are made; there is room for them. */
+/* Four at most are made; there is room for them. */
 static struct err *note(struct ops_unit *u)
 {
 	return &u->notes[u->n_notes++];
@@ -327,8 +327,8 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
  */
 static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 {
-	char line[PATH_MAX + 64], last[PATH_MAX] = "", value[UNIT_VALUE_SIZE];
-	char both[UNIT_VALUE_SIZE] = "";
+	struct environment_file file = { .path = "" };
+	char line[PATH_MAX + 64], both[UNIT_VALUE_SIZE] = "";
 	const char *at = f->shown;
 
 	if (unit_list_names(property(f, "UnsetEnvironment"), u->variable)) {
@@ -336,12 +336,16 @@ static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 		return err_advise(err, FIX_CORRECT_UNIT, .name = u->name);
 	}
 	while (unit_property_next(&at, "EnvironmentFiles", line, sizeof(line)))
-		(void)environment_file_get(line, u->variable, last, value, sizeof(value));
-	if (!*last)
+		environment_file_get(line, u->variable, &file);
+	if (*file.unread)
+		err_raise(note(u), ERROR_UNIT_FILE_UNREAD, .path = file.unread, .conf = u->variable,
+			  .name = u->name);
+	if (!*file.path)
 		return 0;
-	if (!conf_merge(value, u->value, both, sizeof(both)))
+	if (!conf_merge(file.value, u->value, both, sizeof(both)))
 		memcpy(both, u->value, sizeof(both));
-	err_raise(err, ERROR_UNIT_FILE_SETS, .path = last, .conf = u->variable, .name = u->name);
+	err_raise(err, ERROR_UNIT_FILE_SETS, .path = file.path, .conf = u->variable,
+		  .name = u->name);
 	return err_advise(err, FIX_SET_IT_THERE, .conf = u->variable, .text = both);
 }
 

@@ -232,12 +232,15 @@ ctl_ok 'what was not read is read by the next one' enable changed -y
 like "$(calls) $out" '^daemon-reload read; changed\.service does not run$' 'it says so'
 
 # --- rights -------------------------------------------------------------------------------
+unit secret.service "EnvironmentFiles=$T/b.env (ignore_errors=no)"
 chmod 755 "$T" "$systemd" && chmod -R a+rX "$systemd" && chmod 666 "$systemd/calls"
 runner=(setpriv --reuid 12345 --regid 12345 --clear-groups)
 ctl_ok 'a user may look' enable a -n
 run_ctl enable a -y
 is "$status" 4 'and not change'
 like "$err" 'only root.*run as root' 'it says so'
+ctl_ok 'EnvironmentFile=, which this user may not read' enable secret -n
+like "$err" "$T/b\.env, an EnvironmentFile= of secret\.service, may not be read: if it sets MALLOC_CONF" 'that is said'
 runner=()
 mount -o remount,ro /etc/systemd/system
 run_ctl enable a -y
