@@ -935,6 +935,8 @@ struct json_object *api_report(const struct profile *p, struct profile_table *ta
 	json_set_text(doc, "type", profile_type_name(options->type));
 	json_set(doc, "pid", p->facts.pid ? json_object_new_int64(p->facts.pid) : NULL);
 	json_set_text(doc, "comm", p->facts.comm);
+	json_set(doc, "processes",
+		 options->n_processes ? json_object_new_uint64(options->n_processes) : NULL);
 	json_set(doc, "allocated",
 		 options->coverage->allocated > 0
 			 ? json_object_new_uint64((uint64_t)options->coverage->allocated)

@@ -114,10 +114,12 @@ static uint64_t look_at_all(const struct apart *a, bool *packed)
 	uint64_t bytes = a->base ? look_at(a->base, packed) : 0;
 	struct stat st;
 
-	if (a->input && !fstat(a->input, &st))
-		bytes += (uint64_t)st.st_size;
-	for (size_t i = a->input ? 1 : 0; i < a->n_inputs; i++)
-		bytes += look_at(a->inputs[i], packed);
+	for (size_t i = 0; i < a->n_inputs; i++) {
+		if (!a->memory)
+			bytes += look_at(a->inputs[i], packed);
+		else if (!fstat(a->memory[i], &st))
+			bytes += (uint64_t)st.st_size;
+	}
 	return bytes;
 }
 
@@ -215,7 +217,7 @@ int apart_run(const struct args *args, const struct apart *a, struct err *err)
 		.inputs = a->inputs,
 		.n_inputs = a->n_inputs,
 		.base = a->base,
-		.input = a->input,
+		.memory = a->memory,
 		.debuginfod = a->symbols->debuginfod,
 		.on_warning = a->symbols->on_warning,
 		.ctx = a->symbols->ctx,

@@ -13,8 +13,8 @@
 struct apart {
 	const char *const *inputs; /* the files that it may read; "-" is the standard input */
 	size_t n_inputs;
-	int input;	  /* a memory file that inputs[0] is a name for; 0: there is none */
-	const char *base; /* one more; NULL: none */
+	const int *memory; /* memory files that the inputs are names for; NULL: they are paths */
+	const char *base;  /* one more; NULL: none */
 	const char *const *outputs; /* those that it may write: checked before it begins */
 	size_t n_outputs;
 	bool sources; /* it may read source text (sandbox/door.h) */

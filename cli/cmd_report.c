@@ -85,6 +85,7 @@ static int report_process(const struct args *args, const char *format, int64_t n
 	if (number) {
 		args_warn_of_file(args, number);
 		one.pid = number;
+		one.n_words = 0;
 	} else if (args->n_words) {
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "a process", .what = "a file");
 	}

@@ -404,6 +404,7 @@ static const char *const words[FIXES] = {
 	[FIX_NAME_ONE_BY_PID] = "name one of them by its pid",
 	[FIX_SEE_LIST] = "jeprof-ctl list shows the processes that use jemalloc",
 	[FIX_NAME_A_FOLDER_FOR_ALL] = "name a folder, such as -o profiles/",
+	[FIX_SAVE_TO_FOLDER] = "name a folder, such as --save profiles/",
 	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each writes by its own prefix",
 	[FIX_NARROW_IT_DOWN] = "name fewer with --comm, --cgroup, --children, or by their pids",
 	[FIX_NAME_THE_FILE] = "./{number} means the file",

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/apart.h"
 #include "cli/out.h"
+#include "cli/several.h"
 #include "io/errand.h"
 #include "io/graphviz.h"
 #include "io/memory_file.h"
@@ -22,6 +23,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -396,11 +398,104 @@ static int write_out(const struct report *r, struct err *err)
 	return out_flush(err);
 }
 
+/* --- of processes: what they dump now --- */
+
+/* In memory files, or in the files that they are to be kept in. */
+struct dumps {
+	struct several of;
+	struct tally tally;
+	char **names;
+	int *memory;
+	struct err *warnings;
+	size_t n;
+};
+
+static void dumps_fini(struct dumps *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->names[i]);
+		cleanup_close(&d->memory[i]);
+	}
+	free(d->names);
+	free(d->memory);
+	free(d->warnings);
+	several_fini(&d->of);
+}
+
+static int take_dump(struct dumps *d, const struct args *args, const struct target *t,
+		     struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_dump_request request = { .file = args->save, .force = args->force };
+	struct ops_options options;
+	struct args one;
+	char *name;
+
+	several_args(&d->of, t, &one);
+	args_options(&one, &options);
+	if (!args->save && memory_file_make(&fd, err))
+		return -1;
+	request.stream_fd = fd;
+	if (ops_dump(t->match.pid, &request, &options, &dump, err))
+		return -1;
+	out_cost(args, &dump.cost);
+	if ((args->save ? asprintf(&name, "%s", dump.file)
+			: asprintf(&name, "process %d", t->match.pid)) < 0)
+		return err_no_memory(err);
+	d->names[d->n] = name;
+	d->memory[d->n] = fd;
+	d->warnings[d->n++] = dump.warning;
+	fd = -1;
+	return 0;
+}
+
+static int find_processes(struct dumps *d, const struct args *args, struct err *err)
+{
+	if (several_find(args, NULL, &d->of, err))
+		return -1;
+	if (d->of.n > 1 && args->save && !ops_names_folder(args->save)) {
+		err_raise(err, ERROR_ONE_FILE, .number = (int64_t)d->of.n, .path = args->save);
+		return err_advise(err, FIX_SAVE_TO_FOLDER);
+	}
+	d->names = calloc(d->of.n, sizeof(*d->names));
+	d->memory = calloc(d->of.n, sizeof(*d->memory));
+	d->warnings = calloc(d->of.n, sizeof(*d->warnings));
+	return d->names && d->memory && d->warnings ? 0 : err_no_memory(err);
+}
+
+/*
+ * Of several each that can be dumped is; those that fail are told, and counted. `plain` is the line
+ * for their errors: what is printed with --json is one document. 0, -1, or the exit status if none
+ * is left.
+ */
+static int take_dumps(struct dumps *d, const struct args *args, const struct args *plain,
+		      struct err *err)
+{
+	if ((args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
+	    find_processes(d, plain, err))
+		return -1;
+	for (size_t i = 0; i < d->of.n; i++) {
+		const struct target *t = &d->of.v[i];
+		struct err why = ERR_INIT;
+		int failed = take_dump(d, args, t, &why);
+
+		if (failed && d->of.n == 1) {
+			*err = why;
+			return -1;
+		}
+		several_count(&d->tally, t, failed ? several_failed(&d->of, t, &why) : 0);
+	}
+	return d->n ? 0 : several_sum(&d->of, &d->tally);
+}
+
+/* --- all of it --- */
+
 struct job {
 	const struct args *args;
 	struct report *report;
 	struct ops_report_request *request;
-	struct err warning; /* of the dump */
+	const struct dumps *dumps;
 };
 
 static int run(const void *ctx, struct err *err)
@@ -412,11 +507,13 @@ static int run(const void *ctx, struct err *err)
 	struct err warning;
 
 	r->warnings = report_warnings(r->args, r->args->json, &request->symbols);
-	if (j->warning.ids[0] && request->symbols.on_warning)
-		request->symbols.on_warning(request->symbols.ctx, &j->warning);
+	for (size_t i = 0; request->symbols.on_warning && i < j->dumps->n; i++)
+		if (j->dumps->warnings[i].ids[0])
+			request->symbols.on_warning(request->symbols.ctx, &j->dumps->warnings[i]);
 	if (ops_report(request, &r->data, err) || check_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
+	r->options.n_processes = j->dumps->n;
 	r->options.coverage = &r->data.coverage;
 	r->options.n_folded = r->data.n_folded;
 	if (r->data.has_memory)
@@ -439,32 +536,6 @@ const char *report_format_of(const char *path)
 	if (type && (strcmp(type, "svg") != 0 || (len > tail && !strcmp(path + len - tail, drawn))))
 		format = PROFILE_FORMAT_DOT;
 	return format == PROFILE_FORMAT_NONE ? NULL : profile_format_info(format)->name;
-}
-
-/* What the process dumps: in `fd`, or in the file that it is to be kept in. */
-static int take_dump(const struct args *args, int *fd, char *name, size_t size, struct err *warning,
-		     struct err *err)
-{
-	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
-	struct ops_dump_request request = { .file = args->save, .force = args->force };
-	struct ops_options options;
-	pid_t pid;
-
-	args_options(args, &options);
-	if (args_pid(args, &options, &pid, err) ||
-	    (args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
-	    (!args->save && memory_file_make(fd, err)))
-		return -1;
-	request.stream_fd = *fd;
-	if (ops_dump(pid, &request, &options, &dump, err))
-		return -1;
-	out_cost(args, &dump.cost);
-	*warning = dump.warning;
-	if (args->save)
-		snprintf(name, size, "%s", args->save);
-	else
-		snprintf(name, size, "process %d", pid);
-	return 0;
 }
 
 static int unknown_suffix(const char *path, struct err *err)
@@ -491,10 +562,9 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 {
 	_cleanup_(close_report) struct report r = { .args = args };
 	struct ops_report_request request = { .files = files, .n_files = n_files };
-	_cleanup_(cleanup_close) int dumped = -1;
-	char name[PATH_MAX];
-	const char *const names[] = { name };
-	struct job job = { args, &r, &request, ERR_INIT };
+	_cleanup_(dumps_fini) struct dumps dumps = { .n = 0 };
+	struct args plain = *args;
+	struct job job = { args, &r, &request, &dumps };
 	const struct ops_symbolize_options *symbols = &request.symbols;
 	struct apart apart = {
 		.inputs = files,
@@ -508,17 +578,21 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 		.run = run,
 		.ctx = &job,
 	};
+	int ret;
 
 	if (read_line(args, format, &r, &request, err))
 		return -1;
 	fill_request(args, &r, &request);
 	look_at_terminal(args, &r);
-	if (!n_files) {
-		if (take_dump(args, &dumped, name, sizeof(name), &job.warning, err))
-			return -1;
-		request.files = apart.inputs = names;
-		request.n_files = apart.n_inputs = 1;
-		apart.input = dumped < 0 ? 0 : dumped;
-	}
-	return apart_run(args, &apart, err);
+	plain.json = false;
+	if (n_files)
+		return apart_run(args, &apart, err);
+	ret = take_dumps(&dumps, args, &plain, err);
+	if (ret)
+		return ret;
+	request.files = apart.inputs = (const char *const *)dumps.names;
+	request.n_files = apart.n_inputs = dumps.n;
+	apart.memory = args->save ? NULL : dumps.memory;
+	ret = apart_run(args, &apart, err);
+	return ret ? ret : several_sum(&dumps.of, &dumps.tally);
 }

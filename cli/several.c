@@ -122,16 +122,23 @@ static int find(struct several *s, struct err *err)
 	return args_filter(args, &filter) ? add_matching(s, &filter, err) : 0;
 }
 
-static void several_fini(const struct several *s)
+int several_find(const struct args *args, const struct command *command, struct several *out,
+		 struct err *err)
+{
+	*out = (struct several){ .args = args, .command = command };
+	return find(out, err);
+}
+
+void several_fini(const struct several *s)
 {
 	free(s->v);
 }
 
 int several_pids(const struct args *args, pid_t pids[PIDS_MAX], size_t *n, struct err *err)
 {
-	_cleanup_(several_fini) struct several s = { .args = args };
+	_cleanup_(several_fini) struct several s = { 0 };
 
-	if (find(&s, err))
+	if (several_find(args, NULL, &s, err))
 		return -1;
 	for (size_t i = 0; i < s.n; i++)
 		pids[i] = s.v[i].match.pid;
@@ -303,7 +310,9 @@ static int check_names(const struct several *s, struct err *err)
 
 int several_run(const struct command *command, const struct args *args, struct err *err)
 {
-	_cleanup_(several_fini) struct several s = { .args = args, .command = command };
+	_cleanup_(several_fini) struct several s = { 0 };
 
-	return find(&s, err) || check_names(&s, err) ? -1 : command->run_several(&s, err);
+	return several_find(args, command, &s, err) || check_names(&s, err)
+		       ? -1
+		       : command->run_several(&s, err);
 }

@@ -29,6 +29,14 @@ struct several {
 /* Does the line name more than one process, or how to find them? */
 bool several_meant(const struct args *args);
 
+/*
+ * Those that are meant, for this command (NULL: none of the functions below that run it is used).
+ * The caller ends `out` with several_fini(), also when this fails.
+ */
+int several_find(const struct args *args, const struct command *command, struct several *out,
+		 struct err *err) __must_check;
+void several_fini(const struct several *several);
+
 /* Find them, and have the command work on them by its run_several(). */
 int several_run(const struct command *command, const struct args *args, struct err *err)
 	__must_check;

@@ -154,6 +154,8 @@ void profile_report_head(const struct profile *p, const struct profile_table *g,
 		fprintf(out, " of %s", output_safe(p->facts.comm, comm, sizeof(comm)));
 	if (p->facts.pid)
 		fprintf(out, " (%lld)", (long long)p->facts.pid);
+	if (o->n_processes > 1)
+		fprintf(out, ", %zu processes", o->n_processes);
 	if (o->has_thread && o->thread_name)
 		fprintf(out, ", thread %s", output_safe(o->thread_name, comm, sizeof(comm)));
 	else if (o->has_thread)

@@ -27,6 +27,7 @@ struct profile_report_options {
 	double total;		/* of the profile before anything was filtered out of it */
 	const char *column;	/* what the last column holds: "function", "line" */
 	const char *how_all;	/* how to see all rows, said where some are left out */
+	size_t n_processes;	/* that were dumped for it, and are added up; 0: it is of files */
 	bool has_thread;	/* it is of one thread, or of those of one name */
 	uint64_t thread;
 	const struct profile_coverage *coverage; /* NULL: not known */

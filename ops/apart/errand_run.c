@@ -99,6 +99,14 @@ static bool may_open(const struct errand_rules *r, const char *path)
 	return false;
 }
 
+static int open_input(const struct errand_rules *r, const char *path)
+{
+	for (size_t i = 0; r->memory && i < r->n_inputs; i++)
+		if (!strcmp(path, r->inputs[i]))
+			return memory_file_reopen(r->memory[i]);
+	return may_open(r, path) ? errand_open(path) : -1;
+}
+
 static bool serve_open(const struct serving *s)
 {
 	_cleanup_(cleanup_free) char *path = unpack_text(s->u, 1u << 20);
@@ -108,10 +116,7 @@ static bool serve_open(const struct serving *s)
 	if (!unpack_done(s->u) || !path)
 		return false;
 	errno = EPERM;
-	if (s->rules->input && !strcmp(path, s->rules->inputs[0]))
-		fd = memory_file_reopen(s->rules->input);
-	else if (may_open(s->rules, path))
-		fd = errand_open(path);
+	fd = open_input(s->rules, path);
 	pack_u64(&p, fd < 0 ? (uint64_t)errno : 0);
 	return answer(s, &p, fd);
 }

@@ -18,8 +18,8 @@ struct errand_rules {
 	struct symbol_keeper *keeper; /* of look_up */
 	const char *const *inputs;    /* these may be opened */
 	size_t n_inputs;
-	const char *base;	/* and this; NULL: no more */
-	int input;		/* what inputs[0] is a name for; 0: it is the path of a file */
+	const char *base;  /* and this; NULL: no more */
+	const int *memory; /* memory files that the inputs are names for; NULL: they are paths */
 	struct output *outputs; /* opened already; these may be written */
 	size_t n_outputs;
 	bool debuginfod;	 /* names may be asked for there */

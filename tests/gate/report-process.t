@@ -66,4 +66,33 @@ assert_untouched "$pid" 'both, without a folder: it is untouched'
 cp "$here/kept.heap" "$here/4194304"
 ctl_fails 3 no_process 'a file of digits, and no process: no file is meant' report 4194304
 
+# --- several processes: added up ---
+first=$pid
+MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:12 start_redis
+load_redis 3000
+second=$pid
+snapshot "$first"
+snapshot "$second"
+ctl_fails 2 'one_file save_to_folder' 'of two, to one file' report --comm redis-server --save two.heap
+unlike "$err" stopped 'of two, to one file: neither is asked'
+mkdir "$here/two"
+ctl_ok 'of two' report --comm redis-server --save two/ -n 0
+like "$out" '^inuse_space of redis-server, 2 processes: ' 'of two: said so'
+cp "$T/out" "$T/first"
+is "$(find "$here/two" -type f | wc -l)" 2 'of two: both profiles are kept'
+ctl_ok 'of two, from their files' report "$here"/two/* -n 0
+is "$(diff "$T/out" <(sed 's/, 2 processes:/:/' "$T/first"))" '' 'of two: as from their files'
+ctl_ok 'of two, as JSON' report --comm redis-server --json
+is "$(json '[.processes, .pid, .comm] | tostring')" '[2,null,"redis-server"]' 'of two, as JSON: one document'
+MALLOC_CONF=prof:false start_redis
+snapshot "$pid"
+run_ctl report --comm redis-server --json
+is "$status $(json .processes)" '6 2' 'one of three cannot be: the others are added up, and its reason is the status'
+like "$err" "opt.prof is false in $pid .*1 of 3 processes failed: $pid \\(no_profiling\\)" 'one of three cannot be: said so'
+run_ctl report --children "$$" --cgroup /nowhere
+is "$status" 3 'none of those'
+assert_untouched "$pid" 'the one that cannot be: it is untouched'
+assert_untouched "$first" 'of two: the first is untouched'
+assert_untouched "$second" 'of two: the second is untouched'
+
 done_testing
