@@ -84,7 +84,8 @@ static void walk(void)
 
 static void look_inside(void)
 {
-	static const struct session session;
+	static const struct ops_options options = { .stop_fd = -1 };
+	static const struct session session = { .options = &options };
 	struct inside in = INSIDE_INIT;
 	struct inside_dump dump;
 	struct err err = ERR_INIT;
