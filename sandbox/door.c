@@ -539,6 +539,12 @@ static int take_given(const struct request *r)
 	return -1;
 }
 
+/* The opener has ended; whether it left a question unread is of no interest to anybody. */
+static int fails_to_talk(void)
+{
+	return errno == ECONNRESET ? fails(EPIPE) : -1;
+}
+
 static int receive(struct reply *reply, int *fd)
 {
 	char control[CMSG_SPACE(sizeof(int))];
@@ -553,7 +559,7 @@ static int receive(struct reply *reply, int *fd)
 	*fd = -1;
 	lost |= got < (ssize_t)offsetof(struct reply, text);
 	if (lost)
-		return got < 0 ? -1 : fails(EPIPE);
+		return got < 0 ? fails_to_talk() : fails(EPIPE);
 	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
 		memcpy(fd, CMSG_DATA(c), sizeof(*fd));
 	return reply->sys ? fails(reply->sys) : 0;
@@ -620,7 +626,9 @@ static int ask_opener(struct request *r, struct reply *reply)
 	receive_ahead(n_ahead);
 	if (lost)
 		return fails(EPIPE);
-	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0 || receive(reply, &fd))
+	if (send(asked, r, request_size(r), MSG_NOSIGNAL) < 0)
+		return fails_to_talk();
+	if (receive(reply, &fd))
 		return -1;
 	return is_text(r) ? 0 : fd;
 }
