@@ -313,8 +313,10 @@ static void see_memory(struct session *s, struct ops_checks *out)
 		return;
 	out->has_memory = !explain_seen(s, jemalloc->ok == TRI_NO ? &jemalloc->err : &none,
 					&out->memory, &out->no_memory);
-	if (!out->has_memory)
-		err_within(&out->no_memory, ERROR_MEMORY_UNSEEN);
+	if (out->has_memory)
+		return;
+	err_explain(&out->no_memory);
+	err_within(&out->no_memory, ERROR_MEMORY_UNSEEN);
 }
 
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out)
