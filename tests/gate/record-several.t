@@ -132,10 +132,13 @@ untouched 'interrupted twice'
 rm "$T/p/"*
 
 # --- Ctrl-C before it has begun ---
-strace -qq -p "${targets[0]}" -o /dev/null &
+# Whoever has the first turn, of which nothing is promised.
+strace -qq "${targets[@]/#/-p}" -o /dev/null &
 strace=$!
 own "$strace"
-within 60 eval 'grep -q "^TracerPid:.$strace" "/proc/${targets[0]}/status"'
+for p in "${targets[@]}"; do
+	within 60 grep -q "^TracerPid:.$strace" "/proc/$p/status"
+done
 "$CTL" "${patient[@]}" record "${targets[@]}" --wait 10m -d 10m -o "$T/p/" >"$T/out" 2>"$T/err" </dev/null &
 recorder=$!
 own "$recorder"
