@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/pager.h"
 
-#include "base/own_limits.h"
+#include "base/spawn.h"
 #include "cli/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -107,31 +106,19 @@ static void set_less(bool secure)
 		unsetenv(against[i]);
 }
 
-static int spawn(const char *name, bool secure, int input, pid_t *pid)
+static int start(const char *name, bool secure, int input, pid_t *pid)
 {
 	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)name, NULL };
 	char *const less[] = { (char *)"less", NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int failed;
+	struct spawn s = { "less", less, environ, input, STDOUT_FILENO, STDERR_FILENO };
 
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_init(&files);
-	own_limits_lend();
-	failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
-		 posix_spawnattr_setsigmask(&attr, &none) ||
-		 posix_spawnattr_setsigdefault(&attr, &all) ||
-		 posix_spawn_file_actions_adddup2(&files, input, STDIN_FILENO) ||
-		 (secure		 ? posix_spawn(pid, LESS, &files, &attr, less, environ)
-		  : strcmp(name, "less") ? posix_spawn(pid, SHELL, &files, &attr, shell, environ)
-					 : posix_spawnp(pid, name, &files, &attr, less, environ));
-	own_limits_take_back();
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return failed ? -1 : 0;
+	if (secure) {
+		s.program = LESS;
+	} else if (strcmp(name, "less") != 0) {
+		s.program = SHELL;
+		s.argv = shell;
+	}
+	return spawn(&s, pid);
 }
 
 void pager_begin(struct pager *pager, const struct args *args, int fd, uint64_t bytes)
@@ -147,7 +134,7 @@ void pager_begin(struct pager *pager, const struct args *args, int fd, uint64_t 
 		return;
 	set_less(secure);
 	pager->stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (pager->stdout >= 0 && !spawn(name, secure, ends[0], &pid)) {
+	if (pager->stdout >= 0 && !start(name, secure, ends[0], &pid)) {
 		pager->pid = pid;
 		/* Ctrl-C is for the pager: who ended before it would leave it with the terminal. */
 		signal(SIGINT, SIG_IGN);

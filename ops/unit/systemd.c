@@ -2,13 +2,10 @@
 #include "ops/unit/systemd.h"
 
 #include "base/cleanup.h"
-#include "base/own_limits.h"
+#include "base/spawn.h"
 #include "io/memory_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,42 +27,6 @@ int systemd_booted(struct err *err)
 	return err_advise(err, FIX_SET_VARIABLE_AT_START, .conf = "MALLOC_CONF");
 }
 
-/* No input, and what it says goes to two memory files; signals as a program expects them. */
-static int set_up(posix_spawnattr_t *attr, posix_spawn_file_actions_t *files, int out, int said)
-{
-	sigset_t none, all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
-	       posix_spawnattr_setsigmask(attr, &none) ||
-	       posix_spawnattr_setsigdefault(attr, &all) ||
-	       posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) ||
-	       posix_spawn_file_actions_adddup2(files, out, 1) ||
-	       posix_spawn_file_actions_adddup2(files, said, 2);
-}
-
-/* Found by our PATH, with an environment of its own: nothing of ours changes its answers. */
-static int start(char *const *argv, int out, int said, pid_t *pid)
-{
-	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C",
-	     colors[] = "SYSTEMD_COLORS=0", *const env[] = { path, locale, colors, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	int failed;
-
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_init(&files);
-	own_limits_lend();
-	failed = set_up(&attr, &files, out, said)
-			 ? ENOMEM
-			 : posix_spawnp(pid, argv[0], &files, &attr, argv, env);
-	own_limits_take_back();
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return failed;
-}
-
 /* The first line of what it complained of. */
 static int complained(const char *what, int said, int status, struct err *err)
 {
@@ -80,8 +41,11 @@ static int complained(const char *what, int said, int status, struct err *err)
 	return err_raise(err, ERROR_SYSTEMCTL_FAILED, .command = what, .text = line);
 }
 
+/* Found by our PATH, with an environment of its own: nothing of ours changes its answers. */
 int systemctl(const char *const *args, char **said, struct err *err)
 {
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C",
+	     colors[] = "SYSTEMD_COLORS=0", *const env[] = { path, locale, colors, NULL };
 	char *argv[ARGS_MAX + 2] = { (char *)"systemctl" };
 	_cleanup_(cleanup_close) int out = -1, complaint = -1;
 	uint64_t bytes;
@@ -92,7 +56,7 @@ int systemctl(const char *const *args, char **said, struct err *err)
 		argv[i + 1] = (char *)args[i];
 	if (memory_file_make(&out, err) || memory_file_make(&complaint, err))
 		return -1;
-	sys = start(argv, out, complaint, &pid);
+	sys = spawn(&(struct spawn){ argv[0], argv, env, -1, out, complaint }, &pid);
 	if (sys)
 		return err_raise_sys(err, ERROR_SYSTEMCTL_UNSTARTED, sys);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

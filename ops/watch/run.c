@@ -2,12 +2,9 @@
 #include "ops/watch/run.h"
 
 #include "base/cleanup.h"
-#include "base/own_limits.h"
+#include "base/spawn.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,39 +91,20 @@ static char **make_env(const struct ops_watch_event *event)
 	return env;
 }
 
-/* As a program expects to be started: its signals as usual, no input, and our stdout is ours. */
-static int set_up(posix_spawnattr_t *attr, posix_spawn_file_actions_t *files)
-{
-	sigset_t none, all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	return posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
-	       posix_spawnattr_setsigmask(attr, &none) ||
-	       posix_spawnattr_setsigdefault(attr, &all) ||
-	       posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0) ||
-	       posix_spawn_file_actions_adddup2(files, 2, 1);
-}
-
+/* No input, and its output is not among ours. */
 static int start(struct watch_runs *r, char **env)
 {
 	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)r->command, NULL };
 	char *const program[] = { (char *)r->program, NULL };
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
+	const struct spawn s = { .program = r->command ? SHELL : r->program,
+				 .argv = r->command ? shell : program,
+				 .env = env,
+				 .in = -1,
+				 .out = 2,
+				 .err = 2 };
 	pid_t pid;
-	int failed;
 
-	posix_spawnattr_init(&attr);
-	posix_spawn_file_actions_init(&files);
-	own_limits_lend();
-	failed = set_up(&attr, &files) ||
-		 (r->command ? posix_spawn(&pid, SHELL, &files, &attr, shell, env)
-			     : posix_spawnp(&pid, r->program, &files, &attr, program, env));
-	own_limits_take_back();
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (failed)
+	if (spawn(&s, &pid))
 		return -1;
 	r->running[r->n_running++] = pid;
 	return 0;

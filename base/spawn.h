@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Start another program the way it expects to be started: no signal is blocked or ignored, and its
+ * stack has the limit that we were started with (base/own_limits.h).
+ */
+#ifndef BASE_SPAWN_H
+#define BASE_SPAWN_H
+
+#include <sys/types.h>
+
+struct spawn {
+	const char *program; /* a path, or a name to be found in our PATH */
+	char *const *argv, *const *env;
+	int in, out, err; /* its standard input, output and error; in: -1 is /dev/null */
+};
+
+/* 0, or the number of an error (errno(3)). The caller waits for the child. */
+int spawn(const struct spawn *s, pid_t *pid);
+
+#endif
