@@ -102,14 +102,9 @@ static int print_plan(const struct args *args, const struct ops_unit *u, struct 
 {
 	char safe[OUTPUT_SAFE_SIZE(UNIT_VALUE_SIZE)];
 
-	for (size_t i = 0; i < u->n_files; i++) {
-		const struct ops_unit_file *f = &u->files[i];
-
-		if ((f->before || f->after) &&
-		    (!f->before || !f->after || strcmp(f->before, f->after) != 0) &&
-		    print_diff(args, f, err))
+	for (size_t i = 0; i < u->n_files; i++)
+		if (ops_unit_file_changes(&u->files[i]) && print_diff(args, &u->files[i], err))
 			return -1;
-	}
 	if (!u->enables)
 		return 0;
 	return out_line(err, "%s starts with %s=%s from then on: %s", u->name, u->variable,

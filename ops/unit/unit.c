@@ -407,7 +407,7 @@ void ops_unit_fini(struct ops_unit *u)
 	u->n_files = 0;
 }
 
-static bool differs(const struct ops_unit_file *f)
+bool ops_unit_file_changes(const struct ops_unit_file *f)
 {
 	return f->before && f->after ? strcmp(f->before, f->after) != 0 : f->before != f->after;
 }
@@ -415,7 +415,7 @@ static bool differs(const struct ops_unit_file *f)
 bool ops_unit_changes(const struct ops_unit *u)
 {
 	for (size_t i = 0; i < u->n_files; i++)
-		if (differs(&u->files[i]))
+		if (ops_unit_file_changes(&u->files[i]))
 			return true;
 	return false;
 }
@@ -458,7 +458,7 @@ static int put_files(struct ops_unit *u, struct err *err)
 		return err_advise(err, FIX_SUDO);
 	}
 	for (size_t i = 0; i < u->n_files; i++)
-		if (differs(&u->files[i]) && drop_in_put(&u->files[i], err))
+		if (ops_unit_file_changes(&u->files[i]) && drop_in_put(&u->files[i], err))
 			return -1;
 	return reload(err);
 }

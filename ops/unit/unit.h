@@ -52,7 +52,8 @@ struct ops_unit {
 	size_t n_notes;
 };
 
-/* Does carrying it out change a file? */
+/* Does carrying it out change this file, or any? */
+bool ops_unit_file_changes(const struct ops_unit_file *file);
 bool ops_unit_changes(const struct ops_unit *unit);
 /* Does it have systemd read its units again? */
 bool ops_unit_reloads(const struct ops_unit *unit);
