@@ -399,11 +399,11 @@ static int refuse_snapshot(struct origins *origins, const char *path,
 /* Whose the sum is, only where all say the same. */
 static void join_facts(struct profile_facts *facts, const struct profile_facts *other)
 {
-	const char **const texts[] = { &facts->comm, &facts->host, &facts->version,
-				       &facts->opt_active, &facts->explain };
-	const char *const others[] = { other->comm, other->host, other->version, other->opt_active,
-				       other->explain };
+	const char **texts[PROFILE_FACT_TEXTS], **others[PROFILE_FACT_TEXTS];
+	struct profile_facts theirs = *other;
 
+	profile_fact_texts(facts, texts);
+	profile_fact_texts(&theirs, others);
 	if (facts->pid != other->pid)
 		facts->pid = 0;
 	facts->allocated = facts->allocated && other->allocated <= INT64_MAX - facts->allocated
@@ -411,8 +411,8 @@ static void join_facts(struct profile_facts *facts, const struct profile_facts *
 				   : 0;
 	if (!other->allocated)
 		facts->allocated = 0;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (!*texts[i] || !others[i] || strcmp(*texts[i], others[i]) != 0)
+	for (size_t i = 0; i < PROFILE_FACT_TEXTS; i++) {
+		if (!*texts[i] || !*others[i] || strcmp(*texts[i], *others[i]) != 0)
 			*texts[i] = NULL;
 	}
 }

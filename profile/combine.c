@@ -330,17 +330,25 @@ int profile_subtract(struct profile *into, const struct profile *other, struct e
 	return 0;
 }
 
+void profile_fact_texts(struct profile_facts *f, const char **texts[PROFILE_FACT_TEXTS])
+{
+	const char **const all[PROFILE_FACT_TEXTS] = { &f->comm, &f->host, &f->version,
+						       &f->opt_active, &f->explain };
+
+	memcpy(texts, all, sizeof(all));
+}
+
 int profile_keep_facts(struct profile *into, const struct profile_facts *facts, struct err *err)
 {
-	const char *const from[] = { facts->comm, facts->host, facts->version, facts->opt_active,
-				     facts->explain };
-	const char **const to[] = { &into->facts.comm, &into->facts.host, &into->facts.version,
-				    &into->facts.opt_active, &into->facts.explain };
+	const char **texts[PROFILE_FACT_TEXTS];
 
 	into->facts = *facts;
-	for (size_t i = 0; i < sizeof(to) / sizeof(*to); i++) {
-		*to[i] = from[i] ? intern_add(into->text, from[i], strlen(from[i])) : NULL;
-		if (from[i] && !*to[i])
+	profile_fact_texts(&into->facts, texts);
+	for (size_t i = 0; i < PROFILE_FACT_TEXTS; i++) {
+		if (!*texts[i])
+			continue;
+		*texts[i] = intern_add(into->text, *texts[i], strlen(*texts[i]));
+		if (!*texts[i])
 			return err_no_memory(err);
 	}
 	return 0;

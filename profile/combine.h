@@ -27,6 +27,10 @@ int profile_merge(struct profile *into, const struct profile *other, struct err 
 int profile_subtract(struct profile *into, const struct profile *other, struct err *err)
 	__must_check;
 
+/* Those of the facts that are text. */
+#define PROFILE_FACT_TEXTS 5
+void profile_fact_texts(struct profile_facts *facts, const char **texts[PROFILE_FACT_TEXTS]);
+
 /* Take over what is known of the process, of a profile that may go. ERR_FAILED without memory. */
 int profile_keep_facts(struct profile *into, const struct profile_facts *facts, struct err *err)
 	__must_check;
