@@ -69,24 +69,14 @@ static struct ops_options in_time(const struct work *w)
 	return options;
 }
 
-static int open_process(struct work *w, struct err *err)
-{
-	uint64_t meant = w->options->start_time;
-
-	if (proc_open(&w->proc, w->request->pid, err))
-		return -1;
-	return meant && meant != w->proc.start_time
-		       ? err_raise(err, ERROR_ENDED_MEANWHILE, .pid = w->request->pid)
-		       : 0;
-}
-
 static int dump(struct work *w, struct err *err)
 {
 	struct ops_dump_request request = { .stream_fd = -1 };
 	struct ops_options options;
 	struct ops_dump got;
 
-	if (memory_file_make(&w->profile, err) || open_process(w, err))
+	if (memory_file_make(&w->profile, err) ||
+	    proc_open_at(&w->proc, w->request->pid, w->options->start_time, err))
 		return -1;
 	options = in_time(w);
 	request.stream_fd = w->profile;

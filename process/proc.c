@@ -142,6 +142,15 @@ int proc_open(struct proc *p, pid_t pid, struct err *err)
 	return 0;
 }
 
+int proc_open_at(struct proc *p, pid_t pid, uint64_t start_time, struct err *err)
+{
+	if (proc_open(p, pid, err))
+		return -1;
+	return start_time && start_time != p->start_time
+		       ? err_raise(err, ERROR_ENDED_MEANWHILE, .pid = pid)
+		       : 0;
+}
+
 void proc_close(struct proc *p)
 {
 	if (p->pid > 0 && p->pidfd >= 0)

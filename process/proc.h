@@ -36,6 +36,8 @@ struct proc {
  * proc_close() accepts a zeroed or a closed handle.
  */
 int proc_open(struct proc *p, pid_t pid, struct err *err) __must_check;
+/* The same, of the process with this start time (0: any). ERR_NOPROC where it has ended. */
+int proc_open_at(struct proc *p, pid_t pid, uint64_t start_time, struct err *err) __must_check;
 void proc_close(struct proc *p);
 
 /* Read the status again. ERR_LOST when the process ended or is another one now. */

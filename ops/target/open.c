@@ -87,10 +87,8 @@ int session_open_proc(struct session *s, pid_t pid, const struct ops_options *op
 	s->deadline_ms = now_ms() + options->wait_ms;
 	s->timeout_ms = now_ms() + ops_timeout_ms(options);
 	s->cost.pid = pid;
-	if (proc_open(&s->proc, pid, err))
+	if (proc_open_at(&s->proc, pid, options->start_time, err))
 		return -1;
-	if (options->start_time && options->start_time != s->proc.start_time)
-		return err_raise(err, ERROR_ENDED_MEANWHILE, .pid = pid);
 	memcpy(s->cost.comm, s->proc.status.comm, sizeof(s->cost.comm));
 	return 0;
 }
