@@ -225,35 +225,54 @@ static int no_bundle(const struct reading *r, struct err *err)
 	return err_advise(err, FIX_UNPACK_A_HEAP_PROFILE);
 }
 
-static int find(const struct reading *r, const char *const *wanted, uint64_t max, char **content,
-		size_t *len, struct err *err)
+static bool all_found(const struct bundle_file *files, size_t n)
 {
-	int best = INT_MAX, ret = ARCHIVE_OK;
+	while (n && files[n - 1].content && !files[n - 1].rank)
+		n--;
+	return !n;
+}
+
+/* What this entry of the archive is, if it is better than what was found before; else NULL. */
+static struct bundle_file *meant(const char *path, struct bundle_file *files, size_t n, int *rank)
+{
+	for (size_t i = 0; i < n; i++) {
+		*rank = rank_of(path, files[i].names);
+		if (*rank >= 0 && (!files[i].content || *rank < files[i].rank))
+			return &files[i];
+	}
+	return NULL;
+}
+
+static int find(const struct reading *r, struct bundle_file *files, size_t n, struct err *err)
+{
+	int ret = ARCHIVE_OK, rank;
 	struct archive_entry *entry;
 
-	for (int i = 0; i < FILES_MAX && best > 0; i++) {
-		int rank;
+	for (int i = 0; i < FILES_MAX && !all_found(files, n); i++) {
+		struct bundle_file *f;
+		struct err why;
 
 		ret = r->lib->read_next_header(r->a, &entry);
 		if (ret != ARCHIVE_OK && ret != ARCHIVE_WARN)
 			break;
-		rank = rank_of(r->lib->entry_pathname(entry), wanted);
-		if (rank < 0 || rank >= best || r->lib->entry_filetype(entry) != AE_IFREG)
+		f = meant(r->lib->entry_pathname(entry), files, n, &rank);
+		if (!f || r->lib->entry_filetype(entry) != AE_IFREG)
 			continue;
-		if (read_content(r, max, content, len, err))
+		if (!read_content(r, f->max, &f->content, &f->len, &why)) {
+			f->rank = rank;
+		} else if (f == files) {
+			*err = why;
 			return -1;
-		best = rank;
+		}
 	}
-	if (best == INT_MAX && ret != ARCHIVE_EOF)
-		return no_bundle(r, err);
-	return best == INT_MAX ? err_raise(err, ERROR_NO_PROFILE_IN_BUNDLE) : 0;
+	if (files->content)
+		return 0;
+	return ret == ARCHIVE_EOF ? err_raise(err, ERROR_NO_PROFILE_IN_BUNDLE) : no_bundle(r, err);
 }
 
-int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
-		char **content, size_t *content_len, struct err *err)
+int bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n, struct err *err)
 {
 	_cleanup_(close_reading) struct reading r = { 0 };
-	_cleanup_(cleanup_free) char *found = NULL;
 
 	if (libarchive_load(&r.lib, err))
 		return -1;
@@ -262,8 +281,5 @@ int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64
 	    r.lib->read_support_format_tar(r.a) != ARCHIVE_OK ||
 	    r.lib->read_open_memory(r.a, bytes, len) != ARCHIVE_OK)
 		return no_bundle(&r, err);
-	if (find(&r, wanted, max, &found, content_len, err))
-		return -1;
-	*content = take_ptr(found);
-	return 0;
+	return find(&r, files, n, err);
 }

@@ -76,13 +76,21 @@ void bundle_out_close(struct bundle_out **out);
 /* May these bytes be the start of one? */
 bool bundle_is(const char *bytes, size_t len);
 
+/* A file that is looked for in an archive. */
+struct bundle_file {
+	const char *const *names; /* without folders, NULL at the end: the best one first */
+	uint64_t max;		  /* bytes that may be unpacked to memory */
+	char *content;		  /* which the caller frees; NULL: there is none */
+	size_t len;
+	int rank; /* of its name among `names` */
+};
+
 /*
- * The first file of the names `wanted` (NULL at the end, the best one first,
- * without folders) in an archive: *content, which the caller frees, and its
- * length. Nothing is unpacked to disk, and no more than `max` bytes to memory.
- * ERR_FAILED when it is no archive, has no such file, or that is longer.
+ * Find files in an archive, in one pass. Nothing is unpacked to disk. ERR_FAILED when it is no
+ * archive, or the first of `files` is not in it or longer than that; what is wrong with the others
+ * leaves them out.
  */
-int bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
-		char **content, size_t *content_len, struct err *err) __must_check;
+int bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n, struct err *err)
+	__must_check;
 
 #endif

@@ -120,37 +120,45 @@ static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes
 	return 0;
 }
 
-/* Without it the profile is as good. */
-static int keep_explanation(struct profile *p, const char *packed, size_t packed_len,
-			    struct err *err)
+/* Where the memory was; without that the profile is as good. */
+static int keep_explanation(struct profile *p, const struct bundle_file *file, struct err *err)
 {
-	static const char *const wanted[] = { BUNDLE_EXPLAIN, NULL };
-	_cleanup_(cleanup_free) char *content = NULL, *text = NULL;
 	struct profile_facts facts = p->facts;
-	struct err ignored;
-	size_t len;
+	_cleanup_(cleanup_free) char *text = NULL;
 
-	if (bundle_find(packed, packed_len, wanted, EXPLAIN_TEXT_MAX, &content, &len, &ignored))
+	if (!file->content)
 		return 0;
-	facts.explain = text = strndup(content, len);
-	if (!text)
-		return err_no_memory(err);
-	return profile_keep_facts(p, &facts, err);
+	facts.explain = text = strndup(file->content, file->len);
+	return text ? profile_keep_facts(p, &facts, err) : err_no_memory(err);
+}
+
+enum { BUNDLED_PROFILE, BUNDLED_EXPLANATION, BUNDLED };
+
+static void bundled_fini(struct bundle_file (*files)[BUNDLED])
+{
+	for (size_t i = 0; i < BUNDLED; i++)
+		free((*files)[i].content);
 }
 
 /* Of a bundle, the profile that brings its names along. */
 static int parse_bundle(struct source *s, const struct profile_options *options,
 			struct profile *out, struct err *err)
 {
-	static const char *const wanted[] = { "profile.raw", "profile.heap", NULL };
-	_cleanup_(cleanup_free) char *packed = NULL, *content = NULL;
-	size_t packed_len, len;
+	static const char *const profiles[] = { "profile.raw", "profile.heap", NULL };
+	static const char *const explanations[] = { BUNDLE_EXPLAIN, NULL };
+	_cleanup_(cleanup_free) char *packed = NULL;
+	_cleanup_(bundled_fini) struct bundle_file files[BUNDLED] = {
+		[BUNDLED_PROFILE] = { .names = profiles, .max = UNPACKED_MAX },
+		[BUNDLED_EXPLANATION] = { .names = explanations, .max = EXPLAIN_TEXT_MAX },
+	};
+	const struct bundle_file *profile = &files[BUNDLED_PROFILE];
+	size_t len;
 
-	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &packed_len, err) ||
-	    bundle_find(packed, packed_len, wanted, UNPACKED_MAX, &content, &len, err) ||
-	    profile_parse(out, content, len, options, err))
+	if (read_all(next_bytes, s, PROFILE_FILE_MAX, &packed, &len, err) ||
+	    bundle_find(packed, len, files, BUNDLED, err) ||
+	    profile_parse(out, profile->content, profile->len, options, err))
 		return -1;
-	return keep_explanation(out, packed, packed_len, err);
+	return keep_explanation(out, &files[BUNDLED_EXPLANATION], err);
 }
 
 /* Our dumps say when they were made; of others the file does, and a pipe does not. */

@@ -164,17 +164,17 @@ int __wrap_profile_parse_pieces(struct profile *out, profile_more_fn *read, void
 	return __real_profile_parse_pieces(out, read, ctx, options, err);
 }
 
-int __real_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
-		       char **content, size_t *content_len, struct err *err);
-int __wrap_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
-		       char **content, size_t *content_len, struct err *err);
+int __real_bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n,
+		       struct err *err);
+int __wrap_bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n,
+		       struct err *err);
 
-int __wrap_bundle_find(const char *bytes, size_t len, const char *const *wanted, uint64_t max,
-		       char **content, size_t *content_len, struct err *err)
+int __wrap_bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n,
+		       struct err *err)
 {
 	attack();
 	ask();
-	return __real_bundle_find(bytes, len, wanted, max, content, content_len, err);
+	return __real_bundle_find(bytes, len, files, n, err);
 }
 
 int __real_stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n,
