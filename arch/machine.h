@@ -4,8 +4,9 @@
  * (injector/arch/arch.h), nor of decoding (jemalloc/arch/decode.h), nor of the kernel's half of
  * `watch` (bpf/arch/regs.h). ARCHITECTURE.md says what a port needs.
  *
- * Each of these folders has a header and, mostly, a source file for each processor. ARCH_HEADER is
- * the name of the header for this one (Makefile), which is looked for beside whoever includes it.
+ * Each of these folders has a header and, mostly, a source file for each processor. ARCH_HEADER
+ * (Makefile) is the name of the header for the processor that is built for: the compiler finds it
+ * in the folder of the file that includes it.
  */
 #ifndef ARCH_MACHINE_H
 #define ARCH_MACHINE_H

@@ -9,7 +9,7 @@
 /* In the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
 #define ARCH_DWARF_REGS 17
 
-/* How /proc/PID/status tells of a shadow stack: its line, and the word in it (Linux 6.6). */
+/* A thread with a shadow stack has this word on this line of /proc/PID/status (Linux 6.6). */
 #define ARCH_FEATURES "x86_Thread_features"
 #define ARCH_SHADOW_STACK "shstk"
 

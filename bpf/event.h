@@ -58,7 +58,7 @@ struct watch_process {
 struct watch_begin {
 	struct watch_process process;
 	__u32 tid;
-	__u32 stack_len; /* 0 where nobody wants it */
+	__u32 stack_len; /* 0 if it was not asked for */
 	__u64 dump_began_ns;
 	__u64 regs[WATCH_REGS];
 	unsigned char stack[WATCH_STACK_SIZE]; /* from the stack pointer on */

@@ -393,7 +393,7 @@ struct found {
 };
 
 /*
- * Sampling is on already: taking dumps does no harm, and whoever turned it on will turn it off.
+ * Sampling is already on: dumps do no harm, and it is left to whoever turned it on to turn it off.
  */
 static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
 		  bool every_thread)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The groups of a process, as /proc and the files of a group tell of them. */
+/* A process's control groups, as read from /proc and from the files of a group. */
 #include "process/cgroup.h"
 
 #include "process/proc.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What others write in pprof's format, and what nobody should. */
+/* Profiles in pprof's format: those that other programs write, and malformed ones. */
 #include "profile/combine.h"
 #include "profile/format/pprof.pb-c.h"
 #include "profile/profile.h"
