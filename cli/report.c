@@ -466,8 +466,8 @@ static int find_processes(struct dumps *d, const struct args *args, struct err *
 
 /*
  * Of several each that can be dumped is; those that fail are told, and counted. `plain` is the line
- * for their errors: what is printed with --json is one document. 0, -1, or the exit status if none
- * is left.
+ * for their errors: what is printed with --json is one document. 0, or where there is no dump -1 or
+ * an exit status.
  */
 static int take_dumps(struct dumps *d, const struct args *args, const struct args *plain,
 		      struct err *err)
@@ -486,7 +486,10 @@ static int take_dumps(struct dumps *d, const struct args *args, const struct arg
 		}
 		several_count(&d->tally, t, failed ? several_failed(&d->of, t, &why) : 0);
 	}
-	return d->n ? 0 : several_sum(&d->of, &d->tally);
+	if (d->n)
+		return 0;
+	/* All may have ended meanwhile, which is no failure of any. */
+	return d->tally.failed ? several_sum(&d->of, &d->tally) : args_no_match(args, err);
 }
 
 /* --- all of it --- */

@@ -91,6 +91,16 @@ is "$status $(json .processes)" '6 2' 'one of three cannot be: the others are ad
 like "$err" "opt.prof is false in $pid .*1 of 3 processes failed: $pid \\(no_profiling\\)" 'one of three cannot be: said so'
 run_ctl report --children "$$" --cgroup /nowhere
 is "$status" 3 'none of those'
+# As if all had ended since they were found: the last look at the first of them is that of its dump.
+traced=(strace -o "$T/trace" -e trace=pidfd_open -e signal=none)
+runner+=("${traced[@]}")
+run_ctl report --comm redis-server
+nth=$(grep -n "pidfd_open($first," "$T/trace" | sed -n '$s/:.*//p')
+runner+=(-e "inject=pidfd_open:error=ESRCH:when=$nth+")
+run_ctl report --comm redis-server
+is "$status $(grep -c "there is no process" "$T/err") $out" '3 3 ' 'all have ended meanwhile: each is told, and nothing is reported'
+like "$err" 'no process matches --comm redis-server' 'all have ended meanwhile: and that none is left'
+runner=(env -C "$here")
 assert_untouched "$pid" 'the one that cannot be: it is untouched'
 assert_untouched "$first" 'of two: the first is untouched'
 assert_untouched "$second" 'of two: the second is untouched'
