@@ -8,10 +8,12 @@
 #include "tests/target/fuse.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,15 +37,30 @@ static struct fuse_file read_library(const char *path)
 	return (struct fuse_file){ bytes, (size_t)st.st_size };
 }
 
-/* Who is not of its namespaces gets nothing of the file but what the kernel has of it. */
-static void fill_cache(const char *path)
+/*
+ * Who is not of its namespaces gets nothing of the file but what the kernel has of it. A child
+ * keeps all of that in memory, as a memory cgroup may take back any page that is not locked.
+ */
+static void keep_cached(const char *path)
 {
-	static char buf[1 << 16];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct fuse_file file = read_library(path);
+	int ready[2];
+	char byte;
 
-	while (fd >= 0 && read(fd, buf, sizeof(buf)) > 0)
-		;
-	close(fd);
+	if (pipe2(ready, O_CLOEXEC))
+		fuse_die("pipe");
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (mlock(file.bytes, file.size) || write(ready[1], "", 1) != 1)
+			fuse_die("mlock");
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		exit(1);
+	close(ready[0]);
+	munmap((void *)file.bytes, file.size);
 }
 
 int main(int argc, char **argv)
@@ -63,7 +80,7 @@ int main(int argc, char **argv)
 	if (mount("tests", path, "overlay", MS_RDONLY, options))
 		fuse_die("overlay");
 	snprintf(path, sizeof(path), "%s/seen/lib.so", argv[2]);
-	fill_cache(path);
+	keep_cached(path);
 	setenv("LD_PRELOAD", path, 1);
 	execvp(argv[4], argv + 4);
 	fuse_die(argv[4]);
