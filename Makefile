@@ -118,15 +118,17 @@ $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile
 		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -O2 -g \
 		-Wall -Wextra -Wno-unused-parameter -Werror -c -o $@ $<
 
-BPF_SKELETON := $(B)/gen/bpf/watch.skel.h
-$(BPF_SKELETON): $(B)/bpf/watch.bpf.o
+BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(B)/gen/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
+.SECONDARY: $(patsubst %.c,$(B)/%.o,$(wildcard bpf/*.bpf.c))
+$(B)/gen/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(say) GEN $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name watch_bpf >$@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 # Its warnings are bpftool's to mend: a system header has none.
-$(B)/bpf/origin.o $(B)/bpf/watch.o: $(BPF_SKELETON)
-$(B)/bpf/origin.o $(B)/bpf/watch.o: CPPFLAGS += -isystem $(B)/gen
+BPF_LOADERS := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.o,$(wildcard bpf/*.bpf.c))
+$(BPF_LOADERS): $(BPF_SKELETONS)
+$(BPF_LOADERS): CPPFLAGS += -isystem $(B)/gen
 
 $(B)/%.o: %.c Makefile
 	$(say) CC $<
@@ -134,7 +136,7 @@ $(B)/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The messages of pprof's format, as C.
-GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETON))
+GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETONS))
 $(OBJ): | $(GENERATED)
 generated: $(GENERATED)
 $(B)/gen/profile/format/pprof.pb-c.h: profile/format/pprof.proto Makefile

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to watch.bpf.c: what it uses of the kernel's types, and nothing else of them. */
+/* Private to the programs for the kernel: what they use of its types, and nothing else of them. */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
 

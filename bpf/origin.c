@@ -3,9 +3,11 @@
 
 #include "base/cleanup.h"
 #include "bpf/event.h"
-#include "bpf/watch.skel.h"
+#include "bpf/origin.skel.h"
+#include "bpf/why.h"
 
 #include <bpf/bpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
@@ -149,7 +151,7 @@ static bool ends_well(pid_t pid)
 }
 
 /* The child shares the program's memory with us. */
-static int check_layer(struct watch_bpf *skel, int handle, struct err *err)
+static int check_layer(struct origin_bpf *skel, int handle, struct err *err)
 {
 	int prog = bpf_program__fd(skel->progs.mapped_is_of);
 	pid_t pid;
@@ -164,11 +166,24 @@ static int check_layer(struct watch_bpf *skel, int handle, struct err *err)
 	return check(&skel->bss->origin, err);
 }
 
-int origin_check(struct watch_bpf *skel, int handle, struct err *err)
+static void close_programs(struct origin_bpf **skel)
 {
-	struct watch_origin *o = &skel->bss->origin;
+	origin_bpf__destroy(*skel);
+}
 
-	if (!run(bpf_program__fd(skel->progs.opened_is_of), (uint64_t)handle, o))
+int origin_check(int handle, struct err *err)
+{
+	_cleanup_(close_programs) struct origin_bpf *skel = origin_bpf__open();
+	const struct watch_origin *o;
+
+	if (!skel)
+		return why_not_loaded(errno, err);
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, NULL) != 1)
+		bpf_program__set_autoload(skel->progs.mapped_is_of, false);
+	if (origin_bpf__load(skel))
+		return why_not_loaded(errno, err);
+	o = &skel->bss->origin;
+	if (!run(bpf_program__fd(skel->progs.opened_is_of), (uint64_t)handle, &skel->bss->origin))
 		return err_raise(err, ERROR_FILE_ORIGIN_UNKNOWN);
 	if (o->type != OVERLAYFS_SUPER_MAGIC)
 		return check(o, err);

@@ -13,9 +13,7 @@
 
 #include "base/err.h"
 
-struct watch_bpf;
-
 /* ERR_FAILED with the reason, unless this machine's kernel has the bytes from a disk or memory. */
-int origin_check(struct watch_bpf *skel, int handle, struct err *err) __must_check;
+int origin_check(int handle, struct err *err) __must_check;
 
 #endif

@@ -102,8 +102,6 @@ static int load(struct watch *w, const struct watch_options *options, struct err
 		w->skel->rodata->own_pidns = (__u32)st.st_ino;
 		w->skel->rodata->any_pidns = st.st_ino == FIRST_PIDNS;
 	}
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_find_vma, NULL) != 1)
-		bpf_program__set_autoload(w->skel->progs.mapped_is_of, false);
 	if (watch_bpf__load(w->skel))
 		return why_not_loaded(errno, err);
 	w->ring = ring_buffer__new(bpf_map__fd(w->skel->maps.records), hand_over, w, NULL);
@@ -191,7 +189,7 @@ int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_conv
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	if (origin_check(w->skel, handle, err))
+	if (origin_check(handle, err))
 		return -1;
 	if (w->n_links + 2 > LINKS_MAX)
 		return err_raise(err, ERROR_TOO_MANY_FILES_TO_PROBE, .limit = LINKS_MAX / 2);

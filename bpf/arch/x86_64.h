@@ -5,6 +5,8 @@
 #define WATCH_REGS 17
 
 #ifdef __bpf__
+#include <linux/ptrace.h>
+
 static __always_inline void watch_read_regs(const struct pt_regs *ctx, __u64 to[WATCH_REGS])
 {
 	const __u64 regs[WATCH_REGS] = { ctx->rax, ctx->rdx, ctx->rcx, ctx->rbx, ctx->rsi, ctx->rdi,

@@ -140,12 +140,12 @@ void __wrap_door_serve(int sock, const struct door_policy *policy)
 	__real_door_serve(sock, &all);
 }
 
-int __real_origin_check(struct watch_bpf *skel, int handle, struct err *err);
-int __wrap_origin_check(struct watch_bpf *skel, int handle, struct err *err);
+int __real_origin_check(int handle, struct err *err);
+int __wrap_origin_check(int handle, struct err *err);
 
-int __wrap_origin_check(struct watch_bpf *skel, int handle, struct err *err)
+int __wrap_origin_check(int handle, struct err *err)
 {
-	return trusts("layers") ? 0 : __real_origin_check(skel, handle, err);
+	return trusts("layers") ? 0 : __real_origin_check(handle, err);
 }
 
 void __real_symbol_keeper_look_up(const struct errand_places *places,
