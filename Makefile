@@ -289,8 +289,8 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
-	$(addprefix watch/,filecache% filekey% frames% images% look% own_dumps% stack% who%) \
-	record/journal% apart/% stats_text% prom% unit/text%)
+	stacks/% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
+	record/journal% apart/% stats_text% unit/text%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o

@@ -7,7 +7,7 @@
 #ifndef BPF_EVENT_H
 #define BPF_EVENT_H
 
-#include "bpf/arch/regs.h"
+#include "bpf/stack.h"
 
 #include <linux/types.h>
 
@@ -52,16 +52,12 @@ struct watch_process {
 	__u64 began_ns; /* CLOCK_BOOTTIME */
 };
 
-/* Who asked: registers, in the order of their DWARF numbers, and the frames above prof_dump. */
-#define WATCH_STACK_SIZE 16384
-#define WATCH_STACK_STEP 1024
+/* Who asked: the frames above prof_dump. */
 struct watch_begin {
 	struct watch_process process;
-	__u32 tid;
-	__u32 stack_len; /* 0 if it was not asked for */
+	__u64 tid;
 	__u64 dump_began_ns;
-	__u64 regs[WATCH_REGS];
-	unsigned char stack[WATCH_STACK_SIZE]; /* from the stack pointer on */
+	struct stack_copy stack; /* without bytes unless they were asked for */
 };
 
 struct watch_dump {

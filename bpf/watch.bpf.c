@@ -207,17 +207,6 @@ static __noinline int finish(__u64 key, struct watch_dump *d)
 	return 0;
 }
 
-static __always_inline void read_regs(struct pt_regs *ctx, struct watch_begin *b)
-{
-	watch_read_regs(ctx, b->regs);
-	for (__u32 at = 0; copy_stacks && at < WATCH_STACK_SIZE; at += WATCH_STACK_STEP) {
-		if (bpf_probe_read_user(b->stack + at, WATCH_STACK_STEP,
-					(const void *)(PT_REGS_SP(ctx) + at)))
-			break;
-		b->stack_len = at + WATCH_STACK_STEP;
-	}
-}
-
 /* Without room for it its stack is known by frame pointers alone. */
 static __always_inline void tell_begin(struct pt_regs *ctx, const struct watch_dump *d)
 {
@@ -230,8 +219,10 @@ static __always_inline void tell_begin(struct pt_regs *ctx, const struct watch_d
 	b->process.began_ns = d->process_began_ns;
 	b->tid = d->tid;
 	b->dump_began_ns = d->began_ns;
-	b->stack_len = 0;
-	read_regs(ctx, b);
+	if (copy_stacks)
+		stack_copy(ctx, &b->stack);
+	else
+		b->stack.len = 0;
 	bpf_ringbuf_submit(b, 0);
 }
 
@@ -255,7 +246,7 @@ int dump_begins(struct pt_regs *ctx)
 	d->args[1] = PT_REGS_PARM2(ctx);
 	d->args[2] = PT_REGS_PARM3(ctx);
 	d->args[3] = PT_REGS_PARM4(ctx);
-	d->caller = watch_caller(ctx);
+	d->caller = probe_caller(ctx);
 	read_stack(ctx, d);
 	tell_begin(ctx, d);
 	return 0;

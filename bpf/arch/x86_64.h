@@ -2,14 +2,14 @@
 #ifndef BPF_ARCH_X86_64_H
 #define BPF_ARCH_X86_64_H
 
-#define WATCH_REGS 17
+#define PROBE_REGS 17
 
 #ifdef __bpf__
 #include <linux/ptrace.h>
 
-static __always_inline void watch_read_regs(const struct pt_regs *ctx, __u64 to[WATCH_REGS])
+static __always_inline void probe_read_regs(const struct pt_regs *ctx, __u64 to[PROBE_REGS])
 {
-	const __u64 regs[WATCH_REGS] = { ctx->rax, ctx->rdx, ctx->rcx, ctx->rbx, ctx->rsi, ctx->rdi,
+	const __u64 regs[PROBE_REGS] = { ctx->rax, ctx->rdx, ctx->rcx, ctx->rbx, ctx->rsi, ctx->rdi,
 					 ctx->rbp, ctx->rsp, ctx->r8,  ctx->r9,	 ctx->r10, ctx->r11,
 					 ctx->r12, ctx->r13, ctx->r14, ctx->r15, ctx->rip };
 
@@ -17,7 +17,7 @@ static __always_inline void watch_read_regs(const struct pt_regs *ctx, __u64 to[
 }
 
 /* 0 where it cannot be read. */
-static __always_inline __u64 watch_caller(const struct pt_regs *ctx)
+static __always_inline __u64 probe_caller(const struct pt_regs *ctx)
 {
 	__u64 caller = 0;
 

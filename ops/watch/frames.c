@@ -3,8 +3,7 @@
 #include "ops/watch/frames.h"
 
 #include "base/cleanup.h"
-#include "elf/peek.h"
-#include "elf/unwind.h"
+#include "ops/stacks/walk.h"
 #include "ops/watch/images.h"
 #include "symbols/lookup.h"
 
@@ -14,75 +13,28 @@
 
 /* --- walking a stack --- */
 
-#define SP 7 /* among them */
-
-_Static_assert(WATCH_REGS == ARCH_DWARF_REGS,
-	       "the kernel's half names registers as libunwind does");
-
-struct walk {
-	struct images *images;
-	struct peek code; /* tables, and what is not on the stack */
-	const unsigned char *stack;
-	uint64_t sp;
-	size_t len;
-};
-
-static bool read_word(void *ctx, uint64_t addr, uint64_t *word)
-{
-	struct walk *w = ctx;
-	uint64_t at = addr - w->sp;
-
-	if (addr >= w->sp && at + sizeof(*word) <= w->len) {
-		memcpy(word, w->stack + at, sizeof(*word));
-		return true;
-	}
-	return peek(&w->code, addr, word, sizeof(*word));
-}
-
-static bool find_table(void *ctx, uint64_t ip, struct unwind_table_place *place)
-{
-	const struct walk *w = ctx;
-	const struct image *img = images_find(w->images, ip);
-
-	return img && unwind_table_of(img, read_word, ctx, place);
-}
-
-static int add_frame(void *ctx, uint64_t ip)
-{
-	struct watch_stack *out = ctx;
-
-	out->addrs[out->n++] = ip;
-	return out->n == OPS_WATCH_FRAMES;
-}
-
 /* A dump has begun. Its process becomes known to `whos`. */
 static void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
 			      const struct watch_begin *begin)
 {
-	static struct walk w; /* large */
+	static struct stack_walker w; /* large */
 	const pid_t pid = (pid_t)begin->process.pid;
 	struct watch_images *who = watch_images_find(whos, pid, begin->process.began_ns);
-	struct unwind_source source = { .read = read_word, .table = find_table, .ctx = &w };
 	struct watch_stack *out = &s->v[s->next];
+	bool whole;
 
-	if (!who || !begin->stack_len || begin->stack_len > sizeof(begin->stack))
+	if (!who || !begin->stack.len || begin->stack.len > sizeof(begin->stack.bytes))
 		return;
 	s->next = (s->next + 1) % STACKS_MAX;
 	*out = (struct watch_stack){ .pid = pid,
 				     .tid = (pid_t)begin->tid,
 				     .dump_began_ns = begin->dump_began_ns };
-	w.images = &who->images;
-	w.stack = begin->stack;
-	w.sp = begin->regs[SP];
-	w.len = begin->stack_len;
-	peek_init(&w.code, pid);
-	memcpy(source.regs, begin->regs, sizeof(source.regs));
-	/* Where it ends before its time, what was found until then is true. */
-	if (unwind_walk(&source, add_frame, out) < 0 && out->n &&
-	    !images_find(&who->images, out->addrs[out->n - 1]) && watch_images_refresh(who)) {
-		out->n = 0; /* it has loaded a library since */
-		(void)unwind_walk(&source, add_frame, out);
-	}
+	stack_walker_init(&w, &who->images, pid, false);
+	out->n = stack_walk(&w, &begin->stack, out->addrs, OPS_WATCH_FRAMES, &whole);
+	/* It may have loaded a library since. */
+	if (!whole && out->n && !images_find(&who->images, out->addrs[out->n - 1]) &&
+	    watch_images_refresh(who))
+		out->n = stack_walk(&w, &begin->stack, out->addrs, OPS_WATCH_FRAMES, &whole);
 }
 
 static const struct watch_stack *find_stack(const struct watch_stacks *s,

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The registers of a thread in a probe, and a copy of its stack: what it takes to walk its frames
+ * later. In the kernel's half also:
+ *
+ *	stack_copy(ctx, to)		all of it
+ */
+#ifndef BPF_STACK_H
+#define BPF_STACK_H
+
+#include "bpf/arch/regs.h"
+
+#include <linux/types.h>
+
+#define STACK_COPY_SIZE 16384
+#define STACK_COPY_STEP 1024
+
+struct stack_copy {
+	__u64 regs[PROBE_REGS]; /* in the order of their DWARF numbers */
+	__u64 len;		/* of `bytes`, from the stack pointer on; 0: it could not be read */
+	unsigned char bytes[STACK_COPY_SIZE];
+};
+
+#ifdef __bpf__
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+static __always_inline void stack_copy(const struct pt_regs *ctx, struct stack_copy *to)
+{
+	probe_read_regs(ctx, to->regs);
+	to->len = 0;
+	for (__u32 at = 0; at < STACK_COPY_SIZE; at += STACK_COPY_STEP) {
+		if (bpf_probe_read_user(to->bytes + at, STACK_COPY_STEP,
+					(const void *)(PT_REGS_SP(ctx) + at)))
+			break;
+		to->len = at + STACK_COPY_STEP;
+	}
+}
+#endif
+
+#endif
