@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/growth.h"
 #include "cli/out.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/several.h"
 #include "io/errand.h"
@@ -14,15 +15,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define DURATION_MS 30000
 #define SHOW_MS 250			  /* on a terminal */
 #define LOG_MS 60000			  /* elsewhere */
 #define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes that RSS grew by */
-#define BAR_WIDTH 20
-#define LINE_WIDTH 192
 #define MEMORY_SIZE 96
 
 static const struct option_def options_of_record[] = {
@@ -76,30 +74,6 @@ static const char *memory(const uint64_t allocated[2], const uint64_t rss[2], ch
 	return buf;
 }
 
-/* Of the terminal that shows how far it is. */
-static int columns(void)
-{
-	struct winsize size;
-
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || !size.ws_col ? 80 : size.ws_col;
-}
-
-/* A line that wraps could not be written over: what is too long is cut. */
-static void print_line(const char *line)
-{
-	int n = columns() - 1;
-
-	n = n < 1 ? 1 : n < LINE_WIDTH ? n : LINE_WIDTH;
-	fprintf(stderr, "\r%-*.*s", n, n, line);
-	fflush(stderr);
-}
-
-static void clear_line(void)
-{
-	print_line("");
-	fputc('\r', stderr);
-}
-
 /* A line of its own each time, for a log. */
 static void log_progress(void *ctx, const struct ops_record_progress *p)
 {
@@ -120,28 +94,24 @@ static void show_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
 	const uint64_t rss[] = { p->rss_before_bytes, p->rss_bytes };
-	char who[OUT_WHO_SIZE], bar[BAR_WIDTH + 1], used[MEMORY_SIZE], line[LINE_WIDTH + 1];
+	char who[OUT_WHO_SIZE], bar[PROGRESS_BAR_SIZE], used[MEMORY_SIZE], line[PROGRESS_LINE_SIZE];
 	int len;
 	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
-	int done = p->duration_ms ? (int)((p->duration_ms - left) * BAR_WIDTH / p->duration_ms) : 0;
 
 	(void)ctx;
-	memset(bar, '.', BAR_WIDTH);
-	memset(bar, '#', (size_t)done);
-	bar[BAR_WIDTH] = '\0';
 	out_who(p->cost, who, sizeof(who));
 	memory(allocated, rss, used, sizeof(used));
 	if (!p->duration_ms) {
 		snprintf(line, sizeof(line), "recording %.30s for %" PRIu64 "s, %s", who,
 			 p->elapsed_ms / 1000, used);
-		return print_line(line);
+		return progress_line(line);
 	}
-	len = snprintf(line, sizeof(line), "recording %.30s [%s] %" PRIu64 "s left, %s", who, bar,
-		       (left + 999) / 1000, used);
-	if (len >= columns()) /* it would wrap */
+	len = snprintf(line, sizeof(line), "recording %.30s [%s] %" PRIu64 "s left, %s", who,
+		       progress_bar(p->elapsed_ms, p->duration_ms, bar), (left + 999) / 1000, used);
+	if (len >= progress_columns()) /* it would wrap */
 		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %s", who,
 			 (left + 999) / 1000, used);
-	print_line(line);
+	progress_line(line);
 }
 
 static int print_file(const struct args *args, const char *file, const char *what, struct err *err)
@@ -390,7 +360,7 @@ static int run(const struct args *args, struct err *err)
 	ret = ops_record(pid, &request, &options, &record, err);
 	signals_close(&stop);
 	if (request.count)
-		clear_line();
+		progress_clear();
 	if (ret)
 		return -1;
 	several_report_turn(args);
