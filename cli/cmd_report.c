@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const units[] = { "auto", "B", "KB", "MB", "GB", NULL };
-
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "text, tree, jeprof, or one of convert's (text)", report_formats },
@@ -31,37 +29,7 @@ static const struct option_def options_of_report[] = {
 	  NULL },
 	{ "alloc-objects", 0, VALUE(FLAG, alloc_objects), NULL,
 	  "count objects that were ever allocated", NULL },
-	{ "functions", 0, VALUE(FLAG, by_function), NULL, "a row for each function (the default)",
-	  NULL },
-	{ "lines", 0, VALUE(FLAG, by_line), NULL, "a row for each line", NULL },
-	{ "files", 0, VALUE(FLAG, by_file), NULL, "a row for each source file", NULL },
-	{ "addresses", 0, VALUE(FLAG, by_address), NULL, "a row for each address", NULL },
-	{ "tree", 0, VALUE(FLAG, tree), NULL, "each with its callers and callees", NULL },
-	{ "peek", 0, VALUE(STRING, peek), "RE", "those that match, with their callers and callees",
-	  NULL },
-	{ "cum", 0, VALUE(FLAG, cum), NULL, "in the order of cum, not of flat", NULL },
-	{ "nodecount", 'n', VALUE(INT, nodecount), "N", "at most N rows, 0 for all (25)", NULL },
-	{ "nodefraction", 0, VALUE(STRING, nodefraction), "F",
-	  "no row below this part of the total (0)", NULL },
-	{ "unit", 0, VALUE(CHOICE, unit), "UNIT", "of bytes: auto, B, KB, MB or GB", units },
-	{ "show-bytes", 0, VALUE(FLAG, show_bytes), NULL, "the same as --unit B", NULL },
-	{ "focus", 0, VALUE(STRING, focus), "RE", "only stacks with a call that matches", NULL },
-	{ "ignore", 0, VALUE(STRING, ignore), "RE", "no stacks with a call that matches", NULL },
-	{ "show", 0, VALUE(STRING, show), "RE", "only calls that match", NULL },
-	{ "hide", 0, VALUE(STRING, hide), "RE", "no calls that match", NULL },
-	{ "retain", 0, VALUE(STRING, retain), "RE", "as --show, with all that was inlined into it",
-	  NULL },
-	{ "exclude", 0, VALUE(STRING, exclude), "RE",
-	  "as --hide, with all that was inlined into it", NULL },
-	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
-	  "what one thread of the profile allocated, or those of a name", NULL },
-	{ "list", 0, VALUE(STRING, list), "RE", "the source of functions that match, line by line",
-	  NULL },
-	{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack with what it holds", NULL },
-	OPTION_NO_FOLD,
-	OPTION_ALLOCATOR,
-	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
-	  "also the calls within malloc and its like", NULL },
+	OPTIONS_OF_TABLES,
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
 	  "name functions by files that nothing tells to be those that were mapped", NULL },
@@ -94,12 +62,9 @@ static int report_process(const struct args *args, const char *format, int64_t n
 
 static int run(const struct args *args, struct err *err)
 {
-	const char *format = args->report_format;
+	const char *format = report_format_asked(args);
 	int64_t number;
 
-	if (!format && args->output && !args->json && !args->tree && !args->peek && !args->traces &&
-	    !args->list)
-		format = report_format_of(args->output);
 	if (is_process(args, &number))
 		return report_process(args, format, number, err);
 	if (args->save)

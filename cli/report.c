@@ -52,6 +52,8 @@ struct report {
 	struct json_object *warnings; /* with --json; NULL: none are kept */
 };
 
+const char *const report_units[] = { "auto", "B", "KB", "MB", "GB", NULL };
+
 const char *const report_formats[] = {
 	"text",	      "tree",	   "jeprof", "pprof", "folded", "html", "svg",
 	"speedscope", "callgrind", "dot",    "json",  "raw",	NULL,
@@ -528,8 +530,8 @@ static int run(const void *ctx, struct err *err)
 	return write_out(r, err);
 }
 
-/* A picture is of the graph of calls, but x.svg is a flame graph. */
-const char *report_format_of(const char *path)
+/* By its suffix: a picture is of the graph of calls, but x.svg is a flame graph. */
+static const char *format_of(const char *path)
 {
 	static const char drawn[] = ".dot.svg";
 	const char *type = graphviz_type(path);
@@ -539,6 +541,14 @@ const char *report_format_of(const char *path)
 	if (type && (strcmp(type, "svg") != 0 || (len > tail && !strcmp(path + len - tail, drawn))))
 		format = PROFILE_FORMAT_DOT;
 	return format == PROFILE_FORMAT_NONE ? NULL : profile_format_info(format)->name;
+}
+
+const char *report_format_asked(const struct args *args)
+{
+	if (args->report_format || !args->output || args->json || args->tree || args->peek ||
+	    args->traces || args->list)
+		return args->report_format;
+	return format_of(args->output);
 }
 
 static int unknown_suffix(const char *path, struct err *err)
@@ -556,8 +566,41 @@ static int unknown_suffix(const char *path, struct err *err)
 int report_infer_format(struct args *args, struct err *err)
 {
 	if (!args->report_format && args->output)
-		args->report_format = report_format_of(args->output);
+		args->report_format = format_of(args->output);
 	return args->report_format || !args->output ? 0 : unknown_suffix(args->output, err);
+}
+
+static int prepare(const struct args *args, const char *format, struct report *r,
+		   struct ops_report_request *request, struct err *err)
+{
+	if (read_line(args, format, r, request, err))
+		return -1;
+	fill_request(args, r, request);
+	look_at_terminal(args, r);
+	return 0;
+}
+
+/* `dumps`: what the inputs are, if they are not files. */
+static int show(struct report *r, struct ops_report_request *request, const struct dumps *dumps,
+		struct err *err)
+{
+	const struct args *args = r->args;
+	struct job job = { args, r, request, dumps };
+	struct apart apart = {
+		.inputs = request->files,
+		.n_inputs = request->n_files,
+		.memory = dumps->n && dumps->memory[0] >= 0 ? dumps->memory : NULL,
+		.base = args->base,
+		.outputs = &args->output,
+		.n_outputs = args_to_file(args),
+		.paged = true,
+		.sources = args->list != NULL,
+		.symbols = &request->symbols,
+		.run = run,
+		.ctx = &job,
+	};
+
+	return apart_run(args, &apart, err);
 }
 
 int report_run(const struct args *args, const char *const *files, size_t n_files,
@@ -567,35 +610,35 @@ int report_run(const struct args *args, const char *const *files, size_t n_files
 	struct ops_report_request request = { .files = files, .n_files = n_files };
 	_cleanup_(dumps_fini) struct dumps dumps = { .n = 0 };
 	struct args plain = *args;
-	struct job job = { args, &r, &request, &dumps };
-	const struct ops_symbolize_options *symbols = &request.symbols;
-	struct apart apart = {
-		.inputs = files,
-		.n_inputs = n_files,
-		.base = args->base,
-		.outputs = &args->output,
-		.n_outputs = args_to_file(args),
-		.paged = true,
-		.sources = args->list != NULL,
-		.symbols = symbols,
-		.run = run,
-		.ctx = &job,
-	};
 	int ret;
 
-	if (read_line(args, format, &r, &request, err))
+	if (prepare(args, format, &r, &request, err))
 		return -1;
-	fill_request(args, &r, &request);
-	look_at_terminal(args, &r);
 	plain.json = false;
-	if (n_files)
-		return apart_run(args, &apart, err);
-	ret = take_dumps(&dumps, args, &plain, err);
+	ret = n_files ? 0 : take_dumps(&dumps, args, &plain, err);
 	if (ret)
 		return ret;
-	request.files = apart.inputs = (const char *const *)dumps.names;
-	request.n_files = apart.n_inputs = dumps.n;
-	apart.memory = args->save ? NULL : dumps.memory;
-	ret = apart_run(args, &apart, err);
-	return ret ? ret : several_sum(&dumps.of, &dumps.tally);
+	if (!n_files) {
+		request.files = (const char *const *)dumps.names;
+		request.n_files = dumps.n;
+	}
+	ret = show(&r, &request, &dumps, err);
+	return ret || n_files ? ret : several_sum(&dumps.of, &dumps.tally);
+}
+
+int report_taken(const struct args *args, report_take_fn *take, const char *format, struct err *err)
+{
+	_cleanup_(close_report) struct report r = { .args = args };
+	struct ops_report_request request = { .n_files = 1 };
+	_cleanup_(cleanup_close) int fd = -1;
+	_cleanup_(cleanup_free) char *name = NULL;
+	struct err warning = ERR_INIT;
+	const struct dumps one = { .names = &name, .memory = &fd, .warnings = &warning, .n = 1 };
+
+	if (prepare(args, format, &r, &request, err) ||
+	    (args_to_file(args) && ops_check_file(args->output, args->force, err)) ||
+	    memory_file_make(&fd, err) || take(args, fd, &name, &warning, err))
+		return -1;
+	request.files = (const char *const *)&name;
+	return show(&r, &request, &one, err);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `report` and `convert` share. */
+/* What `report`, `convert` and `sites` share. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -8,6 +8,70 @@
 #include "profile/fold.h"
 #include "profile/format/format.h"
 #include "symbols/symbolize.h"
+
+extern const char *const report_units[];
+/* What `report` and `sites` show of a profile, and how. */
+#define OPTIONS_OF_TABLES                                                                          \
+	{ "functions", 0, VALUE(FLAG, by_function), NULL, "a row for each function (the default)", \
+	  NULL },                                                                                  \
+		{ "lines", 0, VALUE(FLAG, by_line), NULL, "a row for each line", NULL },           \
+		{ "files", 0, VALUE(FLAG, by_file), NULL, "a row for each source file", NULL },    \
+		{ "addresses", 0, VALUE(FLAG, by_address), NULL, "a row for each address", NULL }, \
+		{ "tree", 0, VALUE(FLAG, tree), NULL, "each with its callers and callees", NULL }, \
+		{ "peek",                                                                          \
+		  0,                                                                               \
+		  VALUE(STRING, peek),                                                             \
+		  "RE",                                                                            \
+		  "those that match, with their callers and callees",                              \
+		  NULL },                                                                          \
+		{ "cum", 0, VALUE(FLAG, cum), NULL, "in the order of cum, not of flat", NULL },    \
+		{ "nodecount", 'n', VALUE(INT, nodecount), "N", "at most N rows, 0 for all (25)",  \
+		  NULL },                                                                          \
+		{ "nodefraction",                                                                  \
+		  0,                                                                               \
+		  VALUE(STRING, nodefraction),                                                     \
+		  "F",                                                                             \
+		  "no row below this part of the total (0)",                                       \
+		  NULL },                                                                          \
+		{ "unit",      0, VALUE(CHOICE, unit), "UNIT", "of bytes: auto, B, KB, MB or GB",  \
+		  report_units },                                                                  \
+		{ "show-bytes", 0, VALUE(FLAG, show_bytes), NULL, "the same as --unit B", NULL },  \
+		{ "focus", 0, VALUE(STRING, focus), "RE", "only stacks with a call that matches",  \
+		  NULL },                                                                          \
+		{ "ignore", 0, VALUE(STRING, ignore), "RE", "no stacks with a call that matches",  \
+		  NULL },                                                                          \
+		{ "show", 0, VALUE(STRING, show), "RE", "only calls that match", NULL },           \
+		{ "hide", 0, VALUE(STRING, hide), "RE", "no calls that match", NULL },             \
+		{ "retain",                                                                        \
+		  0,                                                                               \
+		  VALUE(STRING, retain),                                                           \
+		  "RE",                                                                            \
+		  "as --show, with all that was inlined into it",                                  \
+		  NULL },                                                                          \
+		{ "exclude",                                                                       \
+		  0,                                                                               \
+		  VALUE(STRING, exclude),                                                          \
+		  "RE",                                                                            \
+		  "as --hide, with all that was inlined into it",                                  \
+		  NULL },                                                                          \
+		{ "thread",                                                                        \
+		  0,                                                                               \
+		  VALUE(STRING, thread),                                                           \
+		  "N|NAME",                                                                        \
+		  "what one thread of the profile allocated, or those of a name",                  \
+		  NULL },                                                                          \
+		{ "list",                                                                          \
+		  0,                                                                               \
+		  VALUE(STRING, list),                                                             \
+		  "RE",                                                                            \
+		  "the source of functions that match, line by line",                              \
+		  NULL },                                                                          \
+		{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack with what it holds", NULL }, \
+		OPTION_NO_FOLD, OPTION_ALLOCATOR,                                                  \
+	{                                                                                          \
+		"keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,                            \
+			"also the calls within malloc and its like", NULL                          \
+	}
 
 /* The names of formats, NULL at the end: the first ones are those of reports alone. */
 extern const char *const report_formats[];
@@ -21,8 +85,17 @@ extern const char *const report_formats[];
 int report_run(const struct args *args, const char *const *files, size_t n_files,
 	       const char *format, struct err *err) __must_check;
 
-/* The name of the format that the suffix of this path tells; NULL: none. */
-const char *report_format_of(const char *path);
+/*
+ * The same of one profile, which `take` puts into the memory file `fd` once the line is known to be
+ * right: with what it is to be called, which is the caller's to free, and maybe a warning.
+ */
+typedef int report_take_fn(const struct args *args, int fd, char **name, struct err *warning,
+			   struct err *err);
+int report_taken(const struct args *args, report_take_fn *take, const char *format, struct err *err)
+	__must_check;
+
+/* The name of the format that the line asks for, by -f or by what the output is called; or NULL. */
+const char *report_format_asked(const struct args *args);
 
 /* Where no format is named, the one that the output's suffix tells. ERR_USAGE: it tells none. */
 int report_infer_format(struct args *args, struct err *err) __must_check;
