@@ -6,7 +6,7 @@
 #include "base/write.h"
 #include "io/memory_file.h"
 #include "process/maps.h"
-#include "sandbox/door.h"
+#include "process/procfs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -68,25 +68,28 @@ static int find_title(int fd, uint64_t bytes, uint64_t deadline_ms, uint64_t *at
 	return 0;
 }
 
+int mapped_read(const struct proc *p, char **text, size_t *len, struct err *err)
+{
+	return procfs_read(p->mm_pid, 0, "maps", MAPS_TEXT_MAX, text, len, err);
+}
+
+int mapped_write(int fd, const char *text, size_t len, struct err *err)
+{
+	if (lseek(fd, 0, SEEK_END) < 0 || !write_all(fd, title, TITLE_LEN) ||
+	    !write_all(fd, text, len))
+		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
+	return 0;
+}
+
 static int write_part(int to, const struct proc *p, uint64_t deadline_ms, struct err *err)
 {
-	_cleanup_(cleanup_close) int from = door_proc(p->mm_pid, 0, "maps");
-	size_t left = MAPS_TEXT_MAX;
-	char buf[65536];
-	ssize_t n;
+	_cleanup_(cleanup_free) char *text = NULL;
+	size_t len;
 
-	if (from < 0)
-		return err_raise_sys(err, ERROR_MAPPINGS_UNOPENED, errno, .pid = p->pid);
-	if (lseek(to, 0, SEEK_END) < 0 || !write_all(to, title, TITLE_LEN))
-		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
-	while ((n = read(from, buf, sizeof(buf))) > 0 && (size_t)n <= left) {
-		if (too_late(deadline_ms, err))
-			return -1;
-		if (!write_all(to, buf, (size_t)n))
-			return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
-		left -= (size_t)n;
-	}
-	return n < 0 ? err_raise_sys(err, ERROR_MAPPINGS_UNREADABLE, errno, .pid = p->pid) : 0;
+	return mapped_read(p, &text, &len, err) || too_late(deadline_ms, err) ||
+			       mapped_write(to, text, len, err)
+		       ? -1
+		       : 0;
 }
 
 int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct err *err)

@@ -28,4 +28,8 @@ int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct e
 int mapped_append(int fd, uint64_t bytes, const struct proc *p, uint64_t deadline_ms,
 		  struct err *err) __must_check;
 
+/* The mappings of `p` now, as text that the caller frees; and the part, made of such text. */
+int mapped_read(const struct proc *p, char **text, size_t *len, struct err *err) __must_check;
+int mapped_write(int fd, const char *text, size_t len, struct err *err) __must_check;
+
 #endif
