@@ -395,6 +395,8 @@ static const char *const words[FIXES] = {
 	[FIX_AVAILABLE_FORMATS] = "available formats: {text}",
 	[FIX_LEAVE_OUT_WHAT_SHRANK] =
 		"leave out what shrank: report --base BEFORE --drop-negative -f raw AFTER",
+	[FIX_COMBINE_ALIKE] =
+		"give dumps alone, or what sites wrote alone: the two count different things",
 
 	/* --- cli --- */
 

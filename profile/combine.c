@@ -284,6 +284,10 @@ static int combine(struct profile *into, const struct profile *other, double sig
 		.threads_room = into->n_threads,
 	};
 
+	if (into->period && into->facts.only_alloc_space != other->facts.only_alloc_space) {
+		err_raise(err, ERROR_COUNTS_DIFFER);
+		return err_advise(err, FIX_COMBINE_ALIKE);
+	}
 	if (!c.delta || !c.address || !c.thread || !index_stacks(&c))
 		return no_memory(err);
 	if (mapping_move(into, other, c.delta, err) || move_addresses(&c, err) ||
@@ -294,8 +298,11 @@ static int combine(struct profile *into, const struct profile *other, double sig
 			return -1;
 	}
 	into->has_alloc |= other->has_alloc;
-	if (!into->period) /* the empty one that a series begins with */
+	if (!into->period) { /* the empty one that a series begins with */
 		into->period = other->period;
+		into->facts.only_alloc_space = other->facts.only_alloc_space;
+		into->facts.sample_bytes = other->facts.sample_bytes;
+	}
 	if (!into->written_ns || (other->written_ns && other->written_ns < into->written_ns))
 		into->written_ns = other->written_ns;
 	into->rates_differ |= other->rates_differ || other->period != into->period;
@@ -311,8 +318,10 @@ void profile_drop_negative(struct profile *profile)
 			s->value[t] = s->value[t] < 0 ? 0 : s->value[t];
 		/* Samples are objects and their bytes: there are none of one alone. */
 		for (int t = 0; t < PROFILE_TYPES; t += 2) {
-			if (s->sampled[t] <= 0 || s->sampled[t + 1] <= 0)
+			if (s->sampled[t + 1] <= 0 ||
+			    (s->sampled[t] <= 0 && !profile->facts.only_alloc_space))
 				s->sampled[t] = s->sampled[t + 1] = 0;
+			s->sampled[t] = s->sampled[t] < 0 ? 0 : s->sampled[t];
 		}
 	}
 }

@@ -20,8 +20,8 @@ uint64_t profile_made_up_pc(const struct profile_symbols *symbols, size_t locati
  * along (profile.symbols) are kept; an address of different functions is two
  * places.
  *
- * ERR_FAILED, with `into` as it was: the programs are not the same, or there
- * is no memory.
+ * ERR_FAILED, with `into` as it was: the programs are not the same, one counts allocated bytes
+ * alone and the other what is in use, or there is no memory.
  */
 int profile_merge(struct profile *into, const struct profile *other, struct err *err) __must_check;
 int profile_subtract(struct profile *into, const struct profile *other, struct err *err)

@@ -27,6 +27,8 @@ struct profile_coverage profile_coverage_of(const struct profile *p)
 		.from_start = TRI_UNKNOWN,
 	};
 
+	if (!profile_knows(p, PROFILE_INUSE_SPACE))
+		return (struct profile_coverage){ .from_start = TRI_UNKNOWN };
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		c.in_use += p->stacks[i].value[PROFILE_INUSE_SPACE];
 		c.variance += p->stacks[i].variance[PROFILE_INUSE_SPACE];

@@ -28,6 +28,7 @@ static const struct {
 	{ "time_ns", true, offsetof(struct profile_facts, time_ns) },
 	{ "duration_ns", true, offsetof(struct profile_facts, duration_ns) },
 	{ "allocated", true, offsetof(struct profile_facts, allocated) },
+	{ "sample_bytes", true, offsetof(struct profile_facts, sample_bytes) },
 	{ "comm", false, offsetof(struct profile_facts, comm) },
 	{ "host", false, offsetof(struct profile_facts, host) },
 	{ "version", false, offsetof(struct profile_facts, version) },
@@ -113,6 +114,9 @@ static int parse_fact(struct parse *ps, struct err *err)
 		*(int64_t *)(base + facts[i].offset) = (int64_t)n;
 		return 0;
 	}
+	if (reader_text(&line, "counts "))
+		ps->p->facts.only_alloc_space |=
+			reader_text(&line, "alloc_space") && line.at == line.end;
 	return reader_text(&line, "build-id ") ? set_build_id(ps, line, err) : 0;
 }
 
@@ -667,6 +671,7 @@ static int parse_heap(struct parse *ps, struct err *err)
 	/* jemalloc ends each of its lines, and the last is one of them. */
 	if (!ps->file.whole)
 		return reader_fail(&ps->file, "the last line does not end", err);
+	profile_apply_facts(ps->p);
 	return threads_sort(ps->p, err);
 }
 

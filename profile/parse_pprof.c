@@ -97,12 +97,17 @@ static int find_columns(struct pprof *r, struct err *err)
 				 .text = from->n_sample_type
 						 ? text_of(r, from->sample_type[0]->type)
 						 : "nothing");
+	r->p->facts.only_alloc_space = r->column[PROFILE_ALLOC_SPACE] != NO_COLUMN;
+	for (int t = 0; t < PROFILE_ALLOC_SPACE; t++)
+		r->p->facts.only_alloc_space &= r->column[t] == NO_COLUMN;
 	r->p->period = from->period > 0 ? (uint64_t)from->period : 1;
 	r->sampled = r->p->period > 1 && from->period_type &&
 		     !strcmp(text_of(r, from->period_type->type), "space") &&
 		     !strcmp(text_of(r, from->period_type->unit), "bytes");
 	if (!r->sampled)
 		r->p->period = 1;
+	else if (r->p->facts.only_alloc_space)
+		r->p->facts.sample_bytes = from->period;
 	return 0;
 }
 
@@ -461,6 +466,7 @@ static int read_all(struct pprof *r, const struct profile_options *options, stru
 		if (read_sample(r, r->from->sample[i], options, err))
 			return -1;
 	}
+	profile_apply_facts(r->p);
 	if (threads_sort(r->p, err) || join_samples(&sum, r->p, err))
 		return -1;
 	if (read_facts(r, &sum, err))

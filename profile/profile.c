@@ -5,6 +5,7 @@
 #include "base/intern.h"
 #include "profile/symbols.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void profile_fini(struct profile *profile)
@@ -17,6 +18,42 @@ void profile_fini(struct profile *profile)
 	profile_symbols_free(profile->symbols);
 	intern_free(profile->text);
 	*profile = (struct profile){ 0 };
+}
+
+bool profile_knows(const struct profile *profile, enum profile_type type)
+{
+	if (profile->facts.only_alloc_space)
+		return type == PROFILE_ALLOC_SPACE;
+	return profile->has_alloc || type == PROFILE_INUSE_OBJECTS || type == PROFILE_INUSE_SPACE;
+}
+
+enum profile_type profile_default_type(const struct profile *profile)
+{
+	return profile->facts.only_alloc_space ? PROFILE_ALLOC_SPACE : PROFILE_INUSE_SPACE;
+}
+
+/* In the place of the objects a file has the number of samples, which is no number of objects. */
+static void count_alloc_space(struct profile_stack *stack, double sample_bytes)
+{
+	double bytes = stack->sampled[PROFILE_ALLOC_SPACE];
+
+	for (int t = 0; t < PROFILE_TYPES; t++)
+		stack->value[t] = stack->variance[t] = 0;
+	stack->sampled[PROFILE_INUSE_OBJECTS] = stack->sampled[PROFILE_INUSE_SPACE] = 0;
+	stack->value[PROFILE_ALLOC_SPACE] = bytes;
+	stack->variance[PROFILE_ALLOC_SPACE] = fabs(bytes) * sample_bytes;
+}
+
+void profile_apply_facts(struct profile *profile)
+{
+	int64_t sample_bytes = profile->facts.sample_bytes;
+
+	if (!profile->facts.only_alloc_space)
+		return;
+	profile->has_alloc = true;
+	profile->period = sample_bytes ? (uint64_t)sample_bytes : 1;
+	for (size_t i = 0; i < profile->n_stacks; i++)
+		count_alloc_space(&profile->stacks[i], (double)sample_bytes);
 }
 
 double profile_total(const struct profile *profile, enum profile_type type)

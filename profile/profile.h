@@ -75,12 +75,14 @@ struct profile_facts {
 	int64_t allocated;		   /* bytes, all that jemalloc counted when it was dumped */
 	const char *opt_active; /* opt.prof_active, "true" or "false": sampled from the start? */
 	const char *explain;	/* where its memory was, as a bundle says beside it; raw text */
+	bool only_alloc_space;	/* "counts alloc_space": of all types it knows that one alone */
+	int64_t sample_bytes;	/* of such a one: bytes that a sample stands for at least */
 };
 
 struct profile {
 	struct profile_facts facts;
 	int64_t written_ns; /* the first of those that were added up, since 1970; 0: not known */
-	uint64_t period;    /* bytes per sample on average: 1 << lg_prof_sample */
+	uint64_t period;    /* bytes per sample on average: 1 << lg_prof_sample, or sample_bytes */
 	bool rates_differ;  /* among those that were added up: period is the first's */
 	bool has_alloc;	    /* some alloc_* count is not 0 */
 	bool difference;    /* another one was subtracted: counts may be negative */
@@ -132,8 +134,23 @@ int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
 int profile_parse_pprof(struct profile *out, const void *bytes, size_t len,
 			const struct profile_options *options, struct err *err) __must_check;
 
+/*
+ * Does it count this? A profile of what is allocated during some time (facts.only_alloc_space)
+ * knows neither objects nor what is in use: all that it has of these is 0.
+ */
+bool profile_knows(const struct profile *profile, enum profile_type type);
+
+/* What is shown of it where nobody says what: the bytes in use, or those allocated. */
+enum profile_type profile_default_type(const struct profile *profile);
+
 /* The sum of one type over all stacks. */
 double profile_total(const struct profile *profile, enum profile_type type);
+
+/*
+ * Private to profile/: when stacks and facts have been read. Where the facts say that it counts
+ * allocated bytes alone, what was sampled is what there is, and the variances follow.
+ */
+void profile_apply_facts(struct profile *profile);
 
 /* Private to profile/: its table of threads. */
 

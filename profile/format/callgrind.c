@@ -181,12 +181,13 @@ static bool sort(struct callgrind *c)
 /* Each type, the one that is asked for first: readers sort by that. */
 static void order_types(struct callgrind *c, enum profile_type first)
 {
-	unsigned int n = format_n_types(c->p);
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n = format_known(c->p, known);
 
 	c->types[c->n_types++] = first;
 	for (unsigned int i = 0; i < n; i++)
-		if (i != (unsigned int)first)
-			c->types[c->n_types++] = (enum profile_type)i;
+		if (known[i] != first)
+			c->types[c->n_types++] = known[i];
 }
 
 /* "fl=(3) name" the first time, "fl=(3)" from then on. */

@@ -72,8 +72,12 @@ enum profile_format profile_format_by_path(const char *path)
 int profile_write(const struct profile *profile, enum profile_format format,
 		  const struct profile_format_options *options, FILE *out, struct err *err)
 {
+	struct profile_format_options known = *options;
+
+	if (!profile_knows(profile, known.type))
+		known.type = profile_default_type(profile);
 	errno = 0;
-	if (formats[format].write(profile, options, out, err))
+	if (formats[format].write(profile, &known, out, err))
 		return -1;
 	if (ferror(out))
 		return err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO);

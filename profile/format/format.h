@@ -26,9 +26,10 @@ enum profile_format {
 };
 
 struct profile_format_options {
-	enum profile_type type; /* what is counted, in a format that holds one type alone */
-	bool keep_allocator;	/* also the calls within malloc and its like */
-	const char *title;	/* raw text; NULL: the process's name, if it is known */
+	/* What is counted, in a format that holds one type; the default where that is not known. */
+	enum profile_type type;
+	bool keep_allocator; /* also the calls within malloc and its like */
+	const char *title;   /* raw text; NULL: the process's name, if it is known */
 	/* Of a graph: how much is shown of it. 0: 80 nodes, 0.005 and 0.001 of the total. */
 	size_t node_count;
 	double node_fraction, edge_fraction;

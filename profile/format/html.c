@@ -34,11 +34,15 @@ void html_put_comma(size_t i, FILE *out)
 static void put_counts(const struct profile *p, const struct html_stacks *s, bool variances,
 		       FILE *out)
 {
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n = format_known(p, known);
+
 	fprintf(out, "\"%s\":{", variances ? "variances" : "values");
-	for (unsigned int t = 0; t < format_n_types(p); t++) {
+	for (unsigned int k = 0; k < n; k++) {
+		enum profile_type t = known[k];
 		size_t i = 0;
 
-		html_put_comma(t, out);
+		html_put_comma(k, out);
 		fprintf(out, "\"%s\":[", format_types[t].name);
 		while (i < s->n) {
 			size_t end = html_same_end(s, i);

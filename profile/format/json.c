@@ -25,6 +25,9 @@ static void write_int(const char *key, int64_t n, FILE *out)
 
 static void write_facts(const struct profile *p, FILE *out)
 {
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n = format_known(p, known);
+
 	fprintf(out, "{\"period\":%" PRIu64, p->period);
 	write_int("pid", p->facts.pid, out);
 	write_text("comm", p->facts.comm, out);
@@ -33,11 +36,11 @@ static void write_facts(const struct profile *p, FILE *out)
 	write_int("time_ns", p->facts.time_ns, out);
 	write_int("duration_ns", p->facts.duration_ns, out);
 	fputs(",\n\"types\":[", out);
-	for (unsigned int i = 0; i < format_n_types(p); i++)
-		fprintf(out, "%s\"%s\"", i ? "," : "", format_types[i].name);
+	for (unsigned int i = 0; i < n; i++)
+		fprintf(out, "%s\"%s\"", i ? "," : "", format_types[known[i]].name);
 	fputs("],\n\"totals\":[", out);
-	for (unsigned int i = 0; i < format_n_types(p); i++) {
-		double total = profile_total(p, (enum profile_type)i);
+	for (unsigned int i = 0; i < n; i++) {
+		double total = profile_total(p, known[i]);
 
 		fprintf(out, "%s%.15g", i ? "," : "", isfinite(total) ? total : 0);
 	}
@@ -98,17 +101,20 @@ static void write_numbers(const char *key, const double *v, unsigned int n, FILE
 static void write_stack(const struct profile *p, const struct profile_stack *stack,
 			const struct profile_line *lines, size_t n_lines, FILE *out)
 {
-	unsigned int n_types = format_n_types(p);
-	double errors[PROFILE_TYPES];
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n = format_known(p, known);
+	double values[PROFILE_TYPES], errors[PROFILE_TYPES];
 
-	for (unsigned int i = 0; i < n_types; i++)
-		errors[i] = sqrt(fmax(stack->variance[i], 0));
+	for (unsigned int i = 0; i < n; i++) {
+		values[i] = stack->value[known[i]];
+		errors[i] = sqrt(fmax(stack->variance[known[i]], 0));
+	}
 	fputs("{\"frames\":[", out);
 	for (size_t i = 0; i < n_lines; i++)
 		fprintf(out, "%s[%u,%u]", i ? "," : "", lines[i].function, lines[i].line);
 	putc(']', out);
-	write_numbers("values", stack->value, n_types, out);
-	write_numbers("errors", errors, n_types, out);
+	write_numbers("values", values, n, out);
+	write_numbers("errors", errors, n, out);
 	if (stack->thread != PROFILE_NONE)
 		fprintf(out, ",\"thread\":%u", stack->thread);
 	putc('}', out);

@@ -191,6 +191,7 @@ static int pprof_out_finish(struct pprof_out *o, struct err *err)
 struct pprof {
 	const struct profile *p;
 	bool keep_allocator;
+	enum profile_type types[PROFILE_TYPES];
 	unsigned int n_types;
 	uint8_t *use;	/* of each address */
 	uint8_t *known; /* of each mapping */
@@ -238,7 +239,7 @@ static struct pprof *pprof_new(const struct profile *p)
 		if (p->stacks[i].depth > most_frames)
 			most_frames = p->stacks[i].depth;
 	w->p = p;
-	w->n_types = format_n_types(p);
+	w->n_types = format_known(p, w->types);
 	w->use = calloc(p->n_addresses + 1, sizeof(*w->use));
 	w->known = calloc(p->n_mappings + 1, sizeof(*w->known));
 	w->whole_id = calloc(p->n_addresses + 1, sizeof(*w->whole_id));
@@ -288,8 +289,8 @@ static void write_types(struct pprof *w)
 
 	for (unsigned int i = 0; i < w->n_types; i++) {
 		type[i] = (Pprof__ValueType)PPROF__VALUE_TYPE__INIT;
-		type[i].type = pprof_out_text(&w->out, format_types[i].name);
-		type[i].unit = pprof_out_text(&w->out, format_types[i].unit);
+		type[i].type = pprof_out_text(&w->out, format_types[w->types[i]].name);
+		type[i].unit = pprof_out_text(&w->out, format_types[w->types[i]].unit);
 		all[i] = &type[i];
 	}
 	period.type = pprof_out_text(&w->out, "space");
@@ -298,7 +299,8 @@ static void write_types(struct pprof *w)
 	part.sample_type = all;
 	part.period_type = &period;
 	part.period = (int64_t)w->p->period;
-	part.default_sample_type = pprof_out_text(&w->out, format_types[PROFILE_INUSE_SPACE].name);
+	part.default_sample_type =
+		pprof_out_text(&w->out, format_types[profile_default_type(w->p)].name);
 	part.time_nanos = w->p->facts.time_ns;
 	part.duration_nanos = w->p->facts.duration_ns;
 	pprof_out_part(&w->out, &part);
@@ -496,7 +498,8 @@ static size_t make_labels(struct pprof *w, const struct profile_stack *stack,
 		objects = stack->sampled[PROFILE_ALLOC_OBJECTS];
 		bytes = stack->sampled[PROFILE_ALLOC_SPACE];
 	}
-	if (objects != 0 && bytes / objects >= 1) {
+	/* Of samples that stand for more than their objects, there is no size to be told. */
+	if (profile_knows(w->p, PROFILE_INUSE_OBJECTS) && objects != 0 && bytes / objects >= 1) {
 		label[n] = (Pprof__Label)PPROF__LABEL__INIT;
 		label[n].key = pprof_out_text(&w->out, "bytes");
 		label[n].num_unit = label[n].key;
@@ -526,7 +529,7 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 	bool any = false;
 
 	for (unsigned int i = 0; i < w->n_types; i++) {
-		value[i] = format_round(&w->sum[i], stack->value[i]);
+		value[i] = format_round(&w->sum[i], stack->value[w->types[i]]);
 		any |= value[i] != 0;
 	}
 	if (!any)

@@ -26,8 +26,8 @@ struct format_type {
 };
 extern const struct format_type format_types[PROFILE_TYPES];
 
-/* How many of the types a profile has: the first ones. */
-unsigned int format_n_types(const struct profile *profile);
+/* Which types a profile knows. Returns how many. */
+unsigned int format_known(const struct profile *profile, enum profile_type known[PROFILE_TYPES]);
 bool format_is_bytes(enum profile_type type);
 
 /* "12.3M" of bytes, "17" of objects, with its sign. Returns `buf`; 24 bytes always do. */

@@ -115,7 +115,8 @@ static void put_stacks(const struct profile *p, FILE *out)
 		for (int t = 0; t < PROFILE_TYPES; t++)
 			total[t] += p->stacks[i].sampled[t];
 	}
-	fprintf(out, "heap_v2/%" PRIu64 "\n", p->period);
+	/* Bytes that were allocated are not scaled again. */
+	fprintf(out, "heap_v2/%" PRIu64 "\n", p->facts.only_alloc_space ? 1 : p->period);
 	put_counts(total, out);
 	for (size_t i = 0; i < p->n_stacks; i++) {
 		const struct profile_stack *s = &p->stacks[i];
@@ -163,6 +164,10 @@ static void put_mappings(const struct profile *p, FILE *out)
 	put_fact("version", p->facts.version, out);
 	put_number("time_ns", p->facts.time_ns, out);
 	put_number("duration_ns", p->facts.duration_ns, out);
+	if (p->facts.only_alloc_space) {
+		put_fact("counts", "alloc_space", out);
+		put_number("sample_bytes", p->facts.sample_bytes, out);
+	}
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 

@@ -69,6 +69,8 @@ int format_speedscope(const struct profile *profile, const struct profile_format
 		      FILE *out, struct err *err)
 {
 	_cleanup_(format_stacks_fini) struct format_stacks stacks = { 0 };
+	enum profile_type known[PROFILE_TYPES];
+	unsigned int n = format_known(profile, known), active = 0;
 
 	if (format_stacks_init(&stacks, profile, options, err))
 		return -1;
@@ -76,17 +78,18 @@ int format_speedscope(const struct profile *profile, const struct profile_format
 	      "\"exporter\":\"jeprof-ctl\",\"name\":\"",
 	      out);
 	format_raw(format_json, format_title(profile, options), out);
-	fprintf(out, "\",\"activeProfileIndex\":%u,\n",
-		options->type < format_n_types(profile) ? (unsigned int)options->type : 0);
+	for (unsigned int i = 0; i < n; i++)
+		active = known[i] == options->type ? i : active;
+	fprintf(out, "\",\"activeProfileIndex\":%u,\n", active);
 	write_frames(&stacks, profile->symbols, out);
 	fputs("\"profiles\":[", out);
-	for (unsigned int i = 0; i < format_n_types(profile); i++) {
-		enum profile_type type = (enum profile_type)i;
+	for (unsigned int i = 0; i < n; i++) {
+		enum profile_type type = known[i];
 
 		fprintf(out,
 			"%s\n{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\","
 			"\"startValue\":0,\"endValue\":%lld,\"samples\":[",
-			i ? "," : "", format_types[i].name,
+			i ? "," : "", format_types[type].name,
 			format_is_bytes(type) ? "bytes" : "none",
 			(long long)end_value(&stacks.paths, type));
 		write_samples(&stacks.paths, type, out);

@@ -27,9 +27,15 @@ const struct format_type format_types[PROFILE_TYPES] = {
 	[PROFILE_ALLOC_SPACE] = { "alloc_space", "bytes" },
 };
 
-unsigned int format_n_types(const struct profile *profile)
+unsigned int format_known(const struct profile *profile, enum profile_type known[PROFILE_TYPES])
 {
-	return profile->has_alloc ? PROFILE_TYPES : PROFILE_ALLOC_OBJECTS;
+	unsigned int n = 0;
+
+	for (int t = 0; t < PROFILE_TYPES; t++) {
+		if (profile_knows(profile, (enum profile_type)t))
+			known[n++] = (enum profile_type)t;
+	}
+	return n;
 }
 
 bool format_is_bytes(enum profile_type type)

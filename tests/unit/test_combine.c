@@ -205,6 +205,44 @@ static void test_names(void **state)
 	profile_fini(&q);
 }
 
+/* What is allocated and what is in use are no sum and no difference, whichever comes first. */
+static void test_counts(void **state)
+{
+	static const char held[] = "heap_v2/1\n@ 0x1\n t*: 1: 64 [1: 64]\n\nMAPPED_LIBRARIES:\n";
+	static const char allocated[] = "heap_v2/1\n@ 0x1\n t*: 0: 0 [1: 64]\n\nMAPPED_LIBRARIES:\n"
+					"# counts alloc_space\n# sample_bytes 16\n";
+	struct profile p = parsed(held, false), q = parsed(allocated, false);
+	struct profile both;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(profile_merge(&p, &q, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_COUNTS_DIFFER);
+	assert_int_equal(profile_subtract(&q, &p, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_COUNTS_DIFFER);
+	assert_int_equal(p.n_stacks, 1);
+	assert_false(q.difference);
+	profile_fini(&p);
+	/* An empty one becomes what is added to it. */
+	p = parsed(allocated, false);
+	both = parsed("heap_v2/1\n", false);
+	both.period = 0;
+	assert_int_equal(profile_merge(&both, &p, &err), 0);
+	assert_false(profile_knows(&both, PROFILE_INUSE_SPACE));
+	assert_int_equal(profile_merge(&both, &q, &err), 0);
+	assert_true(both.stacks[0].value[PROFILE_ALLOC_SPACE] == 128);
+	assert_true(both.stacks[0].variance[PROFILE_ALLOC_SPACE] == 128 * 16);
+	assert_false(both.rates_differ);
+	/* Of samples there are bytes alone where they come from pprof's format. */
+	both.stacks[0].sampled[PROFILE_ALLOC_OBJECTS] = -1;
+	profile_drop_negative(&both);
+	assert_true(both.stacks[0].sampled[PROFILE_ALLOC_OBJECTS] == 0);
+	assert_true(both.stacks[0].sampled[PROFILE_ALLOC_SPACE] == 128);
+	profile_fini(&both);
+	profile_fini(&p);
+	profile_fini(&q);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -212,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_variance),     cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_one_build_id), cmocka_unit_test(test_in_the_way),
 		cmocka_unit_test(test_threads),	     cmocka_unit_test(test_names),
+		cmocka_unit_test(test_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

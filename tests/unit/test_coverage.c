@@ -54,6 +54,7 @@ static void test_not_said(void **state)
 		const char *counts, *facts;
 	} rows[] = {
 		{ "10: 10485760", "" },				    /* not known */
+		{ "10: 10485760", LATE "# counts alloc_space\n" },  /* not what is in use */
 		{ "29: 30408704", LATE },			    /* within the error */
 		{ "80: 83886080", LATE },			    /* more than all */
 		{ "1: 1048576", "# allocated 2000000\n" },	    /* too little to matter */

@@ -266,6 +266,67 @@ static void test_v1(void **state)
 	profile_fini(&p);
 }
 
+#define ALLOCATED(facts)         \
+	"heap_v2/1\n"            \
+	"  t*: 0: 0 [5: 5000]\n" \
+	"@ 0x401010 0x402000\n"  \
+	"  t*: 0: 0 [3: 3072]\n" \
+	"@ 0x401010 0x402001\n"  \
+	"  t*: 7: 77 [2: 1]\n" MAPS "# pid 42\n" facts
+
+/* What is allocated during some time: bytes alone, which are what they are. */
+static void test_alloc_space(void **state)
+{
+	struct profile p = parsed(ALLOCATED("# counts alloc_space\n# sample_bytes 1024\n"), NULL);
+
+	(void)state;
+	assert_true(p.facts.only_alloc_space);
+	assert_int_equal(p.facts.sample_bytes, 1024);
+	assert_int_equal(p.period, 1024);
+	for (int t = 0; t < PROFILE_TYPES; t++) {
+		bool space = t == PROFILE_ALLOC_SPACE;
+
+		assert_int_equal(profile_knows(&p, (enum profile_type)t), space);
+		assert_true(p.stacks[0].value[t] == (space ? 3072 : 0));
+		assert_true(p.stacks[0].variance[t] == (space ? 3072 * 1024 : 0));
+		/* Of objects half a byte large the scale would be 2.5. */
+		assert_true(p.stacks[1].value[t] == (space ? 1 : 0));
+	}
+	assert_int_equal(profile_default_type(&p), PROFILE_ALLOC_SPACE);
+	assert_true(p.stacks[0].sampled[PROFILE_ALLOC_OBJECTS] == 3);
+	assert_true(p.stacks[1].sampled[PROFILE_INUSE_SPACE] == 0);
+	profile_fini(&p);
+	p = parsed("heap_v2/1\n\nMAPPED_LIBRARIES:\n# counts alloc_space\n", NULL);
+	assert_true(profile_knows(&p, PROFILE_ALLOC_SPACE));
+	assert_int_equal(p.period, 1);
+	profile_fini(&p);
+}
+
+/* Other counts than these are not known, and what is there is read as ever. */
+static void test_other_counts(void **state)
+{
+	static const char *const texts[] = {
+		ALLOCATED(""),
+		ALLOCATED("# sample_bytes 1024\n"),
+		ALLOCATED("# counts alloc_spaces\n# sample_bytes 1024\n"),
+		ALLOCATED("# counts inuse_space\n# sample_bytes 1024\n"),
+		ALLOCATED("# counts\n"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct profile p = parsed(texts[i], NULL);
+
+		assert_false(p.facts.only_alloc_space);
+		assert_int_equal(p.period, 1);
+		for (int t = 0; t < PROFILE_TYPES; t++)
+			assert_true(profile_knows(&p, (enum profile_type)t));
+		assert_int_equal(profile_default_type(&p), PROFILE_INUSE_SPACE);
+		assert_true(is_near(p.stacks[1].value[PROFILE_ALLOC_SPACE], 1 / (1 - exp(-0.5))));
+		profile_fini(&p);
+	}
+}
+
 static const char symbolized[] = "--- symbol\n"
 				 "binary=/usr/bin/a\n"
 				 "0x0000000000401010 leaf\n"
@@ -452,13 +513,14 @@ static void test_pieces_fail(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_go),	   cmocka_unit_test(test_v2),
-		cmocka_unit_test(test_scale),	   cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_parts),	   cmocka_unit_test(test_v1),
-		cmocka_unit_test(test_symbolized), cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_bad),	   cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_deep),	   cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_long_line),  cmocka_unit_test(test_pieces_fail),
+		cmocka_unit_test(test_go),	    cmocka_unit_test(test_v2),
+		cmocka_unit_test(test_scale),	    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_parts),	    cmocka_unit_test(test_v1),
+		cmocka_unit_test(test_symbolized),  cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_bad),	    cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_deep),	    cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_long_line),   cmocka_unit_test(test_pieces_fail),
+		cmocka_unit_test(test_alloc_space), cmocka_unit_test(test_other_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

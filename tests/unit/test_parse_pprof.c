@@ -452,6 +452,37 @@ static void test_values(void **state)
 	}
 }
 
+/* Bytes that were allocated, and nothing else: each sample stands for some at least. */
+static void test_alloc_space(void **state)
+{
+	struct profile p;
+	struct made m;
+
+	(void)state;
+	make(&m);
+	m.types[0].type = T_THREAD;
+	m.types[1].type = T_ALLOC;
+	m.period_type = m.types[1];
+	m.period_type.type = T_NAME;
+	m.texts[T_NAME] = (char *)"space";
+	m.p.period_type = &m.period_type;
+	m.p.period = 1024;
+	p = parsed(&m);
+	assert_true(p.facts.only_alloc_space);
+	assert_int_equal(p.facts.sample_bytes, 1024);
+	assert_int_equal(p.period, 1024);
+	assert_true(profile_knows(&p, PROFILE_ALLOC_SPACE));
+	assert_false(profile_knows(&p, PROFILE_ALLOC_OBJECTS));
+	assert_true(p.stacks[0].value[PROFILE_ALLOC_SPACE] == 100);
+	assert_true(p.stacks[0].variance[PROFILE_ALLOC_SPACE] == 100 * 1024);
+	profile_fini(&p);
+	m.types[0].type = T_OBJECTS;
+	p = parsed(&m);
+	assert_false(p.facts.only_alloc_space);
+	assert_int_equal(p.facts.sample_bytes, 0);
+	profile_fini(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,7 +490,7 @@ int main(void)
 		cmocka_unit_test(test_deep),	  cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_addresses), cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_names),	  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_values),	  cmocka_unit_test(test_alloc_space),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -208,6 +208,34 @@ static void test_threads(void **state)
 	made_free(made);
 }
 
+/* Of a profile that knows one type there is one, and of its samples no size. */
+static void test_alloc_space(void **state)
+{
+	struct made_profile *made = made_profile(stacks, N(stacks));
+	Pprof__Profile *pprof;
+
+	(void)state;
+	made->profile.facts.only_alloc_space = true;
+	made->stacks[0].sampled[PROFILE_ALLOC_OBJECTS] = 4;
+	made->stacks[0].sampled[PROFILE_ALLOC_SPACE] = 400;
+	pprof = written(&made->profile, false);
+	assert_int_equal(pprof->n_sample_type, 1);
+	assert_string_equal(text(pprof, pprof->sample_type[0]->type), "alloc_space");
+	assert_string_equal(text(pprof, pprof->sample_type[0]->unit), "bytes");
+	assert_string_equal(text(pprof, pprof->default_sample_type), "alloc_space");
+	assert_int_equal(pprof->n_sample, 2);
+	assert_int_equal(pprof->sample[0]->n_value, 1);
+	assert_int_equal(pprof->sample[0]->value[0], 400);
+	assert_int_equal(pprof->sample[0]->n_label, 0);
+	assert_int_equal(pprof->period, 524288);
+	pprof__profile__free_unpacked(pprof, NULL);
+	made->profile.facts.only_alloc_space = false;
+	pprof = written(&made->profile, false);
+	assert_int_equal(pprof->sample[0]->n_label, 1);
+	pprof__profile__free_unpacked(pprof, NULL);
+	made_free(made);
+}
+
 /* A regexp of 16 KB at most, of hostile names too; nothing of what was subtracted away. */
 static void test_hostile(void **state)
 {
@@ -240,7 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),	  cmocka_unit_test(test_places),
 		cmocka_unit_test(test_allocator), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_hostile),	  cmocka_unit_test(test_alloc_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
