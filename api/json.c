@@ -645,12 +645,33 @@ static struct json_object *change_json(const struct profile_change *c)
 	return o;
 }
 
+static struct json_object *before_and_after(const struct ops_diff *d)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_set(o, "before", json_object_new_double(round(d->before)));
+	json_set(o, "after", json_object_new_double(round(d->after)));
+	return o;
+}
+
+/* null: not known */
+static void set_duration(struct json_object *doc, const char *key, int64_t ns)
+{
+	json_set(doc, key, ns ? json_object_new_double((double)ns / 1e9) : NULL);
+}
+
 static void set_growth(struct json_object *doc, const struct ops_diff *d)
 {
 	struct json_object *functions = json_object_new_array(), *stacks = json_object_new_array();
+	bool in_use = d->series.type == PROFILE_INUSE_SPACE;
 
-	json_set(doc, "in_use.before", json_object_new_double(round(d->before)));
-	json_set(doc, "in_use.after", json_object_new_double(round(d->after)));
+	json_set_text(doc, "type", profile_type_name(d->series.type));
+	json_set(doc, "in_use", in_use ? before_and_after(d) : NULL);
+	json_set(doc, "allocated", in_use ? NULL : before_and_after(d));
+	if (!in_use) {
+		set_duration(doc, "allocated.before_seconds", d->before_ns);
+		set_duration(doc, "allocated.after_seconds", d->after_ns);
+	}
 	json_set(doc, "confidence", json_object_new_double(1 - SIGNIFICANCE_LEVEL));
 	json_set_u64(doc, "folded", d->n_folded);
 	for (size_t i = 0; i < d->functions.n; i++) {
@@ -944,6 +965,7 @@ struct json_object *api_report(const struct profile *p, struct profile_table *ta
 	json_set(doc, "opt.prof_active", tristate(options->coverage->from_start));
 	json_set(doc, "memory", memory ? memory_json(memory) : NULL);
 	json_set_u64(doc, "period", p->period);
+	set_duration(doc, "seconds", profile_report_ns(p));
 	json_set_u64(doc, "stacks", p->n_stacks);
 	json_set(doc, "total", json_object_new_double(options->total));
 	json_set(doc, "shown", json_object_new_double(table->total));

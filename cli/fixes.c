@@ -397,6 +397,10 @@ static const char *const words[FIXES] = {
 		"leave out what shrank: report --base BEFORE --drop-negative -f raw AFTER",
 	[FIX_COMBINE_ALIKE] =
 		"give dumps alone, or what sites wrote alone: the two count different things",
+	[FIX_SHOW_ALLOC_SPACE] =
+		"leave that option out: --alloc-space is what it has; jeprof-ctl dump counts "
+		"objects, too, and what is in use",
+	[FIX_TAKE_DUMPS] = "give dumps of the process: of jeprof-ctl dump, or record --interval",
 
 	/* --- cli --- */
 

@@ -196,17 +196,29 @@ const char *growth_counted(const struct ops_diff *d, char *buf, size_t size)
 	return buf;
 }
 
+/* " in 10.0 s", of what was allocated: more in a longer time is no growth. */
+static const char *time_text(const struct ops_diff *d, int64_t ns, char *buf, size_t size)
+{
+	*buf = '\0';
+	if (d->series.type == PROFILE_ALLOC_SPACE && d->before_ns != d->after_ns)
+		snprintf(buf, size, ns ? " in %.1f s" : " in an unknown time", (double)ns / 1e9);
+	return buf;
+}
+
 static int print_head(const struct ops_diff *d, struct err *err)
 {
-	char growth[24], before[24], after[24], where[80];
+	char growth[24], before[24], after[24], where[80], times[2][32];
 
 	if (d->stacks.n)
 		snprintf(where, sizeof(where), "in %zu function%s and %zu stack%s", d->functions.n,
 			 d->functions.n == 1 ? "" : "s", d->stacks.n, d->stacks.n == 1 ? "" : "s");
-	return out_line(err, "in use: %s, from %s to %s, %s",
+	return out_line(err, "%s: %s, from %s%s to %s%s, %s",
+			d->series.type == PROFILE_ALLOC_SPACE ? "allocated" : "in use",
 			growth_bytes(d->after - d->before, growth, sizeof(growth)),
 			growth_bytes(d->before, before, sizeof(before)) + 1,
+			time_text(d, d->before_ns, times[0], sizeof(times[0])),
 			growth_bytes(d->after, after, sizeof(after)) + 1,
+			time_text(d, d->after_ns, times[1], sizeof(times[1])),
 			d->stacks.n ? where : "and no stack changed");
 }
 

@@ -45,6 +45,7 @@ struct report {
 	const struct args *args;
 	enum report_kind kind;
 	enum profile_format format; /* of REPORT_FORMAT */
+	bool type_given;	    /* options.type is what was asked for, and no default */
 	struct profile_report_options options;
 	struct profile_fold fold;
 	double node_fraction;
@@ -78,7 +79,7 @@ static int only_one(const bool *const *flags, int n, const char *what, int *whic
 	return set > 1 ? err_raise(err, ERROR_EXCLUSIVE_OPTIONS, .text = what) : 0;
 }
 
-static int read_type(const struct args *args, enum profile_type *type, struct err *err)
+static int read_type(const struct args *args, struct report *r, struct err *err)
 {
 	const bool *const flags[] = { &args->inuse_space, &args->inuse_objects, &args->alloc_space,
 				      &args->alloc_objects };
@@ -89,7 +90,8 @@ static int read_type(const struct args *args, enum profile_type *type, struct er
 	if (only_one(flags, 4, "--inuse-space, --inuse-objects, --alloc-space and --alloc-objects",
 		     &which, err))
 		return -1;
-	*type = types[which];
+	r->options.type = types[which];
+	r->type_given = *flags[which];
 	return 0;
 }
 
@@ -243,7 +245,7 @@ static int read_line(const struct args *args, const char *format, struct report 
 		[PROFILE_BY_ADDRESS] = "address",
 	};
 
-	if (read_format(args, format, r, err) || read_type(args, &r->options.type, err) ||
+	if (read_format(args, format, r, err) || read_type(args, r, err) ||
 	    read_grain(args, &request->grain, err) ||
 	    read_fraction(args->nodefraction, &r->node_fraction, err) ||
 	    report_symbols(args, &request->symbols, err))
@@ -298,13 +300,21 @@ static void fill_request(const struct args *args, struct report *r,
 		request->options.by_thread = true;
 }
 
-static int check_type(const struct report *r, struct err *err)
+static int choose_type(struct report *r, struct err *err)
 {
-	bool alloc =
-		r->options.type == PROFILE_ALLOC_SPACE || r->options.type == PROFILE_ALLOC_OBJECTS;
+	const struct profile *p = &r->data.profile;
 
+	if (!r->type_given)
+		r->options.type = profile_default_type(p);
+	if (profile_knows(p, r->options.type))
+		return 0;
+	if (p->facts.only_alloc_space) {
+		err_raise(err, ERROR_COUNTS_ALLOC_SPACE,
+			  .what = profile_type_name(r->options.type));
+		return err_advise(err, FIX_SHOW_ALLOC_SPACE);
+	}
 	/* jeprof says "Total: 0" by saying nothing. */
-	if (!alloc || r->data.profile.has_alloc || r->kind == REPORT_JEPROF)
+	if (r->kind == REPORT_JEPROF)
 		return 0;
 	err_raise(err, ERROR_NO_CUMULATIVE_COUNTS);
 	return err_advise(err, FIX_PROF_ACCUM);
@@ -515,7 +525,7 @@ static int run(const void *ctx, struct err *err)
 	for (size_t i = 0; request->symbols.on_warning && i < j->dumps->n; i++)
 		if (j->dumps->warnings[i].ids[0])
 			request->symbols.on_warning(request->symbols.ctx, &j->dumps->warnings[i]);
-	if (ops_report(request, &r->data, err) || check_type(r, err))
+	if (ops_report(request, &r->data, err) || choose_type(r, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
 	r->options.n_processes = j->dumps->n;

@@ -15,12 +15,14 @@ static int compare(const struct profile *before, const struct profile *after, co
 {
 	struct profile_series *s = &d->series;
 
-	s->type = PROFILE_INUSE_SPACE;
+	s->type = profile_default_type(after);
 	if (profile_series_add(s, before, err) || profile_series_add(s, after, err) ||
 	    profile_series_difference(s, before, after, err))
 		return err_within(err, ERROR_IN_FILE, .path = path);
-	d->before = profile_total(before, PROFILE_INUSE_SPACE);
-	d->after = profile_total(after, PROFILE_INUSE_SPACE);
+	d->before = profile_total(before, s->type);
+	d->after = profile_total(after, s->type);
+	d->before_ns = before->facts.duration_ns;
+	d->after_ns = after->facts.duration_ns;
 	d->coverage_before = profile_coverage_of(before);
 	d->coverage = profile_coverage_of(after);
 	s->all.period = after->period;

@@ -17,6 +17,7 @@
 struct ops_diff {
 	struct profile_series series; /* `all` is the difference, a profile of its own */
 	double before, after;	      /* bytes, all stacks together */
+	int64_t before_ns, after_ns;  /* how long each was recorded; 0: not known */
 	struct profile_coverage coverage_before, coverage;
 	struct profile_diff functions, stacks; /* of ops_diff_find() */
 	size_t n_folded;
@@ -24,8 +25,9 @@ struct ops_diff {
 
 /*
  * The growth from the profile in the file `before` to that in `after`, in
- * bytes in use: the difference. ERR_FAILED: one cannot be read, or they are of different
- * programs. The caller ends `out` with ops_diff_fini().
+ * bytes in use, or allocated where both count these alone (`series.type`): the difference.
+ * ERR_FAILED: one cannot be read, they are of different programs, or one counts what is in use and
+ * the other what is allocated. The caller ends `out` with ops_diff_fini().
  */
 int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
 	     struct ops_diff *out, struct err *err) __must_check;

@@ -165,6 +165,16 @@ static bool is_there(const struct ops_leaks *l, const struct moment *moments)
 	return false;
 }
 
+/* What is allocated may be freed at once: that it grows is no leak. */
+static int check_held(const char *path, const struct profile *p, struct err *err)
+{
+	if (profile_knows(p, PROFILE_INUSE_SPACE))
+		return 0;
+	err_raise(err, ERROR_COUNTS_ALLOC_SPACE, .what = "those that are held");
+	err_advise(err, FIX_TAKE_DUMPS);
+	return err_within(err, ERROR_IN_FILE, .path = path);
+}
+
 static int add_file(const char *path, struct ops_leaks *l, struct whose *w, struct moment *moments,
 		    const struct ops_symbolize_options *symbols, struct err *err)
 {
@@ -173,7 +183,7 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	_cleanup_(profile_fini) struct profile p = { 0 };
 
 	if (profile_file_read(path, &by_thread, &p, err) || look_at_file(path, &p, m, err) ||
-	    check_whose(w, path, &p.facts, err))
+	    check_held(path, &p, err) || check_whose(w, path, &p.facts, err))
 		return -1;
 	if (is_there(l, moments))
 		return 0;

@@ -414,6 +414,9 @@ static void join_facts(struct profile_facts *facts, const struct profile_facts *
 	profile_fact_texts(&theirs, others);
 	if (facts->pid != other->pid)
 		facts->pid = 0;
+	/* One after the other, or at once: no rate would be right for both. */
+	if (facts->only_alloc_space)
+		facts->duration_ns = 0;
 	facts->allocated = facts->allocated && other->allocated <= INT64_MAX - facts->allocated
 				   ? facts->allocated + other->allocated
 				   : 0;

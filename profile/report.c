@@ -142,12 +142,18 @@ void profile_report_folded(const struct profile_report_options *o, FILE *out)
 			profile_fold_text(o->n_folded, o->how_folded, text, sizeof(text)));
 }
 
+int64_t profile_report_ns(const struct profile *p)
+{
+	return p->facts.only_alloc_space && !p->difference ? p->facts.duration_ns : 0;
+}
+
 /* What it is of, and how much in all: one line. */
 void profile_report_head(const struct profile *p, const struct profile_table *g,
 			 const struct profile_report_options *o, FILE *out)
 {
 	char a[3][REPORT_AMOUNT_SIZE], comm[256], coverage[PROFILE_COVERAGE_SIZE];
 	size_t n_stacks = p->difference ? g->n_stacks : p->n_stacks;
+	double seconds = (double)profile_report_ns(p) / 1e9;
 
 	fprintf(out, "%s", profile_type_name(o->type));
 	if (p->facts.comm)
@@ -160,10 +166,14 @@ void profile_report_head(const struct profile *p, const struct profile_table *g,
 		fprintf(out, ", thread %s", output_safe(o->thread_name, comm, sizeof(comm)));
 	else if (o->has_thread)
 		fprintf(out, ", thread %llu", (unsigned long long)o->thread);
-	fprintf(out, ": %s ±%s in %zu stack%s",
-		profile_report_amount(o, g->total, a[0], sizeof(a[0])),
-		profile_report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])), n_stacks,
-		n_stacks == 1 ? "" : "s");
+	if (seconds > 0)
+		fprintf(out, ", allocated in %.1f s", seconds);
+	fprintf(out, ": %s ±%s", profile_report_amount(o, g->total, a[0], sizeof(a[0])),
+		profile_report_amount(o, sqrt(g->variance), a[1], sizeof(a[1])));
+	if (seconds > 0)
+		fprintf(out, ", %s/s,",
+			profile_report_amount(o, g->total / seconds, a[0], sizeof(a[0])));
+	fprintf(out, " in %zu stack%s", n_stacks, n_stacks == 1 ? "" : "s");
 	if (o->total != g->total)
 		fprintf(out, ", of %s", profile_report_amount(o, o->total, a[2], sizeof(a[2])));
 	if (p->period > 1 && !p->rates_differ)

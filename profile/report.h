@@ -42,6 +42,9 @@ struct profile_report_options {
 /* "inuse_space" and its like. Static storage. */
 const char *profile_type_name(enum profile_type type);
 
+/* In which time all that it counts was allocated; 0: not known, or it counts what is in use. */
+int64_t profile_report_ns(const struct profile *profile);
+
 /* The number of rows, from the first of a sorted table, that the options leave. */
 size_t profile_report_rows(const struct profile_table *table,
 			   const struct profile_report_options *options);

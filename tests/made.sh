@@ -4,13 +4,13 @@
 
 functions=()
 
-# made FILE STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", the
-# innermost first, by number; all samples are of objects much larger than the rate.
-made()
+# made_as FILE COUNTS STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", the
+# innermost first, by number; COUNTS is the format of its counts.
+made_as()
 {
-	local file=$1 stack counts at i
+	local file=$1 format=$2 stack counts at i
 
-	shift
+	shift 2
 	{
 		printf -- '--- symbol\nbinary=/bin/made\n'
 		for i in "${!functions[@]}"; do
@@ -23,8 +23,24 @@ made()
 			for at in "${counts[@]:2}"; do
 				printf ' 0x%x' $((0x401100 + 16 * at))
 			done
-			printf '\n  t*: %d: %d [0: 0]\n' "${counts[0]}" "${counts[1]}"
+			# shellcheck disable=SC2059 # it is a format
+			printf "\n  t*: $format\n" "${counts[0]}" "${counts[1]}"
 		done
 		printf '\nMAPPED_LIBRARIES:\n401000-402000 r-xp 1000 0:0 1 /bin/made\n'
 	} >"$T/$file"
+}
+
+# made FILE STACK...: of what is in use; all samples are of objects much larger than the rate.
+made()
+{
+	made_as "$1" '%d: %d [0: 0]' "${@:2}"
+}
+
+# made_sites FILE PID SECONDS STACK...: of what is allocated, as `sites` writes it, a sample each KiB;
+# OBJECTS are samples.
+made_sites()
+{
+	made_as "$1" '0: 0 [%d: %d]' "${@:4}"
+	printf '# pid %d\n# comm made\n# host db7\n# version 5.3.0\n# time_ns 1700000000000000000\n' "$2" >>"$T/$1"
+	printf '# duration_ns %d\n# counts alloc_space\n# sample_bytes 1024\n' $(($3 * 1000000000)) >>"$T/$1"
 }

@@ -4,6 +4,8 @@
 # ours, and what is hostile in a name stays text.
 # shellcheck source=tests/lib.sh
 . "${BASH_SOURCE%/*}/../lib.sh"
+# shellcheck source=tests/made.sh
+. "${BASH_SOURCE%/*}/../made.sh"
 
 export T
 formats=(pprof folded svg speedscope callgrind dot json html)
@@ -178,6 +180,20 @@ is "$(ours "$T/redis/it.pprof")" "$(top "$T/redis/it.pprof")" 'redis: every func
 ctl_ok 'the second profile of redis' convert "$heap" "$T/as-base.pb.gz"
 is "$(ours "$T/as-base.pb.gz" --base "$T/redis/it.pprof")" "$(top "$T/as-base.pb.gz" -base="$T/redis/it.pprof")" \
 	'redis: every function of a difference as go tool pprof has it'
+
+# --- bytes that were allocated, and nothing else ---
+functions=(main work leaf other malloc)
+made_sites sites.heap 4242 10 '90 100000 4 2 1 0' '30 30000 4 3 0'
+for suffix in pb.gz callgrind; do
+	ctl_ok "what sites writes, to .$suffix" convert "$T/sites.heap" "$T/sites.$suffix"
+done
+is "$(top "$T/sites.pb.gz" -sample_index=alloc_space)" "$(ours "$T/sites.heap")" 'what sites writes: every function as go tool pprof has it'
+ok 'what sites writes: there are some' test "$(ours "$T/sites.heap" | wc -l)" -eq 4
+theirs=$(go tool pprof -top -unit=B "$T/sites.pb.gz" 2>/dev/null)
+like "$theirs" $'\nType: alloc_space\n' 'what sites writes: go tool pprof shows that by itself'
+like "$theirs" 'Duration: 10s, Total samples = 130000B' 'what sites writes: go tool pprof has the time and the total'
+is "$(callgrind_annotate "$T/sites.callgrind" 2>"$T/cg.err" | awk '/PROGRAM TOTALS/ { gsub(",", ""); print $1 }')" \
+	130000 'what sites writes: callgrind_annotate has the total'
 
 # --- convert, by the suffix ---
 for suffix in pb.gz folded svg speedscope.json callgrind dot json html; do
