@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jemalloc/options.h"
 
-#include "elf/image_file.h"
 #include "jemalloc/scan.h"
 
 #include <elf.h>
@@ -164,8 +163,6 @@ uint64_t options_find_active(struct scan *s)
 
 /* The variables that keep what profiling was started with. */
 
-/* The code that reads the configuration stands in the same object file as mallctl's, or near it. */
-#define NEAR (UINT64_C(4) << 20)
 /* No handler of an option is longer; measured: 144 bytes. */
 #define HANDLER_MAX 256
 
@@ -250,7 +247,6 @@ static uint64_t read_by_handler(struct scan *s, enum jemalloc_opt opt)
 /* Which of the candidates the code near mallctl sets, as what reads the configuration does. */
 struct setting {
 	struct scan *scan;
-	uint64_t mallctl;
 	uint64_t addr[JEMALLOC_OPTS];
 	bool set[JEMALLOC_OPTS];
 	uint64_t low, high; /* of `addr` */
@@ -286,22 +282,12 @@ static void try_setting(void *ctx, uint64_t addr, uint64_t memory)
 	}
 }
 
-static int search_settings(void *ctx, unsigned int pflags, const char *bytes, size_t len,
-			   uint64_t addr)
+static void search_settings(void *ctx, const char *bytes, size_t len, uint64_t addr)
 {
 	struct setting *w = ctx;
-	size_t i = 0, end = len;
 
-	if (!(pflags & PF_X) || addr > w->mallctl || w->mallctl - addr >= len)
-		return 0;
-	if (w->mallctl - addr > NEAR)
-		i = (size_t)(w->mallctl - addr - NEAR);
-	if (end > w->mallctl - addr + NEAR)
-		end = (size_t)(w->mallctl - addr + NEAR);
-	if (i < end)
-		decode_find_names(bytes + i, end - i, addr + i, w->scan->image->type == ET_EXEC,
-				  w->low, w->high, try_setting, w);
-	return 0;
+	decode_find_names(bytes, len, addr, w->scan->image->type == ET_EXEC, w->low, w->high,
+			  try_setting, w);
 }
 
 static void bound(struct setting *w)
@@ -327,7 +313,7 @@ static bool is_unique(const struct setting *w, unsigned int opt)
 
 void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
 {
-	struct setting w = { .scan = s, .mallctl = mallctl };
+	struct setting w = { .scan = s };
 	bool any = false;
 
 	if (s->n_trees != 1)
@@ -339,7 +325,7 @@ void options_find(struct scan *s, uint64_t mallctl, uint64_t opt[JEMALLOC_OPTS])
 	if (!any)
 		return;
 	bound(&w);
-	image_each_segment(s->image, search_settings, &w);
+	scan_code_near(s, mallctl, search_settings, &w);
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++)
 		if (!opt[i] && w.set[i] && is_unique(&w, i))
 			opt[i] = w.addr[i];

@@ -12,6 +12,7 @@
 #define FUNCTIONS_MAX 128
 #define INSNS_MAX 3000
 #define ALL_INSNS_MAX (8u << 20) /* one second or two */
+#define NEAR (UINT64_C(4) << 20)
 
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -49,6 +50,35 @@ bool scan_in_code(const struct scan *s, uint64_t addr)
 		if (s->image->exec[i].start <= addr && addr < s->image->exec[i].end)
 			return true;
 	return false;
+}
+
+struct near {
+	uint64_t addr;
+	scan_code_fn *fn;
+	void *ctx;
+};
+
+static int search_near(void *ctx, unsigned int pflags, const char *bytes, size_t len, uint64_t addr)
+{
+	const struct near *n = ctx;
+	size_t i = 0, end = len;
+
+	if (!(pflags & PF_X) || addr > n->addr || n->addr - addr >= len)
+		return 0;
+	if (n->addr - addr > NEAR)
+		i = (size_t)(n->addr - addr - NEAR);
+	if (end > n->addr - addr + NEAR)
+		end = (size_t)(n->addr - addr + NEAR);
+	if (i < end)
+		n->fn(n->ctx, bytes + i, end - i, addr + i);
+	return 0;
+}
+
+void scan_code_near(struct scan *s, uint64_t addr, scan_code_fn *fn, void *ctx)
+{
+	struct near n = { addr, fn, ctx };
+
+	image_each_segment(s->image, search_near, &n);
 }
 
 uint64_t scan_callee(struct scan *s, const struct insn *insn)

@@ -66,6 +66,13 @@ void scan_open_code(struct scan *s, struct image *img, pid_t pid);
 bool scan_in_image(const struct scan *s, uint64_t addr);
 bool scan_in_code(const struct scan *s, uint64_t addr);
 
+/*
+ * Call `fn` for the image's code that is not far from `addr`, as all of a jemalloc's is: one object
+ * file holds most of it, but a linker may put cold code elsewhere.
+ */
+typedef void scan_code_fn(void *ctx, const char *bytes, size_t len, uint64_t addr);
+void scan_code_near(struct scan *s, uint64_t addr, scan_code_fn *fn, void *ctx);
+
 /* The function that `insn` calls, through a stub or not; 0 if it calls none, or nobody knows. */
 uint64_t scan_callee(struct scan *s, const struct insn *insn);
 

@@ -19,8 +19,6 @@
 #define LINE_MAX_ 24 /* instructions from the name to the call */
 #define LOOKUP_DEPTH 2
 #define CTL_OFFSET 32 /* of the handler in a node */
-/* One object file holds both, but a linker may put cold code elsewhere. */
-#define NEAR (UINT64_C(4) << 20)
 
 /* Names that jemalloc reads in every version from 4.0 on, each by itself. */
 static const char *const names[] = {
@@ -240,7 +238,6 @@ uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
 
 struct report {
 	struct scan *scan;
-	uint64_t mallctl;
 	uint64_t line; /* where the report's first line stands */
 	uint64_t found;
 	bool ambiguous;
@@ -287,30 +284,18 @@ static void try_call(void *ctx, uint64_t addr, uint64_t to)
 }
 
 /* The first of the two. */
-static int search_calls(void *ctx, unsigned int pflags, const char *bytes, size_t len,
-			uint64_t addr)
+static void search_calls(void *ctx, const char *bytes, size_t len, uint64_t addr)
 {
-	struct report *r = ctx;
-	size_t i = 0, end = len;
-
-	if (!(pflags & PF_X) || addr > r->mallctl || r->mallctl - addr >= len)
-		return 0;
-	if (r->mallctl - addr > NEAR)
-		i = (size_t)(r->mallctl - addr - NEAR);
-	if (end > r->mallctl - addr + NEAR)
-		end = (size_t)(r->mallctl - addr + NEAR);
-	if (i < end)
-		decode_find_zeros(bytes + i, end - i, addr + i, try_call, r);
-	return 0;
+	decode_find_zeros(bytes, len, addr, try_call, ctx);
 }
 
 uint64_t scan_stats_print(struct scan *s, uint64_t mallctl)
 {
-	struct report r = { .scan = s, .mallctl = mallctl };
+	struct report r = { .scan = s };
 
 	r.line = image_search(s->image, PF_R, first_line, strlen(first_line));
 	if (!r.line)
 		return 0;
-	image_each_segment(s->image, search_calls, &r);
+	scan_code_near(s, mallctl, search_calls, &r);
 	return r.ambiguous ? 0 : r.found;
 }
