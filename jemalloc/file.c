@@ -6,14 +6,15 @@
 #include "elf/image_data.h"
 #include "elf/image_head.h"
 #include "jemalloc/answer.h"
+#include "jemalloc/scan.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct one {
-	struct jemalloc je; /* addresses as the file's headers have them */
-	struct jemalloc_dump dump;
+	struct jemalloc je;	   /* addresses as the file's headers have them */
+	struct jemalloc_dump dump; /* what is to be probed, likewise */
 };
 
 struct jemalloc_file {
@@ -33,18 +34,28 @@ static void move(struct jemalloc *je, uint64_t by)
 	je->prof_active += je->prof_active ? by : 0;
 }
 
+/* Where to probe a function, as the file's headers have it. */
+static void make_probe(uint64_t *entry, struct image *img)
+{
+	struct scan scan;
+
+	if (!*entry)
+		return;
+	scan_open_code(&scan, img, 0);
+	*entry = decode_probe(&scan.code, *entry) - img->bias;
+}
+
 static void keep(struct one *one, struct jemalloc *je, bool dumps)
 {
 	const struct proc nobody = { 0 };
-	uint64_t bias = je->image->bias;
 
 	jemalloc_find_opts(je, 0);
 	if (dumps && je->config_prof != TRI_NO)
 		(void)!jemalloc_find_prof_dump(je, &nobody, &one->dump);
-	one->dump.prof_dump -= one->dump.prof_dump ? bias : 0;
+	make_probe(&one->dump.prof_dump, je->image);
 	one->je = *je;
 	one->je.image = NULL;
-	move(&one->je, -bias);
+	move(&one->je, -je->image->bias);
 }
 
 enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,

@@ -66,8 +66,9 @@ bool jemalloc_file_only(const struct jemalloc_file *file, const struct map *code
 			struct jemalloc *je);
 
 /*
- * Where the prof_dump of its jemalloc number `i` lies in the file, see
- * jemalloc_find_prof_dump(), with jemalloc_file_look.dumps.
+ * Where the prof_dump of its jemalloc number `i` is to be probed, see
+ * jemalloc_find_prof_dump(), with jemalloc_file_look.dumps: at its entry, or where probing
+ * costs less and the registers and the stack are those of the entry (decode_probe()).
  */
 struct jemalloc_file_dump {
 	bool may_dump;	 /* it was built with profiling, or that is unknown */

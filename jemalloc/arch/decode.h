@@ -72,6 +72,13 @@ int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn 
 int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx);
 
 /*
+ * Where to probe the function that starts at `entry`: behind the mark of a place that may be
+ * branched to (endbr64), which the kernel would step over at the price of an exception. Registers
+ * and stack are the same there.
+ */
+uint64_t decode_probe(struct decode *d, uint64_t entry);
+
+/*
  * Call `fn` for each address that the `len` bytes of code at `addr` name: where they branch to,
  * and what they read, write, compute or load that is an address or may be one. They are decoded
  * in a row, as compilers put no data between.

@@ -541,9 +541,19 @@ void decode_find_names(const char *code, size_t len, uint64_t addr, bool constan
 	}
 }
 
+static const char endbr64[4] = "\xf3\x0f\x1e\xfa";
+
+uint64_t decode_probe(struct decode *d, uint64_t entry)
+{
+	char code[sizeof(endbr64)];
+	bool marked = fetch(d, entry, code, sizeof(code)) == sizeof(code) &&
+		      !memcmp(code, endbr64, sizeof(code));
+
+	return marked ? entry + sizeof(code) : entry;
+}
+
 uint64_t decode_stub(struct decode *d, uint64_t addr)
 {
-	static const char endbr64[] = "\xf3\x0f\x1e\xfa";
 	static const char index[] = "\x41\xbb"; /* mov $n,%r11d: of mold's */
 	unsigned char code[16];
 	const unsigned char *c = code;
@@ -551,8 +561,8 @@ uint64_t decode_stub(struct decode *d, uint64_t addr)
 
 	if (fetch(d, addr, code, sizeof(code)) != sizeof(code))
 		return 0;
-	if (!memcmp(c, endbr64, 4))
-		c += 4;
+	if (!memcmp(c, endbr64, sizeof(endbr64)))
+		c += sizeof(endbr64);
 	if (!memcmp(c, index, 2))
 		c += 6;
 	if (*c == 0xf2) /* bnd */

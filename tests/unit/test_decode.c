@@ -207,6 +207,21 @@ static void test_stub(void **state)
 	assert_int_equal(decode_stub(&d, BASE + 1000), 0);
 }
 
+/* Where a function is probed: behind endbr64, and nowhere else. */
+static void test_probe(void **state)
+{
+	struct code c = { .bytes = "\xf3\x0f\x1e\xfa\x55\xc3\xf3\x0f\x1e\xfb\xf3\x0f\x1e",
+			  .len = 13 };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
+
+	(void)state;
+	assert_int_equal(decode_probe(&d, BASE), BASE + 4);
+	assert_int_equal(decode_probe(&d, BASE + 4), BASE + 4);
+	assert_int_equal(decode_probe(&d, BASE + 6), BASE + 6);	  /* endbr32 */
+	assert_int_equal(decode_probe(&d, BASE + 10), BASE + 10); /* cut off */
+	assert_int_equal(decode_probe(&d, BASE + 1000), BASE + 1000);
+}
+
 struct refs {
 	struct {
 		uint64_t to;
@@ -319,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_paths),  cmocka_unit_test(test_undecodable),
 		cmocka_unit_test(test_frames), cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_refs),   cmocka_unit_test(test_find),
+		cmocka_unit_test(test_probe),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -93,6 +93,16 @@ static enum jemalloc_file_holds look(pid_t pid, const struct map *m, bool dumps,
 	return jemalloc_file_read(file, &l, &st);
 }
 
+/* Where code at `addr` is in its file, if it is of the mapping `m`; behind an endbr64. */
+static uint64_t probe_of(pid_t pid, const struct map *m, uint64_t addr)
+{
+	uint32_t code;
+	struct err err;
+
+	assert_int_equal(proc_read(pid, addr, &code, sizeof(code), &err), 0);
+	return addr - m->start + m->offset + (code == 0xfa1e0ff3 ? 4 : 0);
+}
+
 /* What the file tells is what the process shows. */
 static void test_library(void **state)
 {
@@ -130,7 +140,7 @@ static void test_library(void **state)
 	assert_true(dump.may_dump);
 	assert_true(jemalloc_find_prof_dump(&shown[0], &proc, &shown_dump));
 	assert_true(dump.known);
-	assert_int_equal(dump.offset, shown_dump.prof_dump - m->start + m->offset);
+	assert_int_equal(dump.offset, probe_of(pid, m, shown_dump.prof_dump));
 	assert_int_equal(dump.file_arg, shown_dump.file_arg);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, false), LINKAGE_PRELOAD);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, true), LINKAGE_STATIC);
