@@ -287,7 +287,7 @@ void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, s
 	je->opts_sought = true;
 }
 
-/* --- where dumps pass by --- */
+/* --- where dumps and events pass by --- */
 
 void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p)
 {
@@ -301,4 +301,14 @@ void jemalloc_dump_unpack(struct jemalloc_dump *dump, struct unpack *u)
 	dump->prof_dump = unpack_u64(u);
 	dump->file_arg = (unsigned int)unpack_max(u, DUMP_FILE_ARG_MAX);
 	dump->n_names = (size_t)unpack_u64(u);
+}
+
+void jemalloc_event_pack(const struct jemalloc_event *event, struct pack *p)
+{
+	pack_u64(p, event->te_event_trigger);
+}
+
+void jemalloc_event_unpack(struct jemalloc_event *event, struct unpack *u)
+{
+	event->te_event_trigger = unpack_u64(u);
 }

@@ -47,4 +47,7 @@ void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, s
 void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p);
 void jemalloc_dump_unpack(struct jemalloc_dump *dump, struct unpack *u);
 
+void jemalloc_event_pack(const struct jemalloc_event *event, struct pack *p);
+void jemalloc_event_unpack(struct jemalloc_event *event, struct unpack *u);
+
 #endif

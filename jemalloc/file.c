@@ -14,7 +14,8 @@
 
 struct one {
 	struct jemalloc je;	   /* addresses as the file's headers have them */
-	struct jemalloc_dump dump; /* what is to be probed, likewise */
+	struct jemalloc_dump dump; /* of this and the next what is to be probed, likewise */
+	struct jemalloc_event event;
 };
 
 struct jemalloc_file {
@@ -45,14 +46,17 @@ static void make_probe(uint64_t *entry, struct image *img)
 	*entry = decode_probe(&scan.code, *entry) - img->bias;
 }
 
-static void keep(struct one *one, struct jemalloc *je, bool dumps)
+static void keep(struct one *one, struct jemalloc *je, const struct jemalloc_file_look *look)
 {
 	const struct proc nobody = { 0 };
 
 	jemalloc_find_opts(je, 0);
-	if (dumps && je->config_prof != TRI_NO)
+	if (look->dumps && je->config_prof != TRI_NO)
 		(void)!jemalloc_find_prof_dump(je, &nobody, &one->dump);
+	if (look->events)
+		jemalloc_find_event(je, &nobody, &one->event);
 	make_probe(&one->dump.prof_dump, je->image);
+	make_probe(&one->event.te_event_trigger, je->image);
 	one->je = *je;
 	one->je.image = NULL;
 	move(&one->je, -je->image->bias);
@@ -88,7 +92,7 @@ enum jemalloc_file_holds jemalloc_file_read(struct jemalloc_file **out,
 	file->head = head;
 	file->n = n;
 	for (size_t i = 0; i < n; i++)
-		keep(&file->v[i], &found[i], look->dumps);
+		keep(&file->v[i], &found[i], look);
 	*out = file;
 	return JEMALLOC_FILE_SOME;
 }
@@ -130,6 +134,7 @@ static void pack_one(const struct one *one, struct pack *p)
 	pack_u64(p, one->je.mallctl);
 	jemalloc_opts_pack(&one->je, &none, p);
 	jemalloc_dump_pack(&one->dump, p);
+	jemalloc_event_pack(&one->event, p);
 }
 
 static void unpack_one(struct one *one, struct unpack *u)
@@ -142,6 +147,7 @@ static void unpack_one(struct one *one, struct unpack *u)
 	one->je.mallctl = unpack_u64(u);
 	jemalloc_opts_unpack(&one->je, &none, u);
 	jemalloc_dump_unpack(&one->dump, u);
+	jemalloc_event_unpack(&one->event, u);
 }
 
 /* Of its headers what tells where it is loaded. */
@@ -236,19 +242,35 @@ size_t jemalloc_file_count(const struct jemalloc_file *file)
 	return file->n;
 }
 
-struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i)
+/* Where in the file the code at `at` is, an address as its headers have them; false for no code. */
+static bool offset_of(const struct jemalloc_file *file, uint64_t at, uint64_t *offset)
 {
-	struct jemalloc_file_dump out = { .may_dump = file->v[i].je.config_prof != TRI_NO };
-	uint64_t at = file->v[i].dump.prof_dump;
-
-	for (size_t k = 0; k < file->head.n_loads && at && !out.known; k++) {
-		const struct segment *s = &file->head.loads[k];
+	for (size_t i = 0; i < file->head.n_loads; i++) {
+		const struct segment *s = &file->head.loads[i];
 
 		if (!(s->flags & PF_X) || at < s->vaddr || at - s->vaddr >= s->filesz)
 			continue;
-		out.known = true;
-		out.offset = s->offset + (at - s->vaddr);
-		out.file_arg = file->v[i].dump.file_arg;
+		*offset = s->offset + (at - s->vaddr);
+		return true;
 	}
+	return false;
+}
+
+struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i)
+{
+	const struct one *one = &file->v[i];
+	struct jemalloc_file_dump out = { .may_dump = one->je.config_prof != TRI_NO };
+
+	out.known = one->dump.prof_dump && offset_of(file, one->dump.prof_dump, &out.offset);
+	out.file_arg = out.known ? one->dump.file_arg : 0;
+	return out;
+}
+
+struct jemalloc_file_event jemalloc_file_event(const struct jemalloc_file *file, size_t i)
+{
+	uint64_t at = file->v[i].event.te_event_trigger;
+	struct jemalloc_file_event out = { 0 };
+
+	out.known = at && offset_of(file, at, &out.offset);
 	return out;
 }

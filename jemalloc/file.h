@@ -27,7 +27,8 @@ struct jemalloc_file;
 struct jemalloc_file_look {
 	pid_t pid;
 	const struct map *map; /* one of the process's */
-	bool dumps;	       /* look for where dumps pass by: takes as long as all the rest */
+	bool dumps;	       /* look for where dumps pass by: takes as long as all the rest; */
+	bool events;	       /* for where threads do that have allocated so much: no longer */
 	bool debuginfod;       /* ask it for symbols found nowhere else */
 };
 
@@ -78,5 +79,12 @@ struct jemalloc_file_dump {
 };
 size_t jemalloc_file_count(const struct jemalloc_file *file);
 struct jemalloc_file_dump jemalloc_file_dump(const struct jemalloc_file *file, size_t i);
+
+/* The same of its te_event_trigger, see jemalloc_find_event(), with jemalloc_file_look.events. */
+struct jemalloc_file_event {
+	bool known;
+	uint64_t offset; /* in the file */
+};
+struct jemalloc_file_event jemalloc_file_event(const struct jemalloc_file *file, size_t i);
 
 #endif

@@ -145,6 +145,21 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
 bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
 			     struct jemalloc_dump *out);
 
+/*
+ * Where each thread passes by whenever it has allocated so much, for those who count that. By its
+ * code, else by its symbol; where both say something they must agree.
+ */
+struct jemalloc_event {
+	/*
+	 * The address of te_event_trigger(tsd, ctx), which is called by a thread that has
+	 * allocated, or freed, another opt.tcache_gc_incr_bytes, and for a few other reasons;
+	 * 0 if unknown, and before 5.3.0, which has none.
+	 */
+	uint64_t te_event_trigger;
+};
+void jemalloc_find_event(const struct jemalloc *je, const struct proc *p,
+			 struct jemalloc_event *out);
+
 /* Read the variables that are known. */
 void jemalloc_peek_values(const struct jemalloc *je, const struct proc *p,
 			  struct jemalloc_values *out);

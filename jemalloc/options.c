@@ -223,25 +223,40 @@ static int note_read(void *ctx, const struct insn *insn)
 	return 0;
 }
 
-static uint64_t handler_of(const struct scan *s, enum jemalloc_opt opt)
+static uint64_t handler_of(const struct scan *s, const char *name)
 {
-	char name[64];
+	char full[64];
 
-	snprintf(name, sizeof(name), "opt.%s", opts[opt].name);
-	return ctl_tree_handler(&s->tree, name);
+	snprintf(full, sizeof(full), "opt.%s", name);
+	return ctl_tree_handler(&s->tree, full);
+}
+
+/* The only variable of that size that the handler of an option reads, 0 if unknown. */
+static uint64_t only_read(struct scan *s, const char *name, size_t size)
+{
+	struct reading r = { .scan = s, .size = size };
+	uint64_t handler = handler_of(s, name);
+
+	if (!handler || scan_reach(s, handler, 0, note_read, &r) || r.ambiguous)
+		return 0;
+	return r.addr;
+}
+
+uint64_t options_find_word(struct scan *s, const char *name)
+{
+	return s->n_trees == 1 ? only_read(s, name, 8) : 0;
 }
 
 static uint64_t read_by_handler(struct scan *s, enum jemalloc_opt opt)
 {
-	struct reading r = { .scan = s, .size = opts[opt].size };
-	uint64_t handler = handler_of(s, opt);
+	uint64_t addr = only_read(s, opts[opt].name, opts[opt].size);
 	unsigned char bytes[8];
 	int64_t value;
 
-	if (!handler || scan_reach(s, handler, 0, note_read, &r) || r.ambiguous || !r.addr ||
-	    !peek(&s->memory, r.addr, bytes, r.size) || !options_value(opt, bytes, &value))
-		return 0;
-	return r.addr;
+	return addr && peek(&s->memory, addr, bytes, opts[opt].size) &&
+			       options_value(opt, bytes, &value)
+		       ? addr
+		       : 0;
 }
 
 /* Which of the candidates the code near mallctl sets, as what reads the configuration does. */
@@ -263,7 +278,8 @@ static int note_set(void *ctx, const struct insn *insn)
 
 	for (unsigned int i = 0; i < DECODE_REGS && w->scan->image->type == ET_EXEC; i++)
 		set |= insn_reg_is(insn, i, wanted);
-	w->set[w->wanted] |= set && insn->addr - handler_of(w->scan, w->wanted) >= HANDLER_MAX;
+	w->set[w->wanted] |=
+		set && insn->addr - handler_of(w->scan, opts[w->wanted].name) >= HANDLER_MAX;
 	return 0;
 }
 

@@ -61,6 +61,12 @@ struct scan;
 uint64_t options_find_prof(struct scan *s);
 
 /*
+ * The only variable of 8 bytes that the handler of the option `name` ("tcache_gc_incr_bytes")
+ * reads. 0 if unknown.
+ */
+uint64_t options_find_word(struct scan *s, const char *name);
+
+/*
  * The variables behind the other options: the only one that an option's
  * handler reads, of the option's size and with a value that the option can
  * have, if other code near mallctl writes it or takes its address, as what

@@ -109,4 +109,11 @@ void scan_control(struct scan *s, uint64_t mallctl, scan_control_fn *fn, void *c
  */
 uint64_t scan_prof_dump(struct scan *s, unsigned int *file_arg);
 
+/*
+ * te_event_trigger: of the functions near mallctl that read the variable at `var`, which is that of
+ * opt.tcache_gc_incr_bytes, the one that is called from most places, if it reads its second
+ * argument as a te_ctx_t. 0 if unknown.
+ */
+uint64_t scan_event_trigger(struct scan *s, uint64_t mallctl, uint64_t var);
+
 #endif

@@ -68,8 +68,12 @@ void decode_use_frames(struct decode *d, uint64_t hdr, uint64_t size);
 typedef int insn_fn(void *ctx, const struct insn *insn);
 int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx);
 
-/* The same for what is executed in a row from `addr` on, up to a jump. */
-int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx);
+/* The same, where its second argument is taken to be `arg_2`. */
+int decode_function_given(struct decode *d, uint64_t entry, uint64_t arg_2, unsigned int max,
+			  insn_fn *fn, void *ctx);
+
+/* May a function start at `addr`, as far as the frames tell? Always so where there are none. */
+bool decode_may_start(struct decode *d, uint64_t addr);
 
 /*
  * Where to probe the function that starts at `entry`: behind the mark of a place that may be
@@ -77,6 +81,9 @@ int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, 
  * and stack are the same there.
  */
 uint64_t decode_probe(struct decode *d, uint64_t entry);
+
+/* The same for what is executed in a row from `addr` on, up to a jump. */
+int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx);
 
 /*
  * Call `fn` for each address that the `len` bytes of code at `addr` name: where they branch to,
@@ -87,16 +94,19 @@ typedef void ref_fn(void *ctx, uint64_t to, bool is_branch);
 void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *ctx);
 
 /*
- * Three searches through code that decode nothing, and so may find what is none: for where an
+ * Four searches through code that decode nothing, and so may find what is none: for where an
  * address is taken (with `constants`, also as an immediate value); where a first or second argument
- * becomes 0; and for the bytes of instructions that may name an address from `low` to `high`, or
- * up to 4 bytes before. Each calls `fn` with what it found at address `at`; of the last kind, the
- * instruction begins DECODE_BACK_MIN to DECODE_BACK_MAX bytes before `at`.
+ * becomes 0; for calls of what lies from `low` to `high`; and for the bytes of instructions that
+ * may name an address from `low` to `high`, or up to 4 bytes before. Each calls `fn` with what it
+ * found at address `at`; of the last kind, the instruction begins DECODE_BACK_MIN to
+ * DECODE_BACK_MAX bytes before `at`.
  */
 typedef void decode_found_fn(void *ctx, uint64_t at, uint64_t to);
 void decode_find_addresses(const char *code, size_t len, uint64_t addr, bool constants,
 			   decode_found_fn *fn, void *ctx);
 void decode_find_zeros(const char *code, size_t len, uint64_t addr, decode_found_fn *fn, void *ctx);
+void decode_find_calls(const char *code, size_t len, uint64_t addr, uint64_t low, uint64_t high,
+		       decode_found_fn *fn, void *ctx);
 void decode_find_names(const char *code, size_t len, uint64_t addr, bool constants, uint64_t low,
 		       uint64_t high, decode_found_fn *fn, void *ctx);
 

@@ -73,6 +73,11 @@ static bool has_frame(struct decode *d, uint64_t addr)
 	return false;
 }
 
+bool decode_may_start(struct decode *d, uint64_t addr)
+{
+	return !d->n_fdes || has_frame(d, addr);
+}
+
 /* True the first time. A line has no loops. A table that is full has seen everything. */
 static bool first_time(struct walk *w, uint64_t addr)
 {
@@ -387,12 +392,12 @@ static int follow(struct walk *w, struct state *s)
 	return 0;
 }
 
-static int walk_from(struct walk *w)
+static int walk_from(struct walk *w, const struct state *first)
 {
 	int ret = 0;
 
 	ZydisDecoderInit(&w->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	push_path(w, &(struct state){ 0 }, w->entry);
+	push_path(w, first, w->entry);
 	while (w->n_paths && w->left && !ret) {
 		struct state s = w->paths[--w->n_paths];
 
@@ -401,8 +406,8 @@ static int walk_from(struct walk *w)
 	return ret;
 }
 
-static int walk(struct decode *d, uint64_t addr, bool line, unsigned int max, insn_fn *fn,
-		void *ctx)
+static int walk(struct decode *d, uint64_t addr, bool line, const struct state *first,
+		unsigned int max, insn_fn *fn, void *ctx)
 {
 	struct walk w; /* large, and much of it is not needed */
 
@@ -415,17 +420,26 @@ static int walk(struct decode *d, uint64_t addr, bool line, unsigned int max, in
 	w.n_paths = 0;
 	if (!line)
 		memset(w.seen, 0, sizeof(w.seen));
-	return walk_from(&w);
+	return walk_from(&w, first);
 }
 
 int decode_function(struct decode *d, uint64_t entry, unsigned int max, insn_fn *fn, void *ctx)
 {
-	return walk(d, entry, false, max, fn, ctx);
+	return walk(d, entry, false, &(struct state){ 0 }, max, fn, ctx);
+}
+
+int decode_function_given(struct decode *d, uint64_t entry, uint64_t arg_2, unsigned int max,
+			  insn_fn *fn, void *ctx)
+{
+	struct state first = { .known = 1u << INSN_ARG_2 };
+
+	first.regs[INSN_ARG_2] = arg_2;
+	return walk(d, entry, false, &first, max, fn, ctx);
 }
 
 int decode_line(struct decode *d, uint64_t addr, unsigned int max, insn_fn *fn, void *ctx)
 {
-	return walk(d, addr, true, max, fn, ctx);
+	return walk(d, addr, true, &(struct state){ 0 }, max, fn, ctx);
 }
 
 void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *ctx)
@@ -538,6 +552,23 @@ void decode_find_names(const char *code, size_t len, uint64_t addr, bool constan
 			fn(ctx, addr + i, to);
 		if (constants && absolute(code + i) - low <= span)
 			fn(ctx, addr + i, absolute(code + i));
+	}
+}
+
+/* call n */
+void decode_find_calls(const char *code, size_t len, uint64_t addr, uint64_t low, uint64_t high,
+		       decode_found_fn *fn, void *ctx)
+{
+	for (size_t i = 0; i + 5 <= len; i++) {
+		const char *hit = memchr(code + i, 0xe8, len - 4 - i);
+		uint64_t to;
+
+		if (!hit)
+			break;
+		i = (size_t)(hit - code);
+		to = relative_to(hit + 1, addr + i + 1);
+		if (to - low <= high - low)
+			fn(ctx, addr + i, to);
 	}
 }
 

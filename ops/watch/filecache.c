@@ -145,7 +145,11 @@ static enum jemalloc_file_holds read_confined(struct jemalloc_file **file,
 
 static struct file_said *learn(struct filecache *c, const struct proc *p, const struct map *m)
 {
-	const struct jemalloc_file_look look = { p->mm_pid, m, c->dumps, c->debuginfod };
+	const struct jemalloc_file_look look = { .pid = p->mm_pid,
+						 .map = m,
+						 .dumps = c->dumps,
+						 .events = c->events,
+						 .debuginfod = c->debuginfod };
 	struct file_said got = { .key = file_key_of(m), .handle = -1 }, *kept;
 	struct stat st = { 0 };
 

@@ -31,8 +31,11 @@ bool file_is_code(const struct map *m);
 
 struct filecache {
 	void *files; /* tsearch(3) tree */
-	/* The caller's to set: whether to look for where dumps pass by, and to ask debuginfod. */
-	bool dumps, debuginfod;
+	/*
+	 * The caller's to set: whether to look for where dumps pass by, and threads that have
+	 * allocated so much, and to ask debuginfod.
+	 */
+	bool dumps, events, debuginfod;
 	/*
 	 * Whether each file is read in a confined child of its own, from a file system that
 	 * answers: what such a child says of a file comes from that file, and from no other.

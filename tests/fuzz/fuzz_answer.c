@@ -96,8 +96,10 @@ static void read_maps(struct unpack u)
 		(void)jemalloc_file_is_loaded(file, &maps, &maps.v[i]);
 		(void)jemalloc_file_only(file, &maps.v[i], &je);
 	}
-	for (size_t i = 0; file && i < jemalloc_file_count(file); i++)
+	for (size_t i = 0; file && i < jemalloc_file_count(file); i++) {
 		(void)jemalloc_file_dump(file, i);
+		(void)jemalloc_file_event(file, i);
+	}
 	jemalloc_file_free(file);
 	maps_fini(&maps);
 }

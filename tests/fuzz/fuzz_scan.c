@@ -22,7 +22,7 @@ static void use(struct image *img)
 	static struct scan scan;
 	char said[200] = "", name[64];
 	unsigned int file_arg;
-	uint64_t mallctl, opt[JEMALLOC_OPTS] = { 0 };
+	uint64_t mallctl, event, opt[JEMALLOC_OPTS] = { 0 };
 
 	scan_open(&scan, img, getpid());
 	mallctl = scan_mallctl(&scan, said, sizeof(said));
@@ -34,6 +34,13 @@ static void use(struct image *img)
 	options_find(&scan, img->start + 0x1000, opt);
 	options_find_active(&scan);
 	scan_prof_dump(&scan, &file_arg);
+	options_find_word(&scan, "tcache_gc_incr_bytes");
+	event = scan_event_trigger(&scan, img->start + 0x1000, img->start + 0x3000);
+	if (event && !scan_in_code(&scan, event))
+		abort();
+	scan_open_code(&scan, img, getpid());
+	decode_probe(&scan.code, event);
+	scan_open(&scan, img, getpid());
 	scan_control(&scan, img->start + 0x1000, note_control, &mallctl);
 	image_reloc_name(img, img->start + 0x3000, name, sizeof(name));
 }

@@ -254,6 +254,28 @@ static void test_maps(void **state)
 	assert_false(maps_unpack(&look.maps, &u));
 }
 
+/* Where a jemalloc's dumps and events pass by. */
+static void test_passes(void **state)
+{
+	const struct jemalloc_dump dump = { .prof_dump = 0x1000, .file_arg = 2, .n_names = 400 };
+	const struct jemalloc_event event = { .te_event_trigger = 0x2000 };
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct jemalloc_event got_event;
+	struct jemalloc_dump got_dump;
+	struct unpack u;
+
+	(void)state;
+	jemalloc_dump_pack(&dump, &p);
+	jemalloc_event_pack(&event, &p);
+	u = reading(&p);
+	jemalloc_dump_unpack(&got_dump, &u);
+	jemalloc_event_unpack(&got_event, &u);
+	assert_true(unpack_done(&u));
+	assert_true(got_dump.prof_dump == 0x1000 && got_dump.file_arg == 2);
+	assert_int_equal(got_dump.n_names, 400);
+	assert_int_equal(got_event.te_event_trigger, 0x2000);
+}
+
 static void test_rows(void **state)
 {
 	struct ops_check row = { .made = true, .ok = TRI_NO }, read;
@@ -293,7 +315,7 @@ int main(void)
 		cmocka_unit_test(test_images),	  cmocka_unit_test(test_disorder),
 		cmocka_unit_test(test_jemallocs), cmocka_unit_test(test_conf_names),
 		cmocka_unit_test(test_site),	  cmocka_unit_test(test_maps),
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_passes),	  cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

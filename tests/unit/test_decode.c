@@ -170,6 +170,8 @@ static void test_frames(void **state)
 	assert_int_equal(d.n_fdes, 0);
 	decode_use_frames(&d, BASE, 28);
 	assert_int_equal(d.n_fdes, 2);
+	assert_true(decode_may_start(&d, BASE + 0x20) && decode_may_start(&d, BASE + 0x30));
+	assert_false(decode_may_start(&d, BASE + 0x21));
 	assert_int_equal(decode_function(&d, BASE + 0x20, 10, see, &c), 0);
 	assert_int_equal(c.n, 1);
 	assert_int_equal(c.seen[0].kind, INSN_TAIL);
@@ -183,6 +185,7 @@ static void test_frames(void **state)
 	assert_int_equal(c.n, 3);
 	assert_int_equal(c.seen[2].kind, INSN_OTHER);
 	d.n_fdes = 0;
+	assert_true(decode_may_start(&d, BASE + 0x21));
 	assert_int_equal(decode_line(&d, BASE + 0x20, 10, see, &c), 0);
 	assert_int_equal(c.seen[3].kind, INSN_TAIL);
 }
@@ -220,6 +223,59 @@ static void test_probe(void **state)
 	assert_int_equal(decode_probe(&d, BASE + 6), BASE + 6);	  /* endbr32 */
 	assert_int_equal(decode_probe(&d, BASE + 10), BASE + 10); /* cut off */
 	assert_int_equal(decode_probe(&d, BASE + 1000), BASE + 1000);
+}
+
+/* What is read through the second argument, by any register that holds it. */
+static void test_argument(void **state)
+{
+	/*
+	 * mov rbp, rsi; mov rax, [rsi + 8]; cmp byte [rbp], 0; mov rsi, [rdi + 8]; mov rax, [rsi];
+	 * ret
+	 */
+	struct code c = { .bytes = "\x48\x89\xf5\x48\x8b\x46\x08\x80\x7d\x00\x00"
+				   "\x48\x8b\x77\x08\x48\x8b\x06\xc3",
+			  .len = 19 };
+	struct decode d = { .read = read_code, .ctx = &c, .left = 100000 };
+
+	(void)state;
+	assert_int_equal(decode_function_given(&d, BASE, 1000, 10, see, &c), 0);
+	assert_int_equal(c.n, 6);
+	assert_true(c.seen[1].has_memory && c.seen[1].memory == 1008 && c.seen[1].size == 8);
+	assert_true(c.seen[2].has_memory && c.seen[2].memory == 1000 && c.seen[2].size == 1);
+	assert_false(c.seen[3].has_memory);
+	assert_false(c.seen[4].has_memory); /* that of another function */
+}
+
+struct calls {
+	uint64_t at[4], to[4];
+	size_t n;
+};
+
+static void add_call(void *ctx, uint64_t at, uint64_t to)
+{
+	struct calls *c = ctx;
+
+	assert_true(c->n < 4);
+	c->at[c->n] = at;
+	c->to[c->n++] = to;
+}
+
+static void test_calls(void **state)
+{
+	/* nop; call 16 on; call 256 on; call 5 back; one that is cut off */
+	static const char code[] = "\x90\xe8\x10\x00\x00\x00\xe8\x00\x01\x00\x00"
+				   "\xe8\xfb\xff\xff\xff\xe8\x00\x00\x00";
+	struct calls c = { .n = 0 };
+
+	(void)state;
+	decode_find_calls(code, sizeof(code) - 1, BASE, BASE + 11, BASE + 22, add_call, &c);
+	assert_int_equal(c.n, 2);
+	assert_true(c.at[0] == BASE + 1 && c.to[0] == BASE + 22);
+	assert_true(c.at[1] == BASE + 11 && c.to[1] == BASE + 11);
+	decode_find_calls(code, sizeof(code) - 1, BASE, BASE + 267, BASE + 267, add_call, &c);
+	assert_int_equal(c.n, 3);
+	decode_find_calls(code, 4, BASE, 0, UINT64_MAX, add_call, &c);
+	assert_int_equal(c.n, 3);
 }
 
 struct refs {
@@ -334,7 +390,8 @@ int main(void)
 		cmocka_unit_test(test_paths),  cmocka_unit_test(test_undecodable),
 		cmocka_unit_test(test_frames), cmocka_unit_test(test_stub),
 		cmocka_unit_test(test_refs),   cmocka_unit_test(test_find),
-		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_probe),  cmocka_unit_test(test_argument),
+		cmocka_unit_test(test_calls),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

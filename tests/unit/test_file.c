@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "tests/unit/asleep.h"
 
 #define PRELOADED "libjemalloc.so.2"
+#define NOP 0x90
 
 static void close_file(struct jemalloc_file **file)
 {
@@ -84,10 +86,12 @@ static const struct map *map_of(struct maps *maps, uint64_t addr)
 	return m;
 }
 
-static enum jemalloc_file_holds look(pid_t pid, const struct map *m, bool dumps,
+static enum jemalloc_file_holds look(pid_t pid, const struct map *m, bool probes,
 				     struct jemalloc_file **file)
 {
-	const struct jemalloc_file_look l = { .pid = pid, .map = m, .dumps = dumps };
+	const struct jemalloc_file_look l = {
+		.pid = pid, .map = m, .dumps = probes, .events = probes
+	};
 	struct stat st;
 
 	return jemalloc_file_read(file, &l, &st);
@@ -103,6 +107,34 @@ static uint64_t probe_of(pid_t pid, const struct map *m, uint64_t addr)
 	return addr - m->start + m->offset + (code == 0xfa1e0ff3 ? 4 : 0);
 }
 
+static struct jemalloc_file *as_message(const struct jemalloc_file *file)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct jemalloc_file *out = NULL;
+	struct unpack u;
+
+	jemalloc_file_pack(JEMALLOC_FILE_SOME, file, &p);
+	u = (struct unpack){ p.v, p.v + p.len, false };
+	assert_int_equal(jemalloc_file_unpack(&out, &u), JEMALLOC_FILE_SOME);
+	return out;
+}
+
+/* Where te_event_trigger is to be probed, in a message too; nowhere, where nobody asked. */
+static void check_event(pid_t pid, const struct map *m, const struct jemalloc_file *file,
+			const struct jemalloc_event *shown)
+{
+	_cleanup_(close_file) struct jemalloc_file *told = as_message(file), *unasked = NULL;
+	struct jemalloc_file_event event = jemalloc_file_event(file, 0);
+
+	assert_true(event.known);
+	assert_int_equal(event.offset, probe_of(pid, m, shown->te_event_trigger));
+	assert_true(jemalloc_file_event(told, 0).known);
+	assert_int_equal(jemalloc_file_event(told, 0).offset, event.offset);
+	assert_int_equal(look(pid, m, false, &unasked), JEMALLOC_FILE_SOME);
+	assert_false(jemalloc_file_event(unasked, 0).known);
+	assert_false(jemalloc_file_dump(unasked, 0).known);
+}
+
 /* What the file tells is what the process shows. */
 static void test_library(void **state)
 {
@@ -115,6 +147,7 @@ static void test_library(void **state)
 	const struct map *m = wait_for(&maps, pid);
 	struct jemalloc_file_dump dump;
 	struct jemalloc_dump shown_dump;
+	struct jemalloc_event event;
 	struct jemalloc je;
 	struct err err;
 	size_t n;
@@ -142,9 +175,60 @@ static void test_library(void **state)
 	assert_true(dump.known);
 	assert_int_equal(dump.offset, probe_of(pid, m, shown_dump.prof_dump));
 	assert_int_equal(dump.file_arg, shown_dump.file_arg);
+	jemalloc_find_event(&shown[0], &proc, &event);
+	if (jemalloc_version_cmp(je.version, 5, 3, 0) >= 0)
+		check_event(pid, m, file, &event);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, false), LINKAGE_PRELOAD);
 	assert_int_equal(jemalloc_linkage_in(pid, m->path, true), LINKAGE_STATIC);
 	assert_int_equal(jemalloc_linkage_in(getpid(), m->path, false), LINKAGE_SHARED);
+}
+
+/* A copy of the library, mapped, in which `n` bytes of code at `offset` do nothing. */
+static const struct map *without_code(struct maps *maps, const char *library, uint64_t offset,
+				      size_t n)
+{
+	char path[] = "/tmp/jeprof-ctl-test.XXXXXX";
+	_cleanup_(cleanup_close) int fd = mkostemp(path, O_CLOEXEC);
+	_cleanup_(cleanup_close) int from = open(library, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes;
+
+	unlink(path);
+	assert_int_equal(fstat(from, &st), 0);
+	assert_int_equal(sendfile(fd, from, NULL, (size_t)st.st_size), st.st_size);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(bytes, MAP_FAILED);
+	memset(bytes + offset, NOP, n);
+	maps_fini(maps);
+	return map_of(maps, (uintptr_t)bytes);
+}
+
+/*
+ * What reads the variable and is called most is not te_event_trigger where it does not read its
+ * arguments, as it does first.
+ */
+static void test_other_code(void **state)
+{
+	static const size_t lost[] = { 0, 48 };
+	_cleanup_(end_child) pid_t pid = start();
+	_cleanup_(close_file) struct jemalloc_file *file = NULL;
+	_cleanup_(maps_fini) struct maps maps = { 0 }, other = { 0 };
+	const struct map *m = wait_for(&maps, pid);
+	struct jemalloc_file_event event;
+
+	(void)state;
+	assert_int_equal(look(pid, m, true, &file), JEMALLOC_FILE_SOME);
+	event = jemalloc_file_event(file, 0);
+	if (!event.known)
+		skip();
+	for (size_t i = 0; i < sizeof(lost) / sizeof(*lost); i++) {
+		_cleanup_(close_file) struct jemalloc_file *copy = NULL;
+		const struct map *c = without_code(&other, m->path, event.offset, lost[i]);
+
+		assert_int_equal(look(getpid(), c, true, &copy), JEMALLOC_FILE_SOME);
+		assert_int_equal(jemalloc_file_event(copy, 0).known, !lost[i]);
+		assert_true(jemalloc_file_dump(copy, 0).known);
+	}
 }
 
 /* Without its header, or with one page: the file says the same, and is not loaded. */
@@ -216,9 +300,8 @@ static void test_made_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_library),
-		cmocka_unit_test(test_shown_otherwise),
-		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_library),		cmocka_unit_test(test_other_code),
+		cmocka_unit_test(test_shown_otherwise), cmocka_unit_test(test_none),
 		cmocka_unit_test(test_made_up),
 	};
 

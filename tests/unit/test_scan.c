@@ -50,6 +50,29 @@ static void check_opts(const struct jemalloc *je, const struct proc *p, const ch
 		assert_int_equal(none[i], 0);
 }
 
+/* By the variable alone: this library names nothing that is private. */
+static void check_event(const struct jemalloc *je, const struct proc *p)
+{
+	uint64_t var = options_find_word(&scan, "tcache_gc_incr_bytes"), bytes = 0, found;
+	struct jemalloc_event event;
+	struct err err;
+
+	jemalloc_find_event(je, p, &event);
+	if (jemalloc_version_cmp(je->version, 5, 3, 0) < 0) {
+		assert_int_equal(event.te_event_trigger, 0);
+		return;
+	}
+	assert_int_equal(proc_read(p->pid, var, &bytes, sizeof(bytes), &err), 0);
+	assert_int_equal(bytes, 65536);
+	found = scan_event_trigger(&scan, je->mallctl, var);
+	assert_int_not_equal(found, 0);
+	assert_int_equal(event.te_event_trigger, found);
+	/* Another variable, none, no calls near. */
+	assert_int_equal(scan_event_trigger(&scan, je->mallctl, je->opt[OPT_LG_PROF_SAMPLE]), 0);
+	assert_int_equal(scan_event_trigger(&scan, je->mallctl, 0), 0);
+	assert_int_equal(scan_event_trigger(&scan, je->image->end, var), 0);
+}
+
 static void check(const struct jemalloc *je, const struct proc *p, const char *conf)
 {
 	pid_t pid = p->pid;
@@ -64,6 +87,7 @@ static void check(const struct jemalloc *je, const struct proc *p, const char *c
 	assert_string_equal(said, "");
 	assert_int_equal(scan_stats_print(&scan, je->mallctl), je->malloc_stats_print);
 	assert_int_equal(scan_prof_dump(&scan, &file_arg) != 0, je->config_prof == TRI_YES);
+	check_event(je, p);
 	if (je->config_prof != TRI_YES)
 		return;
 	assert_int_equal(file_arg, 3);
