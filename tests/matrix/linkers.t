@@ -187,7 +187,7 @@ step()
 # the newest compiler of Debian's makes, and runs there
 cell()
 {
-	local archive file prefix=${prefix_of[$2]} before=$failures found options=$PROF wrap=() there=$T
+	local archive file prefix=${prefix_of[$2]} before=$failures found event options=$PROF wrap=() there=$T
 
 	[ "$6" != Rust-sid ] || { enter_root sid-rust && there=/mnt; }
 
@@ -200,11 +200,16 @@ cell()
 		add_row " | not built | | | | | | |"
 		return
 	fi
+	event=$(tests/drivers/probed.py "$file")
 	case $5 in
 	debug) strip -g "$file" ;;
 	part) strip -x "$file" ;;
 	none) strip "$file" ;;
 	esac
+	# A wrong place would be the end of who is probed there. LTO may have left none.
+	found=$("$ROOT/build/tests/drivers/events" "$file" | cut -d' ' -f2)
+	[[ $found == "$event" || $found == - ]] ||
+		result 1 "$cell: te_event_trigger" || diag "$found, and nm says: $event"
 	# A static program whose malloc() it is ends at its start: doc/linkers.md.
 	[[ $4 != static* || -n $prefix ]] || options=prof:false
 	if ! began "$file" "$6" "$options"; then

@@ -72,3 +72,11 @@ $(M_DIR)/words: tests/target/words.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -static -s
+
+# What the files say of where to probe.
+EVENTS := $(B)/tests/drivers/events
+victims: $(EVENTS)
+$(EVENTS): tests/drivers/events.c $(B)/tested.a
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/tested.a $(LDLIBS)
