@@ -30,7 +30,7 @@ ifneq ($(filter-out 0,$(HAVE_BPF)),)
 PKGS += libbpf
 NOT_BUILT := bpf/absent.c bpf/%.bpf.c
 else
-NOT_BUILT := bpf/origin.c bpf/watch.c bpf/why.c bpf/%.bpf.c
+NOT_BUILT := bpf/origin.c bpf/sites.c bpf/watch.c bpf/why.c bpf/%.bpf.c
 endif
 
 # What depends on the processor is in arch/ and X/arch/: only this machine's is compiled.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The door of a build without eBPF (HAVE_BPF=0): it does not open. */
+/* The doors of a build without eBPF (HAVE_BPF=0): they do not open. */
+#include "bpf/sites.h"
 #include "bpf/watch.h"
 
 int watch_open(struct watch **out, const struct watch_options *options,
@@ -66,4 +67,40 @@ uint64_t watch_lost(const struct watch *w)
 {
 	(void)w;
 	return 0;
+}
+
+int sites_open(struct sites **out, const struct sites_probe *probe, sites_fn *fn, void *ctx,
+	       struct err *err)
+{
+	(void)out, (void)probe, (void)fn, (void)ctx;
+	err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+	return err_advise(err, FIX_BUILD_WITH_BPF);
+}
+
+void sites_close(struct sites *s)
+{
+	(void)s;
+}
+
+void sites_stop(struct sites *s)
+{
+	(void)s;
+}
+
+int sites_fd(const struct sites *s)
+{
+	(void)s;
+	return -1;
+}
+
+int sites_read(struct sites *s, struct err *err)
+{
+	(void)s;
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+}
+
+void sites_count(const struct sites *s, struct sites_counts *counts)
+{
+	(void)s;
+	*counts = (struct sites_counts){ 0 };
 }

@@ -361,6 +361,11 @@ static const char *const words[FIXES] = {
 
 	/* --- bpf --- */
 
+	[FIX_SITES_AS_IT_IS] = "to see who allocates, as it is: jeprof-ctl sites {pid}",
+	[FIX_RECORD_INSTEAD] = "where opt.prof is true, jeprof-ctl record {pid} shows what is held",
+	[FIX_ALLOW_OVERHEAD] =
+		"allow more (--max-overhead {count})",
+	[FIX_SAMPLE_FOR_LONGER] = "sample for longer (-d 1m)",
 	[FIX_BUILD_WITH_BPF] = "install libbpf-dev, clang and bpftool, and build it again",
 	[FIX_ROOT_OUTSIDE_USER_NAMESPACE] =
 		"run it as root on the host, or in a container without a user namespace of its "

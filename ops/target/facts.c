@@ -58,6 +58,8 @@ static void add_all(FILE *f, const struct session *s)
 	fprintf(f, "# time_ns %" PRId64 "\n", now.tv_sec * NS_PER_S + now.tv_nsec);
 	if (s->recorded_ms)
 		fprintf(f, "# duration_ns %" PRIu64 "\n", s->recorded_ms * (NS_PER_S / 1000));
+	if (s->sample_bytes)
+		fprintf(f, "# counts alloc_space\n# sample_bytes %" PRIu64 "\n", s->sample_bytes);
 	if (s->allocated)
 		fprintf(f, "# allocated %" PRIu64 "\n", s->allocated);
 	if (s->opt_active != TRI_UNKNOWN)

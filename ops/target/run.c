@@ -42,9 +42,16 @@ static int not_jemalloc(const struct session *s, const char *version, struct err
 	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
 }
 
-int session_no_config_prof(const struct session *s, struct err *err)
+/* Who allocates can be seen as it is (ops/sites/). -1. */
+static int advise_sites(const struct session *s, struct err *err)
 {
-	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
+	return *s->version && !session_older(s, 5, 3, 0)
+		       ? err_advise_too(err, FIX_SITES_AS_IT_IS, .pid = s->proc.pid)
+		       : -1;
+}
+
+static int advise_other_jemalloc(const struct session *s, struct err *err)
+{
 	/* The program calls it by names of its own, or by its own malloc(3). */
 	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
 		return err_advise(err, strcmp(s->je->prefix, "_rjem_") ? FIX_BUILD_WITH_PROF
@@ -52,11 +59,18 @@ int session_no_config_prof(const struct session *s, struct err *err)
 	return err_advise(err, FIX_RUN_WITH_PROF);
 }
 
-int session_no_opt_prof(const struct session *s, struct err *err)
+int session_no_config_prof(const struct session *s, struct err *err)
+{
+	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
+	advise_other_jemalloc(s, err);
+	return advise_sites(s, err);
+}
+
+/* How, by where it was started. */
+static int advise_restart(const struct session *s, struct err *err)
 {
 	char cgroup[PROC_CGROUP_SIZE], name[256];
 
-	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
 	err_advise(err, FIX_RESTART_WITH_PROF, .conf = s->je->conf_name);
 	proc_cgroup(s->proc.pid, cgroup, sizeof(cgroup));
 	switch (starter_parse(cgroup, name, sizeof(name))) {
@@ -79,6 +93,13 @@ int session_no_opt_prof(const struct session *s, struct err *err)
 		break;
 	}
 	return -1;
+}
+
+int session_no_opt_prof(const struct session *s, struct err *err)
+{
+	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
+	advise_restart(s, err);
+	return advise_sites(s, err);
 }
 
 int session_call_failed(const struct session *s, const struct call *call, struct err *err)

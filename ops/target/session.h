@@ -34,8 +34,9 @@ struct session {
 	char version[64];	     /* as the target said, else as its image does; "" if unknown */
 	struct injector_report last; /* what the last run cost, and found */
 	struct ops_cost cost;
-	bool no_call;	      /* what failed is that no call can be made in it */
-	uint64_t recorded_ms; /* for how long a recording has gone on; 0: it is none */
+	bool no_call;	       /* what failed is that no call can be made in it */
+	uint64_t recorded_ms;  /* for how long a recording has gone on; 0: it is none */
+	uint64_t sample_bytes; /* a profile of allocated bytes: what a sample stands for; else 0 */
 	/* In the run of the last dump: */
 	uint64_t allocated;	  /* bytes, without what thread caches keep; 0: not known */
 	enum tristate opt_active; /* opt.prof_active: was it sampled from the start? */

@@ -180,10 +180,10 @@ $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
 
-# --- leaky: forgets a known amount, or nothing
+# --- leaky: forgets a known amount, or nothing; allocators: known shares are allocated
 
-victims: $(V_DIR)/leaky
-$(V_DIR)/leaky: tests/target/leaky.c $(V_SOURCES)
+victims: $(V_DIR)/leaky $(V_DIR)/allocators
+$(V_DIR)/leaky $(V_DIR)/allocators: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc

@@ -85,7 +85,7 @@ static void test_whole(void **state)
 	assert_int_equal(find(addrs, n, test_whole), 1);
 }
 
-/* What the copy does not reach is read where the thread waits, and ends the walk where it went on. */
+/* What the copy does not reach is read where the thread waits; where it went on, the walk ends. */
 static void test_longer_than_the_copy(void **state)
 {
 	uint64_t addrs[DEPTH];

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/sites.h"
+
+#include "base/cleanup.h"
+#include "bpf/origin.h"
+#include "bpf/sites.skel.h"
+#include "bpf/why.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sites {
+	struct sites_bpf *skel;
+	struct ring_buffer *ring;
+	struct bpf_link *link;
+	sites_fn *fn;
+	void *ctx;
+};
+
+static int hand_over(void *ctx, void *data, size_t size)
+{
+	const struct sites *s = ctx;
+
+	if (size >= sizeof(struct sites_sample))
+		s->fn(s->ctx, data);
+	return 0;
+}
+
+static int load(struct sites *s, uint64_t sample_bytes, struct err *err)
+{
+	s->skel = sites_bpf__open();
+	if (!s->skel)
+		return why_not_loaded(errno, err);
+	s->skel->rodata->sample_bytes =
+		sample_bytes < SITES_BYTES_MAX ? sample_bytes : SITES_BYTES_MAX;
+	if (sites_bpf__load(s->skel))
+		return why_not_loaded(errno, err);
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.samples), hand_over, s, NULL);
+	return s->ring ? 0 : why_not_loaded(errno, err);
+}
+
+static int attach(struct sites *s, const struct sites_probe *probe, struct err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->handle);
+	s->link = bpf_program__attach_uprobe(s->skel->progs.event_is_due, false, probe->pid, path,
+					     probe->offset);
+	return s->link ? 0 : why_not_attached(errno, path, err);
+}
+
+static void close_sites(struct sites **s)
+{
+	sites_close(*s);
+}
+
+int sites_open(struct sites **out, const struct sites_probe *probe, sites_fn *fn, void *ctx,
+	       struct err *err)
+{
+	_cleanup_(close_sites) struct sites *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_no_memory(err);
+	s->fn = fn;
+	s->ctx = ctx;
+	why_listen();
+	if (why_impossible(err) || origin_check(probe->handle, err) ||
+	    load(s, probe->sample_bytes, err) || attach(s, probe, err))
+		return -1;
+	*out = take_ptr(s);
+	return 0;
+}
+
+void sites_stop(struct sites *s)
+{
+	bpf_link__destroy(take_ptr(s->link));
+}
+
+void sites_close(struct sites *s)
+{
+	if (!s)
+		return;
+	sites_stop(s);
+	ring_buffer__free(s->ring);
+	sites_bpf__destroy(s->skel);
+	free(s);
+}
+
+int sites_fd(const struct sites *s)
+{
+	return ring_buffer__epoll_fd(s->ring);
+}
+
+int sites_read(struct sites *s, struct err *err)
+{
+	int n = ring_buffer__consume(s->ring);
+
+	return n < 0 ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n) : 0;
+}
+
+void sites_count(const struct sites *s, struct sites_counts *counts)
+{
+	const struct sites_counts *c = &s->skel->bss->counts;
+
+	*counts = (struct sites_counts){
+		.hits = __atomic_load_n(&c->hits, __ATOMIC_RELAXED),
+		.ns = __atomic_load_n(&c->ns, __ATOMIC_RELAXED),
+		.events = __atomic_load_n(&c->events, __ATOMIC_RELAXED),
+		.allocated = { __atomic_load_n(&c->allocated[0], __ATOMIC_RELAXED),
+			       __atomic_load_n(&c->allocated[1], __ATOMIC_RELAXED) },
+		.senseless = __atomic_load_n(&c->senseless, __ATOMIC_RELAXED),
+		.lost = __atomic_load_n(&c->lost, __ATOMIC_RELAXED),
+	};
+}

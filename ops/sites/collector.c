@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sites/collector.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "io/memory_file.h"
+#include "ops/stacks/tally.h"
+#include "ops/stacks/walk.h"
+#include "ops/target/facts.h"
+#include "ops/target/mapped.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#define DEPTH_MAX 512
+#define ANSWER_MAX 8192
+#define REFRESH_MS 1000
+#define PATIENCE_MS 5000     /* many samples take milliseconds */
+#define COLLECTOR_CPU_S 3600 /* a recording may be long */
+
+enum kind { KIND_SAMPLE, KIND_WRITE, KINDS };
+
+/* --- in the child --- */
+
+struct work {
+	struct session *s; /* a copy of the controller's: its images are read anew */
+	int out;
+	uint64_t program; /* see proc_program(); 0 at first */
+	uint64_t read_ms; /* when they were read last */
+	char *mappings;	  /* their text then */
+	size_t mappings_len;
+	struct sites_sample sample; /* the one that is worked on */
+	struct stack_walker walker;
+	struct stack_tally tally;
+	uint64_t cut;
+	struct err failed; /* the first time */
+};
+_Static_assert((int)SITES_SIZES == STACK_KINDS, "samples are told apart by their size");
+
+/* Is it another program since? By what we may read: not so of proc_replaced(). */
+static bool is_replaced(const struct work *w)
+{
+	return w->program && proc_program(w->s->proc.mm_pid) != w->program;
+}
+
+static int read_images(struct work *w, struct err *err)
+{
+	_cleanup_(maps_fini) struct maps maps = { 0 };
+	_cleanup_(cleanup_free) char *text = NULL;
+	struct images images = { 0 };
+	size_t len;
+
+	w->read_ms = now_ms();
+	if (mapped_read(&w->s->proc, &text, &len, err) ||
+	    maps_read(&maps, w->s->proc.mm_pid, err) ||
+	    images_read(&images, w->s->proc.mm_pid, &maps, err))
+		return -1;
+	if (is_replaced(w)) {
+		images_fini(&images);
+		return err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(w->s));
+	}
+	images_fini(&w->s->images);
+	w->s->images = images;
+	free(w->mappings);
+	w->mappings = take_ptr(text);
+	w->mappings_len = len;
+	if (!w->program)
+		w->program = proc_program(w->s->proc.mm_pid);
+	stack_walker_init(&w->walker, &w->s->images, w->s->proc.mm_pid, true);
+	return 0;
+}
+
+/* It may have loaded a library since. What cannot be read again stays as it was. */
+static bool may_refresh(struct work *w, uint64_t last)
+{
+	struct err ignored = ERR_INIT;
+
+	return !images_find(&w->s->images, last) && now_ms() >= w->read_ms + REFRESH_MS &&
+	       !read_images(w, &ignored);
+}
+
+static void add(struct work *w, struct unpack *u)
+{
+	struct sites_sample *sample = &w->sample;
+	uint64_t addrs[DEPTH_MAX];
+	bool whole;
+	size_t n;
+
+	unpack_bytes(u, sample, sizeof(*sample));
+	if (!unpack_done(u) || sample->stack.len > sizeof(sample->stack.bytes) ||
+	    sample->size >= SITES_SIZES)
+		return;
+	n = stack_walk(&w->walker, &sample->stack, addrs, DEPTH_MAX, &whole);
+	if (!whole && n && may_refresh(w, addrs[n - 1]))
+		n = stack_walk(&w->walker, &sample->stack, addrs, DEPTH_MAX, &whole);
+	w->cut += !whole;
+	/* The innermost is where te_event_trigger begins; the others are return addresses. */
+	if (!w->failed.code && n > 1)
+		(void)!stack_tally_add(&w->tally, addrs + 1, n - 1, (unsigned int)sample->size,
+				       sample->bytes, &w->failed);
+}
+
+struct writing {
+	const struct stack_tally *tally;
+	uint64_t allocated[SITES_SIZES];
+};
+
+static int write_stacks(FILE *out, const void *ctx, struct err *err)
+{
+	const struct writing *w = ctx;
+
+	(void)err;
+	stack_tally_write(w->tally, w->allocated, out);
+	return 0;
+}
+
+static int finish(struct work *w, const struct writing *writing, struct err *err)
+{
+	struct err ignored = ERR_INIT;
+
+	if (w->failed.code) {
+		*err = w->failed;
+		return -1;
+	}
+	(void)!read_images(w, &ignored);
+	return memory_file_fill(w->out, write_stacks, writing, err) ||
+			       mapped_write(w->out, w->mappings, w->mappings_len, err) ||
+			       facts_append(w->out, w->s, err)
+		       ? -1
+		       : 0;
+}
+
+static void write_profile(struct work *w, struct unpack *u)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct writing writing = { .tally = &w->tally };
+	struct err err = ERR_INIT;
+	int failed;
+
+	for (int i = 0; i < SITES_SIZES; i++)
+		writing.allocated[i] = unpack_u64(u);
+	w->s->recorded_ms = unpack_u64(u);
+	failed = finish(w, &writing, &err);
+	pack_u64(&p, w->tally.samples);
+	pack_u64(&p, w->tally.n);
+	pack_u64(&p, w->cut);
+	confined_reply(failed, &err, &p, -1);
+}
+
+static void serve(void *ctx)
+{
+	struct work *w = ctx;
+	struct err err = ERR_INIT;
+	struct unpack u;
+
+	if (read_images(w, &err)) {
+		confined_reply(true, &err, NULL, -1);
+		return;
+	}
+	confined_reply(false, NULL, NULL, -1);
+	while (confined_next(&u, NULL)) {
+		if (unpack_max(&u, KINDS - 1) == KIND_SAMPLE)
+			add(w, &u);
+		else
+			write_profile(w, &u);
+	}
+}
+
+/* --- in the controller --- */
+
+int collector_start(struct collector *c, const struct session *s, int out, struct err *err)
+{
+	_cleanup_(cleanup_free) struct work *w = calloc(1, sizeof(*w));
+	const struct confined_options options = {
+		.what = "add up who allocates",
+		.policy = { .pid = s->proc.pid, .pidfd = s->proc.pidfd },
+		.fds = &out,
+		.n_fds = 1,
+		.cpu_max_s = COLLECTOR_CPU_S,
+	};
+	struct unpack u;
+
+	if (!w)
+		return err_no_memory(err);
+	w->s = (struct session *)s;
+	w->out = out;
+	c->child.stop_fd = s->options->stop_fd;
+	if (confined_start(&c->child, &options, serve, w, err) ||
+	    confined_answer(&c->child, session_left_ms(s), ANSWER_MAX, &u, NULL, err))
+		return -1;
+	c->child.stop_fd = -1;
+	return 0;
+}
+
+void collector_end(struct collector *c)
+{
+	confined_end(&c->child);
+}
+
+int collector_add(struct collector *c, const struct sites_sample *sample, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct pollfd room = { .fd = c->child.sock, .events = POLLOUT };
+
+	/* Then there is room for a sample (unix_writable(), net/unix/af_unix.c). */
+	if (poll(&room, 1, PATIENCE_MS) != 1) {
+		c->child.broken = true;
+		err_raise(err, ERROR_CHILD_LATE, .what = c->child.what, .ms = PATIENCE_MS);
+		return err_advise(err, FIX_GIVE_IT_TIME);
+	}
+	pack_u64(&p, KIND_SAMPLE);
+	pack_bytes(&p, sample, sizeof(*sample));
+	return confined_ask(&c->child, &p, -1, err);
+}
+
+int collector_write(struct collector *c, const struct session *s,
+		    const uint64_t allocated[SITES_SIZES], struct collected *out, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct unpack u;
+
+	pack_u64(&p, KIND_WRITE);
+	for (int i = 0; i < SITES_SIZES; i++)
+		pack_u64(&p, allocated[i]);
+	pack_u64(&p, s->recorded_ms);
+	if (confined_ask(&c->child, &p, -1, err) ||
+	    confined_answer(&c->child, session_left_ms(s), ANSWER_MAX, &u, NULL, err))
+		return -1;
+	*out = (struct collected){ .samples = unpack_u64(&u),
+				   .stacks = unpack_u64(&u),
+				   .cut = unpack_u64(&u) };
+	return unpack_done(&u) ? 0 : err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sites/sites.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "bpf/sites.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/dump.h"
+#include "ops/sites/collector.h"
+#include "ops/target/look.h"
+#include "ops/target/open.h"
+#include "ops/watch/filecache.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SAMPLE_BYTES (UINT64_C(512) << 10)
+#define ROUND_MS 50	/* how often the samples are taken */
+#define OVERHEAD_MAX 5	/* percent */
+#define SETTLED_MS 1000 /* when it is known what the overhead is */
+#define PROBE_NS 800	/* of a probe itself, see doc/sites.md */
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S (1000 * NS_PER_MS)
+#define SENSELESS_MAX 100 /* one event in so many, which a signal handler may have begun */
+
+/* --- where to probe --- */
+
+/* In the child that looks: the mapping of the code that s->je is in. */
+static int find_code(struct session *s, struct unpack *nothing, struct pack *p, struct err *err)
+{
+	const struct map *m = maps_find(&s->maps, s->je->mallctl);
+
+	(void)nothing;
+	if (!m || !file_is_code(m))
+		return err_raise(err, ERROR_CODE_IS_OF_NO_FILE, .path = s->je->image->path);
+	pack_u64(p, m->start);
+	pack_u64(p, m->end);
+	pack_u64(p, m->offset);
+	pack_u64(p, m->inode);
+	pack_u64(p, m->dev_major);
+	pack_u64(p, m->dev_minor);
+	return 0;
+}
+
+static int ask_code(struct session *s, struct map *m, struct err *err)
+{
+	struct pack nothing = { 0 };
+	struct unpack u;
+
+	if (look_ask(s, &nothing, &u, err))
+		return -1;
+	*m = (struct map){ .start = unpack_u64(&u),
+			   .end = unpack_u64(&u),
+			   .offset = unpack_u64(&u),
+			   .inode = unpack_u64(&u),
+			   .dev_major = (uint32_t)unpack_max(&u, UINT32_MAX),
+			   .dev_minor = (uint32_t)unpack_max(&u, UINT32_MAX),
+			   .prot = MAP_R | MAP_X,
+			   .path = "" };
+	return unpack_done(&u) ? 0 : err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
+}
+
+/* What its file says, to a child that has nothing else: a probe is for the file. */
+static int find_event(struct filecache *files, struct session *s, struct sites_probe *probe,
+		      struct err *err)
+{
+	struct jemalloc_file_event event;
+	struct known_file file;
+	struct map m;
+
+	if (session_older(s, 5, 3, 0)) {
+		err_raise(err, ERROR_NO_ALLOCATION_EVENT, SESSION_ARGS(s), .version = s->version);
+		return err_advise(err, FIX_RECORD_INSTEAD, .pid = s->proc.pid);
+	}
+	if (ask_code(s, &m, err))
+		return -1;
+	file = filecache_know(files, &s->proc, &m);
+	if (file.holds != JEMALLOC_FILE_SOME || file.handle < 0)
+		return err_raise(err, ERROR_FILE_NOT_READ, .path = s->je->image->path);
+	if (jemalloc_file_count(file.file) != 1)
+		return err_raise(err, ERROR_SEVERAL_IN_FILE, .path = s->je->image->path);
+	event = jemalloc_file_event(file.file, 0);
+	if (!event.known) {
+		err_raise(err, ERROR_EVENT_NOT_FOUND, .path = s->je->image->path);
+		return err_advise(err, FIX_INSTALL_SYMBOLS);
+	}
+	probe->handle = file.handle;
+	probe->offset = event.offset;
+	return 0;
+}
+
+/* --- for a while --- */
+
+struct run {
+	struct session *s;
+	const struct ops_sites_request *request;
+	struct sites *sites;
+	struct collector collector;
+	struct output output;
+	char *file; /* its name */
+	struct sites_counts counts;
+	uint64_t began_ms, began_cpu_ns;
+	struct err failed; /* the collector, the first time */
+	bool early, ended;
+};
+
+static void close_run(struct run *r)
+{
+	sites_close(r->sites);
+	collector_end(&r->collector);
+	output_close(&r->output);
+	free(r->file);
+}
+
+static void on_sample(void *ctx, const struct sites_sample *sample)
+{
+	struct run *r = ctx;
+
+	if (!r->failed.code)
+		(void)!collector_add(&r->collector, sample, &r->failed);
+}
+
+/* What is said to be an event must look like one, or it is another function that was found. */
+static int check_events(struct run *r, struct err *err)
+{
+	sites_count(r->sites, &r->counts);
+	if (r->counts.senseless <= r->counts.events / SENSELESS_MAX + SENSELESS_MAX)
+		return 0;
+	return err_raise(err, ERROR_EVENT_SENSELESS, .path = r->s->je->image->path,
+			 .number = (int64_t)r->counts.senseless);
+}
+
+static uint64_t overhead_ns(const struct run *r)
+{
+	return r->counts.ns + r->counts.hits * PROBE_NS;
+}
+
+/* 0 where it is not known any more. */
+static uint64_t cpu_ns(pid_t pid)
+{
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* A few moments say nothing. */
+static int check_overhead(const struct run *r, struct err *err)
+{
+	unsigned int max = r->request->max_overhead ? r->request->max_overhead : OVERHEAD_MAX;
+	uint64_t whole = (now_ms() - r->began_ms) * NS_PER_MS, cpu = cpu_ns(r->s->proc.pid);
+
+	if (whole < SETTLED_MS * NS_PER_MS)
+		return 0;
+	if (cpu > r->began_cpu_ns + whole)
+		whole = cpu - r->began_cpu_ns;
+	if (overhead_ns(r) <= whole / 100 * max)
+		return 0;
+	err_raise(err, ERROR_OVERHEAD_TOO_HIGH, SESSION_ARGS(r->s),
+		  .number = (int64_t)(overhead_ns(r) * 100 / whole), .limit = max);
+	return err_advise(err, FIX_ALLOW_OVERHEAD,
+			  .count = (int64_t)(overhead_ns(r) * 200 / whole));
+}
+
+static int take(struct run *r, struct err *err)
+{
+	if (check_events(r, err) || check_overhead(r, err) || sites_read(r->sites, err))
+		return -1;
+	if (r->failed.code)
+		*err = r->failed;
+	return r->failed.code ? -1 : 0;
+}
+
+static uint64_t allocated(const struct run *r)
+{
+	return r->counts.allocated[SITES_SMALL] + r->counts.allocated[SITES_LARGE];
+}
+
+static void tell(const struct run *r, uint64_t *told_ms)
+{
+	const struct ops_sites_request *q = r->request;
+	struct ops_sites_progress p = { .cost = &r->s->cost,
+					.elapsed_ms = now_ms() - r->began_ms,
+					.duration_ms = q->duration_ms,
+					.allocated_bytes = allocated(r) };
+
+	if (!q->progress || now_ms() < *told_ms + q->progress_ms)
+		return;
+	*told_ms = now_ms();
+	q->progress(q->ctx, &p);
+}
+
+/* In rounds, not at each sample: to wake up costs more than to wait. */
+static int wait_round(struct run *r, struct err *err)
+{
+	struct pollfd fds[] = {
+		{ .fd = r->s->proc.pidfd, .events = POLLIN },
+		{ .fd = r->s->options->stop_fd, .events = POLLIN },
+	};
+	uint64_t end = r->began_ms + r->request->duration_ms, now = now_ms();
+	uint64_t left = now < end ? end - now : 0;
+
+	if (poll(fds, 2, (int)(left < ROUND_MS ? left : ROUND_MS)) < 0 && errno != EINTR)
+		return err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
+	r->ended = fds[0].revents || proc_replaced(&r->s->proc);
+	r->early = fds[1].revents;
+	return 0;
+}
+
+static int go_on(struct run *r, struct err *err)
+{
+	uint64_t told_ms = 0;
+
+	do {
+		if (wait_round(r, err) || take(r, err))
+			return -1;
+		tell(r, &told_ms);
+	} while (!r->ended && !r->early && now_ms() < r->began_ms + r->request->duration_ms);
+	r->s->recorded_ms = now_ms() - r->began_ms;
+	sites_stop(r->sites);
+	return take(r, err);
+}
+
+/* That it can be written is known before anything is sampled. */
+static int open_output(struct run *r, struct err *err)
+{
+	const char *file = r->request->file;
+
+	if (!file)
+		return 0;
+	r->file = ops_names_folder(file) ? dump_name(&r->s->proc, file) : strdup(file);
+	return r->file ? output_open(&r->output, r->file, r->request->force, err)
+		       : err_no_memory(err);
+}
+
+static int begin(struct run *r, struct err *err)
+{
+	_cleanup_(filecache_fini) struct filecache files = { .confined = true, .events = true };
+	struct sites_probe probe = {
+		.pid = r->s->proc.pid,
+		.sample_bytes = r->request->sample_bytes ? r->request->sample_bytes : SAMPLE_BYTES,
+	};
+
+	files.debuginfod = r->s->options->debuginfod;
+	if (find_event(&files, r->s, &probe, err))
+		return session_failed(r->s, err);
+	look_end(r->s);
+	r->s->sample_bytes = probe.sample_bytes;
+	if (open_output(r, err))
+		return -1;
+	if (collector_start(&r->collector, r->s, r->request->fd, err) ||
+	    sites_open(&r->sites, &probe, on_sample, r, err))
+		return session_failed(r->s, err);
+	r->began_ms = now_ms();
+	r->began_cpu_ns = cpu_ns(r->s->proc.pid);
+	if (r->request->began)
+		r->request->began(r->request->ctx, &r->s->cost);
+	return 0;
+}
+
+static int end(struct run *r, struct ops_sites *out, struct err *err)
+{
+	const uint64_t counted[] = { r->counts.allocated[SITES_SMALL],
+				     r->counts.allocated[SITES_LARGE] };
+	struct collected got;
+
+	if (!r->counts.events) {
+		err_raise(err, ERROR_NOTHING_ALLOCATED, SESSION_ARGS(r->s),
+			  .ms = (int64_t)r->s->recorded_ms);
+		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
+	}
+	/* The whole of --timeout again, for what is left to do. */
+	r->s->timeout_ms = now_ms() + ops_timeout_ms(r->s->options);
+	if (collector_write(&r->collector, r->s, counted, &got, err) ||
+	    memory_file_size(r->request->fd, &out->bytes, err) ||
+	    (r->file &&
+	     output_commit(&r->output, r->request->fd, out->bytes, r->s->timeout_ms, err)))
+		return -1;
+	out->file = take_ptr(r->file);
+	out->cost = r->s->cost;
+	out->duration_ms = r->s->recorded_ms;
+	out->allocated_bytes = allocated(r);
+	out->events = r->counts.events;
+	out->overhead_us = overhead_ns(r) / 1000;
+	out->samples = got.samples;
+	out->stacks = got.stacks;
+	out->cut = got.cut;
+	out->lost = r->counts.lost;
+	out->early = r->early;
+	out->ended = r->ended;
+	return 0;
+}
+
+void ops_sites_fini(struct ops_sites *sites)
+{
+	free(sites->file);
+	sites->file = NULL;
+}
+
+int ops_sites(pid_t pid, const struct ops_sites_request *request, const struct ops_options *options,
+	      struct ops_sites *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(close_run) struct run r = {
+		.s = &s, .request = request, .collector = COLLECTOR_INIT, .output = OUTPUT_INIT
+	};
+
+	*out = (struct ops_sites){ 0 };
+	s.question = find_code;
+	s.opt_active = TRI_UNKNOWN;
+	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
+	    session_find_jemalloc(&s, err))
+		return -1;
+	return begin(&r, err) || go_on(&r, err) || end(&r, out, err) ? -1 : 0;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to ops/: what was allocated through each stack, as samples of it come in. */
+#ifndef OPS_STACKS_TALLY_H
+#define OPS_STACKS_TALLY_H
+
+#include "base/err.h"
+#include "base/hashmap.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* Samples are of so many kinds, each of which has a total of its own that is known. */
+#define STACK_KINDS 2
+
+struct stack_sum {
+	uint64_t samples, bytes[STACK_KINDS];
+	size_t first; /* of `addrs` */
+	size_t depth;
+};
+
+/* { 0 } is an empty one. */
+struct stack_tally {
+	struct stack_sum *v;
+	size_t n, room;
+	uint64_t *addrs;
+	size_t n_addrs, room_addrs;
+	struct hashmap by_stack;
+	uint64_t samples, bytes[STACK_KINDS]; /* of all */
+};
+
+/* Bytes that were allocated through `depth` calls, innermost first. ERR_FAILED without memory. */
+int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
+		    uint64_t bytes, struct err *err) __must_check;
+
+/*
+ * As a heap profile without its mappings, whose only counts are bytes allocated
+ * (doc/heap-format.md). Samples are scaled to the total of their kind.
+ */
+void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out);
+
+void stack_tally_fini(struct stack_tally *t);
+
+#endif

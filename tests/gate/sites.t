@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sites: who allocates how much, seen by the kernel; nothing is called in the process.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# shellcheck source=tests/sites.sh
+. tests/sites.sh
+
+# --- Debian's library, which is stripped; not started for profiling ---
+start_victim allocators
+snapshot "$pid"
+remember
+start_sites plain --sample-rate 64K --save "$T/plain.heap"
+tell '\200' # 128 MB
+end_sites plain
+compare plain "$T/plain.heap"
+like "$(<"$T/plain.err")" "sampled $pid \(allocators\) for [0-9.]+ s, ended by a signal: 1[0-9]{2}M \([0-9.]+[KMG]/s\) allocated, [0-9]+ samples" \
+	'plain: says what it saw'
+like "$(head -n 1 "$T/plain.out")" 'alloc_space of allocators' 'plain: the table is of what was allocated'
+like "$(<"$T/plain.out")" 'allocate_small < .*main' 'plain: with the whole stack'
+like "$(<"$T/plain.heap")" "# counts alloc_space" 'plain: the profile says what it counts'
+assert_untouched "$pid"
+
+# The control: without the probe, nothing is seen.
+start_sites control
+end_sites control 1
+like "$(<"$T/control.err")" 'no thread of .* allocated as much as 64 KiB' 'nothing allocated: an error, no empty table'
+
+# --- other outputs ---
+"$CTL" sites "$pid" -d 3s --json >"$T/json.out" 2>"$T/json.err" &
+own $!
+while kill -0 $! 2>/dev/null; do
+	tell '\001' # 1 MB
+done
+wait $!
+is "$?" 0 'json: ends'
+is "$(<"$T/json.err")" '' 'json: says nothing else'
+ok 'json: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json report "$T/json.out"
+is "$(jq -r .type "$T/json.out")" alloc_space 'json: what it counts'
+start_sites page -o "$T/page.html"
+tell '\010'
+end_sites page
+ok 'a page: is one' grep -q '^<!DOCTYPE html>' "$T/page.html"
+ctl_fails 10 output_exists 'a file that is there' sites "$pid" --save "$T/plain.heap"
+assert_untouched "$pid" 'other outputs: untouched'
+
+# --- killed in the middle, it leaves nothing ---
+start_sites killed
+end_child "$sampler" -KILL
+wait "$sampler" 2>/dev/null
+tell '\010'
+assert_untouched "$pid" 'killed: no breakpoint is left'
+stop_target "$pid"
+
+# --- with profiling on, its own events come in between ---
+MALLOC_CONF=prof:true,prof_active:true,lg_prof_sample:14 start_victim allocators
+snapshot "$pid"
+remember
+start_sites active --sample-rate 64K --save "$T/active.heap"
+tell '\200'
+end_sites active
+compare active "$T/active.heap"
+assert_untouched "$pid" 'with profiling on: untouched'
+
+# --- a child of it is another process ---
+start_sites child
+tell '\376\377\377\377\377\377\377\377'
+end_sites child 1
+like "$(<"$T/child.err")" 'no thread of .* allocated' 'what a child allocates is not its'
+assert_untouched "$pid" 'its child: untouched'
+
+# --- it ends, or becomes another program ---
+start_sites exec --save "$T/exec.heap"
+tell '\010'
+tell '\377\377\377\377\377\377\377\377' nowait
+wait "$sampler"
+is "$?" 0 'another program: ends'
+like "$(<"$T/exec.err")" 'until it ended' 'another program: says so'
+like "$(<"$T/exec.heap")" '# build-id' 'another program: the profile is whole'
+is "$(share allocate_small "$T/exec.heap" | grep -c '^[1-9]')" 1 'another program: and has names'
+stop_target "$pid"
+start_victim allocators
+start_sites ended --save "$T/ended.heap"
+tell '\010'
+stop_target "$pid"
+wait "$sampler"
+is "$?" 0 'the process ends: so does it'
+like "$(<"$T/ended.heap")" 'MAPPED_LIBRARIES:' 'the process ends: the profile is whole'
+is "$(share allocate_small "$T/ended.heap" | grep -c '^[1-9]')" 1 'the process ends: and has names'
+
+# --- what it refuses ---
+ctl_fails 2 'needs_process give_a_process' 'no process' sites
+ctl_fails 2 'in_option not_a_value' 'no duration' sites 1 -d soon
+ctl_fails 3 no_process 'no such process' sites 4194304
+start_victim idle-plain
+ctl_fails 5 'no_jemalloc preload_jemalloc' 'no jemalloc' sites "$pid" -d 1s
+stop_target "$pid"
+start_victim allocators
+snapshot "$pid"
+setpriv --bounding-set -bpf,-perfmon,-sys_admin "$CTL" sites "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
+is "$?" 4 'without the rights: refused'
+like "$(<"$T/err")" 'fix: .*(root|CAP_BPF)' 'without the rights: and what to do'
+build/tests/nobpf/jeprof-ctl sites "$pid" -d 1s >"$T/out" 2>"$T/err"
+is "$?" 1 'a build without eBPF: refused'
+like "$(<"$T/err")" 'built without eBPF' 'a build without eBPF: says so'
+assert_untouched "$pid" 'refused: untouched'
+
+done_testing

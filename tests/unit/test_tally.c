@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/stacks/tally.h"
+
+#include "base/cleanup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
+		uint64_t bytes)
+{
+	struct err err;
+
+	assert_int_equal(stack_tally_add(t, addrs, depth, kind, bytes, &err), 0);
+}
+
+static void expect(const struct stack_tally *t, const uint64_t totals[STACK_KINDS],
+		   const char *wanted)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	stack_tally_write(t, totals, f);
+	fclose(f);
+	assert_string_equal(text, wanted);
+}
+
+static void test_nothing(void **state)
+{
+	struct stack_tally t = { 0 };
+
+	(void)state;
+	expect(&t, (uint64_t[]){ 0, 0 }, "heap_v2/1\n  t*: 0: 0 [0: 0]\n");
+	stack_tally_fini(&t);
+}
+
+/* The same addresses in another number are another stack. */
+static void test_stacks_are_told_apart(void **state)
+{
+	const uint64_t addrs[] = { 0x1000, 0x2000, 0x3000 };
+	struct stack_tally t = { 0 };
+
+	(void)state;
+	add(&t, addrs, 3, 0, 100);
+	add(&t, addrs, 2, 0, 200);
+	add(&t, addrs + 1, 2, 0, 300);
+	add(&t, addrs, 3, 0, 100);
+	assert_int_equal(t.n, 3);
+	assert_int_equal(t.samples, 4);
+	expect(&t, (uint64_t[]){ 700, 0 },
+	       "heap_v2/1\n  t*: 0: 0 [4: 700]\n"
+	       "@ 0x1000 0x2000 0x3000\n  t*: 0: 0 [2: 200]\n"
+	       "@ 0x1000 0x2000\n  t*: 0: 0 [1: 200]\n"
+	       "@ 0x2000 0x3000\n  t*: 0: 0 [1: 300]\n");
+	stack_tally_fini(&t);
+}
+
+/* Each kind to its own total. What no sample was taken of has no place. */
+static void test_kinds_are_scaled_apart(void **state)
+{
+	const uint64_t a = 0xa, b = 0xb;
+	struct stack_tally t = { 0 };
+
+	(void)state;
+	add(&t, &a, 1, 0, 100);
+	add(&t, &b, 1, 0, 300);
+	add(&t, &b, 1, 1, 50);
+	expect(&t, (uint64_t[]){ 800, 25 },
+	       "heap_v2/1\n  t*: 0: 0 [3: 825]\n"
+	       "@ 0xa\n  t*: 0: 0 [1: 200]\n"
+	       "@ 0xb\n  t*: 0: 0 [2: 625]\n");
+	stack_tally_fini(&t);
+	add(&t, &a, 1, 0, 100);
+	expect(&t, (uint64_t[]){ 100, 4096 },
+	       "heap_v2/1\n  t*: 0: 0 [1: 100]\n@ 0xa\n  t*: 0: 0 [1: 100]\n");
+	stack_tally_fini(&t);
+}
+
+static void test_many(void **state)
+{
+	struct stack_tally t = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 3; round++)
+		for (uint64_t i = 0; i < 20000; i++)
+			add(&t, (uint64_t[]){ i, i * 2, i * 3 }, 1 + i % 3, 0, i);
+	assert_int_equal(t.n, 20000);
+	for (size_t i = 0; i < t.n; i++) {
+		assert_int_equal(t.v[i].samples, 3);
+		assert_int_equal(t.v[i].bytes[0], 3 * i);
+		assert_int_equal(t.v[i].depth, 1 + i % 3);
+		assert_int_equal(t.addrs[t.v[i].first], i);
+	}
+	stack_tally_fini(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_stacks_are_told_apart),
+		cmocka_unit_test(test_kinds_are_scaled_apart),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
