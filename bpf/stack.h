@@ -25,15 +25,22 @@ struct stack_copy {
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+/* In steps that end where pages do: what is mapped behind the last whole one is read, too. */
 static __always_inline void stack_copy(const struct pt_regs *ctx, struct stack_copy *to)
 {
+	const __u64 sp = PT_REGS_SP(ctx);
+	__u32 at = STACK_COPY_STEP - (sp & (STACK_COPY_STEP - 1));
+
 	probe_read_regs(ctx, to->regs);
 	to->len = 0;
-	for (__u32 at = 0; at < STACK_COPY_SIZE; at += STACK_COPY_STEP) {
-		if (bpf_probe_read_user(to->bytes + at, STACK_COPY_STEP,
-					(const void *)(PT_REGS_SP(ctx) + at)))
+	if (bpf_probe_read_user(to->bytes, at, (const void *)sp))
+		return;
+	to->len = at;
+	for (int i = 1; i < STACK_COPY_SIZE / STACK_COPY_STEP; i++) {
+		if (bpf_probe_read_user(to->bytes + at, STACK_COPY_STEP, (const void *)(sp + at)))
 			break;
-		to->len = at + STACK_COPY_STEP;
+		at += STACK_COPY_STEP;
+		to->len = at;
 	}
 }
 #endif

@@ -47,6 +47,21 @@ ok 'a page: is one' grep -q '^<!DOCTYPE html>' "$T/page.html"
 ctl_fails 10 output_exists 'a file that is there' sites "$pid" --save "$T/plain.heap"
 assert_untouched "$pid" 'other outputs: untouched'
 
+# --- stacks are copied up to their last byte: wherever they end, with little above them ---
+stop_target "$pid"
+wrap=(setarch -R env -i "LD_LIBRARY_PATH=$LD_LIBRARY_PATH")
+for deeper in 1 256 512 768; do
+	start_victim allocators "$deeper"
+	start_sites deeper --sample-rate 64K
+	tell '\010'
+	end_sites deeper
+	unlike "$(<"$T/deeper.err")" 'a part of their stack' "$deeper bytes deeper: the stacks are whole"
+	stop_target "$pid"
+done
+wrap=()
+start_victim allocators
+snapshot "$pid"
+
 # --- killed in the middle, it leaves nothing ---
 start_sites killed
 end_child "$sampler" -KILL

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * allocators BOARD: three functions that allocate. A test writes a number of MB (2^20 bytes) to the
+ * allocators BOARD [DEEPER]: three functions that allocate. A test writes a number of MB (2^20 bytes) to the
  * board's `reserved`; that much is allocated, in blocks that take each other's place, and then
  * `reserved` is 0 again, and `beats[2]` to `beats[4]` are how many bytes each of the functions had
  * ever. -1 makes it another program (execve(2)), and -2 lets a child do the work for 64 MB.
+ * Its stack is so many bytes deeper.
  */
 #include "tests/target/block.h"
 
+#include <alloca.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,10 +81,14 @@ static void work_in_child(void)
 
 int main(int argc, char **argv)
 {
+	volatile char *deeper;
+
 	if (argc < 2) {
-		fprintf(stderr, "usage: allocators BOARD\n");
+		fprintf(stderr, "usage: allocators BOARD [DEEPER]\n");
 		return 2;
 	}
+	deeper = alloca(argc > 2 ? strtoul(argv[2], NULL, 10) : 1);
+	*deeper = 1;
 	victim_open(argv[1]);
 	work(MB);
 	victim_ready(2);
