@@ -50,15 +50,27 @@ int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, 
 	return 0;
 }
 
-void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out)
+/* Sampled bytes times these are the totals. Returns the sum of what stacks will have. */
+static double find_scales(const struct stack_tally *t, const uint64_t totals[STACK_KINDS],
+			  double scale[STACK_KINDS])
 {
-	double scale[STACK_KINDS] = { 0 }, all = 0;
+	double all = 0, sampled = 0;
 
 	for (unsigned int k = 0; k < STACK_KINDS; k++) {
-		if (t->bytes[k])
-			scale[k] = (double)totals[k] / (double)t->bytes[k];
-		all += t->bytes[k] ? (double)totals[k] : 0;
+		all += (double)totals[k];
+		sampled += t->bytes[k] ? (double)totals[k] : 0;
 	}
+	for (unsigned int k = 0; k < STACK_KINDS; k++) {
+		if (t->bytes[k] && sampled > 0)
+			scale[k] = (double)totals[k] / (double)t->bytes[k] * (all / sampled);
+	}
+	return sampled > 0 ? all : 0;
+}
+
+void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out)
+{
+	double scale[STACK_KINDS] = { 0 }, all = find_scales(t, totals, scale);
+
 	fprintf(out, "heap_v2/1\n  t*: 0: 0 [%" PRIu64 ": %.0f]\n", t->samples, all);
 	for (size_t i = 0; i < t->n; i++) {
 		const struct stack_sum *s = &t->v[i];

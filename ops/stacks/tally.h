@@ -34,7 +34,8 @@ int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, 
 
 /*
  * As a heap profile without its mappings, whose only counts are bytes allocated
- * (doc/heap-format.md). Samples are scaled to the total of their kind.
+ * (doc/heap-format.md). Samples are scaled to the total of their kind; the total of a kind without
+ * samples is added to the others in proportion, as it was allocated all the same.
  */
 void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out);
 

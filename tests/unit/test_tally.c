@@ -62,7 +62,7 @@ static void test_stacks_are_told_apart(void **state)
 	stack_tally_fini(&t);
 }
 
-/* Each kind to its own total. What no sample was taken of has no place. */
+/* Each kind to its own total. */
 static void test_kinds_are_scaled_apart(void **state)
 {
 	const uint64_t a = 0xa, b = 0xb;
@@ -77,9 +77,25 @@ static void test_kinds_are_scaled_apart(void **state)
 	       "@ 0xa\n  t*: 0: 0 [1: 200]\n"
 	       "@ 0xb\n  t*: 0: 0 [2: 625]\n");
 	stack_tally_fini(&t);
-	add(&t, &a, 1, 0, 100);
-	expect(&t, (uint64_t[]){ 100, 4096 },
-	       "heap_v2/1\n  t*: 0: 0 [1: 100]\n@ 0xa\n  t*: 0: 0 [1: 100]\n");
+}
+
+/* The total is what was counted, sampled or not. */
+static void test_kind_without_samples(void **state)
+{
+	const uint64_t a = 0xa, b = 0xb;
+	struct stack_tally t = { 0 };
+
+	(void)state;
+	add(&t, &a, 1, 1, 100);
+	add(&t, &b, 1, 1, 300);
+	expect(&t, (uint64_t[]){ 1000, 4000 },
+	       "heap_v2/1\n  t*: 0: 0 [2: 5000]\n"
+	       "@ 0xa\n  t*: 0: 0 [1: 1250]\n"
+	       "@ 0xb\n  t*: 0: 0 [1: 3750]\n");
+	expect(&t, (uint64_t[]){ 1000, 0 },
+	       "heap_v2/1\n  t*: 0: 0 [2: 0]\n"
+	       "@ 0xa\n  t*: 0: 0 [1: 0]\n"
+	       "@ 0xb\n  t*: 0: 0 [1: 0]\n");
 	stack_tally_fini(&t);
 }
 
@@ -107,6 +123,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_stacks_are_told_apart),
 		cmocka_unit_test(test_kinds_are_scaled_apart),
+		cmocka_unit_test(test_kind_without_samples),
 		cmocka_unit_test(test_many),
 	};
 
