@@ -87,12 +87,6 @@ void sites_stop(struct sites *s)
 	(void)s;
 }
 
-int sites_fd(const struct sites *s)
-{
-	(void)s;
-	return -1;
-}
-
 int sites_read(struct sites *s, struct err *err)
 {
 	(void)s;

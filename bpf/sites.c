@@ -87,11 +87,6 @@ void sites_close(struct sites *s)
 	free(s);
 }
 
-int sites_fd(const struct sites *s)
-{
-	return ring_buffer__epoll_fd(s->ring);
-}
-
 int sites_read(struct sites *s, struct err *err)
 {
 	int n = ring_buffer__consume(s->ring);

@@ -42,9 +42,6 @@ void sites_close(struct sites *s);
 /* Take the probe away; what was sampled is still to be read. */
 void sites_stop(struct sites *s);
 
-/* Readable when there are samples. Ours. */
-int sites_fd(const struct sites *s);
-
 /* Hand over the samples that are there. */
 int sites_read(struct sites *s, struct err *err) __must_check;
 

@@ -475,7 +475,9 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	struct parser p = { .argv = argv, .argc = argc, .next = 1, .args = args };
 	int at;
 
-	*args = (struct args){ .lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1 };
+	*args = (struct args){
+		.lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1, .max_overhead = -1
+	};
 	/* An error is to be told in the form that was asked for, wherever it stands. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		args->json |= !strcmp(argv[i], "--json");

@@ -59,7 +59,7 @@ struct args {
 	const char *conf, *jemalloc;
 	uint64_t duration_ms, interval_ms, progress_ms; /* record */
 	const char *until;
-	int64_t max_overhead;		   /* sites: percent; 0: not given */
+	int64_t max_overhead;		   /* sites: percent; -1: not given */
 	int64_t keep;			   /* 0: all */
 	bool all, since_start, no_uprobes; /* watch */
 	uint64_t for_ms;		   /* 0: not given */

@@ -29,6 +29,8 @@ static const struct option_def options_of_report[] = {
 	  NULL },
 	{ "alloc-objects", 0, VALUE(FLAG, alloc_objects), NULL,
 	  "count objects that were ever allocated", NULL },
+	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
+	  "what one thread of the profile allocated, or those of a name", NULL },
 	OPTIONS_OF_TABLES,
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,

@@ -20,9 +20,9 @@
 static const struct option_def options_of_sites[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (10s)", NULL },
 	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
-	  "take a sample every SIZE bytes on average (512K)", NULL },
-	{ "max-overhead", 0, VALUE(INT, max_overhead), "PERCENT",
-	  "end when the probe takes more of the process's time (5)", NULL },
+	  "take a sample every SIZE bytes on average, 64K to 2G (512K)", NULL },
+	{ "max-overhead", 0, VALUE(INT, max_overhead), "N",
+	  "end when the probe takes more than N % of the process's time (5)", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "text, tree, jeprof, or one of convert's (text)", report_formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
@@ -50,21 +50,25 @@ static void say_it_begins(void *ctx, const struct ops_cost *cost)
 	const struct ops_sites_request *request = ctx;
 	char who[OUT_WHO_SIZE];
 
-	fprintf(stderr, "sampling %s for %" PRIu64 ".%" PRIu64 " s\n",
-		out_who(cost, who, sizeof(who)), request->duration_ms / 1000,
-		request->duration_ms / 100 % 10);
+	fprintf(stderr, "sampling %s for %.1f s\n", out_who(cost, who, sizeof(who)),
+		(double)request->duration_ms / 1000);
 }
 
 static void show_progress(void *ctx, const struct ops_sites_progress *p)
 {
 	char who[OUT_WHO_SIZE], bar[PROGRESS_BAR_SIZE], rate[RATE_SIZE], line[PROGRESS_LINE_SIZE];
 	uint64_t left = p->duration_ms > p->elapsed_ms ? p->duration_ms - p->elapsed_ms : 0;
+	int len;
 
 	(void)ctx;
-	snprintf(line, sizeof(line), "sampling %.30s [%s] %" PRIu64 "s left, %s allocated",
-		 out_who(p->cost, who, sizeof(who)),
-		 progress_bar(p->elapsed_ms, p->duration_ms, bar), (left + 999) / 1000,
-		 rate_text(p->allocated_bytes, p->elapsed_ms, rate));
+	out_who(p->cost, who, sizeof(who));
+	rate_text(p->allocated_bytes, p->elapsed_ms, rate);
+	len = snprintf(line, sizeof(line), "sampling %.30s [%s] %" PRIu64 "s left, %s allocated",
+		       who, progress_bar(p->elapsed_ms, p->duration_ms, bar), (left + 999) / 1000,
+		       rate);
+	if (len >= progress_columns()) /* it would wrap */
+		snprintf(line, sizeof(line), "%.30s %" PRIu64 "s left, %s allocated", who,
+			 (left + 999) / 1000, rate);
 	progress_line(line);
 }
 
@@ -76,10 +80,9 @@ static void say_how_it_went(const struct args *args, const struct ops_sites *s)
 	if (args->quiet || args->json)
 		return;
 	fprintf(stderr,
-		"sampled %s for %" PRIu64 ".%" PRIu64 " s%s: %s allocated, %" PRIu64 " samples, "
+		"sampled %s for %.1f s%s: %s allocated, %" PRIu64 " samples, "
 		"about %" PRIu64 ".%" PRIu64 " %% of a CPU\n",
-		out_who(&s->cost, who, sizeof(who)), s->duration_ms / 1000,
-		s->duration_ms / 100 % 10,
+		out_who(&s->cost, who, sizeof(who)), (double)s->duration_ms / 1000,
 		s->early   ? ", ended by a signal"
 		: s->ended ? ", until it ended"
 			   : "",
@@ -98,6 +101,14 @@ static void find_warning(const struct ops_sites *s, struct err *warning)
 			  .count = (int64_t)s->samples);
 }
 
+static unsigned int max_overhead(const struct args *args)
+{
+	if (args->max_overhead < 0)
+		return 0;
+	return (unsigned int)(args->max_overhead < OVERHEAD_ANY ? args->max_overhead
+								: OVERHEAD_ANY);
+}
+
 /* `take` of report_taken(). */
 static int sample(const struct args *args, int fd, char **name, struct err *warning,
 		  struct err *err)
@@ -107,9 +118,7 @@ static int sample(const struct args *args, int fd, char **name, struct err *warn
 	struct ops_sites_request request = {
 		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
 		.sample_bytes = args->sample_rate,
-		.max_overhead =
-			(unsigned int)(args->max_overhead < OVERHEAD_ANY ? args->max_overhead
-									 : OVERHEAD_ANY),
+		.max_overhead = max_overhead(args),
 		.fd = fd,
 		.file = args->save,
 		.force = args->force,
@@ -139,6 +148,10 @@ static int sample(const struct args *args, int fd, char **name, struct err *warn
 
 static int run(const struct args *args, struct err *err)
 {
+	if (!args->max_overhead) {
+		err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
+		return err_within(err, ERROR_IN_OPTION, .name = "max-overhead");
+	}
 	return report_taken(args, sample, report_format_asked(args), err);
 }
 

@@ -366,6 +366,8 @@ static const char *const words[FIXES] = {
 	[FIX_ALLOW_OVERHEAD] =
 		"allow more (--max-overhead {count})",
 	[FIX_SAMPLE_FOR_LONGER] = "sample for longer (-d 1m)",
+	[FIX_SAMPLE_LONGER_OR_OFTENER] =
+		"sample for longer (-d 1m), or more often (--sample-rate 64K)",
 	[FIX_BUILD_WITH_BPF] = "install libbpf-dev, clang and bpftool, and build it again",
 	[FIX_ROOT_OUTSIDE_USER_NAMESPACE] =
 		"run it as root on the host, or in a container without a user namespace of its "

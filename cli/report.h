@@ -54,19 +54,13 @@ extern const char *const report_units[];
 		  "RE",                                                                            \
 		  "as --hide, with all that was inlined into it",                                  \
 		  NULL },                                                                          \
-		{ "thread",                                                                        \
-		  0,                                                                               \
-		  VALUE(STRING, thread),                                                           \
-		  "N|NAME",                                                                        \
-		  "what one thread of the profile allocated, or those of a name",                  \
-		  NULL },                                                                          \
 		{ "list",                                                                          \
 		  0,                                                                               \
 		  VALUE(STRING, list),                                                             \
 		  "RE",                                                                            \
 		  "the source of functions that match, line by line",                              \
 		  NULL },                                                                          \
-		{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack with what it holds", NULL }, \
+		{ "traces", 0, VALUE(FLAG, traces), NULL, "each stack by itself", NULL },          \
 		OPTION_NO_FOLD, OPTION_ALLOCATOR,                                                  \
 	{                                                                                          \
 		"keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,                            \

@@ -20,10 +20,11 @@
 #include <time.h>
 
 #define SAMPLE_BYTES (UINT64_C(512) << 10)
-#define ROUND_MS 50	/* how often the samples are taken */
-#define OVERHEAD_MAX 5	/* percent */
-#define SETTLED_MS 1000 /* when it is known what the overhead is */
-#define PROBE_NS 800	/* of a probe itself, see doc/sites.md */
+#define EVENT_BYTES (UINT64_C(64) << 10) /* of which no less is sampled: each event, then */
+#define ROUND_MS 50			 /* how often the samples are taken */
+#define OVERHEAD_MAX 5			 /* percent */
+#define SETTLED_MS 1000			 /* when it is known what the overhead is */
+#define PROBE_NS 800			 /* of a probe itself, see doc/sites.md */
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 #define SENSELESS_MAX 100 /* one event in so many, which a signal handler may have begun */
@@ -240,12 +241,22 @@ static int open_output(struct run *r, struct err *err)
 		       : err_no_memory(err);
 }
 
+/* What the profile says of it is what is done, or its errors are wrong. */
+static uint64_t sample_bytes(const struct ops_sites_request *q)
+{
+	uint64_t bytes = q->sample_bytes ? q->sample_bytes : SAMPLE_BYTES;
+
+	if (bytes < EVENT_BYTES)
+		return EVENT_BYTES;
+	return bytes < SITES_BYTES_MAX ? bytes : SITES_BYTES_MAX;
+}
+
 static int begin(struct run *r, struct err *err)
 {
 	_cleanup_(filecache_fini) struct filecache files = { .confined = true, .events = true };
 	struct sites_probe probe = {
 		.pid = r->s->proc.pid,
-		.sample_bytes = r->request->sample_bytes ? r->request->sample_bytes : SAMPLE_BYTES,
+		.sample_bytes = sample_bytes(r->request),
 	};
 
 	files.debuginfod = r->s->options->debuginfod;
@@ -278,8 +289,14 @@ static int end(struct run *r, struct ops_sites *out, struct err *err)
 	}
 	/* The whole of --timeout again, for what is left to do. */
 	r->s->timeout_ms = now_ms() + ops_timeout_ms(r->s->options);
-	if (collector_write(&r->collector, r->s, counted, &got, err) ||
-	    memory_file_size(r->request->fd, &out->bytes, err) ||
+	if (collector_write(&r->collector, r->s, counted, &got, err))
+		return -1;
+	if (!got.samples) {
+		err_raise(err, ERROR_NO_STACK_SAMPLED, SESSION_ARGS(r->s),
+			  .count = (int64_t)(allocated(r) >> 10), .ms = (int64_t)r->s->recorded_ms);
+		return err_advise(err, FIX_SAMPLE_LONGER_OR_OFTENER);
+	}
+	if (memory_file_size(r->request->fd, &out->bytes, err) ||
 	    (r->file &&
 	     output_commit(&r->output, r->request->fd, out->bytes, r->s->timeout_ms, err)))
 		return -1;

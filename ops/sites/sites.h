@@ -14,7 +14,8 @@ struct ops_sites_progress {
 
 struct ops_sites_request {
 	uint64_t duration_ms;
-	uint64_t sample_bytes; /* a sample every so many bytes on average; 0: 512 KiB */
+	/* A sample every so many bytes on average, 64 KiB to 2 GiB; 0: 512 KiB. */
+	uint64_t sample_bytes;
 	/*
 	 * ERR_UNSAFE when it takes more than this part of a CPU, and of what the process uses;
 	 * in percent, 0: 5.
@@ -47,7 +48,7 @@ struct ops_sites {
 /*
  * For `duration_ms`, what each stack of calls of the process allocates (bpf/sites.h; doc/sites.md
  * has the method). jemalloc 5.3.0 and 5.3.1, with profiling or without. ERR_FAILED where that event
- * is not known or nothing was allocated, ERR_PERM without the rights to load eBPF programs.
+ * is not known, nothing was allocated or nothing of it sampled, ERR_PERM without the rights to load eBPF programs.
  */
 int ops_sites(pid_t pid, const struct ops_sites_request *request, const struct ops_options *options,
 	      struct ops_sites *out, struct err *err) __must_check;

@@ -29,6 +29,14 @@ start_sites control
 end_sites control 1
 like "$(<"$T/control.err")" 'no thread of .* allocated as much as 64 KiB' 'nothing allocated: an error, no empty table'
 
+# Nor an empty one where chance chose nothing of a MB.
+start_sites rare --sample-rate 100G --save "$T/rare.heap"
+tell '\001'
+end_sites rare 1
+like "$(<"$T/rare.err")" 'allocated [0-9]{3,4} KiB in [0-9.]+ s, but no stack of that was sampled' 'nothing sampled: an error'
+like "$(<"$T/rare.err")" 'fix: .*--sample-rate' 'nothing sampled: and what to do'
+ok 'nothing sampled: nothing is saved' test ! -e "$T/rare.heap"
+
 # --- other outputs ---
 "$CTL" sites "$pid" -d 3s --json >"$T/json.out" 2>"$T/json.err" &
 own $!
@@ -88,8 +96,10 @@ like "$(<"$T/child.err")" 'no thread of .* allocated' 'what a child allocates is
 assert_untouched "$pid" 'its child: untouched'
 
 # --- it ends, or becomes another program ---
+# Its stacks are walked while it lives, or not at all: every 50 ms.
 start_sites exec --save "$T/exec.heap"
 tell '\010'
+sleep $((2 * SLOW))
 tell '\377\377\377\377\377\377\377\377' nowait
 wait "$sampler"
 is "$?" 0 'another program: ends'
@@ -100,6 +110,7 @@ stop_target "$pid"
 start_victim allocators
 start_sites ended --save "$T/ended.heap"
 tell '\010'
+sleep $((2 * SLOW))
 stop_target "$pid"
 wait "$sampler"
 is "$?" 0 'the process ends: so does it'
@@ -109,6 +120,8 @@ is "$(share allocate_small "$T/ended.heap" | grep -c '^[1-9]')" 1 'the process e
 # --- what it refuses ---
 ctl_fails 2 'needs_process give_a_process' 'no process' sites
 ctl_fails 2 'in_option not_a_value' 'no duration' sites 1 -d soon
+ctl_fails 2 'in_option must_be_more_than_0' 'no overhead at all' sites 1 --max-overhead 0
+ctl_fails 2 'option_unknown see_command_help' 'a thread, which the profile does not know' sites 1 --thread 1
 ctl_fails 3 no_process 'no such process' sites 4194304
 start_victim idle-plain
 ctl_fails 5 'no_jemalloc preload_jemalloc' 'no jemalloc' sites "$pid" -d 1s
