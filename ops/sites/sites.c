@@ -255,7 +255,7 @@ static int begin(struct run *r, struct err *err)
 {
 	_cleanup_(filecache_fini) struct filecache files = { .confined = true, .events = true };
 	struct sites_probe probe = {
-		.pid = r->s->proc.pid,
+		.pid = r->s->proc.mm_pid,
 		.sample_bytes = sample_bytes(r->request),
 	};
 
