@@ -22,9 +22,9 @@ static int hand_over(void *ctx, void *data, size_t size)
 {
 	const struct sites *s = ctx;
 
-	if (size >= sizeof(struct sites_sample))
-		s->fn(s->ctx, data);
-	return 0;
+	if (size < sizeof(struct sites_sample))
+		return 0;
+	return s->fn(s->ctx, data) ? 0 : -ECANCELED;
 }
 
 static int load(struct sites *s, uint64_t sample_bytes, struct err *err)
@@ -32,8 +32,7 @@ static int load(struct sites *s, uint64_t sample_bytes, struct err *err)
 	s->skel = sites_bpf__open();
 	if (!s->skel)
 		return why_not_loaded(errno, err);
-	s->skel->rodata->sample_bytes =
-		sample_bytes < SITES_BYTES_MAX ? sample_bytes : SITES_BYTES_MAX;
+	s->skel->rodata->sample_bytes = sample_bytes;
 	if (sites_bpf__load(s->skel))
 		return why_not_loaded(errno, err);
 	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.samples), hand_over, s, NULL);
@@ -91,7 +90,7 @@ int sites_read(struct sites *s, struct err *err)
 {
 	int n = ring_buffer__consume(s->ring);
 
-	return n < 0 ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n) : 0;
+	return n < 0 && n != -ECANCELED ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n) : 0;
 }
 
 void sites_count(const struct sites *s, struct sites_counts *counts)

@@ -18,10 +18,10 @@
 
 struct sites;
 
-/* A sample lives as long as the call. */
-typedef void sites_fn(void *ctx, const struct sites_sample *sample);
+/* A sample lives as long as the call. False: no more of them, until they are read again. */
+typedef bool sites_fn(void *ctx, const struct sites_sample *sample);
 
-/* What a sample stands for at least; larger counts are cut to it. */
+/* What a sample may stand for at least: no `sample_bytes` is larger. */
 #define SITES_BYTES_MAX (UINT64_C(1) << 31)
 
 /*
@@ -42,7 +42,10 @@ void sites_close(struct sites *s);
 /* Take the probe away; what was sampled is still to be read. */
 void sites_stop(struct sites *s);
 
-/* Hand over the samples that are there. */
+/*
+ * Hand over the samples that are there, and those that come meanwhile: without end where they come
+ * faster than they are taken, unless the caller's function says that it is enough.
+ */
 int sites_read(struct sites *s, struct err *err) __must_check;
 
 void sites_count(const struct sites *s, struct sites_counts *counts);

@@ -106,6 +106,7 @@ struct run {
 	char *file; /* its name */
 	struct sites_counts counts;
 	uint64_t began_ms, began_cpu_ns;
+	uint64_t until_ms; /* samples are taken, until it is time for something else */
 	struct err failed; /* the collector, the first time */
 	bool early, ended;
 };
@@ -118,12 +119,11 @@ static void close_run(struct run *r)
 	free(r->file);
 }
 
-static void on_sample(void *ctx, const struct sites_sample *sample)
+static bool on_sample(void *ctx, const struct sites_sample *sample)
 {
 	struct run *r = ctx;
 
-	if (!r->failed.code)
-		(void)!collector_add(&r->collector, sample, &r->failed);
+	return !collector_add(&r->collector, sample, &r->failed) && now_ms() < r->until_ms;
 }
 
 /* What is said to be an event must look like one, or it is another function that was found. */
@@ -170,13 +170,27 @@ static int check_overhead(const struct run *r, struct err *err)
 			  .count = (int64_t)(overhead_ns(r) * 200 / whole));
 }
 
-static int take(struct run *r, struct err *err)
+static int take(struct run *r, unsigned int ms, struct err *err)
 {
+	r->until_ms = now_ms() + ms;
 	if (check_events(r, err) || check_overhead(r, err) || sites_read(r->sites, err))
 		return -1;
 	if (r->failed.code)
 		*err = r->failed;
 	return r->failed.code ? -1 : 0;
+}
+
+/* What the ring buffer still has, when nothing more comes. */
+static int take_rest(struct run *r, struct err *err)
+{
+	unsigned int ms = ops_timeout_ms(r->s->options);
+
+	if (take(r, ms, err))
+		return -1;
+	if (now_ms() < r->until_ms)
+		return 0;
+	err_raise(err, ERROR_CHILD_LATE, .what = r->collector.child.what, .ms = ms);
+	return err_advise(err, FIX_GIVE_IT_TIME);
 }
 
 static uint64_t allocated(const struct run *r)
@@ -220,13 +234,13 @@ static int go_on(struct run *r, struct err *err)
 	uint64_t told_ms = 0;
 
 	do {
-		if (wait_round(r, err) || take(r, err))
+		if (wait_round(r, err) || take(r, ROUND_MS, err))
 			return -1;
 		tell(r, &told_ms);
 	} while (!r->ended && !r->early && now_ms() < r->began_ms + r->request->duration_ms);
 	r->s->recorded_ms = now_ms() - r->began_ms;
 	sites_stop(r->sites);
-	return take(r, err);
+	return take_rest(r, err);
 }
 
 /* That it can be written is known before anything is sampled. */
@@ -259,6 +273,8 @@ static int begin(struct run *r, struct err *err)
 		.sample_bytes = sample_bytes(r->request),
 	};
 
+	if (probe.sample_bytes > SITES_BYTES_MAX)
+		probe.sample_bytes = SITES_BYTES_MAX;
 	files.debuginfod = r->s->options->debuginfod;
 	if (find_event(&files, r->s, &probe, err))
 		return session_failed(r->s, err);

@@ -96,7 +96,7 @@ like "$(<"$T/child.err")" 'no thread of .* allocated' 'what a child allocates is
 assert_untouched "$pid" 'its child: untouched'
 
 # --- it ends, or becomes another program ---
-# Its stacks are walked while it lives, or not at all: every 50 ms.
+# Stacks are walked by what its memory holds: a while passes until that is done.
 start_sites exec --save "$T/exec.heap"
 tell '\010'
 sleep $((2 * SLOW))
@@ -116,6 +116,16 @@ wait "$sampler"
 is "$?" 0 'the process ends: so does it'
 like "$(<"$T/ended.heap")" 'MAPPED_LIBRARIES:' 'the process ends: the profile is whole'
 is "$(share allocate_small "$T/ended.heap" | grep -c '^[1-9]')" 1 'the process ends: and has names'
+
+# --- samples come faster than they are taken: it ends when it was to end ---
+start_victim allocators
+tell '\375\377\377\377\377\377\377\377'
+snapshot "$pid"
+timeout -s KILL $((60 * SLOW)) "$CTL" sites "$pid" -d 1s --sample-rate 1 --max-overhead 10000 >"$T/out" 2>"$T/err"
+is "$?" 0 'a flood: ends'
+like "$(<"$T/err")" 'came too fast to be read' 'a flood: says what was lost'
+assert_untouched "$pid" 'a flood: untouched'
+stop_target "$pid"
 
 # --- what it refuses ---
 ctl_fails 2 'needs_process give_a_process' 'no process' sites

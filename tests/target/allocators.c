@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * allocators BOARD [DEEPER]: three functions that allocate. A test writes a number of MB (2^20 bytes) to the
- * board's `reserved`; that much is allocated, in blocks that take each other's place, and then
+ * allocators BOARD [DEEPER]: three functions that allocate. A test writes a number of MB (2^20
+ * bytes) to the board's `reserved`; that much is allocated, in blocks that take each other's place, and then
  * `reserved` is 0 again, and `beats[2]` to `beats[4]` are how many bytes each of the functions had
- * ever. -1 makes it another program (execve(2)), and -2 lets a child do the work for 64 MB.
- * Its stack is so many bytes deeper.
+ * ever. -1 makes it another program (execve(2)), -2 lets a child do the work for 64 MB, and from -3
+ * on two threads do nothing but allocate.
+ * Its stack is DEEPER bytes deeper.
  */
 #include "tests/target/block.h"
 
 #include <alloca.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -79,6 +81,22 @@ static void work_in_child(void)
 		FOUND(failed);
 }
 
+static void *flood(void *arg)
+{
+	for (;;)
+		free(allocate_large(100000));
+	return arg;
+}
+
+static void start_flood(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&thread, NULL, flood, NULL))
+			FOUND(failed);
+}
+
 int main(int argc, char **argv)
 {
 	volatile char *deeper;
@@ -99,6 +117,8 @@ int main(int argc, char **argv)
 			execl("/bin/sleep", "sleep", "300", NULL);
 		if (order == UINT64_MAX - 1)
 			work_in_child();
+		else if (order == UINT64_MAX - 2)
+			start_flood();
 		else if (order)
 			work(order * MB);
 		if (order)
