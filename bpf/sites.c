@@ -90,7 +90,8 @@ int sites_read(struct sites *s, struct err *err)
 {
 	int n = ring_buffer__consume(s->ring);
 
-	return n < 0 && n != -ECANCELED ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n) : 0;
+	return n < 0 && n != -ECANCELED ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n)
+					: 0;
 }
 
 void sites_count(const struct sites *s, struct sites_counts *counts)

@@ -48,7 +48,8 @@ struct ops_sites {
 /*
  * For `duration_ms`, what each stack of calls of the process allocates (bpf/sites.h; doc/sites.md
  * has the method). jemalloc 5.3.0 and 5.3.1, with profiling or without. ERR_FAILED where that event
- * is not known, nothing was allocated or nothing of it sampled, ERR_PERM without the rights to load eBPF programs.
+ * is not known, nothing was allocated or nothing of it sampled, ERR_PERM without the rights to load
+ * eBPF programs.
  */
 int ops_sites(pid_t pid, const struct ops_sites_request *request, const struct ops_options *options,
 	      struct ops_sites *out, struct err *err) __must_check;

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * allocators BOARD [DEEPER]: three functions that allocate. A test writes a number of MB (2^20
- * bytes) to the board's `reserved`; that much is allocated, in blocks that take each other's place, and then
- * `reserved` is 0 again, and `beats[2]` to `beats[4]` are how many bytes each of the functions had
- * ever. -1 makes it another program (execve(2)), -2 lets a child do the work for 64 MB, and from -3
- * on two threads do nothing but allocate.
- * Its stack is DEEPER bytes deeper.
+ * bytes) to the board's `reserved`; that much is allocated, in blocks that take each other's place,
+ * and then `reserved` is 0 again, and `beats[2]` to `beats[4]` are how many bytes each of the
+ * functions had ever. -1 makes it another program (execve(2)), -2 lets a child do the work for
+ * 64 MB, and from -3 on two threads do nothing but allocate. Its stack is DEEPER bytes deeper.
  */
 #include "tests/target/block.h"
 
-#include <alloca.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -99,14 +97,13 @@ static void start_flood(void)
 
 int main(int argc, char **argv)
 {
-	volatile char *deeper;
+	char deeper[argc > 2 ? strtoul(argv[2], NULL, 10) : 1];
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: allocators BOARD [DEEPER]\n");
 		return 2;
 	}
-	deeper = alloca(argc > 2 ? strtoul(argv[2], NULL, 10) : 1);
-	*deeper = 1;
+	__asm__ volatile("" : : "r"(deeper) : "memory");
 	victim_open(argv[1]);
 	work(MB);
 	victim_ready(2);
