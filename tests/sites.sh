@@ -31,16 +31,17 @@ start_sites()
 	local name=$1
 
 	shift
+	rm -f "$T/$name.out" "$T/$name.err" # of one before
 	"$CTL" sites "$pid" -d 10m --no-pager "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
 	sampler=$!
 	own "$sampler"
 	within 60 samples "$sampler" "$name"
-	grep -q '^sampling' "$T/$name.err" || bail_out "sites: $(<"$T/$name.err")"
+	grep -qs '^sampling' "$T/$name.err" || bail_out "sites: $(<"$T/$name.err")"
 }
 
 samples()
 {
-	grep -q '^sampling' "$T/$2.err" || ! kill -0 "$1"
+	grep -qs '^sampling' "$T/$2.err" || ! kill -0 "$1"
 }
 
 # end_sites NAME [STATUS]: as by Ctrl-C; what is to be seen has happened before
