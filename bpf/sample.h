@@ -20,8 +20,9 @@ struct sites_sample {
 struct sites_counts {
 	__u64 hits; /* of the probe: events, those of frees, and what is none */
 	__u64 ns;   /* that the program took for them, less what a probe takes itself */
-	__u64 events;
-	__u64 allocated[SITES_SIZES]; /* bytes */
+	__u64 events[SITES_SIZES];
+	__u64 allocated[SITES_SIZES]; /* bytes, */
+	__u64 before;		      /* and of the small ones those reckoned before large ones */
 	__u64 senseless;	      /* events that are none, as far as what they say goes */
 	__u64 lost;		      /* samples for which the ring buffer had no room */
 };

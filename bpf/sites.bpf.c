@@ -77,9 +77,10 @@ static __always_inline void count(struct pt_regs *ctx, __u64 elapsed, __u64 wait
 {
 	__u64 large = sites_large(elapsed, wait);
 
-	__sync_fetch_and_add(&counts.events, 1);
+	__sync_fetch_and_add(&counts.events[large ? SITES_LARGE : SITES_SMALL], 1);
 	__sync_fetch_and_add(&counts.allocated[SITES_SMALL], elapsed - large);
 	__sync_fetch_and_add(&counts.allocated[SITES_LARGE], large);
+	__sync_fetch_and_add(&counts.before, large ? elapsed - large : 0);
 	sample(ctx, large ? SITES_LARGE : SITES_SMALL, large ? large : wait);
 }
 

@@ -94,17 +94,18 @@ int sites_read(struct sites *s, struct err *err)
 					: 0;
 }
 
+/* Each number is read whole; they may be of different moments. */
 void sites_count(const struct sites *s, struct sites_counts *counts)
 {
 	const struct sites_counts *c = &s->skel->bss->counts;
 
-	*counts = (struct sites_counts){
-		.hits = __atomic_load_n(&c->hits, __ATOMIC_RELAXED),
-		.ns = __atomic_load_n(&c->ns, __ATOMIC_RELAXED),
-		.events = __atomic_load_n(&c->events, __ATOMIC_RELAXED),
-		.allocated = { __atomic_load_n(&c->allocated[0], __ATOMIC_RELAXED),
-			       __atomic_load_n(&c->allocated[1], __ATOMIC_RELAXED) },
-		.senseless = __atomic_load_n(&c->senseless, __ATOMIC_RELAXED),
-		.lost = __atomic_load_n(&c->lost, __ATOMIC_RELAXED),
-	};
+	counts->hits = __atomic_load_n(&c->hits, __ATOMIC_RELAXED);
+	counts->ns = __atomic_load_n(&c->ns, __ATOMIC_RELAXED);
+	for (int i = 0; i < SITES_SIZES; i++) {
+		counts->events[i] = __atomic_load_n(&c->events[i], __ATOMIC_RELAXED);
+		counts->allocated[i] = __atomic_load_n(&c->allocated[i], __ATOMIC_RELAXED);
+	}
+	counts->before = __atomic_load_n(&c->before, __ATOMIC_RELAXED);
+	counts->senseless = __atomic_load_n(&c->senseless, __ATOMIC_RELAXED);
+	counts->lost = __atomic_load_n(&c->lost, __ATOMIC_RELAXED);
 }

@@ -572,7 +572,7 @@ void decode_find_calls(const char *code, size_t len, uint64_t addr, uint64_t low
 	}
 }
 
-static const char endbr64[4] = "\xf3\x0f\x1e\xfa";
+static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 uint64_t decode_probe(struct decode *d, uint64_t entry)
 {

@@ -94,6 +94,8 @@ static void add(struct work *w, struct unpack *u)
 	if (!whole && n && may_refresh(w, addrs[n - 1]))
 		n = stack_walk(&w->walker, &sample->stack, addrs, DEPTH_MAX, &whole);
 	w->cut += !whole;
+	if (n == 1) /* who called it is not known */
+		addrs[n++] = addrs[0] + 1;
 	/* The innermost is where te_event_trigger begins; the others are return addresses. */
 	if (!w->failed.code && n > 1)
 		(void)!stack_tally_add(&w->tally, addrs + 1, n - 1, (unsigned int)sample->size,
@@ -143,7 +145,7 @@ static void write_profile(struct work *w, struct unpack *u)
 	failed = finish(w, &writing, &err);
 	pack_u64(&p, w->tally.samples);
 	pack_u64(&p, w->tally.n);
-	pack_u64(&p, w->cut);
+	pack_u64(&p, w->cut + w->tally.shortened);
 	confined_reply(failed, &err, &p, -1);
 }
 

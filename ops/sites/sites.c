@@ -9,6 +9,7 @@
 #include "io/output.h"
 #include "ops/dump.h"
 #include "ops/sites/collector.h"
+#include "ops/sites/estimate.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
 #include "ops/watch/filecache.h"
@@ -23,8 +24,9 @@
 #define EVENT_BYTES (UINT64_C(64) << 10) /* of which no less is sampled: each event, then */
 #define ROUND_MS 50			 /* how often the samples are taken */
 #define OVERHEAD_MAX 5			 /* percent */
-#define SETTLED_MS 1000			 /* when it is known what the overhead is */
-#define PROBE_NS 800			 /* of a probe itself, see doc/sites.md */
+#define WINDOW_MS 10000
+#define SETTLED_MS 1000 /* when it is known what the overhead is */
+#define PROBE_NS 800	/* of a probe itself, see doc/sites.md */
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 #define SENSELESS_MAX 100 /* one event in so many, which a signal handler may have begun */
@@ -105,7 +107,10 @@ struct run {
 	struct output output;
 	char *file; /* its name */
 	struct sites_counts counts;
-	uint64_t began_ms, began_cpu_ns;
+	uint64_t began_ms;
+	struct {
+		uint64_t ms, cpu_ns, overhead_ns;
+	} window;	   /* where the one began of which the overhead is looked at */
 	uint64_t until_ms; /* samples are taken, until it is time for something else */
 	struct err failed; /* the collector, the first time */
 	bool early, ended;
@@ -126,11 +131,16 @@ static bool on_sample(void *ctx, const struct sites_sample *sample)
 	return !collector_add(&r->collector, sample, &r->failed) && now_ms() < r->until_ms;
 }
 
+static uint64_t events(const struct run *r)
+{
+	return r->counts.events[SITES_SMALL] + r->counts.events[SITES_LARGE];
+}
+
 /* What is said to be an event must look like one, or it is another function that was found. */
 static int check_events(struct run *r, struct err *err)
 {
 	sites_count(r->sites, &r->counts);
-	if (r->counts.senseless <= r->counts.events / SENSELESS_MAX + SENSELESS_MAX)
+	if (r->counts.senseless <= events(r) / SENSELESS_MAX + SENSELESS_MAX)
 		return 0;
 	return err_raise(err, ERROR_EVENT_SENSELESS, .path = r->s->je->image->path,
 			 .number = (int64_t)r->counts.senseless);
@@ -152,22 +162,33 @@ static uint64_t cpu_ns(pid_t pid)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* A few moments say nothing. */
-static int check_overhead(const struct run *r, struct err *err)
+static void begin_window(struct run *r)
+{
+	r->window.ms = now_ms();
+	r->window.cpu_ns = cpu_ns(r->s->proc.pid);
+	r->window.overhead_ns = overhead_ns(r);
+}
+
+/* Of the last seconds: a few moments say nothing, and the time before makes up for nothing. */
+static int check_overhead(struct run *r, struct err *err)
 {
 	unsigned int max = r->request->max_overhead ? r->request->max_overhead : OVERHEAD_MAX;
-	uint64_t whole = (now_ms() - r->began_ms) * NS_PER_MS, cpu = cpu_ns(r->s->proc.pid);
+	uint64_t ms = now_ms() - r->window.ms, whole = ms * NS_PER_MS;
+	uint64_t cpu = cpu_ns(r->s->proc.pid), taken = overhead_ns(r) - r->window.overhead_ns;
 
-	if (whole < SETTLED_MS * NS_PER_MS)
+	if (ms < SETTLED_MS)
 		return 0;
-	if (cpu > r->began_cpu_ns + whole)
-		whole = cpu - r->began_cpu_ns;
-	if (overhead_ns(r) <= whole / 100 * max)
-		return 0;
-	err_raise(err, ERROR_OVERHEAD_TOO_HIGH, SESSION_ARGS(r->s),
-		  .number = (int64_t)(overhead_ns(r) * 100 / whole), .limit = max);
-	return err_advise(err, FIX_ALLOW_OVERHEAD,
-			  .count = (int64_t)(overhead_ns(r) * 200 / whole));
+	if (cpu > r->window.cpu_ns + whole)
+		whole = cpu - r->window.cpu_ns;
+	if (taken > whole / 100 * max) {
+		err_raise(err, ERROR_OVERHEAD_TOO_HIGH, SESSION_ARGS(r->s),
+			  .number = (int64_t)(taken * 100 / whole + 1), .limit = max);
+		return err_advise(err, FIX_ALLOW_OVERHEAD,
+				  .count = (int64_t)(taken * 200 / whole + 1));
+	}
+	if (ms >= WINDOW_MS)
+		begin_window(r);
+	return 0;
 }
 
 static int take(struct run *r, unsigned int ms, struct err *err)
@@ -273,8 +294,6 @@ static int begin(struct run *r, struct err *err)
 		.sample_bytes = sample_bytes(r->request),
 	};
 
-	if (probe.sample_bytes > SITES_BYTES_MAX)
-		probe.sample_bytes = SITES_BYTES_MAX;
 	files.debuginfod = r->s->options->debuginfod;
 	if (find_event(&files, r->s, &probe, err))
 		return session_failed(r->s, err);
@@ -285,8 +304,11 @@ static int begin(struct run *r, struct err *err)
 	if (collector_start(&r->collector, r->s, r->request->fd, err) ||
 	    sites_open(&r->sites, &probe, on_sample, r, err))
 		return session_failed(r->s, err);
+	/* Its number could have been given to another one before it was probed. */
+	if (!proc_alive(&r->s->proc))
+		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(r->s));
 	r->began_ms = now_ms();
-	r->began_cpu_ns = cpu_ns(r->s->proc.pid);
+	begin_window(r);
 	if (r->request->began)
 		r->request->began(r->request->ctx, &r->s->cost);
 	return 0;
@@ -294,18 +316,18 @@ static int begin(struct run *r, struct err *err)
 
 static int end(struct run *r, struct ops_sites *out, struct err *err)
 {
-	const uint64_t counted[] = { r->counts.allocated[SITES_SMALL],
-				     r->counts.allocated[SITES_LARGE] };
+	uint64_t totals[SITES_SIZES];
 	struct collected got;
 
-	if (!r->counts.events) {
+	if (!events(r)) {
 		err_raise(err, ERROR_NOTHING_ALLOCATED, SESSION_ARGS(r->s),
 			  .ms = (int64_t)r->s->recorded_ms);
 		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
 	}
 	/* The whole of --timeout again, for what is left to do. */
 	r->s->timeout_ms = now_ms() + ops_timeout_ms(r->s->options);
-	if (collector_write(&r->collector, r->s, counted, &got, err))
+	sites_totals(&r->counts, totals);
+	if (collector_write(&r->collector, r->s, totals, &got, err))
 		return -1;
 	if (!got.samples) {
 		err_raise(err, ERROR_NO_STACK_SAMPLED, SESSION_ARGS(r->s),
@@ -320,7 +342,7 @@ static int end(struct run *r, struct ops_sites *out, struct err *err)
 	out->cost = r->s->cost;
 	out->duration_ms = r->s->recorded_ms;
 	out->allocated_bytes = allocated(r);
-	out->events = r->counts.events;
+	out->events = events(r);
 	out->overhead_us = overhead_ns(r) / 1000;
 	out->samples = got.samples;
 	out->stacks = got.stacks;

@@ -33,14 +33,33 @@ static struct stack_sum *add_stack(struct stack_tally *t, const struct key *k, u
 	return &t->v[t->n++];
 }
 
-int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
-		    uint64_t bytes, struct err *err)
+static bool is_full(const struct stack_tally *t, size_t depth)
+{
+	return t->n >= STACKS_MAX || t->n_addrs + depth > STACK_ADDRS_MAX;
+}
+
+/* The place of a stack that may be new; NULL without memory, or if it is and there is no room. */
+static struct stack_sum *find_stack(struct stack_tally *t, const uint64_t *addrs, size_t depth,
+				    bool any)
 {
 	const struct key key = { t, addrs, depth };
 	uint64_t hash = hashmap_hash(addrs, depth * sizeof(*addrs), 0);
 	uint32_t at = hashmap_find(&t->by_stack, hash, is_equal, &key);
-	struct stack_sum *s = at == HASHMAP_NONE ? add_stack(t, &key, hash) : &t->v[at];
 
+	if (at != HASHMAP_NONE)
+		return &t->v[at];
+	return any || !is_full(t, depth) ? add_stack(t, &key, hash) : NULL;
+}
+
+int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
+		    uint64_t bytes, struct err *err)
+{
+	struct stack_sum *s = find_stack(t, addrs, depth, false);
+
+	if (!s && is_full(t, depth)) {
+		t->shortened++;
+		s = find_stack(t, addrs, 1, true);
+	}
 	if (!s)
 		return err_no_memory(err);
 	s->samples++;

@@ -26,9 +26,16 @@ struct stack_tally {
 	size_t n_addrs, room_addrs;
 	struct hashmap by_stack;
 	uint64_t samples, bytes[STACK_KINDS]; /* of all */
+	uint64_t shortened;		      /* samples that are known so */
 };
 
-/* Bytes that were allocated through `depth` calls, innermost first. ERR_FAILED without memory. */
+/*
+ * Bytes that were allocated through `depth` calls, innermost first. Of more than STACKS_MAX stacks,
+ * or STACK_ADDRS_MAX addresses, the further ones are known by their innermost call alone.
+ * ERR_FAILED without memory.
+ */
+#define STACKS_MAX (UINT64_C(1) << 20)
+#define STACK_ADDRS_MAX (UINT64_C(1) << 24)
 int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
 		    uint64_t bytes, struct err *err) __must_check;
 

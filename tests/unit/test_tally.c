@@ -117,6 +117,37 @@ static void test_many(void **state)
 	stack_tally_fini(&t);
 }
 
+/* What an attacker chooses is bounded: further stacks are known by their innermost call. */
+static void test_too_many(void **state)
+{
+	struct stack_tally t = { 0 };
+	uint64_t addrs[] = { 0, 0x2000, 0x3000 };
+
+	(void)state;
+	for (uint64_t i = 0; i < STACKS_MAX; i++) {
+		addrs[0] = i;
+		add(&t, addrs, 3, 0, 1);
+	}
+	assert_int_equal(t.n, STACKS_MAX);
+	assert_int_equal(t.shortened, 0);
+	addrs[1] = 0x4000;
+	for (int i = 0; i < 5; i++) {
+		addrs[2] = (uint64_t)i;
+		add(&t, addrs, 3, 0, 100);
+	}
+	assert_int_equal(t.n, STACKS_MAX + 1);
+	assert_int_equal(t.shortened, 5);
+	assert_int_equal(t.v[STACKS_MAX].depth, 1);
+	assert_int_equal(t.v[STACKS_MAX].bytes[0], 500);
+	/* Those that are known stay so. */
+	addrs[1] = 0x2000;
+	addrs[2] = 0x3000;
+	add(&t, addrs, 3, 0, 1);
+	assert_int_equal(t.v[STACKS_MAX - 1].samples, 2);
+	assert_int_equal(t.bytes[0], STACKS_MAX + 501);
+	stack_tally_fini(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +156,7 @@ int main(void)
 		cmocka_unit_test(test_kinds_are_scaled_apart),
 		cmocka_unit_test(test_kind_without_samples),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
