@@ -31,17 +31,8 @@ start_sites()
 	local name=$1
 
 	shift
-	rm -f "$T/$name.out" "$T/$name.err" # of one before
-	"$CTL" sites "$pid" -d 10m --no-pager "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
-	sampler=$!
-	own "$sampler"
-	within 60 samples "$sampler" "$name"
-	grep -qs '^sampling' "$T/$name.err" || bail_out "sites: $(<"$T/$name.err")"
-}
-
-samples()
-{
-	grep -qs '^sampling' "$T/$2.err" || ! kill -0 "$1"
+	start_probing sampling "$T/$name.out" "$T/$name.err" "$CTL" sites "$pid" -d 10m --no-pager "$@"
+	sampler=$prober
 }
 
 # end_sites NAME [STATUS]: as by Ctrl-C; what is to be seen has happened before

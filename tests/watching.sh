@@ -27,24 +27,36 @@ fi
 
 # --- watches ------------------------------------------------------------------------------
 
+# start_probing WORD OUT TALK COMMAND...: in the background, until its talk has a line that begins with
+# WORD: then its probes are in place. Sets `prober`.
+start_probing()
+{
+	local word=$1 out=$2 talk=$3
+
+	shift 3
+	rm -f "$out" "$talk" # of one before
+	"$@" >"$out" 2>"$talk" </dev/null &
+	prober=$!
+	own "$prober"
+	within 60 has_begun "$prober" "$word" "$talk"
+	grep -qs "^$word" "$talk" || bail_out "$*: $(<"$talk")"
+}
+
+has_begun()
+{
+	grep -qs "^$2" "$3" || ! kill -0 "$1"
+}
+
 # start_watch NAME ARGUMENTS...: its events go to $T/NAME.events, its talk to $T/NAME.talk; sets
-# `watcher`. Returns when its probes are in place. Who starts it otherwise is in `watch_by`.
+# `watcher`. Who starts it otherwise is in `watch_by`.
 watch_by=()
 start_watch()
 {
 	local name=$1
 
 	shift
-	"${watch_by[@]}" "$CTL" watch --json "$@" >"$T/$name.events" 2>"$T/$name.talk" </dev/null &
-	watcher=$!
-	own "$watcher"
-	within 60 watch_has_begun "$watcher" "$name"
-	grep -q '^watching' "$T/$name.talk" || bail_out "jeprof-ctl watch $*: $(<"$T/$name.talk")"
-}
-
-watch_has_begun()
-{
-	grep -q '^watching' "$T/$2.talk" || ! kill -0 "$1"
+	start_probing watching "$T/$name.events" "$T/$name.talk" "${watch_by[@]}" "$CTL" watch --json "$@"
+	watcher=$prober
 }
 
 # end_watch NAME [PID]: as with Ctrl-C; what happened before must be in its output
