@@ -47,17 +47,20 @@ bool ops_names_folder(const char *file)
 	return *file && file[strlen(file) - 1] == '/';
 }
 
-char *dump_name(const struct proc *p, const char *folder)
+char *dump_path(const struct proc *p, const char *file)
 {
-	char comm[PROC_COMM_SIZE], stamp[32], *name = NULL;
+	char comm[PROC_COMM_SIZE], stamp[32], *path = NULL;
 	time_t now = time(NULL);
 	struct tm tm;
 
+	if (file && !ops_names_folder(file))
+		return strdup(file);
 	safe_comm(p->status.comm, comm, sizeof(comm));
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&name, "%s%s.%d.%s.heap", folder, *comm ? comm : "process", p->pid, stamp) < 0)
+	if (asprintf(&path, "%s%s.%d.%s.heap", file ? file : "", *comm ? comm : "process", p->pid,
+		     stamp) < 0)
 		return NULL;
-	return name;
+	return path;
 }
 
 static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)
@@ -284,16 +287,14 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 			      request->file, &symbols, err);
 }
 
-/* COMM.PID.UTC-TIMESTAMP with the suffix of its format. */
+/* A name of our own has the suffix of its format. */
 static char *name_output(const struct session *s, const struct ops_dump_request *request)
 {
-	_cleanup_(cleanup_free) char *heap = NULL;
+	_cleanup_(cleanup_free) char *heap = dump_path(&s->proc, request->file);
+	bool named = request->file && !ops_names_folder(request->file);
 	char *name = NULL;
 
-	if (request->file && !ops_names_folder(request->file))
-		return strdup(request->file);
-	heap = dump_name(&s->proc, request->file ? request->file : "");
-	if (!heap || !request->format)
+	if (!heap || named || !request->format)
 		return take_ptr(heap);
 	if (asprintf(&name, "%.*s%s", (int)(strrchr(heap, '.') - heap), heap,
 		     profile_format_info(profile_format_by_name(request->format))->suffix) < 0)

@@ -6,10 +6,10 @@
 #include "ops/target/session.h"
 
 /*
- * "COMM.PID.UTC-TIMESTAMP.heap", in `folder`, which is "" or ends in "/". The caller frees it; NULL
- * without memory.
+ * Where a profile goes: `file`, or where that ends in "/" or is NULL, "COMM.PID.UTC-TIMESTAMP.heap"
+ * in that folder or here. The caller frees it; NULL without memory.
  */
-char *dump_name(const struct proc *p, const char *folder);
+char *dump_path(const struct proc *p, const char *file);
 
 /* ERR_OUTPUT, with its fix, when the target cannot write to a descriptor it is handed. */
 int dump_check_memory(const struct session *s, struct err *err) __must_check;

@@ -170,9 +170,7 @@ static int check_series(const struct record_files *f, const struct ops_record_re
 static int record_files_open(struct record_files *f, const struct proc *p,
 			     const struct ops_record_request *r, struct err *err)
 {
-	bool named = r->file && !ops_names_folder(r->file);
-	_cleanup_(cleanup_free) char *last =
-		named ? strdup(r->file) : dump_name(p, r->file ? r->file : "");
+	_cleanup_(cleanup_free) char *last = dump_path(p, r->file);
 	_cleanup_(cleanup_free) char *first = NULL;
 
 	f->force = r->force;

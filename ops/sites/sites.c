@@ -7,6 +7,7 @@
 #include "bpf/sites.h"
 #include "io/memory_file.h"
 #include "io/output.h"
+#include "jemalloc/answer.h"
 #include "ops/dump.h"
 #include "ops/sites/collector.h"
 #include "ops/sites/estimate.h"
@@ -41,31 +42,20 @@ static int find_code(struct session *s, struct unpack *nothing, struct pack *p, 
 	(void)nothing;
 	if (!m || !file_is_code(m))
 		return err_raise(err, ERROR_CODE_IS_OF_NO_FILE, .path = s->je->image->path);
-	pack_u64(p, m->start);
-	pack_u64(p, m->end);
-	pack_u64(p, m->offset);
-	pack_u64(p, m->inode);
-	pack_u64(p, m->dev_major);
-	pack_u64(p, m->dev_minor);
+	maps_pack(&(struct maps){ .v = (struct map *)m, .n = 1 }, p);
 	return 0;
 }
 
-static int ask_code(struct session *s, struct map *m, struct err *err)
+static int ask_code(struct session *s, struct maps *m, struct err *err)
 {
 	struct pack nothing = { 0 };
 	struct unpack u;
 
 	if (look_ask(s, &nothing, &u, err))
 		return -1;
-	*m = (struct map){ .start = unpack_u64(&u),
-			   .end = unpack_u64(&u),
-			   .offset = unpack_u64(&u),
-			   .inode = unpack_u64(&u),
-			   .dev_major = (uint32_t)unpack_max(&u, UINT32_MAX),
-			   .dev_minor = (uint32_t)unpack_max(&u, UINT32_MAX),
-			   .prot = MAP_R | MAP_X,
-			   .path = "" };
-	return unpack_done(&u) ? 0 : err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
+	if (maps_unpack(m, &u) && m->n == 1 && unpack_done(&u))
+		return 0;
+	return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
 }
 
 /* What its file says, to a child that has nothing else: a probe is for the file. */
@@ -73,16 +63,16 @@ static int find_event(struct filecache *files, struct session *s, struct sites_p
 		      struct err *err)
 {
 	struct jemalloc_file_event event;
+	_cleanup_(maps_fini) struct maps code = { 0 };
 	struct known_file file;
-	struct map m;
 
 	if (session_older(s, 5, 3, 0)) {
 		err_raise(err, ERROR_NO_ALLOCATION_EVENT, SESSION_ARGS(s), .version = s->version);
 		return err_advise(err, FIX_RECORD_INSTEAD, .pid = s->proc.pid);
 	}
-	if (ask_code(s, &m, err))
+	if (ask_code(s, &code, err))
 		return -1;
-	file = filecache_know(files, &s->proc, &m);
+	file = filecache_know(files, &s->proc, code.v);
 	if (file.holds != JEMALLOC_FILE_SOME || file.handle < 0)
 		return err_raise(err, ERROR_FILE_NOT_READ, .path = s->je->image->path);
 	if (jemalloc_file_count(file.file) != 1)
@@ -271,7 +261,7 @@ static int open_output(struct run *r, struct err *err)
 
 	if (!file)
 		return 0;
-	r->file = ops_names_folder(file) ? dump_name(&r->s->proc, file) : strdup(file);
+	r->file = dump_path(&r->s->proc, file);
 	return r->file ? output_open(&r->output, r->file, r->request->force, err)
 		       : err_no_memory(err);
 }
