@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What the program in the kernel tells of a process that allocates, and user space reads. */
+/* What the eBPF program of `sites` reports, and user space reads. */
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
 

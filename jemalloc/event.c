@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * te_event_trigger(tsd, ctx): whoever probes it at a wrong place destroys the program. So it is
+ * te_event_trigger(tsd, ctx). A probe at a wrong address would destroy the program, so it is
  * found by one rule, its name or the variable that it reads, and confirmed by another one: what
  * its code does with `ctx`. Code that was compiled without optimisation fails that.
  */

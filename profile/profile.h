@@ -140,7 +140,7 @@ int profile_parse_pprof(struct profile *out, const void *bytes, size_t len,
  */
 bool profile_knows(const struct profile *profile, enum profile_type type);
 
-/* What is shown of it where nobody says what: the bytes in use, or those allocated. */
+/* The type that is shown by default: bytes in use, or bytes allocated. */
 enum profile_type profile_default_type(const struct profile *profile);
 
 /* The sum of one type over all stacks. */

@@ -23,7 +23,7 @@ enum kind { KIND_SAMPLE, KIND_WRITE, KINDS };
 /* --- in the child --- */
 
 struct work {
-	struct session *s; /* a copy of the controller's: its images are read anew */
+	struct session *s; /* a copy of the controller's: its images are read again */
 	int out;
 	uint64_t program; /* see proc_program(); 0 at first */
 	uint64_t read_ms; /* when they were read last */

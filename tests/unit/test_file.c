@@ -119,7 +119,7 @@ static struct jemalloc_file *as_message(const struct jemalloc_file *file)
 	return out;
 }
 
-/* Where te_event_trigger is to be probed, in a message too; nowhere, where nobody asked. */
+/* Where te_event_trigger is to be probed, in a message too; nowhere unless it was looked for. */
 static void check_event(pid_t pid, const struct map *m, const struct jemalloc_file *file,
 			const struct jemalloc_event *shown)
 {
