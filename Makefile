@@ -67,7 +67,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps deps-build deps-vm clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-deb deps-vm deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -87,7 +87,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable demo generated check check-built check-unit check-long check-matrix \
+.PHONY: all portable deb deps-deb demo generated check check-built check-unit check-long check-matrix \
 	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
@@ -115,7 +115,7 @@ $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile
 	$(say) CLANG $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -D__TARGET_ARCH_$(BPF_ARCH) $(ARCH_FLAGS) -I. \
-		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -O2 -g \
+		-idirafter /usr/include/$(shell $(CC) -print-multiarch) -O2 -g -ffile-prefix-map=$(CURDIR)=. \
 		-Wall -Wextra -Wno-unused-parameter -Werror -c -o $@ $<
 
 BPF_SKELETONS := $(patsubst bpf/%.bpf.c,$(B)/gen/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -209,7 +209,7 @@ check-unit: $(UNIT) ## the unit tests alone: no root needed, seconds
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours
 check-matrix: TIER := tests/run matrix
-check-matrix: deps ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
+check-matrix: deps deps-deb ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
 check-system: TIER := tests/run system
 check-system: deps deps-vm ## browsers, daemons, other programs
 check-long check-matrix check-system:
@@ -333,6 +333,13 @@ uninstall: ## take away what install put there
 		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service \
 		$(DESTDIR)$(BASHDIR)/jeprof-ctl $(DESTDIR)$(ZSHDIR)/_jeprof-ctl \
 		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
+
+DEB_SUITES ?= bookworm trixie
+deb: deps-deb ## Debian packages in build/deb/, for each of DEB_SUITES (bookworm trixie) in a root of its own (root)
+	$(Q)for s in $(DEB_SUITES); do packaging/build-deb $$s || exit 1; done
+
+deps-deb:
+	$(Q)tests/install-deps deb
 
 deps-build: ## apt-get install what building needs, only what is missing (root)
 	$(Q)tests/install-deps build

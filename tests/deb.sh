@@ -1,0 +1,141 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# The Debian packages of one suite: lintian has nothing to say, two builds are the same, and they are
+# installed, upgraded, tried, and removed without a trace. Sourced by tests/matrix/deb-*.t.
+
+test_deb()
+{
+	local suite=$1
+
+	mkdir "$T/one" "$T/two"
+	ok 'packages are built' packaging/build-deb "$suite" "$T/one" || bail_out "no packages for $suite"
+	deb=$(echo "$T"/one/jeprof-ctl_*_amd64.deb)
+	version=$(dpkg-deb -f "$deb" Version)
+	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'of the version of the program'
+	test_contents
+	test_lintian "$suite"
+	test_same_again "$suite"
+	root=$(tests/make-try-root "$suite" "$deb") || bail_out "there is no root directory of $suite"
+	test_installed
+	test_autopkgtest
+}
+
+# --- what is in them ---
+
+test_contents()
+{
+	local paths
+
+	paths=$(dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$')
+	for file in usr/sbin/jeprof-ctl usr/share/man/man8/jeprof-ctl.8.gz jeprof-ctl-watch.service \
+		bash-completion/completions/jeprof-ctl zsh/vendor-completions/_jeprof-ctl vendor_completions.d/jeprof-ctl.fish; do
+		like "$paths" "/$file"$'(\n|$)' "it has $file"
+	done
+	like "$(dpkg-deb -f "$deb" Depends)" 'libarchive13' 'it depends on what is loaded by its name'
+	like "$(dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/jeprof-ctl-watch.service')" 'ExecStart=/usr/sbin/jeprof-ctl' \
+		'the unit names the program'
+	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-dbgsym_" 'there are debug symbols'
+}
+
+# Information is shown, and all else is a failure.
+test_lintian()
+{
+	packaging/in-build-root "$1" "$T/one" sh -c 'exec lintian --pedantic -I --tag-display-limit 0 *.changes' >"$T/lintian" 2>&1
+	is "$?" 0 'lintian: it runs' || diag "$(<"$T/lintian")"
+	is "$(grep '^[EWPI]: ' "$T/lintian")" '' 'lintian has nothing to say'
+}
+
+# In another folder, by another umask, in another time zone, and one job at a time.
+test_same_again()
+{
+	(umask 077 && TZ=Asia/Kolkata DEB_BUILD_OPTIONS=parallel=1 BUILD_IN=another-place \
+		packaging/build-deb "$1" "$T/two") >"$T/second" 2>&1
+	is "$?" 0 'they are built again, elsewhere' || diag "$(tail -n 20 "$T/second")"
+	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte by byte the same: packages and source'
+	is "$(sums "$T/one" | wc -l)" 5 'all five of them'
+}
+
+sums()
+{
+	(cd "$1" && sha256sum -- *.deb *.tar.xz *.dsc)
+}
+
+# --- installed, upgraded, removed ---
+
+# inside COMMAND...: in a copy of the root directory, with $T as /mnt
+inside()
+{
+	unshare -m sh -c 'mount -t proc proc "$1/proc" && mount --bind "$2" "$1/mnt" && root=$1 && shift 2 &&
+		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' \
+		sh "$T/root" "$T" "$@"
+}
+
+# The same package with a lower version, which upgrades to it.
+older_package()
+{
+	dpkg-deb -R "$deb" "$T/older" &&
+		sed -i 's/^Version: .*/Version: 0.0.9-1/' "$T/older/DEBIAN/control" &&
+		dpkg-deb --root-owner-group -b "$T/older" "$T/older.deb" >"$T/older.log"
+}
+
+# Every file there is, but for the logs and caches of dpkg and apt.
+everything()
+{
+	(cd "$T/root" && find . -xdev \( -path ./mnt -o -path ./proc -o -path ./tmp -o -path ./var/log -o -path ./var/cache/ldconfig \
+		-o -path ./var/cache/apt -o -path ./var/lib/apt -o -path ./var/cache/debconf \) -prune -o \
+		! -path './var/lib/dpkg/status*' ! -path './var/lib/dpkg/lock*' ! -path './var/lib/dpkg/triggers/Lock' \
+		! -path './var/lib/dpkg/available*' ! -type d -printf '%M %u %g %s %p %l\n' -o \
+		-type d -printf '%M %u %g %p\n') | sort -k 4
+}
+
+is_enabled()
+{
+	inside systemctl is-enabled jeprof-ctl-watch.service 2>&1 | tail -n 1
+}
+
+test_installed()
+{
+	cp -a "$root" "$T/root"
+	inside dpkg-query -W >"$T/packages.before"
+	everything >"$T/before"
+	ok 'there is a package of a lower version' older_package
+	ok 'it is installed' inside dpkg -i /mnt/older.deb
+	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'of the lower version'
+	is "$(is_enabled)" disabled 'nothing is enabled'
+	like "$(inside jeprof-ctl --version)" "^jeprof-ctl $(packaging/version)\$" 'it runs'
+
+	ok 'and upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
+	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'to this version'
+	is "$(is_enabled)" disabled 'nothing is enabled by that'
+	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as the package has them'
+	ok 'a watch that is enabled' inside systemctl enable jeprof-ctl-watch.service
+	ok 'is so after an upgrade' inside dpkg -i "/mnt/one/${deb##*/}"
+	is "$(is_enabled)" enabled 'as its user wanted'
+	# What root's runs leave behind: is it removed, too?
+	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl"
+	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x"
+
+	ok 'it is removed' inside dpkg -r jeprof-ctl
+	ok 'what it kept is there until then' test -e "$T/root/var/cache/jeprof-ctl/x.symbols"
+	ok 'and purged' inside dpkg -P jeprof-ctl
+	inside dpkg-query -W >"$T/packages.after"
+	everything >"$T/after"
+	is "$(diff "$T/packages.before" "$T/packages.after")" '' 'no package is left behind'
+	is "$(diff "$T/before" "$T/after")" '' 'no file is left behind'
+	rm -rf "$T/root"
+}
+
+# --- the test that it brings along ---
+
+test_autopkgtest()
+{
+	cp -a "$root" "$T/root"
+	# What it wants is installed: there is nothing to fetch.
+	rm -f "$T/root/etc/apt/sources.list" "$T"/root/etc/apt/sources.list.d/*
+	unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount --bind /dev/pts "$1/dev/pts" && cd "$2" &&
+		exec autopkgtest --no-built-binaries --output-dir "$3" ./*_amd64.deb ./*.dsc -- chroot "$1"' \
+		sh "$T/root" "$T/one" "$T/autopkgtest" >"$T/autopkgtest.log" 2>&1
+	is "$?" 0 'autopkgtest passes' || diag "$(tail -n 60 "$T/autopkgtest.log")"
+	is "$(sed -n 's/^smoke *//p' "$T/autopkgtest/summary")" PASS 'its smoke test does'
+	rm -rf "$T/root"
+}
