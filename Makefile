@@ -49,7 +49,7 @@ BIN := $(B)/jeprof-ctl
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-C_FILES := $(foreach d,$(FOLDERS) tests/unit tests/target tests/careless tests/fuzz bench,$(wildcard $(d)/*.[ch]))
+C_FILES := $(foreach d,$(FOLDERS) tests/unit tests/target tests/careless tests/fuzz bench packaging,$(wildcard $(d)/*.[ch]))
 
 OPT ?= -O2 -g
 ifdef SAN
@@ -87,7 +87,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable deb deps-deb demo generated check check-built check-unit check-long check-matrix \
+.PHONY: all portable tarball deb deps-deb demo generated check check-built check-unit check-long check-matrix \
 	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) ## build build/jeprof-ctl
@@ -103,12 +103,22 @@ portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jepr
 $(B)/portable/jeprof-ctl: $(BIN) Makefile
 	$(say) LD $@
 	$(Q)rm -rf $(@D) && mkdir -p $(@D)/lib
-	$(Q)loaded=$$($(CC) -print-file-name=$(LOADED)) && \
-		{ echo "$$loaded" && ldd $(BIN) "$$loaded" | grep -o '/[^ :]*$$\|/[^ ]* (' | tr -d ' ('; } | \
-		sort -u | xargs cp -L -t $(@D)/lib
+	$(Q)packaging/libraries $(BIN) "$$($(CC) -print-file-name=$(LOADED))" | xargs cp -L -t $(@D)/lib
 	$(Q)loader=$$(readelf -lW $(BIN) | sed -n 's|.*interpreter: .*/\(.*\)\]|\1|p') && \
 		$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
 		"-Wl,--dynamic-linker=$(PORTABLE)/lib/$$loader" -o $@ $(OBJ) $(LDLIBS)
+
+# The same for any folder: a starter, which is linked statically, names the loader and the libraries.
+tarball: $(B)/starter $(B)/program ## build/jeprof-ctl-VERSION-linux-ARCH.tar.xz: runs from any folder of any machine
+	$(Q)CC="$(CC)" packaging/make-tarball $(B) $(ARCH) "$$($(CC) -print-file-name=$(LOADED))"
+$(B)/starter: packaging/starter.c Makefile
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $<
+# Without what names the folder that it was built in.
+$(B)/program: $(OBJ)
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $(OBJ) $(LDLIBS)
 
 # The program for the kernel, and the C that loads it.
 $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile

@@ -5,6 +5,7 @@
 #include "process/maps.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -24,6 +25,7 @@
 
 #define UPROBES "/sys/bus/event_source/devices/uprobe/"
 #define PATIENCE_MS 5000
+#define FILE_SIZE 64
 
 __attribute__((noinline, noclone)) void trial_probed(void)
 {
@@ -40,8 +42,11 @@ static bool read_type(unsigned int *type, unsigned int *bit)
 	       *bit < 64;
 }
 
-/* Where the function lies in our program's file. */
-static bool offset_of(void (*probed)(void), uint64_t *offset)
+/*
+ * Where the function lies in our program's file, and that file: the mapping's own. /proc/self/exe
+ * is the loader where that was started by its name (packaging/starter.c).
+ */
+static bool find_probed(void (*probed)(void), char file[FILE_SIZE], uint64_t *offset)
 {
 	_cleanup_(maps_fini) struct maps maps = { 0 };
 	const struct map *m;
@@ -53,11 +58,12 @@ static bool offset_of(void (*probed)(void), uint64_t *offset)
 	if (!m || !m->inode)
 		return false;
 	*offset = (uintptr_t)probed - m->start + m->offset;
+	snprintf(file, FILE_SIZE, "/proc/self/map_files/%" PRIx64 "-%" PRIx64, m->start, m->end);
 	return true;
 }
 
 /* An event that counts the returns of the function in one process: perf_event_open(2). */
-static int probe_return(pid_t pid, uint64_t offset)
+static int probe_return(pid_t pid, const char *file, uint64_t offset)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	unsigned int bit = 0;
@@ -65,7 +71,7 @@ static int probe_return(pid_t pid, uint64_t offset)
 	if (!read_type(&attr.type, &bit))
 		return -1;
 	attr.config = UINT64_C(1) << bit;
-	attr.uprobe_path = (uintptr_t) "/proc/self/exe";
+	attr.uprobe_path = (uintptr_t)file;
 	attr.probe_offset = offset;
 	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -113,7 +119,7 @@ static bool is_readable(int fd)
 }
 
 /* The child waits behind its filter: probe it, let it call, and see. */
-static enum trial watch_child(pid_t pid, int sock, uint64_t offset)
+static enum trial watch_child(pid_t pid, int sock, const char *file, uint64_t offset)
 {
 	_cleanup_(cleanup_close) int event = -1;
 	uint64_t count = 0;
@@ -121,7 +127,7 @@ static enum trial watch_child(pid_t pid, int sock, uint64_t offset)
 	int status;
 
 	if (is_readable(sock) && read(sock, &byte, 1) == 1)
-		event = probe_return(pid, offset);
+		event = probe_return(pid, file, offset);
 	/* Its other end is closed when the child ends. */
 	if (event < 0 || write(sock, &byte, 1) != 1 || !is_readable(sock))
 		kill(pid, SIGKILL);
@@ -141,12 +147,14 @@ static enum trial watch_child(pid_t pid, int sock, uint64_t offset)
 
 enum trial trial_run(void (*probed)(void))
 {
+	char file[FILE_SIZE];
 	uint64_t offset;
 	int ends[2];
 	enum trial ret;
 	pid_t pid;
 
-	if (!offset_of(probed, &offset) || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+	if (!find_probed(probed, file, &offset) ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return TRIAL_UNKNOWN;
 	pid = fork();
 	if (!pid) {
@@ -154,7 +162,7 @@ enum trial trial_run(void (*probed)(void))
 		be_probed(ends[1], probed);
 	}
 	close(ends[1]);
-	ret = pid < 0 ? TRIAL_UNKNOWN : watch_child(pid, ends[0], offset);
+	ret = pid < 0 ? TRIAL_UNKNOWN : watch_child(pid, ends[0], file, offset);
 	close(ends[0]);
 	return ret;
 }

@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The archive that runs from any folder: what is in it, that it is made the same again, and that it uses
+# its own files alone, wherever it lies, in a system without a library too.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+
+# --- the archive ---
+
+ok 'it is made' make -s tarball || bail_out 'there is no archive'
+name=jeprof-ctl-$(packaging/version)-linux-$(uname -m)
+archive=$ROOT/build/$name.tar.xz
+ok 'its checksum is right' sh -c 'cd build && sha256sum -c "$1"' sh "$name.tar.xz.sha256"
+is "$(tar -tf "$archive" | grep -v "^$name/")" '' 'all of it is in one folder'
+is "$(tar -tvf "$archive" | awk '{ print $2 }' | sort -u)" 0/0 "all of it is root's"
+is "$(tar -tvf "$archive" | awk '$1 !~ /^(-rw-r--r--|[-d]rwxr-xr-x)$/')" '' 'nobody else may write there'
+
+# From a copy of the checkout, in a folder with a longer name, by another umask and in another time zone.
+again=$T/another-folder/with-a-longer-name-than-this-one
+mkdir -p "$again"
+git ls-files -z -co --exclude-standard | xargs -0 cp --parents -P -t "$again"
+ok 'it is made again, elsewhere' sh -c 'cd "$1" && umask 077 && export SOURCE_DATE_EPOCH="$2" TZ=Asia/Kolkata && make -s tarball' \
+	sh "$again" "$(packaging/version --date)"
+is "$(sha256sum <"$again/build/$name.tar.xz")" "$(sha256sum <"$archive")" 'byte by byte the same'
+
+one=$T/one/$name other="$T/other folder, with ümlaut/and more"
+mkdir -p "$T/one" "$other"
+tar -xf "$archive" -C "$T/one"
+tar -xf "$archive" -C "$other" --strip-components=1
+for library in "$one"/lib/* "$one/libexec/jeprof-ctl"; do
+	unlike "$(readelf -d "$library")" 'R(UN)?PATH' "${library##*/}: looks nowhere else"
+	file=$(ldconfig -p | awk -v name="${library##*/}" '$1 == name { print $NF; exit }')
+	[ "${library##*/}" != jeprof-ctl ] || file=$(readelf -lW build/program | sed -n 's|.*interpreter: \(.*\)\]|\1|p')
+	ok "${library##*/}: as it is installed here" cmp "$file" "$library"
+	file=$(realpath "$file")
+	package=$({ dpkg -S "$file" || dpkg -S "${file#/usr}"; } 2>/dev/null | sed 's/: .*//')
+	ok "${library##*/}: the licence of $package is there" grep -q "^=== package $package, " "$one/LICENSES-OF-LIBRARIES"
+done
+
+for package in libc6-dev libiberty-dev libgcc-; do
+	ok "what is linked in: the licence of $package is there" grep -q "^=== package $package" "$one/LICENSES-OF-LIBRARIES"
+done
+
+# --- who runs, from where ---
+
+export MALLOC_CONF=$PROF
+LD_LIBRARY_PATH=$T/lib start_redis
+load_redis
+unset MALLOC_CONF
+
+# maps_of PID: the files that a process of ours has in memory as code
+maps_of()
+{
+	awk '$2 ~ /x/ && $6 ~ "^/" { sub(/^([^ ]+ +){5}/, ""); print }' "/proc/$1/maps" | sort -u
+}
+
+# main_job FOLDER NAME
+main_job()
+{
+	CTL=$1/jeprof-ctl
+	ctl_ok "$2: version" --version
+	is "$out" "jeprof-ctl $(packaging/version)" "$2: it says which it is"
+	rm -f "$T/redis.heap" "$T/redis.pb.gz"
+	snapshot "$pid"
+	ctl_ok "$2: check" check "$pid"
+	ctl_ok "$2: activate" activate "$pid"
+	redis EVAL "for i = 1, 3000 do redis.call('set', '$2' .. i, string.rep('x', 300)) end" 0 >/dev/null
+	start_watch watched "$pid"
+	maps_of "$watcher" >"$T/maps"
+	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code is the folder's"
+	like "$(<"$T/maps")" 'libexec/program' "$2: and the program is among it"
+	is "$(<"/proc/$watcher/comm")" jeprof-ctl "$2: its name is its own"
+	ctl_ok "$2: dump" dump "$pid" -o "$T/redis.heap"
+	end_watch watched
+	is "$(jq -r .source "$T/watched.events")" uprobe "$2: watch has its probes"
+	ctl_ok "$2: report" report "$T/redis.heap"
+	like "$out" createStringObject "$2: it names functions"
+	ctl_ok "$2: convert, by what is loaded when it is needed" convert "$T/redis.heap" "$T/redis.pb.gz"
+	ctl_ok "$2: deactivate" deactivate "$pid"
+	assert_untouched "$pid" "$2: untouched"
+}
+main_job "$one" 'one folder'
+main_job "$other" 'another'
+
+# --- by other names ---
+mkdir "$T/bin"
+ln -s "$other/jeprof-ctl" "$T/bin/jeprof-ctl"
+ln -s ../bin/jeprof-ctl "$T/bin/other"
+is "$("$T/bin/other" --version)" "jeprof-ctl $(packaging/version)" 'by links'
+is "$(cd "$one" && ./jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'by a name that begins at the current folder'
+is "$(cd / && PATH=$T/bin:$PATH && exec -a '' jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'without a name'
+mv "$one" "$T/moved"
+is "$("$T/moved/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'after it was moved'
+mv "$T/moved" "$one"
+
+# --- libraries of others ---
+mkdir "$T/fake"
+echo 'int nothing;' | cc -shared -fPIC -x c -o "$T/fake/libelf.so.1" -
+like "$(LD_LIBRARY_PATH=$T/fake "$B/jeprof-ctl" --version 2>&1)" "$T/fake/libelf.so.1" \
+	'control: a library that LD_LIBRARY_PATH names is taken'
+is "$(cd "$T/fake" && LD_LIBRARY_PATH=$T/fake "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" 'not here'
+
+# --- what it refuses ---
+for folder in "$T/a:b" "$T/a;b" "$T/\$ORIGIN"; do
+	cp -r "$one" "$folder"
+	said=$("$folder/jeprof-ctl" --version 2>&1)
+	is "$? $said" "1 jeprof-ctl: $folder: a folder's name with one of :;\$ cannot be used here" "${folder##*/}: is refused"
+	rm -r "$folder"
+done
+chmod u+s "$one/jeprof-ctl"
+said=$(setpriv --reuid 12345 --regid 12345 --clear-groups "$one/jeprof-ctl" --version 2>&1)
+is "$?" 1 'with the set-user-ID bit it is not started'
+like "$said" "more rights than its caller's" 'and says why'
+chmod u-s "$one/jeprof-ctl"
+is "$(setpriv --reuid 12345 --regid 12345 --clear-groups "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" \
+	'control: that user may start it without'
+mv "$one/libexec/jeprof-ctl" "$one/libexec/away"
+said=$("$one/jeprof-ctl" --version 2>&1)
+is "$? $said" "1 jeprof-ctl: $one/libexec/jeprof-ctl: No such file or directory" 'a folder that is not whole'
+mv "$one/libexec/away" "$one/libexec/jeprof-ctl"
+
+# --- a system with nothing in it ---
+mkdir -p "$T/empty/proc" "$T/empty/dev" "$T/empty/run" "$T/empty/somewhere"
+cp -r "$other" "$T/empty/somewhere/else"
+in_nothing()
+{
+	unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount -t tmpfs none "$1/dev" && mknod -m 666 "$1/dev/null" c 1 3 &&
+		exec chroot "$@"' sh "$T/empty" "$@"
+}
+is "$(find "$T/empty" -type f ! -path '*/somewhere/*')" '' 'a root directory without a file'
+snapshot "$pid"
+is "$(in_nothing /somewhere/else/jeprof-ctl --version)" "jeprof-ctl $(packaging/version)" 'it runs there'
+ok 'activate' in_nothing /somewhere/else/jeprof-ctl activate "$pid"
+ok 'dump' in_nothing /somewhere/else/jeprof-ctl dump "$pid" -o /somewhere/redis.heap
+ok 'a profile' is_profile "$T/empty/somewhere/redis.heap"
+ok 'report' in_nothing /somewhere/else/jeprof-ctl report /somewhere/redis.heap
+ok 'deactivate' in_nothing /somewhere/else/jeprof-ctl deactivate "$pid"
+assert_untouched "$pid"
+
+done_testing
