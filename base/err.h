@@ -66,11 +66,12 @@ enum err_kind { ERR_NUMBER, ERR_SIZE, ERR_SECONDS, ERR_ADDRESS, ERR_SIGNAL, ERR_
 	X(number, NUMBER)                                                 \
 	X(limit, NUMBER)                                                  \
 	X(count, NUMBER)                                                  \
-	X(size, SIZE)  /* bytes */                                        \
-	X(max, SIZE)   /* bytes */                                        \
-	X(need, SIZE)  /* bytes */                                        \
-	X(added, SIZE) /* bytes */                                        \
-	X(ms, SECONDS) /* milliseconds, which are printed as seconds */   \
+	X(rate, NUMBER) /* per second */                                  \
+	X(size, SIZE)	/* bytes */                                       \
+	X(max, SIZE)	/* bytes */                                       \
+	X(need, SIZE)	/* bytes */                                       \
+	X(added, SIZE)	/* bytes */                                       \
+	X(ms, SECONDS)	/* milliseconds, which are printed as seconds */  \
 	X(address, ADDRESS)                                               \
 	X(signal, SIGNAL)
 

@@ -636,3 +636,21 @@ int args_sample_rate(const struct args *args, int *lg, struct err *err)
 	}
 	return 0;
 }
+
+#define OVERHEAD_ANY 10000 /* percent: no limit */
+
+int args_check_overhead(const struct args *args, struct err *err)
+{
+	if (args->max_overhead)
+		return 0;
+	err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
+	return err_within(err, ERROR_IN_OPTION, .name = "max-overhead");
+}
+
+unsigned int args_max_overhead(const struct args *args)
+{
+	if (args->max_overhead < 0)
+		return 0;
+	return (unsigned int)(args->max_overhead < OVERHEAD_ANY ? args->max_overhead
+								: OVERHEAD_ANY);
+}

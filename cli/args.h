@@ -59,7 +59,8 @@ struct args {
 	const char *conf, *jemalloc;
 	uint64_t duration_ms, interval_ms, progress_ms; /* record */
 	const char *until;
-	int64_t max_overhead;		   /* sites: percent; -1: not given */
+	int64_t max_overhead;		   /* sites, sample: percent; -1: not given */
+	uint64_t min_age_ms;		   /* sample */
 	int64_t keep;			   /* 0: all */
 	bool all, since_start, no_uprobes; /* watch */
 	uint64_t for_ms;		   /* 0: not given */
@@ -230,6 +231,10 @@ int args_no_pid(const struct command *command, struct err *err);
 
 /* The exponent of --sample-rate or --lg-sample; OPS_LG_KEEP without either. */
 int args_sample_rate(const struct args *args, int *lg, struct err *err) __must_check;
+
+/* --max-overhead: more than 0 (ERR_USAGE), and in percent, 0 if it was not given. */
+int args_check_overhead(const struct args *args, struct err *err) __must_check;
+unsigned int args_max_overhead(const struct args *args);
 
 /* What the line says about how to do it. */
 void args_options(const struct args *args, struct ops_options *options);

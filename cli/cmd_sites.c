@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #define DURATION_MS 10000
-#define OVERHEAD_ANY 10000 /* percent: no limit */
-#define SHOW_MS 250	   /* on a terminal */
+#define SHOW_MS 250 /* on a terminal */
 
 static const struct option_def options_of_sites[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (10s)", NULL },
@@ -101,14 +100,6 @@ static void find_warning(const struct ops_sites *s, struct err *warning)
 			  .count = (int64_t)s->samples);
 }
 
-static unsigned int max_overhead(const struct args *args)
-{
-	if (args->max_overhead < 0)
-		return 0;
-	return (unsigned int)(args->max_overhead < OVERHEAD_ANY ? args->max_overhead
-								: OVERHEAD_ANY);
-}
-
 /* `take` of report_taken(). */
 static int sample(const struct args *args, int fd, char **name, struct err *warning,
 		  struct err *err)
@@ -118,7 +109,7 @@ static int sample(const struct args *args, int fd, char **name, struct err *warn
 	struct ops_sites_request request = {
 		.duration_ms = args->duration_ms ? args->duration_ms : DURATION_MS,
 		.sample_bytes = args->sample_rate,
-		.max_overhead = max_overhead(args),
+		.max_overhead = args_max_overhead(args),
 		.fd = fd,
 		.file = args->save,
 		.force = args->force,
@@ -148,11 +139,10 @@ static int sample(const struct args *args, int fd, char **name, struct err *warn
 
 static int run(const struct args *args, struct err *err)
 {
-	if (!args->max_overhead) {
-		err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
-		return err_within(err, ERROR_IN_OPTION, .name = "max-overhead");
-	}
-	return report_taken(args, sample, report_format_asked(args), err);
+	return args_check_overhead(args, err) ||
+			       report_taken(args, sample, report_format_asked(args), err)
+		       ? -1
+		       : 0;
 }
 
 const struct command cmd_sites = {

@@ -3,33 +3,23 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signals.h"
 #include "bpf/sites.h"
 #include "io/memory_file.h"
 #include "io/output.h"
 #include "jemalloc/answer.h"
 #include "ops/dump.h"
-#include "ops/sites/collector.h"
+#include "ops/sites/collect.h"
 #include "ops/sites/estimate.h"
+#include "ops/stacks/timed.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
 #include "ops/watch/filecache.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SAMPLE_BYTES (UINT64_C(512) << 10)
 #define EVENT_BYTES (UINT64_C(64) << 10) /* of which no less is sampled: each event, then */
-#define ROUND_MS 50			 /* how often the samples are taken */
-#define OVERHEAD_MAX 5			 /* percent */
-#define WINDOW_MS 10000
-#define SETTLED_MS 1000 /* when it is known what the overhead is */
-#define PROBE_NS 800	/* of a probe itself, see doc/sites.md */
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S (1000 * NS_PER_MS)
 #define SENSELESS_MAX 100 /* one event in so many, which a signal handler may have begun */
 
 /* --- where to probe --- */
@@ -97,13 +87,9 @@ struct run {
 	struct output output;
 	char *file; /* its name */
 	struct sites_counts counts;
-	uint64_t began_ms;
-	struct {
-		uint64_t ms, cpu_ns, overhead_ns;
-	} window;	   /* where the one began of which the overhead is looked at */
+	struct timed timed;
 	uint64_t until_ms; /* samples are taken, until it is time for something else */
 	struct err failed; /* the collector, the first time */
-	bool early, ended;
 };
 
 static void close_run(struct run *r)
@@ -141,50 +127,11 @@ static uint64_t overhead_ns(const struct run *r)
 	return r->counts.ns + r->counts.hits * PROBE_NS;
 }
 
-/* 0 where it is not known any more. */
-static uint64_t cpu_ns(pid_t pid)
-{
-	struct timespec t = { 0 };
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
-static void begin_window(struct run *r)
-{
-	r->window.ms = now_ms();
-	r->window.cpu_ns = cpu_ns(r->s->proc.pid);
-	r->window.overhead_ns = overhead_ns(r);
-}
-
-/* Of the last seconds: a few moments say nothing, and the time before makes up for nothing. */
-static int check_overhead(struct run *r, struct err *err)
-{
-	unsigned int max = r->request->max_overhead ? r->request->max_overhead : OVERHEAD_MAX;
-	uint64_t ms = now_ms() - r->window.ms, whole = ms * NS_PER_MS;
-	uint64_t cpu = cpu_ns(r->s->proc.pid), taken = overhead_ns(r) - r->window.overhead_ns;
-
-	if (ms < SETTLED_MS)
-		return 0;
-	if (cpu > r->window.cpu_ns + whole)
-		whole = cpu - r->window.cpu_ns;
-	if (taken > whole / 100 * max) {
-		err_raise(err, ERROR_OVERHEAD_TOO_HIGH, SESSION_ARGS(r->s),
-			  .number = (int64_t)(taken * 100 / whole + 1), .limit = max);
-		return err_advise(err, FIX_ALLOW_OVERHEAD,
-				  .count = (int64_t)(taken * 200 / whole + 1));
-	}
-	if (ms >= WINDOW_MS)
-		begin_window(r);
-	return 0;
-}
-
 static int take(struct run *r, unsigned int ms, struct err *err)
 {
 	r->until_ms = now_ms() + ms;
-	if (check_events(r, err) || check_overhead(r, err) || sites_read(r->sites, err))
+	if (check_events(r, err) || timed_check_overhead(&r->timed, overhead_ns(r), err) ||
+	    sites_read(r->sites, err))
 		return -1;
 	if (r->failed.code)
 		*err = r->failed;
@@ -213,7 +160,7 @@ static void tell(const struct run *r, uint64_t *told_ms)
 {
 	const struct ops_sites_request *q = r->request;
 	struct ops_sites_progress p = { .cost = &r->s->cost,
-					.elapsed_ms = now_ms() - r->began_ms,
+					.elapsed_ms = timed_elapsed_ms(&r->timed),
 					.duration_ms = q->duration_ms,
 					.allocated_bytes = allocated(r) };
 
@@ -223,33 +170,17 @@ static void tell(const struct run *r, uint64_t *told_ms)
 	q->progress(q->ctx, &p);
 }
 
-/* In rounds, not at each sample: to wake up costs more than to wait. */
-static int wait_round(struct run *r, struct err *err)
-{
-	struct pollfd fds[] = {
-		{ .fd = r->s->proc.pidfd, .events = POLLIN },
-		{ .fd = r->s->options->stop_fd, .events = POLLIN },
-	};
-	uint64_t end = r->began_ms + r->request->duration_ms, now = now_ms();
-	uint64_t left = now < end ? end - now : 0;
-
-	if (poll(fds, 2, (int)(left < ROUND_MS ? left : ROUND_MS)) < 0 && errno != EINTR)
-		return err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
-	r->ended = fds[0].revents || proc_replaced(&r->s->proc);
-	r->early = fds[1].revents;
-	return 0;
-}
-
 static int go_on(struct run *r, struct err *err)
 {
 	uint64_t told_ms = 0;
+	bool more;
 
 	do {
-		if (wait_round(r, err) || take(r, ROUND_MS, err))
+		if (timed_wait(&r->timed, &more, err) || take(r, TIMED_ROUND_MS, err))
 			return -1;
 		tell(r, &told_ms);
-	} while (!r->ended && !r->early && now_ms() < r->began_ms + r->request->duration_ms);
-	r->s->recorded_ms = now_ms() - r->began_ms;
+	} while (more);
+	r->s->recorded_ms = timed_elapsed_ms(&r->timed);
 	sites_stop(r->sites);
 	return take_rest(r, err);
 }
@@ -291,14 +222,13 @@ static int begin(struct run *r, struct err *err)
 	r->s->sample_bytes = probe.sample_bytes;
 	if (open_output(r, err))
 		return -1;
-	if (collector_start(&r->collector, r->s, r->request->fd, err) ||
+	if (collector_start(&r->collector, &sites_collector_kind, r->s, r->request->fd, err) ||
 	    sites_open(&r->sites, &probe, on_sample, r, err))
 		return session_failed(r->s, err);
 	/* Its number could have been given to another one before it was probed. */
 	if (!proc_alive(&r->s->proc))
 		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(r->s));
-	r->began_ms = now_ms();
-	begin_window(r);
+	timed_begin(&r->timed, r->s, r->request->duration_ms, r->request->max_overhead);
 	if (r->request->began)
 		r->request->began(r->request->ctx, &r->s->cost);
 	return 0;
@@ -317,7 +247,7 @@ static int end(struct run *r, struct ops_sites *out, struct err *err)
 	/* The whole of --timeout again, for what is left to do. */
 	r->s->timeout_ms = now_ms() + ops_timeout_ms(r->s->options);
 	sites_totals(&r->counts, totals);
-	if (collector_write(&r->collector, r->s, totals, &got, err))
+	if (sites_collected(&r->collector, r->s, totals, &got, err))
 		return -1;
 	if (!got.samples) {
 		err_raise(err, ERROR_NO_STACK_SAMPLED, SESSION_ARGS(r->s),
@@ -338,8 +268,8 @@ static int end(struct run *r, struct ops_sites *out, struct err *err)
 	out->stacks = got.stacks;
 	out->cut = got.cut;
 	out->lost = r->counts.lost;
-	out->early = r->early;
-	out->ended = r->ended;
+	out->early = r->timed.early;
+	out->ended = r->timed.ended;
 	return 0;
 }
 

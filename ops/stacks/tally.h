@@ -3,8 +3,7 @@
 #ifndef OPS_STACKS_TALLY_H
 #define OPS_STACKS_TALLY_H
 
-#include "base/err.h"
-#include "base/hashmap.h"
+#include "ops/stacks/table.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -14,28 +13,17 @@
 
 struct stack_sum {
 	uint64_t samples, bytes[STACK_KINDS];
-	size_t first; /* of `addrs` */
-	size_t depth;
 };
 
 /* { 0 } is an empty one. */
 struct stack_tally {
-	struct stack_sum *v;
-	size_t n, room;
-	uint64_t *addrs;
-	size_t n_addrs, room_addrs;
-	struct hashmap by_stack;
+	struct stack_table stacks;
+	struct stack_sum *v; /* of each stack, by its number */
+	size_t room;
 	uint64_t samples, bytes[STACK_KINDS]; /* of all */
-	uint64_t shortened;		      /* samples that are known so */
 };
 
-/*
- * Bytes that were allocated through `depth` calls, innermost first. Of more than STACKS_MAX stacks,
- * or STACK_ADDRS_MAX addresses, the further ones are known by their innermost call alone.
- * ERR_FAILED without memory.
- */
-#define STACKS_MAX (UINT64_C(1) << 20)
-#define STACK_ADDRS_MAX (UINT64_C(1) << 24)
+/* Bytes that were allocated through a stack, as in stack_table_find(). */
 int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
 		    uint64_t bytes, struct err *err) __must_check;
 

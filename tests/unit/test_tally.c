@@ -52,7 +52,7 @@ static void test_stacks_are_told_apart(void **state)
 	add(&t, addrs, 2, 0, 200);
 	add(&t, addrs + 1, 2, 0, 300);
 	add(&t, addrs, 3, 0, 100);
-	assert_int_equal(t.n, 3);
+	assert_int_equal(t.stacks.n, 3);
 	assert_int_equal(t.samples, 4);
 	expect(&t, (uint64_t[]){ 700, 0 },
 	       "heap_v2/1\n  t*: 0: 0 [4: 700]\n"
@@ -107,12 +107,14 @@ static void test_many(void **state)
 	for (int round = 0; round < 3; round++)
 		for (uint64_t i = 0; i < 20000; i++)
 			add(&t, (uint64_t[]){ i, i * 2, i * 3 }, 1 + i % 3, 0, i);
-	assert_int_equal(t.n, 20000);
-	for (size_t i = 0; i < t.n; i++) {
+	assert_int_equal(t.stacks.n, 20000);
+	for (size_t i = 0; i < t.stacks.n; i++) {
+		const struct stack *s = &t.stacks.v[i];
+
 		assert_int_equal(t.v[i].samples, 3);
 		assert_int_equal(t.v[i].bytes[0], 3 * i);
-		assert_int_equal(t.v[i].depth, 1 + i % 3);
-		assert_int_equal(t.addrs[t.v[i].first], i);
+		assert_int_equal(s->depth, 1 + i % 3);
+		assert_int_equal(t.stacks.addrs[s->first], i);
 	}
 	stack_tally_fini(&t);
 }
@@ -128,16 +130,16 @@ static void test_too_many(void **state)
 		addrs[0] = i;
 		add(&t, addrs, 3, 0, 1);
 	}
-	assert_int_equal(t.n, STACKS_MAX);
-	assert_int_equal(t.shortened, 0);
+	assert_int_equal(t.stacks.n, STACKS_MAX);
+	assert_int_equal(t.stacks.shortened, 0);
 	addrs[1] = 0x4000;
 	for (int i = 0; i < 5; i++) {
 		addrs[2] = (uint64_t)i;
 		add(&t, addrs, 3, 0, 100);
 	}
-	assert_int_equal(t.n, STACKS_MAX + 1);
-	assert_int_equal(t.shortened, 5);
-	assert_int_equal(t.v[STACKS_MAX].depth, 1);
+	assert_int_equal(t.stacks.n, STACKS_MAX + 1);
+	assert_int_equal(t.stacks.shortened, 5);
+	assert_int_equal(t.stacks.v[STACKS_MAX].depth, 1);
 	assert_int_equal(t.v[STACKS_MAX].bytes[0], 500);
 	/* Those that are known stay so. */
 	addrs[1] = 0x2000;

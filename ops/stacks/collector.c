@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/sites/collector.h"
+#include "ops/stacks/collector.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "io/memory_file.h"
-#include "ops/stacks/tally.h"
 #include "ops/stacks/walk.h"
 #include "ops/target/facts.h"
 #include "ops/target/mapped.h"
@@ -18,24 +17,24 @@
 #define PATIENCE_MS 5000     /* many samples take milliseconds */
 #define COLLECTOR_CPU_S 3600 /* a recording may be long */
 
-enum kind { KIND_SAMPLE, KIND_WRITE, KINDS };
+enum message { MESSAGE_SAMPLE, MESSAGE_QUESTION, MESSAGE_WRITE, MESSAGES };
 
 /* --- in the child --- */
 
 struct work {
+	const struct collector_kind *kind;
 	struct session *s; /* a copy of the controller's: its images are read again */
 	int out;
 	uint64_t program; /* see proc_program(); 0 at first */
 	uint64_t read_ms; /* when they were read last */
 	char *mappings;	  /* their text then */
 	size_t mappings_len;
-	struct sites_sample sample; /* the one that is worked on */
+	void *sample; /* the one that is worked on */
+	void *state;
 	struct stack_walker walker;
-	struct stack_tally tally;
 	uint64_t cut;
 	struct err failed; /* the first time */
 };
-_Static_assert((int)SITES_SIZES == STACK_KINDS, "samples are told apart by their size");
 
 /* Is it another program since? By what we may read: not so of proc_replaced(). */
 static bool is_replaced(const struct work *w)
@@ -81,39 +80,47 @@ static bool may_refresh(struct work *w, uint64_t last)
 
 static void add(struct work *w, struct unpack *u)
 {
-	struct sites_sample *sample = &w->sample;
+	const struct stack_copy *stack;
 	uint64_t addrs[DEPTH_MAX];
 	bool whole;
 	size_t n;
 
-	unpack_bytes(u, sample, sizeof(*sample));
-	if (!unpack_done(u) || sample->stack.len > sizeof(sample->stack.bytes) ||
-	    sample->size >= SITES_SIZES)
+	unpack_bytes(u, w->sample, w->kind->size);
+	if (!unpack_done(u))
 		return;
-	n = stack_walk(&w->walker, &sample->stack, addrs, DEPTH_MAX, &whole);
+	stack = w->kind->stack(w->sample);
+	if (!stack || stack->len > sizeof(stack->bytes))
+		return;
+	n = stack_walk(&w->walker, stack, addrs, DEPTH_MAX, &whole);
 	if (!whole && n && may_refresh(w, addrs[n - 1]))
-		n = stack_walk(&w->walker, &sample->stack, addrs, DEPTH_MAX, &whole);
+		n = stack_walk(&w->walker, stack, addrs, DEPTH_MAX, &whole);
 	w->cut += !whole;
 	if (n == 1) /* who called it is not known */
 		addrs[n++] = addrs[0] + 1;
-	/* The innermost is where te_event_trigger begins; the others are return addresses. */
 	if (!w->failed.code && n > 1)
-		(void)!stack_tally_add(&w->tally, addrs + 1, n - 1, (unsigned int)sample->size,
-				       sample->bytes, &w->failed);
+		(void)!w->kind->add(w->state, w->sample, addrs, n, &w->failed);
+}
+
+static void reply(struct work *w, struct unpack *u)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+	struct err err = w->failed;
+	int failed = err.code ? -1 : w->kind->answer(w->state, w->s, u, &p, &err);
+
+	confined_reply(failed, &err, &p, -1);
 }
 
 struct writing {
-	const struct stack_tally *tally;
-	uint64_t allocated[SITES_SIZES];
+	struct work *w;
+	struct unpack *totals;
+	struct pack *answer;
 };
 
 static int write_stacks(FILE *out, const void *ctx, struct err *err)
 {
 	const struct writing *w = ctx;
 
-	(void)err;
-	stack_tally_write(w->tally, w->allocated, out);
-	return 0;
+	return w->w->kind->write(w->w->state, w->totals, out, w->answer, err);
 }
 
 static int finish(struct work *w, const struct writing *writing, struct err *err)
@@ -135,17 +142,13 @@ static int finish(struct work *w, const struct writing *writing, struct err *err
 static void write_profile(struct work *w, struct unpack *u)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	struct writing writing = { .tally = &w->tally };
+	struct writing writing = { .w = w, .totals = u, .answer = &p };
 	struct err err = ERR_INIT;
 	int failed;
 
-	for (int i = 0; i < SITES_SIZES; i++)
-		writing.allocated[i] = unpack_u64(u);
 	w->s->recorded_ms = unpack_u64(u);
+	pack_u64(&p, w->cut);
 	failed = finish(w, &writing, &err);
-	pack_u64(&p, w->tally.samples);
-	pack_u64(&p, w->tally.n);
-	pack_u64(&p, w->cut + w->tally.shortened);
 	confined_reply(failed, &err, &p, -1);
 }
 
@@ -161,20 +164,32 @@ static void serve(void *ctx)
 	}
 	confined_reply(false, NULL, NULL, -1);
 	while (confined_next(&u, NULL)) {
-		if (unpack_max(&u, KINDS - 1) == KIND_SAMPLE)
+		switch ((enum message)unpack_max(&u, MESSAGES - 1)) {
+		case MESSAGE_SAMPLE:
 			add(w, &u);
-		else
+			break;
+		case MESSAGE_QUESTION:
+			reply(w, &u);
+			break;
+		case MESSAGE_WRITE:
+		case MESSAGES:
 			write_profile(w, &u);
+			break;
+		}
 	}
+	w->kind->fini(w->state);
 }
 
 /* --- in the controller --- */
 
-int collector_start(struct collector *c, const struct session *s, int out, struct err *err)
+int collector_start(struct collector *c, const struct collector_kind *kind, const struct session *s,
+		    int out, struct err *err)
 {
+	_cleanup_(cleanup_free) void *sample = malloc(kind->size);
+	_cleanup_(cleanup_free) void *state = calloc(1, kind->state_size);
 	_cleanup_(cleanup_free) struct work *w = calloc(1, sizeof(*w));
 	const struct confined_options options = {
-		.what = "add up who allocates",
+		.what = kind->what,
 		.policy = { .pid = s->proc.pid, .pidfd = s->proc.pidfd },
 		.fds = &out,
 		.n_fds = 1,
@@ -182,10 +197,13 @@ int collector_start(struct collector *c, const struct session *s, int out, struc
 	};
 	struct unpack u;
 
-	if (!w)
+	if (!w || !sample || !state)
 		return err_no_memory(err);
+	w->kind = c->kind = kind;
 	w->s = (struct session *)s;
 	w->out = out;
+	w->sample = sample;
+	w->state = state;
 	c->child.stop_fd = s->options->stop_fd;
 	if (confined_start(&c->child, &options, serve, w, err) ||
 	    confined_answer(&c->child, session_left_ms(s), ANSWER_MAX, &u, NULL, err))
@@ -199,7 +217,7 @@ void collector_end(struct collector *c)
 	confined_end(&c->child);
 }
 
-int collector_add(struct collector *c, const struct sites_sample *sample, struct err *err)
+int collector_add(struct collector *c, const void *sample, struct err *err)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct pollfd room = { .fd = c->child.sock, .events = POLLOUT };
@@ -210,26 +228,40 @@ int collector_add(struct collector *c, const struct sites_sample *sample, struct
 		err_raise(err, ERROR_CHILD_LATE, .what = c->child.what, .ms = PATIENCE_MS);
 		return err_advise(err, FIX_GIVE_IT_TIME);
 	}
-	pack_u64(&p, KIND_SAMPLE);
-	pack_bytes(&p, sample, sizeof(*sample));
+	pack_u64(&p, MESSAGE_SAMPLE);
+	pack_bytes(&p, sample, c->kind->size);
 	return confined_ask(&c->child, &p, -1, err);
 }
 
-int collector_write(struct collector *c, const struct session *s,
-		    const uint64_t allocated[SITES_SIZES], struct collected *out, struct err *err)
+static int ask(struct collector *c, const struct session *s, struct pack *p,
+	       const struct pack *more, struct unpack *answer, struct err *err)
+{
+	pack_bytes(p, more->v, more->len);
+	p->failed |= more->failed;
+	return confined_ask(&c->child, p, -1, err) || confined_answer(&c->child, session_left_ms(s),
+								      ANSWER_MAX, answer, NULL, err)
+		       ? -1
+		       : 0;
+}
+
+int collector_ask(struct collector *c, const struct session *s, const struct pack *question,
+		  struct unpack *answer, struct err *err)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	struct unpack u;
 
-	pack_u64(&p, KIND_WRITE);
-	for (int i = 0; i < SITES_SIZES; i++)
-		pack_u64(&p, allocated[i]);
+	pack_u64(&p, MESSAGE_QUESTION);
+	return ask(c, s, &p, question, answer, err);
+}
+
+int collector_write(struct collector *c, const struct session *s, const struct pack *totals,
+		    uint64_t *cut, struct unpack *answer, struct err *err)
+{
+	_cleanup_(pack_fini) struct pack p = { 0 };
+
+	pack_u64(&p, MESSAGE_WRITE);
 	pack_u64(&p, s->recorded_ms);
-	if (confined_ask(&c->child, &p, -1, err) ||
-	    confined_answer(&c->child, session_left_ms(s), ANSWER_MAX, &u, NULL, err))
+	if (ask(c, s, &p, totals, answer, err))
 		return -1;
-	*out = (struct collected){ .samples = unpack_u64(&u),
-				   .stacks = unpack_u64(&u),
-				   .cut = unpack_u64(&u) };
-	return unpack_done(&u) ? 0 : err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
+	*cut = unpack_u64(answer);
+	return 0;
 }
