@@ -362,6 +362,8 @@ static const char *const words[FIXES] = {
 	/* --- bpf --- */
 
 	[FIX_SITES_AS_IT_IS] = "to see who allocates, as it is: jeprof-ctl sites {pid}",
+	[FIX_SAMPLE_AS_IT_IS] =
+		"or see who holds what is allocated from now on, as it is: jeprof-ctl sample {pid}",
 	[FIX_RECORD_INSTEAD] = "where opt.prof is true, jeprof-ctl record {pid} shows what is held",
 	[FIX_ALLOW_OVERHEAD] =
 		"allow more (--max-overhead {count})",

@@ -88,7 +88,7 @@ int call_args_build(struct call_args *a, const struct callsite *cs, const struct
 		a->args[2] = AT(a, name); /* malloc_stats_print(write_cb, cbopaque, opts) */
 		return put_text(l->name, sizeof(l->name), call->name, err);
 	}
-	a->fn = cs->mallctl;
+	a->fn = call->at ? call->at : cs->mallctl;
 	return build_mallctl(a, call, path, err);
 }
 

@@ -84,12 +84,19 @@ enum fix check_without_thread(const struct call *calls, size_t n)
 		return FIX_IN_TARGET;
 	if (wants(calls, n, CALL_STATS))
 		return FIX_GET_SINGLE_VALUES;
+	if (calls_want_map(calls, n))
+		return FIX_NO_WAY;
 	return FIX_DROP_MODE_THREAD;
 }
 
 bool calls_want_file(const struct call *calls, size_t n)
 {
-	return wants(calls, n, CALL_MEMFD | CALL_STATS);
+	return wants(calls, n, CALL_MEMFD | CALL_STATS | CALL_MAP | CALL_EMPTY);
+}
+
+bool calls_want_map(const struct call *calls, size_t n)
+{
+	return wants(calls, n, CALL_MAP | CALL_EMPTY);
 }
 
 bool calls_want_dump(const struct call *calls, size_t n)
@@ -115,6 +122,7 @@ int check_calls(const struct injector *inj, enum injector_mode mode, const struc
 						      : ERROR_NEEDS_THREAD_HOME);
 		return err_advise(err, inj->cs.pthread_create	     ? FIX_DROP_MODE_INLINE
 				       : wants(calls, n, CALL_STATS) ? FIX_GET_SINGLE_VALUES
+				       : calls_want_map(calls, n)    ? FIX_NO_WAY
 								     : FIX_DUMP_IN_TARGET);
 	}
 	if (mode == INJECTOR_THREAD && !inj->cs.pthread_create)

@@ -12,7 +12,6 @@ int check_target(const struct proc *p, const struct images *images, struct err *
  * nothing of ours: its first return from our call would be SIGSEGV.
  */
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
-/* The fix for who cannot have jemalloc's statistics. */
 /* Can these calls be made in it? */
 int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		size_t n, struct err *err) __must_check;
@@ -21,7 +20,9 @@ int check_file_limit(const struct injector *inj, enum injector_mode mode, const 
 		     size_t n, struct err *err) __must_check;
 /* What to do where no thread can be made in it for these calls: the words of a fix. */
 enum fix check_without_thread(const struct call *calls, size_t n);
+/* Can they be made in a thread of our own alone? */
 bool calls_want_file(const struct call *calls, size_t n);
+bool calls_want_map(const struct call *calls, size_t n);
 bool calls_want_dump(const struct call *calls, size_t n);
 
 #endif

@@ -22,7 +22,9 @@
 #define ARENA_MAPPINGS 12
 #define THREAD_MEMORY (MIB / 2)
 #define THREAD_MAPPINGS 4
-#define FILE_MEMORY (4 * MIB)	/* a memory file is the target's: of common profiles */
+#define FILE_MEMORY (4 * MIB) /* a memory file is the target's: of common profiles */
+#define MAPPED_MAX MIB	      /* what stays mapped */
+#define MAPPED_MAPPINGS 4
 #define DEFAULT_STACK (2 * MIB) /* glibc's, where RLIMIT_STACK is none */
 
 struct need {
@@ -96,6 +98,10 @@ static struct need need_of(const struct injector *inj, enum injector_mode mode,
 	need.of[ROOM_MEMORY] += THREAD_MEMORY;
 	if (calls_want_file(calls, n))
 		need.of[ROOM_MEMORY] += FILE_MEMORY;
+	if (calls_want_map(calls, n)) {
+		add_bytes(&need, MAPPED_MAX);
+		need.of[ROOM_MAPPINGS] += MAPPED_MAPPINGS;
+	}
 	return need;
 }
 
@@ -183,7 +189,7 @@ enum tristate footprint_has_data(const struct tracer *t, pid_t tid, const struct
 	if (!tsd->is_known ||
 	    mem_read(t, arch_tls(regs) + (uint64_t)tsd->state, &state, sizeof(state), &ignored) < 0)
 		return tid == t->inj->p->pid ? TRI_YES : TRI_UNKNOWN;
-	if (state <= JEMALLOC_TSD_IN_USE_MAX)
+	if (jemalloc_tsd_in_use(tsd, state))
 		return TRI_YES;
 	return state == tsd->fresh ? TRI_NO : TRI_UNKNOWN;
 }

@@ -34,6 +34,27 @@ enum call_flags {
 			 * `new`, if not NULL, is text that the memfd is named by */
 	CALL_STATS = 8, /* malloc_stats_print(NULL, NULL, name) into a memfd, handed back in `fd` */
 	CALL_KEEP_GOING = 16, /* the calls after it are made even if it returns non-zero */
+	CALL_MAP = 32,	 /* no call of mallctl: map `new`, a struct call_mapping; `old` receives the
+			* address, a uint64_t */
+	CALL_EMPTY = 64, /* the same: have what is mapped at `new`, a struct call_range, read as 0
+			  * again, and its memory given back */
+};
+
+/*
+ * An image that is to stay mapped: from a sealed memory file that is named by `name`, its first
+ * `n_code` bytes to be read and run, up to `n_file` private and writable, up to `n_all` memory
+ * without a file, which a child finds empty (MADV_WIPEONFORK). Whole pages each.
+ */
+struct call_mapping {
+	const char *name;
+	const void *image;
+	size_t len; /* CALL_IMAGE_MAX at most */
+	uint64_t n_code, n_file, n_all;
+};
+#define CALL_IMAGE_MAX ((size_t)128 << 10)
+
+struct call_range {
+	uint64_t addr, len;
 };
 
 /*
@@ -42,6 +63,7 @@ enum call_flags {
  */
 struct call {
 	const char *name;   /* mallctl name, or the options of malloc_stats_print */
+	uint64_t at;	    /* instead of mallctl, a function at this address; 0: mallctl */
 	unsigned int flags; /* enum call_flags */
 	void *old;	    /* receives the value read; NULL not to read; one byte is a bool */
 	size_t old_len;	    /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */

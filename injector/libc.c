@@ -2,10 +2,13 @@
 #include "injector/libc.h"
 
 #include "base/text.h"
+#include "injector/memfd.h"
 #include "injector/musl.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static const struct libc *const known[] = { &libc_glibc, &libc_musl };
 #define KNOWN (sizeof(known) / sizeof(*known))
@@ -24,6 +27,22 @@ const struct checked_call libc_homes[] = {
 	{ SYS_getegid, "getegid", USE_THREAD, 0, { 0 } },
 };
 const size_t n_libc_homes = sizeof(libc_homes) / sizeof(*libc_homes);
+
+#define NO_FILE UINT64_MAX
+#define HOW_DATA (MAP_PRIVATE | MAP_ANONYMOUS)
+#define HOW_FILE (MAP_PRIVATE | MAP_FIXED)
+const struct checked_call libc_map_calls[] = {
+	{ SYS_memfd_create, "memfd_create", USE_MAP, 0, { 0, MFD_CLOEXEC | MFD_ALLOW_SEALING } },
+	{ SYS_write, "write", USE_MAP, 0, { 3 } },
+	{ SYS_fcntl, "fcntl", USE_MAP, 0, { 3, F_ADD_SEALS, MEMFD_SEALS } },
+	{ SYS_mmap, "mmap", USE_MAP, 0, { 0, 0, PROT_READ | PROT_WRITE, HOW_DATA, NO_FILE } },
+	{ SYS_mmap, "mmap", USE_MAP, 0, { 0, 0, PROT_READ | PROT_EXEC, HOW_FILE, 3 } },
+	{ SYS_mmap, "mmap", USE_MAP, 0, { 0, 0, PROT_READ | PROT_WRITE, HOW_FILE, 3 } },
+	{ SYS_madvise, "madvise", USE_MAP, 0, { 0, 0, MADV_WIPEONFORK } },
+	{ SYS_madvise, "madvise", USE_MAP, 0, { 0, 0, MADV_DONTNEED } },
+	{ SYS_munmap, "munmap", USE_MAP, 0, { 0 } },
+};
+const size_t n_libc_map_calls = sizeof(libc_map_calls) / sizeof(*libc_map_calls);
 
 unsigned int libc_number(const struct libc *libc)
 {

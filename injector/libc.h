@@ -36,6 +36,7 @@ enum use {
 	USE_BOTH = USE_INLINE | USE_THREAD,
 	USE_FILE = 4,  /* jemalloc writes */
 	USE_MEMFD = 8, /* to a file that we make */
+	USE_MAP = 16,  /* which is mapped (CALL_MAP), and CALL_EMPTY */
 };
 
 /*
@@ -55,6 +56,10 @@ struct checked_call {
  */
 extern const struct checked_call libc_homes[];
 extern const size_t n_libc_homes;
+
+/* What is the same whatever C library it is: of USE_MAP. */
+extern const struct checked_call libc_map_calls[];
+extern const size_t n_libc_map_calls;
 
 struct libc {
 	const char *name;

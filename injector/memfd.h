@@ -14,6 +14,9 @@
 
 #include <sys/types.h>
 
+/* Of one that stays mapped: it never changes again (fcntl(2)). */
+#define MEMFD_SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
 /*
  * The device that the memory files of this kernel are on, taken from one that is made and closed.
  * To be called before the tracer is confined. ERR_FAILED.

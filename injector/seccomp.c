@@ -62,6 +62,8 @@ static unsigned int uses_of(const struct tracer *t)
 		uses |= USE_FILE | USE_MEMFD;
 	if (calls_want_dump(t->calls, t->n_calls))
 		uses |= USE_FILE;
+	if (calls_want_map(t->calls, t->n_calls))
+		uses |= USE_MAP;
 	return uses;
 }
 
@@ -87,19 +89,26 @@ static bool allows(const struct sock_filter *prog, size_t n, const struct checke
 	return lets_pass(seccomp_filter_run(prog, n, &data), c->must_work & uses);
 }
 
+static const char *check_calls_of(const struct checked_call *calls, size_t n_calls,
+				  const struct sock_filter *prog, size_t n, unsigned int uses,
+				  bool has_rseq)
+{
+	for (size_t i = 0; i < n_calls; i++)
+		if (is_made(&calls[i], uses, has_rseq) && !allows(prog, n, &calls[i], uses))
+			return calls[i].name;
+	return NULL;
+}
+
 /* The first call that this filter would punish, or NULL. */
 static const char *check_filter(const struct callsite *cs, const struct sock_filter *prog, size_t n,
 				unsigned int uses, bool has_rseq)
 {
-	const struct checked_call *home = &libc_homes[cs->home_call];
+	const char *bad = check_calls_of(cs->lib->calls, cs->lib->n_calls, prog, n, uses, has_rseq);
 
-	for (size_t i = 0; i < cs->lib->n_calls; i++) {
-		const struct checked_call *c = &cs->lib->calls[i];
-
-		if (is_made(c, uses, has_rseq) && !allows(prog, n, c, uses))
-			return c->name;
-	}
-	return is_made(home, uses, has_rseq) && !allows(prog, n, home, uses) ? home->name : NULL;
+	if (!bad)
+		bad = check_calls_of(&libc_homes[cs->home_call], 1, prog, n, uses, has_rseq);
+	return bad ? bad
+		   : check_calls_of(libc_map_calls, n_libc_map_calls, prog, n, uses, has_rseq);
 }
 
 static bool allows_restart(const struct filters *f)

@@ -31,6 +31,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -39,7 +40,6 @@
 #define SCRATCH_BELOW (512u << 10) /* of its 1 MiB stack; the calls use the rest above */
 #define FIRST_OWN_FD 3
 #define CLOSE_RANGE_UNSHARE_FLAG 2
-#define MEMFD_CLOEXEC 1u
 #define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
 #define GONE_US 5000000	     /* a thread that is let go ends at once, once it has a CPU */
 #define GONE_SLEEP_NS 500000
@@ -210,12 +210,12 @@ static int hold_memfd(const struct worker *w, int remote_fd, int *handle, struct
 	return memfd_hold(path, w->t->memfd_dev, handle, err);
 }
 
-/* *handle is the file for us, with O_PATH. */
-static int make_memfd(struct worker *w, const char *text, int *remote_fd, int *handle,
-		      struct err *err)
+/* `flags`: memfd_create(2). *handle is the file for us, with O_PATH. */
+static int make_memfd(struct worker *w, const char *text, unsigned int flags, int *remote_fd,
+		      int *handle, struct err *err)
 {
 	char name[sizeof(INJECTOR_MEMFD) + INJECTOR_MEMFD_TEXT_MAX + 1] = INJECTOR_MEMFD;
-	uint64_t args[6] = { w->scratch, MEMFD_CLOEXEC | MEMFD_NOEXEC_SEAL };
+	uint64_t args[6] = { w->scratch, flags | MEMFD_NOEXEC_SEAL };
 	long result;
 
 	if (text && strlen(text) <= INJECTOR_MEMFD_TEXT_MAX)
@@ -223,7 +223,7 @@ static int make_memfd(struct worker *w, const char *text, int *remote_fd, int *h
 	if (own_files(w, err) < 0 || mem_write(w->t, w->scratch, name, sizeof(name), err) < 0 ||
 	    remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
 		return -1;
-	args[1] = MEMFD_CLOEXEC;
+	args[1] = flags;
 	if (result == -EINVAL && remote_syscall(w, SYS_memfd_create, args, &result, err) < 0)
 		return -1;
 	if (result < 0)
@@ -248,6 +248,95 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 	if (remote_syscall(w, SYS_DUP_TO, args, &result, err) < 0)
 		return -1;
 	return result < 0 ? err_raise_target(err, ERROR_OUTPUT_NOT_REDIRECTED, (int)-result) : 0;
+}
+
+/* --- what stays mapped --- */
+
+/* A system call that is to answer `wanted`, or any address where that is -1. */
+static int map_step(struct worker *w, long nr, const uint64_t args[6], long wanted, long *result,
+		    struct err *err)
+{
+	if (remote_syscall(w, nr, args, result, err) < 0)
+		return -1;
+	if (*result < 0 && *result > -4096)
+		return err_raise_target(err, ERROR_IMAGE_NOT_MAPPED, (int)-*result);
+	if (wanted >= 0 && *result != wanted)
+		return err_raise_target(err, ERROR_IMAGE_NOT_MAPPED, EIO);
+	return 0;
+}
+
+static int fill_and_seal(struct worker *w, int fd, const struct call_mapping *m, struct err *err)
+{
+	const uint64_t text[6] = { (uint64_t)fd, w->scratch, m->len };
+	const uint64_t seals[6] = { (uint64_t)fd, F_ADD_SEALS, MEMFD_SEALS };
+	long result;
+
+	return mem_write(w->t, w->scratch, m->image, m->len, err) ||
+			       map_step(w, SYS_write, text, (long)m->len, &result, err) ||
+			       map_step(w, SYS_fcntl, seals, 0, &result, err)
+		       ? -1
+		       : 0;
+}
+
+/* Over addresses that are ours already. */
+static int map_parts(struct worker *w, int fd, const struct call_mapping *m, uint64_t at,
+		     struct err *err)
+{
+	const uint64_t how = MAP_PRIVATE | MAP_FIXED;
+	const uint64_t code[6] = { at, m->n_code, PROT_READ | PROT_EXEC, how, (uint64_t)fd, 0 };
+	const uint64_t data[6] = { at + m->n_code,	   m->n_file - m->n_code,
+				   PROT_READ | PROT_WRITE, how,
+				   (uint64_t)fd,	   m->n_code };
+	const uint64_t wipe[6] = { at + m->n_file, m->n_all - m->n_file, MADV_WIPEONFORK };
+	long result;
+
+	return map_step(w, SYS_madvise, wipe, 0, &result, err) ||
+			       map_step(w, SYS_mmap, data, (long)data[0], &result, err) ||
+			       map_step(w, SYS_mmap, code, (long)at, &result, err)
+		       ? -1
+		       : 0;
+}
+
+/* All of it, or nothing: what is mapped of it so far is used by nobody. */
+static int map_image(struct worker *w, const struct call *call, struct shared_call *out,
+		     struct err *err)
+{
+	_cleanup_(cleanup_close) int handle = -1;
+	const struct call_mapping *m = call->new;
+	const uint64_t room[6] = {
+		0, m->n_all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0
+	};
+	struct err ignored = ERR_INIT;
+	long at, result;
+	int fd;
+
+	if (make_memfd(w, m->name, MFD_CLOEXEC | MFD_ALLOW_SEALING, &fd, &handle, err) < 0 ||
+	    fill_and_seal(w, fd, m, err) < 0 || map_step(w, SYS_mmap, room, -1, &at, err) < 0)
+		return -1;
+	if (map_parts(w, fd, m, (uint64_t)at, err) < 0) {
+		const uint64_t all[6] = { (uint64_t)at, m->n_all };
+
+		(void)!remote_syscall(w, SYS_munmap, all, &result, &ignored);
+		return -1;
+	}
+	out->old_len = sizeof(at);
+	memcpy(out->old, &at, sizeof(at));
+	out->made = true;
+	return 0;
+}
+
+static int empty_range(struct worker *w, const struct call *call, struct shared_call *out,
+		       struct err *err)
+{
+	const struct call_range *range = call->new;
+	const uint64_t args[6] = { range->addr, range->len, MADV_DONTNEED };
+	long result;
+
+	if (remote_syscall(w, SYS_madvise, args, &result, err) < 0)
+		return -1;
+	out->ret = result < 0 ? (int)-result : 0;
+	out->made = true;
+	return 0;
 }
 
 /* The controller gets its own descriptor of the file, read-only, with the call's number. */
@@ -286,8 +375,12 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 	uint64_t began;
 	int remote_fd = -1;
 
-	if (wants_file && make_memfd(w, call->flags & CALL_MEMFD ? call->new : NULL, &remote_fd,
-				     &handle, err) < 0)
+	if (call->flags & CALL_MAP)
+		return map_image(w, call, out, err);
+	if (call->flags & CALL_EMPTY)
+		return empty_range(w, call, out, err);
+	if (wants_file && make_memfd(w, call->flags & CALL_MEMFD ? call->new : NULL, MFD_CLOEXEC,
+				     &remote_fd, &handle, err) < 0)
 		return -1;
 	if ((call->flags & CALL_STATS) && redirect_stderr(w, remote_fd, err) < 0)
 		return -1;

@@ -42,6 +42,13 @@ static bool find_private(const struct jemalloc *je, bool alone, const char *name
 			  find_prefixed(je, "", "", name, type, sym)));
 }
 
+uint64_t jemalloc_find_cleanup(const struct jemalloc *je)
+{
+	struct symbol sym;
+
+	return find_private(je, je->is_alone, "tsd_cleanup", STT_FUNC, &sym) ? sym.addr : 0;
+}
+
 /* Length of "5.3.0-0-g" and 40 hex digits that end at a NUL, 0 if `s` is no such string. */
 static size_t version_len(const char *s, const char *end)
 {
@@ -306,6 +313,16 @@ int jemalloc_version_cmp(const char *version, int major, int minor, int patch)
 		if (got[i] != want[i])
 			return got[i] < want[i] ? -1 : 1;
 	return 0;
+}
+
+enum tristate jemalloc_has_hooks(const char *version)
+{
+	if (!*version)
+		return TRI_UNKNOWN;
+	return jemalloc_version_cmp(version, 5, 2, 0) >= 0 &&
+			       jemalloc_version_cmp(version, 5, 3, 2) < 0
+		       ? TRI_YES
+		       : TRI_NO;
 }
 
 /* Is the file name of `path` that of one of the objects in `list` (blanks or colons between)? */

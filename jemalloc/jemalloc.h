@@ -97,13 +97,24 @@ struct jemalloc_tsd {
 	int64_t state; /* the address of that byte, from the thread pointer */
 	uint8_t fresh; /* what it holds in a thread that never called jemalloc */
 };
-#define JEMALLOC_TSD_IN_USE_MAX 1 /* tsd_state_nominal, tsd_state_nominal_slow */
+
+/*
+ * Is data in this state in use? tsd_state_nominal, tsd_state_nominal_slow, and since 5.2
+ * tsd_state_nominal_recompute, which it has after hooks came or went until its thread next calls
+ * jemalloc.
+ */
+#define JEMALLOC_TSD_SLOW 1
+#define JEMALLOC_TSD_RECOMPUTE 2
+bool jemalloc_tsd_in_use(const struct jemalloc_tsd *tsd, uint8_t state);
 
 /*
  * By what mallctl compares first, if the image's file agrees that this byte begins as
  * tsd_state_uninitialized.
  */
 void jemalloc_find_tsd(struct jemalloc_tsd *out, const struct jemalloc *je, pid_t pid);
+
+/* tsd_cleanup(), which each thread calls at its end, by its symbol; 0 where there is none. */
+uint64_t jemalloc_find_cleanup(const struct jemalloc *je);
 
 /* Is a thread of that name one of jemalloc's own? These hold its locks (background_thread.c). */
 static inline bool jemalloc_is_background(const char *comm)
@@ -180,5 +191,11 @@ bool jemalloc_is_conf_name(const char *name);
  * major.minor.patch; unknown is newest.
  */
 int jemalloc_version_cmp(const char *version, int major, int minor, int patch);
+
+/*
+ * Does it call hooks at each allocation (hook.h), in a way that is known? Those of 5.2.0 to 5.3.1
+ * do. "" is an unknown version.
+ */
+enum tristate jemalloc_has_hooks(const char *version);
 
 #endif

@@ -78,3 +78,9 @@ void jemalloc_find_tsd(struct jemalloc_tsd *out, const struct jemalloc *je, pid_
 		return;
 	*out = (struct jemalloc_tsd){ .is_known = true, .state = test.tls, .fresh = t.byte };
 }
+
+bool jemalloc_tsd_in_use(const struct jemalloc_tsd *tsd, uint8_t state)
+{
+	return state <=
+	       (tsd->fresh == UNINITIALIZED_5_0 ? JEMALLOC_TSD_SLOW : JEMALLOC_TSD_RECOMPUTE);
+}

@@ -56,11 +56,11 @@ static void test_main_thread(void **state)
 	if (!find(&tsd, pid))
 		skip();
 	assert_true(tsd.is_known);
-	assert_true(tsd.fresh > JEMALLOC_TSD_IN_USE_MAX);
+	assert_false(jemalloc_tsd_in_use(&tsd, tsd.fresh));
 	assert_int_equal(proc_read(pid, thread_pointer(pid) + (uint64_t)tsd.state, &now,
 				   sizeof(now), &err),
 			 0);
-	assert_true(now <= JEMALLOC_TSD_IN_USE_MAX);
+	assert_true(jemalloc_tsd_in_use(&tsd, now));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, __WALL);
 }
