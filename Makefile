@@ -16,7 +16,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := $(wildcard base arch sandbox process elf jemalloc injector bpf profile io symbols ops api cli)
+LAYERS := $(wildcard base arch sandbox process elf jemalloc sampler injector bpf profile io symbols ops api cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive
@@ -28,9 +28,9 @@ BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 HAVE_BPF ?= $(if $(BPFTOOL),$(shell $(PKG_CONFIG) --exists libbpf && command -v $(CLANG)),0)
 ifneq ($(filter-out 0,$(HAVE_BPF)),)
 PKGS += libbpf
-NOT_BUILT := bpf/absent.c bpf/%.bpf.c
+NOT_BUILT := bpf/absent.c bpf/%.bpf.c sampler/target.c
 else
-NOT_BUILT := bpf/origin.c bpf/sites.c bpf/watch.c bpf/why.c bpf/%.bpf.c
+NOT_BUILT := bpf/heap.c bpf/origin.c bpf/sites.c bpf/watch.c bpf/why.c bpf/%.bpf.c sampler/target.c
 endif
 
 # What depends on the processor is in arch/ and X/arch/: only this machine's is compiled.
@@ -42,7 +42,7 @@ ifeq ($(wildcard arch/$(ARCH).mk),)
 $(error it is not ported to $(ARCH): ARCHITECTURE.md, "Other processors", says what that takes)
 endif
 include arch/$(ARCH).mk
-EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o
+EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o $(B)/gen/sampler/target.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
@@ -146,7 +146,7 @@ $(B)/%.o: %.c Makefile
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # The messages of pprof's format, as C.
-GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETONS))
+GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(B)/gen/sampler/offsets.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETONS))
 $(OBJ): | $(GENERATED)
 generated: $(GENERATED)
 $(B)/gen/profile/format/pprof.pb-c.h: profile/format/pprof.proto Makefile
@@ -174,6 +174,23 @@ $(B)/gen/web/svg.js: $(wildcard web/*) Makefile
 $(B)/gen/web/svg.o: $(B)/gen/web/svg.js
 	$(say) LD $@
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o svg.o svg.js
+
+# What is mapped into targets: an image of its own, without a C library, and where things are in it.
+# Like nothing else here it must be the same with the sanitizers.
+SAMPLER_FLAGS := -std=gnu17 -O2 $(WARNINGS) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
+	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables $(SAMPLER_ARCH_FLAGS)
+$(B)/gen/sampler/target.so: sampler/target.c sampler/target.lds $(wildcard sampler/*.h sampler/arch/*.h) Makefile
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SAMPLER_FLAGS) -c -o $@.o $<
+	$(Q)$(LD) -shared -T sampler/target.lds --build-id=sha1 --eh-frame-hdr -z noexecstack \
+		-z max-page-size=4096 -o $@ $@.o
+$(B)/gen/sampler/target.o: $(B)/gen/sampler/target.so
+	$(say) LD $@
+	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o target.o target.so
+$(B)/gen/sampler/offsets.h: $(B)/gen/sampler/target.so
+	$(say) GEN $@
+	$(Q)nm $< | awk '$$3 ~ /^sampler_[a-z_]+$$/ { print "#define OFFSET_OF_" $$3 " 0x" $$1 }' >$@
 
 # An archive: a unit test gets the objects that it needs and no others.
 $(B)/tested.a: $(TESTED)
@@ -299,7 +316,7 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
-	stacks/% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
+	stacks/table% stacks/tally% stacks/walk% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
 	record/journal% apart/% stats_text% unit/text%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)

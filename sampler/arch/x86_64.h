@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SAMPLER_ARCH_X86_64_H
+#define SAMPLER_ARCH_X86_64_H
+
+/*
+ * A probe with three arguments in the registers of a function's first three, and its note: what
+ * `arguments` are, and the address of its `semaphore` (SystemTap wiki,
+ * UserSpaceProbeImplementation; readelf -n). The kernel emulates this nop: it does not step over it
+ * (arch/x86/kernel/uprobes.c).
+ */
+#define SAMPLER_PROBE(name, semaphore, arguments, a, b, c)                                     \
+	__asm__ volatile("sampler_" name "_probe: .hidden sampler_" name "_probe\n"            \
+			 ".globl sampler_" name "_probe\n"                                     \
+			 "nop\n"                                                               \
+			 ".pushsection .note.stapsdt, \"\", \"note\"\n"                        \
+			 ".balign 4\n"                                                         \
+			 ".4byte 992f - 991f, 994f - 993f, 3\n"                                \
+			 "991: .asciz \"stapsdt\"\n"                                           \
+			 "992: .balign 4\n"                                                    \
+			 "993: .8byte sampler_" name "_probe, _.stapsdt.base, " semaphore "\n" \
+			 ".asciz \"otel_memory\", \"" name "\", \"" arguments "\"\n"           \
+			 "994: .balign 4\n"                                                    \
+			 ".popsection\n"                                                       \
+			 :                                                                     \
+			 : "D"(a), "S"(b), "d"(c)                                              \
+			 : "memory")
+
+#define sampler_pause() __builtin_ia32_pause()
+
+#define SAMPLER_ALLOC_ARGUMENTS "8@%%rdi 8@%%rsi 8@%%rdx"
+#define SAMPLER_FREE_ARGUMENTS "8@%%rdi"
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the block in a target and jeprof-ctl agree upon. The image is mapped at its beginning, at
+ * addresses of which each part of it has the same distance as in the file:
+ *
+ *	[0, SAMPLER_STATE)		the file, read and run: code, notes, tables
+ *	[SAMPLER_STATE, SAMPLER_DATA)	the file, private: struct sampler_state
+ *	[SAMPLER_DATA, SAMPLER_END)	no file, empty in a child: struct sampler_data
+ */
+#ifndef SAMPLER_LAYOUT_H
+#define SAMPLER_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SAMPLER_PAGE 4096
+#define SAMPLER_STATE 0x6000
+#define SAMPLER_DATA (SAMPLER_STATE + SAMPLER_PAGE)
+#define SAMPLER_END (SAMPLER_DATA + sizeof(struct sampler_data))
+
+/*
+ * Deviates of an exponential distribution with the mean 1, and x / (1 - exp(-x)) for x in steps of
+ * 1 / SAMPLER_WEIGHT_STEPS, as fixed-point numbers of SAMPLER_SHIFT bits. They are the same in each
+ * image.
+ */
+#define SAMPLER_SHIFT 16
+#define SAMPLER_GAPS 4096
+#define SAMPLER_WEIGHTS 512
+#define SAMPLER_WEIGHT_STEPS 32
+struct sampler_tables {
+	uint32_t gaps[SAMPLER_GAPS];
+	uint32_t weights[SAMPLER_WEIGHTS + 1];
+};
+
+enum sampler_phase {
+	SAMPLER_OUT,	/* not installed */
+	SAMPLER_COMING, /* being installed, */
+	SAMPLER_IN,
+	SAMPLER_LEAVING, /* and removed: in a child that is made meanwhile for ever */
+};
+
+typedef int mallctl_fn(const char *, void *, size_t *, void *, size_t);
+
+/* A child has a copy of it. */
+struct sampler_state {
+	uint16_t alloc_semaphore, free_semaphore; /* who reads the probes: the kernel counts them */
+	uint32_t phase;				  /* enum sampler_phase */
+	uint64_t handle;			  /* jemalloc's, of the hooks */
+	mallctl_fn *mallctl;
+	/* tsd_cleanup(), and where the state of a thread is: see sampler_end(). */
+	void (*cleanup)(void *);
+	int64_t tsd_state; /* from the thread pointer */
+	uint32_t ending;   /* threads that are within it, */
+	uint32_t marking;  /* which nobody begins while jemalloc marks threads */
+};
+
+/* Of the threads whose pointer has this hash. Where two share one, some bytes are not counted. */
+struct sampler_thread {
+	int64_t left; /* bytes until the next sample */
+	uint64_t random;
+	uint64_t allocations;
+	uint64_t unused[5];
+};
+
+#define SAMPLER_THREADS 1024
+#define SAMPLER_SETS 8192
+#define SAMPLER_WAYS 8 /* sampled objects in a set, one line of a cache */
+
+struct sampler_data {
+	uint32_t is_on;	       /* in a child it is not */
+	uint32_t realloc_type; /* hook_alloc_realloc of this jemalloc (hook.h) */
+	uint64_t sample_bytes;
+	uint64_t seed;
+	uint64_t dropped; /* samples for which their set had no place */
+	uint64_t unused[SAMPLER_PAGE / 8 - 4];
+	struct sampler_thread threads[SAMPLER_THREADS];
+	uint8_t counts[SAMPLER_SETS]; /* of the objects in each set */
+	uint64_t objects[SAMPLER_SETS][SAMPLER_WAYS];
+};
+_Static_assert(sizeof(struct sampler_data) % SAMPLER_PAGE == 0, "it is mapped");
+
+/* What sampler_control() is to do. */
+enum sampler_what {
+	SAMPLER_GUARD,
+	SAMPLER_INSTALL,
+	SAMPLER_REMOVE,	       /* what was installed by this seed; else EBUSY */
+	SAMPLER_REMOVE_UNREAD, /* what nobody reads; else EBUSY */
+};
+struct sampler_order {
+	uint32_t what; /* enum sampler_what */
+	uint32_t realloc_type;
+	uint64_t sample_bytes; /* on average, SAMPLER_BYTES_MIN to SAMPLER_BYTES_MAX */
+	uint64_t seed;
+	uint64_t mallctl; /* its address */
+	/* SAMPLER_GUARD: */
+	uint64_t slot;	  /* of the C library's, where it keeps the address of tsd_cleanup(), */
+	uint64_t cleanup; /* which is this */
+	int64_t tsd_state;
+};
+#define SAMPLER_BYTES_MIN (UINT64_C(1) << 12)
+#define SAMPLER_BYTES_MAX (UINT64_C(1) << 40)
+
+#endif
