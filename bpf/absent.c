@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The doors of a build without eBPF (HAVE_BPF=0): they do not open. */
+#include "bpf/heap.h"
 #include "bpf/sites.h"
 #include "bpf/watch.h"
 
@@ -97,4 +98,51 @@ void sites_count(const struct sites *s, struct sites_counts *counts)
 {
 	(void)s;
 	*counts = (struct sites_counts){ 0 };
+}
+
+int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err)
+{
+	(void)out, (void)fn, (void)ctx;
+	err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+	return err_advise(err, FIX_BUILD_WITH_BPF);
+}
+
+int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err)
+{
+	(void)h, (void)probes;
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+}
+
+void heap_close(struct heap *h)
+{
+	(void)h;
+}
+
+void heap_stop(struct heap *h)
+{
+	(void)h;
+}
+
+int heap_fd(const struct heap *h)
+{
+	(void)h;
+	return -1;
+}
+
+int heap_read(struct heap *h, struct err *err)
+{
+	(void)h;
+	return err_raise(err, ERROR_BUILT_WITHOUT_BPF);
+}
+
+void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n)
+{
+	(void)h, (void)ids;
+	*n = 0;
+}
+
+void heap_count(const struct heap *h, struct heap_counts *counts)
+{
+	(void)h;
+	*counts = (struct heap_counts){ 0 };
 }

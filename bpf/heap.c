@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bpf/heap.h"
+
+#include "base/cleanup.h"
+#include "bpf/heap.skel.h"
+#include "bpf/origin.h"
+#include "bpf/why.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct heap {
+	struct heap_bpf *skel;
+	struct ring_buffer *ring;
+	struct bpf_link *alloc, *free;
+	heap_fn *fn;
+	void *ctx;
+};
+
+static int hand_over(void *ctx, void *data, size_t size)
+{
+	const struct heap *h = ctx;
+
+	if (size < sizeof(struct heap_object))
+		return 0;
+	return h->fn(h->ctx, data) ? 0 : -ECANCELED;
+}
+
+static int load(struct heap *h, struct err *err)
+{
+	h->skel = heap_bpf__open_and_load();
+	if (!h->skel)
+		return why_not_loaded(errno, err);
+	h->ring = ring_buffer__new(bpf_map__fd(h->skel->maps.objects), hand_over, h, NULL);
+	return h->ring ? 0 : why_not_loaded(errno, err);
+}
+
+static int attach(struct bpf_link **link, struct bpf_program *program,
+		  const struct heap_probes *probes, const struct heap_probe *probe, struct err *err)
+{
+	const struct bpf_uprobe_opts options = { .sz = sizeof(options),
+						 .ref_ctr_offset = probe->semaphore };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", probes->handle);
+	*link = bpf_program__attach_uprobe_opts(program, probes->pid, path, probe->offset,
+						&options);
+	return *link ? 0 : why_not_attached(errno, path, err);
+}
+
+static void close_heap(struct heap **h)
+{
+	heap_close(*h);
+}
+
+int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err)
+{
+	_cleanup_(close_heap) struct heap *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return err_no_memory(err);
+	h->fn = fn;
+	h->ctx = ctx;
+	why_listen();
+	if (why_impossible(err) || load(h, err))
+		return -1;
+	*out = take_ptr(h);
+	return 0;
+}
+
+int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err)
+{
+	return origin_check(probes->handle, err) ||
+			       attach(&h->free, h->skel->progs.is_freed, probes, &probes->free,
+				      err) ||
+			       attach(&h->alloc, h->skel->progs.was_allocated, probes,
+				      &probes->alloc, err)
+		       ? -1
+		       : 0;
+}
+
+void heap_stop(struct heap *h)
+{
+	bpf_link__destroy(take_ptr(h->alloc));
+	bpf_link__destroy(take_ptr(h->free));
+}
+
+void heap_close(struct heap *h)
+{
+	if (!h)
+		return;
+	heap_stop(h);
+	ring_buffer__free(h->ring);
+	heap_bpf__destroy(h->skel);
+	free(h);
+}
+
+int heap_fd(const struct heap *h)
+{
+	return ring_buffer__epoll_fd(h->ring);
+}
+
+int heap_read(struct heap *h, struct err *err)
+{
+	int n = ring_buffer__consume(h->ring);
+
+	return n < 0 && n != -ECANCELED ? err_raise_sys(err, ERROR_KERNEL_EVENTS_UNREADABLE, -n)
+					: 0;
+}
+
+void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n)
+{
+	int fd = bpf_map__fd(h->skel->maps.live);
+	uint64_t address, *last = NULL;
+
+	/* Where the last address has gone meanwhile it begins anew: not without end. */
+	*n = 0;
+	for (int i = 0; i < 2 * HEAP_LIVE_MAX && *n < HEAP_LIVE_MAX &&
+			!bpf_map_get_next_key(fd, last, &address);
+	     i++, last = &address)
+		if (!bpf_map_lookup_elem(fd, &address, &ids[*n]))
+			++*n;
+}
+
+/* Each number is read whole; they may be of different moments. */
+void heap_count(const struct heap *h, struct heap_counts *counts)
+{
+	const struct heap_counts *c = &h->skel->bss->counts;
+
+	counts->objects = __atomic_load_n(&c->objects, __ATOMIC_RELAXED);
+	counts->frees = __atomic_load_n(&c->frees, __ATOMIC_RELAXED);
+	counts->ns = __atomic_load_n(&c->ns, __ATOMIC_RELAXED);
+	counts->lost = __atomic_load_n(&c->lost, __ATOMIC_RELAXED);
+	counts->untracked = __atomic_load_n(&c->untracked, __ATOMIC_RELAXED);
+}
