@@ -230,6 +230,7 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set_text(o, "unit", p->unit[0] ? p->unit : NULL);
 	json_set_int(o, "ppid", p->ppid);
 	json_set_text(o, "command", p->command);
+	json_set(o, "sample", tristate(jemalloc_has_hooks(p->version)));
 	set_warning(o, &p->recording);
 	return o;
 }
@@ -590,6 +591,7 @@ static struct json_object *undone_json(const struct ops_undone *u)
 	json_set_text(o, "state", states[u->how]);
 	json_set_bool(o, "changed.prof.active", u->active);
 	json_set_bool(o, "changed.prof.thread_active_init", u->thread_active_init);
+	json_set_bool(o, "changed.sampler", u->sampler);
 	json_set_bool(o, "changed.prof.lg_sample", u->rate);
 	set_message(o, "reason", &u->why);
 	return o;

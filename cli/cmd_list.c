@@ -34,6 +34,7 @@ enum column {
 	COLUMN_PPID = COLUMNS_UNASKED,
 	COLUMN_UNIT,
 	COLUMN_COMMAND,
+	COLUMN_SAMPLE,
 	COLUMNS
 };
 
@@ -41,7 +42,7 @@ enum column {
 static const char *const names[] = {
 	"pid",	       "comm",	   "user",	  "version", "prefix",	  "linkage",
 	"config.prof", "opt.prof", "prof.active", "rss",     "container", "image",
-	"ppid",	       "unit",	   "command",	  NULL,
+	"ppid",	       "unit",	   "command",	  "sample",  NULL,
 };
 _Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each has one");
 _Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all");
@@ -151,6 +152,9 @@ static void fill_cell(enum column column, const struct ops_process *p, unsigned 
 		break;
 	case COLUMN_COMMAND:
 		output_safe(p->command, cell, CELL_SIZE);
+		break;
+	case COLUMN_SAMPLE:
+		snprintf(cell, CELL_SIZE, "%s", out_tristate(jemalloc_has_hooks(p->version)));
 		break;
 	case COLUMNS:
 		break;

@@ -23,10 +23,12 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 		snprintf(who, sizeof(who), "%d", u->pid);
 	switch (u->how) {
 	case OPS_UNDO_NOTHING:
-		return out_line(err, "%s: no recording has left anything to put back", who);
+		return out_line(err, "%s: nothing was left to put back", who);
 	case OPS_UNDO_ENDED:
 		return out_line(err, "%s: it has ended, there is nothing to put back", who);
 	case OPS_UNDO_DONE:
+		if (u->sampler)
+			return out_line(err, "%s: what sampled it is gone", who);
 		return out_line(err, "%s: %s%s", who,
 				u->active ? "profiling is off again" : "profiling was off already",
 				u->rate ? "; the sample rate is as it was" : "");

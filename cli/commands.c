@@ -8,7 +8,7 @@
 const struct command *const commands[] = {
 	&cmd_list,	 &cmd_check,	  &cmd_explain, &cmd_status,		 /* looking */
 	&cmd_enable,	 &cmd_disable,						 /* services */
-	&cmd_record,	 &cmd_undo,						 /* in one step */
+	&cmd_record,	 &cmd_sample,	  &cmd_undo,				 /* in one step */
 	&cmd_activate,	 &cmd_deactivate, &cmd_dump,	&cmd_bundle, &cmd_reset, /* step by step */
 	&cmd_threads,	 &cmd_gdump,	  &cmd_prefix,	&cmd_report, &cmd_diff,
 	&cmd_leaks,	 &cmd_convert,					       /* profiles */

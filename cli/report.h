@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What `report`, `convert` and `sites` share. */
+/* What `report`, `convert`, `sites` and `sample` share. */
 #ifndef CLI_REPORT_H
 #define CLI_REPORT_H
 
@@ -10,7 +10,32 @@
 #include "symbols/symbolize.h"
 
 extern const char *const report_units[];
-/* What `report` and `sites` show of a profile, and how. */
+/* What `report` and `sample` count. */
+#define OPTIONS_OF_COUNTS                                              \
+	{ "inuse-space",                                               \
+	  0,                                                           \
+	  VALUE(FLAG, inuse_space),                                    \
+	  NULL,                                                        \
+	  "count bytes that are in use (the default)",                 \
+	  NULL },                                                      \
+		{ "inuse-objects",                                     \
+		  0,                                                   \
+		  VALUE(FLAG, inuse_objects),                          \
+		  NULL,                                                \
+		  "count objects that are in use",                     \
+		  NULL },                                              \
+		{ "alloc-space",                                       \
+		  0,                                                   \
+		  VALUE(FLAG, alloc_space),                            \
+		  NULL,                                                \
+		  "count bytes that were ever allocated",              \
+		  NULL },                                              \
+	{                                                              \
+		"alloc-objects", 0, VALUE(FLAG, alloc_objects), NULL,  \
+			"count objects that were ever allocated", NULL \
+	}
+
+/* What `report`, `sites` and `sample` show of a profile, and how. */
 #define OPTIONS_OF_TABLES                                                                          \
 	{ "functions", 0, VALUE(FLAG, by_function), NULL, "a row for each function (the default)", \
 	  NULL },                                                                                  \

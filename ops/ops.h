@@ -538,7 +538,7 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 void ops_record_fini(struct ops_record *record);
 
 enum ops_undo_how {
-	OPS_UNDO_NOTHING, /* no recording had left anything to put back */
+	OPS_UNDO_NOTHING, /* nothing had been left to put back */
 	OPS_UNDO_DONE,
 	OPS_UNDO_ENDED,	  /* the process ended, or runs another program now */
 	OPS_UNDO_RUNNING, /* it is being recorded */
@@ -552,6 +552,7 @@ struct ops_undone {
 	enum ops_undo_how how;
 	bool active, thread_active_init; /* what was true and is false again */
 	bool rate;			 /* was prof.lg_sample put back? */
+	bool sampler; /* what a sampling had left was taken away (ops_sample()) */
 	struct err why;
 };
 
@@ -560,7 +561,10 @@ struct ops_undo {
 	size_t n;
 };
 
-/* Put back what a recording of this process left that was killed. ERR_BUSY while it is at work. */
+/*
+ * Put back what a recording of this process left that was killed, and take away what a sampling
+ * did. ERR_BUSY while one is at work.
+ */
 int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *out, struct err *err)
 	__must_check;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Putting back what recordings changed that were killed. */
+/* Putting back what recordings changed that were killed, and samplings left. */
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
@@ -8,6 +8,7 @@
 #include "ops/activate.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
+#include "ops/sample/block.h"
 #include "ops/target/open.h"
 
 #include <errno.h>
@@ -128,14 +129,44 @@ static int undo_one(pid_t pid, const struct ops_options *options, struct ops_und
 	return 0;
 }
 
+/*
+ * What a killed sampling has left goes by itself when the process next allocates: one that does
+ * not has it still.
+ */
+static int undo_sampling(pid_t pid, const struct ops_options *options, struct ops_undone *out,
+			 struct err *err)
+{
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(block_close) struct block b = BLOCK_INIT;
+
+	s.question = block_answer;
+	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
+	    session_find_jemalloc(&s, err) || block_find(&s, &b, err))
+		return err->code == ERR_NOPROC || err->code == ERR_USAGE ||
+				       err->code == ERR_NOJEMALLOC
+			       ? 0
+			       : -1;
+	if (!b.base || b.phase != SAMPLER_IN)
+		return 0;
+	if (b.is_read)
+		return err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(&s));
+	if (session_open_injector(&s, err) || block_remove(&s, &b, true, err))
+		return -1;
+	memcpy(out->comm, s.proc.status.comm, sizeof(out->comm));
+	out->how = OPS_UNDO_DONE;
+	out->sampler = true;
+	out->cost = s.cost;
+	return 0;
+}
+
 int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *out, struct err *err)
 {
-	if (!undo_one(pid, options, out, err))
-		return 0;
-	if (err->code != ERR_NOPROC)
-		return -1;
-	*out = (struct ops_undone){ .pid = pid, .how = OPS_UNDO_NOTHING };
-	return 0;
+	if (undo_one(pid, options, out, err)) {
+		if (err->code != ERR_NOPROC)
+			return -1;
+		*out = (struct ops_undone){ .pid = pid, .how = OPS_UNDO_NOTHING };
+	}
+	return out->how == OPS_UNDO_NOTHING ? undo_sampling(pid, options, out, err) : 0;
 }
 
 static void undo_or_say_why(pid_t pid, const struct ops_options *options, struct ops_undone *out)

@@ -42,9 +42,11 @@ static int not_jemalloc(const struct session *s, const char *version, struct err
 	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
 }
 
-/* Who allocates can be seen as it is (ops/sites/). -1. */
-static int advise_sites(const struct session *s, struct err *err)
+/* Something can be seen as it is: who holds memory from now on, or who allocates. -1. */
+static int advise_as_it_is(const struct session *s, struct err *err)
 {
+	if (jemalloc_has_hooks(s->version) == TRI_YES)
+		return err_advise_too(err, FIX_SAMPLE_AS_IT_IS, .pid = s->proc.pid);
 	return *s->version && !session_older(s, 5, 3, 0)
 		       ? err_advise_too(err, FIX_SITES_AS_IT_IS, .pid = s->proc.pid)
 		       : -1;
@@ -63,7 +65,7 @@ int session_no_config_prof(const struct session *s, struct err *err)
 {
 	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
 	advise_other_jemalloc(s, err);
-	return advise_sites(s, err);
+	return advise_as_it_is(s, err);
 }
 
 /* How, by where it was started. */
@@ -99,7 +101,7 @@ int session_no_opt_prof(const struct session *s, struct err *err)
 {
 	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
 	advise_restart(s, err);
-	return advise_sites(s, err);
+	return advise_as_it_is(s, err);
 }
 
 int session_call_failed(const struct session *s, const struct call *call, struct err *err)

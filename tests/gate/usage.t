@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
-commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version'
+commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version record diff leaks bundle undo sample sites watch'
 
 # --- help ---
 ctl_ok 'help' --help
@@ -117,6 +117,10 @@ refused 'in_option must_be_more_than_0' leaks a b c --limit 0
 refused 'in_option must_be_more_than_0' activate 1 --timeout 0
 refused 'in_option must_be_more_than_0' activate 1 --max-pause 0s
 refused 'in_option must_be_more_than_0' watch --for 0
+refused sample_rate_range sample 1 --sample-rate 4095
+refused sample_rate_range sample 1 --sample-rate 2T
+refused min_age_too_long sample 1 --min-age 30s
+refused 'in_option must_be_more_than_0' sample 1 --max-overhead 0
 refused 'in_option not_a_value' reset 1 --sample-rate 99999999999999999999T
 refused 'argument_missing see_command_help' gdump 1
 refused not_on_or_off gdump 1 maybe

@@ -72,7 +72,7 @@ victims: $(NOBPF)
 $(NOBPF): $(OBJ) $(B)/bpf/absent.o
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out $(addprefix %/bpf/,origin.o sites.o watch.o why.o),$^)) \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(sort $(filter-out $(addprefix %/bpf/,heap.o origin.o sites.o watch.o why.o),$^)) \
 		$(filter-out -lbpf,$(LDLIBS))
 
 victims: $(HAZARDS) $(ATTACKERS)

@@ -180,10 +180,11 @@ $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
 
-# --- leaky: forgets a known amount, or nothing; allocators: known shares are allocated
+# --- leaky: forgets a known amount, or nothing; allocators: known shares are allocated;
+# keepers: known amounts are kept
 
-victims: $(V_DIR)/leaky $(V_DIR)/allocators
-$(V_DIR)/leaky $(V_DIR)/allocators: $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+victims: $(addprefix $(V_DIR)/,leaky allocators keepers)
+$(addprefix $(V_DIR)/,leaky allocators keepers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sample/guard.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "process/procfs.h"
+#include "process/thread.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TABLE_MAX (UINT64_C(4) << 20) /* of a mapping that may hold it */
+#define SEQ_MAX (1 << 20)
+#define GRACE_MS 10000
+#define LOOK_MS 5
+#define RAN_NS UINT64_C(20000000)
+
+/* --- in the child that looks --- */
+
+struct search {
+	const struct session *s;
+	uint64_t symbol, end; /* what it must be, 0 if that is not known; and what it may be */
+	uint64_t slot, cleanup;
+	size_t n;
+};
+
+static bool is_in_code(const struct image *img, uint64_t addr)
+{
+	for (size_t i = 0; i < img->n_exec; i++)
+		if (addr >= img->exec[i].start && addr < img->exec[i].end)
+			return true;
+	return false;
+}
+
+/* struct pthread_key_struct of glibc: a sequence number, which is odd in use, and a function. */
+static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
+{
+	if (entry[0] % 2 == 0 || entry[0] > SEQ_MAX || !entry[1])
+		return;
+	if (entry[1] != f->end &&
+	    (f->symbol ? entry[1] != f->symbol : !is_in_code(f->s->je->image, entry[1])))
+		return;
+	f->n += f->slot != at + sizeof(entry[0]);
+	f->slot = at + sizeof(entry[0]);
+	f->cleanup = entry[1];
+}
+
+static void search_map(struct search *f, const struct map *m)
+{
+	_cleanup_(cleanup_free) uint64_t *words = NULL;
+	uint64_t len = m->end - m->start;
+	struct err ignored = ERR_INIT;
+
+	if (len > TABLE_MAX || (m->prot & (MAP_R | MAP_W | MAP_SHARED_BIT)) != (MAP_R | MAP_W))
+		return;
+	words = malloc(len);
+	if (!words || proc_read(f->s->proc.mm_pid, m->start, words, len, &ignored))
+		return;
+	for (size_t i = 0; i + 1 < len / sizeof(*words); i += 2)
+		look_at(f, m->start + i * sizeof(*words), words + i);
+}
+
+/* Its variables, and those that begin as 0, which follow without a file. */
+static void search_image(struct search *f, const struct image *img)
+{
+	const struct maps *maps = &f->s->maps;
+
+	for (size_t i = 0; i < maps->n; i++) {
+		const struct map *m = &maps->v[i];
+
+		if (m->start < img->start || m->start >= img->end)
+			continue;
+		search_map(f, m);
+		if (i + 1 < maps->n && m[1].start == m->end && m[1].start >= img->end &&
+		    !*m[1].path && m->prot & MAP_W)
+			search_map(f, m + 1);
+	}
+}
+
+/* libpthread had it before glibc 2.34; in a static program it is among the program's own. */
+static bool is_libc(const struct image *img)
+{
+	static const char *const names[] = { "libc.so.6", "libc-2", "libpthread" };
+	const char *file = text_file_name(img->path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (text_begins(file, names[i]))
+			return true;
+	return false;
+}
+
+static void search_images(struct search *f)
+{
+	const struct images *images = &f->s->images;
+	bool is_static = true;
+
+	for (size_t i = 0; i < images->n; i++) {
+		if (!is_libc(&images->v[i]))
+			continue;
+		is_static = false;
+		search_image(f, &images->v[i]);
+	}
+	for (size_t i = 0; is_static && i < images->n; i++)
+		if (images->v[i].is_main)
+			search_image(f, &images->v[i]);
+}
+
+void guard_find(const struct session *s, uint64_t end, struct guard *guard)
+{
+	struct search f = { .s = s, .symbol = jemalloc_find_cleanup(s->je), .end = end };
+	struct jemalloc_tsd tsd;
+
+	*guard = (struct guard){ 0 };
+	/* Without a name it is the only one of a library that is nothing but jemalloc. */
+	if (!f.symbol && !text_begins(text_file_name(s->je->image->path), "libjemalloc"))
+		return;
+	jemalloc_find_tsd(&tsd, s->je, s->proc.mm_pid);
+	if (!tsd.is_known || !jemalloc_tsd_in_use(&tsd, JEMALLOC_TSD_RECOMPUTE))
+		return;
+	search_images(&f);
+	if (f.n == 1)
+		*guard = (struct guard){ f.slot, f.cleanup, tsd.state };
+}
+
+/* --- in the controller --- */
+
+struct waited {
+	pid_t tid;
+	uint64_t ran_ns; /* for how long it had run */
+};
+
+/* By schedstat (sched-stats.rst): false when it has ended. */
+static bool has_run(pid_t pid, pid_t tid, uint64_t *ns)
+{
+	struct err ignored = ERR_INIT;
+	char text[128];
+
+	if (procfs_read_into(pid, tid, "schedstat", text, sizeof(text), &ignored))
+		return false;
+	*ns = strtoull(text, NULL, 10);
+	return true;
+}
+
+/* A thread that is between reading the slot and the call makes no system call there. */
+static bool is_elsewhere(const struct session *s, const struct waited *w)
+{
+	struct err ignored = ERR_INIT;
+	struct proc_syscall sc;
+	uint64_t ran;
+
+	if (!has_run(s->proc.pid, w->tid, &ran) || ran >= w->ran_ns + RAN_NS)
+		return true;
+	return !proc_thread_syscall(s->proc.pid, w->tid, &sc, &ignored) && !sc.running &&
+	       sc.nr >= 0;
+}
+
+static size_t wait_round(const struct session *s, struct waited *v, size_t n)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!is_elsewhere(s, &v[i]))
+			v[left++] = v[i];
+	if (left)
+		poll(NULL, 0, LOOK_MS);
+	return left;
+}
+
+int guard_wait(const struct session *s, struct err *err)
+{
+	_cleanup_(cleanup_free) struct waited *v = NULL;
+	_cleanup_(cleanup_free) pid_t *tids = NULL;
+	uint64_t end_ms = now_ms() + GRACE_MS;
+	size_t n, left = 0;
+
+	if (proc_threads(s->proc.pid, &tids, &n, err))
+		return -1;
+	v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		v[left].tid = tids[i];
+		left += has_run(s->proc.pid, tids[i], &v[left].ran_ns);
+	}
+	while (left && now_ms() < end_ms && !stop_asked(s->options->stop_fd))
+		left = wait_round(s, v, left);
+	if (!left)
+		return 0;
+	err_raise(err, ERROR_THREAD_NOT_SEEN, SESSION_ARGS(s), .tid = v[0].tid);
+	return err_advise(err, FIX_RETRY_LONGER);
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/sample/sample.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "bpf/heap.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/dump.h"
+#include "ops/sample/block.h"
+#include "ops/sample/collect.h"
+#include "ops/stacks/timed.h"
+#include "ops/target/look.h"
+#include "ops/target/open.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#define SAMPLE_BYTES (UINT64_C(512) << 10)
+#define RATE_MS 500	    /* for how long allocations are counted beforehand */
+#define PAIR_NS 70	    /* of CPU time that the hooks take for a malloc() and its free() */
+#define REMOVE_WAIT_MS 5000 /* for another tracer to end */
+#define REMOVE_TRIES 3
+#define COUNT_MS 1000 /* how often allocations are counted */
+#define OVERHEAD_MAX 5
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S (1000 * NS_PER_MS)
+
+struct sampling {
+	struct session *s;
+	const struct ops_sample_request *request;
+	struct block block;
+	struct heap *heap;
+	struct collector collector;
+	struct output output;
+	char *file; /* its name */
+	struct heap_counts counts;
+	struct block_counts block_counts;
+	uint64_t counted_ms; /* when they were */
+	struct timed timed;
+	struct ops_sample_progress told;
+	uint64_t told_ms, until_ms;
+	uint64_t *living; /* ids; HEAP_LIVE_MAX */
+	size_t n_living;
+	uint64_t end_ns;
+	bool opt_prof;
+	struct err failed; /* the collector, the first time */
+};
+
+/* --- what it is expected to cost --- */
+
+static int count_requests(struct session *s, uint64_t *n, struct err *err)
+{
+	static const uint64_t epoch = 1;
+	uint64_t small = 0, large = 0;
+	struct call calls[] = {
+		call_write("epoch", &epoch, sizeof(epoch)),
+		call_read("stats.arenas.4096.small.nrequests", &small, sizeof(small)),
+		call_read("stats.arenas.4096.large.nrequests", &large, sizeof(large)),
+	};
+	const struct run run = { .calls = calls, .n = sizeof(calls) / sizeof(*calls) };
+
+	for (size_t i = 0; i < run.n; i++)
+		calls[i].flags |= CALL_KEEP_GOING;
+	if (session_run(s, &run, err))
+		return -1;
+	*n = call_succeeded(&calls[1]) ? small + large : 0;
+	return 0;
+}
+
+static unsigned int max_overhead(const struct ops_sample_request *q)
+{
+	return q->max_overhead ? q->max_overhead : OVERHEAD_MAX;
+}
+
+/* By jemalloc's statistics, where it has any. */
+static int predict(struct sampling *g, struct err *err)
+{
+	struct pollfd stop = { .fd = g->s->options->stop_fd, .events = POLLIN };
+	uint64_t before, after, began = now_ms(), ms;
+
+	if (count_requests(g->s, &before, err))
+		return -1;
+	poll(&stop, 1, RATE_MS);
+	if (count_requests(g->s, &after, err))
+		return -1;
+	ms = now_ms() - began;
+	g->told.rate = ms && after > before ? (after - before) * 1000 / ms : 0;
+	g->told.per_mille = (unsigned int)(g->told.rate * PAIR_NS / (NS_PER_S / 1000));
+	if (g->told.per_mille <= max_overhead(g->request) * 10)
+		return 0;
+	err_raise(err, ERROR_SAMPLING_TOO_COSTLY, SESSION_ARGS(g->s), .rate = (int64_t)g->told.rate,
+		  .number = (g->told.per_mille + 9) / 10, .limit = max_overhead(g->request));
+	return err_advise(err, FIX_ALLOW_OVERHEAD, .count = g->told.per_mille / 5 + 1);
+}
+
+/* --- for a while --- */
+
+/* What is called is what is there now: the process may have become another program. */
+static int find_and_remove(struct session *s, struct sampling *g, const struct ops_options *options,
+			   struct err *err)
+{
+	struct block b = { .base = g->block.base, .seed = g->block.seed };
+
+	s->question = block_answer;
+	if (session_open(s, g->s->proc.pid, options, err) || block_find(s, &b, err))
+		return -1;
+	return b.base ? block_remove(s, &b, false, err) : 0;
+}
+
+/* In a session of its own, whatever happens to us. */
+static int remove_block(struct sampling *g, struct err *err)
+{
+	struct ops_options patient = *g->s->options;
+	int failed = -1;
+
+	patient.stop_fd = -1;
+	patient.start_time = g->s->proc.start_time;
+	patient.wait_ms = REMOVE_WAIT_MS;
+	for (int i = 0; i < REMOVE_TRIES && failed && !proc_replaced(&g->s->proc); i++) {
+		_cleanup_(session_close) struct session s = SESSION_INIT;
+
+		failed = find_and_remove(&s, g, &patient, err);
+		if (s.cost.stops)
+			cost_add(&g->s->cost, &s.cost);
+	}
+	g->block.may_be_in = failed;
+	return failed;
+}
+
+static void close_sampling(struct sampling *g)
+{
+	struct err ignored = ERR_INIT;
+
+	if (g->block.may_be_in)
+		(void)!remove_block(g, &ignored);
+	heap_close(g->heap);
+	block_close(&g->block);
+	collector_end(&g->collector);
+	output_close(&g->output);
+	free(g->living);
+	free(g->file);
+}
+
+static bool on_object(void *ctx, const struct heap_object *object)
+{
+	struct sampling *g = ctx;
+
+	return !collector_add(&g->collector, object, &g->failed) && now_ms() < g->until_ms;
+}
+
+static uint64_t overhead_ns(const struct sampling *g)
+{
+	return g->block_counts.allocations * PAIR_NS + g->counts.ns +
+	       (g->counts.objects + g->counts.frees) * PROBE_NS;
+}
+
+static int take(struct sampling *g, unsigned int ms, struct err *err)
+{
+	g->until_ms = now_ms() + ms;
+	heap_count(g->heap, &g->counts);
+	if (heap_read(g->heap, err))
+		return -1;
+	if (g->failed.code)
+		*err = g->failed;
+	return g->failed.code ? -1 : 0;
+}
+
+/*
+ * How often the block was called; of a process that has ended not any more. And that it is: it goes
+ * where its probes do, and the kernel takes these away when the first thread ends.
+ */
+static int count_allocations(struct sampling *g, struct err *err)
+{
+	struct err ignored = ERR_INIT;
+
+	if (sample_counts(&g->collector, g->s, &g->block_counts, &ignored) ||
+	    g->block_counts.is_on || proc_replaced(&g->s->proc))
+		return 0;
+	return err_raise(err, ERROR_SAMPLING_ENDED, SESSION_ARGS(g->s));
+}
+
+/* What it costs. */
+static int check_cost(struct sampling *g, struct err *err)
+{
+	if (now_ms() < g->counted_ms + COUNT_MS)
+		return 0;
+	g->counted_ms = now_ms();
+	g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
+	return count_allocations(g, err) || timed_check_overhead(&g->timed, overhead_ns(g), err)
+		       ? -1
+		       : 0;
+}
+
+static void tell(struct sampling *g)
+{
+	const struct ops_sample_request *q = g->request;
+
+	if (!q->progress || now_ms() < g->told_ms + q->progress_ms)
+		return;
+	g->told_ms = now_ms();
+	g->told.elapsed_ms = timed_elapsed_ms(&g->timed);
+	g->told.samples = g->counts.objects;
+	q->progress(q->ctx, &g->told);
+}
+
+/* What lived when it was removed, or when the process ended. */
+static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err)
+{
+	unsigned int ms = ops_timeout_ms(g->s->options);
+	struct err why = ERR_INIT;
+
+	g->s->timeout_ms = now_ms() + ms;
+	if (!g->timed.ended && count_allocations(g, err))
+		return -1;
+	if (!g->timed.ended && remove_block(g, &why) && !proc_replaced(&g->s->proc)) {
+		out->left = why;
+		err_within(&out->left, ERROR_BLOCK_LEFT, SESSION_ARGS(g->s));
+	}
+	g->block.may_be_in = false;
+	g->end_ns = now_us() * 1000;
+	heap_stop(g->heap);
+	heap_living(g->heap, g->living, &g->n_living);
+	if (take(g, ms, err))
+		return -1;
+	if (now_ms() < g->until_ms)
+		return 0;
+	err_raise(err, ERROR_CHILD_LATE, .what = g->collector.child.what, .ms = ms);
+	return err_advise(err, FIX_GIVE_IT_TIME);
+}
+
+static int go_on(struct sampling *g, struct ops_sample *out, struct err *err)
+{
+	bool more;
+
+	do {
+		if (timed_wait(&g->timed, &more, err) || take(g, TIMED_ROUND_MS, err) ||
+		    check_cost(g, err))
+			return -1;
+		tell(g);
+	} while (more);
+	g->s->recorded_ms = timed_elapsed_ms(&g->timed);
+	return take_rest(g, out, err);
+}
+
+/* --- the beginning --- */
+
+static uint64_t sample_bytes(const struct ops_sample_request *q)
+{
+	uint64_t bytes = q->sample_bytes ? q->sample_bytes : SAMPLE_BYTES;
+
+	if (bytes < SAMPLER_BYTES_MIN)
+		return SAMPLER_BYTES_MIN;
+	return bytes < SAMPLER_BYTES_MAX ? bytes : SAMPLER_BYTES_MAX;
+}
+
+/* May it be sampled at all? */
+static int check(struct sampling *g, struct err *err)
+{
+	struct session *s = g->s;
+	struct jemalloc_values values;
+
+	if (jemalloc_has_hooks(s->version) == TRI_NO)
+		return err_raise(err,
+				 session_older(s, 5, 2, 0) ? ERROR_NO_HOOKS : ERROR_HOOKS_UNKNOWN,
+				 SESSION_ARGS(s), .version = s->version);
+	if (block_find(s, &g->block, err) || look_values(s, &values, err))
+		return session_failed(s, err);
+	if (g->block.base && g->block.is_read)
+		return err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(s));
+	if (!g->block.guard.slot)
+		return err_raise(err, ERROR_ENDS_UNGUARDED, SESSION_ARGS(s));
+	g->opt_prof = jemalloc_value_is(&values, OPT_PROF) == TRI_YES;
+	return 0;
+}
+
+/* That it can be written is known before anything is sampled. */
+static int open_output(struct sampling *g, struct err *err)
+{
+	const char *file = g->request->file;
+
+	if (!file)
+		return 0;
+	g->file = dump_path(&g->s->proc, file);
+	return g->file ? output_open(&g->output, g->file, g->request->force, err)
+		       : err_no_memory(err);
+}
+
+static int attach(struct sampling *g, struct err *err)
+{
+	const struct sampler_offsets *at = &sampler_offsets;
+	const struct heap_probes probes = {
+		.pid = g->s->proc.mm_pid,
+		.handle = g->block.handle,
+		.alloc = { at->alloc_probe, at->alloc_semaphore },
+		.free = { at->free_probe, at->free_semaphore },
+	};
+
+	return heap_attach(g->heap, &probes, err);
+}
+
+/* One that a killed run left, and that has not had the chance to leave. */
+static int remove_left(struct sampling *g, struct err *err)
+{
+	return g->block.base && g->block.phase != SAMPLER_OUT
+		       ? block_remove(g->s, &g->block, true, err)
+		       : 0;
+}
+
+static int begin(struct sampling *g, struct err *err)
+{
+	const struct ops_sample_request *q = g->request;
+
+	g->living = calloc(HEAP_LIVE_MAX, sizeof(*g->living));
+	if (!g->living)
+		return err_no_memory(err);
+	if (check(g, err) || session_open_injector(g->s, err) || open_output(g, err) ||
+	    heap_open(&g->heap, on_object, g, err) || predict(g, err) || remove_left(g, err) ||
+	    block_map(g->s, &g->block, err) ||
+	    collector_start(&g->collector, &sample_collector_kind, g->s, q->fd, err) ||
+	    sample_began(&g->collector, g->s, g->block.base, err) || attach(g, err))
+		return session_failed(g->s, err);
+	if (block_guard(g->s, &g->block, err) ||
+	    block_install(g->s, &g->block, sample_bytes(q), err))
+		return session_failed(g->s, err);
+	look_end(g->s);
+	injector_close(take_ptr(g->s->inj));
+	timed_begin(&g->timed, g->s, q->duration_ms, q->max_overhead);
+	g->timed.wake_fd = heap_fd(g->heap);
+	g->counted_ms = now_ms();
+	g->told.cost = &g->s->cost;
+	g->told.duration_ms = q->duration_ms;
+	if (q->began)
+		q->began(q->ctx, &g->told);
+	return 0;
+}
+
+/* --- the end --- */
+
+static int end(struct sampling *g, struct ops_sample *out, struct err *err)
+{
+	const struct sample_write how = {
+		.sample_bytes = sample_bytes(g->request),
+		.end_ns = g->end_ns,
+		.old_ns = g->s->recorded_ms / 2 * NS_PER_MS,
+		.min_age_ns = g->request->min_age_ms * NS_PER_MS,
+	};
+	struct sampled got;
+
+	g->s->timeout_ms = now_ms() + ops_timeout_ms(g->s->options);
+	if (sample_live(&g->collector, g->s, g->living, g->n_living, err) ||
+	    sample_write(&g->collector, g->s, &how, &got, err))
+		return -1;
+	if (!got.samples) {
+		err_raise(err, ERROR_NO_OBJECT_SAMPLED, SESSION_ARGS(g->s),
+			  .count = (int64_t)g->block_counts.allocations,
+			  .ms = (int64_t)g->s->recorded_ms);
+		return err_advise(err, FIX_SAMPLE_LONGER_OR_OFTENER);
+	}
+	if (memory_file_size(g->request->fd, &out->bytes, err) ||
+	    (g->file &&
+	     output_commit(&g->output, g->request->fd, out->bytes, g->s->timeout_ms, err)))
+		return -1;
+	out->file = take_ptr(g->file);
+	out->cost = g->s->cost;
+	out->duration_ms = g->s->recorded_ms;
+	out->allocations = g->block_counts.allocations;
+	out->samples = got.samples;
+	out->stacks = got.stacks;
+	out->allocated_bytes = got.allocated_bytes;
+	out->live_bytes = got.live_bytes;
+	out->old_bytes = got.old_bytes;
+	out->live_samples = got.live_samples;
+	out->old_samples = got.old_samples;
+	out->overhead_us = overhead_ns(g) / 1000;
+	out->cut = got.cut;
+	out->lost = g->counts.lost + g->counts.untracked + g->block_counts.dropped;
+	out->early = g->timed.early;
+	out->ended = g->timed.ended;
+	out->opt_prof = g->opt_prof;
+	return 0;
+}
+
+void ops_sample_fini(struct ops_sample *sample)
+{
+	free(sample->file);
+	sample->file = NULL;
+}
+
+int ops_sample(pid_t pid, const struct ops_sample_request *request,
+	       const struct ops_options *options, struct ops_sample *out, struct err *err)
+{
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	_cleanup_(close_sampling) struct sampling g = { .s = &s,
+							.request = request,
+							.block = BLOCK_INIT,
+							.collector = COLLECTOR_INIT,
+							.output = OUTPUT_INIT };
+
+	*out = (struct ops_sample){ 0 };
+	s.question = block_answer;
+	s.opt_active = TRI_NO;
+	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
+	    session_find_jemalloc(&s, err))
+		return -1;
+	return begin(&g, err) || go_on(&g, out, err) || end(&g, out, err) ? -1 : 0;
+}

@@ -1,0 +1,231 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sample: what a process keeps that was not started for profiling, and that it is left as it was
+# by any end. Only what cannot be asked for is left to time: see tests/long/sample.t.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+# shellcheck source=tests/sample.sh
+. tests/sample.sh
+
+# --- what each function allocates, and what of it lives ---
+start_keepers
+is "$(blocks_of "$pid")" 0 'before: nothing is mapped'
+start_sample plain "${rate[@]}" --save "$T/plain.heap"
+is "$(state_of "$pid")" "$in_phase 1 1" 'it is sampled'
+for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
+	keep_going "$order" 32
+done
+tell weird # which fail: what comes after them is seen
+keep_going leak 32
+end_sample plain
+is_out plain
+unlike "$(<"$T/plain.err")" 'too fast' 'plain: no sample was lost'
+like "$(<"$T/plain.err")" "sampled $pid \(keepers\) for [0-9.]+ s, ended by a signal: [0-9]+M allocated, [0-9]+M of it not freed, [0-9.]+M of that from the first half; [0-9]+ samples, about [0-9.]+ % of a CPU" \
+	'plain: says what it saw'
+is "$(head -n 1 "$T/plain.heap")" heap_v2/65536 'plain: the rate is in the profile'
+ok 'plain: it is one' is_profile "$T/plain.heap"
+
+# live NAME MB, and allocated NAME MB: of the profile plain
+live()
+{
+	is_near "$(bytes_of "$T/plain.heap" "$1")" "$2" "$1: lives"
+}
+allocated()
+{
+	is_near "$(bytes_of "$T/plain.heap" "$1" --alloc-space)" "$2" "$1: allocated"
+}
+live leak_blocks 64
+allocated leak_blocks 64
+for name in churn_blocks churn_sized pass_blocks; do
+	is "$(bytes_of "$T/plain.heap" "$name")" 0 "$name: nothing lives"
+	allocated "$name" 32
+done
+live replace_cached 16
+allocated replace_cached 32
+live grow_arrays 32
+allocated grow_arrays 64 # all steps to it
+live shrink_arrays 32
+allocated shrink_arrays 160 # 4 MB each, and the 1 MB that is left
+for name in calloc_blocks posix_blocks align_blocks allocate_once; do
+	live "$name" 32
+	allocated "$name" 32
+done
+is_near "$(jq ".total | round" "$T/report")" $((64 + 3 * 32 + 32 + 64 + 160 + 4 * 32)) 'the total of what was allocated'
+
+# --- the profile is one like any other ---
+jeprof --text --inuse_space --show_bytes "$VICTIMS/keepers" "$T/plain.heap" >"$T/jeprof.out" 2>"$T/jeprof.err"
+is_near "$(awk '$6 == "leak_blocks" { print $4 }' "$T/jeprof.out")" 64 'jeprof: leak_blocks' || diag "$(<"$T/jeprof.err")"
+like "$(<"$T/plain.out")" 'inuse_space of keepers' 'the table is of what lives'
+like "$(<"$T/plain.out")" 'leak_blocks < obey < main' 'with whole stacks'
+tell free
+for i in 1 2 3; do
+	start_sample "grows$i" "${rate[@]}" --save "$T/grows$i.heap"
+	keep_going leak $((i * 8))
+	end_sample "grows$i"
+	is_out "grows$i"
+done
+ctl_ok 'leaks: reads them' leaks --json --no-cache "$T"/grows[123].heap
+like "$(<"$T/out")" 'leak_blocks' 'leaks: finds what grows'
+tell free
+assert_untouched "$pid"
+
+post flood 2
+ctl_ok 'json: ends' sample "$pid" -d 1s --sample-rate 4M --max-overhead 10000 --json
+post nothing
+ok 'json: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json report "$T/out"
+is "$(json .type)" inuse_space 'json: what it counts'
+is_out json
+assert_untouched "$pid" 'json: untouched'
+
+# --- what is young does not count ---
+start_sample young "${rate[@]}" --min-age 9m --save "$T/young.heap"
+keep_going leak 16
+end_sample young
+is "$(bytes_of "$T/young.heap" leak_blocks)" 0 'younger than an hour: it does not live'
+is_near "$(bytes_of "$T/young.heap" leak_blocks --alloc-space)" 16 'but was allocated'
+start_sample old "${rate[@]}" --min-age 1s --save "$T/old.heap"
+keep_going leak 16
+sleep 1.1 # it is older than that now, whatever else takes time
+end_sample old
+is_near "$(bytes_of "$T/old.heap" leak_blocks)" 16 'older than a second: it lives'
+tell free
+assert_untouched "$pid" 'ages: untouched'
+
+# --- one at a time ---
+start_sample first "${rate[@]}"
+ctl_fails 7 already_sampled 'while one runs: another is refused' sample "$pid" -d 1s
+is "$(state_of "$pid")" "$in_phase 1 1" 'while one runs: that goes on'
+tell leak 8
+end_sample first
+like "$(<"$T/first.out")" leak_blocks 'and sees what comes after'
+is_out first
+
+# --- Ctrl-C twice ---
+start_sample interrupted "${rate[@]}"
+tell leak 8
+kill -INT "$sampler"
+kill -INT "$sampler" 2>/dev/null
+wait "$sampler"
+like "$?" '^[01]$' 'interrupted twice: ends'
+is_out 'interrupted twice'
+assert_untouched "$pid" 'interrupted twice: untouched'
+
+# --- killed: the process takes it away itself ---
+start_sample killed "${rate[@]}"
+keep_going churn 64 # 32,768 allocations
+end_child "$sampler" -KILL
+wait "$sampler" 2>/dev/null
+# A nap of the process allocates nothing.
+ok 'killed: nobody reads it' within 60 eval '[[ $(state_of "$pid") == *" 0 0" ]]'
+is "$(state_of "$pid")" "$in_phase 0 0" 'killed: control: it is there until something is allocated'
+tell churn 1
+is_out killed kept
+assert_untouched "$pid" 'killed: untouched'
+start_sample after "${rate[@]}"
+end_sample after 1
+like "$(<"$T/after.err")" 'allocated [0-9]{1,3} times in .* nothing of that was sampled' 'after that: begins from nothing'
+is_out 'after that'
+start_sample idle "${rate[@]}"
+tell leak 8
+end_child "$sampler" -KILL
+wait "$sampler" 2>/dev/null
+ok 'killed while it is idle: nobody reads it' within 60 eval '[[ $(state_of "$pid") == "$in_phase 0 0" ]]'
+start_sample next "${rate[@]}" --save "$T/next.heap"
+is "$(state_of "$pid")" "$in_phase 1 1" 'killed while it is idle: it can be sampled'
+keep_going leak 16
+end_sample next
+is_near "$(bytes_of "$T/next.heap" leak_blocks)" 16 'killed while it is idle: by itself'
+is_out 'killed while it is idle'
+assert_untouched "$pid" 'killed while it is idle: untouched'
+
+# --- a child of it ---
+start_sample child "${rate[@]}" --save "$T/child.heap"
+keep_going leak 16
+tell fork 8
+child=$(beat 2)
+within 60 eval '[ "$(beat 4)" = "$child" ]' || bail_out 'the child does not allocate'
+is "$(state_of "$child" | cut -d' ' -f1)" "$out_phase" 'the child has left'
+is "$(state_of "$pid")" "$in_phase 1 1" 'its parent has not'
+keep_going leak 16
+tell reap
+is "$(beat 3)" 0 'the child ends as it should'
+end_sample child
+is_near "$(bytes_of "$T/child.heap" leak_blocks)" 32 'what the child freed lives here'
+is_out child
+assert_untouched "$pid" 'its child: untouched'
+
+# --- nothing to be sampled ---
+start_sample nothing "${rate[@]}" --save "$T/nothing.heap"
+end_sample nothing 1
+like "$(<"$T/nothing.err")" 'nothing of that was sampled' 'nothing sampled: an error'
+ok 'nothing sampled: nothing is saved' test ! -e "$T/nothing.heap"
+is_out 'nothing sampled'
+
+# --- too dear ---
+start_sample dear --max-overhead 1
+post flood 2
+wait "$sampler"
+is "$?" 8 'too dear: it ends by itself'
+like "$(<"$T/dear.err")" 'taken away' 'too dear: and says so'
+ok 'too dear: it has left' within 60 eval '[ "$(state_of "$pid")" = "$out_phase 0 0" ]'
+post nothing
+assert_untouched "$pid" 'too dear: untouched'
+stop_target "$pid"
+start_victim keepers
+post flood 64
+ctl_fails 8 'sampling_too_costly' 'too dear: refused before' sample "$pid" -d 1s --max-overhead 1
+is "$(blocks_of "$pid")" 0 'too dear: nothing is mapped'
+post nothing
+stop_target "$pid"
+
+# --- it becomes another program, or ends ---
+for end in exec exit; do
+	start_victim keepers
+	start_sample "$end" "${rate[@]}" --save "$T/$end.heap"
+	keep_going leak 16
+	sleep $((2 * SLOW)) # stacks are walked by what its memory holds: until that is done
+	post "$end"
+	wait "$sampler"
+	is "$?" 0 "$end: ends"
+	like "$(<"$T/$end.err")" 'until it ended' "$end: says so"
+	is_near "$(bytes_of "$T/$end.heap" leak_blocks)" 16 "$end: the profile is whole"
+	[ "$end" = exit ] || is "$(blocks_of "$pid")" 0 "$end: nothing of it is in the other program"
+	stop_target "$pid"
+done
+
+# --- refused, and nothing is touched ---
+start_victim keepers
+snapshot "$pid"
+touch "$T/there.heap"
+ctl_fails 10 output_exists 'a file that is there' sample "$pid" -d 1s --save "$T/there.heap"
+ctl_fails 2 'in_option not_a_value' 'no duration' sample 1 -d soon
+ctl_fails 2 'in_option must_be_more_than_0' 'no overhead at all' sample 1 --max-overhead 0
+ctl_fails 3 no_process 'no such process' sample 4194304
+setpriv --bounding-set -bpf,-perfmon,-sys_admin "$CTL" sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
+is "$?" 4 'without the rights: refused'
+build/tests/nobpf/jeprof-ctl sample "$pid" -d 1s >"$T/out" 2>"$T/err"
+is "$?" 1 'a build without eBPF: refused'
+like "$(<"$T/err")" 'built without eBPF' 'a build without eBPF: says so'
+is "$(blocks_of "$pid")" 0 'refused: nothing is mapped'
+assert_untouched "$pid" 'refused: untouched'
+stop_target "$pid"
+start_victim idle-plain
+ctl_fails 5 'no_jemalloc preload_jemalloc' 'no jemalloc' sample "$pid" -d 1s
+stop_target "$pid"
+
+# --- behind a filter ---
+for call in memfd_create fcntl mmap madvise munmap; do
+	start_victim walled kill-process "$call"
+	snapshot "$pid"
+	ctl_fails 1 filter_punishes_thread "behind a filter: $call" sample "$pid" -d 1s
+	is "$(blocks_of "$pid")" 0 "behind a filter: $call: nothing is mapped"
+	assert_untouched "$pid" "behind a filter: $call: untouched"
+	stop_target "$pid"
+done
+start_victim walled kill-process memfd_create
+build/tests/careless/jeprof-ctl-fences sample "$pid" -d 1s >"$T/out" 2>"$T/err" </dev/null
+ok 'behind a filter: control: who takes no notice kills it' within 60 eval '! kill -0 "$pid"'
+
+done_testing

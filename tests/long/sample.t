@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sample: how near it comes to the truth, again and again, and that nothing is left by any end at any
+# moment. LONG=1 does ten times as much.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/watching.sh
+. tests/watching.sh
+# shellcheck source=tests/sample.sh
+. tests/sample.sh
+
+seed=${SEED:-4711}
+RANDOM=$seed
+diag "seed $seed"
+more=$((${LONG:-0} ? 10 : 1))
+
+# far_by GOT MB: is it further away than three standard errors?
+far_by()
+{
+	awk -v g="$1" -v w="$(($2 << 20))" 'BEGIN { d = g - w; e = 3 * sqrt(w * 65536); exit !(d > e || d < -e) }'
+}
+
+# accuracy NAME: 20 runs, each with 9 figures that are known
+accuracy()
+{
+	local run far=0 got mb figures=0 name
+
+	for run in $(seq 20); do
+		start_sample "$1$run" "${rate[@]}" --save "$T/run.heap" --force
+		for name in leak calloc posix aligned churn cached; do
+			keep_going "$name" 32
+		done
+		end_sample "$1$run" >/dev/null
+		! grep -q 'too fast' "$T/$1$run.err" || diag "run $run: samples were lost"
+		for name in leak_blocks=32 calloc_blocks=32 posix_blocks=32 align_blocks=32 replace_cached=16; do
+			mb=${name#*=} name=${name%=*}
+			got=$(bytes_of "$T/run.heap" "$name")
+			figures=$((figures + 1))
+			far_by "$got" "$mb" && far=$((far + 1)) && diag "run $run: $name: $got, $((mb << 20)) in fact"
+		done
+		got=$(bytes_of "$T/run.heap" churn_blocks)
+		[ "$got" = 0 ] || result 1 "$1: run $run: what was freed lives: $got"
+		for name in leak_blocks churn_blocks replace_cached; do
+			got=$(bytes_of "$T/run.heap" "$name" --alloc-space)
+			figures=$((figures + 1))
+			far_by "$got" 32 && far=$((far + 1)) && diag "run $run: $name: $got allocated, 32 MB in fact"
+		done
+		tell free
+	done
+	# Of 160, three standard errors are exceeded by four in one of 1,000 tries.
+	ok "$1: of $figures figures $far are further from the truth than three standard errors" test "$far" -le 4
+}
+
+# storm: threads that come and go, frees across threads, and forks, for ever
+storm()
+{
+	while :; do
+		for order in pass threads cached churn_sized free grow free fork reap; do
+			tell "$order" 4
+		done
+	done
+}
+
+# many NAME: comes and leaves again and again, and is killed at random moments, in a storm
+many()
+{
+	local i storming killed=0 left=0 board_failed
+
+	( storm ) >/dev/null 2>&1 &
+	storming=$!
+	own "$storming"
+	for ((i = 0; i < 30 * more; i++)); do
+		run_ctl sample "$pid" -d 50ms "${rate[@]}" -q --timeout 20s
+		case $status in
+		0 | 1) left=$((left + 1)) ;;
+		8) ;; # no safe moment
+		*) result 1 "$1: run $i: exit $status" || diag "$err" ;;
+		esac
+		kill -0 "$pid" || break
+	done
+	ok "$1: came and left $left times" test "$left" -gt $((20 * more))
+	for ((i = 0; i < 30 * more; i++)); do
+		"$CTL" "${patient[@]}" sample "$pid" -d 1m "${rate[@]}" -q >/dev/null 2>&1 &
+		own $!
+		sleep "$((RANDOM % 2)).$((RANDOM % 900 + 100))"
+		end_child $! -KILL
+		wait $! 2>/dev/null
+		killed=$((killed + 1))
+		kill -0 "$pid" || break
+	done
+	end_child "$storming" -TERM
+	wait "$storming" 2>/dev/null
+	within 120 has_done
+	kill -0 "$(beat 2)" 2>/dev/null && tell reap
+	[ "$(beat 3)" = 0 ] || result 1 "$1: a child ended with $(beat 3)"
+	tell churn 1
+	ok "$1: it lives, after it was killed $killed times" kill -0 "$pid"
+	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has left"
+	is "$(blocks_of "$pid")" 1 "$1: one mapping stays"
+	board_failed=$(word 40)
+	is "$board_failed" 0 "$1: no call of it failed"
+	ctl_ok "$1: it can be sampled" sample "$pid" -d 1s --sample-rate 4M -q
+}
+
+start_victim keepers
+accuracy 'Debian'
+stop_target "$pid"
+start_victim keepers
+many 'Debian'
+done_testing

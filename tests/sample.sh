@@ -1,0 +1,154 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # pid is set by lib.sh
+# shellcheck disable=SC2034 # in_phase and rate are for the test
+# For tests of `sample`: a process of which it is known what it keeps (tests/target/keepers.c), and
+# what is said of it. Sourced after tests/watching.sh, as it is probed, too.
+
+# What stays mapped may be there; all else is as it was.
+export PHOTO_BLOCK=1
+
+BLOCK=/memfd:jeprof-ctl:sampler
+out_phase=0 in_phase=2 # enum sampler_phase
+declare -A order_of=([leak]=1 [churn]=2 [churn_sized]=3 [pass]=4 [cached]=5 [grow]=6 [shrink]=7
+	[calloc]=8 [posix]=9 [aligned]=10 [threads]=11 [free]=12 [fork]=13 [reap]=14 [exec]=15 [exit]=16
+	[weird]=17 [idle]=18 [end]=19 [flood]=20 [nothing]=0)
+
+# --- the process ---
+
+word()
+{
+	od -An -tu8 -j "$1" -N 8 "$T/board.${2:-$pid}" | tr -d ' '
+}
+
+has_done()
+{
+	[ "$(word 56)" = 0 ]
+}
+
+# beat N: that one of its board
+beat()
+{
+	word $((64 + 8 * $1))
+}
+
+# post ORDER [N]: do not wait
+post()
+{
+	local order=$((${order_of[$1]} | ${2:-0} << 8)) i bytes=
+
+	for i in 0 8 16 24 32 40 48 56; do
+		bytes+=$(printf '\\%03o' $((order >> i & 255)))
+	done
+	# In one piece: the process may look at any moment.
+	# shellcheck disable=SC2059 # these are escapes
+	printf "$bytes" | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
+}
+
+# tell ORDER [N]: and wait until that was done
+tell()
+{
+	post "$@"
+	within 120 has_done || bail_out "keepers does not $1"
+}
+
+# keep_going ORDER MB: in pieces of 8 MB, so that samples do not come faster than they are taken
+keep_going()
+{
+	local mb
+
+	for ((mb = 0; mb < $2; mb += 8)); do
+		tell "$1" 8
+	done
+}
+
+# start_keepers [NAME]: it has had the memory before that it is to have
+start_keepers()
+{
+	start_victim "${1:-keepers}"
+	for order in leak churn churn_sized pass cached grow shrink calloc posix aligned threads; do
+		tell "$order" 32
+	done
+	tell leak 64
+	tell free
+	snapshot "$pid"
+}
+
+# --- the block in it ---
+
+blocks_of()
+{
+	grep -c "r-xp .*$BLOCK" "/proc/$1/maps"
+}
+
+# state_of PID: "PHASE SEMAPHORE SEMAPHORE", or nothing where there is no block
+state_of()
+{
+	local at
+
+	at=$(awk -v b="$BLOCK" '$2 == "rw-p" && index($0, b) { sub(/-.*/, "", $1); print $1; exit }' "/proc/$1/maps")
+	[ -n "$at" ] || return 0
+	dd if="/proc/$1/mem" bs=4096 skip=$((0x$at / 4096)) count=1 status=none 2>/dev/null |
+		od -An -tu2 -N 8 | awk '{ print $3 + 65536 * $4, $1, $2 }'
+}
+
+# block_memory PID: KiB that its data takes
+block_memory()
+{
+	awk -v b="$BLOCK" '/^[0-9a-f]+-/ { data = seen == 2; seen = index($0, b) ? seen + 1 : 0; if (data) on = 1; else on = 0 }
+		on && /^Rss:/ { print $2; exit }' "/proc/$1/smaps"
+}
+
+# is_out NAME [MEMORY]: nothing samples it any more; MEMORY "kept": it was killed
+is_out()
+{
+	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has left"
+	[ "${2:-}" = kept ] || is "$(block_memory "$pid")" 0 "$1: its data is given back"
+	is "$(blocks_of "$pid")" 1 "$1: one mapping of it stays"
+}
+
+# --- sampling ---
+
+# A sample in 16 KiB: 32 MB are 2,048 samples, of which six standard errors are 13 %.
+rate=(--sample-rate 64K --max-overhead 10000)
+
+# start_sample NAME ARGUMENTS...: in the background, until it samples; sets `sampler`
+start_sample()
+{
+	local name=$1
+
+	shift
+	start_probing sampling "$T/$name.out" "$T/$name.err" "$CTL" "${patient[@]}" sample "$pid" -d 10m --no-pager "$@"
+	sampler=$prober
+}
+
+# end_sample NAME [STATUS]: as by Ctrl-C; what is to be seen has happened before
+end_sample()
+{
+	end_child "$sampler" -INT
+	wait "$sampler"
+	is "$?" "${2:-0}" "$1: ends" || diag "$(<"$T/$1.err")"
+	case $(<"$T/$1.err") in *Sanitizer* | *'runtime error'*)
+		result 1 "$1: no finding of a sanitizer" || diag "$(<"$T/$1.err")" ;;
+	esac
+}
+
+# bytes_of FILE FUNCTION [OPTIONS...]: what it and what it calls hold, as report tells
+bytes_of()
+{
+	local file=$1 name=$2
+
+	shift 2
+	"$CTL" report --json --no-cache --no-fold -n 0 "$@" "$file" >"$T/report" || return
+	jq --arg f "$name" '[.rows[] | select(.name == $f) | .cum] | (add // 0) | round' "$T/report"
+}
+
+# is_near GOT MB NAME: within six standard errors of that many MB
+is_near()
+{
+	local wanted=$(($2 << 20)) error
+
+	error=$(awk -v w="$wanted" -v r="${rate_bytes:-65536}" 'BEGIN { print int(6 * sqrt(w * r)) }')
+	ok "$3: $1 bytes, $wanted in fact, within $error" \
+		eval "[ $1 -ge $((wanted - error)) ] && [ $1 -le $((wanted + error)) ]"
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sample, on this kernel and with this suite's jemalloc: a service that nobody started for profiling.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+# fill KEY: 4 MB that stay; churn: as much that does not
+fill()
+{
+	at_redis EVAL "for i = 1, 10000 do redis.call('set', KEYS[1] .. i, string.rep('x', 400)) end" 1 "$1" >/dev/null
+}
+
+churn()
+{
+	at_redis EVAL "for i = 1, 10000 do redis.call('set', 'one', string.rep('x', 400)) end" 0 >/dev/null
+}
+
+used()
+{
+	at_redis INFO memory | tr -d '\r' | sed -n 's/^used_memory://p'
+}
+
+start_redis_service prof:false
+fill before
+# What a first run leaves is told by tests/gate/sample.t; others leave nothing more.
+"$CTL" sample "$pid" -d 1s >/dev/null 2>&1
+snapshot "$pid"
+
+"$CTL" sample "$pid" -d 10m --sample-rate 16K --max-overhead 100 --save /tmp/sample.heap --no-pager >"$T/table" 2>"$T/said" &
+sampler=$!
+own "$sampler"
+samples()
+{
+	grep -q '^sampling' "$T/said" || ! kill -0 "$sampler"
+}
+within 120 samples
+before=$(used)
+fill after
+churn
+grown=$(($(used) - before))
+end_child "$sampler" -INT
+wait "$sampler"
+is "$?" 0 'ends by Ctrl-C'
+diag "$(<"$T/said")"
+like "$(<"$T/said")" "sampled $pid \(redis-server\) for [0-9.]+ s, ended by a signal: [0-9.]+[KMG] allocated, [0-9.]+[KMG] of it not freed" \
+	'it says what it has seen'
+like "$(<"$T/table")" '^inuse_space of redis-server' 'the table is of what is held'
+like "$(<"$T/table")" '<.*<.*<.*<' 'with whole stacks'
+# Of 4 MB and more, in samples of 16 KiB: a standard error of 7 %.
+live=$("$CTL" report --json --no-cache /tmp/sample.heap | jq '.total | round')
+ok "what lives: $live, $grown in fact" test $((live * 10)) -gt $((grown * 6)) -a $((live * 10)) -lt $((grown * 14))
+assert_untouched "$pid"
+
+# --- killed, it goes at the next allocation ---
+"$CTL" sample "$pid" -d 10m --max-overhead 100 >/dev/null 2>"$T/said" &
+sampler=$!
+own "$sampler"
+within 120 samples
+end_child "$sampler" -KILL
+fill again
+unlike "$("$CTL" undo "$pid" 2>&1)" 'sampled' 'killed: nothing of it is left to take away'
+assert_untouched "$pid" 'killed: untouched'
+feature sample
+done_testing
