@@ -317,18 +317,23 @@ static void on_expand(void *extra, unsigned int type, uint64_t address, size_t o
 		count(address, new_size);
 }
 
+/*
+ * Once and for all: where another block has come before this one since, it calls this one, and to
+ * call it as well would never end.
+ */
 static int guard(const struct sampler_order *order)
 {
 	uint64_t *slot = (uint64_t *)order->slot, was = order->cleanup;
 
-	if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) == (uint64_t)sampler_end)
+	if (sampler_state.cleanup)
 		return 0;
-	sampler_state.cleanup = (void (*)(void *))order->cleanup;
 	sampler_state.tsd_state = order->tsd_state;
-	return __atomic_compare_exchange_n(slot, &was, (uint64_t)sampler_end, false,
-					   __ATOMIC_ACQ_REL, RELAXED)
-		       ? 0
-		       : EAGAIN;
+	sampler_state.cleanup = (void (*)(void *))order->cleanup;
+	if (__atomic_compare_exchange_n(slot, &was, (uint64_t)sampler_end, false, __ATOMIC_ACQ_REL,
+					RELAXED))
+		return 0;
+	sampler_state.cleanup = NULL;
+	return EAGAIN;
 }
 
 /*

@@ -19,7 +19,6 @@
 
 #define CONTROL_TRIES 50
 #define CONTROL_NAP_MS 20
-#define PATH "/memfd:" INJECTOR_MEMFD ":" SAMPLER_NAME
 
 void block_close(struct block *b)
 {
@@ -46,9 +45,9 @@ static bool is_block(const struct maps *maps, size_t i)
 {
 	const struct map *m = &maps->v[i];
 
-	return i + 2 < maps->n && text_begins(m->path, PATH) && !m->offset &&
+	return i + 2 < maps->n && text_begins(m->path, BLOCK_PATH) && !m->offset &&
 	       m->prot == (MAP_R | MAP_X) && m->end - m->start == SAMPLER_STATE &&
-	       m[1].start == m->end && text_begins(m[1].path, PATH) &&
+	       m[1].start == m->end && text_begins(m[1].path, BLOCK_PATH) &&
 	       m[1].offset == SAMPLER_STATE && m[1].end - m->start == SAMPLER_DATA &&
 	       m[2].start == m[1].end && !*m[2].path && m[2].prot == (MAP_R | MAP_W) &&
 	       m[2].end - m->start >= SAMPLER_END;
@@ -203,8 +202,9 @@ int block_guard(struct session *s, const struct block *b, struct err *err)
 					     .tsd_state = b->guard.tsd_state };
 	struct call call = control("experimental.hooks.install", b, &order);
 
+	/* Who placed it may have been killed before it had waited. */
 	if (b->guard.cleanup == b->base + sampler_offsets.end)
-		return 0;
+		return guard_wait(s, err);
 	if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
 		return -1;
 	return call_succeeded(&call) ? guard_wait(s, err) : session_call_failed(s, &call, err);

@@ -35,12 +35,20 @@ static bool is_in_code(const struct image *img, uint64_t addr)
 	return false;
 }
 
+/* Another jeprof-ctl has been there before: its block calls what it found. */
+static bool is_in_block(const struct session *s, uint64_t addr)
+{
+	const struct map *m = maps_find(&s->maps, addr);
+
+	return m && m->prot & MAP_X && text_begins(m->path, BLOCK_PATH);
+}
+
 /* struct pthread_key_struct of glibc: a sequence number, which is odd in use, and a function. */
 static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 {
 	if (entry[0] % 2 == 0 || entry[0] > SEQ_MAX || !entry[1])
 		return;
-	if (entry[1] != f->end &&
+	if (entry[1] != f->end && !is_in_block(f->s, entry[1]) &&
 	    (f->symbol ? entry[1] != f->symbol : !is_in_code(f->s->je->image, entry[1])))
 		return;
 	f->n += f->slot != at + sizeof(entry[0]);

@@ -7,6 +7,10 @@
 #define OPS_SAMPLE_GUARD_H
 
 #include "ops/target/session.h"
+#include "sampler/sampler.h"
+
+/* How the mappings of a block are called, at least at the beginning. */
+#define BLOCK_PATH "/memfd:" INJECTOR_MEMFD ":" SAMPLER_NAME
 
 struct guard {
 	uint64_t slot;	   /* of the table of glibc's; 0: it is not known */

@@ -40,4 +40,39 @@ for when in during after; do
 	stop_target "$pid"
 done
 
+# --- by two that have different blocks, in turns: what threads call at their end leads from one to the other ---
+id=$(readelf -n "$B/gen/sampler/target.so" | sed -n 's/.*Build ID: //p')
+perl -0777 -pe 'BEGIN { $id = pack("H*", shift) } s/\Q$id\E/"\0" x length($id)/e' "$id" "$CTL" >"$T/other"
+chmod +x "$T/other"
+ours=$CTL
+start_victim keepers
+for CTL in "$ours" "$T/other" "$ours" "$T/other"; do
+	tell idle 16
+	start_sample turns "${rate[@]}"
+	tell leak 8
+	end_sample turns
+	tell end
+done
+CTL=$ours
+is "$(blocks_of "$pid")" 2 'in turns: each has a block'
+reuse 'in turns'
+stop_target "$pid"
+
+# --- the control: with tsd_cleanup() back in its place, they are not cleaned up ---
+start_victim keepers
+tell idle 16
+start_sample unguarded "${rate[@]}"
+tell leak 8
+tests/drivers/unguard "$pid" "$(nm "$B/gen/sampler/target.so" | sed -n 's/ . sampler_end$//p')"
+is "$?" 0 'control: the guard is taken away'
+end_sample unguarded
+tell end
+post threads 64
+damaged()
+{
+	! kill -0 "$pid" 2>/dev/null || ! "$CTL" --timeout 10s get "$pid" epoch >/dev/null 2>&1
+}
+ok 'control: without it they are not cleaned up: it dies, or hangs' within 60 damaged
+kill -KILL "$pid" 2>/dev/null
+
 done_testing

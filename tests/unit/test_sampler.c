@@ -434,11 +434,12 @@ static void test_end_waits(void **unused)
 static void test_guards_what_it_knows(void **unused)
 {
 	(void)unused;
-	assert_int_equal(guard_from(NULL), 0); /* it is there already */
 	slot = (void (*)(void *))abort;
-	assert_int_equal(guard_from(fake_cleanup), EAGAIN);
+	assert_int_equal(guard_from((void (*)(void *))abort), 0); /* it was there before */
 	assert_ptr_equal(slot, abort);
 	state->cleanup = NULL;
+	assert_int_equal(guard_from(fake_cleanup), EAGAIN); /* that is not there any more */
+	assert_ptr_equal(slot, abort);
 	probe(true);
 	assert_int_equal(install_at(RATE, REALLOC), ESRCH); /* without a guard */
 }
