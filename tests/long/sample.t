@@ -30,7 +30,8 @@ accuracy()
 		for name in leak calloc posix aligned churn cached; do
 			keep_going "$name" 32
 		done
-		end_sample "$1$run" >/dev/null
+		end_child "$sampler" -INT
+		wait "$sampler" || result 1 "$1: run $run: exit $?"
 		! grep -q 'too fast' "$T/$1$run.err" || diag "run $run: samples were lost"
 		for name in leak_blocks=32 calloc_blocks=32 posix_blocks=32 align_blocks=32 replace_cached=16; do
 			mb=${name#*=} name=${name%=*}
@@ -99,7 +100,9 @@ many()
 	is "$(blocks_of "$pid")" 1 "$1: one mapping stays"
 	board_failed=$(word 40)
 	is "$board_failed" 0 "$1: no call of it failed"
-	ctl_ok "$1: it can be sampled" sample "$pid" -d 1s --sample-rate 4M -q
+	start_sample again "${rate[@]}"
+	keep_going leak 16
+	end_sample again
 }
 
 start_victim keepers
