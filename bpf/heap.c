@@ -115,7 +115,7 @@ void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n)
 	int fd = bpf_map__fd(h->skel->maps.live);
 	uint64_t address, *last = NULL;
 
-	/* Where the last address has gone meanwhile it begins anew: not without end. */
+	/* If the last address was deleted meanwhile, the walk starts over: bounded. */
 	*n = 0;
 	for (int i = 0; i < 2 * HEAP_LIVE_MAX && *n < HEAP_LIVE_MAX &&
 			!bpf_map_get_next_key(fd, last, &address);

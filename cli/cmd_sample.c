@@ -97,7 +97,7 @@ static void say_how_it_went(const struct args *args, const struct ops_sample *s)
 		permille % 10);
 }
 
-/* What the figures lack, or somebody should know. */
+/* What the figures lack, or the user should know. */
 static void find_warning(const struct ops_sample *s, struct err *warning)
 {
 	if (s->left.code)

@@ -297,7 +297,7 @@ static int map_parts(struct worker *w, int fd, const struct call_mapping *m, uin
 		       : 0;
 }
 
-/* All of it, or nothing: what is mapped of it so far is used by nobody. */
+/* All of it, or nothing: until it is complete, nothing uses it. */
 static int map_image(struct worker *w, const struct call *call, struct shared_call *out,
 		     struct err *err)
 {

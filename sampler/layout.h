@@ -51,7 +51,7 @@ struct sampler_state {
 	void (*cleanup)(void *);
 	int64_t tsd_state; /* from the thread pointer */
 	uint32_t ending;   /* threads that are within it, */
-	uint32_t marking;  /* which nobody begins while jemalloc marks threads */
+	uint32_t marking;  /* which no thread begins while jemalloc marks threads */
 };
 
 /* Of the threads whose pointer has this hash. Where two share one, some bytes are not counted. */
@@ -84,7 +84,7 @@ enum sampler_what {
 	SAMPLER_GUARD,
 	SAMPLER_INSTALL,
 	SAMPLER_REMOVE,	       /* what was installed by this seed; else EBUSY */
-	SAMPLER_REMOVE_UNREAD, /* what nobody reads; else EBUSY */
+	SAMPLER_REMOVE_UNREAD, /* what is not being read; else EBUSY */
 };
 struct sampler_order {
 	uint32_t what; /* enum sampler_what */

@@ -20,7 +20,7 @@
 #define likely(x) __builtin_expect(x, 1)
 #define unlikely(x) __builtin_expect(x, 0)
 #define RELAXED __ATOMIC_RELAXED
-#define SPINS (1 << 20) /* some 40 ms: nobody takes so long to mark threads, but who has no CPU */
+#define SPINS (1 << 20) /* about 40 ms: marking threads takes longer only without a CPU */
 
 /* tsd_state_nominal_slow and tsd_state_nominal_recompute (tsd.h of 5.2.0 to 5.3.1). */
 #define TSD_SLOW 1
@@ -77,7 +77,7 @@ static void arrive(enum sampler_phase at)
 }
 
 /*
- * Having hooks come or go, jemalloc marks each thread, which then looks anew at what it is to do
+ * Having hooks come or go, jemalloc marks each thread, which then works out again what it has to do
  * (tsd_force_recompute(), tsd.c). A thread that ends with its mark is not cleaned up, as
  * tsd_cleanup() of 5.2.0 to 5.3.1 does not expect that: jemalloc's list of threads goes on into its
  * stack, whatever that becomes. So threads that end come here, by the C library's table of what

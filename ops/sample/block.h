@@ -43,7 +43,7 @@ int block_install(struct session *s, struct block *b, uint64_t sample_bytes, str
 /*
  * No call of it any more, and its data given back. Its code stays mapped: a thread may be about to
  * call it. What another run has installed since stays. `if_unread`: what a former one has left, or
- * ERR_BUSY where somebody samples by now.
+ * ERR_BUSY if the process is being sampled by now.
  */
 int block_remove(struct session *s, const struct block *b, bool if_unread, struct err *err)
 	__must_check;
