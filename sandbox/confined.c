@@ -137,7 +137,10 @@ enum received {
 	RECEIVED_FAILED
 };
 
-/* Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none. */
+/*
+ * Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none: who is
+ * to end early takes no answer any more, whichever came first.
+ */
 static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 {
 	struct pollfd fds[] = { { .fd = sock, .events = POLLIN },
@@ -150,8 +153,10 @@ static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 		if (deadline_ms)
 			left = deadline_ms > now ? (int)(deadline_ms - now) : 0;
 		n = poll(fds, stop_fd < 0 ? 1 : 2, left);
-		if (n >= 0)
-			return fds[0].revents ? RECEIVED : n ? RECEIVED_STOPPED : RECEIVED_LATE;
+		if (n > 0)
+			return fds[1].revents ? RECEIVED_STOPPED : RECEIVED;
+		if (!n)
+			return RECEIVED_LATE;
 		if (errno != EINTR)
 			return RECEIVED_FAILED;
 	}

@@ -137,10 +137,10 @@ void guard_find(const struct session *s, uint64_t end, struct guard *guard)
 
 struct waited {
 	pid_t tid;
-	uint64_t ran_ns; /* for how long it had run */
+	uint64_t ran_ns; /* for how long it had run; UINT64_MAX: not known */
 };
 
-/* By schedstat (sched-stats.rst): false when it has ended. */
+/* By schedstat (sched-stats.rst), which some kernels do not have: false when it cannot be read. */
 static bool has_run(pid_t pid, pid_t tid, uint64_t *ns)
 {
 	struct err ignored = ERR_INIT;
@@ -152,14 +152,21 @@ static bool has_run(pid_t pid, pid_t tid, uint64_t *ns)
 	return true;
 }
 
-/* A thread that is between reading the slot and the call makes no system call there. */
+/*
+ * A thread that is between reading the slot and the call makes no system call there. What cannot be
+ * read, for want of a descriptor as well, shows nothing: such a thread is waited for.
+ */
 static bool is_elsewhere(const struct session *s, const struct waited *w)
 {
-	struct err ignored = ERR_INIT;
+	struct err lost = ERR_INIT, ignored = ERR_INIT;
+	struct proc_status st;
 	struct proc_syscall sc;
 	uint64_t ran;
 
-	if (!has_run(s->proc.pid, w->tid, &ran) || ran >= w->ran_ns + RAN_NS)
+	if (proc_thread_status(s->proc.pid, w->tid, &st, &lost) && lost.code == ERR_LOST)
+		return true;
+	if (w->ran_ns != UINT64_MAX && has_run(s->proc.pid, w->tid, &ran) &&
+	    ran >= w->ran_ns + RAN_NS)
 		return true;
 	return !proc_thread_syscall(s->proc.pid, w->tid, &sc, &ignored) && !sc.running &&
 	       sc.nr >= 0;
@@ -182,7 +189,7 @@ int guard_wait(const struct session *s, struct err *err)
 	_cleanup_(cleanup_free) struct waited *v = NULL;
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
 	uint64_t end_ms = now_ms() + GRACE_MS;
-	size_t n, left = 0;
+	size_t n;
 
 	if (proc_threads(s->proc.pid, &tids, &n, err))
 		return -1;
@@ -190,12 +197,13 @@ int guard_wait(const struct session *s, struct err *err)
 	if (!v)
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		v[left].tid = tids[i];
-		left += has_run(s->proc.pid, tids[i], &v[left].ran_ns);
+		v[i].tid = tids[i];
+		if (!has_run(s->proc.pid, tids[i], &v[i].ran_ns))
+			v[i].ran_ns = UINT64_MAX;
 	}
-	while (left && now_ms() < end_ms && !stop_asked(s->options->stop_fd))
-		left = wait_round(s, v, left);
-	if (!left)
+	while (n && now_ms() < end_ms && !stop_asked(s->options->stop_fd))
+		n = wait_round(s, v, n);
+	if (!n)
 		return 0;
 	err_raise(err, ERROR_THREAD_NOT_SEEN, SESSION_ARGS(s), .tid = v[0].tid);
 	return err_advise(err, FIX_RETRY_LONGER);
