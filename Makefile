@@ -210,7 +210,7 @@ $(B)/tests/unit/test_cgroup: private LDFLAGS += -Wl,--wrap=proc_cgroup
 # Its clocks, and what the kernel says of a thread, are the test's.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \
 	proc_thread_status proc_thread_status_read proc_thread_syscall mem_read mem_write,-Wl,--wrap=$(f))
-$(B)/tests/unit/test_guard: private LDFLAGS += $(foreach f,now_ms proc_threads procfs_read_into \
+$(B)/tests/unit/test_end_guard: private LDFLAGS += $(foreach f,now_ms proc_threads procfs_read_into \
 	proc_thread_status proc_thread_syscall,-Wl,--wrap=$(f))
 
 include tests/target/victims.mk

@@ -58,7 +58,7 @@ int block_answer(struct session *s, struct unpack *u, struct pack *p, struct err
 	const uint64_t wanted = unpack_u64(u);
 	_cleanup_(cleanup_free) unsigned char *image = NULL;
 	struct sampler_state state = { 0 };
-	struct guard guard;
+	struct end_guard guard;
 	uint64_t base = 0;
 	size_t len;
 
@@ -74,7 +74,7 @@ int block_answer(struct session *s, struct unpack *u, struct pack *p, struct err
 	pack_u64(p, base);
 	pack_u64(p, state.phase <= SAMPLER_LEAVING ? state.phase : SAMPLER_LEAVING);
 	pack_u64(p, state.alloc_semaphore || state.free_semaphore);
-	guard_find(s, base ? base + sampler_offsets.end : 0, &guard);
+	end_guard_find(s, base ? base + sampler_offsets.end : 0, &guard);
 	pack_bytes(p, &guard, sizeof(guard));
 	return 0;
 }
@@ -204,10 +204,10 @@ int block_guard(struct session *s, const struct block *b, struct err *err)
 
 	/* Who placed it may have been killed before it had waited. */
 	if (b->guard.cleanup == b->base + sampler_offsets.end)
-		return guard_wait(s, err);
+		return end_guard_wait(s, err);
 	if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
 		return -1;
-	return call_succeeded(&call) ? guard_wait(s, err) : session_call_failed(s, &call, err);
+	return call_succeeded(&call) ? end_guard_wait(s, err) : session_call_failed(s, &call, err);
 }
 
 static int not_installed(const struct session *s, const struct call *call, struct err *err)

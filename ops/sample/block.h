@@ -3,7 +3,7 @@
 #ifndef OPS_SAMPLE_BLOCK_H
 #define OPS_SAMPLE_BLOCK_H
 
-#include "ops/sample/guard.h"
+#include "ops/sample/end_guard.h"
 #include "ops/target/run.h"
 #include "sampler/sampler.h"
 
@@ -11,7 +11,7 @@ struct block {
 	uint64_t base;		  /* its address in the target; 0: there is none */
 	enum sampler_phase phase; /* when it was looked for, */
 	bool is_read;		  /* and whether anybody read its probes then */
-	struct guard guard;
+	struct end_guard guard;
 	uint64_t seed;	/* that it was installed with: no other run has it */
 	bool may_be_in; /* we have installed it, as far as we know; block_install() */
 	int handle;	/* O_PATH: its file, after block_map() */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/sample/guard.h"
+#include "ops/sample/end_guard.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -116,12 +116,12 @@ static void search_images(struct search *f)
 			search_image(f, &images->v[i]);
 }
 
-void guard_find(const struct session *s, uint64_t end, struct guard *guard)
+void end_guard_find(const struct session *s, uint64_t end, struct end_guard *guard)
 {
 	struct search f = { .s = s, .symbol = jemalloc_find_cleanup(s->je), .end = end };
 	struct jemalloc_tsd tsd;
 
-	*guard = (struct guard){ 0 };
+	*guard = (struct end_guard){ 0 };
 	/* Without a name it is the only one of a library that is nothing but jemalloc. */
 	if (!f.symbol && !text_begins(text_file_name(s->je->image->path), "libjemalloc"))
 		return;
@@ -130,7 +130,7 @@ void guard_find(const struct session *s, uint64_t end, struct guard *guard)
 		return;
 	search_images(&f);
 	if (f.n == 1)
-		*guard = (struct guard){ f.slot, f.cleanup, tsd.state };
+		*guard = (struct end_guard){ f.slot, f.cleanup, tsd.state };
 }
 
 /* --- in the controller --- */
@@ -184,7 +184,7 @@ static size_t wait_round(const struct session *s, struct waited *v, size_t n)
 	return left;
 }
 
-int guard_wait(const struct session *s, struct err *err)
+int end_guard_wait(const struct session *s, struct err *err)
 {
 	_cleanup_(cleanup_free) struct waited *v = NULL;
 	_cleanup_(cleanup_free) pid_t *tids = NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which threads are waited for before the table of what threads call at their end is trusted. */
-#include "ops/sample/guard.h"
+#include "ops/sample/end_guard.h"
 
 #include "base/clock.h"
 #include "process/procfs.h"
@@ -77,7 +77,7 @@ int __wrap_proc_thread_syscall(pid_t pid, pid_t tid, struct proc_syscall *sc, st
 	return thread.no_syscall ? err_raise(err, ERROR_PROC_UNREADABLE, .pid = pid) : 0;
 }
 
-/* What guard_wait() says of such a thread. */
+/* What end_guard_wait() says of such a thread. */
 static enum error waits(void)
 {
 	const struct ops_options options = { .stop_fd = -1 };
@@ -85,7 +85,7 @@ static enum error waits(void)
 	struct err err = ERR_INIT;
 
 	thread.looks = 0;
-	return guard_wait(&s, &err) ? (enum error)err.ids[0] : ERROR_NONE;
+	return end_guard_wait(&s, &err) ? (enum error)err.ids[0] : ERROR_NONE;
 }
 
 static void test_seen(void **state)
