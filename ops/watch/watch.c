@@ -4,10 +4,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "bpf/watch.h"
+#include "ops/hook.h"
 #include "ops/watch/event.h"
 #include "ops/watch/find.h"
 #include "ops/watch/frames.h"
-#include "ops/watch/run.h"
 #include "ops/watch/who.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct state {
 	struct watch_finder finder;
 	struct watch_whos whos;
 	struct watch_frames frames;
-	struct watch_runs runs;
+	struct hooks hooks;
 	struct watch_texts texts;
 	struct ops_watch_event event;
 	struct ops_watch_summary sum;
@@ -37,9 +37,32 @@ struct state {
 	struct err err;
 };
 
-static bool runs_commands(const struct state *s)
+/* What the command for a dump is told of it. */
+static void run_hook(struct state *s)
 {
-	return s->request->on_dump || s->request->on_dump_exec;
+	const struct ops_watch_event *e = &s->event;
+	struct hook_env env;
+
+	hook_env_begin(&env);
+	hook_set_time(&env, "TIME", &e->time);
+	hook_set_number(&env, "PID", (uint64_t)e->pid);
+	hook_set_number(&env, "TID", (uint64_t)e->tid);
+	hook_set(&env, "COMM", e->comm);
+	hook_set(&env, "KIND", watch_kind_name(e->kind));
+	hook_set(&env, "FILE", e->file);
+	hook_set(&env, "HOST_FILE", e->host_file ? e->host_file : e->file);
+	hook_set(&env, "OK", e->ok ? "true" : "false");
+	hook_set(&env, "ERROR", e->error);
+	if (e->has_bytes)
+		hook_set_number(&env, "BYTES", e->bytes);
+	else
+		hook_set(&env, "BYTES", NULL);
+	hook_set_number(&env, "DURATION_US", e->duration_us);
+	hook_set(&env, "SOURCE", e->probed ? "uprobe" : "tracepoint");
+	hook_set(&env, "BY", e->by_us ? "jeprof-ctl" : NULL);
+	hook_set(&env, "CGROUP", e->cgroup);
+	hook_set(&env, "CONTAINER", e->container);
+	hook_run(&s->hooks, &env);
 }
 
 static bool has_enough(const struct state *s)
@@ -59,8 +82,8 @@ static void on_dump(void *ctx, const struct watch_dump *dump)
 	s->sum.events++;
 	s->sum.failed += !s->event.ok;
 	s->failed = s->request->event(s->request->ctx, &s->event, &s->err) != 0;
-	if (runs_commands(s))
-		watch_run(&s->runs, &s->event);
+	if (hooks_wanted(&s->hooks))
+		run_hook(s);
 }
 
 static void on_begin(void *ctx, const struct watch_begin *begin)
@@ -153,7 +176,7 @@ static int idle_ms(struct state *s)
 	int ms;
 
 	watch_find_due(&s->finder, &ms);
-	if (runs_commands(s) && watch_runs_go_on(&s->runs))
+	if (hooks_go_on(&s->hooks))
 		ms = sooner(ms, RUNS_POLL_MS);
 	if (s->deadline_ms)
 		ms = sooner(ms, s->deadline_ms > now ? (int)(s->deadline_ms - now) : 0);
@@ -215,7 +238,7 @@ static void finish_runs(struct state *s, bool stopped)
 
 	if (stopped)
 		drain(s->request->stop_fd);
-	while (watch_runs_go_on(&s->runs))
+	while (hooks_go_on(&s->hooks))
 		if (poll(&fd, 1, RUNS_POLL_MS) > 0)
 			break;
 }
@@ -228,7 +251,7 @@ static int loop(struct state *s, struct err *err)
 	do {
 		ret = turn(s, err);
 	} while (!ret);
-	if (runs_commands(s))
+	if (hooks_wanted(&s->hooks))
 		finish_runs(s, poll(&stop, 1, 0) > 0);
 	return ret < 0 ? -1 : 0;
 }
@@ -242,7 +265,7 @@ static void end(struct state **at)
 	watch_close(s->watch);
 	watch_find_fini(&s->finder);
 	watch_frames_fini(&s->frames);
-	watch_runs_fini(&s->runs);
+	hooks_fini(&s->hooks);
 	for (size_t i = 0; i < s->n_pidfds; i++)
 		if (s->pidfds[i] >= 0)
 			close(s->pidfds[i]);
@@ -261,11 +284,11 @@ int ops_watch(const struct ops_watch_request *request, struct ops_watch_summary 
 	s->frames = (struct watch_frames)WATCH_FRAMES_INIT;
 	s->finder.looker = (struct watch_looker)WATCH_LOOKER_INIT;
 	s->frames.debuginfod = request->debuginfod;
-	s->runs.command = request->on_dump;
-	s->runs.program = request->on_dump_exec;
+	s->hooks.command = request->on_dump;
+	s->hooks.program = request->on_dump_exec;
 	ret = start(s, err) || loop(s, err) ? -1 : 0;
-	s->sum.skipped = s->runs.skipped;
-	s->sum.commands_failed = s->runs.failed;
+	s->sum.skipped = s->hooks.skipped;
+	s->sum.commands_failed = s->hooks.failed;
 	*out = s->sum;
 	return ret;
 }

@@ -90,7 +90,7 @@ struct ops_watch_request {
 	bool no_uprobes; /* place none: each dump is seen by its system calls alone */
 	uint64_t for_ms; /* how long; 0: until stop_fd */
 	uint64_t count;	 /* how many events; 0: no limit */
-	/* For each, see ops/watch/run.h: a command for sh, or a program. NULL: none; not both. */
+	/* For each, see ops/hook.h: a command for sh, or a program. NULL: none; not both. */
 	const char *on_dump, *on_dump_exec;
 	int stop_fd; /* readable when it is to end; a second time: at once. Or -1 */
 	int out_fd;  /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */
