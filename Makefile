@@ -204,7 +204,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) -lcmocka
 
 # Its control groups are the test's.
-$(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number,-Wl,--wrap=$(f))
+$(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number cgroup_keyed,-Wl,--wrap=$(f))
 $(B)/tests/unit/test_cgroup: private LDFLAGS += -Wl,--wrap=proc_cgroup
 
 # Its clocks, and what the kernel says of a thread, are the test's.

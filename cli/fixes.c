@@ -173,7 +173,7 @@ static const char *const words[FIXES] = {
 	[FIX_END_RECORDING] = "wait for it, or end it early: kill -TERM {other}",
 	[FIX_KEEP_THE_RATE] = "leave out --sample-rate, or turn sampling off first: jeprof-ctl "
 			      "deactivate {pid}",
-	[FIX_UNTIL_EXAMPLES] = "give one such as rss+500M, rss+10%/min, 'rss>2G' or 'cgroup>80%' "
+	[FIX_UNTIL_EXAMPLES] = "give one such as rss+500M, rss+10%/min, 'rss>2G' or 'rss>80%' "
 			       "(quoted where it has a >, which the shell takes for itself)",
 	[FIX_UNTIL_RSS] = "use resident memory: --until 'rss>2G'",
 	[FIX_MAKE_ROOM_IN_RUN] = "make room on the file system of /run or XDG_RUNTIME_DIR",

@@ -238,7 +238,7 @@ static enum ops_limit limit_here(const struct whose *w, struct limit *limit)
 /* With a limit that was given, what counts is what the last profile holds. */
 static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w)
 {
-	struct limit limit = { given, 0 };
+	struct limit limit = { .limit = given };
 
 	if (given) {
 		double used = 0;

@@ -17,7 +17,7 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
-#include "ops/record/until.h"
+#include "ops/until.h"
 #include "ops/target/memory.h"
 #include "process/proc.h"
 

@@ -5,15 +5,11 @@
 #include "process/cgroup.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 /* Version 1 has no "max": without a limit there stands PAGE_COUNTER_MAX (linux/page_counter.h). */
 #define NO_LIMIT (UINT64_C(1) << 60)
-
-struct nearest {
-	struct limit *out;
-	bool found;
-};
 
 /* It may use more than that, where the limit was lowered. */
 static uint64_t left(const struct limit *l)
@@ -21,24 +17,78 @@ static uint64_t left(const struct limit *l)
 	return l->limit > l->used ? l->limit - l->used : 0;
 }
 
+static bool read_v2(const char *folder, bool high, struct limit *l)
+{
+	uint64_t soft;
+
+	if (!cgroup_number(folder, "memory.current", &l->used))
+		return false;
+	if (!cgroup_number(folder, "memory.max", &l->limit))
+		l->limit = UINT64_MAX;
+	if (high && cgroup_number(folder, "memory.high", &soft) && soft < l->limit)
+		l->limit = soft;
+	if (l->limit == UINT64_MAX)
+		return false;
+	cgroup_keyed(folder, "memory.stat", "inactive_file", &l->inactive);
+	return true;
+}
+
+static bool read_v1(const char *folder, struct limit *l)
+{
+	if (!cgroup_number(folder, "memory.limit_in_bytes", &l->limit) || l->limit >= NO_LIMIT ||
+	    !cgroup_number(folder, "memory.usage_in_bytes", &l->used))
+		return false;
+	cgroup_keyed(folder, "memory.stat", "total_inactive_file", &l->inactive);
+	return true;
+}
+
+static bool read_limit(const char *folder, bool high, struct limit *out)
+{
+	struct limit l = { 0 };
+
+	if (!read_v2(folder, high, &l) && !read_v1(folder, &l))
+		return false;
+	*out = l;
+	return true;
+}
+
+bool limit_of_folder(const char *folder, struct limit *out)
+{
+	return read_limit(folder, true, out);
+}
+
+struct nearest {
+	struct limit *out;
+	char *folder; /* NULL: it is not wanted */
+	bool high, found;
+};
+
 static void consider(void *ctx, const char *group)
 {
 	struct nearest *n = ctx;
 	struct limit l;
 
-	if ((!cgroup_number(group, "memory.max", &l.limit) ||
-	     !cgroup_number(group, "memory.current", &l.used)) &&
-	    (!cgroup_number(group, "memory.limit_in_bytes", &l.limit) || l.limit >= NO_LIMIT ||
-	     !cgroup_number(group, "memory.usage_in_bytes", &l.used)))
+	if (!read_limit(group, n->high, &l))
 		return;
-	if (!n->found || left(&l) < left(n->out))
+	if (!n->found || left(&l) < left(n->out)) {
 		*n->out = l;
+		if (n->folder)
+			snprintf(n->folder, PATH_MAX, "%s", group);
+	}
 	n->found = true;
 }
 
 bool limit_of_cgroup(pid_t pid, struct limit *out)
 {
 	struct nearest n = { .out = out };
+
+	cgroup_each(pid, "memory", consider, &n);
+	return n.found;
+}
+
+bool limit_of_cgroup_high(pid_t pid, struct limit *out, char *folder)
+{
+	struct nearest n = { .out = out, .folder = folder, .high = true };
 
 	cgroup_each(pid, "memory", consider, &n);
 	return n.found;
@@ -58,6 +108,6 @@ bool limit_of_machine(struct limit *out)
 	}
 	if (!total || available > total)
 		return false;
-	*out = (struct limit){ total, total - available };
+	*out = (struct limit){ .limit = total, .used = total - available };
 	return true;
 }

@@ -10,10 +10,10 @@
 #include "ops/ops.h"
 #include "ops/record/journal.h"
 #include "ops/record/putback.h"
-#include "ops/record/until.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "ops/target/sampling.h"
+#include "ops/until.h"
 #include "process/limit.h"
 #include "process/proc.h"
 
@@ -605,13 +605,18 @@ static bool reached(struct recording *r)
 {
 	const struct until *u = &r->request->until;
 	struct limit l = { 0 };
+	bool limited = limit_of_cgroup(r->proc.pid, &l);
+	uint64_t used = limit_working_set(&l);
 	struct err ignored;
 
-	if (u->of == UNTIL_RSS && !proc_refresh(&r->proc, &ignored))
-		l.used = r->proc.status.rss_bytes;
-	else if (u->of != UNTIL_CGROUP || !limit_of_cgroup(r->proc.pid, &l))
+	if (u->of == UNTIL_NEVER || (u->of == UNTIL_CGROUP && !limited))
 		return false;
-	return until_reached(u, &r->seen, now_ms(), l.used, l.limit);
+	if (u->of == UNTIL_RSS) {
+		if (proc_refresh(&r->proc, &ignored) || (!limited && !limit_of_machine(&l)))
+			return false;
+		used = r->proc.status.rss_bytes;
+	}
+	return until_reached(u, &r->seen, now_ms(), used, l.limit);
 }
 
 static uint64_t at_most(uint64_t a, uint64_t b)

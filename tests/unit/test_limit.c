@@ -3,6 +3,7 @@
 
 #include "process/cgroup.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 
 /* The groups of a process, the innermost first; made up. */
 static struct limit inner, outer;
+static uint64_t high; /* of the inner one; 0: there is none */
 
 void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
 void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
@@ -31,9 +33,11 @@ bool __wrap_cgroup_number(const char *folder, const char *file, uint64_t *number
 		*number = l->limit;
 	else if (!strcmp(file, "memory.current"))
 		*number = l->used;
+	else if (!strcmp(file, "memory.high") && l == &inner)
+		return (*number = high);
 	else
 		return false;
-	return l->limit;
+	return *number;
 }
 
 static uint64_t nearest(void)
@@ -59,10 +63,49 @@ static void test_nearest(void **state)
 	assert_int_equal(nearest(), 1000);
 }
 
+bool __wrap_cgroup_keyed(const char *folder, const char *file, const char *key, uint64_t *number);
+bool __wrap_cgroup_keyed(const char *folder, const char *file, const char *key, uint64_t *number)
+{
+	const struct limit *l = strcmp(folder, "outer") != 0 ? &inner : &outer;
+
+	assert_string_equal(file, "memory.stat");
+	assert_string_equal(key, "inactive_file");
+	*number = l->inactive;
+	return true;
+}
+
+/* memory.high counts where it is asked for, and also without memory.max. */
+static void test_high(void **state)
+{
+	char folder[PATH_MAX];
+	struct limit l = { 0 };
+
+	(void)state;
+	inner = (struct limit){ .limit = 0, .used = 50, .inactive = 20 };
+	outer = (struct limit){ .limit = 1000, .used = 60 };
+	high = 70;
+	assert_int_equal(nearest(), 1000);
+	assert_true(limit_of_cgroup_high(1, &l, folder));
+	assert_int_equal(l.limit, 70);
+	assert_int_equal(limit_working_set(&l), 30);
+	assert_string_equal(folder, "outer/inner");
+	inner.used = 60;
+	assert_true(limit_of_folder(folder, &l));
+	assert_int_equal(l.used, 60);
+	high = 0;
+	assert_true(limit_of_cgroup_high(1, &l, folder));
+	assert_string_equal(folder, "outer");
+	assert_false(limit_of_folder("outer/inner", &l));
+	/* The two were read one after the other. */
+	l = (struct limit){ .limit = 10, .used = 5, .inactive = 6 };
+	assert_int_equal(limit_working_set(&l), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_high),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/record/until.h"
+#include "ops/until.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +34,10 @@ static void test_parse(void **state)
 	assert_true(u.growth && !u.percent && u.within_ms == 300000);
 	u = parsed("rss>2G");
 	assert_true(!u.growth && !u.percent && u.amount == 2048.0 * MIB);
+	u = parsed("rss>80%");
+	assert_true(u.of == UNTIL_RSS && !u.growth && u.percent && u.amount == 80);
+	u = parsed("growth>25%/10m");
+	assert_true(u.of == UNTIL_RSS && u.growth && u.percent && u.within_ms == 600000);
 	u = parsed("cgroup>80.5%");
 	assert_true(u.of == UNTIL_CGROUP && !u.growth && u.percent && u.amount == 80.5);
 	u = parsed("cgroup+64M");
@@ -50,7 +55,8 @@ static void test_refused(void **state)
 		{ ">1G", ERROR_UNTIL_UNKNOWN },
 		{ "swap>1G", ERROR_UNTIL_UNKNOWN },
 		{ "rss<1G", ERROR_UNTIL_UNKNOWN },
-		{ "rss>80%", ERROR_UNTIL_UNKNOWN },
+		{ "growth+5%", ERROR_UNTIL_UNKNOWN },
+		{ "growth", ERROR_UNTIL_UNKNOWN },
 		{ "rss>1G/min", ERROR_UNTIL_UNKNOWN },
 		{ "rss+", ERROR_IN_UNTIL },
 		{ "rss+0", ERROR_IN_UNTIL },
@@ -126,6 +132,18 @@ static void test_cgroup(void **state)
 	assert_false(until_reached(&u, &seen, 2, 800 * MIB, 0));
 }
 
+static void test_of_the_limit(void **state)
+{
+	struct until u = parsed("rss>80%");
+	struct until_seen seen = { 0 };
+
+	(void)state;
+	assert_true(until_threshold(&u, &seen, 0, 1, 1000 * MIB) == 800.0 * MIB);
+	assert_false(until_reached(&u, &seen, 0, 799 * MIB, 1000 * MIB));
+	assert_true(until_reached(&u, &seen, 1, 800 * MIB, 1000 * MIB));
+	assert_true(isinf(until_threshold(&u, &seen, 2, 800 * MIB, 0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_since_the_beginning),
 		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_cgroup),
+		cmocka_unit_test(test_of_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/record/until.h"
+#include "ops/until.h"
 
 #include "base/text.h"
 
@@ -56,7 +56,9 @@ int until_parse(const char *text, struct until *out, struct err *err)
 	const char *at = text, *slash;
 	char amount[TEXT_SIZE];
 
-	if (text_begins(text, "cgroup")) {
+	if (text_begins(text, "growth>")) {
+		at += strlen("growth");
+	} else if (text_begins(text, "cgroup")) {
 		u.of = UNTIL_CGROUP;
 		at += strlen("cgroup");
 	} else if (text_begins(text, "rss")) {
@@ -64,14 +66,13 @@ int until_parse(const char *text, struct until *out, struct err *err)
 	}
 	if (strlen(text) >= TEXT_SIZE || (*at != '+' && (*at != '>' || at == text)))
 		return unknown(text, err);
-	u.growth = *at++ == '+';
+	u.growth = *at++ == '+' || text_begins(text, "growth");
 	slash = strchr(at, '/');
 	snprintf(amount, sizeof(amount), "%.*s", (int)(slash ? slash - at : (ptrdiff_t)strlen(at)),
 		 at);
 	if (parse_amount(amount, &u, err) || (slash && parse_within(slash + 1, &u, err)))
 		return err_within(err, ERROR_IN_UNTIL);
-	/* A percentage of nothing in particular, or a rate of what does not grow. */
-	if ((u.of == UNTIL_RSS && u.percent && !u.growth) || (slash && !u.growth))
+	if (slash && !u.growth) /* a rate of what does not grow */
 		return unknown(text, err);
 	*out = u;
 	return 0;
@@ -97,8 +98,8 @@ static uint64_t least_lately(const struct until *u, struct until_seen *seen, uin
 	return least;
 }
 
-bool until_reached(const struct until *until, struct until_seen *seen, uint64_t now_ms,
-		   uint64_t bytes, uint64_t limit)
+double until_threshold(const struct until *until, struct until_seen *seen, uint64_t now_ms,
+		       uint64_t bytes, uint64_t limit)
 {
 	double from = 0, whole;
 
@@ -109,7 +110,13 @@ bool until_reached(const struct until *until, struct until_seen *seen, uint64_t 
 		from = (double)(until->within_ms ? least_lately(until, seen, now_ms, bytes)
 						 : seen->first);
 	if (!until->percent)
-		return (double)bytes - from >= until->amount;
-	whole = until->of == UNTIL_CGROUP ? (double)limit : from;
-	return whole > 0 && (double)bytes - from >= whole * until->amount / 100;
+		return from + until->amount;
+	whole = until->of == UNTIL_CGROUP || !until->growth ? (double)limit : from;
+	return whole > 0 ? from + whole * until->amount / 100 : INFINITY;
+}
+
+bool until_reached(const struct until *until, struct until_seen *seen, uint64_t now_ms,
+		   uint64_t bytes, uint64_t limit)
+{
+	return (double)bytes >= until_threshold(until, seen, now_ms, bytes, limit);
 }

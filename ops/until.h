@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When a recording is to end early: memory that has grown enough. Pure functions. */
-#ifndef OPS_RECORD_UNTIL_H
-#define OPS_RECORD_UNTIL_H
+/* Memory that has grown enough, to end a recording or to begin one. Pure functions. */
+#ifndef OPS_UNTIL_H
+#define OPS_UNTIL_H
 
 #include "base/err.h"
 #include "process/limit.h"
@@ -11,7 +11,7 @@
 
 enum until_of { UNTIL_NEVER, UNTIL_RSS, UNTIL_CGROUP };
 
-/* "rss+500M", "rss>2G", "+10%/min", "cgroup>80%". */
+/* "rss+500M", "rss>2G", "rss>80%", "+10%/min", which is "growth>10%/min", "cgroup>80%". */
 struct until {
 	enum until_of of;
 	bool growth;   /* since the beginning, or within the last `within_ms`; else all of it */
@@ -34,9 +34,14 @@ struct until_seen {
 };
 
 /*
- * Is it reached, at `now_ms` of a clock that never goes back, with so many bytes (of UNTIL_RSS
- * resident, of UNTIL_CGROUP used, of `limit`)? To be asked again and again; `seen` is zeroed first.
+ * How many bytes reach it, at `now_ms` of a clock that never goes back, where it has so many now (of
+ * UNTIL_RSS resident, of UNTIL_CGROUP used), of `limit`? INFINITY: none do, as there is no limit, or
+ * nothing to grow from. To be asked again and again; `seen` is zeroed first.
  */
+double until_threshold(const struct until *until, struct until_seen *seen, uint64_t now_ms,
+		       uint64_t bytes, uint64_t limit);
+
+/* Is it reached? Instead of until_threshold(). */
 bool until_reached(const struct until *until, struct until_seen *seen, uint64_t now_ms,
 		   uint64_t bytes, uint64_t limit);
 
