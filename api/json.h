@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "ops/growth.h"
+#include "ops/guard/guard.h"
 #include "ops/ops.h"
 #include "ops/unit/unit.h"
 #include "ops/watch/watch.h"
@@ -78,5 +79,7 @@ struct json_object *api_report(const struct profile *profile, struct profile_tab
 /* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */
 struct json_object *api_watch_event(const struct ops_watch_event *event, bool since_start);
 struct json_object *api_watch_lost(uint64_t n);
+struct json_object *api_guard_event(const struct ops_guard_event *event,
+				    enum ops_guard_action action);
 
 #endif

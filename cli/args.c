@@ -476,7 +476,12 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 	int at;
 
 	*args = (struct args){
-		.lg_sample = -1, .format = FORMAT_DEFAULT, .nodecount = -1, .max_overhead = -1
+		.lg_sample = -1,
+		.format = FORMAT_DEFAULT,
+		.nodecount = -1,
+		.max_overhead = -1,
+		.again = -1,
+		.kept = -1,
 	};
 	/* An error is to be told in the form that was asked for, wherever it stands. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)

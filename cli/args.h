@@ -65,7 +65,12 @@ struct args {
 	bool all, since_start, no_uprobes; /* watch */
 	uint64_t for_ms;		   /* 0: not given */
 	int64_t count;			   /* 0: not given */
-	const char *on_dump, *on_dump_exec;
+	const char *on_event, *on_event_exec;
+	struct texts when; /* guard */
+	const char *action;
+	uint64_t cooldown_ms, max_bytes; /* 0: not given */
+	int64_t again, kept;		 /* -1: not given */
+	bool turn_on;
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */
 	int leaks_format;

@@ -23,9 +23,9 @@ static const struct option_def options_of_watch[] = {
 	  "times count from when the process was started, not from midnight", NULL },
 	{ "no-uprobes", 0, VALUE(FLAG, no_uprobes), NULL,
 	  "place no uprobes; see dumps by their system calls alone", NULL },
-	{ "on-dump", 0, VALUE(STRING, on_dump), "CMD",
+	{ "on-dump", 0, VALUE(STRING, on_event), "CMD",
 	  "run CMD with sh for each dump; its environment describes it", NULL },
-	{ "on-dump-exec", 0, VALUE(FILE, on_dump_exec), "PROGRAM",
+	{ "on-dump-exec", 0, VALUE(FILE, on_event_exec), "PROGRAM",
 	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
 	{ .name = NULL },
 };
@@ -167,7 +167,7 @@ static int take_pids(const struct args *args, pid_t *pids, size_t *n, struct err
 		return -1;
 	if (args->all == (*n > 0))
 		return args->all ? err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID")
-				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES);
+				 : err_raise(err, ERROR_WATCH_NEEDS_PROCESSES, .name = "watch");
 	return 0;
 }
 
@@ -184,8 +184,8 @@ static int run(const struct args *args, struct err *err)
 		.no_uprobes = args->no_uprobes,
 		.for_ms = args->for_ms,
 		.count = (uint64_t)args->count,
-		.on_dump = args->on_dump,
-		.on_dump_exec = args->on_dump_exec,
+		.on_dump = args->on_event,
+		.on_dump_exec = args->on_event_exec,
 		.out_fd = STDOUT_FILENO,
 		.ready = on_ready,
 		.event = on_event,
@@ -195,7 +195,7 @@ static int run(const struct args *args, struct err *err)
 	};
 	int ret;
 
-	if (args->on_dump && args->on_dump_exec)
+	if (args->on_event && args->on_event_exec)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-dump",
 				 .what = "--on-dump-exec");
 	if (take_pids(args, pids, &request.n_pids, err) || signals_open(&stop, err))

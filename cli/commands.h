@@ -25,6 +25,7 @@ extern const struct command cmd_get;
 extern const struct command cmd_set;
 extern const struct command cmd_threads;
 extern const struct command cmd_watch;
+extern const struct command cmd_guard;
 extern const struct command cmd_sites;
 extern const struct command cmd_sample;
 extern const struct command cmd_report;

@@ -175,6 +175,11 @@ static const char *const words[FIXES] = {
 			      "deactivate {pid}",
 	[FIX_UNTIL_EXAMPLES] = "give one such as rss+500M, rss+10%/min, 'rss>2G' or 'rss>80%' "
 			       "(quoted where it has a >, which the shell takes for itself)",
+	[FIX_WHEN_EXAMPLES] = "give one such as 'rss>80%', 'cgroup>90%', 'growth>25%/10m', "
+			      "'psi>150ms/1s', event:high or 'every 10m' (quoted as here)",
+	[FIX_ACTIVATE_BEFORE] = "jeprof-ctl activate {pid}, or give guard --activate",
+	[FIX_ACTIONS] = "give dump, record, 'record 1m', sample or 'sample 1m'",
+	[FIX_GUARD_BY_SAMPLING] = "have it sampled when it is due: --do 'sample 30s'",
 	[FIX_UNTIL_RSS] = "use resident memory: --until 'rss>2G'",
 	[FIX_MAKE_ROOM_IN_RUN] = "make room on the file system of /run or XDG_RUNTIME_DIR",
 	[FIX_SEE_FIRST_PROFILE] = "there is only the profile of the beginning, {file}",

@@ -5,6 +5,7 @@
 #include "io/output.h"
 #include "io/received.h"
 #include "ops/dump.h"
+#include "ops/dump_file_name.h"
 #include "ops/render.h"
 #include "ops/target/facts.h"
 #include "ops/target/inside.h"
@@ -47,20 +48,30 @@ bool ops_names_folder(const char *file)
 	return *file && file[strlen(file) - 1] == '/';
 }
 
-char *dump_path(const struct proc *p, const char *file)
+static char *new_path(pid_t pid, const char *name, const char *folder, const char *why)
 {
 	char comm[PROC_COMM_SIZE], stamp[32], *path = NULL;
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (file && !ops_names_folder(file))
-		return strdup(file);
-	safe_comm(p->status.comm, comm, sizeof(comm));
+	safe_comm(name, comm, sizeof(comm));
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&path, "%s%s.%d.%s.heap", file ? file : "", *comm ? comm : "process", p->pid,
-		     stamp) < 0)
+	if (asprintf(&path, "%s%s.%d.%s%s%s.heap", folder, *comm ? comm : "process", pid, stamp,
+		     why ? GUARD_PART : "", why ? why : "") < 0)
 		return NULL;
 	return path;
+}
+
+char *dump_path(const struct proc *p, const char *file)
+{
+	if (file && !ops_names_folder(file))
+		return strdup(file);
+	return new_path(p->pid, p->status.comm, file ? file : "", NULL);
+}
+
+char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const char *why)
+{
+	return new_path(pid, comm, folder, why);
 }
 
 static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)

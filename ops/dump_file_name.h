@@ -18,10 +18,11 @@ struct dump_file_name {
 #define DUMP_LAST INT_MAX
 
 /*
- * PREFIX.PID.NUMBER.REASON.heap is jemalloc's own; COMM.PID.TIME[.base|.NUMBER].heap is what a dump
- * or a recording is called, where another PREFIX may have been chosen; gzip(1) adds ".gz". False:
- * too long.
+ * PREFIX.PID.NUMBER.REASON.heap is jemalloc's own; COMM.PID.TIME[.guard-WHY][.base|.NUMBER].heap is
+ * what a dump, a recording or what a guard takes is called, where another PREFIX may have been
+ * chosen; gzip(1) adds ".gz". False: too long.
  */
+#define GUARD_PART ".guard-"
 bool dump_file_name_parse(const char *path, struct dump_file_name *out);
 
 #endif

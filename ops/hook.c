@@ -7,6 +7,7 @@
 #include "base/vec.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,26 @@ bool hooks_go_on(struct hooks *h)
 		free_env(env);
 	}
 	return h->n_running || h->n_waiting;
+}
+
+static void drain(int fd)
+{
+	char signals[4096];
+
+	if (fd >= 0 && read(fd, signals, sizeof(signals)) < 0)
+		return;
+}
+
+void hooks_finish(struct hooks *h, int stop_fd)
+{
+	struct pollfd fd = { .fd = stop_fd, .events = POLLIN };
+
+	if (!hooks_wanted(h))
+		return;
+	if (poll(&fd, 1, 0) > 0)
+		drain(stop_fd);
+	while (hooks_go_on(h) && poll(&fd, 1, HOOKS_POLL_MS) <= 0)
+		;
 }
 
 void hooks_fini(struct hooks *h)

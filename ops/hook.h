@@ -54,6 +54,13 @@ void hook_run(struct hooks *h, struct hook_env *env);
 /* Note which have ended, and start those that wait. True while any runs or waits. */
 bool hooks_go_on(struct hooks *h);
 
+/*
+ * Wait for those that run or wait, until `stop_fd` is readable (base/signals.h): once more, if it is
+ * already.
+ */
+void hooks_finish(struct hooks *h, int stop_fd);
+#define HOOKS_POLL_MS 50 /* how often to ask whether they have ended */
+
 /* Forget those that wait; those that run go on without us. */
 void hooks_fini(struct hooks *h);
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define PIDS_MAX 64
-#define RUNS_POLL_MS 50 /* how often commands are asked whether they have ended */
 
 struct state {
 	const struct ops_watch_request *request;
@@ -177,7 +176,7 @@ static int idle_ms(struct state *s)
 
 	watch_find_due(&s->finder, &ms);
 	if (hooks_go_on(&s->hooks))
-		ms = sooner(ms, RUNS_POLL_MS);
+		ms = sooner(ms, HOOKS_POLL_MS);
 	if (s->deadline_ms)
 		ms = sooner(ms, s->deadline_ms > now ? (int)(s->deadline_ms - now) : 0);
 	return ms;
@@ -223,36 +222,14 @@ static int turn(struct state *s, struct err *err)
 	return over || has_enough(s);
 }
 
-static void drain(int fd)
-{
-	char signals[4096];
-
-	if (fd >= 0 && read(fd, signals, sizeof(signals)) < 0)
-		return;
-}
-
-/* Commands that run or wait are waited for, until it is to end once more. */
-static void finish_runs(struct state *s, bool stopped)
-{
-	struct pollfd fd = { .fd = s->request->stop_fd, .events = POLLIN };
-
-	if (stopped)
-		drain(s->request->stop_fd);
-	while (hooks_go_on(&s->hooks))
-		if (poll(&fd, 1, RUNS_POLL_MS) > 0)
-			break;
-}
-
 static int loop(struct state *s, struct err *err)
 {
-	struct pollfd stop = { .fd = s->request->stop_fd, .events = POLLIN };
 	int ret;
 
 	do {
 		ret = turn(s, err);
 	} while (!ret);
-	if (hooks_wanted(&s->hooks))
-		finish_runs(s, poll(&stop, 1, 0) > 0);
+	hooks_finish(&s->hooks, s->request->stop_fd);
 	return ret < 0 ? -1 : 0;
 }
 

@@ -180,11 +180,11 @@ $(V_DIR)/idle-conf: tests/target/idle.c tests/target/conf_symbol.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)$(V_BUILD) tests/target/conf_symbol.c -Wl,--no-as-needed -ljemalloc
 
-# --- leaky: forgets a known amount, or nothing; allocators: known shares are allocated;
-# keepers: known amounts are kept
+# --- leaky: forgets a known amount, or nothing; grower: holds as much as it is told; allocators:
+# known shares are allocated; keepers: known amounts are kept
 
-victims: $(addprefix $(V_DIR)/,leaky allocators keepers)
-$(addprefix $(V_DIR)/,leaky allocators keepers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
+victims: $(addprefix $(V_DIR)/,leaky grower allocators keepers)
+$(addprefix $(V_DIR)/,leaky grower allocators keepers): $(V_DIR)/%: tests/target/%.c $(V_SOURCES)
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -fno-optimize-sibling-calls -Wl,--no-as-needed -ljemalloc

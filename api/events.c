@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ops/watch/watch.h"
 #include "api/json.h"
+
 #include "base/json.h"
+#include "ops/guard/guard.h"
+#include "ops/watch/watch.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -68,5 +70,49 @@ struct json_object *api_watch_lost(uint64_t n)
 	clock_gettime(CLOCK_REALTIME, &now);
 	set_time(doc, &now);
 	json_set_u64(doc, "lost", n);
+	return doc;
+}
+
+static const char *action_name(enum ops_guard_action action)
+{
+	static const char *const names[] = {
+		[OPS_GUARD_DUMP] = "dump",
+		[OPS_GUARD_RECORD] = "record",
+		[OPS_GUARD_SAMPLE] = "sample",
+	};
+
+	return names[action];
+}
+
+struct json_object *api_guard_event(const struct ops_guard_event *e, enum ops_guard_action action)
+{
+	struct json_object *doc = json_object_new_object(), *error = NULL;
+	char warning[ERR_TEXT_SIZE];
+
+	set_time(doc, &e->time);
+	json_set_int(doc, "pid", e->pid);
+	json_set_text(doc, "comm", e->comm);
+	json_set_text(doc, "rule", e->rule->text);
+	json_set_u64(doc, "rss_bytes", e->rss_bytes);
+	json_set_u64(doc, "level_bytes", e->level);
+	json_set(doc, "limit_bytes", e->limit ? json_object_new_uint64(e->limit) : NULL);
+	json_set_text(doc, "group", e->group);
+	json_set_text(doc, "cgroup", e->cgroup);
+	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
+	json_set_text(doc, "action", action_name(action));
+	json_set_bool(doc, "ok", e->ok);
+	json_set_text(doc, "file", e->file);
+	json_set_text(doc, "before", e->before);
+	json_set(doc, "bytes", e->ok ? json_object_new_uint64(e->bytes) : NULL);
+	json_set_u64(doc, "took_us", e->took_us);
+	json_set_u64(doc, "pause_us", e->cost.pause_us);
+	json_set_u64(doc, "call_us", e->cost.call_us);
+	if (e->ok && e->err.ids[0])
+		json_set_text(doc, "warning", api_warning_text(&e->err, warning, sizeof(warning)));
+	if (e->ok)
+		return doc;
+	error = api_error(&e->err);
+	json_set(doc, "error", json_object_get(json_object_object_get(error, "error")));
+	json_object_put(error);
 	return doc;
 }

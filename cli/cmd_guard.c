@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/json.h"
+#include "base/cleanup.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/guard/guard.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INTERVAL_MS 1000
+#define COOLDOWN_MS 600000
+#define AGAIN 10 /* percent */
+#define AGAIN_MAX 1000000
+#define KEEP 5
+#define MAX_BYTES (UINT64_C(1) << 30)
+#define ACTION_MS 30000
+
+static const struct option_def options_of_guard[] = {
+	{ "when", 0, VALUE(TEXTS, when), "RULE",
+	  "take a profile when: 'rss>80%', 'cgroup>90%' (both), 'growth>25%/10m', 'psi>150ms/1s', "
+	  "event:high, 'every 10m'; may be given again",
+	  NULL },
+	{ "do", 0, VALUE(STRING, action), "ACTION",
+	  "how: dump, 'record 30s' or 'sample 30s', which needs no prof:true (dump)", NULL },
+	{ "all", 0, VALUE(FLAG, all), NULL, "every process, also those that start later", NULL },
+	{ "activate", 0, VALUE(FLAG, turn_on), NULL, "turn profiling on where it is off", NULL },
+	{ "output", 'o', VALUE(FILE, output), "FOLDER", "where profiles go (this folder)", NULL },
+	{ "keep", 0, VALUE(INT, kept), "N", "of each process, keep the newest N; 0: all (5)",
+	  NULL },
+	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE",
+	  "keep the newest of all guards' profiles in FOLDER, up to SIZE (1G)", NULL },
+	{ "cooldown", 0, VALUE(DURATION, cooldown_ms), "D",
+	  "of a process, no second profile by the same rule within D (10m), ...", NULL },
+	{ "again", 0, VALUE(INT, again), "N",
+	  "... unless its memory has grown by N % since; 0: not even then (10)", NULL },
+	{ "interval", 0, VALUE(DURATION, interval_ms), "D",
+	  "look every D at memory that is far from its level (1s)", NULL },
+	{ "for", 0, VALUE(DURATION, for_ms), "D", "end after D", NULL },
+	{ "count", 0, VALUE(INT, count), "N", "end after N profiles", NULL },
+	{ "on-profile", 0, VALUE(STRING, on_event), "CMD",
+	  "run CMD with sh for each profile; its environment describes it", NULL },
+	{ "on-profile-exec", 0, VALUE(FILE, on_event_exec), "PROGRAM",
+	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
+	{ .name = NULL },
+};
+
+#define FILE_SHOWN 4096
+#define LINE_FORMAT "%-9s  %-24s  %-15s  %-15s  %8s  %7s  %s"
+
+/* What the callbacks work with. */
+struct guarding {
+	const struct args *args;
+	enum ops_guard_action action;
+	bool by_default; /* no rule was given */
+};
+
+/* "1.6G of 2.0G" */
+static void show_level(const struct ops_guard_event *e, char *buf, size_t size)
+{
+	char level[16], limit[16];
+
+	text_size(e->level, level, sizeof(level));
+	if (e->limit)
+		snprintf(buf, size, "%s of %s", level, text_size(e->limit, limit, sizeof(limit)));
+	else
+		snprintf(buf, size, "%s", level);
+}
+
+static int print_row(const struct args *args, const struct ops_guard_event *e, struct err *err)
+{
+	char when[32], who[OUT_WHO_SIZE], rule[64], level[40], bytes[16], took[24],
+		file[FILE_SHOWN], text[ERR_TEXT_SIZE];
+	struct ops_cost cost = { .pid = e->pid };
+	struct tm tm;
+
+	strftime(when, sizeof(when), "%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
+	memcpy(cost.comm, e->comm, sizeof(cost.comm));
+	show_level(e, level, sizeof(level));
+	snprintf(took, sizeof(took), "%" PRIu64 "ms", e->took_us / 1000);
+	return out_line(err, "%s" LINE_FORMAT "%s",
+			out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when,
+			out_who(&cost, who, sizeof(who)),
+			output_safe(e->rule->text, rule, sizeof(rule)), level,
+			e->ok ? text_size(e->bytes, bytes, sizeof(bytes)) : "failed", took,
+			e->ok ? output_safe(e->file, file, sizeof(file))
+			      : err_text(&e->err, text, sizeof(text)),
+			out_ink(args, STDOUT_FILENO, INK_NONE));
+}
+
+static int print_document(FILE *out, const void *ctx, struct err *err)
+{
+	struct json_object *doc = (struct json_object *)ctx;
+
+	return out_json_to(out, json_object_get(doc), err);
+}
+
+/* Beside the profile, as STEM.json: what was known when it was taken. */
+static int write_beside(struct json_object *doc, const char *file, struct err *err)
+{
+	_cleanup_(output_close) struct output o = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[PATH_MAX];
+	uint64_t bytes;
+
+	snprintf(path, sizeof(path), "%.*s.json", (int)text_stem(file, ".heap"), file);
+	return memory_file_write(print_document, doc, &fd, &bytes, err) ||
+			       output_open(&o, path, false, err) ||
+			       output_commit(&o, fd, bytes, 0, err)
+		       ? -1
+		       : 0;
+}
+
+static int tell(const struct guarding *g, const struct ops_guard_event *e, struct json_object *doc,
+		struct err *err)
+{
+	if (!g->args->json) {
+		struct err warning = e->err;
+
+		if (e->ok && warning.ids[0])
+			out_warning(g->args, &warning);
+		return print_row(g->args, e, err);
+	}
+	return out_line(err, "%s",
+			json_object_to_json_string_ext(
+				doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+static int on_event(void *ctx, const struct ops_guard_event *e, struct err *err)
+{
+	_cleanup_(json_close) struct json_object *doc = NULL;
+	const struct guarding *g = ctx;
+	struct err unwritten = ERR_INIT;
+
+	doc = api_guard_event(e, g->action);
+	if (e->ok && write_beside(doc, e->file, &unwritten))
+		out_warning(g->args, &unwritten);
+	return tell(g, e, doc, err) || out_flush(err) ? -1 : 0;
+}
+
+static int on_ready(void *ctx, size_t processes, struct err *err)
+{
+	const struct guarding *g = ctx;
+	const struct args *args = g->args;
+	struct ops_filter ignored;
+
+	if (!args->quiet)
+		fprintf(stderr, "guarding %zu process%s%s\n", processes, processes == 1 ? "" : "es",
+			args->all || args_filter(args, &ignored) ? ", and those that start" : "");
+	if (args->json)
+		return 0;
+	return out_line(err, LINE_FORMAT, "TIME", "PROCESS", "RULE", "MEMORY", "PROFILE", "TOOK",
+			"FILE") ||
+			       out_flush(err)
+		       ? -1
+		       : 0;
+}
+
+static void on_warning(void *ctx, const struct err *warning)
+{
+	const struct guarding *g = ctx;
+
+	if (!g->by_default || warning->ids[0] != ERROR_RULE_UNSEEN)
+		out_warn((void *)g->args, warning);
+}
+
+/* "dump", "record 30s", "sample" */
+static int parse_action(const char *text, struct ops_guard_request *r, struct err *err)
+{
+	static const char *const names[] = {
+		[OPS_GUARD_DUMP] = "dump",
+		[OPS_GUARD_RECORD] = "record",
+		[OPS_GUARD_SAMPLE] = "sample",
+	};
+
+	r->action_ms = ACTION_MS;
+	for (int i = 0; i <= OPS_GUARD_SAMPLE; i++) {
+		const char *rest = text_begins(text, names[i]) ? text + strlen(names[i]) : NULL;
+
+		r->action = (enum ops_guard_action)i;
+		if (rest && !*rest)
+			return 0;
+		if (rest && *rest == ' ' && r->action != OPS_GUARD_DUMP)
+			return text_duration_parse(rest + 1, &r->action_ms, err);
+	}
+	err_raise(err, ERROR_ACTION_UNKNOWN, .text = text);
+	return err_advise(err, FIX_ACTIONS);
+}
+
+static int parse_rules(const struct args *args, struct guard_rule *rules, size_t *n,
+		       struct err *err)
+{
+	static const struct texts usual = { .v = { "rss>80%", "cgroup>90%" }, .n = 2 };
+	const struct texts *when = args->when.n ? &args->when : &usual;
+
+	for (*n = 0; *n < when->n; ++*n) {
+		if (guard_rule_parse(when->v[*n], &rules[*n], err))
+			return -1;
+	}
+	return 0;
+}
+
+static int find_named(const struct args *args, struct ops_match *named, size_t *n, struct err *err)
+{
+	*n = 0;
+	for (size_t i = 0; i < args->n_words + 1; i++) {
+		_cleanup_(proc_close) struct proc p = { 0 };
+		int64_t pid = args->pid;
+
+		if (i && text_int_parse(args->words[i - 1], 1, INT_MAX, &pid, err))
+			return err_within(err, ERROR_IN_PID);
+		if (!pid)
+			continue;
+		if (proc_open(&p, (pid_t)pid, err))
+			return -1;
+		named[*n] = (struct ops_match){ p.pid, p.start_time, "" };
+		memcpy(named[(*n)++].comm, p.status.comm, PROC_COMM_SIZE);
+	}
+	return 0;
+}
+
+static int request_of(const struct args *args, struct ops_guard_request *r, struct err *err)
+{
+	if (args->on_event && args->on_event_exec)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-profile",
+				 .what = "--on-profile-exec");
+	if (args->again > AGAIN_MAX || args->kept > INT_MAX)
+		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 0, .limit = AGAIN_MAX,
+				 .text = args->again > AGAIN_MAX ? "--again" : "--keep");
+	*r = (struct ops_guard_request){
+		.policy = { .cooldown_ms = args->cooldown_ms ? args->cooldown_ms : COOLDOWN_MS,
+			    .again_percent = args->again < 0 ? AGAIN : (unsigned int)args->again },
+		.activate = args->turn_on,
+		.keep = args->kept < 0 ? KEEP : (unsigned int)args->kept,
+		.max_bytes = args->max_bytes ? args->max_bytes : MAX_BYTES,
+		.interval_ms = args->interval_ms ? args->interval_ms : INTERVAL_MS,
+		.for_ms = args->for_ms,
+		.count = (uint64_t)args->count,
+		.on_profile = args->on_event,
+		.on_profile_exec = args->on_event_exec,
+		.out_fd = STDOUT_FILENO,
+		.ready = on_ready,
+		.event = on_event,
+		.warn = on_warning,
+	};
+	return parse_action(args->action ? args->action : "dump", r, err);
+}
+
+/* It ends in "/", whether it was given so or not. */
+static void folder_of(const struct args *args, char *folder, size_t size)
+{
+	const char *given = args->output ? args->output : ".";
+
+	snprintf(folder, size, "%s%s", given, ops_names_folder(given) ? "" : "/");
+}
+
+static int guard(const struct args *args, struct ops_guard_request *request, struct err *err)
+{
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
+	struct guarding g = { args, request->action, !args->when.n };
+	struct ops_guard_summary sum = { 0 };
+	struct ops_options options;
+	int ret;
+
+	request->ctx = &g;
+	args_options(args, &options);
+	if (signals_open(&stop, err))
+		return -1;
+	options.stop_fd = stop.fd;
+	ret = ops_guard(request, &options, &sum, err);
+	if (!args->quiet && (!ret || sum.profiles))
+		fprintf(stderr, "%" PRIu64 " profiles, %" PRIu64 " failed\n", sum.profiles,
+			sum.failed);
+	if (!args->quiet && (sum.skipped || sum.commands_failed))
+		fprintf(stderr,
+			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "
+			"waiting\n",
+			sum.commands_failed, sum.skipped);
+	return ret;
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(cleanup_free) struct ops_match *named = calloc(PIDS_MAX, sizeof(*named));
+	struct guard_rule rules[TEXTS_MAX];
+	struct ops_guard_request request;
+	char folder[PATH_MAX];
+	struct ops_filter filter = { 0 };
+	bool filtered = args_filter(args, &filter);
+
+	if (!named)
+		return err_no_memory(err);
+	if (request_of(args, &request, err) || parse_rules(args, rules, &request.n_rules, err) ||
+	    find_named(args, named, &request.n_named, err))
+		return -1;
+	if (args->all && (request.n_named || filtered))
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID");
+	if (!args->all && !request.n_named && !filtered)
+		return err_raise(err, ERROR_WATCH_NEEDS_PROCESSES, .name = "guard");
+	folder_of(args, folder, sizeof(folder));
+	request.folder = folder;
+	request.rules = rules;
+	request.named = named;
+	request.filter = args->all || filtered ? &filter : NULL;
+	return guard(args, &request, err);
+}
+
+const struct command cmd_guard = {
+	.name = "guard",
+	.words = "[PID...]",
+	.help = "take a profile when memory is about to run out, before the OOM killer comes",
+	.options = options_of_guard,
+	.pid_by_option = true,
+	.max_words = WORDS_MAX,
+	.run = run,
+};

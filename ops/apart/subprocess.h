@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to ops/: an operation in a process of its own, for who has several to do at once, and
+ * goes on meanwhile. It is in a process group of its own; it is told to end by us (subprocess_stop()),
+ * or by the kernel when we are killed, and ends with care: both reach it as its stop_fd.
+ */
+#ifndef OPS_APART_SUBPROCESS_H
+#define OPS_APART_SUBPROCESS_H
+
+#include "base/err.h"
+#include "base/pack.h"
+
+#include <sys/types.h>
+
+struct subprocess {
+	pid_t pid;
+	int pidfd;  /* readable when it has ended; -1: there is none */
+	int answer; /* a memory file */
+};
+#define SUBPROCESS_INIT                   \
+	{                                 \
+		.pidfd = -1, .answer = -1 \
+	}
+
+/* The operation. What it packs is its answer, where it returns 0. */
+typedef int subprocess_fn(void *ctx, int stop_fd, struct pack *answer, struct err *err);
+
+/*
+ * Start it. The caller has SIGINT, SIGTERM and SIGHUP blocked (base/signals.h), and it gets
+ * a copy of its memory (fork(2)). ERR_FAILED.
+ */
+int subprocess_start(struct subprocess *w, subprocess_fn *fn, void *ctx, struct err *err)
+	__must_check;
+
+/* It is to end early. */
+void subprocess_stop(const struct subprocess *w);
+
+/*
+ * Wait until it has ended, and take its answer, whose memory, in *bytes, the caller frees. Fails
+ * with the operation's own error; ERR_FAILED when it died.
+ */
+int subprocess_take(struct subprocess *w, char **bytes, struct unpack *answer, struct err *err)
+	__must_check;
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/guard/group.h"
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "process/cgroup.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MACHINE_PRESSURE "/proc/pressure/memory"
+
+static void group_free(struct group *g, size_t n_rules)
+{
+	for (size_t i = 0; g->fds && i < n_rules; i++)
+		cleanup_close(&g->fds[i]);
+	free(g->fds);
+	free(g->counts);
+	free(g->memory);
+	free(g->folder);
+	free(g);
+}
+
+void groups_give(struct groups *g, struct group *group)
+{
+	if (!group || --group->users)
+		return;
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i] == group) {
+			g->v[i] = g->v[--g->n];
+			break;
+		}
+	}
+	group_free(group, g->n_rules);
+}
+
+void groups_fini(struct groups *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		group_free(g->v[i], g->n_rules);
+	free(g->v);
+	*g = (struct groups){ 0 };
+}
+
+/* --- what tells of it --- */
+
+/* Closing it ends the trigger. -1: the kernel has none for it. */
+static int open_pressure(const struct group *g, const struct guard_rule *rule)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[PATH_MAX + 32], text[64];
+	int len;
+
+	snprintf(path, sizeof(path), "%s/memory.pressure", g->folder ? g->folder : "");
+	fd = open(g->folder ? path : MACHINE_PRESSURE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	len = snprintf(text, sizeof(text), "some %" PRIu64 " %" PRIu64, rule->stall_us,
+		       rule->window_us);
+	/* With its '\0' (Documentation/accounting/psi.rst). */
+	return fd >= 0 && write(fd, text, (size_t)len + 1) == len + 1 ? take_fd(fd) : -1;
+}
+
+static int open_events(struct group *g, size_t which, const struct guard_rule *rule)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	char path[PATH_MAX + 32], text[512];
+
+	if (!g->folder)
+		return -1;
+	snprintf(path, sizeof(path), "%s/memory.events", g->folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* It is told of what comes after it was read. */
+	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
+		return -1;
+	cgroup_keyed(g->folder, "memory.events", guard_event_key(rule->event), &g->counts[which]);
+	return take_fd(fd);
+}
+
+static void listen(struct group *g, const struct guard_rule *rules, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (rules[i].kind == GUARD_PSI)
+			g->fds[i] = open_pressure(g, &rules[i]);
+		else if (rules[i].kind == GUARD_EVENT)
+			g->fds[i] = open_events(g, i, &rules[i]);
+	}
+}
+
+bool group_sees(const struct group *group, size_t rule)
+{
+	return group->fds[rule] >= 0;
+}
+
+bool group_told(struct group *group, const struct guard_rule *rule, size_t which, short revents)
+{
+	uint64_t before = group->counts[which];
+	char text[512];
+
+	if (rule->kind == GUARD_PSI && !(revents & POLLERR))
+		return true;
+	/* A file of events has POLLERR whenever something came (kernfs_generic_poll()). */
+	if (rule->kind == GUARD_EVENT && pread(group->fds[which], text, sizeof(text), 0) > 0) {
+		cgroup_keyed(group->folder, "memory.events", guard_event_key(rule->event),
+			     &group->counts[which]);
+		return group->counts[which] > before;
+	}
+	cleanup_close(&group->fds[which]);
+	group->fds[which] = -1;
+	return false;
+}
+
+/* --- finding it --- */
+
+bool group_read(struct group *group)
+{
+	return group->folder ? limit_of_folder(group->folder, &group->limit)
+			     : limit_of_machine(&group->limit);
+}
+
+static struct group *make(const struct groups *g, const char *folder)
+{
+	struct group *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return NULL;
+	*new = (struct group){
+		.folder = folder ? strdup(folder) : NULL,
+		.memory = calloc(g->n_rules, sizeof(*new->memory)),
+		.fds = malloc(g->n_rules * sizeof(*new->fds)),
+		.counts = calloc(g->n_rules, sizeof(*new->counts)),
+	};
+	for (size_t i = 0; new->fds &&i < g->n_rules; i++)
+		new->fds[i] = -1;
+	if ((!folder || new->folder) && new->memory &&new->fds &&new->counts)
+		return new;
+	group_free(new, g->n_rules);
+	return NULL;
+}
+
+static int take(struct groups *g, const char *folder, struct group **out, struct err *err)
+{
+	struct group *new;
+
+	for (size_t i = 0; i < g->n; i++) {
+		const char *known = g->v[i]->folder;
+
+		if (folder ? known && !strcmp(known, folder) : !known) {
+			*out = g->v[i];
+			(*out)->users++;
+			return 0;
+		}
+	}
+	new = vec_grow(g->v, g->room, g->n) ? make(g, folder) : NULL;
+	if (!new)
+		return err_no_memory(err);
+	listen(new, g->rules, g->n_rules);
+	new->users = 1;
+	*out = g->v[g->n++] = new;
+	return 0;
+}
+
+struct own {
+	char folder[PATH_MAX];
+	bool found;
+};
+
+static void take_first(void *ctx, const char *folder)
+{
+	struct own *o = ctx;
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/memory.pressure", folder);
+	if (o->found || access(path, F_OK))
+		return;
+	snprintf(o->folder, sizeof(o->folder), "%s", folder);
+	o->found = true;
+}
+
+int groups_take(struct groups *g, pid_t pid, struct group **limit, struct group **own,
+		struct err *err)
+{
+	struct own mine = { .found = false };
+	char folder[PATH_MAX];
+	struct limit l;
+	bool limited = limit_of_cgroup_high(pid, &l, folder);
+
+	if (take(g, limited ? folder : NULL, limit, err))
+		return -1;
+	cgroup_each(pid, "memory", take_first, &mine);
+	return take(g, mine.found ? mine.folder : NULL, own, err);
+}

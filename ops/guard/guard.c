@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/guard/guard.h"
+#include "ops/guard/parts.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/turn.h"
+#include "base/vec.h"
+#include "io/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define NEAR_MS 20 /* how often to look at memory that may reach a level at once */
+#define FILL_PER_MS ((double)(UINT64_C(1) << 30) / 1000) /* how fast memory may grow, in bytes */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* --- what is due --- */
+
+static void due(struct member *m, const struct guard_rule *rule, uint64_t level, uint64_t limit)
+{
+	/* What is waiting comes first, unless it would have come anyway. */
+	if (m->due.rule && m->due.rule->kind != GUARD_EVERY)
+		return;
+	m->due = (struct due){ .rule = rule, .level = level, .limit = limit, .since_ms = now_ms() };
+	clock_gettime(CLOCK_REALTIME, &m->due.time);
+}
+
+/* Of a group it is the process that has the most memory. */
+static void due_in_group(const struct guard *g, const struct group *group,
+			 const struct guard_rule *rule, uint64_t level, uint64_t limit)
+{
+	struct member *most = NULL;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = g->v[i];
+
+		if (!m->gone && (rule->kind == GUARD_PSI ? m->own : m->limit) == group &&
+		    (!most || m->rss > most->rss))
+			most = m;
+	}
+	if (most)
+		due(most, rule, level, limit);
+}
+
+/* When to look again at what is so far from a level: nothing reaches it before. */
+static uint64_t look_in(const struct guard *g, double bytes, double threshold)
+{
+	double far = (threshold - bytes) / FILL_PER_MS, most = (double)g->request->interval_ms;
+
+	if (far < 0 || !(far < most))
+		return g->request->interval_ms;
+	return far > NEAR_MS ? (uint64_t)far : NEAR_MS;
+}
+
+static bool is_of_group(const struct guard_rule *rule)
+{
+	return rule->kind == GUARD_LEVEL && rule->level.of == UNTIL_CGROUP;
+}
+
+/* --- looking --- */
+
+/* From the file that was opened when it was found: of one that has ended it reads as nothing. */
+static bool read_rss(struct member *m)
+{
+	char text[128];
+	ssize_t n = pread(m->statm, text, sizeof(text) - 1, 0);
+	uint64_t pages;
+
+	text[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || sscanf(text, "%*u %" SCNu64, &pages) != 1)
+		return false;
+	m->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return true;
+}
+
+static void look_at_group(struct guard *g, struct group *group, uint64_t now)
+{
+	const struct ops_guard_request *r = g->request;
+	uint64_t used, in = r->interval_ms;
+
+	group->next_ms = now + in;
+	if (!group_read(group))
+		return;
+	used = limit_working_set(&group->limit);
+	for (size_t i = 0; group->folder && i < r->n_rules; i++) {
+		double threshold;
+
+		if (!is_of_group(&r->rules[i]))
+			continue;
+		if (guard_level_fires(&r->rules[i], &group->memory[i], &r->policy, now, used,
+				      group->limit.limit, &threshold))
+			due_in_group(g, group, &r->rules[i], used, group->limit.limit);
+		in = sooner(in, look_in(g, (double)used, threshold));
+	}
+	group->next_ms = now + in;
+}
+
+static void look_at_member(struct guard *g, struct member *m, uint64_t now)
+{
+	const struct ops_guard_request *r = g->request;
+	uint64_t in = r->interval_ms;
+
+	m->gone |= !read_rss(m);
+	for (size_t i = 0; !m->gone && i < r->n_rules; i++) {
+		const struct guard_rule *rule = &r->rules[i];
+		double threshold;
+
+		if (rule->kind == GUARD_EVERY) {
+			if (guard_every_fires(rule, &m->memory[i], now) && !m->due.rule)
+				due(m, rule, m->rss, 0);
+			in = sooner(in, m->memory[i].every_ms - now);
+		}
+		if (rule->kind != GUARD_LEVEL || is_of_group(rule))
+			continue;
+		if (guard_level_fires(rule, &m->memory[i], &r->policy, now, m->rss,
+				      m->limit->limit.limit, &threshold))
+			due(m, rule, m->rss, m->limit->limit.limit);
+		in = sooner(in, look_in(g, (double)m->rss, threshold));
+	}
+	m->next_ms = now + in;
+}
+
+/* At all whose time has come. When to look again, of now_ms(). */
+static uint64_t look(struct guard *g)
+{
+	uint64_t now = now_ms(), next = now + g->request->interval_ms;
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = g->v[i];
+
+		/* Limits first: the levels of processes are parts of them. */
+		if (m->limit->next_ms <= now)
+			look_at_group(g, m->limit, now);
+		if (!m->gone && m->next_ms <= now)
+			look_at_member(g, m, now);
+		next = sooner(next, sooner(m->limit->next_ms, m->next_ms));
+		if (m->due.rule && m->retry_ms > now)
+			next = sooner(next, m->retry_ms);
+	}
+	return sooner(next, g->scan_ms);
+}
+
+/* --- waiting --- */
+
+/* stop_fd, out_fd, subprocesses, and what tells of groups. */
+struct waiting {
+	struct pollfd *fds;
+	size_t n, room;
+	size_t jobs, groups; /* where these begin */
+};
+
+static int wait_for(struct waiting *w, int fd, short events, struct err *err)
+{
+	if (!vec_grow(w->fds, w->room, w->n))
+		return err_no_memory(err);
+	w->fds[w->n++] = (struct pollfd){ .fd = fd, .events = events };
+	return 0;
+}
+
+static int gather(const struct guard *g, struct waiting *w, struct err *err)
+{
+	w->n = 0;
+	if (wait_for(w, g->options.stop_fd, POLLIN, err) || wait_for(w, g->request->out_fd, 0, err))
+		return -1;
+	w->jobs = w->n;
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (wait_for(w, g->jobs[i].member ? g->jobs[i].process.pidfd : -1, POLLIN, err))
+			return -1;
+	}
+	w->groups = w->n;
+	for (size_t i = 0; i < g->groups.n; i++) {
+		for (size_t j = 0; j < g->request->n_rules; j++) {
+			if (wait_for(w, g->groups.v[i]->fds[j], POLLPRI, err))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static void take_told(struct guard *g, const struct waiting *w)
+{
+	const struct ops_guard_request *r = g->request;
+
+	for (size_t i = 0; i < g->groups.n; i++) {
+		struct group *group = g->groups.v[i];
+
+		for (size_t j = 0; j < r->n_rules; j++) {
+			short revents = w->fds[w->groups + i * r->n_rules + j].revents;
+
+			if (!revents || !group_told(group, &r->rules[j], j, revents) ||
+			    !guard_event_fires(&group->memory[j], &r->policy, now_ms()))
+				continue;
+			(void)!group_read(group);
+			due_in_group(g, group, &r->rules[j], limit_working_set(&group->limit),
+				     group->limit.limit);
+		}
+	}
+}
+
+/* What has come; -1 when it cannot be told. */
+static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, struct err *err)
+{
+	uint64_t now = now_ms();
+
+	if (gather(g, w, err))
+		return -1;
+	if (poll(w->fds, w->n, until_ms > now ? (int)(until_ms - now) : 0) < 0)
+		return errno == EINTR ? 0 : err_raise_sys(err, ERROR_SIGNALS_UNAVAILABLE, errno);
+	if (w->fds[1].revents & (POLLERR | POLLHUP))
+		return err_raise_sys(err, ERROR_STDOUT_UNWRITTEN, EPIPE);
+	take_told(g, w);
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (w->fds[w->jobs + i].revents && job_take(g, &g->jobs[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- all of it --- */
+
+static bool has_enough(const struct guard *g)
+{
+	return g->request->count && g->sum.profiles >= g->request->count;
+}
+
+static int go_on(struct guard *g, struct waiting *w, uint64_t end_ms, struct err *err)
+{
+	while (!stop_asked(g->options.stop_fd) && now_ms() < end_ms && !has_enough(g)) {
+		uint64_t next;
+
+		if (members_scan(g, err))
+			return -1;
+		next = sooner(look(g), end_ms);
+		jobs_start(g);
+		members_drop(g);
+		if (!g->n && !g->request->filter)
+			return 0;
+		if (hooks_go_on(&g->hooks))
+			next = sooner(next, now_ms() + HOOKS_POLL_MS);
+		if (wait_once(g, w, next, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* A file for each process and three for each group, where the hard limit allows. */
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A profile is to find its place when it is due. */
+static int check_folder(const struct ops_guard_request *r, struct err *err)
+{
+	_cleanup_(output_close) struct output o = OUTPUT_INIT;
+	_cleanup_(cleanup_free) char *path = NULL;
+
+	if (asprintf(&path, "%sguard.%d.heap", r->folder, getpid()) < 0)
+		return err_no_memory(err);
+	return output_open(&o, path, false, err);
+}
+
+static int guard(struct guard *g, struct waiting *w, struct err *err)
+{
+	const struct ops_guard_request *r = g->request;
+	uint64_t end_ms = r->for_ms ? now_ms() + r->for_ms : UINT64_MAX;
+
+	if (check_folder(r, err) || members_begin(g, err) || members_scan(g, err) ||
+	    r->ready(r->ctx, g->n, err))
+		return -1;
+	return go_on(g, w, end_ms, err);
+}
+
+static void guard_fini(struct guard *g)
+{
+	members_fini(g);
+	hooks_fini(&g->hooks);
+	cleanup_close(&g->turn);
+}
+
+int ops_guard(const struct ops_guard_request *request, const struct ops_options *options,
+	      struct ops_guard_summary *out, struct err *err)
+{
+	_cleanup_(guard_fini) struct guard g = {
+		.request = request,
+		.options = *options,
+		.groups = { .rules = request->rules, .n_rules = request->n_rules },
+		.turn = turn_make(),
+		.hooks = { .command = request->on_profile, .program = request->on_profile_exec },
+	};
+	struct waiting w = { 0 };
+	struct err ignored;
+	int ret;
+
+	if (g.turn < 0)
+		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
+	raise_limit();
+	ret = guard(&g, &w, err);
+	/* What is being done is done with care, whatever happened here. */
+	if (jobs_end(&g, ret ? &ignored : err))
+		ret = -1;
+	hooks_finish(&g.hooks, options->stop_fd);
+	free(w.fds);
+	g.sum.skipped = g.hooks.skipped;
+	g.sum.commands_failed = g.hooks.failed;
+	*out = g.sum;
+	return ret;
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A profile of a process when its memory is about to run out, or when another rule says so: before
+ * somebody ends it (the OOM killer, an operator), after which nobody can tell what it was.
+ */
+#ifndef OPS_GUARD_GUARD_H
+#define OPS_GUARD_GUARD_H
+
+#include "ops/guard/rule.h"
+#include "ops/ops.h"
+
+#include <time.h>
+
+enum ops_guard_action { OPS_GUARD_DUMP, OPS_GUARD_RECORD, OPS_GUARD_SAMPLE };
+
+/* What was done, or failed. All texts are raw, and live as long as the call that hands it over. */
+struct ops_guard_event {
+	struct timespec time; /* when the rule fired, CLOCK_REALTIME */
+	pid_t pid;
+	char comm[PROC_COMM_SIZE];
+	const struct guard_rule *rule;
+	uint64_t rss_bytes;    /* then */
+	uint64_t level, limit; /* bytes: what the rule looked at, and its limit; 0: it has none */
+	const char *group;     /* the folder of the control group that it was about; NULL: none */
+	const char *cgroup;    /* as /proc/PID/cgroup has it */
+	const char *container; /* "" if it is in none */
+	bool ok;
+	struct err err;	    /* why not; if `ok`, what the user should know, or ERROR_NONE */
+	const char *file;   /* the profile; NULL if there is none */
+	const char *before; /* of a recording: the profile of its beginning; or NULL */
+	uint64_t bytes;	    /* of `file` */
+	uint64_t took_us;   /* from when the rule fired until the profile was there */
+	struct ops_cost cost;
+};
+
+struct ops_guard_request {
+	const struct ops_match *named; /* these processes, which are there, */
+	size_t n_named;
+	const struct ops_filter
+		*filter; /* and all that match, those that start later too, or NULL */
+	const struct guard_rule *rules;
+	size_t n_rules;
+	struct guard_policy policy;
+	enum ops_guard_action action;
+	uint64_t action_ms;	/* of a recording or a sampling */
+	bool activate;		/* turn profiling on where it is off: it stays on */
+	const char *folder;	/* where profiles go; ends in "/" */
+	unsigned int keep;	/* of each process, the newest; 0: all */
+	uint64_t max_bytes;	/* of all profiles of guards in that folder; 0: any number */
+	uint64_t interval_ms;	/* how often to look at memory that is far from every level */
+	uint64_t for_ms, count; /* how long, and how many profiles; 0: until stop_fd */
+	const char *on_profile, *on_profile_exec; /* for each, see ops/hook.h; not both */
+	int out_fd; /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */
+
+	/* Who is told. The first two return 0, or -1 with `err` set, which ends it all. */
+	int (*ready)(void *ctx, size_t processes, struct err *err);
+	int (*event)(void *ctx, const struct ops_guard_event *event, struct err *err);
+	/* About a process, or what cannot be seen on this machine: nothing has failed yet. */
+	err_warn_fn *warn;
+	void *ctx;
+};
+
+struct ops_guard_summary {
+	uint64_t profiles, failed;
+	uint64_t skipped; /* commands that were not run, for too many were waiting */
+	uint64_t commands_failed;
+};
+
+/*
+ * Guard until the time is up, enough profiles were taken, all named processes have ended (where
+ * there is no filter), or options->stop_fd says so. Nothing of a process is touched before a rule
+ * fires: /proc and its control groups are read. Each profile is taken by ops_dump(), ops_record()
+ * or ops_sample() in a process of its own (doc/guard.md). What fails is told, and tried again while
+ * the rule holds. ERR_NOPROC, ERR_PERM, ERR_NOJEMALLOC and ERR_NOPROF for one of `named`;
+ * ERR_OUTPUT for the folder. The caller has SIGINT, SIGTERM and SIGHUP blocked.
+ */
+int ops_guard(const struct ops_guard_request *request, const struct ops_options *options,
+	      struct ops_guard_summary *out, struct err *err) __must_check;
+
+#endif

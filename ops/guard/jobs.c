@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/guard/parts.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "io/memory_file.h"
+#include "ops/dump.h"
+#include "ops/guard/retain.h"
+#include "ops/sample/sample.h"
+#include "ops/target/container.h"
+#include "process/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BETWEEN_MS 1000 /* two profiles of a process, whichever rules bring them */
+#define RETRY_MS 1000
+#define RETRY_MAX_MS 60000
+
+/* --- in a subprocess --- */
+
+struct work {
+	const struct guard *guard;
+	struct ops_options options;
+	pid_t pid;
+	bool activate;
+	const char *file;
+};
+
+/* What comes back: ops_cost is ours, of this very program. */
+struct done {
+	struct ops_cost cost;
+	uint64_t bytes;
+	char *before;
+	struct err warning;
+};
+
+static void pack_done(struct pack *p, const struct ops_cost *cost, uint64_t bytes,
+		      const char *before, const struct err *warning)
+{
+	pack_bytes(p, cost, sizeof(*cost));
+	pack_u64(p, bytes);
+	pack_text(p, before);
+	pack_err(p, warning && warning->ids[0] ? warning : NULL);
+}
+
+static bool unpack_done_job(struct unpack *u, struct done *d)
+{
+	unpack_bytes(u, &d->cost, sizeof(d->cost));
+	d->cost.comm[sizeof(d->cost.comm) - 1] = '\0';
+	d->bytes = unpack_u64(u);
+	d->before = unpack_text(u, PATH_MAX);
+	(void)unpack_err(u, &d->warning);
+	return unpack_done(u);
+}
+
+static int dump(const struct work *w, struct pack *answer, struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump d = { 0 };
+	const struct ops_dump_request request = { .file = w->file, .stream_fd = -1 };
+
+	if (ops_dump(w->pid, &request, &w->options, &d, err))
+		return -1;
+	pack_done(answer, &d.cost, d.bytes, NULL, &d.warning);
+	return 0;
+}
+
+static int record(const struct work *w, struct pack *answer, struct err *err)
+{
+	_cleanup_(ops_record_fini) struct ops_record r = { 0 };
+	const struct ops_record_request request = {
+		.duration_ms = w->guard->request->action_ms,
+		.file = w->file,
+		.lg_sample = OPS_LG_KEEP,
+	};
+
+	if (ops_record(w->pid, &request, &w->options, &r, err))
+		return -1;
+	pack_done(answer, &r.cost, r.last_bytes, r.first, &r.warning);
+	return 0;
+}
+
+static int sample(const struct work *w, struct pack *answer, struct err *err)
+{
+	_cleanup_(ops_sample_fini) struct ops_sample s = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_sample_request request = {
+		.duration_ms = w->guard->request->action_ms,
+		.file = w->file,
+	};
+
+	if (memory_file_make(&fd, err))
+		return -1;
+	request.fd = fd;
+	if (ops_sample(w->pid, &request, &w->options, &s, err))
+		return -1;
+	pack_done(answer, &s.cost, s.bytes, NULL, &s.left);
+	return 0;
+}
+
+static int activate(const struct work *w, struct pack *answer, struct err *err)
+{
+	struct ops_change change = { 0 };
+
+	if (ops_activate(w->pid, false, &w->options, &change, err))
+		return -1;
+	pack_done(answer, &change.cost, 0, NULL, &change.warning);
+	return 0;
+}
+
+static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+{
+	struct work *w = ctx;
+
+	w->options.stop_fd = stop_fd;
+	if (w->activate)
+		return activate(w, answer, err);
+	switch (w->guard->request->action) {
+	case OPS_GUARD_RECORD:
+		return record(w, answer, err);
+	case OPS_GUARD_SAMPLE:
+		return sample(w, answer, err);
+	case OPS_GUARD_DUMP:
+	default:
+		return dump(w, answer, err);
+	}
+}
+
+/* --- starting them --- */
+
+static int start(struct guard *g, struct job *job, struct member *m, struct err *err)
+{
+	struct work work = {
+		.guard = g,
+		.options = g->options,
+		.pid = m->is.pid,
+		.activate = m->activate,
+	};
+
+	*job = (struct job){ .process = SUBPROCESS_INIT, .activates = m->activate };
+	if (!m->activate) {
+		job->due = m->due;
+		job->file = dump_path_of_guard(m->is.pid, m->is.comm, g->request->folder,
+					       guard_rule_word(m->due.rule));
+		if (!job->file)
+			return err_no_memory(err);
+	}
+	work.file = job->file;
+	work.options.start_time = m->is.start_time;
+	work.options.turn_fd = g->turn;
+	return subprocess_start(&job->process, do_work, &work, err);
+}
+
+/* Who has waited the longest; what is due regularly comes last. */
+static struct member *next_due(const struct guard *g)
+{
+	struct member *best = NULL;
+	uint64_t now = now_ms();
+
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = g->v[i];
+		bool regular = m->due.rule && m->due.rule->kind == GUARD_EVERY;
+
+		if (m->gone || m->busy || now < m->retry_ms || (!m->due.rule && !m->activate))
+			continue;
+		if (!best || (best->due.rule && best->due.rule->kind == GUARD_EVERY && !regular) ||
+		    (best->due.rule && m->due.rule && m->due.since_ms < best->due.since_ms &&
+		     regular == (best->due.rule->kind == GUARD_EVERY)))
+			best = m;
+	}
+	return best;
+}
+
+static struct job *free_job(struct guard *g)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (!g->jobs[i].member)
+			return &g->jobs[i];
+	}
+	return NULL;
+}
+
+static void warn(const struct guard *g, const struct member *m, enum error id,
+		 const struct err *why)
+{
+	struct err warning = *why;
+
+	if (id && why->ids[0])
+		err_within(&warning, id, .pid = m->is.pid, .comm = m->is.comm);
+	else if (id)
+		err_raise(&warning, id, .pid = m->is.pid, .comm = m->is.comm);
+	g->request->warn(g->request->ctx, &warning);
+}
+
+/* It failed, and is tried again, later each time. */
+static void try_later(struct member *m)
+{
+	unsigned int shift = m->failures < 6 ? m->failures : 6;
+	uint64_t after = (uint64_t)RETRY_MS << shift;
+
+	m->failures++;
+	m->retry_ms = now_ms() + (after < RETRY_MAX_MS ? after : RETRY_MAX_MS);
+}
+
+void jobs_start(struct guard *g)
+{
+	struct job *job;
+	struct member *m;
+
+	while ((job = free_job(g)) && (m = next_due(g))) {
+		struct err why = ERR_INIT;
+
+		if (start(g, job, m, &why)) {
+			free(job->file);
+			*job = (struct job){ .process = SUBPROCESS_INIT };
+			try_later(m);
+			warn(g, m, ERROR_IN_PROCESS, &why);
+			continue;
+		}
+		job->member = m;
+		m->busy = true;
+		if (m->activate)
+			m->activate = false;
+		else
+			m->due.rule = NULL;
+	}
+}
+
+/* --- their end --- */
+
+static void run_hook(struct guard *g, const struct ops_guard_event *e)
+{
+	char text[ERR_TEXT_SIZE];
+	struct hook_env env;
+
+	if (!hooks_wanted(&g->hooks))
+		return;
+	hook_env_begin(&env);
+	hook_set_time(&env, "TIME", &e->time);
+	hook_set_number(&env, "PID", (uint64_t)e->pid);
+	hook_set(&env, "COMM", e->comm);
+	hook_set(&env, "RULE", e->rule->text);
+	hook_set_number(&env, "RSS_BYTES", e->rss_bytes);
+	hook_set_number(&env, "LEVEL_BYTES", e->level);
+	hook_set_number(&env, "LIMIT_BYTES", e->limit);
+	hook_set(&env, "OK", e->ok ? "true" : "false");
+	hook_set(&env, "ERROR", e->ok ? NULL : err_text(&e->err, text, sizeof(text)));
+	hook_set(&env, "FILE", e->file);
+	hook_set(&env, "BEFORE", e->before);
+	hook_set_number(&env, "BYTES", e->bytes);
+	hook_set(&env, "CGROUP", e->cgroup);
+	hook_set(&env, "CONTAINER", e->container);
+	hook_run(&g->hooks, &env);
+}
+
+/* Nothing will make it go better. */
+static bool is_final(const struct err *why)
+{
+	return why->code == ERR_NOPROC || why->code == ERR_NOJEMALLOC || why->code == ERR_NOPROF ||
+	       why->code == ERR_LOST || why->code == ERR_PERM;
+}
+
+static int tell(struct guard *g, const struct job *job, const struct member *m,
+		const struct done *done, bool ok, const struct err *why, struct err *err)
+{
+	char cgroup[PROC_CGROUP_SIZE], container[64];
+	struct ops_guard_event e = {
+		.time = job->due.time,
+		.pid = m->is.pid,
+		.rule = job->due.rule,
+		.rss_bytes = m->rss,
+		.level = job->due.level,
+		.limit = job->due.limit,
+		.group = m->limit->folder,
+		.cgroup = cgroup,
+		.container = container,
+		.ok = ok,
+		.err = ok ? done->warning : *why,
+		.file = ok ? job->file : NULL,
+		.before = done->before,
+		.bytes = done->bytes,
+		.took_us = (now_ms() - job->due.since_ms) * 1000,
+		.cost = done->cost,
+	};
+
+	memcpy(e.comm, m->is.comm, sizeof(e.comm));
+	proc_cgroup(m->is.pid, cgroup, sizeof(cgroup));
+	container_parse(cgroup, container, sizeof(container));
+	g->sum.profiles += ok;
+	g->sum.failed += !ok;
+	if (g->request->event(g->request->ctx, &e, err))
+		return -1;
+	run_hook(g, &e);
+	return 0;
+}
+
+/* Of what it was about, so that it fires again. */
+static void fire_again(const struct guard *g, const struct member *m, const struct guard_rule *rule)
+{
+	size_t i = (size_t)(rule - g->request->rules);
+	struct guard_memory *memory = &m->memory[i];
+
+	if (rule->kind == GUARD_EVERY)
+		return;
+	if (rule->kind == GUARD_PSI)
+		memory = &m->own->memory[i];
+	else if (rule->kind == GUARD_EVENT || rule->level.of == UNTIL_CGROUP)
+		memory = &m->limit->memory[i];
+	guard_fires_again(memory, now_ms(), 0);
+}
+
+/* After a profile, and before it is told of: the folder is as it should be. */
+static void retain(const struct guard *g, const struct job *job, const struct member *m)
+{
+	const struct ops_guard_request *r = g->request;
+	struct err why = ERR_INIT;
+
+	if (guard_retain(r->folder, r->keep, r->max_bytes, strrchr(job->file, '/') + 1, &why))
+		warn(g, m, ERROR_NONE, &why);
+}
+
+static int take_profile(struct guard *g, const struct job *job, struct member *m,
+			const struct done *done, bool ok, const struct err *why, struct err *err)
+{
+	if (ok) {
+		m->failures = 0;
+		m->retry_ms = now_ms() + BETWEEN_MS;
+		retain(g, job, m);
+		return tell(g, job, m, done, ok, why, err);
+	}
+	if (is_final(why)) {
+		m->gone = true;
+		return tell(g, job, m, done, ok, why, err);
+	}
+	/* The same again and again is told once. */
+	if (!m->failures && tell(g, job, m, done, ok, why, err))
+		return -1;
+	try_later(m);
+	fire_again(g, m, job->due.rule);
+	return 0;
+}
+
+int job_take(struct guard *g, struct job *job, struct err *err)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct member *m = job->member;
+	struct done done = { 0 };
+	struct err why = ERR_INIT;
+	struct unpack answer;
+	bool ok;
+	int ret = 0;
+
+	ok = !subprocess_take(&job->process, &bytes, &answer, &why);
+	if (ok && !unpack_done_job(&answer, &done)) {
+		err_raise(&why, ERROR_CHILD_MALFORMED, .what = "take a profile");
+		ok = false;
+	}
+	m->busy = false;
+	if (!job->activates)
+		ret = take_profile(g, job, m, &done, ok, &why, err);
+	else
+		warn(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, &why);
+	if (job->activates && done.warning.ids[0])
+		warn(g, m, ERROR_IN_PROCESS, &done.warning);
+	free(done.before);
+	free(job->file);
+	*job = (struct job){ .process = SUBPROCESS_INIT };
+	return ret;
+}
+
+int jobs_end(struct guard *g, struct err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (g->jobs[i].member)
+			subprocess_stop(&g->jobs[i].process);
+	}
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (g->jobs[i].member && job_take(g, &g->jobs[i], err))
+			ret = -1;
+	}
+	return ret;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/guard/parts.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/vec.h"
+#include "ops/match.h"
+#include "ops/target/open.h"
+#include "process/procfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCAN_MS 2000
+#define SCAN_ALL_MS 60000 /* those too that were looked at before: they may run another program */
+#define TRIES 3		  /* a new process may not have mapped its libraries yet */
+
+struct scanned {
+	pid_t pid;
+	unsigned int tries;
+};
+
+static void member_free(struct guard *g, struct member *m)
+{
+	groups_give(&g->groups, m->limit);
+	groups_give(&g->groups, m->own);
+	cleanup_close(&m->statm);
+	free(m->memory);
+	free(m);
+}
+
+void members_drop(struct guard *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i]->gone && !g->v[i]->busy)
+			member_free(g, g->v[i]);
+		else
+			g->v[n++] = g->v[i];
+	}
+	g->n = n;
+}
+
+void members_fini(struct guard *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		member_free(g, g->v[i]);
+	free(g->v);
+	free(g->scanned);
+	groups_fini(&g->groups);
+}
+
+/* --- one of them --- */
+
+static void warn(const struct guard *g, const struct err *warning)
+{
+	g->request->warn(g->request->ctx, warning);
+}
+
+static void warn_of(const struct guard *g, enum error id, enum fix fix, const struct ops_match *who)
+{
+	struct err warning = ERR_INIT;
+
+	err_raise(&warning, id, .pid = who->pid, .comm = who->comm);
+	if (fix)
+		err_advise(&warning, fix, .pid = who->pid);
+	warn(g, &warning);
+}
+
+/* What tells of pressure and events is there, or the rule can never fire. */
+static void say_what_is_unseen(const struct guard *g, const struct member *m)
+{
+	const struct ops_guard_request *r = g->request;
+	struct err warning = ERR_INIT;
+
+	for (size_t i = 0; i < r->n_rules; i++) {
+		const struct guard_rule *rule = &r->rules[i];
+		bool unseen = rule->kind == GUARD_PSI	  ? !group_sees(m->own, i)
+			      : rule->kind == GUARD_EVENT ? !group_sees(m->limit, i)
+			      : rule->kind == GUARD_LEVEL && rule->level.of == UNTIL_CGROUP
+				      ? !m->limit->folder
+				      : false;
+
+		if (!unseen)
+			continue;
+		err_raise(&warning, ERROR_RULE_UNSEEN, .pid = m->is.pid, .comm = m->is.comm,
+			  .text = rule->text);
+		warn(g, &warning);
+	}
+}
+
+static bool needs_prof(const struct guard *g)
+{
+	return g->request->action != OPS_GUARD_SAMPLE;
+}
+
+static int add(struct guard *g, const struct ops_match *who, bool named, enum tristate active,
+	       struct err *err)
+{
+	struct member *m = calloc(1, sizeof(*m));
+
+	if (!m || !vec_grow(g->v, g->room, g->n)) {
+		free(m);
+		return err_no_memory(err);
+	}
+	*m = (struct member){ .is = *who,
+			      .named = named,
+			      .statm = procfs_open(who->pid, 0, "statm"),
+			      .memory = calloc(g->request->n_rules, sizeof(*m->memory)) };
+	if (m->statm < 0) {
+		member_free(g, m);
+		return 0; /* it has ended */
+	}
+	g->v[g->n++] = m; /* whatever happens, it is freed with the others */
+	if (!m->memory)
+		return err_no_memory(err);
+	if (groups_take(&g->groups, who->pid, &m->limit, &m->own, err))
+		return -1;
+	if (named)
+		say_what_is_unseen(g, m);
+	m->activate = g->request->activate && needs_prof(g) && active != TRI_YES;
+	if (g->request->action == OPS_GUARD_DUMP && !m->activate && active == TRI_NO)
+		warn_of(g, ERROR_NOTHING_SAMPLED_YET, FIX_ACTIVATE_BEFORE, who);
+	return 0;
+}
+
+/* --- those that are named --- */
+
+static int list_one(const struct ops_match *who, const struct ops_options *options,
+		    struct ops_list *out, struct err *err)
+{
+	const struct ops_list_request request = {
+		.debuginfod = options->debuginfod,
+		.stop_fd = options->stop_fd,
+		.only = &who->pid,
+		.n_only = 1,
+	};
+
+	return ops_list(&request, out, err);
+}
+
+static int add_named(struct guard *g, const struct ops_match *who, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
+	_cleanup_(session_close) struct session s = SESSION_INIT;
+	struct ops_options options = g->options;
+
+	options.start_time = who->start_time;
+	options.turn_fd = 0;
+	if (session_open_proc(&s, who->pid, &options, err) || session_may_trace(&s, err) ||
+	    session_find_jemalloc(&s, err) || list_one(who, &options, &list, err))
+		return -1;
+	if (needs_prof(g) && list.n && list.v[0].opt_prof == TRI_NO) {
+		err_raise(err, ERROR_OPT_PROF_FALSE, .pid = who->pid, .comm = who->comm);
+		return err_advise(err, FIX_GUARD_BY_SAMPLING, .pid = who->pid);
+	}
+	return add(g, who, true, list.n ? list.v[0].prof_active : TRI_UNKNOWN, err);
+}
+
+int members_begin(struct guard *g, struct err *err)
+{
+	for (size_t i = 0; i < g->request->n_named; i++) {
+		if (add_named(g, &g->request->named[i], err))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- those that match --- */
+
+static struct scanned *scanned_before(const struct guard *g, pid_t pid)
+{
+	return g->scanned
+		       ? bsearch(&pid, g->scanned, g->n_scanned, sizeof(*g->scanned), proc_by_pid)
+		       : NULL;
+}
+
+static bool is_guarded(const struct guard *g, pid_t pid)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i]->is.pid == pid && !g->v[i]->gone)
+			return true;
+	}
+	return false;
+}
+
+/* Which of all these come into question, in `found`; what was looked at is remembered. */
+static int match_new(struct guard *g, const pid_t *pids, size_t n, bool anew,
+		     struct ops_matches *found, struct err *err)
+{
+	_cleanup_(cleanup_free) struct scanned *scanned = calloc(n + 1, sizeof(*scanned));
+	char cgroup[PROC_CGROUP_SIZE];
+
+	found->v = calloc(n + 1, sizeof(*found->v));
+	if (!scanned || !found->v)
+		return err_no_memory(err);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(proc_close) struct proc p = { 0 };
+		const struct scanned *before = scanned_before(g, pids[i]);
+		struct err ended;
+
+		scanned[i].pid = pids[i];
+		scanned[i].tries = before ? before->tries : 0;
+		if ((scanned[i].tries >= TRIES && !anew) || pids[i] == getpid() ||
+		    is_guarded(g, pids[i]))
+			continue;
+		scanned[i].tries += scanned[i].tries < TRIES;
+		if (proc_open(&p, pids[i], &ended))
+			continue;
+		proc_cgroup(p.pid, cgroup, sizeof(cgroup));
+		if (!match_wants(g->request->filter, &p, cgroup))
+			continue;
+		found->v[found->n] = (struct ops_match){ p.pid, p.start_time, "" };
+		memcpy(found->v[found->n++].comm, p.status.comm, PROC_COMM_SIZE);
+	}
+	free(g->scanned);
+	g->scanned = take_ptr(scanned);
+	g->n_scanned = n;
+	return 0;
+}
+
+/* Of these, those that use a jemalloc that fits. */
+static int add_fitting(struct guard *g, const struct ops_matches *found, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
+	_cleanup_(cleanup_free) pid_t *pids = calloc(found->n + 1, sizeof(*pids));
+	const struct ops_list_request request = { .debuginfod = g->options.debuginfod,
+						  .stop_fd = g->options.stop_fd,
+						  .only = pids,
+						  .n_only = found->n };
+	size_t at = 0;
+
+	if (!pids)
+		return err_no_memory(err);
+	for (size_t i = 0; i < found->n; i++)
+		pids[i] = found->v[i].pid;
+	if (found->n && ops_list(&request, &list, err))
+		return stop_asked(g->options.stop_fd) ? 0 : -1;
+	/* Both are by pid; of several jemallocs of a process the first is that of its malloc. */
+	for (size_t i = 0; i < found->n; i++) {
+		while (at < list.n && list.v[at].pid < found->v[i].pid)
+			at++;
+		if (at == list.n || list.v[at].pid != found->v[i].pid ||
+		    (needs_prof(g) && list.v[at].opt_prof == TRI_NO))
+			continue;
+		if (add(g, &found->v[i], false, list.v[at].prof_active, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* Groups come and go, and processes are moved from one to another. */
+static int find_groups_anew(struct guard *g, struct err *err)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = g->v[i];
+		struct group *limit = m->limit, *own = m->own;
+
+		m->limit = m->own = NULL;
+		if (groups_take(&g->groups, m->is.pid, &m->limit, &m->own, err))
+			return -1;
+		groups_give(&g->groups, limit);
+		groups_give(&g->groups, own);
+	}
+	return 0;
+}
+
+int members_scan(struct guard *g, struct err *err)
+{
+	_cleanup_(ops_match_fini) struct ops_matches found = { 0 };
+	_cleanup_(cleanup_free) pid_t *pids = NULL;
+	uint64_t now = now_ms();
+	bool all = now >= g->scan_all_ms;
+	size_t n;
+
+	if (now < g->scan_ms)
+		return 0;
+	g->scan_ms = now + SCAN_MS;
+	if (all) {
+		g->scan_all_ms = now + SCAN_ALL_MS;
+		if (find_groups_anew(g, err))
+			return -1;
+	}
+	if (!g->request->filter)
+		return 0;
+	/* The process whose children are meant may have ended. */
+	if (match_pids(g->request->filter->children, &pids, &n, err))
+		return err->code == ERR_NOPROC || err->code == ERR_LOST ? 0 : -1;
+	return match_new(g, pids, n, all, &found, err) || add_fitting(g, &found, err) ? -1 : 0;
+}

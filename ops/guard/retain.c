@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/guard/retain.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "ops/dump_file_name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What belongs to one profile: STEM with each of these. The first is what it is known by. */
+static const char *const suffixes[] = { ".heap", ".base.heap", ".json" };
+#define SUFFIXES (sizeof(suffixes) / sizeof(*suffixes))
+
+struct kept {
+	char stem[NAME_MAX + 1]; /* COMM.PID.TIME.guard-WORD */
+	char of[NAME_MAX + 1];	 /* COMM.PID */
+	int64_t seconds;
+	uint64_t bytes;
+	bool newest;
+};
+
+struct keeping {
+	int dir;
+	struct kept *v;
+	size_t n, room;
+};
+
+static void keeping_fini(const struct keeping *k)
+{
+	free(k->v);
+	cleanup_close(&k->dir);
+}
+
+static void name_of(const struct kept *k, size_t suffix, char name[NAME_MAX + 16])
+{
+	snprintf(name, NAME_MAX + 16, "%s%s", k->stem, suffixes[suffix]);
+}
+
+static uint64_t size_of(int dir, const struct kept *k)
+{
+	char name[NAME_MAX + 16];
+	uint64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < SUFFIXES; i++) {
+		name_of(k, i, name);
+		if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+	}
+	return bytes;
+}
+
+/* Is it one of ours, as the name tells? */
+static bool parse(const char *name, struct kept *k)
+{
+	size_t len = text_stem(name, suffixes[0]);
+	struct dump_file_name parts;
+	const char *dot;
+
+	if (!name[len] || !dump_file_name_parse(name, &parts) || !parts.seconds ||
+	    !parts.stem_len || parts.number != DUMP_LAST)
+		return false;
+	*k = (struct kept){ .seconds = parts.seconds };
+	memcpy(k->stem, name, len);
+	dot = strrchr(k->stem, '.');
+	if (!dot || !text_begins(dot, GUARD_PART))
+		return false;
+	memcpy(k->of, name, parts.stem_len);
+	return true;
+}
+
+static int read_folder(struct keeping *k, const char *folder, const char *newest, struct err *err)
+{
+	_cleanup_(cleanup_closedir) DIR *d = opendir(folder);
+
+	if (!d)
+		return err_raise_sys(err, ERROR_FOLDER_UNREADABLE, errno, .path = folder);
+	k->dir = fcntl(dirfd(d), F_DUPFD_CLOEXEC, 3);
+	for (const struct dirent *e; (e = readdir(d));) {
+		if (!vec_grow(k->v, k->room, k->n))
+			return err_no_memory(err);
+		if (!parse(e->d_name, &k->v[k->n]))
+			continue;
+		k->v[k->n].bytes = size_of(k->dir, &k->v[k->n]);
+		k->v[k->n].newest = !strcmp(e->d_name, newest);
+		k->n++;
+	}
+	return 0;
+}
+
+/* The newest first. */
+static int by_age(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	if (x->newest != y->newest)
+		return x->newest ? -1 : 1;
+	if (x->seconds != y->seconds)
+		return x->seconds > y->seconds ? -1 : 1;
+	return strcmp(y->stem, x->stem);
+}
+
+static int remove_one(const struct keeping *k, const struct kept *one, struct err *err)
+{
+	char name[NAME_MAX + 16];
+
+	for (size_t i = 0; i < SUFFIXES; i++) {
+		name_of(one, i, name);
+		if (unlinkat(k->dir, name, 0) && errno != ENOENT)
+			return err_raise_sys(err, ERROR_FILE_UNREMOVABLE, errno, .path = name);
+	}
+	return 0;
+}
+
+/* How many newer ones of the same process there are. */
+static unsigned int newer(const struct keeping *k, size_t at)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < at; i++)
+		n += !strcmp(k->v[i].of, k->v[at].of);
+	return n;
+}
+
+int guard_retain(const char *folder, unsigned int keep, uint64_t max_bytes, const char *newest,
+		 struct err *err)
+{
+	_cleanup_(keeping_fini) struct keeping k = { .dir = -1 };
+	uint64_t bytes = 0;
+	bool full = false;
+
+	if (read_folder(&k, folder, newest, err))
+		return -1;
+	qsort(k.v, k.n, sizeof(*k.v), by_age);
+	for (size_t i = 0; i < k.n; i++) {
+		struct kept *one = &k.v[i];
+
+		full |= max_bytes && bytes + one->bytes > max_bytes;
+		if (one->newest || (!full && (!keep || newer(&k, i) < keep)))
+			bytes += one->bytes;
+		else if (remove_one(&k, one, err))
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* When a guard is to take a profile: rules, and what each remembers of a process. Pure functions. */
+#ifndef OPS_GUARD_RULE_H
+#define OPS_GUARD_RULE_H
+
+#include "base/err.h"
+#include "ops/until.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum guard_kind {
+	GUARD_LEVEL, /* of resident memory, or of what the control group uses */
+	GUARD_PSI, /* tasks of its control group wait for memory (PSI, Documentation/accounting/psi.rst) */
+	GUARD_EVENT, /* of memory.events (Documentation/admin-guide/cgroup-v2.rst) */
+	GUARD_EVERY,
+};
+
+enum guard_event { GUARD_HIGH, GUARD_MAX, GUARD_OOM, GUARD_EVENTS };
+
+struct guard_rule {
+	const char *text; /* as it was given */
+	enum guard_kind kind;
+	struct until level;
+	uint64_t stall_us, window_us; /* GUARD_PSI: "some" of so much in so long */
+	enum guard_event event;
+	uint64_t every_ms;
+};
+
+/*
+ * "rss>80%", "rss>2G", "cgroup>90%", "growth>25%/10m" and all else of until_parse();
+ * "psi>150ms/1s"; "event:high"; "every 10m". ERR_USAGE, with its fix. `text` is kept.
+ */
+int guard_rule_parse(const char *text, struct guard_rule *out, struct err *err) __must_check;
+
+/* What files are called that it brings: "rss", "cgroup", "growth", "psi", "high", "every". */
+const char *guard_rule_word(const struct guard_rule *rule);
+
+/* "high", "max", "oom": the key in memory.events. */
+const char *guard_event_key(enum guard_event event);
+
+/* How often is enough, the same for all rules. */
+struct guard_policy {
+	uint64_t cooldown_ms; /* of a process, from one profile by a rule to the next by it; */
+	unsigned int
+		again_percent; /* but sooner if it has grown by so much since; 0: never sooner */
+};
+
+/* What a rule remembers of a process; all zero at first. */
+struct guard_memory {
+	struct until_seen seen;
+	bool fired;	   /* the level was reached, and was not left since */
+	double at;	   /* bytes, when it fired last */
+	uint64_t quiet_ms; /* until when it is silent */
+	uint64_t every_ms; /* when the next profile is due; 0: not known yet */
+};
+
+/*
+ * Does a level fire now? When it is crossed upwards; again when it is left by 5 % and crossed once
+ * more, after the cooldown; and each time that memory has grown by again_percent since it fired.
+ * *threshold is how many bytes reach it, as until_threshold() says.
+ */
+bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
+		       const struct guard_policy *policy, uint64_t now_ms, uint64_t bytes,
+		       uint64_t limit, double *threshold);
+
+/* Does an event, or pressure, that came just now count? Not before the cooldown is over. */
+bool guard_event_fires(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms);
+
+/* Is a profile due? The first one is after the first `every_ms`. */
+bool guard_every_fires(const struct guard_rule *rule, struct guard_memory *m, uint64_t now_ms);
+
+/* The profile could not be taken: what fired is to fire again after so long. */
+void guard_fires_again(struct guard_memory *m, uint64_t now_ms, uint64_t after_ms);
+
+#endif
