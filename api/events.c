@@ -104,7 +104,7 @@ struct json_object *api_guard_event(const struct ops_guard_event *e, enum ops_gu
 	json_set_text(doc, "file", e->file);
 	json_set_text(doc, "before", e->before);
 	json_set(doc, "bytes", e->ok ? json_object_new_uint64(e->bytes) : NULL);
-	json_set_u64(doc, "took_us", e->took_us);
+	json_set_u64(doc, "took_ms", e->took_ms);
 	json_set_u64(doc, "pause_us", e->cost.pause_us);
 	json_set_u64(doc, "call_us", e->cost.call_us);
 	if (e->ok && e->err.ids[0])

@@ -86,7 +86,7 @@ static int print_row(const struct args *args, const struct ops_guard_event *e, s
 	strftime(when, sizeof(when), "%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
 	memcpy(cost.comm, e->comm, sizeof(cost.comm));
 	show_level(e, level, sizeof(level));
-	snprintf(took, sizeof(took), "%" PRIu64 "ms", e->took_us / 1000);
+	snprintf(took, sizeof(took), "%" PRIu64 "ms", e->took_ms);
 	return out_line(err, "%s" LINE_FORMAT "%s",
 			out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when,
 			out_who(&cost, who, sizeof(who)),
@@ -278,8 +278,9 @@ static int guard(const struct args *args, struct ops_guard_request *request, str
 	options.stop_fd = stop.fd;
 	ret = ops_guard(request, &options, &sum, err);
 	if (!args->quiet && (!ret || sum.profiles))
-		fprintf(stderr, "%" PRIu64 " profiles, %" PRIu64 " failed\n", sum.profiles,
-			sum.failed);
+		fprintf(stderr, "%" PRIu64 " profile%s, %" PRIu64 " failed%s\n", sum.profiles,
+			sum.profiles == 1 ? "" : "s", sum.failed,
+			sum.none_left ? "; no process is left" : "");
 	if (!args->quiet && (sum.skipped || sum.commands_failed))
 		fprintf(stderr,
 			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "

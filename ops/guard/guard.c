@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -245,7 +246,8 @@ static int go_on(struct guard *g, struct waiting *w, uint64_t end_ms, struct err
 		next = sooner(look(g), end_ms);
 		jobs_start(g);
 		members_drop(g);
-		if (!g->n && !g->request->filter)
+		g->sum.none_left = !g->n && !g->request->filter;
+		if (g->sum.none_left)
 			return 0;
 		if (hooks_go_on(&g->hooks))
 			next = sooner(next, now_ms() + HOOKS_POLL_MS);
@@ -312,6 +314,8 @@ int ops_guard(const struct ops_guard_request *request, const struct ops_options 
 	if (g.turn < 0)
 		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
 	raise_limit();
+	/* When memory is short, ours is not to be read from the disk first. If that may be. */
+	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	ret = guard(&g, &w, err);
 	/* What is being done is done with care, whatever happened here. */
 	if (jobs_end(&g, ret ? &ignored : err))

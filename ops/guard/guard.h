@@ -29,7 +29,7 @@ struct ops_guard_event {
 	const char *file;   /* the profile; NULL if there is none */
 	const char *before; /* of a recording: the profile of its beginning; or NULL */
 	uint64_t bytes;	    /* of `file` */
-	uint64_t took_us;   /* from when the rule fired until the profile was there */
+	uint64_t took_ms;   /* from when the rule fired until the profile was there */
 	struct ops_cost cost;
 };
 
@@ -62,6 +62,7 @@ struct ops_guard_request {
 
 struct ops_guard_summary {
 	uint64_t profiles, failed;
+	bool none_left;	  /* all that were named have ended, or are guarded no more */
 	uint64_t skipped; /* commands that were not run, for too many were waiting */
 	uint64_t commands_failed;
 };

@@ -18,6 +18,7 @@
 #define BETWEEN_MS 1000 /* two profiles of a process, whichever rules bring them */
 #define RETRY_MS 1000
 #define RETRY_MAX_MS 60000
+#define TRIES 5 /* of what was told once, such as an event */
 
 /* --- in a subprocess --- */
 
@@ -204,12 +205,22 @@ static void try_later(struct member *m)
 	m->retry_ms = now_ms() + (after < RETRY_MAX_MS ? after : RETRY_MAX_MS);
 }
 
+/* As many profiles as were asked for, and no more. */
+static bool has_enough_to_come(const struct guard *g)
+{
+	uint64_t coming = g->sum.profiles;
+
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		coming += g->jobs[i].member && !g->jobs[i].activates;
+	return g->request->count && coming >= g->request->count;
+}
+
 void jobs_start(struct guard *g)
 {
 	struct job *job;
 	struct member *m;
 
-	while ((job = free_job(g)) && (m = next_due(g))) {
+	while (!has_enough_to_come(g) && (job = free_job(g)) && (m = next_due(g))) {
 		struct err why = ERR_INIT;
 
 		if (start(g, job, m, &why)) {
@@ -265,7 +276,7 @@ static bool is_final(const struct err *why)
 static int tell(struct guard *g, const struct job *job, const struct member *m,
 		const struct done *done, bool ok, const struct err *why, struct err *err)
 {
-	char cgroup[PROC_CGROUP_SIZE], container[64];
+	char text[PROC_CGROUP_SIZE], cgroup[PROC_CGROUP_SIZE], container[64];
 	struct ops_guard_event e = {
 		.time = job->due.time,
 		.pid = m->is.pid,
@@ -281,13 +292,14 @@ static int tell(struct guard *g, const struct job *job, const struct member *m,
 		.file = ok ? job->file : NULL,
 		.before = done->before,
 		.bytes = done->bytes,
-		.took_us = (now_ms() - job->due.since_ms) * 1000,
+		.took_ms = now_ms() - job->due.since_ms,
 		.cost = done->cost,
 	};
 
 	memcpy(e.comm, m->is.comm, sizeof(e.comm));
-	proc_cgroup(m->is.pid, cgroup, sizeof(cgroup));
-	container_parse(cgroup, container, sizeof(container));
+	proc_cgroup(m->is.pid, text, sizeof(text));
+	cgroup_pick(text, cgroup, sizeof(cgroup));
+	container_parse(text, container, sizeof(container));
 	g->sum.profiles += ok;
 	g->sum.failed += !ok;
 	if (g->request->event(g->request->ctx, &e, err))
@@ -296,19 +308,19 @@ static int tell(struct guard *g, const struct job *job, const struct member *m,
 	return 0;
 }
 
-/* Of what it was about, so that it fires again. */
-static void fire_again(const struct guard *g, const struct member *m, const struct guard_rule *rule)
+/* A level that still holds fires again; what came but once is kept, for a while. */
+static void fire_again(const struct guard *g, struct member *m, const struct due *due)
 {
-	size_t i = (size_t)(rule - g->request->rules);
-	struct guard_memory *memory = &m->memory[i];
+	size_t i = (size_t)(due->rule - g->request->rules);
 
-	if (rule->kind == GUARD_EVERY)
+	if (due->rule->kind == GUARD_EVERY)
 		return;
-	if (rule->kind == GUARD_PSI)
-		memory = &m->own->memory[i];
-	else if (rule->kind == GUARD_EVENT || rule->level.of == UNTIL_CGROUP)
-		memory = &m->limit->memory[i];
-	guard_fires_again(memory, now_ms(), 0);
+	if (due->rule->kind == GUARD_LEVEL)
+		guard_fires_again(due->rule->level.of == UNTIL_CGROUP ? &m->limit->memory[i]
+								      : &m->memory[i],
+				  now_ms(), 0);
+	else if (!m->due.rule && m->failures <= TRIES)
+		m->due = *due;
 }
 
 /* After a profile, and before it is told of: the folder is as it should be. */
@@ -338,7 +350,7 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 	if (!m->failures && tell(g, job, m, done, ok, why, err))
 		return -1;
 	try_later(m);
-	fire_again(g, m, job->due.rule);
+	fire_again(g, m, &job->due);
 	return 0;
 }
 

@@ -121,6 +121,25 @@ bool container_matches(const char *cgroup, const char *wanted, char id[CONTAINER
 	return false;
 }
 
+void cgroup_pick(const char *text, char *buf, size_t size)
+{
+	static const char unified[] = "0::", systemd[] = ":name=systemd:";
+	const char *at = NULL;
+
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		const char *hit;
+
+		line += *line == '\n';
+		if (!strncmp(line, unified, sizeof(unified) - 1) && line[sizeof(unified)] != '\n')
+			at = line + sizeof(unified) - 1;
+		hit = strstr(line, systemd);
+		if (!at && hit && hit < strchrnul(line, '\n'))
+			at = hit + sizeof(systemd) - 1;
+	}
+	at = at ? at : "/";
+	snprintf(buf, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
 bool cgroup_holds(const char *cgroup, const char *wanted)
 {
 	char name[CONTAINER_ID_LEN + 1];

@@ -16,6 +16,12 @@
 bool cgroup_holds(const char *cgroup, const char *wanted);
 
 /*
+ * Of that text, the path of the group of the unified hierarchy; where that is not in use, systemd's;
+ * "/" without either.
+ */
+void cgroup_pick(const char *cgroup, char *buf, size_t size);
+
+/*
  * The path of the control group that the kernel calls `id`, for a process that
  * has ended. False where there is no unified hierarchy, or no such group any
  * more. Needs CAP_DAC_READ_SEARCH.

@@ -13,26 +13,6 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* The group of the unified hierarchy; where that is not in use, systemd's. */
-static void pick_cgroup(const char *text, char *buf, size_t size)
-{
-	static const char unified[] = "0::", systemd[] = ":name=systemd:";
-	const char *at = NULL;
-
-	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
-		const char *hit;
-
-		line += *line == '\n';
-		if (!strncmp(line, unified, sizeof(unified) - 1) && line[sizeof(unified)] != '\n')
-			at = line + sizeof(unified) - 1;
-		hit = strstr(line, systemd);
-		if (!at && hit && hit < strchrnul(line, '\n'))
-			at = hit + sizeof(systemd) - 1;
-	}
-	at = at ? at : "/";
-	snprintf(buf, size, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
 /*
  * What the kernel knows already (AT_STATX_DONT_SYNC): the root of a process may be that of
  * a file system that does not answer.
@@ -65,7 +45,7 @@ static bool look(struct watch_who *who, pid_t pid, uint64_t began_ns)
 	if (proc_open(&p, pid, &ignored) || !watch_is_same(&p, began_ns))
 		return false;
 	proc_cgroup(pid, cgroup, sizeof(cgroup));
-	pick_cgroup(cgroup, who->cgroup, sizeof(who->cgroup));
+	cgroup_pick(cgroup, who->cgroup, sizeof(who->cgroup));
 	container_parse(cgroup, who->container, sizeof(who->container));
 	who->other_root = has_other_root(pid);
 	who->pid = pid;
