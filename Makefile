@@ -345,21 +345,21 @@ COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
 $(COMPLETIONS): $(BIN)
 	$(Q)mkdir -p $(@D) && $(BIN) completion $(@F) >$@.new && mv $@.new $@
 
+UNITS := jeprof-ctl-guard.service jeprof-ctl-watch.service
 install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
 	install -D -m 644 doc/schema/jeprof-ctl.json $(DESTDIR)$(DATADIR)/schema.json
-	install -D -m 644 packaging/jeprof-ctl-watch.service \
-		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
+	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(UNITS:%=packaging/%)
 	install -D -m 644 $(B)/completion/bash $(DESTDIR)$(BASHDIR)/jeprof-ctl
 	install -D -m 644 $(B)/completion/zsh $(DESTDIR)$(ZSHDIR)/_jeprof-ctl
 	install -D -m 644 $(B)/completion/fish $(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
-	sed -i 's|/usr/local/sbin/|$(SBINDIR)/|' $(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service
+	sed -i 's|/usr/local/sbin/|$(SBINDIR)/|' $(UNITS:%=$(DESTDIR)$(UNITDIR)/%)
 
 uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
 		$(DESTDIR)$(DATADIR)/schema.json \
-		$(DESTDIR)$(UNITDIR)/jeprof-ctl-watch.service \
+		$(UNITS:%=$(DESTDIR)$(UNITDIR)/%) \
 		$(DESTDIR)$(BASHDIR)/jeprof-ctl $(DESTDIR)$(ZSHDIR)/_jeprof-ctl \
 		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 

@@ -27,13 +27,15 @@ test_contents()
 	local paths
 
 	paths=$(dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$')
-	for file in usr/sbin/jeprof-ctl usr/share/man/man8/jeprof-ctl.8.gz jeprof-ctl-watch.service \
+	for file in usr/sbin/jeprof-ctl usr/share/man/man8/jeprof-ctl.8.gz jeprof-ctl-guard.service jeprof-ctl-watch.service \
 		bash-completion/completions/jeprof-ctl zsh/vendor-completions/_jeprof-ctl vendor_completions.d/jeprof-ctl.fish; do
 		like "$paths" "/$file"$'(\n|$)' "it has $file"
 	done
 	like "$(dpkg-deb -f "$deb" Depends)" 'libarchive13' 'it depends on what is loaded by its name'
-	like "$(dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards '*/jeprof-ctl-watch.service')" 'ExecStart=/usr/sbin/jeprof-ctl' \
-		'the unit names the program'
+	for unit in guard watch; do
+		like "$(dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards "*/jeprof-ctl-$unit.service")" \
+			'ExecStart=/usr/sbin/jeprof-ctl' "the unit $unit names the program"
+	done
 	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-dbgsym_" 'there are debug symbols'
 }
 
@@ -90,7 +92,7 @@ everything()
 
 is_enabled()
 {
-	inside systemctl is-enabled jeprof-ctl-watch.service 2>&1 | tail -n 1
+	inside systemctl is-enabled jeprof-ctl-guard.service jeprof-ctl-watch.service 2>&1 | tail -n 2 | paste -sd ' '
 }
 
 test_installed()
@@ -101,19 +103,19 @@ test_installed()
 	ok 'there is a package of a lower version' older_package
 	ok 'it is installed' inside dpkg -i /mnt/older.deb
 	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'of the lower version'
-	is "$(is_enabled)" disabled 'nothing is enabled'
+	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled'
 	like "$(inside jeprof-ctl --version)" "^jeprof-ctl $(packaging/version)\$" 'it runs'
 
 	ok 'and upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
 	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'to this version'
-	is "$(is_enabled)" disabled 'nothing is enabled by that'
+	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled by that'
 	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as the package has them'
 	ok 'a watch that is enabled' inside systemctl enable jeprof-ctl-watch.service
 	ok 'is so after an upgrade' inside dpkg -i "/mnt/one/${deb##*/}"
-	is "$(is_enabled)" enabled 'as its user wanted'
+	is "$(is_enabled)" 'disabled enabled' 'as its user wanted'
 	# What root's runs leave behind: is it removed, too?
-	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl"
-	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x"
+	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl" "$T/root/var/lib/jeprof-ctl"
+	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x" "$T/root/var/lib/jeprof-ctl/x"
 
 	ok 'it is removed' inside dpkg -r jeprof-ctl
 	ok 'what it kept is there until then' test -e "$T/root/var/cache/jeprof-ctl/x.symbols"

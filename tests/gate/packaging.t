@@ -1,11 +1,26 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What make install installs, and the unit that watches from the boot on: systemd takes it as it
-# is, and what it forbids is nothing that a watch needs.
+# What make install installs, and the units that watch and guard from the boot on: systemd takes them as
+# they are, and what they forbid is nothing that a watch or a guard needs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
 . tests/watching.sh
+
+# systemd_takes UNIT EXPOSURE: it is one that systemd takes, and finds fenced in
+systemd_takes()
+{
+	local unit=$1 name=${1##*/}
+
+	ok "$name: systemd takes it" systemd-analyze verify --man=no "$unit"
+	ok "$name: its exposure is $2 of 100 at most" \
+		systemd-analyze security --offline=true --threshold="$2" --no-pager "$unit"
+	sed 's/^ExecStart=.*/ExecStart=sbin\/jeprof-ctl/' "$unit" >"$T/broken.service"
+	ok "$name: control: systemd refuses a broken one" eval '! systemd-analyze verify --man=no "$T/broken.service"'
+	sed '/^CapabilityBoundingSet=/d; /^SystemCallFilter=/d' "$unit" >"$T/weak.service"
+	ok "$name: control: systemd finds a weak one" \
+		eval "! systemd-analyze security --offline=true --threshold=$2 --no-pager \"\$T/weak.service\""
+}
 
 ok 'make install' make -s install PREFIX="$T/usr"
 ok 'the program is there' "$T/usr/sbin/jeprof-ctl" version
@@ -15,13 +30,24 @@ for file in bash-completion/completions/jeprof-ctl zsh/site-functions/_jeprof-ct
 	ok "completion is there: $file" grep -q deactivate "$T/usr/share/$file"
 done
 unit=$T/usr/lib/systemd/system/jeprof-ctl-watch.service
-ok 'systemd takes the unit' systemd-analyze verify --man=no "$unit"
-ok 'systemd: its exposure is 2.0 of 10 at most' systemd-analyze security --offline=true --threshold=20 --no-pager "$unit"
-sed 's/^ExecStart=.*/ExecStart=sbin\/jeprof-ctl/' "$unit" >"$T/broken.service"
-ok 'control: systemd refuses a broken one' eval '! systemd-analyze verify --man=no "$T/broken.service"'
-sed '/^CapabilityBoundingSet=/d; /^SystemCallFilter=/d' "$unit" >"$T/weak.service"
-ok 'control: systemd finds a weak one' \
-	eval '! systemd-analyze security --offline=true --threshold=20 --no-pager "$T/weak.service"'
+systemd_takes "$unit" 20
+systemd_takes "${unit%watch.service}guard.service" 21
+
+# members SET...: the system calls of systemd's sets, and those that are named
+members()
+{
+	local word inner
+
+	for word; do
+		case $word in
+		@*)
+			mapfile -t inner < <(systemd-analyze syscall-filter "$word" | sed -n 's/^ \+\([-@a-z_0-9]*\)$/\1/p')
+			members "${inner[@]}"
+			;;
+		*) echo "$word" ;;
+		esac
+	done
+}
 
 setting()
 {
@@ -54,21 +80,6 @@ is "$(seen unit "select(.pid == $pid) | .source" | uniq)" uprobe 'the unit: by i
 end_watch unit
 is "$(<"$T/unit.talk")" '' 'the unit: nothing to say'
 
-# members SET...: the system calls of systemd's sets, and those that are named
-members()
-{
-	local word inner
-
-	for word; do
-		case $word in
-		@*)
-			mapfile -t inner < <(systemd-analyze syscall-filter "$word" | sed -n 's/^ \+\([-@a-z_0-9]*\)$/\1/p')
-			members "${inner[@]}"
-			;;
-		*) echo "$word" ;;
-		esac
-	done
-}
 read -ra allowed < <(setting SystemCallFilter)
 members "${allowed[@]}" | sort -u >"$T/allowed"
 like "$(wc -l <"$T/allowed")" '^[3-9][0-9]{2}$' 'the filter: system calls are listed'
@@ -84,6 +95,37 @@ sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | grep -vx syscall_0x14f |
 ok 'the filter: control: the calls of a watch are seen' grep -qx perf_event_open "$T/made"
 is "$(seen traced "select(.pid == $pid) | .stack | length > 2" | uniq)" true 'the filter: control: and those of a stack'
 is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the filter: allows what a watch does'
+
+# --- the guard ---
+
+unit=${unit%watch.service}guard.service
+state=$T/state
+mkdir "$state"
+caps=$(setting CapabilityBoundingSet | sed 's/CAP_/+/g' | tr 'A-Z ' 'a-z,')
+limits[-1]="-all,$caps"
+# shellcheck disable=SC2016 # the inner shell's arguments
+limits[6]='mount --bind / / && mount -o remount,bind,ro / && mount --bind "$STATE" "$STATE" &&
+	mount -t tmpfs none /run && mount -t proc -o hidepid=invisible proc /proc && for dir in /home /root /var/tmp; do
+	mount -t tmpfs none $dir || exit; done && exec "$@"'
+export STATE=$state
+read -ra command < <(setting ExecStart)
+is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --all --json --output %S/jeprof-ctl/guard/" \
+	'the guard: starts what was installed'
+command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1)
+snapshot "$pid"
+"${limits[@]}" "${command[@]}" >"$T/guard.events" 2>"$T/guard.talk" </dev/null
+is $? 0 'the guard: a profile of a process of another user' || diag "$(<"$T/guard.talk")"
+is "$(jq -c "select(.pid == $pid) | [.ok, .comm, .rule]" "$T/guard.events")" '[true,"dumper","every 1s"]' \
+	'the guard: says so'
+ok 'the guard: it is a profile' is_profile "$(json .file "$T/guard.events")"
+assert_untouched "$pid" 'the guard: untouched'
+
+read -ra allowed < <(setting SystemCallFilter)
+members "${allowed[@]}" | sort -u >"$T/allowed"
+strace -f -qq -o "$T/calls" "${command[@]}" >"$T/guard.events" 2>/dev/null </dev/null
+sed -n 's/^[0-9]* *\([a-z_0-9]*\)(.*/\1/p' "$T/calls" | sort -u >"$T/made"
+ok 'the guard: control: the calls of a dump are seen' grep -qx ptrace "$T/made"
+is "$(comm -23 "$T/made" "$T/allowed" | paste -sd ' ')" '' 'the guard: the filter allows what it does'
 stop_target "$pid"
 
 ok 'make uninstall' make -s uninstall PREFIX="$T/usr"
