@@ -22,7 +22,7 @@
 #define ARENA_MAPPINGS 12
 #define THREAD_MEMORY (MIB / 2)
 #define THREAD_MAPPINGS 4
-#define FILE_MEMORY (4 * MIB) /* a memory file is the target's: of common profiles */
+#define FILE_MEMORY (4 * MIB) /* of common profiles */
 #define MAPPED_MAX MIB	      /* what stays mapped */
 #define MAPPED_MAPPINGS 4
 #define DEFAULT_STACK (2 * MIB) /* glibc's, where RLIMIT_STACK is none */
@@ -78,6 +78,17 @@ static bool has_background_threads(const struct injector *inj)
 	return false;
 }
 
+/* What calls write to memory files, which are the target's, in bytes. */
+static uint64_t file_memory(const struct call *calls, size_t n)
+{
+	uint64_t most = FILE_MEMORY;
+
+	for (size_t i = 0; i < n; i++)
+		if (calls[i].file_bytes > most)
+			most = calls[i].file_bytes;
+	return most;
+}
+
 /* At most: the thread that makes the new one may come to jemalloc for the first time, too. */
 static struct need need_of(const struct injector *inj, enum injector_mode mode,
 			   const struct call *calls, size_t n, bool background)
@@ -97,7 +108,7 @@ static struct need need_of(const struct injector *inj, enum injector_mode mode,
 	need.of[ROOM_MAPPINGS] += THREAD_MAPPINGS;
 	need.of[ROOM_MEMORY] += THREAD_MEMORY;
 	if (calls_want_file(calls, n))
-		need.of[ROOM_MEMORY] += FILE_MEMORY;
+		need.of[ROOM_MEMORY] += file_memory(calls, n);
 	if (calls_want_map(calls, n)) {
 		add_bytes(&need, MAPPED_MAX);
 		need.of[ROOM_MAPPINGS] += MAPPED_MAPPINGS;

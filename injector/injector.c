@@ -21,6 +21,7 @@
 #include "base/own_limits.h"
 #include "base/signals.h"
 #include "injector/site.h"
+#include "process/procfs.h"
 #include "process/rights.h"
 #include "process/room.h"
 #include "sandbox/door.h"
@@ -30,6 +31,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -49,6 +51,9 @@
 #define SEARCH_GRACE_US 1000000
 #define DEATH_WAIT_US 10000000 /* in state D, for a tracer that was killed */
 #define DEATH_LOOK_US 100000   /* what one look that sees it counts for at most */
+#define ENDING_TIMES 10	       /* so many times longer for one that is ending */
+#define STAT_FLAGS 9
+#define FLAG_EXITING 4
 
 const char *injector_mode_name(enum injector_mode mode)
 {
@@ -293,14 +298,23 @@ static enum error too_late(struct run *r)
 
 /*
  * Does it wait in the kernel, where no signal ends it? One that waits for a CPU will end, however
- * long that takes.
+ * long that takes. One that is at its end already (PF_EXITING of linux/sched.h) waits for locks of
+ * the kernel's own, for long on a machine that is very busy.
  */
-static bool is_stuck(pid_t tracer)
+enum stuck { STUCK_NOT, STUCK_ENDING, STUCK };
+static enum stuck is_stuck(pid_t tracer)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
+	char text[1024];
+	const char *flags;
 
-	return proc_thread_status(tracer, tracer, &st, &ignored) == 0 && st.state == 'D';
+	if (proc_thread_status(tracer, tracer, &st, &ignored) || st.state != 'D')
+		return STUCK_NOT;
+	flags = procfs_read_into(tracer, 0, "stat", text, sizeof(text), &ignored)
+			? NULL
+			: procfs_stat_field(text, STAT_FLAGS);
+	return flags && strtoul(flags, NULL, 10) & FLAG_EXITING ? STUCK_ENDING : STUCK;
 }
 
 /* Has it said that it waits? Calls in a certain thread send nothing else: they have no files. */
@@ -336,12 +350,14 @@ static void watch(struct run *r)
 			r->killed_for = too_late(r);
 			if (r->killed_for)
 				kill(r->tracer, SIGKILL);
-		} else if (!is_stuck(r->tracer)) {
-			stuck_us = 0;
 		} else {
 			uint64_t passed = now - looked_us;
+			enum stuck stuck = is_stuck(r->tracer);
 
-			stuck_us += passed < DEATH_LOOK_US ? passed : DEATH_LOOK_US;
+			passed = passed < DEATH_LOOK_US ? passed : DEATH_LOOK_US;
+			stuck_us = stuck == STUCK_NOT ? 0
+				   : stuck == STUCK   ? stuck_us + passed
+						      : stuck_us + passed / ENDING_TIMES;
 			r->left_behind = stuck_us > DEATH_WAIT_US;
 		}
 		if (r->left_behind)

@@ -62,14 +62,15 @@ struct call_range {
  * ours reaches the target.
  */
 struct call {
-	const char *name;   /* mallctl name, or the options of malloc_stats_print */
-	uint64_t at;	    /* instead of mallctl, a function at this address; 0: mallctl */
-	unsigned int flags; /* enum call_flags */
-	void *old;	    /* receives the value read; NULL not to read; one byte is a bool */
-	size_t old_len;	    /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
-	const void *new;    /* the value to write; NULL not to write */
-	size_t new_len;	    /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */
-	const void *expect; /* not NULL: no further call is made when `old` reads otherwise */
+	const char *name;    /* mallctl name, or the options of malloc_stats_print */
+	uint64_t at;	     /* instead of mallctl, a function at this address; 0: mallctl */
+	unsigned int flags;  /* enum call_flags */
+	void *old;	     /* receives the value read; NULL not to read; one byte is a bool */
+	size_t old_len;	     /* its size; at most CALL_VALUE_MAX unless CALL_OLD_STRING */
+	const void *new;     /* the value to write; NULL not to write */
+	size_t new_len;	     /* its size, at most CALL_VALUE_MAX unless CALL_NEW_STRING */
+	const void *expect;  /* not NULL: no further call is made when `old` reads otherwise */
+	uint64_t file_bytes; /* CALL_MEMFD: what it may write, about; 0: up to 4 MiB */
 
 	bool made; /* out: the call returned; nothing below is set otherwise */
 	int ret;   /* out: what mallctl returned, an errno value, 0 for success */

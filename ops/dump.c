@@ -10,10 +10,12 @@
 #include "ops/target/facts.h"
 #include "ops/target/inside.h"
 #include "ops/target/inside_file.h"
+#include "ops/target/look.h"
 #include "ops/target/mapped.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
 #include "ops/watch/own_dumps.h"
+#include "process/limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_MAX 8192 /* bytes: it is an error or nothing */
+#define STACK_BYTES 512			   /* of a profile: a stack, and its counts */
+#define PROFILE_LARGE (UINT64_C(32) << 20) /* bytes */
+#define ANSWER_MAX 8192			   /* bytes: it is an error or nothing */
 
 void ops_dump_fini(struct ops_dump *dump)
 {
@@ -243,12 +247,33 @@ struct call dump_call(void)
 	return (struct call){ .name = "prof.dump", .flags = CALL_MEMFD, .fd = -1 };
 }
 
+/*
+ * How large the profile may become, where the limit of a control group is near: what jemalloc writes
+ * to memory is the target's. One stack for each sample that the resident memory has room for, and no
+ * more than the largest profiles have that were seen. 0: it is not known.
+ */
+static uint64_t estimate(struct session *s)
+{
+	struct jemalloc_values values = { 0 };
+	struct err ignored = ERR_INIT;
+	struct limit l;
+	uint64_t stacks;
+
+	if (!limit_of_cgroup(s->proc.pid, &l) ||
+	    (l.limit > l.used && l.limit - l.used > 2 * PROFILE_LARGE) ||
+	    look_values(s, &values, &ignored) || !values.opt[OPT_LG_PROF_SAMPLE].known)
+		return 0;
+	stacks = s->proc.status.rss_bytes >> (values.opt[OPT_LG_PROF_SAMPLE].value & 63);
+	return stacks < PROFILE_LARGE / STACK_BYTES ? stacks * STACK_BYTES : PROFILE_LARGE;
+}
+
 int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd, uint64_t *bytes,
 	     struct err *err)
 {
 	_cleanup_(cleanup_close) int got = -1;
 	int own = own_dump_begin(&s->proc, calls[at].new), failed;
 
+	calls[at].file_bytes = estimate(s);
 	failed = run_counted(s, calls, n, err);
 	own_dump_end(own);
 	got = take_fd(calls[at].fd);

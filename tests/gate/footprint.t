@@ -100,7 +100,7 @@ ok 'control: without these checks programs die' test "$died" -gt 0
 
 # --- memory of a control group ---
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 start_victim cramped 2
 snapshot "$pid"
 if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
@@ -112,6 +112,43 @@ if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
 	assert_untouched "$pid" 'cgroup, 2 MiB left: untouched'
 else
 	skip 'cgroups cannot limit memory here' 'cgroup'
+fi
+stop_target "$pid"
+rmdir "$group" 2>/dev/null
+
+# holds MIB CONF: a grower in that group, which has 8 MiB left when it holds so much
+holds()
+{
+	mkdir "$group" 2>/dev/null
+	MALLOC_CONF=$2 start_victim grower
+	echo "$pid" >"$group/cgroup.procs" || return
+	# shellcheck disable=SC2059 # an escape
+	printf "\\$(printf %o "$1")" | dd of="$T/board.$pid" bs=1 seek=56 conv=notrunc status=none
+	within 60 is_large "$1" || return
+	used=$(cat "$group/memory.current" 2>/dev/null || cat "$group/memory.usage_in_bytes")
+	echo $((used / 4096 * 4096 + (8 << 20))) >"$group/$file"
+}
+
+is_large()
+{
+	[ "$(status_kib VmRSS)" -gt "$(($1 << 10))" ]
+}
+
+# A profile is the target's memory, too: one of many samples may be large.
+if [ -n "${file:-}" ] && holds 64 prof:true,lg_prof_sample:12; then
+	snapshot "$pid"
+	ctl_fails 1 'raise_limit_or_do_without in_target' 'cgroup, 8 MiB left, many samples: dump is refused' \
+		dump "$pid" --force -o "$T/no.heap"
+	like "$err" 'up to (9|1[01])\.[0-9]M may be needed' 'cgroup, 8 MiB left, many samples: the numbers'
+	assert_untouched "$pid" 'cgroup, 8 MiB left, many samples: untouched'
+	stop_target "$pid"
+	rmdir "$group"
+	holds 64 prof:true,lg_prof_sample:19 || bail_out 'no control group a second time'
+	snapshot "$pid"
+	ctl_ok 'cgroup, 8 MiB left, few samples: dump' dump "$pid" --force -o "$T/yes.heap"
+	assert_untouched "$pid" 'cgroup, 8 MiB left, few samples: untouched'
+else
+	skip 'cgroups cannot limit memory here' 'cgroup, many samples'
 fi
 stop_target "$pid"
 rmdir "$group" 2>/dev/null
@@ -180,7 +217,7 @@ stop_target "$pid"
 
 # With no task to spare a new arena has jemalloc try to make a thread without end.
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 complaints()
 {
 	grep -c 'background thread creation' "${sock%/*}/log"

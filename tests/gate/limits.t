@@ -81,7 +81,7 @@ stop_target "$pid"
 start_victim idle 2
 snapshot "$pid"
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)pids(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 if mkdir "$group" 2>/dev/null && [ -e "$group/pids.max" ] && echo "$pid" >"$group/cgroup.procs"; then
 	echo 2 >"$group/pids.max"
 	no_threads pids.max '2 tasks' 1

@@ -189,7 +189,7 @@ is "$(grep -cE "openat\([0-9]+, \"[0-9]+\"" "$T/calls")" 0 'list: no journal is 
 
 # --- control groups ---
 hierarchy=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-base=$hierarchy/jeprof-ctl-test-$$
+base=$hierarchy/jeprof-ctl-test-${T##*.}
 id1=80f5ef0b12bc7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5
 id2=80f5ef0b12bd7495264c3eaa021855e580f5ef0b12bc7495264c3eaa021855e5
 hostile=$'x\e[31m.service'

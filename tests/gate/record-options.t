@@ -74,7 +74,7 @@ stop_target "$pid"
 # Of a control group: of 64 MiB.
 start_victim leaky
 group=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
-group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-$$
+group=${group:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
 if mkdir "$group" 2>/dev/null && echo "$pid" >"$group/cgroup.procs" &&
 	file=$(find "$group" -name memory.max -o -name memory.limit_in_bytes) &&
 	echo $((64 << 20)) >"$file"; then

@@ -143,8 +143,8 @@ frozen()
 }
 v1=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
 v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-frozen "${v2:-/nowhere}/jeprof-ctl-test-$$" cgroup.freeze 1 0 v2
-frozen "${v1:-/nowhere}/jeprof-ctl-test-$$" freezer.state FROZEN THAWED v1
+frozen "${v2:-/nowhere}/jeprof-ctl-test-${T##*.}" cgroup.freeze 1 0 v2
+frozen "${v1:-/nowhere}/jeprof-ctl-test-${T##*.}" freezer.state FROZEN THAWED v1
 stop_target "$pid"
 
 # --- a pid that means another process -----------------------------------------------------

@@ -8,8 +8,8 @@
 # shellcheck source=tests/slow.sh
 . tests/slow.sh
 
-cpu=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-$$
-freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-$$
+cpu=$(awk '$3 == "cgroup" && $4 ~ /(^|,)cpu(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-${T##*.}
+freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)/jeprof-ctl-test-${T##*.}
 at_end+=("rmdir $cpu $freezer 2>/dev/null")
 
 # --- little CPU ---
