@@ -248,9 +248,9 @@ struct call dump_call(void)
 }
 
 /*
- * How large the profile may become, where the limit of a control group is near: what jemalloc writes
- * to memory is the target's. One stack for each sample that the resident memory has room for, and no
- * more than the largest profiles have that were seen. 0: it is not known.
+ * How large the profile may become, where the limit of a control group is near: what jemalloc
+ * writes to memory is the target's. One stack for each sample that the resident memory has room
+ * for, and no more than the largest profiles have that were seen. 0: it is not known.
  */
 static uint64_t estimate(struct session *s)
 {

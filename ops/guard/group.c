@@ -79,9 +79,12 @@ static int open_events(struct group *g, size_t which, const struct guard_rule *r
 	return take_fd(fd);
 }
 
+/* To all that is not open yet, or not any more: another group may have that name by now. */
 static void listen(struct group *g, const struct guard_rule *rules, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
+		if (g->fds[i] >= 0)
+			continue;
 		if (rules[i].kind == GUARD_PSI)
 			g->fds[i] = open_pressure(g, &rules[i]);
 		else if (rules[i].kind == GUARD_EVENT)
@@ -150,6 +153,7 @@ static int take(struct groups *g, const char *folder, struct group **out, struct
 		if (folder ? known && !strcmp(known, folder) : !known) {
 			*out = g->v[i];
 			(*out)->users++;
+			listen(*out, g->rules, g->n_rules);
 			return 0;
 		}
 	}

@@ -200,10 +200,12 @@ static void take_told(struct guard *g, const struct waiting *w)
 		for (size_t j = 0; j < r->n_rules; j++) {
 			short revents = w->fds[w->groups + i * r->n_rules + j].revents;
 
-			if (!revents || !group_told(group, &r->rules[j], j, revents) ||
-			    !guard_event_fires(&group->memory[j], &r->policy, now_ms()))
+			if (!revents || !group_told(group, &r->rules[j], j, revents))
 				continue;
 			(void)!group_read(group);
+			if (!guard_event_fires(&group->memory[j], &r->policy, now_ms(),
+					       limit_working_set(&group->limit)))
+				continue;
 			due_in_group(g, group, &r->rules[j], limit_working_set(&group->limit),
 				     group->limit.limit);
 		}
@@ -284,8 +286,11 @@ static int guard(struct guard *g, struct waiting *w, struct err *err)
 	const struct ops_guard_request *r = g->request;
 	uint64_t end_ms = r->for_ms ? now_ms() + r->for_ms : UINT64_MAX;
 
-	if (check_folder(r, err) || members_begin(g, err) || members_scan(g, err) ||
-	    r->ready(r->ctx, g->n, err))
+	if (check_folder(r, err))
+		return -1;
+	if (members_begin(g, err) || members_scan(g, err))
+		return stop_asked(g->options.stop_fd) ? 0 : -1;
+	if (r->ready(r->ctx, g->n, err))
 		return -1;
 	return go_on(g, w, end_ms, err);
 }

@@ -128,6 +128,15 @@ static int add(struct guard *g, const struct ops_match *who, bool named, enum tr
 	return 0;
 }
 
+static bool is_guarded(const struct guard *g, pid_t pid)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i]->is.pid == pid && !g->v[i]->gone)
+			return true;
+	}
+	return false;
+}
+
 /* --- those that are named --- */
 
 static int list_one(const struct ops_match *who, const struct ops_options *options,
@@ -164,7 +173,8 @@ static int add_named(struct guard *g, const struct ops_match *who, struct err *e
 int members_begin(struct guard *g, struct err *err)
 {
 	for (size_t i = 0; i < g->request->n_named; i++) {
-		if (add_named(g, &g->request->named[i], err))
+		if (!is_guarded(g, g->request->named[i].pid) &&
+		    add_named(g, &g->request->named[i], err))
 			return -1;
 	}
 	return 0;
@@ -177,15 +187,6 @@ static struct scanned *scanned_before(const struct guard *g, pid_t pid)
 	return g->scanned
 		       ? bsearch(&pid, g->scanned, g->n_scanned, sizeof(*g->scanned), proc_by_pid)
 		       : NULL;
-}
-
-static bool is_guarded(const struct guard *g, pid_t pid)
-{
-	for (size_t i = 0; i < g->n; i++) {
-		if (g->v[i]->is.pid == pid && !g->v[i]->gone)
-			return true;
-	}
-	return false;
 }
 
 /* Which of all these come into question, in `found`; what was looked at is remembered. */

@@ -73,7 +73,7 @@ void members_fini(struct guard *g);
 
 /* --- jobs.c: what is done to them --- */
 
-/* Start what is due, as far as there is room. Who told that a profile was due is told if it fails. */
+/* Start what is due, as far as there is room. */
 void jobs_start(struct guard *g);
 
 /* This one has ended: tell of it. -1 when that fails. */

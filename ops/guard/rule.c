@@ -133,6 +133,14 @@ static void fire(struct guard_memory *m, const struct guard_policy *policy, uint
 	m->quiet_ms = now_ms + policy->cooldown_ms;
 }
 
+/* Has it grown so much that the cooldown does not count? */
+static bool has_grown(const struct guard_memory *m, const struct guard_policy *policy,
+		      uint64_t bytes)
+{
+	return policy->again_percent && m->fired &&
+	       (double)bytes >= m->at * (1 + policy->again_percent / 100.0);
+}
+
 bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
 		       const struct guard_policy *policy, uint64_t now_ms, uint64_t bytes,
 		       uint64_t limit, double *threshold)
@@ -145,18 +153,18 @@ bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
 			m->fired = false;
 		return false;
 	}
-	if (m->fired ? !policy->again_percent || now < m->at * (1 + policy->again_percent / 100.0)
-		     : now_ms < m->quiet_ms)
+	if (m->fired ? !has_grown(m, policy, bytes) : now_ms < m->quiet_ms)
 		return false;
 	fire(m, policy, now_ms, bytes);
 	return true;
 }
 
-bool guard_event_fires(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms)
+bool guard_event_fires(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms,
+		       uint64_t bytes)
 {
-	if (now_ms < m->quiet_ms)
+	if (now_ms < m->quiet_ms && !has_grown(m, policy, bytes))
 		return false;
-	fire(m, policy, now_ms, 0);
+	fire(m, policy, now_ms, bytes);
 	return true;
 }
 

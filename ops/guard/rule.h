@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* When a guard is to take a profile: rules, and what each remembers of a process. Pure functions. */
+/* When a guard is to take a profile: rules, and what each remembers. Pure functions. */
 #ifndef OPS_GUARD_RULE_H
 #define OPS_GUARD_RULE_H
 
@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Linux, Documentation/: admin-guide/cgroup-v2.rst, accounting/psi.rst. */
 enum guard_kind {
 	GUARD_LEVEL, /* of resident memory, or of what the control group uses */
 	GUARD_PSI, /* tasks of its control group wait for memory (PSI, Documentation/accounting/psi.rst) */
-	GUARD_EVENT, /* of memory.events (Documentation/admin-guide/cgroup-v2.rst) */
+	GUARD_EVENT, /* of memory.events */
 	GUARD_EVERY,
 };
 
@@ -64,8 +65,12 @@ bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
 		       const struct guard_policy *policy, uint64_t now_ms, uint64_t bytes,
 		       uint64_t limit, double *threshold);
 
-/* Does an event, or pressure, that came just now count? Not before the cooldown is over. */
-bool guard_event_fires(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms);
+/*
+ * Does an event, or pressure, that came just now count, where so many bytes are in use? Not before
+ * the cooldown is over, unless these have grown by again_percent since.
+ */
+bool guard_event_fires(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms,
+		       uint64_t bytes);
 
 /* Is a profile due? The first one is after the first `every_ms`. */
 bool guard_every_fires(const struct guard_rule *rule, struct guard_memory *m, uint64_t now_ms);
