@@ -250,7 +250,7 @@ static int request_of(const struct args *args, struct ops_guard_request *r, stru
 		.out_fd = STDOUT_FILENO,
 		.ready = on_ready,
 		.event = on_event,
-		.warn = on_warning,
+		.on_warning = on_warning,
 	};
 	return parse_action(args->action ? args->action : "dump", r, err);
 }

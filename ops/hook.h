@@ -55,8 +55,8 @@ void hook_run(struct hooks *h, struct hook_env *env);
 bool hooks_go_on(struct hooks *h);
 
 /*
- * Wait for those that run or wait, until `stop_fd` is readable (base/signals.h): once more, if it is
- * already.
+ * Wait for those that run or wait, until `stop_fd` is readable (base/signals.h): once more, if it
+ * is already.
  */
 void hooks_finish(struct hooks *h, int stop_fd);
 #define HOOKS_POLL_MS 50 /* how often to ask whether they have ended */

@@ -17,8 +17,8 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
-#include "ops/until.h"
 #include "ops/target/memory.h"
+#include "ops/until.h"
 #include "process/proc.h"
 
 #include <stdbool.h>

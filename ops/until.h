@@ -34,9 +34,9 @@ struct until_seen {
 };
 
 /*
- * How many bytes reach it, at `now_ms` of a clock that never goes back, where it has so many now (of
- * UNTIL_RSS resident, of UNTIL_CGROUP used), of `limit`? INFINITY: none do, as there is no limit, or
- * nothing to grow from. To be asked again and again; `seen` is zeroed first.
+ * How many bytes reach it, at `now_ms` of a clock that never goes back, where there are so many now
+ * (of UNTIL_RSS resident, of UNTIL_CGROUP used), of `limit`? INFINITY: none do, as there is no
+ * limit, or nothing to grow from. To be asked again and again; `seen` is zeroed first.
  */
 double until_threshold(const struct until *until, struct until_seen *seen, uint64_t now_ms,
 		       uint64_t bytes, uint64_t limit);

@@ -10,8 +10,8 @@
 struct limit {
 	uint64_t limit, used; /* bytes */
 	/*
-	 * Of what is used, pages of files that were not used lately (inactive_file): the kernel drops
-	 * these first. 0 where it does not say.
+	 * Of what is used, pages of files that were not used lately (inactive_file): the kernel
+	 * drops these first. 0 where it does not say.
 	 */
 	uint64_t inactive;
 };

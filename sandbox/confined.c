@@ -138,8 +138,8 @@ enum received {
 };
 
 /*
- * Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none: who is
- * to end early takes no answer any more, whichever came first.
+ * Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none: who
+ * is to end early takes no answer any more, whichever came first.
  */
 static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 {

@@ -72,7 +72,7 @@ static int open_events(struct group *g, size_t which, const struct guard_rule *r
 		return -1;
 	snprintf(path, sizeof(path), "%s/memory.events", g->folder);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* It is told of what comes after it was read. */
+	/* What comes after it was read wakes poll(2). */
 	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
 		return -1;
 	cgroup_keyed(g->folder, "memory.events", guard_event_key(rule->event), &g->counts[which]);

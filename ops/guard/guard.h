@@ -56,7 +56,7 @@ struct ops_guard_request {
 	int (*ready)(void *ctx, size_t processes, struct err *err);
 	int (*event)(void *ctx, const struct ops_guard_event *event, struct err *err);
 	/* About a process, or what cannot be seen on this machine: nothing has failed yet. */
-	err_warn_fn *warn;
+	err_warn_fn *on_warning;
 	void *ctx;
 };
 

@@ -183,8 +183,8 @@ static struct job *free_job(struct guard *g)
 	return NULL;
 }
 
-static void warn(const struct guard *g, const struct member *m, enum error id,
-		 const struct err *why)
+static void caution(const struct guard *g, const struct member *m, enum error id,
+		    const struct err *why)
 {
 	struct err warning = *why;
 
@@ -192,7 +192,7 @@ static void warn(const struct guard *g, const struct member *m, enum error id,
 		err_within(&warning, id, .pid = m->is.pid, .comm = m->is.comm);
 	else if (id)
 		err_raise(&warning, id, .pid = m->is.pid, .comm = m->is.comm);
-	g->request->warn(g->request->ctx, &warning);
+	g->request->on_warning(g->request->ctx, &warning);
 }
 
 /* It failed, and is tried again, later each time. */
@@ -227,7 +227,7 @@ void jobs_start(struct guard *g)
 			free(job->file);
 			*job = (struct job){ .process = SUBPROCESS_INIT };
 			try_later(m);
-			warn(g, m, ERROR_IN_PROCESS, &why);
+			caution(g, m, ERROR_IN_PROCESS, &why);
 			continue;
 		}
 		job->member = m;
@@ -323,14 +323,14 @@ static void fire_again(const struct guard *g, struct member *m, const struct due
 		m->due = *due;
 }
 
-/* After a profile, and before it is told of: the folder is as it should be. */
+/* Before anybody hears of the profile, the folder is as it should be. */
 static void retain(const struct guard *g, const struct job *job, const struct member *m)
 {
 	const struct ops_guard_request *r = g->request;
 	struct err why = ERR_INIT;
 
 	if (guard_retain(r->folder, r->keep, r->max_bytes, strrchr(job->file, '/') + 1, &why))
-		warn(g, m, ERROR_NONE, &why);
+		caution(g, m, ERROR_NONE, &why);
 }
 
 static int take_profile(struct guard *g, const struct job *job, struct member *m,
@@ -373,9 +373,9 @@ int job_take(struct guard *g, struct job *job, struct err *err)
 	if (!job->activates)
 		ret = take_profile(g, job, m, &done, ok, &why, err);
 	else
-		warn(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, &why);
+		caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, &why);
 	if (job->activates && done.warning.ids[0])
-		warn(g, m, ERROR_IN_PROCESS, &done.warning);
+		caution(g, m, ERROR_IN_PROCESS, &done.warning);
 	free(done.before);
 	free(job->file);
 	*job = (struct job){ .process = SUBPROCESS_INIT };

@@ -56,19 +56,20 @@ void members_fini(struct guard *g)
 
 /* --- one of them --- */
 
-static void warn(const struct guard *g, const struct err *warning)
+static void caution(const struct guard *g, const struct err *warning)
 {
-	g->request->warn(g->request->ctx, warning);
+	g->request->on_warning(g->request->ctx, warning);
 }
 
-static void warn_of(const struct guard *g, enum error id, enum fix fix, const struct ops_match *who)
+static void caution_of(const struct guard *g, enum error id, enum fix fix,
+		       const struct ops_match *who)
 {
 	struct err warning = ERR_INIT;
 
 	err_raise(&warning, id, .pid = who->pid, .comm = who->comm);
 	if (fix)
 		err_advise(&warning, fix, .pid = who->pid);
-	warn(g, &warning);
+	caution(g, &warning);
 }
 
 /* What tells of pressure and events is there, or the rule can never fire. */
@@ -89,7 +90,7 @@ static void say_what_is_unseen(const struct guard *g, const struct member *m)
 			continue;
 		err_raise(&warning, ERROR_RULE_UNSEEN, .pid = m->is.pid, .comm = m->is.comm,
 			  .text = rule->text);
-		warn(g, &warning);
+		caution(g, &warning);
 	}
 }
 
@@ -124,7 +125,7 @@ static int add(struct guard *g, const struct ops_match *who, bool named, enum tr
 		say_what_is_unseen(g, m);
 	m->activate = g->request->activate && needs_prof(g) && active != TRI_YES;
 	if (g->request->action == OPS_GUARD_DUMP && !m->activate && active == TRI_NO)
-		warn_of(g, ERROR_NOTHING_SAMPLED_YET, FIX_ACTIVATE_BEFORE, who);
+		caution_of(g, ERROR_NOTHING_SAMPLED_YET, FIX_ACTIVATE_BEFORE, who);
 	return 0;
 }
 
@@ -165,7 +166,7 @@ static int add_named(struct guard *g, const struct ops_match *who, struct err *e
 		return -1;
 	if (needs_prof(g) && list.n && list.v[0].opt_prof == TRI_NO) {
 		err_raise(err, ERROR_OPT_PROF_FALSE, .pid = who->pid, .comm = who->comm);
-		return err_advise(err, FIX_GUARD_BY_SAMPLING, .pid = who->pid);
+		return err_advise(err, FIX_GUARD_BY_SAMPLING);
 	}
 	return add(g, who, true, list.n ? list.v[0].prof_active : TRI_UNKNOWN, err);
 }

@@ -12,7 +12,7 @@
 /* Linux, Documentation/: admin-guide/cgroup-v2.rst, accounting/psi.rst. */
 enum guard_kind {
 	GUARD_LEVEL, /* of resident memory, or of what the control group uses */
-	GUARD_PSI, /* tasks of its control group wait for memory (PSI, Documentation/accounting/psi.rst) */
+	GUARD_PSI,   /* tasks of its control group wait for memory */
 	GUARD_EVENT, /* of memory.events */
 	GUARD_EVERY,
 };

@@ -16,8 +16,8 @@
 bool cgroup_holds(const char *cgroup, const char *wanted);
 
 /*
- * Of that text, the path of the group of the unified hierarchy; where that is not in use, systemd's;
- * "/" without either.
+ * Of that text, the path of the group of the unified hierarchy; where that is not in use,
+ * systemd's; "/" without either.
  */
 void cgroup_pick(const char *cgroup, char *buf, size_t size);
 

@@ -36,7 +36,7 @@ struct state {
 	struct err err;
 };
 
-/* What the command for a dump is told of it. */
+/* What the command for a dump learns of it. */
 static void run_hook(struct state *s)
 {
 	const struct ops_watch_event *e = &s->event;

@@ -59,8 +59,8 @@ static void shrink(size_t blocks)
 int main(int argc, char **argv)
 {
 	unsigned long rate = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
-	const struct timespec pace = { .tv_nsec = rate > 1 ? (long)(1000000000 / rate)
-							   : 999999999 };
+	const struct timespec pace = { .tv_nsec =
+					       rate > 1 ? (long)(1000000000 / rate) : 999999999 };
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: grower BOARD [RATE]\n");
