@@ -263,15 +263,13 @@ static void folder_of(const struct args *args, char *folder, size_t size)
 	snprintf(folder, size, "%s%s", given, ops_names_folder(given) ? "" : "/");
 }
 
-static int guard(const struct args *args, struct ops_guard_request *request, struct err *err)
+static int guard(const struct args *args, const struct ops_guard_request *request, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
-	struct guarding g = { args, request->action, !args->when.n };
 	struct ops_guard_summary sum = { 0 };
 	struct ops_options options;
 	int ret;
 
-	request->ctx = &g;
 	args_options(args, &options);
 	if (signals_open(&stop, err))
 		return -1;
@@ -294,6 +292,7 @@ static int run(const struct args *args, struct err *err)
 	_cleanup_(cleanup_free) struct ops_match *named = calloc(PIDS_MAX, sizeof(*named));
 	struct guard_rule rules[TEXTS_MAX];
 	struct ops_guard_request request;
+	struct guarding g;
 	char folder[PATH_MAX];
 	struct ops_filter filter = { 0 };
 	bool filtered = args_filter(args, &filter);
@@ -312,6 +311,8 @@ static int run(const struct args *args, struct err *err)
 	request.rules = rules;
 	request.named = named;
 	request.filter = args->all || filtered ? &filter : NULL;
+	g = (struct guarding){ args, request.action, !args->when.n };
+	request.ctx = &g;
 	return guard(args, &request, err);
 }
 

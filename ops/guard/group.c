@@ -143,21 +143,26 @@ static struct group *make(const struct groups *g, const char *folder)
 	return NULL;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
 static int take(struct groups *g, const char *folder, struct group **out, struct err *err)
 {
 	struct group *new;
 
 	for (size_t i = 0; i < g->n; i++) {
-		const char *known = g->v[i]->folder;
-
-		if (folder ? known && !strcmp(known, folder) : !known) {
+		if (is_same(g->v[i]->folder, folder)) {
 			*out = g->v[i];
 			(*out)->users++;
 			listen(*out, g->rules, g->n_rules);
 			return 0;
 		}
 	}
-	new = vec_grow(g->v, g->room, g->n) ? make(g, folder) : NULL;
+	if (!vec_grow(g->v, g->room, g->n))
+		return err_no_memory(err);
+	new = make(g, folder);
 	if (!new)
 		return err_no_memory(err);
 	listen(new, g->rules, g->n_rules);

@@ -23,11 +23,11 @@ static __attribute__((noinline)) void hoard(void)
 {
 	void *block = malloc(BLOCK);
 
-	if (!block) {
+	held[n_held++] = block;
+	if (block)
+		memset(block, 1, BLOCK);
+	else
 		FOUND(failed);
-		return;
-	}
-	held[n_held++] = memset(block, 1, BLOCK);
 }
 
 static __attribute__((noinline)) void churn(void)

@@ -6,6 +6,7 @@
 #include "process/procfs.h"
 #include "process/thread.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,8 +55,7 @@ int __wrap_procfs_read_into(pid_t pid, pid_t tid, const char *name, char *buf, s
 	assert_string_equal(name, "schedstat");
 	if (thread.no_schedstat)
 		return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid); /* ENOENT */
-	snprintf(buf, size, "%llu 0 1\n",
-		 (unsigned long long)(thread.ran_ns + thread.looks++ * thread.more_ns));
+	snprintf(buf, size, "%" PRIu64 " 0 1\n", thread.ran_ns + thread.looks++ * thread.more_ns);
 	return 0;
 }
 
