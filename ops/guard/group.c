@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define WINDOW_US UINT64_C(2000000)
 #define MACHINE_PRESSURE "/proc/pressure/memory"
 
 static void group_free(struct group *g, size_t n_rules)
@@ -48,19 +49,31 @@ void groups_fini(struct groups *g)
 
 /* --- what tells of it --- */
 
-/* Closing it ends the trigger. -1: the kernel has none for it. */
+/* With its '\0' (Documentation/accounting/psi.rst). */
+static bool set_trigger(int fd, uint64_t stall_us, uint64_t window_us)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "some %" PRIu64 " %" PRIu64, stall_us, window_us);
+
+	return write(fd, text, (size_t)len + 1) == len + 1;
+}
+
+/*
+ * Closing it ends the trigger. -1: the kernel has none for it. Without CAP_SYS_RESOURCE a window has
+ * 2 seconds, or 4 and so on (Linux 6.5): then it is longer, and the stall in proportion.
+ */
 static int open_pressure(const struct group *g, const struct guard_rule *rule)
 {
 	_cleanup_(cleanup_close) int fd = -1;
-	char path[PATH_MAX + 32], text[64];
-	int len;
+	uint64_t window_us = (rule->window_us + WINDOW_US - 1) / WINDOW_US * WINDOW_US;
+	char path[PATH_MAX + 32];
 
 	snprintf(path, sizeof(path), "%s/memory.pressure", g->folder ? g->folder : "");
 	fd = open(g->folder ? path : MACHINE_PRESSURE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	len = snprintf(text, sizeof(text), "some %" PRIu64 " %" PRIu64, rule->stall_us,
-		       rule->window_us);
-	/* With its '\0' (Documentation/accounting/psi.rst). */
-	return fd >= 0 && write(fd, text, (size_t)len + 1) == len + 1 ? take_fd(fd) : -1;
+	if (fd < 0 || (!set_trigger(fd, rule->stall_us, rule->window_us) &&
+		       !set_trigger(fd, rule->stall_us * window_us / rule->window_us, window_us)))
+		return -1;
+	return take_fd(fd);
 }
 
 static int open_events(struct group *g, size_t which, const struct guard_rule *rule)

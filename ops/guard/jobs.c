@@ -151,6 +151,9 @@ static int start(struct guard *g, struct job *job, struct member *m, struct err 
 	work.file = job->file;
 	work.options.start_time = m->is.start_time;
 	work.options.turn_fd = g->turn;
+	if (g->request->max_bytes &&
+	    (!work.options.max_bytes || work.options.max_bytes > g->request->max_bytes))
+		work.options.max_bytes = g->request->max_bytes;
 	return subprocess_start(&job->process, do_work, &work, err);
 }
 
