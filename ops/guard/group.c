@@ -59,8 +59,8 @@ static bool set_trigger(int fd, uint64_t stall_us, uint64_t window_us)
 }
 
 /*
- * Closing it ends the trigger. -1: the kernel has none for it. Without CAP_SYS_RESOURCE a window has
- * 2 seconds, or 4 and so on (Linux 6.5): then it is longer, and the stall in proportion.
+ * Closing it ends the trigger. -1: the kernel has none for it. Without CAP_SYS_RESOURCE a window
+ * has 2 seconds, or 4 and so on (Linux 6.5): then it is longer, and the stall in proportion.
  */
 static int open_pressure(const struct group *g, const struct guard_rule *rule)
 {
