@@ -133,12 +133,12 @@ static void fire(struct guard_memory *m, const struct guard_policy *policy, uint
 	m->quiet_ms = now_ms + policy->cooldown_ms;
 }
 
-/* Has it grown so much that the cooldown does not count? */
+/* Has it grown so much that the cooldown does not count? Also if it was less in between. */
 static bool has_grown(const struct guard_memory *m, const struct guard_policy *policy,
 		      uint64_t bytes)
 {
-	return policy->again_percent && m->fired &&
-	       (double)bytes >= m->at * (1 + policy->again_percent / 100.0);
+	return policy->again_percent && m->at > 0 &&
+	       100 * (double)bytes >= m->at * (100.0 + policy->again_percent);
 }
 
 bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
@@ -153,7 +153,7 @@ bool guard_level_fires(const struct guard_rule *rule, struct guard_memory *m,
 			m->fired = false;
 		return false;
 	}
-	if (m->fired ? !has_grown(m, policy, bytes) : now_ms < m->quiet_ms)
+	if ((m->fired || now_ms < m->quiet_ms) && !has_grown(m, policy, bytes))
 		return false;
 	fire(m, policy, now_ms, bytes);
 	return true;
@@ -182,5 +182,6 @@ bool guard_every_fires(const struct guard_rule *rule, struct guard_memory *m, ui
 void guard_fires_again(struct guard_memory *m, uint64_t now_ms, uint64_t after_ms)
 {
 	m->fired = false;
+	m->at = 0;
 	m->quiet_ms = now_ms + after_ms;
 }

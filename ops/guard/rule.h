@@ -51,7 +51,7 @@ struct guard_policy {
 struct guard_memory {
 	struct until_seen seen;
 	bool fired;	   /* the level was reached, and was not left since */
-	double at;	   /* bytes, when it fired last */
+	double at;	   /* bytes, when it fired last; 0: not known */
 	uint64_t quiet_ms; /* until when it is silent */
 	uint64_t every_ms; /* when the next profile is due; 0: not known yet */
 };
