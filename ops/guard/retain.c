@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "ops/dump_file_name.h"
+#include "ops/guard/rule.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,6 +47,13 @@ static void name_of(const struct kept *k, size_t suffix, char name[NAME_MAX + 16
 	snprintf(name, NAME_MAX + 16, "%s%s", k->stem, suffixes[suffix]);
 }
 
+static bool is_file(int dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode);
+}
+
 static uint64_t size_of(int dir, const struct kept *k)
 {
 	char name[NAME_MAX + 16];
@@ -73,7 +81,7 @@ static bool parse(const char *name, struct kept *k)
 	*k = (struct kept){ .seconds = parts.seconds };
 	memcpy(k->stem, name, len);
 	dot = strrchr(k->stem, '.');
-	if (!dot || !text_begins(dot, GUARD_PART))
+	if (!dot || !text_begins(dot, GUARD_PART) || !guard_is_word(dot + strlen(GUARD_PART)))
 		return false;
 	memcpy(k->of, name, parts.stem_len);
 	return true;
@@ -89,7 +97,7 @@ static int read_folder(struct keeping *k, const char *folder, const char *newest
 	for (const struct dirent *e; (e = readdir(d));) {
 		if (!vec_grow(k->v, k->room, k->n))
 			return err_no_memory(err);
-		if (!parse(e->d_name, &k->v[k->n]))
+		if (!parse(e->d_name, &k->v[k->n]) || !is_file(k->dir, e->d_name))
 			continue;
 		k->v[k->n].bytes = size_of(k->dir, &k->v[k->n]);
 		k->v[k->n].newest = !strcmp(e->d_name, newest);
@@ -138,6 +146,7 @@ int guard_retain(const char *folder, unsigned int keep, uint64_t max_bytes, cons
 	_cleanup_(keeping_fini) struct keeping k = { .dir = -1 };
 	uint64_t bytes = 0;
 	bool full = false;
+	int ret = 0;
 
 	if (read_folder(&k, folder, newest, err))
 		return -1;
@@ -149,7 +158,7 @@ int guard_retain(const char *folder, unsigned int keep, uint64_t max_bytes, cons
 		if (one->newest || (!full && (!keep || newer(&k, i) < keep)))
 			bytes += one->bytes;
 		else if (remove_one(&k, one, err))
-			return -1;
+			ret = -1;
 	}
-	return 0;
+	return ret;
 }

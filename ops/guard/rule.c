@@ -125,6 +125,21 @@ const char *guard_rule_word(const struct guard_rule *rule)
 	}
 }
 
+bool guard_is_word(const char *text)
+{
+	static const char *const others[] = { "rss", "cgroup", "growth", "psi", "every" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (!strcmp(text, others[i]))
+			return true;
+	}
+	for (size_t i = 0; i < GUARD_EVENTS; i++) {
+		if (!strcmp(text, events[i]))
+			return true;
+	}
+	return false;
+}
+
 static void fire(struct guard_memory *m, const struct guard_policy *policy, uint64_t now_ms,
 		 uint64_t bytes)
 {

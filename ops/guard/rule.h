@@ -36,6 +36,7 @@ int guard_rule_parse(const char *text, struct guard_rule *out, struct err *err) 
 
 /* What files are called that it brings: "rss", "cgroup", "growth", "psi", "high", "every". */
 const char *guard_rule_word(const struct guard_rule *rule);
+bool guard_is_word(const char *text);
 
 /* "high", "max", "oom": the key in memory.events. */
 const char *guard_event_key(enum guard_event event);

@@ -56,6 +56,7 @@ static void test_levels(void **state)
 
 		assert_int_equal(r.kind, GUARD_LEVEL);
 		assert_string_equal(guard_rule_word(&r), rows[i].word);
+		assert_true(guard_is_word(rows[i].word));
 		assert_int_equal(r.level.of, rows[i].level.of);
 		assert_int_equal(r.level.growth, rows[i].level.growth);
 		assert_int_equal(r.level.percent, rows[i].level.percent);
@@ -102,7 +103,10 @@ static void test_others(void **state)
 		assert_int_equal(r.event, i);
 		assert_string_equal(guard_event_key(r.event), events[i] + strlen("event:"));
 		assert_string_equal(guard_rule_word(&r), events[i] + strlen("event:"));
+		assert_true(guard_is_word(guard_rule_word(&r)));
 	}
+	assert_true(guard_is_word("psi") && guard_is_word("every"));
+	assert_false(guard_is_word("") || guard_is_word("rs") || guard_is_word("rss-"));
 }
 
 static void refused(const char *text, enum error id, enum fix fix)
