@@ -207,6 +207,9 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 $(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number cgroup_keyed,-Wl,--wrap=$(f))
 $(B)/tests/unit/test_cgroup: private LDFLAGS += -Wl,--wrap=proc_cgroup
 
+# So are the groups of these processes, and its machine.
+$(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open,-Wl,--wrap=$(f))
+
 # Its clocks, and what the kernel says of a thread, are the test's.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \
 	proc_thread_status proc_thread_status_read proc_thread_syscall mem_read mem_write,-Wl,--wrap=$(f))

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The control groups of guarded processes: folders of the test's, with files as the kernel has them. */
+#include "ops/guard/group.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "process/cgroup.h"
+#include "tests/unit/said.h"
+#include "tests/unit/scratch.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define MACHINE_PRESSURE "/proc/pressure/memory"
+
+/* Which group each process is in; 0 is in none, and "outer" is above the others. */
+enum { NOWHERE, IN_A, IN_A_TOO, IN_B, IN_BARE, PIDS };
+static const char *const in[PIDS] = { NULL, "outer/a", "outer/a", "outer/b", "outer/bare" };
+
+void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
+void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
+{
+	char path[128];
+
+	assert_string_equal(controller, "memory");
+	if (!in[pid])
+		return;
+	snprintf(path, sizeof(path), "%s/%s", folder, in[pid]);
+	fn(ctx, path);
+	*strrchr(path, '/') = '\0';
+	fn(ctx, path);
+}
+
+static struct limit machine = { .limit = 8000 * MIB, .used = 100 * MIB };
+
+bool __wrap_limit_of_machine(struct limit *out);
+bool __wrap_limit_of_machine(struct limit *out)
+{
+	*out = machine;
+	return machine.limit;
+}
+
+/* The machine's pressure is a file in the folder. */
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...)
+{
+	char here[128];
+
+	if (!strcmp(path, MACHINE_PRESSURE)) {
+		snprintf(here, sizeof(here), "%s/machine", folder);
+		path = here;
+	}
+	return __real_open(path, flags, 0);
+}
+
+/* --- */
+
+enum { LEVEL, PSI, LONG_PSI, HIGH, MAX, EVERY, RULES };
+static const struct guard_rule rules[RULES] = {
+	[LEVEL] = { .kind = GUARD_LEVEL },
+	[PSI] = { .kind = GUARD_PSI, .stall_us = 150000, .window_us = 1000000 },
+	[LONG_PSI] = { .kind = GUARD_PSI, .stall_us = 10000000, .window_us = 10000000 },
+	[HIGH] = { .kind = GUARD_EVENT, .event = GUARD_HIGH },
+	[MAX] = { .kind = GUARD_EVENT, .event = GUARD_MAX },
+	[EVERY] = { .kind = GUARD_EVERY },
+};
+
+static struct groups groups;
+static struct group *limit, *own;
+static size_t open_before;
+
+static size_t count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void take(pid_t pid)
+{
+	struct err err = ERR_INIT;
+
+	if (groups_take(&groups, pid, &limit, &own, &err))
+		fail_msg("%s", said(&err));
+}
+
+static void is_folder(const struct group *group, const char *name)
+{
+	if (!name)
+		assert_null(group->folder);
+	else if (strcmp(group->folder + strlen(folder) + 1, name) != 0)
+		fail_msg("%s is not %s", group->folder, name);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	run("rm -rf outer machine; mkdir -p outer/a outer/b outer/bare; : >machine; "
+	    "for g in a b; do cd outer/$g; echo 104857600 >memory.max; "
+	    "echo max >memory.high; echo 1048576 >memory.current; : >memory.pressure; "
+	    "printf 'anon 0\\ninactive_file 4096\\n' >memory.stat; "
+	    "printf 'low 0\\nhigh 5\\nmax 7\\noom 0\\noom_kill 0\\n' >memory.events; cd ../..; "
+	    "done");
+	open_before = count_fds();
+	groups = (struct groups){ .rules = rules, .n_rules = RULES };
+	return 0;
+}
+
+/* Whatever was open is closed. */
+static int end(void **state)
+{
+	(void)state;
+	groups_fini(&groups);
+	assert_int_equal(groups.n, 0);
+	assert_int_equal(count_fds(), open_before);
+	return 0;
+}
+
+/* --- which group --- */
+
+static void test_the_same(void **state)
+{
+	struct group *first;
+
+	(void)state;
+	take(IN_A);
+	first = limit;
+	is_folder(limit, "outer/a");
+	assert_ptr_equal(own, limit);
+	assert_int_equal(first->users, 2);
+	take(IN_A_TOO);
+	assert_true(limit == first && own == first);
+	assert_int_equal(first->users, 4);
+	take(IN_B);
+	assert_ptr_not_equal(limit, first);
+	is_folder(limit, "outer/b");
+	assert_int_equal(groups.n, 2);
+	assert_int_equal(first->limit.limit, 0); /* nobody has read it yet */
+}
+
+/* The limit may be that of another group than the one that it is in. */
+static void test_outer_limit(void **state)
+{
+	(void)state;
+	run("cp outer/b/memory.* outer; echo 2097152 >outer/memory.max");
+	take(IN_A);
+	is_folder(limit, "outer");
+	is_folder(own, "outer/a");
+	assert_int_equal(groups.n, 2);
+	/* The nearest that has pressure. */
+	take(IN_BARE);
+	is_folder(limit, "outer");
+	assert_ptr_equal(own, limit);
+	assert_int_equal(limit->users, 3);
+	assert_int_equal(groups.n, 2);
+}
+
+/* Without a limit, or without groups, it is the machine. */
+static void test_machine(void **state)
+{
+	struct group *of_machine;
+
+	(void)state;
+	take(NOWHERE);
+	of_machine = limit;
+	is_folder(limit, NULL);
+	assert_ptr_equal(own, limit);
+	take(IN_BARE);
+	assert_true(limit == of_machine && own == of_machine);
+	run("echo max >outer/a/memory.max");
+	take(IN_A);
+	assert_ptr_equal(limit, of_machine);
+	is_folder(own, "outer/a");
+	assert_true(group_read(of_machine));
+	assert_int_equal(of_machine->limit.limit, 8000 * MIB);
+	machine.limit = 0;
+	assert_false(group_read(of_machine));
+	machine.limit = 8000 * MIB;
+	/* memory.high is a limit as well. */
+	run("echo 52428800 >outer/a/memory.high");
+	take(IN_A);
+	is_folder(limit, "outer/a");
+}
+
+static void test_given_back(void **state)
+{
+	struct group *a[2], *b[2], *none[2];
+
+	(void)state;
+	take(IN_A);
+	a[0] = limit, a[1] = own;
+	take(NOWHERE);
+	none[0] = limit, none[1] = own;
+	take(IN_B);
+	b[0] = limit, b[1] = own;
+	assert_int_equal(groups.n, 3);
+	groups_give(&groups, a[0]);
+	assert_int_equal(groups.n, 3);
+	assert_true(group_sees(a[1], PSI));
+	groups_give(&groups, a[1]);
+	assert_int_equal(groups.n, 2);
+	groups_give(&groups, NULL);
+	/* The others are there, and are found. */
+	take(IN_B);
+	assert_true(limit == b[0] && own == b[1]);
+	take(NOWHERE);
+	assert_true(limit == none[0] && own == none[1]);
+	for (int i = 0; i < 2; i++) {
+		groups_give(&groups, b[0]);
+		groups_give(&groups, b[1]);
+		groups_give(&groups, none[0]);
+		groups_give(&groups, none[1]);
+	}
+	assert_int_equal(groups.n, 0);
+	assert_int_equal(count_fds(), open_before);
+	/* One that comes back is new. */
+	take(IN_A);
+	assert_int_equal(limit->users, 2);
+	assert_false(limit->memory[LEVEL].fired);
+}
+
+static void test_limit_anew(void **state)
+{
+	(void)state;
+	take(IN_A);
+	assert_true(group_read(limit));
+	assert_int_equal(limit->limit.limit, 100 * MIB);
+	assert_int_equal(limit->limit.used, MIB);
+	assert_int_equal(limit_working_set(&limit->limit), MIB - 4096);
+	run("echo 2097152 >outer/a/memory.current; echo 3145728 >outer/a/memory.high");
+	assert_true(group_read(limit));
+	assert_int_equal(limit->limit.limit, 3 * MIB);
+	assert_int_equal(limit->limit.used, 2 * MIB);
+	run("echo max >outer/a/memory.max; echo max >outer/a/memory.high");
+	assert_false(group_read(limit));
+	run("rm -r outer/a");
+	assert_false(group_read(limit));
+	assert_int_equal(limit->limit.limit, 3 * MIB);
+}
+
+/* --- what tells of it --- */
+
+static void test_seen(void **state)
+{
+	(void)state;
+	take(IN_A);
+	for (size_t i = 0; i < RULES; i++)
+		assert_int_equal(group_sees(limit, i), i != LEVEL && i != EVERY);
+	/* The files of version 1 tell nothing. */
+	run("rm outer/b/memory.events outer/b/memory.pressure");
+	take(IN_B);
+	for (size_t i = 0; i < RULES; i++)
+		assert_false(group_sees(limit, i));
+	is_folder(limit, "outer/b");
+	/* Of the machine there is pressure, but no event. */
+	assert_null(own->folder);
+	assert_true(group_sees(own, PSI) && !group_sees(own, HIGH));
+	groups_give(&groups, own);
+	run("rm machine");
+	take(NOWHERE);
+	assert_false(group_sees(own, PSI));
+}
+
+/* What the kernel is asked for, with the '\0' at its end; each rule asks for its own. */
+static void test_pressure(void **state)
+{
+	static const char *const asked[] = {
+		[PSI] = "some 150000 1000000",
+		[LONG_PSI] = "some 10000000 10000000",
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = PSI; i <= LONG_PSI; i++) {
+		groups = (struct groups){ .rules = &rules[i], .n_rules = 1 };
+		take(IN_A);
+		assert_int_equal(pread(own->fds[0], text, sizeof(text), 0), strlen(asked[i]) + 1);
+		assert_string_equal(text, asked[i]);
+		take(NOWHERE);
+		assert_int_equal(pread(own->fds[0], text, sizeof(text), 0), strlen(asked[i]) + 1);
+		assert_string_equal(text, asked[i]);
+		groups_fini(&groups);
+	}
+	groups = (struct groups){ .rules = rules, .n_rules = RULES };
+	take(IN_A);
+	assert_true(own->fds[PSI] != own->fds[LONG_PSI]);
+}
+
+static void test_pressure_told(void **state)
+{
+	(void)state;
+	take(IN_A);
+	assert_true(group_told(own, &rules[PSI], PSI, POLLPRI));
+	assert_true(group_sees(own, PSI));
+	/* The group is gone, or pressure was turned off: nothing more comes. */
+	assert_false(group_told(own, &rules[PSI], PSI, POLLPRI | POLLERR));
+	assert_false(group_sees(own, PSI));
+	assert_true(group_sees(own, LONG_PSI));
+}
+
+/* It comes for every change of the file; what counts is the number that the rule is about. */
+static void test_events_told(void **state)
+{
+	const short came = POLLPRI | POLLERR;
+
+	(void)state;
+	take(IN_A);
+	assert_int_equal(limit->counts[HIGH], 5);
+	assert_int_equal(limit->counts[MAX], 7);
+	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
+	run("printf 'low 0\\nhigh 6\\nmax 7\\n' >outer/a/memory.events");
+	assert_true(group_told(limit, &rules[HIGH], HIGH, came));
+	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
+	assert_false(group_told(limit, &rules[MAX], MAX, came));
+	run("printf 'high 18446744073709551615\\nmax 8\\n' >outer/a/memory.events");
+	assert_true(group_told(limit, &rules[MAX], MAX, came));
+	assert_true(group_told(limit, &rules[HIGH], HIGH, came));
+	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
+	/* One that is less, or not there, is no event. */
+	run("printf 'high 3\\nmax 8\\n' >outer/a/memory.events");
+	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
+	run("printf 'low 9\\nhigher 9\\n' >outer/a/memory.events");
+	assert_false(group_told(limit, &rules[HIGH], HIGH, came));
+	assert_true(group_sees(limit, HIGH));
+}
+
+/* The files of a group that is gone read as nothing. */
+static void test_gone(void **state)
+{
+	(void)state;
+	take(IN_A);
+	run("cd outer/b && : >memory.events");
+	take(IN_B);
+	assert_false(group_sees(limit, HIGH));
+	take(IN_A);
+	run("printf '' >outer/a/memory.events; rm -r outer/a");
+	assert_false(group_told(limit, &rules[HIGH], HIGH, POLLPRI | POLLERR));
+	assert_false(group_sees(limit, HIGH));
+	assert_true(group_sees(limit, MAX));
+	assert_false(group_told(limit, &rules[MAX], MAX, POLLPRI | POLLERR));
+	assert_false(group_sees(limit, MAX));
+	assert_false(group_read(limit));
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	return scratch_make(":");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_same),   TEST(test_outer_limit),	 TEST(test_machine),
+		TEST(test_given_back), TEST(test_limit_anew),	 TEST(test_seen),
+		TEST(test_pressure),   TEST(test_pressure_told), TEST(test_events_told),
+		TEST(test_gone),
+	};
+
+	return cmocka_run_group_tests(tests, setup, scratch_remove);
+}
