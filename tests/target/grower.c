@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * grower BOARD [RATE]: holds as many MiB, all of them written to, as a test says in the board's
- * `reserved`, and gets there by RATE MiB per second (0: as fast as it can). hoard() is who has
- * them; churn() allocates as much, and frees it at once.
+ * `reserved`, and gets there by RATE MiB per second (0: as fast as it can); how many it has is beat
+ * 2. hoard() is who has them; churn() allocates as much, and frees it at once.
  */
 #include "tests/target/victim.h"
 
@@ -79,6 +79,7 @@ int main(int argc, char **argv)
 		} else {
 			victim_nap(5);
 		}
+		__atomic_store_n(&board->beats[2], n_held / PER_MIB, __ATOMIC_RELAXED);
 		victim_beat(0);
 	}
 }

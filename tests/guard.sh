@@ -1,0 +1,156 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # pid is set by lib.sh
+# shellcheck disable=SC2034 # group_version is for the tests
+# For tests of `guard`: a process that holds as much as it is told (tests/target/grower.c), control
+# groups with a limit, and guards that run beside the test. Sourced after tests/lib.sh.
+
+# What is freed goes back to the kernel at once; a block of hoard() is sampled but for one in e^64.
+GROWS=prof:true,lg_prof_sample:12,dirty_decay_ms:0,muzzy_decay_ms:0
+
+# --- control groups -----------------------------------------------------------------------
+
+# make_group MIB: with that limit. Sets `group` and `group_version`; false where memory cannot be limited.
+make_group()
+{
+	local base limit=memory.limit_in_bytes
+
+	group_version=1
+	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	if [ -z "$base" ]; then
+		group_version=2 limit=memory.max
+		base=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	fi
+	# Tests in namespaces of their own may have the same pid.
+	group=$(mktemp -d "${base:-/nowhere}/jeprof-ctl-test-XXXXXX" 2>/dev/null) || return
+	at_end+=("rmdir '$group'")
+	[ ! -e "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
+	echo $(($1 << 20)) >"$group/$limit"
+}
+
+# in_group COMMAND...: as a process of `group`
+in_group()
+{
+	# shellcheck disable=SC2016 # the inner shell's arguments
+	wrap=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh "$group")
+	"$@"
+	wrap=()
+}
+
+# --- the process --------------------------------------------------------------------------
+
+# start_grower [CONF [RATE]]
+start_grower()
+{
+	MALLOC_CONF=${1:-$GROWS} start_victim "${grower:-grower}" "${@:2}"
+}
+
+# let_hold MIB [PID]: do not wait
+let_hold()
+{
+	local i bytes=
+
+	for i in 0 8 16 24 32 40 48 56; do
+		bytes+=$(printf '\\%03o' $(($1 >> i & 255)))
+	done
+	# In one piece: the process may look at any moment.
+	# shellcheck disable=SC2059 # these are escapes
+	printf "$bytes" | dd of="$T/board.${2:-$pid}" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
+}
+
+holds()
+{
+	[ "$(od -An -tu8 -j $((64 + 16)) -N 8 "$T/board.$2" | tr -d ' ')" = "$1" ]
+}
+
+# hold MIB [PID]: until it does
+hold()
+{
+	let_hold "$@"
+	within 120 holds "$1" "${2:-$pid}" || bail_out "grower does not hold $1 MiB"
+}
+
+# as_before MIB: it has had that much, so that growing so far is no change; then a photo of it
+as_before()
+{
+	hold "$1"
+	hold 0
+	snapshot "$pid"
+}
+
+# --- guards -------------------------------------------------------------------------------
+
+# start_guard NAME ARGUMENTS...: until it guards; profiles go to $T/NAME. Sets `guard`. Who starts it
+# otherwise is in `guard_by`.
+guard_by=()
+start_guard()
+{
+	local name=$1
+
+	shift
+	mkdir -p "$T/$name"
+	"${guard_by[@]}" "$CTL" "${patient[@]}" guard -o "$T/$name" --interval 20ms "$@" \
+		>"$T/$name.out" 2>"$T/$name.err" </dev/null &
+	guard=$!
+	own "$guard"
+	within 60 guards "$name"
+	grep -q '^guarding' "$T/$name.err" || bail_out "$name: $(<"$T/$name.err")"
+}
+
+guards()
+{
+	grep -q '^guarding' "$T/$1.err" || ! kill -0 "$guard"
+}
+
+# end_guard NAME [STATUS [SIGNAL]]: as by Ctrl-C
+end_guard()
+{
+	end_child "$guard" "${3:--INT}"
+	guard_ends "$@"
+}
+
+# guard_ends NAME [STATUS]: by itself
+guard_ends()
+{
+	within 120 eval "! kill -0 $guard"
+	wait "$guard"
+	is "$?" "${2:-0}" "$1: the guard ends" || diag "$(<"$T/$1.err")"
+	case $(<"$T/$1.err") in *Sanitizer* | *'runtime error'*)
+		result 1 "$1: no finding of a sanitizer" || diag "$(<"$T/$1.err")" ;;
+	esac
+}
+
+# Each time it looks it reads two files and more.
+reads_of()
+{
+	awk '/^syscr/ { print $2 }' "/proc/$guard/io"
+}
+
+# looks: until it has looked at all again, several times: what it did not see then it does not see
+looks()
+{
+	local before
+
+	before=$(reads_of)
+	within 60 eval "[ \"\$(reads_of)\" -gt $((before + 40)) ]" || bail_out 'the guard does not look'
+}
+
+has_lines()
+{
+	[ "$(wc -l <"$T/$1.out")" -ge "$2" ]
+}
+
+# line NAME N [FILTER]: what jq's FILTER makes of the n-th line, which is waited for
+line()
+{
+	within 60 has_lines "$1" "$2"
+	sed -n "$2p" "$T/$1.out" | jq -r "${3:-.}" 2>&1
+}
+
+# --- profiles -----------------------------------------------------------------------------
+
+# heaviest FILE: who has the most in it
+heaviest()
+{
+	"$CTL" report --json --no-cache "$1" >"$T/report" && jq -r '.rows | max_by(.flat) | .name' "$T/report"
+}
