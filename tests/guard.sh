@@ -120,6 +120,11 @@ guard_ends()
 	esac
 }
 
+kill_guard()
+{
+	{ end_child "$guard" -KILL && wait "$guard"; } 2>/dev/null
+}
+
 # Each time it looks it reads two files and more.
 reads_of()
 {

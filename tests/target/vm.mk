@@ -2,7 +2,7 @@
 # What goes into the machines of vagrant/. Included by the Makefile. A program of ours that runs
 # there is built for the oldest C library among them; it runs with the newer ones too.
 
-VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy)
+VM_VICTIMS := $(addprefix $(B)/vm/target/,idle busy grower)
 
 vm-programs: $(B)/portable/jeprof-ctl $(VM_VICTIMS) $(addprefix $(B)/vm/target/,births holders)
 
