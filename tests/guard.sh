@@ -89,17 +89,18 @@ start_guard()
 
 	shift
 	mkdir -p "$T/$name"
+	rm -f "$T/$name.out" "$T/$name.err" # of one before
 	"${guard_by[@]}" "$CTL" "${patient[@]}" guard -o "$T/$name" --interval 20ms "$@" \
 		>"$T/$name.out" 2>"$T/$name.err" </dev/null &
 	guard=$!
 	own "$guard"
 	within 60 guards "$name"
-	grep -q '^guarding' "$T/$name.err" || bail_out "$name: $(<"$T/$name.err")"
+	grep -qs '^guarding' "$T/$name.err" || bail_out "$name: $(<"$T/$name.err")"
 }
 
 guards()
 {
-	grep -q '^guarding' "$T/$1.err" || ! kill -0 "$guard"
+	grep -qs '^guarding' "$T/$1.err" || ! kill -0 "$guard"
 }
 
 # end_guard NAME [STATUS [SIGNAL]]: as by Ctrl-C

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# guard: is the profile there before the OOM killer comes, and is nothing left of a guard that was
+# killed at any moment? 10 times each; 50 with LONG=1.
+
+# A /run of our own, so that no other test's recordings are undone here.
+[ -n "${OWN_RUN:-}" ] || OWN_RUN=1 exec unshare -m "$0" "$@"
+mount -t tmpfs -o mode=755 none /run || exit 99
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
+
+times=${TIMES:-$([ -n "${LONG:-}" ] && echo 50 || echo 10)}
+
+# --- the OOM killer ---
+# oom_kills: of `group`, as the kernel counts
+oom_kills()
+{
+	cat "$group/memory.events" "$group/memory.oom_control" 2>/dev/null | awk '$1 == "oom_kill" { print $2 }'
+}
+
+# grow_until_killed RATE [GUARD_OPTIONS...]: with a guard, where there are options; leaves its wait
+# status in `ended`
+grow_until_killed()
+{
+	local rate=$1
+
+	shift
+	in_group start_grower "$GROWS" "$rate"
+	rm -rf "$T/oom"
+	[ "$#" -eq 0 ] || start_guard oom "$pid" "$@"
+	let_hold 4000
+	{ wait "$pid"; } 2>/dev/null
+	ended=$?
+	[ "$#" -eq 0 ] || { within 120 eval "! kill -0 $guard" && wait "$guard"; }
+}
+
+# is_caught: there is a profile, which is whole, and says who it was
+is_caught()
+{
+	local file
+
+	file=$(jq -r 'select(.ok) | .file' "$T/oom.out" | head -n 1)
+	[ -n "$file" ] && is_profile "$file" && [ "$(heaviest "$file")" = hoard ]
+}
+
+# guarded RATE TIMES: leaves in `caught` how many were
+guarded()
+{
+	local i killed=0
+
+	caught=0
+	: >"$T/took"
+	for ((i = 0; i < $2; i++)); do
+		grow_until_killed "$1" --json --interval 1s
+		[ "$ended" -ne 137 ] || killed=$((killed + 1))
+		if is_caught; then
+			caught=$((caught + 1))
+		else
+			cat "$T/oom.out" >>"$T/missed"
+		fi
+		jq -r 'select(.ok) | "\(.took_ms) \(.rule) \(.level_bytes / 1048576 | floor)M"' "$T/oom.out" | head -n 1 >>"$T/took"
+	done
+	is "$killed" "$2" "at $1 MiB/s: each is killed"
+	diag "at $1 MiB/s: $caught of $2 are caught, in $(sort -n "$T/took" | awk '{ print $1 }' | paste -sd' ') ms"
+}
+
+if make_group 256; then
+	before=$(oom_kills)
+	grow_until_killed 100
+	is "$ended $(($(oom_kills) - before))" '137 1' 'control: without a guard it is killed'
+	before=$(oom_kills)
+	guarded 100 "$times"
+	is "$caught" "$times" 'at 100 MiB/s: a profile of each, whole, with who it was' || diag "$(cat "$T/missed" "$T/oom.err")"
+	is "$(($(oom_kills) - before))" "$times" 'at 100 MiB/s: it was the kernel who killed'
+	for rate in 200 400 0; do # 0: as fast as it can
+		guarded "$rate" "$times"
+	done
+else
+	skip 'control groups cannot be made here' 'before the OOM killer'
+fi
+
+# --- killed at any moment ---
+seed=${SEED:-4711}
+RANDOM=$seed
+diag "seed $seed"
+
+none_works()
+{
+	! pgrep -f "^$CTL " >/dev/null
+}
+
+# kill_one ACTION ALL: after a moment; ALL: with those who work for it, which then cannot put anything back
+kill_one()
+{
+	local helpers=
+
+	start_guard storm "$pid" --when 'every 1ms' --do "$1" --keep 1 --json
+	sleep "$(awk -v r="$RANDOM" 'BEGIN { print r / 32768 * 1.5 }')"
+	[ "$2" = no ] || { kill -STOP "$guard" && helpers=$(pgrep -P "$guard"); }
+	[ -z "$helpers" ] || worked=$((worked + 1))
+	kill_guard
+	# shellcheck disable=SC2086 # pids
+	[ -z "$helpers" ] || kill -KILL $helpers 2>/dev/null
+	within 120 none_works || result 1 'what works for a guard ends'
+	[ ! -e "/run/jeprof-ctl/$pid" ] || left=$((left + 1))
+	run_ctl undo "$pid" --json
+	[ "$status" -eq 0 ] || result 1 'undo' || diag "$err"
+	! grep -q '^TracerPid:.[^0]' "/proc/$pid/status" || result 1 'it is traced'
+	[ "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" = false ] || result 1 'profiling is off again'
+	[ ! -e "/run/jeprof-ctl/$pid" ] || result 1 'no journal is left'
+}
+
+# storm ACTION ALL TIMES: leaves in `left` how many recordings `undo` had to put back
+storm()
+{
+	left=0 worked=0
+	for ((i = 0; i < $3; i++)); do
+		kill_one "$1" "$2"
+	done
+}
+
+start_grower "${GROWS/prof:true/prof:true,prof_active:false}"
+hold 50
+# Threads of ours that live at the same time make jemalloc take arenas.
+storm 'record 300ms' no 5
+storm 'record 300ms' yes 5
+snapshot "$pid"
+storm 'record 300ms' no "$times"
+is "$left" 0 'killed while it records: all is put back without us'
+assert_untouched "$pid" 'killed while it records: untouched'
+storm 'record 300ms' yes "$times"
+diag "killed with its helpers: $worked were at work, and undo put $left back"
+ok 'killed with its helpers: some were at work' test "$worked" -gt 0
+assert_untouched "$pid" 'killed with its helpers: untouched'
+storm dump no "$times"
+storm dump yes "$times"
+is "$left" 0 'killed while it dumps: nothing to put back'
+assert_untouched "$pid" 'killed while it dumps: untouched'
+ctl_ok 'it can be worked on' dump "$pid" -o "$T/last.heap"
+assert_untouched "$pid" 'at the end'
+
+done_testing
