@@ -4,6 +4,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/fixes.h"
 #include "cli/out.h"
 #include "io/memory_file.h"
 #include "io/output.h"
@@ -120,6 +121,15 @@ static int write_beside(struct json_object *doc, const char *file, struct err *e
 		       : 0;
 }
 
+/* The row says what went wrong. */
+static void print_fix(const struct args *args, const struct err *err)
+{
+	char fix[ERR_TEXT_SIZE];
+
+	if (!args->quiet && err->fixes[0])
+		fprintf(stderr, "  fix: %s\n", fix_text(err, fix, sizeof(fix)));
+}
+
 static int tell(const struct guarding *g, const struct ops_guard_event *e, struct json_object *doc,
 		struct err *err)
 {
@@ -128,6 +138,8 @@ static int tell(const struct guarding *g, const struct ops_guard_event *e, struc
 
 		if (e->ok && warning.ids[0])
 			out_warning(g->args, &warning);
+		if (!e->ok)
+			print_fix(g->args, &e->err);
 		return print_row(g->args, e, err);
 	}
 	return out_line(err, "%s",

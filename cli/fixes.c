@@ -72,7 +72,7 @@ static const char *const words[FIXES] = {
 	[FIX_MAKE_ROOM] = "make room there, or name another place",
 	[FIX_NAME_A_WRITABLE_FOLDER] = "name a folder you may write to",
 	[FIX_LONGER_TIMEOUT] = "a longer --timeout gives it more",
-	[FIX_RAISE_MAX_SIZE] = "raise the limit with --max-size SIZE",
+	[FIX_RAISE_MAX_SIZE] = "raise the limit: --max-size SIZE, or --max-bytes SIZE of guard",
 
 	/* --- injector --- */
 

@@ -63,7 +63,7 @@ kept()
 # Of each process: the new one and two of the last second; of the other one two of that and one before.
 kept keep "^(grower\\.$pid\\.20200101T00000([12]Z\\.guard-(rss|high)|0Z.*guard-link)|other\\.77\\.20200101T00000(1|2Z\\.guard-high)).*(heap|json)$" --keep 3
 kept max-bytes '\.20200101T00000([12]Z\.guard-(rss|high)|0Z.*guard-link)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 4608K
-kept least '^[a-z].*\.[0-9T]*Z\.guard-(rss|high|link)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 1K
+kept least '^[a-z].*\.[0-9T]*Z\.guard-(rss|high|link)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 64K
 kept all '^$' --keep 0
 assert_untouched "$pid" 'what stays: untouched'
 
