@@ -160,7 +160,7 @@ is_undone killed
 
 # --- nobody reads what it says ---
 mkdir "$T/head"
-"$CTL" guard "$pid" -o "$T/head" --when 'rss>4T' 2>/dev/null | head -n 1 >"$T/header"
+timeout 120 "$CTL" guard "$pid" -o "$T/head" --when 'rss>4T' 2>/dev/null | head -n 1 >"$T/header"
 is "${PIPESTATUS[0]}" 10 'nobody reads any more: it ends'
 like "$(<"$T/header")" '^TIME ' 'nobody reads any more: but for the first line'
 

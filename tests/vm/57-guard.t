@@ -1,0 +1,149 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# guard, where systemd limits the memory of services: what the kernel tells of control groups is heard
+# at once, the profile is there before the OOM killer comes, and the unit keeps it.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
+
+# start_scope PROPERTY=VALUE... [-- RATE]: a grower in a scope of its own. Sets `unit` and `group`.
+scopes=0
+start_scope()
+{
+	local properties=()
+
+	while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
+		properties+=(-p "$1")
+		shift
+	done
+	scopes=$((scopes + 1))
+	unit=jeprof-ctl-test-$scopes.scope
+	wrap=(systemd-run --quiet --scope --unit="$unit" "${properties[@]}")
+	start_grower "$GROWS" "${@:2}"
+	wrap=()
+	at_end+=("systemctl stop $unit 2>/dev/null; systemctl reset-failed $unit 2>/dev/null")
+	group=/sys/fs/cgroup$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
+	like "$group" "/$unit\$" "$unit: it is there"
+}
+
+# fires NAME N RULE WORD: the n-th line is by that rule
+fires()
+{
+	within 300 has_lines "$1" "$2"
+	is "$(line "$1" "$2" '[.ok, .rule, .pid, .group] | tostring')" "[true,\"$3\",$pid,\"$group\"]" "$3: a line" ||
+		diag "$(cat "$T/$1.out" "$T/$1.err")"
+	file=$(line "$1" "$2" .file)
+	like "$file" "\\.guard-$4\\.heap$" "$3: the name of its file"
+	ok "$3: a profile" is_profile "$file"
+	is "$(heaviest "$file")" hoard "$3: who has the most in it"
+	diag "$3: the profile was there after $(line "$1" "$2" .took_ms) ms"
+}
+
+# slowed: more than its memory.high, which slows it down so that no test would end, for a while
+slowed()
+{
+	let_hold 150
+	fires "$@"
+	systemctl set-property --runtime "$unit" MemoryHigh=infinity
+	within 300 holds 150 "$pid"
+	assert_untouched "$pid" "$3: untouched"
+	hold 0
+}
+
+# --- what the kernel tells: it is not asked for an hour ---
+start_scope MemoryHigh=100M
+systemctl set-property --runtime "$unit" MemoryHigh=infinity
+as_before 150
+systemctl set-property --runtime "$unit" MemoryHigh=100M
+start_guard high "$pid" --when event:high --interval 1h --json
+hold 60
+is "$(wc -l <"$T/high.out")" 0 'event:high: not before it'
+slowed high 1 event:high high
+is "$(line high 1 .limit_bytes)" $((100 << 20)) 'event:high: memory.high is the limit'
+end_guard high
+feature 'guard, event:high'
+
+systemctl set-property --runtime "$unit" MemoryHigh=100M
+start_guard psi "$pid" --when 'psi>100ms/1s' --interval 1h --json
+hold 60
+is "$(wc -l <"$T/psi.out")$(<"$T/psi.err")" '0guarding 1 process' 'psi: not before there is pressure, and it can be seen'
+slowed psi 1 'psi>100ms/1s' psi
+end_guard psi
+feature 'guard, pressure'
+
+systemctl set-property --runtime "$unit" MemoryMax=200M MemorySwapMax=0
+start_guard max "$pid" --when event:max --interval 1h --json
+cat /etc/hostname /bin/* >/dev/null 2>&1 # pages of files are no reason yet
+start_guard cgroup "$pid" --when 'cgroup>90%' --json
+hold 100
+is "$(wc -l <"$T/cgroup.out")" 0 'cgroup: not before it'
+hold 178
+fires cgroup 1 'cgroup>90%' cgroup
+is "$(line cgroup 1 .limit_bytes)" $((200 << 20)) 'cgroup: memory.max is the limit'
+end_guard cgroup
+assert_untouched "$pid" 'cgroup: untouched'
+feature 'guard, a part of the limit'
+stop_target "$pid"
+
+# --- the OOM killer ---
+killed_by_kernel()
+{
+	dmesg | grep -q "Memory cgroup out of memory: Killed process $1 "
+}
+# grows_until_killed NAME: and who has ended it
+grows_until_killed()
+{
+	let_hold 4000
+	{ wait "$pid"; } 2>/dev/null
+	is "$?" 137 "$1: it is killed"
+	ok "$1: by the kernel" killed_by_kernel "$pid"
+}
+start_scope MemoryMax=256M MemorySwapMax=0 -- 20
+start_guard oom --comm grower --when 'rss>60%' --json
+grows_until_killed 'OOM'
+fires oom 1 'rss>60%' rss
+end_guard oom
+start_scope MemoryMax=256M MemorySwapMax=0 -- 20
+grows_until_killed 'OOM, control: without a guard'
+feature 'guard, before the OOM killer'
+
+# --- the unit, and a service that comes back ---
+unit=jeprof-ctl-guard.service
+dropin=/run/systemd/system/$unit.d
+at_end+=("systemctl stop $unit" "rm -rf /run/systemd/system/$unit $dropin /var/lib/jeprof-ctl/guard" 'systemctl daemon-reload')
+cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
+	install -D -m 755 "$CTL" /usr/local/sbin/jeprof-ctl
+	at_end+=("rm -f /usr/local/sbin/jeprof-ctl")
+}
+install -m 644 "packaging/$unit" /run/systemd/system/
+start_service redis-server prof:true,lg_prof_sample:12
+systemctl set-property --runtime redis-server.service MemoryMax=300M MemorySwapMax=0
+ok 'the unit starts' systemctl start "$unit"
+is "$(of_unit "$unit" NoNewPrivileges ProtectSystem MemoryDenyWriteExecute PrivateNetwork)" 'yes strict yes yes' 'with its fences'
+taken()
+{
+	journalctl -u "$unit" -o cat --no-pager | grep '^{' | jq -rc "select(.pid == $pid) | $1" | head -n 1
+}
+is_taken()
+{
+	[ -n "$(taken .pid)" ]
+}
+grows_slowly()
+{
+	is_taken || { at_redis EVAL "for i = 1, 20 do redis.call('set', '$EPOCHREALTIME:' .. i, string.rep('x', 200000)) end" 0 && false; }
+}
+for time in first second; do
+	within 60 redis_answers
+	ok "$time: a profile is taken" within 300 grows_slowly
+	is "$(taken '[.ok, .rule, .group] | tostring')" '[true,"rss>80%","/sys/fs/cgroup/system.slice/redis-server.service"]' \
+		"$time: of which service it is, and why" || diag "$(journalctl -u "$unit" -o cat --no-pager | tail -n 20)"
+	ok "$time: it is kept" is_profile "$(taken .file)"
+	restart_service redis-server
+done
+is "$(of_unit "$unit" ActiveState NRestarts)" 'active 0' 'it went on all the time'
+ok 'it stops' systemctl stop "$unit"
+is "$(of_unit "$unit" Result)" success 'as it should'
+feature guard.service
+
+done_testing
