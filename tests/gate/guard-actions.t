@@ -35,7 +35,7 @@ fill()
 	done
 	mkdir "$1/grower.$pid.20200101T000001Z.guard-folder"
 	echo away >"$1.away"
-	ln -s "$1.away" "$1/grower.$pid.20200101T000000Z.guard-link.heap"
+	ln -s "$1.away" "$1/grower.$pid.20200101T000000Z.guard-rss.heap"
 }
 # files FOLDER: which of it are there, without the new one's name
 files()
@@ -61,9 +61,9 @@ kept()
 	is "$(<"$T/$name.err")" $'guarding 1 process\n1 profile, 0 failed' "$name: nothing to complain of"
 }
 # Of each process: the new one and two of the last second; of the other one two of that and one before.
-kept keep "^(grower\\.$pid\\.20200101T00000([12]Z\\.guard-(rss|high)|0Z.*guard-link)|other\\.77\\.20200101T00000(1|2Z\\.guard-high)).*(heap|json)$" --keep 3
-kept max-bytes '\.20200101T00000([12]Z\.guard-(rss|high)|0Z.*guard-link)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 4608K
-kept least '^[a-z].*\.[0-9T]*Z\.guard-(rss|high|link)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 64K
+kept keep "^(grower\\.$pid\\.20200101T00000([12]Z\\.guard-(rss|high))|other\\.77\\.20200101T00000(1|2Z\\.guard-high)).*(heap|json)$" --keep 3
+kept max-bytes '\.20200101T00000([12]Z\.guard-(rss|high))\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 4608K
+kept least '^[a-z].*\.[0-9T]*[1-9]Z\.guard-(rss|high)\.(.*\.)?(heap|json)$' --keep 0 --max-bytes 64K
 kept all '^$' --keep 0
 assert_untouched "$pid" 'what stays: untouched'
 
