@@ -197,6 +197,14 @@ is "$(shown), $(json '[.times, .seconds] | tostring')" 'stack grow 12 1, ["names
 ctl_ok 'times in names, for people' leaks "$T"/names/*.heap
 like "$out" 'the times are those in the names of the files' 'times in names, for people: said so'
 
+lost guarded 'made.4242.20260101T%02d0000Z.guard-rss.heap'
+mv "$T"/guarded/*T05*.heap "$T/guarded/made.4242.20260101T050000Z.guard-every.heap"
+mv "$T"/guarded/*T06*.heap "$T/guarded/made.4242.20260101T060000Z.heap"
+gzip "$T"/guarded/*T07*.heap
+ctl_ok 'what guards took' leaks "$T"/guarded/* --json
+is "$(shown), $(json '[.times, .seconds] | tostring')" 'stack grow 12 1, ["names",25200]' \
+	'what guards took, by several rules, and a dump: one series, in the order of the times in the names'
+
 lost recording 'made.4242.20260101T000000Z.%04d.heap'
 mv "$T"/recording/*.0005.heap "$T/recording/made.4242.20260101T000000Z.base.heap"
 mv "$T"/recording/*.0012.heap "$T/recording/made.4242.20260101T000000Z.heap"
