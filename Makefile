@@ -208,7 +208,7 @@ $(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_nu
 $(B)/tests/unit/test_cgroup: private LDFLAGS += -Wl,--wrap=proc_cgroup
 
 # So are the groups of these processes, and its machine.
-$(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open,-Wl,--wrap=$(f))
+$(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open write,-Wl,--wrap=$(f))
 
 # Its clocks, and what the kernel says of a thread, are the test's.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \

@@ -3,7 +3,9 @@
 #include "ops/guard/group.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,6 +60,22 @@ int __wrap_open(const char *path, int flags, ...)
 		path = here;
 	}
 	return __real_open(path, flags, 0);
+}
+
+/* Some kernels take no other windows than these (Linux 6.5, without CAP_SYS_RESOURCE). */
+static uint64_t window_us = 1;
+
+ssize_t __real_write(int fd, const void *text, size_t len);
+ssize_t __wrap_write(int fd, const void *text, size_t len);
+ssize_t __wrap_write(int fd, const void *text, size_t len)
+{
+	uint64_t window;
+
+	if (sscanf(text, "some %*u %" SCNu64, &window) == 1 && window % window_us) {
+		errno = EINVAL;
+		return -1;
+	}
+	return __real_write(fd, text, len);
 }
 
 /* --- */
@@ -297,6 +315,44 @@ static void test_pressure(void **state)
 	assert_true(own->fds[PSI] != own->fds[LONG_PSI]);
 }
 
+/* Longer windows, and stalls in proportion, where it has to be so. */
+static void test_windows(void **state)
+{
+	static const struct {
+		struct guard_rule rule;
+		const char *asked;
+	} rows[] = {
+		{ { .kind = GUARD_PSI, .stall_us = 150000, .window_us = 1000000 },
+		  "some 300000 2000000" },
+		{ { .kind = GUARD_PSI, .stall_us = 1000, .window_us = 500000 },
+		  "some 4000 2000000" },
+		{ { .kind = GUARD_PSI, .stall_us = 5000, .window_us = 4000000 },
+		  "some 5000 4000000" },
+		{ { .kind = GUARD_PSI, .stall_us = 9000000, .window_us = 9000000 },
+		  "some 10000000 10000000" },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		run(": >outer/a/memory.pressure");
+		groups = (struct groups){ .rules = &rows[i].rule, .n_rules = 1 };
+		window_us = 2000000;
+		take(IN_A);
+		window_us = 1;
+		assert_int_equal(pread(own->fds[0], text, sizeof(text), 0),
+				 strlen(rows[i].asked) + 1);
+		assert_string_equal(text, rows[i].asked);
+		groups_fini(&groups);
+	}
+	/* And where none will do. */
+	groups = (struct groups){ .rules = &rows[0].rule, .n_rules = 1 };
+	window_us = 7000000;
+	take(IN_A);
+	window_us = 1;
+	assert_false(group_sees(own, 0));
+}
+
 static void test_pressure_told(void **state)
 {
 	(void)state;
@@ -351,6 +407,13 @@ static void test_gone(void **state)
 	assert_false(group_told(limit, &rules[MAX], MAX, POLLPRI | POLLERR));
 	assert_false(group_sees(limit, MAX));
 	assert_false(group_read(limit));
+	/* Another one has its name by now, and is listened to. */
+	run("cp -r outer/b outer/a; printf 'high 1\\nmax 1\\n' >outer/a/memory.events");
+	take(IN_A_TOO);
+	assert_true(group_sees(limit, HIGH) && group_sees(limit, MAX));
+	assert_int_equal(limit->counts[HIGH], 1);
+	run("printf 'high 2\\nmax 1\\n' >outer/a/memory.events");
+	assert_true(group_told(limit, &rules[HIGH], HIGH, POLLPRI | POLLERR));
 }
 
 static int setup(void **state)
@@ -364,10 +427,10 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_same),   TEST(test_outer_limit),	 TEST(test_machine),
-		TEST(test_given_back), TEST(test_limit_anew),	 TEST(test_seen),
-		TEST(test_pressure),   TEST(test_pressure_told), TEST(test_events_told),
-		TEST(test_gone),
+		TEST(test_the_same),	TEST(test_outer_limit), TEST(test_machine),
+		TEST(test_given_back),	TEST(test_limit_anew),	TEST(test_seen),
+		TEST(test_pressure),	TEST(test_windows),	TEST(test_pressure_told),
+		TEST(test_events_told), TEST(test_gone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -264,6 +264,16 @@ static int have_no_memory(void *ctx, int stop_fd, struct pack *answer, struct er
 	return 0;
 }
 
+/* Nor for it in its file. */
+static int have_no_room(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+{
+	const struct rlimit little = { 100, 100 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &little);
+	return answer_much(ctx, stop_fd, answer, err);
+}
+
 static void test_death(void **state)
 {
 	_cleanup_(cleanup_free) char *bytes = NULL;
@@ -277,6 +287,7 @@ static void test_death(void **state)
 	assert_int_equal(fails(end_badly, &err), ERROR_SUBPROCESS_DIED);
 	assert_int_equal(err.held.signal, 0);
 	assert_int_equal(fails(have_no_memory, &err), ERROR_SUBPROCESS_DIED);
+	assert_int_equal(fails(have_no_room, &err), ERROR_SUBPROCESS_DIED);
 	/* An answer that is not there is no good one. */
 	assert_int_equal(id_of(end_early, NULL, &bytes, &u, &err), 0);
 	assert_false(unpack_done(&u));
