@@ -230,7 +230,7 @@ static struct seen watched(const char *text)
 	return (struct seen){ .rule = parsed(text), .policy = usual, .limit = LIMIT };
 }
 
-/* It fires when it is crossed upwards, or is above it at first, and not as long as it stays there. */
+/* It fires when it is crossed upwards, or is above it at first, and not while it stays there. */
 static void test_crossing(void **state)
 {
 	struct seen s = watched("rss>80%");

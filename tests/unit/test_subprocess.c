@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* An operation in a process of its own: its answer, its errors, and all the ways in which it ends. */
+/* An operation in a process of its own: its answer, its errors, all the ways in which it ends. */
 #include "ops/apart/subprocess.h"
 
 #include "base/cleanup.h"
