@@ -18,7 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What belongs to one profile: STEM with each of these. The first is what it is known by. */
+/*
+ * What belongs to one profile: STEM with each of these. The first is what it is known by, or the
+ * second, where the process ended while it was recorded.
+ */
 static const char *const suffixes[] = { ".heap", ".base.heap", ".json" };
 #define SUFFIXES (sizeof(suffixes) / sizeof(*suffixes))
 
@@ -71,12 +74,13 @@ static uint64_t size_of(int dir, const struct kept *k)
 /* Is it one of ours, as the name tells? */
 static bool parse(const char *name, struct kept *k)
 {
-	size_t len = text_stem(name, suffixes[0]);
+	size_t len = text_stem(name, suffixes[1]);
 	struct dump_file_name parts;
 	const char *dot;
 
-	if (!name[len] || !dump_file_name_parse(name, &parts) || !parts.seconds ||
-	    !parts.stem_len || parts.number != DUMP_LAST)
+	if (!name[len])
+		len = text_stem(name, suffixes[0]);
+	if (!name[len] || !dump_file_name_parse(name, &parts) || !parts.seconds || !parts.stem_len)
 		return false;
 	*k = (struct kept){ .seconds = parts.seconds };
 	memcpy(k->stem, name, len);
@@ -87,9 +91,19 @@ static bool parse(const char *name, struct kept *k)
 	return true;
 }
 
+/* Is it what stands for its profile, and not beside that? */
+static bool is_known_by(int dir, const struct kept *k, const char *name)
+{
+	char first[NAME_MAX + 16];
+
+	name_of(k, 0, first);
+	return is_file(dir, name) && (!strcmp(name, first) || !is_file(dir, first));
+}
+
 static int read_folder(struct keeping *k, const char *folder, const char *newest, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *d = opendir(folder);
+	char first[NAME_MAX + 16];
 
 	if (!d)
 		return err_raise_sys(err, ERROR_FOLDER_UNREADABLE, errno, .path = folder);
@@ -97,10 +111,11 @@ static int read_folder(struct keeping *k, const char *folder, const char *newest
 	for (const struct dirent *e; (e = readdir(d));) {
 		if (!vec_grow(k->v, k->room, k->n))
 			return err_no_memory(err);
-		if (!parse(e->d_name, &k->v[k->n]) || !is_file(k->dir, e->d_name))
+		if (!parse(e->d_name, &k->v[k->n]) || !is_known_by(k->dir, &k->v[k->n], e->d_name))
 			continue;
 		k->v[k->n].bytes = size_of(k->dir, &k->v[k->n]);
-		k->v[k->n].newest = !strcmp(e->d_name, newest);
+		name_of(&k->v[k->n], 0, first);
+		k->v[k->n].newest = !strcmp(first, newest);
 		k->n++;
 	}
 	return 0;
