@@ -34,7 +34,9 @@ static void due(struct member *m, const struct guard_rule *rule, uint64_t level,
 	/* What is waiting comes first, unless it would have come anyway. */
 	if (m->due.rule && m->due.rule->kind != GUARD_EVERY)
 		return;
-	m->due = (struct due){ .rule = rule, .level = level, .limit = limit, .since_ms = now_ms() };
+	m->due = (struct due){
+		.rule = rule, .rss = m->rss, .level = level, .limit = limit, .since_ms = now_ms()
+	};
 	clock_gettime(CLOCK_REALTIME, &m->due.time);
 }
 
@@ -146,7 +148,9 @@ static uint64_t look(struct guard *g)
 			look_at_group(g, m->limit, now);
 		if (!m->gone && m->next_ms <= now)
 			look_at_member(g, m, now);
-		next = sooner(next, sooner(m->limit->next_ms, m->next_ms));
+		next = sooner(next, m->limit->next_ms);
+		if (!m->gone)
+			next = sooner(next, m->next_ms);
 		if (m->due.rule && m->retry_ms > now)
 			next = sooner(next, m->retry_ms);
 	}

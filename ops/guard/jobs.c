@@ -284,10 +284,10 @@ static int tell(struct guard *g, const struct job *job, const struct member *m,
 		.time = job->due.time,
 		.pid = m->is.pid,
 		.rule = job->due.rule,
-		.rss_bytes = m->rss,
+		.rss_bytes = job->due.rss,
 		.level = job->due.level,
 		.limit = job->due.limit,
-		.group = m->limit->folder,
+		.group = (job->due.rule->kind == GUARD_PSI ? m->own : m->limit)->folder,
 		.cgroup = cgroup,
 		.container = container,
 		.ok = ok,
@@ -322,7 +322,9 @@ static void fire_again(const struct guard *g, struct member *m, const struct due
 		guard_fires_again(due->rule->level.of == UNTIL_CGROUP ? &m->limit->memory[i]
 								      : &m->memory[i],
 				  now_ms(), 0);
-	else if (!m->due.rule && m->failures <= TRIES)
+	else if (m->failures > TRIES)
+		m->failures = 0; /* that is all: what comes next is told again */
+	else if (!m->due.rule)
 		m->due = *due;
 }
 
@@ -339,10 +341,12 @@ static void retain(const struct guard *g, const struct job *job, const struct me
 static int take_profile(struct guard *g, const struct job *job, struct member *m,
 			const struct done *done, bool ok, const struct err *why, struct err *err)
 {
+	/* A recording that failed may have left the profile of its beginning. */
+	if (ok || g->request->action == OPS_GUARD_RECORD)
+		retain(g, job, m);
 	if (ok) {
 		m->failures = 0;
 		m->retry_ms = now_ms() + BETWEEN_MS;
-		retain(g, job, m);
 		return tell(g, job, m, done, ok, why, err);
 	}
 	if (is_final(why)) {

@@ -260,13 +260,16 @@ static int find_groups_anew(struct guard *g, struct err *err)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct member *m = g->v[i];
-		struct group *limit = m->limit, *own = m->own;
+		struct group *limit = NULL, *own = NULL;
 
-		m->limit = m->own = NULL;
-		if (groups_take(&g->groups, m->is.pid, &m->limit, &m->own, err))
+		if (groups_take(&g->groups, m->is.pid, &limit, &own, err)) {
+			groups_give(&g->groups, limit);
 			return -1;
-		groups_give(&g->groups, limit);
-		groups_give(&g->groups, own);
+		}
+		groups_give(&g->groups, m->limit);
+		groups_give(&g->groups, m->own);
+		m->limit = limit;
+		m->own = own;
 	}
 	return 0;
 }

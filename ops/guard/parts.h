@@ -11,7 +11,7 @@
 /* A profile that is due. */
 struct due {
 	const struct guard_rule *rule; /* NULL: none is */
-	uint64_t level, limit;
+	uint64_t rss, level, limit;
 	uint64_t since_ms;    /* of now_ms() */
 	struct timespec time; /* the same for people */
 };
