@@ -201,8 +201,11 @@ static int parse_action(const char *text, struct ops_guard_request *r, struct er
 		r->action = (enum ops_guard_action)i;
 		if (rest && !*rest)
 			return 0;
-		if (rest && *rest == ' ' && r->action != OPS_GUARD_DUMP)
-			return text_duration_parse(rest + 1, &r->action_ms, err);
+		if (!rest || *rest != ' ' || r->action == OPS_GUARD_DUMP)
+			continue;
+		if (text_duration_parse(rest + 1, &r->action_ms, err))
+			return -1;
+		return r->action_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 	}
 	err_raise(err, ERROR_ACTION_UNKNOWN, .text = text);
 	return err_advise(err, FIX_ACTIONS);
