@@ -159,7 +159,7 @@ static uint64_t look(struct guard *g)
 
 /* --- waiting --- */
 
-/* stop_fd, out_fd, subprocesses, and what tells of groups. */
+/* stop_fd, out_fd, who looks for new processes, jobs, and what tells of groups. */
 struct waiting {
 	struct pollfd *fds;
 	size_t n, room;
@@ -177,7 +177,8 @@ static int wait_for(struct waiting *w, int fd, short events, struct err *err)
 static int gather(const struct guard *g, struct waiting *w, struct err *err)
 {
 	w->n = 0;
-	if (wait_for(w, g->options.stop_fd, POLLIN, err) || wait_for(w, g->request->out_fd, 0, err))
+	if (wait_for(w, g->options.stop_fd, POLLIN, err) ||
+	    wait_for(w, g->request->out_fd, 0, err) || wait_for(w, g->looking.pidfd, POLLIN, err))
 		return -1;
 	w->jobs = w->n;
 	for (size_t i = 0; i < JOBS_MAX; i++) {
@@ -232,7 +233,7 @@ static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, stru
 		if (w->fds[w->jobs + i].revents && job_take(g, &g->jobs[i], err))
 			return -1;
 	}
-	return 0;
+	return w->fds[2].revents ? members_found(g, err) : 0;
 }
 
 /* --- all of it --- */
@@ -292,7 +293,7 @@ static int guard(struct guard *g, struct waiting *w, struct err *err)
 
 	if (check_folder(r, err))
 		return -1;
-	if (members_begin(g, err) || members_scan(g, err))
+	if (members_begin(g, err) || members_scan(g, err) || members_found(g, err))
 		return stop_asked(g->options.stop_fd) ? 0 : -1;
 	if (r->ready(r->ctx, g->n, err))
 		return -1;
@@ -313,6 +314,7 @@ int ops_guard(const struct ops_guard_request *request, const struct ops_options 
 		.request = request,
 		.options = *options,
 		.groups = { .rules = request->rules, .n_rules = request->n_rules },
+		.looking = SUBPROCESS_INIT,
 		.turn = turn_make(),
 		.hooks = { .command = request->on_profile, .program = request->on_profile_exec },
 	};

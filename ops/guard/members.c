@@ -10,6 +10,7 @@
 #include "process/procfs.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,12 @@
 struct scanned {
 	pid_t pid;
 	unsigned int tries;
+};
+
+/* Of a jemalloc of a process, as it comes from a subprocess. */
+struct fitting {
+	pid_t pid;
+	enum tristate opt_prof, prof_active;
 };
 
 static void member_free(struct guard *g, struct member *m)
@@ -47,6 +54,15 @@ void members_drop(struct guard *g)
 
 void members_fini(struct guard *g)
 {
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct unpack answer;
+	struct err ignored;
+
+	if (g->looking.pidfd >= 0) {
+		subprocess_stop(&g->looking);
+		(void)!subprocess_take(&g->looking, &bytes, &answer, &ignored);
+	}
+	ops_match_fini(&g->found);
 	for (size_t i = 0; i < g->n; i++)
 		member_free(g, g->v[i]);
 	free(g->v);
@@ -225,34 +241,73 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool anew,
 	return 0;
 }
 
-/* Of these, those that use a jemalloc that fits. */
-static int add_fitting(struct guard *g, const struct ops_matches *found, struct err *err)
+/* In a subprocess: what hangs, or takes its time, is not to keep us from looking at memory. */
+static int look_at_found(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
-	_cleanup_(cleanup_free) pid_t *pids = calloc(found->n + 1, sizeof(*pids));
+	const struct guard *g = ctx;
+	_cleanup_(cleanup_free) pid_t *pids = calloc(g->found.n, sizeof(*pids));
 	const struct ops_list_request request = { .debuginfod = g->options.debuginfod,
-						  .stop_fd = g->options.stop_fd,
+						  .stop_fd = stop_fd,
 						  .only = pids,
-						  .n_only = found->n };
-	size_t at = 0;
+						  .n_only = g->found.n };
 
 	if (!pids)
 		return err_no_memory(err);
-	for (size_t i = 0; i < found->n; i++)
-		pids[i] = found->v[i].pid;
-	if (found->n && ops_list(&request, &list, err))
-		return stop_asked(g->options.stop_fd) ? 0 : -1;
-	/* Both are by pid; of several jemallocs of a process the first is that of its malloc. */
-	for (size_t i = 0; i < found->n; i++) {
-		while (at < list.n && list.v[at].pid < found->v[i].pid)
+	for (size_t i = 0; i < g->found.n; i++)
+		pids[i] = g->found.v[i].pid;
+	if (ops_list(&request, &list, err))
+		return -1;
+	for (size_t i = 0; i < list.n; i++)
+		pack_bytes(answer,
+			   &(struct fitting){ list.v[i].pid, list.v[i].opt_prof,
+					      list.v[i].prof_active },
+			   sizeof(struct fitting));
+	return 0;
+}
+
+/* Both are by pid; of several jemallocs of a process the first is that of its malloc. */
+static int add_fitting(struct guard *g, struct unpack *answer, struct err *err)
+{
+	struct fitting one = { 0 };
+	size_t at = 0;
+
+	while (answer->at < answer->end && !answer->bad) {
+		pid_t before = one.pid;
+
+		unpack_bytes(answer, &one, sizeof(one));
+		while (at < g->found.n && g->found.v[at].pid < one.pid)
 			at++;
-		if (at == list.n || list.v[at].pid != found->v[i].pid ||
-		    (needs_prof(g) && list.v[at].opt_prof == TRI_NO))
+		if (at == g->found.n || g->found.v[at].pid != one.pid || one.pid == before ||
+		    (needs_prof(g) && one.opt_prof == TRI_NO))
 			continue;
-		if (add(g, &found->v[i], false, list.v[at].prof_active, err))
+		if (add(g, &g->found.v[at], false, one.prof_active, err))
 			return -1;
 	}
 	return 0;
+}
+
+int members_found(struct guard *g, struct err *err)
+{
+	struct pollfd fds[] = { { .fd = g->looking.pidfd, .events = POLLIN },
+				{ .fd = g->options.stop_fd, .events = POLLIN } };
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct err why = ERR_INIT;
+	struct unpack answer;
+	int ret = 0;
+
+	if (g->looking.pidfd < 0)
+		return 0;
+	while (poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	if (fds[1].revents)
+		subprocess_stop(&g->looking);
+	if (!subprocess_take(&g->looking, &bytes, &answer, &why))
+		ret = add_fitting(g, &answer, err);
+	else if (!stop_asked(g->options.stop_fd))
+		caution(g, &why);
+	ops_match_fini(&g->found);
+	return ret;
 }
 
 /* Groups come and go, and processes are moved from one to another. */
@@ -276,24 +331,31 @@ static int find_groups_anew(struct guard *g, struct err *err)
 
 int members_scan(struct guard *g, struct err *err)
 {
-	_cleanup_(ops_match_fini) struct ops_matches found = { 0 };
 	_cleanup_(cleanup_free) pid_t *pids = NULL;
 	uint64_t now = now_ms();
-	bool all = now >= g->scan_all_ms;
+	struct err why = ERR_INIT;
 	size_t n;
 
 	if (now < g->scan_ms)
 		return 0;
 	g->scan_ms = now + SCAN_MS;
-	if (all) {
+	if (now >= g->scan_all_ms) {
+		g->scan_anew = true;
 		g->scan_all_ms = now + SCAN_ALL_MS;
 		if (find_groups_anew(g, err))
 			return -1;
 	}
-	if (!g->request->filter)
+	if (!g->request->filter || g->looking.pidfd >= 0)
 		return 0;
 	/* The process whose children are meant may have ended. */
 	if (match_pids(g->request->filter->children, &pids, &n, err))
 		return err->code == ERR_NOPROC || err->code == ERR_LOST ? 0 : -1;
-	return match_new(g, pids, n, all, &found, err) || add_fitting(g, &found, err) ? -1 : 0;
+	ops_match_fini(&g->found);
+	if (match_new(g, pids, n, g->scan_anew, &g->found, err))
+		return -1;
+	g->scan_anew = false;
+	/* Without a process for it now: next time. */
+	if (g->found.n && subprocess_start(&g->looking, look_at_found, g, &why))
+		caution(g, &why);
+	return 0;
 }

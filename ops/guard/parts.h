@@ -52,6 +52,9 @@ struct guard {
 	struct scanned *scanned; /* processes that were looked at; private to members.c */
 	size_t n_scanned;
 	uint64_t scan_ms, scan_all_ms; /* when next */
+	bool scan_anew;		       /* all of them */
+	struct subprocess looking;     /* which of `found` are to be guarded */
+	struct ops_matches found;
 	struct job jobs[JOBS_MAX];
 	int turn;
 	struct hooks hooks;
@@ -63,8 +66,11 @@ struct guard {
 /* Those that are named: each must be there, and fit. */
 int members_begin(struct guard *g, struct err *err) __must_check;
 
-/* Those that match: look for new ones, if it is time. */
+/* Those that match: begin to look for new ones, if it is time, in g->looking. */
 int members_scan(struct guard *g, struct err *err) __must_check;
+
+/* That has ended, or we wait for it: guard those that fit. */
+int members_found(struct guard *g, struct err *err) __must_check;
 
 /* Drop those that are gone. */
 void members_drop(struct guard *g);
