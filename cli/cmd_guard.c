@@ -219,7 +219,7 @@ static int parse_rules(const struct args *args, struct guard_rule *rules, size_t
 
 	for (*n = 0; *n < when->n; ++*n) {
 		if (guard_rule_parse(when->v[*n], &rules[*n], err))
-			return -1;
+			return err_within(err, ERROR_IN_OPTION, .name = "when");
 	}
 	return 0;
 }
@@ -267,7 +267,9 @@ static int request_of(const struct args *args, struct ops_guard_request *r, stru
 		.event = on_event,
 		.on_warning = on_warning,
 	};
-	return parse_action(args->action ? args->action : "dump", r, err);
+	return parse_action(args->action ? args->action : "dump", r, err)
+		       ? err_within(err, ERROR_IN_OPTION, .name = "do")
+		       : 0;
 }
 
 /* It ends in "/", whether it was given so or not. */

@@ -8,6 +8,7 @@
 #include "base/turn.h"
 #include "base/vec.h"
 #include "io/output.h"
+#include "process/procfs.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define FILES_MAX 65536
 #define NEAR_MS 20 /* how often to look at memory that may reach a level at once */
 #define FILL_PER_MS ((double)(UINT64_C(1) << 30) / 1000) /* how fast memory may grow, in bytes */
 
@@ -49,12 +51,13 @@ static void due_in_group(const struct guard *g, const struct group *group,
 	for (size_t i = 0; i < g->n; i++) {
 		struct member *m = g->v[i];
 
-		if (!m->gone && (rule->kind == GUARD_PSI ? m->own : m->limit) == group &&
+		if (!m->gone && !m->given_up &&
+		    (rule->kind == GUARD_PSI ? m->own : m->limit) == group &&
 		    (!most || m->rss > most->rss))
 			most = m;
 	}
-	if (most)
-		due(most, rule, level, limit);
+	if (most) /* a group without a limit says nothing of its memory */
+		due(most, rule, level ? level : most->rss, limit);
 }
 
 /* When to look again at what is so far from a level: nothing reaches it before. */
@@ -74,6 +77,21 @@ static bool is_of_group(const struct guard_rule *rule)
 
 /* --- looking --- */
 
+/* Its first thread has ended: another one's file says more, if there is one. */
+static bool open_again(struct member *m)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err ignored;
+
+	if (proc_open_at(&p, m->is.pid, m->is.start_time, &ignored))
+		return false;
+	if (p.mm_pid != p.pid) {
+		cleanup_close(&m->statm);
+		m->statm = procfs_open(p.mm_pid, 0, "statm");
+	}
+	return m->statm >= 0;
+}
+
 /* From the file that was opened when it was found: of one that has ended it reads as nothing. */
 static bool read_rss(struct member *m)
 {
@@ -85,7 +103,7 @@ static bool read_rss(struct member *m)
 	if (n <= 0 || sscanf(text, "%*u %" SCNu64, &pages) != 1)
 		return false;
 	m->rss = pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return true;
+	return pages || open_again(m);
 }
 
 static void look_at_group(struct guard *g, struct group *group, uint64_t now)
@@ -116,7 +134,7 @@ static void look_at_member(struct guard *g, struct member *m, uint64_t now)
 	uint64_t in = r->interval_ms;
 
 	m->gone |= !read_rss(m);
-	for (size_t i = 0; !m->gone && i < r->n_rules; i++) {
+	for (size_t i = 0; !m->gone && !m->given_up && i < r->n_rules; i++) {
 		const struct guard_rule *rule = &r->rules[i];
 		double threshold;
 
@@ -269,9 +287,10 @@ static void raise_limit(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES_MAX)
 		return;
-	limit.rlim_cur = limit.rlim_max;
+	/* Commands inherit it, and some of them close all files that there may be. */
+	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 

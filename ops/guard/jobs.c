@@ -167,7 +167,8 @@ static struct member *next_due(const struct guard *g)
 		struct member *m = g->v[i];
 		bool regular = m->due.rule && m->due.rule->kind == GUARD_EVERY;
 
-		if (m->gone || m->busy || now < m->retry_ms || (!m->due.rule && !m->activate))
+		if (m->gone || m->given_up || m->busy || now < m->retry_ms ||
+		    (!m->due.rule && !m->activate))
 			continue;
 		if (!best || (best->due.rule && best->due.rule->kind == GUARD_EVERY && !regular) ||
 		    (best->due.rule && m->due.rule && m->due.since_ms < best->due.since_ms &&
@@ -269,11 +270,19 @@ static void run_hook(struct guard *g, const struct ops_guard_event *e)
 	hook_run(&g->hooks, &env);
 }
 
+/* ERR_LOST may be said of one that lives, too. */
+static bool has_ended(const struct member *m)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err ended = ERR_INIT;
+
+	return proc_open_at(&p, m->is.pid, m->is.start_time, &ended) && ended.code == ERR_NOPROC;
+}
+
 /* Nothing will make it go better. */
 static bool is_final(const struct err *why)
 {
-	return why->code == ERR_NOPROC || why->code == ERR_NOJEMALLOC || why->code == ERR_NOPROF ||
-	       why->code == ERR_LOST || why->code == ERR_PERM;
+	return why->code == ERR_NOJEMALLOC || why->code == ERR_NOPROF || why->code == ERR_PERM;
 }
 
 static int tell(struct guard *g, const struct job *job, const struct member *m,
@@ -349,16 +358,32 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 		m->retry_ms = now_ms() + BETWEEN_MS;
 		return tell(g, job, m, done, ok, why, err);
 	}
-	if (is_final(why)) {
-		m->gone = true;
+	if (is_final(why) || has_ended(m)) {
+		m->given_up = true;
+		m->gone = m->named || has_ended(m);
 		return tell(g, job, m, done, ok, why, err);
 	}
-	/* The same again and again is told once. */
-	if (!m->failures && tell(g, job, m, done, ok, why, err))
+	/* The same again and again is told once; what others do is over in a moment, mostly. */
+	if (m->failures == (why->code == ERR_BUSY) && tell(g, job, m, done, ok, why, err))
 		return -1;
 	try_later(m);
 	fire_again(g, m, &job->due);
 	return 0;
+}
+
+static void take_activation(const struct guard *g, struct member *m, const struct done *done,
+			    bool ok, const struct err *why)
+{
+	if (ok || !m->failures)
+		caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, why);
+	if (done->warning.ids[0])
+		caution(g, m, ERROR_IN_PROCESS, &done->warning);
+	if (ok) {
+		m->failures = 0;
+		return;
+	}
+	m->activate = !is_final(why);
+	try_later(m);
 }
 
 int job_take(struct guard *g, struct job *job, struct err *err)
@@ -380,9 +405,7 @@ int job_take(struct guard *g, struct job *job, struct err *err)
 	if (!job->activates)
 		ret = take_profile(g, job, m, &done, ok, &why, err);
 	else
-		caution(g, m, ok ? ERROR_GUARD_ACTIVATED : ERROR_NOT_ACTIVATED, &why);
-	if (job->activates && done.warning.ids[0])
-		caution(g, m, ERROR_IN_PROCESS, &done.warning);
+		take_activation(g, m, &done, ok, &why);
 	free(done.before);
 	free(job->file);
 	*job = (struct job){ .process = SUBPROCESS_INIT };

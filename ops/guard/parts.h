@@ -22,6 +22,7 @@ struct member {
 	bool named;
 	bool busy;     /* somebody works on it */
 	bool activate; /* profiling is to be turned on */
+	bool given_up; /* nothing can be done to it: it is not tried again */
 	bool gone; /* it has ended, or is guarded no more: it is dropped when nobody works on it */
 	int statm; /* its file in /proc, which is this very process's */
 	uint64_t rss;		     /* bytes, as it was read last */
