@@ -60,6 +60,31 @@ ok 'it has one' jq -e .warning "$T/out"
 assert_untouched "$pid"
 stop_target "$pid"
 
+# --- a guard: what it takes, with what stays beside it, and what it cannot take ---
+MALLOC_CONF=$PROF start_victim idle 2
+snapshot "$pid"
+for action in dump 'record 100ms'; do
+	mkdir "$T/guarded"
+	is_as guard 0 "guard, $action" guard "$pid" --when 'every 1ms' --do "$action" --count 1 -o "$T/guarded"
+	ok "guard, $action: beside the profile is the same" cmp <(jq -S . "$T/out") <(jq -S . "$T"/guarded/*.json)
+	rm -r "$T/guarded"
+done
+mkdir "$T/guarded"
+"$CTL" guard "$pid" --when 'every 1ms' --json -o "$T/guarded" >"$T/failed" 2>"$T/err" &
+guard=$!
+own "$guard"
+within 60 test -s "$T/failed"
+mv "$T/guarded" "$T/away"
+within 60 grep -q '"ok":false' "$T/failed"
+kill -INT "$guard"
+wait "$guard"
+grep '"ok":false' "$T/failed" >"$T/out"
+ok 'guard, what fails: as the schema says' tests/drivers/schema-check --bites "$schema" guard "$T/out" ||
+	diag "$(tests/drivers/schema-check --bites "$schema" guard "$T/out" 2>&1)"
+is "$(jq -r .error.code "$T/out" | sort -u)" output 'guard, what fails: why'
+assert_untouched "$pid"
+stop_target "$pid"
+
 # --- a process that cannot be profiled, and one without symbols ---
 MALLOC_CONF=prof:false start_victim idle
 is_as check 6 'check, not ready' check "$pid"
