@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The control groups of guarded processes: folders of the test, with files as the kernel has them. */
+/* Control groups of guarded processes: folders of the test, with files as the kernel has them. */
 #include "ops/guard/group.h"
 
 #include <dirent.h>
