@@ -322,7 +322,7 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 # What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
 	stacks/table% stacks/tally% stacks/walk% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
-	record/journal% apart/% stats_text% unit/text%)
+	record/journal% apart/% stats_text% unit/text% guard/rule% until%)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% $(FUZZED_OPS),$(SRC))) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o

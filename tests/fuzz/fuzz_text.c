@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "jemalloc/mallctl.h"
+#include "ops/guard/rule.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json_object *doc;
 	const struct mallctl *m;
 	union mallctl_value v;
+	struct guard_rule rule;
 	struct err err;
 	char *raw = malloc(size + 1);
 	uint64_t n;
@@ -47,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	json_object_put(doc);
 	if (text_size_parse(raw, &n, &err) || text_duration_parse(raw, &n, &err))
 		n = 0;
+	if (guard_rule_parse(raw, &rule, &err))
+		n = 2;
 	m = mallctl_lookup(raw);
 	if (m && mallctl_parse(m, raw, &v, &err))
 		n = 1;
