@@ -131,17 +131,24 @@ static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 
 /* --- starting them --- */
 
+/* Without it a profile holds little; but one that is due does not wait for it a second time. */
+static bool activates_first(const struct member *m)
+{
+	return m->activate && (!m->due.rule || !m->failures);
+}
+
 static int start(struct guard *g, struct job *job, struct member *m, struct err *err)
 {
+	bool activates = activates_first(m);
 	struct work work = {
 		.guard = g,
 		.options = g->options,
 		.pid = m->is.pid,
-		.activate = m->activate,
+		.activate = activates,
 	};
 
-	*job = (struct job){ .process = SUBPROCESS_INIT, .activates = m->activate };
-	if (!m->activate) {
+	*job = (struct job){ .process = SUBPROCESS_INIT, .activates = activates };
+	if (!activates) {
 		job->due = m->due;
 		job->file = dump_path_of_guard(m->is.pid, m->is.comm, g->request->folder,
 					       guard_rule_word(m->due.rule));
@@ -236,7 +243,7 @@ void jobs_start(struct guard *g)
 		}
 		job->member = m;
 		m->busy = true;
-		if (m->activate)
+		if (job->activates)
 			m->activate = false;
 		else
 			m->due.rule = NULL;
@@ -361,6 +368,8 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 	if (is_final(why) || has_ended(m)) {
 		m->given_up = true;
 		m->gone = m->named || has_ended(m);
+		if (job->due.rule->kind == GUARD_LEVEL) /* of a group it is another one's turn */
+			fire_again(g, m, &job->due);
 		return tell(g, job, m, done, ok, why, err);
 	}
 	/* The same again and again is told once; what others do is over in a moment, mostly. */

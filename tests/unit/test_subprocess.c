@@ -413,7 +413,7 @@ static void test_unstartable(void **state)
 		struct err err = ERR_INIT;
 
 		less = before;
-		less.rlim_cur = (rlim_t)(next + i);
+		less.rlim_cur = (rlim_t)next + (rlim_t)i;
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
 		assert_int_equal(subprocess_start(&p, answer_nothing, NULL, &err), -1);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
