@@ -39,7 +39,7 @@ in_group()
 
 # --- the process --------------------------------------------------------------------------
 
-# start_grower [CONF [RATE]]
+# start_grower [CONF [RATE [rest]]]
 start_grower()
 {
 	MALLOC_CONF=${1:-$GROWS} start_victim "${grower:-grower}" "${@:2}"

@@ -213,6 +213,17 @@ static int gather(const struct guard *g, struct waiting *w, struct err *err)
 	return 0;
 }
 
+/* They may have changed much since they were looked at last. */
+static void read_members(const struct guard *g, const struct group *group)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		struct member *m = g->v[i];
+
+		if (!m->gone && (m->own == group || m->limit == group))
+			m->gone = !read_rss(m);
+	}
+}
+
 static void take_told(struct guard *g, const struct waiting *w)
 {
 	const struct ops_guard_request *r = g->request;
@@ -229,6 +240,7 @@ static void take_told(struct guard *g, const struct waiting *w)
 			if (!guard_event_fires(&group->memory[j], &r->policy, now_ms(),
 					       limit_working_set(&group->limit)))
 				continue;
+			read_members(g, group);
 			due_in_group(g, group, &r->rules[j], limit_working_set(&group->limit),
 				     group->limit.limit);
 		}

@@ -20,14 +20,15 @@ oom_kills()
 	cat "$group/memory.events" "$group/memory.oom_control" 2>/dev/null | awk '$1 == "oom_kill" { print $2 }'
 }
 
-# grow_until_killed RATE [GUARD_OPTIONS...]: with a guard, where there are options; leaves its wait
-# status in `ended`
+# grow_until_killed "RATE [rest]" [GUARD_OPTIONS...]: with a guard, where there are options; leaves its
+# wait status in `ended`
 grow_until_killed()
 {
-	local rate=$1
+	local how
 
+	read -ra how <<<"$1"
 	shift
-	in_group start_grower "$GROWS" "$rate"
+	in_group start_grower "$GROWS" "${how[@]}"
 	rm -rf "$T/oom"
 	[ "$#" -eq 0 ] || start_guard oom "$pid" "$@"
 	let_hold 4000
@@ -45,7 +46,7 @@ is_caught()
 	[ -n "$file" ] && is_profile "$file" && [ "$(heaviest "$file")" = hoard ]
 }
 
-# guarded RATE TIMES: leaves in `caught` how many were
+# guarded "RATE [rest]" TIMES: leaves in `caught` how many were
 guarded()
 {
 	local i killed=0
@@ -74,9 +75,9 @@ if make_group 256; then
 	guarded 100 "$times"
 	is "$caught" "$times" 'at 100 MiB/s: a profile of each, whole, with who it was' || diag "$(cat "$T/missed" "$T/oom.err")"
 	is "$(($(oom_kills) - before))" "$times" 'at 100 MiB/s: it was the kernel who killed'
-	# As fast as it can (0), its only thread is in memset(3) nearly always, where it cannot be borrowed.
-	for rate in 200 400 0; do
-		guarded "$rate" "$times"
+	# As fast as it can (0), a thread is in memset(3) nearly always, where it cannot be borrowed.
+	for how in 200 400 '400 rest' 0 '0 rest'; do
+		guarded "$how" "$times"
 	done
 else
 	skip 'control groups cannot be made here' 'before the OOM killer'

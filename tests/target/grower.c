@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * grower BOARD [RATE]: holds as many MiB, all of them written to, as a test says in the board's
- * `reserved`, and gets there by RATE MiB per second (0: as fast as it can); how many it has is beat
- * 2. hoard() is who has them; churn() allocates as much, and frees it at once.
+ * grower BOARD [RATE [rest]]: holds as many MiB, all of them written to, as a test says in the
+ * board's `reserved`, and gets there by RATE MiB per second (0: as fast as it can); how many it has
+ * is beat 2. hoard() is who has them; churn() allocates as much, and frees it at once. With "rest"
+ * another thread does nothing.
  */
 #include "tests/target/victim.h"
 
@@ -63,11 +64,13 @@ int main(int argc, char **argv)
 					       rate > 1 ? (long)(1000000000 / rate) : 999999999 };
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: grower BOARD [RATE]\n");
+		fprintf(stderr, "usage: grower BOARD [RATE [rest]]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
-	victim_ready(1);
+	if (argc > 3)
+		victim_threads(1, victim_rest);
+	victim_ready(argc > 3 ? 2 : 1);
 	for (;;) {
 		uint64_t wanted = __atomic_load_n(&board->reserved, __ATOMIC_RELAXED);
 
