@@ -16,7 +16,7 @@ CC ?= cc
 CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
-LAYERS := $(wildcard base arch sandbox process elf jemalloc sampler injector bpf profile io symbols ops api cli)
+LAYERS := $(wildcard base arch sandbox process elf jemalloc sampler injector bpf profile io symbols ops api wire serve cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive
@@ -44,12 +44,16 @@ endif
 include arch/$(ARCH).mk
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o $(B)/gen/sampler/target.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
-TESTED := $(filter-out $(B)/cli/main.o,$(OBJ))
 BIN := $(B)/jeprof-ctl
+# The part of `serve` that speaks HTTP is a program of its own: nothing else is linked to a server.
+FRONT_PKGS := libmicrohttpd
+FRONT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard front/*.c))
+FRONT := $(B)/libexec/jeprof-ctl/http
+TESTED := $(filter-out $(B)/cli/main.o,$(OBJ)) $(filter-out $(B)/front/main.o,$(FRONT_OBJ))
 
 UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/test_*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-C_FILES := $(foreach d,$(FOLDERS) tests/unit tests/target tests/careless tests/fuzz bench packaging,$(wildcard $(d)/*.[ch]))
+C_FILES := $(foreach d,$(FOLDERS) front tests/unit tests/target tests/careless tests/fuzz bench packaging,$(wildcard $(d)/*.[ch]))
 
 OPT ?= -O2 -g
 ifdef SAN
@@ -69,12 +73,13 @@ LDFLAGS += -Wl,-z,relro,-z,now
 # Without these there is nothing to compile; the goals below do without them.
 ifneq ($(filter-out help deps deps-build deps-deb deps-vm deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
-ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
+ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
-$(error a library is missing (one of: $(PKGS) $(HEADERS) $(ARCH_HEADERS) libiberty): run "make deps" as root)
+$(error a library is missing (one of: $(PKGS) $(FRONT_PKGS) $(HEADERS) $(ARCH_HEADERS) libiberty): run "make deps" as root)
 endif
 CPPFLAGS += $(shell $(PKG_CONFIG) --cflags $(PKGS) $(HEADERS))
 LDLIBS += $(shell $(PKG_CONFIG) --libs $(PKGS)) $(ARCH_LIBS) -liberty -lm
+FRONT_LIBS := $(shell $(PKG_CONFIG) --libs $(FRONT_PKGS) libseccomp libcap-ng json-c)
 endif
 
 ifdef V
@@ -90,11 +95,16 @@ endif
 .PHONY: all portable tarball deb deps-deb demo generated check check-built check-unit check-long check-matrix \
 	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
-all: $(BIN) ## build build/jeprof-ctl
+all: $(BIN) $(FRONT) ## build build/jeprof-ctl
 
 $(BIN): $(OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(OBJ) $(LDLIBS)
+
+$(FRONT): $(FRONT_OBJ) $(B)/tested.a
+	$(say) LD $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
 
 # The program with its libraries and their loader, which a program names by its full path: it runs
 # where the folder is $(PORTABLE), whatever C library the machine has.
@@ -201,7 +211,8 @@ $(B)/tested.a: $(TESTED)
 $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) -lcmocka
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) \
+		$(FRONT_LIBS) -lcmocka
 
 # Its control groups are the test's.
 $(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number cgroup_keyed,-Wl,--wrap=$(f))
@@ -386,4 +397,4 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo '  V=1 shows the commands; CC, OPT, PREFIX, DESTDIR as usual'
 
--include $(OBJ:.o=.d) $(B)/bpf/absent.d $(UNIT:=.d)
+-include $(OBJ:.o=.d) $(FRONT_OBJ:.o=.d) $(B)/bpf/absent.d $(UNIT:=.d)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LG_SAMPLE_MAX 63
+
+static const struct {
+	const char *name;
+	enum wire_role role;
+	bool needs_process;
+} ops[WIRE_OPS] = {
+#define OP(id, role, process) [WIRE_##id] = { #id, WIRE_ROLE_##role, process },
+	WIRE_OPS_ALL(OP)
+#undef OP
+};
+
+static const struct {
+	const char *type, *suffix;
+} formats[WIRE_FORMATS] = {
+#define FORMAT(id, type, suffix) [WIRE_FORMAT_##id] = { type, suffix },
+	WIRE_FORMATS_ALL(FORMAT)
+#undef FORMAT
+};
+
+enum wire_role wire_role_of(enum wire_op op)
+{
+	return ops[op].role;
+}
+
+bool wire_needs_process(enum wire_op op)
+{
+	return ops[op].needs_process;
+}
+
+const char *wire_op_name(enum wire_op op)
+{
+	return ops[op].name;
+}
+
+const char *wire_media_type(enum wire_format format)
+{
+	return formats[format].type;
+}
+
+const char *wire_suffix(enum wire_format format)
+{
+	return formats[format].suffix;
+}
+
+static bool is_valid_ask(const struct wire_to_broker *m)
+{
+	return m->op > WIRE_OP_NONE && m->op < WIRE_OPS && m->format < WIRE_FORMATS &&
+	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
+	       m->lg_sample >= 0 && m->lg_sample <= LG_SAMPLE_MAX &&
+	       (m->pid || !wire_needs_process(m->op));
+}
+
+bool wire_is_valid(const struct wire_to_broker *m, bool has_fd)
+{
+	if (m->version != WIRE_VERSION || m->kind < WIRE_READY || m->kind >= WIRE_TO_BROKER_KINDS)
+		return false;
+	if (m->kind != WIRE_ASK)
+		return !has_fd;
+	return is_valid_ask(m) && has_fd == (m->op == WIRE_SYMBOLS);
+}
+
+int wire_send(int sock, const void *message, size_t size, int fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec io = { (void *)message, size };
+	struct msghdr msg = { .msg_iov = &io, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	}
+	do {
+		sent = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)size ? 0 : -1;
+}
+
+static int take_fd(struct msghdr *msg)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(c), sizeof(int));
+	return fd;
+}
+
+int wire_receive(int sock, void *message, size_t size, int *fd)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec io = { message, size };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = control.bytes,
+			      .msg_controllen = sizeof(control.bytes) };
+	ssize_t got;
+
+	do {
+		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	*fd = -1;
+	if (got <= 0)
+		return (int)got;
+	*fd = take_fd(&msg);
+	if (got == (ssize_t)size && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+		return 1;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = EBADMSG;
+	return -1;
+}

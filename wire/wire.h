@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What the two processes of `serve` say to each other, over a socket of theirs (SOCK_SEQPACKET).
+ * The broker may trace processes and speaks no HTTP; the front speaks HTTP and may do nothing. So
+ * the broker takes nothing from the front but numbers: no text of the network becomes a path, a
+ * name of jemalloc's or a command.
+ *
+ * A message is one of the two structures below, whole, with one descriptor at most. Both are of
+ * the same build: the version is that of the structures, and another one ends the front.
+ */
+#ifndef WIRE_WIRE_H
+#define WIRE_WIRE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_VERSION 1
+#define WIRE_FD 3 /* the front's end of the socket, when it is started */
+
+/* What may be asked for, and what a client must be allowed for it. */
+enum wire_role {
+	WIRE_ROLE_NONE,
+	WIRE_ROLE_READ,	   /* what can be seen without a call in a process */
+	WIRE_ROLE_PROFILE, /* and what a call in it tells */
+	WIRE_ROLE_CONTROL, /* and what changes it */
+	WIRE_ROLES
+};
+
+/* X(id, role, needs a process) */
+#define WIRE_OPS_ALL(X)              \
+	X(LIST, READ, false)         \
+	X(METRICS, READ, false)      \
+	X(DISCOVER, READ, false)     \
+	X(CHECK, PROFILE, true)      \
+	X(STATUS, PROFILE, true)     \
+	X(EXPLAIN, PROFILE, true)    \
+	X(STATS, PROFILE, true)      \
+	X(THREADS, PROFILE, true)    \
+	X(DUMP, PROFILE, true)       \
+	X(SYMBOLS, PROFILE, true)    \
+	X(CMDLINE, PROFILE, true)    \
+	X(ACTIVATE, CONTROL, true)   \
+	X(DEACTIVATE, CONTROL, true) \
+	X(RESET, CONTROL, true)
+
+enum wire_op {
+	WIRE_OP_NONE,
+#define OP(id, role, process) WIRE_##id,
+	WIRE_OPS_ALL(OP)
+#undef OP
+		WIRE_OPS
+};
+
+enum wire_role wire_role_of(enum wire_op op);
+bool wire_needs_process(enum wire_op op);
+const char *wire_op_name(enum wire_op op); /* "list"; for logs */
+
+/* How what is asked for is to be written. X(id, media type, suffix of a file) */
+#define WIRE_FORMATS_ALL(X)                                                                   \
+	X(JSON, "application/json", ".json")                                                  \
+	X(TEXT, "text/plain; charset=utf-8", ".txt")                                          \
+	X(PROM, "text/plain; version=0.0.4; charset=utf-8", ".prom")                          \
+	X(OPENMETRICS, "application/openmetrics-text; version=1.0.0; charset=utf-8", ".prom") \
+	X(HEAP, "application/octet-stream", ".heap")                                          \
+	X(PPROF, "application/octet-stream", ".pb.gz")                                        \
+	X(FOLDED, "text/plain; charset=utf-8", ".folded")                                     \
+	X(SPEEDSCOPE, "application/json", ".speedscope.json")                                 \
+	X(HTML, "text/html; charset=utf-8", ".html")                                          \
+	X(SVG, "image/svg+xml", ".svg")
+
+enum wire_format {
+#define FORMAT(id, type, suffix) WIRE_FORMAT_##id,
+	WIRE_FORMATS_ALL(FORMAT)
+#undef FORMAT
+		WIRE_FORMATS
+};
+
+const char *wire_media_type(enum wire_format format);
+const char *wire_suffix(enum wire_format format);
+
+/* --- to the broker --- */
+
+enum wire_to_broker_kind {
+	WIRE_READY = 1, /* the front is confined: connections may come */
+	WIRE_ASK,
+	WIRE_CANCEL, /* who asked for `id` has gone */
+	WIRE_CLOSED, /* `connection` has ended */
+	WIRE_TO_BROKER_KINDS
+};
+
+#define WIRE_HAS_TOKEN 1u
+#define WIRE_TEXT_ERRORS 2u /* an error is to be text, and not JSON */
+#define WIRE_IF_ACTIVE 4u   /* DUMP: only while prof.active is true */
+#define WIRE_HAS_LG 8u	    /* RESET: lg_sample counts */
+#define WIRE_TOUCH 16u	    /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
+#define WIRE_FLAGS 31u
+
+#define WIRE_TOKEN_SIZE 32
+#define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
+#define WIRE_SECONDS_MAX 3600
+
+struct wire_to_broker {
+	uint32_t version, kind;
+	uint64_t connection; /* that it came by, as WIRE_CONNECTION said */
+	uint64_t id;	     /* the front's, never used twice */
+	uint32_t op, flags, format;
+	int32_t pid;	     /* 0: none */
+	uint64_t start_time; /* as in struct ops_options; 0: any */
+	int32_t lg_sample;
+	uint32_t seconds; /* DUMP: what happened in so many; 0: what lives now */
+	unsigned char token[WIRE_TOKEN_SIZE];
+	unsigned char spare[32];
+};
+
+/* Is it one that a front can send? What it may do is another question. `has_fd`: one came along. */
+bool wire_is_valid(const struct wire_to_broker *m, bool has_fd);
+
+/* --- to the front --- */
+
+enum wire_to_front_kind {
+	WIRE_CONNECTION = 1, /* a client's, with its descriptor: serve it */
+	WIRE_ANSWER,	     /* to `id`; with a memory file that is sealed, unless `bytes` is 0 */
+	WIRE_END,	     /* finish what is being sent, and end */
+	WIRE_TO_FRONT_KINDS
+};
+
+/* Why the broker did not do what was asked. */
+enum wire_refusal {
+	WIRE_DONE,	   /* it did, or tried to: `code` says how that went */
+	WIRE_UNKNOWN_PEER, /* a token is needed, or it is not one that is known */
+	WIRE_NOT_ALLOWED,  /* the role is not enough */
+	WIRE_FULL,	   /* too many wait; later */
+	WIRE_REFUSALS
+};
+
+/* How a connection came. */
+enum wire_transport { WIRE_UNIX, WIRE_TCP, WIRE_TLS, WIRE_TRANSPORTS };
+
+#define WIRE_NAME_SIZE 96
+
+struct wire_to_front {
+	uint32_t version, kind;
+	uint64_t connection; /* CONNECTION */
+	uint32_t transport;
+	uint32_t refusal; /* ANSWER, from here on */
+	uint64_t id;
+	uint32_t code;	 /* enum err_code */
+	uint32_t format; /* enum wire_format: of an error as it was asked for */
+	uint64_t bytes;
+	uint64_t pause_us;	   /* how long threads of the process were stopped */
+	uint32_t stops;		   /* how often */
+	uint32_t inactive;	   /* not done, as prof.active is false: WIRE_IF_ACTIVE */
+	char name[WIRE_NAME_SIZE]; /* for a file: letters, digits, '.', '_', '-'; may be "" */
+};
+
+/* --- sending and receiving --- */
+
+/*
+ * Send one message whole; `fd` is -1 or a descriptor that the other side gets a copy of. Fails
+ * with errno: EAGAIN where the socket does not block and is full.
+ */
+int wire_send(int sock, const void *message, size_t size, int fd) __must_check;
+
+/*
+ * Receive one of exactly `size` bytes. *fd is the caller's, or -1. 1: received, 0: the other side
+ * has ended; -1 with errno: EAGAIN, or EBADMSG for what is no such message.
+ */
+int wire_receive(int sock, void *message, size_t size, int *fd) __must_check;
+
+#endif
