@@ -20,7 +20,8 @@ static int set_up(const struct spawn *s, posix_spawnattr_t *attr, posix_spawn_fi
 	       (s->in < 0 ? posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0)
 			  : posix_spawn_file_actions_adddup2(files, s->in, 0)) ||
 	       posix_spawn_file_actions_adddup2(files, s->out, 1) ||
-	       posix_spawn_file_actions_adddup2(files, s->err, 2);
+	       posix_spawn_file_actions_adddup2(files, s->err, 2) ||
+	       (s->also && posix_spawn_file_actions_adddup2(files, s->also, SPAWN_ALSO));
 }
 
 int spawn(const struct spawn *s, pid_t *pid)

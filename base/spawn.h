@@ -8,10 +8,12 @@
 
 #include <sys/types.h>
 
+#define SPAWN_ALSO 3
 struct spawn {
 	const char *program; /* a path, or a name to be found in our PATH */
 	char *const *argv, *const *env;
 	int in, out, err; /* its standard input, output and error; in: -1 is /dev/null */
+	int also;	  /* its descriptor SPAWN_ALSO; 0: none */
 };
 
 /* 0, or the number of an error (errno(3)). The caller waits for the child. */

@@ -26,6 +26,7 @@ extern const struct command cmd_set;
 extern const struct command cmd_threads;
 extern const struct command cmd_watch;
 extern const struct command cmd_guard;
+extern const struct command cmd_serve;
 extern const struct command cmd_sites;
 extern const struct command cmd_sample;
 extern const struct command cmd_report;

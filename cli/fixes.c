@@ -441,6 +441,10 @@ static const char *const words[FIXES] = {
 		"leave it out, and convert a profile: jeprof-ctl convert FILE.heap FILE.raw",
 	[FIX_SAY_YES] = "--yes does it without asking, --dry-run only shows it",
 	[FIX_PROF_ACCUM] = "start the program with prof_accum:true in MALLOC_CONF",
+
+	/* --- serve --- */
+
+	[FIX_INSTALL_FRONT] = "build it with make, or install the package jeprof-ctl-serve",
 	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */
 };
 

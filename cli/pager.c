@@ -110,7 +110,7 @@ static int start(const char *name, bool secure, int input, pid_t *pid)
 {
 	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)name, NULL };
 	char *const less[] = { (char *)"less", NULL };
-	struct spawn s = { "less", less, environ, input, STDOUT_FILENO, STDERR_FILENO };
+	struct spawn s = { "less", less, environ, input, STDOUT_FILENO, STDERR_FILENO, 0 };
 
 	if (secure) {
 		s.program = LESS;

@@ -56,7 +56,7 @@ int systemctl(const char *const *args, char **said, struct err *err)
 		argv[i + 1] = (char *)args[i];
 	if (memory_file_make(&out, err) || memory_file_make(&complaint, err))
 		return -1;
-	sys = spawn(&(struct spawn){ argv[0], argv, env, -1, out, complaint }, &pid);
+	sys = spawn(&(struct spawn){ argv[0], argv, env, -1, out, complaint, 0 }, &pid);
 	if (sys)
 		return err_raise_sys(err, ERROR_SYSTEMCTL_UNSTARTED, sys);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cleanup.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "serve/serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct option_def options_of_serve[] = {
+	{ "socket", 0, VALUE(FILE, socket), "PATH",
+	  "listen there (/run/jeprof-ctl/http.sock; of a user: below XDG_RUNTIME_DIR)", NULL },
+	{ "group", 0, VALUE(STRING, group), "NAME", "let members of this group connect, too",
+	  NULL },
+	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
+	  "profiles and numbers, but no change to any process", NULL },
+	{ "workers", 0, VALUE(INT, workers), "N", "do N things at once, up to 16 (2)", NULL },
+	OPTION_MAX_SIZE("a profile", "1G"),
+	{ .name = NULL },
+};
+
+static int on_ready(void *ctx, const char *where, struct err *err)
+{
+	const struct args *args = ctx;
+
+	(void)err;
+	if (!args->quiet)
+		fprintf(stderr, "serving on %s\n", where);
+	return 0;
+}
+
+static const char *verdict(const struct serve_event *e)
+{
+	static const char *const words[WIRE_REFUSALS] = {
+		[WIRE_UNKNOWN_PEER] = "unknown",
+		[WIRE_NOT_ALLOWED] = "denied",
+		[WIRE_FULL] = "full",
+	};
+
+	return e->refusal ? words[e->refusal] : e->ok ? "ok" : "failed";
+}
+
+/* Between quotation marks. */
+static const char *quoted(const char *raw, char *buf, size_t size)
+{
+	output_safe(raw, buf, size);
+	for (char *at = buf; (at = strpbrk(at, "\"\\")); at++)
+		*at = '_';
+	return buf;
+}
+
+/* One line for each operation: who, what, and what it cost (logfmt). */
+static int on_event(void *ctx, const struct serve_event *e, struct err *err)
+{
+	char when[32], comm[PROC_COMM_SIZE * 4], text[ERR_TEXT_SIZE], safe[ERR_TEXT_SIZE];
+	struct tm tm;
+
+	(void)ctx;
+	(void)err;
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
+	fprintf(stderr, "time=%s op=%s result=%s uid=%u client=%d", when, e->op, verdict(e),
+		e->peer.uid, e->peer.pid);
+	if (e->pid)
+		fprintf(stderr, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
+	if (!e->refusal)
+		fprintf(stderr,
+			" bytes=%" PRIu64 " stops=%u pause_us=%" PRIu64 " ms=%" PRIu64 " shared=%u",
+			e->bytes, e->stops, e->pause_us, e->took_ms, e->shared);
+	if (!e->refusal && !e->ok)
+		fprintf(stderr, " error=\"%s\"",
+			quoted(err_text(e->err, text, sizeof(text)), safe, sizeof(safe)));
+	fputc('\n', stderr);
+	return 0;
+}
+
+static void on_warning(void *ctx, const struct err *warning)
+{
+	out_warning(ctx, warning);
+}
+
+static int run(const struct args *args, struct err *err)
+{
+	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
+	struct serve_request request = {
+		.socket = args->socket,
+		.group = args->group,
+		.read_only = args->read_only,
+		.workers = args->workers ? (unsigned int)args->workers : SERVE_WORKERS,
+		.waiting = SERVE_WAITING,
+		.log_fd = STDERR_FILENO,
+		.ready = on_ready,
+		.event = on_event,
+		.on_warning = on_warning,
+		.ctx = (void *)args,
+	};
+	struct ops_options options;
+
+	if (args->workers > SERVE_WORKERS_MAX)
+		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
+				 .text = "--workers");
+	args_options(args, &options);
+	if (signals_open(&stop, err))
+		return -1;
+	options.stop_fd = stop.fd;
+	return serve(&request, &options, err);
+}
+
+const struct command cmd_serve = {
+	.name = "serve",
+	.words = "",
+	.help = "do these things for clients: HTTP on a Unix socket",
+	.options = options_of_serve,
+	.run = run,
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/queue.h"
+
+#include "base/cleanup.h"
+
+#include <string.h>
+
+void queue_init(struct queue *q, unsigned int workers, unsigned int waiting)
+{
+	memset(q, 0, sizeof(*q));
+	q->workers = workers;
+	q->waiting = waiting;
+	q->next = 1;
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		q->v[i].addresses = q->v[i].content = -1;
+		q->v[i].process = (struct subprocess)SUBPROCESS_INIT;
+	}
+}
+
+size_t queue_count(const struct queue *q, enum job_state state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		n += q->v[i].state == state;
+	return n;
+}
+
+/* A profile over some time, which waits most of that. */
+static bool takes_long(const struct job *job)
+{
+	return job->ask.seconds;
+}
+
+/* Would both have the same answer? */
+static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker *b)
+{
+	return a->op == WIRE_DUMP && b->op == WIRE_DUMP && a->pid == b->pid &&
+	       a->start_time == b->start_time && a->format == b->format && a->flags == b->flags &&
+	       a->seconds == b->seconds;
+}
+
+static bool can_be_shared(const struct job *job, uint64_t now_ms)
+{
+	switch (job->state) {
+	case JOB_WAITING:
+		return true;
+	case JOB_RUNNING: /* what began earlier does not cover the time that is meant */
+		return !takes_long(job);
+	case JOB_DONE:
+		return !takes_long(job) && job->answer.code == ERR_NONE && job->answer.bytes &&
+		       now_ms - job->done_ms < SHARED_MS;
+	case JOB_FREE:
+	default:
+		return false;
+	}
+}
+
+static struct job *find_same(struct queue *q, const struct wire_to_broker *ask, uint64_t now_ms)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &q->v[i];
+
+		if (job->n < ASKERS_MAX && can_be_shared(job, now_ms) && is_same(&job->ask, ask))
+			return job;
+	}
+	return NULL;
+}
+
+/* One that is done and answered makes room, the oldest first. */
+static struct job *find_room(struct queue *q)
+{
+	struct job *oldest = NULL;
+
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &q->v[i];
+
+		if (job->state == JOB_FREE)
+			return job;
+		if (job->state == JOB_DONE && !job->n &&
+		    (!oldest || job->done_ms < oldest->done_ms))
+			oldest = job;
+	}
+	if (oldest)
+		job_free(oldest);
+	return oldest;
+}
+
+struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
+		      const struct serve_peer *peer, int addresses, uint64_t now_ms)
+{
+	const struct asker asker = { ask->id, *peer };
+	struct job *job = find_same(q, ask, now_ms);
+
+	if (job) {
+		cleanup_close(&addresses);
+		job->askers[job->n++] = asker;
+		job->shared++;
+		return job;
+	}
+	job = queue_count(q, JOB_WAITING) < q->waiting ? find_room(q) : NULL;
+	if (!job) {
+		cleanup_close(&addresses);
+		return NULL;
+	}
+	job->state = JOB_WAITING;
+	job->ask = *ask;
+	job->peer = *peer;
+	job->number = q->next++;
+	job->asked_ms = now_ms;
+	job->askers[0] = asker;
+	job->n = 1;
+	job->addresses = addresses;
+	return job;
+}
+
+/* Does one that is running act on this process? One that takes long leaves it alone meanwhile. */
+static bool is_taken(const struct queue *q, pid_t pid)
+{
+	for (size_t i = 0; pid && i < JOBS_MAX; i++) {
+		if (q->v[i].state == JOB_RUNNING && !takes_long(&q->v[i]) && q->v[i].ask.pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Those that take long do not keep the others waiting; of them, too, only so many run. */
+static bool has_worker(const struct queue *q, bool long_ones)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		n += q->v[i].state == JOB_RUNNING && takes_long(&q->v[i]) == long_ones;
+	return n < (long_ones ? SERVE_WORKERS_MAX : q->workers);
+}
+
+struct job *queue_next(struct queue *q)
+{
+	struct job *first = NULL;
+
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &q->v[i];
+
+		if (job->state == JOB_WAITING && (!first || job->number < first->number) &&
+		    has_worker(q, takes_long(job)) && !is_taken(q, job->ask.pid))
+			first = job;
+	}
+	return first;
+}
+
+struct job *queue_cancel(struct queue *q, uint64_t id)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &q->v[i];
+
+		for (size_t k = 0; k < job->n; k++) {
+			if (job->askers[k].id != id)
+				continue;
+			job->askers[k] = job->askers[--job->n];
+			if (!job->n && job->state == JOB_WAITING)
+				job_free(job);
+			return !job->n && job->state == JOB_RUNNING ? job : NULL;
+		}
+	}
+	return NULL;
+}
+
+void job_free(struct job *job)
+{
+	cleanup_close(&job->addresses);
+	cleanup_close(&job->content);
+	*job = (struct job){ .addresses = -1, .content = -1, .process = SUBPROCESS_INIT };
+}
+
+void queue_forget(struct queue *q, uint64_t now_ms)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &q->v[i];
+
+		if (job->state == JOB_DONE && !job->n && now_ms - job->done_ms >= SHARED_MS)
+			job_free(job);
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Private to serve/: which operation is done when. So many at once, and of those that act on the
+ * same process one; so many wait. Who asks for a profile while the same is being taken, or was
+ * within the last second, gets that one.
+ */
+#ifndef SERVE_QUEUE_H
+#define SERVE_QUEUE_H
+
+#include "ops/apart/subprocess.h"
+#include "serve/serve.h"
+
+#define JOBS_MAX (SERVE_WORKERS_MAX + SERVE_WAITING_MAX + 16)
+#define ASKERS_MAX 16
+#define SHARED_MS 1000 /* how long an answer is kept for others */
+
+enum job_state { JOB_FREE, JOB_WAITING, JOB_RUNNING, JOB_DONE };
+
+struct asker {
+	uint64_t id;
+	struct serve_peer peer;
+};
+
+struct job {
+	enum job_state state;
+	struct wire_to_broker ask; /* of who asked first */
+	struct serve_peer peer;
+	uint64_t number;   /* they count up */
+	uint64_t asked_ms; /* now_ms() */
+	struct asker askers[ASKERS_MAX];
+	size_t n; /* who is still to be answered */
+	unsigned int shared;
+	int addresses; /* of WIRE_SYMBOLS, or -1 */
+
+	struct subprocess process;   /* JOB_RUNNING */
+	int content;		     /* from then on, a memory file */
+	struct wire_to_front answer; /* JOB_DONE */
+	uint64_t done_ms;
+};
+
+struct queue {
+	struct job v[JOBS_MAX];
+	unsigned int workers, waiting; /* at most */
+	uint64_t next;
+};
+
+void queue_init(struct queue *q, unsigned int workers, unsigned int waiting);
+
+/*
+ * The job that answers `ask`: a new one, or one that somebody else asked for, and that may be
+ * JOB_DONE. NULL: too many wait. `addresses` belongs to the job then, or is closed.
+ */
+struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
+		      const struct serve_peer *peer, int addresses, uint64_t now_ms);
+
+/* The next that may begin; NULL: none. */
+struct job *queue_next(struct queue *q);
+
+/* How many are in that state. */
+size_t queue_count(const struct queue *q, enum job_state state);
+
+/* Nobody waits for this answer any more. The job, where it is running and nobody else does. */
+struct job *queue_cancel(struct queue *q, uint64_t id);
+
+/* Let go of what it has. It is JOB_FREE. */
+void job_free(struct job *job);
+
+/* Those that are done, answered, and too old to be shared. */
+void queue_forget(struct queue *q, uint64_t now_ms);
+
+#endif

@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/serve.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/vec.h"
+#include "io/memory_file.h"
+#include "serve/front.h"
+#include "serve/listen.h"
+#include "serve/queue.h"
+#include "serve/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define CONNECTIONS_MAX 1024
+#define RESTART_MIN_MS 100
+#define RESTART_MAX_MS 5000
+#define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
+#define FDS_MAX (3 + LISTENERS_MAX + JOBS_MAX)
+
+struct connection {
+	uint64_t number;
+	struct serve_peer peer;
+};
+
+struct broker {
+	const struct serve_request *request;
+	struct ops_options options; /* of each operation */
+	int stop_fd;
+	struct listeners listeners;
+	struct front front;
+	uint64_t restart_ms; /* when it may be started again, of now_ms() */
+	unsigned int failures;
+	struct connection *v;
+	size_t n, room;
+	uint64_t next; /* number of a connection */
+	struct queue queue;
+	bool behind; /* the front does not read as fast as we send */
+	bool announced;
+};
+
+/* --- what is told --- */
+
+static int tell(const struct broker *b, const struct job *job, const struct result *r,
+		enum wire_refusal refusal, struct err *err)
+{
+	struct serve_event e = {
+		.peer = job->peer,
+		.op = wire_op_name(job->ask.op),
+		.pid = job->ask.pid,
+		.refusal = refusal,
+		.ok = !refusal && !r->failed,
+		.err = &r->err,
+		.shared = job->shared,
+		.bytes = job->answer.bytes,
+		.stops = r->stops,
+		.pause_us = r->pause_us,
+		.took_ms = now_ms() - job->asked_ms,
+	};
+
+	clock_gettime(CLOCK_REALTIME, &e.time);
+	memcpy(e.comm, r->comm, sizeof(e.comm));
+	return b->request->event(b->request->ctx, &e, err);
+}
+
+static void caution(const struct broker *b, const struct err *warning)
+{
+	b->request->on_warning(b->request->ctx, warning);
+}
+
+/* --- the front --- */
+
+/* It takes all that it was asked for along: nobody is left to have it. */
+static void drop_front(struct broker *b)
+{
+	front_end(&b->front);
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &b->queue.v[i];
+
+		job->n = 0;
+		if (job->state == JOB_RUNNING)
+			subprocess_stop(&job->process);
+		else if (job->state != JOB_FREE)
+			job_free(job);
+	}
+	b->n = 0;
+	b->behind = false;
+}
+
+/* Again, but not at once, and later each time. */
+static void restart_later(struct broker *b, enum error id, int status)
+{
+	struct err warning = ERR_INIT;
+	unsigned int shift = b->failures < 6 ? b->failures : 6;
+	uint64_t after = (uint64_t)RESTART_MIN_MS << shift;
+
+	err_raise(&warning, id, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+		  .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+	caution(b, &warning);
+	b->failures++;
+	b->restart_ms = now_ms() + (after < RESTART_MAX_MS ? after : RESTART_MAX_MS);
+}
+
+static int lose_front(struct broker *b, enum error id, struct err *err)
+{
+	bool first = !b->announced;
+	int status = 0;
+
+	/* What it exited with says more than that we ended it. */
+	if (id == ERROR_FRONT_ENDED)
+		waitpid(b->front.pid, &status, 0), b->front.pid = 0;
+	drop_front(b);
+	if (first)
+		return err_raise(err, ERROR_FRONT_UNREADY,
+				 .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+				 .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+	restart_later(b, id, status);
+	return 0;
+}
+
+/* False: it does not take any more now. */
+static bool send_front(struct broker *b, struct wire_to_front *m, int fd)
+{
+	m->version = WIRE_VERSION;
+	if (!wire_send(b->front.channel, m, sizeof(*m), fd))
+		return true;
+	/* One that has ended is seen by its descriptor. */
+	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
+	return false;
+}
+
+/* --- answers --- */
+
+/* To all who wait for it, as far as the front takes them. */
+static void deliver(struct broker *b, struct job *job)
+{
+	while (job->n) {
+		struct wire_to_front m = job->answer;
+
+		m.id = job->askers[job->n - 1].id;
+		if (!send_front(b, &m, m.bytes ? job->content : -1))
+			return;
+		job->n--;
+	}
+}
+
+static void refuse(struct broker *b, uint64_t id, enum wire_refusal refusal)
+{
+	struct wire_to_front m = { .kind = WIRE_ANSWER, .id = id, .refusal = refusal };
+
+	/* Who gets no answer waits until the client has had enough: nothing is lost by that. */
+	(void)!send_front(b, &m, -1);
+}
+
+/* From now on nobody changes what is answered, and it is read from its start. */
+static int close_content(struct job *job, struct err *err)
+{
+	int again;
+
+	if (memory_file_seal(job->content, err) ||
+	    memory_file_size(job->content, &job->answer.bytes, err))
+		return -1;
+	again = memory_file_reopen(job->content);
+	if (again < 0)
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
+	cleanup_close(&job->content);
+	job->content = again;
+	return 0;
+}
+
+static void make_answer(struct job *job, const struct result *r)
+{
+	job->answer = (struct wire_to_front){
+		.kind = WIRE_ANSWER,
+		.code = r->failed ? r->err.code : ERR_NONE,
+		.format = job->ask.format,
+		.pause_us = r->pause_us,
+		.stops = r->stops,
+	};
+	if (r->failed)
+		job->answer.format =
+			job->ask.flags & WIRE_TEXT_ERRORS ? WIRE_FORMAT_TEXT : WIRE_FORMAT_JSON;
+	memcpy(job->answer.name, r->name, sizeof(r->name));
+}
+
+static int take_end(struct broker *b, struct job *job, struct err *err)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct result r = { .err = ERR_INIT };
+	struct err why = ERR_INIT, ignored;
+	struct unpack answer;
+
+	if (subprocess_take(&job->process, &bytes, &answer, &why)) {
+		r = (struct result){ .failed = true, .err = why };
+		(void)!worker_say(&job->ask, job->content, &why, &ignored);
+	} else if (!worker_unpack(&answer, &r)) {
+		r = (struct result){ .failed = true, .err = ERR_INIT };
+		err_raise(&r.err, ERROR_CHILD_MALFORMED, .what = "answer");
+		(void)!worker_say(&job->ask, job->content, &r.err, &ignored);
+	}
+	make_answer(job, &r);
+	if (close_content(job, &why))
+		job->answer.code = why.code, job->answer.bytes = 0;
+	job->state = JOB_DONE;
+	job->done_ms = now_ms();
+	if (tell(b, job, &r, WIRE_DONE, err))
+		return -1;
+	deliver(b, job);
+	return 0;
+}
+
+/* --- operations --- */
+
+static int start(struct broker *b, struct job *job, struct err *err)
+{
+	int not_ours[2 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd };
+	struct work work = {
+		.ask = &job->ask,
+		.options = b->options,
+		.content = -1,
+		.addresses = job->addresses,
+		.not_ours = not_ours,
+		.n_not_ours = 2 + b->listeners.n,
+	};
+
+	memcpy(not_ours + 2, b->listeners.v, b->listeners.n * sizeof(*not_ours));
+	if (memory_file_make(&job->content, err))
+		return -1;
+	work.content = job->content;
+	return subprocess_start(&job->process, worker_run, &work, err);
+}
+
+static int start_all(struct broker *b, struct err *err)
+{
+	struct job *job;
+
+	while ((job = queue_next(&b->queue))) {
+		struct result r = { .failed = true, .err = ERR_INIT };
+
+		if (!start(b, job, &r.err)) {
+			job->state = JOB_RUNNING;
+			continue;
+		}
+		make_answer(job, &r);
+		job->state = JOB_DONE;
+		job->done_ms = now_ms();
+		if (tell(b, job, &r, WIRE_DONE, err))
+			return -1;
+		deliver(b, job);
+	}
+	return 0;
+}
+
+/* What who connected so may do. */
+static enum wire_role role_of(const struct broker *b, const struct serve_peer *peer)
+{
+	enum wire_role most = b->request->read_only ? WIRE_ROLE_PROFILE : WIRE_ROLE_CONTROL;
+
+	/* Who may connect to the socket, says its mode. */
+	return peer->transport == WIRE_UNIX ? most : WIRE_ROLE_NONE;
+}
+
+static const struct connection *find_connection(const struct broker *b, uint64_t number)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->v[i].number == number)
+			return &b->v[i];
+	}
+	return NULL;
+}
+
+static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
+			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
+{
+	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
+	const struct result r = { .err = ERR_INIT };
+
+	refuse(b, m->id, refusal);
+	return tell(b, &job, &r, refusal, err);
+}
+
+static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, struct err *err)
+{
+	const struct connection *c = find_connection(b, m->connection);
+	struct serve_peer peer;
+	struct job *job;
+
+	if (!c) { /* it ended meanwhile, or never was */
+		cleanup_close(&fd);
+		refuse(b, m->id, WIRE_UNKNOWN_PEER);
+		return 0;
+	}
+	peer = c->peer;
+	if (role_of(b, &peer) < wire_role_of(m->op)) {
+		cleanup_close(&fd);
+		return refuse_aloud(b, m, &peer, WIRE_NOT_ALLOWED, err);
+	}
+	job = queue_add(&b->queue, m, &peer, fd, now_ms());
+	if (!job)
+		return refuse_aloud(b, m, &peer, WIRE_FULL, err);
+	if (job->state == JOB_DONE)
+		deliver(b, job);
+	return 0;
+}
+
+static void take_closed(struct broker *b, uint64_t number)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->v[i].number == number) {
+			b->v[i] = b->v[--b->n];
+			return;
+		}
+	}
+}
+
+static int take_ready(struct broker *b, struct err *err)
+{
+	b->front.ready = true;
+	if (b->announced)
+		return 0;
+	b->announced = true;
+	if (b->request->ready(b->request->ctx, b->listeners.where, err))
+		return -1;
+	listen_notify("READY=1");
+	return 0;
+}
+
+static int take_message(struct broker *b, const struct wire_to_broker *m, int fd, struct err *err)
+{
+	struct job *job;
+
+	switch (m->kind) {
+	case WIRE_READY:
+		return take_ready(b, err);
+	case WIRE_ASK:
+		b->failures = 0; /* it works */
+		return take_ask(b, m, fd, err);
+	case WIRE_CANCEL:
+		job = queue_cancel(&b->queue, m->id);
+		if (job)
+			subprocess_stop(&job->process);
+		return 0;
+	case WIRE_CLOSED:
+	default:
+		take_closed(b, m->connection);
+		return 0;
+	}
+}
+
+/* A bounded number of messages, so that all else has its turn. */
+static int hear_front(struct broker *b, struct err *err)
+{
+	for (int i = 0; i < 64; i++) {
+		struct wire_to_broker m;
+		int fd, got = wire_receive(b->front.channel, &m, sizeof(m), &fd);
+
+		if (got < 0 && errno == EAGAIN)
+			return 0;
+		if (!got || (got < 0 && errno == ECONNRESET))
+			return lose_front(b, ERROR_FRONT_ENDED, err);
+		if (got < 0 || !wire_is_valid(&m, fd >= 0) ||
+		    b->front.ready != (m.kind != WIRE_READY)) {
+			if (got > 0)
+				cleanup_close(&fd);
+			return lose_front(b, ERROR_FRONT_MALFORMED, err);
+		}
+		if (take_message(b, &m, fd, err))
+			return -1;
+	}
+	return 0;
+}
+
+/* --- connections --- */
+
+static int take_connection(struct broker *b, int listener, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct connection c = { .number = b->next };
+	struct wire_to_front m = { .kind = WIRE_CONNECTION, .connection = b->next };
+
+	fd = listener_accept(listener, &c.peer);
+	if (fd < 0 || b->n >= CONNECTIONS_MAX)
+		return 0;
+	m.transport = c.peer.transport;
+	if (!vec_grow(b->v, b->room, b->n))
+		return err_no_memory(err);
+	if (send_front(b, &m, fd)) {
+		b->v[b->n++] = c;
+		b->next++;
+	}
+	return 0;
+}
+
+/* --- waiting --- */
+
+static struct pollfd readable(int fd)
+{
+	return (struct pollfd){ .fd = fd, .events = POLLIN };
+}
+
+/* stop_fd, the channel, the listeners, jobs: as job_at[] says. */
+static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
+{
+	bool takes = b->front.ready && !b->behind;
+	size_t n = 0;
+
+	fds[n++] = readable(b->stop_fd);
+	fds[n] = readable(b->front.channel);
+	fds[n++].events |= b->behind ? POLLOUT : 0;
+	for (size_t i = 0; i < b->listeners.n; i++)
+		fds[n++] = readable(takes ? b->listeners.v[i] : -1);
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (b->queue.v[i].state != JOB_RUNNING)
+			continue;
+		job_at[n] = i;
+		fds[n++] = readable(b->queue.v[i].process.pidfd);
+	}
+	return n;
+}
+
+static int wait_ms(const struct broker *b)
+{
+	uint64_t now = now_ms();
+
+	if (b->front.pid <= 0)
+		return b->restart_ms > now ? (int)(b->restart_ms - now) : 0;
+	return queue_count(&b->queue, JOB_DONE) ? SHARED_MS : -1;
+}
+
+static void catch_up(struct broker *b)
+{
+	b->behind = false;
+	for (size_t i = 0; i < JOBS_MAX && !b->behind; i++) {
+		if (b->queue.v[i].state == JOB_DONE)
+			deliver(b, &b->queue.v[i]);
+	}
+}
+
+/* 1: it is to end. */
+static int serve_once(struct broker *b, struct err *err)
+{
+	struct pollfd fds[FDS_MAX];
+	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
+	size_t first_job = 2 + b->listeners.n;
+
+	if (poll(fds, n, wait_ms(b)) < 0)
+		return 0;
+	if (fds[0].revents)
+		return 1;
+	for (size_t i = first_job; i < n; i++) {
+		if (fds[i].revents && take_end(b, &b->queue.v[job_at[i]], err))
+			return -1;
+	}
+	if (fds[1].revents & POLLOUT)
+		catch_up(b);
+	if (fds[1].revents & ~POLLOUT && hear_front(b, err))
+		return -1;
+	for (size_t i = 2; i < first_job; i++) {
+		if (fds[i].revents && b->front.ready && take_connection(b, fds[i].fd, err))
+			return -1;
+	}
+	queue_forget(&b->queue, now_ms());
+	return start_all(b, err);
+}
+
+static int revive_front(struct broker *b, struct err *err)
+{
+	if (b->front.pid > 0 || b->restart_ms > now_ms())
+		return 0;
+	if (!front_start(&b->front, b->request->log_fd, err))
+		return 0;
+	if (!b->announced)
+		return -1;
+	caution(b, err);
+	*err = (struct err)ERR_INIT;
+	restart_later(b, ERROR_FRONT_ENDED, 0);
+	return 0;
+}
+
+/* --- the end --- */
+
+/* Operations end with care, and who waits for one gets what it brought. */
+static void finish(struct broker *b)
+{
+	struct wire_to_front end = { .kind = WIRE_END };
+	uint64_t until = now_ms() + END_MS;
+	struct err ignored = ERR_INIT;
+
+	listen_notify("STOPPING=1");
+	listeners_close(&b->listeners);
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (b->queue.v[i].state == JOB_RUNNING)
+			subprocess_stop(&b->queue.v[i].process);
+	}
+	/* An operation that does not end yet has a target to leave alone first: it is waited for. */
+	while (queue_count(&b->queue, JOB_RUNNING)) {
+		struct pollfd fds[FDS_MAX];
+		size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
+
+		if (poll(fds + 2, n - 2, -1) < 0)
+			continue;
+		for (size_t i = 2; i < n; i++) {
+			if (fds[i].revents)
+				(void)!take_end(b, &b->queue.v[job_at[i]], &ignored);
+		}
+	}
+	if (b->front.pid > 0 && send_front(b, &end, -1)) {
+		struct pollfd ended = readable(b->front.pidfd);
+		uint64_t now = now_ms();
+
+		poll(&ended, 1, until > now ? (int)(until - now) : 0);
+	}
+}
+
+static int run(struct broker *b, struct err *err)
+{
+	int ret = 0;
+
+	while (!ret)
+		ret = revive_front(b, err) ? -1 : serve_once(b, err);
+	return ret < 0 ? -1 : 0;
+}
+
+int serve(const struct serve_request *request, const struct ops_options *options, struct err *err)
+{
+	_cleanup_(cleanup_free) struct broker *b = calloc(1, sizeof(*b));
+	int ret;
+
+	if (!b)
+		return err_no_memory(err);
+	b->request = request;
+	b->options = *options;
+	b->stop_fd = options->stop_fd;
+	b->front = (struct front)FRONT_INIT;
+	b->next = 1;
+	queue_init(&b->queue, request->workers, request->waiting);
+	if (listeners_open(&b->listeners, request, err))
+		return -1;
+	ret = run(b, err);
+	finish(b);
+	drop_front(b);
+	listeners_close(&b->listeners);
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		job_free(&b->queue.v[i]);
+	free(b->v);
+	return ret;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Operations for clients: the broker. It takes connections, has the front (front/, a program of its
+ * own, which may do nothing) speak HTTP with them, and does what the front asks for as far as the
+ * client may have it: each operation in a process of its own (ops/apart/subprocess.h).
+ */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "base/err.h"
+#include "ops/ops.h"
+#include "wire/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* Who a client is, as the kernel says. */
+struct serve_peer {
+	enum wire_transport transport;
+	uid_t uid; /* WIRE_UNIX */
+	pid_t pid; /* the same, when it connected: another may have the number since */
+};
+
+/* An operation that came to its end, or was refused. */
+struct serve_event {
+	struct timespec time;
+	struct serve_peer peer; /* who asked first */
+	const char *op;
+	pid_t pid;		   /* 0: it is of no one process */
+	char comm[PROC_COMM_SIZE]; /* raw, see output_safe(); "" if unknown */
+	enum wire_refusal refusal; /* WIRE_DONE: it was done, or tried */
+	bool ok;
+	const struct err *err; /* why not; valid in the callback alone */
+	unsigned int shared;   /* how many more got the same answer */
+	uint64_t bytes;	       /* of it */
+	unsigned int stops;
+	uint64_t pause_us; /* how long threads were stopped */
+	uint64_t took_ms;  /* since it was asked for */
+};
+
+struct serve_request {
+	const char
+		*socket;   /* of the file system; NULL: http.sock in the folder of base/private.h */
+	const char *group; /* whose members may connect to it; NULL: the owner's alone */
+	bool read_only;	   /* nobody may change a process */
+	unsigned int workers; /* operations at once */
+	unsigned int waiting; /* how many more may wait */
+	int log_fd;	      /* what the front complains of goes there */
+
+	/* It can be connected to, at `where`. */
+	int (*ready)(void *ctx, const char *where, struct err *err);
+	int (*event)(void *ctx, const struct serve_event *event, struct err *err);
+	void (*on_warning)(void *ctx, const struct err *warning);
+	void *ctx;
+};
+
+#define SERVE_WORKERS 2
+#define SERVE_WORKERS_MAX 16
+#define SERVE_WAITING 32
+#define SERVE_WAITING_MAX 64
+
+/*
+ * Until options->stop_fd, which ends operations with care. The caller has SIGINT, SIGTERM and
+ * SIGHUP blocked. Where systemd(1) started it with sockets (sd_listen_fds(3)), it listens on these,
+ * and it says when it is ready (sd_notify(3)). ERR_BUSY when another one has the socket;
+ * ERR_FAILED when the front cannot be started, and what the callbacks return.
+ */
+int serve(const struct serve_request *request, const struct ops_options *options, struct err *err)
+	__must_check;
+
+#endif

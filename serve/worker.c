@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/worker.h"
+
+#include "api/json.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "io/memory_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define BUSY_WAIT_MS 2000 /* another one of ours may be at the same process */
+
+/* --- what is answered --- */
+
+static int print_json(FILE *out, const void *ctx, struct err *err)
+{
+	struct json_object *doc = (struct json_object *)ctx;
+
+	(void)err;
+	json_c_set_serialization_double_format("%.15g", JSON_C_OPTION_GLOBAL);
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN |
+							    JSON_C_TO_STRING_NOSLASHESCAPE));
+	return 0;
+}
+
+/* `doc` is taken. */
+static int answer_json(const struct work *w, struct json_object *doc, struct err *err)
+{
+	int ret = memory_file_fill(w->content, print_json, doc, err);
+
+	json_object_put(doc);
+	return ret;
+}
+
+struct text {
+	const char *v;
+	size_t len;
+};
+
+static int print_text(FILE *out, const void *ctx, struct err *err)
+{
+	const struct text *text = ctx;
+
+	(void)err;
+	fwrite(text->v, 1, text->len, out);
+	return 0;
+}
+
+static int answer_text(const struct work *w, const char *text, size_t len, struct err *err)
+{
+	const struct text all = { text, len };
+
+	return memory_file_fill(w->content, print_text, &all, err);
+}
+
+static int print_error(FILE *out, const void *ctx, struct err *err)
+{
+	char text[ERR_TEXT_SIZE];
+
+	(void)err;
+	fprintf(out, "%s\n", api_warning_text(ctx, text, sizeof(text)));
+	return 0;
+}
+
+int worker_say(const struct wire_to_broker *ask, int content, const struct err *why,
+	       struct err *err)
+{
+	struct json_object *doc;
+	int ret;
+
+	if (ftruncate(content, 0))
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "empty");
+	lseek(content, 0, SEEK_SET);
+	if (ask->flags & WIRE_TEXT_ERRORS)
+		return memory_file_fill(content, print_error, why, err);
+	doc = api_error(why);
+	ret = memory_file_fill(content, print_json, doc, err);
+	json_object_put(doc);
+	return ret;
+}
+
+/* --- what it cost, and whose it is --- */
+
+static void take_cost(struct result *r, const struct ops_cost *cost)
+{
+	memcpy(r->comm, cost->comm, sizeof(r->comm));
+	r->stops = cost->stops;
+	r->pause_us = cost->pause_us;
+}
+
+/* "redis-server.4242.20261126T101500Z.heap", of what is harmless in any header and any folder. */
+static void name_file(struct result *r, pid_t pid, enum wire_format format)
+{
+	char comm[PROC_COMM_SIZE], time[24];
+	struct timespec now;
+	struct tm tm;
+	size_t i;
+
+	for (i = 0; r->comm[i]; i++) {
+		unsigned char c = (unsigned char)r->comm[i];
+
+		comm[i] = (char)(c < 0x80 && (isalnum(c) || c == '-') ? c : '_');
+	}
+	comm[i] = '\0';
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", gmtime_r(&now.tv_sec, &tm));
+	snprintf(r->name, sizeof(r->name), "%s.%d.%s%s", i ? comm : "process", pid, time,
+		 wire_suffix(format));
+}
+
+/* --- operations --- */
+
+static int list(const struct work *w, struct ops_list *list, struct err *err)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	const pid_t pid = w->ask->pid;
+	const struct ops_list_request request = {
+		.stop_fd = w->options.stop_fd,
+		.only = pid ? &pid : NULL,
+		.n_only = pid != 0,
+	};
+
+	if (pid && proc_open_at(&p, pid, w->options.start_time, err))
+		return -1;
+	if (ops_list(&request, list, err))
+		return -1;
+	return !pid || list->n ? 0 : err_raise(err, ERROR_NO_JEMALLOC, .pid = pid);
+}
+
+static int do_list(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
+	_cleanup_(cleanup_free) const struct ops_process **rows = NULL;
+
+	if (list(w, &all, err))
+		return -1;
+	rows = calloc(all.n + 1, sizeof(*rows));
+	if (!rows)
+		return err_no_memory(err);
+	for (size_t i = 0; i < all.n; i++)
+		rows[i] = &all.v[i];
+	if (w->ask->pid)
+		memcpy(r->comm, all.v[0].comm, sizeof(r->comm));
+	return answer_json(w, api_list(rows, all.n), err);
+}
+
+static int do_check(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(cleanup_free) struct ops_checks *checks = calloc(1, sizeof(*checks));
+
+	if (!checks)
+		return err_no_memory(err);
+	ops_check(w->ask->pid, &w->options, checks);
+	take_cost(r, &checks->cost);
+	return answer_json(w, api_check(checks), err);
+}
+
+static int do_status(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_status_fini) struct ops_status status = { 0 };
+
+	if (ops_status(w->ask->pid, &w->options, &status, err))
+		return -1;
+	take_cost(r, &status.cost);
+	return answer_json(w, api_status(&status), err);
+}
+
+static int do_explain(const struct work *w, struct result *r, struct err *err)
+{
+	struct ops_explain explain = { 0 };
+
+	if (ops_explain(w->ask->pid, &w->options, &explain, err))
+		return -1;
+	take_cost(r, &explain.cost);
+	return answer_json(w, api_explain(&explain), err);
+}
+
+static int do_stats(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	const struct ops_match of = { .pid = w->ask->pid, .start_time = w->ask->start_time };
+	enum ops_stats_format format = w->ask->format == WIRE_FORMAT_TEXT   ? OPS_STATS_TEXT
+				       : w->ask->format == WIRE_FORMAT_PROM ? OPS_STATS_PROM
+									    : OPS_STATS_JSON;
+
+	if (ops_stats(&of, 1, format, &w->options, &stats, err) || ops_stats_failed(&stats, err))
+		return -1;
+	take_cost(r, &stats.v->cost);
+	return answer_text(w, stats.text, stats.len, err);
+}
+
+static int do_threads(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_threads_fini) struct ops_threads threads = { 0 };
+	const struct ops_threads_request request = { 0 };
+
+	if (ops_threads(w->ask->pid, &request, &w->options, &threads, err))
+		return -1;
+	take_cost(r, &threads.cost);
+	return answer_json(w, api_threads(&threads, false), err);
+}
+
+/* As profile/format/ names them; NULL: as jemalloc wrote it. */
+static const char *profile_format(enum wire_format format)
+{
+	switch (format) {
+	case WIRE_FORMAT_PPROF:
+		return "pprof";
+	case WIRE_FORMAT_FOLDED:
+		return "folded";
+	case WIRE_FORMAT_SPEEDSCOPE:
+		return "speedscope";
+	case WIRE_FORMAT_HTML:
+		return "html";
+	case WIRE_FORMAT_SVG:
+		return "svg";
+	case WIRE_FORMAT_JSON:
+		return "json";
+	case WIRE_FORMAT_TEXT:
+	case WIRE_FORMAT_HEAP:
+	default:
+		return NULL;
+	}
+}
+
+static int do_dump(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	const struct ops_dump_request request = {
+		.stream_fd = w->content,
+		.format = profile_format(w->ask->format),
+	};
+
+	if (ops_dump(w->ask->pid, &request, &w->options, &dump, err))
+		return -1;
+	take_cost(r, &dump.cost);
+	name_file(r, w->ask->pid, w->ask->format);
+	return 0;
+}
+
+static int do_cmdline(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
+
+	if (list(w, &all, err))
+		return -1;
+	memcpy(r->comm, all.v[0].comm, sizeof(r->comm));
+	/* Its arguments may hold secrets. */
+	return answer_text(w, r->comm, strlen(r->comm), err);
+}
+
+static int do_switch(const struct work *w, struct result *r, struct err *err)
+{
+	struct ops_change change;
+
+	if (w->ask->op == WIRE_ACTIVATE
+		    ? ops_activate(w->ask->pid, false, &w->options, &change, err)
+		    : ops_deactivate(w->ask->pid, &w->options, &change, err))
+		return -1;
+	take_cost(r, &change.cost);
+	return answer_json(w, api_change("prof.active", &change), err);
+}
+
+static int do_reset(const struct work *w, struct result *r, struct err *err)
+{
+	int lg = w->ask->flags & WIRE_HAS_LG ? w->ask->lg_sample : OPS_LG_KEEP;
+	struct ops_reset reset;
+
+	if (ops_reset(w->ask->pid, lg, &w->options, &reset, err))
+		return -1;
+	take_cost(r, &reset.cost);
+	return answer_json(w, api_reset(&reset), err);
+}
+
+static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
+					 struct err *err) = {
+	[WIRE_LIST] = do_list,	       [WIRE_CHECK] = do_check,	    [WIRE_STATUS] = do_status,
+	[WIRE_EXPLAIN] = do_explain,   [WIRE_STATS] = do_stats,	    [WIRE_THREADS] = do_threads,
+	[WIRE_DUMP] = do_dump,	       [WIRE_CMDLINE] = do_cmdline, [WIRE_ACTIVATE] = do_switch,
+	[WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
+};
+
+/* --- the process --- */
+
+int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+{
+	struct work *w = ctx;
+	struct result r = { .err = ERR_INIT };
+
+	for (size_t i = 0; i < w->n_not_ours; i++)
+		cleanup_close(&w->not_ours[i]);
+	w->options.stop_fd = stop_fd;
+	w->options.start_time = w->ask->start_time;
+	w->options.wait_ms = BUSY_WAIT_MS;
+	r.failed = operations[w->ask->op](w, &r, &r.err);
+	if (r.failed) {
+		if (r.err.code != ERR_LOST)
+			err_explain(&r.err);
+		if (worker_say(w->ask, w->content, &r.err, err))
+			return -1;
+	}
+	pack_bytes(answer, r.comm, sizeof(r.comm));
+	pack_u64(answer, r.stops);
+	pack_u64(answer, r.pause_us);
+	pack_text(answer, r.name);
+	pack_err(answer, r.failed ? &r.err : NULL);
+	return 0;
+}
+
+bool worker_unpack(struct unpack *u, struct result *r)
+{
+	*r = (struct result){ .err = ERR_INIT };
+	unpack_bytes(u, r->comm, sizeof(r->comm));
+	r->comm[sizeof(r->comm) - 1] = '\0';
+	r->stops = (unsigned int)unpack_max(u, UINT32_MAX);
+	r->pause_us = unpack_u64(u);
+	unpack_into(u, r->name, sizeof(r->name));
+	r->failed = unpack_err(u, &r->err);
+	return unpack_done(u);
+}

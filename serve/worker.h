@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to serve/: what is done in the process that an operation has for itself. */
+#ifndef SERVE_WORKER_H
+#define SERVE_WORKER_H
+
+#include "ops/apart/subprocess.h"
+#include "serve/serve.h"
+
+struct work {
+	const struct wire_to_broker *ask;
+	struct ops_options options;
+	int content;	     /* a memory file, for what is answered */
+	int addresses;	     /* of WIRE_SYMBOLS, or -1 */
+	const int *not_ours; /* descriptors of the broker's, which are closed first */
+	size_t n_not_ours;
+};
+
+/* How it went. What the answer is, also where it is an error, is in work->content. */
+struct result {
+	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
+	unsigned int stops;
+	uint64_t pause_us;
+	char name[WIRE_NAME_SIZE]; /* see struct wire_to_front */
+	bool failed;
+	struct err err;
+};
+
+/* A subprocess_fn; ctx is struct work. It packs a result, and fails only where it cannot. */
+int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err);
+
+bool worker_unpack(struct unpack *u, struct result *result);
+
+/* Put an error into the content, in the place of what is there: as text or as JSON. */
+int worker_say(const struct wire_to_broker *ask, int content, const struct err *why,
+	       struct err *err) __must_check;
+
+#endif
