@@ -65,7 +65,7 @@ static int take_handed(struct listeners *l, int n, struct err *err)
 static int default_path(char *path, size_t size, bool passed, struct err *err)
 {
 	_cleanup_(cleanup_close) int folder = private_open(true);
-	char private[PATH_MAX];
+	char private[PATH_MAX - 16];
 
 	private_path(private, sizeof(private));
 	if (folder < 0 || (passed && fchmod(folder, 0711)))

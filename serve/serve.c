@@ -8,8 +8,8 @@
 #include "io/memory_file.h"
 #include "serve/front.h"
 #include "serve/listen.h"
+#include "serve/operate.h"
 #include "serve/queue.h"
-#include "serve/worker.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -197,11 +197,11 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 
 	if (subprocess_take(&job->process, &bytes, &answer, &why)) {
 		r = (struct result){ .failed = true, .err = why };
-		(void)!worker_say(&job->ask, job->content, &why, &ignored);
-	} else if (!worker_unpack(&answer, &r)) {
+		(void)!operate_say(&job->ask, job->content, &why, &ignored);
+	} else if (!operate_unpack(&answer, &r)) {
 		r = (struct result){ .failed = true, .err = ERR_INIT };
 		err_raise(&r.err, ERROR_CHILD_MALFORMED, .what = "answer");
-		(void)!worker_say(&job->ask, job->content, &r.err, &ignored);
+		(void)!operate_say(&job->ask, job->content, &r.err, &ignored);
 	}
 	make_answer(job, &r);
 	if (close_content(job, &why))
@@ -232,7 +232,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 	if (memory_file_make(&job->content, err))
 		return -1;
 	work.content = job->content;
-	return subprocess_start(&job->process, worker_run, &work, err);
+	return subprocess_start(&job->process, operate_run, &work, err);
 }
 
 static int start_all(struct broker *b, struct err *err)

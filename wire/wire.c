@@ -13,7 +13,7 @@ static const struct {
 	enum wire_role role;
 	bool needs_process;
 } ops[WIRE_OPS] = {
-#define OP(id, role, process) [WIRE_##id] = { #id, WIRE_ROLE_##role, process },
+#define OP(id, name, role, process) [WIRE_##id] = { name, WIRE_ROLE_##role, process },
 	WIRE_OPS_ALL(OP)
 #undef OP
 };

@@ -29,26 +29,26 @@ enum wire_role {
 	WIRE_ROLES
 };
 
-/* X(id, role, needs a process) */
-#define WIRE_OPS_ALL(X)              \
-	X(LIST, READ, false)         \
-	X(METRICS, READ, false)      \
-	X(DISCOVER, READ, false)     \
-	X(CHECK, PROFILE, true)      \
-	X(STATUS, PROFILE, true)     \
-	X(EXPLAIN, PROFILE, true)    \
-	X(STATS, PROFILE, true)      \
-	X(THREADS, PROFILE, true)    \
-	X(DUMP, PROFILE, true)       \
-	X(SYMBOLS, PROFILE, true)    \
-	X(CMDLINE, PROFILE, true)    \
-	X(ACTIVATE, CONTROL, true)   \
-	X(DEACTIVATE, CONTROL, true) \
-	X(RESET, CONTROL, true)
+/* X(id, name, role, needs a process) */
+#define WIRE_OPS_ALL(X)                            \
+	X(LIST, "list", READ, false)               \
+	X(METRICS, "metrics", READ, false)         \
+	X(DISCOVER, "discover", READ, false)       \
+	X(CHECK, "check", PROFILE, true)           \
+	X(STATUS, "status", PROFILE, true)         \
+	X(EXPLAIN, "explain", PROFILE, true)       \
+	X(STATS, "stats", PROFILE, true)           \
+	X(THREADS, "threads", PROFILE, true)       \
+	X(DUMP, "dump", PROFILE, true)             \
+	X(SYMBOLS, "symbols", PROFILE, true)       \
+	X(CMDLINE, "cmdline", PROFILE, true)       \
+	X(ACTIVATE, "activate", CONTROL, true)     \
+	X(DEACTIVATE, "deactivate", CONTROL, true) \
+	X(RESET, "reset", CONTROL, true)
 
 enum wire_op {
 	WIRE_OP_NONE,
-#define OP(id, role, process) WIRE_##id,
+#define OP(id, name, role, process) WIRE_##id,
 	WIRE_OPS_ALL(OP)
 #undef OP
 		WIRE_OPS

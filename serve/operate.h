@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Private to serve/: what is done in the process that an operation has for itself. */
-#ifndef SERVE_WORKER_H
-#define SERVE_WORKER_H
+#ifndef SERVE_OPERATE_H
+#define SERVE_OPERATE_H
 
 #include "ops/apart/subprocess.h"
 #include "serve/serve.h"
@@ -26,12 +26,12 @@ struct result {
 };
 
 /* A subprocess_fn; ctx is struct work. It packs a result, and fails only where it cannot. */
-int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err);
+int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err);
 
-bool worker_unpack(struct unpack *u, struct result *result);
+bool operate_unpack(struct unpack *u, struct result *result);
 
 /* Put an error into the content, in the place of what is there: as text or as JSON. */
-int worker_say(const struct wire_to_broker *ask, int content, const struct err *why,
-	       struct err *err) __must_check;
+int operate_say(const struct wire_to_broker *ask, int content, const struct err *why,
+		struct err *err) __must_check;
 
 #endif

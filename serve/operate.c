@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/worker.h"
+#include "serve/operate.h"
 
 #include "api/json.h"
 #include "base/cleanup.h"
@@ -69,8 +69,8 @@ static int print_error(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
-int worker_say(const struct wire_to_broker *ask, int content, const struct err *why,
-	       struct err *err)
+int operate_say(const struct wire_to_broker *ask, int content, const struct err *why,
+		struct err *err)
 {
 	struct json_object *doc;
 	int ret;
@@ -289,7 +289,7 @@ static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 
 /* --- the process --- */
 
-int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	struct work *w = ctx;
 	struct result r = { .err = ERR_INIT };
@@ -303,7 +303,7 @@ int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	if (r.failed) {
 		if (r.err.code != ERR_LOST)
 			err_explain(&r.err);
-		if (worker_say(w->ask, w->content, &r.err, err))
+		if (operate_say(w->ask, w->content, &r.err, err))
 			return -1;
 	}
 	pack_bytes(answer, r.comm, sizeof(r.comm));
@@ -314,7 +314,7 @@ int worker_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	return 0;
 }
 
-bool worker_unpack(struct unpack *u, struct result *r)
+bool operate_unpack(struct unpack *u, struct result *r)
 {
 	*r = (struct result){ .err = ERR_INIT };
 	unpack_bytes(u, r->comm, sizeof(r->comm));

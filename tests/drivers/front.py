@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+front.py: in the place of the front, one that was taken over. It says what commands that it reads
+from the fifo COMMANDS beside it tell it to, and writes what it hears to HEARD, a line each:
+
+  ask OP PID [name=value]...      as the last connection; connection=N: as another one
+  fd                              the next message has a memory file with it
+  raw HEX                         any bytes
+  short                           a message that is too short
+  kind N                          a message of another kind
+  exit N                          end
+
+It holds to the structures of wire/wire.h.
+"""
+import array
+import os
+import select
+import socket
+import struct
+import sys
+
+here = os.path.dirname(os.path.abspath(sys.argv[0]))
+TO_BROKER = struct.Struct("=IIQQIIIiQiI32s32s")
+TO_FRONT = struct.Struct("=IIQIIQIIQQII96s")
+OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
+       "activate deactivate reset").split()
+FORMATS = "json text prom openmetrics heap pprof folded speedscope html svg".split()
+KINDS = {"ready": 1, "ask": 2, "cancel": 3, "closed": 4}
+sock = socket.socket(fileno=3)
+heard = open(os.path.join(here, "HEARD"), "a", buffering=1)
+clients = []
+connection = 0
+ids = 0
+with_fd = False
+
+
+def message(kind, **given):
+    v = dict(version=1, connection=connection, id=0, op=0, flags=0, format=0, pid=0,
+             start_time=0, lg_sample=0, seconds=0)
+    v.update(given)
+    return TO_BROKER.pack(v["version"], kind, v["connection"], v["id"], v["op"], v["flags"],
+                          v["format"], v["pid"], v["start_time"], v["lg_sample"], v["seconds"],
+                          b"", b"")
+
+
+def send(data):
+    global with_fd
+    fds = [os.memfd_create("addresses", os.MFD_ALLOW_SEALING)] if with_fd else []
+    control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
+    try:
+        sock.sendmsg([data], control)
+    except OSError as e:
+        print("unsent", e.errno, file=heard)
+    for fd in fds:
+        os.close(fd)
+    with_fd = False
+
+
+def obey(line):
+    global ids, with_fd
+    words = line.split()
+    given = {k: int(v, 0) for k, v in (w.split("=") for w in words if "=" in w)}
+    words = [w for w in words if "=" not in w]
+    if words[0] == "ask":
+        ids += 1
+        given.setdefault("id", ids)
+        op = OPS.index(words[1]) if words[1] in OPS else int(words[1])
+        send(message(KINDS["ask"], op=op, pid=int(words[2]), **given))
+    elif words[0] in KINDS:
+        send(message(KINDS[words[0]], **given))
+    elif words[0] == "kind":
+        send(message(int(words[1]), **given))
+    elif words[0] == "raw":
+        send(bytes.fromhex(words[1]))
+    elif words[0] == "short":
+        send(message(KINDS["ask"])[:-1])
+    elif words[0] == "fd":
+        with_fd = True
+    elif words[0] == "exit":
+        os._exit(int(words[1]))
+    else:
+        print("what?", line, file=heard)
+
+
+def hear():
+    global connection
+    data, fds, _, _ = socket.recv_fds(sock, TO_FRONT.size + 1, 4)
+    if not data:
+        print("end", file=heard)
+        sys.exit(0)
+    (_, kind, number, transport, refusal, id_, code, form, size, pause, stops, inactive,
+     name) = TO_FRONT.unpack(data)
+    if kind == 1:
+        connection = number
+        clients.extend(fds)
+        print("connection", number, "transport", transport, "fds", len(fds), file=heard)
+        return
+    if kind == 3:
+        print("finish", file=heard)
+        sys.exit(0)
+    body = b""
+    for fd in fds:
+        body += os.pread(fd, 1 << 20, 0)
+        try:
+            os.pwrite(fd, b"x", 0)
+            print("writable", file=heard)
+        except OSError:
+            pass
+        os.close(fd)
+    print("answer", id_, "refusal", refusal, "code", code, "format", FORMATS[form], "bytes", size,
+          "stops", stops, "inactive", inactive, "name", name.rstrip(b"\0").decode(), "body",
+          body[:160].decode(errors="replace").replace("\n", "\\n"), file=heard)
+
+
+commands = os.open(os.path.join(here, "COMMANDS"), os.O_RDWR | os.O_NONBLOCK)
+if not os.path.exists(os.path.join(here, "UNREADY")):
+    send(message(KINDS["ready"]))
+print("began", file=heard)
+rest = b""
+while True:
+    for fd in select.select([3, commands], [], [])[0]:
+        if fd == 3:
+            hear()
+            continue
+        rest += os.read(commands, 65536)
+        *lines, rest = rest.split(b"\n")
+        for line in lines:
+            obey(line.decode())
