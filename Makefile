@@ -17,7 +17,7 @@ CLANG ?= clang
 PKG_CONFIG ?= pkg-config
 
 LAYERS := $(wildcard base arch sandbox process elf jemalloc sampler injector bpf profile io symbols ops api wire serve cli)
-PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8
+PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8 nettle
 # Headers alone: these are loaded when they are needed, by the name they have in LOADED.
 HEADERS := libarchive
 LOADED := libarchive.so.13

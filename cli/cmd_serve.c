@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "serve/serve.h"
+#include "serve/tokens.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +15,20 @@
 
 static const struct option_def options_of_serve[] = {
 	{ "socket", 0, VALUE(FILE, socket), "PATH",
-	  "listen there (/run/jeprof-ctl/http.sock; of a user: below XDG_RUNTIME_DIR)", NULL },
+	  "listen there (/run/jeprof-ctl/http.sock; of a user: below XDG_RUNTIME_DIR); none: not",
+	  NULL },
 	{ "group", 0, VALUE(STRING, group), "NAME", "let members of this group connect, too",
 	  NULL },
+	{ "listen", 0, VALUE(TEXTS, ports), "ADDRESS:PORT",
+	  "listen there, too, for who has a token; may be given again", NULL },
+	{ "token-file", 0, VALUE(FILE, tokens), "FILE",
+	  "the tokens that are known: a line ROLE SHA256 [NAME] for each", NULL },
+	{ "new-token", 0, VALUE(STRING, new_token), "ROLE[:NAME]",
+	  "add one to that file, print it, and end: read, profile or control", NULL },
+	{ "host", 0, VALUE(TEXTS, hosts), "NAME",
+	  "a name that clients know this host by, besides localhost; may be given again", NULL },
+	{ "advertise", 0, VALUE(STRING, advertise), "HOST:PORT",
+	  "where /sd says that profiles are (the first --listen)", NULL },
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
 	  "profiles and numbers, but no change to any process", NULL },
 	{ "workers", 0, VALUE(INT, workers), "N", "do N things at once, up to 16 (2)", NULL },
@@ -63,8 +75,12 @@ static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 	(void)ctx;
 	(void)err;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
-	fprintf(stderr, "time=%s op=%s result=%s uid=%u client=%d", when, e->op, verdict(e),
-		e->peer.uid, e->peer.pid);
+	fprintf(stderr, "time=%s op=%s result=%s", when, e->op, verdict(e));
+	if (e->peer.transport == WIRE_UNIX)
+		fprintf(stderr, " uid=%u client=%d", e->peer.uid, e->peer.pid);
+	else
+		fprintf(stderr, " address=%s token=%s", e->peer.address,
+			e->peer.name[0] ? e->peer.name : "-");
 	if (e->pid)
 		fprintf(stderr, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (!e->refusal)
@@ -83,11 +99,33 @@ static void on_warning(void *ctx, const struct err *warning)
 	out_warning(ctx, warning);
 }
 
+static int make_token(const struct args *args, struct err *err)
+{
+	char role[16], text[TOKEN_TEXT_SIZE];
+	const char *colon = strchr(args->new_token, ':');
+
+	snprintf(role, sizeof(role), "%.*s", (int)strcspn(args->new_token, ":"), args->new_token);
+	if (!args->tokens)
+		return err_raise(err, ERROR_OPTION_NEEDS, .name = "--new-token",
+				 .what = "--token-file");
+	if (token_role(role) == WIRE_ROLE_NONE)
+		return err_raise(err, ERROR_TOKEN_ROLE, .name = role);
+	return token_make(args->tokens, token_role(role), colon ? colon + 1 : NULL, text, err)
+		       ? -1
+		       : out_line(err, "%s", text);
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct serve_request request = {
-		.socket = args->socket,
+		.socket = args->socket && !strcmp(args->socket, "none") ? "" : args->socket,
+		.ports = args->ports.v,
+		.n_ports = args->ports.n,
+		.tokens = args->tokens,
+		.hosts = args->hosts.v,
+		.n_hosts = args->hosts.n,
+		.advertise = args->advertise,
 		.group = args->group,
 		.read_only = args->read_only,
 		.workers = args->workers ? (unsigned int)args->workers : SERVE_WORKERS,
@@ -100,6 +138,8 @@ static int run(const struct args *args, struct err *err)
 	};
 	struct ops_options options;
 
+	if (args->new_token)
+		return make_token(args, err);
 	if (args->workers > SERVE_WORKERS_MAX)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
 				 .text = "--workers");

@@ -45,15 +45,23 @@ static int find_program(char *path, size_t size, struct err *err)
 	return err_advise(err, FIX_INSTALL_FRONT);
 }
 
-int front_start(struct front *f, int log_fd, struct err *err)
+int front_start(struct front *f, const struct serve_request *r, struct err *err)
 {
 	_cleanup_(cleanup_close) int ours = -1, theirs = -1;
-	char path[2 * PATH_MAX], *const argv[] = { path, NULL }, *const env[] = { NULL };
-	struct spawn s = { path, argv, env, -1, log_fd, log_fd, 0 };
+	_cleanup_(cleanup_free) char **argv = calloc(2 * r->n_hosts + 2, sizeof(*argv));
+	char path[2 * PATH_MAX], *const env[] = { NULL };
+	struct spawn s = { path, argv, env, -1, r->log_fd, r->log_fd, 0 };
 	int pair[2], bytes = CHANNEL_BYTES, failed;
 
+	if (!argv)
+		return err_no_memory(err);
 	if (find_program(path, sizeof(path), err))
 		return -1;
+	argv[0] = path;
+	for (size_t i = 0; i < r->n_hosts; i++) {
+		argv[1 + 2 * i] = (char *)"--host";
+		argv[2 + 2 * i] = (char *)r->hosts[i];
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return err_raise_sys(err, ERROR_FRONT_NOT_STARTED, errno, .path = path);
 	ours = pair[0];

@@ -4,6 +4,7 @@
 #define SERVE_FRONT_H
 
 #include "base/err.h"
+#include "serve/serve.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,11 +19,8 @@ struct front {
 		.pidfd = -1, .channel = -1 \
 	}
 
-/*
- * Start it; what it complains of goes to `log_fd`. ERR_FAILED: its program is not there, or cannot
- * be started.
- */
-int front_start(struct front *f, int log_fd, struct err *err) __must_check;
+/* Start it. ERR_FAILED: its program is not there, or cannot be started. */
+int front_start(struct front *f, const struct serve_request *request, struct err *err) __must_check;
 
 /* End it, if it has not ended; how it did, as waitpid(2) says. */
 int front_end(struct front *f);

@@ -5,9 +5,12 @@
 #include "base/private.h"
 #include "base/text.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +21,62 @@
 #define BACKLOG 128
 #define HANDED_FIRST 3 /* sd_listen_fds(3), SD_LISTEN_FDS_START */
 
+/* --- addresses --- */
+
+static bool is_loopback(const struct sockaddr_storage *a)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)a;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
+
+	if (a->ss_family == AF_INET)
+		return ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* "127.0.0.1:19477", "[::1]:19477" */
+static void address_text(const struct sockaddr_storage *a, char text[SERVE_ADDRESS_SIZE])
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)a;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)a;
+	char host[INET6_ADDRSTRLEN] = "";
+
+	if (a->ss_family == AF_INET && inet_ntop(AF_INET, &in->sin_addr, host, sizeof(host)))
+		snprintf(text, SERVE_ADDRESS_SIZE, "%s:%u", host, ntohs(in->sin_port));
+	else if (inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host)))
+		snprintf(text, SERVE_ADDRESS_SIZE, "[%s]:%u", host, ntohs(in6->sin6_port));
+	else
+		text[0] = '\0';
+}
+
+static void add(struct listeners *l, int fd, enum wire_transport transport)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+
+	l->transport[l->n] = transport;
+	l->v[l->n++] = fd;
+	if (transport != WIRE_TCP || getsockname(fd, (struct sockaddr *)&address, &len))
+		return;
+	if (!l->port[0])
+		address_text(&address, l->port);
+}
+
 /* --- from systemd --- */
 
-static bool is_listening(int fd)
+/* -1: it does not listen, or for what we do not speak. */
+static int transport_of(int fd)
 {
 	struct sockaddr_storage address;
 	socklen_t len = sizeof(address);
 	int listening = 0;
 	socklen_t size = sizeof(listening);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) && listening &&
-	       !getsockname(fd, (struct sockaddr *)&address, &len) && address.ss_family == AF_UNIX;
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) || !listening ||
+	    getsockname(fd, (struct sockaddr *)&address, &len))
+		return -1;
+	if (address.ss_family == AF_UNIX)
+		return WIRE_UNIX;
+	return is_loopback(&address) ? WIRE_TCP : -1;
 }
 
 /* How many it handed to this process; its variables are not for our children. */
@@ -49,11 +97,13 @@ static int handed_over(void)
 static int take_handed(struct listeners *l, int n, struct err *err)
 {
 	for (int fd = HANDED_FIRST; fd < HANDED_FIRST + n; fd++) {
-		if (!is_listening(fd))
+		int transport = transport_of(fd);
+
+		if (transport < 0)
 			return err_raise(err, ERROR_HANDED_NO_SOCKET, .number = fd);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-		l->v[l->n++] = fd;
+		add(l, fd, (enum wire_transport)transport);
 	}
 	snprintf(l->where, sizeof(l->where), "a socket of systemd");
 	return 0;
@@ -136,7 +186,83 @@ static int make_socket(struct listeners *l, const struct serve_request *r, struc
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = path);
 	memcpy(l->path, path, sizeof(path));
 	snprintf(l->where, sizeof(l->where), "%s", path);
-	l->v[l->n++] = take_fd(fd);
+	add(l, take_fd(fd), WIRE_UNIX);
+	return 0;
+}
+
+/* "localhost:19477", "127.0.0.1:19477", "[::1]:19477" */
+static int parse_address(const char *text, struct sockaddr_storage *a, socklen_t *len,
+			 struct err *err)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+					.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE };
+	const char *colon = strrchr(text, ':');
+	struct addrinfo *found = NULL;
+	char host[SERVE_ADDRESS_SIZE];
+	int64_t port;
+
+	if (!colon || colon - text >= (int)sizeof(host) ||
+	    text_int_parse(colon + 1, 0, UINT16_MAX, &port, err))
+		return err_raise(err, ERROR_ADDRESS_MALFORMED, .text = text);
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text);
+	if (!strcmp(host, "localhost"))
+		snprintf(host, sizeof(host), "127.0.0.1");
+	if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+		host[strlen(host) - 1] = '\0';
+		memmove(host, host + 1, strlen(host));
+	}
+	if (!host[0] || getaddrinfo(host, colon + 1, &hints, &found))
+		return err_raise(err, ERROR_ADDRESS_MALFORMED, .text = text);
+	memcpy(a, found->ai_addr, found->ai_addrlen);
+	*len = found->ai_addrlen;
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int open_port(struct listeners *l, const char *text, struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = 0;
+	int yes = 1;
+
+	if (l->n == LISTENERS_MAX)
+		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = LISTENERS_MAX - 1,
+				 .text = text);
+	if (parse_address(text, &address, &len, err))
+		return -1;
+	if (!is_loopback(&address)) {
+		err_raise(err, ERROR_LISTEN_BEYOND_LOOPBACK, .text = text);
+		return err_advise(err, FIX_LISTEN_ON_LOOPBACK);
+	}
+	fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+	    bind(fd, (struct sockaddr *)&address, len) || listen(fd, BACKLOG))
+		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = text);
+	add(l, take_fd(fd), WIRE_TCP);
+	return 0;
+}
+
+static int open_all(struct listeners *l, const struct serve_request *r, struct err *err)
+{
+	bool has_socket = !r->socket || *r->socket;
+	size_t at;
+
+	if (has_socket && make_socket(l, r, err))
+		return -1;
+	for (size_t i = 0; i < r->n_ports; i++) {
+		struct sockaddr_storage address = { 0 };
+		socklen_t len = sizeof(address);
+		char text[SERVE_ADDRESS_SIZE];
+
+		if (open_port(l, r->ports[i], err))
+			return -1;
+		getsockname(l->v[l->n - 1], (struct sockaddr *)&address, &len);
+		address_text(&address, text);
+		at = strlen(l->where);
+		snprintf(l->where + at, sizeof(l->where) - at, "%shttp://%s/", at ? ", " : "",
+			 text);
+	}
 	return 0;
 }
 
@@ -145,7 +271,10 @@ int listeners_open(struct listeners *l, const struct serve_request *request, str
 	int handed = handed_over();
 
 	*l = (struct listeners){ 0 };
-	return handed ? take_handed(l, handed, err) : make_socket(l, request, err);
+	if (!(handed ? take_handed(l, handed, err) : open_all(l, request, err)))
+		return 0;
+	listeners_close(l);
+	return -1;
 }
 
 void listeners_close(struct listeners *l)
@@ -157,19 +286,27 @@ void listeners_close(struct listeners *l)
 	*l = (struct listeners){ 0 };
 }
 
-int listener_accept(int listener, struct serve_peer *peer)
+int listener_accept(int listener, enum wire_transport transport, struct serve_peer *peer)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred who;
-	socklen_t len = sizeof(who);
+	struct sockaddr_storage address = { 0 };
+	socklen_t len = sizeof(address);
+	int fd = accept4(listener, (struct sockaddr *)&address, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred who = { 0 };
+	socklen_t size = sizeof(who);
 
 	if (fd < 0)
 		return -1;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len)) {
+	*peer = (struct serve_peer){ .transport = transport };
+	if (transport != WIRE_UNIX) {
+		address_text(&address, peer->address);
+		return fd;
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
 		close(fd);
 		return -1;
 	}
-	*peer = (struct serve_peer){ WIRE_UNIX, who.uid, who.pid };
+	peer->uid = who.uid;
+	peer->pid = who.pid;
 	return fd;
 }
 

@@ -10,6 +10,7 @@
 #include "serve/listen.h"
 #include "serve/operate.h"
 #include "serve/queue.h"
+#include "serve/tokens.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -33,6 +34,7 @@ struct broker {
 	struct ops_options options; /* of each operation */
 	int stop_fd;
 	struct listeners listeners;
+	struct tokens tokens;
 	struct front front;
 	uint64_t restart_ms; /* when it may be started again, of now_ms() */
 	unsigned int failures;
@@ -256,13 +258,20 @@ static int start_all(struct broker *b, struct err *err)
 	return 0;
 }
 
-/* What who connected so may do. */
-static enum wire_role role_of(const struct broker *b, const struct serve_peer *peer)
+/* What who asks this may do. Who may connect to the Unix socket, says its mode. */
+static enum wire_role role_of(const struct broker *b, const struct wire_to_broker *m,
+			      struct serve_peer *peer)
 {
 	enum wire_role most = b->request->read_only ? WIRE_ROLE_PROFILE : WIRE_ROLE_CONTROL;
+	const struct token *token;
 
-	/* Who may connect to the socket, says its mode. */
-	return peer->transport == WIRE_UNIX ? most : WIRE_ROLE_NONE;
+	if (peer->transport == WIRE_UNIX)
+		return most;
+	token = m->flags & WIRE_HAS_TOKEN ? tokens_find(&b->tokens, m->token) : NULL;
+	if (!token)
+		return WIRE_ROLE_NONE;
+	memcpy(peer->name, token->name, sizeof(peer->name));
+	return token->role < most ? token->role : most;
 }
 
 static const struct connection *find_connection(const struct broker *b, uint64_t number)
@@ -288,6 +297,7 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 {
 	const struct connection *c = find_connection(b, m->connection);
 	struct serve_peer peer;
+	enum wire_role role;
 	struct job *job;
 
 	if (!c) { /* it ended meanwhile, or never was */
@@ -296,9 +306,10 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		return 0;
 	}
 	peer = c->peer;
-	if (role_of(b, &peer) < wire_role_of(m->op)) {
+	role = role_of(b, m, &peer);
+	if (role < wire_role_of(m->op)) {
 		cleanup_close(&fd);
-		return refuse_aloud(b, m, &peer, WIRE_NOT_ALLOWED, err);
+		return refuse_aloud(b, m, &peer, role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
 	}
 	job = queue_add(&b->queue, m, &peer, fd, now_ms());
 	if (!job)
@@ -377,13 +388,13 @@ static int hear_front(struct broker *b, struct err *err)
 
 /* --- connections --- */
 
-static int take_connection(struct broker *b, int listener, struct err *err)
+static int take_connection(struct broker *b, size_t listener, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct connection c = { .number = b->next };
 	struct wire_to_front m = { .kind = WIRE_CONNECTION, .connection = b->next };
 
-	fd = listener_accept(listener, &c.peer);
+	fd = listener_accept(b->listeners.v[listener], b->listeners.transport[listener], &c.peer);
 	if (fd < 0 || b->n >= CONNECTIONS_MAX)
 		return 0;
 	m.transport = c.peer.transport;
@@ -461,7 +472,7 @@ static int serve_once(struct broker *b, struct err *err)
 	if (fds[1].revents & ~POLLOUT && hear_front(b, err))
 		return -1;
 	for (size_t i = 2; i < first_job; i++) {
-		if (fds[i].revents && b->front.ready && take_connection(b, fds[i].fd, err))
+		if (fds[i].revents && b->front.ready && take_connection(b, i - 2, err))
 			return -1;
 	}
 	queue_forget(&b->queue, now_ms());
@@ -472,7 +483,7 @@ static int revive_front(struct broker *b, struct err *err)
 {
 	if (b->front.pid > 0 || b->restart_ms > now_ms())
 		return 0;
-	if (!front_start(&b->front, b->request->log_fd, err))
+	if (!front_start(&b->front, b->request, err))
 		return 0;
 	if (!b->announced)
 		return -1;
@@ -533,13 +544,18 @@ int serve(const struct serve_request *request, const struct ops_options *options
 
 	if (!b)
 		return err_no_memory(err);
+	if (request->n_ports && !request->tokens) {
+		err_raise(err, ERROR_LISTEN_NEEDS_TOKENS);
+		return err_advise(err, FIX_GIVE_TOKENS);
+	}
 	b->request = request;
 	b->options = *options;
 	b->stop_fd = options->stop_fd;
 	b->front = (struct front)FRONT_INIT;
 	b->next = 1;
 	queue_init(&b->queue, request->workers, request->waiting);
-	if (listeners_open(&b->listeners, request, err))
+	if ((request->tokens && tokens_read(request->tokens, &b->tokens, err)) ||
+	    listeners_open(&b->listeners, request, err))
 		return -1;
 	ret = run(b, err);
 	finish(b);

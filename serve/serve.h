@@ -17,11 +17,16 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* Who a client is, as the kernel says. */
+#define SERVE_ADDRESS_SIZE 64
+#define SERVE_NAME_SIZE 32
+
+/* Who a client is. */
 struct serve_peer {
 	enum wire_transport transport;
 	uid_t uid; /* WIRE_UNIX */
 	pid_t pid; /* the same, when it connected: another may have the number since */
+	char address[SERVE_ADDRESS_SIZE]; /* of the others: "127.0.0.1:40312" */
+	char name[SERVE_NAME_SIZE];	  /* of its token; "" if it has none */
 };
 
 /* An operation that came to its end, or was refused. */
@@ -42,13 +47,18 @@ struct serve_event {
 };
 
 struct serve_request {
-	const char
-		*socket;   /* of the file system; NULL: http.sock in the folder of base/private.h */
-	const char *group; /* whose members may connect to it; NULL: the owner's alone */
-	bool read_only;	   /* nobody may change a process */
-	unsigned int workers; /* operations at once */
-	unsigned int waiting; /* how many more may wait */
-	int log_fd;	      /* what the front complains of goes there */
+	const char *socket;	  /* NULL: http.sock in the folder of base/private.h; "": none */
+	const char *const *ports; /* "127.0.0.1:19477": TCP, for who has one of the tokens */
+	size_t n_ports;
+	const char *tokens;	  /* a file of them, see serve/tokens.h; NULL: none */
+	const char *const *hosts; /* names of this host, besides loopback's */
+	size_t n_hosts;
+	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
+	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
+	bool read_only;	       /* nobody may change a process */
+	unsigned int workers;  /* operations at once */
+	unsigned int waiting;  /* how many more may wait */
+	int log_fd;	       /* what the front complains of goes there */
 
 	/* It can be connected to, at `where`. */
 	int (*ready)(void *ctx, const char *where, struct err *err);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/tokens.h"
+
+#include "base/cleanup.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <nettle/memops.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_SIZE 256
+
+static const char *const roles[WIRE_ROLES] = {
+	[WIRE_ROLE_READ] = "read",
+	[WIRE_ROLE_PROFILE] = "profile",
+	[WIRE_ROLE_CONTROL] = "control",
+};
+
+enum wire_role token_role(const char *name)
+{
+	for (int i = WIRE_ROLE_READ; i < WIRE_ROLES; i++) {
+		if (!strcmp(name, roles[i]))
+			return (enum wire_role)i;
+	}
+	return WIRE_ROLE_NONE;
+}
+
+static bool is_name(const char *name)
+{
+	return strlen(name) < TOKEN_NAME_SIZE &&
+	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				 "0123456789._-")] == '\0';
+}
+
+static bool parse_hash(const char *text, unsigned char hash[TOKEN_HASH_SIZE])
+{
+	if (strlen(text) != 2 * TOKEN_HASH_SIZE)
+		return false;
+	for (size_t i = 0; i < TOKEN_HASH_SIZE; i++) {
+		unsigned int byte;
+
+		if (!isxdigit((unsigned char)text[2 * i]) ||
+		    !isxdigit((unsigned char)text[2 * i + 1]) ||
+		    sscanf(text + 2 * i, "%2x", &byte) != 1)
+			return false;
+		hash[i] = (unsigned char)byte;
+	}
+	return true;
+}
+
+/* `line` is cut into its words. True also for one that is empty, or a comment. */
+static bool parse_line(char *line, struct tokens *tokens)
+{
+	struct token *t = &tokens->v[tokens->n];
+	char *rest = line, *role = strtok_r(line, " \t\r\n", &rest);
+	char *hash = strtok_r(NULL, " \t\r\n", &rest), *name = strtok_r(NULL, " \t\r\n", &rest);
+
+	if (!role || *role == '#')
+		return true;
+	if (tokens->n == TOKENS_MAX || !hash || strtok_r(NULL, " \t\r\n", &rest))
+		return false;
+	*t = (struct token){ .role = token_role(role) };
+	if (!t->role || !parse_hash(hash, t->hash) || !is_name(name ? name : ""))
+		return false;
+	snprintf(t->name, sizeof(t->name), "%s", name ? name : "");
+	tokens->n++;
+	return true;
+}
+
+/* Who may write to it, may do anything. */
+static int check_file(int fd, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_raise_sys(err, ERROR_TOKENS_UNREADABLE, errno, .path = path);
+	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) ||
+	    st.st_mode & (S_IWGRP | S_IWOTH)) {
+		err_raise(err, ERROR_TOKENS_NOT_OURS, .path = path);
+		return err_advise(err, FIX_CHMOD_TOKENS, .path = path);
+	}
+	return 0;
+}
+
+int tokens_read(const char *path, struct tokens *tokens, struct err *err)
+{
+	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char line[LINE_SIZE];
+
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		return err_raise_sys(err, ERROR_TOKENS_UNREADABLE, errno, .path = path);
+	if (check_file(fd, path, err))
+		return -1;
+	tokens->n = 0;
+	for (int n = 1; fgets(line, sizeof(line), f); n++) {
+		if ((!strchr(line, '\n') && !feof(f)) || !parse_line(line, tokens))
+			return err_raise(err, ERROR_TOKEN_LINE, .path = path, .number = n);
+	}
+	if (ferror(f))
+		return err_raise_sys(err, ERROR_TOKENS_UNREADABLE, EIO, .path = path);
+	if (tokens->n)
+		return 0;
+	err_raise(err, ERROR_NO_TOKENS, .path = path);
+	return err_advise(err, FIX_MAKE_TOKEN, .path = path);
+}
+
+static void hash_of(const unsigned char token[WIRE_TOKEN_SIZE], unsigned char hash[TOKEN_HASH_SIZE])
+{
+	struct sha256_ctx sha;
+
+	sha256_init(&sha);
+	sha256_update(&sha, WIRE_TOKEN_SIZE, token);
+	sha256_digest(&sha, TOKEN_HASH_SIZE, hash);
+}
+
+const struct token *tokens_find(const struct tokens *tokens,
+				const unsigned char token[WIRE_TOKEN_SIZE])
+{
+	const struct token *found = NULL;
+	unsigned char hash[TOKEN_HASH_SIZE];
+
+	hash_of(token, hash);
+	for (size_t i = 0; i < tokens->n; i++) {
+		if (memeql_sec(tokens->v[i].hash, hash, TOKEN_HASH_SIZE))
+			found = &tokens->v[i];
+	}
+	return found;
+}
+
+static void to_hex(const unsigned char *bytes, size_t n, char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+}
+
+int token_make(const char *path, enum wire_role role, const char *name, char text[TOKEN_TEXT_SIZE],
+	       struct err *err)
+{
+	_cleanup_(cleanup_close) int fd = -1;
+	unsigned char token[WIRE_TOKEN_SIZE], hash[TOKEN_HASH_SIZE];
+	char hex[2 * TOKEN_HASH_SIZE + 1], line[LINE_SIZE];
+	int len;
+
+	if (!is_name(name ? name : ""))
+		return err_raise(err, ERROR_TOKEN_NAME, .name = name);
+	if (getrandom(token, sizeof(token), 0) != sizeof(token))
+		return err_raise_sys(err, ERROR_NO_RANDOM, errno);
+	hash_of(token, hash);
+	to_hex(hash, sizeof(hash), hex);
+	len = snprintf(line, sizeof(line), "%s %s%s%s\n", roles[role], hex, name ? " " : "",
+		       name ? name : "");
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
+	if (check_file(fd, path, err))
+		return -1;
+	if (write(fd, line, (size_t)len) != len || fsync(fd))
+		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
+	to_hex(token, sizeof(token), text);
+	return 0;
+}
