@@ -278,7 +278,8 @@ static void fill_request(const struct args *args, struct report *r,
 {
 	request->add_snapshots = args->sum;
 	request->base = args->base;
-	request->jeprof = request->symbols.as_found = r->kind == REPORT_JEPROF;
+	request->jeprof = r->kind == REPORT_JEPROF;
+	request->symbols.as_found = request->symbols.by_address = request->jeprof;
 	request->whole = (r->kind == REPORT_FORMAT && request->grain == PROFILE_BY_FUNCTION) ||
 			 r->kind == REPORT_LIST;
 	request->drop_negative = args->drop_negative;

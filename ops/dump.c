@@ -78,9 +78,31 @@ char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const 
 	return new_path(pid, comm, folder, why);
 }
 
-static void warn_inactive(const struct call *active, bool is_active, struct ops_dump *dump)
+/* Asked before the dump, which `needed` makes depend on it. */
+static struct call ask_active(bool *active, bool needed)
 {
-	if (call_succeeded(active) && !is_active)
+	static const bool yes = true;
+	struct call call = call_read("prof.active", active, sizeof(*active));
+
+	call.expect = needed ? &yes : NULL;
+	call.flags |= needed ? 0 : CALL_KEEP_GOING;
+	return call;
+}
+
+static bool is_inactive(const struct call *active)
+{
+	return call_answer(active) == TRI_NO;
+}
+
+static int no_dump(const struct session *s, struct err *err)
+{
+	err_raise(err, ERROR_PROF_INACTIVE, SESSION_ARGS(s));
+	return err_advise(err, FIX_ACTIVATE, .pid = s->proc.pid);
+}
+
+static void warn_inactive(const struct call *active, struct ops_dump *dump)
+{
+	if (is_inactive(active))
 		err_raise(&dump->warning, ERROR_SAMPLED_BEFORE);
 }
 
@@ -284,6 +306,19 @@ int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd
 	return take_profile(s, got, fd, bytes, err);
 }
 
+int dump_take(struct session *s, const struct ops_dump_request *request, const char *label, int *fd,
+	      struct ops_dump *dump, struct err *err)
+{
+	bool active = false;
+	struct call calls[] = { ask_active(&active, request->only_active), dump_call() };
+
+	calls[1].new = label;
+	if (dump_run(s, calls, 2, 1, fd, &dump->bytes, err))
+		return request->only_active && is_inactive(&calls[0]) ? no_dump(s, err) : -1;
+	warn_inactive(&calls[0], dump);
+	return 0;
+}
+
 const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE])
 {
 	char cwd[DUMP_LABEL_SIZE] = "";
@@ -319,8 +354,13 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 
 	if (!request->format)
 		return 0;
-	return render_profile(s, fd, &dump->bytes, profile_format_by_name(request->format),
-			      request->file, &symbols, err);
+	return render_profile(s,
+			      &(struct render_request){
+				      .format = profile_format_by_name(request->format),
+				      .path = request->file,
+				      .max_stacks = request->max_stacks,
+			      },
+			      &symbols, fd, &dump->bytes, err);
 }
 
 /* A name of our own has the suffix of its format. */
@@ -345,25 +385,19 @@ static int dump_by_memfd(struct session *s, const struct ops_dump_request *reque
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
 	_cleanup_(cleanup_free) char *path = NULL;
 	_cleanup_(cleanup_close) int fd = -1;
-	bool to_stream = request->stream_fd >= 0, active = false;
+	bool to_stream = request->stream_fd >= 0;
 	char label[DUMP_LABEL_SIZE];
-	struct call calls[] = {
-		call_read("prof.active", &active, sizeof(active)),
-		dump_call(),
-	};
 
 	if (dump_check_memory(s, err))
 		return -1;
 	path = to_stream ? strdup("-") : name_output(s, request);
 	if (!path)
 		return err_no_memory(err);
-	calls[0].flags |= CALL_KEEP_GOING;
-	calls[1].new = dump_label(path, label);
 	if ((!to_stream && output_open(&output, path, request->force, err)) ||
-	    session_open_injector(s, err) || dump_run(s, calls, 2, 1, &fd, &dump->bytes, err) ||
+	    session_open_injector(s, err) ||
+	    dump_take(s, request, dump_label(path, label), &fd, dump, err) ||
 	    render(s, request, &fd, dump, err))
 		return -1;
-	warn_inactive(&calls[0], active, dump);
 	if (to_stream)
 		return output_copy(request->stream_fd, "the output stream", fd, dump->bytes,
 				   s->timeout_ms, err);
@@ -384,18 +418,19 @@ static int target_call_failed(const struct session *s, const struct call *call, 
 	return -1;
 }
 
-static int run_in_target(struct session *s, struct call dump_call, bool by_prefix,
+static int run_in_target(struct session *s, struct call dump_call, bool only_active, bool by_prefix,
 			 struct ops_dump *dump, struct err *err)
 {
 	bool active = false;
-	struct call calls[] = { call_read("prof.active", &active, sizeof(active)), dump_call };
+	struct call calls[] = { ask_active(&active, only_active), dump_call };
 
-	calls[0].flags |= CALL_KEEP_GOING;
 	if (run_counted(s, calls, 2, err))
 		return -1;
+	if (only_active && is_inactive(&calls[0]))
+		return no_dump(s, err);
 	if (!call_succeeded(&calls[1]))
 		return target_call_failed(s, &calls[1], by_prefix, err);
-	warn_inactive(&calls[0], active, dump);
+	warn_inactive(&calls[0], dump);
 	return 0;
 }
 
@@ -429,7 +464,8 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	    inside_absent(&in, request->force, err) || session_open_injector(s, err))
 		return -1;
 	existed = inside_size(&in, &old_size);
-	if (run_in_target(s, call_write_string("prof.dump", in.path), false, dump, err) ||
+	if (run_in_target(s, call_write_string("prof.dump", in.path), request->only_active, false,
+			  dump, err) ||
 	    complete(s, &in, dump, err)) {
 		/* Half a profile is none. While its call may still run, it is the target's. */
 		if (!existed && err->code == ERR_FAILED)
@@ -489,7 +525,8 @@ static int find_dump(struct session *s, const struct inside *in, const struct in
 	return 0;
 }
 
-static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *err)
+static int dump_by_prefix(struct session *s, bool only_active, struct ops_dump *dump,
+			  struct err *err)
 {
 	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
 	struct call call = { .name = "prof.dump", .fd = -1 };
@@ -503,7 +540,7 @@ static int dump_by_prefix(struct session *s, struct ops_dump *dump, struct err *
 	known = *prefix && !inside_open(&in, s, prefix, false, &ignored);
 	if (known)
 		inside_newest_dump(&in, &before);
-	if (run_in_target(s, call, true, dump, err))
+	if (run_in_target(s, call, only_active, true, dump, err))
 		return -1;
 	return known ? find_dump(s, &in, &before, dump, err) : warn_unknown_file(dump);
 }
@@ -523,7 +560,7 @@ int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops
 	dump.via = request->in_target ? OPS_VIA_TARGET : OPS_VIA_MEMFD;
 	failed = !request->in_target	? dump_by_memfd(&s, request, &dump, err)
 		 : request->target_path ? dump_to_target_path(&s, request, &dump, err)
-					: dump_by_prefix(&s, &dump, err);
+					: dump_by_prefix(&s, request->only_active, &dump, err);
 	if (failed) {
 		ops_dump_fini(&dump);
 		return -1;

@@ -38,6 +38,13 @@ const char *dump_label(const char *path, char buf[DUMP_LABEL_SIZE]);
 int dump_run(struct session *s, struct call *calls, size_t n, size_t at, int *fd, uint64_t *bytes,
 	     struct err *err) __must_check;
 
+/*
+ * Dump, as the request says whether prof.active must be true for that. *fd is the caller's;
+ * dump->bytes and dump->warning are set. `label`: of dump_label().
+ */
+int dump_take(struct session *s, const struct ops_dump_request *request, const char *label, int *fd,
+	      struct ops_dump *dump, struct err *err) __must_check;
+
 /* Set session->allocated and opt_active, in a run of its own. */
 int dump_count(struct session *s, struct err *err) __must_check;
 

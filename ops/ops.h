@@ -177,10 +177,12 @@ struct ops_dump_request {
 	int stream_fd;		 /* when >= 0, `file` is not used: the profile is written here */
 	bool force;		 /* replace a file that exists */
 	const char *format;	 /* not in_target: see profile/format/format.h; NULL: as it is */
+	size_t max_stacks;	 /* with `format`: see profile/bound.h; 0: all of them */
 	bool no_cache;		 /* see struct ops_symbolize_options */
 	err_warn_fn *on_warning; /* the same */
 	void *ctx;
-	bool in_target; /* the target writes it itself, with its rights, in its file system */
+	bool only_active; /* nothing is dumped while prof.active is false: see below */
+	bool in_target;	  /* the target writes it itself, with its rights, in its file system */
 	const char *target_path; /* in_target: where; NULL: by the target's own prefix */
 };
 
@@ -197,12 +199,39 @@ struct ops_dump {
 
 /*
  * Write a heap profile. The output is checked before the target is touched
- * (ERR_OUTPUT), and a profile that cannot be written completely leaves no file.
+ * (ERR_OUTPUT), and a profile that cannot be written completely leaves no file. With `only_active`
+ * prof.active is read in the same run, and where it is false that is ERROR_PROF_INACTIVE
+ * (ERR_NOPROF), with nothing written.
  * On success the caller owns `out` and ends it with ops_dump_fini().
  */
 int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
 	     struct ops_dump *out, struct err *err) __must_check;
 void ops_dump_fini(struct ops_dump *dump);
+
+/*
+ * Write what happened within `ms`: dump, wait, dump again, and subtract. What has become less is
+ * below 0. Nothing is switched: without sampling nothing happens. To request->stream_fd, in
+ * request->format (NULL: pprof). In between no thread is stopped, and nothing is held.
+ * ERR_FAILED when options->stop_fd ended it, ERR_LOST when the process ended, or runs another
+ * program. The cost is that of both dumps. On success the caller ends `out` with ops_dump_fini().
+ */
+int ops_dump_between(pid_t pid, uint64_t ms, const struct ops_dump_request *request,
+		     const struct ops_options *options, struct ops_dump *out, struct err *err)
+	__must_check;
+
+/*
+ * The names of places in the code of a process, written to `fd` as a remote symbolization of
+ * pprof's kind has them (POST .../pprof/symbol): "0xADDRESS TAB outer--inner" for each that lies
+ * in an image, once, in the order they are first asked for. An address is that of an instruction,
+ * and looked up as it is: who asks for a call takes 1 from its return address, as jeprof(1) and
+ * pprof do. One that has no name gets that of reports, "[image+0xoffset]"; functions of the
+ * allocator are all called "malloc", which both drop from the inner end of a stack.
+ *
+ * Touches nothing, and needs no jemalloc. ERR_USAGE: more than OPS_ADDRESSES_MAX; ERR_OUTPUT.
+ */
+#define OPS_ADDRESSES_MAX 65536
+int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops_options *options,
+		int fd, struct err *err) __must_check;
 
 /* Set prof.prefix (jemalloc 5.3.0 and newer): where the target writes its own dumps. */
 struct ops_prefix {

@@ -6,6 +6,8 @@
 #include "io/memory_file.h"
 #include "ops/apart/symbol_keeper.h"
 #include "ops/profile_file.h"
+#include "profile/bound.h"
+#include "profile/combine.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -71,22 +73,38 @@ int render_write(const struct profile *p, enum profile_format format,
 }
 
 struct work {
+	struct render_request request;
 	int fd;
 	uint64_t bytes;
-	enum profile_format format;
-	const char *path;
 	struct ops_symbolize_options symbols;
 };
 
-static int render(const struct work *w, int *fd, struct err *err)
+/* The profile, or what it has more than the other one. */
+static int read_profile(const struct work *w, struct profile *p, struct err *err)
 {
 	static const struct profile_options options = { 0 };
+	_cleanup_(profile_fini) struct profile base = { 0 };
+	const struct render_request *r = &w->request;
+
+	if (profile_file_read_fd(w->fd, w->bytes, &options, p, err))
+		return -1;
+	if (!r->base_bytes)
+		return 0;
+	return profile_file_read_fd(r->base, r->base_bytes, &options, &base, err) ||
+			       profile_subtract(p, &base, err)
+		       ? -1
+		       : 0;
+}
+
+static int render(const struct work *w, int *fd, struct err *err)
+{
 	_cleanup_(profile_fini) struct profile p = { 0 };
+	const struct render_request *r = &w->request;
 	uint64_t bytes;
 
-	return profile_file_read_fd(w->fd, w->bytes, &options, &p, err) ||
-			       ops_symbolize(&p, &w->symbols, err) ||
-			       render_write(&p, w->format, &render_plain, w->path, fd, &bytes, err)
+	return read_profile(w, &p, err) || ops_symbolize(&p, &w->symbols, err) ||
+			       profile_bound(&p, r->max_stacks, profile_default_type(&p), err) ||
+			       render_write(&p, r->format, &render_plain, r->path, fd, &bytes, err)
 		       ? -1
 		       : 0;
 }
@@ -103,41 +121,62 @@ static void render_confined(void *ctx)
 		errand_done(NULL, fd);
 }
 
-int render_profile(const struct session *s, int *fd, uint64_t *bytes, enum profile_format format,
-		   const char *path, const struct ops_symbolize_options *symbols, struct err *err)
+int render_apart(const struct session *s, const struct render_apart *a, int *fd, uint64_t *bytes,
+		 struct err *err)
 {
-	struct work w = { *fd, *bytes, format, path, *symbols };
 	const struct confined_options options = {
-		.what = "render the profile",
-		.policy = { .pid = symbols->pid,
-			    .pidfd = symbols->pidfd,
-			    .debuginfod = symbols->debuginfod,
-			    .temporary_max_bytes = errand_file_max(*bytes) },
-		.fds = fd,
-		.n_fds = 1,
-		.memory_max_bytes = errand_memory(*bytes),
-		.file_max_bytes = errand_file_max(*bytes),
+		.what = a->what,
+		.policy = { .pid = a->symbols->pid,
+			    .pidfd = a->symbols->pidfd,
+			    .debuginfod = a->symbols->debuginfod,
+			    .temporary_max_bytes = errand_file_max(a->bytes) },
+		.fds = a->fds,
+		.n_fds = a->n_fds,
+		.memory_max_bytes = errand_memory(a->bytes),
+		.file_max_bytes = errand_file_max(a->bytes),
 	};
 	_cleanup_(symbol_keeper_end) struct symbol_keeper keeper = SYMBOL_KEEPER_INIT;
 	const struct errand_rules rules = {
 		.look_up = symbol_keeper_look_up,
 		.keeper = &keeper,
-		.debuginfod = symbols->debuginfod,
-		.on_warning = symbols->on_warning,
-		.ctx = symbols->ctx,
+		.debuginfod = a->symbols->debuginfod,
+		.on_warning = a->symbols->on_warning,
+		.ctx = a->symbols->ctx,
 		.deadline_ms = s->timeout_ms,
 	};
 	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
-	_cleanup_(cleanup_close) int rendered = -1;
+	_cleanup_(cleanup_close) int made = -1;
 	struct unpack answer;
 
-	w.symbols.on_warning = symbols->on_warning ? errand_warn : NULL;
-	if (confined_start(&c, &options, render_confined, &w, err) ||
-	    errand_run(&c, &rules, &answer, &rendered, err) ||
-	    errand_check(rendered, &rules, bytes, err))
+	if (confined_start(&c, &options, a->fn, a->ctx, err) ||
+	    errand_run(&c, &rules, &answer, &made, err) || errand_check(made, &rules, bytes, err))
 		return -1;
 	symbol_keeper_finish(&keeper, &c);
+	*fd = take_fd(made);
+	return 0;
+}
+
+int render_profile(const struct session *s, const struct render_request *request,
+		   const struct ops_symbolize_options *symbols, int *fd, uint64_t *bytes,
+		   struct err *err)
+{
+	struct work w = { *request, *fd, *bytes, *symbols };
+	const int fds[] = { *fd, request->base_bytes ? request->base : -1 };
+	const struct render_apart apart = {
+		.what = "render the profile",
+		.fds = fds,
+		.n_fds = 2,
+		.bytes = *bytes + request->base_bytes,
+		.symbols = symbols,
+		.fn = render_confined,
+		.ctx = &w,
+	};
+	int rendered;
+
+	w.symbols.on_warning = symbols->on_warning ? errand_warn : NULL;
+	if (render_apart(s, &apart, &rendered, bytes, err))
+		return -1;
 	close(*fd);
-	*fd = take_fd(rendered);
+	*fd = rendered;
 	return 0;
 }

@@ -26,13 +26,37 @@ int render_write(const struct profile *p, enum profile_format format,
 		 const struct profile_format_options *options, const char *path, int *fd,
 		 uint64_t *bytes, struct err *err) __must_check;
 
+/* What a profile is to become. */
+struct render_request {
+	enum profile_format format;
+	const char *path;    /* as above */
+	size_t max_stacks;   /* as in struct ops_dump_request */
+	int base;	     /* a profile to be taken away from it, */
+	uint64_t base_bytes; /* of this length; 0: none is */
+};
+
 /*
  * Look the names up for the profile in the first `bytes` of `fd`, and put a
- * memfd with the profile in `format` in its place, as above: in a confined child, in the time
+ * memfd with what is wanted of it in its place: in a confined child, in the time
  * that `s` has. ERR_FAILED, ERR_UNSAFE.
  */
-int render_profile(const struct session *s, int *fd, uint64_t *bytes, enum profile_format format,
-		   const char *path, const struct ops_symbolize_options *symbols, struct err *err)
-	__must_check;
+int render_profile(const struct session *s, const struct render_request *request,
+		   const struct ops_symbolize_options *symbols, int *fd, uint64_t *bytes,
+		   struct err *err) __must_check;
+
+/* Work with names in such a child, which ends with errand_done(). */
+struct render_apart {
+	const char *what; /* as in struct confined_options, as all of these */
+	const int *fds;
+	size_t n_fds;
+	uint64_t bytes; /* of the profiles that it reads */
+	const struct ops_symbolize_options *symbols;
+	confined_fn *fn;
+	void *ctx; /* of fn */
+};
+
+/* What it made: a memfd, which the caller closes. */
+int render_apart(const struct session *s, const struct render_apart *apart, int *fd,
+		 uint64_t *bytes, struct err *err) __must_check;
 
 #endif

@@ -153,7 +153,7 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 		while (places[place] != asked[i].place)
 			place++;
 		symbols_build_copy(w->build, asked[i].address, found, place, functions, path);
-		if (w->options->as_found)
+		if (w->options->by_address)
 			symbols_build_into(w->build, asked[i].address, 0);
 	}
 	return 0;

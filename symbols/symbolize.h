@@ -15,6 +15,7 @@ struct ops_symbolize_options {
 	const char *root;  /* a folder that its paths count from; NULL: here */
 	bool debuginfod;   /* what is found nowhere else may come from debuginfod */
 	bool as_found;	   /* leave names as they are where several functions have one */
+	bool by_address;   /* what has no name gets one by its own address, not its function's */
 	bool trust_images; /* use files that nothing tells to be those that were mapped */
 	bool no_cache;	   /* neither read nor write the cache (symbols/cache.h) */
 	err_warn_fn *on_warning; /* NULL: warnings are dropped */

@@ -67,4 +67,10 @@ int profile_write(const struct profile *profile, enum profile_format format,
 		  const struct profile_format_options *options, FILE *out, struct err *err)
 	__must_check;
 
+/*
+ * The names of its addresses, a line for each that lies in a mapping, as -f raw has them too:
+ * "0xPLACE TAB outer--inner". The caller looks whether `out` took them.
+ */
+void profile_write_symbols(const struct profile *profile, FILE *out);
+
 #endif

@@ -331,6 +331,8 @@ static void write_facts(struct pprof *w)
 	write_comment(w, "pid", facts->pid ? pid : NULL);
 	write_comment(w, "host", facts->host);
 	write_comment(w, "jemalloc", facts->version);
+	if (w->p->difference) /* these are of all that there is */
+		return;
 	write_comment(w, "allocated", facts->allocated ? allocated : NULL);
 	write_comment(w, "opt.prof_active", facts->opt_active);
 }

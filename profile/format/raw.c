@@ -38,12 +38,13 @@ static void put_name(const char *name, FILE *out)
  * "0xPLACE outer--inner": the innermost place of a stack is itself, a call's is before it. jeprof
  * knows the allocator by a few names; what else it is goes by one of them, so that it drops it too.
  */
-static void put_names(const struct profile *p, size_t address, uint64_t place, FILE *out)
+static void put_names(const struct profile *p, size_t address, uint64_t place, char between,
+		      FILE *out)
 {
 	const struct profile_symbols *s = p->symbols;
 	const struct profile_location *at = &s->locations[address];
 
-	fprintf(out, "0x%016" PRIx64 " ", place);
+	fprintf(out, "0x%016" PRIx64 "%c", place, between);
 	for (uint32_t i = at->n; i-- > 0;) {
 		const struct profile_function *f = &s->functions[s->lines[at->first + i].function];
 
@@ -72,6 +73,14 @@ static void put_details(const struct profile *p, size_t address, FILE *out)
 	}
 }
 
+void profile_write_symbols(const struct profile *p, FILE *out)
+{
+	for (size_t i = 0; i < p->n_addresses; i++) {
+		if (p->addresses[i].mapping != PROFILE_NONE)
+			put_names(p, i, p->addresses[i].pc - 1, '\t', out);
+	}
+}
+
 static int put_symbols(const struct profile *p, FILE *out, struct err *err)
 {
 	_cleanup_(cleanup_free) bool *innermost = calloc(p->n_addresses + 1, sizeof(*innermost));
@@ -92,9 +101,9 @@ static int put_symbols(const struct profile *p, FILE *out, struct err *err)
 		break;
 	}
 	for (size_t i = 0; i < p->n_addresses; i++) {
-		put_names(p, i, p->addresses[i].pc - 1, out);
+		put_names(p, i, p->addresses[i].pc - 1, ' ', out);
 		if (innermost[i])
-			put_names(p, i, p->addresses[i].pc, out);
+			put_names(p, i, p->addresses[i].pc, ' ', out);
 		put_details(p, i, out);
 	}
 	fputs("---\n--- heap\n", out);

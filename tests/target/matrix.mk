@@ -73,10 +73,10 @@ $(M_DIR)/words: tests/target/words.c $(V_SOURCES)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(V_BUILD) -static -s
 
-# What the files say of where to probe.
-EVENTS := $(B)/tests/drivers/events
-victims: $(EVENTS)
-$(EVENTS): tests/drivers/events.c $(B)/tested.a
+# What the files say of where to probe; operations that no command does.
+LINKED := $(B)/tests/drivers/events $(B)/tests/drivers/verbs
+victims: $(LINKED)
+$(LINKED): $(B)/tests/drivers/%: tests/drivers/%.c $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/tested.a $(LDLIBS)

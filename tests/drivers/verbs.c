@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * What no command does, for tests. To stdout, or an error to stderr, with its exit status:
+ *
+ *	verbs symbols PID [START_TIME] <ADDRESSES	ops_symbols(); hexadecimal, with blanks between
+ *	verbs between PID MS [OPTION...]		ops_dump_between(); the cost goes to stderr
+ *
+ * Options: format=NAME, stacks=N, active, stop=FILE (readable: it is to end).
+ */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "ops/ops.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failed(const struct err *err)
+{
+	char text[4096], name[ERR_NAME_SIZE];
+
+	fprintf(stderr, "%s: %s\n", err_name(err->ids[0], name), err_text(err, text, sizeof(text)));
+	return (int)err->code;
+}
+
+static int symbols(pid_t pid, const char *start_time)
+{
+	static uint64_t addresses[OPS_ADDRESSES_MAX + 1];
+	struct ops_options options = { .stop_fd = -1 };
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	if (start_time)
+		options.start_time = strtoull(start_time, NULL, 10);
+	while (n <= OPS_ADDRESSES_MAX && scanf("%" SCNx64, &addresses[n]) == 1)
+		n++;
+	return ops_symbols(pid, addresses, n, &options, STDOUT_FILENO, &err) ? failed(&err) : 0;
+}
+
+static void set(const char *option, struct ops_dump_request *request, struct ops_options *options)
+{
+	if (text_begins(option, "format="))
+		request->format = option + strlen("format=");
+	else if (text_begins(option, "stacks="))
+		request->max_stacks = strtoul(option + strlen("stacks="), NULL, 10);
+	else if (text_begins(option, "stop="))
+		options->stop_fd = open(option + strlen("stop="), O_RDWR | O_CLOEXEC);
+	else
+		request->only_active = !strcmp(option, "active");
+}
+
+static int between(pid_t pid, uint64_t ms, char **more)
+{
+	struct ops_dump_request request = { .stream_fd = STDOUT_FILENO };
+	struct ops_options options = { .stop_fd = -1, .wait_ms = 60000 };
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	struct err err = ERR_INIT;
+
+	for (; *more; more++)
+		set(*more, &request, &options);
+	if (ops_dump_between(pid, ms, &request, &options, &dump, &err))
+		return failed(&err);
+	fprintf(stderr, "%s: %u stops, %" PRIu64 " bytes\n", dump.cost.comm, dump.cost.stops,
+		dump.bytes);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	pid_t pid = argc > 2 ? (pid_t)strtol(argv[2], NULL, 10) : 0;
+
+	if (argc > 2 && !strcmp(argv[1], "symbols"))
+		return symbols(pid, argv[3]);
+	if (argc > 3 && !strcmp(argv[1], "between"))
+		return between(pid, strtoull(argv[3], NULL, 10), argv + 4);
+	fprintf(stderr,
+		"usage: verbs symbols PID [START_TIME] | verbs between PID MS [OPTION...]\n");
+	return 2;
+}
