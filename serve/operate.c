@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define STACKS_MAX 16000  /* of pprof: Pyroscope takes no more (pkg/validation, 2026) */
 #define BUSY_WAIT_MS 2000 /* another one of ours may be at the same process */
 
 /* --- what is answered --- */
@@ -233,16 +234,39 @@ static const char *profile_format(enum wire_format format)
 static int do_dump(const struct work *w, struct result *r, struct err *err)
 {
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	const struct wire_to_broker *ask = w->ask;
 	const struct ops_dump_request request = {
 		.stream_fd = w->content,
-		.format = profile_format(w->ask->format),
+		.format = profile_format(ask->format),
+		.only_active = ask->flags & WIRE_IF_ACTIVE,
+		.max_stacks = ask->format == WIRE_FORMAT_PPROF ? STACKS_MAX : 0,
 	};
+	uint64_t ms = (uint64_t)ask->seconds * 1000;
 
-	if (ops_dump(w->ask->pid, &request, &w->options, &dump, err))
+	if (ms ? ops_dump_between(ask->pid, ms, &request, &w->options, &dump, err)
+	       : ops_dump(ask->pid, &request, &w->options, &dump, err))
 		return -1;
 	take_cost(r, &dump.cost);
-	name_file(r, w->ask->pid, w->ask->format);
+	name_file(r, ask->pid, ask->format);
 	return 0;
+}
+
+static int do_symbols(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(cleanup_free) char *addresses = NULL;
+	uint64_t bytes;
+
+	(void)r;
+	if (memory_file_size(w->addresses, &bytes, err))
+		return -1;
+	if (bytes > OPS_ADDRESSES_MAX * sizeof(uint64_t))
+		return err_raise(err, ERROR_TOO_MANY_ADDRESSES,
+				 .number = (int64_t)(bytes / sizeof(uint64_t)),
+				 .limit = OPS_ADDRESSES_MAX);
+	if (memory_file_read(w->addresses, bytes, &addresses, err))
+		return -1;
+	return ops_symbols(w->ask->pid, (const uint64_t *)addresses, bytes / sizeof(uint64_t),
+			   &w->options, w->content, err);
 }
 
 static int do_cmdline(const struct work *w, struct result *r, struct err *err)
@@ -281,10 +305,10 @@ static int do_reset(const struct work *w, struct result *r, struct err *err)
 
 static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 					 struct err *err) = {
-	[WIRE_LIST] = do_list,	       [WIRE_CHECK] = do_check,	    [WIRE_STATUS] = do_status,
-	[WIRE_EXPLAIN] = do_explain,   [WIRE_STATS] = do_stats,	    [WIRE_THREADS] = do_threads,
-	[WIRE_DUMP] = do_dump,	       [WIRE_CMDLINE] = do_cmdline, [WIRE_ACTIVATE] = do_switch,
-	[WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
+	[WIRE_LIST] = do_list,	     [WIRE_CHECK] = do_check,	    [WIRE_STATUS] = do_status,
+	[WIRE_EXPLAIN] = do_explain, [WIRE_STATS] = do_stats,	    [WIRE_THREADS] = do_threads,
+	[WIRE_DUMP] = do_dump,	     [WIRE_SYMBOLS] = do_symbols,   [WIRE_CMDLINE] = do_cmdline,
+	[WIRE_ACTIVATE] = do_switch, [WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
 };
 
 /* --- the process --- */
@@ -301,6 +325,7 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	w->options.wait_ms = BUSY_WAIT_MS;
 	r.failed = operations[w->ask->op](w, &r, &r.err);
 	if (r.failed) {
+		r.inactive = r.err.ids[0] == ERROR_PROF_INACTIVE;
 		if (r.err.code != ERR_LOST)
 			err_explain(&r.err);
 		if (operate_say(w->ask, w->content, &r.err, err))
@@ -310,6 +335,7 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	pack_u64(answer, r.stops);
 	pack_u64(answer, r.pause_us);
 	pack_text(answer, r.name);
+	pack_u64(answer, r.inactive);
 	pack_err(answer, r.failed ? &r.err : NULL);
 	return 0;
 }
@@ -322,6 +348,7 @@ bool operate_unpack(struct unpack *u, struct result *r)
 	r->stops = (unsigned int)unpack_max(u, UINT32_MAX);
 	r->pause_us = unpack_u64(u);
 	unpack_into(u, r->name, sizeof(r->name));
+	r->inactive = unpack_bool(u);
 	r->failed = unpack_err(u, &r->err);
 	return unpack_done(u);
 }

@@ -21,6 +21,7 @@ struct result {
 	unsigned int stops;
 	uint64_t pause_us;
 	char name[WIRE_NAME_SIZE]; /* see struct wire_to_front */
+	bool inactive;		   /* it failed as prof.active is false, which the client minds */
 	bool failed;
 	struct err err;
 };

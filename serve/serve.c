@@ -183,6 +183,7 @@ static void make_answer(struct job *job, const struct result *r)
 		.format = job->ask.format,
 		.pause_us = r->pause_us,
 		.stops = r->stops,
+		.inactive = r->inactive,
 	};
 	if (r->failed)
 		job->answer.format =
