@@ -402,7 +402,12 @@ void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *
 /* The code of the first check that failed, ERR_NONE when all passed. */
 enum err_code ops_checks_code(const struct ops_checks *checks);
 
-enum ops_stats_format { OPS_STATS_JSON, OPS_STATS_TEXT, OPS_STATS_PROM };
+enum ops_stats_format {
+	OPS_STATS_JSON,
+	OPS_STATS_TEXT,
+	OPS_STATS_PROM,
+	OPS_STATS_OPENMETRICS, /* without its end, "# EOF": more may follow */
+};
 
 /* Of one process: what it cost, or why it has none. */
 struct ops_stats_of {
@@ -413,7 +418,7 @@ struct ops_stats_of {
 struct ops_stats {
 	struct ops_stats_of *v; /* as they were asked for */
 	size_t n;
-	char *text; /* jemalloc's own JSON or text, or Prometheus text made from its JSON */
+	char *text; /* jemalloc's own JSON or text, or what Prometheus reads, made from its JSON */
 	size_t len;
 };
 

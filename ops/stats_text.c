@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/prom.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -21,26 +22,26 @@
 static const struct metric {
 	const char *path; /* below "jemalloc", split at the dots */
 	const char *name;
-	const char *type;
+	enum prom_type type;
 	const char *help;
 } metrics[] = {
-	{ "stats.allocated", "jemalloc_allocated_bytes", "gauge",
+	{ "stats.allocated", "jemalloc_allocated_bytes", PROM_GAUGE,
 	  "Bytes allocated by the application" },
-	{ "stats.active", "jemalloc_active_bytes", "gauge",
+	{ "stats.active", "jemalloc_active_bytes", PROM_GAUGE,
 	  "Bytes in pages that hold allocations" },
-	{ "stats.metadata", "jemalloc_metadata_bytes", "gauge", "Bytes of jemalloc's own data" },
-	{ "stats.resident", "jemalloc_resident_bytes", "gauge",
+	{ "stats.metadata", "jemalloc_metadata_bytes", PROM_GAUGE, "Bytes of jemalloc's own data" },
+	{ "stats.resident", "jemalloc_resident_bytes", PROM_GAUGE,
 	  "Bytes in physically resident pages" },
-	{ "stats.mapped", "jemalloc_mapped_bytes", "gauge", "Bytes in mapped extents" },
-	{ "stats.retained", "jemalloc_retained_bytes", "gauge",
+	{ "stats.mapped", "jemalloc_mapped_bytes", PROM_GAUGE, "Bytes in mapped extents" },
+	{ "stats.retained", "jemalloc_retained_bytes", PROM_GAUGE,
 	  "Bytes kept mapped for later use without being resident" },
-	{ "stats.zero_reallocs", "jemalloc_zero_reallocs_total", "counter",
+	{ "stats.zero_reallocs", "jemalloc_zero_reallocs_total", PROM_COUNTER,
 	  "Calls of realloc() with a size of zero" },
-	{ "stats.background_thread.num_threads", "jemalloc_background_threads", "gauge",
+	{ "stats.background_thread.num_threads", "jemalloc_background_threads", PROM_GAUGE,
 	  "Background threads running" },
-	{ "stats.background_thread.num_runs", "jemalloc_background_runs_total", "counter",
+	{ "stats.background_thread.num_runs", "jemalloc_background_runs_total", PROM_COUNTER,
 	  "Runs of the background threads" },
-	{ "arenas.narenas", "jemalloc_arenas", "gauge", "Arenas" },
+	{ "arenas.narenas", "jemalloc_arenas", PROM_GAUGE, "Arenas" },
 };
 
 static bool find(struct json_object *root, const char *path, struct json_object **found)
@@ -59,33 +60,10 @@ static bool find(struct json_object *root, const char *path, struct json_object 
 	return true;
 }
 
-/* A label's value: what output_safe() leaves, with backslash and quote escaped. */
-static void put_label(FILE *f, const char *name, const char *raw)
-{
-	char safe[320];
-
-	output_safe(raw, safe, sizeof(safe));
-	fprintf(f, "%s=\"", name);
-	for (const char *c = safe; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			fputc('\\', f);
-		fputc(*c, f);
-	}
-	fputc('"', f);
-}
-
-/* "# HELP" and "# TYPE" stand once before all samples of a metric. */
-static void put_head(FILE *f, bool *begun, const char *name, const char *type, const char *help)
-{
-	if (!*begun)
-		fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-	*begun = true;
-}
-
 static void put_process(FILE *f, const char *name, const struct stats_of *of)
 {
 	fprintf(f, "%s{pid=\"%d\",", name, of->pid);
-	put_label(f, "comm", of->comm);
+	prom_label(f, "comm", of->comm);
 }
 
 /* jemalloc's documents, one for each process. */
@@ -93,6 +71,7 @@ struct documents {
 	const struct stats_of *of;
 	struct json_object **doc, **root; /* "jemalloc" in it */
 	size_t n;
+	bool openmetrics;
 };
 
 static void close_documents(struct documents *d)
@@ -112,7 +91,9 @@ static void put_metric(FILE *f, const struct metric *m, const struct documents *
 		if (!find(d->root[i], m->path, &value) ||
 		    !json_object_is_type(value, json_type_int))
 			continue;
-		put_head(f, &begun, m->name, m->type, m->help);
+		if (!begun)
+			prom_head(f, d->openmetrics, m->name, m->type, m->help);
+		begun = true;
 		put_process(f, m->name, &d->of[i]);
 		fprintf(f, "} %" PRIu64 "\n", json_object_get_uint64(value));
 	}
@@ -128,21 +109,25 @@ static void put_info(FILE *f, const struct documents *d)
 		if (!find(d->root[i], "version", &version) ||
 		    !json_object_is_type(version, json_type_string))
 			continue;
-		put_head(f, &begun, name, "gauge", "The jemalloc in use");
+		if (!begun)
+			prom_head(f, d->openmetrics, name, PROM_INFO, "The jemalloc in use");
+		begun = true;
 		put_process(f, name, &d->of[i]);
 		fputc(',', f);
-		put_label(f, "version", json_object_get_string(version));
+		prom_label(f, "version", json_object_get_string(version));
 		fputs("} 1\n", f);
 	}
 }
 
-static int write_prometheus(const struct stats_of *v, size_t n, FILE *out, struct err *err)
+static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics, FILE *out,
+			    struct err *err)
 {
 	_cleanup_(close_documents) struct documents d = {
 		.of = v,
 		.doc = calloc(n + 1, sizeof(struct json_object *)),
 		.root = calloc(n + 1, sizeof(struct json_object *)),
 		.n = n,
+		.openmetrics = openmetrics,
 	};
 
 	if (!d.doc || !d.root)
@@ -231,8 +216,8 @@ int stats_text_write(enum ops_stats_format format, const struct stats_of *v, siz
 		write_text(v->text, v->len, out);
 		return 0;
 	}
-	if (format == OPS_STATS_PROM)
-		return write_prometheus(v, n, out, err);
+	if (format == OPS_STATS_PROM || format == OPS_STATS_OPENMETRICS)
+		return write_prometheus(v, n, format == OPS_STATS_OPENMETRICS, out, err);
 	return fwrite(v->text, 1, v->len, out) == v->len
 		       ? 0
 		       : err_raise_sys(err, ERROR_STATS_UNKEPT, errno);

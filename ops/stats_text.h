@@ -23,9 +23,8 @@ int stats_text_check(enum ops_stats_format format, const struct stats_of *of, st
 	__must_check;
 
 /*
- * Write them to `out` in this format: of one process, or, for Prometheus (exposition format
- * 0.0.4), of `n`. Text is made safe to print, line by line. Each has passed
- * stats_text_check().
+ * Write them to `out` in this format: of one process, or, for Prometheus (base/prom.h), of `n`.
+ * Text is made safe to print, line by line. Each has passed stats_text_check().
  */
 int stats_text_write(enum ops_stats_format format, const struct stats_of *v, size_t n, FILE *out,
 		     struct err *err) __must_check;

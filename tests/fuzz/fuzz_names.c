@@ -42,7 +42,7 @@ static void read_stats(const uint8_t *data, size_t size)
 		return;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	for (int format = OPS_STATS_JSON; format <= OPS_STATS_PROM; format++) {
+	for (int format = OPS_STATS_JSON; format <= OPS_STATS_OPENMETRICS; format++) {
 		FILE *f;
 
 		if (stats_text_check((enum ops_stats_format)format, v, &ignored))
