@@ -14,6 +14,8 @@
 
 #define ID_SHOWN 12
 #define ID_GIVEN_MIN 4
+#define ECS_TASK_LEN 32
+#define STATIC_POD_LEN 32  /* of one that no API server knows: a hash */
 #define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
 
 static size_t hex_run(const char *s)
@@ -33,7 +35,103 @@ static const char *find_id(const char *text)
 	return NULL;
 }
 
-/* The name after `marker`, up to the next slash or suffix. */
+static bool has_word(const char *from, const char *to, const char *word)
+{
+	return memmem(from, (size_t)(to - from), word, strlen(word));
+}
+
+static size_t name_len(const char *name)
+{
+	return strcspn(name, "/\n");
+}
+
+/* What watches a container runs beside it: crio-conmon-ID.scope, libpod-conmon-ID.scope. */
+static bool is_monitor(const char *name, size_t len)
+{
+	return has_word(name, name + len, "conmon");
+}
+
+static bool is_ecs(const char *name, size_t len)
+{
+	return len <= CONTAINER_ID_LEN && hex_run(name) == ECS_TASK_LEN &&
+	       name[ECS_TASK_LEN] == '-' && len > ECS_TASK_LEN + 1 &&
+	       strspn(name + ECS_TASK_LEN + 1, "0123456789") == len - ECS_TASK_LEN - 1;
+}
+
+/* The id in one name of a path, `*n` long; NULL if there is none. */
+static const char *id_in_name(const char *name, size_t len, size_t *n)
+{
+	*n = len;
+	if (is_ecs(name, len))
+		return name;
+	if (is_monitor(name, len))
+		return NULL;
+	for (size_t i = 0; i < len; i += *n ? *n : 1) {
+		*n = hex_run(name + i);
+		if (*n == CONTAINER_ID_LEN)
+			return name + i;
+	}
+	return NULL;
+}
+
+/* The innermost one of the first line that has any: containers may be nested. */
+static const char *innermost_id(const char *cgroup, size_t *n)
+{
+	const char *found = NULL;
+
+	for (const char *name = cgroup; *name;) {
+		size_t len = name_len(name), id_len;
+		const char *id = id_in_name(name, len, &id_len);
+
+		if (id) {
+			found = id;
+			*n = id_len;
+		}
+		name += len;
+		if (*name == '\n' && found)
+			break;
+		name += *name != '\0';
+	}
+	return found;
+}
+
+void container_id_parse(const char *cgroup, char id[CONTAINER_ID_LEN + 1])
+{
+	size_t n = 0;
+	const char *at = innermost_id(cgroup, &n);
+
+	snprintf(id, CONTAINER_ID_LEN + 1, "%.*s", (int)n, at ? at : "");
+}
+
+static bool hex_digit(char c, unsigned int *value)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	if (at)
+		*value = (unsigned int)(at - digits);
+	return at;
+}
+
+/* "\x2d" is "-" in the names of units. What cannot be printed stays as it is. */
+static void unescape(char *name)
+{
+	unsigned int high, low;
+	char *to = name;
+
+	for (const char *from = name; *from; to++) {
+		if (text_begins(from, "\\x") && hex_digit(from[2], &high) &&
+		    hex_digit(from[3], &low) && high >= 2 && high < 8 && high * 16 + low != 0x7f) {
+			*to = (char)(high * 16 + low);
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/* The name after `marker`, up to the next slash. */
 static int find_name(const char *text, const char *marker, char *buf, size_t size)
 {
 	const char *at = strstr(text, marker);
@@ -42,26 +140,98 @@ static int find_name(const char *text, const char *marker, char *buf, size_t siz
 	if (!at)
 		return -1;
 	at += strlen(marker);
-	len = strcspn(at, "/\n");
+	len = name_len(at);
+	if (!len || is_monitor(at, len))
+		return -1;
 	snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), at);
-	return len ? 0 : -1;
+	return 0;
+}
+
+/* Of the unit that a machine is, the machine: "machine-NAME.scope", "systemd-nspawn@NAME.service". */
+static void machine_name(char *unit)
+{
+	static const char *const forms[][2] = { { "machine-", ".scope" },
+						{ "systemd-nspawn@", ".service" } };
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		size_t start = strlen(forms[i][0]), end = text_stem(unit, forms[i][1]);
+
+		if (!text_begins(unit, forms[i][0]) || !unit[end] || end <= start)
+			continue;
+		unit[end] = '\0';
+		memmove(unit, unit + start, end - start + 1);
+		unescape(unit);
+		return;
+	}
 }
 
 void container_parse(const char *cgroup, char *buf, size_t size)
 {
-	static const char *const markers[] = { "/lxc.payload.", "/lxc/", "/machine.slice/" };
-	const char *id = find_id(cgroup);
+	static const char machines[] = "/machine.slice/";
+	size_t n = 0;
+	const char *id = innermost_id(cgroup, &n);
 
 	buf[0] = '\0';
-	if (id) {
+	if (id)
 		snprintf(buf, size, "%.*s", ID_SHOWN, id);
-		return;
+	else if (find_name(cgroup, "/lxc.payload.", buf, size) &&
+		 find_name(cgroup, "/lxc/", buf, size) && !find_name(cgroup, machines, buf, size))
+		machine_name(buf);
+}
+
+/* How long a uid is that ends there; 0 if it is none. */
+static size_t uid_len(const char *s)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", ends[] = "/.:\n";
+	unsigned int digit;
+	size_t n = 0;
+
+	_Static_assert(sizeof(form) - 1 == POD_UID_LEN, "it is a UUID");
+	while (n < POD_UID_LEN &&
+	       (form[n] == '-' ? s[n] == '-' || s[n] == '_' : hex_digit(s[n], &digit)))
+		n++;
+	if (n == POD_UID_LEN && strchr(ends, s[n]))
+		return n;
+	n = hex_run(s);
+	return n == STATIC_POD_LEN && strchr(ends, s[n]) ? n : 0;
+}
+
+/* The innermost pod; *root is the name below which it is, that of all pods. */
+static const char *find_pod(const char *cgroup, const char **root)
+{
+	const char *pod = NULL, *pods = NULL;
+
+	for (const char *at = cgroup; *at; at++) {
+		if (*at == '\n' && pod)
+			break;
+		if (*at == '\n')
+			pods = NULL;
+		else if (text_begins(at, "kubepods"))
+			pods = at;
+		else if (pods && (*at == '/' || *at == '-') && text_begins(at + 1, "pod") &&
+			 uid_len(at + 4)) {
+			pod = at + 4;
+			*root = pods;
+		}
 	}
-	for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++) {
-		if (!find_name(cgroup, markers[i], buf, size))
-			return;
-	}
-	buf[0] = '\0';
+	return pod;
+}
+
+bool pod_parse(const char *cgroup, char uid[POD_UID_LEN + 1], const char **qos_class)
+{
+	const char *root = NULL, *pod = find_pod(cgroup, &root);
+
+	uid[0] = '\0';
+	*qos_class = NULL;
+	if (!pod)
+		return false;
+	snprintf(uid, POD_UID_LEN + 1, "%.*s", (int)uid_len(pod), pod);
+	for (char *c = strchr(uid, '_'); c; c = strchr(c, '_'))
+		*c = '-';
+	*qos_class = has_word(root, pod, "besteffort")	? "BestEffort"
+		     : has_word(root, pod, "burstable") ? "Burstable"
+							: "Guaranteed";
+	return true;
 }
 
 /* Does `path`, of `len` bytes, hold these whole names, at its beginning or anywhere? */
@@ -130,7 +300,8 @@ void cgroup_pick(const char *text, char *buf, size_t size)
 		const char *hit;
 
 		line += *line == '\n';
-		if (!strncmp(line, unified, sizeof(unified) - 1) && line[sizeof(unified)] != '\n')
+		if (text_begins(line, unified) && line[sizeof(unified) - 1] &&
+		    line[sizeof(unified)] != '\n')
 			at = line + sizeof(unified) - 1;
 		hit = strstr(line, systemd);
 		if (!at && hit && hit < strchrnul(line, '\n'))
@@ -150,15 +321,21 @@ bool cgroup_holds(const char *cgroup, const char *wanted)
 	return *name && !strcmp(name, wanted);
 }
 
+/* Is it more than this suffix? */
+static bool name_ends(const char *name, size_t len, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return len > n && !memcmp(name + len - n, suffix, n);
+}
+
 static bool is_unit(const char *name, size_t len)
 {
 	static const char *const suffixes[] = { ".service", ".scope", ".socket", ".mount",
 						".swap" };
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		size_t n = strlen(suffixes[i]);
-
-		if (len > n && !memcmp(name + len - n, suffixes[i], n))
+		if (name_ends(name, len, suffixes[i]))
 			return true;
 	}
 	return false;
@@ -185,6 +362,29 @@ void unit_parse(const char *cgroup, char *buf, size_t size)
 	buf[0] = '\0';
 	while (next_unit(&cgroup, buf, size))
 		;
+}
+
+void service_parse(const char *cgroup, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+	size_t n;
+	bool contained = innermost_id(cgroup, &n);
+
+	buf[0] = '\0';
+	cgroup_pick(cgroup, path, sizeof(path));
+	for (const char *name = path; *name;) {
+		size_t len = name_len(name);
+
+		if (id_in_name(name, len, &n)) {
+			buf[0] = '\0'; /* what is above runs containers */
+			contained = false;
+		} else if (!contained && !text_begins(name, "user@") &&
+			   name_ends(name, len, ".service")) {
+			snprintf(buf, size, "%.*s", (int)len, name);
+		}
+		name += len + (name[len] != '\0');
+	}
+	unescape(buf);
 }
 
 /* People will copy it into a command line. */

@@ -38,8 +38,27 @@ bool container_matches(const char *cgroup, const char *wanted, char id[CONTAINER
 /* The systemd unit, the innermost one: a service, a scope, ...; "" if there is none. */
 void unit_parse(const char *cgroup, char *buf, size_t size);
 
+/*
+ * The service that a process is part of: the innermost one, within its container if it is in one,
+ * and with the escapes of its name undone (systemd.unit(5)); "" if there is none.
+ */
+void service_parse(const char *cgroup, char *buf, size_t size);
+
 /* The first 12 digits of a container's id, or an LXC or machine name; "" if there is none. */
 void container_parse(const char *cgroup, char *buf, size_t size);
+
+/*
+ * The whole id, of the innermost container: 64 hex digits, or "TASK-NUMBER" of Amazon's ECS; "" if
+ * there is none. Who may make groups in a container can call one like another container.
+ */
+void container_id_parse(const char *cgroup, char id[CONTAINER_ID_LEN + 1]);
+
+/*
+ * Of Kubernetes: the uid of the pod, with dashes, and its QoS class as Kubernetes writes it, a
+ * constant. False, "" and NULL if there is none.
+ */
+#define POD_UID_LEN 36
+bool pod_parse(const char *cgroup, char uid[POD_UID_LEN + 1], const char **qos_class);
 
 /* Who starts it, and so gives it its environment: as far as its control groups tell. */
 enum starter {
