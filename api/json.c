@@ -227,7 +227,11 @@ static struct json_object *process_json(const struct ops_process *p)
 	json_set(o, "prof.active", tristate(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);
+	json_set_text(o, "container_id", p->container_id[0] ? p->container_id : NULL);
+	json_set_text(o, "pod_uid", p->pod_uid[0] ? p->pod_uid : NULL);
+	json_set_text(o, "qos_class", p->qos_class);
 	json_set_text(o, "unit", p->unit[0] ? p->unit : NULL);
+	json_set_text(o, "service_name", p->service_name);
 	json_set_int(o, "ppid", p->ppid);
 	json_set_text(o, "command", p->command);
 	json_set(o, "sample", tristate(jemalloc_has_hooks(p->version)));

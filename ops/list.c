@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "elf/image.h"
 #include "ops/list_row.h"
@@ -20,6 +21,7 @@
 #include "ops/target/handed.h"
 #include "ops/target/pids.h"
 #include "ops/watch/filecache.h"
+#include "process/limit.h"
 #include "process/maps.h"
 #include "sandbox/confined.h"
 #include "sandbox/door.h"
@@ -44,7 +46,7 @@
 /* --- in the child --- */
 
 struct looker {
-	bool debuginfod, command;
+	bool debuginfod, command, labels;
 	struct filecache files;
 };
 
@@ -81,6 +83,16 @@ static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
 	command[n > 0 ? n : 0] = '\0';
 }
 
+/* This variable alone: others may hold what is secret. */
+static void read_service(const struct proc *p, struct ops_process *row)
+{
+	struct err ignored;
+
+	if (proc_getenv(p->mm_pid, "OTEL_SERVICE_NAME", row->service_name,
+			sizeof(row->service_name), &ignored))
+		row->service_name[0] = '\0';
+}
+
 static void pack_row(const struct looker *l, struct pack *out, const struct proc *p,
 		     const struct jemalloc *je, const char *image)
 {
@@ -89,6 +101,8 @@ static void pack_row(const struct looker *l, struct pack *out, const struct proc
 	fill_row(&row, p, je, image);
 	if (l->command)
 		read_command(p, row.command);
+	if (l->labels)
+		read_service(p, &row);
 	list_row_pack(&row, out);
 }
 
@@ -157,15 +171,10 @@ static void serve(void *ctx)
 
 /* --- in the controller --- */
 
-/* What is said of a process besides what is in its memory. */
 struct asked {
-	size_t index; /* in the list of pids */
-	pid_t pid, ppid;
-	uid_t uid;
-	uint64_t rss_bytes;
-	char comm[PROC_COMM_SIZE];
-	char container[64], unit[256];
-	struct err recording;
+	size_t index;		    /* in the list of pids */
+	struct ops_process outside; /* what is said of it besides what is in its memory */
+	char service[256];
 };
 
 struct look {
@@ -189,35 +198,66 @@ static int start(struct look *look, struct err *err)
 								      look->request->debuginfod } };
 	struct looker looker = { .debuginfod = look->request->debuginfod,
 				 .command = look->request->command,
+				 .labels = look->request->labels,
 				 .files.debuginfod = look->request->debuginfod };
 
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
 
-static int add_rows(struct look *look, const struct asked *a, struct unpack *u, struct err *err)
+/* A name that a process gives itself is taken if it can be shown as it is. */
+#define SERVICE_NAME_MAX 128
+static bool is_name(const char *raw)
 {
+	char safe[SERVICE_NAME_MAX + 1];
+
+	return *raw && !strcmp(output_safe(raw, safe, sizeof(safe)), raw);
+}
+
+static void name_service(const struct asked *a, struct ops_process *row)
+{
+	if (is_name(row->service_name))
+		return;
+	snprintf(row->service_name, sizeof(row->service_name), "%s",
+		 a->service[0] ? a->service : row->comm);
+}
+
+/* Of one that has a row. */
+static void look_around(struct ops_process *p)
+{
+	struct limit limit;
+	struct err ignored;
+
+	if (proc_exe(p->pid, p->exe, sizeof(p->exe), &ignored))
+		p->exe[0] = '\0';
+	p->limited = limit_of_cgroup(p->pid, &limit);
+	if (!p->limited)
+		return;
+	p->limit_bytes = limit.limit;
+	p->used_bytes = limit.used;
+}
+
+static int add_rows(struct look *look, struct asked *a, struct unpack *u, struct err *err)
+{
+	bool labels = look->request->labels;
 	struct ops_list *list = &look->list;
 	size_t rows = 0;
 
+	if (labels && u->at != u->end)
+		look_around(&a->outside);
 	while (u->at != u->end && rows++ < LIST_ROWS_MAX) {
 		struct ops_process *row;
 
 		if (!vec_grow(list->v, look->room, list->n))
 			return err_no_memory(err);
 		row = &list->v[list->n];
+		*row = a->outside;
 		list_row_unpack(row, u);
 		if (u->bad) {
 			list->unanswered++;
 			return 0;
 		}
-		row->pid = a->pid;
-		row->ppid = a->ppid;
-		row->uid = a->uid;
-		row->rss_bytes = a->rss_bytes;
-		memcpy(row->comm, a->comm, sizeof(row->comm));
-		memcpy(row->container, a->container, sizeof(row->container));
-		memcpy(row->unit, a->unit, sizeof(row->unit));
-		row->recording = a->recording;
+		if (labels)
+			name_service(a, row);
 		list->n++;
 	}
 	return 0;
@@ -247,7 +287,7 @@ static int replace_child(struct look *look, const struct err *why, struct err *e
 /* The answer about the process that was asked about first. */
 static int take_answer(struct look *look, struct err *err)
 {
-	const struct asked *a = &look->asked[look->first];
+	struct asked *a = &look->asked[look->first];
 	struct err why = ERR_INIT;
 	struct unpack u;
 	int failed = confined_answer(&look->child, look->patience_ms, ANSWER_MAX, &u, NULL, &why);
@@ -269,6 +309,20 @@ static bool is_among(pid_t pid, const pid_t *v, size_t n)
 	return n && bsearch(&pid, v, n, sizeof(*v), proc_by_pid);
 }
 
+static void describe(const struct proc *p, const char *cgroup, struct ops_process *out)
+{
+	*out = (struct ops_process){ .pid = p->pid,
+				     .ppid = p->status.ppid,
+				     .uid = p->status.euid,
+				     .rss_bytes = p->status.rss_bytes };
+	memcpy(out->comm, p->status.comm, sizeof(out->comm));
+	container_parse(cgroup, out->container, sizeof(out->container));
+	container_id_parse(cgroup, out->container_id);
+	pod_parse(cgroup, out->pod_uid, &out->qos_class);
+	unit_parse(cgroup, out->unit, sizeof(out->unit));
+	cgroup_pick(cgroup, out->cgroup, sizeof(out->cgroup));
+}
+
 static int ask(struct look *look, const struct proc *p, const char *cgroup, struct err *err)
 {
 	struct asked *a = &look->asked[(look->first + look->n_asked) % AHEAD];
@@ -284,16 +338,11 @@ static int ask(struct look *look, const struct proc *p, const char *cgroup, stru
 		miss(&look->list, &why);
 		return 0;
 	}
-	*a = (struct asked){ .index = look->next - 1,
-			     .pid = p->pid,
-			     .ppid = p->status.ppid,
-			     .uid = p->status.euid,
-			     .rss_bytes = p->status.rss_bytes };
-	memcpy(a->comm, p->status.comm, sizeof(a->comm));
-	container_parse(cgroup, a->container, sizeof(a->container));
-	unit_parse(cgroup, a->unit, sizeof(a->unit));
+	a->index = look->next - 1;
+	describe(p, cgroup, &a->outside);
+	service_parse(cgroup, a->service, sizeof(a->service));
 	if (is_among(p->pid, look->recorded, look->n_recorded))
-		journal_look(p, &a->recording);
+		journal_look(p, &a->outside.recording);
 	sent.pidfd = -1;
 	pack_bytes(&message, &sent, sizeof(sent));
 	failed = confined_ask_with(&look->child, &message, fds, n, err);

@@ -9,6 +9,7 @@ void list_row_pack(const struct ops_process *row, struct pack *p)
 	pack_text(p, row->prefix);
 	pack_text(p, row->image);
 	pack_text(p, row->command);
+	pack_text(p, row->service_name);
 	pack_u64(p, row->linkage);
 	tristate_pack(row->config_prof, p);
 	tristate_pack(row->opt_prof, p);
@@ -21,11 +22,11 @@ void list_row_pack(const struct ops_process *row, struct pack *p)
 
 void list_row_unpack(struct ops_process *row, struct unpack *u)
 {
-	*row = (struct ops_process){ 0 };
 	unpack_into(u, row->version, sizeof(row->version));
 	unpack_into(u, row->prefix, sizeof(row->prefix));
 	unpack_into(u, row->image, sizeof(row->image));
 	unpack_into(u, row->command, sizeof(row->command));
+	unpack_into(u, row->service_name, sizeof(row->service_name));
 	row->linkage = (enum jemalloc_linkage)unpack_max(u, LINKAGE_PRELOAD);
 	row->config_prof = tristate_unpack(u);
 	row->opt_prof = tristate_unpack(u);

@@ -17,6 +17,7 @@
 #include "jemalloc/conf_lint.h"
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/mallctl.h"
+#include "ops/target/container.h"
 #include "ops/target/memory.h"
 #include "ops/until.h"
 #include "process/proc.h"
@@ -448,8 +449,18 @@ struct ops_process {
 	} opts[JEMALLOC_OPTS];	   /* what it was started with, as far as its memory tells */
 	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
 	uint64_t rss_bytes;
-	char container[64]; /* short id or name, "" if none */
-	char unit[256];	    /* of systemd, "" if none */
+	/* Of its control groups (ops/target/container.h); raw, "" if there is none. */
+	char container[64]; /* short id or name */
+	char container_id[CONTAINER_ID_LEN + 1];
+	char pod_uid[POD_UID_LEN + 1];
+	const char *qos_class; /* of the pod, a constant; NULL: no pod */
+	char unit[256];	       /* of systemd */
+	char cgroup[OPS_TEXT_SIZE];
+	/* With request->labels: */
+	char service_name[256];		  /* OTEL_SERVICE_NAME, or its service, or comm; raw */
+	char exe[OPS_TEXT_SIZE];	  /* the path of the program, raw; "" if unknown */
+	bool limited;			  /* a memory cgroup has a limit: */
+	uint64_t limit_bytes, used_bytes; /* of the group that will be full first */
 	pid_t ppid;
 	pid_t above; /* with filter->tree: the next ancestor that is listed, or 0 */
 	char command[OPS_COMMAND_SIZE]; /* with filter->command: its command line, raw, cut */
@@ -471,6 +482,7 @@ struct ops_list_request {
 	bool debuginfod; /* as in struct ops_options */
 	int stop_fd;	 /* the same; a list that ends early is none */
 	bool tree, command;
+	bool labels;	   /* by which others tell it apart, and the limit of its group */
 	const pid_t *only; /* not NULL: these `n_only`, ascending, instead of all */
 	size_t n_only;
 };

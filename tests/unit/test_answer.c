@@ -280,7 +280,7 @@ static void test_rows(void **state)
 {
 	struct ops_check row = { .made = true, .ok = TRI_NO }, read;
 	struct ops_process process = { .linkage = LINKAGE_PRELOAD, .prof_active = TRI_UNKNOWN },
-			   got;
+			   got = { .pid = 7 };
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct unpack u;
 
@@ -290,6 +290,7 @@ static void test_rows(void **state)
 	err_advise(&row.err, FIX_END_TRACER);
 	strcpy(row.detail, "a \033[1mbold\033[m claim");
 	strcpy(process.image, "/usr/bin/a");
+	strcpy(process.service_name, "shop");
 	process.opts[OPT_PROF].known = true;
 	process.opts[OPT_PROF].value = 1;
 	check_row_pack(&row, &p);
@@ -305,6 +306,8 @@ static void test_rows(void **state)
 	assert_int_equal(read.err.held.other, 8);
 	assert_string_equal(read.detail, "a \\x1b[1mbold\\x1b[m claim");
 	assert_string_equal(got.image, process.image);
+	assert_string_equal(got.service_name, "shop");
+	assert_int_equal(got.pid, 7);
 	assert_true(got.linkage == LINKAGE_PRELOAD && got.prof_active == TRI_UNKNOWN);
 	assert_true(got.opts[OPT_PROF].known && got.opts[OPT_PROF].value == 1);
 }
