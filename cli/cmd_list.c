@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json.h"
+#include "api/metrics.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -15,6 +16,15 @@
 
 enum sort { SORT_PID, SORT_RSS };
 static const char *const sorts[] = { [SORT_PID] = "pid", [SORT_RSS] = "rss", NULL };
+
+enum list_format { LIST_TABLE, LIST_JSON, LIST_PROM, LIST_OPENMETRICS };
+static const char *const formats[] = {
+	[LIST_TABLE] = "table",
+	[LIST_JSON] = "json",
+	[LIST_PROM] = "prom",
+	[LIST_OPENMETRICS] = "openmetrics",
+	NULL,
+};
 
 /* What a row may show; in this order what it shows unasked. */
 enum column {
@@ -54,6 +64,8 @@ static const struct option_def options_of_list[] = {
 	{ "tree", 0, VALUE(FLAG, tree), NULL, "children below their parents", NULL },
 	{ "columns", 'o', VALUE(STRING, columns), "LIST",
 	  "show these, such as pid,unit,command; +unit: that one too", names },
+	{ "format", 'f', VALUE(CHOICE, format), "FORMAT",
+	  "table, json, or for Prometheus prom or openmetrics (table; json with --json)", formats },
 	{ .name = NULL },
 };
 
@@ -345,6 +357,21 @@ static int print_table(const struct view *view, struct err *err)
 	return table_print(heads, view->n, rows, view->n_rows, err);
 }
 
+static int print_metrics(const struct ops_list *list, bool openmetrics, struct err *err)
+{
+	_cleanup_(cleanup_free) char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int failed;
+
+	if (!out)
+		return err_no_memory(err);
+	failed = api_metrics(out, list, NULL, openmetrics, err);
+	if (fclose(out) && !failed)
+		failed = err_no_memory(err);
+	return failed ? -1 : out_write(text, len, err);
+}
+
 static int parse_uid(const char *text, uid_t *uid, struct err *err)
 {
 	const struct passwd *pw;
@@ -363,13 +390,13 @@ static int parse_uid(const char *text, uid_t *uid, struct err *err)
 	return 0;
 }
 
-static void talk(const struct args *args, const struct ops_list *list)
+static void talk(const struct args *args, enum list_format format, const struct ops_list *list)
 {
 	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
 
 	if (args->quiet)
 		return;
-	if (list->unreadable && !args->json)
+	if (list->unreadable && format == LIST_TABLE)
 		fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
 			list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
 	if (list->unanswered)
@@ -386,13 +413,27 @@ static void talk(const struct args *args, const struct ops_list *list)
 		fprintf(stderr, "  fix: %s\n", fix_text(&list->why, fix, sizeof(fix)));
 }
 
-static int print(const struct args *args, const struct ops_list *list, struct view *view,
-		 struct err *err)
+static int print_rows(enum list_format format, const struct ops_list *list, const struct view *view,
+		      struct err *err)
 {
-	if (put_in_order(args, list, view, err) ||
-	    (args->json ? out_json(api_list(view->v, view->n_rows), err) : print_table(view, err)))
+	switch (format) {
+	case LIST_JSON:
+		return out_json(api_list(view->v, view->n_rows), err);
+	case LIST_PROM:
+	case LIST_OPENMETRICS:
+		return print_metrics(list, format == LIST_OPENMETRICS, err);
+	case LIST_TABLE:
+		break;
+	}
+	return print_table(view, err);
+}
+
+static int print(const struct args *args, enum list_format format, const struct ops_list *list,
+		 struct view *view, struct err *err)
+{
+	if (put_in_order(args, list, view, err) || print_rows(format, list, view, err))
 		return -1;
-	talk(args, list);
+	talk(args, format, list);
 	for (size_t i = 0; i < view->n_rows; i++)
 		out_warning(args, &view->v[i]->recording);
 	return 0;
@@ -407,6 +448,20 @@ static bool shows(const struct view *view, enum column column)
 	return false;
 }
 
+static int format_wanted(const struct args *args, enum list_format *format, struct err *err)
+{
+	char wanted[32];
+
+	if (args->format == FORMAT_DEFAULT)
+		*format = args->json ? LIST_JSON : LIST_TABLE;
+	else
+		*format = (enum list_format)args->format;
+	snprintf(wanted, sizeof(wanted), "-f %s", formats[*format]);
+	if (args->json && *format != LIST_JSON)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "--json", .what = wanted);
+	return 0;
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
@@ -414,6 +469,7 @@ static int run(const struct args *args, struct err *err)
 	struct ops_list_request request = { .debuginfod = args->debuginfod,
 					    .stop_fd = -1,
 					    .tree = args->tree };
+	enum list_format format;
 
 	args_filter(args, &request.filter);
 	request.filter.by_uid = args->uid != NULL;
@@ -421,13 +477,14 @@ static int run(const struct args *args, struct err *err)
 		return err_raise(err, ERROR_LIST_TAKES_NO_PID);
 	if (args->image)
 		return err_raise(err, ERROR_LIST_TAKES_NO_IMAGE);
-	if (find_columns(args->columns, &view, err))
+	if (format_wanted(args, &format, err) || find_columns(args->columns, &view, err))
 		return -1;
-	request.command = args->json || shows(&view, COLUMN_COMMAND);
+	request.labels = format != LIST_TABLE;
+	request.command = format == LIST_JSON || shows(&view, COLUMN_COMMAND);
 	if ((args->uid && parse_uid(args->uid, &request.filter.uid, err)) ||
 	    ops_list(&request, &list, err))
 		return -1;
-	return print(args, &list, &view, err);
+	return print(args, format, &list, &view, err);
 }
 
 const struct command cmd_list = {
