@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "jemalloc/mallctl.h"
 #include "ops/guard/rule.h"
+#include "ops/target/container.h"
 
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -27,6 +28,27 @@ static void check_safe(const char *raw, size_t size)
 	free(buf);
 }
 
+/* As what the kernel says of a process whose groups somebody else has named. */
+static void check_cgroup(const char *raw)
+{
+	char id[CONTAINER_ID_LEN + 1], uid[POD_UID_LEN + 1], *name = malloc(SMALL);
+	const char *qos;
+
+	if (!name)
+		return;
+	container_id_parse(raw, id);
+	container_parse(raw, name, SMALL);
+	if (*id && strncmp(id, name, strlen(name)) != 0)
+		abort();
+	if (pod_parse(raw, uid, &qos) != (*uid != '\0') || !*uid != !qos)
+		abort();
+	unit_parse(raw, name, SMALL);
+	service_parse(raw, name, SMALL);
+	if (strnlen(name, SMALL) == SMALL)
+		abort();
+	free(name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct json_object *doc;
@@ -43,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	raw[size] = '\0';
 	check_safe(raw, size * 4 + 1);
 	check_safe(raw, SMALL);
+	check_cgroup(raw);
 	doc = json_object_new_object();
 	json_set_text(doc, "a.b", raw);
 	json_object_to_json_string(doc);

@@ -93,6 +93,148 @@ static void test_unit(void **state)
 	assert_string_equal(buf, "");
 }
 
+#define UID "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"
+#define UID_ "0f1e2d3c_4b5a_6978_8796_a5b4c3d2e1f0"
+#define HASH "d2e1f00f1e2d3c4b5a69788796a5b4c3"
+#define SLICES "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/"
+
+/* What the runtimes call their groups; of each its container, pod, unit and service. */
+static const struct {
+	const char *cgroup, *id, *container, *pod, *qos, *unit, *service;
+} rows[] = {
+	/* Kubernetes, driver systemd */
+	{ "0::" SLICES "cri-containerd-" ID ".scope\n", ID, "80f5ef0b12bc", UID, "Burstable",
+	  "cri-containerd-" ID ".scope", "" },
+	{ "0::" SLICES "crio-" ID ".scope/container\n", ID, "80f5ef0b12bc", UID, "Burstable",
+	  "crio-" ID ".scope", "" },
+	{ "1:name=systemd:" SLICES "docker-" ID ".scope\n0::/\n", ID, "80f5ef0b12bc", UID,
+	  "Burstable", "docker-" ID ".scope", "" },
+	{ "0::/kubepods.slice/kubepods-pod" UID_ ".slice/crio-" ID ".scope\n", ID, "80f5ef0b12bc",
+	  UID, "Guaranteed", "crio-" ID ".scope", "" },
+	/* what watches it; a pod of its own */
+	{ "0::" SLICES "crio-conmon-" ID ".scope\n", "", "", UID, "Burstable",
+	  "crio-conmon-" ID ".scope", "" },
+	/* driver cgroupfs */
+	{ "0::/kubepods/besteffort/pod" UID "/" ID "\n", ID, "80f5ef0b12bc", UID, "BestEffort", "",
+	  "" },
+	{ "4:memory:/kubepods/pod" UID "/" ID "\n1:name=systemd:/kubepods/pod" UID "/" ID
+	  "\n0::/system.slice/containerd.service\n",
+	  ID, "80f5ef0b12bc", UID, "Guaranteed", "containerd.service", "" },
+	{ "0::/kubepods/burstable/pod" HASH "/" ID "\n", ID, "80f5ef0b12bc", HASH, "Burstable", "",
+	  "" },
+	/* containerd that does not know which driver it is */
+	{ "0::/system.slice/containerd.service/kubepods-burstable-pod" UID_
+	  ".slice:cri-containerd:" ID "\n",
+	  ID, "80f5ef0b12bc", UID, "Burstable", "containerd.service", "" },
+	/* kind: nodes are containers */
+	{ "0::/docker/ab" ID2
+	  "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+	  "kubelet-kubepods-besteffort-pod" UID_ ".slice/cri-containerd-" ID ".scope\n",
+	  ID, "80f5ef0b12bc", UID, "BestEffort", "cri-containerd-" ID ".scope", "" },
+	{ "0::/kubelet/kubepods/burstable/pod" UID "/" ID "\n", ID, "80f5ef0b12bc", UID,
+	  "Burstable", "", "" },
+	/* from another namespace of control groups */
+	{ "0::/../../kubepods-burstable-pod" UID_ ".slice/cri-containerd-" ID ".scope\n", ID,
+	  "80f5ef0b12bc", UID, "Burstable", "cri-containerd-" ID ".scope", "" },
+	/* Docker, Podman, the latter's pods, and of a user */
+	{ "0::/system.slice/docker-" ID ".scope\n", ID, "80f5ef0b12bc", "", NULL,
+	  "docker-" ID ".scope", "" },
+	{ "0::/docker/" ID "\n", ID, "80f5ef0b12bc", "", NULL, "", "" },
+	{ "0::/machine.slice/libpod-" ID ".scope/container\n", ID, "80f5ef0b12bc", "", NULL,
+	  "libpod-" ID ".scope", "" },
+	{ "0::/machine.slice/machine-libpod_pod_ab" ID2 ".slice/libpod-" ID ".scope/container\n",
+	  ID, "80f5ef0b12bc", "", NULL, "libpod-" ID ".scope", "" },
+	{ "0::/machine.slice/libpod-conmon-" ID ".scope\n", "", "", "", NULL,
+	  "libpod-conmon-" ID ".scope", "" },
+	{ "0::/user.slice/user-1.slice/user@1.service/user.slice/libpod-" ID ".scope/container\n",
+	  ID, "80f5ef0b12bc", "", NULL, "libpod-" ID ".scope", "" },
+	/* ECS */
+	{ "0::/ecs/shop/" HASH "-1234567890\n", HASH "-1234567890", "d2e1f00f1e2d", "", NULL, "",
+	  "" },
+	{ "0::/ecs/" HASH "/" ID "\n", ID, "80f5ef0b12bc", "", NULL, "", "" },
+	{ "0::/ecs/shop/" HASH "-\n", "", "", "", NULL, "", "" },
+	{ "0::/ecs/shop/" HASH "-12x\n", "", "", "", NULL, "", "" },
+	{ "0::/ecs/shop/" HASH "-12345678901234567890123456789012\n", "", "", "", NULL, "", "" },
+	/* machines */
+	{ "0::/machine.slice/machine-my\\x2dweb.scope\n", "", "my-web", "", NULL,
+	  "machine-my\\x2dweb.scope", "" },
+	{ "0::/machine.slice/systemd-nspawn@web.service/payload\n", "", "web", "", NULL,
+	  "systemd-nspawn@web.service", "systemd-nspawn@web.service" },
+	{ "0::/lxc.payload.web/system.slice/nginx.service\n", "", "web", "", NULL, "nginx.service",
+	  "nginx.service" },
+	{ "0::/lxc/web\n", "", "web", "", NULL, "", "" },
+	/* systemd: the system's, within a container, and a user's */
+	{ "0::/system.slice/my\\x2dshop.service/worker\n", "", "", "", NULL, "my\\x2dshop.service",
+	  "my-shop.service" },
+	{ "0::/system.slice/system-redis.slice/redis@6379.service\n", "", "", "", NULL,
+	  "redis@6379.service", "redis@6379.service" },
+	{ "0::/docker/" ID "/system.slice/nginx.service\n", ID, "80f5ef0b12bc", "", NULL,
+	  "nginx.service", "nginx.service" },
+	{ "0::/user.slice/user-1.slice/user@1.service/app.slice/a.service\n", "", "", "", NULL,
+	  "a.service", "a.service" },
+	{ "0::/user.slice/user-1.slice/user@1.service/app.slice/app-x-7.scope\n", "", "", "", NULL,
+	  "app-x-7.scope", "" },
+	{ "0::/user.slice/user-1.slice/session-3.scope\n", "", "", "", NULL, "session-3.scope",
+	  "" },
+};
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *cgroup = rows[i].cgroup, *qos;
+		char id[CONTAINER_ID_LEN + 1], uid[POD_UID_LEN + 1], container[64], name[256];
+
+		container_id_parse(cgroup, id);
+		assert_string_equal(id, rows[i].id);
+		container_parse(cgroup, container, sizeof(container));
+		assert_string_equal(container, rows[i].container);
+		assert_int_equal(pod_parse(cgroup, uid, &qos), *rows[i].pod != '\0');
+		assert_string_equal(uid, rows[i].pod);
+		assert_string_equal(qos ? qos : "", rows[i].qos ? rows[i].qos : "");
+		unit_parse(cgroup, name, sizeof(name));
+		assert_string_equal(name, rows[i].unit);
+		service_parse(cgroup, name, sizeof(name));
+		assert_string_equal(name, rows[i].service);
+	}
+}
+
+static void assert_service(const char *cgroup, const char *wanted)
+{
+	char name[24];
+
+	service_parse(cgroup, name, sizeof(name));
+	assert_string_equal(name, wanted);
+}
+
+/* What is no name of that kind is none, and what would be printed otherwise than it is stays. */
+static void test_names(void **state)
+{
+	char uid[POD_UID_LEN + 1];
+	const char *qos;
+
+	(void)state;
+	assert_false(pod_parse("0::/pod" UID "/" ID "\n", uid, &qos)); /* of no kubelet */
+	assert_false(pod_parse("0::/kubepods/xpod" UID "\n", uid, &qos));
+	assert_false(pod_parse("0::/kubepods/pod" UID "0\n", uid, &qos));
+	assert_false(pod_parse("0::/kubepods/pod" HASH "0\n", uid, &qos));
+	assert_false(pod_parse("0::/kubepods/pod0f1e2d3c-4b5a\n", uid, &qos));
+	assert_false(pod_parse("0::/kubepods\n1:x:/pod" UID "\n", uid, &qos)); /* another line */
+	assert_string_equal(uid, "");
+	assert_null(qos);
+	assert_service("0::/a\\x0a.service\n", "a\\x0a.service");
+	assert_service("0::/a\\x00.service\n", "a\\x00.service");
+	assert_service("0::/a\\x7f.service\n", "a\\x7f.service");
+	assert_service("0::/a\\xff.service\n", "a\\xff.service");
+	assert_service("0::/a\\x2.service\n", "a\\x2.service");
+	assert_service("0::/a\\x5cx2d.service\n", "a\\x2d.service"); /* once */
+	assert_service("0::/\\x2", "");
+	assert_service("0::/a-very-long-name-of.service\n", "a-very-long-name-of.ser");
+	assert_service("0::/.service\n", "");
+	assert_service("0::", "");
+	assert_service("", "");
+}
+
 static void assert_starter(const char *cgroup, enum starter wanted, const char *name)
 {
 	char buf[64];
@@ -153,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),	  cmocka_unit_test(test_holds),
 		cmocka_unit_test(test_container), cmocka_unit_test(test_unit),
+		cmocka_unit_test(test_rows),	  cmocka_unit_test(test_names),
 		cmocka_unit_test(test_starter),	  cmocka_unit_test(test_hostile),
 	};
 

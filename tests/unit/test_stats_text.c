@@ -50,6 +50,34 @@ static void test_several(void **state)
 	free(text);
 }
 
+static void test_openmetrics(void **state)
+{
+	static const struct stats_of of = OF(7, "one",
+					     "{\"jemalloc\": {\"version\": \"5.3.0\", \"stats\": "
+					     "{\"active\": 1, \"zero_reallocs\": 2}}}");
+	struct err err = ERR_INIT;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	(void)state;
+	if (stats_text_check(OPS_STATS_OPENMETRICS, &of, &err) ||
+	    stats_text_write(OPS_STATS_OPENMETRICS, &of, 1, out, &err))
+		fail_msg("%s", said(&err));
+	fclose(out);
+	assert_string_equal(text,
+			    "# HELP jemalloc The jemalloc in use\n"
+			    "# TYPE jemalloc info\n"
+			    "jemalloc_info{pid=\"7\",comm=\"one\",version=\"5.3.0\"} 1\n"
+			    "# HELP jemalloc_active_bytes Bytes in pages that hold allocations\n"
+			    "# TYPE jemalloc_active_bytes gauge\n"
+			    "jemalloc_active_bytes{pid=\"7\",comm=\"one\"} 1\n"
+			    "# HELP jemalloc_zero_reallocs Calls of realloc() with a size of zero\n"
+			    "# TYPE jemalloc_zero_reallocs counter\n"
+			    "jemalloc_zero_reallocs_total{pid=\"7\",comm=\"one\"} 2\n");
+	free(text);
+}
+
 static void test_bad(void **state)
 {
 	static const struct stats_of good = OF(7, "one", "{\"jemalloc\": {}}");
@@ -89,6 +117,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_openmetrics),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_other_types),
 	};
