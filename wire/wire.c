@@ -112,24 +112,24 @@ int wire_receive(int sock, void *message, size_t size, int *fd)
 		struct cmsghdr align;
 	} control;
 	struct iovec io = { message, size };
+	/* With CMSG_SPACE() a second descriptor would have room, and nobody would close it. */
 	struct msghdr msg = { .msg_iov = &io,
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
-			      .msg_controllen = sizeof(control.bytes) };
+			      .msg_controllen = CMSG_LEN(sizeof(int)) };
 	ssize_t got;
 
 	do {
 		got = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
 	} while (got < 0 && errno == EINTR);
-	*fd = -1;
-	if (got <= 0)
-		return (int)got;
-	*fd = take_fd(&msg);
+	*fd = got < 0 ? -1 : take_fd(&msg);
 	if (got == (ssize_t)size && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return 1;
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+	if (got <= 0) /* an empty message looks like the end, and is none of ours */
+		return (int)got;
 	errno = EBADMSG;
 	return -1;
 }

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct wire_to_broker ask = { .version = WIRE_VERSION,
+					   .kind = WIRE_ASK,
+					   .connection = 1,
+					   .id = 1,
+					   .op = WIRE_DUMP,
+					   .pid = 1 };
+
+static void test_kinds(void **state)
+{
+	struct wire_to_broker m = ask;
+
+	(void)state;
+	assert_true(wire_is_valid(&m, false));
+	assert_false(wire_is_valid(&m, true));
+	m.version++;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	for (m.kind = 0; m.kind < 10; m.kind++)
+		assert_int_equal(wire_is_valid(&m, false),
+				 m.kind >= WIRE_READY && m.kind < WIRE_TO_BROKER_KINDS);
+	for (m.kind = 0; m.kind < 10; m.kind++)
+		assert_false(wire_is_valid(&m, true));
+	m.kind = UINT32_MAX;
+	assert_false(wire_is_valid(&m, false));
+}
+
+static void test_ops(void **state)
+{
+	struct wire_to_broker m = ask;
+
+	(void)state;
+	for (m.op = 0; m.op < WIRE_OPS + 3; m.op++) {
+		bool is_one = m.op > WIRE_OP_NONE && m.op < WIRE_OPS;
+
+		m.pid = 1;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), is_one);
+		assert_false(wire_is_valid(&m, m.op != WIRE_SYMBOLS));
+		m.pid = 0;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 is_one && !wire_needs_process(m.op));
+	}
+	m = ask;
+	m.op = UINT32_MAX;
+	assert_false(wire_is_valid(&m, false));
+}
+
+/* The last value that is good, and the first that is not. */
+static void test_bounds(void **state)
+{
+	struct wire_to_broker m = ask;
+
+	(void)state;
+	m.format = WIRE_FORMATS - 1;
+	assert_true(wire_is_valid(&m, false));
+	m.format = WIRE_FORMATS;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.flags = WIRE_FLAGS;
+	assert_true(wire_is_valid(&m, false));
+	m.flags = WIRE_FLAGS + 1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.pid = INT32_MAX;
+	assert_true(wire_is_valid(&m, false));
+	m.pid = -1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.seconds = WIRE_SECONDS_MAX;
+	assert_true(wire_is_valid(&m, false));
+	m.seconds = WIRE_SECONDS_MAX + 1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.lg_sample = 63;
+	assert_true(wire_is_valid(&m, false));
+	m.lg_sample = 64;
+	assert_false(wire_is_valid(&m, false));
+	m.lg_sample = -1;
+	assert_false(wire_is_valid(&m, false));
+}
+
+static void test_tables(void **state)
+{
+	(void)state;
+	for (enum wire_op op = WIRE_OP_NONE + 1; op < WIRE_OPS; op++) {
+		assert_non_null(wire_op_name(op));
+		assert_in_range(wire_role_of(op), WIRE_ROLE_READ, WIRE_ROLES - 1);
+	}
+	for (enum wire_format f = 0; f < WIRE_FORMATS; f++) {
+		assert_non_null(strchr(wire_media_type(f), '/'));
+		assert_int_equal(wire_suffix(f)[0], '.');
+	}
+}
+
+/* --- over a socket --- */
+
+static int pair[2];
+
+static int make_pair(void **state)
+{
+	(void)state;
+	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
+static int close_pair(void **state)
+{
+	(void)state;
+	close(pair[0]);
+	close(pair[1]);
+	return 0;
+}
+
+/* The lowest number that is free: nothing was left open if it is the same later. */
+static int next_fd(void)
+{
+	int fd = fcntl(0, F_DUPFD, 3);
+
+	close(fd);
+	return fd;
+}
+
+static void test_send(void **state)
+{
+	struct wire_to_broker got = { 0 };
+	int fd;
+
+	(void)state;
+	assert_int_equal(wire_send(pair[0], &ask, sizeof(ask), -1), 0);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), 1);
+	assert_memory_equal(&got, &ask, sizeof(ask));
+	assert_int_equal(fd, -1);
+	close(pair[0]);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), 0);
+	assert_int_equal(fd, -1);
+	assert_int_equal(wire_send(pair[1], &ask, sizeof(ask), -1), -1);
+	assert_int_equal(errno, EPIPE);
+}
+
+static void test_send_fd(void **state)
+{
+	struct wire_to_broker got;
+	int ends[2], fd;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(wire_send(pair[0], &ask, sizeof(ask), ends[1]), 0);
+	close(ends[1]);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), 1);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	close(ends[0]);
+}
+
+static void test_full(void **state)
+{
+	struct wire_to_broker got;
+	int fd;
+
+	(void)state;
+	assert_int_equal(fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(fcntl(pair[1], F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), -1);
+	assert_int_equal(errno, EAGAIN);
+	while (!wire_send(pair[0], &ask, sizeof(ask), -1))
+		;
+	assert_int_equal(errno, EAGAIN);
+}
+
+static void send_fds(const void *bytes, size_t size, const int *fds, size_t n)
+{
+	char control[CMSG_SPACE(4 * sizeof(int))] = { 0 };
+	struct iovec io = { (void *)bytes, size };
+	struct msghdr msg = { .msg_iov = &io,
+			      .msg_iovlen = 1,
+			      .msg_control = control,
+			      .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, n * sizeof(int));
+	assert_int_equal(sendmsg(pair[0], &msg, 0), size);
+}
+
+/* What is no message is an error, and what came along is closed. */
+static void test_bad(void **state)
+{
+	static const char bytes[sizeof(ask) + 1];
+	static const int two[] = { 0, 0, 0, 0 };
+	static const struct {
+		size_t size, fds;
+	} rows[] = {
+		{ sizeof(ask) - 1, 1 }, { sizeof(ask) + 1, 1 }, { 1, 1 },
+		{ sizeof(ask), 2 },	{ sizeof(ask), 3 },	{ sizeof(ask), 4 },
+	};
+	struct wire_to_broker got;
+	int fd, next = next_fd();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		send_fds(bytes, rows[i].size, two, rows[i].fds);
+		assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), -1);
+		assert_int_equal(errno, EBADMSG);
+		assert_int_equal(fd, -1);
+		assert_int_equal(next_fd(), next);
+	}
+	send_fds(bytes, 0, two, 1);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), 0);
+	assert_int_equal(next_fd(), next);
+	assert_int_equal(send(pair[0], bytes, sizeof(ask) + 1, 0), sizeof(ask) + 1);
+	assert_int_equal(wire_receive(pair[1], &got, sizeof(got), &fd), -1);
+	assert_int_equal(errno, EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_ops),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_tables),
+		cmocka_unit_test_setup_teardown(test_send, make_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_send_fd, make_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_full, make_pair, close_pair),
+		cmocka_unit_test_setup_teardown(test_bad, make_pair, close_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
