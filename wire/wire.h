@@ -96,7 +96,8 @@ enum wire_to_broker_kind {
 #define WIRE_IF_ACTIVE 4u   /* DUMP: only while prof.active is true */
 #define WIRE_HAS_LG 8u	    /* RESET: lg_sample counts */
 #define WIRE_TOUCH 16u	    /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
-#define WIRE_FLAGS 31u
+#define WIRE_ALL 32u	    /* DISCOVER: also those that cannot be profiled now */
+#define WIRE_FLAGS 63u
 
 #define WIRE_TOKEN_SIZE 32
 #define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
