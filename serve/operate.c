@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/operate.h"
 
+#include "api/discover.h"
 #include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -124,6 +125,7 @@ static int list(const struct work *w, struct ops_list *list, struct err *err)
 	const pid_t pid = w->ask->pid;
 	const struct ops_list_request request = {
 		.stop_fd = w->options.stop_fd,
+		.labels = w->ask->op != WIRE_CMDLINE,
 		.only = pid ? &pid : NULL,
 		.n_only = pid != 0,
 	};
@@ -150,6 +152,54 @@ static int do_list(const struct work *w, struct result *r, struct err *err)
 	if (w->ask->pid)
 		memcpy(r->comm, all.v[0].comm, sizeof(r->comm));
 	return answer_json(w, api_list(rows, all.n), err);
+}
+
+struct metrics {
+	const struct ops_list *list;
+	const struct api_own_metrics *own;
+	const char *stats; /* jemalloc's own, or NULL */
+	bool openmetrics;
+};
+
+/* OpenMetrics end with what says that they do. */
+static int print_metrics(FILE *out, const void *ctx, struct err *err)
+{
+	const struct metrics *m = ctx;
+
+	if (m->stats)
+		fputs(m->stats, out);
+	return api_metrics(out, m->list, m->own, m->openmetrics, err);
+}
+
+static int do_metrics(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
+	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };
+	const struct ops_match of = { .pid = w->ask->pid, .start_time = w->ask->start_time };
+	struct metrics m = { &all, w->own, NULL, w->ask->format == WIRE_FORMAT_OPENMETRICS };
+
+	if (list(w, &all, err))
+		return -1;
+	if (w->ask->flags & WIRE_TOUCH) {
+		if (ops_stats(&of, 1, m.openmetrics ? OPS_STATS_OPENMETRICS : OPS_STATS_PROM,
+			      &w->options, &stats, err) ||
+		    ops_stats_failed(&stats, err))
+			return -1;
+		take_cost(r, &stats.v->cost);
+		m.stats = stats.text;
+	}
+	return memory_file_fill(w->content, print_metrics, &m, err);
+}
+
+static int do_discover(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
+
+	(void)r;
+	return list(w, &all, err)
+		       ? -1
+		       : answer_json(w, api_discover(&all, w->target, w->ask->flags & WIRE_ALL),
+				     err);
 }
 
 static int do_check(const struct work *w, struct result *r, struct err *err)
@@ -305,10 +355,11 @@ static int do_reset(const struct work *w, struct result *r, struct err *err)
 
 static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 					 struct err *err) = {
-	[WIRE_LIST] = do_list,	     [WIRE_CHECK] = do_check,	    [WIRE_STATUS] = do_status,
-	[WIRE_EXPLAIN] = do_explain, [WIRE_STATS] = do_stats,	    [WIRE_THREADS] = do_threads,
-	[WIRE_DUMP] = do_dump,	     [WIRE_SYMBOLS] = do_symbols,   [WIRE_CMDLINE] = do_cmdline,
-	[WIRE_ACTIVATE] = do_switch, [WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
+	[WIRE_LIST] = do_list,	       [WIRE_METRICS] = do_metrics, [WIRE_DISCOVER] = do_discover,
+	[WIRE_CHECK] = do_check,       [WIRE_STATUS] = do_status,   [WIRE_EXPLAIN] = do_explain,
+	[WIRE_STATS] = do_stats,       [WIRE_THREADS] = do_threads, [WIRE_DUMP] = do_dump,
+	[WIRE_SYMBOLS] = do_symbols,   [WIRE_CMDLINE] = do_cmdline, [WIRE_ACTIVATE] = do_switch,
+	[WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
 };
 
 /* --- the process --- */

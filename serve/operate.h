@@ -3,15 +3,18 @@
 #ifndef SERVE_OPERATE_H
 #define SERVE_OPERATE_H
 
+#include "api/metrics.h"
 #include "ops/apart/subprocess.h"
 #include "serve/serve.h"
 
 struct work {
 	const struct wire_to_broker *ask;
 	struct ops_options options;
-	int content;	     /* a memory file, for what is answered */
-	int addresses;	     /* of WIRE_SYMBOLS, or -1 */
-	const int *not_ours; /* descriptors of the broker's, which are closed first */
+	int content;			   /* a memory file, for what is answered */
+	int addresses;			   /* of WIRE_SYMBOLS, or -1 */
+	const struct api_own_metrics *own; /* of the broker, so far */
+	const char *target;		   /* where /sd says that profiles are */
+	const int *not_ours;		   /* descriptors of the broker's, which are closed first */
 	size_t n_not_ours;
 };
 

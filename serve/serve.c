@@ -42,13 +42,29 @@ struct broker {
 	size_t n, room;
 	uint64_t next; /* number of a connection */
 	struct queue queue;
-	bool behind; /* the front does not read as fast as we send */
+	struct api_own_op ops[WIRE_OPS]; /* what was done so far */
+	bool behind;			 /* the front does not read as fast as we send */
 	bool announced;
 };
 
 /* --- what is told --- */
 
-static int tell(const struct broker *b, const struct job *job, const struct result *r,
+/* Of who is refused nothing else is kept: there may be many. */
+static void count(struct broker *b, const struct job *job, const struct result *r,
+		  enum wire_refusal refusal)
+{
+	struct api_own_op *op = &b->ops[job->ask.op];
+
+	if (refusal)
+		op->refused++;
+	else if (r->failed)
+		op->failed++;
+	else
+		op->ok++;
+	op->pause_us += r->pause_us;
+}
+
+static int tell(struct broker *b, const struct job *job, const struct result *r,
 		enum wire_refusal refusal, struct err *err)
 {
 	struct serve_event e = {
@@ -65,6 +81,7 @@ static int tell(const struct broker *b, const struct job *job, const struct resu
 		.took_ms = now_ms() - job->asked_ms,
 	};
 
+	count(b, job, r, refusal);
 	clock_gettime(CLOCK_REALTIME, &e.time);
 	memcpy(e.comm, r->comm, sizeof(e.comm));
 	return b->request->event(b->request->ctx, &e, err);
@@ -222,11 +239,19 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 static int start(struct broker *b, struct job *job, struct err *err)
 {
 	int not_ours[2 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd };
+	const struct api_own_metrics own = {
+		.ops = b->ops + 1, /* there is none of number 0 */
+		.n = WIRE_OPS - 1,
+		.workers = (unsigned int)queue_count(&b->queue, JOB_RUNNING),
+		.waiting = (unsigned int)queue_count(&b->queue, JOB_WAITING) - 1, /* this one */
+	};
 	struct work work = {
 		.ask = &job->ask,
 		.options = b->options,
 		.content = -1,
 		.addresses = job->addresses,
+		.own = &own,
+		.target = b->request->advertise ? b->request->advertise : b->listeners.port,
 		.not_ours = not_ours,
 		.n_not_ours = 2 + b->listeners.n,
 	};
@@ -308,7 +333,7 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 	}
 	peer = c->peer;
 	role = role_of(b, m, &peer);
-	if (role < wire_role_of(m->op)) {
+	if (role < wire_role_needed(m)) {
 		cleanup_close(&fd);
 		return refuse_aloud(b, m, &peer, role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
 	}
@@ -554,6 +579,8 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	b->stop_fd = options->stop_fd;
 	b->front = (struct front)FRONT_INIT;
 	b->next = 1;
+	for (int op = 0; op < WIRE_OPS; op++)
+		b->ops[op].op = wire_op_name((enum wire_op)op);
 	queue_init(&b->queue, request->workers, request->waiting);
 	if ((request->tokens && tokens_read(request->tokens, &b->tokens, err)) ||
 	    listeners_open(&b->listeners, request, err))

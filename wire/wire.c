@@ -26,9 +26,11 @@ static const struct {
 #undef FORMAT
 };
 
-enum wire_role wire_role_of(enum wire_op op)
+enum wire_role wire_role_needed(const struct wire_to_broker *m)
 {
-	return ops[op].role;
+	enum wire_role role = ops[m->op].role;
+
+	return m->flags & WIRE_TOUCH && role < WIRE_ROLE_PROFILE ? WIRE_ROLE_PROFILE : role;
 }
 
 bool wire_needs_process(enum wire_op op)

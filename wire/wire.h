@@ -54,7 +54,6 @@ enum wire_op {
 		WIRE_OPS
 };
 
-enum wire_role wire_role_of(enum wire_op op);
 bool wire_needs_process(enum wire_op op);
 const char *wire_op_name(enum wire_op op); /* "list"; for logs */
 
@@ -115,6 +114,9 @@ struct wire_to_broker {
 	unsigned char token[WIRE_TOKEN_SIZE];
 	unsigned char spare[32];
 };
+
+/* What a client must be allowed for this. */
+enum wire_role wire_role_needed(const struct wire_to_broker *m);
 
 /* Is it one that a front can send? What it may do is another question. `has_fd`: one came along. */
 bool wire_is_valid(const struct wire_to_broker *m, bool has_fd);
