@@ -1,0 +1,200 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# serve: what the process that may trace does, whatever the one that speaks HTTP says. That one was
+# taken over here: tests/drivers/front.py has its place, and says what it is told to.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/serve.sh
+. tests/serve.sh
+
+OK=0 FULL=3
+UNKNOWN='refusal 1 ' DENIED='refusal 2 ' DONE='refusal 0 code 0 '
+
+# children: of the broker, without those that have ended
+children()
+{
+	ps -o pid=,stat= --ppid "$serve" | awk '$2 !~ /^Z/' | wc -l
+}
+prof_active()
+{
+	run_ctl get "$1" prof.active
+	echo "$out"
+}
+
+# --- before there is a front ---
+rm "$FRONT"
+ctl_fails 1 'front_missing install_front' 'no program that speaks HTTP' serve --socket "$T/none.sock"
+ok 'no socket is left' test ! -e "$T/none.sock"
+printf '#!/bin/sh\nexit 3\n' >"$FRONT"
+chmod +x "$FRONT"
+ctl_fails 1 'front_unready' 'a program that ends at once' serve --socket "$T/none.sock"
+ok 'no socket is left' test ! -e "$T/none.sock"
+touch "${FRONT%/*}/UNREADY"
+use_false_front
+
+# --- what is wrong on the line ---
+ctl_fails 2 'listen_needs_tokens give_tokens' 'a port without tokens' serve --listen 127.0.0.1:0
+ctl_fails 2 'address_malformed' 'no port' serve --listen 127.0.0.1 --token-file "$T/tokens"
+run_ctl serve --token-file "$T/tokens" --new-token control:tester
+is "$status $(wc -c <"$T/out")" "0 65" 'a token is made'
+token=$out
+ctl_fails 2 'address_malformed' 'no port' serve --listen 127.0.0.1 --token-file "$T/tokens" --socket none
+ctl_fails 2 'listen_beyond_loopback listen_on_loopback' 'a port of all addresses' \
+	serve --listen 0.0.0.0:0 --token-file "$T/tokens" --socket none
+ctl_fails 2 'token_role' 'no such role' serve --token-file "$T/tokens" --new-token admin
+ctl_fails 2 'option_needs' 'a token without its file' serve --new-token read
+ctl_fails 2 'no_such_group' 'no such group' serve --socket "$T/none.sock" --group nobodys-group
+ok 'no socket is left' test ! -e "$T/none.sock"
+: >"$T/file"
+ctl_fails 1 'socket_failed' 'a file in the place of the socket' serve --socket "$T/file"
+ok 'the file is left' test -f "$T/file"
+
+# --- readiness is the front's ---
+"$CTL" serve --socket "$T/unready.sock" 2>"$T/unready.err" </dev/null &
+serve=$!
+own "$serve"
+hears '^began'
+is "$(said unready '^serving')" 0 'a front that is not confined yet: it does not serve'
+order 'ask list 0'
+within 60 eval "! kill -0 $serve"
+status=0
+wait "$serve" || status=$?
+is "$status" 1 'one that asks before it is confined ends it'
+rm "${FRONT%/*}/UNREADY"
+
+# --- who may do what ---
+start_victim leaky
+target=$pid
+snapshot "$target"
+before=$(prof_active "$target")
+start_serve main
+is "$(stat -c '%a %F' "$T/main.sock")" '600 socket' 'its socket is the owner'"'"'s alone'
+order "ask list 0"
+hears '^answer'
+like "$(tail -n 1 "${FRONT%/*}/HEARD")" "$UNKNOWN" 'no connection: nothing'
+connect_to "$T/main.sock"
+order "ask list $target"
+hears "^answer .*$DONE.*\"pid\":$target"
+order "ask dump $target format=4"
+hears "^answer .*$DONE.*format heap .*name leaky\.$target\.[0-9]{8}T[0-9]{6}Z\.heap body heap_v2/"
+order "ask status $target connection=77" "ask activate $target connection=0"
+hears "^answer .*$UNKNOWN" 3
+is "$(heard "$UNKNOWN")" 3 'connections that are none: nothing'
+order "ask activate $target" # control: this one may
+hears "^answer .*$DONE.*\"changed\":true"
+is "$(prof_active "$target")" true 'control: who may, can'
+order "ask deactivate $target"
+hears "^answer .*$DONE.*\"changed\":true" 2
+is "$(heard writable)" 0 'an answer cannot be changed by who has it'
+is "$(said main 'op=activate result=ok uid=0 .*pid='"$target"' comm="leaky"')" 1 'the log says who did what'
+number=$(sed -n 's/^connection \([0-9]*\) .*/\1/p' "${FRONT%/*}/HEARD" | tail -n 1)
+order "closed connection=$number" "ask status $target connection=$number"
+hears "^answer .*$UNKNOWN" 4
+end_serve main
+ok 'its socket goes with it' test ! -e "$T/main.sock"
+hears '^(finish|end)'
+
+start_serve read --read-only
+connect_to "$T/read.sock"
+order "ask activate $target" "ask deactivate $target" "ask reset $target"
+hears "^answer .*$DENIED" 3
+order "ask status $target"
+hears "^answer .*$DONE.*\"pid\":$target"
+is "$(prof_active "$target")" "$before" 'read-only: nothing is changed'
+
+# --- what is no message ends it, and it is started again ---
+ends=0
+for wrong in short 'raw 00' 'kind 0' 'kind 5' 'kind 77' ready 'ask list 0 version=2' 'ask 0 0' 'ask 99 0' \
+	'ask status 0' 'ask status -1' 'ask list 0 format=10' 'ask list 0 flags=0x80000000' 'ask symbols 1' \
+	'ask dump 1 seconds=3601' 'ask reset 1 lg_sample=64' 'ask reset 1 lg_sample=-1'; do
+	order "$wrong"
+	ends=$((ends + 1))
+	says read 'said what makes no sense' "$ends"
+	is "$(said read 'said what makes no sense')" "$ends" "\"$wrong\" ends it"
+	hears '^began' $((ends + 3))
+	order 'ask list 0' # counts as work: the next start comes soon
+	hears "^answer .*$UNKNOWN" $((ends + 4))
+done
+order fd 'ask list 0'
+says read 'said what makes no sense' $((ends + 1))
+is "$(said read 'said what makes no sense')" $((ends + 1)) 'a descriptor that does not belong to it ends it'
+hears '^began' $((ends + 4))
+connect_to "$T/read.sock"
+order "ask list $target"
+hears "^answer .*$DONE.*\"pid\":$target" 3
+is "$(prof_active "$target")" "$before" 'none of it changed anything'
+end_serve read
+
+# --- so many at once, so many wait ---
+start_serve full
+connect_to "$T/full.sock"
+waiting=()
+for ((i = 1; i <= 48; i++)); do
+	waiting+=("ask dump $target seconds=$((3000 + i)) id=$((1000 + i))")
+done
+order "${waiting[@]}" "ask dump $target seconds=3600 id=2000"
+hears '^answer 2000'
+like "$(grep '^answer 2000' "${FRONT%/*}/HEARD")" "refusal $FULL " 'more than 16 that take long, and 32 that wait: later'
+order "ask status $target id=2001"
+hears '^answer 2001'
+like "$(grep '^answer 2001' "${FRONT%/*}/HEARD")" "refusal $FULL " 'nothing else waits then'
+for ((i = 48; i >= 1; i--)); do
+	order "cancel id=$((1000 + i))"
+done
+says full 'op=dump result=failed' 16
+is "$(said full 'op=dump result=failed')" 16 'those that were at work are ended'
+is "$(children)" 1 'and gone'
+order "ask status $target id=2002"
+hears "^answer 2002 refusal $OK"
+assert_untouched "$target" 'dumps that were given up: untouched'
+
+# --- one profile for several ---
+order "ask dump $target format=4 id=3001" "ask dump $target format=4 id=3002" "ask dump $target format=5 id=3003"
+hears '^answer 300[123]' 3
+is "$(said full 'op=dump result=ok .* shared=1$')" 1 'two who ask for the same: one dump'
+is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another one'
+
+# --- ends that are none of its own ---
+order "ask dump $target seconds=3000 id=4001" 'exit 7'
+says full 'HTTP ended \(status 7\)'
+says full 'op=dump result=failed' 17
+hears '^began' $((ends + 6))
+is "$(children)" 1 'a front that ended: what it asked for ends, too'
+connect_to "$T/full.sock"
+order "ask dump $target seconds=3000 id=4002"
+within 60 eval '[ "$(children)" = 2 ]'
+end_serve full
+is "$(said full 'op=dump result=failed')" 18 'Ctrl-C: what is at work ends with care'
+assert_untouched "$target" 'ended: untouched'
+
+start_serve killed
+connect_to "$T/killed.sock"
+order "ask dump $target seconds=3000 id=5001"
+within 60 eval '[ "$(children)" = 2 ]'
+left=$(ps -o pid= --ppid "$serve")
+end_serve killed 137 -KILL
+# shellcheck disable=SC2086 # pids
+within 60 eval "! ps -o pid= -p $(echo $left | tr ' ' ,)" || true
+# shellcheck disable=SC2086 # pids
+is "$(ps -o pid= -p "$(echo $left | tr ' ' ,)")" '' 'killed: its processes end'
+assert_untouched "$target" 'killed: untouched'
+ok 'its socket is left' test -S "$T/killed.sock"
+start_serve killed
+ok 'which is no obstacle' test -S "$T/killed.sock"
+ctl_fails 7 'socket_taken' 'but one that is listened to is' serve --socket "$T/killed.sock"
+ok 'and stays' test -S "$T/killed.sock"
+end_serve killed
+
+# --- ports ---
+port=$(free_port)
+start_serve port --listen "127.0.0.1:$port" --token-file "$T/tokens"
+connect_to "$port"
+order "ask list $target id=6001" "ask activate $target id=6002"
+hears "^answer 600[12] $UNKNOWN" 2
+is "$(prof_active "$target")" "$before" 'a port: nothing without a token'
+like "$(grep '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 1' 'the front knows that it is a port'
+is "${#token}" 64 'control: there is one'
+end_serve port
+assert_untouched "$target"
+
+done_testing

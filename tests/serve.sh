@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2154 # pid is set by lib.sh
+# For tests of `serve`. Sourced after tests/lib.sh.
+
+# The program that speaks HTTP, where ours looks for it.
+FRONT=$T/libexec/jeprof-ctl/http
+install -D -m 755 "$(dirname "${JEPROF_CTL:-$B/jeprof-ctl}")/libexec/jeprof-ctl/http" "$FRONT"
+
+# start_serve NAME ARGUMENTS...: until it serves, on $T/NAME.sock. Sets `serve`; what it says is in
+# $T/NAME.err.
+start_serve()
+{
+	local name=$1
+
+	shift
+	rm -f "$T/$name.err"
+	"$CTL" "${patient[@]}" serve --socket "$T/$name.sock" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
+	serve=$!
+	own "$serve"
+	within 60 serves "$name"
+	grep -q '^serving on' "$T/$name.err" || bail_out "$name: $(<"$T/$name.err")"
+}
+
+serves()
+{
+	grep -qs '^serving on' "$T/$1.err" || ! kill -0 "$serve"
+}
+
+# end_serve NAME [STATUS [SIGNAL]]: as by Ctrl-C
+end_serve()
+{
+	local status=0
+
+	end_child "$serve" "${3:--INT}"
+	within 120 eval "! kill -0 $serve"
+	wait "$serve" || status=$?
+	is "$status" "${2:-0}" "$1: it ends"
+}
+
+# said NAME REGEX: how many lines of what it says match
+said()
+{
+	grep -cE "$2" "$T/$1.err" || true
+}
+
+# says NAME REGEX [N]: until it has said so, N times
+says()
+{
+	within 120 eval "[ \"\$(said $1 '$2')\" -ge ${3:-1} ]"
+}
+
+# --- a front that was taken over (tests/drivers/front.py) ---------------------------------
+
+use_false_front()
+{
+	install -m 755 tests/drivers/front.py "$FRONT"
+	mkfifo "${FRONT%/*}/COMMANDS"
+	: >"${FRONT%/*}/HEARD"
+}
+
+# order LINES...: what it is to say
+order()
+{
+	printf '%s\n' "$@" >"${FRONT%/*}/COMMANDS"
+}
+
+# heard REGEX: how many lines of what it heard match
+heard()
+{
+	grep -cE "$1" "${FRONT%/*}/HEARD" || true
+}
+
+# hears REGEX [N]: until it has heard that, N times
+hears()
+{
+	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]"
+}
+
+# connect_to ADDRESS: a connection that stays open; the front that was taken over speaks for it then.
+# ADDRESS: the path of a socket, or a port of loopback. Sets `client`.
+connect_to()
+{
+	local before
+
+	before=$(heard '^connection')
+	python3 - "$1" <<-'PYTHON' &
+		import socket, sys, time
+		where = sys.argv[1]
+		s = socket.socket(socket.AF_UNIX if where.startswith("/") else socket.AF_INET)
+		s.connect(where if where.startswith("/") else ("127.0.0.1", int(where)))
+		time.sleep(100000)
+	PYTHON
+	client=$!
+	own "$client"
+	hears '^connection' $((before + 1))
+}
