@@ -77,6 +77,8 @@ struct args {
 	int64_t workers;	   /* 0: not given */
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */
+	int64_t max_stacks;	   /* the same; 0: all */
+	bool if_active;		   /* dump */
 	int leaks_format;
 	bool no_cache, trust_images;
 	bool runtime, restart, yes, dry_run; /* enable, disable */
@@ -173,6 +175,13 @@ struct command {
 	{                                                                   \
 		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE",         \
 			"refuse " what " larger than SIZE (" size ")", NULL \
+	}
+
+/* For commands that write formats. */
+#define OPTION_MAX_STACKS                                                    \
+	{                                                                    \
+		"max-stacks", 0, VALUE(INT, max_stacks), "N",                \
+			"of a format: at most N stacks, others as one", NULL \
 	}
 
 /* For commands that show who holds memory (profile/fold.h). */

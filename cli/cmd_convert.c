@@ -5,6 +5,7 @@
 static const struct option_def options_of_convert[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "not the one that OUT's suffix tells", report_formats },
+	OPTION_MAX_STACKS,
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ "inuse-objects", 0, VALUE(FLAG, inuse_objects), NULL,
 	  "count objects, where a format holds one count alone", NULL },

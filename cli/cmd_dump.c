@@ -19,10 +19,12 @@ static const struct option_def options_of_dump[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "render it at once: pprof, folded, html, svg, ... (as it is)",
 	  report_formats + REPORT_FORMATS_ONLY },
+	OPTION_MAX_STACKS,
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
 	  "let the process write it itself, to PATH or by its own prefix", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
+	{ "if-active", 0, VALUE(FLAG, if_active), NULL, "not while prof.active is false", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
 	{ .name = NULL },
 };
@@ -62,10 +64,12 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		.stream_fd = to_stdout ? STDOUT_FILENO : -1,
 		.force = args->force,
 		.format = args->report_format,
+		.max_stacks = (size_t)args->max_stacks,
 		.no_cache = args->no_cache,
 		.on_warning = args->json    ? api_warning_add
 			      : args->quiet ? NULL
 					    : out_warn,
+		.only_active = args->if_active,
 		.in_target = args->in_target != NULL,
 		.target_path = args->in_target && *args->in_target ? args->in_target : NULL,
 	};
@@ -73,6 +77,8 @@ static int request_of(const struct args *args, struct ops_dump_request *request,
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-o");
 	if (args->in_target && args->report_format)
 		return err_raise(err, ERROR_EXCLUSIVE, .name = "--in-target", .what = "-f");
+	if (report_check_stacks(args, args->report_format, err))
+		return -1;
 	if (to_stdout && is_binary(args->report_format) && isatty(STDOUT_FILENO)) {
 		err_raise(err, ERROR_TO_TERMINAL, .name = args->report_format);
 		return err_advise(err, FIX_WRITE_TO_FILE);

@@ -12,6 +12,7 @@
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
 	  "text, tree, jeprof, or one of convert's (text)", report_formats },
+	OPTION_MAX_STACKS,
 	{ "output", 'o', VALUE(FILE, output), "FILE",
 	  "where to put it (stdout), in the format of its suffix", NULL },
 	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },

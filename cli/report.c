@@ -13,6 +13,7 @@
 #include "ops/render.h"
 #include "ops/report.h"
 #include "ops/source.h"
+#include "profile/bound.h"
 #include "profile/format/format.h"
 #include "profile/list.h"
 #include "profile/report.h"
@@ -157,11 +158,21 @@ static int check_ways(const struct args *args, const struct report *r, const cha
 	return 0;
 }
 
+/* A profile that is read again is to be whole. */
+int report_check_stacks(const struct args *args, const char *name, struct err *err)
+{
+	enum profile_format format = name ? profile_format_by_name(name) : PROFILE_FORMAT_NONE;
+
+	return args->max_stacks && (format == PROFILE_FORMAT_NONE || format == PROFILE_FORMAT_RAW)
+		       ? err_raise(err, ERROR_MAX_STACKS_WITHOUT_FORMAT)
+		       : 0;
+}
+
 static int read_format(const struct args *args, const char *name, struct report *r, struct err *err)
 {
 	char format[64];
 
-	if (read_kind(args, name, r, err))
+	if (read_kind(args, name, r, err) || report_check_stacks(args, name, err))
 		return -1;
 	snprintf(format, sizeof(format), "-f %s", name ? name : "");
 	return check_ways(args, r, name ? format : NULL, err);
@@ -526,7 +537,8 @@ static int run(const void *ctx, struct err *err)
 	for (size_t i = 0; request->symbols.on_warning && i < j->dumps->n; i++)
 		if (j->dumps->warnings[i].ids[0])
 			request->symbols.on_warning(request->symbols.ctx, &j->dumps->warnings[i]);
-	if (ops_report(request, &r->data, err) || choose_type(r, err))
+	if (ops_report(request, &r->data, err) || choose_type(r, err) ||
+	    profile_bound(&r->data.profile, (size_t)r->args->max_stacks, r->options.type, err))
 		return -1;
 	r->options.total = r->data.total[r->options.type];
 	r->options.n_processes = j->dumps->n;

@@ -119,6 +119,9 @@ const char *report_format_asked(const struct args *args);
 /* Where no format is named, the one that the output's suffix tells. ERR_USAGE: it tells none. */
 int report_infer_format(struct args *args, struct err *err) __must_check;
 
+/* ERR_USAGE: --max-stacks with a format of this name (NULL: none) that has no bounds. */
+int report_check_stacks(const struct args *args, const char *format, struct err *err) __must_check;
+
 /* What the line says about where names are looked up. ERR_FAILED: --root is no folder. */
 int report_symbols(const struct args *args, struct ops_symbolize_options *symbols, struct err *err)
 	__must_check;

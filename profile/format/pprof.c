@@ -549,6 +549,15 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 	pprof_out_part(&w->out, &part);
 }
 
+/* Of a difference, most stacks. */
+static bool counts_nothing(const struct pprof *w, const struct profile_stack *stack)
+{
+	for (unsigned int i = 0; i < w->n_types; i++)
+		if (stack->value[w->types[i]] != 0)
+			return false;
+	return true;
+}
+
 int format_pprof(const struct profile *profile, const struct profile_format_options *options,
 		 FILE *out, struct err *err)
 {
@@ -560,7 +569,8 @@ int format_pprof(const struct profile *profile, const struct profile_format_opti
 	if (pprof_out_init(&w->out, out, err))
 		return -1;
 	for (size_t i = 0; i < profile->n_stacks; i++)
-		stack_ids(w, &profile->stacks[i]);
+		if (!counts_nothing(w, &profile->stacks[i]))
+			stack_ids(w, &profile->stacks[i]);
 	learn(w);
 	number(w);
 	write_types(w);

@@ -76,6 +76,7 @@ $(M_DIR)/words: tests/target/words.c $(V_SOURCES)
 # What the files say of where to probe; operations that no command does.
 LINKED := $(B)/tests/drivers/events $(B)/tests/drivers/verbs
 victims: $(LINKED)
+$(B)/tests/drivers/verbs: private LDFLAGS += -Wl,--wrap=poll -Wl,--wrap=now_ms
 $(LINKED): $(B)/tests/drivers/%: tests/drivers/%.c $(B)/tested.a
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)

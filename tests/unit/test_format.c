@@ -162,6 +162,31 @@ static void test_full(void **state)
 	made_free(made);
 }
 
+/* "--" is between calls alone; the allocator is malloc; what lies in no mapping has no line. */
+static void test_symbols(void **state)
+{
+	static const struct made_stack stacks[] = {
+		{ "main;work+inner+innermost;malloc", 1, 1, 0, 0 },
+		{ "It::operator--()+b\nc;lost", 1, 1, 0, 0 },
+	};
+	struct made_profile *made = made_profile(stacks, N(stacks));
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	strcpy((char *)made->functions[0].name, "gulp");
+	made->addresses[3].mapping = PROFILE_NONE;
+	profile_write_symbols(&made->profile, out);
+	fclose(out);
+	assert_string_equal(text, "0x0000000000401000\tmalloc\n"
+				  "0x0000000000401010\twork--inner--innermost\n"
+				  "0x0000000000401020\tmain\n"
+				  "0x0000000000401040\tIt::operator- -()--b c\n");
+	free(text);
+	made_free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_rounding),       cmocka_unit_test(test_same_name),
 		cmocka_unit_test(test_hostile_folded), cmocka_unit_test(test_svg),
 		cmocka_unit_test(test_hostile_svg),    cmocka_unit_test(test_full),
+		cmocka_unit_test(test_symbols),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -263,12 +263,44 @@ static void test_hostile(void **state)
 	made_free(made);
 }
 
+/* What did not change is not in a difference, nor is what is said of all that there is. */
+static void test_difference(void **state)
+{
+	static const struct made_stack both[] = { { "main;same", 0, 0, 0, 0 },
+						  { "main;less", -2, -200, 0, 0 } };
+	struct made_profile *made = made_profile(both, N(both));
+	Pprof__Profile *pprof;
+
+	(void)state;
+	made->profile.difference = true;
+	made->profile.facts.allocated = 4711;
+	made->profile.facts.opt_active = "true";
+	made->profile.facts.duration_ns = 5000;
+	pprof = written(&made->profile, false);
+	assert_int_equal(pprof->n_sample, 1);
+	assert_int_equal(pprof->n_location, 2);
+	assert_int_equal(pprof->n_function, 2);
+	assert_int_equal(pprof->sample[0]->value[0], -2);
+	assert_int_equal(pprof->sample[0]->value[1], -200);
+	assert_int_equal(pprof->duration_nanos, 5000);
+	for (size_t i = 0; i < pprof->n_comment; i++)
+		assert_null(strstr(text(pprof, pprof->comment[i]), "4711"));
+	assert_int_equal(pprof->n_comment, 2);
+	pprof__profile__free_unpacked(pprof, NULL);
+	made->profile.difference = false;
+	pprof = written(&made->profile, false);
+	assert_int_equal(pprof->n_comment, 4);
+	pprof__profile__free_unpacked(pprof, NULL);
+	made_free(made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	  cmocka_unit_test(test_places),
-		cmocka_unit_test(test_allocator), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_hostile),	  cmocka_unit_test(test_alloc_space),
+		cmocka_unit_test(test_whole),	   cmocka_unit_test(test_places),
+		cmocka_unit_test(test_allocator),  cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_hostile),	   cmocka_unit_test(test_alloc_space),
+		cmocka_unit_test(test_difference),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
