@@ -2,8 +2,8 @@
 /*
  * What no command does, for tests. To stdout, or an error to stderr, with its exit status:
  *
- *	verbs symbols PID [START_TIME] <ADDRESSES	ops_symbols(); hexadecimal, with blanks between
- *	verbs between PID MS [OPTION...]		ops_dump_between(); the cost goes to stderr
+ *	verbs symbols PID [START_TIME]		ops_symbols() of what stdin has: hexadecimal, with blanks
+ *	verbs between PID MS [OPTION...]	ops_dump_between(); the cost goes to stderr
  *
  * Options: format=NAME, stacks=N, active, stop=FIFO (readable: it is to end), and during=COMMAND,
  * which is run while it would wait for more than ten minutes: these have passed then.
