@@ -232,6 +232,7 @@ include tests/target/hazards.mk
 include tests/target/fences.mk
 include tests/target/matrix.mk
 include tests/target/received.mk
+include tests/target/front.mk
 include tests/target/vm.mk
 
 demo: ## the main job, on a redis-server of its own

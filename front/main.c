@@ -1,11 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/wire.h"
+/* The part of `serve` that speaks HTTP: started by the broker, with a socket to it as WIRE_FD. */
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "front/confine.h"
+#include "front/server.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-int main(void)
+#define HOSTS_MAX 64
+
+struct arguments {
+	const char *hosts[HOSTS_MAX];
+	size_t n_hosts;
+};
+
+static bool read_arguments(struct arguments *a, int argc, char **argv)
 {
-	const struct wire_to_broker ready = { .version = WIRE_VERSION, .kind = WIRE_READY };
+	static const struct option options[] = { { "host", required_argument, NULL, 'H' }, { 0 } };
+	int c;
 
-	return wire_send(WIRE_FD, &ready, sizeof(ready), -1) ? EXIT_FAILURE : EXIT_SUCCESS;
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (c != 'H' || a->n_hosts == HOSTS_MAX)
+			return false;
+		a->hosts[a->n_hosts++] = optarg;
+	}
+	return optind == argc;
+}
+
+/* What else was inherited is nobody's here. */
+static void set_fds(void)
+{
+	struct rlimit now;
+
+	syscall(SYS_close_range, WIRE_FD + 1, ~0u, 0);
+	if (getrlimit(RLIMIT_NOFILE, &now))
+		return;
+	if (now.rlim_max > SERVER_FDS_MAX)
+		now.rlim_max = SERVER_FDS_MAX;
+	now.rlim_cur = now.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &now);
+}
+
+/* What libraries open when they are used first, they open now. */
+static void warm_up(void)
+{
+	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
+
+	json_set_bool(doc, "warm", true);
+	tzset();
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "jeprof-ctl: the HTTP process: %s\n", what);
+	return EXIT_FAILURE;
+}
+
+static int run(const struct arguments *a)
+{
+	static const struct wire_to_broker ready = { .version = WIRE_VERSION, .kind = WIRE_READY };
+	struct err err = ERR_INIT;
+	struct server server;
+	char text[ERR_TEXT_SIZE];
+
+	set_fds();
+	warm_up();
+	if (!server_open(&server, WIRE_FD, a->hosts, a->n_hosts))
+		return fail(strerror(errno));
+	if (front_confine(&err) < 0)
+		return fail(err_text(&err, text, sizeof(text)));
+	if (!channel_send(&server.channel, &ready, -1))
+		return EXIT_SUCCESS;
+	return server_run(&server) ? EXIT_SUCCESS : fail("the broker makes no sense");
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = { .n_hosts = 0 };
+
+	if (!read_arguments(&a, argc, argv))
+		return fail("wrong arguments");
+	/* Clients are not waited for, and a sanitizer cannot look for leaks in here. */
+	quick_exit(run(&a));
 }

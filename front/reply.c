@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/reply.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "front/outcome.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define OWN_SIZE 4096
+
+/* For what is no document of a browser: nothing is loaded, run or framed. */
+#define POLICY_CLOSED \
+	"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+/*
+ * A page with a flame graph has its own policy, by hashes; this one may forbid no more than that.
+ * In a sandbox it is of no origin: its script can ask this service for nothing.
+ */
+#define POLICY_REPORT                                                                     \
+	"sandbox allow-scripts allow-downloads; default-src 'none'; "                     \
+	"script-src 'unsafe-inline'; style-src 'unsafe-inline'; frame-ancestors 'none'; " \
+	"base-uri 'none'; form-action 'none'"
+
+static const char *const always[][2] = {
+	{ "X-Content-Type-Options", "nosniff" },
+	{ "Referrer-Policy", "no-referrer" },
+	{ "Cache-Control", "no-store" },
+	{ "Cross-Origin-Opener-Policy", "same-origin" },
+	{ "Cross-Origin-Resource-Policy", "same-origin" },
+	{ "X-Frame-Options", "DENY" },
+};
+
+static bool add(struct MHD_Response *response, const char *name, const char *value)
+{
+	return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+/* Everything that is sent goes through here. Takes the response, which may be NULL. */
+static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, const char *type,
+			       struct MHD_Response *response)
+{
+	bool is_report = !strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9);
+	enum MHD_Result result = MHD_NO;
+	bool good;
+
+	if (!response)
+		return MHD_NO;
+	good = add(response, "Content-Type", type) &&
+	       add(response, "Content-Security-Policy", is_report ? POLICY_REPORT : POLICY_CLOSED);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		good = good && add(response, always[i][0], always[i][1]);
+	if (to->last)
+		good = good && add(response, "Connection", "close");
+	if (good)
+		result = MHD_queue_response(to->connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static struct MHD_Response *copied(const char *text)
+{
+	return MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
+}
+
+/* --- errors --- */
+
+/* As all errors of this program are in JSON (doc/schema/jeprof-ctl.json, "error"). */
+static struct MHD_Response *error_json(unsigned int status, const char *text)
+{
+	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
+
+	json_set_text(doc, "error.code", outcome_code(status));
+	json_set_text(doc, "error.id", outcome_id(status));
+	json_set(doc, "error.cause", NULL);
+	json_set(doc, "error.about", json_object_new_object());
+	json_set(doc, "error.errno", NULL);
+	json_set_text(doc, "error.message", text);
+	json_set(doc, "error.action", NULL);
+	json_set(doc, "error.fix", NULL);
+	return copied(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY));
+}
+
+static struct MHD_Response *error_text(const char *text)
+{
+	char line[sizeof(((struct route *)NULL)->text) + 1];
+
+	snprintf(line, sizeof(line), "%s\n", text);
+	return copied(line);
+}
+
+/* What goes with an error, whoever wrote its body. */
+static bool add_error_headers(struct MHD_Response *response, const struct route *route,
+			      unsigned int status, bool again)
+{
+	return (status != 401 || add(response, "WWW-Authenticate", "Bearer")) &&
+	       (status != 405 || add(response, "Allow", route->allow)) &&
+	       (!again || add(response, "Retry-After", "1")) &&
+	       (route->style != ROUTE_PPROF || add(response, "X-Go-Pprof", "1"));
+}
+
+static enum MHD_Result send_error(const struct reply_to *to, unsigned int status, bool again,
+				  const char *text)
+{
+	bool json = to->route->style == ROUTE_JSON;
+	struct MHD_Response *response = json ? error_json(status, text) : error_text(text);
+
+	if (response && !add_error_headers(response, to->route, status, again)) {
+		MHD_destroy_response(response);
+		return MHD_NO;
+	}
+	return send_it(to, status, json ? "application/json" : TEXT_TYPE, response);
+}
+
+enum MHD_Result reply_error(const struct reply_to *to, unsigned int status, const char *text)
+{
+	return send_error(to, status, status == 503, text);
+}
+
+/* --- what is the front's own --- */
+
+enum MHD_Result reply_text(const struct reply_to *to, const char *text)
+{
+	return send_it(to, 200, TEXT_TYPE, copied(text));
+}
+
+static enum MHD_Result reply_index(const struct reply_to *to)
+{
+	char text[OWN_SIZE] = "jeprof-ctl: heap profiles of running processes\n\n", line[256];
+	size_t used = strlen(text);
+
+	for (size_t i = 0; route_line(i, line, sizeof(line)); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", line);
+	return reply_text(to, text);
+}
+
+enum MHD_Result reply_own(const struct reply_to *to)
+{
+	static const char pprof[] =
+		"<!DOCTYPE html>\n<html "
+		"lang=\"en\"><head><title>/debug/pprof/</title></head><body>\n"
+		"<ul>\n<li><a href=\"heap?debug=1\">heap</a></li>\n"
+		"<li><a href=\"allocs?debug=1\">allocs</a></li>\n"
+		"<li><a href=\"cmdline\">cmdline</a></li>\n</ul>\n</body></html>\n";
+
+	switch (to->route->own) {
+	case ROUTE_HEALTH:
+		return reply_text(to, "ok\n");
+	case ROUTE_SYMBOL_COUNT:
+		return reply_text(to, "num_symbols: 1\n");
+	case ROUTE_PPROF_INDEX:
+		return send_it(to, 200, "text/html; charset=utf-8", copied(pprof));
+	case ROUTE_INDEX:
+	case ROUTE_ASKS:
+		break;
+	}
+	return reply_index(to);
+}
+
+/* --- what is the broker's --- */
+
+static bool add_answer_headers(struct MHD_Response *response, const struct route *route,
+			       const struct wire_to_front *answer, bool done)
+{
+	char value[WIRE_NAME_SIZE + 32];
+
+	if (answer->stops) {
+		snprintf(value, sizeof(value), "%" PRIu64, answer->pause_us);
+		if (!add(response, "X-Jeprof-Pause-Us", value))
+			return false;
+	}
+	if (!done || !route->attached)
+		return true;
+	if (outcome_name_is_safe(answer->name))
+		snprintf(value, sizeof(value), "attachment; filename=\"%s\"", answer->name);
+	else
+		snprintf(value, sizeof(value), "attachment");
+	return add(response, "Content-Disposition", value);
+}
+
+/* An error has the form that was asked for with it. */
+static const char *type_of(const struct route *route, const struct wire_to_front *answer, bool done)
+{
+	if (!done)
+		return route->flags & WIRE_TEXT_ERRORS ? TEXT_TYPE : "application/json";
+	return wire_media_type(answer->format < WIRE_FORMATS ? answer->format : WIRE_FORMAT_TEXT);
+}
+
+enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_front *answer, int fd)
+{
+	const struct outcome outcome = outcome_of(answer);
+	bool done = outcome.status == 200;
+	struct MHD_Response *response;
+
+	if (!answer->bytes || fd < 0) {
+		cleanup_close(&fd);
+		if (!done)
+			return send_error(to, outcome.status, outcome.again, outcome.text);
+		response = copied("");
+	} else {
+		response = MHD_create_response_from_fd64(answer->bytes, fd);
+		if (!response)
+			cleanup_close(&fd);
+	}
+	if (response &&
+	    (!add_answer_headers(response, to->route, answer, done) ||
+	     (!done && !add_error_headers(response, to->route, outcome.status, outcome.again)))) {
+		MHD_destroy_response(response);
+		return MHD_NO;
+	}
+	return send_it(to, outcome.status, type_of(to->route, answer, done), response);
+}

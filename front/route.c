@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/route.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define PATH_SIZE 256
+#define VALUE_SIZE 64
+
+enum {
+	GET = 1,
+	HEAD = 2,
+	POST = 4,
+};
+
+/* The arguments there are; PARAM_OTHERS: what is not known is passed over. */
+#define PARAMS(X)              \
+	X(PID, "pid")          \
+	X(START, "start_time") \
+	X(FORMAT, "format")    \
+	X(RATE, "sample_rate") \
+	X(STATS, "stats")      \
+	X(ALL, "all")          \
+	X(SECONDS, "seconds")  \
+	X(DEBUG, "debug")
+
+enum param {
+#define PARAM(id, name) PARAM_##id,
+	PARAMS(PARAM)
+#undef PARAM
+		PARAM_COUNT
+};
+
+static const char *const param_names[] = {
+#define PARAM(id, name) name,
+	PARAMS(PARAM)
+#undef PARAM
+};
+
+#define TAKES(id) (1u << PARAM_##id)
+#define OTHERS (1u << PARAM_COUNT)
+#define NEEDS_PID (2u << PARAM_COUNT)
+#define PINNED TAKES(START)
+#define SCRAPED (TAKES(SECONDS) | TAKES(DEBUG) | TAKES(FORMAT) | OTHERS)
+
+struct row {
+	unsigned int methods;
+	const char *path; /* '#' is a pid; a '*' at the end is anything */
+	enum route_style style;
+	enum route_own own;
+	enum wire_op op;
+	enum wire_format format;
+	uint32_t flags;
+	unsigned int params;
+	const char *what; /* for the index; NULL: it is not there */
+	bool attached;
+};
+
+#define SCRAPE (WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS)
+#define API "/api/v1/processes"
+#define ASK(op, format, flags) ROUTE_ASKS, WIRE_##op, WIRE_FORMAT_##format, flags
+#define OWN(what) ROUTE_##what, WIRE_OP_NONE, WIRE_FORMAT_TEXT, 0
+
+/* The first row that a path fits counts; what ends in '*' comes last. */
+static const struct row rows[] = {
+	{ GET | HEAD, "/", ROUTE_PLAIN, OWN(INDEX), 0, NULL, false },
+	{ GET | HEAD, "/healthz", ROUTE_PLAIN, OWN(HEALTH), 0, "says ok", false },
+	{ GET, "/metrics", ROUTE_PLAIN, ASK(METRICS, PROM, WIRE_TEXT_ERRORS),
+	  TAKES(PID) | TAKES(STATS), "for Prometheus; pid=, stats=1", false },
+	{ GET, "/sd", ROUTE_PLAIN, ASK(DISCOVER, JSON, WIRE_TEXT_ERRORS), TAKES(ALL),
+	  "targets for http_sd; all=1", false },
+	{ GET, API, ROUTE_JSON, ASK(LIST, JSON, 0), 0, "who uses jemalloc", false },
+	{ GET, API "/#", ROUTE_JSON, ASK(LIST, JSON, 0), PINNED, "the same of one", false },
+	{ GET, API "/#/check", ROUTE_JSON, ASK(CHECK, JSON, 0), PINNED,
+	  "whether it can be profiled", false },
+	{ GET, API "/#/status", ROUTE_JSON, ASK(STATUS, JSON, 0), PINNED, "how profiling is set up",
+	  false },
+	{ GET, API "/#/explain", ROUTE_JSON, ASK(EXPLAIN, JSON, 0), PINNED, "where its memory is",
+	  false },
+	{ GET, API "/#/threads", ROUTE_JSON, ASK(THREADS, JSON, 0), PINNED, "its threads", false },
+	{ GET, API "/#/stats", ROUTE_JSON, ASK(STATS, JSON, 0), PINNED | TAKES(FORMAT),
+	  "jemalloc's statistics; format=json|text", false },
+	{ POST, API "/#/activate", ROUTE_JSON, ASK(ACTIVATE, JSON, 0), PINNED, "start sampling",
+	  false },
+	{ POST, API "/#/deactivate", ROUTE_JSON, ASK(DEACTIVATE, JSON, 0), PINNED, "stop sampling",
+	  false },
+	{ POST, API "/#/reset", ROUTE_JSON, ASK(RESET, JSON, 0), PINNED | TAKES(RATE),
+	  "forget all samples; sample_rate=512K", false },
+	{ POST, API "/#/dump", ROUTE_JSON, ASK(DUMP, HEAP, 0), PINNED | TAKES(FORMAT),
+	  "a profile; format=heap|pprof|folded|text|json|speedscope|html|svg", true },
+	{ GET, "/pid/#/pprof/heap", ROUTE_PPROF, ASK(DUMP, HEAP, SCRAPE), OTHERS, "for jeprof",
+	  true },
+	{ GET, "/pid/#/pprof/cmdline", ROUTE_PPROF, ASK(CMDLINE, TEXT, WIRE_TEXT_ERRORS), OTHERS,
+	  NULL, false },
+	{ GET | HEAD, "/pid/#/pprof/symbol", ROUTE_PPROF, OWN(SYMBOL_COUNT), OTHERS, NULL, false },
+	{ POST, "/pid/#/pprof/symbol", ROUTE_PPROF, ASK(SYMBOLS, TEXT, WIRE_TEXT_ERRORS), OTHERS,
+	  NULL, false },
+	{ GET, "/pid/#/debug/pprof/", ROUTE_PPROF, OWN(PPROF_INDEX), OTHERS, NULL, false },
+	{ GET, "/pid/#/debug/pprof/heap", ROUTE_PPROF, ASK(DUMP, PPROF, SCRAPE), SCRAPED,
+	  "for go tool pprof; seconds=, debug=1, format=", true },
+	{ GET, "/pid/#/debug/pprof/allocs", ROUTE_PPROF, ASK(DUMP, PPROF, SCRAPE), SCRAPED,
+	  "the same", true },
+	{ GET, "/pid/#/debug/pprof/cmdline", ROUTE_PPROF, ASK(CMDLINE, TEXT, WIRE_TEXT_ERRORS),
+	  OTHERS, NULL, false },
+	{ GET | HEAD, "/pid/#/debug/pprof/symbol", ROUTE_PPROF, OWN(SYMBOL_COUNT), OTHERS, NULL,
+	  false },
+	{ POST, "/pid/#/debug/pprof/symbol", ROUTE_PPROF, ASK(SYMBOLS, TEXT, WIRE_TEXT_ERRORS),
+	  OTHERS, NULL, false },
+	{ GET, "/debug/pprof/heap", ROUTE_PPROF, ASK(DUMP, PPROF, SCRAPE),
+	  SCRAPED | TAKES(PID) | NEEDS_PID, "for Parca and Alloy; pid=", true },
+	{ GET, "/debug/pprof/allocs", ROUTE_PPROF, ASK(DUMP, PPROF, SCRAPE),
+	  SCRAPED | TAKES(PID) | NEEDS_PID, "the same", true },
+	{ 0, "/pid/#/debug/pprof/*", ROUTE_PPROF, OWN(INDEX), 0, NULL, false },
+	{ 0, "/debug/pprof/*", ROUTE_PPROF, OWN(INDEX), 0, NULL, false },
+	{ 0, "/api/*", ROUTE_JSON, OWN(INDEX), 0, NULL, false },
+};
+
+__attribute__((format(printf, 3, 4))) static bool refuse(struct route *route, unsigned int status,
+							 const char *format, ...)
+{
+	va_list args;
+
+	route->status = status;
+	va_start(args, format);
+	vsnprintf(route->text, sizeof(route->text), format, args);
+	va_end(args);
+	return false;
+}
+
+/* --- text --- */
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+enum decoded { DECODED, DECODED_BAD, DECODED_LONG };
+
+/* Only what is printable is let through, however it is written, and of a path no hidden slash. */
+static enum decoded decode(const char *raw, size_t len, bool path, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = raw[i];
+
+		if (c == '%') {
+			int high = i + 2 < len ? hex_digit(raw[i + 1]) : -1;
+			int low = i + 2 < len ? hex_digit(raw[i + 2]) : -1;
+
+			if (high < 0 || low < 0)
+				return DECODED_BAD;
+			c = (char)(high * 16 + low);
+			i += 2;
+			if (path && c == '/')
+				return DECODED_BAD;
+		}
+		if (c <= ' ' || c > '~')
+			return DECODED_BAD;
+		if (n + 1 >= size)
+			return DECODED_LONG;
+		buf[n++] = c;
+	}
+	buf[n] = '\0';
+	return DECODED;
+}
+
+/* Digits alone, without zeros in front; false where that is not so or it is more than `max`. */
+static bool number(const char *text, size_t len, uint64_t max, uint64_t *n)
+{
+	uint64_t value = 0;
+
+	if (!len || (len > 1 && text[0] == '0'))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		unsigned int digit = (unsigned int)(text[i] - '0');
+
+		if (digit > 9 || value > max / 10 || value * 10 > max - digit)
+			return false;
+		value = value * 10 + digit;
+	}
+	*n = value;
+	return true;
+}
+
+static bool pid_of(const char *text, size_t len, int32_t *pid)
+{
+	uint64_t n;
+
+	if (!number(text, len, ROUTE_PID_MAX, &n) || !n)
+		return false;
+	*pid = (int32_t)n;
+	return true;
+}
+
+/* --- paths --- */
+
+static bool fits(const char *pattern, const char *path, int32_t *pid)
+{
+	for (; *pattern; pattern++) {
+		size_t digits;
+
+		if (*pattern == '*')
+			return true;
+		if (*pattern != '#') {
+			if (*path++ != *pattern)
+				return false;
+			continue;
+		}
+		digits = strcspn(path, "/");
+		if (!pid_of(path, digits, pid))
+			return false;
+		path += digits;
+	}
+	return !*path;
+}
+
+static unsigned int method_of(const char *name)
+{
+	return !strcmp(name, "GET")    ? GET
+	       : !strcmp(name, "HEAD") ? HEAD
+	       : !strcmp(name, "POST") ? POST
+				       : 0;
+}
+
+static void set_allow(struct route *route, unsigned int methods)
+{
+	snprintf(route->allow, sizeof(route->allow), "%s%s%s%s%s", methods & GET ? "GET" : "",
+		 methods & HEAD ? ", HEAD" : "", methods & GET && methods & POST ? ", " : "",
+		 methods & POST ? "POST" : "", "");
+}
+
+/* NULL, with the error, where there is no such path or it is not for this method. */
+static const struct row *find_row(const char *path, unsigned int method, struct route *route)
+{
+	unsigned int methods = 0;
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int32_t pid = 0;
+
+		if (!fits(rows[i].path, path, &pid))
+			continue;
+		if (!methods)
+			route->style = rows[i].style;
+		methods |= rows[i].methods;
+		if (rows[i].methods & method) {
+			route->pid = pid;
+			return &rows[i];
+		}
+		if (!rows[i].methods)
+			break;
+	}
+	if (methods) {
+		set_allow(route, methods);
+		refuse(route, 405, "this is for %s", route->allow);
+	} else if (route->style == ROUTE_PPROF) {
+		refuse(route, 404, "Unknown profile");
+	} else {
+		refuse(route, 404, "there is no such page; / names those there are");
+	}
+	return NULL;
+}
+
+/* --- arguments --- */
+
+/* What is asked for, while the query is read. */
+struct query {
+	const struct row *row;
+	unsigned int seen; /* TAKES() */
+	bool debug;
+	struct route *route;
+};
+
+static bool refuse_value(struct query *q, enum param param, const char *wanted)
+{
+	return refuse(q->route, 400, "invalid value for \"%s\": %s", param_names[param], wanted);
+}
+
+static bool set_format(struct query *q, const char *value)
+{
+	static const struct {
+		const char *name;
+		enum wire_format format;
+	} formats[] = {
+		{ "json", WIRE_FORMAT_JSON },	  { "text", WIRE_FORMAT_TEXT },
+		{ "heap", WIRE_FORMAT_HEAP },	  { "pprof", WIRE_FORMAT_PPROF },
+		{ "folded", WIRE_FORMAT_FOLDED }, { "speedscope", WIRE_FORMAT_SPEEDSCOPE },
+		{ "html", WIRE_FORMAT_HTML },	  { "svg", WIRE_FORMAT_SVG },
+	};
+	/* The first two are all there is of statistics. */
+	size_t n = q->row->op == WIRE_STATS ? 2 : COUNT(formats);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(value, formats[i].name)) {
+			q->route->format = formats[i].format;
+			return true;
+		}
+	return refuse_value(q, PARAM_FORMAT,
+			    n == 2 ? "json or text"
+				   : "heap, pprof, folded, text, json, speedscope, html or svg");
+}
+
+static bool set_rate(struct query *q, const char *value)
+{
+	struct err err = ERR_INIT;
+	uint64_t bytes;
+
+	if (text_size_parse(value, &bytes, &err) < 0 || !bytes || bytes & (bytes - 1))
+		return refuse_value(q, PARAM_RATE, "a power of two, such as 512K");
+	q->route->lg_sample = __builtin_ctzll(bytes);
+	q->route->flags |= WIRE_HAS_LG;
+	return true;
+}
+
+static bool set_flag(struct query *q, enum param param, const char *value, uint32_t flag)
+{
+	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+		return refuse_value(q, param, "0 or 1");
+	if (*value == '1')
+		q->route->flags |= flag;
+	return true;
+}
+
+/* The words are those of Go's net/http/pprof. */
+static bool set_seconds(struct query *q, const char *value)
+{
+	uint64_t n = 0;
+
+	if (!*value)
+		return true;
+	while (value[0] == '0' && value[1])
+		value++;
+	if (!number(value, strlen(value), UINT64_MAX, &n) || !n)
+		return refuse(q->route, 400,
+			      "invalid value for \"seconds\" - must be a positive integer");
+	if (n > WIRE_SECONDS_MAX)
+		return refuse(q->route, 400, "invalid value for \"seconds\" - must be at most %d",
+			      WIRE_SECONDS_MAX);
+	q->route->seconds = (uint32_t)n;
+	return true;
+}
+
+/* As Go has it: what is not a number is 0. */
+static void set_debug(struct query *q, const char *value)
+{
+	char *end;
+	long n = strtol(value, &end, 10);
+
+	q->debug = n && !*end;
+}
+
+static bool set_param(struct query *q, enum param param, const char *value)
+{
+	switch (param) {
+	case PARAM_PID:
+		return pid_of(value, strlen(value), &q->route->pid) ||
+		       refuse_value(q, param, "the id of a process");
+	case PARAM_START:
+		return number(value, strlen(value), UINT64_MAX, &q->route->start_time) ||
+		       refuse_value(q, param, "a number");
+	case PARAM_FORMAT:
+		return set_format(q, value);
+	case PARAM_RATE:
+		return set_rate(q, value);
+	case PARAM_STATS:
+		return set_flag(q, param, value, WIRE_TOUCH);
+	case PARAM_ALL:
+		return set_flag(q, param, value, WIRE_ALL);
+	case PARAM_SECONDS:
+		return set_seconds(q, value);
+	case PARAM_DEBUG:
+		set_debug(q, value);
+		return true;
+	case PARAM_COUNT:
+		break;
+	}
+	return false;
+}
+
+/* One argument, which has `len` bytes. */
+static bool take_argument(struct query *q, const char *text, size_t len)
+{
+	const char *equals = memchr(text, '=', len);
+	size_t name_len = equals ? (size_t)(equals - text) : len;
+	char name[VALUE_SIZE], value[VALUE_SIZE] = "";
+	enum decoded named = decode(text, name_len, false, name, sizeof(name)), valued = DECODED;
+
+	if (equals)
+		valued = decode(equals + 1, len - name_len - 1, false, value, sizeof(value));
+	for (enum param p = 0; named == DECODED && p < PARAM_COUNT; p++) {
+		if (strcmp(name, param_names[p]) != 0 || !(q->row->params & 1u << p))
+			continue;
+		if (q->seen & 1u << p)
+			return refuse(q->route, 400, "\"%s\" is given twice", name);
+		q->seen |= 1u << p;
+		if (valued != DECODED)
+			return refuse(q->route, 400, "invalid value for \"%s\"", name);
+		return set_param(q, p, value);
+	}
+	if (q->row->params & OTHERS)
+		return true;
+	if (named == DECODED_BAD)
+		return refuse(q->route, 400, "malformed query");
+	return refuse(q->route, 400, "unknown parameter: %.*s", 40,
+		      named == DECODED ? name : "(a long one)");
+}
+
+static bool take_query(struct query *q, const char *query)
+{
+	while (query && *query) {
+		size_t len = strcspn(query, "&");
+
+		if (len && !take_argument(q, query, len))
+			return false;
+		query += len + (query[len] == '&');
+	}
+	return true;
+}
+
+/* What arguments mean together. */
+static bool combine(struct query *q)
+{
+	struct route *route = q->route;
+
+	if (route->seconds && q->debug)
+		return refuse(route, 400, "seconds and debug params are incompatible");
+	if (q->row->params & NEEDS_PID && !route->pid)
+		return refuse(route, 400, "which process? pid is missing");
+	if (route->flags & WIRE_TOUCH && !route->pid)
+		return refuse(route, 400, "the statistics of which process? pid is missing");
+	if (q->debug && !(q->seen & TAKES(FORMAT)))
+		route->format = WIRE_FORMAT_TEXT;
+	/* A browser shows it. */
+	if (route->style == ROUTE_PPROF && route->format == WIRE_FORMAT_TEXT)
+		route->attached = false;
+	return true;
+}
+
+/* --- all of it --- */
+
+static bool read_path(const char *uri, char *path, struct route *route)
+{
+	size_t len = strcspn(uri, "?");
+
+	if (*uri != '/')
+		return refuse(route, 400, "the path has to begin with a slash");
+	switch (decode(uri, len, true, path, PATH_SIZE)) {
+	case DECODED:
+		return true;
+	case DECODED_BAD:
+		return refuse(route, 400, "malformed path");
+	case DECODED_LONG:
+		break;
+	}
+	return refuse(route, 404, "there is no such page; / names those there are");
+}
+
+void route_find(const struct route_request *request, struct route *route)
+{
+	const char *question = strchr(request->uri, '?');
+	struct query q = { .route = route };
+	char path[PATH_SIZE];
+
+	memset(route, 0, sizeof(*route));
+	if (strlen(request->uri) > ROUTE_URI_MAX) {
+		refuse(route, 414, "the address is too long");
+		return;
+	}
+	if (!read_path(request->uri, path, route))
+		return;
+	q.row = find_row(path, method_of(request->method), route);
+	if (!q.row)
+		return;
+	route->own = q.row->own;
+	route->op = q.row->op;
+	route->format = q.row->format;
+	route->flags = q.row->flags;
+	route->attached = q.row->attached;
+	route->takes_body = q.row->op == WIRE_SYMBOLS;
+	if (q.row->op == WIRE_METRICS && route_prefers_openmetrics(request->accept))
+		route->format = WIRE_FORMAT_OPENMETRICS;
+	if (take_query(&q, question ? question + 1 : NULL) && combine(&q))
+		route->status = 200;
+}
+
+bool route_line(size_t i, char *buf, size_t size)
+{
+	size_t used;
+
+	for (size_t r = 0; r < COUNT(rows); r++) {
+		if (!rows[r].what || i--)
+			continue;
+		used = (size_t)snprintf(buf, size, "%-4s  ",
+					rows[r].methods & POST ? "POST" : "GET");
+		for (const char *p = rows[r].path; *p && used + 4 < size; p++)
+			used += (size_t)snprintf(buf + used, size - used, "%.*s", *p == '#' ? 3 : 1,
+						 *p == '#' ? "PID" : p);
+		snprintf(buf + used, size - used, "%*s  %s\n", used < 40 ? (int)(40 - used) : 0, "",
+			 rows[r].what);
+		return true;
+	}
+	return false;
+}
+
+/* --- Accept --- */
+
+struct wish {
+	size_t type_len;
+	unsigned int q; /* thousandths */
+	bool known_version;
+};
+
+/* "0.25" in thousandths; what is malformed is 0. */
+static unsigned int quality(const char *text, size_t len)
+{
+	unsigned int n, unit = 100;
+
+	if (!len || (text[0] != '0' && text[0] != '1') || (len > 1 && text[1] != '.') || len > 5)
+		return 0;
+	n = (unsigned int)(text[0] - '0') * 1000;
+	for (size_t i = 2; i < len; i++, unit /= 10) {
+		if (!isdigit((unsigned char)text[i]))
+			return 0;
+		n += (unsigned int)(text[i] - '0') * unit;
+	}
+	return n > 1000 ? 0 : n;
+}
+
+static bool is_word(const char *text, size_t len, const char *word)
+{
+	return len == strlen(word) && !strncasecmp(text, word, len);
+}
+
+/* One range of media, of `len` bytes. */
+static struct wish wish_of(const char *text, size_t len)
+{
+	struct wish wish = { .type_len = len, .q = 1000, .known_version = true };
+	const char *end = text + len, *at = memchr(text, ';', len);
+
+	if (at)
+		wish.type_len = (size_t)(at - text);
+	while (wish.type_len && isspace((unsigned char)text[wish.type_len - 1]))
+		wish.type_len--;
+	while (at) {
+		const char *next, *equals;
+		size_t n;
+
+		for (at++; at < end && isspace((unsigned char)*at); at++)
+			;
+		next = memchr(at, ';', (size_t)(end - at));
+		n = (size_t)((next ? next : end) - at);
+		while (n && isspace((unsigned char)at[n - 1]))
+			n--;
+		equals = memchr(at, '=', n);
+		if (equals && is_word(at, (size_t)(equals - at), "q"))
+			wish.q = quality(equals + 1, n - (size_t)(equals + 1 - at));
+		if (equals && is_word(at, (size_t)(equals - at), "version"))
+			wish.known_version = is_word(equals, n - (size_t)(equals - at), "=1.0.0");
+		at = next;
+	}
+	return wish;
+}
+
+bool route_prefers_openmetrics(const char *accept)
+{
+	/* How much text is wanted: the range that says most about it counts. */
+	static const char *const texts[] = { "*/*", "text/*", "text/plain" };
+	unsigned int q = 0, text_q = 0;
+	size_t text_rank = 0;
+
+	while (accept && *accept) {
+		size_t len = strcspn(accept, ",");
+		const char *at = accept, *end = accept + len;
+		struct wish wish;
+
+		for (; at < end && isspace((unsigned char)*at); at++)
+			;
+		wish = wish_of(at, (size_t)(end - at));
+		if (is_word(at, wish.type_len, "application/openmetrics-text") &&
+		    wish.known_version && wish.q > q)
+			q = wish.q;
+		for (size_t i = 0; i < COUNT(texts); i++)
+			if (is_word(at, wish.type_len, texts[i]) && i >= text_rank) {
+				text_q = i > text_rank || wish.q > text_q ? wish.q : text_q;
+				text_rank = i;
+			}
+		accept = end + (*end == ',');
+	}
+	return q > text_q;
+}

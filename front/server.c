@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/server.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "front/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+/*
+ * The daemon knows of silence alone, which a client ends by a byte now and then. These count from
+ * the beginning: how long a connection may be kept without a request, how long a request may take
+ * to come in, and an answer to be taken.
+ */
+#define IDLE_MS 60000
+#define READ_MS 15000
+#define SEND_MS 600000
+#define SILENCE_S 60u
+
+#define END_MS 5000
+#define SWEEP_MS 1000
+#define HEADERS_MAX 16384
+#define EVENTS 64
+#define MESSAGES_AT_ONCE 64
+
+/* --- clients --- */
+
+void client_enter(struct client *client, enum client_phase phase)
+{
+	static const unsigned int limits_ms[] = {
+		[CLIENT_IDLE] = IDLE_MS,
+		[CLIENT_READING] = READ_MS,
+		[CLIENT_WAITING] = 0, /* the broker's to limit */
+		[CLIENT_SENDING] = SEND_MS,
+	};
+
+	client->phase = phase;
+	client->deadline_ms = limits_ms[phase] ? now_ms() + limits_ms[phase] : 0;
+	if (phase == CLIENT_IDLE && client->server->end_ms)
+		shutdown(client->fd, SHUT_RDWR);
+}
+
+static void tell(struct server *s, enum wire_to_broker_kind kind, uint64_t connection, uint64_t id)
+{
+	const struct wire_to_broker m = {
+		.version = WIRE_VERSION, .kind = kind, .connection = connection, .id = id
+	};
+
+	if (channel_send(&s->channel, &m, -1))
+		return;
+	if (s->channel.n < CHANNEL_SIZE)
+		s->ended = true;
+	else /* it would wait for this for ever */
+		s->broken = true;
+}
+
+void client_reset(struct client *client)
+{
+	if (client->id && !client->answered && !client->gone)
+		tell(client->server, WIRE_CANCEL, client->number, client->id);
+	if (client->counted)
+		client->server->bodies--;
+	addresses_fini(&client->addresses);
+	cleanup_close(&client->answer_fd);
+	memset(client->token, 0, sizeof(client->token));
+	client->uri[0] = '\0';
+	client->has_token = client->has_begun = client->counted = false;
+	client->body = ADDRESSES_GOOD;
+	client->id = 0;
+	client->answered = client->gone = false;
+	client->answer_fd = -1;
+}
+
+static void forget(struct client *client)
+{
+	struct server *s = client->server;
+
+	client_reset(client);
+	tell(s, WIRE_CLOSED, client->number, 0);
+	s->by_fd[client->fd] = NULL;
+	s->n--;
+	free(client);
+}
+
+static struct client *remember(struct server *s, int fd, const struct wire_to_front *m)
+{
+	struct client *client = calloc(1, sizeof(*client));
+
+	if (!client)
+		return NULL;
+	client->server = s;
+	client->number = m->connection;
+	client->fd = fd;
+	client->transport = m->transport;
+	client->answer_fd = client->addresses.fd = -1;
+	s->by_fd[fd] = client;
+	s->n++;
+	client_enter(client, CLIENT_IDLE);
+	return client;
+}
+
+/* It begins or ends: the daemon says so. */
+static void note_connection(void *ctx, struct MHD_Connection *connection, void **of,
+			    enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct server *s = ctx;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED && info)
+		*of = s->by_fd[info->connect_fd];
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED && *of) {
+		forget(*of);
+		*of = NULL;
+	}
+}
+
+/* --- who waits --- */
+
+/*
+ * Has it gone? A socket of the file system tells an end of both ways (EPOLLHUP) from one of the
+ * client's way alone, which is legal behind a whole request. TCP does not: there the end of its way
+ * counts as its end, as most servers have it.
+ */
+static bool watch(struct client *client)
+{
+	struct epoll_event e = { .events = EPOLLONESHOT, .data.ptr = client };
+
+	if (client->transport != WIRE_UNIX)
+		e.events |= EPOLLRDHUP;
+	return !epoll_ctl(client->server->epoll, EPOLL_CTL_ADD, client->fd, &e);
+}
+
+static void go_on(struct client *client)
+{
+	epoll_ctl(client->server->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+	MHD_resume_connection(client->connection);
+	client_enter(client, CLIENT_SENDING);
+}
+
+bool client_ask(struct client *client)
+{
+	struct server *s = client->server;
+	const struct route *route = &client->route;
+	struct wire_to_broker m = { .version = WIRE_VERSION,
+				    .kind = WIRE_ASK,
+				    .connection = client->number,
+				    .id = s->last_id + 1,
+				    .op = route->op,
+				    .flags = route->flags,
+				    .format = route->format,
+				    .pid = route->pid,
+				    .start_time = route->start_time,
+				    .lg_sample = route->lg_sample,
+				    .seconds = route->seconds };
+	int fd = take_fd(client->addresses.fd);
+
+	if (client->has_token) {
+		m.flags |= WIRE_HAS_TOKEN;
+		memcpy(m.token, client->token, sizeof(m.token));
+	}
+	if (!watch(client)) {
+		cleanup_close(&fd);
+		return false;
+	}
+	if (!channel_send(&s->channel, &m, fd)) {
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, client->fd, NULL);
+		return false;
+	}
+	client->id = ++s->last_id;
+	client_enter(client, CLIENT_WAITING);
+	MHD_suspend_connection(client->connection);
+	return true;
+}
+
+static void note_gone(struct client *client)
+{
+	if (client->phase != CLIENT_WAITING)
+		return;
+	tell(client->server, WIRE_CANCEL, client->number, client->id);
+	client->gone = true;
+	go_on(client);
+}
+
+/* --- what the broker says --- */
+
+static void take_connection(struct server *s, const struct wire_to_front *m, int fd)
+{
+	/* Of its kind alone: what is on the other side is the broker's to know. */
+	const struct sockaddr_un local = { .sun_family = AF_UNIX };
+	const struct sockaddr_in remote = { .sin_family = AF_INET };
+	bool is_local = m->transport == WIRE_UNIX;
+	struct client *client = NULL;
+
+	if (!s->end_ms && s->n < s->max && fd < SERVER_FDS_MAX) {
+		if (s->by_fd[fd]) /* closed without a word: there was no memory */
+			forget(s->by_fd[fd]);
+		client = remember(s, fd, m);
+	}
+	if (!client) {
+		close(fd);
+		tell(s, WIRE_CLOSED, m->connection, 0);
+		return;
+	}
+	/* On failure it closes the descriptor. */
+	if (MHD_add_connection(s->daemon, fd,
+			       is_local ? (const struct sockaddr *)&local
+					: (const struct sockaddr *)&remote,
+			       is_local ? sizeof(local) : sizeof(remote)) != MHD_YES &&
+	    s->by_fd[fd] == client)
+		forget(client);
+}
+
+/* What nobody waits for any more is closed. */
+static void take_answer(struct server *s, const struct wire_to_front *m, int fd)
+{
+	for (int i = 0; i < SERVER_FDS_MAX; i++) {
+		struct client *client = s->by_fd[i];
+
+		if (!client || client->phase != CLIENT_WAITING || client->id != m->id)
+			continue;
+		client->answer = *m;
+		client->answer_fd = fd;
+		client->answered = true;
+		go_on(client);
+		return;
+	}
+	cleanup_close(&fd);
+}
+
+static void take_end(struct server *s)
+{
+	s->end_ms = now_ms() + END_MS;
+	for (int i = 0; i < SERVER_FDS_MAX; i++)
+		if (s->by_fd[i] && s->by_fd[i]->phase <= CLIENT_READING)
+			shutdown(i, SHUT_RDWR);
+}
+
+static void take_message(struct server *s, const struct wire_to_front *m, int fd)
+{
+	if (m->version == WIRE_VERSION && m->kind == WIRE_CONNECTION && fd >= 0 &&
+	    m->transport < WIRE_TRANSPORTS)
+		take_connection(s, m, fd);
+	else if (m->version == WIRE_VERSION && m->kind == WIRE_ANSWER)
+		take_answer(s, m, fd);
+	else if (m->version == WIRE_VERSION && m->kind == WIRE_END && fd < 0 && !s->end_ms)
+		take_end(s);
+	else {
+		cleanup_close(&fd);
+		s->broken = true;
+	}
+}
+
+/* False: the broker has ended. */
+static bool take_messages(struct server *s)
+{
+	for (int i = 0; i < MESSAGES_AT_ONCE && !s->broken; i++) {
+		struct wire_to_front m;
+		int fd, got = wire_receive(s->channel.sock, &m, sizeof(m), &fd);
+
+		if (!got || (got < 0 && errno == ECONNRESET))
+			return false;
+		if (got < 0 && errno == EAGAIN)
+			return true;
+		if (got < 0)
+			s->broken = true;
+		else
+			take_message(s, &m, fd);
+	}
+	return true;
+}
+
+/* --- the loop --- */
+
+static void sweep(struct server *s, uint64_t now)
+{
+	if (now - s->swept_ms < SWEEP_MS)
+		return;
+	s->swept_ms = now;
+	for (int i = 0; i < SERVER_FDS_MAX; i++) {
+		struct client *client = s->by_fd[i];
+
+		if (client && client->deadline_ms && now >= client->deadline_ms) {
+			client->deadline_ms = 0;
+			shutdown(i, SHUT_RDWR);
+		}
+	}
+}
+
+static int wait_ms(const struct server *s)
+{
+	MHD_UNSIGNED_LONG_LONG daemon_ms;
+	int wait = s->n ? SWEEP_MS : -1;
+
+	if (s->end_ms)
+		wait = SWEEP_MS / 10;
+	if (MHD_get_timeout(s->daemon, &daemon_ms) == MHD_YES &&
+	    (wait < 0 || daemon_ms < (MHD_UNSIGNED_LONG_LONG)wait))
+		wait = (int)daemon_ms;
+	return wait;
+}
+
+/* Waits for room to send only while something has to be sent. */
+static void watch_channel(struct server *s, bool *writing)
+{
+	bool want = s->channel.n > 0;
+	struct epoll_event e = { .events = EPOLLIN | (want ? EPOLLOUT : 0u), .data.ptr = s };
+
+	if (want != *writing && !epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->channel.sock, &e))
+		*writing = want;
+}
+
+static bool turn(struct server *s)
+{
+	struct epoll_event events[EVENTS];
+	int n = epoll_wait(s->epoll, events, EVENTS, wait_ms(s));
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr == s) {
+			if (!channel_flush(&s->channel) || !take_messages(s))
+				return false;
+		} else if (events[i].data.ptr != s->daemon) {
+			note_gone(events[i].data.ptr);
+		}
+	}
+	sweep(s, now_ms());
+	MHD_run(s->daemon);
+	return !s->ended && (!s->end_ms || (s->n && now_ms() < s->end_ms));
+}
+
+bool server_run(struct server *s)
+{
+	bool writing = false;
+
+	while (!s->broken && turn(s))
+		watch_channel(s, &writing);
+	return !s->broken;
+}
+
+static bool open_daemon(struct server *s)
+{
+	s->daemon = MHD_start_daemon(
+		MHD_USE_NO_LISTEN_SOCKET | MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
+		request_go_on, s, MHD_OPTION_CONNECTION_LIMIT, SERVER_CLIENTS_MAX,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, SILENCE_S,
+#if MHD_VERSION >= 0x00097701
+		MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#else
+		MHD_OPTION_STRICT_FOR_CLIENT, 1,
+#endif
+		MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_URI_LOG_CALLBACK, request_begin, s,
+		MHD_OPTION_NOTIFY_COMPLETED, request_end, s, MHD_OPTION_NOTIFY_CONNECTION,
+		note_connection, s, MHD_OPTION_END);
+	return s->daemon != NULL;
+}
+
+static bool add(struct server *s, int fd, void *ptr)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = ptr };
+
+	return !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
+}
+
+bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_hosts)
+{
+	const union MHD_DaemonInfo *info;
+	long fds = sysconf(_SC_OPEN_MAX);
+
+	memset(s, 0, sizeof(*s));
+	s->hosts = hosts;
+	s->n_hosts = n_hosts;
+	s->max = SERVER_CLIENTS_MAX;
+	if (fds < SERVER_FDS_MAX) /* with less, fewer clients */
+		s->max = (size_t)fds / (SERVER_FDS_MAX / SERVER_CLIENTS_MAX);
+	s->channel.sock = sock;
+	s->channel.queue = calloc(CHANNEL_SIZE, sizeof(*s->channel.queue));
+	s->by_fd = calloc(SERVER_FDS_MAX, sizeof(struct client *));
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (!s->channel.queue || !s->by_fd || s->epoll < 0 ||
+	    fcntl(sock, F_SETFL, O_RDWR | O_NONBLOCK) || !open_daemon(s))
+		return false;
+	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	return info && add(s, info->epoll_fd, s->daemon) && add(s, sock, s);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Clients: from a connection to a question for the broker, and from its answer to a response. One
+ * thread, which waits in server_run() alone.
+ */
+#ifndef FRONT_SERVER_H
+#define FRONT_SERVER_H
+
+#include "front/channel.h"
+
+#include <microhttpd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SERVER_CLIENTS_MAX 1024
+/* Connections, an answer or a body for each, and a few of our own. */
+#define SERVER_FDS_MAX 4096
+
+struct client;
+
+struct server {
+	struct MHD_Daemon *daemon;
+	struct channel channel;
+	int epoll;	       /* the channel, the daemon, and clients that wait for an answer */
+	struct client **by_fd; /* SERVER_FDS_MAX */
+	size_t n, max;	       /* clients */
+	size_t bodies;	       /* that are being read */
+	uint64_t last_id, swept_ms;
+	uint64_t end_ms; /* WIRE_END came: when to end at the latest; 0: not yet */
+	bool ended;	 /* the broker has */
+	bool broken;	 /* it makes no sense */
+	const char *const *hosts;
+	size_t n_hosts;
+};
+
+/* Opens all that will be needed; `hosts` are the caller's. False with errno. */
+bool server_open(struct server *server, int sock, const char *const *hosts, size_t n_hosts);
+
+/* Until the broker ends it (true) or what it says makes no sense (false). */
+bool server_run(struct server *server);
+
+#endif
