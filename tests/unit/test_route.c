@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "front/route.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct route found(const char *method, const char *uri)
+{
+	const struct route_request request = { .method = method, .uri = uri };
+	struct route route;
+
+	memset(&route, 0xff, sizeof(route));
+	route_find(&request, &route);
+	return route;
+}
+
+static struct route good(const char *method, const char *uri)
+{
+	struct route route = found(method, uri);
+
+	if (route.status != 200)
+		fail_msg("%s %s: %u %s", method, uri, route.status, route.text);
+	return route;
+}
+
+#define API "/api/v1/processes"
+
+static void test_table(void **state)
+{
+	static const struct {
+		const char *method, *uri;
+		enum wire_op op;
+		enum wire_format format;
+		uint32_t flags;
+		bool attached;
+	} rows[] = {
+		{ "GET", API, WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7", WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/check", WIRE_CHECK, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/status", WIRE_STATUS, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/explain", WIRE_EXPLAIN, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/threads", WIRE_THREADS, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/stats", WIRE_STATS, WIRE_FORMAT_JSON, 0, false },
+		{ "GET", API "/7/stats?format=text", WIRE_STATS, WIRE_FORMAT_TEXT, 0, false },
+		{ "POST", API "/7/activate", WIRE_ACTIVATE, WIRE_FORMAT_JSON, 0, false },
+		{ "POST", API "/7/deactivate", WIRE_DEACTIVATE, WIRE_FORMAT_JSON, 0, false },
+		{ "POST", API "/7/reset", WIRE_RESET, WIRE_FORMAT_JSON, 0, false },
+		{ "POST", API "/7/dump", WIRE_DUMP, WIRE_FORMAT_HEAP, 0, true },
+		{ "POST", API "/7/dump?format=text", WIRE_DUMP, WIRE_FORMAT_TEXT, 0, true },
+		{ "GET", "/pid/7/pprof/heap", WIRE_DUMP, WIRE_FORMAT_HEAP,
+		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+		{ "GET", "/pid/7/debug/pprof/heap", WIRE_DUMP, WIRE_FORMAT_PPROF,
+		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+		{ "GET", "/pid/7/debug/pprof/allocs", WIRE_DUMP, WIRE_FORMAT_PPROF,
+		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+		{ "GET", "/debug/pprof/heap?pid=7", WIRE_DUMP, WIRE_FORMAT_PPROF,
+		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+		{ "GET", "/debug/pprof/allocs?gc=1&pid=7&x", WIRE_DUMP, WIRE_FORMAT_PPROF,
+		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+		{ "GET", "/pid/7/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
+		  false },
+		{ "GET", "/pid/7/debug/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT,
+		  WIRE_TEXT_ERRORS, false },
+		{ "POST", "/pid/7/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
+		  false },
+		{ "POST", "/pid/7/debug/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT,
+		  WIRE_TEXT_ERRORS, false },
+		{ "GET", "/metrics", WIRE_METRICS, WIRE_FORMAT_PROM, WIRE_TEXT_ERRORS, false },
+		{ "GET", "/metrics?pid=7&stats=1", WIRE_METRICS, WIRE_FORMAT_PROM,
+		  WIRE_TEXT_ERRORS | WIRE_TOUCH, false },
+		{ "GET", "/sd", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
+		{ "GET", "/sd?all=0", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
+		{ "GET", "/sd?all=1", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS | WIRE_ALL,
+		  false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct route r = good(rows[i].method, rows[i].uri);
+
+		assert_int_equal(r.own, ROUTE_ASKS);
+		assert_int_equal(r.op, rows[i].op);
+		assert_int_equal(r.format, rows[i].format);
+		assert_int_equal(r.flags, rows[i].flags);
+		assert_int_equal(r.pid, strchr(rows[i].uri, '7') ? 7 : 0);
+		assert_int_equal(r.attached, rows[i].attached);
+		assert_int_equal(r.takes_body, r.op == WIRE_SYMBOLS);
+		assert_int_equal(r.seconds, 0);
+		assert_int_equal(r.start_time, 0);
+	}
+}
+
+static void test_own(void **state)
+{
+	(void)state;
+	assert_int_equal(good("GET", "/").own, ROUTE_INDEX);
+	assert_int_equal(good("HEAD", "/healthz").own, ROUTE_HEALTH);
+	assert_int_equal(good("GET", "/pid/7/pprof/symbol").own, ROUTE_SYMBOL_COUNT);
+	assert_int_equal(good("HEAD", "/pid/7/debug/pprof/symbol?x").own, ROUTE_SYMBOL_COUNT);
+	assert_int_equal(good("GET", "/pid/7/debug/pprof/").own, ROUTE_PPROF_INDEX);
+}
+
+static void test_arguments(void **state)
+{
+	struct route r = good("GET", API "/4194304/status?start_time=18446744073709551615");
+
+	(void)state;
+	assert_int_equal(r.pid, ROUTE_PID_MAX);
+	assert_true(r.start_time == UINT64_MAX);
+	r = good("POST", API "/7/reset?sample_rate=512K");
+	assert_int_equal(r.lg_sample, 19);
+	assert_int_equal(r.flags, WIRE_HAS_LG);
+	assert_int_equal(good("POST", API "/7/reset?sample_rate=1").flags, WIRE_HAS_LG);
+	r = good("GET", "/pid/7/debug/pprof/heap?seconds=3600&gc=1");
+	assert_int_equal(r.seconds, WIRE_SECONDS_MAX);
+	assert_int_equal(good("GET", "/debug/pprof/heap?pid=7&seconds=").seconds, 0);
+	assert_int_equal(good("GET", "/debug/pprof/heap?pid=7&seconds=05").seconds, 5);
+	r = good("GET", "/pid/7/debug/pprof/heap?debug=2");
+	assert_int_equal(r.format, WIRE_FORMAT_TEXT);
+	assert_false(r.attached);
+	assert_int_equal(good("GET", "/pid/7/debug/pprof/heap?debug=x&seconds=1").format,
+			 WIRE_FORMAT_PPROF);
+	r = good("GET", "/pid/7/debug/pprof/heap?debug=1&format=svg");
+	assert_int_equal(r.format, WIRE_FORMAT_SVG);
+	assert_true(r.attached);
+	/* However it is written. */
+	assert_int_equal(good("GET", "/%61pi/v1/processe%73/%37?s%74art_time=%31").start_time, 1);
+	assert_int_equal(good("GET", "/sd?&&all=1&").flags & WIRE_ALL, WIRE_ALL);
+}
+
+static void assert_refused(const char *method, const char *uri, unsigned int status,
+			   enum route_style style, const char *text)
+{
+	struct route r = found(method, uri);
+
+	if (r.status != status || r.style != style || !strstr(r.text, text))
+		fail_msg("%s %s: %u, style %d, %s", method, uri, r.status, r.style, r.text);
+}
+
+static void test_bad_arguments(void **state)
+{
+	static const char *const pids[] = { "0",
+					    "01",
+					    "+1",
+					    "-1",
+					    "1.0",
+					    "4194305",
+					    "1a",
+					    " 1",
+					    "%201",
+					    "",
+					    "99999999999999999999" };
+	static const struct {
+		const char *method, *uri, *text;
+	} rows[] = {
+		{ "GET", API "?x=1", "unknown parameter: x" },
+		{ "GET", API "?start_time=1", "unknown parameter: start_time" },
+		{ "GET", API "/7/status?", NULL },
+		{ "GET", API "/7/status?start_time", "invalid value for \"start_time\"" },
+		{ "GET", API "/7/status?start_time=-1", "invalid value for \"start_time\"" },
+		{ "GET", API "/7/status?start_time=18446744073709551616", "invalid value" },
+		{ "GET", API "/7/status?start_time=1&start_time=1",
+		  "\"start_time\" is given twice" },
+		{ "GET", API "/7/status?start_time=%3", "invalid value" },
+		{ "GET", API "/7/status?%zz=1", "malformed query" },
+		{ "GET", API "/7/status?%00=1", "malformed query" },
+		{ "GET", API "/7/status?a%0d%0ab", "malformed query" },
+		{ "GET", API "/7/stats?format=html", "json or text" },
+		{ "GET", API "/7/stats?format=", "json or text" },
+		{ "POST", API "/7/dump?format=raw", "speedscope" },
+		{ "POST", API "/7/dump?seconds=1", "unknown parameter: seconds" },
+		{ "POST", API "/7/reset?sample_rate=0", "power of two" },
+		{ "POST", API "/7/reset?sample_rate=3", "power of two" },
+		{ "POST", API "/7/reset?sample_rate=16E", "power of two" },
+		{ "POST", API "/7/reset?sample_rate=-1", "power of two" },
+		{ "POST", API "/7/reset?sample_rate=1%20", "invalid value" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].text)
+			assert_refused(rows[i].method, rows[i].uri, 400, ROUTE_JSON, rows[i].text);
+		else
+			good(rows[i].method, rows[i].uri);
+	for (size_t i = 0; i < sizeof(pids) / sizeof(pids[0]); i++) {
+		char uri[128];
+
+		snprintf(uri, sizeof(uri), "/metrics?pid=%s", pids[i]);
+		assert_refused("GET", uri, 400, ROUTE_PLAIN, "invalid value for \"pid\"");
+		if (!strstr(pids[i], "%20") && pids[i][0] != ' ' && pids[i][0]) {
+			snprintf(uri, sizeof(uri), API "/%s", pids[i]);
+			assert_refused("GET", uri, 404, ROUTE_JSON, "no such page");
+		}
+	}
+	assert_refused("GET", "/metrics?stats=1", 400, ROUTE_PLAIN, "pid is missing");
+	assert_refused("GET", "/metrics?stats=2&pid=1", 400, ROUTE_PLAIN, "0 or 1");
+	assert_refused("GET", "/sd?all=yes", 400, ROUTE_PLAIN, "0 or 1");
+}
+
+/* The words are those of Go. */
+static void test_pprof(void **state)
+{
+	static const char *const bad[] = { "0", "-1", "x", "1.5", "1s", "18446744073709551616" };
+	char uri[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(uri, sizeof(uri), "/pid/7/debug/pprof/heap?seconds=%s", bad[i]);
+		assert_string_equal(found("GET", uri).text,
+				    "invalid value for \"seconds\" - must be a positive integer");
+		assert_int_equal(found("GET", uri).status, 400);
+	}
+	assert_refused("GET", "/debug/pprof/allocs?pid=7&seconds=3601", 400, ROUTE_PPROF, "3600");
+	assert_string_equal(found("GET", "/debug/pprof/heap?pid=7&seconds=1&debug=1").text,
+			    "seconds and debug params are incompatible");
+	assert_string_equal(found("GET", "/pid/7/debug/pprof/block").text, "Unknown profile");
+	assert_refused("GET", "/pid/7/debug/pprof/block", 404, ROUTE_PPROF, "");
+	assert_refused("GET", "/debug/pprof/profile?pid=7", 404, ROUTE_PPROF, "Unknown profile");
+	assert_refused("GET", "/debug/pprof/heap", 400, ROUTE_PPROF, "pid is missing");
+	assert_refused("GET", "/debug/pprof/heap?pid=7&pid=8", 400, ROUTE_PPROF, "twice");
+}
+
+static void test_methods(void **state)
+{
+	static const struct {
+		const char *method, *uri, *allow;
+	} rows[] = {
+		{ "POST", "/", "GET, HEAD" },
+		{ "OPTIONS", "/healthz", "GET, HEAD" },
+		{ "HEAD", "/metrics", "GET" },
+		{ "POST", API, "GET" },
+		{ "GET", API "/7/activate", "POST" },
+		{ "GET", API "/7/dump", "POST" },
+		{ "DELETE", API "/7", "GET" },
+		{ "PUT", "/pid/7/pprof/symbol", "GET, HEAD, POST" },
+		{ "get", "/healthz", "GET, HEAD" },
+		{ "GETX", "/healthz", "GET, HEAD" },
+		{ "", "/healthz", "GET, HEAD" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct route r = found(rows[i].method, rows[i].uri);
+
+		assert_int_equal(r.status, 405);
+		assert_string_equal(r.allow, rows[i].allow);
+	}
+	assert_refused("OPTIONS", "/nothing", 404, ROUTE_PLAIN, "");
+}
+
+static void test_paths(void **state)
+{
+	static const char *const missing[] = {
+		"//",
+		"/healthz/",
+		"//healthz",
+		"/./healthz",
+		"/../healthz",
+		"/x/../healthz",
+		"/healthz/.",
+		"/pid//pprof/heap",
+		"/pid/7//pprof/heap",
+		"/pid/7/pprof",
+		"/pid/7/pprof/heap/",
+		"/pid/7/debug/pprof",
+		"/pid/#/pprof/heap",
+		"/pid/*/pprof/heap",
+		"/Healthz",
+		"/pid/7",
+		"/;/healthz",
+		"/healthz%3fx",
+		"/metrics%23",
+		"/%2e%2e/healthz",
+	};
+	static const char *const malformed[] = {
+		"",
+		"healthz",
+		"*",
+		"http://x/healthz",
+		"/%",
+		"/%4",
+		"/%g0",
+		"/a%2fb",
+		"/healthz%00",
+		"/healthz%0a",
+		"/\x80",
+		"/%ff",
+		"/pid/7%2Fpprof/heap",
+		"/ healthz",
+		"/healthz\x01",
+		"?",
+		"/%2",
+	};
+	char uri[ROUTE_URI_MAX + 3];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		assert_refused("GET", missing[i], 404, ROUTE_PLAIN, "no such page");
+	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
+		assert_refused("GET", malformed[i], 400, ROUTE_PLAIN, "path");
+	memset(uri, 'a', sizeof(uri));
+	uri[0] = '/';
+	uri[ROUTE_URI_MAX] = '\0';
+	assert_refused("GET", uri, 404, ROUTE_PLAIN, "");
+	uri[ROUTE_URI_MAX] = 'a';
+	uri[ROUTE_URI_MAX + 1] = '\0';
+	assert_refused("GET", uri, 414, ROUTE_PLAIN, "too long");
+	memcpy(uri, "/sd?", 4);
+	uri[1000] = '\0';
+	assert_refused("GET", uri, 400, ROUTE_PLAIN, "unknown parameter: (a long one)");
+}
+
+static void test_accept(void **state)
+{
+	static const struct {
+		const char *accept;
+		bool preferred;
+	} rows[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "*/*", false },
+		{ "text/plain", false },
+		{ "application/openmetrics-text", true },
+		{ "Application/OpenMetrics-Text; version=1.0.0", true },
+		{ "application/openmetrics-text; version=2.0.0", false },
+		{ "application/openmetrics-text;q=0", false },
+		{ "application/openmetrics-text;q=0.5,text/plain;q=0.4", true },
+		{ "application/openmetrics-text;q=0.4,text/plain;q=0.5", false },
+		{ "text/plain;q=0.4 , application/openmetrics-text;q=0.5", true },
+		{ "application/openmetrics-text, text/plain", false },
+		{ "application/openmetrics-text;q=0.5,*/*;q=0.1", true },
+		{ "application/openmetrics-text;q=0.5,*/*", false },
+		{ "application/openmetrics-text;q=0.5,*/*,text/plain;q=0.1", true },
+		{ "application/openmetrics-text;q=0.5,text/*;q=0.6,*/*;q=0.1", false },
+		/* Prometheus 2.40 and 3 */
+		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+		  "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+		  true },
+		{ "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+		  "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;"
+		  "escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,/;q=0.1",
+		  true },
+		{ "application/openmetrics-text;q=2,text/plain;q=0.1", false },
+		{ "application/openmetrics-text;q=0.5555,text/plain;q=0.1", false },
+		{ "application/openmetrics-text;q=x", false },
+		{ "application/openmetrics-text;q=", false },
+		{ ";;;,,,;q=1", false },
+		{ "application/openmetrics-textual", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (route_prefers_openmetrics(rows[i].accept) != rows[i].preferred)
+			fail_msg("%s", rows[i].accept);
+}
+
+/* Each path that the index names is one. */
+static void test_index(void **state)
+{
+	char line[256], method[8], path[128], uri[160];
+	size_t n = 0;
+
+	(void)state;
+	for (; route_line(n, line, sizeof(line)); n++) {
+		char *pid;
+
+		assert_int_equal(line[strlen(line) - 1], '\n');
+		assert_int_equal(sscanf(line, "%7s %127s", method, path), 2);
+		pid = strstr(path, "PID");
+		snprintf(uri, sizeof(uri), "%.*s%s%s%s", pid ? (int)(pid - path) : 127, path,
+			 pid ? "7" : "", pid ? pid + 3 : "",
+			 strncmp(path, "/debug", 6) != 0 ? "" : "?pid=7");
+		good(method, uri);
+	}
+	assert_in_range(n, 10, 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table),	  cmocka_unit_test(test_own),
+		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bad_arguments),
+		cmocka_unit_test(test_pprof),	  cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_accept),
+		cmocka_unit_test(test_index),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
