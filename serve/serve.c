@@ -342,7 +342,7 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		return refuse_aloud(b, m, &peer, WIRE_FULL, err);
 	if (job->state == JOB_DONE)
 		deliver(b, job);
-	return 0;
+	return start_all(b, err); /* before the next one has to wait */
 }
 
 static void take_closed(struct broker *b, uint64_t number)
