@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What Prometheus is told of the processes of this machine. All of it is known from outside: no
+ * The processes of this machine as metrics for Prometheus. All of it is known from outside: no
  * thread of a process stops for it.
  */
 #ifndef API_METRICS_H
@@ -27,7 +27,7 @@ struct api_own_metrics {
 	unsigned int workers, waiting; /* operations that are at work, and that wait for it */
 };
 
-/* Of more processes those with the most resident memory are told of. */
+/* Of more processes, those with the most resident memory are listed. */
 #define API_METRICS_PROCESSES_MAX 200
 
 /*

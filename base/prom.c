@@ -7,7 +7,7 @@
 
 void prom_head(FILE *out, bool openmetrics, const char *name, enum prom_type type, const char *help)
 {
-	/* Of OpenMetrics: a family is called without what the name of each of its samples ends in. */
+	/* In OpenMetrics a family's name lacks the suffix of its samples. */
 	static const struct {
 		const char *name, *suffix;
 	} types[] = {

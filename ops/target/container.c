@@ -147,7 +147,7 @@ static int find_name(const char *text, const char *marker, char *buf, size_t siz
 	return 0;
 }
 
-/* Of the unit that a machine is, the machine: "machine-NAME.scope", "systemd-nspawn@NAME.service". */
+/* The machine that a unit is: "machine-NAME.scope", "systemd-nspawn@NAME.service". */
 static void machine_name(char *unit)
 {
 	static const char *const forms[][2] = { { "machine-", ".scope" },

@@ -60,7 +60,8 @@ static void read_rows(struct unpack u)
 	if (row.ok < TRI_UNKNOWN || row.ok > TRI_YES || strlen(row.detail) >= sizeof(row.detail))
 		abort();
 	list_row_unpack(&process, &u);
-	if (process.linkage > LINKAGE_PRELOAD || strlen(process.image) >= sizeof(process.image))
+	if (process.linkage > LINKAGE_PRELOAD || strlen(process.image) >= sizeof(process.image) ||
+	    strlen(process.service_name) >= sizeof(process.service_name))
 		abort();
 	jemalloc_dump_unpack(&dump, &u);
 	if (dump.file_arg > DUMP_FILE_ARG_MAX)

@@ -38,7 +38,7 @@ static void check_cgroup(const char *raw)
 		return;
 	container_id_parse(raw, id);
 	container_parse(raw, name, SMALL);
-	if (*id && strncmp(id, name, strlen(name)) != 0)
+	if (*id && (!*name || strncmp(id, name, strlen(name)) != 0))
 		abort();
 	if (pod_parse(raw, uid, &qos) != (*uid != '\0') || !*uid != !qos)
 		abort();

@@ -71,9 +71,9 @@ refuses 'an open label' openmetrics "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out
 ctl_ok 'list -f prom, again' list -f prom
 prom=$out
 refuses 'a family twice' prom "$prom"$'\n'"$prom"
-refuses 'a family in two places' prom "$(sed 1,2p <<<"$prom")"
-refuses 'an open label' prom "$(sed 's/\(service="[^"]*\)",/\1,/' <<<"$prom")"
-refuses 'a quote as it is' prom "$(sed 's/\\"/"/' <<<"$prom")"
+refuses 'a family in two places' prom "$(sed 1,2p "$T/out")"
+refuses 'an open label' prom "$(sed 's/\(service="[^"]*\)",/\1,/' "$T/out")"
+refuses 'a quote as it is' prom "$(sed 's/\\"/"/' "$T/out")"
 is "$(grep -c '^jeprof_ctl_build_info{version="[0-9.]*"} 1$' "$T/out")" 1 'which jeprof-ctl it was'
 
 # --- it is true ---
