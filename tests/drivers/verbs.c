@@ -2,7 +2,7 @@
 /*
  * What no command does, for tests. To stdout, or an error to stderr, with its exit status:
  *
- *	verbs symbols PID [START_TIME]		ops_symbols() of what stdin has: hexadecimal, with blanks
+ *	verbs symbols PID [START_TIME]		ops_symbols(), of hexadecimal numbers from stdin
  *	verbs between PID MS [OPTION...]	ops_dump_between(); the cost goes to stderr
  *
  * Options: format=NAME, stacks=N, active, stop=FIFO (readable: it is to end), and during=COMMAND,
