@@ -1,0 +1,191 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The HTTP process alone: what it gives up, and what clients, other sites and a broker that is late may
+# do to it. A build of it that gives up nothing and believes every origin shows that this would be seen.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/front.sh
+. tests/front.sh
+
+api=/api/v1/processes
+never=1201
+careless=$ROOT/$B/tests/careless/http
+[ -x "$careless" ] || careless=$ROOT/build/tests/careless/http
+
+status_of()
+{
+	awk -v name="$1:" '$1 == name { print $2 }' "/proc/$front/status"
+}
+
+limit_of()
+{
+	awk -v name="Max $1" 'index($0, name) == 1 { print $(NF - 1) }' "/proc/$front/limits"
+}
+
+# its_descriptors: of what kinds they are, without those that the test gave it
+its_descriptors()
+{
+	find "/proc/$front/fd" -mindepth 1 ! -name 0 ! -name 1 ! -name 2 -printf '%l\n' |
+		sed 's/:\[[0-9]*\]$//; s/^\/memfd:.*/memfd/' | sort -u | paste -sd' '
+}
+
+# confined: "yes", or what it still has
+confined()
+{
+	local has=
+
+	for caps in CapInh CapPrm CapEff CapBnd CapAmb; do
+		[ "$(status_of $caps)" = 0000000000000000 ] || has+="$caps "
+	done
+	[ "$(status_of Uid)" -ge $((0x70000000)) ] || has+='Uid '
+	[ "$(status_of Gid)" -ge $((0x70000000)) ] || has+='Gid '
+	[ "$(awk '/^Groups:/ { print NF }' "/proc/$front/status")" = 1 ] || has+='Groups '
+	[ "$(status_of NoNewPrivs)" = 1 ] || has+='NoNewPrivs '
+	[ "$(status_of Seccomp)" = 2 ] || has+='Seccomp '
+	[ -z "$(ls -A "/proc/$front/root/")" ] || has+='root '
+	[ -z "$(ls -A "/proc/$front/cwd/")" ] || has+='cwd '
+	[ "$(limit_of 'core file size') $(limit_of processes)" = '0 0' ] || has+='limits '
+	echo "${has:-yes}"
+}
+
+# --- the controls ---
+start_front "$careless"
+is "$(confined)" 'CapPrm CapEff CapBnd Uid Gid NoNewPrivs Seccomp root cwd limits ' 'the careless one has it all'
+send $api -H 'Origin: http://evil.example'
+is "$code" 200 'the careless one answers to another site'
+send_tcp $api -H 'Host: evil.example'
+is "$code" 200 'the careless one answers to another name'
+exec {broker}>&-
+ends_with 0 'it ends with the broker'
+
+# --- what it gives up ---
+before=$(ls -A /run /tmp)
+start_front "$http_of_build" --host node7
+is "$(ls -A /run /tmp | grep -v '^front\.')" "$(grep -v '^front\.' <<<"$before")" 'nothing is left behind'
+is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path "$T/*" | wc -l)" 0 'its root directory has no name'
+is "$(confined)" yes 'it has nothing'
+is "$(its_descriptors)" 'anon_inode:[eventpoll] socket' 'its descriptors'
+fds_at_rest=$(fds_of_front)
+raw --leave "GET $api/$never/status HTTP/1.1\r\nHost: x\r\n\r\n" >"$T/out"
+
+# --- who has gone ---
+ok 'a client that has gone: the broker is told' within 60 grep -q '^cancel connection=1 id=1$' "$broker_log"
+tests/drivers/http raw "$port" --leave "GET $api/$never/status HTTP/1.1\r\nHost: localhost\r\n\r\n" >"$T/out"
+ok 'by TCP' within 60 grep -q '^cancel connection=2 id=2$' "$broker_log"
+ok 'and that the connection has ended' within 60 grep -q '^closed connection=2 ' "$broker_log"
+is_raw '200 closed' 'one that will say no more is answered' --half "GET $api HTTP/1.1\r\nHost: x\r\n\r\n"
+is "$(grep -c ^cancel "$broker_log")" 2 'and has not gone'
+has_let_go 'nothing of them is left'
+
+# --- pages of other sites ---
+# refused CODE NAME FUNCTION URI [OPTIONS...]
+refused()
+{
+	local want=$1 name=$2 how=$3
+
+	shift 3
+	"$how" "$@"
+	is "$code" "$want" "$name"
+}
+for what in 'Origin: http://localhost' 'Origin: null' 'Referer: http://localhost/'; do
+	refused 403 "socket: $what" send $api -H "$what"
+done
+refused 200 'socket: any name' send $api -H 'Host: evil.example'
+for what in evil.example localhost.evil.example "evil.example:$port" 127.0.0.2 ''; do
+	refused "$([ -n "$what" ] && echo 421 || echo 400)" "TCP: the name '$what'" send_tcp $api -H "Host:${what:+ $what}"
+done
+refused 421 'TCP: a name that is not ours' send_tcp / -H 'Host: evil.example'
+like "$body" ' --host NAME ' 'it says what to do'
+for what in localhost localhost:1 127.0.0.1 '[::1]:80' node7 node7:1; do
+	refused 200 "TCP: the name '$what'" send_tcp $api -H "Host: $what"
+done
+refused 403 'TCP: GET from another site' send_tcp $api -H 'Origin: http://evil.example'
+refused 200 'TCP: GET from our own page' send_tcp $api -H "Origin: http://localhost:$port"
+post=(-X POST)
+refused 200 'TCP: POST, from no browser' send_tcp $api/7/activate "${post[@]}"
+refused 200 'TCP: POST from our own page' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: same-origin'
+refused 403 'TCP: POST, cross-site' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: cross-site'
+refused 403 'TCP: POST, same-site' send_tcp $api/7/activate "${post[@]}" -H 'Sec-Fetch-Site: same-site'
+refused 403 'TCP: POST from another port' send_tcp $api/7/activate "${post[@]}" -H 'Origin: http://localhost:1'
+refused 403 'TCP: a form of another site' send_tcp $api/7/dump --data x=1 -H 'Origin: http://evil.example' -H 'Sec-Fetch-Site: cross-site'
+is "$(grep -c 'evil' "$broker_log")" 0 'the broker was asked for none of it'
+
+# --- requests that are two ---
+begin='POST /pid/7/pprof/symbol HTTP/1.1\r\nHost: x\r\n'
+inner="GET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
+size=$(printf '%b' "$inner" | wc -c)
+is_raw '411 closed' 'two lengths: CL and TE' --half "${begin}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n$inner"
+is_raw '411 closed' 'TE alone' --half "${begin}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n$inner"
+is_raw '411 closed' 'TE that is none' --half "${begin}Transfer-Encoding: xchunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
+is_raw '400 closed' 'TE, almost' --half "${begin}Transfer-Encoding : chunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
+is_raw '400 closed' 'TE in a folded line' --half "${begin}X: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0x1a$inner"
+is_raw '400 closed' 'CL twice' --half "${begin}Content-Length: 4\r\nContent-Length: 5\r\n\r\n0x1a$inner"
+for length in +4 -4 0x4 '4, 4' 4a '' 99999999999999999999; do
+	like "$(raw --half "${begin}Content-Length: $length\r\n\r\n0x1a$inner")" '^(4.. )?closed$' "a length that is none: '$length'"
+done
+is_raw '200 closed' 'a body where none is needed is no request' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '404 closed' 'nor is that of a page that is not there' --half "GET /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '405 closed' 'nor that of another method' --half "DELETE /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: $size\r\n\r\n$inner"
+is_raw '400 closed' 'Host twice' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"
+is_raw '400 closed' 'Authorization twice' --half "GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nAuthorization: b\r\n\r\n"
+is "$(grep -c 'pid=666' "$broker_log")" 0 'what was hidden in them was never asked for'
+is_raw '200 200 closed' 'two that are two' --half "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET $api/666/status HTTP/1.1\r\nHost: x\r\n\r\n"
+is "$(grep -c 'pid=666' "$broker_log")" 1 'and that would have been seen'
+
+# --- what is too long, or not whole ---
+for text in 'GET /heal' "${begin}Content-Length: 100\r\n\r\n0x1a" 'GET /healthz HTTP/1.1\r\nHost: x\r\n' '\x16\x03\x01\x02\x00\x01'; do
+	is_raw left "half a request: ${text:0:30}" --leave "$text"
+done
+like "$(raw 'GET /healthz HTTP/1.1\r\nHost: x\r\nX: a*65536' '\r\n\r\n')" '^(4[0-9]+ )?closed$' 'a header of 64 KiB'
+like "$(raw 'GET /a*65536' ' HTTP/1.1\r\nHost: x\r\n\r\n')" '^(4[0-9]+ )?closed$' 'a path of 64 KiB'
+is_raw '414 closed' 'a path of 3,000 bytes' 'GET /a*3000' ' HTTP/1.1\r\nHost: x\r\n\r\n'
+is_raw '400 closed' 'a path that is an address' 'GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+is_raw '505 closed' 'another version' 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'
+is_raw '200 open' 'it is alive' 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+has_let_go 'nothing of them is left either'
+
+# --- many ---
+ok 'it may have 4,096 descriptors' test "$(limit_of 'open files')" -eq 4096
+is "$(tests/drivers/http idle "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '1000 200' '1,000 idle connections, and one that works'
+has_let_go '1,000 have ended'
+is "$(tests/drivers/http beyond "$sock" 1100)" '1024 76' '1,024 connections, and no more'
+has_let_go '1,100 have ended'
+is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones keep nobody waiting, and are ended'
+has_let_go '200 slow ones have ended'
+
+# --- a broker that is late ---
+tell_broker deaf
+tests/drivers/http flood "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n" "$T/go" >"$T/out" &
+flood=$!
+own "$flood"
+ok 'a broker that does not listen: some are refused' within 60 test -e "$T/go"
+send /healthz
+is "$code" 200 'meanwhile it answers what it can by itself'
+tell_broker hear
+wait "$flood"
+like "$(<"$T/out")" '^200:[0-9]+ 503:[0-9]+ early$' 'then the others are answered'
+is "$(grep -oE '[0-9]+:[0-9]+' "$T/out" | cut -d: -f2 | paste -sd+ | bc)" 1000 'each has an answer'
+has_let_go '1,000 that asked have ended'
+
+# --- the end ---
+tests/drivers/http raw "$sock" "GET $api/$never/status HTTP/1.1\r\nHost: x\r\n\r\n" >"$T/out" &
+own $!
+within 60 eval "[ \$(grep -c 'pid=$never' $broker_log) -eq 3 ]"
+tell_broker end
+ends_with 0 'it ends when it is told to'
+is "$(grep -c '^invalid' "$broker_log")" 0 'all that it sent was valid'
+
+start_front
+tell_broker nonsense
+ends_with 1 'it ends when what it is told makes no sense'
+like "$(<"$broker_log")" 'jeprof-ctl: the HTTP process: the broker makes no sense' 'and says so'
+
+wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
+install -m 755 "$http_of_build" "$T/http"
+chmod 777 "$T"
+start_front "$T/http"
+wrap=()
+is "$(confined)" 'CapBnd Uid Gid root cwd ' 'who is not root keeps user and root directory'
+send /healthz
+is "$code" 200 'and works'
+done_testing
