@@ -140,7 +140,7 @@ like "$code $(header x-go-pprof) $body" '^403 1 prof.active is false; ' 'prof.ac
 for uri in / /healthz /nothing $api $api/nothing $api/$((fails + 1)) /pid/7/pprof/heap "$api/7/stats?x"; do
 	send "$uri"
 	is "$(header content-security-policy)" "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'" "$uri: nothing may be loaded"
-	is "$(for h in x-content-type-options referrer-policy cache-control cross-origin-{opener,resource}-policy x-frame-options; do header $h; done | paste -sd' ')" \
+	is "$(for h in x-content-type-options referrer-policy cache-control cross-origin-{opener,resource}-policy x-frame-options; do header "$h"; done | paste -sd' ')" \
 		'nosniff no-referrer no-store same-origin same-origin DENY' "$uri: its headers"
 	is "$(grep -ci '^access-control' "$T/head")" 0 "$uri: no other site may read it"
 done

@@ -30,65 +30,62 @@ static struct route good(const char *method, const char *uri)
 
 #define API "/api/v1/processes"
 
+static const struct {
+	const char *method, *uri;
+	enum wire_op op;
+	enum wire_format format;
+	uint32_t flags;
+	bool attached;
+} asking[] = {
+	{ "GET", API, WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7", WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/check", WIRE_CHECK, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/status", WIRE_STATUS, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/explain", WIRE_EXPLAIN, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/threads", WIRE_THREADS, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/stats", WIRE_STATS, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", API "/7/stats?format=text", WIRE_STATS, WIRE_FORMAT_TEXT, 0, false },
+	{ "POST", API "/7/activate", WIRE_ACTIVATE, WIRE_FORMAT_JSON, 0, false },
+	{ "POST", API "/7/deactivate", WIRE_DEACTIVATE, WIRE_FORMAT_JSON, 0, false },
+	{ "POST", API "/7/reset", WIRE_RESET, WIRE_FORMAT_JSON, 0, false },
+	{ "POST", API "/7/dump", WIRE_DUMP, WIRE_FORMAT_HEAP, 0, true },
+	{ "POST", API "/7/dump?format=text", WIRE_DUMP, WIRE_FORMAT_TEXT, 0, true },
+	{ "GET", "/pid/7/pprof/heap", WIRE_DUMP, WIRE_FORMAT_HEAP,
+	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+	{ "GET", "/pid/7/debug/pprof/heap", WIRE_DUMP, WIRE_FORMAT_PPROF,
+	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+	{ "GET", "/pid/7/debug/pprof/allocs", WIRE_DUMP, WIRE_FORMAT_PPROF,
+	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+	{ "GET", "/debug/pprof/heap?pid=7", WIRE_DUMP, WIRE_FORMAT_PPROF,
+	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+	{ "GET", "/debug/pprof/allocs?gc=1&pid=7&x", WIRE_DUMP, WIRE_FORMAT_PPROF,
+	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
+	{ "GET", "/pid/7/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS, false },
+	{ "GET", "/pid/7/debug/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
+	  false },
+	{ "POST", "/pid/7/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS, false },
+	{ "POST", "/pid/7/debug/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
+	  false },
+	{ "GET", "/metrics", WIRE_METRICS, WIRE_FORMAT_PROM, WIRE_TEXT_ERRORS, false },
+	{ "GET", "/metrics?pid=7&stats=1", WIRE_METRICS, WIRE_FORMAT_PROM,
+	  WIRE_TEXT_ERRORS | WIRE_TOUCH, false },
+	{ "GET", "/sd", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
+	{ "GET", "/sd?all=0", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
+	{ "GET", "/sd?all=1", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS | WIRE_ALL, false },
+};
+
 static void test_table(void **state)
 {
-	static const struct {
-		const char *method, *uri;
-		enum wire_op op;
-		enum wire_format format;
-		uint32_t flags;
-		bool attached;
-	} rows[] = {
-		{ "GET", API, WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7", WIRE_LIST, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/check", WIRE_CHECK, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/status", WIRE_STATUS, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/explain", WIRE_EXPLAIN, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/threads", WIRE_THREADS, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/stats", WIRE_STATS, WIRE_FORMAT_JSON, 0, false },
-		{ "GET", API "/7/stats?format=text", WIRE_STATS, WIRE_FORMAT_TEXT, 0, false },
-		{ "POST", API "/7/activate", WIRE_ACTIVATE, WIRE_FORMAT_JSON, 0, false },
-		{ "POST", API "/7/deactivate", WIRE_DEACTIVATE, WIRE_FORMAT_JSON, 0, false },
-		{ "POST", API "/7/reset", WIRE_RESET, WIRE_FORMAT_JSON, 0, false },
-		{ "POST", API "/7/dump", WIRE_DUMP, WIRE_FORMAT_HEAP, 0, true },
-		{ "POST", API "/7/dump?format=text", WIRE_DUMP, WIRE_FORMAT_TEXT, 0, true },
-		{ "GET", "/pid/7/pprof/heap", WIRE_DUMP, WIRE_FORMAT_HEAP,
-		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
-		{ "GET", "/pid/7/debug/pprof/heap", WIRE_DUMP, WIRE_FORMAT_PPROF,
-		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
-		{ "GET", "/pid/7/debug/pprof/allocs", WIRE_DUMP, WIRE_FORMAT_PPROF,
-		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
-		{ "GET", "/debug/pprof/heap?pid=7", WIRE_DUMP, WIRE_FORMAT_PPROF,
-		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
-		{ "GET", "/debug/pprof/allocs?gc=1&pid=7&x", WIRE_DUMP, WIRE_FORMAT_PPROF,
-		  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
-		{ "GET", "/pid/7/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
-		  false },
-		{ "GET", "/pid/7/debug/pprof/cmdline", WIRE_CMDLINE, WIRE_FORMAT_TEXT,
-		  WIRE_TEXT_ERRORS, false },
-		{ "POST", "/pid/7/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT, WIRE_TEXT_ERRORS,
-		  false },
-		{ "POST", "/pid/7/debug/pprof/symbol", WIRE_SYMBOLS, WIRE_FORMAT_TEXT,
-		  WIRE_TEXT_ERRORS, false },
-		{ "GET", "/metrics", WIRE_METRICS, WIRE_FORMAT_PROM, WIRE_TEXT_ERRORS, false },
-		{ "GET", "/metrics?pid=7&stats=1", WIRE_METRICS, WIRE_FORMAT_PROM,
-		  WIRE_TEXT_ERRORS | WIRE_TOUCH, false },
-		{ "GET", "/sd", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
-		{ "GET", "/sd?all=0", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS, false },
-		{ "GET", "/sd?all=1", WIRE_DISCOVER, WIRE_FORMAT_JSON, WIRE_TEXT_ERRORS | WIRE_ALL,
-		  false },
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct route r = good(rows[i].method, rows[i].uri);
+	for (size_t i = 0; i < sizeof(asking) / sizeof(asking[0]); i++) {
+		struct route r = good(asking[i].method, asking[i].uri);
 
 		assert_int_equal(r.own, ROUTE_ASKS);
-		assert_int_equal(r.op, rows[i].op);
-		assert_int_equal(r.format, rows[i].format);
-		assert_int_equal(r.flags, rows[i].flags);
-		assert_int_equal(r.pid, strchr(rows[i].uri, '7') ? 7 : 0);
-		assert_int_equal(r.attached, rows[i].attached);
+		assert_int_equal(r.op, asking[i].op);
+		assert_int_equal(r.format, asking[i].format);
+		assert_int_equal(r.flags, asking[i].flags);
+		assert_int_equal(r.pid, strchr(asking[i].uri, '7') ? 7 : 0);
+		assert_int_equal(r.attached, asking[i].attached);
 		assert_int_equal(r.takes_body, r.op == WIRE_SYMBOLS);
 		assert_int_equal(r.seconds, 0);
 		assert_int_equal(r.start_time, 0);
@@ -296,13 +293,19 @@ static void test_paths(void **state)
 		"?",
 		"/%2",
 	};
-	char uri[ROUTE_URI_MAX + 3];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
 		assert_refused("GET", missing[i], 404, ROUTE_PLAIN, "no such page");
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
 		assert_refused("GET", malformed[i], 400, ROUTE_PLAIN, "path");
+}
+
+static void test_long(void **state)
+{
+	char uri[ROUTE_URI_MAX + 3];
+
+	(void)state;
 	memset(uri, 'a', sizeof(uri));
 	uri[0] = '/';
 	uri[ROUTE_URI_MAX] = '\0';
@@ -387,7 +390,7 @@ int main(void)
 		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bad_arguments),
 		cmocka_unit_test(test_pprof),	  cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_accept),
-		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_index),	  cmocka_unit_test(test_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
