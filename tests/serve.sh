@@ -68,7 +68,7 @@ order()
 # heard REGEX: how many lines of what it heard match
 heard()
 {
-	grep -cE "$1" "${FRONT%/*}/HEARD" || true
+	grep -acE "$1" "${FRONT%/*}/HEARD" || true
 }
 
 # hears REGEX [N]: until it has heard that, N times
