@@ -64,12 +64,19 @@ is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path 
 is "$(confined)" yes 'it has nothing'
 is "$(its_descriptors)" 'anon_inode:[eventpoll] socket' 'its descriptors'
 fds_at_rest=$(fds_of_front)
-raw --leave "GET $api/$never/status HTTP/1.1\r\nHost: x\r\n\r\n" >"$T/out"
 
 # --- who has gone ---
-ok 'a client that has gone: the broker is told' within 60 grep -q '^cancel connection=1 id=1$' "$broker_log"
-tests/drivers/http raw "$port" --leave "GET $api/$never/status HTTP/1.1\r\nHost: localhost\r\n\r\n" >"$T/out"
-ok 'by TCP' within 60 grep -q '^cancel connection=2 id=2$' "$broker_log"
+# leaves ADDRESS ID NAME: a client ends while its question, of this number, is not answered
+leaves()
+{
+	tests/drivers/http raw "$1" "GET $api/$never/status HTTP/1.1\r\nHost: localhost\r\n\r\n" >"$T/out" &
+	own $!
+	within 60 grep -q "^ask connection=[0-9]* id=$2 " "$broker_log"
+	end_child $! -KILL
+	ok "$3" within 60 grep -q "^cancel connection=[0-9]* id=$2\$" "$broker_log"
+}
+leaves "$sock" 1 'a client that has gone: the broker is told'
+leaves "$port" 2 'by TCP'
 ok 'and that the connection has ended' within 60 grep -q '^closed connection=2 ' "$broker_log"
 is_raw '200 closed' 'one that will say no more is answered' --half "GET $api HTTP/1.1\r\nHost: x\r\n\r\n"
 is "$(grep -c ^cancel "$broker_log")" 2 'and has not gone'

@@ -26,7 +26,7 @@ asks()
 	read -r start lg_sample seconds given <<<"$5"
 	shift 5
 	send "$@"
-	is "$code $body" "200 op=$op flags=$flags format=$format pid=$process start_time=${start:-0} lg_sample=${lg_sample:-0} seconds=${seconds:-0} token=${given:-}" "$*"
+	is "$code $body" "200 op=${op,,} flags=$flags format=$format pid=$process start_time=${start:-0} lg_sample=${lg_sample:-0} seconds=${seconds:-0} token=${given:-}" "$*"
 }
 
 # --- what is asked ---
@@ -54,7 +54,7 @@ asks DISCOVER $((text_errors + all)) $json_format 0 '' '/sd?all=1'
 asks LIST 1 $json_format 0 "0 0 0 $token" $api -H "Authorization: Bearer $token"
 asks LIST 1 $json_format 0 "0 0 0 $token" $api -H "authorization: bearer ${token^^}"
 send_tcp $api
-like "$code $body" '^200 op=LIST' 'by TCP'
+like "$code $body" '^200 op=list' 'by TCP'
 call "http://localhost:$port$api" -H 'Host: node7:80' --resolve "localhost:$port:127.0.0.1"
 is "$code" 200 'by TCP, under a name that was given'
 
@@ -64,7 +64,7 @@ for folder in pprof debug/pprof; do
 	send /pid/7/$folder/symbol --head
 	is "$code $(header content-length)" '200 15' "$folder/symbol: HEAD"
 	send /pid/7/$folder/symbol --data '0x1a+0xffffffffffffffff'
-	like "$code $body" "^200 op=SYMBOLS flags=$text_errors format=$text pid=7 .* seals=0xf 0x1a 0xffffffffffffffff bytes=16$" \
+	like "$code $body" "^200 op=symbols flags=$text_errors format=$text pid=7 .* seals=0xf 0x1a 0xffffffffffffffff bytes=16$" \
 		"$folder/symbol: POST"
 done
 send /pid/7/pprof/symbol --data ''
