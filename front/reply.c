@@ -92,7 +92,10 @@ static struct MHD_Response *error_text(const char *text)
 	return copied(line);
 }
 
-/* What goes with an error, whoever wrote its body. */
+/*
+ * What goes with an error, whoever wrote its body. A password is taken, and never asked for: a
+ * browser would keep it, and send it along with what other sites have it send.
+ */
 static bool add_error_headers(struct MHD_Response *response, const struct route *route,
 			      unsigned int status, bool again)
 {

@@ -2,6 +2,7 @@
 #include "front/client.h"
 #include "front/origin.h"
 #include "front/reply.h"
+#include "front/token.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,23 +109,6 @@ static struct fault fault_of_length(const struct client *client, const struct he
 	return n > max ? (struct fault){ 413, "the body is too long" } : (struct fault){ 0 };
 }
 
-static bool read_token(struct client *client, const char *text)
-{
-	static const char scheme[] = "Bearer ";
-
-	if (strncasecmp(text, scheme, sizeof(scheme) - 1) != 0)
-		return false;
-	text += sizeof(scheme) - 1;
-	if (strlen(text) != 2 * sizeof(client->token) ||
-	    strspn(text, "0123456789abcdefABCDEF") != 2 * sizeof(client->token))
-		return false;
-	for (size_t i = 0; i < sizeof(client->token); i++)
-		if (sscanf(text + 2 * i, "%2hhx", &client->token[i]) != 1)
-			return false;
-	client->has_token = true;
-	return true;
-}
-
 static struct fault find_fault(struct client *client, const char *method, const char *version,
 			       const struct headers *h)
 {
@@ -144,7 +128,8 @@ static struct fault find_fault(struct client *client, const char *method, const 
 		return fault;
 	if (route->status != 200)
 		return (struct fault){ route->status, route->text };
-	if (h->v[AUTHORIZATION] && !read_token(client, h->v[AUTHORIZATION]))
+	client->has_token = h->v[AUTHORIZATION] && token_parse(h->v[AUTHORIZATION], client->token);
+	if (h->v[AUTHORIZATION] && !client->has_token)
 		return (struct fault){ 401, "a token is 64 hexadecimal digits: Authorization: "
 					    "Bearer TOKEN" };
 	if (route->takes_body && client->server->bodies >= BODIES_MAX)
