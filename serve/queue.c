@@ -42,6 +42,8 @@ static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker 
 
 static bool can_be_shared(const struct job *job, uint64_t now_ms)
 {
+	if (job->is_old)
+		return false;
 	switch (job->state) {
 	case JOB_WAITING:
 		return true;
@@ -86,6 +88,13 @@ static struct job *find_room(struct queue *q)
 	return oldest;
 }
 
+/* Who asks from now on is to see the change. */
+static void age(struct queue *q, pid_t pid)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		q->v[i].is_old = q->v[i].is_old || q->v[i].ask.pid == pid;
+}
+
 struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		      const struct serve_peer *peer, int addresses, uint64_t now_ms)
 {
@@ -103,6 +112,8 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		cleanup_close(&addresses);
 		return NULL;
 	}
+	if (wire_role_needed(ask) == WIRE_ROLE_CONTROL)
+		age(q, ask->pid);
 	job->state = JOB_WAITING;
 	job->ask = *ask;
 	job->peer = *peer;

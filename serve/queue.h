@@ -2,7 +2,7 @@
 /*
  * Private to serve/: which operation is done when. So many at once, and of those that act on the
  * same process one; so many wait. Who asks for a profile while the same is being taken, or was
- * within the last second, gets that one.
+ * within the last second, gets that one, unless the process was to be changed meanwhile.
  */
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H
@@ -30,6 +30,7 @@ struct job {
 	struct asker askers[ASKERS_MAX];
 	size_t n; /* who is still to be answered */
 	unsigned int shared;
+	bool is_old;   /* the process was to be changed since */
 	int addresses; /* of WIRE_SYMBOLS, or -1 */
 
 	struct subprocess process;   /* JOB_RUNNING */

@@ -150,6 +150,35 @@ static void test_not_shared(void **state)
 	assert_ptr_not_equal(add(WIRE_STATUS, 9), b);
 }
 
+/* A profile from before a change is not that of after it; that of another process is. */
+static void test_not_shared_over_a_change(void **state)
+{
+	static const enum wire_op changes[] = { WIRE_ACTIVATE, WIRE_DEACTIVATE, WIRE_RESET };
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		struct job *before, *other, *change, *after;
+
+		begin(state);
+		before = add(WIRE_DUMP, 1);
+		other = add(WIRE_DUMP, 2);
+		change = add(changes[i], 1);
+		after = add(WIRE_DUMP, 1);
+		assert_ptr_not_equal(before, after);
+		assert_ptr_equal(add(WIRE_DUMP, 1), after);
+		assert_ptr_equal(add(WIRE_DUMP, 2), other);
+		assert_int_equal(before->n, 1);
+		assert_ptr_equal(run_next(), before);
+		assert_ptr_equal(run_next(), other);
+		end(before, 0);
+		assert_ptr_equal(run_next(), change);
+		end(change, 0);
+		assert_ptr_equal(run_next(), after);
+		/* What only asks is no change. */
+		add(WIRE_STATUS, 1);
+		assert_ptr_equal(add(WIRE_DUMP, 1), after);
+	}
+}
+
 /* A profile of a time that has begun does not cover the time that is meant. */
 static void test_long_not_shared(void **state)
 {
@@ -282,6 +311,7 @@ int main(void)
 		cmocka_unit_test_setup(test_full, begin),
 		cmocka_unit_test_setup(test_shared, begin),
 		cmocka_unit_test_setup(test_not_shared, begin),
+		cmocka_unit_test(test_not_shared_over_a_change),
 		cmocka_unit_test_setup(test_long_not_shared, begin),
 		cmocka_unit_test_setup(test_long_ones, begin),
 		cmocka_unit_test_setup(test_cancel, begin),
