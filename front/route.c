@@ -471,13 +471,12 @@ void route_find(const struct route_request *request, struct route *route)
 	char path[PATH_SIZE];
 
 	memset(route, 0, sizeof(*route));
+	if (read_path(request->uri, path, route))
+		q.row = find_row(path, method_of(request->method), route);
 	if (strlen(request->uri) > ROUTE_URI_MAX) {
 		refuse(route, 414, "the address is too long");
 		return;
 	}
-	if (!read_path(request->uri, path, route))
-		return;
-	q.row = find_row(path, method_of(request->method), route);
 	if (!q.row)
 		return;
 	route->own = q.row->own;

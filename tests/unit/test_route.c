@@ -313,6 +313,10 @@ static void test_long(void **state)
 	uri[ROUTE_URI_MAX] = 'a';
 	uri[ROUTE_URI_MAX + 1] = '\0';
 	assert_refused("GET", uri, 414, ROUTE_PLAIN, "too long");
+	memcpy(uri, API "?", sizeof(API));
+	assert_refused("GET", uri, 414, ROUTE_JSON, "too long");
+	memcpy(uri, "/pid/7/pprof/heap?", 18);
+	assert_refused("GET", uri, 414, ROUTE_PPROF, "too long");
 	memcpy(uri, "/sd?", 4);
 	uri[1000] = '\0';
 	assert_refused("GET", uri, 400, ROUTE_PLAIN, "unknown parameter: (a long one)");
