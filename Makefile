@@ -5,9 +5,11 @@
 B ?= build
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
+LIBEXECDIR ?= $(PREFIX)/libexec
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share/jeprof-ctl
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
@@ -361,12 +363,14 @@ COMPLETIONS := $(addprefix $(B)/completion/,bash zsh fish)
 $(COMPLETIONS): $(BIN)
 	$(Q)mkdir -p $(@D) && $(BIN) completion $(@F) >$@.new && mv $@.new $@
 
-UNITS := jeprof-ctl-guard.service jeprof-ctl-watch.service
+UNITS := jeprof-ctl-guard.service jeprof-ctl-serve.service jeprof-ctl-serve.socket jeprof-ctl-watch.service
 install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
+	install -D -m 755 $(FRONT) $(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
 	install -D -m 644 doc/schema/jeprof-ctl.json $(DESTDIR)$(DATADIR)/schema.json
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(UNITS:%=packaging/%)
+	install -D -m 644 packaging/jeprof-ctl.sysusers $(DESTDIR)$(SYSUSERSDIR)/jeprof-ctl.conf
 	install -D -m 644 $(B)/completion/bash $(DESTDIR)$(BASHDIR)/jeprof-ctl
 	install -D -m 644 $(B)/completion/zsh $(DESTDIR)$(ZSHDIR)/_jeprof-ctl
 	install -D -m 644 $(B)/completion/fish $(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
@@ -374,8 +378,8 @@ install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 
 uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
-		$(DESTDIR)$(DATADIR)/schema.json \
-		$(UNITS:%=$(DESTDIR)$(UNITDIR)/%) \
+		$(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http $(DESTDIR)$(DATADIR)/schema.json \
+		$(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSUSERSDIR)/jeprof-ctl.conf \
 		$(DESTDIR)$(BASHDIR)/jeprof-ctl $(DESTDIR)$(ZSHDIR)/_jeprof-ctl \
 		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What make install installs, and the units that watch and guard from the boot on: systemd takes them as
-# they are, and what they forbid is nothing that a watch or a guard needs.
+# What make install installs, and the units that watch, guard and serve: systemd takes them as they are, and
+# what they forbid is nothing that a watch, a guard or a server needs.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/watching.sh
@@ -24,6 +24,8 @@ systemd_takes()
 
 ok 'make install' make -s install PREFIX="$T/usr"
 ok 'the program is there' "$T/usr/sbin/jeprof-ctl" version
+ok 'what speaks HTTP is there' test -x "$T/usr/libexec/jeprof-ctl/http"
+is "$(grep -v '^#' "$T/usr/lib/sysusers.d/jeprof-ctl.conf")" 'g jeprof-ctl -' 'the group of its clients is there'
 ok 'the manual is there' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
 ok 'the schema is there' test -s "$T/usr/share/jeprof-ctl/schema.json"
 for file in bash-completion/completions/jeprof-ctl zsh/site-functions/_jeprof-ctl fish/vendor_completions.d/jeprof-ctl.fish; do
@@ -32,6 +34,12 @@ done
 unit=$T/usr/lib/systemd/system/jeprof-ctl-watch.service
 systemd_takes "$unit" 20
 systemd_takes "${unit%watch.service}guard.service" 62
+systemd_takes "${unit%watch.service}serve.service" 66
+ok 'the socket: systemd takes it' systemd-analyze verify --man=no "${unit%watch.service}serve.socket"
+sed '/^ListenStream=/d' "${unit%watch.service}serve.socket" >"${unit%/*}/broken.socket"
+cp "${unit%watch.service}serve.service" "${unit%/*}/broken.service"
+ok 'the socket: control: systemd refuses a broken one' eval '! systemd-analyze verify --man=no "${unit%/*}/broken.socket"'
+rm "${unit%/*}"/broken.*
 
 # members SET...: the system calls of systemd's sets, and those that are named
 members()
@@ -111,6 +119,7 @@ export STATE=$state
 read -ra command < <(setting ExecStart)
 is "${command[*]}" "$T/usr/sbin/jeprof-ctl --quiet guard --all --json --output %S/jeprof-ctl/guard/" \
 	'the guard: starts what was installed'
+is "$(setting RuntimeDirectoryMode)" 0711 'the guard: who may reach the socket beside what it keeps, can'
 command=("${command[@]/\%S*/$state}" --when 'every 1s' --count 1)
 snapshot "$pid"
 "${limits[@]}" "${command[@]}" >"$T/guard.events" 2>"$T/guard.talk" </dev/null
@@ -120,10 +129,73 @@ is "$(jq -c "select(.pid == $pid) | [.ok, .comm, .rule]" "$T/guard.events")" '[t
 ok 'the guard: it is a profile' is_profile "$(json .file "$T/guard.events")"
 assert_untouched "$pid" 'the guard: untouched'
 
-# Who has one may not read those of targets: each of these brings one (systemd.exec(5)).
+# Who has a filter may not read those of targets: each of these brings one (systemd.exec(5)).
 filters='^(SystemCall.*|RestrictAddressFamilies|RestrictNamespaces|RestrictRealtime|RestrictSUIDSGID|MemoryDenyWriteExecute|LockPersonality|PrivateDevices|ProtectKernelTunables|ProtectKernelModules|ProtectKernelLogs|ProtectClock|ProtectHostname|DynamicUser)='
 is "$(grep -E "$filters" "$unit")" '' 'the guard: no setting brings a filter of system calls'
 ok 'the guard: control: the other unit has some' grep -qE "$filters" "${unit%guard.service}watch.service"
+
+# --- serve ---
+
+unit=${unit%guard.service}serve.service
+read -ra command < <(setting ExecStart)
+is "${command[*]}" "$T/usr/sbin/jeprof-ctl serve --group jeprof-ctl" 'serve: starts what was installed'
+is "$(grep -E "$filters" "$unit")" '' 'serve: no setting brings a filter of system calls'
+is "$(setting RuntimeDirectoryMode) $(setting RuntimeDirectoryPreserve)" '0711 yes' 'serve: the folder is there for others, too'
+is "$(sed -n 's/^ListenStream=//p; s/^SocketMode=//p; s/^SocketGroup=//p' "${unit%service}socket" | paste -sd ' ')" \
+	'/run/jeprof-ctl/http.sock 0660 jeprof-ctl' 'the socket: where, and whose'
+
+# status_of PID FIELD
+status_of()
+{
+	sed -n "s/^$2:[[:space:]]*\([^[:space:]]*\).*/\1/p" "/proc/$1/status"
+}
+
+# serve_by NAME CAPABILITIES: by the first connection to a socket that is handed over, with no more than
+# what the unit has and these capabilities. Sets `serve` and `front`.
+serve_by()
+{
+	limits[-1]="-all,$2"
+	systemd-socket-activate -E STATE -l "$T/$1.sock" "${limits[@]}" "${command[@]}" >"$T/$1.log" 2>&1 </dev/null &
+	serve=$!
+	own "$serve"
+	within 60 test -S "$T/$1.sock"
+	ask "$1" /healthz >"$T/$1.health"
+	front=$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)
+}
+
+# ask NAME PATH [CURL ARGUMENTS...]
+ask()
+{
+	local name=$1 path=$2
+
+	shift 2
+	curl -sS --max-time 600 --unix-socket "$T/$name.sock" "$@" "http://localhost$path" || cat "$T/$name.log" >&2
+}
+
+caps=$(setting CapabilityBoundingSet | sed 's/CAP_/+/g' | tr 'A-Z ' 'a-z,')
+snapshot "$pid"
+serve_by serve "$caps"
+like "$(<"$T/serve.log")" 'serving on a socket of systemd' 'serve: by the first connection' || bail_out 'it does not serve'
+is "$(ask serve "/api/v1/processes/$pid" | jq -c '[.[] | .pid, .comm]')" "[$pid,\"dumper\"]" \
+	'serve: sees a process of another user'
+is "$(ask serve "/api/v1/processes/$pid/activate" -X POST | jq -r .after)" true 'serve: activate'
+is "$(ask serve "/api/v1/processes/$pid/deactivate" -X POST | jq -r .after)" false 'serve: deactivate'
+is "$(ask serve "/api/v1/processes/$pid/activate" -X POST | jq -r .after)" true 'serve: as it was'
+ask serve "/pid/$pid/pprof/heap" >"$T/served.heap"
+ok 'serve: a profile' is_profile "$T/served.heap"
+is "$(status_of "$serve" Seccomp)" 0 'serve: it has no filter, so that it may read others'
+is "$(status_of "$front" Seccomp) $(status_of "$front" CapBnd)" '2 0000000000000000' 'serve: what speaks HTTP has one, and no capability for ever'
+unlike "$(status_of "$front" Uid)" '^0$' 'serve: nor is it root'
+like "$(readlink "/proc/$front/root")" '/front\.[^/]* \(deleted\)$' 'serve: nor are there files for it'
+end_child "$serve" -TERM
+wait "$serve"
+is $? 0 'serve: it ends' || diag "$(<"$T/serve.log")"
+assert_untouched "$pid" 'serve: untouched'
+
+serve_by few "${caps//,+set?id/}"
+is "$(status_of "$front" Uid)" 0 'serve: control: what speaks HTTP is root without what it gives rights up with'
+end_child "$serve" -TERM
+wait "$serve"
 stop_target "$pid"
 
 ok 'make uninstall' make -s uninstall PREFIX="$T/usr"
