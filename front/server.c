@@ -262,7 +262,7 @@ static void take_message(struct server *s, const struct wire_to_front *m, int fd
 static bool take_messages(struct server *s)
 {
 	for (int i = 0; i < MESSAGES_AT_ONCE && !s->broken; i++) {
-		struct wire_to_front m;
+		struct wire_to_front m = { 0 };
 		int fd, got = wire_receive(s->channel.sock, &m, sizeof(m), &fd);
 
 		if (!got || (got < 0 && errno == ECONNRESET))

@@ -48,17 +48,13 @@ static int find_program(char *path, size_t size, struct err *err)
 int front_start(struct front *f, const struct serve_request *r, struct err *err)
 {
 	_cleanup_(cleanup_close) int ours = -1, theirs = -1;
-	_cleanup_(cleanup_free) char **argv = calloc(2 * r->n_hosts + 2, sizeof(*argv));
-	char path[2 * PATH_MAX], *const env[] = { NULL };
+	char path[2 * PATH_MAX], *argv[2 * SERVE_HOSTS_MAX + 2] = { path }, *const env[] = { NULL };
 	struct spawn s = { path, argv, env, -1, r->log_fd, r->log_fd, 0 };
 	int pair[2], bytes = CHANNEL_BYTES, failed;
 
-	if (!argv)
-		return err_no_memory(err);
 	if (find_program(path, sizeof(path), err))
 		return -1;
-	argv[0] = path;
-	for (size_t i = 0; i < r->n_hosts; i++) {
+	for (size_t i = 0; i < r->n_hosts && i < SERVE_HOSTS_MAX; i++) {
 		argv[1 + 2 * i] = (char *)"--host";
 		argv[2 + 2 * i] = (char *)r->hosts[i];
 	}

@@ -111,7 +111,7 @@ static int take_handed(struct listeners *l, int n, struct err *err)
 
 /* --- our own --- */
 
-/* The folder of base/private.h is its owner's alone; others may pass through it, and see nothing. */
+/* The folder is its owner's alone; others may pass through it, and see nothing. */
 static int default_path(char *path, size_t size, bool passed, struct err *err)
 {
 	_cleanup_(cleanup_close) int folder = private_open(true);

@@ -534,7 +534,7 @@ static void finish(struct broker *b)
 		if (b->queue.v[i].state == JOB_RUNNING)
 			subprocess_stop(&b->queue.v[i].process);
 	}
-	/* An operation that does not end yet has a target to leave alone first: it is waited for. */
+	/* One that does not end yet has a target to leave alone first: it is waited for. */
 	while (queue_count(&b->queue, JOB_RUNNING)) {
 		struct pollfd fds[FDS_MAX];
 		size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
@@ -565,15 +565,16 @@ static int run(struct broker *b, struct err *err)
 
 int serve(const struct serve_request *request, const struct ops_options *options, struct err *err)
 {
-	_cleanup_(cleanup_free) struct broker *b = calloc(1, sizeof(*b));
+	_cleanup_(cleanup_free) struct broker *b = NULL;
 	int ret;
 
-	if (!b)
-		return err_no_memory(err);
 	if (request->n_ports && !request->tokens) {
 		err_raise(err, ERROR_LISTEN_NEEDS_TOKENS);
 		return err_advise(err, FIX_GIVE_TOKENS);
 	}
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return err_no_memory(err);
 	b->request = request;
 	b->options = *options;
 	b->stop_fd = options->stop_fd;

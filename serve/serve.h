@@ -67,6 +67,7 @@ struct serve_request {
 	void *ctx;
 };
 
+#define SERVE_HOSTS_MAX 64 /* more are passed over */
 #define SERVE_WORKERS 2
 #define SERVE_WORKERS_MAX 16
 #define SERVE_WAITING 32

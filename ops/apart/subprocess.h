@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An operation in a process of its own, for who has several to do at once, and goes on meanwhile. It
- * is in a process group of its own. It ends with care when we say so (subprocess_stop()), or the
- * kernel does, as we were killed: both reach it as its stop_fd.
+ * An operation in a process of its own, for who has several to do at once, and goes on meanwhile.
+ * It is in a process group of its own. It ends with care when we say so (subprocess_stop()), or
+ * the kernel does, as we were killed: both reach it as its stop_fd.
  */
 #ifndef OPS_APART_SUBPROCESS_H
 #define OPS_APART_SUBPROCESS_H
