@@ -393,7 +393,7 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 static int hear_front(struct broker *b, struct err *err)
 {
 	for (int i = 0; i < 64; i++) {
-		struct wire_to_broker m;
+		struct wire_to_broker m = { 0 };
 		int fd, got = wire_receive(b->front.channel, &m, sizeof(m), &fd);
 
 		if (got < 0 && errno == EAGAIN)
