@@ -133,7 +133,7 @@ static void answer(const struct wire_to_broker *m, int asked_fd)
 
 static bool hear(void)
 {
-	struct wire_to_broker m;
+	struct wire_to_broker m = { 0 };
 	int fd, got = wire_receive(channel, &m, sizeof(m), &fd);
 
 	if (got <= 0)

@@ -96,8 +96,13 @@ static void test_tables(void **state)
 {
 	(void)state;
 	for (enum wire_op op = WIRE_OP_NONE + 1; op < WIRE_OPS; op++) {
+		const struct wire_to_broker m = { .op = op },
+					    touch = { .op = op, .flags = WIRE_TOUCH };
+
 		assert_non_null(wire_op_name(op));
-		assert_in_range(wire_role_of(op), WIRE_ROLE_READ, WIRE_ROLES - 1);
+		assert_in_range(wire_role_needed(&m), WIRE_ROLE_READ, WIRE_ROLES - 1);
+		assert_true(wire_role_needed(&touch) >= WIRE_ROLE_PROFILE);
+		assert_true(wire_role_needed(&touch) >= wire_role_needed(&m));
 	}
 	for (enum wire_format f = 0; f < WIRE_FORMATS; f++) {
 		assert_non_null(strchr(wire_media_type(f), '/'));
