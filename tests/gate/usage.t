@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 patient=()
-commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version record diff leaks bundle undo sample sites watch'
+commands='list help completion check enable disable status activate deactivate dump prefix reset gdump stats get set threads report convert version record diff leaks bundle undo sample sites watch guard serve'
 
 # --- help ---
 ctl_ok 'help' --help
