@@ -112,25 +112,31 @@ $(FRONT): $(FRONT_OBJ) $(B)/tested.a
 # where the folder is $(PORTABLE), whatever C library the machine has.
 PORTABLE ?= /opt/jeprof-ctl
 portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jeprof-ctl of any machine
-$(B)/portable/jeprof-ctl: $(BIN) Makefile
+portable_ld = loader=$$(readelf -lW $(BIN) | sed -n 's|.*interpreter: .*/\(.*\)\]|\1|p') && \
+	$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
+	"-Wl,--dynamic-linker=$(PORTABLE)/lib/$$loader"
+$(B)/portable/jeprof-ctl: $(BIN) $(FRONT) Makefile
 	$(say) LD $@
-	$(Q)rm -rf $(@D) && mkdir -p $(@D)/lib
-	$(Q)packaging/libraries $(BIN) "$$($(CC) -print-file-name=$(LOADED))" | xargs cp -L -t $(@D)/lib
-	$(Q)loader=$$(readelf -lW $(BIN) | sed -n 's|.*interpreter: .*/\(.*\)\]|\1|p') && \
-		$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
-		"-Wl,--dynamic-linker=$(PORTABLE)/lib/$$loader" -o $@ $(OBJ) $(LDLIBS)
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)/lib $(@D)/libexec/jeprof-ctl
+	$(Q)packaging/libraries "$$($(CC) -print-file-name=$(LOADED))" $(BIN) $(FRONT) | xargs cp -L -t $(@D)/lib
+	$(Q)$(portable_ld) -o $(@D)/libexec/jeprof-ctl/http $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
+	$(Q)$(portable_ld) -o $@ $(OBJ) $(LDLIBS)
 
-# The same for any folder: a starter, which is linked statically, names the loader and the libraries.
-tarball: $(B)/starter $(B)/program ## build/jeprof-ctl-VERSION-linux-ARCH.tar.xz: runs from any folder of any machine
+# The same for any folder: starters, which are linked statically, name the loader and the libraries.
+tarball: $(B)/starter $(B)/http-starter $(B)/program $(B)/http ## build/jeprof-ctl-VERSION-linux-ARCH.tar.xz: runs from any folder of any machine
 	$(Q)CC="$(CC)" packaging/make-tarball $(B) $(ARCH) "$$($(CC) -print-file-name=$(LOADED))"
-$(B)/starter: packaging/starter.c Makefile
+$(B)/http-starter: STARTER_FLAGS := -DPROGRAM='"libexec/http"' -DFOLDERS=2
+$(B)/starter $(B)/http-starter: packaging/starter.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) -static -s -o $@ $<
-# Without what names the folder that it was built in.
+	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) $(STARTER_FLAGS) -static -s -o $@ $<
+# Without what names the folder that they were built in.
 $(B)/program: $(OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $(OBJ) $(LDLIBS)
+$(B)/http: $(FRONT_OBJ) $(B)/tested.a
+	$(say) LD $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
 
 # The program for the kernel, and the C that loads it.
 $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * starter: what is started as jeprof-ctl where its libraries lie beside it, in whatever folder. It
- * is linked statically, and has the loader of that folder run the program of that folder.
+ * is linked statically, and has the loader of that folder run the program of that folder. Built for
+ * another program, it is what `serve` finds where its front is looked for (serve/front.c).
  *
  * The folder is the one that the kernel says this program lies in, not one that a caller names: who
  * cannot write there, nor rename what is above it, has no say in what is run. The folder's
@@ -15,13 +16,18 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#ifndef PROGRAM
+#define PROGRAM "libexec/program"
+#define FOLDERS 0 /* that this one lies deeper */
+#endif
+
 static _Noreturn void fail(const char *what, const char *why)
 {
 	fprintf(stderr, "jeprof-ctl: %s: %s\n", what, why);
 	exit(1);
 }
 
-/* The folder of this program, which links to it do not change. */
+/* The folder that this program lies in, which links to it do not change. */
 static void own_folder(char *folder, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", folder, size);
@@ -31,7 +37,8 @@ static void own_folder(char *folder, size_t size)
 	if ((size_t)len >= size)
 		fail("/proc/self/exe", strerror(ENAMETOOLONG));
 	folder[len] = '\0';
-	*strrchr(folder, '/') = '\0';
+	for (int i = 0; i <= FOLDERS && strrchr(folder, '/'); i++)
+		*strrchr(folder, '/') = '\0';
 }
 
 static void path_in(char path[PATH_MAX], const char *folder, const char *name)
@@ -57,9 +64,9 @@ int main(int argc, char **argv)
 	if (strpbrk(folder, ":;$"))
 		fail(folder, "a folder's name with one of :;$ cannot be used here");
 	/* ps(1) has the name of what the kernel runs, which is the loader. */
-	path_in(loader, folder, "libexec/jeprof-ctl");
+	path_in(loader, folder, "lib/jeprof-ctl");
 	path_in(libraries, folder, "lib");
-	path_in(program, folder, "libexec/program");
+	path_in(program, folder, PROGRAM);
 	args[n++] = argc ? argv[0] : loader;
 	args[n++] = "--library-path";
 	args[n++] = libraries;

@@ -29,7 +29,7 @@ one=$T/one/$name other="$T/other folder, with ümlaut/and more"
 mkdir -p "$T/one" "$other"
 tar -xf "$archive" -C "$T/one"
 tar -xf "$archive" -C "$other" --strip-components=1
-for library in "$one"/lib/* "$one/libexec/jeprof-ctl"; do
+for library in "$one"/lib/*; do
 	unlike "$(readelf -d "$library")" 'R(UN)?PATH' "${library##*/}: looks nowhere else"
 	file=$(ldconfig -p | awk -v name="${library##*/}" '$1 == name { print $NF; exit }')
 	[ "${library##*/}" != jeprof-ctl ] || file=$(readelf -lW build/program | sed -n 's|.*interpreter: \(.*\)\]|\1|p')
@@ -78,8 +78,30 @@ main_job()
 	ctl_ok "$2: report" report "$T/redis.heap"
 	like "$out" createStringObject "$2: it names functions"
 	ctl_ok "$2: convert, by what is loaded when it is needed" convert "$T/redis.heap" "$T/redis.pb.gz"
+	serves "$1" "$2"
 	ctl_ok "$2: deactivate" deactivate "$pid"
 	assert_untouched "$pid" "$2: untouched"
+}
+
+# serves FOLDER NAME: what speaks HTTP is a program of its own, which the folder has, too
+serves()
+{
+	local serve front
+
+	rm -f "$T/http.sock"
+	"$CTL" serve --socket "$T/http.sock" >"$T/serve.log" 2>&1 </dev/null &
+	serve=$!
+	own "$serve"
+	within 60 grep -q '^serving on' "$T/serve.log"
+	curl -sS --unix-socket "$T/http.sock" "http://localhost/pid/$pid/pprof/heap" >"$T/served.heap"
+	ok "$2: serve brings a profile" is_profile "$T/served.heap" || diag "$(<"$T/serve.log")"
+	front=$(pgrep -P "$serve" -f libexec/http)
+	maps_of "$front" >"$T/maps"
+	is "$(grep -vF "$1/" "$T/maps")" '' "$2: all code of what speaks HTTP is the folder's"
+	like "$(<"$T/maps")" 'libmicrohttpd' "$2: and its library is among it"
+	end_child "$serve" -TERM
+	wait "$serve"
+	is "$?" 0 "$2: serve ends"
 }
 main_job "$one" 'one folder'
 main_job "$other" 'another'
@@ -116,10 +138,10 @@ like "$said" "more rights than its caller's" 'and says why'
 chmod u-s "$one/jeprof-ctl"
 is "$(setpriv --reuid 12345 --regid 12345 --clear-groups "$one/jeprof-ctl" --version)" "jeprof-ctl $(packaging/version)" \
 	'control: that user may start it without'
-mv "$one/libexec/jeprof-ctl" "$one/libexec/away"
+mv "$one/lib/jeprof-ctl" "$one/lib/away"
 said=$("$one/jeprof-ctl" --version 2>&1)
-is "$? $said" "1 jeprof-ctl: $one/libexec/jeprof-ctl: No such file or directory" 'a folder that is not whole'
-mv "$one/libexec/away" "$one/libexec/jeprof-ctl"
+is "$? $said" "1 jeprof-ctl: $one/lib/jeprof-ctl: No such file or directory" 'a folder that is not whole'
+mv "$one/lib/away" "$one/lib/jeprof-ctl"
 
 # --- a system with nothing in it ---
 mkdir -p "$T/empty/proc" "$T/empty/dev" "$T/empty/run" "$T/empty/somewhere"
@@ -135,6 +157,14 @@ is "$(in_nothing /somewhere/else/jeprof-ctl --version)" "jeprof-ctl $(packaging/
 ok 'activate' in_nothing /somewhere/else/jeprof-ctl activate "$pid"
 ok 'dump' in_nothing /somewhere/else/jeprof-ctl dump "$pid" -o /somewhere/redis.heap
 ok 'a profile' is_profile "$T/empty/somewhere/redis.heap"
+in_nothing /somewhere/else/jeprof-ctl serve --socket /somewhere/http.sock >"$T/nothing.log" 2>&1 </dev/null &
+serve=$!
+own "$serve"
+within 60 grep -q '^serving on' "$T/nothing.log"
+is "$(curl -sS --unix-socket "$T/empty/somewhere/http.sock" "http://localhost/pid/$pid/pprof/heap" | head -c 8)" heap_v2/ 'serve' ||
+	diag "$(<"$T/nothing.log")"
+end_child "$serve" -TERM
+wait "$serve"
 ok 'report' in_nothing /somewhere/else/jeprof-ctl report /somewhere/redis.heap
 ok 'deactivate' in_nothing /somewhere/else/jeprof-ctl deactivate "$pid"
 assert_untouched "$pid"
