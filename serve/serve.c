@@ -94,10 +94,11 @@ static void caution(const struct broker *b, const struct err *warning)
 
 /* --- the front --- */
 
-/* It takes all that it was asked for along: nobody is left to have it. */
-static void drop_front(struct broker *b)
+/* It takes all that it was asked for along: nobody is left to have it. How it ended: waitpid(2). */
+static int drop_front(struct broker *b)
 {
-	front_end(&b->front);
+	int status = front_end(&b->front);
+
 	for (size_t i = 0; i < JOBS_MAX; i++) {
 		struct job *job = &b->queue.v[i];
 
@@ -109,6 +110,7 @@ static void drop_front(struct broker *b)
 	}
 	b->n = 0;
 	b->behind = false;
+	return status;
 }
 
 /* Again, but not at once, and later each time. */
@@ -127,14 +129,9 @@ static void restart_later(struct broker *b, enum error id, int status)
 
 static int lose_front(struct broker *b, enum error id, struct err *err)
 {
-	bool first = !b->announced;
-	int status = 0;
+	int status = drop_front(b);
 
-	/* What it exited with says more than that we ended it. */
-	if (id == ERROR_FRONT_ENDED)
-		waitpid(b->front.pid, &status, 0), b->front.pid = 0;
-	drop_front(b);
-	if (first)
+	if (!b->announced)
 		return err_raise(err, ERROR_FRONT_UNREADY,
 				 .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 				 .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);

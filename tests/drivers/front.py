@@ -9,6 +9,7 @@ from the fifo COMMANDS beside it tell it to, and writes what it hears to HEARD, 
   raw HEX                         any bytes
   short                           a message that is too short
   kind N                          a message of another kind
+  mute                            say nothing more, and go on
   exit N                          end
 
 It holds to the structures of wire/wire.h.
@@ -77,6 +78,8 @@ def obey(line):
         send(message(KINDS["ask"])[:-1])
     elif words[0] == "fd":
         with_fd = True
+    elif words[0] == "mute":
+        sock.shutdown(socket.SHUT_WR)
     elif words[0] == "exit":
         os._exit(int(words[1]))
     else:

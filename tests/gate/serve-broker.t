@@ -118,6 +118,10 @@ order fd 'ask list 0'
 says read 'said what makes no sense' $((ends + 1))
 is "$(said read 'said what makes no sense')" $((ends + 1)) 'a descriptor that does not belong to it ends it'
 hears '^began' $((ends + 4))
+order mute
+says read 'HTTP ended \(signal Killed\)'
+is "$(said read 'HTTP ended \(signal Killed\)')" 1 'one that closes its end and goes on is ended'
+hears '^began' $((ends + 5))
 connect_to "$T/read.sock"
 order "ask list $target"
 hears "^answer .*$DONE.*\"pid\":$target" 3
@@ -157,7 +161,7 @@ is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another on
 order "ask dump $target seconds=3000 id=4001" 'exit 7'
 says full 'HTTP ended \(status 7\)'
 says full 'op=dump result=failed' 17
-hears '^began' $((ends + 6))
+hears '^began' $((ends + 7))
 is "$(children)" 1 'a front that ended: what it asked for ends, too'
 connect_to "$T/full.sock"
 order "ask dump $target seconds=3000 id=4002"
