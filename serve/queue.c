@@ -32,6 +32,17 @@ static bool takes_long(const struct job *job)
 	return job->ask.seconds;
 }
 
+/* Those that take long and would wait for others that do, are refused: all else would wait, too. */
+static bool is_full(const struct queue *q, const struct wire_to_broker *ask)
+{
+	size_t long_ones = 0;
+
+	for (size_t i = 0; ask->seconds && i < JOBS_MAX; i++)
+		long_ones += takes_long(&q->v[i]) &&
+			     (q->v[i].state == JOB_WAITING || q->v[i].state == JOB_RUNNING);
+	return long_ones >= SERVE_WORKERS_MAX || queue_count(q, JOB_WAITING) >= q->waiting;
+}
+
 /* Would both have the same answer? */
 static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker *b)
 {
@@ -48,7 +59,7 @@ static bool can_be_shared(const struct job *job, uint64_t now_ms)
 	case JOB_WAITING:
 		return true;
 	case JOB_RUNNING: /* what began earlier does not cover the time that is meant */
-		return !takes_long(job);
+		return job->n && !takes_long(job); /* one that nobody waits for is being stopped */
 	case JOB_DONE:
 		return !takes_long(job) && job->answer.code == ERR_NONE && job->answer.bytes &&
 		       now_ms - job->done_ms < SHARED_MS;
@@ -107,7 +118,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		job->shared++;
 		return job;
 	}
-	job = queue_count(q, JOB_WAITING) < q->waiting ? find_room(q) : NULL;
+	job = is_full(q, ask) ? NULL : find_room(q);
 	if (!job) {
 		cleanup_close(&addresses);
 		return NULL;

@@ -196,7 +196,7 @@ static void test_long_not_shared(void **state)
 	assert_ptr_equal(added(&m, 0), b);
 }
 
-/* They keep nobody waiting, of no process, and are limited, too. */
+/* They keep nobody waiting, of no process, and are limited, too: one more does not wait. */
 static void test_long_ones(void **state)
 {
 	struct wire_to_broker m = ask(WIRE_DUMP, 1);
@@ -211,11 +211,26 @@ static void test_long_ones(void **state)
 		assert_ptr_equal(run_next(), a);
 	}
 	m.seconds++;
-	assert_non_null(added(&m, 0));
-	assert_null(run_next());
+	assert_null(added(&m, 0));
 	a = add(WIRE_STATUS, 1);
 	b = add(WIRE_STATUS, 2);
 	assert_ptr_equal(run_next(), a);
+	assert_ptr_equal(run_next(), b);
+}
+
+/* It is being stopped: who asks for the same now gets one of their own. */
+static void test_stopped_not_shared(void **state)
+{
+	const struct wire_to_broker first = ask(WIRE_DUMP, 1), second = ask(WIRE_DUMP, 1);
+	struct job *a = added(&first, 0), *b;
+
+	(void)state;
+	assert_ptr_equal(run_next(), a);
+	assert_ptr_equal(queue_cancel(&queue, first.id), a);
+	b = added(&second, 0);
+	assert_ptr_not_equal(b, a);
+	assert_null(run_next()); /* not before that one has left the process alone */
+	end(a, 0);
 	assert_ptr_equal(run_next(), b);
 }
 
@@ -314,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_not_shared_over_a_change),
 		cmocka_unit_test_setup(test_long_not_shared, begin),
 		cmocka_unit_test_setup(test_long_ones, begin),
+		cmocka_unit_test_setup(test_stopped_not_shared, begin),
 		cmocka_unit_test_setup(test_cancel, begin),
 		cmocka_unit_test_setup(test_many_askers, begin),
 		cmocka_unit_test_setup(test_descriptors, begin),
