@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define CONNECTIONS_MAX 1024
 #define RESTART_MIN_MS 100
@@ -411,6 +412,14 @@ static int hear_front(struct broker *b, struct err *err)
 
 /* --- connections --- */
 
+/* Who comes by a port, or for a group, leaves room for the owner of all this. */
+static size_t connections_max(const struct serve_peer *peer)
+{
+	if (peer->transport != WIRE_UNIX)
+		return CONNECTIONS_MAX / 2;
+	return peer->uid == geteuid() ? CONNECTIONS_MAX : CONNECTIONS_MAX / 4 * 3;
+}
+
 static int take_connection(struct broker *b, size_t listener, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -418,7 +427,7 @@ static int take_connection(struct broker *b, size_t listener, struct err *err)
 	struct wire_to_front m = { .kind = WIRE_CONNECTION, .connection = b->next };
 
 	fd = listener_accept(b->listeners.v[listener], b->listeners.transport[listener], &c.peer);
-	if (fd < 0 || b->n >= CONNECTIONS_MAX)
+	if (fd < 0 || b->n >= connections_max(&c.peer))
 		return 0;
 	m.transport = c.peer.transport;
 	if (!vec_grow(b->v, b->room, b->n))

@@ -197,6 +197,19 @@ hears "^answer 600[12] $UNKNOWN" 2
 is "$(prof_active "$target")" "$before" 'a port: nothing without a token'
 like "$(grep -a '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 1' 'the front knows that it is a port'
 is "${#token}" 64 'control: there is one'
+before=$(heard '^connection')
+python3 - "$port" "$T/many" <<-'PYTHON' &
+	import socket, sys, time
+	all = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(520)]
+	for s in all[-4:]:
+	    s.recv(1)
+	open(sys.argv[2], "w")
+	time.sleep(100000)
+PYTHON
+own $!
+within 120 test -e "$T/many"
+connect_to "$T/port.sock"
+is "$(($(heard '^connection') - before))" 512 'connections to a port: half of all, and room for the owner'
 end_serve port
 assert_untouched "$target"
 
