@@ -527,6 +527,20 @@ static int revive_front(struct broker *b, struct err *err)
 
 /* --- the end --- */
 
+/* What has not begun does not begin any more. */
+static void refuse_waiting(struct broker *b)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		struct job *job = &b->queue.v[i];
+
+		if (job->state != JOB_WAITING)
+			continue;
+		while (job->n)
+			refuse(b, job->askers[--job->n].id, WIRE_FULL);
+		job_free(job);
+	}
+}
+
 /* Operations end with care, and who waits for one gets what it brought. */
 static void finish(struct broker *b)
 {
@@ -536,6 +550,7 @@ static void finish(struct broker *b)
 
 	listen_notify("STOPPING=1");
 	listeners_close(&b->listeners);
+	refuse_waiting(b);
 	for (size_t i = 0; i < JOBS_MAX; i++) {
 		if (b->queue.v[i].state == JOB_RUNNING)
 			subprocess_stop(&b->queue.v[i].process);
