@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +50,16 @@ static const int calls[] = {
 
 /*
  * Connections are made not to block, and told when to send what they hold; of fcntl(2) the rest
- * signals, or locks what is others'.
+ * signals, or locks what is others'. What is mapped for several is no data (DATA_MAX).
  */
 static const struct allow_rule rules[] = {
 	{ SCMP_SYS(sendto), 1, { SCMP_A4(SCMP_CMP_EQ, 0) } },
-	{ SCMP_SYS(setsockopt), 1, { SCMP_A1(SCMP_CMP_EQ, IPPROTO_TCP) } },
+	{ SCMP_SYS(setsockopt),
+	  2,
+	  { SCMP_A1(SCMP_CMP_EQ, IPPROTO_TCP), SCMP_A2(SCMP_CMP_EQ, TCP_NODELAY) } },
+	{ SCMP_SYS(setsockopt),
+	  2,
+	  { SCMP_A1(SCMP_CMP_EQ, IPPROTO_TCP), SCMP_A2(SCMP_CMP_EQ, TCP_CORK) } },
 	{ SCMP_SYS(newfstatat), 1, { SCMP_A3(ALLOW_HAS(AT_EMPTY_PATH)) } },
 	{ SCMP_SYS(memfd_create), 1, { SCMP_A1(ALLOW_LACKS(MFD_HUGETLB)) } },
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
@@ -63,7 +69,8 @@ static const struct allow_rule rules[] = {
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_ADD_SEALS) } },
 	{ SCMP_SYS(mmap),
 	  2,
-	  { SCMP_A2(ALLOW_LACKS(PROT_EXEC)), SCMP_A3(ALLOW_LACKS(MAP_HUGETLB | MAP_LOCKED)) } },
+	  { SCMP_A2(ALLOW_LACKS(PROT_EXEC)),
+	    SCMP_A3(ALLOW_LACKS(MAP_HUGETLB | MAP_LOCKED | MAP_SHARED)) } },
 	{ SCMP_SYS(mprotect), 1, { SCMP_A2(ALLOW_LACKS(PROT_EXEC)) } },
 	{ SCMP_SYS(madvise), 1, { SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED) } },
 	{ SCMP_SYS(futex), 1, { SCMP_A1(ALLOW_HAS(FUTEX_PRIVATE_FLAG)) } },
@@ -132,8 +139,11 @@ int front_confine(struct err *err)
 {
 	static const struct allow_list list = ALLOW_LIST(calls, rules);
 
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	/* What ends the broker may be sent to its whole group: the front ends after it. */
+	static const int ignored[] = { SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < ALLOW_COUNT(ignored); i++)
+		signal(ignored[i], SIG_IGN);
 	if (leave_files(err) < 0)
 		return -1;
 	/* While it may: another program would be the only way to have one of them again. */
