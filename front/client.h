@@ -43,6 +43,9 @@ void client_enter(struct client *client, enum client_phase phase);
 /* A new request, or none: what the last one held is let go. */
 void client_reset(struct client *client);
 
+/* Its body has come in, or will not: another one's may. */
+void client_end_body(struct client *client);
+
 /* Put the question to the broker, and wait; false: the broker takes no more. */
 bool client_ask(struct client *client);
 

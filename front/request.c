@@ -206,6 +206,7 @@ static enum MHD_Result act(struct client *client)
 	const struct route *route = &client->route;
 	struct reply_to to;
 
+	client_end_body(client);
 	if (route->takes_body && !client->body)
 		client->body = addresses_end(&client->addresses);
 	if (client->body)

@@ -61,17 +61,22 @@ static void tell(struct server *s, enum wire_to_broker_kind kind, uint64_t conne
 		s->broken = true;
 }
 
+void client_end_body(struct client *client)
+{
+	client->server->bodies -= client->counted;
+	client->counted = false;
+}
+
 void client_reset(struct client *client)
 {
 	if (client->id && !client->answered && !client->gone)
 		tell(client->server, WIRE_CANCEL, client->number, client->id);
-	if (client->counted)
-		client->server->bodies--;
+	client_end_body(client);
 	addresses_fini(&client->addresses);
 	cleanup_close(&client->answer_fd);
 	memset(client->token, 0, sizeof(client->token));
 	client->uri[0] = '\0';
-	client->has_token = client->has_begun = client->counted = false;
+	client->has_token = client->has_begun = false;
 	client->body = ADDRESSES_GOOD;
 	client->id = 0;
 	client->answered = client->gone = false;

@@ -172,10 +172,26 @@ like "$(<"$T/out")" '^200:[0-9]+ 503:[0-9]+ early$' 'then the others are answere
 is "$(grep -oE '[0-9]+:[0-9]+' "$T/out" | cut -d: -f2 | paste -sd+ | bc)" 1000 'each has an answer'
 has_let_go '1,000 that asked have ended'
 
+# --- bodies that have come in ---
+asking=()
+for ((i = 0; i < 17; i++)); do
+	curl -s --unix-socket "$sock" -d 0x1a "http://localhost/pid/$never/pprof/symbol" >/dev/null &
+	own $!
+	asking+=($!)
+done
+ok 'more than 16 wait for names: none of them is being read' \
+	within 60 eval "[ \$(grep -c 'op=symbols .*pid=$never' $broker_log) -eq 17 ]"
+kill "${asking[@]}"
+has_let_go '17 that asked have ended'
+
 # --- the end ---
+kill -INT "$front"
+kill -TERM "$front"
+send /healthz
+is "$code" 200 'what is sent to all of its group does not end it'
 tests/drivers/http raw "$sock" "GET $api/$never/status HTTP/1.1\r\nHost: x\r\n\r\n" >"$T/out" &
 own $!
-within 60 eval "[ \$(grep -c 'pid=$never' $broker_log) -eq 3 ]"
+within 60 eval "[ \$(grep -c 'op=status .*pid=$never' $broker_log) -eq 3 ]"
 tell_broker end
 ends_with 0 'it ends when it is told to'
 is "$(grep -c '^invalid' "$broker_log")" 0 'all that it sent was valid'
