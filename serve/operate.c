@@ -322,12 +322,14 @@ static int do_symbols(const struct work *w, struct result *r, struct err *err)
 static int do_cmdline(const struct work *w, struct result *r, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
+	char name[PROC_COMM_SIZE * 4];
 
 	if (list(w, &all, err))
 		return -1;
 	memcpy(r->comm, all.v[0].comm, sizeof(r->comm));
+	output_safe(r->comm, name, sizeof(name));
 	/* Its arguments may hold secrets. */
-	return answer_text(w, r->comm, strlen(r->comm), err);
+	return answer_text(w, name, strlen(name), err);
 }
 
 static int do_switch(const struct work *w, struct result *r, struct err *err)

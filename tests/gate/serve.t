@@ -156,6 +156,13 @@ MALLOC_CONF=prof:false start_victim leaky
 over -X POST "/api/v1/processes/$pid/activate"
 is "$code $(jq -r .error.code "$T/body")" '501 no_profiling' 'a process without prof:true'
 
+# --- what a process calls itself ---
+odd=$T/odd$'\e'
+install -m 755 "$VICTIMS/leaky" "$odd"
+start_victim "$odd"
+over "/pid/$pid/pprof/cmdline"
+is "$code $body" '200 odd\x1b' 'its name does nothing to a terminal'
+
 pid=$redis
 api POST /deactivate
 is "$code $(jq -c '[.changed, .after]' "$T/body")" '200 [true,false]' 'deactivate'
