@@ -43,10 +43,16 @@ static bool is_full(const struct queue *q, const struct wire_to_broker *ask)
 	return long_ones >= SERVE_WORKERS_MAX || queue_count(q, JOB_WAITING) >= q->waiting;
 }
 
+/* What is seen of all processes is asked for by many, and costs as much as many profiles. */
+static bool is_overview(enum wire_op op)
+{
+	return op == WIRE_LIST || op == WIRE_METRICS || op == WIRE_DISCOVER;
+}
+
 /* Would both have the same answer? */
 static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker *b)
 {
-	return a->op == WIRE_DUMP && b->op == WIRE_DUMP && a->pid == b->pid &&
+	return a->op == b->op && (a->op == WIRE_DUMP || is_overview(a->op)) && a->pid == b->pid &&
 	       a->start_time == b->start_time && a->format == b->format && a->flags == b->flags &&
 	       a->seconds == b->seconds;
 }
@@ -59,9 +65,11 @@ static bool can_be_shared(const struct job *job, uint64_t now_ms)
 	case JOB_WAITING:
 		return true;
 	case JOB_RUNNING: /* what began earlier does not cover the time that is meant */
-		return job->n && !takes_long(job); /* one that nobody waits for is being stopped */
+		return job->n && !takes_long(job) &&
+		       !is_overview(job->ask.op); /* one that nobody waits for is being stopped */
 	case JOB_DONE:
-		return !takes_long(job) && job->answer.code == ERR_NONE && job->answer.bytes &&
+		return !takes_long(job) && !is_overview(job->ask.op) &&
+		       job->answer.code == ERR_NONE && job->answer.bytes &&
 		       now_ms - job->done_ms < SHARED_MS;
 	case JOB_FREE:
 	default:

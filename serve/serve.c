@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 1024
+#define ACCEPT_AGAIN_MS 100
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
@@ -41,7 +42,8 @@ struct broker {
 	unsigned int failures;
 	struct connection *v;
 	size_t n, room;
-	uint64_t next; /* number of a connection */
+	uint64_t next;	    /* number of a connection */
+	uint64_t accept_ms; /* until then there are no descriptors for more */
 	struct queue queue;
 	struct api_own_op ops[WIRE_OPS]; /* what was done so far */
 	bool behind;			 /* the front does not read as fast as we send */
@@ -427,6 +429,8 @@ static int take_connection(struct broker *b, size_t listener, struct err *err)
 	struct wire_to_front m = { .kind = WIRE_CONNECTION, .connection = b->next };
 
 	fd = listener_accept(b->listeners.v[listener], b->listeners.transport[listener], &c.peer);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+		b->accept_ms = now_ms() + ACCEPT_AGAIN_MS;
 	if (fd < 0 || b->n >= connections_max(&c.peer))
 		return 0;
 	m.transport = c.peer.transport;
@@ -449,7 +453,7 @@ static struct pollfd readable(int fd)
 /* stop_fd, the channel, the listeners, jobs: as job_at[] says. */
 static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 {
-	bool takes = b->front.ready && !b->behind;
+	bool takes = b->front.ready && !b->behind && now_ms() >= b->accept_ms;
 	size_t n = 0;
 
 	fds[n++] = readable(b->stop_fd);
@@ -472,6 +476,8 @@ static int wait_ms(const struct broker *b)
 
 	if (b->front.pid <= 0)
 		return b->restart_ms > now ? (int)(b->restart_ms - now) : 0;
+	if (b->accept_ms > now)
+		return (int)(b->accept_ms - now);
 	return queue_count(&b->queue, JOB_DONE) ? SHARED_MS : -1;
 }
 

@@ -146,7 +146,7 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	unsigned char token[WIRE_TOKEN_SIZE], hash[TOKEN_HASH_SIZE];
-	char hex[2 * TOKEN_HASH_SIZE + 1], line[LINE_SIZE];
+	char hex[2 * TOKEN_HASH_SIZE + 1], line[LINE_SIZE], last;
 	int len;
 
 	if (!is_name(name ? name : ""))
@@ -157,11 +157,15 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 	to_hex(hash, sizeof(hash), hex);
 	len = snprintf(line, sizeof(line), "%s %s%s%s\n", roles[role], hex, name ? " " : "",
 		       name ? name : "");
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
 	if (check_file(fd, path, err))
 		return -1;
+	/* A last line that somebody wrote without its end. */
+	if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
+	    write(fd, "\n", 1) != 1)
+		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
 	if (write(fd, line, (size_t)len) != len || fsync(fd))
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
 	to_hex(token, sizeof(token), text);

@@ -112,7 +112,6 @@ struct wire_to_broker {
 	int32_t lg_sample;
 	uint32_t seconds; /* DUMP: what happened in so many; 0: what lives now */
 	unsigned char token[WIRE_TOKEN_SIZE];
-	unsigned char spare[32];
 };
 
 /* What a client must be allowed for this. */

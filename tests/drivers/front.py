@@ -22,7 +22,7 @@ import struct
 import sys
 
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
-TO_BROKER = struct.Struct("=IIQQIIIiQiI32s32s")
+TO_BROKER = struct.Struct("=IIQQIIIiQiI32s")
 TO_FRONT = struct.Struct("=IIQIIQIIQQII96s")
 OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
        "activate deactivate reset").split()
@@ -42,7 +42,7 @@ def message(kind, **given):
     v.update(given)
     return TO_BROKER.pack(v["version"], kind, v["connection"], v["id"], v["op"], v["flags"],
                           v["format"], v["pid"], v["start_time"], v["lg_sample"], v["seconds"],
-                          b"", b"")
+                          b"")
 
 
 def send(data):

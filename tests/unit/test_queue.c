@@ -85,7 +85,7 @@ static void test_one_each(void **state)
 	end(c, 0);
 	assert_null(run_next());
 	d = add(WIRE_LIST, 0);
-	e = add(WIRE_LIST, 0);
+	e = add(WIRE_METRICS, 0);
 	assert_ptr_equal(run_next(), d);
 	end(d, 0);
 	assert_ptr_equal(run_next(), e);
@@ -177,6 +177,21 @@ static void test_not_shared_over_a_change(void **state)
 		add(WIRE_STATUS, 1);
 		assert_ptr_equal(add(WIRE_DUMP, 1), after);
 	}
+}
+
+/* What is seen of all is looked at once for all who wait, but not from before they asked. */
+static void test_overviews(void **state)
+{
+	struct job *a = add(WIRE_METRICS, 0), *b;
+
+	(void)state;
+	assert_ptr_equal(add(WIRE_METRICS, 0), a);
+	assert_ptr_not_equal(add(WIRE_LIST, 0), a);
+	assert_ptr_equal(run_next(), a);
+	b = add(WIRE_METRICS, 0);
+	assert_ptr_not_equal(b, a);
+	end(a, 0);
+	assert_ptr_equal(add(WIRE_METRICS, 0), b);
 }
 
 /* A profile of a time that has begun does not cover the time that is meant. */
@@ -327,6 +342,7 @@ int main(void)
 		cmocka_unit_test_setup(test_shared, begin),
 		cmocka_unit_test_setup(test_not_shared, begin),
 		cmocka_unit_test(test_not_shared_over_a_change),
+		cmocka_unit_test_setup(test_overviews, begin),
 		cmocka_unit_test_setup(test_long_not_shared, begin),
 		cmocka_unit_test_setup(test_long_ones, begin),
 		cmocka_unit_test_setup(test_stopped_not_shared, begin),

@@ -96,6 +96,19 @@ static void test_make(void **state)
 	}
 }
 
+/* Behind a line that lacks its end. */
+static void test_make_behind(void **state)
+{
+	char text[TOKEN_TEXT_SIZE];
+	struct err err;
+
+	(void)state;
+	assert_int_equal(read_file("read " HASH_A, &err), 0);
+	assert_int_equal(token_make(path, WIRE_ROLE_READ, NULL, text, &err), 0);
+	assert_int_equal(tokens_read(path, &tokens, &err), 0);
+	assert_int_equal(tokens.n, 2);
+}
+
 static void test_lines(void **state)
 {
 	static const char *const wrong[] = {
@@ -184,9 +197,9 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),  cmocka_unit_test(test_make),
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_find),	    cmocka_unit_test(test_make),
+		cmocka_unit_test(test_make_behind), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_too_many),    cmocka_unit_test(test_files),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);
