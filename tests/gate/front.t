@@ -162,7 +162,7 @@ send '/debug/pprof/heap?pid=7&seconds=0'
 is "$code $(header x-go-pprof) $body" '400 1 invalid value for "seconds" - must be a positive integer' "Go's words: seconds"
 send /pid/7/debug/pprof/goroutine
 is "$code $(header x-go-pprof) $body" '404 1 Unknown profile' "Go's words: another profile"
-for given in 'Bearer' 'Bearer ' "Bearer ${token}a" "Bearer ${token%a}" "Bearer ${token%a}g" "Basic $token" "Bearer  $token"; do
+for given in 'Bearer' 'Bearer ' "Bearer ${token}a" "Bearer ${token%a}" "Bearer ${token%a}g" "Basic $token" "Basic $(printf me:%s "${token%a}" | base64 -w0)" "Digest $token"; do
 	send $api -H "Authorization: $given"
 	is "$code $(header www-authenticate)" '401 Bearer' "a token that is none: $given"
 done
