@@ -79,7 +79,7 @@ static int run(const struct arguments *a)
 		return fail(err_text(&err, text, sizeof(text)));
 	if (!channel_send(&server.channel, &ready, -1))
 		return EXIT_SUCCESS;
-	return server_run(&server) ? EXIT_SUCCESS : fail("the broker makes no sense");
+	return server_run(&server) ? EXIT_SUCCESS : EXIT_FAILURE; /* the broker makes no sense */
 }
 
 int main(int argc, char **argv)

@@ -63,6 +63,9 @@ start_front "$http_of_build" --host node7
 is "$(find /run /tmp /var/tmp /dev/shm -maxdepth 2 -name 'front.??????' ! -path "$T/*" | wc -l)" 0 'its root directory has no name any more'
 is "$(confined)" yes 'it has nothing'
 is "$(its_descriptors)" 'anon_inode:[eventpoll] socket' 'its descriptors'
+is "$(readlink "/proc/$front/fd/1")" /dev/null 'it prints nowhere'
+# A sanitizer's findings are to be seen.
+is "$(readlink "/proc/$front/fd/2" | grep -cx /dev/null)" "$(is_sanitized && echo 0 || echo 1)" 'it adds nothing to the log'
 fds_at_rest=$(fds_of_front)
 
 # --- who has gone ---
@@ -199,7 +202,6 @@ is "$(grep -c '^invalid' "$broker_log")" 0 'all that it sent was valid'
 start_front
 tell_broker nonsense
 ends_with 1 'it ends when what it is told makes no sense'
-like "$(<"$broker_log")" 'jeprof-ctl: the HTTP process: the broker makes no sense' 'and says so'
 
 wrap=(setpriv --reuid 54321 --regid 54321 --clear-groups --inh-caps=-all)
 install -m 755 "$http_of_build" "$T/http"
