@@ -146,10 +146,12 @@ mv "$one/lib/away" "$one/lib/jeprof-ctl"
 # --- a system with nothing in it ---
 mkdir -p "$T/empty/proc" "$T/empty/dev" "$T/empty/run" "$T/empty/somewhere"
 cp -r "$other" "$T/empty/somewhere/else"
+# shellcheck disable=SC2016 # the inner shell's arguments
+nothing=(unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount -t tmpfs none "$1/dev" &&
+	mknod -m 666 "$1/dev/null" c 1 3 && exec chroot "$@"' sh "$T/empty")
 in_nothing()
 {
-	unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount -t tmpfs none "$1/dev" && mknod -m 666 "$1/dev/null" c 1 3 &&
-		exec chroot "$@"' sh "$T/empty" "$@"
+	"${nothing[@]}" "$@"
 }
 is "$(find "$T/empty" -type f ! -path '*/somewhere/*')" '' 'a root directory without a file'
 snapshot "$pid"
@@ -157,7 +159,7 @@ is "$(in_nothing /somewhere/else/jeprof-ctl --version)" "jeprof-ctl $(packaging/
 ok 'activate' in_nothing /somewhere/else/jeprof-ctl activate "$pid"
 ok 'dump' in_nothing /somewhere/else/jeprof-ctl dump "$pid" -o /somewhere/redis.heap
 ok 'a profile' is_profile "$T/empty/somewhere/redis.heap"
-in_nothing /somewhere/else/jeprof-ctl serve --socket /somewhere/http.sock >"$T/nothing.log" 2>&1 </dev/null &
+"${nothing[@]}" /somewhere/else/jeprof-ctl serve --socket /somewhere/http.sock >"$T/nothing.log" 2>&1 </dev/null &
 serve=$!
 own "$serve"
 within 60 grep -q '^serving on' "$T/nothing.log"
@@ -165,6 +167,7 @@ is "$(curl -sS --unix-socket "$T/empty/somewhere/http.sock" "http://localhost/pi
 	diag "$(<"$T/nothing.log")"
 end_child "$serve" -TERM
 wait "$serve"
+is "$?" 0 'serve ends'
 ok 'report' in_nothing /somewhere/else/jeprof-ctl report /somewhere/redis.heap
 ok 'deactivate' in_nothing /somewhere/else/jeprof-ctl deactivate "$pid"
 assert_untouched "$pid"
