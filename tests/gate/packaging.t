@@ -185,7 +185,7 @@ ask serve "/pid/$pid/pprof/heap" >"$T/served.heap"
 ok 'serve: a profile' is_profile "$T/served.heap"
 is "$(status_of "$serve" Seccomp)" 0 'serve: it has no filter, so that it may read others'
 is "$(status_of "$front" Seccomp) $(status_of "$front" CapBnd)" '2 0000000000000000' 'serve: what speaks HTTP has one, and no capability for ever'
-unlike "$(status_of "$front" Uid)" '^0$' 'serve: nor is it root'
+like "$(status_of "$front" Uid)" '^[1-9][0-9]*$' 'serve: nor is it root'
 like "$(readlink "/proc/$front/root")" '/front\.[^/]* \(deleted\)$' 'serve: nor are there files for it'
 end_child "$serve" -TERM
 wait "$serve"
