@@ -8,9 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#define BODY_MAX 4096		    /* nobody needs one */
-#define BODY_OF_ADDRESSES (1 << 20) /* of SYMBOLS */
-#define BODIES_MAX 16		    /* of these at once */
+#define BODY_MAX 4096			 /* nobody needs one */
+#define BODY_OF_ADDRESSES (1 << 20)	 /* of SYMBOLS */
+#define BODIES_MAX 16			 /* of these at once */
+#define UNSENT_MAX ((uint64_t)256 << 20) /* bytes of answers: more are not asked for then */
 
 /* The headers that count. */
 enum { HOST, ORIGIN, REFERER, FETCH_SITE, AUTHORIZATION, LENGTH, ENCODING, ACCEPT, HEADERS };
@@ -134,6 +135,8 @@ static struct fault find_fault(struct client *client, const char *method, const 
 					    "Bearer TOKEN" };
 	if (route->takes_body && client->server->bodies >= BODIES_MAX)
 		return (struct fault){ 503, "too many requests are being read" };
+	if (route->op && client->server->unsent >= UNSENT_MAX)
+		return (struct fault){ 503, "clients take too long to read their answers" };
 	return (struct fault){ 0 };
 }
 

@@ -71,6 +71,8 @@ void client_reset(struct client *client)
 {
 	if (client->id && !client->answered && !client->gone)
 		tell(client->server, WIRE_CANCEL, client->number, client->id);
+	if (client->answered)
+		client->server->unsent -= client->answer.bytes;
 	client_end_body(client);
 	addresses_fini(&client->addresses);
 	cleanup_close(&client->answer_fd);
@@ -234,6 +236,7 @@ static void take_answer(struct server *s, const struct wire_to_front *m, int fd)
 		client->answer = *m;
 		client->answer_fd = fd;
 		client->answered = true;
+		s->unsent += m->bytes;
 		go_on(client);
 		return;
 	}

@@ -26,6 +26,7 @@ struct server {
 	struct client **by_fd; /* SERVER_FDS_MAX */
 	size_t n, max;	       /* clients */
 	size_t bodies;	       /* that are being read */
+	uint64_t unsent;       /* bytes of answers that their clients have not taken */
 	uint64_t last_id, swept_ms;
 	uint64_t end_ms; /* WIRE_END came: when to end at the latest; 0: not yet */
 	bool ended;	 /* the broker has */

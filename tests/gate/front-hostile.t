@@ -9,6 +9,7 @@
 
 api=/api/v1/processes
 never=1201
+big=1204
 careless=$ROOT/$B/tests/careless/http
 [ -x "$careless" ] || careless=$ROOT/build/tests/careless/http
 
@@ -160,6 +161,32 @@ is "$(tests/drivers/http beyond "$sock" 1100)" '1024 76' '1,024 connections, and
 has_let_go '1,100 have ended'
 is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones keep nobody waiting, and are ended'
 has_let_go '200 slow ones have ended'
+
+# --- answers that nobody takes ---
+# 16 MiB each; the file in memory is all of it a hole.
+python3 - "$sock" "GET $api/$big/status HTTP/1.1" <<-'PYTHON' &
+	import socket, sys, time
+	kept = []
+	for _ in range(16):
+	    s = socket.socket(socket.AF_UNIX)
+	    s.connect(sys.argv[1])
+	    s.sendall(sys.argv[2].encode() + b"\r\nHost: x\r\n\r\n")
+	    kept.append(s)
+	time.sleep(100000)
+PYTHON
+keeper=$!
+own "$keeper"
+asks()
+{
+	send "$api/7/status"
+	[ "$code" = "$1" ]
+}
+ok 'with so much in memory nothing more is asked for' within 60 asks 503
+send /healthz
+is "$code" 200 'meanwhile it answers what it can by itself'
+end_child "$keeper" -KILL
+ok 'they have gone: it goes on' within 60 asks 200
+has_let_go 'of their answers nothing is left'
 
 # --- a broker that is late ---
 tell_broker deaf
