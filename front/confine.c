@@ -135,7 +135,7 @@ static void set_limits(void)
 		limit(RLIMIT_DATA, DATA_MAX);
 }
 
-/* The log is the broker's: a line in it is believed. Only a sanitizer has more to say from here on. */
+/* The log is the broker's: lines in it are believed. A sanitizer alone says more from here on. */
 static int leave_log(int null, struct err *err)
 {
 	return dup2(null, STDOUT_FILENO) < 0 || (!FENCE_SANITIZED && dup2(null, STDERR_FILENO) < 0)
