@@ -9,34 +9,66 @@ test_deb()
 
 	mkdir "$T/one" "$T/two"
 	ok 'packages are built' packaging/build-deb "$suite" "$T/one" || bail_out "no packages for $suite"
-	deb=$(echo "$T"/one/jeprof-ctl_*_amd64.deb)
+	deb=$(echo "$T"/one/jeprof-ctl_*_amd64.deb) serve=$(echo "$T"/one/jeprof-ctl-serve_*_amd64.deb)
 	version=$(dpkg-deb -f "$deb" Version)
 	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'of the version of the program'
 	test_contents
 	test_lintian "$suite"
 	test_same_again "$suite"
-	root=$(tests/make-try-root "$suite" "$deb") || bail_out "there is no root directory of $suite"
+	root=$(tests/make-try-root "$suite" "$deb" "$serve") || bail_out "there is no root directory of $suite"
 	test_installed
 	test_autopkgtest
 }
 
 # --- what is in them ---
 
+# paths_in PACKAGE
+paths_in()
+{
+	dpkg-deb -c "$1" | awk '{ print $6 }' | grep -v '/$'
+}
+
+# has_units PACKAGE UNIT...: which name the program
+has_units()
+{
+	local package=$1 unit
+
+	shift
+	for unit; do
+		like "$(dpkg-deb --fsys-tarfile "$package" | tar -xO --wildcards "*/jeprof-ctl-$unit.service")" \
+			'ExecStart=/usr/sbin/jeprof-ctl' "the unit $unit names the program"
+	done
+}
+
 test_contents()
 {
 	local paths
 
-	paths=$(dpkg-deb -c "$deb" | awk '{ print $6 }' | grep -v '/$')
+	paths=$(paths_in "$deb")
 	for file in usr/sbin/jeprof-ctl usr/share/man/man8/jeprof-ctl.8.gz jeprof-ctl-guard.service jeprof-ctl-watch.service \
 		bash-completion/completions/jeprof-ctl zsh/vendor-completions/_jeprof-ctl vendor_completions.d/jeprof-ctl.fish; do
 		like "$paths" "/$file"$'(\n|$)' "it has $file"
 	done
 	like "$(dpkg-deb -f "$deb" Depends)" 'libarchive13' 'it depends on what is loaded by its name'
-	for unit in guard watch; do
-		like "$(dpkg-deb --fsys-tarfile "$deb" | tar -xO --wildcards "*/jeprof-ctl-$unit.service")" \
-			'ExecStart=/usr/sbin/jeprof-ctl' "the unit $unit names the program"
-	done
+	has_units "$deb" guard watch
 	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-dbgsym_" 'there are debug symbols'
+	test_contents_of_serve
+}
+
+# What speaks HTTP, and its libraries, are in a package of their own.
+test_contents_of_serve()
+{
+	local file paths
+
+	unlike "$(dpkg-deb -f "$deb" Depends)" 'microhttpd|gnutls' 'it depends on no library of a server'
+	unlike "$(paths_in "$deb")" 'libexec|serve' 'and has nothing of serve'
+	paths=$(paths_in "$serve")
+	for file in usr/libexec/jeprof-ctl/http jeprof-ctl-serve.service jeprof-ctl-serve.socket sysusers.d/jeprof-ctl-serve.conf; do
+		like "$paths" "/$file"$'(\n|$)' "serve: it has $file"
+	done
+	like "$(dpkg-deb -f "$serve" Depends)" "jeprof-ctl \\(= ${version//+/\\+}\\).*libmicrohttpd12" 'serve: it depends on the same version'
+	has_units "$serve" serve
+	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-serve-dbgsym_" 'serve: there are debug symbols'
 }
 
 # Information is shown, and all else is a failure.
@@ -54,7 +86,7 @@ test_same_again()
 		packaging/build-deb "$1" "$T/two") >"$T/second" 2>&1
 	is "$?" 0 'they are built again, elsewhere' || diag "$(tail -n 20 "$T/second")"
 	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte by byte the same: packages and source'
-	is "$(sums "$T/one" | wc -l)" 5 'all five of them'
+	is "$(sums "$T/one" | wc -l)" 7 'all seven of them'
 }
 
 sums()
@@ -80,13 +112,13 @@ older_package()
 		dpkg-deb --root-owner-group -b "$T/older" "$T/older.deb" >"$T/older.log"
 }
 
-# Every file there is, but for the logs and caches of dpkg and apt.
+# Every file there is, but for the logs and caches of dpkg and apt, and the files of groups.
 everything()
 {
 	(cd "$T/root" && find . -xdev \( -path ./mnt -o -path ./proc -o -path ./tmp -o -path ./var/log -o -path ./var/cache/ldconfig \
 		-o -path ./var/cache/apt -o -path ./var/lib/apt -o -path ./var/cache/debconf \) -prune -o \
 		! -path './var/lib/dpkg/status*' ! -path './var/lib/dpkg/lock*' ! -path './var/lib/dpkg/triggers/Lock' \
-		! -path './var/lib/dpkg/available*' ! -type d -printf '%M %u %g %s %p %l\n' -o \
+		! -path './var/lib/dpkg/available*' ! -path './etc/group*' ! -path './etc/gshadow*' ! -type d -printf '%M %u %g %s %p %l\n' -o \
 		-type d -printf '%M %u %g %p\n') | sort -k 4
 }
 
@@ -100,6 +132,7 @@ test_installed()
 	cp -a "$root" "$T/root"
 	inside dpkg-query -W >"$T/packages.before"
 	everything >"$T/before"
+	cp "$T/root/etc/group" "$T/groups"
 	ok 'there is a package of a lower version' older_package
 	ok 'it is installed' inside dpkg -i /mnt/older.deb
 	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'of the lower version'
@@ -113,18 +146,33 @@ test_installed()
 	ok 'a watch that is enabled' inside systemctl enable jeprof-ctl-watch.service
 	ok 'is so after an upgrade' inside dpkg -i "/mnt/one/${deb##*/}"
 	is "$(is_enabled)" 'disabled enabled' 'as its user wanted'
+	test_serve_installed
 	# What root's runs leave behind: is it removed, too?
 	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl" "$T/root/var/lib/jeprof-ctl"
 	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x" "$T/root/var/lib/jeprof-ctl/x"
 
-	ok 'it is removed' inside dpkg -r jeprof-ctl
-	ok 'what it kept is there until then' test -e "$T/root/var/cache/jeprof-ctl/x.symbols"
-	ok 'and purged' inside dpkg -P jeprof-ctl
+	install -D "$T/groups" "$T/root/etc/jeprof-ctl/tokens"
+
+	ok 'they are removed' inside dpkg -r jeprof-ctl jeprof-ctl-serve
+	ok 'what they kept is there until then' test -e "$T/root/var/cache/jeprof-ctl/x.symbols" -a -e "$T/root/etc/jeprof-ctl/tokens"
+	ok 'and purged' inside dpkg -P jeprof-ctl jeprof-ctl-serve
 	inside dpkg-query -W >"$T/packages.after"
 	everything >"$T/after"
 	is "$(diff "$T/packages.before" "$T/packages.after")" '' 'no package is left behind'
 	is "$(diff "$T/before" "$T/after")" '' 'no file is left behind'
+	like "$(diff "$T/groups" "$T/root/etc/group" | grep '^[<>]')" '^> jeprof-ctl:x:[0-9]+:$' 'but the group, as Debian wants it'
 	rm -rf "$T/root"
+}
+
+test_serve_installed()
+{
+	is "$(inside jeprof-ctl serve --socket /mnt/none 2>&1 | grep -c 'cannot find the program that speaks HTTP')" 1 \
+		'serve: it says what is missing'
+	ok 'serve: it is installed' inside dpkg -i "/mnt/one/${serve##*/}"
+	is "$(inside systemctl is-enabled jeprof-ctl-serve.socket jeprof-ctl-serve.service 2>&1 | tail -n 2 | paste -sd ' ')" \
+		'disabled disabled' 'serve: nothing is enabled by that'
+	is "$(inside dpkg --verify jeprof-ctl-serve)" '' 'serve: all files are as the package has them'
+	ok 'serve: the group is there' grep -q '^jeprof-ctl:' "$T/root/etc/group"
 }
 
 # --- the test that it brings along ---
@@ -139,5 +187,6 @@ test_autopkgtest()
 		sh "$T/root" "$T/one" "$T/autopkgtest" >"$T/autopkgtest.log" 2>&1
 	is "$?" 0 'autopkgtest passes' || diag "$(tail -n 60 "$T/autopkgtest.log")"
 	is "$(sed -n 's/^smoke *//p' "$T/autopkgtest/summary")" PASS 'its smoke test does'
+	is "$(sed -n 's/^serve *//p' "$T/autopkgtest/summary")" PASS 'that of serve does'
 	rm -rf "$T/root"
 }
