@@ -115,24 +115,14 @@ static int leave_files(struct err *err)
 	return 0;
 }
 
-static void limit(int resource, uint64_t max)
-{
-	struct rlimit now;
-
-	if (getrlimit((__rlimit_resource_t)resource, &now) || now.rlim_max < max)
-		return;
-	now.rlim_cur = now.rlim_max = max;
-	setrlimit((__rlimit_resource_t)resource, &now);
-}
-
 static void set_limits(void)
 {
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_NPROC, 0);
-	limit(RLIMIT_FSIZE, FILE_MAX);
+	fence_limit(RLIMIT_CORE, 0);
+	fence_limit(RLIMIT_NPROC, 0);
+	fence_limit(RLIMIT_FSIZE, FILE_MAX);
 	/* A sanitizer reserves terabytes. */
 	if (!FENCE_SANITIZED)
-		limit(RLIMIT_DATA, DATA_MAX);
+		fence_limit(RLIMIT_DATA, DATA_MAX);
 }
 
 /* The log is the broker's: lines in it are believed. A sanitizer alone says more from here on. */

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/token.h"
 
+#include <nettle/base16.h>
 #include <nettle/base64.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#define TOKEN_DIGITS ((size_t)2 * WIRE_TOKEN_SIZE)
+#define TOKEN_DIGITS BASE16_ENCODE_LENGTH((size_t)WIRE_TOKEN_SIZE)
 #define USER_MAX 64
 #define PAIR_MAX (USER_MAX + 1 + TOKEN_DIGITS)
 
 static bool parse_digits(const char *text, unsigned char token[WIRE_TOKEN_SIZE])
 {
-	if (strlen(text) != TOKEN_DIGITS || strspn(text, "0123456789abcdefABCDEF") != TOKEN_DIGITS)
-		return false;
-	for (size_t i = 0; i < WIRE_TOKEN_SIZE; i++) {
-		if (sscanf(text + 2 * i, "%2hhx", &token[i]) != 1)
-			return false;
-	}
-	return true;
+	struct base16_decode_ctx base16;
+	size_t len = WIRE_TOKEN_SIZE;
+
+	base16_decode_init(&base16);
+	return strlen(text) == TOKEN_DIGITS &&
+	       base16_decode_update(&base16, &len, token, TOKEN_DIGITS, text) &&
+	       base16_decode_final(&base16) && len == WIRE_TOKEN_SIZE;
 }
 
 /* What is behind the scheme and its spaces; NULL: it is another scheme. */

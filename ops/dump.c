@@ -52,7 +52,8 @@ bool ops_names_folder(const char *file)
 	return *file && file[strlen(file) - 1] == '/';
 }
 
-static char *new_path(pid_t pid, const char *name, const char *folder, const char *why)
+static char *new_path(pid_t pid, const char *name, const char *folder, const char *why,
+		      const char *suffix)
 {
 	char comm[PROC_COMM_SIZE], stamp[32], *path = NULL;
 	time_t now = time(NULL);
@@ -60,8 +61,8 @@ static char *new_path(pid_t pid, const char *name, const char *folder, const cha
 
 	safe_comm(name, comm, sizeof(comm));
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
-	if (asprintf(&path, "%s%s.%d.%s%s%s.heap", folder, *comm ? comm : "process", pid, stamp,
-		     why ? GUARD_PART : "", why ? why : "") < 0)
+	if (asprintf(&path, "%s%s.%d.%s%s%s%s", folder, *comm ? comm : "process", pid, stamp,
+		     why ? GUARD_PART : "", why ? why : "", suffix) < 0)
 		return NULL;
 	return path;
 }
@@ -70,12 +71,17 @@ char *dump_path(const struct proc *p, const char *file)
 {
 	if (file && !ops_names_folder(file))
 		return strdup(file);
-	return new_path(p->pid, p->status.comm, file ? file : "", NULL);
+	return new_path(p->pid, p->status.comm, file ? file : "", NULL, ".heap");
 }
 
 char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const char *why)
 {
-	return new_path(pid, comm, folder, why);
+	return new_path(pid, comm, folder, why, ".heap");
+}
+
+char *dump_name(pid_t pid, const char *comm, const char *suffix)
+{
+	return new_path(pid, comm, "", NULL, suffix);
 }
 
 /* Asked before the dump, which `needed` makes depend on it. */
@@ -366,16 +372,12 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 /* A name of our own has the suffix of its format. */
 static char *name_output(const struct session *s, const struct ops_dump_request *request)
 {
-	_cleanup_(cleanup_free) char *heap = dump_path(&s->proc, request->file);
-	bool named = request->file && !ops_names_folder(request->file);
-	char *name = NULL;
+	const char *folder = request->file ? request->file : "";
 
-	if (!heap || named || !request->format)
-		return take_ptr(heap);
-	if (asprintf(&name, "%.*s%s", (int)(strrchr(heap, '.') - heap), heap,
-		     profile_format_info(profile_format_by_name(request->format))->suffix) < 0)
-		return NULL;
-	return name;
+	if (!request->format || (request->file && !ops_names_folder(request->file)))
+		return dump_path(&s->proc, request->file);
+	return new_path(s->proc.pid, s->proc.status.comm, folder, NULL,
+			profile_format_info(profile_format_by_name(request->format))->suffix);
 }
 
 /* Through a memfd: to a file, or to the stream that was asked for. */

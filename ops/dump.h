@@ -14,6 +14,9 @@ char *dump_path(const struct proc *p, const char *file);
 /* "COMM.PID.UTC-TIMESTAMP.guard-WHY.heap" in `folder`, which ends in "/"; the same. */
 char *dump_path_of_guard(pid_t pid, const char *comm, const char *folder, const char *why);
 
+/* "COMM.PID.UTC-TIMESTAMP" and `suffix`, for who gets a profile from us; the same. */
+char *dump_name(pid_t pid, const char *comm, const char *suffix);
+
 /* ERR_OUTPUT, with its fix, when the target cannot write to a descriptor it is handed. */
 int dump_check_memory(const struct session *s, struct err *err) __must_check;
 

@@ -255,24 +255,15 @@ static void opener_main(int sock, const struct door_policy *policy, pid_t parent
 	_exit(0);
 }
 
-static void limit(int resource, uint64_t max)
-{
-	struct rlimit now;
-
-	if (getrlimit((__rlimit_resource_t)resource, &now) || now.rlim_max < max)
-		return;
-	now.rlim_cur = now.rlim_max = max;
-	setrlimit((__rlimit_resource_t)resource, &now);
-}
-
 static void set_limits(const struct confined_options *o)
 {
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, o->file_max_bytes ? o->file_max_bytes : CONFINED_FILE);
-	limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
+	fence_limit(RLIMIT_CORE, 0);
+	fence_limit(RLIMIT_FSIZE, o->file_max_bytes ? o->file_max_bytes : CONFINED_FILE);
+	fence_limit(RLIMIT_CPU, o->cpu_max_s ? o->cpu_max_s : CONFINED_CPU_S);
 	/* A sanitizer reserves terabytes. */
 	if (!FENCE_SANITIZED)
-		limit(RLIMIT_DATA, o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
+		fence_limit(RLIMIT_DATA,
+			    o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
 }
 
 /* Who changes its user is not ended with its parent any more (prctl(2), PR_SET_PDEATHSIG). */

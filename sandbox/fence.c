@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -165,6 +166,16 @@ void fence_opener_leave_root(void)
 	/* Without the first two it opens what is root's by being root. */
 	if (is_root_with(opener_caps, 2))
 		fence_leave_root();
+}
+
+void fence_limit(int resource, uint64_t max)
+{
+	struct rlimit now;
+
+	if (getrlimit((__rlimit_resource_t)resource, &now) || now.rlim_max < max)
+		return;
+	now.rlim_cur = now.rlim_max = max;
+	setrlimit((__rlimit_resource_t)resource, &now);
 }
 
 int fence_drop_capabilities(struct err *err)

@@ -10,12 +10,16 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __SANITIZE_ADDRESS__
 #define FENCE_SANITIZED 1
 #else
 #define FENCE_SANITIZED 0
 #endif
+
+/* Lower both limits of a resource (setrlimit(2)) to `max`, as far as they are not below. */
+void fence_limit(int resource, uint64_t max);
 
 /* No capability is left, and none can be had again. */
 int fence_drop_capabilities(struct err *err) __must_check;

@@ -50,15 +50,21 @@ static void address_text(const struct sockaddr_storage *a, char text[SERVE_ADDRE
 
 static void add(struct listeners *l, int fd, enum wire_transport transport)
 {
+	l->transport[l->n] = transport;
+	l->v[l->n++] = fd;
+}
+
+/* The same for a port, which is `text`. */
+static void add_port(struct listeners *l, int fd, char text[SERVE_ADDRESS_SIZE])
+{
 	struct sockaddr_storage address = { 0 };
 	socklen_t len = sizeof(address);
 
-	l->transport[l->n] = transport;
-	l->v[l->n++] = fd;
-	if (transport != WIRE_TCP || getsockname(fd, (struct sockaddr *)&address, &len))
-		return;
+	add(l, fd, WIRE_TCP);
+	getsockname(fd, (struct sockaddr *)&address, &len);
+	address_text(&address, text);
 	if (!l->port[0])
-		address_text(&address, l->port);
+		memcpy(l->port, text, sizeof(l->port));
 }
 
 /* --- from systemd --- */
@@ -98,12 +104,16 @@ static int take_handed(struct listeners *l, int n, struct err *err)
 {
 	for (int fd = HANDED_FIRST; fd < HANDED_FIRST + n; fd++) {
 		int transport = transport_of(fd);
+		char text[SERVE_ADDRESS_SIZE];
 
 		if (transport < 0)
 			return err_raise(err, ERROR_HANDED_NO_SOCKET, .number = fd);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-		add(l, fd, (enum wire_transport)transport);
+		if (transport == WIRE_TCP)
+			add_port(l, fd, text);
+		else
+			add(l, fd, WIRE_UNIX);
 	}
 	snprintf(l->where, sizeof(l->where), "a socket of systemd");
 	return 0;
@@ -219,7 +229,9 @@ static int parse_address(const char *text, struct sockaddr_storage *a, socklen_t
 	return 0;
 }
 
-static int open_port(struct listeners *l, const char *text, struct err *err)
+/* `real`: with the port that the kernel chose for 0. */
+static int open_port(struct listeners *l, const char *text, char real[SERVE_ADDRESS_SIZE],
+		     struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
 	struct sockaddr_storage address = { 0 };
@@ -239,7 +251,7 @@ static int open_port(struct listeners *l, const char *text, struct err *err)
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
 	    bind(fd, (struct sockaddr *)&address, len) || listen(fd, BACKLOG))
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = text);
-	add(l, take_fd(fd), WIRE_TCP);
+	add_port(l, take_fd(fd), real);
 	return 0;
 }
 
@@ -251,14 +263,10 @@ static int open_all(struct listeners *l, const struct serve_request *r, struct e
 	if (has_socket && make_socket(l, r, err))
 		return -1;
 	for (size_t i = 0; i < r->n_ports; i++) {
-		struct sockaddr_storage address = { 0 };
-		socklen_t len = sizeof(address);
 		char text[SERVE_ADDRESS_SIZE];
 
-		if (open_port(l, r->ports[i], err))
+		if (open_port(l, r->ports[i], text, err))
 			return -1;
-		getsockname(l->v[l->n - 1], (struct sockaddr *)&address, &len);
-		address_text(&address, text);
 		at = strlen(l->where);
 		snprintf(l->where + at, sizeof(l->where) - at, "%shttp://%s/", at ? ", " : "",
 			 text);

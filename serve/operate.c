@@ -6,14 +6,13 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "io/memory_file.h"
+#include "ops/dump.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
 #define STACKS_MAX 16000  /* of pprof: Pyroscope takes no more (pkg/validation, 2026) */
 #define BUSY_WAIT_MS 2000 /* another one of ours may be at the same process */
@@ -33,12 +32,17 @@ static int print_json(FILE *out, const void *ctx, struct err *err)
 }
 
 /* `doc` is taken. */
-static int answer_json(const struct work *w, struct json_object *doc, struct err *err)
+static int write_json(int content, struct json_object *doc, struct err *err)
 {
-	int ret = memory_file_fill(w->content, print_json, doc, err);
+	int ret = memory_file_fill(content, print_json, doc, err);
 
 	json_object_put(doc);
 	return ret;
+}
+
+static int answer_json(const struct work *w, struct json_object *doc, struct err *err)
+{
+	return write_json(w->content, doc, err);
 }
 
 struct text {
@@ -74,18 +78,12 @@ static int print_error(FILE *out, const void *ctx, struct err *err)
 int operate_say(const struct wire_to_broker *ask, int content, const struct err *why,
 		struct err *err)
 {
-	struct json_object *doc;
-	int ret;
-
 	if (ftruncate(content, 0))
 		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "empty");
 	lseek(content, 0, SEEK_SET);
 	if (ask->flags & WIRE_TEXT_ERRORS)
 		return memory_file_fill(content, print_error, why, err);
-	doc = api_error(why);
-	ret = memory_file_fill(content, print_json, doc, err);
-	json_object_put(doc);
-	return ret;
+	return write_json(content, api_error(why), err);
 }
 
 /* --- what it cost, and whose it is --- */
@@ -95,26 +93,6 @@ static void take_cost(struct result *r, const struct ops_cost *cost)
 	memcpy(r->comm, cost->comm, sizeof(r->comm));
 	r->stops = cost->stops;
 	r->pause_us = cost->pause_us;
-}
-
-/* "redis-server.4242.20261126T101500Z.heap", of what is harmless in any header and any folder. */
-static void name_file(struct result *r, pid_t pid, enum wire_format format)
-{
-	char comm[PROC_COMM_SIZE], time[24];
-	struct timespec now;
-	struct tm tm;
-	size_t i;
-
-	for (i = 0; r->comm[i]; i++) {
-		unsigned char c = (unsigned char)r->comm[i];
-
-		comm[i] = (char)(c < 0x80 && (isalnum(c) || c == '-') ? c : '_');
-	}
-	comm[i] = '\0';
-	clock_gettime(CLOCK_REALTIME, &now);
-	strftime(time, sizeof(time), "%Y%m%dT%H%M%SZ", gmtime_r(&now.tv_sec, &tm));
-	snprintf(r->name, sizeof(r->name), "%s.%d.%s%s", i ? comm : "process", pid, time,
-		 wire_suffix(format));
 }
 
 /* --- operations --- */
@@ -284,6 +262,7 @@ static const char *profile_format(enum wire_format format)
 static int do_dump(const struct work *w, struct result *r, struct err *err)
 {
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	_cleanup_(cleanup_free) char *name = NULL;
 	const struct wire_to_broker *ask = w->ask;
 	const struct ops_dump_request request = {
 		.stream_fd = w->content,
@@ -297,7 +276,10 @@ static int do_dump(const struct work *w, struct result *r, struct err *err)
 	       : ops_dump(ask->pid, &request, &w->options, &dump, err))
 		return -1;
 	take_cost(r, &dump.cost);
-	name_file(r, ask->pid, ask->format);
+	name = dump_name(ask->pid, r->comm, wire_suffix(ask->format));
+	if (!name)
+		return err_no_memory(err);
+	snprintf(r->name, sizeof(r->name), "%s", name);
 	return 0;
 }
 

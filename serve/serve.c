@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/signals.h"
 #include "base/vec.h"
 #include "io/memory_file.h"
 #include "serve/front.h"
@@ -116,6 +115,13 @@ static int drop_front(struct broker *b)
 	return status;
 }
 
+/* How it ended, as waitpid(2) says. */
+static int raise_ended(struct err *err, enum error id, int status)
+{
+	return err_raise(err, id, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+			 .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+}
+
 /* Again, but not at once, and later each time. */
 static void restart_later(struct broker *b, enum error id, int status)
 {
@@ -123,8 +129,7 @@ static void restart_later(struct broker *b, enum error id, int status)
 	unsigned int shift = b->failures < 6 ? b->failures : 6;
 	uint64_t after = (uint64_t)RESTART_MIN_MS << shift;
 
-	err_raise(&warning, id, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-		  .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+	raise_ended(&warning, id, status);
 	caution(b, &warning);
 	b->failures++;
 	b->restart_ms = now_ms() + (after < RESTART_MAX_MS ? after : RESTART_MAX_MS);
@@ -135,9 +140,7 @@ static int lose_front(struct broker *b, enum error id, struct err *err)
 	int status = drop_front(b);
 
 	if (!b->announced)
-		return err_raise(err, ERROR_FRONT_UNREADY,
-				 .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-				 .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+		return raise_ended(err, ERROR_FRONT_UNREADY, status);
 	restart_later(b, id, status);
 	return 0;
 }
@@ -208,6 +211,16 @@ static void make_answer(struct job *job, const struct result *r)
 	memcpy(job->answer.name, r->name, sizeof(r->name));
 }
 
+static int end_job(struct broker *b, struct job *job, const struct result *r, struct err *err)
+{
+	job->state = JOB_DONE;
+	job->done_ms = now_ms();
+	if (tell(b, job, r, WIRE_DONE, err))
+		return -1;
+	deliver(b, job);
+	return 0;
+}
+
 static int take_end(struct broker *b, struct job *job, struct err *err)
 {
 	_cleanup_(cleanup_free) char *bytes = NULL;
@@ -226,12 +239,7 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 	make_answer(job, &r);
 	if (close_content(job, &why))
 		job->answer.code = why.code, job->answer.bytes = 0;
-	job->state = JOB_DONE;
-	job->done_ms = now_ms();
-	if (tell(b, job, &r, WIRE_DONE, err))
-		return -1;
-	deliver(b, job);
-	return 0;
+	return end_job(b, job, &r, err);
 }
 
 /* --- operations --- */
@@ -275,11 +283,8 @@ static int start_all(struct broker *b, struct err *err)
 			continue;
 		}
 		make_answer(job, &r);
-		job->state = JOB_DONE;
-		job->done_ms = now_ms();
-		if (tell(b, job, &r, WIRE_DONE, err))
+		if (end_job(b, job, &r, err))
 			return -1;
-		deliver(b, job);
 	}
 	return 0;
 }

@@ -3,9 +3,9 @@
 
 #include "base/cleanup.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <nettle/base16.h>
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -40,18 +40,13 @@ static bool is_name(const char *name)
 
 static bool parse_hash(const char *text, unsigned char hash[TOKEN_HASH_SIZE])
 {
-	if (strlen(text) != 2 * TOKEN_HASH_SIZE)
-		return false;
-	for (size_t i = 0; i < TOKEN_HASH_SIZE; i++) {
-		unsigned int byte;
+	struct base16_decode_ctx base16;
+	size_t len = TOKEN_HASH_SIZE;
 
-		if (!isxdigit((unsigned char)text[2 * i]) ||
-		    !isxdigit((unsigned char)text[2 * i + 1]) ||
-		    sscanf(text + 2 * i, "%2x", &byte) != 1)
-			return false;
-		hash[i] = (unsigned char)byte;
-	}
-	return true;
+	base16_decode_init(&base16);
+	return strlen(text) == BASE16_ENCODE_LENGTH(TOKEN_HASH_SIZE) &&
+	       base16_decode_update(&base16, &len, hash, strlen(text), text) &&
+	       base16_decode_final(&base16) && len == TOKEN_HASH_SIZE;
 }
 
 /* `line` is cut into its words. True also for one that is empty, or a comment. */
@@ -137,8 +132,8 @@ const struct token *tokens_find(const struct tokens *tokens,
 
 static void to_hex(const unsigned char *bytes, size_t n, char *text)
 {
-	for (size_t i = 0; i < n; i++)
-		snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+	base16_encode_update(text, n, bytes);
+	text[BASE16_ENCODE_LENGTH(n)] = '\0';
 }
 
 int token_make(const char *path, enum wire_role role, const char *name, char text[TOKEN_TEXT_SIZE],
