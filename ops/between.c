@@ -74,9 +74,7 @@ static int wait_until(const struct between *b, uint64_t until_ms, struct err *er
 /* Its mappings are others, and its memory is all new. */
 static int check_program(const struct between *b, struct err *err)
 {
-	uint64_t now = proc_program(b->proc.mm_pid);
-
-	return now && b->program && now != b->program
+	return proc_program_changed(b->proc.mm_pid, b->program)
 		       ? err_raise(err, ERROR_TARGET_REPLACED, .pid = b->proc.pid,
 				   .comm = b->proc.status.comm)
 		       : 0;

@@ -81,12 +81,9 @@ static void name_confined(void *ctx)
 /* Names of two programs are those of none. */
 static int check_same(const struct session *s, uint64_t program, struct err *err)
 {
-	uint64_t now = proc_program(s->proc.mm_pid);
-
 	if (!proc_alive(&s->proc))
 		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(s));
-	/* What cannot be read is no other program. */
-	return now && program && now != program
+	return proc_program_changed(s->proc.mm_pid, program)
 		       ? err_raise(err, ERROR_TARGET_REPLACED, SESSION_ARGS(s))
 		       : 0;
 }

@@ -385,3 +385,10 @@ uint64_t proc_program(pid_t pid)
 		hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3ull;
 	return hash;
 }
+
+bool proc_program_changed(pid_t pid, uint64_t program)
+{
+	uint64_t now = proc_program(pid);
+
+	return now && program && now != program;
+}

@@ -96,4 +96,7 @@ bool proc_auxval(pid_t pid, uint64_t type, uint64_t *value);
  */
 uint64_t proc_program(pid_t pid);
 
+/* Is it another program now than `program`? What cannot be told, then or now, is not. */
+bool proc_program_changed(pid_t pid, uint64_t program);
+
 #endif
