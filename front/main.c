@@ -35,7 +35,7 @@ static bool read_arguments(struct arguments *a, int argc, char **argv)
 	return optind == argc;
 }
 
-/* What else was inherited is nobody's here. */
+/* Close all other inherited descriptors. */
 static void set_fds(void)
 {
 	struct rlimit now;

@@ -93,8 +93,8 @@ static struct MHD_Response *error_text(const char *text)
 }
 
 /*
- * What goes with an error, whoever wrote its body. A password is taken, and never asked for: a
- * browser would keep it, and send it along with what other sites have it send.
+ * The headers of an error. A password is accepted but never asked for: a browser would store it,
+ * and send it with requests that other sites make.
  */
 static bool add_error_headers(struct MHD_Response *response, const struct route *route,
 			      unsigned int status, bool again)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define BODY_MAX 4096			 /* nobody needs one */
+#define BODY_MAX 4096			 /* no route needs one */
 #define BODY_OF_ADDRESSES (1 << 20)	 /* of SYMBOLS */
 #define BODIES_MAX 16			 /* of these at once */
 #define UNSENT_MAX ((uint64_t)256 << 20) /* bytes of answers: more are not asked for then */

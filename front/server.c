@@ -225,7 +225,7 @@ static void take_connection(struct server *s, const struct wire_to_front *m, int
 		forget(client);
 }
 
-/* What nobody waits for any more is closed. */
+/* An answer that no client is waiting for is closed. */
 static void take_answer(struct server *s, const struct wire_to_front *m, int fd)
 {
 	for (int i = 0; i < SERVER_FDS_MAX; i++) {

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 
 /*
- * From the value of Authorization: "Bearer TOKEN" (RFC 6750), or as the password of "Basic ..."
- * (RFC 7617), whoever the user is, for programs that can only be given a URL with both. A token is
- * 64 hexadecimal digits. False: it shows none.
+ * The token in the value of an Authorization header: "Bearer TOKEN" (RFC 6750), or the password of
+ * "Basic ..." (RFC 7617) with any user name, for programs that take only a URL. It has 64
+ * hexadecimal digits. False: there is none.
  */
 bool token_parse(const char *value, unsigned char token[WIRE_TOKEN_SIZE]);
 
