@@ -71,7 +71,7 @@ struct args {
 	uint64_t cooldown_ms, max_bytes; /* 0: not given */
 	int64_t again, kept;		 /* -1: not given */
 	bool turn_on;
-	const char *socket, *group, *tokens, *new_token, *advertise; /* serve */
+	const char *socket, *group, *tokens, *new_token, *advertise, *runs; /* serve */
 	struct texts ports, hosts;
 	bool read_only;
 	int64_t workers;	   /* 0: not given */

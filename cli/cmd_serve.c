@@ -31,6 +31,12 @@ static const struct option_def options_of_serve[] = {
 	  "where /sd says that profiles are (the first --listen)", NULL },
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
 	  "profiles and numbers, but no change to any process", NULL },
+	{ "runs", 0, VALUE(FILE, runs), "FOLDER",
+	  "keep what is recorded there (/var/lib/jeprof-ctl/runs; of a user: in ~/.local/state); "
+	  "none: nothing",
+	  NULL },
+	{ "keep", 0, VALUE(INT, kept), "N", "keep the newest N of that; 0: all (100)", NULL },
+	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE", "and the newest up to SIZE (4G)", NULL },
 	{ "workers", 0, VALUE(INT, workers), "N", "do N things at once, up to 16 (2)", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
 	{ .name = NULL },
@@ -46,6 +52,9 @@ static int on_ready(void *ctx, const char *where, struct err *err)
 	return 0;
 }
 
+#define KEEP 100
+#define KEEP_BYTES (UINT64_C(4) << 30)
+
 static const char *verdict(const struct serve_event *e)
 {
 	static const char *const words[WIRE_REFUSALS] = {
@@ -54,7 +63,7 @@ static const char *verdict(const struct serve_event *e)
 		[WIRE_FULL] = "full",
 	};
 
-	return e->refusal ? words[e->refusal] : e->ok ? "ok" : "failed";
+	return e->refusal ? words[e->refusal] : e->began ? "began" : e->ok ? "ok" : "failed";
 }
 
 /* Between quotation marks. */
@@ -83,6 +92,8 @@ static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 			e->peer.name[0] ? e->peer.name : "-");
 	if (e->pid)
 		fprintf(stderr, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
+	if (e->run)
+		fprintf(stderr, " run=%" PRIu64, e->run);
 	if (!e->refusal)
 		fprintf(stderr,
 			" bytes=%" PRIu64 " stops=%u pause_us=%" PRIu64 " ms=%" PRIu64 " shared=%u",
@@ -128,6 +139,9 @@ static int run(const struct args *args, struct err *err)
 		.advertise = args->advertise,
 		.group = args->group,
 		.read_only = args->read_only,
+		.runs = args->runs && !strcmp(args->runs, "none") ? "" : args->runs,
+		.keep = args->kept < 0 ? KEEP : (unsigned int)args->kept,
+		.keep_bytes = args->max_bytes ? args->max_bytes : KEEP_BYTES,
 		.workers = args->workers ? (unsigned int)args->workers : SERVE_WORKERS,
 		.waiting = SERVE_WAITING,
 		.log_fd = STDERR_FILENO,

@@ -451,6 +451,8 @@ static const char *const words[FIXES] = {
 		"make one, and name its file: jeprof-ctl serve --token-file FILE --new-token ROLE",
 	[FIX_LISTEN_ON_LOOPBACK] =
 		"--listen 127.0.0.1:PORT, with a proxy that speaks TLS in front of it, or over SSH",
+	[FIX_GIVE_RUNS] = "--runs FOLDER for another place, --runs none to keep nothing",
+	[FIX_STOP_RUN] = "wait for its end, or POST /api/v1/runs/{number}/stop",
 	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */
 };
 

@@ -27,14 +27,16 @@ static const struct outcome by_refusal[WIRE_REFUSALS] = {
 
 struct outcome outcome_of(const struct wire_to_front *a)
 {
-	static const struct outcome inactive = {
-		403, false, "prof.active is false; POST /api/v1/processes/PID/activate"
+	static const struct outcome by_reason[WIRE_REASONS] = {
+		[WIRE_INACTIVE] = { 403, false,
+				    "prof.active is false; POST /api/v1/processes/PID/activate" },
+		[WIRE_NO_RUN] = { 404, false, "there is no such run" },
 	};
 
 	if (a->refusal)
 		return by_refusal[a->refusal < WIRE_REFUSALS ? a->refusal : WIRE_FULL];
-	if (a->inactive)
-		return inactive;
+	if (a->reason && a->reason < WIRE_REASONS)
+		return by_reason[a->reason];
 	return by_code[a->code < ERR_CODES ? a->code : ERR_FAILED];
 }
 

@@ -175,6 +175,11 @@ static bool add_answer_headers(struct MHD_Response *response, const struct route
 		if (!add(response, "X-Jeprof-Pause-Us", value))
 			return false;
 	}
+	if (done && wire_is_run(route->op)) {
+		snprintf(value, sizeof(value), "/api/v1/runs/%" PRIu64, answer->run);
+		if (!add(response, "Location", value))
+			return false;
+	}
 	if (!done || !route->attached)
 		return true;
 	if (outcome_name_is_safe(answer->name))
@@ -196,6 +201,10 @@ enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_fro
 {
 	const struct outcome outcome = outcome_of(answer);
 	bool done = outcome.status == 200;
+	unsigned int status = !done				 ? outcome.status
+			      : wire_is_run(to->route->op)	 ? 202
+			      : to->route->op == WIRE_RUN_DELETE ? 204
+								 : 200;
 	struct MHD_Response *response;
 
 	if (!answer->bytes || fd < 0) {
@@ -214,5 +223,5 @@ enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_fro
 		MHD_destroy_response(response);
 		return MHD_NO;
 	}
-	return send_it(to, outcome.status, type_of(to->route, answer, done), response);
+	return send_it(to, status, type_of(to->route, answer, done), response);
 }

@@ -17,17 +17,20 @@ enum {
 	GET = 1,
 	HEAD = 2,
 	POST = 4,
+	DELETE = 8,
 };
 
 /* The arguments there are; PARAM_OTHERS: what is not known is passed over. */
-#define PARAMS(X)              \
-	X(PID, "pid")          \
-	X(START, "start_time") \
-	X(FORMAT, "format")    \
-	X(RATE, "sample_rate") \
-	X(STATS, "stats")      \
-	X(ALL, "all")          \
-	X(SECONDS, "seconds")  \
+#define PARAMS(X)               \
+	X(PID, "pid")           \
+	X(START, "start_time")  \
+	X(FORMAT, "format")     \
+	X(RATE, "sample_rate")  \
+	X(DURATION, "duration") \
+	X(BASE, "base")         \
+	X(STATS, "stats")       \
+	X(ALL, "all")           \
+	X(SECONDS, "seconds")   \
 	X(DEBUG, "debug")
 
 enum param {
@@ -47,11 +50,12 @@ static const char *const param_names[] = {
 #define OTHERS (1u << PARAM_COUNT)
 #define NEEDS_PID (2u << PARAM_COUNT)
 #define PINNED TAKES(START)
+#define RUNS TAKES(DURATION) | TAKES(RATE)
 #define SCRAPED (TAKES(SECONDS) | TAKES(DEBUG) | TAKES(FORMAT) | OTHERS)
 
 struct row {
 	unsigned int methods;
-	const char *path; /* '#' is a pid; a '*' at the end is anything */
+	const char *path; /* '#' is a pid, '@' a run; a '*' at the end is anything */
 	enum route_style style;
 	enum route_own own;
 	enum wire_op op;
@@ -64,6 +68,7 @@ struct row {
 
 #define SCRAPE (WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS)
 #define API "/api/v1/processes"
+#define API_RUNS "/api/v1/runs"
 #define ASK(op, format, flags) ROUTE_ASKS, WIRE_##op, WIRE_FORMAT_##format, flags
 #define OWN(what) ROUTE_##what, WIRE_OP_NONE, WIRE_FORMAT_TEXT, 0
 
@@ -94,6 +99,20 @@ static const struct row rows[] = {
 	  "forget all samples; sample_rate=512K", false },
 	{ POST, API "/#/dump", ROUTE_JSON, ASK(DUMP, HEAP, 0), PINNED | TAKES(FORMAT),
 	  "a profile; format=heap|pprof|folded|text|json|speedscope|html|svg", true },
+	{ POST, API "/#/record", ROUTE_JSON, ASK(RECORD, JSON, 0), PINNED | RUNS,
+	  "begin to record; duration=30s, sample_rate=512K", false },
+	{ POST, API "/#/sample", ROUTE_JSON, ASK(SAMPLE, JSON, 0), PINNED | RUNS,
+	  "the same, of one without prof:true", false },
+	{ GET, API_RUNS, ROUTE_JSON, ASK(RUNS, JSON, 0), TAKES(PID),
+	  "what was recorded; pid=", false },
+	{ GET, API_RUNS "/@", ROUTE_JSON, ASK(RUN, JSON, 0), 0, "one of them", false },
+	{ DELETE, API_RUNS "/@", ROUTE_JSON, ASK(RUN_DELETE, JSON, 0), 0, "remove it", false },
+	{ POST, API_RUNS "/@/stop", ROUTE_JSON, ASK(RUN_STOP, JSON, 0), 0, "end it early", false },
+	{ GET, API_RUNS "/@/profile", ROUTE_JSON, ASK(RUN_PROFILE, HEAP, 0), TAKES(FORMAT),
+	  "its profile; format=", true },
+	{ GET, API_RUNS "/@/diff", ROUTE_JSON, ASK(RUN_PROFILE, JSON, WIRE_GROWTH),
+	  TAKES(FORMAT) | TAKES(BASE),
+	  "what grew meanwhile, or since the run base=; format=", true },
 	{ GET, "/pid/#/pprof/heap", ROUTE_PPROF, ASK(DUMP, HEAP, SCRAPE), OTHERS, "for jeprof",
 	  true },
 	{ GET, "/pid/#/pprof/cmdline", ROUTE_PPROF, ASK(CMDLINE, TEXT, WIRE_TEXT_ERRORS), OTHERS,
@@ -202,22 +221,34 @@ static bool pid_of(const char *text, size_t len, int32_t *pid)
 	return true;
 }
 
+static bool run_of(const char *text, size_t len, uint64_t *run)
+{
+	return number(text, len, ROUTE_RUN_MAX, run) && *run;
+}
+
 /* --- paths --- */
 
-static bool fits(const char *pattern, const char *path, int32_t *pid)
+/* What a path names. */
+struct named {
+	int32_t pid;
+	uint64_t run;
+};
+
+static bool fits(const char *pattern, const char *path, struct named *named)
 {
 	for (; *pattern; pattern++) {
 		size_t digits;
 
 		if (*pattern == '*')
 			return true;
-		if (*pattern != '#') {
+		if (*pattern != '#' && *pattern != '@') {
 			if (*path++ != *pattern)
 				return false;
 			continue;
 		}
 		digits = strcspn(path, "/");
-		if (!pid_of(path, digits, pid))
+		if (*pattern == '#' ? !pid_of(path, digits, &named->pid)
+				    : !run_of(path, digits, &named->run))
 			return false;
 		path += digits;
 	}
@@ -226,17 +257,22 @@ static bool fits(const char *pattern, const char *path, int32_t *pid)
 
 static unsigned int method_of(const char *name)
 {
-	return !strcmp(name, "GET")    ? GET
-	       : !strcmp(name, "HEAD") ? HEAD
-	       : !strcmp(name, "POST") ? POST
-				       : 0;
+	return !strcmp(name, "GET")	 ? GET
+	       : !strcmp(name, "HEAD")	 ? HEAD
+	       : !strcmp(name, "POST")	 ? POST
+	       : !strcmp(name, "DELETE") ? DELETE
+					 : 0;
 }
 
 static void set_allow(struct route *route, unsigned int methods)
 {
-	snprintf(route->allow, sizeof(route->allow), "%s%s%s%s%s", methods & GET ? "GET" : "",
-		 methods & HEAD ? ", HEAD" : "", methods & GET && methods & POST ? ", " : "",
-		 methods & POST ? "POST" : "", "");
+	static const char *const names[] = { "GET", "HEAD", "POST", "DELETE" };
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT(names); i++)
+		if (methods & 1u << i)
+			used += (size_t)snprintf(route->allow + used, sizeof(route->allow) - used,
+						 "%s%s", used ? ", " : "", names[i]);
 }
 
 /* NULL, with the error, where there is no such path or it is not for this method. */
@@ -245,15 +281,16 @@ static const struct row *find_row(const char *path, unsigned int method, struct 
 	unsigned int methods = 0;
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		int32_t pid = 0;
+		struct named named = { 0 };
 
-		if (!fits(rows[i].path, path, &pid))
+		if (!fits(rows[i].path, path, &named))
 			continue;
 		if (!methods)
 			route->style = rows[i].style;
 		methods |= rows[i].methods;
 		if (rows[i].methods & method) {
-			route->pid = pid;
+			route->pid = named.pid;
+			route->run = named.run;
 			return &rows[i];
 		}
 		if (!rows[i].methods)
@@ -296,17 +333,19 @@ static bool set_format(struct query *q, const char *value)
 		{ "folded", WIRE_FORMAT_FOLDED }, { "speedscope", WIRE_FORMAT_SPEEDSCOPE },
 		{ "html", WIRE_FORMAT_HTML },	  { "svg", WIRE_FORMAT_SVG },
 	};
-	/* The first two are all there is of statistics. */
+	/* The first two are all there is of statistics; a difference is nothing of jemalloc's. */
 	size_t n = q->row->op == WIRE_STATS ? 2 : COUNT(formats);
+	bool growth = q->row->flags & WIRE_GROWTH;
 
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(value, formats[i].name)) {
+		if (!strcmp(value, formats[i].name) && !(growth && (i == 1 || i == 2))) {
 			q->route->format = formats[i].format;
 			return true;
 		}
 	return refuse_value(q, PARAM_FORMAT,
-			    n == 2 ? "json or text"
-				   : "heap, pprof, folded, text, json, speedscope, html or svg");
+			    n == 2   ? "json or text"
+			    : growth ? "pprof, folded, json, speedscope, html or svg"
+				     : "heap, pprof, folded, text, json, speedscope, html or svg");
 }
 
 static bool set_rate(struct query *q, const char *value)
@@ -318,6 +357,17 @@ static bool set_rate(struct query *q, const char *value)
 		return refuse_value(q, PARAM_RATE, "a power of two, such as 512K");
 	q->route->lg_sample = __builtin_ctzll(bytes);
 	q->route->flags |= WIRE_HAS_LG;
+	return true;
+}
+
+static bool set_duration(struct query *q, const char *value)
+{
+	struct err err = ERR_INIT;
+	uint64_t ms;
+
+	if (text_duration_parse(value, &ms, &err) < 0 || !ms || ms > WIRE_DURATION_MAX_MS)
+		return refuse_value(q, PARAM_DURATION, "a time such as 30s, of up to 24h");
+	q->route->duration_ms = (uint32_t)ms;
 	return true;
 }
 
@@ -371,6 +421,11 @@ static bool set_param(struct query *q, enum param param, const char *value)
 		return set_format(q, value);
 	case PARAM_RATE:
 		return set_rate(q, value);
+	case PARAM_DURATION:
+		return set_duration(q, value);
+	case PARAM_BASE:
+		return run_of(value, strlen(value), &q->route->base) ||
+		       refuse_value(q, param, "the number of a run");
 	case PARAM_STATS:
 		return set_flag(q, param, value, WIRE_TOUCH);
 	case PARAM_ALL:
@@ -435,6 +490,8 @@ static bool combine(struct query *q)
 		return refuse(route, 400, "seconds and debug params are incompatible");
 	if (q->row->params & NEEDS_PID && !route->pid)
 		return refuse(route, 400, "which process? pid is missing");
+	if (wire_is_run(route->op) && !route->duration_ms)
+		route->duration_ms = ROUTE_DURATION_MS;
 	if (route->flags & WIRE_TOUCH && !route->pid)
 		return refuse(route, 400, "the statistics of which process? pid is missing");
 	if (q->debug && !(q->seen & TAKES(FORMAT)))
@@ -498,11 +555,16 @@ bool route_line(size_t i, char *buf, size_t size)
 	for (size_t r = 0; r < COUNT(rows); r++) {
 		if (!rows[r].what || i--)
 			continue;
-		used = (size_t)snprintf(buf, size, "%-4s  ",
-					rows[r].methods & POST ? "POST" : "GET");
+		used = (size_t)snprintf(buf, size, "%-6s  ",
+					rows[r].methods & POST	   ? "POST"
+					: rows[r].methods & DELETE ? "DELETE"
+								   : "GET");
 		for (const char *p = rows[r].path; *p && used + 4 < size; p++)
-			used += (size_t)snprintf(buf + used, size - used, "%.*s", *p == '#' ? 3 : 1,
-						 *p == '#' ? "PID" : p);
+			used += (size_t)snprintf(buf + used, size - used, "%.*s",
+						 *p == '#' || *p == '@' ? 3 : 1,
+						 *p == '#'   ? "PID"
+						 : *p == '@' ? "RUN"
+							     : p);
 		snprintf(buf + used, size - used, "%*s  %s\n", used < 40 ? (int)(40 - used) : 0, "",
 			 rows[r].what);
 		return true;

@@ -9,8 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROUTE_PID_MAX 4194304 /* the kernel's own limit (PID_MAX_LIMIT) */
-#define ROUTE_URI_MAX 2048    /* with the query */
+#define ROUTE_PID_MAX 4194304	       /* the kernel's own limit (PID_MAX_LIMIT) */
+#define ROUTE_RUN_MAX 9999999999999999 /* what has more digits is no run's number */
+#define ROUTE_DURATION_MS 30000	       /* of a run, where it does not say */
+#define ROUTE_URI_MAX 2048	       /* with the query */
 
 /* How its errors are written. */
 enum route_style {
@@ -37,7 +39,8 @@ struct route {
 	uint32_t flags;
 	int32_t pid; /* 0: none */
 	int32_t lg_sample;
-	uint32_t seconds;
+	uint32_t seconds, duration_ms;
+	uint64_t run, base;
 	uint64_t start_time; /* 0: any */
 	bool attached;	     /* it is a file to be kept */
 	bool takes_body;     /* addresses, for SYMBOLS */

@@ -166,7 +166,10 @@ bool client_ask(struct client *client)
 				    .pid = route->pid,
 				    .start_time = route->start_time,
 				    .lg_sample = route->lg_sample,
-				    .seconds = route->seconds };
+				    .seconds = route->seconds,
+				    .duration_ms = route->duration_ms,
+				    .run = route->run,
+				    .base = route->base };
 	int fd = take_fd(client->addresses.fd);
 
 	if (client->has_token) {

@@ -91,6 +91,7 @@ static int read_profile(const struct work *w, struct profile *p, struct err *err
 	if (!r->base_bytes)
 		return 0;
 	return profile_file_read_fd(r->base, r->base_bytes, &options, &base, err) ||
+			       ops_symbolize_pair(p, &base, &w->symbols, err) ||
 			       profile_subtract(p, &base, err)
 		       ? -1
 		       : 0;
@@ -102,7 +103,7 @@ static int render(const struct work *w, int *fd, struct err *err)
 	const struct render_request *r = &w->request;
 	uint64_t bytes;
 
-	return read_profile(w, &p, err) || ops_symbolize(&p, &w->symbols, err) ||
+	return read_profile(w, &p, err) || (!p.symbols && ops_symbolize(&p, &w->symbols, err)) ||
 			       profile_bound(&p, r->max_stacks, profile_default_type(&p), err) ||
 			       render_write(&p, r->format, &render_plain, r->path, fd, &bytes, err)
 		       ? -1
@@ -121,15 +122,15 @@ static void render_confined(void *ctx)
 		errand_done(NULL, fd);
 }
 
-int render_apart(const struct session *s, const struct render_apart *a, int *fd, uint64_t *bytes,
-		 struct err *err)
+int render_apart(const struct render_apart *a, int *fd, uint64_t *bytes, struct err *err)
 {
 	const struct confined_options options = {
 		.what = a->what,
 		.policy = { .pid = a->symbols->pid,
 			    .pidfd = a->symbols->pidfd,
 			    .debuginfod = a->symbols->debuginfod,
-			    .temporary_max_bytes = errand_file_max(a->bytes) },
+			    .temporary_max_bytes = errand_file_max(a->bytes),
+			    .no_memory = !a->symbols->pid },
 		.fds = a->fds,
 		.n_fds = a->n_fds,
 		.memory_max_bytes = errand_memory(a->bytes),
@@ -142,9 +143,9 @@ int render_apart(const struct session *s, const struct render_apart *a, int *fd,
 		.debuginfod = a->symbols->debuginfod,
 		.on_warning = a->symbols->on_warning,
 		.ctx = a->symbols->ctx,
-		.deadline_ms = s->timeout_ms,
+		.deadline_ms = a->deadline_ms,
 	};
-	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(s->options->stop_fd);
+	_cleanup_(confined_end) struct confined c = CONFINED_UNTIL(a->stop_fd);
 	_cleanup_(cleanup_close) int made = -1;
 	struct unpack answer;
 
@@ -156,9 +157,8 @@ int render_apart(const struct session *s, const struct render_apart *a, int *fd,
 	return 0;
 }
 
-int render_profile(const struct session *s, const struct render_request *request,
-		   const struct ops_symbolize_options *symbols, int *fd, uint64_t *bytes,
-		   struct err *err)
+int render_file(const struct render_request *request, const struct ops_symbolize_options *symbols,
+		uint64_t deadline_ms, int stop_fd, int *fd, uint64_t *bytes, struct err *err)
 {
 	struct work w = { *request, *fd, *bytes, *symbols };
 	const int fds[] = { *fd, request->base_bytes ? request->base : -1 };
@@ -170,13 +170,22 @@ int render_profile(const struct session *s, const struct render_request *request
 		.symbols = symbols,
 		.fn = render_confined,
 		.ctx = &w,
+		.deadline_ms = deadline_ms,
+		.stop_fd = stop_fd,
 	};
 	int rendered;
 
 	w.symbols.on_warning = symbols->on_warning ? errand_warn : NULL;
-	if (render_apart(s, &apart, &rendered, bytes, err))
+	if (render_apart(&apart, &rendered, bytes, err))
 		return -1;
 	close(*fd);
 	*fd = rendered;
 	return 0;
+}
+
+int render_profile(const struct session *s, const struct render_request *request,
+		   const struct ops_symbolize_options *symbols, int *fd, uint64_t *bytes,
+		   struct err *err)
+{
+	return render_file(request, symbols, s->timeout_ms, s->options->stop_fd, fd, bytes, err);
 }

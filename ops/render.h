@@ -36,10 +36,15 @@ struct render_request {
 };
 
 /*
- * Look the names up for the profile in the first `bytes` of `fd`, and put a
- * memfd with what is wanted of it in its place: in a confined child, in the time
- * that `s` has. ERR_FAILED, ERR_UNSAFE.
+ * Look the names up for the profile in the first `bytes` of `fd`, unless it brings them along, and
+ * put a memfd with what is wanted of it in its place: in a confined child, until `deadline_ms`
+ * (CLOCK_MONOTONIC) or stop_fd. ERR_FAILED, ERR_UNSAFE.
  */
+int render_file(const struct render_request *request, const struct ops_symbolize_options *symbols,
+		uint64_t deadline_ms, int stop_fd, int *fd, uint64_t *bytes, struct err *err)
+	__must_check;
+
+/* The same, in the time that `s` has. */
 int render_profile(const struct session *s, const struct render_request *request,
 		   const struct ops_symbolize_options *symbols, int *fd, uint64_t *bytes,
 		   struct err *err) __must_check;
@@ -52,11 +57,13 @@ struct render_apart {
 	uint64_t bytes; /* of the profiles that it reads */
 	const struct ops_symbolize_options *symbols;
 	confined_fn *fn;
-	void *ctx; /* of fn */
+	void *ctx;	      /* of fn */
+	uint64_t deadline_ms; /* CLOCK_MONOTONIC */
+	int stop_fd;	      /* as in struct ops_options */
 };
 
 /* What it made: a memfd, which the caller closes. */
-int render_apart(const struct session *s, const struct render_apart *apart, int *fd,
-		 uint64_t *bytes, struct err *err) __must_check;
+int render_apart(const struct render_apart *apart, int *fd, uint64_t *bytes, struct err *err)
+	__must_check;
 
 #endif

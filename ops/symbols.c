@@ -94,12 +94,13 @@ int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops
 	_cleanup_(session_close) struct session s = SESSION_INIT;
 	_cleanup_(cleanup_close) int names = -1;
 	struct work w = { .proc = &s.proc, .addresses = addresses, .n = n };
-	const struct render_apart apart = {
+	struct render_apart apart = {
 		.what = "name addresses",
 		.bytes = n * sizeof(*addresses),
 		.symbols = &w.symbols,
 		.fn = name_confined,
 		.ctx = &w,
+		.stop_fd = options->stop_fd,
 	};
 	uint64_t bytes, program;
 
@@ -116,7 +117,8 @@ int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops
 		.as_found = true,
 	};
 	program = proc_program(s.proc.mm_pid);
-	if (render_apart(&s, &apart, &names, &bytes, err))
+	apart.deadline_ms = s.timeout_ms;
+	if (render_apart(&apart, &names, &bytes, err))
 		return session_failed(&s, err);
 	return check_same(&s, program, err) ||
 			       output_copy(fd, "the names", names, bytes, s.timeout_ms, err)

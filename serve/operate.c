@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/memory_file.h"
 #include "ops/dump.h"
+#include "serve/run.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ static int write_json(int content, struct json_object *doc, struct err *err)
 	return ret;
 }
 
-static int answer_json(const struct work *w, struct json_object *doc, struct err *err)
+int answer_json(const struct work *w, struct json_object *doc, struct err *err)
 {
 	return write_json(w->content, doc, err);
 }
@@ -88,7 +89,7 @@ int operate_say(const struct wire_to_broker *ask, int content, const struct err 
 
 /* --- what it cost, and whose it is --- */
 
-static void take_cost(struct result *r, const struct ops_cost *cost)
+void operate_cost(struct result *r, const struct ops_cost *cost)
 {
 	memcpy(r->comm, cost->comm, sizeof(r->comm));
 	r->stops = cost->stops;
@@ -163,7 +164,7 @@ static int do_metrics(const struct work *w, struct result *r, struct err *err)
 			      &w->options, &stats, err) ||
 		    ops_stats_failed(&stats, err))
 			return -1;
-		take_cost(r, &stats.v->cost);
+		operate_cost(r, &stats.v->cost);
 		m.stats = stats.text;
 	}
 	return memory_file_fill(w->content, print_metrics, &m, err);
@@ -187,7 +188,7 @@ static int do_check(const struct work *w, struct result *r, struct err *err)
 	if (!checks)
 		return err_no_memory(err);
 	ops_check(w->ask->pid, &w->options, checks);
-	take_cost(r, &checks->cost);
+	operate_cost(r, &checks->cost);
 	return answer_json(w, api_check(checks), err);
 }
 
@@ -197,7 +198,7 @@ static int do_status(const struct work *w, struct result *r, struct err *err)
 
 	if (ops_status(w->ask->pid, &w->options, &status, err))
 		return -1;
-	take_cost(r, &status.cost);
+	operate_cost(r, &status.cost);
 	return answer_json(w, api_status(&status), err);
 }
 
@@ -207,7 +208,7 @@ static int do_explain(const struct work *w, struct result *r, struct err *err)
 
 	if (ops_explain(w->ask->pid, &w->options, &explain, err))
 		return -1;
-	take_cost(r, &explain.cost);
+	operate_cost(r, &explain.cost);
 	return answer_json(w, api_explain(&explain), err);
 }
 
@@ -221,7 +222,7 @@ static int do_stats(const struct work *w, struct result *r, struct err *err)
 
 	if (ops_stats(&of, 1, format, &w->options, &stats, err) || ops_stats_failed(&stats, err))
 		return -1;
-	take_cost(r, &stats.v->cost);
+	operate_cost(r, &stats.v->cost);
 	return answer_text(w, stats.text, stats.len, err);
 }
 
@@ -232,12 +233,11 @@ static int do_threads(const struct work *w, struct result *r, struct err *err)
 
 	if (ops_threads(w->ask->pid, &request, &w->options, &threads, err))
 		return -1;
-	take_cost(r, &threads.cost);
+	operate_cost(r, &threads.cost);
 	return answer_json(w, api_threads(&threads, false), err);
 }
 
-/* As profile/format/ names them; NULL: as jemalloc wrote it. */
-static const char *profile_format(enum wire_format format)
+const char *operate_profile_format(enum wire_format format)
 {
 	switch (format) {
 	case WIRE_FORMAT_PPROF:
@@ -259,6 +259,11 @@ static const char *profile_format(enum wire_format format)
 	}
 }
 
+size_t operate_max_stacks(enum wire_format format)
+{
+	return format == WIRE_FORMAT_PPROF ? STACKS_MAX : 0;
+}
+
 static int do_dump(const struct work *w, struct result *r, struct err *err)
 {
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
@@ -266,16 +271,16 @@ static int do_dump(const struct work *w, struct result *r, struct err *err)
 	const struct wire_to_broker *ask = w->ask;
 	const struct ops_dump_request request = {
 		.stream_fd = w->content,
-		.format = profile_format(ask->format),
+		.format = operate_profile_format(ask->format),
 		.only_active = ask->flags & WIRE_IF_ACTIVE,
-		.max_stacks = ask->format == WIRE_FORMAT_PPROF ? STACKS_MAX : 0,
+		.max_stacks = operate_max_stacks(ask->format),
 	};
 	uint64_t ms = (uint64_t)ask->seconds * 1000;
 
 	if (ms ? ops_dump_between(ask->pid, ms, &request, &w->options, &dump, err)
 	       : ops_dump(ask->pid, &request, &w->options, &dump, err))
 		return -1;
-	take_cost(r, &dump.cost);
+	operate_cost(r, &dump.cost);
 	name = dump_name(ask->pid, r->comm, wire_suffix(ask->format));
 	if (!name)
 		return err_no_memory(err);
@@ -322,7 +327,7 @@ static int do_switch(const struct work *w, struct result *r, struct err *err)
 		    ? ops_activate(w->ask->pid, false, &w->options, &change, err)
 		    : ops_deactivate(w->ask->pid, &w->options, &change, err))
 		return -1;
-	take_cost(r, &change.cost);
+	operate_cost(r, &change.cost);
 	return answer_json(w, api_change("prof.active", &change), err);
 }
 
@@ -333,20 +338,59 @@ static int do_reset(const struct work *w, struct result *r, struct err *err)
 
 	if (ops_reset(w->ask->pid, lg, &w->options, &reset, err))
 		return -1;
-	take_cost(r, &reset.cost);
+	operate_cost(r, &reset.cost);
 	return answer_json(w, api_reset(&reset), err);
 }
 
 static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 					 struct err *err) = {
-	[WIRE_LIST] = do_list,	       [WIRE_METRICS] = do_metrics, [WIRE_DISCOVER] = do_discover,
-	[WIRE_CHECK] = do_check,       [WIRE_STATUS] = do_status,   [WIRE_EXPLAIN] = do_explain,
-	[WIRE_STATS] = do_stats,       [WIRE_THREADS] = do_threads, [WIRE_DUMP] = do_dump,
-	[WIRE_SYMBOLS] = do_symbols,   [WIRE_CMDLINE] = do_cmdline, [WIRE_ACTIVATE] = do_switch,
-	[WIRE_DEACTIVATE] = do_switch, [WIRE_RESET] = do_reset,
+	[WIRE_LIST] = do_list,
+	[WIRE_METRICS] = do_metrics,
+	[WIRE_DISCOVER] = do_discover,
+	[WIRE_CHECK] = do_check,
+	[WIRE_STATUS] = do_status,
+	[WIRE_EXPLAIN] = do_explain,
+	[WIRE_STATS] = do_stats,
+	[WIRE_THREADS] = do_threads,
+	[WIRE_DUMP] = do_dump,
+	[WIRE_SYMBOLS] = do_symbols,
+	[WIRE_CMDLINE] = do_cmdline,
+	[WIRE_ACTIVATE] = do_switch,
+	[WIRE_DEACTIVATE] = do_switch,
+	[WIRE_RESET] = do_reset,
+	[WIRE_RECORD] = run_do_record,
+	[WIRE_SAMPLE] = run_do_sample,
+	[WIRE_RUNS] = run_do_list,
+	[WIRE_RUN] = run_do_show,
+	[WIRE_RUN_PROFILE] = run_do_profile,
+	[WIRE_RUN_STOP] = run_do_show, /* which comes when it has stopped */
+	[WIRE_RUN_DELETE] = run_do_delete,
 };
 
 /* --- the process --- */
+
+static enum wire_reason reason_of(const struct err *err)
+{
+	switch (err->ids[0]) {
+	case ERROR_PROF_INACTIVE:
+		return WIRE_INACTIVE;
+	case ERROR_NO_RUN:
+	case ERROR_NO_RUN_PROFILE:
+		return WIRE_NO_RUN;
+	default:
+		return WIRE_ANY;
+	}
+}
+
+/* The log names the process, whatever became of the operation. */
+static void find_comm(const struct work *w, struct result *r)
+{
+	_cleanup_(proc_close) struct proc p = { 0 };
+	struct err ignored;
+
+	if (w->ask->pid && !proc_open_at(&p, w->ask->pid, w->ask->start_time, &ignored))
+		memcpy(r->comm, p.status.comm, sizeof(r->comm));
+}
 
 int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
@@ -360,17 +404,20 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	w->options.wait_ms = BUSY_WAIT_MS;
 	r.failed = operations[w->ask->op](w, &r, &r.err);
 	if (r.failed) {
-		r.inactive = r.err.ids[0] == ERROR_PROF_INACTIVE;
-		if (r.err.code != ERR_LOST)
+		r.reason = reason_of(&r.err);
+		if (!r.comm[0])
+			find_comm(w, &r);
+		if (r.err.code != ERR_LOST && !r.began)
 			err_explain(&r.err);
-		if (operate_say(w->ask, w->content, &r.err, err))
+		if (!r.began && operate_say(w->ask, w->content, &r.err, err))
 			return -1;
 	}
 	pack_bytes(answer, r.comm, sizeof(r.comm));
 	pack_u64(answer, r.stops);
 	pack_u64(answer, r.pause_us);
 	pack_text(answer, r.name);
-	pack_u64(answer, r.inactive);
+	pack_u64(answer, r.reason);
+	pack_u64(answer, r.began);
 	pack_err(answer, r.failed ? &r.err : NULL);
 	return 0;
 }
@@ -383,7 +430,8 @@ bool operate_unpack(struct unpack *u, struct result *r)
 	r->stops = (unsigned int)unpack_max(u, UINT32_MAX);
 	r->pause_us = unpack_u64(u);
 	unpack_into(u, r->name, sizeof(r->name));
-	r->inactive = unpack_bool(u);
+	r->reason = (enum wire_reason)unpack_max(u, WIRE_REASONS - 1);
+	r->began = unpack_bool(u);
 	r->failed = unpack_err(u, &r->err);
 	return unpack_done(u);
 }

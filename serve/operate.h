@@ -5,6 +5,7 @@
 
 #include "api/metrics.h"
 #include "ops/apart/subprocess.h"
+#include "serve/runs.h"
 #include "serve/serve.h"
 
 struct work {
@@ -14,6 +15,10 @@ struct work {
 	int addresses;			   /* of WIRE_SYMBOLS, or -1 */
 	const struct api_own_metrics *own; /* of the broker, so far */
 	const char *target;		   /* where /sd says that profiles are */
+	const struct runs *runs;	   /* what is kept */
+	uint64_t run;			   /* the number of one that begins, */
+	int began_fd;			   /* and its comm goes there when it has; -1 */
+	const char *by;			   /* who asked for it */
 	const int *not_ours;		   /* descriptors of the broker's, which are closed first */
 	size_t n_not_ours;
 };
@@ -24,7 +29,8 @@ struct result {
 	unsigned int stops;
 	uint64_t pause_us;
 	char name[WIRE_NAME_SIZE]; /* see struct wire_to_front */
-	bool inactive;		   /* it failed as prof.active is false, which the client minds */
+	enum wire_reason reason;   /* why it failed, where the client minds */
+	bool began;		   /* a run: it was answered then, and this is how it ended */
 	bool failed;
 	struct err err;
 };
@@ -37,5 +43,18 @@ bool operate_unpack(struct unpack *u, struct result *result);
 /* Put an error into the content, in the place of what is there: as text or as JSON. */
 int operate_say(const struct wire_to_broker *ask, int content, const struct err *why,
 		struct err *err) __must_check;
+
+/* --- what operations share --- */
+
+/* `doc` is taken. */
+int answer_json(const struct work *w, struct json_object *doc, struct err *err) __must_check;
+
+void operate_cost(struct result *r, const struct ops_cost *cost);
+
+/* As profile/format/ names them; NULL: as jemalloc wrote it. */
+const char *operate_profile_format(enum wire_format format);
+
+/* Of such a profile; 0: all. */
+size_t operate_max_stacks(enum wire_format format);
 
 #endif

@@ -12,7 +12,7 @@ void queue_init(struct queue *q, unsigned int workers, unsigned int waiting)
 	q->waiting = waiting;
 	q->next = 1;
 	for (size_t i = 0; i < JOBS_MAX; i++) {
-		q->v[i].addresses = q->v[i].content = -1;
+		q->v[i].addresses = q->v[i].content = q->v[i].began_fd = -1;
 		q->v[i].process = (struct subprocess)SUBPROCESS_INIT;
 	}
 }
@@ -26,10 +26,10 @@ size_t queue_count(const struct queue *q, enum job_state state)
 	return n;
 }
 
-/* A profile over some time, which waits most of that. */
-static bool takes_long(const struct job *job)
+/* A profile over some time, or a run: it waits most of that. */
+static bool takes_long(const struct wire_to_broker *ask)
 {
-	return job->ask.seconds;
+	return ask->seconds || wire_is_run(ask->op);
 }
 
 /* Those that take long and would wait for others that do, are refused: all else would wait, too. */
@@ -37,8 +37,8 @@ static bool is_full(const struct queue *q, const struct wire_to_broker *ask)
 {
 	size_t long_ones = 0;
 
-	for (size_t i = 0; ask->seconds && i < JOBS_MAX; i++)
-		long_ones += takes_long(&q->v[i]) &&
+	for (size_t i = 0; takes_long(ask) && i < JOBS_MAX; i++)
+		long_ones += takes_long(&q->v[i].ask) &&
 			     (q->v[i].state == JOB_WAITING || q->v[i].state == JOB_RUNNING);
 	return long_ones >= SERVE_WORKERS_MAX || queue_count(q, JOB_WAITING) >= q->waiting;
 }
@@ -65,10 +65,10 @@ static bool can_be_shared(const struct job *job, uint64_t now_ms)
 	case JOB_WAITING:
 		return true;
 	case JOB_RUNNING: /* what began earlier does not cover the time that is meant */
-		return job->n && !takes_long(job) &&
+		return job->n && !takes_long(&job->ask) &&
 		       !is_overview(job->ask.op); /* one that nobody waits for is being stopped */
 	case JOB_DONE:
-		return !takes_long(job) && !is_overview(job->ask.op) &&
+		return !takes_long(&job->ask) && !is_overview(job->ask.op) &&
 		       job->answer.code == ERR_NONE && job->answer.bytes &&
 		       now_ms - job->done_ms < SHARED_MS;
 	case JOB_FREE:
@@ -108,7 +108,7 @@ static struct job *find_room(struct queue *q)
 }
 
 /* Who asks from now on is to see the change. */
-static void age(struct queue *q, pid_t pid)
+void queue_age(struct queue *q, pid_t pid)
 {
 	for (size_t i = 0; i < JOBS_MAX; i++)
 		q->v[i].is_old = q->v[i].is_old || q->v[i].ask.pid == pid;
@@ -132,7 +132,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		return NULL;
 	}
 	if (wire_role_needed(ask) == WIRE_ROLE_CONTROL)
-		age(q, ask->pid);
+		queue_age(q, ask->pid);
 	job->state = JOB_WAITING;
 	job->ask = *ask;
 	job->peer = *peer;
@@ -148,7 +148,8 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 static bool is_taken(const struct queue *q, pid_t pid)
 {
 	for (size_t i = 0; pid && i < JOBS_MAX; i++) {
-		if (q->v[i].state == JOB_RUNNING && !takes_long(&q->v[i]) && q->v[i].ask.pid == pid)
+		if (q->v[i].state == JOB_RUNNING && !takes_long(&q->v[i].ask) &&
+		    q->v[i].ask.pid == pid)
 			return true;
 	}
 	return false;
@@ -160,8 +161,23 @@ static bool has_worker(const struct queue *q, bool long_ones)
 	size_t n = 0;
 
 	for (size_t i = 0; i < JOBS_MAX; i++)
-		n += q->v[i].state == JOB_RUNNING && takes_long(&q->v[i]) == long_ones;
+		n += q->v[i].state == JOB_RUNNING && takes_long(&q->v[i].ask) == long_ones;
 	return n < (long_ones ? SERVE_WORKERS_MAX : q->workers);
+}
+
+struct job *queue_find_run(struct queue *q, uint64_t run)
+{
+	for (size_t i = 0; run && i < JOBS_MAX; i++) {
+		if (q->v[i].state == JOB_RUNNING && q->v[i].run == run)
+			return &q->v[i];
+	}
+	return NULL;
+}
+
+/* What was told to stop is looked at when it has. */
+static bool waits_for_run(struct queue *q, const struct wire_to_broker *ask)
+{
+	return ask->op == WIRE_RUN_STOP && queue_find_run(q, ask->run);
 }
 
 struct job *queue_next(struct queue *q)
@@ -172,7 +188,8 @@ struct job *queue_next(struct queue *q)
 		struct job *job = &q->v[i];
 
 		if (job->state == JOB_WAITING && (!first || job->number < first->number) &&
-		    has_worker(q, takes_long(job)) && !is_taken(q, job->ask.pid))
+		    has_worker(q, takes_long(&job->ask)) && !is_taken(q, job->ask.pid) &&
+		    !waits_for_run(q, &job->ask))
 			first = job;
 	}
 	return first;
@@ -199,7 +216,10 @@ void job_free(struct job *job)
 {
 	cleanup_close(&job->addresses);
 	cleanup_close(&job->content);
-	*job = (struct job){ .addresses = -1, .content = -1, .process = SUBPROCESS_INIT };
+	cleanup_close(&job->began_fd);
+	*job = (struct job){
+		.addresses = -1, .content = -1, .began_fd = -1, .process = SUBPROCESS_INIT
+	};
 }
 
 void queue_forget(struct queue *q, uint64_t now_ms)

@@ -34,9 +34,12 @@ struct job {
 	bool is_old;   /* the process was to be changed since */
 	int addresses; /* of WIRE_SYMBOLS, or -1 */
 
-	struct subprocess process;   /* JOB_RUNNING */
-	int content;		     /* from then on, a memory file */
-	struct wire_to_front answer; /* JOB_DONE */
+	struct subprocess process; /* JOB_RUNNING */
+	int content;		   /* from then on, a memory file */
+	uint64_t run;		   /* the number of the run that it is; 0: it is none */
+	int began_fd; /* its process's name comes there when it has begun; -1: no more */
+	bool began;   /* who asked was answered then; it goes on */
+	struct wire_to_front answer; /* JOB_DONE, or `began` */
 	uint64_t done_ms;
 };
 
@@ -63,6 +66,12 @@ size_t queue_count(const struct queue *q, enum job_state state);
 
 /* Nobody waits for this answer any more. The job, where it is running and nobody else does. */
 struct job *queue_cancel(struct queue *q, uint64_t id);
+
+/* The one that is this run, and is running; NULL: none. */
+struct job *queue_find_run(struct queue *q, uint64_t run);
+
+/* Its process was changed by it: who asks from now on is to see that. */
+void queue_age(struct queue *q, pid_t pid);
 
 /* Let go of what it has. It is JOB_FREE. */
 void job_free(struct job *job);

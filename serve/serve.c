@@ -9,10 +9,13 @@
 #include "serve/listen.h"
 #include "serve/operate.h"
 #include "serve/queue.h"
+#include "serve/runs.h"
 #include "serve/tokens.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,7 +26,7 @@
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
-#define FDS_MAX (3 + LISTENERS_MAX + JOBS_MAX)
+#define FDS_MAX (3 + LISTENERS_MAX + 2 * JOBS_MAX)
 
 struct connection {
 	uint64_t number;
@@ -44,6 +47,9 @@ struct broker {
 	uint64_t next;	    /* number of a connection */
 	uint64_t accept_ms; /* until then there are no descriptors for more */
 	struct queue queue;
+	struct runs runs;
+	struct subprocess repair; /* of runs that were killed */
+	bool repair_due;
 	struct api_own_op ops[WIRE_OPS]; /* what was done so far */
 	bool behind;			 /* the front does not read as fast as we send */
 	bool announced;
@@ -73,6 +79,8 @@ static int tell(struct broker *b, const struct job *job, const struct result *r,
 		.peer = job->peer,
 		.op = wire_op_name(job->ask.op),
 		.pid = job->ask.pid,
+		.run = job->run ? job->run : job->ask.run,
+		.began = job->began && job->state == JOB_RUNNING,
 		.refusal = refusal,
 		.ok = !refusal && !r->failed,
 		.err = &r->err,
@@ -83,7 +91,8 @@ static int tell(struct broker *b, const struct job *job, const struct result *r,
 		.took_ms = now_ms() - job->asked_ms,
 	};
 
-	count(b, job, r, refusal);
+	if (!e.began)
+		count(b, job, r, refusal);
 	clock_gettime(CLOCK_REALTIME, &e.time);
 	memcpy(e.comm, r->comm, sizeof(e.comm));
 	return b->request->event(b->request->ctx, &e, err);
@@ -105,9 +114,9 @@ static int drop_front(struct broker *b)
 		struct job *job = &b->queue.v[i];
 
 		job->n = 0;
-		if (job->state == JOB_RUNNING)
+		if (job->state == JOB_RUNNING && !job->began)
 			subprocess_stop(&job->process);
-		else if (job->state != JOB_FREE)
+		else if (job->state != JOB_RUNNING && job->state != JOB_FREE)
 			job_free(job);
 	}
 	b->n = 0;
@@ -203,12 +212,34 @@ static void make_answer(struct job *job, const struct result *r)
 		.format = job->ask.format,
 		.pause_us = r->pause_us,
 		.stops = r->stops,
-		.inactive = r->inactive,
+		.reason = r->reason,
+		.run = job->run,
 	};
 	if (r->failed)
 		job->answer.format =
 			job->ask.flags & WIRE_TEXT_ERRORS ? WIRE_FORMAT_TEXT : WIRE_FORMAT_JSON;
 	memcpy(job->answer.name, r->name, sizeof(r->name));
+}
+
+/* A run has begun: that is the answer. Its end is another matter. */
+static int take_began(struct broker *b, struct job *job, struct err *err)
+{
+	struct result r = { .err = ERR_INIT };
+	struct err why = ERR_INIT;
+	ssize_t got = job->began_fd < 0 ? -1 : read(job->began_fd, r.comm, sizeof(r.comm));
+
+	if (got < 0)
+		return 0;
+	close(take_fd(job->began_fd));
+	if (got != sizeof(r.comm))
+		return 0;
+	r.comm[sizeof(r.comm) - 1] = '\0';
+	job->began = true;
+	make_answer(job, &r);
+	if (close_content(job, &why))
+		job->answer.code = why.code, job->answer.bytes = 0;
+	deliver(b, job);
+	return tell(b, job, &r, WIRE_DONE, err);
 }
 
 static int end_job(struct broker *b, struct job *job, const struct result *r, struct err *err)
@@ -227,15 +258,25 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 	struct result r = { .err = ERR_INIT };
 	struct err why = ERR_INIT, ignored;
 	struct unpack answer;
+	bool died;
 
-	if (subprocess_take(&job->process, &bytes, &answer, &why)) {
-		r = (struct result){ .failed = true, .err = why };
-		(void)!operate_say(&job->ask, job->content, &why, &ignored);
-	} else if (!operate_unpack(&answer, &r)) {
-		r = (struct result){ .failed = true, .err = ERR_INIT };
-		err_raise(&r.err, ERROR_CHILD_MALFORMED, .what = "answer");
-		(void)!operate_say(&job->ask, job->content, &r.err, &ignored);
+	if (take_began(b, job, err))
+		return -1;
+	died = subprocess_take(&job->process, &bytes, &answer, &why);
+	if (!died && !operate_unpack(&answer, &r)) {
+		err_raise(&why, ERROR_CHILD_MALFORMED, .what = "answer");
+		died = true;
 	}
+	if (died)
+		r = (struct result){ .failed = true, .err = why };
+	if (job->run) {
+		queue_age(&b->queue, job->ask.pid);
+		b->repair_due |= died;
+	}
+	if (job->began)
+		return end_job(b, job, &r, err);
+	if (died)
+		(void)!operate_say(&job->ask, job->content, &why, &ignored);
 	make_answer(job, &r);
 	if (close_content(job, &why))
 		job->answer.code = why.code, job->answer.bytes = 0;
@@ -244,15 +285,32 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 
 /* --- operations --- */
 
+/* Where a run tells that it has begun: both ends, of which one is the job's. */
+static int prepare_run(struct broker *b, struct job *job, struct work *work, struct err *err)
+{
+	int ends[2];
+
+	if (!wire_is_run(job->ask.op))
+		return 0;
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
+	job->run = runs_next(&b->runs);
+	job->began_fd = ends[0];
+	work->began_fd = ends[1];
+	work->run = job->run;
+	return 0;
+}
+
 static int start(struct broker *b, struct job *job, struct err *err)
 {
-	int not_ours[2 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd };
+	int not_ours[3 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd, b->runs.dir };
 	const struct api_own_metrics own = {
 		.ops = b->ops + 1, /* there is none of number 0 */
 		.n = WIRE_OPS - 1,
 		.workers = (unsigned int)queue_count(&b->queue, JOB_RUNNING),
 		.waiting = (unsigned int)queue_count(&b->queue, JOB_WAITING) - 1, /* this one */
 	};
+	char by[SERVE_NAME_SIZE + 16];
 	struct work work = {
 		.ask = &job->ask,
 		.options = b->options,
@@ -260,15 +318,25 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.addresses = job->addresses,
 		.own = &own,
 		.target = b->request->advertise ? b->request->advertise : b->listeners.port,
+		.runs = &b->runs,
+		.began_fd = -1,
+		.by = by,
 		.not_ours = not_ours,
-		.n_not_ours = 2 + b->listeners.n,
+		.n_not_ours = 3 + b->listeners.n,
 	};
+	int ret;
 
-	memcpy(not_ours + 2, b->listeners.v, b->listeners.n * sizeof(*not_ours));
-	if (memory_file_make(&job->content, err))
+	if (job->peer.transport == WIRE_UNIX)
+		snprintf(by, sizeof(by), "uid %u", job->peer.uid);
+	else
+		snprintf(by, sizeof(by), "%s", job->peer.name);
+	memcpy(not_ours + 3, b->listeners.v, b->listeners.n * sizeof(*not_ours));
+	if (memory_file_make(&job->content, err) || prepare_run(b, job, &work, err))
 		return -1;
 	work.content = job->content;
-	return subprocess_start(&job->process, operate_run, &work, err);
+	ret = subprocess_start(&job->process, operate_run, &work, err);
+	cleanup_close(&work.began_fd);
+	return ret;
 }
 
 static int start_all(struct broker *b, struct err *err)
@@ -342,6 +410,8 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		cleanup_close(&fd);
 		return refuse_aloud(b, m, &peer, role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
 	}
+	if (m->op == WIRE_RUN_STOP && queue_find_run(&b->queue, m->run))
+		subprocess_stop(&queue_find_run(&b->queue, m->run)->process);
 	job = queue_add(&b->queue, m, &peer, fd, now_ms());
 	if (!job)
 		return refuse_aloud(b, m, &peer, WIRE_FULL, err);
@@ -455,7 +525,9 @@ static struct pollfd readable(int fd)
 	return (struct pollfd){ .fd = fd, .events = POLLIN };
 }
 
-/* stop_fd, the channel, the listeners, jobs: as job_at[] says. */
+enum { REPAIR = 2, FIRST_LISTENER };
+
+/* stop_fd, the channel, the repair, the listeners; and jobs, as job_at[] says. */
 static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 {
 	bool takes = b->front.ready && !b->behind && now_ms() >= b->accept_ms;
@@ -464,13 +536,18 @@ static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 	fds[n++] = readable(b->stop_fd);
 	fds[n] = readable(b->front.channel);
 	fds[n++].events |= b->behind ? POLLOUT : 0;
+	fds[n++] = readable(b->repair.pidfd);
 	for (size_t i = 0; i < b->listeners.n; i++)
 		fds[n++] = readable(takes ? b->listeners.v[i] : -1);
 	for (size_t i = 0; i < JOBS_MAX; i++) {
-		if (b->queue.v[i].state != JOB_RUNNING)
+		const struct job *job = &b->queue.v[i];
+
+		if (job->state != JOB_RUNNING)
 			continue;
 		job_at[n] = i;
-		fds[n++] = readable(b->queue.v[i].process.pidfd);
+		fds[n++] = readable(job->process.pidfd);
+		job_at[n] = i;
+		fds[n++] = readable(job->began_fd);
 	}
 	return n;
 }
@@ -490,9 +567,63 @@ static void catch_up(struct broker *b)
 {
 	b->behind = false;
 	for (size_t i = 0; i < JOBS_MAX && !b->behind; i++) {
-		if (b->queue.v[i].state == JOB_DONE)
+		if (b->queue.v[i].state == JOB_DONE || b->queue.v[i].began)
 			deliver(b, &b->queue.v[i]);
 	}
+}
+
+/* --- runs that were killed --- */
+
+struct repair {
+	const struct runs *runs;
+	struct ops_options options;
+};
+
+static int repair(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+{
+	struct repair *r = ctx;
+
+	(void)answer;
+	r->options.stop_fd = stop_fd;
+	return runs_repair(r->runs, &r->options, err);
+}
+
+static void start_repair(struct broker *b)
+{
+	struct repair r = { &b->runs, b->options };
+	struct err why = ERR_INIT;
+
+	if (!b->repair_due || b->repair.pidfd >= 0)
+		return;
+	b->repair_due = false;
+	if (*b->runs.path && subprocess_start(&b->repair, repair, &r, &why))
+		caution(b, &why);
+}
+
+static void take_repair(struct broker *b)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct err why = ERR_INIT;
+	struct unpack answer;
+
+	if (subprocess_take(&b->repair, &bytes, &answer, &why))
+		caution(b, &why);
+}
+
+/* What running jobs tell: for each, its end and its beginning. */
+static int take_jobs(struct broker *b, const struct pollfd *fds, const size_t *job_at, size_t n,
+		     struct err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct job *job = &b->queue.v[job_at[i]];
+
+		if (!fds[i].revents || job->state != JOB_RUNNING)
+			continue;
+		if (fds[i].fd == job->process.pidfd ? take_end(b, job, err)
+						    : take_began(b, job, err))
+			return -1;
+	}
+	return 0;
 }
 
 /* 1: it is to end. */
@@ -500,25 +631,26 @@ static int serve_once(struct broker *b, struct err *err)
 {
 	struct pollfd fds[FDS_MAX];
 	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
-	size_t first_job = 2 + b->listeners.n;
+	size_t first_job = FIRST_LISTENER + b->listeners.n;
 
 	if (poll(fds, n, wait_ms(b)) < 0)
 		return 0;
 	if (fds[0].revents)
 		return 1;
-	for (size_t i = first_job; i < n; i++) {
-		if (fds[i].revents && take_end(b, &b->queue.v[job_at[i]], err))
-			return -1;
-	}
+	if (fds[REPAIR].revents)
+		take_repair(b);
+	if (take_jobs(b, fds + first_job, job_at + first_job, n - first_job, err))
+		return -1;
 	if (fds[1].revents & POLLOUT)
 		catch_up(b);
 	if (fds[1].revents & ~POLLOUT && hear_front(b, err))
 		return -1;
-	for (size_t i = 2; i < first_job; i++) {
-		if (fds[i].revents && b->front.ready && take_connection(b, i - 2, err))
+	for (size_t i = FIRST_LISTENER; i < first_job; i++) {
+		if (fds[i].revents && b->front.ready && take_connection(b, i - FIRST_LISTENER, err))
 			return -1;
 	}
 	queue_forget(&b->queue, now_ms());
+	start_repair(b);
 	return start_all(b, err);
 }
 
@@ -571,12 +703,14 @@ static void finish(struct broker *b)
 		struct pollfd fds[FDS_MAX];
 		size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
 
-		if (poll(fds + 2, n - 2, -1) < 0)
-			continue;
-		for (size_t i = 2; i < n; i++) {
-			if (fds[i].revents)
-				(void)!take_end(b, &b->queue.v[job_at[i]], &ignored);
-		}
+		n -= b->listeners.n + FIRST_LISTENER;
+		if (poll(fds + FIRST_LISTENER + b->listeners.n, n, -1) >= 0)
+			(void)!take_jobs(b, fds + FIRST_LISTENER + b->listeners.n,
+					 job_at + FIRST_LISTENER + b->listeners.n, n, &ignored);
+	}
+	if (b->repair.pidfd >= 0) {
+		subprocess_stop(&b->repair);
+		take_repair(b);
 	}
 	if (b->front.pid > 0 && send_front(b, &end, -1)) {
 		struct pollfd ended = readable(b->front.pidfd);
@@ -595,6 +729,26 @@ static int run(struct broker *b, struct err *err)
 	return ret < 0 ? -1 : 0;
 }
 
+/* Nothing is kept where nobody asked for it and it cannot be. */
+static int open_runs(struct broker *b, struct err *err)
+{
+	const struct serve_request *r = b->request;
+
+	b->runs.keep = r->keep;
+	b->runs.max_bytes = r->keep_bytes;
+	if (r->runs && !*r->runs)
+		return 0;
+	b->repair_due = true;
+	if (!runs_open(&b->runs, r->runs, err))
+		return 0;
+	runs_close(&b->runs);
+	if (r->runs || err->code == ERR_BUSY)
+		return -1;
+	caution(b, err);
+	*err = (struct err)ERR_INIT;
+	return 0;
+}
+
 int serve(const struct serve_request *request, const struct ops_options *options, struct err *err)
 {
 	_cleanup_(cleanup_free) struct broker *b = NULL;
@@ -611,17 +765,20 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	b->options = *options;
 	b->stop_fd = options->stop_fd;
 	b->front = (struct front)FRONT_INIT;
+	b->runs = (struct runs)RUNS_INIT;
+	b->repair = (struct subprocess)SUBPROCESS_INIT;
 	b->next = 1;
 	for (int op = 0; op < WIRE_OPS; op++)
 		b->ops[op].op = wire_op_name((enum wire_op)op);
 	queue_init(&b->queue, request->workers, request->waiting);
 	if ((request->tokens && tokens_read(request->tokens, &b->tokens, err)) ||
-	    listeners_open(&b->listeners, request, err))
+	    open_runs(b, err) || listeners_open(&b->listeners, request, err))
 		return -1;
 	ret = run(b, err);
 	finish(b);
 	drop_front(b);
 	listeners_close(&b->listeners);
+	runs_close(&b->runs);
 	for (size_t i = 0; i < JOBS_MAX; i++)
 		job_free(&b->queue.v[i]);
 	free(b->v);

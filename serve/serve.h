@@ -39,6 +39,8 @@ struct serve_event {
 	enum wire_refusal refusal; /* WIRE_DONE: it was done, or tried */
 	bool ok;
 	const struct err *err; /* why not; valid in the callback alone */
+	uint64_t run;	       /* the number of the run that it is, or is about; 0: none */
+	bool began;	       /* it is that run, and goes on: its end is told as well */
 	unsigned int shared;   /* how many more got the same answer */
 	uint64_t bytes;	       /* of it */
 	unsigned int stops;
@@ -56,6 +58,9 @@ struct serve_request {
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
+	const char *runs;      /* a folder for results; NULL: see serve/runs.h; "": none is kept */
+	unsigned int keep;     /* so many of them; 0: all */
+	uint64_t keep_bytes;   /* of them together; 0: no limit */
 	unsigned int workers;  /* operations at once */
 	unsigned int waiting;  /* how many more may wait */
 	int log_fd;	       /* what the front complains of goes there */

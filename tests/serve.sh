@@ -8,13 +8,14 @@ FRONT=$T/libexec/jeprof-ctl/http
 install -D -m 755 "$(dirname "${JEPROF_CTL:-$B/jeprof-ctl}")/libexec/jeprof-ctl/http" "$FRONT"
 
 # start_serve NAME ARGUMENTS...: until it serves, on $T/NAME.sock. Sets `serve`; what it says is in
-# $T/NAME.err.
+# $T/NAME.err, its runs are in $T/NAME.runs.
 start_serve()
 {
 	local name=$1
 
 	shift
 	rm -f "$T/$name.err"
+	[[ " $* " == *" --runs "* ]] || set -- --runs "$T/$name.runs" "$@"
 	"$CTL" "${patient[@]}" serve --socket "$T/$name.sock" "$@" >"$T/$name.out" 2>"$T/$name.err" </dev/null &
 	serve=$!
 	own "$serve"

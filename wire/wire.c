@@ -11,9 +11,9 @@
 static const struct {
 	const char *name;
 	enum wire_role role;
-	bool needs_process;
+	enum wire_about about;
 } ops[WIRE_OPS] = {
-#define OP(id, name, role, process) [WIRE_##id] = { name, WIRE_ROLE_##role, process },
+#define OP(id, name, role, about) [WIRE_##id] = { name, WIRE_ROLE_##role, WIRE_##about },
 	WIRE_OPS_ALL(OP)
 #undef OP
 };
@@ -33,9 +33,14 @@ enum wire_role wire_role_needed(const struct wire_to_broker *m)
 	return m->flags & WIRE_TOUCH && role < WIRE_ROLE_PROFILE ? WIRE_ROLE_PROFILE : role;
 }
 
-bool wire_needs_process(enum wire_op op)
+enum wire_about wire_about(enum wire_op op)
 {
-	return ops[op].needs_process;
+	return ops[op].about;
+}
+
+bool wire_is_run(enum wire_op op)
+{
+	return op == WIRE_RECORD || op == WIRE_SAMPLE;
 }
 
 const char *wire_op_name(enum wire_op op)
@@ -58,7 +63,10 @@ static bool is_valid_ask(const struct wire_to_broker *m)
 	return m->op > WIRE_OP_NONE && m->op < WIRE_OPS && m->format < WIRE_FORMATS &&
 	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
 	       m->lg_sample >= 0 && m->lg_sample <= LG_SAMPLE_MAX &&
-	       (m->pid || !wire_needs_process(m->op));
+	       m->duration_ms <= WIRE_DURATION_MAX_MS && !m->unused &&
+	       (m->duration_ms || !wire_is_run(m->op)) &&
+	       (m->pid || wire_about(m->op) != WIRE_OF_PROCESS) &&
+	       (m->run || wire_about(m->op) != WIRE_OF_RUN);
 }
 
 bool wire_is_valid(const struct wire_to_broker *m, bool has_fd)

@@ -29,32 +29,44 @@ enum wire_role {
 	WIRE_ROLES
 };
 
-/* X(id, name, role, needs a process) */
-#define WIRE_OPS_ALL(X)                            \
-	X(LIST, "list", READ, false)               \
-	X(METRICS, "metrics", READ, false)         \
-	X(DISCOVER, "discover", READ, false)       \
-	X(CHECK, "check", PROFILE, true)           \
-	X(STATUS, "status", PROFILE, true)         \
-	X(EXPLAIN, "explain", PROFILE, true)       \
-	X(STATS, "stats", PROFILE, true)           \
-	X(THREADS, "threads", PROFILE, true)       \
-	X(DUMP, "dump", PROFILE, true)             \
-	X(SYMBOLS, "symbols", PROFILE, true)       \
-	X(CMDLINE, "cmdline", PROFILE, true)       \
-	X(ACTIVATE, "activate", CONTROL, true)     \
-	X(DEACTIVATE, "deactivate", CONTROL, true) \
-	X(RESET, "reset", CONTROL, true)
+/* What it is about, which has to be named. */
+enum wire_about { WIRE_OF_ALL, WIRE_OF_PROCESS, WIRE_OF_RUN };
+
+/* X(id, name, role, about) */
+#define WIRE_OPS_ALL(X)                                  \
+	X(LIST, "list", READ, OF_ALL)                    \
+	X(METRICS, "metrics", READ, OF_ALL)              \
+	X(DISCOVER, "discover", READ, OF_ALL)            \
+	X(CHECK, "check", PROFILE, OF_PROCESS)           \
+	X(STATUS, "status", PROFILE, OF_PROCESS)         \
+	X(EXPLAIN, "explain", PROFILE, OF_PROCESS)       \
+	X(STATS, "stats", PROFILE, OF_PROCESS)           \
+	X(THREADS, "threads", PROFILE, OF_PROCESS)       \
+	X(DUMP, "dump", PROFILE, OF_PROCESS)             \
+	X(SYMBOLS, "symbols", PROFILE, OF_PROCESS)       \
+	X(CMDLINE, "cmdline", PROFILE, OF_PROCESS)       \
+	X(ACTIVATE, "activate", CONTROL, OF_PROCESS)     \
+	X(DEACTIVATE, "deactivate", CONTROL, OF_PROCESS) \
+	X(RESET, "reset", CONTROL, OF_PROCESS)           \
+	X(RECORD, "record", CONTROL, OF_PROCESS)         \
+	X(SAMPLE, "sample", CONTROL, OF_PROCESS)         \
+	X(RUNS, "runs", READ, OF_ALL)                    \
+	X(RUN, "run", READ, OF_RUN)                      \
+	X(RUN_PROFILE, "run_profile", PROFILE, OF_RUN)   \
+	X(RUN_STOP, "run_stop", CONTROL, OF_RUN)         \
+	X(RUN_DELETE, "run_delete", CONTROL, OF_RUN)
 
 enum wire_op {
 	WIRE_OP_NONE,
-#define OP(id, name, role, process) WIRE_##id,
+#define OP(id, name, role, about) WIRE_##id,
 	WIRE_OPS_ALL(OP)
 #undef OP
 		WIRE_OPS
 };
 
-bool wire_needs_process(enum wire_op op);
+enum wire_about wire_about(enum wire_op op);
+/* Does it begin a run, which is answered when it has begun, and goes on? */
+bool wire_is_run(enum wire_op op);
 const char *wire_op_name(enum wire_op op); /* "list"; for logs */
 
 /* How what is asked for is to be written. X(id, media type, suffix of a file) */
@@ -93,14 +105,16 @@ enum wire_to_broker_kind {
 #define WIRE_HAS_TOKEN 1u
 #define WIRE_TEXT_ERRORS 2u /* an error is to be text, and not JSON */
 #define WIRE_IF_ACTIVE 4u   /* DUMP: only while prof.active is true */
-#define WIRE_HAS_LG 8u	    /* RESET: lg_sample counts */
+#define WIRE_HAS_LG 8u	    /* RESET, RECORD, SAMPLE: lg_sample counts */
 #define WIRE_TOUCH 16u	    /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
 #define WIRE_ALL 32u	    /* DISCOVER: also those that cannot be profiled now */
-#define WIRE_FLAGS 63u
+#define WIRE_GROWTH 64u	    /* RUN_PROFILE: what it has more than the profile of its beginning */
+#define WIRE_FLAGS 127u
 
 #define WIRE_TOKEN_SIZE 32
 #define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
 #define WIRE_SECONDS_MAX 3600
+#define WIRE_DURATION_MAX_MS 86400000u
 
 struct wire_to_broker {
 	uint32_t version, kind;
@@ -110,7 +124,10 @@ struct wire_to_broker {
 	int32_t pid;	     /* 0: none */
 	uint64_t start_time; /* as in struct ops_options; 0: any */
 	int32_t lg_sample;
-	uint32_t seconds; /* DUMP: what happened in so many; 0: what lives now */
+	uint32_t seconds;     /* DUMP: what happened in so many; 0: what lives now */
+	uint32_t duration_ms; /* RECORD, SAMPLE */
+	uint32_t unused;      /* 0 */
+	uint64_t run, base;   /* a number; RUN_PROFILE: what it has more than that one; 0: none */
 	unsigned char token[WIRE_TOKEN_SIZE];
 };
 
@@ -138,6 +155,14 @@ enum wire_refusal {
 	WIRE_REFUSALS
 };
 
+/* What is wrong, where that has a status of its own in HTTP. */
+enum wire_reason {
+	WIRE_ANY,      /* `code` says it */
+	WIRE_INACTIVE, /* prof.active is false, and WIRE_IF_ACTIVE was given */
+	WIRE_NO_RUN,   /* there is no run of that number, or it has no such profile */
+	WIRE_REASONS
+};
+
 /* How a connection came. */
 enum wire_transport { WIRE_UNIX, WIRE_TCP, WIRE_TLS, WIRE_TRANSPORTS };
 
@@ -154,7 +179,8 @@ struct wire_to_front {
 	uint64_t bytes;
 	uint64_t pause_us;	   /* how long threads of the process were stopped */
 	uint32_t stops;		   /* how often */
-	uint32_t inactive;	   /* not done, as prof.active is false: WIRE_IF_ACTIVE */
+	uint32_t reason;	   /* enum wire_reason */
+	uint64_t run;		   /* RECORD, SAMPLE: the number; it has begun */
 	char name[WIRE_NAME_SIZE]; /* for a file: letters, digits, '.', '_', '-'; may be "" */
 };
 

@@ -757,6 +757,8 @@ static int record(struct recording *r, struct err *err)
 		return give_up(r, err);
 	r->options.stop_fd = -1;
 	r->begun_ms = now_ms();
+	if (r->request->began)
+		r->request->began(r->request->ctx, &r->out.cost);
 	if (wait_for_end(r, err) || finish(r, err)) {
 		/* It may have ended in the midst of a dump, which knows of no others. */
 		if (!is_there(r))

@@ -22,10 +22,11 @@ import struct
 import sys
 
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
-TO_BROKER = struct.Struct("=IIQQIIIiQiI32s")
-TO_FRONT = struct.Struct("=IIQIIQIIQQII96s")
+TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQ32s")
+TO_FRONT = struct.Struct("=IIQIIQIIQQIIQ96s")
 OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
-       "activate deactivate reset").split()
+       "activate deactivate reset record sample runs run run_profile run_stop "
+       "run_delete").split()
 FORMATS = "json text prom openmetrics heap pprof folded speedscope html svg".split()
 KINDS = {"ready": 1, "ask": 2, "cancel": 3, "closed": 4}
 sock = socket.socket(fileno=3)
@@ -38,11 +39,11 @@ with_fd = False
 
 def message(kind, **given):
     v = dict(version=1, connection=connection, id=0, op=0, flags=0, format=0, pid=0,
-             start_time=0, lg_sample=0, seconds=0)
+             start_time=0, lg_sample=0, seconds=0, duration_ms=0, run=0, base=0)
     v.update(given)
     return TO_BROKER.pack(v["version"], kind, v["connection"], v["id"], v["op"], v["flags"],
                           v["format"], v["pid"], v["start_time"], v["lg_sample"], v["seconds"],
-                          b"")
+                          v["duration_ms"], 0, v["run"], v["base"], b"")
 
 
 def send(data):
@@ -92,8 +93,8 @@ def hear():
     if not data:
         print("end", file=heard)
         sys.exit(0)
-    (_, kind, number, transport, refusal, id_, code, form, size, pause, stops, inactive,
-     name) = TO_FRONT.unpack(data)
+    (_, kind, number, transport, refusal, id_, code, form, size, pause, stops, reason,
+     run, name) = TO_FRONT.unpack(data)
     if kind == 1:
         connection = number
         clients.extend(fds)
@@ -112,7 +113,7 @@ def hear():
             pass
         os.close(fd)
     print("answer", id_, "refusal", refusal, "code", code, "format", FORMATS[form], "bytes", size,
-          "stops", stops, "inactive", inactive, "name", name.rstrip(b"\0").decode(), "body",
+          "stops", stops, "reason", reason, "run", run, "name", name.rstrip(b"\0").decode(), "body",
           body[:160].decode(errors="replace").replace("\n", "\\n"), file=heard)
 
 

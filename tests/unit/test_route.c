@@ -29,6 +29,7 @@ static struct route good(const char *method, const char *uri)
 }
 
 #define API "/api/v1/processes"
+#define RUNS "/api/v1/runs"
 
 static const struct {
 	const char *method, *uri;
@@ -50,6 +51,17 @@ static const struct {
 	{ "POST", API "/7/reset", WIRE_RESET, WIRE_FORMAT_JSON, 0, false },
 	{ "POST", API "/7/dump", WIRE_DUMP, WIRE_FORMAT_HEAP, 0, true },
 	{ "POST", API "/7/dump?format=text", WIRE_DUMP, WIRE_FORMAT_TEXT, 0, true },
+	{ "POST", API "/7/record", WIRE_RECORD, WIRE_FORMAT_JSON, 0, false },
+	{ "POST", API "/7/sample", WIRE_SAMPLE, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", RUNS, WIRE_RUNS, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", RUNS "?pid=7", WIRE_RUNS, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", RUNS "/5", WIRE_RUN, WIRE_FORMAT_JSON, 0, false },
+	{ "DELETE", RUNS "/5", WIRE_RUN_DELETE, WIRE_FORMAT_JSON, 0, false },
+	{ "POST", RUNS "/5/stop", WIRE_RUN_STOP, WIRE_FORMAT_JSON, 0, false },
+	{ "GET", RUNS "/5/profile", WIRE_RUN_PROFILE, WIRE_FORMAT_HEAP, 0, true },
+	{ "GET", RUNS "/5/profile?format=html", WIRE_RUN_PROFILE, WIRE_FORMAT_HTML, 0, true },
+	{ "GET", RUNS "/5/diff", WIRE_RUN_PROFILE, WIRE_FORMAT_JSON, WIRE_GROWTH, true },
+	{ "GET", RUNS "/5/diff?format=svg", WIRE_RUN_PROFILE, WIRE_FORMAT_SVG, WIRE_GROWTH, true },
 	{ "GET", "/pid/7/pprof/heap", WIRE_DUMP, WIRE_FORMAT_HEAP,
 	  WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS, true },
 	{ "GET", "/pid/7/debug/pprof/heap", WIRE_DUMP, WIRE_FORMAT_PPROF,
@@ -89,6 +101,9 @@ static void test_table(void **state)
 		assert_int_equal(r.takes_body, r.op == WIRE_SYMBOLS);
 		assert_int_equal(r.seconds, 0);
 		assert_int_equal(r.start_time, 0);
+		assert_int_equal(r.run, strchr(asking[i].uri, '5') ? 5 : 0);
+		assert_int_equal(r.base, 0);
+		assert_int_equal(r.duration_ms, wire_is_run(r.op) ? ROUTE_DURATION_MS : 0);
 	}
 }
 
@@ -125,6 +140,16 @@ static void test_arguments(void **state)
 	r = good("GET", "/pid/7/debug/pprof/heap?debug=1&format=svg");
 	assert_int_equal(r.format, WIRE_FORMAT_SVG);
 	assert_true(r.attached);
+	r = good("POST", API "/7/record?duration=1h&sample_rate=64K&start_time=3");
+	assert_int_equal(r.duration_ms, 3600000);
+	assert_int_equal(r.lg_sample, 16);
+	assert_int_equal(r.flags, WIRE_HAS_LG);
+	assert_int_equal(r.start_time, 3);
+	assert_int_equal(good("POST", API "/7/sample?duration=24h").duration_ms,
+			 WIRE_DURATION_MAX_MS);
+	r = good("GET", RUNS "/9999999999999999/diff?base=12");
+	assert_true(r.run == ROUTE_RUN_MAX);
+	assert_int_equal(r.base, 12);
 	/* However it is written. */
 	assert_int_equal(good("GET", "/%61pi/v1/processe%73/%37?s%74art_time=%31").start_time, 1);
 	assert_int_equal(good("GET", "/sd?&&all=1&").flags & WIRE_ALL, WIRE_ALL);
@@ -176,6 +201,18 @@ static void test_bad_arguments(void **state)
 		{ "POST", API "/7/reset?sample_rate=16E", "power of two" },
 		{ "POST", API "/7/reset?sample_rate=-1", "power of two" },
 		{ "POST", API "/7/reset?sample_rate=1%20", "invalid value" },
+		{ "POST", API "/7/record?duration=0", "30s" },
+		{ "POST", API "/7/record?duration=25h", "30s" },
+		{ "POST", API "/7/record?duration=-1s", "30s" },
+		{ "POST", API "/7/record?duration=", "30s" },
+		{ "POST", API "/7/sample?sample_rate=3", "power of two" },
+		{ "GET", RUNS "?pid=0", "the id of a process" },
+		{ "GET", RUNS "/5?pid=7", "unknown parameter: pid" },
+		{ "GET", RUNS "/5/profile?base=4", "unknown parameter: base" },
+		{ "GET", RUNS "/5/diff?base=0", "the number of a run" },
+		{ "GET", RUNS "/5/diff?base=../1", "the number of a run" },
+		{ "GET", RUNS "/5/diff?format=heap", "pprof, folded" },
+		{ "GET", RUNS "/5/diff?format=text", "pprof, folded" },
 	};
 
 	(void)state;
@@ -234,6 +271,9 @@ static void test_methods(void **state)
 		{ "GET", API "/7/activate", "POST" },
 		{ "GET", API "/7/dump", "POST" },
 		{ "DELETE", API "/7", "GET" },
+		{ "POST", RUNS "/5", "GET, DELETE" },
+		{ "GET", RUNS "/5/stop", "POST" },
+		{ "DELETE", RUNS, "GET" },
 		{ "PUT", "/pid/7/pprof/symbol", "GET, HEAD, POST" },
 		{ "get", "/healthz", "GET, HEAD" },
 		{ "GETX", "/healthz", "GET, HEAD" },
@@ -299,6 +339,18 @@ static void test_paths(void **state)
 		assert_refused("GET", missing[i], 404, ROUTE_PLAIN, "no such page");
 	for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
 		assert_refused("GET", malformed[i], 400, ROUTE_PLAIN, "path");
+}
+
+static void test_runs(void **state)
+{
+	static const char *const bad[] = { "0", "05", "-1", "x", "..", "1.5", "10000000000000000" };
+	char uri[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(uri, sizeof(uri), RUNS "/%s", bad[i]);
+		assert_refused("GET", uri, 404, ROUTE_JSON, "no such page");
+	}
 }
 
 static void test_long(void **state)

@@ -47,11 +47,20 @@ static void test_ops(void **state)
 		bool is_one = m.op > WIRE_OP_NONE && m.op < WIRE_OPS;
 
 		m.pid = 1;
+		m.run = m.duration_ms = 1;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), is_one);
 		assert_false(wire_is_valid(&m, m.op != WIRE_SYMBOLS));
 		m.pid = 0;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
-				 is_one && !wire_needs_process(m.op));
+				 is_one && wire_about(m.op) != WIRE_OF_PROCESS);
+		m.pid = 1;
+		m.run = 0;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 is_one && wire_about(m.op) != WIRE_OF_RUN);
+		m.run = 1;
+		m.duration_ms = 0;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 is_one && !wire_is_run(m.op));
 	}
 	m = ask;
 	m.op = UINT32_MAX;
@@ -89,6 +98,14 @@ static void test_bounds(void **state)
 	m.lg_sample = 64;
 	assert_false(wire_is_valid(&m, false));
 	m.lg_sample = -1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.duration_ms = WIRE_DURATION_MAX_MS;
+	assert_true(wire_is_valid(&m, false));
+	m.duration_ms++;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.unused = 1;
 	assert_false(wire_is_valid(&m, false));
 }
 

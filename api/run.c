@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set_time(struct json_object *doc, const char *path, const struct timespec *t)
+{
+	char text[40];
+	struct tm tm;
+	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", gmtime_r(&t->tv_sec, &tm));
+
+	snprintf(text + n, sizeof(text) - n, ".%03ldZ", t->tv_nsec / 1000000);
+	json_set_text(doc, path, text);
+}
+
+struct json_object *api_run(const struct api_run *run)
+{
+	struct json_object *doc = json_object_new_object();
+
+	json_set_u64(doc, "id", run->id);
+	json_set_text(doc, "kind", run->kind);
+	json_set_text(doc, "state", "running");
+	json_set_int(doc, "pid", run->process->pid);
+	json_set_u64(doc, "start_time", run->process->start_time);
+	json_set_text(doc, "comm", run->process->status.comm);
+	json_set_text(doc, "by", run->by);
+	set_time(doc, "began", &run->began);
+	json_set_u64(doc, "began_ms",
+		     (uint64_t)run->began.tv_sec * 1000 + (uint64_t)run->began.tv_nsec / 1000000);
+	json_set_u64(doc, "duration_ms", run->duration_ms);
+	if (run->sample_bytes)
+		json_set_u64(doc, "sample_bytes", run->sample_bytes);
+	else
+		json_set(doc, "sample_bytes", NULL);
+	json_set(doc, "error", NULL);
+	json_set(doc, "result", NULL);
+	return doc;
+}
+
+static void set_state(struct json_object *doc, const char *state, const struct err *why)
+{
+	struct json_object *error = why ? api_error(why) : NULL;
+
+	json_set_text(doc, "state", state);
+	json_set(doc, "error",
+		 error ? json_object_get(json_object_object_get(error, "error")) : NULL);
+	json_object_put(error);
+}
+
+static void set_end(struct json_object *doc, bool early, const struct ops_cost *cost,
+		    const struct err *warning, const struct err *why)
+{
+	char text[ERR_TEXT_SIZE];
+
+	set_state(doc, why ? "failed" : early ? "stopped" : "done", why);
+	json_set_u64(doc, "result.stops", cost->stops);
+	json_set_u64(doc, "result.pause_us", cost->pause_us);
+	json_set_text(doc, "result.warning",
+		      warning->ids[0] ? api_warning_text(warning, text, sizeof(text)) : NULL);
+}
+
+static void set_known(struct json_object *doc, const char *path, uint64_t value)
+{
+	if (value)
+		json_set_u64(doc, path, value);
+	else
+		json_set(doc, path, NULL);
+}
+
+void api_run_record_ended(struct json_object *doc, const struct ops_record *r,
+			  const struct err *why)
+{
+	set_end(doc, r->early, &r->cost, &r->warning, why);
+	json_set_u64(doc, "result.duration_ms", r->duration_ms);
+	json_set_bool(doc, "result.adopted", r->adopted);
+	json_set_bool(doc, "result.stopped", r->stopped);
+	set_known(doc, "result.allocated_before_bytes", r->allocated_before_bytes);
+	set_known(doc, "result.allocated_after_bytes", r->allocated_after_bytes);
+	set_known(doc, "result.rss_before_bytes", r->rss_before_bytes);
+	set_known(doc, "result.rss_after_bytes", r->rss_after_bytes);
+}
+
+void api_run_sample_ended(struct json_object *doc, const struct ops_sample *s,
+			  const struct err *why)
+{
+	set_end(doc, s->early, &s->cost, &s->left, why);
+	json_set_u64(doc, "result.duration_ms", s->duration_ms);
+	json_set_bool(doc, "result.ended", s->ended);
+	json_set_u64(doc, "result.allocations", s->allocations);
+	json_set_u64(doc, "result.samples", s->samples);
+	json_set_u64(doc, "result.lost", s->lost);
+	json_set_u64(doc, "result.allocated_bytes", s->allocated_bytes);
+	json_set_u64(doc, "result.live_bytes", s->live_bytes);
+	json_set_u64(doc, "result.old_bytes", s->old_bytes);
+	json_set_u64(doc, "result.overhead_us", s->overhead_us);
+}
+
+void api_run_interrupted(struct json_object *doc, const struct err *why)
+{
+	set_state(doc, "interrupted", why);
+}
+
+static uint64_t number(struct json_object *doc, const char *name)
+{
+	int64_t n = json_object_get_int64(json_object_object_get(doc, name));
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
+bool api_run_is_running(struct json_object *doc)
+{
+	const char *state = json_object_get_string(json_object_object_get(doc, "state"));
+
+	return state && !strcmp(state, "running");
+}
+
+pid_t api_run_pid(struct json_object *doc)
+{
+	return (pid_t)number(doc, "pid");
+}
+
+uint64_t api_run_start_time(struct json_object *doc)
+{
+	return number(doc, "start_time");
+}
+
+void api_run_now(struct json_object *doc, uint64_t profile_bytes, uint64_t base_bytes,
+		 uint64_t all_bytes)
+{
+	uint64_t duration = number(doc, "duration_ms"), began = number(doc, "began_ms"), now, past;
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	now = (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	past = now > began ? now - began : 0;
+	if (api_run_is_running(doc)) {
+		json_set_u64(doc, "elapsed_ms", past);
+		json_set_u64(doc, "remaining_ms", duration > past ? duration - past : 0);
+	} else {
+		json_set(doc, "elapsed_ms", NULL);
+		json_set(doc, "remaining_ms", NULL);
+	}
+	set_known(doc, "profile_bytes", profile_bytes);
+	set_known(doc, "base_bytes", base_bytes);
+	json_set_u64(doc, "bytes", all_bytes);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/run.h"
+
+#include "api/run.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/convert.h"
+#include "ops/dump.h"
+#include "serve/runs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROFILE "profile.heap"
+
+/* --- one that is done here --- */
+
+struct doing {
+	const struct work *work;
+	struct result *result;
+	struct ops_options options;
+	struct proc proc;
+	struct run run;
+	struct json_object *doc;
+	bool began;
+};
+
+static void doing_fini(struct doing *d)
+{
+	run_close(&d->run);
+	json_object_put(d->doc);
+	proc_close(&d->proc);
+}
+
+static uint64_t sample_bytes(const struct wire_to_broker *ask)
+{
+	return ask->flags & WIRE_HAS_LG ? UINT64_C(1) << ask->lg_sample : 0;
+}
+
+/* The process is found, and what is known of the run is on disk before anything is changed. */
+static int prepare(struct doing *d, const char *kind, struct err *err)
+{
+	const struct wire_to_broker *ask = d->work->ask;
+	struct api_run run = {
+		.id = d->work->run,
+		.kind = kind,
+		.process = &d->proc,
+		.duration_ms = ask->duration_ms,
+		.sample_bytes = sample_bytes(ask),
+		.by = d->work->by,
+	};
+
+	d->options = d->work->options;
+	if (proc_open_at(&d->proc, ask->pid, ask->start_time, err))
+		return -1;
+	d->options.start_time = d->proc.start_time;
+	memcpy(d->result->comm, d->proc.status.comm, sizeof(d->result->comm));
+	clock_gettime(CLOCK_REALTIME, &run.began);
+	if (run_begin(d->work->runs, run.id, &d->run, err))
+		return -1;
+	d->doc = api_run(&run);
+	if (!run_write(&d->run, d->doc, err))
+		return 0;
+	run_drop(&d->run);
+	return -1;
+}
+
+/* From now on it goes on by itself: whoever asked for it is told so. */
+static void begin(struct doing *d)
+{
+	struct json_object *answer = NULL;
+	struct err ignored;
+
+	if (runs_load(d->work->runs, d->work->run, &answer, &ignored) ||
+	    answer_json(d->work, answer, &ignored))
+		return;
+	d->began = write(d->work->began_fd, d->result->comm, sizeof(d->result->comm)) ==
+		   sizeof(d->result->comm);
+}
+
+/* Names are looked up while the process lives: later its files may be gone. */
+static void add_names(const struct doing *d, const char *from, const char *to)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int in = -1;
+	_cleanup_(cleanup_close) int out = -1;
+	struct ops_convert_request request = { .base = -1, .format = "raw", .pid = d->proc.pid };
+	char path[PATH_MAX];
+	struct err ignored;
+	uint64_t bytes;
+
+	in = open(run_file(&d->run, from, path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0 || memory_file_make(&out, &ignored))
+		return;
+	request.profile = in;
+	request.out = out;
+	/* Without it they are looked up when they are asked for. */
+	if (!ops_convert(&request, &d->options, &ignored) &&
+	    !memory_file_size(out, &bytes, &ignored) &&
+	    !output_open(&output, run_file(&d->run, to, path), true, &ignored))
+		(void)!output_commit(&output, out, bytes, 0, &ignored);
+}
+
+/* How it ended is on disk, and there is room for the next one. */
+static int end(struct doing *d, int failed, struct err *err)
+{
+	const struct wire_to_broker *ask = d->work->ask;
+	struct err why;
+	uint64_t other;
+
+	d->result->began = d->began;
+	if (failed && !d->began) {
+		run_drop(&d->run);
+		other = err->code == ERR_BUSY ? runs_find(d->work->runs, ask->pid, 0) : 0;
+		if (!other)
+			return -1;
+		err_raise(err, ERROR_RUN_AT_WORK, .pid = ask->pid, .number = (int64_t)other);
+		return err_advise(err, FIX_STOP_RUN, .number = (int64_t)other);
+	}
+	add_names(d, PROFILE, "profile.raw");
+	add_names(d, "profile.base.heap", "profile.base.raw");
+	if (run_write(&d->run, d->doc, &why) && !failed) {
+		*err = why;
+		failed = -1;
+	}
+	runs_retain(d->work->runs);
+	return failed;
+}
+
+/* --- recordings --- */
+
+static void recording_began(void *ctx, const struct ops_cost *cost)
+{
+	(void)cost;
+	begin(ctx);
+}
+
+int run_do_record(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
+	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
+	struct ops_record_request request = {
+		.duration_ms = w->ask->duration_ms,
+		.lg_sample = w->ask->flags & WIRE_HAS_LG ? w->ask->lg_sample : OPS_LG_KEEP,
+		.began = recording_began,
+		.ctx = &d,
+	};
+	char path[PATH_MAX];
+	int failed;
+
+	if (prepare(&d, "record", err))
+		return -1;
+	request.file = run_file(&d.run, PROFILE, path);
+	failed = ops_record(w->ask->pid, &request, &d.options, &record, err);
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_record_ended(d.doc, &record, failed ? err : NULL);
+	operate_cost(r, &record.cost);
+	return end(&d, failed, err);
+}
+
+/* --- samplings --- */
+
+static void sampling_began(void *ctx, const struct ops_sample_progress *progress)
+{
+	(void)progress;
+	begin(ctx);
+}
+
+int run_do_sample(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
+	_cleanup_(ops_sample_fini) struct ops_sample sample = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_sample_request request = {
+		.duration_ms = w->ask->duration_ms,
+		.sample_bytes = sample_bytes(w->ask),
+		.began = sampling_began,
+		.ctx = &d,
+	};
+	char path[PATH_MAX];
+	int failed;
+
+	if (memory_file_make(&fd, err) || prepare(&d, "sample", err))
+		return -1;
+	request.fd = fd;
+	request.file = run_file(&d.run, PROFILE, path);
+	failed = ops_sample(w->ask->pid, &request, &d.options, &sample, err);
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_sample_ended(d.doc, &sample, failed ? err : NULL);
+	operate_cost(r, &sample.cost);
+	return end(&d, failed, err);
+}
+
+/* --- what is there --- */
+
+int run_do_list(const struct work *w, struct result *r, struct err *err)
+{
+	struct json_object *doc, *all;
+
+	(void)r;
+	if (runs_list(w->runs, w->ask->pid, &all, err))
+		return -1;
+	doc = json_object_new_object();
+	json_set(doc, "runs", all);
+	return answer_json(w, doc, err);
+}
+
+int run_do_show(const struct work *w, struct result *r, struct err *err)
+{
+	struct json_object *doc;
+
+	(void)r;
+	return runs_load(w->runs, w->ask->run, &doc, err) ? -1 : answer_json(w, doc, err);
+}
+
+/* "record-1795651200.folded" */
+static void set_name(const struct work *w, struct result *r)
+{
+	snprintf(r->name, sizeof(r->name), "run-%" PRIu64 "%s%s", w->ask->run,
+		 w->ask->base || w->ask->flags & WIRE_GROWTH ? ".growth" : "",
+		 wire_suffix(w->ask->format));
+}
+
+static int copy(int from, int to, struct err *err)
+{
+	uint64_t bytes;
+
+	return memory_file_size(from, &bytes, err) ||
+			       output_copy(to, "the profile", from, bytes, 0, err)
+		       ? -1
+		       : 0;
+}
+
+int run_do_profile(const struct work *w, struct result *r, struct err *err)
+{
+	const struct wire_to_broker *ask = w->ask;
+	_cleanup_(cleanup_close) int profile = -1;
+	_cleanup_(cleanup_close) int base = -1;
+	struct ops_convert_request request = {
+		.format = operate_profile_format(ask->format),
+		.max_stacks = operate_max_stacks(ask->format),
+		.out = w->content,
+	};
+	bool growth = ask->base || ask->flags & WIRE_GROWTH;
+
+	if (runs_open_profile(w->runs, ask->run, false, request.format != NULL, &profile, err) ||
+	    (growth && runs_open_profile(w->runs, ask->base ? ask->base : ask->run, !ask->base,
+					 true, &base, err)))
+		return -1;
+	set_name(w, r);
+	if (!request.format)
+		return copy(profile, w->content, err);
+	request.profile = profile;
+	request.base = base;
+	return ops_convert(&request, &w->options, err);
+}
+
+int run_do_delete(const struct work *w, struct result *r, struct err *err)
+{
+	(void)r;
+	return runs_remove(w->runs, w->ask->run, err);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Private to serve/: operations on what is kept (serve/runs.h), each as in serve/operate.c. */
+#ifndef SERVE_RUN_H
+#define SERVE_RUN_H
+
+#include "serve/operate.h"
+
+int run_do_record(const struct work *w, struct result *r, struct err *err);
+int run_do_sample(const struct work *w, struct result *r, struct err *err);
+int run_do_list(const struct work *w, struct result *r, struct err *err);
+int run_do_show(const struct work *w, struct result *r, struct err *err);
+int run_do_profile(const struct work *w, struct result *r, struct err *err);
+int run_do_delete(const struct work *w, struct result *r, struct err *err);
+
+#endif
