@@ -446,7 +446,8 @@ int main(void)
 		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bad_arguments),
 		cmocka_unit_test(test_pprof),	  cmocka_unit_test(test_methods),
 		cmocka_unit_test(test_paths),	  cmocka_unit_test(test_accept),
-		cmocka_unit_test(test_index),	  cmocka_unit_test(test_long),
+		cmocka_unit_test(test_index),	  cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
