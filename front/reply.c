@@ -39,17 +39,20 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
 	return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-/* Everything that is sent goes through here. Takes the response, which may be NULL. */
+/*
+ * Everything that is sent goes through here. `type`: NULL where there is no body. Takes the
+ * response, which may be NULL.
+ */
 static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, const char *type,
 			       struct MHD_Response *response)
 {
-	bool is_report = !strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9);
+	bool is_report = type && (!strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9));
 	enum MHD_Result result = MHD_NO;
 	bool good;
 
 	if (!response)
 		return MHD_NO;
-	good = add(response, "Content-Type", type) &&
+	good = (!type || add(response, "Content-Type", type)) &&
 	       add(response, "Content-Security-Policy", is_report ? POLICY_REPORT : POLICY_CLOSED);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		good = good && add(response, always[i][0], always[i][1]);
@@ -197,14 +200,19 @@ static const char *type_of(const struct route *route, const struct wire_to_front
 	return wire_media_type(answer->format < WIRE_FORMATS ? answer->format : WIRE_FORMAT_TEXT);
 }
 
+/* Of what was done. */
+static unsigned int status_of(const struct route *route)
+{
+	if (wire_is_run(route->op))
+		return 202; /* it has begun */
+	return route->op == WIRE_RUN_DELETE ? 204 : 200;
+}
+
 enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_front *answer, int fd)
 {
 	const struct outcome outcome = outcome_of(answer);
 	bool done = outcome.status == 200;
-	unsigned int status = !done				 ? outcome.status
-			      : wire_is_run(to->route->op)	 ? 202
-			      : to->route->op == WIRE_RUN_DELETE ? 204
-								 : 200;
+	unsigned int status = done ? status_of(to->route) : outcome.status;
 	struct MHD_Response *response;
 
 	if (!answer->bytes || fd < 0) {
@@ -223,5 +231,6 @@ enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_fro
 		MHD_destroy_response(response);
 		return MHD_NO;
 	}
-	return send_it(to, status, type_of(to->route, answer, done), response);
+	return send_it(to, status, status == 204 ? NULL : type_of(to->route, answer, done),
+		       response);
 }

@@ -50,7 +50,7 @@ static const char *const param_names[] = {
 #define OTHERS (1u << PARAM_COUNT)
 #define NEEDS_PID (2u << PARAM_COUNT)
 #define PINNED TAKES(START)
-#define RUNS TAKES(DURATION) | TAKES(RATE)
+#define LASTS (TAKES(DURATION) | TAKES(RATE))
 #define SCRAPED (TAKES(SECONDS) | TAKES(DEBUG) | TAKES(FORMAT) | OTHERS)
 
 struct row {
@@ -99,9 +99,9 @@ static const struct row rows[] = {
 	  "forget all samples; sample_rate=512K", false },
 	{ POST, API "/#/dump", ROUTE_JSON, ASK(DUMP, HEAP, 0), PINNED | TAKES(FORMAT),
 	  "a profile; format=heap|pprof|folded|text|json|speedscope|html|svg", true },
-	{ POST, API "/#/record", ROUTE_JSON, ASK(RECORD, JSON, 0), PINNED | RUNS,
+	{ POST, API "/#/record", ROUTE_JSON, ASK(RECORD, JSON, 0), PINNED | LASTS,
 	  "begin to record; duration=30s, sample_rate=512K", false },
-	{ POST, API "/#/sample", ROUTE_JSON, ASK(SAMPLE, JSON, 0), PINNED | RUNS,
+	{ POST, API "/#/sample", ROUTE_JSON, ASK(SAMPLE, JSON, 0), PINNED | LASTS,
 	  "the same, of one without prof:true", false },
 	{ GET, API_RUNS, ROUTE_JSON, ASK(RUNS, JSON, 0), TAKES(PID),
 	  "what was recorded; pid=", false },

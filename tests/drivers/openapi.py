@@ -21,7 +21,7 @@ from jsonschema.validators import validator_for
 
 ROLES = ("read", "profile", "control")
 NOBODY = 4194304  # a pid is smaller on every machine whose limit is the usual one
-METHODS = ("get", "head", "post")
+METHODS = ("get", "head", "post", "delete")
 # Not told in the file: what each response has, and what the library adds.
 COMMON = {"date", "content-type", "content-length", "connection", "content-security-policy"}
 
@@ -106,14 +106,15 @@ def rows_of_source():
     role = {row[0]: row[2].lower() for row in table(wire, "WIRE_OPS_ALL")}
     media = {row[0]: row[1] for row in table(wire, "WIRE_FORMATS_ALL")}
     names = {row[0]: row[1] for row in table(text, "PARAMS")}
+    apis = {"API_RUNS": macro(text, "API_RUNS"), "API": macro(text, "API")}
     body = re.search(r"static const struct row rows\[\] = \{\n(.*?)\n\};", text, re.DOTALL)[1]
     for row in re.findall(r"\{ ((?:[^{}])*?) \}", body):
         methods, path, style, done, params, _, attached = split(" ".join(row.split()))
-        path = re.sub(r"^API\b", macro(text, "API"), path)
-        path = re.sub(r'[" ]', "", path).replace("#", "{pid}")
+        path = re.sub(r"^(API|API_RUNS)\b", lambda m: apis[m[1]], path)
+        path = re.sub(r'[" ]', "", path).replace("#", "{pid}").replace("@", "{run}")
         what, args = re.fullmatch(r"(ASK|OWN)\((.*)\)", done).groups()
         for _ in range(2):
-            for name in ("PINNED", "SCRAPED", "SCRAPE"):
+            for name in ("PINNED", "SCRAPED", "SCRAPE", "LASTS"):
                 params = re.sub(rf"\b{name}\b", macro(text, name), params)
                 args = re.sub(rf"\b{name}\b", macro(text, name), args)
         args = split(args)
@@ -121,7 +122,7 @@ def rows_of_source():
             yield (method.lower(), path), {
                 "errors": {"ROUTE_PLAIN": "Text", "ROUTE_JSON": "Json", "ROUTE_PPROF": "Pprof"}[style],
                 "role": role[args[0]] if what == "ASK" else None,
-                "media type": media[args[1]] if what == "ASK" else None,
+                "media type": media[args[1]] if what == "ASK" and args[0] != "RUN_DELETE" else None,
                 "needs active": "WIRE_IF_ACTIVE" in args[-1],
                 "passes over": bool(re.search(r"\bOTHERS\b", params)),
                 "parameters": {names[name] for name in re.findall(r"TAKES\((\w+)\)", params)},
@@ -130,9 +131,14 @@ def rows_of_source():
             }, media
 
 
+def good_status(op):
+    return next(int(status) for status in op["responses"] if status.startswith("2"))
+
+
 def row_of_file(api, op):
-    ok = op["responses"]["200"]
-    refs = {r["$ref"].rpartition("/")[2] for status, r in op["responses"].items() if status != "200"}
+    good = good_status(op)
+    ok = op["responses"][str(good)]
+    refs = {r["$ref"].rpartition("/")[2] for status, r in op["responses"].items() if status != str(good)}
     query = [p for p in api.parameters(op) if p["in"] == "query"]
     return {
         "errors": "/".join(sorted(refs)),
@@ -159,8 +165,9 @@ def compare_routes(api):
             fits = value is None or value in said[what] if what == "media type" else value == said[what]
             if not fits:
                 wrong.append(f"{key[0]} {key[1]}: {what}: {said[what]}, and in the source {value}")
-        if ("{pid}" in key[1]) != any(p["in"] == "path" for p in api.parameters(api.operation(*key))):
-            wrong.append(f"{key[0]} {key[1]}: the process in the path")
+        in_path = [p["name"] for p in api.parameters(api.operation(*key)) if p["in"] == "path"]
+        if re.findall(r"{(\w+)}", key[1]) != in_path:
+            wrong.append(f"{key[0]} {key[1]}: what is in the path: {in_path}")
     for name, p in api.doc["components"]["parameters"].items():
         for value, kind in p.get("x-media-type", {}).items():
             if media[value.upper()] != kind:
@@ -180,7 +187,8 @@ class Asker:
         self.op = api.operation(args.method, args.path)
         self.parameters = api.parameters(self.op)
         self.role = self.op["security"][0]["token"][0] if self.op["security"] else None
-        self.wrong, self.asked = [], 0
+        self.good = good_status(self.op)
+        self.wrong, self.asked, self.ended = [], 0, None
 
     # One request, over the Unix socket or with a token (which may be "") over TCP.
     def request(self, method, uri, token=None, headers=(), body=None):
@@ -208,7 +216,24 @@ class Asker:
             if p["in"] == "query" and p.get("required"):
                 query.setdefault(p["name"], pid)
         path = self.path.replace("{pid}", str(pid))
+        if "{run}" in path:
+            path = path.replace("{run}", str(self.run()))
         return path + "?" * bool(query) + "&".join(f"{k}={v}" for k, v in query.items())
+
+    def run(self):
+        """The number of a run that has ended: a new one, where each is there for one request alone."""
+        if not self.ended or self.method == "delete":
+            response, data = self.request("post", f"/api/v1/processes/{self.args.pid}/record")
+            if response.status != 202:
+                raise RuntimeError(f"record: {response.status} {data[:300]!r}")
+            self.ended = json.loads(data)["id"]
+            self.stop(self.ended)
+        return self.ended
+
+    def stop(self, run):
+        response, data = self.request("post", f"/api/v1/runs/{run}/stop")
+        if response.status != 200:
+            self.wrong.append(f"stop: {response.status} {data[:300]!r}")
 
     def body(self):
         content = self.op.get("requestBody", {}).get("content", {})
@@ -223,6 +248,8 @@ class Asker:
             self.wrong.append(f"{what}: {response.status} instead of {status}: {data[:300]!r}")
             return None
         self.wrong += [f"{what}: {w}" for w in self.faults(response, data, method == "head")]
+        if response.status == 202:
+            self.stop(response.getheader("Location").rpartition("/")[2])
         return response.getheader("Content-Type")
 
     # --- what is wrong with an answer ---
@@ -231,6 +258,10 @@ class Asker:
         said = self.api.resolve(self.op["responses"].get(str(response.status)) or self.op["responses"]["default"])
         kind = response.getheader("Content-Type")
         yield from self.header_faults(response, said)
+        if "content" not in said:
+            if data or kind:
+                yield f"{response.status} with a body, or its type"
+            return
         if kind not in said["content"]:
             yield f"{response.status} with {kind}, which is not in the file"
             return
@@ -284,13 +315,15 @@ class Asker:
                 continue
             if p["name"] == "pid":
                 yield p, self.args.pid
+            elif p["name"] == "base":
+                yield p, self.run()
             elif "enum" in p["schema"]:
                 yield from ((p, value) for value in p["schema"]["enum"])
             else:
                 yield p, p.get("example", p["schema"].get("minimum"))
 
     def ask_well(self):
-        kind = self.ask("plain", 200)
+        kind = self.ask("plain", self.good)
         for p in self.parameters:
             types = p.get("x-media-type")
             if types and kind != types[p["schema"]["default"]]:
@@ -300,7 +333,7 @@ class Asker:
             if "x-needs" in p and value != "0":
                 self.ask(f"{query} alone", 400, query)
                 query[p["x-needs"]] = self.args.pid
-            kind = self.ask(str(query), 200, query)
+            kind = self.ask(str(query), self.good, query)
             if "x-media-type" in p and kind != p["x-media-type"][value]:
                 self.wrong.append(f"{query}: {kind}")
             if "x-role" in p and value != "0":
@@ -308,7 +341,7 @@ class Asker:
 
     def ask_badly(self):
         over = self.op.get("x-passes-over")
-        self.ask("an unknown parameter", 200 if over else 400, {"nonsense": 1})
+        self.ask("an unknown parameter", self.good if over else 400, {"nonsense": 1})
         for p in self.parameters:
             bounded = p["schema"].keys() & {"enum", "minimum", "pattern"}
             if p["in"] == "query" and bounded:
@@ -320,17 +353,17 @@ class Asker:
         self.ask("a body without a length", 411, headers={"Transfer-Encoding": "chunked"}, body="")
         self.ask("a body that is too long", 413, headers={"Content-Length": str(1 << 21)}, body="")
         allowed = [m.upper() for m in METHODS if m in self.api.doc["paths"][self.path]]
-        response, _ = self.request("delete", self.uri())
+        response, _ = self.request("put", self.uri())
         if response.getheader("Allow") != ", ".join(allowed):
             self.wrong.append(f"Allow: {response.getheader('Allow')}")
-        self.ask("another method", 405, method="delete", body=None)
+        self.ask("another method", 405, method="put", body=None)
 
     def ask_roles(self, query=(), role=None):
         role = role or self.role
         for token in ("", "0" * 64):
-            self.ask("without a token" if not token else "a token of nobody", 401 if role else 200, query, token=token)
+            self.ask("without a token" if not token else "a token of nobody", 401 if role else self.good, query, token=token)
         for i, (name, token) in enumerate(zip(ROLES, self.args.tokens)):
-            self.ask(f"role {name}", 403 if role and i < ROLES.index(role) else 200, query, token=token)
+            self.ask(f"role {name}", 403 if role and i < ROLES.index(role) else self.good, query, token=token)
 
     def ask_origins(self):
         token = self.args.tokens[-1]
@@ -338,17 +371,23 @@ class Asker:
         self.ask("another site", 403, token=token, headers={"Origin": "http://other.example"})
         self.ask("a page, on the socket", 403, headers={"Origin": "http://localhost"})
 
+    def ask_runs(self):
+        if "{run}" in self.path:
+            self.ask("no such run", 404, uri=self.path.replace("{run}", "1"))
+        if any(p["name"] == "base" for p in self.parameters):
+            self.ask("no such base", 404, {"base": 1})
+
     def ask_processes(self):
         if not any(p["name"] == "pid" for p in self.parameters):
             return
         optional = {"pid": NOBODY} if any(p["name"] == "pid" and p["in"] == "query" for p in self.parameters) else {}
-        self.ask("no such process", 404 if "404" in self.op["responses"] else 200, optional, NOBODY)
+        self.ask("no such process", 404 if "404" in self.op["responses"] else self.good, optional, NOBODY)
         if "start_time" in {p["name"] for p in self.parameters}:
-            self.ask("another start", 404 if "404" in self.op["responses"] else 200, {"start_time": 1})
+            self.ask("another start", 404 if "404" in self.op["responses"] else self.good, {"start_time": 1})
         optional = {"pid": self.args.unprofiled} if optional else {}
-        self.ask("no profiling", 501 if "501" in self.op["responses"] else 200, optional, self.args.unprofiled)
+        self.ask("no profiling", 501 if "501" in self.op["responses"] else self.good, optional, self.args.unprofiled)
         self.switch(False)
-        self.ask("not sampled", 403 if self.op.get("x-needs-active") else 200)
+        self.ask("not sampled", 403 if self.op.get("x-needs-active") else self.good)
         self.switch(True)
 
     def all(self):
@@ -359,6 +398,7 @@ class Asker:
         self.ask_roles()
         self.switch(True)
         self.ask_origins()
+        self.ask_runs()
         self.ask_processes()
         self.switch(False)
         return self.wrong, self.asked

@@ -426,13 +426,13 @@ static void test_index(void **state)
 
 	(void)state;
 	for (; route_line(n, line, sizeof(line)); n++) {
-		char *pid;
+		const char *of;
 
 		assert_int_equal(line[strlen(line) - 1], '\n');
 		assert_int_equal(sscanf(line, "%7s %127s", method, path), 2);
-		pid = strstr(path, "PID");
-		snprintf(uri, sizeof(uri), "%.*s%s%s%s", pid ? (int)(pid - path) : 127, path,
-			 pid ? "7" : "", pid ? pid + 3 : "",
+		of = strstr(path, "PID") ? strstr(path, "PID") : strstr(path, "RUN");
+		snprintf(uri, sizeof(uri), "%.*s%s%s%s", of ? (int)(of - path) : 127, path,
+			 of ? "7" : "", of ? of + 3 : "",
 			 strncmp(path, "/debug", 6) != 0 ? "" : "?pid=7");
 		good(method, uri);
 	}
