@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "io/memory_file.h"
 #include "ops/dump.h"
-#include "serve/run.h"
+#include "serve/runs.h"
 
 #include <errno.h>
 #include <stdio.h>

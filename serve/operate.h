@@ -5,8 +5,8 @@
 
 #include "api/metrics.h"
 #include "ops/apart/subprocess.h"
-#include "serve/runs.h"
 #include "serve/serve.h"
+#include "serve/store.h"
 
 struct work {
 	const struct wire_to_broker *ask;
@@ -15,7 +15,7 @@ struct work {
 	int addresses;			   /* of WIRE_SYMBOLS, or -1 */
 	const struct api_own_metrics *own; /* of the broker, so far */
 	const char *target;		   /* where /sd says that profiles are */
-	const struct runs *runs;	   /* what is kept */
+	const struct store *runs;	   /* what is kept */
 	uint64_t run;			   /* the number of one that begins, */
 	int began_fd;			   /* and its comm goes there when it has; -1 */
 	const char *by;			   /* who asked for it */

@@ -3,435 +3,270 @@
 
 #include "api/run.h"
 #include "base/cleanup.h"
-#include "base/private.h"
 #include "base/text.h"
-#include "base/vec.h"
-#include "ops/report.h"
+#include "io/memory_file.h"
+#include "io/output.h"
+#include "ops/convert.h"
+#include "ops/dump.h"
+#include "serve/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define FACTS "run.json"
-#define FACTS_MAX (256 << 10)
-#define ROOTS "/var/lib/jeprof-ctl/runs"
-#define NUMBER_MAX 16 /* digits */
+#define PROFILE "profile.heap"
 
-static const char *const files[] = { "profile.heap", "profile.base.heap", "profile.raw",
-				     "profile.base.raw" };
-enum { PROFILE, BASE, NAMED, FILES = 4 };
+/* --- one that is done here --- */
 
-/* --- the folder of all --- */
-
-static bool default_path(char *buf, size_t size)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (!geteuid())
-		snprintf(buf, size, "%s", ROOTS);
-	else if (state && *state == '/')
-		snprintf(buf, size, "%s/jeprof-ctl/runs", state);
-	else if (home && *home == '/')
-		snprintf(buf, size, "%s/.local/state/jeprof-ctl/runs", home);
-	else
-		return false;
-	return true;
-}
-
-/* With the folders above it. */
-static bool make_folders(const char *path)
-{
-	char part[PATH_MAX];
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
-			return false;
-		*at = '/';
-	}
-	return !mkdir(part, 0700) || errno == EEXIST;
-}
-
-static int failed(const struct runs *r, enum error id, int sys, struct err *err)
-{
-	err_raise_sys(err, id, sys, .path = r->path);
-	return err_advise(err, FIX_GIVE_RUNS);
-}
-
-/* Digits alone, as runs_next() makes them. */
-static bool number_of(const char *name, uint64_t *id)
-{
-	size_t len = strspn(name, "0123456789");
-
-	if (!len || name[len] || len > NUMBER_MAX || name[0] == '0')
-		return false;
-	*id = strtoull(name, NULL, 10);
-	return true;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* The numbers there are, the newest first, in an array that the caller frees. */
-static int numbers(const struct runs *r, uint64_t **ids, size_t *n, struct err *err)
-{
-	_cleanup_(cleanup_closedir) DIR *d = opendir(r->path);
-	_cleanup_(cleanup_free) uint64_t *v = NULL;
-	size_t room = 0;
-
-	*n = 0;
-	if (!d)
-		return failed(r, ERROR_RUNS_FAILED, errno, err);
-	for (const struct dirent *e; (e = readdir(d)) && *n < RUNS_MAX;) {
-		if (!vec_grow(v, room, *n))
-			return err_no_memory(err);
-		*n += number_of(e->d_name, &v[*n]);
-	}
-	if (*n)
-		qsort(v, *n, sizeof(*v), newest_first);
-	*ids = take_ptr(v);
-	return 0;
-}
-
-int runs_open(struct runs *r, const char *path, struct err *err)
-{
-	_cleanup_(cleanup_free) char *real = NULL;
-	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	struct stat st;
-	size_t n;
-
-	if (path)
-		snprintf(r->path, sizeof(r->path), "%s", path);
-	else if (!default_path(r->path, sizeof(r->path)))
-		return failed(r, ERROR_RUNS_FAILED, ENOENT, err);
-	if (!make_folders(r->path) || !(real = realpath(r->path, NULL)))
-		return failed(r, ERROR_RUNS_FAILED, errno, err);
-	snprintf(r->path, sizeof(r->path), "%s", real);
-	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (r->dir < 0 || fstat(r->dir, &st))
-		return failed(r, ERROR_RUNS_FAILED, errno, err);
-	if (!private_is_ours(&st))
-		return failed(r, ERROR_RUNS_NOT_OURS, 0, err);
-	if (flock(r->dir, LOCK_EX | LOCK_NB))
-		return failed(r, ERROR_RUNS_TAKEN, 0, err);
-	if (numbers(r, &ids, &n, err))
-		return -1;
-	r->last = n ? ids[0] : 0;
-	return 0;
-}
-
-void runs_close(struct runs *r)
-{
-	cleanup_close(&r->dir);
-	r->dir = -1;
-	r->path[0] = '\0';
-}
-
-uint64_t runs_next(struct runs *r)
-{
-	uint64_t now = (uint64_t)time(NULL);
-
-	r->last = now > r->last ? now : r->last + 1;
-	return r->last;
-}
-
-/* --- one of them --- */
-
-static void folder_of(const struct runs *r, uint64_t id, char buf[PATH_MAX])
-{
-	snprintf(buf, PATH_MAX, "%.4000s/%" PRIu64, r->path, id);
-}
-
-const char *run_file(const struct run *run, const char *name, char buf[PATH_MAX])
-{
-	snprintf(buf, PATH_MAX, "%.4064s/%s", run->path, name);
-	return buf;
-}
-
-static int open_run(const struct runs *r, uint64_t id, struct run *run, struct err *err)
-{
-	if (!*r->path) {
-		err_raise(err, ERROR_NO_RUNS);
-		return err_advise(err, FIX_GIVE_RUNS);
-	}
-	folder_of(r, id, run->path);
-	run->dir = open(run->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (run->dir >= 0)
-		return 0;
-	return errno == ENOENT
-		       ? err_raise(err, ERROR_NO_RUN, .number = (int64_t)id)
-		       : err_raise_sys(err, ERROR_RUN_UNREADABLE, errno, .number = (int64_t)id);
-}
-
-int run_begin(const struct runs *r, uint64_t id, struct run *run, struct err *err)
-{
-	char path[PATH_MAX];
-
-	folder_of(r, id, path);
-	if (*r->path && mkdir(path, 0700))
-		return failed(r, ERROR_RUNS_FAILED, errno, err);
-	if (open_run(r, id, run, err))
-		return -1;
-	/* Who looks whether it is locked lets go at once. */
-	return flock(run->dir, LOCK_EX) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
-}
-
-static int print_facts(FILE *out, const void *ctx, struct err *err)
-{
-	(void)err;
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext((struct json_object *)ctx,
-					       JSON_C_TO_STRING_PRETTY |
-						       JSON_C_TO_STRING_NOSLASHESCAPE));
-	return 0;
-}
-
-int run_write(const struct run *run, struct json_object *doc, struct err *err)
-{
-	char path[PATH_MAX];
-
-	return ops_write_file(run_file(run, FACTS, path), true, print_facts, doc, err);
-}
-
-void run_close(struct run *run)
-{
-	cleanup_close(&run->dir);
-	run->dir = -1;
-}
-
-/* All that is in it, and the folder: the facts last, for without them nothing tells what it is. */
-static int remove_folder(struct run *run)
-{
-	for (size_t i = 0; i < FILES; i++) {
-		if (unlinkat(run->dir, files[i], 0) && errno != ENOENT)
-			return -1;
-	}
-	if (unlinkat(run->dir, FACTS, 0) && errno != ENOENT)
-		return -1;
-	return rmdir(run->path);
-}
-
-void run_drop(struct run *run)
-{
-	(void)!remove_folder(run);
-	run_close(run);
-}
-
-/* Has somebody the lock? `take`: else it is ours alone, until run->dir is closed. */
-static bool is_locked(const struct run *run, bool take)
-{
-	return flock(run->dir, (take ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0;
-}
-
-/* --- reading --- */
-
-static struct json_object *read_facts(const struct run *run)
-{
-	_cleanup_(cleanup_close) int fd =
-		openat(run->dir, FACTS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_(cleanup_free) char *text = malloc(FACTS_MAX);
+struct doing {
+	const struct work *work;
+	struct result *result;
+	struct ops_options options;
+	struct proc proc;
+	struct run run;
 	struct json_object *doc;
-	ssize_t n = fd >= 0 && text ? pread(fd, text, FACTS_MAX, 0) : -1;
+	bool began;
+};
 
-	doc = n > 0 ? json_parse(text, (size_t)n) : NULL;
-	if (doc && json_object_is_type(doc, json_type_object))
-		return doc;
-	json_object_put(doc);
-	return NULL;
+static void doing_fini(struct doing *d)
+{
+	run_close(&d->run);
+	json_object_put(d->doc);
+	proc_close(&d->proc);
 }
 
-static uint64_t size_of(const struct run *run, const char *name)
+static uint64_t sample_bytes(const struct wire_to_broker *ask)
 {
-	struct stat st;
-
-	return fstatat(run->dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)
-		       ? 0
-		       : (uint64_t)st.st_size;
+	return ask->flags & WIRE_HAS_LG ? UINT64_C(1) << ask->lg_sample : 0;
 }
 
-/* In bytes. */
-static uint64_t sizes_of(const struct run *run)
+/* The process is found, and what is known of the run is on disk before anything is changed. */
+static int prepare(struct doing *d, const char *kind, struct err *err)
 {
-	uint64_t bytes = 0;
+	const struct wire_to_broker *ask = d->work->ask;
+	struct api_run run = {
+		.id = d->work->run,
+		.kind = kind,
+		.process = &d->proc,
+		.duration_ms = ask->duration_ms,
+		.sample_bytes = sample_bytes(ask),
+		.by = d->work->by,
+	};
 
-	for (size_t i = 0; i < FILES; i++)
-		bytes += size_of(run, files[i]);
-	return bytes;
-}
-
-static struct json_object *read_run(const struct run *run)
-{
-	struct json_object *doc = read_facts(run);
-
-	if (!doc)
-		return NULL;
-	if (api_run_is_running(doc) && !is_locked(run, false))
-		api_run_interrupted(doc, NULL); /* and runs_repair() is about to say so */
-	api_run_now(doc, size_of(run, files[PROFILE]), size_of(run, files[BASE]), sizes_of(run));
-	return doc;
-}
-
-int runs_load(const struct runs *r, uint64_t id, struct json_object **doc, struct err *err)
-{
-	_cleanup_(run_close) struct run run = RUN_INIT;
-
-	if (open_run(r, id, &run, err))
+	d->options = d->work->options;
+	if (proc_open_at(&d->proc, ask->pid, ask->start_time, err))
 		return -1;
-	*doc = read_run(&run);
-	return *doc ? 0 : err_raise(err, ERROR_RUN_UNREADABLE, .number = (int64_t)id);
-}
-
-int runs_list(const struct runs *r, pid_t pid, struct json_object **all, struct err *err)
-{
-	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	size_t n = 0;
-
-	if (*r->path && numbers(r, &ids, &n, err))
+	d->options.start_time = d->proc.start_time;
+	memcpy(d->result->comm, d->proc.status.comm, sizeof(d->result->comm));
+	clock_gettime(CLOCK_REALTIME, &run.began);
+	if (run_begin(d->work->runs, run.id, &d->run, err))
 		return -1;
-	*all = json_object_new_array();
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *doc = NULL;
-		struct err ignored;
-
-		/* Who is being removed, or is not begun, is not there. */
-		if (runs_load(r, ids[i], &doc, &ignored))
-			continue;
-		if (!pid || api_run_pid(doc) == pid)
-			json_object_array_add(*all, doc);
-		else
-			json_object_put(doc);
-	}
-	return 0;
-}
-
-uint64_t runs_find(const struct runs *r, pid_t pid, uint64_t but)
-{
-	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	struct err ignored;
-	size_t n = 0;
-
-	if (numbers(r, &ids, &n, &ignored))
+	d->doc = api_run(&run);
+	if (!run_write(&d->run, d->doc, err))
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_(json_close) struct json_object *doc = NULL;
-
-		if (ids[i] != but && !runs_load(r, ids[i], &doc, &ignored) &&
-		    api_run_is_running(doc) && api_run_pid(doc) == pid)
-			return ids[i];
-	}
-	return 0;
-}
-
-int runs_open_profile(const struct runs *r, uint64_t id, bool base, bool names, int *fd,
-		      struct err *err)
-{
-	_cleanup_(run_close) struct run run = RUN_INIT;
-	size_t i = base ? BASE : PROFILE;
-
-	if (open_run(r, id, &run, err))
-		return -1;
-	*fd = names ? openat(run.dir, files[NAMED + i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
-	if (*fd < 0)
-		*fd = openat(run.dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (*fd >= 0)
-		return 0;
-	return err_raise(err, ERROR_NO_RUN_PROFILE, .number = (int64_t)id,
-			 .what = base ? "beginning" : "end");
-}
-
-/* --- their end --- */
-
-int runs_remove(const struct runs *r, uint64_t id, struct err *err)
-{
-	_cleanup_(run_close) struct run run = RUN_INIT;
-
-	if (open_run(r, id, &run, err))
-		return -1;
-	if (is_locked(&run, true)) {
-		err_raise(err, ERROR_RUN_GOES_ON, .number = (int64_t)id);
-		return err_advise(err, FIX_STOP_RUN, .number = (int64_t)id);
-	}
-	return remove_folder(&run) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
-}
-
-void runs_retain(const struct runs *r)
-{
-	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	struct err ignored;
-	uint64_t bytes = 0;
-	size_t n = 0;
-
-	if (numbers(r, &ids, &n, &ignored))
-		return;
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_(run_close) struct run run = RUN_INIT;
-		bool locked;
-
-		if (open_run(r, ids[i], &run, &ignored))
-			continue;
-		locked = is_locked(&run, true);
-		bytes += sizes_of(&run);
-		if (i && !locked &&
-		    ((r->keep && i >= r->keep) || (r->max_bytes && bytes > r->max_bytes)))
-			(void)!remove_folder(&run);
-	}
-}
-
-/* The process of one that was killed is put back. */
-static int undo(struct json_object *doc, const struct ops_options *options, struct err *why)
-{
-	struct ops_options of = *options;
-	struct ops_undone undone;
-
-	of.start_time = api_run_start_time(doc);
-	if (ops_undo(api_run_pid(doc), &of, &undone, why))
-		return why->code == ERR_NOPROC ? 0 : -1;
-	if (undone.how != OPS_UNDO_FAILED)
-		return 0;
-	*why = undone.why;
+	run_drop(&d->run);
 	return -1;
 }
 
-int runs_repair(const struct runs *r, const struct ops_options *options, struct err *why)
+/* From now on it goes on by itself: whoever asked for it is told so. */
+static void begin(struct doing *d)
 {
-	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	struct err err = ERR_INIT;
-	size_t n = 0;
+	struct json_object *answer = NULL;
+	struct err ignored;
 
-	if (numbers(r, &ids, &n, why))
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_(run_close) struct run run = RUN_INIT;
-		_cleanup_(json_close) struct json_object *doc = NULL;
-		bool failed_one;
+	if (store_load(d->work->runs, d->work->run, &answer, &ignored) ||
+	    answer_json(d->work, answer, &ignored))
+		return;
+	d->began = write(d->work->began_fd, d->result->comm, sizeof(d->result->comm)) ==
+		   sizeof(d->result->comm);
+}
 
-		if (open_run(r, ids[i], &run, &err) || is_locked(&run, true))
-			continue;
-		doc = read_facts(&run);
-		if (!doc) /* it was killed before it began */
-			(void)!remove_folder(&run);
-		if (!doc || !api_run_is_running(doc))
-			continue;
-		err = (struct err)ERR_INIT;
-		failed_one = undo(doc, options, &err);
-		api_run_interrupted(doc, failed_one ? &err : NULL);
-		if (failed_one)
-			*why = err;
-		if (run_write(&run, doc, &err))
-			*why = err;
+/* Names are looked up while the process lives: later its files may be gone. */
+static void add_names(const struct doing *d, const char *from, const char *to)
+{
+	_cleanup_(output_close) struct output output = OUTPUT_INIT;
+	_cleanup_(cleanup_close) int in = -1;
+	_cleanup_(cleanup_close) int out = -1;
+	struct ops_convert_request request = { .base = -1, .format = "raw", .pid = d->proc.pid };
+	char path[PATH_MAX];
+	struct err ignored;
+	uint64_t bytes;
+
+	in = open(run_file(&d->run, from, path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (in < 0 || memory_file_make(&out, &ignored))
+		return;
+	request.profile = in;
+	request.out = out;
+	/* Without it they are looked up when they are asked for. */
+	if (!ops_convert(&request, &d->options, &ignored) &&
+	    !memory_file_size(out, &bytes, &ignored) &&
+	    !output_open(&output, run_file(&d->run, to, path), true, &ignored))
+		(void)!output_commit(&output, out, bytes, 0, &ignored);
+}
+
+/* How it ended is on disk, and there is room for the next one. */
+static int end(struct doing *d, int failed, struct err *err)
+{
+	const struct wire_to_broker *ask = d->work->ask;
+	struct err why;
+	uint64_t other;
+
+	d->result->began = d->began;
+	if (failed && !d->began) {
+		run_drop(&d->run);
+		other = err->code == ERR_BUSY ? store_find(d->work->runs, ask->pid, 0) : 0;
+		if (!other)
+			return -1;
+		err_raise(err, ERROR_RUN_AT_WORK, .pid = ask->pid, .number = (int64_t)other);
+		return err_advise(err, FIX_STOP_RUN, .number = (int64_t)other);
 	}
-	return why->code ? -1 : 0;
+	add_names(d, PROFILE, "profile.raw");
+	add_names(d, "profile.base.heap", "profile.base.raw");
+	if (run_write(&d->run, d->doc, &why) && !failed) {
+		*err = why;
+		failed = -1;
+	}
+	store_retain(d->work->runs);
+	return failed;
+}
+
+/* --- recordings --- */
+
+static void recording_began(void *ctx, const struct ops_cost *cost)
+{
+	(void)cost;
+	begin(ctx);
+}
+
+int run_do_record(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
+	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
+	struct ops_record_request request = {
+		.duration_ms = w->ask->duration_ms,
+		.lg_sample = w->ask->flags & WIRE_HAS_LG ? w->ask->lg_sample : OPS_LG_KEEP,
+		.began = recording_began,
+		.ctx = &d,
+	};
+	char path[PATH_MAX];
+	int failed;
+
+	if (prepare(&d, "record", err))
+		return -1;
+	request.file = run_file(&d.run, PROFILE, path);
+	failed = ops_record(w->ask->pid, &request, &d.options, &record, err);
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_record_ended(d.doc, &record, failed ? err : NULL);
+	operate_cost(r, &record.cost);
+	return end(&d, failed, err);
+}
+
+/* --- samplings --- */
+
+static void sampling_began(void *ctx, const struct ops_sample_progress *progress)
+{
+	(void)progress;
+	begin(ctx);
+}
+
+int run_do_sample(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
+	_cleanup_(ops_sample_fini) struct ops_sample sample = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_sample_request request = {
+		.duration_ms = w->ask->duration_ms,
+		.sample_bytes = sample_bytes(w->ask),
+		.began = sampling_began,
+		.ctx = &d,
+	};
+	char path[PATH_MAX];
+	int failed;
+
+	if (memory_file_make(&fd, err) || prepare(&d, "sample", err))
+		return -1;
+	request.fd = fd;
+	request.file = run_file(&d.run, PROFILE, path);
+	failed = ops_sample(w->ask->pid, &request, &d.options, &sample, err);
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_sample_ended(d.doc, &sample, failed ? err : NULL);
+	operate_cost(r, &sample.cost);
+	return end(&d, failed, err);
+}
+
+/* --- what is there --- */
+
+int run_do_list(const struct work *w, struct result *r, struct err *err)
+{
+	struct json_object *doc, *all;
+
+	(void)r;
+	if (store_list(w->runs, w->ask->pid, &all, err))
+		return -1;
+	doc = json_object_new_object();
+	json_set(doc, "runs", all);
+	return answer_json(w, doc, err);
+}
+
+int run_do_show(const struct work *w, struct result *r, struct err *err)
+{
+	struct json_object *doc;
+
+	(void)r;
+	return store_load(w->runs, w->ask->run, &doc, err) ? -1 : answer_json(w, doc, err);
+}
+
+/* "record-1795651200.folded" */
+static void set_name(const struct work *w, struct result *r)
+{
+	snprintf(r->name, sizeof(r->name), "run-%" PRIu64 "%s%s", w->ask->run,
+		 w->ask->base || w->ask->flags & WIRE_GROWTH ? ".growth" : "",
+		 wire_suffix(w->ask->format));
+}
+
+static int copy(int from, int to, struct err *err)
+{
+	uint64_t bytes;
+
+	return memory_file_size(from, &bytes, err) ||
+			       output_copy(to, "the profile", from, bytes, 0, err)
+		       ? -1
+		       : 0;
+}
+
+int run_do_profile(const struct work *w, struct result *r, struct err *err)
+{
+	const struct wire_to_broker *ask = w->ask;
+	_cleanup_(cleanup_close) int profile = -1;
+	_cleanup_(cleanup_close) int base = -1;
+	struct ops_convert_request request = {
+		.format = operate_profile_format(ask->format),
+		.max_stacks = operate_max_stacks(ask->format),
+		.out = w->content,
+	};
+	bool growth = ask->base || ask->flags & WIRE_GROWTH;
+
+	if (store_open_profile(w->runs, ask->run, false, request.format != NULL, &profile, err) ||
+	    (growth && store_open_profile(w->runs, ask->base ? ask->base : ask->run, !ask->base,
+					  true, &base, err)))
+		return -1;
+	set_name(w, r);
+	if (!request.format)
+		return copy(profile, w->content, err);
+	request.profile = profile;
+	request.base = base;
+	return ops_convert(&request, &w->options, err);
+}
+
+int run_do_delete(const struct work *w, struct result *r, struct err *err)
+{
+	(void)r;
+	return store_remove(w->runs, w->ask->run, err);
 }

@@ -9,7 +9,7 @@
 #include "serve/listen.h"
 #include "serve/operate.h"
 #include "serve/queue.h"
-#include "serve/runs.h"
+#include "serve/store.h"
 #include "serve/tokens.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ struct broker {
 	uint64_t next;	    /* number of a connection */
 	uint64_t accept_ms; /* until then there are no descriptors for more */
 	struct queue queue;
-	struct runs runs;
+	struct store runs;
 	struct subprocess repair; /* of runs that were killed */
 	bool repair_due;
 	struct api_own_op ops[WIRE_OPS]; /* what was done so far */
@@ -294,7 +294,7 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 		return 0;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
 		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
-	job->run = runs_next(&b->runs);
+	job->run = store_next(&b->runs);
 	job->began_fd = ends[0];
 	work->began_fd = ends[1];
 	work->run = job->run;
@@ -575,7 +575,7 @@ static void catch_up(struct broker *b)
 /* --- runs that were killed --- */
 
 struct repair {
-	const struct runs *runs;
+	const struct store *runs;
 	struct ops_options options;
 };
 
@@ -585,7 +585,7 @@ static int repair(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 
 	(void)answer;
 	r->options.stop_fd = stop_fd;
-	return runs_repair(r->runs, &r->options, err);
+	return store_repair(r->runs, &r->options, err);
 }
 
 static void start_repair(struct broker *b)
@@ -739,9 +739,9 @@ static int open_runs(struct broker *b, struct err *err)
 	if (r->runs && !*r->runs)
 		return 0;
 	b->repair_due = true;
-	if (!runs_open(&b->runs, r->runs, err))
+	if (!store_open(&b->runs, r->runs, err))
 		return 0;
-	runs_close(&b->runs);
+	store_close(&b->runs);
 	if (r->runs || err->code == ERR_BUSY)
 		return -1;
 	caution(b, err);
@@ -765,7 +765,7 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	b->options = *options;
 	b->stop_fd = options->stop_fd;
 	b->front = (struct front)FRONT_INIT;
-	b->runs = (struct runs)RUNS_INIT;
+	b->runs = (struct store)STORE_INIT;
 	b->repair = (struct subprocess)SUBPROCESS_INIT;
 	b->next = 1;
 	for (int op = 0; op < WIRE_OPS; op++)
@@ -778,7 +778,7 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	finish(b);
 	drop_front(b);
 	listeners_close(&b->listeners);
-	runs_close(&b->runs);
+	store_close(&b->runs);
 	for (size_t i = 0; i < JOBS_MAX; i++)
 		job_free(&b->queue.v[i]);
 	free(b->v);

@@ -58,7 +58,7 @@ struct serve_request {
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
-	const char *runs;      /* a folder for results; NULL: see serve/runs.h; "": none is kept */
+	const char *runs;      /* a folder for results; NULL: see serve/store.h; "": none is kept */
 	unsigned int keep;     /* so many of them; 0: all */
 	uint64_t keep_bytes;   /* of them together; 0: no limit */
 	unsigned int workers;  /* operations at once */

@@ -301,6 +301,55 @@ static void test_descriptors(void **state)
 }
 
 /* What is done and answered goes after a while, or when there is no room; nothing else does. */
+/* A run has its own worker, is found by its number, and who stopped it waits for its end. */
+static void test_runs(void **state)
+{
+	struct job *runs[SERVE_WORKERS_MAX], *stop, *job;
+	struct wire_to_broker m;
+
+	(void)state;
+	for (int i = 0; i < SERVE_WORKERS_MAX; i++) {
+		add(i % 2 ? WIRE_SAMPLE : WIRE_RECORD, 7);
+		runs[i] = run_next();
+		assert_non_null(runs[i]); /* also of the same process */
+		runs[i]->run = (uint64_t)i + 1;
+	}
+	assert_null(add(WIRE_RECORD, 8));
+	assert_ptr_equal(queue_find_run(&queue, 3), runs[2]);
+	assert_null(queue_find_run(&queue, 99));
+	assert_null(queue_find_run(&queue, 0));
+	/* Neither is who wants something of the process kept waiting. */
+	assert_non_null(add(WIRE_STATUS, 7));
+	job = run_next();
+	assert_non_null(job);
+	end(job, 0);
+	m = ask(WIRE_RUN_STOP, 0);
+	m.run = 3;
+	stop = added(&m, 0);
+	assert_non_null(stop);
+	assert_null(run_next());
+	end(runs[2], 0);
+	assert_ptr_equal(run_next(), stop);
+	/* There is room for another one. */
+	assert_non_null(add(WIRE_RECORD, 8));
+	assert_non_null(run_next());
+}
+
+/* What a run changed is seen by who asks from now on. */
+static void test_age(void **state)
+{
+	struct job *job = add(WIRE_DUMP, 7);
+
+	(void)state;
+	assert_ptr_equal(run_next(), job);
+	end(job, 0);
+	assert_ptr_equal(add(WIRE_DUMP, 7), job);
+	queue_age(&queue, 8);
+	assert_ptr_equal(add(WIRE_DUMP, 7), job);
+	queue_age(&queue, 7);
+	assert_ptr_not_equal(add(WIRE_DUMP, 7), job);
+}
+
 static void test_forget(void **state)
 {
 	struct job *a = add(WIRE_STATUS, 1), *b = add(WIRE_STATUS, 2), *c = add(WIRE_STATUS, 3);
@@ -349,6 +398,8 @@ int main(void)
 		cmocka_unit_test_setup(test_cancel, begin),
 		cmocka_unit_test_setup(test_many_askers, begin),
 		cmocka_unit_test_setup(test_descriptors, begin),
+		cmocka_unit_test_setup(test_runs, begin),
+		cmocka_unit_test_setup(test_age, begin),
 		cmocka_unit_test_setup(test_forget, begin),
 		cmocka_unit_test_setup(test_room, begin),
 	};

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/store.h"
+
+#include "api/run.h"
+#include "base/cleanup.h"
+#include "base/private.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "ops/report.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FACTS "run.json"
+#define FACTS_MAX (256 << 10)
+#define ROOTS "/var/lib/jeprof-ctl/runs"
+#define NUMBER_MAX 16 /* digits */
+
+static const char *const files[] = { "profile.heap", "profile.base.heap", "profile.raw",
+				     "profile.base.raw" };
+enum { PROFILE, BASE, NAMED, FILES = 4 };
+
+/* --- the folder of all --- */
+
+static bool default_path(char *buf, size_t size)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (!geteuid())
+		snprintf(buf, size, "%s", ROOTS);
+	else if (state && *state == '/')
+		snprintf(buf, size, "%s/jeprof-ctl/runs", state);
+	else if (home && *home == '/')
+		snprintf(buf, size, "%s/.local/state/jeprof-ctl/runs", home);
+	else
+		return false;
+	return true;
+}
+
+/* With the folders above it. */
+static bool make_folders(const char *path)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		if (mkdir(part, 0700) && errno != EEXIST)
+			return false;
+		*at = '/';
+	}
+	return !mkdir(part, 0700) || errno == EEXIST;
+}
+
+static int failed(const struct store *r, enum error id, int sys, struct err *err)
+{
+	err_raise_sys(err, id, sys, .path = r->path);
+	return err_advise(err, FIX_GIVE_RUNS);
+}
+
+/* Digits alone, as store_next() makes them. */
+static bool number_of(const char *name, uint64_t *id)
+{
+	size_t len = strspn(name, "0123456789");
+
+	if (!len || name[len] || len > NUMBER_MAX || name[0] == '0')
+		return false;
+	*id = strtoull(name, NULL, 10);
+	return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The numbers there are, the newest first, in an array that the caller frees. */
+static int numbers(const struct store *r, uint64_t **ids, size_t *n, struct err *err)
+{
+	_cleanup_(cleanup_closedir) DIR *d = opendir(r->path);
+	_cleanup_(cleanup_free) uint64_t *v = NULL;
+	size_t room = 0;
+
+	*n = 0;
+	if (!d)
+		return failed(r, ERROR_RUNS_FAILED, errno, err);
+	for (const struct dirent *e; (e = readdir(d)) && *n < STORE_MAX;) {
+		if (!vec_grow(v, room, *n))
+			return err_no_memory(err);
+		*n += number_of(e->d_name, &v[*n]);
+	}
+	if (*n)
+		qsort(v, *n, sizeof(*v), newest_first);
+	*ids = take_ptr(v);
+	return 0;
+}
+
+int store_open(struct store *r, const char *path, struct err *err)
+{
+	_cleanup_(cleanup_free) char *real = NULL;
+	_cleanup_(cleanup_free) uint64_t *ids = NULL;
+	struct stat st;
+	size_t n;
+
+	if (path)
+		snprintf(r->path, sizeof(r->path), "%s", path);
+	else if (!default_path(r->path, sizeof(r->path)))
+		return failed(r, ERROR_RUNS_FAILED, ENOENT, err);
+	if (!make_folders(r->path) || !(real = realpath(r->path, NULL)))
+		return failed(r, ERROR_RUNS_FAILED, errno, err);
+	snprintf(r->path, sizeof(r->path), "%s", real);
+	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->dir < 0 || fstat(r->dir, &st))
+		return failed(r, ERROR_RUNS_FAILED, errno, err);
+	if (!private_is_ours(&st))
+		return failed(r, ERROR_RUNS_NOT_OURS, 0, err);
+	if (flock(r->dir, LOCK_EX | LOCK_NB))
+		return failed(r, ERROR_RUNS_TAKEN, 0, err);
+	if (numbers(r, &ids, &n, err))
+		return -1;
+	r->last = n ? ids[0] : 0;
+	return 0;
+}
+
+void store_close(struct store *r)
+{
+	cleanup_close(&r->dir);
+	r->dir = -1;
+	r->path[0] = '\0';
+}
+
+uint64_t store_next(struct store *r)
+{
+	uint64_t now = (uint64_t)time(NULL);
+
+	r->last = now > r->last ? now : r->last + 1;
+	return r->last;
+}
+
+/* --- one of them --- */
+
+static void folder_of(const struct store *r, uint64_t id, char buf[PATH_MAX])
+{
+	snprintf(buf, PATH_MAX, "%.4000s/%" PRIu64, r->path, id);
+}
+
+const char *run_file(const struct run *run, const char *name, char buf[PATH_MAX])
+{
+	snprintf(buf, PATH_MAX, "%.4064s/%s", run->path, name);
+	return buf;
+}
+
+static int open_run(const struct store *r, uint64_t id, struct run *run, struct err *err)
+{
+	if (!*r->path) {
+		err_raise(err, ERROR_NO_RUNS);
+		return err_advise(err, FIX_GIVE_RUNS);
+	}
+	folder_of(r, id, run->path);
+	run->dir = open(run->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (run->dir >= 0)
+		return 0;
+	return errno == ENOENT
+		       ? err_raise(err, ERROR_NO_RUN, .number = (int64_t)id)
+		       : err_raise_sys(err, ERROR_RUN_UNREADABLE, errno, .number = (int64_t)id);
+}
+
+int run_begin(const struct store *r, uint64_t id, struct run *run, struct err *err)
+{
+	char path[PATH_MAX];
+
+	folder_of(r, id, path);
+	if (*r->path && mkdir(path, 0700))
+		return failed(r, ERROR_RUNS_FAILED, errno, err);
+	if (open_run(r, id, run, err))
+		return -1;
+	/* Who looks whether it is locked lets go at once. */
+	return flock(run->dir, LOCK_EX) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
+}
+
+static int print_facts(FILE *out, const void *ctx, struct err *err)
+{
+	(void)err;
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext((struct json_object *)ctx,
+					       JSON_C_TO_STRING_PRETTY |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+	return 0;
+}
+
+int run_write(const struct run *run, struct json_object *doc, struct err *err)
+{
+	char path[PATH_MAX];
+
+	return ops_write_file(run_file(run, FACTS, path), true, print_facts, doc, err);
+}
+
+void run_close(struct run *run)
+{
+	cleanup_close(&run->dir);
+	run->dir = -1;
+}
+
+/* All that is in it, and the folder: the facts last, for without them nothing tells what it is. */
+static int remove_folder(struct run *run)
+{
+	for (size_t i = 0; i < FILES; i++) {
+		if (unlinkat(run->dir, files[i], 0) && errno != ENOENT)
+			return -1;
+	}
+	if (unlinkat(run->dir, FACTS, 0) && errno != ENOENT)
+		return -1;
+	return rmdir(run->path);
+}
+
+void run_drop(struct run *run)
+{
+	(void)!remove_folder(run);
+	run_close(run);
+}
+
+/* Has somebody the lock? `take`: else it is ours alone, until run->dir is closed. */
+static bool is_locked(const struct run *run, bool take)
+{
+	return flock(run->dir, (take ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0;
+}
+
+/* --- reading --- */
+
+static struct json_object *read_facts(const struct run *run)
+{
+	_cleanup_(cleanup_close) int fd =
+		openat(run->dir, FACTS, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(cleanup_free) char *text = malloc(FACTS_MAX);
+	struct json_object *doc;
+	ssize_t n = fd >= 0 && text ? pread(fd, text, FACTS_MAX, 0) : -1;
+
+	doc = n > 0 ? json_parse(text, (size_t)n) : NULL;
+	if (doc && json_object_is_type(doc, json_type_object))
+		return doc;
+	json_object_put(doc);
+	return NULL;
+}
+
+static uint64_t size_of(const struct run *run, const char *name)
+{
+	struct stat st;
+
+	return fstatat(run->dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode)
+		       ? 0
+		       : (uint64_t)st.st_size;
+}
+
+/* In bytes. */
+static uint64_t sizes_of(const struct run *run)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < FILES; i++)
+		bytes += size_of(run, files[i]);
+	return bytes;
+}
+
+static struct json_object *read_run(const struct run *run)
+{
+	struct json_object *doc = read_facts(run);
+
+	if (!doc)
+		return NULL;
+	if (api_run_is_running(doc) && !is_locked(run, false))
+		api_run_interrupted(doc, NULL); /* and store_repair() is about to say so */
+	api_run_now(doc, size_of(run, files[PROFILE]), size_of(run, files[BASE]), sizes_of(run));
+	return doc;
+}
+
+int store_load(const struct store *r, uint64_t id, struct json_object **doc, struct err *err)
+{
+	_cleanup_(run_close) struct run run = RUN_INIT;
+
+	if (open_run(r, id, &run, err))
+		return -1;
+	*doc = read_run(&run);
+	return *doc ? 0 : err_raise(err, ERROR_RUN_UNREADABLE, .number = (int64_t)id);
+}
+
+int store_list(const struct store *r, pid_t pid, struct json_object **all, struct err *err)
+{
+	_cleanup_(cleanup_free) uint64_t *ids = NULL;
+	size_t n = 0;
+
+	if (*r->path && numbers(r, &ids, &n, err))
+		return -1;
+	*all = json_object_new_array();
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *doc = NULL;
+		struct err ignored;
+
+		/* Who is being removed, or is not begun, is not there. */
+		if (store_load(r, ids[i], &doc, &ignored))
+			continue;
+		if (!pid || api_run_pid(doc) == pid)
+			json_object_array_add(*all, doc);
+		else
+			json_object_put(doc);
+	}
+	return 0;
+}
+
+uint64_t store_find(const struct store *r, pid_t pid, uint64_t but)
+{
+	_cleanup_(cleanup_free) uint64_t *ids = NULL;
+	struct err ignored;
+	size_t n = 0;
+
+	if (numbers(r, &ids, &n, &ignored))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(json_close) struct json_object *doc = NULL;
+
+		if (ids[i] != but && !store_load(r, ids[i], &doc, &ignored) &&
+		    api_run_is_running(doc) && api_run_pid(doc) == pid)
+			return ids[i];
+	}
+	return 0;
+}
+
+int store_open_profile(const struct store *r, uint64_t id, bool base, bool names, int *fd,
+		       struct err *err)
+{
+	_cleanup_(run_close) struct run run = RUN_INIT;
+	size_t i = base ? BASE : PROFILE;
+
+	if (open_run(r, id, &run, err))
+		return -1;
+	*fd = names ? openat(run.dir, files[NAMED + i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+	if (*fd < 0)
+		*fd = openat(run.dir, files[i], O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd >= 0)
+		return 0;
+	return err_raise(err, ERROR_NO_RUN_PROFILE, .number = (int64_t)id,
+			 .what = base ? "beginning" : "end");
+}
+
+/* --- their end --- */
+
+int store_remove(const struct store *r, uint64_t id, struct err *err)
+{
+	_cleanup_(run_close) struct run run = RUN_INIT;
+
+	if (open_run(r, id, &run, err))
+		return -1;
+	if (is_locked(&run, true)) {
+		err_raise(err, ERROR_RUN_GOES_ON, .number = (int64_t)id);
+		return err_advise(err, FIX_STOP_RUN, .number = (int64_t)id);
+	}
+	return remove_folder(&run) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
+}
+
+void store_retain(const struct store *r)
+{
+	_cleanup_(cleanup_free) uint64_t *ids = NULL;
+	struct err ignored;
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	if (numbers(r, &ids, &n, &ignored))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(run_close) struct run run = RUN_INIT;
+		bool locked;
+
+		if (open_run(r, ids[i], &run, &ignored))
+			continue;
+		locked = is_locked(&run, true);
+		bytes += sizes_of(&run);
+		if (i && !locked &&
+		    ((r->keep && i >= r->keep) || (r->max_bytes && bytes > r->max_bytes)))
+			(void)!remove_folder(&run);
+	}
+}
+
+/* The process of one that was killed is put back. */
+static int undo(struct json_object *doc, const struct ops_options *options, struct err *why)
+{
+	struct ops_options of = *options;
+	struct ops_undone undone;
+
+	of.start_time = api_run_start_time(doc);
+	if (ops_undo(api_run_pid(doc), &of, &undone, why))
+		return why->code == ERR_NOPROC ? 0 : -1;
+	if (undone.how != OPS_UNDO_FAILED)
+		return 0;
+	*why = undone.why;
+	return -1;
+}
+
+int store_repair(const struct store *r, const struct ops_options *options, struct err *why)
+{
+	_cleanup_(cleanup_free) uint64_t *ids = NULL;
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	if (numbers(r, &ids, &n, why))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(run_close) struct run run = RUN_INIT;
+		_cleanup_(json_close) struct json_object *doc = NULL;
+		bool failed_one;
+
+		if (open_run(r, ids[i], &run, &err) || is_locked(&run, true))
+			continue;
+		doc = read_facts(&run);
+		if (!doc) /* it was killed before it began */
+			(void)!remove_folder(&run);
+		if (!doc || !api_run_is_running(doc))
+			continue;
+		err = (struct err)ERR_INIT;
+		failed_one = undo(doc, options, &err);
+		api_run_interrupted(doc, failed_one ? &err : NULL);
+		if (failed_one)
+			*why = err;
+		if (run_write(&run, doc, &err))
+			*why = err;
+	}
+	return why->code ? -1 : 0;
+}
