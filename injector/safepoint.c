@@ -17,6 +17,7 @@
 #include "injector/rank.h"
 #include "injector/safepoint.h"
 #include "injector/walker.h"
+#include "process/room.h"
 
 #include <errno.h>
 #include <string.h>
@@ -149,17 +150,24 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 	return 0;
 }
 
-/* The main thread's stack grows by itself, but over nothing that is mapped. */
+/*
+ * The main thread's stack grows by itself, but over nothing that is mapped, and no further than there
+ * is address space left: the kernel ends who needs more (acct_stack_growth()).
+ */
 static uint64_t grows_to(const struct tracer *t, const struct map *stack)
 {
 	uint64_t limit = t->inj->stack_limit;
 	char name[MAP_NAME_SIZE];
+	struct room room;
 	struct map below;
 
 	if (strcmp(stack->path, "[stack]") != 0 || limit >= stack->end ||
 	    limit <= stack->end - stack->start ||
 	    map_query(t->maps, t->inj->p->mm_pid, stack->start - 1, &below, name))
 		return stack->start;
+	if (room_left(ROOM_ADDRESSES, t->inj->p, &room) &&
+	    room.left < limit - (stack->end - stack->start))
+		return stack->start - room.left / PAGE * PAGE;
 	return stack->end - limit;
 }
 

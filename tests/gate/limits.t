@@ -99,6 +99,35 @@ no_threads RLIMIT_AS '[0-9.]+M of [0-9.]+M address space' 17.0M
 assert_untouched "$pid" 'RLIMIT_AS: untouched'
 stop_target "$pid"
 
+# --- no more stack: the main thread's cannot grow when there is no address space left ---
+# start_edge LIMIT: its stack is at the end of what is mapped of it
+start_edge()
+{
+	start_victim stacks edge-main
+	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]' ||
+		bail_out 'the victim does not come to the end of its stack'
+	prlimit --pid "$pid" --as="$1"
+}
+dump_inline=(--in-target "$T/edge.heap" --mode inline --force)
+
+start_edge 1000000
+snapshot "$pid"
+is_left_alone 'no room on its stack' 'a stack that cannot grow: status' status "$pid" --timeout 2s
+is_left_alone 'no room on its stack' 'a stack that cannot grow: dump' dump "$pid" "${dump_inline[@]}" --timeout 2s
+assert_untouched "$pid" 'a stack that cannot grow: untouched'
+stop_target "$pid"
+start_edge unlimited
+snapshot "$pid"
+ctl_ok 'a stack that can grow: dump' dump "$pid" "${dump_inline[@]}"
+assert_untouched "$pid" 'a stack that can grow: untouched'
+stop_target "$pid"
+# Control: without the check the call is ended in the middle, with what it holds.
+start_edge 1000000
+timeout -k 5 60 "$B/tests/careless/jeprof-ctl" dump "$pid" "${dump_inline[@]}" >"$T/careless.log" 2>&1
+like "$? $(<"$T/careless.log")" '^9 .*ended by Segmentation fault' 'control: a stack that cannot grow ends a call'
+end_child "$pid" -KILL
+wait "$pid" 2>/dev/null
+
 # --- no more bytes in a file: jemalloc's first write fails, or is cut short ---
 mkdir -m 777 "$T/open"
 for limit in 0 1024; do

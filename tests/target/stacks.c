@@ -6,6 +6,7 @@
  */
 #include "tests/target/victim.h"
 
+#include <alloca.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@
 #define SMALL (16u << 10)
 #define PAINT_AWAY 1024	      /* from the frame that paints */
 #define ZONE_MAIN (24u << 10) /* a frame of ours has room above it, and a call has none */
+#define EDGE_MAIN (18u << 10) /* likewise */
 #define TLS_SIZE (72u << 10)  /* tests/target/victim.c has a large thread-local array */
 
 static unsigned char *canary; /* what lies below the stack in use */
@@ -167,6 +169,33 @@ static void on_deep_main(void)
 	if (setrlimit(RLIMIT_STACK, &limit) != 0)
 		exit(2);
 	deep((1u << 20) - (40u << 10));
+}
+
+static uintptr_t stack_start(void)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	unsigned long start = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (strstr(line, "[stack]"))
+			start = strtoul(line, NULL, 16);
+	if (!start)
+		exit(2);
+	fclose(f);
+	return start;
+}
+
+/* Near the end of what is mapped of a stack that may grow: only a limit keeps it from that. */
+static void on_edge_main(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), edge = stack_start() + EDGE_MAIN;
+	volatile char *space = here > edge ? alloca(here - edge) : NULL;
+
+	if (!space)
+		exit(2);
+	space[0] = 0;
+	live(0);
 }
 
 static void *deep_thread(void *arg)
@@ -373,6 +402,7 @@ static const struct kind {
 	{ "tiny-coroutine", on_tiny_coroutine },
 #endif
 	{ "deep-main", on_deep_main },
+	{ "edge-main", on_edge_main },
 	{ "deep-thread", in_deep_thread },
 	{ "smallest-thread", in_smallest_thread },
 	{ "small-thread", in_small_thread },
