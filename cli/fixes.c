@@ -225,6 +225,9 @@ static const char *const words[FIXES] = {
 		"with --force",
 	[FIX_DROP_POKE_OR_FORCE] =
 		"drop --mode poke to query it by a call; or take the risk with --force",
+	[FIX_ROOM_TO_SAMPLE_OR_FORCE] =
+		"raise that limit, or sample less (reset --sample-rate, record --sample-rate); "
+		"take the risk with activate --force",
 	[FIX_DUMP_IN_TARGET_EACH] = "name the file of each dump: dump PID --in-target PATH",
 	[FIX_SEE_MALLCTL_NAMES] = "see MALLCTL NAMESPACE in jemalloc(3) for the names",
 	[FIX_ASK_FOR_THE_PROCESS] =

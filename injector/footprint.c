@@ -31,14 +31,10 @@ struct need {
 	uint64_t of[ROOM_KINDS];
 };
 
-static const struct {
-	const char *what;
-	bool is_bytes;
-} kinds[ROOM_KINDS] = {
-	[ROOM_ADDRESSES] = { "address space", true }, [ROOM_DATA] = { "private memory", true },
-	[ROOM_MEMORY] = { "memory", true },	      [ROOM_TASKS] = { "tasks", false },
-	[ROOM_MAPPINGS] = { "mappings", false },
-};
+static bool is_bytes(enum room_of kind)
+{
+	return kind != ROOM_TASKS && kind != ROOM_MAPPINGS;
+}
 
 static void add_bytes(struct need *need, uint64_t bytes)
 {
@@ -121,12 +117,12 @@ static int too_little(enum room_of kind, const struct room *room, uint64_t need,
 {
 	const char *what = mode == INJECTOR_THREAD ? "a thread" : "an arena for a thread";
 
-	if (kinds[kind].is_bytes)
-		err_raise(err, ERROR_NO_ROOM_BYTES, .what = what, .text = kinds[kind].what,
+	if (is_bytes(kind))
+		err_raise(err, ERROR_NO_ROOM_BYTES, .what = what, .text = room_text(kind),
 			  .name = room->name, .size = (int64_t)room->left,
 			  .max = (int64_t)room->limit, .need = (int64_t)need);
 	else
-		err_raise(err, ERROR_NO_ROOM_COUNT, .what = what, .text = kinds[kind].what,
+		err_raise(err, ERROR_NO_ROOM_COUNT, .what = what, .text = room_text(kind),
 			  .name = room->name, .number = (int64_t)room->left,
 			  .limit = (int64_t)room->limit, .count = (int64_t)need);
 	if (mode != INJECTOR_THREAD)

@@ -151,8 +151,8 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 }
 
 /*
- * The main thread's stack grows by itself, but over nothing that is mapped, and no further than there
- * is address space left: the kernel ends who needs more (acct_stack_growth()).
+ * The main thread's stack grows by itself, but over nothing that is mapped, and no further than
+ * there is address space left: the kernel ends who needs more (acct_stack_growth()).
  */
 static uint64_t grows_to(const struct tracer *t, const struct map *stack)
 {

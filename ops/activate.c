@@ -72,7 +72,7 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	/* Opened first: an address that is found afterwards is of this memory, or of none. */
 	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
 	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
-	    (want && !force && sampling_may_begin(s, err)) ||
+	    (want && !force && sampling_may_begin(s, OPS_LG_KEEP, err)) ||
 	    injector_poke(mem, s->je->prof_active, want, session_left_ms(s), &change.before,
 			  &change.after, err))
 		return -1;
@@ -271,7 +271,7 @@ static bool can_poke(struct session *s, bool want, bool force)
 		s->timeout_ms = now_ms() + ADVICE_MS;
 	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
 	       !may_poke(s, &values, want, &why) &&
-	       (!want || force || !sampling_may_begin(s, &why));
+	       (!want || force || !sampling_may_begin(s, OPS_LG_KEEP, &why));
 }
 
 /* For what keeps a call from being made, and not a write. */
@@ -292,7 +292,8 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 
 	if (poke_is_wanted(options))
 		return poke(&s, pid, true, force, options, out, err);
-	if (session_open(&s, pid, options, err) || (!force && sampling_may_begin(&s, err)) ||
+	if (session_open(&s, pid, options, err) ||
+	    (!force && sampling_may_begin(&s, OPS_LG_KEEP, err)) ||
 	    switch_activate(&s, out, &init_changed, err))
 		return suggest_poke(&s, true, force, err);
 	decide(&s, true, out);

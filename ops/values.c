@@ -229,7 +229,7 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	value_init(&set.before, name, set.ctl);
 	value_init(&set.after, name, set.ctl);
 	if (session_open(&s, pid, options, err) ||
-	    (!strcmp(name, "prof.active") && v.b && sampling_may_begin(&s, err)) ||
+	    (!strcmp(name, "prof.active") && v.b && sampling_may_begin(&s, OPS_LG_KEEP, err)) ||
 	    (!strcmp(name, "prof.gdump") && v.b && sampling_may_gdump(&s, err)) ||
 	    run_set(&s, &v, &set, err))
 		return -1;

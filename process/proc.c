@@ -101,6 +101,7 @@ static int read_identity(struct proc *p, struct err *err)
 	/* What goes away with the first thread, but is the process's. */
 	if (p->mm_pid != p->pid && !proc_thread_status(p->pid, p->mm_pid, &living, err)) {
 		p->status.rss_bytes = living.rss_bytes;
+		p->status.rss_anon_bytes = living.rss_anon_bytes;
 		p->status.seccomp = living.seccomp;
 	}
 	return read_stat(p, err);

@@ -193,6 +193,17 @@ static void by_tasks(struct found *f, const struct proc *p)
 	by_user(f, p, all);
 }
 
+const char *room_text(enum room_of what)
+{
+	static const char *const texts[ROOM_KINDS] = {
+		[ROOM_ADDRESSES] = "address space", [ROOM_DATA] = "private memory",
+		[ROOM_MEMORY] = "memory",	    [ROOM_TASKS] = "tasks",
+		[ROOM_MAPPINGS] = "mappings",
+	};
+
+	return texts[what];
+}
+
 bool room_left(enum room_of what, const struct proc *p, struct room *out)
 {
 	struct found f = { .out = out };

@@ -33,6 +33,9 @@ struct room {
  */
 bool room_rlimit(pid_t pid, int resource, uint64_t *soft);
 
+/* "address space", "tasks": what there is so much left of. */
+const char *room_text(enum room_of what);
+
 /* False where there is no limit, or it cannot be read. */
 bool room_left(enum room_of what, const struct proc *p, struct room *out);
 

@@ -61,6 +61,7 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 {
 	uint64_t rss = s->proc.status.rss_bytes, expected;
 	char rate[16], size[16], what[128];
+	struct err err = ERR_INIT;
 
 	if (!v->lg_sample.known || v->lg_sample.size > 63)
 		return;
@@ -78,6 +79,8 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 		check_passed(c, "%s: dumps are large and slow", what);
 		err_advise(&c->err, FIX_SAMPLE_LESS, .number = good_lg(rss));
 	}
+	if ((!v->active.known || !v->active.flag) && sampling_has_room(s, v->lg_sample.size, &err))
+		check_failed(c, &err);
 }
 
 /* As the calls said, else as the code says. A name that this jemalloc does not have is false. */

@@ -470,9 +470,10 @@ static int activate(struct recording *r, struct session *s, const struct found *
 {
 	struct journal_state *state = &r->journal.state;
 	struct ops_change change = { 0 };
+	int lg = wants_other_rate(r, found) ? r->request->lg_sample : OPS_LG_KEEP;
 	bool init_changed = false;
 
-	if (sampling_may_begin(s, err))
+	if (sampling_may_begin(s, lg, err))
 		return -1;
 	state->active = true;
 	state->thread_active_init = found->has_init && !found->init;

@@ -3,6 +3,7 @@
 
 #include "ops/target/look.h"
 #include "ops/target/run.h"
+#include "process/room.h"
 
 #include <errno.h>
 
@@ -47,6 +48,60 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 	return err_advise(err, FIX_RECORD_INTERVAL_OR_FORCE);
 }
 
+/*
+ * A small object that is sampled gets pages of its own (arena_prof_promote(), from 4.0 on): 16 KiB
+ * for whatever size, and one more for where it begins in them (opt.cache_oblivious). Besides there
+ * are the records of threads and stacks, for which jemalloc asks for 2 MiB and more at once.
+ */
+#define SAMPLE_BYTES (20u << 10)
+#define RECORDS_BYTES (4u << 20)
+
+/* At most: when all its memory is allocated anew, in small objects. */
+int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *err)
+{
+	static const enum room_of kinds[] = { ROOM_ADDRESSES, ROOM_DATA, ROOM_MEMORY };
+	uint64_t samples = lg_sample < 64 ? s->proc.status.rss_anon_bytes >> lg_sample : 0;
+	uint64_t need = RECORDS_BYTES + samples * SAMPLE_BYTES;
+	struct room room;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!room_left(kinds[i], &s->proc, &room) || room.left >= need)
+			continue;
+		err_raise(err, ERROR_SAMPLING_WITHOUT_ROOM, SESSION_ARGS(s),
+			  .text = room_text(kinds[i]), .name = room.name,
+			  .size = (int64_t)room.left, .max = (int64_t)room.limit,
+			  .need = (int64_t)need);
+		return err_advise(err, FIX_ROOM_TO_SAMPLE_OR_FORCE);
+	}
+	return 0;
+}
+
+#define LG_SAMPLE_DEFAULT 19
+
+/* The rate that it was started with may have been changed since (prof.reset): asked last. */
+static int has_room(struct session *s, const struct jemalloc_values *values, int wanted,
+		    struct err *err)
+{
+	uint64_t lg = wanted;
+	struct call call = call_read("prof.lg_sample", &lg, sizeof(lg));
+	struct err ignored = ERR_INIT;
+
+	if (values->prof_active == TRI_YES)
+		return 0;
+	if (wanted == OPS_LG_KEEP)
+		lg = values->opt[OPT_LG_PROF_SAMPLE].known
+			     ? (uint64_t)values->opt[OPT_LG_PROF_SAMPLE].value
+			     : LG_SAMPLE_DEFAULT;
+	if (!sampling_has_room(s, lg, err))
+		return 0;
+	if (wanted != OPS_LG_KEEP || !s->inj ||
+	    session_run(s, &(struct run){ .calls = &call, .n = 1, .gated = true }, &ignored) ||
+	    !call_succeeded(&call))
+		return -1;
+	*err = (struct err)ERR_INIT;
+	return sampling_has_room(s, lg, err);
+}
+
 /* Names that this jemalloc does not have, as config.prof_frameptr before 5.3.1, are false. */
 static enum tristate answer_or_no(const struct call *call)
 {
@@ -81,7 +136,7 @@ static int not_asked(const struct session *s, struct err *err)
 	return err_advise(err, FIX_DROP_POKE_OR_FORCE);
 }
 
-int sampling_may_begin(struct session *s, struct err *err)
+int sampling_may_begin(struct session *s, int lg_sample, struct err *err)
 {
 	enum jemalloc_unwinder unwinder;
 	struct jemalloc_values values;
@@ -98,7 +153,8 @@ int sampling_may_begin(struct session *s, struct err *err)
 		if (ask_sampling(s, &unwinder, &gdump, err))
 			return -1;
 	}
-	if (sampling_may_unwind(s, unwinder, err))
+	if (sampling_may_unwind(s, unwinder, err) ||
+	    (gdump != TRI_NO && sampling_may_gdump(s, err)))
 		return -1;
-	return gdump == TRI_NO ? 0 : sampling_may_gdump(s, err);
+	return has_room(s, &values, lg_sample, err);
 }

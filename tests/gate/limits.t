@@ -7,12 +7,12 @@
 
 export MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:6
 
-# switches NAME [ARGUMENTS...]: the short calls work
+# switches NAME [ARGUMENTS...]: the short calls work, activate with these
 switches()
 {
 	local name=$1
 
-	ctl_ok "$name: activate" activate "$pid" --json
+	ctl_ok "$name: activate" activate "$pid" "${@:2}" --json
 	is "$(json .changed)" true "$name: changed"
 	ctl_ok "$name: status" status "$pid"
 	ctl_ok "$name: deactivate" deactivate "$pid" --json
@@ -52,15 +52,15 @@ checked_ready()
 }
 
 # --- no more threads: RLIMIT_NPROC (which does not hold for root), pids.max, RLIMIT_AS ---
-# no_threads LIMIT ITS_SIZE NEED
+# no_threads LIMIT ITS_SIZE NEED [ARGUMENTS...]: of activate
 no_threads()
 {
 	local name=$1
 
-	switches "$name"
+	switches "$name" "${@:4}"
 	is "$(json .mode)" inline "$name: in a borrowed thread"
 	ctl_fails 1 'raise_limit_or_do_without drop_mode_thread' \
-		"$name: thread mode is refused, with the numbers" activate "$pid" --mode thread
+		"$name: thread mode is refused, with the numbers" activate "$pid" "${@:4}" --mode thread
 	like "$err" "cannot make a thread without danger: it has $2 left \\($1.*\\), and up to $3 may" \
 		"$name: thread mode: the numbers"
 	no_dump "$name: dump" 1 'raise_limit_or_do_without in_target' -o "$T/no.heap"
@@ -91,12 +91,52 @@ fi
 stop_target "$pid"
 rmdir "$group" 2>/dev/null
 
-start_victim idle 2
-# It has room for its own allocations, however long this takes, and none for a thread.
-prlimit --pid "$pid" --as=$((($(awk '/^VmSize:/ { print $2 }' "/proc/$pid/status") + 6144) << 10))
+start_victim cramped 2
+prlimit --pid "$pid" --as=1000000
 snapshot "$pid"
-no_threads RLIMIT_AS '[0-9.]+M of [0-9.]+M address space' 17.0M
+no_threads RLIMIT_AS '0 of 977K address space' 17.0M --force
 assert_untouched "$pid" 'RLIMIT_AS: untouched'
+stop_target "$pid"
+
+# --- no more memory for what sampling takes: each sample of a small object is 16 KiB and more ---
+# left_of KIB: so much address space is left to the target
+left_of()
+{
+	prlimit --pid "$pid" --as=$((($(awk '/^VmSize:/ { print $2 }' "/proc/$pid/status") + $1) << 10))
+}
+failed()
+{
+	tests/drivers/photo board "$T/board.$pid" | jq .failed
+}
+
+start_victim idle 2
+prlimit --pid "$pid" --as=1000000
+snapshot "$pid"
+ctl_fails 1 'sampling_without_room room_to_sample_or_force' 'no room to sample: activate is refused' activate "$pid"
+like "$err" 'has 0 of 977K address space left \(RLIMIT_AS\), and sampling may take up to [0-9.]+[MG]' \
+	'no room to sample: the numbers'
+ctl_fails 1 'sampling_without_room room_to_sample_or_force' 'no room to sample: set is refused' set "$pid" prof.active true
+run_ctl check "$pid" --json
+is "$(json '.checks[] | select(.name == "prof.lg_sample") | .ok')" false 'no room to sample: check foresees it'
+ctl_ok 'no room to sample: status' status "$pid"
+ctl_ok 'no room to sample: deactivate' deactivate "$pid"
+assert_untouched "$pid" 'no room to sample: untouched'
+is "$(failed)" 0 'no room to sample: none of its allocations failed'
+# Control: sampled, its own allocations fail.
+ctl_ok 'no room to sample: activate --force' activate "$pid" --force
+ok 'control: its allocations fail then' within 60 eval '[ "$(failed)" -gt 0 ]'
+unset "photographed[$pid]"
+stop_target "$pid"
+
+# What counts is how much is sampled now, not what it was started with.
+start_victim cramped
+left_of 8192
+snapshot "$pid"
+ctl_fails 1 sampling_without_room 'room for few samples: many are refused' activate "$pid"
+ctl_ok 'room for few samples: reset' reset "$pid" --sample-rate 1M --mode inline
+ctl_ok 'room for few samples: activate' activate "$pid"
+ctl_ok 'room for few samples: activate, which is done' activate "$pid"
+assert_untouched "$pid" 'room for few samples: untouched'
 stop_target "$pid"
 
 # --- no more stack: the main thread's cannot grow when there is no address space left ---
