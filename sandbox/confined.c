@@ -222,6 +222,12 @@ static int by_number(const void *a, const void *b)
 
 /* Children that cannot go on exit with errno: see explain_end(). */
 
+static void close_all(unsigned int from, unsigned int to)
+{
+	if (syscall(SYS_close_range, from, to, 0) < 0)
+		_exit(errno);
+}
+
 /* All descriptors but these and the standard three; those lead nowhere, or where is said. */
 static void keep_only(int *fds, size_t n, int out)
 {
@@ -233,10 +239,10 @@ static void keep_only(int *fds, size_t n, int out)
 	qsort(fds, n, sizeof(*fds), by_number);
 	for (size_t i = 0; i < n; i++) {
 		if (fds[i] > from)
-			syscall(SYS_close_range, from, fds[i] - 1, 0);
+			close_all(from, fds[i] - 1);
 		from = fds[i] >= from ? fds[i] + 1 : from;
 	}
-	syscall(SYS_close_range, from, ~0u, 0);
+	close_all(from, ~0u);
 }
 
 static void opener_main(int sock, const struct door_policy *policy, pid_t parent)
