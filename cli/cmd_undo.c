@@ -30,7 +30,9 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 		if (u->sampler)
 			return out_line(err, "%s: what sampled it is gone", who);
 		return out_line(err, "%s: %s%s", who,
-				u->active ? "profiling is off again" : "profiling was off already",
+				u->active ? "profiling is off again"
+				: u->kept ? "profiling is left as it is"
+					  : "profiling was off already",
 				u->rate ? "; the sample rate is as it was" : "");
 	case OPS_UNDO_RUNNING:
 	case OPS_UNDO_FAILED:

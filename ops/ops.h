@@ -598,7 +598,8 @@ struct ops_undone {
 	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
 	enum ops_undo_how how;
 	bool active, thread_active_init; /* what was true and is false again */
-	bool rate;			 /* was prof.lg_sample put back? */
+	bool kept;    /* prof.active is not the recording's any more, or never was */
+	bool rate;    /* was prof.lg_sample put back? */
 	bool sampler; /* what a sampling had left was taken away (ops_sample()) */
 	struct err why;
 };

@@ -54,6 +54,7 @@ static int put_back_by_poke(struct session *s, const struct journal_state *state
 	if (state->active && poke_active(s, false, false, &change, err))
 		return -1;
 	undone->how = OPS_UNDO_DONE;
+	undone->kept = !state->active;
 	undone->active = change.before;
 	undone->cost = change.cost;
 	return 0;
@@ -85,6 +86,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	    look_again(&s, state, now_ms() - began_ms, &p, err))
 		return -1;
 	undone->how = OPS_UNDO_DONE;
+	undone->kept = !state->active;
 	undone->active = p.active;
 	undone->thread_active_init = state->thread_active_init;
 	undone->rate = state->rate;

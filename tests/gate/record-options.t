@@ -53,6 +53,14 @@ ctl_ok 'killed, then reset' reset "$pid" --lg-sample 15
 ctl_ok 'killed, then reset: undo' undo "$pid" --json
 is "$(value prof.lg_sample) $(value prof.active)" '15 false' 'killed, then reset: the rate is the user'"'"'s'
 ctl_ok 'the rate as it was' reset "$pid" --lg-sample "$before"
+start_recording -d 300s --sample-rate 256K
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+ctl_ok 'killed, then activate' activate "$pid"
+ctl_ok 'killed, then activate: undo' undo "$pid"
+like "$out" 'profiling is left as it is; the sample rate is as it was' 'killed, then activate: undo says what it did'
+is "$(value prof.lg_sample) $(value prof.active)" "$before true" 'killed, then activate: profiling stays on'
+run_ctl deactivate "$pid"
 run_ctl activate "$pid"
 ctl_fails 7 'sampled_at_another_rate keep_the_rate' 'a program that is being sampled' record "$pid" -d 300ms --sample-rate 4K -o "$T/w.heap"
 ok 'a program that is being sampled: nothing is written' test ! -e "$T/w.heap"
