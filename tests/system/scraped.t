@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# serve: profiles of a real redis, as scrapers ask for them, are taken by google/pprof, the library that they
+# read them with, and keep the rules of each of them (tests/gate/scraped.t has more of those).
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/serve.sh
+. tests/serve.sh
+export HOME=$T
+
+rules=tests/drivers/pprof-rules
+GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE=$T/go-cache go build -o "$T/parsed" tests/drivers/parsed.go ||
+	bail_out 'there is no google/pprof'
+
+# is_taken FILE NAME [--difference]: leaves what google/pprof says in `said`
+is_taken()
+{
+	local file=$1 name=$2
+
+	shift 2
+	said=$("$T/parsed" "$file")
+	like "$? $said" '^0 .*inuse_objects/count inuse_space/bytes .* inuse_space 4096$' "$name: google/pprof takes it"
+	ok "$name: it keeps the rules" "$rules" check "$file" "$@"
+	"$rules" check "$file" "$@" >"$T/out"
+	is "$(awk '{ print $(NF - 3), $(NF - 2) }' <<<"$said")" "$(json '"\(.samples) \(.locations)"')" "$name: it is all there"
+}
+
+# scrapes PATH NAME [--difference]
+scrapes()
+{
+	local path=$1 name=$2
+
+	shift 2
+	is "$(curl -sS -u "me:$token" -o "$T/body" -w '%{http_code} %{content_type}' "http://127.0.0.1:$port$path")" \
+		'200 application/octet-stream' "$name: it is there" || diag "$(<"$T/body")"
+	is_taken "$T/body" "$name" "$@"
+}
+
+# load: as clients do, all the time
+load()
+{
+	local i
+
+	for ((i = 0; ; i++)); do
+		redis SET "key:$((i % 5000))" "$i" >/dev/null
+		redis LPUSH "list:$((i % 50))" "$i" >/dev/null
+	done
+}
+
+MALLOC_CONF=${PROF/active:false/active:true} start_redis
+redis=$pid
+load_redis
+run_ctl serve --token-file "$T/tokens" --new-token profile:scraper
+token=$out
+port=$(free_port)
+start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens"
+snapshot "$redis"
+load &
+own $!
+loader=$!
+for path in "/debug/pprof/heap?pid=$redis" "/debug/pprof/allocs?pid=$redis" "/pid/$redis/debug/pprof/heap" "/pid/$redis/debug/pprof/allocs"; do
+	scrapes "$path" "${path/$redis/N}"
+	like "$(json .locations)" '^[1-9][0-9]+$' 'it has some'
+	scrapes "$path$([[ $path == *\?* ]] && echo '&' || echo '?')seconds=2" "${path/$redis/N}, of 2 s" --difference
+done
+end_child "$loader"
+end_serve all
+assert_untouched "$redis"
+
+ctl_ok 'dump' dump "$redis" -o "$T/it.heap"
+ctl_ok 'report -f pprof' report "$T/it.heap" -f pprof -o "$T/report.pb.gz"
+is_taken "$T/report.pb.gz" 'report -f pprof'
+ctl_ok 'convert -f pprof' convert -f pprof "$T/it.heap" "$T/convert.pb.gz"
+is_taken "$T/convert.pb.gz" 'convert -f pprof'
+
+# --- controls ---
+for name in 'a location twice' 'a sample at no location' 'a sample with a value too few' 'a location in no function' \
+	'a name beyond the texts' 'no types'; do
+	"$rules" break "$name" "$T/report.pb.gz" "$T/broken"
+	ok "control: $name: google/pprof does not take it" eval "! $T/parsed $T/broken"
+done
+# Why its word is not enough: what Parca refuses it takes.
+for kind in mappings locations functions; do
+	"$rules" break "a gap in $kind" "$T/report.pb.gz" "$T/broken"
+	ok "control: a gap in $kind: google/pprof takes it" "$T/parsed" "$T/broken"
+	ok "control: a gap in $kind: the rules do not" eval "! $rules check $T/broken"
+done
+
+done_testing
