@@ -531,6 +531,7 @@ void route_find(const struct route_request *request, struct route *route)
 	if (read_path(request->uri, path, route))
 		q.row = find_row(path, method_of(request->method), route);
 	if (strlen(request->uri) > ROUTE_URI_MAX) {
+		route->allow[0] = '\0';
 		refuse(route, 414, "the address is too long");
 		return;
 	}

@@ -369,6 +369,8 @@ static void test_long(void **state)
 	assert_refused("GET", uri, 414, ROUTE_JSON, "too long");
 	memcpy(uri, "/pid/7/pprof/heap?", 18);
 	assert_refused("GET", uri, 414, ROUTE_PPROF, "too long");
+	assert_refused("PUT", uri, 414, ROUTE_PPROF, "too long");
+	assert_string_equal(found("PUT", uri).allow, "");
 	memcpy(uri, "/sd?", 4);
 	uri[1000] = '\0';
 	assert_refused("GET", uri, 400, ROUTE_PLAIN, "unknown parameter: (a long one)");
