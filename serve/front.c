@@ -81,12 +81,13 @@ int front_end(struct front *f)
 {
 	int status = 0;
 
-	cleanup_close(&f->channel);
+	/* Before it can see that we have gone, and end in another way. */
 	if (f->pid > 0) {
 		kill(f->pid, SIGKILL);
 		while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
+	cleanup_close(&f->channel);
 	cleanup_close(&f->pidfd);
 	*f = (struct front)FRONT_INIT;
 	return status;
