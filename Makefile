@@ -48,7 +48,7 @@ EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o $(B)/gen/sampler/target.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 BIN := $(B)/jeprof-ctl
 # The part of `serve` that speaks HTTP is a program of its own: nothing else is linked to a server.
-FRONT_PKGS := libmicrohttpd nettle
+FRONT_PKGS := libmicrohttpd gnutls nettle
 FRONT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard front/*.c))
 FRONT := $(B)/libexec/jeprof-ctl/http
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ)) $(filter-out $(B)/front/main.o,$(FRONT_OBJ))

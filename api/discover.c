@@ -18,11 +18,13 @@ static void set_tristate(struct json_object *labels, const char *name, enum tris
 }
 
 /* Labels that begin with two underscores are gone after relabelling, unless one is made of them. */
-static struct json_object *labels_of(const struct ops_process *p, const char *node)
+static struct json_object *labels_of(const struct ops_process *p, const char *node, bool tls)
 {
 	struct json_object *labels = json_object_new_object();
 
 	set_number(labels, "__param_pid", (unsigned int)p->pid);
+	if (tls)
+		json_set_text(labels, "__scheme__", "https");
 	json_set_text(labels, "service_name", p->service_name);
 	json_set_text(labels, "comm", p->comm);
 	set_number(labels, "pid", (unsigned int)p->pid);
@@ -44,17 +46,18 @@ static struct json_object *labels_of(const struct ops_process *p, const char *no
 }
 
 static struct json_object *target_of(const struct ops_process *p, const char *target,
-				     const char *node)
+				     const char *node, bool tls)
 {
 	struct json_object *one = json_object_new_object(), *targets = json_object_new_array();
 
 	json_object_array_add(targets, json_text(target));
 	json_set(one, "targets", targets);
-	json_set(one, "labels", labels_of(p, node));
+	json_set(one, "labels", labels_of(p, node, tls));
 	return one;
 }
 
-struct json_object *api_discover(const struct ops_list *list, const char *target, bool all)
+struct json_object *api_discover(const struct ops_list *list, const char *target, bool tls,
+				 bool all)
 {
 	struct json_object *array = json_object_new_array();
 	struct utsname host;
@@ -67,7 +70,7 @@ struct json_object *api_discover(const struct ops_list *list, const char *target
 		if (i && p->pid == p[-1].pid)
 			continue;
 		if (all || (p->opt_prof == TRI_YES && p->prof_active == TRI_YES))
-			json_object_array_add(array, target_of(p, target, host.nodename));
+			json_object_array_add(array, target_of(p, target, host.nodename, tls));
 	}
 	return array;
 }

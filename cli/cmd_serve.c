@@ -20,11 +20,19 @@ static const struct option_def options_of_serve[] = {
 	{ "group", 0, VALUE(STRING, group), "NAME", "let members of this group connect, too",
 	  NULL },
 	{ "listen", 0, VALUE(TEXTS, ports), "ADDRESS:PORT",
-	  "listen there, too, for who has a token; may be given again", NULL },
+	  "listen there, too, for who has a token or a certificate; may be given again", NULL },
 	{ "token-file", 0, VALUE(FILE, tokens), "FILE",
 	  "the tokens that are known: a line ROLE SHA256 [NAME] for each", NULL },
 	{ "new-token", 0, VALUE(STRING, new_token), "ROLE[:NAME]",
 	  "add one to that file, print it, and end: read, profile or control", NULL },
+	{ "tls-cert", 0, VALUE(FILE, tls_cert), "FILE",
+	  "speak TLS at the ports, with this certificate and those between it and its authority",
+	  NULL },
+	{ "tls-key", 0, VALUE(FILE, tls_key), "FILE", "the key of the certificate", NULL },
+	{ "client-ca", 0, VALUE(FILE, client_ca), "FILE",
+	  "let in clients with a certificate of these authorities, too", NULL },
+	{ "client-role", 0, VALUE(STRING, client_role), "ROLE",
+	  "what they may: read, profile or control (read)", NULL },
 	{ "host", 0, VALUE(TEXTS, hosts), "NAME",
 	  "a name that clients know this host by, besides localhost; may be given again", NULL },
 	{ "advertise", 0, VALUE(STRING, advertise), "HOST:PORT",
@@ -90,6 +98,8 @@ static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 	else
 		fprintf(stderr, " address=%s token=%s", e->peer.address,
 			e->peer.name[0] ? e->peer.name : "-");
+	if (e->peer.transport == WIRE_TLS)
+		fprintf(stderr, " certificate=%s", e->peer.certified ? "verified" : "-");
 	if (e->pid)
 		fprintf(stderr, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (e->run)
@@ -110,6 +120,11 @@ static void on_warning(void *ctx, const struct err *warning)
 	out_warning(ctx, warning);
 }
 
+static int need(const char *name, const char *what, struct err *err)
+{
+	return err_raise(err, ERROR_OPTION_NEEDS, .name = name, .what = what);
+}
+
 static int make_token(const struct args *args, struct err *err)
 {
 	char role[16], text[TOKEN_TEXT_SIZE];
@@ -117,13 +132,27 @@ static int make_token(const struct args *args, struct err *err)
 
 	snprintf(role, sizeof(role), "%.*s", (int)strcspn(args->new_token, ":"), args->new_token);
 	if (!args->tokens)
-		return err_raise(err, ERROR_OPTION_NEEDS, .name = "--new-token",
-				 .what = "--token-file");
+		return need("--new-token", "--token-file", err);
 	if (token_role(role) == WIRE_ROLE_NONE)
 		return err_raise(err, ERROR_TOKEN_ROLE, .name = role);
 	return token_make(args->tokens, token_role(role), colon ? colon + 1 : NULL, text, err)
 		       ? -1
 		       : out_line(err, "%s", text);
+}
+
+static int check_tls(const struct args *args, struct err *err)
+{
+	if (args->tls_cert && !args->tls_key)
+		return need("--tls-cert", "--tls-key", err);
+	if (args->tls_key && !args->tls_cert)
+		return need("--tls-key", "--tls-cert", err);
+	if (args->client_ca && !args->tls_cert)
+		return need("--client-ca", "--tls-cert", err);
+	if (args->client_role && !args->client_ca)
+		return need("--client-role", "--client-ca", err);
+	if (args->client_role && token_role(args->client_role) == WIRE_ROLE_NONE)
+		return err_raise(err, ERROR_TOKEN_ROLE, .name = args->client_role);
+	return 0;
 }
 
 static int run(const struct args *args, struct err *err)
@@ -134,6 +163,10 @@ static int run(const struct args *args, struct err *err)
 		.ports = args->ports.v,
 		.n_ports = args->ports.n,
 		.tokens = args->tokens,
+		.certificate = args->tls_cert,
+		.key = args->tls_key,
+		.client_ca = args->client_ca,
+		.client_role = args->client_role ? token_role(args->client_role) : WIRE_ROLE_READ,
 		.hosts = args->hosts.v,
 		.n_hosts = args->hosts.n,
 		.advertise = args->advertise,
@@ -154,6 +187,8 @@ static int run(const struct args *args, struct err *err)
 
 	if (args->new_token)
 		return make_token(args, err);
+	if (check_tls(args, err))
+		return -1;
 	if (args->workers > SERVE_WORKERS_MAX)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
 				 .text = "--workers");

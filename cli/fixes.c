@@ -451,11 +451,15 @@ static const char *const words[FIXES] = {
 	[FIX_CHMOD_TOKENS] = "chown root {path}; chmod 600 {path}",
 	[FIX_MAKE_TOKEN] = "make one: jeprof-ctl serve --token-file {path} --new-token ROLE",
 	[FIX_GIVE_TOKENS] =
-		"make one, and name its file: jeprof-ctl serve --token-file FILE --new-token ROLE",
+		"make one, and name its file: jeprof-ctl serve --token-file FILE --new-token ROLE "
+		"(or --client-ca FILE, with --tls-cert)",
 	[FIX_LISTEN_ON_LOOPBACK] =
-		"--listen 127.0.0.1:PORT, with a proxy that speaks TLS in front of it, or over SSH",
+		"--tls-cert FILE --tls-key FILE; or --listen 127.0.0.1:PORT, which ssh -L brings "
+		"to others",
 	[FIX_GIVE_RUNS] = "--runs FOLDER for another place, --runs none to keep nothing",
 	[FIX_STOP_RUN] = "wait for its end, or POST /api/v1/runs/{number}/stop",
+	[FIX_CHMOD_PEM] = "chown root {path}; chmod go-w {path}",
+	[FIX_CHMOD_KEY] = "chmod o-r {path}",
 	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */
 };
 

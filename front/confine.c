@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,6 +74,8 @@ static const struct allow_rule rules[] = {
 	    SCMP_A3(ALLOW_LACKS(MAP_HUGETLB | MAP_LOCKED | MAP_SHARED)) } },
 	{ SCMP_SYS(mprotect), 1, { SCMP_A2(ALLOW_LACKS(PROT_EXEC)) } },
 	{ SCMP_SYS(madvise), 1, { SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED) } },
+	/* It leads nowhere else. */
+	{ SCMP_SYS(socketpair), 1, { SCMP_A0(SCMP_CMP_EQ, AF_UNIX) } },
 	{ SCMP_SYS(futex), 1, { SCMP_A1(ALLOW_HAS(FUTEX_PRIVATE_FLAG)) } },
 };
 

@@ -20,17 +20,23 @@
 struct arguments {
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
+	bool tls;
 };
 
 static bool read_arguments(struct arguments *a, int argc, char **argv)
 {
-	static const struct option options[] = { { "host", required_argument, NULL, 'H' }, { 0 } };
+	static const struct option options[] = { { "host", required_argument, NULL, 'H' },
+						 { "tls", no_argument, NULL, 'T' },
+						 { 0 } };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (c != 'H' || a->n_hosts == HOSTS_MAX)
+		if (c == 'T')
+			a->tls = true;
+		else if (c == 'H' && a->n_hosts < HOSTS_MAX)
+			a->hosts[a->n_hosts++] = optarg;
+		else
 			return false;
-		a->hosts[a->n_hosts++] = optarg;
 	}
 	return optind == argc;
 }
@@ -66,19 +72,16 @@ static int fail(const char *what)
 
 static int run(const struct arguments *a)
 {
-	static const struct wire_to_broker ready = { .version = WIRE_VERSION, .kind = WIRE_READY };
 	struct err err = ERR_INIT;
 	struct server server;
 	char text[ERR_TEXT_SIZE];
 
 	set_fds();
 	warm_up();
-	if (!server_open(&server, WIRE_FD, a->hosts, a->n_hosts))
+	if (!server_open(&server, WIRE_FD, a->hosts, a->n_hosts, a->tls))
 		return fail(strerror(errno));
 	if (front_confine(&err) < 0)
 		return fail(err_text(&err, text, sizeof(text)));
-	if (!channel_send(&server.channel, &ready, -1))
-		return EXIT_SUCCESS;
 	return server_run(&server) ? EXIT_SUCCESS : EXIT_FAILURE; /* the broker makes no sense */
 }
 

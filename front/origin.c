@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/origin.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,6 +20,18 @@ static size_t name_len(const char *host)
 static bool is_name(const char *host, size_t len, const char *name)
 {
 	return len && strlen(name) == len && !strncasecmp(host, name, len);
+}
+
+/* "10.0.0.7", "[fd00::7]" */
+static bool is_address(const char *host, size_t len)
+{
+	bool six = len > 2 && *host == '[';
+	char text[INET6_ADDRSTRLEN] = "";
+	struct in6_addr address;
+
+	if (len && len < sizeof(text))
+		memcpy(text, host + six, len - 2 * six);
+	return inet_pton(six ? AF_INET6 : AF_INET, text, &address) == 1;
 }
 
 static bool is_ours(const char *host, const char *const *hosts, size_t n_hosts)
@@ -40,11 +53,16 @@ static bool is_safe(const char *method)
 	return !strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS");
 }
 
-/* "https://name:port" is of this host; "null" is of none. */
-static bool is_same(const char *origin, const char *host)
+/*
+ * "https://name:port" is of this host; "null" is of none. Without TLS a proxy that speaks it may be
+ * in front of us.
+ */
+static bool is_same(enum wire_transport transport, const char *origin, const char *host)
 {
 	const char *at = strstr(origin, "://");
 
+	if (transport == WIRE_TLS && strncasecmp(origin, "https:", 6) != 0)
+		return false;
 	return at && host && !strcasecmp(at + 3, host);
 }
 
@@ -53,9 +71,10 @@ enum origin_verdict origin_judge(enum wire_transport transport, const struct ori
 {
 	if (transport == WIRE_UNIX)
 		return o->origin || o->referer ? ORIGIN_BROWSER : ORIGIN_GOOD;
-	if (!is_ours(o->host, hosts, n_hosts))
+	if (!is_ours(o->host, hosts, n_hosts) &&
+	    !(transport == WIRE_TLS && o->host && is_address(o->host, name_len(o->host))))
 		return ORIGIN_OTHER_HOST;
-	if (o->origin && !is_same(o->origin, o->host))
+	if (o->origin && !is_same(transport, o->origin, o->host))
 		return ORIGIN_OTHER_SITE;
 	if (is_safe(o->method) || !o->fetch_site)
 		return ORIGIN_GOOD;

@@ -31,7 +31,8 @@ enum origin_verdict {
  * that is another's is refused for all.
  *
  * `hosts` are names by which we are known besides localhost, 127.0.0.1 and [::1], whatever the
- * port. On WIRE_UNIX any name will do, as none was looked up to come there.
+ * port. On WIRE_TLS an address is one, too: a page that came from there is ours, as no name leads
+ * there for the moment. On WIRE_UNIX any name will do, as none was looked up to come there.
  */
 enum origin_verdict origin_judge(enum wire_transport transport, const struct origin *o,
 				 const char *const *hosts, size_t n_hosts);

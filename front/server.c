@@ -85,14 +85,22 @@ void client_reset(struct client *client)
 	client->answer_fd = -1;
 }
 
+static void end_connection(void *ctx, uint64_t number)
+{
+	struct server *s = ctx;
+
+	tell(s, WIRE_CLOSED, number, 0);
+	s->n--;
+}
+
 static void forget(struct client *client)
 {
 	struct server *s = client->server;
 
 	client_reset(client);
-	tell(s, WIRE_CLOSED, client->number, 0);
 	s->by_fd[client->fd] = NULL;
-	s->n--;
+	if (client->transport != WIRE_TLS || !streams_leave(&s->streams, client->number))
+		end_connection(s, client->number);
 	free(client);
 }
 
@@ -176,6 +184,8 @@ bool client_ask(struct client *client)
 		m.flags |= WIRE_HAS_TOKEN;
 		memcpy(m.token, client->token, sizeof(m.token));
 	}
+	if (client->transport == WIRE_TLS && streams_vouch(&s->streams, client->number))
+		m.flags |= WIRE_HAS_CERTIFICATE;
 	if (!watch(client)) {
 		cleanup_close(&fd);
 		return false;
@@ -201,21 +211,33 @@ static void note_gone(struct client *client)
 
 /* --- what the broker says --- */
 
+/* What the daemon gets; -1: it is closed. */
+static int begin_stream(struct server *s, const struct wire_to_front *m, int fd)
+{
+	if (m->transport != WIRE_TLS)
+		return fd;
+	if (s->credentials && s->n < s->max && !s->end_ms)
+		return streams_add(&s->streams, m->connection, fd, s->credentials);
+	close(fd);
+	return -1;
+}
+
 static void take_connection(struct server *s, const struct wire_to_front *m, int fd)
 {
 	/* Of its kind alone: what is on the other side is the broker's to know. */
 	const struct sockaddr_un local = { .sun_family = AF_UNIX };
 	const struct sockaddr_in remote = { .sin_family = AF_INET };
-	bool is_local = m->transport == WIRE_UNIX;
+	bool is_local = m->transport != WIRE_TCP;
 	struct client *client = NULL;
 
-	if (!s->end_ms && s->n < s->max && fd < SERVER_FDS_MAX) {
+	fd = begin_stream(s, m, fd);
+	if (fd >= 0 && !s->end_ms && s->n < s->max && fd < SERVER_FDS_MAX) {
 		if (s->by_fd[fd]) /* closed without a word: there was no memory */
 			forget(s->by_fd[fd]);
 		client = remember(s, fd, m);
 	}
 	if (!client) {
-		close(fd);
+		cleanup_close(&fd);
 		tell(s, WIRE_CLOSED, m->connection, 0);
 		return;
 	}
@@ -254,6 +276,28 @@ static void take_end(struct server *s)
 			shutdown(i, SHUT_RDWR);
 }
 
+static void be_ready(struct server *s)
+{
+	s->ready = true;
+	tell(s, WIRE_READY, 0, 0);
+}
+
+/* Those of connections that there are stay as they were, and all where these are not good. */
+static void take_credentials(struct server *s, int fd)
+{
+	struct credentials *credentials = NULL;
+	enum wire_loaded loaded = credentials_load(fd, &credentials);
+
+	close(fd);
+	tell(s, WIRE_LOADED, 0, loaded);
+	if (!credentials)
+		return;
+	credentials_drop(s->credentials);
+	s->credentials = credentials;
+	if (!s->ready)
+		be_ready(s);
+}
+
 static void take_message(struct server *s, const struct wire_to_front *m, int fd)
 {
 	if (m->version == WIRE_VERSION && m->kind == WIRE_CONNECTION && fd >= 0 &&
@@ -261,6 +305,8 @@ static void take_message(struct server *s, const struct wire_to_front *m, int fd
 		take_connection(s, m, fd);
 	else if (m->version == WIRE_VERSION && m->kind == WIRE_ANSWER)
 		take_answer(s, m, fd);
+	else if (m->version == WIRE_VERSION && m->kind == WIRE_CREDENTIALS && fd >= 0 && s->tls)
+		take_credentials(s, fd);
 	else if (m->version == WIRE_VERSION && m->kind == WIRE_END && fd < 0 && !s->end_ms)
 		take_end(s);
 	else {
@@ -337,11 +383,13 @@ static bool turn(struct server *s)
 		if (events[i].data.ptr == s) {
 			if (!channel_flush(&s->channel) || !take_messages(s))
 				return false;
-		} else if (events[i].data.ptr != s->daemon) {
+		} else if (events[i].data.ptr != s->daemon && events[i].data.ptr != &s->streams) {
 			note_gone(events[i].data.ptr);
 		}
 	}
 	sweep(s, now_ms());
+	if (s->tls)
+		streams_run(&s->streams, now_ms());
 	MHD_run(s->daemon);
 	return !s->ended && (!s->end_ms || (s->n && now_ms() < s->end_ms));
 }
@@ -350,6 +398,8 @@ bool server_run(struct server *s)
 {
 	bool writing = false;
 
+	if (!s->tls)
+		be_ready(s);
 	while (!s->broken && turn(s))
 		watch_channel(s, &writing);
 	return !s->broken;
@@ -380,7 +430,15 @@ static bool add(struct server *s, int fd, void *ptr)
 	return !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e);
 }
 
-bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_hosts)
+static bool open_streams(struct server *s)
+{
+	s->streams.ended = end_connection;
+	s->streams.ctx = s;
+	return streams_open(&s->streams, SERVER_CLIENTS_MAX) &&
+	       add(s, s->streams.epoll, &s->streams);
+}
+
+bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_hosts, bool tls)
 {
 	const union MHD_DaemonInfo *info;
 	long fds = sysconf(_SC_OPEN_MAX);
@@ -388,6 +446,7 @@ bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_
 	memset(s, 0, sizeof(*s));
 	s->hosts = hosts;
 	s->n_hosts = n_hosts;
+	s->tls = tls;
 	s->max = SERVER_CLIENTS_MAX;
 	if (fds < SERVER_FDS_MAX) /* with less, fewer clients */
 		s->max = (size_t)fds / (SERVER_FDS_MAX / SERVER_CLIENTS_MAX);
@@ -399,5 +458,6 @@ bool server_open(struct server *s, int sock, const char *const *hosts, size_t n_
 	    fcntl(sock, F_SETFL, O_RDWR | O_NONBLOCK) || !open_daemon(s))
 		return false;
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	return info && add(s, info->epoll_fd, s->daemon) && add(s, sock, s);
+	return info && add(s, info->epoll_fd, s->daemon) && add(s, sock, s) &&
+	       (!tls || open_streams(s));
 }

@@ -7,6 +7,7 @@
 #define FRONT_SERVER_H
 
 #include "front/channel.h"
+#include "front/streams.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 #define SERVER_CLIENTS_MAX 1024
-/* Connections, an answer or a body for each, and a few of our own. */
+/* Connections (three for one of TLS), an answer or a body for each, and a few of our own. */
 #define SERVER_FDS_MAX 4096
 
 struct client;
@@ -22,7 +23,7 @@ struct client;
 struct server {
 	struct MHD_Daemon *daemon;
 	struct channel channel;
-	int epoll;	       /* the channel, the daemon, and clients that wait for an answer */
+	int epoll; /* the channel, the daemon, streams, and clients that wait for an answer */
 	struct client **by_fd; /* SERVER_FDS_MAX */
 	size_t n, max;	       /* clients */
 	size_t bodies;	       /* that are being read */
@@ -31,14 +32,23 @@ struct server {
 	uint64_t end_ms; /* WIRE_END came: when to end at the latest; 0: not yet */
 	bool ended;	 /* the broker has */
 	bool broken;	 /* it makes no sense */
+	bool ready;	 /* the broker knows that connections may come */
 	const char *const *hosts;
 	size_t n_hosts;
+
+	bool tls; /* the broker brings credentials before connections */
+	struct streams streams;
+	struct credentials *credentials; /* of new connections */
 };
 
 /* Opens all that will be needed; `hosts` are the caller's. False with errno. */
-bool server_open(struct server *server, int sock, const char *const *hosts, size_t n_hosts);
+bool server_open(struct server *server, int sock, const char *const *hosts, size_t n_hosts,
+		 bool tls);
 
-/* Until the broker ends it (true) or what it says makes no sense (false). */
+/*
+ * Tells the broker when connections may come, and serves them until it ends this (true) or what it
+ * says makes no sense (false).
+ */
 bool server_run(struct server *server);
 
 #endif

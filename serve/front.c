@@ -48,16 +48,18 @@ static int find_program(char *path, size_t size, struct err *err)
 int front_start(struct front *f, const struct serve_request *r, struct err *err)
 {
 	_cleanup_(cleanup_close) int ours = -1, theirs = -1;
-	char path[2 * PATH_MAX], *argv[2 * SERVE_HOSTS_MAX + 2] = { path }, *const env[] = { NULL };
+	char path[2 * PATH_MAX], *argv[2 * SERVE_HOSTS_MAX + 3] = { path }, *const env[] = { NULL };
 	struct spawn s = { path, argv, env, -1, r->log_fd, r->log_fd, 0 };
-	int pair[2], bytes = CHANNEL_BYTES, failed;
+	int pair[2], bytes = CHANNEL_BYTES, failed, n = 1;
 
 	if (find_program(path, sizeof(path), err))
 		return -1;
 	for (size_t i = 0; i < r->n_hosts && i < SERVE_HOSTS_MAX; i++) {
-		argv[1 + 2 * i] = (char *)"--host";
-		argv[2 + 2 * i] = (char *)r->hosts[i];
+		argv[n++] = (char *)"--host";
+		argv[n++] = (char *)r->hosts[i];
 	}
+	if (r->certificate)
+		argv[n] = (char *)"--tls";
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return err_raise_sys(err, ERROR_FRONT_NOT_STARTED, errno, .path = path);
 	ours = pair[0];

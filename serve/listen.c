@@ -55,34 +55,41 @@ static void add(struct listeners *l, int fd, enum wire_transport transport)
 }
 
 /* The same for a port, which is `text`. */
-static void add_port(struct listeners *l, int fd, char text[SERVE_ADDRESS_SIZE])
+static void add_port(struct listeners *l, int fd, bool tls, char text[SERVE_ADDRESS_SIZE])
 {
 	struct sockaddr_storage address = { 0 };
 	socklen_t len = sizeof(address);
 
-	add(l, fd, WIRE_TCP);
+	add(l, fd, tls ? WIRE_TLS : WIRE_TCP);
 	getsockname(fd, (struct sockaddr *)&address, &len);
 	address_text(&address, text);
 	if (!l->port[0])
 		memcpy(l->port, text, sizeof(l->port));
 }
 
+/* What goes further than this machine is encrypted. */
+static int check_reach(const struct sockaddr_storage *address, const char *text, bool tls,
+		       struct err *err)
+{
+	if (tls || is_loopback(address))
+		return 0;
+	err_raise(err, ERROR_LISTEN_BEYOND_LOOPBACK, .text = text);
+	return err_advise(err, FIX_LISTEN_ON_LOOPBACK);
+}
+
 /* --- from systemd --- */
 
-/* -1: it does not listen, or for what we do not speak. */
-static int transport_of(int fd)
+/* Does it listen, for what we speak? */
+static bool is_listener(int fd, struct sockaddr_storage *address)
 {
-	struct sockaddr_storage address;
-	socklen_t len = sizeof(address);
+	socklen_t len = sizeof(*address);
 	int listening = 0;
 	socklen_t size = sizeof(listening);
 
-	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) || !listening ||
-	    getsockname(fd, (struct sockaddr *)&address, &len))
-		return -1;
-	if (address.ss_family == AF_UNIX)
-		return WIRE_UNIX;
-	return is_loopback(&address) ? WIRE_TCP : -1;
+	return !getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) && listening &&
+	       !getsockname(fd, (struct sockaddr *)address, &len) &&
+	       (address->ss_family == AF_UNIX || address->ss_family == AF_INET ||
+		address->ss_family == AF_INET6);
 }
 
 /* How many it handed to this process; its variables are not for our children. */
@@ -100,20 +107,24 @@ static int handed_over(void)
 	return ours ? (int)count : 0;
 }
 
-static int take_handed(struct listeners *l, int n, struct err *err)
+static int take_handed(struct listeners *l, int n, bool tls, struct err *err)
 {
 	for (int fd = HANDED_FIRST; fd < HANDED_FIRST + n; fd++) {
-		int transport = transport_of(fd);
+		struct sockaddr_storage address = { 0 };
 		char text[SERVE_ADDRESS_SIZE];
 
-		if (transport < 0)
+		if (!is_listener(fd, &address))
 			return err_raise(err, ERROR_HANDED_NO_SOCKET, .number = fd);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-		if (transport == WIRE_TCP)
-			add_port(l, fd, text);
-		else
+		if (address.ss_family == AF_UNIX) {
 			add(l, fd, WIRE_UNIX);
+			continue;
+		}
+		address_text(&address, text);
+		if (check_reach(&address, text, tls, err))
+			return -1;
+		add_port(l, fd, tls, text);
 	}
 	snprintf(l->where, sizeof(l->where), "a socket of systemd");
 	return 0;
@@ -230,7 +241,7 @@ static int parse_address(const char *text, struct sockaddr_storage *a, socklen_t
 }
 
 /* `real`: with the port that the kernel chose for 0. */
-static int open_port(struct listeners *l, const char *text, char real[SERVE_ADDRESS_SIZE],
+static int open_port(struct listeners *l, const char *text, bool tls, char real[SERVE_ADDRESS_SIZE],
 		     struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -241,17 +252,13 @@ static int open_port(struct listeners *l, const char *text, char real[SERVE_ADDR
 	if (l->n == LISTENERS_MAX)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = LISTENERS_MAX - 1,
 				 .text = text);
-	if (parse_address(text, &address, &len, err))
+	if (parse_address(text, &address, &len, err) || check_reach(&address, text, tls, err))
 		return -1;
-	if (!is_loopback(&address)) {
-		err_raise(err, ERROR_LISTEN_BEYOND_LOOPBACK, .text = text);
-		return err_advise(err, FIX_LISTEN_ON_LOOPBACK);
-	}
 	fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
 	    bind(fd, (struct sockaddr *)&address, len) || listen(fd, BACKLOG))
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = text);
-	add_port(l, take_fd(fd), real);
+	add_port(l, take_fd(fd), tls, real);
 	return 0;
 }
 
@@ -265,11 +272,11 @@ static int open_all(struct listeners *l, const struct serve_request *r, struct e
 	for (size_t i = 0; i < r->n_ports; i++) {
 		char text[SERVE_ADDRESS_SIZE];
 
-		if (open_port(l, r->ports[i], text, err))
+		if (open_port(l, r->ports[i], r->certificate, text, err))
 			return -1;
 		at = strlen(l->where);
-		snprintf(l->where + at, sizeof(l->where) - at, "%shttp://%s/", at ? ", " : "",
-			 text);
+		snprintf(l->where + at, sizeof(l->where) - at, "%shttp%s://%s/", at ? ", " : "",
+			 r->certificate ? "s" : "", text);
 	}
 	return 0;
 }
@@ -279,7 +286,8 @@ int listeners_open(struct listeners *l, const struct serve_request *request, str
 	int handed = handed_over();
 
 	*l = (struct listeners){ 0 };
-	if (!(handed ? take_handed(l, handed, err) : open_all(l, request, err)))
+	if (!(handed ? take_handed(l, handed, request->certificate, err)
+		     : open_all(l, request, err)))
 		return 0;
 	listeners_close(l);
 	return -1;

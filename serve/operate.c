@@ -177,8 +177,9 @@ static int do_discover(const struct work *w, struct result *r, struct err *err)
 	(void)r;
 	return list(w, &all, err)
 		       ? -1
-		       : answer_json(w, api_discover(&all, w->target, w->ask->flags & WIRE_ALL),
-				     err);
+		       : answer_json(
+				 w, api_discover(&all, w->target, w->tls, w->ask->flags & WIRE_ALL),
+				 err);
 }
 
 static int do_check(const struct work *w, struct result *r, struct err *err)

@@ -19,6 +19,7 @@ struct work {
 	uint64_t run;			   /* the number of one that begins, */
 	int began_fd;			   /* and its comm goes there when it has; -1 */
 	const char *by;			   /* who asked for it */
+	bool tls;			   /* it speaks TLS */
 	const int *not_ours;		   /* descriptors of the broker's, which are closed first */
 	size_t n_not_ours;
 };

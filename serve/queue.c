@@ -53,8 +53,8 @@ static bool is_overview(enum wire_op op)
 static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker *b)
 {
 	return a->op == b->op && (a->op == WIRE_DUMP || is_overview(a->op)) && a->pid == b->pid &&
-	       a->start_time == b->start_time && a->format == b->format && a->flags == b->flags &&
-	       a->seconds == b->seconds;
+	       a->start_time == b->start_time && a->format == b->format &&
+	       !((a->flags ^ b->flags) & ~WIRE_OF_CLIENT) && a->seconds == b->seconds;
 }
 
 static bool can_be_shared(const struct job *job, uint64_t now_ms)

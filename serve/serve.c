@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "io/memory_file.h"
+#include "serve/certificate.h"
 #include "serve/front.h"
 #include "serve/listen.h"
 #include "serve/operate.h"
@@ -39,6 +40,7 @@ struct broker {
 	int stop_fd;
 	struct listeners listeners;
 	struct tokens tokens;
+	struct certificate certificate;
 	struct front front;
 	uint64_t restart_ms; /* when it may be started again, of now_ms() */
 	unsigned int failures;
@@ -163,6 +165,49 @@ static bool send_front(struct broker *b, struct wire_to_front *m, int fd)
 	/* One that has ended is seen by its descriptor. */
 	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
 	return false;
+}
+
+/* --- its certificate --- */
+
+static bool offer_certificate(struct broker *b)
+{
+	struct wire_to_front m = { .kind = WIRE_CREDENTIALS };
+
+	return send_front(b, &m, b->certificate.offered);
+}
+
+static void keep_certificate(const struct broker *b, struct err *why)
+{
+	err_within(why, ERROR_CERTIFICATE_KEPT);
+	caution(b, why);
+}
+
+/* One of a short life is replaced while we run: who connects from then on sees the new one. */
+static void renew_certificate(struct broker *b)
+{
+	struct err why = ERR_INIT;
+	int changed = certificate_renew(&b->certificate, &why);
+
+	if (changed < 0)
+		keep_certificate(b, &why);
+	if (changed > 0 && !offer_certificate(b))
+		certificate_withdraw(&b->certificate);
+}
+
+static int take_loaded(struct broker *b, enum wire_loaded loaded, struct err *err)
+{
+	struct err why = ERR_INIT;
+	int judged = certificate_judged(&b->certificate, loaded, &why);
+
+	if (judged < 0 && !b->announced) {
+		*err = why;
+		return -1;
+	}
+	if (judged < 0)
+		keep_certificate(b, &why);
+	if (judged > 0)
+		caution(b, &why);
+	return 0;
 }
 
 /* --- answers --- */
@@ -303,7 +348,8 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 
 static int start(struct broker *b, struct job *job, struct err *err)
 {
-	int not_ours[3 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd, b->runs.dir };
+	int not_ours[5 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd, b->runs.dir,
+					    b->certificate.good, b->certificate.offered };
 	const struct api_own_metrics own = {
 		.ops = b->ops + 1, /* there is none of number 0 */
 		.n = WIRE_OPS - 1,
@@ -318,11 +364,12 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.addresses = job->addresses,
 		.own = &own,
 		.target = b->request->advertise ? b->request->advertise : b->listeners.port,
+		.tls = b->request->certificate,
 		.runs = &b->runs,
 		.began_fd = -1,
 		.by = by,
 		.not_ours = not_ours,
-		.n_not_ours = 3 + b->listeners.n,
+		.n_not_ours = 5 + b->listeners.n,
 	};
 	int ret;
 
@@ -330,7 +377,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		snprintf(by, sizeof(by), "uid %u", job->peer.uid);
 	else
 		snprintf(by, sizeof(by), "%s", job->peer.name);
-	memcpy(not_ours + 3, b->listeners.v, b->listeners.n * sizeof(*not_ours));
+	memcpy(not_ours + 5, b->listeners.v, b->listeners.n * sizeof(*not_ours));
 	if (memory_file_make(&job->content, err) || prepare_run(b, job, &work, err))
 		return -1;
 	work.content = job->content;
@@ -362,15 +409,21 @@ static enum wire_role role_of(const struct broker *b, const struct wire_to_broke
 			      struct serve_peer *peer)
 {
 	enum wire_role most = b->request->read_only ? WIRE_ROLE_PROFILE : WIRE_ROLE_CONTROL;
+	enum wire_role role = WIRE_ROLE_NONE;
 	const struct token *token;
 
 	if (peer->transport == WIRE_UNIX)
 		return most;
+	peer->certified = m->flags & WIRE_HAS_CERTIFICATE && peer->transport == WIRE_TLS &&
+			  b->request->client_ca;
+	if (peer->certified)
+		role = b->request->client_role;
 	token = m->flags & WIRE_HAS_TOKEN ? tokens_find(&b->tokens, m->token) : NULL;
-	if (!token)
-		return WIRE_ROLE_NONE;
-	memcpy(peer->name, token->name, sizeof(peer->name));
-	return token->role < most ? token->role : most;
+	if (token) {
+		memcpy(peer->name, token->name, sizeof(peer->name));
+		role = token->role > role ? token->role : role;
+	}
+	return role < most ? role : most;
 }
 
 static const struct connection *find_connection(const struct broker *b, uint64_t number)
@@ -457,11 +510,21 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 		if (job)
 			subprocess_stop(&job->process);
 		return 0;
+	case WIRE_LOADED:
+		return take_loaded(b, (enum wire_loaded)m->id, err);
 	case WIRE_CLOSED:
 	default:
 		take_closed(b, m->connection);
 		return 0;
 	}
+}
+
+/* Each kind has its time. */
+static bool is_in_turn(const struct broker *b, const struct wire_to_broker *m)
+{
+	if (m->kind == WIRE_LOADED)
+		return b->certificate.offered >= 0;
+	return b->front.ready == (m->kind != WIRE_READY);
 }
 
 /* A bounded number of messages, so that all else has its turn. */
@@ -475,8 +538,7 @@ static int hear_front(struct broker *b, struct err *err)
 			return 0;
 		if (!got || (got < 0 && errno == ECONNRESET))
 			return lose_front(b, ERROR_FRONT_ENDED, err);
-		if (got < 0 || !wire_is_valid(&m, fd >= 0) ||
-		    b->front.ready != (m.kind != WIRE_READY)) {
+		if (got < 0 || !wire_is_valid(&m, fd >= 0) || !is_in_turn(b, &m)) {
 			if (got > 0)
 				cleanup_close(&fd);
 			return lose_front(b, ERROR_FRONT_MALFORMED, err);
@@ -508,6 +570,8 @@ static int take_connection(struct broker *b, size_t listener, struct err *err)
 		b->accept_ms = now_ms() + ACCEPT_AGAIN_MS;
 	if (fd < 0 || b->n >= connections_max(&c.peer))
 		return 0;
+	if (c.peer.transport == WIRE_TLS)
+		renew_certificate(b);
 	m.transport = c.peer.transport;
 	if (!vec_grow(b->v, b->room, b->n))
 		return err_no_memory(err);
@@ -658,8 +722,13 @@ static int revive_front(struct broker *b, struct err *err)
 {
 	if (b->front.pid > 0 || b->restart_ms > now_ms())
 		return 0;
-	if (!front_start(&b->front, b->request, err))
+	if (!front_start(&b->front, b->request, err)) {
+		certificate_restart(&b->certificate);
+		/* If that is not sent, it has ended already. */
+		if (b->request->certificate)
+			(void)offer_certificate(b);
 		return 0;
+	}
 	if (!b->announced)
 		return -1;
 	caution(b, err);
@@ -749,15 +818,32 @@ static int open_runs(struct broker *b, struct err *err)
 	return 0;
 }
 
+static int refuse_strangers(struct err *err)
+{
+	err_raise(err, ERROR_LISTEN_NEEDS_TOKENS);
+	return err_advise(err, FIX_GIVE_TOKENS);
+}
+
+/* What can fail before there is a front. */
+static int open_broker(struct broker *b, struct err *err)
+{
+	const struct serve_request *r = b->request;
+	bool knows_clients = r->tokens || r->client_ca;
+
+	if (r->n_ports && !knows_clients)
+		return refuse_strangers(err);
+	if ((r->tokens && tokens_read(r->tokens, &b->tokens, err)) ||
+	    certificate_renew(&b->certificate, err) < 0 || open_runs(b, err) ||
+	    listeners_open(&b->listeners, r, err))
+		return -1;
+	return b->listeners.port[0] && !knows_clients ? refuse_strangers(err) : 0;
+}
+
 int serve(const struct serve_request *request, const struct ops_options *options, struct err *err)
 {
 	_cleanup_(cleanup_free) struct broker *b = NULL;
 	int ret;
 
-	if (request->n_ports && !request->tokens) {
-		err_raise(err, ERROR_LISTEN_NEEDS_TOKENS);
-		return err_advise(err, FIX_GIVE_TOKENS);
-	}
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return err_no_memory(err);
@@ -771,12 +857,14 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	for (int op = 0; op < WIRE_OPS; op++)
 		b->ops[op].op = wire_op_name((enum wire_op)op);
 	queue_init(&b->queue, request->workers, request->waiting);
-	if ((request->tokens && tokens_read(request->tokens, &b->tokens, err)) ||
-	    open_runs(b, err) || listeners_open(&b->listeners, request, err))
-		return -1;
-	ret = run(b, err);
-	finish(b);
+	certificate_init(&b->certificate, request);
+	ret = open_broker(b, err);
+	if (!ret) {
+		ret = run(b, err);
+		finish(b);
+	}
 	drop_front(b);
+	certificate_fini(&b->certificate);
 	listeners_close(&b->listeners);
 	store_close(&b->runs);
 	for (size_t i = 0; i < JOBS_MAX; i++)

@@ -27,6 +27,7 @@ struct serve_peer {
 	pid_t pid; /* the same, when it connected: another may have the number since */
 	char address[SERVE_ADDRESS_SIZE]; /* of the others: "127.0.0.1:40312" */
 	char name[SERVE_NAME_SIZE];	  /* of its token; "" if it has none */
+	bool certified; /* WIRE_TLS: the front has seen a certificate of it that counts */
 };
 
 /* An operation that came to its end, or was refused. */
@@ -50,10 +51,13 @@ struct serve_event {
 
 struct serve_request {
 	const char *socket;	  /* NULL: http.sock in the folder of base/private.h; "": none */
-	const char *const *ports; /* "127.0.0.1:19477": TCP, for who has one of the tokens */
+	const char *const *ports; /* "127.0.0.1:19477": TCP, for who has a token or a certificate */
 	size_t n_ports;
-	const char *tokens;	  /* a file of them, see serve/tokens.h; NULL: none */
-	const char *const *hosts; /* names of this host, besides loopback's */
+	const char *tokens;	       /* a file of them, see serve/tokens.h; NULL: none */
+	const char *certificate, *key; /* files in PEM: the ports speak TLS; NULL: they do not */
+	const char *client_ca;	       /* the same, of who signs certificates of clients; or NULL */
+	enum wire_role client_role;    /* what such a client may */
+	const char *const *hosts;      /* names of this host, besides loopback's */
 	size_t n_hosts;
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */

@@ -33,6 +33,11 @@ enum wire_role wire_role_needed(const struct wire_to_broker *m)
 	return m->flags & WIRE_TOUCH && role < WIRE_ROLE_PROFILE ? WIRE_ROLE_PROFILE : role;
 }
 
+bool wire_loaded_is_good(enum wire_loaded loaded)
+{
+	return loaded < WIRE_LOADED_NO_CERTIFICATE;
+}
+
 enum wire_about wire_about(enum wire_op op)
 {
 	return ops[op].about;
@@ -73,6 +78,8 @@ bool wire_is_valid(const struct wire_to_broker *m, bool has_fd)
 {
 	if (m->version != WIRE_VERSION || m->kind < WIRE_READY || m->kind >= WIRE_TO_BROKER_KINDS)
 		return false;
+	if (m->kind == WIRE_LOADED)
+		return !has_fd && m->id < WIRE_LOADED_STATES;
 	if (m->kind != WIRE_ASK)
 		return !has_fd;
 	return is_valid_ask(m) && has_fd == (m->op == WIRE_SYMBOLS);

@@ -99,17 +99,20 @@ enum wire_to_broker_kind {
 	WIRE_ASK,
 	WIRE_CANCEL, /* who asked for `id` has gone */
 	WIRE_CLOSED, /* `connection` has ended */
+	WIRE_LOADED, /* what WIRE_CREDENTIALS brought; `id` is an enum wire_loaded */
 	WIRE_TO_BROKER_KINDS
 };
 
 #define WIRE_HAS_TOKEN 1u
-#define WIRE_TEXT_ERRORS 2u /* an error is to be text, and not JSON */
-#define WIRE_IF_ACTIVE 4u   /* DUMP: only while prof.active is true */
-#define WIRE_HAS_LG 8u	    /* RESET, RECORD, SAMPLE: lg_sample counts */
-#define WIRE_TOUCH 16u	    /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
-#define WIRE_ALL 32u	    /* DISCOVER: also those that cannot be profiled now */
-#define WIRE_GROWTH 64u	    /* RUN_PROFILE: what it has more than the profile of its beginning */
-#define WIRE_FLAGS 127u
+#define WIRE_TEXT_ERRORS 2u	 /* an error is to be text, and not JSON */
+#define WIRE_IF_ACTIVE 4u	 /* DUMP: only while prof.active is true */
+#define WIRE_HAS_LG 8u		 /* RESET, RECORD, SAMPLE: lg_sample counts */
+#define WIRE_TOUCH 16u		 /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
+#define WIRE_ALL 32u		 /* DISCOVER: also those that cannot be profiled now */
+#define WIRE_HAS_CERTIFICATE 64u /* the client's, by an authority of WIRE_CREDENTIALS */
+#define WIRE_GROWTH 128u /* RUN_PROFILE: what it has more than the profile of its beginning */
+#define WIRE_FLAGS 255u
+#define WIRE_OF_CLIENT (WIRE_HAS_TOKEN | WIRE_HAS_CERTIFICATE) /* who asks, and not what for */
 
 #define WIRE_TOKEN_SIZE 32
 #define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
@@ -131,6 +134,22 @@ struct wire_to_broker {
 	unsigned char token[WIRE_TOKEN_SIZE];
 };
 
+/* What the front makes of credentials. */
+enum wire_loaded {
+	WIRE_LOADED_GOOD,
+	WIRE_LOADED_EXPIRED, /* good but for the time, as clients will see */
+	WIRE_LOADED_EARLY,   /* the same: it is not valid yet */
+	WIRE_LOADED_NO_CERTIFICATE,
+	WIRE_LOADED_NO_KEY,    /* or it is encrypted */
+	WIRE_LOADED_OTHER_KEY, /* not the certificate's */
+	WIRE_LOADED_NO_CLIENT_CA,
+	WIRE_LOADED_FAILED,
+	WIRE_LOADED_STATES
+};
+
+/* With these it goes on. */
+bool wire_loaded_is_good(enum wire_loaded loaded);
+
 /* What a client must be allowed for this. */
 enum wire_role wire_role_needed(const struct wire_to_broker *m);
 
@@ -143,6 +162,7 @@ enum wire_to_front_kind {
 	WIRE_CONNECTION = 1, /* a client's, with its descriptor: serve it */
 	WIRE_ANSWER,	     /* to `id`; with a memory file that is sealed, unless `bytes` is 0 */
 	WIRE_END,	     /* finish what is being sent, and end */
+	WIRE_CREDENTIALS,    /* for WIRE_TLS, from now on: a memory file that is sealed */
 	WIRE_TO_FRONT_KINDS
 };
 
@@ -165,6 +185,14 @@ enum wire_reason {
 
 /* How a connection came. */
 enum wire_transport { WIRE_UNIX, WIRE_TCP, WIRE_TLS, WIRE_TRANSPORTS };
+
+/* The head of the file of WIRE_CREDENTIALS: so many bytes of each, in PEM, are behind it. */
+enum wire_pem { WIRE_PEM_CERTIFICATE, WIRE_PEM_KEY, WIRE_PEM_CLIENT_CA, WIRE_PEMS };
+#define WIRE_PEM_MAX (1u << 20)
+
+struct wire_credentials {
+	uint32_t bytes[WIRE_PEMS]; /* CLIENT_CA: 0: clients are asked for no certificate */
+};
 
 #define WIRE_NAME_SIZE 96
 

@@ -28,7 +28,7 @@ OPS = ("none list metrics discover check status explain stats threads dump symbo
        "activate deactivate reset record sample runs run run_profile run_stop "
        "run_delete").split()
 FORMATS = "json text prom openmetrics heap pprof folded speedscope html svg".split()
-KINDS = {"ready": 1, "ask": 2, "cancel": 3, "closed": 4}
+KINDS = {"ready": 1, "ask": 2, "cancel": 3, "closed": 4, "loaded": 5}
 sock = socket.socket(fileno=3)
 heard = open(os.path.join(here, "HEARD"), "a", buffering=1)
 clients = []

@@ -241,7 +241,7 @@ connect_to "$T/false.sock"
 order "ask record $pid duration_ms=86400000 id=1"
 hears '^answer 1 refusal 0 code 0 .*run [1-9]'
 id=$(sed -n 's/^answer 1 .* run \([0-9]*\) .*/\1/p' "${FRONT%/*}/HEARD" | tail -n 1)
-order "ask run 0 run=$id id=2" "ask run_profile 0 run=$id flags=64 format=4 id=3" "ask run 0 run=18446744073709551615 id=4" \
+order "ask run 0 run=$id id=2" "ask run_profile 0 run=$id flags=128 format=4 id=3" "ask run 0 run=18446744073709551615 id=4" \
 	"ask run_profile 0 run=$id base=18446744073709551615 id=5" "ask run_delete 0 run=$id id=6"
 for i in 2 3 4 5 6; do hears "^answer $i refusal 0"; done
 is "$(heard '^answer 2 refusal 0 code 0 ')" 1 'control: what it may, it gets'

@@ -111,7 +111,7 @@ static void answer(const struct wire_to_broker *m, int asked_fd)
 	if (m->pid >= REFUSES && m->pid < REFUSES + WIRE_REFUSALS)
 		a.refusal = (uint32_t)(m->pid - REFUSES), empty = true;
 	if (m->pid == INACTIVE)
-		a.inactive = 1, empty = true;
+		a.reason = WIRE_INACTIVE, empty = true;
 	if (m->pid == PAUSES)
 		a.stops = 2, a.pause_us = 345;
 	if (m->pid == BIG)

@@ -58,7 +58,7 @@ static const char *label(struct json_object *array, size_t i, const char *name)
 
 static void test_labels(void **state)
 {
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false);
+	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, false);
 	static const char *const labels[][2] = {
 		{ "__param_pid", "7" },
 		{ "service_name", "shop" },
@@ -99,7 +99,7 @@ static void test_labels(void **state)
 
 static void test_all(void **state)
 {
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, true);
+	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, true);
 
 	(void)state;
 	assert_int_equal(json_object_array_length(doc), 3);
@@ -110,10 +110,21 @@ static void test_all(void **state)
 	assert_string_equal(label(doc, 2, "__meta_jeprof_opt_prof"), "");
 }
 
+static void test_tls(void **state)
+{
+	_cleanup_(json_close) struct json_object *plain = api_discover(&four, TARGET, false, false);
+	_cleanup_(json_close) struct json_object *tls = api_discover(&four, TARGET, true, false);
+	struct json_object *labels = member(json_object_array_get_idx(plain, 0), "labels");
+
+	(void)state;
+	assert_false(json_object_object_get_ex(labels, "__scheme__", NULL));
+	assert_string_equal(label(tls, 0, "__scheme__"), "https");
+}
+
 static void test_none(void **state)
 {
 	_cleanup_(json_close) struct json_object *doc =
-		api_discover(&(struct ops_list){ 0 }, TARGET, true);
+		api_discover(&(struct ops_list){ 0 }, TARGET, false, true);
 
 	(void)state;
 	assert_string_equal(json_object_to_json_string_ext(doc, 0), "[]");
@@ -132,7 +143,7 @@ static void test_hostile(void **state)
 	strcpy(p.service_name, evil);
 	strcpy(p.unit, evil);
 	strcpy(p.exe, evil);
-	doc = api_discover(&list, TARGET, false);
+	doc = api_discover(&list, TARGET, false, false);
 	text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN);
 	for (const char *c = text; *c; c++)
 		assert_true(*c >= ' ' && *c < 0x7f);
@@ -147,7 +158,7 @@ static void test_hostile(void **state)
 static void test_schema(void **state)
 {
 	static const char *const way[] = { "$defs", "discover", "items", "properties", "labels" };
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false);
+	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, false);
 	_cleanup_(json_close) struct json_object *schema =
 		json_object_from_file("doc/schema/jeprof-ctl.json");
 	struct json_object *labels = member(json_object_array_get_idx(doc, 0), "labels");
@@ -175,7 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels), cmocka_unit_test(test_all),
 		cmocka_unit_test(test_none),   cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_schema),
+		cmocka_unit_test(test_schema), cmocka_unit_test(test_tls),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

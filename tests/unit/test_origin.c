@@ -74,6 +74,53 @@ static void test_socket(void **state)
 	assert_int_equal(judged(WIRE_UNIX, (struct origin){ .method = "POST" }), ORIGIN_GOOD);
 }
 
+/* A name may lead here for the moment, an address may not. */
+static void test_tls(void **state)
+{
+	static const char *const addresses[] = { "10.1.2.3", "10.1.2.3:1", "[fd00::7]:19477",
+						 "[::ffff:10.1.2.3]" };
+	static const char *const others[] = { "evil.example",
+					      "10.1.2.3.evil.example",
+					      "10.1.2",
+					      "0x7f.1",
+					      "[10.1.2.3]",
+					      "fd00::7",
+					      "[fd00::7",
+					      "[]",
+					      "" };
+	static const struct {
+		const char *origin;
+		enum origin_verdict verdict;
+	} rows[] = {
+		{ "https://node7.example.org", ORIGIN_GOOD },
+		{ "HTTPS://node7.example.org", ORIGIN_GOOD },
+		{ "http://node7.example.org", ORIGIN_OTHER_SITE },
+		{ "https", ORIGIN_OTHER_SITE },
+		{ "httpsx://node7.example.org", ORIGIN_OTHER_SITE },
+		{ "null", ORIGIN_OTHER_SITE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+		struct origin o = { .host = addresses[i] };
+
+		assert_int_equal(judged(WIRE_TLS, o), ORIGIN_GOOD);
+		assert_int_equal(judged(WIRE_TCP, o), ORIGIN_OTHER_HOST);
+	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_int_equal(judged(WIRE_TLS, (struct origin){ .host = others[i] }),
+				 ORIGIN_OTHER_HOST);
+	assert_int_equal(judged(WIRE_TLS, (struct origin){ 0 }), ORIGIN_OTHER_HOST);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(judged(WIRE_TLS, (struct origin){ .host = "node7.example.org",
+								   .origin = rows[i].origin }),
+				 rows[i].verdict);
+	assert_int_equal(judged(WIRE_TLS, (struct origin){ .host = "node7.example.org",
+							   .method = "POST",
+							   .fetch_site = "cross-site" }),
+			 ORIGIN_OTHER_SITE);
+}
+
 /* The table of Go's TestCrossOriginProtection, and what is stricter here. */
 static void test_site(void **state)
 {
@@ -129,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_host),
 		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_tls),
 		cmocka_unit_test(test_site),
 	};
 

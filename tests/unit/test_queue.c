@@ -126,6 +126,17 @@ static void test_shared(void **state)
 	assert_ptr_not_equal(added(&late, 5000 + SHARED_MS), a);
 }
 
+/* How a client showed who it is has no part in the answer. */
+static void test_shared_by_all(void **state)
+{
+	struct wire_to_broker first = ask(WIRE_DUMP, 1), second = ask(WIRE_DUMP, 1);
+
+	(void)state;
+	first.flags = WIRE_HAS_TOKEN;
+	second.flags = WIRE_HAS_CERTIFICATE;
+	assert_ptr_equal(added(&second, 0), added(&first, 0));
+}
+
 /* What differs in anything is another one; so is one that failed, and what is no profile. */
 static void test_not_shared(void **state)
 {
@@ -389,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup(test_one_each, begin),
 		cmocka_unit_test_setup(test_full, begin),
 		cmocka_unit_test_setup(test_shared, begin),
+		cmocka_unit_test_setup(test_shared_by_all, begin),
 		cmocka_unit_test_setup(test_not_shared, begin),
 		cmocka_unit_test(test_not_shared_over_a_change),
 		cmocka_unit_test_setup(test_overviews, begin),

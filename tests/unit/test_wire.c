@@ -109,6 +109,24 @@ static void test_bounds(void **state)
 	assert_false(wire_is_valid(&m, false));
 }
 
+static void test_loaded(void **state)
+{
+	struct wire_to_broker m = { .version = WIRE_VERSION, .kind = WIRE_LOADED };
+
+	(void)state;
+	m.id = WIRE_LOADED_STATES - 1;
+	assert_true(wire_is_valid(&m, false));
+	assert_false(wire_is_valid(&m, true));
+	m.id = WIRE_LOADED_STATES;
+	assert_false(wire_is_valid(&m, false));
+	m.id = UINT64_C(1) << 32;
+	assert_false(wire_is_valid(&m, false));
+	for (int loaded = 0; loaded < WIRE_LOADED_STATES; loaded++)
+		assert_int_equal(wire_loaded_is_good((enum wire_loaded)loaded),
+				 loaded == WIRE_LOADED_GOOD || loaded == WIRE_LOADED_EXPIRED ||
+					 loaded == WIRE_LOADED_EARLY);
+}
+
 static void test_tables(void **state)
 {
 	(void)state;
@@ -255,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_ops),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_loaded),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test_setup_teardown(test_send, make_pair, close_pair),
 		cmocka_unit_test_setup_teardown(test_send_fd, make_pair, close_pair),
