@@ -10,11 +10,15 @@
 #include "io/output.h"
 #include "ops/guard/guard.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,8 +66,51 @@ static const struct option_def options_of_guard[] = {
 struct guarding {
 	const struct args *args;
 	enum ops_guard_action action;
-	bool by_default; /* no rule was given */
+	bool by_default;	/* no rule was given */
+	uint64_t dropped, told; /* lines that nobody read; how many of them that was said of */
 };
+
+/*
+ * Would writing so much not wait for a reader? A pipe that can be written to takes PIPE_BUF bytes
+ * at once; more than that it takes for certain when it is empty.
+ */
+static bool is_read(int fd, size_t len)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+	struct stat st;
+	int used;
+
+	if (poll(&out, 1, 0) == 0)
+		return false;
+	if (len <= PIPE_BUF || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return true;
+	return ioctl(fd, FIONREAD, &used) || (!used && (long)len <= fcntl(fd, F_GETPIPE_SZ));
+}
+
+static bool may_say(const struct args *args)
+{
+	return !args->quiet && is_read(STDERR_FILENO, PIPE_BUF);
+}
+
+static void say_dropped(struct guarding *g)
+{
+	if (g->dropped == g->told || !may_say(g->args))
+		return;
+	fprintf(stderr, "%" PRIu64 " lines were left out: nobody read them\n",
+		g->dropped - g->told);
+	g->told = g->dropped;
+}
+
+/* Guarding goes on when who reads does not: then the line is left out. */
+static int say(struct guarding *g, const char *line, struct err *err)
+{
+	if (!is_read(STDOUT_FILENO, strlen(line) + 1)) {
+		g->dropped++;
+		return 0;
+	}
+	say_dropped(g);
+	return out_line(err, "%s", line) || out_flush(err) ? -1 : 0;
+}
 
 /* "1.6G of 2.0G" */
 static void show_level(const struct ops_guard_event *e, char *buf, size_t size)
@@ -77,8 +124,10 @@ static void show_level(const struct ops_guard_event *e, char *buf, size_t size)
 		snprintf(buf, size, "%s", level);
 }
 
-static int print_row(const struct args *args, const struct ops_guard_event *e, struct err *err)
+static int print_row(struct guarding *g, const struct ops_guard_event *e, struct err *err)
 {
+	_cleanup_(cleanup_free) char *line = NULL;
+	const struct args *args = g->args;
 	char when[32], who[OUT_WHO_SIZE], rule[64], level[40], bytes[16], took[24],
 		file[FILE_SHOWN], text[ERR_TEXT_SIZE];
 	struct ops_cost cost = { .pid = e->pid };
@@ -88,14 +137,18 @@ static int print_row(const struct args *args, const struct ops_guard_event *e, s
 	memcpy(cost.comm, e->comm, sizeof(cost.comm));
 	show_level(e, level, sizeof(level));
 	snprintf(took, sizeof(took), "%" PRIu64 "ms", e->took_ms);
-	return out_line(err, "%s" LINE_FORMAT "%s",
-			out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when,
-			out_who(&cost, who, sizeof(who)),
-			output_safe(e->rule->text, rule, sizeof(rule)), level,
-			e->ok ? text_size(e->bytes, bytes, sizeof(bytes)) : "failed", took,
-			e->ok ? output_safe(e->file, file, sizeof(file))
-			      : err_text(&e->err, text, sizeof(text)),
-			out_ink(args, STDOUT_FILENO, INK_NONE));
+	if (asprintf(&line, "%s" LINE_FORMAT "%s",
+		     out_ink(args, STDOUT_FILENO, e->ok ? INK_NONE : INK_RED), when,
+		     out_who(&cost, who, sizeof(who)),
+		     output_safe(e->rule->text, rule, sizeof(rule)), level,
+		     e->ok ? text_size(e->bytes, bytes, sizeof(bytes)) : "failed", took,
+		     e->ok ? output_safe(e->file, file, sizeof(file))
+			   : err_text(&e->err, text, sizeof(text)),
+		     out_ink(args, STDOUT_FILENO, INK_NONE)) < 0) {
+		line = NULL;
+		return err_no_memory(err);
+	}
+	return say(g, line, err);
 }
 
 static int print_document(FILE *out, const void *ctx, struct err *err)
@@ -126,62 +179,63 @@ static void print_fix(const struct args *args, const struct err *err)
 {
 	char fix[ERR_TEXT_SIZE];
 
-	if (!args->quiet && err->fixes[0])
+	if (err->fixes[0] && may_say(args))
 		fprintf(stderr, "  fix: %s\n", fix_text(err, fix, sizeof(fix)));
 }
 
-static int tell(const struct guarding *g, const struct ops_guard_event *e, struct json_object *doc,
+static int tell(struct guarding *g, const struct ops_guard_event *e, struct json_object *doc,
 		struct err *err)
 {
 	if (!g->args->json) {
 		struct err warning = e->err;
 
-		if (e->ok && warning.ids[0])
+		if (e->ok && warning.ids[0] && may_say(g->args))
 			out_warning(g->args, &warning);
 		if (!e->ok)
 			print_fix(g->args, &e->err);
-		return print_row(g->args, e, err);
+		return print_row(g, e, err);
 	}
-	return out_line(err, "%s",
-			json_object_to_json_string_ext(
-				doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	return say(g,
+		   json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN |
+							       JSON_C_TO_STRING_NOSLASHESCAPE),
+		   err);
 }
 
 static int on_event(void *ctx, const struct ops_guard_event *e, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
-	const struct guarding *g = ctx;
 	struct err unwritten = ERR_INIT;
+	struct guarding *g = ctx;
 
 	doc = api_guard_event(e, g->action);
-	if (e->ok && write_beside(doc, e->file, &unwritten))
+	if (e->ok && write_beside(doc, e->file, &unwritten) && may_say(g->args))
 		out_warning(g->args, &unwritten);
-	return tell(g, e, doc, err) || out_flush(err) ? -1 : 0;
+	return tell(g, e, doc, err);
 }
 
 static int on_ready(void *ctx, size_t processes, struct err *err)
 {
-	const struct guarding *g = ctx;
+	struct guarding *g = ctx;
 	const struct args *args = g->args;
 	struct ops_filter ignored;
+	char line[256];
 
-	if (!args->quiet)
+	if (may_say(args))
 		fprintf(stderr, "guarding %zu process%s%s\n", processes, processes == 1 ? "" : "es",
 			args->all || args_filter(args, &ignored) ? ", and those that start" : "");
 	if (args->json)
 		return 0;
-	return out_line(err, LINE_FORMAT, "TIME", "PROCESS", "RULE", "MEMORY", "PROFILE", "TOOK",
-			"FILE") ||
-			       out_flush(err)
-		       ? -1
-		       : 0;
+	snprintf(line, sizeof(line), LINE_FORMAT, "TIME", "PROCESS", "RULE", "MEMORY", "PROFILE",
+		 "TOOK", "FILE");
+	return say(g, line, err);
 }
 
 static void on_warning(void *ctx, const struct err *warning)
 {
 	const struct guarding *g = ctx;
 
-	if (!g->by_default || warning->ids[0] != ERROR_RULE_UNSEEN)
+	if ((!g->by_default || warning->ids[0] != ERROR_RULE_UNSEEN) &&
+	    is_read(STDERR_FILENO, PIPE_BUF))
 		out_warn((void *)g->args, warning);
 }
 
@@ -292,11 +346,12 @@ static int guard(const struct args *args, const struct ops_guard_request *reques
 		return -1;
 	options.stop_fd = stop.fd;
 	ret = ops_guard(request, &options, &sum, err);
-	if (!args->quiet && (!ret || sum.profiles))
+	say_dropped(request->ctx);
+	if (may_say(args) && (!ret || sum.profiles))
 		fprintf(stderr, "%" PRIu64 " profile%s, %" PRIu64 " failed%s\n", sum.profiles,
 			sum.profiles == 1 ? "" : "s", sum.failed,
 			sum.none_left ? "; no process is left" : "");
-	if (!args->quiet && (sum.skipped || sum.commands_failed))
+	if (may_say(args) && (sum.skipped || sum.commands_failed))
 		fprintf(stderr,
 			"%" PRIu64 " commands failed, %" PRIu64 " were not run: too many were "
 			"waiting\n",
@@ -328,7 +383,7 @@ static int run(const struct args *args, struct err *err)
 	request.rules = rules;
 	request.named = named;
 	request.filter = args->all || filtered ? &filter : NULL;
-	g = (struct guarding){ args, request.action, !args->when.n };
+	g = (struct guarding){ args, request.action, !args->when.n, 0, 0 };
 	request.ctx = &g;
 	return guard(args, &request, err);
 }

@@ -222,4 +222,35 @@ for pid in "${others[@]}"; do
 	stop_target "$pid"
 done
 
+# --- nobody reads what it says: it guards on ---
+# profiles_in NAME N: so many are there, and what is beside them
+profiles_in()
+{
+	[ "$(find "$T/$1" -name '*.json' | wc -l)" -eq "$2" ]
+}
+mkfifo "$T/pipe"
+exec {pipe}<>"$T/pipe"
+dd if=/dev/zero of="$T/pipe" bs=4096 oflag=nonblock status=none 2>/dev/null
+# shellcheck disable=SC2016 # of the inner shell
+guard_by=(sh -c 'exec "$@" >"$0"' "$T/pipe")
+start_grower
+as_before 220
+start_guard unread "$pid" --when 'rss>40M' --when rss+70M --when 'growth>110M/1h' --json --again 0 --cooldown 1ms --count 3
+guard_by=()
+hold 60
+ok 'nobody reads: a profile' within 60 profiles_in unread 1
+hold 100
+ok 'nobody reads: another one' within 60 profiles_in unread 2
+looks
+# All but the zeros that fill the pipe.
+dd if="$T/pipe" of=/dev/null bs=4096 iflag=nonblock status=none 2>/dev/null
+hold 140
+guard_ends unread
+dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null >"$T/read"
+is "$(jq -c '[.ok, .rule]' "$T/read")" '[true,"growth>110M/1h"]' 'somebody reads again: the next line is whole'
+like "$(<"$T/unread.err")" '2 lines were left out: nobody read them'$'\n''3 profiles, 0 failed' 'nobody reads: it says how many lines are missing'
+exec {pipe}<&-
+assert_untouched "$pid" 'nobody reads: untouched'
+stop_target "$pid"
+
 done_testing
