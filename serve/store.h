@@ -35,9 +35,10 @@ struct store {
 	}
 
 /*
- * Open the folder, and make it first where it is not there. `path`: NULL is /var/lib/jeprof-ctl/runs
- * of root, of others jeprof-ctl/runs below XDG_STATE_HOME or ~/.local/state. ERR_BUSY while another
- * service has it; ERR_OUTPUT where it cannot be made; ERR_PERM where others may write to it.
+ * Open the folder, and make it first where it is not there. `path`: NULL is
+ * /var/lib/jeprof-ctl/runs of root, of others jeprof-ctl/runs below XDG_STATE_HOME or
+ * ~/.local/state. ERR_BUSY while another service has it; ERR_OUTPUT where it cannot be made;
+ * ERR_PERM where others may write to it.
  */
 int store_open(struct store *r, const char *path, struct err *err) __must_check;
 void store_close(struct store *r);
