@@ -226,6 +226,9 @@ static void end(struct streams *s, size_t i)
 	struct stream *t = s->v[i];
 
 	s->v[i] = s->v[--s->n];
+	/* To close them is not enough, while the broker still has the socket as well. */
+	watch(s, t, &t->net, 0);
+	watch(s, t, &t->inner, 0);
 	if (t->session)
 		gnutls_deinit(t->session);
 	credentials_drop(t->credentials);

@@ -6,7 +6,7 @@
 http_of_build=$(realpath "${JEPROF_CTL:-$B/jeprof-ctl}")
 http_of_build=${http_of_build%/*}/libexec/jeprof-ctl/http
 
-# start_front [PROGRAM [ARGUMENTS...]]: sets `sock`, `port`, `front` (its pid), `broker_log`, and
+# start_front [PROGRAM [ARGUMENTS...]]: sets `sock`, `port`, `tls_port`, `front` (its pid), `broker_log`, and
 # `broker`, where commands for it go; `wrap` starts it in another way
 start_front()
 {
@@ -23,6 +23,7 @@ start_front()
 	within 60 grep -q '^ready' "$broker_log" || bail_out "the HTTP process did not start: $(<"$broker_log")"
 	front=$(awk '/^front/ { print $2 }' "$broker_log")
 	port=$(awk '/^port/ { print $2 }' "$broker_log")
+	tls_port=$(awk '/^tls/ { print $2 }' "$broker_log")
 }
 
 # tell_broker COMMAND: and it has done so

@@ -100,6 +100,13 @@ def hear():
         clients.extend(fds)
         print("connection", number, "transport", transport, "fds", len(fds), file=heard)
         return
+    if kind == 4:
+        print("credentials fds", len(fds), file=heard)
+        for fd in fds:
+            os.close(fd)
+        send(message(KINDS["loaded"]))
+        send(message(KINDS["ready"]))
+        return
     if kind == 3:
         print("finish", file=heard)
         sys.exit(0)
@@ -118,7 +125,7 @@ def hear():
 
 
 commands = os.open(os.path.join(here, "COMMANDS"), os.O_RDWR | os.O_NONBLOCK)
-if not os.path.exists(os.path.join(here, "UNREADY")):
+if not os.path.exists(os.path.join(here, "UNREADY")) and "--tls" not in sys.argv:
     send(message(KINDS["ready"]))
 print("began", file=heard)
 rest = b""

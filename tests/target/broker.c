@@ -5,6 +5,8 @@
  *
  *	broker SOCKET FRONT [ARGUMENTS...]
  *
+ * With CREDENTIALS in its environment, the file that it names is that of a WIRE_CREDENTIALS.
+ *
  * What happens goes to standard output, a line each. Lines of standard input are commands; it ends
  * with its input.
  */
@@ -37,8 +39,9 @@ enum {
 };
 #define FAILS_WITH_TEXT 1300
 #define BIG_SIZE (16 << 20)
+#define OWN (1 + WIRE_TRANSPORTS) /* the channel, of what is waited for */
 
-static int channel, listeners[2];
+static int channel, listeners[WIRE_TRANSPORTS];
 static bool deaf;
 
 static void die(const char *what)
@@ -144,12 +147,28 @@ static bool hear(void)
 		answer(&m, fd);
 	else if (m.kind == WIRE_READY)
 		printf("ready\n");
+	else if (m.kind == WIRE_LOADED)
+		printf("loaded %" PRIu64 "\n", m.id);
 	else
 		printf("%s connection=%" PRIu64 " id=%" PRIu64 "\n",
 		       m.kind == WIRE_CANCEL ? "cancel" : "closed", m.connection, m.id);
 	if (fd >= 0)
 		close(fd);
 	return true;
+}
+
+static void send_credentials(void)
+{
+	const struct wire_to_front m = { .version = WIRE_VERSION, .kind = WIRE_CREDENTIALS };
+	const char *path = getenv("CREDENTIALS");
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+
+	if (path && fd < 0)
+		die(path);
+	if (fd < 0)
+		return;
+	send_it(&m, fd);
+	close(fd);
 }
 
 static bool obey(void)
@@ -161,7 +180,9 @@ static bool obey(void)
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	deaf = !strcmp(line, "deaf");
-	if (!strcmp(line, "end")) {
+	if (!strcmp(line, "credentials")) {
+		send_credentials();
+	} else if (!strcmp(line, "end")) {
 		m.kind = WIRE_END;
 		send_it(&m, -1);
 	} else if (!strcmp(line, "unknown")) {
@@ -195,23 +216,31 @@ static void pass_on(enum wire_transport transport)
 	close(fd);
 }
 
+static int listen_at_port(const char *name)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t len = sizeof(in);
+
+	if (bind(fd, (struct sockaddr *)&in, len) || listen(fd, 4096) ||
+	    getsockname(fd, (struct sockaddr *)&in, &len))
+		die("listen");
+	printf("%s %d\n", name, ntohs(in.sin_port));
+	return fd;
+}
+
 static void listen_at(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	struct sockaddr_in in = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(in);
 
 	snprintf(un.sun_path, sizeof(un.sun_path), "%s", path);
 	listeners[WIRE_UNIX] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	listeners[WIRE_TCP] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(listeners[WIRE_UNIX], (struct sockaddr *)&un, sizeof(un)) ||
-	    listen(listeners[WIRE_UNIX], 4096) ||
-	    bind(listeners[WIRE_TCP], (struct sockaddr *)&in, len) ||
-	    listen(listeners[WIRE_TCP], 4096) ||
-	    getsockname(listeners[WIRE_TCP], (struct sockaddr *)&in, &len))
+	    listen(listeners[WIRE_UNIX], 4096))
 		die("listen");
-	printf("port %d\n", ntohs(in.sin_port));
+	listeners[WIRE_TCP] = listen_at_port("port");
+	listeners[WIRE_TLS] = listen_at_port("tls");
 }
 
 static pid_t start(char **argv)
@@ -242,10 +271,7 @@ static pid_t start(char **argv)
 
 int main(int argc, char **argv)
 {
-	struct pollfd fds[4] = { { .events = POLLIN },
-				 { .events = POLLIN },
-				 { .events = POLLIN },
-				 { .events = POLLIN } };
+	struct pollfd fds[2 + WIRE_TRANSPORTS] = { { .events = POLLIN } };
 	bool alive = true;
 	int status;
 	pid_t pid;
@@ -255,15 +281,16 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	pid = start(argv + 2);
 	listen_at(argv[1]);
-	fds[1].fd = listeners[WIRE_UNIX];
-	fds[2].fd = listeners[WIRE_TCP];
-	fds[3].fd = channel;
-	while (alive && poll(fds, deaf ? 3 : 4, -1) > 0) {
-		if (!deaf && fds[3].revents && !hear())
+	send_credentials();
+	for (int i = 0; i < WIRE_TRANSPORTS; i++)
+		fds[1 + i] = (struct pollfd){ listeners[i], POLLIN, 0 };
+	fds[OWN] = (struct pollfd){ channel, POLLIN, 0 };
+	while (alive && poll(fds, deaf ? OWN : OWN + 1, -1) > 0) {
+		if (!deaf && fds[OWN].revents && !hear())
 			alive = false;
 		if (fds[0].revents && !obey())
 			break;
-		for (int i = 0; alive && i < 2; i++)
+		for (int i = 0; alive && i < WIRE_TRANSPORTS; i++)
 			if (fds[1 + i].revents)
 				pass_on(i);
 	}
