@@ -10,15 +10,11 @@
 #include "io/output.h"
 #include "ops/guard/guard.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,26 +66,9 @@ struct guarding {
 	uint64_t dropped, told; /* lines that nobody read; how many of them that was said of */
 };
 
-/*
- * Would writing so much not wait for a reader? A pipe that can be written to takes PIPE_BUF bytes
- * at once; more than that it takes for certain when it is empty.
- */
-static bool is_read(int fd, size_t len)
-{
-	struct pollfd out = { .fd = fd, .events = POLLOUT };
-	struct stat st;
-	int used;
-
-	if (poll(&out, 1, 0) == 0)
-		return false;
-	if (len <= PIPE_BUF || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
-		return true;
-	return ioctl(fd, FIONREAD, &used) || (!used && (long)len <= fcntl(fd, F_GETPIPE_SZ));
-}
-
 static bool may_say(const struct args *args)
 {
-	return !args->quiet && is_read(STDERR_FILENO, PIPE_BUF);
+	return !args->quiet && out_is_read(STDERR_FILENO, PIPE_BUF);
 }
 
 static void say_dropped(struct guarding *g)
@@ -104,7 +83,7 @@ static void say_dropped(struct guarding *g)
 /* Guarding goes on when who reads does not: then the line is left out. */
 static int say(struct guarding *g, const char *line, struct err *err)
 {
-	if (!is_read(STDOUT_FILENO, strlen(line) + 1)) {
+	if (!out_is_read(STDOUT_FILENO, strlen(line) + 1)) {
 		g->dropped++;
 		return 0;
 	}
@@ -235,7 +214,7 @@ static void on_warning(void *ctx, const struct err *warning)
 	const struct guarding *g = ctx;
 
 	if ((!g->by_default || warning->ids[0] != ERROR_RULE_UNSEEN) &&
-	    is_read(STDERR_FILENO, PIPE_BUF))
+	    out_is_read(STDERR_FILENO, PIPE_BUF))
 		out_warn((void *)g->args, warning);
 }
 

@@ -8,7 +8,9 @@
 #include "serve/tokens.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,7 +57,7 @@ static int on_ready(void *ctx, const char *where, struct err *err)
 	const struct args *args = ctx;
 
 	(void)err;
-	if (!args->quiet)
+	if (!args->quiet && out_is_read(STDERR_FILENO, PIPE_BUF))
 		fprintf(stderr, "serving on %s\n", where);
 	return 0;
 }
@@ -84,40 +86,63 @@ static const char *quoted(const char *raw, char *buf, size_t size)
 }
 
 /* One line for each operation: who, what, and what it cost (logfmt). */
-static int on_event(void *ctx, const struct serve_event *e, struct err *err)
+static void print_event(FILE *out, const struct serve_event *e)
 {
 	char when[32], comm[PROC_COMM_SIZE * 4], text[ERR_TEXT_SIZE], safe[ERR_TEXT_SIZE];
 	struct tm tm;
 
-	(void)ctx;
-	(void)err;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
-	fprintf(stderr, "time=%s op=%s result=%s", when, e->op, verdict(e));
+	fprintf(out, "time=%s op=%s result=%s", when, e->op, verdict(e));
 	if (e->peer.transport == WIRE_UNIX)
-		fprintf(stderr, " uid=%u client=%d", e->peer.uid, e->peer.pid);
+		fprintf(out, " uid=%u client=%d", e->peer.uid, e->peer.pid);
 	else
-		fprintf(stderr, " address=%s token=%s", e->peer.address,
+		fprintf(out, " address=%s token=%s", e->peer.address,
 			e->peer.name[0] ? e->peer.name : "-");
 	if (e->peer.transport == WIRE_TLS)
-		fprintf(stderr, " certificate=%s", e->peer.certified ? "verified" : "-");
+		fprintf(out, " certificate=%s", e->peer.certified ? "verified" : "-");
 	if (e->pid)
-		fprintf(stderr, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
+		fprintf(out, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (e->run)
-		fprintf(stderr, " run=%" PRIu64, e->run);
+		fprintf(out, " run=%" PRIu64, e->run);
 	if (!e->refusal)
-		fprintf(stderr,
+		fprintf(out,
 			" bytes=%" PRIu64 " stops=%u pause_us=%" PRIu64 " ms=%" PRIu64 " shared=%u",
 			e->bytes, e->stops, e->pause_us, e->took_ms, e->shared);
 	if (!e->refusal && !e->ok)
-		fprintf(stderr, " error=\"%s\"",
+		fprintf(out, " error=\"%s\"",
 			quoted(err_text(e->err, text, sizeof(text)), safe, sizeof(safe)));
-	fputc('\n', stderr);
+	fputc('\n', out);
+}
+
+/* Who does not read them keeps nobody waiting: then lines are left out. */
+static int on_event(void *ctx, const struct serve_event *e, struct err *err)
+{
+	static uint64_t dropped;
+	_cleanup_(cleanup_free) char *line = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&line, &len);
+
+	(void)ctx;
+	if (!f)
+		return err_no_memory(err);
+	print_event(f, e);
+	if (fclose(f))
+		return err_no_memory(err);
+	if (!out_is_read(STDERR_FILENO, len)) {
+		dropped++;
+		return 0;
+	}
+	if (dropped && out_is_read(STDERR_FILENO, PIPE_BUF))
+		fprintf(stderr, "%" PRIu64 " lines were left out: nobody read them\n", dropped);
+	dropped = 0;
+	fwrite(line, 1, len, stderr);
 	return 0;
 }
 
 static void on_warning(void *ctx, const struct err *warning)
 {
-	out_warning(ctx, warning);
+	if (out_is_read(STDERR_FILENO, PIPE_BUF))
+		out_warning(ctx, warning);
 }
 
 static int need(const char *name, const char *what, struct err *err)

@@ -8,12 +8,16 @@
 #include "io/errand.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define JSON_STYLE \
@@ -310,4 +314,17 @@ int table_print(const char *const *titles, size_t columns, const struct table_ro
 			return -1;
 	}
 	return 0;
+}
+
+bool out_is_read(int fd, size_t len)
+{
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+	struct stat st;
+	int used;
+
+	if (poll(&out, 1, 0) == 0)
+		return false;
+	if (len <= PIPE_BUF || fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return true;
+	return ioctl(fd, FIONREAD, &used) || (!used && (long)len <= fcntl(fd, F_GETPIPE_SZ));
 }

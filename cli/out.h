@@ -23,6 +23,12 @@ int out_write(const char *text, size_t len, struct err *err) __must_check;
 /* What stdio still holds; ERR_OUTPUT when it, or anything before, could not be written. */
 int out_flush(struct err *err) __must_check;
 
+/*
+ * Would writing so much not wait for a reader? A pipe that can be written to takes PIPE_BUF bytes
+ * at once; more than that it takes for certain when it is empty.
+ */
+bool out_is_read(int fd, size_t len);
+
 /* On stderr, unless -q or --json: what the operation cost the process. */
 void out_cost(const struct args *args, const struct ops_cost *cost);
 

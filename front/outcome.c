@@ -31,6 +31,7 @@ struct outcome outcome_of(const struct wire_to_front *a)
 		[WIRE_INACTIVE] = { 403, false,
 				    "prof.active is false; POST /api/v1/processes/PID/activate" },
 		[WIRE_NO_RUN] = { 404, false, "there is no such run" },
+		[WIRE_ENDING] = { 503, true, "the service is ending" },
 	};
 
 	if (a->refusal)

@@ -2,6 +2,7 @@
 #include "serve/front.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/spawn.h"
 #include "wire/wire.h"
 
@@ -72,6 +73,7 @@ int front_start(struct front *f, const struct serve_request *r, struct err *err)
 	f->pidfd = (int)syscall(SYS_pidfd_open, f->pid, 0);
 	f->channel = take_fd(ours);
 	f->ready = false;
+	f->begun_ms = now_ms();
 	if (f->pidfd >= 0)
 		return 0;
 	err_raise_sys(err, ERROR_FRONT_NOT_STARTED, errno, .path = path);

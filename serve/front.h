@@ -7,12 +7,14 @@
 #include "serve/serve.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct front {
 	pid_t pid;
 	int pidfd, channel; /* -1: there is none */
 	bool ready;	    /* it is confined, and takes connections */
+	uint64_t begun_ms;  /* of now_ms() */
 };
 #define FRONT_INIT                         \
 	{                                  \

@@ -99,7 +99,7 @@ static int handed_over(void)
 	struct err ignored;
 	int64_t who, count;
 	bool ours = pid && n && !text_int_parse(pid, 1, INT_MAX, &who, &ignored) &&
-		    who == getpid() && !text_int_parse(n, 0, LISTENERS_MAX, &count, &ignored);
+		    who == getpid() && !text_int_parse(n, 0, INT_MAX - 1, &count, &ignored);
 
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
@@ -109,6 +109,8 @@ static int handed_over(void)
 
 static int take_handed(struct listeners *l, int n, bool tls, struct err *err)
 {
+	if (n > LISTENERS_MAX)
+		return err_raise(err, ERROR_HANDED_TOO_MANY, .number = n, .limit = LISTENERS_MAX);
 	for (int fd = HANDED_FIRST; fd < HANDED_FIRST + n; fd++) {
 		struct sockaddr_storage address = { 0 };
 		char text[SERVE_ADDRESS_SIZE];

@@ -378,6 +378,9 @@ static enum wire_reason reason_of(const struct err *err)
 	case ERROR_NO_RUN:
 	case ERROR_NO_RUN_PROFILE:
 		return WIRE_NO_RUN;
+	case ERROR_INTERRUPTED:
+	case ERROR_INTERRUPTED_BEFORE:
+		return WIRE_ENDING; /* or nobody waits for it any more */
 	default:
 		return WIRE_ANY;
 	}

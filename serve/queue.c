@@ -32,6 +32,22 @@ static bool takes_long(const struct wire_to_broker *ask)
 	return ask->seconds || wire_is_run(ask->op);
 }
 
+static bool is_same_peer(const struct serve_peer *a, const struct serve_peer *b)
+{
+	return a->transport == b->transport &&
+	       (a->transport == WIRE_UNIX ? a->uid == b->uid : !strcmp(a->name, b->name));
+}
+
+/* Who asks for much leaves some room for others: a quarter. */
+static bool has_share(const struct queue *q, const struct serve_peer *peer)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		n += q->v[i].state == JOB_WAITING && is_same_peer(&q->v[i].peer, peer);
+	return n < q->waiting - q->waiting / 4;
+}
+
 /* Those that take long and would wait for others that do, are refused: all else would wait, too. */
 static bool is_full(const struct queue *q, const struct wire_to_broker *ask)
 {
@@ -126,7 +142,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		job->shared++;
 		return job;
 	}
-	job = is_full(q, ask) ? NULL : find_room(q);
+	job = is_full(q, ask) || !has_share(q, peer) ? NULL : find_room(q);
 	if (!job) {
 		cleanup_close(&addresses);
 		return NULL;

@@ -24,6 +24,8 @@
 
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
+#define READY_MS 60000 /* for the front to begin */
+#define LOST_MAX 64
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
@@ -52,8 +54,10 @@ struct broker {
 	struct store runs;
 	struct subprocess repair; /* of runs that were killed */
 	bool repair_due;
-	struct api_own_op ops[WIRE_OPS]; /* what was done so far */
-	bool behind;			 /* the front does not read as fast as we send */
+	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
+	bool behind;			     /* the front does not read as fast as we send: */
+	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
+	size_t n_lost;
 	bool announced;
 };
 
@@ -121,7 +125,7 @@ static int drop_front(struct broker *b)
 		else if (job->state != JOB_RUNNING && job->state != JOB_FREE)
 			job_free(job);
 	}
-	b->n = 0;
+	b->n = b->n_lost = 0;
 	b->behind = false;
 	return status;
 }
@@ -225,12 +229,15 @@ static void deliver(struct broker *b, struct job *job)
 	}
 }
 
+/* Nobody waits for an answer that does not come. */
 static void refuse(struct broker *b, uint64_t id, enum wire_refusal refusal)
 {
 	struct wire_to_front m = { .kind = WIRE_ANSWER, .id = id, .refusal = refusal };
 
-	/* Who gets no answer waits until the client has had enough: nothing is lost by that. */
-	(void)!send_front(b, &m, -1);
+	if (b->n_lost || !send_front(b, &m, -1)) {
+		if (b->n_lost < LOST_MAX)
+			b->lost[b->n_lost++] = m;
+	}
 }
 
 /* From now on nobody changes what is answered, and it is read from its start. */
@@ -530,7 +537,7 @@ static bool is_in_turn(const struct broker *b, const struct wire_to_broker *m)
 /* A bounded number of messages, so that all else has its turn. */
 static int hear_front(struct broker *b, struct err *err)
 {
-	for (int i = 0; i < 64; i++) {
+	for (int i = 0; i < 64 && b->n_lost < LOST_MAX; i++) {
 		struct wire_to_broker m = { 0 };
 		int fd, got = wire_receive(b->front.channel, &m, sizeof(m), &fd);
 
@@ -598,8 +605,8 @@ static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 	size_t n = 0;
 
 	fds[n++] = readable(b->stop_fd);
-	fds[n] = readable(b->front.channel);
-	fds[n++].events |= b->behind ? POLLOUT : 0;
+	fds[n] = (struct pollfd){ .fd = b->front.channel, .events = b->behind ? POLLOUT : 0 };
+	fds[n++].events |= b->n_lost < LOST_MAX ? POLLIN : 0;
 	fds[n++] = readable(b->repair.pidfd);
 	for (size_t i = 0; i < b->listeners.n; i++)
 		fds[n++] = readable(takes ? b->listeners.v[i] : -1);
@@ -622,6 +629,8 @@ static int wait_ms(const struct broker *b)
 
 	if (b->front.pid <= 0)
 		return b->restart_ms > now ? (int)(b->restart_ms - now) : 0;
+	if (!b->front.ready)
+		return READY_MS / 60;
 	if (b->accept_ms > now)
 		return (int)(b->accept_ms - now);
 	return queue_count(&b->queue, JOB_DONE) ? SHARED_MS : -1;
@@ -629,7 +638,13 @@ static int wait_ms(const struct broker *b)
 
 static void catch_up(struct broker *b)
 {
+	size_t told = 0;
+
 	b->behind = false;
+	while (told < b->n_lost && send_front(b, &b->lost[told], -1))
+		told++;
+	memmove(b->lost, b->lost + told, (b->n_lost - told) * sizeof(*b->lost));
+	b->n_lost -= told;
 	for (size_t i = 0; i < JOBS_MAX && !b->behind; i++) {
 		if (b->queue.v[i].state == JOB_DONE || b->queue.v[i].began)
 			deliver(b, &b->queue.v[i]);
@@ -713,6 +728,9 @@ static int serve_once(struct broker *b, struct err *err)
 		if (fds[i].revents && b->front.ready && take_connection(b, i - FIRST_LISTENER, err))
 			return -1;
 	}
+	if (b->front.pid > 0 && !b->front.ready && now_ms() - b->front.begun_ms > READY_MS &&
+	    lose_front(b, ERROR_FRONT_ENDED, err))
+		return -1;
 	queue_forget(&b->queue, now_ms());
 	start_repair(b);
 	return start_all(b, err);

@@ -9,6 +9,7 @@
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -136,6 +137,27 @@ static void to_hex(const unsigned char *bytes, size_t n, char *text)
 	text[BASE16_ENCODE_LENGTH(n)] = '\0';
 }
 
+/* Could the file be read with one more in it? */
+static int check_room(const char *path, struct err *err)
+{
+	_cleanup_(cleanup_free) struct tokens *tokens = malloc(sizeof(*tokens));
+	struct err why = ERR_INIT;
+
+	if (!tokens)
+		return err_no_memory(err);
+	if (access(path, F_OK))
+		return 0;
+	if (tokens_read(path, tokens, &why)) {
+		if (why.ids[0] == ERROR_NO_TOKENS)
+			return 0;
+		*err = why;
+		return -1;
+	}
+	return tokens->n < TOKENS_MAX
+		       ? 0
+		       : err_raise(err, ERROR_TOO_MANY_TOKENS, .path = path, .limit = TOKENS_MAX);
+}
+
 int token_make(const char *path, enum wire_role role, const char *name, char text[TOKEN_TEXT_SIZE],
 	       struct err *err)
 {
@@ -146,6 +168,8 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 
 	if (!is_name(name ? name : ""))
 		return err_raise(err, ERROR_TOKEN_NAME, .name = name);
+	if (check_room(path, err))
+		return -1;
 	if (getrandom(token, sizeof(token), 0) != sizeof(token))
 		return err_raise_sys(err, ERROR_NO_RANDOM, errno);
 	hash_of(token, hash);

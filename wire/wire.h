@@ -180,6 +180,7 @@ enum wire_reason {
 	WIRE_ANY,      /* `code` says it */
 	WIRE_INACTIVE, /* prof.active is false, and WIRE_IF_ACTIVE was given */
 	WIRE_NO_RUN,   /* there is no run of that number, or it has no such profile */
+	WIRE_ENDING,   /* the service is */
 	WIRE_REASONS
 };
 

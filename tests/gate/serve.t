@@ -169,4 +169,28 @@ is "$code $(jq -c '[.changed, .after]' "$T/body")" '200 [true,false]' 'deactivat
 end_serve all
 assert_untouched "$redis" 'all in all: untouched'
 
+# --- nobody reads what it says: it serves on ---
+mkfifo "$T/pipe"
+exec {pipe}<>"$T/pipe"
+dd if=/dev/zero of="$T/pipe" bs=4096 oflag=nonblock status=none 2>/dev/null
+"$CTL" "${patient[@]}" serve --socket "$T/all.sock" --runs none 2>"$T/pipe" </dev/null &
+serve=$!
+own "$serve"
+is_there()
+{
+	over /healthz
+	[ "$code" = 200 ]
+}
+within 60 is_there
+for _ in 1 2 3; do over /sd; done
+is "$code" 200 'nobody reads: it answers'
+dd if="$T/pipe" of=/dev/null bs=4096 iflag=nonblock status=none 2>/dev/null
+over /sd
+end_child "$serve" -INT
+within 60 eval "! kill -0 $serve"
+wait "$serve"
+like "$(dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null | tr -d '\0')" \
+	'^3 lines were left out: nobody read them'$'\n''time=.* op=discover result=ok' 'somebody reads again: how many lines are missing'
+exec {pipe}<&-
+
 done_testing

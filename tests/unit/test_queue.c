@@ -94,15 +94,34 @@ static void test_one_each(void **state)
 	assert_ptr_equal(run_next(), b);
 }
 
+static struct job *add_for(const struct serve_peer *peer, pid_t pid)
+{
+	const struct wire_to_broker m = ask(WIRE_STATUS, pid);
+
+	return queue_add(&queue, &m, peer, -1, 0);
+}
+
+/* Three quarters of the room is the most that one client has. */
 static void test_full(void **state)
 {
+	static const struct serve_peer other = { .transport = WIRE_UNIX, .uid = 7 },
+				       port = { .transport = WIRE_TCP, .name = "a" },
+				       port_too = { .transport = WIRE_TCP, .name = "b" };
+
 	(void)state;
-	for (pid_t pid = 1; pid <= 4; pid++)
+	for (pid_t pid = 1; pid <= 3; pid++)
 		assert_non_null(add(WIRE_STATUS, pid));
-	assert_null(add(WIRE_STATUS, 5));
+	assert_null(add(WIRE_STATUS, 4));
+	assert_non_null(add_for(&other, 4));
+	assert_null(add_for(&other, 5));
 	run_next();
 	assert_non_null(add(WIRE_STATUS, 5));
 	assert_null(add(WIRE_STATUS, 6));
+	begin(state);
+	for (pid_t pid = 1; pid <= 3; pid++)
+		assert_non_null(add_for(&port, pid));
+	assert_null(add_for(&port, 4));
+	assert_non_null(add_for(&port_too, 4));
 }
 
 /* The same profile is taken once for those who ask while it is taken, and within a second. */
@@ -170,6 +189,7 @@ static void test_not_shared_over_a_change(void **state)
 		struct job *before, *other, *change, *after;
 
 		begin(state);
+		queue.waiting = 8;
 		before = add(WIRE_DUMP, 1);
 		other = add(WIRE_DUMP, 2);
 		change = add(changes[i], 1);

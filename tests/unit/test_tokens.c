@@ -143,12 +143,16 @@ static void test_lines(void **state)
 static void test_too_many(void **state)
 {
 	_cleanup_(cleanup_free) char *content = calloc(TOKENS_MAX + 1, 80);
+	char text[TOKEN_TEXT_SIZE];
 	struct err err;
 
 	(void)state;
 	for (int i = 0; i < TOKENS_MAX; i++)
 		strcat(content, "read " HASH_A "\n");
 	assert_int_equal(read_file(content, &err), 0);
+	assert_int_equal(token_make(path, WIRE_ROLE_READ, NULL, text, &err), -1);
+	assert_int_equal(err.ids[0], ERROR_TOO_MANY_TOKENS);
+	assert_int_equal(tokens_read(path, &tokens, &err), 0); /* it is as it was */
 	strcat(content, "read " HASH_A "\n");
 	assert_int_equal(read_file(content, &err), -1);
 	assert_int_equal(err.ids[0], ERROR_TOKEN_LINE);

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# serve: a program that is to speak HTTP and does not begin is not waited for for ever (a minute).
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/serve.sh
+. tests/serve.sh
+
+touch "${FRONT%/*}/UNREADY"
+use_false_front
+"$CTL" serve --socket "$T/main.sock" --runs none 2>"$T/main.err" </dev/null &
+serve=$!
+own "$serve"
+hears '^began'
+within 180 eval "! kill -0 $serve"
+status=0
+wait "$serve" || status=$?
+is "$status" 1 'it ends'
+like "$(<"$T/main.err")" 'ended before it was ready \(signal Killed\)' 'and says why'
+
+done_testing
