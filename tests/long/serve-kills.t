@@ -17,7 +17,7 @@ kills=${KILLS:-$([ -n "${LONG:-}" ] && echo 1000 || echo 100)}
 # left: what lies where we write, without what the test has there
 left()
 {
-	find /run "$T" "${TMPDIR:-/tmp}" /var/tmp /dev/shm -maxdepth 2 \( -name '*.heap' -o -name 'front.??????' -o -path '/run/jeprof-ctl/*' -o -name '*.journal' \) 2>/dev/null | sort
+	find /run "$T" -mindepth 1 -not -name 'kills*' | sort
 }
 
 victims=() watched=()
@@ -30,6 +30,7 @@ done
 # What is done once, as the first call of a process, is done.
 for pid in "${victims[@]}"; do ctl_ok 'the first dump' dump "$pid" -o - ; done
 for pid in "${victims[@]}"; do snapshot "$pid"; done
+# That makes the folder of the locks, too.
 before=$(left)
 
 tests/drivers/serve-kills "$CTL" "$T" "$kills" "${watched[@]}" >"$T/kills" 2>"$T/kills.log"
