@@ -68,7 +68,8 @@ port=$(free_port)
 start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens"
 
 # A port has room for 512 connections, the owner's socket for 1,024.
-load 'port' "$port:$token" 480
+BURSTS=1 load 'port' "$port:$token" 420
+like "$(json '.statuses["503"]' "$T/load")" '^[1-9]' 'port: of too many at once some are to come again'
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'port: the target is untouched'; done
 load 'socket' "$T/all.sock" 1000
 is "$(said all 'HTTP ended|error=.*(died|malformed)')" 0 'nothing of ours ended early'
