@@ -140,20 +140,22 @@ static void to_hex(const unsigned char *bytes, size_t n, char *text)
 /* Could the file be read with one more in it? */
 static int check_room(const char *path, struct err *err)
 {
-	_cleanup_(cleanup_free) struct tokens *tokens = malloc(sizeof(*tokens));
+	_cleanup_(cleanup_free) struct tokens *tokens = NULL;
 	struct err why = ERR_INIT;
+	size_t n = 0;
 
-	if (!tokens)
-		return err_no_memory(err);
 	if (access(path, F_OK))
 		return 0;
-	if (tokens_read(path, tokens, &why)) {
-		if (why.ids[0] == ERROR_NO_TOKENS)
-			return 0;
+	tokens = malloc(sizeof(*tokens));
+	if (!tokens)
+		return err_no_memory(err);
+	if (!tokens_read(path, tokens, &why))
+		n = tokens->n;
+	if (why.ids[0] && why.ids[0] != ERROR_NO_TOKENS) {
 		*err = why;
 		return -1;
 	}
-	return tokens->n < TOKENS_MAX
+	return n < TOKENS_MAX
 		       ? 0
 		       : err_raise(err, ERROR_TOO_MANY_TOKENS, .path = path, .limit = TOKENS_MAX);
 }

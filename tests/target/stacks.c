@@ -6,7 +6,6 @@
  */
 #include "tests/target/victim.h"
 
-#include <alloca.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -190,12 +189,13 @@ static uintptr_t stack_start(void)
 static void on_edge_main(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), edge = stack_start() + EDGE_MAIN;
-	volatile char *space = here > edge ? alloca(here - edge) : NULL;
+	volatile char space[here > edge ? here - edge : 1];
 
-	if (!space)
+	if (here <= edge)
 		exit(2);
 	space[0] = 0;
 	live(0);
+	space[0] = space[0];
 }
 
 static void *deep_thread(void *arg)
