@@ -194,8 +194,7 @@ static void on_edge_main(void)
 	if (here <= edge)
 		exit(2);
 	space[0] = 0;
-	live(0);
-	space[0] = space[0];
+	live((unsigned char)space[0]);
 }
 
 static void *deep_thread(void *arg)
