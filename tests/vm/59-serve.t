@@ -9,7 +9,7 @@ unit=jeprof-ctl-serve.service socket=jeprof-ctl-serve.socket
 units=/run/systemd/system/jeprof-ctl-serve
 path=/run/jeprof-ctl/http.sock port=127.0.0.1:19477
 at_end+=("systemctl stop $socket $unit" "systemctl reset-failed $socket $unit 2>/dev/null" "rm -rf $units.*"
-	'systemctl daemon-reload' "groupdel jeprof-ctl")
+	'systemctl daemon-reload' "groupdel jeprof-ctl" 'rm -rf /var/lib/jeprof-ctl/runs')
 cmp -s "$CTL" /usr/local/sbin/jeprof-ctl || {
 	install -D -m 755 "$CTL" /usr/local/sbin/jeprof-ctl
 	install -D -m 755 build/portable/libexec/jeprof-ctl/http /usr/local/libexec/jeprof-ctl/http
@@ -115,6 +115,24 @@ assert_untouched "$pid" 'profiled over HTTP: untouched'
 like "$(journalctl -u "$unit" -o cat --no-pager)" "op=dump result=ok uid=12345 .* pid=$pid comm=\"redis-server\"" 'the journal says who did it'
 feature 'serve.service, profiles'
 
+# --- what it records, and keeps ---
+is "$(as member POST "/api/v1/processes/$pid/deactivate")" 200 'off again'
+snapshot "$pid"
+is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'a recording begins' || diag "$(<"$T/body")"
+run=$(jq .id "$T/body")
+fill_redis
+is "$(as member POST "/api/v1/runs/$run/stop") $(jq -r .state "$T/body")" '200 stopped' 'it ends early' || diag "$(<"$T/body")"
+is "$(stat -c '%a %U' /var/lib/jeprof-ctl/runs)" '700 root' 'what it keeps is root'"'"'s alone'
+ok 'the profile is kept' test -s "/var/lib/jeprof-ctl/runs/$run/profile.heap"
+is "$(as member GET "/api/v1/runs/$run/diff?format=folded")" 200 'what grew'
+like "$(<"$T/body")" 'createStringObject' 'what grew has names' || diag "$(head -n 3 "$T/body")"
+is "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" false 'profiling is off again'
+assert_untouched "$pid" 'recorded: untouched'
+feature 'serve.service, recordings'
+snapshot "$pid"
+is "$(as member POST "/api/v1/processes/$pid/record?duration=1h")" 202 'another one, which is at work when all is killed'
+killed_run=$(jq .id "$T/body")
+
 # --- killed, and ended ---
 look
 killed=$front before=$broker
@@ -136,7 +154,17 @@ kill -KILL "$broker"
 is "$(as member GET /healthz)" 200 'the broker is killed: the next connection starts another one'
 within 60 eval '[ "$(still_there "$left")" = 0 ]'
 is "$(still_there "$left")" 0 'what ran beside it is gone'
+has_ended()
+{
+	as member GET "/api/v1/runs/$killed_run" >/dev/null
+	grep -qE '"state": ?"(stopped|interrupted)"' "$T/body"
+}
+ok 'what it recorded has ended, and says how' within 60 has_ended || diag "$(<"$T/body")"
+is "$("$CTL" "${patient[@]}" get "$pid" prof.active -q)" false 'and profiling is off again'
+is "$(as member GET "/api/v1/runs/$run") $(jq -r .state "$T/body")" '200 stopped' 'what was recorded before is there'
 assert_untouched "$pid" 'the broker is killed: untouched'
+is "$(as member POST "/api/v1/processes/$pid/activate")" 200 'on, for what follows'
+snapshot "$pid"
 profiles member 'another broker'
 
 begin_long 'stopped'
