@@ -6,19 +6,26 @@ import { readFragment, writeFragment } from './fragment.js';
 const WAIT_MS = 250; // before the address follows what moves step by step
 
 export class Address {
-	/** show(state) draws it, at once what the address says. */
-	constructor(fields, show) {
+	/**
+	 * show(state) draws it, at once what the address says behind `before`. What begins in another way
+	 * is nothing of ours, and neither is anything when `signal` was aborted.
+	 */
+	constructor(fields, show, { before, signal }) {
 		this.fields = fields;
 		this.show = show;
+		this.before = before;
+		this.signal = signal;
 		this.kind = '';
 		this.waiting = null;
-		window.addEventListener('popstate', () => this.read());
+		window.addEventListener('popstate', () => this.read(), { signal });
 	}
 
 	read() {
+		const text = location.hash || '#';
 		clearTimeout(this.waiting);
 		this.waiting = null;
-		this.show(readFragment(this.fields, location.hash));
+		if (text.startsWith(this.before))
+			this.show(readFragment(this.fields, text.slice(this.before.length)));
 	}
 
 	/**
@@ -27,7 +34,7 @@ export class Address {
 	 */
 	go(state, kind = '') {
 		if (this.waiting !== null) this.write('replaceState');
-		this.fragment = writeFragment(this.fields, state);
+		this.fragment = this.before + writeFragment(this.fields, state);
 		this.show(state);
 		if (kind === 'select' || (kind === 'search' && this.kind === kind))
 			this.waiting = setTimeout(() => this.write('replaceState'), WAIT_MS);
@@ -39,7 +46,7 @@ export class Address {
 	write(how) {
 		clearTimeout(this.waiting);
 		this.waiting = null;
-		if (this.fragment === (location.hash || '#')) return;
+		if (this.signal?.aborted || this.fragment === (location.hash || '#')) return;
 		try {
 			history[how](null, '', this.fragment);
 		} catch {

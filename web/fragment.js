@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows, as the part of its address behind the "#", and back. An address may be made
+// What a report shows, as the end of the page's address, and back. An address may be made
 // by anybody: each value is checked, what is wrong counts as not there, and no value is ever more
 // than a number, a word of a list, or the text of the search.
 
@@ -50,7 +50,7 @@ export function fieldsOf(profile, views, columns) {
 }
 
 export function readFragment(fields, text) {
-	const given = new URLSearchParams(text.replace(/^#/, ''));
+	const given = new URLSearchParams(text);
 	return Object.fromEntries(
 		Object.entries(fields).map(([name, { first, read }]) => {
 			const value = given.has(name) ? read(given.get(name)) : undefined;
@@ -59,8 +59,8 @@ export function readFragment(fields, text) {
 	);
 }
 
-/** With its "#". What is as at first is left out. */
+/** What is as at first is left out. */
 export function writeFragment(fields, state) {
 	const changed = Object.entries(fields).filter(([name, { first }]) => state[name] !== first);
-	return `#${new URLSearchParams(changed.map(([name]) => [name, state[name]]))}`;
+	return new URLSearchParams(changed.map(([name]) => [name, state[name]])).toString();
 }

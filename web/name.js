@@ -79,7 +79,7 @@ export function shorten(name, n) {
 	return `${last.slice(0, head)}\u2026${last.slice(last.length - (n - 1 - head))}`;
 }
 
-/** The same, in the width of an element whose letters are of one width (page.css: 12 px). */
+/** The same, in the width of an element whose letters are of one width (report.css: 12 px). */
 export function shortenTo(name, width) {
 	return width > 0 ? shorten(name, Math.floor(width / 7.23)) : name;
 }

@@ -6,7 +6,7 @@ import { element } from './dom.js';
 import { shortenTo } from './name.js';
 import { amount, error, percent } from './text.js';
 
-// Where there is no room for all columns, a row is two lines high (page.css).
+// Where there is no room for all columns, a row is two lines high (report.css).
 const NARROW = matchMedia('(max-width: 700px)');
 const lineHigh = () => (NARROW.matches ? 44 : 24);
 const COLUMNS = [
