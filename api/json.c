@@ -208,6 +208,7 @@ static struct json_object *process_json(const struct ops_process *p)
 	char name[64];
 
 	json_set_int(o, "pid", p->pid);
+	json_set_u64(o, "start_time", p->start_time);
 	json_set_text(o, "comm", p->comm);
 	json_set_int(o, "uid", p->uid);
 	json_set_text(o, "version", p->version[0] ? p->version : NULL);
@@ -226,6 +227,8 @@ static struct json_object *process_json(const struct ops_process *p)
 	}
 	json_set(o, "prof.active", tristate(p->prof_active));
 	json_set_u64(o, "rss_bytes", p->rss_bytes);
+	json_set(o, "limit_bytes", p->limited ? json_object_new_uint64(p->limit_bytes) : NULL);
+	json_set(o, "used_bytes", p->limited ? json_object_new_uint64(p->used_bytes) : NULL);
 	json_set_text(o, "container", p->container[0] ? p->container : NULL);
 	json_set_text(o, "container_id", p->container_id[0] ? p->container_id : NULL);
 	json_set_text(o, "pod_uid", p->pod_uid[0] ? p->pod_uid : NULL);

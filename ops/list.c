@@ -312,6 +312,7 @@ static bool is_among(pid_t pid, const pid_t *v, size_t n)
 static void describe(const struct proc *p, const char *cgroup, struct ops_process *out)
 {
 	*out = (struct ops_process){ .pid = p->pid,
+				     .start_time = p->start_time,
 				     .ppid = p->status.ppid,
 				     .uid = p->status.euid,
 				     .rss_bytes = p->status.rss_bytes };

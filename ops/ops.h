@@ -437,6 +437,7 @@ bool ops_stats_failed(const struct ops_stats *stats, struct err *err);
 
 struct ops_process {
 	pid_t pid;
+	uint64_t start_time; /* as in struct ops_options */
 	char comm[PROC_COMM_SIZE];
 	uid_t uid;
 	char version[64]; /* "" if unknown */

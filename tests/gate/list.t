@@ -50,6 +50,8 @@ is "$(of "$preloaded" .linkage)" preload 'one that it was preloaded into'
 is "$(of "$plain" .pid)" '' 'one that has none is not there'
 like "$(of "$on" .version)" '^5\.' 'version'
 like "$(of "$on" .rss_bytes)" '^[1-9][0-9]{5}' 'RSS'
+is "$(of "$on" .start_time)" "$(sed 's/.*) //' "/proc/$on/stat" | cut -d' ' -f20)" 'when it began'
+is "$(of "$on" '.limit_bytes == null')" "$(of "$on" '.used_bytes == null')" 'a limit, and what of it is used'
 like "$(of "$on" .prof.active)" '^(null|false)$' 'prof.active: false, or not known'
 is "$(pids .pid)" "$(pids .pid | tr ' ' '\n' | sort -n | paste -sd' ')" 'by pid'
 ctl_ok 'list for people' list
