@@ -168,11 +168,21 @@ enum MHD_Result reply_own(const struct reply_to *to)
 
 /* --- what is the broker's --- */
 
+/* A page shows what its token is good for. */
+static bool add_role(struct MHD_Response *response, const struct wire_to_front *answer)
+{
+	const char *role = answer->role < WIRE_ROLES ? wire_role_name(answer->role) : "";
+
+	return !*role || add(response, "X-Jeprof-Role", role);
+}
+
 static bool add_answer_headers(struct MHD_Response *response, const struct route *route,
 			       const struct wire_to_front *answer, bool done)
 {
 	char value[WIRE_NAME_SIZE + 32];
 
+	if (!add_role(response, answer))
+		return false;
 	if (answer->stops) {
 		snprintf(value, sizeof(value), "%" PRIu64, answer->pause_us);
 		if (!add(response, "X-Jeprof-Pause-Us", value))

@@ -223,6 +223,7 @@ static void deliver(struct broker *b, struct job *job)
 		struct wire_to_front m = job->answer;
 
 		m.id = job->askers[job->n - 1].id;
+		m.role = job->askers[job->n - 1].peer.role;
 		if (!send_front(b, &m, m.bytes ? job->content : -1))
 			return;
 		job->n--;
@@ -230,9 +231,11 @@ static void deliver(struct broker *b, struct job *job)
 }
 
 /* Nobody waits for an answer that does not come. */
-static void refuse(struct broker *b, uint64_t id, enum wire_refusal refusal)
+static void refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire_refusal refusal)
 {
-	struct wire_to_front m = { .kind = WIRE_ANSWER, .id = id, .refusal = refusal };
+	struct wire_to_front m = {
+		.kind = WIRE_ANSWER, .id = id, .refusal = refusal, .role = role
+	};
 
 	if (b->n_lost || !send_front(b, &m, -1)) {
 		if (b->n_lost < LOST_MAX)
@@ -448,7 +451,7 @@ static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
 	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
 	const struct result r = { .err = ERR_INIT };
 
-	refuse(b, m->id, refusal);
+	refuse(b, m->id, peer->role, refusal);
 	return tell(b, &job, &r, refusal, err);
 }
 
@@ -456,19 +459,19 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 {
 	const struct connection *c = find_connection(b, m->connection);
 	struct serve_peer peer;
-	enum wire_role role;
 	struct job *job;
 
 	if (!c) { /* it ended meanwhile, or never was */
 		cleanup_close(&fd);
-		refuse(b, m->id, WIRE_UNKNOWN_PEER);
+		refuse(b, m->id, WIRE_ROLE_NONE, WIRE_UNKNOWN_PEER);
 		return 0;
 	}
 	peer = c->peer;
-	role = role_of(b, m, &peer);
-	if (role < wire_role_needed(m)) {
+	peer.role = role_of(b, m, &peer);
+	if (peer.role < wire_role_needed(m)) {
 		cleanup_close(&fd);
-		return refuse_aloud(b, m, &peer, role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
+		return refuse_aloud(b, m, &peer, peer.role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER,
+				    err);
 	}
 	if (m->op == WIRE_RUN_STOP && queue_find_run(&b->queue, m->run))
 		subprocess_stop(&queue_find_run(&b->queue, m->run)->process);
@@ -765,8 +768,11 @@ static void refuse_waiting(struct broker *b)
 
 		if (job->state != JOB_WAITING)
 			continue;
-		while (job->n)
-			refuse(b, job->askers[--job->n].id, WIRE_FULL);
+		while (job->n) {
+			const struct asker *asker = &job->askers[--job->n];
+
+			refuse(b, asker->id, asker->peer.role, WIRE_FULL);
+		}
 		job_free(job);
 	}
 }

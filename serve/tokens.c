@@ -17,17 +17,11 @@
 
 #define LINE_SIZE 256
 
-static const char *const roles[WIRE_ROLES] = {
-	[WIRE_ROLE_READ] = "read",
-	[WIRE_ROLE_PROFILE] = "profile",
-	[WIRE_ROLE_CONTROL] = "control",
-};
-
 enum wire_role token_role(const char *name)
 {
-	for (int i = WIRE_ROLE_READ; i < WIRE_ROLES; i++) {
-		if (!strcmp(name, roles[i]))
-			return (enum wire_role)i;
+	for (enum wire_role i = WIRE_ROLE_READ; i < WIRE_ROLES; i++) {
+		if (!strcmp(name, wire_role_name(i)))
+			return i;
 	}
 	return WIRE_ROLE_NONE;
 }
@@ -176,8 +170,8 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 		return err_raise_sys(err, ERROR_NO_RANDOM, errno);
 	hash_of(token, hash);
 	to_hex(hash, sizeof(hash), hex);
-	len = snprintf(line, sizeof(line), "%s %s%s%s\n", roles[role], hex, name ? " " : "",
-		       name ? name : "");
+	len = snprintf(line, sizeof(line), "%s %s%s%s\n", wire_role_name(role), hex,
+		       name ? " " : "", name ? name : "");
 	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);

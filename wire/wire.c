@@ -26,6 +26,18 @@ static const struct {
 #undef FORMAT
 };
 
+const char *wire_role_name(enum wire_role role)
+{
+	static const char *const names[WIRE_ROLES] = {
+		[WIRE_ROLE_NONE] = "",
+		[WIRE_ROLE_READ] = "read",
+		[WIRE_ROLE_PROFILE] = "profile",
+		[WIRE_ROLE_CONTROL] = "control",
+	};
+
+	return names[role];
+}
+
 enum wire_role wire_role_needed(const struct wire_to_broker *m)
 {
 	enum wire_role role = ops[m->op].role;

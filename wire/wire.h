@@ -29,6 +29,8 @@ enum wire_role {
 	WIRE_ROLES
 };
 
+const char *wire_role_name(enum wire_role role); /* "read"; "" of none */
+
 /* What it is about, which has to be named. */
 enum wire_about { WIRE_OF_ALL, WIRE_OF_PROCESS, WIRE_OF_RUN };
 
@@ -210,6 +212,8 @@ struct wire_to_front {
 	uint32_t stops;		   /* how often */
 	uint32_t reason;	   /* enum wire_reason */
 	uint64_t run;		   /* RECORD, SAMPLE: the number; it has begun */
+	uint32_t role;		   /* enum wire_role: of who asked */
+	uint32_t unused;	   /* 0 */
 	char name[WIRE_NAME_SIZE]; /* for a file: letters, digits, '.', '_', '-'; may be "" */
 };
 

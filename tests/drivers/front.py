@@ -23,7 +23,7 @@ import sys
 
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
 TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQ32s")
-TO_FRONT = struct.Struct("=IIQIIQIIQQIIQ96s")
+TO_FRONT = struct.Struct("=IIQIIQIIQQIIQII96s")
 OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
        "activate deactivate reset record sample runs run run_profile run_stop "
        "run_delete").split()
@@ -94,7 +94,7 @@ def hear():
         print("end", file=heard)
         sys.exit(0)
     (_, kind, number, transport, refusal, id_, code, form, size, pause, stops, reason,
-     run, name) = TO_FRONT.unpack(data)
+     run, role, _, name) = TO_FRONT.unpack(data)
     if kind == 1:
         connection = number
         clients.extend(fds)

@@ -89,7 +89,7 @@ is "$code $body" '200 ok' 'healthz'
 send /healthz --head
 is "$code $(header content-length)" '200 3' 'healthz: HEAD'
 send /
-like "$code $body" "^200 .*GET   $api/PID/status " 'the index'
+like "$code $body" "^200 .*GET +$api/PID/status " 'the index'
 send /pid/7/debug/pprof/
 is "$code $(header content-type)" '200 text/html; charset=utf-8' "pprof's index"
 like "$(header content-security-policy)" "^sandbox allow-scripts allow-downloads; default-src 'none';" 'a page is of no origin'
@@ -102,9 +102,10 @@ is "$code $(header content-disposition)" '200 attachment' 'a name that is none'
 send '/debug/pprof/heap?pid=7&debug=1'
 is "$(header content-disposition) $(header content-type)" ' text/plain; charset=utf-8' 'text is shown'
 send $api/7/status
-is "$(header x-jeprof-pause-us)" '' 'no thread was stopped'
+is "$(header x-jeprof-pause-us)$(header x-jeprof-role)" '' 'no thread was stopped, and no role told'
 send $api/$pauses/status
 is "$(header x-jeprof-pause-us)" 345 'how long threads were stopped'
+is "$(header x-jeprof-role)" profile 'what who asked may do'
 send $api/$empty/status
 is "$code $(header content-length)" '200 0' 'an empty answer'
 send $api/$bad_format/status

@@ -85,6 +85,7 @@ is "$code" 200 'a profile'
 ok 'which is one' is_profile "$T/body"
 like "$(<"$T/head")" 'Content-Disposition: attachment; filename="redis-server\.'"$pid"'\.[0-9]{8}T[0-9]{6}Z\.heap"' 'its name'
 like "$(<"$T/head")" 'X-Jeprof-Pause-Us: [0-9]+' 'its cost'
+like "$(<"$T/head")" 'X-Jeprof-Role: control' 'and what who asked may do'
 is "$(of_log 'op=[a-z]* result=[a-z]*')" 'op=dump result=ok' 'the log has it'
 cp "$T/body" "$T/served.heap"
 ctl_ok 'the same by the command line' dump "$pid" -o "$T/own.heap"

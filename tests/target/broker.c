@@ -116,7 +116,7 @@ static void answer(const struct wire_to_broker *m, int asked_fd)
 	if (m->pid == INACTIVE)
 		a.reason = WIRE_INACTIVE, empty = true;
 	if (m->pid == PAUSES)
-		a.stops = 2, a.pause_us = 345;
+		a.stops = 2, a.pause_us = 345, a.role = WIRE_ROLE_PROFILE;
 	if (m->pid == BIG)
 		a.bytes = BIG_SIZE;
 	if (m->pid == BAD_NAME)
