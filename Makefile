@@ -49,7 +49,7 @@ OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 BIN := $(B)/jeprof-ctl
 # The part of `serve` that speaks HTTP is a program of its own: nothing else is linked to a server.
 FRONT_PKGS := libmicrohttpd gnutls nettle
-FRONT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard front/*.c))
+FRONT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard front/*.c)) $(B)/gen/web/serve.o
 FRONT := $(B)/libexec/jeprof-ctl/http
 TESTED := $(filter-out $(B)/cli/main.o,$(OBJ)) $(filter-out $(B)/front/main.o,$(FRONT_OBJ))
 
@@ -176,7 +176,8 @@ $(B)/gen/profile/format/pprof.pb-c.o: $(B)/gen/profile/format/pprof.pb-c.h
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
 # The page of `report -f html`: put together from web/, and linked in as it is.
-$(B)/gen/web/page.html: $(wildcard web/*) Makefile
+WEB := $(wildcard web/* web/serve/*)
+$(B)/gen/web/page.html: $(WEB) Makefile
 	$(say) PAGE $@
 	$(Q)mkdir -p $(@D)
 	$(Q)web/assemble >$@
@@ -185,13 +186,25 @@ $(B)/gen/web/page.o: $(B)/gen/web/page.html
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o page.o page.html
 
 # The script of `report -f svg`.
-$(B)/gen/web/svg.js: $(wildcard web/*) Makefile
+$(B)/gen/web/svg.js: $(WEB) Makefile
 	$(say) PAGE $@
 	$(Q)mkdir -p $(@D)
 	$(Q)web/assemble svg >$@
 $(B)/gen/web/svg.o: $(B)/gen/web/svg.js
 	$(say) LD $@
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o svg.o svg.js
+
+# The page of `serve`, and its policy.
+$(B)/gen/web/serve.html: $(WEB) Makefile
+	$(say) PAGE $@
+	$(Q)mkdir -p $(@D)
+	$(Q)web/assemble serve >$@
+$(B)/gen/web/serve.csp: $(WEB) Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)web/assemble policy >$@
+$(B)/gen/web/serve.o: $(B)/gen/web/serve.html $(B)/gen/web/serve.csp
+	$(say) LD $@
+	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o serve.o serve.html serve.csp
 
 # What is mapped into targets: an image of its own, without a C library, and where things are in it.
 # Like nothing else here it must be the same with the sanitizers.

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "front/outcome.h"
+#include "front/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,17 +44,16 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
  * Everything that is sent goes through here. `type`: NULL where there is no body. Takes the
  * response, which may be NULL.
  */
-static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, const char *type,
-			       struct MHD_Response *response)
+static enum MHD_Result send_with(const struct reply_to *to, unsigned int status, const char *type,
+				 const char *policy, struct MHD_Response *response)
 {
-	bool is_report = type && (!strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9));
 	enum MHD_Result result = MHD_NO;
 	bool good;
 
 	if (!response)
 		return MHD_NO;
 	good = (!type || add(response, "Content-Type", type)) &&
-	       add(response, "Content-Security-Policy", is_report ? POLICY_REPORT : POLICY_CLOSED);
+	       add(response, "Content-Security-Policy", policy);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		good = good && add(response, always[i][0], always[i][1]);
 	if (to->last)
@@ -62,6 +62,15 @@ static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, c
 		result = MHD_queue_response(to->connection, status, response);
 	MHD_destroy_response(response);
 	return result;
+}
+
+static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, const char *type,
+			       struct MHD_Response *response)
+{
+	bool is_report =
+		type && (!strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9));
+
+	return send_with(to, status, type, is_report ? POLICY_REPORT : POLICY_CLOSED, response);
 }
 
 static struct MHD_Response *copied(const char *text)
@@ -143,6 +152,16 @@ static enum MHD_Result reply_index(const struct reply_to *to)
 	return reply_text(to, text);
 }
 
+static enum MHD_Result reply_page(const struct reply_to *to)
+{
+	size_t len;
+	const char *bytes = page_bytes(&len);
+
+	return send_with(to, 200, "text/html; charset=utf-8", page_policy(),
+			 MHD_create_response_from_buffer(len, (void *)bytes,
+							 MHD_RESPMEM_PERSISTENT));
+}
+
 enum MHD_Result reply_own(const struct reply_to *to)
 {
 	static const char pprof[] =
@@ -159,6 +178,8 @@ enum MHD_Result reply_own(const struct reply_to *to)
 		return reply_text(to, "num_symbols: 1\n");
 	case ROUTE_PPROF_INDEX:
 		return send_it(to, 200, "text/html; charset=utf-8", copied(pprof));
+	case ROUTE_PAGE:
+		return reply_page(to);
 	case ROUTE_INDEX:
 	case ROUTE_ASKS:
 		break;

@@ -74,7 +74,7 @@ struct row {
 
 /* The first row that a path fits counts; what ends in '*' comes last. */
 static const struct row rows[] = {
-	{ GET | HEAD, "/", ROUTE_PLAIN, OWN(INDEX), 0, NULL, false },
+	{ GET | HEAD, "/", ROUTE_PLAIN, OWN(INDEX), 0, "for a browser: a page; else this", false },
 	{ GET | HEAD, "/healthz", ROUTE_PLAIN, OWN(HEALTH), 0, "says ok", false },
 	{ GET, "/metrics", ROUTE_PLAIN, ASK(METRICS, PROM, WIRE_TEXT_ERRORS),
 	  TAKES(PID) | TAKES(STATS), "for Prometheus; pid=, stats=1", false },
@@ -545,6 +545,8 @@ void route_find(const struct route_request *request, struct route *route)
 	route->takes_body = q.row->op == WIRE_SYMBOLS;
 	if (q.row->op == WIRE_METRICS && route_prefers_openmetrics(request->accept))
 		route->format = WIRE_FORMAT_OPENMETRICS;
+	if (q.row->own == ROUTE_INDEX && route_prefers_html(request->accept))
+		route->own = ROUTE_PAGE;
 	if (take_query(&q, question ? question + 1 : NULL) && combine(&q))
 		route->status = 200;
 }
@@ -632,7 +634,7 @@ static struct wish wish_of(const char *text, size_t len)
 	return wish;
 }
 
-bool route_prefers_openmetrics(const char *accept)
+static bool prefers(const char *accept, const char *type)
 {
 	/* How much text is wanted: the range that says most about it counts. */
 	static const char *const texts[] = { "*/*", "text/*", "text/plain" };
@@ -647,8 +649,7 @@ bool route_prefers_openmetrics(const char *accept)
 		for (; at < end && isspace((unsigned char)*at); at++)
 			;
 		wish = wish_of(at, (size_t)(end - at));
-		if (is_word(at, wish.type_len, "application/openmetrics-text") &&
-		    wish.known_version && wish.q > q)
+		if (is_word(at, wish.type_len, type) && wish.known_version && wish.q > q)
 			q = wish.q;
 		for (size_t i = 0; i < COUNT(texts); i++)
 			if (is_word(at, wish.type_len, texts[i]) && i >= text_rank) {
@@ -658,4 +659,14 @@ bool route_prefers_openmetrics(const char *accept)
 		accept = end + (*end == ',');
 	}
 	return q > text_q;
+}
+
+bool route_prefers_openmetrics(const char *accept)
+{
+	return prefers(accept, "application/openmetrics-text");
+}
+
+bool route_prefers_html(const char *accept)
+{
+	return prefers(accept, "text/html");
 }

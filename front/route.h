@@ -22,7 +22,14 @@ enum route_style {
 };
 
 /* What the front answers by itself. */
-enum route_own { ROUTE_ASKS, ROUTE_HEALTH, ROUTE_INDEX, ROUTE_PPROF_INDEX, ROUTE_SYMBOL_COUNT };
+enum route_own {
+	ROUTE_ASKS,
+	ROUTE_HEALTH,
+	ROUTE_INDEX,
+	ROUTE_PAGE, /* the index for who wants HTML rather than text */
+	ROUTE_PPROF_INDEX,
+	ROUTE_SYMBOL_COUNT,
+};
 
 struct route_request {
 	const char *method;
@@ -56,5 +63,8 @@ bool route_line(size_t i, char *buf, size_t size);
 
 /* Does this Accept prefer the format of OpenMetrics to that of Prometheus? */
 bool route_prefers_openmetrics(const char *accept);
+
+/* Does it prefer HTML to plain text, as a browser's does that was sent to an address? */
+bool route_prefers_html(const char *accept);
 
 #endif

@@ -595,6 +595,7 @@ const commands = {
 
 function onKey(event) {
 	if (event.ctrlKey || event.altKey || event.metaKey || byId('help').open) return;
+	if (event.target !== document.body && !event.target.closest('.report')) return;
 	if (event.target.id === 'search') {
 		if (event.key !== 'Escape' && event.key !== 'Enter') return;
 		if (event.key === 'Enter' && state.search !== confirmed) {

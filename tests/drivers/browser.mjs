@@ -20,6 +20,7 @@ const FLAGS = [
 	'--remote-debugging-pipe',
 ];
 const KEYS = {
+	Tab: 9,
 	Enter: 13,
 	Escape: 27,
 	Backspace: 8,
@@ -129,8 +130,11 @@ export class Page {
 		await this.send('Emulation.setDeviceMetricsOverride', size);
 	}
 
-	prefer(dark) {
-		const features = [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }];
+	prefer(dark, still = false) {
+		const features = [
+			{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' },
+			{ name: 'prefers-reduced-motion', value: still ? 'reduce' : 'no-preference' },
+		];
 		return this.send('Emulation.setEmulatedMedia', { features });
 	}
 
@@ -198,6 +202,14 @@ export class Page {
 	async type(text) {
 		await this.send('Input.insertText', { text });
 		await this.settle();
+	}
+
+	/** What the page has the browser keep goes to this folder. */
+	async keepFiles(folder) {
+		await this.connection.send('Browser.setDownloadBehavior', {
+			behavior: 'allow',
+			downloadPath: folder,
+		});
 	}
 
 	async picture(file) {

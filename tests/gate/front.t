@@ -90,6 +90,26 @@ send /healthz --head
 is "$code $(header content-length)" '200 3' 'healthz: HEAD'
 send /
 like "$code $body" "^200 .*GET +$api/PID/status " 'the index'
+is "$(header content-type)" 'text/plain; charset=utf-8' 'the index is text'
+browser='Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+send / -H "$browser"
+is "$code $(header content-type)" '200 text/html; charset=utf-8' 'a browser gets a page'
+# hash_in ELEMENT: as a policy has it
+hash_in()
+{
+	perl -0777 -ne "print \$1 if m{<$1(?: type=\"module\")?>(.*?)</$1>}s" "$T/body" | openssl dgst -sha256 -binary | base64
+}
+is "$(header content-security-policy)" \
+	"default-src 'none'; script-src 'sha256-$(hash_in script)'; style-src 'sha256-$(hash_in style)'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'" \
+	'the page: its policy names its script and its style, and this origin'
+is "$(header cache-control) $(header x-frame-options)" 'no-store DENY' 'the page: headers of all'
+length=$(wc -c <"$T/body")
+send_tcp / -H "$browser"
+is "$code $(wc -c <"$T/body")" "200 $length" 'the page: by TCP without a token'
+send / -H "$browser" --head
+is "$code $(header content-length)" "200 $length" 'the page: HEAD'
+send /healthz -H "$browser"
+is "$code $body" '200 ok' 'a browser gets text elsewhere'
 send /pid/7/debug/pprof/
 is "$code $(header content-type)" '200 text/html; charset=utf-8' "pprof's index"
 like "$(header content-security-policy)" "^sandbox allow-scripts allow-downloads; default-src 'none';" 'a page is of no origin'

@@ -117,6 +117,31 @@ static void test_own(void **state)
 	assert_int_equal(good("GET", "/pid/7/debug/pprof/").own, ROUTE_PPROF_INDEX);
 }
 
+static void test_page(void **state)
+{
+	struct route_request request = { .method = "GET", .uri = "/" };
+	struct route route;
+
+	(void)state;
+	request.accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+	route_find(&request, &route);
+	assert_int_equal(route.status, 200);
+	assert_int_equal(route.own, ROUTE_PAGE);
+	request.method = "HEAD";
+	route_find(&request, &route);
+	assert_int_equal(route.own, ROUTE_PAGE);
+	request.accept = "*/*";
+	route_find(&request, &route);
+	assert_int_equal(route.own, ROUTE_INDEX);
+	/* Of the rest only the index is another one for a browser. */
+	request = (struct route_request){ "GET", "/healthz", "text/html" };
+	route_find(&request, &route);
+	assert_int_equal(route.own, ROUTE_HEALTH);
+	request = (struct route_request){ "GET", "/nothing", "text/html" };
+	route_find(&request, &route);
+	assert_int_equal(route.status, 404);
+}
+
 static void test_arguments(void **state)
 {
 	struct route r = good("GET", API "/4194304/status?start_time=18446744073709551615");
@@ -426,6 +451,38 @@ static void test_accept(void **state)
 			fail_msg("%s", rows[i].accept);
 }
 
+static void test_prefers_html(void **state)
+{
+	static const struct {
+		const char *accept;
+		bool preferred;
+	} rows[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "*/*", false }, /* curl, Wget, Python's requests */
+		{ "text/*", false },
+		{ "text/plain", false },
+		{ "text/html", true },
+		{ "Text/HTML; charset=utf-8", true },
+		{ "text/html;q=0", false },
+		{ "text/html, text/plain", false },
+		{ "text/html;q=0.9, text/plain;q=0.8", true },
+		{ "text/plain, text/html;q=0.9", false },
+		{ "text/htmlx", false },
+		{ "application/json", false },
+		/* Firefox, Chromium, Safari */
+		{ "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true },
+		{ "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,"
+		  "image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7",
+		  true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (route_prefers_html(rows[i].accept) != rows[i].preferred)
+			fail_msg("%s", rows[i].accept ? rows[i].accept : "none");
+}
+
 /* Each path that the index names is one. */
 static void test_index(void **state)
 {
@@ -451,6 +508,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),	  cmocka_unit_test(test_own),
+		cmocka_unit_test(test_page),	  cmocka_unit_test(test_prefers_html),
 		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bad_arguments),
 		cmocka_unit_test(test_bad_pids),  cmocka_unit_test(test_pprof),
 		cmocka_unit_test(test_methods),	  cmocka_unit_test(test_paths),

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking the service. The token is kept for this tab alone, and sent with each request: there is no
+// cookie, so no other page can make a browser send it.
+
+const KEPT = 'jeprof-ctl-token';
+const ROLES = ['', 'read', 'profile', 'control'];
+
+export const session = {
+	token: sessionStorage.getItem(KEPT) ?? '',
+	role: '', // as the service said; "" before it did
+	changed: () => {}, // the role is another one
+	lost: () => {}, // the token is needed, or no good: (why)
+};
+
+export function keepToken(token) {
+	session.token = token;
+	session.role = '';
+	sessionStorage.setItem(KEPT, token);
+}
+
+export function forgetToken() {
+	session.token = '';
+	session.role = '';
+	sessionStorage.removeItem(KEPT);
+	session.changed();
+}
+
+/** Is the role enough? */
+export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role);
+
+/** Why something was not done, in the service's words. */
+export class Refused extends Error {
+	constructor(status, { id = '', message, fix = null }) {
+		super(message);
+		this.status = status;
+		this.id = id;
+		this.fix = fix;
+	}
+}
+
+async function refusal(response, needs) {
+	const text = await response.text();
+	let said = { message: text.trim() || `HTTP status ${response.status}` };
+	try {
+		said = JSON.parse(text).error ?? said;
+	} catch {
+		// a line of text, as it is
+	}
+	if (response.status === 403 && said.id === 'request_not_allowed')
+		said = {
+			...said,
+			message: `this needs a token of the role ${needs}; yours has the role ${session.role || 'none'}`,
+			fix: `use another token: jeprof-ctl serve --new-token ${needs}`,
+		};
+	return new Refused(response.status, said);
+}
+
+function learnRole(response) {
+	const role = response.headers.get('X-Jeprof-Role') ?? '';
+	if (!ROLES.includes(role) || !role || role === session.role) return;
+	session.role = role;
+	session.changed();
+}
+
+/** A response that is good; else throws a Refused. `needs`: the role that is needed for it. */
+export async function ask(path, { method = 'GET', needs = 'read', signal = undefined } = {}) {
+	const { token } = session;
+	let response;
+	try {
+		response = await fetch(path, {
+			method,
+			signal,
+			headers: token ? { Authorization: `Bearer ${token}` } : {},
+			credentials: 'omit',
+			redirect: 'error',
+		});
+	} catch (why) {
+		if (why.name === 'AbortError') throw why;
+		throw new Refused(0, {
+			message: 'the service does not answer',
+			fix: 'is jeprof-ctl serve running, and does it listen at this address?',
+		});
+	}
+	learnRole(response);
+	if (response.ok) return response;
+	const why = await refusal(response, needs);
+	if (response.status === 401 && token === session.token) session.lost(why);
+	throw why;
+}
+
+export async function askJson(path, options) {
+	return (await ask(path, options)).json();
+}
+
+/** The bytes of an answer, piece by piece: heard(bytes so far, bytes in all or 0). */
+export async function readAll(response, heard) {
+	const all = Number(response.headers.get('Content-Length')) || 0;
+	const reader = response.body.getReader();
+	const pieces = [];
+	let n = 0;
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) break;
+		pieces.push(value);
+		n += value.length;
+		heard(n, all);
+	}
+	return new Blob(pieces, { type: response.headers.get('Content-Type') ?? '' });
+}
+
+function nameIn(response) {
+	const said = response.headers.get('Content-Disposition') ?? '';
+	return /filename="([A-Za-z0-9._-]+)"/.exec(said)?.[1] ?? 'profile';
+}
+
+/** Fetch a file, and hand it to the browser to keep. Returns its name. */
+export async function download(path, options, heard) {
+	const response = await ask(path, options);
+	const url = URL.createObjectURL(await readAll(response, heard));
+	const link = document.createElement('a');
+	link.href = url;
+	link.download = nameIn(response);
+	link.click();
+	setTimeout(() => URL.revokeObjectURL(url), 60_000);
+	return link.download;
+}
