@@ -136,6 +136,7 @@ export class ProcessView {
 	draw() {
 		const { row } = this;
 		const { state, text, fix } = profilingOf(row);
+		const rate = row.opt.prof ? row.opt.lg_prof_sample : null;
 		const limit = row.limit_bytes === null ? '' : ` of ${size(row.limit_bytes)}`;
 		byId('process-title').textContent = `${row.comm} (${row.pid})`;
 		byId('process-facts').replaceChildren(
@@ -147,6 +148,7 @@ export class ProcessView {
 				['Service', row.service_name === row.comm ? '' : row.service_name],
 				['jemalloc', `${shortVersion(row)}, ${row.linkage}`],
 				['File', row.image],
+				['Sample rate at start', rate === null ? '' : size(2 ** rate)],
 				['User', String(row.uid)],
 			]),
 		);

@@ -22,10 +22,8 @@ export const shortVersion = ({ version }) => version?.replace(/-.*/, '') ?? '';
  * where jemalloc is of a version that it knows.
  */
 export function profilingOf({ config, opt, prof, sample }) {
-	const rate =
-		opt.lg_prof_sample === null ? '' : `, a sample each ${size(2 ** opt.lg_prof_sample)}`;
 	const instead = sample ? 'sample works' : 'and sample does not know this jemalloc';
-	if (prof.active) return { state: 'on', text: `on${rate}`, fix: '' };
+	if (prof.active) return { state: 'on', text: 'on', fix: '' };
 	if (opt.prof && prof.active === false)
 		return { state: 'off', text: 'off, can be turned on', fix: '' };
 	if (config.prof === false)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table that each column sorts. Rows stay the same elements from one show() to the next, and only
-// what has changed is touched, so that some hundred of them can be shown every few seconds.
+// what has changed is touched, so that hundreds of them can be shown every few seconds.
 
 import { element } from '../dom.js';
 import { made } from './parts.js';

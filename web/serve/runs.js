@@ -79,10 +79,10 @@ function actionsCell(run, table) {
 }
 
 function tickCell(run, table) {
+	if (!hasProfile(run)) return '';
 	const box = element('input');
 	box.type = 'checkbox';
 	box.checked = table.ticked.includes(run.id);
-	box.disabled = !hasProfile(run);
 	box.setAttribute('aria-label', `compare the ${nameOfRun(run)}, ${run.id}`);
 	box.addEventListener('change', () => table.tick(run.id, box.checked));
 	return box;
