@@ -67,8 +67,7 @@ static enum MHD_Result send_with(const struct reply_to *to, unsigned int status,
 static enum MHD_Result send_it(const struct reply_to *to, unsigned int status, const char *type,
 			       struct MHD_Response *response)
 {
-	bool is_report =
-		type && (!strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9));
+	bool is_report = type && (!strncmp(type, "text/html", 9) || !strncmp(type, "image/svg", 9));
 
 	return send_with(to, status, type, is_report ? POLICY_REPORT : POLICY_CLOSED, response);
 }
