@@ -209,6 +209,7 @@ async function logsIn() {
 	seen.login.wrong = await text('#login-problem');
 	seen.login.kept = await page.get('sessionStorage.length');
 	seen.login.statuses = takeRefusals();
+	seen.login.twice = await page.get(shown('#problem'));
 	await enter('control');
 	seen.login.role = await text('#role');
 	seen.login.storage = await page.get(
@@ -312,6 +313,7 @@ async function records(duration) {
 	await put('#run-duration', duration);
 	await click('#record');
 	await until('a recording', running);
+	await until('that it is said', contains('#said', 'has begun'));
 	return {
 		began: await text('#said'),
 		left: await text('#runs-of .running'),
@@ -561,6 +563,7 @@ try {
 }
 seen.complaints = page.complaints;
 seen.elsewhere = page.requests.filter((to) => !to.startsWith(url) && !to.startsWith(`blob:${url}`));
+seen.unpinned = page.requests.filter((to) => /processes\/\d+\/(?!.*start_time=\d)/.test(to));
 seen.violations = seen.complaints.filter((said) => /Content Security Policy/.test(said));
 console.log(JSON.stringify(seen, null, '\t'));
 await page.close();

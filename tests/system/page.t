@@ -35,6 +35,7 @@ is "$(json '.failed // ""')" '' 'it can be gone through'
 is "$(json '.complaints | join("\n")')" '' 'the browser has nothing to complain of'
 is "$(json '.violations | length')" 0 'the policy forbids nothing that is tried'
 is "$(json '.elsewhere | join(" ")')" '' 'nothing is asked of another origin'
+is "$(json '.unpinned | join(" ")')" '' 'a pid is never meant alone'
 is "$(json '.faults | join("\n")')" '' 'names, labels, headings, sizes, widths: wide and narrow'
 is "$(json '.contrast | join("\n")')" '' 'text can be read, light and dark'
 is "$(json '.still | join(" ")')" '0s 0.15s' 'nothing moves for who wants that'
@@ -42,8 +43,8 @@ is "$(json '.still | join(" ")')" '0s 0.15s' 'nothing moves for who wants that'
 # --- the token ---
 is "$(json '.login | [.shown, .focused, .type, .asked] | tostring')" '[true,"token","text",1]' 'the token comes first, and nothing is asked without'
 is "$(json .login.short)" 'A token has 64 hexadecimal digits.' 'what is none'
-is "$(json '.login | [.wrong, .kept, .statuses] | tostring')" \
-	'["The service does not know this token. It may have been withdrawn.",0,["401"]]' 'one that is not known is not kept'
+is "$(json '.login | [.wrong, .kept, .statuses, .twice] | tostring')" \
+	'["The service does not know this token. It may have been withdrawn.",0,["401"],false]' 'one that is not known is not kept'
 is "$(json '.login | [.role, .storage] | tostring')" '["control",[1,0,""]]' 'one that is known: its role; kept for the tab alone, and in no cookie'
 
 # --- the list ---

@@ -35,6 +35,7 @@ export class Refused extends Error {
 		this.status = status;
 		this.id = id;
 		this.fix = fix;
+		this.told = false; // by who asks for a token
 	}
 }
 
@@ -84,7 +85,8 @@ export async function ask(path, { method = 'GET', needs = 'read', signal = undef
 	learnRole(response);
 	if (response.ok) return response;
 	const why = await refusal(response, needs);
-	if (response.status === 401 && token === session.token) session.lost(why);
+	why.told = response.status === 401;
+	if (why.told && token === session.token) session.lost(why);
 	throw why;
 }
 

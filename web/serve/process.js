@@ -53,6 +53,12 @@ const QUESTIONS = [
 	{ id: 'threads', words: 'Asking its threads', show: threadsOf },
 ];
 
+// None acts before it is known which process has the pid.
+const BUTTONS = [
+	...['switch', 'reset', 'record', 'sample', 'dump', 'dump-download'],
+	...QUESTIONS.map(({ id }) => `ask-${id}`),
+];
+
 export class ProcessView {
 	constructor() {
 		this.pid = 0;
@@ -87,9 +93,10 @@ export class ProcessView {
 	}
 
 	open({ pid }) {
-		if (pid !== this.pid) this.forget();
+		const start = startTimes.get(pid) ?? this.start;
+		if (pid !== this.pid || start !== this.start) this.forget();
 		this.pid = pid;
-		this.start ??= startTimes.get(pid);
+		this.start = startTimes.get(pid) ?? this.start;
 		this.failed = false;
 		this.runs.open(pid, () => this.start);
 		return this.ticker.start();
@@ -109,6 +116,7 @@ export class ProcessView {
 		byId('process-facts').replaceChildren();
 		byId('profiling').replaceChildren();
 		for (const { place } of this.asking) place.replaceChildren();
+		for (const id of BUTTONS) byId(id).disabled = true;
 	}
 
 	// Another process that was given the same pid is not meant.
@@ -159,6 +167,7 @@ export class ProcessView {
 	}
 
 	drawSwitch(state) {
+		for (const { id } of QUESTIONS) byId(`ask-${id}`).disabled = false;
 		const can = ['on', 'off', 'unknown'].includes(state);
 		const checked = { on: 'true', unknown: 'mixed' }[state] ?? 'false';
 		byId('switch').disabled = !can;

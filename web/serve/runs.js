@@ -34,6 +34,7 @@ function isConfirmed(text) {
 	byId('confirm-text').textContent = text;
 	dialog.returnValue = '';
 	dialog.showModal();
+	byId('keep').focus();
 	return new Promise((resolve) => {
 		dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'), { once: true });
 	});

@@ -11,6 +11,7 @@ export function say(text) {
 /** An error stays until it is put away, or the next thing is done. */
 export function complain(why) {
 	const place = byId('problem');
+	if (why.told) return;
 	place.replaceChildren(element('p', why.message));
 	if (why.fix) place.append(element('p', `What to do: ${why.fix}`, 'fix'));
 	place.append(button('Put away', calm, 'quiet'));

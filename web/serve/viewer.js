@@ -7,7 +7,7 @@ import { ask, download, readAll } from './api.js';
 import { choice, labelled, link, size } from './parts.js';
 import { to } from './route.js';
 import { FORMATS, FORMATS_OF_DIFFERENCE } from './runs.js';
-import { say, Task } from './task.js';
+import { complain, say, Task } from './task.js';
 
 // What would end the script that this is part of is not spelled out.
 const DATA = '\u003cscript type="application/json" id="data">';
@@ -94,7 +94,13 @@ export class Viewer {
 
 	show(page) {
 		const { name, before } = this.route;
-		const data = dataOf(page);
+		let data;
+		try {
+			data = dataOf(page);
+		} catch {
+			complain({ message: 'what came is no profile that can be shown', fix: null });
+			return;
+		}
 		const { comm, pid } = data.facts;
 		const title = `${comm ?? 'process'}${pid ? ` (${pid})` : ''}: ${WORDS[name].title}`;
 		this.abort = new AbortController();
