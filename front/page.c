@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/page.h"
 
+#include <stdint.h>
+
 /* Embedded by the linker; web/assemble ends the policy with a 0. */
 extern const char _binary_serve_html_start[], _binary_serve_html_end[];
 extern const char _binary_serve_csp_start[];
 
 const char *page_bytes(size_t *len)
 {
-	*len = (size_t)(_binary_serve_html_end - _binary_serve_html_start);
+	/* To the compiler these are two objects, whose addresses have no difference. */
+	*len = (uintptr_t)_binary_serve_html_end - (uintptr_t)_binary_serve_html_start;
 	return _binary_serve_html_start;
 }
 
