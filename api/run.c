@@ -97,9 +97,14 @@ void api_run_sample_ended(struct json_object *doc, const struct ops_sample *s,
 	json_set_u64(doc, "result.overhead_us", s->overhead_us);
 }
 
-void api_run_interrupted(struct json_object *doc, const struct err *why)
+void api_run_interrupted(struct json_object *doc)
 {
-	set_state(doc, "interrupted", why);
+	set_state(doc, "interrupted", NULL);
+}
+
+void api_run_left(struct json_object *doc)
+{
+	set_state(doc, "left", NULL);
 }
 
 static uint64_t number(struct json_object *doc, const char *name)

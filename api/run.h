@@ -31,8 +31,10 @@ void api_run_record_ended(struct json_object *run, const struct ops_record *r,
 void api_run_sample_ended(struct json_object *run, const struct ops_sample *s,
 			  const struct err *why);
 
-/* Whoever did it was killed: `why` is NULL, or why its process is not as it was before. */
-void api_run_interrupted(struct json_object *run, const struct err *why);
+/* Whoever did it was killed, and its process was put back. */
+void api_run_interrupted(struct json_object *run);
+/* The same, and it was not yet. */
+void api_run_left(struct json_object *run);
 
 /* What is true now alone: how long it has taken, and the files there are, in bytes; 0: none. */
 void api_run_now(struct json_object *run, uint64_t profile_bytes, uint64_t base_bytes,

@@ -160,7 +160,8 @@ void certificate_restart(struct certificate *c)
 		return;
 	if (c->offered >= 0)
 		certificate_withdraw(c);
-	c->offered = take_fd(c->good);
+	/* The good one stays, whatever this front makes of it. */
+	c->offered = fcntl(c->good, F_DUPFD_CLOEXEC, 3);
 }
 
 int certificate_judged(struct certificate *c, enum wire_loaded loaded, struct err *err)

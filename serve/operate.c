@@ -422,6 +422,7 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	pack_text(answer, r.name);
 	pack_u64(answer, r.reason);
 	pack_u64(answer, r.began);
+	pack_u64(answer, r.unkept);
 	pack_err(answer, r.failed ? &r.err : NULL);
 	return 0;
 }
@@ -436,6 +437,7 @@ bool operate_unpack(struct unpack *u, struct result *r)
 	unpack_into(u, r->name, sizeof(r->name));
 	r->reason = (enum wire_reason)unpack_max(u, WIRE_REASONS - 1);
 	r->began = unpack_bool(u);
+	r->unkept = unpack_bool(u);
 	r->failed = unpack_err(u, &r->err);
 	return unpack_done(u);
 }

@@ -32,6 +32,7 @@ struct result {
 	char name[WIRE_NAME_SIZE]; /* see struct wire_to_front */
 	enum wire_reason reason;   /* why it failed, where the client minds */
 	bool began;		   /* a run: it was answered then, and this is how it ended */
+	bool unkept;		   /* what is on disk does not say so */
 	bool failed;
 	struct err err;
 };

@@ -4,6 +4,9 @@
 #include "base/cleanup.h"
 
 #include <string.h>
+#include <unistd.h>
+
+#define LONG_OF_PEER (SERVE_WORKERS_MAX / 4 * 3)
 
 void queue_init(struct queue *q, unsigned int workers, unsigned int waiting)
 {
@@ -38,6 +41,11 @@ static bool is_same_peer(const struct serve_peer *a, const struct serve_peer *b)
 	       (a->transport == WIRE_UNIX ? a->uid == b->uid : !strcmp(a->name, b->name));
 }
 
+static bool is_owner(const struct serve_peer *peer)
+{
+	return peer->transport == WIRE_UNIX && peer->uid == geteuid();
+}
+
 /* Who asks for much leaves some room for others: a quarter. */
 static bool has_share(const struct queue *q, const struct serve_peer *peer)
 {
@@ -49,14 +57,22 @@ static bool has_share(const struct queue *q, const struct serve_peer *peer)
 }
 
 /* Those that take long and would wait for others that do, are refused: all else would wait, too. */
-static bool is_full(const struct queue *q, const struct wire_to_broker *ask)
+static bool is_full(const struct queue *q, const struct wire_to_broker *ask,
+		    const struct serve_peer *peer)
 {
-	size_t long_ones = 0;
+	size_t long_ones = 0, of_peer = 0;
 
-	for (size_t i = 0; takes_long(ask) && i < JOBS_MAX; i++)
-		long_ones += takes_long(&q->v[i].ask) &&
-			     (q->v[i].state == JOB_WAITING || q->v[i].state == JOB_RUNNING);
-	return long_ones >= SERVE_WORKERS_MAX || queue_count(q, JOB_WAITING) >= q->waiting;
+	for (size_t i = 0; takes_long(ask) && i < JOBS_MAX; i++) {
+		const struct job *job = &q->v[i];
+
+		if (!takes_long(&job->ask) ||
+		    (job->state != JOB_WAITING && job->state != JOB_RUNNING))
+			continue;
+		long_ones++;
+		of_peer += is_same_peer(&job->peer, peer);
+	}
+	return long_ones >= SERVE_WORKERS_MAX || (of_peer >= LONG_OF_PEER && !is_owner(peer)) ||
+	       queue_count(q, JOB_WAITING) >= q->waiting;
 }
 
 /* What is seen of all processes is asked for by many, and costs as much as many profiles. */
@@ -142,7 +158,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 		job->shared++;
 		return job;
 	}
-	job = is_full(q, ask) || !has_share(q, peer) ? NULL : find_room(q);
+	job = is_full(q, ask, peer) || !has_share(q, peer) ? NULL : find_room(q);
 	if (!job) {
 		cleanup_close(&addresses);
 		return NULL;

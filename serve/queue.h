@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to serve/: which operation is done when. So many at once, and of those that act on the
- * same process one; so many wait, three quarters of them of one client at most. Who asks for a
- * profile while the same is being taken, or was within the last second, gets that one, unless the
- * process was to be changed meanwhile. What is seen of all processes is looked at once for all who
- * wait for it.
+ * same process one; so many wait, three quarters of them of one client at most, as of those that
+ * take long. Who asks for a profile while the same is being taken, or was within the last second,
+ * gets that one, unless the process was to be changed meanwhile. What is seen of all processes is
+ * looked at once for all who wait for it.
  */
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H

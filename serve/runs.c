@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PROFILE "profile.heap"
+#define NAMES_MS 10000
 
 /* --- one that is done here --- */
 
@@ -93,17 +94,21 @@ static void add_names(const struct doing *d, const char *from, const char *to)
 	_cleanup_(cleanup_close) int in = -1;
 	_cleanup_(cleanup_close) int out = -1;
 	struct ops_convert_request request = { .base = -1, .format = "raw", .pid = d->proc.pid };
+	struct ops_options options = d->options;
 	char path[PATH_MAX];
 	struct err ignored;
 	uint64_t bytes;
 
+	/* Also of a run that was told to end. */
+	options.stop_fd = -1;
+	options.timeout_ms = NAMES_MS;
 	in = open(run_file(&d->run, from, path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (in < 0 || memory_file_make(&out, &ignored))
 		return;
 	request.profile = in;
 	request.out = out;
 	/* Without it they are looked up when they are asked for. */
-	if (!ops_convert(&request, &d->options, &ignored) &&
+	if (!ops_convert(&request, &options, &ignored) &&
 	    !memory_file_size(out, &bytes, &ignored) &&
 	    !output_open(&output, run_file(&d->run, to, path), true, &ignored))
 		(void)!output_commit(&output, out, bytes, 0, &ignored);
@@ -127,7 +132,8 @@ static int end(struct doing *d, int failed, struct err *err)
 	}
 	add_names(d, PROFILE, "profile.raw");
 	add_names(d, "profile.base.heap", "profile.base.raw");
-	if (run_write(&d->run, d->doc, &why) && !failed) {
+	d->result->unkept = run_write(&d->run, d->doc, &why);
+	if (d->result->unkept && !failed) {
 		*err = why;
 		failed = -1;
 	}

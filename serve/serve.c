@@ -25,7 +25,11 @@
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
 #define READY_MS 60000 /* for the front to begin */
+#define REPAIR_MIN_MS 1000
+#define REPAIR_MAX_MS 300000
 #define LOST_MAX 64
+#define NOT_OURS 5
+#define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX)
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
@@ -54,6 +58,8 @@ struct broker {
 	struct store runs;
 	struct subprocess repair; /* of runs that were killed */
 	bool repair_due;
+	uint64_t repair_ms;		     /* not before that, of now_ms() */
+	unsigned int unrepaired;	     /* how often it failed */
 	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
 	bool behind;			     /* the front does not read as fast as we send: */
 	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
@@ -237,10 +243,11 @@ static void refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire
 		.kind = WIRE_ANSWER, .id = id, .refusal = refusal, .role = role
 	};
 
-	if (b->n_lost || !send_front(b, &m, -1)) {
-		if (b->n_lost < LOST_MAX)
-			b->lost[b->n_lost++] = m;
-	}
+	if (!b->n_lost && send_front(b, &m, -1))
+		return;
+	/* One that has ended is told nothing any more. */
+	if (b->n_lost ? b->n_lost < LOST_MAX : b->behind)
+		b->lost[b->n_lost++] = m;
 }
 
 /* From now on nobody changes what is answered, and it is read from its start. */
@@ -326,7 +333,7 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 		r = (struct result){ .failed = true, .err = why };
 	if (job->run) {
 		queue_age(&b->queue, job->ask.pid);
-		b->repair_due |= died;
+		b->repair_due |= died || r.unkept;
 	}
 	if (job->began)
 		return end_job(b, job, &r, err);
@@ -356,10 +363,20 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 	return 0;
 }
 
+/* The descriptors that are nothing for our subprocesses. */
+static size_t gather_own(const struct broker *b, int fds[NOT_OURS_MAX])
+{
+	const int own[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
+			    b->certificate.offered };
+
+	memcpy(fds, own, sizeof(own));
+	memcpy(fds + NOT_OURS, b->listeners.v, b->listeners.n * sizeof(*fds));
+	return NOT_OURS + b->listeners.n;
+}
+
 static int start(struct broker *b, struct job *job, struct err *err)
 {
-	int not_ours[5 + LISTENERS_MAX] = { b->front.channel, b->front.pidfd, b->runs.dir,
-					    b->certificate.good, b->certificate.offered };
+	int not_ours[NOT_OURS_MAX];
 	const struct api_own_metrics own = {
 		.ops = b->ops + 1, /* there is none of number 0 */
 		.n = WIRE_OPS - 1,
@@ -379,7 +396,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.began_fd = -1,
 		.by = by,
 		.not_ours = not_ours,
-		.n_not_ours = 5 + b->listeners.n,
+		.n_not_ours = gather_own(b, not_ours),
 	};
 	int ret;
 
@@ -387,7 +404,6 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		snprintf(by, sizeof(by), "uid %u", job->peer.uid);
 	else
 		snprintf(by, sizeof(by), "%s", job->peer.name);
-	memcpy(not_ours + 5, b->listeners.v, b->listeners.n * sizeof(*not_ours));
 	if (memory_file_make(&job->content, err) || prepare_run(b, job, &work, err))
 		return -1;
 	work.content = job->content;
@@ -626,17 +642,29 @@ static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 	return n;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* For poll(2): until something is due. */
 static int wait_ms(const struct broker *b)
 {
-	uint64_t now = now_ms();
+	uint64_t now = now_ms(), next = UINT64_MAX;
 
 	if (b->front.pid <= 0)
-		return b->restart_ms > now ? (int)(b->restart_ms - now) : 0;
-	if (!b->front.ready)
-		return READY_MS / 60;
-	if (b->accept_ms > now)
-		return (int)(b->accept_ms - now);
-	return queue_count(&b->queue, JOB_DONE) ? SHARED_MS : -1;
+		next = sooner(next, b->restart_ms);
+	else if (!b->front.ready)
+		next = sooner(next, now + READY_MS / 60);
+	else if (b->accept_ms > now)
+		next = sooner(next, b->accept_ms);
+	if (queue_count(&b->queue, JOB_DONE))
+		next = sooner(next, now + SHARED_MS);
+	if (b->repair_due && b->repair.pidfd < 0)
+		next = sooner(next, b->repair_ms);
+	if (next == UINT64_MAX)
+		return -1;
+	return next > now ? (int)(next - now) : 0;
 }
 
 static void catch_up(struct broker *b)
@@ -646,6 +674,8 @@ static void catch_up(struct broker *b)
 	b->behind = false;
 	while (told < b->n_lost && send_front(b, &b->lost[told], -1))
 		told++;
+	if (!b->behind) /* all were told, or it has ended */
+		told = b->n_lost;
 	memmove(b->lost, b->lost + told, (b->n_lost - told) * sizeof(*b->lost));
 	b->n_lost -= told;
 	for (size_t i = 0; i < JOBS_MAX && !b->behind; i++) {
@@ -659,6 +689,8 @@ static void catch_up(struct broker *b)
 struct repair {
 	const struct store *runs;
 	struct ops_options options;
+	int not_ours[NOT_OURS_MAX];
+	size_t n_not_ours;
 };
 
 static int repair(void *ctx, int stop_fd, struct pack *answer, struct err *err)
@@ -666,20 +698,35 @@ static int repair(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	struct repair *r = ctx;
 
 	(void)answer;
+	for (size_t i = 0; i < r->n_not_ours; i++)
+		cleanup_close(&r->not_ours[i]);
 	r->options.stop_fd = stop_fd;
 	return store_repair(r->runs, &r->options, err);
 }
 
+/* Until all is put back it is tried again, later each time. */
+static void repair_later(struct broker *b, const struct err *why)
+{
+	unsigned int shift = b->unrepaired < 9 ? b->unrepaired : 9;
+	uint64_t after = (uint64_t)REPAIR_MIN_MS << shift;
+
+	caution(b, why);
+	b->unrepaired++;
+	b->repair_due = true;
+	b->repair_ms = now_ms() + (after < REPAIR_MAX_MS ? after : REPAIR_MAX_MS);
+}
+
 static void start_repair(struct broker *b)
 {
-	struct repair r = { &b->runs, b->options };
+	struct repair r = { .runs = &b->runs, .options = b->options };
 	struct err why = ERR_INIT;
 
-	if (!b->repair_due || b->repair.pidfd >= 0)
+	if (!b->repair_due || b->repair.pidfd >= 0 || now_ms() < b->repair_ms)
 		return;
 	b->repair_due = false;
+	r.n_not_ours = gather_own(b, r.not_ours);
 	if (*b->runs.path && subprocess_start(&b->repair, repair, &r, &why))
-		caution(b, &why);
+		repair_later(b, &why);
 }
 
 static void take_repair(struct broker *b)
@@ -689,7 +736,9 @@ static void take_repair(struct broker *b)
 	struct unpack answer;
 
 	if (subprocess_take(&b->repair, &bytes, &answer, &why))
-		caution(b, &why);
+		repair_later(b, &why);
+	else
+		b->unrepaired = 0;
 }
 
 /* What running jobs tell: for each, its end and its beginning. */
@@ -777,13 +826,28 @@ static void refuse_waiting(struct broker *b)
 	}
 }
 
+/* Answers go on to those who wait, as far as the front takes them. */
+static void wait_for_jobs(struct broker *b)
+{
+	struct pollfd fds[FDS_MAX];
+	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at), first = FIRST_LISTENER;
+	struct err ignored = ERR_INIT;
+
+	fds[0].fd = fds[REPAIR].fd = -1;
+	fds[1] = (struct pollfd){ .fd = b->behind ? b->front.channel : -1, .events = POLLOUT };
+	first += b->listeners.n;
+	if (poll(fds, n, -1) < 0)
+		return;
+	if (fds[1].revents)
+		catch_up(b);
+	(void)!take_jobs(b, fds + first, job_at + first, n - first, &ignored);
+}
+
 /* Operations end with care, and who waits for one gets what it brought. */
 static void finish(struct broker *b)
 {
 	struct wire_to_front end = { .kind = WIRE_END };
 	uint64_t until = now_ms() + END_MS;
-	struct err ignored = ERR_INIT;
-
 	listen_notify("STOPPING=1");
 	listeners_close(&b->listeners);
 	refuse_waiting(b);
@@ -792,15 +856,8 @@ static void finish(struct broker *b)
 			subprocess_stop(&b->queue.v[i].process);
 	}
 	/* One that does not end yet has a target to leave alone first: it is waited for. */
-	while (queue_count(&b->queue, JOB_RUNNING)) {
-		struct pollfd fds[FDS_MAX];
-		size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
-
-		n -= b->listeners.n + FIRST_LISTENER;
-		if (poll(fds + FIRST_LISTENER + b->listeners.n, n, -1) >= 0)
-			(void)!take_jobs(b, fds + FIRST_LISTENER + b->listeners.n,
-					 job_at + FIRST_LISTENER + b->listeners.n, n, &ignored);
-	}
+	while (queue_count(&b->queue, JOB_RUNNING))
+		wait_for_jobs(b);
 	if (b->repair.pidfd >= 0) {
 		subprocess_stop(&b->repair);
 		take_repair(b);

@@ -24,10 +24,11 @@
 #define FACTS_MAX (256 << 10)
 #define ROOTS "/var/lib/jeprof-ctl/runs"
 #define NUMBER_MAX 16 /* digits */
+#define BEGIN_S 60
 
 static const char *const files[] = { "profile.heap", "profile.base.heap", "profile.raw",
 				     "profile.base.raw" };
-enum { PROFILE, BASE, NAMED, FILES = 4 };
+enum { PROFILE, BASE, NAMED };
 
 /* --- the folder of all --- */
 
@@ -212,11 +213,31 @@ void run_close(struct run *run)
 	run->dir = -1;
 }
 
-/* All that is in it, and the folder: the facts last, for without them nothing tells what it is. */
+/* A folder of ours, to be read; NULL with errno. */
+static DIR *read_folder(const struct run *run)
+{
+	int fd = openat(run->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/*
+ * All that is in it, with what a killed one left half-written, and the folder: the facts last, for
+ * without them nothing tells what it is.
+ */
 static int remove_folder(struct run *run)
 {
-	for (size_t i = 0; i < FILES; i++) {
-		if (unlinkat(run->dir, files[i], 0) && errno != ENOENT)
+	_cleanup_(cleanup_closedir) DIR *d = read_folder(run);
+
+	if (!d)
+		return -1;
+	for (const struct dirent *e; (e = readdir(d));) {
+		if (strcmp(e->d_name, FACTS) != 0 && strcmp(e->d_name, ".") != 0 &&
+		    strcmp(e->d_name, "..") != 0 && unlinkat(run->dir, e->d_name, 0) &&
+		    errno != ENOENT)
 			return -1;
 	}
 	if (unlinkat(run->dir, FACTS, 0) && errno != ENOENT)
@@ -262,13 +283,16 @@ static uint64_t size_of(const struct run *run, const char *name)
 		       : (uint64_t)st.st_size;
 }
 
-/* In bytes. */
+/* In bytes, all that it has. */
 static uint64_t sizes_of(const struct run *run)
 {
+	_cleanup_(cleanup_closedir) DIR *d = read_folder(run);
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < FILES; i++)
-		bytes += size_of(run, files[i]);
+	for (const struct dirent *e; d && (e = readdir(d));) {
+		if (strcmp(e->d_name, FACTS) != 0)
+			bytes += size_of(run, e->d_name);
+	}
 	return bytes;
 }
 
@@ -278,8 +302,10 @@ static struct json_object *read_run(const struct run *run)
 
 	if (!doc)
 		return NULL;
-	if (api_run_is_running(doc) && !is_locked(run, false))
-		api_run_interrupted(doc, NULL); /* and store_repair() is about to say so */
+	if (api_run_is_running(doc) && !is_locked(run, false)) {
+		flock(run->dir, LOCK_UN);
+		api_run_left(doc);
+	}
 	api_run_now(doc, size_of(run, files[PROFILE]), size_of(run, files[BASE]), sizes_of(run));
 	return doc;
 }
@@ -391,47 +417,60 @@ void store_retain(const struct store *r)
 }
 
 /* The process of one that was killed is put back. */
-static int undo(struct json_object *doc, const struct ops_options *options, struct err *why)
+static int undo(struct json_object *doc, const struct ops_options *options, struct err *err)
 {
 	struct ops_options of = *options;
 	struct ops_undone undone;
 
 	of.start_time = api_run_start_time(doc);
-	if (ops_undo(api_run_pid(doc), &of, &undone, why))
-		return why->code == ERR_NOPROC ? 0 : -1;
+	if (ops_undo(api_run_pid(doc), &of, &undone, err))
+		return err->code == ERR_NOPROC ? 0 : -1;
 	if (undone.how != OPS_UNDO_FAILED)
 		return 0;
-	*why = undone.why;
+	*err = undone.why;
 	return -1;
 }
 
-int store_repair(const struct store *r, const struct ops_options *options, struct err *why)
+/* Was it made so long ago that nobody is about to write what it is? */
+static bool is_old(const struct run *run)
+{
+	struct stat st;
+
+	return !fstat(run->dir, &st) && time(NULL) - st.st_mtime > BEGIN_S;
+}
+
+static int repair(struct run *run, const struct ops_options *options, struct err *err)
+{
+	_cleanup_(json_close) struct json_object *doc = read_facts(run);
+	struct stat st;
+
+	if (!doc && fstatat(run->dir, FACTS, &st, 0) && errno == ENOENT && is_old(run))
+		(void)!remove_folder(run); /* it was killed before it began */
+	if (!doc || !api_run_is_running(doc))
+		return 0;
+	if (undo(doc, options, err))
+		return -1;
+	api_run_interrupted(doc);
+	return run_write(run, doc, err);
+}
+
+int store_repair(const struct store *r, const struct ops_options *options, struct err *err)
 {
 	_cleanup_(cleanup_free) uint64_t *ids = NULL;
-	struct err err = ERR_INIT;
 	size_t n = 0;
+	int ret = 0;
 
-	if (numbers(r, &ids, &n, why))
+	if (numbers(r, &ids, &n, err))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_(run_close) struct run run = RUN_INIT;
-		_cleanup_(json_close) struct json_object *doc = NULL;
-		bool failed_one;
+		struct err why = ERR_INIT;
 
-		if (open_run(r, ids[i], &run, &err) || is_locked(&run, true))
+		if (open_run(r, ids[i], &run, &why) || is_locked(&run, true) ||
+		    !repair(&run, options, &why))
 			continue;
-		doc = read_facts(&run);
-		if (!doc) /* it was killed before it began */
-			(void)!remove_folder(&run);
-		if (!doc || !api_run_is_running(doc))
-			continue;
-		err = (struct err)ERR_INIT;
-		failed_one = undo(doc, options, &err);
-		api_run_interrupted(doc, failed_one ? &err : NULL);
-		if (failed_one)
-			*why = err;
-		if (run_write(&run, doc, &err))
-			*why = err;
+		*err = why;
+		ret = -1;
 	}
-	return why->code ? -1 : 0;
+	return ret;
 }

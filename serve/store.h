@@ -88,10 +88,10 @@ int store_remove(const struct store *r, uint64_t id, struct err *err) __must_che
 void store_retain(const struct store *r);
 
 /*
- * Put back what those changed that were killed, and say that they were. `why` is set where a
- * process could not be: ERR_NONE else.
+ * Put back what those changed that were killed, and say that they were. Fails with why one could
+ * not be, which is as it was then, and to be tried again.
  */
-int store_repair(const struct store *r, const struct ops_options *options, struct err *why)
+int store_repair(const struct store *r, const struct ops_options *options, struct err *err)
 	__must_check;
 
 #endif

@@ -81,9 +81,10 @@ static bool is_valid_ask(const struct wire_to_broker *m)
 	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
 	       m->lg_sample >= 0 && m->lg_sample <= LG_SAMPLE_MAX &&
 	       m->duration_ms <= WIRE_DURATION_MAX_MS && !m->unused &&
-	       (m->duration_ms || !wire_is_run(m->op)) &&
+	       (m->duration_ms || !wire_is_run(m->op)) && (!m->seconds || m->op == WIRE_DUMP) &&
 	       (m->pid || wire_about(m->op) != WIRE_OF_PROCESS) &&
-	       (m->run || wire_about(m->op) != WIRE_OF_RUN);
+	       (m->run ? !m->pid || wire_about(m->op) != WIRE_OF_RUN
+		       : wire_about(m->op) != WIRE_OF_RUN);
 }
 
 bool wire_is_valid(const struct wire_to_broker *m, bool has_fd)

@@ -99,6 +99,7 @@ stop one "$first"
 is "$code $(jq -r .state "$T/body")" '200 stopped' 'to stop it again changes nothing'
 is "$(said one "op=record result=began uid=.* run=$first ")" 1 'the log says that it began'
 is "$(said one "op=record result=ok .*comm=\"leaky\" run=$first .*stops=[1-9]")" 1 'and that it ended'
+ok 'its names are kept, also as it ended early' test -s "$T/one.runs/$first/profile.raw" -a -s "$T/one.runs/$first/profile.base.raw"
 assert_untouched "$pid" 'recorded: untouched'
 
 # --- its profile ---
@@ -180,6 +181,20 @@ within 60 grep -q interrupted "$T/one.runs/$id/run.json"
 as_schema run 'one that was killed: as the schema says'
 is "$(said one "op=record result=failed .* run=$id .*died: Killed")" 1 'the log says so' || diag "$(<"$T/one.err")"
 assert_untouched "$pid" 'killed: untouched'
+
+# A process that cannot be put back now is when it can.
+snapshot "$pid"
+begin one
+worker=$(worker_of "$id")
+kill -STOP "$pid"
+kill -KILL "$worker"
+within 60 eval '[ "$(said one "is stopped")" -ge 2 ]' # it was tried again
+ok 'stopped, and killed: it is left as it was' run_is one "$id" left
+as_schema run 'one that is left: as the schema says'
+kill -CONT "$pid"
+within 120 run_is one "$id" interrupted
+is "$(active_of "$pid")" false 'it goes on: profiling is off again'
+assert_untouched "$pid" 'stopped, and killed: untouched'
 
 snapshot "$pid"
 begin one

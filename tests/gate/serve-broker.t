@@ -188,6 +188,19 @@ ctl_fails 7 'socket_taken' 'but one that is listened to is' serve --socket "$T/k
 ok 'and stays' test -S "$T/killed.sock"
 end_serve killed
 
+# --- one that asks more than it listens to, and ends ---
+start_serve flood
+began=$(heard '^began')
+mapfile -t flood < <(yes 'ask list 0 connection=77' | head -n 3000)
+order "${flood[@]}" 'exit 1'
+hears '^began' $((began + 1))
+is "$(said flood 'HTTP ended \(status 1\)')" 1 'it is seen to have ended, and another one begins'
+connect_to "$T/flood.sock"
+order "ask list $target id=5000"
+hears "^answer 5000 $DONE"
+is "$(heard "^answer 5000 $DONE")" 1 'which is answered'
+end_serve flood
+
 # --- ports ---
 port=$(free_port)
 start_serve port --listen "127.0.0.1:$port" --token-file "$T/tokens"

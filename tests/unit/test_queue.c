@@ -335,17 +335,23 @@ static void test_descriptors(void **state)
 /* A run has its own worker, is found by its number, and who stopped it waits for its end. */
 static void test_runs(void **state)
 {
+	static const struct serve_peer other = { .transport = WIRE_UNIX, .uid = 7 };
 	struct job *runs[SERVE_WORKERS_MAX], *stop, *job;
 	struct wire_to_broker m;
 
 	(void)state;
 	for (int i = 0; i < SERVE_WORKERS_MAX; i++) {
-		add(i % 2 ? WIRE_SAMPLE : WIRE_RECORD, 7);
+		m = ask(i % 2 ? WIRE_SAMPLE : WIRE_RECORD, 7);
+		/* One client has three quarters of them at most. */
+		if (i == SERVE_WORKERS_MAX / 4 * 3)
+			assert_null(added(&m, 0));
+		queue_add(&queue, &m, i < SERVE_WORKERS_MAX / 4 * 3 ? &nobody : &other, -1, 0);
 		runs[i] = run_next();
 		assert_non_null(runs[i]); /* also of the same process */
 		runs[i]->run = (uint64_t)i + 1;
 	}
-	assert_null(add(WIRE_RECORD, 8));
+	m = ask(WIRE_RECORD, 8);
+	assert_null(queue_add(&queue, &m, &other, -1, 0));
 	assert_ptr_equal(queue_find_run(&queue, 3), runs[2]);
 	assert_null(queue_find_run(&queue, 99));
 	assert_null(queue_find_run(&queue, 0));

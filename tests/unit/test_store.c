@@ -252,7 +252,7 @@ static void test_running(void **state)
 	assert_int_equal(err.ids[0], ERROR_RUN_GOES_ON);
 	/* Whoever did it is gone. */
 	run_close(&one);
-	assert_string_equal(state_of(3, buf), "interrupted");
+	assert_string_equal(state_of(3, buf), "left");
 	assert_true(store_find(&store, 7, 0) == 0);
 	assert_int_equal(store_remove(&store, 3, &err), 0);
 	assert_string_equal(state_of(3, buf), "none");
@@ -306,13 +306,46 @@ static void test_repair(void **state)
 	make(1, INT32_MAX, "running", 1, NULL); /* of no process */
 	make(2, INT32_MAX, "running", 1, &one);
 	make(3, INT32_MAX, "done", 1, NULL);
-	assert_int_equal(mkdir("kept/runs/4", 0700), 0); /* killed before it was written */
+	assert_int_equal(mkdir("kept/runs/4", 0700), 0); /* killed before it was written, */
+	run("touch -d '2 minutes ago' kept/runs/4");
+	assert_int_equal(mkdir("kept/runs/5", 0700), 0); /* and about to be */
 	assert_int_equal(store_repair(&store, &options, &err), 0);
 	run("grep -q interrupted kept/runs/1/run.json");
 	assert_string_equal(state_of(2, buf), "running");
 	assert_string_equal(state_of(3, buf), "done");
 	assert_false(is_there("kept/runs/4"));
+	assert_true(is_there("kept/runs/5"));
 	run_close(&one);
+}
+
+/* What cannot be read now is not removed. */
+static void test_repair_unreadable(void **state)
+{
+	const struct ops_options options = { .stop_fd = -1 };
+	struct err err = ERR_INIT;
+
+	(void)state;
+	make(3, 7, "done", 1, NULL);
+	run("echo {} >kept/runs/3/run.json; touch -d '2 minutes ago' kept/runs/3");
+	assert_int_equal(store_repair(&store, &options, &err), 0);
+	run("echo [ >kept/runs/3/run.json; touch -d '2 minutes ago' kept/runs/3");
+	assert_int_equal(store_repair(&store, &options, &err), 0);
+	assert_true(is_there("kept/runs/3/profile.heap"));
+}
+
+/* A killed run may have left a file that it had not given its name yet. */
+static void test_half_written(void **state)
+{
+	_cleanup_(json_close) struct json_object *doc = NULL;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	make(3, 7, "done", 10, NULL);
+	put(3, ".profile.raw.42.7.1", 100);
+	assert_int_equal(store_load(&store, 3, &doc, &err), 0);
+	assert_int_equal(json_object_get_int64(json_object_object_get(doc, "bytes")), 110);
+	assert_int_equal(store_remove(&store, 3, &err), 0);
+	assert_false(is_there("kept/runs/3"));
 }
 
 static void test_none(void **state)
@@ -343,8 +376,9 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(open),    TEST(numbers), TEST(list),   TEST(load),	  TEST(profiles),
-		TEST(running), TEST(drop),    TEST(retain), TEST(repair), TEST(none),
+		TEST(open),	TEST(numbers),		 TEST(list),	     TEST(load),
+		TEST(profiles), TEST(running),		 TEST(drop),	     TEST(retain),
+		TEST(repair),	TEST(repair_unreadable), TEST(half_written), TEST(none),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

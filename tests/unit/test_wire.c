@@ -38,6 +38,7 @@ static void test_kinds(void **state)
 	assert_false(wire_is_valid(&m, false));
 }
 
+/* What is about a process or a run has that, and not the other. */
 static void test_ops(void **state)
 {
 	struct wire_to_broker m = ask;
@@ -45,22 +46,25 @@ static void test_ops(void **state)
 	(void)state;
 	for (m.op = 0; m.op < WIRE_OPS + 3; m.op++) {
 		bool is_one = m.op > WIRE_OP_NONE && m.op < WIRE_OPS;
+		enum wire_about about = is_one ? wire_about(m.op) : WIRE_OF_ALL;
 
-		m.pid = 1;
-		m.run = m.duration_ms = 1;
+		m.duration_ms = 1;
+		m.pid = about == WIRE_OF_PROCESS;
+		m.run = about == WIRE_OF_RUN;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), is_one);
 		assert_false(wire_is_valid(&m, m.op != WIRE_SYMBOLS));
-		m.pid = 0;
-		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
-				 is_one && wire_about(m.op) != WIRE_OF_PROCESS);
-		m.pid = 1;
-		m.run = 0;
-		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
-				 is_one && wire_about(m.op) != WIRE_OF_RUN);
-		m.run = 1;
 		m.duration_ms = 0;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
 				 is_one && !wire_is_run(m.op));
+		m.duration_ms = m.seconds = 1;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), m.op == WIRE_DUMP);
+		m.seconds = 0;
+		m.pid = m.run = 0;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 is_one && about == WIRE_OF_ALL);
+		m.pid = m.run = 1;
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 is_one && about != WIRE_OF_RUN);
 	}
 	m = ask;
 	m.op = UINT32_MAX;
