@@ -28,7 +28,10 @@ static void check_route(const struct route *r)
 				    .pid = r->pid,
 				    .start_time = r->start_time,
 				    .lg_sample = r->lg_sample,
-				    .seconds = r->seconds };
+				    .seconds = r->seconds,
+				    .duration_ms = r->duration_ms,
+				    .run = r->run,
+				    .base = r->base };
 
 	if (r->status == 200) {
 		if (r->own == ROUTE_ASKS && !wire_is_valid(&m, r->takes_body))

@@ -53,7 +53,7 @@ static void check_job(const struct job *job)
 		abort();
 	if (role <= WIRE_ROLE_NONE || role >= WIRE_ROLES || !wire_op_name(job->ask.op))
 		abort();
-	if (wire_needs_process(job->ask.op) && job->ask.pid <= 0)
+	if (wire_about(job->ask.op) == WIRE_OF_PROCESS && job->ask.pid <= 0)
 		abort();
 	if (role == WIRE_ROLE_CONTROL && (job->n > 1 || job->shared))
 		abort();
@@ -62,6 +62,11 @@ static void check_job(const struct job *job)
 	if ((job->addresses >= 0) != (job->ask.op == WIRE_SYMBOLS) ||
 	    (job->addresses >= 0 && fcntl(job->addresses, F_GETFD) < 0))
 		abort();
+}
+
+static bool takes_long(const struct job *job)
+{
+	return job->ask.seconds || wire_is_run(job->ask.op);
 }
 
 /* Of one process one at a time, and no more at once than there may be. */
@@ -80,12 +85,12 @@ static void check(const struct queue *q)
 		check_job(job);
 		if (job->state != JOB_RUNNING)
 			continue;
-		running += !job->ask.seconds;
-		long_ones += job->ask.seconds > 0;
+		running += !takes_long(job);
+		long_ones += takes_long(job);
 		for (size_t k = 0; k < i; k++)
 			if (q->v[k].state == JOB_RUNNING && job->ask.pid &&
-			    q->v[k].ask.pid == job->ask.pid && !q->v[k].ask.seconds &&
-			    !job->ask.seconds)
+			    q->v[k].ask.pid == job->ask.pid && !takes_long(&q->v[k]) &&
+			    !takes_long(job))
 				abort();
 	}
 	if (running > WORKERS || long_ones > SERVE_WORKERS_MAX ||
@@ -139,7 +144,8 @@ static void check_added(const struct job *job, const struct wire_to_broker *m)
 	if (!job->n || job->askers[job->n - 1].id != m->id)
 		abort();
 	if (of->op != m->op || of->pid != m->pid || of->start_time != m->start_time ||
-	    of->format != m->format || of->seconds != m->seconds || of->flags != m->flags)
+	    of->format != m->format || of->seconds != m->seconds ||
+	    (of->flags ^ m->flags) & ~WIRE_OF_CLIENT)
 		abort();
 }
 
