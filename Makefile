@@ -356,7 +356,7 @@ FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
 	stacks/table% stacks/tally% stacks/walk% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
 	record/journal% apart/% stats_text% unit/text% guard/rule% until%)
-FUZZED_FRONT := $(addprefix front/,route.c origin.c addresses.c)
+FUZZED_FRONT := $(addprefix front/,route.c compat.c origin.c addresses.c)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
 	profile/% io/% symbols/% wire/% serve/queue.c $(FUZZED_OPS),$(SRC)) $(FUZZED_FRONT)) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o

@@ -41,6 +41,11 @@ static const struct option_def options_of_serve[] = {
 	  "where /sd says that profiles are (the first --listen)", NULL },
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
 	  "profiles and numbers, but no change to any process", NULL },
+	{ "compat", 0, VALUE(STRING, compat), "LIST",
+	  "answer to the paths of these services, too, some of which change a process by GET: "
+	  "mesos, "
+	  "mtev, tikv; with --pid or --comm also without /pid/PID",
+	  NULL },
 	{ "runs", 0, VALUE(FILE, runs), "FOLDER",
 	  "keep what is recorded there (/var/lib/jeprof-ctl/runs; of a user: in ~/.local/state); "
 	  "none: nothing",
@@ -71,6 +76,8 @@ static const char *verdict(const struct serve_event *e)
 		[WIRE_UNKNOWN_PEER] = "unknown",
 		[WIRE_NOT_ALLOWED] = "denied",
 		[WIRE_FULL] = "full",
+		[WIRE_NO_ONE] = "none",
+		[WIRE_SEVERAL] = "several",
 	};
 
 	return e->refusal ? words[e->refusal] : e->began ? "began" : e->ok ? "ok" : "failed";
@@ -180,6 +187,37 @@ static int check_tls(const struct args *args, struct err *err)
 	return 0;
 }
 
+/* "mesos,mtev" */
+static int read_words(const char *list, unsigned int *words, struct err *err)
+{
+	static const char *const names[WIRE_WORDS] = { "", "mesos", "mtev", "tikv" };
+
+	while (list) {
+		size_t len = strcspn(list, ",");
+		unsigned int i = WIRE_MESOS;
+
+		while (i < WIRE_WORDS && (strlen(names[i]) != len || strncmp(list, names[i], len)))
+			i++;
+		if (i == WIRE_WORDS)
+			return err_raise(err, ERROR_CHOICE_UNKNOWN, .name = "compat", .text = list,
+					 .what = "mesos, mtev, tikv");
+		*words |= 1u << i;
+		list = list[len] ? list + len + 1 : NULL;
+	}
+	return 0;
+}
+
+/* One process, by its number or its name alone. */
+static int check_process(const struct args *args, struct err *err)
+{
+	if (args->cgroup || args->children)
+		return err_raise(err, ERROR_EXCLUSIVE, .name = "serve",
+				 .what = args->cgroup ? "--cgroup" : "--children");
+	return args_name_process(args) && !args->compat
+		       ? need(args->pid ? "--pid" : "--comm", "--compat", err)
+		       : 0;
+}
+
 static int run(const struct args *args, struct err *err)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
@@ -197,6 +235,8 @@ static int run(const struct args *args, struct err *err)
 		.advertise = args->advertise,
 		.group = args->group,
 		.read_only = args->read_only,
+		.one_pid = (pid_t)args->pid,
+		.one_comm = args->comm,
 		.runs = args->runs && !strcmp(args->runs, "none") ? "" : args->runs,
 		.keep = args->kept < 0 ? KEEP : (unsigned int)args->kept,
 		.keep_bytes = args->max_bytes ? args->max_bytes : KEEP_BYTES,
@@ -212,7 +252,8 @@ static int run(const struct args *args, struct err *err)
 
 	if (args->new_token)
 		return make_token(args, err);
-	if (check_tls(args, err))
+	if (check_tls(args, err) || check_process(args, err) ||
+	    read_words(args->compat, &request.words, err))
 		return -1;
 	if (args->workers > SERVE_WORKERS_MAX)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
@@ -229,5 +270,6 @@ const struct command cmd_serve = {
 	.words = "",
 	.help = "do these things for clients: HTTP on a Unix socket",
 	.options = options_of_serve,
+	.pid_by_option = true,
 	.run = run,
 };

@@ -21,18 +21,26 @@ struct arguments {
 	const char *hosts[HOSTS_MAX];
 	size_t n_hosts;
 	bool tls;
+	unsigned int words;
+	bool at_root;
 };
 
 static bool read_arguments(struct arguments *a, int argc, char **argv)
 {
 	static const struct option options[] = { { "host", required_argument, NULL, 'H' },
 						 { "tls", no_argument, NULL, 'T' },
+						 { "words", required_argument, NULL, 'W' },
+						 { "at-root", no_argument, NULL, 'R' },
 						 { 0 } };
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 'T')
 			a->tls = true;
+		else if (c == 'W')
+			a->words = (unsigned int)strtoul(optarg, NULL, 10);
+		else if (c == 'R')
+			a->at_root = true;
 		else if (c == 'H' && a->n_hosts < HOSTS_MAX)
 			a->hosts[a->n_hosts++] = optarg;
 		else
@@ -80,6 +88,8 @@ static int run(const struct arguments *a)
 	warm_up();
 	if (!server_open(&server, WIRE_FD, a->hosts, a->n_hosts, a->tls))
 		return fail(strerror(errno));
+	server.words = a->words;
+	server.at_root = a->at_root;
 	if (front_confine(&err) < 0)
 		return fail(err_text(&err, text, sizeof(text)));
 	return server_run(&server) ? EXIT_SUCCESS : EXIT_FAILURE; /* the broker makes no sense */

@@ -76,7 +76,7 @@ enum origin_verdict origin_judge(enum wire_transport transport, const struct ori
 		return ORIGIN_OTHER_HOST;
 	if (o->origin && !is_same(transport, o->origin, o->host))
 		return ORIGIN_OTHER_SITE;
-	if (is_safe(o->method) || !o->fetch_site)
+	if ((is_safe(o->method) && !o->changes) || !o->fetch_site)
 		return ORIGIN_GOOD;
 	return !strcmp(o->fetch_site, "same-origin") || !strcmp(o->fetch_site, "none")
 		       ? ORIGIN_GOOD

@@ -16,6 +16,7 @@
 struct origin {
 	const char *method;
 	const char *host, *origin, *referer, *fetch_site;
+	bool changes; /* something, whatever its method is: it is not safe */
 };
 
 enum origin_verdict {

@@ -23,6 +23,10 @@ static const struct outcome by_refusal[WIRE_REFUSALS] = {
 	[WIRE_UNKNOWN_PEER] = { 401, false, "a token is needed: Authorization: Bearer TOKEN" },
 	[WIRE_NOT_ALLOWED] = { 403, false, "this needs a role that the caller does not have" },
 	[WIRE_FULL] = { 503, true, "too much is being done already" },
+	[WIRE_NO_ONE] = { 404, false, "no process has that name" },
+	[WIRE_SEVERAL] = { 409, true,
+			   "several processes have that name: /pid/PID in front of the path names "
+			   "one" },
 };
 
 struct outcome outcome_of(const struct wire_to_front *a)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "front/compat.h"
 #include "front/outcome.h"
 #include "front/page.h"
 
@@ -208,14 +209,16 @@ static bool add_answer_headers(struct MHD_Response *response, const struct route
 		if (!add(response, "X-Jeprof-Pause-Us", value))
 			return false;
 	}
-	if (done && wire_is_run(route->op)) {
+	if (done && !route->words && wire_is_run(route->op)) {
 		snprintf(value, sizeof(value), "/api/v1/runs/%" PRIu64, answer->run);
 		if (!add(response, "Location", value))
 			return false;
 	}
 	if (!done || !route->attached)
 		return true;
-	if (outcome_name_is_safe(answer->name))
+	if (route->words == WIRE_TIKV)
+		snprintf(value, sizeof(value), "attachment; filename=\"profile\"");
+	else if (outcome_name_is_safe(answer->name))
 		snprintf(value, sizeof(value), "attachment; filename=\"%s\"", answer->name);
 	else
 		snprintf(value, sizeof(value), "attachment");
@@ -227,28 +230,32 @@ static const char *type_of(const struct route *route, const struct wire_to_front
 {
 	if (!done)
 		return route->flags & WIRE_TEXT_ERRORS ? TEXT_TYPE : "application/json";
-	return wire_media_type(answer->format < WIRE_FORMATS ? answer->format : WIRE_FORMAT_TEXT);
+	return compat_type(route->words, answer->format,
+			   wire_media_type(answer->format < WIRE_FORMATS ? answer->format
+									 : WIRE_FORMAT_TEXT));
 }
 
 /* Of what was done. */
 static unsigned int status_of(const struct route *route)
 {
-	if (wire_is_run(route->op))
+	if (wire_is_run(route->op) && !route->words)
 		return 202; /* it has begun */
 	return route->op == WIRE_RUN_DELETE ? 204 : 200;
 }
 
 enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_front *answer, int fd)
 {
+	const struct route *route = to->route;
 	const struct outcome outcome = outcome_of(answer);
 	bool done = outcome.status == 200;
-	unsigned int status = done ? status_of(to->route) : outcome.status;
+	unsigned int status = done ? status_of(route)
+				   : compat_status(route->words, route->op, answer, outcome.status);
 	struct MHD_Response *response;
 
 	if (!answer->bytes || fd < 0) {
 		cleanup_close(&fd);
 		if (!done)
-			return send_error(to, outcome.status, outcome.again, outcome.text);
+			return send_error(to, status, outcome.again, outcome.text);
 		response = copied("");
 	} else {
 		response = MHD_create_response_from_fd64(answer->bytes, fd);
@@ -257,7 +264,7 @@ enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_fro
 	}
 	if (response &&
 	    (!add_answer_headers(response, to->route, answer, done) ||
-	     (!done && !add_error_headers(response, to->route, outcome.status, outcome.again)))) {
+	     (!done && !add_error_headers(response, to->route, status, outcome.again)))) {
 		MHD_destroy_response(response);
 		return MHD_NO;
 	}

@@ -66,11 +66,14 @@ struct fault {
 static struct fault fault_of_origin(const struct client *client, const char *method,
 				    const struct headers *h)
 {
+	const struct route *route = &client->route;
+	const struct wire_to_broker ask = { .op = route->op, .flags = route->flags };
 	const struct origin origin = { .method = method,
 				       .host = h->v[HOST],
 				       .origin = h->v[ORIGIN],
 				       .referer = h->v[REFERER],
-				       .fetch_site = h->v[FETCH_SITE] };
+				       .fetch_site = h->v[FETCH_SITE],
+				       .changes = wire_role_needed(&ask) == WIRE_ROLE_CONTROL };
 	const struct server *s = client->server;
 
 	switch (origin_judge(client->transport, &origin, s->hosts, s->n_hosts)) {
@@ -179,7 +182,10 @@ static enum MHD_Result refuse(struct client *client, unsigned int status, const 
 static enum MHD_Result begin(struct client *client, const char *method, const char *version)
 {
 	struct headers h = { 0 };
-	struct route_request request = { .method = method, .uri = client->uri };
+	struct route_request request = { .method = method,
+					 .uri = client->uri,
+					 .words = client->server->words,
+					 .at_root = client->server->at_root };
 	struct fault fault;
 
 	MHD_get_connection_values(client->connection, MHD_HEADER_KIND, take_header, &h);

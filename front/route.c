@@ -2,6 +2,7 @@
 #include "front/route.h"
 
 #include "base/text.h"
+#include "front/compat.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -21,17 +22,23 @@ enum {
 };
 
 /* The arguments there are; PARAM_OTHERS: what is not known is passed over. */
-#define PARAMS(X)               \
-	X(PID, "pid")           \
-	X(START, "start_time")  \
-	X(FORMAT, "format")     \
-	X(RATE, "sample_rate")  \
-	X(DURATION, "duration") \
-	X(BASE, "base")         \
-	X(STATS, "stats")       \
-	X(ALL, "all")           \
-	X(SECONDS, "seconds")   \
-	X(DEBUG, "debug")
+#define PARAMS(X)                  \
+	X(PID, "pid")              \
+	X(START, "start_time")     \
+	X(FORMAT, "format")        \
+	X(RATE, "sample_rate")     \
+	X(DURATION, "duration")    \
+	X(BASE, "base")            \
+	X(STATS, "stats")          \
+	X(ALL, "all")              \
+	X(SECONDS, "seconds")      \
+	X(DEBUG, "debug")          \
+	X(ID, "id")                \
+	X(ACTIVE, "active")        \
+	X(TRIGGER, "trigger_dump") \
+	X(JEPROF, "jeprof")        \
+	X(NAME, "name")            \
+	X(INTERVAL, "interval")
 
 enum param {
 #define PARAM(id, name) PARAM_##id,
@@ -138,6 +145,42 @@ static const struct row rows[] = {
 	{ 0, "/pid/#/debug/pprof/*", ROUTE_PPROF, OWN(INDEX), 0, NULL, false },
 	{ 0, "/debug/pprof/*", ROUTE_PPROF, OWN(INDEX), 0, NULL, false },
 	{ 0, "/api/*", ROUTE_JSON, OWN(INDEX), 0, NULL, false },
+};
+
+#define ALIAS(path, op, format, params, attached)                                                 \
+	{                                                                                         \
+		GET, path, ROUTE_PLAIN, ASK(op, format, WIRE_TEXT_ERRORS), params | OTHERS, NULL, \
+			attached                                                                  \
+	}
+#define MESOS "/memory-profiler"
+#define TIKV "/debug/pprof"
+
+/* In the words of others, behind "/pid/#". Some change a process, though they are GETs. */
+static const struct {
+	enum wire_words words;
+	struct row row;
+} aliases[] = {
+	{ WIRE_MESOS, ALIAS(MESOS "/start", MESOS_START, JSON, TAKES(DURATION), false) },
+	{ WIRE_MESOS, ALIAS(MESOS "/stop", MESOS_STOP, JSON, 0, false) },
+	{ WIRE_MESOS, ALIAS(MESOS "/state", MESOS_STATE, JSON, 0, false) },
+	{ WIRE_MESOS, ALIAS(MESOS "/statistics", STATS, JSON, 0, false) },
+	{ WIRE_MESOS, ALIAS(MESOS "/download/raw", MESOS_DOWNLOAD, HEAP, TAKES(ID), true) },
+	{ WIRE_MESOS, ALIAS(MESOS "/download/text", MESOS_DOWNLOAD, TEXT, TAKES(ID), true) },
+	{ WIRE_MESOS, ALIAS(MESOS "/download/graph", MESOS_DOWNLOAD, SVG, TAKES(ID), true) },
+	{ WIRE_MTEV,
+	  ALIAS("/mtev/heap_profile", MTEV_STATE, TEXT, TAKES(ACTIVE) | TAKES(TRIGGER), false) },
+	{ WIRE_MTEV, ALIAS("/mtev/memory.json", STATS, JSON, 0, false) },
+	{ WIRE_TIKV, ALIAS(TIKV "/heap_activate", ACTIVATE, TEXT, TAKES(INTERVAL), false) },
+	{ WIRE_TIKV, ALIAS(TIKV "/heap_deactivate", DEACTIVATE, TEXT, 0, false) },
+	{ WIRE_TIKV, ALIAS(TIKV "/heap_list", TIKV_LIST, TEXT, 0, false) },
+	{ WIRE_TIKV,
+	  ALIAS(TIKV "/heap", DUMP, HEAP, TAKES(PID) | TAKES(JEPROF) | TAKES(NAME), true) },
+	{ WIRE_TIKV, ALIAS(TIKV "/cmdline", CMDLINE, TEXT, TAKES(PID), false) },
+	{ WIRE_TIKV,
+	  { GET | HEAD, TIKV "/symbol", ROUTE_PPROF, OWN(SYMBOL_COUNT), OTHERS, NULL, false } },
+	{ WIRE_TIKV,
+	  { POST, TIKV "/symbol", ROUTE_PPROF, ASK(SYMBOLS, TEXT, WIRE_TEXT_ERRORS),
+	    TAKES(PID) | OTHERS, NULL, false } },
 };
 
 __attribute__((format(printf, 3, 4))) static bool refuse(struct route *route, unsigned int status,
@@ -275,11 +318,40 @@ static void set_allow(struct route *route, unsigned int methods)
 						 "%s%s", used ? ", " : "", names[i]);
 }
 
-/* NULL, with the error, where there is no such path or it is not for this method. */
-static const struct row *find_row(const char *path, unsigned int method, struct route *route)
+/* NULL, with the methods of such a path, where there are any. */
+static const struct row *find_alias(const struct route_request *request, const char *path,
+				    struct route *route, unsigned int *methods)
 {
-	unsigned int methods = 0;
+	struct named named = { 0 };
+	bool at_root = !fits("/pid/#/*", path, &named);
+	const char *rest = at_root ? path : strchr(path + strlen("/pid/"), '/');
 
+	if (at_root && !request->at_root)
+		return NULL;
+	for (size_t i = 0; i < COUNT(aliases); i++) {
+		if (!(request->words & 1u << aliases[i].words) ||
+		    strcmp(rest, aliases[i].row.path) != 0)
+			continue;
+		*methods |= aliases[i].row.methods;
+		if (!(aliases[i].row.methods & method_of(request->method)))
+			continue;
+		route->words = aliases[i].words;
+		route->style = aliases[i].row.style;
+		route->pid = named.pid;
+		return &aliases[i].row;
+	}
+	return NULL;
+}
+
+/* NULL, with the error, where there is no such path or it is not for this method. */
+static const struct row *find_row(const struct route_request *request, const char *path,
+				  struct route *route)
+{
+	unsigned int method = method_of(request->method), methods = 0;
+	const struct row *alias = find_alias(request, path, route, &methods);
+
+	if (alias)
+		return alias;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct named named = { 0 };
 
@@ -314,6 +386,7 @@ struct query {
 	const struct row *row;
 	unsigned int seen; /* TAKES() */
 	bool debug;
+	bool active, dump, jeprof; /* in words of others */
 	struct route *route;
 };
 
@@ -363,8 +436,12 @@ static bool set_rate(struct query *q, const char *value)
 static bool set_duration(struct query *q, const char *value)
 {
 	struct err err = ERR_INIT;
+	char why[sizeof(q->route->text)];
 	uint64_t ms;
 
+	if (q->route->words)
+		return compat_duration(value, &q->route->duration_ms, why, sizeof(why)) ||
+		       refuse(q->route, 400, "%s", why);
 	if (text_duration_parse(value, &ms, &err) < 0 || !ms || ms > WIRE_DURATION_MAX_MS)
 		return refuse_value(q, PARAM_DURATION, "a time such as 30s, of up to 24h");
 	q->route->duration_ms = (uint32_t)ms;
@@ -408,6 +485,67 @@ static void set_debug(struct query *q, const char *value)
 	q->debug = n && !*end;
 }
 
+/* --- those in words of others --- */
+
+static bool is_true(const char *value)
+{
+	return !strcmp(value, "true");
+}
+
+static bool set_id(struct query *q, const char *value)
+{
+	if (run_of(value, strlen(value), &q->route->run))
+		return true;
+	return strspn(value, "0123456789") == strlen(value)
+		       ? refuse(q->route, 400, "Cannot serve requested id #%s.", value)
+		       : refuse(q->route, 400, "Invalid parameter 'id': Garbage after parsed id.");
+}
+
+/* "1795739021.heap", as the list has it. */
+static bool set_name(struct query *q, const char *value)
+{
+	size_t digits = strspn(value, "0123456789");
+
+	if (strcmp(value + digits, ".heap") != 0)
+		return refuse(q->route, 400, "heap profile name %s is invalid", value);
+	return run_of(value, digits, &q->route->run) ||
+	       refuse(q->route, 400, "heap profile %s not found", value);
+}
+
+/* It is for dumps into files of the process, which are not made. */
+static bool set_interval(struct query *q, const char *value)
+{
+	uint64_t n;
+
+	return number(value, strlen(value), UINT64_MAX, &n) ||
+	       refuse(q->route, 400,
+		      *value ? "invalid digit found in string"
+			     : "cannot parse integer from empty string");
+}
+
+static bool set_other(struct query *q, enum param param, const char *value)
+{
+	switch (param) {
+	case PARAM_ID:
+		return set_id(q, value);
+	case PARAM_NAME:
+		return set_name(q, value);
+	case PARAM_INTERVAL:
+		return set_interval(q, value);
+	case PARAM_ACTIVE:
+		q->active = is_true(value);
+		return true;
+	case PARAM_TRIGGER:
+		q->dump = is_true(value);
+		return true;
+	default:
+		q->jeprof = is_true(value);
+		return true;
+	}
+}
+
+/* --- all of them --- */
+
 static bool set_param(struct query *q, enum param param, const char *value)
 {
 	switch (param) {
@@ -435,6 +573,13 @@ static bool set_param(struct query *q, enum param param, const char *value)
 	case PARAM_DEBUG:
 		set_debug(q, value);
 		return true;
+	case PARAM_ID:
+	case PARAM_ACTIVE:
+	case PARAM_TRIGGER:
+	case PARAM_JEPROF:
+	case PARAM_NAME:
+	case PARAM_INTERVAL:
+		return set_other(q, param, value);
 	case PARAM_COUNT:
 		break;
 	}
@@ -481,6 +626,26 @@ static bool take_query(struct query *q, const char *query)
 	return true;
 }
 
+static void combine_others(struct query *q)
+{
+	struct route *route = q->route;
+
+	if (q->seen & TAKES(ACTIVE)) {
+		route->op = q->active ? WIRE_ACTIVATE : WIRE_DEACTIVATE;
+	} else if (q->dump) {
+		route->op = WIRE_DUMP;
+		route->format = WIRE_FORMAT_HEAP;
+	}
+	if (q->jeprof)
+		route->format = WIRE_FORMAT_SVG;
+	if (route->words == WIRE_TIKV && route->run)
+		route->op = WIRE_RUN_PROFILE;
+	else if (route->words == WIRE_TIKV && route->op == WIRE_DUMP)
+		route->flags |= WIRE_IF_ACTIVE;
+	if (!route->pid && !route->own)
+		route->flags |= WIRE_AT_ROOT;
+}
+
 /* What arguments mean together. */
 static bool combine(struct query *q)
 {
@@ -491,7 +656,9 @@ static bool combine(struct query *q)
 	if (q->row->params & NEEDS_PID && !route->pid)
 		return refuse(route, 400, "which process? pid is missing");
 	if (wire_is_run(route->op) && !route->duration_ms)
-		route->duration_ms = ROUTE_DURATION_MS;
+		route->duration_ms = route->words ? ROUTE_MESOS_MS : ROUTE_DURATION_MS;
+	if (route->words)
+		combine_others(q);
 	if (route->flags & WIRE_TOUCH && !route->pid)
 		return refuse(route, 400, "the statistics of which process? pid is missing");
 	if (q->debug && !(q->seen & TAKES(FORMAT)))
@@ -529,7 +696,7 @@ void route_find(const struct route_request *request, struct route *route)
 
 	memset(route, 0, sizeof(*route));
 	if (read_path(request->uri, path, route))
-		q.row = find_row(path, method_of(request->method), route);
+		q.row = find_row(request, path, route);
 	if (strlen(request->uri) > ROUTE_URI_MAX) {
 		route->allow[0] = '\0';
 		refuse(route, 414, "the address is too long");

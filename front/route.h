@@ -12,6 +12,7 @@
 #define ROUTE_PID_MAX 4194304	       /* the kernel's own limit (PID_MAX_LIMIT) */
 #define ROUTE_RUN_MAX 9999999999999999 /* what has more digits is no run's number */
 #define ROUTE_DURATION_MS 30000	       /* of a run, where it does not say */
+#define ROUTE_MESOS_MS 300000	       /* of a run in words of Mesos */
 #define ROUTE_URI_MAX 2048	       /* with the query */
 
 /* How its errors are written. */
@@ -35,6 +36,8 @@ struct route_request {
 	const char *method;
 	const char *uri;    /* as it came: the path, and the query behind a '?' */
 	const char *accept; /* NULL: anything */
+	unsigned int words; /* 1u << enum wire_words of those that are known besides our own */
+	bool at_root;	    /* and for the process that is meant without /pid/PID */
 };
 
 struct route {
@@ -43,6 +46,7 @@ struct route {
 	enum route_own own;
 	enum wire_op op; /* for ROUTE_ASKS, from here on */
 	enum wire_format format;
+	enum wire_words words;
 	uint32_t flags;
 	int32_t pid; /* 0: none */
 	int32_t lg_sample;

@@ -176,6 +176,7 @@ bool client_ask(struct client *client)
 				    .lg_sample = route->lg_sample,
 				    .seconds = route->seconds,
 				    .duration_ms = route->duration_ms,
+				    .words = route->words,
 				    .run = route->run,
 				    .base = route->base };
 	int fd = take_fd(client->addresses.fd);

@@ -36,6 +36,9 @@ struct server {
 	const char *const *hosts;
 	size_t n_hosts;
 
+	unsigned int words; /* 1u << enum wire_words of each that clients may use, */
+	bool at_root;	    /* for one process at the root as well */
+
 	bool tls; /* the broker brings credentials before connections */
 	struct streams streams;
 	struct credentials *credentials; /* of new connections */

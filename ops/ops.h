@@ -545,6 +545,7 @@ struct ops_record_request {
 	const char *file;     /* of the last dump, as in struct ops_dump_request */
 	bool force;	      /* replace files that exist */
 	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: as it is set */
+	bool only_off;	      /* refused (ERR_BUSY) where profiling is on already */
 	void (*began)(void *ctx, const struct ops_cost *cost); /* it is recorded now; NULL: none */
 	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
 	void *ctx;

@@ -49,7 +49,8 @@ static int find_program(char *path, size_t size, struct err *err)
 int front_start(struct front *f, const struct serve_request *r, struct err *err)
 {
 	_cleanup_(cleanup_close) int ours = -1, theirs = -1;
-	char path[2 * PATH_MAX], *argv[2 * SERVE_HOSTS_MAX + 3] = { path }, *const env[] = { NULL };
+	char path[2 * PATH_MAX], words[16],
+		*argv[2 * SERVE_HOSTS_MAX + 6] = { path }, *const env[] = { NULL };
 	struct spawn s = { path, argv, env, -1, r->log_fd, r->log_fd, 0 };
 	int pair[2], bytes = CHANNEL_BYTES, failed, n = 1;
 
@@ -60,7 +61,14 @@ int front_start(struct front *f, const struct serve_request *r, struct err *err)
 		argv[n++] = (char *)r->hosts[i];
 	}
 	if (r->certificate)
-		argv[n] = (char *)"--tls";
+		argv[n++] = (char *)"--tls";
+	if (r->words) {
+		snprintf(words, sizeof(words), "%u", r->words);
+		argv[n++] = (char *)"--words";
+		argv[n++] = words;
+	}
+	if (r->one_pid || r->one_comm)
+		argv[n] = (char *)"--at-root";
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return err_raise_sys(err, ERROR_FRONT_NOT_STARTED, errno, .path = path);
 	ours = pair[0];

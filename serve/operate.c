@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/memory_file.h"
 #include "ops/dump.h"
+#include "serve/compat.h"
 #include "serve/runs.h"
 
 #include <errno.h>
@@ -76,12 +77,24 @@ static int print_error(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
+static int print_line(FILE *out, const void *ctx, struct err *err)
+{
+	(void)err;
+	fprintf(out, "%s\n", (const char *)ctx);
+	return 0;
+}
+
 int operate_say(const struct wire_to_broker *ask, int content, const struct err *why,
 		struct err *err)
 {
+	char buf[ERR_TEXT_SIZE];
+	const char *words = compat_error(ask, why, buf, sizeof(buf));
+
 	if (ftruncate(content, 0))
 		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "empty");
 	lseek(content, 0, SEEK_SET);
+	if (words)
+		return memory_file_fill(content, print_line, words, err);
 	if (ask->flags & WIRE_TEXT_ERRORS)
 		return memory_file_fill(content, print_error, why, err);
 	return write_json(content, api_error(why), err);
@@ -222,7 +235,9 @@ static int do_stats(const struct work *w, struct result *r, struct err *err)
 									    : OPS_STATS_JSON;
 
 	if (ops_stats(&of, 1, format, &w->options, &stats, err) || ops_stats_failed(&stats, err))
-		return -1;
+		return w->ask->words == WIRE_MTEV && err->code == ERR_NOJEMALLOC
+			       ? answer_text(w, "{}\n", 3, err)
+			       : -1;
 	operate_cost(r, &stats.v->cost);
 	return answer_text(w, stats.text, stats.len, err);
 }
@@ -329,7 +344,8 @@ static int do_switch(const struct work *w, struct result *r, struct err *err)
 		    : ops_deactivate(w->ask->pid, &w->options, &change, err))
 		return -1;
 	operate_cost(r, &change.cost);
-	return answer_json(w, api_change("prof.active", &change), err);
+	return w->ask->words ? compat_switched(w, &change, err)
+			     : answer_json(w, api_change("prof.active", &change), err);
 }
 
 static int do_reset(const struct work *w, struct result *r, struct err *err)
@@ -366,6 +382,12 @@ static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 	[WIRE_RUN_PROFILE] = run_do_profile,
 	[WIRE_RUN_STOP] = run_do_show, /* which comes when it has stopped */
 	[WIRE_RUN_DELETE] = run_do_delete,
+	[WIRE_MESOS_START] = compat_mesos_start,
+	[WIRE_MESOS_STOP] = compat_mesos_stop, /* the same */
+	[WIRE_MESOS_STATE] = compat_mesos_state,
+	[WIRE_MESOS_DOWNLOAD] = compat_mesos_download,
+	[WIRE_MTEV_STATE] = compat_mtev_state,
+	[WIRE_TIKV_LIST] = compat_tikv_list,
 };
 
 /* --- the process --- */

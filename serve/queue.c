@@ -86,7 +86,8 @@ static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker 
 {
 	return a->op == b->op && (a->op == WIRE_DUMP || is_overview(a->op)) && a->pid == b->pid &&
 	       a->start_time == b->start_time && a->format == b->format &&
-	       !((a->flags ^ b->flags) & ~WIRE_OF_CLIENT) && a->seconds == b->seconds;
+	       !((a->flags ^ b->flags) & ~WIRE_OF_CLIENT) && a->seconds == b->seconds &&
+	       a->words == b->words;
 }
 
 static bool can_be_shared(const struct job *job, uint64_t now_ms)
@@ -206,10 +207,20 @@ struct job *queue_find_run(struct queue *q, uint64_t run)
 	return NULL;
 }
 
+uint64_t queue_run_of(const struct queue *q, pid_t pid)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		if (q->v[i].state == JOB_RUNNING && q->v[i].run && q->v[i].ask.pid == pid &&
+		    q->v[i].began)
+			return q->v[i].run;
+	}
+	return 0;
+}
+
 /* What was told to stop is looked at when it has. */
 static bool waits_for_run(struct queue *q, const struct wire_to_broker *ask)
 {
-	return ask->op == WIRE_RUN_STOP && queue_find_run(q, ask->run);
+	return wire_ends_run(ask->op) && queue_find_run(q, ask->run);
 }
 
 struct job *queue_next(struct queue *q)

@@ -71,6 +71,9 @@ struct job *queue_cancel(struct queue *q, uint64_t id);
 /* The one that is this run, and is running; NULL: none. */
 struct job *queue_find_run(struct queue *q, uint64_t run);
 
+/* The number of one of this process that has begun, and goes on; 0: none. */
+uint64_t queue_run_of(const struct queue *q, pid_t pid);
+
 /* Its process was changed by it: who asks from now on is to see that. */
 void queue_age(struct queue *q, pid_t pid);
 

@@ -8,6 +8,7 @@
 #include "io/output.h"
 #include "ops/convert.h"
 #include "ops/dump.h"
+#include "serve/compat.h"
 #include "serve/store.h"
 
 #include <errno.h>
@@ -77,11 +78,14 @@ static int prepare(struct doing *d, const char *kind, struct err *err)
 /* From now on it goes on by itself: whoever asked for it is told so. */
 static void begin(struct doing *d)
 {
-	struct json_object *answer = NULL;
+	_cleanup_(json_close) struct json_object *doc = NULL;
 	struct err ignored;
 
-	if (store_load(d->work->runs, d->work->run, &answer, &ignored) ||
-	    answer_json(d->work, answer, &ignored))
+	if (store_load(d->work->runs, d->work->run, &doc, &ignored) ||
+	    answer_json(d->work,
+			d->work->ask->words ? compat_began(d->work->ask, doc, false)
+					    : json_object_get(doc),
+			&ignored))
 		return;
 	d->began = write(d->work->began_fd, d->result->comm, sizeof(d->result->comm)) ==
 		   sizeof(d->result->comm);
@@ -156,6 +160,7 @@ int run_do_record(const struct work *w, struct result *r, struct err *err)
 	struct ops_record_request request = {
 		.duration_ms = w->ask->duration_ms,
 		.lg_sample = w->ask->flags & WIRE_HAS_LG ? w->ask->lg_sample : OPS_LG_KEEP,
+		.only_off = w->ask->words, /* what others turned on is theirs */
 		.began = recording_began,
 		.ctx = &d,
 	};

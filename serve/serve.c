@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "io/memory_file.h"
 #include "serve/certificate.h"
+#include "serve/compat.h"
 #include "serve/front.h"
 #include "serve/listen.h"
 #include "serve/operate.h"
@@ -474,7 +475,9 @@ static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
 static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, struct err *err)
 {
 	const struct connection *c = find_connection(b, m->connection);
+	struct wire_to_broker ask = *m;
 	struct serve_peer peer;
+	enum wire_refusal refusal;
 	struct job *job;
 
 	if (!c) { /* it ended meanwhile, or never was */
@@ -489,9 +492,16 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		return refuse_aloud(b, m, &peer, peer.role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER,
 				    err);
 	}
-	if (m->op == WIRE_RUN_STOP && queue_find_run(&b->queue, m->run))
-		subprocess_stop(&queue_find_run(&b->queue, m->run)->process);
-	job = queue_add(&b->queue, m, &peer, fd, now_ms());
+	refusal = compat_resolve(b->request, &ask);
+	if (refusal) {
+		cleanup_close(&fd);
+		return refuse_aloud(b, m, &peer, refusal, err);
+	}
+	if (ask.op == WIRE_MESOS_STOP) /* it names no run */
+		ask.run = queue_run_of(&b->queue, ask.pid);
+	if (wire_ends_run(ask.op) && queue_find_run(&b->queue, ask.run))
+		subprocess_stop(&queue_find_run(&b->queue, ask.run)->process);
+	job = queue_add(&b->queue, &ask, &peer, fd, now_ms());
 	if (!job)
 		return refuse_aloud(b, m, &peer, WIRE_FULL, err);
 	if (job->state == JOB_DONE)

@@ -63,6 +63,9 @@ struct serve_request {
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
+	unsigned int words;    /* 1u << enum wire_words of each that clients may use */
+	pid_t one_pid;	       /* of which process, where a path in these words names none; */
+	const char *one_comm;  /* or the only one of this name; 0 and NULL: there are none such */
 	const char *runs;      /* a folder for results; NULL: see serve/store.h; "": none is kept */
 	unsigned int keep;     /* so many of them; 0: all */
 	uint64_t keep_bytes;   /* of them together; 0: no limit */

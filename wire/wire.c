@@ -57,7 +57,20 @@ enum wire_about wire_about(enum wire_op op)
 
 bool wire_is_run(enum wire_op op)
 {
-	return op == WIRE_RECORD || op == WIRE_SAMPLE;
+	return op == WIRE_RECORD || op == WIRE_SAMPLE || op == WIRE_MESOS_START;
+}
+
+bool wire_ends_run(enum wire_op op)
+{
+	return op == WIRE_RUN_STOP || op == WIRE_MESOS_STOP;
+}
+
+enum wire_words wire_words_of(enum wire_op op)
+{
+	return op == WIRE_TIKV_LIST	? WIRE_TIKV
+	       : op == WIRE_MTEV_STATE	? WIRE_MTEV
+	       : op >= WIRE_MESOS_START ? WIRE_MESOS
+					: WIRE_OWN_WORDS;
 }
 
 const char *wire_op_name(enum wire_op op)
@@ -75,15 +88,24 @@ const char *wire_suffix(enum wire_format format)
 	return formats[format].suffix;
 }
 
+/* At the root the broker knows which process is meant. */
+static bool has_valid_words(const struct wire_to_broker *m)
+{
+	enum wire_words only = wire_words_of(m->op);
+
+	return m->words < WIRE_WORDS && (!only || m->words == only) &&
+	       (!(m->flags & WIRE_AT_ROOT) || (m->words && !m->pid && !m->start_time));
+}
+
 static bool is_valid_ask(const struct wire_to_broker *m)
 {
 	return m->op > WIRE_OP_NONE && m->op < WIRE_OPS && m->format < WIRE_FORMATS &&
 	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
 	       m->lg_sample >= 0 && m->lg_sample <= LG_SAMPLE_MAX &&
-	       m->duration_ms <= WIRE_DURATION_MAX_MS && !m->unused &&
+	       m->duration_ms <= WIRE_DURATION_MAX_MS && has_valid_words(m) &&
 	       (m->duration_ms || !wire_is_run(m->op)) && (!m->seconds || m->op == WIRE_DUMP) &&
-	       (m->pid || wire_about(m->op) != WIRE_OF_PROCESS) &&
-	       (m->run ? !m->pid || wire_about(m->op) != WIRE_OF_RUN
+	       (m->pid || m->flags & WIRE_AT_ROOT || wire_about(m->op) != WIRE_OF_PROCESS) &&
+	       (m->run ? !m->pid || m->words || wire_about(m->op) != WIRE_OF_RUN
 		       : wire_about(m->op) != WIRE_OF_RUN);
 }
 

@@ -35,28 +35,34 @@ const char *wire_role_name(enum wire_role role); /* "read"; "" of none */
 enum wire_about { WIRE_OF_ALL, WIRE_OF_PROCESS, WIRE_OF_RUN };
 
 /* X(id, name, role, about) */
-#define WIRE_OPS_ALL(X)                                  \
-	X(LIST, "list", READ, OF_ALL)                    \
-	X(METRICS, "metrics", READ, OF_ALL)              \
-	X(DISCOVER, "discover", READ, OF_ALL)            \
-	X(CHECK, "check", PROFILE, OF_PROCESS)           \
-	X(STATUS, "status", PROFILE, OF_PROCESS)         \
-	X(EXPLAIN, "explain", PROFILE, OF_PROCESS)       \
-	X(STATS, "stats", PROFILE, OF_PROCESS)           \
-	X(THREADS, "threads", PROFILE, OF_PROCESS)       \
-	X(DUMP, "dump", PROFILE, OF_PROCESS)             \
-	X(SYMBOLS, "symbols", PROFILE, OF_PROCESS)       \
-	X(CMDLINE, "cmdline", PROFILE, OF_PROCESS)       \
-	X(ACTIVATE, "activate", CONTROL, OF_PROCESS)     \
-	X(DEACTIVATE, "deactivate", CONTROL, OF_PROCESS) \
-	X(RESET, "reset", CONTROL, OF_PROCESS)           \
-	X(RECORD, "record", CONTROL, OF_PROCESS)         \
-	X(SAMPLE, "sample", CONTROL, OF_PROCESS)         \
-	X(RUNS, "runs", READ, OF_ALL)                    \
-	X(RUN, "run", READ, OF_RUN)                      \
-	X(RUN_PROFILE, "run_profile", PROFILE, OF_RUN)   \
-	X(RUN_STOP, "run_stop", CONTROL, OF_RUN)         \
-	X(RUN_DELETE, "run_delete", CONTROL, OF_RUN)
+#define WIRE_OPS_ALL(X)                                          \
+	X(LIST, "list", READ, OF_ALL)                            \
+	X(METRICS, "metrics", READ, OF_ALL)                      \
+	X(DISCOVER, "discover", READ, OF_ALL)                    \
+	X(CHECK, "check", PROFILE, OF_PROCESS)                   \
+	X(STATUS, "status", PROFILE, OF_PROCESS)                 \
+	X(EXPLAIN, "explain", PROFILE, OF_PROCESS)               \
+	X(STATS, "stats", PROFILE, OF_PROCESS)                   \
+	X(THREADS, "threads", PROFILE, OF_PROCESS)               \
+	X(DUMP, "dump", PROFILE, OF_PROCESS)                     \
+	X(SYMBOLS, "symbols", PROFILE, OF_PROCESS)               \
+	X(CMDLINE, "cmdline", PROFILE, OF_PROCESS)               \
+	X(ACTIVATE, "activate", CONTROL, OF_PROCESS)             \
+	X(DEACTIVATE, "deactivate", CONTROL, OF_PROCESS)         \
+	X(RESET, "reset", CONTROL, OF_PROCESS)                   \
+	X(RECORD, "record", CONTROL, OF_PROCESS)                 \
+	X(SAMPLE, "sample", CONTROL, OF_PROCESS)                 \
+	X(RUNS, "runs", READ, OF_ALL)                            \
+	X(RUN, "run", READ, OF_RUN)                              \
+	X(RUN_PROFILE, "run_profile", PROFILE, OF_RUN)           \
+	X(RUN_STOP, "run_stop", CONTROL, OF_RUN)                 \
+	X(RUN_DELETE, "run_delete", CONTROL, OF_RUN)             \
+	X(MESOS_START, "mesos_start", CONTROL, OF_PROCESS)       \
+	X(MESOS_STOP, "mesos_stop", CONTROL, OF_PROCESS)         \
+	X(MESOS_STATE, "mesos_state", PROFILE, OF_PROCESS)       \
+	X(MESOS_DOWNLOAD, "mesos_download", PROFILE, OF_PROCESS) \
+	X(MTEV_STATE, "mtev_state", PROFILE, OF_PROCESS)         \
+	X(TIKV_LIST, "tikv_list", PROFILE, OF_PROCESS)
 
 enum wire_op {
 	WIRE_OP_NONE,
@@ -67,9 +73,20 @@ enum wire_op {
 };
 
 enum wire_about wire_about(enum wire_op op);
+/* Does it end a run early, and is answered when that has ended? */
+bool wire_ends_run(enum wire_op op);
 /* Does it begin a run, which is answered when it has begun, and goes on? */
 bool wire_is_run(enum wire_op op);
 const char *wire_op_name(enum wire_op op); /* "list"; for logs */
+
+/*
+ * In whose words a client asks, and is answered: those of a service that had such paths of its own,
+ * for the scripts that were written for it. They are refused but for those the broker was given.
+ */
+enum wire_words { WIRE_OWN_WORDS, WIRE_MESOS, WIRE_MTEV, WIRE_TIKV, WIRE_WORDS };
+
+/* The words that an operation is there for alone; WIRE_OWN_WORDS: it is there in any. */
+enum wire_words wire_words_of(enum wire_op op);
 
 /* How what is asked for is to be written. X(id, media type, suffix of a file) */
 #define WIRE_FORMATS_ALL(X)                                                                   \
@@ -112,8 +129,9 @@ enum wire_to_broker_kind {
 #define WIRE_TOUCH 16u		 /* METRICS: jemalloc's own statistics of `pid`, too: as STATS */
 #define WIRE_ALL 32u		 /* DISCOVER: also those that cannot be profiled now */
 #define WIRE_HAS_CERTIFICATE 64u /* the client's, by an authority of WIRE_CREDENTIALS */
-#define WIRE_GROWTH 128u /* RUN_PROFILE: what it has more than the profile of its beginning */
-#define WIRE_FLAGS 255u
+#define WIRE_GROWTH 128u  /* RUN_PROFILE: what it has more than the profile of its beginning */
+#define WIRE_AT_ROOT 256u /* in words of others: of the process that the broker was given */
+#define WIRE_FLAGS 511u
 #define WIRE_OF_CLIENT (WIRE_HAS_TOKEN | WIRE_HAS_CERTIFICATE) /* who asks, and not what for */
 
 #define WIRE_TOKEN_SIZE 32
@@ -131,8 +149,9 @@ struct wire_to_broker {
 	int32_t lg_sample;
 	uint32_t seconds;     /* DUMP: what happened in so many; 0: what lives now */
 	uint32_t duration_ms; /* RECORD, SAMPLE */
-	uint32_t unused;      /* 0 */
-	uint64_t run, base;   /* a number; RUN_PROFILE: what it has more than that one; 0: none */
+	uint32_t words;	      /* enum wire_words */
+	uint64_t run,
+		base; /* a number, of MESOS_DOWNLOAD or 0; RUN_PROFILE: what it has more than that one; 0: none */
 	unsigned char token[WIRE_TOKEN_SIZE];
 };
 
@@ -174,6 +193,8 @@ enum wire_refusal {
 	WIRE_UNKNOWN_PEER, /* a token is needed, or it is not one that is known */
 	WIRE_NOT_ALLOWED,  /* the role is not enough */
 	WIRE_FULL,	   /* too many wait; later */
+	WIRE_NO_ONE,	   /* WIRE_AT_ROOT: no process is meant, */
+	WIRE_SEVERAL,	   /* or several are */
 	WIRE_REFUSALS
 };
 

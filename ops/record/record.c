@@ -510,6 +510,8 @@ static int begin_in(struct recording *r, struct session *s, int *fd, struct err 
 		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
 	if (!found.active)
 		return activate(r, s, &found, err);
+	if (r->request->only_off)
+		return err_raise(err, ERROR_ACTIVE_ALREADY, SESSION_ARGS(s));
 	if (!wants_other_rate(r, &found))
 		return 0;
 	err_raise(err, ERROR_SAMPLED_AT_ANOTHER_RATE, SESSION_ARGS(s),

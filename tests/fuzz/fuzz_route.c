@@ -30,6 +30,7 @@ static void check_route(const struct route *r)
 				    .lg_sample = r->lg_sample,
 				    .seconds = r->seconds,
 				    .duration_ms = r->duration_ms,
+				    .words = r->words,
 				    .run = r->run,
 				    .base = r->base };
 
@@ -80,6 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (*at)
 			*at++ = '\0';
 	}
+	request.words = ~0u;
+	request.at_root = size & 1;
 	request.uri = lines[0];
 	request.accept = lines[1];
 	memset(&route, 0xff, sizeof(route));

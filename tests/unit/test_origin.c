@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -168,6 +169,14 @@ static void test_site(void **state)
 
 		if (origin_judge(WIRE_TCP, &o, NULL, 0) != rows[i].verdict)
 			fail_msg("%zu: %s %s %s", i, o.method, o.fetch_site, o.origin);
+		/* One that changes something is as a POST is. */
+		if (!strcmp(rows[i].method, "POST")) {
+			struct origin get = o;
+
+			get.method = "GET";
+			get.changes = true;
+			assert_int_equal(origin_judge(WIRE_TCP, &get, NULL, 0), rows[i].verdict);
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ static void test_codes(void **state)
 
 static void test_refusals(void **state)
 {
-	static const unsigned int statuses[WIRE_REFUSALS] = { 200, 401, 403, 503 };
+	static const unsigned int statuses[WIRE_REFUSALS] = { 200, 401, 403, 503, 404, 409 };
 
 	(void)state;
 	for (uint32_t r = 0; r < WIRE_REFUSALS; r++)

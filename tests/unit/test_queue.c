@@ -367,6 +367,22 @@ static void test_runs(void **state)
 	assert_null(run_next());
 	end(runs[2], 0);
 	assert_ptr_equal(run_next(), stop);
+	end(stop, 0);
+	/* The same by the words that name no run. */
+	runs[3]->run = 4;
+	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid), 0);
+	runs[3]->began = true;
+	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid), 4);
+	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid + 1000), 0);
+	m = ask(WIRE_MESOS_STOP, runs[3]->ask.pid);
+	m.run = 4;
+	stop = added(&m, 0);
+	assert_non_null(stop);
+	assert_null(run_next());
+	end(runs[3], 0);
+	assert_int_equal(queue_run_of(&queue, runs[3]->ask.pid), 0);
+	assert_ptr_equal(run_next(), stop);
+	end(stop, 0);
 	/* There is room for another one. */
 	assert_non_null(add(WIRE_RECORD, 8));
 	assert_non_null(run_next());

@@ -483,6 +483,116 @@ static void test_prefers_html(void **state)
 			fail_msg("%s", rows[i].accept ? rows[i].accept : "none");
 }
 
+#define MESOS "/memory-profiler"
+#define TIKV "/debug/pprof"
+
+static const struct {
+	const char *uri;
+	enum wire_words words;
+	enum wire_op op;
+	enum wire_format format;
+	uint64_t run;
+	uint32_t duration_ms;
+	bool attached;
+} others[] = {
+	{ MESOS "/start", WIRE_MESOS, WIRE_MESOS_START, WIRE_FORMAT_JSON, 0, 300000, false },
+	{ MESOS "/start?duration=1.5mins&x=1", WIRE_MESOS, WIRE_MESOS_START, WIRE_FORMAT_JSON, 0,
+	  90000, false },
+	{ MESOS "/stop", WIRE_MESOS, WIRE_MESOS_STOP, WIRE_FORMAT_JSON, 0, 0, false },
+	{ MESOS "/state", WIRE_MESOS, WIRE_MESOS_STATE, WIRE_FORMAT_JSON, 0, 0, false },
+	{ MESOS "/statistics", WIRE_MESOS, WIRE_STATS, WIRE_FORMAT_JSON, 0, 0, false },
+	{ MESOS "/download/raw", WIRE_MESOS, WIRE_MESOS_DOWNLOAD, WIRE_FORMAT_HEAP, 0, 0, true },
+	{ MESOS "/download/text?id=5", WIRE_MESOS, WIRE_MESOS_DOWNLOAD, WIRE_FORMAT_TEXT, 5, 0,
+	  true },
+	{ MESOS "/download/graph?id=5", WIRE_MESOS, WIRE_MESOS_DOWNLOAD, WIRE_FORMAT_SVG, 5, 0,
+	  true },
+	{ "/mtev/heap_profile", WIRE_MTEV, WIRE_MTEV_STATE, WIRE_FORMAT_TEXT, 0, 0, false },
+	{ "/mtev/heap_profile?active=true", WIRE_MTEV, WIRE_ACTIVATE, WIRE_FORMAT_TEXT, 0, 0,
+	  false },
+	{ "/mtev/heap_profile?trigger_dump=true&active=1", WIRE_MTEV, WIRE_DEACTIVATE,
+	  WIRE_FORMAT_TEXT, 0, 0, false },
+	{ "/mtev/heap_profile?trigger_dump=true", WIRE_MTEV, WIRE_DUMP, WIRE_FORMAT_HEAP, 0, 0,
+	  false },
+	{ "/mtev/heap_profile?trigger_dump=1", WIRE_MTEV, WIRE_MTEV_STATE, WIRE_FORMAT_TEXT, 0, 0,
+	  false },
+	{ "/mtev/memory.json", WIRE_MTEV, WIRE_STATS, WIRE_FORMAT_JSON, 0, 0, false },
+	{ TIKV "/heap_activate?interval=60", WIRE_TIKV, WIRE_ACTIVATE, WIRE_FORMAT_TEXT, 0, 0,
+	  false },
+	{ TIKV "/heap_deactivate", WIRE_TIKV, WIRE_DEACTIVATE, WIRE_FORMAT_TEXT, 0, 0, false },
+	{ TIKV "/heap_list", WIRE_TIKV, WIRE_TIKV_LIST, WIRE_FORMAT_TEXT, 0, 0, false },
+	{ TIKV "/heap", WIRE_TIKV, WIRE_DUMP, WIRE_FORMAT_HEAP, 0, 0, true },
+	{ TIKV "/heap?jeprof=true", WIRE_TIKV, WIRE_DUMP, WIRE_FORMAT_SVG, 0, 0, true },
+	{ TIKV "/heap?name=5.heap", WIRE_TIKV, WIRE_RUN_PROFILE, WIRE_FORMAT_HEAP, 5, 0, true },
+	{ TIKV "/cmdline", WIRE_TIKV, WIRE_CMDLINE, WIRE_FORMAT_TEXT, 0, 0, false },
+};
+
+static struct route found_in(const char *prefix, const char *path, unsigned int words, bool at_root)
+{
+	struct route_request request = { .method = "GET", .words = words, .at_root = at_root };
+	struct route route;
+	char uri[128];
+
+	snprintf(uri, sizeof(uri), "%s%s", prefix, path);
+	request.uri = uri;
+	memset(&route, 0xff, sizeof(route));
+	route_find(&request, &route);
+	return route;
+}
+
+static void test_others(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		unsigned int words = 1u << others[i].words;
+		struct route r = found_in("/pid/7", others[i].uri, words, false);
+
+		if (r.status != 200)
+			fail_msg("%s: %s", others[i].uri, r.text);
+		assert_int_equal(r.words, others[i].words);
+		assert_int_equal(r.op, others[i].op);
+		assert_int_equal(r.format, others[i].format);
+		assert_int_equal(r.run, others[i].run);
+		assert_int_equal(r.duration_ms, others[i].duration_ms);
+		assert_int_equal(r.attached, others[i].attached);
+		assert_int_equal(r.pid, 7);
+		assert_false(r.flags & WIRE_AT_ROOT);
+		r = found_in("", others[i].uri, words, true);
+		assert_int_equal(r.status, 200);
+		assert_int_equal(r.pid, 0);
+		assert_true(r.flags & WIRE_AT_ROOT);
+		assert_int_not_equal(found_in("", others[i].uri, words, false).status, 200);
+		assert_int_equal(found_in("/pid/7", others[i].uri, ~words, false).words, 0);
+		assert_int_equal(found_in("/pid/0", others[i].uri, words, true).status, 404);
+	}
+	/* A process that is named is not the one that is meant. */
+	assert_int_equal(found_in("", TIKV "/heap?pid=7", 1u << WIRE_TIKV, true).flags,
+			 WIRE_TEXT_ERRORS | WIRE_IF_ACTIVE);
+}
+
+static void test_bad_others(void **state)
+{
+	static const struct {
+		const char *uri, *text;
+	} bad[] = {
+		{ MESOS "/start?duration=5",
+		  "Could not parse parameter 'duration': Invalid duration '5'." },
+		{ MESOS "/download/raw?id=", "Cannot serve requested id #." },
+		{ MESOS "/download/raw?id=0", "Cannot serve requested id #0." },
+		{ MESOS "/download/raw?id=-1", "Invalid parameter 'id': Garbage after parsed id." },
+		{ TIKV "/heap?name=x", "heap profile name x is invalid" },
+		{ TIKV "/heap?name=0.heap", "heap profile 0.heap not found" },
+		{ TIKV "/heap_activate?interval=-1", "invalid digit found in string" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct route r = found_in("/pid/7", bad[i].uri, ~0u, false);
+
+		assert_int_equal(r.status, 400);
+		assert_string_equal(r.text, bad[i].text);
+	}
+}
+
 /* Each path that the index names is one. */
 static void test_index(void **state)
 {
@@ -514,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_methods),	  cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_accept),	  cmocka_unit_test(test_index),
 		cmocka_unit_test(test_runs),	  cmocka_unit_test(test_long),
+		cmocka_unit_test(test_others),	  cmocka_unit_test(test_bad_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,6 +51,7 @@ static void test_ops(void **state)
 		m.duration_ms = 1;
 		m.pid = about == WIRE_OF_PROCESS;
 		m.run = about == WIRE_OF_RUN;
+		m.words = is_one ? wire_words_of(m.op) : 0;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), is_one);
 		assert_false(wire_is_valid(&m, m.op != WIRE_SYMBOLS));
 		m.duration_ms = 0;
@@ -82,7 +83,7 @@ static void test_bounds(void **state)
 	m.format = WIRE_FORMATS;
 	assert_false(wire_is_valid(&m, false));
 	m = ask;
-	m.flags = WIRE_FLAGS;
+	m.flags = WIRE_FLAGS & ~WIRE_AT_ROOT;
 	assert_true(wire_is_valid(&m, false));
 	m.flags = WIRE_FLAGS + 1;
 	assert_false(wire_is_valid(&m, false));
@@ -108,9 +109,35 @@ static void test_bounds(void **state)
 	assert_true(wire_is_valid(&m, false));
 	m.duration_ms++;
 	assert_false(wire_is_valid(&m, false));
-	m = ask;
-	m.unused = 1;
+}
+
+static void test_words(void **state)
+{
+	struct wire_to_broker m = ask;
+
+	(void)state;
+	for (m.words = 0; m.words < WIRE_WORDS; m.words++)
+		assert_true(wire_is_valid(&m, false));
 	assert_false(wire_is_valid(&m, false));
+	m.op = WIRE_MESOS_STATE;
+	for (m.words = 0; m.words < WIRE_WORDS; m.words++)
+		assert_int_equal(wire_is_valid(&m, false), m.words == WIRE_MESOS);
+	m.words = WIRE_MESOS;
+	m.flags = WIRE_AT_ROOT;
+	assert_false(wire_is_valid(&m, false));
+	m.pid = 0;
+	assert_true(wire_is_valid(&m, false));
+	m.start_time = 1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.pid = 0;
+	m.flags = WIRE_AT_ROOT;
+	assert_false(wire_is_valid(&m, false));
+	assert_int_equal(wire_words_of(WIRE_RUN_DELETE), WIRE_OWN_WORDS);
+	assert_int_equal(wire_words_of(WIRE_MESOS_START), WIRE_MESOS);
+	assert_int_equal(wire_words_of(WIRE_MESOS_DOWNLOAD), WIRE_MESOS);
+	assert_int_equal(wire_words_of(WIRE_MTEV_STATE), WIRE_MTEV);
+	assert_int_equal(wire_words_of(WIRE_TIKV_LIST), WIRE_TIKV);
 }
 
 static void test_loaded(void **state)
@@ -277,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_ops),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_loaded),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test_setup_teardown(test_send, make_pair, close_pair),
