@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* As enum wire_words, without our own. */
+static const char *const words_of_others[] = { "mesos", "mtev", "tikv", NULL };
+
 static const struct option_def options_of_serve[] = {
 	{ "socket", 0, VALUE(FILE, socket), "PATH",
 	  "listen there (/run/jeprof-ctl/http.sock; of a user: below XDG_RUNTIME_DIR); none: not",
@@ -45,7 +48,7 @@ static const struct option_def options_of_serve[] = {
 	  "answer to the paths of these services, too, some of which change a process by GET: "
 	  "mesos, "
 	  "mtev, tikv; with --pid or --comm also without /pid/PID",
-	  NULL },
+	  words_of_others },
 	{ "runs", 0, VALUE(FILE, runs), "FOLDER",
 	  "keep what is recorded there (/var/lib/jeprof-ctl/runs; of a user: in ~/.local/state); "
 	  "none: nothing",
@@ -190,18 +193,17 @@ static int check_tls(const struct args *args, struct err *err)
 /* "mesos,mtev" */
 static int read_words(const char *list, unsigned int *words, struct err *err)
 {
-	static const char *const names[WIRE_WORDS] = { "", "mesos", "mtev", "tikv" };
-
 	while (list) {
 		size_t len = strcspn(list, ",");
-		unsigned int i = WIRE_MESOS;
+		unsigned int i = 0;
 
-		while (i < WIRE_WORDS && (strlen(names[i]) != len || strncmp(list, names[i], len)))
+		while (words_of_others[i] && (strlen(words_of_others[i]) != len ||
+					      strncmp(list, words_of_others[i], len) != 0))
 			i++;
-		if (i == WIRE_WORDS)
+		if (!words_of_others[i])
 			return err_raise(err, ERROR_CHOICE_UNKNOWN, .name = "compat", .text = list,
 					 .what = "mesos, mtev, tikv");
-		*words |= 1u << i;
+		*words |= 1u << (WIRE_MESOS + i);
 		list = list[len] ? list + len + 1 : NULL;
 	}
 	return 0;

@@ -11,7 +11,8 @@
 
 /*
  * How long a run of Mesos takes: "90secs", "1.5hrs"; its units are ns, us, ms, secs, mins, hrs,
- * days and weeks, and one has to be there. From 1secs to 24hrs; else false, and `why` is in its words.
+ * days and weeks, and one has to be there. From 1secs to 24hrs; else false, and `why` says why not,
+ * in its words.
  */
 bool compat_duration(const char *text, uint32_t *ms, char *why, size_t size);
 

@@ -150,8 +150,7 @@ struct wire_to_broker {
 	uint32_t seconds;     /* DUMP: what happened in so many; 0: what lives now */
 	uint32_t duration_ms; /* RECORD, SAMPLE */
 	uint32_t words;	      /* enum wire_words */
-	uint64_t run,
-		base; /* a number, of MESOS_DOWNLOAD or 0; RUN_PROFILE: what it has more than that one; 0: none */
+	uint64_t run, base;   /* a number; RUN_PROFILE: what it has more than that one; 0: none */
 	unsigned char token[WIRE_TOKEN_SIZE];
 };
 

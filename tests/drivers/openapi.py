@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """openapi.py list FILE: its operations, one a line: METHOD PATH
-openapi.py routes FILE: is it what the source says: front/route.c, wire/wire.h?
+openapi.py routes FILE: is it what the source says: front/route.c, wire/wire.h? Paths in words of others
+  (`aliases` there) are no part of it.
 openapi.py ask FILE METHOD PATH OPTIONS: does the service answer this one as FILE says?
 
 What is asked is made of FILE alone: with each parameter and each of its values, with what is wrong,
