@@ -40,7 +40,9 @@ head_has()
 }
 
 mp=/memory-profiler
-MALLOC_CONF=$PROF,lg_prof_sample:17 start_victim leaky
+# Of a name that no other test's has.
+cp "$VICTIMS/leaky" "$T/compatible"
+MALLOC_CONF=$PROF,lg_prof_sample:17 start_victim "$T/compatible"
 leaky=$pid
 MALLOC_CONF=$PROF start_redis
 redis=$pid
@@ -226,6 +228,24 @@ get /mtev/memory.json
 is "$code $(jq -r 'has("jemalloc")' "$T/body")" '200 true' 'mtev: statistics'
 assert_untouched "$leaky" 'mtev: untouched'
 
+# shellcheck disable=SC2317,SC2329 # within a subshell
+mtev_script()
+(
+	set -e
+	curl() { command curl -sSf --unix-socket "$T/one.sock" "$@"; }
+	host=http://localhost/pid/$redis
+
+	curl "$host/mtev/heap_profile?active=true"
+	curl "$host/mtev/heap_profile" | grep '^prof.active: true$'
+	redis DEBUG POPULATE 20000
+	curl "$host/mtev/heap_profile?trigger_dump=true" >"$T/profile.prof"
+	curl "$host/mtev/heap_profile?active=false"
+	jeprof --text "/proc/$redis/exe" "$T/profile.prof"
+)
+ok 'a script: on, a profile, off' eval 'mtev_script >"$T/script" 2>"$T/script.err"'
+like "$(<"$T/script")" 'Profiling is activated.*Profiling is deactivated.*Total: [0-9.]+ MB' 'a script: what it says' || diag "$(<"$T/script.err")"
+snapshot "$redis" # which has what it was populated with
+
 # --- TiKV ---
 snapshot "$leaky"
 dp=/debug/pprof
@@ -257,7 +277,7 @@ answers 400 'heap profile 7.heap not found' 'tikv: one that is not there'
 get "$dp/heap?name=../x"
 answers 400 'heap profile name ../x is invalid' 'tikv: a name that is none'
 get $dp/cmdline
-is "$code $body" '200 leaky' 'tikv: its name'
+is "$code $body" '200 compatible' 'tikv: its name'
 assert_untouched "$leaky" 'tikv: untouched'
 end_serve one
 
@@ -331,10 +351,10 @@ is "$code" 200 '--pid: tikv'
 at one "/pid/$redis$mp/state"
 is "$code" 200 '--pid: others by their path'
 end_serve one
-start_serve one --compat mesos --comm leaky
+start_serve one --compat mesos --comm compatible
 at one $mp/state
 is "$code" 200 '--comm: the one of that name'
-MALLOC_CONF=$PROF start_victim leaky
+MALLOC_CONF=$PROF start_victim "$T/compatible"
 at one $mp/state
 is "$code" 409 '--comm: two of that name'
 like "$body" 'several processes have that name' '--comm: says so'
