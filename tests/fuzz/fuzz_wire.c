@@ -53,7 +53,8 @@ static void check_job(const struct job *job)
 		abort();
 	if (role <= WIRE_ROLE_NONE || role >= WIRE_ROLES || !wire_op_name(job->ask.op))
 		abort();
-	if (wire_about(job->ask.op) == WIRE_OF_PROCESS && job->ask.pid <= 0)
+	if (wire_about(job->ask.op) == WIRE_OF_PROCESS && job->ask.pid <= 0 &&
+	    !(job->ask.flags & WIRE_AT_ROOT))
 		abort();
 	if (role == WIRE_ROLE_CONTROL && (job->n > 1 || job->shared))
 		abort();
@@ -144,7 +145,7 @@ static void check_added(const struct job *job, const struct wire_to_broker *m)
 	if (!job->n || job->askers[job->n - 1].id != m->id)
 		abort();
 	if (of->op != m->op || of->pid != m->pid || of->start_time != m->start_time ||
-	    of->format != m->format || of->seconds != m->seconds ||
+	    of->format != m->format || of->seconds != m->seconds || of->words != m->words ||
 	    (of->flags ^ m->flags) & ~WIRE_OF_CLIENT)
 		abort();
 }
