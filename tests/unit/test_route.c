@@ -134,10 +134,12 @@ static void test_page(void **state)
 	route_find(&request, &route);
 	assert_int_equal(route.own, ROUTE_INDEX);
 	/* Of the rest only the index is another one for a browser. */
-	request = (struct route_request){ "GET", "/healthz", "text/html" };
+	request =
+		(struct route_request){ .method = "GET", .uri = "/healthz", .accept = "text/html" };
 	route_find(&request, &route);
 	assert_int_equal(route.own, ROUTE_HEALTH);
-	request = (struct route_request){ "GET", "/nothing", "text/html" };
+	request =
+		(struct route_request){ .method = "GET", .uri = "/nothing", .accept = "text/html" };
 	route_find(&request, &route);
 	assert_int_equal(route.status, 404);
 }
