@@ -147,10 +147,10 @@ static const struct row rows[] = {
 	{ 0, "/api/*", ROUTE_JSON, OWN(INDEX), 0, NULL, false },
 };
 
-#define ALIAS(path, op, format, params, attached)                                                 \
-	{                                                                                         \
-		GET, path, ROUTE_PLAIN, ASK(op, format, WIRE_TEXT_ERRORS), params | OTHERS, NULL, \
-			attached                                                                  \
+#define ALIAS(path, op, format, params, attached)                                             \
+	{                                                                                     \
+		GET, path, ROUTE_PLAIN, ASK(op, format, WIRE_TEXT_ERRORS), (params) | OTHERS, \
+			NULL, attached                                                        \
 	}
 #define MESOS "/memory-profiler"
 #define TIKV "/debug/pprof"
