@@ -11,6 +11,7 @@
 #include "serve/listen.h"
 #include "serve/operate.h"
 #include "serve/queue.h"
+#include "serve/repair.h"
 #include "serve/store.h"
 #include "serve/tokens.h"
 
@@ -26,8 +27,6 @@
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
 #define READY_MS 60000 /* for the front to begin */
-#define REPAIR_MIN_MS 1000
-#define REPAIR_MAX_MS 300000
 #define LOST_MAX 64
 #define NOT_OURS 5
 #define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX)
@@ -57,10 +56,7 @@ struct broker {
 	uint64_t accept_ms; /* until then there are no descriptors for more */
 	struct queue queue;
 	struct store runs;
-	struct subprocess repair; /* of runs that were killed */
-	bool repair_due;
-	uint64_t repair_ms;		     /* not before that, of now_ms() */
-	unsigned int unrepaired;	     /* how often it failed */
+	struct repair repair;		     /* of runs that were killed */
 	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
 	bool behind;			     /* the front does not read as fast as we send: */
 	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
@@ -334,7 +330,7 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 		r = (struct result){ .failed = true, .err = why };
 	if (job->run) {
 		queue_age(&b->queue, job->ask.pid);
-		b->repair_due |= died || r.unkept;
+		b->repair.due |= died || r.unkept;
 	}
 	if (job->began)
 		return end_job(b, job, &r, err);
@@ -636,7 +632,7 @@ static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 	fds[n++] = readable(b->stop_fd);
 	fds[n] = (struct pollfd){ .fd = b->front.channel, .events = b->behind ? POLLOUT : 0 };
 	fds[n++].events |= b->n_lost < LOST_MAX ? POLLIN : 0;
-	fds[n++] = readable(b->repair.pidfd);
+	fds[n++] = readable(b->repair.process.pidfd);
 	for (size_t i = 0; i < b->listeners.n; i++)
 		fds[n++] = readable(takes ? b->listeners.v[i] : -1);
 	for (size_t i = 0; i < JOBS_MAX; i++) {
@@ -670,8 +666,7 @@ static int wait_ms(const struct broker *b)
 		next = sooner(next, b->accept_ms);
 	if (queue_count(&b->queue, JOB_DONE))
 		next = sooner(next, now + SHARED_MS);
-	if (b->repair_due && b->repair.pidfd < 0)
-		next = sooner(next, b->repair_ms);
+	next = sooner(next, *b->runs.path ? repair_next_ms(&b->repair) : UINT64_MAX);
 	if (next == UINT64_MAX)
 		return -1;
 	return next > now ? (int)(next - now) : 0;
@@ -696,59 +691,27 @@ static void catch_up(struct broker *b)
 
 /* --- runs that were killed --- */
 
-struct repair {
-	const struct store *runs;
-	struct ops_options options;
-	int not_ours[NOT_OURS_MAX];
-	size_t n_not_ours;
-};
-
-static int repair(void *ctx, int stop_fd, struct pack *answer, struct err *err)
-{
-	struct repair *r = ctx;
-
-	(void)answer;
-	for (size_t i = 0; i < r->n_not_ours; i++)
-		cleanup_close(&r->not_ours[i]);
-	r->options.stop_fd = stop_fd;
-	return store_repair(r->runs, &r->options, err);
-}
-
-/* Until all is put back it is tried again, later each time. */
-static void repair_later(struct broker *b, const struct err *why)
-{
-	unsigned int shift = b->unrepaired < 9 ? b->unrepaired : 9;
-	uint64_t after = (uint64_t)REPAIR_MIN_MS << shift;
-
-	caution(b, why);
-	b->unrepaired++;
-	b->repair_due = true;
-	b->repair_ms = now_ms() + (after < REPAIR_MAX_MS ? after : REPAIR_MAX_MS);
-}
-
 static void start_repair(struct broker *b)
 {
-	struct repair r = { .runs = &b->runs, .options = b->options };
+	int not_ours[NOT_OURS_MAX];
+	const struct repair_work work = {
+		.runs = &b->runs,
+		.options = b->options,
+		.not_ours = not_ours,
+		.n_not_ours = gather_own(b, not_ours),
+	};
 	struct err why = ERR_INIT;
 
-	if (!b->repair_due || b->repair.pidfd >= 0 || now_ms() < b->repair_ms)
-		return;
-	b->repair_due = false;
-	r.n_not_ours = gather_own(b, r.not_ours);
-	if (*b->runs.path && subprocess_start(&b->repair, repair, &r, &why))
-		repair_later(b, &why);
+	if (*b->runs.path && repair_start(&b->repair, &work, &why))
+		caution(b, &why);
 }
 
 static void take_repair(struct broker *b)
 {
-	_cleanup_(cleanup_free) char *bytes = NULL;
 	struct err why = ERR_INIT;
-	struct unpack answer;
 
-	if (subprocess_take(&b->repair, &bytes, &answer, &why))
-		repair_later(b, &why);
-	else
-		b->unrepaired = 0;
+	if (repair_take(&b->repair, &why))
+		caution(b, &why);
 }
 
 /* What running jobs tell: for each, its end and its beginning. */
@@ -868,8 +831,8 @@ static void finish(struct broker *b)
 	/* One that does not end yet has a target to leave alone first: it is waited for. */
 	while (queue_count(&b->queue, JOB_RUNNING))
 		wait_for_jobs(b);
-	if (b->repair.pidfd >= 0) {
-		subprocess_stop(&b->repair);
+	if (b->repair.process.pidfd >= 0) {
+		subprocess_stop(&b->repair.process);
 		take_repair(b);
 	}
 	if (b->front.pid > 0 && send_front(b, &end, -1)) {
@@ -898,7 +861,7 @@ static int open_runs(struct broker *b, struct err *err)
 	b->runs.max_bytes = r->keep_bytes;
 	if (r->runs && !*r->runs)
 		return 0;
-	b->repair_due = true;
+	b->repair.due = true;
 	if (!store_open(&b->runs, r->runs, err))
 		return 0;
 	store_close(&b->runs);
@@ -943,7 +906,7 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	b->stop_fd = options->stop_fd;
 	b->front = (struct front)FRONT_INIT;
 	b->runs = (struct store)STORE_INIT;
-	b->repair = (struct subprocess)SUBPROCESS_INIT;
+	b->repair = (struct repair)REPAIR_INIT;
 	b->next = 1;
 	for (int op = 0; op < WIRE_OPS; op++)
 		b->ops[op].op = wire_op_name((enum wire_op)op);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/repair.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define AGAIN_MIN_MS 1000
+#define AGAIN_MAX_MS 300000
+
+static int put_back(void *ctx, int stop_fd, struct pack *answer, struct err *err)
+{
+	const struct repair_work *w = ctx;
+	struct ops_options options = w->options;
+
+	(void)answer;
+	for (size_t i = 0; i < w->n_not_ours; i++) {
+		int fd = w->not_ours[i];
+
+		cleanup_close(&fd);
+	}
+	options.stop_fd = stop_fd;
+	return store_repair(w->runs, &options, err);
+}
+
+static void again_later(struct repair *r)
+{
+	unsigned int shift = r->failures < 9 ? r->failures : 9;
+	uint64_t after = (uint64_t)AGAIN_MIN_MS << shift;
+
+	r->failures++;
+	r->due = true;
+	r->at_ms = now_ms() + (after < AGAIN_MAX_MS ? after : AGAIN_MAX_MS);
+}
+
+uint64_t repair_next_ms(const struct repair *r)
+{
+	return r->due && r->process.pidfd < 0 ? r->at_ms : UINT64_MAX;
+}
+
+int repair_start(struct repair *r, const struct repair_work *work, struct err *err)
+{
+	struct repair_work copy = *work;
+
+	if (repair_next_ms(r) > now_ms())
+		return 0;
+	r->due = false;
+	if (!subprocess_start(&r->process, put_back, &copy, err))
+		return 0;
+	again_later(r);
+	return -1;
+}
+
+int repair_take(struct repair *r, struct err *err)
+{
+	_cleanup_(cleanup_free) char *bytes = NULL;
+	struct unpack answer;
+
+	if (subprocess_take(&r->process, &bytes, &answer, err)) {
+		again_later(r);
+		return -1;
+	}
+	r->failures = 0;
+	return 0;
+}
