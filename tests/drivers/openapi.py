@@ -3,11 +3,13 @@
 """openapi.py list FILE: its operations, one a line: METHOD PATH
 openapi.py routes FILE: is it what the source says: front/route.c, wire/wire.h? Paths in words of others
   (`aliases` there) are no part of it.
-openapi.py ask FILE METHOD PATH OPTIONS: does the service answer this one as FILE says?
+openapi.py ask OPTIONS: does the service answer as a file says? Lines of standard input say which
+  operation, and of which process, with tabs between: NAME, FILE, METHOD PATH, PID and the pid of one
+  whose answer is that it has no profiling.
 
 What is asked is made of FILE alone: with each parameter and each of its values, with what is wrong,
-without a token, with each role, for processes that are not there or cannot be profiled. Prints what
-is wrong, and how much was asked.
+without a token, with each role, for processes that are not there or cannot be profiled. Prints a line
+for each: NAME, a tab, 0 or how much is wrong, a tab, and what, or how much was asked.
 """
 import argparse
 import http.client
@@ -16,9 +18,6 @@ import os
 import re
 import socket
 import sys
-
-from jsonschema import Draft7Validator
-from jsonschema.validators import validator_for
 
 ROLES = ("read", "profile", "control")
 NOBODY = 4194304  # a pid is smaller on every machine whose limit is the usual one
@@ -41,12 +40,13 @@ class Unix(http.client.HTTPConnection):
 
 
 class Api:
+    made = {}  # of a schema's text: they are the same in most files
+
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
             self.doc = json.load(f)
         with open(os.path.join("doc/schema", "jeprof-ctl.json"), encoding="utf-8") as f:
             self.documents = json.load(f)
-        self.made = {}
 
     def resolve(self, thing):
         """What "$ref" leads to, with what is said beside it."""
@@ -71,12 +71,17 @@ class Api:
 
     def validator(self, schema):
         """jsonschema 4.17 and older know no other registry than a document with all definitions in it."""
-        text = json.dumps(schema)
+        from jsonschema import Draft7Validator  # pylint: disable=import-outside-toplevel
+        from jsonschema.validators import validator_for  # pylint: disable=import-outside-toplevel
+
+        parts = self.doc["components"]["schemas"]
+        text = json.dumps([schema, parts])
         if text not in self.made:
-            text_of = text.replace("jeprof-ctl.json#/$defs/", "#/$defs/").replace("#/components/schemas/", "#/$defs/")
-            all_defs = {**self.documents["$defs"], **self.doc["components"]["schemas"]}
+            text_of = json.dumps(schema).replace("jeprof-ctl.json#/$defs/", "#/$defs/")
+            text_of = text_of.replace("#/components/schemas/", "#/$defs/")
             draft = validator_for(self.documents, default=Draft7Validator)
-            self.made[text] = draft({"$schema": self.documents["$schema"], "$defs": all_defs, **json.loads(text_of)})
+            self.made[text] = draft({"$schema": self.documents["$schema"],
+                                     "$defs": {**self.documents["$defs"], **parts}, **json.loads(text_of)})
         return self.made[text]
 
 
@@ -182,10 +187,10 @@ def compare_routes(api):
 
 
 class Asker:
-    def __init__(self, api, args):
-        self.api, self.args = api, args
-        self.method, self.path = args.method, args.path
-        self.op = api.operation(args.method, args.path)
+    def __init__(self, api, args, operation, pid, unprofiled):
+        self.api, self.args, self.pid, self.unprofiled = api, args, pid, unprofiled
+        self.method, self.path = method, path = operation.split(" ")
+        self.op = api.operation(method, path)
         self.parameters = api.parameters(self.op)
         self.role = self.op["security"][0]["token"][0] if self.op["security"] else None
         self.good = good_status(self.op)
@@ -211,7 +216,7 @@ class Asker:
         return response, data
 
     def uri(self, query=(), pid=None):
-        pid = pid or self.args.pid
+        pid = pid or self.pid
         query = dict(query)
         for p in self.parameters:
             if p["in"] == "query" and p.get("required"):
@@ -224,7 +229,7 @@ class Asker:
     def run(self):
         """The number of a run that has ended: a new one, where each is there for one request alone."""
         if not self.ended or self.method == "delete":
-            response, data = self.request("post", f"/api/v1/processes/{self.args.pid}/record")
+            response, data = self.request("post", f"/api/v1/processes/{self.pid}/record")
             if response.status != 202:
                 raise RuntimeError(f"record: {response.status} {data[:300]!r}")
             self.ended = json.loads(data)["id"]
@@ -304,7 +309,7 @@ class Asker:
     # --- what is asked ---
 
     def switch(self, on):
-        uri = f"/api/v1/processes/{self.args.pid}/{'activate' if on else 'deactivate'}"
+        uri = f"/api/v1/processes/{self.pid}/{'activate' if on else 'deactivate'}"
         response, data = self.request("post", uri)
         if response.status != 200:
             self.wrong.append(f"{uri}: {response.status} {data[:300]!r}")
@@ -315,7 +320,7 @@ class Asker:
             if p["in"] == "path":
                 continue
             if p["name"] == "pid":
-                yield p, self.args.pid
+                yield p, self.pid
             elif p["name"] == "base":
                 yield p, self.run()
             elif "enum" in p["schema"]:
@@ -333,7 +338,7 @@ class Asker:
             query = {p["name"]: value}
             if "x-needs" in p and value != "0":
                 self.ask(f"{query} alone", 400, query)
-                query[p["x-needs"]] = self.args.pid
+                query[p["x-needs"]] = self.pid
             kind = self.ask(str(query), self.good, query)
             if "x-media-type" in p and kind != p["x-media-type"][value]:
                 self.wrong.append(f"{query}: {kind}")
@@ -385,8 +390,8 @@ class Asker:
         self.ask("no such process", 404 if "404" in self.op["responses"] else self.good, optional, NOBODY)
         if "start_time" in {p["name"] for p in self.parameters}:
             self.ask("another start", 404 if "404" in self.op["responses"] else self.good, {"start_time": 1})
-        optional = {"pid": self.args.unprofiled} if optional else {}
-        self.ask("no profiling", 501 if "501" in self.op["responses"] else self.good, optional, self.args.unprofiled)
+        optional = {"pid": self.unprofiled} if optional else {}
+        self.ask("no profiling", 501 if "501" in self.op["responses"] else self.good, optional, self.unprofiled)
         self.switch(False)
         self.ask("not sampled", 403 if self.op.get("x-needs-active") else self.good)
         self.switch(True)
@@ -405,23 +410,30 @@ class Asker:
         return self.wrong, self.asked
 
 
+def ask(args):
+    for line in sys.stdin:
+        name, path, operation, pid, unprofiled = line.rstrip("\n").split("\t")
+        wrong, n = Asker(Api(path), args, operation, int(pid), int(unprofiled)).all()
+        wrong = wrong or ([] if n else ["nothing was asked"])
+        print(name, len(wrong), " | ".join(wrong[:10]).replace("\n", " ") or f"{n} as it says", sep="\t", flush=True)
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("do", choices=("list", "routes", "ask"))
-    parser.add_argument("file")
-    parser.add_argument("method", nargs="?")
-    parser.add_argument("path", nargs="?")
+    parser.add_argument("file", nargs="?")
     parser.add_argument("--socket")
     parser.add_argument("--port", type=int)
     parser.add_argument("--tokens", nargs=3, help="of " + ", ".join(ROLES))
-    parser.add_argument("--pid", type=int)
-    parser.add_argument("--unprofiled", type=int, help="a process with prof:false")
     args = parser.parse_args()
+    if args.do == "ask":
+        return ask(args)
     api = Api(args.file)
     if args.do == "list":
         print("\n".join(f"{method} {path}" for method, path in api.operations()))
-        return False
-    wrong, n = compare_routes(api) if args.do == "routes" else Asker(api, args).all()
+        return 0
+    wrong, n = compare_routes(api)
     print("\n".join(wrong) or f"{n} as it says")
     return bool(wrong) or not n
 

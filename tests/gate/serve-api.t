@@ -50,45 +50,52 @@ idle=$pid
 MALLOC_CONF=$PROF start_redis
 redis=$pid
 for p in "$unprofiled" "$idle" "$redis"; do snapshot "$p"; done
-# The pages of a sampling stay (doc/sampling.md), which the others are not to have.
+# The pages of a sampling stay, which the others are not to have.
 MALLOC_CONF=$PROF start_victim idle
 sampled=$pid
 port=$(free_port)
 start_serve api --listen "127.0.0.1:$port" --token-file "$T/tokens"
-# asks PID METHOD PATH FILE
-asks()
-{
-	local without=$unprofiled
 
-	[ "$1" = "$sampled" ] && without=$sampled
-	"$openapi" ask "$4" "$2" "$3" --socket "$T/api.sock" --port "$port" --tokens "${tokens[@]}" \
-		--pid "$1" --unprofiled "$without"
-}
+# What is asked, a line each: tests/drivers/openapi.py.
 "$openapi" list "$api" >"$T/list"
 is "$(wc -l <"$T/list")" "$(jq '[.paths[] | keys[]] | length' "$api")" 'each operation is asked'
-while read -r method path; do
-	on=$redis
-	[[ $path == */sample ]] && on=$sampled
-	ok "$method $path" asks "$on" "$method" "$path" "$api"
-done <"$T/list"
-
-# --- what is wrong would be seen ---
-sd=(asks "$idle" get /sd "$T/changed.json")
-refused 'another document' '.paths["/sd"].get.responses["200"].content["application/json"].schema["$ref"] = "jeprof-ctl.json#/$defs/list"' "${sd[@]}"
-refused 'another type' '.paths["/sd"].get.responses["200"].content = {"text/plain": {}}' "${sd[@]}"
-refused 'another status' '.paths["/sd"].get["x-passes-over"] = true' "${sd[@]}"
-refused 'another value' '.components.parameters.All.schema.enum += ["2"]' "${sd[@]}"
-refused 'another role' '.paths["/sd"].get.security[0].token = ["profile"]' "${sd[@]}"
-refused 'no role' '.paths["/sd"].get.security = []' "${sd[@]}"
-refused 'another method' '.paths["/sd"].post = .paths["/sd"].get' "${sd[@]}"
-refused 'a header of all' '."x-headers-of-all-answers"["Cache-Control"] = "public"' "${sd[@]}"
-refused 'a header that is left out' 'del(.components.responses.Text.headers["WWW-Authenticate"])' "${sd[@]}"
-refused 'errors of another form' '.components.responses.Text.content = {"application/json": {"schema": {}}}' "${sd[@]}"
-heap=(asks "$idle" get '/pid/{pid}/debug/pprof/heap' "$T/changed.json")
-refused 'a profile while nothing is sampled' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get["x-needs-active"])' "${heap[@]}"
-refused 'a process without profiling' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["501"])' "${heap[@]}"
-refused 'no such process' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["404"])' "${heap[@]}"
-refused 'the type of a format' '.components.parameters.FormatOfScrape["x-media-type"].html = "text/plain"' "${heap[@]}"
+while read -r operation; do
+	case $operation in
+	*/sample) printf '%s\t%s\t%s\t%s\t%s\n' "$operation" "$api" "$operation" "$sampled" "$sampled" ;;
+	*) printf '%s\t%s\t%s\t%s\t%s\n' "$operation" "$api" "$operation" "$redis" "$unprofiled" ;;
+	esac
+done <"$T/list" >"$T/asked"
+n=0
+# control NAME JQ METHOD PATH: with this change of the file, what is wrong would be seen
+control()
+{
+	n=$((n + 1))
+	jq "$2" "$api" >"$T/changed.$n.json" || bail_out "control: $1: jq"
+	printf '%s\t%s\t%s\t%s\t%s\n' "control: $1" "$T/changed.$n.json" "$3" "$idle" "$unprofiled" >>"$T/asked"
+}
+control 'another document' '.paths["/sd"].get.responses["200"].content["application/json"].schema["$ref"] = "jeprof-ctl.json#/$defs/list"' 'get /sd'
+control 'another type' '.paths["/sd"].get.responses["200"].content = {"text/plain": {}}' 'get /sd'
+control 'another status' '.paths["/sd"].get["x-passes-over"] = true' 'get /sd'
+control 'another value' '.components.parameters.All.schema.enum += ["2"]' 'get /sd'
+control 'another role' '.paths["/sd"].get.security[0].token = ["profile"]' 'get /sd'
+control 'no role' '.paths["/sd"].get.security = []' 'get /sd'
+control 'another method' '.paths["/sd"].post = .paths["/sd"].get' 'get /sd'
+control 'a header of all' '."x-headers-of-all-answers"["Cache-Control"] = "public"' 'get /sd'
+control 'a header that is left out' 'del(.components.responses.Text.headers["WWW-Authenticate"])' 'get /sd'
+control 'errors of another form' '.components.responses.Text.content = {"application/json": {"schema": {}}}' 'get /sd'
+control 'a profile while nothing is sampled' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get["x-needs-active"])' 'get /pid/{pid}/debug/pprof/heap'
+control 'a process without profiling' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["501"])' 'get /pid/{pid}/debug/pprof/heap'
+control 'no such process' 'del(.paths["/pid/{pid}/debug/pprof/heap"].get.responses["404"])' 'get /pid/{pid}/debug/pprof/heap'
+control 'the type of a format' '.components.parameters.FormatOfScrape["x-media-type"].html = "text/plain"' 'get /pid/{pid}/debug/pprof/heap'
+"$openapi" ask --socket "$T/api.sock" --port "$port" --tokens "${tokens[@]}" <"$T/asked" >"$T/answers"
+is "$?" 0 'all were asked'
+while IFS=$'\t' read -r name _; do
+	IFS=$'\t' read -r -u 3 asked wrong why || why='it was not asked'
+	case $name in
+	control:*) ok "$name: is refused" test "$asked" = "$name" -a "$wrong" -gt 0 ;;
+	*) is "$asked $wrong" "$name 0" "$name" || diag "$why" ;;
+	esac
+done <"$T/asked" 3<"$T/answers"
 end_serve api
 for p in "$unprofiled" "$idle" "$redis"; do assert_untouched "$p"; done
 
