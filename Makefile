@@ -262,7 +262,7 @@ demo: ## the main job, on a redis-server of its own
 	$(Q)tests/demo
 
 check: deps ## unit tests and the gate: what depends on the code alone (see deps)
-	$(Q)$(MAKE) --no-print-directory check-built
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) check-built
 
 check-built: all victims $(UNIT)
 	$(Q)B=$(B) tests/run unit $(UNIT)
@@ -342,10 +342,10 @@ screenshots: all ## build/screenshots/: the pages in each view, wide, narrow and
 FUZZ_RUNS = -max_total_time=$(or $(FUZZ_SECONDS),60)
 fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
-	$(Q)for f in $(FUZZ); do \
-		$$f $(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$$f. $$f.corpus >$$f.log 2>&1 || \
-			{ tail -n 50 $$f.log; exit 1; }; \
-		echo "$$f: $$(sed -n 's/^Done/no finding in/p' $$f.log)"; done
+	$(Q)printf '%s\n' $(FUZZ) | xargs -P $$(nproc) -n 1 sh -c '\
+		$$0 $(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$$0. $$0.corpus >$$0.log 2>&1 || \
+			{ tail -n 50 $$0.log; exit 255; }; \
+		echo "$$0: $$(sed -n "s/^Done/no finding in/p" $$0.log)"'
 
 check-fuzz: FUZZ_RUNS = -runs=0
 check-fuzz: fuzz ## every fuzz target on what it starts from, without a search

@@ -5,68 +5,21 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-patient=()
-g++ -std=c++17 -O1 -g -pthread -o "$T/forest" tests/target/forest.cc -ljemalloc || bail_out 'cannot build forest'
-MALLOC_CONF=prof:true,lg_prof_sample:11,prof_accum:true "$T/forest" "$T/base.heap" "$T/end.heap" ||
-	bail_out 'forest wrote no profiles'
-for name in base end; do
-	tests/drivers/own-frames "$T/forest" "$T/$name.heap" >"$T/$name.own.heap" || bail_out 'own-frames failed'
-done
+# shellcheck source=tests/forest.sh
+. tests/forest.sh
 
-# jeprof_text OPTIONS...: of the program's own work alone. addr2line(1) finds other source files for
-# pieces of the C library than they are from.
-without=(--exclude='^__libc_start|^_start|^start_thread|^clone')
-jeprof_text()
-{
-	jeprof --text --focus='^walk$' "${without[@]}" "$@" "$T/forest" "$heap" 2>"$T/jeprof.err" >"$T/jeprof.out"
-}
-heap=$T/end.heap
-
-# Rows with the same number may be in any order: jeprof adds up in a new one each time.
-# Nor is "sum%" then the same.
-rows()
-{
-	sed -E 's/^( *[^ ]+ +[^ ]+) +[^ ]+/\1/' "$1" | sort
-}
-
-# same NAME OPTIONS...: both print the same
-same()
-{
-	local name=$1
-
-	shift
-	jeprof_text "$@"
-	run_ctl report -f jeprof --focus='^walk$' "${without[@]}" "$@" "$heap"
-	ok "$name: a table" test "$(wc -l <"$T/jeprof.out")" -gt 1
-	is "$(rows "$T/out")" "$(rows "$T/jeprof.out")" "$name: to the byte as jeprof"
-}
-
-# --- as jeprof ---
+# --- as jeprof (tests/system/forest.t has its other modes) ---
 same 'functions'
 like "$out" 'oak::grow@' 'functions: overloads are told apart'
 like "$out" ' \(inline\)' 'functions: inlined calls are shown'
 same 'lines' --lines
 heap=$T/end.own.heap
-same 'files' --files
 same 'addresses' --addresses
-same 'inuse_objects' --inuse_objects
-same 'alloc_space' --alloc_space --lines
-same 'alloc_objects' --alloc_objects
-same 'bytes' --show_bytes
-same 'cum' --cum
 same 'base' --base="$T/base.own.heap"
-same 'base, objects' --base="$T/base.own.heap" --inuse_objects --cum
-same 'base, drop_negative' --base="$T/base.own.heap" --drop_negative
-same 'ignore' --ignore='oak::'
-same 'ignore a line' --ignore='forest.cc:4[0-9]$'
 without=()
-same 'exclude' --exclude='^many|grow'
-same 'retain' --retain='oak|walk'
 threads=$(sed -nE '2,/^@/s/^ *t([0-9]+):.*/\1/p' "$T/end.heap")
 ok 'threads: two' test "$(wc -w <<<"$threads")" -eq 2
-for thread in $threads; do
-	same "thread $thread" --thread="$thread"
-done
+same "thread ${threads%%$'\n'*}" --thread="${threads%%$'\n'*}"
 run_ctl report -f jeprof "$T/base.own.heap" "$T/end.own.heap"
 jeprof --text "$T/forest" "$T/base.own.heap" "$T/end.own.heap" 2>/dev/null >"$T/jeprof.out"
 is "$(sed 1q "$T/out")" "$(sed 1q "$T/jeprof.out")" 'two files: the total is their sum'
