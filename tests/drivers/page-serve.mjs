@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { Page } from './browser.mjs';
 
-const [, , url, folder, pid, socket, other, pictures] = process.argv;
+const [, , url, folder, pid, socket, other, bare, bareSocket, pictures] = process.argv;
 const token = (role) => readFileSync(`${folder}/${role}`, 'utf8').trim();
 const page = await Page.open(url);
 const seen = {};
@@ -178,9 +178,9 @@ async function put(selector, value) {
 const choose = (selector, value) =>
 	page.get(`void (document.querySelector(${quoted(selector)}).value = ${quoted(value)})`);
 
-function load() {
+function load(on = socket) {
 	return new Promise((resolve) => {
-		const args = ['-s', socket, '-n', '60000', '-r', '60000', '-d', '256', '-t', 'set', '-q'];
+		const args = ['-s', on, '-n', '60000', '-r', '60000', '-d', '256', '-t', 'set', '-q'];
 		spawn('redis-benchmark', args, { stdio: 'ignore' }).on('exit', resolve);
 	});
 }
@@ -308,11 +308,11 @@ async function switches() {
 	seen.switched.push(await page.get(state));
 }
 
-async function records(duration) {
+async function records(duration, kind = 'record') {
 	const running = `${shown('#runs-of progress')} && ${contains('#runs-of', 'left')}`;
 	await put('#run-duration', duration);
-	await click('#record');
-	await until('a recording', running);
+	await click(`#${kind}`);
+	await until('a run', running);
 	await until('that it is said', contains('#said', 'has begun'));
 	return {
 		began: await text('#said'),
@@ -335,6 +335,13 @@ async function draws() {
 	await page.settle();
 }
 
+async function finds(pattern) {
+	await page.key('/');
+	await page.type(pattern);
+	await page.key('Enter');
+	return text('#matched');
+}
+
 async function views() {
 	seen.recorded = await records('3s');
 	const loaded = load();
@@ -344,10 +351,7 @@ async function views() {
 	await click('#runs-of .acts a');
 	await draws();
 	seen.viewed = { hash: await page.get('location.hash'), title: await text('#title') };
-	await page.key('/');
-	await page.type('^setCommand$');
-	await page.key('Enter');
-	seen.viewed.matched = await text('#matched');
+	seen.viewed.matched = await finds('^setCommand$');
 	await page.key('Escape');
 	await page.key('2');
 	seen.viewed.table = await page.get('location.hash');
@@ -449,6 +453,21 @@ async function scrapes() {
 	seen.walked = [await page.get('location.hash'), await page.get(shown('#scrape'))];
 	await page.walk(-1);
 	seen.walked.push(await page.get('location.hash'), await page.get(shown('#processes')));
+}
+
+// One that was started without prof:true.
+async function samples() {
+	await visit(`#/process/${bare}`);
+	await until('it', contains('#process-title', `(${bare})`));
+	seen.sampled = await records('3s', 'sample');
+	const loaded = load(bareSocket);
+	seen.sampled.ended = await ends();
+	await loaded;
+	await click('#runs-of .acts a');
+	await draws();
+	seen.sampled.title = await text('#title');
+	seen.sampled.matched = await finds('^setCommand$');
+	await look('sampled');
 }
 
 // A process that ends while it is looked at is told to have ended.
@@ -553,6 +572,7 @@ try {
 	await deletes();
 	await dumps();
 	await scrapes();
+	await samples();
 	await loses();
 	await crowds();
 	await mayOnlyRead();

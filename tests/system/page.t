@@ -20,6 +20,8 @@ install -m 755 /bin/sleep "$evil"
 LD_PRELOAD=libjemalloc.so.2 "$evil" 100000 &
 other=$!
 own "$other"
+MALLOC_CONF=prof:false start_redis
+bare=$pid bare_sock=$sock
 mkdir -m 700 "$T/files"
 for role in read profile control; do
 	"$CTL" serve --token-file "$T/tokens" --new-token $role:$role >"$T/files/$role"
@@ -28,7 +30,7 @@ port=$(free_port)
 start_serve page --listen "127.0.0.1:$port" --token-file "$T/tokens"
 url=http://127.0.0.1:$port/
 timeout -k 5 900 node tests/drivers/page-serve.mjs "$url" "$T/files" "$redis" "$redis_sock" "$other" \
-	${pictures:+"$pictures"} >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
+	"$bare" "$bare_sock" ${pictures:+"$pictures"} >"$T/out" 2>"$T/err" || diag "$(<"$T/err")"
 is "$(json '.failed // ""')" '' 'it can be gone through'
 
 # --- what holds of all ---
@@ -121,6 +123,13 @@ for i in "${!names[@]}"; do
 		"${names[i]}: as documented, with this address"
 done
 is "$(json '.walked | tostring')" '["#/scrape",true,"#/",true]' 'Back leads through the parts'
+
+# --- a process without prof:true is sampled ---
+is "$(json .sampled.began)" "The sampling of redis-server ($bare) has begun: 3 s" 'a sampling: what is read out'
+is "$(json '.sampled.ended | join(", ")')" "done, The sampling of redis-server ($bare): done" 'a sampling: its end'
+like "$(json .sampled.title)" "^redis-server \($bare\): " 'a sampling: its flame graph'
+like "$(json .sampled.matched)" '^matched [1-9][0-9.]* [KM]iB ' 'a sampling: who allocated is in it'
+is "$(awk '/^TracerPid:/ { print $2 }' "/proc/$bare/status")" 0 'a sampling: the process goes on, and nobody traces it'
 
 # --- what ends, and who may not ---
 is "$(json .lost.title)" "<b>x<img src=x> ($other)" 'one that cannot be profiled'
