@@ -24,21 +24,11 @@ static struct json_object *frame_json(const struct watch_frame *f)
 	return o;
 }
 
-static void set_time(struct json_object *doc, const struct timespec *time)
-{
-	char date[32], text[64];
-	struct tm tm;
-
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
-	snprintf(text, sizeof(text), "%s.%06ldZ", date, time->tv_nsec / 1000);
-	json_set_text(doc, "time", text);
-}
-
 struct json_object *api_watch_event(const struct ops_watch_event *e, bool since_start)
 {
 	struct json_object *doc = json_object_new_object(), *stack = json_object_new_array();
 
-	set_time(doc, &e->time);
+	json_set_time(doc, "time", &e->time, 6);
 	if (since_start)
 		json_set_u64(doc, "since_start_us", e->since_start_us);
 	json_set_int(doc, "pid", e->pid);
@@ -68,7 +58,7 @@ struct json_object *api_watch_lost(uint64_t n)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	set_time(doc, &now);
+	json_set_time(doc, "time", &now, 6);
 	json_set_u64(doc, "lost", n);
 	return doc;
 }
@@ -89,7 +79,7 @@ struct json_object *api_guard_event(const struct ops_guard_event *e, enum ops_gu
 	struct json_object *doc = json_object_new_object(), *error = NULL;
 	char warning[ERR_TEXT_SIZE];
 
-	set_time(doc, &e->time);
+	json_set_time(doc, "time", &e->time, 6);
 	json_set_int(doc, "pid", e->pid);
 	json_set_text(doc, "comm", e->comm);
 	json_set_text(doc, "rule", e->rule->text);

@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/run.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-
-static void set_time(struct json_object *doc, const char *path, const struct timespec *t)
-{
-	char text[40];
-	struct tm tm;
-	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", gmtime_r(&t->tv_sec, &tm));
-
-	snprintf(text + n, sizeof(text) - n, ".%03ldZ", t->tv_nsec / 1000000);
-	json_set_text(doc, path, text);
-}
 
 struct json_object *api_run(const struct api_run *run)
 {
@@ -26,7 +14,7 @@ struct json_object *api_run(const struct api_run *run)
 	json_set_u64(doc, "start_time", run->process->start_time);
 	json_set_text(doc, "comm", run->process->status.comm);
 	json_set_text(doc, "by", run->by);
-	set_time(doc, "began", &run->began);
+	json_set_time(doc, "began", &run->began, 3);
 	json_set_u64(doc, "began_ms",
 		     (uint64_t)run->began.tv_sec * 1000 + (uint64_t)run->began.tv_nsec / 1000000);
 	json_set_u64(doc, "duration_ms", run->duration_ms);
@@ -107,13 +95,6 @@ void api_run_left(struct json_object *doc)
 	set_state(doc, "left", NULL);
 }
 
-static uint64_t number(struct json_object *doc, const char *name)
-{
-	int64_t n = json_object_get_int64(json_object_object_get(doc, name));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 bool api_run_is_running(struct json_object *doc)
 {
 	const char *state = json_object_get_string(json_object_object_get(doc, "state"));
@@ -123,18 +104,19 @@ bool api_run_is_running(struct json_object *doc)
 
 pid_t api_run_pid(struct json_object *doc)
 {
-	return (pid_t)number(doc, "pid");
+	return (pid_t)json_get_u64(doc, "pid");
 }
 
 uint64_t api_run_start_time(struct json_object *doc)
 {
-	return number(doc, "start_time");
+	return json_get_u64(doc, "start_time");
 }
 
 void api_run_now(struct json_object *doc, uint64_t profile_bytes, uint64_t base_bytes,
 		 uint64_t all_bytes)
 {
-	uint64_t duration = number(doc, "duration_ms"), began = number(doc, "began_ms"), now, past;
+	uint64_t duration = json_get_u64(doc, "duration_ms"), began = json_get_u64(doc, "began_ms"),
+		 now, past;
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);

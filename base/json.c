@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,25 @@ void json_set_int(struct json_object *doc, const char *path, int64_t value)
 void json_set_u64(struct json_object *doc, const char *path, uint64_t value)
 {
 	json_set(doc, path, json_object_new_uint64(value));
+}
+
+void json_set_time(struct json_object *doc, const char *path, const struct timespec *time,
+		   int digits)
+{
+	char date[32], fraction[16], text[64];
+	struct tm tm;
+
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&time->tv_sec, &tm));
+	snprintf(fraction, sizeof(fraction), "%09ld", time->tv_nsec);
+	snprintf(text, sizeof(text), "%s.%.*sZ", date, digits, fraction);
+	json_set_text(doc, path, text);
+}
+
+uint64_t json_get_u64(struct json_object *doc, const char *name)
+{
+	int64_t n = json_object_get_int64(json_object_object_get(doc, name));
+
+	return n > 0 ? (uint64_t)n : 0;
 }
 
 struct json_object *json_text(const char *raw)

@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* For _cleanup_(): drops the document unless it was given away. NULL is nothing. */
 void json_close(struct json_object **doc);
@@ -22,6 +23,12 @@ void json_set(struct json_object *doc, const char *path, struct json_object *val
 void json_set_bool(struct json_object *doc, const char *path, bool value);
 void json_set_int(struct json_object *doc, const char *path, int64_t value);
 void json_set_u64(struct json_object *doc, const char *path, uint64_t value);
+/* In UTC, with so many digits of the second's fraction, up to 9: "2026-11-26T03:54:40.123Z". */
+void json_set_time(struct json_object *doc, const char *path, const struct timespec *time,
+		   int digits);
+
+/* The member of this name; 0 where there is none, or it is no number above 0. */
+uint64_t json_get_u64(struct json_object *doc, const char *name);
 
 /* One document and nothing else but space, or NULL. The caller drops it. */
 struct json_object *json_parse(const char *text, size_t len);

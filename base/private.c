@@ -47,6 +47,20 @@ void private_path(char *buf, size_t size)
 		snprintf(buf, size, "%s/" FOLDER, parent);
 }
 
+bool private_make(const char *path)
+{
+	char part[PATH_MAX];
+
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		if (mkdir(part, 0700) && errno != EEXIST)
+			return false;
+		*at = '/';
+	}
+	return !mkdir(part, 0700) || errno == EEXIST;
+}
+
 int private_open(bool create)
 {
 	_cleanup_(cleanup_close) int fd = -1;

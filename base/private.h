@@ -17,6 +17,9 @@ void private_path(char *buf, size_t size);
 /* Does it belong to us, and may nobody else write to it? */
 bool private_is_ours(const struct stat *st);
 
+/* Make a folder of our own, elsewhere, with those above it that are missing. False with errno. */
+bool private_make(const char *path);
+
 /*
  * Open it, and make it first if `create` is set. A descriptor of the caller's, or -1 with errno:
  * EPERM when others may write to it.

@@ -54,13 +54,6 @@ static const char *place(const struct wire_to_broker *ask, char buf[PATH_SIZE])
 
 /* --- its recordings --- */
 
-static uint64_t u64_of(struct json_object *doc, const char *name)
-{
-	int64_t n = json_object_get_int64(json_object_object_get(doc, name));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
 /* Is it of the process that has this number now? Of one that has ended, all are. */
 static bool is_of(struct json_object *doc, pid_t pid, uint64_t start_time)
 {
@@ -106,12 +99,12 @@ static int look(const struct work *w, uint64_t wanted, struct known *known, stru
 		return -1;
 	for (size_t i = 0; i < json_object_array_length(all); i++) {
 		struct json_object *doc = json_object_array_get_idx(all, i);
-		uint64_t id = u64_of(doc, "id");
+		uint64_t id = json_get_u64(doc, "id");
 
 		if (api_run_is_running(doc)) {
 			known->running = id;
-			known->remaining_ms = u64_of(doc, "remaining_ms");
-		} else if (u64_of(doc, "profile_bytes")) {
+			known->remaining_ms = json_get_u64(doc, "remaining_ms");
+		} else if (json_get_u64(doc, "profile_bytes")) {
 			known->done = known->done ? known->done : id;
 			known->has_wanted |= id == wanted;
 		}
@@ -125,7 +118,7 @@ struct json_object *compat_began(const struct wire_to_broker *ask, struct json_o
 				 bool already)
 {
 	struct json_object *answer = json_object_new_object();
-	uint64_t id = u64_of(doc, "id");
+	uint64_t id = json_get_u64(doc, "id");
 	char text[512], seconds[24], at[PATH_SIZE];
 
 	place(ask, at);
@@ -136,7 +129,8 @@ struct json_object *compat_began(const struct wire_to_broker *ask, struct json_o
 		 already ? "Heap profiling is already active."
 			 : "Successfully started new heap profiling run.",
 		 at, id, at);
-	snprintf(seconds, sizeof(seconds), "%" PRIu64, (u64_of(doc, "remaining_ms") + 500) / 1000);
+	snprintf(seconds, sizeof(seconds), "%" PRIu64,
+		 (json_get_u64(doc, "remaining_ms") + 500) / 1000);
 	json_set_u64(answer, "id", id);
 	json_set_text(answer, "message", text);
 	json_set_text(answer, "remaining_seconds", seconds);
@@ -368,14 +362,14 @@ static int print_tikv_list(FILE *out, const void *ctx, struct err *err)
 	(void)err;
 	for (size_t i = 0; i < json_object_array_length(all); i++) {
 		struct json_object *doc = json_object_array_get_idx(all, i);
-		time_t began = (time_t)(u64_of(doc, "began_ms") / 1000);
+		time_t began = (time_t)(json_get_u64(doc, "began_ms") / 1000);
 		char when[32];
 		struct tm tm;
 
-		if (!u64_of(doc, "profile_bytes"))
+		if (!json_get_u64(doc, "profile_bytes"))
 			continue;
 		strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", localtime_r(&began, &tm));
-		fprintf(out, "%s%" PRIu64 ".heap\t\t%s", before, u64_of(doc, "id"), when);
+		fprintf(out, "%s%" PRIu64 ".heap\t\t%s", before, json_get_u64(doc, "id"), when);
 		before = "\n";
 	}
 	return 0;
@@ -391,13 +385,6 @@ int compat_tikv_list(const struct work *w, struct result *r, struct err *err)
 
 /* --- what is shared --- */
 
-static int print_line(FILE *out, const void *ctx, struct err *err)
-{
-	(void)err;
-	fputs(ctx, out);
-	return 0;
-}
-
 int compat_switched(const struct work *w, const struct ops_change *change, struct err *err)
 {
 	bool on = w->ask->op == WIRE_ACTIVATE;
@@ -412,7 +399,7 @@ int compat_switched(const struct work *w, const struct ops_change *change, struc
 		text = on		? "activate heap profile success"
 		       : change->before ? "deactivate heap profile success"
 					: "no heap profile is running";
-	return memory_file_fill(w->content, print_line, text, err);
+	return answer_text(w, text, strlen(text), err);
 }
 
 static const char *mesos_error(const struct wire_to_broker *ask, const struct err *why, char *buf,

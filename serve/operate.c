@@ -61,7 +61,7 @@ static int print_text(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
-static int answer_text(const struct work *w, const char *text, size_t len, struct err *err)
+int answer_text(const struct work *w, const char *text, size_t len, struct err *err)
 {
 	const struct text all = { text, len };
 

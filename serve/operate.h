@@ -50,6 +50,7 @@ int operate_say(const struct wire_to_broker *ask, int content, const struct err 
 
 /* `doc` is taken. */
 int answer_json(const struct work *w, struct json_object *doc, struct err *err) __must_check;
+int answer_text(const struct work *w, const char *text, size_t len, struct err *err) __must_check;
 
 void operate_cost(struct result *r, const struct ops_cost *cost);
 

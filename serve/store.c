@@ -47,21 +47,6 @@ static bool default_path(char *buf, size_t size)
 	return true;
 }
 
-/* With the folders above it. */
-static bool make_folders(const char *path)
-{
-	char part[PATH_MAX];
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *at = part + 1; (at = strchr(at, '/')); at++) {
-		*at = '\0';
-		if (mkdir(part, 0700) && errno != EEXIST)
-			return false;
-		*at = '/';
-	}
-	return !mkdir(part, 0700) || errno == EEXIST;
-}
-
 static int failed(const struct store *r, enum error id, int sys, struct err *err)
 {
 	err_raise_sys(err, id, sys, .path = r->path);
@@ -118,7 +103,7 @@ int store_open(struct store *r, const char *path, struct err *err)
 		snprintf(r->path, sizeof(r->path), "%s", path);
 	else if (!default_path(r->path, sizeof(r->path)))
 		return failed(r, ERROR_RUNS_FAILED, ENOENT, err);
-	if (!make_folders(r->path) || !(real = realpath(r->path, NULL)))
+	if (!private_make(r->path) || !(real = realpath(r->path, NULL)))
 		return failed(r, ERROR_RUNS_FAILED, errno, err);
 	snprintf(r->path, sizeof(r->path), "%s", real);
 	r->dir = open(r->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -2,6 +2,7 @@
 #include "symbols/cache.h"
 
 #include "base/cleanup.h"
+#include "base/private.h"
 #include "base/write.h"
 #include "elf/image.h"
 #include "io/output.h"
@@ -335,19 +336,6 @@ static bool is_ours(int fd, mode_t type)
 	       !(st.st_mode & 077);
 }
 
-static bool make_folder(char path[PATH_MAX])
-{
-	char *slash = strrchr(path, '/');
-
-	*slash = '\0';
-	if (mkdir(path, 0700) && errno != EEXIST) {
-		*slash = '/';
-		return false;
-	}
-	*slash = '/';
-	return !mkdir(path, 0700) || errno == EEXIST;
-}
-
 static int open_folder(const char *path)
 {
 	_cleanup_(cleanup_close) int dir =
@@ -455,7 +443,7 @@ void symbol_cache_store(const unsigned char *build_id, size_t len, int fd, uint6
 	_cleanup_(cleanup_close) int dir = -1;
 	struct err ignored;
 
-	if (!file_name(build_id, len, name) || !folder_path(path) || !make_folder(path))
+	if (!file_name(build_id, len, name) || !folder_path(path) || !private_make(path))
 		return;
 	dir = open_folder(path);
 	if (dir < 0)

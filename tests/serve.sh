@@ -28,6 +28,16 @@ serves()
 	grep -qs '^serving on' "$T/$1.err" || ! kill -0 "$serve"
 }
 
+# at NAME [CURL OPTIONS...] PATH: by its socket. Sets `code` and `body`.
+at()
+{
+	local sock=$T/$1.sock
+
+	shift
+	code=$(curl -sS --unix-socket "$sock" -o "$T/body" -D "$T/head" -w '%{http_code}' "${@:1:$#-1}" "http://localhost${!#}" 2>"$T/curl")
+	body=$(tr -d '\0' <"$T/body")
+}
+
 # end_serve NAME [STATUS [SIGNAL]]: as by Ctrl-C
 end_serve()
 {

@@ -9,16 +9,6 @@
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 
-# at NAME [CURL OPTIONS...] PATH: by its socket. Sets `code` and `body`.
-at()
-{
-	local sock=$T/$1.sock
-
-	shift
-	code=$(curl -sS --unix-socket "$sock" -o "$T/body" -D "$T/head" -w '%{http_code}' "${@:1:$#-1}" "http://localhost${!#}" 2>"$T/curl")
-	body=$(tr -d '\0' <"$T/body")
-}
-
 # get PATH: of `pid`; says CODE TEXT NAME: that was the answer
 get()
 {

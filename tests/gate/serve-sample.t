@@ -10,35 +10,29 @@
 # shellcheck source=tests/serve.sh
 . tests/serve.sh
 
-# at [CURL OPTIONS...] PATH: sets `code`; the answer is in $T/body
-at()
-{
-	code=$(curl -sS --unix-socket "$T/main.sock" -o "$T/body" -w '%{http_code}' "${@:1:$#-1}" "http://localhost${!#}" 2>"$T/curl")
-}
-
 start_keepers
 start_serve main
-at -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
+at main -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
 is "$code" 202 'it begins' || diag "$(<"$T/body")"
 ok 'as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
 id=$(jq -r .id "$T/body")
 is "$(jq -c '[.kind, .state, .sample_bytes, .base_bytes]' "$T/body")" '["sample","running",65536,null]' 'what it is'
 is "$(state_of "$pid")" "$in_phase 1 1" 'it is sampled'
-at -X POST "/api/v1/processes/$pid/sample"
+at main -X POST "/api/v1/processes/$pid/sample"
 is "$code $(jq -c '[.error.code, .error.about.number]' "$T/body")" "409 [\"busy\",$id]" 'a second one: which one is in the way'
 keep_going leak 32
-at -X POST "/api/v1/runs/$id/stop"
+at main -X POST "/api/v1/runs/$id/stop"
 is "$code $(jq -r .state "$T/body")" '200 stopped' 'it ends'
 ok 'as the schema says, at its end' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
 ok 'what lives was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
 is "$(state_of "$pid")" "$out_phase 0 0" 'it is not sampled any more' || diag "$(state_of "$pid")"
-at "/api/v1/runs/$id/profile?format=folded"
+at main "/api/v1/runs/$id/profile?format=folded"
 like "$(<"$T/body")" 'leak_blocks' 'its profile has names'
-at "/api/v1/runs/$id/diff"
+at main "/api/v1/runs/$id/diff"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run_profile' 'it has no beginning to compare with'
 
 # --- whoever does it is killed ---
-at -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
+at main -X POST "/api/v1/processes/$pid/sample?duration=24h&sample_rate=64K"
 is "$code" 202 'another one begins'
 id=$(jq -r .id "$T/body")
 for p in $(pgrep -P "$serve"); do

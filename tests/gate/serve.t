@@ -8,17 +8,10 @@
 . tests/serve.sh
 export PPROF_TMPDIR=$T HOME=$T NO_PROXY='*'
 
-# over [CURL OPTIONS...] PATH: by the socket. Sets `code` and `body`.
-over()
-{
-	code=$(curl -sS --unix-socket "$T/all.sock" -o "$T/body" -D "$T/head" -w '%{http_code}' "${@:1:$#-1}" "http://localhost${!#}" 2>"$T/curl")
-	body=$(tr -d '\0' <"$T/body")
-}
-
 # api METHOD PATH
 api()
 {
-	over -X "$1" "/api/v1/processes/$pid$2"
+	at all -X "$1" "/api/v1/processes/$pid$2"
 }
 
 # of_log REGEX: a field of the last line about an operation
@@ -41,9 +34,9 @@ api POST /deactivate
 snapshot "$redis"
 
 # --- what is there ---
-over /healthz
+at all /healthz
 is "$code $body" '200 ok' 'it lives'
-over /api/v1/processes
+at all /api/v1/processes
 is "$(jq -c "map(select(.pid == $pid)) | .[] | [.comm, .opt.prof, .prof.active]" "$T/body")" '["redis-server",true,false]' 'the list'
 api GET ''
 cp "$T/body" "$T/listed"
@@ -63,7 +56,7 @@ like "$body" '^___ Begin jemalloc statistics ___' 'stats as text'
 assert_untouched "$redis" 'looking: untouched'
 
 # --- off, on, off ---
-over "/pid/$pid/debug/pprof/heap"
+at all "/pid/$pid/debug/pprof/heap"
 is "$code" 403 'a GET turns nothing on'
 like "$body" '^prof.active is false in '"$pid"' \(redis-server\)' 'and says why'
 like "$(<"$T/head")" 'X-Go-Pprof: 1' 'in the way that go tool pprof shows'
@@ -147,21 +140,21 @@ run_ctl get "$pid" prof.active
 is "${out##* }" true 'and none is made'
 
 # --- errors as HTTP has them ---
-over -X POST "/api/v1/processes/4194304/dump"
+at all -X POST "/api/v1/processes/4194304/dump"
 is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'no such process'
-over -X POST "/api/v1/processes/$$/dump"
+at all -X POST "/api/v1/processes/$$/dump"
 is "$code $(jq -r .error.code "$T/body")" '404 no_jemalloc' 'a process without jemalloc'
-over "/api/v1/processes/$pid?start_time=1"
+at all "/api/v1/processes/$pid?start_time=1"
 is "$code $(jq -r .error.code "$T/body")" '404 no_process' 'another process has the number now'
 MALLOC_CONF=prof:false start_victim leaky
-over -X POST "/api/v1/processes/$pid/activate"
+at all -X POST "/api/v1/processes/$pid/activate"
 is "$code $(jq -r .error.code "$T/body")" '501 no_profiling' 'a process without prof:true'
 
 # --- what a process calls itself ---
 odd=$T/odd$'\e'
 install -m 755 "$VICTIMS/leaky" "$odd"
 start_victim "$odd"
-over "/pid/$pid/pprof/cmdline"
+at all "/pid/$pid/pprof/cmdline"
 is "$code $body" '200 odd\x1b' 'its name does nothing to a terminal'
 
 pid=$redis
@@ -179,14 +172,14 @@ serve=$!
 own "$serve"
 is_there()
 {
-	over /healthz
+	at all /healthz
 	[ "$code" = 200 ]
 }
 within 60 is_there
-for _ in 1 2 3; do over /sd; done
+for _ in 1 2 3; do at all /sd; done
 is "$code" 200 'nobody reads: it answers'
 dd if="$T/pipe" of=/dev/null bs=4096 iflag=nonblock status=none 2>/dev/null
-over /sd
+at all /sd
 end_child "$serve" -INT
 within 60 eval "! kill -0 $serve"
 wait "$serve"

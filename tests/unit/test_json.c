@@ -49,12 +49,41 @@ static void test_hostile_text(void **state)
 	assert_string_equal(json_object_get_string(value), "a\\xff\\x0a\"");
 }
 
+static void test_numbers(void **state)
+{
+	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
+
+	(void)state;
+	json_set_u64(doc, "n", 7);
+	json_set_int(doc, "below", -7);
+	json_set_text(doc, "text", "x");
+	json_set(doc, "null", NULL);
+	assert_int_equal(json_get_u64(doc, "n"), 7);
+	assert_int_equal(json_get_u64(doc, "below"), 0);
+	assert_int_equal(json_get_u64(doc, "text"), 0);
+	assert_int_equal(json_get_u64(doc, "null"), 0);
+	assert_int_equal(json_get_u64(doc, "none"), 0);
+}
+
+static void test_time(void **state)
+{
+	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
+	const struct timespec time = { .tv_sec = 1795665280, .tv_nsec = 12345678 };
+
+	(void)state;
+	json_set_time(doc, "ms", &time, 3);
+	json_set_time(doc, "us", &time, 6);
+	assert_string_equal(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN),
+			    "{\"ms\":\"2026-11-26T03:54:40.012Z\","
+			    "\"us\":\"2026-11-26T03:54:40.012345Z\"}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_hostile_text),
+		cmocka_unit_test(test_paths),	     cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_hostile_text), cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_time),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
