@@ -21,10 +21,6 @@
 
 enum wire_refusal compat_resolve(const struct serve_request *request, struct wire_to_broker *ask)
 {
-	_cleanup_(ops_match_fini) struct ops_matches all = { 0 };
-	const struct ops_filter filter = { .comm = request->one_comm };
-	struct err ignored;
-
 	if (!ask->words)
 		return WIRE_DONE;
 	if (!(request->words & 1u << ask->words))
@@ -32,15 +28,28 @@ enum wire_refusal compat_resolve(const struct serve_request *request, struct wir
 	if (!(ask->flags & WIRE_AT_ROOT))
 		return WIRE_DONE;
 	ask->pid = request->one_pid;
-	if (ask->pid)
-		return WIRE_DONE;
-	if (!request->one_comm || ops_match(&filter, &all, &ignored) || !all.n)
-		return WIRE_NO_ONE;
-	if (all.n > 1)
-		return WIRE_SEVERAL;
-	ask->pid = all.v[0].pid;
-	ask->start_time = all.v[0].start_time;
-	return WIRE_DONE;
+	return ask->pid || request->one_comm ? WIRE_DONE : WIRE_NO_ONE;
+}
+
+bool compat_is_open(const struct wire_to_broker *ask)
+{
+	return ask->flags & WIRE_AT_ROOT && !ask->pid;
+}
+
+void compat_find(const struct work *w, struct result *r)
+{
+	_cleanup_(ops_match_fini) struct ops_matches all = { 0 };
+	const struct ops_filter filter = { .comm = w->one_comm };
+	struct err ignored;
+
+	if (ops_match(&filter, &all, &ignored) || !all.n) {
+		r->refusal = WIRE_NO_ONE;
+	} else if (all.n > 1) {
+		r->refusal = WIRE_SEVERAL;
+	} else {
+		r->pid = all.v[0].pid;
+		r->start_time = all.v[0].start_time;
+	}
 }
 
 /* In front of the paths that are told to clients, which go on with them. */

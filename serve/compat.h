@@ -9,8 +9,14 @@
 
 #include "serve/operate.h"
 
-/* What the broker does first: are these words allowed, and which process is meant at the root? */
+/*
+ * What the broker does first: are these words allowed, and which process is meant at the root? If
+ * only its name is known, the request is open: a process of its own finds it, and the broker goes
+ * on with that.
+ */
 enum wire_refusal compat_resolve(const struct serve_request *request, struct wire_to_broker *ask);
+bool compat_is_open(const struct wire_to_broker *ask);
+void compat_find(const struct work *w, struct result *r);
 
 int compat_mesos_start(const struct work *w, struct result *r, struct err *err);
 int compat_mesos_stop(const struct work *w, struct result *r, struct err *err);

@@ -428,7 +428,10 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	w->options.stop_fd = stop_fd;
 	w->options.start_time = w->ask->start_time;
 	w->options.wait_ms = BUSY_WAIT_MS;
-	r.failed = operations[w->ask->op](w, &r, &r.err);
+	if (compat_is_open(w->ask))
+		compat_find(w, &r);
+	else
+		r.failed = operations[w->ask->op](w, &r, &r.err);
 	if (r.failed) {
 		r.reason = reason_of(&r.err);
 		if (!r.comm[0])
@@ -445,6 +448,9 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	pack_u64(answer, r.reason);
 	pack_u64(answer, r.began);
 	pack_u64(answer, r.unkept);
+	pack_u64(answer, r.refusal);
+	pack_u64(answer, (uint64_t)r.pid);
+	pack_u64(answer, r.start_time);
 	pack_err(answer, r.failed ? &r.err : NULL);
 	return 0;
 }
@@ -460,6 +466,9 @@ bool operate_unpack(struct unpack *u, struct result *r)
 	r->reason = (enum wire_reason)unpack_max(u, WIRE_REASONS - 1);
 	r->began = unpack_bool(u);
 	r->unkept = unpack_bool(u);
+	r->refusal = (enum wire_refusal)unpack_max(u, WIRE_REFUSALS - 1);
+	r->pid = (pid_t)unpack_max(u, INT32_MAX);
+	r->start_time = unpack_u64(u);
 	r->failed = unpack_err(u, &r->err);
 	return unpack_done(u);
 }

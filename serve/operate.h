@@ -20,6 +20,7 @@ struct work {
 	int began_fd;			   /* and its comm goes there when it has; -1 */
 	const char *by;			   /* who asked for it */
 	bool tls;			   /* it speaks TLS */
+	const char *one_comm;		   /* of the process that is meant at the root; or NULL */
 	const int *not_ours;		   /* descriptors of the broker's, which are closed first */
 	size_t n_not_ours;
 };
@@ -33,6 +34,9 @@ struct result {
 	enum wire_reason reason;   /* why it failed, where the client minds */
 	bool began;		   /* a run: it was answered then, and this is how it ended */
 	bool unkept;		   /* what is on disk does not say so */
+	enum wire_refusal refusal; /* of compat_find(): there is no such process, */
+	pid_t pid;		   /* or it is this one */
+	uint64_t start_time;
 	bool failed;
 	struct err err;
 };

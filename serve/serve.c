@@ -301,6 +301,54 @@ static int take_began(struct broker *b, struct job *job, struct err *err)
 	return tell(b, job, &r, WIRE_DONE, err);
 }
 
+static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
+			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
+{
+	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
+	const struct result r = { .err = ERR_INIT };
+
+	refuse(b, m->id, peer->role, refusal);
+	return tell(b, &job, &r, refusal, err);
+}
+
+/* Which process is meant is known. */
+static int take_known(struct broker *b, struct wire_to_broker *ask, const struct serve_peer *peer,
+		      int fd, struct err *err)
+{
+	struct job *job;
+
+	if (ask->op == WIRE_MESOS_STOP) /* it names no run */
+		ask->run = queue_run_of(&b->queue, ask->pid);
+	if (wire_ends_run(ask->op) && queue_find_run(&b->queue, ask->run))
+		subprocess_stop(&queue_find_run(&b->queue, ask->run)->process);
+	job = queue_add(&b->queue, ask, peer, fd, now_ms());
+	if (!job)
+		return refuse_aloud(b, ask, peer, WIRE_FULL, err);
+	if (job->state == JOB_DONE)
+		deliver(b, job);
+	return 0;
+}
+
+/* One that was asked for by name was looked for first: all who asked go on with that. */
+static int take_found(struct broker *b, struct job *job, const struct result *r, struct err *err)
+{
+	_cleanup_(cleanup_close) int addresses = take_fd(job->addresses);
+	struct job of = *job;
+	int ret = 0;
+
+	job_free(job);
+	of.ask.pid = r->pid;
+	of.ask.start_time = r->start_time;
+	for (size_t i = 0; i < of.n && !ret; i++) {
+		const struct serve_peer *peer = &of.askers[i].peer;
+
+		of.ask.id = of.askers[i].id;
+		ret = r->refusal ? refuse_aloud(b, &of.ask, peer, r->refusal, err)
+				 : take_known(b, &of.ask, peer, i ? -1 : take_fd(addresses), err);
+	}
+	return ret;
+}
+
 static int end_job(struct broker *b, struct job *job, const struct result *r, struct err *err)
 {
 	job->state = JOB_DONE;
@@ -328,6 +376,8 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 	}
 	if (died)
 		r = (struct result){ .failed = true, .err = why };
+	if (!died && compat_is_open(&job->ask))
+		return take_found(b, job, &r, err);
 	if (job->run) {
 		queue_age(&b->queue, job->ask.pid);
 		b->repair.due |= died || r.unkept;
@@ -349,7 +399,7 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 {
 	int ends[2];
 
-	if (!wire_is_run(job->ask.op))
+	if (!wire_is_run(job->ask.op) || compat_is_open(&job->ask))
 		return 0;
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
 		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
@@ -389,6 +439,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.own = &own,
 		.target = b->request->advertise ? b->request->advertise : b->listeners.port,
 		.tls = b->request->certificate,
+		.one_comm = b->request->one_comm,
 		.runs = &b->runs,
 		.began_fd = -1,
 		.by = by,
@@ -458,23 +509,12 @@ static const struct connection *find_connection(const struct broker *b, uint64_t
 	return NULL;
 }
 
-static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
-			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
-{
-	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
-	const struct result r = { .err = ERR_INIT };
-
-	refuse(b, m->id, peer->role, refusal);
-	return tell(b, &job, &r, refusal, err);
-}
-
 static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, struct err *err)
 {
 	const struct connection *c = find_connection(b, m->connection);
 	struct wire_to_broker ask = *m;
 	struct serve_peer peer;
 	enum wire_refusal refusal;
-	struct job *job;
 
 	if (!c) { /* it ended meanwhile, or never was */
 		cleanup_close(&fd);
@@ -493,15 +533,8 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		cleanup_close(&fd);
 		return refuse_aloud(b, m, &peer, refusal, err);
 	}
-	if (ask.op == WIRE_MESOS_STOP) /* it names no run */
-		ask.run = queue_run_of(&b->queue, ask.pid);
-	if (wire_ends_run(ask.op) && queue_find_run(&b->queue, ask.run))
-		subprocess_stop(&queue_find_run(&b->queue, ask.run)->process);
-	job = queue_add(&b->queue, &ask, &peer, fd, now_ms());
-	if (!job)
-		return refuse_aloud(b, m, &peer, WIRE_FULL, err);
-	if (job->state == JOB_DONE)
-		deliver(b, job);
+	if (take_known(b, &ask, &peer, fd, err))
+		return -1;
 	return start_all(b, err); /* before the next one has to wait */
 }
 
@@ -829,7 +862,7 @@ static void finish(struct broker *b)
 			subprocess_stop(&b->queue.v[i].process);
 	}
 	/* One that does not end yet has a target to leave alone first: it is waited for. */
-	while (queue_count(&b->queue, JOB_RUNNING))
+	for (; queue_count(&b->queue, JOB_RUNNING); refuse_waiting(b))
 		wait_for_jobs(b);
 	if (b->repair.process.pidfd >= 0) {
 		subprocess_stop(&b->repair.process);

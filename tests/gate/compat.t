@@ -342,12 +342,30 @@ at one "/pid/$redis$mp/state"
 is "$code" 200 '--pid: others by their path'
 end_serve one
 start_serve one --compat mesos --comm compatible
+strace -f -o "$T/trace" -e trace=open,openat -p "$serve" 2>"$T/strace" &
+tracer=$!
+own "$tracer"
+within 60 grep -q attached "$T/strace"
 at one $mp/state
 is "$code" 200 '--comm: the one of that name'
+end_child "$tracer" -INT
+wait "$tracer" 2>/dev/null
+is "$(grep -c "^$serve .*\"/proc/[0-9]" "$T/trace")" 0 '--comm: the broker does not look for it itself'
+ok '--comm: control: another process does' grep -q "\"/proc/$leaky/stat" "$T/trace"
+at one "$mp/start?duration=1mins"
+id=$(jq -r .id "$T/body")
+is "$code $(active_of "$leaky")" '200 true' '--comm: start'
+like "$(tail -n 1 "$T/one.err")" "op=mesos_start result=began .* pid=$leaky comm=\"compatible\" run=$id " '--comm: the log names it'
+get "$mp/start"
+jq_is .id "$id" '--comm: it is the run of that process'
+at one $mp/stop
+jq_is .id "$id" '--comm: stop'
+is "$(active_of "$leaky")" false '--comm: it is off again'
 MALLOC_CONF=$PROF start_victim "$T/compatible"
 at one $mp/state
 is "$code" 409 '--comm: two of that name'
 like "$body" 'several processes have that name' '--comm: says so'
+like "$(tail -n 1 "$T/one.err")" 'op=mesos_state result=several uid=[0-9]+ client=[0-9]+$' '--comm: so does the log'
 stop_target "$pid"
 at one $mp/state
 is "$code" 200 '--comm: one again'
