@@ -24,7 +24,8 @@ struct client {
 	uint64_t deadline_ms; /* 0: none */
 
 	/* The request, from here on. */
-	char uri[ROUTE_URI_MAX + 2]; /* with room to be seen to be too long */
+	char uri[ROUTE_URI_MAX + 2];  /* with room to be seen to be too long */
+	const char *uri_at, *uri_end; /* where it came in, with its NUL byte */
 	struct route route;
 	unsigned char token[WIRE_TOKEN_SIZE];
 	bool has_token, has_begun;

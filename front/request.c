@@ -113,6 +113,24 @@ static struct fault fault_of_length(const struct client *client, const struct he
 	return n > max ? (struct fault){ 413, "the body is too long" } : (struct fault){ 0 };
 }
 
+/*
+ * The library makes strings of the request line where it lies: a NUL byte in one hides the rest of
+ * it, and the next begins further on. A pointer far from the line says nothing. (A header with a
+ * NUL byte ends there for the library as well, so that both read the same.)
+ */
+static bool is_cut(const char *end, const char *next)
+{
+	uintptr_t a = (uintptr_t)end, b = (uintptr_t)next;
+
+	return b > a && b - a < SERVER_HEADERS_MAX;
+}
+
+static bool is_line_cut(const struct client *client, const char *method, const char *version)
+{
+	return is_cut(method + strlen(method) + 1, client->uri_at) ||
+	       is_cut(client->uri_end, version);
+}
+
 static struct fault find_fault(struct client *client, const char *method, const char *version,
 			       const struct headers *h)
 {
@@ -121,6 +139,8 @@ static struct fault find_fault(struct client *client, const char *method, const 
 
 	if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
 		return (struct fault){ 505, "HTTP/1.1 is spoken here" };
+	if (is_line_cut(client, method, version))
+		return (struct fault){ 400, "malformed request line" };
 	if (h->malformed)
 		return (struct fault){ 400, "malformed header" };
 	if (h->twice)
@@ -157,6 +177,8 @@ void *request_begin(void *ctx, const char *uri, struct MHD_Connection *connectio
 	client_reset(client);
 	client_enter(client, CLIENT_READING);
 	snprintf(client->uri, sizeof(client->uri), "%s", uri);
+	client->uri_at = uri;
+	client->uri_end = uri + strlen(uri) + 1;
 	return client;
 }
 

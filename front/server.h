@@ -17,6 +17,7 @@
 #define SERVER_CLIENTS_MAX 1024
 /* Connections (three for one of TLS), an answer or a body for each, and a few of our own. */
 #define SERVER_FDS_MAX 4096
+#define SERVER_HEADERS_MAX 16384 /* with the request line */
 
 struct client;
 

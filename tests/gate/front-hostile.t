@@ -149,6 +149,10 @@ like "$(raw 'GET /healthz HTTP/1.1\r\nHost: x\r\nX: a*65536' '\r\n\r\n')" '^(4[0
 like "$(raw 'GET /a*65536' ' HTTP/1.1\r\nHost: x\r\n\r\n')" '^(4[0-9]+ )?closed$' 'a path of 64 KiB'
 is_raw '414 closed' 'a path of 3,000 bytes' 'GET /a*3000' ' HTTP/1.1\r\nHost: x\r\n\r\n'
 is_raw '400 closed' 'a path that is an address' 'GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'
+for line in '/healthz\x00x' '/healthz\x00' '/healthz?\x00x' '/\x00' '/nothing\x00/healthz'; do
+	is_raw '400 closed' "a NUL byte: $line" "GET $line HTTP/1.1\r\nHost: x\r\n\r\n"
+done
+is_raw '400 closed' 'a NUL byte: the method' 'GET\x00X /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 is_raw '505 closed' 'another version' 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'
 is_raw '200 open' 'it is alive' 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 has_let_go 'nothing of them is left either'

@@ -191,7 +191,7 @@ for uri in //healthz /./healthz /x/../healthz /healthz/ /pid//pprof/heap /pid/7/
 	send "$uri"
 	is "$code" 404 "$uri is no page"
 done
-for uri in /a%2fb /healthz%00 /%zz; do
+for uri in /a%2fb /healthz%00 /healthz%00x /%zz; do
 	send "$uri"
 	is "$code" 400 "$uri is malformed"
 done
