@@ -98,7 +98,8 @@ static const char *quoted(const char *raw, char *buf, size_t size)
 /* One line for each operation: who, what, and what it cost (logfmt). */
 static void print_event(FILE *out, const struct serve_event *e)
 {
-	char when[32], comm[PROC_COMM_SIZE * 4], text[ERR_TEXT_SIZE], safe[ERR_TEXT_SIZE];
+	char when[32], comm[PROC_COMM_SIZE * 4], subject[SERVE_NAME_SIZE * 4], text[ERR_TEXT_SIZE],
+		safe[ERR_TEXT_SIZE];
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
@@ -110,6 +111,8 @@ static void print_event(FILE *out, const struct serve_event *e)
 			e->peer.name[0] ? e->peer.name : "-");
 	if (e->peer.transport == WIRE_TLS)
 		fprintf(out, " certificate=%s", e->peer.certified ? "verified" : "-");
+	if (e->peer.certified)
+		fprintf(out, " subject=\"%s\"", quoted(e->peer.subject, subject, sizeof(subject)));
 	if (e->pid)
 		fprintf(out, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (e->run)

@@ -2,6 +2,7 @@
 #include "front/credentials.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #include <gnutls/x509.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 /* Of a client's chain. Others would cost time before anybody knows who asks. */
 #define CHAIN_BITS_MAX 8192
 #define CHAIN_LENGTH_MAX 6
+
+#define NAME_SIZE 256
+#define NAMES_MAX 16 /* that are looked at */
 
 struct pem {
 	gnutls_datum_t v[WIRE_PEMS];
@@ -136,12 +140,52 @@ void credentials_drop(struct credentials *c)
 	free(c);
 }
 
-bool credentials_vouch(const struct credentials *c, gnutls_session_t session)
+static bool read_name(gnutls_x509_crt_t crt, char *name, size_t room)
+{
+	size_t size = room;
+
+	if (!gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size))
+		return true;
+	for (unsigned int i = 0; i < NAMES_MAX; i++) {
+		int type;
+
+		size = room - 1;
+		type = gnutls_x509_crt_get_subject_alt_name(crt, i, name, &size, NULL);
+		if (type != GNUTLS_SAN_DNSNAME && type != GNUTLS_SAN_RFC822NAME &&
+		    type != GNUTLS_SAN_URI)
+			continue;
+		name[size] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static void set_subject(gnutls_session_t session, char subject[WIRE_SUBJECT_SIZE])
+{
+	unsigned int n = 0;
+	const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &n);
+	gnutls_x509_crt_t crt;
+	char name[NAME_SIZE];
+
+	if (gnutls_x509_crt_init(&crt))
+		return;
+	if (!gnutls_x509_crt_import(crt, &chain[0], GNUTLS_X509_FMT_DER) &&
+	    read_name(crt, name, sizeof(name)))
+		output_safe(name, subject, WIRE_SUBJECT_SIZE);
+	gnutls_x509_crt_deinit(crt);
+}
+
+bool credentials_vouch(const struct credentials *c, gnutls_session_t session,
+		       char subject[WIRE_SUBJECT_SIZE])
 {
 	gnutls_typed_vdata_st purpose = { .type = GNUTLS_DT_KEY_PURPOSE_OID,
 					  .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT };
 	unsigned int n = 0, status = ~0u;
 
-	return c->asks && gnutls_certificate_get_peers(session, &n) && n &&
-	       !gnutls_certificate_verify_peers(session, &purpose, 1, &status) && !status;
+	subject[0] = '\0';
+	if (!c->asks || !gnutls_certificate_get_peers(session, &n) || !n ||
+	    gnutls_certificate_verify_peers(session, &purpose, 1, &status) || status)
+		return false;
+	set_subject(session, subject);
+	return true;
 }

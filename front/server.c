@@ -184,7 +184,7 @@ bool client_ask(struct client *client)
 		m.flags |= WIRE_HAS_TOKEN;
 		memcpy(m.token, client->token, sizeof(m.token));
 	}
-	if (client->transport == WIRE_TLS && streams_vouch(&s->streams, client->number))
+	if (client->transport == WIRE_TLS && streams_vouch(&s->streams, client->number, m.subject))
 		m.flags |= WIRE_HAS_CERTIFICATE;
 	if (!watch(client)) {
 		cleanup_close(&fd);

@@ -291,11 +291,11 @@ static struct stream *find(const struct streams *s, uint64_t number)
 	return NULL;
 }
 
-bool streams_vouch(const struct streams *s, uint64_t number)
+bool streams_vouch(const struct streams *s, uint64_t number, char subject[WIRE_SUBJECT_SIZE])
 {
 	const struct stream *t = find(s, number);
 
-	return t && t->state == OPEN && credentials_vouch(t->credentials, t->session);
+	return t && t->state == OPEN && credentials_vouch(t->credentials, t->session, subject);
 }
 
 bool streams_leave(struct streams *s, uint64_t number)

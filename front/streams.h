@@ -39,8 +39,8 @@ bool streams_open(struct streams *s, size_t room);
  */
 int streams_add(struct streams *s, uint64_t number, int net, struct credentials *credentials);
 
-/* Has it shown a certificate that counts now? */
-bool streams_vouch(const struct streams *s, uint64_t number);
+/* Has it shown a certificate that counts now? Of whom: see credentials_vouch(). */
+bool streams_vouch(const struct streams *s, uint64_t number, char subject[WIRE_SUBJECT_SIZE]);
 
 /* The daemon has closed its end. True: something is on its way yet, and ended() will be called. */
 bool streams_leave(struct streams *s, uint64_t number);

@@ -37,8 +37,11 @@ static bool takes_long(const struct wire_to_broker *ask)
 
 static bool is_same_peer(const struct serve_peer *a, const struct serve_peer *b)
 {
-	return a->transport == b->transport &&
-	       (a->transport == WIRE_UNIX ? a->uid == b->uid : !strcmp(a->name, b->name));
+	if (a->transport != b->transport)
+		return false;
+	return a->transport == WIRE_UNIX
+		       ? a->uid == b->uid
+		       : !strcmp(a->name, b->name) && !strcmp(a->subject, b->subject);
 }
 
 static bool is_owner(const struct serve_peer *peer)

@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+_Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
+
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
 #define READY_MS 60000 /* for the front to begin */
@@ -450,8 +452,10 @@ static int start(struct broker *b, struct job *job, struct err *err)
 
 	if (job->peer.transport == WIRE_UNIX)
 		snprintf(by, sizeof(by), "uid %u", job->peer.uid);
-	else
+	else if (job->peer.name[0])
 		snprintf(by, sizeof(by), "%s", job->peer.name);
+	else
+		snprintf(by, sizeof(by), "certificate %s", job->peer.subject);
 	if (memory_file_make(&job->content, err) || prepare_run(b, job, &work, err))
 		return -1;
 	work.content = job->content;
@@ -490,8 +494,10 @@ static enum wire_role role_of(const struct broker *b, const struct wire_to_broke
 		return most;
 	peer->certified = m->flags & WIRE_HAS_CERTIFICATE && peer->transport == WIRE_TLS &&
 			  b->request->client_ca;
-	if (peer->certified)
+	if (peer->certified) {
+		memcpy(peer->subject, m->subject, sizeof(peer->subject));
 		role = b->request->client_role;
+	}
 	token = m->flags & WIRE_HAS_TOKEN ? tokens_find(&b->tokens, m->token) : NULL;
 	if (token) {
 		memcpy(peer->name, token->name, sizeof(peer->name));

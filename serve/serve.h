@@ -27,8 +27,9 @@ struct serve_peer {
 	pid_t pid; /* the same, when it connected: another may have the number since */
 	char address[SERVE_ADDRESS_SIZE]; /* of the others: "127.0.0.1:40312" */
 	char name[SERVE_NAME_SIZE];	  /* of its token; "" if it has none */
-	bool certified;	     /* WIRE_TLS: the front has seen a certificate of it that counts */
-	enum wire_role role; /* when it asked */
+	bool certified; /* WIRE_TLS: the front has seen a certificate of it that counts, */
+	char subject[SERVE_NAME_SIZE]; /* and says that it is this one's; raw, see output_safe() */
+	enum wire_role role;	       /* when it asked */
 };
 
 /* An operation that came to its end, or was refused. */

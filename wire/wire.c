@@ -101,9 +101,10 @@ static bool is_valid_ask(const struct wire_to_broker *m)
 {
 	return m->op > WIRE_OP_NONE && m->op < WIRE_OPS && m->format < WIRE_FORMATS &&
 	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
-	       m->lg_sample >= 0 && m->lg_sample <= LG_SAMPLE_MAX &&
-	       m->duration_ms <= WIRE_DURATION_MAX_MS && has_valid_words(m) &&
-	       (m->duration_ms || !wire_is_run(m->op)) && (!m->seconds || m->op == WIRE_DUMP) &&
+	       m->lg_sample >= 0 && !m->subject[WIRE_SUBJECT_SIZE - 1] &&
+	       m->lg_sample <= LG_SAMPLE_MAX && m->duration_ms <= WIRE_DURATION_MAX_MS &&
+	       has_valid_words(m) && (m->duration_ms || !wire_is_run(m->op)) &&
+	       (!m->seconds || m->op == WIRE_DUMP) &&
 	       (m->pid || m->flags & WIRE_AT_ROOT || wire_about(m->op) != WIRE_OF_PROCESS) &&
 	       (m->run ? !m->pid || m->words || wire_about(m->op) != WIRE_OF_RUN
 		       : wire_about(m->op) != WIRE_OF_RUN);

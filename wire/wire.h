@@ -135,6 +135,7 @@ enum wire_to_broker_kind {
 #define WIRE_OF_CLIENT (WIRE_HAS_TOKEN | WIRE_HAS_CERTIFICATE) /* who asks, and not what for */
 
 #define WIRE_TOKEN_SIZE 32
+#define WIRE_SUBJECT_SIZE 32
 #define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
 #define WIRE_SECONDS_MAX 3600
 #define WIRE_DURATION_MAX_MS 86400000u
@@ -152,6 +153,7 @@ struct wire_to_broker {
 	uint32_t words;	      /* enum wire_words */
 	uint64_t run, base;   /* a number; RUN_PROFILE: what it has more than that one; 0: none */
 	unsigned char token[WIRE_TOKEN_SIZE];
+	char subject[WIRE_SUBJECT_SIZE]; /* HAS_CERTIFICATE: whose it is, as the front says */
 };
 
 /* What the front makes of credentials. */

@@ -4,7 +4,7 @@
 front.py: in the place of the front, one that was taken over. It says what commands that it reads
 from the fifo COMMANDS beside it tell it to, and writes what it hears to HEARD, a line each:
 
-  ask OP PID [name=value]...      as the last connection; connection=N: as another one
+  ask OP PID [name=value]...      as the last connection; connection=N: as another one; subject=HEX
   fd                              the next message has a memory file with it
   raw HEX                         any bytes
   short                           a message that is too short
@@ -22,7 +22,7 @@ import struct
 import sys
 
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
-TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQ32s")
+TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQ32s32s")
 TO_FRONT = struct.Struct("=IIQIIQIIQQIIQII96s")
 OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
        "activate deactivate reset record sample runs run run_profile run_stop "
@@ -40,11 +40,11 @@ with_fd = False
 
 def message(kind, **given):
     v = dict(version=1, connection=connection, id=0, op=0, flags=0, format=0, pid=0,
-             start_time=0, lg_sample=0, seconds=0, duration_ms=0, words=0, run=0, base=0)
+             start_time=0, lg_sample=0, seconds=0, duration_ms=0, words=0, run=0, base=0, subject=b"")
     v.update(given)
     return TO_BROKER.pack(v["version"], kind, v["connection"], v["id"], v["op"], v["flags"],
                           v["format"], v["pid"], v["start_time"], v["lg_sample"], v["seconds"],
-                          v["duration_ms"], v["words"], v["run"], v["base"], b"")
+                          v["duration_ms"], v["words"], v["run"], v["base"], b"", v["subject"])
 
 
 def send(data):
@@ -63,7 +63,8 @@ def send(data):
 def obey(line):
     global ids, with_fd
     words = line.split()
-    given = {k: int(v, 0) for k, v in (w.split("=") for w in words if "=" in w)}
+    given = {k: bytes.fromhex(v) if k == "subject" else int(v, 0)
+             for k, v in (w.split("=") for w in words if "=" in w)}
     words = [w for w in words if "=" not in w]
     if words[0] == "ask":
         ids += 1

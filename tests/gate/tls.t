@@ -102,12 +102,12 @@ for version in 1.2 1.3; do
 	by --tlsv$version --tls-max $version --cert "$T/client.pem" --key "$T/client.key" $list
 	is "$code" 200 "TLS $version: a certificate"
 done
-is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* certificate=[a-z-]*')" 'token=- certificate=verified' 'the log says so'
+is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* subject="[^"]*"')" 'token=- certificate=verified subject="client"' 'the log says whose'
 with client "$list/$redis/status"
 is "$code" 403 'it has the role read'
 by "${auth[@]}" --cert "$T/client.pem" --key "$T/client.key" "$list/$redis/status"
 is "$code" 200 'with a token besides, what that allows'
-is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* certificate=[a-z-]*')" 'token=reader certificate=verified' 'the log has both'
+is "$(tail -n 1 "$T/main.err" | grep -oE 'token=.* subject="[^"]*"')" 'token=reader certificate=verified subject="client"' 'the log has both'
 for name in stranger late self server; do
 	with $name $list
 	is "$code" 401 "a certificate that does not count ($name): nothing"
@@ -233,6 +233,11 @@ with client $list
 is "$code" 200 'without a file of tokens'
 by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/activate"
 is "$code" 200 'the role control'
+by --cert "$T/client.pem" --key "$T/client.key" -X POST "$list/$redis/record?duration=24h"
+is "$code $(jq -r .by "$T/body")" '202 certificate client' 'what it begins says whose it is' || diag "$body"
+by --cert "$T/client.pem" --key "$T/client.key" -X POST "/api/v1/runs/$(jq -r .id "$T/body")/stop"
+is "$code" 200 'and it ends it'
+snapshot "$redis" # which has what sampling left there
 by "${auth[@]}" $list
 is "$code" 401 'no token is known'
 end_serve control
@@ -253,12 +258,23 @@ connect_to "$port"
 like "$(grep -a '^connection' "${FRONT%/*}/HEARD" | tail -n 1)" 'transport 2' 'it knows that it is TLS'
 order "ask list $redis flags=64 id=1" "ask status $redis flags=64 id=2" "ask list $redis id=3"
 hears '^answer [123] ' 3
+is "$(said false 'op=list result=ok .* certificate=verified subject="" ')" 1 'one without a name'
+order "ask list 0 flags=64 id=4 subject=$(printf 'x" op=y\n\x1b[m' | xxd -p)" "ask list 0 id=5 subject=41"
+hears '^answer [45] ' 2
+like "$(grep -a 'op=list .* subject="x' "$T/false.err")" 'certificate=verified subject="x_ op=y_x0a_x1b\[m" ' 'what it says of whose it is, cannot leave its place'
+is "$(grep -c 'subject="A"' "$T/false.err")" 0 'nor be there without a certificate'
+before=$(heard '^began')
+order "ask list 0 flags=64 id=6 subject=$(printf 'A%.0s' {1..32} | xxd -p -c 0)"
+hears '^began' $((before + 1))
+is "$(said false 'said what makes no sense')" 1 'a name without an end: it is ended'
+hears '^credentials' 2
+connect_to "$port"
 like "$(grep -a '^answer 1 ' "${FRONT%/*}/HEARD")" 'refusal 0 ' 'what it says of a certificate is believed'
 like "$(grep -a '^answer 2 ' "${FRONT%/*}/HEARD")" 'refusal 2 ' 'as far as the role of certificates goes'
 like "$(grep -a '^answer 3 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'control: without one nothing'
 order loaded
-says false 'said what makes no sense'
-is "$(said false 'said what makes no sense')" 1 'it judges a certificate unasked: it is ended'
+says false 'said what makes no sense' 2
+is "$(said false 'said what makes no sense')" 2 'it judges a certificate unasked: it is ended'
 end_serve false
 plain=$(free_port)
 start_serve plain --listen "127.0.0.1:$plain" --token-file "$T/tokens"

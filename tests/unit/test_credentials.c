@@ -29,6 +29,8 @@ struct identity {
 
 static struct identity authority, server, other, client, serving, expired, early, stranger;
 
+static const char *common_name = "a", *dns_name;
+
 /* `by` is NULL: it signs itself. Its time is `from` to `to`, in days from now. */
 static void make(struct identity *id, const struct identity *by, const char *purpose, int from,
 		 int to)
@@ -48,8 +50,21 @@ static void make(struct identity *id, const struct identity *by, const char *pur
 	gnutls_x509_crt_set_serial(id->crt, &serial, 1);
 	gnutls_x509_crt_set_activation_time(id->crt, now + from * DAY);
 	gnutls_x509_crt_set_expiration_time(id->crt, now + to * DAY);
-	gnutls_x509_crt_set_dn_by_oid(id->crt, GNUTLS_OID_X520_COMMON_NAME, 0, purpose ? "a" : "ca",
-				      purpose ? 1 : 2);
+	if (!purpose)
+		gnutls_x509_crt_set_dn_by_oid(id->crt, GNUTLS_OID_X520_COMMON_NAME, 0, "ca", 2);
+	else if (common_name)
+		gnutls_x509_crt_set_dn_by_oid(id->crt, GNUTLS_OID_X520_COMMON_NAME, 0, common_name,
+					      (unsigned int)strlen(common_name));
+	else
+		gnutls_x509_crt_set_dn_by_oid(id->crt, GNUTLS_OID_X520_ORGANIZATION_NAME, 0, "o",
+					      1);
+	if (purpose && dns_name) {
+		gnutls_x509_crt_set_subject_alt_name(id->crt, GNUTLS_SAN_IPADDRESS, "\x7f\0\0\1", 4,
+						     GNUTLS_FSAN_SET);
+		gnutls_x509_crt_set_subject_alt_name(id->crt, GNUTLS_SAN_DNSNAME, dns_name,
+						     (unsigned int)strlen(dns_name),
+						     GNUTLS_FSAN_APPEND);
+	}
 	gnutls_x509_crt_set_key(id->crt, id->key);
 	gnutls_x509_crt_set_ca_status(id->crt, !purpose);
 	if (purpose)
@@ -150,6 +165,8 @@ static void test_file(void **state)
 }
 
 /* A client with this certificate, or none, connects to a server with these credentials. */
+static char subject[WIRE_SUBJECT_SIZE]; /* whose it is */
+
 static bool is_vouched_for(struct credentials *c, struct identity *id)
 {
 	gnutls_certificate_credentials_t own;
@@ -175,7 +192,7 @@ static bool is_vouched_for(struct credentials *c, struct identity *id)
 				done[i] = gnutls_handshake(ends[i]);
 	assert_int_equal(done[0], 0);
 	assert_int_equal(done[1], 0);
-	vouched = credentials_vouch(c, ends[0]);
+	vouched = credentials_vouch(c, ends[0], subject);
 	for (int i = 0; i < 2; i++) {
 		gnutls_deinit(ends[i]);
 		close(pair[i]);
@@ -202,6 +219,41 @@ static void test_vouch(void **state)
 	credentials_drop(silent);
 }
 
+/* Names as certificates have them, and as they are told. */
+static void test_subject(void **state)
+{
+	static const struct {
+		const char *common, *dns, *told;
+	} rows[] = {
+		{ "prometheus", "node7", "prometheus" },
+		{ NULL, "node7", "node7" },
+		{ NULL, NULL, "" },
+		{ "a\nb", NULL, "a\\x0ab" },
+		{ "an authority may well give a long name", NULL,
+		  "an authority may well give a lo" },
+		{ "123456789012345678901234567890\xc3\xa9", NULL,
+		  "123456789012345678901234567890" },
+	};
+	struct credentials *c = NULL;
+
+	(void)state;
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct identity id;
+
+		common_name = rows[i].common;
+		dns_name = rows[i].dns;
+		make(&id, &authority, GNUTLS_KP_TLS_WWW_CLIENT, -1, 2);
+		assert_true(is_vouched_for(c, &id));
+		assert_string_equal(subject, rows[i].told);
+		gnutls_x509_crt_deinit(id.crt);
+		gnutls_x509_privkey_deinit(id.key);
+	}
+	assert_false(is_vouched_for(c, &stranger));
+	assert_string_equal(subject, "");
+	credentials_drop(c);
+}
+
 static void test_keep(void **state)
 {
 	struct credentials *c = NULL;
@@ -218,9 +270,8 @@ static void test_keep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_load),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_vouch),
+		cmocka_unit_test(test_load),  cmocka_unit_test(test_file),
+		cmocka_unit_test(test_vouch), cmocka_unit_test(test_subject),
 		cmocka_unit_test(test_keep),
 	};
 

@@ -106,7 +106,9 @@ static void test_full(void **state)
 {
 	static const struct serve_peer other = { .transport = WIRE_UNIX, .uid = 7 },
 				       port = { .transport = WIRE_TCP, .name = "a" },
-				       port_too = { .transport = WIRE_TCP, .name = "b" };
+				       port_too = { .transport = WIRE_TCP, .name = "b" },
+				       tls = { .transport = WIRE_TLS, .subject = "a" },
+				       tls_too = { .transport = WIRE_TLS, .subject = "b" };
 
 	(void)state;
 	for (pid_t pid = 1; pid <= 3; pid++)
@@ -122,6 +124,11 @@ static void test_full(void **state)
 		assert_non_null(add_for(&port, pid));
 	assert_null(add_for(&port, 4));
 	assert_non_null(add_for(&port_too, 4));
+	begin(state);
+	for (pid_t pid = 1; pid <= 3; pid++)
+		assert_non_null(add_for(&tls, pid));
+	assert_null(add_for(&tls, 4));
+	assert_non_null(add_for(&tls_too, 4));
 }
 
 /* The same profile is taken once for those who ask while it is taken, and within a second. */

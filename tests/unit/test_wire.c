@@ -93,6 +93,11 @@ static void test_bounds(void **state)
 	m.pid = -1;
 	assert_false(wire_is_valid(&m, false));
 	m = ask;
+	memset(m.subject, 'a', sizeof(m.subject) - 1);
+	assert_true(wire_is_valid(&m, false));
+	m.subject[sizeof(m.subject) - 1] = 'a';
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
 	m.seconds = WIRE_SECONDS_MAX;
 	assert_true(wire_is_valid(&m, false));
 	m.seconds = WIRE_SECONDS_MAX + 1;
