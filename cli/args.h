@@ -72,7 +72,7 @@ struct args {
 	int64_t again, kept;		 /* -1: not given */
 	bool turn_on;
 	const char *socket, *group, *tokens, *new_token, *advertise, *runs; /* serve */
-	const char *tls_cert, *tls_key, *client_ca, *client_role, *compat;
+	const char *tls_cert, *tls_key, *client_ca, *client_crl, *client_role, *compat;
 	struct texts ports, hosts;
 	bool read_only;
 	int64_t workers;	   /* 0: not given */

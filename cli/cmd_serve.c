@@ -36,6 +36,8 @@ static const struct option_def options_of_serve[] = {
 	{ "tls-key", 0, VALUE(FILE, tls_key), "FILE", "the key of the certificate", NULL },
 	{ "client-ca", 0, VALUE(FILE, client_ca), "FILE",
 	  "let in clients with a certificate of these authorities, too", NULL },
+	{ "client-crl", 0, VALUE(FILE, client_crl), "FILE",
+	  "but for those that these lists of the authorities say are revoked", NULL },
 	{ "client-role", 0, VALUE(STRING, client_role), "ROLE",
 	  "what they may: read, profile or control (read)", NULL },
 	{ "host", 0, VALUE(TEXTS, hosts), "NAME",
@@ -186,6 +188,8 @@ static int check_tls(const struct args *args, struct err *err)
 		return need("--tls-key", "--tls-cert", err);
 	if (args->client_ca && !args->tls_cert)
 		return need("--client-ca", "--tls-cert", err);
+	if (args->client_crl && !args->client_ca)
+		return need("--client-crl", "--client-ca", err);
 	if (args->client_role && !args->client_ca)
 		return need("--client-role", "--client-ca", err);
 	if (args->client_role && token_role(args->client_role) == WIRE_ROLE_NONE)
@@ -234,6 +238,7 @@ static int run(const struct args *args, struct err *err)
 		.certificate = args->tls_cert,
 		.key = args->tls_key,
 		.client_ca = args->client_ca,
+		.client_crl = args->client_crl,
 		.client_role = args->client_role ? token_role(args->client_role) : WIRE_ROLE_READ,
 		.hosts = args->hosts.v,
 		.n_hosts = args->hosts.n,

@@ -87,6 +87,7 @@ static enum wire_loaded look_at_certificate(const gnutls_datum_t *text)
 static enum wire_loaded fill(struct credentials *c, const struct pem *pem)
 {
 	const gnutls_datum_t *authorities = &pem->v[WIRE_PEM_CLIENT_CA];
+	const gnutls_datum_t *revoked = &pem->v[WIRE_PEM_CLIENT_CRL];
 	enum wire_loaded loaded = look_at_certificate(&pem->v[WIRE_PEM_CERTIFICATE]);
 
 	if (!wire_loaded_is_good(loaded))
@@ -103,6 +104,9 @@ static enum wire_loaded fill(struct credentials *c, const struct pem *pem)
 	if (c->asks &&
 	    gnutls_certificate_set_x509_trust_mem(c->v, authorities, GNUTLS_X509_FMT_PEM) <= 0)
 		return WIRE_LOADED_NO_CLIENT_CA;
+	if (revoked->size &&
+	    gnutls_certificate_set_x509_crl_mem(c->v, revoked, GNUTLS_X509_FMT_PEM) <= 0)
+		return WIRE_LOADED_NO_CLIENT_CRL;
 	gnutls_certificate_set_verify_limits(c->v, CHAIN_BITS_MAX, CHAIN_LENGTH_MAX);
 	return loaded;
 }

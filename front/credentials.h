@@ -25,8 +25,9 @@ struct credentials *credentials_keep(struct credentials *credentials);
 void credentials_drop(struct credentials *credentials);
 
 /*
- * Did the other side show a certificate for clients that one of the authorities vouches for? Then
- * `subject` is whose: its common name, else the first of its other names that is text; may be "".
+ * Did the other side show a certificate for clients that one of the authorities vouches for, and
+ * has not revoked? A list that is past its time counts. Then `subject` is whose: its common name,
+ * else the first of its other names that is text; may be "".
  */
 bool credentials_vouch(const struct credentials *credentials, gnutls_session_t session,
 		       char subject[WIRE_SUBJECT_SIZE]);

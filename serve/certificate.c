@@ -99,7 +99,8 @@ void certificate_init(struct certificate *c, const struct serve_request *r)
 {
 	*c = (struct certificate){ .paths = { [WIRE_PEM_CERTIFICATE] = r->certificate,
 					      [WIRE_PEM_KEY] = r->key,
-					      [WIRE_PEM_CLIENT_CA] = r->client_ca },
+					      [WIRE_PEM_CLIENT_CA] = r->client_ca,
+					      [WIRE_PEM_CLIENT_CRL] = r->client_crl },
 				   .good = -1,
 				   .offered = -1 };
 }
@@ -176,6 +177,7 @@ int certificate_judged(struct certificate *c, enum wire_loaded loaded, struct er
 		[WIRE_LOADED_NO_KEY] = { ERROR_NO_KEY, WIRE_PEM_KEY },
 		[WIRE_LOADED_OTHER_KEY] = { ERROR_OTHER_KEY, WIRE_PEM_KEY },
 		[WIRE_LOADED_NO_CLIENT_CA] = { ERROR_NO_CLIENT_CA, WIRE_PEM_CLIENT_CA },
+		[WIRE_LOADED_NO_CLIENT_CRL] = { ERROR_NO_CLIENT_CRL, WIRE_PEM_CLIENT_CRL },
 		[WIRE_LOADED_FAILED] = { ERROR_CERTIFICATE_FAILED, WIRE_PEM_CERTIFICATE },
 	};
 	bool good = wire_loaded_is_good(loaded);

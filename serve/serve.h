@@ -58,6 +58,7 @@ struct serve_request {
 	const char *tokens;	       /* a file of them, see serve/tokens.h; NULL: none */
 	const char *certificate, *key; /* files in PEM: the ports speak TLS; NULL: they do not */
 	const char *client_ca;	       /* the same, of who signs certificates of clients; or NULL */
+	const char *client_crl;	       /* the same, of those they have revoked; or NULL */
 	enum wire_role client_role;    /* what such a client may */
 	const char *const *hosts;      /* names of this host, besides loopback's */
 	size_t n_hosts;

@@ -54,3 +54,25 @@ expired()
 		commonName = supplied
 	CONF
 }
+
+# revoked CA LIST [NAME...]: $T/LIST.pem, a list of the certificates of CA that are revoked
+revoked()
+{
+	local ca=$1 list=$2 database=$T/$2.list name
+
+	shift 2
+	mkdir "$database"
+	: >"$database/index"
+	for name; do
+		printf 'R\t%s\t%s\t%s\tunknown\t/CN=%s\n' "$(date -u -d +1year +%y%m%d%H%M%SZ)" "$(date -u +%y%m%d%H%M%SZ)" \
+			"$(openssl x509 -in "$T/$name.pem" -noout -serial | cut -d= -f2)" "$name"
+	done >>"$database/index"
+	openssl ca -gencrl -config /dev/stdin -cert "$T/$ca.pem" -keyfile "$T/$ca.key" -crldays 30 -out "$T/$list.pem" \
+		2>/dev/null <<-CONF || bail_out "openssl: $list"
+		[ca]
+		default_ca = own
+		[own]
+		database = $database/index
+		default_md = sha256
+	CONF
+}

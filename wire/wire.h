@@ -165,6 +165,7 @@ enum wire_loaded {
 	WIRE_LOADED_NO_KEY,    /* or it is encrypted */
 	WIRE_LOADED_OTHER_KEY, /* not the certificate's */
 	WIRE_LOADED_NO_CLIENT_CA,
+	WIRE_LOADED_NO_CLIENT_CRL,
 	WIRE_LOADED_FAILED,
 	WIRE_LOADED_STATES
 };
@@ -212,7 +213,13 @@ enum wire_reason {
 enum wire_transport { WIRE_UNIX, WIRE_TCP, WIRE_TLS, WIRE_TRANSPORTS };
 
 /* The head of the file of WIRE_CREDENTIALS: so many bytes of each, in PEM, are behind it. */
-enum wire_pem { WIRE_PEM_CERTIFICATE, WIRE_PEM_KEY, WIRE_PEM_CLIENT_CA, WIRE_PEMS };
+enum wire_pem {
+	WIRE_PEM_CERTIFICATE,
+	WIRE_PEM_KEY,
+	WIRE_PEM_CLIENT_CA,
+	WIRE_PEM_CLIENT_CRL,
+	WIRE_PEMS
+};
 #define WIRE_PEM_MAX (1u << 20)
 
 struct wire_credentials {

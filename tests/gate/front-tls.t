@@ -13,15 +13,15 @@ never=1201
 big=1204
 token=$(printf '%064d' 7)
 
-# credentials CERTIFICATE KEY [CLIENT_CA]: what the broker hands over (struct wire_credentials)
+# credentials CERTIFICATE KEY [CLIENT_CA [CLIENT_CRL]]: what the broker hands over (struct wire_credentials)
 credentials()
 {
 	python3 - "$T/credentials" "$@" <<-'PYTHON'
 		import struct, sys
 		texts = [open(name, "rb").read() for name in sys.argv[2:]]
-		texts += [b""] * (3 - len(texts))
+		texts += [b""] * (4 - len(texts))
 		with open(sys.argv[1], "wb") as out:
-		    out.write(struct.pack("=III", *map(len, texts)) + b"".join(texts))
+		    out.write(struct.pack("=IIII", *map(len, texts)) + b"".join(texts))
 	PYTHON
 }
 
@@ -81,7 +81,7 @@ tls hold 200 >"$T/held" &
 holder=$!
 own $holder
 within 60 grep -q held "$T/held"
-is "$(tls many 5 "$api" "$token")" 5 '200 that do not finish their handshake keep nobody waiting'
+is "$(tls many 5 "$api" "$token")" 5 '200 that do not finish their handshake delay no other client'
 wait $holder
 is "$(tail -n 1 "$T/held")" closed 'and are ended'
 has_let_go 'nothing of them is left, either'

@@ -17,7 +17,10 @@ certify ca rsa serverAuth rsa:2048
 certify ca next serverAuth
 certify ca client clientAuth
 certify other-ca stranger clientAuth
+certify ca leaver clientAuth
 expired ca late clientAuth
+revoked ca left leaver
+revoked ca both client leaver
 cp "$T/server.pem" "$T/server.key" "$T/ca.pem" "$T/other-ca.pem" "$T/rsa.pem" "$T/rsa.key" "$T/late.pem" "$T/late.key" -t "$(mkdir "$T/kept" && echo "$T/kept")"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$T/self.key" -out "$T/self.pem" -days 30 -subj /CN=client 2>/dev/null
 openssl ec -in "$T/server.key" -aes128 -passout pass:x -out "$T/locked.key" 2>/dev/null
@@ -37,6 +40,7 @@ wrong 2 option_needs 'a certificate without a key' --tls-cert "$T/server.pem"
 wrong 2 option_needs 'a key without a certificate' --tls-key "$T/server.key"
 wrong 2 option_needs 'clients'"'"' certificates without TLS' --client-ca "$T/ca.pem"
 wrong 2 option_needs 'a role without certificates' "${tls[@]}" --client-role read
+wrong 2 option_needs 'revoked certificates without authorities' "${tls[@]}" --client-crl "$T/left.pem"
 wrong 2 token_role 'no such role' "${tls[@]}" --client-ca "$T/ca.pem" --client-role admin
 wrong 1 pem_unreadable 'no certificate there' --tls-cert "$T/none.pem" --tls-key "$T/server.key"
 wrong 1 pem_unreadable 'no key there' --tls-cert "$T/server.pem" --tls-key "$T/none.key"
@@ -46,6 +50,7 @@ wrong 1 no_key 'a certificate is no key' --tls-cert "$T/server.pem" --tls-key "$
 wrong 1 no_key 'a key with a password' --tls-cert "$T/server.pem" --tls-key "$T/locked.key"
 wrong 1 other_key 'the key of another' --tls-cert "$T/server.pem" --tls-key "$T/next.key"
 wrong 1 no_client_ca 'no authority' "${tls[@]}" --client-ca "$T/server.key"
+wrong 1 no_client_crl 'no list' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/ca.pem"
 chmod 644 "$T/server.key"
 wrong 1 'key_not_secret chmod_key' 'a key that everybody may read' "${tls[@]}"
 chmod 660 "$T/server.key"
@@ -249,6 +254,32 @@ start_serve without --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key
 with client $list
 is "$code" 401 'without --client-ca no certificate counts'
 end_serve without
+
+# --- revoked certificates ---
+cp "$T/left.pem" "$T/crl.pem"
+start_serve listed --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key "$T/rsa.key" --client-ca "$T/kept/ca.pem"
+with leaver $list
+is "$code" 200 'control: without a list it counts'
+end_serve listed
+start_serve listed --listen "127.0.0.1:$port" --tls-cert "$T/rsa.pem" --tls-key "$T/rsa.key" --client-ca "$T/kept/ca.pem" --client-crl "$T/crl.pem"
+for version in 1.2 1.3; do
+	by --tlsv$version --tls-max $version --cert "$T/leaver.pem" --key "$T/leaver.key" $list
+	is "$code" 401 "TLS $version: one that was revoked does not count"
+	by --tlsv$version --tls-max $version --cert "$T/client.pem" --key "$T/client.key" $list
+	is "$code" 200 "TLS $version: another one does"
+done
+replace both.pem crl.pem
+with client $list
+is "$code" 401 'the list was replaced: not any more'
+replace kept/ca.pem crl.pem
+with client $list
+is "$code" 401 'no list: the old one stays'
+says listed 'stays what it was: .* has no list of revoked certificates'
+is "$(said listed 'stays what it was: .* has no list of revoked certificates')" 1 'with a warning'
+replace left.pem crl.pem
+with client $list
+is "$code" 200 'the first one again: it counts'
+end_serve listed
 
 # --- a front that was taken over ---
 use_false_front

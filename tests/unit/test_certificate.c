@@ -37,12 +37,14 @@ static int begin(void **state)
 {
 	const struct serve_request request = { .certificate = paths[WIRE_PEM_CERTIFICATE],
 					       .key = paths[WIRE_PEM_KEY],
-					       .client_ca = paths[WIRE_PEM_CLIENT_CA] };
+					       .client_ca = paths[WIRE_PEM_CLIENT_CA],
+					       .client_crl = paths[WIRE_PEM_CLIENT_CRL] };
 
 	(void)state;
 	write_file(WIRE_PEM_CERTIFICATE, "cert");
 	write_file(WIRE_PEM_KEY, "a key");
 	write_file(WIRE_PEM_CLIENT_CA, "");
+	write_file(WIRE_PEM_CLIENT_CRL, "");
 	certificate_init(&c, &request);
 	return 0;
 }
@@ -63,7 +65,8 @@ static void assert_holds(int fd, const char *text)
 	assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
 	assert_true(pread(fd, buf, sizeof(buf) - 1, sizeof(head)) >= 0);
 	assert_string_equal(buf, text);
-	assert_int_equal(head.bytes[0] + head.bytes[1] + head.bytes[2], strlen(text));
+	assert_int_equal(head.bytes[0] + head.bytes[1] + head.bytes[2] + head.bytes[3],
+			 strlen(text));
 	assert_int_equal(fcntl(fd, F_GET_SEALS),
 			 F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
@@ -111,6 +114,11 @@ static void test_renew(void **state)
 	assert_int_equal(judged(WIRE_LOADED_EXPIRED, &id), 1);
 	assert_int_equal(id, ERROR_CERTIFICATE_EXPIRED);
 	assert_holds(c.good, "new other");
+	write_file(WIRE_PEM_CLIENT_CRL, "crl");
+	assert_int_equal(renew(&id), 1);
+	assert_holds(c.offered, "new othercrl");
+	assert_int_equal(judged(WIRE_LOADED_NO_CLIENT_CRL, &id), -1);
+	assert_int_equal(id, ERROR_NO_CLIENT_CRL);
 }
 
 static void test_restart(void **state)
@@ -163,6 +171,8 @@ static void test_modes(void **state)
 		{ WIRE_PEM_CERTIFICATE, 0646, ERROR_PEM_NOT_OURS },
 		{ WIRE_PEM_CLIENT_CA, 0644, ERROR_NONE },
 		{ WIRE_PEM_CLIENT_CA, 0620, ERROR_PEM_NOT_OURS },
+		{ WIRE_PEM_CLIENT_CRL, 0644, ERROR_NONE },
+		{ WIRE_PEM_CLIENT_CRL, 0602, ERROR_PEM_NOT_OURS },
 		{ WIRE_PEM_KEY, 0400, ERROR_NONE },
 		{ WIRE_PEM_KEY, 0640, ERROR_NONE },
 		{ WIRE_PEM_KEY, 0660, ERROR_PEM_NOT_OURS },

@@ -93,10 +93,12 @@ static int setup(void **state)
 	return 0;
 }
 
+static char crl[PEM_SIZE]; /* "": none */
+
 static enum wire_loaded load(const char *crt, const char *key, const char *ca,
 			     struct credentials **credentials)
 {
-	const char *texts[WIRE_PEMS] = { crt, key, ca };
+	const char *texts[WIRE_PEMS] = { crt, key, ca, crl };
 	_cleanup_(cleanup_close) int fd = memfd_create("pem", MFD_CLOEXEC);
 	struct wire_credentials head = { 0 };
 
@@ -148,9 +150,9 @@ static void test_load(void **state)
 /* What the broker would not send. */
 static void test_file(void **state)
 {
-	const struct wire_credentials heads[] = { { { WIRE_PEM_MAX + 1, 0, 0 } },
-						  { { UINT32_MAX, 1, 1 } },
-						  { { 100, 100, 100 } } };
+	const struct wire_credentials heads[] = { { { WIRE_PEM_MAX + 1, 0, 0, 0 } },
+						  { { UINT32_MAX, 1, 1, 1 } },
+						  { { 100, 100, 100, 100 } } };
 	struct credentials *c = NULL;
 
 	(void)state;
@@ -254,6 +256,54 @@ static void test_subject(void **state)
 	credentials_drop(c);
 }
 
+/* A list of `by`, of one certificate, that is to be replaced in so many days. */
+static void revoke_one(const struct identity *by, const struct identity *id, int days)
+{
+	unsigned char serial[32];
+	size_t serial_size = sizeof(serial), size = sizeof(crl) - 1;
+	time_t now = time(NULL);
+	gnutls_x509_crl_t list;
+
+	assert_int_equal(gnutls_x509_crt_get_serial(id->crt, serial, &serial_size), 0);
+	assert_int_equal(gnutls_x509_crl_init(&list), 0);
+	gnutls_x509_crl_set_version(list, 2);
+	gnutls_x509_crl_set_this_update(list, now - 2 * DAY);
+	gnutls_x509_crl_set_next_update(list, now + days * DAY);
+	gnutls_x509_crl_set_crt_serial(list, serial, serial_size, now - DAY);
+	gnutls_x509_crl_set_number(list, "\1", 1);
+	assert_int_equal(gnutls_x509_crl_sign2(list, by->crt, by->key, GNUTLS_DIG_SHA256, 0), 0);
+	memset(crl, 0, sizeof(crl));
+	assert_int_equal(gnutls_x509_crl_export(list, GNUTLS_X509_FMT_PEM, crl, &size), 0);
+	gnutls_x509_crl_deinit(list);
+}
+
+static void test_revoked(void **state)
+{
+	struct credentials *c = NULL;
+
+	(void)state;
+	revoke_one(&authority, &client, 1);
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	assert_false(is_vouched_for(c, &client));
+	credentials_drop(c);
+	revoke_one(&stranger, &client, 1);
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	assert_true(is_vouched_for(c, &client)); /* another one's list */
+	credentials_drop(c);
+	revoke_one(&authority, &other, 1);
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	assert_true(is_vouched_for(c, &client));
+	credentials_drop(c);
+	revoke_one(&authority, &client, -1);
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	assert_false(is_vouched_for(c, &client)); /* a new list is missing */
+	credentials_drop(c);
+	snprintf(crl, sizeof(crl), "x");
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c),
+			 WIRE_LOADED_NO_CLIENT_CRL);
+	crl[0] = '\0';
+}
+
 static void test_keep(void **state)
 {
 	struct credentials *c = NULL;
@@ -270,9 +320,9 @@ static void test_keep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_load),  cmocka_unit_test(test_file),
-		cmocka_unit_test(test_vouch), cmocka_unit_test(test_subject),
-		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_load),	cmocka_unit_test(test_file),
+		cmocka_unit_test(test_vouch),	cmocka_unit_test(test_subject),
+		cmocka_unit_test(test_revoked), cmocka_unit_test(test_keep),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
