@@ -10,23 +10,28 @@
 
 static const struct profile_options whole = { 0 };
 
-static int compare(const struct profile *before, const struct profile *after, const char *path,
-		   struct ops_diff *d, struct err *err)
+int ops_diff_of(const struct profile *before, const struct profile *after, struct ops_diff *out,
+		struct err *err)
 {
-	struct profile_series *s = &d->series;
+	_cleanup_(ops_diff_fini) struct ops_diff d = { 0 };
+	struct profile_series *s = &d.series;
 
 	s->type = profile_default_type(after);
 	if (profile_series_add(s, before, err) || profile_series_add(s, after, err) ||
 	    profile_series_difference(s, before, after, err))
-		return err_within(err, ERROR_IN_FILE, .path = path);
-	d->before = profile_total(before, s->type);
-	d->after = profile_total(after, s->type);
-	d->before_ns = before->facts.duration_ns;
-	d->after_ns = after->facts.duration_ns;
-	d->coverage_before = profile_coverage_of(before);
-	d->coverage = profile_coverage_of(after);
+		return -1;
+	d.before = profile_total(before, s->type);
+	d.after = profile_total(after, s->type);
+	d.before_ns = before->facts.duration_ns;
+	d.after_ns = after->facts.duration_ns;
+	d.coverage_before = profile_coverage_of(before);
+	d.coverage = profile_coverage_of(after);
 	s->all.period = after->period;
-	return profile_keep_facts(&s->all, &after->facts, err);
+	if (profile_keep_facts(&s->all, &after->facts, err))
+		return -1;
+	*out = d;
+	d = (struct ops_diff){ 0 };
+	return 0;
 }
 
 int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
@@ -38,8 +43,10 @@ int ops_diff(const char *before, const char *after, const struct ops_symbolize_o
 
 	if (profile_file_read(before, &whole, &a, err) || profile_file_read(after, &whole, &b, err))
 		return -1;
-	if (ops_symbolize_pair(&a, &b, symbols, err) || compare(&a, &b, after, &diff, err))
+	if (ops_symbolize_pair(&a, &b, symbols, err))
 		return -1;
+	if (ops_diff_of(&a, &b, &diff, err))
+		return err_within(err, ERROR_IN_FILE, .path = after);
 	if (!diff.series.all.symbols && ops_symbolize(&diff.series.all, symbols, err))
 		return -1;
 	*out = diff;

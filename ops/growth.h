@@ -31,6 +31,9 @@ struct ops_diff {
  */
 int ops_diff(const char *before, const char *after, const struct ops_symbolize_options *symbols,
 	     struct ops_diff *out, struct err *err) __must_check;
+/* The same of profiles, whose names may be looked up later: in series.all.symbols. */
+int ops_diff_of(const struct profile *before, const struct profile *after, struct ops_diff *out,
+		struct err *err) __must_check;
 void ops_diff_fini(struct ops_diff *diff);
 
 /*

@@ -5,6 +5,7 @@
 #include "io/graphviz.h"
 #include "io/memory_file.h"
 #include "ops/apart/symbol_keeper.h"
+#include "ops/growth.h"
 #include "ops/profile_file.h"
 #include "profile/bound.h"
 #include "profile/combine.h"
@@ -79,31 +80,53 @@ struct work {
 	struct ops_symbolize_options symbols;
 };
 
-/* The profile, or what it has more than the other one. */
-static int read_profile(const struct work *w, struct profile *p, struct err *err)
+/* The profile, and the one that is to be taken away from it, if there is one. */
+static int read_profiles(const struct work *w, struct profile *p, struct profile *base,
+			 struct err *err)
 {
 	static const struct profile_options options = { 0 };
-	_cleanup_(profile_fini) struct profile base = { 0 };
 	const struct render_request *r = &w->request;
 
 	if (profile_file_read_fd(w->fd, w->bytes, &options, p, err))
 		return -1;
-	if (!r->base_bytes)
-		return 0;
-	return profile_file_read_fd(r->base, r->base_bytes, &options, &base, err) ||
-			       ops_symbolize_pair(p, &base, &w->symbols, err) ||
-			       profile_subtract(p, &base, err)
+	return r->base_bytes &&
+			       (profile_file_read_fd(r->base, r->base_bytes, &options, base, err) ||
+				ops_symbolize_pair(p, base, &w->symbols, err))
 		       ? -1
 		       : 0;
+}
+
+/* A page of a difference marks what of it is more than sampling makes. */
+static int render_page(const struct work *w, const struct profile *p, const struct profile *base,
+		       int *fd, struct err *err)
+{
+	_cleanup_(ops_diff_fini) struct ops_diff diff = { 0 };
+	struct profile_format_options options = render_plain;
+	struct profile *all = &diff.series.all;
+	uint64_t bytes;
+
+	if (ops_diff_of(base, p, &diff, err) ||
+	    (!all->symbols && ops_symbolize(all, &w->symbols, err)) ||
+	    ops_diff_find(&diff, NULL, err))
+		return -1;
+	options.functions = &diff.functions;
+	options.stacks = &diff.stacks;
+	return render_write(all, w->request.format, &options, w->request.path, fd, &bytes, err);
 }
 
 static int render(const struct work *w, int *fd, struct err *err)
 {
 	_cleanup_(profile_fini) struct profile p = { 0 };
+	_cleanup_(profile_fini) struct profile base = { 0 };
 	const struct render_request *r = &w->request;
 	uint64_t bytes;
 
-	return read_profile(w, &p, err) || (!p.symbols && ops_symbolize(&p, &w->symbols, err)) ||
+	if (read_profiles(w, &p, &base, err))
+		return -1;
+	if (r->base_bytes && r->format == PROFILE_FORMAT_HTML)
+		return render_page(w, &p, &base, fd, err);
+	return (r->base_bytes && profile_subtract(&p, &base, err)) ||
+			       (!p.symbols && ops_symbolize(&p, &w->symbols, err)) ||
 			       profile_bound(&p, r->max_stacks, profile_default_type(&p), err) ||
 			       render_write(&p, r->format, &render_plain, r->path, fd, &bytes, err)
 		       ? -1

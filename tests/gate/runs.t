@@ -117,6 +117,18 @@ stop one "$second"
 at one "/api/v1/runs/$second/diff?base=$first&format=folded"
 is "$code" 200 'two of them' || diag "$body"
 like "$(<"$T/head")" "filename=\"run-$second.growth.folded\"" 'the name of a difference'
+at one "/api/v1/runs/$first/diff?format=html"
+page_data "$T/body"
+marked=$(json '.functions.name as $name | [.significance.functions[] | $name[.]] | unique | join(" ")')
+ok 'the page of a difference marks what is significant' test -n "$marked"
+is "$marked" "$("$CTL" diff "$T/one.runs/$first/profile.base.raw" "$T/one.runs/$first/profile.raw" --no-fold --json |
+	jq -r '[.functions[] | select(.significant) | .function] | unique | join(" ")')" 'the same that diff marks'
+at one "/api/v1/runs/$second/diff?base=$first&format=html"
+page_data "$T/body"
+is "$(json .significance.confidence)" 0.99 'so does that of two runs'
+at one "/api/v1/runs/$first/profile?format=html"
+page_data "$T/body"
+is "$(json .significance)" null 'control: a profile has none'
 at one "/api/v1/runs/$second/diff?base=1"
 is "$code $(jq -r .error.id "$T/body")" '404 no_run' 'with one that is not there'
 at one -X DELETE "/api/v1/runs/$second"
