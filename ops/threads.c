@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
+#include "ops/target/sampling.h"
 #include "ops/target/visit.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 /* What decides what may be asked in a thread, and what the answers mean. */
 struct setting {
 	bool config_prof, opt_prof, active, init;
+	uint64_t lg_sample;
 };
 
 /* In a thread made for it: jemalloc's first mallctl ever takes all of its locks. */
@@ -23,6 +25,7 @@ static int read_setting(struct session *s, struct setting *set, struct err *err)
 		call_read("opt.prof", &set->opt_prof, sizeof(bool)),
 		call_read("prof.active", &set->active, sizeof(bool)),
 		call_read("prof.thread_active_init", &set->init, sizeof(bool)),
+		call_read("prof.lg_sample", &set->lg_sample, sizeof(uint64_t)),
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
@@ -45,9 +48,11 @@ static int may_activate(const struct session *s, const struct setting *set, stru
 		return session_no_config_prof(s, err);
 	if (!set->opt_prof)
 		return session_no_opt_prof(s, err);
-	if (has_active(s, set))
-		return 0;
-	return err_raise(err, ERROR_THREADS_TOO_OLD, SESSION_ARGS(s), .version = s->version);
+	if (!has_active(s, set))
+		return err_raise(err, ERROR_THREADS_TOO_OLD, SESSION_ARGS(s),
+				 .version = s->version);
+	/* While nothing is sampled, that is for `activate` to ask. */
+	return set->active ? sampling_has_room(s, set->lg_sample, err) : 0;
 }
 
 static void set_warning(const struct setting *set, bool activate, struct ops_threads *out)

@@ -7,6 +7,7 @@
 #include "ops/target/inside.h"
 #include "ops/target/open.h"
 #include "ops/target/run.h"
+#include "ops/target/sampling.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -86,6 +87,7 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 		calls[1] = call_write("prof.reset", &lg, sizeof(lg));
 	}
 	if (session_open(&s, pid, options, err) || not_recorded(&s, err) ||
+	    (lg_sample != OPS_LG_KEEP && sampling_may_be_finer(&s, lg, err)) ||
 	    session_run(&s, &(struct run){ .calls = calls, .n = 3, .gated = true }, err))
 		return -1;
 	for (size_t i = 0; i < 3; i++) {

@@ -230,6 +230,7 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 	value_init(&set.after, name, set.ctl);
 	if (session_open(&s, pid, options, err) ||
 	    (!strcmp(name, "prof.active") && v.b && sampling_may_begin(&s, OPS_LG_KEEP, err)) ||
+	    (decided.rate && sampling_may_be_finer(&s, v.u64, err)) ||
 	    (!strcmp(name, "prof.gdump") && v.b && sampling_may_gdump(&s, err)) ||
 	    run_set(&s, &v, &set, err))
 		return -1;

@@ -76,6 +76,26 @@ int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *e
 	return 0;
 }
 
+int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err)
+{
+	uint64_t now = 0;
+	bool active = false;
+	struct call calls[] = {
+		call_read("prof.lg_sample", &now, sizeof(now)),
+		call_read("prof.active", &active, sizeof(active)),
+	};
+
+	if (!sampling_has_room(s, lg_sample, err))
+		return 0;
+	*err = (struct err)ERR_INIT;
+	if (session_run(s, &(struct run){ .calls = calls, .n = 2, .gated = true }, err))
+		return -1;
+	for (size_t i = 0; i < 2; i++)
+		if (!call_succeeded(&calls[i]))
+			return session_call_failed(s, &calls[i], err);
+	return active && lg_sample < now ? sampling_has_room(s, lg_sample, err) : 0;
+}
+
 #define LG_SAMPLE_DEFAULT 19
 
 /* The rate that it was started with may have been changed since (prof.reset): asked last. */

@@ -23,5 +23,7 @@ int sampling_may_gdump(const struct session *s, struct err *err) __must_check;
  * 2^lg_sample bytes? ERR_FAILED, with the numbers and a fix.
  */
 int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *err) __must_check;
+/* The same of one that samples already, and is to sample more often than now. */
+int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err) __must_check;
 
 #endif

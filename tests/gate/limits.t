@@ -136,6 +136,18 @@ ctl_fails 1 sampling_without_room 'room for few samples: many are refused' activ
 ctl_ok 'room for few samples: reset' reset "$pid" --sample-rate 1M --mode inline
 ctl_ok 'room for few samples: activate' activate "$pid"
 ctl_ok 'room for few samples: activate, which is done' activate "$pid"
+ctl_ok 'room for few samples: threads --activate' threads "$pid" --activate all
+ctl_fails 1 'sampling_without_room room_to_sample_or_force' 'room for few samples: reset to more is refused' \
+	reset "$pid" --sample-rate 64 --mode inline
+ctl_fails 1 sampling_without_room 'room for few samples: so is set prof.reset' set "$pid" prof.reset 6 --mode inline
+ctl_ok 'room for few samples: reset to fewer' reset "$pid" --sample-rate 2M --mode inline
+ctl_ok 'room for few samples: deactivate' deactivate "$pid"
+ctl_ok 'nothing is sampled: reset to more' reset "$pid" --sample-rate 64 --mode inline
+ctl_ok 'nothing is sampled: threads --activate' threads "$pid" --activate all
+ctl_ok 'no room for many: activate --force' activate "$pid" --force
+ctl_fails 1 sampling_without_room 'no room for many: threads --activate is refused' threads "$pid" --activate all
+ctl_ok 'no room for many: threads' threads "$pid"
+ctl_ok 'no room for many: reset, at the rate it has' reset "$pid" --sample-rate 64 --mode inline
 assert_untouched "$pid" 'room for few samples: untouched'
 stop_target "$pid"
 
