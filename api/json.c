@@ -467,7 +467,7 @@ struct json_object *api_reset(const struct ops_reset *reset)
 	json_set_u64(doc, "before", reset->lg_before);
 	json_set_u64(doc, "after", reset->lg_after);
 	json_set_u64(doc, "prof.lg_sample", reset->lg_after);
-	set_cost(doc, &reset->cost, NULL);
+	set_cost(doc, &reset->cost, &reset->warning);
 	return doc;
 }
 

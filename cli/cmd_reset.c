@@ -26,6 +26,7 @@ static int run(const struct args *args, struct err *err)
 	if (args_sample_rate(args, &lg, err) || args_pid(args, &options, &pid, err) ||
 	    ops_reset(pid, lg, &options, &reset, err))
 		return -1;
+	out_warning(args, &reset.warning);
 	out_cost(args, &reset.cost);
 	if (!args->json)
 		return out_line(err,

@@ -246,6 +246,7 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 struct ops_reset {
 	struct ops_cost cost;
 	uint64_t lg_before, lg_after; /* prof.lg_sample */
+	struct err warning;	      /* as in struct ops_prefix */
 };
 
 /* Forget all samples (prof.reset); unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */

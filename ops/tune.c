@@ -94,7 +94,12 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 		if (!call_succeeded(&calls[i]))
 			return session_call_failed(&s, &calls[i], err);
 	}
-	*out = (struct ops_reset){ .cost = s.cost, .lg_before = before, .lg_after = after };
+	*out = (struct ops_reset){
+		.cost = s.cost, .lg_before = before, .lg_after = after, .warning = ERR_INIT
+	};
+	/* From 5.2.0 on a thread looks at nothing before its next sample: bytes_until_sample. */
+	if (after < before && before < 63 && !session_older(&s, 5, 2, 0))
+		err_raise(&out->warning, ERROR_FINER_LATER, .size = INT64_C(1) << before);
 	/* Should that fail, undo puts back what the journal says, as if this had not been. */
 	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;

@@ -109,8 +109,28 @@ ctl_ok 'reset --lg-sample' reset "$pid" --lg-sample 14 --json
 is "$(mallctl prof.lg_sample)" 14 'redis says the new rate'
 ctl_ok 'reset --sample-rate' reset "$pid" --sample-rate 64K
 is "$(mallctl prof.lg_sample)" 16 'redis says the new rate again'
+unlike "$err" 'keeps the old rate' 'a coarser rate: nothing is said'
+# Until a sample that is far away, a new rate does not count.
+ctl_ok 'reset to a rate that never comes' reset "$pid" --sample-rate 1T
+sample_some()
+{
+	redis DEBUG POPULATE 20000 "$1" 64 >"$T/populate"
+	run_ctl dump "$pid" -o "$T/$1.heap"
+	sed -n '2s/^  t\*: \([0-9]*\):.*/\1/p' "$T/$1.heap"
+}
+ctl_ok 'activate' activate "$pid"
+sample_some interval >"$T/count" # the intervals that had begun
+is "$(sample_some never)" "$(<"$T/count")" 'it does not come'
+ctl_ok 'reset to a finer rate' reset "$pid" --sample-rate 4K
+like "$err" 'warning: each thread keeps the old rate until its next sample, after 1.0T on average' 'a finer rate: it says when that counts'
+is "$(sample_some missing)" 0 'and until then nothing is sampled'
+run_ctl reset "$pid" --sample-rate 8K --json
+is "$(json '.warning // "none"')" none 'a coarser rate: no warning in JSON'
+run_ctl reset "$pid" --sample-rate 4K --json
+is "$(json .warning_id)" finer_later 'a finer rate: in JSON, too'
+ctl_ok 'deactivate' deactivate "$pid"
 ctl_ok 'reset alone' reset "$pid"
-is "$(mallctl prof.lg_sample)" 16 'reset alone keeps the rate'
+is "$(mallctl prof.lg_sample)" 12 'reset alone keeps the rate'
 ctl_ok 'gdump on' gdump "$pid" on --force --json
 is "$(json '[.changed, .before, .after] | @csv')" true,false,true 'gdump on: changed'
 is "$(switch prof.gdump)" 1 'redis says that gdump is on'
