@@ -388,6 +388,7 @@ install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(FRONT) $(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
 	install -D -m 644 doc/schema/jeprof-ctl.json $(DESTDIR)$(DATADIR)/schema.json
+	install -D -m 644 doc/schema/openapi.json $(DESTDIR)$(DATADIR)/openapi.json
 	install -D -m 644 -t $(DESTDIR)$(UNITDIR) $(UNITS:%=packaging/%)
 	install -D -m 644 packaging/jeprof-ctl.sysusers $(DESTDIR)$(SYSUSERSDIR)/jeprof-ctl.conf
 	install -D -m 644 $(B)/completion/bash $(DESTDIR)$(BASHDIR)/jeprof-ctl
@@ -398,6 +399,7 @@ install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 uninstall: ## take away what install put there
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
 		$(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http $(DESTDIR)$(DATADIR)/schema.json \
+		$(DESTDIR)$(DATADIR)/openapi.json \
 		$(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(DESTDIR)$(SYSUSERSDIR)/jeprof-ctl.conf \
 		$(DESTDIR)$(BASHDIR)/jeprof-ctl $(DESTDIR)$(ZSHDIR)/_jeprof-ctl \
 		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish

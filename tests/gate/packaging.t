@@ -28,6 +28,7 @@ ok 'what speaks HTTP is there' test -x "$T/usr/libexec/jeprof-ctl/http"
 is "$(grep -v '^#' "$T/usr/lib/sysusers.d/jeprof-ctl.conf")" 'g jeprof-ctl -' 'the group of its clients is there'
 ok 'the manual is there' test -s "$T/usr/share/man/man8/jeprof-ctl.8"
 ok 'the schema is there' test -s "$T/usr/share/jeprof-ctl/schema.json"
+ok 'that of the HTTP interface, too' cmp doc/schema/openapi.json "$T/usr/share/jeprof-ctl/openapi.json"
 for file in bash-completion/completions/jeprof-ctl zsh/site-functions/_jeprof-ctl fish/vendor_completions.d/jeprof-ctl.fish; do
 	ok "completion is there: $file" grep -q deactivate "$T/usr/share/$file"
 done
