@@ -2,6 +2,7 @@
 #include "serve/listen.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/private.h"
 #include "base/text.h"
 
@@ -14,11 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 
 #define BACKLOG 128
+#define LOCK_MS 10000
 #define HANDED_FIRST 3 /* sd_listen_fds(3), SD_LISTEN_FDS_START */
 
 /* --- addresses --- */
@@ -147,6 +151,32 @@ static int default_path(char *path, size_t size, bool passed, struct err *err)
 	return 0;
 }
 
+/*
+ * Between the look at what is there and listen(2), our socket looks to another one that starts like
+ * one that was left. So it waits for a lock on a file beside the socket, which is removed
+ * afterwards: a lock counts only while its file has that name.
+ */
+static int lock_path(const char *path, char lock[PATH_MAX], struct err *err)
+{
+	uint64_t until = now_ms() + LOCK_MS;
+
+	snprintf(lock, PATH_MAX, "%s.lock", path);
+	while (now_ms() < until) {
+		_cleanup_(cleanup_close) int fd =
+			open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		const struct timespec nap = { .tv_nsec = 10 * 1000000 };
+		struct stat ours, named;
+
+		if (fd < 0 || fstat(fd, &ours))
+			return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = lock);
+		if (flock(fd, LOCK_EX | LOCK_NB))
+			nanosleep(&nap, NULL);
+		else if (!lstat(lock, &named) && named.st_ino == ours.st_ino)
+			return take_fd(fd);
+	}
+	return err_raise(err, ERROR_SOCKET_TAKEN, .path = path);
+}
+
 /* A socket that nobody listens to was left by one that was killed. */
 static int remove_left(const struct sockaddr_un *un, struct err *err)
 {
@@ -186,12 +216,31 @@ static int bind_socket(int fd, const struct sockaddr_un *un, gid_t gid, bool gro
 	return chmod(un->sun_path, grouped ? 0660 : 0600) || listen(fd, BACKLOG) ? -1 : 0;
 }
 
-static int make_socket(struct listeners *l, const struct serve_request *r, struct err *err)
+static int make_at(const struct sockaddr_un *un, gid_t gid, bool grouped, struct listeners *l,
+		   struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
+	const char *path = un->sun_path;
+	struct stat st;
+
+	if (remove_left(un, err))
+		return -1;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || bind_socket(fd, un, gid, grouped) || lstat(path, &st))
+		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = path);
+	snprintf(l->path, sizeof(l->path), "%s", path);
+	l->inode = st.st_ino;
+	add(l, take_fd(fd), WIRE_UNIX);
+	return 0;
+}
+
+static int make_socket(struct listeners *l, const struct serve_request *r, struct err *err)
+{
+	_cleanup_(cleanup_close) int held = -1;
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	char path[PATH_MAX];
+	char path[PATH_MAX], lock[PATH_MAX];
 	gid_t gid = 0;
+	int failed;
 
 	if (r->group && find_group(r->group, &gid, err))
 		return -1;
@@ -202,15 +251,13 @@ static int make_socket(struct listeners *l, const struct serve_request *r, struc
 	if (strlen(path) >= sizeof(un.sun_path))
 		return err_raise_sys(err, ERROR_SOCKET_FAILED, ENAMETOOLONG, .path = path);
 	memcpy(un.sun_path, path, strlen(path) + 1);
-	if (remove_left(&un, err))
+	held = lock_path(path, lock, err);
+	if (held < 0)
 		return -1;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind_socket(fd, &un, gid, r->group != NULL))
-		return err_raise_sys(err, ERROR_SOCKET_FAILED, errno, .path = path);
-	memcpy(l->path, path, sizeof(path));
+	failed = make_at(&un, gid, r->group != NULL, l, err);
+	unlink(lock);
 	snprintf(l->where, sizeof(l->where), "%s", path);
-	add(l, take_fd(fd), WIRE_UNIX);
-	return 0;
+	return failed;
 }
 
 /* "localhost:19477", "127.0.0.1:19477", "[::1]:19477" */
@@ -297,9 +344,12 @@ int listeners_open(struct listeners *l, const struct serve_request *request, str
 
 void listeners_close(struct listeners *l)
 {
+	struct stat st;
+
 	for (size_t i = 0; i < l->n; i++)
 		close(l->v[i]);
-	if (l->path[0])
+	/* Somebody may have removed it, and another one have made its own since. */
+	if (l->path[0] && !lstat(l->path, &st) && st.st_ino == l->inode)
 		unlink(l->path);
 	*l = (struct listeners){ 0 };
 }

@@ -14,6 +14,7 @@ struct listeners {
 	enum wire_transport transport[LISTENERS_MAX];
 	size_t n;
 	char path[PATH_MAX]; /* of the socket that was made, and is removed at the end; or "" */
+	ino_t inode;	     /* of that */
 	char where[PATH_MAX + 256];    /* for people */
 	char port[SERVE_ADDRESS_SIZE]; /* the first of TCP, as "127.0.0.1:19477"; or "" */
 };

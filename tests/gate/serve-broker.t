@@ -188,6 +188,33 @@ ctl_fails 7 'socket_taken' 'but one that is listened to is' serve --socket "$T/k
 ok 'and stays' test -S "$T/killed.sock"
 end_serve killed
 
+# --- two that start at once: the first has bound its socket, and does not listen yet ---
+strace -D -o "$T/strace" -e trace=bind -e inject=bind:signal=SIGSTOP:when=1 \
+	"$CTL" serve --socket "$T/pair.sock" --runs none >"$T/pair.out" 2>"$T/pair.err" </dev/null &
+serve=$!
+own "$serve"
+within 60 grep -q 'stopped by SIGSTOP' "$T/strace"
+ok 'two at once: control: nobody listens' eval '! curl -s --unix-socket "$T/pair.sock" http://localhost/healthz'
+"$CTL" serve --socket "$T/pair.sock" --runs none >"$T/second.out" 2>"$T/second.err" </dev/null &
+second=$!
+own "$second"
+within 60 eval 'find /proc/$second/fd -lname "$T/pair.sock.lock" | grep -q . || grep -q "^serving on" "$T/second.err"'
+kill -CONT "$serve"
+within 60 serves pair
+within 60 eval '! kill -0 $second || grep -q "^serving on" "$T/second.err"'
+end_child "$second" -INT
+status=0
+wait "$second" || status=$?
+is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'two at once: the second sees the first' || diag "$(<"$T/second.err")"
+like "$(ss -xlH src "$T/pair.sock" | wc -l)" '^1$' 'two at once: one socket listens'
+end_serve pair
+is "$(compgen -G "$T/pair.sock*")" '' 'two at once: neither the socket nor a lock is left'
+start_serve later
+rm "$T/later.sock"
+python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/later.sock"
+end_serve later
+ok 'the socket of another one is left alone' test -S "$T/later.sock"
+
 # --- one that asks more than it listens to, and ends ---
 start_serve flood
 began=$(heard '^began')
