@@ -75,12 +75,12 @@ static void say_dropped(struct guarding *g)
 {
 	if (g->dropped == g->told || !may_say(g->args))
 		return;
-	fprintf(stderr, "%" PRIu64 " lines were left out: nobody read them\n",
-		g->dropped - g->told);
+	fprintf(stderr, "%" PRIu64 " line%s dropped\n", g->dropped - g->told,
+		g->dropped - g->told == 1 ? " was" : "s were");
 	g->told = g->dropped;
 }
 
-/* Guarding goes on when who reads does not: then the line is left out. */
+/* Guarding goes on when nobody reads: the line is dropped. */
 static int say(struct guarding *g, const char *line, struct err *err)
 {
 	if (!out_is_read(STDOUT_FILENO, strlen(line) + 1)) {

@@ -129,7 +129,7 @@ static void print_event(FILE *out, const struct serve_event *e)
 	fputc('\n', out);
 }
 
-/* Who does not read them keeps nobody waiting: then lines are left out. */
+/* Nothing waits for a reader: lines are dropped instead. */
 static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 {
 	static uint64_t dropped;
@@ -148,7 +148,8 @@ static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 		return 0;
 	}
 	if (dropped && out_is_read(STDERR_FILENO, PIPE_BUF))
-		fprintf(stderr, "%" PRIu64 " lines were left out: nobody read them\n", dropped);
+		fprintf(stderr, "%" PRIu64 " line%s dropped\n", dropped,
+			dropped == 1 ? " was" : "s were");
 	dropped = 0;
 	fwrite(line, 1, len, stderr);
 	return 0;

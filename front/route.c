@@ -155,7 +155,7 @@ static const struct row rows[] = {
 #define MESOS "/memory-profiler"
 #define TIKV "/debug/pprof"
 
-/* In the words of others, behind "/pid/#". Some change a process, though they are GETs. */
+/* Paths of other services, behind "/pid/#". Some change a process, though they are GETs. */
 static const struct {
 	enum wire_words words;
 	struct row row;
@@ -386,7 +386,7 @@ struct query {
 	const struct row *row;
 	unsigned int seen; /* TAKES() */
 	bool debug;
-	bool active, dump, jeprof; /* in words of others */
+	bool active, dump, jeprof; /* of paths of other services */
 	struct route *route;
 };
 
@@ -485,7 +485,7 @@ static void set_debug(struct query *q, const char *value)
 	q->debug = n && !*end;
 }
 
-/* --- those in words of others --- */
+/* --- those of paths of other services --- */
 
 static bool is_true(const char *value)
 {

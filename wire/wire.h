@@ -2,8 +2,8 @@
 /*
  * What the two processes of `serve` say to each other, over a socket of theirs (SOCK_SEQPACKET).
  * The broker may trace processes and speaks no HTTP; the front speaks HTTP and may do nothing. So
- * the broker takes nothing from the front but numbers: no text of the network becomes a path, a
- * name of jemalloc's or a command.
+ * the broker takes nothing from the front but numbers, and a name for the log: no text of the
+ * network becomes a path, a name of jemalloc's or a command.
  *
  * A message is one of the two structures below, whole, with one descriptor at most. Both are of
  * the same build: the version is that of the structures, and another one ends the front.
@@ -130,7 +130,7 @@ enum wire_to_broker_kind {
 #define WIRE_ALL 32u		 /* DISCOVER: also those that cannot be profiled now */
 #define WIRE_HAS_CERTIFICATE 64u /* the client's, by an authority of WIRE_CREDENTIALS */
 #define WIRE_GROWTH 128u  /* RUN_PROFILE: what it has more than the profile of its beginning */
-#define WIRE_AT_ROOT 256u /* in words of others: of the process that the broker was given */
+#define WIRE_AT_ROOT 256u /* a path of another service: of the process that the broker was given */
 #define WIRE_FLAGS 511u
 #define WIRE_OF_CLIENT (WIRE_HAS_TOKEN | WIRE_HAS_CERTIFICATE) /* who asks, and not what for */
 

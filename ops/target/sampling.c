@@ -56,7 +56,7 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 #define SAMPLE_BYTES (20u << 10)
 #define RECORDS_BYTES (4u << 20)
 
-/* At most: when all its memory is allocated anew, in small objects. */
+/* An upper bound: all of its memory, freed and allocated again as small objects. */
 int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *err)
 {
 	static const enum room_of kinds[] = { ROOM_ADDRESSES, ROOM_DATA, ROOM_MEMORY };

@@ -163,7 +163,7 @@ is "$(tests/drivers/http idle "$sock" 1000 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n
 has_let_go '1,000 have ended'
 is "$(tests/drivers/http beyond "$sock" 1100)" '1024 76' '1,024 connections, and no more'
 has_let_go '1,100 have ended'
-is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones keep nobody waiting, and are ended'
+is "$(tests/drivers/http loris "$sock" 200 "GET $api HTTP/1.1\r\nHost: x\r\n\r\n")" '200 closed' '200 slow ones delay no other client, and are ended'
 has_let_go '200 slow ones have ended'
 
 # --- answers that nobody takes ---

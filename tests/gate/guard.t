@@ -248,7 +248,7 @@ hold 140
 guard_ends unread
 dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null >"$T/read"
 is "$(jq -c '[.ok, .rule]' "$T/read")" '[true,"growth>110M/1h"]' 'somebody reads again: the next line is whole'
-like "$(<"$T/unread.err")" '2 lines were left out: nobody read them'$'\n''3 profiles, 0 failed' 'nobody reads: it says how many lines are missing'
+like "$(<"$T/unread.err")" '2 lines were dropped'$'\n''3 profiles, 0 failed' 'nobody reads: it says how many lines are missing'
 exec {pipe}<&-
 assert_untouched "$pid" 'nobody reads: untouched'
 stop_target "$pid"

@@ -184,7 +184,7 @@ end_child "$serve" -INT
 within 60 eval "! kill -0 $serve"
 wait "$serve"
 like "$(dd if="$T/pipe" bs=4096 iflag=nonblock status=none 2>/dev/null | tr -d '\0')" \
-	'^3 lines were left out: nobody read them'$'\n''time=.* op=discover result=ok' 'somebody reads again: how many lines are missing'
+	'^3 lines were dropped'$'\n''time=.* op=discover result=ok' 'somebody reads again: how many lines are missing'
 exec {pipe}<&-
 
 done_testing

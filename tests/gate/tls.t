@@ -133,7 +133,7 @@ is "$code" 200 'the socket is as it was'
 by "${auth[@]}" '/sd?all=1'
 is "$(jq -r '.[] | select(.labels.pid == "'"$redis"'") | .labels.__scheme__' "$T/body")" https 'targets are by https'
 
-# --- old versions, and what is no TLS ---
+# --- old versions, and clients that do not speak TLS ---
 # s_client OPTIONS...: what it says to the port, or to OTHER_PORT
 s_client()
 {

@@ -249,7 +249,7 @@ static void test_long_not_shared(void **state)
 	assert_ptr_equal(added(&m, 0), b);
 }
 
-/* They keep nobody waiting, of no process, and are limited, too: one more does not wait. */
+/* They delay no operation of any process, and are limited, too: one more does not wait. */
 static void test_long_ones(void **state)
 {
 	struct wire_to_broker m = ask(WIRE_DUMP, 1);
