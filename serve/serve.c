@@ -5,15 +5,8 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "io/memory_file.h"
-#include "serve/certificate.h"
+#include "serve/broker.h"
 #include "serve/compat.h"
-#include "serve/front.h"
-#include "serve/listen.h"
-#include "serve/operate.h"
-#include "serve/queue.h"
-#include "serve/repair.h"
-#include "serve/store.h"
-#include "serve/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,90 +22,10 @@ _Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
 #define READY_MS 60000 /* for the front to begin */
-#define LOST_MAX 64
-#define NOT_OURS 5
-#define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX)
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
 #define FDS_MAX (3 + LISTENERS_MAX + 2 * JOBS_MAX)
-
-struct connection {
-	uint64_t number;
-	struct serve_peer peer;
-};
-
-struct broker {
-	const struct serve_request *request;
-	struct ops_options options; /* of each operation */
-	int stop_fd;
-	struct listeners listeners;
-	struct tokens tokens;
-	struct certificate certificate;
-	struct front front;
-	uint64_t restart_ms; /* when it may be started again, of now_ms() */
-	unsigned int failures;
-	struct connection *v;
-	size_t n, room;
-	uint64_t next;	    /* number of a connection */
-	uint64_t accept_ms; /* until then there are no descriptors for more */
-	struct queue queue;
-	struct store runs;
-	struct repair repair;		     /* of runs that were killed */
-	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
-	bool behind;			     /* the front does not read as fast as we send: */
-	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
-	size_t n_lost;
-	bool announced;
-};
-
-/* --- what is told --- */
-
-/* Of who is refused nothing else is kept: there may be many. */
-static void count(struct broker *b, const struct job *job, const struct result *r,
-		  enum wire_refusal refusal)
-{
-	struct api_own_op *op = &b->ops[job->ask.op];
-
-	if (refusal)
-		op->refused++;
-	else if (r->failed)
-		op->failed++;
-	else
-		op->ok++;
-	op->pause_us += r->pause_us;
-}
-
-static int tell(struct broker *b, const struct job *job, const struct result *r,
-		enum wire_refusal refusal, struct err *err)
-{
-	struct serve_event e = {
-		.peer = job->peer,
-		.op = wire_op_name(job->ask.op),
-		.pid = job->ask.pid,
-		.run = job->run ? job->run : job->ask.run,
-		.began = job->began && job->state == JOB_RUNNING,
-		.refusal = refusal,
-		.ok = !refusal && !r->failed,
-		.err = &r->err,
-		.shared = job->shared,
-		.bytes = job->answer.bytes,
-		.stops = r->stops,
-		.pause_us = r->pause_us,
-		.took_ms = now_ms() - job->asked_ms,
-	};
-
-	if (!e.began)
-		count(b, job, r, refusal);
-	clock_gettime(CLOCK_REALTIME, &e.time);
-	memcpy(e.comm, r->comm, sizeof(e.comm));
-	return b->request->event(b->request->ctx, &e, err);
-}
-
-static void caution(const struct broker *b, const struct err *warning)
-{
-	b->request->on_warning(b->request->ctx, warning);
-}
 
 /* --- the front --- */
 
@@ -150,7 +63,7 @@ static void restart_later(struct broker *b, enum error id, int status)
 	uint64_t after = (uint64_t)RESTART_MIN_MS << shift;
 
 	raise_ended(&warning, id, status);
-	caution(b, &warning);
+	broker_caution(b, &warning);
 	b->failures++;
 	b->restart_ms = now_ms() + (after < RESTART_MAX_MS ? after : RESTART_MAX_MS);
 }
@@ -165,30 +78,19 @@ static int lose_front(struct broker *b, enum error id, struct err *err)
 	return 0;
 }
 
-/* False: it does not take any more now. */
-static bool send_front(struct broker *b, struct wire_to_front *m, int fd)
-{
-	m->version = WIRE_VERSION;
-	if (!wire_send(b->front.channel, m, sizeof(*m), fd))
-		return true;
-	/* One that has ended is seen by its descriptor. */
-	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
-	return false;
-}
-
 /* --- its certificate --- */
 
 static bool offer_certificate(struct broker *b)
 {
 	struct wire_to_front m = { .kind = WIRE_CREDENTIALS };
 
-	return send_front(b, &m, b->certificate.offered);
+	return broker_send(b, &m, b->certificate.offered);
 }
 
 static void keep_certificate(const struct broker *b, struct err *why)
 {
 	err_within(why, ERROR_CERTIFICATE_KEPT);
-	caution(b, why);
+	broker_caution(b, why);
 }
 
 /* One of a short life is replaced while we run: who connects from then on sees the new one. */
@@ -215,78 +117,14 @@ static int take_loaded(struct broker *b, enum wire_loaded loaded, struct err *er
 	if (judged < 0)
 		keep_certificate(b, &why);
 	if (judged > 0)
-		caution(b, &why);
+		broker_caution(b, &why);
 	return 0;
-}
-
-/* --- answers --- */
-
-/* To all who wait for it, as far as the front takes them. */
-static void deliver(struct broker *b, struct job *job)
-{
-	while (job->n) {
-		struct wire_to_front m = job->answer;
-
-		m.id = job->askers[job->n - 1].id;
-		m.role = job->askers[job->n - 1].peer.role;
-		if (!send_front(b, &m, m.bytes ? job->content : -1))
-			return;
-		job->n--;
-	}
-}
-
-/* Nobody waits for an answer that does not come. */
-static void refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire_refusal refusal)
-{
-	struct wire_to_front m = {
-		.kind = WIRE_ANSWER, .id = id, .refusal = refusal, .role = role
-	};
-
-	if (!b->n_lost && send_front(b, &m, -1))
-		return;
-	/* One that has ended is told nothing any more. */
-	if (b->n_lost ? b->n_lost < LOST_MAX : b->behind)
-		b->lost[b->n_lost++] = m;
-}
-
-/* From now on nobody changes what is answered, and it is read from its start. */
-static int close_content(struct job *job, struct err *err)
-{
-	int again;
-
-	if (memory_file_seal(job->content, err) ||
-	    memory_file_size(job->content, &job->answer.bytes, err))
-		return -1;
-	again = memory_file_reopen(job->content);
-	if (again < 0)
-		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
-	cleanup_close(&job->content);
-	job->content = again;
-	return 0;
-}
-
-static void make_answer(struct job *job, const struct result *r)
-{
-	job->answer = (struct wire_to_front){
-		.kind = WIRE_ANSWER,
-		.code = r->failed ? r->err.code : ERR_NONE,
-		.format = job->ask.format,
-		.pause_us = r->pause_us,
-		.stops = r->stops,
-		.reason = r->reason,
-		.run = job->run,
-	};
-	if (r->failed)
-		job->answer.format =
-			job->ask.flags & WIRE_TEXT_ERRORS ? WIRE_FORMAT_TEXT : WIRE_FORMAT_JSON;
-	memcpy(job->answer.name, r->name, sizeof(r->name));
 }
 
 /* A run has begun: that is the answer. Its end is another matter. */
 static int take_began(struct broker *b, struct job *job, struct err *err)
 {
 	struct result r = { .err = ERR_INIT };
-	struct err why = ERR_INIT;
 	ssize_t got = job->began_fd < 0 ? -1 : read(job->began_fd, r.comm, sizeof(r.comm));
 
 	if (got < 0)
@@ -296,21 +134,9 @@ static int take_began(struct broker *b, struct job *job, struct err *err)
 		return 0;
 	r.comm[sizeof(r.comm) - 1] = '\0';
 	job->began = true;
-	make_answer(job, &r);
-	if (close_content(job, &why))
-		job->answer.code = why.code, job->answer.bytes = 0;
-	deliver(b, job);
-	return tell(b, job, &r, WIRE_DONE, err);
-}
-
-static int refuse_aloud(struct broker *b, const struct wire_to_broker *m,
-			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
-{
-	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
-	const struct result r = { .err = ERR_INIT };
-
-	refuse(b, m->id, peer->role, refusal);
-	return tell(b, &job, &r, refusal, err);
+	broker_make_answer(job, &r);
+	broker_deliver(b, job);
+	return broker_tell(b, job, &r, WIRE_DONE, err);
 }
 
 /* Which process is meant is known. */
@@ -325,9 +151,9 @@ static int take_known(struct broker *b, struct wire_to_broker *ask, const struct
 		subprocess_stop(&queue_find_run(&b->queue, ask->run)->process);
 	job = queue_add(&b->queue, ask, peer, fd, now_ms());
 	if (!job)
-		return refuse_aloud(b, ask, peer, WIRE_FULL, err);
+		return broker_refuse_aloud(b, ask, peer, WIRE_FULL, err);
 	if (job->state == JOB_DONE)
-		deliver(b, job);
+		broker_deliver(b, job);
 	return 0;
 }
 
@@ -345,7 +171,7 @@ static int take_found(struct broker *b, struct job *job, const struct result *r,
 		const struct serve_peer *peer = &of.askers[i].peer;
 
 		of.ask.id = of.askers[i].id;
-		ret = r->refusal ? refuse_aloud(b, &of.ask, peer, r->refusal, err)
+		ret = r->refusal ? broker_refuse_aloud(b, &of.ask, peer, r->refusal, err)
 				 : take_known(b, &of.ask, peer, i ? -1 : take_fd(addresses), err);
 	}
 	return ret;
@@ -355,9 +181,9 @@ static int end_job(struct broker *b, struct job *job, const struct result *r, st
 {
 	job->state = JOB_DONE;
 	job->done_ms = now_ms();
-	if (tell(b, job, r, WIRE_DONE, err))
+	if (broker_tell(b, job, r, WIRE_DONE, err))
 		return -1;
-	deliver(b, job);
+	broker_deliver(b, job);
 	return 0;
 }
 
@@ -388,9 +214,7 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 		return end_job(b, job, &r, err);
 	if (died)
 		(void)!operate_say(&job->ask, job->content, &why, &ignored);
-	make_answer(job, &r);
-	if (close_content(job, &why))
-		job->answer.code = why.code, job->answer.bytes = 0;
+	broker_make_answer(job, &r);
 	return end_job(b, job, &r, err);
 }
 
@@ -410,17 +234,6 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 	work->began_fd = ends[1];
 	work->run = job->run;
 	return 0;
-}
-
-/* The descriptors that are nothing for our subprocesses. */
-static size_t gather_own(const struct broker *b, int fds[NOT_OURS_MAX])
-{
-	const int own[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
-			    b->certificate.offered };
-
-	memcpy(fds, own, sizeof(own));
-	memcpy(fds + NOT_OURS, b->listeners.v, b->listeners.n * sizeof(*fds));
-	return NOT_OURS + b->listeners.n;
 }
 
 static int start(struct broker *b, struct job *job, struct err *err)
@@ -446,7 +259,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.began_fd = -1,
 		.by = by,
 		.not_ours = not_ours,
-		.n_not_ours = gather_own(b, not_ours),
+		.n_not_ours = broker_own_fds(b, not_ours),
 	};
 	int ret;
 
@@ -475,7 +288,7 @@ static int start_all(struct broker *b, struct err *err)
 			job->state = JOB_RUNNING;
 			continue;
 		}
-		make_answer(job, &r);
+		broker_make_answer(job, &r);
 		if (end_job(b, job, &r, err))
 			return -1;
 	}
@@ -524,20 +337,20 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 
 	if (!c) { /* it ended meanwhile, or never was */
 		cleanup_close(&fd);
-		refuse(b, m->id, WIRE_ROLE_NONE, WIRE_UNKNOWN_PEER);
+		broker_refuse(b, m->id, WIRE_ROLE_NONE, WIRE_UNKNOWN_PEER);
 		return 0;
 	}
 	peer = c->peer;
 	peer.role = role_of(b, m, &peer);
 	if (peer.role < wire_role_needed(m)) {
 		cleanup_close(&fd);
-		return refuse_aloud(b, m, &peer, peer.role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER,
-				    err);
+		return broker_refuse_aloud(b, m, &peer,
+					   peer.role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
 	}
 	refusal = compat_resolve(b->request, &ask);
 	if (refusal) {
 		cleanup_close(&fd);
-		return refuse_aloud(b, m, &peer, refusal, err);
+		return broker_refuse_aloud(b, m, &peer, refusal, err);
 	}
 	if (take_known(b, &ask, &peer, fd, err))
 		return -1;
@@ -646,7 +459,7 @@ static int take_connection(struct broker *b, size_t listener, struct err *err)
 	m.transport = c.peer.transport;
 	if (!vec_grow(b->v, b->room, b->n))
 		return err_no_memory(err);
-	if (send_front(b, &m, fd)) {
+	if (broker_send(b, &m, fd)) {
 		b->v[b->n++] = c;
 		b->next++;
 	}
@@ -716,7 +529,7 @@ static void catch_up(struct broker *b)
 	size_t told = 0;
 
 	b->behind = false;
-	while (told < b->n_lost && send_front(b, &b->lost[told], -1))
+	while (told < b->n_lost && broker_send(b, &b->lost[told], -1))
 		told++;
 	if (!b->behind) /* all were told, or it has ended */
 		told = b->n_lost;
@@ -724,7 +537,7 @@ static void catch_up(struct broker *b)
 	b->n_lost -= told;
 	for (size_t i = 0; i < JOBS_MAX && !b->behind; i++) {
 		if (b->queue.v[i].state == JOB_DONE || b->queue.v[i].began)
-			deliver(b, &b->queue.v[i]);
+			broker_deliver(b, &b->queue.v[i]);
 	}
 }
 
@@ -737,12 +550,12 @@ static void start_repair(struct broker *b)
 		.runs = &b->runs,
 		.options = b->options,
 		.not_ours = not_ours,
-		.n_not_ours = gather_own(b, not_ours),
+		.n_not_ours = broker_own_fds(b, not_ours),
 	};
 	struct err why = ERR_INIT;
 
 	if (*b->runs.path && repair_start(&b->repair, &work, &why))
-		caution(b, &why);
+		broker_caution(b, &why);
 }
 
 static void take_repair(struct broker *b)
@@ -750,7 +563,7 @@ static void take_repair(struct broker *b)
 	struct err why = ERR_INIT;
 
 	if (repair_take(&b->repair, &why))
-		caution(b, &why);
+		broker_caution(b, &why);
 }
 
 /* What running jobs tell: for each, its end and its beginning. */
@@ -813,7 +626,7 @@ static int revive_front(struct broker *b, struct err *err)
 	}
 	if (!b->announced)
 		return -1;
-	caution(b, err);
+	broker_caution(b, err);
 	*err = (struct err)ERR_INIT;
 	restart_later(b, ERROR_FRONT_ENDED, 0);
 	return 0;
@@ -832,7 +645,7 @@ static void refuse_waiting(struct broker *b)
 		while (job->n) {
 			const struct asker *asker = &job->askers[--job->n];
 
-			refuse(b, asker->id, asker->peer.role, WIRE_FULL);
+			broker_refuse(b, asker->id, asker->peer.role, WIRE_FULL);
 		}
 		job_free(job);
 	}
@@ -874,7 +687,7 @@ static void finish(struct broker *b)
 		subprocess_stop(&b->repair.process);
 		take_repair(b);
 	}
-	if (b->front.pid > 0 && send_front(b, &end, -1)) {
+	if (b->front.pid > 0 && broker_send(b, &end, -1)) {
 		struct pollfd ended = readable(b->front.pidfd);
 		uint64_t now = now_ms();
 
@@ -906,7 +719,7 @@ static int open_runs(struct broker *b, struct err *err)
 	store_close(&b->runs);
 	if (r->runs || err->code == ERR_BUSY)
 		return -1;
-	caution(b, err);
+	broker_caution(b, err);
 	*err = (struct err)ERR_INIT;
 	return 0;
 }

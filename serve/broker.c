@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/broker.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "io/memory_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+/* --- what is told --- */
+
+/* Of who is refused nothing else is kept: there may be many. */
+static void count(struct broker *b, const struct job *job, const struct result *r,
+		  enum wire_refusal refusal)
+{
+	struct api_own_op *op = &b->ops[job->ask.op];
+
+	if (refusal)
+		op->refused++;
+	else if (r->failed)
+		op->failed++;
+	else
+		op->ok++;
+	op->pause_us += r->pause_us;
+}
+
+int broker_tell(struct broker *b, const struct job *job, const struct result *r,
+		enum wire_refusal refusal, struct err *err)
+{
+	struct serve_event e = {
+		.peer = job->peer,
+		.op = wire_op_name(job->ask.op),
+		.pid = job->ask.pid,
+		.run = job->run ? job->run : job->ask.run,
+		.began = job->began && job->state == JOB_RUNNING,
+		.refusal = refusal,
+		.ok = !refusal && !r->failed,
+		.err = &r->err,
+		.shared = job->shared,
+		.bytes = job->answer.bytes,
+		.stops = r->stops,
+		.pause_us = r->pause_us,
+		.took_ms = now_ms() - job->asked_ms,
+	};
+
+	if (!e.began)
+		count(b, job, r, refusal);
+	clock_gettime(CLOCK_REALTIME, &e.time);
+	memcpy(e.comm, r->comm, sizeof(e.comm));
+	return b->request->event(b->request->ctx, &e, err);
+}
+
+void broker_caution(const struct broker *b, const struct err *warning)
+{
+	b->request->on_warning(b->request->ctx, warning);
+}
+
+/* --- answers --- */
+
+bool broker_send(struct broker *b, struct wire_to_front *m, int fd)
+{
+	m->version = WIRE_VERSION;
+	if (!wire_send(b->front.channel, m, sizeof(*m), fd))
+		return true;
+	/* One that has ended is seen by its descriptor. */
+	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
+	return false;
+}
+
+void broker_deliver(struct broker *b, struct job *job)
+{
+	while (job->n) {
+		struct wire_to_front m = job->answer;
+
+		m.id = job->askers[job->n - 1].id;
+		m.role = job->askers[job->n - 1].peer.role;
+		if (!broker_send(b, &m, m.bytes ? job->content : -1))
+			return;
+		job->n--;
+	}
+}
+
+void broker_refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire_refusal refusal)
+{
+	struct wire_to_front m = {
+		.kind = WIRE_ANSWER, .id = id, .refusal = refusal, .role = role
+	};
+
+	if (!b->n_lost && broker_send(b, &m, -1))
+		return;
+	/* One that has ended is told nothing any more. */
+	if (b->n_lost ? b->n_lost < LOST_MAX : b->behind)
+		b->lost[b->n_lost++] = m;
+}
+
+/* From now on nobody changes what is answered, and it is read from its start. */
+static int close_content(struct job *job, struct err *err)
+{
+	int again;
+
+	if (memory_file_seal(job->content, err) ||
+	    memory_file_size(job->content, &job->answer.bytes, err))
+		return -1;
+	again = memory_file_reopen(job->content);
+	if (again < 0)
+		return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "open");
+	cleanup_close(&job->content);
+	job->content = again;
+	return 0;
+}
+
+static void describe_answer(struct job *job, const struct result *r)
+{
+	job->answer = (struct wire_to_front){
+		.kind = WIRE_ANSWER,
+		.code = r->failed ? r->err.code : ERR_NONE,
+		.format = job->ask.format,
+		.pause_us = r->pause_us,
+		.stops = r->stops,
+		.reason = r->reason,
+		.run = job->run,
+	};
+	if (r->failed)
+		job->answer.format =
+			job->ask.flags & WIRE_TEXT_ERRORS ? WIRE_FORMAT_TEXT : WIRE_FORMAT_JSON;
+	memcpy(job->answer.name, r->name, sizeof(r->name));
+}
+
+void broker_make_answer(struct job *job, const struct result *r)
+{
+	struct err why = ERR_INIT;
+
+	describe_answer(job, r);
+	if (job->content >= 0 && close_content(job, &why))
+		job->answer.code = why.code, job->answer.bytes = 0;
+}
+
+int broker_refuse_aloud(struct broker *b, const struct wire_to_broker *m,
+			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
+{
+	const struct job job = { .ask = *m, .peer = *peer, .asked_ms = now_ms() };
+	const struct result r = { .err = ERR_INIT };
+
+	broker_refuse(b, m->id, peer->role, refusal);
+	return broker_tell(b, &job, &r, refusal, err);
+}
+
+size_t broker_own_fds(const struct broker *b, int fds[NOT_OURS_MAX])
+{
+	const int own[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
+			    b->certificate.offered };
+
+	memcpy(fds, own, sizeof(own));
+	memcpy(fds + NOT_OURS, b->listeners.v, b->listeners.n * sizeof(*fds));
+	return NOT_OURS + b->listeners.n;
+}
