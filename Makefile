@@ -358,7 +358,7 @@ FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/
 	record/journal% apart/% stats_text% unit/text% guard/rule% until%)
 FUZZED_FRONT := $(addprefix front/,route.c compat.c origin.c addresses.c)
 FUZZED := $(patsubst %.c,$(B)/fuzz/%.o,$(filter base/% arch/% sandbox/% process/% elf/% jemalloc/% injector/% \
-	profile/% io/% symbols/% wire/% serve/queue.c $(FUZZED_OPS),$(SRC)) $(FUZZED_FRONT)) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
+	profile/% io/% symbols/% wire/% serve/queue.c serve/events.c $(FUZZED_OPS),$(SRC)) $(FUZZED_FRONT)) $(B)/fuzz/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 .SECONDARY: $(FUZZED) $(B)/fuzz/ops/target/inside.o
 $(B)/fuzz/%.o: %.c $(foreach d,$(FOLDERS) front,$(wildcard $(d)/*.h $(d)/*.def)) Makefile
 	$(say) CLANG $<

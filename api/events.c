@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static struct json_object *frame_json(const struct watch_frame *f)
@@ -22,6 +23,17 @@ static struct json_object *frame_json(const struct watch_frame *f)
 		snprintf(text, sizeof(text), "%.512s+0x%" PRIx64, f->name, f->offset);
 	json_set_text(o, "name", f->name ? text : NULL);
 	return o;
+}
+
+char *api_members(struct json_object *doc)
+{
+	const char *text = json_object_to_json_string_ext(
+		doc, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	size_t len = text ? strlen(text) : 0;
+	char *members = len > 2 ? strndup(text + 1, len - 2) : NULL;
+
+	json_object_put(doc);
+	return members;
 }
 
 struct json_object *api_watch_event(const struct ops_watch_event *e, bool since_start)

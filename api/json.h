@@ -76,6 +76,9 @@ struct json_object *api_report(const struct profile *profile, struct profile_tab
 			       const struct profile_report_options *options,
 			       const struct ops_explain *memory);
 
+/* The members of a document, which is taken, on one line without braces; NULL without memory. */
+char *api_members(struct json_object *doc);
+
 /* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */
 struct json_object *api_watch_event(const struct ops_watch_event *event, bool since_start);
 struct json_object *api_watch_lost(uint64_t n);

@@ -74,7 +74,7 @@ struct args {
 	const char *socket, *group, *tokens, *new_token, *advertise, *runs; /* serve */
 	const char *tls_cert, *tls_key, *client_ca, *client_crl, *client_role, *compat;
 	struct texts ports, hosts;
-	bool read_only;
+	bool read_only, watch;
 	int64_t workers;	   /* 0: not given */
 	uint64_t limit_bytes;	   /* leaks; 0: not given */
 	const char *report_format; /* dump, report, convert */

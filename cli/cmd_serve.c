@@ -46,6 +46,8 @@ static const struct option_def options_of_serve[] = {
 	  "where /sd says that profiles are (the first --listen)", NULL },
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
 	  "profiles and numbers, but no change to any process", NULL },
+	{ "watch", 0, VALUE(FLAG, watch), NULL,
+	  "tell of every dump of this machine, too, as watch --all sees them", NULL },
 	{ "compat", 0, VALUE(STRING, compat), "LIST",
 	  "answer to the paths of these services, too, some of which change a process by GET: "
 	  "mesos, "
@@ -72,21 +74,17 @@ static int on_ready(void *ctx, const char *where, struct err *err)
 	return 0;
 }
 
+static void on_watching(void *ctx, uint64_t processes)
+{
+	const struct args *args = ctx;
+
+	if (!args->quiet && out_is_read(STDERR_FILENO, PIPE_BUF))
+		fprintf(stderr, "watching %" PRIu64 " process%s, and those that start\n", processes,
+			processes == 1 ? "" : "es");
+}
+
 #define KEEP 100
 #define KEEP_BYTES (UINT64_C(4) << 30)
-
-static const char *verdict(const struct serve_event *e)
-{
-	static const char *const words[WIRE_REFUSALS] = {
-		[WIRE_UNKNOWN_PEER] = "unknown",
-		[WIRE_NOT_ALLOWED] = "denied",
-		[WIRE_FULL] = "full",
-		[WIRE_NO_ONE] = "none",
-		[WIRE_SEVERAL] = "several",
-	};
-
-	return e->refusal ? words[e->refusal] : e->began ? "began" : e->ok ? "ok" : "failed";
-}
 
 /* Between quotation marks. */
 static const char *quoted(const char *raw, char *buf, size_t size)
@@ -105,7 +103,7 @@ static void print_event(FILE *out, const struct serve_event *e)
 	struct tm tm;
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
-	fprintf(out, "time=%s op=%s result=%s", when, e->op, verdict(e));
+	fprintf(out, "time=%s op=%s result=%s", when, e->op, serve_verdict(e));
 	if (e->peer.transport == WIRE_UNIX)
 		fprintf(out, " uid=%u client=%d", e->peer.uid, e->peer.pid);
 	else
@@ -246,6 +244,7 @@ static int run(const struct args *args, struct err *err)
 		.advertise = args->advertise,
 		.group = args->group,
 		.read_only = args->read_only,
+		.watch = args->watch,
 		.one_pid = (pid_t)args->pid,
 		.one_comm = args->comm,
 		.runs = args->runs && !strcmp(args->runs, "none") ? "" : args->runs,
@@ -256,6 +255,7 @@ static int run(const struct args *args, struct err *err)
 		.log_fd = STDERR_FILENO,
 		.ready = on_ready,
 		.event = on_event,
+		.watching = on_watching,
 		.on_warning = on_warning,
 		.ctx = (void *)args,
 	};

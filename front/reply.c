@@ -214,6 +214,11 @@ static bool add_answer_headers(struct MHD_Response *response, const struct route
 		if (!add(response, "Location", value))
 			return false;
 	}
+	if (done && route->op == WIRE_EVENTS) {
+		snprintf(value, sizeof(value), "%" PRIu64, answer->run);
+		if (!add(response, "X-Jeprof-Next", value))
+			return false;
+	}
 	if (!done || !route->attached)
 		return true;
 	if (route->words == WIRE_TIKV)

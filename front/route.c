@@ -38,7 +38,9 @@ enum {
 	X(TRIGGER, "trigger_dump") \
 	X(JEPROF, "jeprof")        \
 	X(NAME, "name")            \
-	X(INTERVAL, "interval")
+	X(INTERVAL, "interval")    \
+	X(SINCE, "since")          \
+	X(WAIT, "wait")
 
 enum param {
 #define PARAM(id, name) PARAM_##id,
@@ -76,6 +78,7 @@ struct row {
 #define SCRAPE (WIRE_IF_ACTIVE | WIRE_TEXT_ERRORS)
 #define API "/api/v1/processes"
 #define API_RUNS "/api/v1/runs"
+#define API_EVENTS "/api/v1/events"
 #define ASK(op, format, flags) ROUTE_ASKS, WIRE_##op, WIRE_FORMAT_##format, flags
 #define OWN(what) ROUTE_##what, WIRE_OP_NONE, WIRE_FORMAT_TEXT, 0
 
@@ -120,6 +123,8 @@ static const struct row rows[] = {
 	{ GET, API_RUNS "/@/diff", ROUTE_JSON, ASK(RUN_PROFILE, JSON, WIRE_GROWTH),
 	  TAKES(FORMAT) | TAKES(BASE),
 	  "what grew meanwhile, or since the run base=; format=", true },
+	{ GET, API_EVENTS, ROUTE_JSON, ASK(EVENTS, NDJSON, 0),
+	  TAKES(SINCE) | TAKES(WAIT) | TAKES(PID), "what happens; since=, wait=30, pid=", false },
 	{ GET, "/pid/#/pprof/heap", ROUTE_PPROF, ASK(DUMP, HEAP, SCRAPE), OTHERS, "for jeprof",
 	  true },
 	{ GET, "/pid/#/pprof/cmdline", ROUTE_PPROF, ASK(CMDLINE, TEXT, WIRE_TEXT_ERRORS), OTHERS,
@@ -485,6 +490,23 @@ static void set_debug(struct query *q, const char *value)
 	q->debug = n && !*end;
 }
 
+static bool set_since(struct query *q, const char *value)
+{
+	q->route->flags |= WIRE_HAS_SINCE;
+	return number(value, strlen(value), ROUTE_RUN_MAX, &q->route->since) ||
+	       refuse_value(q, PARAM_SINCE, "the id of an event");
+}
+
+static bool set_wait(struct query *q, const char *value)
+{
+	uint64_t n;
+
+	if (!number(value, strlen(value), WIRE_WAIT_MAX, &n))
+		return refuse_value(q, PARAM_WAIT, "seconds, up to 60");
+	q->route->seconds = (uint32_t)n;
+	return true;
+}
+
 /* --- those of paths of other services --- */
 
 static bool is_true(const char *value)
@@ -573,6 +595,10 @@ static bool set_param(struct query *q, enum param param, const char *value)
 	case PARAM_DEBUG:
 		set_debug(q, value);
 		return true;
+	case PARAM_SINCE:
+		return set_since(q, value);
+	case PARAM_WAIT:
+		return set_wait(q, value);
 	case PARAM_ID:
 	case PARAM_ACTIVE:
 	case PARAM_TRIGGER:
@@ -657,6 +683,8 @@ static bool combine(struct query *q)
 		return refuse(route, 400, "which process? pid is missing");
 	if (wire_is_run(route->op) && !route->duration_ms)
 		route->duration_ms = route->words ? ROUTE_MESOS_MS : ROUTE_DURATION_MS;
+	if (route->op == WIRE_EVENTS && !(q->seen & TAKES(WAIT)))
+		route->seconds = ROUTE_WAIT_S;
 	if (route->words)
 		combine_others(q);
 	if (route->flags & WIRE_TOUCH && !route->pid)

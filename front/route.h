@@ -13,6 +13,7 @@
 #define ROUTE_RUN_MAX 9999999999999999 /* what has more digits is no run's number */
 #define ROUTE_DURATION_MS 30000	       /* of a run, where it does not say */
 #define ROUTE_MESOS_MS 300000	       /* of a run in words of Mesos */
+#define ROUTE_WAIT_S 30		       /* for an event */
 #define ROUTE_URI_MAX 2048	       /* with the query */
 
 /* How its errors are written. */
@@ -51,7 +52,7 @@ struct route {
 	int32_t pid; /* 0: none */
 	int32_t lg_sample;
 	uint32_t seconds, duration_ms;
-	uint64_t run, base;
+	uint64_t run, base, since;
 	uint64_t start_time; /* 0: any */
 	bool attached;	     /* it is a file to be kept */
 	bool takes_body;     /* addresses, for SYMBOLS */

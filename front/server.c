@@ -177,7 +177,8 @@ bool client_ask(struct client *client)
 				    .duration_ms = route->duration_ms,
 				    .words = route->words,
 				    .run = route->run,
-				    .base = route->base };
+				    .base = route->base,
+				    .since = route->since };
 	int fd = take_fd(client->addresses.fd);
 
 	if (client->has_token) {

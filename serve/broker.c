@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "io/memory_file.h"
+#include "serve/audit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -24,6 +25,23 @@ static void count(struct broker *b, const struct job *job, const struct result *
 	else
 		op->ok++;
 	op->pause_us += r->pause_us;
+}
+
+void broker_add_event(struct broker *b, pid_t pid, struct event_text *text)
+{
+	events_add(&b->events, pid, text, events_time_us());
+}
+
+/*
+ * Who asks for events makes none, or he would never wait. Nor does who is not known: anybody could
+ * have what others wait for forgotten.
+ */
+static void add_operation(struct broker *b, enum wire_op op, const struct serve_event *e)
+{
+	struct event_text text;
+
+	if (op != WIRE_EVENTS && e->refusal != WIRE_UNKNOWN_PEER && audit_text(e, &text))
+		broker_add_event(b, e->pid, &text);
 }
 
 int broker_tell(struct broker *b, const struct job *job, const struct result *r,
@@ -49,6 +67,7 @@ int broker_tell(struct broker *b, const struct job *job, const struct result *r,
 		count(b, job, r, refusal);
 	clock_gettime(CLOCK_REALTIME, &e.time);
 	memcpy(e.comm, r->comm, sizeof(e.comm));
+	add_operation(b, job->ask.op, &e);
 	return b->request->event(b->request->ctx, &e, err);
 }
 
@@ -151,8 +170,14 @@ size_t broker_own_fds(const struct broker *b, int fds[NOT_OURS_MAX])
 {
 	const int own[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
 			    b->certificate.offered };
+	size_t n = NOT_OURS;
 
 	memcpy(fds, own, sizeof(own));
-	memcpy(fds + NOT_OURS, b->listeners.v, b->listeners.n * sizeof(*fds));
-	return NOT_OURS + b->listeners.n;
+	memcpy(fds + n, b->listeners.v, b->listeners.n * sizeof(*fds));
+	n += b->listeners.n;
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		fds[n++] = b->feeds[i].sock;
+		fds[n++] = b->feeds[i].process.pidfd;
+	}
+	return n;
 }

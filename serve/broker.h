@@ -4,6 +4,8 @@
 #define SERVE_BROKER_H
 
 #include "serve/certificate.h"
+#include "serve/events.h"
+#include "serve/feed.h"
 #include "serve/front.h"
 #include "serve/listen.h"
 #include "serve/operate.h"
@@ -13,7 +15,8 @@
 
 #define LOST_MAX 64
 #define NOT_OURS 5
-#define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX)
+#define FEEDS_MAX 1
+#define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX + 2 * FEEDS_MAX)
 
 struct connection {
 	uint64_t number;
@@ -36,7 +39,10 @@ struct broker {
 	uint64_t accept_ms; /* until then there are no descriptors for more */
 	struct queue queue;
 	struct store runs;
-	struct repair repair;		     /* of runs that were killed */
+	struct repair repair; /* of runs that were killed */
+	struct events events;
+	struct feed feeds[FEEDS_MAX];
+	size_t n_feeds;
 	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
 	bool behind;			     /* the front does not read as fast as we send: */
 	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
@@ -47,6 +53,9 @@ struct broker {
 /* It has ended, was refused, or goes on from now on: that is counted, and told. */
 int broker_tell(struct broker *b, const struct job *job, const struct result *r,
 		enum wire_refusal refusal, struct err *err) __must_check;
+
+/* What happened; `text` is taken. */
+void broker_add_event(struct broker *b, pid_t pid, struct event_text *text);
 
 void broker_caution(const struct broker *b, const struct err *warning);
 

@@ -35,7 +35,7 @@ static bool takes_long(const struct wire_to_broker *ask)
 	return ask->seconds || wire_is_run(ask->op);
 }
 
-static bool is_same_peer(const struct serve_peer *a, const struct serve_peer *b)
+bool serve_peer_is_same(const struct serve_peer *a, const struct serve_peer *b)
 {
 	if (a->transport != b->transport)
 		return false;
@@ -44,7 +44,7 @@ static bool is_same_peer(const struct serve_peer *a, const struct serve_peer *b)
 		       : !strcmp(a->name, b->name) && !strcmp(a->subject, b->subject);
 }
 
-static bool is_owner(const struct serve_peer *peer)
+bool serve_peer_is_owner(const struct serve_peer *peer)
 {
 	return peer->transport == WIRE_UNIX && peer->uid == geteuid();
 }
@@ -55,7 +55,7 @@ static bool has_share(const struct queue *q, const struct serve_peer *peer)
 	unsigned int n = 0;
 
 	for (size_t i = 0; i < JOBS_MAX; i++)
-		n += q->v[i].state == JOB_WAITING && is_same_peer(&q->v[i].peer, peer);
+		n += q->v[i].state == JOB_WAITING && serve_peer_is_same(&q->v[i].peer, peer);
 	return n < q->waiting - q->waiting / 4;
 }
 
@@ -72,9 +72,10 @@ static bool is_full(const struct queue *q, const struct wire_to_broker *ask,
 		    (job->state != JOB_WAITING && job->state != JOB_RUNNING))
 			continue;
 		long_ones++;
-		of_peer += is_same_peer(&job->peer, peer);
+		of_peer += serve_peer_is_same(&job->peer, peer);
 	}
-	return long_ones >= SERVE_WORKERS_MAX || (of_peer >= LONG_OF_PEER && !is_owner(peer)) ||
+	return long_ones >= SERVE_WORKERS_MAX ||
+	       (of_peer >= LONG_OF_PEER && !serve_peer_is_owner(peer)) ||
 	       queue_count(q, JOB_WAITING) >= q->waiting;
 }
 

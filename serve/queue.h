@@ -50,6 +50,10 @@ struct queue {
 	uint64_t next;
 };
 
+/* Who is treated as one, and who may take it all. */
+bool serve_peer_is_same(const struct serve_peer *a, const struct serve_peer *b);
+bool serve_peer_is_owner(const struct serve_peer *peer);
+
 void queue_init(struct queue *q, unsigned int workers, unsigned int waiting);
 
 /*

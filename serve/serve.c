@@ -7,6 +7,8 @@
 #include "io/memory_file.h"
 #include "serve/broker.h"
 #include "serve/compat.h"
+#include "serve/feeds.h"
+#include "serve/polls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +27,7 @@ _Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
 #define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
-#define FDS_MAX (3 + LISTENERS_MAX + 2 * JOBS_MAX)
+#define FDS_MAX (3 + LISTENERS_MAX + FEED_FDS * FEEDS_MAX + 2 * JOBS_MAX)
 
 /* --- the front --- */
 
@@ -43,6 +45,7 @@ static int drop_front(struct broker *b)
 		else if (job->state != JOB_RUNNING && job->state != JOB_FREE)
 			job_free(job);
 	}
+	polls_drop(b);
 	b->n = b->n_lost = 0;
 	b->behind = false;
 	return status;
@@ -347,6 +350,8 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 		return broker_refuse_aloud(b, m, &peer,
 					   peer.role ? WIRE_NOT_ALLOWED : WIRE_UNKNOWN_PEER, err);
 	}
+	if (ask.op == WIRE_EVENTS)
+		return polls_take(b, m, &peer, err);
 	refusal = compat_resolve(b->request, &ask);
 	if (refusal) {
 		cleanup_close(&fd);
@@ -390,6 +395,7 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 		b->failures = 0; /* it works */
 		return take_ask(b, m, fd, err);
 	case WIRE_CANCEL:
+		events_cancel(&b->events, m->id);
 		job = queue_cancel(&b->queue, m->id);
 		if (job)
 			subprocess_stop(&job->process);
@@ -475,7 +481,7 @@ static struct pollfd readable(int fd)
 
 enum { REPAIR = 2, FIRST_LISTENER };
 
-/* stop_fd, the channel, the repair, the listeners; and jobs, as job_at[] says. */
+/* stop_fd, the channel, the repair, the listeners, the feeds; and jobs, as job_at[] says. */
 static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 {
 	bool takes = b->front.ready && !b->behind && now_ms() >= b->accept_ms;
@@ -487,6 +493,7 @@ static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 	fds[n++] = readable(b->repair.process.pidfd);
 	for (size_t i = 0; i < b->listeners.n; i++)
 		fds[n++] = readable(takes ? b->listeners.v[i] : -1);
+	n += feeds_gather(b, fds + n);
 	for (size_t i = 0; i < JOBS_MAX; i++) {
 		const struct job *job = &b->queue.v[i];
 
@@ -516,6 +523,8 @@ static int wait_ms(const struct broker *b)
 		next = sooner(next, now + READY_MS / 60);
 	else if (b->accept_ms > now)
 		next = sooner(next, b->accept_ms);
+	next = sooner(next, feeds_next_ms(b));
+	next = sooner(next, b->behind ? UINT64_MAX : events_next_ms(&b->events));
 	if (queue_count(&b->queue, JOB_DONE))
 		next = sooner(next, now + SHARED_MS);
 	next = sooner(next, *b->runs.path ? repair_next_ms(&b->repair) : UINT64_MAX);
@@ -587,7 +596,8 @@ static int serve_once(struct broker *b, struct err *err)
 {
 	struct pollfd fds[FDS_MAX];
 	size_t job_at[FDS_MAX] = { 0 }, n = gather(b, fds, job_at);
-	size_t first_job = FIRST_LISTENER + b->listeners.n;
+	size_t first_feed = FIRST_LISTENER + b->listeners.n;
+	size_t first_job = first_feed + FEED_FDS * b->n_feeds;
 
 	if (poll(fds, n, wait_ms(b)) < 0)
 		return 0;
@@ -595,13 +605,14 @@ static int serve_once(struct broker *b, struct err *err)
 		return 1;
 	if (fds[REPAIR].revents)
 		take_repair(b);
+	feeds_take(b, fds + first_feed);
 	if (take_jobs(b, fds + first_job, job_at + first_job, n - first_job, err))
 		return -1;
 	if (fds[1].revents & POLLOUT)
 		catch_up(b);
 	if (fds[1].revents & ~POLLOUT && hear_front(b, err))
 		return -1;
-	for (size_t i = FIRST_LISTENER; i < first_job; i++) {
+	for (size_t i = FIRST_LISTENER; i < first_feed; i++) {
 		if (fds[i].revents && b->front.ready && take_connection(b, i - FIRST_LISTENER, err))
 			return -1;
 	}
@@ -610,7 +621,8 @@ static int serve_once(struct broker *b, struct err *err)
 		return -1;
 	queue_forget(&b->queue, now_ms());
 	start_repair(b);
-	return start_all(b, err);
+	feeds_go_on(b);
+	return start_all(b, err) ? -1 : polls_answer(b, err);
 }
 
 static int revive_front(struct broker *b, struct err *err)
@@ -661,6 +673,8 @@ static void wait_for_jobs(struct broker *b)
 	fds[0].fd = fds[REPAIR].fd = -1;
 	fds[1] = (struct pollfd){ .fd = b->behind ? b->front.channel : -1, .events = POLLOUT };
 	first += b->listeners.n;
+	for (size_t i = 0; i < FEED_FDS * b->n_feeds; i++)
+		fds[first++].fd = -1;
 	if (poll(fds, n, -1) < 0)
 		return;
 	if (fds[1].revents)
@@ -673,8 +687,11 @@ static void finish(struct broker *b)
 {
 	struct wire_to_front end = { .kind = WIRE_END };
 	uint64_t until = now_ms() + END_MS;
+
 	listen_notify("STOPPING=1");
 	listeners_close(&b->listeners);
+	polls_end(b);
+	feeds_stop(b);
 	refuse_waiting(b);
 	for (size_t i = 0; i < JOBS_MAX; i++) {
 		if (b->queue.v[i].state == JOB_RUNNING)
@@ -683,6 +700,7 @@ static void finish(struct broker *b)
 	/* One that does not end yet has a target to leave alone first: it is waited for. */
 	for (; queue_count(&b->queue, JOB_RUNNING); refuse_waiting(b))
 		wait_for_jobs(b);
+	feeds_end(b);
 	if (b->repair.process.pidfd >= 0) {
 		subprocess_stop(&b->repair.process);
 		take_repair(b);
@@ -740,7 +758,7 @@ static int open_broker(struct broker *b, struct err *err)
 		return refuse_strangers(err);
 	if ((r->tokens && tokens_read(r->tokens, &b->tokens, err)) ||
 	    certificate_renew(&b->certificate, err) < 0 || open_runs(b, err) ||
-	    listeners_open(&b->listeners, r, err))
+	    listeners_open(&b->listeners, r, err) || feeds_open(b, err))
 		return -1;
 	return b->listeners.port[0] && !knows_clients ? refuse_strangers(err) : 0;
 }
@@ -762,6 +780,7 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	b->next = 1;
 	for (int op = 0; op < WIRE_OPS; op++)
 		b->ops[op].op = wire_op_name((enum wire_op)op);
+	events_init(&b->events, events_time_us());
 	queue_init(&b->queue, request->workers, request->waiting);
 	certificate_init(&b->certificate, request);
 	ret = open_broker(b, err);
@@ -775,6 +794,8 @@ int serve(const struct serve_request *request, const struct ops_options *options
 	store_close(&b->runs);
 	for (size_t i = 0; i < JOBS_MAX; i++)
 		job_free(&b->queue.v[i]);
+	feeds_close(b);
+	events_fini(&b->events);
 	free(b->v);
 	return ret;
 }

@@ -51,6 +51,9 @@ struct serve_event {
 	uint64_t took_ms;  /* since it was asked for */
 };
 
+/* "ok", "failed", "began", or why it was refused. */
+const char *serve_verdict(const struct serve_event *event);
+
 struct serve_request {
 	const char *socket;	  /* NULL: http.sock in the folder of base/private.h; "": none */
 	const char *const *ports; /* "127.0.0.1:19477": TCP, for who has a token or a certificate */
@@ -65,6 +68,7 @@ struct serve_request {
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
+	bool watch;	       /* dumps are events, too */
 	unsigned int words;    /* 1u << enum wire_words of each that clients may use */
 	pid_t one_pid;	       /* of which process, where a path in these words names none; */
 	const char *one_comm;  /* or the only one of this name; 0 and NULL: there are none such */
@@ -78,6 +82,8 @@ struct serve_request {
 	/* It can be connected to, at `where`. */
 	int (*ready)(void *ctx, const char *where, struct err *err);
 	int (*event)(void *ctx, const struct serve_event *event, struct err *err);
+	/* Dumps of so many processes, and of those that start. */
+	void (*watching)(void *ctx, uint64_t processes);
 	void (*on_warning)(void *ctx, const struct err *warning);
 	void *ctx;
 };

@@ -97,14 +97,20 @@ static bool has_valid_words(const struct wire_to_broker *m)
 	       (!(m->flags & WIRE_AT_ROOT) || (m->words && !m->pid && !m->start_time));
 }
 
+static bool has_valid_seconds(const struct wire_to_broker *m)
+{
+	return m->seconds <= (m->op == WIRE_EVENTS ? WIRE_WAIT_MAX
+			      : m->op == WIRE_DUMP ? WIRE_SECONDS_MAX
+						   : 0u);
+}
+
 static bool is_valid_ask(const struct wire_to_broker *m)
 {
 	return m->op > WIRE_OP_NONE && m->op < WIRE_OPS && m->format < WIRE_FORMATS &&
-	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && m->seconds <= WIRE_SECONDS_MAX &&
+	       !(m->flags & ~WIRE_FLAGS) && m->pid >= 0 && has_valid_seconds(m) &&
 	       m->lg_sample >= 0 && !m->subject[WIRE_SUBJECT_SIZE - 1] &&
 	       m->lg_sample <= LG_SAMPLE_MAX && m->duration_ms <= WIRE_DURATION_MAX_MS &&
 	       has_valid_words(m) && (m->duration_ms || !wire_is_run(m->op)) &&
-	       (!m->seconds || m->op == WIRE_DUMP) &&
 	       (m->pid || m->flags & WIRE_AT_ROOT || wire_about(m->op) != WIRE_OF_PROCESS) &&
 	       (m->run ? !m->pid || m->words || wire_about(m->op) != WIRE_OF_RUN
 		       : wire_about(m->op) != WIRE_OF_RUN);

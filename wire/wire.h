@@ -57,6 +57,7 @@ enum wire_about { WIRE_OF_ALL, WIRE_OF_PROCESS, WIRE_OF_RUN };
 	X(RUN_PROFILE, "run_profile", PROFILE, OF_RUN)           \
 	X(RUN_STOP, "run_stop", CONTROL, OF_RUN)                 \
 	X(RUN_DELETE, "run_delete", CONTROL, OF_RUN)             \
+	X(EVENTS, "events", READ, OF_ALL)                        \
 	X(MESOS_START, "mesos_start", CONTROL, OF_PROCESS)       \
 	X(MESOS_STOP, "mesos_stop", CONTROL, OF_PROCESS)         \
 	X(MESOS_STATE, "mesos_state", PROFILE, OF_PROCESS)       \
@@ -99,7 +100,8 @@ enum wire_words wire_words_of(enum wire_op op);
 	X(FOLDED, "text/plain; charset=utf-8", ".folded")                                     \
 	X(SPEEDSCOPE, "application/json", ".speedscope.json")                                 \
 	X(HTML, "text/html; charset=utf-8", ".html")                                          \
-	X(SVG, "image/svg+xml", ".svg")
+	X(SVG, "image/svg+xml", ".svg")                                                       \
+	X(NDJSON, "application/x-ndjson", ".ndjson")
 
 enum wire_format {
 #define FORMAT(id, type, suffix) WIRE_FORMAT_##id,
@@ -131,13 +133,15 @@ enum wire_to_broker_kind {
 #define WIRE_HAS_CERTIFICATE 64u /* the client's, by an authority of WIRE_CREDENTIALS */
 #define WIRE_GROWTH 128u  /* RUN_PROFILE: what it has more than the profile of its beginning */
 #define WIRE_AT_ROOT 256u /* a path of another service: of the process that the broker was given */
-#define WIRE_FLAGS 511u
+#define WIRE_HAS_SINCE 512u /* EVENTS: `since` counts */
+#define WIRE_FLAGS 1023u
 #define WIRE_OF_CLIENT (WIRE_HAS_TOKEN | WIRE_HAS_CERTIFICATE) /* who asks, and not what for */
 
 #define WIRE_TOKEN_SIZE 32
 #define WIRE_SUBJECT_SIZE 32
 #define WIRE_ADDRESSES_MAX 65536 /* of SYMBOLS: each of 8 bytes, in a sealed memory file */
 #define WIRE_SECONDS_MAX 3600
+#define WIRE_WAIT_MAX 60 /* seconds */
 #define WIRE_DURATION_MAX_MS 86400000u
 
 struct wire_to_broker {
@@ -152,6 +156,7 @@ struct wire_to_broker {
 	uint32_t duration_ms; /* RECORD, SAMPLE */
 	uint32_t words;	      /* enum wire_words */
 	uint64_t run, base;   /* a number; RUN_PROFILE: what it has more than that one; 0: none */
+	uint64_t since; /* EVENTS: those behind that id, for which it waits `seconds` at most */
 	unsigned char token[WIRE_TOKEN_SIZE];
 	char subject[WIRE_SUBJECT_SIZE]; /* HAS_CERTIFICATE: whose it is, as the front says */
 };
@@ -237,11 +242,11 @@ struct wire_to_front {
 	uint32_t code;	 /* enum err_code */
 	uint32_t format; /* enum wire_format: of an error as it was asked for */
 	uint64_t bytes;
-	uint64_t pause_us;	   /* how long threads of the process were stopped */
-	uint32_t stops;		   /* how often */
-	uint32_t reason;	   /* enum wire_reason */
-	uint64_t run;		   /* RECORD, SAMPLE: the number; it has begun */
-	uint32_t role;		   /* enum wire_role: of who asked */
+	uint64_t pause_us; /* how long threads of the process were stopped */
+	uint32_t stops;	   /* how often */
+	uint32_t reason;   /* enum wire_reason */
+	uint64_t run;  /* RECORD, SAMPLE: the number; it has begun. EVENTS: the id to go on from */
+	uint32_t role; /* enum wire_role: of who asked */
 	uint32_t unused;	   /* 0 */
 	char name[WIRE_NAME_SIZE]; /* for a file: letters, digits, '.', '_', '-'; may be "" */
 };

@@ -22,13 +22,13 @@ import struct
 import sys
 
 here = os.path.dirname(os.path.abspath(sys.argv[0]))
-TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQ32s32s")
+TO_BROKER = struct.Struct("=IIQQIIIiQiIIIQQQ32s32s")
 TO_FRONT = struct.Struct("=IIQIIQIIQQIIQII96s")
 OPS = ("none list metrics discover check status explain stats threads dump symbols cmdline "
        "activate deactivate reset record sample runs run run_profile run_stop "
-       "run_delete mesos_start mesos_stop mesos_state mesos_download mtev_state "
+       "run_delete events mesos_start mesos_stop mesos_state mesos_download mtev_state "
        "tikv_list").split()
-FORMATS = "json text prom openmetrics heap pprof folded speedscope html svg".split()
+FORMATS = "json text prom openmetrics heap pprof folded speedscope html svg ndjson".split()
 KINDS = {"ready": 1, "ask": 2, "cancel": 3, "closed": 4, "loaded": 5}
 sock = socket.socket(fileno=3)
 heard = open(os.path.join(here, "HEARD"), "a", buffering=1)
@@ -40,11 +40,12 @@ with_fd = False
 
 def message(kind, **given):
     v = dict(version=1, connection=connection, id=0, op=0, flags=0, format=0, pid=0,
-             start_time=0, lg_sample=0, seconds=0, duration_ms=0, words=0, run=0, base=0, subject=b"")
+             start_time=0, lg_sample=0, seconds=0, duration_ms=0, words=0, run=0, base=0, since=0, subject=b"")
     v.update(given)
     return TO_BROKER.pack(v["version"], kind, v["connection"], v["id"], v["op"], v["flags"],
                           v["format"], v["pid"], v["start_time"], v["lg_sample"], v["seconds"],
-                          v["duration_ms"], v["words"], v["run"], v["base"], b"", v["subject"])
+                          v["duration_ms"], v["words"], v["run"], v["base"],
+                          v["since"], b"", v["subject"])
 
 
 def send(data):

@@ -112,11 +112,11 @@ def rows_of_source():
     role = {row[0]: row[2].lower() for row in table(wire, "WIRE_OPS_ALL")}
     media = {row[0]: row[1] for row in table(wire, "WIRE_FORMATS_ALL")}
     names = {row[0]: row[1] for row in table(text, "PARAMS")}
-    apis = {"API_RUNS": macro(text, "API_RUNS"), "API": macro(text, "API")}
+    apis = {name: macro(text, name) for name in ("API_RUNS", "API_EVENTS", "API")}
     body = re.search(r"static const struct row rows\[\] = \{\n(.*?)\n\};", text, re.DOTALL)[1]
     for row in re.findall(r"\{ ((?:[^{}])*?) \}", body):
         methods, path, style, done, params, _, attached = split(" ".join(row.split()))
-        path = re.sub(r"^(API|API_RUNS)\b", lambda m: apis[m[1]], path)
+        path = re.sub(r"^(API|API_RUNS|API_EVENTS)\b", lambda m: apis[m[1]], path)
         path = re.sub(r'[" ]', "", path).replace("#", "{pid}").replace("@", "{run}")
         what, args = re.fullmatch(r"(ASK|OWN)\((.*)\)", done).groups()
         for _ in range(2):
@@ -221,6 +221,8 @@ class Asker:
         for p in self.parameters:
             if p["in"] == "query" and p.get("required"):
                 query.setdefault(p["name"], pid)
+        if any(p["name"] == "wait" for p in self.parameters):
+            query.setdefault("wait", 0)
         path = self.path.replace("{pid}", str(pid))
         if "{run}" in path:
             path = path.replace("{run}", str(self.run()))
@@ -282,8 +284,13 @@ class Asker:
                 yield f"{name} begins with {data[:8]!r}"
         else:
             content = json.loads(data) if kind == "application/json" else data.decode()
-            for e in self.api.validator(schema).iter_errors(content):
-                yield f"{response.status}: {list(e.absolute_path)}: {e.message[:300]}"
+            checks = [(schema, content)]
+            if "x-line-schema" in said["content"][kind]:
+                of_line = said["content"][kind]["x-line-schema"]
+                checks += [(of_line, json.loads(line)) for line in content.splitlines()]
+            for of, thing in checks:
+                for e in self.api.validator(of).iter_errors(thing):
+                    yield f"{response.status}: {list(e.absolute_path)}: {e.message[:300]}"
 
     def header_faults(self, response, said):
         always = self.api.doc["x-headers-of-all-answers"]
@@ -323,6 +330,8 @@ class Asker:
                 yield p, self.pid
             elif p["name"] == "base":
                 yield p, self.run()
+            elif p["name"] == "wait":
+                yield p, 0
             elif "enum" in p["schema"]:
                 yield from ((p, value) for value in p["schema"]["enum"])
             else:

@@ -32,7 +32,8 @@ static void check_route(const struct route *r)
 				    .duration_ms = r->duration_ms,
 				    .words = r->words,
 				    .run = r->run,
-				    .base = r->base };
+				    .base = r->base,
+				    .since = r->since };
 
 	if (r->status == 200) {
 		if (r->own == ROUTE_ASKS && !wire_is_valid(&m, r->takes_body))

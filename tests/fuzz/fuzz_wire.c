@@ -4,6 +4,7 @@
  * message, in any order, between operations that begin and end, answers that are taken or not, and
  * fronts that end. serve/serve.c does the same with processes.
  */
+#include "serve/events.h"
 #include "serve/queue.h"
 
 #include <fcntl.h>
@@ -25,6 +26,7 @@ struct input {
 
 struct state {
 	struct queue q;
+	struct events events;
 	uint64_t now_ms, last_id;
 	uint64_t changed[PIDS]; /* the number of the job that was to change that process last */
 };
@@ -181,14 +183,67 @@ static void cancel(struct state *s, uint64_t id)
 		abort();
 }
 
+/* --- who waits for events --- */
+
+static size_t waiters(const struct events *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < WAITERS_MAX; i++)
+		n += e->waiters[i].id != 0;
+	return n;
+}
+
+static void wait_for_event(struct state *s, const struct wire_to_broker *m)
+{
+	static const struct serve_peer nobody = { .transport = WIRE_UNIX, .uid = 65534 };
+	size_t before = waiters(&s->events);
+	bool waits = events_wait(&s->events, m, &nobody, s->now_ms);
+
+	if (m->seconds > WIRE_WAIT_MAX || waiters(&s->events) != before + (waits && m->id))
+		abort();
+}
+
+/* Who is answered gets what is behind what he saw, and goes on from there. */
+static void answer_waiters(struct state *s)
+{
+	struct waiter *w;
+
+	while ((w = events_due(&s->events, s->now_ms))) {
+		char *text = NULL;
+		size_t len;
+		FILE *f = open_memstream(&text, &len);
+		uint64_t next;
+
+		if (!f)
+			abort();
+		events_answer(&s->events, w, f, &next);
+		fclose(f);
+		if (next > s->events.last || next < s->events.gone ||
+		    (w->ask.flags & WIRE_HAS_SINCE && !w->lost && next < w->ask.since))
+			abort();
+		free(text);
+		events_cancel(&s->events, w->id);
+	}
+}
+
+static void add_event(struct state *s, uint8_t pid)
+{
+	struct event_text text = { { [WIRE_ROLE_READ] = strdup("\"a\":1") } };
+
+	events_add(&s->events, pid % PIDS, &text, s->now_ms);
+}
+
 static void hear(struct state *s, const struct wire_to_broker *m, bool has_fd)
 {
 	if (!wire_is_valid(m, has_fd))
 		return;
-	if (m->kind == WIRE_ASK)
+	if (m->kind == WIRE_ASK && m->op == WIRE_EVENTS)
+		wait_for_event(s, m);
+	else if (m->kind == WIRE_ASK)
 		ask(s, m, has_fd ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1);
 	else if (m->kind == WIRE_CANCEL)
-		cancel(s, m->id);
+		cancel(s, m->id), events_cancel(&s->events, m->id);
 }
 
 static void lose_front(struct queue *q)
@@ -226,7 +281,9 @@ static void hear_likely(struct state *s, struct input *in)
 				    .format = of >> 3 & 1,
 				    .flags = how & WIRE_FLAGS };
 
-	if (m.op == WIRE_DUMP && op & 128)
+	if (m.op == WIRE_EVENTS)
+		m.since = s->events.gone + (how >> 6);
+	if ((m.op == WIRE_DUMP || m.op == WIRE_EVENTS) && op & 128)
 		m.seconds = 1 + (how >> 6);
 	hear(s, &m, m.op == WIRE_SYMBOLS);
 }
@@ -258,6 +315,8 @@ static void happen(struct state *s, struct input *in)
 	case 5:
 		if (what >> 3 == 0)
 			lose_front(&s->q);
+		else
+			add_event(s, what >> 3);
 		break;
 	default:
 		hear_likely(s, in);
@@ -265,6 +324,7 @@ static void happen(struct state *s, struct input *in)
 	}
 	start_all(s, what >> 3 == 31);
 	check(&s->q);
+	answer_waiters(s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -275,11 +335,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	close(before);
 	queue_init(&s.q, WORKERS, WAITING);
+	events_init(&s.events, s.now_ms);
 	while (in.at < in.end)
 		happen(&s, &in);
 	lose_front(&s.q);
 	for (size_t i = 0; i < JOBS_MAX; i++)
 		job_free(&s.q.v[i]);
+	events_fini(&s.events);
 	/* No descriptor is left. */
 	after = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (after != before)

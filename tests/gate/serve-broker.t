@@ -104,7 +104,7 @@ is "$(prof_active "$target")" "$before" 'read-only: nothing is changed'
 # --- what is no message ends it, and it is started again ---
 ends=0
 for wrong in short 'raw 00' 'kind 0' 'kind 6' 'kind 77' ready loaded 'loaded id=99' 'ask list 0 version=2' 'ask 0 0' 'ask 99 0' \
-	'ask status 0' 'ask status -1' 'ask list 0 format=10' 'ask list 0 flags=0x80000000' 'ask symbols 1' \
+	'ask status 0' 'ask status -1' 'ask list 0 format=11' 'ask list 0 seconds=1' 'ask list 0 flags=0x80000000' 'ask symbols 1' \
 	'ask dump 1 seconds=3601' 'ask reset 1 lg_sample=64' 'ask reset 1 lg_sample=-1'; do
 	order "$wrong"
 	ends=$((ends + 1))

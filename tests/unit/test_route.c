@@ -30,6 +30,7 @@ static struct route good(const char *method, const char *uri)
 
 #define API "/api/v1/processes"
 #define RUNS "/api/v1/runs"
+#define EVENTS "/api/v1/events"
 
 static const struct {
 	const char *method, *uri;
@@ -229,6 +230,14 @@ static void test_bad_arguments(void **state)
 		{ "GET", RUNS "/5/diff?base=../1", "the number of a run" },
 		{ "GET", RUNS "/5/diff?format=heap", "pprof, folded" },
 		{ "GET", RUNS "/5/diff?format=text", "pprof, folded" },
+		{ "GET", EVENTS "?since=", "the id of an event" },
+		{ "GET", EVENTS "?since=-1", "the id of an event" },
+		{ "GET", EVENTS "?since=10000000000000000", "the id of an event" },
+		{ "GET", EVENTS "?wait=61", "up to 60" },
+		{ "GET", EVENTS "?wait=1s", "up to 60" },
+		{ "GET", EVENTS "?wait=1&wait=1", "given twice" },
+		{ "GET", EVENTS "?pid=0", "the id of a process" },
+		{ "GET", EVENTS "?run=1", "unknown parameter: run" },
 	};
 
 	(void)state;
@@ -384,6 +393,27 @@ static void test_runs(void **state)
 		snprintf(uri, sizeof(uri), RUNS "/%s", bad[i]);
 		assert_refused("GET", uri, 404, ROUTE_JSON, "no such page");
 	}
+}
+
+static void test_events(void **state)
+{
+	struct route r = good("GET", EVENTS);
+
+	(void)state;
+	assert_int_equal(r.op, WIRE_EVENTS);
+	assert_int_equal(r.format, WIRE_FORMAT_NDJSON);
+	assert_int_equal(r.flags, 0);
+	assert_int_equal(r.since, 0);
+	assert_int_equal(r.seconds, ROUTE_WAIT_S);
+	assert_int_equal(r.pid, 0);
+	r = good("GET", EVENTS "?since=0&wait=0&pid=7");
+	assert_int_equal(r.flags, WIRE_HAS_SINCE);
+	assert_int_equal(r.since, 0);
+	assert_int_equal(r.seconds, 0);
+	assert_int_equal(r.pid, 7);
+	r = good("GET", EVENTS "?since=9999999999999999&wait=60");
+	assert_int_equal(r.since, 9999999999999999);
+	assert_int_equal(r.seconds, WIRE_WAIT_MAX);
 }
 
 static void test_long(void **state)
@@ -619,14 +649,15 @@ static void test_index(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	  cmocka_unit_test(test_own),
-		cmocka_unit_test(test_page),	  cmocka_unit_test(test_prefers_html),
-		cmocka_unit_test(test_arguments), cmocka_unit_test(test_bad_arguments),
-		cmocka_unit_test(test_bad_pids),  cmocka_unit_test(test_pprof),
-		cmocka_unit_test(test_methods),	  cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_accept),	  cmocka_unit_test(test_index),
-		cmocka_unit_test(test_runs),	  cmocka_unit_test(test_long),
-		cmocka_unit_test(test_others),	  cmocka_unit_test(test_bad_others),
+		cmocka_unit_test(test_table),	   cmocka_unit_test(test_own),
+		cmocka_unit_test(test_page),	   cmocka_unit_test(test_prefers_html),
+		cmocka_unit_test(test_arguments),  cmocka_unit_test(test_bad_arguments),
+		cmocka_unit_test(test_bad_pids),   cmocka_unit_test(test_pprof),
+		cmocka_unit_test(test_methods),	   cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_accept),	   cmocka_unit_test(test_index),
+		cmocka_unit_test(test_runs),	   cmocka_unit_test(test_events),
+		cmocka_unit_test(test_long),	   cmocka_unit_test(test_others),
+		cmocka_unit_test(test_bad_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

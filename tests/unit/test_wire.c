@@ -58,7 +58,8 @@ static void test_ops(void **state)
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
 				 is_one && !wire_is_run(m.op));
 		m.duration_ms = m.seconds = 1;
-		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS), m.op == WIRE_DUMP);
+		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
+				 m.op == WIRE_DUMP || m.op == WIRE_EVENTS);
 		m.seconds = 0;
 		m.pid = m.run = 0;
 		assert_int_equal(wire_is_valid(&m, m.op == WIRE_SYMBOLS),
@@ -101,6 +102,13 @@ static void test_bounds(void **state)
 	m.seconds = WIRE_SECONDS_MAX;
 	assert_true(wire_is_valid(&m, false));
 	m.seconds = WIRE_SECONDS_MAX + 1;
+	assert_false(wire_is_valid(&m, false));
+	m = ask;
+	m.op = WIRE_EVENTS;
+	m.since = UINT64_MAX;
+	m.seconds = WIRE_WAIT_MAX;
+	assert_true(wire_is_valid(&m, false));
+	m.seconds++;
 	assert_false(wire_is_valid(&m, false));
 	m = ask;
 	m.lg_sample = 63;

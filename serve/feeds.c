@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "serve/feeds.h"
+
+#include "api/json.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "serve/audit.h"
+#include "serve/watching.h"
+
+#include <time.h>
+
+int feeds_open(struct broker *b, struct err *err)
+{
+	if (!b->request->watch)
+		return 0;
+	if (feed_open(&b->feeds[b->n_feeds], watching_run, &b->options, err))
+		return -1;
+	b->n_feeds++;
+	return 0;
+}
+
+void feeds_close(struct broker *b)
+{
+	for (size_t i = 0; i < b->n_feeds; i++)
+		feed_close(&b->feeds[i]);
+	b->n_feeds = 0;
+}
+
+static void caution(const struct broker *b, struct err *why)
+{
+	err_within(why, ERROR_UNWATCHED_DUMPS);
+	broker_caution(b, why);
+}
+
+static void tell_lost(struct broker *b, uint64_t n)
+{
+	struct json_object *doc = json_object_new_object();
+	struct event_text text = { 0 };
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	json_set_time(doc, "time", &now, 6);
+	json_set_text(doc, "what", "dumps");
+	json_set_u64(doc, "count", n);
+	text.for_role[WIRE_ROLE_READ] = audit_members("lost", doc);
+	if (text.for_role[WIRE_ROLE_READ])
+		broker_add_event(b, 0, &text);
+}
+
+void feeds_go_on(struct broker *b)
+{
+	int not_ours[NOT_OURS_MAX];
+	size_t n = broker_own_fds(b, not_ours);
+
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		struct err why = ERR_INIT;
+		uint64_t lost = feed_lost(&b->feeds[i], now_ms());
+
+		if (lost)
+			tell_lost(b, lost);
+		if (feed_start(&b->feeds[i], not_ours, n, now_ms(), &why))
+			caution(b, &why);
+	}
+}
+
+uint64_t feeds_next_ms(const struct broker *b)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		uint64_t at = feed_next_ms(&b->feeds[i]);
+
+		next = at < next ? at : next;
+	}
+	return next;
+}
+
+size_t feeds_gather(const struct broker *b, struct pollfd *fds)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		const struct feed *f = &b->feeds[i];
+
+		fds[n++] = (struct pollfd){ .fd = f->process.pidfd, .events = POLLIN };
+		fds[n++] = (struct pollfd){ .fd = feed_fd(f, now_ms()), .events = POLLIN };
+	}
+	return n;
+}
+
+static void take_message(struct broker *b, struct feed_message *m)
+{
+	const struct serve_request *r = b->request;
+
+	if (m->kind == FEED_READY)
+		r->watching(r->ctx, m->number);
+	if (m->kind == FEED_EVENT && m->text.for_role[WIRE_ROLE_READ])
+		broker_add_event(b, m->pid, &m->text);
+	if (m->kind == FEED_WARNING)
+		broker_caution(b, &m->warning);
+	feed_message_fini(m);
+}
+
+static void hear(struct broker *b, struct feed *f)
+{
+	struct feed_message m;
+
+	while (feed_hear(f, now_ms(), &m))
+		take_message(b, &m);
+}
+
+void feeds_take(struct broker *b, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		struct feed *f = &b->feeds[i];
+		struct err why = ERR_INIT;
+
+		if (fds[i * FEED_FDS + 1].revents)
+			hear(b, f);
+		if (!fds[i * FEED_FDS].revents)
+			continue;
+		if (feed_take(f, now_ms(), &why))
+			caution(b, &why);
+	}
+}
+
+void feeds_stop(const struct broker *b)
+{
+	for (size_t i = 0; i < b->n_feeds; i++)
+		subprocess_stop(&b->feeds[i].process);
+}
+
+void feeds_end(struct broker *b)
+{
+	struct err ignored = ERR_INIT;
+
+	for (size_t i = 0; i < b->n_feeds; i++) {
+		if (b->feeds[i].process.pidfd >= 0)
+			(void)feed_take(&b->feeds[i], now_ms(), &ignored);
+		hear(b, &b->feeds[i]);
+	}
+}
