@@ -160,7 +160,8 @@ static int lock_path(const char *path, char lock[PATH_MAX], struct err *err)
 {
 	uint64_t until = now_ms() + LOCK_MS;
 
-	snprintf(lock, PATH_MAX, "%s.lock", path);
+	if (snprintf(lock, PATH_MAX, "%s.lock", path) >= PATH_MAX)
+		return err_raise_sys(err, ERROR_SOCKET_FAILED, ENAMETOOLONG, .path = path);
 	while (now_ms() < until) {
 		_cleanup_(cleanup_close) int fd =
 			open(lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
