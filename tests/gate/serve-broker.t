@@ -189,7 +189,7 @@ ok 'and stays' test -S "$T/killed.sock"
 end_serve killed
 
 # --- two that start at once: the first has bound its socket, and does not listen yet ---
-strace -D -o "$T/strace" -e trace=bind -e inject=bind:signal=SIGSTOP:when=1 \
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -D -o "$T/strace" -e trace=bind -e inject=bind:signal=SIGSTOP:when=1 \
 	"$CTL" serve --socket "$T/pair.sock" --runs none >"$T/pair.out" 2>"$T/pair.err" </dev/null &
 serve=$!
 own "$serve"
