@@ -105,12 +105,10 @@ static struct waiter *find(struct events *e, uint64_t id)
 /* A clock that was put back while there was no service brings smaller ids: all are new then. */
 static void begin_at(const struct events *e, struct waiter *w)
 {
-	w->since = e->last;
-	if (w->ask.flags & WIRE_HAS_SINCE) {
-		w->lost = w->ask.since < e->gone || w->ask.since > e->last;
-		w->since = w->lost ? e->gone : w->ask.since;
-	}
-	w->seen = w->since;
+	if (!(w->ask.flags & WIRE_HAS_SINCE))
+		w->ask.since = e->last;
+	w->lost = w->ask.since < e->gone || w->ask.since > e->last;
+	w->since = w->seen = w->lost ? e->gone : w->ask.since;
 }
 
 bool events_wait(struct events *e, const struct wire_to_broker *ask, const struct serve_peer *peer,
@@ -155,11 +153,21 @@ static bool has_some(const struct events *e, struct waiter *w)
 	return false;
 }
 
+/* Of what he is to get, some was dropped before the front took an answer again. */
+static void look_back(const struct events *e, struct waiter *w)
+{
+	if (w->since >= e->gone)
+		return;
+	w->lost = true;
+	w->since = w->seen = e->gone;
+}
+
 struct waiter *events_due(struct events *e, uint64_t now_ms)
 {
 	for (size_t i = 0; i < WAITERS_MAX; i++) {
 		struct waiter *w = &e->waiters[i];
 
+		look_back(e, w);
 		if (w->id && (w->lost || has_some(e, w) || now_ms >= w->until_ms))
 			return w;
 	}

@@ -189,6 +189,36 @@ static void test_lost(void **state)
 	assert_answer(w, LOST("1000000", "1000002") "{\"id\":1000001,\"a\":0}\n", BEGIN + 1);
 }
 
+/* `text` begins with the loss of the first event, and goes on with the second. */
+static void assert_overtaken(struct waiter *w)
+{
+	uint64_t next;
+	char *text = answer(w, &next), *second = strchr(text, '\n') + 1;
+
+	assert_ptr_equal(strstr(text, "{\"id\":1000001,\"type\":\"lost\","), text);
+	assert_ptr_equal(strstr(second, "{\"id\":1000002,"), second);
+	assert_non_null(strstr(text, "\"since\":1000000}\n"));
+	assert_int_equal(next, events.last);
+	free(text);
+}
+
+/* The front takes no answer for a while: meanwhile something is dropped that they wait for. */
+static void test_overtaken(void **state)
+{
+	struct waiter *w, *new;
+
+	(void)state;
+	w = wait_since(BEGIN, 0, &nobody);
+	new = wait_since(0, 0, &nobody);
+	assert_null(events_due(&events, 0));
+	for (size_t i = 1; i <= EVENTS_MAX + 1; i++)
+		add(7, "\"a\":0", BEGIN + i);
+	assert_ptr_equal(events_due(&events, 0), w);
+	assert_overtaken(w);
+	assert_ptr_equal(events_due(&events, 0), new);
+	assert_overtaken(new);
+}
+
 static size_t count_lines(const char *text)
 {
 	size_t n = 0;
@@ -305,6 +335,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_waiting, begin, end),
 		cmocka_unit_test_setup_teardown(test_roles, begin, end),
 		cmocka_unit_test_setup_teardown(test_lost, begin, end),
+		cmocka_unit_test_setup_teardown(test_overtaken, begin, end),
 		cmocka_unit_test_setup_teardown(test_number, begin, end),
 		cmocka_unit_test_setup_teardown(test_bytes, begin, end),
 		cmocka_unit_test_setup_teardown(test_long, begin, end),
