@@ -73,6 +73,19 @@ static int write_all(int fd, const void *bytes, size_t n, struct err *err)
 	return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "write");
 }
 
+/* Without any, the front takes it as not asked for: an empty list would let in who was revoked. */
+static int check_filled(const struct certificate *c, enum wire_pem of, size_t n, struct err *err)
+{
+	static const enum error none[WIRE_PEMS] = {
+		[WIRE_PEM_CERTIFICATE] = ERROR_NO_CERTIFICATE,
+		[WIRE_PEM_KEY] = ERROR_NO_KEY,
+		[WIRE_PEM_CLIENT_CA] = ERROR_NO_CLIENT_CA,
+		[WIRE_PEM_CLIENT_CRL] = ERROR_NO_CLIENT_CRL,
+	};
+
+	return n ? 0 : err_raise(err, none[of], .path = c->paths[of]);
+}
+
 static int gather(const struct certificate *c, int *fd, struct err *err)
 {
 	_cleanup_(cleanup_close) int file = -1;
@@ -84,6 +97,7 @@ static int gather(const struct certificate *c, int *fd, struct err *err)
 		_cleanup_(pem_fini) struct pem pem = { 0 };
 
 		if (c->paths[i] && (read_file(c->paths[i], i == WIRE_PEM_KEY, &pem, err) ||
+				    check_filled(c, (enum wire_pem)i, pem.n, err) ||
 				    write_all(file, pem.text, pem.n, err)))
 			return -1;
 		head.bytes[i] = (uint32_t)pem.n;

@@ -51,6 +51,9 @@ wrong 1 no_key 'a key with a password' --tls-cert "$T/server.pem" --tls-key "$T/
 wrong 1 other_key 'the key of another' --tls-cert "$T/server.pem" --tls-key "$T/next.key"
 wrong 1 no_client_ca 'no authority' "${tls[@]}" --client-ca "$T/server.key"
 wrong 1 no_client_crl 'no list' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/ca.pem"
+install -m 600 /dev/null "$T/empty.pem"
+wrong 1 no_client_ca 'an empty file of authorities' "${tls[@]}" --client-ca "$T/empty.pem"
+wrong 1 no_client_crl 'an empty list' "${tls[@]}" --client-ca "$T/ca.pem" --client-crl "$T/empty.pem"
 chmod 644 "$T/server.key"
 wrong 1 'key_not_secret chmod_key' 'a key that everybody may read' "${tls[@]}"
 chmod 660 "$T/server.key"
@@ -276,6 +279,9 @@ with client $list
 is "$code" 401 'no list: the old one stays'
 says listed 'stays what it was: .* has no list of revoked certificates'
 is "$(said listed 'stays what it was: .* has no list of revoked certificates')" 1 'with a warning'
+: >"$T/crl.pem"
+with client $list
+is "$code" 401 'an empty one, as while it is written: the old one stays'
 replace left.pem crl.pem
 with client $list
 is "$code" 200 'the first one again: it counts'

@@ -43,8 +43,8 @@ static int begin(void **state)
 	(void)state;
 	write_file(WIRE_PEM_CERTIFICATE, "cert");
 	write_file(WIRE_PEM_KEY, "a key");
-	write_file(WIRE_PEM_CLIENT_CA, "");
-	write_file(WIRE_PEM_CLIENT_CRL, "");
+	write_file(WIRE_PEM_CLIENT_CA, "+ca");
+	write_file(WIRE_PEM_CLIENT_CRL, "+crl");
 	certificate_init(&c, &request);
 	return 0;
 }
@@ -95,28 +95,28 @@ static void test_renew(void **state)
 
 	(void)state;
 	assert_int_equal(renew(&id), 1);
-	assert_holds(c.offered, "certa key");
+	assert_holds(c.offered, "certa key+ca+crl");
 	assert_int_equal(renew(&id), 0); /* the front has the word */
 	assert_int_equal(judged(WIRE_LOADED_GOOD, &id), 0);
 	assert_int_equal(c.offered, -1);
-	assert_holds(c.good, "certa key");
+	assert_holds(c.good, "certa key+ca+crl");
 	assert_int_equal(renew(&id), 0);
 	write_file(WIRE_PEM_KEY, "other");
 	assert_int_equal(renew(&id), 1);
-	assert_holds(c.offered, "certother");
+	assert_holds(c.offered, "certother+ca+crl");
 	assert_int_equal(judged(WIRE_LOADED_OTHER_KEY, &id), -1);
 	assert_int_equal(id, ERROR_OTHER_KEY);
 	assert_int_equal(c.offered, -1);
-	assert_holds(c.good, "certa key");
+	assert_holds(c.good, "certa key+ca+crl");
 	assert_int_equal(renew(&id), 0); /* that was said once */
 	write_file(WIRE_PEM_CERTIFICATE, "new ");
 	assert_int_equal(renew(&id), 1);
 	assert_int_equal(judged(WIRE_LOADED_EXPIRED, &id), 1);
 	assert_int_equal(id, ERROR_CERTIFICATE_EXPIRED);
-	assert_holds(c.good, "new other");
-	write_file(WIRE_PEM_CLIENT_CRL, "crl");
+	assert_holds(c.good, "new other+ca+crl");
+	write_file(WIRE_PEM_CLIENT_CRL, "+new");
 	assert_int_equal(renew(&id), 1);
-	assert_holds(c.offered, "new othercrl");
+	assert_holds(c.offered, "new other+ca+new");
 	assert_int_equal(judged(WIRE_LOADED_NO_CLIENT_CRL, &id), -1);
 	assert_int_equal(id, ERROR_NO_CLIENT_CRL);
 }
@@ -129,15 +129,15 @@ static void test_restart(void **state)
 	certificate_restart(&c); /* the first one has been offered to nobody yet */
 	assert_int_equal(renew(&id), 1);
 	certificate_restart(&c);
-	assert_holds(c.offered, "certa key");
+	assert_holds(c.offered, "certa key+ca+crl");
 	assert_int_equal(judged(WIRE_LOADED_GOOD, &id), 0);
 	write_file(WIRE_PEM_KEY, "other");
 	assert_int_equal(renew(&id), 1);
 	certificate_restart(&c);
-	assert_holds(c.offered, "certa key");
+	assert_holds(c.offered, "certa key+ca+crl");
 	assert_int_equal(judged(WIRE_LOADED_GOOD, &id), 0);
 	assert_int_equal(renew(&id), 1); /* what nobody judged is read again */
-	assert_holds(c.offered, "certother");
+	assert_holds(c.offered, "certother+ca+crl");
 	certificate_withdraw(&c);
 	assert_int_equal(c.offered, -1);
 	assert_int_equal(renew(&id), 1);
@@ -153,9 +153,9 @@ static void test_unreadable(void **state)
 	assert_int_equal(id, ERROR_PEM_UNREADABLE);
 	assert_int_equal(c.offered, -1);
 	assert_int_equal(renew(&id), 0);
-	write_file(WIRE_PEM_CLIENT_CA, "ca");
+	write_file(WIRE_PEM_CLIENT_CA, "+ca");
 	assert_int_equal(renew(&id), 1);
-	assert_holds(c.offered, "certa keyca");
+	assert_holds(c.offered, "certa key+ca+crl");
 }
 
 /* Of each file: a mode, and what is said of it. */
@@ -216,6 +216,21 @@ static void test_kinds(void **state)
 	assert_int_equal(id, ERROR_PEM_TOO_LONG);
 }
 
+/* Nothing in a file is not the same as no file. */
+static void test_empty(void **state)
+{
+	static const enum error none[WIRE_PEMS] = { ERROR_NO_CERTIFICATE, ERROR_NO_KEY,
+						    ERROR_NO_CLIENT_CA, ERROR_NO_CLIENT_CRL };
+	enum error id;
+
+	(void)state;
+	for (int i = WIRE_PEMS - 1; i >= 0; i--) {
+		write_file((enum wire_pem)i, "");
+		assert_int_equal(renew(&id), -1);
+		assert_int_equal(id, none[i]);
+	}
+}
+
 /* Without TLS there is nothing to read. */
 static void test_none(void **state)
 {
@@ -248,6 +263,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unreadable, begin, finish),
 		cmocka_unit_test_setup_teardown(test_modes, begin, finish),
 		cmocka_unit_test_setup_teardown(test_kinds, begin, finish),
+		cmocka_unit_test_setup_teardown(test_empty, begin, finish),
 		cmocka_unit_test_setup_teardown(test_none, begin, finish),
 	};
 
