@@ -56,13 +56,15 @@ static struct json_object *target_of(const struct ops_process *p, const char *ta
 	return one;
 }
 
-struct json_object *api_discover(const struct ops_list *list, const char *target, bool tls,
-				 bool all)
+struct json_object *api_discover(const struct ops_list *list, const char *target, const char *node,
+				 bool tls, bool all)
 {
 	struct json_object *array = json_object_new_array();
 	struct utsname host;
 
 	uname(&host);
+	if (!node)
+		node = host.nodename;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ops_process *p = &list->v[i];
 
@@ -70,7 +72,7 @@ struct json_object *api_discover(const struct ops_list *list, const char *target
 		if (i && p->pid == p[-1].pid)
 			continue;
 		if (all || (p->opt_prof == TRI_YES && p->prof_active == TRI_YES))
-			json_object_array_add(array, target_of(p, target, host.nodename, tls));
+			json_object_array_add(array, target_of(p, target, node, tls));
 	}
 	return array;
 }

@@ -71,7 +71,8 @@ struct args {
 	uint64_t cooldown_ms, max_bytes; /* 0: not given */
 	int64_t again, kept;		 /* -1: not given */
 	bool turn_on;
-	const char *socket, *group, *tokens, *new_token, *advertise, *runs; /* serve */
+	const char *socket, *group, *tokens, *new_token, *advertise, *node; /* serve */
+	const char *runs;
 	const char *tls_cert, *tls_key, *client_ca, *client_crl, *client_role, *compat;
 	struct texts ports, hosts;
 	bool read_only, watch;

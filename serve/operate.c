@@ -188,11 +188,11 @@ static int do_discover(const struct work *w, struct result *r, struct err *err)
 	_cleanup_(ops_list_fini) struct ops_list all = { 0 };
 
 	(void)r;
-	return list(w, &all, err)
-		       ? -1
-		       : answer_json(
-				 w, api_discover(&all, w->target, w->tls, w->ask->flags & WIRE_ALL),
-				 err);
+	return list(w, &all, err) ? -1
+				  : answer_json(w,
+						api_discover(&all, w->target, w->node, w->tls,
+							     w->ask->flags & WIRE_ALL),
+						err);
 }
 
 static int do_check(const struct work *w, struct result *r, struct err *err)

@@ -15,6 +15,7 @@ struct work {
 	int addresses;			   /* of WIRE_SYMBOLS, or -1 */
 	const struct api_own_metrics *own; /* of the broker, so far */
 	const char *target;		   /* where /sd says that profiles are */
+	const char *node;		   /* what it calls this host; NULL: its host name */
 	const struct store *runs;	   /* what is kept */
 	uint64_t run;			   /* the number of one that begins, */
 	int began_fd;			   /* and its comm goes there when it has; -1 */

@@ -256,6 +256,7 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.addresses = job->addresses,
 		.own = &own,
 		.target = b->request->advertise ? b->request->advertise : b->listeners.port,
+		.node = b->request->node,
 		.tls = b->request->certificate,
 		.one_comm = b->request->one_comm,
 		.runs = &b->runs,

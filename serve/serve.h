@@ -66,6 +66,7 @@ struct serve_request {
 	const char *const *hosts;      /* names of this host, besides loopback's */
 	size_t n_hosts;
 	const char *advertise; /* where the ports are, for others: "HOST:PORT"; NULL: the first */
+	const char *node;      /* what others call this host; NULL: its host name */
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
 	bool watch;	       /* dumps are events, too */

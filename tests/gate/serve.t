@@ -28,7 +28,7 @@ reader=$out
 run_ctl serve --token-file "$T/tokens" --new-token read:scraper
 scraper=$out
 port=$(free_port)
-start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens" --host node.example
+start_serve all --listen "127.0.0.1:$port" --token-file "$T/tokens" --host node.example --node node7
 base=http://me:$reader@127.0.0.1:$port
 api POST /deactivate
 snapshot "$redis"
@@ -112,8 +112,8 @@ like "$(<"$T/go")" 'Duration: [1-9]' 'of a second'
 curl -sS -u "me:$scraper" "http://127.0.0.1:$port/metrics" | promtool check metrics >"$T/promtool" 2>&1
 is "$? $(<"$T/promtool")" '0 ' 'promtool finds no fault in the metrics'
 code=$(curl -sS -o "$T/body" -w '%{http_code}' -u "me:$scraper" "http://127.0.0.1:$port/sd")
-is "$code $(jq -r '.[] | select(.labels.pid == "'"$pid"'") | [.targets[0], .labels.__param_pid, .labels.service_name] | tostring' "$T/body")" \
-	"200 [\"127.0.0.1:$port\",\"$pid\",\"redis-server\"]" 'what there is to scrape'
+is "$code $(jq -r '.[] | select(.labels.pid == "'"$pid"'") | [.targets[0], .labels.__param_pid, .labels.service_name, .labels.node] | tostring' "$T/body")" \
+	"200 [\"127.0.0.1:$port\",\"$pid\",\"redis-server\",\"node7\"]" 'what there is to scrape'
 
 # --- who may do what ---
 # as TOKEN METHOD PATH: by TCP. Sets `code`.

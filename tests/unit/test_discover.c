@@ -58,7 +58,8 @@ static const char *label(struct json_object *array, size_t i, const char *name)
 
 static void test_labels(void **state)
 {
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, false);
+	_cleanup_(json_close) struct json_object *doc =
+		api_discover(&four, TARGET, NULL, false, false);
 	static const char *const labels[][2] = {
 		{ "__param_pid", "7" },
 		{ "service_name", "shop" },
@@ -99,7 +100,8 @@ static void test_labels(void **state)
 
 static void test_all(void **state)
 {
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, true);
+	_cleanup_(json_close) struct json_object *doc =
+		api_discover(&four, TARGET, NULL, false, true);
 
 	(void)state;
 	assert_int_equal(json_object_array_length(doc), 3);
@@ -112,8 +114,10 @@ static void test_all(void **state)
 
 static void test_tls(void **state)
 {
-	_cleanup_(json_close) struct json_object *plain = api_discover(&four, TARGET, false, false);
-	_cleanup_(json_close) struct json_object *tls = api_discover(&four, TARGET, true, false);
+	_cleanup_(json_close) struct json_object *plain =
+		api_discover(&four, TARGET, NULL, false, false);
+	_cleanup_(json_close) struct json_object *tls =
+		api_discover(&four, TARGET, NULL, true, false);
 	struct json_object *labels = member(json_object_array_get_idx(plain, 0), "labels");
 
 	(void)state;
@@ -121,10 +125,20 @@ static void test_tls(void **state)
 	assert_string_equal(label(tls, 0, "__scheme__"), "https");
 }
 
+static void test_node(void **state)
+{
+	_cleanup_(json_close) struct json_object *doc =
+		api_discover(&four, TARGET, "node7", false, true);
+
+	(void)state;
+	for (size_t i = 0; i < json_object_array_length(doc); i++)
+		assert_string_equal(label(doc, i, "node"), "node7");
+}
+
 static void test_none(void **state)
 {
 	_cleanup_(json_close) struct json_object *doc =
-		api_discover(&(struct ops_list){ 0 }, TARGET, false, true);
+		api_discover(&(struct ops_list){ 0 }, TARGET, NULL, false, true);
 
 	(void)state;
 	assert_string_equal(json_object_to_json_string_ext(doc, 0), "[]");
@@ -143,7 +157,7 @@ static void test_hostile(void **state)
 	strcpy(p.service_name, evil);
 	strcpy(p.unit, evil);
 	strcpy(p.exe, evil);
-	doc = api_discover(&list, TARGET, false, false);
+	doc = api_discover(&list, TARGET, NULL, false, false);
 	text = json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PLAIN);
 	for (const char *c = text; *c; c++)
 		assert_true(*c >= ' ' && *c < 0x7f);
@@ -158,7 +172,8 @@ static void test_hostile(void **state)
 static void test_schema(void **state)
 {
 	static const char *const way[] = { "$defs", "discover", "items", "properties", "labels" };
-	_cleanup_(json_close) struct json_object *doc = api_discover(&four, TARGET, false, false);
+	_cleanup_(json_close) struct json_object *doc =
+		api_discover(&four, TARGET, NULL, false, false);
 	_cleanup_(json_close) struct json_object *schema =
 		json_object_from_file("doc/schema/jeprof-ctl.json");
 	struct json_object *labels = member(json_object_array_get_idx(doc, 0), "labels");
@@ -187,6 +202,7 @@ int main(void)
 		cmocka_unit_test(test_labels), cmocka_unit_test(test_all),
 		cmocka_unit_test(test_none),   cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_schema), cmocka_unit_test(test_tls),
+		cmocka_unit_test(test_node),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
