@@ -73,7 +73,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps deps-build deps-deb deps-vm deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -95,7 +95,7 @@ endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all portable tarball deb deps-deb demo generated check check-built check-unit check-long check-matrix \
-	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
+	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) $(FRONT) ## build build/jeprof-ctl
 
@@ -276,7 +276,7 @@ check-long: deps ## storms, kills, every fault, timing: hours
 check-matrix: TIER := tests/run matrix
 check-matrix: deps deps-deb ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
 check-system: TIER := tests/run system
-check-system: deps deps-vm ## browsers, daemons, other programs
+check-system: deps deps-vm deps-image ## browsers, daemons, other programs
 check-long check-matrix check-system:
 	$(Q)$(MAKE) --no-print-directory all victims
 	$(Q)B=$(B) $(TIER)
@@ -296,6 +296,9 @@ check-vm-all: deps-vm ## the same in each of bullseye, bookworm, trixie, sid; th
 
 vm: deps-vm ## a shell in such a machine, with jeprof-ctl in it; it ends with the shell
 	$(Q)vagrant/check-vm --shell $(SUITE)
+
+deps-image:
+	$(Q)tests/install-deps image
 
 deps-vm:
 	$(Q)tests/install-deps vm

@@ -13,7 +13,8 @@
  * labels that tell it from the others, of which __param_pid becomes the parameter that says which
  * process is meant. Those whose profile can be had now, or with `all` each; the labels say which.
  * `list` is one with labels (struct ops_list_request). No label has a command line, or of the
- * environment more than the name of the service. `node` is what this host is called; NULL: its name.
+ * environment more than the name of the service. `node` is what this host is called; NULL: its
+ * host name.
  */
 struct json_object *api_discover(const struct ops_list *list, const char *target, const char *node,
 				 bool tls, bool all);
