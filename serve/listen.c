@@ -347,11 +347,14 @@ void listeners_close(struct listeners *l)
 {
 	struct stat st;
 
-	for (size_t i = 0; i < l->n; i++)
-		close(l->v[i]);
-	/* Somebody may have removed it, and another one have made its own since. */
+	/*
+	 * Somebody may have removed it, and another one have made its own since. While it listens,
+	 * nobody takes it for one that was left, and makes another one between the two calls.
+	 */
 	if (l->path[0] && !lstat(l->path, &st) && st.st_ino == l->inode)
 		unlink(l->path);
+	for (size_t i = 0; i < l->n; i++)
+		close(l->v[i]);
 	*l = (struct listeners){ 0 };
 }
 

@@ -209,6 +209,25 @@ is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'two at once: the se
 like "$(ss -xlH src "$T/pair.sock" | wc -l)" '^1$' 'two at once: one socket listens'
 end_serve pair
 is "$(compgen -G "$T/pair.sock*")" '' 'two at once: neither the socket nor a lock is left'
+# One that ends has seen that the socket is its own, and has not removed it yet.
+strace -D -o "$T/strace" -P "$T/ending.sock" -e trace=newfstatat -e inject=newfstatat:signal=SIGSTOP:when=3 \
+	"$CTL" serve --socket "$T/ending.sock" --runs none >"$T/ending.out" 2>"$T/ending.err" </dev/null &
+serve=$!
+own "$serve"
+within 60 serves ending
+kill -INT "$serve"
+within 60 grep -q 'stopped by SIGSTOP' "$T/strace"
+"$CTL" serve --socket "$T/ending.sock" --runs none >"$T/second.out" 2>"$T/second.err" </dev/null &
+second=$!
+own "$second"
+within 60 eval '! kill -0 $second || grep -q "^serving on" "$T/second.err"'
+end_child "$second" -INT
+status=0
+wait "$second" || status=$?
+is "$status $(grep -c '^serving on' "$T/second.err")" '7 0' 'one that ends: its socket is not taken from it' || diag "$(<"$T/second.err")"
+kill -CONT "$serve"
+within 60 eval '! kill -0 $serve'
+is "$(compgen -G "$T/ending.sock*")" '' 'one that ends: nothing is left'
 start_serve later
 rm "$T/later.sock"
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$T/later.sock"
