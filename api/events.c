@@ -75,7 +75,7 @@ struct json_object *api_watch_lost(uint64_t n)
 	return doc;
 }
 
-static const char *action_name(enum ops_guard_action action)
+const char *api_guard_action(enum ops_guard_action action)
 {
 	static const char *const names[] = {
 		[OPS_GUARD_DUMP] = "dump",
@@ -101,7 +101,7 @@ struct json_object *api_guard_event(const struct ops_guard_event *e, enum ops_gu
 	json_set_text(doc, "group", e->group);
 	json_set_text(doc, "cgroup", e->cgroup);
 	json_set_text(doc, "container", e->container[0] ? e->container : NULL);
-	json_set_text(doc, "action", action_name(action));
+	json_set_text(doc, "action", api_guard_action(action));
 	json_set_bool(doc, "ok", e->ok);
 	json_set_text(doc, "file", e->file);
 	json_set_text(doc, "before", e->before);

@@ -82,6 +82,8 @@ char *api_members(struct json_object *doc);
 /* Documents of a stream, each on one line. `since_start` adds the time since the watch began. */
 struct json_object *api_watch_event(const struct ops_watch_event *event, bool since_start);
 struct json_object *api_watch_lost(uint64_t n);
+/* "dump", "record" or "sample". */
+const char *api_guard_action(enum ops_guard_action action);
 struct json_object *api_guard_event(const struct ops_guard_event *event,
 				    enum ops_guard_action action);
 

@@ -220,6 +220,21 @@ static void put_operations(const struct metrics *m, const struct api_own_metrics
 	}
 }
 
+static void put_rules(const struct metrics *m, const struct api_own_metrics *own)
+{
+	static const char name[] = "jeprof_ctl_rule_runs_total";
+
+	head(m, name, PROM_COUNTER, "Profiles that rules of the service took, or could not take");
+	for (size_t i = 0; i < own->n_rules; i++) {
+		const struct api_own_rule *rule = &own->rules[i];
+
+		fprintf(m->out, "%s{rule=\"%s\",result=\"ok\"} %" PRIu64 "\n", name, rule->name,
+			rule->ok);
+		fprintf(m->out, "%s{rule=\"%s\",result=\"failed\"} %" PRIu64 "\n", name, rule->name,
+			rule->failed);
+	}
+}
+
 static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 {
 	static const char pause[] = "jeprof_ctl_pause_seconds_total";
@@ -235,6 +250,8 @@ static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 		prom_label(m->out, "op", own->ops[i].op);
 		fprintf(m->out, "} %" PRIu64 ".%06" PRIu64 "\n", us / 1000000, us % 1000000);
 	}
+	if (own->n_rules)
+		put_rules(m, own);
 	gauge(m, "jeprof_ctl_workers", own->workers, "Operations that are at work");
 	gauge(m, "jeprof_ctl_waiting", own->waiting, "Operations that wait to be begun");
 }

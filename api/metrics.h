@@ -21,9 +21,17 @@ struct api_own_op {
 	uint64_t pause_us; /* how long threads of processes were stopped for it */
 };
 
+/* And what a rule of it brought. */
+struct api_own_rule {
+	const char *name;
+	uint64_t ok, failed;
+};
+
 struct api_own_metrics {
 	const struct api_own_op *ops;
 	size_t n;
+	const struct api_own_rule *rules;
+	size_t n_rules;
 	unsigned int workers, waiting; /* operations that are at work, and that wait for it */
 };
 

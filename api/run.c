@@ -3,6 +3,19 @@
 
 #include <string.h>
 
+/* What fired, and why. */
+static void set_rule(struct json_object *doc, const struct api_run *run)
+{
+	const struct ops_guard_due *due = run->due;
+
+	json_set_text(doc, "rule.name", run->by);
+	json_set_text(doc, "rule.text", due->rule->text);
+	json_set_text(doc, "rule.action", api_guard_action(run->action));
+	json_set_u64(doc, "rule.rss_bytes", due->rss_bytes);
+	json_set_u64(doc, "rule.level_bytes", due->level);
+	json_set(doc, "rule.limit_bytes", due->limit ? json_object_new_uint64(due->limit) : NULL);
+}
+
 struct json_object *api_run(const struct api_run *run)
 {
 	struct json_object *doc = json_object_new_object();
@@ -22,6 +35,8 @@ struct json_object *api_run(const struct api_run *run)
 		json_set_u64(doc, "sample_bytes", run->sample_bytes);
 	else
 		json_set(doc, "sample_bytes", NULL);
+	if (run->due)
+		set_rule(doc, run);
 	json_set(doc, "error", NULL);
 	json_set(doc, "result", NULL);
 	return doc;
@@ -55,6 +70,12 @@ static void set_known(struct json_object *doc, const char *path, uint64_t value)
 		json_set_u64(doc, path, value);
 	else
 		json_set(doc, path, NULL);
+}
+
+void api_run_dump_ended(struct json_object *doc, const struct ops_dump *d, const struct err *why)
+{
+	set_end(doc, false, &d->cost, &d->warning, why);
+	json_set_u64(doc, "result.duration_ms", 0);
 }
 
 void api_run_record_ended(struct json_object *doc, const struct ops_record *r,
@@ -100,6 +121,11 @@ bool api_run_is_running(struct json_object *doc)
 	const char *state = json_object_get_string(json_object_object_get(doc, "state"));
 
 	return state && !strcmp(state, "running");
+}
+
+bool api_run_is_of_rule(struct json_object *doc)
+{
+	return json_object_object_get(doc, "rule") != NULL;
 }
 
 pid_t api_run_pid(struct json_object *doc)

@@ -7,6 +7,7 @@
 #define API_RUN_H
 
 #include "api/json.h"
+#include "ops/guard/guard.h"
 #include "ops/sample/sample.h"
 
 #include <time.h>
@@ -14,12 +15,15 @@
 /* What is known when it begins. */
 struct api_run {
 	uint64_t id;
-	const char *kind; /* "record" or "sample" */
+	const char *kind; /* "record", "sample" or "guard" */
 	const struct proc *process;
 	struct timespec began;
 	uint64_t duration_ms;
 	uint64_t sample_bytes; /* 0: as it is */
 	const char *by;	       /* who asked for it */
+	/* Of "guard"; NULL: it is none. */
+	const struct ops_guard_due *due;
+	enum ops_guard_action action;
 };
 
 /* It is running. */
@@ -28,6 +32,7 @@ struct json_object *api_run(const struct api_run *run);
 /* How it ended: `why` is NULL, or why it failed. */
 void api_run_record_ended(struct json_object *run, const struct ops_record *r,
 			  const struct err *why);
+void api_run_dump_ended(struct json_object *run, const struct ops_dump *d, const struct err *why);
 void api_run_sample_ended(struct json_object *run, const struct ops_sample *s,
 			  const struct err *why);
 
@@ -42,6 +47,7 @@ void api_run_now(struct json_object *run, uint64_t profile_bytes, uint64_t base_
 
 /* Of a document that was read: */
 bool api_run_is_running(struct json_object *run);
+bool api_run_is_of_rule(struct json_object *run);
 pid_t api_run_pid(struct json_object *run);
 uint64_t api_run_start_time(struct json_object *run);
 

@@ -72,7 +72,7 @@ struct args {
 	int64_t again, kept;		 /* -1: not given */
 	bool turn_on;
 	const char *socket, *group, *tokens, *new_token, *advertise, *node; /* serve */
-	const char *runs;
+	const char *runs, *rules;
 	const char *tls_cert, *tls_key, *client_ca, *client_crl, *client_role, *compat;
 	struct texts ports, hosts;
 	bool read_only, watch;

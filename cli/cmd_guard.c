@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/fixes.h"
+#include "cli/guarding.h"
 #include "cli/out.h"
 #include "io/memory_file.h"
 #include "io/output.h"
@@ -17,14 +18,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#define INTERVAL_MS 1000
-#define COOLDOWN_MS 600000
-#define AGAIN 10 /* percent */
-#define AGAIN_MAX 1000000
-#define KEEP 5
-#define MAX_BYTES (UINT64_C(1) << 30)
-#define ACTION_MS 30000
 
 static const struct option_def options_of_guard[] = {
 	{ "when", 0, VALUE(TEXTS, when), "RULE",
@@ -218,45 +211,6 @@ static void on_warning(void *ctx, const struct err *warning)
 		out_warn((void *)g->args, warning);
 }
 
-/* "dump", "record 30s", "sample" */
-static int parse_action(const char *text, struct ops_guard_request *r, struct err *err)
-{
-	static const char *const names[] = {
-		[OPS_GUARD_DUMP] = "dump",
-		[OPS_GUARD_RECORD] = "record",
-		[OPS_GUARD_SAMPLE] = "sample",
-	};
-
-	r->action_ms = ACTION_MS;
-	for (int i = 0; i <= OPS_GUARD_SAMPLE; i++) {
-		const char *rest = text_begins(text, names[i]) ? text + strlen(names[i]) : NULL;
-
-		r->action = (enum ops_guard_action)i;
-		if (rest && !*rest)
-			return 0;
-		if (!rest || *rest != ' ' || r->action == OPS_GUARD_DUMP)
-			continue;
-		if (text_duration_parse(rest + 1, &r->action_ms, err))
-			return -1;
-		return r->action_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
-	}
-	err_raise(err, ERROR_ACTION_UNKNOWN, .text = text);
-	return err_advise(err, FIX_ACTIONS);
-}
-
-static int parse_rules(const struct args *args, struct guard_rule *rules, size_t *n,
-		       struct err *err)
-{
-	static const struct texts usual = { .v = { "rss>80%", "cgroup>90%" }, .n = 2 };
-	const struct texts *when = args->when.n ? &args->when : &usual;
-
-	for (*n = 0; *n < when->n; ++*n) {
-		if (guard_rule_parse(when->v[*n], &rules[*n], err))
-			return err_within(err, ERROR_IN_OPTION, .name = "when");
-	}
-	return 0;
-}
-
 static int find_named(const struct args *args, struct ops_match *named, size_t *n, struct err *err)
 {
 	*n = 0;
@@ -274,35 +228,6 @@ static int find_named(const struct args *args, struct ops_match *named, size_t *
 		memcpy(named[(*n)++].comm, p.status.comm, PROC_COMM_SIZE);
 	}
 	return 0;
-}
-
-static int request_of(const struct args *args, struct ops_guard_request *r, struct err *err)
-{
-	if (args->on_event && args->on_event_exec)
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--on-profile",
-				 .what = "--on-profile-exec");
-	if (args->again > AGAIN_MAX || args->kept > INT_MAX)
-		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 0, .limit = AGAIN_MAX,
-				 .text = args->again > AGAIN_MAX ? "--again" : "--keep");
-	*r = (struct ops_guard_request){
-		.policy = { .cooldown_ms = args->cooldown_ms ? args->cooldown_ms : COOLDOWN_MS,
-			    .again_percent = args->again < 0 ? AGAIN : (unsigned int)args->again },
-		.activate = args->turn_on,
-		.keep = args->kept < 0 ? KEEP : (unsigned int)args->kept,
-		.max_bytes = args->max_bytes ? args->max_bytes : MAX_BYTES,
-		.interval_ms = args->interval_ms ? args->interval_ms : INTERVAL_MS,
-		.for_ms = args->for_ms,
-		.count = (uint64_t)args->count,
-		.on_profile = args->on_event,
-		.on_profile_exec = args->on_event_exec,
-		.out_fd = STDOUT_FILENO,
-		.ready = on_ready,
-		.event = on_event,
-		.on_warning = on_warning,
-	};
-	return parse_action(args->action ? args->action : "dump", r, err)
-		       ? err_within(err, ERROR_IN_OPTION, .name = "do")
-		       : 0;
 }
 
 /* It ends in "/", whether it was given so or not. */
@@ -346,22 +271,20 @@ static int run(const struct args *args, struct err *err)
 	struct guarding g;
 	char folder[PATH_MAX];
 	struct ops_filter filter = { 0 };
-	bool filtered = args_filter(args, &filter);
 
 	if (!named)
 		return err_no_memory(err);
-	if (request_of(args, &request, err) || parse_rules(args, rules, &request.n_rules, err) ||
-	    find_named(args, named, &request.n_named, err))
+	if (guard_request(args, rules, &request, err) ||
+	    find_named(args, named, &request.n_named, err) ||
+	    guard_processes(args, &filter, &request, err))
 		return -1;
-	if (args->all && (request.n_named || filtered))
-		return err_raise(err, ERROR_EXCLUSIVE, .name = "--all", .what = "PID");
-	if (!args->all && !request.n_named && !filtered)
-		return err_raise(err, ERROR_WATCH_NEEDS_PROCESSES, .name = "guard");
 	folder_of(args, folder, sizeof(folder));
 	request.folder = folder;
-	request.rules = rules;
 	request.named = named;
-	request.filter = args->all || filtered ? &filter : NULL;
+	request.out_fd = STDOUT_FILENO;
+	request.ready = on_ready;
+	request.event = on_event;
+	request.on_warning = on_warning;
 	g = (struct guarding){ args, request.action, !args->when.n, 0, 0 };
 	request.ctx = &g;
 	return guard(args, &request, err);

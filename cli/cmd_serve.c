@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/rules.h"
 #include "serve/serve.h"
 #include "serve/tokens.h"
 
@@ -61,6 +62,11 @@ static const struct option_def options_of_serve[] = {
 	  NULL },
 	{ "keep", 0, VALUE(INT, kept), "N", "keep the newest N of that; 0: all (100)", NULL },
 	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE", "and the newest up to SIZE (4G)", NULL },
+	{ "rules", 0, VALUE(FILE, rules), "FILE",
+	  "take profiles by these rules, as guard does: a line NAME: OPTIONS for each, with "
+	  "options "
+	  "of guard",
+	  NULL },
 	{ "workers", 0, VALUE(INT, workers), "N", "do N things at once, up to 16 (2)", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
 	{ .name = NULL },
@@ -76,11 +82,16 @@ static int on_ready(void *ctx, const char *where, struct err *err)
 	return 0;
 }
 
-static void on_watching(void *ctx, uint64_t processes)
+static void on_watching(void *ctx, const struct serve_rule *rule, uint64_t processes)
 {
 	const struct args *args = ctx;
 
-	if (!args->quiet && out_is_read(STDERR_FILENO, PIPE_BUF))
+	if (args->quiet || !out_is_read(STDERR_FILENO, PIPE_BUF))
+		return;
+	if (rule)
+		fprintf(stderr, "rule %s: guarding %" PRIu64 " process%s, and those that start\n",
+			rule->name, processes, processes == 1 ? "" : "es");
+	else
 		fprintf(stderr, "watching %" PRIu64 " process%s, and those that start\n", processes,
 			processes == 1 ? "" : "es");
 }
@@ -106,7 +117,9 @@ static void print_event(FILE *out, const struct serve_event *e)
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&e->time.tv_sec, &tm));
 	fprintf(out, "time=%s op=%s result=%s", when, e->op, serve_verdict(e));
-	if (e->peer.transport == WIRE_UNIX)
+	if (e->rule)
+		fprintf(out, " rule=%s", e->rule);
+	else if (e->peer.transport == WIRE_UNIX)
 		fprintf(out, " uid=%u client=%d", e->peer.uid, e->peer.pid);
 	else
 		fprintf(out, " address=%s token=%s", e->peer.address,
@@ -115,15 +128,17 @@ static void print_event(FILE *out, const struct serve_event *e)
 		fprintf(out, " certificate=%s", e->peer.certified ? "verified" : "-");
 	if (e->peer.certified)
 		fprintf(out, " subject=\"%s\"", quoted(e->peer.subject, subject, sizeof(subject)));
-	if (e->pid)
+	if (e->rule)
+		fprintf(out, " pid=%d", e->pid);
+	else if (e->pid)
 		fprintf(out, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (e->run)
 		fprintf(out, " run=%" PRIu64, e->run);
-	if (!e->refusal)
+	if (!e->refusal && !e->rule)
 		fprintf(out,
 			" bytes=%" PRIu64 " stops=%u pause_us=%" PRIu64 " ms=%" PRIu64 " shared=%u",
 			e->bytes, e->stops, e->pause_us, e->took_ms, e->shared);
-	if (!e->refusal && !e->ok)
+	if (!e->refusal && !e->ok && !e->rule)
 		fprintf(out, " error=\"%s\"",
 			quoted(err_text(e->err, text, sizeof(text)), safe, sizeof(safe)));
 	fputc('\n', out);
@@ -228,8 +243,14 @@ static int check_process(const struct args *args, struct err *err)
 		       : 0;
 }
 
+static void close_rules(struct rules **rules)
+{
+	rules_free(*rules);
+}
+
 static int run(const struct args *args, struct err *err)
 {
+	_cleanup_(close_rules) struct rules *rules = NULL;
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
 	struct serve_request request = {
 		.socket = args->socket && !strcmp(args->socket, "none") ? "" : args->socket,
@@ -273,6 +294,9 @@ static int run(const struct args *args, struct err *err)
 		return err_raise(err, ERROR_NOT_IN_RANGE, .number = 1, .limit = SERVE_WORKERS_MAX,
 				 .text = "--workers");
 	args_options(args, &options);
+	if (args->rules && rules_read(args->rules, args->read_only, &rules, err))
+		return -1;
+	request.rules = rules_all(rules, &request.n_rules);
 	if (signals_open(&stop, err))
 		return -1;
 	options.stop_fd = stop.fd;

@@ -458,6 +458,10 @@ static const char *const words[FIXES] = {
 		"to others",
 	[FIX_GIVE_RUNS] = "--runs FOLDER for another place, --runs none to keep nothing",
 	[FIX_STOP_RUN] = "wait for its end, or POST /api/v1/runs/{number}/stop",
+	[FIX_LEAVE_RULE_OPTION] =
+		"leave it out: what is kept say --runs, --keep and --max-bytes of serve, and a "
+		"rule is at work as long as that is",
+	[FIX_WRITE_A_RULE] = "for example: engine: --comm engine --when 'rss>80%'",
 	[FIX_CHMOD_PEM] = "chown root {path}; chmod go-w {path}",
 	[FIX_CHMOD_KEY] = "chmod o-r {path}",
 	/* NOLINTEND(bugprone-suspicious-missing-comma) */ /* clang-format on */

@@ -11,11 +11,12 @@
 #include "serve/operate.h"
 #include "serve/queue.h"
 #include "serve/repair.h"
+#include "serve/rules.h"
 #include "serve/tokens.h"
 
 #define LOST_MAX 64
 #define NOT_OURS 5
-#define FEEDS_MAX 1
+#define FEEDS_MAX (1 + SERVE_RULES_MAX)
 #define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX + 2 * FEEDS_MAX)
 
 struct connection {
@@ -41,8 +42,10 @@ struct broker {
 	struct store runs;
 	struct repair repair; /* of runs that were killed */
 	struct events events;
-	struct feed feeds[FEEDS_MAX];
+	struct feed feeds[FEEDS_MAX]; /* the rules, and behind them who watches */
 	size_t n_feeds;
+	struct rule_work rule_works[SERVE_RULES_MAX];
+	struct api_own_rule rules[SERVE_RULES_MAX];
 	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
 	bool behind;			     /* the front does not read as fast as we send: */
 	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */

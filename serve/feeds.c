@@ -11,7 +11,18 @@
 
 int feeds_open(struct broker *b, struct err *err)
 {
-	if (!b->request->watch)
+	const struct serve_request *r = b->request;
+
+	if (r->n_rules && !*b->runs.path)
+		return err_raise(err, ERROR_RULES_NEED_RUNS), err_advise(err, FIX_GIVE_RUNS);
+	for (size_t i = 0; i < r->n_rules; i++) {
+		b->rules[i].name = r->rules[i].name;
+		b->rule_works[i] = (struct rule_work){ &r->rules[i], &b->runs };
+		if (feed_open(&b->feeds[i], rules_run, &b->rule_works[i], err))
+			return -1;
+		b->n_feeds++;
+	}
+	if (!r->watch)
 		return 0;
 	if (feed_open(&b->feeds[b->n_feeds], watching_run, &b->options, err))
 		return -1;
@@ -26,13 +37,22 @@ void feeds_close(struct broker *b)
 	b->n_feeds = 0;
 }
 
-static void caution(const struct broker *b, struct err *why)
+/* NULL: it is who watches. */
+static const struct serve_rule *rule_of(const struct broker *b, size_t i)
 {
-	err_within(why, ERROR_UNWATCHED_DUMPS);
+	return i < b->request->n_rules ? &b->request->rules[i] : NULL;
+}
+
+static void caution(const struct broker *b, size_t i, struct err *why)
+{
+	if (rule_of(b, i))
+		err_within(why, ERROR_RULE_ENDED, .name = rule_of(b, i)->name);
+	else
+		err_within(why, ERROR_UNWATCHED_DUMPS);
 	broker_caution(b, why);
 }
 
-static void tell_lost(struct broker *b, uint64_t n)
+static void tell_lost(struct broker *b, const char *what, uint64_t n)
 {
 	struct json_object *doc = json_object_new_object();
 	struct event_text text = { 0 };
@@ -40,7 +60,7 @@ static void tell_lost(struct broker *b, uint64_t n)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	json_set_time(doc, "time", &now, 6);
-	json_set_text(doc, "what", "dumps");
+	json_set_text(doc, "what", what);
 	json_set_u64(doc, "count", n);
 	text.for_role[WIRE_ROLE_READ] = audit_members("lost", doc);
 	if (text.for_role[WIRE_ROLE_READ])
@@ -57,9 +77,9 @@ void feeds_go_on(struct broker *b)
 		uint64_t lost = feed_lost(&b->feeds[i], now_ms());
 
 		if (lost)
-			tell_lost(b, lost);
+			tell_lost(b, rule_of(b, i) ? "rules" : "dumps", lost);
 		if (feed_start(&b->feeds[i], not_ours, n, now_ms(), &why))
-			caution(b, &why);
+			caution(b, i, &why);
 	}
 }
 
@@ -88,12 +108,38 @@ size_t feeds_gather(const struct broker *b, struct pollfd *fds)
 	return n;
 }
 
-static void take_message(struct broker *b, struct feed_message *m)
+/* It is counted, and in the log as what clients ask for is. */
+static int tell_rule(struct broker *b, size_t i, const struct feed_message *m, struct err *err)
+{
+	const struct err unsaid = ERR_INIT;
+	struct serve_event e = {
+		.op = "rule",
+		.rule = b->rules[i].name,
+		.pid = m->pid,
+		.run = m->number,
+		.ok = m->ok,
+		.err = &unsaid,
+	};
+
+	if (m->ok)
+		b->rules[i].ok++;
+	else
+		b->rules[i].failed++;
+	b->repair.due |= !m->ok; /* whoever did it may have been killed */
+	queue_age(&b->queue, m->pid);
+	clock_gettime(CLOCK_REALTIME, &e.time);
+	return b->request->event(b->request->ctx, &e, err);
+}
+
+static void take_message(struct broker *b, size_t i, struct feed_message *m)
 {
 	const struct serve_request *r = b->request;
+	struct err ignored = ERR_INIT;
 
 	if (m->kind == FEED_READY)
-		r->watching(r->ctx, m->number);
+		r->watching(r->ctx, rule_of(b, i), m->number);
+	if (m->kind == FEED_EVENT && rule_of(b, i))
+		(void)!tell_rule(b, i, m, &ignored);
 	if (m->kind == FEED_EVENT && m->text.for_role[WIRE_ROLE_READ])
 		broker_add_event(b, m->pid, &m->text);
 	if (m->kind == FEED_WARNING)
@@ -101,12 +147,12 @@ static void take_message(struct broker *b, struct feed_message *m)
 	feed_message_fini(m);
 }
 
-static void hear(struct broker *b, struct feed *f)
+static void hear(struct broker *b, size_t i)
 {
 	struct feed_message m;
 
-	while (feed_hear(f, now_ms(), &m))
-		take_message(b, &m);
+	while (feed_hear(&b->feeds[i], now_ms(), &m))
+		take_message(b, i, &m);
 }
 
 void feeds_take(struct broker *b, const struct pollfd *fds)
@@ -116,11 +162,13 @@ void feeds_take(struct broker *b, const struct pollfd *fds)
 		struct err why = ERR_INIT;
 
 		if (fds[i * FEED_FDS + 1].revents)
-			hear(b, f);
+			hear(b, i);
 		if (!fds[i * FEED_FDS].revents)
 			continue;
 		if (feed_take(f, now_ms(), &why))
-			caution(b, &why);
+			caution(b, i, &why);
+		b->repair.due |=
+			rule_of(b, i) != NULL; /* what it did may have been killed with it */
 	}
 }
 
@@ -137,6 +185,6 @@ void feeds_end(struct broker *b)
 	for (size_t i = 0; i < b->n_feeds; i++) {
 		if (b->feeds[i].process.pidfd >= 0)
 			(void)feed_take(&b->feeds[i], now_ms(), &ignored);
-		hear(b, &b->feeds[i]);
+		hear(b, i);
 	}
 }

@@ -31,8 +31,12 @@ struct doing {
 	struct ops_options options;
 	struct proc proc;
 	struct run run;
+	uint64_t id;
 	struct json_object *doc;
 	bool began;
+	/* Of a rule, or NULL. */
+	const struct serve_rule *rule;
+	const struct ops_guard_due *due;
 };
 
 static void doing_fini(struct doing *d)
@@ -52,22 +56,26 @@ static int prepare(struct doing *d, const char *kind, struct err *err)
 {
 	const struct wire_to_broker *ask = d->work->ask;
 	struct api_run run = {
-		.id = d->work->run,
 		.kind = kind,
 		.process = &d->proc,
 		.duration_ms = ask->duration_ms,
 		.sample_bytes = sample_bytes(ask),
-		.by = d->work->by,
+		.by = d->rule ? d->rule->name : d->work->by,
+		.due = d->due,
+		.action = d->rule ? d->rule->guard.action : OPS_GUARD_DUMP,
 	};
 
+	d->id = d->work->run;
 	d->options = d->work->options;
 	if (proc_open_at(&d->proc, ask->pid, ask->start_time, err))
 		return -1;
 	d->options.start_time = d->proc.start_time;
 	memcpy(d->result->comm, d->proc.status.comm, sizeof(d->result->comm));
 	clock_gettime(CLOCK_REALTIME, &run.began);
-	if (run_begin(d->work->runs, run.id, &d->run, err))
+	if (d->rule ? run_begin_next(d->work->runs, &d->id, &d->run, err)
+		    : run_begin(d->work->runs, d->id, &d->run, err))
 		return -1;
+	run.id = d->id;
 	d->doc = api_run(&run);
 	if (!run_write(&d->run, d->doc, err))
 		return 0;
@@ -81,7 +89,8 @@ static void begin(struct doing *d)
 	_cleanup_(json_close) struct json_object *doc = NULL;
 	struct err ignored;
 
-	if (store_load(d->work->runs, d->work->run, &doc, &ignored) ||
+	d->began = d->rule; /* nobody waits for that */
+	if (d->rule || store_load(d->work->runs, d->work->run, &doc, &ignored) ||
 	    answer_json(d->work,
 			d->work->ask->words ? compat_began(d->work->ask, doc, false)
 					    : json_object_get(doc),
@@ -212,6 +221,103 @@ int run_do_sample(const struct work *w, struct result *r, struct err *err)
 	return end(&d, failed, err);
 }
 
+/* --- what a rule brings --- */
+
+static int take_dump(struct doing *d, const char *file, struct ops_guard_taken *taken,
+		     struct err *err)
+{
+	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
+	const struct ops_dump_request request = { .file = file, .stream_fd = -1 };
+	int failed = ops_dump(d->proc.pid, &request, &d->options, &dump, err);
+
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_dump_ended(d->doc, &dump, failed ? err : NULL);
+	taken->cost = dump.cost;
+	taken->bytes = dump.bytes;
+	taken->warning = dump.warning;
+	return failed;
+}
+
+static int take_record(struct doing *d, const char *file, struct ops_guard_taken *taken,
+		       struct err *err)
+{
+	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
+	const struct ops_record_request request = {
+		.duration_ms = d->rule->guard.action_ms,
+		.file = file,
+		.lg_sample = OPS_LG_KEEP,
+		.began = recording_began,
+		.ctx = d,
+	};
+	int failed = ops_record(d->proc.pid, &request, &d->options, &record, err);
+
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_record_ended(d->doc, &record, failed ? err : NULL);
+	taken->cost = record.cost;
+	taken->bytes = record.last_bytes;
+	taken->warning = record.warning;
+	return failed;
+}
+
+static int take_sample(struct doing *d, const char *file, struct ops_guard_taken *taken,
+		       struct err *err)
+{
+	_cleanup_(ops_sample_fini) struct ops_sample sample = { 0 };
+	_cleanup_(cleanup_close) int fd = -1;
+	struct ops_sample_request request = {
+		.duration_ms = d->rule->guard.action_ms,
+		.file = file,
+		.began = sampling_began,
+		.ctx = d,
+	};
+	int failed = memory_file_make(&fd, err);
+
+	request.fd = fd;
+	failed = failed || ops_sample(d->proc.pid, &request, &d->options, &sample, err);
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_sample_ended(d->doc, &sample, failed ? err : NULL);
+	taken->cost = sample.cost;
+	taken->bytes = sample.bytes;
+	taken->warning = sample.left;
+	return failed ? -1 : 0;
+}
+
+int run_take(const struct store *runs, const struct serve_rule *rule,
+	     const struct ops_guard_due *due, const struct ops_options *options,
+	     struct ops_guard_taken *taken, struct err *err)
+{
+	static int (*const actions[])(struct doing * d, const char *file,
+				      struct ops_guard_taken *taken, struct err *err) = {
+		[OPS_GUARD_DUMP] = take_dump,
+		[OPS_GUARD_RECORD] = take_record,
+		[OPS_GUARD_SAMPLE] = take_sample,
+	};
+	const struct wire_to_broker ask = {
+		.pid = due->pid,
+		.start_time = due->start_time,
+		.duration_ms =
+			rule->guard.action == OPS_GUARD_DUMP ? 0 : (uint32_t)rule->guard.action_ms,
+	};
+	const struct work work = {
+		.ask = &ask, .options = *options, .content = -1, .began_fd = -1, .runs = runs
+	};
+	struct result r = { .err = ERR_INIT };
+	_cleanup_(doing_fini) struct doing d = {
+		.work = &work, .result = &r, .run = RUN_INIT, .rule = rule, .due = due
+	};
+	int failed;
+
+	if (prepare(&d, "guard", err))
+		return -1;
+	run_file(&d.run, PROFILE, taken->file);
+	failed = actions[rule->guard.action](&d, taken->file, taken, err);
+	taken->number = d.id;
+	return end(&d, failed, err);
+}
+
 /* --- what is there --- */
 
 int run_do_list(const struct work *w, struct result *r, struct err *err)
@@ -231,7 +337,12 @@ int run_do_show(const struct work *w, struct result *r, struct err *err)
 	struct json_object *doc;
 
 	(void)r;
-	return store_load(w->runs, w->ask->run, &doc, err) ? -1 : answer_json(w, doc, err);
+	if (store_load(w->runs, w->ask->run, &doc, err))
+		return -1;
+	if (w->ask->op != WIRE_RUN_STOP || !api_run_is_running(doc) || !api_run_is_of_rule(doc))
+		return answer_json(w, doc, err);
+	json_object_put(doc);
+	return err_raise(err, ERROR_RUN_OF_RULE, .number = (int64_t)w->ask->run);
 }
 
 /* "record-1795651200.folded" */

@@ -7,6 +7,11 @@
 
 int run_do_record(const struct work *w, struct result *r, struct err *err);
 int run_do_sample(const struct work *w, struct result *r, struct err *err);
+/* What a rule has fired for: it is a run as others are. In the process that guard has for it. */
+int run_take(const struct store *runs, const struct serve_rule *rule,
+	     const struct ops_guard_due *due, const struct ops_options *options,
+	     struct ops_guard_taken *taken, struct err *err);
+
 int run_do_list(const struct work *w, struct result *r, struct err *err);
 int run_do_show(const struct work *w, struct result *r, struct err *err);
 int run_do_profile(const struct work *w, struct result *r, struct err *err);

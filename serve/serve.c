@@ -245,6 +245,8 @@ static int start(struct broker *b, struct job *job, struct err *err)
 	const struct api_own_metrics own = {
 		.ops = b->ops + 1, /* there is none of number 0 */
 		.n = WIRE_OPS - 1,
+		.rules = b->rules,
+		.n_rules = b->request->n_rules,
 		.workers = (unsigned int)queue_count(&b->queue, JOB_RUNNING),
 		.waiting = (unsigned int)queue_count(&b->queue, JOB_WAITING) - 1, /* this one */
 	};

@@ -8,6 +8,7 @@
 #define SERVE_SERVE_H
 
 #include "base/err.h"
+#include "ops/guard/guard.h"
 #include "ops/ops.h"
 #include "wire/wire.h"
 
@@ -37,6 +38,7 @@ struct serve_event {
 	struct timespec time;
 	struct serve_peer peer; /* who asked first */
 	const char *op;
+	const char *rule;	   /* of "rule", which no client asked for: its name; or NULL */
 	pid_t pid;		   /* 0: it is of no one process */
 	char comm[PROC_COMM_SIZE]; /* raw, see output_safe(); "" if unknown */
 	enum wire_refusal refusal; /* WIRE_DONE: it was done, or tried */
@@ -54,6 +56,15 @@ struct serve_event {
 /* "ok", "failed", "began", or why it was refused. */
 const char *serve_verdict(const struct serve_event *event);
 
+/* A guard that is the service's own. */
+struct serve_rule {
+	char name[SERVE_NAME_SIZE + 1];
+	struct ops_guard_request guard; /* without folder, callbacks, and what ends it */
+	struct ops_options options;
+	bool by_default; /* it says nothing of when */
+};
+#define SERVE_RULES_MAX 32
+
 struct serve_request {
 	const char *socket;	  /* NULL: http.sock in the folder of base/private.h; "": none */
 	const char *const *ports; /* "127.0.0.1:19477": TCP, for who has a token or a certificate */
@@ -70,21 +81,23 @@ struct serve_request {
 	const char *group;     /* whose members may connect to it; NULL: the owner's alone */
 	bool read_only;	       /* nobody may change a process */
 	bool watch;	       /* dumps are events, too */
-	unsigned int words;    /* 1u << enum wire_words of each that clients may use */
-	pid_t one_pid;	       /* of which process, where a path in these words names none; */
-	const char *one_comm;  /* or the only one of this name; 0 and NULL: there are none such */
-	const char *runs;      /* a folder for results; NULL: see serve/store.h; "": none is kept */
-	unsigned int keep;     /* so many of them; 0: all */
-	uint64_t keep_bytes;   /* of them together; 0: no limit */
-	unsigned int workers;  /* operations at once */
-	unsigned int waiting;  /* how many more may wait */
-	int log_fd;	       /* what the front complains of goes there */
+	const struct serve_rule *rules; /* they need a folder of runs */
+	size_t n_rules;
+	unsigned int words;   /* 1u << enum wire_words of each that clients may use */
+	pid_t one_pid;	      /* of which process, where a path in these words names none; */
+	const char *one_comm; /* or the only one of this name; 0 and NULL: there are none such */
+	const char *runs;     /* a folder for results; NULL: see serve/store.h; "": none is kept */
+	unsigned int keep;    /* so many of them; 0: all */
+	uint64_t keep_bytes;  /* of them together; 0: no limit */
+	unsigned int workers; /* operations at once */
+	unsigned int waiting; /* how many more may wait */
+	int log_fd;	      /* what the front complains of goes there */
 
 	/* It can be connected to, at `where`. */
 	int (*ready)(void *ctx, const char *where, struct err *err);
 	int (*event)(void *ctx, const struct serve_event *event, struct err *err);
-	/* Dumps of so many processes, and of those that start. */
-	void (*watching)(void *ctx, uint64_t processes);
+	/* Of so many processes, and those that start: dumps are watched, or `rule` is at work. */
+	void (*watching)(void *ctx, const struct serve_rule *rule, uint64_t processes);
 	void (*on_warning)(void *ctx, const struct err *warning);
 	void *ctx;
 };

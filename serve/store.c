@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +27,7 @@
 #define ROOTS "/var/lib/jeprof-ctl/runs"
 #define NUMBER_MAX 16 /* digits */
 #define BEGIN_S 60
+#define TRIES 1000 /* of numbers */
 
 static const char *const files[] = { "profile.heap", "profile.base.heap", "profile.raw",
 				     "profile.base.raw" };
@@ -115,7 +118,13 @@ int store_open(struct store *r, const char *path, struct err *err)
 		return failed(r, ERROR_RUNS_TAKEN, 0, err);
 	if (numbers(r, &ids, &n, err))
 		return -1;
-	r->last = n ? ids[0] : 0;
+	r->last = mmap(NULL, sizeof(*r->last), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (r->last == MAP_FAILED) {
+		r->last = NULL;
+		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
+	}
+	*r->last = n ? ids[0] : 0;
 	return 0;
 }
 
@@ -124,14 +133,22 @@ void store_close(struct store *r)
 	cleanup_close(&r->dir);
 	r->dir = -1;
 	r->path[0] = '\0';
+	if (r->last)
+		munmap((void *)r->last, sizeof(*r->last));
+	r->last = NULL;
 }
 
-uint64_t store_next(struct store *r)
+uint64_t store_next(const struct store *r)
 {
-	uint64_t now = (uint64_t)time(NULL);
+	uint64_t now = (uint64_t)time(NULL), last, next;
 
-	r->last = now > r->last ? now : r->last + 1;
-	return r->last;
+	if (!r->last)
+		return now;
+	last = *r->last;
+	do
+		next = now > last ? now : last + 1;
+	while (!atomic_compare_exchange_weak(r->last, &last, next));
+	return next;
 }
 
 /* --- one of them --- */
@@ -162,6 +179,15 @@ static int open_run(const struct store *r, uint64_t id, struct run *run, struct 
 		       : err_raise_sys(err, ERROR_RUN_UNREADABLE, errno, .number = (int64_t)id);
 }
 
+/* Made: it is ours, and nobody else's. */
+static int take_folder(const struct store *r, uint64_t id, struct run *run, struct err *err)
+{
+	if (open_run(r, id, run, err))
+		return -1;
+	/* Who looks whether it is locked lets go at once. */
+	return flock(run->dir, LOCK_EX) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
+}
+
 int run_begin(const struct store *r, uint64_t id, struct run *run, struct err *err)
 {
 	char path[PATH_MAX];
@@ -169,10 +195,22 @@ int run_begin(const struct store *r, uint64_t id, struct run *run, struct err *e
 	folder_of(r, id, path);
 	if (*r->path && mkdir(path, 0700))
 		return failed(r, ERROR_RUNS_FAILED, errno, err);
-	if (open_run(r, id, run, err))
-		return -1;
-	/* Who looks whether it is locked lets go at once. */
-	return flock(run->dir, LOCK_EX) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
+	return take_folder(r, id, run, err);
+}
+
+int run_begin_next(const struct store *r, uint64_t *id, struct run *run, struct err *err)
+{
+	char path[PATH_MAX];
+
+	for (int i = 0; i < TRIES; i++) {
+		*id = store_next(r);
+		folder_of(r, *id, path);
+		if (!mkdir(path, 0700))
+			return take_folder(r, *id, run, err);
+		if (errno != EEXIST)
+			break;
+	}
+	return failed(r, ERROR_RUNS_FAILED, errno, err);
 }
 
 static int print_facts(FILE *out, const void *ctx, struct err *err)
@@ -378,6 +416,22 @@ int store_remove(const struct store *r, uint64_t id, struct err *err)
 	return remove_folder(&run) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
 }
 
+/* Was it made so long ago that nobody is about to write what it is? */
+static bool is_old(const struct run *run)
+{
+	struct stat st;
+
+	return !fstat(run->dir, &st) && time(NULL) - st.st_mtime > BEGIN_S;
+}
+
+/* It has no facts yet. */
+static bool is_beginning(const struct run *run)
+{
+	struct stat st;
+
+	return fstatat(run->dir, FACTS, &st, 0) && errno == ENOENT && !is_old(run);
+}
+
 void store_retain(const struct store *r)
 {
 	_cleanup_(cleanup_free) uint64_t *ids = NULL;
@@ -393,7 +447,7 @@ void store_retain(const struct store *r)
 
 		if (open_run(r, ids[i], &run, &ignored))
 			continue;
-		locked = is_locked(&run, true);
+		locked = is_locked(&run, true) || is_beginning(&run);
 		bytes += sizes_of(&run);
 		if (i && !locked &&
 		    ((r->keep && i >= r->keep) || (r->max_bytes && bytes > r->max_bytes)))
@@ -414,14 +468,6 @@ static int undo(struct json_object *doc, const struct ops_options *options, stru
 		return 0;
 	*err = undone.why;
 	return -1;
-}
-
-/* Was it made so long ago that nobody is about to write what it is? */
-static bool is_old(const struct run *run)
-{
-	struct stat st;
-
-	return !fstat(run->dir, &st) && time(NULL) - st.st_mtime > BEGIN_S;
 }
 
 static int repair(struct run *run, const struct ops_options *options, struct err *err)

@@ -25,7 +25,7 @@
 struct store {
 	char path[PATH_MAX]; /* absolute; "": nothing is kept */
 	int dir;
-	uint64_t last; /* number */
+	_Atomic uint64_t *last; /* number, of all our processes */
 	unsigned int keep;
 	uint64_t max_bytes;
 };
@@ -43,8 +43,8 @@ struct store {
 int store_open(struct store *r, const char *path, struct err *err) __must_check;
 void store_close(struct store *r);
 
-/* The number of a new one. */
-uint64_t store_next(struct store *r);
+/* The number of a new one, whichever process asks. */
+uint64_t store_next(const struct store *r);
 
 /* --- in the process of an operation --- */
 
@@ -58,6 +58,9 @@ struct run {
 	}
 
 int run_begin(const struct store *r, uint64_t id, struct run *run, struct err *err) __must_check;
+/* The same, of the next number that nobody has; *id is that. */
+int run_begin_next(const struct store *r, uint64_t *id, struct run *run, struct err *err)
+	__must_check;
 int run_write(const struct run *run, struct json_object *doc, struct err *err) __must_check;
 /* It did not begin: nothing of it stays. */
 void run_drop(struct run *run);

@@ -3,6 +3,8 @@
 # shellcheck disable=SC2034 # code, body and next are for the test
 # For tests of the events of `serve`. Sourced after tests/serve.sh.
 
+next=''
+
 # at NAME [CURL OPTIONS...] PATH: by its socket. Sets `code`, `body` and `next`.
 at()
 {

@@ -322,7 +322,7 @@ static int guard(struct guard *g, struct waiting *w, struct err *err)
 	const struct ops_guard_request *r = g->request;
 	uint64_t end_ms = r->for_ms ? now_ms() + r->for_ms : UINT64_MAX;
 
-	if (check_folder(r, err))
+	if (!r->take && check_folder(r, err))
 		return -1;
 	if (members_begin(g, err) || members_scan(g, err) || members_found(g, err))
 		return stop_asked(g->options.stop_fd) ? 0 : -1;

@@ -9,9 +9,27 @@
 #include "ops/guard/rule.h"
 #include "ops/ops.h"
 
+#include <limits.h>
 #include <time.h>
 
 enum ops_guard_action { OPS_GUARD_DUMP, OPS_GUARD_RECORD, OPS_GUARD_SAMPLE };
+
+/* A profile that is due. */
+struct ops_guard_due {
+	pid_t pid;
+	uint64_t start_time;
+	const struct guard_rule *rule;
+	uint64_t rss_bytes, level, limit; /* as in struct ops_guard_event */
+};
+
+/* What became of it. */
+struct ops_guard_taken {
+	struct ops_cost cost;
+	uint64_t bytes;	     /* of the profile */
+	uint64_t number;     /* what the caller knows it by */
+	char file[PATH_MAX]; /* the profile; "": it is in none */
+	struct err warning;  /* or ERROR_NONE */
+};
 
 /* What was done, or failed. All texts are raw, and live as long as the call that hands it over. */
 struct ops_guard_event {
@@ -27,6 +45,7 @@ struct ops_guard_event {
 	bool ok;
 	struct err err;	    /* why not; if `ok`, what the user should know, or ERROR_NONE */
 	const char *file;   /* the profile; NULL if there is none */
+	uint64_t number;    /* of struct ops_guard_taken, or 0 */
 	const char *before; /* of a recording: the profile of its beginning; or NULL */
 	uint64_t bytes;	    /* of `file` */
 	uint64_t took_ms;   /* from when the rule fired until the profile was there */
@@ -44,7 +63,7 @@ struct ops_guard_request {
 	enum ops_guard_action action;
 	uint64_t action_ms;	/* of a recording or a sampling */
 	bool activate;		/* turn profiling on where it is off: it stays on */
-	const char *folder;	/* where profiles go; ends in "/" */
+	const char *folder;	/* where profiles go; ends in "/"; NULL: take() sees to that */
 	unsigned int keep;	/* of each process, the newest; 0: all */
 	uint64_t max_bytes;	/* of all profiles of guards in that folder; 0: any number */
 	uint64_t interval_ms;	/* how often to look at memory that is far from every level */
@@ -52,6 +71,9 @@ struct ops_guard_request {
 	const char *on_profile, *on_profile_exec; /* for each, see ops/hook.h; not both */
 	int out_fd; /* where events go to: nobody reads it any more is ERR_OUTPUT. Or -1 */
 
+	/* Takes a profile, in a process of its own; NULL: into `folder`, as `action` says. */
+	int (*take)(void *ctx, const struct ops_guard_due *due, const struct ops_options *options,
+		    struct ops_guard_taken *taken, struct err *err);
 	/* Who is told. The first two return 0, or -1 with `err` set, which ends it all. */
 	int (*ready)(void *ctx, size_t processes, struct err *err);
 	int (*event)(void *ctx, const struct ops_guard_event *event, struct err *err);

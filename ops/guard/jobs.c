@@ -28,13 +28,14 @@ struct work {
 	pid_t pid;
 	bool activate;
 	const char *file;
+	struct ops_guard_due due; /* for take() */
 };
 
 /* What comes back: ops_cost is ours, of this very program. */
 struct done {
 	struct ops_cost cost;
-	uint64_t bytes;
-	char *before;
+	uint64_t bytes, number;
+	char *before, *file;
 	struct err warning;
 };
 
@@ -44,6 +45,8 @@ static void pack_done(struct pack *p, const struct ops_cost *cost, uint64_t byte
 	pack_bytes(p, cost, sizeof(*cost));
 	pack_u64(p, bytes);
 	pack_text(p, before);
+	pack_u64(p, 0);
+	pack_text(p, NULL);
 	pack_err(p, warning && warning->ids[0] ? warning : NULL);
 }
 
@@ -53,6 +56,8 @@ static bool unpack_done_job(struct unpack *u, struct done *d)
 	d->cost.comm[sizeof(d->cost.comm) - 1] = '\0';
 	d->bytes = unpack_u64(u);
 	d->before = unpack_text(u, PATH_MAX);
+	d->number = unpack_u64(u);
+	d->file = unpack_text(u, PATH_MAX);
 	(void)unpack_err(u, &d->warning);
 	return unpack_done(u);
 }
@@ -111,6 +116,22 @@ static int activate(const struct work *w, struct pack *answer, struct err *err)
 	return 0;
 }
 
+static int take(const struct work *w, struct pack *answer, struct err *err)
+{
+	const struct ops_guard_request *r = w->guard->request;
+	struct ops_guard_taken t = { .warning = ERR_INIT };
+
+	if (r->take(r->ctx, &w->due, &w->options, &t, err))
+		return -1;
+	pack_bytes(answer, &t.cost, sizeof(t.cost));
+	pack_u64(answer, t.bytes);
+	pack_text(answer, NULL);
+	pack_u64(answer, t.number);
+	pack_text(answer, t.file[0] ? t.file : NULL);
+	pack_err(answer, t.warning.ids[0] ? &t.warning : NULL);
+	return 0;
+}
+
 static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	struct work *w = ctx;
@@ -118,6 +139,8 @@ static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	w->options.stop_fd = stop_fd;
 	if (w->activate)
 		return activate(w, answer, err);
+	if (w->guard->request->take)
+		return take(w, answer, err);
 	switch (w->guard->request->action) {
 	case OPS_GUARD_RECORD:
 		return record(w, answer, err);
@@ -148,14 +171,17 @@ static int start(struct guard *g, struct job *job, struct member *m, struct err 
 	};
 
 	*job = (struct job){ .process = SUBPROCESS_INIT, .activates = activates };
-	if (!activates) {
+	if (!activates)
 		job->due = m->due;
+	if (!activates && !g->request->take) {
 		job->file = dump_path_of_guard(m->is.pid, m->is.comm, g->request->folder,
 					       guard_rule_word(m->due.rule));
 		if (!job->file)
 			return err_no_memory(err);
 	}
 	work.file = job->file;
+	work.due = (struct ops_guard_due){ m->is.pid,	 m->is.start_time, job->due.rule,
+					   job->due.rss, job->due.level,   job->due.limit };
 	work.options.start_time = m->is.start_time;
 	work.options.turn_fd = g->turn;
 	if (g->request->max_bytes &&
@@ -308,7 +334,10 @@ static int tell(struct guard *g, const struct job *job, const struct member *m,
 		.container = container,
 		.ok = ok,
 		.err = ok ? done->warning : *why,
-		.file = ok ? job->file : NULL,
+		.file = !ok	    ? NULL
+			: job->file ? job->file
+				    : done->file,
+		.number = done->number,
 		.before = done->before,
 		.bytes = done->bytes,
 		.took_ms = now_ms() - job->due.since_ms,
@@ -350,6 +379,8 @@ static void retain(const struct guard *g, const struct job *job, const struct me
 	const struct ops_guard_request *r = g->request;
 	struct err why = ERR_INIT;
 
+	if (r->take)
+		return;
 	if (guard_retain(r->folder, r->keep, r->max_bytes, strrchr(job->file, '/') + 1, &why))
 		caution(g, m, ERROR_NONE, &why);
 }
@@ -416,6 +447,7 @@ int job_take(struct guard *g, struct job *job, struct err *err)
 	else
 		take_activation(g, m, &done, ok, &why);
 	free(done.before);
+	free(done.file);
 	free(job->file);
 	*job = (struct job){ .process = SUBPROCESS_INIT };
 	return ret;

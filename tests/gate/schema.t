@@ -6,7 +6,7 @@
 
 schema=doc/schema/jeprof-ctl.json
 printed=" watch watch_event watch_lost " # those are tested where something is watched
-printed+="event event_operation event_dump event_lost " # tests/gate/events.t
+printed+="event event_operation event_dump event_rule event_lost " # tests/gate/events.t, tests/gate/rules.t
 printed+="discover run runs " # no command prints these: tests/unit/test_discover.c, tests/gate/runs.t
 
 # is_as NAME STATUS TITLE ARGUMENTS...: the document, and every damage to it

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +156,39 @@ static void test_numbers(void **state)
 	store_close(&store);
 	assert_int_equal(store_open(&store, "kept/runs", &err), 0);
 	assert_true(store_next(&store) == 9000000001);
+}
+
+/* Several processes number theirs at once: none has another one's. */
+static void test_numbers_at_once(void **state)
+{
+	enum { PROCESSES = 4, EACH = 50 };
+	struct run one = RUN_INIT;
+	struct err err = ERR_INIT;
+	uint64_t id, after;
+	int status;
+
+	(void)state;
+	for (int i = 0; i < PROCESSES; i++) {
+		if (fork())
+			continue;
+		for (int k = 0; k < EACH; k++)
+			if (run_begin_next(&store, &id, &one, &err))
+				_exit(1);
+		_exit(0);
+	}
+	for (int i = 0; i < PROCESSES; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(run_begin_next(&store, &id, &one, &err), 0);
+	run_close(&one);
+	/* What somebody else has made meanwhile is passed over. */
+	after = id + 1 > (uint64_t)time(NULL) + 1000 ? id + 1 : (uint64_t)time(NULL) + 1000;
+	*store.last = after;
+	make(after + 1, 1, "done", 1, NULL);
+	assert_int_equal(run_begin_next(&store, &id, &one, &err), 0);
+	assert_int_equal(id, after + 2);
+	run_close(&one);
 }
 
 static void test_list(void **state)
@@ -376,9 +410,10 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(open),	TEST(numbers),		 TEST(list),	     TEST(load),
-		TEST(profiles), TEST(running),		 TEST(drop),	     TEST(retain),
-		TEST(repair),	TEST(repair_unreadable), TEST(half_written), TEST(none),
+		TEST(open),   TEST(numbers),  TEST(numbers_at_once),   TEST(list),
+		TEST(load),   TEST(profiles), TEST(running),	       TEST(drop),
+		TEST(retain), TEST(repair),   TEST(repair_unreadable), TEST(half_written),
+		TEST(none),
 	};
 
 	return cmocka_run_group_tests(tests, setup, scratch_remove);

@@ -25,9 +25,12 @@ export const FORMATS = [
 /** A difference is nothing that jemalloc could have written. */
 export const FORMATS_OF_DIFFERENCE = FORMATS.filter(([name]) => name !== 'heap' && name !== 'text');
 
-const KINDS = { record: 'recording', sample: 'sampling' };
+const KINDS = { record: 'recording', sample: 'sampling', guard: 'profile' };
 const nameOfRun = ({ kind, comm, pid }) => `${KINDS[kind] ?? kind} of ${comm} (${pid})`;
 const isRunning = ({ state }) => state === 'running';
+const isOfRule = ({ rule }) => Boolean(rule);
+const kindOf = ({ kind, rule }) =>
+	rule ? `rule ${rule.name}: ${rule.text}` : (KINDS[kind] ?? kind);
 
 function isConfirmed(text) {
 	const dialog = byId('confirm');
@@ -74,6 +77,7 @@ function actionsCell(run, table) {
 	if (hasProfile(run) && run.base_bytes !== null)
 		place.append(about(link('What grew', to.growth(run.id))));
 	if (!may('control')) return place;
+	if (isRunning(run) && isOfRule(run)) return place;
 	if (isRunning(run)) place.append(about(button('Stop', () => table.act(stopRun, run))));
 	else place.append(about(button('Delete', () => table.act(deleteRun, run), 'quiet')));
 	return place;
@@ -112,7 +116,7 @@ function columnsOf(table, ofOne) {
 			same: (run) => run.id,
 			show: (run) => link(`${run.comm} (${run.pid})`, to.process(run.pid)),
 		},
-		{ key: 'kind', title: 'Kind', of: ({ kind }) => kind, show: ({ kind }) => KINDS[kind] ?? kind },
+		{ key: 'kind', title: 'Kind', of: kindOf, show: kindOf },
 		{
 			key: 'state',
 			title: 'State',
@@ -263,8 +267,12 @@ export class RunsView {
 	}
 }
 
+function levelOf({ level_bytes: level, limit_bytes: limit }) {
+	return limit === null ? size(level) : `${size(level)} of ${size(limit)}`;
+}
+
 function factsOfRun(run) {
-	const { result } = run;
+	const { result, rule } = run;
 	const growth = (before, after) =>
 		Number.isFinite(before) && Number.isFinite(after) ? `${size(before)}, then ${size(after)}` : '';
 	return facts([
@@ -272,6 +280,8 @@ function factsOfRun(run) {
 		['Began', stamp(run.began_ms)],
 		['Asked for', duration(run.duration_ms)],
 		['Took', duration(result?.duration_ms)],
+		['Rule', rule ? `${rule.name}: ${rule.text}, ${rule.action}` : ''],
+		['Memory then', rule ? levelOf(rule) : ''],
 		['Remaining', isRunning(run) ? timeLeft(run.remaining_ms) : ''],
 		['Sample rate', size(run.sample_bytes ?? Number.NaN)],
 		['By', run.by],
@@ -341,7 +351,7 @@ export class RunView {
 		if (byId('run-links').childElementCount !== links.length)
 			byId('run-links').replaceChildren(...links);
 		byId('run-format').hidden = !hasProfile(run);
-		byId('run-stop').hidden = !isRunning(run) || !may('control');
+		byId('run-stop').hidden = !isRunning(run) || isOfRule(run) || !may('control');
 		byId('run-delete').hidden = isRunning(run) || !may('control');
 	}
 

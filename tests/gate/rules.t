@@ -1,0 +1,248 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# serve --rules: a rule that fires gives a run, which is kept as others are; what is no file of rules is
+# refused; and the process is as it was, whoever is killed.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/recording.sh
+. tests/recording.sh
+# shellcheck source=tests/serve.sh
+. tests/serve.sh
+# shellcheck source=tests/events.sh
+. tests/events.sh
+
+once="--cooldown 24h --again 0 --interval 100ms"
+
+# rules NAME LINES...: the file of that service
+rules()
+{
+	printf '%s\n' "${@:2}" >"$T/$1.rules"
+	chmod 600 "$T/$1.rules"
+}
+
+# fired NAME FILTER: what was said of rules, as jq has it; all that is kept
+fired()
+{
+	at "$1" '/api/v1/events?wait=0&since=0'
+	jq -c "select(.type == \"rule\") | $2" "$T/body"
+}
+
+# run_is NAME ID STATE
+run_is()
+{
+	at "$1" "/api/v1/runs/$2"
+	[ "$(jq -r .state "$T/body")" = "$3" ]
+}
+
+# newest NAME STATE: the newest run is so; sets `id`
+newest()
+{
+	at "$1" /api/v1/runs
+	id=$(jq -r '.runs[0].id' "$T/body")
+	[ "$(jq -r '.runs[0].state' "$T/body")" = "$2" ]
+}
+
+# rule_process: the one that is no front, of a service with one rule
+rule_process()
+{
+	pgrep -P "$serve" | grep -vxF "$(pgrep -P "$serve" -f libexec/jeprof-ctl/http)"
+}
+
+# --- a rule that fires ---
+MALLOC_CONF=prof:true,lg_prof_sample:12 start_victim leaky
+leaky=$pid
+snapshot "$leaky"
+rules one '# what is at work' '' "  first: --children $leaky --when 'rss>1' $once # once" \
+	"Second-2: --children $leaky --when \"rss>1\" --when 'rss>9999G' $once --do dump"
+start_serve one --rules "$T/one.rules"
+says one '^rule first: guarding 1 process, and those that start'
+ok 'both fire' within 60 eval '[ "$(fired one .name | sort -u | wc -l)" = 2 ]' || diag "$(<"$T/one.err")"
+grep '"type":"rule"' "$T/body" >"$T/fired"
+cp "$T/fired" "$T/body"
+ok 'an event: as the schema says' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json event_rule "$T/fired"
+is "$(of '[.name, .rule, .pid, .comm, .action, .ok]' | tr ' ' '\n' | sort | paste -sd ' ')" \
+	"[\"Second-2\",\"rss>1\",$leaky,\"leaky\",\"dump\",true] [\"first\",\"rss>1\",$leaky,\"leaky\",\"dump\",true]" 'an event: what it was'
+run=$(jq 'select(.name == "first") | .run' "$T/fired")
+other=$(jq 'select(.name == "Second-2") | .run' "$T/fired")
+at one "/api/v1/runs/$run"
+ok 'its run: as the schema says' tests/drivers/schema-check --bites doc/schema/jeprof-ctl.json run "$T/body"
+is "$(of '[.kind, .state, .pid, .comm, .by, .rule.name, .rule.text, .rule.action, .base_bytes]')" \
+	"[\"guard\",\"done\",$leaky,\"leaky\",\"first\",\"first\",\"rss>1\",\"dump\",null]" 'its run: what it was'
+ok 'its run: how much memory there was' test "$(jq .rule.level_bytes "$T/body")" -gt 1
+at one "/api/v1/runs/$run/profile?format=folded"
+is "$code" 200 'its profile'
+like "$body" 'replace_in_pool' 'its profile has names'
+ok 'they were looked up when it was taken' test -s "$T/one.runs/$run/profile.raw"
+at one "/api/v1/runs/$run/diff?base=$other&format=json"
+is "$code" 200 'a difference of two'
+at one /api/v1/runs
+ok 'the list: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json runs "$T/body"
+is "$(jq -c '[.runs[].id] | sort' "$T/body")" "$(jq -nc "[$run,$other] | sort")" 'the list has both'
+at one /metrics
+is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="\(first\|Second-2\)",result="ok"} 1$' "$T/body")" 2 'they are counted'
+is "$(said one "op=rule result=ok rule=first pid=$leaky run=$run\$")" 1 'the log says so'
+at one -X DELETE "/api/v1/runs/$run"
+is "$code" 204 'it is removed'
+at one "/api/v1/runs/$run"
+is "$code" 404 'and gone'
+end_serve one
+ok 'the other one is kept' test -s "$T/one.runs/$other/profile.heap"
+assert_untouched "$leaky" 'fired: untouched'
+
+# --- one that cannot be taken ---
+rules failed "every: --children $leaky --when 'every 100ms'"
+kill -STOP "$leaky"
+start_serve failed --rules "$T/failed.rules"
+ok 'it fails: that is told' within 60 eval '[ -n "$(fired failed .error.id)" ]'
+grep '"type":"rule"' "$T/body" | head -n 1 >"$T/fired"
+ok 'it fails: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json event_rule "$T/fired"
+is "$(jq -c '[.name, .ok, .run]' "$T/fired")" '["every",false,null]' 'it fails: what it was'
+says failed '^jeprof-ctl: warning: rule every: '
+at failed /metrics
+is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="every",result="failed"} 1$' "$T/body")" 1 'it fails: it is counted'
+kill -CONT "$leaky"
+ok 'it is tried again' within 120 eval '[ "$(fired failed .ok | tail -n 1)" = true ]'
+end_serve failed
+assert_untouched "$leaky" 'failed: untouched'
+stop_target "$leaky"
+
+# --- several at once: each run has a number of its own ---
+declare -a crowd
+for _ in 1 2 3 4; do
+	MALLOC_CONF=prof:true start_victim idle
+	crowd+=("$pid")
+	snapshot "$pid"
+done
+rules many "a: --children ${crowd[0]} --when 'every 1ms'" "b: --children ${crowd[1]} --when 'every 1ms'" \
+	"c: --children ${crowd[2]} --when 'every 1ms'" "d: --children ${crowd[3]} --when 'every 1ms'"
+start_serve many --rules "$T/many.rules" --keep 0
+ok 'four rules, again and again' within 60 eval '[ "$(fired many "select(.ok) | .name" | sort | uniq -c | awk "\$1 >= 3" | wc -l)" = 4 ]'
+grep '"type":"rule"' "$T/body" >"$T/fired"
+is "$(jq -c 'select(.ok | not)' "$T/fired")" '' 'none fails'
+is "$(jq .run "$T/fired" | sort -u | wc -l)" "$(wc -l <"$T/fired")" 'each run has a number of its own'
+end_serve many
+for p in "${crowd[@]}"; do
+	assert_untouched "$p" 'many: untouched'
+	stop_target "$p"
+done
+
+# --- who does it is killed ---
+MALLOC_CONF=$PROF start_victim idle
+snapshot "$pid"
+rules long "long: --children $pid --when 'rss>1' --do 'record 24h' $once"
+start_serve long --rules "$T/long.rules"
+ok 'it records' within 60 newest long running
+newest long running
+is "$(active_of "$pid")" true 'it is sampled'
+first=$id
+at long -X POST "/api/v1/runs/$id/stop"
+is "$code $(jq -r .error.id "$T/body")" '409 run_of_rule' 'nobody ends it early'
+at long -X DELETE "/api/v1/runs/$id"
+is "$code $(jq -r .error.id "$T/body")" '409 run_goes_on' 'nor removes it'
+at long -X POST "/api/v1/processes/$pid/record"
+is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$id]" 'nor records it as well'
+is "$(rule_process | wc -l)" 1 'control: one process has the rule'
+kill -KILL "$(rule_process)"
+says long 'rule long is not at work: .*died: Killed'
+ok 'the rule is killed: what it recorded ends with care' within 60 run_is long "$first" stopped
+says long '^rule long: guarding 1 process' 2
+ok 'it is started again, and fires' within 60 eval 'newest long running && [ "$id" != "$first" ]'
+newest long running
+is "$(active_of "$pid")" true 'it is sampled again'
+second=$id
+end_serve long
+is "$(active_of "$pid")" false 'the service ends: profiling is off again'
+start_serve long --runs "$T/long.runs"
+ok 'the service ended: its profile is there' run_is long "$second" stopped
+is "$(jq -c '[.kind, .rule.name]' "$T/body")" '["guard","long"]' 'after a restart without rules: it is still that'
+end_serve long
+assert_untouched "$pid" 'the service ended: untouched'
+
+# All of them at once.
+snapshot "$pid"
+start_serve long --rules "$T/long.rules"
+ok 'it records once more' within 60 newest long running
+newest long running
+worker=$(pgrep -P "$(rule_process)")
+is "$(wc -w <<<"$worker")" 1 'one process does it'
+kill -STOP "$worker" # it is not to end with care
+kill -KILL "$(rule_process)" "$serve"
+wait "$serve" 2>/dev/null
+kill -KILL "$worker"
+is "$(active_of "$pid")" true 'control: all are killed: it is on'
+start_serve long --runs "$T/long.runs"
+ok 'the next one puts it back' within 60 run_is long "$id" interrupted
+within 60 eval '[ "$(active_of '"$pid"')" = false ]'
+is "$(active_of "$pid")" false 'and profiling is off again'
+within 60 grep -q interrupted "$T/long.runs/$id/run.json"
+end_serve long
+assert_untouched "$pid" 'all are killed: untouched'
+
+# The worker alone, while the service goes on.
+snapshot "$pid"
+start_serve long --rules "$T/long.rules"
+ok 'it records at last' within 60 newest long running
+newest long running
+third=$id
+kill -KILL "$(pgrep -P "$(rule_process)")"
+ok 'the worker is killed: it is put back' within 60 run_is long "$third" interrupted
+ok 'the worker is killed: that is told' within 60 eval '[ "$(fired long .ok | head -n 1)" = false ]'
+end_serve long
+within 60 eval '[ "$(active_of '"$pid"')" = false ]'
+is "$(active_of "$pid")" false 'the worker was killed: profiling is off again'
+assert_untouched "$pid" 'the worker was killed: untouched'
+
+# --- what is refused ---
+# refused NAME STATUS IDS LINES...: at the start, before it serves
+refused()
+{
+	local name=$1 status=$2 ids=$3
+
+	rules bad "${@:4}"
+	ctl_fails "$status" "$ids" "refused: $name" serve --socket "$T/bad.sock" --runs "$T/bad.runs" --rules "$T/bad.rules"
+}
+good="a: --all --when 'rss>1'"
+for option in '-o x' '--output x' '--for 1s' '--count 1' '--keep 1' '--max-bytes 1M' '--on-profile true' '--json' '-q' "$pid" \
+	"-p $pid" '--help'; do
+	refused "$option" 2 'in_rules_line rule_option leave_rule_option' "$good" "b: --all $option"
+done
+for name in 'a b:' ':' 'a.b:' "$(printf 'x%.0s' {1..33}):" '--all' 'a' "'a':"; do
+	refused "the name $name" 2 'in_rules_line rule_malformed write_a_rule' "$good" "$name --all"
+done
+refused 'a name twice' 2 'in_rules_line rule_twice' "$good" "$good"
+refused 'a quotation mark' 2 'in_rules_line rule_quotes' "a: --all --when 'rss>1"
+refused 'an option that there is not' 2 'in_rules_line option_unknown did_you_mean' 'a: --all --whne x'
+refused 'no process' 2 'in_rules_line watch_needs_processes' "a: --when 'rss>1'"
+refused 'a rule that is none' 2 'in_rules_line in_option until_unknown when_examples' "a: --all --when 'swap>1'"
+refused 'an action that is none' 2 'in_rules_line in_option action_unknown actions' 'a: --all --do jump'
+refused 'a file without a rule' 2 'no_rules write_a_rule' '# nothing' ''
+mapfile -t lines < <(printf 'r%s: --all\n' {1..33})
+refused 'too many' 2 'in_rules_line too_many_rules' "${lines[@]}"
+rules bad '' '# one' 'a: --all --count 1'
+run_ctl serve --socket "$T/bad.sock" --runs "$T/bad.runs" --rules "$T/bad.rules"
+like "$err" "$T/bad\.rules, line 3: --count makes no sense in a rule of a service" 'which line, and what'
+like "$err" 'fix: leave it out' 'and what to do'
+rules bad "$good"
+ctl_fails 2 'rules_need_runs give_runs' 'refused: without a folder of runs' serve --socket "$T/bad.sock" --runs none --rules "$T/bad.rules"
+rules bad 'a: --all --activate'
+ctl_fails 2 'in_rules_line exclusive' 'refused: a change, with --read-only' serve --socket "$T/bad.sock" --read-only --rules "$T/bad.rules"
+rules bad 'a: --all --do record'
+ctl_fails 2 'in_rules_line exclusive' 'refused: a recording, with --read-only' serve --socket "$T/bad.sock" --read-only --rules "$T/bad.rules"
+rules bad "$good"
+chmod 620 "$T/bad.rules"
+ctl_fails 1 'rules_not_ours chmod_tokens' 'refused: others may write to it' serve --socket "$T/bad.sock" --rules "$T/bad.rules"
+chmod 600 "$T/bad.rules"
+chown 54321 "$T/bad.rules"
+ctl_fails 1 'rules_not_ours chmod_tokens' 'refused: another one'"'"'s' serve --socket "$T/bad.sock" --rules "$T/bad.rules"
+ctl_fails 1 'rules_not_ours chmod_tokens' 'refused: no file' serve --socket "$T/bad.sock" --rules "$T"
+ctl_fails 1 rules_unreadable 'refused: none there' serve --socket "$T/bad.sock" --rules "$T/no-such"
+printf 'a: --all\0 --when x\n' >"$T/zero.rules"
+ctl_fails 2 'in_rules_line rule_malformed write_a_rule' 'refused: a zero byte' serve --socket "$T/bad.sock" --rules "$T/zero.rules"
+ok 'none of them has served' test ! -e "$T/bad.sock" -a ! -e "$T/bad.runs"
+rules good "q: --comm \"no such\"' name' --when rss'>'1 --on-profile-exec /bin/true"
+start_serve good --rules "$T/good.rules"
+says good '^rule q: guarding 0 processes'
+is "$(said good '^rule q: guarding 0 processes')" 1 'control: a file that is good'
+end_serve good
+
+done_testing
