@@ -83,8 +83,9 @@ bool broker_send(struct broker *b, struct wire_to_front *m, int fd)
 	m->version = WIRE_VERSION;
 	if (!wire_send(b->front.channel, m, sizeof(*m), fd))
 		return true;
-	/* One that has ended is seen by its descriptor. */
 	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
+	/* One that has ended is seen by its descriptor; not one that only reads no more. */
+	b->deaf = b->deaf || errno == EPIPE;
 	return false;
 }
 

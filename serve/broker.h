@@ -47,6 +47,7 @@ struct broker {
 	struct rule_work rule_works[SERVE_RULES_MAX];
 	struct api_own_rule rules[SERVE_RULES_MAX];
 	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
+	bool deaf;			     /* the front takes nothing any more */
 	bool behind;			     /* the front does not read as fast as we send: */
 	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
 	size_t n_lost;

@@ -47,7 +47,7 @@ static int drop_front(struct broker *b)
 	}
 	polls_drop(b);
 	b->n = b->n_lost = 0;
-	b->behind = false;
+	b->behind = b->deaf = false;
 	return status;
 }
 
@@ -594,6 +594,11 @@ static int take_jobs(struct broker *b, const struct pollfd *fds, const size_t *j
 	return 0;
 }
 
+static bool is_late(const struct broker *b)
+{
+	return !b->front.ready && now_ms() - b->front.begun_ms > READY_MS;
+}
+
 /* 1: it is to end. */
 static int serve_once(struct broker *b, struct err *err)
 {
@@ -619,8 +624,7 @@ static int serve_once(struct broker *b, struct err *err)
 		if (fds[i].revents && b->front.ready && take_connection(b, i - FIRST_LISTENER, err))
 			return -1;
 	}
-	if (b->front.pid > 0 && !b->front.ready && now_ms() - b->front.begun_ms > READY_MS &&
-	    lose_front(b, ERROR_FRONT_ENDED, err))
+	if (b->front.pid > 0 && (b->deaf || is_late(b)) && lose_front(b, ERROR_FRONT_ENDED, err))
 		return -1;
 	queue_forget(&b->queue, now_ms());
 	start_repair(b);

@@ -10,6 +10,7 @@ from the fifo COMMANDS beside it tell it to, and writes what it hears to HEARD, 
   short                           a message that is too short
   kind N                          a message of another kind
   mute                            say nothing more, and go on
+  deaf                            hear nothing more, and go on
   exit N                          end
 
 It holds to the structures of wire/wire.h.
@@ -35,7 +36,7 @@ heard = open(os.path.join(here, "HEARD"), "a", buffering=1)
 clients = []
 connection = 0
 ids = 0
-with_fd = False
+with_fd = deaf = False
 
 
 def message(kind, **given):
@@ -62,7 +63,7 @@ def send(data):
 
 
 def obey(line):
-    global ids, with_fd
+    global deaf, ids, with_fd
     words = line.split()
     given = {k: bytes.fromhex(v) if k == "subject" else int(v, 0)
              for k, v in (w.split("=") for w in words if "=" in w)}
@@ -84,6 +85,10 @@ def obey(line):
         with_fd = True
     elif words[0] == "mute":
         sock.shutdown(socket.SHUT_WR)
+    elif words[0] == "deaf":
+        sock.shutdown(socket.SHUT_RD)
+        deaf = True
+        print("deaf", file=heard)
     elif words[0] == "exit":
         os._exit(int(words[1]))
     else:
@@ -133,7 +138,7 @@ if not os.path.exists(os.path.join(here, "UNREADY")) and "--tls" not in sys.argv
 print("began", file=heard)
 rest = b""
 while True:
-    for fd in select.select([3, commands], [], [])[0]:
+    for fd in select.select([commands] if deaf else [3, commands], [], [])[0]:
         if fd == 3:
             hear()
             continue

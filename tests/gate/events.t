@@ -208,6 +208,12 @@ ok 'ids that make no sense: it goes on' kill -0 "$serve"
 order 'ask events 0 seconds=61 id=5'
 says false 'said what makes no sense'
 is "$(said false 'said what makes no sense')" 1 'a minute at most'
+connect_to "$T/false.sock"
+order 'deaf' 'ask events 0 seconds=0 id=6'
+ok 'one that takes no answer any more is replaced' within 60 eval '[ "$(said false "HTTP ended")" = 1 ]'
+connect_to "$T/false.sock"
+order 'ask events 0 seconds=0 id=7'
+ok 'and the next one works' hears '^answer 7 refusal 0 code 0'
 end_serve false
 
 done_testing
