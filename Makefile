@@ -73,7 +73,7 @@ CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
 # Without these there is nothing to compile; the goals below do without them.
-ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
 # Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
@@ -94,7 +94,7 @@ endif
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all portable tarball deb deps-deb demo generated check check-built check-unit check-long check-matrix \
+.PHONY: all portable tarball image deb deps-deb demo generated check check-built check-unit check-long check-matrix \
 	check-system check-all check-fuzz check-vm check-vm-all vm deps-vm deps-image lint format asan bench screenshots fuzz install uninstall clean deps deps-build victims vm-programs help
 
 all: $(BIN) $(FRONT) ## build build/jeprof-ctl
@@ -137,6 +137,10 @@ $(B)/program: $(OBJ)
 $(B)/http: $(FRONT_OBJ) $(B)/tested.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
+
+image: deps-image ## build/jeprof-ctl-VERSION-linux-ARCH.oci.tar: the same as an image for containers (root)
+	$(Q)$(MAKE) --no-print-directory tarball
+	$(Q)packaging/build-image $(B) $(ARCH)
 
 # The program for the kernel, and the C that loads it.
 $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile
