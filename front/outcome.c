@@ -36,6 +36,7 @@ struct outcome outcome_of(const struct wire_to_front *a)
 				    "prof.active is false; POST /api/v1/processes/PID/activate" },
 		[WIRE_NO_RUN] = { 404, false, "there is no such run" },
 		[WIRE_ENDING] = { 503, true, "the service is ending" },
+		[WIRE_OTHER_PROGRAM] = { 400, false, "the runs are of different programs" },
 	};
 
 	if (a->refusal)

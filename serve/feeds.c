@@ -7,7 +7,11 @@
 #include "serve/audit.h"
 #include "serve/watching.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <time.h>
+
+#define END_MS 10000
 
 int feeds_open(struct broker *b, struct err *err)
 {
@@ -178,11 +182,22 @@ void feeds_stop(const struct broker *b)
 		subprocess_stop(&b->feeds[i].process);
 }
 
+/* Who watches has no process to leave alone. */
+static void wait_or_kill(const struct subprocess *process)
+{
+	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
+
+	if (!poll(&ended, 1, END_MS))
+		kill(process->pid, SIGKILL);
+}
+
 void feeds_end(struct broker *b)
 {
 	struct err ignored = ERR_INIT;
 
 	for (size_t i = 0; i < b->n_feeds; i++) {
+		if (b->feeds[i].process.pidfd >= 0 && !rule_of(b, i))
+			wait_or_kill(&b->feeds[i].process);
 		if (b->feeds[i].process.pidfd >= 0)
 			(void)feed_take(&b->feeds[i], now_ms(), &ignored);
 		hear(b, i);

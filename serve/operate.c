@@ -400,6 +400,8 @@ static enum wire_reason reason_of(const struct err *err)
 	case ERROR_NO_RUN:
 	case ERROR_NO_RUN_PROFILE:
 		return WIRE_NO_RUN;
+	case ERROR_OF_ANOTHER_PROGRAM:
+		return WIRE_OTHER_PROGRAM;
 	case ERROR_INTERRUPTED:
 	case ERROR_INTERRUPTED_BEFORE:
 		return WIRE_ENDING; /* or nobody waits for it any more */

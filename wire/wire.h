@@ -207,10 +207,11 @@ enum wire_refusal {
 
 /* What is wrong, where that has a status of its own in HTTP. */
 enum wire_reason {
-	WIRE_ANY,      /* `code` says it */
-	WIRE_INACTIVE, /* prof.active is false, and WIRE_IF_ACTIVE was given */
-	WIRE_NO_RUN,   /* there is no run of that number, or it has no such profile */
-	WIRE_ENDING,   /* the service is */
+	WIRE_ANY,	    /* `code` says it */
+	WIRE_INACTIVE,	    /* prof.active is false, and WIRE_IF_ACTIVE was given */
+	WIRE_NO_RUN,	    /* there is no run of that number, or it has no such profile */
+	WIRE_ENDING,	    /* the service is */
+	WIRE_OTHER_PROGRAM, /* two runs of one program can be compared alone */
 	WIRE_REASONS
 };
 

@@ -36,6 +36,8 @@ static void test_refusals(void **state)
 	assert_int_equal(outcome_of(&(struct wire_to_front){ .refusal = 77 }).status, 503);
 	assert_int_equal(outcome_of(&(struct wire_to_front){ .reason = WIRE_INACTIVE }).status,
 			 403);
+	assert_int_equal(outcome_of(&(struct wire_to_front){ .reason = WIRE_OTHER_PROGRAM }).status,
+			 400);
 	assert_true(outcome_of(&(struct wire_to_front){ .refusal = WIRE_FULL }).again);
 }
 
