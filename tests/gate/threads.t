@@ -223,10 +223,12 @@ stop_target "$pid"
 start_victim crowd 6
 snapshot "$pid"
 strace -f -qq -e trace=ptrace,clone -o "$T/calls" "$CTL" "${patient[@]}" --timeout 120s threads "$pid" >"$T/out" 2>"$T/err"
-visited=$(awk '/PTRACE_SEIZE/ { n[$1]++ } END { for (p in n) if (n[p] > max) max = n[p]; print max + 0 }' "$T/calls")
-# Of the tracer of the first calls, and of the one that visits the threads.
-read -r first requests <<<"$(awk '/ptrace\(/ { n[$1]++ } END { for (p in n) print n[p] }' "$T/calls" | sort -n | paste -sd' ')"
-is "$visited" 7 'a tracer that is killed: control: one tracer visits all threads'
+# Requests of the tracer of the first calls, and the most of one that visits threads. On a busy machine
+# there are several: one whose search for a thread takes too long ends, and the next goes on.
+read -r first requests visited <<<"$(awk '/ptrace\(/ { if (!first) first = $1; if (++n[$1] > most && $1 != first) most = n[$1] }
+	/PTRACE_SEIZE/ && $1 != first { visited++ }
+	END { print n[first], most, visited }' "$T/calls")"
+is "$visited" 7 'a tracer that is killed: control: all threads are visited'
 odd='' reached=0
 for ((i = 2 * first; i <= requests + 1; i += 5)); do
 	strace -f -qq -e trace=ptrace -e "inject=ptrace:signal=KILL:when=$i" -o "$T/killed" \

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * idle BOARD [THREADS]: threads that block in one system call after the other
- * for some milliseconds each, and hold some memory. No signal is ever sent to
- * it, so that each EINTR is somebody else's doing.
+ * idle BOARD [THREADS]: threads that block in one system call after the other for some
+ * milliseconds each, and hold some memory. Ready when each has allocated: jemalloc gives a thread
+ * its arena then, and crashes if there is no memory for one. No signal is ever sent to it, so that
+ * whoever stops it has caused each EINTR.
  */
 #include "tests/target/victim.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,9 @@
 
 #define WAIT_MS 5
 #define KEPT 256
+
+static unsigned int threads = 1;
+static atomic_uint n_begun;
 
 static const struct timespec wait_ts = { .tv_nsec = WAIT_MS * 1000000L };
 
@@ -90,6 +95,8 @@ static void *work(void *arg)
 		wait_in_everything(epoll, event);
 		check_errno();
 		check_kept(kept, round);
+		if (round == 0 && atomic_fetch_add(&n_begun, 1) + 1 == threads)
+			victim_ready(threads);
 		victim_altstack_check();
 		victim_beat(id);
 	}
@@ -98,14 +105,13 @@ static void *work(void *arg)
 
 int main(int argc, char **argv)
 {
-	unsigned int threads = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 1;
-
+	if (argc > 2)
+		threads = (unsigned int)strtoul(argv[2], NULL, 10);
 	if (argc < 2 || threads < 1 || threads > VICTIM_BEATS) {
 		fprintf(stderr, "usage: idle BOARD [THREADS]\n");
 		return 2;
 	}
 	victim_open(argv[1]);
 	victim_threads(threads - 1, work);
-	victim_ready(threads);
 	work(NULL);
 }
