@@ -59,7 +59,7 @@ C_FILES := $(foreach d,$(FOLDERS) front tests/unit tests/target tests/careless t
 
 OPT ?= -O2 -g
 ifdef SAN
-OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+OPT := -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 else
 OPT += -D_FORTIFY_SOURCE=3 -fstack-clash-protection $(ARCH_CFLAGS)
 endif

@@ -19,7 +19,7 @@ const char *serve_verdict(const struct serve_event *e)
 	return e->refusal ? words[e->refusal] : e->began ? "began" : e->ok ? "ok" : "failed";
 }
 
-/* What the log leaves out is null. */
+/* A field that the log omits is null. */
 static void set_known(struct json_object *doc, const char *name, bool known, uint64_t value)
 {
 	json_set(doc, name, known ? json_object_new_uint64(value) : NULL);

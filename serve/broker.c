@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-/* --- what is told --- */
+/* --- log, counters and events --- */
 
-/* Of who is refused nothing else is kept: there may be many. */
+/* Refused requests are only counted: there may be many. */
 static void count(struct broker *b, const struct job *job, const struct result *r,
 		  enum wire_refusal refusal)
 {
@@ -33,8 +33,8 @@ void broker_add_event(struct broker *b, pid_t pid, struct event_text *text)
 }
 
 /*
- * Who asks for events makes none, or he would never wait. Nor does who is not known: anybody could
- * have what others wait for forgotten.
+ * A request for events is not an event itself, or no such request would ever wait. Neither is one
+ * without a valid token: any client could push the other events out of the buffer.
  */
 static void add_operation(struct broker *b, enum wire_op op, const struct serve_event *e)
 {
@@ -84,7 +84,7 @@ bool broker_send(struct broker *b, struct wire_to_front *m, int fd)
 	if (!wire_send(b->front.channel, m, sizeof(*m), fd))
 		return true;
 	b->behind = errno == EAGAIN || errno == ETOOMANYREFS;
-	/* One that has ended is seen by its descriptor; not one that only reads no more. */
+	/* Its exit is noticed through the pidfd, but not that it stopped reading. */
 	b->deaf = b->deaf || errno == EPIPE;
 	return false;
 }
@@ -110,12 +110,12 @@ void broker_refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire
 
 	if (!b->n_lost && broker_send(b, &m, -1))
 		return;
-	/* One that has ended is told nothing any more. */
+	/* Nothing is kept for one that has exited. */
 	if (b->n_lost ? b->n_lost < LOST_MAX : b->behind)
 		b->lost[b->n_lost++] = m;
 }
 
-/* From now on nobody changes what is answered, and it is read from its start. */
+/* Seal the answer, and reopen it read-only, at its start. */
 static int close_content(struct job *job, struct err *err)
 {
 	int again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to serve/: what parts of the broker share. One thread, which waits in serve.c alone. */
+/* Private to serve/: the state of the broker. One thread; it only waits in serve.c. */
 #ifndef SERVE_BROKER_H
 #define SERVE_BROKER_H
 
@@ -36,48 +36,48 @@ struct broker {
 	unsigned int failures;
 	struct connection *v;
 	size_t n, room;
-	uint64_t next;	    /* number of a connection */
-	uint64_t accept_ms; /* until then there are no descriptors for more */
+	uint64_t next;	    /* number of the next connection */
+	uint64_t accept_ms; /* out of descriptors: accept none until then, of now_ms() */
 	struct queue queue;
 	struct store runs;
-	struct repair repair; /* of runs that were killed */
+	struct repair repair; /* of killed runs */
 	struct events events;
-	struct feed feeds[FEEDS_MAX]; /* the rules, and behind them who watches */
+	struct feed feeds[FEEDS_MAX]; /* the rules, then the watch */
 	size_t n_feeds;
 	struct rule_work rule_works[SERVE_RULES_MAX];
 	struct api_own_rule rules[SERVE_RULES_MAX];
-	struct api_own_op ops[WIRE_OPS];     /* what was done so far */
-	bool deaf;			     /* the front takes nothing any more */
-	bool behind;			     /* the front does not read as fast as we send: */
-	struct wire_to_front lost[LOST_MAX]; /* who is refused is told later */
+	struct api_own_op ops[WIRE_OPS];     /* counters */
+	bool deaf;			     /* the front has closed its end */
+	bool behind;			     /* the socket to the front is full: */
+	struct wire_to_front lost[LOST_MAX]; /* refusals that are sent later */
 	size_t n_lost;
 	bool announced;
 };
 
-/* It has ended, was refused, or goes on from now on: that is counted, and told. */
+/* Count, log and announce an operation that has ended, was refused or has begun. */
 int broker_tell(struct broker *b, const struct job *job, const struct result *r,
 		enum wire_refusal refusal, struct err *err) __must_check;
 
-/* What happened; `text` is taken. */
+/* Takes `text`. */
 void broker_add_event(struct broker *b, pid_t pid, struct event_text *text);
 
 void broker_caution(const struct broker *b, const struct err *warning);
 
-/* False: the front does not take any more now. */
+/* False: the socket is full, or the front has exited. */
 bool broker_send(struct broker *b, struct wire_to_front *m, int fd);
 
-/* Nobody waits for an answer that does not come. */
+/* Refuse a request; kept in `lost` while the socket is full. */
 void broker_refuse(struct broker *b, uint64_t id, enum wire_role role, enum wire_refusal refusal);
 
-/* The same, and it is told. */
+/* The same, and count, log and announce it. */
 int broker_refuse_aloud(struct broker *b, const struct wire_to_broker *m,
 			const struct serve_peer *peer, enum wire_refusal refusal, struct err *err)
 	__must_check;
 
-/* What is answered, from how it went and what is in job->content, which nobody changes any more. */
+/* Set job->answer from the result, and seal job->content. */
 void broker_make_answer(struct job *job, const struct result *r);
 
-/* To all who wait for it, as far as the front takes them. */
+/* Send it to all its askers, until the socket is full. */
 void broker_deliver(struct broker *b, struct job *job);
 
 /* The descriptors that are nothing for our subprocesses. How many there are. */

@@ -23,8 +23,8 @@ static void pem_fini(struct pem *pem)
 }
 
 /*
- * Who may write to the authorities of clients may let anybody in, and who may read the key may pass
- * for this host. A group may, as ssl-cert of Debian does.
+ * Write access to the client authorities lets any client in; read access to the key allows
+ * impersonating this host. A group may read it, as Debian's ssl-cert does.
  */
 static int check_file(int fd, const char *path, bool secret, size_t *n, struct err *err)
 {
@@ -73,7 +73,7 @@ static int write_all(int fd, const void *bytes, size_t n, struct err *err)
 	return err_raise_sys(err, ERROR_MEMORY_FILE_FAILED, errno, .what = "write");
 }
 
-/* Without any, the front takes it as not asked for: an empty list would let in who was revoked. */
+/* To the front, an empty part means none was given: an empty CRL would admit revoked clients. */
 static int check_filled(const struct certificate *c, enum wire_pem of, size_t n, struct err *err)
 {
 	static const enum error none[WIRE_PEMS] = {
@@ -151,7 +151,7 @@ int certificate_renew(struct certificate *c, struct err *err)
 
 		if (c->paths[i] && stat(c->paths[i], &now))
 			now = (struct stat){ 0 };
-		/* One that is not there is read, too: that says why. */
+		/* Read a missing file as well: that gives the error. */
 		changed = changed || (c->paths[i] && !is_same(&now, &c->seen[i]));
 		c->seen[i] = now;
 	}
@@ -175,7 +175,7 @@ void certificate_restart(struct certificate *c)
 		return;
 	if (c->offered >= 0)
 		certificate_withdraw(c);
-	/* The good one stays, whatever this front makes of it. */
+	/* The good one is kept even if this front rejects it. */
 	c->offered = fcntl(c->good, F_DUPFD_CLOEXEC, 3);
 }
 

@@ -52,7 +52,7 @@ void compat_find(const struct work *w, struct result *r)
 	}
 }
 
-/* In front of the paths that are told to clients, which go on with them. */
+/* The prefix of paths in answers, which clients then request. */
 static const char *place(const struct wire_to_broker *ask, char buf[PATH_SIZE])
 {
 	buf[0] = '\0';
@@ -63,7 +63,7 @@ static const char *place(const struct wire_to_broker *ask, char buf[PATH_SIZE])
 
 /* --- its recordings --- */
 
-/* Is it of the process that has this number now? Of one that has ended, all are. */
+/* Is it of the process that has this pid now? If that has ended, all runs of the pid count. */
 static bool is_of(struct json_object *doc, pid_t pid, uint64_t start_time)
 {
 	return api_run_pid(doc) == pid && (!start_time || api_run_start_time(doc) == start_time);
@@ -92,11 +92,11 @@ static int runs_of(const struct work *w, struct json_object **found, struct err 
 	return 0;
 }
 
-/* What there is of them: the one that goes on, and the newest that has brought a profile. */
+/* The running one, and the newest with a profile. */
 struct known {
 	uint64_t running, done; /* 0: none */
 	uint64_t remaining_ms;
-	bool has_wanted; /* that of this number has brought one, too */
+	bool has_wanted; /* the wanted run has a profile */
 };
 
 static int look(const struct work *w, uint64_t wanted, struct known *known, struct err *err)
@@ -146,7 +146,7 @@ struct json_object *compat_began(const struct wire_to_broker *ask, struct json_o
 	return answer;
 }
 
-/* The number of the one that is at work already; 0: it failed, or this one has begun. */
+/* The number of another run of this process; 0: none, so this one has begun or failed. */
 static uint64_t start(const struct work *w, struct result *r, int *failed, struct err *err)
 {
 	uint64_t other = store_find(w->runs, w->ask->pid, 0);
@@ -174,7 +174,7 @@ int compat_mesos_start(const struct work *w, struct result *r, struct err *err)
 
 static struct json_object *stopped(const struct wire_to_broker *ask, uint64_t id)
 {
-	/* The third is called both by its versions. */
+	/* Versions of Mesos differ in the name of the third. */
 	static const char *const urls[][2] = { { "url_raw_profile", "raw" },
 					       { "url_symbolized_profile", "text" },
 					       { "url_graph", "graph" },
@@ -208,7 +208,7 @@ static int read_active(const struct work *w, struct result *r, bool *active, str
 	return 0;
 }
 
-/* The broker has told the one that is at work to end, and waited for it: ask->run is its number. */
+/* The broker has stopped the running one, ask->run, and waited for its end. */
 int compat_mesos_stop(const struct work *w, struct result *r, struct err *err)
 {
 	struct known known;
@@ -256,8 +256,8 @@ int compat_mesos_download(const struct work *w, struct result *r, struct err *er
 }
 
 /*
- * Those names of which the first `always` can be read of any jemalloc, and the others where
- * profiling is available; where they cannot, their `ret` says so.
+ * Read these values. The first `always` exist in every jemalloc, the others only if profiling is
+ * available; without it, their `ret` is ENOENT.
  */
 static int read_values(const struct work *w, struct result *r, const char *const *names, size_t n,
 		       size_t always, struct ops_value *values, struct err *err)
@@ -362,7 +362,7 @@ int compat_mtev_state(const struct work *w, struct result *r, struct err *err)
 
 /* --- TiKV --- */
 
-/* "1795739021.heap\t\t2026-11-27 01:23:41": by its name `heap?name=` finds it. */
+/* "1795739021.heap\t\t2026-11-27 01:23:41"; the name is the argument of `heap?name=`. */
 static int print_tikv_list(FILE *out, const void *ctx, struct err *err)
 {
 	struct json_object *all = (struct json_object *)ctx;
@@ -392,7 +392,7 @@ int compat_tikv_list(const struct work *w, struct result *r, struct err *err)
 	return runs_of(w, &all, err) ? -1 : memory_file_fill(w->content, print_tikv_list, all, err);
 }
 
-/* --- what is shared --- */
+/* --- shared --- */
 
 int compat_switched(const struct work *w, const struct ops_change *change, struct err *err)
 {

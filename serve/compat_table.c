@@ -12,7 +12,7 @@ struct row {
 	const char *name;
 	size_t len;
 	double flat, cum;
-	size_t line; /* that it was counted for last: a recursion counts once */
+	size_t line; /* the last line that counted it: recursion counts once */
 };
 
 struct rows {
@@ -57,7 +57,7 @@ static struct row *row_of(struct rows *rows, const char *name, size_t len)
 	return &rows->v[rows->n++];
 }
 
-/* "main;work;malloc_it 4096", of `len` bytes: names may have spaces. */
+/* "main;work;malloc_it 4096", `len` bytes; names may contain spaces. */
 static bool add_line(struct rows *rows, const char *line, size_t len, size_t number)
 {
 	const char *end = line + len, *space = memrchr(line, ' ', len), *at = line;
