@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What users ask for, as functions that return data. Nothing here prints,
- * exits or reads a command line.
+ * The operations that users ask for, as functions that return data. Nothing here prints, exits or
+ * reads a command line.
  *
- * Every function checks in one order before it changes anything: the process
- * exists and may be traced, it has a jemalloc, config.prof, opt.prof,
- * prof.thread_active_init, and then what the operation itself needs. Errors:
- * ERR_NOPROC, ERR_PERM, ERR_BUSY, ERR_NOJEMALLOC, ERR_NOPROF, ERR_UNSAFE and
- * ERR_LOST from these checks and from injector_run(); others are named below.
+ * Before it changes anything, every function checks, in this order, that the process exists and may
+ * be traced, that it has a jemalloc, config.prof, opt.prof, prof.thread_active_init, and then what
+ * the operation itself needs. Errors: ERR_NOPROC, ERR_PERM, ERR_BUSY, ERR_NOJEMALLOC, ERR_NOPROF,
+ * ERR_UNSAFE and ERR_LOST from these checks and from injector_run(); others are named below.
  */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
@@ -29,7 +28,7 @@
 
 #define JEPROF_CTL_VERSION "0.1.0"
 
-/* What is read of a target's answer at most, in bytes: a profile, statistics. */
+/* Upper bounds on what is read of a target's answer, in bytes: a profile, statistics. */
 #define OPS_PROFILE_MAX (UINT64_C(1) << 30)
 #define OPS_STATS_MAX (UINT64_C(64) << 20)
 #define OPS_TEXT_SIZE 512
@@ -39,45 +38,46 @@ struct ops_options {
 	enum injector_mode mode;
 	unsigned int timeout_ms;   /* 0: the injector's own */
 	unsigned int max_pause_ms; /* 0: the injector's own */
-	unsigned int wait_ms;	   /* how long to try again while the target is ERR_BUSY */
-	uint64_t max_bytes; /* of what the target hands over; 0: OPS_PROFILE_MAX, OPS_STATS_MAX */
+	unsigned int wait_ms;	   /* how long to retry while the target is ERR_BUSY */
+	uint64_t max_bytes; /* what the target may hand over; 0: OPS_PROFILE_MAX, OPS_STATS_MAX */
 	const char
 		*image;	 /* which jemalloc: a path, file name or prefix; NULL: the program's own */
-	bool debuginfod; /* symbols that are found nowhere else may come from debuginfod */
+	bool debuginfod; /* symbols found nowhere else may come from debuginfod */
 	/*
-	 * Of the process that is meant, as in struct proc: another one that was given its number
-	 * meanwhile is ERR_NOPROC. 0: whatever process has that number.
+	 * Start time of the process that is meant, as in struct proc: another process that has
+	 * reused its pid is ERR_NOPROC. 0: any process with that pid.
 	 */
 	uint64_t start_time;
-	int turn_fd; /* of turn_make(): who shares it has a target open in turn; 0: none */
+	int turn_fd; /* of turn_make(): one holder at a time has a target open; 0: none */
 	/*
-	 * Readable when it is to end early: recordings and work on many threads with what there is
-	 * so far, all else with ERR_FAILED before its next run of calls. Or -1.
+	 * Readable when the operation is to end early: recordings and work on many threads return
+	 * what they have so far, anything else fails with ERR_FAILED before its next run of calls.
+	 * Or -1.
 	 */
 	int stop_fd;
 	void (*log)(void *ctx, const char *line); /* NULL: nothing is logged */
-	/* Of work on many threads; NULL: none. */
+	/* For work on many threads; NULL: none. */
 	void (*progress)(void *ctx, size_t done, size_t total);
-	void *ctx; /* of both */
+	void *ctx; /* for both */
 };
 
-/* How long all of an operation may take: timeout_ms, or a minute. */
+/* Time limit of the whole operation: timeout_ms, or a minute. */
 static inline unsigned int ops_timeout_ms(const struct ops_options *options)
 {
 	return options->timeout_ms ? options->timeout_ms : 60000;
 }
 
-/* Which process it was, and what the operation cost it. */
+/* The process, and what the operation cost it. */
 struct ops_cost {
 	pid_t pid;
 	char comm[PROC_COMM_SIZE]; /* raw, see output_safe() */
-	unsigned int stops;	   /* how often a thread of it was borrowed */
+	unsigned int stops;	   /* how often one of its threads was borrowed */
 	pid_t tid;		   /* the thread borrowed last */
-	uint64_t pause_us;	   /* how long threads were stopped, all stops together */
-	unsigned int prolonged;	   /* how often a wait of a thread's began again, */
-	uint64_t late_us;	   /* and by how much later these end in all, as far as known */
-	uint64_t call_us;	   /* how long the calls took, all together */
-	enum injector_mode mode;   /* of the last run */
+	uint64_t pause_us;	   /* how long threads were stopped, in total */
+	unsigned int prolonged;	   /* how often a thread's wait was restarted, */
+	uint64_t late_us; /* and by how much later these waits end, in total, as far as known */
+	uint64_t call_us; /* how long the calls took, in total */
+	enum injector_mode mode; /* of the last run */
 };
 
 /* A process that was found, to be worked on later. */
@@ -95,29 +95,29 @@ struct ops_change {
 };
 
 /*
- * Set prof.active. Idempotent; the value is read back. ops_activate() writes
- * prof.thread_active_init true first when it is false; only a recording puts
- * that back. In jemalloc 5.2.0 and 5.2.1 it makes each thread that exists sample
- * as well, by a call in each; what was sampled before is forgotten there.
+ * Set prof.active. Idempotent; the value is read back. ops_activate() first sets
+ * prof.thread_active_init to true if it is false; only a recording restores it. In jemalloc 5.2.0
+ * and 5.2.1 it also makes each existing thread sample, by a call in each; what was sampled there
+ * before is lost.
  */
-/* `force`: also where sampling is known to end or hang some programs; else ERR_FAILED. */
+/* `force`: even if sampling is known to end or hang some such programs; else ERR_FAILED. */
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err) __must_check;
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,
 		   struct err *err) __must_check;
 
 /*
- * Set prof.gdump: a dump by the target's own prefix at each new maximum of its memory. That can
- * hang the target (jemalloc 4.5.0 to 5.3.1): to turn it on is ERR_FAILED without `force`.
+ * Set prof.gdump: a dump under the target's own prefix at each new maximum of its memory. This can
+ * hang the target (jemalloc 4.5.0 to 5.3.1): turning it on without `force` is ERR_FAILED.
  */
 int ops_gdump(pid_t pid, bool on, bool force, const struct ops_options *options,
 	      struct ops_change *out, struct err *err) __must_check;
 
 /* What jemalloc knows of one thread. */
 enum ops_thread_state {
-	OPS_THREAD_UNASKED, /* a signal came first, or the time was over */
-	OPS_THREAD_UNREAD,  /* no safe moment was found; `reason` says more */
-	OPS_THREAD_REFUSED, /* it will not be tried again; `reason` says why */
+	OPS_THREAD_UNASKED, /* not reached before a signal or the time limit */
+	OPS_THREAD_UNREAD,  /* no safe moment was found; see `reason` */
+	OPS_THREAD_REFUSED, /* will not be retried; `reason` says why */
 	OPS_THREAD_READ,
 };
 #define OPS_REASON_SIZE 256
@@ -126,17 +126,17 @@ struct ops_thread {
 	char name[PROC_COMM_SIZE]; /* raw, see output_safe() */
 	enum ops_thread_state state;
 	enum tristate active; /* thread.prof.active, unknown where opt.prof is false */
-	bool changed;	      /* it was set to true */
+	bool changed;	      /* was set to true */
 	bool has_bytes;
 	uint64_t allocated, deallocated;	 /* thread.*, since it began; if has_bytes */
-	uint64_t read_us;			 /* when, of now_us() */
-	bool is_new, has_rate;			 /* after ops_threads_rate(): */
+	uint64_t read_us;			 /* when it was read, as now_us() */
+	bool is_new, has_rate;			 /* set by ops_threads_rate(): */
 	double allocated_rate, deallocated_rate; /* bytes per second */
 	char reason[OPS_REASON_SIZE];
 };
 
 struct ops_threads_request {
-	bool activate;	   /* set thread.prof.active in each of them */
+	bool activate;	   /* set thread.prof.active in each */
 	const pid_t *only; /* these threads and no others; NULL: all */
 	size_t n_only;
 };
@@ -144,19 +144,18 @@ struct ops_threads_request {
 struct ops_threads {
 	struct ops_cost cost;
 	uint64_t start_time;  /* of the process, as in struct ops_options */
-	struct ops_thread *v; /* by tid; without those that ended meanwhile */
+	struct ops_thread *v; /* by tid; without threads that ended meanwhile */
 	size_t n;
-	size_t missed;	    /* how many are not OPS_THREAD_READ, */
-	size_t unasked;	    /* and of these, OPS_THREAD_UNASKED; `warning` says why */
+	size_t missed;	    /* not OPS_THREAD_READ, */
+	size_t unasked;	    /* of these, OPS_THREAD_UNASKED; `warning` says why */
 	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
- * What jemalloc knows of each thread, by a short call in each, one after the
- * other. Without opt.prof thread.prof.active is left alone: reading it there
- * makes jemalloc 5.2.1 crash at the end of the thread. ERR_NOPROC when one of
- * `only` is no thread of the process; ERR_NOPROF to activate without opt.prof.
- * options->stop_fd ends it between two threads, with what is known so far.
+ * What jemalloc knows of each thread, by a short call in each, one after the other. Without
+ * opt.prof, thread.prof.active is left alone: reading it makes jemalloc 5.2.1 crash when the thread
+ * ends. ERR_NOPROC when one of `only` is not a thread of the process; ERR_NOPROF to activate
+ * without opt.prof. options->stop_fd ends it between two threads, with what is known so far.
  */
 int ops_threads(pid_t pid, const struct ops_threads_request *request,
 		const struct ops_options *options, struct ops_threads *out, struct err *err)
@@ -164,8 +163,8 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 void ops_threads_fini(struct ops_threads *threads);
 
 /*
- * How fast each thread allocates and frees, from what it had done at an earlier look; those that
- * allocate most come first. A thread that began between (`is_new`), or was not read at either look,
+ * Compute how fast each thread allocates and frees since an earlier look, and sort the threads that
+ * allocate most first. A thread that began in between (`is_new`), or was not read at both looks,
  * has no rate. The cost is that of both.
  */
 void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before);
@@ -173,47 +172,46 @@ void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before)
 enum ops_via { OPS_VIA_MEMFD, OPS_VIA_TARGET };
 
 struct ops_dump_request {
-	/* Where to put it; ends in "/": in this folder; NULL: COMM.PID.UTC-TIMESTAMP.heap */
+	/* Output path; "DIR/": in this folder; NULL: COMM.PID.UTC-TIMESTAMP.heap */
 	const char *file;
-	int stream_fd;		 /* when >= 0, `file` is not used: the profile is written here */
+	int stream_fd;		 /* >= 0: write the profile here, and ignore `file` */
 	bool force;		 /* replace a file that exists */
-	const char *format;	 /* not in_target: see profile/format/format.h; NULL: as it is */
-	size_t max_stacks;	 /* with `format`: see profile/bound.h; 0: all of them */
+	const char *format;	 /* not in_target: see profile/format/format.h; NULL: as is */
+	size_t max_stacks;	 /* with `format`: see profile/bound.h; 0: all */
 	bool no_cache;		 /* see struct ops_symbolize_options */
 	err_warn_fn *on_warning; /* the same */
 	void *ctx;
-	bool only_active; /* nothing is dumped while prof.active is false: see below */
-	bool in_target;	  /* the target writes it itself, with its rights, in its file system */
-	const char *target_path; /* in_target: where; NULL: by the target's own prefix */
+	bool only_active;	 /* dump nothing while prof.active is false: see below */
+	bool in_target;		 /* the target writes it, with its rights, to its file system */
+	const char *target_path; /* in_target: path; NULL: the target's own prefix */
 };
 
-/* Is the name of a file to be made that of a folder, for the name of its own? It ends in "/". */
+/* Does `file` name a folder to make a file in, under a default name? Then it ends in "/". */
 bool ops_names_folder(const char *file);
 
 struct ops_dump {
 	struct ops_cost cost;
 	enum ops_via via;
-	char *file;	    /* NULL for a stream, or when the name the target chose is not known */
+	char *file;	    /* NULL for a stream, or if the target chose an unknown name */
 	uint64_t bytes;	    /* 0 when `file` is not known */
 	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
- * Write a heap profile. The output is checked before the target is touched
- * (ERR_OUTPUT), and a profile that cannot be written completely leaves no file. With `only_active`
- * prof.active is read in the same run, and where it is false that is ERROR_PROF_INACTIVE
- * (ERR_NOPROF), with nothing written.
- * On success the caller owns `out` and ends it with ops_dump_fini().
+ * Write a heap profile. The output is checked before the target is touched (ERR_OUTPUT), and a
+ * profile that cannot be written completely leaves no file. With `only_active`, prof.active is read
+ * in the same run; if it is false, nothing is written, and the error is ERROR_PROF_INACTIVE
+ * (ERR_NOPROF). On success the caller owns `out` and ends it with ops_dump_fini().
  */
 int ops_dump(pid_t pid, const struct ops_dump_request *request, const struct ops_options *options,
 	     struct ops_dump *out, struct err *err) __must_check;
 void ops_dump_fini(struct ops_dump *dump);
 
 /*
- * Write what happened within `ms`: dump, wait, dump again, and subtract. What has become less is
- * below 0. Nothing is switched: without sampling nothing happens. To request->stream_fd, in
- * request->format (NULL: pprof). In between no thread is stopped, and nothing is held.
- * ERR_FAILED when options->stop_fd ended it, ERR_LOST when the process ended, or runs another
+ * Write what happened within `ms`: dump, wait, dump again, and subtract. Decreases are negative. No
+ * setting is changed: without sampling nothing happens. Written to request->stream_fd, in
+ * request->format (NULL: pprof). Between the dumps no thread is stopped, and nothing is held.
+ * ERR_FAILED when options->stop_fd ended it, ERR_LOST when the process ended or runs another
  * program. The cost is that of both dumps. On success the caller ends `out` with ops_dump_fini().
  */
 int ops_dump_between(pid_t pid, uint64_t ms, const struct ops_dump_request *request,
@@ -221,12 +219,12 @@ int ops_dump_between(pid_t pid, uint64_t ms, const struct ops_dump_request *requ
 	__must_check;
 
 /*
- * The names of places in the code of a process, written to `fd` as a remote symbolization of
- * pprof's kind has them (POST .../pprof/symbol): "0xADDRESS TAB outer--inner" for each that lies
- * in an image, once, in the order they are first asked for. An address is that of an instruction,
- * and looked up as it is: who asks for a call takes 1 from its return address, as jeprof(1) and
- * pprof do. One that has no name gets that of reports, "[image+0xoffset]"; functions of the
- * allocator are all called "malloc", which both drop from the inner end of a stack.
+ * Write the names of code addresses of a process to `fd`, in the format of pprof's remote
+ * symbolization (POST .../pprof/symbol): "0xADDRESS TAB outer--inner" for each address that lies in
+ * an image, once, in the order of first request. An address is that of an instruction and is looked
+ * up as given: to look up a call, the client subtracts 1 from its return address, as jeprof(1) and
+ * pprof do. An address without a name gets the one used in reports, "[image+0xoffset]"; functions
+ * of the allocator are all called "malloc", which both tools drop from the inner end of a stack.
  *
  * Touches nothing, and needs no jemalloc. ERR_USAGE: more than OPS_ADDRESSES_MAX; ERR_OUTPUT.
  */
@@ -249,17 +247,17 @@ struct ops_reset {
 	struct err warning;	      /* as in struct ops_prefix */
 };
 
-/* Forget all samples (prof.reset); unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */
+/* Discard all samples (prof.reset); unless `lg_sample` is OPS_LG_KEEP, sample every 2^lg bytes. */
 int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struct ops_reset *out,
 	      struct err *err) __must_check;
 
-/* A mallctl value as it was read. */
+/* A mallctl value as read. */
 struct ops_value {
-	const char *name; /* as asked */
+	const char *name; /* as requested */
 	const struct mallctl *ctl;
-	int ret; /* 0: the value is known; else what mallctl returned, -1: it was not asked */
+	int ret; /* 0: the value is known; else what mallctl returned; -1: not asked */
 	union mallctl_value v;
-	char text[OPS_TEXT_SIZE]; /* of a MALLCTL_STRING: raw bytes of the target's */
+	char text[OPS_TEXT_SIZE]; /* of a MALLCTL_STRING: raw bytes from the target */
 };
 
 /* Read `n` names in one run. ERR_USAGE, before anything else, for a name that cannot be read. */
@@ -286,10 +284,10 @@ struct ops_jemalloc {
 	char prefix[64];
 	char conf_name[80]; /* the variable it reads its options from */
 	enum jemalloc_linkage linkage;
-	size_t others; /* how many more jemallocs the process has */
+	size_t others; /* how many other jemallocs the process has */
 	bool by_scan;  /* found without symbols */
 	uint64_t mallctl, malloc_stats_print, prof_active; /* 0 if unknown */
-	uint64_t opt[JEMALLOC_OPTS]; /* of the variables of opt.*, 0 if unknown */
+	uint64_t opt[JEMALLOC_OPTS]; /* addresses of the opt.* variables, 0 if unknown */
 	struct jemalloc_dump dump;
 };
 
@@ -298,59 +296,57 @@ struct ops_status {
 	struct ops_jemalloc jemalloc;
 	struct ops_value *values; /* config.*, opt.*, prof.*; `ret` tells which are known */
 	size_t n;
-	struct err
-		recording; /* one that is at work, or was killed; ERROR_NONE when there is none */
+	struct err recording; /* in progress, or killed; ERROR_NONE when there is none */
 };
 
-/* Reads only. Works also where profiling is not available. */
+/* Only reads. Also works where profiling is not available. */
 int ops_status(pid_t pid, const struct ops_options *options, struct ops_status *out,
 	       struct err *err) __must_check;
 void ops_status_fini(struct ops_status *status);
 
 struct ops_check {
 	const char *name; /* "process", "permission", "jemalloc", ... */
-	bool made;	  /* false: an earlier check failed, without which it cannot be made */
-	enum tristate ok; /* TRI_UNKNOWN: not made, or the answer is not known */
+	bool made;	  /* false: it depends on an earlier check that failed */
+	enum tristate ok; /* TRI_UNKNOWN: not made, or no answer */
 	char detail[OPS_TEXT_SIZE];
-	struct err err; /* why not, when ok is TRI_NO; with TRI_YES its fixes: what would be
-			 * better, though profiling works */
+	struct err err; /* TRI_NO: why; TRI_YES: its fixes are possible improvements */
 };
 
 struct ops_conf_request {
-	const char *text;    /* what MALLOC_CONF is to be */
-	const char *version; /* of jemalloc; NULL: all of them */
-	pid_t pid;	     /* not 0: as this process's jemalloc would read it */
-	uint64_t start_time; /* of that, as in struct ops_options */
+	const char *text;    /* the proposed MALLOC_CONF */
+	const char *version; /* jemalloc version; NULL: all */
+	pid_t pid;	     /* not 0: as the jemalloc of this process would read it */
+	uint64_t start_time; /* of `pid`, as in struct ops_options */
 };
 
 struct ops_conf {
-	char version[64]; /* that was looked at, "" for all of them */
+	char version[64]; /* version looked at, "" for all */
 	struct conf_lint lint;
 };
 
 /*
- * What jemalloc makes of a configuration string. With a pid its images are
- * looked at; nothing is touched. ERR_USAGE for a version that is none.
+ * How jemalloc reads a configuration string. With a pid, the images of the process are inspected;
+ * nothing is touched. ERR_USAGE for an invalid version.
  */
 int ops_conf(const struct ops_conf_request *request, struct ops_conf *out, struct err *err)
 	__must_check;
 
-/* What resident memory consists of. Of jemalloc's own parts, as it counts them: */
+/* What resident memory consists of. jemalloc's own parts, as it counts them: */
 enum ops_part {
-	OPS_PART_ALLOCATED,  /* by the program, and in use */
-	OPS_PART_SAMPLING,   /* for heap sampling, where a profile tells; else in the one above */
-	OPS_PART_TCACHE,     /* freed, and kept by threads for themselves (5.0 and newer) */
-	OPS_PART_FRAGMENTED, /* unused space between what is allocated: stats.active without it */
-	OPS_PART_DIRTY,	     /* pages that are free, until they are purged */
-	OPS_PART_MUZZY,	     /* the same, which the kernel may take when it needs some */
+	OPS_PART_ALLOCATED,  /* in use by the program */
+	OPS_PART_SAMPLING,   /* by heap sampling, if a profile shows it; else in ..._ALLOCATED */
+	OPS_PART_TCACHE,     /* freed, but kept in thread caches (5.0 and newer) */
+	OPS_PART_FRAGMENTED, /* unused space between allocations: stats.active without these */
+	OPS_PART_DIRTY,	     /* free pages that are not purged yet */
+	OPS_PART_MUZZY,	     /* the same, but the kernel may reclaim them */
 	OPS_PART_METADATA,
-	OPS_PART_UNCOUNTED, /* below 0: what of these is not resident; above: what else is */
-	/* of the rest: */
+	OPS_PART_UNCOUNTED, /* negative: part of these is not resident; positive: what else is */
+	/* the rest: */
 	OPS_PART_ANONYMOUS, /* private memory that jemalloc does not count as its own */
-	OPS_PART_HEAP,	    /* of brk(2): another malloc's */
+	OPS_PART_HEAP,	    /* brk(2) memory, of another malloc */
 	OPS_PART_STACKS,
 	OPS_PART_DATA,	/* of the program and its libraries, written */
-	OPS_PART_FILES, /* as they are on disk: code, and data that was only read */
+	OPS_PART_FILES, /* pages as on disk: code, and data that was only read */
 	OPS_PART_SHARED,
 	OPS_PARTS
 };
@@ -360,28 +356,28 @@ const char *ops_part_name(enum ops_part part); /* "allocated", "thread_caches", 
 struct ops_explain {
 	struct ops_cost cost;
 	bool counted;	    /* jemalloc's own numbers are known, */
-	struct err why_not; /* or why not; ERROR_NONE: it was not asked */
-	bool sampled;	    /* sampling is on: OPS_PART_ALLOCATED has what it takes */
+	struct err why_not; /* or why not; ERROR_NONE: not asked */
+	bool sampled;	    /* sampling is on: OPS_PART_ALLOCATED includes its memory */
 	uint64_t allocated, active, resident, mapped, retained; /* stats.*, bytes */
 	struct memory memory;					/* as the kernel shows it */
 	int64_t parts[OPS_PARTS];				/* bytes; their sum is memory.rss */
-	uint64_t anonymous_max; /* OPS_PART_ANONYMOUS is from what stands there to this */
+	uint64_t anonymous_max; /* upper bound of OPS_PART_ANONYMOUS; its entry is the lower one */
 	bool limited;		/* a memory cgroup has a limit: */
 	uint64_t limit, used;	/* bytes, of the group that will be full first */
-	/* The first says what most of it is; each further one, with its fix, what could be less. */
+	/* The first names the largest part; each further one, with its fix, what could be less. */
 	struct err advice[OPS_ADVICE_MAX];
 	size_t n_advice;
 };
 
 /*
- * Where the resident memory of a process is: jemalloc's statistics, read in one run, beside what
- * the kernel shows (ops/target/memory.h). Works without profiling, and without jemalloc, too: where
- * no call can be made, `why_not` says so. ERR_PERM where the process may not be looked at.
+ * Where the resident memory of a process is: jemalloc's statistics, read in one run, and what the
+ * kernel shows (ops/target/memory.h). Also works without profiling, and without jemalloc: where no
+ * call can be made, `why_not` says so. ERR_PERM if the process may not be inspected.
  */
 int ops_explain(pid_t pid, const struct ops_options *options, struct ops_explain *out,
 		struct err *err) __must_check;
 
-/* anonymous_max where it is noticeably more than the part says; else 0. */
+/* anonymous_max if it is noticeably larger than the part itself; else 0. */
 uint64_t ops_explain_up_to(const struct ops_explain *explain);
 
 /* "Python", "the Java virtual machine"; NULL for none. */
@@ -393,12 +389,14 @@ struct ops_checks {
 	bool ready; /* no check failed */
 	size_t n;
 	struct ops_check v[OPS_CHECKS_MAX];
-	bool has_memory; /* where its resident memory is, as far as the kernel shows it: */
+	bool has_memory; /* its resident memory is known, as far as the kernel shows it: */
 	struct ops_explain memory;
-	struct err no_memory; /* why not, where it may be looked at */
+	struct err no_memory; /* why not, if the process may be inspected */
 };
 
-/* All checks in order; what fails is a check. Reads values in one run if all else allows. */
+/*
+ * Make all checks in order; a failure is a result. Reads values in one run if all else allows it.
+ */
 void ops_check(pid_t pid, const struct ops_options *options, struct ops_checks *out);
 
 /* The code of the first check that failed, ERR_NONE when all passed. */
@@ -408,32 +406,33 @@ enum ops_stats_format {
 	OPS_STATS_JSON,
 	OPS_STATS_TEXT,
 	OPS_STATS_PROM,
-	OPS_STATS_OPENMETRICS, /* without its end, "# EOF": more may follow */
+	OPS_STATS_OPENMETRICS, /* without the final "# EOF": more may follow */
 };
 
-/* Of one process: what it cost, or why it has none. */
+/* One process: its cost, or why it has no statistics. */
 struct ops_stats_of {
-	struct ops_cost cost; /* its pid and comm, whatever became of it */
+	struct ops_cost cost; /* its pid and comm, even after a failure */
 	struct err why;	      /* ERROR_NONE: its statistics are in the text */
 };
 
 struct ops_stats {
-	struct ops_stats_of *v; /* as they were asked for */
+	struct ops_stats_of *v; /* in the order of the request */
 	size_t n;
-	char *text; /* jemalloc's own JSON or text, or what Prometheus reads, made from its JSON */
+	char *text; /* jemalloc's own JSON or text, or Prometheus text made from its JSON */
 	size_t len;
 };
 
 /*
- * malloc_stats_print() in each of `n` processes, one after the other: of one, or, as Prometheus
- * text, of several, no process twice; pid and start time of each are used. What fails in one is
- * told there, and fails no other. Works also where profiling is not available.
+ * malloc_stats_print() in each of `n` processes, one after the other: of one process or, as
+ * Prometheus text, of several, none of them twice; pid and start time of each are used. A failure
+ * in one is reported in its entry and does not affect the others. Also works where profiling is not
+ * available.
  */
 int ops_stats(const struct ops_match *of, size_t n, enum ops_stats_format format,
 	      const struct ops_options *options, struct ops_stats *out, struct err *err)
 	__must_check;
 void ops_stats_fini(struct ops_stats *stats);
-/* Did the first one fail? Then with `err`: for those who ask one process. */
+/* Did the first one fail? Then sets `err`: for callers that ask one process. */
 bool ops_stats_failed(const struct ops_stats *stats, struct err *err);
 
 struct ops_process {
@@ -448,15 +447,15 @@ struct ops_process {
 	struct {
 		bool known;
 		int64_t value;
-	} opts[JEMALLOC_OPTS];	   /* what it was started with, as far as its memory tells */
-	char image[OPS_TEXT_SIZE]; /* the path of what holds this jemalloc, raw */
+	} opts[JEMALLOC_OPTS];	   /* its options at start, as far as its memory shows */
+	char image[OPS_TEXT_SIZE]; /* path of the image that holds this jemalloc, raw */
 	uint64_t rss_bytes;
-	/* Of its control groups (ops/target/container.h); raw, "" if there is none. */
+	/* From its control groups (ops/target/container.h); raw, "" if there is none. */
 	char container[64]; /* short id or name */
 	char container_id[CONTAINER_ID_LEN + 1];
 	char pod_uid[POD_UID_LEN + 1];
 	const char *qos_class; /* of the pod, a constant; NULL: no pod */
-	char unit[256];	       /* of systemd */
+	char unit[256];	       /* systemd unit */
 	char cgroup[OPS_TEXT_SIZE];
 	/* With request->labels: */
 	char service_name[256];		  /* OTEL_SERVICE_NAME, or its service, or comm; raw */
@@ -464,15 +463,15 @@ struct ops_process {
 	bool limited;			  /* a memory cgroup has a limit: */
 	uint64_t limit_bytes, used_bytes; /* of the group that will be full first */
 	pid_t ppid;
-	pid_t above; /* with filter->tree: the next ancestor that is listed, or 0 */
-	char command[OPS_COMMAND_SIZE]; /* with filter->command: its command line, raw, cut */
-	struct err
-		recording; /* one that is at work, or was killed; ERROR_NONE when there is none */
+	pid_t above; /* with request->tree: the nearest ancestor that is listed, or 0 */
+	char command
+		[OPS_COMMAND_SIZE]; /* with request->command: its command line, raw, truncated */
+	struct err recording;	    /* in progress, or killed; ERROR_NONE when there is none */
 };
 
-/* Which processes are meant: those to whom all of it applies. */
+/* Which processes are meant: those that meet all conditions. */
 struct ops_filter {
-	const char *comm; /* as the kernel keeps it, of 15 bytes at most; NULL: any */
+	const char *comm; /* as the kernel keeps it, at most 15 bytes; NULL: any */
 	bool by_uid;
 	uid_t uid;
 	const char *cgroup; /* a path, name or container, see cgroup_holds(); NULL: any */
@@ -482,10 +481,10 @@ struct ops_filter {
 struct ops_list_request {
 	struct ops_filter filter;
 	bool debuginfod; /* as in struct ops_options */
-	int stop_fd;	 /* the same; a list that ends early is none */
+	int stop_fd;	 /* as there; a list that ends early fails */
 	bool tree, command;
-	bool labels;	   /* by which others tell it apart, and the limit of its group */
-	const pid_t *only; /* not NULL: these `n_only`, ascending, instead of all */
+	bool labels;	   /* also fill service_name, exe and the limit */
+	const pid_t *only; /* not NULL: these `n_only` pids, ascending, instead of all */
 	size_t n_only;
 };
 
@@ -493,10 +492,10 @@ struct ops_list {
 	struct ops_process
 		*v; /* by pid; one for each jemalloc, that of the program's malloc first */
 	size_t n;
-	size_t unreadable; /* processes that may not be looked at */
-	size_t unanswered; /* processes whose memory or files did not answer in time, or did harm */
-	size_t missed;	   /* processes that a limit of ours kept us from looking at */
-	struct err why;	   /* the last time that was so */
+	size_t unreadable; /* processes that may not be inspected */
+	size_t unanswered; /* the reading child timed out or crashed */
+	size_t missed;	   /* processes not inspected because of a limit of our own */
+	struct err why;	   /* the last such failure */
 };
 
 /*
@@ -511,12 +510,12 @@ struct ops_matches {
 	struct ops_match *v; /* by pid */
 	size_t n;
 	size_t all;    /* how many match, */
-	size_t unseen; /* and of these, how many could not be looked at */
+	size_t unseen; /* of these, how many could not be inspected */
 };
 
 /*
- * All processes that match, but for this one. ERR_USAGE when filter->cgroup is how the ids of two
- * containers begin. The caller ends `out` with ops_match_fini().
+ * All matching processes except this one. ERR_USAGE when filter->cgroup is a prefix of the ids of
+ * two containers. The caller ends `out` with ops_match_fini().
  */
 int ops_match(const struct ops_filter *filter, struct ops_matches *out, struct err *err)
 	__must_check;
@@ -526,14 +525,11 @@ int ops_match_jemalloc(struct ops_matches *matches, bool debuginfod, int stop_fd
 	__must_check;
 void ops_match_fini(struct ops_matches *matches);
 
-/* Where a recording stands, for who shows it. */
+/* The state of a recording, for display. */
 struct ops_record_progress {
 	const struct ops_cost *cost;	  /* which process */
-	uint64_t elapsed_ms, duration_ms; /* the latter 0: it has no end yet */
-	/*
-	 * stats.allocated, at the first dump (0: it has no statistics), and as it was counted last
-	 * (0: not yet).
-	 */
+	uint64_t elapsed_ms, duration_ms; /* duration_ms 0: no end is set yet */
+	/* stats.allocated at the first dump (0: no statistics), and as last read (0: not yet). */
 	uint64_t allocated_before_bytes, allocated_bytes;
 	uint64_t rss_bytes, rss_before_bytes;
 };
@@ -542,16 +538,17 @@ struct ops_record_request {
 	uint64_t duration_ms; /* 0: until the condition is true, or stop_fd */
 	struct until until;   /* ends it early; UNTIL_NEVER: nothing does */
 	uint64_t interval_ms; /* of a series of dumps; 0: none */
-	unsigned int keep;    /* how many of the series are kept, the newest; 0: all */
+	unsigned int keep;    /* how many of the series to keep, the newest; 0: all */
 	const char *file;     /* of the last dump, as in struct ops_dump_request */
 	bool force;	      /* replace files that exist */
-	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: as it is set */
-	bool only_off;	      /* refused (ERR_BUSY) where profiling is on already */
-	void (*began)(void *ctx, const struct ops_cost *cost); /* it is recorded now; NULL: none */
+	int lg_sample;	      /* sample every 2^lg bytes meanwhile; OPS_LG_KEEP: unchanged */
+	bool only_off;	      /* refuse (ERR_BUSY) if profiling is already on */
+	void (*began)(void *ctx,
+		      const struct ops_cost *cost); /* the recording has begun; NULL: none */
 	void (*progress)(void *ctx, const struct ops_record_progress *progress); /* NULL: none */
 	void *ctx;
-	uint64_t progress_ms; /* how often */
-	bool count; /* for it, ask every five seconds how much is allocated: a stop each time */
+	uint64_t progress_ms; /* interval of progress */
+	bool count;	      /* for it, read the allocated bytes every five seconds: a stop each */
 };
 
 struct ops_record {
@@ -560,26 +557,25 @@ struct ops_record {
 	uint64_t first_bytes, last_bytes;
 	char **series; /* those that were kept */
 	size_t n_series;
-	size_t missed; /* dumps of the series for which there was no safe moment */
+	size_t missed; /* dumps of the series that had no safe moment */
 	uint64_t duration_ms;
 	bool early;		  /* stop_fd ended it */
 	bool reached;		  /* request->until did */
-	bool adopted;		  /* profiling was on already: it was left as it was */
-	enum tristate opt_active; /* then: opt.prof_active, was it on from the start? */
-	bool stopped;		  /* profiling was turned off before the end by someone else */
-	bool active, thread_active_init, rate; /* which of these were changed, and put back */
-	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: it has no statistics */
+	bool adopted;		  /* profiling was already on, and was left unchanged */
+	enum tristate opt_active; /* if adopted: opt.prof_active, was it on from the start? */
+	bool stopped;		  /* someone else turned profiling off before the end */
+	bool active, thread_active_init, rate; /* which of these were changed, and restored */
+	uint64_t allocated_before_bytes, allocated_after_bytes; /* 0: no statistics */
 	uint64_t rss_before_bytes, rss_after_bytes;
 	struct err warning; /* as set by err_raise(); ERROR_NONE when there is none */
 };
 
 /*
- * Dump, activate, wait, dump, put everything back. options->stop_fd
- * ends it early. Where profiling is on already, nothing is changed but for the dumps, and another
- * rate is refused (ERR_BUSY): to set it makes jemalloc forget what was sampled.
- * ERR_BUSY when another recording is at work; ERR_OUTPUT from the files, which
- * are checked first; ERR_LOST when the target ended. Whatever fails, the target
- * is as it was found, or the message says otherwise, and ops_undo() puts it back. The caller ends
+ * Dump, activate, wait, dump, and restore everything. options->stop_fd ends it early. If profiling
+ * is already on, nothing but dumps is done, and a different rate is refused (ERR_BUSY): setting it
+ * makes jemalloc discard its samples. ERR_BUSY when another recording is in progress; ERR_OUTPUT
+ * from the files, which are checked first; ERR_LOST when the target ended. After any failure the
+ * target is unchanged, or the message says otherwise and ops_undo() restores it. The caller ends
  * `out` with ops_record_fini().
  */
 int ops_record(pid_t pid, const struct ops_record_request *request,
@@ -588,11 +584,11 @@ int ops_record(pid_t pid, const struct ops_record_request *request,
 void ops_record_fini(struct ops_record *record);
 
 enum ops_undo_how {
-	OPS_UNDO_NOTHING, /* nothing had been left to put back */
+	OPS_UNDO_NOTHING, /* there was nothing to restore */
 	OPS_UNDO_DONE,
 	OPS_UNDO_ENDED,	  /* the process ended, or runs another program now */
-	OPS_UNDO_RUNNING, /* it is being recorded */
-	OPS_UNDO_FAILED,  /* `why` says so */
+	OPS_UNDO_RUNNING, /* a recording is in progress */
+	OPS_UNDO_FAILED,  /* see `why` */
 };
 
 struct ops_undone {
@@ -600,10 +596,10 @@ struct ops_undone {
 	pid_t pid;
 	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
 	enum ops_undo_how how;
-	bool active, thread_active_init; /* what was true and is false again */
-	bool kept;    /* prof.active is not the recording's any more, or never was */
-	bool rate;    /* was prof.lg_sample put back? */
-	bool sampler; /* what a sampling had left was taken away (ops_sample()) */
+	bool active, thread_active_init; /* reset from true to false */
+	bool kept;    /* prof.active is no longer the recording's, or never was */
+	bool rate;    /* was prof.lg_sample restored? */
+	bool sampler; /* what a sampling had left was removed (ops_sample()) */
 	struct err why;
 };
 
@@ -613,8 +609,8 @@ struct ops_undo {
 };
 
 /*
- * Put back what a recording of this process left that was killed, and take away what a sampling
- * did. ERR_BUSY while one is at work.
+ * Restore what a killed recording of this process left changed, and remove what a killed sampling
+ * left. ERR_BUSY while one is in progress.
  */
 int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *out, struct err *err)
 	__must_check;

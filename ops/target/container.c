@@ -15,7 +15,7 @@
 #define ID_SHOWN 12
 #define ID_GIVEN_MIN 4
 #define ECS_TASK_LEN 32
-#define STATIC_POD_LEN 32  /* of one that no API server knows: a hash */
+#define STATIC_POD_LEN 32  /* for pods unknown to the API server: a hash */
 #define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
 
 static size_t hex_run(const char *s)
@@ -45,7 +45,7 @@ static size_t name_len(const char *name)
 	return strcspn(name, "/\n");
 }
 
-/* What watches a container runs beside it: crio-conmon-ID.scope, libpod-conmon-ID.scope. */
+/* The monitor of a container runs beside it: crio-conmon-ID.scope, libpod-conmon-ID.scope. */
 static bool is_monitor(const char *name, size_t len)
 {
 	return has_word(name, name + len, "conmon");
@@ -58,7 +58,7 @@ static bool is_ecs(const char *name, size_t len)
 	       strspn(name + ECS_TASK_LEN + 1, "0123456789") == len - ECS_TASK_LEN - 1;
 }
 
-/* The id in one name of a path, `*n` long; NULL if there is none. */
+/* The id in one component of a path, `*n` long; NULL if there is none. */
 static const char *id_in_name(const char *name, size_t len, size_t *n)
 {
 	*n = len;
@@ -74,7 +74,7 @@ static const char *id_in_name(const char *name, size_t len, size_t *n)
 	return NULL;
 }
 
-/* The innermost one of the first line that has any: containers may be nested. */
+/* The innermost id of the first line that has any: containers may be nested. */
 static const char *innermost_id(const char *cgroup, size_t *n)
 {
 	const char *found = NULL;
@@ -113,7 +113,7 @@ static bool hex_digit(char c, unsigned int *value)
 	return at;
 }
 
-/* "\x2d" is "-" in the names of units. What cannot be printed stays as it is. */
+/* "\x2d" is "-" in the names of units. Escapes of unprintable bytes are kept. */
 static void unescape(char *name)
 {
 	unsigned int high, low;
@@ -147,7 +147,7 @@ static int find_name(const char *text, const char *marker, char *buf, size_t siz
 	return 0;
 }
 
-/* The machine that a unit is: "machine-NAME.scope", "systemd-nspawn@NAME.service". */
+/* The machine that a unit runs: "machine-NAME.scope", "systemd-nspawn@NAME.service". */
 static void machine_name(char *unit)
 {
 	static const char *const forms[][2] = { { "machine-", ".scope" },
@@ -179,7 +179,7 @@ void container_parse(const char *cgroup, char *buf, size_t size)
 		machine_name(buf);
 }
 
-/* How long a uid is that ends there; 0 if it is none. */
+/* The length of the uid that is all of this component; 0 if there is none. */
 static size_t uid_len(const char *s)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", ends[] = "/.:\n";
@@ -196,7 +196,7 @@ static size_t uid_len(const char *s)
 	return n == STATIC_POD_LEN && strchr(ends, s[n]) ? n : 0;
 }
 
-/* The innermost pod; *root is the name below which it is, that of all pods. */
+/* The innermost pod; *root is set to the name of the group of all pods above it. */
 static const char *find_pod(const char *cgroup, const char **root)
 {
 	const char *pod = NULL, *pods = NULL;
@@ -234,7 +234,7 @@ bool pod_parse(const char *cgroup, char uid[POD_UID_LEN + 1], const char **qos_c
 	return true;
 }
 
-/* Does `path`, of `len` bytes, hold these whole names, at its beginning or anywhere? */
+/* Does `path`, of `len` bytes, hold these whole components, at its beginning or anywhere? */
 static bool path_holds(const char *path, size_t len, const char *names, bool anywhere)
 {
 	size_t n = strlen(names);
@@ -252,7 +252,7 @@ static bool path_holds(const char *path, size_t len, const char *names, bool any
 /* Lines of "ID:CONTROLLERS:PATH" (cgroups(7)). */
 static bool is_below(const char *cgroup, const char *wanted)
 {
-	/* The second is the beginning of the first. */
+	/* The second is a prefix of the first. */
 	static const char *const mounts[] = { "/sys/fs/cgroup/unified/", "/sys/fs/cgroup/" };
 	char names[PATH_MAX];
 	bool found = false;
@@ -321,7 +321,7 @@ bool cgroup_holds(const char *cgroup, const char *wanted)
 	return *name && !strcmp(name, wanted);
 }
 
-/* Is it more than this suffix? */
+/* Does it end in `suffix`, after something else? */
 static bool name_ends(const char *name, size_t len, const char *suffix)
 {
 	size_t n = strlen(suffix);
@@ -341,7 +341,7 @@ static bool is_unit(const char *name, size_t len)
 	return false;
 }
 
-/* The next unit from *at on; false if there is none, and `buf` is as it was. */
+/* The next unit from *at; false if there is none, with `buf` unchanged. */
 static bool next_unit(const char **at, char *buf, size_t size)
 {
 	while (**at) {
@@ -376,7 +376,7 @@ void service_parse(const char *cgroup, char *buf, size_t size)
 		size_t len = name_len(name);
 
 		if (id_in_name(name, len, &n)) {
-			buf[0] = '\0'; /* what is above runs containers */
+			buf[0] = '\0'; /* the services above it run containers */
 			contained = false;
 		} else if (!contained && !text_begins(name, "user@") &&
 			   name_ends(name, len, ".service")) {
@@ -387,7 +387,7 @@ void service_parse(const char *cgroup, char *buf, size_t size)
 	unescape(buf);
 }
 
-/* People will copy it into a command line. */
+/* Users will copy it into a command line. */
 static bool is_plain_service(const char *name)
 {
 	return text_stem(name, ".service") < strlen(name) &&
@@ -406,7 +406,7 @@ enum starter starter_parse(const char *cgroup, char *name, size_t size)
 		return strstr(cgroup, "/libpod-")  ? STARTER_PODMAN
 		       : strstr(cgroup, "/docker") ? STARTER_DOCKER
 						   : STARTER_CONTAINER;
-	/* The first is the system's. What is below may be called anything, by that service. */
+	/* The first is the system's. That service may name the ones below as it likes. */
 	next_unit(&cgroup, name, size);
 	of_user = text_begins(name, "user@");
 	if ((of_user && !next_unit(&cgroup, name, size)) || !is_plain_service(name))
@@ -414,7 +414,7 @@ enum starter starter_parse(const char *cgroup, char *name, size_t size)
 	return of_user ? STARTER_USER_SERVICE : STARTER_SERVICE;
 }
 
-/* The path of a handle of this hierarchy, as it is called in there; -1 if it has none. */
+/* The path of a handle within this hierarchy; -1 if it has none. */
 static int handle_path(int root, const char *folder, uint64_t id, char *buf, size_t size)
 {
 	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + sizeof(id)] = { 0 };
@@ -443,7 +443,7 @@ static int handle_path(int root, const char *folder, uint64_t id, char *buf, siz
 
 bool cgroup_by_id(uint64_t id, char *buf, size_t size)
 {
-	/* Where systemd keeps it, alone or beside the older ones. */
+	/* Where systemd mounts it, alone or beside the v1 hierarchies. */
 	static const char *const folders[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
 
 	for (size_t i = 0; id && i < sizeof(folders) / sizeof(*folders); i++) {

@@ -13,7 +13,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* "# key value". What could end the line, or be taken for a part of it, is written as \xNN. */
+/* "# key value". Bytes that could end the line, or look like a part of it, are written as \xNN. */
 static void add_text(FILE *f, const char *key, const char *value)
 {
 	if (!*value)
@@ -96,7 +96,7 @@ int facts_append(int fd, const struct session *s, struct err *err)
 		return err_raise_sys(err, ERROR_PROFILE_INCOMPLETE, errno);
 	if (write_all(fd, text, len))
 		return 0;
-	/* A part of a line would make the whole file unreadable. */
+	/* A partial line would make the whole file unreadable. */
 	sys = errno;
 	if (ftruncate(fd, end))
 		return err_raise_sys(err, ERROR_PROFILE_HALF_A_LINE, sys);

@@ -59,7 +59,7 @@ static int read_link(pid_t pid, const char *name, char *buf, size_t size)
 	return 0;
 }
 
-/* The working directory as the target names it: the kernel shows it from our root, not from its. */
+/* The working directory as the target names it: the kernel shows it relative to our root. */
 static int working_dir(pid_t pid, char *buf, size_t size)
 {
 	char root[PATH_MAX], cwd[PATH_MAX];
@@ -124,7 +124,7 @@ static void tell(void *ctx)
 	confined_reply(false, NULL, &p, q->fd);
 }
 
-/* What the target wrote is looked at, or removed, also for who is to end early. */
+/* What the target wrote is inspected, or removed, even if the command is to end early. */
 static int ask(struct question *q, struct err *err)
 {
 	const struct confined_options options = {
@@ -155,7 +155,7 @@ static int ask(struct question *q, struct err *err)
 	return 0;
 }
 
-/* Groups and ACLs are left to the kernel: only a sure refusal is one here. */
+/* Groups and ACLs are left to the kernel: only certain refusals count here. */
 static bool surely_refused(const struct stat *st, uid_t euid)
 {
 	if (euid == 0)
@@ -316,7 +316,7 @@ int inside_handle(const struct inside *in, int *handle, struct err *err)
 	return 0;
 }
 
-/* NAME.PID.SEQ.mN.heap, with a namespace number between in some versions. */
+/* NAME.PID.SEQ.mN.heap, with a namespace number in between in some versions. */
 static bool is_manual_dump(const char *file, const char *start)
 {
 	size_t len = strlen(start);
@@ -378,13 +378,13 @@ static int find_proc(struct question *q, struct err *err)
 	struct stat st;
 
 	(void)err;
-	/* The link itself: it leads nowhere for a reader in another pid namespace. */
+	/* The link itself: for a reader in another pid namespace it leads nowhere. */
 	q->found = root < 0 || !fstatat(root, "proc/self", &st, AT_SYMLINK_NOFOLLOW) ||
 		   errno != ENOENT;
 	return 0;
 }
 
-/* By what the kernel has in memory: no file system is asked. */
+/* From what the kernel has in memory: no file system is asked. */
 static bool same_root(pid_t pid)
 {
 	_cleanup_(cleanup_close) int root = open_root(pid);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Files as the target sees them: in its root, from its working directory.
- * Every path is resolved inside the target's root (openat2(2)), so that links
- * in there cannot lead out of it.
+ * Files as the target sees them: in its root, from its working directory. Every path is resolved
+ * inside the target's root (openat2(2)), so that links there cannot lead out of it.
  *
  * Its file systems may never answer. So each question is asked by a child (sandbox/confined.h), for
- * as long as the command has time; one that sleeps in the kernel is left behind. Where that
- * happens, the error is ERR_UNSAFE.
+ * as long as the command has time; a child that sleeps in the kernel is left behind. The error is
+ * ERR_UNSAFE then.
  */
 #ifndef OPS_TARGET_INSIDE_H
 #define OPS_TARGET_INSIDE_H
@@ -22,7 +21,7 @@ struct inside {
 	const struct session *s; /* the caller's */
 	char *path;		 /* absolute, in the target's root */
 	char *name;		 /* its last component */
-	int dir;		 /* its folder, as a handle (O_PATH) */
+	int dir;		 /* its folder (O_PATH) */
 };
 #define INSIDE_INIT       \
 	{                 \
@@ -30,8 +29,9 @@ struct inside {
 	}
 
 /*
- * Find the folder of `path`. ERR_OUTPUT when there is none or, `to_write`, when the target surely
- * cannot write there: rights, read-only, full. inside_close() is due also then.
+ * Find the folder of `path`. ERR_OUTPUT when there is none or, with `to_write`, when the target
+ * certainly cannot write there: rights, read-only, full. inside_close() is due even after a
+ * failure.
  */
 int inside_open(struct inside *in, const struct session *s, const char *path, bool to_write,
 		struct err *err) __must_check;
@@ -43,10 +43,10 @@ int inside_absent(const struct inside *in, bool force, struct err *err) __must_c
 /* The size of the file; false when there is none or it is not a regular file. */
 bool inside_size(const struct inside *in, uint64_t *bytes);
 
-/* Remove the file; that it cannot be is no error. */
+/* Remove the file. A failure is ignored. */
 void inside_remove(const struct inside *in);
 
-/* A handle (O_PATH) of it, which is the caller's and not to be looked at but by a child. */
+/* An O_PATH handle of it, owned by the caller; only a child may inspect it. */
 int inside_handle(const struct inside *in, int *handle, struct err *err) __must_check;
 
 /* A dump by prefix in the folder, and when it was written. */

@@ -30,13 +30,13 @@ static int look(const struct work *w, int fd, struct stat *st, struct err *err)
 	return 0;
 }
 
-/* The rights of the target's user for files, and nothing that gets around them. */
+/* The target user's file access rights, and no capability to bypass them. */
 static int become_target(const struct work *w, struct err *err)
 {
 	uid_t uid = w->s->proc.status.euid;
 
 	setfsuid(uid);
-	/* It tells of no failure: ask for a user that there is not. */
+	/* It reports no failure: set an invalid user, which returns the current one. */
 	if ((uid_t)setfsuid((uid_t)-1) != uid)
 		return err_raise(err, ERROR_RIGHTS_NOT_TAKEN, .uid = uid);
 	return fence_drop_capabilities(err);
@@ -68,7 +68,7 @@ static void complete(void *ctx)
 	uint64_t bytes;
 	int failed = received_check(w->fd, w->rules, &bytes, &err);
 
-	/* That it is not read here does not make it less of a profile. */
+	/* It is a profile even if it cannot be read here. */
 	if (failed)
 		err.code = ERR_OUTPUT;
 	failed = failed || mapped_append(w->fd, bytes, &w->s->proc, w->rules->deadline_ms, &err) ||
@@ -88,7 +88,9 @@ int inside_file_complete(const struct inside *in, const struct session *s,
 		.n_fds = 1,
 		.enter = enter,
 	};
-	/* The target has written it: it is completed also by who is to end early. */
+	/*
+	 * The target has already written it: it is completed even if the command is to end early.
+	 */
 	_cleanup_(confined_end) struct confined c = CONFINED_INIT;
 	struct unpack answer;
 

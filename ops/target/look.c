@@ -13,7 +13,7 @@
 
 #define EXEC_RETRY_MS 5
 #define EXEC_TRIES 20
-/* 16,384 images of 4,096 ranges is what a process can have at most; a path each. */
+/* A process has at most 16,384 images of 4,096 ranges, with a path each. */
 #define ANSWER_MAX ((size_t)128 << 20)
 
 enum question { ASK_SITE, ASK_VALUES, ASK_ACTIVE, ASK_DUMP, ASK_OTHER, QUESTIONS };
@@ -35,7 +35,7 @@ static int refuse_32_bit(const struct session *s, struct err *err)
 	return 0;
 }
 
-/* In the middle of an execve(2) there is no program in memory for a moment. */
+/* In the middle of an execve(2) no program is mapped for a moment. */
 static int read_images(struct session *s, struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = EXEC_RETRY_MS * 1000000L };
@@ -80,7 +80,7 @@ static int find_site(struct session *s, struct pack *p, struct err *err)
 	return 0;
 }
 
-/* As a library, or in the program itself: then its version stands there (LUAJIT_VERSION). */
+/* As a library, or in the program itself, which then contains its version (LUAJIT_VERSION). */
 static bool runs_luajit(struct images *images)
 {
 	static const char version[] = "LuaJIT 2.";
@@ -141,7 +141,7 @@ static int answer(struct session *s, struct unpack *u, struct pack *p, struct er
 	return 0;
 }
 
-/* What every look reads, opened before it begins: that takes no question to the opener. */
+/* What every look reads, opened in advance: that saves questions to the opener. */
 static const char *const opened[] = { "maps", "mem", "auxv", "environ" };
 #define OPENED (sizeof(opened) / sizeof(*opened))
 
@@ -193,7 +193,7 @@ static int ask(struct session *s, enum question question, const struct pack *mor
 	return confined_ask(&s->looker, &p, -1, err) || take_answer(s, u, err) ? -1 : 0;
 }
 
-static int senseless(const struct session *s, struct err *err)
+static int malformed(const struct session *s, struct err *err)
 {
 	return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
 }
@@ -228,9 +228,9 @@ int look_found(struct session *s, struct err *err)
 	if ((s->looker.sock < 0 && look_begin(s, err)) || take_answer(s, &u, err))
 		return -1;
 	if (!images_unpack(&s->images, &u))
-		return senseless(s, err);
+		return malformed(s, err);
 	s->jemallocs = jemallocs_unpack(&s->n_jemallocs, &s->images, &u);
-	return s->jemallocs && unpack_done(&u) ? 0 : senseless(s, err);
+	return s->jemallocs && unpack_done(&u) ? 0 : malformed(s, err);
 }
 
 void look_end(struct session *s)
@@ -248,7 +248,7 @@ int look_site(struct session *s, struct callsite **site, struct err *err)
 	if (*site && unpack_done(&u))
 		return 0;
 	injector_site_free(*site);
-	return senseless(s, err);
+	return malformed(s, err);
 }
 
 int look_values(struct session *s, struct jemalloc_values *values, struct err *err)
@@ -259,7 +259,7 @@ int look_values(struct session *s, struct jemalloc_values *values, struct err *e
 		return -1;
 	jemalloc_opts_unpack(s->je, values, &u);
 	s->luajit = unpack_bool(&u);
-	return unpack_done(&u) ? 0 : senseless(s, err);
+	return unpack_done(&u) ? 0 : malformed(s, err);
 }
 
 int look_active(struct session *s, bool *confirmed, struct err *err)
@@ -269,7 +269,7 @@ int look_active(struct session *s, bool *confirmed, struct err *err)
 	if (ask(s, ASK_ACTIVE, NULL, &u, err))
 		return -1;
 	*confirmed = unpack_bool(&u);
-	return unpack_done(&u) ? 0 : senseless(s, err);
+	return unpack_done(&u) ? 0 : malformed(s, err);
 }
 
 int look_dump(struct session *s, struct jemalloc_dump *dump, struct err *err)
@@ -279,7 +279,7 @@ int look_dump(struct session *s, struct jemalloc_dump *dump, struct err *err)
 	if (ask(s, ASK_DUMP, NULL, &u, err))
 		return -1;
 	jemalloc_dump_unpack(dump, &u);
-	return unpack_done(&u) ? 0 : senseless(s, err);
+	return unpack_done(&u) ? 0 : malformed(s, err);
 }
 
 int look_ask(struct session *s, const struct pack *question, struct unpack *answer, struct err *err)

@@ -16,8 +16,8 @@ static const char title[] = "\nMAPPED_LIBRARIES:\n";
 #define TITLE_LEN (sizeof(title) - 1)
 
 /*
- * jemalloc takes no notice of a write that did not write all. What it writes is lines, and
- * in an address none ends.
+ * jemalloc does not notice short writes. It writes whole lines, so a truncated one shows at the
+ * end.
  */
 static int check_whole(int fd, uint64_t bytes, const struct proc *p, struct err *err)
 {
@@ -39,7 +39,7 @@ static int too_late(uint64_t deadline_ms, struct err *err)
 	return err_advise(err, FIX_LONGER_TIMEOUT);
 }
 
-/* Where the part begins, `bytes` if there is none. */
+/* Where the part begins; `bytes` if there is none. */
 static int find_title(int fd, uint64_t bytes, uint64_t deadline_ms, uint64_t *at, struct err *err)
 {
 	char buf[65536];
@@ -61,7 +61,7 @@ static int find_title(int fd, uint64_t bytes, uint64_t deadline_ms, uint64_t *at
 		}
 		if ((size_t)n < TITLE_LEN)
 			break;
-		/* The title may lie across the end of what was read. */
+		/* The title may cross the end of what was read. */
 		from += (uint64_t)n - (TITLE_LEN - 1);
 	}
 	*at = bytes;
@@ -100,8 +100,8 @@ int mapped_complete(int fd, const struct proc *p, uint64_t deadline_ms, struct e
 	    find_title(fd, bytes, deadline_ms, &at, err))
 		return -1;
 	/*
-	 * In another pid namespace jemalloc may have copied the mappings of somebody else; those
-	 * of a process whose first thread has ended are empty to it.
+	 * In another pid namespace jemalloc may have copied the mappings of another process; those
+	 * of a process whose first thread has ended look empty to it.
 	 */
 	if (at < bytes && p->status.ns_pid == p->pid && p->mm_pid == p->pid)
 		return 0;

@@ -17,18 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Threads that run are asked again where they are: after such a pause, and for this long in all. */
+/* Running threads are asked again for their stack: after this pause, and for this long in total. */
 #define STACK_PAUSE_NS 5000000
 #define STACK_MS 100
-/* What is larger holds stacks of coroutines, beside whatever else the program allocated there. */
+/* Anything larger holds stacks of coroutines, beside whatever else the program allocated there. */
 #define STACK_SIZE_MAX (UINT64_C(64) << 20)
 
-/* One mapping and what is counted of it. */
+/* One mapping and its counts. */
 struct mapping {
 	const struct map *map;
 	struct memory_part sum;
-	uint64_t anonymous; /* bytes of sum.rss that are of no file */
-	uint64_t stacks;    /* how many stack pointers it holds */
+	uint64_t anonymous; /* bytes of sum.rss without a file */
+	uint64_t stacks;    /* number of stack pointers in it */
 	enum memory_kind kind;
 };
 
@@ -75,7 +75,7 @@ static bool is_go(const struct map *map)
 	return map->start == GO_ARENA && !*map->path;
 }
 
-/* `v` has an element for each of them, in the same order. Go takes stacks from its heap. */
+/* `v` has an element for each mapping, in the same order. Go allocates stacks from its heap. */
 static void find_stacks(struct mapping *v, const struct maps *maps,
 			const struct memory_stacks *stacks)
 {
@@ -96,7 +96,7 @@ static void find_stacks(struct mapping *v, const struct maps *maps,
 static enum memory_runtime runtime_of(const struct map *map)
 {
 	static const struct {
-		const char *pattern; /* of the last part of the path, fnmatch(3) */
+		const char *pattern; /* for the last component of the path, fnmatch(3) */
 		enum memory_runtime runtime;
 	} files[] = {
 		{ "libpython[0-9]*", RUNTIME_PYTHON }, { "python[0-9]*", RUNTIME_PYTHON },
@@ -131,7 +131,7 @@ static void add(struct memory_part *to, const struct memory_part *part)
 	to->mappings += part->mappings;
 }
 
-/* Pages that were written in a private mapping are its own. */
+/* Written pages of a private mapping are its own. */
 static void move(struct memory *m, enum memory_kind from, enum memory_kind to, uint64_t bytes)
 {
 	m->kinds[from].rss -= bytes;
@@ -148,7 +148,7 @@ static void count(struct memory *m, const struct mapping *one)
 	add(&m->kinds[one->kind], &one->sum);
 	if (one->kind == MEMORY_FILE)
 		move(m, MEMORY_FILE, MEMORY_DATA, one->anonymous);
-	if (one->kind == MEMORY_SHARED) /* a private mapping of it, as of /dev/zero */
+	if (one->kind == MEMORY_SHARED) /* a private mapping of it, such as /dev/zero */
 		move(m, MEMORY_SHARED, MEMORY_ANONYMOUS, one->anonymous);
 	if (one->kind == MEMORY_ANONYMOUS && !is_accessible(one->map))
 		m->barred += one->sum.size;
@@ -171,7 +171,7 @@ static int by_rss(const void *a, const void *b)
 	return x->map->start < y->map->start ? -1 : 1;
 }
 
-/* Mappings of one name become one. */
+/* Joins the mappings of one name. */
 static size_t join(struct mapping *v, size_t n)
 {
 	size_t kept = 0;
@@ -188,7 +188,7 @@ static size_t join(struct mapping *v, size_t n)
 	return kept;
 }
 
-/* The order of `v` is lost. */
+/* Reorders `v`. */
 static void find_largest(struct memory *m, struct mapping *v, size_t n)
 {
 	n = join(v, n);
@@ -242,7 +242,7 @@ int memory_sum(struct memory *m, const struct maps *maps, const struct memory_us
 #define PAGE_OF_FILE (UINT64_C(1) << 61)
 #define PAGE_EXCLUSIVE (UINT64_C(1) << 56)
 
-/* What is in RSS; the kernel's own pages, and huge pages that were reserved, are not. */
+/* Is it part of RSS? The kernel's own pages and reserved huge pages are not. */
 static bool is_counted(const struct map *map)
 {
 	static const char *const left_out[] = { "[v", "/anon_hugepage", "/dev/hugepages/" };
@@ -269,11 +269,12 @@ static int read_use(int fd, const struct map *map, uint64_t *entries, struct mem
 			continue;
 		if (got < 0)
 			return -1;
-		if (got < (ssize_t)sizeof(*entries)) /* it has ended, or this is the kernel's */
+		if (got <
+		    (ssize_t)sizeof(*entries)) /* it has ended, or this mapping is the kernel's */
 			return 0;
 		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++) {
 			bool file = entries[i] & PAGE_OF_FILE;
-			/* Without a file, that is the huge page of zeros: see take_off_zeros() */
+			/* Without a file, that is the huge zero page: see subtract_zeros() */
 			bool present = (entries[i] & PAGE_PRESENT) && !(anonymous && file);
 
 			use->present += present ? page : 0;
@@ -316,7 +317,7 @@ static int read_all(const struct maps *maps, pid_t pid, struct memory_use *use, 
  * It looks like a page that is shared since a fork(2): as many of these as exceed the kernel's own
  * count (RssAnon) are subtracted.
  */
-static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
+static void subtract_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 {
 	uint64_t anonymous = 0, common = 0, zeros;
 
@@ -334,9 +335,9 @@ static void take_off_zeros(struct memory_use *use, size_t n, uint64_t rss_anon)
 
 /* --- .bss --- */
 
-#define HEAD_SIZE 4096 /* holds the program headers of whatever a linker makes */
+#define HEAD_SIZE 4096 /* enough for the program headers of any linker's output */
 
-/* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0: not known. */
+/* Where the memory of an ELF file ends whose beginning is mapped at `start`; 0: unknown. */
 static uint64_t image_end(int mem, uint64_t start)
 {
 	char bytes[HEAD_SIZE];
@@ -350,7 +351,7 @@ static uint64_t image_end(int mem, uint64_t start)
 	return start + (high - low);
 }
 
-/* Private memory right behind data of a file that may be written. */
+/* Is it private memory right behind writable data of a file? */
 static bool follows_data(const struct map *map, const struct map *before)
 {
 	return before && !*map->path && before->end == map->start && before->path[0] == '/' &&
@@ -358,8 +359,8 @@ static bool follows_data(const struct map *map, const struct map *before)
 }
 
 /*
- * Memory without a file in which .bss lies takes the path of its file, and is split where that
- * ends: the kernel joins other memory behind it to the same mapping.
+ * Anonymous memory that holds .bss takes the path of its file, and is split where .bss ends: the
+ * kernel merges other memory behind it into the same mapping.
  */
 static int name_bss(struct maps *maps, pid_t pid, struct err *err)
 {
@@ -407,11 +408,11 @@ int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks,
 		return err_no_memory(err);
 	if (read_all(&maps, pid, use, err) || proc_thread_status(pid, pid, &status, err))
 		return -1;
-	take_off_zeros(use, maps.n, status.rss_anon_bytes);
+	subtract_zeros(use, maps.n, status.rss_anon_bytes);
 	return memory_sum(m, &maps, use, stacks, err);
 }
 
-/* False while it runs, or waits for a CPU. */
+/* False while it runs or waits for a CPU. */
 static bool take_stack(struct memory_stacks *s, pid_t pid, pid_t tid)
 {
 	struct err ignored = ERR_INIT;
@@ -424,7 +425,7 @@ static bool take_stack(struct memory_stacks *s, pid_t pid, pid_t tid)
 	return !at.running;
 }
 
-/* Keeps those that run in `tids`, or were not asked until `end`. */
+/* Keeps in `tids` those that are running, or were not asked before `end`. */
 static void ask_threads(struct memory_stacks *s, pid_t pid, pid_t *tids, size_t *n, uint64_t end)
 {
 	size_t left = 0;
@@ -448,7 +449,7 @@ int memory_stacks(struct memory_stacks *s, pid_t pid, struct err *err)
 	s->v = calloc(n + 1, sizeof(*s->v));
 	if (!s->v)
 		return err_no_memory(err);
-	/* Each is asked once, however many they are. */
+	/* Each is asked at least once, however many there are. */
 	ask_threads(s, pid, tids, &n, UINT64_MAX);
 	while (n && now_ms() < end) {
 		nanosleep(&pause, NULL);

@@ -16,7 +16,7 @@
 #define LIST_SIZE 400
 #define SHOWN_SIZE 256
 
-/* The kernel marks the names of files that are gone. */
+/* The kernel marks the names of deleted files. */
 static bool is_named(const struct image *img, const char *path, const char *name)
 {
 	static const char gone[] = " (deleted)";
@@ -97,11 +97,11 @@ int session_may_trace(struct session *s, struct err *err)
 {
 	struct err again = ERR_INIT;
 
-	/* If that fails, session_find_jemalloc() tries it again, and says why it failed. */
+	/* If that fails, session_find_jemalloc() retries it and reports the error. */
 	if (s->looker.sock < 0 && look_begin(s, &again))
 		look_end(s);
 	while (proc_may_trace(&s->proc, err)) {
-		look_end(s); /* what it found may have changed by then */
+		look_end(s); /* its findings may be outdated by then */
 		if (!session_try_again(s, err) || proc_refresh(&s->proc, err))
 			return session_failed(s, err);
 	}

@@ -45,7 +45,7 @@ int pids_read(pid_t **pids, size_t *n, struct err *err)
 	return 0;
 }
 
-/* --- who is whose parent --- */
+/* --- parents --- */
 
 /* False when it has ended. */
 static bool read_node(pid_t pid, struct pid_node *node)
@@ -54,7 +54,7 @@ static bool read_node(pid_t pid, struct pid_node *node)
 	const char *ppid, *start_time;
 	struct err ignored;
 
-	/* The first thread's own: of the process the kernel adds up the times of all threads. */
+	/* The first thread's: for the process, the kernel adds up the times of all threads. */
 	if (procfs_read_into(pid, pid, "stat", text, sizeof(text), &ignored))
 		return false;
 	ppid = procfs_stat_field(text, PPID_FIELD);
@@ -120,8 +120,8 @@ pid_t pid_tree_parent(const struct pid_tree *tree, pid_t pid)
 enum { UNKNOWN = 0, ON_THE_WAY, INSIDE, OUTSIDE };
 
 /*
- * Walks up to the first ancestor that was marked before; the same is then true of all on the way.
- * So each node is visited twice at most, however long the chain. As processes come and go while
+ * Walks up to the first ancestor that is already marked; its mark applies to all nodes on the way.
+ * So each node is visited at most twice, however long the chain is. As processes come and go while
  * they are read, parents may form a cycle.
  */
 static void mark(const struct pid_tree *tree, struct pid_node *node)

@@ -42,8 +42,8 @@ static int not_jemalloc(const struct session *s, const char *version, struct err
 	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
 }
 
-/* Something can be seen as it is: who holds memory from now on, or who allocates. -1. */
-static int advise_as_it_is(const struct session *s, struct err *err)
+/* Even without profiling, sampling or sites can show who allocates, or who holds new memory. -1. */
+static int advise_without_prof(const struct session *s, struct err *err)
 {
 	if (jemalloc_has_hooks(s->version) == TRI_YES)
 		return err_advise_too(err, FIX_SAMPLE_AS_IT_IS, .pid = s->proc.pid);
@@ -54,7 +54,7 @@ static int advise_as_it_is(const struct session *s, struct err *err)
 
 static int advise_other_jemalloc(const struct session *s, struct err *err)
 {
-	/* The program calls it by names of its own, or by its own malloc(3). */
+	/* The program calls it by its own names, or as its own malloc(3). */
 	if (*s->je->prefix || s->je->linkage == LINKAGE_STATIC)
 		return err_advise(err, strcmp(s->je->prefix, "_rjem_") ? FIX_BUILD_WITH_PROF
 								       : FIX_BUILD_WITH_PROF_RUST);
@@ -65,10 +65,10 @@ int session_no_config_prof(const struct session *s, struct err *err)
 {
 	err_raise(err, ERROR_CONFIG_PROF_FALSE, SESSION_ARGS(s));
 	advise_other_jemalloc(s, err);
-	return advise_as_it_is(s, err);
+	return advise_without_prof(s, err);
 }
 
-/* How, by where it was started. */
+/* How to restart it depends on what started it. */
 static int advise_restart(const struct session *s, struct err *err)
 {
 	char cgroup[PROC_CGROUP_SIZE], name[256];
@@ -101,7 +101,7 @@ int session_no_opt_prof(const struct session *s, struct err *err)
 {
 	err_raise(err, ERROR_OPT_PROF_FALSE, SESSION_ARGS(s));
 	advise_restart(s, err);
-	return advise_as_it_is(s, err);
+	return advise_without_prof(s, err);
 }
 
 int session_call_failed(const struct session *s, const struct call *call, struct err *err)
@@ -119,14 +119,14 @@ int session_call_failed(const struct session *s, const struct call *call, struct
 				.name = call->name);
 }
 
-/* What is asked before the calls of a run are made. */
+/* What is asked before the calls of a run. */
 struct gate {
-	char confirmed[64], version[64]; /* as that of struct jemalloc */
+	char confirmed[64], version[64]; /* as in struct jemalloc */
 	bool config_prof, opt_prof;
 };
 enum { GATE_VERSION, GATE_CONFIG_PROF, GATE_OPT_PROF, GATE_CALLS };
 
-/* The version is known already: if that is not what comes back, it is the last call. */
+/* The expected version is known: if another comes back, no further call is made. */
 static struct call confirm(const struct session *s, struct gate *gate)
 {
 	struct call call = call_read_string("version", gate->confirmed, sizeof(gate->confirmed));

@@ -20,9 +20,8 @@ static int unknown_unwinder(const struct session *s, struct err *err)
 }
 
 /*
- * libgcc's unwinder aborts the program when a frame of LuaJIT's compiled code is on the stack.
- * Seen with knot-resolver 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its
- * start.
+ * libgcc's unwinder aborts the program when a frame of LuaJIT's compiled code is on the stack. Seen
+ * with knot-resolver 5.6 and jemalloc 5.3.0 of Debian 12, with profiling active from its start.
  */
 int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
 {
@@ -37,10 +36,10 @@ int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder
 }
 
 /*
- * A thread that sees a stack for the first time may have to let its table of stacks grow:
- * prof_lookup() does that with the thread's tdata->lock held (ckh_insert()). If the memory for it
- * is a new maximum, the dump is made there and then, by the same thread, and takes that lock once
- * more. Seen with jemalloc 4.5.0, 5.2.1, 5.3.0 and 5.3.1, each within 300 dumps.
+ * A thread that sees a stack for the first time may have to grow its table of stacks: prof_lookup()
+ * does that with the thread's tdata->lock held (ckh_insert()). If the memory for it is a new
+ * maximum, the same thread makes the dump right there, and takes that lock a second time. Seen with
+ * jemalloc 4.5.0, 5.2.1, 5.3.0 and 5.3.1, each within 300 dumps.
  */
 int sampling_may_gdump(const struct session *s, struct err *err)
 {
@@ -49,14 +48,14 @@ int sampling_may_gdump(const struct session *s, struct err *err)
 }
 
 /*
- * A small object that is sampled gets pages of its own (arena_prof_promote(), from 4.0 on): 16 KiB
- * for whatever size, and one more for where it begins in them (opt.cache_oblivious). Besides there
- * are the records of threads and stacks, for which jemalloc asks for 2 MiB and more at once.
+ * A small sampled object gets pages of its own (arena_prof_promote(), from 4.0 on): 16 KiB whatever
+ * its size, and one more page for its offset in them (opt.cache_oblivious). In addition there are
+ * the records of threads and stacks, for which jemalloc requests 2 MiB and more at once.
  */
 #define SAMPLE_BYTES (20u << 10)
 #define RECORDS_BYTES (4u << 20)
 
-/* An upper bound: all of its memory, freed and allocated again as small objects. */
+/* An upper bound: all of its memory, freed and reallocated as small objects. */
 int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *err)
 {
 	static const enum room_of kinds[] = { ROOM_ADDRESSES, ROOM_DATA, ROOM_MEMORY };
@@ -98,7 +97,7 @@ int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err
 
 #define LG_SAMPLE_DEFAULT 19
 
-/* The rate that it was started with may have been changed since (prof.reset): asked last. */
+/* The rate at start may have been changed since (prof.reset): the current one is asked last. */
 static int has_room(struct session *s, const struct jemalloc_values *values, int wanted,
 		    struct err *err)
 {
@@ -122,7 +121,7 @@ static int has_room(struct session *s, const struct jemalloc_values *values, int
 	return sampling_has_room(s, lg, err);
 }
 
-/* Names that this jemalloc does not have, as config.prof_frameptr before 5.3.1, are false. */
+/* Names that this jemalloc lacks, as config.prof_frameptr before 5.3.1, are false. */
 static enum tristate answer_or_no(const struct call *call)
 {
 	return call->made && call->ret == ENOENT ? TRI_NO : call_answer(call);
@@ -166,7 +165,7 @@ int sampling_may_begin(struct session *s, int lg_sample, struct err *err)
 		return session_failed(s, err);
 	unwinder = s->je->unwinder;
 	gdump = jemalloc_value_is(&values, OPT_PROF_GDUMP);
-	/* Where opt.prof is false, that is what the calls fail with. */
+	/* If opt.prof is false, the calls fail with that. */
 	if (!unwinder || gdump == TRI_UNKNOWN || jemalloc_value_is(&values, OPT_PROF) == TRI_NO) {
 		if (!s->inj)
 			return not_asked(s, err);

@@ -50,7 +50,7 @@ bool session_try_again(const struct session *s, const struct err *err)
 	return true;
 }
 
-/* A process that is just ending has no memory any more, before it has no pid any more. */
+/* An exiting process loses its memory before its pid. */
 static bool has_ended(const struct session *s)
 {
 	struct err why = ERR_INIT;
@@ -58,7 +58,7 @@ static bool has_ended(const struct session *s)
 
 	if (!proc_alive(&s->proc))
 		return true;
-	/* What cannot be read for a reason of our own (EMFILE) says nothing of the process. */
+	/* A failure of our own (EMFILE) says nothing about the process. */
 	if (proc_thread_status(s->proc.pid, 0, &now, &why))
 		return why.code == ERR_LOST;
 	return s->proc.status.rss_bytes && !now.rss_bytes;

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-#define ENDING_MS 1000 /* how long a thread may take to end once its memory was put away */
-#define LOST_MAX 2     /* calls that did not come back: something is wrong in there */
+#define ENDING_MS 1000 /* how long a thread may take to end after its data was freed */
+#define LOST_MAX 2     /* calls that did not return: something is wrong in the target */
 
-/* How long to look for a safe moment of one thread, round by round. */
+/* How long to look for a safe moment of one thread, in each round. */
 static const unsigned int rounds_ms[] = { 60, 1000 };
 
 static bool is_one_of(pid_t tid, const pid_t *v, size_t n)
@@ -76,7 +76,7 @@ static void refuse(struct ops_thread *t, const char *name, int error)
 	snprintf(t->reason, sizeof(t->reason), "%s: %s", name, strerror(error));
 }
 
-/* Is the thread gone, now or soon? */
+/* Is the thread gone, or about to end? */
 static bool ends(const struct session *s, pid_t tid)
 {
 	const struct timespec nap = { .tv_nsec = 10 * 1000000 };
@@ -92,8 +92,8 @@ static bool ends(const struct session *s, pid_t tid)
 }
 
 /*
- * In a thread that ends, from when jemalloc has put its data away on, there is nothing to set:
- * EAGAIN, as when there is no memory for it (prof_tdata_get(), jemalloc 4.0 to 5.3).
+ * In an ending thread whose data jemalloc has freed, there is nothing to set: EAGAIN, as when there
+ * is no memory for it (prof_tdata_get(), jemalloc 4.0 to 5.3).
  */
 static int not_set(const struct session *s, struct ops_thread *t, int error, struct err *err)
 {
@@ -103,7 +103,7 @@ static int not_set(const struct session *s, struct ops_thread *t, int error, str
 	return 0;
 }
 
-/* What is true of a thread that never called jemalloc: see prof_tdata_init_impl(), 4.0 to 5.3. */
+/* The state of a thread that never called jemalloc: see prof_tdata_init_impl(), 4.0 to 5.3. */
 static void describe_fresh(const struct visit *visit, struct ops_thread *t)
 {
 	t->has_bytes = visit->read_bytes;
@@ -162,8 +162,8 @@ static int visit_one(struct session *s, const struct visit *visit, unsigned int 
 	return 0;
 }
 
-/* Is what failed in one thread no reason to leave the others alone? */
-static bool is_bearable(const struct session *s, const struct err *err, unsigned int *lost)
+/* May the visit go on with other threads after this failure in one? */
+static bool is_tolerable(const struct session *s, const struct err *err, unsigned int *lost)
 {
 	switch (err->code) {
 	case ERR_UNSAFE:
@@ -199,7 +199,7 @@ static void count(struct ops_threads *list)
 	}
 }
 
-/* The threads that it did not come to are as they were. */
+/* The threads that were not reached are unchanged. */
 static void set_unasked(struct ops_threads *list, bool stopped)
 {
 	if (!list->unasked)
@@ -240,7 +240,7 @@ static int visit_round(struct session *s, const struct visit *visit, struct roun
 			r->stopped = stop_asked(s->options->stop_fd);
 			if (r->stopped)
 				break;
-			if (!is_bearable(s, err, &r->lost))
+			if (!is_tolerable(s, err, &r->lost))
 				return -1;
 			not_reached(t, err);
 		}
