@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The checks every operation makes, one by one. A check that cannot be made
- * because an earlier one failed is unknown; the others are made all the same.
+ * The checks that every operation makes, one by one. A check that depends on a failed one is
+ * unknown; all others are made.
  */
 #include "ops/check/parts.h"
 
@@ -143,18 +143,18 @@ static void check_threads(const struct session *s, struct ops_check *c)
 	if (!session_older(s, 5, 2, 0) && session_older(s, 5, 3, 0))
 		check_passed(
 			c,
-			"jemalloc %.*s: activate makes a call in each thread, and forgets earlier "
+			"jemalloc %.*s: activate makes a call in each thread, and discards earlier "
 			"samples",
 			(int)strcspn(s->version, "-"), s->version);
 	else
-		check_passed(c, "threads that exist are sampled from activation on");
+		check_passed(c, "existing threads are sampled from activation on");
 }
 
 static void check_recording(const struct session *s, struct ops_check *c)
 {
 	char text[ERR_TEXT_SIZE];
 
-	check_passed(c, "no other one");
+	check_passed(c, "no other recording");
 	journal_look(&s->proc, &c->err);
 	if (c->err.ids[0])
 		snprintf(c->detail, sizeof(c->detail), "%s", err_text(&c->err, text, sizeof(text)));
@@ -182,9 +182,8 @@ static void add_string(struct reader *r, const char *name, char *buf, size_t siz
 }
 
 /*
- * Reads only, whatever config.prof and opt.prof are, as status does. Nothing of thread.prof.* is
- * among it: with opt.prof false, reading that makes jemalloc up to 5.2.1 crash at the end of the
- * thread.
+ * Only reads, whatever config.prof and opt.prof are, as status does. thread.prof.* is excluded:
+ * with opt.prof false, reading it makes jemalloc up to 5.2.1 crash at the end of the thread.
  */
 static void plan(struct reader *r, struct session *s)
 {
@@ -212,7 +211,7 @@ static void take_results(struct reader *r)
 		bool known = call_succeeded(&r->calls[i]);
 
 		if (r->of[i])
-			r->of[i]->known |= known; /* its memory may have told before */
+			r->of[i]->known |= known; /* may be known from memory already */
 		else if (r->calls[i].old == r->values->malloc_conf)
 			r->values->has_malloc_conf = known;
 		else if (r->calls[i].old == r->values->prefix)
@@ -239,7 +238,7 @@ static void check_by_run(struct session *s, struct ops_check *rows, struct check
 	check_opt_prof(s, &rows[CHECK_OPT_PROF], check_tristate(&values->opt_prof));
 }
 
-/* What its memory tells, for when no call can be made. Without opt.prof it means nothing. */
+/* What its memory shows, in case no call can be made. Without opt.prof it has no meaning. */
 static void take_found(const struct jemalloc_values *found, struct check_values *v)
 {
 	struct check_value *const of[JEMALLOC_OPTS] = { [OPT_LG_PROF_SAMPLE] = &v->lg_sample,
@@ -288,7 +287,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	check_route(s, values, rows);
 }
 
-/* What was not seen because of a limit of ours is no verdict on the process. */
+/* What was not seen because of a limit of our own is no verdict on the process. */
 static void check_ourselves(struct ops_check *rows)
 {
 	struct err err = ERR_INIT;
@@ -296,14 +295,14 @@ static void check_ourselves(struct ops_check *rows)
 	if (!err_is_remembered())
 		return;
 	for (size_t i = 0; i < CHECKS; i++) {
-		check_unknown(&rows[i], "jeprof-ctl could not look at everything");
+		check_unknown(&rows[i], "jeprof-ctl could not inspect everything");
 		rows[i].made = false;
 	}
 	err_explain(&err);
 	check_failed(&rows[CHECK_PROCESS], &err);
 }
 
-/* A word more than the checks: that it cannot be said is none that failed. */
+/* In addition to the checks: a failure here fails none of them. */
 static void see_memory(struct session *s, struct ops_checks *out)
 {
 	const struct ops_check *jemalloc = &out->v[CHECK_JEMALLOC];
@@ -351,7 +350,7 @@ enum err_code ops_checks_code(const struct ops_checks *checks)
 	return ERR_NONE;
 }
 
-/* Its images are looked at: no right to trace it is needed beyond that, and nothing is stopped. */
+/* Inspects its images: needs no right to trace beyond that, and stops nothing. */
 static int conf_of_process(const struct ops_conf_request *request, struct ops_conf *out,
 			   enum tristate *with_prof, struct err *err)
 {

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* Private to ops/: the environment of a process, also where its own title has overwritten it. */
+/* The environment of a process, even if its own title has overwritten it. */
 
 enum environ_found {
 	ENVIRON_UNREADABLE,
 	ENVIRON_ABSENT,
-	ENVIRON_INITIAL, /* it was started with it */
-	ENVIRON_NOW,	 /* it has it now, and what it was started with is not known any more */
+	ENVIRON_INITIAL, /* set at its start */
+	ENVIRON_NOW,	 /* set now; what it was at the start is no longer known */
 };
 
 /* --- the environment --- */
@@ -28,7 +28,7 @@ enum environ_found {
 #define VARIABLES_MAX 4096
 #define NAME_SIZE 128
 
-/* Of a program linked statically, or one that took the variable over; else the C library's. */
+/* Of a statically linked program, or one with a copy of the variable; else the C library's. */
 static uint64_t find_environ(const struct session *s)
 {
 	struct image *libc = images_by_name(&s->images, "libc.so");
@@ -45,7 +45,7 @@ static uint64_t find_environ(const struct session *s)
 	return libc && image_symbol(libc, "environ", &sym) ? sym.addr : 0;
 }
 
-/* Is this string the variable? Then its value is in `buf`. */
+/* If this string is the variable, its value is put in `buf`. */
 static bool is_variable(const struct session *s, uint64_t addr, const char *name, char *buf,
 			size_t size)
 {
@@ -76,10 +76,10 @@ static bool find_now(const struct session *s, const char *name, char *buf, size_
 }
 
 /*
- * The variable `name`, cut to size - 1 bytes: from the initial environment,
- * else from where the C library's `environ` leads now. Programs that show
- * their state as their title (setproctitle(3)) overwrite the initial one and
- * keep a copy. Reads memory only. `sys`: the errno of what is unreadable.
+ * The variable `name`, truncated to size - 1 bytes: from the initial environment, else from what
+ * the C library's `environ` points to now. Programs that show their state in their title
+ * (setproctitle(3)) overwrite the initial one and keep a copy. Reads memory only. `sys`: the errno
+ * if it is unreadable.
  */
 static enum environ_found environ_get(const struct session *s, const char *name, char *buf,
 				      size_t size, int *sys)
@@ -97,17 +97,16 @@ static enum environ_found environ_get(const struct session *s, const char *name,
 /* --- MALLOC CONF --- */
 
 /*
- * Where jemalloc got its options from: it reads these places once, when the
- * program starts, in this order, and the last one that sets an option wins.
- * They are looked at as they are now; where that does not explain the value
- * of opt.prof, this is said.
+ * Where jemalloc got its options from: it reads these places once, when the program starts, in this
+ * order, and the last one that sets an option wins. They are inspected as they are now; if that
+ * does not explain the value of opt.prof, the check says so.
  */
 
 #define CONF_SIZE 8192
 #define QUOTED_SIZE 256
 
 struct source {
-	bool known; /* else it could not be read */
+	bool known; /* otherwise it could not be read */
 	bool set;
 	char text[CONF_SIZE];
 };
@@ -140,7 +139,7 @@ static void read_build(const struct check_values *values, struct source *src, st
 		check_passed(c, "nothing");
 }
 
-/* A program's own definition takes the place of the one in a shared jemalloc. */
+/* A program's own definition replaces the one in a shared jemalloc. */
 static bool find_variable(const struct session *s, const char *name, uint64_t *addr)
 {
 	struct symbol sym;
@@ -186,17 +185,18 @@ static void read_symbols(const struct session *s, struct sources *all, struct op
 		read_variable(s, "malloc_conf_2_conf_harder", harder);
 	output_safe(s->je->prefix, prefix, sizeof(prefix));
 	if (harder->set)
-		check_passed(c, "%smalloc_conf_2_conf_harder is \"%s\", which overrides all else",
-			     prefix, quoted(harder->text, safe));
+		check_passed(
+			c, "%smalloc_conf_2_conf_harder is \"%s\", which overrides everything else",
+			prefix, quoted(harder->text, safe));
 	else if (conf->set)
 		check_passed(c, "%smalloc_conf is \"%s\"", prefix, quoted(conf->text, safe));
 	else if (conf->known)
 		check_passed(c, "%smalloc_conf is not set", prefix);
 	else
-		check_unknown(c, "there is no symbol %smalloc_conf to be read", prefix);
+		check_unknown(c, "no symbol %smalloc_conf can be read", prefix);
 }
 
-/* "/etc/malloc.conf" with the prefix, unless the image has no such text. */
+/* "/etc/malloc.conf" with the prefix, if the image contains that text. */
 static void link_name(const struct session *s, char *buf, size_t size)
 {
 	snprintf(buf, size, "/etc/%smalloc.conf", s->je->prefix);
@@ -218,12 +218,12 @@ static void read_link(const struct session *s, struct source *src, struct ops_ch
 	}
 	src->known = true;
 	if (src->set)
-		check_passed(c, "%s leads to \"%s\"", shown, quoted(src->text, safe));
+		check_passed(c, "%s links to \"%s\"", shown, quoted(src->text, safe));
 	else
-		check_passed(c, "%s is no link", shown);
+		check_passed(c, "%s is not a link", shown);
 }
 
-/* A variable that was meant for jemalloc, but is not the one that this one reads. */
+/* A variable that is meant for jemalloc, but is not the one that this jemalloc reads. */
 static const char *misnamed(const struct session *s, const char *right)
 {
 	static const char *const names[] = { "MALLOC_CONF", "JE_MALLOC_CONF", "_RJEM_MALLOC_CONF" };
@@ -238,7 +238,7 @@ static const char *misnamed(const struct session *s, const char *right)
 	return NULL;
 }
 
-/* From 4.0 on a program that has more rights than its user takes no options from that user. */
+/* From 4.0 on, a program with more rights than its user ignores that user's options. */
 static bool is_ignored(const struct session *s, int version)
 {
 	uint64_t secure = 0;
@@ -282,7 +282,7 @@ static const char *source_name(const struct sources *all, enum conf_source sourc
 {
 	static const char *const names[CONF_SOURCES] = {
 		[CONF_FROM_DEFAULT] = "default",
-		[CONF_FROM_BUILD] = "what is compiled in",
+		[CONF_FROM_BUILD] = "the compiled-in options",
 		[CONF_FROM_SYMBOL] = "the variable malloc_conf",
 		[CONF_FROM_LINK] = "the link in /etc",
 		[CONF_FROM_HARDER] = "the variable malloc_conf_2_conf_harder",
@@ -302,23 +302,22 @@ static void check_winner(const struct sources *all, const struct conf_state *sta
 		if (!all->v[i].known && i > state->v[CONF_PROF].source)
 			unread = source_name(all, i);
 	if (state->with_prof == TRI_NO)
-		check_unknown(c, "there is no opt.prof to be set");
+		check_unknown(c, "there is no opt.prof to set");
 	else if (opt_prof == TRI_UNKNOWN && unread)
-		check_unknown(c, "opt.prof is %s by %s, unless %s says otherwise", value, by,
-			      unread);
+		check_unknown(c, "opt.prof is %s by %s, unless %s overrides it", value, by, unread);
 	else if (opt_prof != TRI_UNKNOWN && opt_prof != (state->v[CONF_PROF].n != 0) && unread)
 		check_unknown(c, "opt.prof is %s, perhaps by %s, which cannot be read",
 			      opt_prof == TRI_YES ? "true" : "false", unread);
 	else if (opt_prof != TRI_UNKNOWN && opt_prof != (state->v[CONF_PROF].n != 0))
 		check_unknown(c,
 			      "opt.prof is %s, but would be %s by %s: the options were changed "
-			      "since the start, or come from somewhere else",
+			      "since the start, or come from elsewhere",
 			      opt_prof == TRI_YES ? "true" : "false", value, by);
 	else
 		check_passed(c, "opt.prof is %s by %s", value, by);
 }
 
-/* The worst finding, and how many there are. What is only good to know is left out. */
+/* The worst finding, and how many there are. Mere information is left out. */
 static void report(const struct conf_lint *lint, struct ops_check *c)
 {
 	size_t errors = conf_lint_count(lint, CONF_ERROR);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What sampling does in this process, and what to know of this version of jemalloc. */
+/* The effect of sampling in this process, and known problems of this version of jemalloc. */
 #include "ops/check/parts.h"
 
 #include "base/text.h"
@@ -24,8 +24,8 @@ static void check_active(const struct check_values *v, struct ops_check *c)
 }
 
 /*
- * A thread takes the value over when jemalloc first counts it: at its first
- * sample, or when it dumps. What it has then, only calls in itself change.
+ * A thread takes the value over when jemalloc first tracks it: at its first sample, or when it
+ * dumps. After that, only calls in the thread itself change it.
  */
 static void check_thread_init(const struct check_values *v, struct ops_check *c)
 {
@@ -35,18 +35,18 @@ static void check_thread_init(const struct check_values *v, struct ops_check *c)
 		check_passed(c, "true: each thread is sampled while prof.active is");
 	} else if (v->active.known && !v->active.flag) {
 		check_passed(c,
-			     "false; activate sets it to true first. Threads that jemalloc counted "
+			     "false; activate sets it to true first. Threads that jemalloc tracked "
 			     "before keep false");
 		err_advise(&c->err, FIX_START_WITHOUT_INIT_FALSE);
 	} else {
 		check_passed(c,
-			     "false while prof.active is true: threads that exist are not sampled, "
-			     "unless they asked for it");
+			     "false while prof.active is true: existing threads are not sampled, "
+			     "unless they enabled it");
 		err_advise(&c->err, FIX_ACTIVATE_ALL);
 	}
 }
 
-/* The rate, as a power of two, at which so much memory has a good number of samples. */
+/* The rate, as a power of two, that gives this much memory a good number of samples. */
 static int good_lg(uint64_t bytes)
 {
 	int lg = LG_MIN;
@@ -56,7 +56,7 @@ static int good_lg(uint64_t bytes)
 	return lg;
 }
 
-/* What is resident is an upper bound for what is allocated, and reading it costs nothing. */
+/* Resident memory is an upper bound for allocated memory, and costs nothing to read. */
 static void check_sample(const struct session *s, const struct check_values *v, struct ops_check *c)
 {
 	uint64_t rss = s->proc.status.rss_bytes, expected;
@@ -73,7 +73,7 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 		 (unsigned long long)expected, text_size(rss, size, sizeof(size)));
 	check_passed(c, "%s", what);
 	if (expected < SAMPLES_FEW && v->lg_sample.size > LG_MIN) {
-		check_passed(c, "%s: too few to tell much", what);
+		check_passed(c, "%s: too few to be meaningful", what);
 		err_advise(&c->err, FIX_SAMPLE_MORE, .number = good_lg(rss));
 	} else if (expected > SAMPLES_MANY) {
 		check_passed(c, "%s: dumps are large and slow", what);
@@ -83,7 +83,7 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 		check_failed(c, &err);
 }
 
-/* As the calls said, else as the code says. A name that this jemalloc does not have is false. */
+/* As the calls reported, else as found in the code. A name that this jemalloc lacks is false. */
 static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct check_values *v)
 {
 	enum tristate frameptr = check_tristate(&v->frameptr);
@@ -96,7 +96,7 @@ static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct 
 	return said ? said : s->je->unwinder;
 }
 
-/* What is not known then, activate does not find out either, and refuses. */
+/* What is still unknown after that, activate cannot find out either, and refuses. */
 static bool was_asked(const struct session *s, const struct check_values *v)
 {
 	return s->cost.stops && v->opt_prof.known;
@@ -106,9 +106,10 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 			   struct ops_check *c)
 {
 	static const char *const texts[] = {
-		[UNWINDER_LIBGCC] = "libgcc; no code is loaded that is known to break it",
+		[UNWINDER_LIBGCC] = "libgcc; no code known to break it is loaded",
 		[UNWINDER_LIBUNWIND] = "libunwind",
-		[UNWINDER_FRAMES] = "frame pointers: code without them has short or wrong stacks",
+		[UNWINDER_FRAMES] =
+			"frame pointers: code without them gets truncated or wrong stacks",
 	};
 	enum jemalloc_unwinder unwinder = unwinder_of(s, v);
 	struct err err = ERR_INIT;
@@ -116,7 +117,7 @@ static void check_unwinder(const struct session *s, const struct check_values *v
 	if (s->je->config_prof == TRI_NO || (v->config_prof.known && !v->config_prof.flag))
 		return;
 	if (unwinder == UNWINDER_UNKNOWN && !was_asked(s, v))
-		check_unread(c, "how jemalloc takes stacks could not be read");
+		check_unread(c, "the unwinder of jemalloc could not be read");
 	else if (sampling_may_unwind(s, unwinder, &err))
 		check_failed(c, &err);
 	else
@@ -135,23 +136,25 @@ static void check_gdump(const struct session *s, const struct check_values *v, s
 		check_failed(c, &err);
 }
 
-/* What a user notices, from `since` to before `until`. */
+/* Problems that a user notices, from `since` to before `until`. */
 static const struct hazard {
 	int since[3], until[3];
 	const char *text;
 } hazards[] = {
 	{ { 0, 0, 0 },
 	  { 4, 0, 0 },
-	  "no prof.reset, no rate that can be changed; a thread that was "
+	  "no prof.reset, the rate cannot be changed; a thread that was "
 	  "never sampled cannot dump" },
 	{ { 0, 0, 0 },
 	  { 5, 3, 0 },
-	  "no prof.prefix: what the target dumps itself goes where "
+	  "no prof.prefix: the target's own dumps go where "
 	  "prof_prefix said at its start" },
-	{ { 4, 0, 0 }, { 5, 1, 0 }, "dumps by lg_prof_interval go on while prof.active is false" },
+	{ { 4, 0, 0 },
+	  { 5, 1, 0 },
+	  "dumps by lg_prof_interval continue while prof.active is false" },
 	{ { 5, 2, 0 }, { 5, 3, 0 }, "threads lose sampling when it is switched off and on again" },
-	{ { 5, 3, 0 }, { 5, 3, 1 }, "reading prof.prefix crashes it, which is never done here" },
-	{ { 5, 3, 0 }, { 99, 0, 0 }, "the program's own statistics wait while a dump is written" },
+	{ { 5, 3, 0 }, { 5, 3, 1 }, "reading prof.prefix crashes it; jeprof-ctl never reads it" },
+	{ { 5, 3, 0 }, { 99, 0, 0 }, "the program's own statistics block while a dump is written" },
 };
 
 static void check_version(const struct session *s, struct ops_check *c)
@@ -180,7 +183,7 @@ static void check_version(const struct session *s, struct ops_check *c)
 
 void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows)
 {
-	if (check_tristate(&values->opt_prof) != TRI_NO) { /* else they mean nothing */
+	if (check_tristate(&values->opt_prof) != TRI_NO) { /* otherwise they have no meaning */
 		check_active(values, &rows[CHECK_ACTIVE]);
 		check_thread_init(values, &rows[CHECK_INIT]);
 		check_sample(s, values, &rows[CHECK_SAMPLE]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What decides whether a process may be traced, one by one: the verdict is the kernel's. */
+/* What decides whether a process may be traced, one by one; the verdict is the kernel's. */
 #include "ops/check/parts.h"
 
 #include "base/cleanup.h"
@@ -27,9 +27,9 @@ static void check_yama(const struct proc_rights *r, bool may_trace, struct ops_c
 	if (r->yama_scope < 0)
 		check_passed(c, "the kernel has no Yama");
 	else if (r->yama_scope == 0)
-		check_passed(c, "%s: it forbids nothing", what);
+		check_passed(c, "%s: no restriction", what);
 	else if (may_trace)
-		check_passed(c, "%s, which does not forbid it here", what);
+		check_passed(c, "%s, which does not prevent it here", what);
 	else if (r->yama_scope >= 3)
 		row_failed(c, ERROR_YAMA_FORBIDS, r->yama_scope, FIX_BOOT_WITH_PTRACE);
 	else if (r->capable)
@@ -45,8 +45,8 @@ static void check_capability(const struct session *s, const struct proc_rights *
 		check_passed(c, "CAP_SYS_PTRACE is held");
 	else if (may_trace || s->proc.status.euid == geteuid())
 		check_passed(c,
-			     "CAP_SYS_PTRACE is not held: only processes of uid %u without more "
-			     "rights can be traced",
+			     "CAP_SYS_PTRACE is not held: only processes of uid %u without extra "
+			     "privileges can be traced",
 			     geteuid());
 	else
 		row_failed(c, ERROR_CAPABILITY_MISSING, 0, FIX_SUDO_OR_CAP_ADD);
@@ -55,7 +55,7 @@ static void check_capability(const struct session *s, const struct proc_rights *
 static void check_namespace(const struct proc_rights *r, bool may_trace, struct ops_check *c)
 {
 	if (r->same_user_ns < 0)
-		check_unknown(c, "the user namespace of the process cannot be seen%s%s",
+		check_unknown(c, "the user namespace of the process cannot be read%s%s",
 			      r->sys ? ": " : "", r->sys ? strerror(r->sys) : "");
 	else if (r->same_user_ns)
 		check_passed(c, "the same as ours");
@@ -65,7 +65,7 @@ static void check_namespace(const struct proc_rights *r, bool may_trace, struct 
 		row_failed(c, ERROR_NAMESPACE_APART, 0, FIX_RUN_ABOVE_BOTH);
 }
 
-/* The strictest of all threads: a filter may have been set in one of them only. -1: not known. */
+/* The strictest mode of all threads: a filter may be set in only one of them. -1: unknown. */
 static int strictest(const struct session *s)
 {
 	_cleanup_(cleanup_free) pid_t *tids = NULL;
@@ -87,7 +87,7 @@ static void check_seccomp(const struct session *s, struct ops_check *c)
 {
 	switch (strictest(s)) {
 	case -1:
-		check_unread(c, "the threads of the process could not be looked at");
+		check_unread(c, "the threads of the process could not be inspected");
 		break;
 	case 0:
 		check_passed(c, "no thread has a filter");
@@ -96,7 +96,7 @@ static void check_seccomp(const struct session *s, struct ops_check *c)
 		check_unknown(c, "a thread is in strict mode and cannot be borrowed");
 		break;
 	default:
-		check_passed(c, "filtered: calls are made where the filter lets them pass");
+		check_passed(c, "filtered: calls are made where the filter allows them");
 		break;
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How a profile comes back, and where the dumps go that the target makes of itself. */
+/* How a profile is returned, and where the target's own dumps go. */
 #include "ops/check/parts.h"
 
 #include "base/cleanup.h"
@@ -23,8 +23,8 @@ static void no_dump(struct ops_check *c, enum error why)
 #define PROFILE_MIN 4096 /* its list of mappings alone is longer */
 
 /*
- * The new thread has a table of its own with the standard files, as far as there are any. It opens
- * the memory file and, with that one open, the dump: both get the lowest number that is free.
+ * The new thread has its own table with the standard files, as far as they are open. It opens the
+ * memory file and, with that one open, the dump: both get the lowest free number.
  */
 static uint64_t files_needed(const struct session *s)
 {
@@ -74,7 +74,7 @@ static bool check_size(const struct session *s, struct ops_check *c)
 		check_failed(c, &err);
 		return false;
 	}
-	check_passed(c, "comes back through a memfd; %s", err_text(&err, text, sizeof(text)));
+	check_passed(c, "is returned through a memfd; %s", err_text(&err, text, sizeof(text)));
 	c->err = err;
 	c->err.code = ERR_NONE;
 	return false;
@@ -87,13 +87,13 @@ static void check_dump(const struct session *s, struct ops_check *c)
 	if (!inside_has_proc(s))
 		no_dump(c, ERROR_NO_PROC_IN_ROOT);
 	else if (!s->cost.stops)
-		check_unknown(c, "no call could be made: how one would be is not known");
+		check_unknown(c, "no call could be made, so this is unknown");
 	else if (injector_may_dump(s->inj, &err))
 		check_failed(c, &err);
 	else if (s->last.thread_punished)
 		no_dump(c, ERROR_DUMP_THREAD_PUNISHED);
 	else if (check_files(s, c) && check_size(s, c))
-		check_passed(c, "comes back through a memfd");
+		check_passed(c, "is returned through a memfd");
 }
 
 /* When does the target write files without being asked? NULL: never. */
@@ -103,7 +103,7 @@ static const char *occasion(const struct check_values *v)
 		return "by lg_prof_interval";
 	if (v->gdump.known && v->gdump.flag)
 		return "by prof_gdump";
-	return v->final.known && v->final.flag ? "when it ends" : NULL;
+	return v->final.known && v->final.flag ? "at exit" : NULL;
 }
 
 static void check_prefix(const struct session *s, const struct check_values *v, struct ops_check *c)

@@ -65,7 +65,7 @@ void check_failed(struct ops_check *c, const struct err *err)
 	err_text(err, c->detail, sizeof(c->detail));
 }
 
-/* --- as a message, from the confined process that judged it --- */
+/* --- as a message from the confined process --- */
 
 void check_row_pack(const struct ops_check *c, struct pack *p)
 {

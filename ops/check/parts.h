@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The parts of a check: its rows, what they are made from, and who makes them. */
+/* The parts of a check: its rows, their inputs, and the functions that make them. */
 #ifndef OPS_CHECK_PARTS_H
 #define OPS_CHECK_PARTS_H
 
@@ -49,7 +49,7 @@ struct check_value {
 	};
 };
 
-/* What the run read. Nothing is known of what it did not come to. */
+/* What the run read. Values that it did not reach are unknown. */
 struct check_values {
 	struct check_value config_prof, opt_prof, active, thread_init, lg_sample, libgcc, libunwind,
 		frameptr, gdump, final, lg_interval;
@@ -60,35 +60,35 @@ struct check_values {
 
 enum tristate check_tristate(const struct check_value *v);
 
-/* A row as it turned out. A row that passed and has a fix is a warning. */
+/* Results of a row. A row that passed and has a fix is a warning. */
 void check_passed(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
 void check_unknown(struct ops_check *c, const char *fmt, ...) __printf_like(2, 3);
-/* What could not be read, and the error of our own that may be why (err_explain()). */
+/* What could not be read, and the error of our own that may be the cause (err_explain()). */
 void check_unread_for(struct ops_check *c, const struct err *why);
 void check_unread(struct ops_check *c, const char *what);
 void check_failed(struct ops_check *c, const struct err *err);
 
-/* A row as a message; the name of one that was unpacked is that of `was`. */
+/* Message form of a row; an unpacked one takes its name from `was`. */
 void check_row_pack(const struct ops_check *c, struct pack *p);
 void check_row_unpack(struct ops_check *c, const struct ops_check *was, struct unpack *u);
 
-/* Yama, capabilities, user namespace, seccomp. `may_trace`: what the kernel said. */
+/* Yama, capabilities, user namespace, seccomp. `may_trace`: the kernel's verdict. */
 void check_rights(const struct session *s, bool may_trace, struct ops_check *rows);
 
 /*
- * Where the configuration came from, what is wrong with it, and what decided opt.prof. That reads
- * memory, the environment and a link: check_conf_answer() does so in the confined process, and has
- * to be s->question from the beginning.
+ * Where the configuration came from, what is wrong with it, and what decided opt.prof. This reads
+ * memory, the environment and a link, which check_conf_answer() does in the confined process; it
+ * has to be s->question from the beginning.
  */
 int check_conf(struct session *s, const struct check_values *values, struct ops_check *rows,
 	       struct err *err) __must_check;
 int check_conf_answer(struct session *s, struct unpack *question, struct pack *answer,
 		      struct err *err) __must_check;
 
-/* prof.active, the rate of sampling, the unwinder, what to know of this version. */
+/* prof.active, the sample rate, the unwinder, known problems of this version. */
 void check_prof(const struct session *s, const struct check_values *values, struct ops_check *rows);
 
-/* How a profile comes back, and where the target's own dumps go. */
+/* How a profile is returned, and where the target's own dumps go. */
 void check_route(const struct session *s, const struct check_values *values,
 		 struct ops_check *rows);
 

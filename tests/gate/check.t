@@ -107,7 +107,7 @@ wrap=(unshare -m --propagation private bash -c 'mount --bind "$1" /etc && shift 
 MALLOC_CONF=lg_prof_sample:12 start_victim idle
 wrap=()
 checked
-row_is conf.link true '/etc/malloc.conf leads to "prof:true,prof_active:false"' 'the link'
+row_is conf.link true '/etc/malloc.conf links to "prof:true,prof_active:false"' 'the link'
 row_is conf true 'opt.prof is true by the link' 'the link'
 row_is conf.environment true 'lg_prof_sample:12' 'the link'
 row_is conf.mistakes true none 'the link: options that are spread over two sources'
