@@ -21,7 +21,7 @@
 
 /* --- its text --- */
 
-/* Names and paths hold any byte: what would end a word is written as %XX. */
+/* Names and paths may hold any byte: those that would end a word are written as %XX. */
 static void escape(const char *raw, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -54,7 +54,7 @@ static void unescape(const char *text, char *buf, size_t size)
 	buf[n] = '\0';
 }
 
-/* The line "KEY VALUE\n" of the text: VALUE, cut to size - 1 bytes; false without one. */
+/* The line "KEY VALUE" of the text: VALUE, truncated to size - 1 bytes; false without one. */
 static bool find_value(const char *text, const char *key, char *buf, size_t size)
 {
 	size_t key_len = strlen(key);
@@ -79,7 +79,7 @@ static bool find_number(const char *text, const char *key, uint64_t *number)
 	return *end == '\0';
 }
 
-/* Is it the last line? Without it the text was not written whole. */
+/* Does the text have its last line? Otherwise it was not written completely. */
 static bool ends(const char *text)
 {
 	static const char end[] = "\nend 1\n";
@@ -166,7 +166,7 @@ static int not_ours(const struct journal *j, struct err *err)
 	return err_advise(err, FIX_CHECK_OWNER_AND_REMOVE);
 }
 
-/* What the name stands for, without following or waiting for anything. -1 with errno. */
+/* Opens whatever has the name, without following links or waiting. -1 with errno. */
 static int open_file(const struct journal *j, bool create)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
@@ -174,7 +174,7 @@ static int open_file(const struct journal *j, bool create)
 	return openat(j->dir, j->name, flags | (create ? O_CREAT : 0), 0600);
 }
 
-/* Is the file behind `fd` still the one with that name? The one before us may have removed it. */
+/* Does the name still refer to the file of `fd`? The previous holder may have removed it. */
 static bool still_named(const struct journal *j, int fd)
 {
 	struct stat held, named;
@@ -201,7 +201,7 @@ static int busy(struct journal *j, struct err *err)
 	return err_advise(err, FIX_END_RECORDING);
 }
 
-/* A lock of this process alone: children that outlive it by a moment do not keep it. */
+/* The lock belongs to this process alone: children that briefly outlive it do not keep it. */
 static int lock_file(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -209,7 +209,7 @@ static int lock_file(int fd)
 	return fcntl(fd, F_SETLK, &whole);
 }
 
-/* 0 if nobody does, or who does is not in our pid namespace. */
+/* 0 if there is none, or it is not in our pid namespace. */
 static pid_t holder(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -227,7 +227,7 @@ static bool file_is_ours(int fd)
 	       st.st_size < JOURNAL_TEXT_MAX;
 }
 
-/* Open, check and lock the file once. 1: it was removed meanwhile, there may be another one. */
+/* Open, check and lock the file once. 1: it was removed meanwhile, and there may be a new one. */
 static int try_open(struct journal *j, bool create, struct err *err)
 {
 	j->fd = open_file(j, create);
@@ -268,7 +268,7 @@ int journal_open(struct journal *j, pid_t pid, bool create, struct err *err)
 		read_state(j);
 		return 0;
 	}
-	/* What stands in a file that is not ours to hold is nothing to act upon. */
+	/* The content of a file that we could not lock must not be acted upon. */
 	cleanup_close(&j->fd);
 	j->fd = -1;
 	j->written = false;
@@ -288,7 +288,7 @@ void journal_look(const struct proc *p, struct err *what)
 	j.fd = open_file(&j, false);
 	if (j.fd < 0 || !file_is_ours(j.fd) || fcntl(j.fd, F_GETLK, &whole))
 		return;
-	/* Not the one that a recording has just replaced, or removed at its end? */
+	/* Was it just replaced by a recording, or removed at its end? */
 	if (!still_named(&j, j.fd))
 		return;
 	read_state(&j);
@@ -303,14 +303,14 @@ void journal_look(const struct proc *p, struct err *what)
 	}
 }
 
-/* Written whole beside the journal; locked before it takes the name, for as long as we live. */
+/* Written completely beside the journal; locked before it gets the name, for as long as we live. */
 static int write_aside(const struct journal *j, const char *name, int *fd)
 {
 	_cleanup_(cleanup_close) int aside = -1;
 	char text[JOURNAL_TEXT_MAX];
 	int len = journal_text_format(&j->state, text, sizeof(text));
 
-	/* One that died may have left it: the lock on the journal makes it ours. */
+	/* A killed recording may have left it: the lock on the journal makes it ours. */
 	unlinkat(j->dir, name, 0);
 	aside = openat(j->dir, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (aside < 0 || !write_all(aside, text, (size_t)len) || fsync(aside) || lock_file(aside))
@@ -325,8 +325,8 @@ static void aside_name(const struct journal *j, char name[ASIDE_SIZE])
 }
 
 /*
- * Whatever moment we are killed at, the name stands for the old text or the new
- * one, whole. Who opened the old file meanwhile finds that it has no name any more.
+ * Whenever we are killed, the name refers to the complete old text or the complete new one. A
+ * process that opened the old file meanwhile finds that it no longer has a name.
  */
 int journal_write(struct journal *j, struct err *err)
 {
@@ -441,7 +441,7 @@ bool journal_is_of(const struct journal_state *state, const struct proc *p)
 {
 	uint64_t program = proc_program(p->mm_pid);
 
-	/* What cannot be read is no other program: it would be left changed. */
+	/* An unreadable program counts as the same: otherwise the change would stay. */
 	return state->pid == p->pid && state->start_time == p->start_time &&
 	       (!program || !state->program || state->program == program);
 }

@@ -6,8 +6,8 @@
 static const bool off = false;
 
 /*
- * prof.active first: it is what costs the target something. The rate is put back by prof.reset,
- * which forgets the samples that were taken at the other one.
+ * prof.active first, as it is what costs the target something. The rate is restored by prof.reset,
+ * which discards the samples taken at the other rate.
  */
 size_t putback_calls(const struct journal_state *state, struct putback *p, struct call *calls)
 {

@@ -34,35 +34,35 @@ struct record_files {
 	struct output first, last; /* STEM.base.heap and STEM.heap */
 	char *stem;
 	bool force;
-	unsigned int keep;     /* how many of the series stay; 0: all */
-	unsigned int n_series; /* how many were written so far; the newest are there */
-	uint64_t largest;      /* of the dumps so far, in bytes */
+	unsigned int keep;     /* how many of the series to keep; 0: all */
+	unsigned int n_series; /* how many were written so far */
+	uint64_t largest;      /* size of the largest dump so far, in bytes */
 };
 #define RECORD_FILES_INIT                                 \
 	{                                                 \
 		.first = OUTPUT_INIT, .last = OUTPUT_INIT \
 	}
 
-/* Waiting within a recording: for the time to pass, stop_fd, or the end of the target. */
+/* Waiting during a recording: for the time to pass, stop_fd, or the end of the target. */
 
 enum record_wake { RECORD_TIME, RECORD_STOP, RECORD_ENDED };
 
-/* What is allocated while a recording goes on: stats.allocated, where jemalloc has statistics. */
+/* Allocated memory during a recording: stats.allocated, if jemalloc has statistics. */
 
 #define RECORD_COUNT_EVERY_MS 5000
 
 struct record_count {
-	uint64_t first, last; /* bytes; 0: not known */
-	unsigned int n;	      /* how often it was counted */
-	uint64_t next_ms;     /* of now_ms(): when somebody who watches is told the next one */
+	uint64_t first, last; /* bytes; 0: unknown */
+	unsigned int n;	      /* how often it was read */
+	uint64_t next_ms;     /* of now_ms(): when to read it next, for a progress display */
 	bool gave_up;
 };
 
-/* --- threads that sample --- */
+/* --- what is allocated --- */
 
 #define TIMEOUT_MS 2000
 
-/* What the last run of this session said. */
+/* The result of the session's last run. */
 static void record_count_take(struct record_count *c, const struct session *s)
 {
 	c->next_ms = now_ms() + RECORD_COUNT_EVERY_MS;
@@ -79,9 +79,9 @@ static bool record_count_due(const struct record_count *c)
 }
 
 /*
- * Count in a session of its own, which the caller closes: somebody watches how much is allocated,
- * which a thread of the target must be stopped to tell. A target that cannot be asked at once,
- * such as one that is overloaded, is left alone: record_count_due() is false from then on.
+ * Read it in a session of its own, which the caller closes: it is for a progress display, and costs
+ * a stop of a thread. A target that cannot be asked at once, such as an overloaded one, is left
+ * alone: record_count_due() is false from then on.
  */
 static void record_count_ask(struct record_count *c, struct session *s, pid_t pid,
 			     const struct ops_options *options)
@@ -100,7 +100,7 @@ static void record_count_ask(struct record_count *c, struct session *s, pid_t pi
 
 /* --- waiting --- */
 
-/* Until `until_ms` of now_ms(), or less: the first of the three that happens. */
+/* Waits until `until_ms` of now_ms(), or less: for the first of the three. */
 static enum record_wake record_wait(int stop_fd, const struct proc *p, uint64_t until_ms)
 {
 	struct pollfd fds[] = {
@@ -119,7 +119,7 @@ static enum record_wake record_wait(int stop_fd, const struct proc *p, uint64_t 
 /* --- names of files --- */
 
 #define SUFFIX ".heap"
-#define CHECKED 1000 /* of a series, before it begins */
+#define CHECKED 1000 /* how many of a series are checked before it begins */
 
 static int no_memory(struct err *err)
 {
@@ -133,7 +133,9 @@ static char *with_part(const char *stem, const char *part)
 	return asprintf(&name, "%s.%s" SUFFIX, stem, part) < 0 ? NULL : name;
 }
 
-/* The name of number `i`, from 1, of the series, which the caller frees; NULL without memory. */
+/*
+ * The name of number `i`, from 1, of the series, which the caller frees; NULL when out of memory.
+ */
 static char *record_files_name(const struct record_files *f, unsigned int i)
 {
 	char part[16];
@@ -142,7 +144,7 @@ static char *record_files_name(const struct record_files *f, unsigned int i)
 	return with_part(f->stem, part);
 }
 
-/* Names that were not given have a time in them, and are new. */
+/* Default names contain the time, and so are new. */
 static int check_series(const struct record_files *f, const struct ops_record_request *r,
 			struct err *err)
 {
@@ -163,9 +165,9 @@ static int check_series(const struct record_files *f, const struct ops_record_re
 }
 
 /*
- * Check, and open without a name, the first and the last file, and check those
- * of the series: a recording is not to fail half-way because of a file that was
- * there. ERR_OUTPUT. record_files_close() is due also when this fails.
+ * Check, and open without a name, the first and the last file, and check those of the series: a
+ * recording must not fail half-way because a file exists. ERR_OUTPUT. record_files_close() is due
+ * even after a failure.
  */
 static int record_files_open(struct record_files *f, const struct proc *p,
 			     const struct ops_record_request *r, struct err *err)
@@ -192,7 +194,7 @@ static void record_files_close(struct record_files *f)
 	f->stem = NULL;
 }
 
-/* Is there room for one more dump, if it is up to twice as large as those before? ERR_OUTPUT. */
+/* Is there room for another dump, up to twice as large as the largest so far? ERR_OUTPUT. */
 static int record_files_room(const struct record_files *f, struct err *err)
 {
 	return output_room(&f->last, 2 * f->largest, err);
@@ -207,13 +209,13 @@ static int record_files_put(struct record_files *f, struct output *o, int fd, ui
 	return output_commit(o, fd, bytes, deadline_ms, err);
 }
 
-/* The number of the oldest one of the series that is still there. */
+/* The number of the oldest file of the series that still exists. */
 static unsigned int record_files_oldest(const struct record_files *f)
 {
 	return f->keep && f->n_series > f->keep ? f->n_series - f->keep + 1 : 1;
 }
 
-/* The recording failed: say in the error's fix which files it has written. */
+/* The recording failed: list in the error's fix the files it has written. */
 static void record_files_left(const struct record_files *f, struct err *err)
 {
 	unsigned int n = f->n_series - record_files_oldest(f) + 1;
@@ -239,7 +241,9 @@ static void remove_oldest(const struct record_files *f)
 		unlink(name);
 }
 
-/* The next file of the series, STEM.NUMBER.heap; removes the oldest when there are too many. */
+/*
+ * Write the next file of the series, STEM.NUMBER.heap, and remove the oldest if there are too many.
+ */
 static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uint64_t deadline_ms,
 			     struct err *err)
 {
@@ -259,23 +263,23 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
 /* --- recording --- */
 
 /*
- * A recording: dump, activate, wait, dump, put everything back.
+ * A recording: dump, activate, wait, dump, restore everything.
  *
- * What is about to be changed is in the journal before it is changed, and
- * leaves it after it was put back. In between no session is open: the target
- * may load libraries, or run another program, and each dump looks anew.
+ * Each change is in the journal before it is made, and leaves it after it was undone. In between no
+ * session is open: the target may load libraries, or run another program, and each dump looks at it
+ * afresh.
  */
 
-#define UNTIL_MS 250 /* how often its condition is looked at */
-/* Putting back is tried harder than anything else. */
+#define UNTIL_MS 250 /* interval at which the condition is checked */
+/* Restoring is retried harder than anything else. */
 #define PUTBACK_WAIT_MS 20000
 #define PUTBACK_TRIES 3
 
 struct recording {
 	const struct ops_record_request *request;
-	int stop_fd;		    /* that of the options it was begun with: */
-	struct ops_options options; /* in these, nothing ends a dump once sampling has begun, */
-	struct ops_options patient; /* and these are for putting back */
+	int stop_fd;		    /* of the options it was begun with: */
+	struct ops_options options; /* without stop_fd once sampling has begun, */
+	struct ops_options patient; /* and, for restoring, with more time to wait */
 	struct proc proc;	    /* the target, to wait for */
 	struct journal journal;
 	struct record_files files;
@@ -296,7 +300,7 @@ static void add_cost(struct recording *r, const struct session *s)
 	r->out.cost.mode = s->cost.mode;
 }
 
-/* Is it the process, and the program, that was found at the beginning? */
+/* Is it still the process, and the program, that was found at the beginning? */
 static bool is_there(const struct recording *r)
 {
 	return proc_alive(&r->proc) && journal_is_of(&r->journal.state, &r->proc);
@@ -308,7 +312,7 @@ static int ended(const struct recording *r, struct err *err)
 			 .number = (int64_t)(now_ms() - r->begun_ms) / 1000);
 }
 
-/* --- the journal and what it says --- */
+/* --- the journal and its state --- */
 
 static bool anything_changed(const struct recording *r)
 {
@@ -322,14 +326,14 @@ static void nothing_changed(struct recording *r)
 	state->active = state->thread_active_init = state->rate = false;
 }
 
-/* The rest of an error: what the target is left with, and the way out. */
+/* The rest of an error: what stays changed in the target, and how to undo it. */
 static int still_on(const struct recording *r, struct err *err)
 {
 	err_within(err, ERROR_STILL_ON, .pid = r->proc.pid);
 	return err_advise(err, FIX_UNDO, .pid = r->proc.pid);
 }
 
-/* Put back what was changed, whatever happened before; `why` is what stopped it. */
+/* Restore what was changed, whatever happened before; on failure `why` is the reason. */
 static int put_back(struct recording *r, struct err *why)
 {
 	for (int i = 0; anything_changed(r) && i < PUTBACK_TRIES; i++) {
@@ -351,7 +355,7 @@ static int put_back(struct recording *r, struct err *why)
 	return 0;
 }
 
-/* A recording that failed: `err` says why, and nothing of it is to stay in the target. */
+/* A recording that failed: `err` says why. Leaves none of it in the target. */
 static int give_up(struct recording *r, struct err *err)
 {
 	struct err why = ERR_INIT;
@@ -361,7 +365,7 @@ static int give_up(struct recording *r, struct err *err)
 	return -1;
 }
 
-/* What a recording left that was killed is put back before this one looks at anything. */
+/* Restores what a killed recording left changed, before this one reads anything. */
 static int take_over(struct recording *r, struct session *s, struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
@@ -383,16 +387,14 @@ static int take_over(struct recording *r, struct session *s, struct err *err)
 
 /* --- the beginning --- */
 
-/* What the target was found with. */
+/* The state in which the target was found. */
 struct found {
 	bool active, init;
 	bool has_init; /* jemalloc 4.0 and newer */
 	uint64_t lg_sample;
 };
 
-/*
- * Sampling is already on: dumps do no harm, and it is left to whoever turned it on to turn it off.
- */
+/* Sampling is already on: dumps do no harm, and whoever turned it on has to turn it off. */
 static void adopt(struct recording *r, const struct session *s, enum tristate opt_active,
 		  bool every_thread)
 {
@@ -427,9 +429,9 @@ static int dump_first(struct recording *r, struct session *s, struct found *foun
 }
 
 /*
- * Where activation, or another rate, makes jemalloc forget what it sampled before, that is no
- * part of what happened since: the first dump is taken again. In a session of
- * its own, which has the whole of --timeout.
+ * If activation, or another rate, makes jemalloc discard its earlier samples, these must not count
+ * as part of the recording: the first dump is repeated. In a session of its own, with a full
+ * --timeout.
  */
 static int dump_again(struct recording *r, int *fd, struct err *err)
 {
@@ -530,7 +532,7 @@ static int begin(struct recording *r, struct err *err)
 		return -1;
 	if (s.proc.start_time != r->proc.start_time)
 		return ended(r, err);
-	if (stop_asked(r->stop_fd)) /* while it was the turn of others */
+	if (stop_asked(r->stop_fd)) /* during the turns of others */
 		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
 	ret = begin_in(r, &s, &fd, err);
 	add_cost(r, &s);
@@ -627,12 +629,12 @@ static uint64_t at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When something is to be done next, of now_ms(); UINT64_MAX: never. */
+/* When the next action of each kind is due, as now_ms(); UINT64_MAX: never. */
 struct agenda {
 	uint64_t end, dump, show, look;
 };
 
-/* What is due. */
+/* Does what is due. */
 static int attend(struct recording *r, struct agenda *a, struct err *err)
 {
 	const struct ops_record_request *q = r->request;
@@ -688,7 +690,7 @@ static int wait_for_end(struct recording *r, struct err *err)
 
 /* --- the end --- */
 
-/* The last dump and everything that is put back, in one run. */
+/* The last dump and everything that restores the target, in one run. */
 static int dump_last(struct recording *r, struct session *s, int *fd, struct err *err)
 {
 	struct journal_state *state = &r->journal.state;
@@ -763,7 +765,7 @@ static int record(struct recording *r, struct err *err)
 	if (r->request->began)
 		r->request->began(r->request->ctx, &r->out.cost);
 	if (wait_for_end(r, err) || finish(r, err)) {
-		/* It may have ended in the midst of a dump, which knows of no others. */
+		/* It may have ended in the middle of a dump, which knows of no other files. */
 		if (!is_there(r))
 			record_files_left(&r->files, err);
 		return give_up(r, err);
@@ -775,7 +777,7 @@ static int record(struct recording *r, struct err *err)
 	return name_files(r, err);
 }
 
-/* What could never be reached is said at once. */
+/* Reports a condition that can never be reached at once. */
 static int limit_is_there(const struct recording *r, struct err *err)
 {
 	struct limit l;
