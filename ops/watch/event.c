@@ -38,7 +38,7 @@ bool watch_event_is_dump(const struct watch_dump *dump)
 	return len >= sizeof(suffix) && !strcmp(dump->name + len - sizeof(suffix), suffix);
 }
 
-/* Its components come innermost first: they are written from the end of `buf`. */
+/* The components come innermost first: they are written from the end of `buf`. */
 static const char *add_cwd(const struct watch_dump *dump, char *buf, size_t size)
 {
 	size_t len = strlen(dump->name), at = size - 1, from = 0;
@@ -78,8 +78,8 @@ const char *watch_event_file(const struct watch_dump *dump, char *buf, size_t si
 }
 
 /*
- * Is it ours? Any process may give a memory file any name: what we noted ourselves counts, and
- * where the dump goes is what stands there.
+ * Is it ours? Any process may give a memory file any name: only our own note counts, and it names
+ * the destination.
  */
 static bool is_ours(const struct watch_dump *dump, char file[OWN_DUMP_FILE_SIZE])
 {
@@ -173,7 +173,7 @@ static size_t digits_before(const char *name, size_t end)
 	return n;
 }
 
-/* Read from its end: the prefix can hold anything. */
+/* Parsed from its end: the prefix can hold anything. */
 enum watch_kind watch_kind_by_name(const char *name)
 {
 	static const char suffix[] = ".heap";
@@ -194,7 +194,7 @@ enum watch_kind watch_kind_by_name(const char *name)
 	       : letter == 'u' ? WATCH_GDUMP
 	       : letter == 'f' ? WATCH_FINAL
 			       : WATCH_KIND_UNKNOWN;
-	/* The last dump alone has no number behind its letter. */
+	/* Only the last dump has no number after its letter. */
 	if ((kind == WATCH_FINAL) == (number != 0))
 		return WATCH_KIND_UNKNOWN;
 	end -= 2;
@@ -243,7 +243,7 @@ enum watch_kind watch_kind_of(const struct watch_dump *dump, const char *name)
 		return by_name;
 	propagate = dump->args[c - 1] & 0xff;
 	leak = dump->args[c + 1] & 0xff;
-	if (propagate) /* only who asked for it learns of errors */
+	if (propagate) /* only a requested dump reports errors to its caller */
 		return WATCH_MANUAL;
 	if (leak)
 		return WATCH_FINAL;

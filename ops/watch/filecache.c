@@ -21,7 +21,7 @@ static struct file_key file_key_of(const struct map *m)
 	return (struct file_key){ m->dev_major, m->dev_minor, m->inode };
 }
 
-/* For tsearch(3), of keys or of what begins with one. */
+/* For tsearch(3), on keys or structs that begin with one. */
 static int file_key_compare(const void *a, const void *b)
 {
 	const struct file_key *x = a, *y = b;
@@ -40,7 +40,7 @@ bool file_is_code(const struct map *m)
 
 typedef bool file_is_plain_fn(const void *ctx, const struct map *m);
 
-/* Have those images passed over that are in files which are known to hold no jemalloc. */
+/* Make searches skip the images in files that are known to hold no jemalloc. */
 static void file_mark_plain(struct images *images, const struct maps *maps,
 			    file_is_plain_fn *is_plain, const void *ctx)
 {
@@ -54,14 +54,14 @@ static void file_mark_plain(struct images *images, const struct maps *maps,
 /* --- files --- */
 
 struct file_said {
-	struct file_key key; /* first: what the tree compares */
+	struct file_key key; /* first: compared by the tree */
 	dev_t dev;
 	ino_t inode;
 	bool is_exact;
 	enum jemalloc_file_holds holds;
 	struct jemalloc_file *file;
 	unsigned int note;
-	int handle; /* kept where something of the file may be probed */
+	int handle; /* kept if something in the file may be probed */
 };
 
 static void said_free(void *arg)
@@ -155,7 +155,7 @@ static struct file_said *learn(struct filecache *c, const struct proc *p, const 
 
 	got.holds = c->confined ? read_confined(&got.file, &look, &st, &got.handle)
 				: jemalloc_file_read(&got.file, &look, &st);
-	/* What a file does not tell once, to a child of its own, it does not tell the next one. */
+	/* If a file could not be read once, in a child of its own, it is not tried again. */
 	kept = got.holds != JEMALLOC_FILE_UNKNOWN || (c->confined && st.st_ino)
 		       ? malloc(sizeof(*kept))
 		       : NULL;
@@ -182,7 +182,7 @@ static bool is_link(const struct proc *p, const char *name, const struct file_sa
 	return fd >= 0 && look_at_handle(fd, &st) && st.st_dev == e->dev && st.st_ino == e->inode;
 }
 
-/* Is it the file of this mapping, too, where maps does not tell? */
+/* Is it the file of this mapping, too, if maps does not show it? */
 static bool is_same(const struct file_said *e, const struct proc *p, const struct map *m)
 {
 	char name[64];

@@ -19,7 +19,7 @@
 #define NOTE_SIZE 1200
 #define WHAT_SHOWN 800
 
-/* When a process that has just started is looked at, in ms after it was reported. */
+/* When a new process is inspected, in ms after it was reported. */
 static const unsigned int delays_ms[] = { 0, 10, 50, 250, 1000 };
 #define SETTLED_S 3 /* longer than all of these together */
 #define TRIES (sizeof(delays_ms) / sizeof(*delays_ms))
@@ -33,8 +33,8 @@ struct look {
 	struct maps maps;
 	struct watch_inside inside;
 	bool last;	  /* what is not found now is not there */
-	bool all;	  /* files that are known count too */
-	bool searched;	  /* what is not known now is nothing of ours, */
+	bool all;	  /* known files count, too */
+	bool searched;	  /* what is not known now is not relevant, */
 	bool found_alone; /* or was found in this process, and is watched there */
 };
 
@@ -58,7 +58,7 @@ static enum watch_convention convention_of(unsigned int file_arg)
 	return file_arg == 2 ? WATCH_SECOND : file_arg == 3 ? WATCH_THIRD : WATCH_UNKNOWN;
 }
 
-/* By the very file that was looked at: the process may have another one in its place by now. */
+/* By the very file that was read: the process may have replaced it by now. */
 static int probe(struct look *l, const struct known_file *file,
 		 const struct jemalloc_file_dump *dump, struct err *err)
 {
@@ -68,15 +68,15 @@ static int probe(struct look *l, const struct known_file *file,
 
 static void note_unprobed(struct look *l, const struct err *why)
 {
-	static const char seen[] = "its dumps are seen by its system calls alone";
+	static const char seen[] = "its dumps are seen only by its system calls";
 	char line[NOTE_SIZE], text[ERR_TEXT_SIZE];
 
 	if (l->f->no_uprobes)
-		return; /* as was asked */
+		return; /* as requested */
 	snprintf(line, sizeof(line), "%s; %s",
 		 why->code	     ? err_text(why, text, sizeof(text))
-		 : watch_may_probe() ? "prof_dump is not found"
-				     : "this kernel may end programs that are probed",
+		 : watch_may_probe() ? "prof_dump was not found"
+				     : "this kernel may kill probed programs",
 		 seen);
 	note(l->f, &l->proc, line);
 }
@@ -86,7 +86,7 @@ static bool may_probe(const struct watch_finder *f)
 	return !f->no_uprobes && watch_may_probe();
 }
 
-/* Each prof_dump of the file is probed; else system calls are to tell. */
+/* Probes each prof_dump of the file; if one cannot be, system calls have to show its dumps. */
 static enum state cover(struct look *l, const struct known_file *file)
 {
 	enum state state = STATE_PLAIN;
@@ -107,19 +107,19 @@ static enum state cover(struct look *l, const struct known_file *file)
 	return state;
 }
 
-/* What is known of a file for all processes. Those that run no other need not be reported. */
+/* What is known of a file for all processes. Those that run no other file need not be reported. */
 static enum state know(struct look *l, const struct map *m, const struct known_file *file)
 {
 	if (*file->note != STATE_UNKNOWN)
 		return *file->note;
 	*file->note = file->holds == JEMALLOC_FILE_NONE ? STATE_PLAIN : cover(l, file);
-	/* Each process of a file that cannot be probed is to be reported. */
+	/* Each process that runs a file that cannot be probed is to be reported. */
 	if (*file->note != STATE_UNPROBED && file->is_exact)
 		watch_know_file(l->f->watch, m->dev_major, m->dev_minor, m->inode);
 	return *file->note;
 }
 
-/* Of one file, as ask_files(). */
+/* For one file, as ask_files(). */
 static int ask_file(struct look *l, const struct map *m, struct err *err)
 {
 	struct known_file file = filecache_know(&l->f->files, &l->proc, m);
@@ -137,7 +137,9 @@ static int ask_file(struct look *l, const struct map *m, struct err *err)
 	return watch_add_unprobed(l->f->watch, l->proc.pid, err) ? -1 : 1;
 }
 
-/* 1: all its files are known, and it can dump; 0: they are, and it cannot; -1: look closer. */
+/*
+ * 1: all its files are known, and it can dump; 0: they are, and it cannot; -1: inspect the process.
+ */
 static int ask_files(struct look *l, struct err *err)
 {
 	int found = l->found_alone;
@@ -163,7 +165,7 @@ static int find_jemallocs(struct look *l, struct err *err)
 	return -1;
 }
 
-/* One that its file does not tell of: a process may show what it likes, of itself. */
+/* A jemalloc that its file does not show: a process may show anything, but only of itself. */
 static int watch_alone(struct look *l, const struct watch_found *je, struct err *err)
 {
 	const struct map *code = maps_find(&l->maps, je->mallctl);
@@ -180,7 +182,7 @@ static int watch_alone(struct look *l, const struct watch_found *je, struct err 
 	return 0;
 }
 
-/* As ask_files(), having looked closer: -1 with `err` set when that failed. */
+/* As ask_files(), after a closer look: -1 with `err` set if that failed. */
 static int look_closer(struct look *l, struct err *err)
 {
 	if (find_jemallocs(l, err))
@@ -192,7 +194,7 @@ static int look_closer(struct look *l, struct err *err)
 	return ask_files(l, err);
 }
 
-/* Has it been running for long enough to have its libraries in place? */
+/* Has it been running long enough to have its libraries mapped? */
 static bool is_settled(const struct proc *p)
 {
 	uint64_t began_s = p->start_time / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -246,11 +248,11 @@ static void see(struct watch_finder *f, pid_t pid, unsigned int tries)
 	if (found == 1)
 		f->processes++;
 	f->unreadable += found < 0 && why.code == ERR_PERM;
-	/* What does not answer is not asked again. */
+	/* A process that does not answer is not asked again. */
 	if (found >= 0 || why.code == ERR_NOPROC || why.code == ERR_LOST ||
 	    why.code == ERR_UNSAFE || l.last)
 		return;
-	/* It is looked at again where something may come of it. */
+	/* It is inspected again only if that may help. */
 	if (why.code == ERR_NOJEMALLOC && ask_files(&l, &why) >= 0)
 		return;
 	if (f->n_visits < WATCH_VISITS_MAX)
@@ -264,7 +266,7 @@ static void note_unreadable(const struct watch_finder *f)
 
 	if (f->looker.unanswered) {
 		snprintf(line, sizeof(line),
-			 "%zu process%s not looked at, because reading %s memory or files takes "
+			 "%zu process%s not inspected, because reading %s memory or files takes "
 			 "too long or fails",
 			 f->looker.unanswered, f->looker.unanswered == 1 ? " was" : "es were",
 			 f->looker.unanswered == 1 ? "its" : "their");
@@ -273,8 +275,8 @@ static void note_unreadable(const struct watch_finder *f)
 	if (!f->unreadable)
 		return;
 	snprintf(line, sizeof(line),
-		 "%zu process%s could not be looked at: their dumps are seen only where others "
-		 "run the same files",
+		 "%zu process%s could not be inspected: their dumps are seen only if other "
+		 "processes run the same files",
 		 f->unreadable, f->unreadable == 1 ? "" : "es");
 	f->note(f->ctx, line);
 }
@@ -297,7 +299,7 @@ void watch_find_later(struct watch_finder *f, pid_t pid)
 	for (size_t i = 0; i < f->n_visits; i++) {
 		if (f->visits[i].pid != pid)
 			continue;
-		/* Its next library: the first ones were looked at too early. */
+		/* Its next library: the first visits were too early. */
 		if (f->visits[i].tries)
 			f->visits[i].tries--;
 		return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to the watch: which files to probe. Each file with code is looked into
- * once, when the first process has it mapped. A process whose files do not tell
- * is looked at for itself, and its dumps are seen by its system calls alone: a
- * breakpoint is put where the file itself says that it belongs, nowhere else.
+ * Private to the watch: which files to probe. Each file with code is read once, when the first
+ * process has it mapped. A process whose files are not sufficient is inspected itself, and its
+ * dumps are seen by its system calls alone: a breakpoint is placed only where the file itself says
+ * that it belongs.
  */
 #ifndef OPS_WATCH_FIND_H
 #define OPS_WATCH_FIND_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A process that is to be looked at (again): it may not have mapped its libraries yet. */
+/* A process that is to be inspected (again): it may not have mapped its libraries yet. */
 struct watch_visit {
 	pid_t pid;
 	unsigned int tries;
@@ -31,27 +31,27 @@ struct watch_finder {
 	bool no_uprobes; /* of ops_watch_request */
 	void (*note)(void *ctx, const char *line);
 	void *ctx;
-	struct filecache files; /* each with whether it is probed */
+	struct filecache files; /* each with its state, see find.c */
 	struct watch_looker looker;
 	struct watch_visit visits[WATCH_VISITS_MAX];
 	size_t n_visits;
 	size_t processes;  /* how many were found that can dump */
-	size_t unreadable; /* how many could not be looked at, for want of rights */
+	size_t unreadable; /* how many could not be inspected for lack of rights */
 };
 
 /*
- * Look at a process that was asked for: ERR_NOPROC, ERR_NOJEMALLOC, or ERR_NOPROF where
- * profiling cannot be turned on, each with its fix.
+ * Inspect a process that was requested: ERR_NOPROC, ERR_NOJEMALLOC, or ERR_NOPROF if profiling
+ * cannot be turned on, each with its fix.
  */
 int watch_find_one(struct watch_finder *f, pid_t pid, struct err *err) __must_check;
 
-/* Look at all that run now. */
+/* Inspect all processes that run now. */
 int watch_find_all(struct watch_finder *f, struct err *err) __must_check;
 
-/* This one runs something new. */
+/* The process runs something new. */
 void watch_find_later(struct watch_finder *f, pid_t pid);
 
-/* Make the visits that are due; *next_ms receives when the next one is, -1 for none. */
+/* Make the visits that are due; *next_ms is set to the time until the next one, -1 for none. */
 void watch_find_due(struct watch_finder *f, int *next_ms);
 
 void watch_find_fini(struct watch_finder *f);

@@ -13,7 +13,7 @@
 
 /* --- walking a stack --- */
 
-/* A dump has begun. Its process becomes known to `whos`. */
+/* A dump has begun. Its process is added to `whos`. */
 static void watch_stack_begin(struct watch_stacks *s, struct watch_processes *whos,
 			      const struct watch_begin *begin)
 {
@@ -51,8 +51,8 @@ static const struct watch_stack *find_stack(const struct watch_stacks *s,
 }
 
 /*
- * By frame pointers the caller of prof_dump is missed where the kernel does not know that a
- * function's frame does not stand yet at its entry: it goes in.
+ * At its entry, a function's frame is not set up yet: if the kernel does not know that, a stack by
+ * frame pointers lacks the caller of prof_dump, which is added here.
  */
 static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 {
@@ -69,7 +69,7 @@ static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 	return out;
 }
 
-/* Where a register was no frame pointer it leads anywhere. */
+/* A register that was no frame pointer leads anywhere. */
 static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -79,8 +79,8 @@ static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs,
 }
 
 /*
- * The frames of a dump that has ended, with their names if `who` is known: by
- * unwind tables, else by frame pointers, as far as they lead into code. How many.
+ * The frames of a dump that has ended, with their names if `who` is known: by unwind tables, else
+ * by frame pointers, as far as they lead into code. Returns how many.
  */
 static size_t watch_stack_end(const struct watch_stacks *s, const struct watch_dump *dump,
 			      struct watch_images *who, struct watch_frame frames[OPS_WATCH_FRAMES])
@@ -169,7 +169,7 @@ static void serve(void *ctx)
 
 int watch_frames_start(struct watch_frames *f, struct err *err)
 {
-	const struct confined_options options = { .what = "name who dumped",
+	const struct confined_options options = { .what = "name the frames of a dump",
 						  .policy = { .debuginfod = f->debuginfod } };
 	_cleanup_(cleanup_free) struct walker *w = calloc(1, sizeof(*w));
 
@@ -190,7 +190,7 @@ void watch_frames_fini(struct watch_frames *f)
 	forget_texts(f);
 }
 
-/* A child that hangs or crashed is replaced. Without another one the frames stay unknown. */
+/* A child that hangs or crashed is replaced. If that fails, the frames stay unknown. */
 static void replace(struct watch_frames *f)
 {
 	struct err ignored;

@@ -49,13 +49,13 @@ static int read_images(struct watch_images *who, const struct proc *p)
 	forget_places(who);
 	images_fini(&who->images);
 	who->images = images;
-	/* Opened now, they can be read when it has ended. */
+	/* Opened now, they can be read after it has ended. */
 	for (size_t i = 0; i < images.n; i++)
 		image_may_name(&who->images.v[i], "");
 	return 0;
 }
 
-/* Without its images its addresses have no names, and all else is as it is. */
+/* Without its images, only the names of its addresses are missing. */
 static int look(struct watch_images *who, pid_t pid, uint64_t began_ns)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
@@ -112,7 +112,7 @@ static const struct watch_place *find_place(const struct watch_images *who, uint
 	return NULL;
 }
 
-/* Addresses that one pass over an image's symbols is to name. */
+/* Addresses to name in one pass over an image's symbols. */
 struct search {
 	struct watch_place *v;
 	size_t n;
@@ -156,7 +156,7 @@ static void name_places(struct watch_images *who, struct watch_place *v, size_t 
 	}
 }
 
-/* Make places for those addresses that have none. */
+/* Make places for the addresses that have none. */
 static void add_places(struct watch_images *who, const uint64_t *addrs, size_t n)
 {
 	size_t first;
@@ -178,7 +178,7 @@ void watch_images_name(struct watch_images *who, struct watch_frame *frames, siz
 {
 	uint64_t addrs[OPS_WATCH_FRAMES];
 
-	/* A call that does not return is followed by another function: look inside the call. */
+	/* A call that does not return may be followed by another function: look inside the call. */
 	for (size_t i = 0; i < n; i++)
 		addrs[i] = frames[i].addr - (i ? 1 : 0);
 	add_places(who, addrs, n);

@@ -23,7 +23,7 @@ struct looker {
 	struct filecache files;
 };
 
-/* After a search that found none that it could tell all of. */
+/* After a search that found no jemalloc that can be read completely: does an image hold one? */
 static bool holds_jemalloc(const struct images *images)
 {
 	for (size_t i = 0; i < images->n; i++)
@@ -54,7 +54,7 @@ static int look_inside(struct looker *l, const struct proc *p, bool values, stru
 	if (maps_read(&maps, p->mm_pid, err) || images_read(&images, p->mm_pid, &maps, err))
 		return -1;
 	images.ask_debuginfod = l->debuginfod;
-	/* Who was asked for is to learn what is in there, known or not. */
+	/* For a process that was requested, the caller wants to know all of them, known or not. */
 	if (!values)
 		filecache_mark_plain(&l->files, p, &images, &maps);
 	if (jemalloc_find(p, &images, &found, &n, err) && err->code != ERR_NOJEMALLOC)
@@ -144,7 +144,7 @@ static int ask(struct watch_looker *l, enum question question, bool values, cons
 	return failed ? -1 : 0;
 }
 
-static int senseless(struct err *err)
+static int malformed(struct err *err)
 {
 	return err_raise(err, ERROR_LOOK_MALFORMED);
 }
@@ -156,7 +156,7 @@ int watch_look_maps(struct watch_looker *l, const struct proc *p, struct maps *m
 
 	if (ask(l, ASK_MAPS, false, p, &u, err))
 		return -1;
-	return maps_unpack(maps, &u) && unpack_done(&u) ? 0 : senseless(err);
+	return maps_unpack(maps, &u) && unpack_done(&u) ? 0 : malformed(err);
 }
 
 bool watch_inside_unpack(struct watch_inside *out, struct unpack *u)
@@ -180,5 +180,5 @@ int watch_look_inside(struct watch_looker *l, const struct proc *p, bool values,
 
 	if (ask(l, ASK_INSIDE, values, p, &u, err))
 		return -1;
-	return watch_inside_unpack(out, &u) ? 0 : senseless(err);
+	return watch_inside_unpack(out, &u) ? 0 : malformed(err);
 }

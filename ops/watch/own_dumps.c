@@ -17,9 +17,9 @@
 #define NAME "dumps"
 #define SLOTS 64
 
-/* Of this program and this machine alone: no other form of it lasts beyond a boot. */
+/* Only for this program on this machine: as it does not outlast a boot, its format may change. */
 struct slot {
-	uint64_t began_ns, ended_ns; /* ended_ns 0: under way, or whoever began it was killed */
+	uint64_t began_ns, ended_ns; /* ended_ns 0: in progress, or its process was killed */
 	uint64_t start_time, own_start_time;
 	int32_t pid, own_pid;
 	char file[OWN_DUMP_FILE_SIZE];
@@ -63,7 +63,7 @@ static bool is_running(const struct slot *s)
 	return !proc_open(&p, s->own_pid, &ignored) && p.start_time == s->own_start_time;
 }
 
-/* One that was never used, else the one that began first of those that are over. */
+/* One that was never used, else the oldest of those that have ended. */
 static int free_slot(int fd)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -90,7 +90,7 @@ int own_dump_begin(const struct proc *p, const char *file)
 	struct err ignored;
 	int i;
 
-	/* Held for a moment alone: whoever is killed here holds it no longer. */
+	/* Held only for a moment: if we are killed here, the lock is released. */
 	if (fd < 0 || flock(fd, LOCK_EX) || proc_open(&self, getpid(), &ignored))
 		return -1;
 	s.own_start_time = self.start_time;

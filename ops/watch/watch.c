@@ -30,13 +30,13 @@ struct state {
 	struct ops_watch_event event;
 	struct ops_watch_summary sum;
 	uint64_t deadline_ms; /* 0: none */
-	int pidfds[PIDS_MAX]; /* of request->pids, -1 of those that have ended */
+	int pidfds[PIDS_MAX]; /* of request->pids, -1 for those that have ended */
 	size_t n_pidfds;
-	bool failed; /* `err` says why: a handler did not go well */
+	bool failed; /* a handler failed: see `err` */
 	struct err err;
 };
 
-/* What the command for a dump learns of it. */
+/* Pass the event to its command. */
 static void run_hook(struct state *s)
 {
 	const struct ops_watch_event *e = &s->event;
@@ -89,7 +89,7 @@ static void on_begin(void *ctx, const struct watch_begin *begin)
 {
 	struct state *s = ctx;
 
-	/* Its process becomes known, and may end with its dump. */
+	/* Its process is recorded now, as it may end with its dump. */
 	(void)watch_who_find(&s->whos, (pid_t)begin->process.pid, begin->process.began_ns);
 	watch_frames_begin(&s->frames, begin);
 }
@@ -198,7 +198,7 @@ static bool note_ended(struct state *s, const struct pollfd *fds)
 
 enum { AT_RING, AT_BEGINS, AT_STOP, AT_OUT, AT_PIDS };
 
-/* Wait, and tell what there is. 1: it is over. */
+/* Wait, and report what there is. 1: it is over. */
 static int turn(struct state *s, struct err *err)
 {
 	struct pollfd fds[AT_PIDS + PIDS_MAX] = {

@@ -14,8 +14,8 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /*
- * What the kernel knows already (AT_STATX_DONT_SYNC): the root of a process may be that of
- * a file system that does not answer.
+ * What the kernel already knows (AT_STATX_DONT_SYNC): the root of a process may be on a file system
+ * that does not answer.
  */
 static bool look_at_folder(const char *path, struct statx *st)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to the watch: where a process runs whose dump was seen, kept for the next one; it may
- * end right after its dump.
+ * Private to the watch: where a process runs whose dump was seen, kept for the next dump; the
+ * process may end right after its dump.
  */
 #ifndef OPS_WATCH_WHO_H
 #define OPS_WATCH_WHO_H
@@ -15,12 +15,12 @@
 #define WHO_MAX 64
 
 struct watch_who {
-	pid_t pid; /* 0: a free place */
+	pid_t pid; /* 0: a free slot */
 	uint64_t began_ns;
-	uint64_t used; /* when it was asked for last, counted */
+	uint64_t used; /* when it was last used, by `clock` */
 	char cgroup[512];
 	char container[64];
-	bool other_root; /* its files are not found by the names we have for them */
+	bool other_root; /* its files have other names here */
 };
 
 struct watch_whos {
@@ -29,12 +29,12 @@ struct watch_whos {
 };
 
 /*
- * The process `pid` that began then (CLOCK_BOOTTIME). NULL when it was not asked about before and
- * has ended. Valid until the next call.
+ * The process `pid` that began then (CLOCK_BOOTTIME). NULL if it is new and has ended. Valid until
+ * the next call.
  */
 const struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns);
 
-/* Is it the process that began then, or another one that got its pid since? */
+/* Is it the process that began then, or another one that has reused its pid? */
 bool watch_is_same(const struct proc *p, uint64_t began_ns);
 
 #endif

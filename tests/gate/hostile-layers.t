@@ -48,7 +48,7 @@ wrap=()
 snapshot "$pid"
 is "$(stat -f -c %T "/proc/$pid/root$T/any/seen/lib.so")" overlayfs 'statfs(2) does not tell it from any other'
 see_by tracepoint refused "$CTL" "$pid"
-like "$(<"$T/refused.talk")" "$pid \(dumper\): its file is on an overlayfs that was mounted in a user namespace: .*its dumps are seen by its system calls alone" \
+like "$(<"$T/refused.talk")" "$pid \(dumper\): its file is on an overlayfs that was mounted in a user namespace: .*its dumps are seen only by its system calls" \
 	'and why is said'
 see_by tracepoint all "$CTL" --all
 # The control: statfs(2) is believed.
