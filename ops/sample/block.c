@@ -27,7 +27,7 @@ void block_close(struct block *b)
 
 /* --- in the child that looks --- */
 
-/* The same code, whether it is probed or not. */
+/* Compares the code, whether it is probed or not. */
 static bool is_image(pid_t pid, uint64_t base, const unsigned char *image)
 {
 	_cleanup_(cleanup_free) unsigned char *got = malloc(SAMPLER_STATE);
@@ -114,7 +114,7 @@ static bool is_file(int fd, const unsigned char *image, size_t len)
 	return (fcntl(fd, F_GET_SEALS) & MEMFD_SEALS) == MEMFD_SEALS;
 }
 
-/* That it is the file which was mapped, and stays what it is: the kernel is to probe it. */
+/* Checks that it is the file which was mapped, and is sealed: the kernel is going to probe it. */
 static int open_file(const struct session *s, struct block *b, const unsigned char *image,
 		     size_t len, struct err *err)
 {
@@ -182,7 +182,7 @@ static struct call control(const char *name, const struct block *b,
 	return call;
 }
 
-/* Tried again while a thread is just ending: that one is waited for. */
+/* Retried while a thread is just ending: that one is waited for. */
 static int run_control(struct session *s, struct call *calls, size_t n, struct err *err)
 {
 	for (int i = 0;; i++) {
@@ -202,7 +202,7 @@ int block_guard(struct session *s, const struct block *b, struct err *err)
 					     .tsd_state = b->guard.tsd_state };
 	struct call call = control("experimental.hooks.install", b, &order);
 
-	/* Who placed it may have been killed before it had waited. */
+	/* The process that placed it may have been killed before it had waited. */
 	if (b->guard.cleanup == b->base + sampler_offsets.end)
 		return end_guard_wait(s, err);
 	if (session_run(s, &(struct run){ .calls = &call, .n = 1 }, err))
@@ -236,7 +236,7 @@ int block_install(struct session *s, struct block *b, uint64_t sample_bytes, str
 	if (getrandom(&order.seed, sizeof(order.seed), 0) != sizeof(order.seed))
 		return err_raise_sys(err, ERROR_NO_RANDOM_NUMBER, errno);
 	b->seed = order.seed;
-	b->may_be_in = true; /* whatever is said of the run */
+	b->may_be_in = true; /* whatever the run reports */
 	failed = run_control(s, &call, 1, err);
 	b->may_be_in = !call.made || !call.ret;
 	if (failed)
@@ -260,7 +260,7 @@ int block_remove(struct session *s, const struct block *b, bool if_unread, struc
 		return -1;
 	if (calls[0].made && calls[0].ret == EBUSY)
 		return if_unread ? err_raise(err, ERROR_ALREADY_SAMPLED, SESSION_ARGS(s)) : 0;
-	/* It may have left by itself, or be just about to. */
+	/* It may have removed itself, or be about to. */
 	return calls[0].made && (!calls[0].ret || calls[0].ret == EAGAIN)
 		       ? 0
 		       : session_call_failed(s, &calls[0], err);

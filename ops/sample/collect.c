@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define OBJECTS_MAX ((size_t)4 << 20) /* of further ones it is not known whether they live */
-#define IDS_MAX 2048		      /* in a message */
+#define OBJECTS_MAX ((size_t)4 << 20) /* whether further ones are live is unknown */
+#define IDS_MAX 2048		      /* per message */
 #define SIZE_MAX_ADDRESS (UINT64_C(1) << 47)
 
 enum question { ASK_BEGIN, ASK_COUNTS, ASK_LIVE, QUESTIONS };
@@ -19,19 +19,19 @@ struct object {
 	uint32_t stack;
 	bool is_live;
 	uint64_t time_ns;
-	double n, bytes; /* that it stands for */
+	double n, bytes; /* that it represents */
 };
 
-/* Of one stack. */
+/* For one stack. */
 struct sums {
 	double n, bytes, live_n, live_bytes;
 };
 
-/* In the child. */
+/* State of the child. */
 struct objects {
 	uint64_t base;
 	struct stack_table stacks;
-	struct sums *sums; /* of each stack, by its number */
+	struct sums *sums; /* for each stack, by its number */
 	size_t room_sums;
 	struct object *v;
 	size_t n, room;
@@ -39,7 +39,7 @@ struct objects {
 	uint64_t samples;
 };
 
-/* Four classes for each doubling, and at least 16 bytes apart (size_classes.h of 5.x). */
+/* Four size classes per doubling, at least 16 bytes apart (size_classes.h of 5.x). */
 uint64_t sample_usable_size(uint64_t size)
 {
 	uint64_t step = 16;
@@ -163,8 +163,8 @@ static int reply(void *state, struct session *s, struct unpack *u, struct pack *
 /* --- the profile --- */
 
 /*
- * As jemalloc writes it: counts of samples, which who reads the profile scales by the mean size of
- * an object of the stack. They are chosen so that what comes out is what the sizes of each say.
+ * As jemalloc writes it: counts of samples, which a reader of the profile scales by the mean object
+ * size of the stack. They are chosen so that the result agrees with the sizes of the objects.
  */
 struct counts {
 	double n, bytes, live_n, live_bytes;
@@ -182,9 +182,10 @@ static void find_counts(double n, double bytes, double sample_bytes, double up, 
 }
 
 /*
- * Objects of 33 bytes take 48, so one sample of them counts as 1.45. To round that to the nearest
- * would make all stacks with few samples too small: it is rounded up as often as it is to be, by
- * numbers that spread evenly. What lives is rounded as all is, so that it is not more than that.
+ * Objects of 33 bytes use 48, so one sample of them counts as 1.45. Rounding that to the nearest
+ * would make all stacks with few samples too small: it is rounded up in the right share of cases,
+ * chosen by evenly spread numbers. Live counts are rounded the same way, so that they do not exceed
+ * the total.
  */
 #define GOLDEN 0.6180339887498949
 static struct counts counts_of(const struct objects *all, size_t stack, double sample_bytes)
@@ -274,7 +275,7 @@ static void fini(void *state)
 }
 
 const struct collector_kind sample_collector_kind = {
-	.what = "add up who holds memory",
+	.what = "add up sampled objects",
 	.size = sizeof(struct heap_object),
 	.state_size = sizeof(struct objects),
 	.stack = stack_of,

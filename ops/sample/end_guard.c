@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_MAX (UINT64_C(4) << 20) /* of a mapping that may hold it */
+#define TABLE_MAX (UINT64_C(4) << 20) /* of a mapping that may hold the table */
 #define SEQ_MAX (1 << 20)
 #define GRACE_MS 10000
 #define LOOK_MS 5
@@ -22,7 +22,7 @@
 
 struct search {
 	const struct session *s;
-	uint64_t symbol, end; /* what it must be, 0 if that is not known; and what it may be */
+	uint64_t symbol, end; /* what it must be, 0 if unknown; what else it may be */
 	uint64_t slot, cleanup;
 	size_t n;
 };
@@ -35,7 +35,7 @@ static bool is_in_code(const struct image *img, uint64_t addr)
 	return false;
 }
 
-/* Another jeprof-ctl has been there before: its block calls what it found. */
+/* Another jeprof-ctl did this before: its block calls what it found. */
 static bool is_in_block(const struct session *s, uint64_t addr)
 {
 	const struct map *m = maps_find(&s->maps, addr);
@@ -43,7 +43,7 @@ static bool is_in_block(const struct session *s, uint64_t addr)
 	return m && m->prot & MAP_X && text_begins(m->path, BLOCK_PATH);
 }
 
-/* struct pthread_key_struct of glibc: a sequence number, which is odd in use, and a function. */
+/* glibc's struct pthread_key_struct: a sequence number, which is odd in use, and a function. */
 static void look_at(struct search *f, uint64_t at, const uint64_t entry[2])
 {
 	if (entry[0] % 2 == 0 || entry[0] > SEQ_MAX || !entry[1])
@@ -71,7 +71,7 @@ static void search_map(struct search *f, const struct map *m)
 		look_at(f, m->start + i * sizeof(*words), words + i);
 }
 
-/* Its variables, and those that begin as 0, which follow without a file. */
+/* Its variables, and zero-initialized ones, which follow without a file. */
 static void search_image(struct search *f, const struct image *img)
 {
 	const struct maps *maps = &f->s->maps;
@@ -88,7 +88,7 @@ static void search_image(struct search *f, const struct image *img)
 	}
 }
 
-/* libpthread had it before glibc 2.34; in a static program it is among the program's own. */
+/* Before glibc 2.34 it was in libpthread; in a static program it is among the program's own. */
 static bool is_libc(const struct image *img)
 {
 	static const char *const names[] = { "libc.so.6", "libc-2", "libpthread" };
@@ -122,7 +122,7 @@ void end_guard_find(const struct session *s, uint64_t end, struct end_guard *gua
 	struct jemalloc_tsd tsd;
 
 	*guard = (struct end_guard){ 0 };
-	/* Without a name it is the only one of a library that is nothing but jemalloc. */
+	/* Without a symbol, it is the only one in a library that contains only jemalloc. */
 	if (!f.symbol && !text_begins(text_file_name(s->je->image->path), "libjemalloc"))
 		return;
 	jemalloc_find_tsd(&tsd, s->je, s->proc.mm_pid);
@@ -137,10 +137,10 @@ void end_guard_find(const struct session *s, uint64_t end, struct end_guard *gua
 
 struct waited {
 	pid_t tid;
-	uint64_t ran_ns; /* for how long it had run; UINT64_MAX: not known */
+	uint64_t ran_ns; /* CPU time it had used; UINT64_MAX: unknown */
 };
 
-/* By schedstat (sched-stats.rst), which some kernels do not have: false when it cannot be read. */
+/* From schedstat (sched-stats.rst), which some kernels lack: false if it cannot be read. */
 static bool has_run(pid_t pid, pid_t tid, uint64_t *ns)
 {
 	struct err ignored = ERR_INIT;
@@ -153,8 +153,8 @@ static bool has_run(pid_t pid, pid_t tid, uint64_t *ns)
 }
 
 /*
- * A thread that is between reading the slot and the call makes no system call there. What cannot be
- * read, for want of a descriptor as well, shows nothing: such a thread is waited for.
+ * A thread between reading the slot and the call makes no system call there. What cannot be read,
+ * even for lack of a descriptor, proves nothing: such a thread is waited for.
  */
 static bool is_elsewhere(const struct session *s, const struct waited *w)
 {

@@ -18,8 +18,8 @@
 #include <stdlib.h>
 
 #define SAMPLE_BYTES (UINT64_C(512) << 10)
-#define RATE_MS 500	    /* for how long allocations are counted beforehand */
-#define PAIR_NS 70	    /* of CPU time that the hooks take for a malloc() and its free() */
+#define RATE_MS 500	    /* how long allocations are counted in advance */
+#define PAIR_NS 70	    /* CPU time that the hooks take for a malloc() and its free() */
 #define REMOVE_WAIT_MS 5000 /* for another tracer to end */
 #define REMOVE_TRIES 3
 #define COUNT_MS 1000 /* how often allocations are counted */
@@ -45,10 +45,10 @@ struct sampling {
 	size_t n_living;
 	uint64_t end_ns;
 	bool opt_prof;
-	struct err failed; /* the collector, the first time */
+	struct err failed; /* the collector's first failure */
 };
 
-/* --- what it is expected to cost --- */
+/* --- the expected cost --- */
 
 static int count_requests(struct session *s, uint64_t *n, struct err *err)
 {
@@ -74,7 +74,7 @@ static unsigned int max_overhead(const struct ops_sample_request *q)
 	return q->max_overhead ? q->max_overhead : OVERHEAD_MAX;
 }
 
-/* By jemalloc's statistics, where it has any. */
+/* From jemalloc's statistics, if it has any. */
 static int predict(struct sampling *g, struct err *err)
 {
 	struct pollfd stop = { .fd = g->s->options->stop_fd, .events = POLLIN };
@@ -95,9 +95,9 @@ static int predict(struct sampling *g, struct err *err)
 	return err_advise(err, FIX_ALLOW_OVERHEAD, .count = g->told.per_mille / 5 + 1);
 }
 
-/* --- for a while --- */
+/* --- sampling --- */
 
-/* What is called is what is there now: the process may have become another program. */
+/* Calls what is there now: the process may have become another program. */
 static int find_and_remove(struct session *s, struct sampling *g, const struct ops_options *options,
 			   struct err *err)
 {
@@ -109,7 +109,7 @@ static int find_and_remove(struct session *s, struct sampling *g, const struct o
 	return b.base ? block_remove(s, &b, false, err) : 0;
 }
 
-/* In a session of its own, whatever happens to us. */
+/* In a session of its own, even if we are to end. */
 static int remove_block(struct sampling *g, struct err *err)
 {
 	struct ops_options patient = *g->s->options;
@@ -168,8 +168,9 @@ static int take(struct sampling *g, unsigned int ms, struct err *err)
 }
 
 /*
- * How often the block was called; of a process that has ended not any more. And that it is: it goes
- * where its probes do, and the kernel takes these away when the first thread ends.
+ * How often the block was called; no longer known if the process has ended. Also checks that it is
+ * still active: it removes itself when its probes are gone, which the kernel takes away when the
+ * first thread ends.
  */
 static int count_allocations(struct sampling *g, struct err *err)
 {
@@ -181,7 +182,6 @@ static int count_allocations(struct sampling *g, struct err *err)
 	return err_raise(err, ERROR_SAMPLING_ENDED, SESSION_ARGS(g->s));
 }
 
-/* What it costs. */
 static int check_cost(struct sampling *g, struct err *err)
 {
 	if (now_ms() < g->counted_ms + COUNT_MS)
@@ -205,7 +205,7 @@ static void tell(struct sampling *g)
 	q->progress(q->ctx, &g->told);
 }
 
-/* What lived when it was removed, or when the process ended. */
+/* What was live when the block was removed, or when the process ended. */
 static int take_rest(struct sampling *g, struct ops_sample *out, struct err *err)
 {
 	unsigned int ms = ops_timeout_ms(g->s->options);
@@ -255,7 +255,7 @@ static uint64_t sample_bytes(const struct ops_sample_request *q)
 	return bytes < SAMPLER_BYTES_MAX ? bytes : SAMPLER_BYTES_MAX;
 }
 
-/* May it be sampled at all? */
+/* Can it be sampled at all? */
 static int check(struct sampling *g, struct err *err)
 {
 	struct session *s = g->s;
@@ -275,7 +275,7 @@ static int check(struct sampling *g, struct err *err)
 	return 0;
 }
 
-/* That it can be written is known before anything is sampled. */
+/* Ensures that it can be written before anything is sampled. */
 static int open_output(struct sampling *g, struct err *err)
 {
 	const char *file = g->request->file;
@@ -300,7 +300,7 @@ static int attach(struct sampling *g, struct err *err)
 	return heap_attach(g->heap, &probes, err);
 }
 
-/* One that a killed run left, and that has not had the chance to leave. */
+/* A block that a killed run left, and that had no chance to remove itself. */
 static int remove_left(struct sampling *g, struct err *err)
 {
 	return g->block.base && g->block.phase != SAMPLER_OUT

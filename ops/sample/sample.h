@@ -1,63 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Who holds memory in a process that was not started for profiling: ops_sample(). */
+/* Which calls hold memory in a process that was not started for profiling: ops_sample(). */
 #ifndef OPS_SAMPLE_SAMPLE_H
 #define OPS_SAMPLE_SAMPLE_H
 
 #include "ops/ops.h"
 
-/* What it is expected to cost, and where it stands, for who shows it. */
+/* The expected cost and the state of a sampling, for display. */
 struct ops_sample_progress {
 	const struct ops_cost *cost; /* which process */
 	uint64_t elapsed_ms, duration_ms;
-	uint64_t samples;	/* until now */
-	uint64_t rate;		/* allocations per second before; 0: not known */
-	unsigned int per_mille; /* of a CPU, that they are expected to cost */
+	uint64_t samples;	/* so far */
+	uint64_t rate;		/* allocations per second before; 0: unknown */
+	unsigned int per_mille; /* of a CPU: their expected cost */
 };
 
 struct ops_sample_request {
 	uint64_t duration_ms;
-	uint64_t sample_bytes; /* a sample every so many bytes, 4 KiB to 1 TiB; 0: 512 KiB */
-	uint64_t min_age_ms;   /* what lives for less does not count as live in the profile */
+	uint64_t sample_bytes; /* bytes per sample, 4 KiB to 1 TiB; 0: 512 KiB */
+	uint64_t min_age_ms;   /* younger objects do not count as live in the profile */
 	/*
-	 * ERR_UNSAFE when it would take more than this part of a CPU, or does, and of what the
-	 * process uses; in percent, 0: 5.
+	 * ERR_UNSAFE when it is expected to take, or takes, more than this part of a CPU, and of
+	 * what the process uses; in percent, 0: 5.
 	 */
 	unsigned int max_overhead;
 	int fd;		  /* an empty memory file of the caller's, for the profile */
 	const char *file; /* and this file; as in struct ops_dump_request, but NULL: none */
 	bool force;	  /* replace a file that exists */
-	/* It is sampled from now on; NULL: nothing is told. */
+	/* Sampling has begun; NULL: not reported. */
 	void (*began)(void *ctx, const struct ops_sample_progress *progress);
 	void (*progress)(void *ctx, const struct ops_sample_progress *progress); /* the same */
 	void *ctx;
-	uint64_t progress_ms; /* how often */
+	uint64_t progress_ms; /* interval of progress */
 };
 
 struct ops_sample {
 	struct ops_cost cost;
-	char *file;	/* NULL for none */
+	char *file;	/* NULL: none */
 	uint64_t bytes; /* of the profile */
 	uint64_t duration_ms;
 	uint64_t allocations, samples, stacks;
-	uint64_t allocated_bytes; /* estimates, in bytes: what was allocated meanwhile, */
-	uint64_t live_bytes;	  /* what of it was not freed, */
-	uint64_t old_bytes;	  /* and what of that was allocated in the first half of the time */
-	uint64_t live_samples, old_samples; /* which these are estimated from */
-	uint64_t overhead_us;		    /* CPU time that it took in the process, about */
-	uint64_t cut;			    /* samples with a part of their stack alone */
-	uint64_t lost;			    /* samples that came too fast, or were too many */
-	bool early;			    /* stop_fd ended it, */
-	bool ended;			    /* or the process did, or ran another program */
-	bool opt_prof;	 /* opt.prof is true there: a recording costs less (ops_record()) */
-	struct err left; /* why the process still has what sampled it; ERROR_NONE: it has not */
+	uint64_t allocated_bytes; /* estimates, in bytes: allocated meanwhile, */
+	uint64_t live_bytes;	  /* not freed of that, */
+	uint64_t old_bytes;	  /* and of that, allocated in the first half of the time */
+	uint64_t live_samples, old_samples; /* that these are estimated from */
+	uint64_t overhead_us; /* CPU time that it took in the process, approximately */
+	uint64_t cut;	      /* samples with an incomplete stack */
+	uint64_t lost;	      /* samples that came too fast, or were too many */
+	bool early;	      /* stop_fd ended it, */
+	bool ended;	      /* or the process did, or ran another program */
+	bool opt_prof;	      /* opt.prof is true there: a recording costs less (ops_record()) */
+	struct err left;      /* why the block is still in the process; ERROR_NONE: it is not */
 };
 
 /*
- * For `duration_ms`, what each stack of calls of the process allocates and does not free
+ * For `duration_ms`, sample what each call stack of the process allocates and does not free
  * (doc/sampling.md has the method, and why it is safe). jemalloc 5.2.0 to 5.3.1, with profiling or
  * without. Effect: some pages of code are mapped in the process, which jemalloc calls at each
- * allocation and free; a thread of it is borrowed six times. When we end, however we end, it is
- * called no more; the pages stay. ERR_PERM without the rights to load eBPF programs.
+ * allocation and free; one of its threads is borrowed six times. When we end, in whatever way,
+ * these calls end; the pages stay. ERR_PERM without the rights to load eBPF programs.
  */
 int ops_sample(pid_t pid, const struct ops_sample_request *request,
 	       const struct ops_options *options, struct ops_sample *out, struct err *err)

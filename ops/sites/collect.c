@@ -12,7 +12,7 @@ static const struct stack_copy *stack_of(const void *sample)
 	return s->size < SITES_SIZES ? &s->stack : NULL;
 }
 
-/* The innermost is where te_event_trigger begins. */
+/* The innermost address is the beginning of te_event_trigger. */
 static int add(void *state, const void *sample, const uint64_t *addrs, size_t depth,
 	       struct err *err)
 {
@@ -50,7 +50,7 @@ static void fini(void *state)
 }
 
 const struct collector_kind sites_collector_kind = {
-	.what = "add up who allocates",
+	.what = "add up allocation samples",
 	.size = sizeof(struct sites_sample),
 	.state_size = sizeof(struct stack_tally),
 	.stack = stack_of,

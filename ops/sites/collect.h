@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/sites/: what its samples add up to (ops/stacks/collector.h). */
+/* Private to ops/sites/: adds up its samples (ops/stacks/collector.h). */
 #ifndef OPS_SITES_COLLECT_H
 #define OPS_SITES_COLLECT_H
 
@@ -15,7 +15,7 @@ struct collected {
 	uint64_t cut; /* samples whose stack was longer than its copy, or could not be walked */
 };
 
-/* collector_write() of a process that allocates so many bytes in all. */
+/* collector_write() for a process that allocated these numbers of bytes in all. */
 int sites_collected(struct collector *c, const struct session *s,
 		    const uint64_t allocated[SITES_SIZES], struct collected *out, struct err *err)
 	__must_check;

@@ -4,9 +4,9 @@
 #include <math.h>
 
 /*
- * What is allocated before a large object since the last event, in `wait`s: half of one where large
- * objects are rare. Where they come by chance, `r` of them for each event of small ones, the gap
- * before one is exponential, and this is the mean of what is left of it behind whole `wait`s.
+ * The memory allocated between the last event and a large object, in `wait`s: half of one if large
+ * objects are rare. If they come at random, `r` of them for each event of small ones, the gap
+ * before one is exponential, and this is the mean of its remainder after whole `wait`s.
  */
 static double mean_before(double r)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/sites/: how much of what was allocated is of small objects, and of large ones. */
+/* Private to ops/sites/: the division of the allocated bytes into small and large objects. */
 #ifndef OPS_SITES_ESTIMATE_H
 #define OPS_SITES_ESTIMATE_H
 
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* By what the kernel counted over all events. doc/sites.md has the argument. */
+/* From what the kernel counted over all events. doc/sites.md has the argument. */
 void sites_totals(const struct sites_counts *counts, uint64_t totals[SITES_SIZES]);
 
 #endif

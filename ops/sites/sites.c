@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define SAMPLE_BYTES (UINT64_C(512) << 10)
-#define EVENT_BYTES (UINT64_C(64) << 10) /* of which no less is sampled: each event, then */
+#define EVENT_BYTES (UINT64_C(64) << 10) /* the minimum, at which each event is sampled */
 #define SENSELESS_MAX 100 /* one event in so many, which a signal handler may have begun */
 
 /* --- where to probe --- */
@@ -48,7 +48,7 @@ static int ask_code(struct session *s, struct maps *m, struct err *err)
 	return err_raise(err, ERROR_FOUND_MALFORMED, .pid = s->proc.pid);
 }
 
-/* What its file says, to a child that has nothing else: a probe is for the file. */
+/* From its file, read by a child that has nothing else: a probe is set in the file. */
 static int find_event(struct filecache *files, struct session *s, struct sites_probe *probe,
 		      struct err *err)
 {
@@ -77,7 +77,7 @@ static int find_event(struct filecache *files, struct session *s, struct sites_p
 	return 0;
 }
 
-/* --- for a while --- */
+/* --- sampling --- */
 
 struct run {
 	struct session *s;
@@ -88,8 +88,8 @@ struct run {
 	char *file; /* its name */
 	struct sites_counts counts;
 	struct timed timed;
-	uint64_t until_ms; /* samples are taken, until it is time for something else */
-	struct err failed; /* the collector, the first time */
+	uint64_t until_ms; /* take samples until then */
+	struct err failed; /* the collector's first failure */
 };
 
 static void close_run(struct run *r)
@@ -112,7 +112,7 @@ static uint64_t events(const struct run *r)
 	return r->counts.events[SITES_SMALL] + r->counts.events[SITES_LARGE];
 }
 
-/* What is said to be an event must look like one, or it is another function that was found. */
+/* Events must look like events, or another function was found. */
 static int check_events(struct run *r, struct err *err)
 {
 	sites_count(r->sites, &r->counts);
@@ -138,7 +138,7 @@ static int take(struct run *r, unsigned int ms, struct err *err)
 	return r->failed.code ? -1 : 0;
 }
 
-/* What the ring buffer still has, when nothing more comes. */
+/* Reads what is left in the ring buffer after the end. */
 static int take_rest(struct run *r, struct err *err)
 {
 	unsigned int ms = ops_timeout_ms(r->s->options);
@@ -185,7 +185,7 @@ static int go_on(struct run *r, struct err *err)
 	return take_rest(r, err);
 }
 
-/* That it can be written is known before anything is sampled. */
+/* Ensures that it can be written before anything is sampled. */
 static int open_output(struct run *r, struct err *err)
 {
 	const char *file = r->request->file;
@@ -197,7 +197,7 @@ static int open_output(struct run *r, struct err *err)
 		       : err_no_memory(err);
 }
 
-/* What the profile says of it is what is done, or its errors are wrong. */
+/* The rate in the profile must be the one in use, or its errors are wrong. */
 static uint64_t sample_bytes(const struct ops_sites_request *q)
 {
 	uint64_t bytes = q->sample_bytes ? q->sample_bytes : SAMPLE_BYTES;
@@ -225,7 +225,7 @@ static int begin(struct run *r, struct err *err)
 	if (collector_start(&r->collector, &sites_collector_kind, r->s, r->request->fd, err) ||
 	    sites_open(&r->sites, &probe, on_sample, r, err))
 		return session_failed(r->s, err);
-	/* Its number could have been given to another one before it was probed. */
+	/* Its pid could have been reused before it was probed. */
 	if (!proc_alive(&r->s->proc))
 		return err_raise(err, ERROR_TARGET_ENDED, SESSION_ARGS(r->s));
 	timed_begin(&r->timed, r->s, r->request->duration_ms, r->request->max_overhead);
@@ -244,7 +244,7 @@ static int end(struct run *r, struct ops_sites *out, struct err *err)
 			  .ms = (int64_t)r->s->recorded_ms);
 		return err_advise(err, FIX_SAMPLE_FOR_LONGER);
 	}
-	/* The whole of --timeout again, for what is left to do. */
+	/* The whole of --timeout again, for the remaining work. */
 	r->s->timeout_ms = now_ms() + ops_timeout_ms(r->s->options);
 	sites_totals(&r->counts, totals);
 	if (sites_collected(&r->collector, r->s, totals, &got, err))

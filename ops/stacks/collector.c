@@ -26,17 +26,17 @@ struct work {
 	struct session *s; /* a copy of the controller's: its images are read again */
 	int out;
 	uint64_t program; /* see proc_program(); 0 at first */
-	uint64_t read_ms; /* when they were read last */
-	char *mappings;	  /* their text then */
+	uint64_t read_ms; /* when the images were read last */
+	char *mappings;	  /* their text at that time */
 	size_t mappings_len;
-	void *sample; /* the one that is worked on */
+	void *sample; /* the current one */
 	void *state;
 	struct stack_walker walker;
 	uint64_t cut;
-	struct err failed; /* the first time */
+	struct err failed; /* the first failure */
 };
 
-/* Is it another program since? By what we may read: not so of proc_replaced(). */
+/* Does it run another program now? Uses only what this child may read, unlike proc_replaced(). */
 static bool is_replaced(const struct work *w)
 {
 	return w->program && proc_program(w->s->proc.mm_pid) != w->program;
@@ -69,7 +69,7 @@ static int read_images(struct work *w, struct err *err)
 	return 0;
 }
 
-/* It may have loaded a library since. What cannot be read again stays as it was. */
+/* It may have loaded a library since. If reading fails, the old images are kept. */
 static bool may_refresh(struct work *w, uint64_t last)
 {
 	struct err ignored = ERR_INIT;
@@ -95,7 +95,7 @@ static void add(struct work *w, struct unpack *u)
 	if (!whole && n && may_refresh(w, addrs[n - 1]))
 		n = stack_walk(&w->walker, stack, addrs, DEPTH_MAX, &whole);
 	w->cut += !whole;
-	if (n == 1) /* who called it is not known */
+	if (n == 1) /* the caller is unknown */
 		addrs[n++] = addrs[0] + 1;
 	if (!w->failed.code && n > 1)
 		(void)!w->kind->add(w->state, w->sample, addrs, n, &w->failed);
@@ -222,7 +222,7 @@ int collector_add(struct collector *c, const void *sample, struct err *err)
 	_cleanup_(pack_fini) struct pack p = { 0 };
 	struct pollfd room = { .fd = c->child.sock, .events = POLLOUT };
 
-	/* Then there is room for a sample (unix_writable(), net/unix/af_unix.c). */
+	/* Writable means that there is room for a sample (unix_writable(), net/unix/af_unix.c). */
 	if (poll(&room, 1, PATIENCE_MS) != 1) {
 		c->child.broken = true;
 		err_raise(err, ERROR_CHILD_LATE, .what = c->child.what, .ms = PATIENCE_MS);

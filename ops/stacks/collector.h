@@ -15,18 +15,21 @@
 
 /* What is collected. All but `what` and `size` is used in the child. */
 struct collector_kind {
-	const char *what;  /* the child is for, as in "cannot WHAT" */
+	const char *what;  /* purpose of the child, as in "cannot WHAT" */
 	size_t size;	   /* of a sample */
-	size_t state_size; /* of what the functions below work on, which is 0 at first */
-	/* The stack of a sample; NULL for one that makes no sense. */
+	size_t state_size; /* of the state of the functions below, initially zeroed */
+	/* The stack of a sample; NULL for an invalid sample. */
 	const struct stack_copy *(*stack)(const void *sample);
-	/* `depth` addresses of it, innermost first: that of the probe, then return addresses. */
+	/* Add `depth` addresses, innermost first: that of the probe, then return addresses. */
 	int (*add)(void *state, const void *sample, const uint64_t *addrs, size_t depth,
 		   struct err *err);
-	/* Any question but those: the caller's own. */
+	/* Answer the caller's own questions. */
 	int (*answer)(void *state, struct session *s, struct unpack *question, struct pack *answer,
 		      struct err *err);
-	/* The stacks, by what was packed for it; the child adds the mappings and the facts. */
+	/*
+	 * Write the stacks, using what was packed for it; the child adds the mappings and the
+	 * metadata.
+	 */
 	int (*write)(void *state, struct unpack *totals, FILE *out, struct pack *answer,
 		     struct err *err);
 	void (*fini)(void *state);
@@ -46,7 +49,7 @@ int collector_start(struct collector *c, const struct collector_kind *kind, cons
 		    int out, struct err *err) __must_check;
 void collector_end(struct collector *c);
 
-/* Waits while the child has too much to do. */
+/* Blocks while the child is busy. */
 int collector_add(struct collector *c, const void *sample, struct err *err) __must_check;
 
 /* `answer` is what kind->answer() packed, in memory of the handle until the next question. */
@@ -54,8 +57,8 @@ int collector_ask(struct collector *c, const struct session *s, const struct pac
 		  struct unpack *answer, struct err *err) __must_check;
 
 /*
- * All that was added becomes a profile. Its mappings are those that the process has now, or if it
- * has ended, had when they were read last. *cut: samples whose stack was longer than its copy, or
+ * Make a profile of all that was added. Its mappings are the current ones of the process, or if it
+ * has ended, those that were read last. *cut: samples whose stack was longer than its copy, or
  * could not be walked. `answer` is as above.
  */
 int collector_write(struct collector *c, const struct session *s, const struct pack *totals,

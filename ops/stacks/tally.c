@@ -25,7 +25,7 @@ int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, 
 	return 0;
 }
 
-/* Sampled bytes times these are the totals. Returns the sum of what stacks will have. */
+/* Sampled bytes times these give the totals. Returns the sum that the stacks will have. */
 static double find_scales(const struct stack_tally *t, const uint64_t totals[STACK_KINDS],
 			  double scale[STACK_KINDS])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/: what was allocated through each stack, as samples of it come in. */
+/* Private to ops/: what was allocated through each stack, added up from samples. */
 #ifndef OPS_STACKS_TALLY_H
 #define OPS_STACKS_TALLY_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Samples are of so many kinds, each of which has a total of its own that is known. */
+/* The number of kinds of samples, each with a known total of its own. */
 #define STACK_KINDS 2
 
 struct stack_sum {
@@ -23,14 +23,14 @@ struct stack_tally {
 	uint64_t samples, bytes[STACK_KINDS]; /* of all */
 };
 
-/* Bytes that were allocated through a stack, as in stack_table_find(). */
+/* Add bytes that were allocated through a stack, as in stack_table_find(). */
 int stack_tally_add(struct stack_tally *t, const uint64_t *addrs, size_t depth, unsigned int kind,
 		    uint64_t bytes, struct err *err) __must_check;
 
 /*
- * As a heap profile without its mappings, whose only counts are bytes allocated
+ * Write a heap profile without its mappings, whose only counts are bytes allocated
  * (doc/heap-format.md). Samples are scaled to the total of their kind; the total of a kind without
- * samples is added to the others in proportion, as it was allocated all the same.
+ * samples is distributed among the others in proportion, as it was allocated, too.
  */
 void stack_tally_write(const struct stack_tally *t, const uint64_t totals[STACK_KINDS], FILE *out);
 

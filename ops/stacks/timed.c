@@ -9,11 +9,11 @@
 
 #define OVERHEAD_MAX 5 /* percent */
 #define WINDOW_MS 10000
-#define SETTLED_MS 1000 /* when it is known what the overhead is */
+#define SETTLED_MS 1000 /* after this time the overhead is known */
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S (1000 * NS_PER_MS)
 
-/* 0 where it is not known any more. */
+/* 0 if it is no longer known. */
 static uint64_t cpu_ns(pid_t pid)
 {
 	struct timespec t = { 0 };
@@ -47,7 +47,7 @@ uint64_t timed_elapsed_ms(const struct timed *t)
 	return now_ms() - t->began_ms;
 }
 
-/* In rounds, not at each sample: to wake up costs more than to wait. */
+/* In rounds, not at each sample: waking up costs more than waiting. */
 int timed_wait(struct timed *t, bool *more, struct err *err)
 {
 	struct pollfd fds[] = {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define SP 7 /* among the registers */
+#define SP 7 /* index in the registers */
 
 _Static_assert(PROBE_REGS == ARCH_DWARF_REGS,
 	       "the kernel's half names registers as libunwind does");
