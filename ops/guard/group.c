@@ -47,7 +47,7 @@ void groups_fini(struct groups *g)
 	*g = (struct groups){ 0 };
 }
 
-/* --- what tells of it --- */
+/* --- its events --- */
 
 /* With its '\0' (Documentation/accounting/psi.rst). */
 static bool set_trigger(int fd, uint64_t stall_us, uint64_t window_us)
@@ -59,8 +59,9 @@ static bool set_trigger(int fd, uint64_t stall_us, uint64_t window_us)
 }
 
 /*
- * Closing it ends the trigger. -1: the kernel has none for it. Without CAP_SYS_RESOURCE a window
- * has 2 seconds, or 4 and so on (Linux 6.5): then it is longer, and the stall in proportion.
+ * Closing it ends the trigger. -1: the kernel does not support it. Without CAP_SYS_RESOURCE a
+ * window must be 2 seconds, or a multiple (Linux 6.5): then it is made longer, and the stall in
+ * proportion.
  */
 static int open_pressure(const struct group *g, const struct guard_rule *rule)
 {
@@ -85,14 +86,14 @@ static int open_events(struct group *g, size_t which, const struct guard_rule *r
 		return -1;
 	snprintf(path, sizeof(path), "%s/memory.events", g->folder);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* What comes after it was read wakes poll(2). */
+	/* Events after this read wake poll(2). */
 	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
 		return -1;
 	cgroup_keyed(g->folder, "memory.events", guard_event_key(rule->event), &g->counts[which]);
 	return take_fd(fd);
 }
 
-/* To all that is not open yet, or not any more: another group may have that name by now. */
+/* Opens what is not open yet, or no longer: another group may have that name by now. */
 static void listen(struct group *g, const struct guard_rule *rules, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -117,7 +118,7 @@ bool group_told(struct group *group, const struct guard_rule *rule, size_t which
 
 	if (rule->kind == GUARD_PSI && !(revents & POLLERR))
 		return true;
-	/* A file of events has POLLERR whenever something came (kernfs_generic_poll()). */
+	/* A file of events has POLLERR after each event (kernfs_generic_poll()). */
 	if (rule->kind == GUARD_EVENT && pread(group->fds[which], text, sizeof(text), 0) > 0) {
 		cgroup_keyed(group->folder, "memory.events", guard_event_key(rule->event),
 			     &group->counts[which]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to ops/: the control groups of guarded processes, and the machine as the last of them:
- * their limits, which are read, and pressure and events, of which the kernel tells.
+ * their limits, which are read, and pressure and events, which the kernel reports.
  */
 #ifndef OPS_GUARD_GROUP_H
 #define OPS_GUARD_GROUP_H
@@ -16,11 +16,13 @@
 
 struct group {
 	char *folder; /* NULL: the machine */
-	size_t users; /* how many processes are in it */
+	size_t users; /* number of processes in it */
 	struct limit limit;
-	struct guard_memory *memory; /* of each rule */
+	struct guard_memory *memory; /* for each rule */
 	uint64_t next_ms;	     /* when to look at it again */
-	/* Of each rule: what tells of it, to wait for POLLPRI, or -1; and what was counted. */
+	/*
+	 * For each rule: a descriptor to poll for POLLPRI, or -1; and the count that was read last.
+	 */
 	int *fds;
 	uint64_t *counts;
 };
@@ -33,26 +35,26 @@ struct groups {
 };
 
 /*
- * The group whose limit `pid` will reach first, memory.high counted; and the one that it is in, of
- * version 2. Each is that of the machine where there is none. What tells of them is opened. The
- * caller gives both back. ERR_FAILED without memory.
+ * The group whose limit `pid` will reach first, including memory.high; and its own group, of
+ * version 2. Each is that of the machine if there is none. Their event files are opened. The caller
+ * gives both back. ERR_FAILED when out of memory.
  */
 int groups_take(struct groups *g, pid_t pid, struct group **limit, struct group **own,
 		struct err *err) __must_check;
 
-/* NULL is none. It is closed when nobody has it any more. */
+/* NULL is allowed. The group is closed when its last user gives it back. */
 void groups_give(struct groups *g, struct group *group);
 
-/* Read its limit anew. False: it has none any more. */
+/* Read its limit again. False: it no longer has one. */
 bool group_read(struct group *group);
 
 /*
- * Something has come by the descriptor of that rule: does it count? `revents` is of poll(2). Where
- * the group is gone the descriptor is closed.
+ * The descriptor of that rule has an event: does it count? `revents` is from poll(2). If the group
+ * is gone, the descriptor is closed.
  */
 bool group_told(struct group *group, const struct guard_rule *rule, size_t which, short revents);
 
-/* Can a rule of this kind be seen in this group? */
+/* Can a rule of this kind be observed in this group? */
 bool group_sees(const struct group *group, size_t rule);
 
 void groups_fini(struct groups *g);

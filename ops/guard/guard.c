@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define FILES_MAX 65536
-#define NEAR_MS 20 /* how often to look at memory that may reach a level at once */
+#define NEAR_MS 20 /* interval for memory that may reach a level at any moment */
 #define FILL_PER_MS ((double)(UINT64_C(1) << 30) / 1000) /* how fast memory may grow, in bytes */
 
 static uint64_t sooner(uint64_t a, uint64_t b)
@@ -33,7 +33,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 
 static void due(struct member *m, const struct guard_rule *rule, uint64_t level, uint64_t limit)
 {
-	/* What is waiting comes first, unless it would have come anyway. */
+	/* A waiting profile has priority, unless it is a regular one. */
 	if (m->due.rule && m->due.rule->kind != GUARD_EVERY)
 		return;
 	m->due = (struct due){
@@ -42,7 +42,7 @@ static void due(struct member *m, const struct guard_rule *rule, uint64_t level,
 	clock_gettime(CLOCK_REALTIME, &m->due.time);
 }
 
-/* Of a group it is the process that has the most memory. */
+/* In a group, the process with the most memory is profiled. */
 static void due_in_group(const struct guard *g, const struct group *group,
 			 const struct guard_rule *rule, uint64_t level, uint64_t limit)
 {
@@ -56,11 +56,11 @@ static void due_in_group(const struct guard *g, const struct group *group,
 		    (!most || m->rss > most->rss))
 			most = m;
 	}
-	if (most) /* a group without a limit says nothing of its memory */
+	if (most) /* a group without a limit has no value for its memory */
 		due(most, rule, level ? level : most->rss, limit);
 }
 
-/* When to look again at what is so far from a level: nothing reaches it before. */
+/* How long memory at this distance from a level cannot reach it: when to look again. */
 static uint64_t look_in(const struct guard *g, double bytes, double threshold)
 {
 	double far = (threshold - bytes) / FILL_PER_MS, most = (double)g->request->interval_ms;
@@ -77,7 +77,7 @@ static bool is_of_group(const struct guard_rule *rule)
 
 /* --- looking --- */
 
-/* Its first thread has ended: another one's file says more, if there is one. */
+/* If its first thread has ended, the file of another thread has the numbers, if there is one. */
 static bool open_again(struct member *m)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
@@ -92,7 +92,7 @@ static bool open_again(struct member *m)
 	return m->statm >= 0;
 }
 
-/* From the file that was opened when it was found: of one that has ended it reads as nothing. */
+/* From the file opened when it was found: if the process has ended, it reads as nothing. */
 static bool read_rss(struct member *m)
 {
 	char text[128];
@@ -153,7 +153,7 @@ static void look_at_member(struct guard *g, struct member *m, uint64_t now)
 	m->next_ms = now + in;
 }
 
-/* At all whose time has come. When to look again, of now_ms(). */
+/* Looks at everything that is due. Returns when to look again, as now_ms(). */
 static uint64_t look(struct guard *g)
 {
 	uint64_t now = now_ms(), next = now + g->request->interval_ms;
@@ -177,11 +177,11 @@ static uint64_t look(struct guard *g)
 
 /* --- waiting --- */
 
-/* stop_fd, out_fd, who looks for new processes, jobs, and what tells of groups. */
+/* stop_fd, out_fd, the search for new processes, jobs, and events of groups. */
 struct waiting {
 	struct pollfd *fds;
 	size_t n, room;
-	size_t jobs, groups; /* where these begin */
+	size_t jobs, groups; /* indexes of the first ones */
 };
 
 static int wait_for(struct waiting *w, int fd, short events, struct err *err)
@@ -213,7 +213,7 @@ static int gather(const struct guard *g, struct waiting *w, struct err *err)
 	return 0;
 }
 
-/* They may have changed much since they were looked at last. */
+/* They may have changed a lot since they were read last. */
 static void read_members(const struct guard *g, const struct group *group)
 {
 	for (size_t i = 0; i < g->n; i++) {
@@ -247,7 +247,7 @@ static void take_told(struct guard *g, const struct waiting *w)
 	}
 }
 
-/* What has come; -1 when it cannot be told. */
+/* Handles what has come; -1 when it cannot be reported. */
 static int wait_once(struct guard *g, struct waiting *w, uint64_t until_ms, struct err *err)
 {
 	uint64_t now = now_ms();
@@ -294,19 +294,19 @@ static int go_on(struct guard *g, struct waiting *w, uint64_t end_ms, struct err
 	return 0;
 }
 
-/* A file for each process and three for each group, where the hard limit allows. */
+/* A file for each process and three for each group, if the hard limit allows. */
 static void raise_limit(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= FILES_MAX)
 		return;
-	/* Commands inherit it, and some of them close all files that there may be. */
+	/* Commands inherit it, and some of them close all possible descriptors. */
 	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A profile is to find its place when it is due. */
+/* Ensures that profiles can be written when they are due. */
 static int check_folder(const struct ops_guard_request *r, struct err *err)
 {
 	_cleanup_(output_close) struct output o = OUTPUT_INIT;
@@ -356,10 +356,10 @@ int ops_guard(const struct ops_guard_request *request, const struct ops_options 
 	if (g.turn < 0)
 		return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
 	raise_limit();
-	/* When memory is short, ours is not to be read from the disk first. If that may be. */
+	/* When memory is short, our own must not be read from disk first. A failure is ignored. */
 	(void)mlockall(MCL_CURRENT | MCL_ONFAULT);
 	ret = guard(&g, &w, err);
-	/* What is being done is done with care, whatever happened here. */
+	/* Running jobs end with care, whatever happened here. */
 	if (jobs_end(&g, ret ? &ignored : err))
 		ret = -1;
 	hooks_finish(&g.hooks, options->stop_fd);

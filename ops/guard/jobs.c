@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BETWEEN_MS 1000 /* two profiles of a process, whichever rules bring them */
+#define BETWEEN_MS 1000 /* between two profiles of a process, by any rules */
 #define RETRY_MS 1000
 #define RETRY_MAX_MS 60000
-#define TRIES 5 /* of what was told once, such as an event */
+#define TRIES 5 /* for what is reported once, such as an event */
 
 /* --- in a subprocess --- */
 
@@ -31,7 +31,7 @@ struct work {
 	struct ops_guard_due due; /* for take() */
 };
 
-/* What comes back: ops_cost is ours, of this very program. */
+/* The result; ops_cost is packed as is, as it comes from this very program. */
 struct done {
 	struct ops_cost cost;
 	uint64_t bytes, number;
@@ -154,7 +154,7 @@ static int do_work(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 
 /* --- starting them --- */
 
-/* Without it a profile holds little; but one that is due does not wait for it a second time. */
+/* Without it a profile holds little; but a due profile does not wait for it a second time. */
 static bool activates_first(const struct member *m)
 {
 	return m->activate && (!m->due.rule || !m->failures);
@@ -190,7 +190,7 @@ static int start(struct guard *g, struct job *job, struct member *m, struct err 
 	return subprocess_start(&job->process, do_work, &work, err);
 }
 
-/* Who has waited the longest; what is due regularly comes last. */
+/* The one that has waited longest; regular profiles come last. */
 static struct member *next_due(const struct guard *g)
 {
 	struct member *best = NULL;
@@ -232,7 +232,7 @@ static void caution(const struct guard *g, const struct member *m, enum error id
 	g->request->on_warning(g->request->ctx, &warning);
 }
 
-/* It failed, and is tried again, later each time. */
+/* It failed, and is retried, later each time. */
 static void try_later(struct member *m)
 {
 	unsigned int shift = m->failures < 6 ? m->failures : 6;
@@ -242,7 +242,7 @@ static void try_later(struct member *m)
 	m->retry_ms = now_ms() + (after < RETRY_MAX_MS ? after : RETRY_MAX_MS);
 }
 
-/* As many profiles as were asked for, and no more. */
+/* As many profiles as were requested, and no more. */
 static bool has_enough_to_come(const struct guard *g)
 {
 	uint64_t coming = g->sum.profiles;
@@ -303,7 +303,7 @@ static void run_hook(struct guard *g, const struct ops_guard_event *e)
 	hook_run(&g->hooks, &env);
 }
 
-/* ERR_LOST may be said of one that lives, too. */
+/* ERR_LOST may be reported for a process that is alive, too. */
 static bool has_ended(const struct member *m)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
@@ -312,7 +312,7 @@ static bool has_ended(const struct member *m)
 	return proc_open_at(&p, m->is.pid, m->is.start_time, &ended) && ended.code == ERR_NOPROC;
 }
 
-/* Nothing will make it go better. */
+/* A retry would not help. */
 static bool is_final(const struct err *why)
 {
 	return why->code == ERR_NOJEMALLOC || why->code == ERR_NOPROF || why->code == ERR_PERM;
@@ -356,7 +356,7 @@ static int tell(struct guard *g, const struct job *job, const struct member *m,
 	return 0;
 }
 
-/* A level that still holds fires again; what came but once is kept, for a while. */
+/* A level that still holds fires again; a single event is kept for a while. */
 static void fire_again(const struct guard *g, struct member *m, const struct due *due)
 {
 	size_t i = (size_t)(due->rule - g->request->rules);
@@ -368,12 +368,12 @@ static void fire_again(const struct guard *g, struct member *m, const struct due
 								      : &m->memory[i],
 				  now_ms(), 0);
 	else if (m->failures > TRIES)
-		m->failures = 0; /* that is all: what comes next is told again */
+		m->failures = 0; /* given up: the next event is reported again */
 	else if (!m->due.rule)
 		m->due = *due;
 }
 
-/* Before anybody hears of the profile, the folder is as it should be. */
+/* Before the profile is reported, the folder must be within its limits. */
 static void retain(const struct guard *g, const struct job *job, const struct member *m)
 {
 	const struct ops_guard_request *r = g->request;
@@ -399,11 +399,11 @@ static int take_profile(struct guard *g, const struct job *job, struct member *m
 	if (is_final(why) || has_ended(m)) {
 		m->given_up = true;
 		m->gone = m->named || has_ended(m);
-		if (job->due.rule->kind == GUARD_LEVEL) /* of a group it is another one's turn */
+		if (job->due.rule->kind == GUARD_LEVEL) /* in a group, another process is next */
 			fire_again(g, m, &job->due);
 		return tell(g, job, m, done, ok, why, err);
 	}
-	/* The same again and again is told once; what others do is over in a moment, mostly. */
+	/* Repeated failures are reported once; ERR_BUSY is usually over in a moment. */
 	if (m->failures == (why->code == ERR_BUSY) && tell(g, job, m, done, ok, why, err))
 		return -1;
 	try_later(m);

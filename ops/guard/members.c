@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define SCAN_MS 2000
-#define SCAN_ALL_MS 60000 /* those too that were looked at before: they may run another program */
+#define SCAN_ALL_MS 60000 /* also known ones: they may run another program */
 #define TRIES 3		  /* a new process may not have mapped its libraries yet */
 
 struct scanned {
@@ -24,7 +24,7 @@ struct scanned {
 	unsigned int tries;
 };
 
-/* Of a jemalloc of a process, as it comes from a subprocess. */
+/* A jemalloc of a process, as reported by a subprocess. */
 struct fitting {
 	pid_t pid;
 	enum tristate opt_prof, prof_active;
@@ -70,7 +70,7 @@ void members_fini(struct guard *g)
 	groups_fini(&g->groups);
 }
 
-/* --- one of them --- */
+/* --- adding one --- */
 
 static void caution(const struct guard *g, const struct err *warning)
 {
@@ -88,7 +88,7 @@ static void caution_of(const struct guard *g, enum error id, enum fix fix,
 	caution(g, &warning);
 }
 
-/* What tells of pressure and events is there, or the rule can never fire. */
+/* Warns if pressure or events cannot be observed: the rule can never fire then. */
 static void say_what_is_unseen(const struct guard *g, const struct member *m)
 {
 	const struct ops_guard_request *r = g->request;
@@ -132,7 +132,7 @@ static int add(struct guard *g, const struct ops_match *who, bool named, enum tr
 		member_free(g, m);
 		return 0; /* it has ended */
 	}
-	g->v[g->n++] = m; /* whatever happens, it is freed with the others */
+	g->v[g->n++] = m; /* from now on it is freed with the others */
 	if (!m->memory)
 		return err_no_memory(err);
 	if (groups_take(&g->groups, who->pid, &m->limit, &m->own, err))
@@ -154,7 +154,7 @@ static bool is_guarded(const struct guard *g, pid_t pid)
 	return false;
 }
 
-/* --- those that are named --- */
+/* --- named processes --- */
 
 static int list_one(const struct ops_match *who, const struct ops_options *options,
 		    struct ops_list *out, struct err *err)
@@ -197,7 +197,7 @@ int members_begin(struct guard *g, struct err *err)
 	return 0;
 }
 
-/* --- those that match --- */
+/* --- matching processes --- */
 
 static struct scanned *scanned_before(const struct guard *g, pid_t pid)
 {
@@ -206,8 +206,8 @@ static struct scanned *scanned_before(const struct guard *g, pid_t pid)
 		       : NULL;
 }
 
-/* Which of all these come into question, in `found`; what was looked at is remembered. */
-static int match_new(struct guard *g, const pid_t *pids, size_t n, bool anew,
+/* Puts the candidates among all these in `found`; remembers which ones were inspected. */
+static int match_new(struct guard *g, const pid_t *pids, size_t n, bool all,
 		     struct ops_matches *found, struct err *err)
 {
 	_cleanup_(cleanup_free) struct scanned *scanned = calloc(n + 1, sizeof(*scanned));
@@ -223,7 +223,7 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool anew,
 
 		scanned[i].pid = pids[i];
 		scanned[i].tries = before ? before->tries : 0;
-		if ((scanned[i].tries >= TRIES && !anew) || pids[i] == getpid() ||
+		if ((scanned[i].tries >= TRIES && !all) || pids[i] == getpid() ||
 		    is_guarded(g, pids[i]))
 			continue;
 		scanned[i].tries += scanned[i].tries < TRIES;
@@ -241,7 +241,7 @@ static int match_new(struct guard *g, const pid_t *pids, size_t n, bool anew,
 	return 0;
 }
 
-/* In a subprocess: what hangs, or takes its time, is not to keep us from looking at memory. */
+/* In a subprocess: an operation that hangs, or is slow, must not keep us from watching memory. */
 static int look_at_found(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	_cleanup_(ops_list_fini) struct ops_list list = { 0 };
@@ -266,7 +266,7 @@ static int look_at_found(void *ctx, int stop_fd, struct pack *answer, struct err
 	return 0;
 }
 
-/* Both are by pid; of several jemallocs of a process the first is that of its malloc. */
+/* Both are by pid; of several jemallocs of a process, the first is the one of its malloc. */
 static int add_fitting(struct guard *g, struct unpack *answer, struct err *err)
 {
 	struct fitting one = { 0 };
@@ -310,8 +310,8 @@ int members_found(struct guard *g, struct err *err)
 	return ret;
 }
 
-/* Groups come and go, and processes are moved from one to another. */
-static int find_groups_anew(struct guard *g, struct err *err)
+/* Groups come and go, and processes move between them. */
+static int refresh_groups(struct guard *g, struct err *err)
 {
 	for (size_t i = 0; i < g->n; i++) {
 		struct member *m = g->v[i];
@@ -340,9 +340,9 @@ int members_scan(struct guard *g, struct err *err)
 		return 0;
 	g->scan_ms = now + SCAN_MS;
 	if (now >= g->scan_all_ms) {
-		g->scan_anew = true;
+		g->rescan = true;
 		g->scan_all_ms = now + SCAN_ALL_MS;
-		if (find_groups_anew(g, err))
+		if (refresh_groups(g, err))
 			return -1;
 	}
 	if (!g->request->filter || g->looking.pidfd >= 0)
@@ -351,10 +351,10 @@ int members_scan(struct guard *g, struct err *err)
 	if (match_pids(g->request->filter->children, &pids, &n, err))
 		return err->code == ERR_NOPROC || err->code == ERR_LOST ? 0 : -1;
 	ops_match_fini(&g->found);
-	if (match_new(g, pids, n, g->scan_anew, &g->found, err))
+	if (match_new(g, pids, n, g->rescan, &g->found, err))
 		return -1;
-	g->scan_anew = false;
-	/* Without a process for it now: next time. */
+	g->rescan = false;
+	/* If no process can be started now, the next scan tries again. */
 	if (g->found.n && subprocess_start(&g->looking, look_at_found, g, &why))
 		caution(g, &why);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/guard/: what its parts share. */
+/* Private to ops/guard/: shared by its parts. */
 #ifndef OPS_GUARD_PARTS_H
 #define OPS_GUARD_PARTS_H
 
@@ -10,26 +10,26 @@
 
 /* A profile that is due. */
 struct due {
-	const struct guard_rule *rule; /* NULL: none is */
+	const struct guard_rule *rule; /* NULL: none is due */
 	uint64_t rss, level, limit;
 	uint64_t since_ms;    /* of now_ms() */
-	struct timespec time; /* the same for people */
+	struct timespec time; /* the same as CLOCK_REALTIME */
 };
 
 /* A guarded process. */
 struct member {
 	struct ops_match is;
 	bool named;
-	bool busy;     /* somebody works on it */
-	bool activate; /* profiling is to be turned on */
-	bool given_up; /* nothing can be done to it: it is not tried again */
-	bool gone; /* it has ended, or is guarded no more: it is dropped when nobody works on it */
-	int statm; /* its file in /proc, which is this very process's */
-	uint64_t rss;		     /* bytes, as it was read last */
+	bool busy;		     /* a job is working on it */
+	bool activate;		     /* profiling is to be turned on */
+	bool given_up;		     /* nothing can be done with it: not retried */
+	bool gone;		     /* ended, or no longer guarded: dropped when not busy */
+	int statm;		     /* its file in /proc, which belongs to this very process */
+	uint64_t rss;		     /* bytes, as last read */
 	struct group *limit, *own;   /* see groups_take() */
-	struct guard_memory *memory; /* of each rule */
+	struct guard_memory *memory; /* for each rule */
 	uint64_t next_ms;	     /* when to look at it again */
-	uint64_t retry_ms;	     /* until when nothing is tried */
+	uint64_t retry_ms;	     /* nothing is tried before */
 	unsigned int failures;	     /* in a row */
 	struct due due;
 };
@@ -38,7 +38,7 @@ struct member {
 
 struct job {
 	struct subprocess process;
-	struct member *member; /* NULL: this place is free */
+	struct member *member; /* NULL: this slot is free */
 	bool activates;
 	struct due due;
 	char *file;
@@ -46,15 +46,15 @@ struct job {
 
 struct guard {
 	const struct ops_guard_request *request;
-	struct ops_options options; /* of what is done to processes */
+	struct ops_options options; /* for operations on processes */
 	struct groups groups;
 	struct member **v;
 	size_t n, room;
-	struct scanned *scanned; /* processes that were looked at; private to members.c */
+	struct scanned *scanned; /* processes that were inspected; private to members.c */
 	size_t n_scanned;
-	uint64_t scan_ms, scan_all_ms; /* when next */
-	bool scan_anew;		       /* all of them */
-	struct subprocess looking;     /* which of `found` are to be guarded */
+	uint64_t scan_ms, scan_all_ms; /* when the next scans are due */
+	bool rescan;		       /* all of them */
+	struct subprocess looking;     /* finds out which of `found` are to be guarded */
 	struct ops_matches found;
 	struct job jobs[JOBS_MAX];
 	int turn;
@@ -64,13 +64,13 @@ struct guard {
 
 /* --- members.c: which processes are guarded --- */
 
-/* Those that are named: each must be there, and fit. */
+/* Add the named processes: each must exist, and be suitable. */
 int members_begin(struct guard *g, struct err *err) __must_check;
 
-/* Those that match: begin to look for new ones, if it is time, in g->looking. */
+/* Begin to look for new processes that match, in g->looking, if it is time. */
 int members_scan(struct guard *g, struct err *err) __must_check;
 
-/* That has ended, or we wait for it: guard those that fit. */
+/* When that has ended, or after waiting for it: guard those that are suitable. */
 int members_found(struct guard *g, struct err *err) __must_check;
 
 /* Drop those that are gone. */
@@ -78,15 +78,15 @@ void members_drop(struct guard *g);
 
 void members_fini(struct guard *g);
 
-/* --- jobs.c: what is done to them --- */
+/* --- jobs.c: operations on them --- */
 
-/* Start what is due, as far as there is room. */
+/* Start what is due, as far as slots are free. */
 void jobs_start(struct guard *g);
 
-/* This one has ended: tell of it. -1 when that fails. */
+/* This job has ended: report it. -1 when that fails. */
 int job_take(struct guard *g, struct job *job, struct err *err) __must_check;
 
-/* Let all end early, and wait for them. */
+/* Make all end early, and wait for them. */
 int jobs_end(struct guard *g, struct err *err) __must_check;
 
 #endif

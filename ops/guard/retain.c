@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 /*
- * What belongs to one profile: STEM with each of these. The first is what it is known by, or the
- * second, where the process ended while it was recorded.
+ * The files of one profile: STEM with each of these. The profile is identified by the first, or by
+ * the second if the process ended while it was being recorded.
  */
 static const char *const suffixes[] = { ".heap", ".base.heap", ".json" };
 #define SUFFIXES (sizeof(suffixes) / sizeof(*suffixes))
@@ -71,7 +71,7 @@ static uint64_t size_of(int dir, const struct kept *k)
 	return bytes;
 }
 
-/* Is it one of ours, as the name tells? */
+/* Is it one of ours, by its name? */
 static bool parse(const char *name, struct kept *k)
 {
 	size_t len = text_stem(name, suffixes[1]);
@@ -91,7 +91,7 @@ static bool parse(const char *name, struct kept *k)
 	return true;
 }
 
-/* Is it what stands for its profile, and not beside that? */
+/* Is it the file that identifies its profile, rather than one beside it? */
 static bool is_known_by(int dir, const struct kept *k, const char *name)
 {
 	char first[NAME_MAX + 16];
@@ -121,7 +121,7 @@ static int read_folder(struct keeping *k, const char *folder, const char *newest
 	return 0;
 }
 
-/* The newest first. */
+/* Newest first. */
 static int by_age(const void *a, const void *b)
 {
 	const struct kept *x = a, *y = b;
@@ -145,7 +145,7 @@ static int remove_one(const struct keeping *k, const struct kept *one, struct er
 	return 0;
 }
 
-/* How many newer ones of the same process there are. */
+/* The number of newer profiles of the same process. */
 static unsigned int newer(const struct keeping *k, size_t at)
 {
 	unsigned int n = 0;

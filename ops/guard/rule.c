@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* By how much a level has to be left before it can be crossed again. */
+/* How far memory has to fall below a level before it can be crossed again. */
 #define LEFT 0.95
 
 #define TEXT_SIZE 64
 
-/* Windows that the kernel takes (WINDOW_MIN_US and WINDOW_MAX_US of kernel/sched/psi.c). */
+/* Windows that the kernel accepts (WINDOW_MIN_US and WINDOW_MAX_US of kernel/sched/psi.c). */
 #define WINDOW_MIN_MS 500
 #define WINDOW_MAX_MS 10000
 
@@ -32,7 +32,7 @@ static int unknown(const char *text, struct err *err)
 	return err_advise(err, FIX_WHEN_EXAMPLES);
 }
 
-/* "150ms/1s", behind "psi>" */
+/* "150ms/1s", after "psi>" */
 static int parse_psi(const char *text, const char *amount, struct guard_rule *r, struct err *err)
 {
 	const char *slash = strchr(amount, '/');
@@ -70,7 +70,7 @@ static int parse_every(const char *every, struct guard_rule *r, struct err *err)
 	return r->every_ms ? 0 : err_raise(err, ERROR_MUST_BE_MORE_THAN_0);
 }
 
-/* What follows `start` in `text`; NULL if that does not begin so. */
+/* What follows `start` in `text`; NULL if it does not begin with that. */
 static const char *behind(const char *text, const char *start)
 {
 	return text_begins(text, start) ? text + strlen(start) : NULL;
@@ -148,7 +148,7 @@ static void fire(struct guard_memory *m, const struct guard_policy *policy, uint
 	m->quiet_ms = now_ms + policy->cooldown_ms;
 }
 
-/* Has it grown so much that the cooldown does not count? Also if it was less in between. */
+/* Has it grown enough to override the cooldown? Even if it was less in between. */
 static bool has_grown(const struct guard_memory *m, const struct guard_policy *policy,
 		      uint64_t bytes)
 {
@@ -189,7 +189,7 @@ bool guard_every_fires(const struct guard_rule *rule, struct guard_memory *m, ui
 		m->every_ms = now_ms + rule->every_ms;
 	if (now_ms < m->every_ms)
 		return false;
-	/* Those that were missed, as the machine was asleep, are not made up for. */
+	/* Those missed while the machine was asleep are not made up for. */
 	m->every_ms += (1 + (now_ms - m->every_ms) / rule->every_ms) * rule->every_ms;
 	return true;
 }
