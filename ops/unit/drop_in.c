@@ -16,15 +16,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Behind override.conf, which "systemctl edit" writes: the last drop-in by its name wins. */
+/* After override.conf, which "systemctl edit" writes: the last drop-in by name wins. */
 #define FILE_NAME "zz-jeprof-ctl.conf"
 #define FILE_MAX ((off_t)1 << 20)
 
-/* The first wins over the second, where both have a file of one name. */
+/* The first wins over the second if both have a file of the same name. */
 static const char *const folders[] = { "/etc/systemd/system", "/run/systemd/system" };
 enum { FOR_GOOD, UNTIL_BOOT };
 
-/* All of a regular file; NULL with errno, ENOENT if there is none. */
+/* The content of a regular file; NULL with errno, ENOENT if there is none. */
 static char *read_file(const char *path, int flags)
 {
 	_cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
@@ -93,7 +93,7 @@ static int write_drop_in(const struct ops_unit_file *f, const char *folder, stru
 	if (output_open(&output, f->path, f->before != NULL, err) ||
 	    output_commit(&output, fd, bytes, 0, err))
 		return -1;
-	/* Every user may read units, whatever our umask is. */
+	/* Units are readable by every user, whatever our umask is. */
 	(void)!chmod(f->path, 0644);
 	return 0;
 }
@@ -108,7 +108,7 @@ int drop_in_put(const struct ops_unit_file *f, struct err *err)
 	if (unlink(f->path) && errno != ENOENT)
 		return err_raise_sys(err, ERROR_OUTPUT_FAILED, errno, .what = "remove",
 				     .path = f->path);
-	(void)!rmdir(folder); /* others may have drop-ins there */
+	(void)!rmdir(folder); /* other drop-ins may be there */
 	return 0;
 }
 

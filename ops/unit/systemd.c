@@ -27,7 +27,7 @@ int systemd_booted(struct err *err)
 	return err_advise(err, FIX_SET_VARIABLE_AT_START, .conf = "MALLOC_CONF");
 }
 
-/* The first line of what it complained of. */
+/* The first line of its error message. */
 static int complained(const char *what, int said, int status, struct err *err)
 {
 	char line[SAID_MAX] = "";
@@ -35,13 +35,13 @@ static int complained(const char *what, int said, int status, struct err *err)
 	(void)!pread(said, line, sizeof(line) - 1, 0);
 	line[strcspn(line, "\n")] = '\0';
 	if (!*line && WIFSIGNALED(status))
-		snprintf(line, sizeof(line), "it was ended by signal %d", WTERMSIG(status));
+		snprintf(line, sizeof(line), "killed by signal %d", WTERMSIG(status));
 	else if (!*line)
-		snprintf(line, sizeof(line), "its exit status was %d", WEXITSTATUS(status));
+		snprintf(line, sizeof(line), "exit status %d", WEXITSTATUS(status));
 	return err_raise(err, ERROR_SYSTEMCTL_FAILED, .command = what, .text = line);
 }
 
-/* Found by our PATH, with an environment of its own: nothing of ours changes its answers. */
+/* Found in a fixed PATH, with its own environment: nothing in ours changes its answers. */
 int systemctl(const char *const *args, char **said, struct err *err)
 {
 	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin", locale[] = "LC_ALL=C",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to ops/unit/: systemctl(1), which asks the systemd of this machine. */
+/* Private to ops/unit/: systemctl(1), which talks to the systemd of this machine. */
 #ifndef OPS_UNIT_SYSTEMD_H
 #define OPS_UNIT_SYSTEMD_H
 
@@ -9,9 +9,9 @@
 int systemd_booted(struct err *err) __must_check;
 
 /*
- * "systemctl ARGS...", NULL at the end; what it prints is in *said, which the caller frees.
- * ERR_FAILED with what it complained of. It runs for as long as it takes: a signal of the terminal
- * ends it with us.
+ * Run "systemctl ARGS...", NULL at the end; *said is set to its output, which the caller frees.
+ * ERR_FAILED with its error message. There is no time limit: a signal of the terminal ends it with
+ * us.
  */
 int systemctl(const char *const *args, char **said, struct err *err) __must_check;
 

@@ -56,7 +56,9 @@ int unit_name(const char *given, char name[UNIT_NAME_SIZE], struct err *err)
 
 /* --- what systemctl shows --- */
 
-/* The end of a value: of a line, but for line ends between double quotes in the lists of words. */
+/*
+ * The end of a value: of its line, except that lists of words may have line ends in double quotes.
+ */
 static const char *value_end(const char *at, bool is_list)
 {
 	bool quoted = false;
@@ -99,7 +101,9 @@ void unit_property(const char *shown, const char *name, char *buf, size_t size)
 
 /* --- lists of words --- */
 
-/* What a backslash and this stand for; 0: a number or a letter that is not known here. */
+/*
+ * What a backslash and this character stand for; 0: a number, or a letter that is not known here.
+ */
 static char unescaped(char c)
 {
 	static const char known[][2] = { { 'n', '\n' }, { 't', '\t' }, { 's', ' ' } };
@@ -111,8 +115,8 @@ static char unescaped(char c)
 }
 
 /*
- * The next word without its quotes; false behind the last. *cut is set when it does not fit, or
- * holds what is not known here.
+ * The next word, unquoted; false after the last one. *cut is set if it does not fit, or holds an
+ * escape that is not known here.
  */
 static bool next_word(const char **at, char *buf, size_t size, bool *cut)
 {
@@ -141,7 +145,7 @@ static bool next_word(const char **at, char *buf, size_t size, bool *cut)
 	return true;
 }
 
-/* The value of "VARIABLE=value"; NULL: it is of another one. */
+/* The value of "VARIABLE=value"; NULL: another variable. */
 static const char *value_of(const char *word, const char *variable)
 {
 	size_t len = strlen(variable);
@@ -180,11 +184,11 @@ bool unit_list_names(const char *list, const char *variable)
 
 enum place { BEFORE_KEY, KEY, BEFORE_VALUE, VALUE, IN_SINGLE, IN_DOUBLE, COMMENT };
 
-/* As parse_env_file_internal() of systemd reads it. Keys and values that do not fit are cut. */
+/* Reads like systemd's parse_env_file_internal(). Keys and values that do not fit are truncated. */
 struct env_reader {
 	enum place place;
 	char key[UNIT_VARIABLE_SIZE], value[UNIT_VALUE_SIZE];
-	size_t n_key, n_value, n_kept; /* n_kept: of the value, without the blanks at its end */
+	size_t n_key, n_value, n_kept; /* n_kept: of the value, without trailing blanks */
 	bool cut;
 };
 
@@ -226,7 +230,7 @@ static void in_key(struct env_reader *r, char c)
 	}
 }
 
-/* Behind a backslash that was at at[-1]. */
+/* `c` follows a backslash. */
 static void escaped(struct env_reader *r, char c)
 {
 	if (r->place == BEFORE_VALUE)
@@ -307,7 +311,7 @@ bool unit_file_get(const char *text, const char *variable, char *buf, size_t siz
 #define WAS_NOT "# Without it there is no "
 #define ASSIGNS "Environment="
 
-/* As Environment= takes it: '%' begins a specifier, '$' means nothing. */
+/* Escaped for Environment=: '%' begins a specifier, '$' has no meaning. */
 static void put_assignment(FILE *f, const char *variable, const char *value)
 {
 	fprintf(f, ASSIGNS "\"%s=", variable);
@@ -365,7 +369,7 @@ bool drop_in_variable(const char *text, char *buf, size_t size)
 	return at[len] == '=' && (size_t)snprintf(buf, size, "%.*s", (int)len, at) < size;
 }
 
-/* What its line of this beginning assigns. */
+/* The value assigned in the line with this beginning. */
 static bool get(const char *text, const char *start, const char *variable, char *buf, size_t size)
 {
 	char line[2 * WORD_SIZE], *to = buf;

@@ -20,12 +20,12 @@
 #define STARTED_WITHIN_MS 15000
 #define LOOK_AGAIN_MS 200
 
-/* What systemd says of a unit. */
+/* What systemd reports of a unit. */
 struct facts {
 	char *shown;
 	pid_t main_pid;
-	char group[PATH_MAX]; /* its control group; "" if it does not run */
-	char *list;	      /* for one property after the other, with room for each */
+	char group[PATH_MAX]; /* its control group; "" if it is not running */
+	char *list;	      /* buffer for one property at a time, large enough for each */
 };
 
 static void free_facts(struct facts **f)
@@ -43,7 +43,7 @@ static const char *property(struct facts *f, const char *name)
 	return f->list;
 }
 
-/* Four at most are made; there is room for them. */
+/* At most four are made, and fit. */
 static struct err *note(struct ops_unit *u)
 {
 	return &u->notes[u->n_notes++];
@@ -102,7 +102,10 @@ static int check_loaded(const struct ops_unit *u, struct facts *f, struct err *e
 	return 0;
 }
 
-/* The name that systemd has for it: it becomes a part of a path, as the one that was given. */
+/*
+ * The name that systemd has for it: it becomes part of a path, too, and is checked like the given
+ * one.
+ */
 static int take_id(struct ops_unit *u, const struct facts *f, struct err *err)
 {
 	char given[UNIT_NAME_SIZE];
@@ -120,7 +123,7 @@ static int find_unit(const char *given, struct ops_unit *u, struct facts **f, st
 	return 0;
 }
 
-/* One that was written, and not read: daemon-reload failed, or was not come to. */
+/* Finds one that was written but not read: daemon-reload failed, or was not reached. */
 static void note_reload(struct ops_unit *u, struct facts *f)
 {
 	if (strcmp(property(f, "NeedDaemonReload"), "yes") != 0)
@@ -153,7 +156,7 @@ static int find_process(struct ops_unit *u, const struct facts *f,
 	return 0;
 }
 
-/* Which variable it reads, which version it is, and whether it can be profiled. */
+/* Finds the variable that it reads, its version, and whether it can be profiled. */
 static int look_at(struct ops_unit *u, const struct ops_options *options, char version[64],
 		   struct err *err)
 {
@@ -173,7 +176,7 @@ static int look_at(struct ops_unit *u, const struct ops_options *options, char v
 	return 0;
 }
 
-/* As it was seen when the drop-in was written: the service may not run now. */
+/* As noted when the drop-in was written: the service may not be running now. */
 static void recall_variable(struct ops_unit *u)
 {
 	char name[UNIT_VARIABLE_SIZE];
@@ -187,7 +190,7 @@ static void recall_variable(struct ops_unit *u)
 	}
 }
 
-/* What is wrong with the program is a reason not to begin; what cannot be seen of it is none. */
+/* A problem of the program is a reason not to begin; something that cannot be seen of it is not. */
 static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
 			   const struct ops_options *options, char version[64], struct err *err)
 {
@@ -208,7 +211,7 @@ static int look_at_service(struct ops_unit *u, const struct facts *f, bool force
 	return err_within(err, ERROR_ENABLE_IS_VAIN), err_advise_too(err, FIX_ENABLE_BY_FORCE);
 }
 
-/* --- what the variable is, and is to be --- */
+/* --- the current value of the variable, and the new one --- */
 
 static int assigned(const char *list, const struct ops_unit *u, char *buf, bool *set,
 		    struct err *err)
@@ -220,7 +223,7 @@ static int assigned(const char *list, const struct ops_unit *u, char *buf, bool 
 				   .conf = u->variable);
 }
 
-/* What it is by systemd, the drop-in included: by the unit, else as for every service. */
+/* Its value in systemd, including the drop-in: from the unit, else the one for all services. */
 static int effective(struct facts *f, const struct ops_unit *u, char *buf, bool *set,
 		     struct err *err)
 {
@@ -236,7 +239,7 @@ static int effective(struct facts *f, const struct ops_unit *u, char *buf, bool 
 	return assigned(property(manager, "Environment"), u, buf, set, err);
 }
 
-/* What it would be without the drop-in: that knows, where it is there already. */
+/* The value without the drop-in: an existing drop-in contains it. */
 static int find_was(struct ops_unit *u, struct facts *f, struct err *err)
 {
 	for (size_t i = 0; i < u->n_files; i++) {
@@ -248,7 +251,7 @@ static int find_was(struct ops_unit *u, struct facts *f, struct err *err)
 	return effective(f, u, u->was, &u->was_set, err);
 }
 
-/* The first complaint of this kind about a configuration. */
+/* The first finding of this level about a configuration. */
 static const struct conf_finding *finding(const struct conf_lint *lint, enum conf_level level)
 {
 	for (size_t i = 0; i < lint->n; i++)
@@ -257,7 +260,7 @@ static const struct conf_finding *finding(const struct conf_lint *lint, enum con
 	return NULL;
 }
 
-/* Without control characters, and in UTF-8: systemd takes nothing else. */
+/* Without control characters, and in UTF-8: systemd accepts nothing else. */
 static bool is_plain(const char *text)
 {
 	char safe[UNIT_VALUE_SIZE];
@@ -311,8 +314,9 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 	if (check_wanted(wanted, number, lint, err))
 		return -1;
 	if (!is_plain(wanted) || (u->was_set && !is_plain(u->was)))
-		return err_raise(err, ERROR_CONF_WRONG,
-				 .what = "it has control characters, is no UTF-8, or too long");
+		return err_raise(
+			err, ERROR_CONF_WRONG,
+			.what = "it contains control characters, is not UTF-8, or is too long");
 	if (!conf_merge(u->was_set ? u->was : "", wanted, u->value, sizeof(u->value))) {
 		err_raise(err, ERROR_UNIT_CONF_MALFORMED, .conf = u->variable, .name = u->name,
 			  .text = u->was);
@@ -322,8 +326,8 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 }
 
 /*
- * A drop-in sets Environment=, which two other settings have the last word over; of several files
- * the last one.
+ * A drop-in sets Environment=, which two other settings override; of several files, the last one
+ * does.
  */
 static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 {
@@ -394,7 +398,7 @@ int ops_unit_disable(const struct ops_unit_request *request, struct ops_unit *ou
 	if (find_unit(request->unit, out, &f, err) || drop_in_find(out, false, err))
 		return -1;
 	note_reload(out, f);
-	/* What is left of a unit that is gone can be removed, too. */
+	/* Leftovers of a unit that no longer exists can be removed, too. */
 	return ops_unit_changes(out) ? 0 : check_loaded(out, f, err);
 }
 
@@ -435,7 +439,7 @@ static int reload(struct err *err)
 	return systemctl(args, &said, err);
 }
 
-/* A drop-in whose name comes behind ours may set it, too, or take all variables away. */
+/* A drop-in that sorts after ours may set it, too, or clear all variables. */
 static int check_effect(struct ops_unit *u, struct err *err)
 {
 	_cleanup_(free_facts) struct facts *f = NULL;
@@ -497,7 +501,9 @@ int ops_unit_restart(struct ops_unit *u, const struct ops_options *options, stru
 	}
 	if (!u->enables)
 		return 0;
-	/* A service may count as started before its program is, and before jemalloc has begun. */
+	/*
+	 * A service may count as started before its program is, and before jemalloc is initialized.
+	 */
 	deadline = now_ms() + (patience < STARTED_WITHIN_MS ? patience : STARTED_WITHIN_MS);
 	while (!is_there(u, options, err)) {
 		if (now_ms() < deadline) {
