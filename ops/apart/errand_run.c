@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_MAX (UINT64_C(16) << 30) /* of what a child makes */
+#define FILE_MAX (UINT64_C(16) << 30) /* for files made by a child */
 #define NO_DEADLINE_MS 86400000u
 
-/* How long a deadline is away; 0 when it has passed. */
+/* Time until the deadline; 0 when it has passed. */
 static unsigned int errand_left_ms(const struct errand_rules *rules)
 {
 	uint64_t now = now_ms();
@@ -27,7 +27,7 @@ static unsigned int errand_left_ms(const struct errand_rules *rules)
 	return rules->deadline_ms > now ? (unsigned int)(rules->deadline_ms - now) : 0;
 }
 
-/* What a child made is no more to be believed than what it read; it may still have the file. */
+/* The output of a child is as untrusted as its input, and the child may still have it open. */
 int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, struct err *err)
 {
 	const struct received_rules r = { .what = "the result",
@@ -39,7 +39,7 @@ int errand_check(int fd, const struct errand_rules *rules, uint64_t *bytes, stru
 	return memory_file_seal(fd, err) || received_check(fd, &r, bytes, err) ? -1 : 0;
 }
 
-/* 4 GiB do for what is packed, and for debug data; of the rest see bench/report. */
+/* 4 GiB suffice for what is packed, and for debug data; for the rest see bench/report. */
 uint64_t errand_memory(uint64_t file_bytes)
 {
 	return (UINT64_C(4) << 30) + 4 * (file_bytes < FILE_MAX ? file_bytes : FILE_MAX);
@@ -52,13 +52,13 @@ uint64_t errand_file_max(uint64_t file_bytes)
 	return max < FILE_MAX ? max : FILE_MAX;
 }
 
-/* --- what is done; each answers, or returns false when the question makes no sense --- */
+/* --- the errands; each answers, or returns false when the question is invalid --- */
 
 struct serving {
 	struct confined *c;
 	const struct errand_rules *rules;
-	struct unpack *u; /* what is left of the question */
-	int *file;	  /* the last one that was asked for */
+	struct unpack *u; /* the rest of the question */
+	int *file;	  /* the last one that was requested */
 };
 
 static bool answer(const struct serving *s, const struct pack *p, int fd)

@@ -25,7 +25,7 @@ static bool write_all(int fd, const struct pack *p)
 	return !p->failed;
 }
 
-/* In the subprocess: the error, or none, and behind it what was packed. */
+/* In the subprocess: writes the error, or none, followed by what was packed. */
 static int work(const struct subprocess *w, subprocess_fn *fn, void *ctx)
 {
 	_cleanup_(signals_close) struct signals stop = SIGNALS_INIT;
@@ -55,7 +55,7 @@ int subprocess_start(struct subprocess *w, subprocess_fn *fn, void *ctx, struct 
 		setpgid(0, 0);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() != parent)
-			raise(SIGTERM); /* it died before that; blocked, so it stays pending */
+			raise(SIGTERM); /* it died earlier; blocked, so it stays pending */
 		_exit(work(w, fn, ctx));
 	}
 	if (w->pid > 0)

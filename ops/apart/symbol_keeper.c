@@ -17,7 +17,7 @@
 static void look_up(const struct errand_asked *a, bool debuginfod)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
-	/* As if it were mapped where its offsets are its addresses. */
+	/* As if it were mapped with addresses equal to its offsets. */
 	const struct profile_mapping mapping = { .path = a->path };
 	struct symbolize_image image = {
 		.mapping = &mapping,
