@@ -69,7 +69,7 @@ int poke_active(struct session *s, bool want, bool force, struct ops_change *out
 	struct jemalloc_values values;
 
 	change.cost.mode = INJECTOR_POKE;
-	/* Opened first: an address that is found afterwards is of this memory, or of none. */
+	/* Opened first: an address found afterwards belongs to this memory, or to none. */
 	if (open_memory(s, &mem, err) || session_find_jemalloc(s, err) ||
 	    look_values(s, &values, err) || may_poke(s, &values, want, err) ||
 	    (want && !force && sampling_may_begin(s, OPS_LG_KEEP, err)) ||
@@ -133,10 +133,9 @@ static int set_switch(struct session *s, const char *name, bool want, struct ops
 }
 
 /*
- * jemalloc 5.2.0 and 5.2.1 push a thread's next sample out of reach while
- * profiling is inactive, and nothing brings it back (jemalloc #1605, #2231)
- * but a new struct prof_tdata, which any look at thread.prof.active makes in a
- * thread that has none. prof.reset has those expire that were made while
+ * jemalloc 5.2.0 and 5.2.1 push a thread's next sample out of reach while profiling is inactive,
+ * and only a new struct prof_tdata brings it back (jemalloc #1605, #2231). Any look at
+ * thread.prof.active makes one in a thread that has none. prof.reset expires those made while
  * profiling was active before.
  */
 bool switch_forgets(const struct session *s)
@@ -176,14 +175,14 @@ static int bring_threads_along(struct session *s, struct ops_change *change, str
 	return 0;
 }
 
-/* Threads whose thread.prof.active was made false. */
+/* Some threads had their thread.prof.active set to false. */
 static void warn_activate(const struct session *s, struct ops_change *change)
 {
 	err_raise(&change->warning, ERROR_THREADS_STAY_INACTIVE);
 	err_advise(&change->warning, FIX_ACTIVATE_THREADS, .pid = s->proc.pid);
 }
 
-/* The second run: thread_active_init is false, or this jemalloc (3.6) does not have it. */
+/* The second run: thread_active_init is false, or missing in this jemalloc (3.6). */
 static int activate_init_first(struct session *s, bool has_init, struct ops_change *change,
 			       bool *opt_active, struct err *err)
 {
@@ -233,8 +232,8 @@ int switch_activate(struct session *s, struct ops_change *out, bool *init_change
 }
 
 /*
- * What is changed is changed: that it will be put back, or cannot be kept from
- * that, is a warning.
+ * The change has been made: if it will be reverted, or that cannot be prevented, it is only a
+ * warning.
  */
 static void decide(const struct session *s, bool init, struct ops_change *change)
 {
@@ -259,14 +258,17 @@ static int poke(struct session *s, pid_t pid, bool want, bool force,
 	return 0;
 }
 
-/* All that --mode poke looks at before it writes. Advice gets a second, where no time is left. */
+/*
+ * Everything that --mode poke checks before it writes. If the time is up, advice gets another
+ * second.
+ */
 #define ADVICE_MS 1000
 static bool can_poke(struct session *s, bool want, bool force)
 {
 	struct jemalloc_values values;
 	struct err why = ERR_INIT;
 
-	injector_close(take_ptr(s->inj)); /* nothing is asked by a call now */
+	injector_close(take_ptr(s->inj)); /* no more calls from here on */
 	if (session_left_ms(s) < ADVICE_MS)
 		s->timeout_ms = now_ms() + ADVICE_MS;
 	return (s->je || !session_find_jemalloc(s, &why)) && !look_values(s, &values, &why) &&
@@ -274,7 +276,7 @@ static bool can_poke(struct session *s, bool want, bool force)
 	       (!want || force || !sampling_may_begin(s, OPS_LG_KEEP, &why));
 }
 
-/* For what keeps a call from being made, and not a write. */
+/* For failures that prevent a call, but not a write. */
 static int suggest_poke(struct session *s, bool want, bool force, struct err *err)
 {
 	bool no_call = s->no_call || err->code == ERR_UNSAFE || err->code == ERR_BUSY;
@@ -314,7 +316,7 @@ int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_chan
 	}
 	if (err->code != ERR_NOPROF)
 		return suggest_poke(&s, false, false, err);
-	/* Where profiling is not available there is nothing to stop: that is no failure. */
+	/* If profiling is not available there is nothing to stop: that is no failure. */
 	*out = (struct ops_change){ .cost = s.cost };
 	out->warning = *err;
 	err_unadvise(&out->warning);

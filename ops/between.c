@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* The process that both dumps are of. */
+/* The process of both dumps. */
 struct between {
 	const struct ops_dump_request *request;
 	struct ops_options options;
@@ -71,7 +71,7 @@ static int wait_until(const struct between *b, uint64_t until_ms, struct err *er
 	return 0;
 }
 
-/* Its mappings are others, and its memory is all new. */
+/* After that, its mappings and all its memory are new. */
 static int check_program(const struct between *b, struct err *err)
 {
 	return proc_program_changed(b->proc.mm_pid, b->program)

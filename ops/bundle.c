@@ -40,10 +40,10 @@ struct work {
 	struct ops_bundle result;
 	int profile; /* the bytes of profile.heap */
 	uint64_t profile_bytes;
-	struct ops_stats stats; /* the same for its text */
+	struct ops_stats stats; /* the text is stats.json */
 	char *explain;
 	int archive;	  /* a memory file */
-	struct proc proc; /* of the process, from before it is dumped */
+	struct proc proc; /* opened before it is dumped */
 };
 
 static void work_fini(struct work *w)
@@ -58,13 +58,13 @@ static void work_fini(struct work *w)
 
 /* --- the profile --- */
 
-/* One deadline for all of it. */
+/* One deadline for everything. */
 static struct ops_options in_time(const struct work *w)
 {
 	struct ops_options options = *w->options;
 	uint64_t now = now_ms();
 
-	options.start_time = w->proc.start_time; /* what goes into it is all of one process */
+	options.start_time = w->proc.start_time; /* everything in it is from one process */
 	options.timeout_ms = w->deadline_ms > now ? (unsigned int)(w->deadline_ms - now) : 1;
 	return options;
 }
@@ -93,7 +93,7 @@ static int bad_file(const struct work *w, struct err *err)
 	return err_within(err, ERROR_IN_FILE, .path = w->request->profile);
 }
 
-/* What can be read but once is kept: it is parsed, and goes into the bundle. */
+/* A stream is copied to memory: it is parsed, and also added to the bundle. */
 static int keep(int *fd, struct err *err)
 {
 	_cleanup_(cleanup_close) int memory = -1;
@@ -164,7 +164,7 @@ static int add_profile(struct work *w, struct bundle_out *out, struct err *err)
 	return add_rendered(out, &p, PROFILE_FORMAT_RAW, err);
 }
 
-/* --- what surrounds it: as far as it is to be had --- */
+/* --- context of the profile, as far as it is available --- */
 
 static void read_stats(struct work *w)
 {
@@ -172,7 +172,7 @@ static void read_stats(struct work *w)
 	const struct ops_match of = { .pid = w->request->pid, .start_time = w->proc.start_time };
 	struct err why;
 
-	options.max_bytes = 0; /* that was about the profile */
+	options.max_bytes = 0; /* that limit was for the profile */
 	if (ops_stats(&of, 1, OPS_STATS_JSON, &options, &w->stats, &why) ||
 	    ops_stats_failed(&w->stats, &why)) {
 		err_unadvise(&why);
@@ -221,7 +221,7 @@ static char *default_name(const struct work *w)
 	return ret < 0 ? NULL : name;
 }
 
-/* The folder that it unpacks to: the file's name up to its suffix. */
+/* The folder that it unpacks to: the file's name without its suffix. */
 static void folder_of(const char *path, char folder[NAME_MAX])
 {
 	const char *name = text_file_name(path);
@@ -230,7 +230,7 @@ static void folder_of(const char *path, char folder[NAME_MAX])
 	snprintf(folder, NAME_MAX, "%.*s", (int)(len < 200 ? len : 200), name);
 }
 
-/* --- in a confined child: it parses, and packs --- */
+/* --- in a confined child: parsing and packing --- */
 
 static int load(void *ctx, struct err *err)
 {
@@ -240,7 +240,7 @@ static int load(void *ctx, struct err *err)
 	return libarchive_load(&ignored, err);
 }
 
-/* Without them the bundle lacks a file that is for people to read. */
+/* If they are missing, the bundle only lacks a file for people to read. */
 static int add_maps(const struct work *w, struct bundle_out *out, struct err *err)
 {
 	_cleanup_(cleanup_free) char *text = NULL;
@@ -315,7 +315,7 @@ static int write_bundle(struct work *w, struct err *err)
 	return errand_check(w->archive, &rules, &w->result.bytes, err);
 }
 
-/* What goes into it. */
+/* Collects its contents. */
 static int gather(struct work *w, struct err *err)
 {
 	if (!w->request->pid)

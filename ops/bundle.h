@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* All that is needed to look at a profile on another machine, in one file. */
+/* Everything needed to view a profile on another machine, in one file. */
 #ifndef OPS_BUNDLE_H
 #define OPS_BUNDLE_H
 
@@ -9,15 +9,15 @@
 
 struct ops_bundle_request {
 	pid_t pid;		 /* the process to dump; 0: `profile` is a file */
-	const char *profile;	 /* a heap profile that is there already; "-": stdin */
+	const char *profile;	 /* an existing heap profile; "-": stdin */
 	const char *output;	 /* NULL: jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz here */
-	int stream_fd;		 /* where it goes instead of a file; -1: to a file */
+	int stream_fd;		 /* write it here instead of to a file; -1: to a file */
 	bool force;		 /* replace a file that exists */
 	bool trust_images;	 /* as in struct ops_symbolize_options */
-	bool no_cache;		 /* the same */
+	bool no_cache;		 /* as there */
 	err_warn_fn *on_warning; /* the same */
 	void *ctx;
-	/* As a document, which is freed: what goes into it as BUNDLE_EXPLAIN. */
+	/* Formats the content of BUNDLE_EXPLAIN, which is freed. */
 	char *(*explain_text)(const struct ops_explain *explain);
 };
 
@@ -29,12 +29,11 @@ struct ops_bundle {
 };
 
 /*
- * Write an archive with the profile as it is (profile.heap), the same with all
- * names (profile.raw, profile.pb.gz), and of a process also its mappings (maps),
- * jemalloc's statistics and configuration (stats.json), and where its memory is
- * (explain.json, as of ops_explain()). ERR_OUTPUT before the
- * target is touched; ERR_FAILED when the file is no profile. On success the
- * caller ends `out` with ops_bundle_fini().
+ * Write an archive with the unchanged profile (profile.heap), the same with all names (profile.raw,
+ * profile.pb.gz), and for a process also its mappings (maps), jemalloc's statistics and
+ * configuration (stats.json), and where its memory is (explain.json, from ops_explain()).
+ * ERR_OUTPUT before the target is touched; ERR_FAILED when the file is not a profile. On success
+ * the caller ends `out` with ops_bundle_fini().
  */
 int ops_bundle(const struct ops_bundle_request *request, const struct ops_options *options,
 	       struct ops_bundle *out, struct err *err) __must_check;

@@ -26,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES 512			   /* of a profile: a stack, and its counts */
+#define STACK_BYTES 512			   /* a stack in a profile, with its counts */
 #define PROFILE_LARGE (UINT64_C(32) << 20) /* bytes */
-#define ANSWER_MAX 8192			   /* bytes: it is an error or nothing */
+#define ANSWER_MAX 8192			   /* bytes: an error or nothing */
 
 void ops_dump_fini(struct ops_dump *dump)
 {
@@ -36,7 +36,7 @@ void ops_dump_fini(struct ops_dump *dump)
 	dump->file = NULL;
 }
 
-/* A comm can hold any byte: what is no letter, digit, '-' or '_' becomes '_'. */
+/* A comm can hold any byte: all but letters, digits, '-' and '_' become '_'. */
 static void safe_comm(const char *comm, char *buf, size_t size)
 {
 	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
@@ -84,7 +84,7 @@ char *dump_name(pid_t pid, const char *comm, const char *suffix)
 	return new_path(pid, comm, "", NULL, suffix);
 }
 
-/* Asked before the dump, which `needed` makes depend on it. */
+/* Asked before the dump, which is made to depend on it by `needed`. */
 static struct call ask_active(bool *active, bool needed)
 {
 	static const bool yes = true;
@@ -132,11 +132,11 @@ static struct received_rules profile_rules(const struct session *s)
 	};
 }
 
-/* --- what a profile covers --- */
+/* --- coverage of a profile --- */
 
 #define COUNT_CALLS 4
 
-/* As mallctl returns them; what thread caches keep is known of 5.0 and newer (4096: all arenas). */
+/* From mallctl; the size of thread caches is available in 5.0 and newer (4096: all arenas). */
 struct count {
 	uint64_t allocated, cached;
 	bool opt_active;
@@ -174,7 +174,7 @@ int dump_count(struct session *s, struct err *err)
 	return 0;
 }
 
-/* Calls of a dump, after those that count what it is a part of. */
+/* The calls of a dump, after those that read the totals it is a part of. */
 static int run_counted(struct session *s, struct call *calls, size_t n, struct err *err)
 {
 	struct call all[SESSION_CALLS_MAX];
@@ -194,7 +194,7 @@ static int run_counted(struct session *s, struct call *calls, size_t n, struct e
 
 /* --- a profile through memory --- */
 
-/* A profile of our own on its way to be whole. */
+/* A profile of our own that is being completed. */
 struct work {
 	const struct session *s;
 	uint64_t deadline_ms;
@@ -214,7 +214,7 @@ static void complete_profile(void *ctx)
 	confined_reply(failed, &err, NULL, -1);
 }
 
-/* A whole profile of our own, from what the target wrote. */
+/* Makes a complete profile of our own from what the target wrote. */
 static int take_profile(const struct session *s, int from, int *fd, uint64_t *bytes,
 			struct err *err)
 {
@@ -244,7 +244,7 @@ static int take_profile(const struct session *s, int from, int *fd, uint64_t *by
 	return 0;
 }
 
-/* What can be done where the target ran into a limit. */
+/* Advises what to do if the target ran into a limit. */
 static bool limit_fix(const struct session *s, int sys, struct err *err)
 {
 	if (sys == EFBIG)
@@ -262,7 +262,7 @@ static int memfd_call_failed(const struct session *s, const struct call *call, s
 	return -1;
 }
 
-/* Where no thread can be made there is no memfd: the way out is a file of the target's own. */
+/* If no thread can be made there is no memfd: the alternative is a file of the target's own. */
 static int no_memfd(const struct session *s, struct err *err)
 {
 	if (err->code == ERR_FAILED && !err->own && !limit_fix(s, err->sys, err) && !err->fixes[0])
@@ -276,9 +276,9 @@ struct call dump_call(void)
 }
 
 /*
- * How large the profile may become, where the limit of a control group is near: what jemalloc
- * writes to memory is the target's. One stack for each sample that the resident memory has room
- * for, and no more than the largest profiles have that were seen. 0: it is not known.
+ * An estimate of the profile's size, if the limit of a control group is near: what jemalloc writes
+ * to memory is charged to the target. One stack for each sample in the resident memory, and no more
+ * than the largest profiles seen. 0: unknown.
  */
 static uint64_t estimate(struct session *s)
 {
@@ -345,7 +345,7 @@ int dump_check_memory(const struct session *s, struct err *err)
 	return err_advise(err, FIX_IN_TARGET);
 }
 
-/* Once the target goes its way again. */
+/* After the target has been released. */
 static int render(const struct session *s, const struct ops_dump_request *request, int *fd,
 		  struct ops_dump *dump, struct err *err)
 {
@@ -369,7 +369,7 @@ static int render(const struct session *s, const struct ops_dump_request *reques
 			      &symbols, fd, &dump->bytes, err);
 }
 
-/* A name of our own has the suffix of its format. */
+/* A default name has the suffix of its format. */
 static char *name_output(const struct session *s, const struct ops_dump_request *request)
 {
 	const char *folder = request->file ? request->file : "";
@@ -380,7 +380,7 @@ static char *name_output(const struct session *s, const struct ops_dump_request 
 			profile_format_info(profile_format_by_name(request->format))->suffix);
 }
 
-/* Through a memfd: to a file, or to the stream that was asked for. */
+/* Through a memfd: to a file, or to the requested stream. */
 static int dump_by_memfd(struct session *s, const struct ops_dump_request *request,
 			 struct ops_dump *dump, struct err *err)
 {
@@ -436,7 +436,7 @@ static int run_in_target(struct session *s, struct call dump_call, bool only_act
 	return 0;
 }
 
-/* Fails only when what the target wrote is no whole profile. */
+/* Fails only when the target did not write a complete profile. */
 static int complete(const struct session *s, const struct inside *in, struct ops_dump *dump,
 		    struct err *err)
 {
@@ -469,7 +469,10 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	if (run_in_target(s, call_write_string("prof.dump", in.path), request->only_active, false,
 			  dump, err) ||
 	    complete(s, &in, dump, err)) {
-		/* Half a profile is none. While its call may still run, it is the target's. */
+		/*
+		 * A partial profile is useless. While the call may still run, the file is the
+		 * target's.
+		 */
 		if (!existed && err->code == ERR_FAILED)
 			inside_remove(&in);
 		return -1;
@@ -480,7 +483,7 @@ static int dump_to_target_path(struct session *s, const struct ops_dump_request 
 	return 0;
 }
 
-/* The prefix it was started with; one set later with prof.prefix cannot be read back. */
+/* The prefix at its start; one set later with prof.prefix cannot be read back. */
 static int read_prefix(struct session *s, char *prefix, size_t size, struct err *err)
 {
 	struct call call = call_read_string("opt.prof_prefix", prefix, size);
@@ -502,8 +505,8 @@ static int warn_unknown_file(struct ops_dump *dump)
 }
 
 /*
- * Which file the target wrote: the newest by its prefix, if that is another
- * one than before. Else it dumped by a prefix set since it was started.
+ * Which file the target wrote: the newest by its prefix, if that has changed. Otherwise the dump
+ * went to a prefix that was set after the start.
  */
 static int find_dump(struct session *s, const struct inside *in, const struct inside_dump *before,
 		     struct ops_dump *dump, struct err *err)

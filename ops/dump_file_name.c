@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The part behind the last dot, which is cut off `name`; "" without a dot. */
+/* The part after the last dot, which is cut off `name`; "" without a dot. */
 static const char *cut(char *name)
 {
 	char *dot = strrchr(name, '.');
@@ -23,7 +23,7 @@ static bool is_number(const char *text)
 	return *text && strlen(text) < 10 && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* "f", "i3", "m3" or "u3": why jemalloc dumped. */
+/* "f", "i3", "m3" or "u3": jemalloc's reason for the dump. */
 static bool is_reason(const char *text)
 {
 	return !strcmp(text, "f") || (*text && strchr("imu", *text) && is_number(text + 1));
@@ -68,7 +68,7 @@ bool dump_file_name_parse(const char *path, struct dump_file_name *n)
 	n->seconds = time_in(last);
 	if (n->seconds)
 		strcpy(n->prefix, rest);
-	/* What is behind the pid tells that it is one. */
+	/* The parts after it identify it as a pid. */
 	last = strrchr(n->prefix, '.');
 	if ((by_jemalloc || n->seconds) && last && is_number(last + 1))
 		n->stem_len = (size_t)(base - path) + strlen(n->prefix);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the name of a dump's file says of it. */
+/* Information in the name of a dump's file. */
 #ifndef OPS_DUMP_FILE_NAME_H
 #define OPS_DUMP_FILE_NAME_H
 
@@ -9,18 +9,18 @@
 #include <stdint.h>
 
 struct dump_file_name {
-	char prefix[NAME_MAX + 1]; /* what is left of it: the same for all of a series */
-	size_t stem_len;	   /* of the path up to its pid; 0: the name has none */
-	int64_t seconds;	   /* since 1970; 0: no time is in it */
-	int number;		   /* which one it is: FIRST, LAST where it does not say */
+	char prefix[NAME_MAX + 1]; /* the rest: the same for a whole series */
+	size_t stem_len;	   /* of the path up to its pid; 0: it has no pid */
+	int64_t seconds;	   /* since 1970; 0: it has no time */
+	int number;		   /* in its series: FIRST, or LAST if it has none */
 };
 #define DUMP_FIRST (-1)
 #define DUMP_LAST INT_MAX
 
 /*
  * PREFIX.PID.NUMBER.REASON.heap is jemalloc's own; COMM.PID.TIME[.guard-WHY][.base|.NUMBER].heap is
- * what a dump, a recording or what a guard takes is called, where another PREFIX may have been
- * chosen; gzip(1) adds ".gz". False: too long.
+ * a dump, a recording, or a guard's profile, for which another PREFIX may have been chosen; gzip(1)
+ * adds ".gz". False: too long.
  */
 #define GUARD_PART ".guard-"
 bool dump_file_name_parse(const char *path, struct dump_file_name *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the memory of a process is: what jemalloc counts, within what the kernel does. */
+/* Where the memory of a process is: jemalloc's counts, within those of the kernel. */
 #include "ops/explain.h"
 
 #include "base/cleanup.h"
@@ -15,18 +15,20 @@
 
 #define ANSWER_MAX ((size_t)64 << 10)
 
-/* What is worth a word: so much of it, and such a part of all. */
+/* What is worth advice: at least so many bytes, and such a part of the total. */
 #define WORTH_BYTES (INT64_C(16) << 20)
 #define WORTH_PART 10
-#define WORTH_BOUND 100 /* how uncertain a part may be before that is said */
+#define WORTH_BOUND 100 /* uncertainty of a part that is worth mentioning */
 #define FEW_ARENAS 4	/* as many as advised */
 
-/* No target, and no document, has more: sums of some stay numbers. */
+/* No target, and no document, has more: sums of a few do not overflow. */
 #define BYTES_MAX (UINT64_C(1) << 56)
 
 /* --- jemalloc's numbers --- */
 
-/* As mallctl returns them. Those of all arenas (4096, MALLCTL_ARENAS_ALL) are of 5.0 and newer. */
+/*
+ * As returned by mallctl. Those for all arenas (4096, MALLCTL_ARENAS_ALL) exist in 5.0 and newer.
+ */
 struct numbers {
 	uint64_t allocated, active, metadata, resident, mapped, retained, page;
 	uint64_t dirty, muzzy, internal, tcache; /* the first two in pages */
@@ -131,9 +133,9 @@ static int64_t beyond(uint64_t a, uint64_t b)
 }
 
 /*
- * Numbers of a process that goes on, read one after the other, need not fit each other: each part
- * is what the next larger one leaves to it. A target may say anything; nothing is larger than what
- * is resident, or than its address space.
+ * Numbers of a running process, read one after the other, may contradict each other: each part is
+ * limited to what the next larger one leaves. A target may report anything; no part exceeds the
+ * resident memory, or the address space.
  */
 static void split_own(const struct numbers *n, struct ops_explain *e)
 {
@@ -141,7 +143,7 @@ static void split_own(const struct numbers *n, struct ops_explain *e)
 	uint64_t active = (uint64_t)at_most(n->active, most), page = n->page;
 	uint64_t allocated = (uint64_t)at_most(n->allocated, active);
 	uint64_t metadata = (uint64_t)at_most(n->metadata, most);
-	/* Of the metadata, this counts as allocated, too, and is in no profile. */
+	/* This part of the metadata also counts as allocated, and is in no profile. */
 	uint64_t internal = (uint64_t)at_most(n->internal, at_most(metadata, allocated));
 	uint64_t tcache = (uint64_t)at_most(n->tcache, allocated - internal);
 	uint64_t dirty = (uint64_t)beyond((uint64_t)at_most(n->resident, most),
@@ -161,8 +163,8 @@ static void split_own(const struct numbers *n, struct ops_explain *e)
 }
 
 /*
- * So much address space of the kind that jemalloc takes is not its own. What may not be accessed is
- * not resident; jemalloc retains such memory where vm.overcommit_memory is 2.
+ * How much address space of the kind used by jemalloc is not its own. Inaccessible memory is not
+ * resident; jemalloc retains such memory if vm.overcommit_memory is 2.
  */
 static uint64_t others_at_most(const struct numbers *n, const struct ops_explain *e, bool dss)
 {
@@ -179,9 +181,9 @@ static uint64_t others_at_most(const struct numbers *n, const struct ops_explain
 }
 
 /*
- * jemalloc's pages are among the anonymous ones. Where they have its name, that says how many.
- * Where not, others have at least what jemalloc does not count, as some of what it counts may never
- * have been used; and at most the address space that it does not count.
+ * jemalloc's pages are among the anonymous ones. If they have its name, their number is known. If
+ * not, others have at least what jemalloc does not count, as some of what it counts may never have
+ * been used; and at most the address space that it does not count.
  */
 static void split(const struct numbers *n, struct ops_explain *e)
 {
@@ -189,7 +191,7 @@ static void split(const struct numbers *n, struct ops_explain *e)
 	int64_t named = (int64_t)kinds[MEMORY_JEMALLOC].rss;
 	int64_t pool = (int64_t)kinds[MEMORY_ANONYMOUS].rss, own = 0;
 	int64_t heap = (int64_t)kinds[MEMORY_HEAP].rss;
-	bool dss = e->counted && !strcmp(n->dss, "primary"); /* it takes from brk(2) first */
+	bool dss = e->counted && !strcmp(n->dss, "primary"); /* brk(2) is its first source */
 	uint64_t others = others_at_most(n, e, dss);
 
 	e->parts[OPS_PART_STACKS] = (int64_t)kinds[MEMORY_STACK].rss;
@@ -249,7 +251,7 @@ const char *ops_runtime_name(enum memory_runtime runtime)
 	return runtimes[runtime].name;
 }
 
-/* What may be jemalloc's, and was not told apart, or is, and was not split. */
+/* What may be jemalloc's and could not be separated, or is jemalloc's and was not split. */
 static void say_unsplit(const struct ops_explain *e, enum ops_part part, struct err *a)
 {
 	int64_t bytes = e->parts[part], all = (int64_t)e->memory.rss;
@@ -284,8 +286,8 @@ static void say_anonymous(const struct ops_explain *e, struct err *a)
 }
 
 /*
- * A part, and what could be done about it. What is said of jemalloc's is what its TUNING.md and its
- * manual say.
+ * A part, and what could be done about it. Advice on jemalloc's parts comes from its TUNING.md and
+ * its manual.
  */
 static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_part part,
 		struct err *a)
@@ -324,7 +326,7 @@ static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_p
 		fix = FIX_DECAY_SOONER;
 	if (part == OPS_PART_DIRTY && !n->has_pages) /* 4.x has other options */
 		fix = FIX_NONE;
-	if (!e->cost.pid) /* of another time, or place */
+	if (!e->cost.pid) /* from another time, or place */
 		fix = FIX_NONE;
 	if (fix == FIX_FEWER_ARENAS && n->arenas <= FEW_ARENAS)
 		fix = FIX_NONE;
@@ -343,7 +345,7 @@ static bool say(const struct ops_explain *e, const struct numbers *n, enum ops_p
 	return fix;
 }
 
-/* Of the objects that are sampled, most of what sampling adds is never touched. */
+/* Most of what sampling adds to sampled objects is never touched. */
 static int64_t weight(const struct ops_explain *e, enum ops_part part)
 {
 	if (part == OPS_PART_ALLOCATED)
@@ -351,7 +353,7 @@ static int64_t weight(const struct ops_explain *e, enum ops_part part)
 	return part == OPS_PART_SAMPLING ? INT64_MIN : e->parts[part];
 }
 
-/* The largest part first, whatever it is; then those about which something can be done. */
+/* The largest part first, whatever it is; then those that can be reduced. */
 static void give_advice(struct ops_explain *e, const struct numbers *n, size_t most)
 {
 	int64_t last = INT64_MAX;
@@ -386,7 +388,7 @@ const char *ops_part_name(enum ops_part part)
 	return names[part];
 }
 
-/* What can be said without jemalloc's numbers is said without them. */
+/* Without jemalloc's numbers, the rest is still reported. */
 static int ask_jemalloc(struct session *s, struct numbers *n, struct ops_explain *e,
 			struct err *err)
 {
@@ -473,7 +475,7 @@ static uint64_t size_at(struct json_object *doc, const char *name)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Of what it says, the numbers: the words are ours. */
+/* Only the numbers of the document are used: the words are ours. */
 static void read_document(struct json_object *doc, struct ops_explain *e)
 {
 	struct json_object *parts, *value;
@@ -498,7 +500,7 @@ static void read_document(struct json_object *doc, struct ops_explain *e)
 		e->parts[i] = bytes_at(parts, ops_part_name(i));
 }
 
-/* As ops_explain() leaves them: the parts are all of it, and only one may be below 0. */
+/* As after ops_explain(): the parts add up to the total, and only one may be negative. */
 static bool adds_up(const struct ops_explain *e)
 {
 	int64_t sum = 0;

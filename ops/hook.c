@@ -34,7 +34,7 @@ static void forget(struct hook_env *env)
 	*env = (struct hook_env){ 0 };
 }
 
-/* Takes `text` over; NULL is one for which there was no memory. There is room for the last NULL. */
+/* Takes ownership of `text`; NULL: out of memory. There is room for the final NULL. */
 static void add(struct hook_env *env, char *text)
 {
 	if (!env->v || !text || !vec_room(env->v, env->room, env->n, 2)) {
@@ -82,7 +82,7 @@ void hook_set_time(struct hook_env *env, const char *name, const struct timespec
 
 /* --- the commands --- */
 
-/* No input, and its output is not among ours. */
+/* No input, and its output goes to stderr. */
 static int start(struct hooks *h, char **env)
 {
 	char *const shell[] = { (char *)"sh", (char *)"-c", (char *)h->command, NULL };

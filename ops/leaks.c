@@ -21,20 +21,20 @@
 
 #define HOST_SIZE 256
 #define NS 1000000000.0
-/* Copies are written at once: seconds from one to the next, which dumps are seldom so near to. */
+/* Copies are written in quick succession: mean seconds between them; dumps are seldom so close. */
 #define COPIED_WITHIN 0.1
 
-/* Whose dumps they are, as the first that says so says. */
+/* The process of the dumps, from the first dump that names it. */
 struct whose {
 	int64_t pid;
 	char comm[PROC_COMM_SIZE], host[HOST_SIZE];
 };
 
-/* One dump: when, and which one of the series. */
+/* One dump: its time, and its place in the series. */
 struct moment {
-	double seconds;	 /* what counts */
-	int64_t time_ns; /* what the profile itself says, or 0 */
-	double changed;	 /* the last change of its file, where it says nothing */
+	double seconds;	 /* the one used */
+	int64_t time_ns; /* from the profile itself, or 0 */
+	double changed;	 /* last change of its file, if that is 0 */
 	dev_t device;
 	ino_t inode;
 	struct dump_file_name name;
@@ -80,7 +80,7 @@ static int earlier_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Do the names tell their order? They are in it then. */
+/* Do the names define an order? If so, sorts by it. */
 static bool sort_by_name(struct moment *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -96,7 +96,10 @@ static bool sort_by_name(struct moment *m, size_t n)
 	return true;
 }
 
-/* Of files in the order of their names: were they written in it, and not all at once, as copies? */
+/*
+ * Were files, in the order of their names, written in that order, and not all at once, as copies
+ * are?
+ */
 static bool are_changes_times(const struct moment *m, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -106,7 +109,7 @@ static bool are_changes_times(const struct moment *m, size_t n)
 	return n && m[n - 1].changed - m[0].changed >= COPIED_WITHIN * (double)(n - 1);
 }
 
-/* Sets `seconds` of each, by the best that all of them have. */
+/* Sets `seconds` of each, from the best source that all of them have. */
 static enum ops_times find_times(struct moment *m, size_t n)
 {
 	bool all_say = true, all_differ = n > 0;
@@ -149,7 +152,7 @@ static int check_whose(struct whose *w, const char *path, const struct profile_f
 	return err_advise(err, FIX_DUMPS_OF_ONE_PROCESS);
 }
 
-/* A file that was given twice would be evidence twice. Other dumps are never of the same moment. */
+/* The same file given twice would count as evidence twice. Other dumps never have the same time. */
 static bool is_there(const struct ops_leaks *l, const struct moment *moments)
 {
 	const struct moment *m = &moments[l->series.n];
@@ -165,7 +168,7 @@ static bool is_there(const struct ops_leaks *l, const struct moment *moments)
 	return false;
 }
 
-/* What is allocated may be freed at once: that it grows is no leak. */
+/* Allocated memory may be freed at once: its growth is no leak. */
 static int check_held(const char *path, const struct profile *p, struct err *err)
 {
 	if (profile_knows(p, PROFILE_INUSE_SPACE))
@@ -197,7 +200,7 @@ static int add_file(const char *path, struct ops_leaks *l, struct whose *w, stru
 	return 0;
 }
 
-/* Bring the series into the order of time. */
+/* Sort the series by time. */
 static int sort_by_time(struct ops_leaks *l, struct moment *m, struct err *err)
 {
 	struct profile_series_row *rows = calloc(l->series.n + 1, sizeof(*rows));
@@ -219,7 +222,7 @@ static int sort_by_time(struct ops_leaks *l, struct moment *m, struct err *err)
 	return 0;
 }
 
-/* Of the process that was dumped, if it still lives here. */
+/* For the process that was dumped, if it is still alive here. */
 static enum ops_limit limit_here(const struct whose *w, struct limit *limit)
 {
 	static const enum ops_limit limits[] = {
@@ -235,7 +238,7 @@ static enum ops_limit limit_here(const struct whose *w, struct limit *limit)
 	return limits[errand_limit((pid_t)w->pid, w->comm, limit)];
 }
 
-/* With a limit that was given, what counts is what the last profile holds. */
+/* A limit that was given is compared with the memory in the last profile. */
 static void set_limit(struct ops_leaks *l, uint64_t given, const struct whose *w)
 {
 	struct limit limit = { .limit = given };
@@ -288,7 +291,9 @@ static void warn_of_few(struct ops_leaks *l)
 	err_advise(&l->warning, FIX_TAKE_MORE, .number = PROFILE_LEAKS_ENOUGH);
 }
 
-/* After names were looked up: of the same process, which may live, other files would be asked. */
+/*
+ * After the look-up of names: facts of a process that may be alive would make it use other files.
+ */
 static int keep_facts(struct ops_leaks *l, const struct whose *w, struct err *err)
 {
 	const struct profile_facts facts = {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One confined child looks at all processes, one after the other. It is handed
- * what it reads of each (its mappings, memory, program and environment), so that
- * most take no question to the opener. The next few are on their way while it
- * works. A process at which it hangs or crashes costs the child, not the list:
- * another one goes on with the next.
+ * One confined child inspects all processes, one after the other. It is handed the files that it
+ * reads of each (mappings, memory, program and environment), so that most need no question to the
+ * opener. The next few are queued while it works. If it hangs or crashes on a process, only the
+ * child is lost, not the list: another child continues with the next process.
  */
 #include "ops/ops.h"
 
@@ -33,11 +32,11 @@
 #include <unistd.h>
 
 #define ANSWER_MAX ((size_t)1 << 20)
-#define AHEAD 16 /* processes on their way to the child */
+#define AHEAD 16 /* processes queued for the child */
 
 /*
- * How long one process may take: the largest stripped program that was tried, of 499 MB, takes
- * 1.0 s. Whoever makes many that hang is given less and less.
+ * How long one process may take: the largest stripped program that was tried, of 499 MB, takes 1.0
+ * s. After each process that hangs, the time is halved.
  */
 #define PATIENCE_MS 5000
 #define PATIENCE_MIN_MS 250
@@ -70,7 +69,7 @@ static void fill_row(struct ops_process *row, const struct proc *p, const struct
 	memcpy(row->prefix, je->prefix, sizeof(row->prefix));
 }
 
-/* The arguments with blanks between; what does not fit is cut. It is memory of the target's. */
+/* The arguments separated by blanks; truncated if too long. This is memory of the target. */
 static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
 {
 	_cleanup_(cleanup_close) int fd = door_proc(p->mm_pid, 0, "cmdline");
@@ -83,7 +82,7 @@ static void read_command(const struct proc *p, char command[OPS_COMMAND_SIZE])
 	command[n > 0 ? n : 0] = '\0';
 }
 
-/* This variable alone: others may hold what is secret. */
+/* Only this variable: others may hold secrets. */
 static void read_service(const struct proc *p, struct ops_process *row)
 {
 	struct err ignored;
@@ -173,18 +172,18 @@ static void serve(void *ctx)
 
 struct asked {
 	size_t index;		    /* in the list of pids */
-	struct ops_process outside; /* what is said of it besides what is in its memory */
+	struct ops_process outside; /* what is known from outside its memory */
 	char service[256];
 };
 
 struct look {
 	const struct ops_list_request *request;
 	pid_t *pids;
-	size_t n_pids, next; /* the first one that was not asked about */
-	pid_t *recorded;     /* those that have a journal */
+	size_t n_pids, next; /* the first one not asked about yet */
+	pid_t *recorded;     /* those with a journal */
 	size_t n_recorded;
 	struct confined child;
-	struct asked asked[AHEAD]; /* a ring: the child has the first `n_asked` from `first` on */
+	struct asked asked[AHEAD]; /* a ring: the child has `n_asked` of them, from `first` on */
 	size_t first, n_asked;
 	unsigned int patience_ms;
 	struct ops_list list;
@@ -204,7 +203,7 @@ static int start(struct look *look, struct err *err)
 	return confined_start(&look->child, &options, serve, &looker, err);
 }
 
-/* A name that a process gives itself is taken if it can be shown as it is. */
+/* A name that a process gives itself is used if it is printable as it is. */
 #define SERVICE_NAME_MAX 128
 static bool is_name(const char *raw)
 {
@@ -221,7 +220,7 @@ static void name_service(const struct asked *a, struct ops_process *row)
 		 a->service[0] ? a->service : row->comm);
 }
 
-/* Of one that has a row. */
+/* For a process that has a row. */
 static void look_around(struct ops_process *p)
 {
 	struct limit limit;
@@ -271,7 +270,7 @@ static void miss(struct ops_list *list, const struct err *why)
 	list->why = *why;
 }
 
-/* It goes on behind the process at which the child stopped. */
+/* Continues after the process at which the child stopped. */
 static int replace_child(struct look *look, const struct err *why, struct err *err)
 {
 	look->list.unanswered += !why->own;
@@ -284,7 +283,7 @@ static int replace_child(struct look *look, const struct err *why, struct err *e
 	return start(look, err);
 }
 
-/* The answer about the process that was asked about first. */
+/* The answer about the oldest queued process. */
 static int take_answer(struct look *look, struct err *err)
 {
 	struct asked *a = &look->asked[look->first];
@@ -292,7 +291,7 @@ static int take_answer(struct look *look, struct err *err)
 	struct unpack u;
 	int failed = confined_answer(&look->child, look->patience_ms, ANSWER_MAX, &u, NULL, &why);
 
-	/* Without its opener it sees nothing any more. */
+	/* Without its opener it cannot read anything more. */
 	if (failed && (look->child.broken || why.sys == EPIPE))
 		return replace_child(look, &why, err);
 	look->first = (look->first + 1) % AHEAD;
@@ -386,13 +385,13 @@ static int find_pids(struct look *look, struct err *err)
 {
 	struct err ignored;
 
-	/* Without what it says of recordings the list is the same. */
+	/* Without recordings, the rest of the list is the same. */
 	if (journal_list(&look->recorded, &look->n_recorded, &ignored))
 		look->n_recorded = 0;
 	return match_pids(look->request->filter.children, &look->pids, &look->n_pids, err);
 }
 
-/* Only those that are asked for, of those that there are. */
+/* Reduces the existing pids to the requested ones. */
 static void leave_only(struct look *look)
 {
 	const struct ops_list_request *r = look->request;
@@ -413,7 +412,7 @@ static int compare_rows(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* The next ancestor that is listed, past those that are not. */
+/* Finds the nearest ancestor that is listed. */
 static int find_above(struct ops_list *list, struct err *err)
 {
 	_cleanup_(pid_tree_fini) struct pid_tree tree = { 0 };
@@ -425,7 +424,7 @@ static int find_above(struct ops_list *list, struct err *err)
 	for (size_t i = 0; i < list->n; i++) {
 		struct ops_process key = { .pid = list->v[i].pid };
 
-		/* What was read while it changed may go round in a circle. */
+		/* Data that changed while it was read may contain cycles. */
 		for (size_t steps = 0; steps < tree.n && !list->v[i].above; steps++) {
 			key.pid = pid_tree_parent(&tree, key.pid);
 			if (!key.pid)

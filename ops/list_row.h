@@ -6,11 +6,11 @@
 #include "base/pack.h"
 #include "ops/ops.h"
 
-#define LIST_ROWS_MAX 256 /* of one process: it may have that many jemallocs mapped */
+#define LIST_ROWS_MAX 256 /* per process: it may have that many jemallocs mapped */
 
 /*
- * What is in the memory and the files of the process; not its pid, user, names and sizes, which
- * list_row_unpack() leaves as they are. service_name is raw, and what it claims to be.
+ * Packs what was read from the memory and the files of the process; not its pid, user, names and
+ * sizes, which list_row_unpack() leaves unchanged. service_name is raw and unverified.
  */
 void list_row_pack(const struct ops_process *row, struct pack *p);
 void list_row_unpack(struct ops_process *row, struct unpack *u);

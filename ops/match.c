@@ -30,7 +30,7 @@ bool match_wants(const struct ops_filter *filter, const struct proc *p, const ch
 	return !filter->cgroup || cgroup_holds(cgroup, filter->cgroup);
 }
 
-/* Of which container, where the first digits of its id were given: two would be a mistake. */
+/* Remembers the container that matches the given digits of an id: two would be a mistake. */
 static int same_container(const struct ops_filter *filter, const char *cgroup,
 			  char first[CONTAINER_ID_LEN + 1], struct err *err)
 {

@@ -5,10 +5,10 @@
 
 #include "ops/ops.h"
 
-/* Those that come into question: all, or `children` and its descendants. As pids_read(). */
+/* The candidates: all, or `children` and its descendants. As pids_read(). */
 int match_pids(pid_t children, pid_t **pids, size_t *n, struct err *err) __must_check;
 
-/* Does the rest apply to this one, whose control groups are `cgroup`? */
+/* Does the rest of the filter match this process, whose control groups are `cgroup`? */
 bool match_wants(const struct ops_filter *filter, const struct proc *p, const char *cgroup);
 
 #endif

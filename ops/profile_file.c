@@ -20,17 +20,17 @@
 #include <zlib.h>
 
 #define HEAD_MAX (64u << 10)
-#define UNPACKED_MAX (UINT64_C(2) << 30) /* a small file may hold a large lie */
-#define PPROF_MAX (UINT64_C(512) << 20)	 /* unpacked */
+#define UNPACKED_MAX (UINT64_C(2) << 30) /* a small file may expand to a huge one */
+#define PPROF_MAX (UINT64_C(512) << 20)	 /* uncompressed */
 #define GZIP_WINDOW (15 + 16)
 
-/* A file on its way into memory. */
+/* A file being read into memory. */
 struct source {
 	int fd;
 	uint64_t left; /* bytes that may still be read */
-	bool whole;    /* what lies beyond them is not wanted */
+	bool whole;    /* anything beyond them is ignored */
 	size_t n_head, head_at;
-	char head[HEAD_MAX + 1]; /* bytes that were read to see what it is, and a 0 */
+	char head[HEAD_MAX + 1]; /* bytes read to detect the format, and a 0 */
 };
 
 static ssize_t read_some(struct source *s, char *buf, size_t room, struct err *err)
@@ -61,7 +61,7 @@ static ssize_t next_bytes(void *ctx, char *buf, size_t room, struct err *err)
 	return (ssize_t)n;
 }
 
-/* A pipe may give a byte at a time. */
+/* A pipe may return one byte at a time. */
 static int read_head(struct source *s, struct err *err)
 {
 	ssize_t n = 1;
@@ -120,7 +120,7 @@ static int read_all(profile_more_fn *more, void *ctx, uint64_t max, char **bytes
 	return 0;
 }
 
-/* Where the memory was; without that the profile is as good. */
+/* Adds where the memory was; the profile is complete without it. */
 static int keep_explanation(struct profile *p, const struct bundle_file *file, struct err *err)
 {
 	struct profile_facts facts = p->facts;
@@ -140,7 +140,7 @@ static void bundled_fini(struct bundle_file (*files)[BUNDLED])
 		free((*files)[i].content);
 }
 
-/* Of a bundle, the profile that brings its names along. */
+/* Reads the profile in a bundle that contains its names. */
 static int parse_bundle(struct source *s, const struct profile_options *options,
 			struct profile *out, struct err *err)
 {
@@ -161,7 +161,7 @@ static int parse_bundle(struct source *s, const struct profile_options *options,
 	return keep_explanation(out, &files[BUNDLED_EXPLANATION], err);
 }
 
-/* Our dumps say when they were made; of others the file does, and a pipe does not. */
+/* Our dumps contain their time; for others it is that of the file, and unknown for a pipe. */
 static void set_written(struct profile *p, int fd)
 {
 	struct stat st;
@@ -171,17 +171,17 @@ static void set_written(struct profile *p, int fd)
 		p->written_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
 }
 
-/* --- what gzip(1) made of a profile --- */
+/* --- gzip(1) files of a profile --- */
 
 struct unpacking {
 	struct source *from;
 	z_stream z;
-	uint64_t left; /* bytes that it may still become */
-	bool ended;    /* one member of the file; another may follow */
+	uint64_t left; /* bytes that it may still expand to */
+	bool ended;    /* one member of the file has ended; another may follow */
 	uint8_t packed[HEAD_MAX];
 };
 
-/* More to unpack: 0 at the end of the file. */
+/* Reads more input: 0 at the end of the file. */
 static ssize_t more_packed(struct unpacking *u, struct err *err)
 {
 	ssize_t n = next_bytes(u->from, (char *)u->packed, sizeof(u->packed), err);
@@ -233,8 +233,8 @@ static bool is_text(const char *begin)
 }
 
 /*
- * May it be pprof's message? Nothing marks one: it begins with the tag of one of the 14 fields of a
- * Profile, a number or of some length, and is no text.
+ * May it be a message of pprof? Nothing identifies one: it begins with the tag of one of the 14
+ * fields of a Profile, with a number or a length, and is not text.
  */
 static bool is_pprof(const char *begin, size_t n)
 {
@@ -249,7 +249,7 @@ static bool is_pprof(const char *begin, size_t n)
 	return false;
 }
 
-/* What a packed file holds. */
+/* The content of a compressed file. */
 static enum content packed_content(const struct source *s)
 {
 	char begin[TAR_MAGIC_AT + sizeof(TAR_MAGIC)] = { 0 };
@@ -269,7 +269,7 @@ static enum content packed_content(const struct source *s)
 	return is_pprof(begin, sizeof(begin) - z.avail_out) ? CONTENT_PPROF : CONTENT_BUNDLE;
 }
 
-/* pprof's format is one message, which is held whole. */
+/* pprof's format is a single message, which is read completely. */
 static int parse_pprof(profile_more_fn *more, void *ctx, const struct profile_options *options,
 		       struct profile *out, struct err *err)
 {
@@ -355,12 +355,12 @@ int profile_file_read_fd(int fd, uint64_t bytes, const struct profile_options *o
 
 /* --- several --- */
 
-/* Whose profile a file holds, as far as it or its name says. */
+/* The process of a profile in a file, as far as its content or name says. */
 struct origin {
-	int64_t pid; /* as the profile says; 0: it does not */
-	char *host;  /* raw; NULL: it does not say */
+	int64_t pid; /* in the profile; 0: unknown */
+	char *host;  /* raw; NULL: unknown */
 	const char *path;
-	size_t stem_len; /* of `path` up to its pid; 0: the name has none */
+	size_t stem_len; /* of `path` up to its pid; 0: it has no pid */
 };
 
 struct origins {
@@ -382,7 +382,7 @@ static bool are_one_process(const struct origin *a, const struct origin *b)
 	return a->stem_len && a->stem_len == b->stem_len && !memcmp(a->path, b->path, a->stem_len);
 }
 
-/* What lives through two dumps is in both. */
+/* Memory that is live in two dumps would count twice. */
 static int refuse_snapshot(struct origins *origins, const char *path,
 			   const struct profile_facts *facts, struct err *err)
 {
@@ -404,7 +404,7 @@ static int refuse_snapshot(struct origins *origins, const char *path,
 	return 0;
 }
 
-/* Whose the sum is, only where all say the same. */
+/* Facts about the sum: only those on which all agree. */
 static void join_facts(struct profile_facts *facts, const struct profile_facts *other)
 {
 	const char **texts[PROFILE_FACT_TEXTS], **others[PROFILE_FACT_TEXTS];
@@ -414,7 +414,7 @@ static void join_facts(struct profile_facts *facts, const struct profile_facts *
 	profile_fact_texts(&theirs, others);
 	if (facts->pid != other->pid)
 		facts->pid = 0;
-	/* One after the other, or at once: no rate would be right for both. */
+	/* One after the other, or in parallel: no rate would be right for both. */
 	if (facts->only_alloc_space)
 		facts->duration_ns = 0;
 	facts->allocated = facts->allocated && other->allocated <= INT64_MAX - facts->allocated

@@ -80,7 +80,7 @@ struct work {
 	struct ops_symbolize_options symbols;
 };
 
-/* The profile, and the one that is to be taken away from it, if there is one. */
+/* The profile, and the one to subtract from it, if any. */
 static int read_profiles(const struct work *w, struct profile *p, struct profile *base,
 			 struct err *err)
 {
@@ -96,7 +96,7 @@ static int read_profiles(const struct work *w, struct profile *p, struct profile
 		       : 0;
 }
 
-/* A page of a difference marks what of it is more than sampling makes. */
+/* The page of a difference marks significant changes, beyond sampling noise. */
 static int render_page(const struct work *w, const struct profile *p, const struct profile *base,
 		       int *fd, struct err *err)
 {

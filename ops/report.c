@@ -53,7 +53,7 @@ static int check_thread(const struct profile *p, const struct profile_options *o
 		err_raise(err, ERROR_NO_THREAD_OF_NAME_IN_PROFILE, .name = name);
 	else
 		err_raise(err, ERROR_NO_SUCH_THREAD_IN_PROFILE, .number = (int64_t)options->thread);
-	if (!p->n_threads) /* which it does not tell apart */
+	if (!p->n_threads) /* the profile has no threads */
 		return -1;
 	list_threads(p, list, sizeof(list));
 	return err_advise(err, FIX_THREADS_OF_PROFILE, .text = list);
@@ -77,7 +77,7 @@ static int name_and_select(const struct ops_report_request *r, struct ops_report
 	return r->whole ? 0 : profile_regroup(p, r->grain, err);
 }
 
-/* A bundle may say anything: what makes no sense is left out. */
+/* A bundle may say anything: an invalid explanation is left out. */
 static void explain(struct ops_report *r)
 {
 	const char *text = r->profile.facts.explain;
@@ -131,7 +131,7 @@ int ops_write_file(const char *path, bool force, memory_file_fn *write, const vo
 	_cleanup_(cleanup_close) int fd = -1;
 	uint64_t bytes;
 
-	/* What the disk gets is complete, and has room there. */
+	/* What is written to disk is complete, and fits. */
 	return memory_file_write(write, ctx, &fd, &bytes, err) ||
 			       errand_write(path, force, fd, bytes, err)
 		       ? -1

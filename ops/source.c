@@ -34,9 +34,9 @@ static const char *why(int sys)
 	case EFBIG:
 		return "the file is longer than 16 MiB";
 	case EINVAL:
-		return "it is no regular file";
+		return "it is not a regular file";
 	case ENOEXEC:
-		return "the file is not called as source text is";
+		return "its name is not that of a source file";
 	case EACCES:
 	case EPERM:
 		return "the file may not be read";
@@ -80,10 +80,10 @@ static void find(struct ops_source *s, const char *root, const char *path)
 	if (*path == '/')
 		fd = door_below(root, path, SOURCE_MAX);
 	if (!read_text(fd, s))
-		s->found.why = *path == '/' ? why(errno) : "its path is not known";
+		s->found.why = *path == '/' ? why(errno) : "its path is unknown";
 }
 
-/* When the program was made, as far as that is known: it is not younger than its profile. */
+/* The build time of the program, as far as known: not later than its profile. */
 static int64_t made_ns(const struct ops_source *s, const char *root, uint32_t mapping)
 {
 	_cleanup_(cleanup_close) int fd = -1;

@@ -15,16 +15,16 @@
 #include <unistd.h>
 
 #define ANSWER_MAX 8192
-#define GROWTH 4 /* of what the target wrote, when it becomes text */
+#define GROWTH 4 /* limit on the growth of a target's output when it becomes text */
 
-/* What a process wrote. */
+/* The output of one process. */
 struct part {
 	struct ops_stats_of *of;
-	int fd; /* of our own; -1: none */
+	int fd; /* our own file; -1: none */
 	uint64_t bytes;
 };
 
-/* What the targets wrote, on its way to text. */
+/* The output of the targets, to be made into text. */
 struct work {
 	enum ops_stats_format format;
 	struct part *v;
@@ -72,7 +72,7 @@ static int read_all(const struct work *w, struct texts *t, struct err *err)
 	return 0;
 }
 
-/* Those that make sense stay; the answer says of each why not. */
+/* Keeps valid ones; the answer has an error, or none, for each. */
 static void check_each(const struct work *w, struct texts *t, struct pack *answer)
 {
 	size_t n = 0;
@@ -130,7 +130,7 @@ static int take_reasons(const struct work *w, struct unpack *answer, struct err 
 	return unpack_done(answer) ? 0 : err_raise(err, ERROR_STATS_MALFORMED);
 }
 
-/* The text is parsed where nothing can be gained by it. */
+/* The text is parsed where an attacker has nothing to gain. */
 static int render_confined(struct work *w, unsigned int left_ms, int stop_fd, char **text,
 			   size_t *len, struct err *err)
 {
@@ -181,8 +181,8 @@ static int take(const struct session *s, int fd, struct part *part, struct err *
 }
 
 /*
- * Up to 5.2.1 jemalloc hands its JSON over in thousands of small pieces: the
- * per-arena and per-class sections are left out there.
+ * Up to 5.2.1 jemalloc passes its JSON in thousands of small pieces: its per-arena and per-class
+ * sections are omitted there.
  */
 static const char *stats_options(const struct session *s, enum ops_stats_format format)
 {
@@ -207,7 +207,7 @@ static int run_stats(struct session *s, enum ops_stats_format format, struct par
 	return take(s, fd, part, err);
 }
 
-/* What one process writes, and how long is left to read it. */
+/* Gets the output of one process; *left_ms is the time left to read it. */
 static int ask(const struct ops_match *m, enum ops_stats_format format,
 	       const struct ops_options *options, struct part *part, unsigned int *left_ms,
 	       struct err *err)

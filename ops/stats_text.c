@@ -18,7 +18,7 @@
 
 /* --- Prometheus --- */
 
-/* Where a number stands in jemalloc's document, and what it is called here. */
+/* The place of a number in jemalloc's document, and its name here. */
 static const struct metric {
 	const char *path; /* below "jemalloc", split at the dots */
 	const char *name;
@@ -147,7 +147,7 @@ static int write_prometheus(const struct stats_of *v, size_t n, bool openmetrics
 
 #define LINE_MAX_BYTES 4096
 
-/* The whole of it is one object, with a member "jemalloc". */
+/* The whole text must be one object, with a member "jemalloc". */
 static int check_json(const char *text, size_t len, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
@@ -163,7 +163,7 @@ static int check_json(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* In JSON a control character other than white space stands nowhere, and in jemalloc's nowhere. */
+/* JSON has no control characters except white space, and jemalloc's output has no others either. */
 static int check_bytes(const char *text, size_t len, struct err *err)
 {
 	for (size_t i = 0; i < len; i++)
@@ -173,7 +173,7 @@ static int check_bytes(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* A piece of a line, without a tab; what a terminal obeys becomes \xNN. */
+/* Writes a piece of a line, without a tab; terminal control characters become \xNN. */
 static void write_safe(const char *piece, size_t len, FILE *out)
 {
 	char raw[LINE_MAX_BYTES + 1], safe[sizeof(raw) * 4];

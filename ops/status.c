@@ -13,9 +13,8 @@
 #include <string.h>
 
 /*
- * All of these may be read whatever opt.prof is. thread.prof.* is not among
- * them: reading it with opt.prof false makes jemalloc 5.2.1 crash at the end
- * of the thread.
+ * All of these may be read whatever opt.prof is. thread.prof.* is excluded: reading it with
+ * opt.prof false makes jemalloc 5.2.1 crash at the end of the thread.
  */
 static const char *const names[] = {
 	"opt.prof",

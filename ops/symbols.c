@@ -21,8 +21,8 @@ struct work {
 };
 
 /*
- * A profile of one object for each place, as if a call from there had made it: the mappings then
- * go the way of those that come from jemalloc.
+ * Writes a profile with one object per address, as if allocated by a call from there: the mappings
+ * are then handled like those of jemalloc's profiles.
  */
 static int write_text(FILE *f, const struct work *w, struct err *err)
 {
@@ -78,7 +78,7 @@ static void name_confined(void *ctx)
 		errand_done(NULL, fd);
 }
 
-/* Names of two programs are those of none. */
+/* A mix of names from two programs would be wrong. */
 static int check_same(const struct session *s, uint64_t program, struct err *err)
 {
 	if (!proc_alive(&s->proc))
@@ -109,7 +109,7 @@ int ops_symbols(pid_t pid, const uint64_t *addresses, size_t n, const struct ops
 				 .limit = OPS_ADDRESSES_MAX);
 	if (session_open_proc(&s, pid, options, err))
 		return -1;
-	/* A name is the same whatever else is asked for. */
+	/* A name must not depend on the other addresses of the request. */
 	w.symbols = (struct ops_symbolize_options){
 		.pid = s.proc.pid,
 		.pidfd = s.proc.pidfd,

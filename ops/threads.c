@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What decides what may be asked in a thread, and what the answers mean. */
+/* Settings that decide what may be asked in a thread, and what the answers mean. */
 struct setting {
 	bool config_prof, opt_prof, active, init;
 	uint64_t lg_sample;
 };
 
-/* In a thread made for it: jemalloc's first mallctl ever takes all of its locks. */
+/* In a new thread: the very first mallctl takes all locks of jemalloc. */
 static int read_setting(struct session *s, struct setting *set, struct err *err)
 {
 	struct call calls[] = {
@@ -36,7 +36,7 @@ static int read_setting(struct session *s, struct setting *set, struct err *err)
 	return calls[0].ret ? session_call_failed(s, &calls[0], err) : 0;
 }
 
-/* Before 4.0 there is no thread.prof.active. */
+/* thread.prof.active exists since 4.0. */
 static bool has_active(const struct session *s, const struct setting *set)
 {
 	return set->config_prof && set->opt_prof && !session_older(s, 4, 0, 0);
@@ -51,7 +51,7 @@ static int may_activate(const struct session *s, const struct setting *set, stru
 	if (!has_active(s, set))
 		return err_raise(err, ERROR_THREADS_TOO_OLD, SESSION_ARGS(s),
 				 .version = s->version);
-	/* While nothing is sampled, that is for `activate` to ask. */
+	/* While nothing is sampled, `activate` checks that. */
 	return set->active ? sampling_has_room(s, set->lg_sample, err) : 0;
 }
 
@@ -96,7 +96,7 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	return 0;
 }
 
-/* The thread that had this id at an earlier look. */
+/* The thread with this id at an earlier look. */
 static const struct ops_thread *earlier(const struct ops_threads *before, pid_t tid)
 {
 	for (size_t i = 0; i < before->n; i++) {
@@ -110,7 +110,7 @@ static void set_rate(struct ops_thread *t, const struct ops_thread *before)
 {
 	bool both = before && before->has_bytes && t->has_bytes;
 
-	/* Ids are used again, and counts never go back. */
+	/* Ids are reused, and counts never decrease. */
 	t->is_new = !before || (both && (before->allocated > t->allocated ||
 					 before->deallocated > t->deallocated));
 	t->has_rate = both && !t->is_new && before->read_us < t->read_us;

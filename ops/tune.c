@@ -20,7 +20,7 @@ static int too_old_for_prefix(const struct session *s, struct err *err)
 	return err_advise(err, FIX_DUMP_IN_TARGET_EACH);
 }
 
-/* A prefix that cannot be written to would make every dump of the target fail in silence. */
+/* With a prefix that cannot be written to, all dumps of the target would fail silently. */
 static int check_prefix(const struct session *s, const char *prefix, struct err *err)
 {
 	_cleanup_(inside_close) struct inside in = INSIDE_INIT;
@@ -56,7 +56,7 @@ int ops_prefix(pid_t pid, const char *prefix, const struct ops_options *options,
 	return 0;
 }
 
-/* What a recording compares would not fit together any more. */
+/* The profiles that a recording compares would no longer match. */
 static int not_recorded(const struct session *s, struct err *err)
 {
 	const struct journal_state nothing = { 0 };
@@ -97,10 +97,13 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 	*out = (struct ops_reset){
 		.cost = s.cost, .lg_before = before, .lg_after = after, .warning = ERR_INIT
 	};
-	/* From 5.2.0 on a thread looks at nothing before its next sample: bytes_until_sample. */
+	/*
+	 * From 5.2.0 on, a thread does not check anything before its next sample:
+	 * bytes_until_sample.
+	 */
 	if (after < before && before < 63 && !session_older(&s, 5, 2, 0))
 		err_raise(&out->warning, ERROR_FINER_LATER, .size = INT64_C(1) << before);
-	/* Should that fail, undo puts back what the journal says, as if this had not been. */
+	/* If that fails, undo restores what the journal says, regardless of this change. */
 	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;
 }

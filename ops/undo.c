@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Putting back what recordings changed that were killed, and samplings left. */
+/* Restoring what killed recordings changed, and what samplings left. */
 #include "ops/ops.h"
 
 #include "base/cleanup.h"
@@ -17,20 +17,20 @@
 #include <string.h>
 #include <time.h>
 
-#define DYING_TRIES 20 /* of one that does not show that it is dying */
+#define DYING_TRIES 20 /* for a process that does not appear to be dying */
 #define DYING_NS 10000000
 
 /*
- * A call that the recording had begun is finished by the target, if it comes to that late: on a
- * machine that is slow later than usual, in proportion to what our own run took.
+ * The target completes a call that the recording had begun, possibly late: on a slow machine later
+ * than usual, in proportion to the time that our own run took.
  */
 #define LATE_MS 200
 #define LATE_RUNS 4
 #define LATE_MAX_MS 5000
 
 /*
- * Nothing to be put back: the recording may have been killed just before its
- * change, or just within it, and then the target makes it by itself.
+ * Nothing had to be restored: the recording may have been killed just before its change, or during
+ * it, and then the target itself still makes it.
  */
 static int look_again(struct session *s, const struct journal_state *state, uint64_t took_ms,
 		      struct putback *p, struct err *err)
@@ -70,7 +70,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 
 	if (*state->image)
 		own.image = state->image;
-	/* ERR_USAGE: the number is a thread of another process now. */
+	/* ERR_USAGE: the pid is now a thread of another process. */
 	if (session_open_proc(&s, state->pid, &own, err)) {
 		undone->how = OPS_UNDO_ENDED;
 		return err->code == ERR_NOPROC || err->code == ERR_USAGE ? 0 : -1;
@@ -94,7 +94,7 @@ static int put_back(const struct journal_state *state, const struct ops_options 
 	return 0;
 }
 
-/* A recorder that was killed just now may still hold its journal: it is given time to end. */
+/* A recorder that was just killed may still hold its journal: it gets time to end. */
 static int open_journal(struct journal *j, pid_t pid, const struct ops_options *options,
 			struct err *err)
 {
@@ -114,7 +114,7 @@ static int open_journal(struct journal *j, pid_t pid, const struct ops_options *
 	return ret;
 }
 
-/* One recording. What is being recorded is ERR_BUSY. */
+/* One recording. ERR_BUSY if it is in progress. */
 static int undo_one(pid_t pid, const struct ops_options *options, struct ops_undone *out,
 		    struct err *err)
 {
@@ -132,8 +132,8 @@ static int undo_one(pid_t pid, const struct ops_options *options, struct ops_und
 }
 
 /*
- * What a killed sampling has left goes by itself when the process next allocates: one that does
- * not has it still.
+ * The leftovers of a killed sampling remove themselves when the process next allocates: a process
+ * that does not still has them.
  */
 static int undo_sampling(pid_t pid, const struct ops_options *options, struct ops_undone *out,
 			 struct err *err)
@@ -192,7 +192,7 @@ int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
 		undo_or_say_why(pids[i], options, &out->v[out->n]);
-		/* Removed meanwhile by its owner, or not a file of ours: none of ours. */
+		/* Removed meanwhile by its owner, or not our file: skipped. */
 		if (out->v[out->n].why.code != ERR_NOPROC && out->v[out->n].why.code != ERR_PERM)
 			out->n++;
 	}

@@ -43,7 +43,7 @@ static int parse_within(const char *text, struct until *u, struct err *err)
 {
 	char whole[TEXT_SIZE + 1];
 
-	/* Without a number it is one of these. */
+	/* A unit without a number means one of it. */
 	snprintf(whole, sizeof(whole), "%s%s", isalpha((unsigned char)*text) ? "1" : "", text);
 	if (text_duration_parse(whole, &u->within_ms, err))
 		return -1;
@@ -72,13 +72,13 @@ int until_parse(const char *text, struct until *out, struct err *err)
 		 at);
 	if (parse_amount(amount, &u, err) || (slash && parse_within(slash + 1, &u, err)))
 		return err_within(err, ERROR_IN_UNTIL);
-	if (slash && !u.growth) /* a rate of what does not grow */
+	if (slash && !u.growth) /* a rate only applies to growth */
 		return unknown(text, err);
 	*out = u;
 	return 0;
 }
 
-/* The least that was seen within the last within_ms, this moment included. */
+/* The minimum seen within the last within_ms, including now. */
 static uint64_t least_lately(const struct until *u, struct until_seen *seen, uint64_t now_ms,
 			     uint64_t bytes)
 {

@@ -68,7 +68,7 @@ static int value_take(struct session *s, const struct call *call, struct ops_val
 	return -1;
 }
 
-/* The calls of a get, and which value each is for; NULL for the epoch. */
+/* The calls of a get, and the value that each is for; NULL for the epoch. */
 _Static_assert(OPS_NAMES_MAX + 1 <= SESSION_CALLS_MAX, "a get reads in one run");
 struct reads {
 	struct call calls[OPS_NAMES_MAX + 1];
@@ -86,7 +86,7 @@ static void add_reads(struct reads *r, struct ops_value *values, size_t n, bool 
 	}
 }
 
-/* Statistics are those of the last epoch: begin a new one. */
+/* Statistics are from the last epoch: begin a new one. */
 static void add_epoch(struct reads *r, const struct ops_value *values, size_t n)
 {
 	bool stale = false;
@@ -143,7 +143,7 @@ int ops_get(pid_t pid, const char *const *names, size_t n, const struct ops_opti
 	return 0;
 }
 
-/* Names that have a command of their own, with checks that set does not make. */
+/* Names with a command of their own, which makes checks that set does not. */
 static const struct {
 	const char *name;
 	enum fix fix;
@@ -236,7 +236,7 @@ int ops_set(pid_t pid, const char *name, const char *text, const struct ops_opti
 		return -1;
 	set.cost = s.cost;
 	*out = set;
-	/* Should that fail, undo puts back what the journal says, as if this had not been. */
+	/* If that fails, undo restores what the journal says, regardless of this change. */
 	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;
 }

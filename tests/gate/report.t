@@ -130,16 +130,16 @@ no_source()
 }
 no_source 'the file is not here' 'no source'
 mkfifo "$T/source.cc"
-no_source 'it is no regular file' 'a FIFO'
+no_source 'it is not a regular file' 'a FIFO'
 rm "$T/source.cc"
 ln -s /dev/zero "$T/source.cc"
-no_source 'it is no regular file' 'a device'
+no_source 'it is not a regular file' 'a device'
 ln -sf "$T/forest.cc.txt" "$T/source.cc"
-no_source 'the file is not called as source text is' 'a link to something else'
+no_source 'its name is not that of a source file' 'a link to something else'
 ln -sf /proc/self/environ "$T/source.cc"
 no_source 'the file is not (here|called as source text is)|the file (may not be|cannot be) read' 'a link into /proc'
 ln -sf /etc/shadow "$T/source.cc"
-no_source 'the file is not called as source text is|the file may not be read' 'a link to a file of secrets'
+no_source 'its name is not that of a source file|the file may not be read' 'a link to a file of secrets'
 rm "$T/source.cc"
 truncate -s 17M "$T/source.cc"
 no_source 'the file is longer than 16 MiB' 'one that is too long'
