@@ -259,8 +259,7 @@ static int poke(struct session *s, pid_t pid, bool want, bool force,
 }
 
 /*
- * Everything that --mode poke checks before it writes. If the time is up, advice gets another
- * second.
+ * Everything that --mode poke checks before it writes. If the time is up, advice gets one second.
  */
 #define ADVICE_MS 1000
 static bool can_poke(struct session *s, bool want, bool force)

@@ -71,7 +71,7 @@ static int wait_until(const struct between *b, uint64_t until_ms, struct err *er
 	return 0;
 }
 
-/* After that, its mappings and all its memory are new. */
+/* After an execve(2), its mappings and all its memory are new. */
 static int check_program(const struct between *b, struct err *err)
 {
 	return proc_program_changed(b->proc.mm_pid, b->program)

@@ -17,7 +17,7 @@ struct ops_bundle_request {
 	bool no_cache;		 /* as there */
 	err_warn_fn *on_warning; /* the same */
 	void *ctx;
-	/* Formats the content of BUNDLE_EXPLAIN, which is freed. */
+	/* Formats the content of BUNDLE_EXPLAIN; the result is freed. */
 	char *(*explain_text)(const struct ops_explain *explain);
 };
 

@@ -84,7 +84,7 @@ char *dump_name(pid_t pid, const char *comm, const char *suffix)
 	return new_path(pid, comm, "", NULL, suffix);
 }
 
-/* Asked before the dump, which is made to depend on it by `needed`. */
+/* Asked before the dump, which depends on it if `needed`. */
 static struct call ask_active(bool *active, bool needed)
 {
 	static const bool yes = true;

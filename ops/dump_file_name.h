@@ -12,7 +12,7 @@ struct dump_file_name {
 	char prefix[NAME_MAX + 1]; /* the rest: the same for a whole series */
 	size_t stem_len;	   /* of the path up to its pid; 0: it has no pid */
 	int64_t seconds;	   /* since 1970; 0: it has no time */
-	int number;		   /* in its series: FIRST, or LAST if it has none */
+	int number;		   /* in its series, or FIRST; LAST if the name has none */
 };
 #define DUMP_FIRST (-1)
 #define DUMP_LAST INT_MAX

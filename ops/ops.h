@@ -100,7 +100,7 @@ struct ops_change {
  * and 5.2.1 it also makes each existing thread sample, by a call in each; what was sampled there
  * before is lost.
  */
-/* `force`: even if sampling is known to end or hang some such programs; else ERR_FAILED. */
+/* `force`: even if sampling is known to crash or hang some such programs; else ERR_FAILED. */
 int ops_activate(pid_t pid, bool force, const struct ops_options *options, struct ops_change *out,
 		 struct err *err) __must_check;
 int ops_deactivate(pid_t pid, const struct ops_options *options, struct ops_change *out,

@@ -13,9 +13,9 @@
 
 /*
  * Read the profile in the file `path`, by profile_parse() or profile_parse_pprof(), also from a
- * bundle, and decompressed by gzip(1); "-" is the standard input. Error messages start with the
- * path. If the file is truncated while it is read, so is the profile. ERR_FAILED. The caller ends
- * `out` with profile_fini().
+ * bundle, or compressed by gzip(1); "-" is the standard input. Error messages start with the path.
+ * If the file is truncated while it is read, so is the profile. ERR_FAILED. The caller ends `out`
+ * with profile_fini().
  */
 #define PROFILE_FILE_MAX (UINT64_C(16) << 30)
 int profile_file_read(const char *path, const struct profile_options *options, struct profile *out,

@@ -163,7 +163,7 @@ static int check_json(const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-/* JSON has no control characters except white space, and jemalloc's output has no others either. */
+/* JSON allows no control characters but white space, and jemalloc writes none. */
 static int check_bytes(const char *text, size_t len, struct err *err)
 {
 	for (size_t i = 0; i < len; i++)

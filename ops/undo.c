@@ -133,7 +133,7 @@ static int undo_one(pid_t pid, const struct ops_options *options, struct ops_und
 
 /*
  * The leftovers of a killed sampling remove themselves when the process next allocates: a process
- * that does not still has them.
+ * that does not allocate still has them.
  */
 static int undo_sampling(pid_t pid, const struct ops_options *options, struct ops_undone *out,
 			 struct err *err)
@@ -171,7 +171,7 @@ int ops_undo(pid_t pid, const struct ops_options *options, struct ops_undone *ou
 	return out->how == OPS_UNDO_NOTHING ? undo_sampling(pid, options, out, err) : 0;
 }
 
-static void undo_or_say_why(pid_t pid, const struct ops_options *options, struct ops_undone *out)
+static void undo_or_explain(pid_t pid, const struct ops_options *options, struct ops_undone *out)
 {
 	*out = (struct ops_undone){ .pid = pid };
 	if (!undo_one(pid, options, out, &out->why))
@@ -191,7 +191,7 @@ int ops_undo_all(const struct ops_options *options, struct ops_undo *out, struct
 	if (!out->v)
 		return err_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		undo_or_say_why(pids[i], options, &out->v[out->n]);
+		undo_or_explain(pids[i], options, &out->v[out->n]);
 		/* Removed meanwhile by its owner, or not our file: skipped. */
 		if (out->v[out->n].why.code != ERR_NOPROC && out->v[out->n].why.code != ERR_PERM)
 			out->n++;

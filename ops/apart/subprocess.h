@@ -38,7 +38,7 @@ void subprocess_stop(const struct subprocess *w);
 
 /*
  * Wait until it has ended, and take its answer, whose memory, in *bytes, the caller frees. Fails
- * with the operation's own error; ERR_FAILED when it crashed.
+ * with the operation's own error; ERR_FAILED when it died.
  */
 int subprocess_take(struct subprocess *w, char **bytes, struct unpack *answer, struct err *err)
 	__must_check;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Fills the cache of names (symbols/cache.h). A profile may be crafted to take over its parser, and
- * what is cached is believed later: so the cached names are looked up by a confined child that
- * never sees a profile. It is given a path, a build id and offsets in the file; it reads only the
+ * what is cached is trusted later: so the cached names are looked up by a confined child that never
+ * sees a profile. It is given a path, a build id and offsets in the file; it reads only the
  * system's own files (sandbox/vouch.h), which themselves say where their code belongs, and the
  * controller stores its answers.
  */

@@ -287,7 +287,7 @@ static void check_all(struct session *s, pid_t pid, const struct ops_options *op
 	check_route(s, values, rows);
 }
 
-/* What was not seen because of a limit of our own is no verdict on the process. */
+/* What was not seen because of a limit of our own is not a verdict on the process. */
 static void check_ourselves(struct ops_check *rows)
 {
 	struct err err = ERR_INIT;

@@ -317,7 +317,7 @@ static void check_winner(const struct sources *all, const struct conf_state *sta
 		check_passed(c, "opt.prof is %s by %s", value, by);
 }
 
-/* The worst finding, and how many there are. Mere information is left out. */
+/* The worst finding, and how many there are. Informational findings are left out. */
 static void report(const struct conf_lint *lint, struct ops_check *c)
 {
 	size_t errors = conf_lint_count(lint, CONF_ERROR);

@@ -96,7 +96,7 @@ static enum jemalloc_unwinder unwinder_of(const struct session *s, const struct 
 	return said ? said : s->je->unwinder;
 }
 
-/* What is still unknown after that, activate cannot find out either, and refuses. */
+/* If so, activate cannot find out what is still unknown either, and refuses. */
 static bool was_asked(const struct session *s, const struct check_values *v)
 {
 	return s->cost.stops && v->opt_prof.known;

@@ -89,7 +89,7 @@ static void caution_of(const struct guard *g, enum error id, enum fix fix,
 }
 
 /* Warns if pressure or events cannot be observed: the rule can never fire then. */
-static void say_what_is_unseen(const struct guard *g, const struct member *m)
+static void warn_unobservable(const struct guard *g, const struct member *m)
 {
 	const struct ops_guard_request *r = g->request;
 	struct err warning = ERR_INIT;
@@ -138,7 +138,7 @@ static int add(struct guard *g, const struct ops_match *who, bool named, enum tr
 	if (groups_take(&g->groups, who->pid, &m->limit, &m->own, err))
 		return -1;
 	if (named)
-		say_what_is_unseen(g, m);
+		warn_unobservable(g, m);
 	m->activate = g->request->activate && needs_prof(g) && active != TRI_YES;
 	if (g->request->action == OPS_GUARD_DUMP && !m->activate && active == TRI_NO)
 		caution_of(g, ERROR_NOTHING_SAMPLED_YET, FIX_ACTIVATE_BEFORE, who);

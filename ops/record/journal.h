@@ -62,9 +62,9 @@ int journal_write(struct journal *j, struct err *err) __must_check;
 void journal_remove(struct journal *j);
 
 /*
- * The user has decided on what is true in `what`: changes there by a recording that was killed are
- * now the user's, and are not to be restored. ERR_BUSY, as in journal_open(), while one is in
- * progress.
+ * The user has set the values that are true in `what`: changes to them by a recording that was
+ * killed are now the user's, and are not to be restored. ERR_BUSY, as in journal_open(), while one
+ * is in progress.
  */
 int journal_decided(const struct proc *p, const struct journal_state *what, struct err *err)
 	__must_check;
@@ -82,7 +82,7 @@ int journal_list(pid_t **pids, size_t *n, struct err *err) __must_check;
 bool journal_is_of(const struct journal_state *state, const struct proc *p);
 
 /*
- * How recordings of ours affect `p` now: sets `what`, as a warning, if one is in progress
+ * How our recordings affect `p` now: sets `what`, as a warning, if one is in progress
  * (ERROR_WILL_TURN_IT_OFF), or if one was killed and left changes (ERROR_RECORDING_LEFT, with its
  * fix); otherwise leaves it alone. Locks and changes nothing, and cannot fail.
  */

@@ -265,9 +265,9 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
 /*
  * A recording: dump, activate, wait, dump, restore everything.
  *
- * Each change is in the journal before it is made, and leaves it after it was undone. In between no
- * session is open: the target may load libraries, or run another program, and each dump looks at it
- * afresh.
+ * Each change is journaled before it is made, and removed from the journal after it was undone. In
+ * between no session is open: the target may load libraries, or run another program, and each dump
+ * looks at it afresh.
  */
 
 #define UNTIL_MS 250 /* interval at which the condition is checked */
@@ -277,9 +277,9 @@ static int record_files_next(struct record_files *f, int fd, uint64_t bytes, uin
 
 struct recording {
 	const struct ops_record_request *request;
-	int stop_fd;		    /* of the options it was begun with: */
-	struct ops_options options; /* without stop_fd once sampling has begun, */
-	struct ops_options patient; /* and, for restoring, with more time to wait */
+	int stop_fd;		    /* from the original options */
+	struct ops_options options; /* the same, without stop_fd once sampling has begun */
+	struct ops_options patient; /* for restoring: with more time to wait */
 	struct proc proc;	    /* the target, to wait for */
 	struct journal journal;
 	struct record_files files;
@@ -532,7 +532,7 @@ static int begin(struct recording *r, struct err *err)
 		return -1;
 	if (s.proc.start_time != r->proc.start_time)
 		return ended(r, err);
-	if (stop_asked(r->stop_fd)) /* during the turns of others */
+	if (stop_asked(r->stop_fd)) /* while others had their turn */
 		return err_raise(err, ERROR_INTERRUPTED_BEFORE);
 	ret = begin_in(r, &s, &fd, err);
 	add_cost(r, &s);
@@ -777,7 +777,7 @@ static int record(struct recording *r, struct err *err)
 	return name_files(r, err);
 }
 
-/* Reports a condition that can never be reached at once. */
+/* Reports immediately a condition that can never be reached. */
 static int limit_is_there(const struct recording *r, struct err *err)
 {
 	struct limit l;

@@ -40,9 +40,9 @@ struct ops_sample {
 	uint64_t duration_ms;
 	uint64_t allocations, samples, stacks;
 	uint64_t allocated_bytes; /* estimates, in bytes: allocated meanwhile, */
-	uint64_t live_bytes;	  /* not freed of that, */
-	uint64_t old_bytes;	  /* and of that, allocated in the first half of the time */
-	uint64_t live_samples, old_samples; /* that these are estimated from */
+	uint64_t live_bytes;	  /* the part of it that was not freed, */
+	uint64_t old_bytes;	  /* and the part of that from the first half of the time */
+	uint64_t live_samples, old_samples; /* numbers of samples behind these estimates */
 	uint64_t overhead_us; /* CPU time that it took in the process, approximately */
 	uint64_t cut;	      /* samples with an incomplete stack */
 	uint64_t lost;	      /* samples that came too fast, or were too many */

@@ -112,7 +112,7 @@ static uint64_t events(const struct run *r)
 	return r->counts.events[SITES_SMALL] + r->counts.events[SITES_LARGE];
 }
 
-/* Events must look like events, or another function was found. */
+/* If too many events do not look like events, the wrong function was found. */
 static int check_events(struct run *r, struct err *err)
 {
 	sites_count(r->sites, &r->counts);

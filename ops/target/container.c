@@ -179,7 +179,7 @@ void container_parse(const char *cgroup, char *buf, size_t size)
 		machine_name(buf);
 }
 
-/* The length of the uid that is all of this component; 0 if there is none. */
+/* The length of the uid at `s`, if it ends there or before a separator; 0 if there is none. */
 static size_t uid_len(const char *s)
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", ends[] = "/.:\n";

@@ -155,7 +155,7 @@ static int ask(struct question *q, struct err *err)
 	return 0;
 }
 
-/* Groups and ACLs are left to the kernel: only certain refusals count here. */
+/* Groups and ACLs are left to the kernel: only a definite refusal counts here. */
 static bool surely_refused(const struct stat *st, uid_t euid)
 {
 	if (euid == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A profile in a file that the target wrote itself, and may change or replace at any time, even by
- * a device or a link.
+ * A profile in a file that the target wrote itself, and may change or replace at any time, even
+ * with a device or a link.
  */
 #ifndef OPS_TARGET_INSIDE_FILE_H
 #define OPS_TARGET_INSIDE_FILE_H

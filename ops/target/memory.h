@@ -72,7 +72,7 @@ struct memory {
 /*
  * The stack pointers of its threads, except of those that are running; the stack of a thread that
  * still runs after 100 ms counts as anonymous memory. The caller must be allowed to trace the
- * process (ptrace(2)). memory_read() need not be; but without that right .bss counts as anonymous
+ * process (ptrace(2)). memory_read() does not require that, but without it .bss counts as anonymous
  * memory, too. memory_stacks_fini() is due even after a failure.
  */
 struct memory_stacks {
@@ -95,7 +95,7 @@ int memory_read(struct memory *m, pid_t pid, const struct memory_stacks *stacks,
 struct memory_use {
 	uint64_t present, swapped;
 	uint64_t shared; /* of present: file pages, or shared memory */
-	uint64_t common; /* of present, not of shared: pages that other processes map, too */
+	uint64_t common; /* of present, not of shared: not exclusive to this process */
 };
 
 /*

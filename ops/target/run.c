@@ -42,7 +42,10 @@ static int not_jemalloc(const struct session *s, const char *version, struct err
 	return err_advise(err, FIX_UNSTRIPPED_OR_SYMBOLS);
 }
 
-/* Even without profiling, sampling or sites can show who allocates, or who holds new memory. -1. */
+/*
+ * Even without profiling, `sample` and `sites` can show what holds new memory, or what allocates.
+ * Returns -1.
+ */
 static int advise_without_prof(const struct session *s, struct err *err)
 {
 	if (jemalloc_has_hooks(s->version) == TRI_YES)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Calls that the target makes, and the reasons why they fail. */
+/* Calls that the target makes, and why they fail. */
 #ifndef OPS_TARGET_RUN_H
 #define OPS_TARGET_RUN_H
 

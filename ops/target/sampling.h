@@ -6,14 +6,14 @@
 #include "ops/target/session.h"
 
 /*
- * ERR_FAILED, with its fix, when sampling is known to end or hang some programs like this one: all
- * of sampling_may_unwind() and, if it was started with prof_gdump:true, sampling_may_gdump(); and,
- * if sampling is off, sampling_has_room() at that rate, or with OPS_LG_KEEP at its own. What memory
- * and code do not show is asked by calls, with ERR_NOPROF and the other errors of a gated run; if
- * no call can be made, an unknown answer is ERR_UNSAFE.
+ * ERR_FAILED, with its fix, when sampling is known to crash or hang some programs like this one:
+ * all of sampling_may_unwind() and, if it was started with prof_gdump:true, sampling_may_gdump();
+ * and, if sampling is off, sampling_has_room() at that rate, or with OPS_LG_KEEP at its own. What
+ * memory and code do not show is asked by calls, with ERR_NOPROF and the other errors of a gated
+ * run; if no call can be made, an unknown answer is ERR_UNSAFE.
  */
 int sampling_may_begin(struct session *s, int lg_sample, struct err *err) __must_check;
-/* ERR_FAILED, with its fix, when this unwinder may end this program; UNWINDER_UNKNOWN too. */
+/* ERR_FAILED, with its fix, if this unwinder may crash this program; also for UNWINDER_UNKNOWN. */
 int sampling_may_unwind(const struct session *s, enum jemalloc_unwinder unwinder, struct err *err)
 	__must_check;
 /* Always fails: ERR_FAILED, with its fix. */

@@ -28,7 +28,7 @@ int systemd_booted(struct err *err)
 }
 
 /* The first line of its error message. */
-static int complained(const char *what, int said, int status, struct err *err)
+static int systemctl_failed(const char *what, int said, int status, struct err *err)
 {
 	char line[SAID_MAX] = "";
 
@@ -62,7 +62,7 @@ int systemctl(const char *const *args, char **said, struct err *err)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status)
-		return complained(args[0], complaint, status, err);
+		return systemctl_failed(args[0], complaint, status, err);
 	if (memory_file_size(out, &bytes, err))
 		return -1;
 	return memory_file_read(out, bytes < PRINTED_MAX ? bytes : PRINTED_MAX, said, err);

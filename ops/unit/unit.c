@@ -43,7 +43,7 @@ static const char *property(struct facts *f, const char *name)
 	return f->list;
 }
 
-/* At most four are made, and fit. */
+/* At most four are made; there is room for them. */
 static struct err *note(struct ops_unit *u)
 {
 	return &u->notes[u->n_notes++];
@@ -123,7 +123,7 @@ static int find_unit(const char *given, struct ops_unit *u, struct facts **f, st
 	return 0;
 }
 
-/* Finds one that was written but not read: daemon-reload failed, or was not reached. */
+/* Notes a unit file that systemd has not read: daemon-reload failed, or was not reached. */
 static void note_reload(struct ops_unit *u, struct facts *f)
 {
 	if (strcmp(property(f, "NeedDaemonReload"), "yes") != 0)
@@ -190,7 +190,7 @@ static void recall_variable(struct ops_unit *u)
 	}
 }
 
-/* A problem of the program is a reason not to begin; something that cannot be seen of it is not. */
+/* A problem of the program is a reason to refuse; a failure to inspect it is not. */
 static int look_at_service(struct ops_unit *u, const struct facts *f, bool force,
 			   const struct ops_options *options, char version[64], struct err *err)
 {
@@ -327,7 +327,7 @@ static int make_value(struct ops_unit *u, const char *wanted, const char *versio
 
 /*
  * A drop-in sets Environment=, which two other settings override; of several files, the last one
- * does.
+ * counts.
  */
 static int check_overruled(struct ops_unit *u, struct facts *f, struct err *err)
 {

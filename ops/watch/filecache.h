@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Knowledge about files, so that hundreds of processes made of the same files are not inspected one
- * by one. It is read from the file itself, and so holds for all that map it (jemalloc/file.h): what
- * a process shows of its files is believed of that process alone, whoever runs it. A file is
+ * What is known about files, so that hundreds of processes made of the same files are not inspected
+ * one by one. It is read from the file itself, and so holds for all that map it (jemalloc/file.h):
+ * what a process shows of its files is believed of that process alone, whoever runs it. A file is
  * identified by device and inode: a build id is set by whoever builds the file, and another user's
  * file may have the same.
  */
@@ -31,8 +31,8 @@ bool file_is_code(const struct map *m);
 struct filecache {
 	void *files; /* tsearch(3) tree */
 	/*
-	 * Set by the caller: whether to look for the places that dumps pass, and for threads that
-	 * have allocated so much, and to ask debuginfod.
+	 * Set by the caller: whether to locate the function that dumps, and the one that is called
+	 * after a thread has allocated so much, and whether to ask debuginfod.
 	 */
 	bool dumps, events, debuginfod;
 	/*

@@ -107,7 +107,9 @@ static enum state cover(struct look *l, const struct known_file *file)
 	return state;
 }
 
-/* What is known of a file for all processes. Those that run no other file need not be reported. */
+/*
+ * What is known of a file for all processes. Processes that run no other file need not be reported.
+ */
 static enum state know(struct look *l, const struct map *m, const struct known_file *file)
 {
 	if (*file->note != STATE_UNKNOWN)

@@ -69,7 +69,7 @@ static size_t by_frame_pointers(const struct watch_dump *dump, uint64_t *addrs)
 	return out;
 }
 
-/* A register that was no frame pointer leads anywhere. */
+/* A register that is not a frame pointer may lead anywhere. */
 static size_t cut_at_data(const struct watch_images *who, const uint64_t *addrs, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

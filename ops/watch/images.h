@@ -40,7 +40,10 @@ struct watch_processes {
 	uint64_t clock;
 };
 
-/* The process `pid` that began then. NULL if it is new and has ended. Valid until the next call. */
+/*
+ * The process `pid` that began then. NULL if it is not cached and has ended. Valid until the next
+ * call.
+ */
 struct watch_images *watch_images_find(struct watch_processes *w, pid_t pid, uint64_t began_ns);
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to the watch: what processes show of themselves, from one confined child that inspects
- * all of them (sandbox/confined.h). It is believed of that process alone. A child that hangs or
- * crashes on a process is replaced.
+ * Private to the watch: what processes show of themselves, read by one confined child that inspects
+ * all of them (sandbox/confined.h). What a process shows is believed of that process alone. A child
+ * that hangs or crashes on a process is replaced.
  */
 #ifndef OPS_WATCH_LOOK_H
 #define OPS_WATCH_LOOK_H

@@ -36,7 +36,7 @@ struct state {
 	struct err err;
 };
 
-/* Pass the event to its command. */
+/* Passes the event to the command. */
 static void run_hook(struct state *s)
 {
 	const struct ops_watch_event *e = &s->event;

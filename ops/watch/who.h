@@ -29,8 +29,8 @@ struct watch_whos {
 };
 
 /*
- * The process `pid` that began then (CLOCK_BOOTTIME). NULL if it is new and has ended. Valid until
- * the next call.
+ * The process `pid` that began then (CLOCK_BOOTTIME). NULL if it is not cached and has ended. Valid
+ * until the next call.
  */
 const struct watch_who *watch_who_find(struct watch_whos *w, pid_t pid, uint64_t began_ns);
 

@@ -20,7 +20,7 @@ row_is yama true 'ama' redis
 row_is prefix true 'mallctl.* MALLOC_CONF$' redis
 row_is conf.build true nothing redis
 row_is conf.symbol true 'not set' redis
-row_is conf.link true 'no link' redis
+row_is conf.link true 'is not a link' redis
 row_is conf.environment true "MALLOC_CONF is \"$PROF\" now" 'redis, which overwrites its environment'
 row_is conf true 'true by MALLOC_CONF' redis
 row_is conf.mistakes true none redis

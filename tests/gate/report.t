@@ -137,7 +137,7 @@ no_source 'it is not a regular file' 'a device'
 ln -sf "$T/forest.cc.txt" "$T/source.cc"
 no_source 'its name is not that of a source file' 'a link to something else'
 ln -sf /proc/self/environ "$T/source.cc"
-no_source 'the file is not (here|called as source text is)|the file (may not be|cannot be) read' 'a link into /proc'
+no_source '(the file is not here|its name is not that of a source file|the file (may not be|cannot be) read)' 'a link into /proc'
 ln -sf /etc/shadow "$T/source.cc"
 no_source 'its name is not that of a source file|the file may not be read' 'a link to a file of secrets'
 rm "$T/source.cc"
