@@ -327,6 +327,7 @@ bench: all victims $(B)/bench/stall $(B)/bench/stacks $(B)/bench/mallocs ## side
 	$(Q)B=$(B) bench/refusals
 	$(Q)B=$(B) bench/sampling
 	$(Q)B=$(B) bench/fleet
+	$(Q)B=$(B) bench/scale
 
 # For bench/refusals.
 LOOKING := $(B)/bench/jeprof-ctl-looking
