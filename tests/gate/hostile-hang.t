@@ -73,7 +73,7 @@ is "$(<"$T/err")" 'jeprof-ctl: interrupted' 'threads: and that is all it says'
 MALLOC_CONF=$PROF start_dumper dumper
 dumper=$pid
 start_watch all --all
-like "$(<"$T/all.talk")" 'not looked at' 'watch: what does not answer is named'
+like "$(<"$T/all.talk")" 'not inspected' 'watch: what does not answer is named'
 install -d -m 755 -o 65534 "$T/mnt2"
 setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all \
 	"$T/silent" "$T/fuse" "$T/mnt2" >"$T/silent2.out" 2>&1 </dev/null &
