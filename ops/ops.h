@@ -163,8 +163,8 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 void ops_threads_fini(struct ops_threads *threads);
 
 /*
- * Compute how fast each thread allocates and frees since an earlier look, and sort the threads that
- * allocate most first. A thread that began in between (`is_new`), or was not read at both looks,
+ * Compute how fast each thread allocates and frees since an earlier look; those that allocate most
+ * come first. A thread that began in between (`is_new`), or was not read at one of the two looks,
  * has no rate. The cost is that of both.
  */
 void ops_threads_rate(struct ops_threads *now, const struct ops_threads *before);

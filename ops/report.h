@@ -26,7 +26,7 @@ struct ops_report_request {
 	const struct profile_fold *fold; /* allocates for its callers; NULL: not folded */
 	enum profile_grain grain;
 	bool jeprof;	    /* names and rows as in jeprof(1) */
-	bool whole;	    /* for a format: keep functions, with their files and lines */
+	bool whole;	    /* for a format: functions unchanged, with their files and lines */
 	bool drop_negative; /* in a difference: decreases count as 0 */
 	struct ops_symbolize_options symbols;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Conditions on memory growth that end a recording, or begin one. Pure functions. */
+/* Conditions on memory that end a recording, or begin one. Pure functions. */
 #ifndef OPS_UNTIL_H
 #define OPS_UNTIL_H
 
@@ -14,9 +14,9 @@ enum until_of { UNTIL_NEVER, UNTIL_RSS, UNTIL_CGROUP };
 /* "rss+500M", "rss>2G", "rss>80%", "+10%/min", which is "growth>10%/min", "cgroup>80%". */
 struct until {
 	enum until_of of;
-	bool growth;   /* since the beginning, or within the last `within_ms`; else the total */
-	bool percent;  /* `amount` is in % of the initial value, or of the limit; else bytes */
-	double amount; /* more than 0 */
+	bool growth;  /* since the beginning, or within the last `within_ms`; else the total */
+	bool percent; /* `amount` is in % of the value it grows from, or of the limit; else bytes */
+	double amount;	    /* more than 0 */
 	uint64_t within_ms; /* 0: since the beginning */
 };
 

@@ -35,7 +35,7 @@ struct record_files {
 	char *stem;
 	bool force;
 	unsigned int keep;     /* how many of the series to keep; 0: all */
-	unsigned int n_series; /* how many were written so far */
+	unsigned int n_series; /* how many were written so far; the newest are kept */
 	uint64_t largest;      /* size of the largest dump so far, in bytes */
 };
 #define RECORD_FILES_INIT                                 \

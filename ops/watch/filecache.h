@@ -48,8 +48,12 @@ struct known_file {
 	enum jemalloc_file_holds holds;
 	const struct jemalloc_file *file; /* owned by the cache; with JEMALLOC_FILE_SOME */
 	unsigned int *note; /* the caller's, 0 at first; NULL for JEMALLOC_FILE_UNKNOWN */
-	bool is_exact;	    /* device and inode are as in maps: not so on btrfs and overlayfs */
-	int handle;	    /* O_PATH, of a confined cache: the file that was read; else -1 */
+	/*
+	 * Device and inode are as in maps: not so on btrfs and overlayfs, where different files may
+	 * show the same ones.
+	 */
+	bool is_exact;
+	int handle; /* O_PATH, of a confined cache: the file that was read; else -1 */
 };
 
 /*
