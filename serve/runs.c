@@ -28,6 +28,9 @@
 struct doing {
 	const struct work *work;
 	struct result *result;
+	uint64_t duration_ms;
+	int lg_sample; /* or OPS_LG_KEEP */
+	bool only_off; /* what others turned on is theirs */
 	struct ops_options options;
 	struct proc proc;
 	struct run run;
@@ -46,9 +49,23 @@ static void doing_fini(struct doing *d)
 	proc_close(&d->proc);
 }
 
-static uint64_t sample_bytes(const struct wire_to_broker *ask)
+static struct doing asked_for(const struct work *w, struct result *r)
 {
-	return ask->flags & WIRE_HAS_LG ? UINT64_C(1) << ask->lg_sample : 0;
+	const struct wire_to_broker *ask = w->ask;
+
+	return (struct doing){
+		.work = w,
+		.result = r,
+		.duration_ms = ask->duration_ms,
+		.lg_sample = ask->flags & WIRE_HAS_LG ? ask->lg_sample : OPS_LG_KEEP,
+		.only_off = ask->words,
+		.run = RUN_INIT,
+	};
+}
+
+static uint64_t sample_bytes(const struct doing *d)
+{
+	return d->lg_sample == OPS_LG_KEEP ? 0 : UINT64_C(1) << d->lg_sample;
 }
 
 /* The process is found, and what is known of the run is on disk before anything is changed. */
@@ -58,8 +75,8 @@ static int prepare(struct doing *d, const char *kind, struct err *err)
 	struct api_run run = {
 		.kind = kind,
 		.process = &d->proc,
-		.duration_ms = ask->duration_ms,
-		.sample_bytes = sample_bytes(ask),
+		.duration_ms = d->duration_ms,
+		.sample_bytes = sample_bytes(d),
 		.by = d->rule ? d->rule->name : d->work->by,
 		.due = d->due,
 		.action = d->rule ? d->rule->guard.action : OPS_GUARD_DUMP,
@@ -162,28 +179,35 @@ static void recording_began(void *ctx, const struct ops_cost *cost)
 	begin(ctx);
 }
 
+static int record(struct doing *d, struct ops_record *record, struct err *err)
+{
+	char path[PATH_MAX];
+	const struct ops_record_request request = {
+		.duration_ms = d->duration_ms,
+		.file = run_file(&d->run, PROFILE, path),
+		.lg_sample = d->lg_sample,
+		.only_off = d->only_off,
+		.began = recording_began,
+		.ctx = d,
+	};
+	int failed = ops_record(d->proc.pid, &request, &d->options, record, err);
+
+	if (failed && err->code != ERR_LOST)
+		err_explain(err);
+	api_run_record_ended(d->doc, record, failed ? err : NULL);
+	return failed;
+}
+
 int run_do_record(const struct work *w, struct result *r, struct err *err)
 {
-	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
-	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
-	struct ops_record_request request = {
-		.duration_ms = w->ask->duration_ms,
-		.lg_sample = w->ask->flags & WIRE_HAS_LG ? w->ask->lg_sample : OPS_LG_KEEP,
-		.only_off = w->ask->words, /* what others turned on is theirs */
-		.began = recording_began,
-		.ctx = &d,
-	};
-	char path[PATH_MAX];
+	_cleanup_(doing_fini) struct doing d = asked_for(w, r);
+	_cleanup_(ops_record_fini) struct ops_record got = { 0 };
 	int failed;
 
 	if (prepare(&d, "record", err))
 		return -1;
-	request.file = run_file(&d.run, PROFILE, path);
-	failed = ops_record(w->ask->pid, &request, &d.options, &record, err);
-	if (failed && err->code != ERR_LOST)
-		err_explain(err);
-	api_run_record_ended(d.doc, &record, failed ? err : NULL);
-	operate_cost(r, &record.cost);
+	failed = record(&d, &got, err);
+	operate_cost(r, &got.cost);
 	return end(&d, failed, err);
 }
 
@@ -195,39 +219,46 @@ static void sampling_began(void *ctx, const struct ops_sample_progress *progress
 	begin(ctx);
 }
 
-int run_do_sample(const struct work *w, struct result *r, struct err *err)
+static int sample(struct doing *d, struct ops_sample *sample, struct err *err)
 {
-	_cleanup_(doing_fini) struct doing d = { .work = w, .result = r, .run = RUN_INIT };
-	_cleanup_(ops_sample_fini) struct ops_sample sample = { 0 };
 	_cleanup_(cleanup_close) int fd = -1;
-	struct ops_sample_request request = {
-		.duration_ms = w->ask->duration_ms,
-		.sample_bytes = sample_bytes(w->ask),
-		.began = sampling_began,
-		.ctx = &d,
-	};
 	char path[PATH_MAX];
-	int failed;
+	struct ops_sample_request request = {
+		.duration_ms = d->duration_ms,
+		.sample_bytes = sample_bytes(d),
+		.file = run_file(&d->run, PROFILE, path),
+		.began = sampling_began,
+		.ctx = d,
+	};
+	int failed = memory_file_make(&fd, err);
 
-	if (memory_file_make(&fd, err) || prepare(&d, "sample", err))
-		return -1;
 	request.fd = fd;
-	request.file = run_file(&d.run, PROFILE, path);
-	failed = ops_sample(w->ask->pid, &request, &d.options, &sample, err);
+	failed = failed || ops_sample(d->proc.pid, &request, &d->options, sample, err) ? -1 : 0;
 	if (failed && err->code != ERR_LOST)
 		err_explain(err);
-	api_run_sample_ended(d.doc, &sample, failed ? err : NULL);
-	operate_cost(r, &sample.cost);
+	api_run_sample_ended(d->doc, sample, failed ? err : NULL);
+	return failed;
+}
+
+int run_do_sample(const struct work *w, struct result *r, struct err *err)
+{
+	_cleanup_(doing_fini) struct doing d = asked_for(w, r);
+	_cleanup_(ops_sample_fini) struct ops_sample got = { 0 };
+	int failed;
+
+	if (prepare(&d, "sample", err))
+		return -1;
+	failed = sample(&d, &got, err);
+	operate_cost(r, &got.cost);
 	return end(&d, failed, err);
 }
 
 /* --- what a rule brings --- */
 
-static int take_dump(struct doing *d, const char *file, struct ops_guard_taken *taken,
-		     struct err *err)
+static int take_dump(struct doing *d, struct ops_guard_taken *taken, struct err *err)
 {
 	_cleanup_(ops_dump_fini) struct ops_dump dump = { 0 };
-	const struct ops_dump_request request = { .file = file, .stream_fd = -1 };
+	const struct ops_dump_request request = { .file = taken->file, .stream_fd = -1 };
 	int failed = ops_dump(d->proc.pid, &request, &d->options, &dump, err);
 
 	if (failed && err->code != ERR_LOST)
@@ -239,81 +270,58 @@ static int take_dump(struct doing *d, const char *file, struct ops_guard_taken *
 	return failed;
 }
 
-static int take_record(struct doing *d, const char *file, struct ops_guard_taken *taken,
-		       struct err *err)
+static int take_record(struct doing *d, struct ops_guard_taken *taken, struct err *err)
 {
-	_cleanup_(ops_record_fini) struct ops_record record = { 0 };
-	const struct ops_record_request request = {
-		.duration_ms = d->rule->guard.action_ms,
-		.file = file,
-		.lg_sample = OPS_LG_KEEP,
-		.began = recording_began,
-		.ctx = d,
-	};
-	int failed = ops_record(d->proc.pid, &request, &d->options, &record, err);
+	_cleanup_(ops_record_fini) struct ops_record got = { 0 };
+	int failed = record(d, &got, err);
 
-	if (failed && err->code != ERR_LOST)
-		err_explain(err);
-	api_run_record_ended(d->doc, &record, failed ? err : NULL);
-	taken->cost = record.cost;
-	taken->bytes = record.last_bytes;
-	taken->warning = record.warning;
+	taken->cost = got.cost;
+	taken->bytes = got.last_bytes;
+	taken->warning = got.warning;
 	return failed;
 }
 
-static int take_sample(struct doing *d, const char *file, struct ops_guard_taken *taken,
-		       struct err *err)
+static int take_sample(struct doing *d, struct ops_guard_taken *taken, struct err *err)
 {
-	_cleanup_(ops_sample_fini) struct ops_sample sample = { 0 };
-	_cleanup_(cleanup_close) int fd = -1;
-	struct ops_sample_request request = {
-		.duration_ms = d->rule->guard.action_ms,
-		.file = file,
-		.began = sampling_began,
-		.ctx = d,
-	};
-	int failed = memory_file_make(&fd, err);
+	_cleanup_(ops_sample_fini) struct ops_sample got = { 0 };
+	int failed = sample(d, &got, err);
 
-	request.fd = fd;
-	failed = failed || ops_sample(d->proc.pid, &request, &d->options, &sample, err);
-	if (failed && err->code != ERR_LOST)
-		err_explain(err);
-	api_run_sample_ended(d->doc, &sample, failed ? err : NULL);
-	taken->cost = sample.cost;
-	taken->bytes = sample.bytes;
-	taken->warning = sample.left;
-	return failed ? -1 : 0;
+	taken->cost = got.cost;
+	taken->bytes = got.bytes;
+	taken->warning = got.left;
+	return failed;
 }
 
 int run_take(const struct store *runs, const struct serve_rule *rule,
 	     const struct ops_guard_due *due, const struct ops_options *options,
 	     struct ops_guard_taken *taken, struct err *err)
 {
-	static int (*const actions[])(struct doing * d, const char *file,
-				      struct ops_guard_taken *taken, struct err *err) = {
+	static int (*const actions[])(struct doing * d, struct ops_guard_taken * taken,
+				      struct err * err) = {
 		[OPS_GUARD_DUMP] = take_dump,
 		[OPS_GUARD_RECORD] = take_record,
 		[OPS_GUARD_SAMPLE] = take_sample,
 	};
-	const struct wire_to_broker ask = {
-		.pid = due->pid,
-		.start_time = due->start_time,
-		.duration_ms =
-			rule->guard.action == OPS_GUARD_DUMP ? 0 : (uint32_t)rule->guard.action_ms,
-	};
+	const struct wire_to_broker ask = { .pid = due->pid, .start_time = due->start_time };
 	const struct work work = {
 		.ask = &ask, .options = *options, .content = -1, .began_fd = -1, .runs = runs
 	};
 	struct result r = { .err = ERR_INIT };
 	_cleanup_(doing_fini) struct doing d = {
-		.work = &work, .result = &r, .run = RUN_INIT, .rule = rule, .due = due
+		.work = &work,
+		.result = &r,
+		.duration_ms = rule->guard.action == OPS_GUARD_DUMP ? 0 : rule->guard.action_ms,
+		.lg_sample = OPS_LG_KEEP,
+		.run = RUN_INIT,
+		.rule = rule,
+		.due = due,
 	};
 	int failed;
 
 	if (prepare(&d, "guard", err))
 		return -1;
 	run_file(&d.run, PROFILE, taken->file);
-	failed = actions[rule->guard.action](&d, taken->file, taken, err);
+	failed = actions[rule->guard.action](&d, taken, err);
 	taken->number = d.id;
 	return end(&d, failed, err);
 }
