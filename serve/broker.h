@@ -32,8 +32,7 @@ struct broker {
 	struct tokens tokens;
 	struct certificate certificate;
 	struct front front;
-	uint64_t restart_ms; /* when it may be started again, of now_ms() */
-	unsigned int failures;
+	struct backoff restart; /* of the front */
 	struct connection *v;
 	size_t n, room;
 	uint64_t next;	    /* number of the next connection */

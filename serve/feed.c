@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX (EVENT_MAX + sizeof(struct err) + 256)
-#define AGAIN_MIN_MS 1000
-#define AGAIN_MAX_MS 300000
 #define STEADY_MS 60000 /* who went on for so long has not failed in a row */
 
 void feed_message_fini(struct feed_message *m)
@@ -99,15 +97,9 @@ void feed_close(struct feed *f)
 
 static void again_later(struct feed *f, uint64_t now_ms)
 {
-	unsigned int shift;
-	uint64_t after;
-
 	if (f->ready && now_ms - f->begun_ms >= STEADY_MS)
-		f->failures = 0;
-	shift = f->failures < 9 ? f->failures : 9;
-	after = (uint64_t)AGAIN_MIN_MS << shift;
-	f->failures++;
-	f->at_ms = now_ms + (after < AGAIN_MAX_MS ? after : AGAIN_MAX_MS);
+		backoff_reset(&f->again);
+	backoff_fail(&f->again, BACKOFF_MIN_MS, BACKOFF_MAX_MS, now_ms);
 }
 
 /* The same again and again is told once. */
@@ -125,7 +117,7 @@ bool feed_start(struct feed *f, const int *not_ours, size_t n, uint64_t now_ms, 
 	struct start start = { .feed = f, .not_ours = not_ours, .n = n };
 	int ends[2], failed;
 
-	if (f->process.pidfd >= 0 || now_ms < f->at_ms)
+	if (f->process.pidfd >= 0 || now_ms < f->again.at_ms)
 		return false;
 	hang_up(f);
 	failed = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
@@ -151,7 +143,7 @@ static bool is_full(const struct feed *f, uint64_t now_ms)
 
 uint64_t feed_next_ms(const struct feed *f)
 {
-	uint64_t next = f->process.pidfd < 0 ? f->at_ms : UINT64_MAX, other;
+	uint64_t next = f->process.pidfd < 0 ? f->again.at_ms : UINT64_MAX, other;
 
 	other = f->heard >= FEED_PER_S ? f->second_ms + 1000 : UINT64_MAX;
 	next = other < next ? other : next;

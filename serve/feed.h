@@ -7,6 +7,7 @@
 #ifndef SERVE_FEED_H
 #define SERVE_FEED_H
 
+#include "base/backoff.h"
 #include "ops/apart/subprocess.h"
 #include "serve/events.h"
 
@@ -56,10 +57,11 @@ struct feed {
 	int sock; /* -1: there is none */
 	_Atomic uint64_t *lost;
 	uint64_t lost_told;
-	uint64_t told_ms;	  /* when it was told, of now_ms(), as all here */
-	uint64_t begun_ms, at_ms; /* when it began; not before that again */
-	uint64_t second_ms;	  /* the second in which `heard` came */
-	unsigned int heard, failures;
+	uint64_t told_ms;   /* when it was told, of now_ms(), as all here */
+	uint64_t begun_ms;  /* when it began */
+	uint64_t second_ms; /* the second in which `heard` came */
+	unsigned int heard;
+	struct backoff again;
 	bool ready;
 	enum error warned; /* of what was warned last */
 };

@@ -4,9 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define AGAIN_MIN_MS 1000
-#define AGAIN_MAX_MS 300000
-
 static int put_back(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
 	const struct repair_work *w = ctx;
@@ -24,17 +21,13 @@ static int put_back(void *ctx, int stop_fd, struct pack *answer, struct err *err
 
 static void again_later(struct repair *r)
 {
-	unsigned int shift = r->failures < 9 ? r->failures : 9;
-	uint64_t after = (uint64_t)AGAIN_MIN_MS << shift;
-
-	r->failures++;
 	r->due = true;
-	r->at_ms = now_ms() + (after < AGAIN_MAX_MS ? after : AGAIN_MAX_MS);
+	backoff_fail(&r->again, BACKOFF_MIN_MS, BACKOFF_MAX_MS, now_ms());
 }
 
 uint64_t repair_next_ms(const struct repair *r)
 {
-	return r->due && r->process.pidfd < 0 ? r->at_ms : UINT64_MAX;
+	return r->due && r->process.pidfd < 0 ? r->again.at_ms : UINT64_MAX;
 }
 
 int repair_start(struct repair *r, const struct repair_work *work, struct err *err)
@@ -59,6 +52,6 @@ int repair_take(struct repair *r, struct err *err)
 		again_later(r);
 		return -1;
 	}
-	r->failures = 0;
+	backoff_reset(&r->again);
 	return 0;
 }

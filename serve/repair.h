@@ -6,6 +6,7 @@
 #ifndef SERVE_REPAIR_H
 #define SERVE_REPAIR_H
 
+#include "base/backoff.h"
 #include "ops/apart/subprocess.h"
 #include "serve/store.h"
 
@@ -15,8 +16,7 @@
 struct repair {
 	struct subprocess process;
 	bool due;
-	uint64_t at_ms;	       /* not before that, of now_ms() */
-	unsigned int failures; /* in a row */
+	struct backoff again;
 };
 #define REPAIR_INIT                        \
 	{                                  \

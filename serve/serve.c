@@ -62,13 +62,10 @@ static int raise_ended(struct err *err, enum error id, int status)
 static void restart_later(struct broker *b, enum error id, int status)
 {
 	struct err warning = ERR_INIT;
-	unsigned int shift = b->failures < 6 ? b->failures : 6;
-	uint64_t after = (uint64_t)RESTART_MIN_MS << shift;
 
 	raise_ended(&warning, id, status);
 	broker_caution(b, &warning);
-	b->failures++;
-	b->restart_ms = now_ms() + (after < RESTART_MAX_MS ? after : RESTART_MAX_MS);
+	backoff_fail(&b->restart, RESTART_MIN_MS, RESTART_MAX_MS, now_ms());
 }
 
 static int lose_front(struct broker *b, enum error id, struct err *err)
@@ -395,7 +392,7 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 	case WIRE_READY:
 		return take_ready(b, err);
 	case WIRE_ASK:
-		b->failures = 0; /* it works */
+		backoff_reset(&b->restart); /* it works */
 		return take_ask(b, m, fd, err);
 	case WIRE_CANCEL:
 		events_cancel(&b->events, m->id);
@@ -521,7 +518,7 @@ static int wait_ms(const struct broker *b)
 	uint64_t now = now_ms(), next = UINT64_MAX;
 
 	if (b->front.pid <= 0)
-		next = sooner(next, b->restart_ms);
+		next = sooner(next, b->restart.at_ms);
 	else if (!b->front.ready)
 		next = sooner(next, now + READY_MS / 60);
 	else if (b->accept_ms > now)
@@ -634,7 +631,7 @@ static int serve_once(struct broker *b, struct err *err)
 
 static int revive_front(struct broker *b, struct err *err)
 {
-	if (b->front.pid > 0 || b->restart_ms > now_ms())
+	if (b->front.pid > 0 || b->restart.at_ms > now_ms())
 		return 0;
 	if (!front_start(&b->front, b->request, err)) {
 		certificate_restart(&b->certificate);
