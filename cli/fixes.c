@@ -448,7 +448,7 @@ static const char *const words[FIXES] = {
 	/* --- serve --- */
 
 	[FIX_INSTALL_FRONT] = "build it with make, or install the package jeprof-ctl-serve",
-	[FIX_CHMOD_TOKENS] = "chown root {path}; chmod 600 {path}",
+	[FIX_CHMOD_CONFIG] = "chown root {path}; chmod 600 {path}",
 	[FIX_MAKE_TOKEN] = "make one: jeprof-ctl serve --token-file {path} --new-token ROLE",
 	[FIX_GIVE_TOKENS] =
 		"make one, and name its file: jeprof-ctl serve --token-file FILE --new-token ROLE "

@@ -3,15 +3,13 @@
 
 #include "base/cleanup.h"
 #include "cli/guarding.h"
+#include "io/config.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 #define LINE_WORDS_MAX 256
@@ -191,25 +189,10 @@ static int add_rule(struct rules *rules, const char *line, struct err *err)
 
 /* --- all of them --- */
 
-/* Who may write to it, may have any process profiled. */
-static int check_file(int fd, const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return err_raise_sys(err, ERROR_RULES_UNREADABLE, errno, .path = path);
-	if (S_ISREG(st.st_mode) && (!st.st_uid || st.st_uid == geteuid()) &&
-	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
-		return 0;
-	err_raise(err, ERROR_RULES_NOT_OURS, .path = path);
-	return err_advise(err, FIX_CHMOD_TOKENS, .path = path);
-}
-
 static int read_lines(FILE *f, const char *path, struct rules *rules, struct err *err)
 {
 	_cleanup_(cleanup_free) char *line = NULL;
 	size_t room = 0;
-
 	ssize_t len;
 
 	for (int n = 1; (len = getline(&line, &room, f)) >= 0; n++) {
@@ -229,14 +212,12 @@ static int read_lines(FILE *f, const char *path, struct rules *rules, struct err
 
 int rules_read(const char *path, bool read_only, struct rules **out, struct err *err)
 {
-	_cleanup_(cleanup_fclose) FILE *f = NULL;
+	static const struct config_kind kind = { ERROR_RULES_UNREADABLE, ERROR_RULES_NOT_OURS,
+						 FIX_CHMOD_CONFIG };
+	_cleanup_(cleanup_fclose) FILE *f = config_fopen(path, &kind, err);
 	struct rules *rules;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
-		return err_raise_sys(err, ERROR_RULES_UNREADABLE, errno, .path = path);
-	if (check_file(fd, path, err))
 		return -1;
 	rules = calloc(1, sizeof(*rules));
 	if (!rules)

@@ -2,6 +2,7 @@
 #include "serve/certificate.h"
 
 #include "base/cleanup.h"
+#include "io/config.h"
 #include "io/memory_file.h"
 
 #include <errno.h>
@@ -26,17 +27,15 @@ static void pem_fini(struct pem *pem)
  * Write access to the client authorities lets any client in; read access to the key allows
  * impersonating this host. A group may read it, as Debian's ssl-cert does.
  */
-static int check_file(int fd, const char *path, bool secret, size_t *n, struct err *err)
+static int open_file(const char *path, bool secret, size_t *n, struct err *err)
 {
+	static const struct config_kind kind = { ERROR_PEM_UNREADABLE, ERROR_PEM_NOT_OURS,
+						 FIX_CHMOD_PEM };
 	struct stat st;
+	_cleanup_(cleanup_close) int fd = config_open(path, &kind, &st, err);
 
-	if (fstat(fd, &st))
-		return err_raise_sys(err, ERROR_PEM_UNREADABLE, errno, .path = path);
-	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) ||
-	    st.st_mode & (S_IWGRP | S_IWOTH)) {
-		err_raise(err, ERROR_PEM_NOT_OURS, .path = path);
-		return err_advise(err, FIX_CHMOD_PEM, .path = path);
-	}
+	if (fd < 0)
+		return -1;
 	if (secret && st.st_mode & S_IROTH) {
 		err_raise(err, ERROR_KEY_NOT_SECRET, .path = path);
 		return err_advise(err, FIX_CHMOD_KEY, .path = path);
@@ -44,17 +43,15 @@ static int check_file(int fd, const char *path, bool secret, size_t *n, struct e
 	if (st.st_size > WIRE_PEM_MAX)
 		return err_raise(err, ERROR_PEM_TOO_LONG, .path = path, .max = WIRE_PEM_MAX);
 	*n = (size_t)st.st_size;
-	return 0;
+	return take_fd(fd);
 }
 
 static int read_file(const char *path, bool secret, struct pem *pem, struct err *err)
 {
-	_cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_(cleanup_close) int fd = open_file(path, secret, &pem->n, err);
 	ssize_t got;
 
 	if (fd < 0)
-		return err_raise_sys(err, ERROR_PEM_UNREADABLE, errno, .path = path);
-	if (check_file(fd, path, secret, &pem->n, err))
 		return -1;
 	pem->text = malloc(pem->n + 1);
 	if (!pem->text)

@@ -2,6 +2,7 @@
 #include "serve/tokens.h"
 
 #include "base/cleanup.h"
+#include "io/config.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,9 @@
 #include <unistd.h>
 
 #define LINE_SIZE 256
+
+static const struct config_kind kind = { ERROR_TOKENS_UNREADABLE, ERROR_TOKENS_NOT_OURS,
+					 FIX_CHMOD_CONFIG };
 
 enum wire_role token_role(const char *name)
 {
@@ -63,31 +67,12 @@ static bool parse_line(char *line, struct tokens *tokens)
 	return true;
 }
 
-/* Who may write to it, may do anything. */
-static int check_file(int fd, const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return err_raise_sys(err, ERROR_TOKENS_UNREADABLE, errno, .path = path);
-	if (!S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid()) ||
-	    st.st_mode & (S_IWGRP | S_IWOTH)) {
-		err_raise(err, ERROR_TOKENS_NOT_OURS, .path = path);
-		return err_advise(err, FIX_CHMOD_TOKENS, .path = path);
-	}
-	return 0;
-}
-
 int tokens_read(const char *path, struct tokens *tokens, struct err *err)
 {
-	_cleanup_(cleanup_fclose) FILE *f = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(cleanup_fclose) FILE *f = config_fopen(path, &kind, err);
 	char line[LINE_SIZE];
 
-	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
-		return err_raise_sys(err, ERROR_TOKENS_UNREADABLE, errno, .path = path);
-	if (check_file(fd, path, err))
 		return -1;
 	tokens->n = 0;
 	for (int n = 1; fgets(line, sizeof(line), f); n++) {
@@ -160,6 +145,7 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 	_cleanup_(cleanup_close) int fd = -1;
 	unsigned char token[WIRE_TOKEN_SIZE], hash[TOKEN_HASH_SIZE];
 	char hex[2 * TOKEN_HASH_SIZE + 1], line[LINE_SIZE], last;
+	struct stat st;
 	int len;
 
 	if (!is_name(name ? name : ""))
@@ -175,7 +161,7 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 	fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
-	if (check_file(fd, path, err))
+	if (config_check(fd, path, &kind, &st, err))
 		return -1;
 	/* A last line that somebody wrote without its end. */
 	if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
