@@ -11,8 +11,6 @@
 #include <signal.h>
 #include <time.h>
 
-#define END_MS 10000
-
 int feeds_open(struct broker *b, struct err *err)
 {
 	const struct serve_request *r = b->request;
@@ -182,24 +180,27 @@ void feeds_stop(const struct broker *b)
 		subprocess_stop(&b->feeds[i].process);
 }
 
-/* Who watches has no process to leave alone. */
-static void wait_or_kill(const struct subprocess *process)
+/* The watch has no target to restore. */
+static void wait_or_kill(const struct subprocess *process, uint64_t until_ms)
 {
 	struct pollfd ended = { .fd = process->pidfd, .events = POLLIN };
 
-	if (!poll(&ended, 1, END_MS))
+	if (!poll(&ended, 1, ms_until(until_ms)))
 		kill(process->pid, SIGKILL);
 }
 
-void feeds_end(struct broker *b)
+void feeds_end(struct broker *b, uint64_t until_ms)
 {
 	struct err ignored = ERR_INIT;
 
 	for (size_t i = 0; i < b->n_feeds; i++) {
-		if (b->feeds[i].process.pidfd >= 0 && !rule_of(b, i))
-			wait_or_kill(&b->feeds[i].process);
-		if (b->feeds[i].process.pidfd >= 0)
-			(void)feed_take(&b->feeds[i], now_ms(), &ignored);
+		struct feed *f = &b->feeds[i];
+
+		if (f->process.pidfd >= 0) {
+			if (!rule_of(b, i))
+				wait_or_kill(&f->process, until_ms);
+			(void)feed_take(f, now_ms(), &ignored);
+		}
 		hear(b, i);
 	}
 }

@@ -22,8 +22,8 @@ uint64_t feeds_next_ms(const struct broker *b);
 size_t feeds_gather(const struct broker *b, struct pollfd *fds);
 void feeds_take(struct broker *b, const struct pollfd *fds);
 
-/* Have them end with care; and wait for that. */
+/* Have them end with care; and wait for that, for the watch only until then, of now_ms(). */
 void feeds_stop(const struct broker *b);
-void feeds_end(struct broker *b);
+void feeds_end(struct broker *b, uint64_t until_ms);
 
 #endif

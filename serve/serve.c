@@ -26,7 +26,7 @@ _Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
 #define READY_MS 60000 /* for the front to begin */
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
-#define END_MS 10000 /* for operations to end with care, and the front to send what they brought */
+#define END_MS 10000 /* for the watch to end, and the front to send what operations brought */
 #define FDS_MAX (3 + LISTENERS_MAX + FEED_FDS * FEEDS_MAX + 2 * JOBS_MAX)
 
 /* --- the front --- */
@@ -528,9 +528,7 @@ static int wait_ms(const struct broker *b)
 	if (queue_count(&b->queue, JOB_DONE))
 		next = sooner(next, now + SHARED_MS);
 	next = sooner(next, *b->runs.path ? repair_next_ms(&b->repair) : UINT64_MAX);
-	if (next == UINT64_MAX)
-		return -1;
-	return next > now ? (int)(next - now) : 0;
+	return next == UINT64_MAX ? -1 : ms_until(next);
 }
 
 static void catch_up(struct broker *b)
@@ -691,6 +689,7 @@ static void finish(struct broker *b)
 {
 	struct wire_to_front end = { .kind = WIRE_END };
 	uint64_t until = now_ms() + END_MS;
+	bool told;
 
 	listen_notify("STOPPING=1");
 	listeners_close(&b->listeners);
@@ -704,16 +703,17 @@ static void finish(struct broker *b)
 	/* One that does not end yet has a target to leave alone first: it is waited for. */
 	for (; queue_count(&b->queue, JOB_RUNNING); refuse_waiting(b))
 		wait_for_jobs(b);
-	feeds_end(b);
+	/* The front sends the last answers while the rest ends. */
+	told = b->front.pid > 0 && broker_send(b, &end, -1);
+	feeds_end(b, until);
 	if (b->repair.process.pidfd >= 0) {
 		subprocess_stop(&b->repair.process);
 		take_repair(b);
 	}
-	if (b->front.pid > 0 && broker_send(b, &end, -1)) {
+	if (told) {
 		struct pollfd ended = readable(b->front.pidfd);
-		uint64_t now = now_ms();
 
-		poll(&ended, 1, until > now ? (int)(until - now) : 0);
+		poll(&ended, 1, ms_until(until));
 	}
 }
 
