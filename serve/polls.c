@@ -38,10 +38,10 @@ static void make(const struct broker *b, const struct waiter *w, struct job *job
 
 	r->failed = memory_file_make(&job->content, &r->err) ||
 		    memory_file_fill(job->content, print, &poll, &r->err);
-	if (r->failed || !poll.some)
+	if (r->failed || !poll.some) {
 		cleanup_close(&job->content);
-	if (r->failed || !poll.some)
 		job->content = -1;
+	}
 	broker_make_answer(job, r);
 }
 

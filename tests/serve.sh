@@ -88,6 +88,25 @@ hears()
 	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]"
 }
 
+# is_ended NAME ORDERS...: each has the broker end it, and the next one works
+is_ended()
+{
+	local name=$1 order ends began refused
+
+	shift
+	for order in "$@"; do
+		ends=$(said "$name" 'said what makes no sense')
+		began=$(heard '^began')
+		refused=$(heard '^answer .*refusal 1 ')
+		order "$order"
+		says "$name" 'said what makes no sense' $((ends + 1))
+		is "$(said "$name" 'said what makes no sense')" $((ends + 1)) "\"$order\" ends it"
+		hears '^began' $((began + 1))
+		order 'ask list 0' # counts as work: the next start comes soon
+		hears '^answer .*refusal 1 ' $((refused + 1))
+	done
+}
+
 # connect_to ADDRESS: a connection that stays open; the front that was taken over speaks for it then.
 # ADDRESS: the path of a socket, or a port of loopback. Sets `client`.
 connect_to()

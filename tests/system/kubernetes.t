@@ -276,20 +276,24 @@ evaluation_interval: 1m
 tests:
   - interval: 1m
     input_series:
-      - {series: 'up{job="jeprof-ctl",instance="a",node="n"}', values: '0x180'}
-      - {series: 'jeprof_ctl_operations_total{instance="a",node="n",op="dump",result="failed"}', values: '0+1x180'}
-      - {series: 'jeprof_ctl_operations_total{instance="a",node="n",op="dump",result="refused"}', values: '0+1x180'}
-      - {series: 'jeprof_ctl_pause_seconds_total{instance="a",node="n",op="dump"}', values: '0+3x180'}
-      - {series: 'jeprof_ctl_waiting{instance="a",node="n"}', values: '20x180'}
-      - {series: 'jeprof_ctl_workers{instance="a",node="n"}', values: '2x180'}
-      - {series: 'jeprof_processes_unseen{instance="a",node="n",reason="not_allowed"}', values: '3x180'}
-      - {series: 'jeprof_processes_omitted{instance="a",node="n"}', values: '3x180'}
-      - {series: 'jeprof_process_cgroup_used_bytes{instance="a",node="n",pid="7",comm="c"}', values: '95x180'}
-      - {series: 'jeprof_process_cgroup_limit_bytes{instance="a",node="n",pid="7",comm="c"}', values: '100x180'}
-      - {series: 'jeprof_prof_active{instance="a",node="n",pid="7",comm="c"}', values: '0x180'}
-      - {series: 'jeprof_process_info{instance="a",node="n",pid="7",comm="c",opt_prof="true"}', values: '1x180'}
-    alert_rule_test:
 END
+while read -r values name labels; do
+	printf "      - {series: '%s{instance=\"a\",node=\"n\"%s}', values: '%sx180'}\n" "$name" "${labels:+,$labels}" "$values"
+done >>"$T/test.yaml" <<'END'
+0 up job="jeprof-ctl"
+0+1 jeprof_ctl_operations_total op="dump",result="failed"
+0+1 jeprof_ctl_operations_total op="dump",result="refused"
+0+3 jeprof_ctl_pause_seconds_total op="dump"
+20 jeprof_ctl_waiting
+2 jeprof_ctl_workers
+3 jeprof_processes_unseen reason="not_allowed"
+3 jeprof_processes_omitted
+95 jeprof_process_cgroup_used_bytes pid="7",comm="c"
+100 jeprof_process_cgroup_limit_bytes pid="7",comm="c"
+0 jeprof_prof_active pid="7",comm="c"
+1 jeprof_process_info pid="7",comm="c",opt_prof="true"
+END
+echo '    alert_rule_test:' >>"$T/test.yaml"
 sed 's/summary: .*/summary: SUMMARY/' "$rules" >"$T/alerts.yaml"
 sed -i "s|^rule_files: .*|rule_files: [$T/alerts.yaml]|" "$T/test.yaml"
 while read -r name labels; do
