@@ -167,18 +167,35 @@ int broker_refuse_aloud(struct broker *b, const struct wire_to_broker *m,
 	return broker_tell(b, &job, &r, refusal, err);
 }
 
-size_t broker_own_fds(const struct broker *b, int fds[NOT_OURS_MAX])
+static void leave_subprocess(const struct subprocess *w, const struct subprocess *own)
 {
-	const int own[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
-			    b->certificate.offered };
-	size_t n = NOT_OURS;
+	cleanup_close(&w->pidfd);
+	if (w != own)
+		cleanup_close(&w->answer);
+}
 
-	memcpy(fds, own, sizeof(own));
-	memcpy(fds + n, b->listeners.v, b->listeners.n * sizeof(*fds));
-	n += b->listeners.n;
+void broker_leave(const struct broker *b, const struct subprocess *own)
+{
+	const int fds[] = { b->front.channel, b->front.pidfd, b->runs.dir, b->certificate.good,
+			    b->certificate.offered };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		cleanup_close(&fds[i]);
+	for (size_t i = 0; i < b->listeners.n; i++)
+		cleanup_close(&b->listeners.v[i]);
 	for (size_t i = 0; i < b->n_feeds; i++) {
-		fds[n++] = b->feeds[i].sock;
-		fds[n++] = b->feeds[i].process.pidfd;
+		cleanup_close(&b->feeds[i].sock);
+		leave_subprocess(&b->feeds[i].process, own);
 	}
-	return n;
+	leave_subprocess(&b->repair.process, own);
+	for (size_t i = 0; i < JOBS_MAX; i++) {
+		const struct job *job = &b->queue.v[i];
+
+		cleanup_close(&job->began_fd);
+		leave_subprocess(&job->process, own);
+		if (&job->process == own)
+			continue;
+		cleanup_close(&job->content);
+		cleanup_close(&job->addresses);
+	}
 }

@@ -15,9 +15,7 @@
 #include "serve/tokens.h"
 
 #define LOST_MAX 64
-#define NOT_OURS 5
 #define FEEDS_MAX (1 + SERVE_RULES_MAX)
-#define NOT_OURS_MAX (NOT_OURS + LISTENERS_MAX + 2 * FEEDS_MAX)
 
 struct connection {
 	uint64_t number;
@@ -79,7 +77,11 @@ void broker_make_answer(struct job *job, const struct result *r);
 /* Send it to all its askers, until the socket is full. */
 void broker_deliver(struct broker *b, struct job *job);
 
-/* The descriptors that are nothing for our subprocesses. How many there are. */
-size_t broker_own_fds(const struct broker *b, int fds[NOT_OURS_MAX]);
+/*
+ * In a subprocess of ours, which is `own`: close the broker's descriptors, and those of the others.
+ * A list made before fork(2) would not do: what is opened for the subprocess may have the number of
+ * one that was closed since.
+ */
+void broker_leave(const struct broker *b, const struct subprocess *own);
 
 #endif

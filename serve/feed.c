@@ -2,6 +2,7 @@
 #include "serve/feed.h"
 
 #include "base/cleanup.h"
+#include "serve/broker.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -44,8 +45,7 @@ void feed_tell(const struct feed_out *out, const struct feed_message *m)
 struct start {
 	struct feed *feed;
 	int sock;
-	const int *not_ours;
-	size_t n;
+	const struct broker *broker;
 };
 
 static int run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
@@ -54,11 +54,8 @@ static int run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	const struct feed_out out = { s->sock, s->feed->lost };
 
 	(void)answer;
-	for (size_t i = 0; i < s->n; i++) {
-		int fd = s->not_ours[i];
-
-		cleanup_close(&fd);
-	}
+	if (s->broker)
+		broker_leave(s->broker, &s->feed->process);
 	return s->feed->fn(s->feed->ctx, &out, stop_fd, err);
 }
 
@@ -112,9 +109,9 @@ static bool is_news(struct feed *f, const struct err *err)
 	return news;
 }
 
-bool feed_start(struct feed *f, const int *not_ours, size_t n, uint64_t now_ms, struct err *err)
+bool feed_start(struct feed *f, const struct broker *b, uint64_t now_ms, struct err *err)
 {
-	struct start start = { .feed = f, .not_ours = not_ours, .n = n };
+	struct start start = { .feed = f, .broker = b };
 	int ends[2], failed;
 
 	if (f->process.pidfd >= 0 || now_ms < f->again.at_ms)

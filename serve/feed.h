@@ -71,8 +71,13 @@ int feed_open(struct feed *f, feed_fn *fn, const void *ctx, struct err *err) __m
 /* It has ended. */
 void feed_close(struct feed *f);
 
-/* Start it if it is due; it closes these descriptors first. True: it is not, for `err`, now. */
-bool feed_start(struct feed *f, const int *not_ours, size_t n, uint64_t now_ms, struct err *err);
+struct broker;
+
+/*
+ * Start it if it is due; it closes the broker's descriptors first (NULL: none). True: that failed,
+ * and `err` is worth a warning.
+ */
+bool feed_start(struct feed *f, const struct broker *b, uint64_t now_ms, struct err *err);
 
 /* When something is to be done, besides what feed_fd() and its process say; UINT64_MAX: never. */
 uint64_t feed_next_ms(const struct feed *f);

@@ -71,16 +71,13 @@ static void tell_lost(struct broker *b, const char *what, uint64_t n)
 
 void feeds_go_on(struct broker *b)
 {
-	int not_ours[NOT_OURS_MAX];
-	size_t n = broker_own_fds(b, not_ours);
-
 	for (size_t i = 0; i < b->n_feeds; i++) {
 		struct err why = ERR_INIT;
 		uint64_t lost = feed_lost(&b->feeds[i], now_ms());
 
 		if (lost)
 			tell_lost(b, rule_of(b, i) ? "rules" : "dumps", lost);
-		if (feed_start(&b->feeds[i], not_ours, n, now_ms(), &why))
+		if (feed_start(&b->feeds[i], b, now_ms(), &why))
 			caution(b, i, &why);
 	}
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/memory_file.h"
 #include "ops/dump.h"
+#include "serve/broker.h"
 #include "serve/compat.h"
 #include "serve/runs.h"
 
@@ -425,8 +426,7 @@ int operate_run(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 	struct work *w = ctx;
 	struct result r = { .err = ERR_INIT };
 
-	for (size_t i = 0; i < w->n_not_ours; i++)
-		cleanup_close(&w->not_ours[i]);
+	broker_leave(w->broker, w->process);
 	w->options.stop_fd = stop_fd;
 	w->options.start_time = w->ask->start_time;
 	w->options.wait_ms = BUSY_WAIT_MS;

@@ -8,6 +8,8 @@
 #include "serve/serve.h"
 #include "serve/store.h"
 
+struct broker;
+
 struct work {
 	const struct wire_to_broker *ask;
 	struct ops_options options;
@@ -22,8 +24,8 @@ struct work {
 	const char *by;			   /* who asked for it */
 	bool tls;			   /* it speaks TLS */
 	const char *one_comm;		   /* of the process that is meant at the root; or NULL */
-	const int *not_ours;		   /* descriptors of the broker's, which are closed first */
-	size_t n_not_ours;
+	const struct broker *broker;	   /* whose descriptors are closed first */
+	const struct subprocess *process;  /* that this is */
 };
 
 /* How it went. What the answer is, also where it is an error, is in work->content. */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "serve/broker.h"
 
 static int put_back(void *ctx, int stop_fd, struct pack *answer, struct err *err)
 {
@@ -10,11 +11,7 @@ static int put_back(void *ctx, int stop_fd, struct pack *answer, struct err *err
 	struct ops_options options = w->options;
 
 	(void)answer;
-	for (size_t i = 0; i < w->n_not_ours; i++) {
-		int fd = w->not_ours[i];
-
-		cleanup_close(&fd);
-	}
+	broker_leave(w->broker, &w->broker->repair.process);
 	options.stop_fd = stop_fd;
 	return store_repair(w->runs, &options, err);
 }

@@ -23,12 +23,13 @@ struct repair {
 		.process = SUBPROCESS_INIT \
 	}
 
-/* What the process works on; it closes these descriptors first. */
+struct broker;
+
+/* What the process works on. */
 struct repair_work {
+	const struct broker *broker;
 	const struct store *runs;
 	struct ops_options options;
-	const int *not_ours;
-	size_t n_not_ours;
 };
 
 /* When repair_start() would start one, of now_ms(); UINT64_MAX: not until something is due. */

@@ -238,7 +238,6 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 
 static int start(struct broker *b, struct job *job, struct err *err)
 {
-	int not_ours[NOT_OURS_MAX];
 	const struct api_own_metrics own = {
 		.ops = b->ops + 1, /* there is none of number 0 */
 		.n = WIRE_OPS - 1,
@@ -261,8 +260,8 @@ static int start(struct broker *b, struct job *job, struct err *err)
 		.runs = &b->runs,
 		.began_fd = -1,
 		.by = by,
-		.not_ours = not_ours,
-		.n_not_ours = broker_own_fds(b, not_ours),
+		.broker = b,
+		.process = &job->process,
 	};
 	int ret;
 
@@ -552,12 +551,10 @@ static void catch_up(struct broker *b)
 
 static void start_repair(struct broker *b)
 {
-	int not_ours[NOT_OURS_MAX];
 	const struct repair_work work = {
+		.broker = b,
 		.runs = &b->runs,
 		.options = b->options,
-		.not_ours = not_ours,
-		.n_not_ours = broker_own_fds(b, not_ours),
 	};
 	struct err why = ERR_INIT;
 

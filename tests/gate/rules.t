@@ -192,6 +192,28 @@ within 60 eval '[ "$(active_of '"$pid"')" = false ]'
 is "$(active_of "$pid")" false 'the worker was killed: profiling is off again'
 assert_untouched "$pid" 'the worker was killed: untouched'
 
+# --- one that is started again has nothing of operations that go on ---
+# memory_files PID: how many it has
+memory_files()
+{
+	find "/proc/$1/fd" -lname '*memfd:*' | wc -l
+}
+snapshot "$pid"
+rules idle 'idle: --comm no-such-name'
+start_serve idle --rules "$T/idle.rules"
+says idle '^rule idle: guarding 0 processes'
+first=$(rule_process)
+files=$(memory_files "$first")
+ok 'control: it has a memory file, for its answer' test "$files" -gt 0
+at idle -X POST "/api/v1/processes/$pid/record?duration=24h"
+is "$code" 202 'an operation goes on'
+operation=$(rule_process | grep -vxF "$first")
+kill -KILL "$first"
+says idle '^rule idle: guarding 0 processes' 2
+is "$(memory_files "$(rule_process | grep -vxF "$operation")")" "$files" 'the next one has no memory file of it'
+end_serve idle
+assert_untouched "$pid" 'started again: untouched'
+
 # --- what is refused ---
 # refused NAME STATUS IDS LINES...: at the start, before it serves
 refused()

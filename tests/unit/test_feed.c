@@ -62,7 +62,7 @@ static void begin(const struct script *script)
 {
 	struct err err = ERR_INIT;
 
-	if (feed_open(&feed, play, script, &err) || feed_start(&feed, NULL, 0, 0, &err))
+	if (feed_open(&feed, play, script, &err) || feed_start(&feed, NULL, 0, &err))
 		fail_msg("%s", said(&err));
 }
 
@@ -208,10 +208,10 @@ static void test_again(void **state)
 		while (feed_hear(&feed, now, &m))
 			feed.ready = false; /* as if it had not come so far */
 		assert_int_equal(feed_next_ms(&feed), now + after);
-		assert_false(feed_start(&feed, NULL, 0, now + after - 1, &err));
+		assert_false(feed_start(&feed, NULL, now + after - 1, &err));
 		assert_int_equal(feed.process.pidfd, -1);
 		now += after;
-		assert_false(feed_start(&feed, NULL, 0, now, &err));
+		assert_false(feed_start(&feed, NULL, now, &err));
 		assert_true(feed.process.pidfd >= 0);
 		after = 2 * after < 300000 ? 2 * after : 300000;
 	}
