@@ -84,6 +84,20 @@ static enum wire_loaded look_at_certificate(const gnutls_datum_t *text)
 	return loaded;
 }
 
+/*
+ * Was the file cut in the header of a list? GnuTLS refuses one that was cut behind that, but takes
+ * part of a header for text, and the lists before it for all of them.
+ */
+static bool ends_in_header(const gnutls_datum_t *text)
+{
+	static const char header[] = "-----BEGIN X509 CRL";
+	const unsigned char *newline = memrchr(text->data, '\n', text->size);
+	const unsigned char *last = newline ? newline + 1 : text->data;
+	size_t len = (size_t)(text->data + text->size - last);
+
+	return len && len < sizeof(header) && !memcmp(last, header, len);
+}
+
 static enum wire_loaded fill(struct credentials *c, const struct pem *pem)
 {
 	const gnutls_datum_t *authorities = &pem->v[WIRE_PEM_CLIENT_CA];
@@ -105,7 +119,8 @@ static enum wire_loaded fill(struct credentials *c, const struct pem *pem)
 	    gnutls_certificate_set_x509_trust_mem(c->v, authorities, GNUTLS_X509_FMT_PEM) <= 0)
 		return WIRE_LOADED_NO_CLIENT_CA;
 	if (revoked->size &&
-	    gnutls_certificate_set_x509_crl_mem(c->v, revoked, GNUTLS_X509_FMT_PEM) <= 0)
+	    (ends_in_header(revoked) ||
+	     gnutls_certificate_set_x509_crl_mem(c->v, revoked, GNUTLS_X509_FMT_PEM) <= 0))
 		return WIRE_LOADED_NO_CLIENT_CRL;
 	gnutls_certificate_set_verify_limits(c->v, CHAIN_BITS_MAX, CHAIN_LENGTH_MAX);
 	return loaded;

@@ -282,6 +282,11 @@ is "$(said listed 'stays what it was: .* has no list of revoked certificates')" 
 : >"$T/crl.pem"
 with client $list
 is "$code" 401 'an empty one, as while it is written: the old one stays'
+cat "$T/left.pem" "$T/both.pem" >"$T/two.pem"
+head -c $(($(stat -c %s "$T/left.pem") + 12)) "$T/two.pem" >"$T/cut.pem"
+replace cut.pem crl.pem
+with client $list
+is "$code" 401 'two lists, cut in the header of the second: the old one stays'
 replace left.pem crl.pem
 with client $list
 is "$code" 200 'the first one again: it counts'

@@ -304,6 +304,29 @@ static void test_revoked(void **state)
 	crl[0] = '\0';
 }
 
+/* A file of two lists that was cut anywhere in the second is refused: the first is not all. */
+static void test_cut_list(void **state)
+{
+	char first[PEM_SIZE], second[PEM_SIZE];
+	struct credentials *c = NULL;
+
+	(void)state;
+	revoke_one(&authority, &other, 1);
+	memcpy(first, crl, sizeof(first));
+	revoke_one(&authority, &client, 1);
+	memcpy(second, crl, sizeof(second));
+	for (size_t n = 1; n < strlen(second) - sizeof("-----END X509 CRL-----"); n++) {
+		snprintf(crl, sizeof(crl), "%s%.*s", first, (int)n, second);
+		assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c),
+				 WIRE_LOADED_NO_CLIENT_CRL);
+	}
+	snprintf(crl, sizeof(crl), "%s%s", first, second);
+	assert_int_equal(load(server.crt_pem, server.key_pem, authority.crt_pem, &c), 0);
+	assert_false(is_vouched_for(c, &client));
+	credentials_drop(c);
+	crl[0] = '\0';
+}
+
 static void test_keep(void **state)
 {
 	struct credentials *c = NULL;
@@ -322,7 +345,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_load),	cmocka_unit_test(test_file),
 		cmocka_unit_test(test_vouch),	cmocka_unit_test(test_subject),
-		cmocka_unit_test(test_revoked), cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_revoked), cmocka_unit_test(test_cut_list),
+		cmocka_unit_test(test_keep),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
