@@ -128,9 +128,7 @@ static void print_event(FILE *out, const struct serve_event *e)
 		fprintf(out, " certificate=%s", e->peer.certified ? "verified" : "-");
 	if (e->peer.certified)
 		fprintf(out, " subject=\"%s\"", quoted(e->peer.subject, subject, sizeof(subject)));
-	if (e->rule)
-		fprintf(out, " pid=%d", e->pid);
-	else if (e->pid)
+	if (e->pid)
 		fprintf(out, " pid=%d comm=\"%s\"", e->pid, quoted(e->comm, comm, sizeof(comm)));
 	if (e->run)
 		fprintf(out, " run=%" PRIu64, e->run);

@@ -33,6 +33,7 @@ void feed_tell(const struct feed_out *out, const struct feed_message *m)
 
 	pack_u64(&p, m->kind);
 	pack_u64(&p, (uint64_t)m->pid);
+	pack_bytes(&p, m->comm, sizeof(m->comm));
 	pack_u64(&p, m->number);
 	pack_u64(&p, m->ok);
 	for (enum wire_role role = WIRE_ROLE_READ; role < WIRE_ROLES; role++)
@@ -160,6 +161,8 @@ static bool unpack_message(char *bytes, size_t len, struct feed_message *m)
 	*m = (struct feed_message){ .warning = ERR_INIT };
 	m->kind = (enum feed_kind)unpack_max(&u, FEED_KINDS - 1);
 	m->pid = (pid_t)unpack_max(&u, INT32_MAX);
+	unpack_bytes(&u, m->comm, sizeof(m->comm));
+	m->comm[sizeof(m->comm) - 1] = '\0';
 	m->number = unpack_u64(&u);
 	m->ok = unpack_bool(&u);
 	for (enum wire_role role = WIRE_ROLE_READ; role < WIRE_ROLES; role++) {

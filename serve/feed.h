@@ -26,6 +26,7 @@ enum feed_kind {
 struct feed_message {
 	enum feed_kind kind;
 	pid_t pid;
+	char comm[PROC_COMM_SIZE]; /* raw; "" if unknown */
 	uint64_t number;
 	bool ok;
 	struct event_text text;

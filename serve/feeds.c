@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 int feeds_open(struct broker *b, struct err *err)
@@ -127,6 +128,7 @@ static int tell_rule(struct broker *b, size_t i, const struct feed_message *m, s
 	b->repair.due |= !m->ok; /* whoever did it may have been killed */
 	queue_age(&b->queue, m->pid);
 	clock_gettime(CLOCK_REALTIME, &e.time);
+	memcpy(e.comm, m->comm, sizeof(e.comm));
 	return b->request->event(b->request->ctx, &e, err);
 }
 

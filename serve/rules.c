@@ -5,6 +5,8 @@
 #include "serve/audit.h"
 #include "serve/runs.h"
 
+#include <string.h>
+
 /* What the callbacks work with. */
 struct at_work {
 	const struct rule_work *work;
@@ -42,6 +44,7 @@ static int on_event(void *ctx, const struct ops_guard_event *e, struct err *err)
 	struct json_object *doc = api_guard_event(e, rule->guard.action);
 
 	(void)err;
+	memcpy(m.comm, e->comm, sizeof(m.comm));
 	/* It is a run's now. */
 	json_object_object_del(doc, "file");
 	json_object_object_del(doc, "before");

@@ -321,9 +321,10 @@ int run_take(const struct store *runs, const struct serve_rule *rule,
 	if (prepare(&d, "guard", err))
 		return -1;
 	run_file(&d.run, PROFILE, taken->file);
-	failed = actions[rule->guard.action](&d, taken, err);
-	taken->number = d.id;
-	return end(&d, failed, err);
+	failed = end(&d, actions[rule->guard.action](&d, taken, err), err);
+	/* One that failed before it began is not kept. */
+	taken->number = failed && !d.began ? 0 : d.id;
+	return failed;
 }
 
 /* --- what is there --- */

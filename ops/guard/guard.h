@@ -27,7 +27,7 @@ struct ops_guard_due {
 struct ops_guard_taken {
 	struct ops_cost cost;
 	uint64_t bytes;	     /* of the profile */
-	uint64_t number;     /* the caller's id for it */
+	uint64_t number;     /* the caller's id for it, also if it failed; 0: none */
 	char file[PATH_MAX]; /* the profile; "": not in a file */
 	struct err warning;  /* or ERROR_NONE */
 };

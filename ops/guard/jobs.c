@@ -36,7 +36,8 @@ struct done {
 	struct ops_cost cost;
 	uint64_t bytes, number;
 	char *before, *file;
-	struct err warning;
+	bool failed;
+	struct err warning; /* if `failed`, why */
 };
 
 static void pack_done(struct pack *p, const struct ops_cost *cost, uint64_t bytes,
@@ -47,6 +48,7 @@ static void pack_done(struct pack *p, const struct ops_cost *cost, uint64_t byte
 	pack_text(p, before);
 	pack_u64(p, 0);
 	pack_text(p, NULL);
+	pack_u64(p, false);
 	pack_err(p, warning && warning->ids[0] ? warning : NULL);
 }
 
@@ -58,6 +60,7 @@ static bool unpack_done_job(struct unpack *u, struct done *d)
 	d->before = unpack_text(u, PATH_MAX);
 	d->number = unpack_u64(u);
 	d->file = unpack_text(u, PATH_MAX);
+	d->failed = unpack_bool(u);
 	(void)unpack_err(u, &d->warning);
 	return unpack_done(u);
 }
@@ -120,14 +123,18 @@ static int take(const struct work *w, struct pack *answer, struct err *err)
 {
 	const struct ops_guard_request *r = w->guard->request;
 	struct ops_guard_taken t = { .warning = ERR_INIT };
+	bool failed = r->take(r->ctx, &w->due, &w->options, &t, err);
 
-	if (r->take(r->ctx, &w->due, &w->options, &t, err))
+	if (failed && !t.number)
 		return -1;
+	if (failed)
+		t.warning = *err;
 	pack_bytes(answer, &t.cost, sizeof(t.cost));
 	pack_u64(answer, t.bytes);
 	pack_text(answer, NULL);
 	pack_u64(answer, t.number);
 	pack_text(answer, t.file[0] ? t.file : NULL);
+	pack_u64(answer, failed);
 	pack_err(answer, t.warning.ids[0] ? &t.warning : NULL);
 	return 0;
 }
@@ -439,6 +446,10 @@ int job_take(struct guard *g, struct job *job, struct err *err)
 	ok = !subprocess_take(&job->process, &bytes, &answer, &why);
 	if (ok && !unpack_done_job(&answer, &done)) {
 		err_raise(&why, ERROR_CHILD_MALFORMED, .what = "take a profile");
+		ok = false;
+	}
+	if (ok && done.failed) {
+		why = done.warning;
 		ok = false;
 	}
 	m->busy = false;

@@ -80,7 +80,7 @@ ok 'the list: as the schema says' tests/drivers/schema-check doc/schema/jeprof-c
 is "$(jq -c '[.runs[].id] | sort' "$T/body")" "$(jq -nc "[$run,$other] | sort")" 'the list has both'
 at one /metrics
 is "$(grep -c '^jeprof_ctl_rule_runs_total{rule="\(first\|Second-2\)",result="ok"} 1$' "$T/body")" 2 'they are counted'
-is "$(said one "op=rule result=ok rule=first pid=$leaky run=$run\$")" 1 'the log says so'
+is "$(said one "op=rule result=ok rule=first pid=$leaky comm=\"leaky\" run=$run\$")" 1 'the log says so'
 at one -X DELETE "/api/v1/runs/$run"
 is "$code" 204 'it is removed'
 at one "/api/v1/runs/$run"
@@ -105,6 +105,20 @@ ok 'it is tried again' within 120 eval '[ "$(fired failed .ok | tail -n 1)" = tr
 end_serve failed
 assert_untouched "$leaky" 'failed: untouched'
 stop_target "$leaky"
+
+# --- one that fails when it has begun: what there is of it is kept ---
+MALLOC_CONF=$PROF start_victim idle
+rules begun "begun: --children $pid --when 'rss>1' --do 'record 24h' $once"
+start_serve begun --rules "$T/begun.rules"
+ok 'it records' within 60 newest begun running
+newest begun running
+kill -KILL "$pid"
+ok 'its process is killed: that is told' within 60 eval '[ -n "$(fired begun .error.id)" ]'
+is "$(fired begun '[.ok, .run]')" "[false,$id]" 'the event names the run'
+at begun "/api/v1/runs/$id"
+is "$(jq -c '[.state, .error.id]' "$T/body")" "$(fired begun '["failed", .error.id]')" 'which says the same of it'
+is "$(said begun "op=rule result=failed rule=begun pid=$pid comm=\"idle\" run=$id\$")" 1 'and so does the log'
+end_serve begun
 
 # --- several at once: each run has a number of its own ---
 declare -a crowd
