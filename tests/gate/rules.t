@@ -140,6 +140,51 @@ for p in "${crowd[@]}"; do
 	stop_target "$p"
 done
 
+# --- what could not be said is counted ---
+# 40 messages at most are heard before the rule is started again, which drops what is left.
+cp "$VICTIMS/idle" "$T/rule-crowd"
+crowd=()
+for _ in {1..10}; do
+	MALLOC_CONF=prof:true start_victim "$T/rule-crowd"
+	crowd+=("$pid")
+	snapshot "$pid"
+done
+taken()
+{
+	grep -ls '"state": *"done"' "$T/lost.runs"/*/run.json | wc -l
+}
+rules lost "lost: --comm rule-crowd --when 'every 1ms'"
+start_serve lost --rules "$T/lost.rules" --keep 0
+says lost '^rule lost: guarding 10 processes'
+rule=$(rule_process)
+kill -STOP "$serve"
+ok 'nobody listens: it goes on' within 120 eval '[ "$(taken)" -ge 60 ]'
+kill -KILL "$rule"
+kill -CONT "$serve"
+lost()
+{
+	at lost '/api/v1/events?wait=0&since=0'
+	jq -c 'select(.type == "lost" and .what == "rules")' "$T/body"
+}
+ok 'some are lost' within 60 eval '[ -n "$(lost)" ]'
+lost >"$T/lost"
+ok 'lost: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json event_lost "$T/lost"
+# 8 at once may have been taken that were not said yet.
+ok 'lost: so many' test "$(($(jq .count "$T/lost" | head -n 1) + $(fired lost .run | sort -u | wc -l)))" -ge $((60 - 8)) ||
+	diag "$(<"$T/lost")"
+says lost '^rule lost: guarding 10 processes' 2
+before=$(fired lost .run | tail -n 1)
+has_newer()
+{
+	[ "$(fired lost .run | tail -n 1)" -gt "$before" ]
+}
+ok 'the next one goes on' within 60 has_newer
+end_serve lost
+for p in "${crowd[@]}"; do
+	assert_untouched "$p" 'lost: untouched'
+	stop_target "$p"
+done
+
 # --- who does it is killed ---
 MALLOC_CONF=$PROF start_victim idle
 snapshot "$pid"

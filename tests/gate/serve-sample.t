@@ -48,4 +48,30 @@ is "$(state_of "$pid")" "$out_phase 0 0" 'killed: it is not sampled any more'
 end_serve main
 assert_untouched "$pid"
 
+# --- by a rule ---
+snapshot "$pid"
+echo "s: --children $pid --when 'rss>1' --do 'sample 24h' --cooldown 24h --again 0" >"$T/rules"
+chmod 600 "$T/rules"
+is_sampled()
+{
+	[ "$(state_of "$pid")" = "$in_phase 1 1" ]
+}
+start_serve ruled --rules "$T/rules"
+ok 'a rule: it is sampled' within 60 is_sampled
+keep_going leak 32
+at ruled /api/v1/runs
+id=$(jq -r '.runs[0].id' "$T/body")
+is "$(jq -c '.runs[0] | [.kind, .state, .rule.name, .rule.action]' "$T/body")" '["guard","running","s","sample"]' 'a rule: its run'
+end_serve ruled
+is "$(state_of "$pid")" "$out_phase 0 0" 'a rule: it is not sampled any more' || diag "$(state_of "$pid")"
+start_serve ruled --runs "$T/ruled.runs"
+at ruled "/api/v1/runs/$id"
+ok 'a rule: as the schema says' tests/drivers/schema-check doc/schema/jeprof-ctl.json run "$T/body"
+is "$(jq -r .state "$T/body")" stopped 'a rule: it ended with the service'
+ok 'a rule: what lives was found' test "$(jq .result.live_bytes "$T/body")" -gt $((24 << 20)) || diag "$(<"$T/body")"
+at ruled "/api/v1/runs/$id/profile?format=folded"
+like "$(<"$T/body")" 'leak_blocks' 'a rule: its profile has names'
+end_serve ruled
+assert_untouched "$pid" 'a rule: untouched'
+
 done_testing
