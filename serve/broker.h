@@ -78,9 +78,9 @@ void broker_make_answer(struct job *job, const struct result *r);
 void broker_deliver(struct broker *b, struct job *job);
 
 /*
- * In a subprocess of ours, which is `own`: close the broker's descriptors, and those of the others.
- * A list made before fork(2) would not do: what is opened for the subprocess may have the number of
- * one that was closed since.
+ * In a subprocess of the broker, `own`: close the descriptors of the broker and of its other
+ * subprocesses. A list made before fork(2) would not do: a descriptor opened for the subprocess may
+ * reuse the number of one that was closed since.
  */
 void broker_leave(const struct broker *b, const struct subprocess *own);
 

@@ -24,8 +24,8 @@ static void pem_fini(struct pem *pem)
 }
 
 /*
- * Write access to the client authorities lets any client in; read access to the key allows
- * impersonating this host. A group may read it, as Debian's ssl-cert does.
+ * A user who can write to the client CA file can let any client in, and one who can read the key
+ * can impersonate this host. A group may read the key, as Debian's ssl-cert does.
  */
 static int open_file(const char *path, bool secret, size_t *n, struct err *err)
 {

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define OF_PEER (WAITERS_MAX / 4 * 3)
-#define FRAME 64 /* bytes of a line that are none of its members */
+#define FRAME 64 /* bytes of a line besides its members */
 
 void event_text_fini(struct event_text *text)
 {
@@ -82,7 +82,7 @@ void events_add(struct events *e, pid_t pid, struct event_text *text, uint64_t t
 	e->last = event.id;
 }
 
-/* --- who waits --- */
+/* --- waiters --- */
 
 static size_t waiting(const struct events *e, const struct serve_peer *peer)
 {
@@ -102,7 +102,7 @@ static struct waiter *find(struct events *e, uint64_t id)
 	return NULL;
 }
 
-/* A clock that was put back while there was no service brings smaller ids: all are new then. */
+/* If the clock was set back before a restart, new ids are smaller: then all events are new. */
 static void begin_at(const struct events *e, struct waiter *w)
 {
 	if (!(w->ask.flags & WIRE_HAS_SINCE))
@@ -142,7 +142,7 @@ static bool is_for(const struct event *event, const struct waiter *w)
 	return !event->pid || !w->ask.pid || event->pid == w->ask.pid;
 }
 
-/* Of those that came since this was asked last. */
+/* Among the events added since the last call. */
 static bool has_some(const struct events *e, struct waiter *w)
 {
 	for (size_t i = e->n; i-- && at(e, i)->id > w->seen;) {
@@ -153,7 +153,7 @@ static bool has_some(const struct events *e, struct waiter *w)
 	return false;
 }
 
-/* Of what he is to get, some was dropped before the front took an answer again. */
+/* Events it has yet to get were dropped before the front could take an answer. */
 static void look_back(const struct events *e, struct waiter *w)
 {
 	if (w->since >= e->gone)
@@ -185,7 +185,7 @@ uint64_t events_next_ms(const struct events *e)
 	return next;
 }
 
-/* --- what they get --- */
+/* --- answers --- */
 
 static void print_lost(FILE *out, const struct events *e, const struct waiter *w)
 {

@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #define MESSAGE_MAX (EVENT_MAX + sizeof(struct err) + 256)
-#define STEADY_MS 60000 /* who went on for so long has not failed in a row */
+#define STEADY_MS 60000 /* after running that long, the next failure counts as the first */
 
 void feed_message_fini(struct feed_message *m)
 {
 	event_text_fini(&m->text);
 }
 
-/* --- in that process --- */
+/* --- in the feed --- */
 
 void feed_lose(const struct feed_out *out, uint64_t n)
 {
@@ -73,7 +73,7 @@ int feed_open(struct feed *f, feed_fn *fn, const void *ctx, struct err *err)
 	return err_raise_sys(err, ERROR_NO_SHARED_MEMORY, errno);
 }
 
-/* What the last one said and nobody heard is lost. */
+/* Messages of the last process that were not received are lost. */
 static void hang_up(struct feed *f)
 {
 	char byte;
@@ -100,7 +100,7 @@ static void again_later(struct feed *f, uint64_t now_ms)
 	backoff_fail(&f->again, BACKOFF_MIN_MS, BACKOFF_MAX_MS, now_ms);
 }
 
-/* The same again and again is told once. */
+/* Repeated failures with the same error are reported once. */
 static bool is_news(struct feed *f, const struct err *err)
 {
 	bool news = f->ready || err->ids[0] != f->warned;
@@ -168,7 +168,7 @@ static bool unpack_message(char *bytes, size_t len, struct feed_message *m)
 	for (enum wire_role role = WIRE_ROLE_READ; role < WIRE_ROLES; role++) {
 		char *text = unpack_text(&u, EVENT_MAX);
 
-		/* A line is one event, whatever is in it. */
+		/* An event is one line. */
 		u.bad |= text && strchr(text, '\n');
 		m->text.for_role[role] = text;
 	}

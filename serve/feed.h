@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to serve/: a process that goes on, and tells the broker what it sees: finished lines, and
- * the numbers that the broker needs. What comes is bounded in size and per second: the rest is
- * lost, and counted. One that ends is started again, later each time.
+ * Private to serve/: a long-running subprocess that reports events to the broker: finished lines,
+ * and the numbers that the broker needs. Messages are limited in size and rate; the rest is dropped
+ * and counted. A feed that exits is restarted, with a backoff.
  */
 #ifndef SERVE_FEED_H
 #define SERVE_FEED_H
@@ -17,7 +17,7 @@
 #define FEED_PER_S 20
 
 enum feed_kind {
-	FEED_READY = 1, /* all is in place; `number`: of so many processes */
+	FEED_READY = 1, /* set up; `number` of processes */
 	FEED_EVENT,
 	FEED_WARNING,
 	FEED_KINDS
@@ -35,18 +35,18 @@ struct feed_message {
 
 void feed_message_fini(struct feed_message *m);
 
-/* --- in that process --- */
+/* --- in the feed --- */
 
 struct feed_out {
 	int sock;
-	_Atomic uint64_t *lost; /* shared with the broker */
+	_Atomic uint64_t *lost; /* in memory shared with the broker */
 };
 
-/* It never waits. */
+/* Never blocks: without room the message is lost. */
 void feed_tell(const struct feed_out *out, const struct feed_message *m);
 void feed_lose(const struct feed_out *out, uint64_t n);
 
-/* Until stop_fd. */
+/* The main function of a feed; runs until stop_fd is readable. */
 typedef int feed_fn(const void *ctx, const struct feed_out *out, int stop_fd, struct err *err);
 
 /* --- in the broker --- */
@@ -55,44 +55,44 @@ struct feed {
 	feed_fn *fn;
 	const void *ctx;
 	struct subprocess process;
-	int sock; /* -1: there is none */
+	int sock; /* -1: closed */
 	_Atomic uint64_t *lost;
 	uint64_t lost_told;
-	uint64_t told_ms;   /* when it was told, of now_ms(), as all here */
-	uint64_t begun_ms;  /* when it began */
-	uint64_t second_ms; /* the second in which `heard` came */
+	uint64_t told_ms;   /* time of the last report of `lost`; all times are of now_ms() */
+	uint64_t begun_ms;  /* start of the process */
+	uint64_t second_ms; /* start of the second that `heard` counts */
 	unsigned int heard;
 	struct backoff again;
 	bool ready;
-	enum error warned; /* of what was warned last */
+	enum error warned; /* the last reported error */
 };
 
 /* `ctx` stays the caller's. ERR_FAILED. */
 int feed_open(struct feed *f, feed_fn *fn, const void *ctx, struct err *err) __must_check;
-/* It has ended. */
+/* The process must have ended. */
 void feed_close(struct feed *f);
 
 struct broker;
 
 /*
- * Start it if it is due; it closes the broker's descriptors first (NULL: none). True: that failed,
- * and `err` is worth a warning.
+ * Start it if it is due. It first closes the broker's descriptors (NULL: none). True: that failed,
+ * and `err` should be reported.
  */
 bool feed_start(struct feed *f, const struct broker *b, uint64_t now_ms, struct err *err);
 
-/* When something is to be done, besides what feed_fd() and its process say; UINT64_MAX: never. */
+/* The next time to act, besides events of feed_fd() and the process; UINT64_MAX: never. */
 uint64_t feed_next_ms(const struct feed *f);
 
-/* What to wait for: messages, as far as they may come now; or -1. */
+/* The socket to poll for messages; -1: none, or the limit of this second is reached. */
 int feed_fd(const struct feed *f, uint64_t now_ms);
 
-/* One that came: `m` is the caller's. False: none, or no more now. */
+/* Receive a message; the caller frees `m`. False: none, or the limit is reached. */
 bool feed_hear(struct feed *f, uint64_t now_ms, struct feed_message *m);
 
-/* How many were lost since this was not 0: at most once per second. It is called each turn. */
+/* How many were lost since this last returned nonzero, once per second. Call it each turn. */
 uint64_t feed_lost(struct feed *f, uint64_t now_ms);
 
-/* It has ended, or is waited for. True: `err` is worth a warning. */
+/* Reap the process; waits for its end. True: `err` should be reported. */
 bool feed_take(struct feed *f, uint64_t now_ms, struct err *err);
 
 #endif

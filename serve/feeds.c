@@ -40,7 +40,7 @@ void feeds_close(struct broker *b)
 	b->n_feeds = 0;
 }
 
-/* NULL: it is who watches. */
+/* NULL: it is the watch. */
 static const struct serve_rule *rule_of(const struct broker *b, size_t i)
 {
 	return i < b->request->n_rules ? &b->request->rules[i] : NULL;
@@ -108,7 +108,7 @@ size_t feeds_gather(const struct broker *b, struct pollfd *fds)
 	return n;
 }
 
-/* It is counted, and in the log as what clients ask for is. */
+/* Count and log it like a client's operation. */
 static int tell_rule(struct broker *b, size_t i, const struct feed_message *m, struct err *err)
 {
 	const struct err unsaid = ERR_INIT;
@@ -125,7 +125,7 @@ static int tell_rule(struct broker *b, size_t i, const struct feed_message *m, s
 		b->rules[i].ok++;
 	else
 		b->rules[i].failed++;
-	b->repair.due |= !m->ok; /* whoever did it may have been killed */
+	b->repair.due |= !m->ok; /* the process that took it may have been killed */
 	queue_age(&b->queue, m->pid);
 	clock_gettime(CLOCK_REALTIME, &e.time);
 	memcpy(e.comm, m->comm, sizeof(e.comm));
@@ -168,8 +168,7 @@ void feeds_take(struct broker *b, const struct pollfd *fds)
 			continue;
 		if (feed_take(f, now_ms(), &why))
 			caution(b, i, &why);
-		b->repair.due |=
-			rule_of(b, i) != NULL; /* what it did may have been killed with it */
+		b->repair.due |= rule_of(b, i) != NULL; /* its runs may have been killed with it */
 	}
 }
 

@@ -21,8 +21,8 @@
 _Static_assert(SPAWN_ALSO == WIRE_FD, "the front expects its channel there");
 
 /*
- * Where it lies beside this program: in a build folder or a portable one, or installed. Nothing
- * that the environment says is asked.
+ * Its path relative to this program, in a build or portable folder or installed. The environment is
+ * not consulted.
  */
 static int find_program(char *path, size_t size, struct err *err)
 {
@@ -93,7 +93,7 @@ int front_end(struct front *f)
 {
 	int status = 0;
 
-	/* Before it can see that we have gone, and end in another way. */
+	/* Before it notices the closed channel and exits by itself. */
 	if (f->pid > 0) {
 		kill(f->pid, SIGKILL);
 		while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to serve/: the process that speaks HTTP, as its parent sees it. */
+/* Private to serve/: starts and ends the process that speaks HTTP. */
 #ifndef SERVE_FRONT_H
 #define SERVE_FRONT_H
 
@@ -12,8 +12,8 @@
 
 struct front {
 	pid_t pid;
-	int pidfd, channel; /* -1: there is none */
-	bool ready;	    /* it is confined, and takes connections */
+	int pidfd, channel; /* -1: none */
+	bool ready;	    /* confined, and accepts connections */
 	uint64_t begun_ms;  /* of now_ms() */
 };
 #define FRONT_INIT                         \
@@ -21,10 +21,10 @@ struct front {
 		.pidfd = -1, .channel = -1 \
 	}
 
-/* Start it. ERR_FAILED: its program is not there, or cannot be started. */
+/* ERR_FAILED: its program is missing or cannot be started. */
 int front_start(struct front *f, const struct serve_request *request, struct err *err) __must_check;
 
-/* End it, if it has not ended; how it did, as waitpid(2) says. */
+/* Kill it unless it has exited; its status of waitpid(2). */
 int front_end(struct front *f);
 
 #endif
