@@ -58,7 +58,7 @@ static void add(struct listeners *l, int fd, enum wire_transport transport)
 	l->v[l->n++] = fd;
 }
 
-/* The same for a port, which is `text`. */
+/* Add a TCP socket; *text is its address. */
 static void add_port(struct listeners *l, int fd, bool tls, char text[SERVE_ADDRESS_SIZE])
 {
 	struct sockaddr_storage address = { 0 };
@@ -71,7 +71,7 @@ static void add_port(struct listeners *l, int fd, bool tls, char text[SERVE_ADDR
 		memcpy(l->port, text, sizeof(l->port));
 }
 
-/* What goes further than this machine is encrypted. */
+/* Connections from other hosts must be encrypted. */
 static int check_reach(const struct sockaddr_storage *address, const char *text, bool tls,
 		       struct err *err)
 {
@@ -83,7 +83,7 @@ static int check_reach(const struct sockaddr_storage *address, const char *text,
 
 /* --- from systemd --- */
 
-/* Does it listen, for what we speak? */
+/* Is it a listening socket of a family we serve? */
 static bool is_listener(int fd, struct sockaddr_storage *address)
 {
 	socklen_t len = sizeof(*address);
@@ -96,7 +96,7 @@ static bool is_listener(int fd, struct sockaddr_storage *address)
 		address->ss_family == AF_INET6);
 }
 
-/* How many it handed to this process; its variables are not for our children. */
+/* How many sockets it passed to this process. Unsets its variables: children must not see them. */
 static int handed_over(void)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
@@ -138,7 +138,7 @@ static int take_handed(struct listeners *l, int n, bool tls, struct err *err)
 
 /* --- our own --- */
 
-/* The folder is its owner's alone; others may pass through it, and see nothing. */
+/* The folder is private to its owner; with `passed`, others may traverse but not list it. */
 static int default_path(char *path, size_t size, bool passed, struct err *err)
 {
 	_cleanup_(cleanup_close) int folder = private_open(true);
@@ -152,9 +152,9 @@ static int default_path(char *path, size_t size, bool passed, struct err *err)
 }
 
 /*
- * Between the look at what is there and listen(2), our socket looks to another one that starts like
- * one that was left. So it waits for a lock on a file beside the socket, which is removed
- * afterwards: a lock counts only while its file has that name.
+ * Between the check of the path and listen(2), another service that starts would take our socket
+ * for a stale one. So starts are serialized by a lock file beside the socket, which is removed
+ * afterwards: a lock only counts while its file still has that name.
  */
 static int lock_path(const char *path, char lock[PATH_MAX], struct err *err)
 {
@@ -178,7 +178,7 @@ static int lock_path(const char *path, char lock[PATH_MAX], struct err *err)
 	return err_raise(err, ERROR_SOCKET_TAKEN, .path = path);
 }
 
-/* A socket that nobody listens to was left by one that was killed. */
+/* A socket without a listener is stale: its service was killed. */
 static int remove_left(const struct sockaddr_un *un, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -205,7 +205,7 @@ static int find_group(const char *name, gid_t *gid, struct err *err)
 	return 0;
 }
 
-/* Nobody may connect before it has its group and its mode. */
+/* No client may connect before the socket has its group and mode. */
 static int bind_socket(int fd, const struct sockaddr_un *un, gid_t gid, bool grouped)
 {
 	mode_t before = umask(0777);
@@ -290,7 +290,7 @@ static int parse_address(const char *text, struct sockaddr_storage *a, socklen_t
 	return 0;
 }
 
-/* `real`: with the port that the kernel chose for 0. */
+/* *real: the address with its actual port, if that was 0. */
 static int open_port(struct listeners *l, const char *text, bool tls, char real[SERVE_ADDRESS_SIZE],
 		     struct err *err)
 {
@@ -348,8 +348,8 @@ void listeners_close(struct listeners *l)
 	struct stat st;
 
 	/*
-	 * Somebody may have removed it, and another one have made its own since. While it listens,
-	 * nobody takes it for one that was left, and makes another one between the two calls.
+	 * Another service may have replaced it. Unlink before closing: while it listens, no other
+	 * service takes it for a stale one and replaces it between lstat(2) and unlink(2).
 	 */
 	if (l->path[0] && !lstat(l->path, &st) && st.st_ino == l->inode)
 		unlink(l->path);

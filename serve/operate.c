@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STACKS_MAX 16000  /* of pprof: Pyroscope takes no more (pkg/validation, 2026) */
-#define BUSY_WAIT_MS 2000 /* another one of ours may be at the same process */
+#define STACKS_MAX 16000  /* for pprof: the limit of Pyroscope (pkg/validation, 2026) */
+#define BUSY_WAIT_MS 2000 /* another operation of ours may hold the process */
 
-/* --- what is answered --- */
+/* --- answers --- */
 
 static int print_json(FILE *out, const void *ctx, struct err *err)
 {
@@ -34,7 +34,7 @@ static int print_json(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
-/* `doc` is taken. */
+/* Takes `doc`. */
 static int write_json(int content, struct json_object *doc, struct err *err)
 {
 	int ret = memory_file_fill(content, print_json, doc, err);
@@ -101,7 +101,7 @@ int operate_say(const struct wire_to_broker *ask, int content, const struct err 
 	return write_json(content, api_error(why), err);
 }
 
-/* --- what it cost, and whose it is --- */
+/* --- cost --- */
 
 void operate_cost(struct result *r, const struct ops_cost *cost)
 {
@@ -154,7 +154,7 @@ struct metrics {
 	bool openmetrics;
 };
 
-/* OpenMetrics end with what says that they do. */
+/* Our own metrics come last: they end with the EOF marker of OpenMetrics. */
 static int print_metrics(FILE *out, const void *ctx, struct err *err)
 {
 	const struct metrics *m = ctx;
@@ -332,7 +332,7 @@ static int do_cmdline(const struct work *w, struct result *r, struct err *err)
 		return -1;
 	memcpy(r->comm, all.v[0].comm, sizeof(r->comm));
 	output_safe(r->comm, name, sizeof(name));
-	/* Its arguments may hold secrets. */
+	/* Not its arguments: they may hold secrets. */
 	return answer_text(w, name, strlen(name), err);
 }
 
@@ -381,10 +381,10 @@ static int (*const operations[WIRE_OPS])(const struct work *w, struct result *r,
 	[WIRE_RUNS] = run_do_list,
 	[WIRE_RUN] = run_do_show,
 	[WIRE_RUN_PROFILE] = run_do_profile,
-	[WIRE_RUN_STOP] = run_do_show, /* which comes when it has stopped */
+	[WIRE_RUN_STOP] = run_do_show, /* the broker starts it when the run has ended */
 	[WIRE_RUN_DELETE] = run_do_delete,
 	[WIRE_MESOS_START] = compat_mesos_start,
-	[WIRE_MESOS_STOP] = compat_mesos_stop, /* the same */
+	[WIRE_MESOS_STOP] = compat_mesos_stop, /* likewise */
 	[WIRE_MESOS_STATE] = compat_mesos_state,
 	[WIRE_MESOS_DOWNLOAD] = compat_mesos_download,
 	[WIRE_MTEV_STATE] = compat_mtev_state,
@@ -405,13 +405,13 @@ static enum wire_reason reason_of(const struct err *err)
 		return WIRE_OTHER_PROGRAM;
 	case ERROR_INTERRUPTED:
 	case ERROR_INTERRUPTED_BEFORE:
-		return WIRE_ENDING; /* or nobody waits for it any more */
+		return WIRE_ENDING; /* or all its clients have disconnected */
 	default:
 		return WIRE_ANY;
 	}
 }
 
-/* The log names the process, whatever became of the operation. */
+/* The log names the process even if the operation failed. */
 static void find_comm(const struct work *w, struct result *r)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };

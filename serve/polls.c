@@ -31,7 +31,7 @@ static int print(FILE *out, const void *ctx, struct err *err)
 	return 0;
 }
 
-/* What he gets is in job->answer, and what goes with it in job->content. */
+/* Set job->answer, and job->content if there are events. */
 static void make(const struct broker *b, const struct waiter *w, struct job *job, struct result *r)
 {
 	struct poll poll = { &b->events, w, &job->run, false };
@@ -77,7 +77,7 @@ int polls_answer(struct broker *b, struct err *err)
 
 		if (answer(b, w, err))
 			return -1;
-		if (w->id == id) /* the front does not take it, or has ended */
+		if (w->id == id) /* the socket to the front is full, or it has exited */
 			return 0;
 	}
 	return 0;

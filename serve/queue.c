@@ -29,7 +29,7 @@ size_t queue_count(const struct queue *q, enum job_state state)
 	return n;
 }
 
-/* A profile over some time, or a run: it waits most of that. */
+/* A profile over an interval, or a run: it mostly sleeps. */
 static bool takes_long(const struct wire_to_broker *ask)
 {
 	return ask->seconds || wire_is_run(ask->op);
@@ -49,7 +49,7 @@ bool serve_peer_is_owner(const struct serve_peer *peer)
 	return peer->transport == WIRE_UNIX && peer->uid == geteuid();
 }
 
-/* Who asks for much leaves some room for others: a quarter. */
+/* One peer may fill three quarters of the queue. */
 static bool has_share(const struct queue *q, const struct serve_peer *peer)
 {
 	unsigned int n = 0;
@@ -59,7 +59,7 @@ static bool has_share(const struct queue *q, const struct serve_peer *peer)
 	return n < q->waiting - q->waiting / 4;
 }
 
-/* Those that take long and would wait for others that do, are refused: all else would wait, too. */
+/* Long ones that would have to wait are refused: they would fill the queue. */
 static bool is_full(const struct queue *q, const struct wire_to_broker *ask,
 		    const struct serve_peer *peer)
 {
@@ -79,13 +79,13 @@ static bool is_full(const struct queue *q, const struct wire_to_broker *ask,
 	       queue_count(q, JOB_WAITING) >= q->waiting;
 }
 
-/* What is seen of all processes is asked for by many, and costs as much as many profiles. */
+/* Overviews of all processes are requested by many clients, and cost as much as many profiles. */
 static bool is_overview(enum wire_op op)
 {
 	return op == WIRE_LIST || op == WIRE_METRICS || op == WIRE_DISCOVER;
 }
 
-/* Would both have the same answer? */
+/* Do both have the same answer? */
 static bool is_same(const struct wire_to_broker *a, const struct wire_to_broker *b)
 {
 	return a->op == b->op && (a->op == WIRE_DUMP || is_overview(a->op)) && a->pid == b->pid &&
@@ -101,9 +101,9 @@ static bool can_be_shared(const struct job *job, uint64_t now_ms)
 	switch (job->state) {
 	case JOB_WAITING:
 		return true;
-	case JOB_RUNNING: /* what began earlier does not cover the time that is meant */
+	case JOB_RUNNING: /* one over an interval began too early */
 		return job->n && !takes_long(&job->ask) &&
-		       !is_overview(job->ask.op); /* one that nobody waits for is being stopped */
+		       !is_overview(job->ask.op); /* without askers it is being stopped */
 	case JOB_DONE:
 		return !takes_long(&job->ask) && !is_overview(job->ask.op) &&
 		       job->answer.code == ERR_NONE && job->answer.bytes &&
@@ -125,7 +125,7 @@ static struct job *find_same(struct queue *q, const struct wire_to_broker *ask, 
 	return NULL;
 }
 
-/* One that is done and answered makes room, the oldest first. */
+/* A free slot, or that of the oldest answered job. */
 static struct job *find_room(struct queue *q)
 {
 	struct job *oldest = NULL;
@@ -144,7 +144,6 @@ static struct job *find_room(struct queue *q)
 	return oldest;
 }
 
-/* Who asks from now on is to see the change. */
 void queue_age(struct queue *q, pid_t pid)
 {
 	for (size_t i = 0; i < JOBS_MAX; i++)
@@ -181,7 +180,7 @@ struct job *queue_add(struct queue *q, const struct wire_to_broker *ask,
 	return job;
 }
 
-/* Does one that is running act on this process? One that takes long leaves it alone meanwhile. */
+/* Does a running job act on this process? Long ones do not count: they mostly leave it alone. */
 static bool is_taken(const struct queue *q, pid_t pid)
 {
 	for (size_t i = 0; pid && i < JOBS_MAX; i++) {
@@ -192,7 +191,7 @@ static bool is_taken(const struct queue *q, pid_t pid)
 	return false;
 }
 
-/* Those that take long do not keep the others waiting; of them, too, only so many run. */
+/* Long jobs and the others have separate limits, so that long ones do not block the rest. */
 static bool has_worker(const struct queue *q, bool long_ones)
 {
 	size_t n = 0;
@@ -221,7 +220,7 @@ uint64_t queue_run_of(const struct queue *q, pid_t pid)
 	return 0;
 }
 
-/* What was told to stop is looked at when it has. */
+/* A run that is being stopped is shown when it has ended. */
 static bool waits_for_run(struct queue *q, const struct wire_to_broker *ask)
 {
 	return wire_ends_run(ask->op) && queue_find_run(q, ask->run);
