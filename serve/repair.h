@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Private to serve/: runs that were killed are ended as they would have ended themselves, in a
- * process of its own. It is tried again, later each time, until nothing is left to put back.
+ * Private to serve/: restores the processes of killed runs, in a subprocess. Repeated with a
+ * backoff until nothing is left to restore.
  */
 #ifndef SERVE_REPAIR_H
 #define SERVE_REPAIR_H
@@ -25,20 +25,19 @@ struct repair {
 
 struct broker;
 
-/* What the process works on. */
 struct repair_work {
 	const struct broker *broker;
 	const struct store *runs;
 	struct ops_options options;
 };
 
-/* When repair_start() would start one, of now_ms(); UINT64_MAX: not until something is due. */
+/* When repair_start() would start it, of now_ms(); UINT64_MAX: nothing is due, or it is running. */
 uint64_t repair_next_ms(const struct repair *r);
 
-/* Start it if it is due and not at work. -1: it will be tried again; ERR_FAILED. */
+/* Start it if it is due and not running. -1: ERR_FAILED, and it will be tried again. */
 int repair_start(struct repair *r, const struct repair_work *work, struct err *err) __must_check;
 
-/* Wait until it has ended. -1: as above, with what store_repair() failed with. */
+/* Wait for its end. -1: likewise, with the error of store_repair(). */
 int repair_take(struct repair *r, struct err *err) __must_check;
 
 #endif

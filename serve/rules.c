@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What the callbacks work with. */
+/* For the callbacks. */
 struct at_work {
 	const struct rule_work *work;
 	const struct feed_out *out;
@@ -45,7 +45,7 @@ static int on_event(void *ctx, const struct ops_guard_event *e, struct err *err)
 
 	(void)err;
 	memcpy(m.comm, e->comm, sizeof(m.comm));
-	/* It is a run's now. */
+	/* The run has the files. */
 	json_object_object_del(doc, "file");
 	json_object_object_del(doc, "before");
 	json_set_text(doc, "name", rule->name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to serve/: a guard that is the service's own, whose profiles are runs, and events. */
+/* Private to serve/: a guard of the service, whose profiles become runs and events. */
 #ifndef SERVE_RULES_H
 #define SERVE_RULES_H
 
@@ -11,7 +11,7 @@ struct rule_work {
 	const struct store *runs;
 };
 
-/* A feed_fn. `ctx` is such a work; what it tells has the number of the run, or 0. */
+/* A feed_fn; `ctx` is a struct rule_work. `number` in its messages is the run's, or 0. */
 int rules_run(const void *ctx, const struct feed_out *out, int stop_fd, struct err *err);
 
 #endif

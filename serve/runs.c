@@ -23,14 +23,14 @@
 #define PROFILE "profile.heap"
 #define NAMES_MS 10000
 
-/* --- one that is done here --- */
+/* --- doing a run --- */
 
 struct doing {
 	const struct work *work;
 	struct result *result;
 	uint64_t duration_ms;
 	int lg_sample; /* or OPS_LG_KEEP */
-	bool only_off; /* what others turned on is theirs */
+	bool only_off; /* fail if profiling is active: another program turned it on */
 	struct ops_options options;
 	struct proc proc;
 	struct run run;
@@ -68,7 +68,7 @@ static uint64_t sample_bytes(const struct doing *d)
 	return d->lg_sample == OPS_LG_KEEP ? 0 : UINT64_C(1) << d->lg_sample;
 }
 
-/* The process is found, and what is known of the run is on disk before anything is changed. */
+/* Open the process and write the run to disk, before anything is changed. */
 static int prepare(struct doing *d, const char *kind, struct err *err)
 {
 	const struct wire_to_broker *ask = d->work->ask;
@@ -100,13 +100,13 @@ static int prepare(struct doing *d, const char *kind, struct err *err)
 	return -1;
 }
 
-/* From now on it goes on by itself: whoever asked for it is told so. */
+/* The run has begun, which is the answer to the client. */
 static void begin(struct doing *d)
 {
 	_cleanup_(json_close) struct json_object *doc = NULL;
 	struct err ignored;
 
-	d->began = d->rule; /* nobody waits for that */
+	d->began = d->rule; /* no client waits */
 	if (d->rule || store_load(d->work->runs, d->work->run, &doc, &ignored) ||
 	    answer_json(d->work,
 			d->work->ask->words ? compat_began(d->work->ask, doc, false)
@@ -117,7 +117,7 @@ static void begin(struct doing *d)
 		   sizeof(d->result->comm);
 }
 
-/* Names are looked up while the process lives: later its files may be gone. */
+/* Symbolize while the process lives: later its files may be gone. */
 static void add_names(const struct doing *d, const char *from, const char *to)
 {
 	_cleanup_(output_close) struct output output = OUTPUT_INIT;
@@ -129,7 +129,7 @@ static void add_names(const struct doing *d, const char *from, const char *to)
 	struct err ignored;
 	uint64_t bytes;
 
-	/* Also of a run that was told to end. */
+	/* For a run that was stopped, too. */
 	options.stop_fd = -1;
 	options.timeout_ms = NAMES_MS;
 	in = open(run_file(&d->run, from, path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -137,14 +137,14 @@ static void add_names(const struct doing *d, const char *from, const char *to)
 		return;
 	request.profile = in;
 	request.out = out;
-	/* Without it they are looked up when they are asked for. */
+	/* If this fails, requests symbolize. */
 	if (!ops_convert(&request, &options, &ignored) &&
 	    !memory_file_size(out, &bytes, &ignored) &&
 	    !output_open(&output, run_file(&d->run, to, path), true, &ignored))
 		(void)!output_commit(&output, out, bytes, 0, &ignored);
 }
 
-/* How it ended is on disk, and there is room for the next one. */
+/* Write the end of the run to disk, and remove old runs. */
 static int end(struct doing *d, int failed, struct err *err)
 {
 	const struct wire_to_broker *ask = d->work->ask;
@@ -253,7 +253,7 @@ int run_do_sample(const struct work *w, struct result *r, struct err *err)
 	return end(&d, failed, err);
 }
 
-/* --- what a rule brings --- */
+/* --- by a rule --- */
 
 static int take_dump(struct doing *d, struct ops_guard_taken *taken, struct err *err)
 {
@@ -322,12 +322,12 @@ int run_take(const struct store *runs, const struct serve_rule *rule,
 		return -1;
 	run_file(&d.run, PROFILE, taken->file);
 	failed = end(&d, actions[rule->guard.action](&d, taken, err), err);
-	/* One that failed before it began is not kept. */
+	/* One that failed before it began was not kept. */
 	taken->number = failed && !d.began ? 0 : d.id;
 	return failed;
 }
 
-/* --- what is there --- */
+/* --- kept runs --- */
 
 int run_do_list(const struct work *w, struct result *r, struct err *err)
 {
@@ -354,7 +354,7 @@ int run_do_show(const struct work *w, struct result *r, struct err *err)
 	return err_raise(err, ERROR_RUN_OF_RULE, .number = (int64_t)w->ask->run);
 }
 
-/* "record-1795651200.folded" */
+/* "run-1795651200.folded" */
 static void set_name(const struct work *w, struct result *r)
 {
 	snprintf(r->name, sizeof(r->name), "run-%" PRIu64 "%s%s", w->ask->run,

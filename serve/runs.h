@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to serve/: operations on what is kept (serve/store.h), each as in serve/operate.c. */
+/* Private to serve/: operations on runs (serve/store.h), as in serve/operate.c. */
 #ifndef SERVE_RUNS_H
 #define SERVE_RUNS_H
 
@@ -7,7 +7,7 @@
 
 int run_do_record(const struct work *w, struct result *r, struct err *err);
 int run_do_sample(const struct work *w, struct result *r, struct err *err);
-/* What a rule has fired for: it is a run as others are. In the process that guard has for it. */
+/* Take the profile of a rule that fired, as a run. In the subprocess of the guard. */
 int run_take(const struct store *runs, const struct serve_rule *rule,
 	     const struct ops_guard_due *due, const struct ops_options *options,
 	     struct ops_guard_taken *taken, struct err *err);

@@ -25,15 +25,15 @@
 #define FACTS "run.json"
 #define FACTS_MAX (256 << 10)
 #define ROOTS "/var/lib/jeprof-ctl/runs"
-#define NUMBER_MAX 16 /* digits */
+#define NUMBER_MAX 16 /* digits of a run's number */
 #define BEGIN_S 60
-#define TRIES 1000 /* of numbers */
+#define TRIES 1000 /* numbers that are tried */
 
 static const char *const files[] = { "profile.heap", "profile.base.heap", "profile.raw",
 				     "profile.base.raw" };
 enum { PROFILE, BASE, NAMED };
 
-/* --- the folder of all --- */
+/* --- the folder of runs --- */
 
 static bool default_path(char *buf, size_t size)
 {
@@ -56,7 +56,7 @@ static int failed(const struct store *r, enum error id, int sys, struct err *err
 	return err_advise(err, FIX_GIVE_RUNS);
 }
 
-/* Digits alone, as store_next() makes them. */
+/* Only digits, as from store_next(). */
 static bool number_of(const char *name, uint64_t *id)
 {
 	size_t len = strspn(name, "0123456789");
@@ -74,7 +74,7 @@ static int newest_first(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* The numbers there are, the newest first, in an array that the caller frees. */
+/* The numbers of all runs, the newest first. The caller frees the array. */
 static int numbers(const struct store *r, uint64_t **ids, size_t *n, struct err *err)
 {
 	_cleanup_(cleanup_closedir) DIR *d = opendir(r->path);
@@ -179,12 +179,12 @@ static int open_run(const struct store *r, uint64_t id, struct run *run, struct 
 		       : err_raise_sys(err, ERROR_RUN_UNREADABLE, errno, .number = (int64_t)id);
 }
 
-/* Made: it is ours, and nobody else's. */
+/* Lock the folder of a new run. */
 static int take_folder(const struct store *r, uint64_t id, struct run *run, struct err *err)
 {
 	if (open_run(r, id, run, err))
 		return -1;
-	/* Who looks whether it is locked lets go at once. */
+	/* A check of the lock holds it only for a moment. */
 	return flock(run->dir, LOCK_EX) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
 }
 
@@ -236,7 +236,7 @@ void run_close(struct run *run)
 	run->dir = -1;
 }
 
-/* A folder of ours, to be read; NULL with errno. */
+/* NULL with errno. */
 static DIR *read_folder(const struct run *run)
 {
 	int fd = openat(run->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -248,8 +248,8 @@ static DIR *read_folder(const struct run *run)
 }
 
 /*
- * All that is in it, with what a killed one left half-written, and the folder: the facts last, for
- * without them nothing tells what it is.
+ * Remove all of its files, also those half-written by a killed process, and the folder. The facts
+ * go last: they identify the run.
  */
 static int remove_folder(struct run *run)
 {
@@ -274,7 +274,7 @@ void run_drop(struct run *run)
 	run_close(run);
 }
 
-/* Has somebody the lock? `take`: else it is ours alone, until run->dir is closed. */
+/* Is it locked by a process? If not, we hold a lock, exclusive with `take`, until run->dir is closed. */
 static bool is_locked(const struct run *run, bool take)
 {
 	return flock(run->dir, (take ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0;
@@ -306,7 +306,7 @@ static uint64_t size_of(const struct run *run, const char *name)
 		       : (uint64_t)st.st_size;
 }
 
-/* In bytes, all that it has. */
+/* The total size of its files in bytes. */
 static uint64_t sizes_of(const struct run *run)
 {
 	_cleanup_(cleanup_closedir) DIR *d = read_folder(run);
@@ -355,7 +355,7 @@ int store_list(const struct store *r, pid_t pid, struct json_object **all, struc
 		struct json_object *doc = NULL;
 		struct err ignored;
 
-		/* Who is being removed, or is not begun, is not there. */
+		/* Skip runs that are being removed or have no facts yet. */
 		if (store_load(r, ids[i], &doc, &ignored))
 			continue;
 		if (!pid || api_run_pid(doc) == pid)
@@ -401,7 +401,7 @@ int store_open_profile(const struct store *r, uint64_t id, bool base, bool names
 			 .what = base ? "beginning" : "end");
 }
 
-/* --- their end --- */
+/* --- removal and repair --- */
 
 int store_remove(const struct store *r, uint64_t id, struct err *err)
 {
@@ -416,7 +416,7 @@ int store_remove(const struct store *r, uint64_t id, struct err *err)
 	return remove_folder(&run) ? failed(r, ERROR_RUNS_FAILED, errno, err) : 0;
 }
 
-/* Was it made so long ago that nobody is about to write what it is? */
+/* Is it too old for its facts to be still on their way? */
 static bool is_old(const struct run *run)
 {
 	struct stat st;
@@ -424,7 +424,7 @@ static bool is_old(const struct run *run)
 	return !fstat(run->dir, &st) && time(NULL) - st.st_mtime > BEGIN_S;
 }
 
-/* It has no facts yet. */
+/* It has no facts yet, and is not old. */
 static bool is_beginning(const struct run *run)
 {
 	struct stat st;
@@ -455,7 +455,7 @@ void store_retain(const struct store *r)
 	}
 }
 
-/* The process of one that was killed is put back. */
+/* Restore the process of a killed run. */
 static int undo(struct json_object *doc, const struct ops_options *options, struct err *err)
 {
 	struct ops_options of = *options;
@@ -476,7 +476,7 @@ static int repair(struct run *run, const struct ops_options *options, struct err
 	struct stat st;
 
 	if (!doc && fstatat(run->dir, FACTS, &st, 0) && errno == ENOENT && is_old(run))
-		(void)!remove_folder(run); /* it was killed before it began */
+		(void)!remove_folder(run); /* killed before it began */
 	if (!doc || !api_run_is_running(doc))
 		return 0;
 	if (undo(doc, options, err))

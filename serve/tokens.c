@@ -48,7 +48,7 @@ static bool parse_hash(const char *text, unsigned char hash[TOKEN_HASH_SIZE])
 	       base16_decode_final(&base16) && len == TOKEN_HASH_SIZE;
 }
 
-/* `line` is cut into its words. True also for one that is empty, or a comment. */
+/* Splits `line` in place. True for empty lines and comments, too. */
 static bool parse_line(char *line, struct tokens *tokens)
 {
 	struct token *t = &tokens->v[tokens->n];
@@ -116,7 +116,7 @@ static void to_hex(const unsigned char *bytes, size_t n, char *text)
 	text[BASE16_ENCODE_LENGTH(n)] = '\0';
 }
 
-/* Could the file be read with one more in it? */
+/* Could the file still be read with another token? */
 static int check_room(const char *path, struct err *err)
 {
 	_cleanup_(cleanup_free) struct tokens *tokens = NULL;
@@ -163,7 +163,7 @@ int token_make(const char *path, enum wire_role role, const char *name, char tex
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);
 	if (config_check(fd, path, &kind, &st, err))
 		return -1;
-	/* A last line that somebody wrote without its end. */
+	/* The last line may lack its newline. */
 	if (lseek(fd, -1, SEEK_END) >= 0 && read(fd, &last, 1) == 1 && last != '\n' &&
 	    write(fd, "\n", 1) != 1)
 		return err_raise_sys(err, ERROR_TOKENS_UNWRITTEN, errno, .path = path);

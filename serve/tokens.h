@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who a client that comes over the network is: whoever knows a token. The file of tokens has a line
- * for each, ROLE SHA256 [NAME]: whoever reads it knows no token.
+ * Tokens identify clients that connect over the network. The token file has a line for each, ROLE
+ * SHA256 [NAME], so that reading it reveals no token.
  */
 #ifndef SERVE_TOKENS_H
 #define SERVE_TOKENS_H
@@ -28,12 +28,12 @@ struct tokens {
 };
 
 /*
- * Read a file of tokens. ERR_FAILED: it cannot be read, others may write to it, or a line of it is
- * wrong; ERR_USAGE: it has none.
+ * Read a token file. ERR_FAILED: it cannot be read, other users may write to it, or a line is
+ * malformed; ERR_USAGE: it has no tokens.
  */
 int tokens_read(const char *path, struct tokens *tokens, struct err *err) __must_check;
 
-/* Whose it is, in a time that says nothing of how near it comes to one; NULL: nobody's. */
+/* Compares in constant time. NULL: it is not known. */
 const struct token *tokens_find(const struct tokens *tokens,
 				const unsigned char token[WIRE_TOKEN_SIZE]);
 
@@ -41,8 +41,8 @@ const struct token *tokens_find(const struct tokens *tokens,
 enum wire_role token_role(const char *name);
 
 /*
- * Make one, and add it to the file, which is made with mode 0600 if it is not there. `text` is the
- * token itself, which is kept nowhere.
+ * Make a token and append its hash to the file, which is created with mode 0600 if it is missing.
+ * `text` is the token itself, which is not stored.
  */
 int token_make(const char *path, enum wire_role role, const char *name, char text[TOKEN_TEXT_SIZE],
 	       struct err *err) __must_check;

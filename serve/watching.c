@@ -17,7 +17,7 @@ static int on_ready(void *ctx, size_t processes, struct err *err)
 	return 0;
 }
 
-/* The innermost calls, as far as there is room: `doc` is {"stack":[...]}, and taken. */
+/* As many of the innermost calls as fit. Takes `doc`, which is {"stack":[...]}. */
 static char *fit_stack(struct json_object *doc, size_t room)
 {
 	struct json_object *stack = json_object_object_get(doc, "stack");
@@ -29,7 +29,7 @@ static char *fit_stack(struct json_object *doc, size_t room)
 	return api_members(doc);
 }
 
-/* Names of functions are for who may have profiles; all else can be seen from outside. */
+/* Function names need the role of profiles; the rest is visible from outside the process. */
 static int on_event(void *ctx, const struct ops_watch_event *e, struct err *err)
 {
 	struct feed_message m = { .kind = FEED_EVENT, .pid = e->pid, .ok = e->ok };
@@ -59,7 +59,7 @@ static int on_lost(void *ctx, uint64_t n, struct err *err)
 	return 0;
 }
 
-/* About a process or a file that cannot be watched so closely: `watch` says that. */
+/* About processes and files that are only partly watched. Only the command `watch` prints these. */
 static void on_note(void *ctx, const char *line)
 {
 	(void)ctx;
