@@ -23,15 +23,15 @@ _Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
 
 #define CONNECTIONS_MAX 1024
 #define ACCEPT_AGAIN_MS 100
-#define READY_MS 60000 /* for the front to begin */
+#define READY_MS 60000 /* for the front to become ready */
 #define RESTART_MIN_MS 100
 #define RESTART_MAX_MS 5000
-#define END_MS 10000 /* for the watch to end, and the front to send what operations brought */
+#define END_MS 10000 /* for the watch to end, and the front to send the last answers */
 #define FDS_MAX (3 + LISTENERS_MAX + FEED_FDS * FEEDS_MAX + 2 * JOBS_MAX)
 
 /* --- the front --- */
 
-/* It takes all that it was asked for along: nobody is left to have it. How it ended: waitpid(2). */
+/* Forget its requests, and stop their operations except for runs. Returns its status of waitpid(2). */
 static int drop_front(struct broker *b)
 {
 	int status = front_end(&b->front);
@@ -51,14 +51,12 @@ static int drop_front(struct broker *b)
 	return status;
 }
 
-/* How it ended, as waitpid(2) says. */
 static int raise_ended(struct err *err, enum error id, int status)
 {
 	return err_raise(err, id, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 			 .number = WIFEXITED(status) ? WEXITSTATUS(status) : 0);
 }
 
-/* Again, but not at once, and later each time. */
 static void restart_later(struct broker *b, enum error id, int status)
 {
 	struct err warning = ERR_INIT;
@@ -93,7 +91,7 @@ static void keep_certificate(const struct broker *b, struct err *why)
 	broker_caution(b, why);
 }
 
-/* One of a short life is replaced while we run: who connects from then on sees the new one. */
+/* Short-lived certificates are replaced while we run; new connections get the new one. */
 static void renew_certificate(struct broker *b)
 {
 	struct err why = ERR_INIT;
@@ -121,7 +119,7 @@ static int take_loaded(struct broker *b, enum wire_loaded loaded, struct err *er
 	return 0;
 }
 
-/* A run has begun: that is the answer. Its end is another matter. */
+/* A run has begun: send the answer. Its end is handled by take_end(). */
 static int take_began(struct broker *b, struct job *job, struct err *err)
 {
 	struct result r = { .err = ERR_INIT };
@@ -139,7 +137,7 @@ static int take_began(struct broker *b, struct job *job, struct err *err)
 	return broker_tell(b, job, &r, WIRE_DONE, err);
 }
 
-/* Which process is meant is known. */
+/* The process is known by its pid. */
 static int take_known(struct broker *b, struct wire_to_broker *ask, const struct serve_peer *peer,
 		      int fd, struct err *err)
 {
@@ -157,7 +155,7 @@ static int take_known(struct broker *b, struct wire_to_broker *ask, const struct
 	return 0;
 }
 
-/* One that was asked for by name was looked for first: all who asked go on with that. */
+/* The process of an open request was looked up: queue it again for all its askers. */
 static int take_found(struct broker *b, struct job *job, const struct result *r, struct err *err)
 {
 	_cleanup_(cleanup_close) int addresses = take_fd(job->addresses);
@@ -220,7 +218,7 @@ static int take_end(struct broker *b, struct job *job, struct err *err)
 
 /* --- operations --- */
 
-/* Where a run tells that it has begun: both ends, of which one is the job's. */
+/* Make the pipe by which a run reports that it has begun. */
 static int prepare_run(struct broker *b, struct job *job, struct work *work, struct err *err)
 {
 	int ends[2];
@@ -239,7 +237,7 @@ static int prepare_run(struct broker *b, struct job *job, struct work *work, str
 static int start(struct broker *b, struct job *job, struct err *err)
 {
 	const struct api_own_metrics own = {
-		.ops = b->ops + 1, /* there is none of number 0 */
+		.ops = b->ops + 1, /* skip WIRE_OP_NONE */
 		.n = WIRE_OPS - 1,
 		.rules = b->rules,
 		.n_rules = b->request->n_rules,
@@ -297,7 +295,7 @@ static int start_all(struct broker *b, struct err *err)
 	return 0;
 }
 
-/* What who asks this may do. Who may connect to the Unix socket, says its mode. */
+/* The role of the client for this request. Access to the Unix socket is controlled by its mode. */
 static enum wire_role role_of(const struct broker *b, const struct wire_to_broker *m,
 			      struct serve_peer *peer)
 {
@@ -337,7 +335,7 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 	struct serve_peer peer;
 	enum wire_refusal refusal;
 
-	if (!c) { /* it ended meanwhile, or never was */
+	if (!c) { /* already closed, or never existed */
 		cleanup_close(&fd);
 		broker_refuse(b, m->id, WIRE_ROLE_NONE, WIRE_UNKNOWN_PEER);
 		return 0;
@@ -358,7 +356,7 @@ static int take_ask(struct broker *b, const struct wire_to_broker *m, int fd, st
 	}
 	if (take_known(b, &ask, &peer, fd, err))
 		return -1;
-	return start_all(b, err); /* before the next one has to wait */
+	return start_all(b, err); /* before the next request is queued */
 }
 
 static void take_closed(struct broker *b, uint64_t number)
@@ -408,7 +406,7 @@ static int take_message(struct broker *b, const struct wire_to_broker *m, int fd
 	}
 }
 
-/* Each kind has its time. */
+/* Is this kind of message allowed now? */
 static bool is_in_turn(const struct broker *b, const struct wire_to_broker *m)
 {
 	if (m->kind == WIRE_LOADED)
@@ -416,7 +414,7 @@ static bool is_in_turn(const struct broker *b, const struct wire_to_broker *m)
 	return b->front.ready == (m->kind != WIRE_READY);
 }
 
-/* A bounded number of messages, so that all else has its turn. */
+/* Handle a limited number of messages per turn. */
 static int hear_front(struct broker *b, struct err *err)
 {
 	for (int i = 0; i < 64 && b->n_lost < LOST_MAX; i++) {
@@ -440,7 +438,7 @@ static int hear_front(struct broker *b, struct err *err)
 
 /* --- connections --- */
 
-/* Who comes by a port, or for a group, leaves room for the owner of all this. */
+/* TCP clients and other users leave connections for the owner. */
 static size_t connections_max(const struct serve_peer *peer)
 {
 	if (peer->transport != WIRE_UNIX)
@@ -480,7 +478,7 @@ static struct pollfd readable(int fd)
 
 enum { REPAIR = 2, FIRST_LISTENER };
 
-/* stop_fd, the channel, the repair, the listeners, the feeds; and jobs, as job_at[] says. */
+/* stop_fd, the channel, the repair, the listeners, the feeds; then jobs, by job_at[]. */
 static size_t gather(const struct broker *b, struct pollfd *fds, size_t *job_at)
 {
 	bool takes = b->front.ready && !b->behind && now_ms() >= b->accept_ms;
@@ -511,7 +509,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* For poll(2): until something is due. */
+/* The timeout for poll(2). */
 static int wait_ms(const struct broker *b)
 {
 	uint64_t now = now_ms(), next = UINT64_MAX;
@@ -537,7 +535,7 @@ static void catch_up(struct broker *b)
 	b->behind = false;
 	while (told < b->n_lost && broker_send(b, &b->lost[told], -1))
 		told++;
-	if (!b->behind) /* all were told, or it has ended */
+	if (!b->behind) /* all were sent, or it has exited */
 		told = b->n_lost;
 	memmove(b->lost, b->lost + told, (b->n_lost - told) * sizeof(*b->lost));
 	b->n_lost -= told;
@@ -547,7 +545,7 @@ static void catch_up(struct broker *b)
 	}
 }
 
-/* --- runs that were killed --- */
+/* --- killed runs --- */
 
 static void start_repair(struct broker *b)
 {
@@ -570,7 +568,7 @@ static void take_repair(struct broker *b)
 		broker_caution(b, &why);
 }
 
-/* What running jobs tell: for each, its end and its beginning. */
+/* Two descriptors per job: its end, and the beginning of a run. */
 static int take_jobs(struct broker *b, const struct pollfd *fds, const size_t *job_at, size_t n,
 		     struct err *err)
 {
@@ -591,7 +589,7 @@ static bool is_late(const struct broker *b)
 	return !b->front.ready && now_ms() - b->front.begun_ms > READY_MS;
 }
 
-/* 1: it is to end. */
+/* 1: stop_fd is readable. */
 static int serve_once(struct broker *b, struct err *err)
 {
 	struct pollfd fds[FDS_MAX];
@@ -630,7 +628,7 @@ static int revive_front(struct broker *b, struct err *err)
 		return 0;
 	if (!front_start(&b->front, b->request, err)) {
 		certificate_restart(&b->certificate);
-		/* If that is not sent, it has ended already. */
+		/* This only fails if it has exited already. */
 		if (b->request->certificate)
 			(void)offer_certificate(b);
 		return 0;
@@ -645,7 +643,7 @@ static int revive_front(struct broker *b, struct err *err)
 
 /* --- the end --- */
 
-/* What has not begun does not begin any more. */
+/* Jobs that have not started are refused. */
 static void refuse_waiting(struct broker *b)
 {
 	for (size_t i = 0; i < JOBS_MAX; i++) {
@@ -662,7 +660,7 @@ static void refuse_waiting(struct broker *b)
 	}
 }
 
-/* Answers go on to those who wait, as far as the front takes them. */
+/* Meanwhile answers are delivered as usual. */
 static void wait_for_jobs(struct broker *b)
 {
 	struct pollfd fds[FDS_MAX];
@@ -681,7 +679,7 @@ static void wait_for_jobs(struct broker *b)
 	(void)!take_jobs(b, fds + first, job_at + first, n - first, &ignored);
 }
 
-/* Operations end with care, and who waits for one gets what it brought. */
+/* Stop operations, and deliver their answers. */
 static void finish(struct broker *b)
 {
 	struct wire_to_front end = { .kind = WIRE_END };
@@ -697,7 +695,7 @@ static void finish(struct broker *b)
 		if (b->queue.v[i].state == JOB_RUNNING)
 			subprocess_stop(&b->queue.v[i].process);
 	}
-	/* One that does not end yet has a target to leave alone first: it is waited for. */
+	/* No timeout: one that takes longer is still restoring its target. */
 	for (; queue_count(&b->queue, JOB_RUNNING); refuse_waiting(b))
 		wait_for_jobs(b);
 	/* The front sends the last answers while the rest ends. */
@@ -723,7 +721,7 @@ static int run(struct broker *b, struct err *err)
 	return ret < 0 ? -1 : 0;
 }
 
-/* Nothing is kept where nobody asked for it and it cannot be. */
+/* If the default folder cannot be opened, serve without keeping runs. */
 static int open_runs(struct broker *b, struct err *err)
 {
 	const struct serve_request *r = b->request;
@@ -749,7 +747,7 @@ static int refuse_strangers(struct err *err)
 	return err_advise(err, FIX_GIVE_TOKENS);
 }
 
-/* What can fail before there is a front. */
+/* All that can fail before the front is started. */
 static int open_broker(struct broker *b, struct err *err)
 {
 	const struct serve_request *r = b->request;
