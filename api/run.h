@@ -20,7 +20,7 @@ struct api_run {
 	struct timespec began;
 	uint64_t duration_ms;
 	uint64_t sample_bytes; /* 0: as it is */
-	const char *by;	       /* who asked for it */
+	const char *by;	       /* the client or the rule */
 	/* Of "guard"; NULL: it is none. */
 	const struct ops_guard_due *due;
 	enum ops_guard_action action;

@@ -73,7 +73,7 @@ static void say_dropped(struct guarding *g)
 	g->told = g->dropped;
 }
 
-/* Guarding goes on when nobody reads: the line is dropped. */
+/* Without a reader the line is dropped: guarding must not block. */
 static int say(struct guarding *g, const char *line, struct err *err)
 {
 	if (!out_is_read(STDOUT_FILENO, strlen(line) + 1)) {

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As enum wire_words, without our own. */
+/* In the order of enum wire_words, without our own. */
 static const char *const words_of_others[] = { "mesos", "mtev", "tikv", NULL };
 
 static const struct option_def options_of_serve[] = {
@@ -50,7 +50,7 @@ static const struct option_def options_of_serve[] = {
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
 	  "profiles and numbers, but no change to any process", NULL },
 	{ "watch", 0, VALUE(FLAG, watch), NULL,
-	  "tell of every dump of this machine, too, as watch --all sees them", NULL },
+	  "report every dump on this machine as an event, as watch --all does", NULL },
 	{ "compat", 0, VALUE(STRING, compat), "LIST",
 	  "answer to the paths of these services, too, some of which change a process by GET: "
 	  "mesos, "
@@ -99,7 +99,7 @@ static void on_watching(void *ctx, const struct serve_rule *rule, uint64_t proce
 #define KEEP 100
 #define KEEP_BYTES (UINT64_C(4) << 30)
 
-/* Between quotation marks. */
+/* For use in double quotes. */
 static const char *quoted(const char *raw, char *buf, size_t size)
 {
 	output_safe(raw, buf, size);
@@ -108,7 +108,7 @@ static const char *quoted(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
-/* One line for each operation: who, what, and what it cost (logfmt). */
+/* One line per operation (logfmt). */
 static void print_event(FILE *out, const struct serve_event *e)
 {
 	char when[32], comm[PROC_COMM_SIZE * 4], subject[SERVE_NAME_SIZE * 4], text[ERR_TEXT_SIZE],
@@ -142,7 +142,7 @@ static void print_event(FILE *out, const struct serve_event *e)
 	fputc('\n', out);
 }
 
-/* Nothing waits for a reader: lines are dropped instead. */
+/* Without a reader, lines are dropped: serving must not block. */
 static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 {
 	static uint64_t dropped;

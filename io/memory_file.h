@@ -12,8 +12,8 @@
 int memory_file_make(int *fd, struct err *err) __must_check;
 
 /*
- * From now on nobody changes it, whoever else may have it (F_ADD_SEALS(2const)). ERR_FAILED: it is
- * mapped for writing, no memory file of memory_file_make(), or sealed.
+ * Seal it: no other holder can change it any more (F_ADD_SEALS(2const)). ERR_FAILED: it is mapped
+ * for writing, not from memory_file_make(), or sealed already.
  */
 int memory_file_seal(int fd, struct err *err) __must_check;
 
