@@ -12,7 +12,7 @@
 
 enum { BEGINNING, ZERO, X, DIGITS, LINE_END };
 
-/* What is to be written. */
+/* Parsed addresses, not yet written. */
 struct batch {
 	uint64_t v[BATCH];
 	size_t n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The body of a POST to pprof's symbol, "0xA+0xB": numbers in a memory file, as it comes in. */
+/* Incremental parser of the body of a POST to pprof's symbol, "0xA+0xB", into a memory file. */
 #ifndef FRONT_ADDRESSES_H
 #define FRONT_ADDRESSES_H
 
@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct addresses {
-	int fd; /* -1: none yet */
-	size_t n;
+	int fd;	  /* the memory file; -1: none yet */
+	size_t n; /* addresses */
 	uint64_t value;
 	unsigned int digits;
 	unsigned int state; /* private */
@@ -23,13 +23,13 @@ enum addresses_result {
 	ADDRESSES_GOOD,
 	ADDRESSES_MALFORMED,
 	ADDRESSES_MANY,	  /* more than WIRE_ADDRESSES_MAX */
-	ADDRESSES_FAILED, /* there is no memory */
+	ADDRESSES_FAILED, /* out of memory */
 };
 
-/* The next piece of it. */
+/* Parse the next piece. */
 enum addresses_result addresses_add(struct addresses *a, const char *text, size_t len);
 
-/* That was all; if there were any, `fd` is sealed. */
+/* The end of the body. Seals `fd`, if there were any addresses. */
 enum addresses_result addresses_end(struct addresses *a);
 
 void addresses_fini(struct addresses *a);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to front/: one connection, and the request on it. */
+/* Private to front/: a connection and the request on it. */
 #ifndef FRONT_CLIENT_H
 #define FRONT_CLIENT_H
 
@@ -8,9 +8,9 @@
 #include "front/server.h"
 
 enum client_phase {
-	CLIENT_IDLE,	/* nothing of a request has been seen */
-	CLIENT_READING, /* its first line has */
-	CLIENT_WAITING, /* for the broker: the connection is suspended */
+	CLIENT_IDLE,	/* between requests */
+	CLIENT_READING, /* the request line has been read */
+	CLIENT_WAITING, /* for the broker; the connection is suspended */
 	CLIENT_SENDING,
 };
 
@@ -18,36 +18,36 @@ struct client {
 	struct server *server;
 	struct MHD_Connection *connection;
 	uint64_t number; /* of WIRE_CONNECTION */
-	int fd;		 /* the daemon's */
+	int fd;		 /* owned by the daemon */
 	enum wire_transport transport;
 	enum client_phase phase;
 	uint64_t deadline_ms; /* 0: none */
 
-	/* The request, from here on. */
-	char uri[ROUTE_URI_MAX + 2];  /* with room to be seen to be too long */
-	const char *uri_at, *uri_end; /* where it came in, with its NUL byte */
+	/* The current request. */
+	char uri[ROUTE_URI_MAX + 2];  /* large enough to detect one that is too long */
+	const char *uri_at, *uri_end; /* the original, and its end behind the NUL byte */
 	struct route route;
 	unsigned char token[WIRE_TOKEN_SIZE];
 	bool has_token, has_begun;
 	bool counted; /* in server->bodies */
 	struct addresses addresses;
 	enum addresses_result body;
-	uint64_t id; /* of the question; 0: none yet */
+	uint64_t id; /* of the message to the broker; 0: not sent */
 	bool answered, gone;
 	struct wire_to_front answer;
 	int answer_fd;
 };
 
-/* The next phase, with what time it may take. */
+/* Enter a phase, and set its deadline. */
 void client_enter(struct client *client, enum client_phase phase);
 
-/* A new request, or none: what the last one held is let go. */
+/* Release the last request. */
 void client_reset(struct client *client);
 
-/* Its body has come in, or will not: another one's may. */
+/* Its body is no longer being read: it does not count in server->bodies any more. */
 void client_end_body(struct client *client);
 
-/* Put the question to the broker, and wait; false: the broker takes no more. */
+/* Send the request to the broker, and suspend the connection. False: the queue is full. */
 bool client_ask(struct client *client);
 
 /* The daemon's callbacks (request.c). */

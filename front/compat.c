@@ -17,7 +17,7 @@ static const struct {
 #define DURATION_MIN_NS 1e9
 #define DURATION_MAX_NS 86400e9
 
-/* As its stream operator has it: in the largest unit, or the next if that has no fraction. */
+/* As Mesos prints it: in the largest unit, or in the next smaller one if that has no fraction. */
 static void print_duration(double ns, char *buf, size_t size)
 {
 	size_t i = UNITS - 1;

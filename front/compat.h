@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Requests in the words of services that had them first: what is theirs alone (enum wire_words). */
+/* What is particular to requests of other services (enum wire_words). */
 #ifndef FRONT_COMPAT_H
 #define FRONT_COMPAT_H
 
@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 /*
- * How long a run of Mesos takes: "90secs", "1.5hrs"; its units are ns, us, ms, secs, mins, hrs,
- * days and weeks, and one has to be there. From 1secs to 24hrs; else false, and `why` says why not,
- * in its words.
+ * Parse the duration of a run in Mesos' syntax, "90secs" or "1.5hrs": a unit (ns, us, ms, secs,
+ * mins, hrs, days, weeks) is required. Must be 1secs to 24hrs; otherwise false, with Mesos' error
+ * message in `why`.
  */
 bool compat_duration(const char *text, uint32_t *ms, char *why, size_t size);
 
-/* The status of an error; `usual` is what it has in our own words. */
+/* The status of an error; `usual` is that of our own API. */
 unsigned int compat_status(enum wire_words words, enum wire_op op,
 			   const struct wire_to_front *answer, unsigned int usual);
 
-/* The type of a document; `usual` likewise. */
+/* The media type of a document; `usual` likewise. */
 const char *compat_type(enum wire_words words, enum wire_format format, const char *usual);
 
 #endif

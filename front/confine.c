@@ -27,7 +27,7 @@
 #define FILE_MAX (UINT64_C(1) << 20) /* the addresses of SYMBOLS are half of it */
 #define PATH_SIZE 256
 
-/* With any arguments. */
+/* Allowed with any arguments. */
 static const int calls[] = {
 	SCMP_SYS(epoll_wait),	  SCMP_SYS(epoll_pwait),
 	SCMP_SYS(epoll_ctl),	  SCMP_SYS(read),
@@ -50,8 +50,9 @@ static const int calls[] = {
 };
 
 /*
- * Connections are made not to block, and told when to send what they hold; of fcntl(2) the rest
- * signals, or locks what is others'. What is mapped for several is no data (DATA_MAX).
+ * setsockopt(2) and fcntl(2) as needed for connections; other requests of fcntl(2) can send
+ * signals and lock files. No shared mappings: they do not count as data
+ * (DATA_MAX).
  */
 static const struct allow_rule rules[] = {
 	{ SCMP_SYS(sendto), 1, { SCMP_A4(SCMP_CMP_EQ, 0) } },
@@ -74,12 +75,12 @@ static const struct allow_rule rules[] = {
 	    SCMP_A3(ALLOW_LACKS(MAP_HUGETLB | MAP_LOCKED | MAP_SHARED)) } },
 	{ SCMP_SYS(mprotect), 1, { SCMP_A2(ALLOW_LACKS(PROT_EXEC)) } },
 	{ SCMP_SYS(madvise), 1, { SCMP_A2(SCMP_CMP_EQ, MADV_DONTNEED) } },
-	/* It leads nowhere else. */
+	/* Connects to nothing outside. */
 	{ SCMP_SYS(socketpair), 1, { SCMP_A0(SCMP_CMP_EQ, AF_UNIX) } },
 	{ SCMP_SYS(futex), 1, { SCMP_A1(ALLOW_HAS(FUTEX_PRIVATE_FLAG)) } },
 };
 
-/* A folder that is removed already: it stays empty, as nothing can be made in it any more. */
+/* A deleted directory: it stays empty, as nothing can be created in it. */
 static int open_nowhere(const char *parent)
 {
 	char path[PATH_SIZE];
@@ -128,7 +129,7 @@ static void set_limits(void)
 		fence_limit(RLIMIT_DATA, DATA_MAX);
 }
 
-/* The log is the broker's: lines in it are believed. A sanitizer alone says more from here on. */
+/* Lines in the broker's log are trusted, so the front must not write there; a sanitizer may. */
 static int leave_log(int null, struct err *err)
 {
 	return dup2(null, STDOUT_FILENO) < 0 || (!FENCE_SANITIZED && dup2(null, STDERR_FILENO) < 0)
@@ -140,7 +141,7 @@ int front_confine(struct err *err)
 {
 	static const struct allow_list list = ALLOW_LIST(calls, rules);
 
-	/* What ends the broker may be sent to its whole group: the front ends after it. */
+	/* Signals that end the broker may go to its process group; the front ends after it. */
 	static const int ignored[] = { SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP };
 	_cleanup_(cleanup_close) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -148,7 +149,7 @@ int front_confine(struct err *err)
 		signal(ignored[i], SIG_IGN);
 	if (leave_files(err) < 0)
 		return -1;
-	/* While it may: another program would be the only way to have one of them again. */
+	/* Before the capability is dropped: execve(2) could regain capabilities otherwise. */
 	if (can(CAP_SETPCAP)) {
 		capng_clear(CAPNG_SELECT_BOUNDS);
 		if (capng_apply(CAPNG_SELECT_BOUNDS) < 0)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the front gives up before it hears of anybody. */
+/* What the front gives up before it accepts connections. */
 #ifndef FRONT_CONFINE_H
 #define FRONT_CONFINE_H
 
 #include "base/err.h"
 
 /*
- * A user of its own, no capability and none to be had again, an empty root directory, limits, and
- * by seccomp(2) only what serves connections that it is given: it opens, connects, starts and
- * signals nothing. Who is not root keeps user and root directory. What listens and waits has to be
- * open before. Fails with ERR_FAILED; then it may be confined in part.
+ * Change to a separate user, an empty root directory and resource limits, drop all capabilities for
+ * good, and restrict system calls to those for connections it is given: it cannot open, connect,
+ * execute or signal anything. Without root, the user and the root directory stay. Descriptors such
+ * as the epoll must be open before. On failure (ERR_FAILED) it may be partly confined.
  */
 int front_confine(struct err *err) __must_check;
 

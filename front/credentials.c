@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of a client's chain. Others would cost time before anybody knows who asks. */
+/* Limits for a client's chain: an unknown client must not cause expensive verification. */
 #define CHAIN_BITS_MAX 8192
 #define CHAIN_LENGTH_MAX 6
 
 #define NAME_SIZE 256
-#define NAMES_MAX 16 /* that are looked at */
+#define NAMES_MAX 16 /* subject alternative names that are examined */
 
 struct pem {
 	gnutls_datum_t v[WIRE_PEMS];
@@ -51,7 +51,7 @@ static bool read_pem(int fd, struct pem *pem)
 	return true;
 }
 
-/* A library's function that returns a number below 0 for an error says little of whose it is. */
+/* gnutls_certificate_set_x509_key_mem2() does not say whether the key or the certificate is bad. */
 static bool has_key(const gnutls_datum_t *text)
 {
 	gnutls_x509_privkey_t key;
@@ -64,7 +64,7 @@ static bool has_key(const gnutls_datum_t *text)
 	return good;
 }
 
-/* As clients will look at it: the first is the server's own. */
+/* The validity of the server's own certificate, which is the first, as clients will see it. */
 static enum wire_loaded look_at_certificate(const gnutls_datum_t *text)
 {
 	gnutls_x509_crt_t *chain = NULL;
@@ -85,8 +85,8 @@ static enum wire_loaded look_at_certificate(const gnutls_datum_t *text)
 }
 
 /*
- * Was the file cut in the header of a list? GnuTLS refuses one that was cut behind that, but takes
- * part of a header for text, and the lists before it for all of them.
+ * Is the file truncated within the header of a list? GnuTLS rejects one that is truncated after the
+ * header, but takes part of a header for text, and accepts the lists before it.
  */
 static bool ends_in_header(const gnutls_datum_t *text)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the front proves itself with over TLS, and whose certificates of clients it believes. */
+/* The TLS credentials of the front: its certificate, and the CAs and CRLs for clients. */
 #ifndef FRONT_CREDENTIALS_H
 #define FRONT_CREDENTIALS_H
 
@@ -8,16 +8,16 @@
 #include <gnutls/gnutls.h>
 #include <stdbool.h>
 
-/* Connections that began with it keep it: see credentials_keep(). */
+/* Reference-counted: a connection keeps the credentials it started with. */
 struct credentials {
 	gnutls_certificate_credentials_t v;
-	bool asks; /* clients for a certificate */
+	bool asks; /* request client certificates */
 	unsigned int users;
 };
 
 /*
- * Those in the file of a WIRE_CREDENTIALS, whose text is gone from memory then. Of one user;
- * *credentials is set where wire_loaded_is_good().
+ * Load the file of a WIRE_CREDENTIALS, and wipe its text from memory. *credentials, with one
+ * reference, is set if wire_loaded_is_good().
  */
 enum wire_loaded credentials_load(int fd, struct credentials **credentials);
 
@@ -25,9 +25,9 @@ struct credentials *credentials_keep(struct credentials *credentials);
 void credentials_drop(struct credentials *credentials);
 
 /*
- * Did the other side show a certificate for clients that one of the authorities vouches for, and
- * has not revoked? A list that is past its time counts. Then `subject` is whose: its common name,
- * else the first of its other names that is text; may be "".
+ * Did the peer present a client certificate that is signed by one of the CAs and not revoked? An
+ * expired CRL still counts. If so, `subject` is its common name, or else the first alternative name
+ * that is text; may be "".
  */
 bool credentials_vouch(const struct credentials *credentials, gnutls_session_t session,
 		       char subject[WIRE_SUBJECT_SIZE]);

@@ -63,7 +63,7 @@ static void set_fds(void)
 	setrlimit(RLIMIT_NOFILE, &now);
 }
 
-/* What libraries open when they are used first, they open now. */
+/* Have libraries open now what they open at their first use. */
 static void warm_up(void)
 {
 	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
@@ -92,7 +92,8 @@ static int run(const struct arguments *a)
 	server.at_root = a->at_root;
 	if (front_confine(&err) < 0)
 		return fail(err_text(&err, text, sizeof(text)));
-	return server_run(&server) ? EXIT_SUCCESS : EXIT_FAILURE; /* the broker makes no sense */
+	return server_run(&server) ? EXIT_SUCCESS
+				   : EXIT_FAILURE; /* the broker violated the protocol */
 }
 
 int main(int argc, char **argv)
@@ -101,6 +102,6 @@ int main(int argc, char **argv)
 
 	if (!read_arguments(&a, argc, argv))
 		return fail("wrong arguments");
-	/* Clients are not waited for, and a sanitizer cannot look for leaks in here. */
+	/* Without cleanup: clients may be connected, and LeakSanitizer cannot run in this sandbox. */
 	quick_exit(run(&a));
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* How long the name is, without the port; 0 for what is neither. */
+/* The length of the name, without the port; 0 if malformed. */
 static size_t name_len(const char *host)
 {
 	const char *end = *host == '[' ? strchr(host, ']') : NULL;
@@ -54,8 +54,8 @@ static bool is_safe(const char *method)
 }
 
 /*
- * "https://name:port" is of this host; "null" is of none. Without TLS a proxy that speaks it may be
- * in front of us.
+ * Is the Origin, "https://name:port" or "null", that of the Host? Without TLS the scheme may be
+ * either: there may be a TLS proxy.
  */
 static bool is_same(enum wire_transport transport, const char *origin, const char *host)
 {

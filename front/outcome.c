@@ -7,26 +7,25 @@
 
 static const struct outcome by_code[ERR_CODES] = {
 	[ERR_NONE] = { 200, false, "" },
-	[ERR_FAILED] = { 500, false, "it failed" },
-	[ERR_USAGE] = { 400, false, "it cannot be done like that" },
-	[ERR_NOPROC] = { 404, false, "there is no such process" },
-	[ERR_PERM] = { 403, false, "jeprof-ctl may not do this to that process" },
+	[ERR_FAILED] = { 500, false, "the operation failed" },
+	[ERR_USAGE] = { 400, false, "the request is invalid" },
+	[ERR_NOPROC] = { 404, false, "no such process" },
+	[ERR_PERM] = { 403, false, "jeprof-ctl lacks permission for that process" },
 	[ERR_NOJEMALLOC] = { 404, false, "no jemalloc was found in that process" },
 	[ERR_NOPROF] = { 501, false, "that process was not started with profiling available" },
 	[ERR_BUSY] = { 409, true, "something else is profiling or tracing that process" },
-	[ERR_UNSAFE] = { 503, true, "there was no safe moment, and nothing was changed" },
-	[ERR_LOST] = { 502, false, "the process ended meanwhile" },
+	[ERR_UNSAFE] = { 503, true, "no safe moment was found; nothing was changed" },
+	[ERR_LOST] = { 502, false, "the process exited during the operation" },
 	[ERR_OUTPUT] = { 507, false, "the output could not be written" },
 };
 
 static const struct outcome by_refusal[WIRE_REFUSALS] = {
 	[WIRE_UNKNOWN_PEER] = { 401, false, "a token is needed: Authorization: Bearer TOKEN" },
 	[WIRE_NOT_ALLOWED] = { 403, false, "this needs a role that the caller does not have" },
-	[WIRE_FULL] = { 503, true, "too much is being done already" },
+	[WIRE_FULL] = { 503, true, "too many operations are waiting" },
 	[WIRE_NO_ONE] = { 404, false, "no process has that name" },
 	[WIRE_SEVERAL] = { 409, true,
-			   "several processes have that name: /pid/PID in front of the path names "
-			   "one" },
+			   "several processes have that name; prefix the path with /pid/PID" },
 };
 
 struct outcome outcome_of(const struct wire_to_front *a)
@@ -34,7 +33,7 @@ struct outcome outcome_of(const struct wire_to_front *a)
 	static const struct outcome by_reason[WIRE_REASONS] = {
 		[WIRE_INACTIVE] = { 403, false,
 				    "prof.active is false; POST /api/v1/processes/PID/activate" },
-		[WIRE_NO_RUN] = { 404, false, "there is no such run" },
+		[WIRE_NO_RUN] = { 404, false, "no such run" },
 		[WIRE_ENDING] = { 503, true, "the service is ending" },
 		[WIRE_OTHER_PROGRAM] = { 400, false, "the runs are of different programs" },
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an answer of the broker is in HTTP. */
+/* Maps answers of the broker to HTTP. */
 #ifndef FRONT_OUTCOME_H
 #define FRONT_OUTCOME_H
 
@@ -9,17 +9,17 @@
 
 struct outcome {
 	unsigned int status;
-	bool again;	  /* it may well work in a second */
-	const char *text; /* where the answer brings none */
+	bool again;	  /* worth retrying after a second */
+	const char *text; /* if the answer has no content */
 };
 
 struct outcome outcome_of(const struct wire_to_front *answer);
 
-/* A word and an id for a status that is an error, as `code` and `id` of an error in JSON. */
+/* `code` and `id` of an error in JSON for a status. */
 const char *outcome_code(unsigned int status);
 const char *outcome_id(unsigned int status);
 
-/* May it stand between quotes in a header? Then it is safe as the name of a file, too. */
+/* Is it safe in a quoted header value, and as a file name? */
 bool outcome_name_is_safe(const char name[WIRE_NAME_SIZE]);
 
 #endif

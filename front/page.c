@@ -9,7 +9,7 @@ extern const char _binary_serve_csp_start[];
 
 const char *page_bytes(size_t *len)
 {
-	/* To the compiler these are two objects, whose addresses have no difference. */
+	/* As integers: to the compiler, the pointers are to different objects. */
 	*len = (uintptr_t)_binary_serve_html_end - (uintptr_t)_binary_serve_html_start;
 	return _binary_serve_html_start;
 }

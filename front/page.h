@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page of the service (web/serve/): bytes of the program itself, without any data. */
+/* The web page of the service (web/serve/), which is linked into the program. */
 #ifndef FRONT_PAGE_H
 #define FRONT_PAGE_H
 

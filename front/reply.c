@@ -14,13 +14,13 @@
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define OWN_SIZE 4096
 
-/* For what is no document of a browser: nothing is loaded, run or framed. */
+/* For responses that are not web pages: nothing is loaded, run or framed. */
 #define POLICY_CLOSED \
 	"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 /*
- * A page with a flame graph has its own policy, by hashes; this one may forbid no more than that.
- * In a sandbox it is of no origin: its script can ask this service for nothing.
+ * A page with a flame graph brings its own policy, with hashes; this one must not be stricter. The
+ * sandbox gives it an opaque origin, so that its script cannot send requests to this service.
  */
 #define POLICY_REPORT                                                                     \
 	"sandbox allow-scripts allow-downloads; default-src 'none'; "                     \
@@ -41,10 +41,7 @@ static bool add(struct MHD_Response *response, const char *name, const char *val
 	return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-/*
- * Everything that is sent goes through here. `type`: NULL where there is no body. Takes the
- * response, which may be NULL.
- */
+/* Sends all responses. `type`: NULL if there is no body. Takes the response, which may be NULL. */
 static enum MHD_Result send_with(const struct reply_to *to, unsigned int status, const char *type,
 				 const char *policy, struct MHD_Response *response)
 {
@@ -80,7 +77,7 @@ static struct MHD_Response *copied(const char *text)
 
 /* --- errors --- */
 
-/* As all errors of this program are in JSON (doc/schema/jeprof-ctl.json, "error"). */
+/* The schema is "error" in doc/schema/jeprof-ctl.json, as for all errors of this program. */
 static struct MHD_Response *error_json(unsigned int status, const char *text)
 {
 	_cleanup_(json_close) struct json_object *doc = json_object_new_object();
@@ -105,8 +102,8 @@ static struct MHD_Response *error_text(const char *text)
 }
 
 /*
- * The headers of an error. A password is accepted but never asked for: a browser would store it,
- * and send it with requests that other sites make.
+ * The headers of an error. Basic authentication is accepted but not offered: a browser would store
+ * the password, and send it with requests of other sites.
  */
 static bool add_error_headers(struct MHD_Response *response, const struct route *route,
 			      unsigned int status, bool again)
@@ -135,7 +132,7 @@ enum MHD_Result reply_error(const struct reply_to *to, unsigned int status, cons
 	return send_error(to, status, status == 503, text);
 }
 
-/* --- what is the front's own --- */
+/* --- responses of the front itself --- */
 
 enum MHD_Result reply_text(const struct reply_to *to, const char *text)
 {
@@ -187,9 +184,9 @@ enum MHD_Result reply_own(const struct reply_to *to)
 	return reply_index(to);
 }
 
-/* --- what is the broker's --- */
+/* --- answers of the broker --- */
 
-/* A page shows what its token is good for. */
+/* For the web page, which shows the role of its token. */
 static bool add_role(struct MHD_Response *response, const struct wire_to_front *answer)
 {
 	const char *role = answer->role < WIRE_ROLES ? wire_role_name(answer->role) : "";
@@ -230,7 +227,7 @@ static bool add_answer_headers(struct MHD_Response *response, const struct route
 	return add(response, "Content-Disposition", value);
 }
 
-/* An error has the form that was asked for with it. */
+/* Errors are in the format of the request. */
 static const char *type_of(const struct route *route, const struct wire_to_front *answer, bool done)
 {
 	if (!done)
@@ -240,7 +237,7 @@ static const char *type_of(const struct route *route, const struct wire_to_front
 									 : WIRE_FORMAT_TEXT));
 }
 
-/* Of what was done. */
+/* The status of success. */
 static unsigned int status_of(const struct route *route)
 {
 	if (wire_is_run(route->op) && !route->words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Responses, with the headers that all of them have. */
+/* Sends responses, with their common headers. */
 #ifndef FRONT_REPLY_H
 #define FRONT_REPLY_H
 
@@ -12,17 +12,17 @@
 struct reply_to {
 	struct MHD_Connection *connection;
 	const struct route *route;
-	bool last; /* the connection ends with it */
+	bool last; /* close the connection afterwards */
 };
 
-/* An error of the front's own. */
+/* An error that the front found. */
 enum MHD_Result reply_error(const struct reply_to *to, unsigned int status, const char *text);
 
-/* What the front answers by itself. */
+/* Requests that need no broker. */
 enum MHD_Result reply_own(const struct reply_to *to);
 enum MHD_Result reply_text(const struct reply_to *to, const char *text);
 
-/* What the broker answered. `fd` goes with it, or is -1. */
+/* An answer of the broker. Takes `fd`, which may be -1. */
 enum MHD_Result reply_answer(const struct reply_to *to, const struct wire_to_front *answer, int fd);
 
 #endif

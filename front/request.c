@@ -11,9 +11,9 @@
 #define BODY_MAX 4096			 /* no route needs one */
 #define BODY_OF_ADDRESSES (1 << 20)	 /* of SYMBOLS */
 #define BODIES_MAX 16			 /* of these at once */
-#define UNSENT_MAX ((uint64_t)256 << 20) /* bytes of answers: more are not asked for then */
+#define UNSENT_MAX ((uint64_t)256 << 20) /* bytes of answers, above which requests are refused */
 
-/* The headers that count. */
+/* The headers that are used. */
 enum { HOST, ORIGIN, REFERER, FETCH_SITE, AUTHORIZATION, LENGTH, ENCODING, ACCEPT, HEADERS };
 static const char *const names[HEADERS] = {
 	"Host",		 "Origin",	   "Referer",		"Sec-Fetch-Site",
@@ -22,11 +22,11 @@ static const char *const names[HEADERS] = {
 
 struct headers {
 	const char *v[HEADERS];
-	bool twice;	/* one that may be there once alone */
+	bool twice;	/* one that must be unique is not */
 	bool malformed; /* any */
 };
 
-/* "Length : 5" is one header for some, and another for others (RFC 9112, 5.1). */
+/* Implementations differ in how they read "Length : 5" (RFC 9112, 5.1). */
 static bool is_well_formed(const char *name, const char *value)
 {
 	for (const char *at = name; *at; at++)
@@ -78,29 +78,26 @@ static struct fault fault_of_origin(const struct client *client, const char *met
 
 	switch (origin_judge(client->transport, &origin, s->hosts, s->n_hosts)) {
 	case ORIGIN_OTHER_HOST:
-		return (struct fault){ 421, "this host is not known by that name; if it is one of "
-					    "its own, serve --host NAME makes it known" };
+		return (struct fault){ 421, "unknown host name; if it is a name of this host, "
+					    "allow it with serve --host NAME" };
 	case ORIGIN_OTHER_SITE:
 		return (struct fault){ 403, "another site sent this request" };
 	case ORIGIN_BROWSER:
-		return (struct fault){ 403, "no page may use this socket: Origin and Referer are "
-					    "refused" };
+		return (struct fault){ 403, "browsers may not use this socket: Origin and Referer "
+					    "are refused" };
 	case ORIGIN_GOOD:
 		break;
 	}
 	return (struct fault){ 0 };
 }
 
-/*
- * Where a request ends must be beyond doubt: in one length, and in no other way (request
- * smuggling).
- */
+/* The end of a request must be unambiguous, against request smuggling: only one length. */
 static struct fault fault_of_length(const struct client *client, const struct headers *h)
 {
 	size_t max = client->route.takes_body ? BODY_OF_ADDRESSES : BODY_MAX, n = 0;
 
 	if (h->v[ENCODING])
-		return (struct fault){ 411, "send it with a Content-Length" };
+		return (struct fault){ 411, "a Content-Length is required" };
 	if (!h->v[LENGTH])
 		return (struct fault){ 0 };
 	if (!h->v[LENGTH][0])
@@ -114,9 +111,9 @@ static struct fault fault_of_length(const struct client *client, const struct he
 }
 
 /*
- * The library makes strings of the request line where it lies: a NUL byte in one hides the rest of
- * it, and the next begins further on. A pointer far from the line says nothing. (A header with a
- * NUL byte ends there for the library as well, so that both read the same.)
+ * Libmicrohttpd splits the request line in place: a NUL byte within a part hides the rest of that
+ * part, and the next part begins further on. Pointers that are not into the line prove nothing. (A
+ * header with a NUL byte ends there for the library as well, so that both read the same.)
  */
 static bool is_cut(const char *end, const char *next)
 {
@@ -138,13 +135,13 @@ static struct fault find_fault(struct client *client, const char *method, const 
 	struct fault fault;
 
 	if (strcmp(version, "HTTP/1.1") != 0 && strcmp(version, "HTTP/1.0") != 0)
-		return (struct fault){ 505, "HTTP/1.1 is spoken here" };
+		return (struct fault){ 505, "only HTTP/1.0 and HTTP/1.1 are supported" };
 	if (is_line_cut(client, method, version))
 		return (struct fault){ 400, "malformed request line" };
 	if (h->malformed)
 		return (struct fault){ 400, "malformed header" };
 	if (h->twice)
-		return (struct fault){ 400, "a header that may be there once is there twice" };
+		return (struct fault){ 400, "a header that must be unique is repeated" };
 	fault = fault_of_origin(client, method, h);
 	if (!fault.status)
 		fault = fault_of_length(client, h);
@@ -163,7 +160,7 @@ static struct fault find_fault(struct client *client, const char *method, const 
 	return (struct fault){ 0 };
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 void *request_begin(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
@@ -184,7 +181,7 @@ void *request_begin(void *ctx, const char *uri, struct MHD_Connection *connectio
 
 static struct reply_to reply_to(struct client *client)
 {
-	/* A phase of its own ends when all was sent: see request_end(). */
+	/* This phase ends when all has been sent: see request_end(). */
 	client_enter(client, CLIENT_SENDING);
 	return (struct reply_to){ .connection = client->connection,
 				  .route = &client->route,
@@ -200,7 +197,7 @@ static enum MHD_Result refuse(struct client *client, unsigned int status, const 
 	return reply_error(&to, status, text);
 }
 
-/* All headers are there. */
+/* All headers have been read. */
 static enum MHD_Result begin(struct client *client, const char *method, const char *version)
 {
 	struct headers h = { 0 };
@@ -214,7 +211,7 @@ static enum MHD_Result begin(struct client *client, const char *method, const ch
 	request.accept = h.v[ACCEPT];
 	route_find(&request, &client->route);
 	fault = find_fault(client, method, version, &h);
-	/* What is left of it would be read as the next request. */
+	/* Close the connection if there is a body: it would be read as the next request. */
 	if (fault.status)
 		return refuse(client, fault.status, fault.text, h.v[LENGTH] || h.v[ENCODING]);
 	client->has_begun = true;
@@ -231,7 +228,7 @@ static void take_body(struct client *client, const char *data, size_t size)
 		client->body = addresses_add(&client->addresses, data, size);
 }
 
-/* The whole request is there. */
+/* The whole request has been read. */
 static enum MHD_Result act(struct client *client)
 {
 	const struct route *route = &client->route;
@@ -247,7 +244,7 @@ static enum MHD_Result act(struct client *client)
 								  : 503,
 			      client->body == ADDRESSES_MALFORMED ? "not of the form 0xA+0xB"
 			      : client->body == ADDRESSES_MANY	  ? "too many addresses"
-								  : "there is no memory",
+								  : "out of memory",
 			      false);
 	if (route->takes_body && !client->addresses.n) { /* as Go does */
 		to = reply_to(client);
@@ -258,7 +255,7 @@ static enum MHD_Result act(struct client *client)
 		return reply_own(&to);
 	}
 	if (client->server->end_ms || !client_ask(client))
-		return refuse(client, 503, "too much is being done already", false);
+		return refuse(client, 503, "too many requests are waiting", false);
 	return MHD_YES;
 }
 
@@ -269,7 +266,7 @@ enum MHD_Result request_go_on(void *ctx, struct MHD_Connection *connection, cons
 	struct client *client = *of;
 
 	(void)ctx;
-	(void)path; /* the daemon's own reading of what client->uri has */
+	(void)path; /* as parsed by the daemon; we parse client->uri */
 	if (!client)
 		return MHD_NO;
 	client->connection = connection;

@@ -21,7 +21,7 @@ enum {
 	DELETE = 8,
 };
 
-/* The arguments there are; PARAM_OTHERS: what is not known is passed over. */
+/* Query parameters. */
 #define PARAMS(X)                  \
 	X(PID, "pid")              \
 	X(START, "start_time")     \
@@ -56,7 +56,7 @@ static const char *const param_names[] = {
 };
 
 #define TAKES(id) (1u << PARAM_##id)
-#define OTHERS (1u << PARAM_COUNT)
+#define OTHERS (1u << PARAM_COUNT) /* unknown ones are ignored */
 #define NEEDS_PID (2u << PARAM_COUNT)
 #define PINNED TAKES(START)
 #define LASTS (TAKES(DURATION) | TAKES(RATE))
@@ -64,14 +64,14 @@ static const char *const param_names[] = {
 
 struct row {
 	unsigned int methods;
-	const char *path; /* '#' is a pid, '@' a run; a '*' at the end is anything */
+	const char *path; /* '#' matches a pid, '@' a run, and '*' at the end anything */
 	enum route_style style;
 	enum route_own own;
 	enum wire_op op;
 	enum wire_format format;
 	uint32_t flags;
 	unsigned int params;
-	const char *what; /* for the index; NULL: it is not there */
+	const char *what; /* for the index; NULL: not listed */
 	bool attached;
 };
 
@@ -82,16 +82,17 @@ struct row {
 #define ASK(op, format, flags) ROUTE_ASKS, WIRE_##op, WIRE_FORMAT_##format, flags
 #define OWN(what) ROUTE_##what, WIRE_OP_NONE, WIRE_FORMAT_TEXT, 0
 
-/* The first row that a path fits counts; what ends in '*' comes last. */
+/* The first match counts, so those with '*' are last. */
 static const struct row rows[] = {
-	{ GET | HEAD, "/", ROUTE_PLAIN, OWN(INDEX), 0, "for a browser: a page; else this", false },
+	{ GET | HEAD, "/", ROUTE_PLAIN, OWN(INDEX), 0, "a page for browsers, otherwise this list",
+	  false },
 	{ GET | HEAD, "/healthz", ROUTE_PLAIN, OWN(HEALTH), 0, "says ok", false },
 	{ GET, "/metrics", ROUTE_PLAIN, ASK(METRICS, PROM, WIRE_TEXT_ERRORS),
 	  TAKES(PID) | TAKES(STATS), "for Prometheus; pid=, stats=1", false },
 	{ GET, "/sd", ROUTE_PLAIN, ASK(DISCOVER, JSON, WIRE_TEXT_ERRORS), TAKES(ALL),
 	  "targets for http_sd; all=1", false },
-	{ GET, API, ROUTE_JSON, ASK(LIST, JSON, 0), 0, "who uses jemalloc", false },
-	{ GET, API "/#", ROUTE_JSON, ASK(LIST, JSON, 0), PINNED, "the same of one", false },
+	{ GET, API, ROUTE_JSON, ASK(LIST, JSON, 0), 0, "processes that use jemalloc", false },
+	{ GET, API "/#", ROUTE_JSON, ASK(LIST, JSON, 0), PINNED, "one of them", false },
 	{ GET, API "/#/check", ROUTE_JSON, ASK(CHECK, JSON, 0), PINNED,
 	  "whether it can be profiled", false },
 	{ GET, API "/#/status", ROUTE_JSON, ASK(STATUS, JSON, 0), PINNED, "how profiling is set up",
@@ -112,10 +113,9 @@ static const struct row rows[] = {
 	{ POST, API "/#/record", ROUTE_JSON, ASK(RECORD, JSON, 0), PINNED | LASTS,
 	  "begin to record; duration=30s, sample_rate=512K", false },
 	{ POST, API "/#/sample", ROUTE_JSON, ASK(SAMPLE, JSON, 0), PINNED | LASTS,
-	  "the same, of one without prof:true", false },
-	{ GET, API_RUNS, ROUTE_JSON, ASK(RUNS, JSON, 0), TAKES(PID),
-	  "what was recorded; pid=", false },
-	{ GET, API_RUNS "/@", ROUTE_JSON, ASK(RUN, JSON, 0), 0, "one of them", false },
+	  "the same without prof:true", false },
+	{ GET, API_RUNS, ROUTE_JSON, ASK(RUNS, JSON, 0), TAKES(PID), "recorded runs; pid=", false },
+	{ GET, API_RUNS "/@", ROUTE_JSON, ASK(RUN, JSON, 0), 0, "one run", false },
 	{ DELETE, API_RUNS "/@", ROUTE_JSON, ASK(RUN_DELETE, JSON, 0), 0, "remove it", false },
 	{ POST, API_RUNS "/@/stop", ROUTE_JSON, ASK(RUN_STOP, JSON, 0), 0, "end it early", false },
 	{ GET, API_RUNS "/@/profile", ROUTE_JSON, ASK(RUN_PROFILE, HEAP, 0), TAKES(FORMAT),
@@ -124,7 +124,7 @@ static const struct row rows[] = {
 	  TAKES(FORMAT) | TAKES(BASE),
 	  "what grew meanwhile, or since the run base=; format=", true },
 	{ GET, API_EVENTS, ROUTE_JSON, ASK(EVENTS, NDJSON, 0),
-	  TAKES(SINCE) | TAKES(WAIT) | TAKES(PID), "what happens; since=, wait=30, pid=", false },
+	  TAKES(SINCE) | TAKES(WAIT) | TAKES(PID), "events; since=, wait=30, pid=", false },
 	{ GET, "/pid/#/pprof/heap", ROUTE_PPROF, ASK(DUMP, HEAP, SCRAPE), OTHERS, "for jeprof",
 	  true },
 	{ GET, "/pid/#/pprof/cmdline", ROUTE_PPROF, ASK(CMDLINE, TEXT, WIRE_TEXT_ERRORS), OTHERS,
@@ -160,7 +160,7 @@ static const struct row rows[] = {
 #define MESOS "/memory-profiler"
 #define TIKV "/debug/pprof"
 
-/* Paths of other services, behind "/pid/#". Some change a process, though they are GETs. */
+/* Paths of other services, after "/pid/#". Some are GET but change a process. */
 static const struct {
 	enum wire_words words;
 	struct row row;
@@ -212,7 +212,7 @@ static int hex_digit(char c)
 
 enum decoded { DECODED, DECODED_BAD, DECODED_LONG };
 
-/* Only what is printable is let through, however it is written, and of a path no hidden slash. */
+/* Only printable characters are allowed, encoded or not, and no encoded slash in a path. */
 static enum decoded decode(const char *raw, size_t len, bool path, char *buf, size_t size)
 {
 	size_t n = 0;
@@ -241,7 +241,7 @@ static enum decoded decode(const char *raw, size_t len, bool path, char *buf, si
 	return DECODED;
 }
 
-/* Digits alone, without zeros in front; false where that is not so or it is more than `max`. */
+/* Only digits, without leading zeros. False if malformed or more than `max`. */
 static bool number(const char *text, size_t len, uint64_t max, uint64_t *n)
 {
 	uint64_t value = 0;
@@ -276,7 +276,7 @@ static bool run_of(const char *text, size_t len, uint64_t *run)
 
 /* --- paths --- */
 
-/* What a path names. */
+/* Numbers in a path. */
 struct named {
 	int32_t pid;
 	uint64_t run;
@@ -323,7 +323,7 @@ static void set_allow(struct route *route, unsigned int methods)
 						 "%s%s", used ? ", " : "", names[i]);
 }
 
-/* NULL, with the methods of such a path, where there are any. */
+/* NULL: no match; *methods is set to those that the path has. */
 static const struct row *find_alias(const struct route_request *request, const char *path,
 				    struct route *route, unsigned int *methods)
 {
@@ -348,7 +348,7 @@ static const struct row *find_alias(const struct route_request *request, const c
 	return NULL;
 }
 
-/* NULL, with the error, where there is no such path or it is not for this method. */
+/* NULL, with the error set: no such path, or another method. */
 static const struct row *find_row(const struct route_request *request, const char *path,
 				  struct route *route)
 {
@@ -375,18 +375,18 @@ static const struct row *find_row(const struct route_request *request, const cha
 	}
 	if (methods) {
 		set_allow(route, methods);
-		refuse(route, 405, "this is for %s", route->allow);
+		refuse(route, 405, "allowed methods: %s", route->allow);
 	} else if (route->style == ROUTE_PPROF) {
 		refuse(route, 404, "Unknown profile");
 	} else {
-		refuse(route, 404, "there is no such page; / names those there are");
+		refuse(route, 404, "no such page; / lists those that exist");
 	}
 	return NULL;
 }
 
 /* --- arguments --- */
 
-/* What is asked for, while the query is read. */
+/* State of parsing the query. */
 struct query {
 	const struct row *row;
 	unsigned int seen; /* TAKES() */
@@ -411,7 +411,7 @@ static bool set_format(struct query *q, const char *value)
 		{ "folded", WIRE_FORMAT_FOLDED }, { "speedscope", WIRE_FORMAT_SPEEDSCOPE },
 		{ "html", WIRE_FORMAT_HTML },	  { "svg", WIRE_FORMAT_SVG },
 	};
-	/* The first two are all there is of statistics; a difference is nothing of jemalloc's. */
+	/* Statistics have the first two only; differences have no formats of jemalloc's. */
 	size_t n = q->row->op == WIRE_STATS ? 2 : COUNT(formats);
 	bool growth = q->row->flags & WIRE_GROWTH;
 
@@ -462,7 +462,7 @@ static bool set_flag(struct query *q, enum param param, const char *value, uint3
 	return true;
 }
 
-/* The words are those of Go's net/http/pprof. */
+/* The messages are those of Go's net/http/pprof. */
 static bool set_seconds(struct query *q, const char *value)
 {
 	uint64_t n = 0;
@@ -481,7 +481,7 @@ static bool set_seconds(struct query *q, const char *value)
 	return true;
 }
 
-/* As Go has it: what is not a number is 0. */
+/* As in Go, a malformed number is 0. */
 static void set_debug(struct query *q, const char *value)
 {
 	char *end;
@@ -507,7 +507,7 @@ static bool set_wait(struct query *q, const char *value)
 	return true;
 }
 
-/* --- those of paths of other services --- */
+/* --- parameters of other services --- */
 
 static bool is_true(const char *value)
 {
@@ -523,7 +523,7 @@ static bool set_id(struct query *q, const char *value)
 		       : refuse(q->route, 400, "Invalid parameter 'id': Garbage after parsed id.");
 }
 
-/* "1795739021.heap", as the list has it. */
+/* "1795739021.heap", as in the list. */
 static bool set_name(struct query *q, const char *value)
 {
 	size_t digits = strspn(value, "0123456789");
@@ -534,7 +534,7 @@ static bool set_name(struct query *q, const char *value)
 	       refuse(q->route, 400, "heap profile %s not found", value);
 }
 
-/* It is for dumps into files of the process, which are not made. */
+/* TiKV's interval for dumps into files, which are not supported: only checked. */
 static bool set_interval(struct query *q, const char *value)
 {
 	uint64_t n;
@@ -566,7 +566,7 @@ static bool set_other(struct query *q, enum param param, const char *value)
 	}
 }
 
-/* --- all of them --- */
+/* --- the query --- */
 
 static bool set_param(struct query *q, enum param param, const char *value)
 {
@@ -612,7 +612,7 @@ static bool set_param(struct query *q, enum param param, const char *value)
 	return false;
 }
 
-/* One argument, which has `len` bytes. */
+/* One parameter of `len` bytes. */
 static bool take_argument(struct query *q, const char *text, size_t len)
 {
 	const char *equals = memchr(text, '=', len);
@@ -672,7 +672,7 @@ static void combine_others(struct query *q)
 		route->flags |= WIRE_AT_ROOT;
 }
 
-/* What arguments mean together. */
+/* Combinations of parameters. */
 static bool combine(struct query *q)
 {
 	struct route *route = q->route;
@@ -680,7 +680,7 @@ static bool combine(struct query *q)
 	if (route->seconds && q->debug)
 		return refuse(route, 400, "seconds and debug params are incompatible");
 	if (q->row->params & NEEDS_PID && !route->pid)
-		return refuse(route, 400, "which process? pid is missing");
+		return refuse(route, 400, "pid is missing");
 	if (wire_is_run(route->op) && !route->duration_ms)
 		route->duration_ms = route->words ? ROUTE_MESOS_MS : ROUTE_DURATION_MS;
 	if (route->op == WIRE_EVENTS && !(q->seen & TAKES(WAIT)))
@@ -688,7 +688,7 @@ static bool combine(struct query *q)
 	if (route->words)
 		combine_others(q);
 	if (route->flags & WIRE_TOUCH && !route->pid)
-		return refuse(route, 400, "the statistics of which process? pid is missing");
+		return refuse(route, 400, "stats=1 needs pid");
 	if (q->debug && !(q->seen & TAKES(FORMAT)))
 		route->format = WIRE_FORMAT_TEXT;
 	/* A browser shows it. */
@@ -697,14 +697,14 @@ static bool combine(struct query *q)
 	return true;
 }
 
-/* --- all of it --- */
+/* --- the request --- */
 
 static bool read_path(const char *uri, char *path, struct route *route)
 {
 	size_t len = strcspn(uri, "?");
 
 	if (*uri != '/')
-		return refuse(route, 400, "the path has to begin with a slash");
+		return refuse(route, 400, "the path must begin with a slash");
 	switch (decode(uri, len, true, path, PATH_SIZE)) {
 	case DECODED:
 		return true;
@@ -713,7 +713,7 @@ static bool read_path(const char *uri, char *path, struct route *route)
 	case DECODED_LONG:
 		break;
 	}
-	return refuse(route, 404, "there is no such page; / names those there are");
+	return refuse(route, 404, "no such page; / lists those that exist");
 }
 
 void route_find(const struct route_request *request, struct route *route)
@@ -778,7 +778,7 @@ struct wish {
 	bool known_version;
 };
 
-/* "0.25" in thousandths; what is malformed is 0. */
+/* "0.25" in thousandths; 0 if malformed. */
 static unsigned int quality(const char *text, size_t len)
 {
 	unsigned int n, unit = 100;
@@ -799,7 +799,7 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return len == strlen(word) && !strncasecmp(text, word, len);
 }
 
-/* One range of media, of `len` bytes. */
+/* One media range of `len` bytes. */
 static struct wish wish_of(const char *text, size_t len)
 {
 	struct wish wish = { .type_len = len, .q = 1000, .known_version = true };
@@ -831,7 +831,7 @@ static struct wish wish_of(const char *text, size_t len)
 
 static bool prefers(const char *accept, const char *type)
 {
-	/* How much text is wanted: the range that says most about it counts. */
+	/* The quality of text: the most specific range counts. */
 	static const char *const texts[] = { "*/*", "text/*", "text/plain" };
 	unsigned int q = 0, text_q = 0;
 	size_t text_rank = 0;

@@ -15,9 +15,9 @@
 #include <sys/un.h>
 
 /*
- * The daemon knows of silence alone, which a client ends by a byte now and then. These count from
- * the beginning: how long a connection may be kept without a request, how long a request may take
- * to come in, and an answer to be taken.
+ * The daemon only has a timeout for silence, which a client can evade by a byte now and then. These
+ * limit the whole time: of a connection without a request, of reading a request, and of sending an
+ * answer.
  */
 #define IDLE_MS 60000
 #define READ_MS 15000
@@ -36,7 +36,7 @@ void client_enter(struct client *client, enum client_phase phase)
 	static const unsigned int limits_ms[] = {
 		[CLIENT_IDLE] = IDLE_MS,
 		[CLIENT_READING] = READ_MS,
-		[CLIENT_WAITING] = 0, /* the broker's to limit */
+		[CLIENT_WAITING] = 0, /* limited by the broker */
 		[CLIENT_SENDING] = SEND_MS,
 	};
 
@@ -56,7 +56,7 @@ static void tell(struct server *s, enum wire_to_broker_kind kind, uint64_t conne
 		return;
 	if (s->channel.n < CHANNEL_SIZE)
 		s->ended = true;
-	else /* it would wait for this for ever */
+	else /* the broker would wait for this message forever */
 		s->broken = true;
 }
 
@@ -120,7 +120,7 @@ static struct client *remember(struct server *s, int fd, const struct wire_to_fr
 	return client;
 }
 
-/* It begins or ends: the daemon says so. */
+/* The daemon has started or closed a connection. */
 static void note_connection(void *ctx, struct MHD_Connection *connection, void **of,
 			    enum MHD_ConnectionNotificationCode code)
 {
@@ -136,12 +136,12 @@ static void note_connection(void *ctx, struct MHD_Connection *connection, void *
 	}
 }
 
-/* --- who waits --- */
+/* --- waiting clients --- */
 
 /*
- * Has it gone? A socket of the file system tells an end of both ways (EPOLLHUP) from one of the
- * client's way alone, which is legal behind a whole request. TCP does not: there the end of its way
- * counts as its end, as most servers have it.
+ * Watch for a disconnect. A Unix socket distinguishes a close (EPOLLHUP) from a half-close, which is
+ * legal after a complete request. TCP does not: there a half-close counts as a disconnect, as in
+ * most servers.
  */
 static bool watch(struct client *client)
 {
@@ -210,9 +210,9 @@ static void note_gone(struct client *client)
 	go_on(client);
 }
 
-/* --- what the broker says --- */
+/* --- messages of the broker --- */
 
-/* What the daemon gets; -1: it is closed. */
+/* The descriptor for the daemon; -1: the connection was closed. */
 static int begin_stream(struct server *s, const struct wire_to_front *m, int fd)
 {
 	if (m->transport != WIRE_TLS)
@@ -225,7 +225,7 @@ static int begin_stream(struct server *s, const struct wire_to_front *m, int fd)
 
 static void take_connection(struct server *s, const struct wire_to_front *m, int fd)
 {
-	/* Of its kind alone: what is on the other side is the broker's to know. */
+	/* Only the family is right: the peer's address is known to the broker alone. */
 	const struct sockaddr_un local = { .sun_family = AF_UNIX };
 	const struct sockaddr_in remote = { .sin_family = AF_INET };
 	bool is_local = m->transport != WIRE_TCP;
@@ -233,7 +233,7 @@ static void take_connection(struct server *s, const struct wire_to_front *m, int
 
 	fd = begin_stream(s, m, fd);
 	if (fd >= 0 && !s->end_ms && s->n < s->max && fd < SERVER_FDS_MAX) {
-		if (s->by_fd[fd]) /* closed without a word: there was no memory */
+		if (s->by_fd[fd]) /* closed without a callback: out of memory */
 			forget(s->by_fd[fd]);
 		client = remember(s, fd, m);
 	}
@@ -251,7 +251,7 @@ static void take_connection(struct server *s, const struct wire_to_front *m, int
 		forget(client);
 }
 
-/* An answer that no client is waiting for is closed. */
+/* An answer without a waiting client is dropped. */
 static void take_answer(struct server *s, const struct wire_to_front *m, int fd)
 {
 	for (int i = 0; i < SERVER_FDS_MAX; i++) {
@@ -283,7 +283,7 @@ static void be_ready(struct server *s)
 	tell(s, WIRE_READY, 0, 0);
 }
 
-/* Those of connections that there are stay as they were, and all where these are not good. */
+/* Existing connections keep theirs; if the new ones are not good, so do later connections. */
 static void take_credentials(struct server *s, int fd)
 {
 	struct credentials *credentials = NULL;
@@ -316,7 +316,7 @@ static void take_message(struct server *s, const struct wire_to_front *m, int fd
 	}
 }
 
-/* False: the broker has ended. */
+/* False: the broker has exited. */
 static bool take_messages(struct server *s)
 {
 	for (int i = 0; i < MESSAGES_AT_ONCE && !s->broken; i++) {
@@ -365,7 +365,7 @@ static int wait_ms(const struct server *s)
 	return wait;
 }
 
-/* Waits for room to send only while something has to be sent. */
+/* Poll for EPOLLOUT only while messages are queued. */
 static void watch_channel(struct server *s, bool *writing)
 {
 	bool want = s->channel.n > 0;

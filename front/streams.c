@@ -14,60 +14,60 @@
 #include <sys/socket.h>
 
 /*
- * Key exchanges are ephemeral, as those with the RSA key alone have told too much by their time
- * (CVE-2023-0361, CVE-2023-5981), and over elliptic curves, as others let a client make us
- * calculate for nothing (CVE-2002-20001). Ciphers authenticate, certificates have 112 bits or more.
+ * Only ephemeral key exchange, because plain RSA had timing leaks (CVE-2023-0361, CVE-2023-5981),
+ * and only over elliptic curves, because with others a client can cause expensive calculations
+ * (CVE-2002-20001). Only AEAD ciphers, and certificates with a strength of at least 112 bits.
  */
 #define PRIORITIES                                                             \
 	"SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:"  \
 	"+ECDHE-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:" \
 	"-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:%PROFILE_MEDIUM"
 
-#define RECORD_MAX 16384 /* of a whole record of TLS: nothing of it stays in the library */
+#define RECORD_MAX 16384 /* of a TLS record: the library buffers nothing of a record we have read */
 #define HANDSHAKE_MAX 65536
 #define HANDSHAKE_MS 15000
-#define DRAIN_MS 600000 /* as an answer may take to be taken */
+#define DRAIN_MS 600000 /* as for sending an answer without TLS */
 #define SWEEP_MS 1000
 #define EVENTS 64
-#define ROUNDS 16 /* of one stream, before others have their turn */
+#define ROUNDS 16 /* of one stream per turn */
 
 enum state {
 	HANDSHAKE,
 	OPEN,
-	CLOSING, /* the daemon has ended, and the client is told */
+	CLOSING, /* the daemon has closed it: send close_notify */
 	DEAD,
 };
 
 struct half {
 	char v[RECORD_MAX];
-	size_t at, n; /* what is still to be sent */
+	size_t at, n; /* still to be sent */
 };
 
 struct side {
 	int fd;
-	uint32_t watched; /* events; 0: it is not in the epoll */
-	bool ended;	  /* it sends nothing more */
+	uint32_t watched; /* events; 0: not in the epoll */
+	bool ended;	  /* end of file */
 };
 
 struct stream {
 	uint64_t number;
 	enum state state;
 	struct side net, inner;
-	struct half up, down; /* from the client, and to it */
+	struct half up, down; /* from and to the client */
 	gnutls_session_t session;
 	struct credentials *credentials;
-	uint64_t deadline_ms; /* 0: the daemon's to limit */
+	uint64_t deadline_ms; /* 0: limited by the daemon */
 	bool left;	      /* the daemon has closed its end */
 };
 
-/* --- what it waits for --- */
+/* --- polling --- */
 
 static void watch(const struct streams *s, struct stream *t, struct side *side, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.ptr = t };
 	int op = !events ? EPOLL_CTL_DEL : side->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
-	/* An end of both ways is always told: what waits for the other side alone is taken out. */
+	/* EPOLLHUP is always reported, so one without wanted events is removed. */
 	if (events == side->watched)
 		return;
 	if (epoll_ctl(s->epoll, op, side->fd, &e))
@@ -83,10 +83,10 @@ static void watch_both(const struct streams *s, struct stream *t)
 	switch (t->state) {
 	case HANDSHAKE:
 		net = writing ? EPOLLOUT : EPOLLIN;
-		inner = EPOLLIN; /* the end, if the time is over */
+		inner = EPOLLIN; /* the daemon closes it at its timeout */
 		break;
 	case OPEN:
-		/* One that sends too much ahead has gone when it has ended, as without TLS. */
+		/* With data pending for the daemon, only a disconnect is noticed, as without TLS. */
 		net = t->net.ended ? 0 : t->up.n ? EPOLLRDHUP : EPOLLIN;
 		net |= t->down.n ? EPOLLOUT : 0;
 		inner = t->up.n ? EPOLLOUT : 0;
@@ -102,7 +102,7 @@ static void watch_both(const struct streams *s, struct stream *t)
 	watch(s, t, &t->inner, inner);
 }
 
-/* --- what it does; each says whether it did something --- */
+/* --- steps; each returns whether it made progress --- */
 
 static bool shake_hands(struct stream *t)
 {
@@ -126,7 +126,7 @@ static void end_net(struct stream *t)
 	shutdown(t->inner.fd, SHUT_WR);
 }
 
-/* A client that wants another handshake is no client of today's. */
+/* Renegotiation is refused: current clients do not need it. */
 static bool take_record(struct stream *t)
 {
 	ssize_t got = gnutls_record_recv(t->session, t->up.v, sizeof(t->up.v));
@@ -170,7 +170,7 @@ static bool take_answer(struct stream *t)
 	return true;
 }
 
-/* Once more means: with the same bytes, of which the library has made a record. */
+/* A retry must pass the same bytes: the library has already made a record of them. */
 static bool pass_down(struct stream *t)
 {
 	ssize_t sent = gnutls_record_send(t->session, t->down.v + t->down.at, t->down.n);
@@ -219,14 +219,14 @@ static bool go_on(struct stream *t)
 	return did;
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
 static void end(struct streams *s, size_t i)
 {
 	struct stream *t = s->v[i];
 
 	s->v[i] = s->v[--s->n];
-	/* To close them is not enough, while the broker still has the socket as well. */
+	/* close(2) alone does not remove them while the broker has the socket, too. */
 	watch(s, t, &t->net, 0);
 	watch(s, t, &t->inner, 0);
 	if (t->session)
@@ -311,7 +311,7 @@ bool streams_leave(struct streams *s, uint64_t number)
 
 static void take_event(const struct streams *s, struct stream *t, uint32_t events)
 {
-	/* In a handshake the other end has nothing to say but its end. */
+	/* During a handshake, the daemon can only close its end. */
 	if (t->state == HANDSHAKE && recv(t->inner.fd, &(char){ 0 }, 1, MSG_PEEK) == 0)
 		t->state = DEAD;
 	if (t->state == OPEN && t->up.n && events & EPOLLRDHUP)
@@ -322,7 +322,7 @@ static void take_event(const struct streams *s, struct stream *t, uint32_t event
 		watch_both(s, t);
 }
 
-/* Those that are dead, and those whose time is over. */
+/* End dead streams and those past their deadline. */
 static void sweep(struct streams *s, uint64_t now)
 {
 	for (size_t i = s->n; i--;) {

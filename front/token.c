@@ -21,7 +21,7 @@ static bool parse_digits(const char *text, unsigned char token[WIRE_TOKEN_SIZE])
 	       base16_decode_final(&base16) && len == WIRE_TOKEN_SIZE;
 }
 
-/* What is behind the scheme and its spaces; NULL: it is another scheme. */
+/* The part after the scheme and spaces; NULL: another scheme. */
 static const char *behind(const char *value, const char *scheme)
 {
 	size_t len = strlen(scheme);

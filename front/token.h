@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which token a request shows. */
+/* Parses the token of a request. */
 #ifndef FRONT_TOKEN_H
 #define FRONT_TOKEN_H
 
@@ -10,7 +10,7 @@
 /*
  * The token in the value of an Authorization header: "Bearer TOKEN" (RFC 6750), or the password of
  * "Basic ..." (RFC 7617) with any user name, for programs that take only a URL. It has 64
- * hexadecimal digits. False: there is none.
+ * hexadecimal digits. False: malformed.
  */
 bool token_parse(const char *value, unsigned char token[WIRE_TOKEN_SIZE]);
 

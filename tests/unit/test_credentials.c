@@ -93,7 +93,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static char crl[PEM_SIZE]; /* "": none */
+static char crl[2 * PEM_SIZE]; /* "": none */
 
 static enum wire_loaded load(const char *crt, const char *key, const char *ca,
 			     struct credentials **credentials)
@@ -260,7 +260,7 @@ static void test_subject(void **state)
 static void revoke_one(const struct identity *by, const struct identity *id, int days)
 {
 	unsigned char serial[32];
-	size_t serial_size = sizeof(serial), size = sizeof(crl) - 1;
+	size_t serial_size = sizeof(serial), size = PEM_SIZE - 1;
 	time_t now = time(NULL);
 	gnutls_x509_crl_t list;
 
