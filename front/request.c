@@ -78,8 +78,8 @@ static struct fault fault_of_origin(const struct client *client, const char *met
 
 	switch (origin_judge(client->transport, &origin, s->hosts, s->n_hosts)) {
 	case ORIGIN_OTHER_HOST:
-		return (struct fault){ 421, "unknown host name; if it is a name of this host, "
-					    "allow it with serve --host NAME" };
+		return (struct fault){ 421, "unknown host name; serve --host NAME allows it, if it "
+					    "is a name of this host" };
 	case ORIGIN_OTHER_SITE:
 		return (struct fault){ 403, "another site sent this request" };
 	case ORIGIN_BROWSER:

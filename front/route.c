@@ -688,7 +688,7 @@ static bool combine(struct query *q)
 	if (route->words)
 		combine_others(q);
 	if (route->flags & WIRE_TOUCH && !route->pid)
-		return refuse(route, 400, "stats=1 needs pid");
+		return refuse(route, 400, "pid is missing: stats=1 is for one process");
 	if (q->debug && !(q->seen & TAKES(FORMAT)))
 		route->format = WIRE_FORMAT_TEXT;
 	/* A browser shows it. */
