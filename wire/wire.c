@@ -88,7 +88,7 @@ const char *wire_suffix(enum wire_format format)
 	return formats[format].suffix;
 }
 
-/* At the root the broker knows which process is meant. */
+/* WIRE_AT_ROOT: the broker fills in the process. */
 static bool has_valid_words(const struct wire_to_broker *m)
 {
 	enum wire_words only = wire_words_of(m->op);
@@ -171,7 +171,7 @@ int wire_receive(int sock, void *message, size_t size, int *fd)
 		struct cmsghdr align;
 	} control;
 	struct iovec io = { message, size };
-	/* With CMSG_SPACE() a second descriptor would have room, and nobody would close it. */
+	/* CMSG_SPACE() would have room for a second descriptor, which would leak. */
 	struct msghdr msg = { .msg_iov = &io,
 			      .msg_iovlen = 1,
 			      .msg_control = control.bytes,
@@ -187,7 +187,7 @@ int wire_receive(int sock, void *message, size_t size, int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
-	if (got <= 0) /* an empty message looks like the end, and is none of ours */
+	if (got <= 0) /* an empty message, which we never send, looks like the end */
 		return (int)got;
 	errno = EBADMSG;
 	return -1;
