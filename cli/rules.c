@@ -14,9 +14,9 @@
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
 #define LINE_WORDS_MAX 256
 
-/* What a rule points to. */
+/* Memory that a rule points to. */
 struct owned {
-	char *line; /* its words, each with its end */
+	char *line; /* split into words in place */
 	struct args args;
 	struct guard_rule when[TEXTS_MAX];
 	struct ops_filter filter;
@@ -47,7 +47,7 @@ const struct serve_rule *rules_all(const struct rules *rules, size_t *n)
 
 /* --- words --- */
 
-/* The next word of *at, in its place; NULL: there is none. */
+/* Split off the next word of *at in place; NULL: none, or `err` is set. */
 static char *next_word(char **at, struct err *err)
 {
 	char *from = *at, *word, *to, quote = '\0';
@@ -71,7 +71,7 @@ static char *next_word(char **at, struct err *err)
 	return word;
 }
 
-/* "NAME:", cut off. False: it is none. */
+/* Split off "NAME:". False: malformed. */
 static bool take_name(char **at, char name[SERVE_NAME_SIZE + 1])
 {
 	size_t len = strspn(*at, LETTERS);
@@ -92,7 +92,7 @@ static int senseless(const char *name, struct err *err)
 	return err_advise(err, FIX_LEAVE_RULE_OPTION);
 }
 
-/* What is the service's to say, or is for a terminal. */
+/* Options of guard that the service sets itself, or that are for a terminal. */
 static int refuse_others(const struct args *a, struct err *err)
 {
 	const struct {
@@ -123,7 +123,6 @@ static int refuse_others(const struct args *a, struct err *err)
 	return 0;
 }
 
-/* Nobody may change a process then. */
 static int check_read_only(const struct args *a, const struct ops_guard_request *r, struct err *err)
 {
 	if (a->turn_on)
@@ -187,7 +186,7 @@ static int add_rule(struct rules *rules, const char *line, struct err *err)
 	return 0;
 }
 
-/* --- all of them --- */
+/* --- the file --- */
 
 static int read_lines(FILE *f, const char *path, struct rules *rules, struct err *err)
 {

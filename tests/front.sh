@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP process beside a broker of the tests' own. Sourced after tests/lib.sh.
+# For tests of the HTTP process, with a broker for tests. Sourced after tests/lib.sh.
 
-# It lies beside the program that is tested; that is a copy here.
+# Relative to the tested program, of which $CTL is a copy.
 http_of_build=$(realpath "${JEPROF_CTL:-$B/jeprof-ctl}")
 http_of_build=${http_of_build%/*}/libexec/jeprof-ctl/http
 
 # start_front [PROGRAM [ARGUMENTS...]]: sets `sock`, `port`, `tls_port`, `front` (its pid), `broker_log`, and
-# `broker`, where commands for it go; `wrap` starts it in another way
+# `broker` (the descriptor for commands to the broker); `wrap` is put before the command
 start_front()
 {
 	local dir
@@ -26,7 +26,7 @@ start_front()
 	tls_port=$(awk '/^tls/ { print $2 }' "$broker_log")
 }
 
-# tell_broker COMMAND: and it has done so
+# tell_broker COMMAND: and wait until it is done
 tell_broker()
 {
 	local before
@@ -36,14 +36,14 @@ tell_broker()
 	within 60 eval "[ \$(grep -c '^did $1\$' $broker_log) -gt $before ]"
 }
 
-# ends_with STATUS NAME: the HTTP process ends by itself
+# ends_with STATUS NAME: the HTTP process exits by itself
 ends_with()
 {
 	within 60 grep -q '^exit' "$broker_log"
 	is "$(grep '^exit' "$broker_log")" "exit $1" "$2"
 }
 
-# send URI [OPTIONS OF CURL...]: by the socket; leaves `code`, `body`, and headers in $T/head
+# send URI [OPTIONS OF CURL...]: over the Unix socket; sets `code` and `body`; headers are in $T/head
 send()
 {
 	local uri=$1
@@ -52,7 +52,7 @@ send()
 	call "http://localhost$uri" --unix-socket "$sock" "$@"
 }
 
-# the same by TCP
+# the same over TCP
 send_tcp()
 {
 	local uri=$1
@@ -74,7 +74,7 @@ header()
 	tr -d '\r' <"$T/head" | sed -n "s/^$1: //Ip"
 }
 
-# raw [--half|--leave] TEXT...: by the socket, as tests/drivers/http has it
+# raw [--half|--leave] TEXT...: over the Unix socket; see tests/drivers/http
 raw()
 {
 	tests/drivers/http raw "$sock" "$@"
@@ -94,7 +94,7 @@ fds_of_front()
 	find "/proc/$front/fd" -mindepth 1 | wc -l
 }
 
-# has_let_go NAME: all connections have ended, and with them what they held
+# has_let_go NAME: all connections have ended, and their descriptors are closed
 has_let_go()
 {
 	ok "$1" within 60 eval "[ \$(fds_of_front) -eq $fds_at_rest ]" || diag "$(ls -l "/proc/$front/fd")"

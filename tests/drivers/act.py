@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the drivers of the hazard tests share: running jeprof-ctl, killing it, reading boards."""
+"""Shared by the drivers of hazard tests: runs and kills jeprof-ctl, and reads boards."""
 import contextlib
 import mmap
 import os
@@ -11,9 +11,9 @@ import threading
 import time
 
 BOARD_WORDS = 72
-BEATS = 8  # struct board of tests/target/victim.h: the beats follow eight words
+BEATS = 8  # struct board in tests/target/victim.h: beats follow eight words
 SIZE = 8 * BOARD_WORDS
-# struct round of tests/target/calls.h, which lies over the beats
+# struct round in tests/target/calls.h, which overlays the beats
 ROUND = ("go", "release", "begun", "back", "done", "began_ns", "elapsed_ns", "ret", "error",
          "remains_ns", "intact", "held")
 _cpus = threading.Semaphore(2)
@@ -62,9 +62,9 @@ def start(argv):
 
 
 def run(argv, waits=False):
-    """(exit status, what it said); two at a time, or each would wait for the others.
+    """(exit status, stderr). Only two run at a time, or they would delay each other.
 
-    A run that mostly waits takes nobody's place.
+    A run that mostly sleeps (`waits`) does not count.
     """
     with contextlib.nullcontext() if waits else _cpus:
         process = start(argv)
@@ -84,7 +84,7 @@ def field(pid, name):
 
 
 def wait_moment(process, pid, span):
-    """A moment of a run: within `span` seconds, or as soon as its tracer shows."""
+    """Wait for a random moment of a run: within `span` seconds, or when its tracer attaches."""
     if random.random() < 0.5:
         time.sleep(random.random() * span)
         return
@@ -95,7 +95,7 @@ def wait_moment(process, pid, span):
 
 
 def run_killed(argv, pid, span):
-    """Kill a run at some moment; what was hit: "stopped" while the target was stopped, "traced", ""."""
+    """Kill a run at a random moment. "stopped": the target was stopped then; "traced": traced; or ""."""
     with _cpus:
         process = start(argv)
         hit = ""
@@ -111,6 +111,6 @@ def run_killed(argv, pid, span):
 
 
 def mended(pid):
-    """After a kill: alive, nobody's tracee, no thread but those of its own (one)."""
+    """After a kill: the target is alive, is not traced, and has only its own thread."""
     return field(pid, "TracerPid") == "0" and field(pid, "State") in tuple("RSD") and \
         field(pid, "Threads") == "1"

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""confinement.py TRACE PATTERN...: who read what, and what they had given up before.
+"""confinement.py TRACE PATTERN...: checks that files are only read by confined processes.
 
-TRACE is what strace -f -y wrote of one command. A process that reads, or maps, a file whose path
-matches one of the PATTERNs must have loaded a seccomp filter and dropped all capabilities before
-that. The first four bytes, which tell what kind of file it is, may be read by any. A process that
-calls ptrace(2) is the tracer, which has a fence of its own. Prints each process that did otherwise,
-and "read by N confined processes".
+TRACE is the output of strace -f -y for one command. A process that reads or maps a file whose path
+matches a PATTERN must have loaded a seccomp filter and dropped all capabilities before. Any process
+may read the first four bytes, the magic number. A process that calls ptrace(2) is the tracer, which
+is confined differently. Prints each process that violates this, and "read by N confined processes".
 """
 import collections
 import re

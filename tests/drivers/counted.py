@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""counted.py HEAP [OPTION=VALUE]...: what each function comes to in a heap profile, as "NAME FLAT
-CUM" in bytes: with addr2line's names, and by none of jeprof-ctl's code. Options: show, hide, focus,
-ignore, retain, exclude (expressions) and thread (a number), as those of report. Calls within files
-that were stripped have no name; the innermost, those of libjemalloc and calloc() and its like, are
-left out."""
+"""counted.py HEAP [OPTION=VALUE]...: prints "NAME FLAT CUM" in bytes for each function in a heap
+profile, independently of jeprof-ctl, with names from addr2line. Options as of report: show, hide,
+focus, ignore, retain, exclude (regular expressions) and thread (a number). Calls in stripped files
+have no name. The innermost calls, in libjemalloc and of calloc() and the like, are omitted."""
 
 import collections
 import math
@@ -48,7 +47,7 @@ def within(mappings, address):
 
 
 def is_stripped(path):
-    """Of its symbols, and with no debug file by its build id."""
+    """It has neither symbols nor a debug file by its build id."""
     said = subprocess.run(["readelf", "-n", "-S", "-W", path], check=True, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     build_id = re.search(r"Build ID: (..)(\w+)", said)
@@ -57,13 +56,13 @@ def is_stripped(path):
 
 
 def outside(calls):
-    """Those around the last one that is the allocator's."""
+    """The callers of the outermost allocator function."""
     inner = [i for i, call in enumerate(calls) if call in ALLOCATOR]
     return calls[inner[-1] + 1:] if inner else calls
 
 
 def names_in(path, mappings, addresses):
-    """{address: [names]}, the innermost of the inlined calls first."""
+    """{address: [names]}, the innermost inlined call first."""
     with open(path, "rb") as file:
         moved = int.from_bytes(file.read(18)[16:], sys.byteorder) == 3
     bias = mappings[0][0] - mappings[0][2] if moved else 0
@@ -71,7 +70,7 @@ def names_in(path, mappings, addresses):
                           input="".join(f"{a - 1 - bias:#x}\n" for a in addresses),
                           stdout=subprocess.PIPE).stdout
     answers = re.split(r"^0x[0-9a-f]+\n", said, flags=re.M)[1:]
-    # A label without a size: nobody knows how far it goes.
+    # A label without a size, so its extent is unknown.
     return {a: outside(answer.replace("_dl_start_user", "??").splitlines()[::2])
             for a, answer in zip(addresses, answers)}
 
@@ -91,7 +90,7 @@ def matches(how, option, name):
 
 
 def chosen(addresses, names, how):
-    """The calls of a stack that are left, the innermost first; None is one without a name."""
+    """The calls of a stack that pass the options, the innermost first; None: without a name."""
     located = [names.get(a, [None]) for a in addresses]
     if "retain" in how:
         located = [calls for calls in located if calls and matches(how, "retain", calls[-1])]

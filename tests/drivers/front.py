@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """
-front.py: in the place of the front, one that was taken over. It says what commands that it reads
-from the fifo COMMANDS beside it tell it to, and writes what it hears to HEARD, a line each:
+front.py: replaces the front by a compromised one. It sends what commands from the fifo COMMANDS, in
+its folder, tell it to, and writes each message that it receives as a line to HEARD:
 
-  ask OP PID [name=value]...      as the last connection; connection=N: as another one; subject=HEX
-  fd                              the next message has a memory file with it
+  ask OP PID [name=value]...      for the last connection, or connection=N; subject=HEX
+  fd                              send a memory file along with the next message
   raw HEX                         any bytes
   short                           a message that is too short
   kind N                          a message of another kind
-  mute                            say nothing more, and go on
-  deaf                            hear nothing more, and go on
-  exit N                          end
+  mute                            close the sending side, and go on
+  deaf                            close the receiving side, and go on
+  exit N                          exit
 
-It holds to the structures of wire/wire.h.
+The structures are those of wire/wire.h.
 """
 import array
 import os

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""invented.py HEAP TABLE: which names of a table by address (report -f jeprof --addresses, or that
-of jeprof) no symbol stands behind: "invented NAME ADDRESS" where none of the file's symbols covers
-the address, and "missing NAME ADDRESS" where one does but the table has no name. At the end it says
-how many addresses it looked at. What covers is read from readelf(1): of the file, and of its debug
-file. Those of jemalloc, and labels without a size, are not looked at."""
+"""invented.py HEAP TABLE: checks the names in a table by address (report -f jeprof --addresses, or
+that of jeprof) against symbols. Prints "invented NAME ADDRESS" if no symbol of the file covers the
+address, "missing NAME ADDRESS" if one does but the table has no name, and finally the number of
+checked addresses. Symbols are read by readelf(1) from the file and its debug file. Addresses in
+jemalloc and labels without a size are not checked."""
 
 import bisect
 import os
@@ -14,7 +14,7 @@ import sys
 
 
 def mappings_of(heap):
-    """[(start, end, offset, path)] of the files that were mapped."""
+    """[(start, end, offset, path)] of mapped files."""
     with open(heap, encoding="utf-8") as file:
         maps = file.read().partition("MAPPED_LIBRARIES:")[2]
     found = re.findall(r"^(\w+)-(\w+) \S+ (\w+) \S+ \d+ +(/.*)$", maps, flags=re.M)
@@ -28,7 +28,7 @@ def readelf(*arguments):
 
 
 class File:
-    """What the symbols of a file cover, and what its program headers say."""
+    """The address ranges of the symbols of a file, and its load bias."""
 
     def __init__(self, path, mappings):
         build_id = re.search(r"Build ID: (..)(\w+)", readelf("-n", path))
@@ -58,7 +58,7 @@ class File:
         return False
 
     def has_label(self, address):
-        """Is the last thing before it a label?"""
+        """Is the nearest symbol before it a label?"""
         label = max((n for n in self.labels if n <= address), default=-1)
         return label >= max((s for s in self.starts if s <= address), default=0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a victim mended itself? What tests that hurt jeprof-ctl on purpose look at."""
+"""Has a victim recovered? For tests that kill jeprof-ctl or make it fail."""
 import os
 import time
 
@@ -33,7 +33,7 @@ def board(path):
 
 
 def mended(pid, before):
-    """None once the victim is as it was, else what is wrong."""
+    """None if the victim is in its former state, else the difference."""
     if not os.path.exists(f"/proc/{pid}"):
         return "the victim is gone"
     now = threads(pid)

@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""openapi.py list FILE: its operations, one a line: METHOD PATH
-openapi.py routes FILE: is it what the source says: front/route.c, wire/wire.h? Paths in words of others
-  (`aliases` there) are no part of it.
-openapi.py ask OPTIONS: does the service answer as a file says? Lines of standard input say which
-  operation, and of which process, with tabs between: NAME, FILE, METHOD PATH, PID and the pid of one
-  whose answer is that it has no profiling.
+"""openapi.py list FILE: lists its operations, one METHOD PATH per line
+openapi.py routes FILE: compares it with the source, front/route.c and wire/wire.h. Paths of other
+  services (`aliases` there) are not part of it.
+openapi.py ask OPTIONS: checks the answers of a service. Each line of standard input names an
+  operation and a process, separated by tabs: NAME, FILE, METHOD PATH, PID and the pid of a process
+  without profiling.
 
-What is asked is made of FILE alone: with each parameter and each of its values, with what is wrong,
-without a token, with each role, for processes that are not there or cannot be profiled. Prints a line
-for each: NAME, a tab, 0 or how much is wrong, a tab, and what, or how much was asked.
+Requests are generated from FILE: with each parameter and each of its values, with invalid ones,
+without a token, with each role, for processes that do not exist or cannot be profiled. Prints a line
+per operation, separated by tabs: NAME, the number of errors, and the errors or the number of requests.
 """
 import argparse
 import http.client
@@ -20,14 +20,14 @@ import socket
 import sys
 
 ROLES = ("read", "profile", "control")
-NOBODY = 4194304  # a pid is smaller on every machine whose limit is the usual one
+NOBODY = 4194304  # beyond the usual maximum of pids
 METHODS = ("get", "head", "post", "delete")
-# Not told in the file: what each response has, and what the library adds.
+# Not in the file: headers of all responses, and those that the library adds.
 COMMON = {"date", "content-type", "content-length", "connection", "content-security-policy"}
 
 
 class Unix(http.client.HTTPConnection):
-    """To a socket of the file system."""
+    """A connection to a Unix socket."""
 
     def __init__(self, path):
         super().__init__("localhost", timeout=120)
@@ -40,7 +40,7 @@ class Unix(http.client.HTTPConnection):
 
 
 class Api:
-    made = {}  # of a schema's text: they are the same in most files
+    made = {}  # by the text of a schema: most files have the same
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as f:
@@ -49,7 +49,7 @@ class Api:
             self.documents = json.load(f)
 
     def resolve(self, thing):
-        """What "$ref" leads to, with what is said beside it."""
+        """Resolve "$ref", merged with its siblings."""
         while isinstance(thing, dict) and "$ref" in thing:
             beside = {key: value for key, value in thing.items() if key != "$ref"}
             at = self.doc
@@ -70,7 +70,7 @@ class Api:
         return [self.resolve(p) for p in op.get("parameters", [])]
 
     def validator(self, schema):
-        """jsonschema 4.17 and older know no other registry than a document with all definitions in it."""
+        """jsonschema 4.17 and older can only resolve references within one document."""
         from jsonschema import Draft7Validator  # pylint: disable=import-outside-toplevel
         from jsonschema.validators import validator_for  # pylint: disable=import-outside-toplevel
 
@@ -89,7 +89,7 @@ class Api:
 
 
 def split(text):
-    """At the commas that are in no bracket and no string."""
+    """Split at commas outside of brackets and strings."""
     parts = re.findall(r"((?:\"[^\"]*\"|\([^()]*(?:\([^()]*\)[^()]*)*\)|[^,()\"])+)(?:,|$)", text)
     return [part.strip() for part in parts]
 
@@ -196,7 +196,7 @@ class Asker:
         self.good = good_status(self.op)
         self.wrong, self.asked, self.ended = [], 0, None
 
-    # One request, over the Unix socket or with a token (which may be "") over TCP.
+    # A request over the Unix socket, or with a token (which may be "") over TCP.
     def request(self, method, uri, token=None, headers=(), body=None):
         if token is None:
             c = Unix(self.args.socket)
@@ -207,7 +207,7 @@ class Asker:
             headers["Authorization"] = f"Bearer {token}"
         try:
             c.request(method.upper(), uri, body=body, headers=headers)
-        except BrokenPipeError:  # it was answered before all of it was sent
+        except BrokenPipeError:  # answered before all of it was sent
             pass
         response = c.getresponse()
         data = response.read()
@@ -229,7 +229,7 @@ class Asker:
         return path + "?" * bool(query) + "&".join(f"{k}={v}" for k, v in query.items())
 
     def run(self):
-        """The number of a run that has ended: a new one, where each is there for one request alone."""
+        """The number of a run that has ended; a new one if each serves only one request."""
         if not self.ended or self.method == "delete":
             response, data = self.request("post", f"/api/v1/processes/{self.pid}/record")
             if response.status != 202:
@@ -260,7 +260,7 @@ class Asker:
             self.stop(response.getheader("Location").rpartition("/")[2])
         return response.getheader("Content-Type")
 
-    # --- what is wrong with an answer ---
+    # --- checks of an answer ---
 
     def faults(self, response, data, is_head):
         said = self.api.resolve(self.op["responses"].get(str(response.status)) or self.op["responses"]["default"])
@@ -313,7 +313,7 @@ class Asker:
             if (response.status == status) != (response.getheader(name) is not None):
                 yield f"{response.status}: {name} is {response.getheader(name)}"
 
-    # --- what is asked ---
+    # --- requests ---
 
     def switch(self, on):
         uri = f"/api/v1/processes/{self.pid}/{'activate' if on else 'deactivate'}"
@@ -322,7 +322,7 @@ class Asker:
             self.wrong.append(f"{uri}: {response.status} {data[:300]!r}")
 
     def values(self):
-        """(parameter, value), of all that may be left out."""
+        """(parameter, value) for all optional parameters."""
         for p in self.parameters:
             if p["in"] == "path":
                 continue

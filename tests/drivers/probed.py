@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""probed.py FILE: where in the file its te_event_trigger is to be probed, as nm(1) has it: behind an
-endbr64. "-" if it has none."""
+"""probed.py FILE: prints the file offsets at which te_event_trigger should be probed, by the symbols
+of nm(1): after an endbr64, if there is one. "-": no such function."""
 import struct
 import subprocess
 import sys

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""whole_calls.py TRACE: each call of what strace -f -o TRACE wrote, "PID CALL" in one line.
+"""whole_calls.py TRACE: prints each system call in the output of strace -f -o TRACE as "PID CALL".
 
-strace cuts a call in two where one of another process comes between: "<unfinished ...>" and
-"<... NAME resumed>". Calls that never came back stay as they are; "???", which stands for the call of a
-process that was killed before strace could ask which it is, is left out.
+strace splits a call that is interrupted by one of another process into "<unfinished ...>" and
+"<... NAME resumed>". Calls that never returned are kept as they are, except "???": the process was
+killed before strace could read which call it was.
 """
 import re
 import sys
 
 RESUMED = re.compile(r"<\.\.\. \w+ resumed>(.*)")
-UNFINISHED = " <unfinished ...>"  # the blank is not the call's
+UNFINISHED = " <unfinished ...>"  # with a blank that is not part of the call
 UNKNOWN = "???("
 
 
