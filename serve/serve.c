@@ -31,7 +31,10 @@ _Static_assert(SERVE_NAME_SIZE == WIRE_SUBJECT_SIZE, "it is copied");
 
 /* --- the front --- */
 
-/* Forget its requests, and stop their operations except for runs. Returns its status of waitpid(2). */
+/*
+ * Forget its requests, and stop their operations, but not runs that have begun. Returns the status
+ * of waitpid(2).
+ */
 static int drop_front(struct broker *b)
 {
 	int status = front_end(&b->front);

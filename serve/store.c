@@ -274,7 +274,7 @@ void run_drop(struct run *run)
 	run_close(run);
 }
 
-/* Is it locked by a process? If not, we hold a lock, exclusive with `take`, until run->dir is closed. */
+/* If not, we hold a lock, exclusive with `take`, until run->dir is closed. */
 static bool is_locked(const struct run *run, bool take)
 {
 	return flock(run->dir, (take ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0;
