@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A file of rules for `serve`, each a line NAME: OPTIONS with options of `guard`. Words are split as
- * in a shell, with quotes but no expansion.
+ * A file of rules for `serve`, each a line NAME: OPTIONS with options of `guard`. Words are split
+ * as in a shell, with quotes but no expansion.
  */
 #ifndef CLI_RULES_H
 #define CLI_RULES_H
@@ -12,8 +12,8 @@
 struct rules;
 
 /*
- * Read the file; free the rules with rules_free(). ERR_FAILED: it cannot be read, or other users may
- * write to it; ERR_USAGE: a line is wrong. `read_only`: refuse rules that change a process.
+ * Read the file; free the rules with rules_free(). ERR_FAILED: it cannot be read, or other users
+ * may write to it; ERR_USAGE: a line is wrong. `read_only`: refuse rules that change a process.
  */
 int rules_read(const char *path, bool read_only, struct rules **rules, struct err *err)
 	__must_check;

@@ -27,8 +27,8 @@ struct channel {
 };
 
 /*
- * Send or queue a message. Takes `fd` in any case. False: the queue is full, or, if it is empty, the
- * broker has exited.
+ * Send or queue a message. Takes `fd` in any case. False: the queue is full, or, if it is empty,
+ * the broker has exited.
  */
 bool channel_send(struct channel *c, const struct wire_to_broker *message, int fd);
 

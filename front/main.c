@@ -102,6 +102,6 @@ int main(int argc, char **argv)
 
 	if (!read_arguments(&a, argc, argv))
 		return fail("wrong arguments");
-	/* Without cleanup: clients may be connected, and LeakSanitizer cannot run in this sandbox. */
+	/* No cleanup: clients may be connected, and LeakSanitizer cannot run in this sandbox. */
 	quick_exit(run(&a));
 }

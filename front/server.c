@@ -139,8 +139,8 @@ static void note_connection(void *ctx, struct MHD_Connection *connection, void *
 /* --- waiting clients --- */
 
 /*
- * Watch for a disconnect. A Unix socket distinguishes a close (EPOLLHUP) from a half-close, which is
- * legal after a complete request. TCP does not: there a half-close counts as a disconnect, as in
+ * Watch for a disconnect. A Unix socket distinguishes a close (EPOLLHUP) from a half-close, which
+ * is legal after a complete request. TCP does not: there a half-close counts as a disconnect, as in
  * most servers.
  */
 static bool watch(struct client *client)

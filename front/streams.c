@@ -86,7 +86,7 @@ static void watch_both(const struct streams *s, struct stream *t)
 		inner = EPOLLIN; /* the daemon closes it at its timeout */
 		break;
 	case OPEN:
-		/* With data pending for the daemon, only a disconnect is noticed, as without TLS. */
+		/* With data pending for the daemon, only notice a disconnect, as without TLS. */
 		net = t->net.ended ? 0 : t->up.n ? EPOLLRDHUP : EPOLLIN;
 		net |= t->down.n ? EPOLLOUT : 0;
 		inner = t->up.n ? EPOLLOUT : 0;

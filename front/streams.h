@@ -3,8 +3,9 @@
  * TLS between clients and the HTTP daemon. The daemon gets one end of a socket pair, with the
  * decrypted data; this is part of the server's loop.
  *
- * The daemon has TLS of its own, but with epoll(7) it reports work to do while a handshake waits for
- * its client (libmicrohttpd 0.9.75 and 1.0.1): a client could keep a processor busy by one byte.
+ * The daemon has TLS of its own, but with epoll(7) it reports work to do while a handshake waits
+ * for its client (libmicrohttpd 0.9.75 and 1.0.1): a client could keep a processor busy by one
+ * byte.
  */
 #ifndef FRONT_STREAMS_H
 #define FRONT_STREAMS_H

@@ -17,8 +17,7 @@
 #define EVENTS_MAX 1024
 #define EVENTS_BYTES ((size_t)4 << 20) /* total */
 #define EVENT_MAX ((size_t)64 << 10)   /* of one event */
-#define ANSWER_MAX \
-	((size_t)1 << 20) /* may be exceeded by one event; the rest goes into the next answer */
+#define ANSWER_MAX ((size_t)1 << 20)   /* plus one event; the rest is for the next answer */
 #define WAITERS_MAX 64
 
 /* Members of a JSON object, without braces; NULL: none. */

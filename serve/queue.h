@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Private to serve/: schedules operations. The numbers of running and waiting jobs are limited, and
- * only one at a time acts on a process. One client gets at most three quarters of the waiting slots,
- * and likewise of the slots for long operations. A request for a profile shares one that is being
- * taken or was taken within the last second, unless a change of the process was requested since. An
- * overview of all processes is taken once for all that wait for it.
+ * only one at a time acts on a process. One client gets at most three quarters of the waiting
+ * slots, and likewise of the slots for long operations. A request for a profile shares one that is
+ * being taken or was taken within the last second, unless a change of the process was requested
+ * since. An overview of all processes is taken once for all that wait for it.
  */
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H

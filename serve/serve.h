@@ -38,9 +38,8 @@ struct serve_event {
 	struct timespec time;
 	struct serve_peer peer; /* of the first asker */
 	const char *op;
-	const char *
-		rule; /* the name of the rule, where `op` is "rule" and there is no client; or NULL */
-	pid_t pid;    /* 0: not about one process */
+	const char *rule;	   /* for `op` "rule", which has no client: its name; or NULL */
+	pid_t pid;		   /* 0: not about one process */
 	char comm[PROC_COMM_SIZE]; /* raw, see output_safe(); "" if unknown */
 	enum wire_refusal refusal; /* WIRE_DONE: it was attempted */
 	bool ok;
