@@ -241,7 +241,7 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 
 # Its control groups are the test's.
 $(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number cgroup_keyed,-Wl,--wrap=$(f))
-$(B)/tests/unit/test_cgroup: private LDFLAGS += -Wl,--wrap=proc_cgroup
+$(B)/tests/unit/test_cgroup: private LDFLAGS += $(foreach f,proc_cgroup hierarchies_here,-Wl,--wrap=$(f))
 
 # So are the groups of these processes, and its machine.
 $(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open write,-Wl,--wrap=$(f))

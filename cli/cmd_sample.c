@@ -108,6 +108,8 @@ static void find_warning(const struct ops_sample *s, struct err *warning)
 	else if (s->cut)
 		err_raise(warning, ERROR_STACKS_CUT, .number = (int64_t)s->cut,
 			  .count = (int64_t)s->samples);
+	else if (s->hidden.ids[0])
+		*warning = s->hidden;
 	else if (s->opt_prof)
 		err_raise(warning, ERROR_RECORD_IS_CHEAPER, .pid = s->cost.pid,
 			  .comm = s->cost.comm);

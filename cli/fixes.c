@@ -225,6 +225,10 @@ static const char *const words[FIXES] = {
 		"with --force",
 	[FIX_DROP_POKE_OR_FORCE] =
 		"drop --mode poke to query it by a call; or take the risk with --force",
+	[FIX_SEE_ALL_GROUPS] =
+		"in a container: share the host's processes (--pid=host, hostPID) and add "
+		"CAP_SYS_ADMIN and CAP_DAC_READ_SEARCH, or use the host's cgroup namespace "
+		"(--cgroupns=host)",
 	[FIX_ROOM_TO_SAMPLE_OR_FORCE] =
 		"raise that limit, or sample less (reset --sample-rate, record --sample-rate); "
 		"take the risk with activate --force",

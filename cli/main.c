@@ -6,6 +6,7 @@
 #include "cli/fixes.h"
 #include "cli/out.h"
 #include "cli/several.h"
+#include "process/hierarchy.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -28,6 +29,9 @@ static void fill_standard_fds(void)
 
 static int run_command(const struct args *args, const struct command *command, struct err *err)
 {
+	if (own_limits_take(err))
+		return -1;
+	hierarchies_join();
 	if (command->run_several && several_meant(args) && !args->conf)
 		return several_run(command, args, err);
 	return command->run(args, err);
@@ -42,7 +46,7 @@ static int run(const struct args *args, const struct command *command, struct er
 	else if (args->version)
 		ret = cmd_version.run(args, err);
 	else if (command)
-		ret = own_limits_take(err) ? -1 : run_command(args, command, err);
+		ret = run_command(args, command, err);
 	else
 		return err_raise(err, ERROR_COMMAND_MISSING), err_advise(err, FIX_SEE_HELP);
 	return ret >= 0 && out_flush(err) ? -1 : ret;

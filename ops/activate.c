@@ -249,12 +249,19 @@ static void decide(const struct session *s, bool init, struct ops_change *change
 	change->warning = why;
 }
 
+static void warn_hidden(const struct session *s, bool force, struct ops_change *change)
+{
+	if (!force && change->changed && change->after)
+		sampling_warn_hidden(s, &change->warning);
+}
+
 static int poke(struct session *s, pid_t pid, bool want, bool force,
 		const struct ops_options *options, struct ops_change *out, struct err *err)
 {
 	if (session_open_proc(s, pid, options, err) || poke_active(s, want, force, out, err))
 		return -1;
 	decide(s, false, out);
+	warn_hidden(s, force, out);
 	return 0;
 }
 
@@ -298,6 +305,7 @@ int ops_activate(pid_t pid, bool force, const struct ops_options *options, struc
 	    switch_activate(&s, out, &init_changed, err))
 		return suggest_poke(&s, true, force, err);
 	decide(&s, true, out);
+	warn_hidden(&s, force, out);
 	return 0;
 }
 

@@ -91,6 +91,8 @@ int ops_threads(pid_t pid, const struct ops_threads_request *request,
 	list.start_time = s.proc.start_time;
 	if (!list.unasked)
 		set_warning(&set, request->activate, &list);
+	if (request->activate && set.active)
+		sampling_warn_hidden(&s, &list.warning);
 	*out = list;
 	list.v = NULL;
 	return 0;

@@ -97,12 +97,9 @@ int ops_reset(pid_t pid, int lg_sample, const struct ops_options *options, struc
 	*out = (struct ops_reset){
 		.cost = s.cost, .lg_before = before, .lg_after = after, .warning = ERR_INIT
 	};
-	/*
-	 * From 5.2.0 on, a thread does not check anything before its next sample:
-	 * bytes_until_sample.
-	 */
-	if (after < before && before < 63 && !session_older(&s, 5, 2, 0))
-		err_raise(&out->warning, ERROR_FINER_LATER, .size = INT64_C(1) << before);
+	if (after < before)
+		sampling_warn_hidden(&s, &out->warning);
+	sampling_warn_finer(&s, before, after, &out->warning);
 	/* If that fails, undo restores what the journal says, regardless of this change. */
 	(void)!journal_decided(&s.proc, &decided, &ignored);
 	return 0;

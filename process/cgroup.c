@@ -2,6 +2,7 @@
 #include "process/cgroup.h"
 
 #include "base/cleanup.h"
+#include "process/hierarchy.h"
 #include "process/proc.h"
 
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOUNT "/sys/fs/cgroup"
 #define FILE_SIZE 4096 /* memory.stat, the longest, has 2 kB */
 
 static bool read_text(const char *folder, const char *file, char *text, size_t size)
@@ -57,60 +57,76 @@ bool cgroup_keyed(const char *folder, const char *file, const char *key, uint64_
 	return false;
 }
 
-/* Is `name` one of "a,b,c", which ends at ':'? */
-static bool is_among(const char *list, const char *name)
+/* The group, and each one above it as far as they are mounted; false if these are not all. */
+static bool each_above(const char *controller, const char *path, size_t len, cgroup_fn *fn,
+		       void *ctx)
 {
-	size_t len = strlen(name), n;
+	const char *rest;
+	const struct hierarchy *h =
+		hierarchies_find(hierarchies_here(), controller, path, len, &rest);
+	char folder[PATH_MAX];
+	size_t mount_len, rest_len;
+	bool all;
 
-	for (; *list && *list != ':'; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",:");
-		if (n == len && strncmp(list, name, len) == 0)
-			return true;
-	}
-	return false;
-}
-
-/*
- * The folder of a line "ID:CONTROLLERS:PATH". Names of groups are text from others: no ".." leads
- * out. Where version 2 is mounted beside version 1 it has no such controller.
- */
-static bool folder_of(const char *line, const char *controller, char *folder, size_t size,
-		      size_t *mount_len)
-{
-	const char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-	bool unified = list && list[1] == ':';
-	int len;
-
-	if (!path || path[1] != '/' || (!unified && !is_among(list + 1, controller)))
+	if (!h)
 		return false;
-	len = unified ? snprintf(folder, size, MOUNT)
-		      : snprintf(folder, size, MOUNT "/%.*s", (int)(path - list - 1), list + 1);
-	*mount_len = (size_t)len;
-	path++;
+	mount_len = strlen(h->folder);
+	rest_len = len - (size_t)(rest - path);
 	/* Of a name that has no room the beginning may be another group's. */
-	if (*mount_len + strcspn(path, "\n") >= size)
+	if (mount_len + rest_len >= sizeof(folder))
 		return false;
-	snprintf(folder + len, size - *mount_len, "%.*s", (int)strcspn(path, "\n"), path);
-	return !strstr(folder + len, "/..");
+	snprintf(folder, sizeof(folder), "%s%.*s", h->folder, (int)rest_len, rest);
+	all = h->whole && !access(folder, F_OK);
+	for (;;) {
+		char *slash = strrchr(folder + mount_len, '/');
+
+		fn(ctx, folder);
+		if (!slash)
+			return all;
+		*slash = '\0';
+	}
 }
 
-void cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
+/* Lines of "ID:CONTROLLERS:PATH". Where version 1 has the controller, version 2 beside it has not. */
+bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 {
-	char text[PROC_CGROUP_SIZE], folder[PATH_MAX];
-	const char *line = text;
-	size_t mount_len;
+	bool all_v1 = true, all_v2 = true, has_v1 = false;
+	char text[PROC_CGROUP_SIZE];
 
 	proc_cgroup(pid, text, sizeof(text));
-	for (; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
-		if (!folder_of(line, controller, folder, sizeof(folder), &mount_len))
-			continue;
-		for (;;) {
-			char *slash = strrchr(folder + mount_len, '/');
+	for (const char *line = text; line && *line;
+	     line = strchr(line, '\n'), line += line ? 1 : 0) {
+		const char *list = line + strcspn(line, ":\n");
+		const char *path = *list == ':' ? list + 1 + strcspn(list + 1, ":\n") : list;
+		bool unified = path == list + 1;
 
-			fn(ctx, folder);
-			if (!slash)
-				break;
-			*slash = '\0';
+		if (*path != ':' || path[1] != '/' ||
+		    (!unified && !hierarchy_lists(list + 1, controller)))
+			continue;
+		path++;
+		if (unified) {
+			all_v2 = each_above(NULL, path, strcspn(path, "\n"), fn, ctx);
+		} else {
+			has_v1 = true;
+			all_v1 = each_above(controller, path, strcspn(path, "\n"), fn, ctx);
 		}
 	}
+	return has_v1 ? all_v1 : all_v2;
+}
+
+const char *cgroup_shown(const char *folder, char *buf, size_t size)
+{
+	const struct hierarchies *all = hierarchies_here();
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct hierarchy *h = &all->v[i];
+		size_t len = strlen(h->folder);
+
+		if (strncmp(folder, h->folder, len) == 0 && (!folder[len] || folder[len] == '/')) {
+			snprintf(buf, size, "%s%s", h->shown, folder + len);
+			return buf;
+		}
+	}
+	snprintf(buf, size, "%s", folder);
+	return buf;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The control groups of a process, version 1 and 2 (cgroups(7)), as our own mounts show them. */
+/* The control groups of a process, version 1 and 2 (cgroups(7)). */
 #ifndef PROCESS_CGROUP_H
 #define PROCESS_CGROUP_H
 
@@ -9,10 +9,14 @@
 
 /*
  * Call `fn` with the folder of the group of `pid` that `controller` ("memory", "pids") governs, and
- * with each one above it, up to the mount. Groups that are mounted nowhere here are left out.
+ * with each one above it, up to the mount. Groups that cannot be seen here are left out: false then,
+ * and a limit may be theirs (process/hierarchy.h).
  */
 typedef void cgroup_fn(void *ctx, const char *folder);
-void cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
+bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
+
+/* What people call such a folder, which is where it is opened by us. Returns `buf`. */
+const char *cgroup_shown(const char *folder, char *buf, size_t size);
 
 /* The number that a file of such a folder holds. False for "max", and where it cannot be read. */
 bool cgroup_number(const char *folder, const char *file, uint64_t *number);

@@ -2,13 +2,13 @@
 #include "process/rights.h"
 
 #include "base/cleanup.h"
+#include "process/cgroup.h"
 #include "process/procfs.h"
 
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,34 +141,13 @@ int proc_may_trace(const struct proc *p, struct err *err)
  * version 1 freezer.state says FROZEN, or FREEZING on the way there.
  */
 
-#define LINE_MAX_ (PATH_MAX + 256)
-
-/* Where the hierarchy is mounted here: cgroup2, or the cgroup with the freezer. */
-static bool find_mount(bool v2, char *dir, size_t size)
-{
-	FILE *mounts = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-	bool found = false;
-
-	while (mounts && !found && (m = getmntent(mounts))) {
-		found = v2 ? !strcmp(m->mnt_type, "cgroup2")
-			   : !strcmp(m->mnt_type, "cgroup") && hasmntopt(m, "freezer");
-		if (found && snprintf(dir, size, "%s", m->mnt_dir) >= (int)size)
-			found = false;
-	}
-	if (mounts)
-		endmntent(mounts);
-	return found;
-}
-
 /* Does one of the file's lines start with `prefix`? */
-static bool file_says(const char *dir, const char *group, const char *file, const char *prefix)
+static bool file_says(const char *folder, const char *file, const char *prefix)
 {
 	_cleanup_(cleanup_fclose) FILE *f = NULL;
-	char path[2 * LINE_MAX_], line[256];
+	char path[PATH_MAX + 64], line[256];
 
-	if (snprintf(path, sizeof(path), "%s%s/%s", dir, group, file) >= (int)sizeof(path))
-		return false;
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (!strncmp(line, prefix, strlen(prefix)))
@@ -176,35 +155,21 @@ static bool file_says(const char *dir, const char *group, const char *file, cons
 	return false;
 }
 
-/* "0::/path" of version 2, "7:freezer:/path" of version 1. */
-static bool line_frozen(char *line, char *dir, size_t size)
+static void look_at_freezer(void *ctx, const char *folder)
 {
-	char *controllers = strchr(line, ':'),
-	     *group = controllers ? strchr(controllers + 1, ':') : NULL;
-	bool v2;
+	bool *frozen = ctx;
 
-	if (!group)
-		return false;
-	*group++ = '\0';
-	group[strcspn(group, "\n")] = '\0';
-	v2 = !controllers[1];
-	if ((!v2 && strcmp(controllers + 1, "freezer") != 0) || !find_mount(v2, dir, size))
-		return false;
-	return v2 ? file_says(dir, group, "cgroup.events", "frozen 1")
-		  : file_says(dir, group, "freezer.state", "FR");
+	if (file_says(folder, "cgroup.events", "frozen 1") ||
+	    file_says(folder, "freezer.state", "FR"))
+		*frozen = true;
 }
 
 bool proc_frozen(pid_t pid)
 {
-	_cleanup_(cleanup_fclose) FILE *f = NULL;
-	char path[64], line[LINE_MAX_], dir[PATH_MAX];
+	bool frozen = false;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (line_frozen(line, dir, sizeof(dir)))
-			return true;
-	return false;
+	cgroup_each(pid, "freezer", look_at_freezer, &frozen);
+	return frozen;
 }
 
 void proc_cgroup(pid_t pid, char *buf, size_t size)

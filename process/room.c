@@ -102,7 +102,10 @@ static void by_commit(struct found *f)
 		consider(f, "vm.overcommit_memory=2", limit * KIB, used * KIB);
 }
 
-/* Names of its files in both versions; a group without a limit has a huge one in version 1. */
+/* Version 1 has no "max": without a limit there stands PAGE_COUNTER_MAX (linux/page_counter.h). */
+#define NO_LIMIT (UINT64_C(1) << 60)
+
+/* Names of its files in both versions. */
 static const struct {
 	const char *limit, *used, *inactive, *active;
 } memory_files[] = {
@@ -115,15 +118,16 @@ static void by_memory_group(void *ctx, const char *folder)
 {
 	for (size_t i = 0; i < sizeof(memory_files) / sizeof(*memory_files); i++) {
 		uint64_t limit, used, inactive = 0, active = 0, cache;
-		char name[PATH_MAX];
+		char name[PATH_MAX + 64], shown[PATH_MAX];
 
-		if (!cgroup_number(folder, memory_files[i].limit, &limit) ||
+		if (!cgroup_number(folder, memory_files[i].limit, &limit) || limit >= NO_LIMIT ||
 		    !cgroup_number(folder, memory_files[i].used, &used))
 			continue;
 		cgroup_keyed(folder, "memory.stat", memory_files[i].inactive, &inactive);
 		cgroup_keyed(folder, "memory.stat", memory_files[i].active, &active);
 		cache = inactive + active;
-		snprintf(name, sizeof(name), "%s of %s", memory_files[i].limit, folder);
+		snprintf(name, sizeof(name), "%s of %s", memory_files[i].limit,
+			 cgroup_shown(folder, shown, sizeof(shown)));
 		consider(ctx, name, limit, cache < used ? used - cache : 0);
 	}
 }
@@ -131,12 +135,12 @@ static void by_memory_group(void *ctx, const char *folder)
 static void by_pids_group(void *ctx, const char *folder)
 {
 	uint64_t limit, used;
-	char name[PATH_MAX];
+	char name[PATH_MAX + 64], shown[PATH_MAX];
 
 	if (!cgroup_number(folder, "pids.max", &limit) ||
 	    !cgroup_number(folder, "pids.current", &used))
 		return;
-	snprintf(name, sizeof(name), "pids.max of %s", folder);
+	snprintf(name, sizeof(name), "pids.max of %s", cgroup_shown(folder, shown, sizeof(shown)));
 	consider(ctx, name, limit, used);
 }
 
@@ -227,6 +231,14 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out)
 		break;
 	}
 	return f.any;
+}
+
+bool room_is_hidden(const struct proc *p)
+{
+	struct room ignored;
+	struct found f = { .out = &ignored };
+
+	return !cgroup_each(p->pid, "memory", by_memory_group, &f) && !f.any;
 }
 
 bool room_mappings(uint64_t used, struct room *out)

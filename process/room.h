@@ -42,4 +42,10 @@ bool room_left(enum room_of what, const struct proc *p, struct room *out);
 /* The same for the mappings of a process that has so many: a confined child counts them. */
 bool room_mappings(uint64_t used, struct room *out);
 
+/*
+ * May a memory cgroup limit it that cannot be seen here, while none that can does? Then ROOM_MEMORY
+ * is not known.
+ */
+bool room_is_hidden(const struct proc *p);
+
 #endif

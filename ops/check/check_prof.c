@@ -60,7 +60,7 @@ static int good_lg(uint64_t bytes)
 static void check_sample(const struct session *s, const struct check_values *v, struct ops_check *c)
 {
 	uint64_t rss = s->proc.status.rss_bytes, expected;
-	char rate[16], size[16], what[128];
+	char rate[16], size[16], what[128], text[ERR_TEXT_SIZE];
 	struct err err = ERR_INIT;
 
 	if (!v->lg_sample.known || v->lg_sample.size > 63)
@@ -79,8 +79,17 @@ static void check_sample(const struct session *s, const struct check_values *v, 
 		check_passed(c, "%s: dumps are large and slow", what);
 		err_advise(&c->err, FIX_SAMPLE_LESS, .number = good_lg(rss));
 	}
-	if ((!v->active.known || !v->active.flag) && sampling_has_room(s, v->lg_sample.size, &err))
+	if (v->active.known && v->active.flag)
+		return;
+	if (sampling_has_room(s, v->lg_sample.size, &err)) {
 		check_failed(c, &err);
+		return;
+	}
+	sampling_warn_hidden(s, &err);
+	if (err.ids[0]) {
+		check_passed(c, "%s; %s", what, err_text(&err, text, sizeof(text)));
+		c->err = err;
+	}
 }
 
 /* As the calls reported, else as found in the code. A name that this jemalloc lacks is false. */

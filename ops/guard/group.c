@@ -23,6 +23,7 @@ static void group_free(struct group *g, size_t n_rules)
 	free(g->counts);
 	free(g->memory);
 	free(g->folder);
+	free(g->shown);
 	free(g);
 }
 
@@ -140,18 +141,20 @@ bool group_read(struct group *group)
 static struct group *make(const struct groups *g, const char *folder)
 {
 	struct group *new = calloc(1, sizeof(*new));
+	char shown[PATH_MAX];
 
 	if (!new)
 		return NULL;
 	*new = (struct group){
 		.folder = folder ? strdup(folder) : NULL,
+		.shown = folder ? strdup(cgroup_shown(folder, shown, sizeof(shown))) : NULL,
 		.memory = calloc(g->n_rules, sizeof(*new->memory)),
 		.fds = malloc(g->n_rules * sizeof(*new->fds)),
 		.counts = calloc(g->n_rules, sizeof(*new->counts)),
 	};
 	for (size_t i = 0; new->fds &&i < g->n_rules; i++)
 		new->fds[i] = -1;
-	if ((!folder || new->folder) && new->memory &&new->fds &&new->counts)
+	if ((!folder || (new->folder &&new->shown)) && new->memory &&new->fds &&new->counts)
 		return new;
 	group_free(new, g->n_rules);
 	return NULL;

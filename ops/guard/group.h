@@ -16,6 +16,7 @@
 
 struct group {
 	char *folder; /* NULL: the machine */
+	char *shown;  /* its path for display, likewise */
 	size_t users; /* number of processes in it */
 	struct limit limit;
 	struct guard_memory *memory; /* for each rule */

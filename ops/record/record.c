@@ -491,6 +491,10 @@ static int activate(struct recording *r, struct session *s, const struct found *
 		return -1;
 	r->out.warning = change.warning;
 	if (!change.before)
+		sampling_warn_hidden(s, &r->out.warning);
+	if (state->rate)
+		sampling_warn_finer(s, found->lg_sample, (uint64_t)lg, &r->out.warning);
+	if (!change.before)
 		return 0;
 	/* Someone else turned it on after the first dump: leave it on. */
 	state->active = false;

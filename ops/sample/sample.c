@@ -13,6 +13,7 @@
 #include "ops/stacks/timed.h"
 #include "ops/target/look.h"
 #include "ops/target/open.h"
+#include "ops/target/sampling.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -404,5 +405,6 @@ int ops_sample(pid_t pid, const struct ops_sample_request *request,
 	if (session_open_proc(&s, pid, options, err) || session_may_trace(&s, err) ||
 	    session_find_jemalloc(&s, err))
 		return -1;
+	sampling_warn_hidden(&s, &out->hidden);
 	return begin(&g, err) || go_on(&g, out, err) || end(&g, out, err) ? -1 : 0;
 }

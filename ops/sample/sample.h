@@ -49,6 +49,7 @@ struct ops_sample {
 	bool early;	      /* stop_fd ended it, */
 	bool ended;	      /* or the process did, or ran another program */
 	bool opt_prof;	      /* opt.prof is true there: a recording costs less (ops_record()) */
+	struct err hidden;    /* limits that are unknown; ERROR_NONE: none */
 	struct err left;      /* why the block is still in the process; ERROR_NONE: it is not */
 };
 

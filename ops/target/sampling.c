@@ -75,6 +75,22 @@ int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *e
 	return 0;
 }
 
+void sampling_warn_hidden(const struct session *s, struct err *warning)
+{
+	if (warning->ids[0] || !room_is_hidden(&s->proc))
+		return;
+	err_raise(warning, ERROR_LIMITS_HIDDEN, SESSION_ARGS(s));
+	err_advise(warning, FIX_SEE_ALL_GROUPS);
+}
+
+/* From 5.2.0 on a thread looks at nothing before its next sample: bytes_until_sample. */
+void sampling_warn_finer(const struct session *s, uint64_t before, uint64_t after,
+			 struct err *warning)
+{
+	if (!warning->ids[0] && after < before && before < 63 && !session_older(s, 5, 2, 0))
+		err_raise(warning, ERROR_FINER_LATER, .size = INT64_C(1) << before);
+}
+
 int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err)
 {
 	uint64_t now = 0;

@@ -26,4 +26,12 @@ int sampling_has_room(const struct session *s, uint64_t lg_sample, struct err *e
 /* The same for one that already samples, and is to sample more often. */
 int sampling_may_be_finer(struct session *s, uint64_t lg_sample, struct err *err) __must_check;
 
+/*
+ * Warnings, unless there is one already: it could not know of all limits, and `before` is a rate so
+ * much coarser than `after` that samples are missed.
+ */
+void sampling_warn_hidden(const struct session *s, struct err *warning);
+void sampling_warn_finer(const struct session *s, uint64_t before, uint64_t after,
+			 struct err *warning);
+
 #endif

@@ -2,6 +2,7 @@
 /* A process's control groups, as read from /proc and from the files of a group. */
 #include "process/cgroup.h"
 
+#include "process/hierarchy.h"
 #include "process/proc.h"
 
 #include <setjmp.h>
@@ -13,7 +14,8 @@
 
 #include "tests/unit/scratch.h"
 
-#define M "/sys/fs/cgroup/"
+#define M2 "/sys/fs/cgroup"
+#define M M2 "/"
 #define LONG_SIZE 6000
 
 static const char *told; /* what /proc/PID/cgroup holds */
@@ -23,6 +25,32 @@ void __wrap_proc_cgroup(pid_t pid, char *buf, size_t size)
 {
 	(void)pid;
 	snprintf(buf, size, "%s", told);
+}
+
+/* What is mounted, all of it: version 2, and two of version 1. */
+static struct hierarchies here;
+
+const struct hierarchies *__wrap_hierarchies_here(void);
+const struct hierarchies *__wrap_hierarchies_here(void)
+{
+	return &here;
+}
+
+static void mount_all(void)
+{
+	const char *const lines[] = {
+		"31 23 0:28 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw,nsdelegate",
+		"32 23 0:29 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
+		"33 23 0:30 / /sys/fs/cgroup/cpu,cpuset rw - cgroup cgroup rw,cpu,cpuset",
+		"34 23 0:31 / /sys rw - sysfs sysfs rw",
+	};
+	char line[128];
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		snprintf(line, sizeof(line), "%s", lines[i]);
+		hierarchies_add(&here, line);
+	}
+	assert_int_equal(here.n, 3);
 }
 
 static void note(void *ctx, const char *group)
@@ -50,11 +78,12 @@ static void test_each(void **state)
 		const char *text, *folders;
 	} cases[] = {
 		{ "", "" },
-		{ "0::/\n", "/sys/fs/cgroup/ /sys/fs/cgroup " },
+		{ "0::/\n", "/sys/fs/cgroup " },
 		{ "0::/a/b\n", M "a/b " M "a /sys/fs/cgroup " },
 		{ "0::/a", M "a /sys/fs/cgroup " },
 		{ "4:memory:/a\n", M "memory/a " M "memory " },
-		{ "4:cpu,memory:/a\n3:cpuset:/b\n", M "cpu,memory/a " M "cpu,memory " },
+		{ "4:cpu,memory:/a\n3:cpuset:/b\n", M "memory/a " M "memory " },
+		{ "0::/..a/b..\n", M "..a/b.. " M "..a /sys/fs/cgroup " },
 		/* Of a version 1 that has another controller, or one that begins like it. */
 		{ "4:memoryx,xmemory:/a\n", "" },
 		{ "1:name=memory:/a\n", "" },
@@ -84,7 +113,7 @@ static void test_long(void **state)
 	snprintf(text, sizeof(text), "0::/%s", name);
 	sees(text, "");
 	snprintf(text, sizeof(text), "4:memory,%s:/b", name);
-	sees(text, "");
+	sees(text, M "memory/b " M "memory ");
 }
 
 static void test_numbers(void **state)
@@ -131,9 +160,58 @@ static void test_keyed(void **state)
 	assert_false(cgroup_keyed(folder, "missing", "file", &number));
 }
 
+/* Are all groups seen that may have a limit? These are made: only the folders above are there. */
+static bool sees_all(const char *text, bool whole)
+{
+	char seen[4096] = "";
+
+	told = text;
+	for (size_t i = 0; i < here.n; i++)
+		here.v[i].whole = whole;
+	return cgroup_each(1, "memory", note, seen);
+}
+
+static void test_sees_all(void **state)
+{
+	static const struct {
+		const char *text;
+		bool all;
+	} cases[] = {
+		{ "0::/\n", true },
+		{ "0::/no-such-group\n", false },
+		{ "0::/../a\n", false },
+		/* Version 1 has the controller: what is beside it does not count. */
+		{ "4:memory:/\n0::/../a\n", true },
+		{ "4:memory:/../a\n0::/\n", false },
+		{ "0::/\n4:memory:/../a\n", false },
+		{ "4:pids:/../a\n0::/\n", true },
+		/* There are no control groups. */
+		{ "", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < here.n; i++)
+		strcpy(here.v[i].folder, "/proc");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(sees_all(cases[i].text, true), cases[i].all);
+		assert_false(sees_all(cases[i].text, false) && strchr(cases[i].text, ':'));
+	}
+}
+
+static void test_shown(void **state)
+{
+	char name[64];
+
+	(void)state;
+	assert_string_equal(cgroup_shown("/proc/a/b", name, sizeof(name)), M2 "/a/b");
+	assert_string_equal(cgroup_shown("/proc", name, sizeof(name)), M2);
+	assert_string_equal(cgroup_shown("/process", name, sizeof(name)), "/process");
+}
+
 static int setup(void **state)
 {
 	(void)state;
+	mount_all();
 	return scratch_make(
 		"echo 0 >zero; echo 18446744073709551615 >most; printf 7 >unended; "
 		"echo 18446744073709551616 >more; echo max >max; : >empty; "
@@ -143,9 +221,9 @@ static int setup(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_each),	 cmocka_unit_test(test_long),
+		cmocka_unit_test(test_sees_all), /* these two change what is mounted */
+		cmocka_unit_test(test_shown),	 cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_keyed),
 	};
 

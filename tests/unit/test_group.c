@@ -25,8 +25,8 @@
 enum { NOWHERE, IN_A, IN_A_TOO, IN_B, IN_BARE, PIDS };
 static const char *const in[PIDS] = { NULL, "outer/a", "outer/a", "outer/b", "outer/bare" };
 
-void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
-void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
+bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
+bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 {
 	char path[128];
 
@@ -37,6 +37,7 @@ void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *
 	fn(ctx, path);
 	*strrchr(path, '/') = '\0';
 	fn(ctx, path);
+	return true;
 }
 
 static struct limit machine = { .limit = 8000 * MIB, .used = 100 * MIB };

@@ -15,13 +15,14 @@
 static struct limit inner, outer;
 static uint64_t high; /* of the inner one; 0: there is none */
 
-void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
-void __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
+bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);
+bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 {
 	(void)pid;
 	(void)controller;
 	fn(ctx, "outer/inner");
 	fn(ctx, "outer");
+	return true;
 }
 
 bool __wrap_cgroup_number(const char *folder, const char *file, uint64_t *number);

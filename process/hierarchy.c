@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/hierarchy.h"
+
+#include "base/cleanup.h"
+#include "process/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool hierarchy_lists(const char *list, const char *name)
+{
+	size_t len = strlen(name), n;
+
+	for (; *list && *list != ':'; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",:");
+		if (n == len && strncmp(list, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A group may be called "..a", but none "..". */
+static bool leads_out(const char *path, size_t len)
+{
+	for (const char *at = path; at + 3 <= path + len; at++)
+		if (strncmp(at, "/..", 3) == 0 && (at + 3 == path + len || at[3] == '/'))
+			return true;
+	return false;
+}
+
+/* --- mounts --- */
+
+/* Spaces and the like are "\040" there. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		if (*from == '\\' && strspn(from + 1, "01234567") >= 3) {
+			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+static void fini(struct hierarchy *h)
+{
+	free(h->options);
+	free(h->root);
+	free(h->folder);
+	free(h->shown);
+}
+
+void hierarchies_fini(struct hierarchies *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		fini(&all->v[i]);
+	all->n = 0;
+}
+
+void hierarchies_add(struct hierarchies *all, char *line)
+{
+	char *tail = strstr(line, " - cgroup"), *at = line, *fields[5] = { NULL }, *type, *options;
+	struct hierarchy h = { 0 };
+
+	if (!tail || all->n == HIERARCHIES_MAX)
+		return;
+	*tail = '\0';
+	tail += strlen(" - ");
+	tail[strcspn(tail, "\n")] = '\0';
+	for (size_t i = 0; i < 5; i++)
+		fields[i] = strsep(&at, " ");
+	type = strsep(&tail, " ");
+	strsep(&tail, " ");
+	options = tail;
+	h.v2 = !strcmp(type, "cgroup2");
+	if (!fields[4] || !options || (!h.v2 && strcmp(type, "cgroup") != 0))
+		return;
+	unescape(fields[3]);
+	unescape(fields[4]);
+	h.mount_id = atoi(fields[0]);
+	h.options = strdup(options);
+	h.root = strdup(fields[3]);
+	h.folder = strdup(fields[4]);
+	h.shown = strdup(fields[4]);
+	if (h.options && h.root && h.folder && h.shown)
+		all->v[all->n++] = h;
+	else
+		fini(&h);
+}
+
+/* NULL: it is not below `root`. */
+static const char *below(const char *root, const char *path, size_t len)
+{
+	size_t n = strcmp(root, "/") != 0 ? strlen(root) : 0;
+
+	if (len < n || strncmp(path, root, n) != 0 || (len > n && path[n] != '/') ||
+	    leads_out(path + n, len - n))
+		return NULL;
+	return len - n == 1 ? path + len : path + n;
+}
+
+const struct hierarchy *hierarchies_find(const struct hierarchies *all, const char *controller,
+					 const char *path, size_t len, const char **rest)
+{
+	const struct hierarchy *found = NULL;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct hierarchy *h = &all->v[i];
+		const char *at = below(h->root, path, len);
+
+		if (!at || h->v2 == !!controller || (found && !h->whole) ||
+		    (controller && !hierarchy_lists(h->options, controller)))
+			continue;
+		found = h;
+		*rest = at;
+		if (h->whole)
+			break;
+	}
+	return found;
+}
+
+/* --- those here --- */
+
+#define HANDLE_KERNFS 0xfe /* FILEID_KERNFS: the handle of a group is its id */
+#define ROOT_ID 1	   /* of every hierarchy, and its inode */
+
+/*
+ * The root of a hierarchy by a mount of one group of it, as containers have: handles are not
+ * confined to what is mounted. Neither the files of process 1, which may be hostile in the container
+ * of another, nor a mount of our own: in the first namespace that would take the options of
+ * everybody's, such as nsdelegate, away (apply_cgroup_root_flags()).
+ */
+static int open_root(const char *folder)
+{
+	const uint64_t id = ROOT_ID;
+	_Alignas(struct file_handle) char room[sizeof(struct file_handle) + sizeof(id)] = { 0 };
+	struct file_handle *handle = (struct file_handle *)room;
+	_cleanup_(cleanup_close) int mount = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	handle->handle_bytes = sizeof(id);
+	handle->handle_type = HANDLE_KERNFS;
+	memcpy(handle->f_handle, &id, sizeof(id));
+	return mount < 0 ? -1 : open_by_handle_at(mount, handle, O_PATH | O_CLOEXEC);
+}
+
+/* Only where names of ours begin at that root: then the group that is mounted is found by its name. */
+static void widen(struct hierarchy *h, uint64_t inode)
+{
+	_cleanup_(cleanup_close) int root = -1;
+	_cleanup_(cleanup_free) char *top = strdup("/"), *folder = NULL;
+	struct stat st;
+
+	if (!strcmp(h->root, "/") || leads_out(h->root, strlen(h->root)))
+		return;
+	root = open_root(h->folder);
+	if (root < 0 || fstatat(root, h->root + 1, &st, 0) || st.st_ino != inode || !top)
+		return;
+	if (asprintf(&folder, "/proc/self/fd/%d", root) < 0) {
+		folder = NULL;
+		return;
+	}
+	free(h->folder);
+	free(h->root);
+	h->folder = take_ptr(folder);
+	h->root = take_ptr(top);
+	h->whole = true;
+	take_fd(root); /* for good */
+}
+
+/* False where another mount lies over it. */
+static bool settle(struct hierarchy *h)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, h->folder, 0, STATX_INO | STATX_MNT_ID, &st) ||
+	    !(st.stx_mask & STATX_MNT_ID) || st.stx_mnt_id != (uint64_t)h->mount_id)
+		return false;
+	h->whole = st.stx_ino == ROOT_ID;
+	if (!h->whole)
+		widen(h, st.stx_ino);
+	return true;
+}
+
+static struct hierarchies here;
+
+static void look(void)
+{
+	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/self/mountinfo", "re");
+	_cleanup_(cleanup_free) char *line = NULL;
+	size_t room = 0, kept = 0;
+
+	while (f && getline(&line, &room, f) >= 0)
+		hierarchies_add(&here, line);
+	for (size_t i = 0; i < here.n; i++) {
+		if (settle(&here.v[i]))
+			here.v[kept++] = here.v[i];
+		else
+			fini(&here.v[i]);
+	}
+	here.n = kept;
+}
+
+const struct hierarchies *hierarchies_here(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, look);
+	return &here;
+}
+
+/* --- their names --- */
+
+static bool names_us(void)
+{
+	char text[PROC_CGROUP_SIZE];
+
+	proc_cgroup(getpid(), text, sizeof(text));
+	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (leads_out(line, (size_t)(end - line)))
+			return false;
+	}
+	return *text;
+}
+
+void hierarchies_join(void)
+{
+	_cleanup_(cleanup_close) int own = open("/proc/self/ns/cgroup", O_RDONLY | O_CLOEXEC);
+	_cleanup_(cleanup_close) int first = open("/proc/1/ns/cgroup", O_RDONLY | O_CLOEXEC);
+	struct stat a, b;
+
+	if (own < 0 || first < 0 || fstat(own, &a) || fstat(first, &b) || a.st_ino == b.st_ino ||
+	    setns(first, CLONE_NEWCGROUP))
+		return;
+	/* Beside a container its process 1 has names for that alone: ours say more. */
+	if (!names_us())
+		(void)!setns(own, CLONE_NEWCGROUP);
+}

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Limits of control groups from within a cgroup namespace, as containers have one: seen as from the host, or it is
+# said that they are not.
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
+# shellcheck source=tests/cgroup-namespace.sh
+. tests/cgroup-namespace.sh
+
+if ! make_group 400; then
+	skip 'control groups cannot be made here' 'limits from within a cgroup namespace'
+	done_testing
+fi
+limits_from_within
+done_testing
