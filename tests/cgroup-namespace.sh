@@ -1,24 +1,45 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh, group by guard.sh
+# shellcheck disable=SC2016 # the arguments of inner shells
 # Limits of control groups as seen from places like containers. Sourced after tests/guard.sh.
 
-# A place is what runs jeprof-ctl:
-# a cgroup namespace of its own, with the mounts of the host,
+# A place is what runs jeprof-ctl: a cgroup namespace of its own, with the mounts of the host,
 unshared=(unshare -C)
-# one as of a container, in a group of its own, which alone is mounted,
-# shellcheck disable=SC2016 # the inner shell's arguments
-contained=(sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m sh -c "mount --bind \"\$1\" \"\$2\" && shift 2 && exec \"\$@\"" sh "$@"' sh)
-# and one that may not leave it.
+# and one without CAP_SYS_ADMIN, which cannot leave its own.
 bounded=(setpriv --bounding-set=-sys_admin --inh-caps=-all)
 
-# other_group: sets `place`, a group beside `group`, and `top`, where its hierarchy is mounted
-other_group()
+# contain GROUP: sets `contained`, a place as of a container: in that group, which alone is mounted
+contain()
 {
-	top=${group%/*}
-	place=$(mktemp -d "$top/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
-	at_end+=("rmdir '$place'")
-	contained+=("$place" "$top")
+	contained=(sh -c 'echo $$ >"$1/cgroup.procs" && exec unshare -C -m sh -c "mount --bind \"\$1\" \"\$2\" && shift 2 && exec \"\$@\"" sh "$@"' sh
+		"$1" "${group%/*}")
+}
+
+# in_other GROUP COMMAND...: with `group` set to that one
+in_other()
+{
+	local group=$1
+
+	in_group "${@:2}"
+}
+
+start_limited()
+{
+	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16 in_other "$@"
+}
+
+# limit_to MIB: or, if that is little, so much more than it has now
+limit_to()
+{
+	local file=memory.max used=memory.current
+
+	[ -e "$group/$file" ] || file=memory.limit_in_bytes used=memory.usage_in_bytes
+	if [ "$1" -ge 100 ]; then
+		echo $(($1 << 20)) >"$group/$file"
+	else
+		echo $(($(<"$group/$used") + ($1 << 20))) >"$group/$file"
+	fi
 }
 
 # seen [PLACE...]: what `list` says of `pid` from there
@@ -41,7 +62,7 @@ same()
 	is "$(seen "$@")" "$want" "$name: the same limit and name"
 	runner=("$@")
 	ctl_ok "$name: activate" activate "$pid" --json
-	is "$(json '.warning_id')" null "$name: without a warning"
+	is "$(json .warning_id)" null "$name: without a warning"
 	ctl_ok "$name: check" check "$pid" --json
 	unlike "$out" limits_hidden "$name: nor has check one"
 	ctl_ok "$name: deactivate" deactivate "$pid"
@@ -52,28 +73,26 @@ same()
 	runner=()
 }
 
-# limit_to MIB: above what it has now
-limit_to()
+# warns NAME PID PLACE...: check says that limits are hidden, and what to do
+warns()
 {
-	local file=memory.max used=memory.current
-
-	[ -e "$group/$file" ] || file=memory.limit_in_bytes used=memory.usage_in_bytes
-	[ "$1" -ge 100 ] && echo $(($1 << 20)) >"$group/$file" && return
-	echo $(($(<"$group/$used") + ($1 << 20))) >"$group/$file"
+	runner=("${@:3}")
+	run_ctl check "$2" --json
+	runner=()
+	is "$(json '.ready, (.checks[] | select(.id == "limits_hidden") | .ok, .name)' | paste -sd ' ')" 'true true prof.lg_sample' \
+		"$1: check says so, as a warning"
+	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$1: and what to do"
 }
 
-# hidden NAME PLACE...: none is seen, and it is said
+# hidden NAME PLACE...: none is seen, and it is said by what makes it sample more
 hidden()
 {
 	local name=$1
 
 	shift
 	like "$(seen "$@")" '^\[null,false,' "$name: no limit is seen"
+	warns "$name" "$pid" "$@"
 	runner=("$@")
-	run_ctl check "$pid" --json
-	is "$(json '.ready, (.checks[] | select(.id == "limits_hidden") | .ok, .name)' | paste -sd ' ')" 'true true prof.lg_sample' \
-		"$name: check says so, as a warning"
-	like "$(json '.checks[] | select(.id == "limits_hidden") | .fix')" '--pid=host.*CAP_SYS_ADMIN.*--cgroupns=host' "$name: and what to do"
 	ctl_ok "$name: activate" activate "$pid"
 	like "$err" "warning: limits of memory cgroups of $pid \\(grower\\) are not visible from here \\(private cgroup namespace\\)" \
 		"$name: activate says so"
@@ -92,14 +111,104 @@ hidden()
 	runner=()
 }
 
+# make_child GROUP
+make_child()
+{
+	mkdir "$1" || bail_out "no group $1"
+	at_end=("rmdir '$1' 2>/dev/null" "${at_end[@]}")
+}
+
 limits_from_within()
 {
-	other_group
-	MALLOC_CONF=prof:true,prof_active:false,lg_prof_sample:16 in_group start_victim grower
+	local beside odd joined
+
+	beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
+	at_end+=("rmdir '$beside'")
+	contain "$beside"
+	start_limited "$group" start_victim grower
 	snapshot "$pid"
 	same 'a namespace' "${unshared[@]}"
 	same 'a container' "${contained[@]}"
 	hidden 'a container that may not look out' "${contained[@]}" "${bounded[@]}"
+	warns 'no group is mounted' "$pid" unshare -C -m sh -c 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
 	assert_untouched "$pid" 'untouched'
+	stop_target "$pid"
+
+	# The limit is of the group around it.
+	make_child "$group/inner"
+	contain "$group/inner"
+	start_limited "$group/inner" start_victim grower
+	snapshot "$pid"
+	like "$(seen)" "^\\[$((400 << 20)),true," 'a container within: control: the limit, from the host'
+	is "$(seen "${contained[@]}")" "$(seen)" 'a container within: the same'
+	hidden 'a container within that may not look out' "${contained[@]}" "${bounded[@]}"
+	assert_untouched "$pid" 'untouched within'
+	stop_target "$pid"
+
+	# No name is refused that a group can have.
+	contain "$beside"
+	for odd in ..odd odd.. ... 'a b' '\134'; do
+		make_child "$group/$odd"
+		start_limited "$group/$odd" start_victim idle
+		like "$(seen)" "^\\[$((400 << 20)),true," "a group called $odd: control: the limit, from the host"
+		is "$(seen "${contained[@]}")" "$(seen)" "a group called $odd: the same"
+		stop_target "$pid"
+	done
+
+	# Process 1 is another container's, whose names say less.
+	start_limited "$group" start_first
+	joined=(bash -c 'echo $$ >"$1/cgroup.procs" && exec nsenter -t "$2" -p unshare -C -m --mount-proc sh -c "mount --bind \"\$1\" \"\$2\" &&
+		shift 2 && exec \"\$@\"" sh "$1" "${@:3}"' sh "$beside" "$first" "${group%/*}")
+	runner=("${joined[@]}")
+	run_ctl list --json
+	runner=()
+	# Of version 1 the name of another hierarchy is shown.
+	odd=null
+	[ "$group_version" = 1 ] || odd=/../${group##*/}
+	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .cgroup] | map(tostring) | join(" ")')" "null $odd" \
+		'beside a container: its own name of it'
+	warns 'beside a container' 1 "${joined[@]}"
+	end_child "$pid" -KILL
+	wait "$pid" 2>/dev/null
+
+	frozen_from_within
+}
+
+# start_first: sets `first`, a victim that is process 1, with a cgroup namespace of its own
+start_first()
+{
+	local file
+
+	file=$(mktemp "$T/victim.XXXXXX")
+	"${wrap[@]}" unshare -C -p -f --kill-child --mount-proc "$VICTIMS/idle" fd:3 2 3<>"$file" >>"$T/victims.log" 2>&1 &
+	pid=$!
+	own "$pid"
+	tests/drivers/photo ready "$file" >/dev/null || bail_out "no victim: $(tail -n 3 "$T/victims.log")"
+	first=$(pgrep -P "$pid")
+}
+
+# A group that is frozen is seen, too.
+frozen_from_within()
+{
+	local base switch=cgroup.freeze frozen=1 thawed=0
+
+	base=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
+	[ -z "$base" ] || switch=freezer.state frozen=FROZEN thawed=THAWED
+	base=${base:-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}/jeprof-ctl-test-${T##*.}
+	make_child "$base"
+	make_child "$base/target"
+	make_child "$base/beside"
+	contain "$base/beside"
+	contained[-1]=${base%/*}
+	start_limited "$base/target" start_victim idle
+	snapshot "$pid"
+	runner=("${contained[@]}")
+	ctl_ok 'not frozen: status' status "$pid"
+	echo $frozen >"$base/target/$switch"
+	ctl_fails 8 'cgroup_frozen thaw' 'frozen: status' status "$pid"
+	echo $thawed >"$base/target/$switch"
+	ctl_ok 'thawed: status' status "$pid"
+	runner=()
+	assert_untouched "$pid" 'untouched by frost'
 	stop_target "$pid"
 }
