@@ -120,7 +120,7 @@ make_child()
 
 limits_from_within()
 {
-	local beside odd joined
+	local beside odd id joined
 
 	beside=$(mktemp -d "${group%/*}/jeprof-ctl-test-XXXXXX") || bail_out 'no second group'
 	at_end+=("rmdir '$beside'")
@@ -155,17 +155,16 @@ limits_from_within()
 		stop_target "$pid"
 	done
 
-	# Process 1 is another container's, whose names say less.
-	start_limited "$group" start_first
+	# Process 1 is another container's: who went on with its names would lose its own.
+	id=$(printf '%064d' 7)
+	make_child "$group/docker-$id.scope"
+	start_limited "$group/docker-$id.scope" start_first
 	joined=(bash -c 'echo $$ >"$1/cgroup.procs" && exec nsenter -t "$2" -p unshare -C -m --mount-proc sh -c "mount --bind \"\$1\" \"\$2\" &&
 		shift 2 && exec \"\$@\"" sh "$1" "${@:3}"' sh "$beside" "$first" "${group%/*}")
 	runner=("${joined[@]}")
 	run_ctl list --json
 	runner=()
-	# Of version 1 the name of another hierarchy is shown.
-	odd=null
-	[ "$group_version" = 1 ] || odd=/../${group##*/}
-	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .cgroup] | map(tostring) | join(" ")')" "null $odd" \
+	is "$(json '.[] | select(.pid == 1) | [.limit_bytes, .container_id] | map(tostring) | join(" ")')" "null $id" \
 		'beside a container: its own name of it'
 	warns 'beside a container' 1 "${joined[@]}"
 	end_child "$pid" -KILL
