@@ -87,7 +87,9 @@ static bool each_above(const char *controller, const char *path, size_t len, cgr
 	}
 }
 
-/* Lines of "ID:CONTROLLERS:PATH". Where version 1 has the controller, version 2 beside it has not. */
+/*
+ * Lines of "ID:CONTROLLERS:PATH". Where version 1 has the controller, version 2 beside it has not.
+ */
 bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx)
 {
 	bool all_v1 = true, all_v2 = true, has_v1 = false;

@@ -9,8 +9,8 @@
 
 /*
  * Call `fn` with the folder of the group of `pid` that `controller` ("memory", "pids") governs, and
- * with each one above it, up to the mount. Groups that cannot be seen here are left out: false then,
- * and a limit may be theirs (process/hierarchy.h).
+ * with each one above it, up to the mount. Groups that cannot be seen here are left out: false
+ * then, and a limit may be theirs (process/hierarchy.h).
  */
 typedef void cgroup_fn(void *ctx, const char *folder);
 bool cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *ctx);

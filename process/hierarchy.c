@@ -137,9 +137,9 @@ const struct hierarchy *hierarchies_find(const struct hierarchies *all, const ch
 
 /*
  * The root of a hierarchy by a mount of one group of it, as containers have: handles are not
- * confined to what is mounted. Neither the files of process 1, which may be hostile in the container
- * of another, nor a mount of our own: in the first namespace that would take the options of
- * everybody's, such as nsdelegate, away (apply_cgroup_root_flags()).
+ * confined to what is mounted. Files of process 1 may be hostile where that is a container's, and a
+ * mount of our own would take options such as nsdelegate from everybody's: in the first namespace
+ * they are those of the last mount (apply_cgroup_root_flags()).
  */
 static int open_root(const char *folder)
 {
@@ -154,7 +154,7 @@ static int open_root(const char *folder)
 	return mount < 0 ? -1 : open_by_handle_at(mount, handle, O_PATH | O_CLOEXEC);
 }
 
-/* Only where names of ours begin at that root: then the group that is mounted is found by its name. */
+/* Where our names begin at that root, the group that is mounted is found by its name there. */
 static void widen(struct hierarchy *h, uint64_t inode)
 {
 	_cleanup_(cleanup_close) int root = -1;

@@ -40,9 +40,9 @@ void hierarchies_join(void);
 const struct hierarchies *hierarchies_here(void);
 
 /*
- * The mount that has the group `path` of `len` bytes: of version 2 for `controller` NULL, else of the
- * hierarchy of version 1 with that controller. NULL if there is none. The group is `*rest` below its
- * folder, "" or "/a/b", up to the end of `path`: no ".." leads out of it.
+ * The mount that has the group `path` of `len` bytes: of version 2 for `controller` NULL, else of
+ * the hierarchy of version 1 with that controller. NULL if there is none. The group is `*rest`
+ * below its folder, "" or "/a/b", up to the end of `path`: no ".." leads out of it.
  */
 const struct hierarchy *hierarchies_find(const struct hierarchies *all, const char *controller,
 					 const char *path, size_t len, const char **rest);
