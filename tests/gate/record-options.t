@@ -25,11 +25,18 @@ snapshot "$pid"
 before=$(value prof.lg_sample)
 ctl_ok 'rate' record "$pid" -d 300ms --sample-rate 64K -o "$T/rate.heap" --json
 is "$(json '.changed.prof | tostring')" '{"active":true,"thread_active_init":false,"lg_sample":true}' 'rate: it is said'
+is "$(json .warning_id)" finer_later 'rate: a finer one comes later'
+like "$(json .warning)" '^each thread keeps the old rate until its next sample, after 128K on average' 'rate: after the old one'
 is "$(head -n 1 "$T/rate.heap")" heap_v2/65536 'rate: of the last profile'
 is "$(head -n 1 "$T/rate.base.heap")" heap_v2/65536 'rate: of the first profile'
 is "$(value prof.lg_sample)" "$before" 'rate: it is put back'
 ctl_ok 'the same rate' record "$pid" -d 300ms --sample-rate "$((1 << before))" -o "$T/same.heap" --json
 is "$(json .changed.prof.lg_sample)" false 'the same rate: there is nothing to change'
+is "$(json .warning_id)" null 'the same rate: no warning'
+ctl_ok 'a coarser rate' record "$pid" -d 300ms --sample-rate 256K -o "$T/coarser.heap" --json
+is "$(json .warning_id)" null 'a coarser rate: no warning'
+ctl_ok 'a finer rate, to read' record "$pid" -d 300ms --sample-rate 64K -o "$T/finer.heap"
+like "$err" 'warning: each thread keeps the old rate until its next sample' 'a finer rate: the warning'
 ctl_fails 2 'sample_rate_no_power use_a_power' 'a rate that is no power of two' record "$pid" --sample-rate 5000
 start_recording -d 300s --sample-rate 256K
 is "$(value prof.lg_sample)" 18 'meanwhile: the rate is set'

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Limits of control groups of version 2, as systemd mounts them, from a container that shares the processes of the
+# host; and mounts of the host keep their options.
+# shellcheck source=tests/vm/lib.sh
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=tests/guard.sh
+. tests/guard.sh
+# shellcheck source=tests/cgroup-namespace.sh
+. tests/cgroup-namespace.sh
+
+options()
+{
+	awk '$3 == "cgroup2" { print $4 }' /proc/mounts
+}
+
+like "$(stat -fc %T /sys/fs/cgroup)" '^cgroup2fs$' 'control groups of version 2'
+before=$(options)
+like "$before" 'nsdelegate' 'control: a mount with an option that another mount could take away'
+make_group 400 || bail_out 'no control group'
+limits_from_within
+feature 'limits from within a cgroup namespace'
+
+# As container runtimes mount it: within the namespace.
+make_child "$group/beside"
+mounted=(sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec unshare -C -m sh -c "mount -t cgroup2 none /sys/fs/cgroup && exec \"\$@\"" sh "$@"' sh
+	"$group/beside")
+start_limited "$group" start_victim grower
+snapshot "$pid"
+same 'a container' "${mounted[@]}"
+warns 'a container that may not look out' "$pid" "${mounted[@]}" "${bounded[@]}"
+assert_untouched "$pid" 'untouched'
+stop_target "$pid"
+is "$(options)" "$before" 'the mount of the host is as it was'
+
+# A unit of systemd, by its own name.
+systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF=prof:true,prof_active:false \
+	"$VICTIMS/grower" "$T/board.unit" || bail_out 'no unit'
+at_end+=('systemctl stop jeprof-ctl-test-unit 2>/dev/null')
+pid=$(systemctl show -p MainPID --value jeprof-ctl-test-unit)
+within 60 eval '[ "$(seen | jq -r ".[0]")" = $((400 << 20)) ]'
+is "$(seen "${mounted[@]}")" "[$((400 << 20)),true,\"/system.slice/jeprof-ctl-test-unit.service\"]" 'a unit: its limit and name'
+feature 'limits from within a container'
+
+done_testing
