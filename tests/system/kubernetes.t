@@ -205,6 +205,31 @@ jq '.containers[0].securityContext.seccompProfile.type = "RuntimeDefault"' "$T/p
 pod_of_node=$T/filtered start_pod
 is "$(switch activate)" filters_forbidden 'control: with a filter of its own'
 end_pod 'with a filter of its own'
+
+# --- limits, where it has a cgroup namespace, as runtimes give it: vm/62-cgroup-namespace.t is where it may leave that ---
+make_group 300 || bail_out 'memory cannot be limited here'
+echo "$redis" >"$group/cgroup.procs"
+limit()
+{
+	by /metrics
+	sed -n "s/^jeprof_process_cgroup_limit_bytes{.*pid=\"$redis\".*} //p" "$T/body"
+}
+start_pod --cgroup-namespace
+is "$(limit)" '' 'no control group is mounted: no limit is known'
+is "$(switch activate) $(json .warning_id "$T/body")" 'true limits_hidden' 'activate says so'
+is "$(switch deactivate)" false 'deactivate'
+end_pod 'without control groups'
+mkdir "$T/volume.cgroup"
+mount --bind "${group%/*}" "$T/volume.cgroup" && mounted+=("$T/volume.cgroup")
+jq '.volumes += [{name: "cgroup", hostPath: {path: "/sys/fs/cgroup"}}] |
+	.containers[0].volumeMounts += [{name: "cgroup", mountPath: "/sys/fs/cgroup", readOnly: true}]' "$T/pod" >"$T/seeing"
+mkdir -p "$root/sys/fs/cgroup"
+pod_of_node=$T/seeing start_pod --cgroup-namespace -v "cgroup=$T/volume.cgroup"
+is "$(limit)" $((300 << 20)) 'control groups of the host are mounted: the limit'
+is "$(switch activate) $(json .warning_id "$T/body")" 'true null' 'activate knows it'
+is "$(switch deactivate)" false 'deactivate'
+end_pod 'with control groups'
+echo "$redis" >"${group%/*}/cgroup.procs"
 assert_untouched "$redis" 'the process is untouched'
 
 # --- who scrapes it ---
