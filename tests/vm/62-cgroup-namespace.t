@@ -11,7 +11,7 @@
 
 options()
 {
-	awk '$3 == "cgroup2" { print $4 }' /proc/mounts
+	awk '$3 == "cgroup2" { print $4 }' /proc/mounts | sort -u
 }
 
 like "$(stat -fc %T /sys/fs/cgroup)" '^cgroup2fs$' 'control groups of version 2'
@@ -32,6 +32,12 @@ warns 'a container that may not look out' "$pid" "${mounted[@]}" "${bounded[@]}"
 assert_untouched "$pid" 'untouched'
 stop_target "$pid"
 is "$(options)" "$before" 'the mount of the host is as it was'
+mkdir "$T/own"
+mount -t cgroup2 none "$T/own"
+unlike "$(options)" nsdelegate 'control: a mount of ones own takes options away'
+umount "$T/own"
+mount -o "remount,$before" /sys/fs/cgroup
+is "$(options)" "$before" 'they are there again'
 
 # A unit of systemd, by its own name.
 systemd-run --quiet --unit=jeprof-ctl-test-unit -p MemoryMax=400M -E MALLOC_CONF=prof:true,prof_active:false \
