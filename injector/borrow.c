@@ -4,25 +4,24 @@
  *
  * What is written to its stack, from its stack pointer downwards:
  *
- *	red zone	the program's own, untouched
- *	note		of a wait that was lengthened (wait.h)
+ *	red zone	the program's, untouched
+ *	note		of a prolonged wait (wait.h)
  *	xframe		extended state, as rt_sigreturn(2) reads it
  *	scratch		arguments and results of the call
  *	home		registers and signal mask, as rt_sigreturn(2) reads them
  *	link		return address: __restore_rt
- *	ucontext	the registers of a store that puts back errno, likewise
+ *	ucontext	registers for a store that restores errno, likewise
  *	chain		return addresses: a store of the result, then __restore_rt
  *
- * The order of the writes makes every instant a safe one to die at. Memory
- * comes first: below the red zone nobody looks. Then the registers: from here
- * on the thread, left alone, makes the call, comes to __restore_rt and is
- * itself again. Only then the signal mask, which the frame puts back as well.
+ * The order of the writes makes it safe to die at any instant. Memory comes first: nothing uses
+ * the stack below the red zone. Then the registers: from here on the thread, if released, makes
+ * the call, returns to __restore_rt and gets its own state back. The signal mask comes last; the
+ * frame restores it as well.
  *
- * With us there, the thread is stopped on entry of that rt_sigreturn, which is
- * replaced by a system call without effect: rt_sigreturn would forget how much
- * of an interrupted sleep remains. The program counter is set to __restore_rt
- * again, so that the frame still brings the thread home if we end now. The
- * true registers are put back in a PTRACE_EVENT_STOP, the one stop from which
+ * Unless we die, the thread is stopped on entry of that rt_sigreturn, which is replaced by a
+ * system call without effect: rt_sigreturn would forget how much of an interrupted sleep remains.
+ * The program counter is set to __restore_rt again, so that the frame still restores the thread
+ * if we die now. The original registers are set in a PTRACE_EVENT_STOP, the only stop from which
  * the kernel still restarts the interrupted call.
  */
 #include "injector/proof.h"
@@ -50,17 +49,17 @@
 #define ROUNDING_MAX (3 * 64)
 
 /*
- * Blocked meanwhile is every signal but one. setuid(2) and its kin, called by
- * another thread, wait until each thread has taken an internal signal of the C
- * library's and made the same change (nptl(7)); the new thread, which inherits
- * this mask, would keep them waiting for ever, and itself when it ends.
+ * Blocks all signals except some internal ones of the C library. setuid(2) and similar functions,
+ * called by another thread, wait until each thread has handled such a signal and made the same
+ * change (nptl(7)). The helper thread inherits this mask: with the signal blocked it would keep
+ * them waiting forever, and would itself hang when it exits.
  */
 static uint64_t call_sigmask(const struct tracer *t)
 {
 	return ~t->inj->cs.lib->open_signals;
 }
 
-struct make_thread { /* in scratch */
+struct make_thread { /* contents of scratch */
 	uint64_t result;
 	uint64_t thread;
 	unsigned char attr[ATTR_SIZE];
@@ -96,7 +95,7 @@ static int save(const struct tracer *t, struct borrow *b, struct err *err)
 	return 0;
 }
 
-/* The registers that the frame brings home when nobody restores the true ones. */
+/* The registers that the frame restores unless we restore the original ones. */
 static void way_home(const struct tracer *t, const struct borrow *b, struct arch_regs *home)
 {
 	unsigned char code[ARCH_SYSCALL_CODE];
@@ -122,7 +121,7 @@ size_t borrow_frame_max(void)
 	       ROUNDING_MAX;
 }
 
-/* `room` is for arguments and results. */
+/* `room` is the size of arguments and results. */
 static void lay_out(struct borrow *b, size_t room)
 {
 	uint64_t top = arch_sp(&b->regs) - ARCH_RED_ZONE - WAIT_NOTE_SIZE;
@@ -135,8 +134,8 @@ static void lay_out(struct borrow *b, size_t room)
 }
 
 /*
- * The frame that the thread comes to when its call is over: it puts back errno, which the call
- * may have set, and goes on to the one below. Where errno lies is not known of every C library.
+ * The frame that follows the call: it restores errno, which the call may have set, and continues
+ * with the home frame. The location of errno is not known for every C library.
  */
 static void build_errno_frame(const struct tracer *t, const struct borrow *b,
 			      const struct arch_regs *home, unsigned char *block)
@@ -156,7 +155,7 @@ static void build_errno_frame(const struct tracer *t, const struct borrow *b,
 	memcpy(block + ARCH_UCONTEXT_SIZE, link, sizeof(link));
 }
 
-/* The frames and the arguments, in one write; the call's result goes to `result`. */
+/* Write the frames and the arguments at once; the call's result goes to `result`. */
 static int write_frame(const struct tracer *t, struct borrow *b, const void *args, size_t len,
 		       uint64_t result, struct err *err)
 {
@@ -175,7 +174,7 @@ static int write_frame(const struct tracer *t, struct borrow *b, const void *arg
 	return mem_write(t, b->chain, block, size, err);
 }
 
-/* The first step that shows in the target if we die: from here on the frame is its way home. */
+/* The first step that affects the target if we die: from here on the frame restores the thread. */
 static int send_off(struct tracer *t, struct borrow *b, uint64_t fn, const uint64_t args[6],
 		    enum progress progress, struct err *err)
 {
@@ -195,7 +194,7 @@ static int send_off(struct tracer *t, struct borrow *b, uint64_t fn, const uint6
 	return proof_set_sigmask(t, b->tid, call_sigmask(t)) < 0 ? lost(err, b->tid) : 0;
 }
 
-/* It crashed in what we made it do: send it home. What it held stays held. */
+/* It crashed in our call: return it to its own code. Locks that it holds remain held. */
 static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err *err)
 {
 	struct arch_regs regs = b->regs;
@@ -208,7 +207,7 @@ static int crashed(const struct tracer *t, struct borrow *b, int sig, struct err
 	return err_advise(err, FIX_REPORT_AND_RESTART);
 }
 
-/* The signals that no mask keeps away: they are the program's, and change nothing here. */
+/* Signals that are not blocked: they are meant for the program, and do not matter here. */
 static bool is_passed_on(const struct tracer *t, int sig)
 {
 	return (t->inj->cs.lib->open_signals & SIGNAL_BIT(sig)) || sig == SIGSTOP;
@@ -245,12 +244,14 @@ static int run_home(struct tracer *t, struct borrow *b, struct err *err)
 				return 0;
 			break;
 		default:
-			break; /* a group stop ends here; the process stays stopped */
+			break; /* continue from a group stop; the process remains stopped */
 		}
 	}
 }
 
-/* In place of rt_sigreturn: a call that every seccomp filter saw this thread make already. */
+/*
+ * Replace rt_sigreturn by a call that this thread has already made under all its seccomp filters.
+ */
 static int idle(const struct tracer *t, struct borrow *b, struct err *err)
 {
 	const uint64_t args[6] = { SIG_BLOCK, 0, 0, KERNEL_SIGSET_SIZE };
@@ -332,7 +333,7 @@ static int make_thread(struct tracer *t, struct borrow *b, struct err *err)
 	return b->child ? 0 : thread_failed(t, (int)m.result, err);
 }
 
-/* From one call's end to the next one's begin: the exit stop of the idle call. */
+/* From the end of one call to the start of the next: the exit stop of the idle call. */
 static int next_call(struct tracer *t, struct borrow *b, struct err *err)
 {
 	int sig, pass = 0;

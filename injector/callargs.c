@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One call as bytes in the target: a result word, the value read, its length,
- * the value to write, texts; and back.
+ * Builds the bytes of one call in the target (a result word, the value read, its length, the value
+ * to write, strings), and reads the results back.
  */
 #include "injector/callargs.h"
 
@@ -10,11 +10,11 @@
 
 #define RESULT_NONE 0x6a6570726f662d63ull /* no mallctl returns this */
 
-/* Where things lie in `bytes`. */
+/* Layout of `bytes`. */
 struct layout {
 	uint64_t result;
 	uint64_t old_len;
-	uint64_t new_text; /* the pointer that is the value of a text */
+	uint64_t new_text; /* the pointer passed as the new value of a string */
 	char old[CALL_VALUE_MAX];
 	char new[CALL_VALUE_MAX];
 	char name[256];
@@ -108,7 +108,8 @@ static int collect_old(const struct tracer *t, const struct layout *l, const str
 	if (!(call->flags & CALL_OLD_STRING)) {
 		out->old_len = call->old_len;
 		memcpy(out->old, l->old, call->old_len);
-		if (call->old_len == sizeof(bool)) /* any other byte is no bool to us */
+		if (call->old_len == sizeof(bool)) /* normalized: an untrusted byte may not be a
+						    * valid bool */
 			out->old[0] = out->old[0] != 0;
 		return 0;
 	}

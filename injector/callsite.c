@@ -13,11 +13,11 @@
 
 /* --- struct pthread and errno --- */
 
-/* Where in a thread's own data errno lies, and whether it is being cancelled. */
+/* Finds where errno and the cancellation state are in a thread's data. */
 
 /*
- * Without symbols: where every wrapper of a system call puts its error, if
- * there is a function that answers with the address of just that.
+ * Without symbols: the place where every system call wrapper stores its error, if there is a
+ * function that returns its address.
  */
 static bool search_errno(struct callsite *cs, const struct proc *p, struct image *libc)
 {
@@ -31,7 +31,7 @@ static bool search_errno(struct callsite *cs, const struct proc *p, struct image
 	       image_search(libc, PF_X, code, sizeof(code));
 }
 
-/* By what the function says that answers with its address. */
+/* From the code of the function that returns its address. */
 static bool read_errno(struct callsite *cs, const struct proc *p, uint64_t location)
 {
 	unsigned char code[32];
@@ -70,8 +70,8 @@ static void find_cancel(struct callsite *cs, const struct proc *p, struct image 
 }
 
 /*
- * In musl both lie in struct pthread. That it is the known one shows where errno is: the
- * instructions of __errno_location() say so.
+ * In musl both are in struct pthread. The layout is taken to be the known one if errno, according
+ * to the instructions of __errno_location(), is where we expect it.
  */
 static int find_in_musl(struct callsite *cs, const struct proc *p, struct image *libc,
 			struct err *err)
@@ -94,8 +94,8 @@ static int find_in_musl(struct callsite *cs, const struct proc *p, struct image 
 }
 
 /*
- * Set errno_offset and cancel_offset; `pthread` is NULL but before glibc 2.34. ERR_FAILED for a
- * musl whose struct pthread is not the known one.
+ * Set errno_offset and cancel_offset; `pthread` is NULL except before glibc 2.34. ERR_FAILED for a
+ * musl with an unknown struct pthread.
  */
 static int find_thread(struct callsite *cs, const struct proc *p, struct image *libc,
 		       struct image *pthread, struct err *err)
@@ -109,7 +109,7 @@ static int find_thread(struct callsite *cs, const struct proc *p, struct image *
 
 /* --- functions and code --- */
 
-/* Where in the target the functions and instructions lie that an injection uses. */
+/* Finds the functions and instructions that an injection uses. */
 
 #define RANGES_MAX (1u << 20)
 
@@ -146,7 +146,7 @@ static int ranges_add(struct ranges *r, uint64_t start, uint64_t end)
 	return 0;
 }
 
-/* Sort, and merge those that touch. */
+/* Sort, and merge adjacent or overlapping ranges. */
 static void ranges_sort(struct ranges *r)
 {
 	size_t n = 0;
@@ -168,7 +168,7 @@ static bool range_holds(const struct range *r, uint64_t addr)
 	return addr >= r->start && addr < r->end;
 }
 
-/* If none of them holds the address, *gap is what lies around it and none of them holds either. */
+/* If no range contains the address, *gap is the gap around it. */
 static bool ranges_hold(const struct range *v, size_t n, uint64_t addr, struct range *gap)
 {
 	size_t lo = 0, hi = n;
@@ -195,7 +195,7 @@ bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr)
 	return ranges_hold(cs->danger, cs->n_danger, addr, &gap);
 }
 
-/* Neighbouring words of a stack point to the same few places: most need no search. */
+/* Neighboring words of a stack tend to point to the same areas, so most need no search. */
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len)
 {
 	struct range gap = { 0 };
@@ -313,7 +313,7 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 		return 0;
 	if (found->lib->holds_locks(name) && ranges_add(&found->danger, sym->addr, end) < 0)
 		return -1;
-	/* One that is not exported may have been reached by a jump from one that holds a lock. */
+	/* An internal function may have been reached by a jump from one that holds a lock. */
 	return sym->size && sym->dynamic ? ranges_add(&found->known, sym->addr, end) : 0;
 }
 
@@ -337,14 +337,14 @@ static int find_danger(struct callsite *cs, struct images *images, struct image 
 	cs->danger = found.danger.v;
 	cs->n_danger = found.danger.n;
 	cs->known = found.known.v;
-	/* A static program's own functions would count as the C library's. */
+	/* In a static program its own functions would count as the C library's. */
 	cs->n_known = libc->is_main ? 0 : found.known.n;
 	if (bad)
 		return err_raise(err, ERROR_LIBC_TOO_MANY_SYMBOLS);
 	return 0;
 }
 
-/* Instructions that any image may have; the C library's own come first. */
+/* Find instructions in any image, the C library first. */
 static uint64_t search_code(struct images *images, struct image *libc, const unsigned char *bytes,
 			    size_t len)
 {
@@ -374,7 +374,7 @@ static bool find_gadget(struct arch_gadget *g, const struct proc *p, struct imag
 	return g->load;
 }
 
-/* pthread_create lies in libpthread before glibc 2.34. */
+/* pthread_create is in libpthread before glibc 2.34. */
 static uint64_t find_function(struct images *images, struct image *libc, const char *name)
 {
 	struct image *pthread = images_by_name(images, "libpthread");
@@ -388,8 +388,8 @@ static uint64_t find_function(struct images *images, struct image *libc, const c
 }
 
 /*
- * By its code, not by its name: a program's own function of that name may have a stack frame, and
- * would push another one each time that a thread is sent back to its start.
+ * By its code, not by its name: a function of the program with that name may have a stack frame,
+ * and would push another one each time the thread returns to its entry.
  */
 static void find_home(struct callsite *cs, struct image *libc)
 {
@@ -404,7 +404,7 @@ static void find_home(struct callsite *cs, struct image *libc)
 
 #define EH_FRAME_MAX (64u << 20)
 
-/* Static programs may lack .eh_frame_hdr; without a table their stacks stay unknown. */
+/* Static programs may lack .eh_frame_hdr; without a table their stacks cannot be walked. */
 static void make_table(struct callsite *cs, const struct proc *p, struct images *images)
 {
 	_cleanup_(cleanup_free) unsigned char *bytes = NULL;
@@ -453,7 +453,7 @@ int callsite_find(struct callsite *cs, const struct proc *p, struct images *imag
 	cs->libpthread = code_of(images_by_name(images, "libpthread"));
 	if (image_symbol(libc, "clone", &sym))
 		cs->clone = (struct range){ sym.addr, sym.addr + sym.size };
-	if (image_symbol(libc, "start_thread", &sym)) /* of a static program, or with debug data */
+	if (image_symbol(libc, "start_thread", &sym)) /* in a static program, or with debug data */
 		cs->start_thread = (struct range){ sym.addr, sym.addr + sym.size };
 	cs->pthread_create = find_function(images, libc, "pthread_create");
 	find_home(cs, libc);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to injector/: addresses in the target, and code in which no thread may be borrowed. */
+/*
+ * Private to injector/: addresses in the target, and the code in which no thread may be borrowed.
+ */
 #ifndef INJECTOR_CALLSITE_H
 #define INJECTOR_CALLSITE_H
 
@@ -16,65 +18,64 @@ struct tracer;
 
 #define PROOF_LEN 56
 
-/* Which threads may be safe, by what they do; what follows is looked at of these alone. */
+/* Which threads are considered at all, by what they are doing; all further checks still apply. */
 enum caution {
-	CAUTION_NONE, /* all dangerous code is known, and every stack can be walked */
+	CAUTION_NONE, /* any: all dangerous code is known, and every stack can be walked */
 	/*
-	 * Who waits (rank_waits()), or runs outside of the C library: the stack of a thread within
-	 * cannot be walked, so whether it holds a lock is not known.
+	 * Threads that wait (rank_waits()) or run outside the C library. The stack of a thread
+	 * inside it cannot be walked, so whether that thread holds a lock is unknown.
 	 */
 	CAUTION_OUTSIDE,
-	CAUTION_WAITING, /* who waits: not all dangerous code is known */
+	CAUTION_WAITING, /* threads that wait: not all dangerous code is known */
 };
 
 struct callsite {
-	const struct libc *lib; /* which C library it is */
+	const struct libc *lib; /* the target's C library */
 	uint64_t mallctl, stats_print, malloc_message;
-	uint64_t pthread_create; /* 0: no thread can be made */
-	uint64_t home;		 /* code in which the new thread lives between calls, 0: none */
-	size_t home_call;	 /* the system call that it makes, of libc_homes */
+	uint64_t pthread_create; /* 0: no thread can be created */
+	uint64_t home;		 /* code in which the helper thread sleeps between calls; 0: none */
+	size_t home_call;	 /* the system call it makes: an index into libc_homes */
 	uint64_t restorer;
 	struct arch_gadget gadget;
 	bool has_errno;
 	int64_t errno_offset; /* from the thread pointer */
 	struct jemalloc_tsd tsd;
-	uint64_t n_mappings;	/* of the target, when it was looked at */
-	uint32_t cancel_offset; /* in struct pthread, the word of its cancellation; 0: not known */
-	struct range *danger;	/* code that holds locks which a call of ours takes */
+	uint64_t n_mappings;	/* of the target, when it was examined */
+	uint32_t cancel_offset; /* of the cancellation word in struct pthread; 0: not known */
+	struct range *danger;	/* code that may hold a lock that our calls take */
 	size_t n_danger;
-	struct range *known; /* functions of the C library that its symbols bound */
+	struct range *known; /* functions of the C library, as delimited by its symbols */
 	size_t n_known;
-	struct range libc;	   /* its code */
-	struct range libpthread;   /* the same; empty from glibc 2.34 on */
-	struct range clone;	   /* the root of a thread where clone3(2) was not to be had */
-	struct range start_thread; /* what it calls; empty where it has no symbol */
+	struct range libc;	   /* code of the C library */
+	struct range libpthread;   /* code of libpthread; empty from glibc 2.34 on */
+	struct range clone;	   /* root frame of a thread created without clone3(2) */
+	struct range start_thread; /* the function that it calls; empty without a symbol */
 	enum caution caution;
-	unsigned char proof[PROOF_LEN]; /* what lies at the addresses above */
-	struct range program;		/* the main program, if its linker made no search table */
-	struct unwind_table table;	/* then this is it */
+	unsigned char proof[PROOF_LEN]; /* the bytes at the addresses above */
+	struct range program;		/* the main program, if it has no .eh_frame_hdr */
+	struct unwind_table table;	/* search table for that program */
 };
 
 /* ERR_FAILED when something a call needs cannot be found. */
 int callsite_find(struct callsite *cs, const struct proc *p, struct images *images,
 		  const struct jemalloc *je, struct err *err) __must_check;
 void callsite_fini(struct callsite *cs);
-/* True while the code is still where it was found: no exec(2), no dlclose(3) since. */
+/* True while the code is still where it was found: no execve(2) or dlclose(3) since. */
 bool callsite_holds(const struct tracer *t);
 bool callsite_is_dangerous(const struct callsite *cs, uint64_t addr);
-/* Is any aligned word of these bytes such an address? */
+/* Is any aligned word in these bytes a dangerous address? */
 bool callsite_any_dangerous(const struct callsite *cs, const unsigned char *bytes, size_t len);
-/* ERR_UNSAFE: caution says no; `who` begins the sentence, "it does not wait". */
+/* Always ERR_UNSAFE, with the reason why cs->caution rules the thread out. `it` is the prefix. */
 int callsite_too_bold(const struct callsite *cs, enum error it, struct err *err);
-/* In the C library, but in none of the functions that it names. */
+/* In the C library, but in no function that its symbols name. */
 bool callsite_is_unknown(const struct callsite *cs, uint64_t addr);
 /*
- * Is `addr` where a thread began in clone(2)'s wrapper, `inner` being the frame that it called?
- * That is so before glibc 2.34, and where a filter says that there is no clone3(2), as systemd's
- * RestrictNamespaces= and container runtimes have it. `inner` is start_thread(), which has no
- * name to other files. The wrapper is dangerous everywhere else.
+ * Is `addr` the root frame of a thread, in the wrapper of clone(2), and `inner` an address in the
+ * frame that it called? Threads start there before glibc 2.34, and where a seccomp filter fails
+ * clone3(2) with ENOSYS, as systemd's RestrictNamespaces= and container runtimes do. `inner` must
+ * be in start_thread(), which is not an exported symbol. In any other position the wrapper is
+ * dangerous.
  */
 bool callsite_is_root(const struct callsite *cs, uint64_t addr, uint64_t inner);
-
-/* The fix of a refusal that another try does not change; those that do have none. */
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What must hold before a tracer is started, and can be seen from outside. */
+/* Preconditions for starting a tracer that can be checked from outside. */
 #include "injector/check.h"
 
 #include "arch/machine.h"
@@ -131,8 +131,9 @@ int check_calls(const struct injector *inj, enum injector_mode mode, const struc
 }
 
 /*
- * A write beyond the limit answers with SIGXFSZ, which waits for a borrowed thread until it has
- * its own signals back, and ends the program. A thread of our own takes it to its grave.
+ * A write beyond the limit raises SIGXFSZ. In a borrowed thread it stays pending until the thread's
+ * signal mask is restored, and then kills the program. In the helper thread it stays blocked until
+ * that thread exits.
  */
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err)

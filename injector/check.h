@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to injector/: can it be done, before any thread is stopped? */
+/* Private to injector/: checks made before any thread is stopped. */
 #ifndef INJECTOR_CHECK_H
 #define INJECTOR_CHECK_H
 
 #include "injector/tracer.h"
 
-/* Is the target in a state in which a thread of it can be stopped, and one that we can work on? */
+/*
+ * Can a thread of the target be stopped in its present state, and is it a kind of process that we
+ * support?
+ */
 int check_target(const struct proc *p, const struct images *images, struct err *err) __must_check;
 /*
- * ERR_FAILED when this thread's return addresses are kept on a shadow stack as well, which knows
- * nothing of ours: its first return from our call would be SIGSEGV.
+ * ERR_FAILED when this thread has a shadow stack: it lacks the return addresses that we add, so the
+ * first return from our call would raise SIGSEGV.
  */
 int check_shadow_stack(pid_t tid, const struct proc_status *st, struct err *err) __must_check;
-/* Can these calls be made in it? */
+/* Can these calls be made in the target? */
 int check_calls(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		size_t n, struct err *err) __must_check;
-/* Would one of them end it, because its files may not grow? */
+/* Would RLIMIT_FSIZE kill the target during one of these calls? */
 int check_file_limit(const struct injector *inj, enum injector_mode mode, const struct call *calls,
 		     size_t n, struct err *err) __must_check;
-/* What to do where no thread can be made in it for these calls: the words of a fix. */
+/* The fix to suggest for these calls where no helper thread can be created. */
 enum fix check_without_thread(const struct call *calls, size_t n);
-/* Can they be made in a thread of our own alone? */
+/* Do they need a file (CALL_MEMFD, CALL_STATS), a mapping, a dump: hence a helper thread? */
 bool calls_want_file(const struct call *calls, size_t n);
 bool calls_want_map(const struct call *calls, size_t n);
 bool calls_want_dump(const struct call *calls, size_t n);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tracer handles what a stranger's process hands it. So it gives up what
- * it will not need: all capabilities but those that attach and look, and all
- * system calls but those it makes. It can then neither open a file for
- * writing, nor start a program, nor reach a network.
+ * The tracer processes untrusted data. So it drops all capabilities except those for attaching and
+ * reading, and all system calls except those it makes. It can then neither open a file for writing,
+ * nor start a program, nor use the network.
  */
 #include "injector/confine.h"
 
@@ -69,7 +68,7 @@ static const int allowed[] = {
 #define OTHER_OPTIONS \
 	(~(uint64_t)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC))
 
-/* The calls that do many things: those of them that are made. */
+/* Multiplexed system calls: the requests in use. */
 static const struct allow_rule rules[] = {
 	{ SCMP_SYS(ptrace),
 	  2,
@@ -88,13 +87,13 @@ static const struct allow_rule rules[] = {
 	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_SETSIGMASK) } },
 	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, PTRACE_POKEDATA) } },
 	{ SCMP_SYS(ptrace), 1, { SCMP_A0(SCMP_CMP_EQ, GET_RSEQ_CONFIGURATION) } },
-	/* of opendir(3), as glibc makes it */
+	/* made by glibc's opendir(3) */
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_GETFL) } },
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_SETFD) } },
 	{ SCMP_SYS(ioctl), 1, { SCMP_A1(SCMP_CMP_EQ, MAP_QUERY_IOCTL) } },
-	/* limits are read, and not set */
+	/* reads limits, sets none */
 	{ SCMP_SYS(prlimit64), 1, { SCMP_A2(SCMP_CMP_EQ, 0) } },
-	/* its own CPU alone (wait.c) */
+	/* its own affinity only (wait.c) */
 	{ SCMP_SYS(sched_getaffinity), 1, { SCMP_A0(SCMP_CMP_EQ, 0) } },
 	{ SCMP_SYS(sched_setaffinity), 1, { SCMP_A0(SCMP_CMP_EQ, 0) } },
 	{ SCMP_SYS(openat), 1, { SCMP_A2(ALLOW_LACKS(O_ACCMODE | O_CREAT | O_TRUNC)) } },
@@ -106,7 +105,9 @@ static void keep(unsigned int capability, bool have)
 		capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, capability);
 }
 
-/* CAP_DAC_OVERRIDE only where a container has that alone: the fence lets nothing be written. */
+/*
+ * CAP_DAC_OVERRIDE only where a container lacks CAP_DAC_READ_SEARCH: the filter allows no writing.
+ */
 int confine_capabilities(bool reads_filters, struct err *err)
 {
 	bool traces, reads, overrides, admin;

@@ -29,7 +29,7 @@ static uint32_t load(struct machine *m, const struct sock_filter *f)
 	uint32_t v = 0;
 
 	switch (BPF_MODE(f->code)) {
-	case BPF_ABS: /* a word of struct seccomp_data; the kernel allows aligned ones only */
+	case BPF_ABS: /* a word of struct seccomp_data; the kernel allows only aligned ones */
 		if (BPF_SIZE(f->code) != BPF_W || f->k % 4 || f->k > sizeof(*m->data) - sizeof(v))
 			m->bad = true;
 		else
@@ -114,7 +114,7 @@ static uint64_t jump(struct machine *m, const struct sock_filter *f)
 	return yes ? f->jt : f->jf;
 }
 
-/* Jumps only go forward (the kernel checked that, too), so this ends. */
+/* All jumps go forward, which the kernel checks too, so this terminates. */
 uint32_t seccomp_filter_run(const struct sock_filter *prog, size_t n,
 			    const struct seccomp_data *data)
 {
@@ -158,13 +158,13 @@ uint32_t seccomp_filter_run(const struct sock_filter *prog, size_t n,
 
 /* --- reading them --- */
 
-/* From the tracer: a thread's id; once its filters were read, whether to make a sleep anew. */
+/* From the tracer: a thread's ID; after its filters were read, whether to restart its sleep. */
 struct request {
 	pid_t tid;
 	bool anew;
 };
 
-/* From the reader: after the filters were read, with the thread stopped; and when it was let go. */
+/* From the reader: once the filters are read, with the thread stopped; and once it is released. */
 enum answer { ANSWER_FAILED, ANSWER_READ, ANSWER_LET_GO };
 
 static int read_filters(struct filters *f, pid_t tid, struct err *err)
@@ -203,7 +203,7 @@ static bool say(int socket, enum answer answer)
 	return write(socket, &answer, sizeof(answer)) == sizeof(answer);
 }
 
-/* One thread: false when the tracer is gone. */
+/* Handle one thread; false when the tracer is gone. */
 static bool serve(struct tracer *t, int socket, pid_t tid)
 {
 	_cleanup_(cleanup_close) int status = proc_thread_status_open(t->inj->p->pid, tid);
@@ -290,7 +290,9 @@ static int failed(struct tracer *t, struct err *err)
 	return -1;
 }
 
-/* No sign of life meanwhile: a reader that holds a thread for too long is ended with us. */
+/*
+ * No heartbeat meanwhile: if the reader holds a thread for too long, the watchdog kills both of us.
+ */
 static enum answer await(const struct tracer *t)
 {
 	enum answer answer;

@@ -4,13 +4,12 @@
  *
  * The kernel shows them to a tracer that has CAP_SYS_ADMIN and no filter itself
  * (PTRACE_SECCOMP_GET_FILTER; kernel/seccomp.c, seccomp_get_filter()). But the tracer, which reads
- * the target's memory, is to be under a filter of its own from its start. So another process reads
- * them: the reader, a child of the tracer's. It stops a thread, copies what the kernel says of its
- * registers and filters, and lets it go. It has no descriptor of the target's memory, and runs no
- * filter: what they mean is worked out by the tracer.
+ * the target's memory, runs under a filter of its own from the start. So a child of the tracer, the
+ * reader, reads them. It stops a thread, copies its registers and filters, and releases it. It has
+ * no descriptor of the target's memory, and does not interpret the filters: the tracer does.
  *
- * Filters can be added, but neither changed nor removed. So those of a thread that has as many as
- * when they were read (Seccomp_filters in its status, Linux 5.9) are the same.
+ * Filters can be added, but neither changed nor removed. So the filters of a thread are unchanged
+ * as long as their number is (Seccomp_filters in its status, Linux 5.9).
  */
 #ifndef INJECTOR_FILTERS_H
 #define INJECTOR_FILTERS_H
@@ -22,11 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a seccomp filter says to a system call: seccomp(2)'s classic BPF, run here on paper. */
+/* An interpreter of seccomp(2) filters (classic BPF). */
 
 /*
- * The action (SECCOMP_RET_*) with its data. The program is untrusted: whatever
- * the kernel would not have accepted counts as SECCOMP_RET_KILL_PROCESS.
+ * Returns the action (SECCOMP_RET_*) with its data. The program is untrusted: anything that the
+ * kernel would not have accepted counts as SECCOMP_RET_KILL_PROCESS.
  */
 uint32_t seccomp_filter_run(const struct sock_filter *prog, size_t n,
 			    const struct seccomp_data *data);
@@ -35,10 +34,10 @@ uint32_t seccomp_filter_run(const struct sock_filter *prog, size_t n,
 
 /* The filters of one thread; shared by the tracer and its reader. */
 struct filters {
-	pid_t tid;	    /* 0: of none */
+	pid_t tid;	    /* 0: none */
 	unsigned int count; /* Seccomp_filters when they were read */
-	bool has_rseq;	    /* the thread has an area for rseq(2) */
-	bool rests;	    /* it was in a sleep that goes on through restart_syscall(2) */
+	bool has_rseq;	    /* the thread has registered an rseq(2) area */
+	bool rests;	    /* it was in a sleep that continues by restart_syscall(2) */
 	size_t n;
 	unsigned int len[FILTERS_MAX]; /* instructions */
 	struct sock_filter code[FILTERS_MAX][BPF_MAXINSNS];
@@ -46,19 +45,19 @@ struct filters {
 };
 
 /*
- * Start the reader, before the tracer confines itself. It ends with the tracer. ERR_PERM: we may
+ * Start the reader, before the tracer confines itself. It exits with the tracer. ERR_PERM: we may
  * not read filters.
  */
 int filters_open(struct tracer *t, struct err *err) __must_check;
 
-/* End the reader, if there is one. */
+/* Stop the reader, if there is one. */
 void filters_close(struct tracer *t);
 
 /*
- * Have t->filters be those of this thread, which has `count`; it is stopped for a moment if they
- * are not known yet. `allows_restart` is asked, while it is stopped, whether they let
- * restart_syscall(2) pass; if not, an interrupted sleep of it is made anew. ERR_UNSAFE: it could
- * not be stopped, or has ended; other errors as tracee_stop() has them.
+ * Load the `count` filters of this thread into t->filters; unless they are there already, it is
+ * stopped for a moment. While it is stopped, `allows_restart` decides whether they allow
+ * restart_syscall(2); if not, an interrupted sleep is restarted from its beginning. ERR_UNSAFE: it
+ * could not be stopped, or has exited; other errors are those of tracee_stop().
  */
 int filters_read(struct tracer *t, pid_t tid, unsigned int count,
 		 bool (*allows_restart)(const struct filters *f), struct err *err) __must_check;

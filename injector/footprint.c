@@ -13,19 +13,19 @@
 #define MIB (UINT64_C(1) << 20)
 
 /*
- * Of one arena: its first block, 2 MiB at a multiple of that, for which twice as much is reserved
- * (base_block_alloc()), and the first extents, 2 MiB and 2.5 MiB (extent_grow_retained()). Measured
- * by tests/matrix/footprint.t: at most 4 MiB, with jemalloc 5.2.1 to 5.3.1.
+ * One arena: its first block, 2 MiB aligned to 2 MiB, for which twice as much is reserved
+ * (base_block_alloc()), and the first extents, 2 MiB and 2.5 MiB (extent_grow_retained()). At most
+ * 4 MiB as measured by tests/matrix/footprint.t, with jemalloc 5.2.1 to 5.3.1.
  */
 #define ARENA_BYTES (8 * MIB)
 #define ARENA_MEMORY (MIB / 2)
 #define ARENA_MAPPINGS 12
 #define THREAD_MEMORY (MIB / 2)
 #define THREAD_MAPPINGS 4
-#define FILE_MEMORY (4 * MIB) /* of common profiles */
+#define FILE_MEMORY (4 * MIB) /* enough for typical profiles */
 #define MAPPED_MAX MIB	      /* what stays mapped */
 #define MAPPED_MAPPINGS 4
-#define DEFAULT_STACK (2 * MIB) /* glibc's, where RLIMIT_STACK is none */
+#define DEFAULT_STACK (2 * MIB) /* glibc's, if RLIMIT_STACK is unlimited */
 
 struct need {
 	uint64_t of[ROOM_KINDS];
@@ -49,7 +49,7 @@ static void add_arena(struct need *need)
 	need->of[ROOM_MAPPINGS] += ARENA_MAPPINGS;
 }
 
-/* Of the C library's standard size, which it takes from the limit that the program began with. */
+/* Its stack has the C library's default size, taken from the limit at the start of the program. */
 static void add_background_thread(const struct injector *inj, struct need *need)
 {
 	add_bytes(need, inj->stack_limit == RLIM_INFINITY ? DEFAULT_STACK : inj->stack_limit);
@@ -74,7 +74,7 @@ static bool has_background_threads(const struct injector *inj)
 	return false;
 }
 
-/* What calls write to memory files, which are the target's, in bytes. */
+/* What calls write to memory files, which are charged to the target, in bytes. */
 static uint64_t file_memory(const struct call *calls, size_t n)
 {
 	uint64_t most = FILE_MEMORY;
@@ -85,7 +85,9 @@ static uint64_t file_memory(const struct call *calls, size_t n)
 	return most;
 }
 
-/* At most: the thread that makes the new one may come to jemalloc for the first time, too. */
+/*
+ * The maximum: the thread that creates the helper may be calling jemalloc for the first time, too.
+ */
 static struct need need_of(const struct injector *inj, enum injector_mode mode,
 			   const struct call *calls, size_t n, bool background)
 {
@@ -159,7 +161,7 @@ int footprint_check(const struct injector *inj, enum injector_mode mode, const s
 	return 0;
 }
 
-/* What may take long, holds locks for long, or makes threads, where it does not only read. */
+/* Names that, unless only read, may take long, hold locks for long, or create threads. */
 static const char *const long_calls[] = {
 	"arena.",
 	"arenas.create",
@@ -178,7 +180,7 @@ bool footprint_is_short(const struct call *calls, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct call *c = &calls[i];
 
-		if (text_begins(c->name, "thread.")) /* a thread of the program's is not meant */
+		if (text_begins(c->name, "thread.")) /* the helper thread would answer for itself */
 			return false;
 		for (size_t k = 0; k < sizeof(long_calls) / sizeof(*long_calls); k++)
 			if ((c->new || !c->old) && text_begins(c->name, long_calls[k]))

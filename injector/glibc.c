@@ -28,7 +28,7 @@ static const struct checked_call calls[] = {
 	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, NO_FD } },
 	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
 	  { 0, 1u << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, NO_FD } },
-	/* From glibc 2.42 on; where it gets an error the guard is made by mprotect(2). */
+	/* From glibc 2.42 on; if that fails, mprotect(2) creates the guard. */
 	{ SYS_mmap, "mmap", USE_THREAD, USE_THREAD,
 	  { 0, 1u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK,
 	    NO_FD } },
@@ -176,7 +176,7 @@ const char *const glibc_holders[] = {
 };
 const size_t n_glibc_holders = sizeof(glibc_holders) / sizeof(*glibc_holders);
 
-/* Of a part of a function that the compiler made, "_mid_memalign.isra.0", the function's name. */
+/* Compares only up to a suffix of the compiler, as in "_mid_memalign.isra.0". */
 static int name_cmp(const void *key, const void *name)
 {
 	const char *wanted = key, *listed = *(const char *const *)name;
@@ -194,10 +194,10 @@ static bool glibc_holds_locks(const char *function)
 }
 
 /*
- * In struct pthread (nptl/descr.h) stand, since 2.4, one after the other, the block, its size, and
- * the size of the guard at its lower end, in whole pages. Where in it differs from release to
- * release; but no other words there describe a range that holds both the stack pointer and the
- * record itself.
+ * Since 2.4, struct pthread (nptl/descr.h) has in sequence the address of the stack's block, its
+ * size, and the size of the guard at its lower end, in whole pages. Their offset differs between
+ * releases; but no other words there describe a range that contains both the stack pointer and the
+ * structure itself.
  */
 static bool find_stack(const uint64_t *words, size_t n, uint64_t tls, uint64_t sp,
 		       const struct range *map, struct range *stack)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is known of glibc by hand: libc_glibc. Compared with the installed one by a test
+ * libc_glibc: hard-coded facts about glibc, which a test compares with the installed one
  * (tests/target/births.c and holders.c, tests/glibc.sh).
  */
 #ifndef INJECTOR_GLIBC_H
@@ -19,18 +19,18 @@ _Static_assert(sizeof(struct glibc_attr) == 64, "not over 56 bytes and padding")
 #define SIG_SETXID 33 /* the C library's internal signal (nptl(7)) */
 
 /*
- * What glibc says to debuggers (nptl_db/structs.def) of the word of struct pthread in which a
- * cancellation shows: how many bits it has, how many of it there are, and where. Pending is
- * CANCELED, or CANCELING before glibc 2.34.
+ * glibc's description for debuggers (nptl_db/structs.def) of the cancellation word in struct
+ * pthread: its size in bits, the number of elements, its offset. Pending means CANCELED, or
+ * CANCELING before glibc 2.34.
  */
 #define GLIBC_CANCEL_SYMBOL "_thread_db_pthread_cancelhandling"
 #define GLIBC_CANCEL_PENDING (1u << 2 | 1u << 3)
 bool glibc_cancel_offset(const uint32_t field[3], uint32_t *offset);
 
 /*
- * Functions of the C library that hold, or lead to those that hold, the locks of thread creation,
- * of the loader, and of memory: those that every libc exports, stripped or not; and those inside
- * it that they jump to, of which a static program knows the names.
+ * Functions of the C library that hold, directly or in a callee, the locks of thread creation, of
+ * the loader, or of memory allocation: those that every libc exports, stripped or not; and the
+ * internal ones that they jump to, which have names in a static program.
  */
 extern const char *const glibc_holders[];
 extern const size_t n_glibc_holders;

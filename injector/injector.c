@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The controller's side: look at the target, fork the tracer, watch over it.
+ * The controller's side: examine the target, fork the tracer, and act as its watchdog.
  *
- * The watchdog's only means is SIGKILL, and that is enough: a tracer that dies
- * lets go of everything, and what it had begun ends by itself (borrow.c,
- * worker.c). It is used when a thread stands longer than max_pause, when the
- * tracer does not show itself any more, and when a call does not come back.
+ * The watchdog needs nothing but SIGKILL: when the tracer dies, it releases everything, and what it
+ * had started completes on its own (borrow.c, worker.c). It is used when a thread is stopped for
+ * longer than max_pause, when the tracer's heartbeats stop, and when a call does not return.
  */
 #include "injector/borrow.h"
 #include "injector/check.h"
@@ -46,12 +45,12 @@
 #define CLOCK_LATE_MS 500
 #define WATCH_MS 5
 #define LONG_PAUSES_MAX 3
-#define INLINE_CALLS_MAX 6 /* reads, before the thread goes on for a while */
+#define INLINE_CALLS_MAX 6 /* reads per stop of a thread */
 #define LONG_PAUSE_REST_MS 100
 #define SEARCH_GRACE_US 1000000
-#define DEATH_WAIT_US 10000000 /* in state D, for a tracer that was killed */
-#define DEATH_LOOK_US 100000   /* what one look that sees it counts for at most */
-#define ENDING_TIMES 10	       /* so many times longer for one that is ending */
+#define DEATH_WAIT_US 10000000 /* limit for a killed tracer in state D */
+#define DEATH_LOOK_US 100000   /* the most that one observation of it counts */
+#define ENDING_TIMES 10	       /* factor by which the limit is longer for one that is exiting */
 #define STAT_FLAGS 9
 #define FLAG_EXITING 4
 
@@ -90,9 +89,9 @@ int injector_open(struct injector **out, const struct proc *p, const struct imag
 				  .program = proc_program(p->mm_pid),
 				  .cs = *site,
 				  .walker = CONFINED_INIT };
-	free(site); /* its ranges moved */
+	free(site); /* its ranges are in inj->cs now */
 	room_rlimit(p->pid, RLIMIT_STACK, &inj->stack_limit);
-	/* 0 where it may not be read: then it stays 0. But not for want of a descriptor. */
+	/* 0 if we may not read it, now and later. But a limit on our side is an error. */
 	if (!inj->program)
 		err_explain(&why);
 	if (why.own) {
@@ -124,7 +123,7 @@ static size_t shared_size(size_t n_calls)
 	return sizeof(struct shared) + n_calls * sizeof(struct shared_call);
 }
 
-/* A tracer that waits is attached to nothing. */
+/* A waiting tracer is attached to nothing. */
 static void end_waiting(pid_t tracer)
 {
 	kill(tracer, SIGKILL);
@@ -152,28 +151,30 @@ void injector_close(struct injector *inj)
 	free(inj);
 }
 
-/* One run: the tracer, what is shared with it, and its deadlines. */
+/* One run: the tracer, the memory shared with it, and its deadlines. */
 struct run {
 	struct injector *inj;
-	struct call *calls; /* that are made next, */
-	size_t n;	    /* so many at once, */
-	pid_t only;	    /* in this thread; 0: in any */
+	struct call *calls; /* the next calls to make */
+	size_t n;	    /* number of them made at once */
+	pid_t only;	    /* the thread to borrow; 0: any */
 	bool only_reads;
 	struct shared *shared;
 	enum injector_mode asked, mode;
-	bool switched; /* from the mode that was chosen first to the other one */
-	bool may_grow; /* a thread may be borrowed that comes to jemalloc for the first time, */
-	struct err no_room; /* or why not */
+	bool switched;	    /* from the mode chosen first to the other one */
+	bool may_grow;	    /* a thread that has not called jemalloc yet may be borrowed */
+	struct err no_room; /* the reason if not */
 	pid_t tracer;
 	int pidfd, socket;
-	bool waits; /* the tracer, for the next thread */
+	bool waits; /* the tracer is waiting for the next thread */
 	uint64_t deadline_us, search_deadline_us;
 	enum error killed_for;
-	int status;	  /* how it ended, of waitpid(2) */
-	bool left_behind; /* it was killed, and does not end */
-	bool sent;	  /* in any of the attempts, a thread of the target's was sent off */
+	int status;	  /* exit status of the tracer, from waitpid(2) */
+	bool left_behind; /* it was killed, but does not exit */
+	bool sent;	  /* in any attempt, a thread started to create the helper thread */
 	unsigned int long_pauses;
-	/* The last sign of life that the watchdog saw, when it looked last, how late that is. */
+	/*
+	 * The last heartbeat that the watchdog saw, its last check, and the lateness counted since.
+	 */
 	uint64_t since_us, looked_us, late_us;
 };
 
@@ -226,7 +227,7 @@ static void close_tracer(struct run *r)
 	cleanup_close(&r->socket);
 }
 
-/* Is there a tracer that waits, and was told the thread? One may have been killed since. */
+/* Send the next thread to a waiting tracer. False if there is none: it may have been killed. */
 static bool go_on(struct run *r)
 {
 	const struct next next = { .tid = r->only,
@@ -243,9 +244,9 @@ static bool go_on(struct run *r)
 }
 
 /*
- * Has the tracer not shown itself for that long? When nobody had a turn, because the whole
- * machine was stopped (a virtual one may be), it is not the tracer that is late: a look of ours
- * that comes late itself counts for half of the time at most, so that there is another one.
+ * Has the tracer sent no heartbeat for that long? If the whole machine was stopped, as virtual
+ * machines may be, the tracer is not at fault: a check that is itself late counts for at most half
+ * of the limit, so that there is another one.
  */
 static bool is_late(struct run *r, uint64_t now, uint64_t limit_ms)
 {
@@ -267,7 +268,7 @@ static enum error too_late(struct run *r)
 	uint64_t now = now_us();
 	enum phase phase = atomic_load(&r->shared->phase);
 
-	/* A search ends by itself, and knows better why. */
+	/* A search ends on its own, with a better reason. */
 	if (phase == PHASE_SEARCH) {
 		if (stop_asked(r->inj->opt.stop_fd))
 			return ERROR_INTERRUPTED;
@@ -282,7 +283,7 @@ static enum error too_late(struct run *r)
 		return is_late(r, now, r->inj->opt.max_pause_ms) ? ERROR_PAUSE_TOO_LONG
 								 : ERROR_NONE;
 	case PHASE_CALL: {
-		/* While it stands, a signal that is due to a thread may wait with it. */
+		/* While it is stopped, a signal to the process may be pending on it. */
 		uint64_t limit = r->inj->opt.max_pause_ms;
 
 		if (limit < BEAT_LATE_MS)
@@ -297,9 +298,9 @@ static enum error too_late(struct run *r)
 }
 
 /*
- * Does it wait in the kernel, where no signal ends it? One that waits for a CPU will end, however
- * long that takes. One that is at its end already (PF_EXITING of linux/sched.h) waits for locks of
- * the kernel's own, for long on a machine that is very busy.
+ * Is it in an uninterruptible wait? A tracer that waits for a CPU will exit sooner or later. One
+ * that is already exiting (PF_EXITING of linux/sched.h) waits for kernel locks, on a very busy
+ * machine for a long time.
  */
 enum stuck { STUCK_NOT, STUCK_ENDING, STUCK };
 static enum stuck is_stuck(pid_t tracer)
@@ -317,7 +318,10 @@ static enum stuck is_stuck(pid_t tracer)
 	return flags && strtoul(flags, NULL, 10) & FLAG_EXITING ? STUCK_ENDING : STUCK;
 }
 
-/* Has it said that it waits? Calls in a certain thread send nothing else: they have no files. */
+/*
+ * Has it reported that it is waiting? Calls in a certain thread send nothing else: they have no
+ * files.
+ */
 static bool is_done(const struct run *r)
 {
 	char done;
@@ -326,10 +330,10 @@ static bool is_done(const struct run *r)
 }
 
 /*
- * Until the tracer waits for another thread, or has ended, by itself or by us; or does not end, as
- * it waits in the kernel for a page of the target's memory that a file system does not deliver: not
- * even SIGKILL ends that. A disk that is only slow does: that it was seen so again and again, and
- * never otherwise, is what counts, whatever time passed between two looks.
+ * Returns when the tracer waits for another thread, or has exited or been killed; or when it cannot
+ * be killed, because it is in the kernel waiting for a page of the target's memory that a file
+ * system does not deliver. A disk that is merely slow delivers it in the end: so what counts is
+ * that repeated checks always found it stuck, however much time passed between two of them.
  */
 static void watch(struct run *r)
 {
@@ -367,7 +371,7 @@ static void watch(struct run *r)
 	}
 }
 
-/* The descriptors that the tracer sent; all of them, or they would be lost. */
+/* Receive all descriptors that the tracer sent, or they would be lost. */
 static void receive_files(struct run *r)
 {
 	char control[CMSG_SPACE(sizeof(int))];
@@ -415,8 +419,8 @@ static void collect(struct run *r)
 }
 
 /*
- * Somebody has stopped the process, and a thread of it that holds one of jemalloc's locks: our
- * call waits for that.
+ * Was the process stopped, perhaps with a thread that holds one of jemalloc's locks, for which our
+ * call waits?
  */
 static bool was_stopped(const struct run *r)
 {
@@ -426,25 +430,25 @@ static bool was_stopped(const struct run *r)
 	return proc_refresh(&now, &ignored) == 0 && now.status.state == 'T';
 }
 
-/* `err` is why. This attempt, or one before it, may have sent a thread off all the same. */
+/* `err` is the reason. This or an earlier attempt may still have had a thread create a helper. */
 static int not_called(const struct run *r, struct err *err)
 {
 	err->code = r->sent ? ERR_LOST : ERR_UNSAFE;
 	return err_within(err, r->sent ? ERROR_HELPER_UNDER_WAY : ERROR_NOTHING_CHANGED);
 }
 
-/* What the tracer waits in, as a text; empty where the kernel does not say. */
+/* The kernel function that the tracer waits in; empty if unknown. */
 static void read_wchan(pid_t tracer, char buf[64])
 {
 	_cleanup_(cleanup_close) int fd = door_proc(tracer, 0, "wchan");
 	ssize_t got = fd < 0 ? -1 : read(fd, buf, 63);
 
 	buf[got > 0 ? got : 0] = '\0';
-	if (strcmp(buf, "0") == 0) /* it may not be known */
+	if (strcmp(buf, "0") == 0) /* hidden, or not waiting */
 		buf[0] = '\0';
 }
 
-/* It lets go of its thread when it comes to die, as ever; when that will be depends on others. */
+/* It will release its thread when it dies; when that will be is not up to us. */
 static int explain_left(const struct run *r, struct err *err)
 {
 	pid_t pid = r->inj->p->pid, tid = r->shared->report.tid;
@@ -460,7 +464,7 @@ static int explain_left(const struct run *r, struct err *err)
 	return err_advise(err, FIX_END_FILE_SERVER);
 }
 
-/* Nobody of ours killed it. Its fate says nothing of the target. */
+/* It exited or was killed from outside. That implies nothing about the target. */
 static int explain_end(const struct run *r, struct err *err)
 {
 	char limits[96];
@@ -513,7 +517,7 @@ static void forward_log(const struct run *r)
 		r->inj->opt.log(r->inj->opt.ctx, line);
 }
 
-/* Was all received that the tracer sent? */
+/* Did we receive every file that the tracer sent? */
 static int check_files(const struct run *r, struct err *err)
 {
 	for (size_t i = 0; i < r->n; i++) {
@@ -545,7 +549,7 @@ static int run_once(struct run *r, struct err *err)
 	forward_log(r);
 	collect(r);
 	r->sent |= atomic_load(&r->shared->progress) == PROGRESS_SENT;
-	/* What was asked of it by a tracer that ended in the middle, the next one must not hear. */
+	/* The next tracer must not receive a reply meant for a tracer that exited midway. */
 	if (atomic_load(&r->shared->phase) != PHASE_DONE || r->shared->failed)
 		walker_end(r->inj, false);
 	if (atomic_load(&r->shared->phase) != PHASE_DONE)
@@ -557,7 +561,7 @@ static int run_once(struct run *r, struct err *err)
 	return check_files(r, err);
 }
 
-/* A borrowed thread adds nothing to the target, but stands for as long as the calls take. */
+/* Inline adds nothing to the target, but the borrowed thread is held up during the calls. */
 static enum injector_mode first_mode(const struct run *r)
 {
 	if (r->asked != INJECTOR_AUTO)
@@ -581,9 +585,9 @@ static void switch_mode(struct run *r)
 }
 
 /*
- * Is there room in the target for what this mode adds to it at most? The first try in a borrowed
- * thread adds nothing: where only threads are left that would come to jemalloc for the first time,
- * a thread of our own is no worse, and delays none of the program's.
+ * Do the target's limits allow for what this mode may add? A first inline attempt adds nothing: if
+ * only threads remain that have not called jemalloc yet, a helper thread is no worse, and delays no
+ * thread of the program.
  */
 static int fit_in(struct run *r, struct err *err)
 {
@@ -601,7 +605,7 @@ static int fit_in(struct run *r, struct err *err)
 	return check_file_limit(inj, r->mode, r->calls, r->n, err);
 }
 
-/* Again where nothing was touched: another tracer for other threads, another mode. */
+/* May the run be repeated, with another tracer for other threads, or in another mode? */
 static bool try_again(struct run *r, const struct err *err)
 {
 	enum progress progress = atomic_load(&r->shared->progress);
@@ -611,22 +615,22 @@ static bool try_again(struct run *r, const struct err *err)
 		return false;
 	if (r->shared->another == ANOTHER_NOW)
 		return true;
-	/* Another one does without the CPUs' clocks. */
+	/* The next one does without the CPUs' clocks. */
 	if (atomic_load(&r->shared->phase) == PHASE_CLOCK) {
 		r->inj->no_clock = true;
 		return true;
 	}
 	/*
-	 * A machine with too much to do: the thread had no turn, or the walk through its stack. Not
-	 * for ever, it was stopped. One that had been sent off finishes by itself, and what it made
-	 * ends.
+	 * The machine is overloaded: the thread did not get a CPU, or the walk of its stack did
+	 * not. Limited, since the thread was stopped. A thread that was creating the helper
+	 * finishes on its own, and the helper exits.
 	 */
 	if ((atomic_load(&r->shared->phase) == PHASE_HOLD || r->shared->another == ANOTHER_LATER) &&
 	    ++r->long_pauses < LONG_PAUSES_MAX) {
 		poll(NULL, 0, LONG_PAUSE_REST_MS);
 		return true;
 	}
-	/* What one mode cannot do the other one may. */
+	/* Perhaps the other mode works. */
 	if (progress == PROGRESS_NONE && may_switch(r) &&
 	    (r->shared->unfit || (err->code == ERR_FAILED && !err->own))) {
 		switch_mode(r);
@@ -635,7 +639,7 @@ static bool try_again(struct run *r, const struct err *err)
 	return false;
 }
 
-/* One of us at a time. */
+/* Only one jeprof-ctl at a time. */
 static int lock_process(const struct injector *inj, int *lock, struct err *err)
 {
 	char text[ERR_TEXT_SIZE];
@@ -667,7 +671,7 @@ static void add_report(struct injector_report *all, const struct injector_report
 	all->prolonged += before.prolonged;
 }
 
-/* What a call does; where its answer goes is ours alone. */
+/* Compares what the calls do; where the results go does not matter. */
 static bool is_same_call(const struct call *a, const struct call *b)
 {
 	return a->name == b->name && a->flags == b->flags && !a->old == !b->old &&
@@ -675,7 +679,7 @@ static bool is_same_call(const struct call *a, const struct call *b)
 	       a->expect == b->expect;
 }
 
-/* The tracer of the run before, if it waits for a thread in which to make these calls. */
+/* Take over the previous run's tracer if it is waiting to make the same calls. */
 static bool take_spare(struct run *r)
 {
 	struct spare *spare = &r->inj->spare;
@@ -710,7 +714,7 @@ static void keep_spare(const struct run *r)
 	memcpy(spare->calls, r->calls, r->n * sizeof(*r->calls));
 }
 
-/* Look at the target, keep others of us away, and have memory to share with the tracer. */
+/* Check the target, lock it, and set up the memory shared with the tracer. */
 static int prepare(struct run *r, int *lock, struct err *err)
 {
 	const struct injector *inj = r->inj;
@@ -726,7 +730,7 @@ static int prepare(struct run *r, int *lock, struct err *err)
 	return 0;
 }
 
-/* What is to be said of a run that failed for good. */
+/* The error of a run that finally failed. */
 static void explain(const struct run *r, struct err *err)
 {
 	if (r->shared->unfit && r->no_room.code)
@@ -737,7 +741,7 @@ static void explain(const struct run *r, struct err *err)
 	}
 }
 
-/* How many of so many calls a thread is borrowed for at once. */
+/* How many of the remaining calls to make at once. */
 static size_t at_once(const struct run *r, size_t left)
 {
 	bool is_part = r->mode == INJECTOR_INLINE && r->only_reads && !r->only;
@@ -773,7 +777,7 @@ int injector_run(struct injector *inj, const struct injector_run *run,
 	*report = (struct injector_report){ 0 };
 	for (;;) {
 		r.n = at_once(&r, left);
-		do { /* a tracer that waits has found room */
+		do { /* a waiting tracer has passed fit_in() before */
 			fits = r.waits || fit_in(&r, err) == 0;
 			ret = fits ? run_once(&r, err) : -1;
 		} while (fits && ret < 0 && try_again(&r, err));

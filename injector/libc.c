@@ -14,8 +14,8 @@ static const struct libc *const known[] = { &libc_glibc, &libc_musl };
 #define KNOWN (sizeof(known) / sizeof(*known))
 
 /*
- * getppid() is in every shared one. A static program has what it calls itself: getpid() at the
- * least, which prof_dump() calls to name a file (jemalloc 4.0 to 5.3.1).
+ * getppid() is in every shared C library. A static program contains only what it calls: at least
+ * getpid(), which prof_dump() calls to name a file (jemalloc 4.0 to 5.3.1).
  */
 const struct checked_call libc_homes[] = {
 	{ SYS_getppid, "getppid", USE_THREAD, 0, { 0 } },
@@ -75,7 +75,7 @@ static bool has(struct image *img, const char *symbol)
 	return image_symbol(img, symbol, &sym);
 }
 
-/* musl's C library is its loader too. Distributions give it different names. */
+/* musl's C library is also its loader. Its name depends on the distribution. */
 static bool is_shared_musl(struct image *img)
 {
 	const char *file = text_file_name(img->path);
@@ -89,7 +89,7 @@ static bool is_static(const struct image *img)
 	return img->is_main && !img->has_interp;
 }
 
-/* A text that no other C library has: what remains of a static one that was stripped. */
+/* A string that no other C library has identifies a stripped static one. */
 static bool has_text(struct image *img, const char *text)
 {
 	return is_static(img) && image_search(img, PF_R, text, strlen(text) + 1);

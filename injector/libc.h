@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is known of a C library by hand: the system calls of making and ending a thread, layouts,
- * which functions hold locks. Each library has one struct libc (glibc.h, musl.h), compared with
- * the installed library by a test.
+ * Hard-coded facts about a C library: the system calls that create and end a thread, layouts,
+ * functions that hold locks. Each library has one struct libc (glibc.h, musl.h), which a test
+ * compares with the installed library.
  */
 #ifndef INJECTOR_LIBC_H
 #define INJECTOR_LIBC_H
@@ -21,27 +21,27 @@
 #ifdef SYS_dup2
 #define SYS_DUP_TO SYS_dup2
 #else
-#define SYS_DUP_TO SYS_dup3 /* newer processors have this alone; no flags */
+#define SYS_DUP_TO SYS_dup3 /* the only one on newer architectures; no flags */
 #endif
 
-#define STACK_SIZE (1u << 20) /* of the new thread */
+#define STACK_SIZE (1u << 20) /* of the helper thread */
 #define GUARD_SIZE 4096
-#define TCB_MAX 4096 /* bytes; more than struct pthread of any */
-#define ATTR_SIZE 64 /* bytes; what a pthread_attr_t takes at most */
+#define TCB_MAX 4096 /* bytes; more than any struct pthread */
+#define ATTR_SIZE 64 /* bytes; the largest pthread_attr_t */
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 
 enum use {
 	USE_INLINE = 1, /* calls in a borrowed thread */
-	USE_THREAD = 2, /* making a thread, its calls, its end */
+	USE_THREAD = 2, /* creating the helper thread, its calls, its exit */
 	USE_BOTH = USE_INLINE | USE_THREAD,
 	USE_FILE = 4,  /* jemalloc writes */
-	USE_MEMFD = 8, /* to a file that we make */
-	USE_MAP = 16,  /* which is mapped (CALL_MAP), and CALL_EMPTY */
+	USE_MEMFD = 8, /* to a memfd that we create */
+	USE_MAP = 16,  /* and the memfd is mapped (CALL_MAP), or CALL_EMPTY */
 };
 
 /*
- * With the arguments that a filter can see: pointers it cannot. Where `must_work` is not set,
- * an error from the filter is as good.
+ * With the arguments that a filter can check, which pointers are not. Where `must_work` is not set,
+ * the filter may make the call fail.
  */
 struct checked_call {
 	long nr;
@@ -51,13 +51,13 @@ struct checked_call {
 };
 
 /*
- * A new thread lives in one of these between calls: it takes nothing, changes nothing, and an
- * error is as good. They are looked for in this order.
+ * The helper thread sleeps in one of these between calls: they take no arguments, change nothing,
+ * and may fail. Tried in this order.
  */
 extern const struct checked_call libc_homes[];
 extern const size_t n_libc_homes;
 
-/* What is the same whatever C library it is: of USE_MAP. */
+/* The calls of USE_MAP, the same for all C libraries. */
 extern const struct checked_call libc_map_calls[];
 extern const size_t n_libc_map_calls;
 
@@ -69,23 +69,26 @@ struct libc {
 	size_t attr_size;
 
 	/*
-	 * Bits: its own signals that stay open in a thread that works for us. By one of them
-	 * setuid(2) and its kin reach every thread, and they wait until each has taken it.
+	 * Bits: its internal signals, which stay unblocked in the helper and the borrowed thread.
+	 * setuid(2) and similar functions send one of them to every thread, and wait until each has
+	 * handled it.
 	 */
 	uint64_t open_signals;
-	uint64_t unblocked;	 /* bits: what its first pthread_create() unblocks for good */
-	uint32_t cancel_pending; /* in the word at cancel_offset: a cancellation is pending */
+	uint64_t unblocked;	 /* bits: signals that its first pthread_create() unblocks
+				  * permanently */
+	uint32_t cancel_pending; /* bits of the word at cancel_offset: a cancellation is pending */
 
-	/* Its functions have no unwind information: no walk leads out of them. */
+	/* Its functions have no unwind information: stacks cannot be walked through them. */
 	bool no_unwind;
 
-	/* May this function hold a lock that a call of ours takes, or lead to one that does? */
+	/* May this function hold a lock that our calls take, or call one that does? */
 	bool (*holds_locks)(const char *function);
 
 	/*
-	 * The limits of a thread's stack, by the `n` words of its struct pthread at `tls`. False
-	 * if these words are no such record, or `sp` is not within the limits, or they not within
-	 * `map`: the mapping of `sp`, and what the program has protected of the stack below it.
+	 * The limits of a thread's stack, according to the `n` words of its struct pthread at
+	 * `tls`. False if these words do not look like one, if `sp` is outside the limits, or if
+	 * these are outside `map`: the mapping of `sp`, plus the part of the stack below it that
+	 * the program has protected.
 	 */
 	bool (*stack)(const uint64_t *words, size_t n, uint64_t tls, uint64_t sp,
 		      const struct range *map, struct range *stack);
@@ -93,16 +96,17 @@ struct libc {
 
 extern const struct libc libc_glibc, libc_musl;
 
-/* As numbers for a message; NULL for one that none has. */
+/* Numbers that stand for them in messages; NULL for an unknown number. */
 unsigned int libc_number(const struct libc *libc);
 const struct libc *libc_by_number(uint64_t number);
 
-/* An image of which all code may hold a needed lock, by the name of its file. */
+/* May all code of an image hold a lock that we need, judging by its file name? */
 bool libc_image_holds_locks(const char *file);
 
 /*
- * The C library of the target, and which: shared, or a part of the main program. *stripped is set
- * where it is part of a program without symbols. ERR_FAILED when it is none that is known.
+ * The image with the target's C library, shared or part of the main program, and which library it
+ * is. *stripped is set if it is part of a program without symbols. ERR_FAILED for an unknown
+ * library.
  */
 struct image *libc_find(struct images *images, const struct libc **libc, bool *stripped,
 			struct err *err);

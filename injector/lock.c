@@ -10,14 +10,14 @@
 
 #define LOCK_FILE "lock"
 
-/* Who has it is as good as gone when it is not seen: then it is worth another try. */
+/* A holder that is not visible has probably just exited: then it is worth another try. */
 static int held_by(pid_t pid, pid_t holder, struct err *err)
 {
 	struct err ignored = ERR_INIT;
 	struct proc_status st;
 
 	if (holder > 0 && proc_thread_status(holder, 0, &st, &ignored) == 0) {
-		/* Its owner is this user, who may have given it any name. */
+		/* A process may choose any bytes as its name. */
 		for (char *c = st.comm; *c; c++)
 			if (*c < ' ' || *c > '~')
 				*c = '?';

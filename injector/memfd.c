@@ -42,7 +42,10 @@ int memfd_hold(const char *path, dev_t dev, int *handle, struct err *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return own_failure("look at the target's memory file", err);
-	/* No path leads to a memory file; on its device are only such, and unnamed mappings. */
+	/*
+	 * A memory file has no path (st_nlink is 0); its device has only such files and unnamed
+	 * mappings.
+	 */
 	if (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_nlink || st.st_size)
 		return not_ours(err);
 	*handle = take_fd(fd);

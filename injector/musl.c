@@ -18,7 +18,7 @@
 	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | \
 	 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED_FLAG)
 
-/* A failure of futex(2) is a busy loop, of mprotect(2) for a stack no thread. */
+/* If futex(2) fails, musl busy-loops; if mprotect(2) of a stack fails, no thread is created. */
 static const struct checked_call calls[] = {
 	/* clang-format off */
 	{ SYS_rt_sigreturn, "rt_sigreturn", USE_BOTH, USE_BOTH, { 0 } },
@@ -61,9 +61,9 @@ static const struct checked_call calls[] = {
 };
 
 /*
- * What calls the program back in the middle of its work: fork(3) its handlers, when those of
- * jemalloc have taken all its locks; the others constructors and destructors. They hold, in the
- * versions read, no lock that a call of ours takes.
+ * Functions that call back into the program: fork(3) its handlers, after those of jemalloc have
+ * taken all its locks; the others constructors and destructors. In the versions examined, they
+ * themselves hold no lock that our calls take.
  */
 const char *const musl_holders[] = { "dlclose", "dlopen", "exit", "fork" };
 const size_t n_musl_holders = sizeof(musl_holders) / sizeof(*musl_holders);
@@ -79,8 +79,8 @@ static bool holds_locks(const char *function)
 }
 
 /*
- * The thread-local data lies above the stack, in the same mapping. That these words are what they
- * should be shows in that they agree: the stack begins where the guard ends.
+ * Thread-local data lies above the stack, in the same mapping. The words are accepted if they are
+ * consistent: the stack begins where the guard ends.
  */
 static bool find_stack(const uint64_t *words, size_t n, uint64_t tls, uint64_t sp,
 		       const struct range *map, struct range *stack)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What is known of musl by hand: libc_musl. Of 1.2.0 to 1.2.5 (src/internal/pthread_impl.h,
- * src/thread/pthread_create.c); compared with the installed one by tests/matrix/musl.t.
+ * libc_musl: hard-coded facts about musl 1.2.0 to 1.2.5 (src/internal/pthread_impl.h,
+ * src/thread/pthread_create.c), which tests/matrix/musl.t compares with the installed one.
  *
- * musl is built without unwind tables, so no walk leads out of its functions. What makes a thread
- * safe there is the system call that it waits in: musl makes none of rank_waits() while it holds
- * a lock that a call of ours takes (its thread list, the loader's, those of thread-specific data
- * and of its malloc). It waits for all of them by FUTEX_WAIT, which is not among them. Or the
- * thread runs outside of musl, and no function of it that calls the program back is on its stack.
+ * musl is built without unwind tables, so stacks cannot be walked through its functions. A thread
+ * in musl is safe if it waits in one of the system calls of rank_waits(): musl makes none of them
+ * while it holds a lock that our calls take (thread list, loader, thread-specific data, malloc),
+ * and waits for these locks by FUTEX_WAIT, which is not among them. A thread outside musl is safe
+ * if no musl function that calls back into the program is on its stack.
  */
 #ifndef INJECTOR_MUSL_H
 #define INJECTOR_MUSL_H
 
-#include "injector/arch/arch.h" /* where in its struct pthread MUSL_TID and its like lie */
+#include "injector/arch/arch.h" /* MUSL_TID and other offsets in its struct pthread */
 #include "injector/libc.h"
 
-/* Of a static program: a function that every one has, and a text where its names were stripped. */
+/* To recognize static programs: a function in all of them, and a string in stripped ones. */
 #define MUSL_START_SYMBOL "__init_libc"
 #define MUSL_TEXT "No error information" /* strerror(0) */
 

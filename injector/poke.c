@@ -9,14 +9,14 @@
 
 #define ANSWER_MAX 4096
 
-/* What the writer is given. It parses nothing, and may hang in a page that does not come. */
+/* The writer's task. It parses nothing, and may hang on a page that is never delivered. */
 struct poke {
 	int mem;
 	uint64_t addr;
 	unsigned char want;
 };
 
-/* The memory of a program that ended, or became another one, has no bytes any more (proc(5)). */
+/* The memory of a program that exited or called execve(2) reads as end of file (proc(5)). */
 static int transferred(ssize_t got, const char *what, struct err *err)
 {
 	if (got == 0)

@@ -16,17 +16,19 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 	struct err why = ERR_INIT;
 	struct proc_status st = { 0 };
 
-	/* Another process that got the pid may run the same program, at the same addresses. */
+	/*
+	 * Another process may have reused the pid and run the same program at the same addresses.
+	 */
 	if (proc_alive(inj->p) && proc_program(tid) == inj->program)
 		return 0;
 	if (proc_alive(inj->p) && proc_thread_status(inj->p->pid, tid, &st, &why) < 0 &&
 	    why.code != ERR_LOST) {
-		*err = why; /* for a reason of our own */
+		*err = why; /* a limit on our side */
 		return -1;
 	}
 	/*
-	 * A thread that is about to end has no memory any more before its state shows that
-	 * (do_exit(), kernel/exit.c: exit_mm() comes first). The process still has its program.
+	 * An exiting thread loses its memory before its state shows that (do_exit(), kernel/exit.c:
+	 * exit_mm() comes first). The process still has its program.
 	 */
 	if (proc_alive(inj->p) &&
 	    (why.code == ERR_LOST || st.state == 'Z' || st.state == 'X' || callsite_holds(t)))
@@ -34,7 +36,9 @@ int proof_program(const struct tracer *t, pid_t tid, struct err *err)
 	return err_raise(err, ERROR_PROGRAM_ENDED, .pid = inj->p->pid);
 }
 
-/* Real, effective and saved id: the one for files is one of these, or comes of a capability. */
+/*
+ * Real, effective and saved ID; the file system ID is one of these, or was set with a capability.
+ */
 static bool are_among(const uint32_t ids[3], const uint32_t known[3])
 {
 	for (int i = 0; i < 3; i++)

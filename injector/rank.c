@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which thread to borrow, decided from /proc before any is stopped.
+ * Chooses the thread to borrow from /proc, before any is stopped.
  *
- * A stop interrupts a blocking system call. What the program sees of it
- * depends on the call (signal(7), "Interruption of system calls"; measured on
- * Linux 6.1 and 6.18):
- *  - most are made anew by the kernel, and nothing shows;
- *  - those with a relative timeout go on with what remains of it;
- *  - some answer EINTR to any stop. They are made anew by us, which is exact
- *    when they have no timeout; where they have one, see wait.h;
- *  - a transfer that has already moved some bytes returns a short count. No
- *    stop can avoid that, so threads that are in one are left alone.
+ * A stop interrupts a blocking system call. Its effect on the program depends on the call
+ * (signal(7), "Interruption of system calls"; measured on Linux 6.1 and 6.18):
+ *  - most are restarted by the kernel, without visible effect;
+ *  - those with a relative timeout continue with the remaining time;
+ *  - some fail with EINTR after any stop. We restart them, which is exact when they have no
+ *    timeout; for those that have one, see wait.h;
+ *  - a transfer that has already moved some bytes returns a short count. No stop can avoid that,
+ *    so threads in one are never stopped.
  */
 #include "injector/rank.h"
 
@@ -24,8 +23,8 @@
 
 enum how {
 	HOW_OTHER,     /* unknown to this table */
-	HOW_ANEW,      /* the kernel makes it anew */
-	HOW_TIMED,     /* goes on with its remaining time */
+	HOW_ANEW,      /* restarted by the kernel */
+	HOW_TIMED,     /* continues with its remaining time */
 	HOW_EINTR,     /* EINTR; no timeout among its arguments */
 	HOW_EINTR_MS,  /* EINTR; `arg` is a timeout in ms, negative for none */
 	HOW_EINTR_PTR, /* EINTR; `arg` points at a timeout, NULL for none */
@@ -39,7 +38,7 @@ static const struct {
 	short nr;
 	unsigned char how, arg;
 } table[] = {
-#ifdef SYS_poll /* what newer processors have newer calls for */
+#ifdef SYS_poll /* calls that newer architectures lack */
 	{ SYS_poll, HOW_TIMED, 0 },
 	{ SYS_epoll_wait, HOW_EINTR_MS, 3 },
 	{ SYS_pause, HOW_ANEW, 0 },
@@ -77,9 +76,10 @@ static const struct {
 	{ SYS_semop, HOW_EINTR, 0 },
 	{ SYS_semtimedop, HOW_EINTR_PTR, 3 },
 	{ SYS_io_getevents, HOW_EINTR_PTR, 4 },
-	{ SYS_io_pgetevents, HOW_EINTR_PTR, 4 }, /* made anew by the kernel, with its whole time */
+	{ SYS_io_pgetevents, HOW_EINTR_PTR, 4 }, /* restarted by the kernel, with its full
+						  * timeout */
 #ifdef SYS_futex_waitv
-	{ SYS_futex_waitv, HOW_EINTR, 0 }, /* its timeout is a time of a clock */
+	{ SYS_futex_waitv, HOW_EINTR, 0 }, /* its timeout is absolute */
 #endif
 	{ SYS_write, HOW_NEVER, 0 },
 	{ SYS_writev, HOW_NEVER, 0 },
@@ -110,7 +110,7 @@ static const struct {
 	{ SYS_mprotect, HOW_NEVER, 0 },
 	{ SYS_madvise, HOW_NEVER, 0 },
 	{ SYS_brk, HOW_NEVER, 0 },
-	{ SYS_io_uring_enter, HOW_NEVER, 0 }, /* what it submitted must not be submitted twice */
+	{ SYS_io_uring_enter, HOW_NEVER, 0 }, /* a restart would submit its entries twice */
 };
 
 static size_t lookup(long nr)
@@ -146,7 +146,7 @@ bool rank_eintr_restartable(long nr)
 	unsigned int arg = 0;
 	enum how how = how_of(nr, &arg);
 
-	/* A receive with SO_RCVTIMEO, a semaphore, an accept with a timeout: EINTR as well. */
+	/* A receive or an accept with SO_RCVTIMEO also fails with EINTR. */
 	return how == HOW_EINTR || how == HOW_EINTR_MS || how == HOW_EINTR_PTR || how == HOW_RECV ||
 	       how == HOW_RECVMMSG || nr == SYS_accept || nr == SYS_accept4 || nr == SYS_read ||
 	       nr == SYS_readv;
@@ -168,9 +168,9 @@ enum rank_limit rank_limit(long nr, unsigned int *arg)
 }
 
 /*
- * recvmmsg(2) that was stopped between two messages answers with those it has,
- * and leaves the stop's error, a number that programs never see, for the next
- * call on that socket. How many it has shows nowhere.
+ * recvmmsg(2) that was stopped between two messages returns those it has received, and leaves the
+ * stop's error, a kernel-internal number, for the next call on that socket. How many it has
+ * received cannot be seen.
  */
 static bool recvmmsg_has_begun(const uint64_t args[6])
 {
@@ -190,7 +190,7 @@ bool rank_never(long nr, const uint64_t args[6])
 #define FUTEX_WAIT 0
 #define FUTEX_WAIT_BITSET 9
 
-/* Mutexes wait by FUTEX_WAIT; conditions, joins and semaphores by FUTEX_WAIT_BITSET. */
+/* Mutexes use FUTEX_WAIT; condition variables, joins and semaphores use FUTEX_WAIT_BITSET. */
 bool rank_waits(long nr, const uint64_t args[6])
 {
 	unsigned int arg = 0;
@@ -198,7 +198,7 @@ bool rank_waits(long nr, const uint64_t args[6])
 	switch (nr) {
 	case SYS_futex:
 		return (args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
-	case SYS_read: /* of a file: during a dump, and at the start */
+	case SYS_read: /* jemalloc reads files during a dump and at its start */
 	case SYS_readv:
 	case SYS_openat:
 	case SYS_flock:
@@ -214,7 +214,8 @@ static enum rank rank_futex(const uint64_t args[6])
 	unsigned int cmd = args[1] & FUTEX_CMD_MASK;
 
 	if (cmd != FUTEX_WAIT && cmd != FUTEX_WAIT_BITSET)
-		return RANK_UNKNOWN; /* priority inheritance: the wait is a place in a queue */
+		return RANK_UNKNOWN; /* priority inheritance: the thread would lose its place in the
+				      * queue */
 	return args[3] ? RANK_TIMED : RANK_BEST;
 }
 
@@ -255,7 +256,7 @@ static enum rank rank_thread(pid_t pid, pid_t tid, enum caution caution)
 
 	if (proc_thread_status(pid, tid, &st, &ignored) < 0)
 		return RANK_NEVER;
-	/* D: a stop would not come; it may be a vfork. */
+	/* D: the stop would not happen; it may be in vfork(2). */
 	if (!strchr("RS", st.state) || jemalloc_is_background(st.comm))
 		return RANK_NEVER;
 	if (proc_thread_syscall(pid, tid, &sc, &ignored) < 0)
@@ -274,7 +275,7 @@ static int candidate_cmp(const void *a, const void *b)
 	return x->rank != y->rank ? (int)x->rank - (int)y->rank : x->tid - y->tid;
 }
 
-#define RANKED_MAX 64 /* enough to find a good one; thousands would take long to look at */
+#define RANKED_MAX 64 /* enough to find a good one; examining thousands would take long */
 
 int rank_threads(const struct proc *p, enum caution caution, struct candidate **out, size_t *n,
 		 struct err *err)
@@ -288,7 +289,7 @@ int rank_threads(const struct proc *p, enum caution caution, struct candidate **
 	v = calloc(n_tids < RANKED_MAX ? n_tids : RANKED_MAX, sizeof(*v));
 	if (!v)
 		return err_no_memory(err);
-	/* Of very many threads, another part each time. */
+	/* With more threads than that, begin at a random one each time. */
 	from = n_tids > RANKED_MAX ? (size_t)random() % n_tids : 0;
 	*n = 0;
 	for (size_t i = 0; i < n_tids && *n < RANKED_MAX; i++) {

@@ -16,21 +16,21 @@ int rank_threads(const struct proc *p, enum caution caution, struct candidate **
 int rank_one(const struct proc *p, pid_t tid, enum caution caution, struct candidate **out,
 	     size_t *n, struct err *err) __must_check;
 /*
- * The timeout of a call that is restarted after a stop: argument number *arg, in
- * milliseconds or as a pointer to a struct timespec; or SO_RCVTIMEO of a socket, if it is one.
+ * How a call that is restarted after a stop gets its timeout: as argument number *arg, in
+ * milliseconds or as a pointer to a struct timespec; or as SO_RCVTIMEO, if it is on a socket.
  */
 enum rank_limit { LIMIT_NONE, LIMIT_MS, LIMIT_POINTER, LIMIT_SOCKET };
 enum rank_limit rank_limit(long nr, unsigned int *arg);
 /* Does this system call fail with EINTR after a stop, and can it be restarted instead? */
 bool rank_eintr_restartable(long nr);
-/* Is it poll(2), which some processors have not? */
+/* Is it poll(2), which some architectures lack? */
 bool rank_is_poll(long nr);
-/* Would a stop of this system call show in its result? */
+/* Would a stop change the result of this system call? */
 bool rank_never(long nr, const uint64_t args[6]);
 /*
- * In a system call that waits, and that neither jemalloc nor fork(3), the
- * loader or thread creation ever make: a thread in one holds none of their
- * locks, unless it was called back or interrupted by a signal.
+ * Is it a waiting system call that jemalloc, fork(3), the loader and thread creation never make? A
+ * thread in one holds none of their locks, unless it is in a callback of theirs or in a signal
+ * handler.
  */
 bool rank_waits(long nr, const uint64_t args[6]);
 

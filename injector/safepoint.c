@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * May this stopped thread be borrowed?
+ * Decides whether a stopped thread may be borrowed.
  *
- * It must not hold a lock that our call takes: jemalloc's, the loader's, those
- * of thread creation. A thread that holds one has, somewhere on its stack, a
- * return address into the code that took it. So every word of the used stack
- * is looked at, aligned or not in use any more: a word that points into such
- * code makes the thread suspect, and for a suspect the exact walk through its
- * frames decides (walker.h). Words that are merely left over are common on a
- * main thread's stack; frames do not lie.
+ * It must not hold a lock that our call takes: jemalloc's, the loader's, those of thread creation.
+ * A thread that holds one has, somewhere on its stack, a return address into the code that took it.
+ * So every aligned word of the used stack is checked, whether live or not: a word that points into
+ * such code makes the thread suspect, and then an exact walk of its frames decides (walker.h).
+ * Stale words are common on a main thread's stack; the frames are exact.
  */
 #include "injector/tracee.h"
 
@@ -25,9 +23,9 @@
 
 #define CALL_ROOM (40u << 10) /* for the call itself; measured: 12 KiB for prof.dump */
 #define PAGE 4096u
-#define PROTECTED_MAX 4 /* mappings; a program that protects pages makes one or two of them */
+#define PROTECTED_MAX 4 /* mappings; a program that protects pages creates one or two */
 
-/* In a restartable sequence (rseq(2)) a stop would not abort, but our signal frame would. */
+/* In a restartable sequence (rseq(2)): a stop would not abort it, but our signal frame would. */
 static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 {
 	struct {
@@ -49,9 +47,9 @@ static bool in_rseq(const struct tracer *t, pid_t tid, uint64_t pc)
 }
 
 /*
- * A program may take all rights to the lowest pages of a thread's stack, as HotSpot does for its
- * guard zones (JDK 17, stackOverflow.cpp). They are mappings of their own then: where the lowest of
- * those that adjoin `start` begins.
+ * A program may remove all access to the lowest pages of a thread's stack, as HotSpot does for its
+ * guard zones (JDK 17, stackOverflow.cpp), which makes them separate mappings. Returns the start of
+ * the lowest of those adjoining `start`.
  */
 static uint64_t protected_from(const struct tracer *t, uint64_t start)
 {
@@ -67,8 +65,8 @@ static uint64_t protected_from(const struct tracer *t, uint64_t start)
 }
 
 /*
- * The limits of a thread's stack, from the C library's own record of them. What of it lies below
- * the mapping of its stack pointer is protected, or the record is not believed.
+ * The limits of a thread's stack according to the C library. They are accepted only if the part
+ * below the mapping of the stack pointer is protected.
  */
 static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, struct map *m)
 {
@@ -78,7 +76,7 @@ static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, 
 	struct range map = { m->start, m->end }, stack;
 	struct err ignored = ERR_INIT;
 
-	/* From glibc 2.42 on the next stack's guard is in the same mapping, and unreadable. */
+	/* From glibc 2.42 on the same mapping has the next stack's guard, which is unreadable. */
 	if (mem_read(t, tls, w, len, &ignored) < 0) {
 		len = PAGE - tls % PAGE;
 		if (len > sizeof(w) || mem_read(t, tls, w, len, &ignored) < 0)
@@ -96,14 +94,13 @@ static bool thread_limits(const struct tracer *t, const struct arch_regs *regs, 
 }
 
 /*
- * The stack that the system gave this thread: of the main thread the one
- * named [stack]; of any other the one that its control block knows. Coroutines
- * and goroutines run on none of these: how far they reach nobody knows.
+ * The regular stack of this thread: for the main thread the one named [stack], for others the one
+ * in their control block. Coroutines and goroutines run on other stacks, whose limits are unknown.
  */
 static bool find_stack(const struct tracer *t, const struct arch_regs *regs, struct map *m,
 		       char name[MAP_NAME_SIZE])
 {
-	/* As it is now: the mappings that injector_open() saw may have changed. */
+	/* The mappings may have changed since injector_open(). */
 	if (!map_query(t->maps, t->inj->p->mm_pid, arch_sp(regs), m, name) || !(m->prot & MAP_W))
 		return false;
 	if (strcmp(m->path, "[stack]") == 0)
@@ -112,12 +109,12 @@ static bool find_stack(const struct tracer *t, const struct arch_regs *regs, str
 	       thread_limits(t, regs, m);
 }
 
-#define ALTSTACK_MIN 2048 /* MINSIGSTKSZ: sigaltstack(2) takes none that is smaller */
+#define ALTSTACK_MIN 2048 /* MINSIGSTKSZ: sigaltstack(2) rejects smaller ones */
 
 /*
- * An alternate signal stack (sigaltstack(2)) may be a part of the true one, an array of some
- * function: below it lies what is in use. The kernel puts its limits into each signal frame, which
- * lies within them, as does whatever the handler has on its stack.
+ * An alternate signal stack (sigaltstack(2)) may be part of the regular one, such as an array of
+ * some function, with used memory below it. The kernel stores its limits in each signal frame,
+ * which is within them, like everything on the handler's stack.
  */
 static bool is_on_altstack(const struct arch_altstack *alt, uint64_t at, uint64_t sp,
 			   const struct map *stack)
@@ -130,7 +127,7 @@ static bool is_on_altstack(const struct arch_altstack *alt, uint64_t at, uint64_
 }
 
 /*
- * Whoever waits in a signal handler may have been interrupted anywhere, which counts where not
+ * A thread that waits in a signal handler may have been interrupted anywhere, which matters if not
  * all dangerous code is known.
  */
 static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
@@ -151,8 +148,8 @@ static int check_handlers(const struct tracer *t, const struct arch_regs *regs,
 }
 
 /*
- * The main thread's stack grows by itself, but over nothing that is mapped, and no further than
- * there is address space left: the kernel ends who needs more (acct_stack_growth()).
+ * The main thread's stack grows automatically, but not into other mappings or beyond the limit on
+ * address space: then the kernel kills the process (acct_stack_growth()).
  */
 static uint64_t grows_to(const struct tracer *t, const struct map *stack)
 {
@@ -183,7 +180,7 @@ static int check_room(const struct tracer *t, const struct arch_regs *regs, cons
 	return 0;
 }
 
-/* In code of a file that is not the C library: not in what it or the kernel (vDSO) made. */
+/* In code of a file other than the C library: not in generated code or the vDSO. */
 static bool is_outside(const struct tracer *t, const struct arch_regs *regs)
 {
 	const struct image *img = images_find(t->inj->images, arch_pc(regs));
@@ -219,9 +216,9 @@ static int check_pc(const struct tracer *t, pid_t tid, const struct arch_regs *r
 }
 
 /*
- * A dump opens and writes a file, and both are cancellation points: a thread on which
- * pthread_cancel(3) is pending would end there, with jemalloc's locks. Whether cancellation is
- * disabled is kept elsewhere in some releases.
+ * A dump opens and writes a file, which are cancellation points: a thread with a pending
+ * pthread_cancel(3) would exit there while holding jemalloc's locks. That cancellation may be
+ * disabled is ignored: some releases keep that elsewhere.
  */
 static bool would_be_cancelled(const struct tracer *t, const struct arch_regs *regs)
 {
@@ -261,7 +258,9 @@ int safepoint_check(struct tracer *t, pid_t tid, const struct arch_regs *regs, s
 		return -1;
 	if (check_handlers(t, regs, &stack, bytes, len, err) < 0)
 		return -1;
-	/* Suspect: its stack points into the allocator or the loader. The red zone has no frame. */
+	/*
+	 * Suspect if its stack points into the allocator or the loader. The red zone has no frame.
+	 */
 	return callsite_any_dangerous(&t->inj->cs, bytes + ARCH_RED_ZONE, len - ARCH_RED_ZONE)
 		       ? walker_check(t, regs, from, len, err)
 		       : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The tracer: a process of its own that looks for a thread which may be
- * borrowed, and sees the injection through. It may be killed at any instant.
+ * The tracer: a separate process that looks for a thread that may be borrowed, and carries out the
+ * injection. It may be killed at any instant.
  */
 #include "injector/search.h"
 
@@ -35,11 +35,11 @@
 #define BACKOFF_MIN_US 500
 #define BACKOFF_MAX_US 50000
 #define FENCED_ENOUGH 4
-#define PATIENCE_US 200000 /* for a thread that has its data of jemalloc's; or a quarter */
+#define PATIENCE_US 200000 /* to wait for a thread that has called jemalloc; or a quarter */
 
 /*
- * A tracer that is left behind must not keep a pipe of the caller's open, nor its terminal. What a
- * sanitizer finds is still to be seen.
+ * A tracer that is left behind must not keep a pipe or the terminal of the caller open. Reports of
+ * a sanitizer must remain visible.
  */
 static void leave_streams(void)
 {
@@ -53,7 +53,9 @@ static void leave_streams(void)
 		dup2(null, i);
 }
 
-/* Is it the program that was looked at? A pid, and an address, can mean another one by now. */
+/*
+ * Is it still the program that was examined? The pid and the addresses may belong to another one.
+ */
 static int same_program(const struct tracer *t, struct err *err)
 {
 	if (proc_alive(t->inj->p) && callsite_holds(t))
@@ -62,7 +64,7 @@ static int same_program(const struct tracer *t, struct err *err)
 }
 
 /*
- * A sleep continues through restart_syscall(2), which lists of allowed calls often leave out. Where
+ * A sleep continues through restart_syscall(2), which lists of allowed calls often leave out. If
  * the filter punishes it, the sleep is restarted instead.
  */
 static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs)
@@ -74,7 +76,10 @@ static void mend_sleep(const struct tracer *t, pid_t tid, struct arch_regs *regs
 	proof_set_regs(t, tid, regs);
 }
 
-/* Would our call be the thread's first one of jemalloc? In thread mode pthread_create(3) is one. */
+/*
+ * Would our call be the thread's first call of jemalloc? In thread mode pthread_create(3) makes
+ * one.
+ */
 static int check_data(struct tracer *t, const struct borrow *b, struct err *err)
 {
 	enum tristate has_data = footprint_has_data(t, b->tid, &b->regs);
@@ -143,7 +148,7 @@ static int try_thread(struct tracer *t, pid_t tid, struct err *err)
 	return worker_run(t, b.child, err);
 }
 
-/* For a random time, longer each time; until `until_us` if that comes first. */
+/* Sleep for a random time with exponential backoff, but not beyond `until_us`. */
 static void back_off(unsigned int *us, uint64_t until_us)
 {
 	uint64_t now = now_us(), for_us = *us + (unsigned int)random() % *us;
@@ -157,7 +162,7 @@ static void back_off(unsigned int *us, uint64_t until_us)
 		*us *= 2;
 }
 
-/* Threads come by their filters together: it is no use to stop them all, or again and again. */
+/* Threads usually share their filters: stopping all of them, or repeatedly, is no use. */
 static int fenced_in(const struct tracer *t, struct err *err)
 {
 	err->code = ERR_FAILED;
@@ -176,7 +181,6 @@ static int rank(const struct tracer *t, struct candidate **c, size_t *n, struct 
 		       : rank_threads(inj->p, inj->cs.caution, c, n, err);
 }
 
-/* Its wait would end later, see wait.h: then it is looked at again when that is over. */
 static void log_refusal(struct tracer *t, pid_t tid, const struct err *err)
 {
 	char text[ERR_TEXT_SIZE];
@@ -202,7 +206,7 @@ static int search_once(struct tracer *t, struct err *err)
 {
 	_cleanup_(cleanup_free) struct candidate *c = NULL;
 	size_t n, tried = 0, fenced = 0;
-	bool in_vain = true; /* to look again later */
+	bool in_vain = true; /* trying again later will not help */
 
 	if (rank(t, &c, &n, err) < 0)
 		return -1;
@@ -218,7 +222,10 @@ static int search_once(struct tracer *t, struct err *err)
 			in_vain = false;
 			continue;
 		}
-		/* Where its state cannot be read, no stop would tell more. */
+		/*
+		 * If jemalloc's thread state cannot be read, stopping the thread would not reveal
+		 * it either.
+		 */
 		if (!t->inj->cs.tsd.is_known &&
 		    !footprint_may_borrow(t, footprint_has_data(t, c[i].tid, NULL)))
 			continue;
@@ -256,10 +263,10 @@ static int search(struct tracer *t, struct err *err)
 		t->shared->unfit = t->passed_over && !t->may_grow && now_us() >= t->patient_us;
 		if (t->shared->unfit)
 			break;
-		/* A wait with a timeout does end. */
+		/* A wait with a timeout ends eventually. */
 		if (now_us() >= (t->waits && !t->only ? t->end_us : t->deadline_us))
 			break;
-		err_forget(); /* what another try may do better */
+		err_forget(); /* another attempt may succeed */
 		back_off(&backoff, t->look_us);
 	}
 	if (!err->fixes[0])
@@ -269,7 +276,7 @@ static int search(struct tracer *t, struct err *err)
 	return err_advise_too(err, FIX_NOTHING_WAS_CHANGED);
 }
 
-/* From here on the tracer is fenced in, whatever the target's filters: filters.h. */
+/* From here on the tracer is confined; the filter reader must be started before (filters.h). */
 static int prepare(struct tracer *t, struct err *err)
 {
 	if (seccomp_present(t->inj->p, t->only, &t->guarded, err) < 0)
@@ -296,7 +303,7 @@ static int open_memory(struct tracer *t, struct err *err)
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	t->mem = open(path, O_RDWR | O_CLOEXEC);
 	if (t->mem < 0 && errno == EACCES) {
-		/* Without CAP_DAC_OVERRIDE, another user's file; tracing is a right of its own. */
+		/* Another user's file, without CAP_DAC_OVERRIDE; tracing may still be permitted. */
 		t->mem = open(path, O_RDONLY | O_CLOEXEC);
 		t->pokes = true;
 	}
@@ -310,7 +317,7 @@ static int open_memory(struct tracer *t, struct err *err)
 			     .pid = t->inj->p->pid);
 }
 
-/* Once a thread was sent off, what failed is known, but not what became of it. */
+/* Once a thread has been redirected, the cause of a failure is known, but not the outcome. */
 static void explain(const struct tracer *t, struct err *err)
 {
 	enum err_code code = err->code;
@@ -337,7 +344,7 @@ static void finish(struct tracer *t, int ret, struct err *err)
 	tracer_phase(t, PHASE_DONE);
 }
 
-/* Nothing is attached to, and nothing remembered of the last thread, when the next one is known. */
+/* Wait for the next thread, attached to nothing and with the last thread's state cleared. */
 static bool next_thread(struct tracer *t)
 {
 	const char done = 0;
@@ -366,9 +373,9 @@ void tracer_main(struct tracer *t, pid_t controller)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	signal(SIGCHLD, SIG_DFL); /* ignored, a thread that ends would leave nothing to wait for */
+	signal(SIGCHLD, SIG_DFL); /* if ignored, threads could not be waited for */
 	leave_streams();
-	setsid(); /* the terminal's job control is not for us */
+	setsid(); /* no job control by the terminal */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != controller)
 		return;

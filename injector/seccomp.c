@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * We have a thread make system calls that the program may never have made. Its filters stay in
- * force: suspended (PTRACE_O_SUSPEND_SECCOMP), they would be so for the target's own code as well,
- * which could do meanwhile what they are to keep it from. So each call on the way is put to the
- * filters first, and none may kill or trap, neither with us nor after our death.
+ * force: suspending them (PTRACE_O_SUSPEND_SECCOMP) would let the target's own code do meanwhile
+ * what they forbid. So every call that we need is first evaluated by the filters, and none may kill
+ * or trap, whether or not we are still alive.
  */
 #include "injector/filters.h"
 
@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* 1, 0, or -1. A thread that has ended has none. */
+/* 1, 0, or -1. A thread that has exited has none. */
 static int has_filter(pid_t pid, pid_t tid, struct err *err)
 {
 	struct err why = ERR_INIT;
@@ -74,7 +74,10 @@ static bool lets_pass(uint32_t action, bool must_work)
 	       (action == SECCOMP_RET_ERRNO && !must_work);
 }
 
-/* A thread that has no rseq area gives none to those it makes; one that has ends with abort(). */
+/*
+ * A thread without an rseq area creates none for new threads; in one with such an area, a failure
+ * leads to abort().
+ */
 static bool is_made(const struct checked_call *c, unsigned int uses, bool has_rseq)
 {
 	return (c->uses & uses) && (c->nr != SYS_rseq || has_rseq);
@@ -149,12 +152,12 @@ bool seccomp_allows_inline(const struct tracer *t)
 {
 	unsigned int uses = USE_INLINE | (calls_want_dump(t->calls, t->n_calls) ? USE_FILE : 0);
 
-	return t->filters->tid && !punished(t, uses); /* without a tid they were not read */
+	return t->filters->tid && !punished(t, uses); /* without a tid, none were read */
 }
 
-static int came_by_filter(struct tracer *t, struct err *err)
+static int filter_was_added(struct tracer *t, struct err *err)
 {
-	t->shared->another = ANOTHER_NOW; /* a tracer that knows from its start */
+	t->shared->another = ANOTHER_NOW; /* the next tracer starts a filter reader */
 	return err_raise(err, ERROR_FILTER_JUST_NOW);
 }
 
@@ -167,7 +170,7 @@ int seccomp_read(struct tracer *t, pid_t tid, struct err *err)
 	if (!st.seccomp)
 		return 0;
 	if (!t->guarded)
-		return came_by_filter(t, err);
+		return filter_was_added(t, err);
 	t->fenced = true;
 	if (st.seccomp == SECCOMP_MODE_STRICT)
 		return err_raise(err, ERROR_THREAD_STRICT, .tid = tid);
@@ -193,7 +196,7 @@ int seccomp_check(struct tracer *t, pid_t tid, struct err *err)
 	if (!t->now.seccomp || same_filters(t, tid))
 		return 0;
 	if (!t->guarded)
-		return came_by_filter(t, err);
+		return filter_was_added(t, err);
 	return err_raise(err, ERROR_ANOTHER_FILTER_JUST_NOW);
 }
 

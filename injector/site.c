@@ -42,7 +42,7 @@ static void pack_ranges(struct pack *p, const struct range *v, size_t n)
 		range_pack(v[i], p);
 }
 
-/* Ascending and disjoint: they are searched by bisection. */
+/* Must be ascending and disjoint for binary search. */
 static struct range *unpack_ranges(struct unpack *u, size_t *n)
 {
 	size_t want = unpack_count(u, RANGES_LEAST);

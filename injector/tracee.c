@@ -33,7 +33,7 @@ static enum stop classify(int status, int *sig)
 	return *sig == (SIGTRAP | 0x80) ? STOP_SYSCALL : STOP_SIGNAL;
 }
 
-/* It runs another program now, perhaps with more rights: nothing of it is ours to change. */
+/* It runs another program now, perhaps with more privileges, and must not be changed. */
 static enum stop let_go_after_exec(struct tracer *t, pid_t tid)
 {
 	t->proven = 0;
@@ -49,8 +49,8 @@ static enum stop stop_of(struct tracer *t, pid_t tid, int status, int *sig)
 }
 
 /*
- * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is only looked at
- * (WNOWAIT): one that was taken loses its signal if we die before we pass it on.
+ * As waitpid(2): the tid, 0 with WNOHANG, or -1. But the stop is not consumed (WNOWAIT): otherwise
+ * its signal would be lost if we died before passing it on.
  */
 static pid_t look(pid_t tid, int *status, int flags)
 {
@@ -85,7 +85,7 @@ static void sleep_for_child(unsigned int ms)
 	sigtimedwait(&set, NULL, &ts);
 }
 
-/* 1 with *status, 0 when the time is up, -1 when there is nothing to wait for. */
+/* 1 with *status, 0 on timeout, -1 when there is nothing to wait for. */
 static int wait_until(pid_t tid, uint64_t deadline_us, int *status)
 {
 	for (;;) {
@@ -131,7 +131,7 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 
 	bool ended = sys == ESRCH;
 
-	if (sys == EPERM) { /* the answer as well for one that has just ended (ptrace_attach()) */
+	if (sys == EPERM) { /* also the error for a thread that has just exited (ptrace_attach()) */
 		ended = proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0 ||
 			st.state == 'Z' || st.state == 'X';
 		if (!ended && st.tracer_pid)
@@ -146,9 +146,9 @@ static int seize_error(const struct tracer *t, pid_t tid, int sys, struct err *e
 }
 
 /*
- * The stop did not come: the thread is in the kernel where no signal reaches it (vfork(2), a dead
- * file server), or had no turn on a CPU. Only a tracer that ends takes the request back without a
- * trace; so a fresh tracer goes on with the other threads.
+ * The stop did not happen: the thread is in an uninterruptible wait (vfork(2), a dead file server),
+ * or did not get a CPU. Only the exit of the tracer withdraws the request without a trace; so a new
+ * tracer continues with the other threads.
  */
 static int no_stop(struct tracer *t, pid_t tid, struct err *err)
 {
@@ -171,18 +171,19 @@ int tracee_stop(struct tracer *t, pid_t tid, struct err *err)
 	if (ptrace(PTRACE_SEIZE, tid, 0, options) < 0)
 		return seize_error(t, tid, errno, err);
 	if (proof_program(t, tid, err) < 0)
-		return -1; /* a tracer that ends lets go of it */
+		return -1; /* the exit of the tracer releases it */
 	t->shared->report.tid = tid;
 	tracer_phase(t, PHASE_HOLD);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return err_raise(err, ERROR_THREAD_ENDED, .tid = tid);
-	/* Attaching may have taken long itself, and who does not wait now leaves EINTR behind. */
+	/* Attaching itself may have taken long, and giving up now would leave an EINTR behind. */
 	deadline = now_us() +
 		   1000 * (uint64_t)(patience_ms < STOP_TIMEOUT_MS ? patience_ms : STOP_TIMEOUT_MS);
 	for (;;) {
 		int got = wait_until(tid, deadline, &status);
 
-		if (got < 0) /* not ended, but without this id: execve(2) gave it the first one's */
+		if (got < 0) /* not exited, but no longer with this ID: execve(2) gave it the
+			      * leader's */
 			return err_raise(err, ERROR_PROGRAM_REPLACED, .pid = t->inj->p->pid);
 		if (got == 0)
 			return no_stop(t, tid, err);
@@ -213,7 +214,7 @@ static void remember_sleep(struct tracer *t, const struct borrow *b)
 	t->shared->n_sleeps++;
 }
 
-/* Is there a signal that the thread would take: then EINTR is its own, not ours. */
+/* Is there a signal that the thread would handle? Then EINTR is its own, not ours. */
 static bool signal_awaits(const struct tracer *t)
 {
 	struct err ignored = ERR_INIT;
@@ -237,9 +238,8 @@ bool tracee_hide_eintr(const struct tracer *t, struct arch_regs *regs)
 }
 
 /*
- * Give a thread that stands in a PTRACE_EVENT_STOP its own registers, `regs`,
- * with that EINTR hidden. Done as the first thing of all after such a stop, it
- * leaves next to no time in which our death would make the EINTR show.
+ * Give a thread in a PTRACE_EVENT_STOP its own registers, `regs`, with that EINTR hidden. Doing
+ * this first after such a stop minimizes the time in which our death would make the EINTR visible.
  */
 static void tracee_own_regs(const struct tracer *t, pid_t tid, const struct arch_regs *regs)
 {
@@ -259,7 +259,7 @@ int tracee_look(struct tracer *t, struct borrow *b, int status, struct err *err)
 			return err_raise(err, ERROR_IN_32_BIT);
 		return err_raise(err, ERROR_THREAD_ENDED, .tid = b->tid);
 	}
-	/* Sent off as it is, it would come home to a sleep that the kernel has forgotten. */
+	/* Otherwise it would return from our call to a sleep that the kernel has forgotten. */
 	if (arch_syscall_result(&b->regs) == SYS_restart_syscall && t->mem >= 0 &&
 	    !mem_read(t, arch_pc(&b->regs), code, sizeof(code), &ignored))
 		arch_undo_restart(&b->regs, code);

@@ -42,7 +42,7 @@ void tracer_log(struct tracer *t, const char *fmt, ...)
 	strcat(t->shared->log, "\n");
 }
 
-/* EIO is what is not mapped. */
+/* EIO means not mapped. */
 static void note(ssize_t got)
 {
 	if (got < 0 && errno != EIO)
@@ -62,7 +62,7 @@ int mem_read(const struct tracer *t, uint64_t addr, void *buf, size_t len, struc
 
 #define POKED_AT_ONCE 4096
 
-/* What lies at `addr`, which is a multiple of a word's size, becomes `want`. */
+/* Write `want` over `is` at `addr`, which is aligned to a word. */
 static bool poke_words(const struct tracer *t, uint64_t addr, const uint64_t *want,
 		       const uint64_t *is, size_t n)
 {
@@ -75,9 +75,9 @@ static bool poke_words(const struct tracer *t, uint64_t addr, const uint64_t *wa
 }
 
 /*
- * A word at a time, through the stopped thread that was proven: for who may trace the target but
- * not open its memory for writing. As PTRACE_POKEDATA takes a system call for each word, those that
- * are right already are left: most of a frame is zero, or there from the last time.
+ * Write a word at a time through the verified stopped thread: for users who may trace the target
+ * but not open its memory for writing. As PTRACE_POKEDATA takes a system call per word, words that
+ * are already right are skipped: most of a frame is zero, or left from the last time.
  */
 static bool poke(const struct tracer *t, uint64_t addr, const unsigned char *bytes, size_t len)
 {

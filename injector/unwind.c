@@ -16,7 +16,7 @@
 
 #define EXTENDED_LENGTH 0xffffffffu
 
-/* A place in the section; `bad` once something lay outside of it. */
+/* A position in the section; `bad` after a read outside of it. */
 struct cursor {
 	const unsigned char *bytes;
 	size_t at, end;
@@ -63,7 +63,7 @@ static size_t pointer_size(unsigned int encoding)
 	}
 }
 
-/* How the FDEs of this CIE encode their addresses; -1 when that cannot be told. */
+/* The pointer encoding of this CIE's FDEs; -1 if unknown. */
 static int cie_encoding(struct cursor c)
 {
 	unsigned int encoding = PE_ABSPTR, version;
@@ -109,7 +109,7 @@ static int add(struct unwind_table *t, size_t *cap, uint64_t start, uint64_t fde
 	return 0;
 }
 
-/* The entry at `at` with its body `c`, behind the length. */
+/* The entry at `at`; its body `c` follows the length. */
 static int read_entry(struct unwind_table *t, size_t *cap, struct cursor c, size_t at)
 {
 	size_t id_at = c.at, cie_at;
@@ -160,7 +160,7 @@ void unwind_table_make(struct unwind_table *t, const unsigned char *bytes, size_
 		if (c.bad || length == EXTENDED_LENGTH || length > len - c.at)
 			break;
 		if (!length)
-			continue; /* each part that was linked in may end with one */
+			continue; /* the terminator of an object file, perhaps not the last one */
 		body.end = c.at + length;
 		if (read_entry(t, &cap, body, at) < 0)
 			break;

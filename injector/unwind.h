@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A search table for an image whose linker made none. Static programs often
- * have .eh_frame without .eh_frame_hdr; then the table is made here, from the
- * target's memory, before anything is stopped.
+ * A search table for an image without one. Static programs often have .eh_frame but no
+ * .eh_frame_hdr; then the table is built here, from the target's memory, before any thread is
+ * stopped.
  */
 #ifndef INJECTOR_UNWIND_TABLE_H
 #define INJECTOR_UNWIND_TABLE_H
@@ -22,9 +22,8 @@ struct unwind_table {
 };
 
 /*
- * Make the table of the `len` bytes of .eh_frame that lie at `addr`. What
- * cannot be read ends it: functions that are missing count as unknown. The
- * bytes are the target's: nothing in them is trusted.
+ * Build the table from the `len` bytes of .eh_frame at address `addr`. It ends at the first entry
+ * that cannot be parsed: missing functions count as unknown. The bytes are untrusted.
  */
 void unwind_table_make(struct unwind_table *t, const unsigned char *bytes, size_t len,
 		       uint64_t addr);

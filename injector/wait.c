@@ -15,13 +15,13 @@
 
 #define NOTE_MAGIC UINT64_C(0x74696177666f7270) /* "profwait" */
 #define CLOCK_TRIES 8
-#define CLOCK_CLEAN_US 200  /* a reading that took longer was interrupted, */
-#define CLOCK_POOR_US 20000 /* and is useless after so long */
-#define YOUNG_US 100000	    /* a wait that began so recently may be made anew */
+#define CLOCK_CLEAN_US 200  /* a reading that took longer was interrupted */
+#define CLOCK_POOR_US 20000 /* and is useless if it took this long */
+#define YOUNG_US 100000	    /* a wait that began this recently may be restarted */
 #define SOON_US 200000	    /* before the end of the search */
-#define ROUNDED_US 1500	    /* to a millisecond, and what a stop takes */
-#define WAKING_US 2000	    /* from the end of a wait until the thread is through with it */
-#define LIMIT_MAX_S 1000000 /* eleven days: longer ones are not told apart */
+#define ROUNDED_US 1500	    /* rounding to a millisecond, and the duration of a stop */
+#define WAKING_US 2000	    /* from the end of a wait until the thread has handled it */
+#define LIMIT_MAX_S 1000000 /* eleven days: longer timeouts count as unknown */
 
 struct note {
 	uint64_t magic, switches, deadline_us, pc;
@@ -36,8 +36,8 @@ static uint64_t note_address(uint64_t sp)
 /* --- when it began ------------------------------------------------------------------------ */
 
 /*
- * Now, by CLOCK_MONOTONIC and by the clock of the CPU that we are on: the second is when we were
- * put on it, which is now after a sleep.
+ * The current time by CLOCK_MONOTONIC and by the clock of the CPU that we run on. The second one is
+ * the time when we were scheduled, which after a sleep is now.
  */
 static bool read_clocks(int cpu, uint64_t *mono_us, uint64_t *cpu_ns)
 {
@@ -62,7 +62,10 @@ static bool read_clocks(int cpu, uint64_t *mono_us, uint64_t *cpu_ns)
 	return best_us < CLOCK_POOR_US;
 }
 
-/* On that CPU for a moment. If it gives us no turn, the watchdog ends this (injector.c). */
+/*
+ * Runs on that CPU for a moment. If we do not get to run there, the watchdog ends this
+ * (injector.c).
+ */
 static bool clocks_of(struct tracer *t, int cpu, uint64_t *mono_us, uint64_t *cpu_ns)
 {
 	cpu_set_t usual, one;
@@ -99,15 +102,15 @@ static bool is_in(struct range r, uint64_t addr)
 }
 
 /*
- * May the register that holds the timeout be changed? A compiler knows that a system call leaves it
- * alone, and may have it in there for the next call. The C library's functions make theirs and
- * return; no caller of a function relies on these registers.
+ * May the register that holds the timeout be changed? A compiler knows that a system call preserves
+ * it, and may reuse the value for the next call. The C library's wrappers make their call and
+ * return, and callers do not rely on argument registers.
  */
 static bool may_change(const struct tracer *t, uint64_t pc)
 {
 	const struct callsite *cs = &t->inj->cs;
 
-	/* Linked with the program, its code is not to be told from the program's. */
+	/* In a static program the C library's code cannot be distinguished. */
 	return is_in(cs->libc, pc) && !is_in(cs->libc, cs->mallctl);
 }
 
@@ -135,7 +138,7 @@ static void classify(const struct tracer *t, const struct proc_syscall *sc, stru
 			return;
 		w->kind = may_change(t, sc->pc) ? WAIT_REGISTER : WAIT_MEMORY;
 		if (rank_is_poll(sc->nr) && w->kind == WAIT_MEMORY)
-			w->kind = WAIT_OTHER; /* it goes on with what remains by itself */
+			w->kind = WAIT_OTHER; /* the kernel continues it with the remaining time */
 		w->limit_us = (uint64_t)(int)sc->args[arg] * 1000;
 		w->certain = true;
 		return;
@@ -168,8 +171,9 @@ static bool read_note(const struct tracer *t, const struct proc_syscall *sc, str
 }
 
 /*
- * What the register holds now, it has held since the thread went to sleep. The note has the same
- * without the rounding; or it is of the wait before, if that ended before the thread slept again.
+ * The register has held its value since the thread went to sleep. The note has the same time
+ * without the rounding; or it belongs to the previous wait, if that ended before the thread slept
+ * again.
  */
 static uint64_t end_by_register(const struct wait *w)
 {
@@ -191,19 +195,21 @@ void wait_look(struct tracer *t, pid_t tid)
 	struct proc_syscall sc;
 
 	*w = (struct wait){ .tid = tid };
-	/* In this order: who has gone to sleep once more since is found out by wait_settle(). */
+	/*
+	 * In this order: if the thread goes to sleep again in between, wait_settle() detects that.
+	 */
 	if (proc_thread_status(t->inj->p->pid, tid, &st, &ignored) < 0 ||
 	    proc_thread_syscall(t->inj->p->pid, tid, &sc, &ignored) < 0)
 		return;
 	w->switches = st.switches;
 	classify(t, &sc, w);
-	/* Its timer has woken it, and it waits for a CPU: the wait is the same, about to end. */
+	/* Woken by its timer, it waits for a CPU: it is the same wait, about to end. */
 	if (sc.running && before.tid == tid && before.switches == st.switches &&
 	    before.kind == WAIT_MEMORY) {
 		*w = before;
 		return;
 	}
-	/* poll(2), interrupted before: its number is gone, but a note may tell. */
+	/* poll(2), interrupted before: its number is lost, but there may be a note. */
 	if (sc.nr == SYS_restart_syscall && may_change(t, sc.pc) && read_note(t, &sc, w)) {
 		w->kind = WAIT_REGISTER;
 		return;
@@ -214,7 +220,7 @@ void wait_look(struct tracer *t, pid_t tid)
 	if (w->kind == WAIT_SOCKET)
 		return;
 	w->began_us = began_us(t, tid);
-	/* What remains is not known: it begins again, as one does whose timeout lies in memory. */
+	/* The remaining time is unknown: the timeout will restart, like one in memory. */
 	if (w->kind == WAIT_REGISTER && !w->began_us)
 		w->kind = sc.nr == SYS_poll ? WAIT_OTHER : WAIT_MEMORY;
 	if (w->kind == WAIT_REGISTER)
@@ -269,7 +275,7 @@ void wait_settle(struct tracer *t, const struct arch_regs *regs)
 			w->certain = true;
 		return;
 	}
-	/* It has begun since we looked; or it was about to end, if the thread did not sleep. */
+	/* It began after wait_look(); or it was about to end, if the thread did not sleep. */
 	*w = (struct wait){ .tid = w->tid, .switches = t->now.switches, .began_us = now_us() };
 	arch_get_syscall(regs, &sc);
 	classify(t, &sc, w);

@@ -13,25 +13,26 @@
 
 enum verdict { VERDICT_SAFE, VERDICT_DANGEROUS, VERDICT_UNKNOWN_FRAME, VERDICT_NO_WALK, VERDICTS };
 
-/* What is asked. */
+/* The request. */
 struct question {
 	uint64_t regs[ARCH_DWARF_REGS];
 	uint64_t from, len; /* the stack */
-	bool forget;	    /* what is kept of the tables */
+	bool forget;	    /* drop cached unwind tables */
 };
 
 /* --- in the confined process --- */
 
 #define TABLE_ADDR \
-	0xffff800000000000ull /* where libunwind believes our own table to be: no user address */
+	0xffff800000000000ull /* address that libunwind is given for our own table: not a user
+			       * address */
 
 struct walk {
 	const struct injector *inj;
 	int mem;
 	struct question q;
 	unsigned char stack[WALKED_MAX];
-	unsigned int n; /* frames so far, */
-	uint64_t inner; /* and the last of them */
+	unsigned int n; /* frames so far */
+	uint64_t inner; /* address of the last one */
 };
 
 static bool read_word(void *ctx, uint64_t addr, uint64_t *word)
@@ -81,7 +82,7 @@ static int judge(void *ctx, uint64_t ip)
 	w->inner = ip;
 	if (called && callsite_is_root(cs, ip - 1, inner - 1))
 		return AT_ROOT;
-	/* A return address may lie just behind the function that called last of all. */
+	/* A return address may be just past a function whose last instruction is the call. */
 	if (callsite_is_dangerous(cs, ip) || (called && callsite_is_dangerous(cs, ip - 1)))
 		return DANGEROUS;
 	return GO_ON;
@@ -128,7 +129,7 @@ static void walk_all(void *ctx)
 
 /* --- in the controller --- */
 
-/* A thread is stopped for as long as a walk takes. */
+/* A thread is stopped during the walk. */
 static int hurry(void *ctx, struct err *err)
 {
 	(void)ctx, (void)err;
@@ -169,7 +170,7 @@ void walker_end(struct injector *inj, bool idle)
 
 /* --- in the tracer --- */
 
-/* It ended, or it hangs: by what the target put into its tables, or for want of memory or a CPU. */
+/* It exited or hangs: because of the target's tables, or for lack of memory or a CPU. */
 static int no_answer(struct tracer *t, struct err *err)
 {
 	struct err ignored = ERR_INIT;

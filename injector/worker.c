@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The thread that the target made for us makes the calls.
+ * Makes the calls in the helper thread.
  *
- * It starts in getppid(2) or its like (libc_homes), and comes back there after
- * everything it does: each detour returns to the entry of that function, and the
- * word above the stack pointer is always the way back into the C library's
- * thread code. So a thread that is let go, at any instant, finishes its detour,
- * asks for its parent's pid, and ends as every thread ends.
+ * The thread starts in getppid(2) or a similar function (libc_homes), its home, and returns there
+ * after everything it does: each detour returns to the entry of that function, and the word at the
+ * stack pointer there is always the return address into the C library's thread code. So if the
+ * thread is released at any instant, it finishes its detour, makes the home's system call, and
+ * exits like any other thread.
  *
- * Two kinds of detours. A system call: in the entry stop of that call another
- * number takes its place. A function: in the exit stop the thread is sent
- * there, and the return addresses bring it back by way of a store of its result.
+ * There are two kinds of detours. A system call: in the entry stop of the home's own call, its
+ * number is replaced. A function call: in the exit stop the registers are set to call it, and a
+ * chain of return addresses stores its result and returns to the home.
  *
- * Files: the first detour gives the thread a descriptor table of its own, with
- * nothing in it but the standard three (close_range(2), Linux 5.9). What it
- * opens is never seen by the program, is not inherited by its children, and
- * goes away with the thread.
+ * Files: the first detour gives the thread its own descriptor table, with only the three standard
+ * descriptors (close_range(2), Linux 5.9). The program never sees what the thread opens, its
+ * children do not inherit it, and it is closed when the thread exits.
  */
 #include "injector/memfd.h"
 #include "injector/proof.h"
@@ -41,13 +40,13 @@
 #define FIRST_OWN_FD 3
 #define CLOSE_RANGE_UNSHARE_FLAG 2
 #define MEMFD_NOEXEC_SEAL 8u /* Linux 6.3; wanted by vm.memfd_noexec=2 */
-#define GONE_US 5000000	     /* a thread that is let go ends at once, once it has a CPU */
+#define GONE_US 5000000	     /* a released thread exits as soon as it gets a CPU */
 #define GONE_SLEEP_NS 500000
 
 struct worker {
 	struct tracer *t;
 	pid_t tid;
-	struct arch_regs home; /* on entry of its home: where it starts and ends */
+	struct arch_regs home; /* on entry of its home, where it starts and exits */
 	uint64_t scratch;
 	bool private_files;
 };
@@ -57,7 +56,7 @@ static int ended(const struct worker *w, struct err *err)
 	return err_raise(err, ERROR_WORKER_LOST, .tid = w->tid);
 }
 
-/* It crashed in jemalloc. Let it end as a thread, not the program as a process. */
+/* It crashed in jemalloc. Have only the thread exit instead of killing the program. */
 static int crashed(struct worker *w, int sig, struct err *err)
 {
 	struct arch_regs regs = w->home;
@@ -70,7 +69,7 @@ static int crashed(struct worker *w, int sig, struct err *err)
 	return err_advise(err, FIX_REPORT_AND_RESTART);
 }
 
-/* To the next system call stop of any kind. */
+/* Run to the next system call stop, entry or exit. */
 static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 {
 	int sig, pass = 0;
@@ -88,7 +87,7 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 			if (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE ||
 			    sig == SIGSYS)
 				return crashed(w, sig, err);
-			pass = sig; /* the C library's own; see call_sigmask() in borrow.c */
+			pass = sig; /* internal to the C library; see call_sigmask() in borrow.c */
 			break;
 		default:
 			break;
@@ -96,11 +95,11 @@ static int next_stop(struct worker *w, struct arch_regs *regs, struct err *err)
 	}
 }
 
-/* Where its stack is tells home from a call of the same function in jemalloc: of getpid(2). */
+/* The stack pointer distinguishes this from a call of the same function by jemalloc: getpid(2). */
 static bool at_home(const struct worker *w, const struct arch_regs *regs)
 {
 	const struct callsite *cs = &w->t->inj->cs;
-	uint64_t sp = arch_sp(&w->home); /* 0: it is there for the first time */
+	uint64_t sp = arch_sp(&w->home); /* 0: its first arrival */
 
 	return arch_syscall_nr(regs) == libc_homes[cs->home_call].nr &&
 	       arch_pc(regs) - cs->home < ARCH_CALL_CODE && (!sp || arch_sp(regs) == sp);
@@ -117,8 +116,8 @@ static int run_home(struct worker *w, struct arch_regs *regs, struct err *err)
 }
 
 /*
- * What clone(2) made is not always a thread: see proof.h. It stands in its first stop, so that
- * it stays what it is.
+ * clone(2) may have created a process instead of a thread: see proof.h. It is in its first stop, so
+ * this cannot change meanwhile.
  */
 static int is_thread(struct worker *w, struct err *err)
 {
@@ -139,7 +138,7 @@ static int first_stop(struct worker *w, struct err *err)
 	enum stop stop;
 	int sig;
 
-	/* It is born into a group stop when the process was stopped meanwhile. */
+	/* Its first stop is a group stop if the process was stopped meanwhile. */
 	stop = tracee_wait_beating(w->t, w->tid, &sig);
 	if (stop != STOP_EVENT && stop != STOP_GROUP)
 		return ended(w, err);
@@ -152,7 +151,7 @@ static int first_stop(struct worker *w, struct err *err)
 	return 0;
 }
 
-/* From home to home again, with another system call on the way. */
+/* Make another system call, from home to home. */
 static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], long *result,
 			  struct err *err)
 {
@@ -165,7 +164,7 @@ static int remote_syscall(struct worker *w, long nr, const uint64_t args[6], lon
 	return run_home(w, &regs, err);
 }
 
-/* From home to home again, with a function on the way. */
+/* Call a function, from home to home. */
 static int remote_call(struct worker *w, const struct call_args *a, struct err *err)
 {
 	uint64_t home = w->t->inj->cs.home, chain[ARCH_CHAIN_MAX], sp;
@@ -200,7 +199,7 @@ static int own_files(struct worker *w, struct err *err)
 	return 0;
 }
 
-/* What the target's code does with the number from now on does not matter: see memfd.h. */
+/* From now on it does not matter what the target does with the number: see memfd.h. */
 static int hold_memfd(const struct worker *w, int remote_fd, int *handle, struct err *err)
 {
 	char path[64];
@@ -210,7 +209,7 @@ static int hold_memfd(const struct worker *w, int remote_fd, int *handle, struct
 	return memfd_hold(path, w->t->memfd_dev, handle, err);
 }
 
-/* `flags`: memfd_create(2). *handle is the file for us, with O_PATH. */
+/* `flags` are those of memfd_create(2). *handle is our own O_PATH descriptor. */
 static int make_memfd(struct worker *w, const char *text, unsigned int flags, int *remote_fd,
 		      int *handle, struct err *err)
 {
@@ -232,7 +231,7 @@ static int make_memfd(struct worker *w, const char *text, unsigned int flags, in
 	return hold_memfd(w, *remote_fd, handle, err);
 }
 
-/* Without a function to print by, malloc_stats_print() writes to descriptor 2: here our own. */
+/* Without a callback, malloc_stats_print() writes to descriptor 2, redirected here to our file. */
 static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 {
 	const struct callsite *cs = &w->t->inj->cs;
@@ -252,7 +251,7 @@ static int redirect_stderr(struct worker *w, int remote_fd, struct err *err)
 
 /* --- what stays mapped --- */
 
-/* A system call that is to answer `wanted`, or any address where that is -1. */
+/* Make a system call that must return `wanted`, or any address if that is -1. */
 static int map_step(struct worker *w, long nr, const uint64_t args[6], long wanted, long *result,
 		    struct err *err)
 {
@@ -278,7 +277,7 @@ static int fill_and_seal(struct worker *w, int fd, const struct call_mapping *m,
 		       : 0;
 }
 
-/* Over addresses that are ours already. */
+/* Map over an address range that is already reserved. */
 static int map_parts(struct worker *w, int fd, const struct call_mapping *m, uint64_t at,
 		     struct err *err)
 {
@@ -297,7 +296,7 @@ static int map_parts(struct worker *w, int fd, const struct call_mapping *m, uin
 		       : 0;
 }
 
-/* All of it, or nothing: until it is complete, nothing uses it. */
+/* Map all of it or nothing: it is not used until it is complete. */
 static int map_image(struct worker *w, const struct call *call, struct shared_call *out,
 		     struct err *err)
 {
@@ -339,7 +338,7 @@ static int empty_range(struct worker *w, const struct call *call, struct shared_
 	return 0;
 }
 
-/* The controller gets its own descriptor of the file, read-only, with the call's number. */
+/* Send the controller its own read-only descriptor of the file, with the call's number. */
 static int hand_over(struct worker *w, int handle, size_t i, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -398,7 +397,7 @@ static int make_call(struct worker *w, size_t i, bool *go_on, struct err *err)
 	return wants_file ? hand_over(w, handle, i, err) : 0;
 }
 
-/* Wait for it to be gone, so that the target is as it was when we say that we are done. */
+/* Wait until it has exited, so that it is gone when we report success. */
 static void see_off(const struct worker *w)
 {
 	const struct timespec pause = { .tv_nsec = GONE_SLEEP_NS };
@@ -408,7 +407,7 @@ static void see_off(const struct worker *w)
 
 	if (end_us > w->t->end_us)
 		end_us = w->t->end_us;
-	/* One that was stopped with the process ends when that goes on. */
+	/* If the process was stopped, the thread exits when that is continued. */
 	while (now_us() < end_us && !proc_thread_status(w->t->inj->p->pid, w->tid, &st, &ignored) &&
 	       st.state != 'T') {
 		tracer_beat(w->t);

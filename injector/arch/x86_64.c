@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * x86-64: how a thread is sent to a function and how it finds home.
+ * x86-64: how a thread is made to call a function and gets its state back.
  *
- * Home is a signal frame that no signal made. The kernel's rt_sigreturn(2)
- * loads a whole thread from one: registers, extended state, signal mask. The
- * frame lies on the borrowed thread's own stack, below the red zone, and the
- * function that the thread is sent to returns into libc's __restore_rt, which
- * makes that system call. So the way home needs nobody's help.
+ * We write a signal frame without a signal. rt_sigreturn(2) loads the complete state of a thread
+ * from one: registers, extended state, signal mask. The frame is on the borrowed thread's own
+ * stack, below the red zone, and the called function returns into libc's __restore_rt, which makes
+ * that system call. So the thread gets its state back without our help.
  *
- *	struct rt_sigframe, as the kernel reads it (arch/x86/kernel/signal_64.c):
- *	sp ->	ucontext: flags, link, uc_stack, sigcontext, sigmask	304 bytes
- *	...
- *		xstate: FXSAVE area, with at byte 464 the magic number, the
- *		sizes and the features; XSAVE header; the rest; magic number 2.
- *		The FXSAVE area alone where the processor has no XSAVE.
+ * 	struct rt_sigframe, as the kernel reads it (arch/x86/kernel/signal_64.c):
+ * 	sp ->	ucontext: flags, link, uc_stack, sigcontext, sigmask	304 bytes
+ * 	...
+ * 		xstate: FXSAVE area, with at byte 464 the magic number, the
+ * 		sizes and the features; XSAVE header; the rest; magic number 2.
+ * 		The FXSAVE area alone where the processor has no XSAVE.
  *
- * Two details matter. uc_stack: rt_sigreturn passes it to sigaltstack(2), so a
- * zeroed or "disabled" one would change the program's alternate stack; flags
- * that do not exist make the kernel leave it alone. xstate_size: when it is
- * larger than what this task may use (AMX, 5.16), the kernel falls back to
- * restoring the SSE registers only; so parts that are dynamically enabled are
- * included only when they are in use.
+ * Two details matter. uc_stack: rt_sigreturn passes it to sigaltstack(2), so a zeroed or "disabled"
+ * one would change the program's alternate stack; with invalid flags the kernel leaves that
+ * unchanged. xstate_size: if it is larger than what this task may use (AMX, 5.16), the kernel falls
+ * back to restoring only the SSE registers; so dynamically enabled components are included only if
+ * they are in use.
  */
 #include "injector/arch/arch.h"
 #include "process/proc.h"
@@ -41,7 +39,7 @@
 #define USER_CS 0x33
 #define X32_SYSCALL_BIT 0x40000000L
 
-/* include/linux/errno.h: what a system call leaves in rax when it is to be restarted */
+/* include/linux/errno.h: the value of rax when a system call is to be restarted */
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
 #define ERESTARTNOHAND 514
@@ -97,7 +95,7 @@ int arch_get_regs(pid_t tid, struct arch_regs *regs)
 		return -1;
 	if (io.iov_len == sizeof(regs->r))
 		return 0;
-	errno = ENOEXEC; /* a 32-bit thread answers with fewer bytes */
+	errno = ENOEXEC; /* a 32-bit thread returns fewer bytes */
 	return -1;
 }
 
@@ -108,7 +106,7 @@ int arch_set_regs(pid_t tid, const struct arch_regs *regs)
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &io) < 0 ? -1 : 0;
 }
 
-/* A processor without XSAVE, as a virtual machine may have it: the FXSAVE area is all. */
+/* Without XSAVE, as in some virtual machines, there is only the FXSAVE area. */
 static int get_fxsave(pid_t tid, struct arch_xstate *x)
 {
 	struct iovec io = { x->bytes, FXSAVE_SIZE };
@@ -299,7 +297,8 @@ void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t 
 {
 	set_args(regs, args);
 	regs->r.rax = 0;		 /* no vector arguments */
-	regs->r.orig_rax = (uint64_t)-1; /* or the kernel would restart what was interrupted */
+	regs->r.orig_rax = (uint64_t)-1; /* otherwise the kernel would restart the interrupted
+					  * call */
 	regs->r.rip = fn;
 	regs->r.rsp = sp;
 	regs->r.eflags &= ~(uint64_t)(EFLAGS_TF | EFLAGS_DF | EFLAGS_NT | EFLAGS_RF | EFLAGS_AC);
@@ -314,7 +313,7 @@ void arch_call(struct arch_regs *regs, uint64_t fn, uint64_t sp, const uint64_t 
 #define POP 0x58
 #define RET 0xc3
 #define MOV_EAX 0xb8
-#define STORE32 1 /* where the same begins without the prefix: mov %eax,... */
+#define STORE32 1 /* offset of the 32-bit store, without the prefix: mov %eax,... */
 
 static bool is_store(const unsigned char *code, unsigned char offset)
 {
@@ -322,7 +321,7 @@ static bool is_store(const unsigned char *code, unsigned char offset)
 	       (code[2] == (offset | REG_RSI) || code[2] == (offset | REG_RDI));
 }
 
-/* How many bytes before its "ret" a store begins, 0 for none. */
+/* Number of bytes from a store to its "ret", 0 for none. */
 static size_t store_before(const unsigned char *ret, size_t before)
 {
 	if (before >= 3 && is_store(ret - 3, 0))
@@ -377,7 +376,7 @@ size_t arch_chain(uint64_t chain[ARCH_CHAIN_MAX], const struct arch_gadget *g, u
 {
 	size_t n = 0;
 
-	if (!at_entry) /* a word more, or the stack would be askew in the function called */
+	if (!at_entry) /* an extra word aligns the stack for the called function */
 		chain[n++] = g->load + 1;
 	chain[n++] = g->load;
 	chain[n++] = store_base(g, to);
@@ -397,7 +396,7 @@ void arch_store(struct arch_regs *regs, const struct arch_gadget *g, uint64_t sp
 }
 
 #define XFEATURES 63
-static size_t xfeature_end[XFEATURES]; /* in the standard XSAVE format, 0 for none */
+static size_t xfeature_end[XFEATURES]; /* in the standard XSAVE format; 0: no such feature */
 
 void arch_prepare(void)
 {
@@ -413,7 +412,7 @@ void arch_prepare(void)
 	}
 }
 
-/* The last byte that this task's features need in the standard XSAVE format. */
+/* The size of this task's features in the standard XSAVE format. */
 static size_t xstate_size(const struct arch_xstate *x, uint64_t features)
 {
 	size_t end = XSAVE_MIN_SIZE;
@@ -424,7 +423,7 @@ static size_t xstate_size(const struct arch_xstate *x, uint64_t features)
 	return end < x->len ? end : x->len;
 }
 
-/* The features that ptrace(2) reported, without those that this task has not asked for. */
+/* The features reported by ptrace(2), without those that this task has not enabled. */
 static uint64_t xstate_features(const struct arch_xstate *x)
 {
 	uint64_t features, in_use;
@@ -443,7 +442,7 @@ bool arch_fp_is_clean(const struct arch_xstate *x)
 
 	memcpy(&fcw, x->bytes + FXSAVE_FCW, sizeof(fcw));
 	memcpy(&mxcsr, x->bytes + FXSAVE_MXCSR, sizeof(mxcsr));
-	/* Flags of past exceptions trouble nobody; an occupied x87 stack would. */
+	/* Sticky exception flags are harmless; an occupied x87 stack is not. */
 	return fcw == FCW_DEFAULT && x->bytes[FXSAVE_FTW] == 0 &&
 	       (mxcsr & ~MXCSR_FLAGS) == MXCSR_DEFAULT;
 }
@@ -531,10 +530,10 @@ void arch_ucontext_build(const struct arch_regs *regs, uint64_t sigmask, uint64_
 	memcpy(buf, &uc, sizeof(uc));
 }
 
-/* What the kernel puts on the stack for a handler (struct rt_sigframe), in part. */
+/* Part of the frame that the kernel creates for a handler (struct rt_sigframe). */
 struct signal_frame {
 	uint64_t restorer, flags, link, stack, stack_flags, stack_size;
-	uint64_t regs[15], sp, pc, eflags; /* of where the signal came */
+	uint64_t regs[15], sp, pc, eflags; /* at the interruption */
 	uint16_t cs, gs, fs, ss;
 	uint64_t err, trapno, oldmask, cr2, fpstate;
 };
@@ -544,8 +543,8 @@ _Static_assert(sizeof(struct signal_frame) == ARCH_SIGNAL_FRAME_SIZE, "the kerne
 #define FPSTATE_ALIGN 16	     /* 64 with XSAVE */
 
 /*
- * The rest of a frame is the kernel's: it puts no flags but these, no link, the selector of 64-bit
- * code, user addresses, and the extended state a little above.
+ * Other properties of a frame created by the kernel: only these flags, no link, the selector of
+ * 64-bit code, user addresses, and the extended state a little above.
  */
 static bool is_signal_frame(const struct signal_frame *f, uint64_t at)
 {
