@@ -11,11 +11,11 @@
 #include <string.h>
 
 #define PATH_ROOM (PATH_MAX + 64) /* with " (deleted)" */
-#define IMAGE_LEAST 64		  /* bytes of a message */
+#define IMAGE_LEAST 64		  /* bytes in a message */
 #define JEMALLOC_LEAST 64
 #define JEMALLOCS_MAX 256
 
-/* One more than it is: -1 is unknown. */
+/* Offset by one: -1 is unknown. */
 void tristate_pack(enum tristate value, struct pack *p)
 {
 	pack_u64(p, (uint64_t)(value - TRI_UNKNOWN));
@@ -31,10 +31,10 @@ enum tristate tristate_unpack(struct unpack *u)
 #define MAP_WORDS 8
 #define PATH_TEXT 12 /* "/4294967295" */
 
-/* An image has all its mappings within so many. */
+/* All mappings of an image are assumed to be within this many. */
 #define SAME_FILE_WITHIN 64
 
-/* A mapping with the same path, as far back as such are looked for. */
+/* An earlier mapping with the same path, within SAME_FILE_WITHIN. */
 static size_t with_path(const struct maps *maps, const size_t *paths, size_t i)
 {
 	for (size_t k = i; k-- > 0 && i - k <= SAME_FILE_WITHIN;)
@@ -287,7 +287,7 @@ void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, s
 	je->opts_sought = true;
 }
 
-/* --- where dumps and events pass by --- */
+/* --- functions for dumps and events --- */
 
 void jemalloc_dump_pack(const struct jemalloc_dump *dump, struct pack *p)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What was found in a process, as a message from the confined child that looked
- * (sandbox/confined.h). What is unpacked was checked: lengths, numbers of enums, indexes,
- * the end of every text. Whether an address is what it is said to be was not: it is the target's.
+ * Packs what was found in a process into the message of the confined child that examined it
+ * (sandbox/confined.h). Unpacking validates lengths, enum values, indexes and the termination of
+ * strings. It cannot verify what is at an address: the target controls that.
  */
 #ifndef JEMALLOC_ANSWER_H
 #define JEMALLOC_ANSWER_H
@@ -18,28 +18,28 @@ void range_pack(struct range r, struct pack *p);
 struct range range_unpack(struct unpack *u);
 
 /*
- * A path tells there which mappings have the same one, and is "" for those that have none; it
- * does not name a file.
+ * An unpacked path does not name a file: it only shows which mappings have the same path, and is ""
+ * for those without one.
  */
 struct maps;
 void maps_pack(const struct maps *maps, struct pack *p);
 bool maps_unpack(struct maps *out, struct unpack *u) __must_check;
 
-/* Without their files: nothing can be looked up in images that were unpacked. */
+/* Files are not included: nothing can be looked up in unpacked images. */
 void images_pack(const struct images *images, struct pack *p);
 
-/* False, with nothing in `out`, for a message that makes no sense. The caller ends `out`. */
+/* False, with `out` empty, for an invalid message. The caller releases `out`. */
 bool images_unpack(struct images *out, struct unpack *u) __must_check;
 
-/* `images`: those they were found in, which were packed before. */
+/* `images`: the images they were found in, which were packed before. */
 void jemallocs_pack(const struct jemalloc *v, size_t n, const struct images *images,
 		    struct pack *p);
 
-/* At least one, in a malloc()ed array of the caller's; NULL for a message that makes no sense. */
+/* A malloc()ed array of at least one, owned by the caller; NULL for an invalid message. */
 struct jemalloc *jemallocs_unpack(size_t *n, const struct images *images, struct unpack *u)
 	__must_check;
 
-/* What jemalloc_find_opts() adds, with the values as they were then. */
+/* What jemalloc_find_opts() adds, with the values at that time. */
 void jemalloc_opts_pack(const struct jemalloc *je, const struct jemalloc_values *values,
 			struct pack *p);
 void jemalloc_opts_unpack(struct jemalloc *je, struct jemalloc_values *values, struct unpack *u);

@@ -12,8 +12,8 @@
 /* --- options --- */
 
 /*
- * Every option of every version from 3.0 on. Where a limit or a type changed,
- * an option has several rows, which do not overlap.
+ * Every option of every version from 3.0 on. An option whose limits or type changed has several
+ * rows, which do not overlap.
  */
 
 #define V(major, minor, patch) CONF_VERSION(major, minor, patch)
@@ -53,7 +53,7 @@ _Static_assert(sizeof(conf_versions) / sizeof(int) == CONF_VERSIONS + 1, "one fo
 	}
 
 const struct conf_option conf_options[] = {
-	/* Those that any beginning of their name stands for come first, in jemalloc's order. */
+	/* Options that may be abbreviated come first, in jemalloc's order. */
 	WORDS("metadata_thp", CONF_WORD_CUT, V(5, 1, 0), NOW, CONF_CUT_KEY, "disabled auto always"),
 	WORDS("dss", CONF_WORD_CUT, V(3, 1, 0), NOW, CONF_CUT_KEY, "disabled primary secondary"),
 	WORDS("purge", CONF_WORD_CUT, V(4, 1, 0), V(5, 0, 0), CONF_CUT_KEY, "ratio decay"),
@@ -88,7 +88,7 @@ const struct conf_option conf_options[] = {
 	WORDS("prof_time_resolution", CONF_WORD, V(5, 3, 0), NOW, CONF_PROFILING, "default high"),
 	BOOL("prof_unbias", V(5, 3, 0), NOW, CONF_PROFILING, CONF_OTHER),
 
-	/* About the configuration itself, and what is reported. */
+	/* The configuration itself, and reports. */
 	BOOL("abort", FIRST, NOW, 0, CONF_OTHER),
 	BOOL("abort_conf", V(5, 0, 0), NOW, 0, CONF_ABORT_CONF),
 	BOOL("confirm_conf", V(5, 2, 1), NOW, 0, CONF_CONFIRM),
@@ -205,7 +205,7 @@ static bool is_in(const struct conf_option *o, int version)
 	return o->since <= version && (!o->until || version < o->until);
 }
 
-/* What jemalloc compares with strncmp() and the length of the key. */
+/* Compares like jemalloc: strncmp() with the length of the key. */
 static bool matches(const struct conf_option *o, const char *key, size_t len)
 {
 	size_t whole = strlen(o->name);
@@ -214,7 +214,7 @@ static bool matches(const struct conf_option *o, const char *key, size_t len)
 	       !memcmp(o->name, key, len);
 }
 
-/* The option that this version takes the `len` bytes at `key` for, NULL if none. */
+/* The option that this version recognizes in the `len` bytes at `key`, or NULL. */
 static const struct conf_option *conf_option_find(const char *key, size_t len, int version)
 {
 	for (const struct conf_option *o = conf_options; o->name; o++) {
@@ -297,9 +297,9 @@ static int digit_value(char c)
 }
 
 /*
- * A number as malloc_strtoumax() reads it with base 0: blanks and a sign in
- * front, 0x and 0, and its own idea of an overflow, which misses some. Returns
- * where it ends: `text` when there is none, NULL when it is too large.
+ * Parse a number like malloc_strtoumax() with base 0: leading blanks and a sign, 0x and 0, and its
+ * own overflow check, which misses some cases. Returns the end of the number: `text` when there is
+ * none, NULL when it is too large.
  */
 static const char *read_number(const char *text, uint64_t *n)
 {
@@ -362,8 +362,8 @@ static struct conf_verdict judge_unsigned(const struct conf_option *o, const str
 }
 
 /*
- * Up to 5.2.1 it was strtol(3), which takes no digits at all for 0 without an
- * error, and knows where a signed number ends.
+ * Up to 5.2.1 it was strtol(3), which accepts no digits as 0 without an error, and detects overflow
+ * of signed numbers.
  */
 static struct conf_verdict judge_signed(const struct conf_option *o, const struct conf_pair *pair,
 					int version)
@@ -406,7 +406,7 @@ static bool value_is(const struct conf_pair *pair, const char *text)
 	return strlen(text) == pair->value_len && !memcmp(text, pair->value, pair->value_len);
 }
 
-/* 16 bits before the point, any number of digits after it: fxp_parse(). */
+/* As fxp_parse(): 16 bits before the point, any number of digits after it. */
 static struct conf_verdict judge_ratio(const struct conf_option *o, const struct conf_pair *pair)
 {
 	const char *c = pair->value;
@@ -433,7 +433,7 @@ static struct conf_verdict judge_ratio(const struct conf_option *o, const struct
 	return verdict(CONF_TAKEN, o, whole);
 }
 
-/* "FROM-TO:N", separated by "|". What the numbers may be depends on the size classes. */
+/* "FROM-TO:N", separated by "|". The valid numbers depend on the size classes. */
 static struct conf_verdict judge_ranges(const struct conf_option *o, const struct conf_pair *pair)
 {
 	static const char marks[] = { '-', ':', '|' };
@@ -554,7 +554,7 @@ static bool key_starts(const struct conf_pair *pair, const char *text)
 	return pair->key_len >= strlen(text) && !memcmp(pair->key, text, strlen(text));
 }
 
-/* Options that come and go are no reason to end a program. */
+/* Unknown options of these kinds do not make jemalloc abort. */
 static bool tolerated(const struct conf_pair *pair, int version)
 {
 	return (version >= CONF_VERSION(5, 2, 0) && key_starts(pair, "experimental_")) ||
@@ -562,9 +562,8 @@ static bool tolerated(const struct conf_pair *pair, int version)
 }
 
 /*
- * 5.0 ended the program at the pair that is wrong, or at the next one but for
- * those that set the switches; later versions when a source has been read.
- * Older ones have no abort_conf.
+ * 5.0 aborts the program at the wrong pair, or at the next one that does not set abort or
+ * abort_conf; later versions abort after reading a source. Older ones have no abort_conf.
  */
 static void abort_at_pair(struct conf_state *state, const struct conf_pair *pair, bool wrong)
 {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * MALLOC_CONF strings, read as each version of jemalloc reads them
- * (malloc_conf_init() in its src/jemalloc.c, src/conf.c from 5.3.1 on), on a
- * 64-bit machine with pages of 4 KiB. Pure functions over text; what a string
- * holds is anybody's: nothing here relies on its form.
+ * MALLOC_CONF strings, read as each version of jemalloc reads them (malloc_conf_init() in its
+ * src/jemalloc.c, src/conf.c from 5.3.1 on), on a 64-bit machine with pages of 4 KiB. Pure
+ * functions over text. The strings are untrusted.
  */
 #ifndef JEMALLOC_CONF_H
 #define JEMALLOC_CONF_H
@@ -14,40 +13,40 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 5.3.0 is CONF_VERSION(5, 3, 0): such numbers can be compared. */
+/* 5.3.0 is CONF_VERSION(5, 3, 0). These numbers can be compared. */
 #define CONF_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
 
-/* One version of each family that reads alike, oldest first; 0 ends it. */
+/* One version of each family with the same parser, oldest first, terminated by 0. */
 extern const int conf_versions[];
 #define CONF_VERSIONS 10
 
-/* "5.3.0" or "5.3.0-0-g54eaed1d" as such a number; 0 if it is none, or older than 3.0. */
+/* Parse "5.3.0" or "5.3.0-0-g54eaed1d"; 0 if it is not a version, or older than 3.0. */
 int conf_version_parse(const char *text);
 
-/* "5.3.0" in `buf`, which it returns. */
+/* Write "5.3.0" to `buf`, and return that. */
 const char *conf_version_text(int version, char *buf, size_t size);
 
 enum conf_type {
 	CONF_BOOL,
 	CONF_UNSIGNED,
 	CONF_SIGNED,
-	CONF_WORD,	/* one of the words, in full */
+	CONF_WORD,	/* one of the words, unabbreviated */
 	CONF_WORD_CUT,	/* the first of the words that starts with the value */
 	CONF_NARENAS,	/* "default", or as CONF_UNSIGNED */
 	CONF_RATIO,	/* 0.25 */
 	CONF_RATIO_OFF, /* -1, or as CONF_RATIO */
 	CONF_RANGES,	/* 1-128:2|129-1024:4 */
-	CONF_TEXT,	/* cut to `max` bytes */
+	CONF_TEXT,	/* truncated to `max` bytes */
 };
 
 enum conf_flags {
-	CONF_CLIP = 1,	    /* what is out of range becomes the nearest value in range */
-	CONF_CUT_KEY = 2,   /* any beginning of the name is taken for the name */
+	CONF_CLIP = 1,	    /* values out of range are clamped */
+	CONF_CUT_KEY = 2,   /* any prefix of the name is accepted */
 	CONF_PROFILING = 4, /* only in a jemalloc built with --enable-prof */
-	CONF_SPECIAL = 8,   /* only in one built with an option that distributions do not use */
+	CONF_SPECIAL = 8,   /* only in builds with an option that distributions do not use */
 };
 
-/* The options whose values matter here. */
+/* Options whose values are interpreted. */
 enum conf_id {
 	CONF_OTHER,
 	CONF_PROF,
@@ -66,26 +65,26 @@ enum conf_id {
 	CONF_IDS
 };
 
-/* An option as versions from `since` to before `until` (0: all later ones) know it. */
+/* An option in versions from `since` to before `until` (0: all later ones). */
 struct conf_option {
 	const char *name;
 	enum conf_type type;
 	unsigned int flags; /* enum conf_flags */
 	int since, until;
-	int64_t min, max;  /* INT64_MAX: no limit but the type's */
+	int64_t min, max;  /* INT64_MAX: limited only by the type */
 	const char *words; /* CONF_WORD, CONF_WORD_CUT: "a b c" */
 	enum conf_id id;
 };
 
-extern const struct conf_option conf_options[]; /* a NULL name ends it */
+extern const struct conf_option conf_options[]; /* terminated by a NULL name */
 
-/* The option with just this name in any version, the newest; NULL if there is none. */
+/* The newest option with exactly this name in any version; NULL if there is none. */
 const struct conf_option *conf_option_named(const char *key, size_t len);
 
-/* The name that is nearest to what was written; NULL when none is near. */
+/* The option name most similar to `key`; NULL when none is similar. */
 const char *conf_option_near(const char *key, size_t len);
 
-/* A pair as jemalloc cuts it out of the string; every version does it alike. */
+/* A pair as jemalloc parses it, the same in every version. */
 struct conf_pair {
 	const char *key, *value; /* into the string */
 	size_t key_len, value_len;
@@ -95,13 +94,13 @@ struct conf_pair {
 enum conf_step {
 	CONF_END,
 	CONF_PAIR,
-	CONF_MALFORMED,	    /* nothing from here on is read */
-	CONF_ENDS_WITH_KEY, /* the same, without a bad character: there is no ':' */
+	CONF_MALFORMED,	    /* nothing from here on is parsed */
+	CONF_ENDS_WITH_KEY, /* likewise, without a bad character: ':' is missing */
 };
 
 /*
- * The pair at *at, which is moved behind it. When the string is malformed,
- * *at stays and *bad is the character that cannot stand there.
+ * Parse the pair at *at, and advance *at past it. When the string is malformed, *at does not move
+ * and *bad is the offending character.
  */
 enum conf_step conf_next(const char **at, struct conf_pair *pair, const char **bad);
 
@@ -115,40 +114,40 @@ enum conf_outcome {
 	CONF_INVALID_SETTINGS,
 };
 
-/* jemalloc's words for it ("Invalid conf pair"); NULL when it says nothing. */
+/* jemalloc's message for it ("Invalid conf pair"); NULL when it prints none. */
 const char *conf_outcome_message(enum conf_outcome outcome);
 
-/* What a version makes of a pair. */
+/* How a version interprets a pair. */
 struct conf_verdict {
 	enum conf_outcome outcome;
 	const struct conf_option *option; /* NULL: CONF_INVALID_PAIR */
-	int64_t n;			  /* the value: a number, 0 or 1, the length of a text */
-	const char *word;		  /* CONF_WORD*: the word taken, of `word_len` bytes */
+	int64_t n;			  /* the value: a number, 0 or 1, or the length of a text */
+	const char *word;		  /* CONF_WORD*: the word accepted, of `word_len` bytes */
 	size_t word_len;
 };
 
-/* `with_prof`: was it built with --enable-prof? What is unknown counts as yes. */
+/* `with_prof`: was it built with --enable-prof? Unknown counts as yes. */
 struct conf_verdict conf_judge(const struct conf_pair *pair, int version, enum tristate with_prof);
 
 /*
- * The pairs of `had` whose options `wanted` does not name, and behind them `wanted`: so both are in
- * force. False when they do not fit, or when jemalloc does not read `had` to its end: then nothing
- * behind it would count.
+ * Write the pairs of `had` whose options `wanted` does not name, followed by `wanted`, so that both
+ * take effect. False when they do not fit, or when jemalloc does not parse `had` to its end: then
+ * it would ignore anything after it.
  */
 bool conf_merge(const char *had, const char *wanted, char *buf, size_t size);
 
-/* The places a configuration comes from, in the order jemalloc reads them: the last one wins. */
+/* Sources of the configuration, in the order in which jemalloc reads them: the last one wins. */
 enum conf_source {
 	CONF_FROM_DEFAULT,
 	CONF_FROM_BUILD,  /* --with-malloc-conf; 4.1.0 and newer */
 	CONF_FROM_SYMBOL, /* the variable malloc_conf */
-	CONF_FROM_LINK,	  /* the text of the link /etc/malloc.conf */
+	CONF_FROM_LINK,	  /* the target of the symbolic link /etc/malloc.conf */
 	CONF_FROM_ENVIRONMENT,
 	CONF_FROM_HARDER, /* the variable malloc_conf_2_conf_harder; 5.3.0 and newer */
 	CONF_SOURCES
 };
 
-/* What is in force after the sources read so far. */
+/* The settings in effect after the sources read so far. */
 struct conf_state {
 	int version;
 	enum tristate with_prof;
@@ -157,13 +156,13 @@ struct conf_state {
 		int64_t n;
 	} v[CONF_IDS];
 	bool had_error; /* in the sense of abort_conf */
-	bool aborts;	/* the program ended here */
+	bool aborts;	/* the program aborts here */
 };
 
 void conf_state_init(struct conf_state *state, int version, enum tristate with_prof);
 void conf_state_apply(struct conf_state *state, const char *text, enum conf_source source);
 
-/* After the last source: what jemalloc checks and derives at the end. */
+/* After the last source: apply jemalloc's final checks and derived values. */
 void conf_state_finish(struct conf_state *state);
 
 #endif

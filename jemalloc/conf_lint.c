@@ -9,9 +9,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* How each family of versions reads a string, in words: where they differ, the words do. */
+/*
+ * Describes how each family of versions interprets a string, so that the texts differ where the
+ * effects do.
+ */
 
-#define SHOWN 60 /* bytes of a name that are quoted */
+#define SHOWN 60 /* bytes of a name that are shown */
 
 struct writer {
 	char *buf;
@@ -31,7 +34,7 @@ static void put(struct writer *w, const char *fmt, ...)
 		w->at += (size_t)n < w->size - w->at ? (size_t)n : w->size - w->at - 1;
 }
 
-/* A pair that this version does not take just as it is written. */
+/* Describe a pair that this version does not use exactly as written. */
 static void put_pair(struct writer *w, const struct conf_pair *pair, const struct conf_verdict *v)
 {
 	const char *message = conf_outcome_message(v->outcome);
@@ -91,7 +94,7 @@ static void conf_readings(const char *text, const int *versions, enum tristate w
 
 /* --- findings --- */
 
-/* One more finding, to be filled by the caller; NULL when there is no room. */
+/* Add a finding; NULL when the array is full. */
 __printf_like(4, 5) static struct conf_finding *conf_lint_add(struct conf_lint *lint,
 							      enum conf_level level, size_t at,
 							      const char *fmt, ...)
@@ -127,20 +130,19 @@ __printf_like(2, 3) static void conf_lint_fix(struct conf_finding *finding, cons
 /* --- rules --- */
 
 /*
- * What options do that are written correctly. Sources of the facts: jemalloc's
- * prof.c of each version, and its manual.
+ * Effects of correctly written options. Sources: jemalloc's prof.c of each version, and its manual.
  */
 
 #define LG_GIB 30
 #define LG_SAMPLE_LOW 12
 #define LG_SAMPLE_HIGH 30
-#define NAME_LEN_MAX 200 /* of a prefix: jemalloc appends pid, number and ".heap" to it */
+#define NAME_LEN_MAX 200 /* of a prefix, to which jemalloc appends the pid, a number and ".heap" */
 
 struct rules {
 	const struct conf_state *state;
 	bool all;     /* the state stands for all versions */
-	bool on;      /* opt.prof will be true */
-	bool by_leak; /* prof_leak made it so, which switches automatic dumps off */
+	bool on;      /* opt.prof is true in the end */
+	bool by_leak; /* only because of prof_leak, which disables automatic dumps */
 	struct conf_lint *out;
 };
 
@@ -174,9 +176,9 @@ static void rule_prof(const struct rules *r)
 	}
 	if (others)
 		conf_lint_fix(conf_lint_add(r->out, CONF_WARNING, 0,
-					    "prof:true is missing: without it the other options of "
-					    "profiling do nothing"),
-			      "add prof:true; profiling cannot be made available later");
+					    "prof:true is missing: without it the other profiling "
+					    "options have no effect"),
+			      "add prof:true; profiling cannot be enabled later");
 	else
 		conf_lint_fix(conf_lint_add(r->out, CONF_NOTE, 0,
 					    "without prof:true the process cannot be profiled"),
@@ -189,13 +191,13 @@ static void rule_leak(const struct rules *r)
 	bool reported = value(r, CONF_FINAL);
 
 	if (r->by_leak)
-		conf_lint_add(r->out, CONF_NOTE, 0,
-			      "prof_leak:true makes opt.prof true by itself, with no dumps but the "
-			      "last");
+		conf_lint_add(
+			r->out, CONF_NOTE, 0,
+			"prof_leak:true implies opt.prof, with no dumps except the final one");
 	if (value(r, CONF_LEAK_ERROR) && !reported)
 		conf_lint_fix(conf_lint_add(r->out, CONF_WARNING, 0,
-					    "prof_leak_error:true without prof_final:true is "
-					    "reported by jemalloc and does nothing"),
+					    "prof_leak_error:true without prof_final:true has no "
+					    "effect except a message of jemalloc's"),
 			      "add prof_final:true");
 	else if (r->on && value(r, CONF_LEAK) && !reported)
 		conf_lint_fix(conf_lint_add(r->out, CONF_WARNING, 0,
@@ -214,15 +216,15 @@ static void rule_active(const struct rules *r)
 		return;
 	if (value(r, CONF_PROF_ACTIVE))
 		conf_lint_fix(conf_lint_add(r->out, CONF_NOTE, 0,
-					    "sampling starts with the program: the stack is walked "
-					    "once every %s allocated, in each thread",
+					    "sampling starts with the program: a stack is walked "
+					    "every %s allocated, in each thread",
 					    bytes_of(value(r, CONF_LG_SAMPLE), size, sizeof(size))),
 			      "prof_active:false leaves it off until activate");
 	else if (stale || r->all)
 		conf_lint_add(r->out, CONF_NOTE, 0,
-			      "prof_active:false: threads of jemalloc 5.2.0 and 5.2.1 that "
+			      "prof_active:false: in jemalloc 5.2.0 and 5.2.1, threads that "
 			      "allocated before it becomes true are not sampled until a call is "
-			      "made in each");
+			      "made in each of them");
 }
 
 static void rule_thread_init(const struct rules *r)
@@ -234,8 +236,8 @@ static void rule_thread_init(const struct rules *r)
 			      value(r, CONF_PROF_ACTIVE)
 				      ? "prof_thread_active_init:false: no thread is sampled until "
 					"each of them sets thread.prof.active itself"
-				      : "prof_thread_active_init:false: threads that were counted "
-					"once while it was false are never sampled"),
+				      : "prof_thread_active_init:false: threads that once "
+					"allocated while it was false are never sampled"),
 		"leave it out; prof_active:false alone keeps sampling off");
 }
 
@@ -249,9 +251,9 @@ static void rule_sample(const struct rules *r)
 	bytes_of(lg, size, sizeof(size));
 	if (lg == 0)
 		conf_lint_fix(
-			conf_lint_add(r->out, CONF_WARNING, 0,
-				      "lg_prof_sample:0: the stack is walked for every single "
-				      "allocation"),
+			conf_lint_add(
+				r->out, CONF_WARNING, 0,
+				"lg_prof_sample:0: a stack is walked for every single allocation"),
 			"19, the default, is a sample every 512 KiB");
 	else if (lg < LG_SAMPLE_LOW)
 		conf_lint_fix(conf_lint_add(r->out, CONF_WARNING, 0,
@@ -315,16 +317,16 @@ static void rule_prefix(const struct rules *r)
 		return;
 	if (len == 0)
 		conf_lint_add(r->out, CONF_NOTE, 0,
-			      "prof_prefix is empty: jemalloc writes no dumps by itself");
+			      "prof_prefix is empty: jemalloc writes no automatic dumps");
 	else if (len > NAME_LEN_MAX)
 		conf_lint_fix(conf_lint_add(r->out, CONF_WARNING, 0,
 					    "prof_prefix has %lld bytes: a file name may have 255, "
-					    "a path 4095, what jemalloc appends included",
+					    "a path 4095, including what jemalloc appends",
 					    (long long)len),
 			      "choose a shorter one");
 }
 
-/* Seen with 5.2.1 of Debian 11; 62 does no harm. */
+/* Seen with 5.2.1 of Debian 11; 62 is harmless. */
 static void rule_tcache(const struct rules *r)
 {
 	if (value(r, CONF_LG_TCACHE_MAX) == 63)
@@ -332,7 +334,7 @@ static void rule_tcache(const struct rules *r)
 			conf_lint_add(r->out, CONF_WARNING, 0,
 				      "lg_tcache_max:63: jemalloc before 5.3.0 may crash when "
 				      "the program starts"),
-			"from 12 to 23 make sense");
+			"use a value from 12 to 23");
 }
 
 static void rule_build(const struct rules *r)
@@ -352,9 +354,9 @@ static void rule_whole(const struct rules *r)
 {
 	if (r->state->aborts)
 		conf_lint_fix(conf_lint_add(r->out, CONF_ERROR, 0,
-					    "abort_conf:true: the program is aborted at its start "
-					    "for what is wrong here"),
-			      "mend it, or leave abort_conf out");
+					    "abort_conf:true: because of these errors the program "
+					    "aborts at its start"),
+			      "fix them, or remove abort_conf");
 	if (value(r, CONF_CONFIRM))
 		conf_lint_add(r->out, CONF_NOTE, 0,
 			      "confirm_conf:true: each program prints its options to stderr when "
@@ -391,7 +393,7 @@ size_t conf_lint_count(const struct conf_lint *lint, enum conf_level level)
 /* One string, for one version or for all. */
 struct linter {
 	const char *text;
-	int versions[CONF_VERSIONS + 1]; /* oldest first; 0 ends it */
+	int versions[CONF_VERSIONS + 1]; /* oldest first, terminated by 0 */
 	enum tristate with_prof;
 	struct conf_lint *out;
 };
@@ -415,7 +417,7 @@ static int shown(size_t len)
 	return len < SHOWN ? (int)len : SHOWN;
 }
 
-/* --- a string that cannot be cut into pairs --- */
+/* --- a string that cannot be parsed into pairs --- */
 
 static const char *hint_for(char bad)
 {
@@ -425,21 +427,21 @@ static const char *hint_for(char bad)
 	case ' ':
 	case '\t':
 	case '\n':
-		return "take the blank out: options are separated by ',' alone";
+		return "remove the blank: options are separated by ',' only";
 	case '"':
 	case '\'':
-		return "take the quotes out: they have become part of the string";
+		return "remove the quotes: they are part of the string";
 	case ';':
 	case '|':
 		return "separate options by ','";
 	case ',':
-		return "every option is a NAME:VALUE; between two of them stands one ','";
+		return "every option is NAME:VALUE, with one ',' between two of them";
 	case '-':
 		return "write names with '_'";
 	case '.':
 		return "write names without \"opt.\"";
 	default:
-		return "write NAME:VALUE,NAME:VALUE; names are of letters, digits and '_'";
+		return "write NAME:VALUE,NAME:VALUE; names consist of letters, digits and '_'";
 	}
 }
 
@@ -457,23 +459,23 @@ static void find_malformed(struct linter *l, const char *at, const char *bad)
 		return;
 	}
 	f = conf_lint_add(l->out, CONF_ERROR, offset,
-			  "'%c' cannot stand in a name: \"%.*s\" is dropped, and all that follows "
-			  "(%zu bytes)",
+			  "'%c' is not allowed in a name: \"%.*s\" is dropped, and everything "
+			  "after it (%zu bytes)",
 			  *bad, shown(strcspn(at, ",")), at, rest);
 	if (!strncmp(at, "MALLOC_CONF=", 12) && *bad == '=')
-		conf_lint_fix(f, "leave \"MALLOC_CONF=\" out: it is the variable's name");
+		conf_lint_fix(f, "remove \"MALLOC_CONF=\": it is the variable's name");
 	else
 		conf_lint_fix(f, "%s", hint_for(*bad));
 }
 
 /* --- one pair --- */
 
-/* What all the versions looked at make of it. */
+/* How all the versions checked interpret a pair. */
 struct tally {
 	size_t taken, refused;
-	int first, last;	  /* the versions that take it */
-	bool modern;		  /* all from 4.0 on take it */
-	struct conf_verdict best; /* of the newest that takes it, else that knows it */
+	int first, last;	  /* versions that accept it */
+	bool modern;		  /* all from 4.0 on accept it */
+	struct conf_verdict best; /* of the newest that accepts it, else that knows it */
 	struct conf_verdict late; /* of the newest version */
 };
 
@@ -499,7 +501,7 @@ static void count_verdicts(const struct linter *l, const struct conf_pair *pair,
 	}
 }
 
-/* "from 5.3.0 on", "before 5.0.0", "from 4.1.0 to before 5.0.0": when this name was known. */
+/* The versions with this name: "from 5.3.0 on", "before 5.0.0", "from 4.1.0 to before 5.0.0". */
 static const char *known_when(const char *key, size_t len, char *buf, size_t size)
 {
 	int since = INT32_MAX, until = 0;
@@ -533,20 +535,20 @@ static void find_unknown(struct linter *l, const struct conf_pair *pair, size_t 
 
 	if (o && (o->flags & CONF_PROFILING) && l->with_prof == TRI_NO) {
 		f = conf_lint_add(l->out, CONF_ERROR, at,
-				  "%s is not known: this jemalloc was built without profiling",
+				  "unknown option %s: this jemalloc was built without profiling",
 				  o->name);
-		conf_lint_fix(f, "run it with a jemalloc built with --enable-prof");
+		conf_lint_fix(f, "use a jemalloc built with --enable-prof");
 		return;
 	}
 	if (o) {
 		f = conf_lint_add(
 			l->out, CONF_ERROR, at,
-			"%s is not known to this version, and ignored: jemalloc knows it %s",
+			"%s does not exist in this version, and is ignored: jemalloc has it %s",
 			o->name, known_when(pair->key, pair->key_len, when, sizeof(when)));
-		conf_lint_fix(f, "take it out");
+		conf_lint_fix(f, "remove it");
 		return;
 	}
-	f = conf_lint_add(l->out, CONF_ERROR, at, "there is no option \"%.*s\": it is ignored",
+	f = conf_lint_add(l->out, CONF_ERROR, at, "unknown option \"%.*s\": it is ignored",
 			  shown(pair->key_len), pair->key);
 	if (!f)
 		return;
@@ -554,10 +556,10 @@ static void find_unknown(struct linter *l, const struct conf_pair *pair, size_t 
 	if (near)
 		conf_lint_fix(f, "did you mean %s?", near);
 	else
-		conf_lint_fix(f, "take it out; jemalloc(3) lists the options as opt.NAME");
+		conf_lint_fix(f, "remove it; jemalloc(3) lists the options as opt.NAME");
 }
 
-/* What a value that is no bool may have meant; NULL if that is not known. */
+/* What an invalid bool probably means; NULL if unknown. */
 static const char *meant_bool(const struct conf_pair *pair)
 {
 	static const char *const words[][2] = {
@@ -590,9 +592,9 @@ static void fix_by_type(struct conf_finding *f, const struct conf_option *o,
 	else if (o->type == CONF_RATIO || o->type == CONF_RATIO_OFF)
 		conf_lint_fix(f, "write a number such as 0.25");
 	else if (o->type == CONF_RANGES)
-		conf_lint_fix(f, "write FROM-TO:N, several of them with '|' between");
+		conf_lint_fix(f, "write FROM-TO:N, separated by '|'");
 	else if (!strncmp(o->name, "lg_", 3))
-		conf_lint_fix(f, "write the power of two alone: 19 is 512 KiB, 30 is 1 GiB");
+		conf_lint_fix(f, "write only the exponent of two: 19 is 512 KiB, 30 is 1 GiB");
 	else
 		conf_lint_fix(f, "write a whole number, without a unit");
 }
@@ -601,10 +603,9 @@ static void find_bad_value(struct linter *l, const struct conf_pair *pair, size_
 			   const struct conf_option *o)
 {
 	char wrong = '\0';
-	struct conf_finding *f =
-		conf_lint_add(l->out, CONF_ERROR, at,
-			      "%s: \"%.*s\" is no value for it; the option is ignored", o->name,
-			      shown(pair->value_len), pair->value);
+	struct conf_finding *f = conf_lint_add(l->out, CONF_ERROR, at,
+					       "%s: invalid value \"%.*s\"; the option is ignored",
+					       o->name, shown(pair->value_len), pair->value);
 
 	for (size_t i = 0; i < pair->value_len && !wrong; i++)
 		if (strchr("\"' \t\n;|", pair->value[i]) && pair->value[i])
@@ -630,7 +631,7 @@ static void fix_range(struct conf_finding *f, const struct conf_option *o,
 	snprintf(digits, sizeof(digits), "%.*s", (int)(pair->value_len < 20 ? pair->value_len : 20),
 		 pair->value);
 	if (sscanf(digits, "%18lld", &n) == 1 && exponent(n) >= 0 && !strncmp(o->name, "lg_", 3))
-		conf_lint_fix(f, "it is the power of two: write %s:%d for %lld", o->name,
+		conf_lint_fix(f, "it is an exponent of two: write %s:%d for %lld", o->name,
 			      exponent(n), n);
 	else if (o->max == INT64_MAX)
 		conf_lint_fix(f, "from %lld on", (long long)o->min);
@@ -657,7 +658,7 @@ static void find_refused(struct linter *l, const struct conf_pair *pair, size_t 
 	}
 }
 
-/* Some versions take it and some do not: then it is no error, but not safe either. */
+/* Accepted by some versions only: not an error, but not safe either. */
 static void find_partly(struct linter *l, size_t at, const struct tally *t)
 {
 	bool now = !conf_outcome_message(t->late.outcome);
@@ -669,11 +670,11 @@ static void find_partly(struct linter *l, size_t at, const struct tally *t)
 	conf_version_text(t->last, to, sizeof(to));
 	if (now)
 		conf_lint_add(l->out, CONF_NOTE, at,
-			      "%s: only jemalloc %s and newer take it; older ones ignore it",
+			      "%s: only jemalloc %s and newer accept it; older ones ignore it",
 			      t->best.option->name, from);
 	else
 		conf_lint_add(l->out, CONF_WARNING, at,
-			      "%s: only jemalloc up to %s takes it; newer ones ignore it",
+			      "%s: only jemalloc up to %s accepts it; newer ones ignore it",
 			      t->best.option->name, to);
 }
 
@@ -685,26 +686,27 @@ static void find_taken(struct linter *l, const struct conf_pair *pair, size_t at
 
 	if (t->best.outcome == CONF_CLIPPED) {
 		f = conf_lint_add(l->out, CONF_WARNING, at,
-				  "%s: %.*s is out of range; jemalloc takes %lld", o->name,
+				  "%s: %.*s is out of range; jemalloc uses %lld", o->name,
 				  shown(pair->value_len), pair->value, (long long)t->best.n);
 		if (f)
 			fix_range(f, o, pair);
 	}
 	if (t->best.outcome == CONF_CUT)
-		conf_lint_add(l->out, CONF_WARNING, at, "%s: cut to its first %lld bytes", o->name,
-			      (long long)t->best.n);
+		conf_lint_add(l->out, CONF_WARNING, at, "%s: truncated to its first %lld bytes",
+			      o->name, (long long)t->best.n);
 	if (pair->key_len < strlen(o->name)) {
-		f = conf_lint_add(l->out, CONF_WARNING, at, "\"%.*s\" is taken for %s",
+		f = conf_lint_add(l->out, CONF_WARNING, at, "\"%.*s\" is accepted as %s",
 				  shown(pair->key_len), pair->key, o->name);
 		conf_lint_fix(f, "write %s:%.*s", o->name, (int)t->best.word_len, t->best.word);
 	} else if (t->best.word && pair->value_len < t->best.word_len) {
-		f = conf_lint_add(l->out, CONF_WARNING, at, "%s: \"%.*s\" is taken for %.*s",
+		f = conf_lint_add(l->out, CONF_WARNING, at, "%s: \"%.*s\" is accepted as %.*s",
 				  o->name, shown(pair->value_len), pair->value,
 				  (int)t->best.word_len, t->best.word);
 		conf_lint_fix(f, "write %s:%.*s", o->name, (int)t->best.word_len, t->best.word);
 	}
 	if (o->type == CONF_SIGNED && !pair->value_len)
-		conf_lint_add(l->out, CONF_WARNING, at, "%s: no value is taken for 0", o->name);
+		conf_lint_add(l->out, CONF_WARNING, at, "%s: a missing value is read as 0",
+			      o->name);
 	if (o->flags & CONF_SPECIAL)
 		conf_lint_add(l->out, CONF_WARNING, at,
 			      "%s: only special builds of jemalloc have it; others ignore it",
@@ -724,8 +726,9 @@ static void find_again(struct linter *l, const struct conf_pair *pair, const cha
 	while (conf_next(&rest, &other, &bad) == CONF_PAIR) {
 		if (!same_key(pair, &other))
 			continue;
-		conf_lint_add(l->out, CONF_WARNING, at, "%.*s is given again later, which counts",
-			      shown(pair->key_len), pair->key);
+		conf_lint_add(l->out, CONF_WARNING, at,
+			      "%.*s is given again later; the last one wins", shown(pair->key_len),
+			      pair->key);
 		return;
 	}
 }
@@ -744,9 +747,10 @@ static void lint_pair(struct linter *l, const struct conf_pair *pair, const char
 		find_again(l, pair, rest, at);
 	}
 	if (pair->last_comma)
-		conf_lint_fix(conf_lint_add(l->out, CONF_WARNING, strlen(l->text) - 1,
-					    "the string ends with a comma, which jemalloc reports"),
-			      "take the comma out");
+		conf_lint_fix(
+			conf_lint_add(l->out, CONF_WARNING, strlen(l->text) - 1,
+				      "the string ends with a comma, of which jemalloc warns"),
+			"remove the comma");
 }
 
 static void linter_init(struct linter *l, const char *text, int version, enum tristate with_prof,

@@ -13,12 +13,12 @@
 #define CHILDREN_MAX 256
 #define DEPTH_MAX 7 /* CTL_MAX_DEPTH */
 #define NODES_MAX 4096
-#define CANDIDATES_MAX 65536 /* numbers that look like a node */
-#define SERIOUS_MAX 16	     /* of which so many take long to look at */
+#define CANDIDATES_MAX 65536 /* words that look like a node */
+#define SERIOUS_MAX 16	     /* of these, the most that get a full check */
 
 /* As in jemalloc's ctl.h, on a 64-bit machine. */
 struct node {
-	uint64_t named; /* a bool and its padding: 1; 0 for those behind a number */
+	uint64_t named; /* a bool and its padding: 1; 0 for children indexed by a number */
 	uint64_t name;
 	uint64_t n_children; /* unsigned or size_t */
 	uint64_t children;
@@ -27,7 +27,7 @@ struct node {
 
 struct search {
 	struct ctl_tree *tree;
-	unsigned int with; /* PF_X, or 0: among the segments with code, or among the others */
+	unsigned int with; /* PF_X or 0: search segments with code, or the others */
 	unsigned int found, candidates;
 };
 
@@ -62,7 +62,7 @@ static bool is_called(const struct ctl_tree *t, const struct node *node, const c
 	return read_name(t, node, got, sizeof(got)) && !strcmp(got, name);
 }
 
-/* The child of that name, whatever it is. */
+/* Find the child of that name. */
 static bool find_child(const struct ctl_tree *t, uint64_t children, uint32_t n, const char *name,
 		       struct node *node)
 {
@@ -74,7 +74,10 @@ static bool find_child(const struct ctl_tree *t, uint64_t children, uint32_t n, 
 	return false;
 }
 
-/* Is `node` the root? Its first child is "version", and it has all that any jemalloc has. */
+/*
+ * Is `node` the root? Its first child is "version", and it has the children that every jemalloc
+ * has.
+ */
 static bool is_root(const struct ctl_tree *t, const struct node *node, unsigned int *candidates)
 {
 	static const char *const names[] = { "config", "opt", "stats", "arenas" };
@@ -98,9 +101,8 @@ static bool may_be_root(const struct node *node)
 }
 
 /*
- * In the file the pointers are not relocated yet, but number and handler are
- * there: so the file is searched, and only what may be a node is read from
- * memory.
+ * In the file the pointers are not relocated, but the number of children and the handler are there:
+ * so the file is searched, and only possible nodes are read from memory.
  */
 static int search_segment(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			  uint64_t addr)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* prof_dump of a jemalloc: by its code, else by its name. */
+/* Finds a jemalloc's prof_dump by its code, else by its name. */
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/scan.h"
 
@@ -25,7 +25,7 @@ void jemalloc_find_dump(const struct jemalloc *je, const struct proc *p, struct 
 	out->prof_dump = scan_prof_dump(&scan, &out->file_arg);
 }
 
-/* "prof_dump", also as a clone that gcc or clang made with fewer arguments; not its cold part. */
+/* "prof_dump", or a clone by gcc or clang, perhaps with fewer arguments; not its cold part. */
 static bool is_prof_dump(const char *name, bool *cloned)
 {
 	static const char plain[] = "prof_dump";
@@ -46,7 +46,7 @@ struct named {
 	struct jemalloc_text text;
 	struct jemalloc_dump *out;
 	size_t n;
-	bool in_text; /* `out` lies in what is known to be this jemalloc's code */
+	bool in_text; /* `out` is in code known to be this jemalloc's */
 };
 
 static int note_name(void *ctx, const char *name, const struct symbol *sym)
@@ -78,7 +78,7 @@ bool jemalloc_find_prof_dump(const struct jemalloc *je, const struct proc *p,
 	(void)!jemalloc_text(&n.text, je, p->mm_pid, &ignored);
 	image_each_symbol(je->image, note_name, &n);
 	jemalloc_text_fini(&n.text);
-	/* Of several jemallocs in one program, only the one whose code is known to be there. */
+	/* With several in one program, accept only one in code known to be this jemalloc's. */
 	if (n.n > 1 && !n.in_text)
 		out->prof_dump = 0;
 	return out->prof_dump;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * te_event_trigger(tsd, ctx). A probe at a wrong address would destroy the program, so it is
- * found by one rule, its name or the variable that it reads, and confirmed by another one: what
- * its code does with `ctx`. Code that was compiled without optimisation fails that.
+ * Finds te_event_trigger(tsd, ctx). A probe at a wrong address would corrupt the program, so the
+ * function is found by one rule, its name or the variable that it reads, and confirmed by another:
+ * what its code does with `ctx`. Code compiled without optimization fails that.
  */
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/scan.h"
@@ -14,25 +14,25 @@
 
 #define ENTRIES_MAX 64
 #define USES_MAX 256
-#define TRIES_MAX (1u << 20) /* bytes that might be a call */
-/* From its entry to where it reads the variable; measured: 65 to 85 bytes. */
+#define TRIES_MAX (1u << 20) /* bytes that may be a call */
+/* From its entry to the read of the variable; measured: 65 to 85 bytes. */
 #define USE_WITHIN 256
 #define USE_INSNS 128
-/* Measured: 25 and 27 places; the next one has 2. A linker may have dropped some callers. */
+/* Measured: 25 and 27 calls; the runner-up has 2. A linker may have dropped some callers. */
 #define CALLS_MIN 4
 
 struct search {
 	struct scan *scan;
 	uint64_t var;
-	uint64_t uses[USES_MAX]; /* where code may name it */
+	uint64_t uses[USES_MAX]; /* where code may refer to it */
 	size_t n_uses;
 	struct {
 		uint64_t addr;
 		unsigned int calls;
-	} entries[ENTRIES_MAX]; /* of functions with such a place near their entry */
+	} entries[ENTRIES_MAX]; /* of functions with such a use near their entry */
 	size_t n_entries;
-	uint64_t low, high; /* of `uses`, and what may lead to them */
-	unsigned int tries; /* bounded */
+	uint64_t low, high; /* bounds of `uses`, and of entries that may lead to them */
+	unsigned int tries; /* at most TRIES_MAX */
 	bool too_many;
 };
 
@@ -106,7 +106,7 @@ static int is_use(void *ctx, const struct insn *insn)
 	return insn->has_memory && insn->memory == *var && insn->size == 8 && insn->reads;
 }
 
-/* Of the functions that read the variable, the one that is called from most places by far. */
+/* The function reading the variable that is called from by far the most places. */
 static uint64_t most_called(struct search *s)
 {
 	unsigned int best = 0, second = 0;
@@ -131,10 +131,10 @@ static uint64_t most_called(struct search *s)
 
 #define SHAPE_INSNS 100
 
-/* No address: stands for the second argument. */
+/* A value that is no address, to represent the second argument. */
 #define CTX (UINT64_C(1) << 63)
 
-/* What it reads of te_ctx_t before it calls anything. */
+/* The fields of te_ctx_t that it reads before its first call. */
 struct shape {
 	bool is_alloc, current, last_event;
 };
@@ -183,7 +183,7 @@ uint64_t scan_event_trigger(struct scan *s, uint64_t mallctl, uint64_t var)
 
 static const char plain_name[] = "te_event_trigger";
 
-/* With a namespace before it, which the build chose; not a clone that the compiler made. */
+/* Perhaps with the build's namespace as a prefix; not a clone by the compiler. */
 static bool is_name(const char *name)
 {
 	size_t len = strlen(name), tail = sizeof(plain_name) - 1;
@@ -193,14 +193,14 @@ static bool is_name(const char *name)
 }
 
 struct named {
-	uint64_t by_code; /* what was found otherwise, */
+	uint64_t by_code; /* what was found by code */
 	size_t n;
-	bool agrees; /* and whether one of the `n` names says the same */
+	bool agrees; /* one of the `n` names has that address */
 	const char *prefix;
 	struct jemalloc_text text;
-	uint64_t in_text; /* the one in what may be this jemalloc's code, */
-	bool ambiguous;	  /* if it is the only one, */
-	bool prefixed;	  /* or the only one of those with its prefix */
+	uint64_t in_text; /* the one in what may be this jemalloc's code */
+	bool ambiguous;	  /* there are several */
+	bool prefixed;	  /* it has this jemalloc's prefix, which takes precedence */
 };
 
 static int note_name(void *ctx, const char *name, const struct symbol *sym)
@@ -224,7 +224,7 @@ static int note_name(void *ctx, const char *name, const struct symbol *sym)
 	return 0;
 }
 
-/* What its names make of what its code says. */
+/* Reconcile the result of the code with the symbols. */
 static uint64_t with_names(const struct jemalloc *je, pid_t pid, struct scan *s, uint64_t by_code)
 {
 	struct named n = { .by_code = by_code, .prefix = je->prefix };
@@ -232,7 +232,9 @@ static uint64_t with_names(const struct jemalloc *je, pid_t pid, struct scan *s,
 
 	if (!image_may_name(je->image, plain_name))
 		return by_code;
-	/* That takes longer than all the rest, and tells apart several jemallocs of one program. */
+	/*
+	 * Takes longer than all the rest; needed to distinguish several jemallocs in one program.
+	 */
 	if (!by_code)
 		(void)!jemalloc_text(&n.text, je, pid, &ignored);
 	image_each_symbol(je->image, note_name, &n);

@@ -13,8 +13,8 @@
 #include <string.h>
 
 struct one {
-	struct jemalloc je;	   /* addresses as the file's headers have them */
-	struct jemalloc_dump dump; /* of this and the next what is to be probed, likewise */
+	struct jemalloc je;	   /* addresses as in the file's headers */
+	struct jemalloc_dump dump; /* of this and the next, the function to probe; likewise */
 	struct jemalloc_event event;
 };
 
@@ -24,7 +24,7 @@ struct jemalloc_file {
 	struct one v[];
 };
 
-/* What is unknown stays so. */
+/* Relocate; unknown addresses stay 0. */
 static void move(struct jemalloc *je, uint64_t by)
 {
 	je->mallctl += by;
@@ -35,7 +35,7 @@ static void move(struct jemalloc *je, uint64_t by)
 	je->prof_active += je->prof_active ? by : 0;
 }
 
-/* Where to probe a function, as the file's headers have it. */
+/* Where to probe a function, as an address in the file's headers. */
 static void make_probe(uint64_t *entry, struct image *img)
 {
 	struct scan scan;
@@ -150,7 +150,7 @@ static void unpack_one(struct one *one, struct unpack *u)
 	jemalloc_event_unpack(&one->event, u);
 }
 
-/* Of its headers what tells where it is loaded. */
+/* Of its headers, what is needed to compute where it is loaded. */
 static void pack_file(const struct jemalloc_file *file, struct pack *p)
 {
 	pack_u64(p, file->n);
@@ -242,7 +242,7 @@ size_t jemalloc_file_count(const struct jemalloc_file *file)
 	return file->n;
 }
 
-/* Where in the file the code at `at` is, an address as its headers have them; false for no code. */
+/* The file offset of the code at `at`, an address as in its headers; false if it is not code. */
 static bool offset_of(const struct jemalloc_file *file, uint64_t at, uint64_t *offset)
 {
 	for (size_t i = 0; i < file->head.n_loads; i++) {

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what an image says --- */
+/* --- facts from an image --- */
 
-static const char message_mark[] = "<jemalloc>"; /* opens every message of every version */
+static const char message_mark[] = "<jemalloc>"; /* begins every message of every version */
 
 static bool find_prefixed(const struct jemalloc *je, const char *prefix, const char *infix,
 			  const char *name, unsigned char type, struct symbol *sym)
@@ -29,9 +29,9 @@ static bool find_prefixed(const struct jemalloc *je, const char *prefix, const c
 }
 
 /*
- * Private names carry the public prefix and "je_", or one of the two, as the
- * build liked it. Names without the prefix may be another jemalloc's: they
- * count only when it is the image's only one.
+ * Private names have the public prefix and "je_", or one of the two, depending on the build. Names
+ * without the prefix may belong to another jemalloc: they count only when it is the only one in the
+ * image.
  */
 static bool find_private(const struct jemalloc *je, bool alone, const char *name,
 			 unsigned char type, struct symbol *sym)
@@ -49,7 +49,7 @@ uint64_t jemalloc_find_cleanup(const struct jemalloc *je)
 	return find_private(je, je->is_alone, "tsd_cleanup", STT_FUNC, &sym) ? sym.addr : 0;
 }
 
-/* Length of "5.3.0-0-g" and 40 hex digits that end at a NUL, 0 if `s` is no such string. */
+/* The length of a string like "5.3.0-0-g" and 40 hex digits; 0 if `s` is not such a string. */
 static size_t version_len(const char *s, const char *end)
 {
 	const char *c = s;
@@ -70,7 +70,7 @@ static size_t version_len(const char *s, const char *end)
 	return hex == 40 && c + hex < end && !c[hex] ? (size_t)(c + hex - s) : 0;
 }
 
-/* Every occurrence of "-g" is looked at from the start of its string. */
+/* Checks the string around every occurrence of "-g". */
 static int search_version(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			  uint64_t addr)
 {
@@ -141,7 +141,7 @@ bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (find_private(je, je->is_alone, names[i], STT_OBJECT, &sym) && sym.size == 1)
 			return sym.addr == je->prof_active;
-	/* Its functions that allocate may have no prefix though those that control it have one. */
+	/* Its allocation functions may have no prefix even if its control functions have one. */
 	if (!find_prefixed(je, je->prefix, "", "malloc", STT_FUNC, &sym) &&
 	    !find_prefixed(je, "", "", "malloc", STT_FUNC, &sym))
 		return false;
@@ -149,10 +149,10 @@ bool jemalloc_confirm_active(struct jemalloc *je, pid_t pid)
 	return options_allocation_reads(&scan, sym.addr, je->prof_active);
 }
 
-/* Fill in the rest, but for what jemalloc_find_opts() does. */
+/* Fill in the rest, except what jemalloc_find_opts() does. */
 static void jemalloc_describe(struct jemalloc *je, bool is_alone)
 {
-	static const char heap[] = "heap_v2/"; /* opens every dump: only with --enable-prof */
+	static const char heap[] = "heap_v2/"; /* begins every dump; only with --enable-prof */
 	struct symbol sym;
 
 	je->is_alone = is_alone;
@@ -170,10 +170,10 @@ bool jemalloc_has_mark(struct image *img)
 }
 
 /*
- * Something may be called like mallctl and not be jemalloc's. jemalloc itself
- * refers to one of these two variables, so that no linker drops them, and has
- * the mark in its messages. .gnu_debugdata names functions alone: there it is
- * the one that mallctl calls, or, where LTO left neither, both of its fellows.
+ * A function named like mallctl may not be jemalloc's. jemalloc itself refers to one of these two
+ * variables, so that no linker drops them, and has the mark in its messages. .gnu_debugdata names
+ * only functions: then the function called by mallctl counts, or, if LTO removed that, both of its
+ * siblings.
  */
 static bool jemalloc_is_genuine(const struct jemalloc *je)
 {
@@ -181,7 +181,7 @@ static bool jemalloc_is_genuine(const struct jemalloc *je)
 	struct symbol sym;
 	bool found = false;
 
-	/* Without the prefix too: a build may give it to the functions alone. */
+	/* Also without the prefix: a build may apply it only to the functions. */
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !found; i++)
 		found = find_prefixed(je, je->prefix, "", names[i], STT_OBJECT, &sym) ||
 			find_prefixed(je, "", "", names[i], STT_OBJECT, &sym);
@@ -192,10 +192,10 @@ static bool jemalloc_is_genuine(const struct jemalloc *je)
 }
 
 /*
- * Has its prefix other functions that every jemalloc has? A program's own call_mallctl has
- * none; nor has that of a jemalloc whose unused functions the linker dropped.
+ * Are there other functions of jemalloc with its prefix? Not so for a program's own call_mallctl,
+ * nor for a jemalloc whose unused functions the linker dropped.
  */
-static bool jemalloc_has_fellows(const struct jemalloc *je)
+static bool jemalloc_has_siblings(const struct jemalloc *je)
 {
 	static const char *const names[] = { "mallctlbymib", "mallctlnametomib",
 					     "malloc_stats_print" };
@@ -207,7 +207,7 @@ static bool jemalloc_has_fellows(const struct jemalloc *je)
 	return false;
 }
 
-/* The build tells its prefix in the name of its variable, if it has one of its own. */
+/* The name of the configuration variable shows the build's prefix, if it has one. */
 static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			    uint64_t addr)
 {
@@ -233,7 +233,7 @@ static int search_conf_name(void *ctx, unsigned int pflags, const char *bytes, s
 	return 0;
 }
 
-/* The prefix, by the name of the variable it reads; as it was if that has none of its own. */
+/* Set the prefix from the name of the configuration variable; unchanged if that has none. */
 static void jemalloc_find_prefix(struct jemalloc *je)
 {
 	image_each_segment(je->image, search_conf_name, je);
@@ -244,7 +244,7 @@ static void jemalloc_find_prefix(struct jemalloc *je)
 #define FOUND_MAX 64
 #define PRELOAD_MAX 4096
 #define PATH_SHOWN 300
-#define CODE_MIN (UINT64_C(128) << 10) /* any jemalloc takes more */
+#define CODE_MIN (UINT64_C(128) << 10) /* smaller than any jemalloc */
 
 static const char mallctl_name[] = "mallctl";
 
@@ -253,11 +253,11 @@ struct found {
 	size_t n;
 	struct image *image; /* being searched */
 	pid_t pid;
-	const char *preload; /* what LD_PRELOAD and ld.so.preload name */
+	const char *preload; /* contents of LD_PRELOAD and ld.so.preload */
 	bool failed;
-	struct err *server;	/* why debuginfod did not help, NULL when it is not to be asked */
-	struct image *nameless; /* it holds a jemalloc, but no symbol names its mallctl, */
-	char said[200];		/* and this is why it was not found without */
+	struct err *server;	/* why debuginfod did not help; NULL if not to be asked */
+	struct image *nameless; /* contains a jemalloc, but no symbol names its mallctl */
+	char said[200];		/* and the reason why the scan did not find it */
 };
 
 const char *jemalloc_linkage_name(enum jemalloc_linkage linkage)
@@ -282,8 +282,8 @@ bool jemalloc_is_conf_name(const char *name)
 }
 
 /*
- * The build decides the variable's name: the prefix may have been given to the symbols later, and
- * names of symbols may have any bytes.
+ * The build decides the variable's name: the symbols may have got their prefix later, and symbol
+ * names may contain any bytes.
  */
 const char *jemalloc_conf_name(struct jemalloc *je)
 {
@@ -306,7 +306,7 @@ int jemalloc_version_cmp(const char *version, int major, int minor, int patch)
 
 	if (sscanf(version, "%d.%d.%d", &got[0], &got[1], &got[2]) != 3)
 		return 1;
-	/* A build from a clone without tags calls itself 0.0.0. */
+	/* Builds from a clone without tags have version 0.0.0. */
 	if (!got[0] && !got[1] && !got[2])
 		return 1;
 	for (size_t i = 0; i < 3; i++)
@@ -325,7 +325,7 @@ enum tristate jemalloc_has_hooks(const char *version)
 		       : TRI_NO;
 }
 
-/* Is the file name of `path` that of one of the objects in `list` (blanks or colons between)? */
+/* Is the file name of `path` that of an object in `list` (separated by blanks or colons)? */
 static bool is_preloaded(const char *path, const char *list)
 {
 	static const char between[] = " \t\n:";
@@ -352,7 +352,7 @@ static enum jemalloc_linkage linkage_of(const struct image *img, const char *pre
 	return is_preloaded(img->path, preload) ? LINKAGE_PRELOAD : LINKAGE_SHARED;
 }
 
-/* An alias of one already found, in a table where both stand or in both tables. */
+/* An alias of one already found, in the same or in another table. */
 static bool is_known(const struct found *f, uint64_t addr)
 {
 	for (size_t i = 0; i < f->n; i++)
@@ -409,16 +409,18 @@ static int match_name(void *ctx, const char *name, const struct symbol *sym)
 	return f->failed;
 }
 
-/* Of those from `first` on, all of one image: where some have fellows the others are none. */
-static void drop_pretenders(struct found *f, size_t first)
+/*
+ * Of those from `first` on, all in one image: if some have sibling functions, drop those without.
+ */
+static void drop_false_positives(struct found *f, size_t first)
 {
-	bool fellows[FOUND_MAX], any = false;
+	bool siblings[FOUND_MAX], any = false;
 	size_t kept = first;
 
 	for (size_t i = first; i < f->n; i++)
-		any |= fellows[i] = jemalloc_has_fellows(&f->v[i]);
+		any |= siblings[i] = jemalloc_has_siblings(&f->v[i]);
 	for (size_t i = first; i < f->n; i++)
-		if (!any || fellows[i])
+		if (!any || siblings[i])
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 }
@@ -437,7 +439,7 @@ static int search_image(struct found *f, struct image *img, struct err *err)
 			f->v[kept++] = f->v[i];
 	f->n = kept;
 	if (kept - before > 1)
-		drop_pretenders(f, before);
+		drop_false_positives(f, before);
 	for (size_t i = before; i < f->n; i++)
 		jemalloc_describe(&f->v[i], f->n - before == 1);
 	return 0;
@@ -456,7 +458,7 @@ static int search_debug(struct found *f, struct image *img, struct err *err)
 	return 0;
 }
 
-/* An image that has jemalloc's mark, and no symbol that leads to it. */
+/* An image that has jemalloc's mark, but no symbol that leads to it. */
 static int scan_image(struct found *f, struct image *img, struct err *err)
 {
 	struct scan scan;
@@ -478,8 +480,8 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 	if (!je->version[0]) {
 		f->n--;
 		snprintf(f->said, sizeof(f->said),
-			 "its version is unknown, so that mallctl, which seems to be at %#llx, "
-			 "cannot be confirmed",
+			 "its version is unknown, so mallctl, which seems to be at %#llx, cannot "
+			 "be confirmed",
 			 (unsigned long long)mallctl);
 		return 0;
 	}
@@ -488,8 +490,8 @@ static int scan_image(struct found *f, struct image *img, struct err *err)
 }
 
 /*
- * The main program's malloc: its own, else the preloaded one, else the first that was loaded. A
- * library that names no mallctl keeps its malloc to itself as well.
+ * Order by which one provides the main program's malloc: its own, else the preloaded one, else the
+ * first one loaded. A library that does not export mallctl does not export its malloc either.
  */
 static int rank(const struct jemalloc *je)
 {
@@ -561,7 +563,7 @@ static void read_preload_variable(pid_t pid, char *buf, size_t size)
 		buf[0] = '\0';
 }
 
-/* LD_PRELOAD, and the target's own /etc/ld.so.preload, one after the other. */
+/* LD_PRELOAD followed by the target's own /etc/ld.so.preload. */
 static void read_preload(pid_t pid, char *buf, size_t size)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -587,7 +589,7 @@ static bool has_texts(struct image *img)
 	return code >= CODE_MIN && jemalloc_has_mark(img);
 }
 
-/* By symbols that lie outside of it, else without. */
+/* By symbols outside the image, else without symbols. */
 static int search_stripped(struct found *f, struct image *img, struct err *err)
 {
 	size_t before = f->n;
@@ -601,8 +603,8 @@ static int search_stripped(struct found *f, struct image *img, struct err *err)
 }
 
 /*
- * To look for texts reads all of a file: where one was found already only in those that call what
- * every jemalloc for Linux calls, which few libraries do.
+ * Searching for strings reads the whole file: once a jemalloc was found, only images are searched
+ * that call madvise(2), like every jemalloc for Linux and few other libraries.
  */
 static bool may_hold_another(const struct found *f, struct image *img)
 {
@@ -610,7 +612,7 @@ static bool may_hold_another(const struct found *f, struct image *img)
 	       (!f->n || img->is_main || image_may_call(img, "madvise"));
 }
 
-/* By symbols, and where there are none, without: each image may hold one of its own. */
+/* By symbols, or without if there are none: each image may contain a jemalloc. */
 static int search(struct found *f, struct images *images, struct err *err)
 {
 	struct image *prog = main_image(images);

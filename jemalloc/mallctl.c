@@ -24,15 +24,15 @@
 #define DANGER(why) .danger = why
 
 /* Why a name is refused, where several share a reason. */
-#define OWN_THREAD "it answers an address in a thread that ends with the call"
-#define OWNER "it belongs to the code of the program that made the cache"
-#define MEMORY "it takes away memory that the program is using"
+#define OWN_THREAD "it returns an address in a thread that exits after the call"
+#define OWNER "the cache belongs to the code of the program that created it"
+#define MEMORY "it frees memory that the program is using"
 #define CODE "it takes the address of code in the program"
-#define STAYS "the arena it makes stays for good"
-#define STRUCTURE "it answers a structure that differs between versions"
+#define STAYS "the arena it creates is permanent"
+#define STRUCTURE "it returns a structure that differs between versions"
 #define ADDRESSES "it takes addresses in the program"
 
-/* Name, type, access, since (empty: 3.6 has it), and what else there is to heed. */
+/* Name, type, access, since (empty: 3.6 has it), and further properties. */
 const struct mallctl mallctl_table[] = {
 	CTL("version", STRING, READ, ""),
 	CTL("epoch", U64, BOTH, ""),
@@ -120,7 +120,7 @@ const struct mallctl mallctl_table[] = {
 	CTL("opt.prof_bt_max", U32, READ, "5.3.1"),
 	CTL("opt.prof_pid_namespace", BOOL, READ, "5.3.1"),
 	CTL("thread.arena", U32, BOTH, "", THREAD,
-	    DANGER("it moves only the calling thread, which is not one of the program's")),
+	    DANGER("it affects only the calling thread, which does not belong to the program")),
 	CTL("thread.allocated", U64, READ, "", THREAD),
 	CTL("thread.deallocated", U64, READ, "", THREAD),
 	CTL("thread.allocatedp", U64, READ, "", THREAD, DANGER(OWN_THREAD)),
@@ -133,7 +133,7 @@ const struct mallctl mallctl_table[] = {
 	CTL("thread.prof.name", STRING, BOTH, "4.0.0", PROF, THREAD),
 	CTL("thread.prof.active", BOOL, BOTH, "4.0.0", PROF, THREAD),
 	CTL("tcache.create", U32, READ, "4.0.0",
-	    DANGER("nobody would use or destroy the cache it makes")),
+	    DANGER("the cache it creates would never be used or destroyed")),
 	CTL("tcache.flush", U32, WRITE, "4.0.0", DANGER(OWNER)),
 	CTL("tcache.destroy", U32, WRITE, "4.0.0", DANGER(OWNER)),
 	CTL("arena.<i>.initialized", BOOL, READ, "5.0.0"),
@@ -173,7 +173,7 @@ const struct mallctl mallctl_table[] = {
 	CTL("prof.lg_sample", SIZE, READ, "4.0.0", PROF),
 	CTL("prof.interval", U64, READ, "", PROF),
 	CTL("prof.log_start", STRING, WRITE, "5.2.0", PROF,
-	    DANGER("it makes jemalloc write a file whenever the process ends, for good")),
+	    DANGER("it permanently makes jemalloc write a file when the process exits")),
 	CTL("prof.log_stop", VOID, WRITE, "5.2.0", PROF),
 	CTL("prof.stats.bins.<i>.live", U64, READ, "5.3.0", PROF, DANGER(STRUCTURE)),
 	CTL("prof.stats.bins.<i>.accum", U64, READ, "5.3.0", PROF, DANGER(STRUCTURE)),
@@ -193,7 +193,7 @@ const struct mallctl mallctl_table[] = {
 	CTL("experimental.utilization.batch_query", U64, BOTH, "5.2.0", DANGER(ADDRESSES)),
 	CTL("experimental.batch_alloc", U64, BOTH, "5.3.0", DANGER(ADDRESSES)),
 	CTL("experimental.arenas.<i>.pactivep", U64, READ, "5.2.0",
-	    DANGER("it answers an address in the program")),
+	    DANGER("it returns an address in the program")),
 	CTL("experimental.arenas_create_ext", U32, BOTH, "5.3.0", DANGER(STAYS)),
 	CTL("stats.allocated", SIZE, READ, "", EPOCH),
 	CTL("stats.active", SIZE, READ, "", EPOCH),
@@ -343,7 +343,7 @@ static const char *const mutexes[] = {
 	"hpa_sec",
 };
 
-/* What "<mutex>" stands for, below stats.mutexes and stats.arenas.<i>.mutexes. */
+/* Values of "<mutex>" below stats.mutexes and stats.arenas.<i>.mutexes. */
 static bool mallctl_is_mutex(const char *name, size_t len)
 {
 	for (size_t i = 0; i < sizeof(mutexes) / sizeof(mutexes[0]); i++)
@@ -426,7 +426,7 @@ static bool parse_bool(const char *text, bool *value)
 	return false;
 }
 
-/* Hexadecimal here, everything else as any size. */
+/* Hexadecimal, else as any other size. */
 static bool parse_unsigned(const char *text, uint64_t max, uint64_t *value)
 {
 	struct err ignored;
@@ -481,10 +481,10 @@ int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value
 {
 	static const char *const wanted[] = {
 		[MALLCTL_BOOL] = "true or false",
-		[MALLCTL_U32] = "a whole number of 32 bits",
-		[MALLCTL_U64] = "a whole number",
+		[MALLCTL_U32] = "a 32-bit unsigned integer",
+		[MALLCTL_U64] = "a non-negative integer",
 		[MALLCTL_SIZE] = "a size such as 4096, 512K or 0x1000",
-		[MALLCTL_SSIZE] = "a whole number, negative ones included",
+		[MALLCTL_SSIZE] = "an integer",
 		[MALLCTL_STRING] = "text",
 		[MALLCTL_VOID] = "no value",
 	};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The mallctl names jeprof-ctl knows: their types, whether they can be read
- * and written, since which jemalloc (jemalloc 3.6 to 5.3.1, ctl.c).
+ * The mallctl names that jeprof-ctl knows (jemalloc 3.6 to 5.3.1, ctl.c), with their types, access
+ * and first version.
  */
 #ifndef JEMALLOC_MALLCTL_H
 #define JEMALLOC_MALLCTL_H
@@ -27,9 +27,9 @@ struct mallctl {
 	const char *name; /* "<i>" stands for a number: "arena.<i>.purge" */
 	enum mallctl_type type;
 	unsigned int access; /* enum mallctl_access bits */
-	const char *since;   /* "5.3.0"; "" if it was always there */
+	const char *since;   /* "5.3.0"; "" if in all versions */
 	bool needs_prof;     /* must not be touched while opt.prof is false */
-	bool per_thread;     /* speaks of the calling thread: thread.* */
+	bool per_thread;     /* applies to the calling thread: thread.* */
 	bool needs_epoch;    /* stale unless epoch was written before */
 	const char *danger;  /* why it is refused, or NULL: arena.<i>.reset, ... */
 };
@@ -45,12 +45,12 @@ union mallctl_value {
 	char bytes[8];
 };
 
-/* Bytes of a value of this type in the target (a string is a pointer: 8). */
+/* Size of a value of this type in the target, in bytes (a string is a pointer: 8). */
 size_t mallctl_size(enum mallctl_type type);
 
 /*
- * Parse what a user typed: true/false/1/0/on/off, numbers in decimal, hex or
- * with K M G T; ERR_USAGE names the type expected. Strings are not parsed.
+ * Parse user input: true/false/1/0/on/off, numbers in decimal, hex or with K M G T. ERR_USAGE names
+ * the type expected. Strings are not supported.
  */
 int mallctl_parse(const struct mallctl *m, const char *text, union mallctl_value *v,
 		  struct err *err) __must_check;

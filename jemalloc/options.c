@@ -10,14 +10,14 @@
 /* --- variables --- */
 
 /*
- * The variables behind mallctl's names, where distributions have stripped
- * them. opt.prof decides whether anything else may be asked.
+ * Finds the variables behind mallctl's names without symbols, which distributions strip. opt.prof
+ * decides whether it is safe to query anything else.
  */
 
 #define BYTES_MAX 64
-#define ALLOCATION_DEPTH 3 /* calls from malloc to where it decides whether to sample */
+#define ALLOCATION_DEPTH 3 /* calls from malloc to the decision whether to sample */
 
-/* Bytes of the image's data that some code reads, and that it sets. */
+/* Bytes of the image's data that some code reads or sets. */
 struct bytes {
 	const struct scan *scan;
 	struct {
@@ -46,7 +46,7 @@ static int note_byte(void *ctx, const struct insn *insn)
 	return 0;
 }
 
-/* A byte of code is a bool: jemalloc's options have no other values. */
+/* The byte of a bool option holds 0 or 1. */
 static bool is_bool(struct scan *s, uint64_t addr)
 {
 	unsigned char value;
@@ -54,7 +54,7 @@ static bool is_bool(struct scan *s, uint64_t addr)
 	return peek(&s->memory, addr, &value, sizeof(value)) && value <= 1;
 }
 
-/* The only byte that the handler of `name` reads, 0 if there is none, or several. */
+/* The only byte that the handler of `name` reads; 0 if there are none or several. */
 static uint64_t read_by(struct scan *s, const char *name)
 {
 	struct bytes b = { .scan = s };
@@ -86,7 +86,7 @@ uint64_t options_find_prof(struct scan *s)
 	return dump && scan_reach(s, dump, 2, is_read, &addr) ? addr : 0;
 }
 
-/* The bytes that a handler stores: a value of config.* stands in its code. */
+/* The bytes that a handler stores: the value of config.* is a constant in its code. */
 static int note_constant(void *ctx, const struct insn *insn)
 {
 	unsigned int *seen = ctx; /* bits: 0, 1, anything else */
@@ -130,7 +130,7 @@ enum jemalloc_unwinder options_find_unwinder(struct scan *s)
 				 frameptr ? config_of(s, frameptr) : TRI_NO);
 }
 
-/* A lock's own flag is set to constants; what a caller hands over is not. */
+/* A lock's flag is set to constants, unlike a value passed by a caller. */
 static uint64_t set_by(struct scan *s, const char *name)
 {
 	struct bytes b = { .scan = s };
@@ -161,12 +161,12 @@ uint64_t options_find_active(struct scan *s)
 
 /* --- options --- */
 
-/* The variables that keep what profiling was started with. */
+/* Finds the variables with the initial profiling options. */
 
-/* No handler of an option is longer; measured: 144 bytes. */
+/* The longest handler of an option; measured: 144 bytes. */
 #define HANDLER_MAX 256
 
-/* As their type in jemalloc says (jemalloc_internal_externs.h): a bool, size_t, ssize_t. */
+/* According to their types in jemalloc (jemalloc_internal_externs.h): bool, size_t, ssize_t. */
 static const struct opt {
 	const char *name;
 	size_t size;
@@ -207,7 +207,7 @@ bool options_value(enum jemalloc_opt opt, const unsigned char bytes[8], int64_t 
 struct reading {
 	struct scan *scan;
 	size_t size;
-	uint64_t addr; /* the only variable of that size that is read */
+	uint64_t addr; /* the only variable of that size that it reads */
 	bool ambiguous;
 };
 
@@ -231,7 +231,7 @@ static uint64_t handler_of(const struct scan *s, const char *name)
 	return ctl_tree_handler(&s->tree, full);
 }
 
-/* The only variable of that size that the handler of an option reads, 0 if unknown. */
+/* The only variable of that size that the handler of an option reads; 0 if unknown. */
 static uint64_t only_read(struct scan *s, const char *name, size_t size)
 {
 	struct reading r = { .scan = s, .size = size };
@@ -259,16 +259,16 @@ static uint64_t read_by_handler(struct scan *s, enum jemalloc_opt opt)
 		       : 0;
 }
 
-/* Which of the candidates the code near mallctl sets, as what reads the configuration does. */
+/* Which candidates are set by code near mallctl, as by the configuration parser. */
 struct setting {
 	struct scan *scan;
 	uint64_t addr[JEMALLOC_OPTS];
 	bool set[JEMALLOC_OPTS];
-	uint64_t low, high; /* of `addr` */
+	uint64_t low, high; /* bounds of `addr` */
 	unsigned int wanted;
 };
 
-/* It writes the variable, or takes its address to do so; or one before it took that. */
+/* Does it write the variable, or take its address, or has an earlier one taken that? */
 static int note_set(void *ctx, const struct insn *insn)
 {
 	struct setting *w = ctx;
@@ -283,13 +283,13 @@ static int note_set(void *ctx, const struct insn *insn)
 	return 0;
 }
 
-/* Something at `addr` may say where a candidate is: at `memory`, or a little behind it. */
+/* Code at `addr` may refer to a candidate at `memory` or shortly after. */
 static void try_setting(void *ctx, uint64_t addr, uint64_t memory)
 {
 	struct setting *w = ctx;
 
 	for (unsigned int i = 0; i < JEMALLOC_OPTS; i++) {
-		/* What follows is a constant of 1 or 4 bytes to write, or nothing. */
+		/* A constant of 1 or 4 bytes may follow the address. */
 		if (!w->addr[i] || w->set[i] || w->addr[i] - memory > 4)
 			continue;
 		w->wanted = i;

@@ -11,7 +11,7 @@
 
 #define FUNCTIONS_MAX 128
 #define INSNS_MAX 3000
-#define ALL_INSNS_MAX (8u << 20) /* one second or two */
+#define ALL_INSNS_MAX (8u << 20) /* takes a second or two */
 #define NEAR (UINT64_C(4) << 20)
 
 static size_t read_target(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -105,7 +105,7 @@ struct reach {
 		uint64_t entry;
 		unsigned int depth;
 	} v[FUNCTIONS_MAX];
-	unsigned int depth; /* of the function being walked */
+	unsigned int depth; /* call depth of the function being walked */
 };
 
 static void add_function(struct reach *r, uint64_t entry, unsigned int depth)
@@ -143,7 +143,7 @@ int scan_reach(struct scan *s, uint64_t entry, unsigned int depth, insn_fn *fn, 
 
 /* --- prof dump --- */
 
-/* prof_dump, which every dump goes through whoever caused it, and which no build exports. */
+/* Finds prof_dump, which every dump calls whatever caused it, and which no build exports. */
 
 #define DEPTH 3 /* from the handler to the call of prof_dump */
 #define CREAT_INSNS 64
@@ -158,7 +158,7 @@ struct dump {
 static int is_creat_call(void *ctx, const struct insn *insn)
 {
 	(void)ctx;
-#ifdef SYS_creat /* newer processors have openat(2) for it, and the name must do */
+#ifdef SYS_creat /* newer architectures have only openat(2), and need the name */
 	return insn->kind == INSN_SYSCALL && insn_reg_is(insn, INSN_SYSCALL_NR, SYS_creat);
 #else
 	return (void)insn, 0;
@@ -166,7 +166,7 @@ static int is_creat_call(void *ctx, const struct insn *insn)
 }
 
 /*
- * creat(3) by the name that the linker is to look up, or has looked up, else by what it does.
+ * Recognizes creat(3) by the symbol that the linker will resolve or has resolved, else by its code.
  * In newer C libraries the function itself makes no system call.
  */
 static bool calls_creat(struct scan *s, const struct insn *insn)
@@ -189,9 +189,8 @@ static int note_creat(void *ctx, const struct insn *insn)
 }
 
 /*
- * To dump into a file of this name, and not for leaks: prof_dump(tsd, true,
- * filename, false), and before 4.0, and where the compiler drops the first
- * argument, prof_dump(true, filename, false).
+ * Recognizes a call for a dump to a file, not for leaks: prof_dump(tsd, true, filename, false);
+ * before 4.0, or if the compiler drops the first argument, prof_dump(true, filename, false).
  */
 static unsigned int file_arg_of(const struct insn *insn)
 {
@@ -202,7 +201,7 @@ static unsigned int file_arg_of(const struct insn *insn)
 	return 0;
 }
 
-/* It makes the file by itself, or, before 5.3.0, has a function for that. */
+/* It creates the file itself, or, before 5.3.0, in a function that it calls. */
 static int note_site(void *ctx, const struct insn *insn)
 {
 	struct dump *d = ctx;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Which functions of a program are those of the jemalloc that it holds.
+ * Determines which functions of a program belong to the jemalloc in it.
  *
- * How they lie in the file depends on the linker (lld puts jemalloc_constructor() where its
- * section came, GNU ld into a part of its own), on its options (a section for each function, or
- * one for all) and on LTO, which mixes them with the program's. So no order is assumed. Each
- * symbol stands for one function, and two sources decide:
+ * Their order in the file depends on the linker (lld leaves jemalloc_constructor() at its section's
+ * position, GNU ld moves it elsewhere), on its options (a section per function, or one for all) and
+ * on LTO, which mixes them with the program's. So no order is assumed. Each symbol stands for one
+ * function, which is classified by two sources:
  *
- *  - names: the interface (malloc(), mallctl(), operator new), with the prefix that it has in
- *    this program, and the private namespace that configure gives to all that is not static
- *    ("je_");
- *  - code: what these call or jump to, or whose address they take, if its symbol is local (a
- *    static function, or a hidden one after linking), or named as jemalloc's functions are. It
- *    is jemalloc's, as jemalloc calls nothing of another object file but by a global name. And
- *    so on with what was found.
+ * - names: the interface (malloc(), mallctl(), operator new), with its prefix in this program, and
+ * the private namespace that configure gives to everything non-static ("je_"); - code: functions
+ * that these call, jump to or take the address of, if their symbols are local (a static function,
+ * or a hidden one after linking), or named like jemalloc's functions. They are jemalloc's, since
+ * jemalloc calls functions of other object files only by global names. This is repeated for the
+ * functions found.
  *
- * Where the symbol table has a record of the source file that a local function is of, that
- * decides as well: another file than jemalloc's has none of its functions. A function of a file
- * that is called like one of jemalloc's, with such a name too, is jemalloc's if another one of
- * that file was found, or if what lies before and behind was. That adds what no code names, such
- * as handlers in tables. With LTO, and for hidden functions with some linkers, there is no such
- * record: then handlers are known by their names.
+ * If the symbol table records the source file of a local function, that counts as well: functions
+ * of other files than jemalloc's are excluded. A function that has a name like jemalloc's, in a
+ * file with a name like jemalloc's, is jemalloc's if another one of that file was found, or if its
+ * neighbors on both sides were. That adds functions that no code refers to, such as handlers in
+ * tables. With LTO, and for hidden functions with some linkers, there is no such record: then
+ * handlers are recognized by their names.
  *
- * Where code leads to a place that no symbol names, the table is not complete, and the answer
- * says so: then frame tables (.eh_frame) bound the functions, and the code of those that handle
- * mallctl's names leads to the others. DWARF is not read: a file that has it has the symbols too.
+ * If code leads to an address without a symbol, the symbol table is incomplete, and the result says
+ * so: then frame tables (.eh_frame) delimit the functions, and the others are found through the
+ * code of the handlers of mallctl's names. DWARF is not read: a file that has it has the symbols
+ * too.
  */
 #include "jemalloc/jemalloc.h"
 
@@ -42,9 +42,9 @@
 
 #define CODE_MAX (16u << 20) /* bytes decoded; jemalloc 5.3 has 0.4 MiB */
 #define PADDING_MAX 64	     /* between one function and the next */
-#define FRAME_MIN 16	     /* bytes of the shortest entry of an .eh_frame with a function */
+#define FRAME_MIN 16	     /* bytes in the shortest .eh_frame entry of a function */
 
-/* What jemalloc 3.6 to 5.3.1 offers a program, without the prefix. */
+/* The public interface of jemalloc 3.6 to 5.3.1, without the prefix. */
 static const char *const interface[] = {
 	"malloc",
 	"calloc",
@@ -82,7 +82,7 @@ static const char *const interface[] = {
 /* operator new, new[], delete and delete[] */
 static const char *const operators[] = { "_Znw", "_Zna", "_Zdl", "_Zda" };
 
-/* How its other functions begin, where a build gave them no namespace, and static ones. */
+/* Prefixes of its static functions, and of others in builds without a private namespace. */
 static const char *const private[] = {
 	"approximate_",	 "arenas_",	  "config_",
 	"epoch_",	 "experimental_", "max_background_",
@@ -110,7 +110,7 @@ static const char *const private[] = {
 	"tsd_",		 "witness_",	  "zone_",
 };
 
-/* Its source files, without the ending: .c, and .cpp for the operators. */
+/* Its source files, without the suffix: .c, or .cpp for the operators. */
 static const char *const sources[] = {
 	"arena",
 	"atomic",
@@ -199,30 +199,30 @@ static const char *const sources[] = {
 
 struct func {
 	uint64_t start, end;
-	unsigned int file; /* the number of its source file's record; 0: file or name are not like
+	unsigned int file; /* number of its source file's record; 0: file or name are not like
 			    * jemalloc's */
 	bool ours;
-	bool open;     /* ours, if it is reached from what is ours, */
-	bool reserved; /* unless one of its names is not for programs: it is the C library's */
-	bool decoded;  /* what it leads to was looked at */
+	bool open;     /* ours if reached from our functions */
+	bool reserved; /* it has a reserved name: then it is the C library's */
+	bool decoded;  /* its references were examined */
 };
 
 struct funcs {
 	const struct jemalloc *je;
-	bool bare;	      /* the interface without the prefix is jemalloc's too */
-	const char *file;     /* the record of a source file that the last symbol had, */
-	unsigned int n_files; /* its number, */
-	bool is_source;	      /* whether it is called like one of jemalloc's, */
-	bool is_open;	      /* and whether what is local there may be jemalloc's */
+	bool bare;	      /* the interface exists without the prefix, too */
+	const char *file;     /* current source file record of the symbol table */
+	unsigned int n_files; /* its number */
+	bool is_source;	      /* its name is like one of jemalloc's */
+	bool is_open;	      /* its local functions may be jemalloc's */
 	struct func *v;
 	size_t n, room;
 	bool failed;	     /* out of memory */
-	bool more;	     /* functions were found that are not decoded yet */
-	bool nameless;	     /* their code leads to where no symbol is */
+	bool more;	     /* there are functions that are not decoded yet */
+	bool nameless;	     /* code leads to an address without a symbol */
 	size_t left;	     /* bytes that may still be decoded */
-	struct range hull;   /* from the first to the last that handles a name of mallctl's */
+	struct range hull;   /* from the first to the last handler of a mallctl name */
 	struct range frames; /* .eh_frame */
-	/* The code that is being decoded. */
+	/* The code being decoded. */
 	const char *bytes;
 	size_t len;
 	uint64_t addr;
@@ -247,7 +247,7 @@ static bool is_interface(const char *name)
 	return false;
 }
 
-/* jemalloc's by its name alone. */
+/* Is it jemalloc's by its name alone? */
 static bool is_named(const struct funcs *f, const char *name)
 {
 	const char *prefix = f->je->prefix;
@@ -262,7 +262,7 @@ static bool is_named(const struct funcs *f, const char *name)
 	return f->bare && is_interface(name);
 }
 
-/* What handles mallctl's names, and memory by default: only tables lead to it. */
+/* Handlers of mallctl names, and default extent hooks: only tables refer to them. */
 static bool is_in_table(const char *name)
 {
 	static const char *const ends[] = { "_ctl", "_index", "_default" };
@@ -275,7 +275,7 @@ static bool is_in_table(const char *name)
 	return text_begins(name, "ehooks_default_") || text_begins(name, "hpa_hooks_");
 }
 
-/* The names of C++ and Rust are encoded so that they begin like this. */
+/* Mangled names of C++ and Rust begin with _Z or _R. */
 static bool is_reserved(const char *name)
 {
 	return name[0] == '_' && name[1] != 'Z' && name[1] != 'R';
@@ -286,7 +286,7 @@ static bool is_source(const char *file)
 	const char *name = text_file_name(file), *dot = strrchr(name, '.');
 
 	if (text_begins(name, "jemalloc_") && !text_begins(name, "jemalloc_cpp"))
-		name += strlen("jemalloc_"); /* as some who copy it call its files */
+		name += strlen("jemalloc_"); /* a file prefix in some vendored copies */
 	if (!dot || dot < name || (strcmp(dot, ".c") != 0 && strcmp(dot, ".cpp") != 0))
 		return false;
 	for (size_t i = 0; i < N(sources); i++)
@@ -296,7 +296,7 @@ static bool is_source(const char *file)
 	return false;
 }
 
-/* What linkers call the result of LTO; "" is what they make local themselves. */
+/* Names that linkers give to the result of LTO; "" is for symbols made local by the linker. */
 static bool is_no_source(const char *file)
 {
 	const char *dot = strrchr(file, '.');
@@ -340,7 +340,7 @@ static int add_func(void *ctx, const char *name, const struct symbol *sym)
 			       .ours = is_named(f, name),
 			       .open = f->is_open,
 			       .reserved = is_reserved(name) };
-	if (strstr(name, ".lto_priv.")) /* local before GNU C divided the work */
+	if (strstr(name, ".lto_priv.")) /* local before GCC partitioned the program */
 		func->open = true;
 	if (begins_with_any(name, private, N(private))) {
 		func->ours |= func->open && !f->is_source && is_in_table(name);
@@ -357,7 +357,10 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* One for each address: it may have several names, of several files where equal code was folded. */
+/*
+ * Keep one entry per address: it may have several names, even of several files if identical code
+ * was folded.
+ */
 static void merge_aliases(struct funcs *f)
 {
 	size_t n = 0;
@@ -460,7 +463,7 @@ static int decode_ours(void *ctx, unsigned int pflags, const char *bytes, size_t
 	return 0;
 }
 
-/* What lies between two functions that are ours, if all of it is of such files. */
+/* Add functions between two of ours, if all of them are from such files. */
 static void take_between(struct funcs *f)
 {
 	size_t from = f->n;
@@ -477,9 +480,9 @@ static void take_between(struct funcs *f)
 }
 
 /*
- * All of a source file that have such names, once one of its functions was found. Not all that
- * the record is said to be of: objects without one, as those of the C library are, come behind
- * the one of another object.
+ * Add all functions of a source file with such names, once one of its functions was found. Not all
+ * that follow its record: objects without a record, such as those of the C library, appear after
+ * the record of another object.
  */
 static void take_files(struct funcs *f)
 {
@@ -536,7 +539,7 @@ static int put_funcs(const struct funcs *f, struct jemalloc_text *text)
 	return 0;
 }
 
-/* The function that the entry of an .eh_frame at `at` is of. GNU C and clang make no others. */
+/* Add the function of the .eh_frame entry at `at`. GCC and clang produce only this encoding. */
 static void add_frame(struct funcs *f, const char *entry, uint64_t at)
 {
 	struct {
@@ -589,8 +592,9 @@ static void add_seed(void *ctx, uint64_t addr)
 }
 
 /*
- * Without symbols: what mallctl, all that handles its names, and prof_dump lead to, as far as it
- * lies between the first and the last of them. Frame tables tell where functions begin and end.
+ * Without symbols: add the functions reached from mallctl, the handlers of its names, and
+ * prof_dump, as far as they are between the first and the last of these. Frame tables delimit the
+ * functions.
  */
 static void add_unnamed(struct funcs *f, pid_t pid)
 {
@@ -621,7 +625,9 @@ static int find_static(struct jemalloc_text *text, const struct jemalloc *je, pi
 	if (!text->whole)
 		add_unnamed(&f, pid);
 	ret = f.failed ? -1 : put_funcs(&f, text);
-	/* Who waits in a hook that was called from malloc(3) comes from between them, too. */
+	/*
+	 * A thread waiting in a hook called from malloc(3) also has return addresses between them.
+	 */
 	if (!ret && !text->whole)
 		ret = put(text, f.hull.start, f.hull.end);
 	free(f.v);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Which threads jemalloc knows: where the state of a thread's data stands (tsd_t.state). */
+/* Finds where the state of a thread's data is kept (tsd_t.state). */
 #include "jemalloc/jemalloc.h"
 
 #include "arch/machine.h"
@@ -7,7 +7,7 @@
 
 #include <gelf.h>
 
-#define MALLCTL_MAX 64 /* instructions of mallctl until it has its thread's data */
+#define MALLCTL_MAX 64 /* instructions of mallctl up to the access to its thread's data */
 /* tsd_state_uninitialized in jemalloc 5.0 and 5.1, and since 5.2 (tsd.h). */
 #define UNINITIALIZED_5_0 5
 #define UNINITIALIZED_5_2 6
@@ -31,9 +31,9 @@ struct template
 };
 
 /*
- * The byte that each thread begins with. A program's block lies at a fixed distance from the thread
- * pointer, so `tls` tells where in it; where a library's is the loader decides, but jemalloc has
- * one variable there, and `offset` is the place in that.
+ * Read the initial value of the byte. A program's TLS block is at a fixed distance from the thread
+ * pointer, so `tls` gives the position in it. The loader places a library's block, but jemalloc has
+ * only one variable there, and `offset` is the position in that.
  */
 static void read_template(void *ctx, struct Elf *elf)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the variables of a jemalloc hold, in a process. */
+/* Reads the variables of a jemalloc in a process. */
 #include "jemalloc/jemalloc.h"
 #include "jemalloc/options.h"
 

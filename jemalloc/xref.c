@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the code's references to strings tell: jemalloc itself reads dozens of
- * its values by name to report them, and who does that calls mallctl. Only the
- * file is searched, each byte once, however large it is.
+ * Finds functions by references of the code to strings: jemalloc itself reads dozens of its values
+ * by name to report them, by calls of mallctl. Only the file is searched, each byte once, however
+ * large it is.
  */
 #include "elf/image_file.h"
 #include "jemalloc/scan.h"
@@ -14,13 +14,13 @@
 
 #define STRINGS_MAX 256
 #define TARGETS_MAX 64
-#define TRIES_MAX (4u << 20) /* words that might be a name */
+#define TRIES_MAX (4u << 20) /* strings that may be a name */
 #define VOTES_MIN 4
-#define LINE_MAX_ 24 /* instructions from the name to the call */
+#define LINE_MAX_ 24 /* instructions from the reference to the call */
 #define LOOKUP_DEPTH 2
-#define CTL_OFFSET 32 /* of the handler in a node */
+#define CTL_OFFSET 32 /* of the handler within a node */
 
-/* Names that jemalloc reads in every version from 4.0 on, each by itself. */
+/* Names that jemalloc reads individually in every version from 4.0 on. */
 static const char *const names[] = {
 	"opt.abort",	   "opt.narenas",    "opt.dss",		"opt.stats_print",
 	"opt.junk",	   "opt.zero",	     "opt.utrace",	"opt.xmalloc",
@@ -38,7 +38,7 @@ static const char first_line[] = "___ Begin jemalloc statistics ___";
 
 struct target {
 	uint64_t addr;
-	uint32_t names; /* that it is called with */
+	uint32_t names; /* the names it is called with, one bit each */
 };
 
 struct xrefs {
@@ -48,12 +48,12 @@ struct xrefs {
 		unsigned int name;
 	} strings[STRINGS_MAX];
 	size_t n_strings;
-	unsigned int tries; /* bounded */
-	uint64_t low, high; /* of their addresses */
+	unsigned int tries; /* at most TRIES_MAX */
+	uint64_t low, high; /* bounds of their addresses */
 	struct target targets[TARGETS_MAX];
 	size_t n_targets;
-	unsigned int name; /* the one whose use is followed, */
-	uint64_t string;   /* and where it stands */
+	unsigned int name; /* the one whose use is being followed */
+	uint64_t string;   /* its address */
 };
 
 static void add_string(struct xrefs *x, const char *s, size_t len, uint64_t addr)
@@ -152,7 +152,7 @@ static int search_uses(void *ctx, unsigned int pflags, const char *bytes, size_t
 	return 0;
 }
 
-/* The winner, if it has no rival. */
+/* The winner, if it is unique. */
 static uint64_t count_votes(const struct xrefs *x, char *said, size_t size)
 {
 	const struct target *best = NULL, *second = NULL;
@@ -172,17 +172,17 @@ static uint64_t count_votes(const struct xrefs *x, char *said, size_t size)
 	n = best ? __builtin_popcount(best->names) : 0;
 	n_second = second ? __builtin_popcount(second->names) : 0;
 	if (n < VOTES_MIN)
-		snprintf(said, size, "no function is called with %d names of its options",
+		snprintf(said, size, "no function is called with %d of its option names",
 			 VOTES_MIN);
 	else if (n < 2 * n_second)
-		snprintf(said, size, "%#llx and %#llx are both called with names of its options",
+		snprintf(said, size, "both %#llx and %#llx are called with its option names",
 			 (unsigned long long)best->addr, (unsigned long long)second->addr);
 	else
 		return best->addr;
 	return 0;
 }
 
-/* Does what follows look a name up in the tree, and call the handler that it finds? */
+/* Does the code look a name up in the tree, and call the handler found? */
 struct lookup {
 	const struct ctl_tree *tree;
 	bool uses_tree, calls, reads_handler;
@@ -193,7 +193,7 @@ static int note_lookup(void *ctx, const struct insn *insn)
 	struct lookup *l = ctx;
 	uint64_t at = insn->memory - l->tree->root;
 
-	/* The whole node, or a part of it that the compiler knew: its children. */
+	/* The root node, or the field that the compiler resolved: its children. */
 	l->uses_tree |=
 		insn->has_memory && (at < CTL_OFFSET + 8 || insn->memory == l->tree->children);
 	for (unsigned int i = 0; i < DECODE_REGS; i++)
@@ -219,7 +219,7 @@ uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
 	uint64_t mallctl;
 
 	if (s->n_trees != 1) {
-		snprintf(said, size, "%s tree of mallctl's names is in its data",
+		snprintf(said, size, "its data contains %s tree of mallctl names",
 			 s->n_trees ? "more than one" : "no");
 		return 0;
 	}
@@ -230,18 +230,18 @@ uint64_t scan_mallctl(struct scan *s, char *said, size_t size)
 	if (!mallctl || is_lookup(s, mallctl))
 		return mallctl;
 	snprintf(said, size,
-		 "references to strings say that it is at %#llx, which does not look names up in "
-		 "the tree at %#llx",
+		 "string references lead to %#llx, which does not look names up in the tree at "
+		 "%#llx",
 		 (unsigned long long)mallctl, (unsigned long long)s->tree.root);
 	return 0;
 }
 
 struct report {
 	struct scan *scan;
-	uint64_t line; /* where the report's first line stands */
+	uint64_t line; /* address of the report's first line */
 	uint64_t found;
 	bool ambiguous;
-	bool names_line; /* of the function being looked at */
+	bool names_line; /* found in the function being examined */
 	uint64_t candidate;
 };
 
@@ -283,7 +283,7 @@ static void try_call(void *ctx, uint64_t addr, uint64_t to)
 	r->found = r->candidate;
 }
 
-/* The first of the two. */
+/* Find the first of the two null arguments. */
 static void search_calls(void *ctx, const char *bytes, size_t len, uint64_t addr)
 {
 	decode_find_zeros(bytes, len, addr, try_call, ctx);

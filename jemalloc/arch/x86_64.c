@@ -5,15 +5,15 @@
 #include <string.h>
 
 #define PATHS_MAX 256
-#define SEEN_SIZE 8192 /* a power of two, twice as many as instructions are followed */
+#define SEEN_SIZE 8192 /* a power of two, twice the number of instructions followed */
 #define INSNS_MAX (SEEN_SIZE / 2)
 
-/* What is known while a path is followed. */
+/* Known values on a path. */
 struct state {
 	uint64_t pc;
 	uint32_t known;
 	uint64_t regs[DECODE_REGS];
-	int64_t depth; /* of the stack, in bytes, since the function was entered */
+	int64_t depth; /* of the stack in bytes, relative to the entry */
 	bool canary;   /* the last instruction compared the stack's guard */
 };
 
@@ -78,7 +78,7 @@ bool decode_may_start(struct decode *d, uint64_t addr)
 	return !d->n_fdes || has_frame(d, addr);
 }
 
-/* True the first time. A line has no loops. A table that is full has seen everything. */
+/* True the first time. Straight-line code has no loops. If the table is full, false. */
 static bool first_time(struct walk *w, uint64_t addr)
 {
 	size_t at = (size_t)((addr * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % SEEN_SIZE;
@@ -96,7 +96,7 @@ static bool first_time(struct walk *w, uint64_t addr)
 	return false;
 }
 
-/* -1 for what is none of the sixteen. */
+/* -1 if it is not one of the sixteen. */
 static int reg_number(ZydisRegister reg)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -128,7 +128,7 @@ static void set_reg(struct state *s, ZydisRegister reg, uint64_t value)
 	s->regs[n] = value;
 }
 
-/* What `op` takes or reads, as far as that is known before the instruction. */
+/* The address of `op`, if known before the instruction. */
 static bool address_of(const struct state *s, uint64_t next, const ZydisDecodedOperand *op,
 		       uint64_t *addr)
 {
@@ -209,7 +209,7 @@ static bool forgets(const ZydisDecodedOperand *op)
 	       (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
 }
 
-/* What a register gets, where that can be told: by mov, lea, xor with itself, a read of a GOT. */
+/* The new value of a register, if known: from mov, lea, xor with itself, or a GOT slot. */
 static bool result_of(struct walk *w, const struct state *s, const ZydisDecodedInstruction *zi,
 		      const ZydisDecodedOperand *ops, const struct insn *insn, uint64_t *value)
 {
@@ -257,9 +257,8 @@ static void push_path(struct walk *w, const struct state *s, uint64_t pc)
 }
 
 /*
- * Does a jump leave the function? A function ends with one where its stack is
- * as at its entry. A conditional jump leads to a part the compiler deems
- * unlikely, which has a frame of its own.
+ * Does a jump leave the function? A tail call has the stack as at the entry. A conditional jump may
+ * lead to a cold part, which has a frame of its own.
  */
 static bool is_tail(struct walk *w, const struct state *s, uint64_t target)
 {
@@ -271,15 +270,15 @@ static bool is_tail(struct walk *w, const struct state *s, uint64_t target)
 }
 
 /*
- * The same for a line, whose function nobody knows: does it jump to the start of one, or to a
- * stub? Those have no frames of their own.
+ * The same for straight-line code in an unknown function: does it jump to the start of a function,
+ * or to a stub? Stubs have no frames of their own.
  */
 static bool is_line_tail(struct walk *w, uint64_t target)
 {
 	return !w->d->n_fdes || has_frame(w->d, target) || decode_stub(w->d, target);
 }
 
-#define CANARY 0x28 /* of the thread's control block: the guard of the stack protector */
+#define CANARY 0x28 /* offset of the stack protector's guard in the thread control block */
 
 static bool reads_canary(const ZydisDecodedInstruction *zi, const ZydisDecodedOperand *ops)
 {
@@ -300,7 +299,7 @@ static bool branch_target(const ZydisDecodedInstruction *zi, const ZydisDecodedO
 	return true;
 }
 
-/* Tell what kind it is; false when the path ends here. */
+/* Classify the instruction; false when the path ends here. */
 static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruction *zi,
 		     const ZydisDecodedOperand *ops, struct insn *insn)
 {
@@ -323,7 +322,7 @@ static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruct
 		}
 		return false;
 	case ZYDIS_CATEGORY_COND_BR:
-		/* Where the guard was overwritten a call follows that never returns. */
+		/* If the guard was overwritten, a call that never returns follows. */
 		if (direct && !w->line && !s->canary)
 			push_path(w, s, target);
 		return !w->line;
@@ -338,19 +337,19 @@ static bool classify(struct walk *w, struct state *s, const ZydisDecodedInstruct
 	}
 }
 
-/* A call leaves what belongs to the caller, and changes everything else. */
+/* A call preserves the callee-saved registers only. */
 static void after_call(struct state *s)
 {
 	s->known &= 1u << INSN_RBX | 1u << INSN_RBP | 0xf000;
 }
 
-/* Behind the last call of a function that never returns, another function begins. */
+/* After a call that never returns, another function may begin. */
 static bool is_next(struct walk *w, uint64_t pc)
 {
 	return pc != w->entry && pc % 16 == 0 && w->d->n_fdes && has_frame(w->d, pc);
 }
 
-/* Of this walk, and of all of them: a target must not make us decode for ever. */
+/* Limits this walk and all of them: a target must not make us decode forever. */
 static bool may_go_on(struct walk *w)
 {
 	if (!w->left || !w->d->left)
@@ -409,7 +408,7 @@ static int walk_from(struct walk *w, const struct state *first)
 static int walk(struct decode *d, uint64_t addr, bool line, const struct state *first,
 		unsigned int max, insn_fn *fn, void *ctx)
 {
-	struct walk w; /* large, and much of it is not needed */
+	struct walk w; /* not initialized: large, and mostly unused */
 
 	w.d = d;
 	w.entry = w.highest = addr;
@@ -459,7 +458,7 @@ void decode_refs(const void *code, size_t len, uint64_t addr, ref_fn *fn, void *
 		if (zi.raw.imm[0].size == 32 || zi.raw.imm[0].is_relative)
 			fn(ctx, (zi.raw.imm[0].is_relative ? next : 0) + zi.raw.imm[0].value.u,
 			   zi.raw.imm[0].is_relative);
-		/* Relative to the program counter: no base, no index. */
+		/* Relative to the program counter, without base or index. */
 		if (zi.raw.disp.size == 32 && zi.raw.modrm.mod == 0 && zi.raw.modrm.rm == 5)
 			fn(ctx, next + (uint64_t)zi.raw.disp.value, false);
 	}
@@ -521,7 +520,10 @@ void decode_find_zeros(const char *code, size_t len, uint64_t addr, decode_found
 	}
 }
 
-/* Four bytes at `at` of code at `addr` as what an instruction adds to the address behind it. */
+/*
+ * The target of the relative displacement in the four bytes `at`, which are the end of an
+ * instruction at address `addr`.
+ */
 static uint64_t relative_to(const char *at, uint64_t addr)
 {
 	int32_t n;
@@ -530,7 +532,7 @@ static uint64_t relative_to(const char *at, uint64_t addr)
 	return addr + 4 + (uint64_t)(int64_t)n;
 }
 
-/* The same as an address, in programs where those are constants. */
+/* The same as an absolute address, for programs not compiled as PIE. */
 static uint64_t absolute(const char *at)
 {
 	uint32_t n;
@@ -539,7 +541,7 @@ static uint64_t absolute(const char *at)
 	return n;
 }
 
-/* Nearly every byte of the code comes through here. A constant of 1 or 4 bytes may follow. */
+/* Runs for nearly every byte of code. A constant of 1 or 4 bytes may follow. */
 void decode_find_names(const char *code, size_t len, uint64_t addr, bool constants, uint64_t low,
 		       uint64_t high, decode_found_fn *fn, void *ctx)
 {
@@ -585,7 +587,7 @@ uint64_t decode_probe(struct decode *d, uint64_t entry)
 
 uint64_t decode_stub(struct decode *d, uint64_t addr)
 {
-	static const char index[] = "\x41\xbb"; /* mov $n,%r11d: of mold's */
+	static const char index[] = "\x41\xbb"; /* mov $n,%r11d: by mold */
 	unsigned char code[16];
 	const unsigned char *c = code;
 	int32_t displacement;
