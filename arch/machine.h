@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the layers ask of the processor that is neither a matter of the injector
- * (injector/arch/arch.h), nor of decoding (jemalloc/arch/decode.h), nor of the kernel's half of
- * `watch` (bpf/arch/regs.h). ARCHITECTURE.md says what a port needs.
+ * Properties of the processor other than those for the injector (injector/arch/arch.h), for
+ * decoding (jemalloc/arch/decode.h), and for eBPF programs (bpf/arch/regs.h). ARCHITECTURE.md says
+ * what a port needs.
  *
- * Each of these folders has a header and, mostly, a source file for each processor. ARCH_HEADER
- * (Makefile) is the name of the header for the processor that is built for: the compiler finds it
- * in the folder of the file that includes it.
+ * Each of these directories has a header and usually a source file for each processor. ARCH_HEADER
+ * (Makefile) is the name of the header for the target processor: the compiler finds it in the
+ * directory of the file that includes it.
  */
 #ifndef ARCH_MACHINE_H
 #define ARCH_MACHINE_H
@@ -16,21 +16,21 @@
 
 #include ARCH_HEADER
 
-/* What a dynamic linker puts where a relocation says, as far as it can be told from the file. */
+/* What a dynamic linker stores for a relocation, as far as the file determines it. */
 enum arch_reloc {
 	ARCH_RELOC_OTHER,
-	ARCH_RELOC_BASE,   /* where the image is loaded, and the addend */
-	ARCH_RELOC_ADDEND, /* the symbol's address, and the addend */
-	ARCH_RELOC_SYMBOL, /* the symbol's address */
+	ARCH_RELOC_BASE,   /* load address plus addend */
+	ARCH_RELOC_ADDEND, /* symbol address plus addend */
+	ARCH_RELOC_SYMBOL, /* symbol address */
 };
 enum arch_reloc arch_reloc(uint64_t type);
 
-/* The register that holds a function's i-th argument, counted from 1; "" for 0. Up to 4. */
+/* The register of a function's i-th argument, counted from 1 to 4; "" for 0. */
 const char *arch_arg_register(unsigned int i);
 
 /*
- * The place in a program's thread-local storage of what lies at `offset` from the thread pointer.
- * The segment has `size` bytes, aligned to `align`.
+ * The position in a program's TLS segment of the data at `offset` from the thread pointer. The
+ * segment has `size` bytes, aligned to `align`.
  */
 uint64_t arch_tls_place(int64_t offset, uint64_t size, uint64_t align);
 

@@ -4,7 +4,7 @@
 
 #define ARCH_NAME "x86-64"
 #define ARCH_ELF_MACHINE EM_X86_64
-#define ARCH_AUDIT AUDIT_ARCH_X86_64 /* <linux/audit.h>: how a seccomp filter sees it */
+#define ARCH_AUDIT AUDIT_ARCH_X86_64 /* <linux/audit.h>: the architecture in seccomp filters */
 
 /* In the order of their DWARF numbers: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip. */
 #define ARCH_DWARF_REGS 17

@@ -19,10 +19,9 @@
 #include <unistd.h>
 
 /*
- * Images are found from their executable mappings, not from every file the
- * target has mapped: data files, of which it may have thousands, are never
- * looked at. Headers come from the target's memory; files stay closed until
- * symbols are asked for.
+ * Images are found through their executable mappings, not through every mapped file: data files, of
+ * which there may be thousands, are never examined. Headers are read from the target's memory;
+ * files are not opened until symbols are needed.
  */
 
 #define MAX_IMAGES 4096
@@ -75,7 +74,7 @@ static const struct map *first_mapping(const struct maps *maps, const struct map
 	return map;
 }
 
-/* From memory, else (program headers elsewhere than in the first page) from the file. */
+/* From memory, or from the file if the program headers are not in the first page. */
 static bool read_head(struct image *img, const struct map *first, struct image_head *head)
 {
 	char bytes[HEAD_SIZE];
@@ -98,7 +97,7 @@ static unsigned int elf_flags(unsigned int prot)
 	return (prot & MAP_R ? PF_R : 0) | (prot & MAP_W ? PF_W : 0) | (prot & MAP_X ? PF_X : 0);
 }
 
-/* Anonymous memory within the claimed extent is the image's too: .bss, text on huge pages. */
+/* Anonymous memory within the image's extent belongs to it: .bss, text on huge pages. */
 static bool may_belong(const struct map *m, const struct map *map)
 {
 	return !m->inode || image_head_same_file(m, map);
@@ -165,7 +164,7 @@ static void set_head(struct image *img, const struct image_head *head)
 	set_eh_frame(img, head);
 }
 
-/* 1: `img` is filled, 0: no ELF image there, -1: no memory. It is to be released in any case. */
+/* 1: `img` is filled, 0: no ELF image there, -1: out of memory. Release it in any case. */
 static int image_read(struct image *img, pid_t pid, const struct maps *maps, const struct map *map,
 		      uint64_t program)
 {
@@ -206,7 +205,7 @@ static int add_image(struct images *images, pid_t pid, const struct maps *maps,
 	return 0;
 }
 
-/* The value of `key` in an auxiliary vector of 32 or 64 bit words, 0 if it is not there. */
+/* The value of `key` in an auxiliary vector of 32-bit or 64-bit words, or 0. */
 static uint64_t auxv_find(const char *auxv, size_t len, size_t word, uint64_t key)
 {
 	for (size_t i = 0; i + 2 * word <= len; i += 2 * word) {
@@ -220,7 +219,7 @@ static uint64_t auxv_find(const char *auxv, size_t len, size_t word, uint64_t ke
 	return 0;
 }
 
-/* The address of the program's headers: it tells the program from everything else. */
+/* The address of the program's headers, which identifies the main program. */
 static int program_headers(pid_t pid, uint64_t *addr, struct err *err)
 {
 	_cleanup_(cleanup_free) char *auxv = NULL;
@@ -229,7 +228,7 @@ static int program_headers(pid_t pid, uint64_t *addr, struct err *err)
 
 	if (procfs_read(pid, 0, "auxv", MAX_AUXV, &auxv, &len, err))
 		return -1;
-	/* Keys are small: a first one that is not holds two words of a 32-bit process. */
+	/* Keys are small: a large first one consists of two words of a 32-bit process. */
 	memcpy(&first, auxv, len < sizeof(first) ? len : sizeof(first));
 	*addr = auxv_find(auxv, len, first > UINT32_MAX ? 4 : 8, AT_PHDR);
 	return 0;
@@ -298,9 +297,9 @@ struct image *images_by_name(const struct images *images, const char *prefix)
 	return NULL;
 }
 
-/* --- of a process that has ended --- */
+/* --- of a process that has exited --- */
 
-/* Images of a process that may have ended: by their paths, and by their build ids. */
+/* Images of a process that may have exited, found by path and build ID. */
 
 static void open_elf(void *arg)
 {
@@ -316,7 +315,7 @@ struct look {
 	bool fits;
 };
 
-/* A file that has no code where the process had some is another one. */
+/* A file without code where the process had some is a different file. */
 static void look_at_file(void *arg)
 {
 	struct look *l = arg;
@@ -428,8 +427,8 @@ struct place {
 };
 
 /*
- * A debug file has the segments' addresses, but not their places in the file
- * that was mapped. With one segment of code there is no doubt which it was.
+ * A debug file has the segments' addresses, but not their offsets in the mapped file. With a single
+ * code segment this is unambiguous.
  */
 static void place_by_debug(void *ctx, Elf *elf)
 {

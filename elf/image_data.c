@@ -16,21 +16,21 @@
 #include <unistd.h>
 
 #define PAGE 4096
-#define SHT_RELR_TYPE 19 /* SHT_RELR: newer than some elf.h */
+#define SHT_RELR_TYPE 19 /* SHT_RELR: missing in older elf.h */
 
 struct reloc {
 	uint64_t at, value; /* addresses in the image */
 };
 
 struct image_data {
-	int fd; /* the image's */
+	int fd; /* owned by the image */
 	uint64_t bias;
 	struct image_head head;
 	struct reloc *relocs; /* ascending */
 	size_t n, room;
 };
 
-/* On the way. */
+/* State while relocations are collected. */
 struct fill {
 	struct image_data *data;
 	Elf *elf;
@@ -81,7 +81,7 @@ static bool add_relas(struct fill *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	return true;
 }
 
-/* The eight bytes that the file has for an address. */
+/* The eight bytes in the file for an address. */
 static bool word_at(const struct image_data *d, uint64_t vaddr, uint64_t *word)
 {
 	for (size_t i = 0; i < d->head.n_loads; i++) {
@@ -101,7 +101,7 @@ static bool add_relr(struct image_data *d, uint64_t at)
 	return word_at(d, at, &word) ? add(d, at, word) : true;
 }
 
-/* An address, or, where the lowest bit is set, a bit for each of the 63 words that follow. */
+/* Each entry is an address, or, if the lowest bit is set, a bitmap of the next 63 words. */
 static bool add_relrs(struct fill *f, Elf_Scn *scn)
 {
 	Elf_Data *words = elf_rawdata(scn, NULL);
@@ -181,7 +181,7 @@ void image_data_free(struct image_data *data)
 	free(data);
 }
 
-/* What the segment has of that page; false if nothing. */
+/* Read the segment's part of that page; false if there is none. */
 static bool read_segment(const struct image_data *d, const struct segment *s, uint64_t start,
 			 unsigned char page[PAGE])
 {
@@ -211,7 +211,7 @@ static size_t first_reloc(const struct image_data *d, uint64_t at)
 	return low;
 }
 
-/* Pointers lie aligned where anybody looks for them: one across a page's end is left alone. */
+/* The pointers of interest are aligned: one that crosses a page boundary is skipped. */
 static void relocate(const struct image_data *d, uint64_t start, unsigned char page[PAGE])
 {
 	for (size_t i = first_reloc(d, start); i < d->n; i++) {
@@ -237,9 +237,9 @@ bool image_data_page(const struct image_data *d, uint64_t start, unsigned char p
 
 /* --- an image by its file alone --- */
 
-/* The image in a file that a process has mapped, by what the file says and nothing else. */
+/* Opens the image in a file that a process has mapped, using only the file. */
 
-/* Where a file that may be loaded anywhere is taken to be. */
+/* The assumed load address of a position-independent file. */
 #define SOMEWHERE (UINT64_C(1) << 40)
 
 static void open_elf(void *arg)
@@ -279,7 +279,7 @@ static bool set_code(struct image *img, const struct image_head *head)
 	return true;
 }
 
-/* As if a loader had put it where nothing is. */
+/* Lay it out as if a loader had put it at an unused address. */
 static bool lay_out(struct image *img, const struct image_head *head)
 {
 	image_head_extent(head, &img->start, &img->end);
@@ -301,7 +301,7 @@ static bool lay_out(struct image *img, const struct image_head *head)
 	return set_code(img, head);
 }
 
-/* What libelf does not take for an ELF file of 64 bits holds none of ours. */
+/* A file that is not a 64-bit ELF file contains no jemalloc that we support. */
 static bool is_foreign(int fd)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
@@ -336,8 +336,7 @@ enum image_mapped images_open_mapped(struct images *out, pid_t pid, const struct
 		return IMAGE_MAPPED_UNKNOWN;
 	got.n = 1;
 	img = got.v;
-	img->path =
-		strdup("/"); /* not as the process calls it: that leads to files of its choice */
+	img->path = strdup("/"); /* not the root of the process, which could choose the files */
 	img->file = image_file_new(0, map);
 	if (!img->path || !img->file)
 		return IMAGE_MAPPED_UNKNOWN;

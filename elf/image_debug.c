@@ -22,16 +22,16 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* --- unpacking --- */
+/* --- decompression --- */
 
 #define CHUNK 65536
 #define ALIGN 16
 
-/* A section on its way to the copy. */
+/* A section to be copied. */
 struct section {
-	Elf64_Shdr sh; /* as it is there */
-	uint64_t from; /* where its bytes are in the packed file */
-	uint64_t len;  /* so many */
+	Elf64_Shdr sh; /* header in the copy */
+	uint64_t from; /* offset of its bytes in the compressed file */
+	uint64_t len;  /* and their number */
 	bool packed;
 };
 
@@ -39,9 +39,9 @@ struct copy {
 	Elf *elf;
 	int in, out;
 	struct section *sections;
-	size_t n, names; /* how many, and which has their names */
-	uint64_t size;	 /* of all that comes before the section headers */
-	bool any;	 /* is packed */
+	size_t n, names; /* their number, and the index of the one with their names */
+	uint64_t size;	 /* of everything before the section headers */
+	bool any;	 /* a section is compressed */
 };
 
 static void copy_fini(struct copy *c)
@@ -50,9 +50,9 @@ static void copy_fini(struct copy *c)
 	cleanup_close(&c->out);
 }
 
-/* --- which sections, and where they go --- */
+/* --- choice and layout of sections --- */
 
-/* What names, lines and inlined calls are made of, and where the rest of that is. */
+/* Sections needed for names, lines and inlined calls, or referring to a file with the rest. */
 static bool is_needed(const char *name)
 {
 	static const char *const needed[] = {
@@ -68,7 +68,7 @@ static bool is_needed(const char *name)
 	return !strncmp(name, ".zdebug_", 8);
 }
 
-/* The header of a packed section lies before its bytes. */
+/* The header of a compressed section precedes its bytes. */
 static void unpack_header(struct section *s, Elf_Scn *scn)
 {
 	GElf_Chdr ch;
@@ -112,7 +112,7 @@ static bool place_sections(struct copy *c)
 {
 	Elf_Scn *scn = NULL;
 
-	/* From SHN_LORESERVE on their number stands elsewhere. */
+	/* From SHN_LORESERVE on, their number is stored elsewhere. */
 	if (elf_getshdrnum(c->elf, &c->n) || elf_getshdrstrndx(c->elf, &c->names) ||
 	    c->n >= SHN_LORESERVE)
 		return false;
@@ -134,7 +134,7 @@ static bool has_room(int fd, uint64_t size)
 	return !fstatvfs(fd, &fs) && fs.f_bavail / 2 > size / fs.f_frsize;
 }
 
-/* The next bytes of the section, from *at on, whose end is `end`. */
+/* Read the next bytes of the section, which ends at `end`, from *at on. */
 static size_t next_bytes(const struct copy *c, unsigned char chunk[CHUNK], uint64_t *at,
 			 uint64_t end)
 {
@@ -151,7 +151,7 @@ static void end_inflate(z_stream *z)
 	inflateEnd(z);
 }
 
-/* True when the stream has as many bytes as its header says. */
+/* True when the stream has the size stated in its header. */
 static bool unpack(const struct copy *c, const struct section *s)
 {
 	_cleanup_(end_inflate) z_stream z = { 0 };
@@ -235,13 +235,13 @@ Elf *image_plain(Elf *packed, int fd, int *plain_fd)
 
 /* --- debug files --- */
 
-#define XZ_MEMORY_MAX (72u << 20) /* "xz -9" needs 65 MiB, what packagers use 9 */
+#define XZ_MEMORY_MAX (72u << 20) /* "xz -9" needs 65 MiB, the usual settings 9 MiB */
 #define XZ_OUT_MAX (64u << 20)
-#define LINK_FILE_MAX (UINT64_C(1) << 30) /* all of it is read, for its CRC */
+#define LINK_FILE_MAX (UINT64_C(1) << 30) /* read completely, for its CRC */
 #define NOTES_MAX 4096
 #define FOLDER "/usr/lib/debug"
 
-/* In this order. */
+/* Sources, in this order. */
 enum place {
 	IN_DEBUGDATA,
 	BY_ID_IN_TARGET,
@@ -269,7 +269,7 @@ void image_debug_fini(struct image_debug *debug)
 	debug->source = NULL;
 }
 
-/* --- sections: where they lie, then their bytes by pread(2), which needs no guard --- */
+/* --- sections: their positions, then their bytes by pread(2), which needs no guard --- */
 
 struct wanted {
 	Elf *elf;
@@ -304,7 +304,7 @@ static bool section_of(Elf **elf, const char *name, GElf_Shdr *sh)
 	return w.found;
 }
 
-/* As much of the section as fits, 0 if there is none. */
+/* Read as much of the section as fits; 0 if there is none. */
 static size_t section_read(Elf **elf, int fd, const char *name, void *buf, size_t size)
 {
 	GElf_Shdr sh;
@@ -328,7 +328,10 @@ static size_t build_id_of(Elf **elf, int fd, unsigned char id[IMAGE_BUILD_ID_MAX
 
 enum proof { BY_CONTENT, BY_BUILD_ID, BY_CRC };
 
-/* Has it symbols, and are they this image's? BY_CRC: the CRC is right, a build id must be, too. */
+/*
+ * Does it have symbols, and do they belong to this image? BY_CRC: the CRC matches; a build ID, if
+ * any, must match too.
+ */
 static bool belongs(const struct image *img, struct image_debug *debug, enum proof proof)
 {
 	unsigned char id[IMAGE_BUILD_ID_MAX];
@@ -352,7 +355,7 @@ static void open_elf(void *arg)
 	debug->elf = image_file_elf(debug->fd);
 }
 
-/* `fd` is the table's now, or closed. */
+/* Takes ownership of `fd`. */
 static bool take(struct image *img, int fd, enum proof proof, const char *source)
 {
 	struct image_debug *debug = &img->file->debug;
@@ -360,7 +363,7 @@ static bool take(struct image *img, int fd, enum proof proof, const char *source
 	debug->fd = fd;
 	image_guard(open_elf, debug);
 	debug->source = strdup(source);
-	/* Looking for its build id may have found it cut short. */
+	/* It may turn out to be truncated while its build ID is read. */
 	if (debug->elf && debug->source && belongs(img, debug, proof) && debug->elf)
 		return true;
 	image_debug_fini(debug);
@@ -369,7 +372,7 @@ static bool take(struct image *img, int fd, enum proof proof, const char *source
 
 /* --- .gnu_debugdata --- */
 
-/* False unless a whole xz stream within the limits was unpacked. */
+/* True if a complete xz stream within the limits was decompressed. */
 static bool unpack_minidebug(int in, const GElf_Shdr *sh, int out)
 {
 	_cleanup_(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
@@ -411,7 +414,7 @@ static bool from_debugdata(struct image *img)
 	       take(img, take_fd(fd), BY_CONTENT, name);
 }
 
-/* --- files of their own --- */
+/* --- separate files --- */
 
 /* A path in the target's root, or on the host. */
 static int open_at(const struct image *img, bool on_host, const char *path, uint64_t max)
@@ -419,7 +422,7 @@ static int open_at(const struct image *img, bool on_host, const char *path, uint
 	return on_host ? door_below("/", path, max) : image_file_open_in_root(img->file, path, max);
 }
 
-/* Where a file of this build id has its debug data: of 2 to IMAGE_BUILD_ID_MAX bytes. */
+/* The path of the debug file for a build ID of 2 to IMAGE_BUILD_ID_MAX bytes. */
 #define ID_PATH_SIZE (sizeof(FOLDER) + 2 * IMAGE_BUILD_ID_MAX + 32)
 static void path_of_id(const unsigned char *id, size_t len, char path[ID_PATH_SIZE])
 {
@@ -447,7 +450,7 @@ struct link {
 	uint32_t crc;
 };
 
-/* The name, zeros up to a multiple of four, and the CRC (gdb, "Separate Debug Files"). */
+/* The name, zero padding to a multiple of four, and the CRC (gdb, "Separate Debug Files"). */
 static bool read_link(struct image *img, struct link *link)
 {
 	char bytes[NAME_MAX + 1 + 3 + sizeof(link->crc)];
@@ -479,7 +482,7 @@ static bool has_crc(int fd, uint32_t crc)
 	return at && at <= LINK_FILE_MAX && sum == crc;
 }
 
-/* The image's folder as the target names it: maps shows it from our root, not from its. */
+/* The image's directory in the target's root: maps shows the path from our root. */
 static bool folder_of(const struct image *img, char *buf, size_t size)
 {
 	const char *path = img->path, *slash = strrchr(path, '/');
@@ -570,7 +573,7 @@ const char *image_debug_source(const struct image *img)
 						       : "memory: its file cannot be opened";
 }
 
-/* --- debug data, unpacked --- */
+/* --- decompressed debug data --- */
 
 struct with {
 	image_elf_fn *fn;
@@ -586,7 +589,7 @@ static void call_with_plain(void *arg, Elf *elf)
 
 	d->plain = image_plain(elf, w->debug ? d->fd : w->img->file->fd, &d->plain_fd);
 	w->fn(w->ctx, d->plain ? d->plain : elf);
-	/* A confined process has few temporary files at a time. */
+	/* A confined process may have only few temporary files at a time. */
 	close_elf(&d->plain, &d->plain_fd);
 	close_elf(&d->common, &d->common_fd);
 }
@@ -597,16 +600,16 @@ bool image_with_debug(struct image *img, bool debug, image_elf_fn *fn, void *ctx
 
 	if (image_with_elf(img, debug, call_with_plain, &w))
 		return true;
-	/* They may have been in use. */
+	/* These handles may have been in use. */
 	img->file->debug.common = img->file->debug.plain = NULL;
 	return false;
 }
 
-/* --- what files have in common --- */
+/* --- shared debug data (dwz) --- */
 
-/* What a file says of the one that it needs: .gnu_debugaltlink. */
+/* The file that .gnu_debugaltlink refers to. */
 struct needed {
-	char path[PATH_MAX]; /* raw text; "": none is needed */
+	char path[PATH_MAX]; /* unescaped text; "": none is needed */
 	unsigned char id[IMAGE_BUILD_ID_MAX];
 	size_t len;
 };
@@ -646,7 +649,7 @@ static void unpack_common(struct image_debug *debug)
 	debug->common_fd = fd;
 }
 
-/* `fd` is the image's now, or closed. */
+/* Takes ownership of `fd`. */
 static bool take_common(struct image *img, int fd, const struct needed *needed)
 {
 	struct image_debug *debug = &img->file->debug;
@@ -664,7 +667,7 @@ static bool take_common(struct image *img, int fd, const struct needed *needed)
 	return true;
 }
 
-/* A name without a slash before it counts from the folder of the file that has it. */
+/* A relative name is relative to the directory of the file that contains it. */
 static bool path_of_needed(const struct image *img, bool debug, const char *name, char *path,
 			   size_t size)
 {

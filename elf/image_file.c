@@ -22,7 +22,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* --- files that shrink --- */
+/* --- files that are truncated --- */
 
 static sigjmp_buf out;
 static volatile sig_atomic_t guarded;
@@ -31,7 +31,7 @@ static void cut_short(int sig)
 {
 	if (guarded)
 		siglongjmp(out, 1);
-	/* Not ours: let it do what it does. */
+	/* Not ours: restore the default action. */
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
@@ -59,33 +59,33 @@ bool image_guard(void (*fn)(void *ctx), void *ctx)
 /* --- files that cannot be opened --- */
 
 /*
- * The file of a deleted image is reached through /proc/PID/map_files, which
- * takes a capability (proc_pid_map_files(5)), or, the program's own, through
- * /proc/PID/exe. Whoever may neither, may still read the memory of his process.
+ * The file of a deleted image is reached through /proc/PID/map_files, which needs a capability
+ * (proc_pid_map_files(5)), or, for the program itself, through /proc/PID/exe. A user who may use
+ * neither may still read the memory of their own processes.
  */
 
 #define CHUNK (64u << 10)
 #define SYMBOLS_MAX (4u << 20)
-#define ENTRIES_MAX 4096 /* of PT_DYNAMIC: real ones have dozens */
+#define ENTRIES_MAX 4096 /* of PT_DYNAMIC; real ones have dozens */
 
 enum { NONE, DYNSYM, DYNSTR, VERSYM, RELA_DYN, RELA_PLT, SECTIONS };
 
-static uint64_t held; /* bytes of all files that are made and not closed */
+static uint64_t held; /* total bytes of open rebuilt files */
 
 struct rebuild {
 	const struct image *img;
 	struct image_head head;
-	char *bytes;   /* of the file that is made */
-	uint64_t size; /* without the section headers, which follow */
+	char *bytes;   /* contents of the rebuilt file */
+	uint64_t size; /* excluding the section headers, which follow */
 	Elf64_Shdr sections[SECTIONS];
 };
 
-/* What PT_DYNAMIC says, d_tag by d_tag (elf(5)). */
+/* Values in PT_DYNAMIC, by d_tag (elf(5)). */
 struct dynamic {
 	uint64_t symtab, strtab, strsz, versym, gnu_hash, hash, rela, relasz, jmprel, pltrelsz;
 };
 
-/* How long the file is; false when its segments say that they are more than all it may have. */
+/* The size of the file; false when the segments exceed the limit. */
 static bool whole_size(const struct image_head *head, uint64_t *size)
 {
 	uint64_t end = 0, sum = 0;
@@ -114,7 +114,7 @@ static bool read_head(struct rebuild *b)
 	return whole_size(&b->head, &b->size) && b->size >= sizeof(bytes);
 }
 
-/* What cannot be read stays zero, and what is zero takes no memory. */
+/* Unreadable memory stays zero, and zeros take no memory. */
 static void copy_chunk(const struct rebuild *b, uint64_t from, uint64_t to, size_t len)
 {
 	static char chunk[CHUNK];
@@ -141,7 +141,7 @@ static void copy_segment(const struct rebuild *b, const struct segment *s)
 	}
 }
 
-/* The `len` bytes in the file of what lies at `vaddr`, or NULL. */
+/* The `len` bytes in the file for `vaddr`, or NULL. */
 static const void *at(const struct rebuild *b, uint64_t vaddr, uint64_t len)
 {
 	for (size_t i = 0; i < b->head.n_loads; i++) {
@@ -154,7 +154,7 @@ static const void *at(const struct rebuild *b, uint64_t vaddr, uint64_t len)
 	return NULL;
 }
 
-/* glibc's loader writes what it added back into PT_DYNAMIC, musl's does not. */
+/* glibc's loader relocates the addresses in PT_DYNAMIC, musl's does not. */
 static uint64_t unbiased(const struct rebuild *b, uint64_t addr)
 {
 	return addr >= b->img->start && addr < b->img->end ? addr - b->img->bias : addr;
@@ -220,9 +220,9 @@ static bool word_at(const struct rebuild *b, uint64_t vaddr, uint32_t *word)
 }
 
 /*
- * DT_GNU_HASH has the number of its buckets, of the first symbol it knows, the
- * size of a filter, the filter, the buckets, and for each symbol a word that is
- * odd where a chain ends: the last symbol ends the chain of the highest bucket.
+ * DT_GNU_HASH consists of the number of buckets, the index of the first hashed symbol, the size of
+ * the filter, the filter, the buckets, and a word per symbol that is odd at the end of a chain: the
+ * last symbol ends the chain of the highest bucket.
  */
 static uint64_t count_by_gnu_hash(const struct rebuild *b, uint64_t hash)
 {
@@ -310,7 +310,7 @@ static void add_sections(struct rebuild *b)
 				  .sh_link = DYNSYM });
 }
 
-/* The header says where the section headers were in the file: now they are at the end. */
+/* Update the header: the section headers are at the end now. */
 static bool set_header(struct rebuild *b)
 {
 	Elf64_Ehdr eh;
@@ -420,7 +420,10 @@ static void name_map_file(char *buf, size_t size, uint64_t start, uint64_t end)
 		 (unsigned long long)end);
 }
 
-/* The very mapping's file, whatever its name leads to now. Needs CAP_CHECKPOINT_RESTORE. */
+/*
+ * Open the file of the mapping itself, whatever its name refers to now. Needs
+ * CAP_CHECKPOINT_RESTORE.
+ */
 static int open_map_file(pid_t pid, uint64_t start, uint64_t end)
 {
 	char name[64];
@@ -479,8 +482,8 @@ size_t image_file_build_id(int fd, unsigned char *id, size_t size)
 }
 
 /*
- * The name may lead to another file by now. btrfs and overlayfs report other
- * device numbers in maps than stat(2) does: there the build id decides.
+ * The name may refer to another file by now. On btrfs and overlayfs, device numbers in maps differ
+ * from those of stat(2): then the build ID decides.
  */
 static bool is_same_file(const struct image *img, int fd, const struct stat *st)
 {
@@ -517,8 +520,8 @@ static int open_by_name(const struct image *img)
 }
 
 /*
- * libelf makes room for all sections at once, and their number may be a lie:
- * 32 bits of it lie in section 0 when e_shnum is 0 (elf(5)).
+ * libelf allocates all sections at once, and their number may be bogus: when e_shnum is 0, section
+ * 0 has a 32-bit number (elf(5)).
  */
 static bool few_sections(int fd)
 {
@@ -547,7 +550,7 @@ static Elf *usable(Elf *elf)
 
 Elf *image_file_elf(int fd)
 {
-	/* Mapped, so that a giant or sparse file costs no memory. */
+	/* Mapped, so that a huge or sparse file takes no memory. */
 	return few_sections(fd) ? usable(elf_begin(fd, ELF_C_READ_MMAP, NULL)) : NULL;
 }
 

@@ -10,38 +10,34 @@
 #include <sys/stat.h>
 
 /*
- * The files of a target are read through a mapping, so
- * that a giant one costs no memory. Their owner may cut one short meanwhile;
- * then reading it raises SIGBUS, which must not end us.
+ * The files of a target are read through mappings, so that a huge one takes no memory. If their
+ * owner truncates one meanwhile, reading it raises SIGBUS, which must not kill us.
  */
 
 /*
- * Call `fn`; false when the file was cut short on the way. What fn had begun
- * is left as it was then, so that a libelf handle in use may not be used
- * again, not even closed. Not for more than one thread; nests.
+ * Call `fn`; false when the file was truncated meanwhile. Then fn was aborted midway, so that a
+ * libelf handle it used must not be used again, or even closed. For single-threaded use; nests.
  */
 bool image_guard(void (*fn)(void *ctx), void *ctx);
 
-/* The file of an image that cannot be opened, from what is in memory. */
+/* Rebuilds the file of an image from memory if it cannot be opened. */
 
 /*
- * A file with the loaded segments of `img` where its file has them, as they are
- * in the target's memory now: data as the program changed it, zeros where
- * nothing can be read. Of section headers it has those that can be told from
- * PT_DYNAMIC: .dynsym, .dynstr, .gnu.version, relocations; no .symtab, no debug
- * data, no name of a section.
+ * A file with the loaded segments of `img` at their file offsets, with the present contents of the
+ * target's memory: data as modified by the program, zeros for what cannot be read. It has the
+ * section headers that follow from PT_DYNAMIC: .dynsym, .dynstr, .gnu.version, relocations; no
+ * .symtab, no debug data, no section names.
  *
- * A descriptor that image_file_free() closes, or -1: not a 64-bit image, its first
- * page is not mapped, all that are open together would be larger than
- * IMAGE_REBUILT_MAX, or there is no memory.
+ * Returns a descriptor that image_file_free() closes, or -1: not a 64-bit image, its first page is
+ * not mapped, the total of open rebuilt files would exceed IMAGE_REBUILT_MAX, or out of memory.
  */
 #define IMAGE_REBUILT_MAX (UINT64_C(1) << 30)
 int image_rebuild(const struct image *img);
 
-/* The symbol table in use that lies outside of the image (elf/image_debug.h). */
+/* The separate symbol table in use (elf/image_debug.h). */
 struct image_debug {
-	unsigned int tried; /* so many of the places were looked at */
-	int fd;		    /* each -1 unless open */
+	unsigned int tried; /* number of sources tried */
+	int fd;		    /* this and the others: -1 unless open */
 	Elf *elf;	    /* NULL when there is none */
 	char *source;
 	int common_fd; /* see image_common() */
@@ -51,52 +47,51 @@ struct image_debug {
 };
 
 struct image_file {
-	pid_t pid;	     /* 0: of no process */
-	char *root;	     /* the folder that is the root of its paths; NULL: the process's own */
-	uint64_t start, end; /* one mapping of the file, as /proc/PID/map_files names it */
+	pid_t pid;	     /* 0: not of a process */
+	char *root;	     /* root directory for its paths; NULL: that of the process */
+	uint64_t start, end; /* a mapping of the file, which names it in /proc/PID/map_files */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
-	bool tried;		 /* opened or failed: not tried again */
-	bool is_rebuilt;	 /* fd is what image_rebuild() made */
+	bool tried;		 /* opening was tried: not repeated */
+	bool is_rebuilt;	 /* fd is from image_rebuild() */
 	int fd;			 /* -1 unless open */
-	void *memory;		 /* the vdso's bytes: it has no file */
+	void *memory;		 /* the bytes of the vDSO, which has no file */
 	Elf *elf;		 /* NULL unless open */
-	struct image_data *data; /* NULL, or what is read in place of the process's memory */
+	struct image_data *data; /* read in place of the process's memory; may be NULL */
 	struct image_debug debug;
 };
 
-#define IMAGE_FILE_MAX (UINT64_C(4) << 30) /* bytes of a file that is read as ELF */
+#define IMAGE_FILE_MAX (UINT64_C(4) << 30) /* maximum size of an ELF file, in bytes */
 
 struct image_file *image_file_new(pid_t pid, const struct map *map);
-/* After image_debug_fini(), and image_data_free() of its data. */
+/* Call it after image_debug_fini(), and image_data_free() of its data. */
 void image_file_free(struct image_file *file);
 
 /*
- * The very file of a mapping, whatever its name leads to now; `st` is what
- * fstat(2) says of it. -1 where that cannot be opened, or is no regular file.
+ * Open the mapped file itself, whatever its name refers to now; `st` receives its fstat(2). -1 if
+ * it cannot be opened, or is not a regular file.
  */
 int image_file_open_mapped(pid_t pid, const struct map *map, struct stat *st);
 
-/* A path in the root of the image's process, see procfs_open_in_root(). */
+/* Open a path in the root of the image's process, see procfs_open_in_root(). */
 int image_file_open_in_root(const struct image_file *file, const char *path, uint64_t max);
 
-/* The GNU build id of an ELF file by its program headers; its length, 0 if there is none. */
+/* Read the GNU build ID of an ELF file via its program headers; returns its length, or 0. */
 size_t image_file_build_id(int fd, unsigned char *id, size_t size);
 
-/* The file as libelf sees it, or NULL; owned by the image. */
+/* The libelf handle of the file, or NULL; owned by the image. */
 Elf *image_elf(struct image *img);
 
 /*
- * A descriptor of an ELF file as libelf sees it, mapped; NULL unless it is a
- * 64-bit one with a sane number of sections. To be called under image_guard()
- * when its owner may cut it short.
+ * A mapped libelf handle for a descriptor; NULL unless it is a 64-bit ELF file with a sane number
+ * of sections. Call it under image_guard() when its owner may truncate it.
  */
 Elf *image_file_elf(int fd);
 
 /*
- * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags
- * and its address in the target; stops early when fn returns non-zero, and
- * returns that. Those with code come last: what is searched for seldom lies there.
+ * Call `fn` with the bytes in the file of each loaded segment, its PF_ flags and its address in the
+ * target; stops early when fn returns non-zero, and returns that. Segments with code come last, as
+ * they seldom contain what is searched for.
  */
 typedef int image_segment_fn(void *ctx, unsigned int pflags, const char *bytes, size_t len,
 			     uint64_t addr);
@@ -107,8 +102,8 @@ struct peek;
 void image_peek_code(struct image *img, struct peek *peek);
 
 /*
- * What the dynamic linker is asked to fill in: the name of the symbol whose address belongs at
- * `slot`; false if there is none, or no name.
+ * The name of the symbol whose address the dynamic linker stores at `slot`; false if there is no
+ * such relocation, or no name.
  */
 bool image_reloc_name(struct image *img, uint64_t slot, char *buf, size_t size);
 

@@ -21,7 +21,7 @@ static uint64_t page_up(uint64_t addr)
 	return page_down(addr + (uint64_t)getpagesize() - 1);
 }
 
-/* A segment that wraps around or swallows the address space is a lie. */
+/* Reject a segment that wraps around or covers the address space. */
 static bool is_sane(const struct segment *s)
 {
 	const uint64_t limit = UINT64_C(1) << 56;
@@ -81,7 +81,7 @@ bool image_head_parse(struct image_head *head, void *bytes, size_t len)
 	Elf *elf;
 	bool ok;
 
-	/* Most mappings are no ELF files: spare them the trip through libelf. */
+	/* Most mappings are not ELF files: avoid calling libelf for them. */
 	if (len < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0)
 		return false;
 	elf_version(EV_CURRENT);
@@ -96,7 +96,7 @@ static bool holds_offset(const struct segment *s, uint64_t offset)
 	return s->filesz && page_down(s->offset) <= offset && offset < s->offset + s->filesz;
 }
 
-/* Neighbouring segments share a page of the file: the one mapped alike is meant. */
+/* Adjacent segments may share a page of the file: choose the one with the same flags. */
 bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
 		     unsigned int flags, uint64_t *bias)
 {
@@ -152,7 +152,7 @@ bool image_head_same_file(const struct map *a, const struct map *b)
 	       a->dev_minor == b->dev_minor && !strcmp(a->path, b->path);
 }
 
-/* With some of its own bytes, or with others that took their place: text on huge pages. */
+/* Does the segment begin there, with bytes of the file or replaced ones (text on huge pages)? */
 static bool begins_at(const struct maps *maps, const struct map *map, const struct segment *s,
 		      uint64_t bias)
 {
@@ -162,7 +162,7 @@ static bool begins_at(const struct maps *maps, const struct map *map, const stru
 		     m->offset + (bias + s->vaddr - m->start) == s->offset);
 }
 
-/* What the loader relocates and then protects (PT_GNU_RELRO) may be all of it. */
+/* The part that the loader protects after relocation (PT_GNU_RELRO) may be all of the data. */
 static bool may_write(const struct image_head *head, const struct maps *maps, uint64_t vaddr,
 		      uint64_t bias)
 {
@@ -173,9 +173,9 @@ static bool may_write(const struct image_head *head, const struct maps *maps, ui
 }
 
 /*
- * A tool that reads a file may map all of it in one piece, and so that it may run: everything
- * may, where the personality says READ_IMPLIES_EXEC (personality(2)). Then its data is not where
- * its code expects it, or cannot be written.
+ * A tool that reads a file may map all of it in one piece, even executable: with READ_IMPLIES_EXEC
+ * (personality(2)) every readable mapping is. Then its data is not where its code expects it, or
+ * not writable.
  */
 bool image_head_is_loaded(const struct image_head *head, const struct maps *maps,
 			  const struct map *map, uint64_t bias)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What an image's ELF header and program headers say. */
+/* The contents of an image's ELF header and program headers. */
 #ifndef ELF_IMAGE_HEAD_H
 #define ELF_IMAGE_HEAD_H
 
@@ -35,36 +35,36 @@ struct image_head {
 /* False when `elf` has no usable program headers. */
 bool image_head_read(struct image_head *head, Elf *elf);
 
-/* The same from the first bytes of a file, as far as they hold the program headers. */
+/* The same from the first bytes of a file, if they include the program headers. */
 bool image_head_parse(struct image_head *head, void *bytes, size_t len);
 
 /*
- * What to add to the file's addresses when its part at `offset` is mapped at
- * `start` with the flags `flags`. False when no segment holds that part.
+ * The offset from the file's addresses to those in memory, if file offset `offset` is mapped at
+ * `start` with the flags `flags`. False when no segment contains that offset.
  */
 bool image_head_bias(const struct image_head *head, uint64_t start, uint64_t offset,
 		     unsigned int flags, uint64_t *bias);
 
 /*
- * The address, without bias, of what the file has at `offset`; 0 unless just one segment of code
- * holds that.
+ * The address, without bias, of file offset `offset`; 0 unless exactly one code segment contains
+ * it.
  */
 uint64_t image_head_code_at(const struct image_head *head, uint64_t offset);
 
 /*
- * Are its segments where a loader puts them, with `bias` added, in a process
- * with these mappings, of which `map` is one of the file's? Else the file is only read.
+ * Are its segments, with `bias` added, where a loader would put them in a process with these
+ * mappings, of which `map` is one of the file? Otherwise the file is merely mapped for reading.
  */
 bool image_head_is_loaded(const struct image_head *head, const struct maps *maps,
 			  const struct map *map, uint64_t bias);
 
-/* Are the two of the same file, as maps tells files apart? */
+/* Are both of the same file, by the identification in maps? */
 bool image_head_same_file(const struct map *a, const struct map *b);
 
-/* Lowest and highest address the segments claim, page-aligned, without bias. */
+/* Lowest and highest address of the segments, page-aligned, without bias. */
 void image_head_extent(const struct image_head *head, uint64_t *low, uint64_t *high);
 
-/* The GNU build id in the bytes of a PT_NOTE; its length, 0 if there is none. */
+/* Find the GNU build ID in the bytes of a PT_NOTE; returns its length, or 0. */
 size_t image_head_build_id(const void *notes, size_t len, unsigned char *id, size_t size);
 
 #endif

@@ -16,15 +16,15 @@
 /* --- strings --- */
 
 /*
- * Looking for bytes in an image. A file is read window by window: mapped, a
- * large program would take as much of our memory as it has bytes.
+ * Searches for bytes in an image. The file is read window by window: if mapped, a large program
+ * would take as much of our memory.
  */
 
 #define WINDOW (256u << 10)
 
 struct search {
 	unsigned int pflags;
-	image_find_fn *find; /* NULL: what is looked for is `bytes` */
+	image_find_fn *find; /* NULL: search for `bytes` */
 	const void *bytes;
 	size_t len;
 	uint64_t found;
@@ -57,7 +57,7 @@ static void read_head(void *ctx, struct Elf *elf)
 		head->n_loads = 0;
 }
 
-/* Linkers that give constants a segment of their own put none between the code. */
+/* Linkers that use a separate segment for constants put none into code segments. */
 static bool has_constants(const struct image_head *head)
 {
 	for (size_t i = 0; i < head->n_loads; i++)
@@ -69,7 +69,7 @@ static bool has_constants(const struct image_head *head)
 static void search_windows(struct search *s, int fd, const struct segment *segment, uint64_t bias)
 {
 	static char window[WINDOW];
-	size_t kept = 0; /* of the window before: what is looked for may begin there */
+	size_t kept = 0; /* bytes of the previous window, where a match may begin */
 
 	for (uint64_t at = 0; at < segment->filesz;) {
 		uint64_t left = segment->filesz - at, room = sizeof(window) - kept;
@@ -138,17 +138,17 @@ uint64_t image_search_code(struct image *img, image_find_fn *fn, size_t longest)
 
 /* Symbols and bytes of an image's file. */
 
-#define MAX_SYMBOLS (4u << 20) /* the largest programs have some 2 million */
+#define MAX_SYMBOLS (4u << 20) /* the largest programs have about 2 million */
 #define MAX_NAME 1024
 #define VERSYM_HIDDEN 0x8000
 
-/* One symbol table on its way through a callback. */
+/* A symbol table being iterated over. */
 struct table {
 	struct image *img;
 	Elf *elf;
 	Elf_Data *symbols;
-	Elf_Data *versions; /* NULL but in a .dynsym with versions */
-	const char *names;  /* names_len bytes, the last one NUL */
+	Elf_Data *versions; /* NULL except for a .dynsym with versions */
+	const char *names;  /* names_len bytes, ending with NUL */
 	size_t names_len;
 	size_t n;
 	bool dynamic;
@@ -207,7 +207,7 @@ static bool is_hidden(const struct table *t, size_t i)
 	       (version & VERSYM_HIDDEN);
 }
 
-/* An address outside of the image is none we could use. */
+/* Addresses outside the image are unusable. */
 static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *sym)
 {
 	unsigned int type = GELF_ST_TYPE(s->st_info);
@@ -225,7 +225,7 @@ static bool to_symbol(const struct table *t, const GElf_Sym *s, struct symbol *s
 	return sym->addr >= t->img->start && sym->addr <= t->img->end;
 }
 
-/* Is that the plain name, or the name with a version? */
+/* Is it that name, perhaps with a version? */
 static bool is_named(const char *name, const char *plain, size_t len)
 {
 	return !strncmp(name, plain, len) && (!name[len] || name[len] == '@');
@@ -249,14 +249,14 @@ static int table_each(const struct table *t, const char *only, symbol_fn *fn, vo
 			continue;
 		name = t->names + s.st_name;
 		if (GELF_ST_TYPE(s.st_info) == STT_FILE)
-			file = name; /* of the local ones that follow */
+			file = name; /* source file of the local symbols that follow */
 		if (only && !is_named(name, only, only_len))
 			continue;
 		if (!*name || !to_symbol(t, &s, &sym))
 			continue;
 		sym.file = GELF_ST_BIND(s.st_info) == STB_LOCAL ? file : NULL;
 		hidden = is_hidden(t, i);
-		/* .symtab carries versions in the name: one "@" is not the default. */
+		/* .symtab has versions in the name: a single "@" is not the default. */
 		at = t->dynamic ? NULL : strchr(name, '@');
 		if (at) {
 			hidden |= at[1] != '@';
@@ -274,7 +274,7 @@ static int table_each(const struct table *t, const char *only, symbol_fn *fn, vo
 struct walk {
 	struct image *img;
 	Elf *elf;
-	const char *only; /* the symbols of this name; NULL: all */
+	const char *only; /* only symbols of this name; NULL: all */
 	symbol_fn *fn;
 	image_segment_fn *segment_fn;
 	void *ctx;
@@ -304,7 +304,7 @@ static void walk_symbols(void *arg)
 	walk_tables(arg, walk_table);
 }
 
-/* A file that was cut short has nothing to say any more. */
+/* A file that was truncated is no longer used. */
 static int walk_file(struct walk *w, void (*fn)(void *), Elf **elf)
 {
 	w->elf = *elf;
@@ -468,7 +468,7 @@ bool image_symbol(struct image *img, const char *name, struct symbol *sym)
 	return w.found;
 }
 
-/* Those with code among them, or the others. */
+/* Walk the segments with code, or the others. */
 static void walk_kind(struct walk *w, const struct image_head *head, unsigned int code)
 {
 	size_t size;

@@ -29,7 +29,7 @@ void peek_code(struct peek *p, int fd, uint64_t start, uint64_t end, uint64_t of
 	p->code[p->n_code++].offset = offset - within;
 }
 
-/* A page of code, as the file has it. What is behind the file's end is 0, as when it is mapped. */
+/* Read a page of code from the file. Bytes past the end of the file are 0, as in a mapping. */
 static bool read_code(const struct peek *p, uint64_t start, unsigned char *page)
 {
 	for (size_t i = 0; i < p->n_code; i++) {

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #define FRAMES_MAX 512
-#define FUNCTION_WORDS_MAX 4096 /* a few hundred find one; a number in LEB128 may have no end */
+#define FUNCTION_WORDS_MAX 4096 /* a few hundred suffice, but a LEB128 number may not end */
 #define EH_FRAME_HDR_SIZE 12	/* version, three encodings, eh_frame_ptr, fde_count */
 
-/* dwarf_search_unwind_table() is what libunwind-ptrace calls too; no public header declares it. */
+/* libunwind-ptrace calls dwarf_search_unwind_table() too, but no public header declares it. */
 int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
 				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
@@ -69,7 +69,7 @@ static int no_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t len, 
 
 static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
 {
-	(void)as, (void)pi, (void)arg; /* libunwind keeps it in a pool of its own */
+	(void)as, (void)pi, (void)arg; /* libunwind has its own pool */
 }
 
 bool unwind_table_of(const struct image *img,

@@ -21,8 +21,8 @@
 /* --- a file --- */
 
 /*
- * A header, then places, lines, functions and text, one after the other, in
- * the byte order of the machine: the file is for this one alone.
+ * A header, followed by offsets, lines, functions and text, in the byte order of the machine, since
+ * the file is for local use.
  */
 
 #define MAGIC "jcsyms7\n"
@@ -31,7 +31,7 @@
 struct header {
 	char magic[8];
 	uint32_t n_places, n_lines, n_functions, text_len;
-	uint32_t crc; /* of all that follows */
+	uint32_t crc; /* of everything that follows */
 	uint32_t unused;
 };
 
@@ -41,7 +41,7 @@ struct file_place {
 };
 
 struct file_function {
-	uint32_t name, linkage, file, table_file, identity; /* in the text; NO_TEXT: none */
+	uint32_t name, linkage, file, table_file, identity; /* offsets in the text; NO_TEXT: none */
 	uint32_t flags;
 };
 #define KNOWN 1u
@@ -60,7 +60,7 @@ _Static_assert(sizeof(struct profile_line) == 8, "functions are aligned");
 
 /* --- reading --- */
 
-/* The parts, when they fill the bytes and nothing was changed in them. */
+/* Find the parts; false if their sizes or the checksum do not match. */
 static bool view_of(const char *bytes, size_t len, struct view *v)
 {
 	const struct header *h = (const void *)bytes;
@@ -214,7 +214,7 @@ struct last {
 	uint32_t at;
 };
 
-/* Equal names are one pointer: most files are that of the function before. */
+/* Equal names are the same pointer: most files are that of the previous function. */
 static bool put_file(FILE *text, const char *s, struct last *last, uint32_t *at)
 {
 	*at = NO_TEXT;
@@ -267,7 +267,7 @@ static bool put_places(FILE *f, const struct symbol_cache *cache)
 		      f) == cache->symbols->n_lines;
 }
 
-/* All but the header: the text, which comes last, is written beside the rest. */
+/* Write all except the header: the text, which comes last, is collected in parallel. */
 static bool put_all(const struct symbol_cache *cache, char **body, size_t *len, size_t *text_len)
 {
 	_cleanup_(cleanup_free) char *text = NULL;
@@ -306,7 +306,7 @@ void symbol_cache_fini(struct symbol_cache *cache)
 	*cache = (struct symbol_cache){ 0 };
 }
 
-/* --- the folder --- */
+/* --- the directory --- */
 
 #define SUFFIX ".symbols"
 #define FILES_MAX 65536
@@ -327,7 +327,7 @@ static bool folder_path(char path[PATH_MAX])
 	return len < PATH_MAX - NAME_MAX;
 }
 
-/* Nobody else may write there, nor read what somebody's programs are made of. */
+/* No other user may write there, or read the function names of this user's programs. */
 static bool is_ours(int fd, mode_t type)
 {
 	struct stat st;
@@ -344,7 +344,7 @@ static int open_folder(const char *path)
 	return dir >= 0 && is_ours(dir, S_IFDIR) ? take_fd(dir) : -1;
 }
 
-/* False for a build id that is none. */
+/* False for an invalid build ID. */
 static bool file_name(const unsigned char *build_id, size_t len, char name[NAME_MAX])
 {
 	if (len < 2 || len > IMAGE_BUILD_ID_MAX)
@@ -379,7 +379,7 @@ static bool is_kept(const char *name)
 	return len > strlen(SUFFIX) && !strcmp(name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* Drop what was not used for longest, until there is room again. */
+/* Remove the least recently used files until the total is below the limit. */
 static void drop_old(struct kept *all, size_t n, uint64_t total, int dir)
 {
 	qsort(all, n, sizeof(*all), by_use);

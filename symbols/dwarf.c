@@ -19,21 +19,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Inlining nests some dozens deep; a file that nests deeper than this lies. */
+/* Inlining nests a few dozen levels deep; a file that nests deeper than this is bogus. */
 #define DEPTH_MAX 256
 
-/* A function, or a call that was inlined into one, which covers some place. */
+/* A function, or a call inlined into one, that covers a place. */
 struct scope {
 	Dwarf_Die die;
 	uint32_t parent; /* index of the one it was inlined into; SCOPE_NONE: a function */
 };
 #define SCOPE_NONE UINT32_MAX
 
-/* A function that DWARF has the bare name of, and where it is declared. */
+/* A function with only an unqualified name in DWARF, and where it is declared. */
 struct bare {
 	Dwarf_Off at;
-	Dwarf_Off within; /* the function that it lies in, of which the same is known; 0: none */
-	const char *name; /* with the other things it lies in; NULL: not found */
+	Dwarf_Off within; /* the function that contains it, with the same information; 0: none */
+	const char *name; /* qualified by what else contains it; NULL: not found */
 	const char *identity; /* see struct profile_function */
 };
 
@@ -41,28 +41,27 @@ struct unit {
 	struct symbols_lookup *lookup;
 	uint64_t bias;
 	Dwarf_Die die;
-	const char *folder; /* that the compiler ran in, NULL if unknown */
-	bool mangles;	    /* its language makes linkage names of names */
-	uint64_t work;	    /* what is left of it: DIEs and ranges to look at */
-	uint32_t *mine;	    /* indices of the places that lie in it */
+	const char *folder; /* of the compilation; NULL if unknown */
+	bool mangles;	    /* its language mangles names */
+	uint64_t work;	    /* remaining budget: DIEs and ranges to examine */
+	uint32_t *mine;	    /* indices of the places within it */
 	size_t n_mine, mine_room;
-	uint32_t *innermost; /* of each place of the lookup: its scope. SCOPE_NONE: none yet */
+	uint32_t *innermost; /* scope of each place of the lookup; SCOPE_NONE: none yet */
 	struct scope *scopes;
 	size_t n_scopes, scopes_room;
-	struct bare *bare; /* by `at` */
+	struct bare *bare; /* sorted by `at` */
 	size_t n_bare, bare_room;
-	Dwarf_Die path[DEPTH_MAX]; /* from the unit to where the search for them is */
+	Dwarf_Die path[DEPTH_MAX]; /* from the unit to the current position of the search */
 };
 
-/* Called for each place that lies in the ranges of a DIE. */
+/* Called for each place within the ranges of a DIE. */
 typedef void unit_place_fn(struct unit *u, size_t place, uint32_t scope);
 
 /* --- scopes --- */
 
 /*
- * The tree of a compile unit is walked once for all places that lie in it;
- * libdw's dwarf_getscopes() would walk it for each of them. What holds none
- * of them is stepped over.
+ * The tree of a compile unit is walked once for all places within it; libdw's dwarf_getscopes()
+ * would walk it for each of them. Subtrees without any are skipped.
  */
 
 static bool spend(struct unit *u)
@@ -73,7 +72,7 @@ static bool spend(struct unit *u)
 	return true;
 }
 
-/* True when any does. */
+/* True when there is any. */
 static bool unit_each_place(struct unit *u, Dwarf_Die *die, uint32_t scope, unit_place_fn *fn)
 {
 	const struct symbols_lookup *l = u->lookup;
@@ -105,7 +104,7 @@ static void nothing(struct unit *u, size_t place, uint32_t scope)
 	(void)scope;
 }
 
-/* Returns the scope that the children of `die` lie in, SCOPE_NONE when they matter to nobody. */
+/* Returns the scope of the children of `die`; SCOPE_NONE when they are irrelevant. */
 static uint32_t enter(struct unit *u, Dwarf_Die *die, uint32_t parent)
 {
 	uint32_t scope = (uint32_t)u->n_scopes;
@@ -161,7 +160,7 @@ static void walk_children(struct unit *u, Dwarf_Die *die, uint32_t scope, unsign
 	do {
 		before = dwarf_dieoffset(&child);
 		walk(u, &child, scope, depth + 1);
-		/* A sibling that lies before would be looked at forever. */
+		/* A sibling at a lower offset would cause an endless loop. */
 	} while (spend(u) && dwarf_siblingof(&child, &child) == 0 &&
 		 dwarf_dieoffset(&child) > before);
 }
@@ -176,22 +175,22 @@ static void unit_find_scopes(struct unit *u)
 /* --- functions and lines --- */
 
 /*
- * Files, lines and inlined calls. libdw is asked for nothing that makes it
- * open files by itself: no split units, and a file of common parts (dwz) is given to it.
+ * Files, lines and inlined calls. libdw must not open files itself: split units are not read, and
+ * the file with shared debug data (dwz) is passed to it.
  */
 
 #define UNITS_MAX (1u << 20)
-/* Of what is compressed, and of one unit's line program: libdw unpacks either into memory. */
+/* Limits on compressed data, and on one unit's line program: libdw expands both in memory. */
 #define UNPACKED_MAX (UINT64_C(1) << 30)
 #define LINE_PROGRAM_MAX (32u << 20)
-/* libdw keeps the lines of all units, 40 bytes each; past so many it begins anew. */
+/* libdw keeps the lines of all units, 40 bytes each; beyond this number it is reopened. */
 #define LINES_KEPT_MAX (64u << 10)
-/* Of units that were walked past, before what they brought into memory is given back. */
+/* Bytes of units walked before their memory is released. */
 #define WALKED_MAX (1u << 20)
 
-/* --- may libdw have this file? --- */
+/* --- is this file safe for libdw? --- */
 
-/* What an old ".zdebug" section says of its size, behind "ZLIB", high byte first. */
+/* The size of an old ".zdebug" section, stored after "ZLIB" in big-endian order. */
 static uint64_t old_size(Elf_Scn *scn)
 {
 	Elf_Data *data = elf_rawdata(scn, NULL);
@@ -231,7 +230,7 @@ static bool is_usable(Elf *elf, bool has_common)
 
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
-		/* Half of its names lie in another file then, which libdw would open. */
+		/* Then part of its names are in another file, which libdw would open. */
 		if (size > UNPACKED_MAX - unpacked ||
 		    (!has_common && !strcmp(name, ".gnu_debugaltlink")))
 			return false;
@@ -243,7 +242,7 @@ static bool is_usable(Elf *elf, bool has_common)
 
 /* --- names --- */
 
-/* A string of the file's, NULL when there is none of a sane length. */
+/* A string from the file; NULL when it is missing or too long. */
 static const char *bounded(const char *s)
 {
 	return s && *s && strnlen(s, SYMBOLS_NAME_MAX) < SYMBOLS_NAME_MAX ? s : NULL;
@@ -268,9 +267,8 @@ static const char *linkage_of(Dwarf_Die *die, bool *bare)
 }
 
 /*
- * The function that no other was inlined into here. The table of symbols tells
- * clones from each other ("f.part.0"), which DWARF does not, and has the whole
- * name where DWARF has the bare one.
+ * The name of the outermost function. The symbol table distinguishes clones ("f.part.0"), which
+ * DWARF does not, and has the full name where DWARF has only the unqualified one.
  */
 static const char *outermost_name(const struct place *p, const char *name)
 {
@@ -290,7 +288,7 @@ struct source {
 	uint32_t line;
 };
 
-/* Names count from the folder the compiler ran in; as addr2line shows them. */
+/* Relative names are relative to the directory of the compilation; as shown by addr2line. */
 static const char *whole_path(struct unit *u, const char *file)
 {
 	const char *folder = u->folder;
@@ -326,7 +324,7 @@ static bool number_of(Dwarf_Die *die, unsigned int name, Dwarf_Word *n)
 	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, n);
 }
 
-/* Where an inlined call stands. */
+/* The source line of an inlined call. */
 static struct source call_site(struct unit *u, Dwarf_Die *inlined)
 {
 	struct source s = { 0 };
@@ -344,7 +342,7 @@ static struct source call_site(struct unit *u, Dwarf_Die *inlined)
 
 /* --- which function it is --- */
 
-/* Without "." and ".." in it, as far as its text tells: `path` begins with '/'. */
+/* Remove "." and ".." textually; `path` begins with '/'. */
 static void simplify(char *path)
 {
 	char *to = path;
@@ -389,7 +387,7 @@ static const char *identity_of(struct unit *u, Dwarf_Die *die)
 	return intern_add(u->lookup->text, text, strlen(text));
 }
 
-/* Where the function of a scope is declared first: within what it belongs to. */
+/* The first declaration of a scope's function, which is within its class or namespace. */
 static Dwarf_Off declaration_of(const struct unit *u, const Dwarf_Die *scope)
 {
 	Dwarf_Die die = *scope, next;
@@ -419,7 +417,7 @@ static struct bare *find_bare(const struct unit *u, Dwarf_Off at)
 	return u->n_bare ? bsearch(&key, u->bare, u->n_bare, sizeof(key), by_offset) : NULL;
 }
 
-/* What one part of a name is called, such as a namespace. */
+/* The name of one component, such as a namespace. */
 static const char *part_of(Dwarf_Die *die, char buf[SYMBOLS_NAME_MAX])
 {
 	bool bare, function = dwarf_tag(die) == DW_TAG_subprogram;
@@ -432,7 +430,7 @@ static const char *part_of(Dwarf_Die *die, char buf[SYMBOLS_NAME_MAX])
 	return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
 }
 
-/* False when there is no room. */
+/* False when it does not fit. */
 static bool append(char name[SYMBOLS_NAME_MAX], size_t *len, const char *part, const char *behind)
 {
 	size_t room = SYMBOLS_NAME_MAX - *len;
@@ -442,7 +440,7 @@ static bool append(char name[SYMBOLS_NAME_MAX], size_t *len, const char *part, c
 	return (size_t)n < room;
 }
 
-/* `die` lies within path[1 .. depth): its name begins with the innermost function there. */
+/* `die` is within path[1 .. depth): its name begins with the innermost function there. */
 static void qualify(struct unit *u, Dwarf_Die *die, unsigned int depth, struct bare *b)
 {
 	char name[SYMBOLS_NAME_MAX], part[SYMBOLS_NAME_MAX];
@@ -455,7 +453,7 @@ static void qualify(struct unit *u, Dwarf_Die *die, unsigned int depth, struct b
 		first = dwarf_tag(&u->path[i]) == DW_TAG_subprogram ? i : first;
 	if (first < depth && dwarf_tag(&u->path[first]) == DW_TAG_subprogram)
 		linkage_of(&u->path[first], &bare);
-	/* One with a linkage name says itself what it lies in; of others that is sought. */
+	/* A linkage name includes the enclosing scopes; for other functions they are looked up. */
 	if (bare)
 		b->within = declaration_of(u, &u->path[first++]);
 	for (unsigned int i = first; fits && i < depth; i++) {
@@ -465,7 +463,7 @@ static void qualify(struct unit *u, Dwarf_Die *die, unsigned int depth, struct b
 	if (fits && append(name, &len, own, ""))
 		b->name = intern_add(u->lookup->text, name, len);
 	b->identity = identity_of(u, die);
-	/* Of a lambda, its class alone is declared anywhere. */
+	/* For a lambda, only its class has a declaration. */
 	for (unsigned int i = depth; i-- > 1 && !b->identity;)
 		b->identity = identity_of(u, &u->path[i]);
 }
@@ -519,10 +517,10 @@ static void add_bare(struct unit *u, Dwarf_Off at)
 		u->bare[u->n_bare++] = (struct bare){ .at = at };
 }
 
-/* A class within a function within a class ...: so many times what lies around is sought. */
+/* Nesting limit of classes within functions within classes ... for looking up enclosing scopes. */
 #define WITHIN_MAX 4
 
-/* Find what the functions lie in that have bare names. */
+/* Find the enclosing scopes of functions with unqualified names. */
 static void find_bare_names(struct unit *u)
 {
 	size_t before = 0;
@@ -553,7 +551,7 @@ static void find_bare_names(struct unit *u)
 		sort_bare(u);
 }
 
-/* Its name with all that it lies in; false when that is not known, or too long. */
+/* Its fully qualified name; false when that is unknown, or too long. */
 static bool append_bare(const struct unit *u, const struct bare *b, char name[SYMBOLS_NAME_MAX],
 			size_t *len, int depth)
 {
@@ -567,7 +565,7 @@ static bool append_bare(const struct unit *u, const struct bare *b, char name[SY
 	return append(name, len, b->name, "");
 }
 
-/* The function of a scope, outermost or inlined, which DWARF and the symbol table call `name`. */
+/* The function of a scope, outermost or inlined, with `name` from DWARF or the symbol table. */
 static struct profile_function function_of(struct unit *u, struct scope *scope, const char *name,
 					   bool bare, const char *file)
 {
@@ -587,7 +585,7 @@ static struct profile_function function_of(struct unit *u, struct scope *scope, 
 
 /* --- one place --- */
 
-/* False when one of its calls has no name: half a location is none. */
+/* False when one of its calls has no name: incomplete locations are not used. */
 static bool name_place(struct unit *u, size_t index)
 {
 	struct symbols_lookup *l = u->lookup;
@@ -629,7 +627,7 @@ static void add_mine(struct unit *u, size_t place, uint32_t scope)
 		u->mine[u->n_mine++] = (uint32_t)place;
 }
 
-/* How long the line program of the unit is, before libdw makes lines of it. */
+/* Check the length of the unit's line program before libdw expands it. */
 static bool has_sane_lines(Dwarf *dbg, Dwarf_Die *die)
 {
 	Elf *elf = dwarf_getelf(dbg);
@@ -657,7 +655,7 @@ static bool has_sane_lines(Dwarf *dbg, Dwarf_Die *die)
 	return true;
 }
 
-/* As addr2line(1) sees it: of C, a name is a linkage name. */
+/* As in addr2line(1): for C, the name is the linkage name. */
 static bool mangles(Dwarf_Die *die)
 {
 	int language = dwarf_srclang(die);
@@ -666,7 +664,7 @@ static bool mangles(Dwarf_Die *die)
 	       language != DW_LANG_C11;
 }
 
-/* Returns how many lines libdw keeps of it now. */
+/* Returns the number of its lines that libdw now keeps. */
 static size_t read_unit(struct unit *u, Dwarf *dbg)
 {
 	Dwarf_Lines *lines;
@@ -700,9 +698,8 @@ static bool has_code(Dwarf_Die *die)
 }
 
 /*
- * The pages of a mapped file are the file's: they come again when they are
- * looked at. What libelf read into memory of its own, where it cannot map,
- * comes from malloc(3), and does not start with a page.
+ * Pages of a mapped file can be dropped: they are read again on access. If libelf could not map it,
+ * the memory is from malloc(3), and does not start at a page boundary.
  */
 static void give_back(Elf *elf)
 {
@@ -713,7 +710,7 @@ static void give_back(Elf *elf)
 		madvise(file, size, MADV_DONTNEED);
 }
 
-/* From the unit at *at on, until too many lines are kept: then true, and *at is the next one. */
+/* Read units from *at on, until too many lines are kept: then true, and *at is the next unit. */
 static bool read_units(struct unit *u, Dwarf *dbg, Dwarf_Off *at, unsigned int *n_units)
 {
 	Dwarf_Off next, given_back = *at;
@@ -748,7 +745,7 @@ static void close_dwarf(Dwarf **dbg)
 	dwarf_end(*dbg);
 }
 
-/* False when libdw does not take the file. */
+/* False when libdw rejects the file. */
 static bool read_all(struct unit *u, Elf *elf, Elf *common)
 {
 	_cleanup_(close_dwarf) Dwarf *alt =

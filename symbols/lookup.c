@@ -15,7 +15,7 @@
 
 /* --- demangling --- */
 
-/* As binutils call it; its own limit of recursion holds. */
+/* The options used by binutils; the demangler's recursion limit applies. */
 #define OPTIONS (DMGL_ANSI | DMGL_PARAMS)
 
 struct out {
@@ -28,14 +28,14 @@ static void add(const char *text, size_t len, void *arg)
 {
 	struct out *out = arg;
 
-	/* The demanglers keep all they need on the stack: there is nothing to free. */
+	/* The demanglers allocate only on the stack: there is nothing to free. */
 	if (len >= SYMBOLS_NAME_MAX - out->len)
 		longjmp(out->too_long, 1);
 	memcpy(out->buf + out->len, text, len);
 	out->len += len;
 }
 
-/* With callbacks: the other functions of libiberty have no limit for what they return. */
+/* With callbacks: libiberty's other functions do not limit the length of the result. */
 static bool demangle(const char *linkage, struct out *out)
 {
 	out->len = 0;
@@ -60,7 +60,10 @@ bool symbols_demangle(const char *linkage, char buf[SYMBOLS_NAME_MAX])
 
 /* --- lookup --- */
 
-/* So many times may symbols cover places: ten million symbols that all cover all are a lie. */
+/*
+ * Limit on how often symbols may cover places: ten million symbols that all cover everything are
+ * bogus.
+ */
 #define WORK_PER_PLACE 4096
 
 struct symbols_lookup *symbols_lookup_new(const uint64_t *places, size_t n)
@@ -118,8 +121,8 @@ size_t symbols_lookup_find(const struct symbols_lookup *l, uint64_t address)
 /* --- symbols --- */
 
 /*
- * Of symbols that start together jeprof(1) takes the last by name, and of weak
- * ones the first: so that both say the same.
+ * Consistent with jeprof(1): of symbols with the same start it uses the last by name, of weak ones
+ * the first.
  */
 static bool is_better(const struct place *p, const char *name, uint64_t start,
 		      enum symbols_rank rank)
@@ -160,7 +163,7 @@ void symbols_lookup_symbol(struct symbols_lookup *l, const char *name, uint64_t 
 
 /* --- functions --- */
 
-/* What `linkage`, a kept one, is called: looked at once each, for it takes long. */
+/* The demangled form of the interned `linkage`; cached, because demangling takes long. */
 static const char *name_of(struct symbols_lookup *l, const char *linkage)
 {
 	uint64_t key = (uintptr_t)linkage;
@@ -189,7 +192,7 @@ uint32_t symbols_lookup_function(struct symbols_lookup *l, struct profile_functi
 	return symbols_build_function(l->build, &f);
 }
 
-/* What a symbol alone tells: a mangled name that is not local stands for one function. */
+/* A function known only by its symbol. A mangled name that is not local identifies a function. */
 static uint32_t of_symbol(struct symbols_lookup *l, const struct place *p, uint64_t bias)
 {
 	char identity[32];
@@ -201,7 +204,7 @@ static uint32_t of_symbol(struct symbols_lookup *l, const struct place *p, uint6
 	return symbols_lookup_function(l, f);
 }
 
-/* --- the end --- */
+/* --- result --- */
 
 bool symbols_lookup_knows(const struct symbols_lookup *l, size_t i)
 {

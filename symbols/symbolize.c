@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* An address of the profile on its way to a name. */
+/* An address of the profile to be named. */
 struct asked {
-	uint64_t place; /* the calling instruction: one before the return address */
+	uint64_t place; /* in the calling instruction: the return address minus one */
 	size_t address; /* index of p->addresses */
 };
 
-/* An image without debug symbols, and how many bytes are allocated in it. */
+/* An image without debug symbols, and the number of bytes allocated in it. */
 struct bare {
 	const struct profile_mapping *mapping;
 	struct symbolize_id id;
@@ -34,16 +34,16 @@ struct work {
 	struct profile *p;
 	const struct ops_symbolize_options *options;
 	struct symbols_build *build;
-	struct asked *asked; /* by place */
+	struct asked *asked; /* sorted by place */
 	size_t n_asked;
-	struct proc proc; /* the process, while it lives; pid 0: it does not */
+	struct proc proc; /* the process while it is alive; pid 0: it is not */
 	struct maps maps;
 	struct images live;
 	struct bare *bare; /* images without debug symbols */
 	size_t n_bare, bare_room;
-	uint32_t *bare_of; /* each mapping's, PROFILE_NONE: it has some */
-	bool server_told;  /* why debuginfod is not to be had */
-	bool is_certain;   /* that process is the profile's, whatever the build ids say */
+	uint32_t *bare_of; /* index in `bare` by mapping; PROFILE_NONE: it has symbols */
+	bool server_told;  /* it was warned that debuginfod is not available */
+	bool is_certain;   /* that process is certainly the profile's, whatever the build IDs are */
 };
 
 static void work_fini(struct work *w)
@@ -93,7 +93,7 @@ static int sort_addresses(struct work *w, struct err *err)
 
 /* --- the process --- */
 
-/* Only where it runs: another machine has another process of that number. */
+/* Only on the same host: elsewhere that pid is another process. */
 static pid_t named_process(const struct profile *p)
 {
 	char host[256] = "";
@@ -104,7 +104,7 @@ static pid_t named_process(const struct profile *p)
 	return (pid_t)p->facts.pid;
 }
 
-/* That it cannot be looked at is no failure: there are other places. */
+/* Not being able to access it is not an error: there are other sources. */
 static void open_process(struct work *w)
 {
 	pid_t pid = w->options->pid ? w->options->pid : named_process(w->p);
@@ -138,7 +138,7 @@ static struct image *find_live(const struct work *w, const struct profile_mappin
 
 /* --- one image --- */
 
-/* From the image's numbers of functions to those of the profile. */
+/* Translate function indexes from the image to the profile. */
 static int add_found(struct work *w, const struct profile_symbols *found, const char *path,
 		     const struct asked *asked, size_t n, const uint64_t *places, struct err *err)
 {
@@ -159,7 +159,7 @@ static int add_found(struct work *w, const struct profile_symbols *found, const 
 	return 0;
 }
 
-/* It is there, but not proven to be the file that was mapped. */
+/* The file exists, but is not proven to be the mapped one. */
 static void raise_unproven(const struct symbolize_image *image, struct err *warning)
 {
 	const struct profile_mapping *m = image->mapping;
@@ -202,7 +202,7 @@ static void warn_not_used(const struct work *w, const struct symbolize_image *im
 	tell(w, &warning);
 }
 
-/* What there is of debug data, but not to be had. */
+/* Warn of debug data that exists but is not available. */
 static void warn_lacks(const struct work *w, const struct symbolize_image *image)
 {
 	const char *path = image->mapping->path;
@@ -215,7 +215,7 @@ static void warn_lacks(const struct work *w, const struct symbolize_image *image
 	tell(w, &warning);
 }
 
-/* Once: it is the same for all images. */
+/* Only once: it is the same for all images. */
 static void warn_server(struct work *w, const struct err *server)
 {
 	if (w->server_told || !server->ids[0] || server->ids[0] == ERROR_DEBUGINFOD_HAS_NONE)
@@ -238,7 +238,7 @@ static int note_bare(struct work *w, const struct symbolize_image *image, const 
 	return 0;
 }
 
-/* Name asked[0 .. n), which lie in the image whose first mapping is `m`. */
+/* Name asked[0 .. n), which are in the image whose first mapping is `m`. */
 static int name_image(struct work *w, const struct profile_mapping *m, const struct asked *asked,
 		      size_t n, struct err *err)
 {
@@ -287,7 +287,7 @@ static const struct profile_mapping *mapping_of(const struct work *w, size_t ask
 	return &p->mappings[p->addresses[w->asked[asked].address].mapping];
 }
 
-/* Two mappings of one file belong to one image when they keep the distance they have in it. */
+/* Two mappings of a file belong to one image if their distance is the same as in the file. */
 static bool same_image(const struct profile_mapping *a, const struct profile_mapping *b)
 {
 	return !strcmp(a->path, b->path) && a->deleted == b->deleted &&
@@ -315,7 +315,7 @@ static int name_all(struct work *w, struct err *err)
 	return 0;
 }
 
-/* --- what lacks debug symbols --- */
+/* --- images without debug symbols --- */
 
 #define BARE_PERCENT_MIN 5 /* of all bytes: less is not worth a warning */
 
@@ -326,7 +326,9 @@ static int by_bytes(const void *a, const void *b)
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
-/* The bytes of each stack count for the image of its innermost call that is shown. Returns all. */
+/*
+ * Attribute the bytes of each stack to the image of its innermost visible call. Returns the total.
+ */
 static double count_bare(const struct work *w, enum profile_type type)
 {
 	const struct profile *p = w->p;

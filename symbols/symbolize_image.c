@@ -43,9 +43,9 @@ void symbolize_id_of(const char *hex, struct symbolize_id *id)
 /* --- where the file is --- */
 
 /*
- * Is the file that is open the one that was mapped, where no build id tells? Device numbers tell
- * nothing: they are others after a reboot, and on btrfs and overlayfs maps has others than stat(2).
- * overlayfs (xino) may have put the number of a layer into the highest bits of the inode.
+ * Without a build ID, is the open file the mapped one? Device numbers are of no use: they change
+ * with a reboot, and on btrfs and overlayfs those in maps differ from stat(2). overlayfs (xino) may
+ * have put a layer number into the highest bits of the inode.
  */
 #define INODE_BITS 56
 static enum symbolize_result judge(struct symbolize_image *image, const struct image *img)
@@ -93,14 +93,14 @@ static int try_root(struct symbolize_image *image, const char *root, struct imag
 	return 0;
 }
 
-/* In the root of the process, in the folder the user named, and here. */
+/* In the root of the process, in the directory given by the user, and in "/". */
 static int find_past(struct symbolize_image *image, struct images *past, struct err *err)
 {
 	const char *roots[3] = { NULL, image->root, image->root ? NULL : "/" };
 	bool unproven = !image->id.len && !image->trusted;
 	char link[64];
 
-	/* A deleted file's name may lead to its successor. */
+	/* The name of a deleted file may refer to its successor. */
 	if (unproven && (image->mapping->deleted || image->mapping->other_inode)) {
 		image->result = image->mapping->deleted ? SYMBOLIZE_DELETED : SYMBOLIZE_MIXED;
 		return 0;
@@ -122,7 +122,7 @@ struct reading {
 	struct symbols_lookup *lookup;
 	struct symbolize_image *image;
 	struct image *img;
-	bool in_debug;	/* of the debug file, not the image's own */
+	bool in_debug;	/* symbols are from the debug file, not the image itself */
 	bool has_debug; /* DWARF was read */
 };
 
@@ -139,13 +139,13 @@ static int add_symbol(void *ctx, const char *name, const struct symbol *sym)
 	return 0;
 }
 
-/* Where debuginfod is asked, why it gave nothing. */
+/* Where to store why debuginfod failed; NULL if it is not to be asked. */
 static struct err *server_of(struct reading *r)
 {
 	return r->image->debuginfod ? &r->image->server : NULL;
 }
 
-/* strip(1) leaves the name of a file of common parts in place, and nothing that needs it. */
+/* strip(1) leaves the name of the shared debug file in place, but nothing that needs it. */
 static void read_dwarf(void *ctx, struct Elf *elf)
 {
 	struct reading *r = ctx;
@@ -175,7 +175,7 @@ static bool next_debug(struct reading *r)
 		       : image_past_debug(r->img, r->image->mapping->start, server_of(r));
 }
 
-/* Its own tables and debug data, and what it lacks of both from elsewhere. */
+/* Read its own tables and debug data, and what is missing from other sources. */
 static bool read_all(struct reading *r)
 {
 	bool has_table = !image_is_stripped(r->img), any = r->image->result == SYMBOLIZE_FOUND;
@@ -192,7 +192,7 @@ static bool read_all(struct reading *r)
 	return any;
 }
 
-/* --- functions without names: where they begin, by the unwind tables --- */
+/* --- starts of functions without names, from unwind tables --- */
 
 struct frames {
 	struct reading *reading;
@@ -247,16 +247,16 @@ static void read_frames(void *ctx, struct Elf *elf)
 	}
 }
 
-/* --- what is known of it already --- */
+/* --- cached names --- */
 
-/* The places of one image, and what is known of them. */
+/* The places of one image, and the names known so far. */
 struct answer {
 	struct symbolize_image *image;
 	const uint64_t *places;
 	size_t n;
 	struct symbols_build *build;
 	bool *known;
-	uint64_t *missing; /* the places that are not */
+	uint64_t *missing; /* the places without names */
 	size_t n_missing;
 	struct symbol_cache cache;
 };
@@ -269,7 +269,7 @@ static void answer_fini(struct answer *a)
 	free(a->missing);
 }
 
-/* Whatever the image was mapped at, and whether its file is still there. */
+/* Independent of the mapped address, and of whether the file still exists. */
 static uint64_t offset_of(const struct symbolize_image *image, uint64_t place)
 {
 	return place - image->mapping->start + image->mapping->offset;
@@ -293,7 +293,7 @@ static uint32_t *no_functions(const struct profile_symbols *s)
 	return functions;
 }
 
-/* What a file of the cache knows. */
+/* Use a file of the cache. */
 static void take_file(struct answer *a, int fd)
 {
 	_cleanup_(cleanup_free) uint32_t *functions = NULL;
@@ -315,7 +315,7 @@ static void take_file(struct answer *a, int fd)
 	list_missing(a);
 }
 
-/* What is not kept is looked up by another process, which may keep it. */
+/* Have another process look up what is not cached; it may cache the result. */
 static void ask_keeper(struct answer *a, const unsigned char *id, size_t len)
 {
 	const struct profile_mapping *m = a->image->mapping;
@@ -369,7 +369,7 @@ static void take_found(struct answer *a, const struct profile_symbols *found)
 	}
 }
 
-/* What is found now and what was known before, in one order. */
+/* Merge new and known names. */
 static struct profile_symbols *merge(const struct answer *a, const struct profile_symbols *found,
 				     uint64_t *offsets, size_t n)
 {
@@ -396,7 +396,7 @@ static struct profile_symbols *merge(const struct answer *a, const struct profil
 	return symbols_build_take(b);
 }
 
-/* What is kept is believed of every file of that build id. */
+/* Cached names are used for every file with that build ID. */
 static void keep(const struct answer *a, const struct profile_symbols *found)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -449,7 +449,7 @@ static int read_names(struct reading *r, const uint64_t *addrs, size_t n,
 	return *found ? 0 : err_no_memory(err);
 }
 
-/* Those that the cache does not know, from the files. */
+/* Look up the places missing in the cache in the files. */
 static int look_up(struct answer *a, struct image *img, struct err *err)
 {
 	struct reading r = { .image = a->image, .img = img };
@@ -464,8 +464,8 @@ static int look_up(struct answer *a, struct image *img, struct err *err)
 }
 
 /*
- * Leaves in `missing` the offsets of what the file says is code, and puts their addresses into
- * `addrs`. None where these are in another order than the offsets: no linker does that.
+ * Reduce `missing` to offsets of code in the file, and store their addresses in `addrs`. None if
+ * these are not in the order of the offsets, which no linker produces.
  */
 static void place_missing(struct answer *a, struct image *img, uint64_t *addrs)
 {
@@ -485,7 +485,7 @@ static void place_missing(struct answer *a, struct image *img, uint64_t *addrs)
 			a->n_missing = 0;
 }
 
-/* The same for those who keep it. */
+/* The same on behalf of the cache. */
 static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
 {
 	_cleanup_(cleanup_free) uint64_t *addrs = calloc(a->n_missing, sizeof(*addrs));
@@ -499,7 +499,7 @@ static int look_up_to_keep(struct answer *a, struct image *img, struct err *err)
 		return 0;
 	if (read_names(&r, addrs, a->n_missing, &found, err))
 		return -1;
-	/* Without debug data it is quickly read again, and there may be some by then. */
+	/* Without debug data, reading it again is fast, and by then debug data may be available. */
 	if (found && r.has_debug)
 		keep(a, found);
 	profile_symbols_free(found);
