@@ -21,7 +21,7 @@ int allow_only(const struct allow_list *lists, size_t n, struct err *err)
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int ret = ctx ? 0 : -ENOMEM;
 
-	if (ctx) /* the kernel's own errors, not those of the library */
+	if (ctx) /* report errors of the kernel, not of the library */
 		seccomp_attr_set(ctx, SCMP_FLTATR_API_SYSRAWRC, 1);
 	for (size_t i = 0; i < n && !ret; i++)
 		ret = add(ctx, &lists[i]);

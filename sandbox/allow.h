@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seccomp filters of our own processes, made of lists of what they may call. */
+/* Seccomp filters for our own processes, built from lists of allowed system calls. */
 #ifndef SANDBOX_ALLOW_H
 #define SANDBOX_ALLOW_H
 
@@ -8,7 +8,7 @@
 #include <seccomp.h>
 #include <stddef.h>
 
-/* A call with what its arguments must be. Several rules of one call: any of them will do. */
+/* A system call with conditions on its arguments. If a call has several rules, any one suffices. */
 struct allow_rule {
 	int call;
 	unsigned int n;
@@ -19,7 +19,7 @@ struct allow_rule {
 #define ALLOW_HAS(bits) SCMP_CMP_MASKED_EQ, (bits), (bits)
 
 struct allow_list {
-	const int *calls; /* with any arguments */
+	const int *calls; /* allowed with any arguments */
 	size_t n_calls;
 	const struct allow_rule *rules;
 	size_t n_rules;
@@ -32,8 +32,9 @@ struct allow_list {
 	}
 
 /*
- * From now on this process makes no other calls than those of the lists: EPERM. A kernel without
- * seccomp(2) lets it make all, which is no error. ERR_FAILED: the filter could not be made or set.
+ * From now on all system calls of this process except those in the lists fail with EPERM. On a
+ * kernel without seccomp(2) all remain allowed, which is not an error. ERR_FAILED: the filter could
+ * not be created or installed.
  */
 int allow_only(const struct allow_list *lists, size_t n, struct err *err) __must_check;
 

@@ -23,21 +23,21 @@
 #include <unistd.h>
 
 #define CHUNK 65536
-/* How long the end of a child may come after that of its socket, on a machine that is slow. */
+/* How long a child's exit may lag behind the end of its socket, on a slow machine. */
 #define END_MS 10000
 #define FINISH_TRIES 5000
 #define MESSAGE_MAX (64u << 20)
 #define LEFT_MAX 64
 #define FDS_MAX 64
 
-/* Of the confined child. */
+/* In the confined child: its socket. */
 static int controller = -1;
 
-/* --- messages: their length first, then all of it in pieces --- */
+/* --- messages: the length, then the content in pieces --- */
 
 #define CONTROL_SIZE CMSG_SPACE(CONFINED_FDS_MAX * sizeof(int))
 
-/* Descriptors on their way. */
+/* Descriptors sent or received. */
 struct fds {
 	int v[CONFINED_FDS_MAX];
 	size_t n;
@@ -101,9 +101,9 @@ static void take_fds(struct msghdr *msg, struct fds *fds)
 }
 
 /*
- * Descriptors that are not wanted are not taken: to close one of a file system that does not answer
- * would take for ever (its flush; FUSE_FLUSH waits for the server). The kernel, which lets go of
- * what nobody takes, flushes nothing.
+ * Unwanted descriptors are not received: closing one of an unresponsive file system would block
+ * forever (FUSE_FLUSH waits for the server). When the kernel discards unreceived ones, it does not
+ * flush them.
  */
 static ssize_t receive_piece(int sock, void *bytes, size_t size, struct fds *fds)
 {
@@ -138,8 +138,8 @@ enum received {
 };
 
 /*
- * Until `deadline_ms` (CLOCK_MONOTONIC), which is 0 for none, or until `stop_fd`, -1 for none: who
- * is to end early takes no answer any more, whichever came first.
+ * Wait until `deadline_ms` (CLOCK_MONOTONIC; 0: none), or until `stop_fd` (-1: none) is readable,
+ * which takes precedence over a reply.
  */
 static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 {
@@ -162,7 +162,7 @@ static enum received await(int sock, int stop_fd, uint64_t deadline_ms)
 	}
 }
 
-/* A peer that ended with unread messages resets the connection. */
+/* A peer that exited with unread messages resets the connection. */
 static enum received no_piece(ssize_t n)
 {
 	return !n || errno == ECONNRESET ? RECEIVED_END : RECEIVED_FAILED;
@@ -208,7 +208,7 @@ static void die_with_parent(pid_t parent)
 		_exit(1);
 }
 
-/* Its own handlers are the controller's: here the signals do what they do by default. */
+/* Restore the default actions of signals for which the controller has handlers. */
 static void reset_signals(void)
 {
 	for (int sig = 1; sig < SIGRTMIN; sig++)
@@ -220,7 +220,7 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Children that cannot go on exit with errno: see explain_end(). */
+/* Children that cannot continue exit with errno: see explain_end(). */
 
 static void close_all(unsigned int from, unsigned int to)
 {
@@ -228,7 +228,7 @@ static void close_all(unsigned int from, unsigned int to)
 		_exit(errno);
 }
 
-/* All descriptors but these and the standard three; those lead nowhere, or where is said. */
+/* Close all descriptors except these and the standard three, which become /dev/null or `out`. */
 static void keep_only(int *fds, size_t n, int out)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), from = 3;
@@ -272,7 +272,7 @@ static void set_limits(const struct confined_options *o)
 			    o->memory_max_bytes ? o->memory_max_bytes : CONFINED_MEMORY);
 }
 
-/* Who changes its user is not ended with its parent any more (prctl(2), PR_SET_PDEATHSIG). */
+/* A change of the user clears PR_SET_PDEATHSIG (prctl(2)). */
 static int enter(const struct confined_options *o, void *ctx, pid_t parent, struct err *err)
 {
 	if (o->enter && o->enter(ctx, err) < 0)
@@ -303,14 +303,14 @@ static void child_main(const struct confined_options *o, int sock, int door, pid
 	door_use(door);
 	if (enter(o, ctx, parent, &err) < 0) {
 		confined_reply(true, &err, NULL, -1);
-		_exit(err.sys); /* for who asked ahead */
+		_exit(err.sys); /* for requests sent ahead */
 	}
 	fn(ctx);
 	_exit(0);
 }
 
 struct pairs {
-	int answers[2], door[2]; /* [0] is the controller's and the opener's, [1] the child's */
+	int answers[2], door[2]; /* [0] is for the controller or the opener, [1] for the child */
 };
 
 static void close_pairs(const struct pairs *p)
@@ -331,7 +331,7 @@ static int fork_both(struct confined *c, const struct confined_options *o, struc
 {
 	pid_t parent = getpid();
 
-	/* The one that has more to do comes first. */
+	/* Start the one with more work first. */
 	c->child = fork();
 	if (c->child == 0)
 		child_main(o, p->answers[1], p->door[1], parent, fn, ctx);
@@ -364,10 +364,10 @@ int confined_start(struct confined *c, const struct confined_options *options, c
 	return 0;
 }
 
-/* --- ending them --- */
+/* --- killing them --- */
 
-/* Children that had not ended yet: reaped when the next ones end, or by init. */
-static _Atomic pid_t left[LEFT_MAX]; /* 0: a free place */
+/* Children that had not exited yet: reaped along with later ones, or by init. */
+static _Atomic pid_t left[LEFT_MAX]; /* 0: free */
 
 static void leave(pid_t pid)
 {
@@ -379,7 +379,7 @@ static void leave(pid_t pid)
 	}
 }
 
-/* Each is taken by one thread before it is waited for: its number may be another child's then. */
+/* A thread removes an entry before it waits for it, since the pid may be reused afterwards. */
 static void reap_left(void)
 {
 	for (size_t i = 0; i < LEFT_MAX; i++) {
@@ -390,7 +390,7 @@ static void reap_left(void)
 	}
 }
 
-/* Nothing is lost with it: it only reads. That it is gone is not waited for. */
+/* Killing it loses nothing, as it only reads. Its exit is not awaited. */
 static void end_child(pid_t pid)
 {
 	if (pid <= 0)
@@ -428,8 +428,8 @@ void confined_finish(struct confined *c)
 /* --- the controller's side --- */
 
 /*
- * Damaged data may be why, or memory that ran out under a limit of ours: a stack that cannot grow
- * ends a process as a wild pointer does. The signal does not tell them apart.
+ * The cause may be corrupt data, or memory exhausted under a limit of ours: a stack that cannot
+ * grow raises the same signal as a wild pointer.
  */
 static int explain_signal(const struct confined *c, int sig, struct err *err)
 {
@@ -443,7 +443,7 @@ static int explain_signal(const struct confined *c, int sig, struct err *err)
 	return err_advise(err, FIX_CHILD_MISLED);
 }
 
-/* What ended it, for the message. */
+/* Find out why it exited, for the message. */
 static int explain_end(const struct confined *c, struct err *err)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -597,7 +597,7 @@ void confined_reply(bool failed, const struct err *err, const struct pack *answe
 		pack_bytes(&p, answer->v, answer->len);
 		p.failed |= answer->failed;
 	}
-	/* Without memory for the answer it ends, which the controller sees. */
+	/* If out of memory for the reply, it exits, which the controller detects. */
 	if (!send_message(controller, &p, &fds))
 		_exit(errno);
 }

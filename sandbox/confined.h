@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Work on what a target names or holds, in a process where nothing can be gained.
+ * Processes untrusted data of a target in an unprivileged child.
  *
- * confined_start() makes two children. The confined one gives up everything
- * before it reads the first byte: capabilities(7), new privileges
- * (PR_SET_NO_NEW_PRIVS), and all system calls but those that compute, read and
- * answer. It cannot open a file, start a program, trace, signal or connect.
- * What it needs the opener opens for it (sandbox/door.h). It answers by messages,
- * which the controller checks like anything else that comes from outside.
+ * confined_start() creates two children. Before it reads the first byte, the confined one drops
+ * capabilities(7), new privileges (PR_SET_NO_NEW_PRIVS), and all system calls except those needed
+ * to compute, read and reply. It cannot open a file, start a program, trace, signal or connect. The
+ * other child, the opener, opens what it needs (sandbox/door.h). It replies with messages, which
+ * the controller validates like any other external input.
  *
- * Both are expendable. A child that reads memory behind a file system that does not answer
- * sleeps in the kernel, where not even SIGKILL reaches it; the controller
- * waits until its deadline, and goes on without it.
+ * Both are expendable. A child that reads memory backed by an unresponsive file system sleeps in
+ * the kernel, where not even SIGKILL has an effect; the controller waits until its deadline, and
+ * continues without it.
  */
 #ifndef SANDBOX_CONFINED_H
 #define SANDBOX_CONFINED_H
@@ -28,10 +27,10 @@
 struct confined {
 	pid_t child, opener; /* 0: none */
 	int sock;	     /* SOCK_SEQPACKET, to the child */
-	int stop_fd; /* of the caller: answers are not waited for once it is readable; or -1 */
-	bool broken; /* it hangs, ended, or made no sense: nothing more will come */
+	int stop_fd; /* owned by the caller: no reply is awaited once it is readable; or -1 */
+	bool broken; /* it hangs, exited, or sent an invalid message: unusable */
 	unsigned char *message; /* the last one received */
-	const char *what;	/* of confined_options */
+	const char *what;	/* from confined_options */
 };
 #define CONFINED_UNTIL(stop)                  \
 	{                                     \
@@ -42,43 +41,43 @@ struct confined {
 struct confined_options {
 	const char *what; /* for messages, as in "cannot WHAT"; outlives the handle */
 	struct door_policy policy;
-	const int *fds; /* descriptors that the child keeps; those below 0 are passed over */
+	const int *fds; /* descriptors that the child keeps; negative ones are ignored */
 	size_t n_fds;
-	bool no_door; /* it needs nothing opened: there is no opener */
-	int out;      /* its standard output; 0: it leads nowhere */
-	/* In the child, before it is confined; NULL: nothing. */
+	bool no_door; /* it needs to open nothing: start no opener */
+	int out;      /* its standard output; 0: /dev/null */
+	/* Called in the child before it is confined; may be NULL. */
 	int (*enter)(void *ctx, struct err *err);
 	uint64_t memory_max_bytes; /* RLIMIT_DATA; 0: CONFINED_MEMORY */
-	uint64_t file_max_bytes;   /* RLIMIT_FSIZE, memory files too; 0: CONFINED_FILE */
+	uint64_t file_max_bytes;   /* RLIMIT_FSIZE, also for memory files; 0: CONFINED_FILE */
 	unsigned int cpu_max_s;	   /* RLIMIT_CPU; 0: CONFINED_CPU_S */
 };
 #define CONFINED_FILE (UINT64_C(2) << 30)
 #define CONFINED_MEMORY (UINT64_C(2) << 30)
 #define CONFINED_CPU_S 120
 
-/* Receives the messages of one side and sends those of the other. */
+/* Main function of the child: receives messages and replies. */
 typedef void confined_fn(void *ctx);
 
 /*
- * Start both, and have the child call `fn`; it ends when that returns. The memory of the caller
- * is copied to it, as fork(2) does. `c` is CONFINED_INIT or CONFINED_UNTIL(). ERR_FAILED when no
- * child can be made.
+ * Start both, and have the child call `fn`; it exits when that returns. It has a copy of the
+ * caller's memory, as with fork(2). `c` is CONFINED_INIT or CONFINED_UNTIL(). ERR_FAILED when no
+ * child can be created.
  */
 int confined_start(struct confined *c, const struct confined_options *options, confined_fn *fn,
 		   void *ctx, struct err *err) __must_check;
 
-/* End both, by SIGKILL; that they are gone is not waited for. `c` is as it was before. */
+/* Kill both by SIGKILL, without waiting for their exit. `c` is reset to its initial state. */
 void confined_end(struct confined *c);
 
 /*
- * The same for a child that has done all it was asked: it ends by itself, and is waited for up to
- * a second, so that the time and the memory it took are counted as ours (getrusage(2)).
+ * The same for a child that has finished its work: it exits on its own, and is waited for up to a
+ * second, so that its CPU time and memory are accounted to us (getrusage(2)).
  */
 void confined_finish(struct confined *c);
 
 /* --- the controller's side --- */
 
-/* Send a message; `fd` is -1 or a descriptor that the child gets a copy of. */
+/* Send a message; `fd` is -1 or a descriptor to duplicate into the child. */
 int confined_ask(struct confined *c, const struct pack *message, int fd, struct err *err)
 	__must_check;
 
@@ -88,14 +87,15 @@ int confined_ask_with(struct confined *c, const struct pack *message, const int 
 		      struct err *err) __must_check;
 
 /*
- * The child's next answer. `answer` points into memory of the handle, until the next call. A
- * descriptor that came with it is the caller's; where `fd` is NULL none is taken. That is for
- * children which have no descriptor that may take for ever to close, whatever they are made to do.
+ * Receive the child's next reply. `answer` points into memory of the handle, until the next call.
+ * The caller owns a descriptor that came with it; with `fd` NULL none is received. Only receive
+ * descriptors from children that cannot, even if compromised, have one whose close may block
+ * forever.
  *
- * Fails with the child's own error, which was checked and made printable; with
- * ERR_UNSAFE when none came within `timeout_ms`; with ERR_FAILED when stop_fd ended the wait, when
- * the child ended, or sent what is no message, or more than `max` bytes. In all but the first case
- * `broken` is set, and the handle can only be ended.
+ * Fails with the child's own error, validated and made printable; with ERR_UNSAFE after
+ * `timeout_ms`; with ERR_FAILED when stop_fd ended the wait, or the child exited, or sent an
+ * invalid message, or more than `max` bytes. In all cases but the first `broken` is set, and the
+ * handle can only be closed.
  */
 int confined_answer(struct confined *c, unsigned int timeout_ms, size_t max, struct unpack *answer,
 		    int *fd, struct err *err) __must_check;
@@ -105,11 +105,11 @@ bool confined_inside(void);
 
 /* --- the child's side: only in `fn` --- */
 
-/* The next message, in memory that stays until the next call; false when there is none any more. */
+/* The next message, valid until the next call; false when there are no more. */
 bool confined_next(struct unpack *message, int *fd);
 bool confined_next_with(struct unpack *message, int fds[CONFINED_FDS_MAX], size_t *n_fds);
 
-/* Answer with what was packed, or with the error if `failed`; with `fd` unless that is -1. */
+/* Reply with `answer`, or with the error if `failed`; `fd` is sent along unless it is -1. */
 void confined_reply(bool failed, const struct err *err, const struct pack *answer, int fd);
 
 #endif

@@ -8,14 +8,14 @@
 
 #define LIBRARY "libdebuginfod.so.1"
 
-/* From <elfutils/debuginfod.h>, which is not needed to build. */
+/* From <elfutils/debuginfod.h>, which is not required for building. */
 struct client {
 	void *(*begin)(void);
 	int (*find)(void *client, const unsigned char *build_id, int len, char **path);
 	void (*end)(void *client);
 };
 
-/* Never unloaded: its HTTP client does not expect that. */
+/* Never unloaded: its HTTP client does not support that. */
 static int load(struct client *c, struct err *err)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

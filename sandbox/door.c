@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define ID_MAX 64
-#define NAME_SIZE 128 /* of what lies in /proc/PID, and of links in /etc */
+#define NAME_SIZE 128 /* of files in /proc/PID, and of links in /etc */
 #define PRELOAD "/etc/ld.so.preload"
 
 enum op {
@@ -48,16 +48,16 @@ struct request {
 	uint64_t max;
 	unsigned char id[ID_MAX];
 	char name[NAME_SIZE];
-	char root[PATH_MAX], path[PATH_MAX]; /* sent where the answer depends on them */
+	char root[PATH_MAX], path[PATH_MAX]; /* sent only if needed */
 };
 
 struct reply {
 	int32_t sys; /* errno, 0 for success */
 	uint32_t len;
-	char text[PATH_MAX]; /* of a link, or a packed error */
+	char text[PATH_MAX]; /* target of a link, or a packed error */
 };
 
-/* --- opening for ourselves --- */
+/* --- opening directly --- */
 
 static void proc_path(char *buf, size_t size, const struct request *r)
 {
@@ -67,7 +67,7 @@ static void proc_path(char *buf, size_t size, const struct request *r)
 		snprintf(buf, size, "/proc/%d/%s", r->pid, r->name);
 }
 
-/* -1 with `sys` in errno. */
+/* Returns -1 with `sys` in errno. */
 static int fails(int sys)
 {
 	errno = sys;
@@ -75,8 +75,8 @@ static int fails(int sys)
 }
 
 /*
- * A target chooses what its paths lead to. A handle comes first, so that opening
- * has no effect on a device and does not wait for a FIFO.
+ * The target controls what its paths refer to. So a handle is opened first: that has no effect on a
+ * device and does not block on a FIFO.
  */
 static int open_regular(int handle, uint64_t max)
 {
@@ -136,7 +136,7 @@ static int ask_server(const struct request *r, struct reply *reply)
 	return fails(ENOENT);
 }
 
-/* A descriptor, or 0 where the answer is text, or -1 with errno. */
+/* Returns a descriptor, or 0 if the result is text, or -1 with errno. */
 static int do_it(const struct request *r, struct reply *reply)
 {
 	_cleanup_(cleanup_close) int handle = -1;
@@ -216,7 +216,7 @@ static bool may_name(const struct request *r)
 	}
 }
 
-/* A process of the policy, or one of its threads. */
+/* Is it a process allowed by the policy, or one of its threads? */
 static bool may_pid(const struct door_policy *policy, pid_t pid)
 {
 	char path[64];
@@ -230,8 +230,8 @@ static bool may_pid(const struct door_policy *policy, pid_t pid)
 }
 
 /*
- * An id is given to another process once this one has ended (pidfd_open(2)): what was opened before
- * that is its own.
+ * The pid may be reused once this process has exited (pidfd_open(2)): files opened before that
+ * belong to it.
  */
 static bool has_ended(const struct door_policy *policy)
 {
@@ -296,7 +296,7 @@ static bool may(const struct door_policy *policy, const struct request *r)
 	}
 }
 
-/* What is opened by a path is there to be read as ELF: a file of secrets is none. */
+/* Files opened by path must be ELF files, which files with secrets are not. */
 static bool is_elf(int fd)
 {
 	char magic[SELFMAG];
@@ -306,8 +306,9 @@ static bool is_elf(int fd)
 }
 
 /*
- * Source text goes by its name, and that of what links lead to: with root's rights many a file of
- * secrets could be read. Nothing of the kernel's is text that a compiler read.
+ * Source text is recognized by the name of the file, after links are followed: otherwise root's
+ * privileges would give access to files with secrets. Files in procfs and sysfs are not source
+ * text.
  */
 static bool is_source(int fd)
 {
@@ -337,12 +338,12 @@ static int open_only(const struct door_policy *policy, uint64_t max)
 }
 
 /*
- * Of the temporary files that were lent, handles of our own. A lock is one of the open file, not of
- * who has it (flock(2)): it is there until the borrower has closed its descriptors and mappings.
+ * Our own handles of lent temporary files. A flock(2) lock belongs to the open file description: it
+ * is held until the borrower has closed its descriptors and mappings.
  */
 static int lent[] = { -1, -1 };
 
-/* Where the next one goes; NULL when all are in use. `n` are. */
+/* The slot for the next one; NULL when all are in use. `n` is the number in use. */
 static int *find_returned(size_t *n)
 {
 	int *slot = NULL;
@@ -356,7 +357,7 @@ static int *find_returned(size_t *n)
 	return slot;
 }
 
-/* Whatever becomes of them, half of what is free stays so. */
+/* Half of the free space must remain free at their maximum size. */
 static bool has_room_for(int fd, uint64_t bytes)
 {
 	struct statvfs fs;
@@ -453,7 +454,7 @@ static size_t request_size(const struct request *r)
 							   : offsetof(struct request, root);
 }
 
-/* Is it a whole request, whose texts end? */
+/* Is it a complete request with terminated strings? */
 static bool is_request(const struct request *r, ssize_t got)
 {
 	if (got < (ssize_t)offsetof(struct request, root) || (size_t)got != request_size(r))
@@ -494,10 +495,10 @@ void door_serve(int sock, const struct door_policy *policy)
 		;
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
-static int asked = -1; /* of this process: see door_use() */
-static bool lost;      /* the opener: no more answers, or the next one would be that to another */
+static int asked = -1; /* socket to the opener, see door_use() */
+static bool lost;      /* replies can no longer be matched to requests */
 
 static struct given {
 	pid_t pid;
@@ -539,7 +540,7 @@ static int take_given(const struct request *r)
 	return -1;
 }
 
-/* The opener has ended; whether it left a question unread is of no interest to anybody. */
+/* The opener has exited; whether it left a request unread does not matter. */
 static int fails_to_talk(void)
 {
 	return errno == ECONNRESET ? fails(EPIPE) : -1;
@@ -565,11 +566,11 @@ static int receive(struct reply *reply, int *fd)
 	return reply->sys ? fails(reply->sys) : 0;
 }
 
-/* Files that were asked for ahead of their use, in the order in which the opener answers. */
+/* Files requested ahead of use, in the order of the opener's replies. */
 static struct ahead {
 	pid_t pid;
 	char name[NAME_SIZE];
-	int fd; /* -1: failed, or in use */
+	int fd; /* -1: failed, or claimed */
 } ahead[DOOR_AHEAD_MAX];
 static size_t n_ahead, n_answered;
 
@@ -581,7 +582,7 @@ static void receive_ahead(size_t upto)
 		receive(&reply, &ahead[n_answered++].fd);
 }
 
-/* -1 for what was not asked for, or failed then: it is asked for again. */
+/* -1 if it was not requested ahead, or failed: then it is requested again. */
 static int take_ahead(const struct request *r)
 {
 	for (size_t i = 0; i < n_ahead; i++) {
@@ -603,7 +604,7 @@ void door_forget(void)
 	n_answered = 0;
 }
 
-/* What needs no question any more, or -1. */
+/* A descriptor that is already available, or -1. */
 static int take_ready(const struct request *r)
 {
 	switch ((enum op)r->op) {
@@ -633,7 +634,7 @@ static int ask_opener(struct request *r, struct reply *reply)
 	return is_text(r) ? 0 : fd;
 }
 
-/* As do_it(), by whoever may. */
+/* As do_it(), directly or by the opener. */
 static int ask(struct request *r, struct reply *reply)
 {
 	bool by_path = r->op == OP_BELOW || r->op == OP_LINK_BELOW;
@@ -649,7 +650,7 @@ static int ask(struct request *r, struct reply *reply)
 	return -1;
 }
 
-/* False with errno for what is too long. */
+/* False with errno if it is too long. */
 static bool fill(char *to, size_t size, const char *text)
 {
 	if (snprintf(to, size, "%s", text) < (int)size)
@@ -658,7 +659,7 @@ static bool fill(char *to, size_t size, const char *text)
 	return false;
 }
 
-/* What all requests begin with; the texts of the one before are left where they are not sent. */
+/* The common start of all requests; old strings remain in fields that are not sent. */
 static struct request *begin(enum op op, pid_t pid, uint64_t max)
 {
 	static _Thread_local struct request r; /* large */

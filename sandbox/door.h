@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opening what is to be read of a process: the one way for all that looks at a target.
+ * Opens files of a process for reading: all accesses to a target's files use this.
  *
- * In an ordinary process these functions open for themselves. In a confined one
- * (sandbox/confined.h), which may open nothing, they ask the opener: a process
- * that has the rights of the user, checks each request against a policy, opens
- * for reading, and passes the descriptor (unix(7), SCM_RIGHTS). The opener reads
- * no byte of what it opens but the first four of a file, and may hang in an open(2) of
- * a hostile file system without harm: it is given up with the one it serves.
+ * In an ordinary process these functions open files directly. In a confined one
+ * (sandbox/confined.h), which may open nothing, they ask the opener: a process with the privileges
+ * of the user that checks each request against a policy, opens for reading, and passes the
+ * descriptor (unix(7), SCM_RIGHTS). The opener reads at most the first four bytes of a file. It may
+ * hang harmlessly in an open(2) on a hostile file system: it is abandoned together with the process
+ * it serves.
  *
- * A descriptor is the caller's; -1 is a failure, with errno.
+ * The caller owns returned descriptors; -1 is a failure, with errno.
  */
 #ifndef SANDBOX_DOOR_H
 #define SANDBOX_DOOR_H
@@ -19,92 +19,94 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* /proc/PID/`name`, or /proc/PID/task/TID/`name`; the folder "task" too. Of those in the policy. */
+/*
+ * /proc/PID/`name`, or /proc/PID/task/TID/`name`, or the directory "task", as far as the policy
+ * allows.
+ */
 int door_proc(pid_t pid, pid_t tid, const char *name);
 
 /*
- * What the link /proc/PID/`name` stands for ("exe", "map_files/START-END"), if it is a
- * regular file of at most `max` bytes. map_files needs CAP_CHECKPOINT_RESTORE (proc(5)).
+ * The target of the link /proc/PID/`name` ("exe", "map_files/START-END"), if it is a regular file
+ * of at most `max` bytes. map_files needs CAP_CHECKPOINT_RESTORE (proc(5)).
  */
 int door_proc_file(pid_t pid, const char *name, uint64_t max);
 
 /*
- * Have the opener open it now: door_proc_file() with the same arguments finds it done, which saves
- * the wait for each of many files. For a confined process, for as many as there is room for;
- * elsewhere, and beyond that, it does nothing. What is not asked for stays open until
- * door_forget().
+ * Have the opener open it now, so that door_proc_file() with the same arguments need not wait:
+ * useful for many files. Only in a confined process, and for at most DOOR_AHEAD_MAX files;
+ * otherwise it does nothing. Unclaimed files stay open until door_forget().
  */
 #define DOOR_AHEAD_MAX 32
 void door_proc_file_ahead(pid_t pid, const char *name, uint64_t max);
 
-/* The same, as a handle to be looked at alone (open(2), O_PATH). */
+/* The same as an O_PATH handle (open(2)). */
 int door_proc_handle(pid_t pid, const char *name);
 
-/* Where that link leads, cut to size - 1 bytes; the length, or -1. Not terminated. */
+/* Read that link, truncated to size - 1 bytes; returns the length, or -1. Not terminated. */
 ssize_t door_proc_link(pid_t pid, const char *name, char *buf, size_t size);
 
 /*
- * The file `path` below the folder `root` as if that were the root directory, if it is
- * a regular one of at most `max` bytes. A device or a FIFO is not opened.
+ * The file `path` with `root` as the root directory, if it is a regular file of at most `max`
+ * bytes. A device or a FIFO is not opened.
  */
 int door_below(const char *root, const char *path, uint64_t max);
 
-/* The text of the symbolic link `name` in the folder `dir` below `root`; not followed. */
+/* The target of the symbolic link `name` in the directory `dir` below `root`; not followed. */
 ssize_t door_link_below(const char *root, const char *dir, const char *name, char *buf,
 			size_t size);
 
 /*
- * A file without a name for what is too large for memory; read and write. A confined process has
- * two at a time (EBUSY), and only where they leave half of what is free, however large they get
- * (ENOSPC).
+ * An unnamed temporary file for reading and writing. A confined process may have two at a time
+ * (EBUSY), and only if at their maximum size they leave half of the free space (ENOSPC).
  */
 int door_temporary(void);
 
-/* The debug data of this build id from debuginfod; for policies that allow it. */
+/* The debug file for this build ID from debuginfod, if the policy allows it. */
 struct err;
 int door_debuginfod(const unsigned char *build_id, size_t len, struct err *err);
 
-/* For whom, and what. */
+/* What the opener may open. */
 struct door_policy {
-	pid_t pid;	  /* this process and its threads; 0: any; -1: none */
-	int pidfd;	  /* of it: another one that is given its id is not opened; 0, -1: none */
-	const char *root; /* a folder besides the roots of processes and "/"; NULL: none */
-	bool debuginfod;  /* debuginfod may be asked: the opener needs the network then */
+	pid_t pid;	  /* files of this process and its threads; 0: any; -1: none */
+	int pidfd;	  /* its pidfd, to detect that the pid was reused; 0, -1: none */
+	const char *root; /* root directory besides those of processes and "/"; NULL: none */
+	bool debuginfod;  /* debuginfod may be used, so the opener needs the network */
 	/*
-	 * The only file of a process that is opened, whatever is asked for: an O_PATH descriptor of
-	 * the caller's. One of a file system that another process or machine serves is not opened
-	 * (ENOTSUP): reading it may block forever. An overlayfs hides what its layers are.
+	 * The only file of a process that is opened, whatever is requested: an O_PATH descriptor
+	 * owned by the caller. It is not opened (ENOTSUP) if its file system is served by another
+	 * process or machine, where reading may block forever. An overlayfs hides what its layers
+	 * are.
 	 */
 	bool has_handle;
 	int handle;
-	uint64_t temporary_max_bytes; /* of each temporary file; 0: there is none */
-	bool sources;	/* by a path, source text as well: files that are called as such */
-	bool no_memory; /* nothing of a process's memory: no mem, environ, auxv, syscall */
-	bool vouched;	/* by a path, only files that vouch_file() vouches for, */
-	uid_t caller;	/* to this user: the opener itself has become another one */
+	uint64_t temporary_max_bytes; /* of each temporary file; 0: none allowed */
+	bool sources;		      /* by path, also source text, recognized by its name */
+	bool no_memory;		      /* no memory of processes: not mem, environ, auxv, syscall */
+	bool vouched;		      /* by path, only files accepted by vouch_file() */
+	uid_t caller;		      /* for this user, which the opener itself has dropped */
 };
 
-/* From now on this process asks through `sock`, a SOCK_SEQPACKET pair's other end. */
+/* From now on this process sends requests through `sock`, one end of a SOCK_SEQPACKET pair. */
 void door_use(int sock);
 
-/* True in a process that asks. */
+/* Does this process use an opener? */
 bool door_in_use(void);
 
 /*
- * Hand over a descriptor of /proc/PID/`name` ("maps", "mem", "exe") that was opened already:
- * the next request for it is answered with it. door_forget() closes those that are left.
+ * Provide a descriptor of /proc/PID/`name` ("maps", "mem", "exe") that is already open: the next
+ * request for that file returns it. door_forget() closes unclaimed ones.
  */
 #define DOOR_GIVEN_MAX 8
 void door_give(pid_t pid, const char *name, int fd);
 void door_forget(void);
 
 /*
- * Must who answers be the user that asked? debuginfod keeps what it gets where that user may write,
- * and $TMPDIR may be a folder of that user's.
+ * Must the opener run as the user? The debuginfod cache is writable only by the user, and $TMPDIR
+ * may be a directory of the user.
  */
 bool door_needs_user(const struct door_policy *policy);
 
-/* Answer requests until the other end is closed. */
+/* Serve requests until the other end is closed. */
 void door_serve(int sock, const struct door_policy *policy);
 
 #endif

@@ -20,7 +20,7 @@
 #define CAP_CHECKPOINT_RESTORE 40 /* Linux 5.9 */
 #endif
 
-/* With any arguments: none of these acts on another process, or on a file by its name. */
+/* Allowed with any arguments: none of these affects another process, or a file by name. */
 static const int confined_calls[] = {
 	SCMP_SYS(read),		 SCMP_SYS(pread64),
 	SCMP_SYS(write),	 SCMP_SYS(pwrite64),
@@ -75,12 +75,12 @@ static const int opener_calls[] = {
 };
 
 /*
- * What works on memory and on descriptors of its own alone.
+ * Calls that are limited to the process's own memory and descriptors.
  *
- * Of fcntl(2), F_SETOWN, F_SETSIG and O_ASYNC signal any process of the same user, and F_SETLEASE
- * and locks keep others from their files. Huge pages are counted for the whole machine, and
- * MADV_PAGEOUT, MADV_MERGEABLE and their like act on pages that others use, too. A futex that is
- * not private may be one of another process, in a file that both map.
+ * In fcntl(2), F_SETOWN, F_SETSIG and O_ASYNC can signal any process of the same user, and
+ * F_SETLEASE and locks can block other processes' access to files. Huge pages are a resource of the
+ * whole machine, and MADV_PAGEOUT, MADV_MERGEABLE and similar ones affect pages shared with other
+ * processes. A non-private futex may be in a file mapped by another process.
  */
 static const struct allow_rule own_rules[] = {
 	{ SCMP_SYS(fcntl), 1, { SCMP_A1(SCMP_CMP_EQ, F_DUPFD) } },
@@ -99,12 +99,12 @@ static const struct allow_rule own_rules[] = {
 static const struct allow_rule confined_rules[] = {
 	{ SCMP_SYS(memfd_create), 1, { SCMP_A1(ALLOW_LACKS(MFD_HUGETLB)) } },
 	{ SCMP_SYS(sendto), 1, { SCMP_A4(SCMP_CMP_EQ, 0) } },
-	/* fstat(3), as glibc makes it from 2.33 on, and statx(2): "" is what is meant. */
+	/* fstat(3) of glibc from 2.33 on, and statx(2): with an empty path. */
 	{ SCMP_SYS(newfstatat), 1, { SCMP_A3(ALLOW_HAS(AT_EMPTY_PATH)) } },
 	{ SCMP_SYS(statx), 1, { SCMP_A2(ALLOW_HAS(AT_EMPTY_PATH)) } },
 };
 
-/* For reading; a file that has no name may be written. */
+/* For reading; unnamed files may be written. */
 static const struct allow_rule opener_rules[] = {
 	{ SCMP_SYS(openat),
 	  1,
@@ -144,7 +144,7 @@ static bool is_root_with(const unsigned int *caps, size_t n)
 	return all;
 }
 
-/* The controller, which has the same capabilities, needs CAP_KILL to end it then. */
+/* The controller, which has the same capabilities, then needs CAP_KILL to kill it. */
 static bool may_leave_root(void)
 {
 	static const unsigned int needed[] = { CAP_SETUID, CAP_SETGID, CAP_KILL };
@@ -163,7 +163,7 @@ void fence_leave_root(void)
 
 void fence_opener_leave_root(void)
 {
-	/* Without the first two it opens what is root's by being root. */
+	/* Without the first two, it can open root's files only as root. */
 	if (is_root_with(opener_caps, 2))
 		fence_leave_root();
 }

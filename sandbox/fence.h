@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What our children give up: capabilities(7), and by seccomp(2) all system calls but those
- * they make. Irrevocable, for the calling process alone. Fails with ERR_FAILED; a
- * kernel without seccomp is no failure.
+ * Privileges that our children drop: capabilities(7), and by seccomp(2) all system calls except
+ * those they make. Irrevocable, for the calling process only. Fails with ERR_FAILED; a kernel
+ * without seccomp is not a failure.
  */
 #ifndef SANDBOX_FENCE_H
 #define SANDBOX_FENCE_H
@@ -18,38 +18,38 @@
 #define FENCE_SANITIZED 0
 #endif
 
-/* Lower both limits of a resource (setrlimit(2)) to `max`, as far as they are not below. */
+/* Lower both limits of a resource (setrlimit(2)) to `max`, unless they are lower already. */
 void fence_limit(int resource, uint64_t max);
 
-/* No capability is left, and none can be had again. */
+/* Drop all capabilities, with no way to regain any. */
 int fence_drop_capabilities(struct err *err) __must_check;
 
 /*
- * Take a user and a group that no other process has: FENCE_USER_FIRST + its process id. Root's
- * alone can, where they are mapped (user_namespaces(7)); the others stay who they are, as do
- * those that the controller could not end any more. It is in a range that neither adduser(8),
- * systemd (systemd.io/UIDS-GIDS) nor the usual maps of containers give away. Clears
- * PR_SET_PDEATHSIG, and PR_SET_DUMPABLE, so that nobody can look into it without capabilities.
+ * Switch to a user and a group that no other process has: FENCE_USER_FIRST + its pid. Only for
+ * processes of root, if the IDs are mapped (user_namespaces(7)); others keep their user, as do
+ * those that the controller could no longer kill. The range is not used by adduser(8), systemd
+ * (systemd.io/UIDS-GIDS) or the usual ID maps of containers. Clears PR_SET_PDEATHSIG, and
+ * PR_SET_DUMPABLE, so that inspecting it takes capabilities.
  */
 #define FENCE_USER_FIRST 0x70000000u
 void fence_leave_root(void);
 
-/* The same for an opener that has the capabilities to open what is root's without being root. */
+/* The same for an opener, if its capabilities suffice to open root's files as another user. */
 void fence_opener_leave_root(void);
 
 /*
- * For a process that works on a target's data: no capability, no new privileges, and only what
- * computes, reads and writes descriptors it has: no open(2) of any kind, no socket, no
- * process of its own, no signal to another, by fcntl(2) neither, no lock, no ioctl(2), no memory
- * that can be made code.
+ * For a process that handles a target's data: no capabilities, no new privileges, and only
+ * computation and I/O on descriptors that it has: no open(2) of any kind, no sockets, no new
+ * processes, no signals to others, not even by fcntl(2), no locks, no ioctl(2), no memory that can
+ * be made executable.
  */
 int fence_confined(struct err *err) __must_check;
 
 /*
- * For a process that opens files for another one: CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and
- * CAP_CHECKPOINT_RESTORE as far as it has them. It opens for reading, or what has no name; the
- * flags of openat2(2) no filter sees, but its user can write to little. With `network` its system
- * calls are not limited.
+ * For a process that opens files for another one: keeps CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and
+ * CAP_CHECKPOINT_RESTORE as far as it has them. It may open files for reading, and unnamed files; a
+ * filter cannot see the flags of openat2(2), but its user can write to few files. With `network`
+ * its system calls are not limited.
  */
 int fence_opener(bool network, struct err *err) __must_check;
 

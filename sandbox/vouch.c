@@ -45,7 +45,7 @@ bool vouch_is_served(int handle)
 	return false;
 }
 
-/* Nobody but its owner may write to it. Many systems give each user a group. */
+/* Only its owner may write to it. On many systems each user has a private group. */
 static bool is_of(const struct stat *st, uid_t owner)
 {
 	bool own_group = owner && st->st_gid == getegid();
@@ -59,7 +59,7 @@ static bool is_trusted(const struct stat *st, uid_t caller)
 	return is_of(st, 0) || (caller && is_of(st, caller));
 }
 
-/* A path without links, from "/" on: is that the file of `st`, and are all on the way trusted? */
+/* Does the absolute path, without links, lead to the file of `st`, with all parents trusted? */
 static bool leads_to(char *path, const struct stat *st, uid_t caller)
 {
 	_cleanup_(cleanup_close) int at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

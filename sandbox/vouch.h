@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Private to sandbox/: by its location, can only root, or the caller, have written a file? */
+/*
+ * Private to sandbox/: decides from a file's location whether only root, or the caller, can have
+ * written it.
+ */
 #ifndef SANDBOX_VOUCH_H
 #define SANDBOX_VOUCH_H
 
@@ -7,17 +10,18 @@
 #include <sys/types.h>
 
 /*
- * Of a file system whose pages come from another process or machine, by what statfs(2) says of
- * `handle`? Reading it may take for ever. An overlayfs does not tell.
+ * Is `handle` on a file system that is served by another process or machine, according to
+ * statfs(2)? Reading it may block forever. An overlayfs does not show that.
  */
 bool vouch_is_served(int handle);
 
 /*
- * Is it one of the system's own files: below /usr, /bin, /sbin or /lib*, with nothing mounted on
- * the way, where it and each folder above it belong to root and are writable by root alone?
- * Root's files elsewhere may be of a container: its root is root where it has no user namespace.
+ * Is it a system file: below /usr, /bin, /sbin or /lib*, with nothing mounted on the way, and it
+ * and each parent directory owned by root and writable only by root? Root's files elsewhere may
+ * belong to a container: without a user namespace its root is the real root.
  *
- * A caller who is not root trusts his own files, too, where each folder is his or root's.
+ * A caller other than root also trusts its own files, if each parent directory is its own or
+ * root's.
  */
 bool vouch_file(int fd, uid_t caller);
 
