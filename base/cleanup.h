@@ -33,7 +33,7 @@ static inline void cleanup_closedir(DIR **d)
 		closedir(*d);
 }
 
-/* Give a guarded pointer or descriptor away: the guard finds nothing to close. */
+/* Take ownership from a guarded pointer or descriptor: the guard no longer closes it. */
 #define take_ptr(p)                       \
 	({                                \
 		__auto_type taken_ = (p); \

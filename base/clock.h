@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the clocks say that only go forward. */
+/* Clocks that never go backward. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -9,10 +9,10 @@
 uint64_t now_ms(void);
 uint64_t now_us(void);
 
-/* The time until then, of now_ms(), as poll(2) takes it; 0 if it has passed. */
+/* The time left until `until_ms` of now_ms(), as poll(2) takes it; 0 if it has passed. */
 int ms_until(uint64_t until_ms);
 
-/* CLOCK_BOOTTIME: the start of a process counts by it. */
+/* CLOCK_BOOTTIME, the clock of process start times. */
 uint64_t now_boot_ns(void);
 
 #endif

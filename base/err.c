@@ -34,7 +34,7 @@ static const enum err_code code_of[ERRORS] = {
 static _Thread_local struct err noted;
 static _Thread_local bool is_noted;
 
-/* What is given takes the place of what was. */
+/* Given fields replace the previous ones. */
 static void hold(struct err_held *held, const struct err_args *args)
 {
 #define FIELD(name, kind) held->name = args->name ? args->name : held->name;
@@ -53,7 +53,7 @@ int err_raise_target_with(struct err *err, enum error id, int sys, const struct 
 			    .ids = { id },
 			    .sys = sys };
 
-	hold(&made.held, args); /* which may be of `err` */
+	hold(&made.held, args); /* which may point into `err` */
 	*err = made;
 	return -1;
 }

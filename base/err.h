@@ -6,11 +6,11 @@
  * and leaves its outputs untouched when it fails. The error lives on the
  * caller's stack, so reporting a failure never allocates.
  *
- * An error is an id and what it is about, as numbers and names. base/errors.def
- * has the words for each, and base/fixes.def what the user can do about it.
- * Failing is one line, as all functions here that raise or advise return -1:
+ * An error is an ID with arguments, which are numbers and strings. base/errors.def has the message
+ * of each, and base/fixes.def what the user can do about it. Failing takes one line, as all
+ * functions here that raise or advise return -1:
  *
- *	return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
+ * 	return err_raise(err, ERROR_PROCESS_ENDED, .pid = pid);
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -23,16 +23,16 @@
 #define __must_check __attribute__((warn_unused_result))
 #define __printf_like(f, a) __attribute__((format(printf, f, a)))
 
-/* What went wrong, in terms of what the user can do about it: the exit status. */
+/* The category of an error, which determines the exit status. */
 enum err_code {
 	ERR_NONE = 0,
-	ERR_FAILED,	/* anything that has no code of its own */
+	ERR_FAILED,	/* anything without a more specific code */
 	ERR_USAGE,	/* the command line is wrong */
 	ERR_NOPROC,	/* no such process */
 	ERR_PERM,	/* the caller may not do this */
 	ERR_NOJEMALLOC, /* the process has no jemalloc that we can find */
 	ERR_NOPROF,	/* config.prof or opt.prof is false */
-	ERR_BUSY,	/* another tracer, or somebody else's profiling */
+	ERR_BUSY,	/* another tracer, or another profiling session */
 	ERR_UNSAFE,	/* no safe moment or timed out; nothing changed */
 	ERR_LOST,	/* the target ended, or its state is unknown */
 	ERR_OUTPUT,	/* the output cannot be written */
@@ -53,15 +53,15 @@ enum fix {
 	FIXES
 };
 
-/* --- what an error is about --- */
+/* --- arguments --- */
 
 enum err_kind { ERR_NUMBER, ERR_SIZE, ERR_SECONDS, ERR_ADDRESS, ERR_SIGNAL, ERR_TEXT };
 
-/* X(name, kind): numbers; 0 where they are not given. */
+/* X(name, kind): numbers; 0 if not given. */
 #define ERR_NUMBERS(X)                                                    \
 	X(pid, NUMBER)                                                    \
 	X(tid, NUMBER)                                                    \
-	X(other, NUMBER) /* another process, or the id of another user */ \
+	X(other, NUMBER) /* another process, or the ID of another user */ \
 	X(uid, NUMBER)                                                    \
 	X(number, NUMBER)                                                 \
 	X(limit, NUMBER)                                                  \
@@ -71,27 +71,27 @@ enum err_kind { ERR_NUMBER, ERR_SIZE, ERR_SECONDS, ERR_ADDRESS, ERR_SIGNAL, ERR_
 	X(max, SIZE)	/* bytes */                                       \
 	X(need, SIZE)	/* bytes */                                       \
 	X(added, SIZE)	/* bytes */                                       \
-	X(ms, SECONDS)	/* milliseconds, which are printed as seconds */  \
+	X(ms, SECONDS)	/* milliseconds, printed as seconds */            \
 	X(address, ADDRESS)                                               \
 	X(signal, SIGNAL)
 
-/* X(name, size): texts, which may be the target's; "" where they are not given, cut at `size`. */
-#define ERR_TEXTS(X)                                                         \
-	X(path, 512)                                                         \
-	X(file, 256)                                                         \
-	X(last_file, 256)                                                    \
-	X(comm, 64) /* the name of process `pid` */                          \
-	X(other_comm, 64)                                                    \
-	X(name, 128)   /* of a value, an option, a library */                \
-	X(version, 64) /* of jemalloc */                                     \
-	X(conf, 64)    /* the variable that configures this jemalloc */      \
-	X(command, 32)                                                       \
-	X(what, 192) /* what was to be done, as the words behind "cannot" */ \
+/* X(name, size): strings, perhaps from the target; "" if not given, truncated to `size`. */
+#define ERR_TEXTS(X)                                                      \
+	X(path, 512)                                                      \
+	X(file, 256)                                                      \
+	X(last_file, 256)                                                 \
+	X(comm, 64) /* the name of process `pid` */                       \
+	X(other_comm, 64)                                                 \
+	X(name, 128)   /* of a value, an option or a library */           \
+	X(version, 64) /* of jemalloc */                                  \
+	X(conf, 64)    /* the configuration variable of this jemalloc */  \
+	X(command, 32)                                                    \
+	X(what, 192) /* the failed action, as the words after "cannot" */ \
 	X(text, 384)
 
-/* What is given to the functions below. */
+/* Arguments of the functions below. */
 struct err_args {
-	enum err_code code; /* in the place of the error's own, if not ERR_NONE */
+	enum err_code code; /* overrides the error's own code, if not ERR_NONE */
 #define FIELD(name, kind) int64_t name;
 	ERR_NUMBERS(FIELD)
 #undef FIELD
@@ -100,7 +100,9 @@ struct err_args {
 #undef FIELD
 };
 
-/* What an error holds of it: it can be copied, also into memory shared with another process. */
+/*
+ * The arguments as stored in an error: they can be copied, even to memory shared between processes.
+ */
 struct err_held {
 #define FIELD(name, kind) int64_t name;
 	ERR_NUMBERS(FIELD)
@@ -117,10 +119,10 @@ struct err_held {
 
 struct err {
 	enum err_code code;
-	enum error ids[ERR_DEPTH]; /* the outermost first: see err_within(); ERROR_NONE behind */
-	enum fix fixes[ERR_FIXES]; /* what to do about it; FIX_NONE behind the last */
-	int sys;		   /* errno value that caused it, 0 if none */
-	bool own; /* a limit of ours, or of the machine: it says nothing of a target */
+	enum error ids[ERR_DEPTH]; /* outermost first: see err_within(); terminated by ERROR_NONE */
+	enum fix fixes[ERR_FIXES]; /* what to do about it; terminated by FIX_NONE */
+	int sys;		   /* errno value of the cause, 0 if none */
+	bool own;		   /* due to a limit of ours or of the machine, not to the target */
 	struct err_held held;
 };
 
@@ -129,38 +131,39 @@ struct err {
 		.code = ERR_NONE \
 	}
 
-/* Takes a warning: an error that stopped nothing. Its texts are as raw as they were given. */
+/* Called with a warning: an error that does not stop the operation. Its strings are unescaped. */
 typedef void err_warn_fn(void *ctx, const struct err *warning);
 
-/* Each takes fields of struct err_args behind the id, such as .pid = pid, or none. */
+/* Each takes fields of struct err_args after the ID, such as .pid = pid, or none. */
 #define ERR_ARGS(...) (&(const struct err_args){ __VA_ARGS__ })
 
 /* Sets the error, without a fix. */
 #define err_raise(err, id, ...) err_raise_with(err, id, ERR_ARGS(__VA_ARGS__))
 
 /*
- * A system call of ours failed: as err_raise(), and `sys` is remembered. Where that is a limit of
+ * A system call of ours failed: as err_raise(), with `sys` stored. If that is due to a limit of
  * ours (EMFILE, ENFILE, ENOMEM, EAGAIN), or a failure of the machine or between our own processes
- * (EIO, EPIPE), it is `own`, with the fix that belongs to it, and remembered: see err_remember().
+ * (EIO, EPIPE), the error is `own`, gets the appropriate fix, and is remembered: see
+ * err_remember().
  */
 #define err_raise_sys(err, id, sys, ...) err_raise_sys_with(err, id, sys, ERR_ARGS(__VA_ARGS__))
 
-/* The same for a call that the target made: its limits are not ours. */
+/* The same for a call made by the target: its limits are not ours. */
 #define err_raise_target(err, id, sys, ...) \
 	err_raise_target_with(err, id, sys, ERR_ARGS(__VA_ARGS__))
 
-/* Our own memory ran out. */
+/* Raise an error for exhausted memory of our own. */
 int err_no_memory(struct err *err);
 
 /*
- * It happened within another one, whose words have a {cause}: that one is the first of `ids` now.
- * Code and fixes stay. Nothing is done where it is ERR_DEPTH deep.
+ * Wrap the error in another one, whose message has a {cause} and which becomes the first of `ids`.
+ * Code and fixes are kept. No effect at a depth of ERR_DEPTH.
  */
 #define err_within(err, id, ...) err_within_with(err, id, ERR_ARGS(__VA_ARGS__))
 
 /*
- * What the user can do about it: this alone, or this too. The fix for a limit of our own stays.
- * Its fields take the place of those that the error was raised with.
+ * Set or add a fix: what the user can do about it. The fix for a limit of our own is kept. Given
+ * fields replace those of the error.
  */
 #define err_advise(err, fix, ...) err_advise_with(err, fix, ERR_ARGS(__VA_ARGS__))
 #define err_advise_too(err, fix, ...) err_advise_too_with(err, fix, ERR_ARGS(__VA_ARGS__))
@@ -174,21 +177,20 @@ int err_advise_with(struct err *err, enum fix fix, const struct err_args *args);
 int err_advise_too_with(struct err *err, enum fix fix, const struct err_args *args);
 
 /*
- * What cannot be read because of a limit of ours is easily taken for what is not there. So each
- * thread remembers the first such error, also one that its caller ignored; a child begins with
- * what its parent remembers.
+ * Data that cannot be read because of a limit of ours might be mistaken for missing data. So each
+ * thread remembers the first such error, even one that its caller ignored; a child inherits the
+ * remembered error of its parent.
  *
- * err_remember() is for a failed call that no error is made of; it does nothing unless `sys` is
- * a limit of ours, and keeps errno. err_explain(), after a failure, puts the remembered error in
- * the place of one that is not `own`. err_forget() is called when work begins that is to be
- * judged by itself.
+ * err_remember() is for a failed call that raises no error; it does nothing unless `sys` is a limit
+ * of ours, and preserves errno. After a failure, err_explain() replaces an error that is not `own`
+ * by the remembered one. err_forget() is called at the start of an independent operation.
  */
 #define err_remember(sys, id, ...) err_remember_with(sys, id, ERR_ARGS(__VA_ARGS__))
 void err_remember_with(int sys, enum error id, const struct err_args *args);
 int err_explain(struct err *err);
 void err_forget(void);
 
-/* Was anything remembered but an I/O error? Then not all was seen, whatever the result. */
+/* Was anything remembered except an I/O error? Then the result may be incomplete. */
 bool err_is_remembered(void);
 
 /* --- for people and for programs --- */
@@ -204,17 +206,17 @@ const char *err_code_name(enum err_code code);
 const char *err_name(enum error id, char buf[ERR_NAME_SIZE]);
 const char *fix_name(enum fix fix, char buf[ERR_NAME_SIZE]);
 
-/* What kind of deed a fix is, such as "grant": see base/fixes.def. Static storage. */
+/* The action of a fix, such as "grant": see base/fixes.def. Static storage. */
 const char *fix_action(enum fix fix);
 
-/* The error in words: one line, no full stop, safe to print. Returns `buf`. */
+/* The message of an error: one line, without a full stop, safe to print. Returns `buf`. */
 #define ERR_TEXT_SIZE 1024
 const char *err_text(const struct err *err, char *buf, size_t size);
 
-/* `words` as those of base/errors.def are written, about `err`. Returns `buf`. */
+/* Fill a template as in base/errors.def with the arguments of `err`. Returns `buf`. */
 const char *err_fill(const struct err *err, const char *words, char *buf, size_t size);
 
-/* The i-th field; false behind the last. `text` is in `err`, and as raw as it was given. */
+/* The i-th field; false after the last. `text` points into `err`, and is unescaped. */
 struct err_field {
 	const char *name;
 	enum err_kind kind;
@@ -223,7 +225,7 @@ struct err_field {
 };
 bool err_field(const struct err *err, size_t i, struct err_field *field);
 
-/* Do its words name the process `pid`, which it is about? */
+/* Does its message name the process `pid`, which it is about? */
 bool err_names(const struct err *err, pid_t pid);
 
 #endif

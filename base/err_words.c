@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The words of errors, and the names that programs know them by. */
+/* The messages of errors, and their names for programs. */
 #include "base/err.h"
 #include "base/text.h"
 
@@ -48,7 +48,7 @@ const char *fix_action(enum fix fix)
 	return fixes[fix].action;
 }
 
-/* --- what an error is about --- */
+/* --- arguments --- */
 
 static const struct {
 	const char *name;
@@ -78,15 +78,15 @@ bool err_field(const struct err *err, size_t i, struct err_field *field)
 	return true;
 }
 
-/* --- in words --- */
+/* --- messages --- */
 
 struct writer {
 	const struct err *err;
-	size_t depth; /* whose words these are: err->ids[depth] */
+	size_t depth; /* the template is that of err->ids[depth] */
 	char *buf;
 	size_t size, used;
-	bool missing;  /* a part of what is in brackets was not given */
-	bool said_sys; /* the words have a {sys} */
+	bool missing;  /* a field within the brackets was not given */
+	bool said_sys; /* the template has a {sys} */
 };
 
 static void write_error(struct writer *w);
@@ -180,7 +180,7 @@ static void add_named(struct writer *w, const char *name, size_t len)
 		add_field(w, name, len);
 }
 
-/* Up to the end of the words, or of what is in brackets; returns where that is. */
+/* Write up to the end of the template or the brackets; returns that position. */
 static const char *write_part(struct writer *w, const char *words)
 {
 	while (*words && *words != ']') {
@@ -219,7 +219,7 @@ const char *err_fill(const struct err *err, const char *words, char *buf, size_t
 	return buf;
 }
 
-/* The cause ends in what the system said of it. */
+/* The innermost cause ends with the system's error message. */
 static void write_error(struct writer *w)
 {
 	write_words(w, errors[w->err->ids[w->depth]].words);

@@ -10,8 +10,8 @@
 #define SLOTS_MIN 256
 
 /*
- * Set once for each process; a child has its parent's. Should getrandom(2) fail, the place of this
- * process in memory and the time must do.
+ * Set once per process and inherited by children. If getrandom(2) fails, the load address and the
+ * time have to do.
  */
 static uint64_t process_seed(void)
 {
@@ -27,11 +27,11 @@ static uint64_t process_seed(void)
 		made = (uint64_t)(uintptr_t)&seed ^ (uint64_t)now.tv_nsec << 32;
 	}
 	made |= 1; /* 0: not set */
-	/* Another thread may have been first: then it is that one's. */
+	/* If another thread was first, use its seed. */
 	return atomic_compare_exchange_strong(&seed, &old, made) ? made : old;
 }
 
-/* The finalizer of MurmurHash3, which is one to one. */
+/* The finalizer of MurmurHash3, which is a bijection. */
 static uint64_t mix(uint64_t h)
 {
 	h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -105,7 +105,7 @@ static bool more_slots(struct hashmap *map)
 
 bool hashmap_add(struct hashmap *map, uint64_t hash, uint32_t value)
 {
-	/* Half of them stay free, which keeps the searches short. */
+	/* At least half of the slots stay free, for short searches. */
 	if (2 * map->n >= map->n_slots && !more_slots(map))
 		return false;
 	put(map->slots, map->n_slots, (struct hashmap_slot){ hash, value });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A hash map from keys of the caller's to indices of the caller's array. It keeps hashes, not keys:
- * the caller says which element has the key that it looks for.
+ * A hash map from keys to indices of the caller's array. It stores hashes, not keys: the caller
+ * compares elements with the key.
  *
- * Keys often come from a file that an attacker wrote. Hashes are keyed with random bytes of this
- * process (getrandom(2)), so that no file can be made whose keys all collide.
+ * Keys often come from untrusted files. Hashes are keyed with random bytes of this process
+ * (getrandom(2)), so that a file with colliding keys cannot be constructed.
  */
 #ifndef BASE_HASHMAP_H
 #define BASE_HASHMAP_H
@@ -20,32 +20,32 @@ struct hashmap_slot {
 	uint32_t value; /* HASHMAP_NONE: the slot is free */
 };
 
-/* { 0 } is an empty one. */
+/* { 0 } is an empty map. */
 struct hashmap {
 	struct hashmap_slot *slots;
 	size_t n, n_slots; /* n_slots: 0 or a power of two */
 };
 
-/* Has the element at `value` the key that `ctx` holds? */
+/* Does the element at `value` have the key in `ctx`? */
 typedef bool hashmap_equal_fn(const void *ctx, uint32_t value);
 
-/* The hash of a number. Two numbers never have the same one. */
+/* The hash of a number; without collisions. */
 uint64_t hashmap_hash_u64(uint64_t key);
 
-/* The hash of bytes; `seed` is 0, or the hash of what goes before them. */
+/* The hash of bytes; `seed` is 0, or the hash of preceding bytes. */
 uint64_t hashmap_hash(const void *bytes, size_t len, uint64_t seed);
 
 /*
- * What was added under `hash` and equals `ctx`; HASHMAP_NONE if nothing was. `equal` is NULL for
- * keys whose hash is enough, which are those of hashmap_hash_u64().
+ * The value that was added under `hash` and is equal to `ctx`; HASHMAP_NONE if there is none.
+ * `equal` is NULL if the hash suffices, as for hashmap_hash_u64().
  */
 uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_equal_fn *equal,
 		      const void *ctx);
 
-/* Add a key that is not there; `value` is not HASHMAP_NONE. False without memory. */
+/* Add a new key; `value` is not HASHMAP_NONE. False if out of memory. */
 bool hashmap_add(struct hashmap *map, uint64_t hash, uint32_t value);
 
-/* The same two for keys that are numbers. */
+/* The same two for numeric keys. */
 static inline uint32_t hashmap_get(const struct hashmap *map, uint64_t key)
 {
 	return hashmap_find(map, hashmap_hash_u64(key), NULL, NULL);

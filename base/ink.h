@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The few escape sequences that colour what is printed (ECMA-48, SGR). */
+/* Escape sequences for colored output (ECMA-48, SGR). */
 #ifndef BASE_INK_H
 #define BASE_INK_H
 
@@ -12,9 +12,9 @@
 #define INK_TEXT_GREEN "\033[32m"
 #define INK_TEXT_YELLOW "\033[33m"
 
-#define INK_MAX 5 /* bytes of the longest */
+#define INK_MAX 5 /* length of the longest, in bytes */
 
-/* How long the one is that `text` begins with; 0: it is none of these. */
+/* The length of the one at the start of `text`; 0: none of these. */
 size_t ink_length(const char *text);
 
 #endif

@@ -18,7 +18,7 @@ struct chunk {
 };
 
 struct intern {
-	struct chunk *chunks; /* the one being filled first */
+	struct chunk *chunks; /* the one being filled is first */
 	const char **strings;
 	size_t n, room;
 	struct hashmap by_text; /* of strings */

@@ -33,7 +33,7 @@ struct json_object *json_parse(const char *text, size_t len)
 	return end == len ? take_ptr(doc) : NULL;
 }
 
-/* The object member `key` of `parent`, made if there is none. */
+/* The object member `key` of `parent`, created if missing. */
 static struct json_object *child(struct json_object *parent, const char *key)
 {
 	struct json_object *found;

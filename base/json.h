@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * JSON documents, thin over json-c: an object whose members are named by
- * paths, and text from a target that need not be UTF-8.
+ * JSON documents, a thin layer over json-c: members are named by paths, and text from a target need
+ * not be UTF-8.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <time.h>
 
-/* For _cleanup_(): drops the document unless it was given away. NULL is nothing. */
+/* For _cleanup_(): releases the document unless ownership was passed on. NULL is allowed. */
 void json_close(struct json_object **doc);
 
 /*
- * Set the member at `path`, nested at its dots: "prof.active" is {"prof":{"active":value}}.
+ * Set the member at `path`, where dots mean nesting: "prof.active" is {"prof":{"active":value}}.
  * Takes ownership of `value`; a NULL value is JSON's null.
  */
 void json_set(struct json_object *doc, const char *path, struct json_object *value);
@@ -23,17 +23,17 @@ void json_set(struct json_object *doc, const char *path, struct json_object *val
 void json_set_bool(struct json_object *doc, const char *path, bool value);
 void json_set_int(struct json_object *doc, const char *path, int64_t value);
 void json_set_u64(struct json_object *doc, const char *path, uint64_t value);
-/* In UTC, with so many digits of the second's fraction, up to 9: "2026-11-26T03:54:40.123Z". */
+/* In UTC, with `digits` fractional digits, up to 9: "2026-11-26T03:54:40.123Z". */
 void json_set_time(struct json_object *doc, const char *path, const struct timespec *time,
 		   int digits);
 
-/* The member of this name; 0 where there is none, or it is no number above 0. */
+/* The member with this name; 0 if there is none, or it is not a positive number. */
 uint64_t json_get_u64(struct json_object *doc, const char *name);
 
-/* One document and nothing else but space, or NULL. The caller drops it. */
+/* Parse one document and nothing else except white space, or NULL. The caller releases it. */
 struct json_object *json_parse(const char *text, size_t len);
 
-/* `raw` as output_safe() leaves it; NULL is JSON's null. */
+/* `raw` after output_safe(); NULL is JSON's null. */
 void json_set_text(struct json_object *doc, const char *path, const char *raw);
 struct json_object *json_text(const char *raw);
 

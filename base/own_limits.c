@@ -11,22 +11,23 @@
 #define KIB ((rlim_t)1024)
 #define STACK_USUAL (8192 * KIB)
 /*
- * Measured: 373 KiB at most in each command on programs of up to a hundred libraries, and 420 KiB
- * for a name that nests as deeply as libiberty's demangler follows.
+ * Measured: at most 373 KiB in each command on programs with up to a hundred libraries, and 420 KiB
+ * for a name nested up to the limit of libiberty's demangler.
  */
 #define STACK_LEAST (1024 * KIB)
 /*
- * Address space and data, beyond what the program has when it starts. Measured: 16 MiB for a small
- * target in each command but `watch`; it takes more to map large files, and fails then by ENOMEM.
+ * Address space and data in addition to those at the program's start. Measured: 16 MiB for a small
+ * target in each command except `watch`; mapping large files takes more, and then fails with
+ * ENOMEM.
  */
 #define MEMORY_LEAST (32768 * KIB)
-/* Deeper than any call while the limit is lent: what is there need not grow. */
+/* More stack than any call uses while the limit is lent, so that the stack need not grow. */
 #define TOUCHED 65536
 
-/* As we were started: set once, before there is a second thread. */
+/* The original limit: set once, before there is a second thread. */
 static struct rlimit usual_stack = { RLIM_INFINITY, RLIM_INFINITY };
 
-/* As far as the hard limit goes. */
+/* Capped by the hard limit. */
 static rlim_t needed_stack(void)
 {
 	rlim_t most = usual_stack.rlim_max < STACK_USUAL ? usual_stack.rlim_max : STACK_USUAL;
@@ -70,7 +71,7 @@ bool own_limits_of_memory(char *buf, size_t size)
 	return used;
 }
 
-/* Both limits, and what the machine has to promise, by one mapping that nothing is written to. */
+/* Test both limits, and overcommit, by a mapping that is not written to. */
 static int take_memory(struct err *err)
 {
 	void *room = mmap(NULL, MEMORY_LEAST, PROT_READ | PROT_WRITE,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The limits that jeprof-ctl itself was started under (setrlimit(2)): they say nothing of a target.
+ * The resource limits of jeprof-ctl itself (setrlimit(2)), which are unrelated to a target.
  *
- * All our processes have the same need of stack: own_limits_take() raises the soft limit to the
- * usual 8 MiB, or as far as the hard limit goes, before the first fork(2). It takes effect at once,
- * as the kernel looks at it whenever a stack grows. Other programs get back the limit that we had.
+ * All our processes need the same stack: own_limits_take() raises the soft limit to the usual 8
+ * MiB, or to the hard limit, before the first fork(2). That takes effect at once, as the kernel
+ * checks the limit whenever a stack grows. Other programs are started with the original limit.
  */
 #ifndef BASE_OWN_LIMITS_H
 #define BASE_OWN_LIMITS_H
@@ -17,13 +17,13 @@
 /* ERR_FAILED, `own`: there is not enough stack or memory for any command. */
 int own_limits_take(struct err *err) __must_check;
 
-/* The soft limit of the stack as it was, for a program that is started now; and ours again. */
+/* Restore the original soft limit of the stack while a program is started; and set ours again. */
 void own_limits_lend(void);
 void own_limits_take_back(void);
 
 /*
- * The limits of memory, as in "RLIMIT_AS is 30000 KiB"; false where there is none. Where memory
- * runs out under one, a process of ours may end by a signal, as it does from damaged data.
+ * Our memory limits, as in "RLIMIT_AS is 30000 KiB"; false if there are none. If memory runs out
+ * under one, a process of ours may be killed by a signal, as by corrupt data.
  */
 bool own_limits_of_memory(char *buf, size_t size);
 

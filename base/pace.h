@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Working without being in the way. A look at a process takes some
- * milliseconds of a processor. Taken in one go, whoever waits for that
- * processor waits for all of it, and the target may be one of them.
+ * Yields the CPU now and then. Examining a process takes a few milliseconds of CPU time; if used at
+ * once, all other threads waiting for that CPU are delayed, perhaps the target's as well.
  */
 #ifndef BASE_PACE_H
 #define BASE_PACE_H
 
 /*
- * To be called now and then, never while a thread of the target stands: let
- * others have the processor first (sched_yield(2)). Where they keep it for
- * long, on a machine that has too much to do, it soon does nothing any more:
- * all the calls of a thread wait PACE_MAX_US together, and one turn.
+ * Call it now and then, but never while a thread of the target is stopped: yields the CPU
+ * (sched_yield(2)). On an overloaded machine it soon has no effect any more: all calls of a thread
+ * together wait for at most PACE_MAX_US plus one time slice.
  */
 #define PACE_MAX_US 20000
 void pace(void);

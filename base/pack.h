@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Values in a row of bytes, for messages between our own processes on one
- * machine: numbers in the machine's own order, text and arrays with their length
- * in front.
+ * Serializes values for messages between our own processes on one machine: numbers in native byte
+ * order, text and arrays preceded by their length.
  *
- * Both sides carry their failure along, so that a row of calls needs one check
- * at its end. A reader takes nothing on trust: a length beyond the end of the
- * message, text without a terminator, or a number out of range makes it bad, and
- * every later value then reads as 0 or "".
+ * Both sides record failures, so that a sequence of calls needs only one check at its end. The
+ * reader validates everything: after a length beyond the end of the message, unterminated text, or
+ * a number out of range, the message is bad, and every later value reads as 0 or "".
  */
 #ifndef BASE_PACK_H
 #define BASE_PACK_H
@@ -22,40 +20,40 @@ struct pack {
 	unsigned char *v; /* malloc()ed; pack_fini() frees it */
 	size_t len, room;
 	size_t max;  /* bytes; 0: PACK_MAX */
-	bool failed; /* there was no memory, or more than `max` bytes were packed */
+	bool failed; /* out of memory, or more than `max` bytes were packed */
 };
 #define PACK_MAX ((size_t)256 << 20)
 
 void pack_bytes(struct pack *p, const void *bytes, size_t len);
 void pack_u64(struct pack *p, uint64_t value);
-/* NULL and "" are told apart. */
+/* NULL and "" are distinct. */
 void pack_text(struct pack *p, const char *text);
 void pack_fini(struct pack *p);
 
 struct unpack {
-	const unsigned char *at, *end; /* what is left; owned by the caller */
+	const unsigned char *at, *end; /* the remaining bytes; owned by the caller */
 	bool bad;
 };
 
-/* All of `len` bytes; zeros in a bad message. */
+/* Exactly `len` bytes; zeros in a bad message. */
 void unpack_bytes(struct unpack *u, void *bytes, size_t len);
 uint64_t unpack_u64(struct unpack *u);
-/* A number that must be at most `max`. */
+/* A number of at most `max`. */
 uint64_t unpack_max(struct unpack *u, uint64_t max);
 bool unpack_bool(struct unpack *u);
 /*
- * The number of elements that follow, each of which takes at least `least`
- * bytes of the message: an array may be allocated for that many.
+ * The number of elements that follow, each at least `least` bytes in the message, so that it is
+ * safe to allocate an array of that size.
  */
 size_t unpack_count(struct unpack *u, size_t least);
 /* Text of less than `size` bytes into `buf`; NULL reads as "". */
 void unpack_into(struct unpack *u, char *buf, size_t size);
-/* In memory that the caller frees; NULL where NULL was packed, and in a bad message. */
+/* Text that the caller frees; NULL if NULL was packed, and in a bad message. */
 char *unpack_text(struct unpack *u, size_t max);
-/* An error, or none (NULL). True when there was one; its texts are as raw as they were. */
+/* An error, or none (NULL). True when there was one; its strings are unescaped. */
 void pack_err(struct pack *p, const struct err *err);
 bool unpack_err(struct unpack *u, struct err *err);
-/* Was all of it read, and was it good? */
+/* Was everything read, without failure? */
 bool unpack_done(const struct unpack *u);
 
 #endif

@@ -17,7 +17,7 @@ bool private_is_ours(const struct stat *st)
 	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The folder that holds ours. */
+/* The parent of our directory. */
 static void parent_path(char *buf, size_t size)
 {
 	const char *xdg = getenv("XDG_RUNTIME_DIR");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The folder for what this program keeps until the next boot: root's /run/jeprof-ctl, or the
- * user's below XDG_RUNTIME_DIR or /run/user/UID, or /tmp/jeprof-ctl-UID. Its owner's alone: who
- * else may write to it could have us change a process, or keep us from it.
+ * The directory for files kept until the next boot: /run/jeprof-ctl for root, else below
+ * XDG_RUNTIME_DIR or /run/user/UID, or /tmp/jeprof-ctl-UID. Private to its owner: anyone else with
+ * write access could make us change a process, or prevent it.
  */
 #ifndef BASE_PRIVATE_H
 #define BASE_PRIVATE_H
@@ -11,18 +11,18 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* Its path, cut to size - 1 bytes. */
+/* Its path, truncated to size - 1 bytes. */
 void private_path(char *buf, size_t size);
 
-/* Does it belong to us, and may nobody else write to it? */
+/* Is it owned by us, and writable only by us? */
 bool private_is_ours(const struct stat *st);
 
-/* Make a folder of our own, elsewhere, with those above it that are missing. False with errno. */
+/* Create a private directory elsewhere, with missing parents. False with errno. */
 bool private_make(const char *path);
 
 /*
- * Open it, and make it first if `create` is set. A descriptor of the caller's, or -1 with errno:
- * EPERM when others may write to it.
+ * Open it, and create it first if `create` is set. Returns a descriptor owned by the caller, or -1
+ * with errno: EPERM when it is writable by others.
  */
 int private_open(bool create);
 

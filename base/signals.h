@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ending something long early, and with care. Operations are handed a descriptor, `stop_fd`, which
- * is readable when they are to end; a program makes one of SIGINT, SIGTERM and SIGHUP.
+ * Graceful interruption of long operations. They get a descriptor, `stop_fd`, that becomes readable
+ * when they should stop; a program creates one for SIGINT, SIGTERM and SIGHUP.
  */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Blocked as long as this is open; `fd` is the stop_fd. */
+/* The signals are blocked as long as this is open; `fd` is the stop_fd. */
 struct signals {
 	int fd;
 	sigset_t before;
@@ -22,10 +22,10 @@ struct signals {
 	}
 
 int signals_open(struct signals *s, struct err *err) __must_check;
-/* Whoever pressed Ctrl-C twice wanted the same twice: all that came are taken. */
+/* Consumes all pending signals: pressing Ctrl-C twice means the same as once. */
 void signals_close(struct signals *s);
 
-/* Is it to end? Never for -1. Nothing is taken from it. */
+/* Should the operation stop? Never for -1. Consumes nothing. */
 bool stop_asked(int stop_fd);
 
 #endif

@@ -64,7 +64,7 @@ int text_size_parse(const char *text, uint64_t *bytes, struct err *err)
 	return 0;
 }
 
-/* More than anybody means, and little enough to be added to any clock. */
+/* More than any sensible value, but small enough to be added to any clock. */
 #define DURATION_MAX_MS ((uint64_t)INT64_MAX)
 
 static uint64_t duration_factor(const char *name, size_t len)
@@ -166,9 +166,9 @@ int text_distance(const char *a, const char *b)
 	return rows[(i - 1) % 3][len];
 }
 
-#define SHORT_WORD 6 /* letters: below that many one mistake is much, */
-#define NEAR_SHORT 2 /* and another word this far away was not meant */
-#define LONG_WORD 8  /* from that many on three are not too many */
+#define SHORT_WORD 6 /* letters: in shorter words one mistake is much */
+#define NEAR_SHORT 2 /* and a word at this distance is not meant */
+#define LONG_WORD 8  /* in words from this length on, three mistakes are acceptable */
 #define NEAR 3
 #define NEAR_LONG 4
 #define BEGINNING_MIN 3
@@ -183,7 +183,7 @@ void text_near_begin(struct text_near *near, const char *word)
 		near->least = 0;
 }
 
-/* What begins with the word is as near as what differs by a letter. */
+/* A name that begins with the word is as near as one with a single typo. */
 void text_near_try(struct text_near *near, const char *name)
 {
 	int d = text_distance(near->word, name);

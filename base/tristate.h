@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A truth that may not be known. */
+/* A boolean that may be unknown. */
 #ifndef BASE_TRISTATE_H
 #define BASE_TRISTATE_H
 

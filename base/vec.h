@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Arrays that grow, in room that doubles. */
+/* Growing arrays with doubling capacity. */
 #ifndef BASE_VEC_H
 #define BASE_VEC_H
 
@@ -10,8 +10,8 @@
 #define VEC_ROOM_MIN 64
 
 /*
- * Make sure that `v`, with room for `room` elements, has room for `more` after
- * the first `n`. All may be 0 and NULL. False without memory: `v` is as it was.
+ * Make sure that `v`, with a capacity of `room` elements, has space for `more` after the first `n`.
+ * All may be 0 and NULL. False if out of memory, with `v` unchanged.
  */
 #define vec_room(v, room, n, more)                                                        \
 	({                                                                                \

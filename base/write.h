@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* All of it, in as many calls of write(2) as it takes. False with errno set. */
+/* Write everything, with as many calls of write(2) as needed. False with errno set. */
 bool write_all(int fd, const void *bytes, size_t len) __attribute__((warn_unused_result));
 
-/* pread(2); a limit of ours is noted, see err_remember(). */
+/* pread(2); an error due to a limit of ours is remembered, see err_remember(). */
 ssize_t read_at(int fd, void *bytes, size_t len, off_t at);
 
 #endif
