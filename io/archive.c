@@ -178,7 +178,7 @@ static void close_reading(struct reading *r)
 		r->lib->read_free(r->a);
 }
 
-/* How far up in `wanted` it stands; -1: it does not. */
+/* Its index in `wanted`; -1: it is not there. */
 static int rank_of(const char *path, const char *const *wanted)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -191,7 +191,7 @@ static int rank_of(const char *path, const char *const *wanted)
 	return -1;
 }
 
-/* What the header says of the size is not believed. */
+/* The size in the header is not trusted. */
 static int read_content(const struct reading *r, uint64_t max, char **content, size_t *len,
 			struct err *err)
 {
@@ -232,7 +232,7 @@ static bool all_found(const struct bundle_file *files, size_t n)
 	return !n;
 }
 
-/* What this entry of the archive is, if it is better than what was found before; else NULL. */
+/* Which file this entry is, if it is a better match than the previous one; else NULL. */
 static struct bundle_file *meant(const char *path, struct bundle_file *files, size_t n, int *rank)
 {
 	for (size_t i = 0; i < n; i++) {

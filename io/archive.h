@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Several files in one: a tar archive, packed with gzip, as any tar(1) reads it. */
+/* Bundles of several files: tar archives compressed with gzip, readable by any tar(1). */
 #ifndef IO_ARCHIVE_H
 #define IO_ARCHIVE_H
 
@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 /*
- * libarchive, loaded when a bundle is made or read: it brings nine libraries along, which were
- * half of the time that every command took to start.
+ * libarchive, loaded only to create or read a bundle: its nine dependencies were half of the start
+ * time of every command.
  */
 
-/* Of its functions those in use, without "archive_". */
+/* The functions in use, without "archive_". */
 #define LIBARCHIVE_FUNCTIONS(F)            \
 	F(error_string)                    \
 	F(read_new)                        \
@@ -50,12 +50,12 @@ struct libarchive {
 #undef LIBARCHIVE_FIELD
 };
 
-/* The same each time; it stays loaded. ERR_FAILED: it is not installed. */
+/* Load it once; it stays loaded. ERR_FAILED: it is not installed. */
 int libarchive_load(const struct libarchive **out, struct err *err) __must_check;
 
 struct bundle_out;
 
-/* Begin one in `fd`, which stays the caller's. `folder` is where its files unpack to. */
+/* Begin a bundle in `fd`, still owned by the caller. `folder` is the directory of its files. */
 int bundle_out_open(struct bundle_out **out, int fd, const char *folder, struct err *err)
 	__must_check;
 
@@ -67,28 +67,28 @@ int bundle_out_add(struct bundle_out *out, const char *name, const void *bytes, 
 int bundle_out_add_fd(struct bundle_out *out, const char *name, int fd, uint64_t bytes,
 		      struct err *err) __must_check;
 
-/* Nothing is complete before this succeeds. */
+/* The bundle is incomplete until this succeeds. */
 int bundle_out_finish(struct bundle_out *out, struct err *err) __must_check;
 
-/* For _cleanup_(); ends it, finished or not. */
+/* For _cleanup_(); closes it, whether finished or not. */
 void bundle_out_close(struct bundle_out **out);
 
-/* May these bytes be the start of one? */
+/* May these bytes be the start of a bundle? */
 bool bundle_is(const char *bytes, size_t len);
 
-/* A file that is looked for in an archive. */
+/* A file to find in an archive. */
 struct bundle_file {
-	const char *const *names; /* without folders, NULL at the end: the best one first */
-	uint64_t max;		  /* bytes that may be unpacked to memory */
-	char *content;		  /* which the caller frees; NULL: there is none */
+	const char *const *names; /* without directories, best match first, terminated by NULL */
+	uint64_t max;		  /* maximum size of the content in memory, in bytes */
+	char *content;		  /* freed by the caller; NULL: not found */
 	size_t len;
-	int rank; /* of its name among `names` */
+	int rank; /* index of its name in `names` */
 };
 
 /*
- * Find files in an archive, in one pass. Nothing is unpacked to disk. ERR_FAILED when it is no
- * archive, or the first of `files` is not in it or longer than that; what is wrong with the others
- * leaves them out.
+ * Find files in an archive, in one pass. Nothing is written to disk. ERR_FAILED when it is not an
+ * archive, or the first of `files` is missing or longer than `max`; others with problems are
+ * omitted.
  */
 int bundle_find(const char *bytes, size_t len, struct bundle_file *files, size_t n, struct err *err)
 	__must_check;

@@ -70,7 +70,7 @@ bool errand_unpack_found(struct unpack *u, struct errand_found *found)
 
 /* --- in a confined child --- */
 
-/* Ask, and get the reply; false when the controller is gone. */
+/* Send a request and get the reply; false when the controller is gone. */
 static bool ask(enum errand op, const struct pack *args, struct unpack *reply, int *got)
 {
 	_cleanup_(pack_fini) struct pack p = { 0 };
@@ -88,7 +88,7 @@ static int gone(struct err *err)
 	return err_raise(err, ERROR_ERRAND_ENDED);
 }
 
-/* From the end on, so that what was copied can be given up: it is in memory but once. */
+/* Copy from the end, truncating what was copied: so the data is in memory only once. */
 static int move(int from, int to, uint64_t bytes, struct err *err)
 {
 	char buf[65536];
@@ -105,7 +105,7 @@ static int move(int from, int to, uint64_t bytes, struct err *err)
 	return 0;
 }
 
-/* Its first `bytes`, to a memory file of the controller's. */
+/* Move its first `bytes` to a memory file of the controller. */
 static int hand_over(int fd, uint64_t bytes, struct err *err)
 {
 	_cleanup_(cleanup_close) int to = -1;
@@ -230,11 +230,11 @@ void errand_done(const struct pack *answer, int fd)
 	confined_reply(false, NULL, &p, -1);
 }
 
-/* --- by ourselves, or by asking --- */
+/* --- directly, or by request --- */
 
 /*
- * A terminal is mostly open for writing, too, which is nothing for a child: it is opened again. A
- * socket cannot be.
+ * A terminal is usually open for writing too, which a child must not have: it is reopened. That is
+ * not possible for a socket.
  */
 static int open_input(void)
 {
@@ -248,7 +248,7 @@ static int open_input(void)
 	return fd;
 }
 
-/* A child may not be able to ask what it is: some FUSE file systems tell their owner alone. */
+/* A child may not be able to fstat(2) it: some FUSE file systems allow that only to their owner. */
 static int open_named(const char *path)
 {
 	_cleanup_(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -318,7 +318,7 @@ enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out)
 
 	if (confined_inside())
 		return ask_limit(pid, comm, out);
-	/* A name alone is no proof, but a good sign. */
+	/* The name is no proof, but good evidence. */
 	if (proc_open(&p, pid, &ignored) || strcmp(p.status.comm, comm) != 0)
 		return ERRAND_LIMIT_NONE;
 	return limit_of_cgroup(pid, out) ? ERRAND_LIMIT_CGROUP

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What a confined child (sandbox/confined.h) that works on profiles has its controller do:
- * open the files that the user named, put files in their place, start dot(1), keep names.
+ * Requests of a confined child (sandbox/confined.h) that works on profiles to its controller: open
+ * files named by the user, write output files, run dot(1), cache names.
  *
- * In an ordinary process these functions do it themselves. The controller's side is
- * ops/apart/errand_run.h. It takes no descriptor from a child: to close one of a file system that
- * does not answer may take for ever. What a child made, in a memory file of its own, is moved to
- * one of the controller's.
+ * In an ordinary process these functions act directly. The controller's side is
+ * ops/apart/errand_run.h. It accepts no descriptors from a child: closing one of an unresponsive
+ * file system may block forever. Output of a child, in a memory file of its own, is moved to one of
+ * the controller.
  */
 #ifndef IO_ERRAND_H
 #define IO_ERRAND_H
@@ -21,23 +21,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The file `path`, "-" for the standard input, for reading; -1 with errno, EISDIR for a folder. */
+/* Open `path` for reading, or standard input for "-"; -1 with errno, EISDIR for a directory. */
 int errand_open(const char *path);
 
-/* Put the first `bytes` of `fd` where `path` says (io/output.h). */
+/* Write the first `bytes` of `fd` to the file `path` (io/output.h). */
 int errand_write(const char *path, bool force, int fd, uint64_t bytes, struct err *err)
 	__must_check;
 
-/* Have a graph drawn (io/graphviz.h): *picture is a memory file, which the caller closes. */
+/* Draw a graph (io/graphviz.h): *picture is a memory file, which the caller closes. */
 int errand_draw(const char *type, int graph, int *picture, struct err *err) __must_check;
 
-/* For the user's eyes; from a confined child alone. */
+/* Show a warning to the user; only in a confined child. */
 void errand_warn(void *ctx, const struct err *warning);
 
-/* The names kept for a build id (symbols/cache.h); -1: none. In a confined child alone. */
+/* Open the cached names of a build ID (symbols/cache.h); -1: none. Only in a confined child. */
 int errand_names(const unsigned char *build_id, size_t len);
 
-/* What is asked of the system's own files (sandbox/vouch.h): names of places in one of them. */
+/* A request for names of places in a system file (sandbox/vouch.h). */
 struct errand_places {
 	const char *path;
 	const unsigned char *build_id;
@@ -48,30 +48,30 @@ struct errand_places {
 #define ERRAND_PLACES_MAX (1u << 20)
 
 struct errand_found {
-	int fd;		 /* the names, as errand_names() has them; -1: there are none */
+	int fd;		 /* the names, as from errand_names(); -1: none */
 	bool split;	 /* as in struct symbolize_image */
-	char lacks[256]; /* the same */
+	char lacks[256]; /* likewise */
 };
 
 /*
- * Have them looked up, and kept, by a child that never sees the profile.
- * In a confined child alone.
+ * Have them looked up and cached by another child, which never sees the profile. Only in a confined
+ * child.
  */
 void errand_look_up(const struct errand_places *places, struct errand_found *out);
 
-/* The memory limit of the process that a profile is probably of. */
+/* The memory limit of the process that the profile probably belongs to. */
 enum errand_limit { ERRAND_LIMIT_NONE, ERRAND_LIMIT_CGROUP, ERRAND_LIMIT_MACHINE };
 enum errand_limit errand_limit(pid_t pid, const char *comm, struct limit *out);
 
-/* The child is done; `answer` and what is in `fd` are for errand_run(). */
+/* The child is done; passes `answer` and the content of `fd` to errand_run(). */
 void errand_done(const struct pack *answer, int fd);
 
 /* --- the messages, for both sides --- */
 
-/* What a message from the child begins with. */
+/* The first field of a message from the child. */
 enum errand {
 	ERRAND_DONE,
-	ERRAND_FILE, /* an empty one, for what the next message is about */
+	ERRAND_FILE, /* create an empty file, for the next message */
 	ERRAND_OPEN,
 	ERRAND_WRITE,
 	ERRAND_DRAW,
@@ -84,7 +84,7 @@ enum errand {
 
 #define ERRAND_ID_MAX 64
 
-/* Places that came by a message; errand_asked_fini() frees what they point to. */
+/* Places from a message; errand_asked_fini() frees what they point to. */
 struct errand_asked {
 	struct errand_places p;
 	char path[PATH_MAX];
@@ -93,11 +93,11 @@ struct errand_asked {
 };
 
 void errand_pack_places(struct pack *p, const struct errand_places *places);
-/* False when it makes no sense. */
+/* False when it is invalid. */
 bool errand_unpack_places(struct unpack *u, struct errand_asked *a);
 void errand_asked_fini(struct errand_asked *a);
 
-/* All but the descriptor, which travels beside it. */
+/* Everything except the descriptor, which is sent separately. */
 void errand_pack_found(struct pack *p, const struct errand_found *found);
 bool errand_unpack_found(struct unpack *u, struct errand_found *found);
 

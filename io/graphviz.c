@@ -20,7 +20,7 @@
 #define PATIENCE_MS 120000
 #endif
 
-/* Memory files: what dot(1) reads, draws and says. */
+/* Memory files: standard input, output and error of dot(1). */
 struct files {
 	int graph, picture, said;
 };
@@ -43,7 +43,7 @@ const char *graphviz_type(const char *path)
 	return NULL;
 }
 
-/* Of the folders in PATH, those that do not depend on where we are. */
+/* Search the absolute directories in PATH. */
 static bool find_dot(char path[PATH_MAX])
 {
 	const char *list = getenv("PATH");
@@ -76,7 +76,7 @@ static int explain(int said, int status, struct err *err)
 	return err_raise(err, ERROR_GRAPHVIZ_FAILED, .text = line);
 }
 
-/* 0, with how it ended; else it is killed. */
+/* 0 with the exit status; on failure it has been killed. */
 static int wait_for(pid_t pid, int *status, struct err *err)
 {
 	_cleanup_(cleanup_close) int fd = (int)syscall(SYS_pidfd_open, pid, 0);

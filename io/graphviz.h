@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Graphs of calls, drawn by dot(1) of Graphviz where that is installed. */
+/* Call graphs, drawn by dot(1) of Graphviz if that is installed. */
 #ifndef IO_GRAPHVIZ_H
 #define IO_GRAPHVIZ_H
 
@@ -7,13 +7,13 @@
 
 #include <stdio.h>
 
-/* The picture that a file of this name is to hold: "svg", "png" or "pdf"; else NULL. */
+/* The image type for a file name: "svg", "png" or "pdf"; else NULL. */
 const char *graphviz_type(const char *path);
 
 /*
- * Have `write` make a graph in dot's language, and write its picture to `out`. The
- * names in it are another user's: see io/graphviz_child.h for what dot(1) may do. ERR_FAILED, with
- * its fix where there is no dot(1), when it takes too long, or what `write` says.
+ * Have `write` produce a graph in the DOT language, and write its picture to `out`. The names in it
+ * are untrusted: see io/graphviz_child.h for the confinement of dot(1). ERR_FAILED, with a fix,
+ * without dot(1) or on timeout; or the error of `write`.
  */
 int graphviz_draw(const char *type, memory_file_fn *write, const void *ctx, FILE *out,
 		  struct err *err) __must_check;

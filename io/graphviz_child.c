@@ -29,12 +29,12 @@
 #define FILES_MAX 64
 #define THREADS_MAX 32
 
-/* The second is for user namespaces, which seldom map more than 65536. */
+/* The second range is for user namespaces, which seldom map more than 65536 IDs. */
 static const struct {
 	uid_t first, n;
 } ranges[] = { { 0x70000000, 0x0ffffff0 }, { 60578, 606 } };
 
-/* A folder below /proc belongs to the effective user of its process. */
+/* A directory in /proc is owned by the effective user of its process. */
 static bool is_used(uid_t user)
 {
 	_cleanup_(cleanup_closedir) DIR *dir = opendir("/proc");
@@ -51,7 +51,7 @@ static bool is_used(uid_t user)
 	return false;
 }
 
-/* Is there such a user in this user namespace (user_namespaces(7))? */
+/* Is the ID mapped in this user namespace (user_namespaces(7))? */
 static bool is_mapped(uid_t user)
 {
 	_cleanup_(cleanup_fclose) FILE *f = fopen("/proc/self/uid_map", "re");
@@ -89,7 +89,7 @@ static bool limit(int what, rlim_t most)
 	const struct rlimit l = { most, most };
 	struct rlimit now;
 
-	/* Less than that may be all there is. */
+	/* The hard limit may already be lower. */
 	return !getrlimit((__rlimit_resource_t)what, &now) &&
 	       ((now.rlim_max != RLIM_INFINITY && now.rlim_max <= most) ||
 		!setrlimit((__rlimit_resource_t)what, &l));
@@ -111,11 +111,14 @@ static bool deny(scmp_filter_ctx filter, const char *name)
 {
 	int call = seccomp_syscall_resolve_name(name);
 
-	/* One that this libseccomp has not heard of cannot be named. */
+	/* A call unknown to this libseccomp cannot be denied by name. */
 	return call == __NR_SCMP_ERROR || !seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0);
 }
 
-/* It makes threads, and no processes: clone3(2) cannot be told apart, and has a fallback. */
+/*
+ * It may create threads, but no processes. A filter cannot check the flags of clone3(2), which has
+ * a fallback.
+ */
 static bool deny_processes(scmp_filter_ctx filter)
 {
 	return !seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
@@ -123,7 +126,7 @@ static bool deny_processes(scmp_filter_ctx filter)
 	       !seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
-/* Nor has it to do with any other process, or with a network. */
+/* Deny access to other processes and to networks. */
 static bool fence_in(void)
 {
 	static const char *const denied[] = {
@@ -162,19 +165,19 @@ static bool fence_in(void)
 	return ok;
 }
 
-/* The limits come after the user: each counts its own. */
+/* Limits are set after the change of the user, as some are counted per user. */
 static bool fence(void)
 {
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) &&
 	       !prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) &&
-	       /* A sanitizer has reserved terabytes. */
+	       /* Sanitizers reserve terabytes. */
 	       (FENCE_SANITIZED || limit(RLIMIT_AS, MEMORY_MAX)) && limit(RLIMIT_CPU, CPU_MAX_S) &&
 	       limit(RLIMIT_FSIZE, PICTURE_MAX) && limit(RLIMIT_NOFILE, FILES_MAX) &&
 	       limit(RLIMIT_CORE, 0) && fence_in();
 }
 
-/* Another user's would be counted with all that he runs. */
+/* Without a user of its own, all processes of the user would be counted. */
 static bool few_threads(const struct graphviz_start *s)
 {
 	return !s->changes_user || limit(RLIMIT_NPROC, THREADS_MAX);
@@ -197,7 +200,7 @@ _Noreturn void graphviz_become(const struct graphviz_start *s)
 
 	no_signals();
 	own_limits_lend();
-	/* A child of fork(2) leads no process group: setsid(2) succeeds. */
+	/* A child of fork(2) is not a process group leader: setsid(2) succeeds. */
 	if (setsid() >= 0 && take_files(s) && change_user(s) && few_threads(s) && fence())
 		execve(s->path, argv, environment);
 	dprintf(2, "%s: %s\n", s->path, strerror(errno));

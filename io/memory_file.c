@@ -77,7 +77,7 @@ int memory_file_fill(int fd, memory_file_fn *write, const void *ctx, struct err 
 	}
 	if (write(f, ctx, err))
 		return -1;
-	/* A piece that was lost on the way does not come back, whatever the last one does. */
+	/* An earlier write error persists even if the last write succeeds. */
 	if (ferror(f))
 		return err_raise_sys(err, ERROR_MEMORY_FILE_UNFILLED, EIO);
 	return fflush(f) ? err_raise_sys(err, ERROR_MEMORY_FILE_UNFILLED, errno) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Files in memory (memfd_create(2)): what others get is complete, or does not begin. */
+/* Files in memory (memfd_create(2)): output is passed on completely or not at all. */
 #ifndef IO_MEMORY_FILE_H
 #define IO_MEMORY_FILE_H
 
@@ -8,28 +8,28 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* An empty one, which the caller closes. ERR_FAILED. */
+/* Create an empty one, which the caller closes. ERR_FAILED. */
 int memory_file_make(int *fd, struct err *err) __must_check;
 
 /*
- * Seal it: no other holder can change it any more (F_ADD_SEALS(2const)). ERR_FAILED: it is mapped
- * for writing, not from memory_file_make(), or sealed already.
+ * From now on it cannot be changed, even through other descriptors (F_ADD_SEALS(2const)).
+ * ERR_FAILED: it is mapped for writing, not from memory_file_make(), or already sealed.
  */
 int memory_file_seal(int fd, struct err *err) __must_check;
 
-/* The same file once more, from its start, for reading alone; -1 with errno. */
+/* Reopen the file for reading, at its start; -1 with errno. */
 int memory_file_reopen(int fd);
 
-/* How long it is. ERR_FAILED. */
+/* Its size in bytes. ERR_FAILED. */
 int memory_file_size(int fd, uint64_t *bytes, struct err *err) __must_check;
 
-/* Its first `bytes` with a '\0' behind them, in memory that the caller frees. ERR_FAILED. */
+/* Its first `bytes` followed by '\0', in memory that the caller frees. ERR_FAILED. */
 int memory_file_read(int fd, uint64_t bytes, char **text, struct err *err) __must_check;
 
 /*
- * What `write` writes: a new one, which the caller closes, at its start, with
- * its size in *bytes. ERR_FAILED, ERR_OUTPUT when memory runs out, or what
- * `write` returns; *fd and *bytes stay as they are then. memory_file_fill() puts it into `fd`.
+ * memory_file_write() creates a file with the output of `write`, positioned at its start, with its
+ * size in *bytes; the caller closes it. ERR_FAILED, ERR_OUTPUT if out of memory, or the error of
+ * `write`; *fd and *bytes are unchanged then. memory_file_fill() writes to `fd` instead.
  */
 typedef int memory_file_fn(FILE *out, const void *ctx, struct err *err);
 int memory_file_fill(int fd, memory_file_fn *write, const void *ctx, struct err *err) __must_check;

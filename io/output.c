@@ -17,11 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Less room than this and the target is not even asked. */
+/* With less free space than this, the target is not touched. */
 #define ROOM_MIN 65536
 #define TEMP_TRIES 16
 #define SAFE_PATH_SIZE 600
-/* A heap profile shows the memory layout of its process: for the owner's eyes. */
+/* A heap profile reveals the memory layout of its process: readable only by the owner. */
 #define OUTPUT_MODE 0600
 
 static int bad(const struct output *o, int sys, const char *what, struct err *err)
@@ -159,7 +159,7 @@ int output_copy(int to, const char *what, int from, uint64_t len, uint64_t deadl
 	return 0;
 }
 
-/* A name next to the file's own that nobody can have planted. */
+/* An unpredictable name in the same directory. */
 static int temp_name(const struct output *o, char *buf, size_t size, unsigned int attempt)
 {
 	struct timespec ts;
@@ -186,7 +186,7 @@ static int create_temp(struct output *o, const char *name)
 	return o->fd < 0 ? -1 : 0;
 }
 
-/* Give the file a temporary name: the nameless one by a link, else by making one. */
+/* Give the file a temporary name: link the unnamed file, or create a named one. */
 static int make_temp(struct output *o, char *name, size_t size, struct err *err)
 {
 	for (unsigned int i = 0; i < TEMP_TRIES; i++) {
@@ -216,7 +216,7 @@ static int rename_temp(struct output *o, const char *temp, struct err *err)
 
 	if (!renameat2(o->dir, temp, o->dir, o->name, flags))
 		return 0;
-	/* NFS and others know no RENAME_NOREPLACE; link(2) never replaces either. */
+	/* NFS and others lack RENAME_NOREPLACE; link(2) does not replace either. */
 	if (errno == EINVAL && flags && !linkat(o->dir, temp, o->dir, o->name, 0)) {
 		unlinkat(o->dir, temp, 0);
 		return 0;
@@ -255,7 +255,7 @@ static int commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms
 	return commit_by_rename(o, from, len, deadline_ms, err);
 }
 
-/* While a temporary name exists, no signal that ends us may leave it behind. */
+/* Signals are blocked while a temporary name exists, so that it is not left behind. */
 int output_commit(struct output *o, int from, uint64_t len, uint64_t deadline_ms, struct err *err)
 {
 	sigset_t block, before;

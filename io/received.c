@@ -33,7 +33,7 @@ int received_check(int fd, const struct received_rules *rules, uint64_t *bytes, 
 		return err_raise(err, ERROR_RECEIVED_NOT_A_FILE, .what = rules->what);
 	if ((uint64_t)st.st_size > rules->max_bytes)
 		return too_large(rules, (uint64_t)st.st_size, err);
-	/* Not by st_blocks: file systems that compress have fewer without a hole. */
+	/* st_blocks is no use: compressing file systems have fewer blocks without a hole. */
 	hole = st.st_size ? lseek(fd, 0, SEEK_HOLE) : 0;
 	if (hole >= 0 && hole < st.st_size)
 		return has_holes(rules, &st, err);
