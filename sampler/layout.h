@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the block in a target and jeprof-ctl agree upon. The image is mapped at its beginning, at
- * addresses of which each part of it has the same distance as in the file:
+ * The interface between the block in a target and jeprof-ctl. The image is mapped contiguously,
+ * with each part at the same offset as in the file:
  *
- *	[0, SAMPLER_STATE)		the file, read and run: code, notes, tables
+ *	[0, SAMPLER_STATE)		the file, read and execute: code, notes, tables
  *	[SAMPLER_STATE, SAMPLER_DATA)	the file, private: struct sampler_state
- *	[SAMPLER_DATA, SAMPLER_END)	no file, empty in a child: struct sampler_data
+ *	[SAMPLER_DATA, SAMPLER_END)	anonymous, zeroed in a child process: struct sampler_data
  */
 #ifndef SAMPLER_LAYOUT_H
 #define SAMPLER_LAYOUT_H
@@ -19,9 +19,9 @@
 #define SAMPLER_END (SAMPLER_DATA + sizeof(struct sampler_data))
 
 /*
- * Deviates of an exponential distribution with the mean 1, and x / (1 - exp(-x)) for x in steps of
- * 1 / SAMPLER_WEIGHT_STEPS, as fixed-point numbers of SAMPLER_SHIFT bits. They are the same in each
- * image.
+ * Exponential deviates with mean 1, and x / (1 - exp(-x)) for x in steps of 1 /
+ * SAMPLER_WEIGHT_STEPS, as fixed-point numbers with SAMPLER_SHIFT fractional bits. They are the
+ * same in each image.
  */
 #define SAMPLER_SHIFT 16
 #define SAMPLER_GAPS 4096
@@ -34,27 +34,29 @@ struct sampler_tables {
 
 enum sampler_phase {
 	SAMPLER_OUT,	/* not installed */
-	SAMPLER_COMING, /* being installed, */
+	SAMPLER_COMING, /* being installed */
 	SAMPLER_IN,
-	SAMPLER_LEAVING, /* and removed: in a child that is made meanwhile for ever */
+	SAMPLER_LEAVING, /* being removed; permanent in a child forked meanwhile */
 };
 
 typedef int mallctl_fn(const char *, void *, size_t *, void *, size_t);
 
-/* A child has a copy of it. */
+/* A child process has a copy of it. */
 struct sampler_state {
-	uint16_t alloc_semaphore, free_semaphore; /* who reads the probes: the kernel counts them */
+	uint16_t alloc_semaphore, free_semaphore; /* readers of the probes, counted by the kernel */
 	uint32_t phase;				  /* enum sampler_phase */
-	uint64_t handle;			  /* jemalloc's, of the hooks */
+	uint64_t handle;			  /* jemalloc's handle of the hooks */
 	mallctl_fn *mallctl;
-	/* tsd_cleanup(), and where the state of a thread is: see sampler_end(). */
+	/* tsd_cleanup(), and the location of a thread's state: see sampler_end(). */
 	void (*cleanup)(void *);
-	int64_t tsd_state; /* from the thread pointer */
-	uint32_t ending;   /* threads that are within it, */
-	uint32_t marking;  /* which no thread begins while jemalloc marks threads */
+	int64_t tsd_state; /* offset from the thread pointer */
+	uint32_t ending;   /* number of threads in sampler_end() */
+	uint32_t marking;  /* set while jemalloc marks threads: no thread may enter */
 };
 
-/* Of the threads whose pointer has this hash. Where two share one, some bytes are not counted. */
+/*
+ * State of the threads whose pointer has this hash. If two share one, some bytes are not counted.
+ */
 struct sampler_thread {
 	int64_t left; /* bytes until the next sample */
 	uint64_t random;
@@ -64,37 +66,37 @@ struct sampler_thread {
 
 #define SAMPLER_THREADS 1024
 #define SAMPLER_SETS 8192
-#define SAMPLER_WAYS 8 /* sampled objects in a set, one line of a cache */
+#define SAMPLER_WAYS 8 /* sampled objects in a set, one cache line */
 
 struct sampler_data {
-	uint32_t is_on;	       /* in a child it is not */
+	uint32_t is_on;	       /* 0 in a child process */
 	uint32_t realloc_type; /* hook_alloc_realloc of this jemalloc (hook.h) */
 	uint64_t sample_bytes;
 	uint64_t seed;
-	uint64_t dropped; /* samples for which their set had no place */
+	uint64_t dropped; /* samples whose set was full */
 	uint64_t unused[SAMPLER_PAGE / 8 - 4];
 	struct sampler_thread threads[SAMPLER_THREADS];
-	uint8_t counts[SAMPLER_SETS]; /* of the objects in each set */
+	uint8_t counts[SAMPLER_SETS]; /* number of objects in each set */
 	uint64_t objects[SAMPLER_SETS][SAMPLER_WAYS];
 };
 _Static_assert(sizeof(struct sampler_data) % SAMPLER_PAGE == 0, "it is mapped");
 
-/* What sampler_control() is to do. */
+/* Commands of sampler_control(). */
 enum sampler_what {
 	SAMPLER_GUARD,
 	SAMPLER_INSTALL,
-	SAMPLER_REMOVE,	       /* what was installed by this seed; else EBUSY */
-	SAMPLER_REMOVE_UNREAD, /* what is not being read; else EBUSY */
+	SAMPLER_REMOVE,	       /* if installed with this seed; else EBUSY */
+	SAMPLER_REMOVE_UNREAD, /* if the probes are not being read; else EBUSY */
 };
 struct sampler_order {
 	uint32_t what; /* enum sampler_what */
 	uint32_t realloc_type;
-	uint64_t sample_bytes; /* on average, SAMPLER_BYTES_MIN to SAMPLER_BYTES_MAX */
+	uint64_t sample_bytes; /* mean sampling interval, SAMPLER_BYTES_MIN to SAMPLER_BYTES_MAX */
 	uint64_t seed;
 	uint64_t mallctl; /* its address */
 	/* SAMPLER_GUARD: */
-	uint64_t slot;	  /* of the C library's, where it keeps the address of tsd_cleanup(), */
-	uint64_t cleanup; /* which is this */
+	uint64_t slot;	  /* where the C library keeps the address of tsd_cleanup() */
+	uint64_t cleanup; /* that address */
 	int64_t tsd_state;
 };
 #define SAMPLER_BYTES_MIN (UINT64_C(1) << 12)

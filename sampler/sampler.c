@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the linker makes of the file, see the Makefile. */
+/* Symbols of the embedded file, see the Makefile. */
 extern const unsigned char image_start[] __asm__("_binary_target_so_start");
 extern const unsigned char image_end[] __asm__("_binary_target_so_end");
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What runs in a target while it is sampled: jemalloc's hooks (hook.h of 5.2.0 to 5.3.1), called in
- * each thread at each allocation, and at each free before it. It is built by itself, without a C
- * library, and mapped as it is (layout.h). It makes no system call, takes no lock and allocates
- * nothing. It calls mallctl(), to take itself away, and what threads call anyway when they end.
+ * The code that runs in a target while it is sampled: jemalloc's hooks (hook.h of 5.2.0 to 5.3.1),
+ * called in each thread at each allocation, and before each free. It is built as a standalone
+ * image, without a C library, and mapped unmodified (layout.h). It makes no system calls, takes no
+ * locks and allocates nothing. It calls mallctl(), to remove itself, and the function that threads
+ * call anyway when they exit.
  *
- * A byte is sampled with the probability 1 / sample_bytes, whatever was before: each thread counts
- * down exponential gaps. Of an object with such a byte an address is kept until it is freed, and
- * both are told by probes of OpenTelemetry's names: otel_memory:alloc(address, size, bytes that it
- * stands for) and otel_memory:free(address).
+ * A byte is sampled with the probability 1 / sample_bytes, independently of others: each thread
+ * counts down exponential gaps. The address of an object with a sampled byte is kept until it is
+ * freed, and both events are reported by probes with OpenTelemetry's names:
+ * otel_memory:alloc(address, size, bytes that it represents) and otel_memory:free(address).
  */
 #include "sampler/arch/probe.h"
 #include "sampler/layout.h"
@@ -16,11 +17,11 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#define ODD UINT64_C(0x9e3779b97f4a7c15) /* of the golden ratio: spreads what follows each other */
+#define ODD UINT64_C(0x9e3779b97f4a7c15) /* golden ratio: spreads consecutive values */
 #define likely(x) __builtin_expect(x, 1)
 #define unlikely(x) __builtin_expect(x, 0)
 #define RELAXED __ATOMIC_RELAXED
-#define SPINS (1 << 20) /* about 40 ms: marking threads takes longer only without a CPU */
+#define SPINS (1 << 20) /* about 40 ms: marking threads takes longer only if preempted */
 
 /* tsd_state_nominal_slow and tsd_state_nominal_recompute (tsd.h of 5.2.0 to 5.3.1). */
 #define TSD_SLOW 1
@@ -38,17 +39,17 @@ struct hooks {
 
 __attribute__((section(".state"))) struct sampler_state sampler_state = { 0 };
 __attribute__((section(".tables"))) const struct sampler_tables sampler_tables = { 0 };
-/* Where the linker script says. */
+/* At the address set in the linker script. */
 extern __attribute__((visibility("hidden"))) struct sampler_data sampler_data;
 
 /* --- the probes --- */
 
-static __attribute__((noinline)) void tell_alloc(uint64_t address, uint64_t size, uint64_t bytes)
+static __attribute__((noinline)) void report_alloc(uint64_t address, uint64_t size, uint64_t bytes)
 {
 	SAMPLER_PROBE("alloc", "sampler_state", SAMPLER_ALLOC_ARGUMENTS, address, size, bytes);
 }
 
-static __attribute__((noinline)) void tell_free(uint64_t address)
+static __attribute__((noinline)) void report_free(uint64_t address)
 {
 	SAMPLER_PROBE("free", "sampler_state + 2", SAMPLER_FREE_ARGUMENTS, address, 0, 0);
 }
@@ -61,7 +62,7 @@ static bool is_read(void)
 	       __atomic_load_n(&s->free_semaphore, RELAXED);
 }
 
-/* --- coming and leaving --- */
+/* --- installation and removal --- */
 
 static bool may_move(enum sampler_phase from, enum sampler_phase to)
 {
@@ -77,12 +78,12 @@ static void arrive(enum sampler_phase at)
 }
 
 /*
- * Having hooks come or go, jemalloc marks each thread, which then works out again what it has to do
- * (tsd_force_recompute(), tsd.c). A thread that ends with its mark is not cleaned up, as
- * tsd_cleanup() of 5.2.0 to 5.3.1 does not expect that: jemalloc's list of threads goes on into its
- * stack, whatever that becomes. So threads that end come here, by the C library's table of what
- * they call then, and lose the mark first. They are on the slow path of jemalloc then, for the rest
- * of their lives.
+ * When hooks are installed or removed, jemalloc marks each thread, which then recomputes its state
+ * (tsd_force_recompute(), tsd.c). A thread that exits with the mark is not cleaned up, as
+ * tsd_cleanup() of 5.2.0 to 5.3.1 does not handle that state: jemalloc's list of threads would
+ * continue into the memory of its former stack. So exiting threads come here, through the C
+ * library's table of thread-exit functions, and the mark is removed first. That puts them on
+ * jemalloc's slow path until they have exited.
  */
 static void sampler_end(void *data)
 {
@@ -97,7 +98,7 @@ static void sampler_end(void *data)
 	__atomic_fetch_sub(&sampler_state.ending, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Nobody waits for a thread that ends: it may hold what jemalloc needs, or be stopped. */
+/* Do not wait for exiting threads: they may hold locks that jemalloc needs, or be stopped. */
 static bool may_mark(void)
 {
 	__atomic_store_n(&sampler_state.marking, 1, __ATOMIC_SEQ_CST);
@@ -113,9 +114,10 @@ static void has_marked(void)
 }
 
 /*
- * Nobody reads the probes any more, or this is a child. By one thread, once: jemalloc would not
- * notice a second time, and count wrong. A child that was made while its parent came or left leaves
- * never: jemalloc's lock of the hooks may be held for ever there.
+ * Remove the hooks, because the probes are no longer read, or this is a child process. Only one
+ * thread may do so, once: jemalloc would not detect a second removal, and miscount. In a child
+ * forked during installation or removal they are never removed: jemalloc's hook lock may be held
+ * there forever.
  */
 static __attribute__((noinline, cold)) int leave(void)
 {
@@ -150,7 +152,7 @@ static struct sampler_thread *this_thread(void)
 
 	return &sampler_data.threads[((uint32_t)(pointer >> 6) * (uint32_t)ODD) >> 22];
 }
-_Static_assert(SAMPLER_THREADS == 1 << (32 - 22), "a thread's place is the rest of a hash");
+_Static_assert(SAMPLER_THREADS == 1 << (32 - 22), "a thread's index is the rest of a hash");
 
 /* xorshift64 (Marsaglia, 2003). */
 static uint64_t draw(struct sampler_thread *t)
@@ -165,7 +167,7 @@ static uint64_t draw(struct sampler_thread *t)
 	return t->random = x;
 }
 
-/* At most 2^40 times a mean of 2^16, which fits. */
+/* At most 2^40 times a mean of 2^16: no overflow. */
 static int64_t next_gap(struct sampler_thread *t, uint64_t sample_bytes)
 {
 	uint32_t gap = sampler_tables.gaps[(draw(t) >> 20) % SAMPLER_GAPS];
@@ -173,7 +175,7 @@ static int64_t next_gap(struct sampler_thread *t, uint64_t sample_bytes)
 	return (int64_t)((sample_bytes >> 4) * gap >> (SAMPLER_SHIFT - 4)) + 1;
 }
 
-/* size / (1 - exp(-size / sample_bytes)): what is sampled stands for what is not. */
+/* size / (1 - exp(-size / sample_bytes)): sampled objects also represent unsampled ones. */
 static uint64_t weight(uint64_t size, uint64_t sample_bytes)
 {
 	const uint32_t *w = sampler_tables.weights;
@@ -205,7 +207,7 @@ static bool keep(uint64_t address)
 	return false;
 }
 
-/* It may have been given back since the object was kept. */
+/* The counter may have been reset since the object was stored. */
 static void uncount(uint8_t *n)
 {
 	uint8_t now = __atomic_load_n(n, RELAXED);
@@ -214,7 +216,7 @@ static void uncount(uint8_t *n)
 		;
 }
 
-/* Before it is freed: nobody else can have been given the address. */
+/* Called before the free, so the address cannot have been reused. */
 static __attribute__((noinline)) void forget(uint64_t address)
 {
 	struct sampler_data *d = &sampler_data;
@@ -227,14 +229,14 @@ static __attribute__((noinline)) void forget(uint64_t address)
 						 RELAXED))
 			continue;
 		uncount(&d->counts[set]);
-		tell_free(address);
+		report_free(address);
 		return;
 	}
 }
 
 /*
- * Its last byte, or one before, is the next one that is sampled; of a new thread's first object it
- * is not known yet. The data may be given back at any moment: what divides is read once.
+ * One of its bytes is the next one to be sampled; for a new thread's first object that is not
+ * decided yet. The data may be zeroed at any moment, so the divisor is read only once.
  */
 static __attribute__((noinline)) void sample(struct sampler_thread *t, uint64_t address,
 					     uint64_t size)
@@ -250,7 +252,7 @@ static __attribute__((noinline)) void sample(struct sampler_thread *t, uint64_t 
 	}
 	t->left = next_gap(t, sample_bytes);
 	if (keep(address))
-		tell_alloc(address, size, weight(size, sample_bytes));
+		report_alloc(address, size, weight(size, sample_bytes));
 }
 
 static void count(uint64_t address, uint64_t size)
@@ -273,7 +275,7 @@ static uint64_t size_asked(unsigned int type, const uint64_t *args)
 		return args[1];
 	case ALLOC_CALLOC:
 		return args[0] * args[1];
-	default: /* realloc and rallocx come last */
+	default: /* realloc and rallocx are last */
 		return args[type >= sampler_data.realloc_type];
 	}
 }
@@ -291,7 +293,7 @@ static void on_alloc(void *extra, unsigned int type, uint64_t address, uint64_t 
 	(void)extra;
 	if (unlikely(!is_on()))
 		leave();
-	/* One that failed may have asked for any size. */
+	/* A failed one may have requested any size. */
 	else if (likely(address) && likely(type != ALLOC_POSIX_MEMALIGN || !raw))
 		count(address, likely(type == ALLOC_MALLOC) ? args[0] : size_asked(type, args));
 }
@@ -305,7 +307,7 @@ static void on_free(void *extra, unsigned int type, uint64_t address, const uint
 		forget(address);
 }
 
-/* As if it were freed, and allocated anew: then it is sampled like any other of its new size. */
+/* Treated as a free and a new allocation, so that it is sampled like any object of its new size. */
 static void on_expand(void *extra, unsigned int type, uint64_t address, size_t old_size,
 		      size_t new_size, uint64_t raw, const uint64_t *args)
 {
@@ -318,8 +320,8 @@ static void on_expand(void *extra, unsigned int type, uint64_t address, size_t o
 }
 
 /*
- * Once and for all: where another block has come before this one since, it calls this one, and to
- * call it as well would never end.
+ * Installed permanently: if another block has been put in front of this one since, it calls this
+ * one, and calling it back would recurse endlessly.
  */
 static int guard(const struct sampler_order *order)
 {
@@ -337,8 +339,8 @@ static int guard(const struct sampler_order *order)
 }
 
 /*
- * What a former run left, where nobody gave the data back: it was killed, or the memory is locked
- * (mlock(2)). Pages that were never written stay so.
+ * Clear data left by a previous run if it was not zeroed: that run was killed, or the memory is
+ * locked (mlock(2)). Pages that were never written remain untouched.
  */
 static void clean(void)
 {
@@ -378,7 +380,7 @@ static int come(const struct sampler_order *order)
 
 static int take_away(const struct sampler_order *order)
 {
-	/* It may be another one by now, or none (dlclose(3)). */
+	/* It may have been replaced or unloaded (dlclose(3)). */
 	if ((mallctl_fn *)order->mallctl != sampler_state.mallctl)
 		return EINVAL;
 	if (order->what == SAMPLER_REMOVE ? order->seed != sampler_data.seed : is_read())

@@ -3,10 +3,10 @@
 #define SAMPLER_ARCH_X86_64_H
 
 /*
- * A probe with three arguments in the registers of a function's first three, and its note: what
- * `arguments` are, and the address of its `semaphore` (SystemTap wiki,
- * UserSpaceProbeImplementation; readelf -n). The kernel emulates this nop: it does not step over it
- * (arch/x86/kernel/uprobes.c).
+ * A probe with three arguments in the registers of a function's first three, and its note with the
+ * description of `arguments` and the address of `semaphore` (SystemTap wiki,
+ * UserSpaceProbeImplementation; readelf -n). The kernel emulates this nop instead of
+ * single-stepping it (arch/x86/kernel/uprobes.c).
  */
 #define SAMPLER_PROBE(name, semaphore, arguments, a, b, c)                                     \
 	__asm__ volatile("sampler_" name "_probe: .hidden sampler_" name "_probe\n"            \
