@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The doors of a build without eBPF (HAVE_BPF=0): they do not open. */
+/* Stubs for a build without eBPF (HAVE_BPF=0), which always fail. */
 #include "bpf/heap.h"
 #include "bpf/sites.h"
 #include "bpf/watch.h"

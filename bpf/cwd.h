@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to watch.bpf.c: the working directory, for names that do not start at the root. */
+/* Private to watch.bpf.c: the working directory, for relative names. */
 #ifndef BPF_CWD_H
 #define BPF_CWD_H
 
@@ -15,7 +15,7 @@ static __always_inline struct mount *mount_of(struct vfsmount *mnt)
 	return (void *)mnt - (unsigned long)__builtin_preserve_access_index(&none->mnt);
 }
 
-/* One component outwards of the working directory; false where there is none. */
+/* Append the next outer component of the working directory; false if that fails. */
 static __always_inline bool add_component(struct watch_dump *d, struct dentry *at)
 {
 	__u32 used = d->cwd_len;
@@ -33,8 +33,8 @@ static __always_inline bool add_component(struct watch_dump *d, struct dentry *a
 }
 
 /*
- * From the inside out, as far as it fits; WATCH_CWD_WHOLE says that all of it did. What
- * adds up stands in the map: the verifier would follow each of its values.
+ * Innermost component first, as far as it fits; WATCH_CWD_WHOLE: it is complete. The lengths are
+ * kept in the map, as the verifier would track every value of a local variable.
  */
 static __noinline int read_cwd(struct watch_dump *d)
 {

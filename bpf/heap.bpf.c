@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who holds memory: sampled objects from their allocation to their free, by the probes
- * otel_memory:alloc and otel_memory:free.
+ * Live memory: sampled objects from their allocation to their free, by the probes otel_memory:alloc
+ * and otel_memory:free.
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -23,7 +23,7 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } objects SEC(".maps");
 
-/* The ids of those that live, by their addresses. */
+/* The IDs of live objects, by address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HEAP_LIVE_MAX);
@@ -31,7 +31,7 @@ struct {
 	__type(value, __u64);
 } live SEC(".maps");
 
-/* Who reads looks by itself, in time unless many come at once. */
+/* The reader polls, which suffices unless many records come at once. */
 static __always_inline __u64 wake_up(void)
 {
 	return bpf_ringbuf_query(&objects, BPF_RB_AVAIL_DATA) < RING_BYTES / 4
@@ -48,7 +48,7 @@ static __always_inline void add(struct pt_regs *ctx)
 		__sync_fetch_and_add(&counts.lost, 1);
 		return;
 	}
-	id = now << 20 ^ address >> 3; /* a counter that each reads takes Linux 5.12 */
+	id = now << 20 ^ address >> 3; /* a shared counter would need Linux 5.12 */
 	o->id = id;
 	o->size = PT_REGS_PARM2(ctx);
 	o->bytes = PT_REGS_PARM3(ctx);

@@ -115,7 +115,9 @@ void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n)
 	int fd = bpf_map__fd(h->skel->maps.live);
 	uint64_t address, *last = NULL;
 
-	/* If the last address was deleted meanwhile, the walk starts over: bounded. */
+	/*
+	 * If the last address was deleted meanwhile, the iteration starts over: so it is bounded.
+	 */
 	*n = 0;
 	for (int i = 0; i < 2 * HEAP_LIVE_MAX && *n < HEAP_LIVE_MAX &&
 			!bpf_map_get_next_key(fd, last, &address);
@@ -124,7 +126,7 @@ void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n)
 			++*n;
 }
 
-/* Each number is read whole; they may be of different moments. */
+/* Each number is read atomically, but they may be from different moments. */
 void heap_count(const struct heap *h, struct heap_counts *counts)
 {
 	const struct heap_counts *c = &h->skel->bss->counts;

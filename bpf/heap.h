@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The third door of bpf/: which of the sampled objects of a process live, by its probes
+ * The interface of `sample`: which sampled objects of a process are live, by its probes
  * otel_memory:alloc and otel_memory:free.
  *
- * Effect on the process: two breakpoints in its own copy of the probes' page, and 1 in each of
- * their semaphores, both for as long as the handle is open and we live; it takes a thread about a
- * microsecond for each object. A page called "[uprobes]" stays mapped.
+ * Effect on the process: two breakpoints in its private copy of the probes' page, and 1 in each of
+ * their semaphores, while the handle is open and we are alive; it costs a thread about a
+ * microsecond per object. A mapping "[uprobes]" of one page remains.
  */
 #ifndef BPF_HEAP_H
 #define BPF_HEAP_H
@@ -20,18 +20,20 @@
 
 struct heap;
 
-/* An object lives as long as the call. False: no more of them, until they are read again. */
+/* The object is valid during the call. False: stop until the next heap_read(). */
 typedef bool heap_fn(void *ctx, const struct heap_object *object);
 
 struct heap_probe {
-	uint64_t offset, semaphore; /* in the file; a semaphore is a uint16_t */
+	uint64_t offset, semaphore; /* file offsets; a semaphore is a uint16_t */
 };
 
-/* Can it be done at all? ERR_PERM without the rights to; ERR_FAILED where this kernel cannot. */
+/*
+ * Load the program. ERR_PERM without the privileges; ERR_FAILED if this kernel does not support it.
+ */
 int heap_open(struct heap **out, heap_fn *fn, void *ctx, struct err *err) __must_check;
 
 /*
- * Probe the file behind `handle` (open(2), O_PATH) in the process `pid` alone. Both probes have
+ * Probe the file behind `handle` (open(2), O_PATH) only in the process `pid`. Both probes have
  * their arguments in the registers of a function's first three. Errors as above.
  */
 struct heap_probes {
@@ -42,16 +44,16 @@ struct heap_probes {
 int heap_attach(struct heap *h, const struct heap_probes *probes, struct err *err) __must_check;
 void heap_close(struct heap *h);
 
-/* Take the probes away; what they told is still to be read. */
+/* Remove the probes; what they reported can still be read. */
 void heap_stop(struct heap *h);
 
-/* Readable when there are so many that they should be read soon. */
+/* Readable when there are so many objects that they should be read soon. */
 int heap_fd(const struct heap *h);
 
-/* Hand over the objects that there are, as sites_read() does (bpf/sites.h). */
+/* Pass the available objects to the callback, like sites_read() (bpf/sites.h). */
 int heap_read(struct heap *h, struct err *err) __must_check;
 
-/* The ids of those that live now, `*n` of them; some may come twice. */
+/* The IDs of live objects, `*n` of them; some may occur twice. */
 void heap_living(const struct heap *h, uint64_t ids[HEAP_LIVE_MAX], size_t *n);
 
 void heap_count(const struct heap *h, struct heap_counts *counts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to the programs for the kernel: what they use of its types, and nothing else of them. */
+/* Private to the eBPF programs: the fields of kernel types that they use. */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H
 
@@ -8,7 +8,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-#define PIDNS_LEVELS 33 /* MAX_PID_NS_LEVEL, and the first */
+#define PIDNS_LEVELS 33 /* MAX_PID_NS_LEVEL + 1, for the initial one */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -117,7 +117,7 @@ struct task_struct {
 
 #pragma clang attribute pop
 
-/* What the kernel hands to programs on the tracepoints of system calls. */
+/* Arguments of programs on system call tracepoints. */
 struct syscall_enter {
 	__u64 common;
 	__u64 nr;
@@ -145,7 +145,7 @@ static __always_inline struct file *file_of(int fd)
 
 enum bpf_func_id___since_5_15 { BPF_FUNC_get_attach_cookie___since_5_15 = 174 };
 
-/* The cookie of the probe that was hit, or `none` on a kernel that has none for probes. */
+/* The cookie of the probe that was hit, or `none` on a kernel without cookies. */
 static __always_inline __u64 probe_cookie(void *ctx, __u64 none)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id___since_5_15,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What the eBPF programs of `sample` report, and user space reads. */
+/* Records of the eBPF programs of `sample`. */
 #ifndef BPF_OBJECT_H
 #define BPF_OBJECT_H
 
@@ -7,24 +7,24 @@
 
 #include <linux/types.h>
 
-/* An allocation that was sampled: otel_memory:alloc. What it says is what the process says. */
+/* A sampled allocation: otel_memory:alloc. The values come from the process. */
 struct heap_object {
-	__u64 id; /* no other one has it, as good as surely */
+	__u64 id; /* practically unique */
 	__u64 size;
-	__u64 bytes;   /* that it stands for */
+	__u64 bytes;   /* number that it represents */
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	struct stack_copy stack;
 };
 
-/* Of all probes that were hit. */
+/* Totals of all probe hits. */
 struct heap_counts {
 	__u64 objects;
 	__u64 frees;
-	__u64 ns;	 /* that the programs took, less what the probes take themselves */
-	__u64 lost;	 /* objects for which the ring buffer had no room */
-	__u64 untracked; /* of which it is not known whether they were freed: there were too many */
+	__u64 ns;	 /* run time of the programs, without the cost of the probes */
+	__u64 lost;	 /* objects dropped because the ring buffer was full */
+	__u64 untracked; /* too many to track whether they were freed */
 };
 
-#define HEAP_LIVE_MAX 65536 /* sampled objects that live at a time */
+#define HEAP_LIVE_MAX 65536 /* maximum number of live sampled objects */
 
 #endif

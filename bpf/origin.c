@@ -34,7 +34,7 @@
 
 static bool is_disk(const char *folder, int depth);
 
-/* What a device is made of: device-mapper, md. False where that is nothing. */
+/* Check the components of a device: device-mapper, md. False if there are none. */
 static bool are_disks(const char *folder, int depth)
 {
 	char path[PATH_MAX];
@@ -60,8 +60,8 @@ static bool are_disks(const char *folder, int depth)
 }
 
 /*
- * Below virtual/block are those that another process, a file or a machine may serve (loop, nbd,
- * ublk), memory, and those that are made of others.
+ * virtual/block has devices that may be served by another process, a file or a machine (loop, nbd,
+ * ublk), memory, and devices composed of others.
  */
 static bool is_disk(const char *folder, int depth)
 {
@@ -102,7 +102,7 @@ static int check(const struct watch_origin *o, struct err *err)
 	return 0;
 }
 
-/* False when the program did not find what it was asked for. */
+/* False when the program did not find the file. */
 static bool run(int prog, uint64_t arg, struct watch_origin *o)
 {
 	uint64_t args[] = { arg };
@@ -119,8 +119,8 @@ static bool run(int prog, uint64_t arg, struct watch_origin *o)
 /* --- layers --- */
 
 /*
- * In a child, as opening a file of a layer may block forever. It keeps nothing
- * else open: a probe lasts as long as its last descriptor.
+ * Runs in a child, as opening a file of a layer may block forever. It keeps nothing else open: a
+ * probe lasts as long as its last descriptor.
  */
 static _Noreturn void ask_of_layer(int prog, int handle, struct watch_origin *o)
 {
@@ -137,7 +137,7 @@ static _Noreturn void ask_of_layer(int prog, int handle, struct watch_origin *o)
 	_exit(page == MAP_FAILED || !run(1, (uintptr_t)page, o));
 }
 
-/* True when the child has ended well in time. It may not be there to be waited for. */
+/* True when the child has exited successfully in time. It may be impossible to wait for. */
 static bool ends_well(pid_t pid)
 {
 	_cleanup_(cleanup_close) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

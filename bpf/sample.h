@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
-/* What the eBPF program of `sites` reports, and user space reads. */
+/* Records of the eBPF program of `sites`. */
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
 
@@ -7,29 +7,30 @@
 
 #include <linux/types.h>
 
-/* What is larger than a threshold never misses it, so its events are counted apart. */
+/* An object larger than the threshold always triggers an event, so these are counted separately. */
 enum sites_size { SITES_SMALL, SITES_LARGE, SITES_SIZES };
 
 struct sites_sample {
 	__u64 size;  /* enum sites_size */
-	__u64 bytes; /* that it stands for */
+	__u64 bytes; /* number that it represents */
 	struct stack_copy stack;
 };
 
-/* Of all events, sampled or not. */
+/* Totals of all events, sampled or not. */
 struct sites_counts {
-	__u64 hits; /* of the probe: events, those of frees, and what is none */
-	__u64 ns;   /* that the program took for them, less what a probe takes itself */
+	__u64 hits; /* of the probe: events, those of frees, and invalid ones */
+	__u64 ns;   /* run time of the program, without the cost of the probe */
 	__u64 events[SITES_SIZES];
-	__u64 allocated[SITES_SIZES]; /* bytes, */
-	__u64 before;		      /* and of the small ones those reckoned before large ones */
-	__u64 senseless;	      /* events that are none, as far as what they say goes */
-	__u64 lost;		      /* samples for which the ring buffer had no room */
+	__u64 allocated[SITES_SIZES]; /* bytes */
+	__u64 before;		      /* of the small ones, those attributed to before a large
+				       * one */
+	__u64 senseless;	      /* events with implausible values */
+	__u64 lost;		      /* samples dropped because the ring buffer was full */
 };
 
 /*
- * Of the bytes of an event that was due after `wait`, those that belong to an object larger than
- * that; 0 where there is none. doc/sites.md says why.
+ * Of the bytes of an event that was due after `wait` bytes, the part attributed to an object larger
+ * than that; 0 if there is none. Explained in doc/sites.md.
  */
 static inline __u64 sites_large(__u64 elapsed, __u64 wait)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who allocates how much, by an event of jemalloc's own: each thread counts the bytes that it
- * allocates, and where the count passes a threshold (64 KiB, opt.tcache_gc_incr_bytes) it calls
- * te_event_trigger() (thread_event.c, jemalloc 5.3.0 and 5.3.1).
+ * Allocation sites, by an event of jemalloc: each thread counts the bytes that it allocates, and
+ * when the count passes a threshold (64 KiB, opt.tcache_gc_incr_bytes) it calls te_event_trigger()
+ * (thread_event.c, jemalloc 5.3.0 and 5.3.1).
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -16,8 +16,8 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define RING_BYTES (16 << 20)
-#define NEAR 8192	       /* of one thread's data */
-#define BYTES_MAX (1ull << 46) /* that a thread can have allocated since the last event */
+#define NEAR 8192	       /* size limit of a thread's data */
+#define BYTES_MAX (1ull << 46) /* plausible bytes allocated by a thread since the last event */
 
 const volatile __u64 sample_bytes = 1; /* at most 2^31 */
 struct sites_counts counts = {};
@@ -40,7 +40,7 @@ static __always_inline bool read_count(__u64 *to, const __u64 *at, const __u64 *
 	return distance + NEAR <= 2 * NEAR && !bpf_probe_read_user(to, sizeof(*to), at);
 }
 
-/* The bytes allocated since the last event, and after how many this one was due. */
+/* The bytes allocated since the last event, and the number after which this one was due. */
 static __always_inline bool read_event(const struct te_ctx *te, __u64 *elapsed, __u64 *wait)
 {
 	__u64 current, last, next;
@@ -54,7 +54,7 @@ static __always_inline bool read_event(const struct te_ctx *te, __u64 *elapsed, 
 	return *wait && *elapsed >= *wait && *elapsed < BYTES_MAX;
 }
 
-/* Chosen by chance, in proportion to the bytes that the event stands for. */
+/* Sample with a probability proportional to the bytes that the event represents. */
 static __always_inline void sample(struct pt_regs *ctx, enum sites_size size, __u64 bytes)
 {
 	__u64 chance = ((__u64)bpf_get_prandom_u32() * sample_bytes) >> 32;

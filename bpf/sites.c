@@ -94,7 +94,7 @@ int sites_read(struct sites *s, struct err *err)
 					: 0;
 }
 
-/* Each number is read whole; they may be of different moments. */
+/* Each number is read atomically, but they may be from different moments. */
 void sites_count(const struct sites *s, struct sites_counts *counts)
 {
 	const struct sites_counts *c = &s->skel->bss->counts;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The other door of bpf/: who allocates how much in one process, as the kernel sees it.
+ * The interface of `sites`: where a process allocates how much, as seen by the kernel.
  *
- * Effect on the process: a breakpoint in its own copy of one page of its jemalloc's code, which
- * takes a thread about a microsecond for each 64 KiB that it has allocated or freed. It goes with
- * sites_close(), or when we end, however we end; a page called "[uprobes]" stays mapped.
+ * Effect on the process: a breakpoint in its private copy of one page of jemalloc's code, which
+ * costs a thread about a microsecond per 64 KiB allocated or freed. It is removed by sites_close(),
+ * or when we exit in any way; a mapping "[uprobes]" of one page remains.
  */
 #ifndef BPF_SITES_H
 #define BPF_SITES_H
@@ -18,17 +18,17 @@
 
 struct sites;
 
-/* A sample lives as long as the call. False: no more of them, until they are read again. */
+/* The sample is valid during the call. False: stop until the next sites_read(). */
 typedef bool sites_fn(void *ctx, const struct sites_sample *sample);
 
-/* What a sample may stand for at least: no `sample_bytes` is larger. */
+/* Maximum of `sample_bytes`. */
 #define SITES_BYTES_MAX (UINT64_C(1) << 31)
 
 /*
- * Probe te_event_trigger in the file behind `handle` (open(2), O_PATH), at `offset` in the file, in
- * the process `pid` alone. A sample is taken every `sample_bytes` bytes on average, chosen by
- * chance. ERR_PERM without the rights to; ERR_FAILED where this kernel or this build cannot, or it
- * could keep the kernel waiting (bpf/origin.h).
+ * Probe te_event_trigger in the file behind `handle` (open(2), O_PATH), at `offset` in the file,
+ * only in the process `pid`. Random samples are taken every `sample_bytes` bytes on average.
+ * ERR_PERM without the privileges; ERR_FAILED if this kernel or build does not support it, or the
+ * file could block the kernel (bpf/origin.h).
  */
 struct sites_probe {
 	pid_t pid;
@@ -39,12 +39,12 @@ int sites_open(struct sites **out, const struct sites_probe *probe, sites_fn *fn
 	       struct err *err) __must_check;
 void sites_close(struct sites *s);
 
-/* Take the probe away; what was sampled is still to be read. */
+/* Remove the probe; samples can still be read. */
 void sites_stop(struct sites *s);
 
 /*
- * Hand over the samples that are there, and those that come meanwhile: without end where they come
- * faster than they are taken, unless the caller's function says that it is enough.
+ * Pass the available samples to the callback, including those that arrive meanwhile: if they arrive
+ * faster than they are processed, only the callback's return value ends it.
  */
 int sites_read(struct sites *s, struct err *err) __must_check;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause */
 /*
- * The registers of a thread in a probe, and a copy of its stack: what it takes to walk its frames
- * later. In the kernel's half also:
+ * The registers of a thread in a probe, and a copy of its stack, to walk its frames later. In eBPF
+ * programs also:
  *
- *	stack_copy(ctx, to)		all of it
+ * 	stack_copy(ctx, to) fill it
  */
 #ifndef BPF_STACK_H
 #define BPF_STACK_H
@@ -17,7 +17,7 @@
 
 struct stack_copy {
 	__u64 regs[PROBE_REGS]; /* in the order of their DWARF numbers */
-	__u64 len;		/* of `bytes`, from the stack pointer on; 0: it could not be read */
+	__u64 len;		/* of `bytes`, from the stack pointer up; 0: unreadable */
 	unsigned char bytes[STACK_COPY_SIZE];
 };
 
@@ -25,7 +25,7 @@ struct stack_copy {
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-/* In steps that end where pages do: what is mapped behind the last whole one is read, too. */
+/* In steps aligned within pages, to read up to the end of the last mapped page. */
 static __always_inline void stack_copy(const struct pt_regs *ctx, struct stack_copy *to)
 {
 	const __u64 sp = PT_REGS_SP(ctx);

@@ -32,7 +32,7 @@ __attribute__((noinline, noclone)) void trial_probed(void)
 	__asm__ volatile("");
 }
 
-/* The kernel's number for probes, and which bit of the configuration asks for the return. */
+/* The PMU type of uprobes, and the config bit for return probes. */
 static bool read_type(unsigned int *type, unsigned int *bit)
 {
 	_cleanup_(cleanup_fclose) FILE *f = fopen(UPROBES "type", "re");
@@ -43,8 +43,8 @@ static bool read_type(unsigned int *type, unsigned int *bit)
 }
 
 /*
- * Where the function lies in our program's file, and that file: the mapping's own. /proc/self/exe
- * is the loader where that was started by its name (packaging/starter.c).
+ * The file of our program, by its mapping, and the offset of the function in it. /proc/self/exe may
+ * be the loader, if that was started explicitly (packaging/starter.c).
  */
 static bool find_probed(void (*probed)(void), char file[FILE_SIZE], uint64_t *offset)
 {
@@ -96,13 +96,13 @@ static bool fence(void)
 	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0);
 }
 
-/* A sanitizer would make system calls of its own before _exit(2), behind the filter. */
+/* A sanitizer would make system calls of its own before _exit(2), under the filter. */
 static __attribute__((no_sanitize("address"))) _Noreturn void be_probed(int sock,
 									void (*probed)(void))
 {
 	char go = 0;
 
-	/* 1 is not to be taken for an end by a signal, nor for a good one. */
+	/* Status 1 means neither killed by a signal nor success. */
 	if (!fence() || write(sock, &go, 1) != 1 || read(sock, &go, 1) != 1)
 		_exit(1);
 	probed();
@@ -118,7 +118,7 @@ static bool is_readable(int fd)
 	return poll(&p, 1, PATIENCE_MS) == 1;
 }
 
-/* The child waits behind its filter: probe it, let it call, and see. */
+/* The child waits under its filter: probe it, let it call the function, and check the result. */
 static enum trial watch_child(pid_t pid, int sock, const char *file, uint64_t offset)
 {
 	_cleanup_(cleanup_close) int event = -1;
@@ -128,7 +128,7 @@ static enum trial watch_child(pid_t pid, int sock, const char *file, uint64_t of
 
 	if (is_readable(sock) && read(sock, &byte, 1) == 1)
 		event = probe_return(pid, file, offset);
-	/* Its other end is closed when the child ends. */
+	/* The other end is closed when the child exits. */
 	if (event < 0 || write(sock, &byte, 1) != 1 || !is_readable(sock))
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0)
@@ -136,7 +136,7 @@ static enum trial watch_child(pid_t pid, int sock, const char *file, uint64_t of
 			return TRIAL_UNKNOWN;
 	if (event < 0)
 		return TRIAL_UNKNOWN;
-	/* A filter of ours may let it fail instead: then the return leads nowhere. */
+	/* A filter may instead make the system call fail: then the return crashes. */
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		return TRIAL_KILLED;
 	return WIFEXITED(status) && !WEXITSTATUS(status) &&

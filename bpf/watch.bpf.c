@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Dumps, as the kernel sees them.
+ * * Dumps, as seen by the kernel.
  *
- * A dump begins where prof_dump is entered and ends where it returns; in
- * between, its thread opens one file to write, and closes it. Where prof_dump
- * is not known, a dump is such a file alone, if what is written first is the
- * beginning of a heap profile.
+ * A dump begins when prof_dump is entered and ends when it returns; in between, its thread opens
+ * one file for writing, and closes it. If prof_dump is not known, any such file counts as a dump if
+ * it begins like a heap profile.
  *
- * Only those fields of the kernel's structs stand here that are used; the
- * loader finds them in the running kernel's BTF (CO-RE).
+ * The kernel's structs are declared with only the fields in use; the loader locates them by the
+ * running kernel's BTF (CO-RE).
  */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -28,7 +27,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define O_ACCESS_FLAGS 03
 #define O_CREAT_FLAG 0100
 #define O_TRUNC_FLAG 01000
-#define DUMP_MODE 0644 /* what every jemalloc makes its dumps with */
+#define DUMP_MODE 0644 /* the mode of dumps in every jemalloc */
 #define PROT_EXEC_BIT 4
 #define MAP_ANONYMOUS_BIT 0x20
 #define DUMPS_MAX 4096
@@ -39,7 +38,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 const volatile bool watch_all = false;
 const volatile bool copy_stacks = false;
-const volatile bool any_pidns = true; /* the pids that the kernel counts are ours */
+const volatile bool any_pidns = true; /* our pids are those of the initial namespace */
 const volatile __u32 own_pidns = 0;
 bool unprobed_any = false;
 __u64 lost = 0;
@@ -54,13 +53,13 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } records SEC(".maps");
 
-/* They are large, and not worth losing a dump for: a ring of their own. */
+/* A separate ring, since these are large and must not cause the loss of dumps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, BEGINS_BYTES);
 } begins SEC(".maps");
 
-/* The dumps in progress, by thread. */
+/* Dumps in progress, by thread. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, DUMPS_MAX);
@@ -69,7 +68,7 @@ struct {
 	__type(value, struct watch_dump);
 } dumps SEC(".maps");
 
-/* Which processes are asked for, unless all are. */
+/* Watched processes, unless all are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PIDS_MAX);
@@ -78,7 +77,7 @@ struct {
 	__type(value, __u8);
 } wanted SEC(".maps");
 
-/* Processes whose dumps are seen by their system calls alone. */
+/* Processes whose dumps are detected only by their system calls. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PIDS_MAX);
@@ -86,7 +85,7 @@ struct {
 	__type(value, __u8);
 } unprobed SEC(".maps");
 
-/* Files with code that were looked at, and need not be again. */
+/* Files with code that were examined already. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, FILES_MAX);
@@ -101,7 +100,7 @@ static __always_inline void count_lost(void)
 	__sync_fetch_and_add(&lost, 1);
 }
 
-/* The number of `pid` in our own namespace, 0 where it has none. */
+/* The number of `pid` in our namespace, 0 if it has none. */
 static __always_inline __u32 pid_number(struct pid *pid)
 {
 	unsigned int level = BPF_CORE_READ(pid, level);
@@ -141,7 +140,7 @@ static __always_inline struct watch_dump *find_dump(__u64 *key)
 	return bpf_map_lookup_elem(&dumps, key);
 }
 
-/* Bytes that this thread ever wrote, to anything: the kernel counts them anyway. */
+/* Total bytes written by this thread to any file, as counted by the kernel. */
 static __always_inline __u64 written(void)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -207,8 +206,8 @@ static __noinline int finish(__u64 key, struct watch_dump *d)
 	return 0;
 }
 
-/* Without room for it its stack is known by frame pointers alone. */
-static __always_inline void tell_begin(struct pt_regs *ctx, const struct watch_dump *d)
+/* If the ring is full, the stack is only known by frame pointers. */
+static __always_inline void report_begin(struct pt_regs *ctx, const struct watch_dump *d)
 {
 	struct watch_begin *b = bpf_ringbuf_reserve(&begins, sizeof(*b), 0);
 
@@ -233,7 +232,7 @@ int dump_begins(struct pt_regs *ctx)
 	struct watch_dump *d = find_dump(&key);
 	__u32 pid, tid;
 
-	/* One file can have two names (overlayfs), and then two probes of ours. */
+	/* A file can have two names (overlayfs), and then two of our probes. */
 	if (d && d->cookie && d->cookie != cookie && d->sp == PT_REGS_SP(ctx))
 		return 0;
 	if (!find_ids(&pid, &tid) || !is_wanted(pid))
@@ -248,7 +247,7 @@ int dump_begins(struct pt_regs *ctx)
 	d->args[3] = PT_REGS_PARM4(ctx);
 	d->caller = probe_caller(ctx);
 	read_stack(ctx, d);
-	tell_begin(ctx, d);
+	report_begin(ctx, d);
 	return 0;
 }
 
@@ -269,7 +268,7 @@ int dump_ends(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A file that was opened like a dump, and is none as far as anybody knows. */
+/* A file that was opened like a dump, but is not known to be one. */
 static __always_inline bool is_candidate(const struct watch_dump *d)
 {
 	return !d->cookie && !(d->flags & WATCH_PROFILE);
@@ -301,7 +300,7 @@ static __always_inline int opening(void *ctx, __u64 path, __u64 flags, __u64 mod
 
 	if (!(flags & O_CREAT_FLAG))
 		return 0;
-	/* The file before was none, or it would have been closed. */
+	/* The previous file was not a dump, or it would have been closed. */
 	if (d && is_candidate(d))
 		d = NULL;
 	if (d && d->fd != WATCH_FD_NONE)
@@ -342,7 +341,7 @@ static __always_inline int opened(long ret)
 
 	if (!d || d->fd != WATCH_FD_OPENING)
 		return 0;
-	/* By now the kernel has read it: it is resident. */
+	/* The kernel has read the name by now, so it is resident. */
 	if (!d->name_len)
 		read_name(d, d->opened);
 	d->fd = ret >= 0 ? ret : WATCH_FD_CLOSED;
@@ -413,7 +412,7 @@ int close_begins(struct syscall_enter *ctx)
 	return 0;
 }
 
-/* For dumps that are seen by their system calls alone: is this the beginning of one? */
+/* For dumps detected only by their system calls: is this the beginning of one? */
 SEC("tp/syscalls/sys_enter_write")
 int write_begins(struct syscall_enter *ctx)
 {
@@ -434,8 +433,8 @@ int write_begins(struct syscall_enter *ctx)
 	return 0;
 }
 
-/* Without room for it nothing is missed: it only lets us look sooner. */
-static __always_inline void tell_process(__u32 pid)
+/* If the ring is full, nothing is missed: this only makes us look sooner. */
+static __always_inline void report_process(__u32 pid)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct watch_process *p = bpf_ringbuf_reserve(&records, sizeof(*p), 0);
@@ -448,15 +447,15 @@ static __always_inline void tell_process(__u32 pid)
 	bpf_ringbuf_submit(p, 0);
 }
 
-/* Tell of the current process, unless `inode` was looked at before. */
-static __always_inline int tell_unless_known(struct inode *inode)
+/* Report the current process, unless `inode` was examined before. */
+static __always_inline int report_unless_known(struct inode *inode)
 {
 	struct file_key key = { .dev = BPF_CORE_READ(inode, i_sb, s_dev),
 				.inode = BPF_CORE_READ(inode, i_ino) };
 	__u32 pid, tid;
 
 	if (inode && !bpf_map_lookup_elem(&files, &key) && find_ids(&pid, &tid))
-		tell_process(pid);
+		report_process(pid);
 	return 0;
 }
 
@@ -465,7 +464,7 @@ int program_begins(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return tell_unless_known(BPF_CORE_READ(task, mm, exe_file, f_inode));
+	return report_unless_known(BPF_CORE_READ(task, mm, exe_file, f_inode));
 }
 
 SEC("tp/syscalls/sys_enter_mmap")
@@ -476,5 +475,5 @@ int code_is_mapped(struct syscall_enter *ctx)
 	if (!(ctx->args[2] & PROT_EXEC_BIT) || (ctx->args[3] & MAP_ANONYMOUS_BIT))
 		return 0;
 	file = file_of(ctx->args[4]);
-	return tell_unless_known(BPF_CORE_READ(file, f_inode));
+	return report_unless_known(BPF_CORE_READ(file, f_inode));
 }

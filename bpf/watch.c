@@ -15,7 +15,7 @@
 #include <sys/utsname.h>
 
 #define LINKS_MAX 4096
-#define FIRST_PIDNS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the host's own */
+#define FIRST_PIDNS 0xEFFFFFFCu /* PROC_PID_INIT_INO: the initial namespace */
 #define DEV_MINOR_BITS 20	/* of the kernel's dev_t */
 
 struct watch {
@@ -44,7 +44,7 @@ static int hand_over(void *ctx, void *data, size_t size)
 	const struct watch_handlers *h = &w->handlers;
 
 	if (dump->type == WATCH_RECORD_DUMP && size >= offsetof(struct watch_dump, name)) {
-		ring_buffer__consume(w->begins); /* its own among them */
+		ring_buffer__consume(w->begins); /* including its own */
 		h->dump(h->ctx, dump);
 	} else if (dump->type == WATCH_RECORD_PROCESS && size >= sizeof(*process)) {
 		h->process(h->ctx, (pid_t)process->pid);
@@ -60,7 +60,7 @@ static int keep(struct watch *w, struct bpf_link *link, const char *what, struct
 	return 0;
 }
 
-/* The system calls of arm64 are fewer: without creat(2) and open(2) there is nothing to miss. */
+/* arm64 lacks creat(2) and open(2), so that nothing is missed there. */
 static int listen_to(struct watch *w, struct bpf_program *prog, bool needed, struct err *err)
 {
 	struct bpf_link *link = bpf_program__attach(prog);
@@ -175,7 +175,7 @@ static struct bpf_link *probe(const struct bpf_program *prog, const char *path, 
 					.retprobe = at_return };
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(prog, -1, path, offset, &opts);
 
-	/* libbpf says so where the kernel takes none. */
+	/* libbpf's error if the kernel does not support cookies. */
 	if (link || errno != EOPNOTSUPP)
 		return link;
 	opts.bpf_cookie = 0;
@@ -193,7 +193,10 @@ int watch_add_file(struct watch *w, int handle, uint64_t offset, enum watch_conv
 		return -1;
 	if (w->n_links + 2 > LINKS_MAX)
 		return err_raise(err, ERROR_TOO_MANY_FILES_TO_PROBE, .limit = LINKS_MAX / 2);
-	/* The return first: a dump that begins between the two is none, rather than half of one. */
+	/*
+	 * The return probe first: a dump that begins between the two is missed completely, not
+	 * half.
+	 */
 	if (keep(w, probe(w->skel->progs.dump_ends, path, offset, cookie, true), path, err) ||
 	    keep(w, probe(w->skel->progs.dump_begins, path, offset, cookie, false), path, err))
 		return -1;
@@ -208,7 +211,7 @@ void watch_know_file(struct watch *w, uint32_t dev_major, uint32_t dev_minor, ui
 	} key = { ((uint64_t)dev_major << DEV_MINOR_BITS) | dev_minor, inode };
 	const unsigned char yes = 1;
 
-	/* Where there is no room it is reported again: nothing is missed. */
+	/* If the map is full, it is reported again: nothing is missed. */
 	(void)bpf_map__update_elem(w->skel->maps.files, &key, sizeof(key), &yes, sizeof(yes),
 				   BPF_ANY);
 }
@@ -225,7 +228,7 @@ static bool version_may_probe(void)
 
 bool watch_may_probe(void)
 {
-	static _Atomic enum { NOT_ASKED, YES, NO } answer; /* the same for all who ask */
+	static _Atomic enum { NOT_ASKED, YES, NO } answer; /* the same for all callers */
 
 	if (answer == NOT_ASKED) {
 		enum trial got = trial_run(trial_probed);

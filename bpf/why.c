@@ -21,7 +21,7 @@
 #define LOCKDOWN_FILE "/sys/kernel/security/lockdown"
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-static _Thread_local char last_warning[256]; /* libbpf warns the thread that calls it */
+static _Thread_local char last_warning[256]; /* libbpf warns in the calling thread */
 
 static int keep_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -47,7 +47,7 @@ static bool read_text(const char *path, char *buf, size_t size)
 	return n > 0;
 }
 
-/* The number behind `key` in our own status, in `base`; 0 if it cannot be read. */
+/* The number after `key` in our own status, in `base`; 0 if it cannot be read. */
 static uint64_t own_status(const char *key, int base)
 {
 	char text[4096];
@@ -59,13 +59,13 @@ static uint64_t own_status(const char *key, int base)
 	return at ? strtoull(at + strlen(key), NULL, base) : 0;
 }
 
-/* CAP_BPF and CAP_PERFMON do for the program; for a uprobe the kernel wants CAP_SYS_ADMIN. */
+/* CAP_BPF and CAP_PERFMON suffice for the program; uprobes require CAP_SYS_ADMIN. */
 static bool may_watch(void)
 {
 	return own_status("\nCapEff:", 16) & BIT(CAP_SYS_ADMIN);
 }
 
-/* Capabilities count for the kernel's own user namespace, and not for another one. */
+/* The kernel checks capabilities in the initial user namespace. */
 static bool in_user_ns(void)
 {
 	char text[256];
@@ -83,7 +83,7 @@ static int no_rights(struct err *err)
 	return err_advise(err, FIX_ROOT_OR_CAP_SYS_ADMIN);
 }
 
-/* Where securityfs is not mounted, what the kernel was started with may tell. */
+/* If securityfs is not mounted, the kernel command line may show it. */
 static bool is_confidential(void)
 {
 	char text[4096];
@@ -102,7 +102,7 @@ static int locked_down(struct err *err)
 	return err_advise(err, FIX_LOCKDOWN_INTEGRITY);
 }
 
-/* The kernel tells the numbers of its tracepoints there, and nowhere else. */
+/* The IDs of tracepoints are available only there. */
 static int no_tracepoints(struct err *err)
 {
 	static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };

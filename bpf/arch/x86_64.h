@@ -16,7 +16,7 @@ static __always_inline void probe_read_regs(const struct pt_regs *ctx, __u64 to[
 	__builtin_memcpy(to, regs, sizeof(regs));
 }
 
-/* 0 where it cannot be read. */
+/* 0 if it cannot be read. */
 static __always_inline __u64 probe_caller(const struct pt_regs *ctx)
 {
 	__u64 caller = 0;
