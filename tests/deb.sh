@@ -166,7 +166,7 @@ test_installed()
 
 test_serve_installed()
 {
-	is "$(inside jeprof-ctl serve --socket /mnt/none 2>&1 | grep -c 'cannot find the program that speaks HTTP')" 1 \
+	is "$(inside jeprof-ctl serve --socket /mnt/none 2>&1 | grep -c 'cannot find the HTTP front end')" 1 \
 		'serve: it says what is missing'
 	ok 'serve: it is installed' inside dpkg -i "/mnt/one/${serve##*/}"
 	is "$(inside systemctl is-enabled jeprof-ctl-serve.socket jeprof-ctl-serve.service 2>&1 | tail -n 2 | paste -sd ' ')" \

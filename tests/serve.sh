@@ -95,12 +95,12 @@ is_ended()
 
 	shift
 	for order in "$@"; do
-		ends=$(said "$name" 'said what makes no sense')
+		ends=$(said "$name" 'sent an invalid message')
 		began=$(heard '^began')
 		refused=$(heard '^answer .*refusal 1 ')
 		order "$order"
-		says "$name" 'said what makes no sense' $((ends + 1))
-		is "$(said "$name" 'said what makes no sense')" $((ends + 1)) "\"$order\" ends it"
+		says "$name" 'sent an invalid message' $((ends + 1))
+		is "$(said "$name" 'sent an invalid message')" $((ends + 1)) "\"$order\" ends it"
 		hears '^began' $((began + 1))
 		order 'ask list 0' # counts as work: the next start comes soon
 		hears '^answer .*refusal 1 ' $((refused + 1))

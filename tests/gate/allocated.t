@@ -54,20 +54,20 @@ for option in --inuse-space --inuse-objects --alloc-objects; do
 		ctl_fails 1 'counts_alloc_space show_alloc_space' "report $option -f $format" \
 			report "$option" -f "$format" -o "$T/none" "$T/a.heap"
 	done
-	like "$err" "it counts the bytes that are allocated, not ${type/-/_}" "report $option: why"
+	like "$err" "it counts allocated bytes, not ${type/-/_}" "report $option: why"
 	like "$err" 'fix: .*--alloc-space' "report $option: what to do"
 	ok "report $option: nothing is written" test ! -e "$T/none"
 done
 ctl_fails 1 'counts_alloc_space show_alloc_space' 'convert --inuse-objects' convert --inuse-objects "$T/a.heap" "$T/none.folded"
 ctl_fails 1 'counts_alloc_space take_dumps' leaks leaks "$T/a.heap" "$T/b.heap" "$T/same.heap"
-like "$err" 'a.heap: it counts the bytes that are allocated, not those that are held' 'leaks: why'
+like "$err" 'a.heap: it counts allocated bytes, not those that are held' 'leaks: why'
 like "$err" 'fix: .*dump' 'leaks: what to do'
 
 # --- several: of a kind, or none ---
 for pair in "a held" "held a"; do
 	read -r one two <<<"$pair"
 	ctl_fails 1 'counts_differ combine_alike' "a sum of $pair" report "$T/$one.heap" "$T/$two.heap"
-	like "$err" "$two.heap: one of them counts what is allocated" "a sum of $pair: which one"
+	like "$err" "$two.heap: one of them counts allocations" "a sum of $pair: which one"
 	ctl_fails 1 'counts_differ combine_alike' "a difference of $pair" report "$T/$one.heap" --base "$T/$two.heap"
 	ctl_fails 1 'counts_differ combine_alike' "diff of $pair" diff "$T/$one.heap" "$T/$two.heap"
 done

@@ -137,7 +137,7 @@ status=0
 unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
 	"$CTL" report "$T/far.bundle.tar.gz" >"$T/out" 2>"$T/err" || status=$?
 is "$status" 1 'without libarchive: no bundle'
-like "$(<"$T/err")" 'there are no bundles without libarchive\.so\.13.*fix: apt-get install libarchive13' 'without libarchive: what to install'
+like "$(<"$T/err")" 'bundles require libarchive\.so\.13.*fix: apt-get install libarchive13' 'without libarchive: what to install'
 unshare -m sh -c 'mount --bind /dev/null "$1" && shift && exec "$@"' sh "$library" \
 	"$CTL" report "$T/far.heap" >"$T/out" 2>"$T/err"
 like "$(<"$T/out")" 'far' 'without libarchive: a profile is a profile'

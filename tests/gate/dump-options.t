@@ -22,7 +22,7 @@ run_ctl dump "$pid" --if-active --json -o "$T/it.heap"
 is "$status $(json .error.id) $(json .error.code)" '6 prof_inactive no_profiling' 'inactive: for programs'
 is "$(find "$T/own" -type f; find "$T" -maxdepth 1 -name 'it.*')" '' 'inactive: no file anywhere'
 ctl_ok 'inactive, all the same' dump "$pid" -o "$T/old.heap"
-like "$err" 'prof.active is false: the profile holds only' 'inactive, all the same: with a warning'
+like "$err" 'prof.active is false: the profile contains only' 'inactive, all the same: with a warning'
 is "$("$CTL" -q get "$pid" prof.active)" false 'it is not turned on for that'
 
 start_victim idle 2

@@ -218,7 +218,7 @@ run_ctl enable later -y
 like "$status $err" '1 .*has no MALLOC_CONF all the same.*systemctl cat later' 'one that takes all away'
 unit changed.service NeedDaemonReload=yes
 ctl_ok 'systemd has not read all' enable changed -n
-like "$err" 'has not read yet' 'it warns'
+like "$err" 'has not loaded yet' 'it warns'
 echo 'Access denied' >"$systemd/fails-daemon-reload"
 run_ctl enable changed -y
 like "$status $err" '^1 .*daemon-reload failed: Access denied' 'daemon-reload fails'

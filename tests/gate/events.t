@@ -206,8 +206,8 @@ order 'ask events 0 seconds=60 id=0' 'ask events 0 seconds=60 id=3' 'ask events 
 hears '^answer 4 refusal 0 code 0 .*"lost"'
 ok 'ids that make no sense: it goes on' kill -0 "$serve"
 order 'ask events 0 seconds=61 id=5'
-says false 'said what makes no sense'
-is "$(said false 'said what makes no sense')" 1 'a minute at most'
+says false 'sent an invalid message'
+is "$(said false 'sent an invalid message')" 1 'a minute at most'
 connect_to "$T/false.sock"
 order 'deaf' 'ask events 0 seconds=0 id=6'
 ok 'one that takes no answer any more is replaced' within 60 eval '[ "$(said false "HTTP ended")" = 1 ]'

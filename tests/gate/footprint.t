@@ -52,7 +52,7 @@ no_thread()
 	before=$(footprint)
 	ctl_fails 1 'raise_limit_or_do_without in_target' \
 		"$name: dump is refused, with the numbers" dump "$pid" --force -o "$T/no.heap"
-	like "$err" "cannot make a thread without danger: it has .* left \\($2.*\\), and up to .* may be needed" \
+	like "$err" "cannot safely create a thread: it has .* left \\($2.*\\), and up to .* may be needed" \
 		"$name: dump: the numbers"
 	ok "$name: dump: no file is left" test ! -e "$T/no.heap"
 	ctl_fails 1 'raise_limit_or_do_without get_single_values' "$name: stats are refused" stats "$pid"

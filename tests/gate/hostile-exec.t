@@ -76,7 +76,7 @@ stop_usurper
 for way in borrowed thread; do
 	attack "$way"
 	is "$status" 9 "$way: runs another program: refused"
-	like "$err" 'became another program' "$way: runs another program: it is said why"
+	like "$err" 'called execve\(2\)' "$way: runs another program: it is said why"
 	ok "$way: the other program is not misled" test ! -e "$T/private/made"
 	stop_usurper
 done

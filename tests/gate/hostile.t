@@ -98,17 +98,17 @@ is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a crash in a du
 # These keep a thread of the target's busy; its own threads go on.
 for lie in dump-hangs dump-endless; do
 	start_liar "$lie"
-	lied "$lie: ends in time" 9 'goes on with the call by itself' --timeout 5s dump "$pid" -o "$T/lie.heap"
+	lied "$lie: ends in time" 9 'finishes the call on its own' --timeout 5s dump "$pid" -o "$T/lie.heap"
 	beats=$(tests/drivers/photo board "$T/board.$pid" | jq .beats[0])
 	ok "$lie: the program goes on" within 60 eval \
 		"[ \"\$(tests/drivers/photo board '$T/board.$pid' | jq .beats[0])\" -gt $beats ]"
 	stop_target "$pid"
 done
 start_liar busy-loop
-lied 'a call that never returns' 9 'goes on with the call by itself' --timeout 5s activate "$pid"
+lied 'a call that never returns' 9 'finishes the call on its own' --timeout 5s activate "$pid"
 stop_target "$pid"
 start_liar stats-endless
-lied 'statistics without end' 9 'goes on with the call by itself' --timeout 5s stats "$pid" -f json
+lied 'statistics without end' 9 'finishes the call on its own' --timeout 5s stats "$pid" -f json
 stop_target "$pid"
 
 # Names are somebody else's data.

@@ -61,7 +61,7 @@ no_threads()
 	is "$(json .mode)" inline "$name: in a borrowed thread"
 	ctl_fails 1 'raise_limit_or_do_without drop_mode_thread' \
 		"$name: thread mode is refused, with the numbers" activate "$pid" "${@:4}" --mode thread
-	like "$err" "cannot make a thread without danger: it has $2 left \\($1.*\\), and up to $3 may" \
+	like "$err" "cannot safely create a thread: it has $2 left \\($1.*\\), and up to $3 may" \
 		"$name: thread mode: the numbers"
 	no_dump "$name: dump" 1 'raise_limit_or_do_without in_target' -o "$T/no.heap"
 	unlike "$err" 'mode inline' "$name: dump: no advice that leads nowhere"
@@ -164,8 +164,8 @@ dump_inline=(--in-target "$T/edge.heap" --mode inline --force)
 
 start_edge 1000000
 snapshot "$pid"
-is_left_alone 'no room on its stack' 'a stack that cannot grow: status' status "$pid" --timeout 2s
-is_left_alone 'no room on its stack' 'a stack that cannot grow: dump' dump "$pid" "${dump_inline[@]}" --timeout 2s
+is_left_alone 'not enough space on its stack' 'a stack that cannot grow: status' status "$pid" --timeout 2s
+is_left_alone 'not enough space on its stack' 'a stack that cannot grow: dump' dump "$pid" "${dump_inline[@]}" --timeout 2s
 assert_untouched "$pid" 'a stack that cannot grow: untouched'
 stop_target "$pid"
 start_edge unlimited
@@ -283,7 +283,7 @@ for command in status check activate dump list; do
 		runner=(prlimit "--nofile=$files")
 		run_ctl "$command" "${arguments[@]}" --timeout 3s
 		# A machine that is busy enough may leave the tracer without a CPU: that says nothing here.
-		while [[ $status == 8 && $err == *'a CPU had no time for the tracer'* ]]; do
+		while [[ $status == 8 && $err == *'the tracer got no time on a CPU'* ]]; do
 			run_ctl "$command" "${arguments[@]}" --timeout 3s
 		done
 		[ "$status" -eq 0 ] && continue
@@ -322,7 +322,7 @@ if is_sanitized; then
 	skip 'a sanitizer needs more of everything' 'our own stack and memory'
 else
 	for kib in 64 128 256 512; do
-		limited "stack of jeprof-ctl itself is $kib KiB \\(RLIMIT_STACK\\), and it needs 1024 KiB.*fix: .*prlimit --stack=" \
+		limited "jeprof-ctl itself is limited to $kib KiB of stack \\(RLIMIT_STACK\\), and it needs 1024 KiB.*fix: .*prlimit --stack=" \
 			--stack=$((kib * 1024))
 	done
 	limited 'memory of jeprof-ctl itself is limited \(RLIMIT_AS is 30000 KiB\).*fix: .*prlimit --as=unlimited' \

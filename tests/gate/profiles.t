@@ -24,7 +24,7 @@ mv "$T/app.77.1.m1.heap.gz" "$T/app.77.2.i1.heap.gz"
 ln "$T/app.77.2.i1.heap.gz" "$T/app.77.2.i1.heap"
 for other in app.77.1.m1 app.77.2.i1 app.77.20261122T111024Z; do
 	ctl_fails 1 'snapshots compare_snapshots' "snapshots by their names: $other" report "$T/app.77.0.f.heap" "$T/$other.heap"
-	like "$err" "app.77.0.f.heap and $T/$other.heap are of one process" "snapshots: both are named: $other"
+	like "$err" "app.77.0.f.heap and $T/$other.heap are from the same process" "snapshots: both are named: $other"
 	like "$err" 'fix: .*diff .*leaks .*--sum' "snapshots: what to do instead: $other"
 done
 for other in app.78.1.f other.77.1.f a; do

@@ -36,7 +36,7 @@ reached()
 declare -A told=(
 	[nothing]='8:.*nothing was changed'
 	[sent]='9:.*jemalloc was not called, but a thread of the target was creating the helper thread'
-	[call]='9:.*the target goes on with the call by itself'
+	[call]='9:.*the target finishes the call on its own'
 )
 for mode in thread inline; do
 	declare -A times=([nothing]=0 [sent]=0 [call]=0)

@@ -190,7 +190,7 @@ rm -f "$T/p/"*
 begin
 victim=$(awk '$1 == "recorder" { print $2 }' "/run/jeprof-ctl/${targets[1]}")
 kill -KILL "$victim"
-ok 'a child killed: it is told' within 60 grep -q "what recorded process ${targets[1]} was ended" "$T/err"
+ok 'a child killed: it is told' within 60 grep -q "the recorder of process ${targets[1]} was killed" "$T/err"
 like "$(<"$T/err")" "undo ${targets[1]}" 'a child killed: with the way out'
 kill -INT "$recorder"
 wait "$recorder"

@@ -234,7 +234,7 @@ within 60 eval '[ -s "$T/zombie" ] && grep -q "^State:.*Z" "/proc/$(<"$T/zombie"
 for command in check status activate dump; do
 	run_ctl "$command" "$(<"$T/zombie")"
 	is "$status" 3 "$command: a zombie is refused"
-	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie, which its parent \(process $pid\) has not waited for" \
+	like "$out$err" "process $(<"$T/zombie") has ended: it is a zombie that its parent \(process $pid\) has not waited for" \
 		"$command: says that it is one, and whose"
 done
 ctl_fails 2 'in_pid not_in_range' 'pid 0 is refused' activate 0

@@ -58,10 +58,10 @@ mv "$here/0$pid" "$here/$pid"
 assert_untouched "$pid" 'both: the process is not asked'
 ctl_ok 'both, without a folder' report "$pid"
 like "$err" stopped 'both, without a folder: the process is asked'
-like "$err" "warning: $pid is taken for the process, not for the file" 'both, without a folder: it is the process, and that is said'
+like "$err" "warning: $pid is taken as a process, not as the file" 'both, without a folder: it is the process, and that is said'
 like "$err" "\\./$pid means the file" 'both, without a folder: and how to mean the file'
 ctl_ok 'both, of a bundle' bundle "$pid" -o "$T/both.bundle.tar.gz"
-like "$err" "warning: $pid is taken for the process, not for the file" 'both, of a bundle: by the same rule'
+like "$err" "warning: $pid is taken as a process, not as the file" 'both, of a bundle: by the same rule'
 assert_untouched "$pid" 'both, without a folder: it is untouched'
 cp "$here/kept.heap" "$here/4194304"
 ctl_fails 3 no_process 'a file of digits, and no process: no file is meant' report 4194304

@@ -40,7 +40,7 @@ like "$out" ' oak::grow\(int\)' 'hide: and what it was inlined into stays'
 ctl_ok 'show' report "$T/end.heap" -n 0 --show '^main$'
 is "$(sed '/^$/,$d' "$T/out" | grep -c %)" 2 'show: the titles, and one function'
 ctl_ok 'a filter that leaves nothing' report "$T/end.heap" --focus '^no such function$' -f folded
-is "$out$err" 'jeprof-ctl: warning: the filters leave no stack' 'a filter that leaves nothing: said so'
+is "$out$err" 'jeprof-ctl: warning: no stack passes the filters' 'a filter that leaves nothing: said so'
 ctl_ok 'a filter that leaves nothing, quietly' report "$T/end.heap" --hide . -q -f folded
 is "$out$err" '' 'a filter that leaves nothing, quietly: not a word'
 ctl_ok 'unit' report "$T/end.heap" --unit KB

@@ -202,7 +202,7 @@ at long -X POST "/api/v1/processes/$pid/record"
 is "$code $(jq -c '[.error.id, .error.about.number]' "$T/body")" "409 [\"run_at_work\",$id]" 'nor records it as well'
 is "$(rule_process | wc -l)" 1 'control: one process has the rule'
 kill -KILL "$(rule_process)"
-says long 'rule long is not at work: .*died: Killed'
+says long 'rule long is not active: .*died: Killed'
 ok 'the rule is killed: what it recorded ends with care' within 60 run_is long "$first" stopped
 says long '^rule long: guarding 1 process' 2
 ok 'it is started again, and fires' within 60 eval 'newest long running && [ "$id" != "$first" ]'
@@ -301,7 +301,7 @@ mapfile -t lines < <(printf 'r%s: --all\n' {1..33})
 refused 'too many' 2 'in_rules_line too_many_rules' "${lines[@]}"
 rules bad '' '# one' 'a: --all --count 1'
 run_ctl serve --socket "$T/bad.sock" --runs "$T/bad.runs" --rules "$T/bad.rules"
-like "$err" "$T/bad\.rules, line 3: --count makes no sense in a rule of a service" 'which line, and what'
+like "$err" "$T/bad\.rules, line 3: --count is not allowed in a rule of a service" 'which line, and what'
 like "$err" 'fix: leave it out' 'and what to do'
 rules bad "$good"
 ctl_fails 2 'rules_need_runs give_runs' 'refused: without a folder of runs' serve --socket "$T/bad.sock" --runs none --rules "$T/bad.rules"

@@ -125,7 +125,7 @@ is_out killed kept
 assert_untouched "$pid" 'killed: untouched'
 start_sample after "${rate[@]}"
 end_sample after 1
-like "$(<"$T/after.err")" 'allocated [0-9]{1,3} times in .* nothing of that was sampled' 'after that: begins from nothing'
+like "$(<"$T/after.err")" 'allocated [0-9]{1,3} times in .* none of it was sampled' 'after that: begins from nothing'
 is_out 'after that'
 start_sample idle "${rate[@]}"
 tell leak 8
@@ -159,7 +159,7 @@ assert_untouched "$pid" 'its child: untouched'
 # --- nothing to be sampled ---
 start_sample nothing "${rate[@]}" --save "$T/nothing.heap"
 end_sample nothing 1
-like "$(<"$T/nothing.err")" 'nothing of that was sampled' 'nothing sampled: an error'
+like "$(<"$T/nothing.err")" 'none of it was sampled' 'nothing sampled: an error'
 ok 'nothing sampled: nothing is saved' test ! -e "$T/nothing.heap"
 is_out 'nothing sampled'
 

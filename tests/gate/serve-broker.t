@@ -105,10 +105,10 @@ is "$(prof_active "$target")" "$before" 'read-only: nothing is changed'
 is_ended read short 'raw 00' 'kind 0' 'kind 6' 'kind 77' ready loaded 'loaded id=99' 'ask list 0 version=2' 'ask 0 0' 'ask 99 0' \
 	'ask status 0' 'ask status -1' 'ask list 0 format=11' 'ask list 0 seconds=1' 'ask list 0 flags=0x80000000' 'ask symbols 1' \
 	'ask dump 1 seconds=3601' 'ask reset 1 lg_sample=64' 'ask reset 1 lg_sample=-1'
-ends=$(said read 'said what makes no sense')
+ends=$(said read 'sent an invalid message')
 order fd 'ask list 0'
-says read 'said what makes no sense' $((ends + 1))
-is "$(said read 'said what makes no sense')" $((ends + 1)) 'a descriptor that does not belong to it ends it'
+says read 'sent an invalid message' $((ends + 1))
+is "$(said read 'sent an invalid message')" $((ends + 1)) 'a descriptor that does not belong to it ends it'
 hears '^began' $((ends + 4))
 order mute
 says read 'HTTP ended \(signal Killed\)'

@@ -33,7 +33,7 @@ like "$(<"$T/control.err")" 'no thread of .* allocated as much as 64 KiB' 'nothi
 start_sites rare --sample-rate 100G --save "$T/rare.heap"
 tell '\001'
 end_sites rare 1
-like "$(<"$T/rare.err")" 'allocated [0-9]{3,4} KiB in [0-9.]+ s, but no stack of that was sampled' 'nothing sampled: an error'
+like "$(<"$T/rare.err")" 'allocated [0-9]{3,4} KiB in [0-9.]+ s, but none of it was sampled' 'nothing sampled: an error'
 like "$(<"$T/rare.err")" 'fix: .*--sample-rate' 'nothing sampled: and what to do'
 ok 'nothing sampled: nothing is saved' test ! -e "$T/rare.heap"
 
@@ -63,7 +63,7 @@ for deeper in 1 256 512 768; do
 	start_sites deeper --sample-rate 64K
 	tell '\010'
 	end_sites deeper
-	unlike "$(<"$T/deeper.err")" 'a part of their stack' "$deeper bytes deeper: the stacks are whole"
+	unlike "$(<"$T/deeper.err")" 'only part of their stack' "$deeper bytes deeper: the stacks are whole"
 	stop_target "$pid"
 done
 wrap=()

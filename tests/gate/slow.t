@@ -30,7 +30,7 @@ kill -STOP "$tracer"
 ok 'stopped in the search: it is' within 60 is_stopped "$tracer"
 over 'stopped in the search'
 is "$status" 8 'stopped in the search: the exit status'
-like "$err" 'the tracer was stopped or starved until the time was over; nothing was changed.*fix: .*--timeout' \
+like "$err" 'the tracer was stopped or starved until the timeout; nothing was changed.*fix: .*--timeout' \
 	'stopped in the search: is the cause'
 unlike "$err" 'did not return|file system|stays stopped' 'stopped in the search: nothing else is'
 
@@ -77,7 +77,7 @@ ok 'stopped in a call: it has begun' within 60 has_threads 3
 kill -STOP "$tracer"
 over 'stopped in a call'
 is "$status" 9 'stopped in a call: the exit status'
-like "$err" 'the tracer was stopped or starved; the target goes on with the call by itself' \
+like "$err" 'the tracer was stopped or starved; the target finishes the call on its own' \
 	'stopped in a call: is the cause'
 ok 'stopped in a call: nobody traces the program' grep -qx $'TracerPid:\t0' "/proc/$pid/status"
 cat "$T/pipe" >"$T/own.heap"

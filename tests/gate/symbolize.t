@@ -184,7 +184,7 @@ start "$T/dwz/split"
 snapshot "$pid"
 render 'split'
 like "$(<"$T/stacks")" "(^|"$'\n'")outer@$c:[0-9]+ main@$c:[0-9]+ " 'split: the function around, and the line'
-like "$err" 'the debug data of .*/split is split: what was inlined is in \.dwo files' 'split: said so'
+like "$err" 'the debug data of .*/split is split: inlined calls are in \.dwo files' 'split: said so'
 assert_untouched "$pid" 'split: the target is untouched'
 stop_target "$pid"
 
@@ -353,8 +353,8 @@ like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said s
 is "$(grep -c "debug symbols of $T/bare" <<<"$err")" 1 'stripped: once'
 unlike "$err" 'debug symbols of [^ ]*/libc\.so' 'stripped: not of what matters less'
 DEBUGINFOD_URLS='' render 'stripped, --debuginfod' --debuginfod
-like "$err" 'debuginfod cannot be asked: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: said so'
-is "$(grep -c 'cannot be asked' <<<"$err")" 1 '--debuginfod without a server: once'
+like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: said so'
+is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: once'
 assert_untouched "$pid" 'stripped: the target is untouched'
 
 # The debug file beside it, by build id alone: only the right one counts.

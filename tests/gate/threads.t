@@ -189,12 +189,12 @@ is_partial()
 	is "$(json .unasked)" "$(count '.reason == "it was not asked"')" "$1: who was not asked is counted"
 	is "$(count "(.reason == \"it was not asked\") and ($others)")" 5 "$1: the last ones were not"
 	ok "$1: nor did the others answer" test "$(json .missed)" -ge 205
-	like "$(json .warning)" "^$2: $(json .unasked) of 206 threads were not asked, so this is not complete" "$1: said so"
+	like "$(json .warning)" "^$2: $(json .unasked) of 206 threads were not queried, so this is incomplete" "$1: said so"
 }
 run_ctl threads "$pid" --timeout 4s --json
-is_partial '--timeout' 'the time is over'
+is_partial '--timeout' 'timed out'
 run_ctl threads "$pid" --activate all --timeout 4s --json
-is_partial '--timeout, --activate' 'the time is over'
+is_partial '--timeout, --activate' 'timed out'
 is "$(json ".threads[] | select(.tid == $pid) | [.changed, .thread.allocated > 0] | tostring")" '[true,true]' \
 	'--timeout, --activate: what was changed is said'
 # By a signal, on a terminal, which shows how far it is.
@@ -207,7 +207,7 @@ for signal in INT HUP TERM; do
 	kill -"$signal" "$ctl"
 	wait "$script"
 	is $? 8 "SIG$signal: exit 8"
-	like "$(<"$T/tty")" 'stopped by a signal: [0-9]+ of 206 threads were not asked, so this is not complete' \
+	like "$(<"$T/tty")" 'interrupted by a signal: [0-9]+ of 206 threads were not queried, so this is incomplete' \
 		"SIG$signal: said so"
 	is "$(wc -l <"$T/out")" 207 "SIG$signal: all threads are in the table"
 	like "$(grep "^$pid " "$T/out")" ' [0-9.]+[BKM]? +[0-9.]+[BKM]? +-$' "SIG$signal: with what is known"
@@ -215,7 +215,7 @@ for signal in INT HUP TERM; do
 done
 run_ctl threads "$pid" --timeout 4s -q
 is "$status" 8 '--timeout, with -q: exit 8'
-like "$err" 'the time is over: [0-9]+ of 206 threads were not asked' '--timeout, with -q: said so'
+like "$err" 'timed out: [0-9]+ of 206 threads were not queried' '--timeout, with -q: said so'
 assert_untouched "$pid" 'stopped: untouched'
 stop_target "$pid"
 
@@ -238,7 +238,7 @@ for ((i = 2 * first; i <= requests + 1; i += 5)); do
 	# Asked again by another tracer, or said what may have become of it; twice that, and it is over.
 	case $status in
 	0) [ "$(count '.reason == null or (.reason | test("the tracer was killed"))')" = 7 ] || odd+=" $i:$(<"$T/out")" ;;
-	9) [[ $(json .error.message) == 'the tracer was killed; the target goes on with the call by itself' ]] || odd+=" $i:$(<"$T/out")" ;;
+	9) [[ $(json .error.message) == 'the tracer was killed; the target finishes the call on its own' ]] || odd+=" $i:$(<"$T/out")" ;;
 	*) odd+=" $i:$status:$(<"$T/out")" ;;
 	esac
 done

@@ -196,9 +196,9 @@ own $long
 within 60 eval '[ "$(curl -s --unix-socket "$T/main.sock" http://localhost/metrics | sed -n "s/^jeprof_ctl_workers //p")" -ge 1 ]'
 replace next.pem server.pem
 is "$(subject)" server 'a certificate without its key: the old one stays'
-says main 'stays what it was: the key in .* is not that of the certificate'
+says main 'was not replaced: the key in .* does not belong to the certificate'
 by "${auth[@]}" $list
-is "$(said main 'stays what it was')" 1 'that is said once'
+is "$(said main 'was not replaced')" 1 'that is said once'
 replace next.key server.key
 is "$(subject)" next 'both: new connections see the new one'
 wait $long
@@ -208,7 +208,7 @@ replace rubbish server.pem
 is "$(subject)" next 'a broken one: the old one stays'
 rm "$T/server.pem"
 is "$(subject)" next 'none: the old one stays'
-is "$(said main 'stays what it was: cannot read .*/server.pem: No such file')" 1 'it says what is missing'
+is "$(said main 'was not replaced: cannot read .*/server.pem: No such file')" 1 'it says what is missing'
 kill -KILL "$front"
 says main 'HTTP ended \(signal Killed\)'
 within 60 eval '[ "$(subject)" = next ]'
@@ -277,8 +277,8 @@ is "$code" 401 'the list was replaced: not any more'
 replace kept/ca.pem crl.pem
 with client $list
 is "$code" 401 'no list: the old one stays'
-says listed 'stays what it was: .* has no list of revoked certificates'
-is "$(said listed 'stays what it was: .* has no list of revoked certificates')" 1 'with a warning'
+says listed 'was not replaced: .* contains no PEM revocation list'
+is "$(said listed 'was not replaced: .* contains no PEM revocation list')" 1 'with a warning'
 : >"$T/crl.pem"
 with client $list
 is "$code" 401 'an empty one, as while it is written: the old one stays'
@@ -308,15 +308,15 @@ is "$(grep -c 'subject="A"' "$T/false.err")" 0 'nor be there without a certifica
 before=$(heard '^began')
 order "ask list 0 flags=64 id=6 subject=$(printf 'A%.0s' {1..32} | xxd -p -c 0)"
 hears '^began' $((before + 1))
-is "$(said false 'said what makes no sense')" 1 'a name without an end: it is ended'
+is "$(said false 'sent an invalid message')" 1 'a name without an end: it is ended'
 hears '^credentials' 2
 connect_to "$port"
 like "$(grep -a '^answer 1 ' "${FRONT%/*}/HEARD")" 'refusal 0 ' 'what it says of a certificate is believed'
 like "$(grep -a '^answer 2 ' "${FRONT%/*}/HEARD")" 'refusal 2 ' 'as far as the role of certificates goes'
 like "$(grep -a '^answer 3 ' "${FRONT%/*}/HEARD")" 'refusal 1 ' 'control: without one nothing'
 order loaded
-says false 'said what makes no sense' 2
-is "$(said false 'said what makes no sense')" 2 'it judges a certificate unasked: it is ended'
+says false 'sent an invalid message' 2
+is "$(said false 'sent an invalid message')" 2 'it judges a certificate unasked: it is ended'
 end_serve false
 plain=$(free_port)
 start_serve plain --listen "127.0.0.1:$plain" --token-file "$T/tokens"

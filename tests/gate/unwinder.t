@@ -24,7 +24,7 @@ refused()
 start_liar compiler-unwinds
 refused 'the compiler' 'compiler_unwinder other_unwinder_or_force'
 checked
-row_is unwinder false 'by what the compiler offers' 'the compiler' 'prof_libgcc'
+row_is unwinder false 'with compiler builtins' 'the compiler' 'prof_libgcc'
 is "$status $(json .ready)" '1 false' 'the compiler: not ready'
 ctl_ok 'the compiler: activate --force' activate "$pid" --force
 assert_untouched "$pid" 'the compiler: untouched'
@@ -33,7 +33,7 @@ stop_target "$pid"
 start_liar unwinder-unknown
 refused 'not known' 'unwinder_not_known see_how_built_or_force'
 checked
-row_is unwinder false 'how jemalloc takes stacks' 'not known' 'activate --force'
+row_is unwinder false 'how jemalloc unwinds stacks' 'not known' 'activate --force'
 is "$status $(json .ready)" '1 false' 'not known: not ready'
 ctl_ok 'not known: activate --force' activate "$pid" --force
 assert_untouched "$pid" 'not known: untouched'

@@ -59,7 +59,7 @@ for kind in near-zone near-zone-main; do
 	start_zone "$kind"
 	snapshot "$pid"
 	for mode in thread inline; do
-		is_left_alone 'no room on its stack' "$kind: refused ($mode)" status "$pid" --mode "$mode" --timeout 2s
+		is_left_alone 'not enough space on its stack' "$kind: refused ($mode)" status "$pid" --mode "$mode" --timeout 2s
 	done
 	assert_untouched "$pid" "$kind: untouched"
 	ok "$kind: nothing is found changed" clean

@@ -55,7 +55,7 @@ ok 'the call is begun' within 6 has_threads 3
 kill -STOP "$pid"
 wait "$ctl"
 is $? 9 'a program that is stopped meanwhile'
-like "$(<"$T/err")" "$pid was stopped in the middle of a call; it ends the call by itself.*kill -CONT $pid" \
+like "$(<"$T/err")" "$pid was stopped in the middle of a call, which it will finish on its own.*kill -CONT $pid" \
 	'is named as the cause, with the fix'
 is "$(awk '/^State:/ { print $2 }' "/proc/$pid/status")" T 'it is stopped still'
 kill -CONT "$pid"

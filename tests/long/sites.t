@@ -56,7 +56,7 @@ while kill -0 "$dear" 2>/dev/null; do
 done
 wait "$dear"
 is "$?" 8 'too much overhead: ends by itself'
-like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed: it was taken away' 'and says so'
+like "$(<"$T/err")" 'the probe takes [0-9]+ % of its time, where 1 % are allowed: it was removed' 'and says so'
 assert_untouched "$pid" 'too much overhead: untouched'
 stop_target "$pid"
 

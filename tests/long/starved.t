@@ -65,7 +65,7 @@ if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
 			echo THAWED >"$freezer/freezer.state"
 			end
 			is "$status" 8 'in state D for a while: the exit status'
-			like "$err" 'stopped or starved until the time was over; nothing was changed' 'in state D for a while: waited for'
+			like "$err" 'stopped or starved until the timeout; nothing was changed' 'in state D for a while: waited for'
 			unlike "$err" 'file system|cannot be ended' 'in state D for a while: no file system is blamed'
 		else
 			end

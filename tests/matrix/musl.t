@@ -89,7 +89,7 @@ linkage()
 }
 
 no_thread='1: this cannot be done in a borrowed thread, and it has no pthread_create'
-no_proof='8: where prof.active lies in .* is not known for certain'
+no_proof='8: the address of prof.active in .* is not known for certain'
 linkage idle shared thread yes yes
 is "$(nm "$musl/idle-static" | grep -c ' getppid$')" 0 'idle-static calls no getppid(2): its thread lives in another function'
 linkage idle-static static thread yes yes

@@ -34,12 +34,12 @@ for version in 5.3.0 5.3.1; do
 	archive=$(tests/make-jemalloc gcc "$version") || bail_out "there is no jemalloc $version"
 	start_with "$archive"
 	checked
-	row_is unwinder false 'by what the compiler offers' "$version" 'prof_libgcc'
+	row_is unwinder false 'with compiler builtins' "$version" 'prof_libgcc'
 	is "$status $(json .ready)" '1 false' "$version: not ready"
 	unasked "$version"
 	kill -STOP "$pid"
 	run_ctl check "$pid" --json
-	row_is unwinder false 'by what the compiler offers' "$version, stopped" 'prof_libgcc'
+	row_is unwinder false 'with compiler builtins' "$version, stopped" 'prof_libgcc'
 	kill -CONT "$pid"
 	left "$version"
 

@@ -104,7 +104,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	assert_int_equal(profile_merge(&p, &q, &err), -1);
-	assert_string_equal(said(&err), "it is of another program: /bin/other, not /bin/prog");
+	assert_string_equal(said(&err), "it is from another program: /bin/other, not /bin/prog");
 	assert_int_equal(p.n_stacks, 2);
 	profile_fini(&p);
 	profile_fini(&q);
@@ -113,7 +113,7 @@ static void test_refused(void **state)
 	p = parsed(text[0], false);
 	q = parsed(text[1], false);
 	assert_int_equal(profile_merge(&p, &q, &err), -1);
-	assert_string_equal(said(&err), "it is of another build of /bin/prog");
+	assert_string_equal(said(&err), "it is from another build of /bin/prog");
 	profile_fini(&p);
 	profile_fini(&q);
 }

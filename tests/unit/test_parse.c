@@ -406,7 +406,7 @@ static void test_bad(void **state)
 		{ "heap_v2/1024\n@ 0x1\n t*: 1: 99999999999999999999 [0: 0]\n", "not the counts" },
 		{ "heap_v2/1024\n@ 0x1\n t*: -1: 1 [0: 0]\n", "not the counts" },
 		{ "heap_v2/1024\n@ 0x1\n t*: 1: 0 [0: 0]\n", "objects of no size" },
-		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is cut short)" },
+		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: ", "(it is truncated)" },
 		{ "heap_v2/1024\n@ 0x1\n t*: 1: 1 [0: 0] x\n", "something after the counts" },
 		{ "heap_v2/1024\nhello\n", "line 2, byte 13: not a line of a heap profile" },
 		{ "heap profile: 1: 8 [0: 0] @ heap_v3/1024\n", "not a heap profile of jemalloc" },

@@ -78,7 +78,7 @@ static void test_refused(void **state)
 	refuses(file_of((size_t)1 << 60), UINT64_MAX, "is sparse");
 	assert_int_equal(pipe(ends), 0);
 	close(ends[1]);
-	refuses(ends[0], LEN, "no regular file");
+	refuses(ends[0], LEN, "not a regular file");
 }
 
 static void test_deadline(void **state)

@@ -32,7 +32,7 @@ ctl_fails 4 'no_cap_sys_ptrace add_cap_sys_ptrace' 'root without CAP_SYS_PTRACE:
 run_ctl check "$pid" --json
 is "$status" 4 'root without CAP_SYS_PTRACE: check'
 like "$(json '.checks[] | select(.name == "capability") | "\(.ok) \(.detail) \(.fix)"')" \
-	'false CAP_SYS_PTRACE is not held.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check says so'
+	'false CAP_SYS_PTRACE is missing.*--cap-add SYS_PTRACE' 'root without CAP_SYS_PTRACE: check says so'
 feature 'root without CAP_SYS_PTRACE' 'refused, with its fix'
 
 # --- exactly what is needed ---
