@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PIECE 65536			    /* of what is printed */
+#define PIECE 65536			    /* bytes printed at a time */
 #define CPU_MAX_S 3600			    /* a profile of 16 GB takes minutes */
-#define MAX_MS (UINT64_C(2000) * CPU_MAX_S) /* by the clock, for one that sleeps */
+#define MAX_MS (UINT64_C(2000) * CPU_MAX_S) /* wall clock, for a child that sleeps */
 
 static bool to_terminal;
 
@@ -34,10 +34,10 @@ bool apart_to_terminal(void)
 
 struct work {
 	const struct apart *apart;
-	bool packed; /* there may be a bundle */
+	bool packed; /* an input may be a bundle */
 };
 
-/* Libraries are loaded before no file can be opened any more. */
+/* Load libraries while files can still be opened. */
 static int load(void *ctx, struct err *err)
 {
 	const struct work *w = ctx;
@@ -91,7 +91,7 @@ static int open_outputs(const struct args *args, const struct apart *a, struct o
 	return 0;
 }
 
-/* How much there is to read, and whether a part of it may be packed. */
+/* The bytes to read, and whether some of them may be compressed. */
 static uint64_t look_at(const char *path, bool *packed)
 {
 	_cleanup_(cleanup_close) int fd = -1;
@@ -123,7 +123,7 @@ static uint64_t look_at_all(const struct apart *a, bool *packed)
 	return bytes;
 }
 
-/* Up to the next colour, or that. Returns how much of `text` was shown; 0: that failed. */
+/* Print up to the next color, or the color itself. Returns the length consumed; 0: failed. */
 static size_t show_piece(const char *text, size_t n, bool end, bool color, struct err *err)
 {
 	static char safe[OUTPUT_SAFE_SIZE(PIECE)];
@@ -136,7 +136,7 @@ static size_t show_piece(const char *text, size_t n, bool end, bool color, struc
 	return out_write(safe, len, err) ? 0 : n;
 }
 
-/* A terminal obeys what is no text: of that, only colours go there. */
+/* A terminal interprets escape sequences: pass on colors only. */
 static int show(int fd, uint64_t bytes, bool color, struct err *err)
 {
 	static char text[PIECE + 1];
@@ -148,7 +148,7 @@ static int show(int fd, uint64_t bytes, bool color, struct err *err)
 		if (n <= 0)
 			return err_raise_sys(err, ERROR_OUTPUT_PIPE_BROKEN, n ? errno : EIO);
 		text[n] = '\0';
-		/* What lies across the end of the piece, a character or a colour, is read again. */
+		/* A character or color that crosses the end of the piece is read again. */
 		while (some && shown < (size_t)n && (n < PIECE || n - (ssize_t)shown > INK_MAX)) {
 			some = show_piece(text + shown, (size_t)n - shown, n < PIECE, color, err);
 			shown += some;
@@ -168,7 +168,7 @@ static int show_paged(const struct args *args, int fd, uint64_t bytes, bool colo
 	pager_begin(&pager, args, fd, bytes);
 	failed = show(fd, bytes, color, err) || out_flush(err) ? -1 : 0;
 	switch (pager_end(&pager)) {
-	case PAGER_SHOWED: /* who leaves it has seen enough */
+	case PAGER_SHOWED: /* the user quit before the end */
 		return failed && err->sys != EPIPE ? -1 : 0;
 	case PAGER_SHOWED_NOTHING:
 		return show(fd, bytes, color, err);

@@ -20,34 +20,34 @@ const struct option_def global_options[] = {
 	{ "pid", 'p', VALUE(PID, pid), "PID", "the process, instead of the first word", NULL },
 	{ "comm", 0, VALUE(STRING, comm), "NAME", "the processes with this name", NULL },
 	{ "cgroup", 0, VALUE(STRING, cgroup), "GROUP",
-	  "those of a unit, control group or container, by name, path or id", NULL },
+	  "the processes of a unit, control group or container, by name, path or id", NULL },
 	{ "children", 0, VALUE(PID, children), "PID", "this process and its descendants", NULL },
 	{ "image", 0, VALUE(STRING, image), "NAME",
-	  "of several jemallocs, the one in this file, or with this prefix", NULL },
+	  "which jemalloc to use if there are several: by its file or prefix", NULL },
 	{ "debuginfod", 0, VALUE(FLAG, debuginfod), NULL,
 	  "ask the servers in DEBUGINFOD_URLS for missing symbols", NULL },
-	{ "json", 0, VALUE(FLAG, json), NULL, "one JSON document on stdout, also for an error",
-	  NULL },
-	{ "quiet", 'q', VALUE(FLAG, quiet), NULL, "data and errors only", NULL },
-	{ "verbose", 'v', VALUE(FLAG, verbose), NULL, "say what is done to the process", NULL },
-	{ "no-pager", 0, VALUE(FLAG, no_pager), NULL, "show what is long at once, without a pager",
+	{ "json", 0, VALUE(FLAG, json), NULL,
+	  "print one JSON document on stdout, even for an error", NULL },
+	{ "quiet", 'q', VALUE(FLAG, quiet), NULL, "print only data and errors", NULL },
+	{ "verbose", 'v', VALUE(FLAG, verbose), NULL, "report what is done to the process", NULL },
+	{ "no-pager", 0, VALUE(FLAG, no_pager), NULL, "do not send long output through a pager",
 	  NULL },
 	{ "color", 0, VALUE(CHOICE, color), "WHEN", "auto, always or never", colors },
 	{ "timeout", 0, VALUE(DURATION, timeout_ms), "D",
 	  "give up waiting for the calls after D (60s)", NULL },
 	{ "max-pause", 0, VALUE(DURATION, max_pause_ms), "D",
-	  "longest stop of the borrowed thread (250ms)", NULL },
+	  "stop the borrowed thread for at most D (250ms)", NULL },
 	{ "mode", 0, VALUE(CHOICE, mode), "MODE",
 	  "auto, thread (calls in a new thread), inline (in a borrowed one) or poke (no call)",
 	  modes },
 	{ "wait", 0, VALUE(DURATION, wait_ms), "D",
-	  "while another tracer is at work, try again for D", NULL },
-	{ "help", 'h', VALUE(FLAG, help), NULL, "show help, of the command if one is named", NULL },
+	  "retry for up to D while another tracer is active", NULL },
+	{ "help", 'h', VALUE(FLAG, help), NULL, "show general help, or that of the command", NULL },
 	{ "version", 'V', VALUE(FLAG, version), NULL, "show the version", NULL },
 	{ .name = NULL },
 };
 
-/* Where parsing stands. */
+/* Parser state. */
 struct parser {
 	char **argv;
 	int argc, next;
@@ -56,7 +56,7 @@ struct parser {
 	bool words_only; /* after "--" */
 };
 
-/* "--inuse_space" is "--inuse-space": jeprof and pprof write it that way. */
+/* Accept "--inuse_space" for "--inuse-space", as jeprof and pprof spell it. */
 static bool is_name(const char *name, const char *given, size_t len)
 {
 	if (strlen(name) != len)
@@ -156,13 +156,13 @@ static bool all_digits(const char *s)
 	return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
-/* Is this word an option? "-" is a name for stdout, and "-1" a number. */
+/* "-" means stdout, and "-1" is a number: neither is an option. */
 static bool is_option(const char *word)
 {
 	return word[0] == '-' && word[1] && !isdigit((unsigned char)word[1]);
 }
 
-/* The argument of `o`: what is attached to it, else the next word. */
+/* Take the argument of `o`: the attached text, or else the next word. */
 static int take_argument(struct parser *p, const struct option_def *o, const char *attached,
 			 struct err *err)
 {
@@ -183,7 +183,7 @@ static int take_argument(struct parser *p, const struct option_def *o, const cha
 	return set_value(o, next, p->args, err);
 }
 
-/* "--svg" for "-f svg", as the options of other programs are. */
+/* "--svg" for "-f svg", as in other programs. */
 static bool is_format(const struct command *command, const char *word)
 {
 	const struct option_def *o = command->options;
@@ -197,7 +197,7 @@ static bool is_format(const struct command *command, const char *word)
 	return false;
 }
 
-/* What pprof and jeprof call what a command with formats does otherwise. */
+/* Options of pprof and jeprof, and their equivalents in commands that write formats. */
 static const char *meant_by_others(const char *name, size_t len)
 {
 	static const char *const other[][2] = {
@@ -227,7 +227,7 @@ static const char *meant_by_others(const char *name, size_t len)
 	return NULL;
 }
 
-/* What was meant by a name that is none of ours, or by one of ours behind a single dash. */
+/* Guess what was meant by an unknown name, or by a known one after a single dash. */
 static bool guess(const struct parser *p, const char *name, size_t len, char meant[64])
 {
 	const char *other = NULL;
@@ -362,9 +362,9 @@ const struct command *args_command(const char *name, struct err *err)
 }
 
 /*
- * Options may stand before the command, and its own are needed to tell which
- * words are arguments of options: so the command is looked for first, as the
- * first word that is neither an option nor the argument of a global one.
+ * Options may precede the command, but which words are arguments of options depends on the
+ * command. So find the command first: the first word that is neither an option nor the argument
+ * of a global option.
  */
 static int find_command(struct parser *p, struct err *err)
 {
@@ -414,7 +414,7 @@ bool args_word_is_process(const struct args *args, size_t i, int64_t *pid)
 	const char *word = i < args->n_words ? args->words[i] : "";
 	struct err ignored;
 
-	/* As pids are written: "0042" and "+42" are names of files. */
+	/* Canonical numbers only: "0042" and "+42" are file names. */
 	return *word >= '1' && *word <= '9' && !text_int_parse(word, 1, INT_MAX, pid, &ignored);
 }
 
@@ -448,7 +448,7 @@ static int take_pid(struct args *args, const struct command *command, struct err
 	return 0;
 }
 
-/* What would be ignored was meant for something. */
+/* Refuse a process that the command would ignore. */
 static int refuse_pid(const struct args *args, const struct command *command, struct err *err)
 {
 	if (command->pid_by_option || !args_name_process(args))
@@ -483,7 +483,7 @@ int args_parse(int argc, char **argv, struct args *args, const struct command **
 		.again = -1,
 		.kept = -1,
 	};
-	/* An error is to be told in the form that was asked for, wherever it stands. */
+	/* Look for --json first: errors before it on the line are reported as JSON, too. */
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
 		args->json |= !strcmp(argv[i], "--json");
 	at = find_command(&p, err);
@@ -564,7 +564,7 @@ static unsigned int clamp_ms(uint64_t ms)
 	return ms < UINT_MAX ? (unsigned int)ms : UINT_MAX;
 }
 
-/* Of several that match, the only one that uses jemalloc. */
+/* If several match, take the only one that uses jemalloc. */
 static int only_user(const struct args *args, const struct ops_matches *all, struct ops_match *out,
 		     struct err *err)
 {

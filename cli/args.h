@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the command line said. Options are tables: parsing, help and completion derive from them. */
+/* The command line. Options are tables, from which parsing, help and completion derive. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -20,7 +20,7 @@ enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 enum format { FORMAT_DEFAULT = -1, FORMAT_JSON, FORMAT_TEXT, FORMAT_PROM };
 
-/* What an option was given that may be given several times. */
+/* The values of an option that may be repeated. */
 #define TEXTS_MAX 64
 struct texts {
 	const char *v[TEXTS_MAX];
@@ -33,10 +33,10 @@ struct args {
 	int color; /* enum color */
 	int mode;  /* enum injector_mode */
 	uint64_t timeout_ms, max_pause_ms, wait_ms;
-	/* Which process: 0 and NULL where they are not given. */
+	/* Selected processes; 0 or NULL: not given. */
 	int64_t pid, children;
 	const char *comm, *cgroup;
-	struct { /* set by cli/several.c: one of several, worked on in its turn */
+	struct { /* set by cli/several.c for one of several processes */
 		uint64_t start_time;
 		int turn_fd;
 		bool one;
@@ -48,7 +48,7 @@ struct args {
 	bool force;
 	uint64_t max_size_bytes; /* 0: not given */
 	const char *output;
-	const char *in_target; /* "" without a path, NULL when not given */
+	const char *in_target; /* "": without a path; NULL: not given */
 	int format;	       /* enum format */
 	int64_t lg_sample;     /* -1: not given */
 	uint64_t sample_rate;  /* 0: not given */
@@ -110,11 +110,11 @@ enum option_type {
 	OPTION_DURATION, /* uint64_t, milliseconds, not 0 */
 	OPTION_SIZE,	 /* uint64_t, bytes, not 0 */
 	OPTION_CHOICE,	 /* int: the index in `choices` */
-	OPTION_FILE,	 /* const char *, a path: completed as one */
+	OPTION_FILE,	 /* const char *, completed as a path */
 	OPTION_TEXTS,	 /* struct texts */
 };
 
-/* What the value of each is in struct args. */
+/* The C type of each in struct args. */
 #define OPTION_TYPE_FLAG bool
 #define OPTION_TYPE_STRING const char *
 #define OPTION_TYPE_OPTIONAL const char *
@@ -127,8 +127,8 @@ enum option_type {
 #define OPTION_TYPE_TEXTS struct texts
 
 /*
- * Of which type an option is, and where its value lies, for the tables: a field
- * of another type does not compile, as its neighbour would be overwritten.
+ * The type of an option and the offset of its value, for the tables. A field of another type
+ * does not compile: storing the value would overwrite its neighbor.
  */
 #define VALUE(kind, field)                                                                    \
 	OPTION_##kind,                                                                        \
@@ -147,32 +147,32 @@ struct option_def {
 	char letter;	       /* short name, 0 if none */
 	enum option_type type; /* this and the next by VALUE() */
 	size_t offset;	       /* in struct args */
-	const char *arg;       /* what its argument is called, NULL if it has none */
+	const char *arg;       /* name of its argument; NULL: takes none */
 	const char *help;
 	const char *const
-		*choices; /* NULL at the end; but for OPTION_CHOICE, for completion only */
+		*choices; /* NULL-terminated; only for completion, except with OPTION_CHOICE */
 };
 
 struct several;
 
 struct command {
 	const char *name;
-	const char *words;		  /* its arguments after the options, as usage shows them */
+	const char *words;		  /* its arguments, as shown in the usage line */
 	const char *help;		  /* one line */
-	const struct option_def *options; /* its own, NULL if none */
+	const struct option_def *options; /* its own options; NULL: none */
 	bool needs_pid;
-	bool pid_optional;  /* run() can do without it under some options, and sees to that */
-	bool pid_by_option; /* it needs none, but run() takes the one of --pid, --comm, ... */
-	bool heading;	    /* of several, what it prints does not say of which it is */
-	unsigned int min_words, max_words; /* the pid not counted */
-	const char *const *choices;	   /* of its first word, for completion; NULL if free */
-	/* 0; -1 with `err` set; or an exit status when the result tells of the failure itself. */
+	bool pid_optional;  /* not needed with some options; run() checks that */
+	bool pid_by_option; /* needs none, but run() handles --pid, --comm, ... */
+	bool heading;	    /* its output does not name the process: print a heading with several */
+	unsigned int min_words, max_words; /* not counting the pid */
+	const char *const *choices; /* for its first word, used for completion; NULL: any word */
+	/* 0; -1 with `err` set; or an exit status, if the output already shows the failure. */
 	int (*run)(const struct args *args, struct err *err);
-	/* The same for several processes, see cli/several.h; NULL: it works on one. */
+	/* The same for several processes (cli/several.h); NULL: it works on one only. */
 	int (*run_several)(const struct several *several, struct err *err);
 };
 
-/* For commands that take what a process hands over. */
+/* For commands that receive data from a process. */
 #define OPTION_MAX_SIZE(what, size)                                         \
 	{                                                                   \
 		"max-size", 0, VALUE(SIZE, max_size_bytes), "SIZE",         \
@@ -180,70 +180,70 @@ struct command {
 	}
 
 /* For commands that write formats. */
-#define OPTION_MAX_STACKS                                                    \
-	{                                                                    \
-		"max-stacks", 0, VALUE(INT, max_stacks), "N",                \
-			"of a format: at most N stacks, others as one", NULL \
+#define OPTION_MAX_STACKS                                                                  \
+	{                                                                                  \
+		"max-stacks", 0, VALUE(INT, max_stacks), "N",                              \
+			"in a format: write at most N stacks, and all others as one", NULL \
 	}
 
 /* For commands that show who holds memory (profile/fold.h). */
-#define OPTION_NO_FOLD                                                                     \
-	{                                                                                  \
-		"no-fold", 0, VALUE(FLAG, no_fold), NULL,                                  \
-			"show functions that allocate for their callers, as zmalloc", NULL \
+#define OPTION_NO_FOLD                                                                          \
+	{                                                                                       \
+		"no-fold", 0, VALUE(FLAG, no_fold), NULL,                                       \
+			"show functions that allocate for their callers, such as zmalloc", NULL \
 	}
-#define OPTION_ALLOCATOR                                                        \
-	{                                                                       \
-		"allocator", 0, VALUE(TEXTS, allocators), "RE",                 \
-			"those that match do as well; may be given again", NULL \
+#define OPTION_ALLOCATOR                                                           \
+	{                                                                          \
+		"allocator", 0, VALUE(TEXTS, allocators), "RE",                    \
+			"fold functions that match RE, too; may be repeated", NULL \
 	}
 
 extern const struct option_def global_options[];
-extern const struct command *const commands[]; /* NULL at the end */
+extern const struct command *const commands[]; /* NULL-terminated */
 
-/* Fill `args` and `command` (NULL when the line names none). ERR_USAGE says what is wrong. */
+/* Fill in `args` and `command` (NULL if the line names none). Fails with ERR_USAGE. */
 int args_parse(int argc, char **argv, struct args *args, const struct command **command,
 	       struct err *err) __must_check;
 
-/* Does -o name a file? Else it goes to stdout. */
+/* Whether -o names a file; otherwise output goes to stdout. */
 static inline bool args_to_file(const struct args *args)
 {
 	return args->output && strcmp(args->output, "-") != 0;
 }
 
-/* What --comm, --cgroup and --children say. False: none of them is given. */
+/* The filter set by --comm, --cgroup and --children. False: none of them was given. */
 #define ARGS_FILTER_SIZE 160
 bool args_filter(const struct args *args, struct ops_filter *filter);
 
-/* Does an option say which process, --pid or one of those? */
+/* Whether --pid or one of those was given. */
 bool args_name_process(const struct args *args);
 
 const char *args_filter_text(const struct args *args, char *buf, size_t size);
 
 /*
- * The process the line means: its pid, the only one that matches, or of several the only one that
- * uses jemalloc. One that was found by its name goes into options->start_time, too: an operation
- * touches no other that was given its number since. After args_options().
+ * The process that the line selects: by its pid, as the only match, or as the only match that uses
+ * jemalloc. If it was found by a filter, options->start_time is set, too, so that an operation
+ * does not touch another process that has since been given this pid. Call args_options() first.
  */
 int args_pid(const struct args *args, struct ops_options *options, pid_t *pid, struct err *err)
 	__must_check;
 
 /*
- * Where a word may be a process or a file: a number as pids are written is a process; "./4242" is
- * a file. The second says so where there is a file of that name.
+ * For words that may be a process or a file: a pid in canonical form is a process, "./4242" is a
+ * file. The second function warns if a file of that name exists.
  */
 bool args_word_is_process(const struct args *args, size_t i, int64_t *pid);
 void args_warn_of_file(const struct args *args, int64_t pid);
 
-/* Those that were found are too many, or none. */
+/* Raise the error for too many matches, or for none. */
 int args_ambiguous(const struct args *args, const struct ops_matches *found, struct err *err);
 int args_no_match(const struct args *args, struct err *err);
 
-/* Advise which of the names was meant by `word`, or to see the help of the command (NULL: all). */
+/* Suggest the name closest to `word`, or else the help of the command (NULL: general help). */
 int args_mean(struct err *err, const char *word, const char *const *names,
 	      const struct command *command);
 
-/* The command of this name. NULL: there is none, and ERR_USAGE says which was meant. */
+/* The command of this name; NULL with ERR_USAGE, which suggests the closest: there is none. */
 const struct command *args_command(const char *name, struct err *err);
 
 /* ERR_USAGE: this command needs a process. */
@@ -256,7 +256,7 @@ int args_sample_rate(const struct args *args, int *lg, struct err *err) __must_c
 int args_check_overhead(const struct args *args, struct err *err) __must_check;
 unsigned int args_max_overhead(const struct args *args);
 
-/* What the line says about how to do it. */
+/* The options that all operations share. */
 void args_options(const struct args *args, struct ops_options *options);
 
 #endif

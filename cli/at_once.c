@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A command on several processes at once: each in a child of its own, so that what goes wrong with
- * one, or is slow, stays there. A child takes its turn (base/turn.h) to have its target open: one
- * of them at most is stopped at a time.
+ * Runs a command on several processes at once, each in its own child, so that a failure or delay
+ * affects only that process. A child takes a turn (base/turn.h) to have its target open: at most
+ * one target is stopped at a time.
  *
- * A child is in a process group of its own, and is told to end by us, or by the kernel if we are
- * killed. It has blocked these signals from its first moment: it ends with care. Once it has left
- * its target alone, and reads profiles, SIGTERM ends it at once: that is a second Ctrl-C.
- * What it prints goes to memory, and is printed here when it has ended.
+ * Each child has its own process group, and is signaled by us, or by the kernel if we are killed.
+ * It has these signals blocked from the start, so that it can shut down cleanly. Once it has
+ * released its target and reads profiles, SIGTERM (a second Ctrl-C) ends it immediately.
+ * Its output is collected in memory, and printed here when it has exited.
  */
 #include "base/cleanup.h"
 #include "base/signals.h"
@@ -38,8 +38,8 @@
 struct child {
 	const struct target *target;
 	pid_t pid;
-	int pidfd;    /* -1: it has ended, or never began */
-	int out, err; /* what it prints */
+	int pidfd;    /* -1: exited, or never started */
+	int out, err; /* memory files with its output */
 };
 
 struct crew {
@@ -48,10 +48,10 @@ struct crew {
 	int turn;
 	struct child *v;
 	size_t n, running;
-	struct pollfd *fds; /* of each child, and behind them stop.fd */
+	struct pollfd *fds; /* one per child, then stop.fd */
 	struct tally tally;
 	bool shown;
-	bool stopped; /* all were told to end */
+	bool stopped; /* all were signaled */
 };
 
 static void child_close(struct child *c)
@@ -85,13 +85,13 @@ static void work(const struct crew *crew, const struct child *c, pid_t parent)
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
-		raise(SIGTERM); /* it died before that; blocked, so it stays pending */
+		raise(SIGTERM); /* the parent died earlier; blocked, so it stays pending */
 	if (dup2(c->out, STDOUT_FILENO) < 0 || dup2(c->err, STDERR_FILENO) < 0)
 		_exit(err_exit_status(ERR_FAILED));
 	several_args(crew->several, c->target, &one);
 	one.of_several.turn_fd = crew->turn;
 	if (colored)
-		one.color = COLOR_ALWAYS; /* it will be printed where ours is */
+		one.color = COLOR_ALWAYS; /* the parent prints it to its own stdout */
 	status = several_one(crew->several, c->target, &one);
 	_exit(fflush(NULL) ? err_exit_status(ERR_OUTPUT) : status);
 }
@@ -130,7 +130,7 @@ static int start(const struct crew *crew, struct child *c, struct err *err)
 	return -1;
 }
 
-/* As many as it takes, where the hard limit allows. */
+/* Raise the limit on descriptors as needed, up to the hard limit. */
 static void raise_limit(size_t n)
 {
 	struct rlimit limit;
@@ -161,7 +161,7 @@ static void clear_line(struct crew *crew)
 	crew->shown = false;
 }
 
-/* It could not begin, or was killed. */
+/* The child could not be started, or was killed. */
 static void say_why(struct crew *crew, struct child *c, const struct err *why)
 {
 	several_count(&crew->tally, c->target, several_failed(crew->several, c->target, why));
@@ -179,7 +179,7 @@ static int take_end(struct crew *crew, struct child *c, struct err *err)
 	crew->running--;
 	if (several_next(crew->several, c->target, &crew->tally, err) || out_flush(err))
 		return -1;
-	/* If stderr cannot be written, the others go on all the same. */
+	/* A failure to write stderr does not stop the other children. */
 	(void)!print_file(c->err, stderr, &why);
 	why = (struct err)ERR_INIT;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) {
@@ -189,7 +189,7 @@ static int take_end(struct crew *crew, struct child *c, struct err *err)
 			  .signal = WTERMSIG(status));
 		err_advise(&why, FIX_UNDO, .pid = c->target->match.pid);
 	}
-	/* Of one that was interrupted as well; but half a document is none. */
+	/* Also print the output of an interrupted child, except part of a JSON document. */
 	if ((!why.ids[0] || !crew->several->args->json) && print_file(c->out, stdout, err))
 		return -1;
 	if (why.ids[0]) {
@@ -231,7 +231,7 @@ static void show(struct crew *crew)
 	crew->shown = true;
 }
 
-/* Until something happens, or it is time to show how far they are. */
+/* Wait for an event, or until it is time to show progress. */
 static int wait_once(struct crew *crew, struct err *err)
 {
 	for (size_t i = 0; i < crew->n; i++)
@@ -267,7 +267,7 @@ static int start_all(struct crew *crew, struct err *err)
 	return 0;
 }
 
-/* No child outlives us, even if nothing can be printed any more. */
+/* No child outlives us, even if output fails. */
 static void end_all(struct crew *crew)
 {
 	stop_all(crew, SIGTERM);

@@ -5,7 +5,7 @@
 
 static const struct option_def options_of_activate[] = {
 	{ "force", 0, VALUE(FLAG, force), NULL,
-	  "also where sampling is known to end or hang programs", NULL },
+	  "even where sampling is known to crash or hang programs", NULL },
 	{ .name = NULL },
 };
 

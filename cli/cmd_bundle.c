@@ -11,12 +11,12 @@
 
 static const struct option_def options_of_bundle[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put it (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
+	  "write to FILE (jemalloc.PID.UTC-TIMESTAMP.bundle.tar.gz)", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "name functions by files that nothing tells to be those that were mapped", NULL },
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	{ .name = NULL },
 };
 
@@ -101,7 +101,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_bundle = {
 	.name = "bundle",
 	.words = "PID|FILE",
-	.help = "one file with all that a profile needs elsewhere",
+	.help = "pack a profile and all it needs elsewhere into one file",
 	.options = options_of_bundle,
 	.pid_by_option = true,
 	.max_words = 1,

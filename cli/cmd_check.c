@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 static const struct option_def options_of_check[] = {
-	{ "conf", 0, VALUE(STRING, conf), "STRING", "what would jemalloc make of this MALLOC_CONF?",
-	  NULL },
-	{ "jemalloc", 0, VALUE(STRING, jemalloc), "VERSION", "with --conf: only this version of it",
-	  NULL },
+	{ "conf", 0, VALUE(STRING, conf), "STRING",
+	  "say what jemalloc would make of this MALLOC_CONF", NULL },
+	{ "jemalloc", 0, VALUE(STRING, jemalloc), "VERSION",
+	  "with --conf: only this version of jemalloc", NULL },
 	{ .name = NULL },
 };
 
@@ -132,7 +132,7 @@ static int print_conf(const struct args *args, const struct conf_lint *lint, str
 			warnings == 1 ? "" : "s");
 }
 
-/* Which one is meant, if any. */
+/* The process to check for, if one was given. */
 static int find_process(const struct args *args, struct ops_conf_request *request, struct err *err)
 {
 	struct ops_options options;
@@ -195,7 +195,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_check = {
 	.name = "check",
 	.words = "PID...",
-	.help = "make all checks that come before profiling, and change nothing",
+	.help = "check whether a process can be profiled, and change nothing",
 	.options = options_of_check,
 	.needs_pid = true,
 	.heading = true,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Completion scripts for shells, from the tables.
+ * Shell completion scripts, generated from the tables.
  *
- * Names of processes, units and containers are others': a script takes each line of list as one
- * word, and lets the shell evaluate none of it (bash's compgen -W would).
+ * Names of processes, units and containers are untrusted: a script takes each line of list as one
+ * word, which the shell never evaluates (bash's compgen -W would).
  */
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -13,7 +13,7 @@
 
 static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 
-/* How long list may take, in seconds: then nothing is offered. */
+/* Timeout for list, in seconds; when it expires, nothing is offered. */
 #define PATIENCE "1"
 
 /* Where the words for an argument come from. */
@@ -37,12 +37,12 @@ static enum source source_of(const struct option_def *o)
 	return o->type == OPTION_PID ? PIDS : NOWHERE;
 }
 
-/* The services that systemd has loaded, one a line. */
+/* The services that systemd has loaded, one per line. */
 #define UNITS                                                                            \
 	"timeout " PATIENCE " systemctl list-units --all --type=service --state=loaded " \
 	"--plain --no-legend --no-pager 2>/dev/null | cut -d ' ' -f 1"
 
-/* What a command takes, by the names that its usage has for them. */
+/* What a command takes, judged by the argument names in its usage. */
 static bool takes_units(const struct command *c)
 {
 	return strstr(c->words, "UNIT");
@@ -70,7 +70,7 @@ static void put_commands(void)
 		printf("%s%s", i ? " " : "", commands[i]->name);
 }
 
-/* The words for its first argument, if they are known; `help` takes a command. */
+/* Whether the words for its first argument are known; `help` takes a command. */
 static bool has_choices(const struct command *c)
 {
 	return c->choices || c == &cmd_help;
@@ -88,12 +88,12 @@ static void put_choices(const struct command *c)
 
 static const char bash_head[] =
 	"# bash completion for jeprof-ctl\n"
-	"_jeprof_ctl_lines() # of standard input: each is a word\n{\n\tlocal line word\n"
+	"_jeprof_ctl_lines() # each line of stdin is a word\n{\n\tlocal line word\n"
 	"\twhile IFS= read -r line; do\n\t\tprintf -v word %q \"$line\"\n"
 	"\t\t[[ $line != - && ($line == \"$cur\"* || $word == \"$cur\"*) ]] && "
 	"COMPREPLY+=(\"$word\")\n"
 	"\tdone\n}\n"
-	"_jeprof_ctl_list() # COLUMN: what list shows there\n{\n"
+	"_jeprof_ctl_list() # COLUMN of list\n{\n"
 	"\t_jeprof_ctl_lines < <(timeout " PATIENCE " \"${COMP_WORDS[0]}\" -q list -o \"$1\" "
 	"2>/dev/null |\n\t\tsed 1d | sort -u)\n}\n"
 	"_jeprof_ctl_units()\n{\n\t_jeprof_ctl_lines < <(" UNITS ")\n}\n"
@@ -159,7 +159,7 @@ static void bash_arguments(const struct option_def *o)
 		if (o->letter)
 			printf(" | -%c", o->letter);
 		printf(")\n");
-		/* What comes behind may as well be another word. */
+		/* An optional argument: the next word may be a different one. */
 		if (o->type != OPTION_OPTIONAL) {
 			bash_source(o);
 			printf("\t\treturn\n");
@@ -227,12 +227,12 @@ static const char zsh_head[] =
 	"_jeprof_ctl()\n{\n\tlocal word command=''\n"
 	"\tfor word in ${words[2,CURRENT-1]}; do\n\t\tcase ' ";
 
-/* Read as a file of $fpath it is the function itself; read by "source" it makes one. */
+/* Autoloaded from $fpath, the file is the function body; when sourced, it defines a function. */
 static const char zsh_tail[] = "\t\t;;\n\tesac\n}\n"
 			       "if [[ $funcstack[1] == _jeprof-ctl ]]; then\n"
 			       "\t_jeprof_ctl \"$@\"\nelse\n\tcompdef _jeprof_ctl jeprof-ctl\nfi\n";
 
-/* What follows an option in zsh's _arguments: ":ARG:(choices)". */
+/* The part after an option in zsh's _arguments: ":ARG:(choices)". */
 static void zsh_argument(const struct option_def *o)
 {
 	if (o->type == OPTION_FLAG)
@@ -264,7 +264,7 @@ static void zsh_argument(const struct option_def *o)
 	}
 }
 
-/* Help as the text of a specification: brackets, colons and quotes mean something there. */
+/* Help inside a specification, where brackets, colons and quotes are special. */
 static void zsh_help(const char *help)
 {
 	for (; *help; help++) {

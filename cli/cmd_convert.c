@@ -4,16 +4,16 @@
 
 static const struct option_def options_of_convert[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "not the one that OUT's suffix tells", report_formats },
+	  "write this format instead of that of OUT's suffix", report_formats },
 	OPTION_MAX_STACKS,
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	{ "inuse-objects", 0, VALUE(FLAG, inuse_objects), NULL,
-	  "count objects, where a format holds one count alone", NULL },
+	  "count objects, in formats that hold only one count", NULL },
 	{ "keep-allocator", 0, VALUE(FLAG, keep_allocator), NULL,
-	  "also the calls within malloc and its like", NULL },
+	  "keep calls within malloc and the like", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "name functions by files that nothing tells to be those that were mapped", NULL },
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
 	{ .name = NULL },
 };
 

@@ -18,7 +18,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_deactivate = {
 	.name = "deactivate",
 	.words = "PID...",
-	.help = "stop sampling; what was sampled stays in the profile",
+	.help = "stop sampling; earlier samples stay in the profile",
 	.needs_pid = true,
 	.max_words = WORDS_MAX,
 	.run = run,

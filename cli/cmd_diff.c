@@ -12,14 +12,15 @@
 
 static const struct option_def options_of_diff[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "write it as pprof, folded, html, svg, ...", report_formats + REPORT_FORMATS_ONLY },
-	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put that (stdout)", NULL },
+	  "write the difference as pprof, folded, html, svg, ...",
+	  report_formats + REPORT_FORMATS_ONLY },
+	{ "output", 'o', VALUE(FILE, output), "FILE", "write it to FILE (stdout)", NULL },
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "name functions by files that nothing tells to be those that were mapped", NULL },
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };

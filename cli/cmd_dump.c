@@ -15,17 +15,17 @@
 
 static const struct option_def options_of_dump[] = {
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put the profile, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	  "write the profile to FILE, - for stdout (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "render it at once: pprof, folded, html, svg, ... (as it is)",
+	  "convert it to pprof, folded, html, svg, ... (as it is)",
 	  report_formats + REPORT_FORMATS_ONLY },
 	OPTION_MAX_STACKS,
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ "in-target", 0, VALUE(OPTIONAL, in_target), "[PATH]",
-	  "let the process write it itself, to PATH or by its own prefix", NULL },
+	  "have the process write it itself, to PATH or by its own prefix", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
-	{ "if-active", 0, VALUE(FLAG, if_active), NULL, "not while prof.active is false", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "if-active", 0, VALUE(FLAG, if_active), NULL, "fail while prof.active is false", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	{ .name = NULL },
 };
 
@@ -111,7 +111,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_dump = {
 	.name = "dump",
 	.words = "PID...",
-	.help = "bring a heap profile here",
+	.help = "fetch a heap profile",
 	.options = options_of_dump,
 	.needs_pid = true,
 	.max_words = WORDS_MAX,

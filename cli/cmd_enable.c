@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* enable and disable: what they are about to change is shown, and asked about, first. */
+/* enable and disable first show what they are about to change, and ask for confirmation. */
 #include "api/json.h"
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 static const struct option_def options_of_enable[] = {
-	{ "conf", 0, VALUE(STRING, conf), "STRING", "these options of jemalloc (" UNIT_CONF ")",
+	{ "conf", 0, VALUE(STRING, conf), "STRING", "use these jemalloc options (" UNIT_CONF ")",
 	  NULL },
-	{ "runtime", 0, VALUE(FLAG, runtime), NULL, "until the next boot of the machine", NULL },
+	{ "runtime", 0, VALUE(FLAG, runtime), NULL, "only until the next boot", NULL },
 	{ "restart", 0, VALUE(FLAG, restart), NULL,
 	  "restart the service, and check that opt.prof is true in it", NULL },
 	{ "yes", 'y', VALUE(FLAG, yes), NULL, "do it without asking", NULL },
 	{ "dry-run", 'n', VALUE(FLAG, dry_run), NULL, "only show what would be changed", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "also where its jemalloc has no profiling", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "even if its jemalloc has no profiling", NULL },
 	{ .name = NULL },
 };
 
@@ -32,7 +32,7 @@ static const struct option_def options_of_disable[] = {
 
 /* --- the difference, as diff -u shows it --- */
 
-/* A text as lines: the ends of them are in it still. */
+/* A text split into lines, which keep their newlines. */
 struct lines {
 	const char *at;
 	size_t n;
@@ -60,7 +60,7 @@ static bool is_same_line(const char *a, const char *b)
 	return *a && len == strcspn(b, "\n") && !memcmp(a, b, len);
 }
 
-/* `n` lines, each behind this mark. Returns what comes after them; NULL with an error. */
+/* Print `n` lines, each prefixed with `mark`. Returns the text after them; NULL on error. */
 static const char *print_lines(const struct args *args, char mark, const char *at, size_t n,
 			       struct err *err)
 {
@@ -78,7 +78,7 @@ static const char *print_lines(const struct args *args, char mark, const char *a
 	return at;
 }
 
-/* Our files are a few lines: those from the first that differs on are one hunk. */
+/* Our files have a few lines: all from the first difference on are one hunk. */
 static int print_diff(const struct args *args, const struct ops_unit_file *f, struct err *err)
 {
 	struct lines before = lines_of(f->before), after = lines_of(f->after);
@@ -113,7 +113,7 @@ static int print_plan(const struct args *args, const struct ops_unit *u, struct 
 				   : "nothing is sampled until activate or record");
 }
 
-/* systemctl restart starts what does not run: that is no part of taking profiling away. */
+/* systemctl restart would start a stopped service, which disable must not do. */
 static bool restarts(const struct args *args, const struct ops_unit *u)
 {
 	return args->restart && (u->enables || u->runs);
@@ -133,7 +133,7 @@ static bool says_yes(void)
 	return fgets(answer, sizeof(answer), stdin) && strchr("yY", *answer) && *answer;
 }
 
-/* 0: it is to be done; else what run() returns. */
+/* 0: go ahead; else what run() returns. */
 static int ask(const struct args *args, const struct ops_unit *u, struct err *err)
 {
 	if (args->yes)
@@ -156,7 +156,7 @@ static int ask(const struct args *args, const struct ops_unit *u, struct err *er
 	return err_exit_status(ERR_FAILED);
 }
 
-/* --- what became of it --- */
+/* --- the result --- */
 
 static int print_restarted(const struct ops_unit *u, struct err *err)
 {
@@ -175,14 +175,14 @@ static int print_unchanged(const struct ops_unit *u, struct err *err)
 	if (!u->enables)
 		return out_line(err, "%s is not enabled by jeprof-ctl", u->name);
 	if (u->unread)
-		return out_line(err, "%s is written already, but systemd has not read it",
+		return out_line(err, "%s is already written, but systemd has not read it",
 				u->files[0].path);
 	if (u->runs && u->opt_prof == TRI_NO)
 		return out_line(err,
-				"%s is enabled already, but was started before that; restart it: "
+				"%s is already enabled, but was started before that; restart it: "
 				"systemctl restart %s",
 				u->name, u->name);
-	return out_line(err, "%s is enabled already", u->name);
+	return out_line(err, "%s is already enabled", u->name);
 }
 
 static int print_done(const struct ops_unit *u, struct err *err)
@@ -190,7 +190,7 @@ static int print_done(const struct ops_unit *u, struct err *err)
 	const char *done = u->unread ? "read" : u->enables ? "written" : "removed";
 
 	if (!u->runs)
-		return out_line(err, "%s; %s does not run", done, u->name);
+		return out_line(err, "%s; %s is not running", done, u->name);
 	return out_line(err,
 			"%s; it takes effect when the service is restarted: systemctl restart %s",
 			done, u->name);
@@ -259,7 +259,7 @@ static int run_disable(const struct args *args, struct err *err)
 const struct command cmd_enable = {
 	.name = "enable",
 	.words = "UNIT",
-	.help = "have a service of systemd start with profiling available, by a drop-in",
+	.help = "make a systemd service start with profiling available, by a drop-in",
 	.options = options_of_enable,
 	.min_words = 1,
 	.max_words = 1,

@@ -16,7 +16,7 @@
 static const char *const part_words[OPS_PARTS] = {
 	[OPS_PART_ALLOCATED] = "allocated by the program",
 	[OPS_PART_SAMPLING] = "for heap sampling",
-	[OPS_PART_TCACHE] = "freed, in caches of threads",
+	[OPS_PART_TCACHE] = "freed, in thread caches",
 	[OPS_PART_FRAGMENTED] = "unused space between allocations",
 	[OPS_PART_DIRTY] = "free pages, not purged yet",
 	[OPS_PART_MUZZY] = "free pages that the kernel may take",
@@ -24,9 +24,9 @@ static const char *const part_words[OPS_PARTS] = {
 	[OPS_PART_UNCOUNTED] = "of jemalloc's pages, not resident (-) or more than counted",
 	[OPS_PART_ANONYMOUS] = "other private memory",
 	[OPS_PART_HEAP] = "heap of another malloc (brk)",
-	[OPS_PART_STACKS] = "stacks of threads",
+	[OPS_PART_STACKS] = "thread stacks",
 	[OPS_PART_DATA] = "variables of the program and its libraries",
-	[OPS_PART_FILES] = "files: code, and data as the file has it",
+	[OPS_PART_FILES] = "files: code, and unmodified data",
 	[OPS_PART_SHARED] = "shared memory",
 };
 
@@ -39,7 +39,7 @@ static const char *signed_size(int64_t bytes, char *buf, size_t size)
 	return buf;
 }
 
-/* Where it matters: how much more of it there may be. */
+/* The upper bound, if it differs much. */
 static const char *at_most(const struct ops_explain *e, char buf[BOUND_TEXT])
 {
 	uint64_t most = ops_explain_up_to(e);
@@ -71,7 +71,7 @@ static int print_parts(const struct args *args, const struct ops_explain *e, str
 	return 0;
 }
 
-/* Those that tell something: memory without a name is jemalloc's, too, in many pieces. */
+/* Large enough to list; mappings without a name include jemalloc's, of which there are many. */
 static bool tells(const struct ops_explain *e, const struct memory_item *item)
 {
 	return item->sum.rss >= e->memory.rss / (item->path[0] ? 100 : 10);
@@ -101,7 +101,7 @@ static int print_mappings(const struct ops_explain *e, struct err *err)
 	return 0;
 }
 
-/* What is no part of RSS, or part of the parts, where there is any. */
+/* What is neither in RSS nor in the parts, if any. */
 static int print_besides(const struct ops_explain *e, struct err *err)
 {
 	const struct {
@@ -170,7 +170,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_explain = {
 	.name = "explain",
 	.words = "PID",
-	.help = "show where the memory is: jemalloc's parts, and what is not jemalloc's",
+	.help = "show where the memory is, in jemalloc and outside of it",
 	.needs_pid = true,
 	.run = run,
 };

@@ -7,7 +7,7 @@
 static const char *const states[] = { "on", "off", NULL };
 
 static const struct option_def options_of_gdump[] = {
-	{ "force", 0, VALUE(FLAG, force), NULL, "although it may hang the process", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "even though it may hang the process", NULL },
 	{ .name = NULL },
 };
 
@@ -30,7 +30,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_gdump = {
 	.name = "gdump",
 	.words = "PID on|off",
-	.help = "let the process dump by itself at every new maximum of its memory",
+	.help = "have the process dump at every new maximum of its memory",
 	.needs_pid = true,
 	.min_words = 1,
 	.max_words = 1,

@@ -21,42 +21,46 @@
 
 static const struct option_def options_of_guard[] = {
 	{ "when", 0, VALUE(TEXTS, when), "RULE",
-	  "take a profile when: 'rss>80%', 'cgroup>90%' (both), 'growth>25%/10m', 'psi>150ms/1s', "
-	  "event:high, 'every 10m'; may be given again",
+	  "take a profile on 'rss>80%', 'cgroup>90%' (the defaults), 'growth>25%/10m', "
+	  "'psi>150ms/1s', "
+	  "event:high, 'every 10m'; may be repeated",
 	  NULL },
 	{ "do", 0, VALUE(STRING, action), "ACTION",
 	  "how: dump, 'record 30s' or 'sample 30s', which needs no prof:true (dump)", NULL },
-	{ "all", 0, VALUE(FLAG, all), NULL, "every process, also those that start later", NULL },
-	{ "activate", 0, VALUE(FLAG, turn_on), NULL, "turn profiling on where it is off", NULL },
-	{ "output", 'o', VALUE(FILE, output), "FOLDER", "where profiles go (this folder)", NULL },
-	{ "keep", 0, VALUE(INT, kept), "N", "of each process, keep the newest N; 0: all (5)",
+	{ "all", 0, VALUE(FLAG, all), NULL, "every process, including those that start later",
 	  NULL },
+	{ "activate", 0, VALUE(FLAG, turn_on), NULL, "turn profiling on where it is off", NULL },
+	{ "output", 'o', VALUE(FILE, output), "FOLDER",
+	  "write profiles to FOLDER (the current one)", NULL },
+	{ "keep", 0, VALUE(INT, kept), "N",
+	  "keep the newest N profiles of each process; 0: all (5)", NULL },
 	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE",
-	  "keep the newest of all guards' profiles in FOLDER, up to SIZE (1G)", NULL },
+	  "keep the newest profiles of all guards in FOLDER, up to SIZE (1G)", NULL },
 	{ "cooldown", 0, VALUE(DURATION, cooldown_ms), "D",
-	  "of a process, no second profile by the same rule within D (10m), ...", NULL },
+	  "take no second profile of a process by the same rule within D (10m), ...", NULL },
 	{ "again", 0, VALUE(INT, again), "N",
-	  "... unless its memory has grown by N % since; 0: not even then (10)", NULL },
+	  "... unless its memory has grown by N % since; 0: never (10)", NULL },
 	{ "interval", 0, VALUE(DURATION, interval_ms), "D",
-	  "look every D at memory that is far from its level (1s)", NULL },
+	  "check memory that is far from its threshold every D (1s)", NULL },
 	{ "for", 0, VALUE(DURATION, for_ms), "D", "end after D", NULL },
 	{ "count", 0, VALUE(INT, count), "N", "end after N profiles", NULL },
 	{ "on-profile", 0, VALUE(STRING, on_event), "CMD",
-	  "run CMD with sh for each profile; its environment describes it", NULL },
+	  "run CMD with sh for each profile, described in its environment", NULL },
 	{ "on-profile-exec", 0, VALUE(FILE, on_event_exec), "PROGRAM",
-	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
+	  "the same without a shell: run PROGRAM without arguments", NULL },
 	{ .name = NULL },
 };
 
 #define FILE_SHOWN 4096
 #define LINE_FORMAT "%-9s  %-24s  %-15s  %-15s  %8s  %7s  %s"
 
-/* What the callbacks work with. */
+/* Context of the callbacks. */
 struct guarding {
 	const struct args *args;
 	enum ops_guard_action action;
-	bool by_default;	/* no rule was given */
-	uint64_t dropped, told; /* lines that nobody read; how many of them that was said of */
+	bool by_default; /* no rule was given */
+	uint64_t dropped,
+		told; /* lines dropped as nothing read them; how many of them were reported */
 };
 
 static bool may_say(const struct args *args)
@@ -73,7 +77,7 @@ static void say_dropped(struct guarding *g)
 	g->told = g->dropped;
 }
 
-/* Without a reader the line is dropped: guarding must not block. */
+/* Drop the line rather than let a stalled reader block guarding. */
 static int say(struct guarding *g, const char *line, struct err *err)
 {
 	if (!out_is_read(STDOUT_FILENO, strlen(line) + 1)) {
@@ -130,7 +134,7 @@ static int print_document(FILE *out, const void *ctx, struct err *err)
 	return out_json_to(out, json_object_get(doc), err);
 }
 
-/* Beside the profile, as STEM.json: what was known when it was taken. */
+/* Write what was known when the profile was taken beside it, as STEM.json. */
 static int write_beside(struct json_object *doc, const char *file, struct err *err)
 {
 	_cleanup_(output_close) struct output o = OUTPUT_INIT;
@@ -146,7 +150,7 @@ static int write_beside(struct json_object *doc, const char *file, struct err *e
 		       : 0;
 }
 
-/* The row says what went wrong. */
+/* The fix alone: the row has the error. */
 static void print_fix(const struct args *args, const struct err *err)
 {
 	char fix[ERR_TEXT_SIZE];
@@ -230,7 +234,7 @@ static int find_named(const struct args *args, struct ops_match *named, size_t *
 	return 0;
 }
 
-/* It ends in "/", whether it was given so or not. */
+/* The folder, always with a trailing "/". */
 static void folder_of(const struct args *args, char *folder, size_t size)
 {
 	const char *given = args->output ? args->output : ".";

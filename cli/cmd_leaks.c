@@ -27,21 +27,22 @@ enum { IN_TEXT, IN_JSON, IN_HTML };
 static const struct option_def options_of_leaks[] = {
 	{ "format", 'f', VALUE(CHOICE, leaks_format), "FORMAT",
 	  "text, json (the same as --json) or html (text)", formats },
-	{ "output", 'o', VALUE(FILE, output), "FILE", "where to put the page (stdout): FILE.html",
+	{ "output", 'o', VALUE(FILE, output), "FILE", "write the page to FILE.html (stdout)",
 	  NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	{ "limit", 0, VALUE(SIZE, limit_bytes), "SIZE",
-	  "when will the profile reach it? (the process's own limit, while it lives)", NULL },
+	  "predict when the profile reaches SIZE (the limit of the process, if it still runs)",
+	  NULL },
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "name functions by files that nothing tells to be those that were mapped", NULL },
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
 
-/* What rates are given by: a minute, or an hour where that is little, or a profile. */
+/* Unit of rates: per minute, per hour if that is little, or per profile. */
 struct per {
 	double seconds;
 	const char *name;
@@ -54,7 +55,7 @@ static struct per per_of(const struct ops_leaks *l, double rate)
 	return rate * 60 < 1024 ? (struct per){ 3600, "h" } : (struct per){ 60, "min" };
 }
 
-/* "1.9M", "-3.0K". Returns `buf`; 24 bytes always do. */
+/* "1.9M", "-3.0K". Returns `buf`; 24 bytes always suffice. */
 static const char *amount(double bytes, char *buf, size_t size)
 {
 	growth_bytes(bytes, buf, size);
@@ -111,7 +112,7 @@ static const char *place(const struct ops_leaks *l, const struct profile_leak *l
 	return buf;
 }
 
-/* "; 97% in worker (12 threads), 3% in thread 5, and in 4 more"; "" where no two are known. */
+/* "; 97% in worker (12 threads), 3% in thread 5, and in 4 more"; "" unless several are known. */
 #define THREADS_SIZE (PROFILE_LEAK_THREADS * 128 + 32)
 static const char *threads(const struct ops_leaks *l, const struct profile_leak *leak, char *buf)
 {
@@ -140,7 +141,7 @@ static const char *threads(const struct ops_leaks *l, const struct profile_leak 
 	return buf;
 }
 
-/* What is said of one that grows. */
+/* The printed parts of a leak. */
 struct words {
 	char rate[48], interval[64], change[64], p[16], place[PLACE_SIZE + THREADS_SIZE + 32];
 };
@@ -171,7 +172,7 @@ static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak
 	return out_line(err, "%s (%s), %s, p %s: %s", w.rate, w.interval, w.change, w.p, w.place);
 }
 
-/* How fast all of it grows together, and when that reaches a limit. */
+/* The total growth rate, and when it reaches a limit. */
 #define LINE_SIZE 256
 static const char *limit_line(const struct ops_leaks *l, char *buf)
 {
@@ -201,20 +202,20 @@ static void warn(const struct args *args, const struct ops_leaks *l)
 		out_warn(NULL, &l->warning);
 }
 
-/* What is known of the times; NULL: the profiles say them. */
+/* Where the times come from; NULL: the profiles themselves. */
 static const char *times_line(const struct ops_leaks *l)
 {
 	static const char *const words[] = {
 		[OPS_TIMES_PROFILES] = NULL,
-		[OPS_TIMES_NAMES] = "the times are those in the names of the files",
-		[OPS_TIMES_FILES] = "the times are those of the last change of the files",
-		[OPS_TIMES_ORDER] = "the times are lost: the order is that of the files' names",
+		[OPS_TIMES_NAMES] = "times are taken from the file names",
+		[OPS_TIMES_FILES] = "times are the modification times of the files",
+		[OPS_TIMES_ORDER] = "the times are unknown: the order is that of the file names",
 	};
 
 	return words[l->times];
 }
 
-/* What was found, of how much, over which time. */
+/* What was found, among how many stacks, and over what time. */
 static const char *found_line(const struct ops_leaks *l, char *buf)
 {
 	const struct profile_leaks *found = &l->found;
@@ -238,7 +239,7 @@ static const char *found_line(const struct ops_leaks *l, char *buf)
 static const char *suspects_line(const struct ops_leaks *l, char *buf)
 {
 	snprintf(buf, LINE_SIZE,
-		 "the fastest that grow; for one to be certain beside so many, p is to be "
+		 "the fastest growing; to be certain among so many, p must be "
 		 "%.1g or less",
 		 l->found.p_certain);
 	return buf;
@@ -285,7 +286,7 @@ static int print(const struct args *args, const struct ops_leaks *l, struct err 
 
 /* --- the page --- */
 
-/* The same, as a page. */
+/* Write the page. */
 static int write_page(FILE *out, const void *ctx, struct err *err)
 {
 	const struct ops_leaks *l = ctx;
@@ -378,7 +379,7 @@ static int run_apart(const void *ctx, struct err *err)
 	return write_out(j.args, j.format, &leaks, take_ptr(warnings), err);
 }
 
-/* What the line asks for: as it says, or as the suffix of -o does. */
+/* The format given, or that of the suffix of -o. */
 static int read_format(const struct args *args, int *format, struct err *err)
 {
 	bool suffix =

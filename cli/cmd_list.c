@@ -26,7 +26,7 @@ static const char *const formats[] = {
 	NULL,
 };
 
-/* What a row may show; in this order what it shows unasked. */
+/* Columns of a row; the first COLUMNS_UNASKED are the default, in this order. */
 enum column {
 	COLUMN_PID,
 	COLUMN_COMM,
@@ -48,22 +48,22 @@ enum column {
 	COLUMNS
 };
 
-/* As they are asked for; in capitals, their titles. */
+/* Names for --columns; in upper case, their titles. */
 static const char *const names[] = {
 	"pid",	       "comm",	   "user",	  "version", "prefix",	  "linkage",
 	"config.prof", "opt.prof", "prof.active", "rss",     "container", "image",
 	"ppid",	       "unit",	   "command",	  "sample",  NULL,
 };
-_Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each has one");
-_Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all");
+_Static_assert(sizeof(names) / sizeof(*names) == COLUMNS + 1, "each column has a name");
+_Static_assert(COLUMNS <= TABLE_COLUMNS_MAX, "a table can hold all columns");
 
 static const struct option_def options_of_list[] = {
 	{ "uid", 0, VALUE(STRING, uid), "USER", "only processes of this user, by name or number",
 	  NULL },
 	{ "sort", 0, VALUE(CHOICE, sort), "BY", "pid, or rss: most memory first", sorts },
-	{ "tree", 0, VALUE(FLAG, tree), NULL, "children below their parents", NULL },
+	{ "tree", 0, VALUE(FLAG, tree), NULL, "show children below their parents", NULL },
 	{ "columns", 'o', VALUE(STRING, columns), "LIST",
-	  "show these, such as pid,unit,command; +unit: that one too", names },
+	  "show these, such as pid,unit,command; +unit adds that one", names },
 	{ "format", 'f', VALUE(CHOICE, format), "FORMAT",
 	  "table, json, or for Prometheus prom or openmetrics (table; json with --json)", formats },
 	{ .name = NULL },
@@ -75,8 +75,8 @@ static const struct option_def options_of_list[] = {
 struct view {
 	enum column columns[TABLE_COLUMNS_MAX];
 	size_t n;
-	const struct ops_process **v; /* the rows in the order to show them, */
-	unsigned char *depth;	      /* and how many ancestors of each are shown */
+	const struct ops_process **v; /* rows in display order */
+	unsigned char *depth;	      /* of each row: number of ancestors shown */
 	size_t n_rows;
 };
 
@@ -86,7 +86,7 @@ static void view_fini(const struct view *view)
 	free(view->depth);
 }
 
-/* Up to the first '-': the commit that follows in jemalloc's own version is for status. */
+/* Up to the first '-': the commit that follows in jemalloc's own version is left to status. */
 static void short_version(const char *version, char *buf, size_t size)
 {
 	char safe[CELL_SIZE];
@@ -106,7 +106,7 @@ static void user_name(uid_t uid, char *buf, size_t size)
 		snprintf(buf, size, "%u", uid);
 }
 
-/* In a tree, below its parent. */
+/* Indented below its parent in a tree. */
 static void comm_cell(const struct ops_process *p, unsigned int depth, char *cell)
 {
 	size_t used = 0;
@@ -191,7 +191,7 @@ static int add_column(struct view *view, const char *name, struct err *err)
 	return args_mean(err, name, names, &cmd_list);
 }
 
-/* "pid,unit", or "+unit" for those that are shown unasked and one more. */
+/* "pid,unit", or "+unit" for the default columns and one more. */
 static int find_columns(const char *list, struct view *view, struct err *err)
 {
 	_cleanup_(cleanup_free) char *copy = strdup(list ? list : "+");
@@ -213,7 +213,7 @@ static int find_columns(const char *list, struct view *view, struct err *err)
 
 /* --- in which order --- */
 
-/* Most memory first, and what is equal as it was. */
+/* Most memory first; a stable order. */
 static int rss_cmp(const void *a, const void *b)
 {
 	const struct ops_process *x = *(const struct ops_process *const *)a;
@@ -227,11 +227,11 @@ static int rss_cmp(const void *a, const void *b)
 /* A row in the tree; rows are numbered as in the list. */
 #define NO_ROW SIZE_MAX
 struct branch {
-	size_t parent, first, next; /* its last child is the first that was added */
+	size_t parent, first, next; /* children are added last to first */
 	bool shown;
 };
 
-/* The last of those of a process: what is below it stands behind all of them. */
+/* The last row of a process, so that its children follow all of its rows. */
 static size_t row_of(const struct ops_list *list, pid_t pid)
 {
 	size_t low = 0, high = list->n;
@@ -256,7 +256,7 @@ static void show_row(struct view *view, struct branch *tree, const struct ops_li
 		(unsigned char)(depth < TREE_DEPTH_MAX ? depth : TREE_DEPTH_MAX);
 }
 
-/* This one and all below it. Not recursive: a chain of processes may be very long. */
+/* Show this row and its descendants. Not recursive: a chain of processes may be very long. */
 static void show_branch(struct view *view, struct branch *tree, const struct ops_list *list,
 			size_t root)
 {
@@ -281,7 +281,7 @@ static void show_branch(struct view *view, struct branch *tree, const struct ops
 	}
 }
 
-/* `sorted` is the rows in the order in which those below the same parent are to stand. */
+/* `sorted`: row numbers in the order in which siblings are to be shown. */
 static int show_tree(struct view *view, const struct ops_list *list, const size_t *sorted,
 		     struct err *err)
 {
@@ -306,7 +306,7 @@ static int show_tree(struct view *view, const struct ops_list *list, const size_
 	return 0;
 }
 
-/* The rows in the order to show them. */
+/* Fill in the rows in display order. */
 static int put_in_order(const struct args *args, const struct ops_list *list, struct view *view,
 			struct err *err)
 {
@@ -397,16 +397,17 @@ static void talk(const struct args *args, enum list_format format, const struct 
 	if (args->quiet)
 		return;
 	if (list->unreadable && format == LIST_TABLE)
-		fprintf(stderr, "%zu process%s could not be looked at%s\n", list->unreadable,
-			list->unreadable == 1 ? "" : "es", geteuid() ? "; root sees them all" : "");
+		fprintf(stderr, "%zu process%s could not be inspected%s\n", list->unreadable,
+			list->unreadable == 1 ? "" : "es",
+			geteuid() ? "; root can inspect them all" : "");
 	if (list->unanswered)
 		fprintf(stderr,
-			"%zu process%s not looked at: reading %s memory or files takes too long "
+			"%zu process%s not inspected: reading %s memory or files takes too long "
 			"or fails\n",
 			list->unanswered, list->unanswered == 1 ? " was" : "es were",
 			list->unanswered == 1 ? "its" : "their");
 	if (list->missed)
-		fprintf(stderr, "%zu process%s not looked at: %s\n", list->missed,
+		fprintf(stderr, "%zu process%s not inspected: %s\n", list->missed,
 			list->missed == 1 ? " was" : "es were",
 			err_text(&list->why, text, sizeof(text)));
 	if (list->missed && list->why.fixes[0])

@@ -25,7 +25,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_prefix = {
 	.name = "prefix",
 	.words = "PID PATH",
-	.help = "set where the process writes its own dumps (jemalloc 5.3.0 and newer)",
+	.help = "set where the process writes its own dumps (jemalloc 5.3.0 or later)",
 	.needs_pid = true,
 	.min_words = 1,
 	.max_words = 1,

@@ -20,28 +20,28 @@
 #define DURATION_MS 30000
 #define SHOW_MS 250			  /* on a terminal */
 #define LOG_MS 60000			  /* elsewhere */
-#define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes that RSS grew by */
+#define WORTH_A_WORD (UINT64_C(16) << 20) /* bytes of RSS growth to be reported */
 #define MEMORY_SIZE 96
 
 static const struct option_def options_of_record[] = {
 	{ "duration", 'd', VALUE(DURATION, duration_ms), "D", "how long to sample (30s)", NULL },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put the last profile (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
+	  "write the last profile to FILE (COMM.PID.UTC-TIMESTAMP.heap)", NULL },
 	{ "until", 0, VALUE(STRING, until), "CONDITION",
-	  "end it when memory has grown: rss+500M, rss+10%/min, 'rss>2G', 'cgroup>80%'", NULL },
+	  "end when memory has grown: rss+500M, rss+10%/min, 'rss>2G', 'cgroup>80%'", NULL },
 	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
-	  "sample every SIZE bytes meanwhile, a power of two such as 64K (as it is set)", NULL },
-	{ "interval", 0, VALUE(DURATION, interval_ms), "D", "dump every D meanwhile", NULL },
-	{ "keep", 0, VALUE(INT, keep), "N", "of these dumps keep the newest N", NULL },
+	  "sample every SIZE bytes, a power of two such as 64K (the current rate)", NULL },
+	{ "interval", 0, VALUE(DURATION, interval_ms), "D", "also dump every D", NULL },
+	{ "keep", 0, VALUE(INT, keep), "N", "keep only the newest N of these dumps", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT,...",
 	  "also write the difference as pprof, folded, html, svg, ...",
 	  report_formats + REPORT_FORMATS_ONLY },
 	{ "progress", 0, VALUE(DURATION, progress_ms), "D",
-	  "where stderr is no terminal, say every D how far it is (1m)", NULL },
+	  "report progress every D if stderr is not a terminal (1m)", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
 	OPTION_NO_FOLD,
 	OPTION_ALLOCATOR,
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace files that exist", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace existing files", NULL },
 	{ .name = NULL },
 };
 
@@ -55,7 +55,7 @@ static const char *growth(uint64_t before, uint64_t after, char *buf, size_t siz
 	return buf;
 }
 
-/* "allocated 3.4M (+1.2M), RSS 10M (+2M)"; what is allocated now may not be known (0). */
+/* "allocated 3.4M (+1.2M), RSS 10M (+2M)"; the amount allocated now may be unknown (0). */
 static const char *memory(const uint64_t allocated[2], const uint64_t rss[2], char *buf,
 			  size_t size)
 {
@@ -74,7 +74,7 @@ static const char *memory(const uint64_t allocated[2], const uint64_t rss[2], ch
 	return buf;
 }
 
-/* A line of its own each time, for a log. */
+/* A new line each time, for logs. */
 static void log_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
@@ -89,7 +89,7 @@ static void log_progress(void *ctx, const struct ops_record_progress *p)
 		memory(allocated, rss, used, sizeof(used)));
 }
 
-/* On a terminal: one line, again and again. */
+/* On a terminal: one line, rewritten in place. */
 static void show_progress(void *ctx, const struct ops_record_progress *p)
 {
 	const uint64_t allocated[] = { p->allocated_before_bytes, p->allocated_bytes };
@@ -181,7 +181,7 @@ static int print_files(const struct args *args, const struct ops_record *record,
 	return print_file(args, record->last, "at the end", err);
 }
 
-/* What the names of all files begin with. */
+/* The common beginning of all file names. */
 static const char *stem_of(const char *file, char *buf, size_t size)
 {
 	snprintf(buf, size, "%.*s", (int)text_stem(file, ".heap"), file);
@@ -202,8 +202,8 @@ static double more(double before, double after)
 }
 
 /*
- * Where most of what RSS grew by did not come from jemalloc, the profile cannot show it. What
- * sampling takes is jemalloc's, and not the program's.
+ * If most of the growth of RSS did not come from jemalloc, the profile cannot show it. Memory that
+ * sampling takes is jemalloc's, not the program's.
  */
 static int print_what_else_grew(const struct ops_record *r, const struct ops_diff *d,
 				struct err *err)
@@ -219,8 +219,8 @@ static int print_what_else_grew(const struct ops_record *r, const struct ops_dif
 	    allocated + sampling >= (double)rss / 2)
 		return 0;
 	return out_line(err,
-			"RSS grew by %s, what the program has allocated by %s, and what sampling "
-			"takes by up to %s: jeprof-ctl explain %d shows what else is resident",
+			"RSS grew by %s, the program's allocations by %s, and the memory taken by "
+			"sampling by up to %s: jeprof-ctl explain %d shows what else is resident",
 			text_size(rss, grown, sizeof(grown)),
 			text_size((uint64_t)allocated, own, sizeof(own)),
 			text_size((uint64_t)sampling, taken, sizeof(taken)), r->cost.pid);
@@ -330,7 +330,7 @@ static int request_of(const struct args *args, struct ops_record_request *reques
 	return 0;
 }
 
-/* What is written at the end is to be possible before anything is recorded. Other names are new. */
+/* Check before recording that the final files can be written. Generated names are new. */
 static int check_files(const struct args *args, unsigned int formats, struct err *err)
 {
 	char stem[4096];

@@ -11,29 +11,29 @@
 
 static const struct option_def options_of_report[] = {
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "text, tree, jeprof, or one of convert's (text)", report_formats },
+	  "text, tree, jeprof, or a format of convert (text)", report_formats },
 	OPTION_MAX_STACKS,
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put it (stdout), in the format of its suffix", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
-	{ "save", 0, VALUE(FILE, save), "FILE", "of a process: keep its profile in FILE", NULL },
-	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up also several profiles of one process", NULL },
-	{ "base", 0, VALUE(FILE, base), "FILE", "take the profile in FILE away", NULL },
-	{ "diff-base", 0, VALUE(FILE, base), "FILE", "the same: --base", NULL },
-	{ "drop-negative", 0, VALUE(FLAG, drop_negative), NULL,
-	  "with --base: what has become less counts as 0", NULL },
+	  "write to FILE (stdout), in the format of its suffix", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
+	{ "save", 0, VALUE(FILE, save), "FILE", "with a process: keep its profile in FILE", NULL },
+	{ "sum", 0, VALUE(FLAG, sum), NULL, "add up even several profiles of one process", NULL },
+	{ "base", 0, VALUE(FILE, base), "FILE", "subtract the profile in FILE", NULL },
+	{ "diff-base", 0, VALUE(FILE, base), "FILE", "the same as --base", NULL },
+	{ "drop-negative", 0, VALUE(FLAG, drop_negative), NULL, "with --base: count decreases as 0",
+	  NULL },
 	OPTIONS_OF_COUNTS,
 	{ "thread", 0, VALUE(STRING, thread), "N|NAME",
-	  "what one thread of the profile allocated, or those of a name", NULL },
+	  "only what one thread of the profile allocated, or all threads of that name", NULL },
 	OPTIONS_OF_TABLES,
 	{ "root", 0, VALUE(FILE, root), "DIR", "look for programs and libraries below DIR", NULL },
 	{ "trust-images", 0, VALUE(FLAG, trust_images), NULL,
-	  "name functions by files that nothing tells to be those that were mapped", NULL },
+	  "take names from files that cannot be verified to be the mapped ones", NULL },
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
 };
 
-/* Is it a process whose profile is meant? *number: the word that says which, or 0. */
+/* Whether a process is to be dumped. *number: its pid if given as a word, or 0. */
 static bool is_process(const struct args *args, int64_t *number)
 {
 	*number = 0;
@@ -75,7 +75,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_report = {
 	.name = "report",
 	.words = "PID|FILE...",
-	.help = "show what a heap profile holds, of a file or of what a process dumps now",
+	.help = "show a heap profile, read from a file or dumped by a process now",
 	.options = options_of_report,
 	.pid_by_option = true,
 	.max_words = WORDS_MAX,

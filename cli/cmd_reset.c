@@ -10,7 +10,7 @@ static const struct option_def options_of_reset[] = {
 	{ "lg-sample", 0, VALUE(INT, lg_sample), "N",
 	  "from now on sample every 2^N bytes on average", NULL },
 	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
-	  "the same as a size, a power of two such as 512K", NULL },
+	  "the same, as a size: a power of two such as 512K", NULL },
 	{ .name = NULL },
 };
 
@@ -30,7 +30,7 @@ static int run(const struct args *args, struct err *err)
 	out_cost(args, &reset.cost);
 	if (!args->json)
 		return out_line(err,
-				"the samples of %s are forgotten; prof.lg_sample is %s%" PRIu64,
+				"the samples of %s are discarded; prof.lg_sample is %s%" PRIu64,
 				out_who(&reset.cost, who, sizeof(who)),
 				reset.lg_before != reset.lg_after ? "now " : "", reset.lg_after);
 	return out_json(api_reset(&reset), err);
@@ -39,7 +39,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_reset = {
 	.name = "reset",
 	.words = "PID...",
-	.help = "forget all samples, and set another sample rate",
+	.help = "discard all samples, and optionally change the sample rate",
 	.options = options_of_reset,
 	.needs_pid = true,
 	.max_words = WORDS_MAX,

@@ -22,15 +22,15 @@ static const struct option_def options_of_sample[] = {
 	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
 	  "take a sample every SIZE bytes on average, 4K to 1T (512K)", NULL },
 	{ "min-age", 0, VALUE(DURATION, min_age_ms), "D",
-	  "of what lives, count only what was allocated before the last D", NULL },
+	  "of what is not freed, count only what was allocated before the last D", NULL },
 	{ "max-overhead", 0, VALUE(INT, max_overhead), "N",
-	  "not if it would take, or takes, more than N % of a CPU (5)", NULL },
+	  "refuse or stop if it takes more than N % of a CPU (5)", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "text, tree, jeprof, or one of convert's (text)", report_formats },
+	  "text, tree, jeprof, or a format of convert (text)", report_formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put it (stdout), in the format of its suffix", NULL },
-	{ "save", 0, VALUE(FILE, save), "FILE", "keep the profile in FILE, too", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	  "write to FILE (stdout), in the format of its suffix", NULL },
+	{ "save", 0, VALUE(FILE, save), "FILE", "also keep the profile in FILE", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	OPTIONS_OF_COUNTS,
 	OPTIONS_OF_TABLES,
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
@@ -76,7 +76,7 @@ static void show_progress(void *ctx, const struct ops_sample_progress *p)
 	progress_line(line);
 }
 
-/* What it saw, and what that says of the leaks that there may be. */
+/* Print what was sampled, and what it says about possible leaks. */
 static void say_how_it_went(const struct args *args, const struct ops_sample *s)
 {
 	uint64_t permille = s->duration_ms ? s->overhead_us / s->duration_ms : 0;
@@ -97,7 +97,7 @@ static void say_how_it_went(const struct args *args, const struct ops_sample *s)
 		permille % 10);
 }
 
-/* What the figures lack, or the user should know. */
+/* Warn about incomplete figures, or about something else the user should know. */
 static void find_warning(const struct ops_sample *s, struct err *warning)
 {
 	if (s->left.code)
@@ -178,7 +178,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_sample = {
 	.name = "sample",
 	.words = "PID",
-	.help = "a heap profile from now on of a process that was not started for profiling",
+	.help = "profile allocations from now on, in a process that was not started for profiling",
 	.options = options_of_sample,
 	.needs_pid = true,
 	.run = run,

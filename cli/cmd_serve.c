@@ -16,58 +16,56 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In the order of enum wire_words, without our own. */
+/* In the order of enum wire_words, without our own API. */
 static const char *const words_of_others[] = { "mesos", "mtev", "tikv", NULL };
 
 static const struct option_def options_of_serve[] = {
 	{ "socket", 0, VALUE(FILE, socket), "PATH",
-	  "listen there (/run/jeprof-ctl/http.sock; of a user: below XDG_RUNTIME_DIR); none: not",
+	  "listen there (/run/jeprof-ctl/http.sock; for users below XDG_RUNTIME_DIR); none: do not",
 	  NULL },
-	{ "group", 0, VALUE(STRING, group), "NAME", "let members of this group connect, too",
+	{ "group", 0, VALUE(STRING, group), "NAME", "also let members of this group connect",
 	  NULL },
 	{ "listen", 0, VALUE(TEXTS, ports), "ADDRESS:PORT",
-	  "listen there, too, for who has a token or a certificate; may be given again", NULL },
+	  "also listen there, for clients with a token or certificate; may be repeated", NULL },
 	{ "token-file", 0, VALUE(FILE, tokens), "FILE",
-	  "the tokens that are known: a line ROLE SHA256 [NAME] for each", NULL },
+	  "the known tokens: a line ROLE SHA256 [NAME] for each", NULL },
 	{ "new-token", 0, VALUE(STRING, new_token), "ROLE[:NAME]",
-	  "add one to that file, print it, and end: read, profile or control", NULL },
+	  "add a token to that file, print it, and exit: read, profile or control", NULL },
 	{ "tls-cert", 0, VALUE(FILE, tls_cert), "FILE",
-	  "speak TLS at the ports, with this certificate and those between it and its authority",
-	  NULL },
-	{ "tls-key", 0, VALUE(FILE, tls_key), "FILE", "the key of the certificate", NULL },
+	  "use TLS on the ports, with this certificate and its intermediate certificates", NULL },
+	{ "tls-key", 0, VALUE(FILE, tls_key), "FILE", "the private key of the certificate", NULL },
 	{ "client-ca", 0, VALUE(FILE, client_ca), "FILE",
-	  "let in clients with a certificate of these authorities, too", NULL },
+	  "also accept clients with a certificate of these authorities", NULL },
 	{ "client-crl", 0, VALUE(FILE, client_crl), "FILE",
-	  "but for those that these lists of the authorities say are revoked", NULL },
+	  "except those revoked by these lists of the authorities", NULL },
 	{ "client-role", 0, VALUE(STRING, client_role), "ROLE",
-	  "what they may: read, profile or control (read)", NULL },
+	  "the role of these clients: read, profile or control (read)", NULL },
 	{ "host", 0, VALUE(TEXTS, hosts), "NAME",
-	  "a name that clients know this host by, besides localhost; may be given again", NULL },
+	  "a name that clients use for this host, besides localhost; may be repeated", NULL },
 	{ "advertise", 0, VALUE(STRING, advertise), "HOST:PORT",
-	  "where /sd says that profiles are (the first --listen)", NULL },
-	{ "node", 0, VALUE(STRING, node), "NAME", "what /sd calls this host (its host name)",
-	  NULL },
+	  "the address of profiles that /sd reports (the first --listen)", NULL },
+	{ "node", 0, VALUE(STRING, node), "NAME",
+	  "the name of this host that /sd reports (its host name)", NULL },
 	{ "read-only", 0, VALUE(FLAG, read_only), NULL,
-	  "profiles and numbers, but no change to any process", NULL },
+	  "serve profiles and statistics, but change no process", NULL },
 	{ "watch", 0, VALUE(FLAG, watch), NULL,
 	  "report every dump on this machine as an event, as watch --all does", NULL },
 	{ "compat", 0, VALUE(STRING, compat), "LIST",
-	  "answer to the paths of these services, too, some of which change a process by GET: "
-	  "mesos, "
+	  "also serve the paths of these services, some of which change a process by GET: mesos, "
 	  "mtev, tikv; with --pid or --comm also without /pid/PID",
 	  words_of_others },
 	{ "runs", 0, VALUE(FILE, runs), "FOLDER",
-	  "keep what is recorded there (/var/lib/jeprof-ctl/runs; of a user: in ~/.local/state); "
-	  "none: nothing",
+	  "keep recordings there (/var/lib/jeprof-ctl/runs; for users in ~/.local/state); "
+	  "none: keep nothing",
 	  NULL },
-	{ "keep", 0, VALUE(INT, kept), "N", "keep the newest N of that; 0: all (100)", NULL },
-	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE", "and the newest up to SIZE (4G)", NULL },
+	{ "keep", 0, VALUE(INT, kept), "N", "keep the newest N of these; 0: all (100)", NULL },
+	{ "max-bytes", 0, VALUE(SIZE, max_bytes), "SIZE", "keep the newest, up to SIZE in all (4G)",
+	  NULL },
 	{ "rules", 0, VALUE(FILE, rules), "FILE",
 	  "take profiles by these rules, as guard does: a line NAME: OPTIONS for each, with "
-	  "options "
-	  "of guard",
+	  "options of guard",
 	  NULL },
-	{ "workers", 0, VALUE(INT, workers), "N", "do N things at once, up to 16 (2)", NULL },
+	{ "workers", 0, VALUE(INT, workers), "N", "run N operations at once, up to 16 (2)", NULL },
 	OPTION_MAX_SIZE("a profile", "1G"),
 	{ .name = NULL },
 };
@@ -99,7 +97,7 @@ static void on_watching(void *ctx, const struct serve_rule *rule, uint64_t proce
 #define KEEP 100
 #define KEEP_BYTES (UINT64_C(4) << 30)
 
-/* For use in double quotes. */
+/* For use between quotation marks. */
 static const char *quoted(const char *raw, char *buf, size_t size)
 {
 	output_safe(raw, buf, size);
@@ -108,7 +106,7 @@ static const char *quoted(const char *raw, char *buf, size_t size)
 	return buf;
 }
 
-/* One line per operation (logfmt). */
+/* One line for each operation: the client, the operation, and its cost (logfmt). */
 static void print_event(FILE *out, const struct serve_event *e)
 {
 	char when[32], comm[PROC_COMM_SIZE * 4], subject[SERVE_NAME_SIZE * 4], text[ERR_TEXT_SIZE],
@@ -142,7 +140,7 @@ static void print_event(FILE *out, const struct serve_event *e)
 	fputc('\n', out);
 }
 
-/* Without a reader, lines are dropped: serving must not block. */
+/* Drop lines rather than wait for a reader. */
 static int on_event(void *ctx, const struct serve_event *e, struct err *err)
 {
 	static uint64_t dropped;
@@ -230,7 +228,7 @@ static int read_words(const char *list, unsigned int *words, struct err *err)
 	return 0;
 }
 
-/* One process, by its number or its name alone. */
+/* Only --pid and --comm can select the process. */
 static int check_process(const struct args *args, struct err *err)
 {
 	if (args->cgroup || args->children)
@@ -304,7 +302,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_serve = {
 	.name = "serve",
 	.words = "",
-	.help = "do these things for clients: HTTP on a Unix socket",
+	.help = "offer these operations over HTTP, on a Unix socket",
 	.options = options_of_serve,
 	.pid_by_option = true,
 	.run = run,

@@ -21,13 +21,13 @@ static const struct option_def options_of_sites[] = {
 	{ "sample-rate", 0, VALUE(SIZE, sample_rate), "SIZE",
 	  "take a sample every SIZE bytes on average, 64K to 2G (512K)", NULL },
 	{ "max-overhead", 0, VALUE(INT, max_overhead), "N",
-	  "end when the probe takes more than N % of the process's time (5)", NULL },
+	  "stop when the probe takes more than N % of the process's time (5)", NULL },
 	{ "format", 'f', VALUE(STRING, report_format), "FORMAT",
-	  "text, tree, jeprof, or one of convert's (text)", report_formats },
+	  "text, tree, jeprof, or a format of convert (text)", report_formats },
 	{ "output", 'o', VALUE(FILE, output), "FILE",
-	  "where to put it (stdout), in the format of its suffix", NULL },
-	{ "save", 0, VALUE(FILE, save), "FILE", "keep the profile in FILE, too", NULL },
-	{ "force", 0, VALUE(FLAG, force), NULL, "replace a file that exists", NULL },
+	  "write to FILE (stdout), in the format of its suffix", NULL },
+	{ "save", 0, VALUE(FILE, save), "FILE", "also keep the profile in FILE", NULL },
+	{ "force", 0, VALUE(FLAG, force), NULL, "replace an existing file", NULL },
 	OPTIONS_OF_TABLES,
 	{ "no-cache", 0, VALUE(FLAG, no_cache), NULL, "look up all names again", NULL },
 	{ .name = NULL },
@@ -89,7 +89,7 @@ static void say_how_it_went(const struct args *args, const struct ops_sites *s)
 		permille % 10);
 }
 
-/* What the figures lack. */
+/* Warn about incomplete figures. */
 static void find_warning(const struct ops_sites *s, struct err *warning)
 {
 	if (s->lost)
@@ -148,7 +148,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_sites = {
 	.name = "sites",
 	.words = "PID",
-	.help = "show who allocates how much, from now on for a while, without a stop",
+	.help = "show which code allocates how much, from now on, without stopping a thread",
 	.options = options_of_sites,
 	.needs_pid = true,
 	.run = run,

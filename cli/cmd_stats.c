@@ -42,7 +42,7 @@ static int print_text(const struct ops_stats *stats, struct err *err)
 	return stats->len && stats->text[stats->len - 1] != '\n' ? out_line(err, "%s", "") : 0;
 }
 
-/* jemalloc's own document does not say whose it is. */
+/* jemalloc's own document does not name the process. */
 static int print_member(const struct args *args, const struct ops_stats *stats, struct err *err)
 {
 	_cleanup_(json_close) struct json_object *comm = json_text(args->of_several.name);
@@ -73,7 +73,7 @@ static int run(const struct args *args, struct err *err)
 						  : print_text(&stats, err);
 }
 
-/* One exposition, with a label for whose a value is. */
+/* One exposition, with a label that names the process. */
 static int print_prom(const struct several *s, struct err *err)
 {
 	_cleanup_(ops_stats_fini) struct ops_stats stats = { 0 };

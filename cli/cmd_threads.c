@@ -15,9 +15,9 @@
 
 static const struct option_def options_of_threads[] = {
 	{ "activate", 0, VALUE(STRING, activate), "WHICH",
-	  "set thread.prof.active: all, or thread ids with commas between", NULL },
+	  "set thread.prof.active: all, or comma-separated thread ids", NULL },
 	{ "interval", 0, VALUE(DURATION, interval_ms), "D",
-	  "look again after D, and show how fast each allocates, the fastest first", NULL },
+	  "look again after D, and show how fast each allocates, fastest first", NULL },
 	{ .name = NULL },
 };
 
@@ -35,7 +35,7 @@ static void fill_row(const struct ops_thread *t, struct table_row *row)
 	output_safe(t->changed ? "was false" : t->reason, row->cell[5], TABLE_CELL_SIZE);
 }
 
-/* "1.2M" a second. */
+/* "1.2M" per second. */
 static void fill_rate(double rate, char cell[TABLE_CELL_SIZE])
 {
 	text_size((uint64_t)fmin(rate, 1e18), cell, TABLE_CELL_SIZE);
@@ -106,10 +106,10 @@ static int fill_request(const struct args *args, pid_t *tids, struct ops_threads
 	return parse_tids(args->activate, tids, &request->n_only, err);
 }
 
-/* How long one that is ending may take. */
+/* How long a dying process may take to exit. */
 #define DYING_MS 1000
 
-/* Has it ended, after so long, or once `stop_fd` is readable? */
+/* Wait for `ms`, the end of the process or `stop_fd`. Returns whether the process has ended. */
 static bool ends_in(const struct proc *p, uint64_t ms, int stop_fd)
 {
 	struct pollfd fds[] = { { .fd = stop_fd, .events = POLLIN },
@@ -120,9 +120,9 @@ static bool ends_in(const struct proc *p, uint64_t ms, int stop_fd)
 }
 
 /*
- * `threads` is what they do, after what they had done. A signal ends the wait early, and so does
- * the end of the process: *ended, also where that comes while it is looked at, in whatever way that
- * fails then; `threads` stays as it is.
+ * Turn `threads` from totals into rates. A signal ends the wait early, and so does the end of the
+ * process, which sets *ended and leaves `threads` unchanged. The process may also end during the
+ * second look, which can then fail in any way.
  */
 static int look_again(const struct args *args, pid_t pid, const struct ops_options *options,
 		      struct ops_threads *threads, bool *ended, struct err *err)
@@ -191,7 +191,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_threads = {
 	.name = "threads",
 	.words = "PID",
-	.help = "show what jemalloc knows of each thread, and make threads sample",
+	.help = "show what jemalloc knows about each thread, and turn on sampling in threads",
 	.options = options_of_threads,
 	.needs_pid = true,
 	.run = run,

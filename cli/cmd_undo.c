@@ -111,7 +111,7 @@ static int run_several(const struct several *s, struct err *err)
 const struct command cmd_undo = {
 	.name = "undo",
 	.words = "[PID...]",
-	.help = "put back what recordings changed that were killed",
+	.help = "put back what killed recordings changed",
 	.needs_pid = true,
 	.pid_optional = true,
 	.max_words = WORDS_MAX,

@@ -16,24 +16,25 @@
 #include <unistd.h>
 
 static const struct option_def options_of_watch[] = {
-	{ "all", 0, VALUE(FLAG, all), NULL, "every process, also those that start later", NULL },
+	{ "all", 0, VALUE(FLAG, all), NULL, "every process, including those that start later",
+	  NULL },
 	{ "for", 0, VALUE(DURATION, for_ms), "D", "end after D", NULL },
 	{ "count", 0, VALUE(INT, count), "N", "end after N dumps", NULL },
 	{ "since-start", 0, VALUE(FLAG, since_start), NULL,
-	  "times count from when the process was started, not from midnight", NULL },
+	  "show times since the start of the process, not the time of day", NULL },
 	{ "no-uprobes", 0, VALUE(FLAG, no_uprobes), NULL,
-	  "place no uprobes; see dumps by their system calls alone", NULL },
+	  "place no uprobes; detect dumps by their system calls only", NULL },
 	{ "on-dump", 0, VALUE(STRING, on_event), "CMD",
-	  "run CMD with sh for each dump; its environment describes it", NULL },
+	  "run CMD with sh for each dump, described in its environment", NULL },
 	{ "on-dump-exec", 0, VALUE(FILE, on_event_exec), "PROGRAM",
-	  "the same without a shell: run PROGRAM, which gets no arguments", NULL },
+	  "the same without a shell: run PROGRAM without arguments", NULL },
 	{ .name = NULL },
 };
 
 #define FILE_SHOWN 4096
 #define LINE_FORMAT "%-15s  %-24s  %-8s  %8s  %9s  %s"
 
-/* A clock that can go wrong is worth a glance: the hour, to the millisecond, in UTC. */
+/* The time of day in UTC, to the millisecond, or the time since the start. */
 static void show_time(const struct args *args, const struct ops_watch_event *e, char *buf,
 		      size_t size)
 {
@@ -91,7 +92,7 @@ static int print_row(const struct args *args, const struct ops_watch_event *e, s
 			took, file, out_ink(args, STDOUT_FILENO, INK_NONE));
 }
 
-/* One document on one line, at once: somebody may be waiting for it. */
+/* One document per line, flushed immediately: a reader may be waiting for it. */
 static int print_ndjson(struct json_object *doc, struct err *err)
 {
 	int ret = out_line(err, "%s",
@@ -210,7 +211,7 @@ static int run(const struct args *args, struct err *err)
 const struct command cmd_watch = {
 	.name = "watch",
 	.words = "[PID...]",
-	.help = "show every heap dump as it happens, whoever asked for it",
+	.help = "show every heap dump as it happens, whatever caused it",
 	.options = options_of_watch,
 	.pid_by_option = true,
 	.max_words = WORDS_MAX,

@@ -17,7 +17,7 @@ const struct command *const commands[] = {
 	&cmd_completion, &cmd_help,	  &cmd_version, NULL,
 };
 
-/* What the overview says above some of them. */
+/* Group titles in the overview. */
 static const struct {
 	const struct command *first;
 	const char *title;
@@ -27,9 +27,9 @@ static const struct {
 	{ &cmd_record, "Profile a process in one step:" },
 	{ &cmd_activate, "Profile it step by step:" },
 	{ &cmd_report, "Read profiles:" },
-	{ &cmd_guard, "Wait for it:" },
-	{ &cmd_serve, "Do these things for others:" },
-	{ &cmd_sites, "What jemalloc does, and its values:" },
+	{ &cmd_guard, "Wait for events:" },
+	{ &cmd_serve, "Serve clients:" },
+	{ &cmd_sites, "jemalloc itself:" },
 	{ &cmd_completion, "This program:" },
 };
 
@@ -48,7 +48,7 @@ static int print_options(const struct option_def *o, struct err *err)
 	return 0;
 }
 
-/* The title above this one, if it is the first of a group. */
+/* Print the group title, if this command is the first of a group. */
 static int print_title(const struct command *command, struct err *err)
 {
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {

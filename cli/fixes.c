@@ -15,7 +15,7 @@ static const char *const words[FIXES] = {
 	[FIX_OWN_DESCRIPTORS] = "jeprof-ctl itself needs more descriptors: ulimit -n 1024",
 	[FIX_SYSTEM_DESCRIPTORS] = "the whole system has no descriptors left: see fs.file-max",
 	[FIX_OWN_MEMORY] =
-		"jeprof-ctl itself needs memory, or another process: see the limits it runs "
+		"jeprof-ctl itself is short of memory or processes: see the limits it runs "
 		"under (ulimit -a)",
 	[FIX_RAISE_STACK_LIMIT] =
 		"raise the hard limit too: prlimit --stack=8388608 jeprof-ctl ...",
@@ -42,16 +42,16 @@ static const char *const words[FIXES] = {
 	/* --- sandbox --- */
 
 	[FIX_CHILD_USED_UP] =
-		"nothing was changed; it used more than its time of the CPU, or the kernel "
-		"ended it as memory ran out (see dmesg)",
+		"nothing was changed; it used up its CPU time, or the kernel killed it for lack "
+		"of memory (see dmesg)",
 	[FIX_CHILD_LIMITED] =
-		"nothing was changed; memory ran out under jeprof-ctl's own limits ({text}), "
-		"or what it read is damaged, or malicious; lift them: prlimit --as=unlimited "
+		"nothing was changed; memory ran out under jeprof-ctl's own limits ({text}), or "
+		"its input is damaged or malicious; lift them: prlimit --as=unlimited "
 		"--data=unlimited jeprof-ctl ...",
-	[FIX_CHILD_MISLED] = "nothing was changed; what it read may be damaged, or malicious",
+	[FIX_CHILD_MISLED] = "nothing was changed; its input may be damaged or malicious",
 	[FIX_GIVE_IT_TIME] =
-		"its memory or its files may not answer, or the machine has too much to do; a "
-		"longer --timeout gives it more time",
+		"its memory or files may not respond, or the machine is overloaded; try a "
+		"longer --timeout",
 	[FIX_INSTALL_DEBUGINFOD] = "apt-get install libdebuginfod1",
 	[FIX_SET_DEBUGINFOD_URLS] =
 		"set DEBUGINFOD_URLS to the server of your distribution, see debuginfod-find(1)",
@@ -59,20 +59,20 @@ static const char *const words[FIXES] = {
 	/* --- io --- */
 
 	[FIX_INSTALL_LIBARCHIVE] =
-		"apt-get install libarchive13; if it is installed, memory is short: see the "
-		"limits of jeprof-ctl itself (ulimit -a)",
+		"apt-get install libarchive13; if it is installed, jeprof-ctl itself is short "
+		"of memory: see its limits (ulimit -a)",
 	[FIX_UNPACK_A_HEAP_PROFILE] =
-		"a profile packed by gzip is read as it is, by another program unpack it first",
+		"profiles compressed by gzip are read as they are; decompress others first",
 	[FIX_INSTALL_GRAPHVIZ] =
-		"apt-get install graphviz; or write the graph itself, to a file that ends in "
-		".dot",
+		"apt-get install graphviz; or write the graph itself, to a file whose name ends "
+		"in .dot",
 	[FIX_NAME_A_FOLDER] = "name a folder that exists",
 	[FIX_CHOOSE_ANOTHER_NAME] = "choose another name",
 	[FIX_CHOOSE_OR_FORCE] = "choose another name, or replace it with --force",
 	[FIX_MAKE_ROOM] = "make room there, or name another place",
 	[FIX_NAME_A_WRITABLE_FOLDER] = "name a folder you may write to",
-	[FIX_LONGER_TIMEOUT] = "a longer --timeout gives it more",
-	[FIX_RAISE_MAX_SIZE] = "raise the limit: --max-size SIZE, or --max-bytes SIZE of guard",
+	[FIX_LONGER_TIMEOUT] = "try a longer --timeout",
+	[FIX_RAISE_MAX_SIZE] = "raise the limit: --max-size SIZE (guard: --max-bytes SIZE)",
 
 	/* --- injector --- */
 
@@ -86,49 +86,49 @@ static const char *const words[FIXES] = {
 	[FIX_GET_SINGLE_VALUES] = "read single values: get PID stats.allocated",
 	[FIX_DROP_MODE_THREAD] = "drop --mode thread: short calls can be made in a borrowed thread",
 	[FIX_DROP_MODE_INLINE] = "drop --mode inline",
-	[FIX_DUMP_IN_TARGET] = "dump --in-target PATH does without",
+	[FIX_DUMP_IN_TARGET] = "dump --in-target PATH does not need it",
 	[FIX_KNOWN_MUSLS] = "jeprof-ctl knows musl 1.1.20 to 1.2.5",
 	[FIX_INSTALL_SYMBOLS] = "install its debug symbols (see SYMBOLS in jeprof-ctl(8))",
 	[FIX_WITHOUT_SHADOW_STACK] =
-		"start the program without: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",
+		"start the program without one: GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK",
 	[FIX_END_TRACER] = "wait until that tracer (a debugger, strace) is done, or end it",
-	[FIX_CONTINUE_FIRST] = "let it go on first: kill -CONT {pid}",
-	[FIX_NO_WAY] = "there is no way to profile it",
-	[FIX_NATIVE_ONLY] = "jeprof-ctl can call into 64-bit programs of its own architecture only",
-	[FIX_THAW] = "thaw it first: 0 into its cgroup.freeze, or THAWED into its freezer.state",
+	[FIX_CONTINUE_FIRST] = "continue it first: kill -CONT {pid}",
+	[FIX_NO_WAY] = "it cannot be profiled",
+	[FIX_NATIVE_ONLY] = "jeprof-ctl can only call into 64-bit programs of its own architecture",
+	[FIX_THAW] = "thaw it first: write 0 to its cgroup.freeze, or THAWED to its freezer.state",
 	[FIX_LIFT_FSIZE] = "lift it: prlimit --pid {pid} --fsize=unlimited",
-	[FIX_ROOT_ON_HOST] = "run jeprof-ctl as root, on the host when this is a container",
+	[FIX_ROOT_ON_HOST] = "run jeprof-ctl as root, on the host if this is a container",
 	[FIX_END_FILE_SERVER] =
-		"see whose file it is (/proc/{pid}/maps), and end the server of that file "
-		"system, or abort its connection (/sys/fs/fuse/connections)",
+		"find the file (/proc/{pid}/maps), and stop the server of its file system, or "
+		"abort its connection (/sys/fs/fuse/connections)",
 	[FIX_LIFT_OWN_LIMITS] =
 		"memory may have run out under jeprof-ctl's own limits ({text}); lift them: "
 		"prlimit --as=unlimited --data=unlimited jeprof-ctl ...",
-	[FIX_RETRY_SEE_DMESG] = "try again; if the kernel did it, as memory ran out, dmesg says so",
+	[FIX_RETRY_SEE_DMESG] =
+		"try again; if the kernel killed it for lack of memory, dmesg shows it",
 	[FIX_RETRY_LONGER_BOTH] =
-		"try again; on a busy machine with a longer --timeout and --max-pause",
+		"try again, on a busy machine with a longer --timeout and --max-pause",
 	[FIX_CONTINUE_AND_LOOK] =
-		"let it go on: kill -CONT {pid}; then look at it with: jeprof-ctl status {pid}",
+		"continue it: kill -CONT {pid}; then check it: jeprof-ctl status {pid}",
 	[FIX_LOOK_AT_IT] =
-		"look at it with: jeprof-ctl status {pid}; --timeout and --max-pause give it "
-		"more time",
-	[FIX_RETRY_LONGER_PAUSE] = "try again; on a busy machine with a longer --max-pause",
+		"check it: jeprof-ctl status {pid}; --timeout and --max-pause give it more time",
+	[FIX_RETRY_LONGER_PAUSE] = "try again, on a busy machine with a longer --max-pause",
 	[FIX_KNOWN_LIBCS] = "jeprof-ctl knows these two, shared or linked statically",
 	[FIX_WAIT_FOR_OTHER] = "wait until it is done, for example with --wait 10s",
-	[FIX_DISTRUST] = "do not trust what this process says",
-	[FIX_ANOTHER_TRY_WILL_NOT_HELP] = "another try will not help",
-	[FIX_NO_PROFILE_BEHIND_FILTER] = "behind this filter no profile can be had of it",
-	[FIX_NOTHING_CALLED_SAFELY] = "nothing can be called in this target without danger to it",
+	[FIX_DISTRUST] = "do not trust what this process reports",
+	[FIX_ANOTHER_TRY_WILL_NOT_HELP] = "trying again will not help",
+	[FIX_NO_PROFILE_BEHIND_FILTER] = "it cannot be profiled under this filter",
+	[FIX_NOTHING_CALLED_SAFELY] = "no function can be called safely in this target",
 	[FIX_RETRY_LONGER] = "try again, or with a longer --timeout",
 	[FIX_NOTHING_WAS_CHANGED] = "nothing was changed",
 	[FIX_RETRY_OR_DAMAGED] =
-		"try again, on a busy machine with a longer --max-pause; if it never works, "
-		"the unwind tables of the target are damaged, or malicious",
+		"try again, on a busy machine with a longer --max-pause; if it never works, the "
+		"unwind tables of the target are damaged or malicious",
 	[FIX_DISTRUST_LIBC] =
-		"this is not what the C library does: do not trust what this process says",
+		"the C library does not do this: do not trust what this process reports",
 	[FIX_NEEDS_CLOSE_RANGE] =
-		"this needs Linux 5.9, and close_range(2) allowed; dump --in-target PATH does "
-		"without",
+		"this needs Linux 5.9, and permission to call close_range(2); dump --in-target "
+		"PATH does not",
 
 	/* --- ops --- */
 
@@ -147,25 +147,27 @@ static const char *const words[FIXES] = {
 	[FIX_SUDO_OR_CAP_ADD] = "run as root (sudo), in a container with --cap-add SYS_PTRACE",
 	[FIX_RUN_ABOVE_BOTH] = "run in the namespace above both (on the host)",
 	[FIX_FSIZE_LIMITED] =
-		"the size of its files is limited; prlimit --pid {pid} --fsize=unlimited",
+		"the size of its files is limited; lift that: prlimit --pid {pid} "
+		"--fsize=unlimited",
 	[FIX_NOFILE_LIMITED] =
-		"the number of its files is limited; raise it with prlimit --pid {pid} "
+		"the number of its open files is limited; raise it: prlimit --pid {pid} "
 		"--nofile=NUMBER",
 	[FIX_IN_TARGET_WITHOUT_FD] =
 		"if the target cannot open files under /proc/self/fd, let it write to a folder "
 		"of its own with --in-target PATH",
 	[FIX_SEE_PREFIX] =
-		"the folder of the target's prefix may be missing, full or not writable for "
-		"it; see jeprof-ctl prefix, or give --in-target PATH",
+		"the folder of the target's prefix may be missing, full or not writable by it; "
+		"see jeprof-ctl prefix, or give --in-target PATH",
 	[FIX_NAME_A_PATH_IN_TARGET] =
 		"name a path the target may write to, or leave out --in-target",
 	[FIX_GIVE_A_PATH] = "give a path: --in-target PATH",
 	[FIX_DUMPS_OF_ONE_PROCESS] = "give dumps of one process; diff compares those of two",
 	[FIX_COMPARE_SNAPSHOTS] =
 		"give one of them; diff shows what grew between two, and leaks over several; "
-		"report --sum adds them up all the same",
+		"report --sum adds them up anyway",
 	[FIX_PASS_ONLY_PROFILES] = "pass only profiles: the program is found from the profile",
-	[FIX_REPORT_READS_BUNDLES] = "report reads a bundle as it is, pprof what was made for it",
+	[FIX_REPORT_READS_BUNDLES] =
+		"report reads bundles; pprof reads only the formats made for it",
 	[FIX_CHECK_OWNER_AND_REMOVE] = "check its owner and remove it",
 	[FIX_SET_RUNTIME_DIR] =
 		"it is needed to undo a recording; set XDG_RUNTIME_DIR to a folder of yours, "
@@ -173,18 +175,18 @@ static const char *const words[FIXES] = {
 	[FIX_END_RECORDING] = "wait for it, or end it early: kill -TERM {other}",
 	[FIX_KEEP_THE_RATE] = "leave out --sample-rate, or turn sampling off first: jeprof-ctl "
 			      "deactivate {pid}",
-	[FIX_UNTIL_EXAMPLES] = "give one such as rss+500M, rss+10%/min, 'rss>2G' or 'rss>80%' "
-			       "(quoted where it has a >, which the shell takes for itself)",
+	[FIX_UNTIL_EXAMPLES] =
+		"give one such as rss+500M, rss+10%/min, 'rss>2G' or 'rss>80%' (quote a >, "
+		"which the shell would interpret)",
 	[FIX_WHEN_EXAMPLES] = "give one such as 'rss>80%', 'cgroup>90%', 'growth>25%/10m', "
 			      "'psi>150ms/1s', event:high or 'every 10m' (quoted as here)",
 	[FIX_ACTIVATE_BEFORE] = "jeprof-ctl activate {pid}, or give guard --activate",
 	[FIX_ACTIONS] = "give dump, record, 'record 1m', sample or 'sample 1m'",
-	[FIX_GUARD_BY_SAMPLING] = "have it sampled when it is due: --do 'sample 30s'",
+	[FIX_GUARD_BY_SAMPLING] = "sample it instead: --do 'sample 30s'",
 	[FIX_UNTIL_RSS] = "use resident memory: --until 'rss>2G'",
 	[FIX_MAKE_ROOM_IN_RUN] = "make room on the file system of /run or XDG_RUNTIME_DIR",
-	[FIX_SEE_FIRST_PROFILE] = "there is only the profile of the beginning, {file}",
-	[FIX_SEE_PROFILES] =
-		"see what was dumped until then: {file}, and {count} up to {last_file}",
+	[FIX_SEE_FIRST_PROFILE] = "only the first profile was written: {file}",
+	[FIX_SEE_PROFILES] = "see the profiles so far: {file}, and {count} up to {last_file}",
 	[FIX_UNDO] = "turn it off: jeprof-ctl undo {pid}",
 	[FIX_STATS_TEXT] = "use stats -f text",
 	[FIX_STATS_TEXT_SHOWS] = "stats -f text shows what the process wrote",
@@ -200,23 +202,24 @@ static const char *const words[FIXES] = {
 	[FIX_UNSTRIPPED_OR_SYMBOLS] =
 		"run a build of the program that was not stripped, or install its debug symbols",
 	[FIX_BUILD_WITH_PROF] =
-		"build it with a jemalloc that has profiling (--enable-prof): no library that "
-		"is preloaded takes the place of this one",
+		"build it with a jemalloc that has profiling (--enable-prof): a preloaded "
+		"library cannot replace this one",
 	[FIX_BUILD_WITH_PROF_RUST] =
 		"build it with a jemalloc that has profiling (--enable-prof; in Rust the "
-		"feature profiling of tikv-jemallocator): no library that is preloaded takes "
-		"the place of this one",
+		"feature profiling of tikv-jemallocator): a preloaded library cannot replace "
+		"this one",
 	[FIX_RUN_WITH_PROF] =
 		"run it with a jemalloc built with --enable-prof (Debian's libjemalloc2 on "
 		"amd64 is one; LD_PRELOAD can bring it in)",
 	[FIX_RESTART_WITH_PROF] =
 		"restart it with {conf}=prof:true,prof_active:false in its environment (or with "
-		"prof:true alone, to sample also what it allocates at its start)",
+		"prof:true alone, to sample from its start)",
 	[FIX_OTHER_UNWINDER_OR_FORCE] =
 		"use a jemalloc built with libgcc's unwinder or with libunwind "
-		"(config.prof_libgcc, config.prof_libunwind); where all code has frame "
-		"pointers: activate --force",
-	[FIX_SEE_HOW_BUILT_OR_FORCE] = "see how it was built; take the risk with activate --force",
+		"(config.prof_libgcc, config.prof_libunwind); if all code has frame pointers: "
+		"activate --force",
+	[FIX_SEE_HOW_BUILT_OR_FORCE] =
+		"find out how it was built; take the risk with activate --force",
 	[FIX_FORCE_OR_LIBUNWIND] =
 		"take the risk with activate --force, or use a jemalloc built with "
 		"--enable-prof-libunwind",
@@ -235,7 +238,7 @@ static const char *const words[FIXES] = {
 	[FIX_DUMP_IN_TARGET_EACH] = "name the file of each dump: dump PID --in-target PATH",
 	[FIX_SEE_MALLCTL_NAMES] = "see MALLCTL NAMESPACE in jemalloc(3) for the names",
 	[FIX_ASK_FOR_THE_PROCESS] =
-		"ask for a name that holds for the whole process, such as prof.active",
+		"use a name that applies to the whole process, such as prof.active",
 	[FIX_REQUIRES_VERSION] = "{name} requires jemalloc {text} or later",
 	[FIX_USE_DUMP] = "use jeprof-ctl dump PID --in-target PATH",
 	[FIX_USE_PREFIX] = "use jeprof-ctl prefix PID PATH",
@@ -256,23 +259,23 @@ static const char *const words[FIXES] = {
 
 	[FIX_NAME_THE_SERVICE] = "name the service",
 	[FIX_SEE_SERVICES] =
-		"systemctl list-units --type=service shows those that there are; services of a "
+		"systemctl list-units --type=service lists the services; for services of a "
 		"user: systemctl --user edit",
 	[FIX_NAME_AN_INSTANCE] = "name an instance of it: NAME@INSTANCE.service",
 	[FIX_SET_VARIABLE_AT_START] =
 		"set {conf}=prof:true,prof_active:false where the program is started",
 	[FIX_UNMASK] = "systemctl unmask {name}",
 	[FIX_VERIFY_UNIT] = "systemd-analyze verify {name} says what is wrong",
-	[FIX_SETENV_AT_START] = "start it so: systemd-run --setenv={conf}={text} ...",
+	[FIX_SETENV_AT_START] = "start it with: systemd-run --setenv={conf}={text} ...",
 	[FIX_PRELOAD_IN_UNIT] =
 		"have it use one built with --enable-prof (Debian's libjemalloc2 on amd64 is one), "
 		"by systemctl edit {name}: Environment=LD_PRELOAD=libjemalloc.so.2",
-	[FIX_ENABLE_BY_FORCE] = "--force enables it all the same",
-	[FIX_WITH_PROF_TRUE] = "it takes prof:true",
+	[FIX_ENABLE_BY_FORCE] = "--force enables it anyway",
+	[FIX_WITH_PROF_TRUE] = "it needs prof:true",
 	[FIX_CORRECT_CONF] = "correct that first: jeprof-ctl check --conf says what is wrong",
-	[FIX_CORRECT_UNIT] = "take that out of the unit: systemctl edit {name}",
-	[FIX_SET_IT_THERE] = "set it in there: {conf}={text}",
-	[FIX_RENAME_DROP_IN] = "see what it is for, and give it another name",
+	[FIX_CORRECT_UNIT] = "remove that from the unit: systemctl edit {name}",
+	[FIX_SET_IT_THERE] = "set it there: {conf}={text}",
+	[FIX_RENAME_DROP_IN] = "find out what it is for, and rename it",
 	[FIX_DISABLE_FIRST] = "jeprof-ctl disable {name}",
 	[FIX_SEE_UNIT] =
 		"see them all: systemctl cat {name}; jeprof-ctl disable {name} removes ours",
@@ -282,27 +285,28 @@ static const char *const words[FIXES] = {
 		"it runs in a user's {name}: systemctl --user edit {name}, Environment={conf}=..., "
 		"systemctl --user restart {name}",
 	[FIX_SET_IN_POD] =
-		"it runs in a pod of Kubernetes: kubectl set env deployment/NAME {conf}=prof:true,"
-		"prof_active:false (or env: of its container), which starts new pods",
+		"it runs in a Kubernetes pod: kubectl set env deployment/NAME "
+		"{conf}=prof:true,prof_active:false (or env: of its container), which starts "
+		"new pods",
 	[FIX_RUN_CONTAINER_WITH] =
-		"it runs in container {name}, which keeps its environment: start a new one with "
+		"it runs in container {name}, whose environment is fixed: start a new one with "
 		"{text} run -e {conf}=prof:true,prof_active:false",
 	[FIX_SET_IN_CONTAINER] =
-		"it runs in container {name}: set it in there, where the program is started",
+		"it runs in container {name}: set it there, where the program is started",
 
 	/* --- warnings --- */
 
 	[FIX_ACTIVATE_BY_CALL] = "activate without --mode poke makes it true",
-	[FIX_ACTIVATE_AGAIN] = "activate again tries again",
+	[FIX_ACTIVATE_AGAIN] = "run activate again to retry",
 	[FIX_ACTIVATE_THREADS] = "jeprof-ctl threads {pid} --activate all fixes that",
-	[FIX_WATCH_THE_SPACE] = "watch the space there and turn it off with gdump off",
+	[FIX_WATCH_THE_SPACE] = "watch the free space there, and turn it off with gdump off",
 	[FIX_TAKE_MORE] = "take {number} or more",
 	[FIX_TAKE_WHILE_SAMPLING] =
 		"take them while profiling is on (activate, record), for longer, or with a smaller "
 		"sample rate (reset --sample-rate)",
-	[FIX_ACTIVATE] = "jeprof-ctl activate {pid} begins",
+	[FIX_ACTIVATE] = "start sampling: jeprof-ctl activate {pid}",
 	[FIX_ACTIVATE_SETS_IT] = "jeprof-ctl activate {pid} sets it to true",
-	[FIX_TRUST_IMAGES] = "--trust-images names them by that file all the same",
+	[FIX_TRUST_IMAGES] = "--trust-images uses that file anyway",
 	[FIX_INSTALL_DBGSYM] =
 		"install its debug symbols (Debian: its -dbgsym package, which "
 		"find-dbgsym-packages(1) of debian-goodies names)",
@@ -316,49 +320,51 @@ static const char *const words[FIXES] = {
 	[FIX_SEE_WHO_ALLOCATED] = "jeprof-ctl record {pid} shows which functions allocate more",
 	[FIX_EXPLAIN_MEMORY] = "jeprof-ctl explain {pid} asks it",
 	[FIX_DECAY_SOONER] =
-		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
-		"dirty_decay_ms:1000 at the start does it sooner (TUNING.md of jemalloc)",
+		"jeprof-ctl set {pid} arena.4096.purge returns them now; starting it with "
+		"MALLOC_CONF=dirty_decay_ms:1000 returns them sooner (TUNING.md of jemalloc)",
 	[FIX_DECAY_IN_BACKGROUND] =
-		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
-		"background_thread:true at the start does it also while the program is idle "
+		"jeprof-ctl set {pid} arena.4096.purge returns them now; starting it with "
+		"MALLOC_CONF=background_thread:true also does so while the program is idle "
 		"(TUNING.md of jemalloc)",
 	[FIX_NO_MUZZY_PAGES] =
-		"jeprof-ctl set {pid} arena.4096.purge gives them back now; MALLOC_CONF="
-		"muzzy_decay_ms:0 at the start does it always (TUNING.md of jemalloc)",
+		"jeprof-ctl set {pid} arena.4096.purge returns them now; starting it with "
+		"MALLOC_CONF=muzzy_decay_ms:0 always does so (TUNING.md of jemalloc)",
 	[FIX_FEWER_ARENAS] =
-		"MALLOC_CONF=narenas:4 at the start, which may cost speed where many threads "
+		"start it with MALLOC_CONF=narenas:4, which may cost speed if many threads "
 		"allocate (TUNING.md of jemalloc)",
 	[FIX_SMALLER_CACHES] =
-		"MALLOC_CONF=lg_tcache_max:13 at the start (opt.lg_tcache_max of jemalloc(3))",
+		"start it with MALLOC_CONF=lg_tcache_max:13 (opt.lg_tcache_max of jemalloc(3))",
 	[FIX_NO_HUGE_PAGES] =
-		"MALLOC_CONF=thp:never at the start (opt.thp of jemalloc(3)); see "
+		"start it with MALLOC_CONF=thp:never (opt.thp of jemalloc(3)); see "
 		"/sys/kernel/mm/transparent_hugepage/enabled",
 	[FIX_PYTHON_MALLOC] =
 		"start it with PYTHONMALLOC=malloc: then it comes from malloc(3), and is in the "
 		"profile where jemalloc serves that (tracemalloc of Python shows it, too)",
 	[FIX_JAVA_MEMORY] =
-		"start it with -XX:NativeMemoryTracking=summary, and ask jcmd PID VM.native_memory",
+		"start it with -XX:NativeMemoryTracking=summary, and run jcmd PID "
+		"VM.native_memory",
 	[FIX_V8_MEMORY] =
 		"node --max-old-space-size limits it; a heap snapshot (--heapsnapshot-signal) "
 		"shows what holds it",
-	[FIX_GO_MEMORY] = "runtime/pprof of Go shows it; GOMEMLIMIT limits it",
+	[FIX_GO_MEMORY] = "Go's runtime/pprof shows it; GOMEMLIMIT limits it",
 	[FIX_DOTNET_MEMORY] = "dotnet-gcdump shows it; DOTNET_GCHeapHardLimit limits it",
-	[FIX_RUBY_MEMORY] = "GC.stat and ObjectSpace of Ruby show it",
+	[FIX_RUBY_MEMORY] = "Ruby's GC.stat and ObjectSpace show it",
 	[FIX_PHP_MEMORY] =
 		"start it with USE_ZEND_ALLOC=0: then it comes from malloc(3), and is in the "
 		"profile where jemalloc serves that; memory_limit limits it",
 	[FIX_ERLANG_MEMORY] =
-		"erlang:memory() shows it; erts_alloc(3) has the settings of its allocators",
+		"erlang:memory() shows it; erts_alloc(3) describes the settings of its "
+		"allocators",
 	[FIX_INNODB_MEMORY] =
-		"innodb_buffer_pool_size is its largest part: SHOW ENGINE INNODB STATUS",
-	[FIX_LUAJIT_MEMORY] = "collectgarbage(\"count\") of Lua shows it",
+		"innodb_buffer_pool_size is its largest part: see SHOW ENGINE INNODB STATUS",
+	[FIX_LUAJIT_MEMORY] = "Lua's collectgarbage(\"count\") shows it",
 
 	/* --- jemalloc --- */
 
 	[FIX_INSTALL_ITS_SYMBOLS] =
-		"install its debug symbols, where the process has its files or here",
+		"install its debug symbols, in the file system of the process or here",
 	[FIX_INSTALL_OR_DEBUGINFOD] =
-		"install its debug symbols, where the process has its files or here, or let "
+		"install its debug symbols, in the file system of the process or here, or let "
 		"--debuginfod fetch them",
 	[FIX_ROOT_WITH_THE_FILE] = "run as root, in the mount namespace that has the file",
 	[FIX_BUILD_IN_STATIC] =
@@ -373,10 +379,11 @@ static const char *const words[FIXES] = {
 
 	/* --- bpf --- */
 
-	[FIX_SITES_AS_IT_IS] = "to see who allocates, as it is: jeprof-ctl sites {pid}",
+	[FIX_SITES_AS_IT_IS] = "to see what allocates, without a restart: jeprof-ctl sites {pid}",
 	[FIX_SAMPLE_AS_IT_IS] =
-		"or see who holds what is allocated from now on, as it is: jeprof-ctl sample {pid}",
-	[FIX_RECORD_INSTEAD] = "where opt.prof is true, jeprof-ctl record {pid} shows what is held",
+		"or to see what holds memory allocated from now on, without a restart: "
+		"jeprof-ctl sample {pid}",
+	[FIX_RECORD_INSTEAD] = "if opt.prof is true, jeprof-ctl record {pid} shows what is held",
 	[FIX_ALLOW_OVERHEAD] =
 		"allow more (--max-overhead {count})",
 	[FIX_SAMPLE_FOR_LONGER] = "sample for longer (-d 1m)",
@@ -387,29 +394,29 @@ static const char *const words[FIXES] = {
 		"run it as root on the host, or in a container without a user namespace of its "
 		"own",
 	[FIX_ROOT_OR_CAP_SYS_ADMIN] =
-		"run it as root, or with CAP_SYS_ADMIN, which is all of them, and "
+		"run it as root, or with CAP_SYS_ADMIN, which includes them all, and "
 		"CAP_SYS_PTRACE (in a container: --privileged --pid=host)",
 	[FIX_LOCKDOWN_INTEGRITY] = "start the kernel with lockdown=integrity, or without lockdown",
-	[FIX_MOUNT_TRACEFS] = "mount -t tracefs tracefs {path} (in a container: bind the host's)",
-	[FIX_KERNEL_WITH_SYSCALL_TRACING] =
-		"run a kernel that was built with CONFIG_FTRACE_SYSCALLS=y",
+	[FIX_MOUNT_TRACEFS] =
+		"mount -t tracefs tracefs {path} (in a container: bind-mount the host's)",
+	[FIX_KERNEL_WITH_SYSCALL_TRACING] = "run a kernel built with CONFIG_FTRACE_SYSCALLS=y",
 	[FIX_UNCONFINED_SECCOMP] =
 		"in a container: --privileged, or --security-opt seccomp=unconfined",
 	[FIX_UNLIMITED_MEMLOCK] = "ulimit -l unlimited",
 	[FIX_KERNEL_WITH_BTF] =
-		"run a kernel that was built with CONFIG_DEBUG_INFO_BTF=y, as those of the "
-		"distributions are, and have /sys mounted",
+		"run a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distribution kernels are, "
+		"and mount /sys",
 	[FIX_KERNEL_WITH_UPROBES] =
-		"run a kernel that was built with CONFIG_UPROBE_EVENTS=y, and have /sys mounted",
+		"run a kernel built with CONFIG_UPROBE_EVENTS=y, and mount /sys",
 	[FIX_RAISE_OWN_NOFILE] = "ulimit -n 4096",
-	[FIX_KERNEL_WITH_BPF] = "run a kernel that was built with CONFIG_BPF_SYSCALL=y",
-	[FIX_KERNEL_5_10] = "watch needs Linux 5.10 or newer",
+	[FIX_KERNEL_WITH_BPF] = "run a kernel built with CONFIG_BPF_SYSCALL=y",
+	[FIX_KERNEL_5_10] = "watch needs Linux 5.10 or later",
 
 	/* --- profile --- */
 
 	[FIX_THREADS_OF_PROFILE] =
-		"its threads are {text}: numbers of jemalloc's own, which no thread id tells, and "
-		"names where the program sets them (thread.prof.name, prof_sys_thread_name)",
+		"its threads are {text}: jemalloc's own numbers, which are not thread ids, and "
+		"names if the program sets them (thread.prof.name, prof_sys_thread_name)",
 	[FIX_SHOW_ALLOCATORS] =
 		"functions that allocate for their callers are folded into these: --no-fold shows "
 		"them",
@@ -417,11 +424,11 @@ static const char *const words[FIXES] = {
 	[FIX_LEAVE_OUT_WHAT_SHRANK] =
 		"leave out what shrank: report --base BEFORE --drop-negative -f raw AFTER",
 	[FIX_COMBINE_ALIKE] =
-		"give dumps alone, or what sites wrote alone: the two count different things",
+		"give only dumps, or only profiles from sites: they count different things",
 	[FIX_SHOW_ALLOC_SPACE] =
-		"leave that option out: --alloc-space is what it has; jeprof-ctl dump counts "
-		"objects, too, and what is in use",
-	[FIX_TAKE_DUMPS] = "give dumps of the process: of jeprof-ctl dump, or record --interval",
+		"leave that option out: it has --alloc-space alone; jeprof-ctl dump also counts "
+		"objects, and what is in use",
+	[FIX_TAKE_DUMPS] = "give dumps of the process, from jeprof-ctl dump or record --interval",
 
 	/* --- cli --- */
 
@@ -432,15 +439,16 @@ static const char *const words[FIXES] = {
 	[FIX_SEE_LIST] = "jeprof-ctl list shows the processes that use jemalloc",
 	[FIX_NAME_A_FOLDER_FOR_ALL] = "name a folder, such as -o profiles/",
 	[FIX_SAVE_TO_FOLDER] = "name a folder, such as --save profiles/",
-	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each writes by its own prefix",
+	[FIX_LEAVE_OUT_THE_PATH] = "leave the path out: each then writes by its own prefix",
 	[FIX_NARROW_IT_DOWN] = "name fewer with --comm, --cgroup, --children, or by their pids",
 	[FIX_NAME_THE_FILE] = "./{number} means the file",
 	[FIX_GIVE_A_PROCESS] =
-		"jeprof-ctl {command} {text}; jeprof-ctl list shows who uses jemalloc",
+		"jeprof-ctl {command} {text}; jeprof-ctl list shows the processes that use "
+		"jemalloc",
 	[FIX_WRITE_TO_FILE] = "write it to a file with -o FILE",
 	[FIX_WRITE_PROFILE_TO_FILE] = "write the profile to a file with -o FILE",
 	[FIX_CHOOSE_SHELL] = "choose bash, zsh or fish",
-	[FIX_NAME_A_SUFFIX] = "let it end in one of: {text}; or name one with -f",
+	[FIX_NAME_A_SUFFIX] = "use a name that ends in one of: {text}; or give a format with -f",
 	[FIX_NAME_THE_LAST_FILE] = "name the last of them with -o FILE",
 	[FIX_RECORD_FOR_LONGER] = "record for longer, such as -d 10m --interval 1m",
 	[FIX_USE_A_POWER] = "use a power of two, such as 512K",
@@ -458,13 +466,13 @@ static const char *const words[FIXES] = {
 		"make one, and name its file: jeprof-ctl serve --token-file FILE --new-token ROLE "
 		"(or --client-ca FILE, with --tls-cert)",
 	[FIX_LISTEN_ON_LOOPBACK] =
-		"--tls-cert FILE --tls-key FILE; or --listen 127.0.0.1:PORT, which ssh -L brings "
-		"to others",
-	[FIX_GIVE_RUNS] = "--runs FOLDER for another place, --runs none to keep nothing",
-	[FIX_STOP_RUN] = "wait for its end, or POST /api/v1/runs/{number}/stop",
+		"--tls-cert FILE --tls-key FILE; or --listen 127.0.0.1:PORT, which ssh -L can "
+		"forward",
+	[FIX_GIVE_RUNS] = "--runs FOLDER to use another folder, --runs none to keep nothing",
+	[FIX_STOP_RUN] = "wait until it ends, or POST /api/v1/runs/{number}/stop",
 	[FIX_LEAVE_RULE_OPTION] =
-		"leave it out: what is kept say --runs, --keep and --max-bytes of serve, and a "
-		"rule is at work as long as that is",
+		"leave it out: --runs, --keep and --max-bytes of serve set what is kept, and a "
+		"rule is active as long as serve runs",
 	[FIX_WRITE_A_RULE] = "for example: engine: --comm engine --when 'rss>80%'",
 	[FIX_CHMOD_PEM] = "chown root {path}; chmod go-w {path}",
 	[FIX_CHMOD_KEY] = "chmod o-r {path}",

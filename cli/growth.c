@@ -33,7 +33,7 @@ const char *growth_bytes(double bytes, char *buf, size_t size)
 	return buf;
 }
 
-/* As output_safe(), and with dots where it was cut: of C++ a name may be as long as a page. */
+/* As output_safe(), but a truncated name ends in dots: a C++ name may be a page long. */
 static const char *name_text(const char *raw, char *buf, size_t size)
 {
 	static const char dots[] = "...";
@@ -65,7 +65,7 @@ const char *growth_call(const struct profile_symbols *s, const struct profile_li
 	return buf;
 }
 
-/* Rust's names: "_R...", or, in the older form, "_ZN...17h" with a hash of 16 digits and an "E". */
+/* Rust names are "_R...", or, in the legacy form, "_ZN...17h" with 16 hash digits and an "E". */
 static bool is_rust(const char *linkage)
 {
 	size_t len = strlen(linkage);
@@ -83,7 +83,7 @@ static bool begins_with_any(const char *name, const char *const *with)
 	return false;
 }
 
-/* Of the standard library of C++ or Rust, which may be ten calls deep before the program's own. */
+/* Part of the C++ or Rust standard library, which may add ten calls inside the program's own. */
 static bool is_of_language(const struct profile_function *f)
 {
 	static const char *const both[] = { "std::", "__gnu_cxx::", NULL };
@@ -100,7 +100,7 @@ static bool is_of_language(const struct profile_function *f)
 	return f->file && strstr(f->file, "/rustc") && strstr(f->file, "/library/");
 }
 
-/* The innermost call, and of those around it the ones that are the program's own. */
+/* The innermost call, and the program's own calls around it. */
 const char *growth_calls(const struct profile *p, size_t stack, char *buf, size_t size)
 {
 	struct profile_line lines[CALLS_LOOKED_AT];
@@ -134,7 +134,7 @@ static void fill_row(const struct profile_change *c, const char *name, struct ta
 	snprintf(row->cell[0], TABLE_CELL_SIZE, "%s", c->significant ? "*" : " ");
 	growth_bytes(c->after - c->before, row->cell[1], TABLE_CELL_SIZE);
 	growth_bytes(profile_change_error(c), row->cell[2], TABLE_CELL_SIZE);
-	row->cell[2][0] = ' '; /* an error goes both ways */
+	row->cell[2][0] = ' '; /* an error has no sign */
 	growth_bytes(c->before, row->cell[3], TABLE_CELL_SIZE);
 	growth_bytes(c->after, row->cell[4], TABLE_CELL_SIZE);
 	row->cell[3][0] = row->cell[4][0] = ' ';
@@ -190,13 +190,13 @@ const char *growth_counted(const struct ops_diff *d, char *buf, size_t size)
 	if (!(before > 0) || !(after > before) || d->after <= d->before)
 		return NULL;
 	snprintf(buf, size,
-		 "jemalloc counts %s more allocated than at the beginning: memory did grow, though "
-		 "sampling does not tell where",
+		 "jemalloc counts %s more allocated than at the beginning: memory did grow, but "
+		 "sampling cannot show where",
 		 text_size((uint64_t)(after - before), counted, sizeof(counted)));
 	return buf;
 }
 
-/* " in 10.0 s", of what was allocated: more in a longer time is no growth. */
+/* " in 10.0 s", for allocated memory: more in a longer time is not growth. */
 static const char *time_text(const struct ops_diff *d, int64_t ns, char *buf, size_t size)
 {
 	*buf = '\0';
@@ -255,7 +255,7 @@ int growth_print(const struct args *args, const struct ops_diff *d, struct err *
 
 /* --- formats --- */
 
-/* raw holds what was counted, and nothing was counted below 0. */
+/* raw holds counts, which are never negative. */
 static int no_raw(struct err *err)
 {
 	err_raise(err, ERROR_RAW_HOLDS_A_PROFILE);

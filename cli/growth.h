@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Growth for people: what record, diff and leaks print alike. */
+/* Growth as text, shared by record, diff and leaks. */
 #ifndef CLI_GROWTH_H
 #define CLI_GROWTH_H
 
@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "+12.3M", "-512": a change of that many bytes. Returns `buf`; 24 bytes always do. */
+/* "+12.3M", "-512": a change of that many bytes. Returns `buf`; 24 bytes always suffice. */
 const char *growth_bytes(double bytes, char *buf, size_t size);
 
-/* "alloc (pool.c:12)", safe to print. Returns `buf`; GROWTH_CALL_SIZE bytes always do. */
+/* "alloc (pool.c:12)", safe to print. Returns `buf`; GROWTH_CALL_SIZE bytes always suffice. */
 #define GROWTH_CALL_SIZE 336
 const char *growth_call(const struct profile_symbols *symbols, const struct profile_line *line,
 			char *buf, size_t size);
@@ -22,28 +22,27 @@ const char *growth_call(const struct profile_symbols *symbols, const struct prof
 #define GROWTH_CALLS_SIZE 2304
 const char *growth_calls(const struct profile *profile, size_t stack, char *buf, size_t size);
 
-/* How many functions were folded, unless none was or with -q (profile/fold.h). */
+/* Print how many functions were folded, unless none were, or with -q (profile/fold.h). */
 int growth_folded(const struct args *args, size_t n, struct err *err) __must_check;
 
-/* The difference: a table of functions and the stacks that changed most. */
+/* Print the difference: a table of functions, and the stacks that changed most. */
 int growth_print(const struct args *args, const struct ops_diff *diff, struct err *err)
 	__must_check;
 
 /*
- * A sentence where nothing that grew is marked as significant, and yet memory grew, as jemalloc
- * counts and does not sample (stats.allocated, less what sampling takes). NULL: there is nothing
- * to say. Returns `buf`.
+ * A sentence for the case that no growth is significant, but memory did grow by jemalloc's own
+ * count (stats.allocated, less what sampling takes). Returns `buf`; NULL: not the case.
  */
 #define GROWTH_COUNTED_SIZE 160
 const char *growth_counted(const struct ops_diff *diff, char *buf, size_t size);
 
 /*
  * The formats of --format, "pprof,folded" or NULL: a bit for each, 1 << enum profile_format.
- * ERR_USAGE: there is none of a name, or it cannot hold every difference.
+ * ERR_USAGE: unknown, or unable to hold every difference.
  */
 int growth_formats(const char *names, unsigned int *formats, struct err *err) __must_check;
 
-/* The names of the files of a difference. growth_paths_fini() is due also when this fails. */
+/* The file names of a difference. Call growth_paths_fini() even if this fails. */
 struct growth_paths {
 	char *v[PROFILE_FORMATS];
 	size_t n;
@@ -52,11 +51,11 @@ int growth_paths(unsigned int formats, const char *stem, struct growth_paths *pa
 		 struct err *err) __must_check;
 void growth_paths_fini(struct growth_paths *paths);
 
-/* Write the difference in each of the formats to its file, and name that. */
+/* Write the difference to a file in each of the formats, and print the file names. */
 int growth_write(const struct args *args, unsigned int formats, const struct ops_diff *diff,
 		 const struct growth_paths *paths, struct err *err) __must_check;
 
-/* May growth_write() write its files? ERR_OUTPUT. */
+/* Check that growth_write() can write its files. ERR_OUTPUT: it cannot. */
 int growth_check_files(const struct args *args, unsigned int formats, const char *stem,
 		       struct err *err) __must_check;
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 /*
- * A standard descriptor that is closed would be given to the next file opened,
- * and our talk would go there: fill the gap with one that cannot be written.
+ * If a standard descriptor is closed, the next file opened would get its number, and our output:
+ * fill the gap with a descriptor that cannot be written.
  */
 static void fill_standard_fds(void)
 {
@@ -59,16 +59,16 @@ int main(int argc, char **argv)
 	struct args args;
 	int ret;
 
-	pace(); /* after all that the loader did */
+	pace(); /* after all the loader's work */
 	fill_standard_fds();
 	api_words(fix_text);
-	/* A pipe nobody reads, and a file too large, are errors, and nothing to die of half-way. */
+	/* Handle a closed pipe and a file that is too large as errors, rather than die half-way. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (args_parse(argc, argv, &args, &command, &err))
 		return out_error(&args, &err);
 	ret = run(&args, command, &err);
-	/* What is not known of a target stays so. */
+	/* ERR_LOST stays: a limit of ours does not explain what happened in the target. */
 	if (ret < 0 && err.code != ERR_LOST)
 		err_explain(&err);
 	return ret < 0 ? out_error(&args, &err) : ret;

@@ -23,7 +23,7 @@
 #define JSON_STYLE \
 	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
-#define PROGRESS_MIN 20 /* fewer are done at once */
+#define PROGRESS_MIN 20 /* fewer threads take no time worth showing */
 #define PROGRESS_WIDTH 40
 
 static int failed(struct err *err)
@@ -56,7 +56,7 @@ int out_json_to(FILE *to, struct json_object *doc, struct err *err)
 {
 	int n;
 
-	/* 0.99 as such, and not as the double that is nearest to it. */
+	/* Print 0.99 as 0.99, not as the nearest double. */
 	json_c_set_serialization_double_format("%.15g", JSON_C_OPTION_GLOBAL);
 	n = fprintf(to, "%s\n", json_object_to_json_string_ext(doc, JSON_STYLE));
 
@@ -94,7 +94,7 @@ void out_cost(const struct args *args, const struct ops_cost *cost)
 			cost->stops, cost->pause_us);
 	if (cost->prolonged)
 		fprintf(stderr,
-			"a system call's timeout began again, %u times: its waits end later, by "
+			"the timeout of a system call was restarted %u times, which delays it by "
 			"%" PRIu64 " ms or more in all\n",
 			cost->prolonged, cost->late_us / 1000);
 }
@@ -189,7 +189,7 @@ static int print_error(const struct err *err)
 	return out_json(api_error(err), &unwritten) || out_flush(&unwritten);
 }
 
-/* For scripts that read what is meant for people. */
+/* For scripts that read the output meant for people. */
 static void print_ids(const struct err *err)
 {
 	const char *wanted = getenv("JEPROF_CTL_ERROR_IDS");
@@ -209,7 +209,7 @@ int out_error(const struct args *args, const struct err *err)
 {
 	char text[ERR_TEXT_SIZE], fix[ERR_TEXT_SIZE];
 
-	/* Who read has seen enough, as head(1) has: that is no news. The exit status tells it. */
+	/* The reader closed the pipe, as head(1) does: only the exit status says so. */
 	if (err->code == ERR_OUTPUT && err->sys == EPIPE)
 		return err_exit_status(err->code);
 	if (args->json && !ferror(stdout) && !print_error(err))
@@ -242,7 +242,7 @@ bool out_has_color(const struct args *args, int fd)
 	return isatty(fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
 }
 
-/* What the environment says of the terminal; 0: nothing. As of ls(1) and git(1) it goes first. */
+/* The terminal size in the environment, which takes precedence as in ls(1) and git(1); 0: none. */
 static size_t told(const char *name)
 {
 	const char *text = getenv(name);
@@ -274,7 +274,7 @@ static const char *text_of(const char *cell)
 
 static int print_row(const struct table_row *row, size_t columns, const int *width, struct err *err)
 {
-	/* Twice: what is short on a line may be long in bytes. */
+	/* Twice the size: text that takes few columns may take many bytes. */
 	char line[2 * TABLE_COLUMNS_MAX * (TABLE_CELL_SIZE + 2)];
 	size_t at = 0;
 

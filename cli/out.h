@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Printing: data on stdout, talk on stderr. */
+/* Printing: data on stdout, messages on stderr. */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
 
@@ -10,32 +10,32 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Print the document, and drop it. */
+/* Print and release the document. */
 int out_json(struct json_object *doc, struct err *err) __must_check;
 int out_json_to(FILE *to, struct json_object *doc, struct err *err) __must_check;
 
-/* Print a line of data; names from a target go through output_safe() before. */
+/* Print a line of data. The caller passes names from a target through output_safe(). */
 int out_line(struct err *err, const char *fmt, ...) __printf_like(2, 3) __must_check;
 
 /* Write bytes to stdout as they are. */
 int out_write(const char *text, size_t len, struct err *err) __must_check;
 
-/* What stdio still holds; ERR_OUTPUT when it, or anything before, could not be written. */
+/* Flush stdout. ERR_OUTPUT: this or an earlier write failed. */
 int out_flush(struct err *err) __must_check;
 
 /*
- * Would writing so much not wait for a reader? A pipe that can be written to takes PIPE_BUF bytes
- * at once; more than that it takes for certain when it is empty.
+ * Whether writing `len` bytes will not block. A pipe that polls as writable takes PIPE_BUF bytes;
+ * more is only certain to fit if it is empty.
  */
 bool out_is_read(int fd, size_t len);
 
-/* On stderr, unless -q or --json: what the operation cost the process. */
+/* Print what the operation cost the process on stderr, unless -q or --json. */
 void out_cost(const struct args *args, const struct ops_cost *cost);
 
-/* On stderr, unless -q or "": a warning. In JSON it is a member of the document. */
+/* Print a warning on stderr, unless -q or "". In JSON it is a member of the document. */
 void out_warning(const struct args *args, const struct err *warning);
 
-/* An err_warn_fn, for one in the middle of work: on stderr, in a child through the controller. */
+/* An err_warn_fn, for warnings during work: on stderr; in a child, through the controller. */
 void out_warn(void *ctx, const struct err *warning);
 
 /* "4242 (redis-server)". */
@@ -49,28 +49,28 @@ const char *out_value(const struct ops_value *value, char *buf, size_t size);
 /* "-" for what is unknown. */
 const char *out_tristate(enum tristate t);
 
-/* How far work on many threads has come: on stderr, when that is a terminal. */
+/* Show progress over many threads on stderr, if that is a terminal. */
 void out_progress(void *ctx, size_t done, size_t total);
 
-/* What became of the switch `name`. */
+/* Print the value of the switch `name`, and whether it changed. */
 int out_change(const struct args *args, const char *name, const struct ops_change *change,
 	       struct err *err) __must_check;
 
-/* The error, in the form asked for. Returns the exit status. */
+/* Print the error, as text or JSON. Returns the exit status. */
 int out_error(const struct args *args, const struct err *err);
 
-/* An escape sequence when `fd` is to be coloured, else "". */
+/* An escape sequence if `fd` gets colors, else "". */
 enum ink { INK_NONE, INK_GREEN, INK_RED, INK_YELLOW, INK_BOLD };
 const char *out_ink(const struct args *args, int fd, enum ink ink);
 bool out_has_color(const struct args *args, int fd);
 
-/* How wide and how long the terminal is that stdout is: 0 where it is none. */
+/* The size of the terminal on stdout; 0: stdout is not a terminal. */
 struct out_size {
 	size_t columns, lines;
 };
 struct out_size out_size(void);
 
-/* Rows of text in columns that are as wide as they need to be. */
+/* Rows of text, in columns as wide as needed. */
 
 #define TABLE_COLUMNS_MAX 16
 #define TABLE_CELL_SIZE 160

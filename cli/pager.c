@@ -48,7 +48,7 @@ static bool is_long(int fd, uint64_t bytes, struct out_size terminal)
 	return lines + 1 >= terminal.lines;
 }
 
-/* Is the user who logged in another one? Root by sudo(8) or the like, or a set-user-ID bit. */
+/* Are these not the rights of the login user? By sudo(8) or the like, or a set-user-ID bit. */
 static bool has_borrowed_rights(void)
 {
 	static const char *const lenders[] = { "SUDO_UID", "DOAS_USER", "PKEXEC_UID" };
@@ -73,7 +73,7 @@ static bool has_borrowed_rights(void)
 	       strtoul(login, NULL, 10) != (unsigned long)getuid();
 }
 
-/* NULL: none. */
+/* The pager; NULL: none. */
 static const char *command(void)
 {
 	const char *name = getenv("JEPROF_CTL_PAGER"), *term = getenv("TERM");
@@ -136,7 +136,7 @@ void pager_begin(struct pager *pager, const struct args *args, int fd, uint64_t 
 	pager->stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (pager->stdout >= 0 && !start(name, secure, ends[0], &pid)) {
 		pager->pid = pid;
-		/* Ctrl-C is for the pager: who ended before it would leave it with the terminal. */
+		/* Ctrl-C is for the pager: if we exited first, it would still have the terminal. */
 		signal(SIGINT, SIG_IGN);
 		signal(SIGQUIT, SIG_IGN);
 		dup2(ends[1], STDOUT_FILENO);
@@ -157,7 +157,7 @@ enum pager_end pager_end(struct pager *pager)
 
 	if (pager->stdout < 0)
 		return PAGER_NONE;
-	__fpurge(stdout); /* what it was left before it could be read */
+	__fpurge(stdout); /* what the pager did not read before it exited */
 	clearerr(stdout);
 	dup2(pager->stdout, STDOUT_FILENO);
 	close(pager->stdout);
@@ -168,7 +168,7 @@ enum pager_end pager_end(struct pager *pager)
 		;
 	signal(SIGINT, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
-	/* As shells say that a command was not found, or not run. */
+	/* The exit statuses of a shell for a command that was not found, or could not be run. */
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127)
 		       ? PAGER_SHOWED_NOTHING
 		       : PAGER_SHOWED;

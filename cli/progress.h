@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How far long work is: one line of the terminal that is stderr, written again and again. */
+/* Progress of long operations: one line on stderr, a terminal, rewritten in place. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -7,7 +7,7 @@
 
 #define PROGRESS_LINE_SIZE 193
 
-/* A line that would wrap could not be written over: what is too long is cut. */
+/* Long lines are cut: a line that wraps could not be overwritten. */
 void progress_line(const char *line);
 void progress_clear(void);
 int progress_columns(void);

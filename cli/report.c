@@ -29,10 +29,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROWS_READ 25 /* a page of a terminal */
+#define ROWS_READ 25 /* one page of a terminal */
 #define ROWS 80	     /* as many as jeprof and pprof draw */
 
-/* What is to be written: the reports first, then the formats of profile/format/format.h. */
+/* Kinds of output: the reports first, then the formats of profile/format/format.h. */
 enum report_kind {
 	REPORT_TEXT,
 	REPORT_TREE,
@@ -46,7 +46,7 @@ struct report {
 	const struct args *args;
 	enum report_kind kind;
 	enum profile_format format; /* of REPORT_FORMAT */
-	bool type_given;	    /* options.type is what was asked for, and no default */
+	bool type_given;	    /* options.type was given, not a default */
 	struct profile_report_options options;
 	struct profile_fold fold;
 	double node_fraction;
@@ -67,7 +67,7 @@ static void close_report(struct report *r)
 	json_close(&r->warnings);
 }
 
-/* Of several flags that are mutually exclusive, the number of the one that is set, 0 if none is. */
+/* The number of the one flag that is set, among mutually exclusive ones; 0: none. */
 static int only_one(const bool *const *flags, int n, const char *what, int *which, struct err *err)
 {
 	int set = 0;
@@ -133,7 +133,7 @@ static int read_kind(const struct args *args, const char *name, struct report *r
 		       : profile_format_unknown(name, "text, tree, jeprof, ", err);
 }
 
-/* Of what shows a profile in another way than as a table, two at most, and one of them a format. */
+/* At most two options that replace the table may be given, and one of them must be a format. */
 static int check_ways(const struct args *args, const struct report *r, const char *format,
 		      struct err *err)
 {
@@ -158,7 +158,7 @@ static int check_ways(const struct args *args, const struct report *r, const cha
 	return 0;
 }
 
-/* A profile that is read again is to be whole. */
+/* A profile that is to be read again must be complete. */
 int report_check_stacks(const struct args *args, const char *name, struct err *err)
 {
 	enum profile_format format = name ? profile_format_by_name(name) : PROFILE_FORMAT_NONE;
@@ -223,7 +223,7 @@ static int read_fraction(const char *text, double *fraction, struct err *err)
 	return 0;
 }
 
-/* A number is jemalloc's of a thread; what is none, the name of threads. */
+/* A number is jemalloc's number of a thread; anything else is the name of threads. */
 static void read_thread(const struct args *args, struct profile_options *options)
 {
 	struct err ignored;
@@ -275,7 +275,7 @@ static int read_line(const struct args *args, const char *format, struct report 
 	return 0;
 }
 
-/* A file has neither colours nor a width. */
+/* A file has neither colors nor a width. */
 static void look_at_terminal(const struct args *args, struct report *r)
 {
 	if (args_to_file(args))
@@ -306,7 +306,7 @@ static void fill_request(const struct args *args, struct report *r,
 		.keep_allocator = args->keep_allocator ||
 				  (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_RAW),
 	};
-	/* A format that takes every type knows threads apart, too. */
+	/* A format that holds every type also distinguishes threads. */
 	if (r->kind == REPORT_FORMAT && r->format == PROFILE_FORMAT_PPROF &&
 	    !request->options.only_thread)
 		request->options.by_thread = true;
@@ -345,7 +345,7 @@ static int write_format(FILE *out, const void *ctx, struct err *err)
 	return render_into(out, &r->data.profile, r->format, &options, r->args->output, err);
 }
 
-/* What is looked for may be there, and folded. */
+/* The functions asked for may exist, but be folded. */
 static int no_match(const struct report *r, struct err *err)
 {
 	return err->ids[0] == ERROR_NO_MATCH && r->data.n_folded
@@ -422,9 +422,9 @@ static int write_out(const struct report *r, struct err *err)
 	return out_flush(err);
 }
 
-/* --- of processes: what they dump now --- */
+/* --- processes, which are dumped now --- */
 
-/* In memory files, or in the files that they are to be kept in. */
+/* Dumps in memory files, or in the files of --save. */
 struct dumps {
 	struct several of;
 	struct tally tally;
@@ -489,9 +489,9 @@ static int find_processes(struct dumps *d, const struct args *args, struct err *
 }
 
 /*
- * Of several each that can be dumped is; those that fail are told, and counted. `plain` is the line
- * for their errors: what is printed with --json is one document. 0, or where there is no dump -1 or
- * an exit status.
+ * Dump every process that can be dumped; report and count failures. `plain` is the command line
+ * for these errors, without --json, which prints a single document. Returns 0; without any dump,
+ * -1 or an exit status.
  */
 static int take_dumps(struct dumps *d, const struct args *args, const struct args *plain,
 		      struct err *err)
@@ -512,7 +512,7 @@ static int take_dumps(struct dumps *d, const struct args *args, const struct arg
 	}
 	if (d->n)
 		return 0;
-	/* All may have ended meanwhile, which is no failure of any. */
+	/* All may have ended meanwhile, which is not a failure. */
 	return d->tally.failed ? several_sum(&d->of, &d->tally) : args_no_match(args, err);
 }
 
@@ -553,7 +553,7 @@ static int run(const void *ctx, struct err *err)
 	return write_out(r, err);
 }
 
-/* By its suffix: a picture is of the graph of calls, but x.svg is a flame graph. */
+/* The format by suffix: pictures show the call graph, but x.svg is a flame graph. */
 static const char *format_of(const char *path)
 {
 	static const char drawn[] = ".dot.svg";
@@ -603,7 +603,7 @@ static int prepare(const struct args *args, const char *format, struct report *r
 	return 0;
 }
 
-/* `dumps`: what the inputs are, if they are not files. */
+/* `dumps`: the inputs, if they are not files. */
 static int show(struct report *r, struct ops_report_request *request, const struct dumps *dumps,
 		struct err *err)
 {

@@ -36,7 +36,7 @@ static int add(struct several *s, const struct target *t, struct err *err)
 	return 0;
 }
 
-/* One that is not there is an error of its own later. */
+/* A missing process is reported later, as an error of its own. */
 static int add_named(struct several *s, pid_t pid, struct err *err)
 {
 	_cleanup_(proc_close) struct proc p = { 0 };
@@ -70,14 +70,14 @@ static void say_who_is_left(const struct args *args, const struct ops_matches *f
 	fprintf(stderr, "%zu of %zu processes use%s jemalloc", found->n, found->all,
 		found->n == 1 ? "s" : "");
 	if (found->unseen)
-		fprintf(stderr, "; %zu could not be looked at%s", found->unseen,
-			geteuid() ? ", root sees them all" : "");
+		fprintf(stderr, "; %zu could not be inspected%s", found->unseen,
+			geteuid() ? ", root can inspect them all" : "");
 	fputc('\n', stderr);
 }
 
 /*
- * Those that match and use jemalloc. The only one that matches is meant whether it does or not: the
- * command says what it lacks.
+ * Add the matches that use jemalloc. A single match is added whether it does or not: the command
+ * reports what it lacks.
  */
 static int add_matching(struct several *s, const struct ops_filter *filter, struct err *err)
 {
@@ -259,7 +259,7 @@ void several_count(struct tally *tally, const struct target *t, int status)
 		 t->match.pid, status_name(status));
 }
 
-/* A list that was cut ends at the last one that is whole. */
+/* A truncated list ends after its last complete entry. */
 int several_sum(const struct several *s, const struct tally *tally)
 {
 	bool cut = strlen(tally->list) == sizeof(tally->list) - 1;
@@ -290,7 +290,7 @@ int several_each(const struct several *s, struct err *err)
 	return several_end(s, err) ? -1 : several_sum(s, &tally);
 }
 
-/* What would be written to one name by all. */
+/* Refuse to write the output of all to one file. */
 static int check_names(const struct several *s, struct err *err)
 {
 	const struct args *args = s->args;

@@ -105,8 +105,8 @@ is "$(calls)" daemon-reload 'it was read, and nothing restarted'
 is "$(stat -c '%a %U' "$file" "${file%/*}" | paste -sd ' ')" '644 root 755 root' 'whose file it is, whatever the umask'
 is "$(tail -n 1 "$file")" 'Environment="MALLOC_CONF=prof:true,prof_active:false"' 'what is in it'
 before=$(stat -c '%i %y' "$file")
-ctl_ok 'enabled already' enable a
-like "$out" 'a\.service is enabled already$' 'it says so'
+ctl_ok 'already enabled' enable a
+like "$out" 'a\.service is already enabled$' 'it says so'
 is "$(calls)$(stat -c '%i %y' "$file")" "$before" 'and changes nothing'
 ctl_ok 'with other options' enable a --conf 'prof:true,prof_prefix:/a b"%n$\c,lg_prof_sample:20' -y
 like "$out" "--- $file
@@ -120,7 +120,7 @@ like "$out" "--- $file
 is "$(tail -n 1 "$file")" 'Environment="MALLOC_CONF=prof:true,prof_prefix:/a b\"%%n$\\c,lg_prof_sample:20"' 'quoted for systemd'
 calls >/dev/null
 ctl_ok 'the same once more' enable a --conf 'prof:true,prof_prefix:/a b"%n$\c,lg_prof_sample:20'
-like "$out" 'enabled already' 'is understood'
+like "$out" 'already enabled' 'is understood'
 
 # --- it is taken away ---------------------------------------------------------------------
 run_ctl disable a
@@ -198,12 +198,12 @@ unit files.service "EnvironmentFiles=$T/none (ignore_errors=yes)" "EnvironmentFi
 ctl_ok 'EnvironmentFile=, of other variables' enable files -n
 unit files.service "EnvironmentFiles=$T/*.env (ignore_errors=no)"
 ctl_fails 1 'unit_file_sets set_it_there' 'EnvironmentFile=' enable files -n
-like "$err" "$T/b\.env.*set it in there: MALLOC_CONF=narenas:3,prof:true,prof_active:false" 'what to write there'
+like "$err" "$T/b\.env.*set it there: MALLOC_CONF=narenas:3,prof:true,prof_active:false" 'what to write there'
 unlike "$err" 'secret' 'and nothing else of it'
 echo 'MALLOC_CONF=narenas:4' >"$T/0.first"
 unit files.service "EnvironmentFiles=$T/b.env (ignore_errors=no)" "EnvironmentFiles=$T/0.first (ignore_errors=no)"
 ctl_fails 1 unit_file_sets 'EnvironmentFile=, of two' enable files -n
-like "$err" '0\.first, an.*set it in there: MALLOC_CONF=narenas:4,prof:true' 'the last one counts'
+like "$err" '0\.first, an.*set it there: MALLOC_CONF=narenas:4,prof:true' 'the last one counts'
 unit later.service
 mkdir -p /etc/systemd/system/later.service.d
 printf '[Service]\nEnvironment="MALLOC_CONF=narenas:5"\n' >/etc/systemd/system/later.service.d/zzz.conf
@@ -224,12 +224,12 @@ run_ctl enable changed -y
 like "$status $err" '^1 .*daemon-reload failed: Access denied' 'daemon-reload fails'
 rm "$systemd/fails-daemon-reload"
 ctl_ok 'what was not read' enable changed -n
-like "$out" 'zz-jeprof-ctl\.conf is written already, but systemd has not read it$' 'is said'
+like "$out" 'zz-jeprof-ctl\.conf is already written, but systemd has not read it$' 'is said'
 run_ctl enable changed
 like "$status $err" '^2 .*no terminal' 'and asked about'
 calls >/dev/null
 ctl_ok 'what was not read is read by the next one' enable changed -y
-like "$(calls) $out" '^daemon-reload read; changed\.service does not run$' 'it says so'
+like "$(calls) $out" '^daemon-reload read; changed\.service is not running$' 'it says so'
 
 # --- rights -------------------------------------------------------------------------------
 unit secret.service "EnvironmentFiles=$T/b.env (ignore_errors=no)"
@@ -280,7 +280,7 @@ calls >/dev/null
 answer n enable a --restart
 like "$out" '[^e]start a\.service now\? \[y/N\] n' 'to restart what does not run is to start it'
 ctl_ok 'disable --restart, where it does not run' disable a -y --restart
-like "$(calls) $out" '^daemon-reload .*removed; a\.service does not run$' 'disable starts nothing'
+like "$(calls) $out" '^daemon-reload .*removed; a\.service is not running$' 'disable starts nothing'
 
 MALLOC_CONF='' start_victim idle-rjem
 runs a.service
@@ -290,7 +290,7 @@ ctl_ok 'enable it' enable a -y
 stop_target "$pid"
 mv "$systemd/pid/a.service" "$T/"
 ctl_ok 'it does not run now' enable a
-like "$out" 'a\.service is enabled already$' 'its variable is kept'
+like "$out" 'a\.service is already enabled$' 'its variable is kept'
 mv "$T/a.service" "$systemd/pid/"
 ctl_ok 'disable' disable a -y
 # Names of symbols may have any bytes: this one would set LD_PRELOAD or the like as well.

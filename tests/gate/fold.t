@@ -96,7 +96,7 @@ like "$out" ': zmalloc < work < main' 'leaks --no-fold: who fetched it'
 gzip "$T"/grow.7.?.f.heap
 touch -d @1000 "$T"/grow.7.?.f.heap.gz
 ctl_ok 'leaks, packed' leaks "$T"/grow.7.{6,5,4,3,2,1}.f.heap.gz
-like "$out" "the order is that of the files' names" 'leaks, packed: their names tell the order'
+like "$out" "the order is that of the file names" 'leaks, packed: their names tell the order'
 like "$out" ': work < main' 'leaks, packed: it grows in that'
 
 # --- the heaviest stacks ---

@@ -68,7 +68,7 @@ fi
 like "$said" 'exit 9' 'get: it ends'
 like "$said" 'the tracer \(process [0-9]+\) cannot be killed: it waits in the kernel \(state D, in [a-z_0-9]+\), perhaps for memory of process '"$pid"' that a file system does not deliver; until then thread [0-9]+ stays stopped' \
 	'get: what happened is said'
-like "$said" 'fix: .*end the server of that file system.*fuse/connections' 'get: what to do is said'
+like "$said" 'fix: .*stop the server of its file system.*fuse/connections' 'get: what to do is said'
 diag "it took $((SECONDS - began)) s"
 tracer=$(sed -n 's/.*tracer (process \([0-9]*\)).*/\1/p' <<<"$said")
 is "$(state_of "$tracer")" D 'the tracer is left behind'

@@ -179,7 +179,7 @@ is "$(shown), $(json '[.times, .seconds, .leaks[0].rate, .leaks[0].after] | tost
 	'numbered files: their order is used, 5 to 12' || diag "$out"
 is "$(json '.leaks[0] | .rate > 8388608 and .rate < 16777216')" true 'numbered files: the rate is that from one to the next'
 ctl_ok 'numbered files, for people' leaks "$T"/numbers/*.heap --limit 1G
-like "$out" 'the times are lost: the order is that of the files. names' 'numbered files, for people: said so'
+like "$out" 'the times are unknown: the order is that of the file names' 'numbered files, for people: said so'
 like "$out" 'M/profile \(.*, in 8 profiles|in 8 profiles \(99 % sure\)' 'numbered files, for people: no time is given'
 unlike "$out" 'is reached in' 'numbered files, for people: no time is foretold'
 for i in 0 1 2 3 4 5 6 7; do
@@ -195,7 +195,7 @@ lost names 'made.4242.20260101T%02d0000Z.heap'
 ctl_ok 'times in names' leaks "$T"/names/*.heap --json
 is "$(shown), $(json '[.times, .seconds] | tostring')" 'stack grow 12 1, ["names",25200]' 'times in names: these are used'
 ctl_ok 'times in names, for people' leaks "$T"/names/*.heap
-like "$out" 'the times are those in the names of the files' 'times in names, for people: said so'
+like "$out" 'times are taken from the file names' 'times in names, for people: said so'
 
 lost guarded 'made.4242.20260101T%02d0000Z.guard-rss.heap'
 mv "$T"/guarded/*T05*.heap "$T/guarded/made.4242.20260101T050000Z.guard-every.heap"

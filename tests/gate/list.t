@@ -145,6 +145,6 @@ is $? 0 'list of an ordinary user'
 is "$(pids '.uid != 65534')" '' 'an ordinary user sees his own'
 is "$(of "$nobody" .linkage)" shared 'and knows them'
 setpriv --reuid=65534 --clear-groups "$CTL" list >/dev/null 2>"$T/err"
-like "$(<"$T/err")" 'could not be looked at; root sees them all' 'and learns of the others'
+like "$(<"$T/err")" 'could not be inspected; root can inspect them all' 'and learns of the others'
 
 done_testing

@@ -273,7 +273,7 @@ nobody=$pid
 wrap=()
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" "${patient[@]}" status --children $$ >"$T/out" 2>"$T/err"
 is $? 0 'an ordinary user: those of others are no error'
-like "$(<"$T/err")" '^1 of [0-9]+ processes uses jemalloc; [0-9]+ could not be looked at, root sees them all' 'an ordinary user: they are counted'
+like "$(<"$T/err")" '^1 of [0-9]+ processes uses jemalloc; [0-9]+ could not be inspected, root can inspect them all' 'an ordinary user: they are counted'
 is "$(grep -c '^opt.prof ' "$T/out")" 1 'an ordinary user: his own is there'
 timeout 60 setpriv --reuid=65534 --clear-groups "$CTL" --json status --comm "$comm" >"$T/out" 2>"$T/err"
 is "$? $(json .error.id)" '4 all_unseen' 'an ordinary user: nothing but those of others'

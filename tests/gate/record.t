@@ -176,7 +176,7 @@ echo >"$T/map"
 ok 'it maps memory' within 60 grep -q mapped "$T/maps"
 kill -TERM "$recorder"
 wait "$recorder"
-like "$(<"$T/bg.out")" "RSS grew by 6[0-9.]+M, what the program has allocated by [0-9.]+[KB]?, and what sampling takes by up to [0-9.]+[KMB]?: jeprof-ctl explain $pid" \
+like "$(<"$T/bg.out")" "RSS grew by 6[0-9.]+M, the program's allocations by [0-9.]+[KB]?, and the memory taken by sampling by up to [0-9.]+[KMB]?: jeprof-ctl explain $pid" \
 	'memory that is not jemalloc'"'"'s: it is told, and where to look'
 ctl_ok 'control: nothing grows' record "$pid" -d 300ms -o "$T/still.heap"
 unlike "$out" 'RSS grew' 'control: nothing is said'
@@ -321,7 +321,7 @@ start_recording -d 300s
 stop_target "$pid"
 wait "$recorder"
 is "$?" 9 'the target ends: exit status 9'
-like "$(<"$T/bg.err")" 'has ended.*fix: there is only the profile of the beginning, .*base.heap' 'the target ends: said so'
+like "$(<"$T/bg.err")" 'has ended.*fix: only the first profile was written: .*base.heap' 'the target ends: said so'
 is "$(find /run/jeprof-ctl -type f ! -name lock ! -name dumps | wc -l)" 0 'the target ends: no journal is left'
 
 start_victim leaky
@@ -330,7 +330,7 @@ ok 'the target ends in a series: there is one' within 60 test -e "$T/fallen.0003
 stop_target "$pid"
 wait "$recorder"
 newest=$(find "$T" -name 'fallen.0*.heap' | sort | tail -n 1)
-like "$(<"$T/bg.err")" "fix: see what was dumped until then: $T/fallen.base.heap, and 2 up to $newest" 'the target ends in a series: what is left of it'
+like "$(<"$T/bg.err")" "fix: see the profiles so far: $T/fallen.base.heap, and 2 up to $newest" 'the target ends in a series: what is left of it'
 
 # --- it becomes another program: what was changed is gone with the old one ---
 start_victim leaky

@@ -197,7 +197,7 @@ stop_target "$pid"
 
 walled kill-process openat
 ctl_fails 1 'filter_punishes_thread no_profile_behind_filter' 'no file: dump' dump "$pid" -o "$T/no.heap"
-has_fix 'no profile can be had' 'no file: dump'
+has_fix 'cannot be profiled under this filter' 'no file: dump'
 unlike "$err" 'in-target' 'no file: a file of its own is not advised'
 ctl_fails 1 'filter_punishes_call no_profile_behind_filter' 'no file: dump --in-target' dump "$pid" --in-target "$T/in.2.heap"
 assert_untouched "$pid"
@@ -209,7 +209,7 @@ unlike "$err" 'in-target' 'no way back: a file of its own is not advised'
 ctl_fails 1 'filter_punishes_thread nothing_called_safely' 'no way back: status' status "$pid"
 unlike "$err" 'mode poke' 'no way back: status: it has no such mode'
 ctl_fails 1 'filter_punishes_thread nothing_called_safely poke' 'no way back: activate' activate "$pid"
-has_fix 'nothing can be called .*--mode poke' 'no way back: activate'
+has_fix 'no function can be called .*--mode poke' 'no way back: activate'
 ctl_ok 'no way back: activate --mode poke' activate "$pid" --mode poke
 ctl_fails 1 'filter_punishes_thread nothing_called_safely poke' 'no way back: deactivate' deactivate "$pid"
 has_fix '--mode poke' 'no way back: deactivate'

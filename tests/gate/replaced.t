@@ -45,7 +45,7 @@ refused()
 	ctl_ok "$title" report "$@" "$T/own.heap"
 	unlike "$out" ' (real_leaker|innocent|main)('$'\n''|$)' "$title: no names of that file"
 	like "$out" ' \[app\+0x[0-9a-f]+\]' "$title: offsets"
-	is "$(grep -c -- '--trust-images names them' <<<"$err")" 1 "$title: one warning, and what can be done"
+	is "$(grep -c -- '--trust-images uses that file' <<<"$err")" 1 "$title: one warning, and what can be done"
 	like "$err" "$why" "$title: why"
 }
 

@@ -28,7 +28,7 @@ for kind in "${kinds[@]}"; do
 	snapshot "$pid"
 	for mode in thread inline; do
 		is_left_alone "$why" "$kind: refused ($mode)" activate "$pid" --timeout 2s --mode "$mode"
-		[[ $kind != *coroutine ]] || like "$err" 'fix: another try will not help' "$kind: no other try is advised ($mode)"
+		[[ $kind != *coroutine ]] || like "$err" 'fix: trying again will not help' "$kind: no other try is advised ($mode)"
 	done
 	[[ $kind != *coroutine ]] || ctl_fails 8 'no_safe_moment another_try_will_not_help poke' "$kind: what would help" \
 		activate "$pid" --timeout 2s

@@ -103,7 +103,7 @@ check rt_sigtimedwait memory "${of[1]}"
 # What has to begin again is said. That the timeout lies in memory is not known before: SO_RCVTIMEO.
 ticking recv
 ctl_ok 'recv: a command that stops it once' deactivate "$pid"
-like "$err" 'a system call.s timeout began again, 1 time' 'what it cost is said'
+like "$err" 'the timeout of a system call was restarted 1 time' 'what it cost is said'
 run_ctl deactivate "$pid" --json
 within 60 test "$(ticks "$pid" 0)" -ge 1
 run_ctl deactivate "$pid" --json

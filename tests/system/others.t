@@ -124,7 +124,7 @@ like "$err" "duckdb_je_mallctl at 0x$(nm -D "$duckdb" | awk '$3 == "duckdb_je_ma
 	'duckdb: mallctl, with its prefix'
 like "$(json '.checks[] | select(.name == "config.prof") | .detail')" 'built without profiling' \
 	'duckdb: it is said that it was built without profiling'
-like "$(json '.checks[] | select(.name == "config.prof") | .fix')" '^build it .*no library that is preloaded' \
+like "$(json '.checks[] | select(.name == "config.prof") | .fix')" '^build it .*a preloaded library' \
 	'duckdb: what would help'
 ctl_ok 'duckdb: stats' stats "$pid" -f json
 like "$(json .jemalloc.version)" '^5\.' 'duckdb: its mallctl is one'
@@ -144,7 +144,7 @@ rust_answer()
 	is "$status" 6 "$name: no profiling there"
 	like "$(json '.checks[] | select(.ok == false) | .detail')" 'built without profiling' \
 		"$name: it is said why"
-	like "$(json '.checks[] | select(.ok == false) | .fix')" '^build it .*tikv-jemallocator.*no library that is preloaded' \
+	like "$(json '.checks[] | select(.ok == false) | .fix')" '^build it .*tikv-jemallocator.*a preloaded library' \
 		"$name: what would help"
 	ctl_ok "$name: list" list --json
 	is "$(jq -r --argjson p "$pid" '.[] | select(.pid == $p) | "\(.prefix) \(.linkage) \(.config.prof)"' "$T/out")" \

@@ -84,7 +84,7 @@ conf="prof:true,prof_prefix:/tmp/a b%n\"\$HOME\\c'd"
 ctl_ok 'all that can be quoted' enable sleeper@one -y --restart --conf "$conf"
 is "$(variable sleeper@one MALLOC_CONF)" "narenas:1,$conf" 'it is what it was to be'
 ctl_ok 'once more' enable sleeper@one --conf "$conf"
-like "$out" 'is enabled already' 'understood'
+like "$out" 'is already enabled' 'understood'
 is "$(variable sleeper@one LD_PRELOAD)" libjemalloc.so.2 'and the rest stays'
 printf '[Service]\nEnvironment=MALLOC_CONF=narenas:3\n' >"$folder/zzz.conf"
 systemctl daemon-reload
