@@ -17,7 +17,7 @@ static void set_tristate(struct json_object *labels, const char *name, enum tris
 	json_set_text(labels, name, t == TRI_UNKNOWN ? "" : t == TRI_YES ? "true" : "false");
 }
 
-/* Labels that begin with two underscores are gone after relabelling, unless one is made of them. */
+/* Labels that begin with two underscores are dropped after relabeling, unless copied to others. */
 static struct json_object *labels_of(const struct ops_process *p, const char *node, bool tls)
 {
 	struct json_object *labels = json_object_new_object();
@@ -68,7 +68,7 @@ struct json_object *api_discover(const struct ops_list *list, const char *target
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ops_process *p = &list->v[i];
 
-		/* Of several jemallocs the first is the one that is profiled. */
+		/* With several jemallocs, the first is the one that is profiled. */
 		if (i && p->pid == p[-1].pid)
 			continue;
 		if (all || (p->opt_prof == TRI_YES && p->prof_active == TRI_YES))

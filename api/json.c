@@ -17,9 +17,9 @@
 #include <string.h>
 #include <time.h>
 
-/* --- what many documents have --- */
+/* --- common members --- */
 
-/* A document that starts with pid and comm, and ends (set_cost()) with what it cost. */
+/* A document that starts with pid and comm, and ends with the cost (set_cost()). */
 static struct json_object *new_doc(const struct ops_cost *cost)
 {
 	struct json_object *doc = json_object_new_object();
@@ -128,7 +128,7 @@ static struct json_object *value_of(const struct ops_value *value)
 	return NULL;
 }
 
-/* As text: a number in JSON may lose its last digits. */
+/* As text: JSON readers may lose the last digits of a number. */
 static void set_address(struct json_object *doc, const char *path, uint64_t addr)
 {
 	char text[24];
@@ -144,7 +144,7 @@ static void set_message(struct json_object *doc, const char *path, const struct 
 	json_set_text(doc, path, err->code ? err_text(err, text, sizeof(text)) : NULL);
 }
 
-/* What the error is about: the fields that were given. */
+/* What the error is about: its fields that were set. */
 static struct json_object *about_json(const struct err *err)
 {
 	struct json_object *o = json_object_new_object();
@@ -251,7 +251,7 @@ struct json_object *api_list(const struct ops_process *const *v, size_t n)
 	return array;
 }
 
-/* --- where memory is --- */
+/* --- memory --- */
 
 static struct json_object *advice_json(const struct err *advice)
 {
@@ -266,7 +266,7 @@ static struct json_object *advice_json(const struct err *advice)
 	return o;
 }
 
-/* What explain says, and what others say of it. */
+/* The members that explain shares with other documents. */
 static void set_memory(struct json_object *doc, const struct ops_explain *e)
 {
 	struct json_object *parts = json_object_new_object(), *advice = json_object_new_array();
@@ -533,7 +533,7 @@ struct json_object *api_bundle(const struct ops_bundle *bundle)
 
 /* --- services --- */
 
-/* As it is, line by line. */
+/* The text as an array of lines. */
 static struct json_object *lines_json(const char *text)
 {
 	size_t len = text ? strlen(text) : 0, n = 0;
@@ -758,7 +758,7 @@ struct json_object *api_diff(const char *before, const char *after, const struct
 	return doc;
 }
 
-/* Where it is: the calls of a stack; else the one function, or none. */
+/* The place: the calls of a stack, or else one function, or none. */
 static struct json_object *place_json(const struct profile *p, const struct profile_leak *leak)
 {
 	struct json_object *calls;

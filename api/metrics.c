@@ -19,7 +19,7 @@ static void head(const struct metrics *m, const char *name, enum prom_type type,
 	prom_head(m->out, m->openmetrics, name, type, help);
 }
 
-/* A family of one sample. */
+/* A metric family with one sample. */
 static void gauge(const struct metrics *m, const char *name, uint64_t value, const char *help)
 {
 	head(m, name, PROM_GAUGE, help);
@@ -46,7 +46,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Of several jemallocs in one the first row is that of the program's malloc. */
+/* With several jemallocs in a process, the first row is that of the program's malloc. */
 static int choose(struct metrics *m, const struct ops_list *list, struct err *err)
 {
 	m->v = calloc(list->n + 1, sizeof(*m->v));
@@ -65,9 +65,9 @@ static int choose(struct metrics *m, const struct ops_list *list, struct err *er
 	return 0;
 }
 
-/* --- what is said of each --- */
+/* --- metrics of each process --- */
 
-/* What each series of a process has. */
+/* The labels of every series of a process. */
 static void put_process(const struct metrics *m, const char *name, const struct ops_process *p)
 {
 	fprintf(m->out, "%s{pid=\"%d\",", name, p->pid);
@@ -108,7 +108,7 @@ static void put_infos(const struct metrics *m)
 	}
 }
 
-/* What a process has a number for; false: it has none. */
+/* Get a value of a process; false: it has none. */
 typedef bool value_fn(const struct ops_process *p, uint64_t *value);
 
 static bool active_of(const struct ops_process *p, uint64_t *value)
@@ -143,7 +143,7 @@ static const struct {
 	{ "jeprof_process_rss_bytes", "Resident memory", rss_of },
 	{ "jeprof_process_cgroup_limit_bytes", "Limit of the memory cgroup that will be full first",
 	  limit_of },
-	{ "jeprof_process_cgroup_used_bytes", "Memory that is used in that cgroup", used_of },
+	{ "jeprof_process_cgroup_used_bytes", "Memory used in that cgroup", used_of },
 };
 
 static void put_values(const struct metrics *m)
@@ -180,8 +180,8 @@ static void put_counts(const struct metrics *m, const struct ops_list *list)
 
 	gauge(m, "jeprof_processes", m->all, "Processes that use jemalloc");
 	gauge(m, "jeprof_processes_omitted", m->all - m->n,
-	      "Of these, those that are left out here: others have more resident memory");
-	head(m, unseen, PROM_GAUGE, "Processes that could not be looked at");
+	      "Processes left out here, as others have more resident memory");
+	head(m, unseen, PROM_GAUGE, "Processes that could not be inspected");
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		fprintf(m->out, "%s{reason=\"%s\"} %zu\n", unseen, reasons[i].reason, reasons[i].n);
 }
@@ -190,7 +190,7 @@ static void put_build(const struct metrics *m)
 {
 	static const char name[] = "jeprof_ctl_build_info";
 
-	head(m, name, PROM_INFO, "The jeprof-ctl that says this");
+	head(m, name, PROM_INFO, "The version of jeprof-ctl");
 	fprintf(m->out, "%s{", name);
 	prom_label(m->out, "version", JEPROF_CTL_VERSION);
 	fputs("} 1\n", m->out);
@@ -200,7 +200,7 @@ static void put_operations(const struct metrics *m, const struct api_own_metrics
 {
 	static const char name[] = "jeprof_ctl_operations_total";
 
-	head(m, name, PROM_COUNTER, "What the service was asked for, and what became of it");
+	head(m, name, PROM_COUNTER, "Requests to the service, by operation and result");
 	for (size_t i = 0; i < own->n; i++) {
 		const struct {
 			const char *result;
@@ -224,7 +224,7 @@ static void put_rules(const struct metrics *m, const struct api_own_metrics *own
 {
 	static const char name[] = "jeprof_ctl_rule_runs_total";
 
-	head(m, name, PROM_COUNTER, "Profiles that rules of the service took, or could not take");
+	head(m, name, PROM_COUNTER, "Profiles taken by rules of the service, by rule and result");
 	for (size_t i = 0; i < own->n_rules; i++) {
 		const struct api_own_rule *rule = &own->rules[i];
 
@@ -241,7 +241,7 @@ static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 
 	if (own->n) {
 		put_operations(m, own);
-		head(m, pause, PROM_COUNTER, "How long threads of processes were stopped");
+		head(m, pause, PROM_COUNTER, "Time that threads of processes were stopped");
 	}
 	for (size_t i = 0; i < own->n; i++) {
 		uint64_t us = own->ops[i].pause_us;
@@ -252,8 +252,8 @@ static void put_own(const struct metrics *m, const struct api_own_metrics *own)
 	}
 	if (own->n_rules)
 		put_rules(m, own);
-	gauge(m, "jeprof_ctl_workers", own->workers, "Operations that are at work");
-	gauge(m, "jeprof_ctl_waiting", own->waiting, "Operations that wait to be begun");
+	gauge(m, "jeprof_ctl_workers", own->workers, "Running operations");
+	gauge(m, "jeprof_ctl_waiting", own->waiting, "Queued operations");
 }
 
 static void free_metrics(struct metrics *m)

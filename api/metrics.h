@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The processes of this machine as metrics for Prometheus. All of it is known from outside: no
- * thread of a process stops for it.
+ * The processes of this machine as metrics for Prometheus. All values are read from outside: no
+ * thread is stopped for them.
  */
 #ifndef API_METRICS_H
 #define API_METRICS_H
@@ -14,14 +14,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a service did so far, of one kind of operation. */
+/* Counters of a service for one kind of operation. */
 struct api_own_op {
 	const char *op; /* "dump" */
 	uint64_t ok, failed, refused;
-	uint64_t pause_us; /* how long threads of processes were stopped for it */
+	uint64_t pause_us; /* time that threads of processes were stopped */
 };
 
-/* And what a rule of it brought. */
+/* Counters of one of its rules. */
 struct api_own_rule {
 	const char *name;
 	uint64_t ok, failed;
@@ -32,16 +32,16 @@ struct api_own_metrics {
 	size_t n;
 	const struct api_own_rule *rules;
 	size_t n_rules;
-	unsigned int workers, waiting; /* operations that are at work, and that wait for it */
+	unsigned int workers, waiting; /* running and queued operations */
 };
 
-/* Of more processes, those with the most resident memory are listed. */
+/* If there are more processes, those with the most resident memory are listed. */
 #define API_METRICS_PROCESSES_MAX 200
 
 /*
- * The text, in Prometheus' format 0.0.4 or in OpenMetrics 1.0. The latter ends in "# EOF": what
- * else belongs to it, as OPS_STATS_OPENMETRICS, is written before. `list` is one with labels
- * (struct ops_list_request). Fails without memory; `out` is the caller's to check.
+ * Write Prometheus' text format 0.0.4 or OpenMetrics 1.0. The latter ends in "# EOF": anything
+ * else, such as OPS_STATS_OPENMETRICS, must be written before. `list` must have labels (struct
+ * ops_list_request). Fails without memory; the caller checks `out` for errors.
  */
 int api_metrics(FILE *out, const struct ops_list *list,
 		const struct api_own_metrics *own /* may be NULL */, bool openmetrics,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What fired, and why. */
+/* The rule that fired, and why. */
 static void set_rule(struct json_object *doc, const struct api_run *run)
 {
 	const struct ops_guard_due *due = run->due;

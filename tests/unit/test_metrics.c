@@ -50,18 +50,18 @@ static struct ops_process some[] = {
 };
 static const struct ops_list two = { .v = some, .n = 3, .unreadable = 5, .missed = 6 };
 
-#define PROCESSES                                                                              \
-	"# HELP jeprof_processes Processes that use jemalloc\n"                                \
-	"# TYPE jeprof_processes gauge\n"                                                      \
-	"jeprof_processes 2\n"                                                                 \
-	"# HELP jeprof_processes_omitted Of these, those that are left out here: others have " \
-	"more resident memory\n"                                                               \
-	"# TYPE jeprof_processes_omitted gauge\n"                                              \
-	"jeprof_processes_omitted 0\n"                                                         \
-	"# HELP jeprof_processes_unseen Processes that could not be looked at\n"               \
-	"# TYPE jeprof_processes_unseen gauge\n"                                               \
-	"jeprof_processes_unseen{reason=\"not_allowed\"} 5\n"                                  \
-	"jeprof_processes_unseen{reason=\"no_answer\"} 0\n"                                    \
+#define PROCESSES                                                                       \
+	"# HELP jeprof_processes Processes that use jemalloc\n"                         \
+	"# TYPE jeprof_processes gauge\n"                                               \
+	"jeprof_processes 2\n"                                                          \
+	"# HELP jeprof_processes_omitted Processes left out here, as others have more " \
+	"resident memory\n"                                                             \
+	"# TYPE jeprof_processes_omitted gauge\n"                                       \
+	"jeprof_processes_omitted 0\n"                                                  \
+	"# HELP jeprof_processes_unseen Processes that could not be inspected\n"        \
+	"# TYPE jeprof_processes_unseen gauge\n"                                        \
+	"jeprof_processes_unseen{reason=\"not_allowed\"} 5\n"                           \
+	"jeprof_processes_unseen{reason=\"no_answer\"} 0\n"                             \
 	"jeprof_processes_unseen{reason=\"own_limit\"} 6\n"
 #define INFOS                                                                                     \
 	"jeprof_process_info{pid=\"7\",comm=\"one\",service=\"shop\",unit=\"a.scope\","           \
@@ -82,7 +82,7 @@ static const struct ops_list two = { .v = some, .n = 3, .unreadable = 5, .missed
 	"# TYPE jeprof_process_cgroup_limit_bytes gauge\n"                                       \
 	"jeprof_process_cgroup_limit_bytes{pid=\"7\",comm=\"one\",service=\"shop\"} "            \
 	"1099511627776\n"                                                                        \
-	"# HELP jeprof_process_cgroup_used_bytes Memory that is used in that cgroup\n"           \
+	"# HELP jeprof_process_cgroup_used_bytes Memory used in that cgroup\n"                   \
 	"# TYPE jeprof_process_cgroup_used_bytes gauge\n"                                        \
 	"jeprof_process_cgroup_used_bytes{pid=\"7\",comm=\"one\",service=\"shop\"} 8192\n"
 
@@ -91,7 +91,7 @@ static void test_text(void **state)
 	char *text = written(&two, NULL, false);
 
 	(void)state;
-	assert_string_equal(text, "# HELP jeprof_ctl_build_info The jeprof-ctl that says this\n"
+	assert_string_equal(text, "# HELP jeprof_ctl_build_info The version of jeprof-ctl\n"
 				  "# TYPE jeprof_ctl_build_info gauge\n"
 				  "jeprof_ctl_build_info{version=\"" JEPROF_CTL_VERSION
 				  "\"} 1\n" PROCESSES
@@ -113,22 +113,21 @@ static void test_openmetrics(void **state)
 	(void)state;
 	assert_string_equal(
 		text,
-		"# HELP jeprof_ctl_build The jeprof-ctl that says this\n"
+		"# HELP jeprof_ctl_build The version of jeprof-ctl\n"
 		"# TYPE jeprof_ctl_build info\n"
 		"jeprof_ctl_build_info{version=\"" JEPROF_CTL_VERSION "\"} 1\n"
-		"# HELP jeprof_ctl_operations What the service was asked for, and what became of "
-		"it\n"
+		"# HELP jeprof_ctl_operations Requests to the service, by operation and result\n"
 		"# TYPE jeprof_ctl_operations counter\n"
 		"jeprof_ctl_operations_total{op=\"dump\",result=\"ok\"} 3\n"
 		"jeprof_ctl_operations_total{op=\"dump\",result=\"failed\"} 2\n"
 		"jeprof_ctl_operations_total{op=\"dump\",result=\"refused\"} 1\n"
-		"# HELP jeprof_ctl_pause_seconds How long threads of processes were stopped\n"
+		"# HELP jeprof_ctl_pause_seconds Time that threads of processes were stopped\n"
 		"# TYPE jeprof_ctl_pause_seconds counter\n"
 		"jeprof_ctl_pause_seconds_total{op=\"dump\"} 12.000034\n"
-		"# HELP jeprof_ctl_workers Operations that are at work\n"
+		"# HELP jeprof_ctl_workers Running operations\n"
 		"# TYPE jeprof_ctl_workers gauge\n"
 		"jeprof_ctl_workers 2\n"
-		"# HELP jeprof_ctl_waiting Operations that wait to be begun\n"
+		"# HELP jeprof_ctl_waiting Queued operations\n"
 		"# TYPE jeprof_ctl_waiting gauge\n"
 		"jeprof_ctl_waiting 4\n" PROCESSES
 		"# HELP jeprof_process A process that uses jemalloc\n"
