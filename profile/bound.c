@@ -30,7 +30,7 @@ static bool counts(const struct profile_stack *s)
 	return false;
 }
 
-/* Of equal ones, those that come first. */
+/* Ties keep their order. */
 static int largest_first(const void *a, const void *b, void *ctx)
 {
 	const struct bounding *of = ctx;

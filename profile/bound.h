@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A profile of no more stacks than its reader takes. */
+/* Limits the number of stacks for readers that take no more. */
 #ifndef PROFILE_BOUND_H
 #define PROFILE_BOUND_H
 
 #include "profile/profile.h"
 
 /*
- * Where more than `max` stacks count anything, keep those with most of `type`, whatever the sign,
- * and put one of the single call PROFILE_BOUND_OTHER behind them, with all that the others count:
- * every total stays what it was. max == 0: no limit. Needs profile->symbols. ERR_FAILED without
- * memory, with the profile as it was.
+ * If more than `max` stacks have a count, keep those with the largest absolute values of `type`,
+ * and append a stack of the single call PROFILE_BOUND_OTHER with the counts of all others, so that
+ * no total changes. max == 0: no limit. Needs profile->symbols. ERR_FAILED without memory; the
+ * profile is then unchanged.
  */
 #define PROFILE_BOUND_OTHER "(other)"
 int profile_bound(struct profile *profile, size_t max, enum profile_type type, struct err *err)

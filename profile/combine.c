@@ -39,7 +39,7 @@ static int no_memory(struct err *err)
 	return err_no_memory(err);
 }
 
-/* FNV-1a: the same of each run. */
+/* FNV-1a: the same in every run. */
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
@@ -65,16 +65,16 @@ static bool is_same_function(const struct profile_function *a, const struct prof
 {
 	char x[PROFILE_NAME_MAX], y[PROFILE_NAME_MAX];
 
-	/* What tells it from others of its name is of the one profile. */
+	/* The suffix that distinguishes functions of one name depends on the profile. */
 	return !a->known || !b->known || !strcmp(a->name, b->name) ||
 	       !strcmp(profile_name_bare(a->name, x, sizeof(x)),
 		       profile_name_bare(b->name, y, sizeof(y)));
 }
 
 /*
- * Is one address two places? So it is in two builds of a program that no build id tells apart, as
- * those of Go. Where only one profile knows what was inlined, the function that it was inlined into
- * decides.
+ * Is one address two places? That happens with two builds of a program that no build id
+ * distinguishes, as with Go. If only one profile knows what was inlined, compare the functions
+ * that it was inlined into.
  */
 static bool are_two(const struct combine *c, size_t ours, size_t theirs)
 {
@@ -126,7 +126,7 @@ static int move_addresses(struct combine *c, struct err *err)
 	return 0;
 }
 
-/* In both they are in the order of their ids; new ones are put in order later. */
+/* Both are sorted by id; new threads are sorted in later. */
 static int move_threads(struct combine *c, struct err *err)
 {
 	_cleanup_(hashmap_fini) struct hashmap known = { 0 };
@@ -154,7 +154,7 @@ static int move_threads(struct combine *c, struct err *err)
 
 /* --- stacks --- */
 
-/* The stack that is looked for. */
+/* The stack to look up. */
 struct stack_key {
 	const struct profile *p;
 	const uint32_t *frames;
@@ -175,7 +175,7 @@ static bool is_stack(const void *ctx, uint32_t i)
 	       !memcmp(k->p->frames + s->first, k->frames, k->depth * sizeof(*k->frames));
 }
 
-/* The index of that stack; the next free one, under which it is added, if there is none. */
+/* The index of that stack; if there is none, it is added as `next`. */
 static uint32_t find(struct combine *c, const struct stack_key *k, uint32_t next)
 {
 	uint64_t hash = hash_of(k);
@@ -298,7 +298,7 @@ static int combine(struct profile *into, const struct profile *other, double sig
 			return -1;
 	}
 	into->has_alloc |= other->has_alloc;
-	if (!into->period) { /* the empty one that a series begins with */
+	if (!into->period) { /* the empty profile that a series starts with */
 		into->period = other->period;
 		into->facts.only_alloc_space = other->facts.only_alloc_space;
 		into->facts.sample_bytes = other->facts.sample_bytes;
@@ -316,7 +316,7 @@ void profile_drop_negative(struct profile *profile)
 
 		for (int t = 0; t < PROFILE_TYPES; t++)
 			s->value[t] = s->value[t] < 0 ? 0 : s->value[t];
-		/* Samples are objects and their bytes: there are none of one alone. */
+		/* A sample is an object and its bytes: drop counts of only one of them. */
 		for (int t = 0; t < PROFILE_TYPES; t += 2) {
 			if (s->sampled[t + 1] <= 0 ||
 			    (s->sampled[t] <= 0 && !profile->facts.only_alloc_space))

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LARGE_MINCLASS 16384 /* of 4.0 and newer, with pages of 4 KiB */
+#define LARGE_MINCLASS 16384 /* in 4.0 and later, with 4 KiB pages */
 #define WORTH_BYTES (1 << 20)
-#define WORTH_PART 0.05 /* jemalloc's count and its dump are not of the same moment */
+#define WORTH_PART 0.05 /* jemalloc's count and its dump are not taken at the same moment */
 #define ERRORS 3	/* standard errors */
 
-/* What is allocated for sampled objects and not for the program. */
+/* Bytes that were allocated because objects were sampled, not by the program. */
 static double promoted(const struct profile_stack *s)
 {
 	double objects = s->sampled[PROFILE_INUSE_OBJECTS];

@@ -27,7 +27,7 @@ double profile_change_error(const struct profile_change *c)
 	return sqrt(c->var_before + c->var_after);
 }
 
-/* Either way: twice as likely as one of them. */
+/* Two-sided: twice the one-sided probability. */
 static double probability(const struct profile_change *c)
 {
 	double p = c->after > c->before
@@ -37,7 +37,7 @@ static double probability(const struct profile_change *c)
 	return fmin(1, 2 * p);
 }
 
-/* Of equal ones, by what they hold. */
+/* Ties go by what they hold. */
 static int largest_first(const void *a, const void *b)
 {
 	const struct profile_change *x = a, *y = b;
@@ -55,7 +55,7 @@ static void sort(struct profile_diff *d)
 	qsort(d->v, d->n, sizeof(*d->v), largest_first);
 }
 
-/* Of a stack. */
+/* The change of a stack. */
 static struct profile_change change_of(const struct profile_series *s, size_t stack)
 {
 	return (struct profile_change){
@@ -72,7 +72,7 @@ static bool is_there(const struct profile_change *c)
 	return c->before != 0 || c->after != 0;
 }
 
-/* Leave out what did not change. */
+/* Drop rows that did not change. */
 static void drop_unchanged(struct profile_diff *d)
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static void add(struct profile_change *to, const struct profile_change *c)
 	to->var_after += c->var_after;
 }
 
-/* Those of the same calls become one, as what went to one place through two allocators. */
+/* Join stacks with the same calls, such as one call site through two allocators. */
 static int find_stacks(const struct profile_series *series, struct profile_diff *out,
 		       struct err *err)
 {
@@ -107,7 +107,7 @@ static int find_stacks(const struct profile_series *series, struct profile_diff 
 		struct profile_change c = change_of(series, i);
 		size_t n = profile_stack_lines(&series->all, &series->all.stacks[i], false, lines,
 					       PROFILE_DEPTH_MAX);
-		/* Of 64 keyed bits: no two are the same by chance or by design. */
+		/* 64 keyed bits: collisions can be ruled out, even malicious ones. */
 		uint64_t hash = hashmap_hash(lines, n * sizeof(*lines), 0);
 		uint32_t at = hashmap_find(&by_calls, hash, NULL, NULL);
 
@@ -133,7 +133,7 @@ static int by_name(const void *a, const void *b, void *functions)
 		      f[((const struct profile_change *)b)->at].name);
 }
 
-/* Rows of one name lie together: each becomes one. A name may be that of several functions. */
+/* Join adjacent rows with one name, which several functions may have. */
 static void add_up(struct profile_diff *d, const struct profile_function *functions)
 {
 	size_t n = 0;
@@ -150,7 +150,7 @@ static void add_up(struct profile_diff *d, const struct profile_function *functi
 	d->n = n;
 }
 
-/* As change_of(), of the function that stack number `stack` ends in; false: it has no call. */
+/* As change_of(), for the innermost function of stack number `stack`; false: it has no call. */
 static bool change_of_function(const struct profile_series *s, size_t stack,
 			       struct profile_change *out)
 {
@@ -163,7 +163,7 @@ static bool change_of_function(const struct profile_series *s, size_t stack,
 	return true;
 }
 
-/* In the order of their names. */
+/* Sorted by name. */
 static int find_functions(const struct profile_series *series, struct profile_diff *out,
 			  struct err *err)
 {
@@ -191,7 +191,7 @@ static void mark(struct profile_diff *d, const bool *significant)
 		d->v[i].significant = significant[i];
 }
 
-/* All rows of both are tested together, so that one claim is made of all that is marked. */
+/* Test all rows of both together, so that the level holds for all marked rows at once. */
 static int test(struct profile_diff *stacks, struct profile_diff *functions, size_t n_tested,
 		struct err *err)
 {
@@ -212,7 +212,7 @@ static int test(struct profile_diff *stacks, struct profile_diff *functions, siz
 	return 0;
 }
 
-/* The row with the name of `c`, in the order of names; NULL: there is none. */
+/* The row with the name of `c`, in rows sorted by name; NULL: none. */
 static struct profile_change *find_name(const struct profile_diff *d,
 					const struct profile_change *c,
 					struct profile_function *functions)
@@ -234,8 +234,8 @@ static struct profile_change *find_name(const struct profile_diff *d,
 }
 
 /*
- * A function that has a stack which changed is one that changed: where both go the same way, it is
- * marked too, though beside all its stacks the change of one may be lost.
+ * A function with a changed stack has changed, too: it is marked if both changes have the same
+ * sign, even if the change of one stack is not significant among all its stacks.
  */
 static void mark_functions_of(const struct profile_series *s, const struct profile_diff *stacks,
 			      struct profile_diff *functions)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What grew and what shrank between two profiles, and what of it is more than sampling makes. */
+/* What grew and shrank between two profiles, and which changes exceed sampling noise. */
 #ifndef PROFILE_DIFF_H
 #define PROFILE_DIFF_H
 
@@ -11,30 +11,29 @@ struct profile_change {
 	size_t at;	      /* index of the (first) stack or of the function, see below */
 	double before, after; /* bytes, estimated */
 	double var_before, var_after;
-	double p; /* the probability that sampling alone makes a change as large, either way */
-	bool significant; /* beside all others; of a function, also where one of its stacks is */
+	double p; /* the probability of a change at least as large, up or down, by sampling alone */
+	bool significant; /* among all others; of a function, also if one of its stacks is */
 };
 
 struct profile_diff {
-	/* The largest change first, whichever way it goes; of equal ones, what holds most after. */
+	/* Largest absolute change first; ties: what holds most in the second profile. */
 	struct profile_change *v;
 	size_t n, n_significant;
 };
 
 /*
- * Of a series of two profiles: each stack, those of the same calls being one, `at` its index in
- * series->all.stacks; and each function with what was allocated in it directly,
- * `at` being an index in series->all.symbols->functions, which are needed.
- * What did not change is left out, though it counts among what was tested. All that is marked as
- * significant, in both, is so together at SIGNIFICANCE_LEVEL. A function is marked also where one
- * of its stacks is, and the change of both goes the same way.
+ * For a series of two profiles, list each stack (`at`: index in series->all.stacks; stacks with the
+ * same calls are joined), and each function with what it allocated directly (`at`: index in
+ * series->all.symbols->functions, which are needed). Rows that did not change are left out, but
+ * count as tested. SIGNIFICANCE_LEVEL holds for everything marked as significant, in both together.
+ * A function is also marked if one of its stacks is, and both changed in the same direction.
  * ERR_FAILED without memory. The caller ends both with profile_diff_fini().
  */
 int profile_diff(const struct profile_series *series, struct profile_diff *functions,
 		 struct profile_diff *stacks, struct err *err) __must_check;
 void profile_diff_fini(struct profile_diff *diff);
 
-/* The standard error of a change, at most. */
+/* An upper bound of the standard error of a change. */
 double profile_change_error(const struct profile_change *change);
 
 #endif

@@ -17,7 +17,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-/* Plenty for names; an expression that goes back and forth is stopped within milliseconds. */
+/* Plenty for names; an expression that backtracks is stopped within milliseconds. */
 #define MATCH_LIMIT 200000
 #define DEPTH_LIMIT 20000
 #define HEAP_LIMIT_KIB 20000
@@ -147,8 +147,8 @@ static int no_memory(struct err *err)
 /* --- the allocator --- */
 
 /*
- * Within one location all up to the last call of the allocator goes, whatever
- * stack it is in: what lies outside of that one decides about the rest.
+ * Drop all lines of a location up to the outermost call of the allocator, in every stack. Whether
+ * more goes depends on the frames outside of it.
  */
 static void cut_location(const struct profile_symbols *s, struct profile_location *at)
 {
@@ -161,11 +161,11 @@ static void cut_location(const struct profile_symbols *s, struct profile_locatio
 	}
 }
 
-/* As profile_stack_start() has it, whose loop over each call of each stack takes its time. */
+/* As profile_stack_start(), whose loop over every call of every stack would be slow. */
 static int cut_allocator(struct profile *p, struct err *err)
 {
 	struct profile_symbols *s = p->symbols;
-	/* Of each location: the allocator has some of it. */
+	/* For each location: some of it belongs to the allocator. */
 	_cleanup_(cleanup_free) bool *cut = calloc(s->n_locations + 1, sizeof(*cut));
 
 	if (!cut)
@@ -183,7 +183,7 @@ static int cut_allocator(struct profile *p, struct err *err)
 
 		while (n && !cut[frame[n - 1]])
 			n--;
-		/* What is left of the outermost one that was cut is where the stack begins. */
+		/* The stack begins with the rest of the outermost location that was cut. */
 		n -= n && s->locations[frame[n - 1]].n;
 		stack->first += n;
 		stack->depth -= n;
@@ -193,7 +193,7 @@ static int cut_allocator(struct profile *p, struct err *err)
 
 /* --- calls --- */
 
-/* Which functions match: each is asked once. */
+/* Which functions match; each is matched once. */
 static bool *match_functions(const struct profile_symbols *s, struct regex *re)
 {
 	bool *matches = calloc(s->n_functions + 1, sizeof(*matches));
@@ -203,7 +203,7 @@ static bool *match_functions(const struct profile_symbols *s, struct regex *re)
 	return matches;
 }
 
-/* Calls that do (not) match, as select_calls() wants them. */
+/* The calls to keep, those that match or those that do not. */
 struct choice {
 	bool *matches; /* one for each function */
 	bool keep_matching;
@@ -212,7 +212,7 @@ struct choice {
 typedef void choose_fn(struct profile_symbols *s, struct profile_location *at,
 		       const struct choice *choice);
 
-/* Empty it when its outermost function is not chosen. */
+/* Empty the location if its outermost function is not chosen. */
 static void choose_whole(struct profile_symbols *s, struct profile_location *at,
 			 const struct choice *choice)
 {
@@ -222,7 +222,7 @@ static void choose_whole(struct profile_symbols *s, struct profile_location *at,
 		at->n = 0;
 }
 
-/* Take the calls away that are not chosen. Locations share no lines, so they shrink in place. */
+/* Drop calls that are not chosen. Locations share no lines, so they shrink in place. */
 static void choose_each(struct profile_symbols *s, struct profile_location *at,
 			const struct choice *choice)
 {
@@ -309,7 +309,7 @@ static int select_stacks(struct profile *p, struct regex *re, bool keep_matching
 
 /* --- what is left --- */
 
-/* Frames whose location is empty go, and stacks that had frames and have none now. */
+/* Drop frames with an empty location, and stacks that lost all their frames. */
 static void drop_empty(struct profile *p)
 {
 	size_t n = 0;
@@ -331,7 +331,7 @@ static void drop_empty(struct profile *p)
 	p->n_stacks = n;
 }
 
-/* Every address has a line by contract; no stack uses those that are empty now. */
+/* By contract every address has a line; no stack uses the empty ones. */
 static void fill_empty(struct profile_symbols *s)
 {
 	for (size_t i = 0; i < s->n_locations; i++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Parts of a profile, chosen by regular expressions, which mean what they mean
- * in Perl (PCRE2), as in jeprof(1).
+ * Selects parts of a profile by regular expressions with Perl's syntax (PCRE2), as in jeprof(1).
  */
 #ifndef PROFILE_FILTER_H
 #define PROFILE_FILTER_H
@@ -12,41 +11,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Private to profile/: regular expressions with limits, for they may be matched to any name. */
+/* Private to profile/: regular expressions with limits, as names are untrusted. */
 
 struct regex;
 
-/* ERR_USAGE: it is wrong; the message says where. Ended with regex_free(). */
+/* ERR_USAGE: invalid; the message says where. Released with regex_close(). */
 int regex_new(const char *what, const char *pattern, struct regex **out, struct err *err)
 	__must_check;
 void regex_close(struct regex **re); /* for _cleanup_() */
 
-/* Does it match somewhere in `text`? Remembers when that took too long. */
+/* Does it match somewhere in `text`? Remembers if a match took too long. */
 bool regex_matches(struct regex *re, const char *text);
 
-/* Does it match the name of a function, as it is shown or without what tells it from others? */
+/* Does it match a function's name, with or without its distinguishing suffix? */
 bool regex_matches_name(struct regex *re, const char *name);
 
-/* ERR_USAGE when a match took too long. */
+/* ERR_USAGE: a match took too long. */
 int regex_check(const struct regex *re, struct err *err) __must_check;
 
 /*
- * Each expression may be NULL. In the order in which they work:
- *   retain, exclude  calls whose function matches stay alone, or go: as jeprof's, by the
- *                    function that was called, with all that was inlined there
- *   focus, ignore    whole stacks, when one of their calls matches: its function, "file:line",
- *                    or the address in 16 digits
- *   show, hide       as retain and exclude, but inlined calls count each on its own: as pprof's
- * What has no call left goes.
+ * Each expression may be NULL. They are applied in this order:
+ *   retain, exclude  keep only, or drop, calls whose function matches: as in jeprof, by the
+ *                    function that was called, with everything inlined into it
+ *   focus, ignore    keep only, or drop, stacks with a call that matches: its function,
+ *                    "file:line", or the address in 16 digits
+ *   show, hide       as retain and exclude, but for each inlined call by itself: as in pprof
+ * Stacks without any call left are dropped.
  */
 struct profile_filter {
 	const char *retain, *exclude, *focus, *ignore, *show, *hide;
-	bool keep_allocator; /* else the allocator's calls go first */
+	bool keep_allocator; /* false: drop the allocator's calls first */
 };
 
 /*
- * Apply it. Needs profile->symbols. ERR_USAGE: an expression is wrong, or takes
- * too long; ERR_FAILED: no memory.
+ * Apply the filter. Needs profile->symbols. ERR_USAGE: an expression is invalid, or takes too long;
+ * ERR_FAILED: no memory.
  */
 int profile_filter(struct profile *profile, const struct profile_filter *filter, struct err *err)
 	__must_check;

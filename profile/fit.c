@@ -10,7 +10,7 @@
 
 static const char nameless[] = "(anonymous namespace)";
 static const char dots[] = "...";
-#define FILE_MAX 255 /* bytes: no file has a longer name */
+#define FILE_MAX 255 /* bytes, NAME_MAX */
 
 size_t profile_name_untold(const char *name)
 {
@@ -29,7 +29,7 @@ static bool is_behind(const char *start, const char *at, const char *word)
 	return (size_t)(at - start) >= len && !memcmp(at - len, word, len);
 }
 
-/* Behind what closes what opens here; NULL where nothing does. */
+/* Past the bracket that matches the opening one here; NULL: none does. */
 static char *behind_pair(char *at, char open, char close)
 {
 	size_t depth = 0;
@@ -37,7 +37,7 @@ static char *behind_pair(char *at, char open, char close)
 	for (; *at; at++) {
 		if (*at == open)
 			depth++;
-		else if (*at == close && at[-1] != '-' && !--depth) /* and no "->" */
+		else if (*at == close && at[-1] != '-' && !--depth) /* not in "->" */
 			return at + 1;
 	}
 	return NULL;
@@ -49,7 +49,7 @@ static void drop(char *from, const char *to)
 }
 
 /*
- * "f(int) const" is "f"; "operator()", "(anonymous namespace)::f", "f (a.c)" and, as Go has it,
+ * "f(int) const" becomes "f"; "operator()", "(anonymous namespace)::f", "f (a.c)" and Go's
  * "main.(*T).f" stay.
  */
 static void drop_arguments(char *s)
@@ -68,7 +68,7 @@ static void drop_arguments(char *s)
 	}
 }
 
-/* "f<int>" is "f"; "operator<" stays, and of "<T<U> as V>::f", as Rust has it, "<T as V>::f". */
+/* "f<int>" becomes "f", and Rust's "<T<U> as V>::f" "<T as V>::f"; "operator<" stays. */
 static void drop_template_arguments(char *s)
 {
 	for (char *at = s; (at = strchr(at, '<')); at++) {
@@ -96,7 +96,7 @@ static const char *end_of_name(const char *s)
 	return clone && clone < told ? clone : told;
 }
 
-/* What stands before the last blank that is none of "operator new" or within brackets. */
+/* Drop all before the last blank that is neither in "operator new" nor within brackets. */
 static void drop_type(char *s)
 {
 	const char *end = end_of_name(s), *begin = s;
@@ -111,14 +111,14 @@ static void drop_type(char *s)
 		drop(s, begin);
 }
 
-/* The tags of libc++ and libstdc++: "f[abi:cxx11]" is "f". */
+/* The ABI tags of libc++ and libstdc++: "f[abi:cxx11]" becomes "f". */
 static void drop_tags(char *s)
 {
 	for (char *at = s, *end; (at = strstr(at, "[abi:")) && (end = strchr(at, ']'));)
 		drop(at, end + 1);
 }
 
-/* The outermost one. False when there is none. */
+/* Drop the outermost namespace. False: there is none. */
 static bool drop_namespace(char *s)
 {
 	const char *end = end_of_name(s);
@@ -134,7 +134,7 @@ static bool drop_namespace(char *s)
 	return false;
 }
 
-/* Its middle, at whole characters. */
+/* Cut out the middle, at character boundaries. */
 static void cut(char *s, size_t width)
 {
 	size_t columns = text_columns(s), half = (width - (sizeof(dots) - 1)) / 2, n = 0;
@@ -167,7 +167,7 @@ static void shorten(char *s, size_t width)
 		;
 }
 
-/* How long what stands before the name is: "0x401136 ". */
+/* The length of an address before the name: "0x401136 ". */
 static size_t address_of(const char *s)
 {
 	size_t n = text_begins(s, "0x") ? 2 + strspn(s + 2, "0123456789abcdef") : 0;
@@ -175,7 +175,7 @@ static size_t address_of(const char *s)
 	return n && s[n] == ' ' ? n + 1 : 0;
 }
 
-/* What stands behind the name: " src/a.c:12"; its end if nothing does. */
+/* The part after the name, " src/a.c:12"; the end of `s` if there is none. */
 static const char *place_of(const char *s)
 {
 	const char *blank = strrchr(s, ' '), *line = blank ? strrchr(blank, ':') : NULL;
@@ -210,7 +210,7 @@ const char *profile_name_fit(const char *name, size_t width, char *buf, size_t s
 	return buf;
 }
 
-/* Does a piece that a compiler made of a function of C begin here? Go has "package.Function". */
+/* Does a compiler's suffix for a part of a C function begin here? Go has "package.Function". */
 static bool is_piece(const char *s)
 {
 	static const char *const pieces[] = { ".part.", ".constprop.", ".isra.",     ".cold",

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 /*
- * Names by profile_name_bare(). What jemalloc itself and operator new are called is not here:
- * profile/symbols.c has that, and no report shows it. jeprof-ctl(8) has this list as well.
+ * Names by profile_name_bare(). The functions of jemalloc itself and operator new are not here, but
+ * in profile/symbols.c: no report shows them. jeprof-ctl(8) has this list as well.
  */
 static const char shipped[] =
 	"^(?:"
-	/* of C, whatever it begins with: zmalloc, xcalloc, g_realloc, my_malloc, uv__malloc */
+	/* C, with any prefix: zmalloc, xcalloc, g_realloc, my_malloc, uv__malloc */
 	"\\w*(?:malloc|calloc|realloc|zalloc|memalign|reallocarray)"
 	"|_*\\w{0,8}(?:strdup|strndup|memdup)"
 	/* GLib */
@@ -51,14 +51,14 @@ static const char shipped[] =
 	"|__allocate_guarded)"
 	"|folly::(?:checked|smart)(?:Malloc|Calloc|Realloc)"
 	")$"
-	/* Rust, whose names are more than words */
+	/* Rust, whose names are not just words */
 	"|^<?alloc::raw_vec::";
 
 struct folding {
 	struct profile *p;
 	bool *allocates; /* of each function */
-	bool *may_begin; /* of each location: its innermost function does, or has no name */
-	uint32_t *cut;	 /* of each location: its inner lines that are folded */
+	bool *may_begin; /* of each location: its innermost function allocates, or has no name */
+	uint32_t *cut;	 /* of each location: number of inner lines that are folded */
 	bool *taken;	 /* of each function: it was folded */
 };
 
@@ -135,7 +135,8 @@ static void fold_stack(struct folding *f, struct profile_stack *stack)
 {
 	const struct profile_location *at = f->p->symbols->locations;
 	const uint32_t *frame = f->p->frames + stack->first;
-	uint32_t frames = 0, lines = 0; /* that go: whole frames, and inner lines of the next one */
+	uint32_t frames = 0,
+		 lines = 0; /* to be dropped: whole frames, and inner lines of the next one */
 	bool more = true;
 
 	for (uint32_t i = 0; i < stack->depth && more; i++) {
@@ -171,7 +172,7 @@ int profile_fold(struct profile *profile, const struct profile_fold *how, size_t
 		return -1;
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		fold_stack(&f, &profile->stacks[i]);
-	/* In all stacks: what was inlined there is the same wherever it is innermost. */
+	/* For all stacks: what was inlined is the same wherever the location is innermost. */
 	for (size_t i = 0; i < s->n_locations; i++) {
 		s->locations[i].first += f.cut[i];
 		s->locations[i].n -= f.cut[i];

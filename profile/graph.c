@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* In the making: which path a node or an edge was counted for last. */
+/* While building: the last path that each node and edge was counted for. */
 struct builder {
 	struct profile_graph graph;
 	struct hashmap by_ends; /* of edges */
@@ -31,7 +31,7 @@ static bool keeps(const struct builder *b, uint32_t function)
 	return !b->keep || b->keep[function];
 }
 
-/* The edge between two functions, a new one if there is none; HASHMAP_NONE without memory. */
+/* The edge between two functions, added if there is none; HASHMAP_NONE without memory. */
 static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
 {
 	struct profile_graph *g = &b->graph;
@@ -49,7 +49,7 @@ static uint32_t edge_between(struct builder *b, uint32_t from, uint32_t to)
 	return (uint32_t)g->n_edges++;
 }
 
-/* Count path number `n` on the edge from its function number `outer` to `inner`. */
+/* Count path number `n` for the edge from its function number `outer` to `inner`. */
 static bool add_edge(struct builder *b, const struct profile_path *path, uint32_t n, uint32_t outer,
 		     uint32_t inner)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who calls whom: what each function allocated itself and with all that it
- * calls, and how much of that came over each call. A stack that passes a
- * function, or a call, several times counts once there.
+ * The call graph: what each function allocated itself and with its callees, and how much of that
+ * came through each call. A stack that passes a function or call several times counts once there.
  */
 #ifndef PROFILE_GRAPH_H
 #define PROFILE_GRAPH_H
@@ -27,18 +26,17 @@ struct profile_edge {
 };
 
 struct profile_graph {
-	struct profile_node *nodes; /* one for each function; cum is 0 where it has no part */
+	struct profile_node *nodes; /* one for each function; cum is 0 if it is in no path */
 	size_t n_nodes;
 	struct profile_edge *edges;
 	size_t n_edges;
 	double total;
-	double size; /* of all stacks; in a difference, what grew and what shrank added up */
+	double size; /* of all stacks; in a difference, the sum of absolute changes */
 };
 
 /*
- * Of one type. `keep`, one for each function, leaves out functions: their
- * callers call what they called. NULL: none is left out. ERR_FAILED: no memory.
- * The caller ends it with profile_graph_fini().
+ * For one type. `keep` has a flag for each function; for one left out, its callers call its
+ * callees. NULL: keep all. ERR_FAILED: no memory. The caller ends it with profile_graph_fini().
  */
 int profile_graph_init(struct profile_graph *out, const struct profile_paths *paths,
 		       size_t n_functions, enum profile_type type, const bool *keep,

@@ -12,19 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place of the source with more leaking stacks than these is shown instead of them. */
+/* A source location with more leaking stacks than these is shown instead of them. */
 #define STACKS_OF_A_PLACE 3
 
 /*
- * What is tested: a set of parts, which are the stacks of the series, each of one thread where the
- * profiles record threads.
+ * A tested hypothesis: a set of parts. Parts are the stacks of the series, separated by thread if
+ * the profiles record threads.
  */
 struct row {
 	enum profile_leak_kind kind;
 	uint32_t of, line; /* which stack, function or thread */
-	uint32_t seen;	   /* the last part that was put in it + 1 */
+	uint32_t seen;	   /* last part that was added + 1 */
 	size_t first, n;   /* parts[first .. first + n), ascending */
-	bool tested;	   /* it holds not the same parts as one that is more telling */
+	bool tested;	   /* no better row has the same parts */
 	bool leaks;
 	struct trend trend;
 };
@@ -42,7 +42,7 @@ struct rows {
 	struct membership *members; /* by part */
 	size_t n_members, members_room;
 	uint32_t *parts; /* by row */
-	uint32_t *owner; /* of each part: 1 + the index of the choice that holds it, 0 for none */
+	uint32_t *owner; /* of each part: 1 + the index of the choice that holds it; 0: none */
 	struct trend_curve curve;
 	size_t n_tested;
 };
@@ -76,7 +76,7 @@ static bool is_row(const void *ctx, uint32_t i)
 	return row->kind == k->is.kind && row->of == k->is.of && row->line == k->is.line;
 }
 
-/* Put a part in a row, which is made if it is not there. False without memory. */
+/* Add a part to a row, which is created if necessary. False without memory. */
 static bool put(struct rows *r, uint32_t part, enum profile_leak_kind kind, uint32_t of,
 		uint32_t line)
 {
@@ -130,7 +130,7 @@ static uint32_t first_of_stack(struct rows *r, uint32_t part)
 	return hashmap_add(&r->by_stack, hash, part) ? part : HASHMAP_NONE;
 }
 
-/* Callers come the innermost first: of those that hold the same, the first is the one to name. */
+/* Callers come innermost first: of those with the same parts, the first is the one to name. */
 static bool put_part(struct rows *r, uint32_t part, struct profile_line *lines)
 {
 	const struct profile *p = &r->series->all;
@@ -165,7 +165,7 @@ static bool is_there(const struct profile_series *s, size_t part)
 	return false;
 }
 
-/* The parts of each row, from the rows of each part. */
+/* Convert the rows of each part to the parts of each row. */
 static bool turn(struct rows *r)
 {
 	size_t at = 0;
@@ -223,7 +223,7 @@ static bool has_parts(const void *ctx, uint32_t i)
 		       row->n * sizeof(*k->rows->parts));
 }
 
-/* The same parts are tested once, as what they are called best: no _start for the whole process. */
+/* Test the same parts once, by their best name: the process instead of _start. */
 static int choose_tested(struct rows *r, struct err *err)
 {
 	static const enum profile_leak_kind order[] = {
@@ -251,7 +251,7 @@ static int choose_tested(struct rows *r, struct err *err)
 	return 0;
 }
 
-/* Its bytes over time: all, or those that no choice holds. */
+/* The row's bytes over time: all, or those that no choice holds. */
 static const struct trend_curve *curve_of(struct rows *r, const struct row *row, bool rest)
 {
 	for (size_t i = 0; i < r->series->n; i++) {
@@ -283,7 +283,7 @@ static int find_movement(struct rows *r, struct trend_movement *out, struct err 
 	return 0;
 }
 
-/* Which are significant, if all that were tested count. */
+/* Which rows are significant, among all that were tested. */
 static int decide(struct rows *r, struct err *err)
 {
 	_cleanup_(cleanup_free) double *p = calloc(r->n + 1, sizeof(*p));
@@ -302,11 +302,11 @@ static int decide(struct rows *r, struct err *err)
 
 /* --- which of them are shown --- */
 
-/* A leak or a suspect that is to be shown. */
+/* A leak or a suspect to be shown. */
 struct choice {
 	struct profile_leak leak;
 	size_t counted; /* 1 + the last row that counted it */
-	bool dropped;	/* another one is shown in its place */
+	bool dropped;	/* another one is shown instead */
 };
 
 struct choices {
@@ -338,7 +338,7 @@ static int specific_first(const void *a, const void *b, void *rows)
 	return x < y ? -1 : x > y;
 }
 
-/* Where one stack has half of the growth of its function, it says more than that does. */
+/* A stack with half of the growth of its function is more informative than the function. */
 static int telling_first(const void *a, const void *b, void *rows)
 {
 	size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -360,7 +360,7 @@ static size_t count_owned(const struct rows *r, const struct row *row)
 	return n;
 }
 
-/* Through how many stacks, whatever the threads; of those that no choice holds with `rest`. */
+/* Number of stacks, regardless of threads; with `rest`, of those that no choice holds. */
 static int count_stacks(struct rows *r, const struct row *row, bool rest, size_t *out,
 			struct err *err)
 {
@@ -403,7 +403,7 @@ static int grown_most_first(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : by_thread(a, b);
 }
 
-/* What the same thread grew by; sorted by_thread. Returns how many threads grew. */
+/* Sum up the growth of each thread; `v` is sorted by_thread. Returns how many threads grew. */
 static size_t join_threads(struct thread_growth *v, size_t n)
 {
 	size_t used = 0, grown = 0;
@@ -421,7 +421,7 @@ static size_t join_threads(struct thread_growth *v, size_t n)
 	return grown;
 }
 
-/* Threads of one name, by the one of them that grew most. Returns how many names there are. */
+/* Join threads of one name into the one that grew most. Returns the number of names. */
 static size_t join_names(struct thread_growth *v, size_t n)
 {
 	size_t used = 0;
@@ -445,7 +445,7 @@ static size_t join_names(struct thread_growth *v, size_t n)
 	return used;
 }
 
-/* Which threads a row, or what of it no choice holds, grew in. */
+/* Find the threads in which a row grew; with `rest`, the part of it that no choice holds. */
 static int find_threads(const struct rows *r, const struct row *row, bool rest,
 			struct profile_leak *leak, struct err *err)
 {
@@ -479,7 +479,7 @@ static int find_threads(const struct rows *r, const struct row *row, bool rest,
 	return 0;
 }
 
-/* Keep the bytes of a row, or of what of it no choice holds, in each profile. */
+/* Keep the bytes of a row in each profile; with `rest`, of the part that no choice holds. */
 static int keep_curve(struct choices *c, const struct row *row, bool rest, size_t *at,
 		      struct err *err)
 {
@@ -494,7 +494,7 @@ static int keep_curve(struct choices *c, const struct row *row, bool rest, size_
 	return 0;
 }
 
-/* Show a row, or what of it no choice holds. */
+/* Show a row; with `rest`, the part of it that no choice holds. */
 static int choose(struct choices *c, const struct row *row, const struct trend *t, bool rest,
 		  struct err *err)
 {
@@ -532,7 +532,7 @@ static int choose(struct choices *c, const struct row *row, const struct trend *
 	return 0;
 }
 
-/* How many choices lie in a place of the source? With `drop` they are not shown. */
+/* Count the choices within a source location; with `drop`, do not show them. */
 static size_t choices_within(struct choices *c, const struct row *place, bool drop)
 {
 	size_t id = (size_t)(place - c->rows->v) + 1, n = 0;
@@ -550,8 +550,8 @@ static size_t choices_within(struct choices *c, const struct row *place, bool dr
 }
 
 /*
- * A row that is significant, after those that are more specific: it is shown if there is more in it
- * than they hold. A place of the source is shown instead of them then, and beside no many.
+ * Handle a significant row, after all more specific ones: show it if more of it grows than they
+ * hold. A source location then replaces them, and also if there are many of them.
  */
 static int choose_leak(struct choices *c, const struct row *row, struct err *err)
 {
@@ -590,7 +590,7 @@ static int choose_leaks(struct choices *c, struct err *err)
 	return 0;
 }
 
-/* What grows beside the leaks, each of it once. */
+/* What grows besides the leaks, each part once. */
 static int choose_suspects(struct choices *c, struct err *err)
 {
 	const struct rows *r = c->rows;
@@ -622,7 +622,7 @@ static int by_rate(const void *a, const void *b)
 	return x->stack < y->stack ? -1 : x->stack > y->stack;
 }
 
-/* Those that were chosen from number `from` on. */
+/* The choices from number `from` on. */
 static int take(const struct choices *c, size_t from, struct profile_leak **v, size_t *n,
 		struct err *err)
 {

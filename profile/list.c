@@ -14,26 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AROUND 4       /* lines of source before and behind one that allocates */
-#define LINE_SHOWN 512 /* bytes of one that are shown */
+#define AROUND 4       /* source lines shown before and after one that allocates */
+#define LINE_SHOWN 512 /* bytes shown of a line */
 #define NAME_SIZE 17408
 
-/* One line of a function; line 0 is the function itself, with all of its lines. */
+/* One line of a function; line 0 is the whole function. */
 struct line {
 	uint32_t function, line, mapping;
 	double flat, cum;
-	size_t round; /* the last stack that counted for its cum, + 1 */
+	size_t round; /* last stack that counted for its cum, + 1 */
 };
 
 struct list {
 	const struct profile *p;
 	enum profile_type type;
-	/* Of each function: the first of its name and file; PROFILE_NONE: that does not match. */
+	/* Of each function: the first one with its name and file; PROFILE_NONE: no match. */
 	uint32_t *group;
 	struct line *v;
 	size_t n, room;
 	struct hashmap at;
-	double whole; /* what all is a part of */
+	double whole; /* the total for percentages */
 };
 
 static void close_list(struct list *l)
@@ -136,7 +136,7 @@ static int compare_files(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : !a - !b;
 }
 
-/* By file and name, each function before its lines, which are in order. */
+/* By file and name; each function before its lines, in ascending order. */
 static int by_place(const void *a, const void *b, void *lines_of)
 {
 	const struct line *x = a, *y = b;
@@ -157,10 +157,10 @@ struct writing {
 	const struct list *l;
 	const struct profile_report_options *o;
 	FILE *out;
-	const char *next; /* the source from line `at` on; NULL: there is none */
+	const char *next; /* the source from line `at` on; NULL: none */
 	const char *text, *end;
 	uint32_t at;
-	const char *file, *indexed, *indexed_end; /* the text of which `starts` are: of its lines */
+	const char *file, *indexed, *indexed_end; /* the text whose lines are indexed in `starts` */
 	uint32_t *starts;
 	size_t n_starts, room;
 };
@@ -170,7 +170,7 @@ static void close_writing(struct writing *w)
 	free(w->starts);
 }
 
-/* A file is long, and has many functions: its lines are looked for once. */
+/* Files may be long and have many functions: find the lines once. */
 static int index_lines(struct writing *w, const char *file, struct err *err)
 {
 	if (w->file && !strcmp(w->file, file) && w->indexed == w->text && w->indexed_end == w->end)
@@ -190,7 +190,7 @@ static int index_lines(struct writing *w, const char *file, struct err *err)
 	return 0;
 }
 
-/* To line `to`, which may not be there. */
+/* Go to line `to`, which may not exist. */
 static void seek_line(struct writing *w, uint32_t to)
 {
 	w->at = to;
@@ -230,7 +230,7 @@ static void write_text(struct writing *w, const struct line *line)
 	seek_line(w, w->at + 1);
 }
 
-/* The source up to and without line `to`; those before `from` are passed over. */
+/* Write the source lines `from` to `to` - 1. */
 static void write_source(struct writing *w, uint32_t from, uint32_t to)
 {
 	if (w->next && w->at < from && w->at > 1 && from < to)
@@ -244,7 +244,7 @@ static void write_source(struct writing *w, uint32_t from, uint32_t to)
 static void write_counted(struct writing *w, const struct line *line)
 {
 	seek_line(w, line->line);
-	/* Where there is no such line any more, it is said without its text. */
+	/* A line that no longer exists is shown without its text. */
 	if (w->next)
 		write_text(w, line);
 	else
@@ -267,12 +267,12 @@ static void write_head(const struct writing *w, const struct line *f,
 	if (!source->text)
 		fprintf(w->out, "no source: %s\n", source->why);
 	else if (source->newer)
-		fprintf(w->out, "the source is newer than the program: its lines may be others\n");
+		fprintf(w->out, "the source is newer than the program: its lines may differ\n");
 	fprintf(w->out, "%s%10s %10s %6s%s\n", w->o->color ? INK_TEXT_DIM : "", "flat", "cum",
 		"line", w->o->color ? INK_OFF : "");
 }
 
-/* One function and the lines behind it, `last` in all. */
+/* Write one function and the lines after it, `last` in all. */
 static int write_function(struct writing *w, const struct line *v, size_t last,
 			  profile_source_fn *find, void *ctx, struct err *err)
 {
@@ -329,7 +329,7 @@ int profile_list(const struct profile *profile, const struct profile_table *tabl
 	for (size_t i = 0; i < profile->n_stacks; i++)
 		if (!count_stack(&l, i))
 			return err_no_memory(err);
-	/* A name that no stack has left is none that is shown. */
+	/* Only names that are still in some stack count. */
 	if (!l.n)
 		return err_raise(err, ERROR_NO_MATCH, .text = pattern);
 	qsort_r(l.v, l.n, sizeof(*l.v), by_place, &l);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above all that a program of ours can map; the kernel's own page for system calls lies there. */
+/* Above all addresses that a program can map; the kernel's vsyscall page is there. */
 #define USER_END (UINT64_C(1) << 56)
 #define GAP 0x10000
 
@@ -28,12 +28,12 @@ uint32_t mapping_find(const struct profile *p, uint64_t at)
 
 void mapping_place(struct profile *p)
 {
-	/* A return address may be the first one after the code that made the call. */
+	/* A return address may be the first address after the mapping of the call. */
 	for (size_t i = 0; i < p->n_addresses; i++)
 		p->addresses[i].mapping = mapping_find(p, p->addresses[i].pc - 1);
 }
 
-/* The program itself is mapped below all libraries. */
+/* The program is mapped below all libraries. */
 static const struct profile_mapping *program_of(const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_mappings; i++) {
@@ -49,7 +49,7 @@ static bool is_same_image(const struct profile_mapping *a, const struct profile_
 		return !strcmp(a->build_id, b->build_id);
 	if (a->path[0])
 		return !strcmp(a->path, b->path);
-	/* Code of no file: the same only where it is in the same place. */
+	/* Code without a file: the same only at the same addresses. */
 	return !b->path[0] && a->start == b->start && a->end == b->end;
 }
 
@@ -64,7 +64,7 @@ static int check_program(const struct profile *into, const struct profile *other
 	return err_raise(err, ERROR_OF_ANOTHER_PROGRAM, .last_file = b->path, .file = a->path);
 }
 
-/* The mapping of `p` that shows the same part of the same image, PROFILE_NONE if none does. */
+/* The mapping of `p` with the same part of the same image; PROFILE_NONE: none. */
 static uint32_t find_same(const struct profile *p, size_t n, const struct profile_mapping *m)
 {
 	uint32_t there = mapping_find(p, m->start);
@@ -82,7 +82,7 @@ static uint32_t find_same(const struct profile *p, size_t n, const struct profil
 	return PROFILE_NONE;
 }
 
-/* Room above all mappings of both. */
+/* A free address above all mappings of both. */
 static uint64_t free_above(const struct profile *a, const struct profile *b)
 {
 	uint64_t top = 0;
@@ -111,7 +111,7 @@ static bool is_free(const struct profile *p, size_t n, uint64_t start, uint64_t 
 	return low == n || p->mappings[low].start >= end;
 }
 
-/* One that `into` does not have: in its own place if that is free, else above all others. */
+/* Add a mapping to `into`: at its own address if that is free, else above all others. */
 static int add(struct profile *into, size_t n, size_t *room, const struct profile_mapping *m,
 	       uint64_t *above, uint64_t *delta, struct err *err)
 {
@@ -144,8 +144,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * What `m` shows is taken for the same part: what one of the profiles does not say is not known of
- * both. Without build ids, only their inodes tell two files of one path from each other.
+ * `m` is taken for the same part: what one profile lacks is then unknown for both. Without build
+ * ids, two files of one path differ only by their inodes.
  */
 static void join_files(struct profile_mapping *to, const struct profile_mapping *m)
 {

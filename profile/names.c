@@ -19,7 +19,7 @@ static size_t room_for(const char *raw)
 	return room < PROFILE_NAME_MAX ? room : PROFILE_NAME_MAX;
 }
 
-/* Returns how many bytes of `buf` it took, the 0 among them. */
+/* Returns the bytes written to `buf`, including the final 0. */
 static size_t safe_name(const char *raw, char *buf)
 {
 	size_t room = room_for(raw), len;
@@ -27,7 +27,7 @@ static size_t safe_name(const char *raw, char *buf)
 	if (!*raw)
 		raw = "?";
 	len = strlen(output_safe(raw, buf, room < 2 ? 2 : room));
-	/* An escape is 4 bytes: less room than that was left. */
+	/* An escape is 4 bytes: the text was cut if fewer were left. */
 	if (room == PROFILE_NAME_MAX && len + 4 >= room - 1) {
 		len = strlen(output_safe(raw, buf, PROFILE_NAME_MAX - sizeof(cut)));
 		memcpy(buf + len, cut, sizeof(cut));
@@ -45,7 +45,7 @@ static int by_name(const void *left, const void *right, void *names)
 	return order ? order : a < b ? -1 : a > b;
 }
 
-/* Equal names get one rank: its function is the first that has it. */
+/* Equal names get one rank, whose function is the first with that name. */
 static void rank_names(struct profile_names *names)
 {
 	size_t n = 0;
@@ -107,7 +107,7 @@ uint32_t profile_path_common(const struct profile_path *a, const struct profile_
 	return n;
 }
 
-/* While they are sorted, paths hold the ranks of their functions' names. */
+/* While being sorted, paths hold the ranks of function names. */
 static int by_ranks(const void *left, const void *right)
 {
 	const struct profile_path *a = left, *b = right;
@@ -126,7 +126,7 @@ static void add(struct profile_path *to, const struct profile_path *from)
 	}
 }
 
-/* Of neighbours that are equal, one. */
+/* Join equal neighbors. */
 static void merge(struct profile_paths *paths)
 {
 	size_t kept = 0;
@@ -140,7 +140,7 @@ static void merge(struct profile_paths *paths)
 	paths->n = kept;
 }
 
-/* All stacks' lines, also those that will be dropped. Stacks of several threads share frames. */
+/* Lines of all stacks, including those to be dropped. Stacks of several threads share frames. */
 static size_t count_lines(const struct profile *profile)
 {
 	size_t n = 0;

@@ -14,7 +14,7 @@
 
 /* --- what jeprof-ctl added --- */
 
-/* What jeprof-ctl adds to a dump (doc/heap-format.md), in lines that jeprof(1) does not look at. */
+/* What jeprof-ctl adds to a dump (doc/heap-format.md), in lines that jeprof(1) ignores. */
 
 #define VALUE_MAX 4096
 #define BUILD_ID_MAX 128 /* digits */
@@ -35,7 +35,7 @@ static const struct {
 	{ "opt.prof_active", false, offsetof(struct profile_facts, opt_active) },
 };
 
-/* Of one lower-case hex digit, -1 for any other character. */
+/* The value of a lower-case hex digit; -1 for any other character. */
 static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -43,7 +43,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Bytes that are no text are written as \xNN. Returns the length. */
+/* Bytes that are not text are written as \xNN. Returns the length. */
 static size_t unescape(const struct span *s, char out[VALUE_MAX])
 {
 	size_t n = 0;
@@ -68,12 +68,12 @@ static int set_text(struct parse *ps, const struct span *s, const char **to, str
 	size_t n = unescape(s, value);
 
 	if (memchr(value, '\0', n))
-		return reader_fail(&ps->file, "no text", err);
+		return reader_fail(&ps->file, "not text", err);
 	*to = intern_add(ps->text, value, n);
 	return *to ? 0 : err_no_memory(err);
 }
 
-/* "START-END HEX", for a mapping that was above. */
+/* "START-END HEX", for an earlier mapping. */
 static int set_build_id(struct parse *ps, struct span s, struct err *err)
 {
 	uint64_t start, end;
@@ -94,7 +94,7 @@ static int set_build_id(struct parse *ps, struct span s, struct err *err)
 	return ps->p->mappings[m].build_id ? 0 : err_no_memory(err);
 }
 
-/* "# KEY VALUE": what jeprof-ctl added to the mappings. */
+/* "# KEY VALUE": added by jeprof-ctl after the mappings. */
 static int parse_fact(struct parse *ps, struct err *err)
 {
 	char *base = (char *)&ps->p->facts;
@@ -122,7 +122,7 @@ static int parse_fact(struct parse *ps, struct err *err)
 
 /* --- mappings --- */
 
-/* "START-END perms offset": how a line of proc_pid_maps(5) begins. */
+/* "START-END perms offset": the beginning of a line of proc_pid_maps(5). */
 static bool read_place(struct span *s, struct profile_mapping *m, bool *code)
 {
 	if (!reader_hex(s, &m->start) || !reader_text(s, "-") || !reader_hex(s, &m->end) ||
@@ -133,7 +133,7 @@ static bool read_place(struct span *s, struct profile_mapping *m, bool *code)
 	return reader_hex(s, &m->offset) && reader_text(s, " ") && m->start < m->end;
 }
 
-/* "major:minor inode   path", where there may be no path. */
+/* "major:minor inode   path", where the path may be missing. */
 static bool read_file(struct span *s, struct profile_mapping *m)
 {
 	uint64_t device;
@@ -167,7 +167,7 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 		return 0;
 	if (p->n_mappings && m.start < p->mappings[p->n_mappings - 1].end)
 		return reader_fail(&ps->file, "a mapping that is not above the last", err);
-	/* vm.max_map_count is 65530 where nobody has changed it. */
+	/* vm.max_map_count is 65530 by default. */
 	if (p->n_mappings == 1u << 16)
 		return reader_fail(&ps->file, "more mappings than a process has", err);
 	m.path = keep_path(ps, &s, &m.deleted);
@@ -177,7 +177,7 @@ static int parse_mapping(struct parse *ps, size_t *room, struct err *err)
 	return 0;
 }
 
-/* Lines that say where something is mapped begin with "START-END"; others may be between. */
+/* Lines of mappings begin with "START-END"; there may be others in between. */
 static bool is_mapping(struct span s)
 {
 	uint64_t n;
@@ -186,8 +186,8 @@ static bool is_mapping(struct span s)
 }
 
 /*
- * The lines after "MAPPED_LIBRARIES:" up to the end of the file, and which
- * address lies where.
+ * Read the lines after "MAPPED_LIBRARIES:" up to the end of the file, and find the mapping of each
+ * address.
  */
 static int parse_mapped(struct parse *ps, struct err *err)
 {
@@ -206,9 +206,9 @@ static int parse_mapped(struct parse *ps, struct err *err)
 
 /* --- threads --- */
 
-/* The parts that threads have in a stack. */
+/* The shares of threads in a stack. */
 
-/* The stack of all threads together among those from `from` on; NULL unless there is just one. */
+/* The stack of all threads together, from index `from` on; NULL unless there is exactly one. */
 static struct profile_stack *find_whole(struct profile *p, size_t from)
 {
 	struct profile_stack *whole = NULL;
@@ -223,7 +223,7 @@ static struct profile_stack *find_whole(struct profile *p, size_t from)
 	return whole;
 }
 
-/* What no thread has: 0 in an honest profile. False when the threads have more than there is. */
+/* What no thread has: 0 in a valid profile. False: the threads add up to more than the whole. */
 static bool find_rest(const struct profile *p, size_t from, const struct profile_stack *whole,
 		      double *rest)
 {
@@ -237,7 +237,7 @@ static bool find_rest(const struct profile *p, size_t from, const struct profile
 	return true;
 }
 
-/* Make `stack` the part of `whole` that was sampled in it. */
+/* Set `stack` to its share of `whole`, by what was sampled. */
 static void set_part(struct profile_stack *stack, const struct profile_stack *whole,
 		     const double *sampled)
 {
@@ -258,7 +258,7 @@ static bool is_nothing(const struct profile_stack *stack)
 	return true;
 }
 
-/* Drop the stacks from `from` on that are of a thread, or not of one and empty. */
+/* Drop, from index `from` on, the stacks of threads, or else the empty ones of no thread. */
 static void drop(struct profile *p, size_t from, bool threads)
 {
 	size_t kept = from;
@@ -273,10 +273,9 @@ static void drop(struct profile *p, size_t from, bool threads)
 }
 
 /*
- * The stacks from number `from` on are one stack, of all threads together and
- * of single ones: give each thread its part of the estimate for all, so that
- * they add up to it, and leave what no thread has. Threads that have more than
- * there is are not believed.
+ * From index `from` on, the stacks are one stack, for all threads together and for single threads.
+ * Give each thread its share of the estimate for all, so that they add up to it, and keep what no
+ * thread has. If the threads add up to more than the whole, they are ignored.
  */
 static void parse_split(struct parse *ps, size_t from)
 {
@@ -299,10 +298,10 @@ static void parse_split(struct parse *ps, size_t from)
 
 /* --- stacks --- */
 
-/* jemalloc records 128 calls by default; a file may not make us hold millions for one stack. */
+/* jemalloc records 128 calls by default; a file must not make us hold millions for one stack. */
 #define DEPTH_MAX 4096
 
-/* One pair of pairs: "objects: bytes [objects: bytes]", in use and since the start. */
+/* "objects: bytes [objects: bytes]": in use, and since the start. */
 struct parse_counts {
 	uint64_t n[PROFILE_TYPES];
 };
@@ -322,7 +321,7 @@ static bool parse_counts(struct span *s, struct parse_counts *c)
 	return true;
 }
 
-/* The index of an address, which is added when it is new; PROFILE_NONE without memory. */
+/* The index of an address, added if it is new; PROFILE_NONE without memory. */
 static uint32_t intern_address(struct parse *ps, uint64_t pc)
 {
 	struct profile *p = ps->p;
@@ -339,8 +338,8 @@ static uint32_t intern_address(struct parse *ps, uint64_t pc)
 }
 
 /*
- * The addresses that the rest of the line holds, as `depth` new frames from
- * *first on. ERR_FAILED says what is wrong with them.
+ * Add the addresses in the rest of the line as *depth new frames, from *first on. ERR_FAILED: they
+ * are invalid, or memory ran out.
  */
 static int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint32_t *depth,
 			struct err *err)
@@ -365,12 +364,11 @@ static int parse_frames(struct parse *ps, struct span *s, uint64_t *first, uint3
 }
 
 /*
- * The variance of the bytes that one object of X bytes adds to an estimate, in
- * squares of the period, is h(x) = x^2 / (exp(x) - 1) with x = X / period. Of
- * objects of several sizes only the average is known; the smallest function
- * that is not below h and bends to one side alone, at that average, is not
- * below the average of theirs (Jensen's inequality). It is h up to its highest
- * point, and goes on straight.
+ * The variance of the bytes that one object of X bytes adds to an estimate, in squares of the
+ * period, is h(x) = x^2 / (exp(x) - 1) with x = X / period. For objects of several sizes only the
+ * average is known. The least concave majorant of h at that average is an upper bound of the
+ * average of their variances (Jensen's inequality). It equals h up to its maximum, and is constant
+ * beyond.
  */
 #define H_TOP_AT 1.593624260040040
 #define H_TOP 0.647610237891915
@@ -390,9 +388,9 @@ void parse_variance(double n, double size, double factor, double period, double 
 }
 
 /*
- * What jeprof(1) does: an object of X bytes is sampled with the probability
- * 1 - exp(-X / period), and X is the average of the stack. The number of objects that n
- * samples stand for has the variance n * (1 - probability) / probability^2.
+ * As in jeprof(1): an object of X bytes is sampled with the probability 1 - exp(-X / period), where
+ * X is the average of the stack. The number of objects that n samples represent has the variance
+ * n * (1 - probability) / probability^2.
  */
 static bool scale(const struct parse *ps, struct profile_stack *stack, unsigned int objects,
 		  unsigned int space)
@@ -411,7 +409,7 @@ static bool scale(const struct parse *ps, struct profile_stack *stack, unsigned 
 	return isfinite(stack->value[objects]) && isfinite(stack->value[space]);
 }
 
-/* A new stack; `thread` may be PROFILE_NONE. */
+/* Add a stack; `thread` may be PROFILE_NONE. */
 static int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_t thread,
 		       const struct parse_counts *c, struct err *err)
 {
@@ -422,7 +420,7 @@ static int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_
 		stack.sampled[i] = (double)c->n[i];
 	if (!scale(ps, &stack, PROFILE_INUSE_OBJECTS, PROFILE_INUSE_SPACE) ||
 	    !scale(ps, &stack, PROFILE_ALLOC_OBJECTS, PROFILE_ALLOC_SPACE))
-		return reader_fail(&ps->file, "objects of no size", err);
+		return reader_fail(&ps->file, "objects without a size", err);
 	if (!vec_grow(p->stacks, ps->stacks_room, p->n_stacks))
 		return err_no_memory(err);
 	p->stacks[p->n_stacks++] = stack;
@@ -431,7 +429,7 @@ static int parse_stack(struct parse *ps, uint64_t first, uint32_t depth, uint32_
 	return 0;
 }
 
-/* The thread with that id, added when it is new. PROFILE_NONE without memory. */
+/* The thread with that id, added if it is new. PROFILE_NONE without memory. */
 static uint32_t parse_thread(struct parse *ps, uint64_t id)
 {
 	struct profile *p = ps->p;
@@ -449,16 +447,16 @@ static uint32_t parse_thread(struct parse *ps, uint64_t id)
 /* --- files --- */
 
 /*
- * The text that jemalloc writes (doc/heap-format.md). It is read once, in one
- * direction, in time that grows with its length alone.
+ * The text that jemalloc writes (doc/heap-format.md). It is read in one forward pass, in linear
+ * time.
  */
 
-/* A new stack of heap_v2, whose counts are on the lines that follow. */
+/* A stack of heap_v2 whose counts are on the following lines. */
 struct open_stack {
 	uint64_t first;
 	uint32_t depth;
-	bool open, counted; /* there is one; it has had a line of counts */
-	size_t n_before;    /* stacks that were there before */
+	bool open, counted; /* there is such a stack; a line of counts was read */
+	size_t n_before;    /* number of stacks before it */
 };
 
 static int set_name(struct parse *ps, uint32_t thread, const struct span *s, struct err *err)
@@ -467,7 +465,7 @@ static int set_name(struct parse *ps, uint32_t thread, const struct span *s, str
 	const char *kept;
 
 	if (memchr(s->at, '\0', len))
-		return reader_fail(&ps->file, "a thread's name that is no text", err);
+		return reader_fail(&ps->file, "a thread name that is not text", err);
 	kept = intern_add(ps->text, s->at, len);
 	if (!kept)
 		return err_no_memory(err);
@@ -475,7 +473,7 @@ static int set_name(struct parse *ps, uint32_t thread, const struct span *s, str
 	return 0;
 }
 
-/* In the header: "tN: counts name", or the sum of all threads, which says nothing new. */
+/* In the header: "tN: counts name", or the sum of all threads, which is redundant. */
 static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s, struct err *err)
 {
 	uint32_t thread;
@@ -489,7 +487,7 @@ static int header_counts(struct parse *ps, bool all, uint64_t id, struct span *s
 	return s->at < s->end ? set_name(ps, thread, s, err) : 0;
 }
 
-/* Is it a line of what the caller asked for? The threads' names stand before the stacks. */
+/* Is the line of a thread that was asked for? Thread names precede the stacks. */
 static bool is_wanted(const struct parse *ps, bool all, uint64_t id)
 {
 	const struct profile_options *o = ps->options;
@@ -539,15 +537,16 @@ static int counts_line(struct parse *ps, struct open_stack *stack, struct err *e
 	if (!stack->open)
 		return header_counts(ps, all, id, &s, err);
 	if (s.at < s.end)
-		return reader_fail(&ps->file, "something after the counts of a thread", err);
+		return reader_fail(&ps->file, "unexpected text after the counts of a thread", err);
 	return stack_counts(ps, stack, all, id, &c, err);
 }
 
-/* All lines of the stack have been read. */
+/* The end of a stack's lines. */
 static int close_stack(struct parse *ps, const struct open_stack *stack, struct err *err)
 {
 	if (stack->open && !stack->counted)
-		return reader_fail(&ps->file, "no counts follow the stack: it is cut short", err);
+		return reader_fail(&ps->file, "no counts follow the stack: the file is truncated",
+				   err);
 	if (stack->open && ps->options->by_thread && !ps->options->only_thread)
 		parse_split(ps, stack->n_before);
 	return 0;
@@ -585,7 +584,7 @@ static int parse_v2(struct parse *ps, struct err *err)
 	return close_stack(ps, &stack, err);
 }
 
-/* The body of 3.x, of tcmalloc and of Go: "counts @ addresses". It knows nothing of threads. */
+/* The body of 3.x, tcmalloc and Go, which has no threads: "counts @ addresses". */
 static int parse_v1(struct parse *ps, struct err *err)
 {
 	while (reader_line(&ps->file)) {
@@ -624,7 +623,7 @@ static bool is_v2(struct parse *ps, struct span s)
 	       s.at == s.end;
 }
 
-/* Go writes twice its runtime.MemProfileRate; with 1, everything is recorded. */
+/* Go writes twice its runtime.MemProfileRate; with a rate of 1, everything is recorded. */
 static bool is_go(struct parse *ps, struct span s)
 {
 	uint64_t twice;
@@ -638,8 +637,8 @@ static bool is_go(struct parse *ps, struct span s)
 }
 
 /*
- * "heap profile: counts @ heap_v2/PERIOD", or "@ heapprofile" when everything was recorded: also
- * as tcmalloc writes it. "@ heap/N" is Go's.
+ * "heap profile: counts @ heap_v2/PERIOD", or "@ heapprofile" if everything was recorded; tcmalloc
+ * writes these, too. "@ heap/N" is Go's.
  */
 static bool is_v1(struct parse *ps, struct span s)
 {
@@ -668,14 +667,14 @@ static int parse_heap(struct parse *ps, struct err *err)
 		return reader_fail(&ps->file, "not a heap profile of jemalloc", err);
 	if (failed)
 		return -1;
-	/* jemalloc ends each of its lines, and the last is one of them. */
+	/* jemalloc ends every line with a newline, including the last one. */
 	if (!ps->file.whole)
-		return reader_fail(&ps->file, "the last line does not end", err);
+		return reader_fail(&ps->file, "the last line has no newline", err);
 	profile_apply_facts(ps->p);
 	return threads_sort(ps->p, err);
 }
 
-/* With the names that stand between the stacks. */
+/* Parse a profile, with any names between the stacks. */
 static int parse_plain(struct parse *ps, struct err *err)
 {
 	if (parse_heap(ps, err))
@@ -699,7 +698,7 @@ static int parse_symbolized(struct parse *ps, struct err *err)
 	s = ps->file.line;
 	if (reader_text(&s, "---") && reader_blank(&s) && reader_text(&s, "heap") &&
 	    !reader_line(&ps->file))
-		return reader_fail(&ps->file, "it ends before the profile", err);
+		return reader_fail(&ps->file, "the file ends before the profile", err);
 	return parse_heap(ps, err) ? -1 : parse_symbols(ps, err);
 }
 
@@ -735,7 +734,7 @@ static int parse(struct profile *out, struct reader file, const struct profile_o
 		.text = got.text,
 	};
 
-	/* A profile of stacks without calls has frames as well: none of them, but somewhere. */
+	/* The array of frames must exist even if no stack has calls. */
 	if (!got.text || !vec_grow(got.frames, ps.frames_room, got.n_frames))
 		return err_no_memory(err);
 	if (parse_file(&ps, err))
@@ -760,7 +759,7 @@ int profile_parse_pieces(struct profile *out, profile_more_fn *more, void *ctx,
 	struct profile got = { 0 };
 	int failed = parse(&got, (struct reader){ .pieces = &pieces }, options, err);
 
-	/* What could not be read looks like the end of the file. */
+	/* A read error looks like the end of the file. */
 	if (pieces.err.code != ERR_NONE) {
 		profile_fini(&got);
 		*err = pieces.err;

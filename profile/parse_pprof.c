@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Heap profiles in pprof's format (profile.proto): those of Go, of jemalloc in Rust programs, of
- * Parca and Pyroscope, and our own. protobuf-c reads the message; what it says is not believed.
+ * Heap profiles in pprof's format (profile.proto): from Go, jemalloc in Rust programs, Parca and
+ * Pyroscope, and our own. protobuf-c unpacks the message; its content is untrusted.
  */
 #include "base/cleanup.h"
 #include "base/hashmap.h"
@@ -20,14 +20,14 @@
 
 #define DEPTH_MAX 4096
 #define MAPPINGS_MAX (1u << 16)
-#define MEMORY_MAX ((size_t)2 << 30) /* a few bytes may unpack to a hundred times as many */
+#define MEMORY_MAX ((size_t)2 << 30) /* data may unpack to a hundred times its size */
 #define NO_COLUMN SIZE_MAX
 
 struct pprof {
 	const Pprof__Profile *from;
 	struct profile *p;
 	struct symbols_build *symbols;
-	size_t column[PROFILE_TYPES]; /* of a sample's values; NO_COLUMN: it has none */
+	size_t column[PROFILE_TYPES]; /* index in a sample's values; NO_COLUMN: none */
 	bool sampled;
 	struct hashmap mappings;  /* id: index of from->mapping */
 	struct hashmap functions; /* id: index of from->function */
@@ -61,7 +61,7 @@ static const char *keep(const struct profile *p, const char *text)
 	return intern_add(p->text, text, strlen(text));
 }
 
-/* --- what its values are --- */
+/* --- types of values --- */
 
 static bool is_type(const char *name, enum profile_type type)
 {
@@ -111,7 +111,7 @@ static int find_columns(struct pprof *r, struct err *err)
 	return 0;
 }
 
-/* --- where --- */
+/* --- mappings and locations --- */
 
 static int compare_starts(const void *a, const void *b)
 {
@@ -120,7 +120,7 @@ static int compare_starts(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Go has build ids of its own, which are no ELF file's. */
+/* Go has build ids of its own, which differ from those of ELF files. */
 static const char *keep_build_id(const struct pprof *r, const char *text)
 {
 	for (const char *c = text; *c; c++) {
@@ -159,7 +159,7 @@ static int read_mappings(struct pprof *r, struct err *err)
 			return err_no_memory(err);
 	}
 	qsort(p->mappings, p->n_mappings, sizeof(*p->mappings), compare_starts);
-	/* Of several processes in one profile: an address means what the first has there. */
+	/* With several processes in one profile, the first one determines what an address means. */
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		if (!n || p->mappings[i].start >= p->mappings[n - 1].end)
 			p->mappings[n++] = p->mappings[i];
@@ -168,7 +168,7 @@ static int read_mappings(struct pprof *r, struct err *err)
 	return 0;
 }
 
-/* Is it what the profile's mappings have at this address? */
+/* Do the profile's mappings agree about this location's address? */
 static bool is_mapped(const struct pprof *r, const Pprof__Location *l)
 {
 	uint32_t own = hashmap_get(&r->mappings, l->mapping_id);
@@ -183,7 +183,7 @@ static bool is_mapped(const struct pprof *r, const Pprof__Location *l)
 	       !strcmp(text_of(r, m->filename), r->p->mappings[found].path);
 }
 
-/* Ours are return addresses, pprof's lie within the call. */
+/* Ours are return addresses; pprof's are within the call instruction. */
 static uint64_t pc_of(const struct pprof *r, const Pprof__Location *l, size_t i)
 {
 	uint64_t pc = l->address + 1;
@@ -210,7 +210,7 @@ static int read_locations(struct pprof *r, struct err *err)
 		uint64_t pc = pc_of(r, l, i);
 
 		if (hashmap_get(&r->locations, l->id) != HASHMAP_NONE)
-			return broken("two locations of one id", err);
+			return broken("two locations with one id", err);
 		if (!hashmap_put(&r->locations, l->id, (uint32_t)i) ||
 		    !hashmap_put(&r->pcs, pc, (uint32_t)i))
 			return err_no_memory(err);
@@ -259,7 +259,7 @@ static bool read_line(struct pprof *r, const Pprof__Line *from, struct profile_l
 	return true;
 }
 
-/* Where no location has a name, names are looked up as in any other profile. */
+/* If no location has a name, names are looked up as for any other profile. */
 static int read_names(struct pprof *r, struct err *err)
 {
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
@@ -282,7 +282,7 @@ static int read_names(struct pprof *r, struct err *err)
 	return any ? symbols_build_finish(r->symbols, r->p, err) : 0;
 }
 
-/* What lies at no address of its own is known by its names. */
+/* Locations without an address are identified by their names. */
 static void place_by_names(struct profile *p)
 {
 	for (size_t i = 0; p->symbols && i < p->n_addresses; i++) {
@@ -294,9 +294,9 @@ static void place_by_names(struct profile *p)
 	}
 }
 
-/* --- how much --- */
+/* --- values --- */
 
-/* What was sampled, of what it was taken to stand for. */
+/* Compute the sampled counts from the scaled ones. */
 static void unscale(const struct pprof *r, struct profile_stack *s, enum profile_type objects,
 		    enum profile_type space)
 {
@@ -312,7 +312,7 @@ static void unscale(const struct pprof *r, struct profile_stack *s, enum profile
 	s->sampled[space] = s->value[space] * rate;
 }
 
-/* The thread of a sample of ours; PROFILE_NONE: it is of no certain one. ERR_FAILED. */
+/* The thread of a sample that we wrote; PROFILE_NONE: no particular one. ERR_FAILED. */
 static int read_thread(struct pprof *r, const Pprof__Sample *sample, uint32_t *thread,
 		       struct err *err)
 {
@@ -357,7 +357,7 @@ static int read_frames(struct pprof *r, const Pprof__Sample *sample, struct prof
 		uint32_t at = hashmap_get(&r->locations, sample->location_id[i]);
 
 		if (at == HASHMAP_NONE)
-			return broken("a sample with a location that is not there", err);
+			return broken("a sample with a location that does not exist", err);
 		if (!vec_grow(p->frames, r->frames_room, p->n_frames))
 			return err_no_memory(err);
 		p->frames[p->n_frames++] = at;
@@ -396,9 +396,9 @@ static int read_sample(struct pprof *r, const Pprof__Sample *sample,
 	return 0;
 }
 
-/* --- what it says of its process --- */
+/* --- facts about the process --- */
 
-/* Ours say it in comments "KEY: VALUE"; others say other things there. */
+/* We write comments "KEY: VALUE"; other programs write other things there. */
 static int read_comment(struct profile *p, const char *text, struct err *err)
 {
 	struct profile_facts *facts = &p->facts;
@@ -440,7 +440,7 @@ static int read_facts(const struct pprof *r, struct profile *p, struct err *err)
 	return 0;
 }
 
-/* Samples of one stack, as of objects of several sizes, become one. */
+/* Join the samples of one stack, such as for objects of several sizes. */
 static int join_samples(struct profile *sum, const struct profile *p, struct err *err)
 {
 	sum->text = intern_new();
@@ -482,7 +482,7 @@ struct budget {
 	size_t left;
 };
 
-/* Each block has its size before it, so that it can be given back. */
+/* Each block is preceded by its size, for when it is freed. */
 static void *spend(void *ctx, size_t size)
 {
 	struct budget *b = ctx;

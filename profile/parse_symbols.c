@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The symbols of a symbolized file. jeprof(1) keeps for each call the address
- * before its return address, and for the innermost place the address itself.
- * It names the functions alone; jeprof-ctl says more in lines that begin with
- * '#', which jeprof does not look at (doc/heap-format.md).
+ * The symbols of a symbolized file. jeprof(1) stores the address before the return address of each
+ * call, and for the innermost place the address itself. It names only functions; jeprof-ctl adds
+ * lines that begin with '#', which jeprof ignores (doc/heap-format.md).
  */
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -22,12 +21,12 @@
 struct names {
 	struct parse *ps;
 	struct symbols_build *build;
-	uint64_t at; /* the address that `lines` are of */
+	uint64_t at; /* the address of `lines` */
 	struct profile_line lines[SYMBOLS_INLINED_MAX];
 	size_t n;
 };
 
-/* The line that was read last, as it is. */
+/* Keep the last line read, verbatim. */
 static bool keep_line(struct parse *ps)
 {
 	size_t len = (size_t)(ps->file.next - ps->file.line.at);
@@ -59,10 +58,10 @@ int parse_find_symbols(struct parse *ps, struct err *err)
 			break;
 		return 0;
 	}
-	return reader_fail(&ps->file, "it ends before the profile", err);
+	return reader_fail(&ps->file, "the file ends before the profile", err);
 }
 
-/* "0x..." and "[image+0x...]" are no names but say that there is none. */
+/* "0x..." and "[image+0x...]" are not names: they mean that none is known. */
 static bool is_known(const char *name)
 {
 	return name[0] != '[' && strncmp(name, "0x", 2) != 0;
@@ -78,7 +77,7 @@ static bool copy_text(const char *from, size_t len, char to[NAME_MAX_BYTES])
 	return true;
 }
 
-/* Give the lines that were read to the address they are of, if the profile has that. */
+/* Assign the lines read to their address, if the profile has it. */
 static void give(struct names *names, uint64_t pc)
 {
 	uint32_t address = hashmap_get(&names->ps->addresses, pc);
@@ -87,7 +86,7 @@ static void give(struct names *names, uint64_t pc)
 		symbols_build_location(names->build, address, names->lines, names->n);
 }
 
-/* Does a name end at `end`, before "--"? Those of the operator are a part of its name. */
+/* Does a name end at `end`, before "--"? The "--" of operator-- is part of its name. */
 static bool is_separator(const char *start, const char *end)
 {
 	static const char word[] = "operator";
@@ -101,7 +100,7 @@ static bool is_separator(const char *start, const char *end)
 				end[-(ptrdiff_t)len - 1] == '_');
 }
 
-/* "outer--inner--innermost": the lines, the innermost first. False when there is no name. */
+/* Read "outer--inner--innermost" as lines, innermost first. False: there is no name. */
 static bool read_names(struct names *names, const struct span *s)
 {
 	const char *end = s->end;
@@ -127,7 +126,7 @@ static bool read_names(struct names *names, const struct span *s)
 	return names->n;
 }
 
-/* One round over the lines "0xPLACE names", giving them to the address PLACE + `after`. */
+/* One pass over the lines "0xPLACE names", for the addresses PLACE + `after`. */
 static int names_round(struct names *names, struct reader section, uint64_t after, struct err *err)
 {
 	while (reader_line(&section)) {
@@ -156,7 +155,7 @@ static bool take_field(struct span *s, char to[NAME_MAX_BYTES])
 	return true;
 }
 
-/* Is it the address of code of an image that is all the allocator's? */
+/* Is it an address in an image that contains only the allocator? */
 static bool is_in_allocator(const struct parse *ps, uint64_t pc)
 {
 	uint32_t address = hashmap_get(&ps->addresses, pc);
@@ -166,8 +165,8 @@ static bool is_in_allocator(const struct parse *ps, uint64_t pc)
 }
 
 /*
- * "#0xRETURN line TAB file TAB linkage TAB name": one call. Those of one address
- * follow one another, the innermost first.
+ * "#0xRETURN line TAB file TAB linkage TAB name": one call. Calls of one address are adjacent,
+ * innermost first.
  */
 static bool read_detail(struct names *names, struct span s)
 {
@@ -215,7 +214,7 @@ static void skip_tabs(struct span *s)
 		s->at++;
 }
 
-/* Step over the next field, up to a tab; what is no text has none. */
+/* Step over the next field, up to a tab; it is empty if it is not text. */
 static struct span next_field(struct span *s)
 {
 	struct span field;
@@ -230,7 +229,7 @@ static struct span next_field(struct span *s)
 	return field;
 }
 
-/* Take the end off from the last `mark` on; NULL where there is none. */
+/* Cut off the end from the last `mark` on; NULL: no such mark. */
 static const char *cut_at_last(struct span *s, char mark)
 {
 	const char *at = s->end > s->at ? memrchr(s->at, mark, (size_t)(s->end - s->at)) : NULL;
@@ -240,7 +239,7 @@ static const char *cut_at_last(struct span *s, char mark)
 	return at;
 }
 
-/* Behind what was kept: as read_detail() reads it. */
+/* Append a call to the symbols kept, in the form that read_detail() reads. */
 static bool keep_call(struct parse *ps, uint64_t pc, uint64_t line, struct span file,
 		      struct span name)
 {
@@ -257,14 +256,14 @@ static bool keep_call(struct parse *ps, uint64_t pc, uint64_t line, struct span 
 	return true;
 }
 
-/* Go does not name the functions of its runtime that a stack begins with: they allocate. */
+/* Go does not name the innermost functions of a stack, which are its allocator's. */
 static bool keep_runtime(struct parse *ps, uint64_t named)
 {
 	static const char name[] = "[runtime]", file[] = "?";
 	const struct profile *p = ps->p;
 	uint32_t n = 0, depth = ps->go_depth;
 
-	ps->go_depth = 0; /* once for each stack */
+	ps->go_depth = 0; /* only once per stack */
 	while (n < depth && p->addresses[p->frames[ps->go_first + n]].pc != named)
 		n++;
 	for (uint32_t i = 0; n < depth && i < n; i++) {
@@ -292,7 +291,7 @@ int parse_go_call(struct parse *ps, struct err *err)
 	file = next_field(&s);
 	cut_at_last(&name, '+');
 	colon = cut_at_last(&file, ':');
-	pc++; /* it says the place of the call, and the stack where that returns to */
+	pc++; /* the line has the address of the call, the stack its return address */
 	number = (struct span){ colon ? colon + 1 : s.at, s.at };
 	if (!colon || name.at == name.end || file.at == file.end ||
 	    file.end - file.at >= NAME_MAX_BYTES || name.end - name.at >= NAME_MAX_BYTES ||

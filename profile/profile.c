@@ -32,7 +32,7 @@ enum profile_type profile_default_type(const struct profile *profile)
 	return profile->facts.only_alloc_space ? PROFILE_ALLOC_SPACE : PROFILE_INUSE_SPACE;
 }
 
-/* In the place of the objects a file has the number of samples, which is no number of objects. */
+/* The file has the number of samples in place of the objects. */
 static void count_alloc_space(struct profile_stack *stack, double sample_bytes)
 {
 	double bytes = stack->sampled[PROFILE_ALLOC_SPACE];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE ((size_t)256 << 10) /* stays in the cache of one processor */
+#define PIECE ((size_t)256 << 10) /* fits in a CPU's cache */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
 
 void reader_pieces_fini(struct reader_pieces *pieces)
@@ -14,7 +14,7 @@ void reader_pieces_fini(struct reader_pieces *pieces)
 	pieces->room = 0;
 }
 
-/* Room for a line longer than what there was room for. */
+/* Grow the buffer for a longer line. */
 static bool make_room(struct reader *f)
 {
 	struct reader_pieces *p = f->pieces;
@@ -34,7 +34,7 @@ static bool make_room(struct reader *f)
 	return true;
 }
 
-/* One more piece behind what was not read yet, in place of what was. False at the end. */
+/* Append a piece to the unread part, which moves over the read part. False at the end. */
 static bool next_piece(struct reader *f)
 {
 	struct reader_pieces *p = f->pieces;
@@ -55,7 +55,7 @@ static bool next_piece(struct reader *f)
 	return n > 0;
 }
 
-/* Where the next line ends; NULL: with the file. */
+/* The end of the next line; NULL: it ends with the file. */
 static const char *line_end(struct reader *f)
 {
 	size_t seen = 0, n;
@@ -127,7 +127,7 @@ bool reader_number(struct span *s, uint64_t *n)
 	return true;
 }
 
-/* The value of a hex digit + 1; 0: it is none. A profile is made of these, and little else. */
+/* The value of a hex digit + 1; 0: not a digit. A table, as profiles consist mostly of these. */
 static const unsigned char digits[256] = {
 	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,

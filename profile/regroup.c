@@ -20,7 +20,7 @@ static void name_of(const struct profile_function *f, uint32_t line, uint64_t pc
 {
 	char place[4200], address[32];
 
-	/* Not all of them are cleared: this is done for every call at every address. */
+	/* Not cleared completely, as this runs for every call at every address. */
 	*place = *address = '\0';
 	if (f->file && line)
 		snprintf(place, sizeof(place), " %s:%u", f->file, line);
@@ -35,7 +35,7 @@ static void name_of(const struct profile_function *f, uint32_t line, uint64_t pc
 			 grain == PROFILE_BY_FUNCTION ? "" : place);
 }
 
-/* The same lines, each of the function that stands for its group now. */
+/* The same lines, with each function replaced by that of its group. */
 static void regroup_address(struct symbols_build *b, const struct profile *p, size_t address,
 			    enum profile_grain grain)
 {
@@ -69,20 +69,20 @@ int profile_regroup(struct profile *profile, enum profile_grain grain, struct er
 	return symbols_build_finish(b, profile, err);
 }
 
-/* --- names as jeprof has them --- */
+/* --- jeprof's names --- */
 
-/* What jeprof(1) of jemalloc 5.3.0 makes of names: its subroutines are named at each place. */
+/* Names as in jeprof(1) of jemalloc 5.3.0, whose subroutines are named below. */
 
 #define JEPROF_NAME_SIZE 8192
 #define SHOWN_SIZE (JEPROF_NAME_SIZE + 64)
 
-/* Drop "(...)" and a " const" after it, or "<...>", innermost first, until none is left. */
+/* Drop "(...)" and a following " const", or "<...>", innermost first, until none is left. */
 static void drop_pairs(char *s, char open, char close)
 {
 	for (;;) {
 		char *to, *from = strchr(s, close);
 
-		/* The first that closes, and what opened it last, are an innermost pair. */
+		/* The first closing bracket and the last opening one before it are a pair. */
 		while (from && !(to = memrchr(s, open, (size_t)(from - s))))
 			from = strchr(from + 1, close);
 		if (!from)
@@ -111,7 +111,7 @@ static void shorten(const char *name, char out[JEPROF_NAME_SIZE])
 	snprintf(out, JEPROF_NAME_SIZE, "%s", name);
 	drop_pairs(out, '(', ')');
 	drop_pairs(out, '<', '>');
-	/* The type before the last "name::" that follows a blank. */
+	/* Drop the type before the last "name::" that follows a blank. */
 	len = strlen(out);
 	for (size_t i = len; i-- > 0;) {
 		size_t end = i + 1;
@@ -126,8 +126,8 @@ static void shorten(const char *name, char out[JEPROF_NAME_SIZE])
 }
 
 /*
- * As nm -C has the name of a function's symbol: compilers put ".part.0" and its like behind the
- * names of pieces of functions.
+ * The name of a function's symbol as shown by nm -C: compilers append ".part.0" and the like to the
+ * names of parts of functions.
  */
 static void symbol_name(const struct profile_function *f, char out[JEPROF_NAME_SIZE])
 {
@@ -141,7 +141,7 @@ static void symbol_name(const struct profile_function *f, char out[JEPROF_NAME_S
 		snprintf(out, JEPROF_NAME_SIZE, "%s", f->name);
 }
 
-/* What DWARF calls a function that it has no linkage name of. */
+/* The DWARF name of a function without a linkage name. */
 static void drop_scope(char *name)
 {
 	char *end = name + strlen(name);
@@ -163,19 +163,19 @@ static void drop_clone(char *name)
 /* A function as jeprof sees it: MapToSymbols(). */
 struct view {
 	char short_name[JEPROF_NAME_SIZE];
-	bool has_start; /* nm's name of the symbol took the place of addr2line's */
+	bool has_start; /* nm's symbol name replaced that of addr2line */
 };
 
-/* What is not mangled, jeprof has without what it lies in. */
+/* For names that are not mangled, jeprof omits the scope. */
 static const char *name_as_found(const struct profile_function *f)
 {
 	return symbols_is_mangled(f->linkage) ? f->name : f->linkage;
 }
 
-/* Where addr2line(1) has a name from. */
+/* The source of addr2line(1)'s name. */
 enum source {
 	FROM_SYMBOL,
-	FROM_DWARF, /* which does not tell pieces of a function from it */
+	FROM_DWARF, /* does not distinguish parts of a function */
 	FROM_DWARF_BARE,
 };
 
@@ -284,16 +284,16 @@ static int find_shared(struct shared *sh, const struct profile *p, struct err *e
 /* --- the new names --- */
 
 /*
- * Of the first address that addr2line(1) is asked for within an inlined call, it names the symbol
- * instead of the function that was inlined, where that has no linkage name (binutils 2.40,
- * _bfd_dwarf2_find_nearest_line()). The same calls around it tell the same place.
+ * For the first address within an inlined call, addr2line(1) names the symbol instead of the
+ * function that was inlined, if that has no linkage name (binutils 2.40,
+ * _bfd_dwarf2_find_nearest_line()). The same calls around it identify the same place.
  */
 static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 			const struct profile_location *at)
 {
 	const struct profile_line *lines = s->lines + at->first;
 	const struct profile_function *f = &s->functions[lines[0].function];
-	/* Its lines may be of several files: which function it is, its name alone tells. */
+	/* The lines may be in several files: only the name identifies the function. */
 	uint64_t key = at->start ^ (uintptr_t)f->linkage;
 
 	if (at->n < 2 || !at->start || !f->bare)
@@ -309,8 +309,8 @@ static bool is_misnamed(struct shared *sh, const struct profile_symbols *s,
 }
 
 /*
- * Where a function has no linkage name in DWARF, addr2line(1) takes that of the symbol once it
- * was asked for a place that no call was inlined at; before, it has the bare name alone.
+ * If a function has no linkage name in DWARF, addr2line(1) uses the symbol's name once it has been
+ * asked for an address without inlined calls; until then, only the bare name.
  */
 static bool is_bare(struct shared *sh, const struct profile_symbols *s,
 		    const struct profile_location *at)
@@ -325,7 +325,7 @@ static bool is_bare(struct shared *sh, const struct profile_symbols *s,
 	return at->n > 1;
 }
 
-/* `name` is what filters see, and `linkage` what is shown. */
+/* Filters see `name`; `linkage` is shown. */
 static void name_address(struct symbols_build *b, struct shared *sh, const struct profile *p,
 			 size_t address)
 {
@@ -347,7 +347,7 @@ static void name_address(struct symbols_build *b, struct shared *sh, const struc
 			view(outermost(p, address), FROM_SYMBOL, symbol, at->start, &v);
 		else
 			view(&f, source_of(&f, bare && i == n - 1), symbol, at->start, &v);
-		/* Code of jemalloc that has no name gets one from jeprof, and is shown. */
+		/* jeprof names jemalloc code that has no name, and shows it. */
 		if (i == n - 1)
 			allocator =
 				f.known ? symbols_is_jeprof_allocator(v.short_name) : f.allocator;
@@ -396,7 +396,7 @@ int profile_names_jeprof(struct profile *profile, struct err *err)
 	return symbols_build_finish(b, profile, err);
 }
 
-/* "file:line" as addr2line(1) has it. */
+/* "file:line" as in addr2line(1). */
 static void place_of(const struct profile_function *f, uint32_t line, char *out, size_t size)
 {
 	if (f->file && line)

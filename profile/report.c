@@ -16,23 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the reports share. Private to profile/report*.c. */
+/* Shared by the reports. */
 
 #define REPORT_AMOUNT_SIZE 32
 #define REPORT_NAME_SIZE 17408
 
 #define MIB 1048576.0
 
-/* Where the names of a table begin, and those of a stack. */
+/* Columns before the names in a table, and before those of a stack. */
 #define TABLE_MARGIN 54
 #define STACK_MARGIN 19
 #define TREE_MARGIN 47
 #define EDGE_MARGIN 50
-/* Calls of one stack on a line: where a terminal is too narrow for as many, fewer. */
+/* Calls of one stack on a line; fewer if the terminal is too narrow. */
 #define CALLS_SHOWN 6
 #define CALL_COLUMNS 32
 
-/* Parts of the total that stand out. */
+/* Fractions of the total that are highlighted. */
 #define LARGE 0.1
 #define VERY_LARGE 0.33
 
@@ -86,7 +86,7 @@ const char *profile_report_amount(const struct profile_report_options *o, double
 	return buf;
 }
 
-/* "12.3%", and "-" of nothing. Returns `buf`. */
+/* "12.3%", or "-" if the whole is 0. Returns `buf`. */
 static const char *report_percent(double part, double whole, char *buf, size_t size)
 {
 	if (whole == 0)
@@ -101,7 +101,7 @@ static const char *ink(const struct profile_report_options *o, const char *text)
 	return o->color ? text : "";
 }
 
-/* What makes a large part of the total stand out, and what ends that. */
+/* The escape sequence that highlights a large part of the total. */
 static const char *ink_of(const struct profile_report_options *o, double part, double whole)
 {
 	double share = whole != 0 ? fabs(part / whole) : 0;
@@ -114,7 +114,7 @@ static const char *ink_end(const struct profile_report_options *o, double part, 
 	return *ink_of(o, part, whole) ? INK_OFF : "";
 }
 
-/* Of a function, to be printed, on a line that has `margin` columns before it. Returns `buf`. */
+/* A function's name, for a line with `margin` columns before it. Returns `buf`. */
 static const char *report_name(const struct profile *p, const struct profile_report_options *o,
 			       uint32_t function, size_t margin, char buf[REPORT_NAME_SIZE])
 {
@@ -127,7 +127,7 @@ static const char *report_name(const struct profile *p, const struct profile_rep
 	return strcpy(buf, safe);
 }
 
-/* ERR_OUTPUT when something could not be written. */
+/* ERR_OUTPUT: something could not be written. */
 static int report_written(FILE *out, struct err *err)
 {
 	return ferror(out) ? err_raise_sys(err, ERROR_REPORT_UNWRITTEN, errno ? errno : EIO) : 0;
@@ -147,7 +147,7 @@ int64_t profile_report_ns(const struct profile *p)
 	return p->facts.only_alloc_space && !p->difference ? p->facts.duration_ns : 0;
 }
 
-/* What it is of, and how much in all: one line. */
+/* One line: what the profile is of, and the total. */
 void profile_report_head(const struct profile *p, const struct profile_table *g,
 			 const struct profile_report_options *o, FILE *out)
 {
@@ -177,10 +177,10 @@ void profile_report_head(const struct profile *p, const struct profile_table *g,
 	if (o->total != g->total)
 		fprintf(out, ", of %s", profile_report_amount(o, o->total, a[2], sizeof(a[2])));
 	if (p->period > 1 && !p->rates_differ)
-		fprintf(out, "; a sample each %s", text_size(p->period, a[0], sizeof(a[0])));
+		fprintf(out, "; one sample per %s", text_size(p->period, a[0], sizeof(a[0])));
 	fputc('\n', out);
 	if (p->difference)
-		fprintf(out, "%% of what grew and what shrank, added up: %s\n",
+		fprintf(out, "%% of the sum of all absolute changes: %s\n",
 			profile_report_amount(o, g->whole, a[0], sizeof(a[0])));
 	else if (o->coverage && o->type == PROFILE_INUSE_SPACE &&
 		 profile_coverage_text(o->coverage, coverage))
@@ -207,7 +207,7 @@ static void row(const struct profile *p, const struct profile_table *g,
 		report_name(p, o, node->function, TABLE_MARGIN, name));
 }
 
-/* What the rows from number `first` on have, which are left out. */
+/* The sum of the rows from number `first` on, which are left out. */
 static void rest(const struct profile_table *g, const struct profile_report_options *o,
 		 size_t first, FILE *out)
 {
@@ -229,11 +229,11 @@ static void rest(const struct profile_table *g, const struct profile_report_opti
 static size_t calls_of(const struct profile *p, const struct profile_table_stack *s,
 		       struct profile_line *lines, size_t max)
 {
-	/* The allocator's calls are gone by now, unless they were to stay. */
+	/* The allocator's calls have been removed by now, unless they are kept. */
 	return profile_stack_lines(p, &p->stacks[s->stack], true, lines, max);
 }
 
-/* "a < b < c < ...": as many calls as there is room for. */
+/* "a < b < c < ...": as many calls as fit. */
 static void stack_calls(const struct profile *p, const struct profile_report_options *o,
 			const struct profile_table_stack *s, FILE *out)
 {
@@ -402,9 +402,9 @@ int profile_report_jeprof(const struct profile *profile, const struct profile_ta
 
 /* --- callers and callees --- */
 
-/* Each function between those that called it and those that it called. */
+/* Each function between its callers and its callees. */
 
-/* The edges at one end of each function, the heaviest first. */
+/* The edges on one side of each function, heaviest first. */
 struct adjacency {
 	size_t *first;	/* of function i: edge[first[i]] .. edge[first[i + 1]] */
 	uint32_t *edge; /* indices of graph.edges */
@@ -423,7 +423,7 @@ static int adjacency_init(struct adjacency *a, const struct profile_graph *g, si
 	a->edge = calloc(g->n_edges + 1, sizeof(*a->edge));
 	if (!a->first || !a->edge)
 		return err_no_memory(err);
-	/* Counted one place too high: filling moves each start up to where it belongs. */
+	/* Counted one index too high: filling advances each start to its final place. */
 	for (size_t i = 0; i < g->n_edges; i++)
 		a->first[(callers ? g->edges[i].to : g->edges[i].from) + 2]++;
 	for (size_t i = 2; i < n_functions + 2; i++)
@@ -472,7 +472,7 @@ static int find_edges(struct tree *t, struct err *err)
 {
 	size_t n = t->p->symbols->n_functions;
 
-	/* The allocator's calls are gone by now, unless they were to stay. */
+	/* The allocator's calls have been removed by now, unless they are kept. */
 	if (profile_names_init(&t->names, t->p->symbols, err) ||
 	    profile_paths_init(&t->paths, t->p, &t->names, true, err) ||
 	    profile_graph_init(&t->graph, &t->paths, n, t->o->type, NULL, err))
@@ -488,7 +488,7 @@ static int find_edges(struct tree *t, struct err *err)
 static void edges(const struct tree *t, const struct profile_row *row, bool callers)
 {
 	const struct adjacency *a = callers ? &t->callers : &t->callees;
-	/* In a difference, a function may be less than what came over each of its calls. */
+	/* In a difference, a function may be less than one of its calls. */
 	double whole = t->p->difference ? t->table->whole : row->cum;
 
 	for (size_t i = a->first[row->function]; i < a->first[row->function + 1]; i++) {

@@ -33,7 +33,7 @@ static int take_counts(struct profile_series *s, struct err *err)
 		.variance = malloc((n + 1) * sizeof(*row->variance)),
 		.n_stacks = n,
 	};
-	s->n++; /* what was allocated is freed with the series */
+	s->n++; /* the series frees a partial row */
 	if (!row->value || !row->variance)
 		return no_memory(err);
 	for (size_t i = 0; i < n; i++) {

@@ -61,7 +61,7 @@ double significance_student(double t, double df)
 	return t > 0 ? tail : 1 - tail;
 }
 
-/* By bisection: it is asked for a few rows only. */
+/* By bisection, as it is needed for a few rows only. */
 double significance_student_at(double p, double df)
 {
 	double low = 0, high = 1;
@@ -79,7 +79,7 @@ double significance_student_at(double p, double df)
 	return high;
 }
 
-/* How many equally likely samples would have an estimate of this size and variance? */
+/* The number of equally weighted samples that give an estimate of this size and variance. */
 static double samples(double value, double unit)
 {
 	return value > 0 ? value / unit : 0;
@@ -92,10 +92,10 @@ double significance_growth(double before, double var_before, double after, doubl
 	if (after <= before)
 		return 1;
 	if (variance <= 0)
-		return 0; /* nothing was left to chance */
+		return 0; /* nothing was sampled */
 	normal = significance_student((after - before) / sqrt(variance), INFINITY);
 	unit = variance / (before + after);
-	/* Of n + m samples, each in either dump with the same right: at least m in the second. */
+	/* P(at least m of n + m samples are in the second dump), if both are equally likely. */
 	exact = beta(0.5, samples(after, unit), samples(before, unit) + 1);
 	return fmax(normal, exact);
 }

@@ -24,7 +24,7 @@ bool symbols_is_mangled(const char *linkage)
 
 #define NAME_MAX_LEN 63
 
-/* Sorted. Those of jeprof(1), RemoveUninterestingFrames(). */
+/* Sorted. From jeprof(1), RemoveUninterestingFrames(). */
 static const char *const names[] = {
 	"::do_malloc",
 	"::do_malloc_or_cpp_alloc",
@@ -84,7 +84,7 @@ static const char *const names[] = {
 
 #define N_NAMES (sizeof(names) / sizeof(*names))
 
-/* What Rust puts before them: a call of its allocator, whichever that is. */
+/* Rust's functions that call its allocator, whichever that is. */
 static const char *const rust_names[] = {
 	"__rdl_alloc",	"__rdl_alloc_zeroed",  "__rdl_realloc",
 	"__rg_alloc",	"__rg_alloc_zeroed",   "__rg_realloc",
@@ -93,8 +93,8 @@ static const char *const rust_names[] = {
 #define N_RUST_NAMES (sizeof(rust_names) / sizeof(*rust_names))
 
 /*
- * Between those and what a program calls, newer compilers have a crate, and the
- * library the module alloc::alloc. Who allocates is before them in the stack.
+ * Between these and the program's calls, newer compilers have a crate, and the library has the
+ * module alloc::alloc. The caller that allocates is further out.
  */
 static bool is_rust(const char *name)
 {
@@ -109,9 +109,8 @@ static bool is_rust(const char *name)
 }
 
 /*
- * How names go on behind jemalloc's prefix: its functions for programs, and of
- * its own ones those that can be the innermost where a tail call or inlining
- * has taken the others away.
+ * Continuations of names after jemalloc's prefix: its public functions, and internal ones that can
+ * be the innermost after tail calls or inlining removed the others.
  */
 static const char *const inside[] = {
 	"aligned_alloc", "arena_", "calloc",	     "ialloc", "imalloc", "iralloc",
@@ -129,7 +128,7 @@ static bool is_in(const char *const *list, size_t n, const char *name)
 	return bsearch(name, list, n, sizeof(*list), compare);
 }
 
-/* What jemalloc is built with: je_, jet_, _rjem_, _rjem_je_, duckdb_je_ and their like. */
+/* Prefixes that jemalloc is built with: je_, jet_, _rjem_, _rjem_je_, duckdb_je_ and the like. */
 static const char *after_prefix(const char *name)
 {
 	static const char *const ends[] = { "je_", "jet_", "rjem_" };
@@ -167,7 +166,7 @@ bool symbols_is_allocator(const char *name)
 
 	if (!strncmp(name, "void* newImpl", 13))
 		name += 6;
-	/* Without arguments and, as jeprof does it, without template arguments. */
+	/* Without arguments and, as in jeprof, without template arguments. */
 	len = strcspn(name, "(<");
 	if (len > NAME_MAX_LEN)
 		len = NAME_MAX_LEN;
@@ -375,7 +374,7 @@ struct profile_symbols *symbols_build_take(struct symbols_build *b)
 
 #define IDENTITY_MAX 4300
 
-/* The ways to say which function it is, the shortest first. */
+/* Ways to identify a function, shortest first. */
 enum detail { BY_FILE, BY_FILE_AND_LINE, BY_PATH_AND_LINE, DETAILS };
 
 static void shorten(const char *identity, enum detail detail, char out[IDENTITY_MAX])
@@ -411,8 +410,9 @@ static int by_address(const void *a, const void *b)
 }
 
 /*
- * Do those of one name, n of them by identity, differ in this detail? *several: there are two at
- * least. `short_forms` has room for n. False without memory, which intern_add() tells again.
+ * Do `n` functions of one name, sorted by identity, differ in this detail? *several: there are at
+ * least two. `short_forms` has room for n. Also false without memory, in which case the next
+ * intern_add() fails, too.
  */
 static bool differ(const struct profile_symbols *s, const uint32_t *same, size_t n,
 		   enum detail detail, const char **short_forms, bool *several)
@@ -500,9 +500,9 @@ int profile_symbols_tell_apart(struct profile_symbols *s, struct err *err)
 	return 0;
 }
 
-/* --- names for what has none --- */
+/* --- made-up names --- */
 
-/* The file name alone; "[vdso]" brings brackets of its own. */
+/* The file name alone; "[vdso]" already has brackets. */
 static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
 {
 	const char *base = text_file_name(path);
@@ -516,7 +516,7 @@ static void image_name(const char *path, char image[IMAGE_NAME_MAX + 1])
 		 (int)(len < IMAGE_NAME_MAX ? len : IMAGE_NAME_MAX), base);
 }
 
-/* Of its function in the file, or of what comes behind its call where that is not known. */
+/* The file offset of its function, or of the return address if the function is not known. */
 static uint64_t offset_of(const struct symbols_build *b, const struct profile *p, size_t address)
 {
 	const struct profile_address *a = &p->addresses[address];

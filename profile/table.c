@@ -75,14 +75,14 @@ static bool add_row(struct building *b, uint32_t function, bool innermost)
 }
 
 /*
- * Of hashes of 64 keyed bits no two are the same by chance or by design: what they are of need not
- * be compared.
+ * Hashes have 64 keyed bits: collisions can be ruled out, even malicious ones, so that lines need
+ * not be compared.
  */
 static bool add_to_stacks(struct building *b, const struct profile_line *lines, size_t n)
 {
 	struct profile_table *g = b->table;
 	struct profile_table_stack *s;
-	/* What stands for rows has no lines (profile/regroup.h): these are functions alone. */
+	/* Grouped functions have no lines (profile/regroup.h): these are only functions. */
 	uint64_t hash = hashmap_hash(lines, n * sizeof(*lines), 0);
 	uint32_t at = hashmap_find(&b->by_calls, hash, NULL, NULL);
 
@@ -220,7 +220,7 @@ size_t profile_table_top(struct profile_table *table, size_t n)
 		qsort(v, found, sizeof(*v), heavier_first);
 		return n;
 	}
-	/* Few of many: each finds its place among the first ones, or none. */
+	/* Few of many: insert each one among the first `n`, if it belongs there. */
 	qsort(v, n, sizeof(*v), heavier_first);
 	for (size_t i = n; i < found; i++) {
 		struct profile_table_stack s = v[i];

@@ -7,21 +7,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Growth that is over by the end is none: at least this part of its rate must be left. */
+/* Growth must continue to the end, at this fraction of its rate at least. */
 #define GOES_ON 0.5
-#define BEYOND 1.645 /* and it is more than so many standard errors: one in 20 by chance */
-/* A quarter of what sampling makes is more: the chi-square distribution, one degree of freedom. */
+#define BEYOND 1.645 /* and exceed so many standard errors: 1 in 20 by chance */
+/* Exceeded by a quarter of sampling noise: chi-square distribution, one degree of freedom. */
 #define QUARTILE 0.75
 #define CHI2_QUARTILE 1.3233037
-/* That stacks move as sampling makes them is what is expected: it counts as so many of them. */
+/* The prior that stacks move by sampling noise alone counts as so many stacks. */
 #define CALM_DF 24
-/* A dispersion below MOVES may be chance. Above it stacks move, and differ in how much they do. */
+/* A dispersion below MOVES may be chance. Above it stacks do move, by different amounts. */
 #define MOVES 1.5
 #define MOVING_DF 14
 #define OWN_PART 0.25
 #define STEP_MIN 0.25 /* of the mean step */
 
-/* Each row is tested in two ways, and the better one counts. */
+/* Each row is tested in two ways, of which the better result counts. */
 #define TESTS 2
 
 static double weight(const struct trend_times *t, size_t i)
@@ -39,7 +39,7 @@ void trend_times_init(struct trend_times *t, const double *seconds, size_t n)
 	t->step_min = STEP_MIN * (seconds[n - 1] - seconds[0]) / (double)(n - 1);
 }
 
-/* The slope through the profiles from `first` to `last` alone; its error is that of sampling. */
+/* The slope through the profiles `first` to `last`; *error is that of sampling. */
 static double slope(const struct trend_curve *c, size_t first, size_t last, double *error)
 {
 	struct trend_times part;
@@ -57,7 +57,7 @@ static double slope(const struct trend_curve *c, size_t first, size_t last, doub
 	return sum;
 }
 
-/* Growth: the second half as the first. */
+/* Does growth continue in the second half? */
 static bool goes_on(const struct trend_curve *c)
 {
 	size_t middle = c->times->n / 2;
@@ -66,7 +66,7 @@ static bool goes_on(const struct trend_curve *c)
 	return slope(c, middle, c->times->n - 1, &error) >= GOES_ON * slope(c, 0, middle, &error);
 }
 
-/* Without the first third, in which something may have filled up: does it grow? */
+/* Does it grow after the first third, in which something may have filled up? */
 static bool grows_later(const struct trend_curve *c)
 {
 	double error, rate = slope(c, c->times->n / 3, c->times->n - 1, &error);
@@ -74,16 +74,16 @@ static bool grows_later(const struct trend_curve *c)
 	return rate >= BEYOND * error;
 }
 
-/* From the first profile to the last, by sampling: at most, as samples that stay drop out. */
+/* Of last - first, by sampling: an upper bound, as samples in both cancel. */
 static double sampling_variance(const struct trend_curve *c)
 {
 	return c->variance[0] + c->variance[c->times->n - 1];
 }
 
 /*
- * The variance of the growth, by how the steps from one profile to the next differ among
- * themselves: of what wanders about they are independent, and of what goes up and down around a
- * level, or fills up and stays, they differ more than that. It has n - 2 degrees of freedom.
+ * The variance of the growth, estimated from the differences among the steps from one profile to
+ * the next. In a random walk the steps are independent; if memory fluctuates around a level, or
+ * fills up and stays, they differ more than that. It has n - 2 degrees of freedom.
  */
 static double by_steps(const struct trend_curve *c)
 {
@@ -101,7 +101,7 @@ static double by_steps(const struct trend_curve *c)
 	return scatter / (double)(n - 2) * time;
 }
 
-/* What sampling makes of the steps all together: at most, as samples that stay drop out. */
+/* The sum of the steps' sampling variances: an upper bound, as samples in both cancel. */
 static double steps_by_sampling(const struct trend_curve *c)
 {
 	double sum = 0;
@@ -111,7 +111,7 @@ static double steps_by_sampling(const struct trend_curve *c)
 	return sum;
 }
 
-/* Is the growth more than this variance makes, of which a part is known from the steps alone? */
+/* Test the growth against this variance, of which `from_steps` is estimated from the steps. */
 static struct trend test(const struct trend_curve *c, double variance, double from_steps,
 			 const struct trend_movement *m)
 {
@@ -119,12 +119,12 @@ static struct trend test(const struct trend_curve *c, double variance, double fr
 	double time = c->times->seconds[n - 1] - c->times->seconds[0];
 	double growth = c->value[n - 1] - c->value[0], df = INFINITY, p;
 
-	/* Welch and Satterthwaite: what sampling makes is known exactly. */
+	/* Welch-Satterthwaite; the sampling variance is known exactly. */
 	if (from_steps > 0)
 		df = (double)(n - 2) * (variance / from_steps) * (variance / from_steps);
 	df = fmin(df, m->df);
 	p = growth <= 0 ? 1 : variance > 0 ? significance_student(growth / sqrt(variance), df) : 0;
-	/* Counts are few and not normal: they are compared exactly as well. */
+	/* Small counts are not normally distributed: also compare them exactly. */
 	p = fmax(p, significance_growth(c->value[0], m->dispersion * c->variance[0],
 					c->value[n - 1], m->dispersion * c->variance[n - 1]));
 	return (struct trend){
@@ -139,12 +139,12 @@ void trend_fit(const struct trend_curve *c, const struct trend_movement *m, stru
 	double expected = steps_by_sampling(c), more;
 	struct trend beside_all, by_itself;
 
-	/* What this one moves more than sampling and the movement of all account for. */
+	/* Movement of this row beyond that of sampling and of all stacks. */
 	more = fmax(steps - m->dispersion * expected,
 		    OWN_PART * (steps - expected) - (m->dispersion - 1) * sampling);
 	more = fmax(more, 0);
 	beside_all = test(c, m->dispersion * sampling + more, more, m);
-	steps = fmax(steps, sampling); /* a few equal steps are no proof of their regularity */
+	steps = fmax(steps, sampling); /* a few equal steps do not prove regularity */
 	by_itself = test(c, steps, steps, &none);
 
 	*out = by_itself.p < beside_all.p ? by_itself : beside_all;
@@ -156,7 +156,7 @@ void trend_fit(const struct trend_curve *c, const struct trend_movement *m, stru
 
 double trend_margin(const struct trend *t)
 {
-	/* Half of what may be wrong on each side, by either test. */
+	/* The error probability is split between two sides and two tests. */
 	return t->rate_error * significance_student_at(SIGNIFICANCE_LEVEL / (2 * TESTS), t->df);
 }
 
@@ -177,10 +177,10 @@ static int by_size(const void *a, const void *b)
 }
 
 /*
- * Whatever makes stacks grow that do not leak makes others fall: how much more than sampling alone
- * makes of it, by the upper quartile of those that fell? (Of the mean, a single cache
- * that is emptied would hide every leak.) So many falls, as sampling makes them, count beside those
- * there are: one or two are no rule.
+ * What makes stacks grow without a leak makes others fall. How much more than sampling noise this
+ * is follows from the upper quartile of those that fell. (With the mean, a single cache that is
+ * emptied would hide every leak.) TREND_CALM typical falls by sampling are added, as one or two
+ * falls are not representative.
  */
 struct trend_movement trend_movement_of(double *falls, size_t n)
 {

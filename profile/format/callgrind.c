@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For KCachegrind and callgrind_annotate(1): what each line of source allocated
- * itself, and what came over each call from it. Costs cannot be negative there:
- * what shrank in a difference is left out.
+ * For KCachegrind and callgrind_annotate(1): what each source line allocated itself, and through
+ * each call from it. As costs cannot be negative, what shrank in a difference is left out.
  */
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -12,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-/* A line of source; function PROFILE_NONE: a stack of which no frame is left. */
+/* A source line; function PROFILE_NONE: stacks without any frame left. */
 struct cost_line {
 	uint32_t function, line;
 	double value[PROFILE_TYPES];
 };
 
 struct cost_call {
-	uint32_t from;	 /* index of lines */
+	uint32_t from;	 /* index of `lines` */
 	uint32_t callee; /* function */
 	double value[PROFILE_TYPES];
 };
@@ -32,10 +31,10 @@ struct callgrind {
 	size_t n_lines, room_lines, n_calls, room_calls;
 	struct hashmap line_at, call_at; /* by (function, line), and by (from, callee) */
 	uint32_t *order;		 /* of lines: by function, then line */
-	uint32_t *first_call;		 /* of each line, in calls */
-	struct hashmap files;		 /* by pointer: number of the file */
-	bool *named;			 /* of each function: its name has been written */
-	uint32_t *seen;			 /* of each function: the last stack with a call of it */
+	uint32_t *first_call;		 /* of each line: index of `calls` */
+	struct hashmap files;		 /* by pointer: file number */
+	bool *named;			 /* of each function: its name was written */
+	uint32_t *seen;			 /* of each function: the last stack that calls it */
 	enum profile_type types[PROFILE_TYPES];
 	unsigned int n_types;
 	FILE *out;
@@ -76,7 +75,7 @@ static uint32_t line_costs(struct callgrind *c, uint32_t function, uint32_t line
 	return (uint32_t)c->n_lines++;
 }
 
-/* `value` NULL: the call is there, and costs nothing. */
+/* `value` NULL: add the call without a cost. */
 static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, const double *value)
 {
 	uint64_t key = (uint64_t)from << 32 | callee;
@@ -95,9 +94,9 @@ static bool add_call(struct callgrind *c, uint32_t from, uint32_t callee, const 
 }
 
 /*
- * Count stack number `n`, of these lines, the innermost first. Readers take what a function costs
- * with all that it calls for the costs of the calls of it, added up: so where one is called within
- * itself, be it through others, the outermost call alone has a cost.
+ * Count stack number `n` with these lines, innermost first. Readers compute a function's inclusive
+ * cost as the sum of the costs of calls to it. So with direct or indirect recursion, only the
+ * outermost call has a cost.
  */
 static bool add_stack(struct callgrind *c, uint32_t n, const struct profile_line *lines,
 		      size_t n_lines)
@@ -178,7 +177,7 @@ static bool sort(struct callgrind *c)
 	return true;
 }
 
-/* Each type, the one that is asked for first: readers sort by that. */
+/* All types, starting with the requested one, by which readers sort. */
 static void order_types(struct callgrind *c, enum profile_type first)
 {
 	enum profile_type known[PROFILE_TYPES];
@@ -190,7 +189,7 @@ static void order_types(struct callgrind *c, enum profile_type first)
 			c->types[c->n_types++] = known[i];
 }
 
-/* "fl=(3) name" the first time, "fl=(3)" from then on. */
+/* "fl=(3) name" the first time, then "fl=(3)". */
 static bool write_file(struct callgrind *c, const char *key, const char *raw)
 {
 	const char *path = raw ? raw : "???";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The graph of calls, for dot(1) of Graphviz: the functions that have most of
- * it with what they call, as jeprof(1) and pprof draw it. Text is as large as
- * what the function allocated itself, a box as red as what it and its callees did.
+ * The call graph, for dot(1) of Graphviz: the functions that allocate most, including their
+ * callees, as drawn by jeprof(1) and pprof. The text size shows what a function allocated itself,
+ * the red of its box what it and its callees did.
  */
 #include "profile/format/private.h"
 #include "profile/graph.h"
@@ -35,7 +35,7 @@ static int by_cum(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* Marks in `keep` what is shown. Returns how many there are. */
+/* Mark the functions to show in `keep`. Returns how many. */
 static size_t choose(const struct profile_graph *g, const struct profile_format_options *options,
 		     bool *keep)
 {
@@ -62,7 +62,7 @@ static void write_amount(const struct dot *d, double amount)
 		share(d, amount) * 100);
 }
 
-/* Long names are cut in the box, and whole in its tooltip. */
+/* Long names are cut in the box, and complete in its tooltip. */
 static void write_name(const struct dot *d, const char *name)
 {
 	char label[LABEL_MAX + 4];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A profile in the formats of other programs. Every name is made safe for its format. */
+/* Writes profiles in formats of other programs. Every name is escaped for its format. */
 #ifndef PROFILE_FORMAT_FORMAT_H
 #define PROFILE_FORMAT_FORMAT_H
 
@@ -26,50 +26,50 @@ enum profile_format {
 };
 
 struct profile_format_options {
-	/* What is counted, in a format that holds one type; the default where that is not known. */
+	/* The type, in formats that hold only one; unavailable: the default. */
 	enum profile_type type;
-	bool keep_allocator; /* also the calls within malloc and its like */
-	const char *title;   /* raw text; NULL: the process's name, if it is known */
-	/* Of a graph: how much is shown of it. 0: 80 nodes, 0.005 and 0.001 of the total. */
+	bool keep_allocator; /* keep calls within malloc and the like */
+	const char *title;   /* raw text; NULL: the process name, if known */
+	/* Limits of a graph. 0: 80 nodes, 0.005 and 0.001 of the total. */
 	size_t node_count;
 	double node_fraction, edge_fraction;
-	/* Of a difference: what of it is significant; NULL: it was not tested. */
+	/* Of a difference, with what is significant; NULL: not tested. */
 	const struct profile_diff *functions, *stacks;
 };
 
 struct profile_format_info {
 	const char *name;   /* as in "report -f NAME" */
-	const char *suffix; /* of a file of it, with its dot; each format has another */
-	const char *what;   /* for the help: one line */
+	const char *suffix; /* of files, with the dot; unique for each format */
+	const char *what;   /* one line for the help */
 	bool binary;	    /* not for a terminal */
 	int (*write)(const struct profile *, const struct profile_format_options *, FILE *,
 		     struct err *);
 };
 
-/* What is known of a format. Static storage. */
+/* The description of a format. Static storage. */
 const struct profile_format_info *profile_format_info(enum profile_format format);
 
-/* The format of this name; PROFILE_FORMAT_NONE when there is none. */
+/* The format of this name; PROFILE_FORMAT_NONE: unknown. */
 enum profile_format profile_format_by_name(const char *name);
 
-/* ERR_USAGE: unknown format. `also` ("text, ") are those that the caller adds. */
+/* ERR_USAGE: unknown format. `also` ("text, ") lists formats that the caller adds. */
 int profile_format_unknown(const char *name, const char *also, struct err *err);
 
-/* The format of a file by its longest suffix that is known; PROFILE_FORMAT_NONE without one. */
+/* The format of a file by its longest known suffix; PROFILE_FORMAT_NONE: none. */
 enum profile_format profile_format_by_path(const char *path);
 
 /*
- * Write `profile`, whose symbols must have been looked up. What it writes is
- * bounded by the profile's size; memory grows with it linearly. ERR_OUTPUT:
- * `out` cannot be written; ERR_FAILED: no memory. The caller flushes and closes.
+ * Write `profile`, whose symbols must have been looked up. Output is bounded by the profile's size,
+ * and memory is linear in it. ERR_OUTPUT: `out` cannot be written; ERR_FAILED: no memory. The
+ * caller flushes and closes.
  */
 int profile_write(const struct profile *profile, enum profile_format format,
 		  const struct profile_format_options *options, FILE *out, struct err *err)
 	__must_check;
 
 /*
- * The names of its addresses, a line for each that lies in a mapping, as -f raw has them too:
- * "0xPLACE TAB outer--inner". The caller looks whether `out` took them.
+ * Write the names of the profile's addresses, one line for each address in a mapping, as -f raw
+ * does: "0xPLACE TAB outer--inner". The caller checks `out` for errors.
  */
 void profile_write_symbols(const struct profile *profile, FILE *out);
 

@@ -14,14 +14,14 @@
 #include <string.h>
 #include <time.h>
 
-/* The page, embedded by the linker: not ended by a 0. */
+/* The page, embedded by the linker, without a final 0. */
 extern const char _binary_page_html_start[], _binary_page_html_end[];
 
-/* --- the parts of JSON; nothing in its text can end the <script> that it lies in --- */
+/* --- parts of the JSON; no text in it can end the <script> around it --- */
 
 void html_put_number(double n, FILE *out)
 {
-	/* 12 digits: sums are right to the byte up to a terabyte. */
+	/* 12 digits: sums are exact to the byte up to a terabyte. */
 	fprintf(out, "%.12g", isfinite(n) ? n : 0);
 }
 
@@ -94,9 +94,9 @@ void html_put_facts(const struct profile *p, const char *title, bool difference,
 		difference ? "true" : "false");
 }
 
-/* --- what of a difference is significant --- */
+/* --- significant changes --- */
 
-/* The numbers of those that `marked` has a flag for, of the stacks or the frames of the page. */
+/* The numbers, on the page, of the stacks or frames that are flagged in `marked`. */
 static void put_significant_stacks(const struct html_stacks *s, const struct profile *p,
 				   const bool *marked, FILE *out)
 {
@@ -115,7 +115,7 @@ static void put_significant_stacks(const struct html_stacks *s, const struct pro
 	}
 }
 
-/* `marked` is by the rank of the name: functions of one name are one to the reader. */
+/* `marked` is indexed by the rank of names: to the reader, functions of one name are one. */
 static void put_significant_functions(const struct html_stacks *s, const bool *marked, FILE *out)
 {
 	size_t n = 0;
@@ -180,7 +180,7 @@ static int put_data(const void *ctx, FILE *out, struct err *err)
 	return 0;
 }
 
-/* The program's name: as the dump says, or that of its file, which lies below its libraries. */
+/* The program's name: from the dump, or that of its file, which is mapped below its libraries. */
 static const char *program_of(const struct profile *p)
 {
 	if (p->facts.comm)
@@ -207,7 +207,7 @@ static void put_title(const struct profile *p, const char *title, const char *wh
 	fputs("</title>\n", out);
 }
 
-/* Write what comes before a mark, and go on behind it. */
+/* Write the page up to a mark, and skip the mark. */
 static int put_until(const char *mark, const char **at, const char *end, FILE *out, struct err *err)
 {
 	const char *found = memmem(*at, (size_t)(end - *at), mark, strlen(mark));

@@ -11,7 +11,7 @@
 
 /* --- stacks --- */
 
-/* How many frames two paths have in common at their outer end. */
+/* The number of outermost frames that two paths have in common. */
 static uint32_t html_path_common(const struct html_path *a, const struct html_path *b)
 {
 	uint32_t n = 0, most = a->depth < b->depth ? a->depth : b->depth;
@@ -31,7 +31,7 @@ static int by_frames(const void *left, const void *right)
 	return a->depth < b->depth ? -1 : a->depth > b->depth;
 }
 
-/* Which mappings the stacks that are kept need. */
+/* The mappings that the kept stacks need. */
 static bool *find_needed(const struct profile *p, const bool *keep)
 {
 	bool *needed = calloc(p->n_mappings + 1, sizeof(*needed));
@@ -47,7 +47,7 @@ static bool *find_needed(const struct profile *p, const bool *keep)
 	return needed;
 }
 
-/* A file may be mapped in several pieces: whoever made the profile keeps its path once. */
+/* A file may be mapped in several pieces: its path is interned, and so is one pointer. */
 static bool find_modules(struct html_stacks *s, const struct profile *p, const bool *keep)
 {
 	_cleanup_(hashmap_fini) struct hashmap paths = { 0 };
@@ -91,7 +91,7 @@ static uint32_t frame_of(struct html_stacks *s, uint32_t function, uint32_t mapp
 	return frame;
 }
 
-/* A stack's lines, as many as are left when the allocator's are dropped. */
+/* An upper bound of a stack's lines without the allocator's. */
 static size_t count_calls(const struct profile *p, const struct profile_stack *stack)
 {
 	size_t n = 0;
@@ -101,7 +101,7 @@ static size_t count_calls(const struct profile *p, const struct profile_stack *s
 	return n;
 }
 
-/* Write the path of a stack to what lies before `end`. False without memory. */
+/* Write the path of a stack backwards from `end`. False without memory. */
 static bool make_path(struct html_stacks *s, const struct profile *p,
 		      const struct profile_stack *stack, bool keep_allocator, uint32_t *end)
 {
@@ -188,7 +188,7 @@ static void put_module(const struct profile_mapping *m, FILE *out)
 	fputs("}", out);
 }
 
-/* By address, and at the end what is in none. */
+/* By address, and finally "no file". */
 static void put_modules(const struct profile *p, const struct html_stacks *s, FILE *out)
 {
 	fputs("\"modules\":[", out);
@@ -204,7 +204,7 @@ static const char *file_of(const struct profile *p, const struct html_stacks *s,
 	return p->symbols->functions[s->frames[frame].function].file;
 }
 
-/* Each file once, and of each function which it is; -1: unknown. */
+/* Each file once, then the file number of each function; -1: unknown. */
 static int put_files(const struct profile *p, const struct html_stacks *s, FILE *out,
 		     struct err *err)
 {

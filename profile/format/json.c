@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The whole profile as one JSON document (jeprof-ctl(8), FORMATS), written as
- * it goes: a million stacks as a tree of objects would need gigabytes.
+ * The whole profile as one JSON document (jeprof-ctl(8), FORMATS), written as a stream: a tree of
+ * objects for a million stacks would need gigabytes.
  */
 #include "profile/format/private.h"
 #include "profile/profile.h"

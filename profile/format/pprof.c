@@ -14,9 +14,8 @@
 #include <zlib.h>
 
 /*
- * Private to format_pprof.c: a pprof profile on its way out, gzip'd. Messages
- * that follow each other in a file are one message to its reader, so a profile
- * is written in small pieces and never held whole.
+ * A pprof profile as it is written, compressed by gzip. Concatenated messages are one message to
+ * the reader, so the profile is written in small pieces and never held completely.
  */
 
 struct pprof_out {
@@ -36,7 +35,7 @@ struct pprof_out {
 
 /* --- a message piece by piece --- */
 
-/* With a header and a checksum of gzip(1) around it. */
+/* With the header and checksum of gzip(1). */
 #define GZIP_WINDOW (15 + 16)
 
 static void compress_plain(struct pprof_out *o, int flush)
@@ -75,7 +74,7 @@ static void pprof_out_part(struct pprof_out *o, const Pprof__Profile *part)
 	pprof__profile__pack_to_buffer(part, &o->base);
 }
 
-/* ERR_FAILED: no memory. To be ended with pprof_out_fini(). */
+/* ERR_FAILED: no memory. The caller ends it with pprof_out_fini(). */
 static int pprof_out_init(struct pprof_out *o, FILE *file, struct err *err)
 {
 	char nothing[] = "", *first = nothing;
@@ -104,7 +103,7 @@ static void pprof_out_fini(struct pprof_out *o)
 	o->safe = NULL;
 }
 
-/* `raw` in o->safe; false without memory. */
+/* Escape `raw` into o->safe; false without memory. */
 static bool make_safe(struct pprof_out *o, const char *raw)
 {
 	size_t size = strlen(raw) * 4 + 1;
@@ -121,7 +120,7 @@ static bool make_safe(struct pprof_out *o, const char *raw)
 	return true;
 }
 
-/* As pprof_out_text(), of a text that does not stay; it is not looked up. */
+/* As pprof_out_text(), for temporary text, which is always added. */
 static int64_t pprof_out_copy(struct pprof_out *o, const char *raw)
 {
 	Pprof__Profile part = PPROF__PROFILE__INIT;
@@ -139,9 +138,8 @@ static int64_t pprof_out_copy(struct pprof_out *o, const char *raw)
 }
 
 /*
- * The index of a text in the string table; it is written when it is new. Raw
- * text, made safe to show; NULL and "" are 0. The same pointer is the same
- * text as long as `o` lives.
+ * The index of a text in the string table, to which new text is written. `raw` is made safe to
+ * show; NULL and "" are 0. While `o` exists, equal pointers must mean equal text.
  */
 static int64_t pprof_out_text(struct pprof_out *o, const char *raw)
 {
@@ -160,7 +158,7 @@ static int64_t pprof_out_text(struct pprof_out *o, const char *raw)
 	return pprof_out_copy(o, raw);
 }
 
-/* Write what is left. ERR_FAILED: memory ran out on the way. */
+/* Flush the output. ERR_FAILED: memory ran out earlier. */
 static int pprof_out_finish(struct pprof_out *o, struct err *err)
 {
 	compress_plain(o, Z_FINISH);
@@ -170,20 +168,20 @@ static int pprof_out_finish(struct pprof_out *o, struct err *err)
 /* --- profiles --- */
 
 /*
- * A gzip'd profile of pprof with all names, so that `go tool pprof` and its kin
- * need no binary. Frames of the allocator are left out of the samples as in any
- * other format, and named in drop_frames for who looks the names up again.
+ * A compressed pprof profile with all names, so that `go tool pprof` and the like need no binary.
+ * As in other formats, allocator frames are left out of the samples; drop_frames names them for
+ * readers that look up names again.
  */
 
-/* drop_frames does not grow with the profile. */
+/* The limit of drop_frames, whatever the size of the profile. */
 #define DROP_MAX 16384
 
 #define LABELS_MAX 3
 
-/* Of an address: the samples have it whole, or without the allocator's inner lines. */
+/* Of an address: samples have all its lines, or those without the allocator's. */
 #define USED_WHOLE 1
 #define USED_CUT 2
-/* Of a mapping: what is known of its code. */
+/* Of a mapping: what is known about its code. */
 #define KNOWN_FILES 1
 #define KNOWN_LINES 2
 #define KNOWN_INLINES 4
@@ -196,12 +194,12 @@ struct pprof {
 	uint8_t *use;	/* of each address */
 	uint8_t *known; /* of each mapping */
 	/*
-	 * Ids count from 1 in the order of the file, without gaps: Parca takes no others. 0 is of
-	 * what is not there.
+	 * Ids count from 1 in the order of the file, without gaps, as Parca requires. 0: not in the
+	 * file.
 	 */
-	uint64_t *whole_id, *cut_id;   /* of each address: of its locations */
-	uint64_t *function_id;	       /* of each function that some location has */
-	uint64_t *ids;		       /* of one sample's locations */
+	uint64_t *whole_id, *cut_id;   /* of each address: ids of its locations */
+	uint64_t *function_id;	       /* of each function in any location */
+	uint64_t *ids;		       /* location ids of one sample */
 	Pprof__Line *lines, **line_of; /* of one location */
 	struct format_sum sum[PROFILE_TYPES];
 	struct pprof_out out;
@@ -254,7 +252,7 @@ static struct pprof *pprof_new(const struct profile *p)
 	return take_ptr(w);
 }
 
-/* How many of an address's inner lines go with the allocator. */
+/* How many of an address's inner lines belong to the allocator. */
 static uint32_t lines_cut(const struct pprof *w, uint32_t address)
 {
 	const struct profile_symbols *s = w->p->symbols;
@@ -266,7 +264,7 @@ static uint32_t lines_cut(const struct pprof *w, uint32_t address)
 	return n;
 }
 
-/* The locations of a stack, which is noted as their use. Returns how many. */
+/* The locations of a stack, marked as used. Returns how many. */
 static size_t stack_ids(struct pprof *w, const struct profile_stack *stack)
 {
 	uint32_t at = 0, cut = 0;
@@ -331,13 +329,13 @@ static void write_facts(struct pprof *w)
 	write_comment(w, "pid", facts->pid ? pid : NULL);
 	write_comment(w, "host", facts->host);
 	write_comment(w, "jemalloc", facts->version);
-	if (w->p->difference) /* these are of all that there is */
+	if (w->p->difference) /* these are totals of one profile */
 		return;
 	write_comment(w, "allocated", facts->allocated ? allocated : NULL);
 	write_comment(w, "opt.prof_active", facts->opt_active);
 }
 
-/* Without has_functions pprof would look for names by itself, in minutes. */
+/* Without has_functions pprof would look up names itself, which takes minutes. */
 static void write_mappings(struct pprof *w)
 {
 	for (size_t i = 0; i < w->p->n_mappings; i++) {
@@ -361,7 +359,7 @@ static void write_mappings(struct pprof *w)
 	}
 }
 
-/* What is known of the addresses that have a use, and of their functions: these get an id. */
+/* Note what is known about used addresses, and mark their functions for an id. */
 static void learn(struct pprof *w)
 {
 	const struct profile_symbols *s = w->p->symbols;
@@ -384,7 +382,7 @@ static void learn(struct pprof *w)
 	}
 }
 
-/* Give their ids to what will be written, in its order. */
+/* Assign ids in the order of writing. */
 static void number(struct pprof *w)
 {
 	uint64_t location = 0, function = 0;
@@ -397,7 +395,7 @@ static void number(struct pprof *w)
 		w->function_id[i] = w->function_id[i] ? ++function : 0;
 }
 
-/* The lines of an address from number `cut` on, as a location. */
+/* Write the lines of an address from number `cut` on as a location. */
 static void write_location(struct pprof *w, uint32_t address, uint64_t id, uint32_t cut)
 {
 	const struct profile_symbols *s = w->p->symbols;
@@ -407,7 +405,7 @@ static void write_location(struct pprof *w, uint32_t address, uint64_t id, uint3
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 
 	location.id = id;
-	/* A byte before the return address: in the call, and in its line. */
+	/* One byte before the return address is within the call, and so in its line. */
 	location.address = from->pc ? from->pc - 1 : 0;
 	location.mapping_id = from->mapping == PROFILE_NONE ? 0 : (uint64_t)from->mapping + 1;
 	location.line = w->line_of;
@@ -453,7 +451,7 @@ static void write_functions(struct pprof *w)
 	}
 }
 
-/* Append `name` without its arguments to a regexp; false when there is no room for it. */
+/* Append `name` without its arguments to a regexp; false: no room. */
 static bool add_to_regexp(char *regexp, size_t *at, const char *name)
 {
 	size_t len = strcspn(name, "("), room = DROP_MAX - *at;
@@ -488,7 +486,7 @@ static void write_drop_frames(struct pprof *w)
 	pprof_out_part(&w->out, &part);
 }
 
-/* The labels of a sample: of which size its objects are on average, and of which thread. */
+/* The labels of a sample: the average size of its objects, and its thread. */
 static size_t make_labels(struct pprof *w, const struct profile_stack *stack,
 			  Pprof__Label label[LABELS_MAX])
 {
@@ -500,7 +498,7 @@ static size_t make_labels(struct pprof *w, const struct profile_stack *stack,
 		objects = stack->sampled[PROFILE_ALLOC_OBJECTS];
 		bytes = stack->sampled[PROFILE_ALLOC_SPACE];
 	}
-	/* Of samples that stand for more than their objects, there is no size to be told. */
+	/* If samples represent more than their objects, no size is known. */
 	if (profile_knows(w->p, PROFILE_INUSE_OBJECTS) && objects != 0 && bytes / objects >= 1) {
 		label[n] = (Pprof__Label)PPROF__LABEL__INIT;
 		label[n].key = pprof_out_text(&w->out, "bytes");
@@ -512,7 +510,7 @@ static size_t make_labels(struct pprof *w, const struct profile_stack *stack,
 	label[n] = (Pprof__Label)PPROF__LABEL__INIT;
 	label[n].key = pprof_out_text(&w->out, "thread_id");
 	label[n].num = (int64_t)w->p->threads[stack->thread].id;
-	/* Without a unit pprof takes a 0 for a label that is not there. */
+	/* Without a unit, pprof takes 0 as a missing label. */
 	label[n++].num_unit = pprof_out_text(&w->out, "id");
 	if (!*w->p->threads[stack->thread].name)
 		return n;
@@ -549,7 +547,7 @@ static void write_sample(struct pprof *w, const struct profile_stack *stack)
 	pprof_out_part(&w->out, &part);
 }
 
-/* Of a difference, most stacks. */
+/* True for most stacks of a difference. */
 static bool counts_nothing(const struct pprof *w, const struct profile_stack *stack)
 {
 	for (unsigned int i = 0; i < w->n_types; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the formats share. Private to profile/format/. */
+/* Shared by the formats. Private to profile/format/. */
 #ifndef PROFILE_FORMAT_PRIVATE_H
 #define PROFILE_FORMAT_PRIVATE_H
 
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * Whole numbers of fractions: what a fraction loses by rounding is carried to
- * the next, so that the sum of all is the rounded sum, to the byte.
+ * Rounds to whole numbers: the rounding error of each is carried to the next, so that the sum of
+ * all is exactly the rounded sum.
  */
 struct format_sum {
 	double exact;
@@ -20,36 +20,36 @@ struct format_sum {
 };
 int64_t format_round(struct format_sum *sum, double value);
 
-/* As pprof calls what is counted. */
+/* pprof's names of what is counted. */
 struct format_type {
 	const char *name, *unit;
 };
 extern const struct format_type format_types[PROFILE_TYPES];
 
-/* Which types a profile knows. Returns how many. */
+/* The types that a profile has. Returns how many. */
 unsigned int format_known(const struct profile *profile, enum profile_type known[PROFILE_TYPES]);
 bool format_is_bytes(enum profile_type type);
 
-/* "12.3M" of bytes, "17" of objects, with its sign. Returns `buf`; 24 bytes always do. */
+/* "12.3M" bytes or "17" objects, with a sign. Returns `buf`; 24 bytes always suffice. */
 const char *format_amount(enum profile_type type, double amount, char *buf, size_t size);
 
-/* Characters that are written as something else; the last has no text. */
+/* Characters to replace, ended by one without text. */
 struct format_escape {
 	char c;
 	const char *text;
 };
 extern const struct format_escape format_json[], format_xml[], format_plain[];
 
-/* Text that is safe to show, such as profile_names holds. */
+/* Write text that is already safe to show, as in profile_names. */
 void format_escape(const struct format_escape *escapes, const char *text, FILE *out);
 
-/* Any text: made safe and cut at PROFILE_NAME_MAX first. */
+/* Write any text, made safe and cut at PROFILE_NAME_MAX. */
 void format_raw(const struct format_escape *escapes, const char *raw, FILE *out);
 
-/* Any text as a string of JSON, with its quotes; NULL as null. */
+/* Write any text as a JSON string with quotes; NULL as null. */
 void format_json_text(const char *raw, FILE *out);
 
-/* The paths of a profile, and the names in them. */
+/* The paths of a profile, and their names. */
 struct format_stacks {
 	struct profile_names names;
 	struct profile_paths paths;
@@ -62,7 +62,7 @@ void format_stacks_fini(struct format_stacks *stacks);
 const char *format_title(const struct profile *profile,
 			 const struct profile_format_options *options);
 
-/* The length of a file that the linker put in, of which it made two symbols. */
+/* The length of a file embedded by the linker, from its two symbols. */
 size_t format_embedded(const char *start, const char *end);
 
 int format_pprof(const struct profile *profile, const struct profile_format_options *options,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A profile with its names, which jeprof(1) reads without the program: what
- * its --raw writes, and more in lines that it does not look at
- * (doc/heap-format.md).
+ * A profile with its names, which jeprof(1) can read without the program: the output of its --raw,
+ * with additions in lines that it ignores (doc/heap-format.md).
  */
 #include "base/cleanup.h"
 #include "profile/format/private.h"
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing in a text may end a field or a line. */
+/* Text must not end a field or a line. */
 static void put_char(char c, FILE *out)
 {
 	putc((unsigned char)c < 0x20 || c == 0x7f ? ' ' : c, out);
@@ -24,7 +23,7 @@ static void put_text(const char *text, FILE *out)
 		put_char(*text, out);
 }
 
-/* One of several names with "--" between them, which jeprof looks for within names as well. */
+/* One of several names separated by "--", which jeprof would also find within a name. */
 static void put_name(const char *name, FILE *out)
 {
 	for (const char *at = name; *at; at++) {
@@ -35,8 +34,9 @@ static void put_name(const char *name, FILE *out)
 }
 
 /*
- * "0xPLACE outer--inner": the innermost place of a stack is itself, a call's is before it. jeprof
- * knows the allocator by a few names; what else it is goes by one of them, so that it drops it too.
+ * "0xPLACE outer--inner": the innermost place of a stack is the address itself, that of a call the
+ * address before. jeprof knows the allocator by a few names; other allocator functions get one of
+ * these, so that it drops them, too.
  */
 static void put_names(const struct profile *p, size_t address, uint64_t place, char between,
 		      FILE *out)
@@ -53,7 +53,7 @@ static void put_names(const struct profile *p, size_t address, uint64_t place, c
 	}
 }
 
-/* "#0xRETURN line TAB file TAB linkage TAB name" for each call, the innermost first. */
+/* "#0xRETURN line TAB file TAB linkage TAB name" for each call, innermost first. */
 static void put_details(const struct profile *p, size_t address, FILE *out)
 {
 	const struct profile_symbols *s = p->symbols;
@@ -124,7 +124,7 @@ static void put_stacks(const struct profile *p, FILE *out)
 		for (int t = 0; t < PROFILE_TYPES; t++)
 			total[t] += p->stacks[i].sampled[t];
 	}
-	/* Bytes that were allocated are not scaled again. */
+	/* Allocated bytes must not be scaled again. */
 	fprintf(out, "heap_v2/%" PRIu64 "\n", p->facts.only_alloc_space ? 1 : p->period);
 	put_counts(total, out);
 	for (size_t i = 0; i < p->n_stacks; i++) {

@@ -11,14 +11,14 @@
 
 static const char rest_name[] = "[small stacks, left out]";
 
-/* What of the series the page has. */
+/* The part of the series that the page has. */
 struct held {
 	const struct series_page *page;
-	size_t *moment; /* profiles whose stacks it has: the first, the last, evenly between */
+	size_t *moment; /* profiles with stacks: first, last, and evenly spaced ones between */
 	size_t n_moments;
-	size_t *order; /* of stacks: what is to be kept comes first */
-	size_t n_used; /* as many of these hold anything in any profile */
-	size_t n_kept; /* as many of these are kept */
+	size_t *order; /* of stacks: those to keep come first */
+	size_t n_used; /* of these: number with a count in any profile */
+	size_t n_kept; /* of these: number that are kept */
 	bool *keep;    /* of each stack */
 };
 
@@ -29,7 +29,7 @@ static void close_held(struct held *h)
 	free(h->keep);
 }
 
-/* --- what is held --- */
+/* --- selection --- */
 
 struct ranked {
 	size_t stack;
@@ -45,7 +45,7 @@ static int largest_first(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-/* The stacks that grow first, then by size. */
+/* Growing stacks first, then by size. */
 static int rank_stacks(struct held *h, struct err *err)
 {
 	const struct profile_series *s = h->page->series;
@@ -89,9 +89,9 @@ static int hold(struct held *h, struct err *err)
 	return 0;
 }
 
-/* --- what is written --- */
+/* --- writing --- */
 
-/* Bytes in whole numbers, which add up to the whole of what they are of; variances as they are. */
+/* Bytes are rounded so that they add up to the rounded total; variances are not. */
 struct count_writer {
 	bool variances;
 	struct format_sum sum;
@@ -132,7 +132,7 @@ static void put_counts(const struct held *h, const struct html_stacks *stacks, s
 	put_count(&w, rest);
 }
 
-/* When a profile was taken, in milliseconds since 1970. */
+/* The time of a profile, in milliseconds since 1970. */
 static void put_time(const struct series_page *page, size_t profile, FILE *out)
 {
 	if (page->start > 0)
@@ -181,7 +181,7 @@ static void put_totals(const struct profile_series *s, FILE *out)
 	fputs("],\n", out);
 }
 
-/* The number of its stack on the page, -1: it has none of its own there. */
+/* The number of its stack on the page; -1: not there by itself. */
 static long stack_of(const struct profile_leak *leak, const struct held *h,
 		     const struct html_stacks *stacks)
 {
@@ -200,7 +200,7 @@ static long stack_of(const struct profile_leak *leak, const struct held *h,
 	return -1;
 }
 
-/* The frame of the function that allocates, or of the one that is named; -1: none. */
+/* The frame of the function that allocates, or that is named; -1: none. */
 static long frame_of(const struct profile_leak *leak, long stack, const struct html_stacks *stacks)
 {
 	uint32_t function = leak->line.function;
@@ -304,7 +304,7 @@ static int put_bytes(const void *ctx, FILE *out, struct err *err)
 	return 0;
 }
 
-/* With as many stacks as there is room for: names and calls are not known to fit before. */
+/* Retry with fewer stacks until the page fits: the size of names and calls is not known before. */
 int series_page_write(const struct series_page *page, FILE *out, struct err *err)
 {
 	_cleanup_(close_held) struct held h = { .page = page };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The page of several profiles: what grows over time, and the stacks of each moment. */
+/* The page for several profiles: what grows over time, and the stacks at each moment. */
 #ifndef PROFILE_FORMAT_SERIES_PAGE_H
 #define PROFILE_FORMAT_SERIES_PAGE_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* One that grows, and what is said of it: text that is safe to show. */
+/* A growing row and its description: text that is safe to show. */
 struct series_grower {
 	const struct profile_leak *leak;
 	bool certain;
@@ -19,16 +19,16 @@ struct series_grower {
 struct series_page {
 	const struct profile_series *series; /* with names */
 	const struct profile_leaks *found;
-	const double *seconds; /* of each profile, since the first */
-	double start;	       /* when that was, since 1970; 0: only the order is known */
+	const double *seconds; /* of each profile, relative to the first */
+	double start;	       /* time of the first, since 1970; 0: only the order is known */
 	const struct series_grower *growers;
 	size_t n_growers;
-	const char *const *summary; /* lines that are safe to show; NULL at the end */
+	const char *const *summary; /* lines that are safe to show; NULL-terminated */
 };
 
 /*
- * The data of a page, at most. What there is no room for is left out: profiles between others, of
- * which the total is still shown, and the smallest stacks, which are one box together.
+ * Limits of a page's data. What does not fit is left out: intermediate profiles, whose totals are
+ * still shown, and the smallest stacks, which become one box.
  */
 #define SERIES_PAGE_MAX ((size_t)16 << 20)
 #define SERIES_MOMENTS_MAX 64

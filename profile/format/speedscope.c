@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* For speedscope, by its file format schema: functions once, and a profile for each type. */
+/* For speedscope, by its file format schema: one list of functions, and a profile for each type. */
 #include "profile/format/private.h"
 
 static void write_frames(const struct format_stacks *stacks, const struct profile_symbols *symbols,
@@ -18,7 +18,7 @@ static void write_frames(const struct format_stacks *stacks, const struct profil
 	fputs("]},\n", out);
 }
 
-/* What `path` weighs; its reader takes no negative weights: what shrank is left out. */
+/* The weight of `path`. speedscope takes no negative weights: what shrank is left out. */
 static int64_t weigh(struct format_sum *sum, const struct profile_path *path,
 		     enum profile_type type)
 {

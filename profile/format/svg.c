@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A flame graph: one SVG file, a row for each depth, the outermost call at the
- * top, as wide as what was allocated within. It needs nothing from outside,
- * and no script to be read.
+ * A flame graph as one SVG file: a row for each depth, with the outermost call at the top, and
+ * widths proportional to what was allocated within. It loads nothing, and works without its script.
  */
 #include "profile/format/private.h"
 #include "profile/profile.h"
@@ -15,32 +14,32 @@
 #define ROW 16u
 #define TOP 58u
 #define LETTER 6.7
-/* Of the total: what is narrower is left out, and said so. */
+/* Part of the total; narrower frames are left out, which the graph says. */
 #define LEAST 0.001
 
 /* web/svg.js, linked in as it is. */
 extern const char _binary_svg_js_start[], _binary_svg_js_end[];
 
-/* A call that the pass over the paths is within. */
+/* A call that is open at this point of the pass over the paths. */
 struct open_frame {
 	uint32_t function;
-	double start, variance; /* what came before it */
+	double start, variance; /* totals before it */
 };
 
 struct flame {
 	const struct format_stacks *stacks;
 	const struct profile_symbols *symbols;
 	enum profile_type type;
-	double total, at, variance; /* `at` and `variance`: of the paths so far */
+	double total, at, variance; /* `at`, `variance`: of the paths so far */
 	double shrunk;
 	struct open_frame *open;
 	uint32_t n_open;
 	uint32_t deepest;
 	size_t left_out;
-	FILE *out; /* NULL: only to measure */
+	FILE *out; /* NULL: only measure */
 };
 
-/* A warm colour for each name; grey where there is none. */
+/* A warm color for each name; gray if there is none. */
 static void write_colour(const struct flame *f, uint32_t function)
 {
 	const struct profile_function *of = &f->symbols->functions[function];
@@ -57,7 +56,7 @@ static void write_colour(const struct flame *f, uint32_t function)
 			62 + (hash >> 16) % 14);
 }
 
-/* As much of `name` as fits; the script does the same when it zooms. */
+/* As much of `name` as fits; the script does the same when zooming. */
 static void write_label(const char *name, double width, FILE *out)
 {
 	size_t fits = width > 6 ? (size_t)((width - 6) / LETTER) : 0, letters = 0, end = 0;
@@ -105,7 +104,7 @@ static void write_frame(const struct flame *f, const char *name, uint32_t functi
 	fputs("</text></g>\n", f->out);
 }
 
-/* End the calls that are deeper than `depth`. */
+/* Close the calls deeper than `depth`. */
 static void close_frames(struct flame *f, uint32_t depth)
 {
 	while (f->n_open > depth) {
@@ -123,7 +122,7 @@ static void close_frames(struct flame *f, uint32_t depth)
 	}
 }
 
-/* One pass over the paths: to measure, or to draw. Paths that shrank take no room. */
+/* One pass over the paths, to measure or to draw. Paths that shrank have no width. */
 static void draw(struct flame *f)
 {
 	const struct profile_path *before = NULL;

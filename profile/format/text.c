@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-/* What the formats of text share: whole numbers, and names within quotes and tags. */
+/* Shared by the text formats: rounding, and escaping of names in quotes and tags. */
 
 int64_t format_round(struct format_sum *sum, double value)
 {
-	/* Far from where doubles and 64-bit numbers end, also as a difference of two. */
+	/* Far below the limits of doubles and 64-bit integers, even as a difference of two. */
 	const double most = 4e18;
 	int64_t now, before = sum->written;
 
@@ -71,7 +71,7 @@ void format_escape(const struct format_escape *escapes, const char *text, FILE *
 	}
 }
 
-/* '<' as well: the document may come to stand within a page. */
+/* '<' as well: the document may be embedded in a page. */
 const struct format_escape format_json[] = {
 	{ '"', "\\\"" }, { '\\', "\\\\" }, { '<', "\\u003c" }, { 0, NULL }
 };
@@ -128,15 +128,15 @@ const char *format_title(const struct profile *profile,
 
 size_t format_embedded(const char *start, const char *end)
 {
-	/* To the language they are two arrays, whose addresses have no difference. */
+	/* In C these are two arrays, whose addresses must not be subtracted as pointers. */
 	return (size_t)((uintptr_t)end - (uintptr_t)start);
 }
 
 /* --- folded stacks --- */
 
-/* "main;work;malloc_it 4096": what flamegraph.pl and its kin read. */
+/* "main;work;malloc_it 4096", for flamegraph.pl and the like. */
 
-/* A ';' within a name would make two frames of it (Rust has "[u8; 32]"). */
+/* A ';' within a name would split it into two frames (Rust has "[u8; 32]"). */
 static const struct format_escape separators[] = { { ';', ":" }, { 0, NULL } };
 
 int format_folded(const struct profile *profile, const struct profile_format_options *options,

@@ -23,7 +23,7 @@ as_schema()
 }
 
 # --- report: the bytes, their error, and how many a second ---
-head='alloc_space of made (4242), allocated in 10.0 s: 127K ±11.3K, 12.7K/s, in 2 stacks; a sample each 1.0K'
+head='alloc_space of made (4242), allocated in 10.0 s: 127K ±11.3K, 12.7K/s, in 2 stacks; one sample per 1.0K'
 ctl_ok 'report' report "$T/a.heap"
 is "$(sed -n 1p "$T/out")" "$head" 'report: what it is of'
 like "$out" $'\n *97.7K  76\\.9%  76\\.9% +97.7K +76\\.9% +9.9K  leaf\n' 'report: a row, with its error'
@@ -72,9 +72,9 @@ for pair in "a held" "held a"; do
 	ctl_fails 1 'counts_differ combine_alike' "diff of $pair" diff "$T/$one.heap" "$T/$two.heap"
 done
 ctl_ok 'a sum of two processes' report "$T/a.heap" "$T/c.heap"
-like "$out" '^alloc_space of made: 129K ±11.4K in 2 stacks; a sample each 1.0K'$'\n' 'a sum: of no time'
+like "$out" '^alloc_space of made: 129K ±11.4K in 2 stacks; one sample per 1.0K'$'\n' 'a sum: of no time'
 ctl_ok 'a difference' report "$T/b.heap" --base "$T/a.heap"
-like "$out" '^alloc_space of made \(4242\): 195K ±[0-9.]+K in 1 stack; a sample each 1.0K'$'\n' 'a difference: of no time'
+like "$out" '^alloc_space of made \(4242\): 195K ±[0-9.]+K in 1 stack; one sample per 1.0K'$'\n' 'a difference: of no time'
 ctl_ok 'diff' diff "$T/a.heap" "$T/b.heap"
 like "$out" '^allocated: \+195K, from 127K in 10\.0 s to 322K in 20\.0 s, in 1 function and 1 stack'$'\n' 'diff: the times differ'
 like "$out" $'\n\\* +\\+195K +19.8K +97.7K +293K +leaf\n' 'diff: what grew, with its error'

@@ -59,7 +59,7 @@ made less.heap '10 1000000 4 1 0' '5 500 5 0' '1 9000 4 0'
 made more.heap '5 9000 4 0' '5 500 5 0' '9 1000001 5 1 0'
 ctl_ok 'a difference' report --base "$T/less.heap" "$T/more.heap" --unit B
 like "$out" '^inuse_space: 1B ±[0-9]B in 2 stacks' 'a difference: the stacks that changed'
-like "$out" $'\n''% of what grew and what shrank, added up: 2000001B'$'\n' 'a difference: what parts are of'
+like "$out" $'\n''% of the sum of all absolute changes: 2000001B'$'\n' 'a difference: what parts are of'
 like "$out" ' 1000001B  50\.0% +50\.0% +1000001B +50\.0% .* other'$'\n' 'a difference: what grew'
 like "$out" ' -1000000B -50\.0% +0\.0% +-1000000B -50\.0% .* leaf'$'\n' 'a difference: what shrank'
 ctl_ok 'a difference, as a tree' report --base "$T/less.heap" "$T/more.heap" --tree

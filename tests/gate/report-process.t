@@ -30,7 +30,7 @@ like "$(head -c 8 "$here/kept.heap")" '^heap_v2/' '--save: the profile is kept'
 ctl_ok 'the same from the file' report kept.heap
 is "$out" "$(<"$T/first")" 'the same from the file: the same'
 ctl_ok '--base' report "$pid" --base kept.heap
-like "$out" '% of what grew and what shrank' '--base: what has grown since'
+like "$out" '% of the sum of all absolute changes' '--base: what has grown since'
 is "$(ls -A "$here")" $'kept.heap\nout.folded' 'no other file is left'
 assert_untouched "$pid" '--comm, --pid, --save: it is untouched'
 

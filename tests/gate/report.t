@@ -116,7 +116,7 @@ for other in --json --tree --traces '-f text'; do
 done
 touch "$T/source.cc" -d tomorrow
 ctl_ok 'list: newer' report --list '^walk' "$T/listed.heap"
-like "$out" $'\n''the source is newer than the program: its lines may be others'$'\n' 'list: a source that is newer, which is said'
+like "$out" $'\n''the source is newer than the program: its lines may differ'$'\n' 'list: a source that is newer, which is said'
 printf 'one\e[31m line\n' >"$T/source.cc"
 ctl_ok 'list: shorter' report --list '^walk' "$T/listed.heap"
 unlike "$out" $'\e' 'list: nothing in it does anything to a terminal'
@@ -212,7 +212,7 @@ like "$out" ' \+[^ ]+ +[^ ]+ +[^ ]+ +[^ ]+ +g{100,}\.\.\.'$'\n' 'a long name: sh
 # --- two sample rates: raw is samples, and has one ---
 sed '1s/.*/heap_v2\/65536/' "$T/base.heap" >"$T/rare.heap"
 ctl_ok 'two rates' report "$T/end.heap" "$T/rare.heap"
-unlike "$out" 'a sample each' 'two rates: neither is said to be that of both'
+unlike "$out" 'one sample per' 'two rates: neither is said to be that of both'
 ctl_fails 1 raw_mixed_rates 'raw holds one rate' report -f raw "$T/end.heap" "$T/rare.heap"
 
 # --- the output cannot be written ---
