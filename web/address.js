@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the page, which its address follows: Back and Forward go through it.
+// The state of the page, which the address reflects, so that Back and Forward work.
 
 import { readFragment, writeFragment } from './fragment.js';
 
-const WAIT_MS = 250; // before the address follows what moves step by step
+const WAIT_MS = 250; // delay before the address follows step-by-step movement
 
 export class Address {
 	/**
-	 * show(state) draws it, at once what the address says behind `before`. What begins in another way
-	 * is nothing of ours, and neither is anything when `signal` was aborted.
+	 * show(state) draws the state, initially that of the address after `before`. Addresses with another
+	 * prefix are ignored, as is everything after `signal` was aborted.
 	 */
 	constructor(fields, show, { before, signal }) {
 		this.fields = fields;
@@ -29,8 +29,8 @@ export class Address {
 	}
 
 	/**
-	 * Show another state. What is selected on the way, and a text while it is typed, are no places to
-	 * go back to: `kind` is "select" or "search" then.
+	 * Show another state. Selections on the way, and a text being typed, get no history entry of their
+	 * own: `kind` is then "select" or "search".
 	 */
 	go(state, kind = '') {
 		if (this.waiting !== null) this.write('replaceState');
@@ -42,7 +42,7 @@ export class Address {
 		this.kind = kind;
 	}
 
-	// Browsers refuse too many at once; what is shown is right all the same.
+	// Browsers refuse too many changes at once; the view is correct anyway.
 	write(how) {
 		clearTimeout(this.waiting);
 		this.waiting = null;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function between those that call it and those that it calls. Who is clicked is next.
+// One function between its callers and callees. A click shows another one.
 
 import { button, element } from './dom.js';
 import { shortenTo } from './name.js';
 import { amount, error, percent } from './text.js';
 
-const SHOWN = 200; // a function may be called from everywhere
+const SHOWN = 200; // a function may have very many callers
 
 function byName(name) {
 	return (a, b) => b.size - a.size || (name(a.frame) < name(b.frame) ? -1 : 1);
 }
 
-/** on.pick(frame): that function is wanted next; on.graph(frame, inverted): all that lead to it, or from it. */
+/** on.pick(frame): show that function; on.graph(frame, inverted): show its callees, or its callers, as a graph. */
 export class CallersView {
 	constructor(section, on) {
 		this.scroller = section.querySelector('.scroller');
@@ -31,7 +31,7 @@ export class CallersView {
 		self.classList.add('self');
 		this.scroller.replaceChildren(
 			this.heading('Called by', true),
-			...this.list(callers, 'nobody: it is the outermost call'),
+			...this.list(callers, 'none: it is the outermost call'),
 			self,
 			this.heading('Calls', false),
 			...this.list(called, 'allocated by itself'),
@@ -48,7 +48,7 @@ export class CallersView {
 		return made;
 	}
 
-	// What does not fit is shortened by meaning, not at its end.
+	// Long names are shortened by their structure, not cut at the end.
 	fitNames() {
 		const names = [...this.scroller.querySelectorAll('.name:not(.own)')];
 		const widths = names.map((name) => name.clientWidth);
@@ -57,7 +57,7 @@ export class CallersView {
 		});
 	}
 
-	// In the list of callers -1 is nobody, in the other one the function itself is what it keeps.
+	// -1 in the list of callers: it is outermost; the function itself in the other: what it allocated.
 	list(sums, own) {
 		const { frame, name } = this.world;
 		const rows = [...sums].map(([key, sum]) => ({ frame: key, ...sum }));
@@ -93,7 +93,7 @@ export class CallersView {
 		return place;
 	}
 
-	// Up and down lead from one to the next, as in the table.
+	// Up and down move from one to the next, as in the table.
 	onKey(event) {
 		const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
 		if (!step || event.ctrlKey || event.altKey || event.metaKey) return;

@@ -19,7 +19,7 @@ export function fitCanvas(canvas, scroller) {
 	return { context, width, height };
 }
 
-/** Calls draw() once before the next frame, however often it is asked. */
+/** Calls draw() once before the next frame, however often this is called. */
 export function drawSoon(draw) {
 	let asked = false;
 	return () => {

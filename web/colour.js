@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours. A difference goes from blue (less) over grey to orange (more), which every kind of
-// colour blindness tells apart; in other profiles a module has a hue, and nothing else hangs
-// on it.
+// Colors. A difference goes from blue (less) through gray to orange (more), which can be
+// distinguished with every kind of color blindness. In other profiles each module has a hue, which
+// is no other information.
 
 const HUES = [212, 36, 168, 268, 52, 330, 190, 12, 130, 300];
 const LESS = { light: [33, 113, 181], dark: [74, 144, 217] };
@@ -18,7 +18,7 @@ function mix(a, b, share) {
 	return a.map((part, i) => Math.round(part + (b[i] - part) * share));
 }
 
-// Whether black or white is easier to read on a colour (relative luminance, as WCAG has it).
+// Whether black or white is more readable on a color (relative luminance of WCAG).
 function inkOn(rgb) {
 	const [r, g, b] = rgb.map((part) => {
 		const x = part / 255;
@@ -27,7 +27,7 @@ function inkOn(rgb) {
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#111' : '#fff';
 }
 
-/** One of a few shades, so that neighbours of one module can be told apart. */
+/** One of a few shades, to distinguish neighbors of one module. */
 export function shadeOf(name) {
 	let h = 0;
 	for (let i = 0; i < name.length; i++) h = (Math.imul(h, 31) + name.charCodeAt(i)) | 0;
@@ -39,7 +39,7 @@ export class Colours {
 		this.update();
 	}
 
-	/** To be called when the theme changed. */
+	/** Call this when the theme changed. */
 	update() {
 		const style = getComputedStyle(document.documentElement);
 		const get = (name) => style.getPropertyValue(name).trim();
@@ -53,7 +53,7 @@ export class Colours {
 		this.cache = new Map();
 	}
 
-	/** { fill, ink } of a module's function; `rank` is the module's place by size, -1 for the whole. */
+	/** { fill, ink } of a module's function; `rank`: the module's place by size, -1: the whole. */
 	ofModule(rank, shade) {
 		const key = rank * 8 + shade;
 		let colour = this.cache.get(key);

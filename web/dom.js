@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements. Text is only ever set as textContent: every name in it was chosen by somebody else.
+// Elements. Text is only ever set as textContent, as all names are untrusted.
 
 export const byId = (id) => document.getElementById(id);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the profile, above the graph.
+// What is known about the profile, shown above the graph.
 
 import { byId, element } from './dom.js';
 import { amount, error, exact, stamp } from './text.js';
@@ -16,7 +16,7 @@ function rate({ period }) {
 		: `one sample in ${amount(period, { bytes: true })} on average`;
 }
 
-// What a page of many profiles does not hold.
+// What a page of many profiles lacks.
 function leftOut(series) {
 	if (!series) return '';
 	const { stacks, moments } = series.left_out;
@@ -30,7 +30,7 @@ function leftOut(series) {
 
 function list(profile) {
 	const { facts, modules, nStacks, series } = profile;
-	const [program] = modules; // they come by address, and a program lies below its libraries
+	const [program] = modules; // sorted by address, and a program is mapped below its libraries
 	return [
 		['Process', facts.pid ? `${facts.comm ?? ''} (${facts.pid})`.trim() : facts.comm],
 		['Host', facts.host],
@@ -59,7 +59,7 @@ export function showFacts(profile) {
 	}
 }
 
-/** The total of what is shown, in words and to the last byte. */
+/** The total of what is shown, rounded and to the last byte. */
 export function showTotal({ total, error: spread }, type, signed, when) {
 	const place = byId('total');
 	const about = [error(spread, type), `(${exact(total, type, signed)})`].filter(Boolean).join(' ');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flame graph. Only boxes that are wide enough to be seen are laid out, and only those in
-// the visible rows are drawn, so what a frame costs depends on the window, not the profile.
+// The flame graph. Only boxes that are wide enough to be visible are laid out, and only those in
+// visible rows are drawn, so that the cost depends on the window, not on the profile.
 
 import { drawSoon, fitCanvas } from './canvas.js';
 import { shorten } from './name.js';
@@ -11,9 +11,9 @@ const NARROWEST = 0.6;
 const REST = -1;
 
 /**
- * `world` gives what is drawn: tree, sums, zoomed and selected (nodes), marked (frames that were
- * searched for, or null), name(node), colour(node), starred(node), colours. `on.select(node)` and
- * `on.zoom(node)` learn of what is asked for; `on.hover(node or null, event)` too.
+ * `world` has what to draw: tree, sums, zoomed and selected (nodes), marked (frames found by the
+ * search, or null), name(node), colour(node), starred(node), colours. Callbacks: `on.select(node)`,
+ * `on.zoom(node)`, `on.hover(node or null, event)`.
  */
 export class FlameView {
 	constructor(section, on) {
@@ -33,7 +33,7 @@ export class FlameView {
 		new ResizeObserver(() => this.layout()).observe(this.scroller);
 	}
 
-	/** Show what is to be drawn; what is selected comes into sight when that or the zoom changed. */
+	/** Draw `world`; scroll to the selection if it or the zoom changed. */
 	show(world) {
 		const moved =
 			this.world?.tree !== world.tree ||
@@ -55,9 +55,9 @@ export class FlameView {
 		this.on.select(node);
 	}
 
-	// --- where the boxes are ---
+	// --- layout of boxes ---
 
-	// rows[y] = { x, w, node }, three arrays; the node REST stands for all that are too narrow.
+	// rows[y] = { x, w, node }, three arrays; the node REST represents all that are too narrow.
 	layout() {
 		if (!this.world || this.scroller.clientWidth === 0) return;
 		this.rows = [];
@@ -79,7 +79,7 @@ export class FlameView {
 		row.node.push(node);
 	}
 
-	// No recursion: a stack may have thousands of calls.
+	// Not recursive: a stack may have thousands of calls.
 	spread(top, firstRow, width) {
 		const { tree, sums } = this.world;
 		const scale = sums.size[top] > 0 ? width / sums.size[top] : 0;
@@ -211,7 +211,7 @@ export class FlameView {
 		return kids[kids.indexOf(this.selected) + step] ?? this.selected;
 	}
 
-	// The node that an arrow key leads to. Whoever leaves what is laid out zooms.
+	// The node that an arrow key leads to. Leaving the layout zooms.
 	step(key) {
 		const { tree, sums } = this.world;
 		if (key === 'ArrowUp') return Math.max(0, tree.parent[this.selected]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report shows, as the end of the page's address, and back. An address may be made
-// by anybody: each value is checked, what is wrong counts as not there, and no value is ever more
-// than a number, a word of a list, or the text of the search.
+// Converts what a report shows to the end of the page's address, and back. Addresses are untrusted:
+// each value is checked, invalid ones count as missing, and each is a number, a word of a list, or
+// the text of the search.
 
 const LONGEST_SEARCH = 500;
 
@@ -18,7 +18,7 @@ function listBelow(n) {
 	};
 }
 
-// "12.3": the third call of the stack 12.
+// "12.3": the third call of stack 12.
 function call(nStacks) {
 	const stack = below(nStacks);
 	return (text) => {
@@ -29,7 +29,7 @@ function call(nStacks) {
 	};
 }
 
-/** The fields of a state: what each is without an address, and how it is read. */
+/** The fields of a state, with their defaults and parsers. */
 export function fieldsOf(profile, views, columns) {
 	const sorts = columns.flatMap((column) => [column, `-${column}`]);
 	const moments = below(profile.moments.length);
@@ -59,7 +59,7 @@ export function readFragment(fields, text) {
 	);
 }
 
-/** What is as at first is left out. */
+/** Defaults are left out. */
 export function writeFragment(fields, state) {
 	const changed = Object.entries(fields).filter(([name, { first }]) => state[name] !== first);
 	return new URLSearchParams(changed.map(([name]) => [name, state[name]])).toString();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names made to fit. What tells functions apart is the end of a name in C++ and Rust, so arguments
-// go first, then template arguments, then leading namespaces; only what is still too long is cut.
+// Shortens names. In C++ and Rust the end of a name distinguishes functions, so arguments go first,
+// then template arguments, then leading namespaces; only names that are still too long are cut.
 
 const ANONYMOUS = '(anonymous namespace)';
-// Brackets that are no group: of an operator, an arrow, and what a method of Go is one of.
+// Brackets that do not form a group: in an operator, an arrow, or the receiver of a Go method.
 const OPERATOR = /operator *(\(\)|<=>|->\*|<<=|>>=|<<|>>|<=|>=|<|>)|->|\.\([^()]*\)/y;
 const known = new Map(); // the forms of names that were too long
 
-// Without what stands between two kinds of brackets; as it was where they do not match.
+// Removes everything between a pair of brackets; unchanged if brackets do not match.
 function withoutGroups(name, open, close) {
 	let out = '';
 	let depth = 0;
@@ -31,14 +31,14 @@ function withoutArguments(name) {
 	);
 }
 
-// Of Rust's "<Type as Trait>::method" the type stays.
+// Keeps the type of Rust's "<Type as Trait>::method".
 function ofType(name) {
 	const at = name.startsWith('<') ? name.lastIndexOf(' as ') : -1;
 	const end = at < 0 ? -1 : name.indexOf('>::', at);
 	return end < 0 ? name : name.slice(1, at) + name.slice(end + 1);
 }
 
-// The symbol of an instance of a template begins with what the function returns.
+// The symbol of a template instance begins with its return type.
 function withoutTemplates(name) {
 	const bare = withoutGroups(ofType(name), '<', '>').trimEnd();
 	if (bare === name) return name;
@@ -49,7 +49,7 @@ function withoutTemplates(name) {
 	return bare.slice(before.lastIndexOf(' ') + 1);
 }
 
-/** The forms of a name, from the whole to its last part, each shorter than the one before. */
+/** The forms of a name, from the whole to its last part, each shorter than the previous one. */
 function formsOf(name) {
 	const forms = [name];
 	const add = (form) => {
@@ -63,7 +63,7 @@ function formsOf(name) {
 	return forms;
 }
 
-/** At most n characters of a name; none when they would say nothing. */
+/** At most n characters of a name; none if they would be meaningless. */
 export function shorten(name, n) {
 	if (name.length <= n) return name;
 	if (n < 4) return '';
@@ -79,7 +79,7 @@ export function shorten(name, n) {
 	return `${last.slice(0, head)}\u2026${last.slice(last.length - (n - 1 - head))}`;
 }
 
-/** The same, in the width of an element whose letters are of one width (report.css: 12 px). */
+/** The same for the width of an element with a monospaced font (report.css: 12 px). */
 export function shortenTo(name, width) {
 	return width > 0 ? shorten(name, Math.floor(width / 7.23)) : name;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page, as profile/format/html.c wrote it, in arrays of numbers: a profile
-// has too many calls for an object each.
+// The data of the page, as written by profile/format/html.c, in arrays of numbers: a profile has too
+// many calls for one object each.
 
 const TYPES = [
 	{ key: 'inuse_space', title: 'Bytes in use', bytes: true },
@@ -9,8 +9,8 @@ const TYPES = [
 	{ key: 'alloc_objects', title: 'Objects allocated', bytes: false },
 ];
 
-// Stack i is path[start[i]] ... path[start[i + 1] - 1], the outermost call first. The file
-// has of each stack only what it does not share with the one before.
+// Stack i is path[start[i]] ... path[start[i + 1] - 1], outermost call first. The data has only the
+// calls of each stack that it does not share with the previous one.
 function readPaths(stacks) {
 	const n = stacks.depth.length;
 	const start = new Uint32Array(n + 1);
@@ -37,8 +37,8 @@ function addUp(value, variance) {
 }
 
 /**
- * Value and variance of each stack; `size` is the sum of what changed either way, to which shares
- * refer. Of a series: at the moment `at`, less what was there at `since` unless that is negative.
+ * Value and variance of each stack; `size` is the sum of absolute changes, the basis of shares. In a
+ * series: at the moment `at`, minus the values at `since` unless that is negative.
  */
 export function countsOf(profile, key, at, since) {
 	const { data, moments } = profile;
@@ -53,14 +53,14 @@ export function countsOf(profile, key, at, since) {
 	return addUp(value, variance);
 }
 
-// A flag for each of n, set for those that are listed.
+// A flag for each of n, set for those in the list.
 function flags(n, list) {
 	const set = new Uint8Array(n);
 	for (const i of list) set[i] = 1;
 	return set;
 }
 
-// What of a difference is more than chance makes, by stack and by function; null: not tested.
+// The significant changes of a difference, by stack and by function; null: not tested.
 function readSignificance({ significance, stacks, functions }) {
 	if (!significance) return null;
 	return {
@@ -97,7 +97,7 @@ export function frameModule(profile, frame) {
 	return profile.modules[profile.frameModule[frame]].name;
 }
 
-/** Per module, what was allocated by its own functions. Returns { net, size } by module. */
+/** What each module's own functions allocated. Returns { net, size } by module. */
 export function moduleSums(profile, { value }) {
 	const net = new Float64Array(profile.modules.length);
 	const size = new Float64Array(profile.modules.length);

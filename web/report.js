@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A report: what is chosen, and what follows from it. All that is chosen is one state, which the
-// address holds (address.js): go() changes it, show() draws it. There is one report at a time, in
-// what report.html has.
+// A report: its state, and what follows from it. All choices are one state, which the address holds
+// (address.js): go() changes it, show() draws it. There is one report at a time, in the elements of
+// report.html.
 
 import { Address } from './address.js';
 import { CallersView } from './callers.js';
@@ -27,7 +27,7 @@ import {
 } from './tree.js';
 import { areasOf, TreemapView } from './treemap.js';
 
-const NARROW_SHARE = 0.004; // of the graph: what is narrower is not found by eye
+const NARROW_SHARE = 0.004; // of the graph: narrower boxes are hard to see
 
 let profile;
 let series;
@@ -47,14 +47,14 @@ let state;
 let counts;
 let hidden;
 let tree;
-let nodeStack; // of each node, a stack through it; null: not asked for
+let nodeStack; // of each node, a stack through it; null: not computed
 let starredNodes;
 let sums;
 let ranks;
 let marked;
-let confirmed; // what was searched for by hand
+let confirmed; // the search confirmed with Enter
 let lastSelected;
-let moving; // the view that moved its own selection, and need not be drawn for it
+let moving; // the view that moved its own selection, and need not be redrawn
 const stale = new Set();
 
 function go(changes, kind) {
@@ -107,8 +107,8 @@ function rebuild() {
 	starredNodes = profile.significance && markEnds(tree, profile.significance.stack);
 }
 
-// The modules by what they allocated, so that the largest have the colours that differ most; then
-// those that only call others, and those that have no call at all.
+// The modules by what they allocated, so that the largest have the most distinct colors; then those
+// that only call others, and those without any call.
 function rankModules() {
 	const { size } = moduleSums(profile, counts);
 	const calls = (module) => Number(calling.has(module));
@@ -119,8 +119,8 @@ function rankModules() {
 	});
 }
 
-// Backtracking may take for ever, and an address may be made to: such a search waits for its reader.
-// With two parts that repeat, a name of 2,000 letters takes seconds.
+// Backtracking may take forever, and an address may be malicious: such a search waits for the user.
+// With two repeated parts, a name of 2,000 letters takes seconds.
 function mayTakeLong(text) {
 	const plain = text.replace(/\\[^1-9k]/g, '');
 	return /\)[*+?{]|\\[1-9k]/.test(plain) || (plain.match(/[*+?{]/g) ?? []).length > 1;
@@ -150,7 +150,7 @@ function search() {
 	byId('matched').textContent = said;
 }
 
-// --- nodes of the tree, and the state's names for them ---
+// --- nodes of the tree, and their names in the state ---
 
 // "12.3": the third call of the stack 12. "" is the whole.
 function codeOf(node) {
@@ -181,7 +181,7 @@ function nodeOf(frame, top) {
 	return best;
 }
 
-// What is selected of what is zoomed to: the box that was last, or another of the same function.
+// The selected node within the zoom: the last box, or another one of the same function.
 function selectedNode(zoomed) {
 	const frame = state.function;
 	if (frame < 0) return zoomed;
@@ -190,13 +190,13 @@ function selectedNode(zoomed) {
 	return Math.max(nodeOf(frame, zoomed), zoomed);
 }
 
-// --- what a frame is called, and what it amounts to ---
+// --- names and amounts of frames ---
 
 const nameOf = (frame) => profile.names[frame];
 const moduleOf = (frame) => frameModule(profile, frame);
 const isStarred = (frame) => Boolean(profile.significance?.frame[frame]);
 
-// The test was of stacks, which end in a box, and of functions that allocate.
+// Only stacks, which end in a box, and functions that allocate were tested.
 function isStarredNode(node) {
 	if (!starredNodes || node === 0) return false;
 	return state.invert && tree.parent[node] === 0
@@ -238,7 +238,7 @@ function colourOf(frame, net, size) {
 	return colours.ofModule(ranks[profile.frameModule[frame]], shades[frame]);
 }
 
-// --- the line below, and the box at the mouse ---
+// --- the line below, and the tooltip ---
 
 function fill(place, { name, amounts, place: where }) {
 	place.replaceChildren(element('strong', name), element('span', amounts), element('em', where));
@@ -314,7 +314,7 @@ function namesOnly(frame) {
 	return `^${nameOf(frame).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`.slice(0, 500);
 }
 
-/** Search for exactly this function in the graph, and make sure that it can be seen. */
+/** Search for exactly this function in the graph, and make it visible. */
 function find(frame) {
 	if (state.root >= 0) show({ ...state, root: -1 });
 	const node = nodeOf(frame, 0);
@@ -330,7 +330,7 @@ function find(frame) {
 	});
 }
 
-// What grows, at the end of the time; the whole graph where it is no function's.
+// Show what grows, in the last profile; the whole graph if it has no function.
 function showGrower({ stack, function: frame }) {
 	const at = profile.moments.length - 1;
 	const depth = stack < 0 ? 0 : profile.start[stack + 1] - profile.start[stack];
@@ -346,7 +346,7 @@ function showGrower({ stack, function: frame }) {
 	});
 }
 
-// Whoever asks for callers before a function was selected, asks for the largest site's.
+// Without a selected function, callers are those of the largest allocation site.
 function centre() {
 	if (state.function >= 0) return state.function;
 	const { flatSize } = sumFrames(profile, counts, hidden);
@@ -423,7 +423,7 @@ const painters = {
 	},
 };
 
-// What cannot be seen is not worked out before it is.
+// Views are only updated when they are visible.
 function paint() {
 	if (stale.delete(state.view)) painters[state.view]();
 }
@@ -449,15 +449,15 @@ function showLegend() {
 		? [
 				chip(colours.ofChange(-1, 1), 'less than before'),
 				chip(colours.ofChange(0, 1), 'as much'),
-				chip(colours.ofChange(1, 1), 'more; width: how much changed'),
+				chip(colours.ofChange(1, 1), 'more; width: amount of change'),
 			]
 		: top.map((module) => chip(colours.ofModule(ranks[module], 1), profile.modules[module].name));
 	if (profile.significance) {
 		const sure = `${(100 * profile.significance.confidence).toFixed(0)}%`;
-		chips.push(element('span', `* significant at ${sure}, in bytes: more than sampling makes`));
+		chips.push(element('span', `* significant at ${sure}, in bytes: more than sampling noise`));
 	}
 	if (series?.growers.some(({ certain }) => certain))
-		chips.push(element('span', '* certain to grow, beside all that was tested'));
+		chips.push(element('span', '* certain to grow, among all that was tested'));
 	byId('legend').replaceChildren(...chips);
 }
 
@@ -524,7 +524,7 @@ function setTheme() {
 
 const reset = () => go({ zoom: '', search: '', module: -1, function: -1, root: -1 });
 
-// --- the parts that depend on the profile, made once ---
+// --- parts that depend on the profile, created once ---
 
 function makeTypes() {
 	byId('types').hidden = profile.types.length < 2;
@@ -642,8 +642,8 @@ function begin() {
 }
 
 /**
- * Show a report, of `data` as profile/format/html.c writes it. The address holds its state behind
- * `before`; when `signal` is aborted, it hears no keys any more.
+ * Show a report of `data`, as written by profile/format/html.c. The address holds its state after
+ * `before`. After `signal` is aborted, keys are ignored.
  */
 export function openReport(data, title, { before = '#', signal } = {}) {
 	profile = readProfile(data);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hover, zoom and search of the flame graph that it stands in, which then fills the window; without
-// it the graph is still one.
+// Hover, zoom and search for the flame graph that contains this script, which then fills the
+// window. The graph works without it.
 
 import { shorten } from './name.js';
 
 (() => {
 	const svg = document.documentElement;
-	const drawn = svg.viewBox.baseVal.width; // to which positions refer
+	const drawn = svg.viewBox.baseVal.width; // the unit of positions
 	let width = drawn;
 	const status = document.getElementById('status');
 	const reset = document.getElementById('reset');
@@ -37,7 +37,7 @@ import { shorten } from './name.js';
 		f.text.textContent = shorten(f.name, Math.floor((w - 6) / letter));
 	};
 
-	// Shows what `to` calls in the whole width, below those that lead to it.
+	// Shows the callees of `to` in the full width, below its callers.
 	let zoomed = root;
 	const zoom = (to) => {
 		zoomed = to;
@@ -53,7 +53,7 @@ import { shorten } from './name.js';
 		reset.style.display = to === root ? 'none' : '';
 	};
 
-	// How much of the whole lies in frames that match: a frame within another counts once.
+	// The part of the total in matching frames: nested frames count once.
 	const matched = (hits) => {
 		let sum = 0;
 		let end = Number.NEGATIVE_INFINITY;
@@ -92,12 +92,12 @@ import { shorten } from './name.js';
 		return input;
 	};
 
-	// As wide as the window; a letter is as large as before.
+	// Fits the width to the window; the font size stays.
 	const fit = () => {
 		width = Math.max(320, innerWidth);
 		svg.setAttribute('width', width);
 		svg.removeAttribute('viewBox');
-		// Beside the title where there is room, or else below it.
+		// Beside the title if there is room, else below it.
 		field.setAttribute('x', Math.max(4, width - 230));
 		field.setAttribute('y', width < 900 ? 34 : 6);
 		reset.setAttribute('x', Math.max(4, width - 300));

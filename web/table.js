@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of functions. Of its rows only the visible ones exist.
+// The table of functions. Only visible rows have elements.
 
 import { drawSoon } from './canvas.js';
 import { element } from './dom.js';
 import { shortenTo } from './name.js';
 import { amount, error, percent } from './text.js';
 
-// Where there is no room for all columns, a row is two lines high (report.css).
+// If there is no room for all columns, a row is two lines high (report.css).
 const NARROW = matchMedia('(max-width: 700px)');
 const lineHigh = () => (NARROW.matches ? 44 : 24);
 const COLUMNS = [
 	{ key: 'name', title: 'Function', hint: '', by: null },
 	{ key: 'flat', title: 'Flat', hint: 'allocated by the function itself', by: 'flat' },
-	{ key: 'flatShare', title: '%', hint: 'flat, of all', by: 'flatSize' },
+	{ key: 'flatShare', title: '%', hint: 'flat, as a share of all', by: 'flatSize' },
 	{ key: 'flatError', title: '\u00b1', hint: 'standard error of flat', by: 'flatVariance' },
-	{ key: 'cum', title: 'Cum', hint: 'by the function or what it called', by: 'cum' },
-	{ key: 'cumShare', title: '%', hint: 'cum, of all', by: 'cumSize' },
+	{ key: 'cum', title: 'Cum', hint: 'by the function or its callees', by: 'cum' },
+	{ key: 'cumShare', title: '%', hint: 'cum, as a share of all', by: 'cumSize' },
 	{ key: 'cumError', title: '\u00b1', hint: 'standard error of cum', by: 'cumVariance' },
 	{ key: 'module', title: 'Module', hint: '', by: null },
 ];
 export const columns = COLUMNS.map(({ key }) => key);
 
 /**
- * on.pick(frame): a row was clicked or Enter pressed; on.select(frame): it was moved to;
- * on.sort(column, with a "-" before it for the largest first).
+ * on.pick(frame): a row was clicked, or Enter pressed; on.select(frame): the selection moved;
+ * on.sort(column, with a leading "-" for largest first).
  */
 export class TableView {
 	constructor(section, on) {
@@ -85,7 +85,7 @@ export class TableView {
 		const down = sort.startsWith('-');
 		const { by, key } = COLUMNS.find((column) => column.key === sort.replace('-', ''));
 		const text = key === 'name' ? frameName : frameModule;
-		// Of a difference, what shrank counts as much as what grew.
+		// In a difference, rows are sorted by absolute value.
 		const compare = by
 			? (a, b) => Math.abs(rows[by][a]) - Math.abs(rows[by][b]) || rows.cumSize[a] - rows.cumSize[b]
 			: (a, b) => (text(a) < text(b) ? -1 : text(a) > text(b) ? 1 : 0);

@@ -20,7 +20,7 @@ function bytes(amount) {
 	return `${n < 99.95 ? n.toFixed(1) : n.toFixed(0)} ${UNITS[unit]}`;
 }
 
-/** "12.3 MiB" or "1,234"; `signed` puts a plus before growth. */
+/** "12.3 MiB" or "1,234"; with `signed`, growth has a plus. */
 export function amount(value, type, signed = false) {
 	const size = Math.abs(value);
 	return sign(value, signed) + (type.bytes ? bytes(size) : whole.format(size));

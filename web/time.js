@@ -18,7 +18,7 @@ function shape(name, attributes, text = '') {
 	return made;
 }
 
-// "M1,2L3,4": a curve from (left, low) over a width and a height.
+// "M1,2L3,4": a curve that starts at (left, low), with a width and a height.
 function line(seconds, values, most, [left, low, wide, high]) {
 	const from = seconds[0];
 	const span = seconds.at(-1) - from || 1;
@@ -29,15 +29,15 @@ function line(seconds, values, most, [left, low, wide, high]) {
 	return `M${points.join('L')}`;
 }
 
-/** What a moment of the series is called. */
+/** The name of a moment of the series. */
 export function momentName(series, at) {
 	const { time_ms: time, at: index } = series.moments[at];
 	return (time && stamp(time)) || `profile ${index + 1}`;
 }
 
 /**
- * on.open(moment): its stacks are wanted; on.select(moment); on.grower(grower): one that grows was
- * chosen; on.hover({ name, amounts, place } or null, event).
+ * on.open(moment): show its stacks; on.select(moment); on.grower(grower): a growing row was chosen;
+ * on.hover({ name, amounts, place } or null, event).
  */
 export class TimeView {
 	constructor(section, series, type, on) {
@@ -83,7 +83,7 @@ export class TimeView {
 		return amount(this.series.total[this.series.moments[at].at], this.type);
 	}
 
-	// The room of the curve: left, lower end, width, height.
+	// The area of the curve: left, lower end, width, height.
 	room() {
 		return [LEFT, HIGH - BELOW, this.scroller.clientWidth - 30 - 2 * LEFT, HIGH - BELOW - ABOVE];
 	}
@@ -128,7 +128,7 @@ export class TimeView {
 		this.chart.replaceChildren(svg);
 	}
 
-	// "+2 h 5 min": how long after the first the last is.
+	// "+2 h 5 min": the time from the first to the last.
 	span() {
 		const { seconds, start_ms: start } = this.series;
 		const all = seconds.at(-1) - seconds[0];

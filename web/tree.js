@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stacks merged into a tree: node 0 is the whole, and a parent comes before its children.
+// The stacks merged into a tree: node 0 is the whole, and parents precede their children.
 
-// Finds the child of a parent by its frame: open addressing over two numbers, since a Map
-// would want an object or a string for the two.
+// Finds the child of a parent by its frame: open addressing with two numbers as the key, for which a
+// Map would need an object or a string.
 class Children {
 	constructor() {
 		this.slots = new Int32Array(1 << 12).fill(-1);
@@ -60,10 +60,10 @@ function listChildren(parent, n) {
 }
 
 /**
- * Merge the stacks, from the outermost call or, inverted, from the allocation site. The calls
- * of hidden modules (a flag for each module) are left out: their callers stand for them. With a
- * frame as `root` stacks begin at it, and those without it are empty: what it calls, or, inverted,
- * who calls it.
+ * Merge the stacks, from the outermost call or, inverted, from the allocation site. Calls of hidden
+ * modules (a flag for each module) are left out, and count for their callers. With a frame as
+ * `root`, stacks begin there, and those without it are empty: its callees, or, inverted, its
+ * callers.
  */
 export function buildTree(profile, inverted, hidden, root = -1) {
 	const children = new Children();
@@ -92,7 +92,7 @@ export function buildTree(profile, inverted, hidden, root = -1) {
 	};
 }
 
-/** For each node: the sum of its stacks, of their amounts whatever their sign, and of their variances. */
+/** For each node: the sums of its stacks' values, absolute values, and variances. */
 export function sumTree(tree, counts) {
 	const net = new Float64Array(tree.n);
 	const size = new Float64Array(tree.n);
@@ -110,7 +110,7 @@ export function sumTree(tree, counts) {
 	return { net, size, variance, sorted: new Uint8Array(tree.n) };
 }
 
-/** The children of a node, the largest first. They are put in order when they are first wanted. */
+/** The children of a node, largest first. They are sorted on first use. */
 export function childrenOf(tree, sums, node) {
 	const kids = tree.kids.subarray(tree.first[node], tree.first[node + 1]);
 	if (!sums.sorted[node]) {
@@ -120,7 +120,7 @@ export function childrenOf(tree, sums, node) {
 	return kids;
 }
 
-/** What lies in or under a node whose frame is marked; nothing is counted twice. */
+/** What is in or below nodes with a marked frame; nothing is counted twice. */
 export function sumMatched(tree, sums, marked) {
 	const covered = new Uint8Array(tree.n);
 	let net = 0;
@@ -137,7 +137,7 @@ export function sumMatched(tree, sums, marked) {
 	return { net, size, error: Math.sqrt(variance) };
 }
 
-/** The nodes from node 0 to `node`, both included. */
+/** The nodes from node 0 to `node`, inclusive. */
 export function pathTo(tree, node) {
 	const path = [];
 	for (let i = node; i >= 0; i = tree.parent[i]) path.push(i);
@@ -145,8 +145,8 @@ export function pathTo(tree, node) {
 }
 
 /**
- * Per frame: flat (it allocated itself) and cum (it or what it called), each stack counted
- * once however often the frame is in it.
+ * Per frame: flat (allocated by itself) and cum (by itself or its callees). Each stack counts once,
+ * however often the frame is in it.
  */
 export function sumFrames(profile, counts, hidden) {
 	const fields = ['flat', 'flatSize', 'flatVariance', 'cum', 'cumSize', 'cumVariance'];
@@ -174,7 +174,7 @@ export function sumFrames(profile, counts, hidden) {
 	return { ...sums, seen };
 }
 
-/** For each node, one of its stacks: the first that goes through it. */
+/** For each node, the first stack that goes through it. */
 export function stacksOf(tree) {
 	const stack = new Int32Array(tree.n).fill(-1);
 	for (let i = tree.end.length - 1; i >= 0; i--) stack[tree.end[i]] = i;
@@ -185,7 +185,7 @@ export function stacksOf(tree) {
 	return stack;
 }
 
-/** For each node, whether a stack that is marked ends there. */
+/** For each node, whether a marked stack ends there. */
 export function markEnds(tree, marked) {
 	const ends = new Uint8Array(tree.n);
 	for (let i = 0; i < marked.length; i++) if (marked[i]) ends[tree.end[i]] = 1;
@@ -193,9 +193,9 @@ export function markEnds(tree, marked) {
 }
 
 /**
- * Who calls a function, and what it calls: maps from frames to { net, size, variance }, in which -1
- * is nobody, and itself among the called ones what it allocated itself. A stack counts once for
- * each neighbour, so that those of a recursion may exceed the whole.
+ * The callers and callees of a function: maps from frames to { net, size, variance }. Caller -1: it
+ * is the outermost call; the function itself as a callee: what it allocated itself. A stack counts
+ * once for each neighbor, so that with recursion the sum may exceed the whole.
  */
 export function sumNeighbours(profile, counts, hidden, frame) {
 	const callers = new Map();

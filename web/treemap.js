@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Areas by module and, in each, by function: what they allocated themselves.
+// Areas by module and, within each, by function: what it allocated itself.
 
 import { drawSoon, fitCanvas } from './canvas.js';
 import { shorten } from './name.js';
 
 const TITLE = 18;
 
-// How far from a square the worst of a row is; the first item is its largest, the last its smallest.
+// The worst aspect ratio in a row, whose first item is the largest, the last the smallest.
 function worst(largest, smallest, sum, side, scale) {
 	const thick = (sum * scale) / side;
 	const long = (largest * scale) / thick;
@@ -14,7 +14,7 @@ function worst(largest, smallest, sum, side, scale) {
 	return Math.max(long / thick, thick / short);
 }
 
-// A row of areas along the shorter side of what is left, as near to squares as they get.
+// A row of areas along the shorter side of the rest, as close to squares as possible.
 function takeRow(items, from, side, scale) {
 	const largest = items[from].size;
 	let sum = largest;
@@ -31,7 +31,7 @@ function takeRow(items, from, side, scale) {
 	return { end, sum };
 }
 
-/** Squarified: items ({ size, ... }, the largest first) with x, y, w and h. */
+/** Squarified layout: items ({ size, ... }, largest first) with x, y, w and h. */
 export function squarify(items, x, y, w, h) {
 	const placed = [];
 	const all = items.reduce((sum, item) => sum + item.size, 0);
@@ -62,7 +62,7 @@ export function squarify(items, x, y, w, h) {
 	return placed;
 }
 
-/** The modules and in each its functions, the largest first: what a TreemapView shows. */
+/** The modules and the functions in each, largest first, for a TreemapView. */
 export function areasOf(profile, rows, signed, isStarred) {
 	const modules = new Map();
 	for (let frame = 0; frame < profile.nFrames; frame++) {
@@ -206,7 +206,7 @@ export class TreemapView {
 		this.on.hover(area, event);
 	}
 
-	// In the whole map a click goes into the module, there to the function in the graph.
+	// In the whole map, a click zooms to the module; there, it shows the function in the graph.
 	onClick(event) {
 		const area = this.areaAt(event);
 		this.scroller.focus({ preventScroll: true });

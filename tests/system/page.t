@@ -139,10 +139,10 @@ like "$(json .lost.said)" 'no process|no such process|has ended' 'it ended: said
 is "$(json '.lost | [.statuses, .away] | tostring')" '[["404"],true]' 'and put away'
 is "$(json .forgotten)" 0 'the token is forgotten'
 is "$(json '.reader.process | unique | join(", ")')" run 'the role read: no control but the way to the runs'
-like "$(json .reader.words)" 'needs a token of the role control' 'the role read: what is missing'
+like "$(json .reader.words)" 'needs a token with the role control' 'the role read: what is missing'
 is "$(json .reader.runs)" 0 'the role read: none beside the runs'
 is "$(json '.reader | [.refused[0], .statuses] | tostring')" \
-	'["this needs a token of the role profile; yours has the role read",["403"]]' 'the role read: refused, with the role that is missing'
+	'["this needs a token with the role profile; yours has the role read",["403"]]' 'the role read: refused, with the role that is missing'
 like "$(json '.reader.refused[1]')" 'jeprof-ctl serve --new-token profile' 'the role read: what to do'
 end_serve page
 is "$(redis PING) $(awk '/^TracerPid:/ { print $2 }' "/proc/$redis/status")" 'PONG 0' 'redis goes on, and nobody traces it'

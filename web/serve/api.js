@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking the service. The token is kept for this tab alone, and sent with each request: there is no
-// cookie, so no other page can make a browser send it.
+// Requests to the service. The token is kept for this tab only, and sent with each request. As it is
+// not a cookie, no other page can make a browser send it.
 
 const KEPT = 'jeprof-ctl-token';
 const ROLES = ['', 'read', 'profile', 'control'];
 
 export const session = {
 	token: sessionStorage.getItem(KEPT) ?? '',
-	role: '', // as the service said; "" before it did
-	changed: () => {}, // the role is another one
-	lost: () => {}, // the token is needed, or no good: (why)
+	role: '', // as reported by the service; "": not yet
+	changed: () => {}, // called when the role changes
+	lost: () => {}, // called when a token is missing or invalid: (why)
 };
 
 export function keepToken(token) {
@@ -25,17 +25,17 @@ export function forgetToken() {
 	session.changed();
 }
 
-/** Is the role enough? */
+/** Does the role suffice? */
 export const may = (role) => ROLES.indexOf(session.role) >= ROLES.indexOf(role);
 
-/** Why something was not done, in the service's words. */
+/** Why a request was refused, in the service's words. */
 export class Refused extends Error {
 	constructor(status, { id = '', message, fix = null }) {
 		super(message);
 		this.status = status;
 		this.id = id;
 		this.fix = fix;
-		this.told = false; // by who asks for a token
+		this.told = false; // by the request for a token
 	}
 }
 
@@ -50,7 +50,7 @@ async function refusal(response, needs) {
 	if (response.status === 403 && said.id === 'request_not_allowed')
 		said = {
 			...said,
-			message: `this needs a token of the role ${needs}; yours has the role ${session.role || 'none'}`,
+			message: `this needs a token with the role ${needs}; yours has the role ${session.role || 'none'}`,
 			fix: `use another token: jeprof-ctl serve --new-token ${needs}`,
 		};
 	return new Refused(response.status, said);
@@ -63,7 +63,7 @@ function learnRole(response) {
 	session.changed();
 }
 
-/** A response that is good; else throws a Refused. `needs`: the role that is needed for it. */
+/** Returns a successful response, or throws a Refused. `needs`: the role required. */
 export async function ask(path, { method = 'GET', needs = 'read', signal = undefined } = {}) {
 	const { token } = session;
 	let response;
@@ -94,7 +94,7 @@ export async function askJson(path, options) {
 	return (await ask(path, options)).json();
 }
 
-/** The bytes of an answer, piece by piece: heard(bytes so far, bytes in all or 0). */
+/** Reads the bytes of an answer in pieces: heard(bytes so far, bytes in all or 0). */
 export async function readAll(response, heard) {
 	const all = Number(response.headers.get('Content-Length')) || 0;
 	const reader = response.body.getReader();
@@ -115,7 +115,7 @@ function nameIn(response) {
 	return /filename="([A-Za-z0-9._-]+)"/.exec(said)?.[1] ?? 'profile';
 }
 
-/** Fetch a file, and hand it to the browser to keep. Returns its name. */
+/** Fetches a file, and has the browser save it. Returns its name. */
 export async function download(path, options, heard) {
 	const response = await ask(path, options);
 	const url = URL.createObjectURL(await readAll(response, heard));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of `jeprof-ctl serve`: which part of it is shown, and to whom.
+// The page of `jeprof-ctl serve`: which part of it is shown, for which role.
 
 import { byId } from '../dom.js';
 import { ask, forgetToken, keepToken, may, session } from './api.js';
@@ -31,7 +31,7 @@ const parts = {
 };
 const places = [...new Set(Object.values(parts).map(({ place }) => place)), 'login'];
 
-let current = null; // the route that is shown
+let current = null; // the route being shown
 const trying = new Task(byId('login-task'));
 
 function reveal(place) {
@@ -51,7 +51,7 @@ function showTabs(tab) {
 	}
 }
 
-// Who comes to another part hears its heading, and goes on from there.
+// Moves the focus to the heading of another part, for screen readers and the keyboard.
 function focusOn(place) {
 	byId(place).querySelector('h2')?.focus({ preventScroll: true });
 	window.scrollTo(0, 0);
@@ -117,7 +117,7 @@ async function logIn() {
 function forget() {
 	forgetToken();
 	showLogin('');
-	say('The token is forgotten');
+	say('The token was forgotten');
 }
 
 session.changed = showRole;

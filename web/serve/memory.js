@@ -9,7 +9,7 @@ import { Rows } from './rows.js';
 const PARTS = {
 	allocated: 'allocated by the program',
 	sampling: 'for heap sampling',
-	thread_caches: 'freed, in caches of threads',
+	thread_caches: 'freed, in thread caches',
 	fragmented: 'unused space between allocations',
 	dirty: 'free pages, not purged yet',
 	muzzy: 'free pages that the kernel may take',
@@ -17,13 +17,13 @@ const PARTS = {
 	uncounted: "of jemalloc's pages, not resident (\u2212) or more than counted",
 	anonymous: 'other private memory',
 	heap: 'heap of another malloc (brk)',
-	stacks: 'stacks of threads',
+	stacks: 'thread stacks',
 	data: 'variables of the program and its libraries',
-	files: 'files: code, and data as the file has it',
+	files: 'files: code, and unmodified data',
 	shared: 'shared memory',
 };
 
-// jemalloc's are of one hue, what is not its own of others.
+// jemalloc's parts have one hue, all others different ones.
 const HUES_OF_PARTS = {
 	allocated: 212,
 	sampling: 190,
@@ -68,7 +68,7 @@ function bar(parts) {
 	return place;
 }
 
-/** What GET .../explain answered. */
+/** The answer of GET .../explain. */
 export function memoryOf(said) {
 	const parts = Object.entries(said.parts)
 		.map(([name, bytes]) => ({ name, words: PARTS[name] ?? name, bytes }))

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces that several parts of the page are made of.
+// Elements that several parts of the page share.
 
 import { element } from '../dom.js';
 import { amount } from '../text.js';
 
 const BYTES = { bytes: true };
 
-/** "12.3 MiB"; "" of what is not known. */
+/** "12.3 MiB"; "" if not known. */
 export function size(value) {
 	return Number.isFinite(value) ? amount(value, BYTES) : '';
 }
 
-/** "1 h 5 min", "12.3 s": of milliseconds. */
+/** "1 h 5 min", "12.3 s", from milliseconds. */
 export function duration(ms) {
 	if (!Number.isFinite(ms)) return '';
 	if (ms < 59_950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, '')} s`;
@@ -21,10 +21,10 @@ export function duration(ms) {
 	return said.slice(0, 2).join(' ');
 }
 
-/** Rounded up, so that nothing has 0 s left that still runs. */
+/** Rounded up, so that a running operation never has 0 s left. */
 export const timeLeft = (ms) => duration(Math.ceil(ms / 1000) * 1000);
 
-/** An element with others, or texts, in it. */
+/** An element that contains others, or texts. */
 export function made(name, className, ...inside) {
 	const place = element(name, '', className);
 	place.append(...inside);
@@ -55,7 +55,7 @@ export function link(text, to, className = '') {
 	return place;
 }
 
-/** Pairs of a word and what there is of it; what is empty is left out. */
+/** Pairs of a name and a value; empty values are left out. */
 export function facts(pairs) {
 	const place = element('dl', '', 'facts');
 	for (const [name, value] of pairs.filter(([, what]) => what))
@@ -63,7 +63,7 @@ export function facts(pairs) {
 	return place;
 }
 
-/** What is done every so often while it is seen, and not while the tab is hidden. */
+/** Repeats something while it is visible, but not while the tab is hidden. */
 export class Ticker {
 	constructor(ms, act) {
 		this.ms = ms;

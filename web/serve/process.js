@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One process: what is done to it, and what it tells.
+// One process: operations on it, and their results.
 
 import { byId, element } from '../dom.js';
 import { askJson, download } from './api.js';
@@ -45,15 +45,15 @@ function checksOf({ ready, checks }) {
 	];
 }
 
-// What is asked for by a button, and shown below it. Each stops one thread for a moment.
+// Queries, each with a button and a result below it. Each stops one thread briefly.
 const QUESTIONS = [
 	{ id: 'check', words: 'Checking', show: checksOf },
-	{ id: 'explain', words: 'Asking where its memory is', show: memoryOf },
+	{ id: 'explain', words: 'Finding out where its memory is', show: memoryOf },
 	{ id: 'stats', words: 'Reading statistics', show: statsOf },
-	{ id: 'threads', words: 'Asking its threads', show: threadsOf },
+	{ id: 'threads', words: 'Reading its threads', show: threadsOf },
 ];
 
-// None acts before it is known which process has the pid.
+// Disabled until it is known which process has the pid.
 const BUTTONS = [
 	...['switch', 'reset', 'record', 'sample', 'dump', 'dump-download'],
 	...QUESTIONS.map(({ id }) => `ask-${id}`),
@@ -66,7 +66,7 @@ export class ProcessView {
 		this.doing = new Task(byId('doing'));
 		this.ticker = new Ticker(AGAIN_MS, () => this.load());
 		this.rate = choice(rates(''), '524288');
-		this.runRate = choice(rates('as it is'));
+		this.runRate = choice(rates('unchanged'));
 		this.format = choice(FORMATS);
 		byId('rate-of').prepend(labelled('Sample rate', this.rate));
 		byId('run-rate').append(labelled('Sample rate', this.runRate));
@@ -119,7 +119,7 @@ export class ProcessView {
 		for (const id of BUTTONS) byId(id).disabled = true;
 	}
 
-	// Another process that was given the same pid is not meant.
+	// With the start time, so that another process with the same pid is never affected.
 	path(what, given = {}) {
 		const query = new URLSearchParams(given);
 		if (this.start !== undefined) query.set('start_time', String(this.start));
@@ -194,19 +194,19 @@ export class ProcessView {
 
 	async reset() {
 		const path = this.path('reset', { sample_rate: this.rate.value });
-		const said = await this.doing.run('Forgetting all samples', (signal) =>
+		const said = await this.doing.run('Discarding all samples', (signal) =>
 			askJson(path, { method: 'POST', needs: 'control', signal }),
 		);
 		if (!said) return;
 		await this.ticker.now();
-		say(`All samples are forgotten; from now on there is one each ${size(2 ** said.after)}`);
+		say(`All samples were discarded; from now on there is one per ${size(2 ** said.after)}`);
 	}
 
 	async run(kind) {
 		const given = { duration: byId('run-duration').value.trim() || '30s' };
 		if (this.runRate.value) given.sample_rate = this.runRate.value;
 		const path = this.path(kind, given);
-		const words = kind === 'record' ? 'Beginning to record' : 'Beginning to sample';
+		const words = kind === 'record' ? 'Starting to record' : 'Starting to sample';
 		const run = await this.doing.run(words, (signal) =>
 			askJson(path, { method: 'POST', needs: 'control', signal }),
 		);
@@ -231,6 +231,6 @@ export class ProcessView {
 				this.doing.step(`Downloading: ${size(n)}`, n, all),
 			),
 		);
-		if (name) say(`${name} is downloaded`);
+		if (name) say(`${name} was downloaded`);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who uses jemalloc, and whether it can be profiled.
+// Processes that use jemalloc, and whether they can be profiled.
 
 import { byId, element } from '../dom.js';
 import { percent } from '../text.js';
@@ -11,15 +11,15 @@ import { complain } from './task.js';
 
 const REFRESH_MS = 5000;
 
-/** Which process a pid was when it was last seen: another one may get it. */
+/** The start time last seen for a pid, as another process may get it. */
 export const startTimes = new Map();
 
 /** "5.3.0" of "5.3.0-0-g54eaed1d". */
 export const shortVersion = ({ version }) => version?.replace(/-.*/, '') ?? '';
 
 /**
- * { state, text, fix }: whether there can be a profile. `sample`, which needs no prof:true, works
- * where jemalloc is of a version that it knows.
+ * { state, text, fix }: whether it can be profiled. `sample` does not need prof:true, and works with
+ * the versions of jemalloc that it knows.
  */
 export function profilingOf({ config, opt, prof, sample }) {
 	const instead = sample ? 'sample works' : 'and sample does not know this jemalloc';
@@ -30,18 +30,18 @@ export function profilingOf({ config, opt, prof, sample }) {
 		return {
 			state: sample ? 'sample' : 'none',
 			text: `built without profiling; ${instead}`,
-			fix: 'its jemalloc has to be built with --enable-prof; until then, sample it',
+			fix: 'build its jemalloc with --enable-prof; until then, sample it',
 		};
 	if (opt.prof === false)
 		return {
 			state: sample ? 'sample' : 'none',
 			text: `not started with prof:true; ${instead}`,
-			fix: 'start it with MALLOC_CONF=prof:true,prof_active:false; Check says how, by where it lives',
+			fix: 'start it with MALLOC_CONF=prof:true,prof_active:false; Check says how, for a service or container',
 		};
 	return {
 		state: 'unknown',
 		text: 'not known without a call',
-		fix: 'Check asks it, and stops one thread for that',
+		fix: 'Check finds out, and stops one thread to do so',
 	};
 }
 
@@ -85,7 +85,7 @@ const COLUMNS_OF_PROCESSES = [
 		key: 'rss',
 		title: 'RSS',
 		right: true,
-		hint: 'resident memory; the bar: of the limit of its control group',
+		hint: 'resident memory; the bar: share of the limit of its control group',
 		of: (row) => row.rss_bytes,
 		same: (row) => `${size(row.rss_bytes)} ${row.limit_bytes}`,
 		show: memoryCell,

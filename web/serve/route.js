@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of the page the address shows. An address may be made by anybody: what is not of one
-// of these forms is the first page.
+// The part of the page that the address selects. Addresses are untrusted: any that has none of
+// these forms selects the first page.
 
 const FORMS = [
 	{ name: 'processes', form: /^#?\/?$/, keys: [] },
@@ -18,7 +18,7 @@ const FORMS = [
 	{ name: 'scrape', form: /^#\/scrape$/, keys: [] },
 ];
 
-/** { name, before, pid, run, base }: `before` is the part of the address that says it. */
+/** { name, before, pid, run, base }: `before` is the part of the address that selects the route. */
 export function routeOf(text) {
 	for (const { name, form, keys } of FORMS) {
 		const [before, ...values] = form.exec(text) ?? [];

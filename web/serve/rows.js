@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that each column sorts. Rows stay the same elements from one show() to the next, and only
-// what has changed is touched, so that hundreds of them can be shown every few seconds.
+// A table that can be sorted by each column. Rows keep their elements from one show() to the next,
+// and only what changed is updated, so that hundreds of them can be shown every few seconds.
 
 import { element } from '../dom.js';
 import { made } from './parts.js';
@@ -12,14 +12,14 @@ function compare(a, b) {
 }
 
 /**
- * columns: { key, title, of(row): what it is sorted by, show(row): a text or an element that stands
- * for it, same(row): what the element hangs on, right: figures, hint }. A column without `of` does
- * not sort. key(row) tells rows apart. With `blocks` each row is a block of lines on a telephone.
+ * columns: { key, title, of(row): the sort key, show(row): a text or an element to display,
+ * same(row): what the element depends on, right: numbers, hint }. A column without `of` cannot be
+ * sorted by. key(row) identifies rows. With `blocks` each row is a block of lines on a phone.
  */
 export class Rows {
 	constructor({ label, columns, sort, key, empty = 'nothing', blocks = false }) {
 		this.columns = columns;
-		this.sort = sort; // as "-rss": the largest first
+		this.sort = sort; // such as "-rss": largest first
 		this.key = key;
 		this.rows = [];
 		this.known = new Map();
@@ -33,7 +33,7 @@ export class Rows {
 			made('thead', '', this.head),
 		);
 		this.table.append(this.body);
-		// What is no table for the eye, on a telephone, is one for the ear.
+		// On a phone it does not look like a table, but it is one for screen readers.
 		for (const [place, role] of [
 			[this.table, 'table'],
 			[this.table.querySelector('thead'), 'rowgroup'],
@@ -60,7 +60,7 @@ export class Rows {
 		return cell;
 	}
 
-	// Figures begin with the largest.
+	// Numbers are sorted largest first.
 	sortBy({ key, right }) {
 		const down = this.sort === `-${key}`;
 		const again = this.sort === key || down;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recordings and samplings: those that are at work, and what is kept of others.
+// Recordings and samplings: running ones, and the results of others.
 
 import { button, byId, element } from '../dom.js';
 import { stamp } from '../text.js';
@@ -22,7 +22,7 @@ export const FORMATS = [
 	['json', 'json'],
 	['text', 'text: of jemalloc'],
 ];
-/** A difference is nothing that jemalloc could have written. */
+/** jemalloc has no formats for differences. */
 export const FORMATS_OF_DIFFERENCE = FORMATS.filter(([name]) => name !== 'heap' && name !== 'text');
 
 const KINDS = { record: 'recording', sample: 'sampling', guard: 'profile' };
@@ -45,13 +45,13 @@ function isConfirmed(text) {
 
 async function stopRun(run) {
 	await ask(`/api/v1/runs/${run.id}/stop`, { method: 'POST', needs: 'control' });
-	say(`The ${nameOfRun(run)} is being ended`);
+	say(`The ${nameOfRun(run)} is being stopped`);
 }
 
 async function deleteRun(run) {
 	if (!(await isConfirmed(`Delete the ${nameOfRun(run)} of ${stamp(run.began_ms)}?`))) return false;
 	await ask(`/api/v1/runs/${run.id}`, { method: 'DELETE', needs: 'control' });
-	say(`The ${nameOfRun(run)} is deleted`);
+	say(`The ${nameOfRun(run)} was deleted`);
 	return true;
 }
 
@@ -150,7 +150,7 @@ function columnsOf(table, ofOne) {
 	return ofOne ? all.filter(({ key }) => !['tick', 'process', 'by'].includes(key)) : all;
 }
 
-/** The runs of one process, or of all. */
+/** The runs of one process or of all. */
 export class RunTable {
 	constructor(place, { label, ofOne = false, ticks = () => {} }) {
 		this.ticked = [];
@@ -168,7 +168,7 @@ export class RunTable {
 		this.ticker = new Ticker(REST_MS, () => this.load());
 	}
 
-	/** pid: 0 for all; startTime(): which process that is, undefined where it is not known yet. */
+	/** pid: 0 for all; startTime(): identifies the process; undefined: not known yet. */
 	open(pid = 0, startTime = () => undefined) {
 		if (pid !== this.pid) this.rows.show([]);
 		this.pid = pid;
@@ -211,14 +211,14 @@ export class RunTable {
 		this.ticks(this.ticked);
 	}
 
-	/** One that has just begun. */
+	/** A run that has just begun. */
 	add(run) {
 		this.take([run, ...this.rows.rows.filter(({ id }) => id !== run.id)]);
 		say(`The ${nameOfRun(run)} has begun: ${duration(run.duration_ms)}`);
 		this.ticker.plan(BUSY_MS);
 	}
 
-	/** Of three the first is let go. */
+	/** A third tick removes the first one. */
 	tick(id, flag) {
 		this.ticked = this.ticked.filter((other) => other !== id);
 		if (flag) this.ticked = [...this.ticked, id].slice(-2);
@@ -257,10 +257,10 @@ export class RunsView {
 	offer(ticked) {
 		byId('compare').disabled = ticked.length !== 2;
 		byId('compare-hint').textContent =
-			['tick two of them', 'and another one', ''][ticked.length] ?? '';
+			['tick two runs', 'and another one', ''][ticked.length] ?? '';
 	}
 
-	// The earlier one is what the later one is compared with.
+	// The later run is compared with the earlier one.
 	compare() {
 		const [base, run] = this.table.ticked.toSorted((a, b) => a - b);
 		location.hash = to.difference(run, base);
@@ -278,7 +278,7 @@ function factsOfRun(run) {
 	return facts([
 		['State', run.state],
 		['Began', stamp(run.began_ms)],
-		['Asked for', duration(run.duration_ms)],
+		['Requested', duration(run.duration_ms)],
 		['Took', duration(result?.duration_ms)],
 		['Rule', rule ? `${rule.name}: ${rule.text}, ${rule.action}` : ''],
 		['Memory then', rule ? levelOf(rule) : ''],
@@ -379,6 +379,6 @@ export class RunView {
 				this.task.step(`Downloading: ${size(n)}`, n, all),
 			),
 		);
-		if (name) say(`${name} is downloaded`);
+		if (name) say(`${name} was downloaded`);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How others fetch from this host: the snippets of doc/http-api.md, with its address.
+// How other programs scrape this host: the snippets of doc/http-api.md, with its address.
 
 import { button, byId, element } from '../dom.js';
 import { made } from './parts.js';
@@ -55,17 +55,17 @@ const SNIPPETS = [
 	{
 		name: 'Prometheus',
 		text: PROMETHEUS,
-		about: 'Metrics. A token of the role read will do; no process is touched for it.',
+		about: 'Metrics. The role read suffices for the token; no process is touched.',
 	},
 	{
 		name: 'Parca',
 		text: PARCA,
-		about: 'Profiles of all that are sampled, found by themselves. A token of the role profile.',
+		about: 'Profiles of all sampled processes, by service discovery. Needs the role profile.',
 	},
 	{
 		name: 'Grafana Alloy',
 		text: ALLOY,
-		about: 'The same for Pyroscope. Each scrape stops one thread of a process for some 0.3 ms.',
+		about: 'The same for Pyroscope. Each scrape stops one thread of a process for about 0.3 ms.',
 	},
 ];
 
@@ -74,7 +74,7 @@ async function copy({ name, text }) {
 		await navigator.clipboard.writeText(text);
 		say(`Copied: ${name}`);
 	} catch {
-		say('The browser does not let this page copy: select the text');
+		say('The browser does not allow this page to copy: select the text');
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jemalloc's own statistics: totals, size classes, arenas. What a version does not have is left out.
+// jemalloc's own statistics: totals, size classes, arenas. Values that a version lacks are left out.
 
 import { element } from '../dom.js';
 import { percent } from '../text.js';
@@ -50,7 +50,7 @@ function binRows(said) {
 				'Full',
 				({ full }) => full,
 				(full) => (Number.isFinite(full) ? percent(full, 1) : ''),
-				'what of its slabs is in use',
+				'part of its slabs in use',
 			),
 			figure('slabs', 'Slabs', ({ curslabs }) => curslabs, count),
 			figure('nmalloc', 'Allocated', ({ nmalloc }) => nmalloc, count, 'regions, so far'),
@@ -88,7 +88,7 @@ function arenaRows({ arenas, 'stats.arenas': stats }) {
 	return rows.place;
 }
 
-/** What GET .../stats answered. */
+/** The answer of GET .../stats. */
 export function statsOf({ jemalloc: said }) {
 	const { allocated, active, metadata, resident, mapped, retained } = said.stats;
 	return [
@@ -109,7 +109,7 @@ export function statsOf({ jemalloc: said }) {
 	];
 }
 
-/** What GET .../threads answered. */
+/** The answer of GET .../threads. */
 export function threadsOf({ threads }) {
 	const rows = new Rows({
 		label: 'Threads',
@@ -131,7 +131,7 @@ export function threadsOf({ threads }) {
 	});
 	rows.show(threads);
 	return [
-		element('p', 'While sampling is on, those that are sampled are in the profile.'),
+		element('p', 'While sampling is on, allocations of the sampled threads are in the profile.'),
 		rows.place,
 	];
 }

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes a while: it says so, can be stopped, and says what went wrong.
+// Long operations, with progress, a way to stop them, and errors.
 
 import { button, byId, element } from '../dom.js';
 
-/** For those who do not see it: read out when there is time. */
+/** For screen readers, which read it when they are idle. */
 export function say(text) {
 	byId('said').textContent = text;
 }
 
-/** An error stays until it is put away, or the next thing is done. */
+/** An error stays until it is dismissed, or the next operation starts. */
 export function complain(why) {
 	const place = byId('problem');
 	if (why.told) return;
 	place.replaceChildren(element('p', why.message));
 	if (why.fix) place.append(element('p', `What to do: ${why.fix}`, 'fix'));
-	place.append(button('Put away', calm, 'quiet'));
+	place.append(button('Dismiss', calm, 'quiet'));
 	place.hidden = false;
 	place.scrollIntoView({ block: 'nearest' });
 }
@@ -24,7 +24,7 @@ export function calm() {
 	byId('problem').replaceChildren();
 }
 
-/** A place that shows one thing being done. */
+/** Shows one operation. */
 export class Task {
 	constructor(place) {
 		this.place = place;
@@ -52,7 +52,7 @@ export class Task {
 		say(text);
 	}
 
-	/** `all` is 0 where it is not known. */
+	/** `all`: 0 if not known. */
 	step(text, done, all) {
 		this.words.textContent = text;
 		if (all <= 0) return;
@@ -60,7 +60,7 @@ export class Task {
 		this.bar.value = done;
 	}
 
-	/** Do it, with a signal to stop by; what is thrown is said, and undefined is returned. */
+	/** Run it, with a signal that stops it. Errors are shown, and undefined is returned. */
 	async run(text, work) {
 		this.stop();
 		calm();

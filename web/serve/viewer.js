@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph, and all else that a report shows, in the whole window.
+// A report with its flame graph, in the whole window.
 
 import { byId } from '../dom.js';
 import { openReport } from '../report.js';
@@ -9,11 +9,11 @@ import { to } from './route.js';
 import { FORMATS, FORMATS_OF_DIFFERENCE } from './runs.js';
 import { complain, say, Task } from './task.js';
 
-// What would end the script that this is part of is not spelled out.
+// Escaped, as it would end the script that contains it.
 const DATA = '\u003cscript type="application/json" id="data">';
 const END = '\u003c/script>';
 
-let kept = null; // the last profile that was taken here: nobody else has it
+let kept = null; // the last profile taken here: there is no other copy
 
 export function keepDump(pid, comm, page) {
 	kept = { pid, comm, page };
@@ -26,8 +26,8 @@ export async function pageOf(path, options, task) {
 	return blob.text();
 }
 
-// A page of a report has its data as JSON, in which nothing can end the script that it lies in
-// (profile/format/html.c). Nothing else of it is looked at.
+// The data of a report page is JSON, in which nothing can end the script around it
+// (profile/format/html.c). The rest of the page is ignored.
 function dataOf(page) {
 	const from = page.indexOf(DATA) + DATA.length;
 	return JSON.parse(page.slice(from, page.indexOf(END, from)));
@@ -53,7 +53,7 @@ export class Viewer {
 		this.offer();
 		if (route.name === 'dump') {
 			if (kept?.pid === route.pid) this.show(kept.page);
-			else byId('viewer-note').textContent = 'This profile was kept by nobody. Take another one.';
+			else byId('viewer-note').textContent = 'This profile was not kept. Take another one.';
 			return;
 		}
 		const page = await this.task.run('Fetching the profile', (signal) =>
@@ -76,7 +76,7 @@ export class Viewer {
 		return `/api/v1/runs/${run}/${name === 'profile' ? 'profile' : 'diff'}?${query}`;
 	}
 
-	// What leads away from here.
+	// Links away from here.
 	offer() {
 		const { name, pid, run } = this.route;
 		const { formats } = WORDS[name];
@@ -98,13 +98,13 @@ export class Viewer {
 		try {
 			data = dataOf(page);
 		} catch {
-			complain({ message: 'what came is no profile that can be shown', fix: null });
+			complain({ message: 'the answer is not a profile that can be shown', fix: null });
 			return;
 		}
 		const { comm, pid } = data.facts;
 		const title = `${comm ?? 'process'}${pid ? ` (${pid})` : ''}: ${WORDS[name].title}`;
 		this.abort = new AbortController();
-		// The state of a report comes behind a question mark.
+		// The state of a report follows a question mark.
 		if (!location.hash.startsWith(`${before}?`)) history.replaceState(null, '', `${before}?`);
 		byId('viewer-report').replaceChildren(byId('report').content.cloneNode(true));
 		openReport(data, title, { before: `${before}?`, signal: this.abort.signal });
@@ -117,6 +117,6 @@ export class Viewer {
 				this.task.step(`Downloading: ${size(n)}`, n, all),
 			),
 		);
-		if (name) say(`${name} is downloaded`);
+		if (name) say(`${name} was downloaded`);
 	}
 }
