@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * starter: what is started as jeprof-ctl where its libraries lie beside it, in whatever folder. It
- * is linked statically, and has the loader of that folder run the program of that folder. Built for
- * another program, it is what `serve` finds where its front is looked for (serve/front.c).
+ * starter: started as jeprof-ctl if its libraries are in the same folder, wherever that is. It is
+ * linked statically, and has the folder's loader run the folder's program. Another build of it is
+ * what `serve` finds as its front (serve/front.c).
  *
- * The folder is the one that the kernel says this program lies in, not one that a caller names: who
- * cannot write there, nor rename what is above it, has no say in what is run. The folder's
- * libraries take the place of LD_LIBRARY_PATH.
+ * The kernel says which folder this program is in, not the caller: users who can neither write
+ * there nor rename a parent folder cannot influence what is run. The folder's libraries replace
+ * LD_LIBRARY_PATH.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 
 #ifndef PROGRAM
 #define PROGRAM "libexec/program"
-#define FOLDERS 0 /* that this one lies deeper */
+#define FOLDERS 0 /* how many levels deeper this program is */
 #endif
 
 static _Noreturn void fail(const char *what, const char *why)
@@ -27,7 +27,7 @@ static _Noreturn void fail(const char *what, const char *why)
 	exit(1);
 }
 
-/* The folder that this program lies in, which links to it do not change. */
+/* The folder of this program, also if it was started by a link. */
 static void own_folder(char *folder, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", folder, size);
@@ -55,15 +55,15 @@ int main(int argc, char **argv)
 
 	if (!args)
 		fail("memory", strerror(errno));
-	/* Its caller's environment would be trusted by one who may do more. */
+	/* With more rights than its caller, it must not trust the environment. */
 	if (getauxval(AT_SECURE))
 		fail("started with more rights than its caller's",
 		     "that needs a package, or make install");
 	own_folder(folder, sizeof(folder));
-	/* The loader would split the name of the folder there, or put another one in. */
+	/* The loader would split the folder's name there, or replace a part of it. */
 	if (strpbrk(folder, ":;$"))
 		fail(folder, "a folder's name with one of :;$ cannot be used here");
-	/* ps(1) has the name of what the kernel runs, which is the loader. */
+	/* ps(1) would show the name of the loader, which the kernel runs. */
 	path_in(loader, folder, "lib/jeprof-ctl");
 	path_in(libraries, folder, "lib");
 	path_in(program, folder, PROGRAM);
