@@ -13,7 +13,7 @@ snapshot "$pid"
 inactive=$pid
 ctl_fails 6 'prof_inactive activate' 'inactive' dump "$pid" --if-active -o "$T/it.heap"
 like "$err" "prof.active is false in $pid \(idle\)" 'inactive: what is off, and where'
-like "$err" "fix: jeprof-ctl activate $pid" 'inactive: what to do'
+like "$err" "fix: start sampling: jeprof-ctl activate $pid" 'inactive: what to do'
 ctl_fails 6 prof_inactive 'inactive: to stdout' dump "$pid" --if-active -o -
 ctl_fails 6 prof_inactive 'inactive: in a format' dump "$pid" --if-active -f pprof -o "$T/it.pb.gz"
 ctl_fails 6 prof_inactive 'inactive: in the target' dump "$pid" --if-active --in-target "$T/own/there.heap"
