@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# One Makefile, nothing recursive but variants of itself: `make B=DIR SAN=1` builds the
-# same things under DIR with the sanitizers.
+# A single Makefile, recursive only for variants of itself: `make B=DIR SAN=1` builds the
+# same targets under DIR with the sanitizers.
 
 B ?= build
 PREFIX ?= /usr/local
@@ -20,12 +20,12 @@ PKG_CONFIG ?= pkg-config
 
 LAYERS := $(wildcard base arch sandbox process elf jemalloc sampler injector bpf profile io symbols ops api wire serve cli)
 PKGS := libelf libdw liblzma json-c libunwind-generic libcap-ng libseccomp libprotobuf-c zlib libpcre2-8 nettle
-# Headers alone: these are loaded when they are needed, by the name they have in LOADED.
+# Only the headers are used: these are loaded at run time, by the names in LOADED.
 HEADERS := libarchive
 LOADED := libarchive.so.13
 ARCH := $(shell uname -m)
 
-# `watch` needs all of these to be built; HAVE_BPF=0 does without it.
+# `watch` needs all of these to build; HAVE_BPF=0 builds without it.
 BPFTOOL ?= $(shell PATH=$$PATH:/usr/sbin:/sbin command -v bpftool)
 HAVE_BPF ?= $(if $(BPFTOOL),$(shell $(PKG_CONFIG) --exists libbpf && command -v $(CLANG)),0)
 ifneq ($(filter-out 0,$(HAVE_BPF)),)
@@ -35,7 +35,7 @@ else
 NOT_BUILT := bpf/heap.c bpf/origin.c bpf/sites.c bpf/watch.c bpf/why.c bpf/%.bpf.c sampler/target.c
 endif
 
-# What depends on the processor is in arch/ and X/arch/: only this machine's is compiled.
+# Code for a processor is in arch/ and X/arch/: only that for this machine is compiled.
 FOLDERS := $(shell find $(LAYERS) -type d)
 ARCHS := $(filter arch %/arch,$(FOLDERS))
 SRC := $(filter-out $(NOT_BUILT),$(foreach d,$(filter-out $(ARCHS),$(FOLDERS)),$(wildcard $(d)/*.c))) \
@@ -47,7 +47,7 @@ include arch/$(ARCH).mk
 EMBEDDED := $(B)/gen/web/page.o $(B)/gen/web/svg.o $(B)/gen/sampler/target.o
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/gen/profile/format/pprof.pb-c.o $(EMBEDDED)
 BIN := $(B)/jeprof-ctl
-# The part of `serve` that speaks HTTP is a program of its own: nothing else is linked to a server.
+# The part of `serve` that speaks HTTP is a separate program: nothing else is linked to a server library.
 FRONT_PKGS := libmicrohttpd gnutls nettle
 FRONT_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard front/*.c)) $(B)/gen/web/serve.o
 FRONT := $(B)/libexec/jeprof-ctl/http
@@ -66,15 +66,15 @@ endif
 
 WARNINGS := -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wformat=2 -Wundef -Wpointer-arith -Wwrite-strings -Werror
-# "-D_GNU_SOURCE=" stays silent beside a file's own "#define _GNU_SOURCE".
+# "-D_GNU_SOURCE=" does not conflict with a file's own "#define _GNU_SOURCE".
 ARCH_FLAGS := -DARCH_HEADER='"$(ARCH).h"'
 CPPFLAGS += -I. -I$(B)/gen -D_GNU_SOURCE= $(ARCH_FLAGS) -MMD -MP
 CFLAGS += -std=gnu17 $(OPT) $(WARNINGS) -fstack-protector-strong
 LDFLAGS += -Wl,-z,relro,-z,now
 
-# Without these there is nothing to compile; the goals below do without them.
+# Compilation needs these; the goals below do not.
 ifneq ($(filter-out help deps deps-build deps-deb deps-vm deps-image image deb clean check check-long check-matrix check-system check-all check-vm check-vm-all vm demo asan lint format,$(or $(MAKECMDGOALS),all)),)
-# Debian's libiberty-dev and what ARCH_HEADERS are of have no pkg-config file.
+# Debian's libiberty-dev and the package of ARCH_HEADERS have no pkg-config file.
 ifneq ($(shell { $(PKG_CONFIG) --exists $(PKGS) $(FRONT_PKGS) $(HEADERS) && $(CC) -E $(ARCH_HEADERS:%=-include %) \
 	-include libiberty/demangle.h -x c /dev/null; } >/dev/null 2>&1 && echo yes),yes)
 $(error a library is missing (one of: $(PKGS) $(FRONT_PKGS) $(HEADERS) $(ARCH_HEADERS) libiberty): run "make deps" as root)
@@ -109,9 +109,9 @@ $(FRONT): $(FRONT_OBJ) $(B)/tested.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
 
 # The program with its libraries and their loader, which a program names by its full path: it runs
-# where the folder is $(PORTABLE), whatever C library the machine has.
+# from the folder $(PORTABLE), regardless of the machine's C library.
 PORTABLE ?= /opt/jeprof-ctl
-portable: $(B)/portable/jeprof-ctl ## build/portable/: to be copied to /opt/jeprof-ctl of any machine
+portable: $(B)/portable/jeprof-ctl ## build/portable/: copy it to /opt/jeprof-ctl on any machine
 portable_ld = loader=$$(readelf -lW $(BIN) | sed -n 's|.*interpreter: .*/\(.*\)\]|\1|p') && \
 	$(CC) $(CFLAGS) $(LDFLAGS) -s -Wl,--disable-new-dtags,-rpath,$(PORTABLE)/lib \
 	"-Wl,--dynamic-linker=$(PORTABLE)/lib/$$loader"
@@ -122,7 +122,7 @@ $(B)/portable/jeprof-ctl: $(BIN) $(FRONT) Makefile
 	$(Q)$(portable_ld) -o $(@D)/libexec/jeprof-ctl/http $(FRONT_OBJ) $(B)/tested.a $(FRONT_LIBS)
 	$(Q)$(portable_ld) -o $@ $(OBJ) $(LDLIBS)
 
-# The same for any folder: starters, which are linked statically, name the loader and the libraries.
+# The same for any folder: statically linked starters name the loader and the libraries.
 tarball: $(B)/starter $(B)/http-starter $(B)/program $(B)/http ## build/jeprof-ctl-VERSION-linux-ARCH.tar.xz: runs from any folder of any machine
 	$(Q)CC="$(CC)" packaging/make-tarball $(B) $(ARCH) "$$($(CC) -print-file-name=$(LOADED))"
 $(B)/http-starter: STARTER_FLAGS := -DPROGRAM='"libexec/http"' -DFOLDERS=2
@@ -130,7 +130,7 @@ $(B)/starter $(B)/http-starter: packaging/starter.c Makefile
 	$(say) LD $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) $(LDFLAGS) $(STARTER_FLAGS) -static -s -o $@ $<
-# Without what names the folder that they were built in.
+# Without paths of the build folder.
 $(B)/program: $(OBJ)
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -s -o $@ $(OBJ) $(LDLIBS)
@@ -142,7 +142,7 @@ image: deps-image ## build/jeprof-ctl-VERSION-linux-ARCH.oci.tar: the same as an
 	$(Q)$(MAKE) --no-print-directory tarball
 	$(Q)packaging/build-image $(B) $(ARCH)
 
-# The program for the kernel, and the C that loads it.
+# The BPF program, and the C code that loads it.
 $(B)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h bpf/arch/*.h) Makefile
 	$(say) CLANG $@
 	$(Q)mkdir -p $(@D)
@@ -157,7 +157,7 @@ $(B)/gen/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
-# Its warnings are bpftool's to mend: a system header has none.
+# A system header, as its warnings are bpftool's to fix.
 BPF_LOADERS := $(patsubst bpf/%.bpf.c,$(B)/bpf/%.o,$(wildcard bpf/*.bpf.c))
 $(BPF_LOADERS): $(BPF_SKELETONS)
 $(BPF_LOADERS): CPPFLAGS += -isystem $(B)/gen
@@ -167,7 +167,7 @@ $(B)/%.o: %.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
-# The messages of pprof's format, as C.
+# The messages of pprof's format, in C.
 GENERATED := $(B)/gen/profile/format/pprof.pb-c.h $(B)/gen/sampler/offsets.h $(if $(filter-out 0,$(HAVE_BPF)),$(BPF_SKELETONS))
 $(OBJ): | $(GENERATED)
 generated: $(GENERATED)
@@ -179,7 +179,7 @@ $(B)/gen/profile/format/pprof.pb-c.o: $(B)/gen/profile/format/pprof.pb-c.h
 	$(say) CC $(@:.o=.c)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $(@:.o=.c)
 
-# The page of `report -f html`: put together from web/, and linked in as it is.
+# The page of `report -f html`: assembled from web/, and embedded.
 WEB := $(wildcard web/* web/serve/*)
 $(B)/gen/web/page.html: $(WEB) Makefile
 	$(say) PAGE $@
@@ -210,8 +210,8 @@ $(B)/gen/web/serve.o: $(B)/gen/web/serve.html $(B)/gen/web/serve.csp
 	$(say) LD $@
 	$(Q)cd $(@D) && $(CC) -r -nostdlib -Wl,-z,noexecstack -Wl,--format=binary -o serve.o serve.html serve.csp
 
-# What is mapped into targets: an image of its own, without a C library, and where things are in it.
-# Like nothing else here it must be the same with the sanitizers.
+# The code mapped into targets: a separate image without a C library, and the offsets in it.
+# It must be the same even with the sanitizers.
 SAMPLER_FLAGS := -std=gnu17 -O2 $(WARNINGS) -I. $(ARCH_FLAGS) -ffreestanding -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fno-tree-loop-distribute-patterns -fasynchronous-unwind-tables $(SAMPLER_ARCH_FLAGS)
 $(B)/gen/sampler/target.so: sampler/target.c sampler/target.lds $(wildcard sampler/*.h sampler/arch/*.h) Makefile
@@ -227,7 +227,7 @@ $(B)/gen/sampler/offsets.h: $(B)/gen/sampler/target.so
 	$(say) GEN $@
 	$(Q)nm $< | awk '$$3 ~ /^sampler_[a-z_]+$$/ { print "#define OFFSET_OF_" $$3 " 0x" $$1 }' >$@
 
-# An archive: a unit test gets the objects that it needs and no others.
+# An archive, so that a unit test links only the objects that it needs.
 $(B)/tested.a: $(TESTED)
 	$(say) AR $@
 	$(Q)rm -f $@
@@ -239,14 +239,14 @@ $(B)/tests/unit/%: tests/unit/%.c $(B)/tested.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MF $@.d -MT $@ -o $@ $< $(B)/tested.a $(LDLIBS) \
 		$(FRONT_LIBS) -lcmocka
 
-# Its control groups are the test's.
+# The test replaces its control groups.
 $(B)/tests/unit/test_limit: private LDFLAGS += $(foreach f,cgroup_each cgroup_number cgroup_keyed,-Wl,--wrap=$(f))
 $(B)/tests/unit/test_cgroup: private LDFLAGS += $(foreach f,proc_cgroup hierarchies_here,-Wl,--wrap=$(f))
 
-# So are the groups of these processes, and its machine.
+# It also replaces the groups of processes, and the machine.
 $(B)/tests/unit/test_group: private LDFLAGS += $(foreach f,cgroup_each limit_of_machine open write,-Wl,--wrap=$(f))
 
-# Its clocks, and what the kernel says of a thread, are the test's.
+# The test replaces its clocks, and what the kernel reports of a thread.
 $(B)/tests/unit/test_wait_clock: private LDFLAGS += $(foreach f,now_us procfs_read_into \
 	proc_thread_status proc_thread_status_read proc_thread_syscall mem_read mem_write,-Wl,--wrap=$(f))
 $(B)/tests/unit/test_end_guard: private LDFLAGS += $(foreach f,now_ms proc_threads procfs_read_into \
@@ -260,45 +260,45 @@ include tests/target/received.mk
 include tests/target/front.mk
 include tests/target/vm.mk
 
-demo: ## the main job, on a redis-server of its own
+demo: ## the main job, on its own redis-server
 	$(Q)tests/install-deps demo
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/demo
 
-check: deps ## unit tests and the gate: what depends on the code alone (see deps)
+check: deps ## unit tests and the gate: depend only on the code (see deps)
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) check-built
 
 check-built: all victims $(UNIT)
 	$(Q)B=$(B) tests/run unit $(UNIT)
 	$(Q)B=$(B) tests/run gate
 
-check-unit: $(UNIT) ## the unit tests alone: no root needed, seconds
+check-unit: $(UNIT) ## only the unit tests: no root needed, seconds
 	$(Q)B=$(B) tests/run unit $(UNIT)
 
 check-long: TIER := LONG=1 tests/run long
 check-long: deps ## storms, kills, every fault, timing: hours
 check-matrix: TIER := tests/run matrix
-check-matrix: deps deps-deb ## linkers, C libraries, versions of jemalloc, Debian suites (from the network)
+check-matrix: deps deps-deb ## linkers, C libraries, jemalloc versions, Debian suites (from the network)
 check-system: TIER := tests/run system
 check-system: deps deps-vm deps-image ## browsers, daemons, other programs
 check-long check-matrix check-system:
 	$(Q)$(MAKE) --no-print-directory all victims
 	$(Q)B=$(B) $(TIER)
 
-check-all: ## all of these and check-vm, then a table of them
+check-all: ## all of these and check-vm, then a table of the results
 	$(Q)tests/all
 
 VM_SUITES := bullseye bookworm trixie sid
 SUITE ?= bookworm
-check-vm: deps-vm ## tests in a virtual machine of Debian SUITE (bookworm), made and destroyed
+check-vm: deps-vm ## tests in a temporary virtual machine with Debian SUITE (bookworm)
 	$(Q)vagrant/check-vm $(SUITE)
 
-check-vm-all: deps-vm ## the same in each of bullseye, bookworm, trixie, sid; then a table of them
+check-vm-all: deps-vm ## the same for bullseye, bookworm, trixie, sid; then a table of the results
 	$(Q)failed=; for s in $(VM_SUITES); do vagrant/check-vm $$s || failed="$$failed $$s"; done; \
 		vagrant/table $(VM_SUITES) | tee build/vm/table.md; \
 		test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
-vm: deps-vm ## a shell in such a machine, with jeprof-ctl in it; it ends with the shell
+vm: deps-vm ## a shell in such a machine with jeprof-ctl; it is destroyed when the shell exits
 	$(Q)vagrant/check-vm --shell $(SUITE)
 
 deps-image:
@@ -311,13 +311,13 @@ lint: deps ## style, layers, sizes, static analysis
 	$(Q)$(MAKE) --no-print-directory generated
 	$(Q)tests/lint/all
 
-format: ## bring all C files into shape
+format: ## format all C files
 	$(Q)clang-format -i $(C_FILES)
 
 asan: ## build/asan/jeprof-ctl, with address and undefined sanitizers
 	$(Q)$(MAKE) --no-print-directory B=build/asan SAN=1 all
 
-bench: all victims $(B)/bench/stall $(B)/bench/stacks $(B)/bench/mallocs ## side by side with gdb and strace: time, pauses, stalls
+bench: all victims $(B)/bench/stall $(B)/bench/stacks $(B)/bench/mallocs ## compare with gdb and strace: time, pauses, stalls
 	$(Q)B=$(B) bench/run
 	$(Q)B=$(B) bench/pause
 	$(Q)B=$(B) bench/lookup
@@ -345,11 +345,11 @@ $(B)/bench/%: bench/%.c Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(CPPFLAGS)) $(CFLAGS) -pthread -o $@ $< $(BENCH_LIBS)
 
-screenshots: all ## build/screenshots/: the pages in each view, wide, narrow and dark, to look at (root)
+screenshots: all ## build/screenshots/: pictures of the pages in each view, wide, narrow and dark (root)
 	$(Q)B=$(B) doc/pictures/make $(B)/screenshots
 
 FUZZ_RUNS = -max_total_time=$(or $(FUZZ_SECONDS),60)
-fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS (60)
+fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## run every fuzz target for FUZZ_SECONDS (60)
 	$(Q)tests/fuzz/seeds $(B)/fuzz $(B)/tests/target/libliar.so
 	$(Q)printf '%s\n' $(FUZZ) | xargs -P $$(nproc) -n 1 sh -c '\
 		$$0 $(FUZZ_RUNS) -timeout=20 -rss_limit_mb=2048 -artifact_prefix=$$0. $$0.corpus >$$0.log 2>&1 || \
@@ -357,11 +357,11 @@ fuzz: $(FUZZ) $(B)/tests/target/libliar.so ## every fuzz target for FUZZ_SECONDS
 		echo "$$0: $$(sed -n "s/^Done/no finding in/p" $$0.log)"'
 
 check-fuzz: FUZZ_RUNS = -runs=0
-check-fuzz: fuzz ## every fuzz target on what it starts from, without a search
+check-fuzz: fuzz ## run every fuzz target on its corpus only
 
 FUZZ_FLAGS = $(filter-out -MMD -MP,$(CPPFLAGS)) -std=gnu17 -O1 -g \
 	-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-# What is built for them: whole folders, and of ops/ the messages of confined children and what they need.
+# Built for fuzzing: whole folders, and from ops/ the messages of confined children and what they need.
 FUZZED_OPS := $(addprefix ops/,list_row% check/check_row% target/handed% target/container% target/memory% \
 	stacks/table% stacks/tally% stacks/walk% $(addprefix watch/,filecache% frames% images% look% own_dumps% who%) \
 	record/journal% apart/% stats_text% unit/text% guard/rule% until%)
@@ -392,7 +392,7 @@ $(COMPLETIONS): $(BIN)
 	$(Q)mkdir -p $(@D) && $(BIN) completion $(@F) >$@.new && mv $@.new $@
 
 UNITS := jeprof-ctl-guard.service jeprof-ctl-serve.service jeprof-ctl-serve.socket jeprof-ctl-watch.service
-install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
+install: all $(COMPLETIONS) ## install to PREFIX (/usr/local), below DESTDIR
 	install -D -m 755 $(BIN) $(DESTDIR)$(SBINDIR)/jeprof-ctl
 	install -D -m 755 $(FRONT) $(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http
 	install -D -m 644 doc/jeprof-ctl.8 $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8
@@ -405,7 +405,7 @@ install: all $(COMPLETIONS) ## into PREFIX (/usr/local), below DESTDIR
 	install -D -m 644 $(B)/completion/fish $(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 	sed -i 's|/usr/local/sbin/|$(SBINDIR)/|' $(UNITS:%=$(DESTDIR)$(UNITDIR)/%)
 
-uninstall: ## take away what install put there
+uninstall: ## remove what install installed
 	rm -f $(DESTDIR)$(SBINDIR)/jeprof-ctl $(DESTDIR)$(MANDIR)/man8/jeprof-ctl.8 \
 		$(DESTDIR)$(LIBEXECDIR)/jeprof-ctl/http $(DESTDIR)$(DATADIR)/schema.json \
 		$(DESTDIR)$(DATADIR)/openapi.json \
@@ -414,16 +414,16 @@ uninstall: ## take away what install put there
 		$(DESTDIR)$(FISHDIR)/jeprof-ctl.fish
 
 DEB_SUITES ?= bookworm trixie
-deb: deps-deb ## Debian packages in build/deb/, for each of DEB_SUITES (bookworm trixie) in a root of its own (root)
+deb: deps-deb ## Debian packages in build/deb/, for each of DEB_SUITES (bookworm trixie) in its own root directory (root)
 	$(Q)for s in $(DEB_SUITES); do packaging/build-deb $$s || exit 1; done
 
 deps-deb:
 	$(Q)tests/install-deps deb
 
-deps-build: ## apt-get install what building needs, only what is missing (root)
+deps-build: ## apt-get install missing packages needed to build (root)
 	$(Q)tests/install-deps build
 
-deps: ## apt-get install what building and testing need, only what is missing (root)
+deps: ## apt-get install missing packages needed to build and test (root)
 	$(Q)tests/install-deps
 
 clean: ## remove build/
