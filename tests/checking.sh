@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The rows of check. Sourced after tests/lib.sh.
 
-# row NAME FIELD: of the last check --json
+# row NAME FIELD: a field of a row of the last check --json
 row()
 {
 	json ".checks[] | select(.name == \"$1\").$2"
 }
 
-# row_is NAME OK REGEX WHAT [FIX]: the row's verdict, a regex for its detail, and one for its fix
+# row_is NAME OK REGEX WHAT [FIX]: check the row's verdict, its detail by a regex, and its fix by another
 row_is()
 {
 	is "$(row "$1" ok)" "$2" "$4: $1" || diag "$(row "$1" detail)"
@@ -16,11 +16,11 @@ row_is()
 	if [ -n "${5:-}" ]; then
 		like "$(row "$1" fix)" "$5" "$4: $1 says what to do"
 	else
-		is "$(row "$1" fix)" null "$4: $1 has nothing to mend"
+		is "$(row "$1" fix)" null "$4: $1 has nothing to fix"
 	fi
 }
 
-# checked: look at the victim that was just started
+# checked: run check on the victim just started
 checked()
 {
 	snapshot "$pid"

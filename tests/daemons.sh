@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Debian's daemons that use jemalloc, in their simplest configuration on loopback. Each sets
+# Debian daemons that use jemalloc, in minimal configurations on loopback. Each function sets
 # `pid`, the process to work on, and `port`. Sourced after tests/lib.sh.
 
 preload=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" && /x86-64/ { print $NF; exit }')
 
-# http PORT: any answer will do
+# http PORT: succeed with any response
 http()
 {
 	python3 - "$1" <<'END'
@@ -17,7 +17,7 @@ sys.exit(0 if s.recv(12).startswith(b"HTTP/1") else 1)
 END
 }
 
-# dns PORT [QUESTION]: a question over TCP, in hex; of itself it asks for version.bind
+# dns PORT [QUESTION]: send a query over TCP, in hex; by default for version.bind
 dns()
 {
 	python3 - "$1" "${2:-001c1234000000010000000000000776657273696f6e0462696e640000100003}" <<'END'
@@ -29,13 +29,13 @@ sys.exit(0 if len(s.recv(100)) > 12 else 1)
 END
 }
 
-# The address of "localhost", which a resolver knows without asking anybody.
+# The address of "localhost", which a resolver knows without further queries.
 dns_localhost()
 {
 	dns "$1" 001b123401000001000000000000096c6f63616c686f73740000010001
 }
 
-# profile_working NAME COMMAND...: activate, dump and deactivate `pid` while COMMAND has it work
+# profile_working NAME COMMAND...: activate, dump and deactivate `pid` while COMMAND keeps it busy
 profile_working()
 {
 	local name=$1 file=$T/$1.heap
@@ -78,7 +78,7 @@ END
 	within 60 dns "$port" || bail_out "named did not start: $(tail -n 5 "$T/named.log")"
 }
 
-# The worker process is a child of the one that was started.
+# The worker is a child of the process started here.
 start_nghttpx()
 {
 	local backend child
@@ -94,7 +94,7 @@ start_nghttpx()
 	pid=${child:-$pid}
 }
 
-# A worker of it, under LD_PRELOAD, is `pid`, and its parent `manager`.
+# Sets `pid`, a worker with LD_PRELOAD, and `manager`, its parent.
 start_nginx()
 {
 	port=$(free_port)
@@ -122,7 +122,7 @@ END
 	pid=$(pgrep -P "$manager" | head -n 1)
 }
 
-# What answers is the child of a manager.
+# The server is the child of a manager.
 start_varnishd()
 {
 	local backend
@@ -143,7 +143,7 @@ start_kresd()
 	mkdir "$T/kresd"
 	printf '%s\n' "net.listen('127.0.0.1', $port, { kind = 'dns' })" \
 		"modules = { 'policy', 'hints' }" "trust_anchors.remove('.')" >"$T/kresd.conf"
-	# What would ask the network by itself.
+	# Modules that would send queries by themselves.
 	printf "modules.unload('%s')\\n" ta_update ta_signal_query ta_sentinel priming \
 		detect_time_skew detect_time_jump >>"$T/kresd.conf"
 	kresd -n -q -c "$T/kresd.conf" "$T/kresd" >"$T/kresd.log" 2>&1 </dev/null &

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# The Debian packages of one suite: lintian has nothing to say, two builds are the same, and they are
-# installed, upgraded, tried, and removed without a trace. Sourced by tests/matrix/deb-*.t.
+# The Debian packages of one suite: lintian reports nothing, two builds are identical, and they can be
+# installed, upgraded, tested, and removed without a trace. Sourced by tests/matrix/deb-*.t.
 
 test_deb()
 {
@@ -20,7 +20,7 @@ test_deb()
 	test_autopkgtest
 }
 
-# --- what is in them ---
+# --- contents ---
 
 # paths_in PACKAGE
 paths_in()
@@ -28,7 +28,7 @@ paths_in()
 	dpkg-deb -c "$1" | awk '{ print $6 }' | grep -v '/$'
 }
 
-# has_units PACKAGE UNIT...: which name the program
+# has_units PACKAGE UNIT...: units that start the program
 has_units()
 {
 	local package=$1 unit
@@ -55,7 +55,7 @@ test_contents()
 	test_contents_of_serve
 }
 
-# What speaks HTTP, and its libraries, are in a package of their own.
+# The HTTP process and its libraries are in a separate package.
 test_contents_of_serve()
 {
 	local file paths
@@ -71,21 +71,21 @@ test_contents_of_serve()
 	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-serve-dbgsym_" 'serve: there are debug symbols'
 }
 
-# Information is shown, and all else is a failure.
+# Informational tags are shown; all others are failures.
 test_lintian()
 {
 	packaging/in-build-root "$1" "$T/one" sh -c 'exec lintian --pedantic -I --tag-display-limit 0 *.changes' >"$T/lintian" 2>&1
 	is "$?" 0 'lintian: it runs' || diag "$(<"$T/lintian")"
-	is "$(grep '^[EWPI]: ' "$T/lintian")" '' 'lintian has nothing to say'
+	is "$(grep '^[EWPI]: ' "$T/lintian")" '' 'lintian reports nothing'
 }
 
-# In another folder, by another umask, in another time zone, and one job at a time.
+# In another folder, with another umask and time zone, and one job at a time.
 test_same_again()
 {
 	(umask 077 && TZ=Asia/Kolkata DEB_BUILD_OPTIONS=parallel=1 BUILD_IN=another-place \
 		packaging/build-deb "$1" "$T/two") >"$T/second" 2>&1
 	is "$?" 0 'they are built again, elsewhere' || diag "$(tail -n 20 "$T/second")"
-	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte by byte the same: packages and source'
+	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte for byte the same: packages and source'
 	is "$(sums "$T/one" | wc -l)" 7 'all seven of them'
 }
 
@@ -96,7 +96,7 @@ sums()
 
 # --- installed, upgraded, removed ---
 
-# inside COMMAND...: in a copy of the root directory, with $T as /mnt
+# inside COMMAND...: run it in a copy of the root directory, with $T as /mnt
 inside()
 {
 	unshare -m sh -c 'mount -t proc proc "$1/proc" && mount --bind "$2" "$1/mnt" && root=$1 && shift 2 &&
@@ -104,7 +104,7 @@ inside()
 		sh "$T/root" "$T" "$@"
 }
 
-# The same package with a lower version, which upgrades to it.
+# The same package with a lower version, to upgrade from.
 older_package()
 {
 	dpkg-deb -R "$deb" "$T/older" &&
@@ -112,7 +112,7 @@ older_package()
 		dpkg-deb --root-owner-group -b "$T/older" "$T/older.deb" >"$T/older.log"
 }
 
-# Every file there is, but for the logs and caches of dpkg and apt, and the files of groups.
+# All files, except the logs and caches of dpkg and apt, and the group files.
 everything()
 {
 	(cd "$T/root" && find . -xdev \( -path ./mnt -o -path ./proc -o -path ./tmp -o -path ./var/log -o -path ./var/cache/ldconfig \
@@ -142,12 +142,12 @@ test_installed()
 	ok 'and upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
 	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'to this version'
 	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled by that'
-	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as the package has them'
+	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as in the package'
 	ok 'a watch that is enabled' inside systemctl enable jeprof-ctl-watch.service
 	ok 'is so after an upgrade' inside dpkg -i "/mnt/one/${deb##*/}"
 	is "$(is_enabled)" 'disabled enabled' 'as its user wanted'
 	test_serve_installed
-	# What root's runs leave behind: is it removed, too?
+	# Files that root's runs leave behind are removed, too.
 	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl" "$T/root/var/lib/jeprof-ctl"
 	touch "$T/root/var/cache/jeprof-ctl/x.symbols" "$T/root/run/jeprof-ctl/x" "$T/root/var/lib/jeprof-ctl/x"
 
@@ -171,16 +171,16 @@ test_serve_installed()
 	ok 'serve: it is installed' inside dpkg -i "/mnt/one/${serve##*/}"
 	is "$(inside systemctl is-enabled jeprof-ctl-serve.socket jeprof-ctl-serve.service 2>&1 | tail -n 2 | paste -sd ' ')" \
 		'disabled disabled' 'serve: nothing is enabled by that'
-	is "$(inside dpkg --verify jeprof-ctl-serve)" '' 'serve: all files are as the package has them'
+	is "$(inside dpkg --verify jeprof-ctl-serve)" '' 'serve: all files are as in the package'
 	ok 'serve: the group is there' grep -q '^jeprof-ctl:' "$T/root/etc/group"
 }
 
-# --- the test that it brings along ---
+# --- autopkgtest ---
 
 test_autopkgtest()
 {
 	cp -a "$root" "$T/root"
-	# What it wants is installed: there is nothing to fetch.
+	# Its dependencies are installed: nothing needs to be fetched.
 	rm -f "$T/root/etc/apt/sources.list" "$T"/root/etc/apt/sources.list.d/*
 	unshare -m sh -c 'mount --rbind /proc "$1/proc" && mount --bind /dev/pts "$1/dev/pts" && cd "$2" &&
 		exec autopkgtest --no-built-binaries --output-dir "$3" ./*_amd64.deb ./*.dsc -- chroot "$1"' \

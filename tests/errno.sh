@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh, most by the test
-# Limits of our own, at system calls of jeprof-ctl's processes. Sourced after tests/lib.sh.
+# Failures by our own limits, injected at system calls of jeprof-ctl's processes. Sourced after tests/lib.sh.
 
 runs=0
 
-# loop NAME COMMAND...: calls of it fail, $most of them, or each where that is 0
+# loop NAME COMMAND...: make system calls of the command fail, $most of them; 0: every one
 loop()
 {
 	local name=$1
@@ -14,14 +14,14 @@ loop()
 	mkdir -p "$T/errno"
 	tests/drivers/errno-loop "$VICTIMS/failing" "$CTL" "$pid" "$T/board.$pid" "$T/errno" "$most" \
 		"$@" "${patient[@]}" --timeout 20s >"$T/loop" 2>"$T/loop.err"
-	is $? 0 "$name: our limits are said to be ours"
+	is $? 0 "$name: our limits are reported as ours"
 	diag "$(<"$T/loop")" "$(head -c 4000 "$T/loop.err")"
 	some=$(json .runs "$T/loop")
 	runs=$((runs + ${some:-0}))
 	assert_untouched "$pid" "$name: untouched"
 }
 
-# start_failing: a target for that, whose commands have all been done before. Sets `comm`.
+# start_failing: a target for loop, in which all commands have been run once. Sets `comm`.
 start_failing()
 {
 	comm=failing-$$
@@ -32,7 +32,7 @@ start_failing()
 	snapshot "$pid"
 }
 
-# loop_commands: those that both tiers try
+# loop_commands: the commands that both tiers test
 loop_commands()
 {
 	loop list list --comm "$comm"

@@ -5,7 +5,7 @@
 
 next=''
 
-# at NAME [CURL OPTIONS...] PATH: by its socket. Sets `code`, `body` and `next`.
+# at NAME [CURL OPTIONS...] PATH: a request by its socket. Sets `code`, `body` and `next`.
 at()
 {
 	local sock=$T/$1.sock
@@ -14,7 +14,7 @@ at()
 	ask --unix-socket "$sock" "${@:1:$#-1}" "http://localhost${!#}"
 }
 
-# with TOKEN [CURL OPTIONS...] PATH: by its port
+# with TOKEN [CURL OPTIONS...] PATH: a request by its port
 with()
 {
 	local token=$1
@@ -36,13 +36,13 @@ as_schema()
 	ok "$1: as the schema says" tests/drivers/schema-check doc/schema/jeprof-ctl.json event "$T/body"
 }
 
-# of FILTER: what jq makes of the last answer, on one line
+# of FILTER: apply jq to the last answer, on one line
 of()
 {
 	jq -rc "$1" "$T/body" | paste -sd ' '
 }
 
-# make_tokens: $T/tokens, and `token[ROLE]` of each; and a `port`
+# make_tokens: create $T/tokens; sets `token[ROLE]` for each role, and `port`
 declare -A token
 make_tokens()
 {

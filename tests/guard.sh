@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # shellcheck disable=SC2034 # group_version is for the tests
-# For tests of `guard`: a process that holds as much as it is told (tests/target/grower.c), control
-# groups with a limit, and guards that run beside the test. Sourced after tests/lib.sh.
+# For tests of `guard`: a process that holds a given amount of memory (tests/target/grower.c), control
+# groups with a limit, and guards in the background. Sourced after tests/lib.sh.
 
-# What is freed goes back to the kernel at once; a block of hoard() is sampled but for one in e^64.
+# Freed memory is returned to the kernel immediately; all but one in e^64 blocks of hoard() are sampled.
 GROWS=prof:true,lg_prof_sample:12,dirty_decay_ms:0,muzzy_decay_ms:0
 
 # --- control groups -----------------------------------------------------------------------
 
-# make_group MIB: with that limit. Sets `group` and `group_version`; false where memory cannot be limited.
+# make_group MIB: create a group with that limit. Sets `group` and `group_version`; false: memory cannot be limited.
 make_group()
 {
 	local base limit=memory.limit_in_bytes
@@ -21,14 +21,14 @@ make_group()
 		group_version=2 limit=memory.max
 		base=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	fi
-	# Tests in namespaces of their own may have the same pid.
+	# Tests in separate namespaces may have the same pid.
 	group=$(mktemp -d "${base:-/nowhere}/jeprof-ctl-test-XXXXXX" 2>/dev/null) || return
 	at_end+=("rmdir '$group'")
 	[ ! -e "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
 	echo $(($1 << 20)) >"$group/$limit"
 }
 
-# in_group COMMAND...: as a process of `group`
+# in_group COMMAND...: start processes in `group`
 in_group()
 {
 	# shellcheck disable=SC2016 # the inner shell's arguments
@@ -45,7 +45,7 @@ start_grower()
 	MALLOC_CONF=${1:-$GROWS} start_victim "${grower:-grower}" "${@:2}"
 }
 
-# let_hold MIB [PID]: do not wait
+# let_hold MIB [PID]: without waiting
 let_hold()
 {
 	local i bytes=
@@ -53,7 +53,7 @@ let_hold()
 	for i in 0 8 16 24 32 40 48 56; do
 		bytes+=$(printf '\\%03o' $(($1 >> i & 255)))
 	done
-	# In one piece: the process may look at any moment.
+	# In one write, as the process may read it at any moment.
 	# shellcheck disable=SC2059 # these are escapes
 	printf "$bytes" | dd of="$T/board.${2:-$pid}" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
 }
@@ -63,14 +63,14 @@ holds()
 	[ "$(od -An -tu8 -j $((64 + 16)) -N 8 "$T/board.$2" | tr -d ' ')" = "$1" ]
 }
 
-# hold MIB [PID]: until it does
+# hold MIB [PID]: wait until it does
 hold()
 {
 	let_hold "$@"
 	within 120 holds "$1" "${2:-$pid}" || bail_out "grower does not hold $1 MiB"
 }
 
-# as_before MIB: it has had that much, so that growing so far is no change; then a photo of it
+# as_before MIB: let it hold that much once, so that growing to it again is not a change; then take a snapshot
 as_before()
 {
 	hold "$1"
@@ -80,8 +80,8 @@ as_before()
 
 # --- guards -------------------------------------------------------------------------------
 
-# start_guard NAME ARGUMENTS...: until it guards; profiles go to $T/NAME. Sets `guard`. Who starts it
-# otherwise is in `guard_by`.
+# start_guard NAME ARGUMENTS...: start it, through `guard_by` if set, and wait until it guards; profiles go
+# to $T/NAME. Sets `guard`.
 guard_by=()
 start_guard()
 {
@@ -89,7 +89,7 @@ start_guard()
 
 	shift
 	mkdir -p "$T/$name"
-	rm -f "$T/$name.out" "$T/$name.err" # of one before
+	rm -f "$T/$name.out" "$T/$name.err" # of an earlier one
 	"${guard_by[@]}" "$CTL" "${patient[@]}" guard -o "$T/$name" --interval 20ms "$@" \
 		>"$T/$name.out" 2>"$T/$name.err" </dev/null &
 	guard=$!
@@ -103,14 +103,14 @@ guards()
 	grep -qs '^guarding' "$T/$1.err" || ! kill -0 "$guard"
 }
 
-# end_guard NAME [STATUS [SIGNAL]]: as by Ctrl-C
+# end_guard NAME [STATUS [SIGNAL]]: by default as with Ctrl-C
 end_guard()
 {
 	end_child "$guard" "${3:--INT}"
 	guard_ends "$@"
 }
 
-# guard_ends NAME [STATUS]: by itself
+# guard_ends NAME [STATUS]: it must exit by itself
 guard_ends()
 {
 	within 120 eval "! kill -0 $guard"
@@ -128,13 +128,13 @@ kill_guard()
 	{ end_child "$guard" -KILL && wait "$guard"; } 2>/dev/null
 }
 
-# Each time it looks it reads two files and more.
+# Each check reads at least two files.
 reads_of()
 {
 	awk '/^syscr/ { print $2 }' "/proc/$guard/io"
 }
 
-# looks: until it has looked at all again, several times: what it did not see then it does not see
+# looks: wait until it has checked everything again several times: it will then see nothing more
 looks()
 {
 	local before
@@ -148,7 +148,7 @@ has_lines()
 	[ "$(wc -l <"$T/$1.out")" -ge "$2" ]
 }
 
-# line NAME N [FILTER]: what jq's FILTER makes of the n-th line, which is waited for
+# line NAME N [FILTER]: wait for the N-th line, and apply jq's FILTER
 line()
 {
 	within 60 has_lines "$1" "$2"
@@ -157,7 +157,7 @@ line()
 
 # --- profiles -----------------------------------------------------------------------------
 
-# heaviest FILE: who has the most in it
+# heaviest FILE: the function with the most
 heaviest()
 {
 	"$CTL" report --json --no-cache "$1" >"$T/report" && jq -r '.rows | max_by(.flat) | .name' "$T/report"

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154,SC2004 # pid is set by lib.sh; redis_of has names
-# Containers of pods, by an OCI runtime alone (crun), without an engine or a cluster. Sourced after tests/lib.sh.
+# Containers of pods, run only by an OCI runtime (crun), without an engine or a cluster. Sourced after tests/lib.sh.
 
 CONTAINERS=$T/containers
 mkdir -p "$CONTAINERS"
-# crun makes no control group here, and does not start where it finds two hierarchies: it gets to see none.
+# crun needs no control group here, and does not start if it finds two hierarchies: hide both.
 # shellcheck disable=SC2016 # the inner shell's arguments
 oci=(unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /sys/fs/cgroup && exec "$@"' sh
 	crun --root "$T/crun" --cgroup-manager=disabled)
@@ -20,7 +20,7 @@ end_containers()
 }
 at_end+=(end_containers)
 
-# new_container NAME ROOTFS: a bundle, whose root is that folder, by a link
+# new_container NAME ROOTFS: a bundle whose root is a link to that folder
 new_container()
 {
 	mkdir -p "$CONTAINERS/$1" && ln -sfn "$2" "$CONTAINERS/$1/rootfs"
@@ -32,8 +32,8 @@ run_container()
 	configure "$@" && "${oci[@]}" run --bundle "$CONTAINERS/$1" "$1" </dev/null
 }
 
-# start_container NAME POD [ARGUMENTS OF oci-config...]: what it says goes to $T/NAME.log. Sets `container`, which is
-# what runs it; the pid of its first process is in $CONTAINERS/NAME/pid then.
+# start_container NAME POD [ARGUMENTS OF oci-config...]: with output to $T/NAME.log. Sets `container`, the pid of
+# the runtime; the pid of the container's first process is in $CONTAINERS/NAME/pid.
 start_container()
 {
 	rm -f "$CONTAINERS/$1/pid"
@@ -48,7 +48,7 @@ configure()
 	tests/drivers/oci-config "$2" "${@:3}" >"$CONTAINERS/$1/config.json"
 }
 
-# make_redis_root FOLDER: the smallest root with a redis-server in it
+# make_redis_root FOLDER: a minimal root with redis-server
 make_redis_root()
 {
 	local library
@@ -61,7 +61,7 @@ make_redis_root()
 	done
 }
 
-# start_redis_container NAME [LIBRARY]: as a user of its own, behind a seccomp filter, with LIBRARY loaded. Sets
+# start_redis_container NAME [LIBRARY]: as a separate user, under a seccomp filter, with LIBRARY loaded. Sets
 # `pid`, and `sock` for redis().
 start_redis_container()
 {

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034 # python and threads are for the test
-# What jeprof makes of real programs, beside what we make of them: the same, to the byte. Sourced by the
-# tests that compare. Python in C, with threads and Debian's libraries, is here for all of them.
+# Compares our reports on real programs with jeprof's: they must be byte-identical. Sourced by the tests that
+# compare. All use the Python program here: C, with threads and Debian's libraries.
 
-# --- jeprof, with the debug data that we have ---
+# --- jeprof, with the same debug data ---
 
-# jeprof takes the tools that lie beside it. addr2line(1) adds which of a line's pieces it is; one
-# line is one row here. eu-readelf(1) is asked for build ids alone, which readelf(1) writes alike.
+# jeprof uses tools in its own folder. Discriminators of addr2line(1) are removed, so that one line is one
+# row. eu-readelf(1) is only used for build ids, which readelf(1) prints in the same way.
 mkdir "$T/tools" "$T/debug"
 cp "$(command -v jeprof)" "$T/tools/"
 printf '#!/bin/sh\n%s "$@" | sed -u "s/ (discriminator [0-9]*)//"\n' "$(command -v addr2line)" >"$T/tools/addr2line"
@@ -19,9 +19,9 @@ mount -t tmpfs none /usr/lib/debug && cp -rs "$T/debug/." /usr/lib/debug &&
 SH
 chmod 755 "$T"/tools/* "$T/jeprof"
 
-# debug_data HEAP: of its libraries. Of those without a _fini, as the C library, jeprof leaves out
-# what was inlined: where the calls of an address end, it tells by that name alone. Here they have
-# one, where no code is.
+# debug_data HEAP: install debug data of its libraries. jeprof recognizes the end of an address's calls only
+# by the name _fini, and omits inlined calls in libraries without it, such as the C library. Here they get
+# one, at an address without code.
 debug_data()
 {
 	local lib id file
@@ -37,14 +37,13 @@ debug_data()
 	done < <(awk '/^MAPPED/ { maps = 1 } maps && $NF ~ /^\// { print $NF }' "$1" | sort -u)
 }
 
-# --- what differs, and why jeprof's is not taken ---
+# --- where we deliberately differ from jeprof ---
 
-# libstdc++.so is stripped: jeprof names whatever symbol comes before. _dl_start_user is a label
-# without a size, of which nobody knows how far it goes. addr2line(1) of binutils 2.40 takes file 1
-# of a unit for file 0, which is another one where the unit starts with what it includes: gdb says
-# what we say (see the end). And the innermost address of a stack, which shows where jemalloc is
-# linked in, is one that a call returns to as all others are: jeprof takes it for the call itself.
-# Both sides get the same words here.
+# libstdc++.so is stripped: jeprof shows the preceding symbol. _dl_start_user is a label without a
+# size, whose extent is unknown. addr2line(1) of binutils 2.40 confuses file 1 of a unit with file 0, which
+# differs if the unit starts with an included file: gdb agrees with us (see the end). And the innermost
+# address of a stack, which is visible if jemalloc is linked in, is a return address like all others, but
+# jeprof takes it as the call itself. Both outputs are normalized here.
 unit_1='__libc_start_call_main|pythread_wrapper|__GI__dl_catch_[a-z]+'
 alike()
 {
@@ -54,26 +53,26 @@ alike()
 		-e 's/[0-9a-f]{16} (prof_backtrace_impl)/(leaf) \1/' "$1"
 }
 
-# Rows with the same number may be in any order: jeprof adds up in a new one each time.
-# Nor is "sum%" then the same.
+# Rows with equal numbers may be in any order, as jeprof adds up in a different order each time. "sum%" then
+# differs, too.
 rows()
 {
 	sed -E 's/^( *[^ ]+ +[^ ]+) +[^ ]+/\1/' | sort
 }
 
-# What each row of the first 80 itself has, in their order.
+# The flat values of the first 80 rows, in order.
 first()
 {
 	sed 81q "$1" | awk '{ print $1, $2 }'
 }
 
-# --- the comparisons: jeprof's half runs two at a time, while others are built or run ---
+# --- the comparisons: jeprof runs two at a time, while other programs are built or run ---
 
 names=()
 at_least=()
 tables=()
 
-# same NAME ROWS PROGRAM HEAP OPTIONS...: both print the same, and that many rows at least
+# same NAME ROWS PROGRAM HEAP OPTIONS...: both must print the same, with at least that many rows
 same()
 {
 	local n=${#names[@]} program=$3 heap=$4
@@ -89,7 +88,7 @@ same()
 	own $!
 }
 
-# compare N: what jeprof wrote, and what we write
+# compare N: jeprof's output with ours
 compare()
 {
 	local name=${names[$1]} theirs=$T/jeprof.$1 options=() told=2
@@ -99,13 +98,13 @@ compare()
 	ok "$name: a table" test "$(wc -l <"$theirs")" -gt "${at_least[$1]}"
 	is "$(alike "$T/out" | rows)" "$(alike "$theirs" | rows)" "$name: to the byte as jeprof"
 	is "$(first "$T/out")" "$(first "$theirs")" "$name: the first rows are the same"
-	# Of each side; most are of lines.
+	# On each side; most are for lines.
 	case $name in *--lines | *--addresses) told=6 ;; esac
-	ok "$name: no more than $told rows had to be told" \
+	ok "$name: no more than $told rows had to be normalized" \
 		test "$(comm -3 <(rows <"$T/out") <(rows <"$theirs") | wc -l)" -le $((2 * told))
 }
 
-# compare_all: when jeprof has done its half
+# compare_all: after jeprof has finished
 compare_all()
 {
 	local n
@@ -118,10 +117,10 @@ compare_all()
 	done
 }
 
-# --- C, with threads that have names ---
+# --- C, with named threads ---
 
 # run_python: writes $T/python.base.heap and $T/python.heap; sets `python`, the program, and `threads`
-# shellcheck disable=SC2034 # both are for those who source this
+# shellcheck disable=SC2034 # both are for tests that source this
 run_python()
 {
 	local preload

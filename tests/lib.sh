@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# What the end-to-end tests share: TAP, processes to work on, running jeprof-ctl, and the
-# proof that a target was left as it was found. Sourced by the tests of each tier.
+# Shared by the end-to-end tests: TAP, target processes, running jeprof-ctl, and checking that a
+# target is unchanged. Sourced by the tests of each tier.
 #
-# Everything started here is ended, by pid, when the test ends, however it ends.
+# Everything started here is killed by pid when the test exits, for whatever reason.
 
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -13,17 +13,17 @@ CTL=${JEPROF_CTL:-$B/jeprof-ctl}
 [[ $CTL == /* ]] || CTL=$ROOT/$CTL
 VICTIMS=$ROOT/build/tests/target
 export PROF=prof:true,prof_active:false,lg_prof_sample:12
-# Leaks are looked for by ASan's runs too; a program that is killed is no finding.
+# ASan also checks for leaks; a killed program is not a finding.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:exitcode=99}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export LC_ALL=C TZ=UTC PYTHONDONTWRITEBYTECODE=1
-# How many times slower than an ordinary machine this one may be: every limit is longer then.
+# Factor for all time limits, for slow machines.
 SLOW=${SLOW:-1}
 export PHOTO_PATIENCE=${PHOTO_PATIENCE:-$((10 * SLOW))}
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/jeprof-ctl-test.XXXXXX")
 chmod 755 "$T"
-# A copy: it can be reached by every user, and a build meanwhile does not matter.
+# A copy, which every user can access and a concurrent build does not change.
 install -m 755 "$CTL" "$T/jeprof-ctl" && CTL=$T/jeprof-ctl
 started=()
 mounted=()
@@ -32,7 +32,7 @@ declare -A redis_of=() photographed=()
 
 # --- ending -------------------------------------------------------------------------------
 
-# Only a process that is still our child is ours to end: its pid cannot be another's.
+# Only kill a process that is still our child: its pid cannot have been reused.
 end_child()
 {
 	[ "$(awk '/^PPid:/ { print $2 }' "/proc/$1/status" 2>/dev/null)" = $$ ] || return 0
@@ -76,7 +76,7 @@ clean_up()
 trap clean_up EXIT
 trap 'exit 1' INT TERM HUP
 
-# Remember a background process of this shell: it is ended with the test.
+# Remember a background process of this shell, to be killed at the end of the test.
 own()
 {
 	started+=("$1")
@@ -107,7 +107,7 @@ result()
 	return 1
 }
 
-# What failed here is not to be run once more (tests/run): a target or a file came to harm.
+# Do not retry this test (tests/run): a target or a file was harmed.
 harm()
 {
 	[ -z "${HARM:-}" ] || echo "${0##*/}" >>"$HARM"
@@ -182,7 +182,7 @@ done_testing()
 	exit
 }
 
-# The rest of this file cannot be tested; other files are.
+# The rest of this file cannot be tested; other files continue.
 bail_out()
 {
 	result 1 'it can go on' || diag "$*"
@@ -191,7 +191,7 @@ bail_out()
 
 # --- waiting and looking ------------------------------------------------------------------
 
-# within SECONDS COMMAND...: try until it succeeds. A wait in vain is told, as it may be all that is slow.
+# within SECONDS COMMAND...: retry until it succeeds. A timeout is reported, as slowness may be the only cause.
 within()
 {
 	local deadline=$((SECONDS + $1 * SLOW))
@@ -206,7 +206,7 @@ within()
 	done
 }
 
-# free_port [N]: that many, none of them twice
+# free_port [N]: N distinct ports
 free_port()
 {
 	python3 -c 'import socket, sys
@@ -214,20 +214,20 @@ all = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
 print(*(s.getsockname()[1] for s in all))' "${1:-1}"
 }
 
-# json EXPRESSION [FILE]: what jq finds in the last output
+# json EXPRESSION [FILE]: apply jq to the last output
 json()
 {
 	jq -r "$1" "${2:-$T/out}" 2>&1
 }
 
-# page_data PAGE: the JSON that a page holds, to $T/out
+# page_data PAGE: write the JSON data of a page to $T/out
 page_data()
 {
 	sed -n '/^<script type="application\/json" id="data">/,/<\/script>$/p' "$1" |
 		sed -e 's/^<script type="application\/json" id="data">//' -e 's/<\/script>$//' >"$T/out"
 }
 
-# own_usr: what is put below /usr from now on is there for this test alone, as a file of the system's
+# own_usr: from now on, files added below /usr exist only for this test, but look like the system's
 own_usr()
 {
 	mkdir -p "$T/usr/upper" "$T/usr/work" &&
@@ -238,11 +238,10 @@ own_usr()
 
 # --- jeprof-ctl ---------------------------------------------------------------------------
 
-# On a loaded machine our own threads may have to wait for a CPU: no test fails for that.
+# On a loaded machine our own threads may wait for a CPU, which must not fail a test.
 patient=(--max-pause 10s)
 
-# Run jeprof-ctl; leaves $status, $out and $err behind. "124" is our own limit, not its. Who runs
-# it otherwise is in `runner`.
+# Run jeprof-ctl, by `runner` if set; sets $status, $out and $err. Status 124 is our own time limit.
 runner=()
 run_ctl()
 {
@@ -254,13 +253,13 @@ run_ctl()
 	return 0
 }
 
-# A build with the sanitizers needs more memory, and its children keep their standard error.
+# A sanitizer build needs more memory, and its children keep their stderr.
 is_sanitized()
 {
 	grep -qaF __asan_init "$CTL"
 }
 
-# ctl_ok NAME ARGUMENTS...: it must succeed and say nothing that looks like an error
+# ctl_ok NAME ARGUMENTS...: it must exit with 0
 ctl_ok()
 {
 	local name=$1
@@ -274,8 +273,8 @@ ctl_ok()
 	fi
 }
 
-# ctl_fails STATUS IDS NAME ARGUMENTS...: the exit status, and the ids of errors and fixes among those
-# that its message ends in
+# ctl_fails STATUS IDS NAME ARGUMENTS...: it must exit with STATUS, and its message must end with at
+# least these ids of errors and fixes
 ctl_fails()
 {
 	local want=$1 ids=$2 name=$3 id said missing=
@@ -294,9 +293,9 @@ ctl_fails()
 	[ "$(wc -c <"$T/out")" -eq 0 ] || result 1 "$name: nothing on standard output" || diag "$out"
 }
 
-# is_left_alone REGEX NAME ARGUMENTS...: refused with exit 8, and the last attempt's reason is what
-# REGEX matches. Any attempt may find the thread just made, or its CPU taken away in the C library,
-# and the message names the last one: it asks again, three times at most. Another status fails at once.
+# is_left_alone REGEX NAME ARGUMENTS...: refused with exit status 8, and REGEX matches the reason of the
+# last attempt. An attempt may find a thread that was just created, or preempted in the C library, and
+# the message has only the last reason: retry up to three times. Any other status fails immediately.
 is_left_alone()
 {
 	local regex="no safe moment was found in [0-9]+ attempts; .*$1" name=$2 tries
@@ -312,10 +311,10 @@ is_left_alone()
 
 # --- targets ------------------------------------------------------------------------------
 
-# Each sets `pid`; victims have their board in $T/board.PID besides.
+# Each function sets `pid`; victims also have their board in $T/board.PID.
 
-# start_victim NAME [ARGUMENTS...]: a program of tests/target; `wrap` runs it through another
-# program, which must keep the pid (env, setpriv, chroot) or print nothing
+# start_victim NAME [ARGUMENTS...]: start a program of tests/target, through `wrap` if set: a
+# program that must keep the pid (env, setpriv, chroot) or print nothing
 wrap=()
 start_victim()
 {
@@ -323,7 +322,7 @@ start_victim()
 
 	shift
 	[[ $name == /* ]] || name=$VICTIMS/$name
-	# Another user may not reach the checkout.
+	# Another user may not have access to the checkout.
 	if [[ ${wrap[0]:-} == setpriv ]]; then
 		install -m 755 "$name" "$T/" && name=$T/${name##*/}
 	fi
@@ -335,8 +334,8 @@ start_victim()
 	ln "$file" "$T/board.$pid"
 }
 
-# start_mapper LIBRARY [clear]: maps it as data that may run; `clear` wipes its header there. Sets
-# `pid`.
+# start_mapper LIBRARY [clear]: a process that maps the library as executable data; `clear` erases its
+# header in memory. Sets `pid`.
 start_mapper()
 {
 	"${wrap[@]}" /usr/bin/python3 - "$@" >"$T/mapped" <<-'PYTHON' &
@@ -353,13 +352,13 @@ start_mapper()
 	within 60 grep -q mapped "$T/mapped" || bail_out "nothing maps $1"
 }
 
-# start_redis [ARGUMENTS...]: on a unix socket, with DEBUG allowed; MALLOC_CONF is the caller's
+# start_redis [ARGUMENTS...]: on a Unix socket, with DEBUG allowed and the caller's MALLOC_CONF
 start_redis()
 {
 	launch_redis "$T" --enable-debug-command yes "$@"
 }
 
-# launch_redis FOLDER [ARGUMENTS...]: FOLDER is what it calls $T
+# launch_redis FOLDER [ARGUMENTS...]: FOLDER is its path of $T
 launch_redis()
 {
 	local folder=$1 dir
@@ -376,7 +375,7 @@ launch_redis()
 	within 60 redis PING || bail_out "redis-server did not start: $(<"$dir/log")"
 }
 
-# build_for_root VICTIM: from tests/target, as $T/VICTIM, for the C library of enter_root()'s root
+# build_for_root VICTIM: build a program of tests/target as $T/VICTIM, with the C library of enter_root()'s root
 build_for_root()
 {
 	local lib
@@ -387,8 +386,8 @@ build_for_root()
 		-Wl,--no-as-needed -ljemalloc || bail_out "cannot build $1 for $root"
 }
 
-# enter_root SUITE: what is started from now on runs in tests/make-root's root of that Debian
-# suite, which has $T as /mnt. Its mounts are its own and end with it. Sets `root`.
+# enter_root SUITE: programs started from now on run in tests/make-root's root of that Debian suite,
+# which has $T as /mnt, in their own mount namespaces. Sets `root`.
 enter_root()
 {
 	root=$(tests/make-root "$1") || bail_out "there is no root directory of Debian $1"
@@ -402,8 +401,7 @@ redis()
 	redis-cli -s "$sock" "$@"
 }
 
-# Keys that are not there yet, so that a profile has something to show: what is there already
-# redis leaves as it is.
+# Add new keys, so that a profile has something to show: redis does not replace existing ones.
 loads=0
 load_redis()
 {
@@ -421,14 +419,14 @@ stop_target()
 
 # --- untouched ----------------------------------------------------------------------------
 
-# snapshot PID: to be taken before a target is worked on
+# snapshot PID: call this before working on a target
 snapshot()
 {
 	tests/drivers/photo take "$1" "$T/photo.$1" || bail_out "cannot photograph $1"
 	photographed[$1]=yes
 }
 
-# Has a target died that nobody ended, or is one still traced?
+# Has a target died unexpectedly, or is one still traced?
 any_harmed()
 {
 	local target
@@ -444,7 +442,7 @@ pongs()
 	[ "$(redis-cli -s "$1" PING)" = PONG ]
 }
 
-# assert_untouched PID [NAME]: it looks as it did at snapshot, and goes on working
+# assert_untouched PID [NAME]: it is as in its snapshot, and still works
 assert_untouched()
 {
 	local target=$1 name=${2:-the target is untouched} board=() said
@@ -461,7 +459,7 @@ assert_untouched()
 
 # --- profiles -----------------------------------------------------------------------------
 
-# The stacks of a heap profile, one a line, sorted: the oracle's and ours must have the same.
+# The stacks of a heap profile, one per line, sorted: the oracle's and ours must be equal.
 stacks_of()
 {
 	grep '^@' "$1" | sort -u
@@ -472,8 +470,8 @@ is_profile()
 	head -n 1 "$1" | grep -q '^heap_v2/' && grep -q '^MAPPED_LIBRARIES:' "$1"
 }
 
-# comes_to_have_stacks FILE [OPTIONS...]: a dump of `pid`. What is allocated is sampled by chance: the
-# first may come too early, then others replace it.
+# comes_to_have_stacks FILE [OPTIONS...]: dump `pid` until the profile has stacks. As allocations are
+# sampled at random, the first dump may be too early.
 comes_to_have_stacks()
 {
 	within 60 has_stacks "$@"

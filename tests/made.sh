@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Profiles that are made by hand, of the names in `functions`. Sourced after lib.sh.
+# Synthetic profiles with the names in `functions`. Sourced after lib.sh.
 
 functions=()
 
-# made_as FILE COUNTS STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", the
-# innermost first, by number; COUNTS is the format of its counts.
+# made_as FILE COUNTS STACK...: a profile with its names. A stack is "OBJECTS BYTES FUNCTION...", with
+# function numbers, innermost first; COUNTS is the format of the counts.
 made_as()
 {
 	local file=$1 format=$2 stack counts at i
@@ -30,13 +30,13 @@ made_as()
 	} >"$T/$file"
 }
 
-# made FILE STACK...: of what is in use; all samples are of objects much larger than the rate.
+# made FILE STACK...: memory in use; all samples are of objects much larger than the rate.
 made()
 {
 	made_as "$1" '%d: %d [0: 0]' "${@:2}"
 }
 
-# made_sites FILE PID SECONDS STACK...: of what is allocated, as `sites` writes it, a sample each KiB;
+# made_sites FILE PID SECONDS STACK...: allocations, as written by `sites`, with one sample per KiB;
 # OBJECTS are samples.
 made_sites()
 {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Victims whose C library is musl, with jemalloc in each way: shared, static, static-pie. Made from
+# Victims with musl as the C library, and with each kind of jemalloc: shared, static, static-pie. Built from
 # the same sources as the others, in $T/musl. Sourced by tests/matrix/musl.t and tests/long/musl-storms.t.
 
 musl=$T/musl
@@ -19,7 +19,7 @@ musl-gcc -shared "${musl_link[@]}" -o "$musl/libjemalloc.so.2" -Wl,-soname,libje
 	bail_out 'cannot link jemalloc for musl'
 ln -s libjemalloc.so.2 "$musl/libjemalloc.so"
 
-# musl_sources NAME: in $sources
+# musl_sources NAME: sets $sources
 musl_sources()
 {
 	case $1 in
@@ -51,7 +51,7 @@ build_musl_static()
 	strip -s -o "$musl/$2.stripped" "$musl/$2"
 }
 
-# build_musl_static_pie NAME AS [FLAGS...]: likewise. Debian's musl-gcc does not know it.
+# build_musl_static_pie NAME AS [FLAGS...]: likewise. Debian's musl-gcc does not support it.
 build_musl_static_pie()
 {
 	local sources objects=() s gcc

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck disable=SC2034,SC2154 # what is used by the tests; pid is set by lib.sh
-# Recordings in the background, and what record shows on a terminal. Sourced after tests/lib.sh.
+# shellcheck disable=SC2034,SC2154 # variables for the tests; pid is set by lib.sh
+# Recordings in the background, and record's output on a terminal. Sourced after tests/lib.sh.
 
-# active_of PID: prof.active, by a call of its own
+# active_of PID: prof.active, by a separate call
 active_of()
 {
 	"$CTL" "${patient[@]}" get "$1" prof.active -q
@@ -14,7 +14,7 @@ is_on()
 	[ "$(active_of "$1")" = true ]
 }
 
-# start_recording ARGUMENTS...: of `pid`, until profiling is on; sets `recorder`
+# start_recording ARGUMENTS...: record `pid`, and wait until profiling is on; sets `recorder`
 start_recording()
 {
 	"$CTL" "${patient[@]}" record "$pid" --wait 30s --force -o "$T/bg.heap" "$@" >"$T/bg.out" 2>"$T/bg.err" </dev/null &
@@ -23,8 +23,8 @@ start_recording()
 	within 60 grep -q prof.active "/run/jeprof-ctl/$pid" && within 60 is_on "$pid"
 }
 
-# start_mapper: a program that maps 64 MiB, which are not jemalloc's, for each line in $T/map, and
-# says so in $T/maps; sets `pid`
+# start_mapper: a program that maps 64 MiB outside of jemalloc for each line in $T/map, and reports it in
+# $T/maps; sets `pid`
 start_mapper()
 {
 	cat >"$T/maps.py" <<'PYTHON'
@@ -46,12 +46,12 @@ PYTHON
 	within 60 grep -q ready "$T/maps"
 }
 
-# What is allocated now takes a stop to know: a series asks with each dump, and else it is asked for
-# every five seconds, but only when somebody looks.
+# Reading the allocated amount needs a stop: a series reads it with each dump; otherwise it is read every
+# five seconds, but only on a terminal.
 rss='RSS [0-9.]+[KMG]? \([-+]'
 first='allocated [0-9.]+[KMG]? at first' now='allocated [0-9.]+[KMG]? \([-+][0-9.]+[KMG]?\)'
 
-# on_terminal COLUMNS ARGUMENTS...: what it shows of `pid`, in $T/ttyCOLUMNS
+# on_terminal COLUMNS ARGUMENTS...: record `pid` on a terminal, with output to $T/ttyCOLUMNS
 on_terminal()
 {
 	local columns=$1

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # shellcheck disable=SC2034 # in_phase and rate are for the test
-# For tests of `sample`: a process of which it is known what it keeps (tests/target/keepers.c), and
-# what is said of it. Sourced after tests/watching.sh, as it is probed, too.
+# For tests of `sample`: a process with known live memory (tests/target/keepers.c), and checks of the
+# results. Sourced after tests/watching.sh, as it is probed, too.
 
-# What stays mapped may be there; all else is as it was.
+# The mapping that stays is allowed; everything else must be unchanged.
 export PHOTO_BLOCK=1
 
 BLOCK=/memfd:jeprof-ctl:sampler
@@ -26,13 +26,13 @@ has_done()
 	[ "$(word 56)" = 0 ]
 }
 
-# beat N: that one of its board
+# beat N: counter N of its board
 beat()
 {
 	word $((64 + 8 * $1))
 }
 
-# post ORDER [N]: do not wait
+# post ORDER [N]: without waiting
 post()
 {
 	local order=$((${order_of[$1]} | ${2:-0} << 8)) i bytes=
@@ -40,19 +40,19 @@ post()
 	for i in 0 8 16 24 32 40 48 56; do
 		bytes+=$(printf '\\%03o' $((order >> i & 255)))
 	done
-	# In one piece: the process may look at any moment.
+	# In one write, as the process may read it at any moment.
 	# shellcheck disable=SC2059 # these are escapes
 	printf "$bytes" | dd of="$T/board.$pid" bs=8 seek=7 conv=notrunc iflag=fullblock status=none
 }
 
-# tell ORDER [N]: and wait until that was done
+# tell ORDER [N]: wait until it was done
 tell()
 {
 	post "$@"
 	within 120 has_done || bail_out "keepers does not $1"
 }
 
-# keep_going ORDER MB: in pieces of 8 MB, so that samples do not come faster than they are taken
+# keep_going ORDER MB: in steps of 8 MB, so that samples are not produced faster than they are read
 keep_going()
 {
 	local mb
@@ -62,7 +62,7 @@ keep_going()
 	done
 }
 
-# start_keepers [NAME]: it has had the memory before that it is to have
+# start_keepers [NAME]: start it, and let it use its memory once
 start_keepers()
 {
 	start_victim "${1:-keepers}"
@@ -92,14 +92,14 @@ state_of()
 		od -An -tu2 -N 8 | awk '{ print $3 + 65536 * $4, $1, $2 }'
 }
 
-# block_memory PID: KiB that its data takes
+# block_memory PID: KiB of its data
 block_memory()
 {
 	awk -v b="$BLOCK" '/^[0-9a-f]+-/ { data = seen == 2; seen = index($0, b) ? seen + 1 : 0; if (data) on = 1; else on = 0 }
 		on && /^Rss:/ { print $2; exit }' "/proc/$1/smaps"
 }
 
-# is_out NAME [MEMORY]: nothing samples it any more; MEMORY "kept": it was killed
+# is_out NAME [MEMORY]: it must no longer be sampled; MEMORY "kept": the sampler was killed
 is_out()
 {
 	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has left"
@@ -109,10 +109,10 @@ is_out()
 
 # --- sampling ---
 
-# A sample in 16 KiB: 32 MB are 2,048 samples, of which six standard errors are 13 %.
+# One sample per 16 KiB: 32 MB are 2,048 samples, of which six standard errors are 13 %.
 rate=(--sample-rate 64K --max-overhead 10000)
 
-# start_sample NAME ARGUMENTS...: in the background, until it samples; sets `sampler`
+# start_sample NAME ARGUMENTS...: in the background; wait until it samples; sets `sampler`
 start_sample()
 {
 	local name=$1
@@ -122,7 +122,7 @@ start_sample()
 	sampler=$prober
 }
 
-# end_sample NAME [STATUS]: as by Ctrl-C; what is to be seen has happened before
+# end_sample NAME [STATUS]: as with Ctrl-C; earlier events must be in its output
 end_sample()
 {
 	end_child "$sampler" -INT
@@ -133,7 +133,7 @@ end_sample()
 	esac
 }
 
-# bytes_of FILE FUNCTION [OPTIONS...]: what it and what it calls hold, as report tells
+# bytes_of FILE FUNCTION [OPTIONS...]: bytes held by it and its callees, by report
 bytes_of()
 {
 	local file=$1 name=$2
@@ -143,7 +143,7 @@ bytes_of()
 	jq --arg f "$name" '[.rows[] | select(.name == $f) | .cum] | (add // 0) | round' "$T/report"
 }
 
-# is_near GOT MB NAME: within six standard errors of that many MB
+# is_near GOT MB NAME: GOT must be within six standard errors of that many MB
 is_near()
 {
 	local wanted=$(($2 << 20)) error

@@ -3,12 +3,12 @@
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # For tests of `serve`. Sourced after tests/lib.sh.
 
-# The program that speaks HTTP, where ours looks for it.
+# The HTTP process, where jeprof-ctl looks for it.
 FRONT=$T/libexec/jeprof-ctl/http
 install -D -m 755 "$(dirname "${JEPROF_CTL:-$B/jeprof-ctl}")/libexec/jeprof-ctl/http" "$FRONT"
 
-# start_serve NAME ARGUMENTS...: until it serves, on $T/NAME.sock. Sets `serve`; what it says is in
-# $T/NAME.err, its runs are in $T/NAME.runs.
+# start_serve NAME ARGUMENTS...: wait until it serves, on $T/NAME.sock. Sets `serve`; stderr is in
+# $T/NAME.err, runs are in $T/NAME.runs.
 start_serve()
 {
 	local name=$1
@@ -28,7 +28,7 @@ serves()
 	grep -qs '^serving on' "$T/$1.err" || ! kill -0 "$serve"
 }
 
-# at NAME [CURL OPTIONS...] PATH: by its socket. Sets `code` and `body`.
+# at NAME [CURL OPTIONS...] PATH: a request by its socket. Sets `code` and `body`.
 at()
 {
 	local sock=$T/$1.sock
@@ -38,7 +38,7 @@ at()
 	body=$(tr -d '\0' <"$T/body")
 }
 
-# end_serve NAME [STATUS [SIGNAL]]: as by Ctrl-C
+# end_serve NAME [STATUS [SIGNAL]]: by default as with Ctrl-C
 end_serve()
 {
 	local status=0
@@ -49,19 +49,19 @@ end_serve()
 	is "$status" "${2:-0}" "$1: it ends"
 }
 
-# said NAME REGEX: how many lines of what it says match
+# said NAME REGEX: the number of matching lines of its stderr
 said()
 {
 	grep -cE "$2" "$T/$1.err" || true
 }
 
-# says NAME REGEX [N]: until it has said so, N times
+# says NAME REGEX [N]: wait until N lines match
 says()
 {
 	within 120 eval "[ \"\$(said $1 '$2')\" -ge ${3:-1} ]"
 }
 
-# --- a front that was taken over (tests/drivers/front.py) ---------------------------------
+# --- a compromised front (tests/drivers/front.py) -----------------------------------------
 
 use_false_front()
 {
@@ -70,25 +70,25 @@ use_false_front()
 	: >"${FRONT%/*}/HEARD"
 }
 
-# order LINES...: what it is to say
+# order LINES...: have it send these
 order()
 {
 	printf '%s\n' "$@" >"${FRONT%/*}/COMMANDS"
 }
 
-# heard REGEX: how many lines of what it heard match
+# heard REGEX: the number of matching lines that it received
 heard()
 {
 	grep -acE "$1" "${FRONT%/*}/HEARD" || true
 }
 
-# hears REGEX [N]: until it has heard that, N times
+# hears REGEX [N]: wait until N lines match
 hears()
 {
 	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]"
 }
 
-# is_ended NAME ORDERS...: each has the broker end it, and the next one works
+# is_ended NAME ORDERS...: for each, the broker must end the front, and the next front must work
 is_ended()
 {
 	local name=$1 order ends began refused
@@ -107,8 +107,8 @@ is_ended()
 	done
 }
 
-# connect_to ADDRESS: a connection that stays open; the front that was taken over speaks for it then.
-# ADDRESS: the path of a socket, or a port of loopback. Sets `client`.
+# connect_to ADDRESS: open a connection that stays open, for the compromised front to use. ADDRESS: the
+# path of a socket, or a port of loopback. Sets `client`.
 connect_to()
 {
 	local before

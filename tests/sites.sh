@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
-# For tests of `sites`: a process whose truth is known (tests/target/allocators.c), and what is said
-# of it. Sourced after tests/watching.sh, as it is probed, too.
+# For tests of `sites`: a process with known allocations (tests/target/allocators.c), and checks of the
+# results. Sourced after tests/watching.sh, as it is probed, too.
 
 functions=(allocate_small allocate_middle allocate_large)
 
-# beat N: that one of its board
+# beat N: counter N of its board
 beat()
 {
 	od -An -tu8 -j $((64 + 8 * $1)) -N 8 "$T/board.$pid" | tr -d ' '
@@ -17,7 +17,7 @@ has_done()
 	[ "$(od -An -tu8 -j 56 -N 8 "$T/board.$pid" | tr -d ' ')" = 0 ]
 }
 
-# tell BYTES: what `reserved` is to be, as printf(1) writes its bytes; returns when it was done
+# tell BYTES [nowait]: write BYTES, escaped for printf(1), to `reserved`; wait until that was processed
 tell()
 {
 	# shellcheck disable=SC2059 # these are escapes
@@ -25,7 +25,7 @@ tell()
 	[ "${2:-}" = nowait ] || within 120 has_done || bail_out 'allocators does not allocate'
 }
 
-# start_sites NAME ARGUMENTS...: in the background, until it samples; sets `sampler`
+# start_sites NAME ARGUMENTS...: in the background; wait until it samples; sets `sampler`
 start_sites()
 {
 	local name=$1
@@ -35,7 +35,7 @@ start_sites()
 	sampler=$prober
 }
 
-# end_sites NAME [STATUS]: as by Ctrl-C; what is to be seen has happened before
+# end_sites NAME [STATUS]: as with Ctrl-C; earlier events must be in its output
 end_sites()
 {
 	end_child "$sampler" -INT
@@ -43,7 +43,7 @@ end_sites()
 	is "$?" "${2:-0}" "$1: ends"
 }
 
-# share FUNCTION FILE: of the total, in 1/1000, as report tells
+# share FUNCTION FILE: its part of the total, in 1/1000, by report
 share()
 {
 	"$CTL" report --json --no-cache "$2" >"$T/report" || return
@@ -56,8 +56,8 @@ is_near()
 	ok "$4: $1, $2 in fact" eval "[ $1 -ge $(($2 - $3)) ] && [ $1 -le $(($2 + $3)) ]"
 }
 
-# compare NAME FILE: the shares of the three functions are those of what they allocated since
-# `before`. A thousand samples and more make six standard errors less than a tenth of the total.
+# compare NAME FILE: the shares of the three functions must match what they allocated since `before`. With
+# a thousand samples or more, six standard errors are less than a tenth of the total.
 compare()
 {
 	local i total=0 now

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2034 # pid, ctl, tracer and status are for the test
-# For tests of processes of ours that get no CPU. Sourced after tests/lib.sh.
+# For tests with processes of ours that get no CPU time. Sourced after tests/lib.sh.
 
-# The tracer leads a session of its own: sets `tracer`.
+# The tracer has its own session. Sets `tracer`.
 find_tracer()
 {
 	local children child
@@ -21,7 +21,7 @@ is_ended()
 	[[ $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) =~ ^(Z|$) ]]
 }
 
-# begin ARGUMENTS...: a command beside the test; sets `ctl` and `tracer`
+# begin ARGUMENTS...: run a command in the background; sets `ctl` and `tracer`
 begin()
 {
 	"$CTL" "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -30,7 +30,7 @@ begin()
 	within 60 find_tracer "$ctl" || bail_out "no tracer: $(<"$T/err")"
 }
 
-# end: its exit status and what it said, in `status` and `err`
+# end: wait for it; sets `status` and `err`
 end()
 {
 	wait "$ctl"
@@ -38,7 +38,7 @@ end()
 	err=$(<"$T/err")
 }
 
-# start_filler: a target whose only thread fills a pipe, where it is never stopped; sets `pid`
+# start_filler: a target whose only thread blocks writing to a full pipe, where it is never stopped; sets `pid`
 start_filler()
 {
 	mkfifo "$T/full"

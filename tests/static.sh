@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs in C that are linked statically. Sourced after tests/lib.sh.
+# Statically linked C programs. Sourced after tests/lib.sh.
 
 gcc_dir=$(dirname "$(cc -print-file-name=libgcc_eh.a)")
 
-# prefixed ARCHIVE: with je_ before all that it gives a program
+# prefixed ARCHIVE: prefix all its public names with je_
 prefixed()
 {
 	nm -g --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $3 !~ /^je_/ { print $3, "je_" $3 }' | sort -u >"$T/names"
 	objcopy --redefine-syms="$T/names" "$1" "$T/libje.a"
 }
 
-# build_static ROOT OUT FLAGS...: the victim idle, with what is in that root directory ("" is our own)
+# build_static ROOT OUT FLAGS...: the victim idle, with the libraries of that root directory ("": our own)
 build_static()
 {
 	local root=$1 lib=$1/usr/lib/x86_64-linux-gnu out=$2
@@ -26,10 +26,10 @@ build_static()
 		"$gcc_dir"/crtend.o "$lib"/crtn.o 2>"$T/cc.log" || bail_out "cannot link: $(<"$T/cc.log")"
 }
 
-# works NAME MODE: the main job. In `thread` mode all of it; `inline` what can be done without symbols.
+# works NAME MODE: test the main job. MODE `thread`: all of it; `inline`: what works without symbols.
 works()
 {
-	# glibc's malloc, which is not the program's, would reserve an arena for each borrowed thread.
+	# glibc's malloc, which the program does not use, would reserve an arena for each borrowed thread.
 	MALLOC_ARENA_MAX=1 start_victim "$T/static" 3
 	snapshot "$pid"
 	ctl_ok "$1: activate" activate "$pid" --json

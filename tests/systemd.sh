@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# A machine that was booted with systemd, as far as enable and disable see: tests/drivers/systemctl
-# is its systemctl, /etc/systemd/system and /run/systemd are this test's own. Sourced by the tests
-# that need it.
+# To enable and disable, this looks like a machine booted with systemd: systemctl is
+# tests/drivers/systemctl, and /etc/systemd/system and /run/systemd are private to the test. Sourced by
+# the tests that need it.
 
 systemd=$T/systemd
 mkdir -p "$systemd"/{units,read,start,pid} /run/systemd
@@ -16,7 +16,7 @@ cat >"$systemd/manager" <<-'END'
 	Environment=LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "BAR=a \"b\" \$c \\d" FOO=bar
 END
 
-# unit NAME [PROPERTY=VALUE...]: one that is loaded and does not run, but for these properties
+# unit NAME [PROPERTY=VALUE...]: a loaded unit that is not running, except for these properties
 unit()
 {
 	local name=$1 setting
@@ -45,20 +45,20 @@ unit()
 unit nosuch.service LoadState=not-found \
 	'LoadError=org.freedesktop.systemd1.NoSuchUnit "Unit nosuch.service not found."'
 
-# runs UNIT: the victim that was started last is its main process
+# runs UNIT: make the last victim its main process
 runs()
 {
 	echo "$pid" >"$systemd/pid/$1"
 }
 
-# calls: what systemctl was called for since the last time, but for questions
+# calls: the calls of systemctl since the last time, except queries
 calls()
 {
 	grep -v '^show' "$systemd/calls" | paste -sd ' '
 	: >"$systemd/calls"
 }
 
-# drop_in UNIT [FOLDER]: where it is
+# drop_in UNIT [FOLDER]: the path of its drop-in
 drop_in()
 {
 	echo "${2:-/etc}/systemd/system/$1.d/zz-jeprof-ctl.conf"

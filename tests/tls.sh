@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
-# Certificates for tests, made at once. Sourced after tests/lib.sh.
+# Certificates for tests. Sourced after tests/lib.sh.
 
-# make_ca NAME: an authority, $T/NAME.pem and $T/NAME.key
+# make_ca NAME: create an authority, $T/NAME.pem and $T/NAME.key
 make_ca()
 {
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$T/$1.key" -out "$T/$1.pem" \
@@ -16,8 +16,8 @@ make_ca()
 	CONF
 }
 
-# certify CA NAME PURPOSE [KEY [OPTIONS OF openssl x509...]]: $T/NAME.pem and $T/NAME.key, of localhost; PURPOSE is
-# serverAuth or clientAuth, KEY rsa:2048, ec or ed25519
+# certify CA NAME PURPOSE [KEY [OPTIONS OF openssl x509...]]: create $T/NAME.pem and $T/NAME.key for localhost; PURPOSE
+# is serverAuth or clientAuth, KEY rsa:2048, ec or ed25519
 certify()
 {
 	local ca=$1 name=$2 purpose=$3 key=${4:-ec} of_key=()
@@ -31,7 +31,7 @@ certify()
 	chmod 600 "$T/$name.key"
 }
 
-# expired CA NAME PURPOSE: one of long ago
+# expired CA NAME PURPOSE: a certificate that expired long ago
 expired()
 {
 	local database=$T/$2.ca
@@ -55,7 +55,7 @@ expired()
 	CONF
 }
 
-# revoked CA LIST [NAME...]: $T/LIST.pem, a list of the certificates of CA that are revoked
+# revoked CA LIST [NAME...]: create $T/LIST.pem, a list of revoked certificates of CA
 revoked()
 {
 	local ca=$1 list=$2 database=$T/$2.list name

@@ -2,23 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2154 # pid is set by lib.sh
 # shellcheck disable=SC2034 # answer is for the test
-# For tests of `watch`: watches that run beside the test, programs that dump when they are told
-# to, and what must have been seen. Sourced after tests/lib.sh.
+# For tests of `watch`: watches in the background, programs that dump on demand, and the expected
+# events. Sourced after tests/lib.sh.
 
-# systemd mounts it on every Debian that was booted by it.
+# systemd mounts it on Debian.
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing ||
 	bail_out 'tracefs cannot be mounted'
 
-# Who watches all processes has a breakpoint in those of others as well, such as another run of these
-# tests: one at a time on a machine.
+# Watching all processes puts breakpoints into those of other tests, too: run one at a time on a machine.
 exec {machine}</sys/kernel/tracing
-flock -w 1000 "$machine" || bail_out 'another test that watches does not end'
+flock -w 1000 "$machine" || bail_out 'another test with a watch does not end'
 
-# A probe puts a breakpoint into the code: that must be gone with the watch.
+# A probe puts a breakpoint into the code, which must be removed with the watch.
 export PHOTO_CODE=1
 
-# A library of our own: whoever else on this machine watches the system's does not matter. With
-# WATCH_SYSTEM=1 there is nobody else.
+# A private copy of the library, independent of other watches on this machine. With WATCH_SYSTEM=1
+# there are none.
 if [ "${WATCH_SYSTEM:-}" != 1 ]; then
 	mkdir "$T/lib"
 	cp -L "/usr/lib/$(cc -print-multiarch)/libjemalloc.so.2" "$T/lib/"
@@ -27,14 +26,14 @@ fi
 
 # --- watches ------------------------------------------------------------------------------
 
-# start_probing WORD OUT TALK COMMAND...: in the background, until its talk has a line that begins with
-# WORD: then its probes are in place. Sets `prober`.
+# start_probing WORD OUT TALK COMMAND...: in the background; wait until a line of its stderr begins with
+# WORD: its probes are then in place. Sets `prober`.
 start_probing()
 {
 	local word=$1 out=$2 talk=$3
 
 	shift 3
-	rm -f "$out" "$talk" # of one before
+	rm -f "$out" "$talk" # of an earlier one
 	"$@" >"$out" 2>"$talk" </dev/null &
 	prober=$!
 	own "$prober"
@@ -47,8 +46,8 @@ has_begun()
 	grep -qs "^$2" "$3" || ! kill -0 "$1"
 }
 
-# start_watch NAME ARGUMENTS...: its events go to $T/NAME.events, its talk to $T/NAME.talk; sets
-# `watcher`. Who starts it otherwise is in `watch_by`.
+# start_watch NAME ARGUMENTS...: start it, through `watch_by` if set; events go to $T/NAME.events, stderr to
+# $T/NAME.talk; sets `watcher`.
 watch_by=()
 start_watch()
 {
@@ -59,7 +58,7 @@ start_watch()
 	watcher=$prober
 }
 
-# end_watch NAME [PID]: as with Ctrl-C; what happened before must be in its output
+# end_watch NAME [PID]: as with Ctrl-C; earlier events must be in its output
 end_watch()
 {
 	local name=$1 ended=${2:-$watcher}
@@ -74,7 +73,7 @@ end_watch()
 	esac
 }
 
-# seen NAME FILTER: one line for each event that jq's FILTER makes of it, sorted
+# seen NAME FILTER: jq's FILTER applied to each event, sorted
 seen()
 {
 	jq -rc "$2" "$T/$1.events" | sort
@@ -89,7 +88,7 @@ events_of()
 
 # --- dumpers ------------------------------------------------------------------------------
 
-# start_dumper NAME: a program of tests/target/dumper.c; its orders go to $T/orders.$pid
+# start_dumper NAME: a program of tests/target/dumper.c, which reads orders from $T/orders.$pid
 orders=0
 start_dumper()
 {
@@ -104,7 +103,7 @@ start_dumper()
 	mv "$fifo.said" "$T/said.$pid"
 }
 
-# tell PID ORDER...: do not wait for the answer
+# tell PID ORDER...: without waiting for the answer
 tell()
 {
 	local to=$1
@@ -123,7 +122,7 @@ has_answered()
 	[ "$(answers_of "$1")" -ge "$2" ]
 }
 
-# order PID ORDER...: and wait; leaves $answer behind
+# order PID ORDER...: wait for the answer; sets $answer
 order()
 {
 	local to=$1 before
@@ -135,23 +134,23 @@ order()
 	answer=$(tail -n 1 "$T/said.$to")
 }
 
-# Few samples, and so few stacks: else a dump at a new maximum may hang it. See tests/gate/gdump.t.
+# Few samples, and so few stacks: otherwise a dump at a new maximum may hang it. See tests/gate/gdump.t.
 few_stacks()
 {
 	run_ctl reset "$pid" --lg-sample 19
 	[ "$status" -eq 0 ] || bail_out "the rate of samples cannot be set: $err"
 }
 
-# --- what must have been seen -------------------------------------------------------------
+# --- expected events ----------------------------------------------------------------------
 
-# dumped_bytes FILE: without what jeprof-ctl added behind it
+# dumped_bytes FILE: without what jeprof-ctl appended
 dumped_bytes()
 {
 	grep -v '^# ' "$1" | wc -c
 }
 
-# rows_of FILE...: what events of their dumps must say; a name of jemalloc's own tells the kind.
-# $folder is what the process calls $T.
+# rows_of FILE...: the expected events of these dumps; jemalloc's own names tell the kind. $folder is the
+# process's path of $T.
 rows_of()
 {
 	local file kind
@@ -167,8 +166,8 @@ rows_of()
 	done | sort
 }
 
-# note_early FILE...: those are there when a watch has just begun, as redis-server goes on to
-# allocate when it is idle: they may have been seen or not. without_early passes on the others.
+# note_early FILE...: files that exist when a watch has just begun, as an idle redis-server still
+# allocates: they may have been seen or not. without_early passes on the others.
 note_early()
 {
 	local file
