@@ -186,7 +186,7 @@ struct command {
 			"in a format: write at most N stacks, and all others as one", NULL \
 	}
 
-/* For commands that show who holds memory (profile/fold.h). */
+/* For commands that show what holds memory (profile/fold.h). */
 #define OPTION_NO_FOLD                                                                          \
 	{                                                                                       \
 		"no-fold", 0, VALUE(FLAG, no_fold), NULL,                                       \

@@ -55,7 +55,7 @@ static const struct option_def options_of_serve[] = {
 	  "mtev, tikv; with --pid or --comm also without /pid/PID",
 	  words_of_others },
 	{ "runs", 0, VALUE(FILE, runs), "FOLDER",
-	  "keep recordings there (/var/lib/jeprof-ctl/runs; for users in ~/.local/state); "
+	  "keep runs there (/var/lib/jeprof-ctl/runs; for users in ~/.local/state); "
 	  "none: keep nothing",
 	  NULL },
 	{ "keep", 0, VALUE(INT, kept), "N", "keep the newest N of these; 0: all (100)", NULL },

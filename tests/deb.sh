@@ -11,7 +11,7 @@ test_deb()
 	ok 'packages are built' packaging/build-deb "$suite" "$T/one" || bail_out "no packages for $suite"
 	deb=$(echo "$T"/one/jeprof-ctl_*_amd64.deb) serve=$(echo "$T"/one/jeprof-ctl-serve_*_amd64.deb)
 	version=$(dpkg-deb -f "$deb" Version)
-	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'of the version of the program'
+	is "$version" "$(packaging/version)-1~deb$(sed 's/bookworm/12/;s/trixie/13/' <<<"$suite")u1" 'with the version of the program'
 	test_contents
 	test_lintian "$suite"
 	test_same_again "$suite"
@@ -49,9 +49,9 @@ test_contents()
 		bash-completion/completions/jeprof-ctl zsh/vendor-completions/_jeprof-ctl vendor_completions.d/jeprof-ctl.fish; do
 		like "$paths" "/$file"$'(\n|$)' "it has $file"
 	done
-	like "$(dpkg-deb -f "$deb" Depends)" 'libarchive13' 'it depends on what is loaded by its name'
+	like "$(dpkg-deb -f "$deb" Depends)" 'libarchive13' 'it depends on the library loaded by name'
 	has_units "$deb" guard watch
-	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-dbgsym_" 'there are debug symbols'
+	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-dbgsym_" 'debug symbols exist'
 	test_contents_of_serve
 }
 
@@ -60,15 +60,15 @@ test_contents_of_serve()
 {
 	local file paths
 
-	unlike "$(dpkg-deb -f "$deb" Depends)" 'microhttpd|gnutls' 'it depends on no library of a server'
-	unlike "$(paths_in "$deb")" 'libexec|serve' 'and has nothing of serve'
+	unlike "$(dpkg-deb -f "$deb" Depends)" 'microhttpd|gnutls' 'it does not depend on server libraries'
+	unlike "$(paths_in "$deb")" 'libexec|serve' 'and contains nothing of serve'
 	paths=$(paths_in "$serve")
 	for file in usr/libexec/jeprof-ctl/http jeprof-ctl-serve.service jeprof-ctl-serve.socket sysusers.d/jeprof-ctl-serve.conf; do
 		like "$paths" "/$file"$'(\n|$)' "serve: it has $file"
 	done
 	like "$(dpkg-deb -f "$serve" Depends)" "jeprof-ctl \\(= ${version//+/\\+}\\).*libmicrohttpd12" 'serve: it depends on the same version'
 	has_units "$serve" serve
-	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-serve-dbgsym_" 'serve: there are debug symbols'
+	like "$(echo "$T"/one/*-dbgsym_*.deb)" "/jeprof-ctl-serve-dbgsym_" 'serve: debug symbols exist'
 }
 
 # Informational tags are shown; all others are failures.
@@ -84,9 +84,9 @@ test_same_again()
 {
 	(umask 077 && TZ=Asia/Kolkata DEB_BUILD_OPTIONS=parallel=1 BUILD_IN=another-place \
 		packaging/build-deb "$1" "$T/two") >"$T/second" 2>&1
-	is "$?" 0 'they are built again, elsewhere' || diag "$(tail -n 20 "$T/second")"
+	is "$?" 0 'they are rebuilt elsewhere' || diag "$(tail -n 20 "$T/second")"
 	is "$(sums "$T/two")" "$(sums "$T/one")" 'byte for byte the same: packages and source'
-	is "$(sums "$T/one" | wc -l)" 7 'all seven of them'
+	is "$(sums "$T/one" | wc -l)" 7 'seven files'
 }
 
 sums()
@@ -133,19 +133,19 @@ test_installed()
 	inside dpkg-query -W >"$T/packages.before"
 	everything >"$T/before"
 	cp "$T/root/etc/group" "$T/groups"
-	ok 'there is a package of a lower version' older_package
+	ok 'a package with a lower version is built' older_package
 	ok 'it is installed' inside dpkg -i /mnt/older.deb
-	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'of the lower version'
+	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" 'installed 0.0.9-1' 'with the lower version'
 	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled'
 	like "$(inside jeprof-ctl --version)" "^jeprof-ctl $(packaging/version)\$" 'it runs'
 
-	ok 'and upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
+	ok 'it is upgraded' inside dpkg -i "/mnt/one/${deb##*/}"
 	is "$(inside dpkg-query -W -f '${db:Status-Status} ${Version}' jeprof-ctl)" "installed $version" 'to this version'
-	is "$(is_enabled)" 'disabled disabled' 'nothing is enabled by that'
+	is "$(is_enabled)" 'disabled disabled' 'the upgrade enables nothing'
 	is "$(inside dpkg --verify jeprof-ctl)" '' 'all files are as in the package'
-	ok 'a watch that is enabled' inside systemctl enable jeprof-ctl-watch.service
-	ok 'is so after an upgrade' inside dpkg -i "/mnt/one/${deb##*/}"
-	is "$(is_enabled)" 'disabled enabled' 'as its user wanted'
+	ok 'watch is enabled' inside systemctl enable jeprof-ctl-watch.service
+	ok 'it is upgraded again' inside dpkg -i "/mnt/one/${deb##*/}"
+	is "$(is_enabled)" 'disabled enabled' 'watch is still enabled'
 	test_serve_installed
 	# Files that root's runs leave behind are removed, too.
 	mkdir -m 700 "$T/root/var/cache/jeprof-ctl" "$T/root/run/jeprof-ctl" "$T/root/var/lib/jeprof-ctl"
@@ -154,25 +154,25 @@ test_installed()
 	install -D "$T/groups" "$T/root/etc/jeprof-ctl/tokens"
 
 	ok 'they are removed' inside dpkg -r jeprof-ctl jeprof-ctl-serve
-	ok 'what they kept is there until then' test -e "$T/root/var/cache/jeprof-ctl/x.symbols" -a -e "$T/root/etc/jeprof-ctl/tokens"
-	ok 'and purged' inside dpkg -P jeprof-ctl jeprof-ctl-serve
+	ok 'their data is kept until they are purged' test -e "$T/root/var/cache/jeprof-ctl/x.symbols" -a -e "$T/root/etc/jeprof-ctl/tokens"
+	ok 'they are purged' inside dpkg -P jeprof-ctl jeprof-ctl-serve
 	inside dpkg-query -W >"$T/packages.after"
 	everything >"$T/after"
 	is "$(diff "$T/packages.before" "$T/packages.after")" '' 'no package is left behind'
 	is "$(diff "$T/before" "$T/after")" '' 'no file is left behind'
-	like "$(diff "$T/groups" "$T/root/etc/group" | grep '^[<>]')" '^> jeprof-ctl:x:[0-9]+:$' 'but the group, as Debian wants it'
+	like "$(diff "$T/groups" "$T/root/etc/group" | grep '^[<>]')" '^> jeprof-ctl:x:[0-9]+:$' 'except for the group, by Debian policy'
 	rm -rf "$T/root"
 }
 
 test_serve_installed()
 {
 	is "$(inside jeprof-ctl serve --socket /mnt/none 2>&1 | grep -c 'cannot find the HTTP front end')" 1 \
-		'serve: it says what is missing'
+		'serve: the missing package is named'
 	ok 'serve: it is installed' inside dpkg -i "/mnt/one/${serve##*/}"
 	is "$(inside systemctl is-enabled jeprof-ctl-serve.socket jeprof-ctl-serve.service 2>&1 | tail -n 2 | paste -sd ' ')" \
-		'disabled disabled' 'serve: nothing is enabled by that'
+		'disabled disabled' 'serve: installation enables nothing'
 	is "$(inside dpkg --verify jeprof-ctl-serve)" '' 'serve: all files are as in the package'
-	ok 'serve: the group is there' grep -q '^jeprof-ctl:' "$T/root/etc/group"
+	ok 'serve: the group exists' grep -q '^jeprof-ctl:' "$T/root/etc/group"
 }
 
 # --- autopkgtest ---
@@ -186,7 +186,7 @@ test_autopkgtest()
 		exec autopkgtest --no-built-binaries --output-dir "$3" ./*_amd64.deb ./*.dsc -- chroot "$1"' \
 		sh "$T/root" "$T/one" "$T/autopkgtest" >"$T/autopkgtest.log" 2>&1
 	is "$?" 0 'autopkgtest passes' || diag "$(tail -n 60 "$T/autopkgtest.log")"
-	is "$(sed -n 's/^smoke *//p' "$T/autopkgtest/summary")" PASS 'its smoke test does'
-	is "$(sed -n 's/^serve *//p' "$T/autopkgtest/summary")" PASS 'that of serve does'
+	is "$(sed -n 's/^smoke *//p' "$T/autopkgtest/summary")" PASS 'its smoke test passes'
+	is "$(sed -n 's/^serve *//p' "$T/autopkgtest/summary")" PASS 'its test of serve passes'
 	rm -rf "$T/root"
 }

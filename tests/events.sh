@@ -33,7 +33,7 @@ ask()
 # as_schema NAME
 as_schema()
 {
-	ok "$1: as the schema says" tests/drivers/schema-check doc/schema/jeprof-ctl.json event "$T/body"
+	ok "$1: conforms to the schema" tests/drivers/schema-check doc/schema/jeprof-ctl.json event "$T/body"
 }
 
 # of FILTER: apply jq to the last answer, on one line

@@ -37,5 +37,5 @@ same()
 	jeprof_text "$@"
 	run_ctl report -f jeprof --focus='^walk$' "${without[@]}" "$@" "$heap"
 	ok "$name: a table" test "$(wc -l <"$T/jeprof.out")" -gt 1
-	is "$(rows "$T/out")" "$(rows "$T/jeprof.out")" "$name: to the byte as jeprof"
+	is "$(rows "$T/out")" "$(rows "$T/jeprof.out")" "$name: byte-identical to jeprof's"
 }

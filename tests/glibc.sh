@@ -35,8 +35,8 @@ elsewhere+='|__(nptl_)?deallocate_stack|_mid_memalign|__malloc_info|__libc_[mc]a
 test_glibc()
 {
 	ok 'threads are created, and traced' births
-	is "$(grep -c 'made: system call 60 ' "$T/births")" 3 'three of them end'
-	is "$(grep -Ec 'maker: system call (56|435) ' "$T/births")" 3 'three of them are created'
+	is "$(grep -c 'made: system call 60 ' "$T/births")" 3 'three threads exit'
+	is "$(grep -Ec 'maker: system call (56|435) ' "$T/births")" 3 'three threads are created'
 	is "$(grep UNKNOWN "$T/births")" '' 'no unknown system call, no unknown layout'
 	like "$(<"$T/births")" 'known pthread_attr_t: .*known struct pthread: .*known cancellation: .*known signals: ' \
 		'the layouts were checked'

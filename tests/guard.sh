@@ -115,8 +115,8 @@ guard_ends()
 {
 	within 120 eval "! kill -0 $guard"
 	wait "$guard"
-	is "$?" "${2:-0}" "$1: the guard ends" || diag "$(<"$T/$1.err")"
-	! grep -q '^{' "$T/$1.out" || ok "$1: each line is as the schema says" \
+	is "$?" "${2:-0}" "$1: the guard exits" || diag "$(<"$T/$1.err")"
+	! grep -q '^{' "$T/$1.out" || ok "$1: each line conforms to the schema" \
 		tests/drivers/schema-check doc/schema/jeprof-ctl.json guard "$T/$1.out"
 	case $(<"$T/$1.err") in *Sanitizer* | *'runtime error'*)
 		result 1 "$1: no finding of a sanitizer" || diag "$(<"$T/$1.err")" ;;

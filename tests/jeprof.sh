@@ -96,7 +96,7 @@ compare()
 	eval "options=(${tables[$1]})"
 	run_ctl report --no-cache -f jeprof "${options[@]}"
 	ok "$name: a table" test "$(wc -l <"$theirs")" -gt "${at_least[$1]}"
-	is "$(alike "$T/out" | rows)" "$(alike "$theirs" | rows)" "$name: to the byte as jeprof"
+	is "$(alike "$T/out" | rows)" "$(alike "$theirs" | rows)" "$name: byte-identical to jeprof's"
 	is "$(first "$T/out")" "$(first "$theirs")" "$name: the first rows are the same"
 	# On each side; most are for lines.
 	case $name in *--lines | *--addresses) told=6 ;; esac

@@ -102,8 +102,8 @@ block_memory()
 # is_out NAME [MEMORY]: it must no longer be sampled; MEMORY "kept": the sampler was killed
 is_out()
 {
-	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it has left"
-	[ "${2:-}" = kept ] || is "$(block_memory "$pid")" 0 "$1: its data is given back"
+	is "$(state_of "$pid")" "$out_phase 0 0" "$1: it no longer samples"
+	[ "${2:-}" = kept ] || is "$(block_memory "$pid")" 0 "$1: its data is released"
 	is "$(blocks_of "$pid")" 1 "$1: one mapping of it stays"
 }
 

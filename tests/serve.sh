@@ -46,7 +46,7 @@ end_serve()
 	end_child "$serve" "${3:--INT}"
 	within 120 eval "! kill -0 $serve"
 	wait "$serve" || status=$?
-	is "$status" "${2:-0}" "$1: it ends"
+	is "$status" "${2:-0}" "$1: it exits"
 }
 
 # said NAME REGEX: the number of matching lines of its stderr

@@ -43,7 +43,7 @@ works()
 		like "$(json .jemalloc.version)" '^5\.' "$1: stats is jemalloc's document"
 	else
 		ctl_fails 1 needs_pthread_create "$1: dump is refused" dump "$pid" -o "$T/here.heap" --force
-		ctl_fails 1 needs_pthread_create "$1: so is stats" stats "$pid"
+		ctl_fails 1 needs_pthread_create "$1: stats is refused, too" stats "$pid"
 	fi
 	ctl_ok "$1: dump --in-target" dump "$pid" --in-target "$T/in.heap" --force
 	ok "$1: a profile" is_profile "$T/in.heap"

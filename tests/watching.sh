@@ -65,8 +65,8 @@ end_watch()
 
 	end_child "$ended" -INT
 	wait "$ended"
-	is "$?" 0 "$name: the watch ends"
-	[ ! -s "$T/$name.events" ] || ok "$name: each event is as the schema says" \
+	is "$?" 0 "$name: the watch exits"
+	[ ! -s "$T/$name.events" ] || ok "$name: each event conforms to the schema" \
 		tests/drivers/schema-check doc/schema/jeprof-ctl.json watch "$T/$name.events"
 	case $(<"$T/$name.talk") in *Sanitizer* | *'runtime error'*)
 		result 1 "$name: no finding of a sanitizer" || diag "$(<"$T/$name.talk")" ;;

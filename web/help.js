@@ -5,7 +5,7 @@ import { element } from './dom.js';
 
 const KEYS = [
 	['1 2 3', 'flame graph, table, map of modules'],
-	['4  c', 'who calls the selected function, and what it calls'],
+	['4  c', 'callers and callees of the selected function'],
 	['5', 'over time, with several profiles'],
 	['[  ]  d', 'over time: previous and next moment; difference from the first'],
 	['u', 'bytes, objects (and allocated ones, if they were counted)'],

@@ -296,7 +296,7 @@ async function switches() {
 	const state = `document.querySelector('#switch').ariaChecked`;
 	await choose('#rate-of select', '4096');
 	await click('#reset');
-	await until('the rate', contains('#said', 'one each 4.0 KiB'));
+	await until('the rate', contains('#said', 'one per 4.0 KiB'));
 	seen.switched = [await page.get(state)];
 	await page.get(`document.querySelector('#switch').focus()`);
 	await page.key(' ');
@@ -399,8 +399,8 @@ async function downloads() {
 	for (const format of ['heap', 'pprof', 'folded', 'speedscope', 'html', 'svg', 'json', 'text']) {
 		await choose('#run-format select', format);
 		await click('#run-download');
-		await until(format, `/ is downloaded$/.test(document.querySelector('#said').textContent)`);
-		const name = (await text('#said')).replace(/ is downloaded$/, '');
+		await until(format, `/ was downloaded$/.test(document.querySelector('#said').textContent)`);
+		const name = (await text('#said')).replace(/ was downloaded$/, '');
 		seen.downloads[format] = { name, there: await file(name) };
 		await page.get(`void (document.querySelector('#said').textContent = '')`);
 	}
