@@ -198,7 +198,8 @@ static int on_ready(void *ctx, size_t processes, struct err *err)
 
 	if (may_say(args))
 		fprintf(stderr, "guarding %zu process%s%s\n", processes, processes == 1 ? "" : "es",
-			args->all || args_filter(args, &ignored) ? ", and those that start" : "");
+			args->all || args_filter(args, &ignored) ? ", and any that start later"
+								 : "");
 	if (args->json)
 		return 0;
 	snprintf(line, sizeof(line), LINE_FORMAT, "TIME", "PROCESS", "RULE", "MEMORY", "PROFILE",

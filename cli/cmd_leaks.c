@@ -99,7 +99,7 @@ static const char *place(const struct ops_leaks *l, const struct profile_leak *l
 		snprintf(buf, PLACE_SIZE, "%s, through %s", call, stacks);
 		break;
 	case PROFILE_LEAK_CALLER:
-		snprintf(buf, PLACE_SIZE, "what %s called, through %s", call, stacks);
+		snprintf(buf, PLACE_SIZE, "callees of %s, through %s", call, stacks);
 		break;
 	case PROFILE_LEAK_THREAD:
 		snprintf(buf, PLACE_SIZE, "thread %llu%s%s, through %s", (unsigned long long)t->id,
@@ -177,9 +177,9 @@ static int print_leak(const struct ops_leaks *l, const struct profile_leak *leak
 static const char *limit_line(const struct ops_leaks *l, char *buf)
 {
 	static const char *const of[] = {
-		[OPS_LIMIT_GIVEN] = "that was given",
-		[OPS_LIMIT_CGROUP] = "of its control group",
-		[OPS_LIMIT_MACHINE] = "of the machine",
+		[OPS_LIMIT_GIVEN] = "given limit",
+		[OPS_LIMIT_CGROUP] = "limit of its control group",
+		[OPS_LIMIT_MACHINE] = "memory of the machine",
 	};
 	char total[24], used[16], limit[16], left[32];
 	struct per per = per_of(l, l->rate);
@@ -189,7 +189,7 @@ static const char *limit_line(const struct ops_leaks *l, char *buf)
 		snprintf(buf, LINE_SIZE, "total %s/%s", rate, per.name);
 	else
 		snprintf(buf, LINE_SIZE,
-			 "total %s/%s; %s of the %s %s used: the limit is reached in %s", rate,
+			 "total %s/%s; %s of %s used (%s): the limit is reached in %s", rate,
 			 per.name, text_size(l->used_bytes, used, sizeof(used)),
 			 text_size(l->limit_bytes, limit, sizeof(limit)), of[l->limit],
 			 span(l->seconds_left, left, sizeof(left)));
@@ -223,11 +223,13 @@ static const char *found_line(const struct ops_leaks *l, char *buf)
 	char time[32], of[128], sure[32] = "";
 
 	span(found->seconds, time, sizeof(time));
-	snprintf(of, sizeof(of), "of %zu stack%s and what they have in common, in %zu profiles%s%s",
+	snprintf(of, sizeof(of),
+		 "among %zu stack%s and what they have in common, in %zu profiles%s%s",
 		 found->n_stacks, found->n_stacks == 1 ? "" : "s", l->series.n,
 		 timed ? " over " : "", timed ? time : "");
 	if (!l->warning.ids[0])
-		snprintf(sure, sizeof(sure), " (%.0f %% sure)", 100 * (1 - SIGNIFICANCE_LEVEL));
+		snprintf(sure, sizeof(sure), " (%.0f %% confidence)",
+			 100 * (1 - SIGNIFICANCE_LEVEL));
 	if (!found->n_leaks)
 		snprintf(buf, LINE_SIZE, "nothing is certain to leak, %s", of);
 	else

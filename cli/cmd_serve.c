@@ -87,11 +87,12 @@ static void on_watching(void *ctx, const struct serve_rule *rule, uint64_t proce
 	if (args->quiet || !out_is_read(STDERR_FILENO, PIPE_BUF))
 		return;
 	if (rule)
-		fprintf(stderr, "rule %s: guarding %" PRIu64 " process%s, and those that start\n",
+		fprintf(stderr,
+			"rule %s: guarding %" PRIu64 " process%s, and any that start later\n",
 			rule->name, processes, processes == 1 ? "" : "es");
 	else
-		fprintf(stderr, "watching %" PRIu64 " process%s, and those that start\n", processes,
-			processes == 1 ? "" : "es");
+		fprintf(stderr, "watching %" PRIu64 " process%s, and any that start later\n",
+			processes, processes == 1 ? "" : "es");
 }
 
 #define KEEP 100

@@ -23,12 +23,12 @@ static int print_line(const struct args *args, const struct ops_undone *u, struc
 		snprintf(who, sizeof(who), "%d", u->pid);
 	switch (u->how) {
 	case OPS_UNDO_NOTHING:
-		return out_line(err, "%s: nothing was left to put back", who);
+		return out_line(err, "%s: there was nothing to put back", who);
 	case OPS_UNDO_ENDED:
 		return out_line(err, "%s: it has ended, there is nothing to put back", who);
 	case OPS_UNDO_DONE:
 		if (u->sampler)
-			return out_line(err, "%s: what sampled it is gone", who);
+			return out_line(err, "%s: it is no longer sampled", who);
 		return out_line(err, "%s: %s%s", who,
 				u->active ? "profiling is off again"
 				: u->kept ? "profiling is left as it is"
@@ -46,8 +46,7 @@ static int print(const struct args *args, const struct ops_undone *v, size_t n, 
 	if (args->json)
 		return out_json(api_undo(v, n), err);
 	if (!n)
-		return args->quiet ? 0
-				   : out_line(err, "no recording has left anything to put back");
+		return args->quiet ? 0 : out_line(err, "no recording left anything to put back");
 	for (size_t i = 0; i < n; i++) {
 		if (print_line(args, &v[i], err))
 			return -1;

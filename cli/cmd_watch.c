@@ -131,7 +131,7 @@ static int on_ready(void *ctx, size_t processes, struct err *err)
 
 	if (!args->quiet)
 		fprintf(stderr, "watching %zu process%s%s\n", processes, processes == 1 ? "" : "es",
-			args->all ? ", and those that start" : "");
+			args->all ? ", and any that start later" : "");
 	if (args->json)
 		return 0;
 	return out_line(err, LINE_FORMAT, "TIME", "PROCESS", "KIND", "SIZE", "TOOK", "FILE") ||

@@ -198,7 +198,7 @@ start_guard parent --children $$ --when 'rss>40M' --json --wait 60s
 parent=$guard
 start_guard all --all --when 'rss>40M' --json --wait 60s
 all=$guard
-is "$(grep -h '^guarding' "$T/name.err")" 'guarding 0 processes, and those that start' 'those that start later are waited for'
+is "$(grep -h '^guarding' "$T/name.err")" 'guarding 0 processes, and any that start later' 'those that start later are waited for'
 start_grower
 as_before 60
 late=$pid

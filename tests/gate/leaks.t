@@ -80,7 +80,7 @@ is "$(json '[.leaks[] | .kind + " " + .calls[0].function] | join(", ")')" 'funct
 is "$(json '.leaks[0] | .stacks > 40 and .rate_low > 0 and .rate_low < .rate and .rate < .rate_high')" true \
 	'through recursion: through how many stacks, and how fast'
 ctl_ok 'through recursion, for people' leaks "$T"/depths/*.heap
-like "$out" '1 leak, of [0-9]+ stacks and what they have in common, in 12 profiles over 10m 52s \(99 % sure\):' \
+like "$out" '1 leak, among [0-9]+ stacks and what they have in common, in 12 profiles over 10m 52s \(99 % confidence\):' \
 	'through recursion, for people: what was asked'
 like "$out" '[0-9.]+M/min \([0-9.]+M to [0-9.]+M\), from 0 to [0-9.]+M, p [0-9e.-]+: leaky_grow, through [0-9]+ stacks' \
 	'through recursion, for people: rate, interval, p, place'
@@ -133,8 +133,8 @@ like "$out" 'grow \(made.c:12\) < main \(made.c:7\); 73% in worker \(3 threads\)
 made doubt 8 'def count(i):
     return {(1, 12, "slow", "main"): 5 + i // 2, (1, 9, "keep", "main"): 40 + i % 2}'
 ctl_ok 'in doubt' leaks "$T"/doubt/*.heap
-unlike "$out" 'no leak|sure' 'in doubt: it is not denied'
-like "$out" '^nothing is certain to leak, of 2 stacks and what they have in common, in 8 profiles over 7m 0s' \
+unlike "$out" 'no leak|confidence' 'in doubt: it is not denied'
+like "$out" '^nothing is certain to leak, among 2 stacks and what they have in common, in 8 profiles over 7m 0s' \
 	'in doubt: what is known'
 like "$out" '[0-9.]+[KM]/min \(-?[0-9.]+[KM] to [0-9.]+[KM]\), from [0-9.]+M to [0-9.]+M, p 0\.[0-9]+: slow' \
 	'in doubt: what may leak, how fast, within which bounds'
@@ -180,7 +180,7 @@ is "$(shown), $(json '[.times, .seconds, .leaks[0].rate, .leaks[0].after] | tost
 is "$(json '.leaks[0] | .rate > 8388608 and .rate < 16777216')" true 'numbered files: the rate is that from one to the next'
 ctl_ok 'numbered files, for people' leaks "$T"/numbers/*.heap --limit 1G
 like "$out" 'the times are unknown: the order is that of the file names' 'numbered files, for people: said so'
-like "$out" 'M/profile \(.*, in 8 profiles|in 8 profiles \(99 % sure\)' 'numbered files, for people: no time is given'
+like "$out" 'M/profile \(.*, in 8 profiles|in 8 profiles \(99 % confidence\)' 'numbered files, for people: no time is given'
 unlike "$out" 'is reached in' 'numbered files, for people: no time is foretold'
 for i in 0 1 2 3 4 5 6 7; do
 	touch -d "2026-01-01 00:0$i:00" "$T/numbers/made.4242.$((i + 5)).i$i.heap"

@@ -55,7 +55,7 @@ snapshot "$leaky"
 rules one '# what is at work' '' "  first: --children $leaky --when 'rss>1' $once # once" \
 	"Second-2: --children $leaky --when \"rss>1\" --when 'rss>9999G' $once --do dump"
 start_serve one --rules "$T/one.rules"
-says one '^rule first: guarding 1 process, and those that start'
+says one '^rule first: guarding 1 process, and any that start later'
 ok 'both fire' within 60 eval '[ "$(fired one .name | sort -u | wc -l)" = 2 ]' || diag "$(<"$T/one.err")"
 grep '"type":"rule"' "$T/body" >"$T/fired"
 cp "$T/fired" "$T/body"

@@ -132,7 +132,7 @@ ctl_ok 'no leak: leaks' leaks "$T"/none.*heap --json
 is "$(json '[(.leaks | length), .profiles >= 12, .tested >= 1] | tostring')" '[0,true,true]' 'no leak: none is reported' ||
 	diag "$out"
 ctl_ok 'no leak, for people' leaks "$T"/none.*heap
-like "$out" '^nothing is certain to leak, of [0-9]+ stacks? and what they have in common, in [0-9]+ profiles' 'no leak, for people: said so'
+like "$out" '^nothing is certain to leak, among [0-9]+ stacks? and what they have in common, in [0-9]+ profiles' 'no leak, for people: said so'
 assert_untouched "$pid" 'no leak: untouched'
 stop_target "$pid"
 
