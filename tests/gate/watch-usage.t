@@ -48,7 +48,7 @@ without 'no BTF' 1 'has no BTF type information.*CONFIG_DEBUG_INFO_BTF=y' "${hid
 hide /sys/bus/event_source
 without 'no uprobes' 1 'has no uprobes.*CONFIG_UPROBE_EVENTS=y' "${hidden[@]}"
 hide /sys/kernel
-without 'no /sys' 1 'has no BTF type information.*/sys mounted' "${hidden[@]}"
+without 'no /sys' 1 'has no BTF type information.*mount /sys' "${hidden[@]}"
 hide /sys/kernel/tracing /sys/kernel/debug
 without 'no tracefs' 1 'tracefs is not mounted.*mount -t tracefs tracefs /sys/kernel/tracing' "${hidden[@]}"
 hide /sys/kernel/tracing/events/syscalls /sys/kernel/debug
