@@ -32,7 +32,7 @@ bool __wrap_cgroup_each(pid_t pid, const char *controller, cgroup_fn *fn, void *
 
 	assert_string_equal(controller, "memory");
 	if (!in[pid])
-		return;
+		return true;
 	snprintf(path, sizeof(path), "%s/%s", folder, in[pid]);
 	fn(ctx, path);
 	*strrchr(path, '/') = '\0';
