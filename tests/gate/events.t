@@ -210,7 +210,7 @@ says false 'sent an invalid message'
 is "$(said false 'sent an invalid message')" 1 'a minute at most'
 connect_to "$T/false.sock"
 order 'deaf' 'ask events 0 seconds=0 id=6'
-ok 'one that takes no answer any more is replaced' within 60 eval '[ "$(said false "HTTP ended")" = 1 ]'
+ok 'one that takes no answer any more is replaced' within 60 eval '[ "$(said false "front end exited")" = 1 ]'
 connect_to "$T/false.sock"
 order 'ask events 0 seconds=0 id=7'
 ok 'and the next one works' hears '^answer 7 refusal 0 code 0'

@@ -167,10 +167,10 @@ if make_group 256; then
 	hold 215 "$small"
 	is "$(line group 3 '[.rule, .pid, .limit_bytes] | tostring')" "[\"rss>80%\",$small,268435456]" 'rss: a part of the limit'
 	end_guard group
-	is "$(grep -c "event:high cannot be seen" "$T/group.err")" 0 'cgroup: nothing is unseen'
+	is "$(grep -c "event:high is not available" "$T/group.err")" 0 'cgroup: nothing is unseen'
 	start_guard unseen "$small" --when event:high --when 'cgroup>99%' --for 1ms
 	guard_ends unseen
-	is "$(grep -c 'event:high cannot be seen' "$T/unseen.err") $(grep -c 'cgroup>99% cannot' "$T/unseen.err")" \
+	is "$(grep -c 'event:high is not available' "$T/unseen.err") $(grep -c 'cgroup>99% is not available' "$T/unseen.err")" \
 		"$((group_version == 1)) 0" 'what a group of this version cannot tell is said'
 	assert_untouched "$small" 'cgroup: untouched'
 	assert_untouched "$big" 'cgroup: the other one, too'

@@ -265,7 +265,7 @@ is "$(heard '^answer 2 refusal 0 code 0 ')" 1 'control: what it may, it gets'
 is "$(heard '^answer [345] refusal 0 code 2 ')" 3 'what is not there'
 is "$(heard '^answer 6 refusal 0 code 7 ')" 1 'what goes on is not removed'
 order 'exit 1'
-says false 'HTTP ended'
+says false 'front end exited'
 is "$(active_of "$pid")" true 'without the front, the run goes on'
 hears '^began' 2
 connect_to "$T/false.sock"

@@ -111,8 +111,8 @@ says read 'sent an invalid message' $((ends + 1))
 is "$(said read 'sent an invalid message')" $((ends + 1)) 'a descriptor that does not belong to it ends it'
 hears '^began' $((ends + 4))
 order mute
-says read 'HTTP ended \(signal Killed\)'
-is "$(said read 'HTTP ended \(signal Killed\)')" 1 'one that closes its end and goes on is ended'
+says read 'front end exited \(signal Killed\)'
+is "$(said read 'front end exited \(signal Killed\)')" 1 'one that closes its end and goes on is ended'
 hears '^began' $((ends + 5))
 connect_to "$T/read.sock"
 order "ask list $target"
@@ -151,7 +151,7 @@ is "$(said full 'op=dump result=ok .* shared=0$')" 1 'another format: another on
 
 # --- ends that are none of its own ---
 order "ask dump $target seconds=3000 id=4001" 'exit 7'
-says full 'HTTP ended \(status 7\)'
+says full 'front end exited \(status 7\)'
 says full 'op=dump result=failed' 17
 hears '^began' $((ends + 7))
 is "$(children)" 1 'a front that ended: what it asked for ends, too'
@@ -232,7 +232,7 @@ began=$(heard '^began')
 mapfile -t flood < <(yes 'ask list 0 connection=77' | head -n 3000)
 order "${flood[@]}" 'exit 1'
 hears '^began' $((began + 1))
-is "$(said flood 'HTTP ended \(status 1\)')" 1 'it is seen to have ended, and another one begins'
+is "$(said flood 'front end exited \(status 1\)')" 1 'it is seen to have ended, and another one begins'
 connect_to "$T/flood.sock"
 order "ask list $target id=5000"
 hears "^answer 5000 $DONE"

@@ -176,7 +176,7 @@ start "$T/dwz/less"
 snapshot "$pid"
 render 'dwz, stripped of debug data'
 unlike "$err" 'cannot find common\.debug' 'dwz, stripped of debug data: nothing needs the common file'
-unlike "$err" 'debug symbols of [^ ]*/less' 'dwz, stripped of debug data: it has names'
+unlike "$err" 'debug symbols for [^ ]*/less' 'dwz, stripped of debug data: it has names'
 assert_untouched "$pid" 'dwz, stripped of debug data: the target is untouched'
 stop_target "$pid"
 (cd "$T/dwz" && cc -std=gnu17 -O2 -g -gsplit-dwarf -o split "$c" -Wl,--no-as-needed -ljemalloc)
@@ -348,10 +348,10 @@ grep -oE '\[bare\+0x[0-9a-f]+\]' "$T/stacks" | sort -u >"$T/shown"
 is "$(comm -23 "$T/shown" "$T/begins")" '' 'stripped: a function is where its unwind table begins'
 ok 'stripped: outer, hidden, main and _start' test "$(wc -l <"$T/shown")" -eq 4
 bare_id=$(readelf -n "$T/bare" | awk '/Build ID:/ { print $3 }')
-no_symbols="there are no debug symbols of $T/bare \(build id $bare_id\), where 9[0-9]% of the bytes are allocated"
+no_symbols="there are no debug symbols for $T/bare \(build id $bare_id\), where 9[0-9]% of the bytes are allocated"
 like "$err" "$no_symbols.* its -dbgsym package.* --debuginfod" 'stripped: said so, with what can be done'
-is "$(grep -c "debug symbols of $T/bare" <<<"$err")" 1 'stripped: once'
-unlike "$err" 'debug symbols of [^ ]*/libc\.so' 'stripped: not of what matters less'
+is "$(grep -c "debug symbols for $T/bare" <<<"$err")" 1 'stripped: once'
+unlike "$err" 'debug symbols for [^ ]*/libc\.so' 'stripped: not of what matters less'
 DEBUGINFOD_URLS='' render 'stripped, --debuginfod' --debuginfod
 like "$err" 'cannot use debuginfod: DEBUGINFOD_URLS is not set; set DEBUGINFOD_URLS' '--debuginfod without a server: said so'
 is "$(grep -c 'cannot use debuginfod' <<<"$err")" 1 '--debuginfod without a server: once'

@@ -210,7 +210,7 @@ rm "$T/server.pem"
 is "$(subject)" next 'none: the old one stays'
 is "$(said main 'was not replaced: cannot read .*/server.pem: No such file')" 1 'it says what is missing'
 kill -KILL "$front"
-says main 'HTTP ended \(signal Killed\)'
+says main 'front end exited \(signal Killed\)'
 within 60 eval '[ "$(subject)" = next ]'
 is "$(subject)" next 'the same when the HTTP process was started again'
 replace kept/late.pem server.pem

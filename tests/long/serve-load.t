@@ -72,7 +72,7 @@ BURSTS=1 load 'port' "$port:$token" 420
 like "$(json '.statuses["503"]' "$T/load")" '^[1-9]' 'port: of too many at once some are to come again'
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'port: the target is untouched'; done
 load 'socket' "$T/all.sock" 1000
-is "$(said all 'HTTP ended|error=.*(died|malformed)')" 0 'nothing of ours ended early'
+is "$(said all 'front end exited|error=.*(died|malformed)')" 0 'nothing of ours ended early'
 end_serve all
 for pid in "${targets[@]}"; do assert_untouched "$pid" 'socket: the target is untouched'; done
 
