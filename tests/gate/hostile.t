@@ -78,11 +78,11 @@ lied 'a bool of 255' 0 '' activate "$pid"
 assert_untouched "$pid" 'a bool of 255: untouched'
 
 start_liar dump-nothing
-lied 'a dump that writes nothing' 1 'no heap profile' dump "$pid" -o "$T/lie.heap"
+lied 'a dump that writes nothing' 1 'not a heap profile' dump "$pid" -o "$T/lie.heap"
 assert_untouched "$pid" 'a dump that writes nothing: untouched'
 
 start_liar dump-nonsense
-lied 'a dump that is no profile' 1 'no heap profile' dump "$pid" -o "$T/lie.heap"
+lied 'a dump that is no profile' 1 'not a heap profile' dump "$pid" -o "$T/lie.heap"
 assert_untouched "$pid" 'a dump that is no profile: untouched'
 
 start_liar dump-strange
@@ -90,7 +90,7 @@ lied 'a dump with an unheard-of result' 1 . dump "$pid" -o "$T/lie.heap"
 assert_untouched "$pid" 'a dump with an unheard-of result: untouched'
 
 start_liar dump-crashes
-lied 'a dump that crashes' 9 'ended by Illegal instruction' dump "$pid" -o "$T/lie.heap"
+lied 'a dump that crashes' 9 'killed by Illegal instruction' dump "$pid" -o "$T/lie.heap"
 within 60 test "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2
 lied 'and the program lives on' 0 '' activate "$pid"
 is "$(tests/drivers/photo board "$T/board.$pid" | jq .eintr)" 0 'a crash in a dump: no call of its own was disturbed'
