@@ -58,7 +58,7 @@ said()
 # says NAME REGEX [N]: wait until N lines match
 says()
 {
-	within 120 eval "[ \"\$(said $1 '$2')\" -ge ${3:-1} ]"
+	within 120 eval "[ \"\$(said $1 '$2')\" -ge ${3:-1} ]" || bail_out "$1 did not say: $2"
 }
 
 # --- a compromised front (tests/drivers/front.py) -----------------------------------------
@@ -85,7 +85,7 @@ heard()
 # hears REGEX [N]: wait until N lines match
 hears()
 {
-	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]"
+	within 120 eval "[ \"\$(heard '$1')\" -ge ${2:-1} ]" || bail_out "the front did not receive: $1"
 }
 
 # is_ended NAME ORDERS...: for each, the broker must end the front, and the next front must work

@@ -164,7 +164,7 @@ setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all \
 	"$CTL" "${patient[@]}" check "$pid" --json >"$T/out" 2>"$T/err" </dev/null
 is "$?" 4 'another user: exit 4'
 row_is permission false 'uid' 'another user' root
-row_is capability false "another user's" 'another user' root
+row_is capability false 'belongs to another user' 'another user' root
 row_is conf null . 'another user'
 is "$(json .memory)" null 'another user: nothing is known of its memory'
 left 'another user'

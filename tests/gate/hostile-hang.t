@@ -48,7 +48,7 @@ run_ctl list --json
 is "$status" 0 'list succeeds'
 is "$(json ".[] | select(.pid == $innocent) | .opt.prof")" true 'list: other processes are in it'
 is "$(json ".[] | select(.pid == $silent) | .pid")" '' 'list: the silent one is not'
-like "$err" 'not looked at' 'list: and that is said'
+like "$err" 'not inspected' 'list: and that is said'
 
 # --- one process ---
 ctl_fails 8 'child_late give_it_time' 'status of it ends in time' \

@@ -91,7 +91,7 @@ for lie in changes grows; do
 		stop_target "$pid"
 	done
 	like "$status" '^(1|9)$' "$lie: refused" || diag "$err"
-	like "$err" 'was changed|is sparse|cannot read|cut off' "$lie: says why"
+	like "$err" 'changed while it was read|is sparse|cannot read|truncated' "$lie: says why"
 	ok "$lie: no file is left" test ! -e "$T/got.heap"
 	stop_target "$pid"
 done

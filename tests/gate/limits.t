@@ -176,7 +176,7 @@ stop_target "$pid"
 # Control: without the check the call is ended in the middle, with what it holds.
 start_edge 1000000
 timeout -k 5 60 "$B/tests/careless/jeprof-ctl" dump "$pid" "${dump_inline[@]}" >"$T/careless.log" 2>&1
-like "$? $(<"$T/careless.log")" '^9 .*ended by Segmentation fault' 'control: a stack that cannot grow ends a call'
+like "$? $(<"$T/careless.log")" '^9 .*killed by Segmentation fault' 'control: a stack that cannot grow ends a call'
 end_child "$pid" -KILL
 wait "$pid" 2>/dev/null
 

@@ -168,7 +168,7 @@ start_sample dear --max-overhead 1
 post flood 2
 wait "$sampler"
 is "$?" 8 'too dear: it ends by itself'
-like "$(<"$T/dear.err")" 'taken away' 'too dear: and says so'
+like "$(<"$T/dear.err")" 'was removed' 'too dear: and says so'
 ok 'too dear: it has left' within 60 eval '[ "$(state_of "$pid")" = "$out_phase 0 0" ]'
 post nothing
 assert_untouched "$pid" 'too dear: untouched'

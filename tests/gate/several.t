@@ -72,7 +72,7 @@ wrap=()
 snapshot "$pid"
 ctl_fails 2 'image_ambiguous name_one_jemalloc' 'a name that means two' \
 	--image libtwo.so activate "$pid"
-like "$err" "means 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two: both are listed'
+like "$err" "matches 2 .*$T/[ab]/libtwo.so .*$T/[ab]/libtwo.so" 'a name that means two: both are listed'
 ctl_ok 'its path means one' --image "$T/b/libtwo.so" activate "$pid"
 assert_untouched "$pid"
 stop_target "$pid"

@@ -69,7 +69,7 @@ done
 # Without the safety check a call runs into the zone.
 start_zone near-zone
 timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s >"$T/careless" 2>&1
-like "$(<"$T/careless")" 'ended by Segmentation fault' 'control: without the safety check it is harmed'
+like "$(<"$T/careless")" 'killed by Segmentation fault' 'control: without the safety check it is harmed'
 end_child "$pid" -KILL
 wait "$pid" 2>/dev/null
 

@@ -115,7 +115,7 @@ for kind in altstack altstack-within tiny-coroutine smallest-thread given-stack;
 	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'
 	timeout -k 5 20 "$careless" dump "$pid" --force --in-target "$T/careless.heap" --mode inline --timeout 3s \
 		>"$T/careless" 2>&1
-	within 3 eval '! clean || ! kill -0 "$pid" || grep -q "ended by Segmentation fault" "$T/careless"' && hurt+=("$kind")
+	within 3 eval '! clean || ! kill -0 "$pid" || grep -q "killed by Segmentation fault" "$T/careless"' && hurt+=("$kind")
 	end_child "$pid" -KILL
 	wait "$pid" 2>/dev/null
 done
