@@ -31,7 +31,7 @@ hold_up()
 hold_up 3000000
 ctl_fails 7 'locked_by wait_for_other' 'the second one is told that the first is at work' \
 	deactivate "$pid"
-like "$err" "work on process $pid: process [0-9]+ \(jeprof-ctl\)" 'and who it is'
+like "$err" "working on process $pid: process [0-9]+ \(jeprof-ctl\)" 'and who it is'
 wait "$held"
 is $? 0 'the first one ends well'
 assert_untouched "$pid" 'after the refusal'

@@ -20,8 +20,8 @@ clean()
 for kind in "${kinds[@]}"; do
 	case $kind in
 	altstack | *coroutine) why='a custom stack' ;;
-	altstack-*) why='signal handler on a stack of its own' ;;
-	*) why='no room on its stack' ;;
+	altstack-*) why='signal handler on an alternate stack' ;;
+	*) why='not enough space on its stack' ;;
 	esac
 	start_victim stacks "$kind"
 	within 60 eval '[ "$(tests/drivers/photo board "$T/board.$pid" | jq ".beats[0]")" -gt 0 ]'

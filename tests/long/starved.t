@@ -70,7 +70,7 @@ if mkdir "$freezer" 2>/dev/null && [ -e "$freezer/freezer.state" ]; then
 		else
 			end
 			is "$status" 9 'control: in state D for good: the exit status'
-			like "$err" "process $tracer\\) cannot be ended: .*state D, in [a-z_0-9]+\\)" \
+			like "$err" "process $tracer\\) cannot be killed: .*state D, in [a-z_0-9]+\\)" \
 				'control: in state D for good: what it waits in is said'
 			unlike "$err" 'stays stopped' 'control: no thread was stopped'
 			echo THAWED >"$freezer/freezer.state"

@@ -15,7 +15,7 @@ unset MALLOC_CONF
 # Why something is not to be had, as jeprof-ctl says it. The second: LTO made malloc_stats_print
 # one with its only caller, or no symbol says where it is.
 known_reasons=(
-	"cannot be done in a borrowed thread, and it has no pthread_create"
+	"this needs a helper thread, and no pthread_create was found"
 	'malloc_stats_print (is not to be found|was not found)'
 )
 interface=(malloc calloc realloc free aligned_alloc posix_memalign memalign valloc malloc_usable_size

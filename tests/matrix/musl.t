@@ -88,7 +88,7 @@ linkage()
 	stop_target "$pid"
 }
 
-no_thread='1: this cannot be done in a borrowed thread, and it has no pthread_create'
+no_thread='1: this needs a helper thread, and no pthread_create was found'
 no_proof='8: the address of prof.active in .* is not known for certain'
 linkage idle shared thread yes yes
 is "$(nm "$musl/idle-static" | grep -c ' getppid$')" 0 'idle-static calls no getppid(2): its thread lives in another function'
